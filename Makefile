@@ -54,22 +54,23 @@ endif
 # The shared library exports what include/pmc declares.
 SONAME   := libpmc.so.0
 LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=gnu \
-            -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/core/api/libpmc.map
+            -Wl,-O1 -Wl,--as-needed -Wl,--version-script=lib/libpmc.map
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 LIBS      := -ldl -pthread
 TOOL_LIBS := -ldw -lelf -liberty -ljansson -ltraceevent -lncursesw -ltinfo -lm
 
 # ---- sources and products ------------------------------------------------------------------
-CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c agent/core/api/*/*.c)
-AGENT_SRC := $(filter-out agent/core/%,$(wildcard agent/*/*.c))
+# What agent, pmctl and libpmc share, and the counting library, which the agent leaves out.
+SHARED_SRC := $(foreach d,base event count dump plan live,$(wildcard lib/$(d)/*.c lib/$(d)/linux/*.c))
+API_SRC   := $(foreach d,counter sampler tracepoint bench,$(wildcard lib/$(d)/*.c))
+AGENT_SRC := $(wildcard agent/*/*.c)
 TOOL_SRC  := $(wildcard tools/*/*.c tools/*/linux/*.c)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
-CORE_OBJ   := $(call obj,$(CORE_SRC))
-API_OBJ    := $(filter $(O)/obj/agent/core/api/%,$(CORE_OBJ))
-AGENT_CORE := $(if $(LTO),$(O)/lto/core.a,$(O)/libpmc.a)
+API_OBJ    := $(call obj,$(API_SRC))
+AGENT_LIB := $(if $(LTO),$(O)/lto/shared.a,$(O)/libpmc.a)
 AGENT_OBJ  := $(patsubst %.c,$(O)/$(if $(LTO),lto,obj)/%.o,$(AGENT_SRC))
-LTO_CORE   := $(patsubst %.c,$(O)/lto/%.o,$(filter-out agent/core/api/%,$(CORE_SRC)))
+LTO_SHARED   := $(patsubst %.c,$(O)/lto/%.o,$(SHARED_SRC))
 TOOL_OBJ   := $(call obj,$(TOOL_SRC))
 # Unit tests link the tools without main().
 TOOL_LIB   := $(filter-out $(O)/obj/tools/cli/pmctl.o,$(TOOL_OBJ))
@@ -113,14 +114,14 @@ $(O)/lto/agent/base/own_libc.o: override private LTO = -fno-lto $(OWN_LIBC)
 $(O)/obj/agent/base/own_libc.o: override private CFLAGS += -fno-lto $(OWN_LIBC)
 
 # Runs once in a job: small rather than fast.
-$(O)/lto/agent/process/summary_print.o $(O)/lto/agent/core/event/%.o: override private CFLAGS += -Os
+$(O)/lto/agent/process/summary_print.o $(O)/lto/lib/event/%.o: override private CFLAGS += -Os
 
-$(O)/lto/core.a: $(LTO_CORE)
-$(O)/libpmc.a: $(CORE_OBJ)
-$(O)/lto/core.a $(O)/libpmc.a:
+$(O)/lto/shared.a: $(LTO_SHARED)
+$(O)/libpmc.a: $(call obj,$(SHARED_SRC)) $(API_OBJ)
+$(O)/lto/shared.a $(O)/libpmc.a:
 	rm -f $@ && $(AR) qcs $@ $^
 
-$(O)/libpmc.so: $(API_OBJ) $(O)/libpmc.a agent/core/api/libpmc.map
+$(O)/libpmc.so: $(API_OBJ) $(O)/libpmc.a lib/libpmc.map
 	$(call product,libpmc)
 	$(CC) $(CFLAGS) $(LIB_LINK) $(LDFLAGS) -o $@ $(API_OBJ) $(O)/libpmc.a $(LIBS)
 	ln -sf libpmc.so $(O)/$(SONAME)
@@ -132,9 +133,9 @@ $(O)/public/libpmc.a: $(API_OBJ) $(O)/libpmc.a
 	$(OBJCOPY) --localize-hidden $(@D)/libpmc.o
 	rm -f $@ && $(AR) qcs $@ $(@D)/libpmc.o
 
-$(O)/libpmcagent.so: $(AGENT_OBJ) $(AGENT_CORE) agent/hooks/preload.map
+$(O)/libpmcagent.so: $(AGENT_OBJ) $(AGENT_LIB) agent/hooks/preload.map
 	$(call product,agent )
-	$(CC) $(CFLAGS) $(AGENT_FLAGS) $(LTO) $(AGENT_LINK) $(LDFLAGS) -o $@ $(AGENT_OBJ) $(AGENT_CORE) $(LIBS)
+	$(CC) $(CFLAGS) $(AGENT_FLAGS) $(LTO) $(AGENT_LINK) $(LDFLAGS) -o $@ $(AGENT_OBJ) $(AGENT_LIB) $(LIBS)
 
 $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 	$(call product,pmctl )

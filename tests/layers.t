@@ -12,46 +12,48 @@ sources() {
 }
 
 # Which folders each folder may include, besides its own. docs/ARCHITECTURE.md shows the same table.
-# core/* is one level: core/api, which allocates memory, is for programs and pmctl, not the agent.
-# include/pmc may be included everywhere; an OS folder (linux, darwin) belongs to the folder above it.
+# "shared" is what agent, pmctl and libpmc share; the rest of lib, which allocates memory, is not for
+# the agent. include/pmc may be included everywhere; an OS folder (linux, darwin) belongs to the
+# folder above it.
+shared="lib/base lib/event lib/count lib/dump lib/plan lib/live"
 mapfile -t RULES <<'END'
-agent/core/base:
-agent/core/event: core/base
-agent/core/count: core/base core/event
-agent/core/dump: core/base
-agent/core/plan: core/base core/event core/count core/dump
-agent/core/live: core/base core/count core/dump
-agent/core/profile: core/base core/event core/dump
-agent/core/report: core/base core/event core/dump core/profile
-agent/core/api/counter: core/*
-agent/core/api/sampler: core/* core/api/counter
-agent/core/api/tracepoint: core/* core/api/counter
-agent/core/api/bench: core/* core/api/counter
-agent/base: core/base core/event core/count core/plan core/live core/dump
-agent/output: core/base core/event core/count core/dump core/plan core/live agent/base
-agent/sample: core/base core/event core/count core/dump core/plan core/live agent/base agent/output
-agent/thread: core/base core/event core/count core/dump core/plan core/live agent/base agent/output agent/sample
-agent/region: core/base core/event core/count core/dump core/plan core/live agent/base agent/output agent/thread
-agent/process: core/base core/event core/count core/dump core/plan core/live agent/base agent/output agent/sample agent/thread agent/region
-agent/hooks: core/base core/event core/count core/dump core/plan core/live agent/base agent/output agent/sample agent/thread agent/region agent/process
-tools/cli: core/* core/api/*
-tools/attach: core/* core/api/* tools/cli tools/live
-tools/bench: core/* core/api/* tools/cli tools/bench/helper tools/list
-tools/bench/helper: core/base
-tools/merge: core/* core/api/* tools/cli tools/report
-tools/report: core/* core/api/* tools/cli tools/symbol
-tools/symbol: core/*
-tools/export: core/* core/api/* tools/cli tools/report tools/symbol
-tools/diff: core/* core/api/* tools/cli tools/report tools/bench
-tools/doctor: core/* core/api/* tools/cli tools/list
-tools/list: core/* core/api/* tools/cli
-tools/live: core/* core/api/* tools/cli
-tools/stat: core/* core/api/* tools/cli tools/live
-tools/unwind: core/* core/api/* tools/symbol
-tools/offcpu: core/* core/api/* tools/cli tools/unwind
-tools/run: core/* core/api/* tools/cli tools/attach tools/offcpu tools/report
-tools/top: core/* core/api/* tools/cli tools/live tools/attach tools/symbol
-tools/trace: core/* core/api/* tools/cli tools/live tools/symbol tools/unwind
+lib/base:
+lib/event: lib/base
+lib/count: lib/base lib/event
+lib/dump: lib/base
+lib/plan: lib/base lib/event lib/count lib/dump
+lib/live: lib/base lib/count lib/dump
+tools/rows: lib/base lib/event lib/dump
+tools/view: lib/base lib/event lib/dump tools/rows
+lib/counter: shared
+lib/sampler: shared lib/counter
+lib/tracepoint: shared lib/counter
+lib/bench: shared lib/counter
+agent/base: shared
+agent/output: shared agent/base
+agent/sample: shared agent/base agent/output
+agent/thread: shared agent/base agent/output agent/sample
+agent/region: shared agent/base agent/output agent/thread
+agent/process: shared agent/base agent/output agent/sample agent/thread agent/region
+agent/hooks: shared agent/base agent/output agent/sample agent/thread agent/region agent/process
+tools/cli: lib/* tools/rows tools/view
+tools/attach: lib/* tools/rows tools/view tools/cli tools/live
+tools/bench: lib/* tools/rows tools/view tools/cli tools/bench/helper tools/list
+tools/bench/helper: lib/base
+tools/merge: lib/* tools/rows tools/view tools/cli tools/report
+tools/report: lib/* tools/rows tools/view tools/cli tools/symbol
+tools/symbol: shared
+tools/export: lib/* tools/rows tools/view tools/cli tools/report tools/symbol
+tools/diff: lib/* tools/rows tools/view tools/cli tools/report tools/bench
+tools/doctor: lib/* tools/rows tools/view tools/cli tools/list
+tools/list: lib/* tools/rows tools/view tools/cli
+tools/live: lib/* tools/rows tools/view tools/cli
+tools/stat: lib/* tools/rows tools/view tools/cli tools/live
+tools/unwind: lib/* tools/rows tools/view tools/symbol
+tools/offcpu: lib/* tools/rows tools/view tools/cli tools/unwind
+tools/run: lib/* tools/rows tools/view tools/cli tools/attach tools/offcpu tools/report
+tools/top: lib/* tools/rows tools/view tools/cli tools/live tools/attach tools/symbol
+tools/trace: lib/* tools/rows tools/view tools/cli tools/live tools/symbol tools/unwind
 END
 
 # folder_of PATH: its folder as named in RULES.
@@ -68,9 +70,7 @@ may_include() {
 	for rule in "${RULES[@]}"; do
 		[ "${rule%%:*}" = "$1" ] || continue
 		for word in ${rule#*:}; do
-			case $word in
-			core/*) word=agent/$word ;;
-			esac
+			[ "$word" != shared ] || [[ " $shared " != *" $2 "* ]] || return 0
 			[[ $2 =~ ^${word//\*/[^/]*}$ ]] && return
 		done
 	done
@@ -79,7 +79,7 @@ may_include() {
 
 # includes: print FILE:LINE:INCLUDED for every quoted include.
 includes() {
-	sources agent tools include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' /dev/null |
+	sources lib agent tools include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' /dev/null |
 		sed -E 's/^([^:]*:[0-9]+):[^"]*"([^"]*)".*/\1:\2/'
 }
 
@@ -112,10 +112,10 @@ while read -r header; do
 	for from in ${used_by[$header]:-}; do
 		[ "$from" = "$home" ] || bad+="$header is private, but $from includes it"$'\n'
 	done
-done < <(sources agent tools | grep '\.h$')
+done < <(sources lib agent tools | grep '\.h$')
 is "$bad" "" "no folder includes a private header of another"
 
-documented=$(sed -nE 's/^\| `([a-z\/]+)`[^|]*\|[^|]*\| *(.*[^ ]|) *\|$/\1: \2/p' docs/ARCHITECTURE.md | sed 's/`//g; s/, / /g; s/ *$//' | grep -E '^(agent|tools)/')
+documented=$(sed -nE 's/^\| `([a-z\/]+)`[^|]*\|[^|]*\| *(.*[^ ]|) *\|$/\1: \2/p' docs/ARCHITECTURE.md | sed 's/`//g; s/, / /g; s/ *$//' | grep -E '^(lib|agent|tools)/')
 is "$documented" "$(printf '%s\n' "${RULES[@]}")" "the table in docs/ARCHITECTURE.md equals RULES"
 
 # Programs include the public headers, so these depend on libc and each other only.
@@ -123,35 +123,35 @@ bad=$(sources include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include' /d
 	grep -vE '<(pmc/[a-z_]+|std[a-z]+|errno|string|pthread|unistd|fcntl|time|signal|dlfcn|math|sys/[a-z]+|linux/[a-z_]+)\.h>')
 is "$bad" "" "public headers include only libc headers and each other"
 
-# The core depends on libc, xxhash (header only) and uthash (through one header) only.
-bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
+# Agent and shared code depend on libc, xxhash (header only) and uthash (through one header) only.
+bad=$(sources lib agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
 	grep -E '<(jansson|libelf|libiberty|gelf|dwarf|elfutils/|cmocka|perfmon/|traceevent/|libunwind)' |
-	grep -vE '^agent/(core/event/pfm|sample/sample_dwarf)\.c:')
-is "$bad" "" "agent and core include no library header except libpfm4's and libunwind's, in one file each"
-bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |
-	grep -v '^agent/core/base/hash.h:')
-is "$bad" "" "uthash is included through agent/core/base/hash.h only"
+	grep -vE '^(lib/event/pfm|agent/sample/sample_dwarf)\.c:')
+is "$bad" "" "agent and shared code include no library header except libpfm4's and libunwind's, in one file each"
+bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include lib agent tools --include='*.[ch]' |
+	grep -v '^lib/base/hash.h:')
+is "$bad" "" "uthash is included through lib/base/hash.h only"
 
 # ---- the tree ------------------------------------------------------------------------------
 bad=$(git ls-files -co --exclude-standard 2>/dev/null | cut -d/ -f1 | sort -u |
-	grep -vxE 'agent|tools|include|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
+	grep -vxE 'agent|lib|tools|include|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
 is "$bad" "" "the top-level directory has no unexpected entry"
 
 bad=
-for f in $(sources include agent tools tests); do
+for f in $(sources include lib agent tools tests); do
 	head -n 1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || bad+="$f: no SPDX line"$'\n'
 	# Line 2, or line 3 of a block comment, states the purpose of the file.
 	sed -n '2,3p' "$f" | grep -qE '^(/\*|//| \*) ?[^ /]' || bad+="$f: no sentence of purpose"$'\n'
 done
 is "$bad" "" "every source starts with its licence and a sentence of purpose"
 
-bad=$(sources include agent tools tests | grep -v '\.def$' |
+bad=$(sources include lib agent tools tests | grep -v '\.def$' |
 	xargs -r awk '{ l = $0; n = 0
 		while (match(l, /\t/)) { n += RSTART - 1; n += 8 - n % 8; l = substr(l, RSTART + 1) }
 		if (n + length(l) > 100) print FILENAME ":" FNR }')
 is "$bad" "" "no line is longer than 100 columns"
 
-bad=$(git ls-files -co --exclude-standard include agent tools tests docs README.md 2>/dev/null |
+bad=$(git ls-files -co --exclude-standard include lib agent tools tests docs README.md 2>/dev/null |
 	grep -v '^tests/layers.t$' | xargs -r grep -nE 'TODO|FIXME|XXX[^0-9_.X"'"'"']' /dev/null | grep -vF 'XXXX')
 is "$bad" "" "no TODO, FIXME or XXX is left"
 
@@ -176,47 +176,46 @@ banned() {
 }
 
 # profile and report are for the tools only.
-mapfile -t agent_c < <(sources agent | grep -vE '^agent/core/(profile|report)/')
+mapfile -t agent_c < <(sources agent | grep -vE '^lib/(profile|report)/')
 bad=$(banned 'malloc|calloc|realloc|free|strdup|strndup|asprintf|vasprintf|posix_memalign' \
-	"${agent_c[@]}" | grep -v '^agent/core/api/')
-is "$bad" "" "agent and core do not call malloc and related functions"
+	"${agent_c[@]}")
+is "$bad" "" "agent and shared code do not call malloc and related functions"
 
-# The counting library (agent/core/api) may call malloc, so the agent must not include it.
-bad=$(sources agent | grep -v '^agent/core/api/' |
-	xargs -r grep -nE '#[[:space:]]*include[[:space:]]*("agent/core/api/|<pmc/(counter|sampler)\.h>)' /dev/null)
+# The counting library may call malloc; RULES keep the agent from its private headers.
+bad=$(sources agent | xargs -r grep -nE '#[[:space:]]*include[[:space:]]*<pmc/(counter|sampler)\.h>' /dev/null)
 is "$bad" "" "the agent does not include the counting library"
 
 # One file opens, controls and reads perf events, so that short reads and errors are handled once.
-mapfile -t perf_c < <(sources include agent tools)
+mapfile -t perf_c < <(sources include lib agent tools)
 mapfile -t ioctl_c < <(grep -l PERF_EVENT_IOC_ "${perf_c[@]}" /dev/null)
 bad=$(code "${perf_c[@]}" | grep -E '(SYS|__NR)_perf_event_open'
 	banned 'ioctl' "${ioctl_c[@]}"
 	code "${ioctl_c[@]}" | grep -E '(SYS|__NR)_ioctl')
-bad=$(grep -v '^agent/core/count/linux/perf\.c:' <<<"$bad")
-is "$bad" "" "perf events are opened and controlled in agent/core/count/linux/perf.c only"
+bad=$(grep -v '^lib/count/linux/perf\.c:' <<<"$bad")
+is "$bad" "" "perf events are opened and controlled in lib/count/linux/perf.c only"
 
 bad=$(banned '(f|v|s|sn|d|vsn|vf|vd)?printf|puts|fputs|putchar|fopen|fclose|fwrite|fread|perror|fgets|getline|popen|opendir|readdir' \
 	"${agent_c[@]}" | grep -vE '^agent/[a-z_/]+\.c:[0-9]+:AGENT_API ')
-is "$bad" "" "agent and core do not call stdio functions"
+is "$bad" "" "agent and shared code do not call stdio functions"
 
 # Exceptions: wrappers of exit and related functions (AGENT_API), and the _exit that they end with.
 bad=$(banned 'exit|_exit|_Exit|quick_exit|abort|raise|assert|err|errx' "${agent_c[@]}" |
 	grep -vE '^agent/[a-z_/]+\.c:[0-9]+:(AGENT_API .*|[[:space:]]*_?exit\(status\);)')
-is "$bad" "" "agent and core do not end the program"
+is "$bad" "" "agent and shared code do not end the program"
 
 bad=$(banned '(secure_)?getenv|setenv|putenv|unsetenv' "${agent_c[@]}" |
-	grep -vE '^agent/core/base/config\.[ch]:')
-is "$bad" "" "agent and core access the environment in agent/core/base/config.c only"
+	grep -vE '^lib/base/config\.[ch]:')
+is "$bad" "" "agent and shared code access the environment in lib/base/config.c only"
 
 bad=$(banned 'setlocale|strtod|strtof|atof|chdir|umask|srand|rand' "${agent_c[@]}")
-is "$bad" "" "agent and core do not depend on or change locale, working directory, umask or rand state"
+is "$bad" "" "agent and shared code do not depend on or change locale, working directory, umask or rand state"
 
 # ---- what tools may call -------------------------------------------------------------------
-mapfile -t all_c < <(sources agent tools)
+mapfile -t all_c < <(sources lib agent tools)
 bad=$(banned 'sprintf|gets|tmpnam|tempnam|mktemp' "${all_c[@]}")
 is "$bad" "" "agent and tools call no unsafe string or temporary-file function"
 
-bad=$(grep -rnE '(^|[^A-Za-z0-9_.])/(home|root|work)/[A-Za-z]' agent include tools tests docs README.md CHANGELOG.md Makefile .ci 2>/dev/null |
+bad=$(grep -rnE '(^|[^A-Za-z0-9_.])/(home|root|work)/[A-Za-z]' lib agent include tools tests docs README.md CHANGELOG.md Makefile .ci 2>/dev/null |
 	grep -v '^tests/layers.t:')
 is "$bad" "" "no file has a path of a developer's machine"
 

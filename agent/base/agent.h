@@ -10,11 +10,11 @@
 #define PMC_AGENT_BASE_AGENT_H
 
 #include "agent/base/job.h"
-#include "agent/core/base/arena.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/config.h"
-#include "agent/core/live/control.h"
-#include "agent/core/plan/plan.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/config.h"
+#include "lib/live/control.h"
+#include "lib/plan/plan.h"
 
 #include <pmc/dump.h>
 #include <stdatomic.h>

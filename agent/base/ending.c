@@ -4,7 +4,7 @@
 #include "agent/base/ending.h"
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 
 #include <linux/futex.h>
 #include <time.h>

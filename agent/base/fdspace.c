@@ -11,9 +11,9 @@
  */
 #include "agent/base/fdspace.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/clock.h"
+#include "lib/count/group.h"
+#include "lib/base/sys.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

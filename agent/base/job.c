@@ -9,8 +9,8 @@
  */
 #include "agent/base/job.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
 
 #include <errno.h>
 #include <fcntl.h>

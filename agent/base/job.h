@@ -3,7 +3,7 @@
 #ifndef PMC_AGENT_BASE_JOB_H
 #define PMC_AGENT_BASE_JOB_H
 
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* note.c - see note.h. */
 #include "agent/base/note.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/show.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/show.h"
+#include "lib/dump/build.h"
 
 static const struct {
 	uint32_t code, level;

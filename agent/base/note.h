@@ -3,7 +3,7 @@
 #ifndef PMC_AGENT_BASE_NOTE_H
 #define PMC_AGENT_BASE_NOTE_H
 
-#include "agent/core/dump/frame.h"
+#include "lib/dump/frame.h"
 
 struct pmc_out;
 

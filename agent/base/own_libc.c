@@ -12,7 +12,7 @@
 #include "agent/base/own_libc.h"
 #include "agent/base/real.h"
 #include "agent/base/valgrind.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
 #include "agent/base/seccomp_probe.h"
 #include "agent/base/agent.h"
 #include "agent/base/throwaway_clone.h"
-#include "agent/core/count/group.h"
-#include "agent/core/base/sys.h"
+#include "lib/count/group.h"
+#include "lib/base/sys.h"
 #include "agent/base/note.h"
 
 #include <errno.h>

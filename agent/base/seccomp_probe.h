@@ -3,7 +3,7 @@
 #ifndef PMC_AGENT_BASE_SECCOMP_PROBE_H
 #define PMC_AGENT_BASE_SECCOMP_PROBE_H
 
-#include "agent/core/plan/plan.h"
+#include "lib/plan/plan.h"
 
 /* Whether perf_event_open may be called without being killed by a seccomp filter. Probes again if
  * the seccomp mode has changed. Async-signal-safe. */

@@ -7,9 +7,9 @@
  * proc(5): task/TID/children (CONFIG_PROC_CHILDREN) and fields 3 and 9 of stat.
  */
 #include "agent/base/agent.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
 #include "agent/output/process_frames.h"
 
 #include <dirent.h>

@@ -2,8 +2,8 @@
 /* open.c - see open.h. */
 #include "agent/output/open.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/out.h"
-#include "agent/core/dump/output.h"
+#include "lib/base/out.h"
+#include "lib/dump/output.h"
 
 #include <string.h>
 #include <time.h>

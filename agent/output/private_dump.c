@@ -2,10 +2,10 @@
 /* private_dump.c - see private_dump.h. Raw system calls. */
 #include "agent/output/private_dump.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
-#include "agent/core/base/sys.h"
-#include "agent/core/dump/output.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
+#include "lib/base/sys.h"
+#include "lib/dump/output.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 /* process_frames.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
 #include "agent/output/process_frames.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/dump/build.h"
 #include "agent/output/file.h"
 
 #include <fcntl.h>

@@ -3,10 +3,10 @@
 #ifndef PMC_AGENT_OUTPUT_PROCESS_FRAMES_H
 #define PMC_AGENT_OUTPUT_PROCESS_FRAMES_H
 
-#include "agent/core/base/clock.h"
-#include "agent/core/dump/frame.h"
-#include "agent/core/live/account.h"
-#include "agent/core/plan/plan.h"
+#include "lib/base/clock.h"
+#include "lib/dump/frame.h"
+#include "lib/live/account.h"
+#include "lib/plan/plan.h"
 
 #include <sys/types.h>
 

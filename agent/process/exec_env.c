@@ -2,7 +2,7 @@
 /* exec_env.c - environments of new program images, with PMC_JOB. Async-signal-safe. */
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/config.h"
+#include "lib/base/config.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
 #include "agent/output/process_frames.h"

@@ -3,7 +3,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/ending.h"
 #include "agent/base/fork_guard.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 #include "agent/process/process.h"
 
 #include <signal.h>

@@ -14,7 +14,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/own_libc.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 #include "agent/process/process.h"
 #include "agent/sample/sample.h"
 #include "agent/thread/thread.h"

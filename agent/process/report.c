@@ -4,11 +4,11 @@
  * PMC_REPORT, or stderr if that is still the file it was at the start; the frames of the dump.
  */
 #include "agent/base/agent.h"
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "agent/base/note.h"
-#include "agent/core/base/log.h"
-#include "agent/core/base/out.h"
-#include "agent/core/dump/output.h"
+#include "lib/base/log.h"
+#include "lib/base/out.h"
+#include "lib/dump/output.h"
 #include "agent/output/file.h"
 #include "agent/output/open.h"
 #include "agent/process/process.h"

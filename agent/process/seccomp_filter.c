@@ -8,7 +8,7 @@
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/base/throwaway_clone.h"
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "agent/output/file.h"
 #include "agent/process/process.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* settings.c - what the PMC_* variables say of this process, checked and copied. */
 #include "agent/base/agent.h"
-#include "agent/core/base/log.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
+#include "lib/base/log.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
 #include "agent/output/open.h"
 #include "agent/process/process.h"
 

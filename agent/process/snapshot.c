@@ -7,8 +7,8 @@
  */
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/clock.h"
+#include "lib/base/sys.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
 #include "agent/region/region.h"

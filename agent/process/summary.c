@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c - adds up the frames of a job for its summary; see summary.h. */
 #include "agent/process/summary.h"
-#include "agent/core/dump/row.h"
+#include "lib/dump/row.h"
 
 #include <errno.h>
 #include <string.h>

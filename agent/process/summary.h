@@ -8,9 +8,9 @@
 #ifndef PMC_AGENT_PROCESS_SUMMARY_H
 #define PMC_AGENT_PROCESS_SUMMARY_H
 
-#include "agent/core/base/arena.h"
-#include "agent/core/base/screen.h"
-#include "agent/core/dump/frame.h"
+#include "lib/base/arena.h"
+#include "lib/base/screen.h"
+#include "lib/dump/frame.h"
 
 struct pmc_out;
 

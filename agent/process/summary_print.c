@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_print.c - prints a summary: title, rows by CPU time, total, coverage; see summary.h. */
 #include "agent/process/summary.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/show.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/number.h"
+#include "lib/base/show.h"
+#include "lib/base/utf8.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/count/user_read_cpu.h"
+#include "lib/base/clock.h"
+#include "lib/count/user_read_cpu.h"
 
 #include <errno.h>
 #include <string.h>

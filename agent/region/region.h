@@ -10,8 +10,8 @@
 #define PMC_AGENT_REGION_REGION_H
 
 #include "agent/base/agent.h"
-#include "agent/core/base/sys.h"
-#include "agent/core/live/region_area.h"
+#include "lib/base/sys.h"
+#include "lib/live/region_area.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -4,9 +4,9 @@
 #define PMC_AGENT_SAMPLE_PRIVATE_H
 
 #include "agent/base/real.h"
-#include "agent/core/base/sys.h"
-#include "agent/core/count/perf.h"
-#include "agent/core/live/sample_area.h"
+#include "lib/base/sys.h"
+#include "lib/count/perf.h"
+#include "lib/live/sample_area.h"
 #include "agent/sample/sample.h"
 
 #include <pmc/dump.h>

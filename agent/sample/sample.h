@@ -10,9 +10,9 @@
 #ifndef PMC_AGENT_SAMPLE_SAMPLE_H
 #define PMC_AGENT_SAMPLE_SAMPLE_H
 
-#include "agent/core/dump/frame.h"
-#include "agent/core/live/registry.h"
-#include "agent/core/live/sample_area.h"
+#include "lib/dump/frame.h"
+#include "lib/live/registry.h"
+#include "lib/live/sample_area.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/core/count/group.h"
-#include "agent/core/dump/build.h"
+#include "lib/count/group.h"
+#include "lib/dump/build.h"
 #include "agent/sample/private.h"
 
 #include <errno.h>

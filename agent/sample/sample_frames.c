@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_frames.c - MODULE, STACKS and SAMPLES frames of this process image. */
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/count/group.h"
+#include "lib/dump/build.h"
 #include "agent/output/file.h"
 #include "agent/sample/private.h"
 

@@ -8,7 +8,7 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "agent/core/dump/build.h"
+#include "lib/dump/build.h"
 #include "agent/sample/private.h"
 
 #include <elf.h>

@@ -10,7 +10,7 @@
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/core/count/group.h"
+#include "lib/count/group.h"
 #include "agent/sample/private.h"
 
 #include <string.h>

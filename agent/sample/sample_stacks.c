@@ -6,7 +6,7 @@
  * stack at once leave one number unused.
  */
 #include "agent/base/note.h"
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "agent/sample/private.h"
 
 #include <string.h>

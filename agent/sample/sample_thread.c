@@ -4,8 +4,8 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
+#include "lib/base/clock.h"
+#include "lib/count/group.h"
 #include "agent/sample/private.h"
 
 #include <errno.h>

@@ -6,10 +6,10 @@
  * Such a row has OS accounting only; its counts are in unattributed.
  */
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
 #include "agent/base/note.h"
 #include "agent/thread/thread.h"
 

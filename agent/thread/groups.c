@@ -2,7 +2,7 @@
 /* groups.c - opens, switches and reads the groups that this process holds. */
 #include "agent/base/fdspace.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/core/dump/build.h"
+#include "lib/dump/build.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>

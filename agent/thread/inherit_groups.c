@@ -8,9 +8,9 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/count/group.h"
+#include "lib/dump/build.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/thread/thread.h"

@@ -9,8 +9,8 @@
 #ifndef PMC_AGENT_THREAD_MAC_THREADS_H
 #define PMC_AGENT_THREAD_MAC_THREADS_H
 
-#include "agent/core/dump/frame.h"
-#include "agent/core/plan/mac_plan.h"
+#include "lib/dump/frame.h"
+#include "lib/plan/mac_plan.h"
 
 enum {
 	/* Threads alive at once; a process has a few thousand at most (kern.num_taskthreads). */

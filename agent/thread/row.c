@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/dump/build.h"
 #include "agent/base/note.h"
 #include "agent/output/file.h"
 #include "agent/sample/sample.h"

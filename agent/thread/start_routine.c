@@ -6,8 +6,8 @@
  */
 #include "agent/thread/thread.h"
 #include "agent/base/agent.h"
-#include "agent/core/dump/build.h"
-#include "agent/core/base/hash.h"
+#include "lib/dump/build.h"
+#include "lib/base/hash.h"
 #include "agent/output/file.h"
 
 #include <pthread.h>

@@ -4,11 +4,11 @@
 #define PMC_AGENT_THREAD_THREAD_H
 
 #include "agent/base/agent.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
-#include "agent/core/dump/frame.h"
-#include "agent/core/live/control.h"
-#include "agent/core/live/registry.h"
+#include "lib/base/clock.h"
+#include "lib/count/group.h"
+#include "lib/dump/frame.h"
+#include "lib/live/control.h"
+#include "lib/live/registry.h"
 
 #include <stddef.h>
 #include <stdint.h>

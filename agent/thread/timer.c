@@ -8,7 +8,7 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 #include "agent/thread/thread.h"
 
 #include <signal.h>

@@ -4,8 +4,8 @@
 #define PMC_TESTS_GEN_H
 
 /* Benchmarks are single source files, linked with no other object. */
-#include "agent/core/dump/build.c"
-#include "agent/core/dump/frame.c"
+#include "lib/dump/build.c"
+#include "lib/dump/frame.c"
 
 #include <stdio.h>
 #include <stdlib.h>

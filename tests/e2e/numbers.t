@@ -6,7 +6,7 @@
 cd "$T" || exit 1
 # A row whose event counted 2^53 + N, in a dump of our own making.
 cat >made.c <<'END'
-#include "agent/core/dump/build.h"
+#include "lib/dump/build.h"
 #include <stdio.h>
 #include <stdlib.h>
 int main(int argc, char **argv)
@@ -32,8 +32,8 @@ int main(int argc, char **argv)
 	return fwrite(buf.data, 1, buf.len, stdout) != buf.len;
 }
 END
-ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c "$ROOT"/agent/core/dump/build.c \
-	"$ROOT"/agent/core/dump/frame.c
+ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c "$ROOT"/lib/dump/build.c \
+	"$ROOT"/lib/dump/frame.c
 ./made 1 >big.pmc
 ./made 4 >bigger.pmc
 "$PMCTL" report --format json big.pmc >big.json

@@ -6,8 +6,8 @@
  * The input is a sequence of changes: one byte has the part (low two bits) and the number of bytes
  * (the rest), two the position, then the bytes follow.
  */
-#include "agent/core/live/control.h"
-#include "agent/core/live/registry.h"
+#include "lib/live/control.h"
+#include "lib/live/registry.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/sample_area_made.h"
 #include "tools/attach/region.h"

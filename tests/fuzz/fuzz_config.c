@@ -4,8 +4,8 @@
  * ended by a NUL byte; the plan in PMC_JOB is decoded and must be the same after encoding it again.
  */
 #include "agent/base/agent.h"
-#include "agent/core/base/config.h"
-#include "agent/core/plan/plan.h"
+#include "lib/base/config.h"
+#include "lib/plan/plan.h"
 #include "tests/fuzz/fuzz.h"
 
 /* job.c also writes the agent's own job. */

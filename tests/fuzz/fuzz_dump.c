@@ -6,8 +6,8 @@
  * hashes of frames are corrected, as otherwise only the scan would be reached; references to a
  * frame by its hash are corrected, too.
  */
-#include "agent/core/profile/profile.h"
-#include "agent/core/report/report.h"
+#include "tools/rows/profile.h"
+#include "tools/view/report.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/export/export.h"
 #include "tools/merge/merge.h"
@@ -25,7 +25,7 @@
 enum {
 	N_BY = 1
 #define X(name, alias, value, doc) +1
-#include "agent/core/profile/by.def"
+#include "tools/rows/by.def"
 #undef X
 };
 

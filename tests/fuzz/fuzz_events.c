@@ -3,7 +3,7 @@
  * fuzz_events.c - event strings (PMC_EVENTS, -e) with a made-up sysfs and tracefs, the text that
  * descendants get, and the plan.
  */
-#include "agent/core/event/event.h"
+#include "lib/event/event.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/event_tree.h"
 

@@ -7,7 +7,7 @@
  *
  * prog-flags: -Wl,--wrap=list_try
  */
-#include "agent/core/event/event.h"
+#include "lib/event/event.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/list/list.h"
 

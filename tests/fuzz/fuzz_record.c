@@ -6,7 +6,7 @@
  * the recipe has `raw`, their sizes are corrected, as otherwise little more than the first record
  * would be reached. The ring is walked twice: record by record, and through a sampler set.
  */
-#include "agent/core/api/sampler/sampler.h"
+#include "lib/sampler/sampler.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>

@@ -16,8 +16,8 @@ MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/
 MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
-MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
-	$(wildcard agent/core/*/darwin/*.c)
+MAC_LIB   := $(filter-out lib/event/pfm.c,$(foreach d,base event count dump plan,$(wildcard lib/$(d)/*.c lib/$(d)/darwin/*.c))) \
+	lib/bench/bench_stat.c
 MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c $(addprefix agent/process/,report.c settings.c summary.c summary_print.c) agent/thread/start_routine.c \
 	$(wildcard agent/*/darwin/*.c)
 
@@ -29,11 +29,11 @@ define mac_arch
 $(MAC)/$(1)/%.o: %.c $(MAC_SDK)/done $(O)/flags
 	mkdir -p $$(@D)
 	$$(LLVM)/clang -target $(1)-apple-macos11.0 $$(call MAC_FLAGS,$(2)) -c -o $$@ $$<
-$(MAC)/$(1)/core.a: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_CORE))
+$(MAC)/$(1)/lib.a: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_LIB))
 	rm -f $$@ && $$(LLVM)/llvm-ar --format=darwin qcsD $$@ $$^
-$(MAC)/$(1)/pmctl: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_TOOLS) tools/cli/pmctl.c) $(MAC)/$(1)/core.a tests/macos/libSystem.tbd
+$(MAC)/$(1)/pmctl: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_TOOLS) tools/cli/pmctl.c) $(MAC)/$(1)/lib.a tests/macos/libSystem.tbd
 	$$(call MAC_LINK,$(1)) -e _main -o $$@ $$(filter-out %.tbd,$$^)
-$(MAC)/$(1)/libpmcagent.dylib: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_AGENT)) $(MAC)/$(1)/core.a tests/macos/libSystem.tbd
+$(MAC)/$(1)/libpmcagent.dylib: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_AGENT)) $(MAC)/$(1)/lib.a tests/macos/libSystem.tbd
 	$$(call MAC_LINK,$(1)) -dylib -install_name @rpath/libpmcagent.dylib -o $$@ $$(filter-out %.tbd,$$^)
 $(MAC)/$(1)/tools/export/html.o: $(O)/gen/page.inc
 endef
@@ -50,7 +50,7 @@ macos: $(MAC)/libpmcagent.dylib $(MAC)/pmctl ## cross-build the universal agent 
 
 # ---- unit tests ----------------------------------------------------------------------------
 # What of the macOS port does not call macOS runs here, against doubles.
-MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
+MAC_COUNTS := $(addprefix lib/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
 MAC_LOGIC  := $(MAC_COUNTS) $(addprefix agent/thread/,darwin/mac_threads.c darwin/mac_start.c start_routine.c) agent/base/agent.c agent/base/note.c
 MAC_SIGNALS := agent/process/darwin/signals.c agent/base/agent.c agent/base/note.c
 MAC_FILE   := agent/output/darwin/file.c agent/output/open.c agent/base/agent.c
@@ -62,11 +62,11 @@ MAC_RUN    := $(addprefix tools/,run/darwin/macho.c run/darwin/judge.c cli/darwi
 $(O)/unit/test_mac_run: $(call obj,$(MAC_RUN))
 MAC_STAT   := $(addprefix tools/,stat/darwin/mac_stat.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_stat: $(call obj,$(MAC_STAT))
-MAC_BENCH  := $(wildcard tools/bench/darwin/*.c) $(MAC_COUNTS) agent/core/event/darwin/pfm.c \
+MAC_BENCH  := $(wildcard tools/bench/darwin/*.c) $(MAC_COUNTS) lib/event/darwin/pfm.c \
 	$(addprefix tools/,list/darwin/kpep.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_bench: private WITHOUT = $(call obj,$(wildcard tools/bench/linux/*.c) tools/cli/linux/find_agent.c)
 $(O)/unit/test_mac_bench: $(call obj,$(MAC_BENCH))
-MAC_DOCTOR := $(addprefix tools/doctor/darwin/,checks.c facts.c) $(MAC_COUNTS) agent/core/event/darwin/pfm.c \
+MAC_DOCTOR := $(addprefix tools/doctor/darwin/,checks.c facts.c) $(MAC_COUNTS) lib/event/darwin/pfm.c \
 	$(addprefix tools/,list/darwin/kpep.c cli/darwin/spawn.c)
 $(O)/unit/test_mac_doctor: private WITHOUT = $(call obj,$(wildcard tools/doctor/linux/*.c) tools/cli/linux/find_agent.c)
 $(O)/unit/test_mac_doctor: $(call obj,$(MAC_DOCTOR))

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_PLANNER_H
 #define PMC_TESTS_PLANNER_H
 
-#include "agent/core/plan/matching.h"
+#include "lib/plan/matching.h"
 
 #include <stdbool.h>
 #include <stdint.h>

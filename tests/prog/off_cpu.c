@@ -10,7 +10,7 @@
  *
  * prog-flags: -I. -fno-omit-frame-pointer -fno-optimize-sibling-calls
  */
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
  * regions_busy - raises a dump signal (PMC_DUMP=USR2) with the sequence number of its region area
  * set as during a record update, then a second one with it set as after the update.
  * prog-flags: -I. -Iinclude */
-#include "agent/core/live/control.h"
-#include "agent/core/live/region_area.h"
+#include "lib/live/control.h"
+#include "lib/live/region_area.h"
 
 #include <pmc/region.h>
 

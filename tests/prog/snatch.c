@@ -15,8 +15,8 @@
  *
  * DIR is a directory of root; DIR/hold is a copy of this program with the setuid bit.
  */
-#include "agent/core/live/control.h"
-#include "agent/core/live/sample_area.h"
+#include "lib/live/control.h"
+#include "lib/live/sample_area.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #ifndef PMC_TESTS_EVENT_TREE_H
 #define PMC_TESTS_EVENT_TREE_H
 
-#include "agent/core/event/event.h"
+#include "lib/event/event.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef PMC_TESTS_FAKE_PMU_H
 #define PMC_TESTS_FAKE_PMU_H
 
-#include "agent/core/count/group.h"
-#include "agent/core/plan/plan.h"
+#include "lib/count/group.h"
+#include "lib/plan/plan.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #ifndef PMC_TESTS_MAC_DOUBLE_H
 #define PMC_TESTS_MAC_DOUBLE_H
 
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -9,8 +9,8 @@
 #ifndef PMC_TESTS_UNIT_MADE_MACHINE_H
 #define PMC_TESTS_UNIT_MADE_MACHINE_H
 
-#include "agent/core/base/advice.h"
-#include "agent/core/base/file.h"
+#include "lib/base/advice.h"
+#include "lib/base/file.h"
 #include "tests/unit/fake_pmu.h"
 #include "tools/cli/child.h"
 #include "tools/cli/try_open.h"

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_UNIT_PLAN_TRY_H
 #define PMC_TESTS_UNIT_PLAN_TRY_H
 
-#include "agent/core/plan/plan.h"
+#include "lib/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
 static struct pmc_arena arena;

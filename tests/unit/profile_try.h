@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_UNIT_PROFILE_TRY_H
 #define PMC_TESTS_UNIT_PROFILE_TRY_H
 
-#include "agent/core/profile/profile.h"
+#include "tools/rows/profile.h"
 #include "tests/unit/dump_build.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/unpack.h"

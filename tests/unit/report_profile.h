@@ -3,9 +3,9 @@
 #ifndef PMC_TESTS_REPORT_PROFILE_H
 #define PMC_TESTS_REPORT_PROFILE_H
 
-#include "agent/core/base/out.h"
-#include "agent/core/profile/profile.h"
-#include "agent/core/report/report.h"
+#include "lib/base/out.h"
+#include "tools/rows/profile.h"
+#include "tools/view/report.h"
 #include "tests/unit/made_dump.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_advice.c - advice for each errno in each circumstance, and the facts that it is based on. */
-#include "agent/core/base/advice.h"
+#include "lib/base/advice.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static const struct row {
 	const char *means, *todo;
 } rows[] = {
 #define X(error, at, means, todo) { error, means, todo },
-#include "agent/core/base/advice.def"
+#include "lib/base/advice.def"
 #undef X
 };
 

@@ -4,7 +4,7 @@
  * work, with handles whose descriptors the program closed, and in a child of fork.
  *
  * Nothing may crash, and each call has the result in the table. The functions of the table are
- * those of agent/core/api/libpmc.map.
+ * those of lib/libpmc.map.
  */
 #include "tests/unit/counter_try.h"
 
@@ -268,7 +268,7 @@ static void functions_in_a_child_of_fork(void **unused)
 
 static void the_table_has_every_function(void **unused)
 {
-	FILE *map = fopen("agent/core/api/libpmc.map", "re");
+	FILE *map = fopen("lib/libpmc.map", "re");
 	char line[128], function[64];
 	unsigned functions = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach.c - reading a process with an agent; this process plays it, valid and hostile. */
-#include "agent/core/count/group.h"
-#include "agent/core/plan/plan.h"
+#include "lib/count/group.h"
+#include "lib/plan/plan.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 #include "tests/unit/unit.h"

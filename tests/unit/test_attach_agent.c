@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach_agent.c - an agent that is kept open: found, refused, damaged; this process plays it.
  */
-#include "agent/core/live/control.h"
+#include "lib/live/control.h"
 #include "tools/attach/agent.h"
 #include "tools/cli/pmctl.h"
 #include "tests/unit/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_command_line.c - masking of secrets in command lines; other text is unchanged. */
-#include "agent/core/dump/command_line.h"
+#include "lib/dump/command_line.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

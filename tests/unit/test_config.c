@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - every knob from an environment: defaults, good values, refusals. */
-#include "agent/core/base/config.h"
+#include "lib/base/config.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

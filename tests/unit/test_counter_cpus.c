@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_cpus.c - groups and rings on every CPU, counters closed before their sampler, and
  * texts of failures. */
-#include "agent/core/api/counter/counter.h"
-#include "agent/core/api/counter/counter_event.h"
+#include "lib/counter/counter.h"
+#include "lib/counter/counter_event.h"
 #include "tests/unit/counter_try.h"
 
 #include <pmc/sampler.h>

@@ -7,7 +7,7 @@
  * probes in test_counter_sample.c and test_counter_event.c, options in test_counter_refuse.c,
  * scaling and short readings in test_perf.c.
  */
-#include "agent/core/api/counter/counter.h"
+#include "lib/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_name.c - lookup of event names in made-up sysfs and tracefs trees, and texts of
  * refusals. */
-#include "agent/core/api/counter/counter_event.h"
+#include "lib/counter/counter_event.h"
 #include "tests/unit/counter_try.h"
 #include "tests/unit/event_tree.h"
 

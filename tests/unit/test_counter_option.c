@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_option.c - every option sets its own member of the attr, and options for records
  * other than samples cause these records. */
-#include "agent/core/api/counter/counter.h"
+#include "lib/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
 #include <linux/bpf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_refuse.c - failures have the kernel's errno and name their cause; they leave no
  * descriptor open. */
-#include "agent/core/api/counter/counter.h"
+#include "lib/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
 #include <sys/resource.h>

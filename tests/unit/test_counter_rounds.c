@@ -7,7 +7,7 @@
  * during the test hides that in a round; it never makes a correct round fail. A stopped member
  * counts nothing, so a part of the work shows that it runs.
  */
-#include "agent/core/count/group.h"
+#include "lib/count/group.h"
 #include "tests/unit/counter_try.h"
 
 #include <pmc/group.h>

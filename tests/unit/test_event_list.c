@@ -3,7 +3,7 @@
 #include "tests/unit/event_tree.h"
 #include "tests/unit/unit.h"
 
-#include "agent/core/profile/metrics.h"
+#include "tools/rows/metrics.h"
 
 /* The list as "name[#brace][*], ..."; '*': the event is (also) from a set. */
 static const char *listed(const char *text, const struct pmc_event_roots *roots)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_event_sample.c - which events are sampled how often, and the attr that asks for it. */
-#include "agent/core/count/group.h"
+#include "lib/count/group.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

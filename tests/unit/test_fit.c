@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fit.c - assignment of events to counters: conflicts, fewest passes, independence of the
  * order. */
-#include "agent/core/plan/matching.h"
+#include "lib/plan/matching.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fold.c - sums, spread and states against brute force; keys; events of two sets. */
-#include "agent/core/profile/fold.h"
+#include "tools/rows/fold.h"
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_frame.c - frames are read back as built, and damage loses only the damaged frame. */
-#include "agent/core/dump/frame.h"
+#include "lib/dump/frame.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

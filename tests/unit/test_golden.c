@@ -4,7 +4,7 @@
  *
  * Written by `test_golden FILE`. It is never written again; a new format version adds a file.
  */
-#include "agent/core/profile/profile.h"
+#include "tools/rows/profile.h"
 #include "tests/unit/dump_build.h"
 #include "tests/unit/unpack.h"
 #include "tools/merge/merge.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hash.c - keys that were chosen to collide take no more comparisons than others. */
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tests/unit/unit.h"
 
 #define N 20000u

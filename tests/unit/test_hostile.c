@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hostile.c - names with escape sequences in all fields of dumps, through the commands that
  * print them: nothing that a terminal interprets comes out. */
-#include "agent/core/base/csv.h"
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/csv.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tests/unit/report_profile.h"
 #include "tests/unit/samples_made.h"
 #include "tests/unit/tool_run.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hybrid.c - types of cores and machine-wide PMUs: from a made-up sysfs to the plan. */
-#include "agent/core/event/event.h"
-#include "agent/core/plan/plan.h"
+#include "lib/event/event.h"
+#include "lib/plan/plan.h"
 #include "tests/unit/event_tree.h"
 #include "tests/unit/fake_pmu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_json.c - the JSON emitter: structure, escapes, numbers with fixed decimals. */
-#include "agent/core/base/json.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/json.h"
+#include "lib/base/utf8.h"
 #include "tests/unit/unit.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mac_counts.c - counts of macOS against a double of its system calls: sources, plans, kperf.
  */
-#include "agent/core/plan/mac_plan.h"
+#include "lib/plan/mac_plan.h"
 #include "tests/unit/mac_double.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mac_run.c - parts of pmctl run for macOS that do not call it: Mach-O files, spawn, usage. */
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
 #include "tools/run/macho.h"

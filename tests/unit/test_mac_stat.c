@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mac_stat.c - pmctl stat of macOS against a double of proc_pid_rusage. */
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 #include "tools/stat/mac_stat.h"
 #include "tests/unit/unit.h"
 

@@ -4,8 +4,8 @@
  * calls: threads that start, end, are many, and end during snapshots.
  */
 #include "agent/base/agent.h"
-#include "agent/core/dump/build.h"
-#include "agent/core/profile/profile.h"
+#include "lib/dump/build.h"
+#include "tools/rows/profile.h"
 #include "agent/output/file.h"
 #include "agent/thread/mac_threads.h"
 #include "agent/thread/thread.h"

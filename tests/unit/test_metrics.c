@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_metrics.c - the arithmetic of each metric, and each case in which it must be null. */
-#include "agent/core/profile/metrics.h"
+#include "tools/rows/metrics.h"
 #include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_out.c - text output compared with printf, and full buffers. */
-#include "agent/core/base/out.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/out.h"
+#include "lib/base/utf8.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

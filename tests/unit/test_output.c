@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_output.c - which files may be written as a text or a dump, and that all others stay as they
  * are; which paths name one file. */
-#include "agent/core/dump/output.h"
+#include "lib/dump/output.h"
 #include "include/pmc/dump.h"
 #include "tools/cli/pmctl.h"
 #include "tests/unit/unit.h"

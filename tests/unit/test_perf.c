@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_perf.c - readings in every format, short readings, and exact scaling. */
-#include "agent/core/base/number.h"
-#include "agent/core/count/group.h"
+#include "lib/base/number.h"
+#include "lib/count/group.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pmctl.c - pmctl's commands, arguments, errors and suggestions; every row is documented. */
-#include "agent/core/base/config.h"
+#include "lib/base/config.h"
 #include "tests/unit/tool_run.h"
 #include "tests/unit/unit.h"
 #include "tools/cli/flags.h"

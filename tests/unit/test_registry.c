@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_registry.c - slots while threads start and end: one owner at a time; no reads of closed
  * slots. */
-#include "agent/core/count/group.h"
-#include "agent/core/live/registry.h"
+#include "lib/count/group.h"
+#include "lib/live/registry.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

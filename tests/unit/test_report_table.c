@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_table.c - the table compared with golden files, and single rules. */
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/report_process.h"
 #include "tests/unit/unit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sampler_set.c - several rings as one stream: made-up rings with a known order, and real
  * ones. */
-#include "agent/core/api/counter/counter.h"
-#include "agent/core/api/sampler/sampler.h"
+#include "lib/counter/counter.h"
+#include "lib/sampler/sampler.h"
 
 #include <sys/mman.h>
 #include "tests/unit/ring_made.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_suggest.c - edit distance of words, and its limit. */
-#include "agent/core/base/suggest.h"
+#include "lib/base/suggest.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

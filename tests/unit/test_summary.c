@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_summary.c - the agent's summary of made dumps, against stored text (tests/golden). */
 #include "agent/process/summary.h"
-#include "agent/core/base/out.h"
+#include "lib/base/out.h"
 #include "tests/unit/dump_build.h"
 #include "tests/unit/unit.h"
 

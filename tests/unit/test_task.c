@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_task.c - page faults and context switches of another thread, from /proc. */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_top.c - pmctl top without /proc: sparklines, folding, filters, order and layout. */
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tools/top/top.h"
 #include "tests/unit/unit.h"
 

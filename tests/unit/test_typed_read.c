@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_typed_read.c - made-up readings of a typed group: scaling, resets, order, errors. */
-#include "agent/core/api/counter/counter.h"
+#include "lib/counter/counter.h"
 #include "tests/unit/unit.h"
 
 #include <pmc/group.h>

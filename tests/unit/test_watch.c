@@ -3,8 +3,8 @@
  * test_watch.c - intervals of this process's own threads: births, sleep, switches, used IDs; and of
  * recorded readings.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "tools/live/watch.h"
 #include "tests/unit/unit.h"
 

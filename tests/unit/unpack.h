@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_UNPACK_H
 #define PMC_TESTS_UNPACK_H
 
-#include "agent/core/profile/profile.h"
+#include "tools/rows/profile.h"
 
 static inline const struct pmc_p_thread *unpack_row(const struct pmc_profile *profile,
 						    const struct pmc_p_row *row)

@@ -5,8 +5,8 @@
  *
  * CPU time of a thread is from schedstat, which for one that is running is up to a tick old.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "tools/attach/attach.h"
 
 #include <inttypes.h>

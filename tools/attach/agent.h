@@ -8,7 +8,7 @@
 #ifndef PMC_TOOLS_ATTACH_AGENT_H
 #define PMC_TOOLS_ATTACH_AGENT_H
 
-#include "agent/core/dump/frame.h"
+#include "lib/dump/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - finds the agent in a running process and copies its control block and registry. */
 #include "tools/attach/attach.h"
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/cli/pmctl.h"
 
 #include <signal.h>

@@ -12,11 +12,11 @@
 #ifndef PMC_TOOLS_ATTACH_ATTACH_H
 #define PMC_TOOLS_ATTACH_ATTACH_H
 
-#include "agent/core/base/arena.h"
-#include "agent/core/live/control.h"
-#include "agent/core/dump/frame.h"
-#include "agent/core/live/registry.h"
-#include "agent/core/live/sample_area.h"
+#include "lib/base/arena.h"
+#include "lib/live/control.h"
+#include "lib/dump/frame.h"
+#include "lib/live/registry.h"
+#include "lib/live/sample_area.h"
 
 #include <limits.h>
 #include <sys/types.h>

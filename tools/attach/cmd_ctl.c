@@ -4,8 +4,8 @@
  *
  * The exec group is left alone: it counts other processes, whose rows are subtracted from it.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
+#include "lib/base/clock.h"
+#include "lib/count/group.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_dump.c - pmctl dump: snapshots of a running process, taken from outside. */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/attach/collect.h"
 #include "tools/cli/flags.h"
 #include "tools/live/task.h"

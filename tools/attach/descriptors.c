@@ -5,7 +5,7 @@
  * Between two system calls a process ID may be reused. Descriptors of /proc/PID, of /proc/PID/mem
  * and the pidfd stay with the process and fail after its end.
  */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/attach/attach.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* group.c - reads groups of another process through duplicated descriptors. */
-#include "agent/core/count/group.h"
-#include "agent/core/dump/build.h"
+#include "lib/count/group.h"
+#include "lib/dump/build.h"
 #include "tools/attach/attach.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
  * appends to a duplicate of a descriptor that the process itself has open for appending.
  */
 #include "tools/attach/attach.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/file.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pid.c - the process that a process ID on the command line means. */
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 

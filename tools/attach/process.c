@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* process.c - TOTAL, EVENTSET and PROCESS frames of a running process, from outside. */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
-#include "agent/core/dump/build.h"
-#include "agent/core/plan/plan.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/dump/build.h"
+#include "lib/plan/plan.h"
 #include "tools/attach/attach.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* refuse.c - errors for a process that ended or must not be read, with the fix. */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 

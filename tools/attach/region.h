@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_ATTACH_REGION_H
 #define PMC_TOOLS_ATTACH_REGION_H
 
-#include "agent/core/live/region_area.h"
+#include "lib/live/region_area.h"
 #include "tools/attach/attach.h"
 
 struct attach_regions {

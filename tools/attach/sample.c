@@ -7,10 +7,10 @@
  * at some moment.
  */
 #include "tools/attach/sample.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/number.h"
-#include "agent/core/count/group.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
+#include "lib/count/group.h"
+#include "lib/dump/build.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * Without ptrace permission the signal comes from the environment that the program was started
  * with, and the dump from its open files.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/config.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/clock.h"
+#include "lib/base/config.h"
+#include "lib/base/file.h"
+#include "lib/base/utf8.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 

@@ -5,7 +5,7 @@
  * Stacks are copied after the samples and rows that refer to them, and modules after the stacks:
  * what is referred to was complete before. What a thread is adding meanwhile is left out.
  */
-#include "agent/core/dump/build.h"
+#include "lib/dump/build.h"
 #include "tools/attach/sample.h"
 
 #include <errno.h>

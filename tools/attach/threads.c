@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c - rows of another process's threads, from its groups and from /proc. */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/hash.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/hash.h"
+#include "lib/dump/build.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 

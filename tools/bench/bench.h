@@ -3,8 +3,8 @@
 #ifndef PMC_TOOLS_BENCH_H
 #define PMC_TOOLS_BENCH_H
 
-#include "agent/core/base/out.h"
-#include "agent/core/plan/plan.h"
+#include "lib/base/out.h"
+#include "lib/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
 #include "tools/bench/statistics.h"
 #include "tools/bench/units.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_bench.c - pmctl bench: measures commands and compares them. */
-#include "agent/core/report/report.h"
+#include "tools/view/report.h"
 #include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* command.c - the commands of a bench: words of a string, a line for the shell, or an argv. */
-#include "agent/core/base/config.h"
-#include "agent/core/dump/command_line.h"
+#include "lib/base/config.h"
+#include "lib/dump/command_line.h"
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - results with every run as JSON, and a row for each run as CSV. */
-#include "agent/core/base/csv.h"
-#include "agent/core/base/json.h"
-#include "agent/core/report/words.h"
+#include "lib/base/csv.h"
+#include "lib/base/json.h"
+#include "lib/dump/words.h"
 #include "tools/bench/runner.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  * alike. Each round has another order: a command that always came second would always find what the
  * first leaves behind, such as the other CPU where runs alternate between two.
  */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/list.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* notes.c - the lines under tables: which command is faster, and what was not counted. */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/bench/runner.h"
 
 #include <limits.h>

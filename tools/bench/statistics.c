@@ -9,7 +9,7 @@
  * fraction (DLMF 8.17.22).
  */
 #include "tools/bench/statistics.h"
-#include "agent/core/api/bench/bench_stat.h"
+#include "lib/bench/bench_stat.h"
 
 #include <float.h>
 #include <math.h>

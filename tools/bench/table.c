@@ -5,7 +5,7 @@
  * All tables share the widths of their columns, in columns of the terminal, so that they align with
  * and without color.
  */
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tools/bench/bench.h"
 
 #include <math.h>

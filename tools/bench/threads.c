@@ -6,7 +6,7 @@
  * They are separate from the measured runs, which have no agent. Names that differ only in digits
  * are one name (db-pool-1, db-pool-2: db-pool-*), as in reports.
  */
-#include "agent/core/profile/fold.h"
+#include "tools/rows/fold.h"
 #include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 

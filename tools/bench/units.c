@@ -2,7 +2,7 @@
 /* units.c - see units.h. */
 #include "tools/bench/units.h"
 #include "tools/cli/pmctl.h"
-#include "agent/core/report/report.h"
+#include "tools/view/report.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* args.c - parses the arguments of a command by its table of flags, and finds the nearest flag. */
-#include "agent/core/base/arena.h"
-#include "agent/core/base/config.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
-#include "agent/core/base/suggest.h"
+#include "lib/base/arena.h"
+#include "lib/base/config.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
+#include "lib/base/suggest.h"
 #include "tools/cli/flags.h"
 
 #include <stdio.h>

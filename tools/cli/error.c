@@ -5,8 +5,8 @@
  * Messages may contain untrusted text, such as paths named by another process: control characters
  * are escaped here for all commands.
  */
-#include "agent/core/base/json.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/json.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>

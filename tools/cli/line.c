@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* line.c - lines of standard output that may contain untrusted text, and their width. */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/report.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "tools/view/report.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* output.c - files that commands write: opens them, and refuses to overwrite others. */
-#include "agent/core/dump/output.h"
+#include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>

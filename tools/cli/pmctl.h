@@ -77,7 +77,7 @@ bool tool_help(const char *command);
 /* Looks for the agent beside pmctl, in `dir`, and in ../lib/pmc from there. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
 
-/* ---- files that are opened for writing: agent/core/dump/output.h says which are refused --- */
+/* ---- files that are opened for writing: lib/dump/output.h says which are refused --- */
 /* For "cannot write FILE: <text>": the reason of an -errno, and the fix where there is one. */
 const char *tool_output_why(int error);
 /* pmc_dump_open(), which also refuses the file of a standard stream. */

@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_CLI_TRY_OPEN_H
 #define PMC_TOOLS_CLI_TRY_OPEN_H
 
-#include "agent/core/count/group.h"
+#include "lib/count/group.h"
 
 #include <stdbool.h>
 

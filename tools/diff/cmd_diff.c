@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c - pmctl diff: compares the threads of two runs, by name or another key. */
-#include "agent/core/report/report.h"
+#include "tools/view/report.h"
 #include "tools/bench/units.h"
 #include "tools/cli/flags.h"
 #include "tools/diff/diff.h"
@@ -19,12 +19,12 @@ static const char *const keys[] = {
 	[value] = value == PMC_BY_THREAD || value == PMC_BY_REGION || value == PMC_BY_PATH ?       \
 			  NULL :                                                                   \
 			  #name,
-#include "agent/core/profile/by.def"
+#include "tools/rows/by.def"
 #undef X
 };
 static const char *const aliases[] = {
 #define X(name, alias, value, doc) [value] = alias,
-#include "agent/core/profile/by.def"
+#include "tools/rows/by.def"
 #undef X
 };
 

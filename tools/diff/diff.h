@@ -4,10 +4,10 @@
 #ifndef PMC_TOOLS_DIFF_H
 #define PMC_TOOLS_DIFF_H
 
-#include "agent/core/base/hash.h"
-#include "agent/core/base/out.h"
-#include "agent/core/profile/fold.h"
-#include "agent/core/report/report.h"
+#include "lib/base/hash.h"
+#include "lib/base/out.h"
+#include "tools/rows/fold.h"
+#include "tools/view/report.h"
 #include "tools/bench/statistics.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c - the differences as JSON or CSV, and what all forms compare. */
-#include "agent/core/base/csv.h"
-#include "agent/core/base/json.h"
-#include "agent/core/report/report.h"
-#include "agent/core/report/words.h"
+#include "lib/base/csv.h"
+#include "lib/base/json.h"
+#include "tools/view/report.h"
+#include "lib/dump/words.h"
 #include "tools/bench/units.h"
 #include "tools/diff/diff.h"
 

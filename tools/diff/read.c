@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* read.c - dumps to rows: each dump is folded by the key, and is one sample of its side. */
 #include "tools/report/read.h"
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
 #include "tools/report/samples.h"

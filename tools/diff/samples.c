@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - rows of functions, lines or modules, whose columns are samples by an event. */
 #include "tools/report/samples.h"
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
 

@@ -5,8 +5,8 @@
  * What is a column of reports is a line here, with its unit and decimals, which are the same in all
  * rows.
  */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/bench/units.h"
 #include "tools/diff/diff.h"
 

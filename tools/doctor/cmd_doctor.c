@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_doctor.c - pmctl doctor: what can be counted here, what blocks it, and the fix. */
-#include "agent/core/base/json.h"
+#include "lib/base/json.h"
 #include "tools/cli/flags.h"
 #include "tools/doctor/doctor.h"
 

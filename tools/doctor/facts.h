@@ -7,8 +7,8 @@
 #ifndef PMC_TOOLS_DOCTOR_FACTS_H
 #define PMC_TOOLS_DOCTOR_FACTS_H
 
-#include "agent/core/base/advice.h"
-#include "agent/core/count/perf.h"
+#include "lib/base/advice.h"
+#include "lib/count/perf.h"
 #include "tools/doctor/doctor.h"
 
 #include <limits.h>

@@ -9,7 +9,7 @@
 #ifndef PMC_TOOLS_DOCTOR_MAC_FACTS_H
 #define PMC_TOOLS_DOCTOR_MAC_FACTS_H
 
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 #include "tools/doctor/doctor.h"
 
 #include <limits.h>

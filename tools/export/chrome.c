@@ -5,8 +5,8 @@
  * Source: "Trace Event Format" of the Chromium project. Times are in microseconds from the start of
  * the job.
  */
-#include "agent/core/base/json.h"
-#include "agent/core/base/number.h"
+#include "lib/base/json.h"
+#include "lib/base/number.h"
 #include "tools/export/export.h"
 
 #include <errno.h>

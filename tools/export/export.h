@@ -3,9 +3,9 @@
 #ifndef PMC_TOOLS_EXPORT_EXPORT_H
 #define PMC_TOOLS_EXPORT_EXPORT_H
 
-#include "agent/core/base/out.h"
-#include "agent/core/profile/fold.h"
-#include "agent/core/profile/profile.h"
+#include "lib/base/out.h"
+#include "tools/rows/fold.h"
+#include "tools/rows/profile.h"
 #include "tools/report/names.h"
 
 /* Few in practice; of a hostile dump's further ones no samples are exported. */

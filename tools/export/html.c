@@ -5,7 +5,7 @@
  * Its text is in page.html, page.css and page.js; the data is JSON in a script element, in which
  * strings have no < (pmc_out.in_html), so no name can end it.
  */
-#include "agent/core/report/report.h"
+#include "tools/view/report.h"
 #include "tools/export/html.h"
 
 #include <errno.h>

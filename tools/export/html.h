@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_EXPORT_HTML_H
 #define PMC_TOOLS_EXPORT_HTML_H
 
-#include "agent/core/base/json.h"
+#include "lib/base/json.h"
 #include "tools/export/export.h"
 
 /* Bounds of the page. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* html_flames.c - the flame graphs of a page: a tree of functions for each event. */
-#include "agent/core/base/hash.h"
-#include "agent/core/base/number.h"
-#include "agent/core/profile/sort.h"
+#include "lib/base/hash.h"
+#include "lib/base/number.h"
+#include "lib/base/sort.h"
 #include "tools/export/html.h"
 
 #include <errno.h>

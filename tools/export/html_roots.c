@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* html_roots.c - which threads or pools have flame graphs of their own in a page. */
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/export/html.h"
 
 #include <errno.h>

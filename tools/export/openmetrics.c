@@ -5,7 +5,7 @@
  * Source: the OpenMetrics 1.0 specification. The label `image` tells program images of one process
  * ID apart.
  */
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tools/export/export.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * share of the weight, at the start of its thread. Source: tools/perf/Documentation/
  * perf.data-file-format.txt and include/uapi/linux/perf_event.h of the kernel.
  */
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/export/export.h"
 #include "tools/export/perf_format.h"

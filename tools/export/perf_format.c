@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* perf_format.c - records of perf.data files, in the byte order of this machine. */
 #include "tools/export/perf_format.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 
 void perf_record_u32s(struct perf_record *record, uint32_t a, uint32_t b)
 {

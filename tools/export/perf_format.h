@@ -8,7 +8,7 @@
 #ifndef PMC_TOOLS_EXPORT_PERF_FORMAT_H
 #define PMC_TOOLS_EXPORT_PERF_FORMAT_H
 
-#include "agent/core/base/out.h"
+#include "lib/base/out.h"
 
 enum { PERF_TYPE_IS_SOFTWARE = 1, PERF_TYPE_IS_TRACEPOINT = 2, PERF_SOFTWARE_DUMMY = 9 };
 

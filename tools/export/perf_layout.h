@@ -6,7 +6,7 @@
 #ifndef PMC_TOOLS_EXPORT_PERF_LAYOUT_H
 #define PMC_TOOLS_EXPORT_PERF_LAYOUT_H
 
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/export/export.h"
 
 /* A module has the same addresses in all processes: one mapping of its file from offset 0. */

@@ -6,9 +6,9 @@
  * A location is a function and line, not an address: names are known already. Source: profile.proto
  * of pprof, and the encoding of Protocol Buffers.
  */
-#include "agent/core/base/hash.h"
-#include "agent/core/base/number.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/hash.h"
+#include "lib/base/number.h"
+#include "lib/base/utf8.h"
 #include "tools/export/export.h"
 #include "tools/export/proto.h"
 

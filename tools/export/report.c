@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - exports that are forms of the report. */
-#include "agent/core/report/report.h"
+#include "tools/view/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/export/export.h"
 

@@ -4,9 +4,9 @@
  *
  * Source: file-format-spec.ts of speedscope, "sampled" profiles.
  */
-#include "agent/core/base/json.h"
-#include "agent/core/base/number.h"
-#include "agent/core/profile/sort.h"
+#include "lib/base/json.h"
+#include "lib/base/number.h"
+#include "lib/base/sort.h"
 #include "tools/export/export.h"
 
 #include <errno.h>

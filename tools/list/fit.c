@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fit.c - pmctl list --fit by a table of counter masks: assignment, clash, passes. */
-#include "agent/core/base/suggest.h"
-#include "agent/core/base/utf8.h"
-#include "agent/core/plan/matching.h"
+#include "lib/base/suggest.h"
+#include "lib/base/utf8.h"
+#include "lib/plan/matching.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
 

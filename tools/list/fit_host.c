@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fit_host.c - pmctl list --fit for this machine, by probing its PMU; see plan/pmu_probe.h. */
-#include "agent/core/plan/plan.h"
-#include "agent/core/plan/pmu_probe.h"
+#include "lib/plan/plan.h"
+#include "lib/plan/pmu_probe.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fit_print.c - prints the result of pmctl list --fit, as text or as JSON. */
-#include "agent/core/base/json.h"
+#include "lib/base/json.h"
 #include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
 

@@ -3,9 +3,9 @@
 #ifndef PMC_TOOLS_LIST_LIST_H
 #define PMC_TOOLS_LIST_LIST_H
 
-#include "agent/core/base/arena.h"
-#include "agent/core/event/event.h"
-#include "agent/core/plan/plan.h"
+#include "lib/base/arena.h"
+#include "lib/event/event.h"
+#include "lib/plan/plan.h"
 
 #include <stdbool.h>
 #include <stdint.h>

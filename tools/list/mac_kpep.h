@@ -7,7 +7,7 @@
 #ifndef PMC_TOOLS_LIST_MAC_KPEP_H
 #define PMC_TOOLS_LIST_MAC_KPEP_H
 
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 #include "tools/list/list.h"
 
 /* Why there is no database; NULL: there is one. */

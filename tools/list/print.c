@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c - prints the rows of pmctl list by PMU, as text or as JSON. */
-#include "agent/core/base/json.h"
+#include "lib/base/json.h"
 #include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
 

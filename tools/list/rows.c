@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - the rows of a list: memory, selection by name, built-in events and event sets. */
-#include "agent/core/base/file.h"
-#include "agent/core/base/out.h"
+#include "lib/base/file.h"
+#include "lib/base/out.h"
 #include "tools/list/list.h"
 
 #include <fnmatch.h>

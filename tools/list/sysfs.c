@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sysfs.c - the named events of the PMUs in sysfs, and the kernel's tracepoints. */
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/list/list.h"
 
 #include <dirent.h>

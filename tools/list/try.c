@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether an event opens here for this user, and if not why. */
-#include "agent/core/base/advice.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/report/words.h"
+#include "lib/base/advice.h"
+#include "lib/base/clock.h"
+#include "lib/dump/words.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"
 

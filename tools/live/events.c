@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* events.c - plans a list of events and the view that reports use; see events.h. */
 #include "tools/live/events.h"
-#include "agent/core/event/formula.h"
-#include "agent/core/profile/fold.h"
-#include "agent/core/report/words.h"
+#include "lib/event/formula.h"
+#include "tools/rows/fold.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 

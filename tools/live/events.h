@@ -3,8 +3,8 @@
 #ifndef PMC_TOOLS_LIVE_EVENTS_H
 #define PMC_TOOLS_LIVE_EVENTS_H
 
-#include "agent/core/plan/plan.h"
-#include "agent/core/profile/metrics.h"
+#include "lib/plan/plan.h"
+#include "tools/rows/metrics.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* task.c - reads and parses the files of threads in /proc; see task.h. */
 #include "tools/live/task.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/list.h"
 

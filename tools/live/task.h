@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_LIVE_TASK_H
 #define PMC_TOOLS_LIVE_TASK_H
 
-#include "agent/core/base/out.h"
+#include "lib/base/out.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* watch.c - repeated readings of one thread; see watch.h. */
 #include "tools/live/watch.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
  * nearly in order, however many processes share a file: entries are grouped by process image, then
  * each group is sorted by merging its natural runs.
  */
-#include "agent/core/base/hash.h"
-#include "agent/core/profile/sort.h"
+#include "lib/base/hash.h"
+#include "lib/base/sort.h"
 #include "tools/merge/sort.h"
 #include "tools/cli/list.h"
 

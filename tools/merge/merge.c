@@ -5,7 +5,7 @@
  * Inputs are mapped and sorted where they lie. When frames and index exceed the budget they are
  * written to a temporary file as a sorted run, which is mapped too.
  */
-#include "agent/core/base/out.h"
+#include "lib/base/out.h"
 #include "tools/merge/merge.h"
 #include "tools/merge/sort.h"
 

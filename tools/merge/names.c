@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c - pmctl merge --names: adds the names of functions, while the files are there. */
-#include "agent/core/profile/profile.h"
+#include "tools/rows/profile.h"
 #include "tools/cli/pmctl.h"
 #include "tools/merge/merge.h"
 #include "tools/report/samples.h"

@@ -4,7 +4,7 @@
  *
  * Readers never see a partial merge, and an input may be the output.
  */
-#include "agent/core/dump/output.h"
+#include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
 #include "tools/merge/merge.h"
 

@@ -3,8 +3,8 @@
 #ifndef PMC_TOOLS_MERGE_SORT_H
 #define PMC_TOOLS_MERGE_SORT_H
 
-#include "agent/core/base/arena.h"
-#include "agent/core/dump/frame.h"
+#include "lib/base/arena.h"
+#include "lib/dump/frame.h"
 
 enum merge_order {
 	MERGE_CANONICAL, /* identity, snapshot, hash, size, bytes */

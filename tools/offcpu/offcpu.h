@@ -9,7 +9,7 @@
 #ifndef PMC_TOOLS_OFFCPU_OFFCPU_H
 #define PMC_TOOLS_OFFCPU_OFFCPU_H
 
-#include "agent/core/profile/profile.h"
+#include "tools/rows/profile.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

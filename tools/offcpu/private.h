@@ -8,7 +8,7 @@
 #ifndef PMC_TOOLS_OFFCPU_PRIVATE_H
 #define PMC_TOOLS_OFFCPU_PRIVATE_H
 
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/offcpu/offcpu.h"
 #include "tools/unwind/unwind.h"
 

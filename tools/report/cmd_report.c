@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
-#include "agent/core/dump/frame.h"
-#include "agent/core/report/report.h"
+#include "lib/dump/frame.h"
+#include "tools/view/report.h"
 #include "tools/cli/flags.h"
 #include "tools/report/read.h"
 #include "tools/report/samples.h"
@@ -28,12 +28,12 @@ struct request {
 
 static const char *const keys[] = {
 #define X(name, alias, value, doc) [value] = #name,
-#include "agent/core/profile/by.def"
+#include "tools/rows/by.def"
 #undef X
 };
 static const char *const aliases[] = {
 #define X(name, alias, value, doc) [value] = alias,
-#include "agent/core/profile/by.def"
+#include "tools/rows/by.def"
 #undef X
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c - functions and lines of addresses in a dump; module+offset where there is no name. */
 #include "tools/report/names.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/out.h"
+#include "lib/base/file.h"
+#include "lib/base/out.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/symbols.h"
 #include "tools/symbol/symbol.h"

@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_REPORT_NAMES_H
 #define PMC_TOOLS_REPORT_NAMES_H
 
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/report/samples.h"
 #include "tools/symbol/symbol.h"
 

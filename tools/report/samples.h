@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_REPORT_SAMPLES_H
 #define PMC_TOOLS_REPORT_SAMPLES_H
 
-#include "agent/core/report/report.h"
+#include "tools/view/report.h"
 
 struct report_names;
 

@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_REPORT_SYMBOLS_H
 #define PMC_TOOLS_REPORT_SYMBOLS_H
 
-#include "agent/core/profile/profile.h"
+#include "tools/rows/profile.h"
 #include "tools/symbol/symbol.h"
 
 /* Gives every thread of the profile whose start routine has no symbol one from its module's

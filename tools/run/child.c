@@ -6,7 +6,7 @@
  * forwarded. Forwarded signals are blocked and taken synchronously, without handlers: the child
  * cannot be reaped between a check of its state and a signal to it.
  */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/child.h"
 

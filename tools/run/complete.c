@@ -5,10 +5,10 @@
  *
  * The result of wait4 becomes a newer PROCESS frame, for every later reader of the file.
  */
-#include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
-#include "agent/core/dump/build.h"
-#include "agent/core/dump/command_line.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
+#include "lib/dump/build.h"
+#include "lib/dump/command_line.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/child.h"
 

@@ -6,7 +6,7 @@
  * directory to write to, instead of littering $TMPDIR. The run holds a lock on the directory: one
  * without a lock was left by a run that was killed.
  */
-#include "agent/core/dump/output.h"
+#include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 

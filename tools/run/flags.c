@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags and PMC_* variables of `pmctl run`, checked before anything is started. */
-#include "agent/core/event/sample.h"
+#include "lib/event/sample.h"
 #include "tools/cli/flags.h"
 #include "tools/run/run.h"
 
@@ -119,7 +119,7 @@ static int set_agent(void *to, const struct tool_args *args)
 const struct tool_flag cmd_run_flags[] = {
 #define X(field, type, env, flag, key, takes, fallback, values, text)                              \
 	FLAG_CALL(key, flag, takes, set_knob, text, .def = fallback, .accepted = values),
-#include "agent/core/base/config.def"
+#include "lib/base/config.def"
 #undef X
 	FLAG_CALL(0, "--agent", "FILE", set_agent,
 		  "agent to preload instead of the one beside pmctl"),

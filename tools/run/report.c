@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - prints the report of the process tree after the command has ended. */
-#include "agent/core/base/out.h"
-#include "agent/core/base/utf8.h"
-#include "agent/core/dump/output.h"
-#include "agent/core/report/report.h"
+#include "lib/base/out.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/output.h"
+#include "tools/view/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/report/symbols.h"

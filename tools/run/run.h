@@ -7,9 +7,9 @@
 #ifndef PMC_TOOLS_RUN_RUN_H
 #define PMC_TOOLS_RUN_RUN_H
 
-#include "agent/core/base/config.h"
-#include "agent/core/plan/plan.h"
-#include "agent/core/profile/profile.h"
+#include "lib/base/config.h"
+#include "lib/plan/plan.h"
+#include "tools/rows/profile.h"
 #include "tools/offcpu/offcpu.h"
 #include "tools/run/program.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - rows as JSON lines, and as CSV with a line for each event. */
-#include "agent/core/base/csv.h"
-#include "agent/core/base/json.h"
-#include "agent/core/report/words.h"
+#include "lib/base/csv.h"
+#include "lib/base/json.h"
+#include "lib/dump/words.h"
 #include "tools/stat/stat.h"
 
 #include <math.h>

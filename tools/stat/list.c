@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* list.c - the sum of one target as a list, and the values that tables have too. */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/stat/table.h"
 
 #include <stdio.h>

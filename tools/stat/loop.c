@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* loop.c - intervals of a stat: waits for the time, a signal, or the end of the target. */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/stat/stat.h"
 

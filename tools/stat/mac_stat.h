@@ -10,7 +10,7 @@
 #ifndef PMC_TOOLS_STAT_MAC_STAT_H
 #define PMC_TOOLS_STAT_MAC_STAT_H
 
-#include "agent/core/base/out.h"
+#include "lib/base/out.h"
 #include "tools/cli/mac_usage.h"
 
 struct mac_stat {

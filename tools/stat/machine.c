@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* machine.c - the CPUs that are online: their cores, sockets and nodes, and groups on each. */
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/cli/try_open.h"
 #include "tools/stat/stat.h"
 

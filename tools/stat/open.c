@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* open.c - opens and starts the groups of a stat's target, and closes them. */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/stat/stat.h"

@@ -3,7 +3,7 @@
  * pools.c - rows of pools: sums of threads whose names differ in digits only. A pool has the name
  * of its threads while all have the same.
  */
-#include "agent/core/profile/fold.h"
+#include "tools/rows/fold.h"
 #include "tools/stat/stat.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * rest.c - CPU time of a process that no row of its threads has: of threads that ended before they
  * were found, and of others before they were found or after their last reading.
  */
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - groups and the rows that sum them; metrics of a row. */
 #include "tools/stat/stat.h"
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/cli/list.h"
 
 #include <errno.h>

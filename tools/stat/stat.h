@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_STAT_STAT_H
 #define PMC_TOOLS_STAT_STAT_H
 
-#include "agent/core/base/out.h"
+#include "lib/base/out.h"
 #include "tools/cli/child.h"
 #include "tools/live/events.h"
 #include "tools/live/watch.h"

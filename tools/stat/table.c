@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - intervals and rows as a table. */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/stat/table.h"
 

@@ -7,8 +7,8 @@
  * inherited some of them or none, and nothing tells which. So groups are closed and opened again
  * until no thread has started meanwhile. Counting starts after that, in all of them.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * A file is used if its build ID is that of the module. Debug links of modules without a build ID
  * are not followed: their checksum says nothing about the file that was measured.
  */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/symbol/private.h"
 
 #include <stdio.h>

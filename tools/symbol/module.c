@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - opens the ELF file of a module, if it is the file that was measured. */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/symbol/private.h"
 
 #include <elfutils/libdwelf.h>

@@ -3,7 +3,7 @@
  * perf_map.c - names of code that was compiled at run time, from the file /tmp/perf-PID.map that
  * Java, Node.js, .NET, Python and others write: lines of "START SIZE NAME", in hexadecimal.
  */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/symbol/private.h"
 
 #include <errno.h>

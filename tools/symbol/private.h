@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_SYMBOL_PRIVATE_H
 #define PMC_TOOLS_SYMBOL_PRIVATE_H
 
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/symbol/symbol.h"
 
 #include <elfutils/libdwfl.h>

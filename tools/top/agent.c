@@ -5,9 +5,9 @@
  * Without -e, the agent's own groups are read by duplicates of their descriptors, so no event is
  * opened twice. A process that calls exec, and one whose data is damaged, is watched without.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/utf8.h"
-#include "agent/core/profile/fold.h"
+#include "lib/base/clock.h"
+#include "lib/base/utf8.h"
+#include "tools/rows/fold.h"
 #include "tools/symbol/symbol.h"
 #include "tools/top/top.h"
 

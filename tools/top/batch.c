@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c - tables as plain text, one an interval: -b, and the last one after the screen. */
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 

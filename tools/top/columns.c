@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.c - values and texts of the columns; events and metrics come after columns.def. */
-#include "agent/core/base/suggest.h"
-#include "agent/core/report/words.h"
+#include "lib/base/suggest.h"
+#include "lib/dump/words.h"
 #include "tools/top/top.h"
 
 #include <limits.h>

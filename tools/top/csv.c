@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c - the rows of the screen as a CSV file. */
-#include "agent/core/base/csv.h"
-#include "agent/core/dump/output.h"
-#include "agent/core/report/words.h"
+#include "lib/base/csv.h"
+#include "lib/dump/output.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/top/screen.h"
 

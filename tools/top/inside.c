@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* inside.c - what the agent knows of one thread: its exact row so far, and its marked regions. */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/utf8.h"
-#include "agent/core/profile/fold.h"
-#include "agent/core/profile/sort.h"
-#include "agent/core/report/words.h"
+#include "lib/base/clock.h"
+#include "lib/base/utf8.h"
+#include "tools/rows/fold.h"
+#include "lib/base/sort.h"
+#include "lib/dump/words.h"
 #include "tools/top/screen.h"
 
 #include <stdlib.h>

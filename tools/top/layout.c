@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - which columns fit, and lines of text: title, head, rows, sparklines. */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/top/top.h"
 
 #include <stdlib.h>

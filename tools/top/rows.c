@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - threads as rows: folded by pool or process, filtered and sorted. */
-#include "agent/core/base/hash.h"
-#include "agent/core/profile/sort.h"
+#include "lib/base/hash.h"
+#include "lib/base/sort.h"
 #include "tools/top/top.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* scan.c - finds the processes and threads that are watched, and reads each of them. */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/symbol/symbol.h"
 #include "tools/top/top.h"

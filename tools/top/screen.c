@@ -6,8 +6,8 @@
  * Text is made harmless before it gets here: nothing from a process reaches the terminal as is.
  */
 #include "tools/top/screen.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/clock.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #ifndef PMC_TOOLS_TOP_TOP_H
 #define PMC_TOOLS_TOP_TOP_H
 
-#include "agent/core/base/out.h"
-#include "agent/core/report/report.h"
+#include "lib/base/out.h"
+#include "tools/view/report.h"
 #include "tools/attach/agent.h"
 #include "tools/cli/child.h"
 #include "tools/live/events.h"

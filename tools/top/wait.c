@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wait.c - waits for the next interval, a key, a signal or the end of a command. */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/top/top.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* zoom.c - one thread: its last minute as a graph, and what it did since its start; the help. */
-#include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/top/screen.h"
 
 #include <string.h>

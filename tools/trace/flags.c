@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl trace`. */
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/cli/flags.h"
 #include "tools/trace/trace.h"
 

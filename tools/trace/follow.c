@@ -6,7 +6,7 @@
  * The first SIGINT, SIGTERM or SIGHUP ends the tracing (of a command: is forwarded to it, and the
  * command's end ends the tracing), the second ends pmctl at once.
  */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
 

@@ -5,9 +5,9 @@
  * An inherited event has a ring only if it is bound to a CPU, so a process is traced by one event
  * for each of its threads on each CPU; those of one CPU share its ring.
  */
-#include "agent/core/api/counter/counter.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/counter/counter.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 #include "tools/trace/trace.h"

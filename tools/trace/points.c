@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* points.c - the tracepoints of -e, and the one that a record belongs to. */
-#include "agent/core/base/file.h"
-#include "agent/core/base/suggest.h"
+#include "lib/base/file.h"
+#include "lib/base/suggest.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/print.h"
 #include "tools/trace/trace.h"

@@ -6,8 +6,8 @@
  * zeros are behind them for strings without an end.
  */
 #include "tools/trace/print.h"
-#include "agent/core/base/file.h"
-#include "agent/core/event/source.h"
+#include "lib/base/file.h"
+#include "lib/event/source.h"
 #include "tools/trace/functions.h"
 
 #include <errno.h>

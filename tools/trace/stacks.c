@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c - --stacks: functions of the user call stacks of records. */
 #include "tools/trace/trace.h"
-#include "agent/core/base/json.h"
-#include "agent/core/profile/fold.h"
+#include "lib/base/json.h"
+#include "tools/rows/fold.h"
 #include "tools/symbol/symbol.h"
 
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * known when it ends; one that has not ended counts to the end.
  */
 #include "tools/trace/summary.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/number.h"
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdio.h>

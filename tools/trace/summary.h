@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_TRACE_SUMMARY_H
 #define PMC_TOOLS_TRACE_SUMMARY_H
 
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/trace/trace.h"
 
 #define TRACE_SUMMARY_POINTS                                                                       \

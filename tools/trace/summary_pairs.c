@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_pairs.c - which thread woke which, and sums over pools of threads. */
-#include "agent/core/profile/fold.h"
+#include "tools/rows/fold.h"
 #include "tools/trace/summary.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * summary_proc.c - threads as /proc shows them: those of the target, where threads wait when the
  * trace starts, and those that have slept throughout.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 #include "tools/trace/summary.h"

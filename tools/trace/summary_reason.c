@@ -6,7 +6,7 @@
  * the kernel's entry code. Frames are kept as addresses; /proc/kallsyms is read at the end of the
  * trace.
  */
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/trace/functions.h"
 #include "tools/trace/summary.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_stacks.c - where threads wait: user call stacks, with --stacks. */
-#include "agent/core/base/hash.h"
-#include "agent/core/base/json.h"
-#include "agent/core/base/utf8.h"
-#include "agent/core/profile/fold.h"
+#include "lib/base/hash.h"
+#include "lib/base/json.h"
+#include "lib/base/utf8.h"
+#include "tools/rows/fold.h"
 #include "tools/trace/summary.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_write.c - prints the rows of --summary, as a table or as JSON, and who ended the waits.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/base/json.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/clock.h"
+#include "lib/base/json.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/summary.h"
 

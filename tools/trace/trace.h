@@ -8,8 +8,8 @@
 #ifndef PMC_TOOLS_TRACE_TRACE_H
 #define PMC_TOOLS_TRACE_TRACE_H
 
-#include "agent/core/base/arena.h"
-#include "agent/core/base/out.h"
+#include "lib/base/arena.h"
+#include "lib/base/out.h"
 #include "tools/cli/child.h"
 #include "tools/unwind/unwind.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* write.c - a record as text, as a line of fields or of JSON; the totals at the end. */
-#include "agent/core/base/json.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/json.h"
+#include "lib/base/utf8.h"
 #include "tools/trace/print.h"
 #include "tools/trace/summary.h"
 #include "tools/trace/trace.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - programs and libraries: their segments, and the unwind rules of their code. */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/unwind/private.h"
 
 #include <elfutils/libdw.h>

@@ -9,8 +9,8 @@
 #ifndef PMC_TOOLS_UNWIND_UNWIND_H
 #define PMC_TOOLS_UNWIND_UNWIND_H
 
-#include "agent/core/base/arena.h"
-#include "agent/core/base/hash.h"
+#include "lib/base/arena.h"
+#include "lib/base/hash.h"
 
 #include <pmc/dump.h>
 #include <pmc/record.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* waits.c - sums the waits of each thread in each stack. */
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/unwind/unwind.h"
 
 /* Beyond these, waits have no stack: some 100 MB. */

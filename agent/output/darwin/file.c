@@ -9,9 +9,9 @@
 #include "agent/output/file.h"
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
-#include "agent/core/base/log.h"
-#include "agent/core/base/out.h"
-#include "agent/core/dump/output.h"
+#include "lib/base/log.h"
+#include "lib/base/out.h"
+#include "lib/dump/output.h"
 #include "agent/output/open.h"
 #include "agent/output/process_frames.h"
 

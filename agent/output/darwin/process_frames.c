@@ -2,8 +2,8 @@
 /* process_frames.c - the PROCESS and EVENTSET frames of this process image on macOS. */
 #include "agent/output/process_frames.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/number.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/number.h"
+#include "lib/dump/build.h"
 #include "agent/output/file.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* exit_report.c - the report that the job's first process prints at its end, on macOS. */
 #include "agent/base/agent.h"
-#include "agent/core/base/file.h"
-#include "agent/core/base/out.h"
+#include "lib/base/file.h"
+#include "lib/base/out.h"
 #include "agent/process/process.h"
 
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
  * thread-local variables may not be used in a signal handler.
  */
 #include "agent/base/agent.h"
-#include "agent/core/base/log.h"
+#include "lib/base/log.h"
 #include "agent/output/process_frames.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"

@@ -8,8 +8,8 @@
 #include "agent/thread/mac_threads.h"
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/clock.h"
+#include "lib/dump/build.h"
 #include "agent/output/file.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
  * its end. Events of kperf are counted by the agent, in runs of its own: kperfdata says which get
  * counters at once, and each pass has some of them.
  */
-#include "agent/core/plan/mac_plan.h"
-#include "agent/core/report/words.h"
+#include "lib/plan/mac_plan.h"
+#include "lib/dump/words.h"
 #include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/mac_kpep.h"

@@ -7,8 +7,8 @@
  * pmctl's memory in its own. Each is a process group of its own, which the terminal's signals do
  * not reach. If pmctl is killed, the command goes on: nothing on macOS ties the two.
  */
-#include "agent/core/base/clock.h"
-#include "agent/core/plan/mac_plan.h"
+#include "lib/base/clock.h"
+#include "lib/plan/mac_plan.h"
 #include "tools/bench/runner.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/pmctl.h"

@@ -11,7 +11,7 @@
  * from pmctl, no command would seem smaller than pmctl. The socket at number 3 brings a request for
  * each run and takes its result; numbers 0 to 2 and the environment are the command's.
  */
-#include "agent/core/base/sys.h"
+#include "lib/base/sys.h"
 #include "tools/bench/helper/protocol.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  * Groups are inherited by the command and start at its exec. If the PMU cannot run all events at
  * once, each run counts one group of them (a pass), so that none is multiplexed.
  */
-#include "agent/core/base/advice.h"
-#include "agent/core/report/words.h"
+#include "lib/base/advice.h"
+#include "lib/dump/words.h"
 #include "tools/bench/spawner.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mac_usage.c - the fields of proc_pid_rusage() that pmctl shows. */
 #include "tools/cli/mac_usage.h"
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 
 #include <string.h>
 

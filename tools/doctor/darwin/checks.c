@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* checks.c - judges the facts of a Mac by the rules of mac_checks.def, and --require. */
-#include "agent/core/event/event.h"
-#include "agent/core/plan/mac_plan.h"
-#include "agent/core/report/words.h"
+#include "lib/event/event.h"
+#include "lib/plan/mac_plan.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/doctor/mac_facts.h"
 #include "tools/doctor/rules.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* counters.c - facts about the PMU's counters: how many count on each CPU, and who holds the rest.
  */
-#include "agent/core/base/file.h"
-#include "agent/core/plan/pmu_probe.h"
+#include "lib/base/file.h"
+#include "lib/plan/pmu_probe.h"
 #include "tools/doctor/facts.h"
 
 #include <ctype.h>

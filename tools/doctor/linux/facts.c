@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* facts.c - facts from /proc, sysfs, resource limits and the installed files. */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/doctor/facts.h"
 #include "tools/cli/pmctl.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* require.c - pmctl doctor --require: whether given events can be counted, and if not why. */
-#include "agent/core/base/clock.h"
-#include "agent/core/plan/plan.h"
-#include "agent/core/plan/pmu_probe.h"
-#include "agent/core/report/words.h"
+#include "lib/base/clock.h"
+#include "lib/plan/plan.h"
+#include "lib/plan/pmu_probe.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - facts found by trying: opens, a count that advances, a ring buffer, kernel features. */
-#include "agent/core/base/clock.h"
+#include "lib/base/clock.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
 

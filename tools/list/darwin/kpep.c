@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kpep.c - see mac_kpep.h. Results of a failed call are not used. */
 #include "tools/list/mac_kpep.h"
-#include "agent/core/base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdlib.h>

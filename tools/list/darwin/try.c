@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether macOS counts an event for threads of this user, and which it counts at once. */
-#include "agent/core/plan/mac_plan.h"
+#include "lib/plan/mac_plan.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
 #include "tools/list/mac_kpep.h"

@@ -3,8 +3,8 @@
  * frames.c - writes waits to the dump: an EVENTSET frame for `off-cpu`, MODULE and STACKS frames,
  * and SAMPLES of each thread that has a row.
  */
-#include "agent/core/base/number.h"
-#include "agent/core/dump/build.h"
+#include "lib/base/number.h"
+#include "lib/dump/build.h"
 #include "tools/cli/pmctl.h"
 #include "tools/offcpu/private.h"
 

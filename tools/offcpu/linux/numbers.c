@@ -5,8 +5,8 @@
  * Records have the numbers of pmctl's namespace, rows those of their own, which /proc knows while
  * the thread lives.
  */
-#include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "tools/offcpu/private.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * perf_event_paranoid is 1 or less, and which needs no tracefs. An inherited event has a ring only
  * if it is bound to a CPU, so there is one for each CPU.
  */
-#include "agent/core/api/counter/counter.h"
-#include "agent/core/base/clock.h"
+#include "lib/counter/counter.h"
+#include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
 #include "tools/offcpu/private.h"
 

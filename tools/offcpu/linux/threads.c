@@ -9,7 +9,7 @@
  * Where records were lost, any waiting thread may have run meanwhile, so waits that had begun are
  * counted as lost and add no time.
  */
-#include "agent/core/base/number.h"
+#include "lib/base/number.h"
 #include "tools/offcpu/private.h"
 
 /* ---- threads ------------------------------------------------------------------------------ */

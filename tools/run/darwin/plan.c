@@ -3,9 +3,9 @@
  * plan.c - `pmctl run -n` on macOS: what each thread would count. Totals of programs that cannot
  * load the agent: there are none, `pmctl stat` has them.
  */
-#include "agent/core/event/event.h"
-#include "agent/core/plan/mac_plan.h"
-#include "agent/core/report/words.h"
+#include "lib/event/event.h"
+#include "lib/plan/mac_plan.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 

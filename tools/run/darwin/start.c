@@ -6,7 +6,7 @@
  * terminal, signals of keys and of the window are taken as the terminal's: one that another process
  * sends to pmctl alone is then not forwarded.
  */
-#include "agent/core/count/thread_counts.h"
+#include "lib/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
 #include "tools/run/child.h"

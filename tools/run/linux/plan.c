@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.c - `pmctl run -n`: the groups each thread would open, samples and waits, and events
  * unavailable here. */
-#include "agent/core/base/advice.h"
-#include "agent/core/event/event.h"
-#include "agent/core/plan/plan.h"
-#include "agent/core/report/words.h"
+#include "lib/base/advice.h"
+#include "lib/event/event.h"
+#include "lib/plan/plan.h"
+#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/cli/try_open.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.c - what `pmctl run --sample` records here, tried before the command starts. */
-#include "agent/core/base/advice.h"
-#include "agent/core/count/group.h"
+#include "lib/base/advice.h"
+#include "lib/count/group.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/run/run.h"

@@ -6,7 +6,7 @@
  * gets SIGHUP. siginfo does not tell kill(pid) from kill(-group): what a process sends to the group
  * reaches the command twice.
  */
-#include "agent/core/base/file.h"
+#include "lib/base/file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/child.h"
 

@@ -5,9 +5,9 @@
  * They are opened on the child before its exec, start with the exec and are inherited by its
  * children. For such programs only: in others they would compete for counters with the agent's.
  */
-#include "agent/core/count/group.h"
-#include "agent/core/dump/build.h"
-#include "agent/core/plan/plan.h"
+#include "lib/count/group.h"
+#include "lib/dump/build.h"
+#include "lib/plan/plan.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 

@@ -7,8 +7,8 @@
  * terminal reach the command by themselves.
  */
 #include "tools/stat/mac_stat.h"
-#include "agent/core/base/clock.h"
-#include "agent/core/base/json.h"
+#include "lib/base/clock.h"
+#include "lib/base/json.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/spawn.h"
 

@@ -4,7 +4,7 @@
  *
  * Addresses of dumps are shown as module and offset. Only texts are kept here.
  */
-#include "agent/core/base/hash.h"
+#include "lib/base/hash.h"
 #include "tools/symbol/symbol.h"
 
 #include <errno.h>

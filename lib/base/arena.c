@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* arena.c - blocks of growing size; see arena.h. */
+#include "lib/base/arena.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGN	      16u
+#define FIRST_BLOCK   ((size_t)64 << 10)
+#define BIGGEST_BLOCK ((size_t)4 << 20)
+
+struct pmc_arena_block {
+	struct pmc_arena_block *next;
+	size_t bytes;
+};
+
+static bool add_block(struct pmc_arena *arena, size_t bytes)
+{
+	const size_t head = (sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	size_t next = arena->head ? arena->head->bytes * 2 : FIRST_BLOCK;
+	struct pmc_arena_block *block = MAP_FAILED;
+
+	if (next > BIGGEST_BLOCK)
+		next = BIGGEST_BLOCK;
+	if (next < head + bytes)
+		next = head + bytes;
+	if (bytes <= SIZE_MAX / 2)
+		block = mmap(NULL, next, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+	if (block == MAP_FAILED) {
+		arena->failed = true;
+		return false;
+	}
+	block->bytes = next;
+	block->next = arena->head;
+	arena->head = block;
+	arena->used = head;
+	arena->room = next - head;
+	return true;
+}
+
+void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes)
+{
+	void *p;
+
+	if (bytes <= SIZE_MAX / 2)
+		bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if ((!arena->head || arena->room < bytes) && !add_block(arena, bytes))
+		return NULL;
+	p = (char *)arena->head + arena->used;
+	arena->used += bytes;
+	arena->room -= bytes;
+	return p;
+}
+
+char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len)
+{
+	char *copy = pmc_arena_alloc(arena, len + 1);
+
+	if (copy)
+		memcpy(copy, text, len);
+	return copy;
+}
+
+char *pmc_arena_strdup(struct pmc_arena *arena, const char *text)
+{
+	return pmc_arena_strndup(arena, text, strlen(text));
+}
+
+void pmc_arena_free(struct pmc_arena *arena)
+{
+	struct pmc_arena_block *block = arena->head;
+
+	while (block) {
+		struct pmc_arena_block *next = block->next;
+
+		munmap(block, block->bytes);
+		block = next;
+	}
+	memset(arena, 0, sizeof(*arena));
+}

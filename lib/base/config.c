@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* config.c - parses the settings of config.def. */
+#include "lib/base/config.h"
+#include "lib/base/number.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *name;
+	int number;
+} signals[] = {
+	{ "HUP", SIGHUP },	 { "INT", SIGINT },	  { "QUIT", SIGQUIT },
+	{ "ILL", SIGILL },	 { "TRAP", SIGTRAP },	  { "ABRT", SIGABRT },
+	{ "BUS", SIGBUS },	 { "FPE", SIGFPE },	  { "KILL", SIGKILL },
+	{ "USR1", SIGUSR1 },	 { "SEGV", SIGSEGV },	  { "USR2", SIGUSR2 },
+	{ "PIPE", SIGPIPE },	 { "ALRM", SIGALRM },	  { "TERM", SIGTERM },
+	{ "CHLD", SIGCHLD },	 { "CONT", SIGCONT },	  { "STOP", SIGSTOP },
+	{ "TSTP", SIGTSTP },	 { "TTIN", SIGTTIN },	  { "TTOU", SIGTTOU },
+	{ "URG", SIGURG },	 { "XCPU", SIGXCPU },	  { "XFSZ", SIGXFSZ },
+	{ "PROF", SIGPROF },	 { "VTALRM", SIGVTALRM }, { "WINCH", SIGWINCH },
+	{ "IO", SIGIO },	 { "SYS", SIGSYS },
+#ifdef SIGPWR /* not on every OS */
+	{ "PWR", SIGPWR },
+#endif
+#ifdef SIGSTKFLT
+	{ "STKFLT", SIGSTKFLT },
+#endif
+};
+
+/* The whole text as a small number; -1 if it is anything else. */
+static int number(const char *text)
+{
+	uint64_t value;
+
+	return pmc_number(text, 999, &value) ? (int)value : -1;
+}
+
+#ifdef SIGRTMIN
+/* RTMIN, RTMIN+3, RTMAX-1. */
+static int real_time_signal(const char *text)
+{
+	bool min = strncmp(text, "RTMIN", 5) == 0;
+	int value = -1;
+
+	if (min || strncmp(text, "RTMAX", 5) == 0)
+		value = text[5] == (min ? '+' : '-') ? number(text + 6) : text[5] == '\0' ? 0 : -1;
+	if (value < 0)
+		return -EINVAL;
+	value = min ? SIGRTMIN + value : SIGRTMAX - value;
+	return value >= SIGRTMIN && value <= SIGRTMAX ? value : -EINVAL;
+}
+
+static bool is_signal(int value)
+{
+	/* 32 and 33 are reserved by the C library. */
+	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN);
+}
+#else
+static int real_time_signal(const char *text)
+{
+	(void)text;
+	return -EINVAL;
+}
+
+static bool is_signal(int value)
+{
+	return value >= 1 && value < NSIG;
+}
+#endif
+
+int pmc_signal_number(const char *text)
+{
+	int value = number(text);
+
+	if (value < 0) {
+		if (strncmp(text, "SIG", 3) == 0)
+			text += 3;
+		for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+			if (strcmp(text, signals[i].name) == 0)
+				return signals[i].number;
+		return real_time_signal(text);
+	}
+	return is_signal(value) ? value : -EINVAL;
+}
+
+/* What reading an environment takes of the rows; knobs.c has the whole rows. */
+static const struct {
+	const char *env, *def, *values;
+} knobs[] = {
+#define X(field, type, env, flag, letter, argument, def, values, help) { env, def, values },
+#include "lib/base/config.def"
+#undef X
+};
+static const unsigned n_knobs = sizeof(knobs) / sizeof(knobs[0]);
+
+static int parse_TEXT(const char *value, pmc_config_TEXT *to)
+{
+	*to = value;
+	return 0;
+}
+
+/* The row of the word that value's first len bytes are, or -EINVAL. */
+static int choice(const char *value, size_t len, const char *const *words, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strlen(words[i]) == len && memcmp(value, words[i], len) == 0)
+			return (int)i;
+	return -EINVAL;
+}
+
+/* A parser of words, in the order of their values. */
+#define WORDS(type, ...)                                                                           \
+	static int parse_##type(const char *value, pmc_config_##type *to)                          \
+	{                                                                                          \
+		static const char *const words[] = { __VA_ARGS__ };                                \
+		int which = choice(value, strlen(value), words, sizeof(words) / sizeof(*words));   \
+                                                                                                   \
+		if (which < 0)                                                                     \
+			return which;                                                              \
+		*to = (pmc_config_##type)which;                                                    \
+		return 0;                                                                          \
+	}
+
+WORDS(INHERIT, "off", "clock", "full", "auto")
+WORDS(ARGS, "full", "masked", "name")
+WORDS(UNWIND, "dwarf", "fp")
+WORDS(LOG, "error", "warn", "info", "debug")
+WORDS(SWITCH, "off", "on")
+
+/* Without a rate. */
+#define SAMPLE_HZ 997u
+
+static bool is_switches(const char *event, size_t len)
+{
+	static const char *const switches[] = { "context-switches", "cs" };
+
+	return choice(event, len, switches, 2) >= 0;
+}
+
+static bool is_digits(const char *value)
+{
+	return *value && !value[strspn(value, "0123456789")];
+}
+
+static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
+{
+	const char *rate = strrchr(value, '@');
+	uint64_t number;
+
+	*to = (pmc_config_SAMPLE){ .on = false };
+	if (strcmp(value, "off") == 0)
+		return 0;
+	*to = (pmc_config_SAMPLE){ .on = true, .frequency = SAMPLE_HZ };
+	if (!*value || strcmp(value, "on") == 0)
+		return 0;
+	if (is_digits(value))
+		return -EINVAL;
+	to->event = value;
+	to->event_len = strlen(value);
+	if (rate) {
+		if (!pmc_number(rate + 1, UINT64_MAX >> 1, &to->period) || !to->period)
+			return -EINVAL;
+		to->frequency = 0;
+	} else {
+		rate = strrchr(value, '/');
+		/* A slash at the end closes the terms of a PMU. */
+		if (rate && rate[1]) {
+			if (!pmc_number(rate + 1, PMC_SAMPLE_HZ_MOST, &number) || !number)
+				return -EINVAL;
+			to->frequency = number;
+		} else {
+			rate = NULL;
+		}
+	}
+	if (rate)
+		to->event_len = (size_t)(rate - value);
+	return to->event_len && !is_switches(value, to->event_len) ? 0 : -EINVAL;
+}
+
+static int parse_REPORT(const char *value, pmc_config_REPORT *to)
+{
+	static const char *const kinds[] = { "auto", "off", "summary", "threads",
+					     "json", "csv", "html" };
+	size_t len = strcspn(value, "=");
+	int kind = choice(value, len, kinds, sizeof(kinds) / sizeof(*kinds));
+
+	if (kind < 0 || (value[len] && !value[len + 1]))
+		return -EINVAL;
+	to->kind = (enum pmc_report_kind)kind;
+	to->file = value[len] ? value + len + 1 : NULL;
+	return 0;
+}
+
+int pmc_config_time(const char *value, uint64_t unit_ns, uint64_t *ns)
+{
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "", unit_ns },	 { "ns", 1 },	      { "us", 1000 },
+		      { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000u } };
+	uint64_t whole, part = 0, scale = 1;
+	const char *p = value;
+
+	if (!pmc_number_take(&p, NULL, 10, &whole))
+		return -EINVAL;
+	if (*p == '.')
+		for (p++; *p >= '0' && *p <= '9' && scale < 1000000000; p++, scale *= 10)
+			part = part * 10 + (uint64_t)(*p - '0');
+	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(p, units[i].name) != 0)
+			continue;
+		if (whole > UINT64_MAX / 2 / units[i].ns)
+			return -EINVAL;
+		*ns = whole * units[i].ns + part * units[i].ns / scale;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_TIME(const char *value, pmc_config_TIME *to)
+{
+	return pmc_config_time(value, 1000000, to);
+}
+
+/* Bytes, or with a suffix kibibytes and so on: 500M, 2G. */
+static int parse_SIZE(const char *value, pmc_config_SIZE *to)
+{
+	static const char suffixes[] = "KMGT";
+	const char *p = value, *suffix;
+	unsigned shift = 0;
+	uint64_t number;
+
+	if (!pmc_number_take(&p, NULL, 10, &number) || !number)
+		return -EINVAL;
+	if (*p) {
+		suffix = strchr(suffixes, *p++);
+		if (!suffix || *p)
+			return -EINVAL;
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+	}
+	if (number > UINT64_MAX >> 1 >> shift)
+		return -EINVAL;
+	*to = number << shift;
+	return 0;
+}
+
+static int parse_INTERVAL(const char *value, pmc_config_INTERVAL *to)
+{
+	uint64_t ns;
+
+	if (parse_TIME(value, &ns) != 0 || ns < 1000000)
+		return -EINVAL;
+	*to = ns;
+	return 0;
+}
+
+static int parse_SIGNAL(const char *value, pmc_config_SIGNAL *to)
+{
+	int signo = pmc_signal_number(value);
+
+	switch (signo) {
+	case SIGKILL:
+	case SIGSTOP:
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGSYS:
+	case SIGABRT:
+		return -EINVAL;
+	}
+	if (signo < 0)
+		return signo;
+	*to = signo;
+	return 0;
+}
+
+int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value)
+{
+	unsigned row = 0;
+
+#define X(field, type, env, flag, letter, argument, def, values, help)                             \
+	if (row++ == knob)                                                                         \
+		return parse_##type(value, &config->field);
+#include "lib/base/config.def"
+#undef X
+	return -EINVAL;
+}
+
+const char *pmc_config_accepted(unsigned knob, const char *value)
+{
+	const char *accepted = knobs[knob].values;
+
+	if (strcmp(knobs[knob].env, "PMC_SAMPLE") != 0)
+		return accepted;
+	if (is_switches(value, strcspn(value, "@/")))
+		return "another event, such as task-clock: a signal at a switch would wake threads "
+		       "that wait; pmctl run --off-cpu records waits";
+	return is_digits(value) ? "the event, too, such as task-clock/99: 99 samples per second of "
+				  "CPU time" :
+				  accepted;
+}
+
+const char *pmc_env(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	/* Compares the first letter inline: some thirty names are looked up at each start. */
+	for (; envp && *envp; envp++)
+		if (**envp == *name && strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return NULL;
+}
+
+int pmc_config_from_env(char *const *envp, struct pmc_config *config,
+			struct pmc_config_error *error)
+{
+	int result = 0;
+
+	memset(config, 0, sizeof(*config));
+	for (unsigned i = 0; i < n_knobs; i++) {
+		const char *value = pmc_env(envp, knobs[i].env);
+
+		if (knobs[i].def)
+			pmc_config_set(config, i, knobs[i].def);
+		/* Shells pass an unset variable on as an empty one. */
+		if (!value || !*value)
+			continue;
+		if (pmc_config_set(config, i, value) == 0 || result)
+			continue;
+		*error = (struct pmc_config_error){ knobs[i].env, value,
+						    pmc_config_accepted(i, value) };
+		result = -EINVAL;
+	}
+	return result;
+}
+
+bool pmc_glob_list(const char *globs, const char *name)
+{
+	char one[256];
+
+	while (*globs) {
+		size_t len = strcspn(globs, ",");
+
+		if (len > 0 && len < sizeof(one)) {
+			memcpy(one, globs, len);
+			one[len] = '\0';
+			if (fnmatch(one, name, 0) == 0)
+				return true;
+		}
+		globs += len + (globs[len] == ',');
+	}
+	return false;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c - files on macOS; see file.h. */
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int pmc_fd_open(int dir, const char *path, int flags, unsigned mode)
+{
+	int fd = openat(dir, path, flags, mode);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void pmc_fd_close(int fd)
+{
+	close(fd);
+}
+
+int pmc_path_access(const char *path)
+{
+	return access(path, F_OK) == 0 ? 0 : -errno;
+}
+
+long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
+{
+	long n = pread(fd, bytes, len, offset);
+
+	return n < 0 ? -errno : n;
+}
+
+int pmc_fd_stat(int fd, struct stat *st)
+{
+	return fstat(fd, st) == 0 ? 0 : -errno;
+}
+
+int pmc_fd_truncate(int fd)
+{
+	return ftruncate(fd, 0) == 0 ? 0 : -errno;
+}
+
+long pmc_fd_read(int fd, void *bytes, size_t len)
+{
+	long n = read(fd, bytes, len);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Visited directories are those of sysfs and tracefs, which macOS does not have. */
+int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
+{
+	(void)visit, (void)arg, (void)format;
+	return -ENOENT;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c - files and directories by raw system calls; see file.h. */
+#include "lib/base/file.h"
+#include "lib/base/out.h"
+#include "lib/base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int pmc_fd_open(int dir, const char *path, int flags, unsigned mode)
+{
+	return (int)pmc_sys4(SYS_openat, dir, path, flags, mode);
+}
+
+void pmc_fd_close(int fd)
+{
+	pmc_sys1(SYS_close, fd);
+}
+
+int pmc_path_access(const char *path)
+{
+	return (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
+}
+
+long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
+{
+	return pmc_sys4(SYS_pread64, fd, bytes, len, offset);
+}
+
+int pmc_fd_stat(int fd, struct stat *st)
+{
+	return (int)pmc_sys2(SYS_fstat, fd, st);
+}
+
+int pmc_fd_truncate(int fd)
+{
+	return (int)pmc_sys2(SYS_ftruncate, fd, 0);
+}
+
+long pmc_fd_read(int fd, void *bytes, size_t len)
+{
+	return pmc_sys3(SYS_read, fd, bytes, len);
+}
+
+int pmc_fd_reopen(int fd)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct pmc_out out;
+	struct stat st;
+	char path[32];
+
+	if (pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/self/fd/%d", fd);
+	return pmc_fd_open(AT_FDCWD, path, flags, 0);
+}
+
+int pmc_file_open_regular(const char *path, int flags)
+{
+	int fd = pmc_fd_open(AT_FDCWD, path, O_PATH | O_CLOEXEC | flags, 0), again = fd;
+
+	if (fd >= 0) {
+		again = pmc_fd_reopen(fd);
+		pmc_fd_close(fd);
+	}
+	return again;
+}
+
+int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
+{
+	char buf[4096] __attribute__((aligned(8))), path[PMC_PATH_MAX];
+	va_list args;
+	long n, fd;
+	int rc;
+
+	va_start(args, format);
+	rc = pmc_path_make(path, format, args);
+	va_end(args);
+	if (rc)
+		return rc;
+	fd = pmc_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return (int)fd;
+	while ((n = pmc_sys3(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(buf + at);
+
+			if (entry->d_name[0] != '.')
+				visit(entry->d_name, arg);
+			at += entry->d_reclen;
+		}
+	}
+	pmc_sys1(SYS_close, fd);
+	return (int)n;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out.h - buffered text output without stdio, malloc or locale.
+ *
+ * Goes to a descriptor or to memory. Errors stick: check once, at pmc_out_flush. Writes are raw
+ * system calls (linux/out.c), never a cancellation point.
+ */
+#ifndef PMC_LIB_BASE_OUT_H
+#define PMC_LIB_BASE_OUT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct pmc_out {
+	char *buf;
+	size_t len, cap;
+	int fd;	   /* -1: memory; what does not fit sets error to -ENOSPC and is dropped */
+	int error; /* 0 or the first -errno */
+	/* Time without progress of the reader after which writing fails with -ETIMEDOUT. 0: no
+	 * limit. */
+	int patience_ms;
+	bool in_html; /* JSON strings are written without < and &, as HTML needs it */
+};
+
+void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);
+/* The text in buf is always NUL-terminated (cap must be > 0). */
+void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap);
+
+/* Private: bytes that do not fit in the buffer. */
+void pmc_out_overflow(struct pmc_out *out, const char *bytes, size_t len);
+
+static inline void pmc_out_bytes(struct pmc_out *out, const char *bytes, size_t len)
+{
+	if (len >= out->cap - out->len) {
+		pmc_out_overflow(out, bytes, len);
+		return;
+	}
+	memcpy(out->buf + out->len, bytes, len);
+	out->len += len;
+	out->buf[out->len] = '\0';
+}
+
+static inline void pmc_out_str(struct pmc_out *out, const char *text)
+{
+	pmc_out_bytes(out, text, strlen(text));
+}
+
+static inline void pmc_out_char(struct pmc_out *out, char c)
+{
+	pmc_out_bytes(out, &c, 1);
+}
+
+void pmc_out_pad(struct pmc_out *out, char c, int count); /* count <= 0: nothing */
+void pmc_out_u64(struct pmc_out *out, uint64_t value);
+void pmc_out_i64(struct pmc_out *out, int64_t value);
+void pmc_out_hex(struct pmc_out *out, uint64_t value);
+void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len); /* two digits each */
+/* value with `decimals` digits after a '.', rounded half away from zero; nan and inf print as
+ * "-". |value| up to 1.8e19. */
+void pmc_out_fixed(struct pmc_out *out, double value, int decimals);
+static inline bool pmc_out_fixed_fits(double value)
+{
+	return value > -1.8e19 && value < 1.8e19;
+}
+/* %s %.*s %c %d %i %u %x %ld %lu %lx %lld %llu %llx %zu %%, with width, '-' and '0'. */
+void pmc_outf(struct pmc_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+/* Waits until fd is writable. Returns at once if it never will be (a pipe without a reader). */
+bool pmc_out_writable(int fd, int patience_ms);
+/* False: a write of so many bytes may exceed RLIMIT_FSIZE. */
+bool pmc_out_fits(int fd, size_t len);
+/* write(2), no cancellation point: the number of bytes, or -errno. */
+long pmc_out_write(int fd, const void *bytes, size_t len);
+/* Columns of a terminal, 0 if it does not tell; -1: fd is no terminal. */
+int pmc_out_columns(int fd);
+/* Writes what is buffered. Returns 0 or the first error. */
+int pmc_out_flush(struct pmc_out *out);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_stat.h - statistics of one row of samples, for the library and for pmctl bench. */
+#ifndef PMC_LIB_BENCH_STAT_H
+#define PMC_LIB_BENCH_STAT_H
+
+#include <pmc/bench.h>
+#include <stddef.h>
+
+/* Statistics of n >= 1 values, which are sorted; scratch has room for n too. The caller gives the
+ * mean, which is exact only as a quotient of sums. */
+void bench_stat(double *values, double *scratch, size_t n, double mean,
+		struct pmc_bench_stat *stat);
+
+#endif

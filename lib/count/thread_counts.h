@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread_counts.h - counts of threads on macOS, which has no descriptors for them.
+ *
+ * Implemented in darwin/thread_counts.c and darwin/kpc.c. The system calls come in a table, so that
+ * tests run the same code on Linux with a double of them.
+ *
+ * Without privilege the kernel keeps cycles and instructions of each thread: for the calling thread
+ * thread_selfcounts(), for any thread of the process proc_pidinfo(34), which has them for each
+ * performance level (macOS 13), and for all threads together, ended ones too, proc_pid_rusage(), of
+ * which version 6 (macOS 13) has the fastest level apart. Other events need root and the private
+ * frameworks kperf and kperfdata, which program the counters of the whole machine; a thread can
+ * read its own only.
+ */
+#ifndef PMC_LIB_COUNT_THREAD_COUNTS_H
+#define PMC_LIB_COUNT_THREAD_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Performance levels that are told apart, and counters of kperf. */
+enum { PMC_MAC_LEVELS = 8, PMC_MAC_COUNTERS = 32 };
+
+/* ---- the system calls: -errno on failure, in the numbers of the running system ----------- */
+struct pmc_mac_calls {
+	/* thread_selfcounts(1): instructions and cycles of the calling thread. 0. */
+	int (*self_counts)(uint64_t counts[2]);
+	/* proc_pidinfo() of this process: the number of bytes stored. */
+	int (*thread_info)(unsigned flavor, uint64_t tid, void *to, size_t bytes);
+	/* proc_pid_rusage() in the version of that number. 0. */
+	int (*process_usage)(pid_t pid, int version, void *to, size_t bytes);
+	/* pthread_threadid_np() of the caller. */
+	uint64_t (*self_tid)(void);
+	/* "Performance", "Efficiency"; NULL: unknown. */
+	const char *(*level_name)(unsigned level);
+	/* mach_timebase_info(): nanoseconds are units * numer / denom. denom 0: unknown, under
+	 * Rosetta. */
+	void (*timebase)(uint32_t *numer, uint32_t *denom);
+	bool (*is_root)(void);
+	void *(*library)(const char *path);
+	void *(*symbol)(void *library, const char *name);
+	/* errno after a function of a library has failed. */
+	int (*last_error)(void);
+};
+extern const struct pmc_mac_calls pmc_mac_system;
+
+/* struct rusage_info_v6, of which struct rusage_info_v4 is the beginning; times are in units of the
+ * timebase. */
+struct pmc_mac_usage {
+	uint8_t uuid[16];
+	uint64_t user, system, other[4], resident_bytes, footprint_bytes, start, exit;
+	uint64_t more[18], peak_footprint_bytes, instructions, cycles;
+	uint64_t energy[4], flags; /* version 4 ends before the flags */
+	uint64_t fast_user, fast_system, fast_instructions, fast_cycles, rest[16];
+};
+_Static_assert(offsetof(struct pmc_mac_usage, resident_bytes) == 64 &&
+		       offsetof(struct pmc_mac_usage, exit) == 88 &&
+		       offsetof(struct pmc_mac_usage, instructions) == 248 &&
+		       offsetof(struct pmc_mac_usage, flags) == 296 &&
+		       offsetof(struct pmc_mac_usage, fast_instructions) == 320 &&
+		       sizeof(struct pmc_mac_usage) == 464,
+	       "struct rusage_info_v6");
+
+/* Units of the timebase in nanoseconds; 0 if it is unknown. */
+static inline uint64_t pmc_mac_ns(uint64_t units, uint32_t numer, uint32_t denom)
+{
+	return denom ? (uint64_t)((unsigned __int128)units * numer / denom) : 0;
+}
+
+/* What went wrong while sources were opened: bits. */
+enum pmc_mac_trouble {
+	PMC_MAC_NO_COUNTERS = 1,  /* ENOTSUP: a virtual machine */
+	PMC_MAC_OLD = 2,	  /* no counts of other threads: macOS before 13 */
+	PMC_MAC_ROOT = 4,	  /* kperf needs root */
+	PMC_MAC_NO_FRAMEWORK = 8, /* kperf or kperfdata is missing, or a function of it */
+	PMC_MAC_NOT_FOUND = 16,	  /* kpep 11: the database does not have an event */
+	PMC_MAC_CONFLICT = 32,	  /* kpep 12: the counters of an event are taken */
+	PMC_MAC_NOT_FORCED = 64,  /* kpep 13: counters are not forced */
+	PMC_MAC_BUSY = 128,	  /* EBUSY, EACCES: another program holds the counters */
+	PMC_MAC_REFUSED = 256,	  /* EPERM: not in the kernel's list of events (macOS 14.4) */
+	PMC_MAC_FAILED = 512,	  /* anything else */
+};
+
+struct pmc_mac_kpc; /* functions of kperf and kperfdata */
+
+struct pmc_mac {
+	const struct pmc_mac_calls *calls;
+	unsigned levels;       /* of thread_info; 0: counts of the calling thread only */
+	bool counts;	       /* cycles and instructions are counted */
+	uint32_t no_counts;    /* why not: enum pmc_reason */
+	uint32_t numer, denom; /* numer 0: times in units of mach cannot be used */
+	uint32_t trouble;      /* enum pmc_mac_trouble */
+	/* For descendants: the job's first process counts fewer events of kperf than are asked for,
+	 * so the places of their counters are unknown here. */
+	bool refused_above;
+	struct pmc_mac_kpc *kpc; /* NULL: not open */
+	unsigned kpc_n;		 /* events, and where the counter of each is in a reading */
+	uint8_t kpc_at[PMC_MAC_COUNTERS];
+};
+
+/* Finds out what this system counts without privilege. Always succeeds. */
+void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls);
+
+/* Programs the counters with events of the processor's database, for all threads of the machine.
+ * reasons: of each event 0, or enum pmc_reason or errno if it is not counted; events with 0 get the
+ * indices 0, 1, ... in a reading. attach: another process of this job has programmed them. kpc is
+ * memory for the functions, of PMC_MAC_KPC_BYTES, 8-aligned. Returns the number of counted ones. */
+#define PMC_MAC_KPC_BYTES ((size_t)512)
+unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *kpc, const char *const *names,
+			  const bool *user_only, unsigned n, bool attach, uint32_t *reasons);
+/* Gives the counters back to the system; only what kpc_open has taken. Async-signal-safe. */
+void pmc_mac_close(struct pmc_mac *mac);
+/* In a forked child: the counters are the parent's to give back. */
+void pmc_mac_forked(struct pmc_mac *mac);
+
+struct pmc_mac_level {
+	uint64_t instructions, cycles;
+};
+
+struct pmc_mac_reading {
+	/* 0: level, kpc are valid; else enum pmc_reason or errno. PMC_REASON_NO_KPERF: somebody has
+	 * stopped kperf since it was opened. */
+	uint32_t counts_error, kpc_error;
+	struct pmc_mac_level level[PMC_MAC_LEVELS]; /* without levels, the sum in the first */
+	uint64_t kpc[PMC_MAC_COUNTERS];
+	bool has_cpu;
+	uint64_t cpu_ns;
+	char name[16]; /* "": unknown */
+};
+
+/* Reads a thread of this process; own: it is the caller. 0, or -ESRCH: it has ended. */
+int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_mac_reading *to);
+
+/* Reads the whole process, as the reading of a thread. Never events of kperf. */
+void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to);
+/* The reading since `base` was read. */
+void pmc_mac_subtract(struct pmc_mac_reading *from, const struct pmc_mac_reading *base);
+
+/* Private to this folder. */
+unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters);
+
+#endif

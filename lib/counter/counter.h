@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter.h - the opaque types of pmc/counter.h, for the folders of lib/api.
+ *
+ * Library code for programs that link libpmc: it may use malloc and is not part of the agent.
+ */
+#ifndef PMC_CORE_API_COUNTER_H
+#define PMC_CORE_API_COUNTER_H
+
+#include "lib/count/perf.h"
+#include "lib/event/event.h"
+
+#include <pmc/counter.h>
+
+/* A counter's reading at its last reset. */
+struct counter_zero {
+	uint64_t count, enabled_ns, running_ns;
+};
+
+struct pmc_counter {
+	int fd;
+	struct pmc_attr attr;
+	char name[sizeof(((struct pmc_counter_event *)0)->name)];
+	enum pmc_scope scope;
+	enum pmc_filter filter;	   /* what excluding a mode does to its event */
+	struct pmc_group *group;   /* NULL: on its own */
+	struct pmc_counter **held; /* the sampler's reference to it; NULL: no sampler */
+	bool on_any_cpu;	   /* opened without a CPU */
+	uint64_t id;		   /* the kernel's; detects a reused descriptor */
+	uint64_t member_id;	   /* of an adopted member; 0: a leader or on its own */
+	struct counter_zero zero;
+	struct counter_zero group_zero; /* the times of the group it leads */
+};
+
+struct pmc_group {
+	struct pmc_open_options open; /* for new members */
+	bool user_only, all_modes;    /* scope of members without a choice of their own */
+	struct pmc_counter **members;
+	struct pmc_perf_value *zero; /* of each member, at the group's last reset */
+	size_t count, room;
+};
+
+/* ---- counter_request.c -------------------------------------------------------------------- */
+/* Fills *failure unless NULL; the advice is cut to fit. Returns the (negative) error. */
+int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* What to open, in this library's version of the struct. */
+struct counter_request {
+	struct pmc_counter_event event;
+	struct pmc_open_options open;
+};
+
+/* Converts the caller's version of struct pmc_open_options and checks it. event NULL: for a group.
+ * 0, -EINVAL, -EBADF, or -E2BIG: unknown members are set. */
+int counter_request_make(struct counter_request *request, const struct pmc_counter_event *event,
+			 const struct pmc_open_options *open, struct pmc_failure *failure);
+/* For a counter on each CPU: of all processes, unless the options name one. */
+int counter_request_each_cpu(struct counter_request *request, const struct pmc_counter_event *event,
+			     const struct pmc_open_options *options, struct pmc_failure *failure);
+/* Whether the event may fall back to user mode if the open failed with this error. */
+bool counter_may_fall_back(const struct counter_request *request, int error);
+void counter_fall_back(struct counter_request *request);
+
+/* ---- counter_open.c ----------------------------------------------------------------------- */
+/* Opens the counter as a sibling of the leader (NULL: alone), without a fall-back. The caller frees
+ * the counter. */
+int counter_request_open(const struct counter_request *request, const struct pmc_counter *leader,
+			 struct pmc_counter **counter, struct pmc_failure *failure);
+/* Closes and frees, group member or not. */
+void counter_free(struct pmc_counter *counter);
+/* -EBADF if the descriptor is no longer this counter, else 0. */
+int counter_check(const struct pmc_counter *counter);
+
+/* ---- counter_option.c --------------------------------------------------------------------- */
+/* The descriptor of a request, or -errno. */
+int counter_try(const struct counter_request *request, const struct pmc_counter *leader,
+		struct pmc_attr *attr);
+/* The name that stands for the event in failures, never "". */
+const char *counter_event_name(const struct pmc_counter_event *event);
+/* Explains an error by the options and the machine. */
+void counter_advise(const struct counter_request *request, bool sibling, int error,
+		    struct pmc_failure *failure);
+/* The same for errors that do not name the option: opens again without one option at a time, newest
+ * first. */
+void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
+		     int error, struct pmc_failure *failure);
+
+/* ---- counter_cpus.c ----------------------------------------------------------------------- */
+/* The next online CPU after `cpu` (-1: the first); -1: none, or unknown. */
+int counter_cpu_next(int cpu);
+bool counter_cpu_is_online(int cpu);
+/* Whether to open the event on this CPU: one CPU of each socket counts the events of an uncore PMU;
+ * others would count them again. */
+bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu);
+
+/* ---- counter_read.c ----------------------------------------------------------------------- */
+/* The raw reading now. Stores the first max values. */
+int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
+		  struct pmc_perf_value *values, size_t max);
+/* The raw running time now; 0 if it cannot be read. */
+uint64_t counter_running_ns(const struct pmc_counter *counter);
+/* Its own readings start from this one. */
+int counter_zero_here(struct pmc_counter *counter);
+/* The group's readings start from now; its members' own go on. Async-signal-safe. */
+int counter_group_zero(struct pmc_group *group);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter_read.c - readings since the last reset, and resets.
+ *
+ * The kernel's RESET clears counts, never the times (perf_event_reset() in kernel/events/core.c),
+ * nor what dead children of an inherited event have left in child_count. So a reset also takes a
+ * reading, and later readings are the difference: count and times of one moment each.
+ */
+#include "lib/counter/counter.h"
+#include "lib/base/number.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- raw readings -------------------------------------------------------------------------*/
+
+/* A read failed or was too short: if the descriptor is another file now, the error is -EBADF. */
+static int error_of(const struct pmc_counter *counter, int error)
+{
+	return error && error != -ENOSPC && counter_check(counter) ? -EBADF : error;
+}
+
+static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room,
+		 struct pmc_perf_head *head, struct pmc_perf_value *values, size_t max)
+{
+	int n = pmc_perf_read_some(counter->fd, words, room);
+
+	if (n < 0)
+		return n;
+	n = pmc_perf_decode(words, (size_t)n, counter->attr.base.read_format, head, values,
+			    max > UINT32_MAX ? UINT32_MAX : (unsigned)max);
+	return n < 0 ? -EIO : 0;
+}
+
+/* Not inlined: 16 KB of stack only for large groups (signal handlers may have small stacks). */
+__attribute__((noinline)) static int fetch_large(const struct pmc_counter *counter,
+						 struct pmc_perf_head *head,
+						 struct pmc_perf_value *values, size_t max)
+{
+	uint64_t words[PMC_PERF_WORDS_MAX];
+
+	return fetch(counter, words, PMC_PERF_WORDS_MAX, head, values, max);
+}
+
+int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
+		  struct pmc_perf_value *values, size_t max)
+{
+	uint64_t words[64];
+	int error = fetch(counter, words, 64, head, values, max);
+
+	if (error == -ENOSPC)
+		error = fetch_large(counter, head, values, max);
+	return error_of(counter, error);
+}
+
+uint64_t counter_running_ns(const struct pmc_counter *counter)
+{
+	struct pmc_perf_head head;
+
+	return counter_fetch(counter, &head, NULL, 0) ? 0 : head.running_ns;
+}
+
+/* ---- one counter --------------------------------------------------------------------------*/
+
+/* Reading any member of a group returns the whole group, the leader first: perf_read_group() in
+ * kernel/events/core.c. */
+__attribute__((noinline)) static int fetch_member(const struct pmc_counter *counter,
+						  struct pmc_perf_head *head,
+						  struct pmc_perf_value *value)
+{
+	struct pmc_perf_value values[PMC_PERF_WORDS_MAX / 2];
+	int error = counter_fetch(counter, head, values, PMC_PERF_WORDS_MAX / 2);
+
+	for (uint64_t i = 0; i < head->n && !error; i++) {
+		if (values[i].id != counter->member_id)
+			continue;
+		*value = values[i];
+		return 0;
+	}
+	return error ? error : -EIO;
+}
+
+static int fetch_own(const struct pmc_counter *counter, struct pmc_perf_head *head,
+		     struct pmc_perf_value *value)
+{
+	int error = counter_fetch(counter, head, value, 1);
+
+	if (error)
+		return error;
+	if (head->n == 0)
+		return -EIO;
+	if (counter->member_id && value->id != counter->member_id)
+		return fetch_member(counter, head, value);
+	/* The kernel's ID of the event shows whether it is this counter. */
+	if (counter->attr.base.read_format & PERF_FORMAT_ID ? value->id != counter->id :
+							      counter_check(counter))
+		return -EBADF;
+	return 0;
+}
+
+/* 0, or the reason for no count. */
+static int not_counted(uint64_t enabled_ns, uint64_t running_ns)
+{
+	return running_ns ? 0 : enabled_ns ? -EBUSY : -EAGAIN;
+}
+
+int pmc_scale(uint64_t count, uint64_t enabled_ns, uint64_t running_ns, uint64_t *scaled)
+{
+	uint64_t value;
+	int error = not_counted(enabled_ns, running_ns);
+
+	if (!scaled)
+		return -EINVAL;
+	if (!error)
+		error = pmc_scaled(count, enabled_ns, running_ns, &value);
+	if (!error)
+		*scaled = value;
+	return error;
+}
+
+int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_reading *reading)
+{
+	struct pmc_perf_value value;
+	struct pmc_perf_head head;
+	uint64_t format;
+	int error = counter && reading ? fetch_own(counter, &head, &value) : -EINVAL;
+
+	if (error)
+		return error;
+	format = counter->attr.base.read_format;
+	*reading = (struct pmc_counter_reading){
+		.count = pmc_sub_sat(value.value, counter->zero.count),
+		.enabled_ns = pmc_sub_sat(head.enabled_ns, counter->zero.enabled_ns),
+		.running_ns = pmc_sub_sat(head.running_ns, counter->zero.running_ns),
+		.id = value.id,
+		.lost = value.lost,
+		.has_times = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) &&
+			     (format & PERF_FORMAT_TOTAL_TIME_RUNNING),
+		.has_id = format & PERF_FORMAT_ID,
+		.has_lost = format & PERF_FORMAT_LOST,
+	};
+	return reading->has_times ? not_counted(reading->enabled_ns, reading->running_ns) : 0;
+}
+
+int pmc_counter_read(const struct pmc_counter *counter, uint64_t *count)
+{
+	struct pmc_counter_reading reading;
+	uint64_t scaled;
+	int error = count ? pmc_counter_read_full(counter, &reading) : -EINVAL;
+
+	if (error)
+		return error;
+	scaled = reading.count;
+	if (reading.has_times)
+		error = pmc_scaled(reading.count, reading.enabled_ns, reading.running_ns, &scaled);
+	if (!error)
+		*count = scaled;
+	return error;
+}
+
+int pmc_counter_read_count_and_time(const struct pmc_counter *counter, uint64_t *count,
+				    uint64_t *enabled_ns, uint64_t *running_ns)
+{
+	struct pmc_counter_reading reading;
+	int error = count && enabled_ns && running_ns ? pmc_counter_read_full(counter, &reading) :
+							-EINVAL;
+
+	if (error && error != -EAGAIN && error != -EBUSY)
+		return error;
+	*enabled_ns = reading.enabled_ns;
+	*running_ns = reading.running_ns;
+	if (!error)
+		*count = reading.count;
+	return error;
+}
+
+int counter_zero_here(struct pmc_counter *counter)
+{
+	struct pmc_perf_value value;
+	struct pmc_perf_head head;
+	int error = fetch_own(counter, &head, &value);
+
+	if (!error)
+		counter->zero =
+			(struct counter_zero){ value.value, head.enabled_ns, head.running_ns };
+	return error;
+}
+
+int pmc_counter_reset(struct pmc_counter *counter)
+{
+	int error = counter ? counter_check(counter) : -EINVAL;
+
+	/* Clearing a member's count would change the group's readings. */
+	if (!error && !counter->group && !(counter->attr.base.read_format & PERF_FORMAT_GROUP))
+		error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_RESET, NULL);
+	return error ? error : counter_zero_here(counter);
+}
+
+/* ---- groups -------------------------------------------------------------------------------*/
+
+/* Spreads n decoded values from the start of the array to their places, last first, in place. */
+static void spread(struct pmc_group_value *values, uint64_t n)
+{
+	const unsigned char *from = (const unsigned char *)values;
+	struct pmc_perf_value one;
+
+	while (n-- > 0) {
+		memcpy(&one, from + n * sizeof(one), sizeof(one));
+		values[n] = (struct pmc_group_value){ one.value, one.id, one.lost, 0 };
+	}
+}
+
+int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
+			   struct pmc_group_value *values, size_t max)
+{
+	const struct pmc_group *group;
+	struct pmc_perf_head head;
+	int error;
+
+	_Static_assert(sizeof(*values) >= sizeof(struct pmc_perf_value), "decoded in place");
+	if (!leader || !times || (max && !values))
+		return -EINVAL;
+	group = leader->group;
+	if (!(leader->attr.base.read_format & PERF_FORMAT_GROUP))
+		return -ENOTSUP;
+	error = counter_fetch(leader, &head, (struct pmc_perf_value *)values, max);
+	if (error)
+		return error;
+	*times = (struct pmc_group_times){
+		.n = head.n,
+		.enabled_ns = pmc_sub_sat(head.enabled_ns, leader->group_zero.enabled_ns),
+		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
+	};
+	spread(values, head.n < max ? head.n : max);
+	/* The descriptor may be closed, and its number another event's. */
+	if (group ? head.n != group->count : counter_check(leader))
+		return -EBADF;
+	for (size_t i = 0; group && i < group->count && i < max; i++) {
+		if (group->members[i]->id != values[i].id)
+			return -EBADF;
+		values[i].count = pmc_sub_sat(values[i].count, group->zero[i].value);
+	}
+	if (max < head.n)
+		return -ENOSPC;
+	return leader->attr.base.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING ?
+		       not_counted(times->enabled_ns, times->running_ns) :
+		       0;
+}
+
+int pmc_group_scale(const struct pmc_group_times *times, const struct pmc_group_value *value,
+		    uint64_t *count)
+{
+	if (!times || !value)
+		return -EINVAL;
+	return pmc_scale(value->count, times->enabled_ns, times->running_ns, count);
+}
+
+int counter_group_zero(struct pmc_group *group)
+{
+	struct pmc_perf_head head;
+	int error = counter_fetch(group->members[0], &head, group->zero, group->count);
+
+	if (error)
+		return error;
+	if (head.n != group->count)
+		return -EBADF;
+	for (size_t i = 0; i < group->count; i++)
+		if (group->members[i]->id != group->zero[i].id)
+			return -EBADF;
+	group->members[0]->group_zero = (struct counter_zero){ .enabled_ns = head.enabled_ns,
+							       .running_ns = head.running_ns };
+	return 0;
+}
+
+int pmc_counter_reset_group(struct pmc_counter *counter)
+{
+	struct pmc_group *group = counter ? counter->group : NULL;
+	struct pmc_counter *leader = group ? group->members[0] : counter;
+	int error = leader ? counter_check(leader) : -EINVAL;
+
+	if (error)
+		return error;
+	error = pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_RESET,
+			       (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
+	if (!error)
+		error = counter_zero_here(leader);
+	/* Members of an adopted leader are not known: the kernel has cleared their counts. */
+	leader->group_zero = leader->zero;
+	for (size_t i = 1; group && i < group->count && !error; i++)
+		error = counter_zero_here(group->members[i]);
+	return group && !error ? counter_group_zero(group) : error;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* frame.c - builds frames without allocation and finds them in untrusted bytes; see frame.h. */
+#include "lib/dump/frame.h"
+
+#include <string.h>
+
+/* Header only, one-shot hash: no run-time library, no allocation, a small stack. */
+#define XXH_INLINE_ALL
+#define XXH_NO_STREAM
+#include <xxhash.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "dumps are little-endian, and this code copies structs as they are in memory"
+#endif
+
+#define HEAD   sizeof(struct pmc_frame_head)
+#define HASHED offsetof(struct pmc_frame_head, version) /* the hash covers [HASHED, size) */
+
+_Static_assert(sizeof(struct pmc_frame_head) == 48, "frame head as documented");
+_Static_assert(sizeof(struct pmc_eventset_fixed) == 8, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_event_def) == 56, "event as documented");
+_Static_assert(sizeof(struct pmc_site_fixed) == 8, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_reading) == 24, "reading as documented");
+_Static_assert(sizeof(struct pmc_process_fixed) == 184, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_thread_fixed) == 168, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_total_fixed) == 24, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_note_fixed) == 16, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_region_fixed) == 104, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_module_fixed) == 8, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_stacks_fixed) == 8, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_stack_def) == 8, "stack as documented");
+_Static_assert(sizeof(struct pmc_samples_fixed) == 88, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_sample) == 16, "sample as documented");
+
+static const uint8_t magic[PMC_MAGIC_BYTES] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1,
+						PMC_FRAME_MAGIC_2, PMC_FRAME_MAGIC_3 };
+
+static uint64_t frame_hash(const uint8_t *bytes, size_t size)
+{
+	return XXH3_64bits(bytes + HASHED, size - HASHED);
+}
+
+/* ---- building ---------------------------------------------------------------------------*/
+void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap)
+{
+	buf->data = data;
+	buf->len = buf->start = 0;
+	buf->cap = cap & ~(size_t)7;
+	buf->overflow = false;
+}
+
+static inline uint8_t *take(struct pmc_frame_buf *buf, size_t len)
+{
+	uint8_t *at = buf->data + buf->len;
+
+	if (buf->overflow || len > buf->cap - buf->len ||
+	    len > PMC_FRAME_MAX_BYTES - (buf->len - buf->start)) {
+		buf->overflow = true;
+		return NULL;
+	}
+	buf->len += len;
+	return at;
+}
+
+void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
+		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
+		      size_t fixed_bytes)
+{
+	struct pmc_frame_head head = {
+		.version = PMC_DUMP_VERSION,
+		.type = (uint8_t)type,
+		.fixed = (uint16_t)fixed_bytes,
+		.snapshot = snapshot,
+	};
+	uint8_t *at;
+
+	buf->start = buf->len;
+	buf->overflow = fixed_bytes % 8 || fixed_bytes > UINT16_MAX;
+	at = take(buf, HEAD + fixed_bytes);
+	if (!at)
+		return NULL;
+	memcpy(head.magic, magic, sizeof(magic));
+	if (identity)
+		memcpy(head.identity, identity, sizeof(head.identity));
+	memcpy(at, &head, HEAD);
+	if (fixed_bytes)
+		memcpy(at + HEAD, fixed, fixed_bytes);
+	return at + HEAD;
+}
+
+void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len)
+{
+	return take(buf, len);
+}
+
+void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len)
+{
+	uint8_t *at;
+
+	if (len % 8) {
+		buf->overflow = true;
+		return;
+	}
+	at = take(buf, len);
+	if (at && len)
+		memcpy(at, bytes, len);
+}
+
+void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len)
+{
+	const struct pmc_str str = { .len = (uint32_t)len };
+	uint8_t *at;
+	size_t padded;
+
+	if (len > PMC_FRAME_MAX_BYTES) {
+		buf->overflow = true;
+		return;
+	}
+	padded = (sizeof(str) + len + 7) & ~(size_t)7;
+	at = take(buf, padded);
+	if (!at)
+		return;
+	memset(at + padded - 8, 0, 8);
+	memcpy(at, &str, sizeof(str));
+	if (len)
+		memcpy(at + sizeof(str), text, len);
+}
+
+uint64_t pmc_frame_end(struct pmc_frame_buf *buf)
+{
+	uint8_t *frame = buf->data + buf->start;
+	uint32_t size;
+	uint64_t hash;
+
+	if (buf->overflow) {
+		pmc_frame_drop(buf);
+		return 0;
+	}
+	size = (uint32_t)(buf->len - buf->start);
+	hash = frame_hash(frame, size);
+	memcpy(frame + offsetof(struct pmc_frame_head, size), &size, sizeof(size));
+	memcpy(frame + offsetof(struct pmc_frame_head, hash), &hash, sizeof(hash));
+	buf->start = buf->len;
+	return hash;
+}
+
+uint64_t pmc_frame_content(const struct pmc_frame_buf *buf)
+{
+	const uint8_t *frame = buf->data + buf->start;
+
+	return buf->overflow ? 0 : XXH3_64bits(frame + HEAD, buf->len - buf->start - HEAD);
+}
+
+void pmc_frame_drop(struct pmc_frame_buf *buf)
+{
+	buf->len = buf->start;
+	buf->overflow = false;
+}
+
+/* ---- scanning ---------------------------------------------------------------------------*/
+bool pmc_is_dump(const uint8_t *bytes, long n)
+{
+	return n >= PMC_MAGIC_BYTES && memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
+bool pmc_has_magic(const uint8_t *bytes, size_t n)
+{
+	/* memmem is one of the functions that sanitizers intercept. */
+	for (size_t at = 0; at + sizeof(magic) <= n; at++)
+		if (memcmp(bytes + at, magic, sizeof(magic)) == 0)
+			return true;
+	return false;
+}
+
+enum look {
+	LOOK_GOOD,
+	LOOK_BAD,
+	LOOK_MORE, /* may become a frame when more bytes follow */
+};
+
+void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size)
+{
+	struct pmc_frame_head *head = &frame->head;
+
+	memcpy(head, bytes, HEAD);
+	head->size = (uint32_t)size;
+	if (head->fixed > size - HEAD)
+		head->fixed = 0;
+	frame->bytes = bytes;
+	frame->fixed = bytes + HEAD;
+	frame->var = frame->fixed + head->fixed;
+	frame->var_len = size - HEAD - head->fixed;
+}
+
+bool pmc_frame_still(struct pmc_frame *frame, const uint8_t *bytes, size_t size, uint64_t hash)
+{
+	uint32_t claimed;
+
+	pmc_frame_view(frame, bytes, size);
+	memcpy(&claimed, bytes + offsetof(struct pmc_frame_head, size), sizeof(claimed));
+	return memcmp(bytes, magic, sizeof(magic)) == 0 && claimed == size &&
+	       frame->head.hash == hash;
+}
+
+static bool head_plausible(const struct pmc_frame_head *head)
+{
+	return head->size >= HEAD && head->size <= PMC_FRAME_MAX_BYTES && head->size % 8 == 0 &&
+	       head->fixed % 8 == 0 && head->fixed <= head->size - HEAD && head->version != 0;
+}
+
+/*
+ * Heads that claim a large frame cost its hash each, and may be forged 48 bytes apart. Small frames
+ * are always verified, at most SMALL / 48 times their bytes. Of larger ones, whose hash was wrong,
+ * at most FREE and then WORTH times the bytes that were passed; beyond that they count as damage.
+ * No dump of agents has as much damage: their frames are small, and the bytes of a torn one are
+ * hashed once.
+ */
+enum { SMALL = 4096, FREE = 16 << 20, WORTH = 16 };
+
+static bool can_afford(const struct pmc_scan *scan, uint32_t size)
+{
+	return size <= SMALL || scan->wasted <= FREE + WORTH * (scan->passed + scan->at);
+}
+
+/* Examines the frame at bytes, of which `left` > 0 are known. */
+static enum look look_at(struct pmc_scan *scan, const uint8_t *bytes, size_t left,
+			 struct pmc_frame *frame)
+{
+	struct pmc_frame_head *head = &frame->head;
+
+	if (memcmp(bytes, magic, left < sizeof(magic) ? left : sizeof(magic)) != 0)
+		return LOOK_BAD;
+	if (left < HEAD)
+		return LOOK_MORE;
+	memcpy(head, bytes, HEAD);
+	if (!head_plausible(head))
+		return LOOK_BAD;
+	if (left < head->size)
+		return LOOK_MORE;
+	if (!can_afford(scan, head->size))
+		return LOOK_BAD;
+	if (frame_hash(bytes, head->size) != head->hash) {
+		scan->wasted += head->size;
+		return LOOK_BAD;
+	}
+	pmc_frame_view(frame, bytes, head->size);
+	return LOOK_GOOD;
+}
+
+/* The next magic from `at` on; at the end of the data also the start of one. */
+static size_t next_magic(const struct pmc_scan *scan, size_t at)
+{
+	const uint8_t *end = scan->data + scan->len, *p = scan->data + at;
+
+	while ((p = memchr(p, magic[0], (size_t)(end - p)))) {
+		size_t left = (size_t)(end - p);
+
+		if (memcmp(p, magic, left < sizeof(magic) ? left : sizeof(magic)) == 0)
+			return (size_t)(p - scan->data);
+		p++;
+	}
+	return scan->len;
+}
+
+bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame)
+{
+	while (scan->at < scan->len) {
+		const uint8_t *bytes = scan->data + scan->at;
+		size_t left = scan->len - scan->at;
+
+		switch (look_at(scan, bytes, left, frame)) {
+		case LOOK_GOOD:
+			scan->at += frame->head.size;
+			scan->lost = false;
+			return true;
+		case LOOK_MORE:
+			if (scan->partial)
+				return false;
+			break;
+		case LOOK_BAD:
+			break;
+		}
+		/* Counts each start of damage, and each magic within. */
+		if (!scan->lost ||
+		    (left >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0))
+			scan->damaged++;
+		scan->lost = true;
+		scan->at = next_magic(scan, scan->at + 1);
+	}
+	return false;
+}
+
+/* ---- reading what is inside ---------------------------------------------------------------*/
+void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes)
+{
+	size_t known = frame->head.fixed < bytes ? frame->head.fixed : bytes;
+
+	memcpy(to, frame->fixed, known);
+	memset((char *)to + known, 0, bytes - known);
+}
+
+void pmc_cursor_init(struct pmc_cursor *cursor, const struct pmc_frame *frame)
+{
+	cursor->at = frame->var;
+	cursor->left = frame->var_len;
+	cursor->bad = false;
+}
+
+bool pmc_cursor_bytes(struct pmc_cursor *cursor, void *to, size_t bytes)
+{
+	if (cursor->bad || bytes > cursor->left) {
+		cursor->bad = true;
+		memset(to, 0, bytes);
+		return false;
+	}
+	memcpy(to, cursor->at, bytes);
+	cursor->at += bytes;
+	cursor->left -= bytes;
+	return true;
+}
+
+bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len)
+{
+	struct pmc_str str;
+	size_t padded;
+
+	*text = "";
+	*len = 0;
+	if (cursor->bad || cursor->left < sizeof(str)) {
+		cursor->bad = true;
+		return false;
+	}
+	memcpy(&str, cursor->at, sizeof(str));
+	padded = (sizeof(str) + (size_t)str.len + 7) & ~(size_t)7;
+	if (str.len > PMC_FRAME_MAX_BYTES || padded > cursor->left) {
+		cursor->bad = true;
+		return false;
+	}
+	*text = (const char *)cursor->at + sizeof(str);
+	*len = str.len;
+	cursor->at += padded;
+	cursor->left -= padded;
+	return true;
+}
+
+int pmc_frame_order(const struct pmc_frame_head *a, const struct pmc_frame_head *b)
+{
+	int order = memcmp(a->identity, b->identity, sizeof(a->identity));
+
+	if (order)
+		return order;
+	if (a->snapshot != b->snapshot)
+		return a->snapshot < b->snapshot ? -1 : 1;
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.h - writes and reads frames of the dump format (pmc/dump.h).
+ *
+ * Building is async-signal-safe: a caller's buffer, no allocation, no lock. Scanning takes
+ * untrusted bytes: every length is checked, nothing outside [data, data + len) is read.
+ */
+#ifndef PMC_LIB_DUMP_FRAME_H
+#define PMC_LIB_DUMP_FRAME_H
+
+#include <pmc/dump.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- building: begin, fixed part, then variable parts in order, end -------------------- */
+struct pmc_frame_buf {
+	uint8_t *data; /* 8-aligned */
+	size_t len, cap;
+	size_t start;  /* of the frame being built */
+	bool overflow; /* the frame does not fit and is dropped by pmc_frame_end */
+};
+
+void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap);
+/* identity NULL: a shared frame, of identity 0. fixed_bytes is a multiple of 8. Returns the fixed
+ * part in the frame, which may be changed until pmc_frame_end. NULL: no room. */
+void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
+		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
+		      size_t fixed_bytes);
+/* Room for len bytes, a multiple of 8, to be filled in; NULL: no room, the frame is dropped. */
+void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len);
+void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); /* len % 8 == 0 */
+void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
+/* Fills in size and hash. Returns the hash; 0: the frame did not fit and was dropped. */
+uint64_t pmc_frame_end(struct pmc_frame_buf *buf);
+/* A hash of the payload of the frame being built; 0: it does not fit. */
+uint64_t pmc_frame_content(const struct pmc_frame_buf *buf);
+/* Discards the frame being built. */
+void pmc_frame_drop(struct pmc_frame_buf *buf);
+
+/* ---- scanning ---------------------------------------------------------------------------*/
+/* Whether a file that starts with these n bytes starts with a frame. n < 0: could not be read. */
+#define PMC_MAGIC_BYTES 4
+bool pmc_is_dump(const uint8_t *bytes, long n);
+/* Whether a frame's magic is anywhere in the bytes. */
+bool pmc_has_magic(const uint8_t *bytes, size_t n);
+
+struct pmc_frame {
+	struct pmc_frame_head head; /* a copy: frames may lie at any offset */
+	const uint8_t *bytes;	    /* the whole frame, head.size bytes */
+	const uint8_t *fixed;	    /* head.fixed bytes */
+	const uint8_t *var;
+	size_t var_len;
+};
+
+/* The frame of `size` bytes at `bytes`, which was scanned before. Reads within it, whatever was
+ * written there since. */
+void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size);
+
+/* The same. False: the bytes have changed since the scan: the head or its hash differs. The
+ * contents are not verified again. */
+bool pmc_frame_still(struct pmc_frame *frame, const uint8_t *bytes, size_t size, uint64_t hash);
+
+struct pmc_scan {
+	const uint8_t *data;
+	size_t len, at;
+	uint64_t damaged; /* damaged frames skipped so far */
+	bool partial;	  /* more data may follow: stop before an incomplete frame at the end */
+	bool lost;	  /* private: `at` is in damage that is counted already */
+	uint64_t passed;  /* private: bytes before `data` */
+	uint64_t wasted;  /* bytes hashed in vain, of frames with a wrong hash */
+};
+
+/* Finds the next good frame. False at the end: `at` is then len, or with `partial` the start of an
+ * incomplete tail of less than PMC_FRAME_MAX_BYTES. Without `partial` such a tail counts as
+ * damaged. Skipped bytes count as one damaged frame per magic in them, and one more if they do not
+ * begin with one. To read a stream in pieces, keep the struct, move [at, len) to the front, call
+ * pmc_scan_move, set len, and clear `partial` for the last piece. */
+bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame);
+static inline void pmc_scan_move(struct pmc_scan *scan)
+{
+	scan->passed += scan->at;
+	scan->at = 0;
+}
+
+/* Calls `each` for every good frame from the descriptor's position to its end, and adds the number
+ * of damaged ones to *damaged. 0, -errno, or what `each` returned if that was not 0; scan_fd.c. */
+int pmc_scan_fd(int fd, int (*each)(const struct pmc_frame *frame, void *arg), void *arg,
+		uint64_t *damaged);
+
+/* Copies the fixed part; fields that the writer did not have are 0. */
+void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes);
+
+/* A cursor over the variable part; `bad` is set for good when something does not fit. */
+struct pmc_cursor {
+	const uint8_t *at;
+	size_t left;
+	bool bad;
+};
+
+void pmc_cursor_init(struct pmc_cursor *cursor, const struct pmc_frame *frame);
+bool pmc_cursor_bytes(struct pmc_cursor *cursor, void *to, size_t bytes);
+/* Points text into the frame (no NUL). */
+bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len);
+
+/* Canonical order: identity, snapshot, hash. */
+int pmc_frame_order(const struct pmc_frame_head *a, const struct pmc_frame_head *b);
+
+#endif

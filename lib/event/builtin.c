@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* builtin.c - perf's generic hardware, software and cache names, raw rNNN codes, and the @sets. */
+#include "lib/event/source.h"
+#include "lib/base/out.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#define PERF_TYPE_OS PMC_TYPE_OS
+
+enum { LOAD = 1, STORE = 2, PREFETCH = 4 };
+
+static const struct pmc_builtin events[] = {
+#define EVENT(type, config, name, alias_of, filter, doc)                                           \
+	{ name, PERF_TYPE_##type, config, alias_of, PMC_##filter, doc },
+#include "lib/event/builtin.def"
+};
+
+struct part {
+	unsigned config, operations;
+	const char *names;
+	const char *text; /* a cache: what it is; an operation: the name of its accesses */
+};
+
+static const struct part caches[] = {
+#define CACHE(config, operations, names, what) { config, operations, names, what },
+#include "lib/event/builtin.def"
+};
+
+static const struct part operations[] = {
+#define OPERATION(config, names, accesses) { config, 0, names, accesses },
+#include "lib/event/builtin.def"
+};
+
+static const struct part results[] = {
+#define RESULT(config, names) { config, 0, names, NULL },
+#include "lib/event/builtin.def"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Takes a name of one of the parts from the start of *rest, up to a '-' or its end. */
+static const struct part *part_take(const struct part *parts, size_t n, struct event_span *rest)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct event_span names = event_span_of(parts[i].names);
+
+		while (names.at) {
+			struct event_span name = event_split(&names, ',');
+			size_t len = name.len;
+
+			if (len > rest->len || memcmp(name.at, rest->at, len) ||
+			    (len < rest->len && rest->at[len] != '-'))
+				continue;
+			/* "LLC-" keeps its '-', which makes it an unknown name. */
+			if (len + 1 < rest->len)
+				len++;
+			*rest = event_skip(*rest, len);
+			return &parts[i];
+		}
+	}
+	return NULL;
+}
+
+static bool cache_event(struct event_span name, struct pmc_event *event)
+{
+	const struct part *cache, *operation = NULL, *result = NULL;
+	struct event_span rest = name;
+
+	cache = part_take(caches, COUNT(caches), &rest);
+	if (!cache)
+		return false;
+	while (rest.len) {
+		const struct part *part = NULL;
+
+		if (!operation)
+			part = operation = part_take(operations, COUNT(operations), &rest);
+		if (!part && !result)
+			part = result = part_take(results, COUNT(results), &rest);
+		if (!part)
+			return false;
+	}
+	if (!operation)
+		operation = &operations[0];
+	if (!result)
+		result = &results[0];
+	if (!(cache->operations & 1u << operation->config))
+		return false;
+	event->type = PERF_TYPE_HW_CACHE;
+	event->config = cache->config | operation->config << 8 | result->config << 16;
+	return true;
+}
+
+bool event_builtin(struct event_span name, struct pmc_event *event)
+{
+	for (size_t i = 0; i < COUNT(events); i++) {
+		if (event_span_is(name, events[i].name)) {
+			event->type = events[i].type;
+			event->config = events[i].config;
+			return true;
+		}
+	}
+	return cache_event(name, event);
+}
+
+enum pmc_filter pmc_event_filter(const struct pmc_event *event)
+{
+	if (event->type == PERF_TYPE_TRACEPOINT && event->filter != PMC_UNFILTERED)
+		return PMC_KERNEL_ONLY;
+	for (size_t i = 0; i < COUNT(events); i++)
+		if (event->type == events[i].type && event->config == events[i].config)
+			return events[i].filter;
+	return event->filter;
+}
+
+bool event_raw(struct event_span name, struct pmc_event *event)
+{
+	struct event_span hex = event_skip(name, name.len > 0);
+
+	if (hex.len > 2 && hex.at[0] == '0' && hex.at[1] == 'x')
+		hex = event_skip(hex, 2);
+	if (!name.len || name.at[0] != 'r' || !event_hex(hex, &event->config))
+		return false;
+	event->type = PERF_TYPE_RAW;
+	return true;
+}
+
+static struct event_span first_name(const struct part *part)
+{
+	struct event_span names = event_span_of(part->names);
+
+	return event_split(&names, ',');
+}
+
+void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg)
+{
+	for (size_t i = 0; i < COUNT(events); i++)
+		visit(&events[i], arg);
+	for (size_t c = 0; c < COUNT(caches); c++) {
+		for (size_t o = 0; o < COUNT(operations) * 2; o++) {
+			const struct part *operation = &operations[o / 2];
+			struct event_span cache = first_name(&caches[c]);
+			struct event_span op = first_name(operation);
+			char name[64], doc[96];
+			struct pmc_out out;
+			struct pmc_builtin row = { .name = name, .doc = doc };
+
+			if (!(caches[c].operations & 1u << operation->config))
+				continue;
+			pmc_out_to_mem(&out, name, sizeof(name));
+			if (o % 2)
+				pmc_outf(&out, "%.*s-%.*s-misses", (int)cache.len, cache.at,
+					 (int)op.len, op.at);
+			else
+				pmc_outf(&out, "%.*s-%s", (int)cache.len, cache.at,
+					 operation->text);
+			pmc_out_to_mem(&out, doc, sizeof(doc));
+			pmc_outf(&out, "%s of the %s%s", operation->text, caches[c].text,
+				 o % 2 ? " that missed" : "");
+			row.type = PERF_TYPE_HW_CACHE;
+			row.config = caches[c].config | operation->config << 8 | (o % 2) << 16;
+			visit(&row, arg);
+		}
+	}
+}
+
+/* ---- sets ----------------------------------------------------------------------------------*/
+
+const struct pmc_event_set pmc_event_sets[] = {
+#define X(name, events, metrics, doc) { #name, events, metrics, doc },
+#include "lib/event/sets.def"
+#undef X
+};
+
+const unsigned pmc_n_event_sets = sizeof(pmc_event_sets) / sizeof(pmc_event_sets[0]);
+
+_Static_assert(sizeof(pmc_event_sets) / sizeof(pmc_event_sets[0]) <= 32,
+	       "pmc_events.sets has a bit per row");
+
+const char pmc_events_default[] = PMC_EVENTS_DEFAULT;
+
+int pmc_event_set_find(const char *name, size_t len)
+{
+	for (unsigned i = 0; i < pmc_n_event_sets; i++)
+		if (strlen(pmc_event_sets[i].name) == len &&
+		    !memcmp(pmc_event_sets[i].name, name, len))
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* event.c - parses event lists: items, braces, @sets; asks the sources of names in order. */
+#include "lib/event/source.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* ---- the list ----------------------------------------------------------------------------*/
+
+static bool same_event(const struct pmc_event *a, const struct pmc_event *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->config3 == b->config3 &&
+	       a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel &&
+	       a->asked_scope == b->asked_scope && a->pinned == b->pinned;
+}
+
+/* Counts an event of a set once if it is also named or in another set; an event that is named twice
+ * is counted twice. Braces stay complete. Returns whether the event needs no place of its own. */
+static bool list_merge(struct event_parse *parse, struct pmc_event *event)
+{
+	struct pmc_events *events = parse->events;
+
+	if (parse->set >= 0 && event->brace != PMC_NO_BRACE)
+		return false;
+	for (unsigned i = 0; i < events->count; i++) {
+		struct pmc_event *old = &events->list[i];
+
+		if (!same_event(old, event))
+			continue;
+		if (parse->set >= 0)
+			return true;
+		if (parse->named[i] || old->brace != PMC_NO_BRACE)
+			continue;
+		if (event->brace == PMC_NO_BRACE) {
+			*old = *event;
+			parse->named[i] = true;
+			return true;
+		}
+		memmove(old, old + 1, (events->count - i - 1) * sizeof(*old));
+		memmove(&parse->named[i], &parse->named[i + 1], events->count - i - 1);
+		events->count--;
+		return false;
+	}
+	return false;
+}
+
+static int list_add(struct event_parse *parse, struct pmc_event *event, const char *at)
+{
+	struct pmc_events *events = parse->events;
+
+	if (list_merge(parse, event))
+		return 0;
+	if (events->count == PMC_EVENTS_MAX)
+		return event_fail(parse, PMC_PARSE_TOO_MANY, at, "more than %d events",
+				  PMC_EVENTS_MAX);
+	parse->named[events->count] = parse->set < 0;
+	events->list[events->count++] = *event;
+	return 0;
+}
+
+/* ---- one event ----------------------------------------------------------------------------*/
+
+/* A name that is not built in: a tracepoint if tracefs has it, else libpfm4's. */
+static int resolve_elsewhere(struct event_parse *parse, struct event_span item,
+			     struct pmc_event *event)
+{
+	struct event_span rest = item, sys = event_split(&rest, ':'),
+			  name = event_split(&rest, ':');
+	struct event_span modifiers = item, base = item;
+	int trace = event_tracepoint(&parse->roots, sys, name, event), rc;
+	struct event_nearest nearest;
+	const char *why, *more = "";
+
+	if (trace == EVENT_FOUND)
+		return event_modify(parse, rest, item, event);
+	while (event_has(modifiers, ':'))
+		event_split(&modifiers, ':');
+	if (modifiers.len < item.len && event_is_modifiers(modifiers))
+		base.len -= modifiers.len + 1;
+	else
+		modifiers = (struct event_span){ 0 };
+	rc = event_pfm(parse, base, event, &why);
+	if (rc < 0)
+		return rc;
+	if (rc == EVENT_FOUND) {
+		/* A raw code belongs to one type of core: "" keeps it from being added for each. */
+		if (event->type == PERF_TYPE_RAW)
+			event->core_type = "";
+		return event_modify(parse, modifiers, item, event);
+	}
+	/* Only sys:name can be a tracepoint. */
+	rest = event_skip(base, sys.len < base.len ? sys.len + 1 : base.len);
+	if (event_is_file_name(sys) && event_is_file_name(rest))
+		more = trace ? ", and tracepoints are unknown: cannot read tracefs" :
+			       ", and not a tracepoint";
+	event_nearest_any(&nearest, &parse->roots, base);
+	return event_fail(parse, PMC_PARSE_UNKNOWN_EVENT, base.at,
+			  "unknown event '%.*s': not built in%s%s%s%s", EVENT_SHOW(base),
+			  why ? "; libpfm4: " : "", why ? why : "", more, nearest.text);
+}
+
+static int resolve(struct event_parse *parse, struct event_span item, struct pmc_event *event)
+{
+	struct event_span rest = item, head;
+
+	for (size_t i = 0; i < item.len; i++)
+		if (strchr("*?[", item.at[i]))
+			return event_fail(parse, PMC_PARSE_SYNTAX, item.at + i,
+					  "no wildcards in '%.*s': name each event",
+					  EVENT_SHOW(item));
+	if (event_has(item, '/'))
+		return event_pmu(parse, item, event);
+	head = event_split(&rest, ':');
+	if (!head.len)
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "no event before ':' in '%.*s'",
+				  EVENT_SHOW(item));
+	if (event_builtin(head, event) || event_raw(head, event))
+		return event_modify(parse, rest, item, event);
+	return resolve_elsewhere(parse, item, event);
+}
+
+/* One event, or on hybrid CPUs one for each type of core. */
+static int add_everywhere(struct event_parse *parse, struct pmc_event *event, const char *at)
+{
+	const struct event_cores *cores;
+	int rc = 0;
+
+	event->position = parse->position++;
+	if (!event_is_everywhere(event))
+		return list_add(parse, event, at);
+	cores = event_cores(parse);
+	if (!cores)
+		return -ENOMEM;
+	if (!cores->n)
+		return list_add(parse, event, at);
+	for (unsigned i = 0; i < cores->n && !rc; i++) {
+		struct pmc_event one = *event;
+
+		event_to_core(&one, &cores->list[i]);
+		rc = list_add(parse, &one, at);
+	}
+	return rc;
+}
+
+static int add_event(struct event_parse *parse, struct event_span item, int brace,
+		     struct event_span modifiers)
+{
+	struct pmc_event event = { .unit = "", .pmu = "", .scale = 1.0, .brace = brace };
+	int rc = resolve(parse, item, &event);
+
+	if (!rc)
+		rc = event_modify(parse, modifiers, item, &event);
+	if (!rc)
+		rc = event_place(parse, &event);
+	if (!rc)
+		rc = event_check_uncore(parse, item, &event);
+	if (rc)
+		return rc;
+	event.name = event_full_name(parse, item, &event, modifiers);
+	if (!event.name)
+		return -ENOMEM;
+	if (pmc_event_is_of_os(&event) ||
+	    (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
+	     (event.config == PERF_COUNT_SW_CPU_CLOCK || event.config == PERF_COUNT_SW_TASK_CLOCK)))
+		event.unit = "ns";
+	return add_everywhere(parse, &event, item.at);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------*/
+
+/* Takes one event: up to a separator, but anything between slashes. */
+static struct event_span take_event(struct event_span *rest)
+{
+	struct event_span item = { rest->at, 0 };
+	bool inside = false;
+
+	while (item.len < rest->len && (inside || !strchr(",{} \t\n\r", item.at[item.len])))
+		inside ^= item.at[item.len++] == '/';
+	*rest = event_trim(event_skip(*rest, item.len));
+	return item;
+}
+
+static int parse_list(struct event_parse *parse, struct event_span rest, int brace,
+		      struct event_span modifiers);
+
+/* `rest` starts behind the '{'. */
+static int parse_brace(struct event_parse *parse, struct event_span *rest,
+		       struct event_span set_modifiers)
+{
+	struct event_span body = { rest->at, 0 }, whole = { rest->at - 1, 0 };
+	struct event_span modifiers = { 0 };
+	bool inside = false;
+	int rc;
+
+	while (body.len < rest->len && (inside || body.at[body.len] != '}'))
+		inside ^= body.at[body.len++] == '/';
+	if (body.len == rest->len)
+		return event_fail(parse, PMC_PARSE_SYNTAX, whole.at, "'{' without '}'");
+	*rest = event_skip(*rest, body.len + 1);
+	if (rest->len && rest->at[0] == ':') {
+		*rest = event_skip(*rest, 1);
+		modifiers = take_event(rest);
+		whole.len = (size_t)(modifiers.at + modifiers.len - whole.at);
+	}
+	/* Checked before the members, so that the error names the group. */
+	rc = event_modify(parse, modifiers, whole, &(struct pmc_event){ 0 });
+	if (rc)
+		return rc;
+	*rest = event_trim(*rest);
+	if (!event_trim(body).len)
+		return event_fail(parse, PMC_PARSE_SYNTAX, whole.at, "empty group");
+	return parse_list(parse, body, parse->braces++, modifiers.at ? modifiers : set_modifiers);
+}
+
+/* Adds the first list of the set that resolves on this machine. */
+static int expand(struct event_parse *parse, int set, struct event_span modifiers)
+{
+	struct pmc_events *events = parse->events;
+	struct event_span lists = event_span_of(pmc_event_sets[set].events);
+	const char *text = parse->text;
+	unsigned count = events->count;
+	int braces = parse->braces, rc = -EINVAL;
+
+	if (events->sets & 1u << set && !modifiers.at)
+		return 0;
+	events->sets |= 1u << set;
+	parse->set = set;
+	while (rc == -EINVAL && lists.at) {
+		struct event_span list = event_split(&lists, '|');
+
+		events->count = count;
+		parse->braces = braces;
+		parse->text = list.at;
+		rc = parse_list(parse, list, PMC_NO_BRACE, modifiers);
+		if (parse->error->code == PMC_PARSE_TOO_MANY)
+			break;
+	}
+	parse->text = text;
+	parse->set = -1;
+	return rc;
+}
+
+static int parse_set(struct event_parse *parse, struct event_span item)
+{
+	struct event_span modifiers = item, name = event_split(&modifiers, ':');
+	struct event_span word = event_skip(name, 1);
+	int set = pmc_event_set_find(word.at, word.len), rc;
+	struct event_nearest nearest;
+
+	if (set < 0) {
+		event_nearest_init(&nearest, &parse->roots, word);
+		event_nearest_set(&nearest);
+		return event_fail(parse, PMC_PARSE_UNKNOWN_SET, item.at, "unknown set '%.*s'%s",
+				  EVENT_SHOW(name), nearest.text);
+	}
+	rc = event_modify(parse, modifiers, item, &(struct pmc_event){ 0 });
+	if (rc)
+		return rc;
+	rc = expand(parse, set, modifiers);
+	if (rc == -EINVAL)
+		parse->error->offset = (size_t)(item.at - parse->text);
+	return rc;
+}
+
+static int parse_item(struct event_parse *parse, struct event_span *rest, int brace,
+		      struct event_span modifiers)
+{
+	struct event_span item = *rest;
+	bool nests = rest->len && strchr("{@", rest->at[0]);
+
+	if (nests && brace != PMC_NO_BRACE)
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
+				  "'%c' in braces: a group cannot contain groups or sets",
+				  item.at[0]);
+	if (nests && rest->at[0] == '{') {
+		*rest = event_skip(*rest, 1);
+		return parse_brace(parse, rest, modifiers);
+	}
+	item = take_event(rest);
+	if (!item.len)
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "missing event %s '%c'",
+				  rest->len ? "before" : "after", rest->len ? rest->at[0] : ',');
+	return nests ? parse_set(parse, item) : add_event(parse, item, brace, modifiers);
+}
+
+/* brace: its number, for a list in braces. modifiers: of the braces or the @set around the list. */
+static int parse_list(struct event_parse *parse, struct event_span rest, int brace,
+		      struct event_span modifiers)
+{
+	for (;;) {
+		int rc;
+
+		rest = event_trim(rest);
+		rc = parse_item(parse, &rest, brace, modifiers);
+		if (rc || !rest.len)
+			return rc;
+		if (rest.at[0] != ',')
+			return event_fail(parse, PMC_PARSE_SYNTAX, rest.at,
+					  "missing ',' before '%.*s'", EVENT_SHOW(rest));
+		rest = event_skip(rest, 1);
+	}
+}
+
+/* Numbers the items without gaps; the events of one item on several types of core share one. */
+static void number(struct pmc_events *events)
+{
+	unsigned next = 0, item = 0;
+
+	for (unsigned i = 0; i < events->count; i++) {
+		bool same = i > 0 && events->list[i].position == item;
+
+		item = events->list[i].position;
+		next += i > 0 && !same;
+		events->list[i].position = next;
+	}
+}
+
+int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
+		     struct pmc_events *events, struct pmc_parse_error *error)
+{
+	struct event_parse parse = {
+		.text = text, .arena = arena, .events = events, .error = error, .set = -1
+	};
+	struct event_span all = event_trim(event_span_of(text));
+	int rc;
+
+	if (roots)
+		parse.roots = *roots;
+	if (!parse.roots.sysfs)
+		parse.roots.sysfs = "/sys/bus/event_source/devices";
+	*events = (struct pmc_events){ 0 };
+	*error = (struct pmc_parse_error){ 0 };
+	events->list = pmc_arena_alloc(arena, sizeof(*events->list) * PMC_EVENTS_MAX);
+	if (!events->list)
+		rc = -ENOMEM;
+	else if (!all.len)
+		rc = event_fail(&parse, PMC_PARSE_EMPTY, text, "empty event list");
+	else
+		rc = parse_list(&parse, all, PMC_NO_BRACE, (struct event_span){ 0 });
+	event_pfm_close(&parse);
+	if (rc == -ENOMEM) {
+		event_fail(&parse, PMC_PARSE_NO_MEMORY, text, "out of memory");
+	} else if (!rc) {
+		*error = (struct pmc_parse_error){ 0 };
+		number(events);
+	}
+	if (rc)
+		*events = (struct pmc_events){ 0 };
+	return rc;
+}

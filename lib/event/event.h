@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h - parses event strings (PMC_EVENTS, -e) into the arguments of perf_event_open(2).
+ *
+ * Grammar:  list  = item *( "," item )
+ *           item  = "@" set [ ":" modifiers ] | event
+ *                 | "{" event *( "," event ) "}" [ ":" modifiers ]
+ *           event = name [ ":" modifiers ]          modifiers = u, k, D, each once
+ * A comma inside pmu/.../ belongs to the event. Names are tried in the order: built-in table,
+ * rNNN, pmu/field=value,.../, sys:name if tracefs has it, libpfm4 (loaded on demand).
+ *
+ * On hybrid CPUs an event without a PMU becomes one event for each type of core, next to each other
+ * and with the same position.
+ */
+#ifndef PMC_LIB_EVENT_EVENT_H
+#define PMC_LIB_EVENT_EVENT_H
+
+#include "lib/base/arena.h"
+
+#include <pmc/dump.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PMC_NO_BRACE (-1)
+/* Type of an event of Apple's kpep database, which has it by name; config is a hash of the name. */
+#define PMC_TYPE_KPEP 0x6b706570u
+
+/* What exclude_user and exclude_kernel do to an event. */
+enum pmc_filter {
+	PMC_FILTERED,	 /* counted in the modes that are left */
+	PMC_UNFILTERED,	 /* counted in all modes, whatever is excluded */
+	PMC_KERNEL_ONLY, /* occurs in kernel mode only: reads 0 with exclude_kernel */
+};
+
+struct pmc_event {
+	const char *name; /* as the user wrote it, with modifiers */
+	const char *unit; /* "" if none; "ns" for clocks; from the PMU's .unit */
+	const char *pmu;  /* sysfs name of the PMU, "" for generic types */
+	/* On hybrid CPUs the PMU of the type of core that counts the event; else "" or NULL. */
+	const char *core_type;
+	/* Of an uncore PMU: the CPUs on which to open the event, "0,18"; else "" or NULL. */
+	const char *cpus;
+	uint32_t type; /* perf_event_attr */
+	uint64_t config, config1, config2, config3;
+	double scale;
+	bool exclude_user, exclude_kernel;
+	bool asked_scope;  /* :u or :k was given: never fall back to another scope */
+	uint8_t filter;	   /* of tracepoints and probes; ask pmc_event_filter() */
+	bool pinned;	   /* :D, as in perf: counted all of the time or not at all */
+	int brace;	   /* number of its {...}, PMC_NO_BRACE outside */
+	unsigned position; /* place in the user's list */
+};
+
+struct pmc_events {
+	struct pmc_event *list;
+	unsigned count;
+	unsigned sets; /* bit n: the n-th row of sets.def was named */
+};
+
+enum pmc_parse_code {
+	PMC_PARSE_OK = 0,
+	PMC_PARSE_EMPTY,
+	PMC_PARSE_SYNTAX,
+	PMC_PARSE_UNKNOWN_EVENT,
+	PMC_PARSE_UNKNOWN_SET,
+	PMC_PARSE_UNKNOWN_PMU,
+	PMC_PARSE_UNKNOWN_FIELD,
+	PMC_PARSE_BAD_VALUE,
+	PMC_PARSE_BAD_MODIFIER,
+	PMC_PARSE_TOO_MANY,
+	PMC_PARSE_NO_MEMORY,
+};
+
+struct pmc_parse_error {
+	enum pmc_parse_code code;
+	size_t offset;	/* of the error in the string */
+	char text[256]; /* one line without newline: what, why, and the fix or nearest name */
+};
+
+/* Directories to look in, for tests. NULL: the default. */
+struct pmc_event_roots {
+	const char *sysfs;   /* "/sys/bus/event_source/devices" */
+	const char *tracefs; /* "/sys/kernel/tracing", then "/sys/kernel/debug/tracing" */
+	bool no_pfm;	     /* do not load libpfm4 */
+};
+
+/* Parses `text` into `events`, with memory of the arena. 0, or -EINVAL or -ENOMEM with *error
+ * filled. Reads sysfs and tracefs and may dlopen libpfm4: not async-signal-safe. */
+int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
+		     struct pmc_events *events, struct pmc_parse_error *error);
+
+/* From type and config; a tracepoint given by number counts as PMC_KERNEL_ONLY, as most are. */
+enum pmc_filter pmc_event_filter(const struct pmc_event *event);
+/* Whether the OS counts the event by itself: no perf event is opened for it. */
+static inline bool pmc_event_is_of_os(const struct pmc_event *event)
+{
+	return event->type == PMC_TYPE_OS;
+}
+
+/* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
+bool pmc_event_needs_pmu(const struct pmc_event *event);
+/* Whether the event is counted by this type of core; NULL is "", no particular one. */
+bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type);
+
+/* The default list, PMC_EVENTS unset. */
+extern const char pmc_events_default[];
+
+/* One row of sets.def. */
+struct pmc_event_set {
+	const char *name;    /* without the '@' */
+	const char *events;  /* event lists separated by '|': the first that resolves is used */
+	const char *metrics; /* names of metrics.def that the set is for, comma separated */
+	const char *doc;
+};
+
+extern const struct pmc_event_set pmc_event_sets[];
+extern const unsigned pmc_n_event_sets;
+
+/* The row of "default", "cache", ...; -1: no such set. */
+int pmc_event_set_find(const char *name, size_t len);
+
+/* A built-in name; an alias is a row of its own. */
+struct pmc_builtin {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	const char *alias_of; /* NULL: this is the canonical name */
+	enum pmc_filter filter;
+	const char *doc;
+};
+
+/* Calls visit for each built-in name; cache events have their canonical name only. The row is valid
+ * during the call. */
+void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pfm.c - names that only libpfm4 knows, which is loaded for the first of them.
+ *
+ * <perfmon/perf_event.h> clashes with <linux/perf_event.h>, so no other file includes it. libpfm4
+ * calls malloc and stdio: common names must not need it.
+ */
+#include "lib/event/source.h"
+
+#if defined(__has_include)
+#if __has_include(<perfmon/pfmlib_perf_event.h>)
+#define HAVE_PFM 1
+#endif
+#endif
+
+#ifndef HAVE_PFM
+
+int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
+	      const char **why)
+{
+	(void)name;
+	(void)event;
+	*why = parse->roots.no_pfm ? NULL : "not in this build";
+	return EVENT_NOT_MINE;
+}
+
+void event_pfm_close(struct event_parse *parse)
+{
+	(void)parse;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <string.h>
+
+#define LIBRARY "libpfm.so.4"
+
+static bool find_functions(struct event_pfm *pfm)
+{
+	/* POSIX lets an object pointer become a function pointer, ISO C does not. */
+	*(void **)&pfm->initialize = dlsym(pfm->library, "pfm_initialize");
+	*(void **)&pfm->terminate = dlsym(pfm->library, "pfm_terminate");
+	*(void **)&pfm->encode = dlsym(pfm->library, "pfm_get_os_event_encoding");
+	*(void **)&pfm->strerror = dlsym(pfm->library, "pfm_strerror");
+	return pfm->initialize && pfm->terminate && pfm->encode && pfm->strerror;
+}
+
+static bool library_open(struct event_pfm *pfm)
+{
+	if (pfm->tried)
+		return pfm->library;
+	pfm->tried = true;
+	pfm->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	pfm->shared = pfm->library;
+	if (!pfm->library)
+		pfm->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (pfm->library && (!find_functions(pfm) || pfm->initialize() != PFM_SUCCESS)) {
+		dlclose(pfm->library);
+		pfm->library = NULL;
+	}
+	return pfm->library;
+}
+
+void event_pfm_close(struct event_parse *parse)
+{
+	struct event_pfm *pfm = &parse->pfm;
+
+	if (!pfm->library)
+		return;
+	if (!pfm->shared)
+		pfm->terminate();
+	dlclose(pfm->library);
+	*pfm = (struct event_pfm){ 0 };
+}
+
+/* Whether a pmc_event carries all that the name asked libpfm4 for. */
+static bool is_plain(const struct perf_event_attr *attr, const pfm_perf_encode_arg_t *encoded)
+{
+	return attr->exclude_hv && !attr->precise_ip && !attr->sample_period && !attr->freq &&
+	       !attr->pinned && !attr->exclusive && !attr->exclude_host &&
+	       !attr->branch_sample_type && encoded->cpu < 0;
+}
+
+int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
+	      const char **why)
+{
+	struct perf_event_attr attr = { 0 };
+	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
+	char text[256];
+	pfm_err_t rc;
+
+	*why = NULL;
+	if (parse->roots.no_pfm)
+		return EVENT_NOT_MINE;
+	*why = "name too long";
+	if (name.len >= sizeof(text))
+		return EVENT_NOT_MINE;
+	*why = "cannot be loaded; install the package libpfm4";
+	if (!library_open(&parse->pfm))
+		return EVENT_NOT_MINE;
+	memcpy(text, name.at, name.len);
+	text[name.len] = '\0';
+	rc = parse->pfm.encode(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	*why = parse->pfm.strerror(rc);
+	if (rc != PFM_SUCCESS)
+		return EVENT_NOT_MINE;
+	if (!is_plain(&attr, &arg))
+		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, name.at,
+				  "'%.*s': of libpfm4's modifiers only u (user) and k (kernel) are "
+				  "supported",
+				  EVENT_SHOW(name));
+	event->type = attr.type;
+	event->config = attr.config;
+	event->config1 = attr.config1;
+	event->config2 = attr.config2;
+	if (attr.exclude_user || attr.exclude_kernel) {
+		event->exclude_user = attr.exclude_user;
+		event->exclude_kernel = attr.exclude_kernel;
+		event->asked_scope = true;
+	}
+	return EVENT_FOUND;
+}
+
+#endif

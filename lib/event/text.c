@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c - spans, numbers, modifiers and errors of event strings. */
+#include "lib/event/source.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MODIFIERS "ukD"
+#define ACCEPTED  "use u (user), k (kernel) or D (pinned)"
+
+int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
+	       const char *format, ...)
+{
+	struct pmc_out out;
+	va_list args;
+
+	pmc_out_to_mem(&out, parse->error->text, sizeof(parse->error->text));
+	va_start(args, format);
+	pmc_voutf(&out, format, args);
+	va_end(args);
+	for (char *c = parse->error->text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	parse->error->code = code;
+	parse->error->offset = (size_t)(at - parse->text);
+	return -EINVAL;
+}
+
+struct event_span event_span_of(const char *text)
+{
+	return (struct event_span){ text, strlen(text) };
+}
+
+bool event_span_is(struct event_span span, const char *word)
+{
+	return strlen(word) == span.len && !memcmp(span.at, word, span.len);
+}
+
+#define SPACES " \t\n\r"
+
+struct event_span event_skip(struct event_span span, size_t n)
+{
+	return (struct event_span){ span.at + n, span.len - n };
+}
+
+struct event_span event_trim(struct event_span span)
+{
+	while (span.len && strchr(SPACES, span.at[0]))
+		span = event_skip(span, 1);
+	while (span.len && strchr(SPACES, span.at[span.len - 1]))
+		span.len--;
+	return span;
+}
+
+bool event_has(struct event_span span, char c)
+{
+	return span.len && memchr(span.at, c, span.len);
+}
+
+struct event_span event_split(struct event_span *rest, char c)
+{
+	const char *hit = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+	struct event_span head = *rest;
+
+	if (!hit) {
+		*rest = (struct event_span){ 0 };
+		return head;
+	}
+	head.len = (size_t)(hit - rest->at);
+	*rest = event_skip(*rest, head.len + 1);
+	return head;
+}
+
+static bool number(struct event_span span, unsigned base, uint64_t *value)
+{
+	const char *at = span.at, *end = span.at + span.len;
+
+	return pmc_number_take(&at, end, base, value) && at == end;
+}
+
+bool event_hex(struct event_span span, uint64_t *value)
+{
+	return number(span, 16, value);
+}
+
+bool event_number(struct event_span span, uint64_t *value)
+{
+	if (span.len > 2 && span.at[0] == '0' && (span.at[1] == 'x' || span.at[1] == 'X'))
+		return event_hex(event_skip(span, 2), value);
+	return number(span, 10, value);
+}
+
+bool event_is_file_name(struct event_span span)
+{
+	if (!span.len || span.len >= EVENT_NAME_MAX || span.at[0] == '.')
+		return false;
+	for (size_t i = 0; i < span.len; i++) {
+		char c = span.at[i];
+		bool alnum =
+			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		if (!alnum && c != '_' && c != '-' && c != '.')
+			return false;
+	}
+	return true;
+}
+
+bool event_is_modifiers(struct event_span span)
+{
+	for (size_t i = 0; i < span.len; i++)
+		if (!strchr(MODIFIERS, span.at[i]))
+			return false;
+	return span.len > 0;
+}
+
+int event_modify(struct event_parse *parse, struct event_span modifiers, struct event_span whole,
+		 struct pmc_event *event)
+{
+	bool user = false, kernel = false, pinned = false;
+
+	if (!modifiers.at)
+		return 0;
+	if (!modifiers.len)
+		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, modifiers.at,
+				  "no modifier after ':' in '%.*s': " ACCEPTED, EVENT_SHOW(whole));
+	for (const char *c = modifiers.at; c < modifiers.at + modifiers.len; c++) {
+		bool *which = *c == 'u' ? &user : *c == 'k' ? &kernel : *c == 'D' ? &pinned : NULL;
+
+		if (!which)
+			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, c,
+					  "unknown modifier '%c' in '%.*s': " ACCEPTED, *c,
+					  EVENT_SHOW(whole));
+		if (*which)
+			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, c,
+					  "duplicate modifier '%c' in '%.*s'", *c,
+					  EVENT_SHOW(whole));
+		*which = true;
+	}
+	/* Modifiers of a brace add to those of its members, as in perf. */
+	event->pinned |= pinned;
+	if (!user && !kernel)
+		return 0;
+	if (event->asked_scope) {
+		user |= !event->exclude_user;
+		kernel |= !event->exclude_kernel;
+	}
+	event->exclude_user = !user;
+	event->exclude_kernel = !kernel;
+	event->asked_scope = true;
+	return 0;
+}
+
+const char *event_full_name(struct event_parse *parse, struct event_span item,
+			    const struct pmc_event *event, struct event_span added)
+{
+	const struct event_span own = event->name ? event_span_of(event->name) : item;
+	size_t tail = own.len, len = own.len;
+	char *name = pmc_arena_alloc(parse->arena, own.len + added.len + 2);
+
+	if (!name)
+		return NULL;
+	memcpy(name, own.at, own.len);
+	while (tail && strchr(MODIFIERS, own.at[tail - 1]))
+		tail--;
+	/* After ':' or the last '/' of a PMU the letters are modifiers already. */
+	if (!tail || (own.at[tail - 1] != ':' && own.at[tail - 1] != '/'))
+		tail = own.len;
+	for (size_t i = 0; i < added.len; i++) {
+		if (event_has(event_skip(own, tail), added.at[i]))
+			continue;
+		if (len == tail)
+			name[len++] = ':';
+		name[len++] = added.at[i];
+	}
+	return name;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* plan.c - makes plans: which of the user's events open, and in which groups. */
+#include "lib/plan/plan.h"
+#include "lib/plan/pmu_probe.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum pmc_state pmc_plan_refusal(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return PMC_NOT_PERMITTED;
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+	case EBUSY:
+	case EINTR:
+		return PMC_NOT_COUNTED;
+	default:
+		return PMC_NOT_SUPPORTED;
+	}
+}
+
+static enum pmc_scope scope_of(const struct pmc_event *event)
+{
+	if (pmc_event_filter(event) == PMC_UNFILTERED)
+		return PMC_SCOPE_ALL;
+	if (event->exclude_kernel && !event->exclude_user)
+		return PMC_SCOPE_USER;
+	if (event->exclude_user && !event->exclude_kernel)
+		return PMC_SCOPE_KERNEL;
+	return PMC_SCOPE_ALL;
+}
+
+static int open_alone(pmc_perf_opener open, const struct pmc_event *event, enum pmc_scope scope)
+{
+	struct pmc_attr attr;
+
+	pmc_perf_group_attr(event, scope, true, &attr);
+	attr.base.pinned = 0;
+	return open(&attr, -1);
+}
+
+static bool is_denied(int error)
+{
+	return error == -EACCES || error == -EPERM;
+}
+
+/* Restricts the event to user mode, as perf_event_paranoid 2 permits; denied: the errno so far. */
+static int fall_back(pmc_perf_opener open, struct pmc_planned *planned, int denied)
+{
+	int user = open_alone(open, &planned->event, PMC_SCOPE_USER);
+
+	if (user >= 0) {
+		planned->scope = PMC_SCOPE_USER;
+		planned->flags |= PMC_EVENT_FELL_BACK;
+		return user;
+	}
+	/* Some PMUs cannot exclude a mode: PERF_PMU_CAP_NO_EXCLUDE in kernel/events/core.c. */
+	if (is_denied(user) || (user == -EINVAL && planned->event.type >= PERF_TYPE_MAX))
+		return denied;
+	/* The kernel checks permission before it looks for the event. */
+	return user;
+}
+
+int pmc_plan_try(pmc_perf_opener open, struct pmc_planned *planned)
+{
+	const struct pmc_event *event = &planned->event;
+	const enum pmc_filter filter = pmc_event_filter(event);
+	int fd;
+
+	planned->scope = (uint8_t)scope_of(event);
+	if (filter == PMC_UNFILTERED)
+		planned->flags |= PMC_EVENT_UNFILTERED;
+	if (filter == PMC_KERNEL_ONLY && planned->scope == PMC_SCOPE_USER) {
+		planned->state = PMC_NOT_SUPPORTED;
+		planned->error = PMC_REASON_KERNEL_ONLY;
+		return -ENOENT;
+	}
+	fd = open_alone(open, event, planned->scope);
+	if (is_denied(fd) && !event->asked_scope && planned->scope == PMC_SCOPE_ALL &&
+	    filter == PMC_FILTERED)
+		fd = fall_back(open, planned, fd);
+	if (fd < 0) {
+		planned->state = (uint8_t)pmc_plan_refusal(-fd);
+		planned->error = -fd;
+	}
+	return fd;
+}
+
+struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_attr *attr)
+{
+	const struct pmc_event *event = &planned->event;
+
+	pmc_perf_group_attr(event, planned->scope, true, attr);
+	/* Without :k a PMU of its own was tried in user mode too. */
+	return (struct pmc_tried){
+		.attr = &attr->base,
+		.kernel_only = pmc_event_filter(event) == PMC_KERNEL_ONLY ||
+			       (event->type >= PERF_TYPE_MAX && !event->asked_scope),
+	};
+}
+
+bool pmc_event_is_uncore(const struct pmc_event *event)
+{
+	return event->cpus && event->cpus[0];
+}
+
+/* Some events open only behind a leader of theirs, as topdown's do behind slots: tries event i
+ * behind the first one that could be its leader. */
+static int try_behind(pmc_perf_opener open, struct pmc_planned *tried, unsigned i, const int *alone)
+{
+	struct pmc_planned *planned = &tried[i];
+	struct pmc_attr attr;
+	unsigned k = 0;
+	int fd;
+
+	while (k < i && (alone[k] < 0 || tried[k].event.brace != planned->event.brace ||
+			 !pmc_event_is_of_core(&tried[k].event, planned->event.core_type)))
+		k++;
+	if (k == i)
+		return -EINVAL;
+	pmc_perf_group_attr(&planned->event, planned->scope, false, &attr);
+	fd = open(&attr, alone[k]);
+	if (fd >= 0) {
+		planned->state = PMC_COUNTED;
+		planned->error = 0;
+	}
+	return fd;
+}
+
+/* Tries and packs the events; returns the number of groups. */
+static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsigned count)
+{
+	int alone[PMC_EVENTS_MAX];
+	unsigned groups;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct pmc_event *event = &tried[i].event;
+
+		alone[i] = -1;
+		if (!pmc_event_is_uncore(event) && !pmc_event_is_of_os(event)) {
+			alone[i] = pmc_plan_try(open, &tried[i]);
+			if (alone[i] == -EINVAL)
+				alone[i] = try_behind(open, tried, i, alone);
+			continue;
+		}
+		tried[i].state = PMC_NOT_COUNTED;
+		tried[i].error = pmc_event_is_of_os(event) ? PMC_REASON_OS : PMC_REASON_UNCORE;
+	}
+	groups = pmc_plan_pack(open, tried, count);
+	/* Disabled, so they took no counter meanwhile; but a software event is expensive to open
+	 * while no other of its kind is. */
+	for (unsigned i = 0; i < count; i++)
+		if (alone[i] >= 0)
+			pmc_perf_group_close(&alone[i], 1);
+	return groups;
+}
+
+/* A group is pinned by its leader, whichever of its events the user pinned. */
+static void pin_leaders(struct pmc_plan *plan)
+{
+	for (unsigned g = 0; g < plan->groups; g++)
+		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
+			plan->events[plan->first[g]].event.pinned |= plan->events[i].event.pinned;
+}
+
+int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct pmc_arena *arena,
+		  struct pmc_plan *plan)
+{
+	struct pmc_planned *tried;
+	unsigned at = 0;
+
+	memset(plan, 0, sizeof(*plan));
+	if (events->count > PMC_EVENTS_MAX)
+		return -E2BIG;
+	tried = pmc_arena_alloc(arena, sizeof(*tried) * (events->count + 1));
+	plan->events = pmc_arena_alloc(arena, sizeof(*tried) * (events->count + 1));
+	if (!tried || !plan->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < events->count; i++)
+		tried[i].event = events->list[i];
+	plan->groups = try_events(open, tried, events->count);
+	for (unsigned g = 0; g < plan->groups; g++) {
+		plan->first[g] = at;
+		for (unsigned i = 0; i < events->count; i++) {
+			if (tried[i].group != g)
+				continue;
+			plan->events[at++] = tried[i];
+			plan->hardware |= pmc_event_needs_pmu(&tried[i].event);
+		}
+	}
+	plan->first[plan->groups] = plan->opened = at;
+	for (unsigned i = 0; i < events->count; i++)
+		if (tried[i].group == PMC_NO_GROUP)
+			plan->events[at++] = tried[i];
+	plan->count = at;
+	pin_leaders(plan);
+	return pmc_plan_seal(plan, arena);
+}
+
+static bool type_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open,
+			    const char *core_type)
+{
+	const struct pmc_event *events[2 * PMC_EVENTS_MAX];
+	enum pmc_scope scopes[2 * PMC_EVENTS_MAX];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 2 * plan->opened; i++) {
+		const struct pmc_planned *event = &plan->events[i % plan->opened];
+
+		if (!pmc_event_is_of_core(&event->event, core_type))
+			continue;
+		events[n] = &event->event;
+		scopes[n++] = event->scope;
+	}
+	return pmc_probe_together(open, events, scopes, n) > 0;
+}
+
+bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open)
+{
+	if (plan->opened && plan->events[0].flags & PMC_EVENT_EXCLUSIVE)
+		return false;
+	for (unsigned i = 0; i < plan->opened; i++) {
+		const char *core_type = plan->events[i].event.core_type;
+
+		if (i && pmc_event_is_of_core(&plan->events[i - 1].event, core_type))
+			continue;
+		if (!type_fits_twice(plan, open, core_type))
+			return false;
+	}
+	return true;
+}
+
+int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events));
+	if (!plan->events)
+		return -ENOMEM;
+	plan->events[0].event = (struct pmc_event){
+		.name = "task-clock",
+		.unit = "ns",
+		.pmu = "",
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.scale = 1.0,
+		.brace = PMC_NO_BRACE,
+	};
+	plan->count = plan->opened = plan->groups = plan->first[1] = 1;
+	return pmc_plan_seal(plan, arena);
+}
+
+int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *user)
+{
+	unsigned changed = 0;
+
+	*user = *plan;
+	user->events = pmc_arena_alloc(arena, sizeof(*user->events) * (plan->count + 1));
+	if (!user->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct pmc_planned *p = &user->events[i];
+
+		*p = plan->events[i];
+		if (p->group == PMC_NO_GROUP || p->scope != PMC_SCOPE_ALL || p->event.asked_scope ||
+		    pmc_event_filter(&p->event) == PMC_UNFILTERED)
+			continue;
+		p->scope = PMC_SCOPE_USER;
+		p->flags |= PMC_EVENT_FELL_BACK;
+		changed++;
+		if (pmc_event_filter(&p->event) != PMC_KERNEL_ONLY)
+			continue;
+		/* The event keeps its place in the group, where it reads 0. */
+		p->state = PMC_NOT_PERMITTED;
+		p->error = EACCES;
+	}
+	if (!changed)
+		user->count = user->opened = user->groups = 0;
+	return pmc_plan_seal(user, arena);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h - the events that each thread opens, and their groups: decided once per job.
+ *
+ * Events are ordered by group; those that cannot be opened come last, with the reason. EVENTSET
+ * frames and PMC_JOB carry the plan.
+ */
+#ifndef PMC_LIB_PLAN_PLAN_H
+#define PMC_LIB_PLAN_PLAN_H
+
+#include "lib/base/advice.h"
+#include "lib/base/out.h"
+#include "lib/count/group.h"
+#include "lib/dump/frame.h"
+#include "lib/event/event.h"
+
+struct pmc_planned {
+	struct pmc_event event;
+	uint16_t group; /* PMC_NO_GROUP: not opened, see state and error */
+	uint8_t scope;	/* enum pmc_scope, after any fallback */
+	uint8_t state;	/* PMC_COUNTED, or why not; with a group: its reading has no meaning */
+	uint16_t flags; /* PMC_EVENT_* */
+	int error;	/* errno of the refused open, or enum pmc_reason */
+};
+
+struct pmc_plan {
+	struct pmc_planned *events;
+	unsigned count;	 /* all events */
+	unsigned opened; /* the first so many, which have a group */
+	unsigned groups;
+	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
+	bool hardware;			    /* an opened event takes a counter of a PMU */
+	bool stops;			    /* groups are disabled before they are closed */
+	unsigned os; /* bits 1 << enum pmc_os_event: in the list, not among the opened ones */
+	struct pmc_attr *attrs; /* of the opened events, as own groups take them */
+	const void *frame;	/* EVENTSET; NULL if count is 0 */
+	size_t frame_bytes;
+	uint64_t hash; /* of the frame; 0 if count is 0 */
+};
+
+/* Tries each event (all modes, else user mode only) and packs those that open into groups that the
+ * PMU runs. No descriptor stays open. 0 or -ENOMEM. */
+int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct pmc_arena *arena,
+		  struct pmc_plan *plan);
+/* Tries one event and sets its scope, flags, state and error. Returns its descriptor, disabled, or
+ * a negative number. */
+int pmc_plan_try(pmc_perf_opener open, struct pmc_planned *planned);
+/* Makes the frame and the attrs of a plan whose other members are set. 0, -ENOMEM or -E2BIG. */
+int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
+/* The same plan restricted to user mode; count 0 if it has no event that can be. 0 or -ENOMEM. */
+int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *user);
+/* A plan of task-clock alone, which needs no PMU. 0 or -ENOMEM. */
+int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan);
+
+/* The events of the plan that count for the whole machine, one for each CPU that stands for it:
+ * event i is for cpus[i]. They have no group yet: the caller opens them, sets the groups and seals
+ * the plan. 0 or -ENOMEM. */
+int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *uncore,
+		    int cpus[PMC_EVENTS_MAX]);
+/* Whether the event counts for the whole machine; no thread opens it. */
+bool pmc_event_is_uncore(const struct pmc_event *event);
+
+/* The state of an event whose open failed with this errno. */
+enum pmc_state pmc_plan_refusal(int error);
+/* The request that failed, for pmc_advise(); refers to *attr. */
+struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_attr *attr);
+/* Whether all events run twice at the same time, so that own and inherit groups do not share. */
+bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);
+
+/* Opens group g of the plan; see pmc_perf_group_open(). */
+static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
+				      enum pmc_perf_group_kind kind, int pid, int cpu, int move_to,
+				      int *fds, uint64_t *id)
+{
+	unsigned first = plan->first[g];
+
+	return pmc_perf_group_open(&plan->attrs[first], plan->first[g + 1] - first, kind, pid, cpu,
+				   move_to, fds, id);
+}
+
+/* Sets the group of each event that is in state PMC_COUNTED; those of braces that do not run
+ * together become PMC_NOT_COUNTED. Returns the number of groups. */
+unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigned count);
+
+/* The plan as text for PMC_JOB, empty if descendants have to plan anew; and back: 0, -EINVAL (also
+ * for an empty text) or -ENOMEM. */
+void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
+int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan);
+/* From an EVENTSET frame, which need not be sound: 0, -EINVAL or -ENOMEM. */
+int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
+			struct pmc_plan *plan);
+/* Appends the EVENTSET frame; returns its hash, 0 if it did not fit. Async-signal-safe. */
+uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
+
+#endif

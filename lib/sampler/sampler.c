@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler.c - a sampler: one ring and the counters that write to it. */
+#include "lib/sampler/sampler.h"
+#include "lib/counter/counter.h"
+#include "lib/sampler/record.h"
+#include "lib/count/perf.h"
+#include "lib/count/user_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- sources ------------------------------------------------------------------------------ */
+
+/* Whether records of both have the same layout. */
+static bool same_layout(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->sample_type == b->sample_type && a->sample_id_all == b->sample_id_all &&
+	       a->read_format == b->read_format && a->branch_sample_type == b->branch_sample_type &&
+	       a->sample_regs_user == b->sample_regs_user &&
+	       a->sample_regs_intr == b->sample_regs_intr;
+}
+
+/* Whether its records have their source at a known offset. */
+static bool names_itself(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_IDENTIFIER && attr->sample_id_all;
+}
+
+int pmc_sampler_usable(const struct pmc_sampler *sampler)
+{
+	return !sampler ? -EINVAL : *sampler->alive ? 0 : -ESTALE;
+}
+
+static struct pmc_source *find_counter(const struct pmc_sampler *sampler,
+				       const struct pmc_counter *counter)
+{
+	for (struct pmc_source *s = sampler->first; s; s = s->next)
+		if (s->counter == counter)
+			return s;
+	return NULL;
+}
+
+static struct pmc_source *find_id(const struct pmc_sampler *sampler, uint64_t id)
+{
+	for (struct pmc_source *s = sampler->first; s; s = s->next)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+static void hold(struct pmc_source *source, struct pmc_counter *counter)
+{
+	source->counter = counter;
+	source->detached = false;
+	source->ended = 0;
+	counter->held = &source->counter;
+}
+
+static void let_go(struct pmc_source *source)
+{
+	if (source->counter)
+		source->counter->held = NULL;
+	source->counter = NULL;
+}
+
+static int add_source(struct pmc_sampler *sampler, struct pmc_counter *counter)
+{
+	struct pmc_source *source, **end = &sampler->first;
+	uint64_t id;
+	int error = pmc_counter_id(counter, &id);
+
+	if (error < 0)
+		return error;
+	/* Attached before. */
+	source = find_id(sampler, id);
+	if (source) {
+		hold(source, counter);
+		return 0;
+	}
+	source = calloc(1, sizeof(*source));
+	if (!source)
+		return -ENOMEM;
+	hold(source, counter);
+	source->attr = *pmc_counter_attr(counter);
+	source->id = id;
+	while (*end)
+		end = &(*end)->next;
+	*end = source;
+	if (!same_layout(&sampler->first->attr, &source->attr))
+		sampler->one_layout = false;
+	return 0;
+}
+
+const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,
+					    const struct perf_event_header *header)
+{
+	struct pmc_source *source = NULL;
+	int where;
+
+	if (sampler->one_layout)
+		return sampler->first;
+	where = pmc_record_identifier_at(header->type, header->size);
+	if (where >= 0)
+		source = find_id(sampler,
+				 pmc_ring_word(&sampler->ring, sampler->at + (unsigned)where));
+	return source ? source : sampler->first;
+}
+
+/* Makes the counter write to another ring, of the counter with descriptor `to`; -1: to none. */
+static int set_output(const struct pmc_counter *counter, int to)
+{
+	int error = counter_check(counter);
+
+	return error ? error :
+		       pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)to);
+}
+
+int pmc_sampler_attach(struct pmc_sampler *sampler, struct pmc_counter *counter)
+{
+	struct pmc_source *first;
+	const struct perf_event_attr *attr;
+	int error = pmc_sampler_usable(sampler);
+
+	if (error || !counter)
+		return error ? error : -EINVAL;
+	first = sampler->first;
+	attr = pmc_counter_attr(counter);
+	if (find_counter(sampler, counter))
+		return -EEXIST;
+	if (counter->held)
+		return -EBUSY;
+	if (!first->counter)
+		return -EBADF;
+	if (!sampler->ring.size || (sampler->set && !pmc_attr_same_order(&first->attr, attr)))
+		return -EINVAL;
+	for (struct pmc_source *s = first; s; s = s->next)
+		if (!same_layout(&s->attr, attr) && !(names_itself(&s->attr) && names_itself(attr)))
+			return -EINVAL;
+	error = set_output(counter, pmc_counter_fd(first->counter));
+	if (error < 0)
+		return error;
+	error = add_source(sampler, counter);
+	if (error)
+		set_output(counter, -1);
+	else
+		sampler->ended = 0;
+	return error;
+}
+
+int pmc_sampler_detach(struct pmc_sampler *sampler, const struct pmc_counter *counter)
+{
+	struct pmc_source *source;
+	int error = pmc_sampler_usable(sampler);
+
+	if (error || !counter)
+		return error ? error : -EINVAL;
+	source = find_counter(sampler, counter);
+	if (!source)
+		return -ENOENT;
+	if (source == sampler->first)
+		return -EINVAL;
+	error = set_output(source->counter, -1);
+	let_go(source);
+	source->detached = true;
+	return error < 0 ? error : 0;
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+/* A page that the kernel clears in children of fork (Linux 4.14), and the buffer for wrapped
+ * records. */
+static int map_alive(struct pmc_sampler *sampler, size_t page, bool has_ring)
+{
+	unsigned char *map;
+
+	sampler->alive_bytes = page + (has_ring ? PMC_RING_RECORD_MAX : 0);
+	map = mmap(NULL, sampler->alive_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	madvise(map, page, MADV_WIPEONFORK);
+	sampler->alive = map;
+	*sampler->alive = 1;
+	sampler->ring.joined = has_ring ? map + page : NULL;
+	return 0;
+}
+
+static int map_ring(struct pmc_sampler *sampler, int fd, unsigned pages)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char *map;
+	int error = map_alive(sampler, page, pages);
+
+	if (error)
+		return error;
+	sampler->map_bytes = (1 + (size_t)pages) * page;
+	map = mmap(NULL, sampler->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	sampler->map = map;
+	sampler->ring.page = (struct perf_event_mmap_page *)map;
+	if (!pages)
+		return 0;
+	return pmc_ring_init(&sampler->ring, sampler->ring.page, map + page, pages * page,
+			     sampler->ring.joined);
+}
+
+/* Errors of this library. */
+static int check_open(const struct pmc_counter *counter, unsigned pages,
+		      struct pmc_failure *failure)
+{
+	if (!counter)
+		return counter_fail(failure, -EINVAL, "counter", "NULL");
+	if (pages & (pages - 1))
+		return counter_fail(failure, -EINVAL, "pages", "%u is not a power of 2", pages);
+	if (counter->held)
+		return counter_fail(
+			failure, -EBUSY, counter->name,
+			"it has a sampler, or is attached to one; close or detach that");
+	if (pmc_counter_attr(counter)->write_backward)
+		return counter_fail(failure, -EOPNOTSUPP, "write_backward",
+				    "rings are read forward only; leave it out");
+	if (pmc_counter_attr(counter)->inherit && counter->on_any_cpu && pages)
+		return counter_fail(failure, -EINVAL, "inherit",
+				    "an inherited counter needs a CPU for its ring; open it on "
+				    "each CPU, as pmc_sampler_set_open() does");
+	return 0;
+}
+
+int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, unsigned pages,
+		     struct pmc_failure *failure)
+{
+	struct pmc_sampler *made;
+	int error;
+
+	if (!sampler)
+		return counter_fail(failure, -EINVAL, "sampler", "NULL");
+	*sampler = NULL;
+	error = check_open(counter, pages, failure);
+	if (error)
+		return error;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
+	made->one_layout = true;
+	error = counter_check(counter);
+	if (!error)
+		error = map_ring(made, pmc_counter_fd(counter), pages);
+	if (!error) {
+		made->at = made->ring.tail;
+		error = add_source(made, counter);
+	}
+	if (error) {
+		pmc_sampler_close(made);
+		pmc_sampler_advise(counter->name, &counter->attr.base, error, failure);
+		return error;
+	}
+	*sampler = made;
+	return 0;
+}
+
+void pmc_sampler_close(struct pmc_sampler *sampler)
+{
+	bool child;
+
+	if (!sampler)
+		return;
+	child = sampler->alive && !*sampler->alive;
+	if (sampler->set)
+		pmc_sampler_set_remove(sampler->set, sampler);
+	for (struct pmc_source *s = sampler->first, *next; s; s = next) {
+		next = s->next;
+		/* An attached counter would keep the ring's memory allocated. In a child of fork,
+		 * detaching would affect the parent's counter. */
+		if (s != sampler->first && s->counter && !child)
+			set_output(s->counter, -1);
+		let_go(s);
+		free(s);
+	}
+	if (sampler->map && !child)
+		munmap(sampler->map, sampler->map_bytes);
+	if (sampler->alive)
+		munmap(sampler->alive, sampler->alive_bytes);
+	pmc_counter_close(sampler->owned);
+	free(sampler);
+}
+
+struct pmc_counter *pmc_sampler_counter(const struct pmc_sampler *sampler)
+{
+	return sampler ? sampler->first->counter : NULL;
+}
+
+int pmc_sampler_fd(const struct pmc_sampler *sampler)
+{
+	if (!sampler)
+		return -EINVAL;
+	return sampler->first->counter ? pmc_counter_fd(sampler->first->counter) : -EBADF;
+}
+
+static int pause_output(struct pmc_sampler *sampler, uintptr_t pause)
+{
+	int error = pmc_sampler_usable(sampler);
+
+	if (!error)
+		error = sampler->first->counter ? counter_check(sampler->first->counter) : -EBADF;
+	return error ? error :
+		       pmc_perf_ioctl(pmc_sampler_fd(sampler), PERF_EVENT_IOC_PAUSE_OUTPUT,
+				      (void *)pause);
+}
+
+int pmc_sampler_pause(struct pmc_sampler *sampler)
+{
+	return pause_output(sampler, 1);
+}
+
+int pmc_sampler_resume(struct pmc_sampler *sampler)
+{
+	return pause_output(sampler, 0);
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+void pmc_totals_count(struct pmc_sampler_totals *totals, const struct pmc_record *record,
+		      int result)
+{
+	totals->records++;
+	totals->bytes += record->size;
+	totals->samples += record->type == PERF_RECORD_SAMPLE;
+	totals->throttles += record->type == PERF_RECORD_THROTTLE;
+	if (result)
+		totals->undecodable++;
+	else if (record->type == PERF_RECORD_LOST)
+		totals->lost += record->lost.lost;
+	else if (record->type == PERF_RECORD_LOST_SAMPLES)
+		totals->lost_samples += record->lost.lost;
+}
+
+int pmc_sampler_deliver(struct pmc_sampler *sampler, const struct perf_event_header *header,
+			struct pmc_record *record)
+{
+	const struct pmc_source *source = pmc_sampler_source(sampler, header);
+	const void *bytes = pmc_ring_record(&sampler->ring, sampler->at, header->size);
+	int error = pmc_record_decode(bytes, header->size, &source->attr, record);
+
+	/* Sizes were checked when the record was found: the ring has been written to since. */
+	if (error)
+		error = -EPROTO;
+	/* With one layout the id was not needed to decode the record. */
+	if (sampler->one_layout && source->next)
+		source = find_id(sampler, record->present & PERF_SAMPLE_IDENTIFIER ?
+						  record->identifier :
+						  record->id);
+	record->counter = source ? source->counter : NULL;
+	pmc_totals_count(&sampler->totals, record, error);
+	sampler->at += header->size;
+	return error;
+}
+
+void pmc_sampler_look(struct pmc_sampler *sampler)
+{
+	if (!sampler->error)
+		sampler->error = pmc_ring_look(&sampler->ring);
+}
+
+int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *header)
+{
+	int error = sampler->error;
+
+	if (!error)
+		error = pmc_ring_header(&sampler->ring, sampler->at, header);
+	if (error != -EAGAIN)
+		sampler->error = error;
+	return error;
+}
+
+int pmc_sampler_next(struct pmc_sampler *sampler, struct pmc_record *record)
+{
+	struct perf_event_header header;
+	int error = record ? pmc_sampler_usable(sampler) : -EINVAL;
+
+	if (error)
+		return error;
+	if (sampler->set)
+		return -EBUSY;
+	if (!sampler->ring.size)
+		return -ENODATA;
+	pmc_ring_release(&sampler->ring, sampler->at);
+	if (sampler->at == sampler->ring.head)
+		pmc_sampler_look(sampler);
+	error = pmc_sampler_peek(sampler, &header);
+	if (error == -EAGAIN && sampler->ended)
+		return sampler->ended;
+	return error ? error : pmc_sampler_deliver(sampler, &header, record);
+}
+
+void pmc_sampler_read_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals)
+{
+	if (totals)
+		*totals = sampler ? sampler->totals : (struct pmc_sampler_totals){ 0 };
+}
+
+static int source_lost(const struct pmc_source *source, uint64_t *lost)
+{
+	struct pmc_counter_reading reading;
+	int error = pmc_counter_read_full(source->counter, &reading);
+
+	if (error && error != -EAGAIN && error != -EBUSY)
+		return error;
+	*lost += reading.lost;
+	return reading.has_lost ? 0 : -EOPNOTSUPP;
+}
+
+int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)
+{
+	uint64_t sum = 0;
+
+	if (!sampler || !lost)
+		return -EINVAL;
+	for (const struct pmc_source *s = sampler->first; s; s = s->next) {
+		int error = s->counter ? source_lost(s, &sum) : s->detached ? 0 : -EBADF;
+
+		if (error)
+			return error;
+	}
+	*lost = sum;
+	return 0;
+}
+
+int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, uint64_t *enabled_ns,
+			  uint64_t *running_ns)
+{
+	pmc_user_page *page;
+	int error = pmc_sampler_usable(sampler);
+
+	if (error || !count || !enabled_ns || !running_ns)
+		return error ? error : -EINVAL;
+	page = sampler->ring.page;
+	return pmc_user_read_group(&page, 1, enabled_ns, running_ns, count) ? 0 : -EOPNOTSUPP;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.h - many rows as one: events of different sets united, sums with their state, groups by key.
+ *
+ * Memory is the arena's; no stdio, no malloc. A sum says how many of its rows had a value, so that
+ * "not counted" never turns into 0.
+ */
+#ifndef PMC_TOOLS_ROWS_FOLD_H
+#define PMC_TOOLS_ROWS_FOLD_H
+
+#include "lib/base/hash.h"
+#include "lib/base/out.h"
+#include "tools/rows/metrics.h"
+#include "tools/rows/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- events of several sets as one list ----------------------------------------------- */
+
+/* Bounds what a hostile dump can allocate; further events are left out. */
+#define PMC_UNION_MAX 1024
+#define PMC_NO_COLUMN 0xffff
+
+/* A metric that a set has the events for. */
+struct pmc_union_ratio {
+	unsigned metric;
+	struct pmc_metric_events events;
+};
+
+struct pmc_union_map { /* private: columns of a set's events */
+	const struct pmc_p_set_view *set;
+	uint16_t *column;
+	struct pmc_union_ratio *ratios;
+	unsigned n_ratios;
+	UT_hash_handle hh; /* by set->hash */
+};
+
+struct pmc_union_column {
+	const char *label; /* the name; with "#2" if asked for twice, "@type" on hybrid CPUs */
+	bool mixed_scope;  /* not all sets counted it in the same scope */
+	char *key;
+	uint16_t index;
+	UT_hash_handle hh;
+};
+
+/* Events are the same if name, place among equals of their set, core type and unit are. */
+struct pmc_union {
+	struct pmc_arena *arena;
+	struct pmc_p_set_view set; /* the united events */
+	struct pmc_union_column **columns;
+	bool overflow;
+	uint64_t ratios;	    /* bits: metrics that some set has the events for */
+	struct pmc_p_event *events; /* private, as the rest */
+	struct pmc_union_column *by_key;
+	struct pmc_union_map *maps, *last;
+};
+
+int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
+/* 0 or -ENOMEM. NULL and known sets add nothing. `grow` false: events without a column get none
+ * (for events that only an inherit group counts). */
+int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
+/* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
+const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
+/* Adds a row, which has these counts of the set, to a metric. */
+void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
+		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio);
+/* The set a row was to be counted with: its own or its process's. May be NULL. */
+const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
+					      const struct pmc_p_thread *thread);
+
+/* The factor from a count to its unit; 1 where the dump has no valid one. */
+double pmc_event_scale(const struct pmc_p_event *event);
+
+/* ---- sums ------------------------------------------------------------------------------ */
+
+struct pmc_fold_stat {
+	uint64_t rows, scaled; /* rows with a value; of these, the scaled ones */
+	uint64_t extra;	       /* contributions beside the rows: unattributed, descendants */
+	uint64_t sum, min, max;
+	uint64_t raw, enabled_ns, running_ns;
+	double mean, m2; /* Welford's, if the spread is kept */
+	uint32_t error;	 /* behind `why`, if it is the same for all */
+	uint8_t why;	 /* the state of rows without a value, NOT_COUNTED if they differ */
+};
+
+struct pmc_fold_row {
+	const char *label;
+	uint64_t threads;
+	uint64_t rows;
+	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
+	struct pmc_fold_stat cpu;
+	uint64_t usage_rows; /* rows whose faults and switches are known */
+	bool usage_lacks;    /* those of work beside the rows, in a total */
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t sampled_rows; /* rows whose samples are known */
+	uint64_t samples, lost_samples;
+	struct pmc_fold_stat *events; /* union->set.count */
+	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
+	uint64_t calls;		      /* of a region: entries that ended */
+	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
+	char name[16];		      /* of a pool: its first thread's */
+	unsigned char name_len;
+	bool many_names; /* not all threads have that name */
+	struct pmc_fold_row *next;
+};
+
+/* After the last set was added to the union, from whose arena the row's stats come. -ENOMEM. May be
+ * cleared and used again. */
+int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
+/* The same for the row of a region, with its `self`. */
+int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
+void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u);
+/* `spread`: keep what the standard deviation needs. */
+void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
+		  bool spread);
+/* Adds one row of sums to another; the spread is lost. */
+void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
+		    const struct pmc_union *u);
+void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread);
+
+/* State of a sum over `rows` rows. */
+enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows);
+/* Of the whole population (divided by n), not of a sample. */
+double pmc_fold_stddev(const struct pmc_fold_stat *stat);
+/* The sums of the metric's terms, over the rows that have both events; NULL: no set has them. */
+struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pmc_union *u,
+				 unsigned metric);
+
+/* ---- groups ---------------------------------------------------------------------------- */
+
+enum pmc_fold_by {
+	PMC_BY_NONE = 0, /* threads, or pools if there are many (table) */
+	PMC_BY_THREAD,
+	PMC_BY_POOL, /* names that differ in digits only, or where the kernel cut them */
+	PMC_BY_NAME,
+	PMC_BY_START,
+	PMC_BY_PROCESS,
+	PMC_BY_EXE,
+	PMC_BY_HOST,
+	PMC_BY_RANK,
+	PMC_BY_REGION, /* the rows are what a thread did in a region */
+	/* The caller of pmc_report(), which has the names, makes these rows of samples. */
+	PMC_BY_FUNCTION,
+	PMC_BY_LINE,
+	PMC_BY_MODULE,
+	PMC_BY_PATH,
+};
+
+static inline bool pmc_by_samples(enum pmc_fold_by by)
+{
+	return by >= PMC_BY_FUNCTION;
+}
+
+struct pmc_fold_entry;
+
+struct pmc_fold {
+	struct pmc_union *u;
+	enum pmc_fold_by by;
+	bool spread;
+	/* Set after pmc_fold_begin(): the functions of a stack as text, to fold threads by start
+	 * routine and where they were created; NULL: by start routine alone. */
+	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
+	void *path_arg;
+	struct pmc_fold_row *rows, *last_row; /* in the order of first appearance */
+	uint64_t n_rows;
+	struct pmc_fold_entry *entries, *last; /* private: rows by key */
+	struct pmc_fold_entry *pools[64];      /* private: the first pools */
+	unsigned n_pools;
+};
+
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by);
+/* The row of the thread's group, without adding to it; NULL: no memory. */
+struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread);
+/* 0 or -ENOMEM. */
+int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
+/* After the last thread: a pool whose threads share one name gets that name. */
+int pmc_fold_end(struct pmc_fold *fold);
+
+/* The thread's name as tables show it: "(main)" for the main thread of a job's first process,
+ * unless the program renamed it. Up to 16 bytes, not NUL-terminated; the text is the thread's or
+ * static. */
+const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
+/* Symbol, or module+offset; empty if unknown. */
+void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
+const char *pmc_base_name(const char *path);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
+#include "tools/rows/tables.h"
+#include "lib/base/number.h"
+#include "lib/base/sort.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* More than agents write; further reasons are counted as the last one. */
+#define REASONS_MAX 32
+
+static int process_order(const struct table_process *a, const struct table_process *b)
+{
+	int order = strcmp(a->pub.host, b->pub.host);
+
+	if (!order)
+		order = profile_order_u64(a->pub.fixed.start_ns, b->pub.fixed.start_ns);
+	if (!order)
+		order = profile_order_u64(a->pub.fixed.pid, b->pub.fixed.pid);
+	return order ? order : memcmp(a->pub.identity, b->pub.identity, 16);
+}
+
+/* By process, type, number and text. */
+static int frame_order(const struct table_frame *a, const struct table_frame *b)
+{
+	size_t len = a->text_len < b->text_len ? a->text_len : b->text_len;
+	int order = profile_order_u64(a->process->index, b->process->index);
+
+	if (!order)
+		order = profile_order_u64(a->key->type, b->key->type);
+	if (!order)
+		order = profile_order_u64(a->key->number, b->key->number);
+	if (!order)
+		order = memcmp(a->key->text, b->key->text, len);
+	return order ? order : profile_order_u64(a->text_len, b->text_len);
+}
+
+static bool wanted(const struct pmc_profile_tables *tables, const struct table_process *process)
+{
+	return !tables->options.only_job ||
+	       (process->pub.known &&
+		memcmp(process->pub.fixed.job, tables->options.only_job, 16) == 0);
+}
+
+static void read_process(struct pmc_profile *profile, const struct table_frame *kept)
+{
+	struct pmc_p_process *process = &kept->process->pub;
+	const char **texts[PROCESS_TEXTS] = { &process->host, &process->boot_id, &process->exe,
+					      &process->cmdline };
+	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
+
+	process->known = true;
+	process->snapshot = kept->frame.head.snapshot;
+	pmc_frame_fixed(&kept->frame, &process->fixed, sizeof(process->fixed));
+	pmc_cursor_init(&cursor, &kept->frame);
+	for (unsigned i = 0; i < PROCESS_TEXTS; i++) {
+		pmc_cursor_str(&cursor, &text, &len);
+		*texts[i] = pmc_arena_strndup(&profile->arena, text, len);
+	}
+}
+
+static int list_processes(struct pmc_profile *profile)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	struct table_process *process;
+	uint64_t n = HASH_COUNT(tables->processes);
+
+	profile->processes = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(void *));
+	for (const struct table_frame *kept = tables->frames; kept; kept = kept->hh.next)
+		if (kept->key->type == PMC_FRAME_PROCESS)
+			read_process(profile, kept);
+	if (profile->arena.failed)
+		return -ENOMEM;
+	HASH_SORT(tables->processes, process_order);
+	for (process = tables->processes; process; process = process->hh.next)
+		if (wanted(tables, process)) {
+			profile->processes[profile->n_processes++] = &process->pub;
+			process->index = profile->n_processes;
+		}
+	return 0;
+}
+
+struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq)
+{
+	uint64_t low = 0, high = process->n_threads;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (process->threads[middle]->seq < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < process->n_threads && process->threads[low]->seq == seq ?
+		       process->threads[low] :
+		       NULL;
+}
+
+/* A process's rows into the lists of all. Rows are settled: the last of each seq is its row. */
+static void list_rows_of(struct pmc_profile *profile, struct table_process *process)
+{
+	struct pmc_p_row *row, *next;
+
+	process->pub.threads = profile->threads + profile->n_threads;
+	for (row = process->rows; row; row = next) {
+		next = row->next;
+		row->process = &process->pub; /* in the place of `next` */
+		if (profile->timeline)
+			profile->timeline[profile->n_timeline++] = row;
+		if (!next || next->seq != row->seq)
+			process->pub.threads[process->pub.n_threads++] = row;
+	}
+}
+
+static int step_order(const void *a, const void *b, const void *arg)
+{
+	const struct pmc_p_row *x = *(struct pmc_p_row *const *)a;
+	const struct pmc_p_row *y = *(struct pmc_p_row *const *)b;
+	int order = profile_order_u64(x->seq, y->seq);
+
+	(void)arg;
+	return order ? order : profile_order_u64(x->time_ns, y->time_ns);
+}
+
+/* A timeline keeps the steps of dropped rows, as steps of the thread's own row. The process's are
+ * its last n. */
+static int rename_steps(struct pmc_profile *profile, uint64_t n)
+{
+	struct pmc_p_row **steps = profile->timeline + profile->n_timeline - n;
+	void *scratch = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*steps));
+	const struct pmc_p_row *last = NULL;
+	uint64_t seq = 0;
+
+	if (!scratch)
+		return -ENOMEM;
+	for (uint64_t i = n; i-- > 0;) {
+		if (!last || steps[i]->seq != seq) {
+			last = steps[i];
+			seq = last->seq;
+		}
+		if (!last->bytes)
+			steps[i]->seq = last->hash;
+	}
+	pmc_sort(steps, scratch, n, sizeof(*steps), step_order, NULL);
+	return 0;
+}
+
+/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
+static int drop_outside(struct pmc_profile *profile, struct table_process *of)
+{
+	struct pmc_p_process *process = &of->pub;
+	const uint64_t n = process->n_threads;
+	struct pmc_thread_buf buf;
+	struct pmc_p_row *outside;
+
+	if (!n || process->threads[n - 1]->seq < PMC_SEQ_OUTSIDE)
+		return 0;
+	for (uint64_t i = 0; i < n && process->threads[i]->seq < PMC_SEQ_OUTSIDE; i++) {
+		const struct pmc_thread_fixed *fixed =
+			&profile_unpack(profile, process->threads[i], &buf)->fixed;
+
+		if (!(fixed->flags & PMC_THREAD_ADOPTED))
+			continue;
+		outside = profile_find_row(process, PMC_SEQ_OUTSIDE + fixed->tid);
+		if (outside && outside->time_ns <= fixed->time_ns) {
+			outside->bytes = 0; /* no row of its own */
+			outside->hash = fixed->seq;
+		}
+	}
+	process->n_threads = 0;
+	for (uint64_t i = 0; i < n; i++)
+		if (process->threads[i]->bytes)
+			process->threads[process->n_threads++] = process->threads[i];
+	return profile->timeline && process->n_threads < n ? rename_steps(profile, of->n_rows) : 0;
+}
+
+static int list_rows(struct pmc_profile *profile)
+{
+	uint64_t all = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct table_process *process = (struct table_process *)profile->processes[i];
+
+		if (profile_settle_rows(profile, process) != 0)
+			return -ENOMEM;
+		all += process->n_rows;
+	}
+	profile->threads = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
+	if (profile->tables->options.timeline)
+		profile->timeline = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
+	profile->sets = pmc_arena_alloc(&profile->arena,
+					(HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
+	if (profile->arena.failed)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct table_process *process = (struct table_process *)profile->processes[i];
+
+		list_rows_of(profile, process);
+		if (drop_outside(profile, process) != 0)
+			return -ENOMEM;
+		profile->n_threads += profile->processes[i]->n_threads;
+	}
+	return 0;
+}
+
+/* Whether a row has counts or no events at all; if not, the reason. */
+static bool row_counted(const struct pmc_p_thread *row, uint32_t *reason)
+{
+	*reason = row->fixed.reason;
+	if (!row->set) {
+		if (!*reason && row->fixed.eventset)
+			*reason = PMC_REASON_SET_LOST;
+		return !*reason;
+	}
+	for (unsigned i = 0; i < row->set->count; i++) {
+		const struct pmc_count *count = &row->counts[i];
+
+		if (pmc_count_has_value(count))
+			return true;
+		/* An event that no thread could open is not this row's failure. */
+		if (row->set->events[i].def.state == PMC_COUNTED && !*reason)
+			*reason = count->error ? count->error : PMC_REASON_NOT_STARTED;
+	}
+	return !*reason;
+}
+
+static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process, uint32_t reason,
+		      uint64_t count)
+{
+	unsigned i;
+
+	if (!process->uncounted) {
+		process->uncounted =
+			pmc_arena_alloc(&profile->arena, REASONS_MAX * sizeof(*process->uncounted));
+		if (!process->uncounted)
+			return -ENOMEM;
+	}
+	for (i = 0; i < process->n_uncounted; i++)
+		if (process->uncounted[i].reason == reason || i == REASONS_MAX - 1)
+			break;
+	if (i == process->n_uncounted) {
+		process->uncounted[i].reason = reason;
+		process->n_uncounted++;
+	}
+	pmc_add_sat(&process->uncounted[i].count, count);
+	return 0;
+}
+
+/* A row's set into the list of those in use. */
+static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *view)
+{
+	struct pmc_p_eventset *set;
+
+	if (!view || (profile->n_sets && profile->sets[profile->n_sets - 1] == view))
+		return;
+	set = profile_find_set(profile, view->hash);
+	if (set->listed)
+		return;
+	set->listed = true;
+	profile->sets[profile->n_sets++] = view;
+}
+
+/* Coverage of a process, and its rows' share of the totals: each row is unpacked once. */
+static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fixed *fixed)
+{
+	pmc_add_sat(&process->minor_faults, fixed->minor_faults);
+	pmc_add_sat(&process->major_faults, fixed->major_faults);
+	pmc_add_sat(&process->voluntary_switches, fixed->voluntary_switches);
+	pmc_add_sat(&process->involuntary_switches, fixed->involuntary_switches);
+}
+
+/* Other dumps of a running process have the rows of threads that ended, and lack those of threads
+ * that were started during a snapshot. */
+static bool is_from_outside(const struct pmc_thread_fixed *fixed)
+{
+	return fixed->state == PMC_THREAD_LIVE && fixed->flags & PMC_THREAD_NO_RUSAGE;
+}
+
+static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
+{
+	bool outside = process->known && process->fixed.how_ended == PMC_RUNNING;
+	struct pmc_thread_buf buf;
+	uint64_t seen = 0;
+	uint32_t reason;
+
+	for (uint64_t i = 0; i < process->n_threads; i++) {
+		const struct pmc_p_thread *row = profile_unpack(profile, process->threads[i], &buf);
+
+		outside &= is_from_outside(&row->fixed);
+		seen += row->fixed.seq < PMC_SEQ_OUTSIDE;
+		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
+			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
+		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
+			add_usage(process, &row->fixed);
+		list_set(profile, row->set);
+		profile_subtract_row((struct table_process *)process, row);
+		if (row_counted(row, &reason))
+			process->threads_counted++;
+		else if (add_reason(profile, process, reason, 1) != 0)
+			return -ENOMEM;
+	}
+	if (outside && seen)
+		process->ended_elsewhere = pmc_sub_sat(process->fixed.threads_seen, seen);
+	/* A process that ended said how many threads there were; of one that was killed there may
+	 * be nothing but the frame from its start. */
+	if (process->known && (process->fixed.how_ended != PMC_RUNNING || !process->n_threads) &&
+	    process->fixed.threads_seen > process->n_threads)
+		return add_reason(profile, process, PMC_REASON_ROW_LOST,
+				  process->fixed.threads_seen - process->n_threads);
+	return 0;
+}
+
+static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
+{
+	struct pmc_p_process *process = &kept->process->pub;
+
+	pmc_frame_fixed(&kept->frame, &note->fixed, sizeof(note->fixed));
+	note->text = kept->key->text;
+	if (!process->n_notes++)
+		process->notes = note;
+}
+
+/* Totals, notes, regions and samples to their processes. */
+static int link_frames(struct pmc_profile *profile)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	const uint64_t *n = tables->n_frames;
+	struct pmc_p_note *notes =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_NOTE] + 1) * sizeof(*notes));
+	int error = 0;
+
+	profile->regions =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_REGION] + 1) * sizeof(void *));
+	profile->samples =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_SAMPLES] + 1) * sizeof(void *));
+	if (profile->arena.failed || profile_list_modules(profile) != 0)
+		return -ENOMEM;
+	HASH_SORT(tables->frames, frame_order);
+	for (struct table_frame *kept = tables->frames; kept && !error; kept = kept->hh.next) {
+		if (!kept->process->index) /* of another job */
+			continue;
+		if (kept->key->type == PMC_FRAME_TOTAL)
+			kept->process->totals[kept->key->number] = kept;
+		else if (kept->key->type == PMC_FRAME_NOTE)
+			list_note(kept, notes++);
+		else if (kept->key->type == PMC_FRAME_REGION)
+			error = profile_list_region(profile, kept);
+		else if (kept->key->type == PMC_FRAME_STACKS)
+			error = profile_list_stacks(profile, kept);
+		else if (kept->key->type == PMC_FRAME_SAMPLES)
+			error = profile_list_samples(profile, kept);
+	}
+	return error;
+}
+
+int pmc_profile_finish(struct pmc_profile *profile)
+{
+	int error = list_processes(profile);
+
+	if (!error)
+		error = profile_link_images(profile);
+	if (!error)
+		error = list_rows(profile);
+	if (!error)
+		error = link_frames(profile);
+	if (!error)
+		error = profile_open_totals(profile);
+	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
+		error = cover(profile, profile->processes[i]);
+	if (error)
+		return error;
+	profile_close_totals(profile);
+	return profile->arena.failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile.h - dumps in memory: processes, threads, events, counts, regions, samples, notes.
+ *
+ * Frames are added in any order and any number of times (adding is idempotent and commutative, as
+ * is the merge). Finishing links, orders and sums them for reports. A thread's row is its newest
+ * snapshot. All memory is the arena's: no malloc, so that the agent can use it at exit.
+ */
+#ifndef PMC_TOOLS_ROWS_PROFILE_H
+#define PMC_TOOLS_ROWS_PROFILE_H
+
+#include "lib/base/arena.h"
+#include "lib/base/number.h"
+#include "lib/dump/frame.h"
+#include "lib/dump/row.h"
+
+#include <pmc/dump.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A count, with the times that its value and state derive from. */
+struct pmc_count {
+	uint64_t raw, enabled_ns, running_ns;
+	enum pmc_state state;
+	uint32_t error; /* errno or enum pmc_reason of a state without a value */
+	uint64_t added; /* of a sum with scaled parts: the sum of their scaled values, else 0 */
+};
+
+static inline bool pmc_count_has_value(const struct pmc_count *count)
+{
+	return count->state == PMC_COUNTED || count->state == PMC_SCALED;
+}
+
+uint64_t pmc_count_scaled(const struct pmc_count *count); /* scaled in 128 bits, or added */
+
+static inline uint64_t pmc_count_value(const struct pmc_count *count)
+{
+	return count->state == PMC_SCALED ? pmc_count_scaled(count) : count->raw;
+}
+
+struct pmc_p_event {
+	struct pmc_event_def def;
+	const char *name, *unit, *core_type;
+	const char *cpus; /* of an uncore event: where it is counted, as "0,18"; else "" */
+};
+
+struct pmc_p_eventset;
+struct pmc_p_site;
+struct pmc_p_process;
+struct pmc_p_thread;
+struct pmc_p_region;
+
+/* On hybrid CPUs each event of several core types is preceded by its sum. */
+#define PMC_SET_EVENTS_MAX (PMC_EVENTS_MAX + PMC_EVENTS_MAX / 2)
+
+struct pmc_p_set_view {
+	uint64_t hash;
+	unsigned count;			  /* at most PMC_SET_EVENTS_MAX */
+	const struct pmc_p_event *events; /* in the user's order (def.position) */
+};
+
+/* A total less the rows it covers. */
+struct pmc_p_remainder {
+	const struct pmc_p_set_view *set; /* NULL: no such total */
+	struct pmc_count *counts;	  /* set->count; no value if total or rows are scaled */
+	/* The group's task-clock less the rows' CPU time. (The rows' task-clock starts later than
+	 * their CPU time.) */
+	bool has_cpu;
+	uint64_t cpu_ns;
+};
+
+struct pmc_p_process {
+	uint8_t identity[16];
+	struct pmc_process_fixed fixed;
+	bool known; /* a PROCESS frame was read; else only other frames refer to it */
+	uint64_t snapshot;
+	/* The first image of its process in the dump: itself, unless an exec put it in the place of
+	 * another one. */
+	const struct pmc_p_process *origin;
+	uint64_t job_start_ns; /* start of the job's first process of that host in the dump */
+	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
+	struct pmc_p_row **threads;		    /* by seq */
+	uint64_t n_threads;
+	/* coverage */
+	/* Sums of its rows. */
+	uint64_t attributed_cpu_ns;
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t threads_counted; /* rows with counts, or without events */
+	/* Threads that had ended, in a dump that only has snapshots from outside. */
+	uint64_t ended_elsewhere;
+	struct {
+		uint32_t reason;
+		uint64_t count;
+	} * uncounted;
+	unsigned n_uncounted;
+	struct pmc_p_remainder unattributed; /* first process only: thread group - rows */
+	/* First process only: exec group - covered rows. CPU time may be known without a set. */
+	struct pmc_p_remainder descendants;
+	struct pmc_p_remainder machine; /* first process only: uncore events, summed over CPUs */
+	struct pmc_p_note *notes;	/* by code, then text */
+	unsigned n_notes;
+};
+
+struct pmc_p_note {
+	struct pmc_note_fixed fixed;
+	const char *text;
+};
+
+/* A snapshot of a thread, packed into about 120 bytes. pmc_profile_thread() unpacks it. */
+struct pmc_p_row {
+	union {
+		struct pmc_p_process *process;
+		struct pmc_p_row *next; /* private, until finish */
+	};
+	uint64_t seq, snapshot, time_ns;
+	/* private: */
+	uint64_t hash;
+	uint16_t bytes;	  /* allocated */
+	uint16_t n_words; /* packed */
+	uint8_t packed[];
+};
+
+static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
+{
+	return a->process == b->process && a->seq == b->seq;
+}
+
+struct pmc_p_thread {
+	const struct pmc_p_row *row; /* NULL: not a row of the profile */
+	struct pmc_p_process *process;
+	struct pmc_thread_fixed fixed;
+	const struct pmc_p_set_view *set; /* NULL: no events, or its set is missing */
+	const struct pmc_count *counts;	  /* set->count, in set order */
+	const char *module, *symbol;	  /* of the start routine; "" unknown */
+	uint64_t offset;
+	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
+	bool sampled; /* samples and lost_samples are known; waits are no samples */
+	uint64_t samples, lost_samples;
+	/* In a report by region: the counts are of this region only. NULL elsewhere. */
+	const struct pmc_p_region *region;
+};
+
+/* When the row is known to be valid last. Later snapshots have no row of a live thread that has not
+ * changed. */
+static inline uint64_t pmc_thread_until(const struct pmc_p_thread *thread)
+{
+	const struct pmc_thread_fixed *fixed = &thread->fixed;
+
+	if (fixed->end_ns)
+		return fixed->end_ns;
+	if (fixed->state == PMC_THREAD_LIVE && thread->process &&
+	    thread->process->fixed.time_ns > fixed->time_ns)
+		return thread->process->fixed.time_ns;
+	return fixed->time_ns;
+}
+
+/* Room for an unpacked row (about 4 KB). */
+struct pmc_thread_buf {
+	struct pmc_p_thread thread;
+	struct pmc_count counts[PMC_SET_EVENTS_MAX];
+};
+
+/* Whether counting was never on: no value of the process is known, not even as 0. */
+static inline bool pmc_process_never_on(const struct pmc_process_fixed *fixed)
+{
+	return fixed->off_ns && !pmc_process_on_ns(fixed);
+}
+
+/* The counts of a thread in a marked region, less the cost of marking. */
+struct pmc_p_region {
+	const struct pmc_p_process *process;
+	const struct pmc_p_row *row; /* of its thread; NULL: not in the dump */
+	struct pmc_region_fixed fixed;
+	const char *name; /* any bytes, NUL-terminated */
+	size_t name_len;
+	const struct pmc_p_set_view *set;    /* NULL: no events, or its set is missing */
+	const struct pmc_count *counts;	     /* inner regions included; set->count of each */
+	const struct pmc_count *self_counts; /* without inner regions */
+	const struct pmc_count *around;	     /* cost of a begin and end; NULL: not measured */
+	bool has_cpu;
+	uint64_t cpu_ns, self_cpu_ns;
+};
+
+/* A program or library. Modules of all processes of a dump are in one list. */
+struct pmc_p_module {
+	uint64_t hash;
+	const char *path; /* "[vdso]": the kernel's */
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0: it has none */
+	void *user;	     /* of the caller; NULL at first */
+};
+
+/* Inside the instruction that was executing: no address of a caller needs to be decremented. */
+struct pmc_p_frame {
+	struct pmc_p_module *module; /* NULL: in no file; or its MODULE frame is not in the dump */
+	uint64_t address;	     /* as in the module's symbol table; without one at run time */
+};
+
+struct pmc_p_stack {
+	const struct pmc_p_process *process;
+	uint32_t id;
+	uint16_t depth, flags;	     /* PMC_STACK_* */
+	struct pmc_p_frame frames[]; /* the innermost first */
+};
+
+/* Whether code is the same in all processes that have it: in a file of a known build. */
+static inline bool pmc_is_known_build(const struct pmc_p_frame *frame)
+{
+	return frame->module && frame->module->build_id_len;
+}
+
+/* What a dump says about an address: functions, of inlined ones the innermost first. */
+struct pmc_p_place {
+	uint64_t start; /* of the function; 0: unknown */
+	unsigned n;
+	struct pmc_p_function {
+		const char *name, *file; /* NULL: unknown */
+		unsigned line;
+		bool inlined; /* into the next one */
+	} functions[];
+};
+
+/* A start routine of threads of a process image. */
+struct pmc_p_start {
+	const struct pmc_p_process *process;
+	uint64_t site, offset; /* hash of the SITE frame, and what it has */
+	const char *module;
+};
+
+struct pmc_p_sample {
+	const struct pmc_p_stack *stack; /* NULL: none was taken, or it is not in the dump */
+	uint64_t count, weight;		 /* weight: sum of the periods, in the event's unit */
+};
+
+/* Whether its samples are waits: not taken at a rate, each has its time in ns. */
+static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
+{
+	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
+}
+
+/* The samples of a thread by one event. */
+struct pmc_p_samples {
+	const struct pmc_p_process *process;
+	const struct pmc_p_row *row;	 /* of its thread; NULL: not in the dump */
+	struct pmc_samples_fixed fixed;	 /* of part 0 */
+	const struct pmc_p_event *event; /* NULL: its event set is missing */
+	/* Of the event itself, which the weights should add up to; NULL: unknown. */
+	const struct pmc_count *count;
+	uint64_t samples, weight; /* sums over the list */
+	uint64_t n;
+	struct pmc_p_sample *list; /* a stack may be there more than once */
+};
+
+struct pmc_profile {
+	struct pmc_arena arena;
+	struct pmc_p_process **processes; /* by host, start_ns, pid, identity */
+	uint64_t n_processes;
+	struct pmc_p_row **threads; /* all rows: processes in order, then seq */
+	uint64_t n_threads;
+	struct pmc_p_row **timeline; /* every snapshot, if asked for: process, seq, snapshot */
+	uint64_t n_timeline;
+	const struct pmc_p_set_view **sets; /* of the rows, in the order of their first use */
+	unsigned n_sets;
+	struct pmc_p_region **regions; /* processes in order, then seq, then name */
+	uint64_t n_regions;
+	struct pmc_p_samples **samples; /* processes in order, then seq, then event set */
+	uint64_t n_samples;
+	struct pmc_p_module **modules; /* by path, then build ID */
+	uint64_t n_modules;
+	uint64_t damaged_frames;
+	uint64_t frames;		   /* good frames added */
+	struct pmc_profile_tables *tables; /* private */
+};
+
+struct pmc_profile_options {
+	bool timeline;	  /* keep older snapshots too */
+	bool only_stacks; /* of processes, and start routines, without rows, samples and counts */
+	bool starts;	  /* for pmc_profile_each_start() */
+	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
+};
+
+int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);
+/* 0 or -ENOMEM. A frame that cannot be parsed counts as damaged. */
+int pmc_profile_add(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* Adds every frame of a buffer. */
+int pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t len);
+/* Reads from the descriptor's current position to its end, in bounded memory. 0 or -errno. */
+int pmc_profile_add_fd(struct pmc_profile *profile, int fd);
+int pmc_profile_finish(struct pmc_profile *profile);
+/* Unpacks a row. The result is buf->thread, valid as long as buf is. */
+const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row,
+					      struct pmc_thread_buf *buf);
+/* The stack of that ID in a process image; NULL: it is not in the dump. */
+const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
+					    const struct pmc_p_process *process, uint32_t id);
+/* Calls `each` for every stack in the dump. 0, or what `each` returned if that was not 0. */
+int pmc_profile_each_stack(const struct pmc_profile *profile,
+			   int (*each)(const struct pmc_p_stack *stack, void *arg), void *arg);
+/* What the dump says about an address in a stack of that process; NULL: nothing. */
+const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
+					    const struct pmc_p_frame *frame);
+/* Calls `each` for every start routine and process image for which the dump has no name. 0, or what
+ * `each` returned if that was not 0. */
+int pmc_profile_each_start(const struct pmc_profile *profile,
+			   int (*each)(const struct pmc_p_start *start, void *arg), void *arg);
+/* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
+ * the last time known of it. */
+bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
+/* The faults and switches of a process that are in no row, or in one that does not know them; no
+ * other member of *rest is set. False: they are not known. */
+bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_thread_fixed *rest);
+/* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
+struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row, uint64_t *n);
+/* Names start routines that the dump has as module and offset only, in processes of `host`. `find`
+ * returns the arena's text, or NULL. */
+void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
+			    const char *(*find)(struct pmc_arena *arena, const char *module,
+						uint64_t offset, void *arg),
+			    void *arg);
+void pmc_profile_free(struct pmc_profile *profile);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.c - thread rows: packed as they arrive, the newest of each thread kept.
+ *
+ * A process's rows are a list that is sorted whenever it has doubled; superseded rows are reused.
+ * Memory follows the number of threads, not of snapshots, without an index.
+ */
+#include "lib/base/sort.h"
+#include "tools/rows/tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FIRST_SETTLE 16
+
+enum { FIXED_WORDS = sizeof(struct pmc_thread_fixed) / sizeof(uint64_t) };
+
+/* ---- packing -----------------------------------------------------------------------------
+ * A word is its significant bytes; their number is a nibble in front of all words. A row of
+ * six events takes 110 bytes instead of 200. Words are read and written whole, 8 bytes each. */
+
+static size_t pack(const uint64_t *words, unsigned n, uint8_t *to)
+{
+	uint8_t *at = to + (n + 1) / 2;
+
+	memset(to, 0, (n + 1) / 2);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned len = words[i] ? 8 - (unsigned)__builtin_clzll(words[i]) / 8 : 0;
+
+		to[i / 2] |= (uint8_t)(len << (i % 2 * 4));
+		memcpy(at, &words[i], sizeof(words[i]));
+		at += len;
+	}
+	return (size_t)(at - to);
+}
+
+static void unpack(const uint8_t *from, unsigned n, uint64_t *words)
+{
+	static const uint64_t mask[] = {
+		0,	    0xff,	  0xffff,	  0xffffff,
+		0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+		UINT64_MAX,
+	};
+	const uint8_t *at = from + (n + 1) / 2;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned len = from[i / 2] >> (i % 2 * 4) & 15;
+
+		memcpy(&words[i], at, sizeof(words[i]));
+		words[i] &= mask[len];
+		at += len;
+	}
+}
+
+/* ---- order --------------------------------------------------------------------------------*/
+
+struct by_seq {
+	uint64_t seq; /* of the row: most comparisons need no more */
+	struct pmc_p_row *row;
+};
+
+/* The newest last: of one snapshot number the later, then the larger hash. */
+static int age_order(const struct pmc_p_row *a, const struct pmc_p_row *b)
+{
+	int order = profile_order_u64(a->snapshot, b->snapshot);
+
+	if (!order)
+		order = profile_order_u64(a->time_ns, b->time_ns);
+	return order ? order : profile_order_u64(a->hash, b->hash);
+}
+
+static inline __attribute__((always_inline)) int row_order(const void *a, const void *b,
+							   const void *arg)
+{
+	const struct by_seq *one = a, *other = b;
+
+	(void)arg;
+	if (one->seq != other->seq)
+		return one->seq < other->seq ? -1 : 1;
+	return age_order(one->row, other->row);
+}
+
+static void row_free(struct pmc_profile *profile, struct pmc_p_row *row)
+{
+	struct pmc_p_row **list = &profile->tables->free_rows[row->bytes / ROW_ALIGN];
+
+	row->next = *list;
+	*list = row;
+}
+
+int profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
+{
+	const bool timeline = profile->tables->options.timeline;
+	const uint64_t n = process->n_rows;
+	struct pmc_arena scratch = { 0 };
+	struct pmc_p_row *row = process->rows, **end = &process->rows;
+	struct by_seq *rows;
+
+	if (!process->unsorted)
+		return 0;
+	rows = pmc_arena_alloc(&scratch, 2 * n * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++, row = row->next)
+		rows[i] = (struct by_seq){ row->seq, row };
+	pmc_sort(rows, rows + n, n, sizeof(*rows), row_order, NULL);
+	process->n_rows = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		row = rows[i].row;
+		if (i + 1 < n && row->seq == rows[i + 1].seq &&
+		    (!timeline || row->hash == rows[i + 1].row->hash)) {
+			row_free(profile, row); /* superseded */
+			continue;
+		}
+		*end = process->last_row = row;
+		end = &row->next;
+		process->n_rows++;
+	}
+	*end = NULL;
+	process->unsorted = false;
+	pmc_arena_free(&scratch);
+	return 0;
+}
+
+/* ---- adding -------------------------------------------------------------------------------*/
+
+static struct pmc_p_row *row_alloc(struct pmc_profile *profile, size_t bytes)
+{
+	struct pmc_p_row **list = &profile->tables->free_rows[bytes / ROW_ALIGN], *row = *list;
+
+	if (row)
+		*list = row->next;
+	else
+		row = pmc_arena_alloc(&profile->arena, bytes);
+	return row;
+}
+
+/* The fixed part and the readings as words. Returns their number, 0 if it is not a row. */
+static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread_fixed *fixed,
+			  uint64_t *words)
+{
+	struct pmc_thread_fixed packed = *fixed;
+	struct pmc_cursor cursor;
+	size_t len;
+
+	pmc_cursor_init(&cursor, frame);
+	if (!profile_skip_readings(&cursor, fixed->n_groups))
+		return 0;
+	len = (size_t)(cursor.at - frame->var);
+	if (len > (ROW_WORDS_MAX - FIXED_WORDS) * sizeof(*words))
+		return 0;
+	/* Times lie near each other; what the row has beside its words is no word. */
+	packed.start_ns ^= fixed->time_ns;
+	packed.end_ns ^= fixed->time_ns;
+	packed.seq = packed.time_ns = 0;
+	memcpy(words, &packed, sizeof(packed));
+	memcpy(words + FIXED_WORDS, frame->var, len);
+	return FIXED_WORDS + (unsigned)(len / sizeof(*words));
+}
+
+int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
+{
+	uint64_t words[ROW_WORDS_MAX];
+	uint8_t packed[ROW_PACKED_MAX];
+	struct table_process *process;
+	struct pmc_thread_fixed fixed;
+	struct pmc_p_row *row;
+	unsigned n_words;
+	size_t len, bytes;
+
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	n_words = row_words(frame, &fixed, words);
+	if (!n_words)
+		return -EBADMSG;
+	process = profile_process(profile, frame->head.identity);
+	if (!process)
+		return -ENOMEM;
+	if (process->n_rows >= process->settle_at) {
+		if (profile_settle_rows(profile, process) != 0)
+			return -ENOMEM;
+		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
+	}
+	len = pack(words, n_words, packed);
+	/* unpack() reads 8 bytes of each word, also of a last one that has none. */
+	bytes = offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t);
+	bytes = (bytes + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+	row = row_alloc(profile, bytes);
+	if (!row)
+		return -ENOMEM;
+	row->next = NULL;
+	row->seq = fixed.seq;
+	row->snapshot = frame->head.snapshot;
+	row->time_ns = fixed.time_ns;
+	row->hash = frame->head.hash;
+	row->bytes = (uint16_t)bytes;
+	row->n_words = (uint16_t)n_words;
+	memcpy(row->packed, packed, len);
+	if (!process->n_rows++) {
+		process->rows = row;
+	} else {
+		process->unsorted |= process->last_row->seq >= row->seq;
+		process->last_row->next = row;
+	}
+	process->last_row = row;
+	return 0;
+}
+
+/* A thread's CPU clock starts with its creation, its start_ns when the agent sees it: it started no
+ * later than its CPU time says. Nor was counting on for less time, though the clock of a running
+ * thread that pmctl ctl reads may be a tick old. */
+static void date_start(struct pmc_thread_fixed *fixed)
+{
+	const uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+	uint64_t on_ns = pmc_thread_on_ns(fixed, until), lack;
+
+	if (fixed->flags & PMC_THREAD_NO_CPU || !fixed->start_ns || fixed->start_ns > until ||
+	    fixed->cpu_ns >= until || on_ns >= fixed->cpu_ns)
+		return;
+	lack = fixed->cpu_ns - on_ns;
+	if (lack <= fixed->off_ns)
+		fixed->off_ns -= lack;
+	else
+		fixed->start_ns = until - fixed->cpu_ns - fixed->off_ns;
+}
+
+struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
+				    struct pmc_thread_buf *buf)
+{
+	struct pmc_p_thread *thread = &buf->thread;
+	struct pmc_thread_fixed *fixed = &thread->fixed;
+	const struct pmc_p_eventset *set = NULL;
+	uint64_t words[ROW_WORDS_MAX];
+	struct pmc_cursor cursor = {
+		.at = (const uint8_t *)(words + FIXED_WORDS),
+		.left = (row->n_words - FIXED_WORDS) * sizeof(*words),
+	};
+	bool on;
+
+	unpack(row->packed, row->n_words, words);
+	memcpy(fixed, words, sizeof(*fixed));
+	fixed->seq = row->seq;
+	fixed->time_ns = row->time_ns;
+	fixed->start_ns ^= row->time_ns;
+	fixed->end_ns ^= row->time_ns;
+	date_start(fixed);
+	thread->row = row;
+	thread->process = row->process;
+	thread->region = NULL;
+	thread->creation = NULL;
+	thread->sampled = false;
+	thread->samples = thread->lost_samples = 0;
+	if (fixed->eventset)
+		set = profile_find_set(profile, fixed->eventset);
+	on = fixed->off_ns && pmc_thread_on_ns(fixed, pmc_thread_until(thread));
+	/* Counting was never on: 0 would be read as a value. An adopted thread has no start. */
+	if (fixed->off_ns && fixed->start_ns && !on) {
+		fixed->flags |= PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE;
+		fixed->reason = fixed->reason ? fixed->reason : PMC_REASON_NOT_STARTED;
+	}
+	if (set)
+		profile_take_counts(set, fixed->n_groups, &cursor, on, buf->counts);
+	if (set)
+		profile_take_os(set, fixed, pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
+				buf->counts);
+	thread->set = set ? &set->view : NULL;
+	thread->counts = set ? buf->counts : NULL;
+	return thread;
+}
+
+static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *thread)
+{
+	struct pmc_p_samples **of;
+	uint64_t n;
+
+	of = pmc_profile_samples_of(profile, thread->row, &n);
+	for (uint64_t i = 0; i < n; i++) {
+		if (!of[i]->event || pmc_is_off_cpu(of[i]->event))
+			continue;
+		thread->sampled = true;
+		pmc_add_sat(&thread->samples, of[i]->samples);
+		pmc_add_sat(&thread->lost_samples, of[i]->fixed.lost);
+	}
+}
+
+const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row,
+					      struct pmc_thread_buf *buf)
+{
+	struct pmc_p_thread *thread = profile_unpack(profile, row, buf);
+	const struct table_process *process = (const void *)row->process;
+	const struct pmc_p_site *site = NULL;
+	const char *kept = NULL;
+
+	if (thread->fixed.start_site)
+		site = profile_find_site(profile, thread->fixed.start_site);
+	thread->module = site ? site->module : "";
+	thread->symbol = site ? site->symbol : "";
+	if (site && !site->symbol[0])
+		kept = profile_start_name(process, site);
+	if (kept)
+		thread->symbol = kept;
+	else if (site && site->found && process->named)
+		thread->symbol = site->found;
+	thread->offset = site ? site->offset : 0;
+	if (thread->fixed.created_stack)
+		thread->creation =
+			pmc_profile_stack(profile, thread->process, thread->fixed.created_stack);
+	if (profile->n_samples)
+		add_samples(profile, thread);
+	return thread;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unattributed.c - work outside the rows: totals of inherit groups and of processes minus the rows
+ * that they cover.
+ *
+ * The exec group of a job's first process counts exec'd descendants at all depths. An exec of the
+ * first process starts new totals: the rows of a covered process are subtracted from the totals of
+ * the first process that started last before it.
+ */
+#include "tools/rows/tables.h"
+#include "lib/base/number.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* perf_event_attr of task-clock: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK. */
+#define SOFTWARE   1
+#define TASK_CLOCK 1
+
+struct open_total {
+	struct pmc_p_remainder *rest; /* of rows so far; rest->set NULL: no such total */
+	/* For each event of the total its index in the last row's set; -1: not in it. */
+	const struct pmc_p_set_view *mapped;
+	int map[PMC_SET_EVENTS_MAX];
+};
+
+struct open_totals {
+	struct open_total threads, execs;
+	bool with_forks; /* the thread group counted forked children and what they exec'd too */
+};
+
+static bool is_task_clock(const struct pmc_p_event *event)
+{
+	return event->def.type == SOFTWARE && event->def.config == TASK_CLOCK;
+}
+
+static bool same_event(const struct pmc_p_event *a, const struct pmc_p_event *b)
+{
+	return a->def.type == b->def.type && a->def.config == b->def.config &&
+	       a->def.config1 == b->def.config1 && a->def.config2 == b->def.config2 &&
+	       a->def.config3 == b->def.config3 && a->def.scope == b->def.scope &&
+	       strcmp(a->core_type, b->core_type) == 0;
+}
+
+/* The index in `set` of the same event, the n-th of equal ones for the n-th; -1: none. */
+static int find_event(const struct pmc_p_set_view *set, const struct pmc_p_set_view *of,
+		      unsigned event)
+{
+	unsigned nth = 0;
+
+	for (unsigned i = 0; i < event; i++)
+		nth += same_event(&of->events[i], &of->events[event]);
+	for (unsigned i = 0; set && i < set->count; i++)
+		if (same_event(&set->events[i], &of->events[event]) && nth-- == 0)
+			return (int)i;
+	return -1;
+}
+
+static void invalidate(struct pmc_count *count, uint32_t reason)
+{
+	if (pmc_count_has_value(count))
+		*count = (struct pmc_count){ .state = PMC_NOT_COUNTED, .error = reason };
+}
+
+/* A difference below 0 is 0: clocks run on between the readings of rows and total. */
+static void subtract(uint64_t *from, uint64_t value)
+{
+	*from = pmc_sub_sat(*from, value);
+}
+
+/* CPU time that an inherit group can have counted: since the agent started. */
+static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
+{
+	if (row->fixed.flags & (PMC_THREAD_ADOPTED | PMC_THREAD_NO_CPU))
+		return 0;
+	if (!(row->fixed.flags & PMC_THREAD_MAIN))
+		return row->fixed.cpu_ns;
+	return pmc_sub_sat(row->fixed.cpu_ns, row->process->fixed.pre_cpu_ns);
+}
+
+/* CPU time of a row by the clock of the total, task-clock: of a virtual CPU it includes the time in
+ * which the hypervisor ran something else, which the CPU clock leaves out. The CPU clock includes
+ * the thread's start and end. */
+static uint64_t row_task_ns(const struct pmc_p_thread *row, const struct pmc_count *task_clock)
+{
+	uint64_t ns = row->fixed.flags & PMC_THREAD_NO_CPU ? 0 : row->fixed.cpu_ns, counted;
+
+	if (task_clock->state != PMC_COUNTED)
+		return ns;
+	counted = task_clock->raw;
+	if (row->fixed.flags & PMC_THREAD_MAIN)
+		counted += row->process->fixed.pre_cpu_ns;
+	return counted > ns ? counted : ns;
+}
+
+/* Work that a row has no count of stays in the total, unless the row's event set is lost. */
+static void subtract_row(struct open_total *total, const struct pmc_p_thread *row)
+{
+	const struct pmc_p_set_view *set = total->rest->set;
+	const bool lost = !row->set && row->fixed.eventset;
+	const struct pmc_count none = { .state = PMC_NOT_COUNTED }, *task_clock = &none;
+
+	if (!set)
+		return;
+	for (unsigned i = 0; row->set != total->mapped && i < set->count; i++)
+		total->map[i] = find_event(row->set, set, i);
+	total->mapped = row->set;
+	for (unsigned i = 0; i < set->count; i++) {
+		struct pmc_count *count = &total->rest->counts[i];
+		const int at = total->map[i];
+
+		if (at >= 0 && is_task_clock(&set->events[i]))
+			task_clock = &row->counts[at];
+		if (at < 0 && is_task_clock(&set->events[i]))
+			subtract(&count->raw, row_cpu_ns(row));
+		else if (at < 0 && lost)
+			invalidate(count, PMC_REASON_SET_LOST);
+		else if (at >= 0 && row->counts[at].state == PMC_SCALED)
+			invalidate(count, PMC_REASON_SCALED);
+		else if (at >= 0 && row->counts[at].state == PMC_COUNTED)
+			subtract(&count->raw, row->counts[at].raw);
+	}
+	subtract(&total->rest->cpu_ns, row_task_ns(row, task_clock));
+}
+
+/* For a thread group that counted exec'd descendants: subtracts those without a row. */
+static void subtract_execs(struct pmc_p_remainder *threads, const struct pmc_p_remainder *execs)
+{
+	for (unsigned i = 0; i < threads->set->count; i++) {
+		const int at = find_event(execs->set, threads->set, i);
+
+		if (at < 0 || !pmc_count_has_value(&execs->counts[at]))
+			invalidate(&threads->counts[i],
+				   at < 0 ? PMC_REASON_SET_LOST : execs->counts[at].error);
+		else
+			subtract(&threads->counts[i].raw, execs->counts[at].raw);
+	}
+}
+
+static int open_total(struct pmc_profile *profile, struct open_total *total, bool was_on,
+		      struct pmc_p_remainder *rest, const struct table_frame *frame)
+{
+	int error = profile_total(profile, frame, was_on, rest);
+
+	total->rest = rest;
+	memset(total->map, 0xff, sizeof(total->map));
+	for (unsigned i = 0; rest->set && i < rest->set->count; i++) {
+		struct pmc_count *count = &rest->counts[i];
+
+		/* An exec group that no exec enabled is a count of 0. */
+		if (frame->key->number == PMC_TOTAL_EXEC && count->error == PMC_REASON_NOT_STARTED)
+			*count = (struct pmc_count){ .state = PMC_COUNTED };
+		if (count->state == PMC_SCALED)
+			invalidate(count, PMC_REASON_SCALED);
+		if (is_task_clock(&rest->set->events[i]) && pmc_count_has_value(count)) {
+			rest->has_cpu = true;
+			rest->cpu_ns = count->raw;
+		}
+	}
+	return error;
+}
+
+static bool is_first(const struct table_process *p)
+{
+	return p->pub.known && (p->pub.fixed.flags & PMC_PROCESS_FIRST);
+}
+
+/* Whether counting was switched on in the life of the process. */
+static bool was_on(const struct table_process *p)
+{
+	return p->pub.fixed.off_ns && pmc_process_on_ns(&p->pub.fixed);
+}
+
+static int open_totals_of(struct pmc_profile *profile, struct table_process *p)
+{
+	const struct table_frame *threads = p->totals[PMC_TOTAL_THREADS];
+	struct pmc_total_fixed fixed = { 0 };
+	int error;
+
+	p->open = pmc_arena_alloc(&profile->arena, sizeof(*p->open));
+	if (!p->open)
+		return -ENOMEM;
+	if (threads)
+		pmc_frame_fixed(&threads->frame, &fixed, sizeof(fixed));
+	p->open->with_forks = fixed.flags & PMC_TOTAL_WITH_FORKS;
+	/* Without a PROCESS frame the rows of descendants are not known. */
+	error = open_total(profile, &p->open->threads, was_on(p), &p->pub.unattributed,
+			   is_first(p) || !p->open->with_forks ? threads : NULL);
+	return error ? error :
+		       open_total(profile, &p->open->execs, false, &p->pub.descendants,
+				  is_first(p) ? p->totals[PMC_TOTAL_EXEC] : NULL);
+}
+
+/* Processes are in order of host and start. */
+static int find_roots(struct pmc_profile *profile)
+{
+	struct pmc_arena *arena = &profile->arena;
+	struct table_process *firsts = NULL, *first;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct table_process *p = (struct table_process *)profile->processes[i];
+
+		if (!p->pub.known)
+			continue;
+		HASH_FIND(by_job, firsts, p->pub.fixed.job, sizeof(p->pub.fixed.job), first);
+		if (first && strcmp(first->pub.host, p->pub.host) == 0)
+			p->root = first;
+		/* The CPU clock of children advances while counting is off. */
+		if (p->root)
+			p->root->phases |= p->pub.fixed.off_ns != 0;
+		if (!is_first(p)) {
+			if (p->root)
+				p->root->seen_cpu_ns += p->pub.fixed.cpu_ns;
+			continue;
+		}
+		p->children_cpu_ns = p->pub.fixed.children_cpu_ns;
+		/* Children of the image before an exec are included, too. */
+		if (p->root && first->pub.fixed.pid == p->pub.fixed.pid) {
+			p->seen_cpu_ns = first->seen_cpu_ns;
+			p->phases = first->phases;
+			first->children_cpu_ns = 0;
+		}
+		p->phases |= p->pub.fixed.off_ns != 0;
+		p->root = p;
+		if (first)
+			HASH_DELETE(by_job, firsts, first);
+		HASH_ADD(by_job, firsts, pub.fixed.job, sizeof(p->pub.fixed.job), p);
+	}
+	return arena->failed ? -ENOMEM : 0;
+}
+
+void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row)
+{
+	struct open_totals *above = NULL;
+
+	if (process->open)
+		subtract_row(&process->open->threads, row);
+	if (process->root && process->root != process)
+		above = process->root->open;
+	if (above && (process->pub.fixed.flags & PMC_PROCESS_COVERED))
+		subtract_row(&above->execs, row);
+	if (above && above->with_forks)
+		subtract_row(&above->threads, row);
+}
+
+int profile_open_totals(struct pmc_profile *profile)
+{
+	int error = find_roots(profile);
+
+	for (uint64_t i = 0; !error && i < profile->n_processes; i++) {
+		struct table_process *p = (struct table_process *)profile->processes[i];
+
+		if (p->totals[PMC_TOTAL_THREADS] || p->totals[PMC_TOTAL_EXEC])
+			error = open_totals_of(profile, p);
+		if (!error)
+			error = profile_total(profile, p->totals[PMC_TOTAL_UNCORE], false,
+					      &p->pub.machine);
+	}
+	return error;
+}
+
+/* CPU time of ended descendants in no row, by wait4(2) in the job's first process: programs without
+ * an agent, children killed before their first row, and the exit of each process. */
+static void close_unseen(struct table_process *p)
+{
+	struct pmc_p_remainder *rest = &p->pub.descendants;
+	uint64_t unseen = pmc_sub_sat(p->children_cpu_ns, p->seen_cpu_ns);
+
+	if (!p->children_cpu_ns || p->phases)
+		return;
+	/* A group that no exec enabled counted none of it. */
+	for (unsigned i = 0; unseen && rest->set && i < rest->set->count; i++)
+		if (!rest->counts[i].enabled_ns)
+			invalidate(&rest->counts[i], PMC_REASON_NONE);
+	/* Both are lower bounds: an exec group has children that still run, but none by fork. */
+	if (!rest->has_cpu || rest->cpu_ns < unseen)
+		rest->cpu_ns = unseen;
+	rest->has_cpu = true;
+}
+
+/* CPU time of a process outside its rows (raw threads) is not that of descendants, although the
+ * exec group counted it. */
+static void subtract_rest(const struct table_process *p)
+{
+	if (!p->root || p->root == p || !p->root->open ||
+	    !(p->pub.fixed.flags & PMC_PROCESS_COVERED))
+		return;
+	subtract(&p->root->pub.descendants.cpu_ns,
+		 pmc_sub_sat(p->pub.fixed.cpu_ns, p->pub.attributed_cpu_ns));
+}
+
+/* A process that was killed may have newer rows than its own frame. */
+static void see_rows(const struct table_process *p)
+{
+	if (p->root && p->root != p)
+		p->root->seen_cpu_ns += pmc_sub_sat(p->pub.attributed_cpu_ns, p->pub.fixed.cpu_ns);
+}
+
+void profile_close_totals(struct pmc_profile *profile)
+{
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		see_rows((const struct table_process *)profile->processes[i]);
+		subtract_rest((const struct table_process *)profile->processes[i]);
+	}
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct table_process *p = (struct table_process *)profile->processes[i];
+		const bool both = p->pub.unattributed.set && p->pub.descendants.set;
+
+		if (both && p->open->with_forks)
+			subtract_execs(&p->pub.unattributed, &p->pub.descendants);
+		close_unseen(p);
+	}
+}
+
+bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
+{
+	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+	if (process->known && process->fixed.how_ended != PMC_RUNNING)
+		return false;
+	for (uint64_t i = 0; i < process->n_threads; i++)
+		if (process->threads[i]->time_ns > *newest_ns)
+			*newest_ns = process->threads[i]->time_ns;
+	return *newest_ns > process->fixed.time_ns;
+}
+
+/* Those of a program without an agent, by wait4(2), are also of its children; those of a killed one
+ * may be older than its rows. */
+static bool has_usage(const struct pmc_p_process *process)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+	uint64_t newest_ns;
+
+	return process->known && process->n_threads && !pmc_process_never_on(fixed) &&
+	       !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
+	       !pmc_process_end_unseen(process, &newest_ns) &&
+	       fixed->minor_faults >= process->minor_faults &&
+	       fixed->major_faults >= process->major_faults &&
+	       fixed->voluntary_switches >= process->voluntary_switches &&
+	       fixed->involuntary_switches >= process->involuntary_switches;
+}
+
+bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_thread_fixed *rest)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+
+	if (!has_usage(process))
+		return false;
+	rest->minor_faults = fixed->minor_faults - process->minor_faults;
+	rest->major_faults = fixed->major_faults - process->major_faults;
+	rest->voluntary_switches = fixed->voluntary_switches - process->voluntary_switches;
+	rest->involuntary_switches = fixed->involuntary_switches - process->involuntary_switches;
+	return true;
+}

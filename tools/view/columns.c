@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* columns.c - the columns of a view: those of columns.def, of its events and of its metrics. */
+#include "lib/base/suggest.h"
+#include "tools/view/view.h"
+
+#include <errno.h>
+
+enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED };
+
+static const struct field {
+	const char *name, *head;
+	unsigned char unit, threads, groups, table;
+} fields[] = {
+#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
+	{ #name, head, unit, threads, groups, table },
+#include "tools/view/columns.def"
+#undef X
+};
+
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+struct part {
+	const char *suffix;
+	enum pmc_part part;
+};
+
+static const struct part thread_parts[] = {
+	{ "", PMC_PART_VALUE },
+	{ ".raw", PMC_PART_RAW },
+	{ ".enabled_ns", PMC_PART_ENABLED },
+	{ ".running_ns", PMC_PART_RUNNING },
+	{ ".state", PMC_PART_STATE },
+	{ ".scope", PMC_PART_SCOPE },
+};
+static const struct part group_parts[] = {
+	{ ".sum", PMC_PART_VALUE },   { ".min", PMC_PART_MIN },	      { ".mean", PMC_PART_MEAN },
+	{ ".max", PMC_PART_MAX },     { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
+	{ ".scope", PMC_PART_SCOPE }, { ".self", PMC_PART_SELF },
+};
+
+static struct pmc_column *add(struct pmc_columns *columns, const struct pmc_column *column)
+{
+	struct pmc_column *to = &columns->list[columns->n++];
+
+	*to = *column;
+	to->suffix = to->suffix ? to->suffix : "";
+	return to;
+}
+
+static const char *by_name(enum pmc_fold_by by)
+{
+	static const char *const names[] = {
+		[PMC_BY_NONE] = "thread",
+#define X(name, alias, value, doc) [value] = #name,
+#include "tools/rows/by.def"
+#undef X
+	};
+
+	return names[by];
+}
+
+/* Steps and regions are parts of a thread, of which no samples are kept. */
+static bool has_samples(const struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+
+	if (view->options->timeline || view->by == PMC_BY_REGION)
+		return false;
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event))
+			return true;
+	return false;
+}
+
+static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
+{
+	enum shown shown = groups ? fields[i].groups : fields[i].threads;
+	struct pmc_column column = {
+		.name = fields[i].name,
+		.head = fields[i].head,
+		.kind = PMC_COL_FIELD,
+		.index = i,
+		.unit = fields[i].unit,
+		.table = fields[i].table,
+	};
+
+	if (i == PMC_FIELD_key)
+		column.head = by_name(view->options->by);
+	if (shown == STEP)
+		shown = view->options->timeline ? BOTH : NONE;
+	else if (shown == REGION)
+		shown = view->by == PMC_BY_REGION ? BOTH : NONE;
+	else if (shown == SAMPLED)
+		shown = has_samples(view) ? BOTH : NONE;
+	else if (i == PMC_FIELD_at && !view->options->timeline)
+		shown = NONE;
+	if (shown == NONE)
+		return;
+	column.csv = shown >= CSV;
+	column.json = shown >= BOTH;
+	add(columns, &column);
+	/* The spread of CPU time stands beside its sum. */
+	for (unsigned p = 1; groups && i == PMC_FIELD_cpu_ns && p < 5; p++) {
+		column.kind = PMC_COL_CPU;
+		column.suffix = group_parts[p].suffix;
+		column.head = p == 1 ? "min" :
+			      p == 2 ? "mean" :
+			      p == 3 ? "max" :
+				       view->glyphs->sigma;
+		column.part = group_parts[p].part;
+		column.json = false;
+		add(columns, &column);
+	}
+}
+
+static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
+{
+	unsigned n = groups ? 7 + (view->by == PMC_BY_REGION) :
+			      sizeof(thread_parts) / sizeof(thread_parts[0]);
+	const struct part *parts = groups ? group_parts : thread_parts;
+	const struct pmc_p_event *event = &view->events.set.events[i];
+
+	for (unsigned p = 0; p < n; p++) {
+		bool value = parts[p].part == PMC_PART_VALUE;
+		bool word = parts[p].part == PMC_PART_STATE || parts[p].part == PMC_PART_SCOPE;
+		struct pmc_column column = {
+			.name = view->events.columns[i]->label,
+			.suffix = parts[p].suffix,
+			.kind = PMC_COL_EVENT,
+			.index = i,
+			.part = parts[p].part,
+			.unit = !strcmp(event->unit, "ns") ? NS : COUNT,
+			.table = value ? LEAD :
+				 word  ? NEVER :
+					 WIDE,
+			.csv = true,
+		};
+
+		if (parts[p].part == PMC_PART_RAW)
+			column.unit = COUNT;
+		else if (parts[p].part == PMC_PART_ENABLED || parts[p].part == PMC_PART_RUNNING)
+			column.unit = NS;
+		else if (word)
+			column.unit = TEXT;
+		if (!groups && !value)
+			column.table = NEVER;
+		if (!strcmp(column.name, "instructions"))
+			column.head = value ? "instr" : NULL;
+		add(columns, &column);
+	}
+}
+
+/* Of a path in a tree what was sampled below it counts; bottom-up nothing else does. The key has
+ * the function's name but in rows of lines, and a module's. */
+static bool is_left_out(const struct pmc_view *view, unsigned sample)
+{
+	const bool tree = view->by == PMC_BY_PATH;
+
+	switch (sample) {
+	case PMC_SAMPLE_function:
+		return view->by != PMC_BY_LINE;
+	case PMC_SAMPLE_module:
+		return view->by == PMC_BY_MODULE;
+	case PMC_SAMPLE_samples:
+		return tree;
+	case PMC_SAMPLE_total_samples:
+		return !tree;
+	case PMC_SAMPLE_self:
+		return tree;
+	case PMC_SAMPLE_self_pct:
+		return view->options->inverted;
+	default:
+		return false;
+	}
+}
+
+/* Columns of samples: of ALL rows, NAMED: all but modules, LINES only, PATHS only. */
+static void add_sample_columns(struct pmc_view *view, struct pmc_columns *columns)
+{
+	enum { ALL, NAMED, LINES, PATHS };
+	static const struct sample_field {
+		const char *name, *head;
+		unsigned char unit, of, table;
+	} of_samples[] = {
+#define X(name, head, unit, of, table, value) { #name, head, unit, of, table },
+#include "tools/view/sample_columns.def"
+#undef X
+	};
+
+	for (unsigned i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++) {
+		const struct sample_field *field = &of_samples[i];
+		struct pmc_column column = {
+			.name = field->name,
+			.head = i == PMC_SAMPLE_key ? by_name(view->by) : field->head,
+			.kind = PMC_COL_SAMPLE,
+			.index = i,
+			.unit = field->unit,
+			.table = field->table,
+			.csv = true,
+			.json = true,
+		};
+
+		if (is_left_out(view, i))
+			column.table = NEVER;
+		if (field->of == ALL || (field->of == NAMED && view->by != PMC_BY_MODULE) ||
+		    (field->of == LINES && view->by == PMC_BY_LINE) ||
+		    (field->of == PATHS && view->by == PMC_BY_PATH))
+			add(columns, &column);
+	}
+}
+
+/* Weights of nanoseconds are times. Waits are compared by their time: a table shows it. */
+void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns)
+{
+	const struct pmc_p_event *event = view->samples.event;
+
+	if (!event || strcmp(event->unit, "ns"))
+		return;
+	for (unsigned i = 0; i < columns->n; i++) {
+		struct pmc_column *column = &columns->list[i];
+		const bool count = column->index == PMC_SAMPLE_samples ||
+				   column->index == PMC_SAMPLE_total_samples;
+		const bool weight =
+			column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total;
+
+		if (weight)
+			column->unit = NS;
+		if (!pmc_is_off_cpu(event))
+			continue;
+		if (count)
+			column->head =
+				column->index == PMC_SAMPLE_samples ? "waits" : "total waits";
+		if (weight && !is_left_out(view, column->index))
+			column->table = LEAD;
+	}
+}
+
+static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
+{
+	for (unsigned i = 0; i < columns->n; i++) {
+		struct pmc_column *column = &columns->list[i];
+		size_t cap = strlen(column->name) * 6 + 16;
+		char *text = pmc_arena_alloc(view->arena, cap);
+		struct pmc_out out;
+
+		if (!text)
+			return -ENOMEM;
+		pmc_out_to_mem(&out, text, cap);
+		pmc_out_char(&out, ',');
+		pmc_json_quoted(&out, column->name, strlen(column->name));
+		pmc_out_char(&out, ':');
+		column->key = text;
+		column->key_len = out.len;
+	}
+	return 0;
+}
+
+static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
+{
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		const struct pmc_metric *metric = &pmc_metrics[i];
+		struct pmc_column column = {
+			.name = metric->name,
+			.head = metric->column,
+			.kind = PMC_COL_METRIC,
+			.index = i,
+			.unit = RATIO,
+			.table = metric->table ? LEAD : WIDE,
+			.csv = true,
+			.json = true,
+		};
+
+		if (!pmc_metric_is_accounting(i) && !(view->events.ratios >> i & 1))
+			continue;
+		add(columns, &column);
+		if (pmc_metric_is_accounting(i))
+			continue;
+		/* JSON has these in an object of their own. */
+		column.suffix = ".state";
+		column.head = NULL;
+		column.part = PMC_PART_STATE;
+		column.unit = TEXT;
+		column.table = NEVER;
+		column.json = false;
+		add(columns, &column);
+	}
+}
+
+int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
+{
+	unsigned events = view->events.set.count;
+
+	columns->list =
+		pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 8 + 2 * pmc_n_metrics) *
+						     sizeof(*columns->list));
+	if (!columns->list)
+		return -ENOMEM;
+	if (groups && pmc_by_samples(view->by)) {
+		add_sample_columns(view, columns);
+		columns->n_fields = columns->first_metric = columns->n;
+		return make_keys(view, columns);
+	}
+	for (unsigned i = 0; i < N_FIELDS; i++)
+		add_field(view, groups, i, columns);
+	columns->n_fields = columns->n;
+	for (unsigned i = 0; i < events; i++)
+		add_event(view, groups, i, columns);
+	columns->first_metric = columns->n;
+	add_metrics(view, columns);
+	return make_keys(view, columns);
+}
+
+/* ---- by name ----------------------------------------------------------------------------- */
+
+/* Whether name + suffix is the word looked for; keeps the nearest miss. */
+static bool is_it(struct pmc_view *view, struct pmc_nearest *nearest, const char *name,
+		  const char *suffix)
+{
+	size_t len = strlen(name), suffix_len = strlen(suffix);
+	char full[96];
+	struct pmc_out out;
+
+	if (nearest->len == len + suffix_len && !memcmp(nearest->word, name, len) &&
+	    !memcmp(nearest->word + len, suffix, suffix_len))
+		return true;
+	pmc_out_to_mem(&out, full, sizeof(full));
+	pmc_outf(&out, "%s%s", name, suffix);
+	if (!out.error && pmc_nearest_try(nearest, full))
+		nearest->name = pmc_arena_strndup(view->arena, full, out.len);
+	return false;
+}
+
+static bool is_of_samples(const char *word, size_t len)
+{
+	static const char *const names[] = {
+#define X(name, ...) #name,
+#include "tools/view/sample_columns.def"
+#undef X
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (len == strlen(names[i]) && !memcmp(word, names[i], len))
+			return true;
+	return false;
+}
+
+static const char *unknown(struct pmc_view *view, const struct pmc_nearest *nearest)
+{
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	if (!pmc_by_samples(view->by) && is_of_samples(nearest->word, nearest->len)) {
+		pmc_outf(&out, "'%.*s' is a column of --by function, line and path",
+			 (int)nearest->len, nearest->word);
+		return pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	}
+	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
+		 nearest->word);
+	if (nearest->name)
+		pmc_outf(&out, "; did you mean '%s'?", nearest->name);
+	else
+		pmc_out_str(&out, "; the first line of --format csv names all columns");
+	/* The caller reads it after the view is gone. */
+	return pmc_arena_strndup(&view->profile->arena, buf, out.len);
+}
+
+/* Length of the word without the unit that heads of this column may have; 0: it has none. */
+static size_t without_unit(const struct pmc_view *view, const struct pmc_column *column,
+			   const char *word, size_t len)
+{
+	static const char *const units[] = { "h", "s", "ms", "µs", "us", "ns" };
+	const char *unit = "";
+	size_t at = len;
+
+	while (at && word[at - 1] != ' ')
+		at--;
+	if (at < 2 || at == len)
+		return 0;
+	len -= at;
+	word += at;
+	for (unsigned i = 0; column->unit == NS && i < sizeof(units) / sizeof(units[0]); i++)
+		if (len == strlen(units[i]) && !memcmp(word, units[i], len))
+			return at - 1;
+	if (column->unit != COUNT)
+		return 0;
+	if (column->kind == PMC_COL_EVENT)
+		unit = view->events.set.events[column->index].unit;
+	if (len == strlen(unit) + 1 && strchr("kMGTPE", word[0])) {
+		word++;
+		len--;
+	}
+	return len == strlen(unit) && !memcmp(word, unit, len) ? at - 1 : 0;
+}
+
+/* Whether the word is the head of the column with its unit, or without the % in it. */
+static bool is_head(const struct pmc_view *view, const struct pmc_column *column, const char *word,
+		    size_t len)
+{
+	const char *head = column->head ? column->head : column->name;
+	size_t head_len = strlen(head), bare = without_unit(view, column, word, len);
+
+	if (column->part != PMC_PART_VALUE && column->kind != PMC_COL_CPU)
+		return false;
+	if (bare && ((bare == head_len && !memcmp(word, head, bare)) ||
+		     (bare == strlen(column->name) && !memcmp(word, column->name, bare))))
+		return true;
+	return head_len == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
+}
+
+const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
+					  const char *name, size_t len)
+{
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, name, len);
+	for (unsigned i = 0; i < columns->n; i++)
+		if (is_it(view, &nearest, columns->list[i].name, columns->list[i].suffix))
+			return &columns->list[i];
+	/* The bare name of an event is its value, of a group the sum. */
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].part == PMC_PART_VALUE &&
+		    is_it(view, &nearest, columns->list[i].name, ""))
+			return &columns->list[i];
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].head && is_it(view, &nearest, columns->list[i].head, ""))
+			return &columns->list[i];
+	for (unsigned i = 0; i < columns->n; i++)
+		if (is_head(view, &columns->list[i], name, len))
+			return &columns->list[i];
+	view->problem = unknown(view, &nearest);
+	return NULL;
+}
+
+int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
+		       struct pmc_columns *chosen)
+{
+	const char *at = view->options->columns;
+	size_t most = 1;
+
+	for (const char *c = at; *c; c++)
+		most += *c == ',';
+	chosen->list = pmc_arena_alloc(view->arena, most * sizeof(*chosen->list));
+	if (!chosen->list)
+		return -ENOMEM;
+	for (chosen->n = 0; chosen->n < most; chosen->n++) {
+		size_t len = strcspn(at, ",");
+		const struct pmc_column *column = pmc_columns_find(view, from, at, len);
+
+		if (!column)
+			return -EINVAL;
+		chosen->list[chosen->n] = *column;
+		at += len + 1;
+	}
+	return 0;
+}

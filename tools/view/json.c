@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - a profile as JSON: every process, every row, null where nothing is known. */
+#include "tools/view/view.h"
+
+/* As cells of scaled events have. */
+enum { SCALED_DECIMALS = 9 };
+
+/* ---- events -------------------------------------------------------------------------------*/
+
+static inline void put_member(struct pmc_out *out, const char *key, const char *text)
+{
+	pmc_out_str(out, key);
+	pmc_json_quoted(out, text, strlen(text));
+}
+
+static inline void put_known(struct pmc_out *out, bool known, uint64_t value)
+{
+	if (known)
+		pmc_out_u64(out, value);
+	else
+		pmc_out_bytes(out, "null", 4);
+}
+
+static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
+		      const struct pmc_count *count)
+{
+	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
+	double scale = pmc_event_scale(event);
+	uint64_t value = has_value ? pmc_count_value(count) : 0;
+	double scaled = (double)value * scale;
+
+	put_member(out, "{\"name\":", event->name);
+	pmc_out_str(out, ",\"value\":");
+	if (has_value && scale != 1 && pmc_out_fixed_fits(scaled))
+		pmc_out_fixed(out, scaled, SCALED_DECIMALS);
+	else
+		put_known(out, has_value && scale == 1, value);
+	pmc_out_str(out, ",\"raw\":");
+	put_known(out, has_value, count->raw);
+	pmc_out_str(out, ",\"enabled_ns\":");
+	put_known(out, has_times, count->enabled_ns);
+	pmc_out_str(out, ",\"running_ns\":");
+	put_known(out, has_times, count->running_ns);
+	pmc_out_str(out, ",\"scope\":\"");
+	pmc_out_str(out, pmc_scope_name(event->def.scope));
+	pmc_out_str(out, "\",\"state\":\"");
+	pmc_out_str(out, pmc_state_name(count->state));
+	if (event->core_type[0])
+		put_member(out, "\",\"core_type\":", event->core_type);
+	else
+		pmc_out_str(out, "\",\"core_type\":null");
+	if (event->unit[0])
+		put_member(out, ",\"unit\":", event->unit);
+	if (event->cpus[0])
+		put_member(out, ",\"cpus\":", event->cpus);
+	if (!has_value && count->error)
+		put_member(out, ",\"reason\":", pmc_reason_text(count->error));
+	pmc_out_char(out, '}');
+}
+
+void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
+			  const struct pmc_p_set_view *set, const struct pmc_count *counts)
+{
+	pmc_json_array(json, key);
+	for (unsigned i = 0; set && counts && i < set->count; i++) {
+		if (i)
+			pmc_out_char(view->out, ',');
+		put_event(view->out, &set->events[i], &counts[i]);
+	}
+	pmc_json_array_end(json);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------*/
+
+static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
+{
+	if (cell->kind == PMC_CELL_NUMBER)
+		pmc_out_u64(out, cell->number);
+	else if (cell->kind == PMC_CELL_TEXT)
+		pmc_json_quoted(out, cell->text, cell->len);
+	else if (cell->kind == PMC_CELL_BOOL)
+		pmc_out_bytes(out, cell->text, cell->len);
+	else if (cell->kind == PMC_CELL_REAL && pmc_out_fixed_fits(cell->real))
+		pmc_out_fixed(out, cell->real, cell->decimals);
+	else
+		pmc_out_bytes(out, "null", 4);
+}
+
+static void put_value(struct pmc_json *json, const char *key, const struct pmc_cell *cell)
+{
+	pmc_outf(json->out, "%s\"%s\":", json->need_comma ? "," : "", key);
+	put_cell(json->out, cell);
+	json->need_comma = true;
+}
+
+static void put_member_cell(struct pmc_json *json, const struct pmc_column *column,
+			    const struct pmc_cell *cell)
+{
+	pmc_out_bytes(json->out, column->key + !json->need_comma,
+		      column->key_len - !json->need_comma);
+	put_cell(json->out, cell);
+	json->need_comma = true;
+}
+
+/* Columns as members of the object that was just begun. */
+static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct pmc_column *column,
+		      unsigned n, const struct pmc_row *row)
+{
+	for (const struct pmc_column *end = column + n; column < end; column++) {
+		struct pmc_cell cell;
+
+		if (!column->json)
+			continue;
+		cell = pmc_cell(view, column, row);
+		put_member_cell(json, column, &cell);
+	}
+}
+
+static void json_metrics(struct pmc_view *view, struct pmc_json *json,
+			 const struct pmc_columns *columns, const struct pmc_row *row)
+{
+	const struct pmc_column *list = columns->list + columns->first_metric;
+	const unsigned n = columns->n - columns->first_metric;
+	unsigned char states[64];
+	bool estimates = false;
+
+	pmc_json_object(json, "metrics");
+	for (unsigned i = 0; i < n; i++) {
+		struct pmc_cell cell = { .kind = PMC_CELL_NULL };
+
+		if (list[i].json) {
+			cell = pmc_cell(view, &list[i], row);
+			put_member_cell(json, &list[i], &cell);
+		}
+		states[i] = cell.estimate;
+		estimates |= cell.estimate != PMC_RATIO_EXACT;
+	}
+	pmc_json_object_end(json);
+	if (!estimates)
+		return;
+	pmc_json_object(json, "metric_states");
+	for (unsigned i = 0; i < n; i++)
+		if (states[i] != PMC_RATIO_EXACT)
+			pmc_json_str(json, list[i].name, pmc_ratio_state_name(states[i]));
+	pmc_json_object_end(json);
+}
+
+/* type: names the kind of a line that is an object of its own; NULL: not such a line. */
+static void begin_typed(struct pmc_json *json, const char *type)
+{
+	pmc_json_object(json, NULL);
+	if (type)
+		pmc_json_str(json, "type", type);
+}
+
+static void json_process(struct pmc_view *view, struct pmc_json *json, const char *type,
+			 const struct pmc_p_process *process)
+{
+	begin_typed(json, type);
+	pmc_view_json_process(view, json, process);
+	pmc_json_object_end(json);
+}
+
+static void json_row(struct pmc_view *view, struct pmc_json *json, const char *type,
+		     const struct pmc_row *row)
+{
+	const struct pmc_p_thread *thread = row->thread;
+	const struct pmc_p_set_view *set = thread->set;
+	const struct pmc_count *counts = thread->counts;
+	struct pmc_count none[PMC_SET_EVENTS_MAX];
+
+	/* Every event the thread was to count, even where it has no counts at all. */
+	if (!set || !counts) {
+		set = pmc_union_set_of(&view->events, thread);
+		for (unsigned i = 0; set && i < set->count; i++) {
+			const struct pmc_event_def *def = &set->events[i].def;
+
+			none[i] = (struct pmc_count){ .state = def->state, .error = def->error };
+			if (none[i].state == PMC_COUNTED) {
+				none[i].state = PMC_NOT_COUNTED;
+				none[i].error = thread->fixed.reason;
+			}
+		}
+		counts = none;
+	}
+	begin_typed(json, type);
+	put_cells(view, json, view->of_threads.list, view->of_threads.n_fields, row);
+	pmc_view_json_events(view, json, "events", set, counts);
+	json_metrics(view, json, &view->of_threads, row);
+	pmc_json_object_end(json);
+}
+
+static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
+		      const struct pmc_row *row)
+{
+	static const char *const names[] = { "sum", "min", "mean", "max", "stddev" };
+
+	for (unsigned i = 0; i < 5; i++) {
+		struct pmc_cell cell = pmc_cell(view, &view->of_groups.list[first + i], row);
+
+		put_value(json, names[i], &cell);
+	}
+}
+
+static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsigned first,
+			     const struct pmc_row *row)
+{
+	const struct pmc_column *column = &view->of_groups.list[first];
+	const struct pmc_p_event *event = &view->events.set.events[column->index];
+	const struct pmc_fold_stat *stat = &row->sums->events[column->index];
+	bool mixed = view->events.columns[column->index]->mixed_scope;
+
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "name", event->name);
+	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
+	json_stat(view, json, first, row);
+	if (row->sums->self) {
+		struct pmc_cell cell = pmc_cell(view, column + 7, row);
+
+		put_value(json, "self", &cell);
+	}
+	pmc_json_u64(json, "counted_rows", stat->rows);
+	pmc_json_u64(json, "rows", row->sums->rows);
+	pmc_json_str(json, "scope", mixed ? NULL : pmc_scope_name(event->def.scope));
+	pmc_json_str(json, "core_type", event->core_type[0] ? event->core_type : NULL);
+	pmc_json_object_end(json);
+}
+
+static void json_group(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
+{
+	const struct pmc_columns *columns = &view->of_groups;
+
+	pmc_json_object(json, NULL);
+	put_cells(view, json, columns->list, columns->n_fields, row);
+	if (row->sample) {
+		pmc_json_object_end(json);
+		return;
+	}
+	for (unsigned i = 0; i < columns->n; i++) {
+		if (columns->list[i].kind != PMC_COL_CPU)
+			continue;
+		/* Its sum is the column in front. */
+		pmc_json_object(json, "cpu");
+		json_stat(view, json, i - 1, row);
+		pmc_json_object_end(json);
+		break;
+	}
+	pmc_json_array(json, "events");
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].kind == PMC_COL_EVENT &&
+		    columns->list[i].part == PMC_PART_VALUE)
+			json_group_event(view, json, i, row);
+	pmc_json_array_end(json);
+	json_metrics(view, json, columns, row);
+	pmc_json_object_end(json);
+}
+
+/* ---- regions ------------------------------------------------------------------------------*/
+
+static void json_pair(struct pmc_view *view, struct pmc_json *json,
+		      const struct pmc_p_region *region)
+{
+	bool known = region->fixed.flags & PMC_REGION_COST;
+
+	pmc_json_object(json, "pair");
+	pmc_json_known(json, "cpu_ns", known, region->fixed.around_cpu_ns);
+	pmc_json_str(json, "read",
+		     region->fixed.flags & PMC_REGION_USER_READS ? "user" : "system-call");
+	pmc_view_json_events(view, json, "events", region->set, region->around);
+	pmc_json_object_end(json);
+}
+
+static void json_region(struct pmc_view *view, struct pmc_json *json, const char *type,
+			const struct pmc_p_region *region)
+{
+	const struct pmc_p_process *process = region->process;
+	struct pmc_thread_buf buf;
+
+	begin_typed(json, type);
+	pmc_json_strn(json, "region", region->name, region->name_len);
+	pmc_json_str(json, "host", process->known ? process->host : NULL);
+	pmc_json_known(json, "pid", process->known, process->fixed.pid);
+	pmc_json_known(
+		json, "tid", region->row,
+		region->row ? pmc_profile_thread(view->profile, region->row, &buf)->fixed.tid : 0);
+	pmc_json_u64(json, "seq", region->fixed.seq);
+	pmc_json_u64(json, "calls", region->fixed.calls);
+	pmc_json_u64(json, "open", region->fixed.open);
+	pmc_json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
+	pmc_json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
+	pmc_view_json_events(view, json, "events", region->set, region->counts);
+	pmc_view_json_events(view, json, "self", region->set, region->self_counts);
+	json_pair(view, json, region);
+	pmc_json_object_end(json);
+}
+
+/* ---- samples ------------------------------------------------------------------------------*/
+
+/* What the groups are made of, and which share of the event they explain. */
+static void json_sampling(struct pmc_view *view, struct pmc_json *json)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	pmc_json_object(json, "sampling");
+	pmc_json_str(json, "event", samples->event ? samples->event->name : NULL);
+	pmc_json_str(json, "unit",
+		     samples->event && samples->event->unit[0] ? samples->event->unit : NULL);
+	pmc_json_known(json, "period", samples->period, samples->period);
+	pmc_json_known(json, "frequency", samples->frequency, samples->frequency);
+	pmc_json_u64(json, "samples", samples->samples);
+	pmc_json_u64(json, "weight", samples->weight);
+	pmc_json_known(json, "value", samples->has_value, samples->value);
+	pmc_json_u64(json, "lost", samples->lost);
+	pmc_json_u64(json, "throttled", samples->throttled);
+	pmc_json_u64(json, "incomplete", samples->incomplete);
+	pmc_json_object_end(json);
+}
+
+/* ---- the document -------------------------------------------------------------------------*/
+
+static int json_rows(struct pmc_view *view, struct pmc_json *json, bool groups)
+{
+	struct pmc_lines lines;
+	struct pmc_row_buf buf;
+	struct pmc_row row;
+	int err = pmc_view_lines(view, groups, &lines);
+
+	for (uint64_t i = 0; !err && i < lines.n; i++) {
+		pmc_view_row(view, &lines, i, &buf, &row);
+		pmc_json_line(json);
+		if (groups)
+			json_group(view, json, &row);
+		else
+			json_row(view, json, NULL, &row);
+	}
+	return err;
+}
+
+/* Rows, a line each. */
+static int json_row_lines(struct pmc_view *view, const char *type)
+{
+	struct pmc_lines lines;
+	struct pmc_row_buf buf;
+	struct pmc_row row;
+	int err = pmc_view_lines(view, false, &lines);
+
+	for (uint64_t i = 0; !err && i < lines.n; i++) {
+		struct pmc_json json;
+
+		pmc_json_init(&json, view->out, false);
+		pmc_view_row(view, &lines, i, &buf, &row);
+		json_row(view, &json, type, &row);
+		pmc_out_char(view->out, '\n');
+	}
+	return err;
+}
+
+int pmc_view_json(struct pmc_view *view)
+{
+	struct pmc_profile *profile = view->profile;
+	struct pmc_json json;
+	int err;
+
+	if (view->options->timeline)
+		return json_row_lines(view, NULL);
+	pmc_json_init(&json, view->out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_u64(&json, "pmc", 1);
+	pmc_json_array(&json, "processes");
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		pmc_json_line(&json);
+		json_process(view, &json, NULL, profile->processes[i]);
+	}
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "threads");
+	err = json_rows(view, &json, false);
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "groups");
+	if (!err && view->by != PMC_BY_NONE)
+		err = json_rows(view, &json, true);
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "regions");
+	for (uint64_t i = 0; i < view->n_regions; i++) {
+		pmc_json_line(&json);
+		json_region(view, &json, NULL, view->regions[i].region);
+	}
+	pmc_json_array_end(&json);
+	if (pmc_by_samples(view->by))
+		json_sampling(view, &json);
+	pmc_json_u64(&json, "damaged_frames", profile->damaged_frames);
+	pmc_json_object_end(&json);
+	pmc_out_char(view->out, '\n');
+	return err;
+}
+
+int pmc_view_json_lines(struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	struct pmc_json json;
+	int err;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		pmc_json_init(&json, view->out, false);
+		json_process(view, &json, "process", profile->processes[i]);
+		pmc_out_char(view->out, '\n');
+	}
+	err = json_row_lines(view, "thread");
+	for (uint64_t i = 0; !err && i < view->n_regions; i++) {
+		pmc_json_init(&json, view->out, false);
+		json_region(view, &json, "region", view->regions[i].region);
+		pmc_out_char(view->out, '\n');
+	}
+	return err;
+}

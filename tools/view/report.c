@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* report.c - one view of a profile: its events, columns and rows, then its format. */
+#include "lib/base/utf8.h"
+#include "tools/view/view.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+
+/* More threads than this are shown as pools. */
+#define MANY_THREADS 20
+
+static int view_events(struct pmc_view *view)
+{
+	struct pmc_profile *profile = view->profile;
+	int err = pmc_union_init(&view->events, view->arena);
+
+	for (unsigned i = 0; !err && i < profile->n_sets; i++)
+		err = pmc_union_add(&view->events, profile->sets[i], true);
+	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		err = pmc_union_add(&view->events, process->unattributed.set, !profile->n_sets);
+		if (!err)
+			err = pmc_union_add(&view->events, process->descendants.set, false);
+		if (!err)
+			err = pmc_union_add(&view->events, process->machine.set, false);
+	}
+	for (uint64_t i = 0; !err && i < profile->n_regions; i++)
+		err = pmc_union_add(&view->events, profile->regions[i]->set, true);
+	if (err)
+		return err;
+	view->counts =
+		pmc_arena_alloc(view->arena, (view->events.set.count + 1) * sizeof(*view->counts));
+	return view->counts ? 0 : -ENOMEM;
+}
+
+/* The job's first process, in the image it ended as, not the shell or launcher before it. The
+ * first in order if none is marked. */
+static const struct pmc_p_process *first_process(const struct pmc_profile *profile)
+{
+	const struct pmc_p_process *first = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (!process->known || !(process->fixed.flags & PMC_PROCESS_FIRST))
+			continue;
+		if (!first || (first->fixed.how_ended == PMC_ENDED_EXEC &&
+			       process->fixed.pid == first->fixed.pid &&
+			       !memcmp(process->fixed.job, first->fixed.job, 16) &&
+			       process->fixed.start_ns > first->fixed.start_ns))
+			first = process;
+	}
+	return first || !profile->n_processes ? first : profile->processes[0];
+}
+
+/* Whether --sort and --columns name columns that groups have. */
+static bool groups_can_show(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	struct pmc_columns chosen;
+	bool can = true;
+
+	if (options->sort)
+		can = pmc_columns_find(view, &view->of_groups, options->sort,
+				       strlen(options->sort)) != NULL;
+	if (can && options->columns)
+		can = pmc_columns_choose(view, &view->of_groups, &chosen) == 0;
+	view->problem = NULL;
+	return can;
+}
+
+/* A table shows many threads as pools, and --by thread as threads. */
+static void choose_rows(struct pmc_view *view)
+{
+	if (view->options->timeline || view->options->format != PMC_FORMAT_TABLE)
+		return;
+	if (view->by == PMC_BY_THREAD)
+		view->by = PMC_BY_NONE;
+	else if (view->by == PMC_BY_NONE && view->n_rows > MANY_THREADS && groups_can_show(view))
+		view->by = PMC_BY_POOL;
+}
+
+int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last)
+{
+	int found = -1;
+
+	for (unsigned i = 0; i < view->events.set.count && (last || found < 0); i++) {
+		const struct pmc_event_def *def = &view->events.set.events[i].def;
+
+		if (def->type == PERF_TYPE_SOFTWARE && def->config == config &&
+		    def->state == PMC_COUNTED && def->scope == PMC_SCOPE_ALL &&
+		    !view->events.columns[i]->mixed_scope)
+			found = (int)i;
+	}
+	return found;
+}
+
+/* In a table task-clock stands for the CPU time if every thread has it. */
+static void choose_clock(struct pmc_view *view)
+{
+	int event = pmc_view_software(view, PERF_COUNT_SW_TASK_CLOCK, false);
+	struct pmc_thread_buf buf;
+	struct pmc_row row;
+
+	view->clock_event = -1;
+	if (event < 0 || !view->n_rows || view->options->format != PMC_FORMAT_TABLE)
+		return;
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		pmc_row_of(view, pmc_profile_thread(view->profile, view->rows[i], &buf), &row);
+		if (!pmc_count_has_value(&row.counts[event]))
+			return;
+	}
+	view->clock_event = event;
+}
+
+static int fold_rows(struct pmc_view *view)
+{
+	struct pmc_thread_buf buf;
+
+	pmc_fold_begin(&view->groups, &view->events, view->by);
+	view->groups.spread = view->options->by != PMC_BY_NONE;
+	view->groups.path_of = view->options->path_of;
+	view->groups.path_arg = view->options->names_arg;
+	if (pmc_by_samples(view->by))
+		return pmc_view_sample_rows(view);
+	if (view->by == PMC_BY_NONE || view->options->timeline)
+		return 0;
+	if (view->by == PMC_BY_REGION) {
+		for (uint64_t i = 0; i < view->n_regions; i++)
+			if (pmc_fold_thread(&view->groups, &view->regions[i]))
+				return -ENOMEM;
+		return 0;
+	}
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		if (pmc_fold_thread(&view->groups,
+				    pmc_profile_thread(view->profile, view->rows[i], &buf)))
+			return -ENOMEM;
+	return pmc_fold_end(&view->groups);
+}
+
+static int view_make(struct pmc_view *view)
+{
+	int err = view_events(view);
+
+	view->first = first_process(view->profile);
+	if (!err)
+		err = pmc_columns_make(view, false, &view->of_threads);
+	if (!err)
+		err = pmc_columns_make(view, true, &view->of_groups);
+	if (!err)
+		err = pmc_view_select(view);
+	if (!err && !view->options->timeline)
+		err = pmc_view_regions(view);
+	if (err)
+		return err;
+	choose_rows(view);
+	choose_clock(view);
+	return fold_rows(view);
+}
+
+int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
+	       struct pmc_out *out, const char **problem)
+{
+	static const struct pmc_glyphs utf8 = { " · ", "σ", "µs", "─ unattributed",
+						"─ descendants" };
+	static const struct pmc_glyphs ascii = { ", ", "stddev", "us", "- unattributed",
+						 "- descendants" };
+	struct pmc_arena arena = { 0 };
+	struct pmc_view view = {
+		.profile = profile,
+		.options = options,
+		.out = out,
+		.arena = &arena,
+		.by = options->timeline ? PMC_BY_NONE : options->by,
+		.clock_event = -1,
+		.glyphs = options->screen.ascii ? &ascii : &utf8,
+	};
+	int err = view_make(&view);
+
+	if (!err)
+		err = options->format == PMC_FORMAT_JSON	      ? pmc_view_json(&view) :
+		      options->format == PMC_FORMAT_JSON_LINES	      ? pmc_view_json_lines(&view) :
+		      options->format == PMC_FORMAT_CSV		      ? pmc_view_csv(&view) :
+		      options->format == PMC_FORMAT_FOLDED	      ? pmc_view_folded(&view) :
+		      options->timeline && options->by != PMC_BY_NONE ? pmc_view_timeline(&view) :
+		      pmc_by_samples(view.by) && options->cells ? pmc_view_explained_json(&view) :
+		      pmc_by_samples(view.by)			? pmc_view_sample_table(&view) :
+								  pmc_view_table(&view);
+	if (!err)
+		err = pmc_out_flush(out);
+	pmc_arena_free(&arena);
+	if (problem)
+		*problem = view.problem;
+	return err;
+}
+
+int pmc_view_text(struct pmc_view *view, const char *text, int columns)
+{
+	return pmc_utf8_fit(view->out, text, strlen(text), columns, PMC_CUT_END,
+			    view->options->screen.ascii);
+}
+
+const char *pmc_view_command(const struct pmc_p_process *process)
+{
+	const char *command = !process ? "" : process->cmdline[0] ? process->cmdline : process->exe;
+
+	for (size_t i = strcspn(command, " "); i > 0; i--)
+		if (command[i - 1] == '/')
+			return command + i;
+	return command;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h - a profile as a table, JSON or CSV: the report at exit and `pmctl report`.
+ *
+ * No stdio, no malloc (arena), no locale: safe in a host process at exit.
+ */
+#ifndef PMC_TOOLS_VIEW_REPORT_H
+#define PMC_TOOLS_VIEW_REPORT_H
+
+#include "lib/base/advice.h"
+#include "lib/base/out.h"
+#include "lib/base/screen.h"
+#include "tools/rows/fold.h"
+#include "tools/rows/profile.h"
+
+enum pmc_report_format {
+	PMC_FORMAT_TABLE,
+	PMC_FORMAT_JSON,
+	PMC_FORMAT_CSV,
+	PMC_FORMAT_FOLDED,
+	PMC_FORMAT_JSON_LINES,
+};
+
+/* A row of --by function, line, module or path. */
+struct pmc_sample_row {
+	const char *function; /* as in the source, or module+offset, or a module; never NULL */
+	const char *module;   /* path; "" unknown */
+	const char *file;     /* "" unknown */
+	unsigned line;
+	unsigned depth;			     /* of a path: below how many others */
+	const struct pmc_sample_row *parent; /* of a path: caller, bottom-up callee; else NULL */
+	uint64_t callees; /* of a path: rows whose parent it is, also those that are not selected */
+	uint64_t threads;
+	/* Samples taken in it, and in it or what it called; and their weights. */
+	uint64_t samples, total_samples, self, total;
+};
+
+/* The key of a row of --by function, line or module, which may be in room. whole: with the path of
+ * a file, not its last part only, as tables have it. */
+const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
+			   char *room, size_t cap);
+
+struct pmc_sample_fold {
+	enum pmc_fold_by by;
+	bool inverted;			    /* paths from where samples were taken to the callers */
+	const struct pmc_p_samples **lists; /* of the selected threads, by one event */
+	/* Of each list the pool of its thread, outermost in its paths; NULL: paths have none. */
+	const struct pmc_fold_row **pools;
+	uint64_t n_lists;
+	struct pmc_arena *arena; /* for the result */
+	/* Result. Paths are in the order of the tree: a caller, then all it called, the heaviest
+	 * first. */
+	const struct pmc_sample_row **rows;
+	uint64_t n_rows;
+};
+
+struct pmc_report_options {
+	enum pmc_report_format format;
+	enum pmc_fold_by by;
+	const char *sort;	  /* column; NULL: CPU time */
+	const char *const *where; /* "COLUMN=GLOB", all must match */
+	unsigned n_where;
+	const char *columns; /* "a,b,c" of a table or CSV; NULL: the usual ones */
+	int top;	     /* rows shown; -1: default (20 in a table, all else); 0: all */
+	bool summary;	     /* totals and coverage without thread rows */
+	bool wide;	     /* every column, however wide */
+	bool timeline;	     /* a line per snapshot instead */
+	bool inverted;	     /* --by path: bottom-up */
+	const char *event;   /* whose samples are shown; NULL: the one with most */
+	/* Of that event; NULL: any. */
+	const char *core_type;
+	/* A table as JSON: its columns, cells and footer. --by function: no table, but the line in
+	 * front of it as a JSON string. */
+	bool cells;
+	bool only_first; /* rows of the first process only, children in a footer */
+	/* Makes the rows of --by function, line, module and path; 0 or -ENOMEM. */
+	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
+	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by
+	 * where they were created. */
+	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
+	void *names_arg; /* of both */
+	struct pmc_screen screen;
+	bool no_flags;		     /* hints name pmctl report, not its flags alone */
+	const char *keep_hint;	     /* command that keeps this run; NULL: none */
+	const char *const *dumps;    /* the files that were read, for hints */
+	unsigned n_dumps;	     /* 0: unknown */
+	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */
+};
+
+/* What follows "no samples" where a dump has none. */
+const char *pmc_why_no_samples(const struct pmc_profile *profile);
+/* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOMEM, or out's error.
+ * Flushes out. */
+int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
+	       struct pmc_out *out, const char **problem);
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.c - the samples of a view: by which event, what they explain, the cells of their rows, and
+ * call paths with their counts, a line each, as flame graph tools read them.
+ */
+#include "lib/base/utf8.h"
+#include "lib/base/sort.h"
+#include "tools/view/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- choice ------------------------------------------------------------------------------ */
+
+/* Few in practice; of a hostile dump's further ones no samples are shown. */
+enum { EVENTS_MOST = 16 };
+
+struct sampled {
+	const struct pmc_p_event *event;
+	uint64_t samples;
+};
+
+static bool same_event(const struct pmc_p_event *a, const struct pmc_p_event *b)
+{
+	return a == b || (!strcmp(a->name, b->name) && !strcmp(a->core_type, b->core_type));
+}
+
+static void tally(struct sampled *list, unsigned *n, const struct pmc_p_samples *samples)
+{
+	unsigned i = 0;
+
+	if (!samples->event)
+		return;
+	while (i < *n && !same_event(list[i].event, samples->event))
+		i++;
+	if (i == EVENTS_MOST)
+		return;
+	if (i == *n)
+		list[(*n)++] = (struct sampled){ .event = samples->event };
+	pmc_add_sat(&list[i].samples, samples->samples);
+}
+
+/* Whether the first is shown rather than the second: waits are not of CPU time. */
+static bool is_rather(const struct sampled *a, const struct sampled *b)
+{
+	if (pmc_is_off_cpu(a->event) != pmc_is_off_cpu(b->event))
+		return pmc_is_off_cpu(b->event);
+	return a->samples > b->samples;
+}
+
+static bool is_asked(const struct pmc_report_options *options, const struct pmc_p_event *event)
+{
+	return !strcmp(event->name, options->event) &&
+	       (!options->core_type || !strcmp(event->core_type, options->core_type));
+}
+
+const char *pmc_why_no_samples(const struct pmc_profile *profile)
+{
+	return profile->n_threads ? " in these threads; pmctl run --sample takes some" :
+				    ": no thread has a row";
+}
+
+/* The event that was asked for, or the one with most samples. */
+static int choose_event(struct pmc_view *view, const struct sampled *list, unsigned n)
+{
+	struct pmc_view_samples *samples = &view->samples;
+	const char *asked = view->options->event;
+	char buf[512];
+	struct pmc_out out;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (asked ? is_asked(view->options, list[i].event) :
+			    is_rather(&list[i], &list[most]))
+			most = i;
+	if (n && (!asked || is_asked(view->options, list[most].event)))
+		samples->event = list[most].event;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; i < n; i++)
+		if (list[i].event != samples->event)
+			pmc_outf(&out, "%s%s", out.len ? ", " : "", list[i].event->name);
+	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	if (!samples->others)
+		return -ENOMEM;
+	if (!asked || samples->event || (view->n_where && !view->n_rows))
+		return 0;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "no samples by event '%.60s'%s%s", asked, n ? "; there are some by " : "",
+		 samples->others);
+	if (!strcmp(asked, "off-cpu"))
+		pmc_out_str(&out, "; pmctl run --off-cpu records waits");
+	else if (!n)
+		pmc_out_str(&out, pmc_why_no_samples(view->profile));
+	view->problem = pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	return -EINVAL;
+}
+
+/* The last row of each thread has its samples. */
+static struct pmc_p_samples **samples_of(const struct pmc_view *view, uint64_t i, uint64_t *n)
+{
+	*n = 0;
+	if (i + 1 < view->n_rows && pmc_same_thread(view->rows[i], view->rows[i + 1]))
+		return NULL;
+	return pmc_profile_samples_of(view->profile, view->rows[i], n);
+}
+
+static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples)
+{
+	const struct pmc_samples_fixed *fixed = &samples->fixed;
+	const bool first = !to->fold.n_lists;
+
+	to->fold.lists[to->fold.n_lists++] = samples;
+	pmc_add_sat(&to->samples, samples->samples);
+	pmc_add_sat(&to->weight, samples->weight);
+	pmc_add_sat(&to->lost, fixed->lost);
+	pmc_add_sat(&to->throttled, fixed->throttled);
+	pmc_add_sat(&to->incomplete, fixed->truncated);
+	if (first || to->period != fixed->period)
+		to->period = first ? fixed->period : 0;
+	if (first || to->frequency != fixed->frequency)
+		to->frequency = first ? fixed->frequency : 0;
+	to->has_value &= samples->count && pmc_count_has_value(samples->count);
+	if (to->has_value)
+		pmc_add_sat(&to->value, pmc_count_value(samples->count));
+}
+
+/* The pools of the threads, as --by pool has them. */
+static int add_pools(struct pmc_view *view)
+{
+	struct pmc_sample_fold *fold = &view->samples.fold;
+	struct pmc_thread_buf buf;
+	struct pmc_fold pools;
+
+	pmc_fold_begin(&pools, &view->events, PMC_BY_POOL);
+	fold->pools = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->pools));
+	for (uint64_t i = 0; fold->pools && i < fold->n_lists; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(view->profile, fold->lists[i]->row, &buf);
+		struct pmc_fold_row *pool = pmc_fold_find(&pools, thread);
+
+		if (!pool)
+			return -ENOMEM;
+		pmc_fold_add(pool, &view->events, thread, false);
+		fold->pools[i] = pool;
+	}
+	return fold->pools ? pmc_fold_end(&pools) : -ENOMEM;
+}
+
+static int choose(struct pmc_view *view)
+{
+	struct pmc_view_samples *to = &view->samples;
+	struct sampled list[EVENTS_MOST];
+	uint64_t n_lists = 0, n;
+	unsigned n_events = 0;
+	int err;
+
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		struct pmc_p_samples **of = samples_of(view, i, &n);
+
+		for (uint64_t k = 0; k < n; k++)
+			tally(list, &n_events, of[k]);
+		n_lists += n;
+	}
+	err = choose_event(view, list, n_events);
+	if (err)
+		return err;
+	to->fold.lists = pmc_arena_alloc(view->arena, (n_lists + 1) * sizeof(*to->fold.lists));
+	if (!to->fold.lists)
+		return -ENOMEM;
+	to->has_value = to->event != NULL;
+	for (uint64_t i = 0; to->event && i < view->n_rows; i++) {
+		struct pmc_p_samples **of = samples_of(view, i, &n);
+
+		for (uint64_t k = 0; k < n; k++)
+			if (of[k]->event && same_event(of[k]->event, to->event))
+				add(to, of[k]);
+	}
+	return 0;
+}
+
+/* Room for the longest key of a path. */
+static int make_room(struct pmc_view *view)
+{
+	const struct pmc_sample_fold *fold = &view->samples.fold;
+	size_t most = 0;
+
+	for (uint64_t i = 0; view->by == PMC_BY_PATH && i < fold->n_rows; i++) {
+		size_t len = 1;
+
+		/* Only ends of paths: their callers' keys are shorter. */
+		if (i + 1 < fold->n_rows && fold->rows[i + 1]->parent == fold->rows[i])
+			continue;
+		for (const struct pmc_sample_row *row = fold->rows[i]; row; row = row->parent)
+			len += strlen(row->function) + 1;
+		most = len > most ? len : most;
+	}
+	view->samples.path = pmc_arena_alloc(view->arena, most + 1);
+	return view->samples.path ? 0 : -ENOMEM;
+}
+
+int pmc_view_sample_rows(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	struct pmc_sample_fold *fold = &view->samples.fold;
+	int err = choose(view);
+
+	pmc_columns_of_event(view, &view->of_groups);
+	fold->by = view->by;
+	fold->inverted = options->inverted;
+	fold->arena = view->arena;
+	if (!err && options->format == PMC_FORMAT_FOLDED)
+		err = add_pools(view);
+	if (!err && options->fold_samples)
+		err = options->fold_samples(fold, options->names_arg);
+	if (!err)
+		err = make_room(view);
+	return err ? err : pmc_view_select_rows(view);
+}
+
+/* ---- cells ------------------------------------------------------------------------------- */
+
+static struct pmc_cell null(void)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+}
+
+static struct pmc_cell number(bool known, uint64_t value)
+{
+	return (struct pmc_cell){ .kind = known ? PMC_CELL_NUMBER : PMC_CELL_NULL,
+				  .number = value };
+}
+
+static struct pmc_cell text(const char *text)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = strlen(text) };
+}
+
+static struct pmc_cell percent(const struct pmc_view_samples *samples, uint64_t weight)
+{
+	if (!samples->weight)
+		return null();
+	return (struct pmc_cell){ .kind = PMC_CELL_REAL,
+				  .decimals = 6,
+				  .real = 100 * ((double)weight / (double)samples->weight) };
+}
+
+/* From the outermost caller on, as flame graphs have it; bottom-up from where samples were taken.
+ * A ';' in a name would look like two names. */
+static struct pmc_cell path(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	char *from = view->samples.path;
+	size_t len = 0, at;
+
+	for (const struct pmc_sample_row *r = row; r; r = r->parent)
+		len += strlen(r->function) + 1;
+	at = len;
+	for (const struct pmc_sample_row *r = row; r; r = r->parent) {
+		const size_t bytes = strlen(r->function);
+
+		from[--at] = ';';
+		at -= bytes;
+		memcpy(from + at, r->function, bytes);
+		for (char *c = from + at; (c = memchr(c, ';', bytes - (size_t)(c - from - at)));)
+			*c = ':';
+	}
+	from[len - 1] = '\0';
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = from, .len = len - 1 };
+}
+
+/* Tables have the last part of a file's path. */
+static bool is_short(const struct pmc_view *view)
+{
+	return view->options->format == PMC_FORMAT_TABLE && !view->samples.whole;
+}
+
+const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
+			   char *room, size_t cap)
+{
+	struct pmc_out out;
+
+	if (by == PMC_BY_MODULE && !whole)
+		return pmc_base_name(row->function);
+	if (by != PMC_BY_LINE || !row->file[0])
+		return row->function;
+	pmc_out_to_mem(&out, room, cap);
+	pmc_outf(&out, "%s:%u", whole ? row->file : pmc_base_name(row->file), row->line);
+	return room;
+}
+
+static struct pmc_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	if (view->by == PMC_BY_PATH && !is_short(view))
+		return path(view, row);
+	return text(pmc_sample_key(row, view->by, !is_short(view), view->text, sizeof(view->text)));
+}
+
+static struct pmc_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	if (!row->module[0])
+		return null();
+	return text(is_short(view) ? pmc_base_name(row->module) : row->module);
+}
+
+struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
+				const struct pmc_sample_row *r)
+{
+	const struct pmc_view_samples *s = &view->samples;
+
+	switch (column) {
+#define X(name, head, unit, of, table, value)                                                      \
+	case PMC_SAMPLE_##name:                                                                    \
+		return value;
+#include "tools/view/sample_columns.def"
+#undef X
+	default:
+		return null();
+	}
+}
+
+double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	const uint64_t weight = view->by == PMC_BY_PATH ? row->total : row->self;
+
+	return view->samples.weight ? 100 * ((double)weight / (double)view->samples.weight) : 0;
+}
+
+/* ---- the heaviest paths ------------------------------------------------------------------ */
+
+enum { BRANCHES = 30, BRANCH_ROWS = 100 }; /* without --top */
+
+struct ranked {
+	uint64_t total, place, rows;
+	bool selected; /* whether --where selects one of the rows */
+};
+
+static int by_total(const void *a, const void *b, const void *arg)
+{
+	const struct ranked *x = a, *y = b;
+
+	(void)arg;
+	return (x->total < y->total) - (x->total > y->total);
+}
+
+/* The branches with a row that --where selects. */
+static uint64_t rank_branches(const struct pmc_view *view, const struct pmc_lines *lines,
+			      struct ranked *ranks)
+{
+	const bool *selected = view->samples.selected;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < lines->all; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
+
+		if (!row->parent || row->parent->callees > 1) {
+			n += !n || ranks[n - 1].selected;
+			ranks[n - 1] = (struct ranked){ .total = row->total, .place = i };
+		}
+		ranks[n - 1].rows++;
+		ranks[n - 1].selected |= !selected || selected[i];
+	}
+	return n && !ranks[n - 1].selected ? n - 1 : n;
+}
+
+/* A screen or two, also of deep callers that have nothing else in common. */
+static uint64_t default_top(const struct ranked *ranks, uint64_t n)
+{
+	uint64_t top = 0, rows = 0;
+
+	while (top < n && top < BRANCHES && (!top || rows + ranks[top].rows <= BRANCH_ROWS))
+		rows += ranks[top++].rows;
+	/* One row instead of "(1 more)". */
+	return top + (top + 1 == n && ranks[top].rows == 1);
+}
+
+int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
+{
+	const int asked = view->options->top;
+	struct ranked *ranks = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
+	struct ranked *scratch = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
+	bool *keep = pmc_arena_alloc(view->arena, lines->all + 1);
+	const struct pmc_sample_row *caller = NULL;
+	uint64_t n, top;
+
+	if (!ranks || !scratch || !keep)
+		return -ENOMEM;
+	n = rank_branches(view, lines, ranks);
+	pmc_sort(ranks, scratch, n, sizeof(*ranks), by_total, NULL);
+	top = asked < 0 ? default_top(ranks, n) : (uint64_t)asked < n ? (uint64_t)asked : n;
+	memset(keep, 0, lines->all);
+	for (uint64_t i = 0; i < top; i++)
+		memset(keep + ranks[i].place, true, ranks[i].rows);
+	/* With their callers, as in pmc_view_select_rows(). */
+	for (uint64_t i = lines->all; i-- > 0;) {
+		const struct pmc_sample_row *row = lines->list[i];
+
+		keep[i] |= row == caller;
+		caller = keep[i] ? row->parent : caller;
+	}
+	lines->n = 0;
+	for (uint64_t i = 0; i < lines->all; i++)
+		if (keep[i])
+			lines->list[lines->n++] = lines->list[i];
+	return 0;
+}
+
+/* ---- paths as text ----------------------------------------------------------------------- */
+
+static int no_paths(struct pmc_view *view)
+{
+	struct pmc_out *out = view->out, text;
+	char buf[512];
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	view->out = &text;
+	if (!view->n_rows && view->n_where) {
+		pmc_footer_conditions(view);
+	} else if (view->samples.event) {
+		pmc_out_str(&text, "no path matches ");
+		pmc_view_conditions(view, true);
+	} else {
+		pmc_outf(&text, "no samples%s", pmc_why_no_samples(view->profile));
+	}
+	view->out = out;
+	/* The caller reads it after the view is gone. */
+	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);
+	return -EINVAL;
+}
+
+int pmc_view_folded(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	const bool waits = samples->event && pmc_is_off_cpu(samples->event);
+
+	if (!samples->event || (view->n_row_where && !samples->n_matches))
+		return no_paths(view);
+	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
+		const struct pmc_sample_row *row = samples->fold.rows[i];
+		const uint64_t count = waits ? row->self / 1000 : row->samples;
+		struct pmc_cell path;
+
+		if (!count)
+			continue;
+		path = pmc_sample_cell(view, PMC_SAMPLE_key, row);
+		pmc_utf8_safe(view->out, path.text, path.len, 0);
+		pmc_out_char(view->out, ' ');
+		pmc_out_u64(view->out, count);
+		pmc_out_char(view->out, '\n');
+	}
+	return 0;
+}

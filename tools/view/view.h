@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* view.h - what the views of a profile share. Private to this folder. */
+#ifndef PMC_TOOLS_VIEW_VIEW_H
+#define PMC_TOOLS_VIEW_VIEW_H
+
+#include "lib/base/json.h"
+#include "tools/rows/fold.h"
+#include "tools/rows/metrics.h"
+#include "tools/view/report.h"
+#include "lib/dump/words.h"
+
+/* ---- columns ----------------------------------------------------------------------------- */
+
+enum pmc_unit { TEXT, ID, WHOLE, COUNT, NS, PERCENT, RATIO };
+enum pmc_in_table { NEVER, WIDE, LEAD, USAGE };
+
+enum pmc_part {
+	PMC_PART_VALUE, /* the value; of a group the sum */
+	PMC_PART_MIN,
+	PMC_PART_MEAN,
+	PMC_PART_MAX,
+	PMC_PART_STDDEV,
+	PMC_PART_RAW,
+	PMC_PART_ENABLED,
+	PMC_PART_RUNNING,
+	PMC_PART_STATE,
+	PMC_PART_SCOPE,
+	PMC_PART_SELF, /* of a region: the sum without inner regions */
+};
+
+struct pmc_column {
+	const char *name, *suffix; /* "cycles" ".min" */
+	const char *head;	   /* in tables; NULL: the name */
+	enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE } kind;
+	unsigned index; /* row of columns.def or sample_columns.def; event; metric */
+	enum pmc_part part;
+	enum pmc_unit unit;
+	enum pmc_in_table table;
+	bool csv, json;
+	const char *key; /* `,"name":` of a JSON object */
+	size_t key_len;
+};
+
+struct pmc_columns { /* fields, then events, then metrics */
+	struct pmc_column *list;
+	unsigned n, n_fields, first_metric;
+};
+
+/* Rows of columns.def. */
+enum {
+#define X(name, ...) PMC_FIELD_##name,
+#include "tools/view/columns.def"
+#undef X
+};
+
+/* Rows of sample_columns.def. */
+enum {
+#define X(name, ...) PMC_SAMPLE_##name,
+#include "tools/view/sample_columns.def"
+#undef X
+};
+
+struct pmc_view;
+
+/* All columns that rows of threads, or groups, have. -ENOMEM. */
+int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
+/* Fits the columns of samples to the event that was chosen. */
+void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns);
+/* By name or head; NULL with view->problem set to the nearest name. */
+const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
+					  const char *name, size_t len);
+/* The columns of options->columns, in that order. -EINVAL with view->problem set, or -ENOMEM. */
+int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
+		       struct pmc_columns *chosen);
+
+/* ---- rows and cells ---------------------------------------------------------------------- */
+
+struct pmc_row { /* a line of a view: a thread, a sum, or a function */
+	const struct pmc_p_thread *thread;
+	const struct pmc_count *counts; /* of the thread, one per event column */
+	const struct pmc_fold_row *sums;
+	const struct pmc_sample_row *sample;
+	bool step; /* of a timeline: what the thread did in dt_ns before t_ns */
+	uint64_t t_ns, dt_ns;
+	uint64_t on_ns; /* of dt_ns, the time for which counting was on */
+};
+
+struct pmc_cell {
+	enum { PMC_CELL_NULL, PMC_CELL_NUMBER, PMC_CELL_REAL, PMC_CELL_TEXT, PMC_CELL_BOOL } kind;
+	bool partial;		/* a sum some rows are missing from */
+	unsigned char estimate; /* of a metric: enum pmc_ratio_state */
+	unsigned char decimals; /* of a real number in CSV and JSON */
+	union {
+		uint64_t number;
+		double real;
+		size_t len;
+	};
+	const char *text; /* of the profile, or view->text: good until the next cell */
+};
+
+struct pmc_glyphs {
+	const char *dot, *sigma, *micro, *unattributed, *descendants;
+};
+
+/* The samples of a view, by one event. */
+struct pmc_view_samples {
+	struct pmc_sample_fold fold;
+	const struct pmc_p_event *event; /* NULL: there are no samples */
+	const char *others;		 /* names of other events with samples; "" none */
+	uint64_t samples, weight, lost, throttled, incomplete;
+	uint64_t value;		    /* of the event, in the same threads */
+	bool has_value;		    /* it is known of all */
+	uint64_t period, frequency; /* 0: not the same for all */
+	char *path;		    /* room for the longest key of a row */
+	/* Rows before --where, and how many of them it selects. */
+	uint64_t n_all, n_matches;
+	uint64_t selected_total; /* sum of selected rows that are below no other one */
+	const bool *selected;	 /* whether each row is; NULL: all are */
+	bool whole;		 /* cells have whole paths, also in a table */
+};
+
+struct pmc_view {
+	struct pmc_profile *profile;
+	const struct pmc_report_options *options;
+	struct pmc_out *out;
+	struct pmc_out *footer; /* where lines of the footer go, from `out`, when they end */
+	struct pmc_arena *arena;
+	const struct pmc_glyphs *glyphs;
+	struct pmc_union events;
+	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
+	struct pmc_p_row **rows; /* the threads: in scope, and selected by --where */
+	uint64_t n_rows;
+	struct pmc_condition *conditions; /* --where: of threads, then of rows of samples */
+	unsigned n_where, n_row_where;
+	struct pmc_p_thread *regions; /* a thread for each region of these */
+	uint64_t n_regions;
+	struct pmc_fold groups;
+	struct pmc_view_samples samples;
+	struct pmc_columns of_threads, of_groups;
+	struct pmc_count *counts; /* one per event column, for the current row */
+	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
+	double whole_cpu; /* 100 % */
+	const struct pmc_p_process *first;
+	const char *problem; /* in the profile's arena */
+	char text[512];
+};
+
+/* The thread as a row; `row` is good as long as the thread and until the next row is made. */
+void pmc_row_of(struct pmc_view *view, const struct pmc_p_thread *thread, struct pmc_row *row);
+struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
+			 const struct pmc_row *row);
+
+/* ---- choosing and ordering rows ---------------------------------------------------------- */
+
+int pmc_view_select(struct pmc_view *view);
+/* Keeps the rows of samples that meet the conditions; of paths those through a function, with their
+ * callers (bottom-up: what they called) in a table. */
+int pmc_view_select_rows(struct pmc_view *view);
+/* The conditions as text: those of threads, or of rows of samples. */
+void pmc_view_conditions(struct pmc_view *view, bool of_rows);
+bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process);
+
+struct pmc_lines {
+	bool groups;
+	const void **list; /* sums of groups, or places in view->rows */
+	uint64_t n, all;   /* shown; with those beyond --top */
+};
+/* Groups, threads or the steps of a timeline in the order in which they are shown: by
+ * options->sort, then by CPU time (numbers downwards, text upwards, null last, equals in their
+ * order), steps host by host in the order of time. */
+int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
+
+struct pmc_row_buf {
+	struct pmc_thread_buf now, before;
+	struct pmc_p_thread step;
+	struct pmc_count counts[PMC_SET_EVENTS_MAX];
+};
+/* Line i as a row, good until the next one is made. */
+void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
+		  struct pmc_row_buf *buf, struct pmc_row *row);
+
+/* ---- what is known beside the rows ------------------------------------------------------- */
+
+/* Sums over the processes in scope. */
+struct pmc_coverage {
+	uint64_t processes, hosts, runs;
+	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
+	bool is_sampled;  /* overhead_ns lacks the kernel's work for the signals of samples */
+	uint64_t wall_ns; /* for which counting was on; 0: unknown */
+	uint64_t off_ns;  /* of the process for which it was off the longest */
+	uint64_t off_processes;
+	uint64_t threads_seen, threads_counted, threads_uncounted;
+	uint64_t ended_elsewhere; /* threads whose rows are in another dump */
+	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
+	uint64_t selected, selected_processes; /* threads of the view, and their processes */
+	uint64_t selected_hosts;
+	uint64_t others, others_cpu_ns; /* processes out of scope */
+	uint64_t unseen_ends;		/* processes whose rows are newer than they are */
+	uint64_t running;		/* of these, processes that ran when last seen */
+	/* Processes that ended before their children, of which no end is in the dump. */
+	uint64_t left;
+	bool has_unattributed, has_descendants;
+	bool usage_unknown; /* faults and switches of some process as a whole */
+	bool lacks_rows;    /* rows were lost: there may have been more threads than are known */
+	bool has_cpu;	    /* counting was on in some thread of the view */
+	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
+	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
+};
+int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
+
+/* ---- the views --------------------------------------------------------------------------- */
+
+int pmc_view_table(struct pmc_view *view);
+int pmc_view_json(struct pmc_view *view);
+/* An object a line: the processes, threads and regions of the JSON, with their type. */
+int pmc_view_json_lines(struct pmc_view *view);
+/* Members of an object. Events: empty without a set or counts. */
+void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
+			   const struct pmc_p_process *process);
+void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
+			  const struct pmc_p_set_view *set, const struct pmc_count *counts);
+int pmc_view_csv(struct pmc_view *view);
+/* Rates over time, a line for each thread or group. */
+int pmc_view_timeline(struct pmc_view *view);
+/* The regions of the selected threads. */
+int pmc_view_regions(struct pmc_view *view);
+/* The samples of the selected threads, folded, with the columns of their rows. */
+int pmc_view_sample_rows(struct pmc_view *view);
+struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
+				const struct pmc_sample_row *row);
+/* What the bar of a row shows: of paths the total, else self, in percent. */
+double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
+/* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row
+ * that has siblings or no caller, and the rows below it for as long as each has one callee. */
+int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines);
+int pmc_view_sample_table(struct pmc_view *view);
+/* What the samples explain, as a JSON string. */
+int pmc_view_explained_json(struct pmc_view *view);
+/* Lines `pool;function;function count`, as flame graph tools read them. */
+int pmc_view_folded(struct pmc_view *view);
+/* Index of the first or last event that counts it in user and kernel mode; -1: none. */
+int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last);
+
+/* The lines under a table. */
+struct pmc_footer {
+	const struct pmc_fold_row *all; /* sum of all rows, to tell what is empty */
+	const struct pmc_coverage *coverage;
+	const char *hidden;		/* names of columns that did not fit; "" for none */
+	const char *sums;		/* labels of the last rows, if no column has them; or "" */
+	bool partial, estimate, scaled; /* marks that the table has */
+};
+/* Names the rows below the others, if no column does. */
+void pmc_footer_sums(struct pmc_view *view, const struct pmc_footer *footer);
+void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
+/* `selected by` and the conditions of --where on threads, or that no thread meets them. */
+void pmc_footer_conditions(struct pmc_view *view);
+/* Prints the line that the footer wrote to view->out. */
+void pmc_footer_end_line(struct pmc_view *view);
+/* Adds text to it, and prints it. */
+void pmc_footer_line(struct pmc_view *view, const char *text);
+/* The files that a hint names, in sample_table.c. */
+void pmc_footer_dump(struct pmc_view *view);
+void pmc_footer_uncore(struct pmc_view *view);
+void pmc_footer_regions(struct pmc_view *view);
+/* Child processes out of scope. */
+void pmc_footer_children(struct pmc_view *view, const struct pmc_coverage *coverage);
+/* Which part is missing in values that are printed with a +. */
+void pmc_footer_partial(struct pmc_view *view, const struct pmc_footer *footer);
+/* CPU time that task-clock did not count. */
+void pmc_footer_outside_clock(struct pmc_view *view, const struct pmc_footer *footer);
+/* Threads that had ended before a snapshot from outside. */
+void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage);
+/* sample_table.c; whether the line says how to keep this run. */
+bool pmc_footer_samples(struct pmc_view *view);
+/* How many rows of samples meet the conditions of --where. */
+void pmc_footer_sample_rows(struct pmc_view *view);
+/* Its command line without the directories of the program, which tell little; "" if unknown. */
+const char *pmc_view_command(const struct pmc_p_process *process);
+/* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
+int pmc_view_text(struct pmc_view *view, const char *text, int columns);
+
+#endif
