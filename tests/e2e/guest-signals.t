@@ -171,7 +171,7 @@ refused() {
 for bad in KILL STOP SIGKILL 9 19 0 65 -1 NOSUCH RTMIN+99; do
 	refused "PMC_DUMP=$bad"
 done
-for bad in 0 999us 1us 5 -1s 1fortnight 0.0001ms; do
+for bad in 0 999us 1us 0.5 -1s 1fortnight 0.0001ms; do
 	refused "PMC_INTERVAL=$bad"
 done
 refused PMC_START=maybe
