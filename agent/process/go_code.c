@@ -13,8 +13,10 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-#define GO_BUILD_ID 4 /* Go's cmd/link: ELF_NOTE_GOBUILDID_TAG */
+#define FIRST_PAGE  4096u /* of a module, which its first segment includes */
+#define GO_BUILD_ID 4	  /* Go's cmd/link: ELF_NOTE_GOBUILDID_TAG */
 
 static bool has_go_note(const char *notes, size_t bytes)
 {
@@ -50,22 +52,52 @@ static const char *module_start(const void *address)
 	return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
+/* Whether the note lies in a segment that is loaded and readable. */
+static bool is_loaded(const ElfW(Phdr) * parts, unsigned n, const ElfW(Phdr) * note)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (parts[i].p_type == PT_LOAD && (parts[i].p_flags & PF_R) &&
+		    note->p_vaddr >= parts[i].p_vaddr &&
+		    note->p_vaddr - parts[i].p_vaddr <= parts[i].p_filesz &&
+		    note->p_memsz <= parts[i].p_filesz - (note->p_vaddr - parts[i].p_vaddr))
+			return true;
+	return false;
+}
+
+static bool is_go(const char *bias, const ElfW(Phdr) * parts, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (parts[i].p_type == PT_NOTE && is_loaded(parts, n, &parts[i]) &&
+		    has_go_note(bias + parts[i].p_vaddr, parts[i].p_memsz))
+			return true;
+	return false;
+}
+
+bool agent_is_go_program(void)
+{
+	const unsigned n = (unsigned)getauxval(AT_PHNUM);
+	const ElfW(Phdr) *parts = (const void *)getauxval(AT_PHDR);
+
+	for (unsigned i = 0; parts && i < n; i++)
+		if (parts[i].p_type == PT_PHDR)
+			return is_go((const char *)parts - parts[i].p_vaddr, parts, n);
+	return false;
+}
+
 bool agent_is_go_code(const void *address)
 {
 	const char *start = module_start(address);
 	const ElfW(Ehdr) *head = (const void *)start;
 	const ElfW(Phdr) * parts;
-	ElfW(Addr) first = 0;
 
-	if (!start || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+	/* patchelf puts program headers at the end of a file, where they may not be loaded. */
+	if (!start || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head->e_phoff + head->e_phnum * sizeof(*parts) > FIRST_PAGE)
 		return false;
 	parts = (const void *)(start + head->e_phoff);
-	for (unsigned i = head->e_phnum; i-- > 0;)
-		if (parts[i].p_type == PT_LOAD)
-			first = parts[i].p_vaddr - parts[i].p_offset;
 	for (unsigned i = 0; i < head->e_phnum; i++)
-		if (parts[i].p_type == PT_NOTE &&
-		    has_go_note(start + (parts[i].p_vaddr - first), parts[i].p_memsz))
-			return true;
+		if (parts[i].p_type == PT_LOAD)
+			return is_go(start - (parts[i].p_vaddr - parts[i].p_offset), parts,
+				     head->e_phnum);
 	return false;
 }

@@ -129,7 +129,9 @@ void agent_signal_go_code(void);
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 
 /* ---- go_code.c ---- */
-/* Whether the module of the address contains Go code. Not async-signal-safe. */
+/* Whether the program contains Go code. */
+bool agent_is_go_program(void);
+/* Whether the module of the address does. Not async-signal-safe. */
 bool agent_is_go_code(const void *address);
 
 /* ---- own_signal.c ---- */

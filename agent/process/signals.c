@@ -216,7 +216,7 @@ void agent_signals_init(void)
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
-	for_go = agent_is_go_code((const void *)getauxval(AT_ENTRY));
+	for_go = agent_is_go_program();
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
 			agent_signal_take(fatal[i], agent_signal_fatal, 0);

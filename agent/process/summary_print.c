@@ -28,6 +28,9 @@ struct column {
 	bool user_only; /* not what was asked for */
 };
 
+/* Bytes of a hint that repeats the command. */
+#define COMMAND_MOST 60
+
 struct page {
 	struct summary *s;
 	const struct summary_form *form;
@@ -483,6 +486,11 @@ void summary_print(struct summary *s, const struct summary_form *form, struct pm
 		pmc_utf8_shell(&source, form->dump, form->screen.ascii);
 	else
 		put_command(page, 0, &source);
+	/* Nobody types a long command again. */
+	if (!form->dump && source.len > COMMAND_MOST) {
+		pmc_out_to_mem(&source, page->source, sizeof(page->source));
+		pmc_out_str(&source, "pmctl run -- CMD");
+	}
 	make_lines(page);
 	make_columns(page);
 	put_title(page);

@@ -35,6 +35,14 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 	for variable in PMC_INTERVAL=4ms PMC_SAMPLE=task-clock/4999; do
 		guest $variable "$want" "a library of Go code, loaded late" "$PROG/go_host" ./golib.so
 	done
+	# on_stack CMD...: how often a handler of the agent's own signal was set to use alternate stacks.
+	on_stack() {
+		PMC_INTERVAL=100ms PMC_OUT=$T/x.pmc strace -f -o trace -E LD_PRELOAD="$AGENT" -e trace=rt_sigaction \
+			-e signal=none "$@" >out 2>err
+		grep -cE 'SIGRT_2, \{sa_handler=0x[^}]*SA_ONSTACK[^}]*\}' trace
+	}
+	is "$(on_stack "$PROG/go_host" ./golib.so)" 1 "alternate stacks are used once Go code is loaded"
+	is "$(on_stack "$PROG/stacks" shared)" 0 "alternate stacks are not used without Go code"
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi
