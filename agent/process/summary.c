@@ -140,11 +140,11 @@ static struct summary_row *row_of(struct summary *s, const struct pmc_frame *fra
 
 	/* The name tells images apart that replaced each other by exec. */
 	if (fixed->flags & PMC_THREAD_MAIN && own)
-		strcpy(name, "(main)");
+		memcpy(name, "(main)", sizeof("(main)"));
 	else if (fixed->name[0])
 		memcpy(name, fixed->name, sizeof(fixed->name));
 	else
-		strcpy(name, "(unnamed)");
+		memcpy(name, "(unnamed)", sizeof("(unnamed)"));
 	if (!s->pools && s->n_rows == SUMMARY_THREADS)
 		make_pools(s);
 	return s->pools ? pool_of(s, name) : new_row(s, name, fixed->tid);

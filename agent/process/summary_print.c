@@ -263,7 +263,7 @@ static void make_columns(struct page *page)
 
 	add_column(page, &(struct column){ .kind = NUMBER, .head = "tid" });
 	if (has_numbers(page))
-		strcpy(page->columns[0].head, "n");
+		memcpy(page->columns[0].head, "n", sizeof("n"));
 	add_cells(page, "cpu", "ns", 1, SUMMARY_CPU);
 	add_column(page, &(struct column){ .kind = SHARE, .cell = SUMMARY_CPU, .head = "%" });
 	first = page->n_columns;

@@ -55,7 +55,8 @@ stat_clock=$(awk -F, '$3 ~ /task-clock/ { printf "%.0f", $1 * 1e6 }' "$T/stat")
 stat_faults=$(awk -F, '$3 ~ /page-faults/ { print $1 }' "$T/stat")
 # The hypervisor may take the CPU away in what only perf counts.
 taken=$(jq '.task_clock_ns - .cpu_ns | [., 0] | max' "$T/ru")
-between "$(total task-clock)" $((stat_clock * 96 / 100 - taken)) "$stat_clock" "total task-clock is about that of perf stat" || diag_file "$T/stat" stat
+# Only perf counts env, the loader and the end: up to 20 ms on a slow machine.
+between "$(total task-clock)" $((stat_clock * 96 / 100 - 20000000 - taken)) "$stat_clock" "total task-clock is about that of perf stat" || diag_file "$T/stat" stat
 # Only perf counts env, the loader and other work before the agent starts.
 between "$((stat_faults - $(total page-faults)))" 0 600 "total page-faults equal those of perf stat" ||
 	diag_file "$T/stat" stat
