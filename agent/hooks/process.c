@@ -169,8 +169,11 @@ static void raise_abort(void)
 
 AGENT_API void abort(void)
 {
+	struct sigaction now;
+
 	if (agent_active()) {
-		if (!agent_signal_forget(SIGABRT))
+		if (!agent_signal_forget(SIGABRT) && agent_sigaction(SIGABRT, NULL, &now) == 0 &&
+		    now.sa_handler != SIG_DFL)
 			raise_abort();
 		agent_sigdefault(SIGABRT);
 	}

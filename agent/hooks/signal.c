@@ -21,6 +21,8 @@ static void changed(int signo, const struct sigaction *action)
 	/* A vfork child has dispositions of its own, which stay as they are. */
 	if (!agent_active())
 		return;
+	if (agent_signal_needs_stacks(signo, action))
+		agent_signal_all_on_stack();
 	if (action->sa_handler == SIG_DFL) /* with any flags */
 		agent_signal_restore(signo, action);
 	else

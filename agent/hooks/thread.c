@@ -45,13 +45,15 @@ static int run_c11(void *arg)
 /* Before a thread can run Go code. */
 static void look_for_go(const void *routine)
 {
-	static const void *_Atomic last;
+	/* By hash: old C libraries take the loader's lock for a look-up. */
+	static const void *_Atomic seen[64];
+	const void *_Atomic *known = &seen[((uintptr_t)routine ^ (uintptr_t)routine >> 6) % 64];
 
-	if (atomic_load_explicit(&last, memory_order_relaxed) == routine)
+	if (atomic_load_explicit(known, memory_order_relaxed) == routine)
 		return;
 	if (agent_is_go_code(routine))
-		agent_signal_go_code();
-	atomic_store_explicit(&last, routine, memory_order_relaxed);
+		agent_signal_all_on_stack();
+	atomic_store_explicit(known, routine, memory_order_relaxed);
 }
 
 static struct slot *prepare(const void *routine, const void *caller)

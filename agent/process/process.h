@@ -123,8 +123,10 @@ void agent_signal_set_original(int signo, const struct sigaction *action);
 /* The host is about to give a thread an alternate stack of this size: if the agent's handlers do
  * not fit, all of them leave alternate stacks alone from here on. */
 void agent_signal_stack(size_t bytes);
-/* Go code may run from here on: all of the agent's handlers use alternate stacks. */
-void agent_signal_go_code(void);
+/* All of the agent's handlers use alternate stacks from here on. */
+void agent_signal_all_on_stack(void);
+/* Whether the host's action says that they must: a handler that may come at any time. */
+bool agent_signal_needs_stacks(int signo, const struct sigaction *action);
 /* The handler of fatal signals. */
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 

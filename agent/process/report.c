@@ -163,5 +163,8 @@ void agent_report_print(int fd)
 	pmc_screen_of_fd(&where.screen, fd);
 	if (!error)
 		print(summary, fd);
+	else if (error == -ENOMEM)
+		pmc_log(PMC_LOG_WARN, "too many threads for the summary at exit; keep a dump "
+				      "(PMC_OUT=FILE) and use pmctl report FILE");
 	summary_free(summary);
 }

@@ -13,8 +13,9 @@
  *
  * Fatal signals are handled on a thread's alternate stack, for stack overflows, unless a thread has
  * a very small one. The other handlers return to the program, and use that stack only where Go code
- * requires it (agent/process/go_code.c): two threads may share one, and overwrite each other's
- * frames, or have unmapped it.
+ * requires it (agent/process/go_code.c), or where the program itself has a handler on it that may
+ * come at any time, as run times do whose code runs on small stacks (Erlang): two threads may share
+ * one, and overwrite each other's frames, or have unmapped it.
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
@@ -101,15 +102,14 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 /* What a handler needs on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 
-static _Atomic bool small_stack; /* a thread has an alternate stack without room for a handler */
-static _Atomic bool for_go;	 /* all handlers use alternate stacks */
+static _Atomic bool small_stack;  /* a thread has an alternate stack without room for a handler */
+static _Atomic bool all_on_stack; /* all handlers use alternate stacks */
 
 static int stack_flag(void (*handler)(int, siginfo_t *, void *))
 {
-	return !atomic_load(&small_stack) &&
-			       (handler == agent_signal_fatal || atomic_load(&for_go)) ?
-		       SA_ONSTACK :
-		       0;
+	if (atomic_load(&all_on_stack))
+		return SA_ONSTACK;
+	return handler == agent_signal_fatal && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
 }
 
 static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -122,26 +122,22 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 		table[signo].ours = true;
 }
 
-static bool is_once(const struct sigaction *action);
-
 /* In place of a handler with SA_RESETHAND, which the kernel would replace by SIG_DFL unseen. The
  * mask is that of the host's handler. */
 static void on_once(int signo, siginfo_t *info, void *context)
 {
 	void (*handler)(int, siginfo_t *, void *) = table[signo].once.sa_sigaction;
 	const bool active = agent_active();
-	struct sigaction now;
 	int saved = errno;
 
-	/* In a child of vfork the table is the parent's. */
+	/* The second time this is the default action. */
 	if (active && !atomic_exchange(&table[signo].armed, false)) {
 		agent_signal_fatal(signo, info, context);
 		return;
 	}
+	/* In a child of vfork the table is the parent's. */
 	if (!active)
 		agent_sigdefault(signo);
-	else if (agent_sigaction(signo, NULL, &now) == 0 && is_once(&now))
-		install(signo, agent_signal_fatal, 0);
 	errno = saved;
 	handler(signo, info, context);
 }
@@ -203,10 +199,18 @@ void agent_signal_stack(size_t bytes)
 		renew_stack_flags();
 }
 
-void agent_signal_go_code(void)
+void agent_signal_all_on_stack(void)
 {
-	if (!atomic_exchange(&for_go, true))
+	if (!atomic_exchange(&all_on_stack, true))
 		renew_stack_flags();
+}
+
+bool agent_signal_needs_stacks(int signo, const struct sigaction *action)
+{
+	return (action->sa_flags & SA_ONSTACK) && action->sa_handler != SIG_DFL &&
+	       action->sa_handler != SIG_IGN && signo != SIGSEGV && signo != SIGBUS &&
+	       signo != SIGILL && signo != SIGFPE && signo != SIGTRAP && signo != SIGABRT &&
+	       signo != SIGSYS;
 }
 
 void agent_signals_init(void)
@@ -216,7 +220,7 @@ void agent_signals_init(void)
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
-	for_go = agent_is_go_program();
+	all_on_stack = agent_is_go_program();
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
 			agent_signal_take(fatal[i], agent_signal_fatal, 0);
@@ -243,9 +247,9 @@ void agent_signal_original(int signo, struct sigaction *action)
 
 void agent_signal_visible(int signo, struct sigaction *action)
 {
-	if (is_once(action))
+	if (is_once(action) && atomic_load(&table[signo].armed))
 		*action = table[signo].once;
-	else if (agent_signal_is_ours(action))
+	else if (is_once(action) || agent_signal_is_ours(action))
 		*action = table[signo].original;
 }
 
@@ -258,7 +262,8 @@ bool agent_signal_forget(int signo)
 {
 	struct sigaction now;
 
-	if (agent_sigaction(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
+	if (agent_sigaction(signo, NULL, &now) != 0 ||
+	    !(agent_signal_is_ours(&now) || (is_once(&now) && !atomic_load(&table[signo].armed))))
 		return false;
 	agent_sigdefault(signo);
 	return true;
@@ -275,7 +280,7 @@ void agent_signals_forget(void)
 		if (signo == agent.config.dump || agent_sigaction(signo, NULL, &now) != 0)
 			continue;
 		table[signo].ours = false;
-		if (is_once(&now))
+		if (is_once(&now) && atomic_load(&table[signo].armed))
 			agent_sigaction(signo, &table[signo].once, NULL);
 		else
 			agent_signal_forget(signo);

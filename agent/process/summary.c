@@ -39,11 +39,16 @@ static struct summary_newest *find(const struct summary *s, uint64_t key)
 	return &s->table[at];
 }
 
+#define TABLE_MOST ((size_t)1 << 18)
+
 static bool grow(struct summary *s)
 {
 	const struct summary_newest *old = s->table;
 	const size_t room = s->table_room;
 
+	/* 12 MiB with the tables before: the program may have little memory left. */
+	if (room >= TABLE_MOST)
+		return false;
 	s->table_room = room ? room * 2 : 1024;
 	s->table = pmc_arena_alloc(&s->arena, s->table_room * sizeof(*s->table));
 	for (size_t i = 0; s->table && i < room; i++)
@@ -56,8 +61,11 @@ static bool grow(struct summary *s)
  * and of that kind; each is that once. */
 static bool is_newest(struct summary *s, uint64_t key, uint64_t time_ns, enum kind kind)
 {
-	struct summary_newest *newest = find(s, key);
+	struct summary_newest *newest;
 
+	if (s->failed)
+		return false;
+	newest = find(s, key);
 	if (s->adds) {
 		if (newest->key != key || newest->time_ns != time_ns || newest->kind != kind)
 			return false;

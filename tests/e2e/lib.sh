@@ -225,14 +225,15 @@ json() {
 
 # A JSON report of CMD's threads in $T/report.json; CMD's own output in $T/out and $T/err.
 report() {
-	rm -f "$T/report.pmc"
-	PMC_REPORT=off PMC_OUT=$T/report.pmc run agent "$@"
+	local dump=${PMC_OUT:-$T/report.pmc}
+	[ -n "${PMC_OUT:-}" ] || rm -f "$dump"
+	PMC_REPORT=off PMC_OUT=$dump run agent "$@"
 	check_report "$@"
 }
 
-# The report of $T/report.pmc. A missing or broken one is a failure; the tests after it get an empty one.
+# The report of $dump, or $T/report.pmc. A missing or broken one is a failure; the tests after it get an empty one.
 check_report() {
-	"$PMCTL" report --format json "$T/report.pmc" >"$T/report.json" 2>"$T/report.err"
+	"$PMCTL" report --format json "${dump:-$T/report.pmc}" >"$T/report.json" 2>"$T/report.err"
 	jq -e '.threads | length > 0' "$T/report.json" >/dev/null 2>&1 && return
 	n_tests=$((n_tests + 1))
 	n_failed=$((n_failed + 1))

@@ -165,7 +165,7 @@ for bad in context-switches@1 cs 99 task-clock@0 task-clock@1000 cpu-clock@9999 
 	is "$status $(wc -l <err)" "2 1" "pmctl run --sample $bad: exit 2 and one line"
 done
 PMC_SAMPLE=on PMC_OUT=named.pmc run agent "$PROG/samples" leaf 100
-like "$(cat err)" '--by function [^ ]*named\.pmc' "the report at exit names the dump that has samples"
+like "$(cat err)" 'pmctl report [^ ]*named\.pmc' "the summary at exit names the dump that has samples"
 rm -f x.pmc
 run "$PMCTL" run --report off -o x.pmc --sample -- "$PROG/samples" leaf 100
 is "$status" 0 "pmctl run --sample without a value"

@@ -4,6 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 with_tracefs
 cd "$T" || exit 1
+# The interpreter itself: what is called python3 may be a shell script of a version manager.
+python=$(python3 -c 'import sys; print(sys.executable)')
 
 cat >bare <<'END'
 while umount /sys/kernel/tracing 2>/dev/null; do :; done
@@ -189,7 +191,7 @@ cp "$(type -P sleep)" mark
 (while [ ! -e quiet ]; do ./mark 0.01; done) &
 # Kernels drop records of some threads, for every tool alike: then another child counts.
 for _ in {1..30}; do
-	trace --summary --format json -o x.json -- python3 summed.py
+	trace --summary --format json -o x.json -- "$python" summed.py
 	read -r tid oncpu delay slices <out
 	[ "$(jq "select(.tid == $tid) | .switches, .unseen_switches" x.json | xargs)" = "$slices 0" ] && break
 done
@@ -311,7 +313,7 @@ for i in range(20):
     os.read(end, 1)
 END
 for _ in {1..10}; do
-	trace --summary --by thread -- python3 wakers.py
+	trace --summary --by thread -- "$python" wakers.py
 	grep -q '^woken .* <- waker-\* (4 threads)' err && break
 done
 like "$(grep '^woken .* <-' err)" 'woken +[0-9]+ <- waker-\* \(4 threads\) [0-9]+ %' \
@@ -347,7 +349,7 @@ print("\n".join(lines))
 print("longest", max(map(len, lines)))
 END
 for _ in {1..10}; do
-	run timeout -s KILL 100 python3 terminal.py "$PMCTL" trace --summary --by thread -- python3 chain.py
+	run timeout -s KILL 100 python3 terminal.py "$PMCTL" trace --summary --by thread -- "$python" chain.py
 	grep -q '^link-d.* <- link-c' out && grep -q '^ * <- link-[ab]' out && grep -q 'clock_n.*… ' out && break
 done
 like "$(cat out)" 'link-d-in-chain .*<- link-c-in-chain [0-9]+ [0-9]+ %.* <- link-a' "a chain of wakers"
