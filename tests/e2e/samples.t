@@ -54,7 +54,7 @@ stacks "leaf<on_signal<__restore_rt<.*raise.*<on_alternate_stack<burn<$outer" le
 sample sort
 stacks "compare<(msort_with_tmp<|.*qsort.*<)+sorter<burn<$outer" compare "called by libc"
 sample vdso
-stacks "\[vdso\]<.*clock_gettime.*<clock_reader<burn<$outer" '[vdso]' "the vdso"
+stacks "\[vdso\]<.*clock_gettime.*<(clock_reader<burn|now_ms(<burn)?)<$outer" '[vdso]' "the vdso"
 sample module "$PROG/samples_module"
 stacks "leaf<in_module<(module<)?(main<)?${outer#main<}" leaf "a module that is closed before the dump"
 
