@@ -3,6 +3,7 @@
 # node.t - a server in Node ends at SIGTERM and SIGINT by a handler that runs once and raises the
 # signal again: its rows are in the dump.
 . "$(dirname "$0")/lib.sh"
+VARIANTS="agent interval sample"
 trap 'kill $(cut -d" " -f2 "$T/work/started") 2>/dev/null; rm -rf "$T"' EXIT
 
 has_rows() {

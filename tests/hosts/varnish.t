@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # varnish.t - Varnish answers requests: all of its threads share one alternate signal stack.
 . "$(dirname "$0")/lib.sh"
+VARIANTS="agent interval sample"
 trap 'kill $(cat "$T"/work/*.pid 2>/dev/null) 2>/dev/null; rm -rf "$T"' EXIT
 
 requests=4000
