@@ -381,7 +381,7 @@ static void json_has_what_the_results_have(void **state)
 {
 	struct pmc_bench *bench = open_bench("page-faults");
 	struct pmc_bench_result result;
-	json_t *json, *one, *event;
+	json_t *json, *one, *event, *per_op;
 	char *text;
 
 	assert_int_equal(pmc_bench_run(bench, "f \"1\"", fault, NULL, 64), 0);
@@ -402,8 +402,11 @@ static void json_has_what_the_results_have(void **state)
 		fabs(json_number_value(json_object_get(json_object_get(one, "time_ns"), "median")) -
 		     result.time_ns.median) < 1e-5);
 	event = json_array_get(json_object_get(one, "events"), 0);
-	assert_true(json_number_value(json_object_get(json_object_get(event, "per_op"), "mean")) ==
-		    4);
+	/* Median: a fault of the system's own, as TSan's shadow memory has them, moves the mean. */
+	per_op = json_object_get(event, "per_op");
+	assert_true(json_number_value(json_object_get(per_op, "median")) == 4);
+	assert_true(fabs(json_number_value(json_object_get(per_op, "mean")) -
+			 result.counts[0].per_op.mean) < 1e-5);
 	assert_string_equal(json_string_value(json_object_get(event, "state")), "counted");
 	assert_true(json_is_null(json_object_get(event, "reason")));
 	json_decref(json);
