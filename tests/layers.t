@@ -15,7 +15,9 @@ sources() {
 # "shared" is what agent, pmctl and libpmc share; the rest of lib, which allocates memory, is not for
 # the agent. include/pmc may be included everywhere; an OS folder (linux, darwin) belongs to the
 # folder above it.
+# "tables" are what makes rows and prints them.
 shared="lib/base lib/event lib/count lib/dump lib/plan lib/live"
+tables="tools/rows tools/table tools/view"
 mapfile -t RULES <<'END'
 lib/base:
 lib/event: lib/base
@@ -24,7 +26,8 @@ lib/dump: lib/base
 lib/plan: lib/base lib/event lib/count lib/dump
 lib/live: lib/base lib/count lib/dump
 tools/rows: lib/base lib/event lib/dump
-tools/view: lib/base lib/event lib/dump tools/rows
+tools/table: lib/base
+tools/view: lib/base lib/event lib/dump tools/rows tools/table
 lib/counter: shared
 lib/sampler: shared lib/counter
 lib/tracepoint: shared lib/counter
@@ -36,24 +39,24 @@ agent/thread: shared agent/base agent/output agent/sample
 agent/region: shared agent/base agent/output agent/thread
 agent/process: shared agent/base agent/output agent/sample agent/thread agent/region
 agent/hooks: shared agent/base agent/output agent/sample agent/thread agent/region agent/process
-tools/cli: lib/* tools/rows tools/view
-tools/attach: lib/* tools/rows tools/view tools/cli tools/live
-tools/bench: lib/* tools/rows tools/view tools/cli tools/bench/helper tools/list
+tools/cli: lib/* tables
+tools/attach: lib/* tables tools/cli tools/live
+tools/bench: lib/* tables tools/cli tools/bench/helper tools/list
 tools/bench/helper: lib/base
-tools/merge: lib/* tools/rows tools/view tools/cli tools/report
-tools/report: lib/* tools/rows tools/view tools/cli tools/symbol
+tools/merge: lib/* tables tools/cli tools/report
+tools/report: lib/* tables tools/cli tools/symbol
 tools/symbol: shared
-tools/export: lib/* tools/rows tools/view tools/cli tools/report tools/symbol
-tools/diff: lib/* tools/rows tools/view tools/cli tools/report tools/bench
-tools/doctor: lib/* tools/rows tools/view tools/cli tools/list
-tools/list: lib/* tools/rows tools/view tools/cli
-tools/live: lib/* tools/rows tools/view tools/cli
-tools/stat: lib/* tools/rows tools/view tools/cli tools/live
-tools/unwind: lib/* tools/rows tools/view tools/symbol
-tools/offcpu: lib/* tools/rows tools/view tools/cli tools/unwind
-tools/run: lib/* tools/rows tools/view tools/cli tools/attach tools/offcpu tools/report
-tools/top: lib/* tools/rows tools/view tools/cli tools/live tools/attach tools/symbol
-tools/trace: lib/* tools/rows tools/view tools/cli tools/live tools/symbol tools/unwind
+tools/export: lib/* tables tools/cli tools/report tools/symbol
+tools/diff: lib/* tables tools/cli tools/report tools/bench
+tools/doctor: lib/* tables tools/cli tools/list
+tools/list: lib/* tables tools/cli
+tools/live: lib/* tables tools/cli
+tools/stat: lib/* tables tools/cli tools/live
+tools/unwind: lib/* tables tools/symbol
+tools/offcpu: lib/* tables tools/cli tools/unwind
+tools/run: lib/* tables tools/cli tools/attach tools/offcpu tools/report
+tools/top: lib/* tables tools/cli tools/live tools/attach tools/symbol
+tools/trace: lib/* tables tools/cli tools/live tools/symbol tools/unwind
 END
 
 # folder_of PATH: its folder as named in RULES.
@@ -71,6 +74,7 @@ may_include() {
 		[ "${rule%%:*}" = "$1" ] || continue
 		for word in ${rule#*:}; do
 			[ "$word" != shared ] || [[ " $shared " != *" $2 "* ]] || return 0
+			[ "$word" != tables ] || [[ " $tables " != *" $2 "* ]] || return 0
 			[[ $2 =~ ^${word//\*/[^/]*}$ ]] && return
 		done
 	done

@@ -48,7 +48,7 @@ void pmc_scale_count(struct pmc_scale *scale, double most, bool real)
 	unsigned n = 0;
 
 	*scale = (struct pmc_scale){ .divisor = 1 };
-	for (; most >= 9999.5 && most / scale->divisor >= 999.95 && n < 6; n++)
+	for (; most >= 999999.5 && most / scale->divisor >= 999.95 && n < 6; n++)
 		scale->divisor *= 1000;
 	scale->unit = prefixes[n];
 	if (n || real)

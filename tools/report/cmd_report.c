@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
 #include "lib/dump/frame.h"
+#include "tools/table/table.h"
 #include "tools/view/report.h"
 #include "tools/cli/flags.h"
 #include "tools/report/read.h"
@@ -49,7 +50,7 @@ const struct tool_flag cmd_report_flags[] = {
 	FLAG_TOP(options.top, "number of rows (of trees: branches); 0: all"),
 	FLAG_WHERE(where, options.n_where),
 	FLAG_COLUMNS(options.columns),
-	FLAG_FORMAT(options.format, "table", "json", "csv", "folded"),
+	FLAG_FORMAT(options.format, TABLE_FORMATS, "folded"),
 	FLAG_BOOL(0, "--timeline", options.timeline,
 		  "one line per snapshot instead of one per thread"),
 	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
@@ -139,7 +140,8 @@ static int parse(struct request *request, int argc, char **argv)
 	    !pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
 				 options->event ? "--event" : "--symfs");
-	if (options->columns && options->format == PMC_FORMAT_JSON)
+	if (options->columns &&
+	    (options->format == PMC_FORMAT_JSON || options->format == PMC_FORMAT_JSON_LINES))
 		return tool_fail(EXIT_USAGE,
 				 "--columns is for tables and CSV; JSON has every field");
 	return options->format == PMC_FORMAT_FOLDED ? check_folded(options) : 0;

@@ -2,102 +2,61 @@
 /* cells.c - the value that a row has in a column. */
 #include "tools/view/view.h"
 
-/* Decimals in CSV and JSON. A scaled count needs more: joules by 2.3e-10, seconds by 1e-9. */
-enum { DECIMALS = 6, SCALED_DECIMALS = 9 };
-
 #include <string.h>
 
-static inline struct pmc_cell null(void)
-{
-	return (struct pmc_cell){ .kind = PMC_CELL_NULL };
-}
-
-static inline struct pmc_cell number(bool known, uint64_t value)
-{
-	return (struct pmc_cell){ .kind = known ? PMC_CELL_NUMBER : PMC_CELL_NULL,
-				  .number = value };
-}
-
-static inline struct pmc_cell real(double value, unsigned decimals)
-{
-	/* Beyond this a number cannot be printed. */
-	bool known = value > -1.8e19 && value < 1.8e19;
-
-	return (struct pmc_cell){ .kind = known ? PMC_CELL_REAL : PMC_CELL_NULL,
-				  .decimals = (unsigned char)decimals,
-				  .real = value };
-}
-
-static inline struct pmc_cell truth(bool value)
-{
-	return (struct pmc_cell){ .kind = PMC_CELL_BOOL,
-				  .text = value ? "true" : "false",
-				  .len = value ? 4 : 5 };
-}
-
-static inline struct pmc_cell textn(const char *text, size_t len)
-{
-	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = len };
-}
-
-static inline struct pmc_cell text(const char *string)
-{
-	return textn(string, strlen(string));
-}
-
-static struct pmc_cell label(const struct pmc_p_thread *thread)
+static struct table_cell label(const struct pmc_p_thread *thread)
 {
 	size_t len;
 	const char *name = pmc_thread_label(thread, &len);
 
-	return textn(name, len);
+	return cell_textn(name, len);
 }
 
-static struct pmc_cell start(struct pmc_view *view, const struct pmc_p_thread *thread)
+static struct table_cell start(struct pmc_view *view, const struct pmc_p_thread *thread)
 {
 	struct pmc_out out;
 
 	if (thread->symbol[0])
-		return text(thread->symbol);
+		return cell_text(thread->symbol);
 	pmc_out_to_mem(&out, view->text, sizeof(view->text));
 	pmc_thread_start(thread, &out);
-	return textn(view->text, out.len);
+	return cell_textn(view->text, out.len);
 }
 
-static inline struct pmc_cell usage(const struct pmc_thread_fixed *fixed, uint64_t value)
+static inline struct table_cell usage(const struct pmc_thread_fixed *fixed, uint64_t value)
 {
-	return number(!(fixed->flags & PMC_THREAD_NO_RUSAGE), value);
+	return cell_number(!(fixed->flags & PMC_THREAD_NO_RUSAGE), value);
 }
 
-static struct pmc_cell usages(const struct pmc_fold_row *sums, uint64_t value)
+static struct table_cell usages(const struct pmc_fold_row *sums, uint64_t value)
 {
-	struct pmc_cell cell = number(sums->usage_rows, value);
+	struct table_cell cell = cell_number(sums->usage_rows, value);
 
 	cell.partial = sums->usage_rows && (sums->usage_rows < sums->rows || sums->usage_lacks);
 	return cell;
 }
 
-static struct pmc_cell sampled(const struct pmc_fold_row *sums, uint64_t value)
+static struct table_cell sampled(const struct pmc_fold_row *sums, uint64_t value)
 {
-	struct pmc_cell cell = number(sums->sampled_rows, value);
+	struct table_cell cell = cell_number(sums->sampled_rows, value);
 
 	cell.partial = sums->sampled_rows && sums->sampled_rows < sums->rows;
 	return cell;
 }
 
 /* Of the CPU time of all rows, by the clock that stands for it. */
-static struct pmc_cell share(struct pmc_view *view, const struct pmc_row *row)
+static struct table_cell share(struct pmc_view *view, const struct pmc_row *row)
 {
 	const bool clock = view->clock_event >= 0;
-	const struct pmc_column cpu = {
+	const struct table_column cpu = {
 		.kind = clock ? PMC_COL_EVENT : PMC_COL_FIELD,
 		.index = clock ? (unsigned)view->clock_event : PMC_FIELD_cpu_ns,
 	};
-	const struct pmc_cell cell = pmc_cell(view, &cpu, row);
+	const struct table_cell cell = pmc_cell(view, &cpu, row);
 
-	return cell.kind == PMC_CELL_NUMBER && view->whole_cpu > 0 ?
-		       real(100 * ((double)cell.number / view->whole_cpu), DECIMALS) :
-		       null();
+	return cell.kind == CELL_NUMBER && view->whole_cpu > 0 ?
+		       cell_real(100 * ((double)cell.number / view->whole_cpu), TABLE_DECIMALS) :
+		       cell_null();
 }
 
 static uint64_t since_start(const struct pmc_row *row)
@@ -116,7 +75,7 @@ static void lessen(double *least, bool known, uint64_t running_ns, uint64_t enab
 }
 
 /* The least share of time that any event of the row was on the PMU. */
-static struct pmc_cell ran(const struct pmc_view *view, const struct pmc_row *row)
+static struct table_cell ran(const struct pmc_view *view, const struct pmc_row *row)
 {
 	double least = 2;
 
@@ -130,11 +89,11 @@ static struct pmc_cell ran(const struct pmc_view *view, const struct pmc_row *ro
 		else
 			lessen(&least, stat->rows, stat->running_ns, stat->enabled_ns);
 	}
-	return least > 1 ? null() : real(100 * least, DECIMALS);
+	return least > 1 ? cell_null() : cell_real(100 * least, TABLE_DECIMALS);
 }
 
-static inline struct pmc_cell field_of_thread(struct pmc_view *view, unsigned field,
-					      const struct pmc_row *row)
+static inline struct table_cell field_of_thread(struct pmc_view *view, unsigned field,
+						const struct pmc_row *row)
 {
 	const struct pmc_p_thread *t = row->thread;
 	const struct pmc_thread_fixed *f = &t->fixed;
@@ -147,12 +106,12 @@ static inline struct pmc_cell field_of_thread(struct pmc_view *view, unsigned fi
 #include "tools/view/columns.def"
 #undef X
 	default:
-		return null();
+		return cell_null();
 	}
 }
 
-static struct pmc_cell field_of_group(struct pmc_view *view, unsigned field,
-				      const struct pmc_row *row)
+static struct table_cell field_of_group(struct pmc_view *view, unsigned field,
+					const struct pmc_row *row)
 {
 	const struct pmc_fold_row *s = row->sums;
 
@@ -163,33 +122,34 @@ static struct pmc_cell field_of_group(struct pmc_view *view, unsigned field,
 #include "tools/view/columns.def"
 #undef X
 	default:
-		return null();
+		return cell_null();
 	}
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static struct pmc_cell event_of_thread(const struct pmc_count *count, double scale,
-				       enum pmc_part part)
+static struct table_cell event_of_thread(const struct pmc_count *count, double scale,
+					 enum pmc_part part)
 {
 	bool has_value = pmc_count_has_value(count);
 
 	switch (part) {
 	case PMC_PART_VALUE:
 		if (has_value && scale != 1)
-			return real((double)pmc_count_value(count) * scale, SCALED_DECIMALS);
-		return number(has_value,
-			      count->state == PMC_COUNTED ? count->raw : pmc_count_value(count));
+			return cell_real((double)pmc_count_value(count) * scale,
+					 TABLE_SCALED_DECIMALS);
+		return cell_number(has_value, count->state == PMC_COUNTED ? count->raw :
+									    pmc_count_value(count));
 	case PMC_PART_RAW:
-		return number(has_value, count->raw);
+		return cell_number(has_value, count->raw);
 	case PMC_PART_ENABLED:
-		return number(has_value, count->enabled_ns);
+		return cell_number(has_value, count->enabled_ns);
 	case PMC_PART_RUNNING:
-		return number(has_value, count->running_ns);
+		return cell_number(has_value, count->running_ns);
 	case PMC_PART_STATE:
-		return text(pmc_state_name(count->state));
+		return cell_text(pmc_state_name(count->state));
 	default:
-		return null();
+		return cell_null();
 	}
 }
 
@@ -199,32 +159,35 @@ static bool lacks_spread(const struct pmc_fold_stat *stat)
 	return stat->sum && stat->mean == 0;
 }
 
-static struct pmc_cell whole(uint64_t value, double scale)
+static struct table_cell whole(uint64_t value, double scale)
 {
-	return scale == 1 ? number(true, value) : real((double)value * scale, SCALED_DECIMALS);
+	return scale == 1 ? cell_number(true, value) :
+			    cell_real((double)value * scale, TABLE_SCALED_DECIMALS);
 }
 
-static struct pmc_cell stat_cell(const struct pmc_fold_stat *stat, double scale, enum pmc_part part,
-				 uint64_t rows)
+static struct table_cell stat_cell(const struct pmc_fold_stat *stat, double scale,
+				   enum pmc_part part, uint64_t rows)
 {
 	enum pmc_state state = pmc_fold_state(stat, rows);
-	struct pmc_cell cell;
+	struct table_cell cell;
 
 	if (part == PMC_PART_STATE)
-		return text(pmc_state_name(state));
+		return cell_text(pmc_state_name(state));
 	if (!stat->rows)
-		return null();
+		return cell_null();
 	if (part != PMC_PART_VALUE && lacks_spread(stat))
-		return null();
+		return cell_null();
 	switch (part) {
 	case PMC_PART_MIN:
 		return whole(stat->min, scale);
 	case PMC_PART_MEAN:
-		return real(stat->mean * scale, scale == 1 ? DECIMALS : SCALED_DECIMALS);
+		return cell_real(stat->mean * scale,
+				 scale == 1 ? TABLE_DECIMALS : TABLE_SCALED_DECIMALS);
 	case PMC_PART_MAX:
 		return whole(stat->max, scale);
 	case PMC_PART_STDDEV:
-		return real(pmc_fold_stddev(stat) * scale, scale == 1 ? DECIMALS : SCALED_DECIMALS);
+		return cell_real(pmc_fold_stddev(stat) * scale,
+				 scale == 1 ? TABLE_DECIMALS : TABLE_SCALED_DECIMALS);
 	default:
 		cell = whole(stat->sum, scale);
 		cell.partial = state == PMC_PARTIAL;
@@ -233,22 +196,22 @@ static struct pmc_cell stat_cell(const struct pmc_fold_stat *stat, double scale,
 }
 
 /* Of a group null if its rows may have counted in different scopes. */
-static struct pmc_cell scope(struct pmc_view *view, unsigned event, const struct pmc_row *row)
+static struct table_cell scope(struct pmc_view *view, unsigned event, const struct pmc_row *row)
 {
 	const struct pmc_p_set_view *set =
 		row->thread ? pmc_union_set_of(&view->events, row->thread) : NULL;
 	const uint16_t *map = set ? pmc_union_map(&view->events, set) : NULL;
 
 	if (!view->events.columns[event]->mixed_scope)
-		return text(pmc_scope_name(view->events.set.events[event].def.scope));
+		return cell_text(pmc_scope_name(view->events.set.events[event].def.scope));
 	for (unsigned i = 0; map && i < set->count; i++)
 		if (map[i] == event)
-			return text(pmc_scope_name(set->events[i].def.scope));
-	return null();
+			return cell_text(pmc_scope_name(set->events[i].def.scope));
+	return cell_null();
 }
 
-static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column *column,
-				  const struct pmc_row *row)
+static struct table_cell event_cell(struct pmc_view *view, const struct table_column *column,
+				    const struct pmc_row *row)
 {
 	double scale = view->events.set.events[column->index].def.scale;
 	const struct pmc_fold_row *sums = row->sums;
@@ -261,7 +224,7 @@ static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column
 		return stat_cell(&sums->events[column->index], scale, column->part, sums->rows);
 	return sums->self ? stat_cell(&sums->self->events[column->index], scale, PMC_PART_VALUE,
 				      sums->self->rows) :
-			    null();
+			    cell_null();
 }
 
 /* ---- metrics ----------------------------------------------------------------------------- */
@@ -288,11 +251,11 @@ static void usage_of_sums(const struct pmc_fold_row *sums, struct pmc_metric_usa
 	usage->switches = sums->voluntary_switches + sums->involuntary_switches;
 }
 
-static struct pmc_cell metric_cell(struct pmc_view *view, const struct pmc_column *column,
-				   const struct pmc_row *row)
+static struct table_cell metric_cell(struct pmc_view *view, const struct table_column *column,
+				     const struct pmc_row *row)
 {
 	const unsigned metric = column->index;
-	struct pmc_cell cell = { .kind = PMC_CELL_NULL, .decimals = DECIMALS };
+	struct table_cell cell = { .kind = CELL_NULL, .decimals = TABLE_DECIMALS };
 	struct pmc_metric_usage usage = { 0 };
 	struct pmc_ratio ratio = { 0 };
 	const struct pmc_ratio *sum;
@@ -316,21 +279,21 @@ static struct pmc_cell metric_cell(struct pmc_view *view, const struct pmc_colum
 	if (!known)
 		return cell;
 	if (column->part == PMC_PART_STATE)
-		return text(pmc_ratio_state_name(ratio.state));
-	cell.kind = PMC_CELL_REAL;
+		return cell_text(pmc_ratio_state_name(ratio.state));
+	cell.kind = CELL_REAL;
 	cell.estimate = ratio.state;
 	return cell;
 }
 
-struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
-			 const struct pmc_row *row)
+struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *column,
+			   const struct pmc_row *row)
 {
 	switch (column->kind) {
 	case PMC_COL_FIELD:
 		return row->thread ? field_of_thread(view, column->index, row) :
 				     field_of_group(view, column->index, row);
 	case PMC_COL_CPU: /* the spread of the clock that the row shows */
-		return !row->sums ? null() :
+		return !row->sums ? cell_null() :
 		       view->clock_event < 0 ?
 				    stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
 				    stat_cell(&row->sums->events[view->clock_event],

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.c - the columns of a view: those of columns.def, of its events and of its metrics. */
-#include "lib/base/suggest.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@ static const struct field {
 	unsigned char unit, threads, groups, table;
 } fields[] = {
 #define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
-	{ #name, head, unit, threads, groups, table },
+	{ #name, head, TABLE_##unit, threads, groups, table },
 #include "tools/view/columns.def"
 #undef X
 };
@@ -38,12 +37,14 @@ static const struct part group_parts[] = {
 	{ ".scope", PMC_PART_SCOPE }, { ".self", PMC_PART_SELF },
 };
 
-static struct pmc_column *add(struct pmc_columns *columns, const struct pmc_column *column)
+static struct table_column *add(struct pmc_columns *columns, const struct table_column *column)
 {
-	struct pmc_column *to = &columns->list[columns->n++];
+	struct table_column *to = &columns->list[columns->n++];
 
 	*to = *column;
 	to->suffix = to->suffix ? to->suffix : "";
+	/* Names, IDs and numbers of rows have no value on purpose where they have none. */
+	to->blank |= to->unit <= TABLE_WHOLE;
 	return to;
 }
 
@@ -75,13 +76,13 @@ static bool has_samples(const struct pmc_view *view)
 static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
 	enum shown shown = groups ? fields[i].groups : fields[i].threads;
-	struct pmc_column column = {
+	struct table_column column = {
 		.name = fields[i].name,
 		.head = fields[i].head,
 		.kind = PMC_COL_FIELD,
 		.index = i,
 		.unit = fields[i].unit,
-		.table = fields[i].table,
+		.when = fields[i].table,
 	};
 
 	if (i == PMC_FIELD_key)
@@ -96,12 +97,13 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		shown = NONE;
 	if (shown == NONE)
 		return;
-	column.csv = shown >= CSV;
+	column.hidden = shown < CSV;
 	column.json = shown >= BOTH;
 	add(columns, &column);
 	/* The spread of CPU time stands beside its sum. */
 	for (unsigned p = 1; groups && i == PMC_FIELD_cpu_ns && p < 5; p++) {
 		column.kind = PMC_COL_CPU;
+		column.blank = true;
 		column.suffix = group_parts[p].suffix;
 		column.head = p == 1 ? "min" :
 			      p == 2 ? "mean" :
@@ -111,6 +113,33 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		column.json = false;
 		add(columns, &column);
 	}
+}
+
+/* Whether the event fell back to user mode. */
+static bool is_user_only(const struct pmc_p_event *event)
+{
+	return event->def.flags & PMC_EVENT_FELL_BACK && event->def.scope == PMC_SCOPE_USER;
+}
+
+/* In tables; NULL: as the name. */
+static const char *event_head(struct pmc_view *view, unsigned i, const struct part *part)
+{
+	const char *name = view->events.columns[i]->label;
+	const bool value = part->part == PMC_PART_VALUE;
+	const bool user = is_user_only(&view->events.set.events[i]);
+	char buf[128];
+	struct pmc_out out;
+
+	if (value && !strcmp(name, "instructions"))
+		name = "instr";
+	else if (value && !user)
+		return NULL;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "%.100s%s", name, user ? ":u" : "");
+	if (!value)
+		pmc_outf(&out, " %s",
+			 part->part == PMC_PART_STDDEV ? view->glyphs->sigma : part->suffix + 1);
+	return pmc_arena_strndup(view->arena, buf, out.len);
 }
 
 static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
@@ -123,29 +152,32 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	for (unsigned p = 0; p < n; p++) {
 		bool value = parts[p].part == PMC_PART_VALUE;
 		bool word = parts[p].part == PMC_PART_STATE || parts[p].part == PMC_PART_SCOPE;
-		struct pmc_column column = {
+		struct table_column column = {
 			.name = view->events.columns[i]->label,
 			.suffix = parts[p].suffix,
 			.kind = PMC_COL_EVENT,
 			.index = i,
 			.part = parts[p].part,
-			.unit = !strcmp(event->unit, "ns") ? NS : COUNT,
-			.table = value ? LEAD :
-				 word  ? NEVER :
-					 WIDE,
-			.csv = true,
+			.unit = !strcmp(event->unit, "ns") ? TABLE_NS : TABLE_COUNT,
+			.when = value ? LEAD :
+				word  ? NEVER :
+					WIDE,
 		};
 
 		if (parts[p].part == PMC_PART_RAW)
-			column.unit = COUNT;
+			column.unit = TABLE_COUNT;
 		else if (parts[p].part == PMC_PART_ENABLED || parts[p].part == PMC_PART_RUNNING)
-			column.unit = NS;
+			column.unit = TABLE_NS;
 		else if (word)
-			column.unit = TEXT;
+			column.unit = TABLE_TEXT;
 		if (!groups && !value)
-			column.table = NEVER;
-		if (!strcmp(column.name, "instructions"))
-			column.head = value ? "instr" : NULL;
+			column.when = NEVER;
+		if (groups && column.when == WIDE && parts[p].part != PMC_PART_SELF)
+			column.blank = true;
+		if (column.unit == TABLE_COUNT)
+			column.scale_unit = event->unit;
+		if (column.when != NEVER)
+			column.head = event_head(view, i, &parts[p]);
 		add(columns, &column);
 	}
 }
@@ -182,26 +214,25 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 		const char *name, *head;
 		unsigned char unit, of, table;
 	} of_samples[] = {
-#define X(name, head, unit, of, table, value) { #name, head, unit, of, table },
+#define X(name, head, unit, of, table, value) { #name, head, TABLE_##unit, of, table },
 #include "tools/view/sample_columns.def"
 #undef X
 	};
 
 	for (unsigned i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++) {
 		const struct sample_field *field = &of_samples[i];
-		struct pmc_column column = {
+		struct table_column column = {
 			.name = field->name,
 			.head = i == PMC_SAMPLE_key ? by_name(view->by) : field->head,
 			.kind = PMC_COL_SAMPLE,
 			.index = i,
 			.unit = field->unit,
-			.table = field->table,
-			.csv = true,
+			.when = field->table,
 			.json = true,
 		};
 
 		if (is_left_out(view, i))
-			column.table = NEVER;
+			column.when = NEVER;
 		if (field->of == ALL || (field->of == NAMED && view->by != PMC_BY_MODULE) ||
 		    (field->of == LINES && view->by == PMC_BY_LINE) ||
 		    (field->of == PATHS && view->by == PMC_BY_PATH))
@@ -217,28 +248,28 @@ void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *colum
 	if (!event || strcmp(event->unit, "ns"))
 		return;
 	for (unsigned i = 0; i < columns->n; i++) {
-		struct pmc_column *column = &columns->list[i];
+		struct table_column *column = &columns->list[i];
 		const bool count = column->index == PMC_SAMPLE_samples ||
 				   column->index == PMC_SAMPLE_total_samples;
 		const bool weight =
 			column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total;
 
 		if (weight)
-			column->unit = NS;
+			column->unit = TABLE_NS;
 		if (!pmc_is_off_cpu(event))
 			continue;
 		if (count)
 			column->head =
 				column->index == PMC_SAMPLE_samples ? "waits" : "total waits";
 		if (weight && !is_left_out(view, column->index))
-			column->table = LEAD;
+			column->when = LEAD;
 	}
 }
 
 static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
 {
 	for (unsigned i = 0; i < columns->n; i++) {
-		struct pmc_column *column = &columns->list[i];
+		struct table_column *column = &columns->list[i];
 		size_t cap = strlen(column->name) * 6 + 16;
 		char *text = pmc_arena_alloc(view->arena, cap);
 		struct pmc_out out;
@@ -259,14 +290,14 @@ static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 {
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
 		const struct pmc_metric *metric = &pmc_metrics[i];
-		struct pmc_column column = {
+		struct table_column column = {
 			.name = metric->name,
 			.head = metric->column,
 			.kind = PMC_COL_METRIC,
 			.index = i,
-			.unit = RATIO,
-			.table = metric->table ? LEAD : WIDE,
-			.csv = true,
+			.unit = TABLE_RATIO,
+			.decimals = (unsigned char)metric->decimals,
+			.when = metric->table ? LEAD : WIDE,
 			.json = true,
 		};
 
@@ -279,8 +310,8 @@ static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 		column.suffix = ".state";
 		column.head = NULL;
 		column.part = PMC_PART_STATE;
-		column.unit = TEXT;
-		column.table = NEVER;
+		column.unit = TABLE_TEXT;
+		column.when = NEVER;
 		column.json = false;
 		add(columns, &column);
 	}
@@ -312,24 +343,6 @@ int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *col
 
 /* ---- by name ----------------------------------------------------------------------------- */
 
-/* Whether name + suffix is the word looked for; keeps the nearest miss. */
-static bool is_it(struct pmc_view *view, struct pmc_nearest *nearest, const char *name,
-		  const char *suffix)
-{
-	size_t len = strlen(name), suffix_len = strlen(suffix);
-	char full[96];
-	struct pmc_out out;
-
-	if (nearest->len == len + suffix_len && !memcmp(nearest->word, name, len) &&
-	    !memcmp(nearest->word + len, suffix, suffix_len))
-		return true;
-	pmc_out_to_mem(&out, full, sizeof(full));
-	pmc_outf(&out, "%s%s", name, suffix);
-	if (!out.error && pmc_nearest_try(nearest, full))
-		nearest->name = pmc_arena_strndup(view->arena, full, out.len);
-	return false;
-}
-
 static bool is_of_samples(const char *word, size_t len)
 {
 	static const char *const names[] = {
@@ -344,113 +357,28 @@ static bool is_of_samples(const char *word, size_t len)
 	return false;
 }
 
-static const char *unknown(struct pmc_view *view, const struct pmc_nearest *nearest)
+const struct table_column *pmc_columns_find(struct pmc_view *view,
+					    const struct pmc_columns *columns, const char *name,
+					    size_t len)
 {
+	struct pmc_arena *arena =
+		&view->profile->arena; /* for who reads it after the view is gone */
+	const struct table_column *column =
+		table_find(columns->list, columns->n, name, len, arena, &view->problem);
 	char buf[256];
 	struct pmc_out out;
 
+	if (column || pmc_by_samples(view->by) || !is_of_samples(name, len))
+		return column;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
-	if (!pmc_by_samples(view->by) && is_of_samples(nearest->word, nearest->len)) {
-		pmc_outf(&out, "'%.*s' is a column of --by function, line and path",
-			 (int)nearest->len, nearest->word);
-		return pmc_arena_strndup(&view->profile->arena, buf, out.len);
-	}
-	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
-		 nearest->word);
-	if (nearest->name)
-		pmc_outf(&out, "; did you mean '%s'?", nearest->name);
-	else
-		pmc_out_str(&out, "; the first line of --format csv names all columns");
-	/* The caller reads it after the view is gone. */
-	return pmc_arena_strndup(&view->profile->arena, buf, out.len);
-}
-
-/* Length of the word without the unit that heads of this column may have; 0: it has none. */
-static size_t without_unit(const struct pmc_view *view, const struct pmc_column *column,
-			   const char *word, size_t len)
-{
-	static const char *const units[] = { "h", "s", "ms", "µs", "us", "ns" };
-	const char *unit = "";
-	size_t at = len;
-
-	while (at && word[at - 1] != ' ')
-		at--;
-	if (at < 2 || at == len)
-		return 0;
-	len -= at;
-	word += at;
-	for (unsigned i = 0; column->unit == NS && i < sizeof(units) / sizeof(units[0]); i++)
-		if (len == strlen(units[i]) && !memcmp(word, units[i], len))
-			return at - 1;
-	if (column->unit != COUNT)
-		return 0;
-	if (column->kind == PMC_COL_EVENT)
-		unit = view->events.set.events[column->index].unit;
-	if (len == strlen(unit) + 1 && strchr("kMGTPE", word[0])) {
-		word++;
-		len--;
-	}
-	return len == strlen(unit) && !memcmp(word, unit, len) ? at - 1 : 0;
-}
-
-/* Whether the word is the head of the column with its unit, or without the % in it. */
-static bool is_head(const struct pmc_view *view, const struct pmc_column *column, const char *word,
-		    size_t len)
-{
-	const char *head = column->head ? column->head : column->name;
-	size_t head_len = strlen(head), bare = without_unit(view, column, word, len);
-
-	if (column->part != PMC_PART_VALUE && column->kind != PMC_COL_CPU)
-		return false;
-	if (bare && ((bare == head_len && !memcmp(word, head, bare)) ||
-		     (bare == strlen(column->name) && !memcmp(word, column->name, bare))))
-		return true;
-	return head_len == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
-}
-
-const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
-					  const char *name, size_t len)
-{
-	struct pmc_nearest nearest;
-
-	pmc_nearest_init(&nearest, name, len);
-	for (unsigned i = 0; i < columns->n; i++)
-		if (is_it(view, &nearest, columns->list[i].name, columns->list[i].suffix))
-			return &columns->list[i];
-	/* The bare name of an event is its value, of a group the sum. */
-	for (unsigned i = 0; i < columns->n; i++)
-		if (columns->list[i].part == PMC_PART_VALUE &&
-		    is_it(view, &nearest, columns->list[i].name, ""))
-			return &columns->list[i];
-	for (unsigned i = 0; i < columns->n; i++)
-		if (columns->list[i].head && is_it(view, &nearest, columns->list[i].head, ""))
-			return &columns->list[i];
-	for (unsigned i = 0; i < columns->n; i++)
-		if (is_head(view, &columns->list[i], name, len))
-			return &columns->list[i];
-	view->problem = unknown(view, &nearest);
+	pmc_outf(&out, "'%.*s' is a column of --by function, line and path", (int)len, name);
+	view->problem = pmc_arena_strndup(arena, buf, out.len);
 	return NULL;
 }
 
 int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
 		       struct pmc_columns *chosen)
 {
-	const char *at = view->options->columns;
-	size_t most = 1;
-
-	for (const char *c = at; *c; c++)
-		most += *c == ',';
-	chosen->list = pmc_arena_alloc(view->arena, most * sizeof(*chosen->list));
-	if (!chosen->list)
-		return -ENOMEM;
-	for (chosen->n = 0; chosen->n < most; chosen->n++) {
-		size_t len = strcspn(at, ",");
-		const struct pmc_column *column = pmc_columns_find(view, from, at, len);
-
-		if (!column)
-			return -EINVAL;
-		chosen->list[chosen->n] = *column;
-		at += len + 1;
-	}
-	return 0;
+	return table_choose(from->list, from->n, view->options->columns, &view->profile->arena,
+			    &chosen->list, &chosen->n, &view->problem);
 }

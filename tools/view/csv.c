@@ -1,123 +1,84 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * csv.c - rows as CSV after RFC 4180 (lines end in LF); a cell without a value is empty. Text that
- * a spreadsheet would take as a formula is guarded by an apostrophe.
- */
-#include "lib/base/csv.h"
-#include "lib/base/utf8.h"
+/* csv.c - rows as CSV: all, or those of a group or samples. */
 #include "tools/view/view.h"
-#include "lib/dump/words.h"
 
 #include <errno.h>
 
-static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
-{
-	switch (cell->kind) {
-	case PMC_CELL_NULL:
-		break;
-	case PMC_CELL_NUMBER:
-		pmc_out_u64(out, cell->number);
-		break;
-	case PMC_CELL_REAL:
-		if (pmc_out_fixed_fits(cell->real))
-			pmc_out_fixed(out, cell->real, cell->decimals);
-		break;
-	default:
-		pmc_csv_text(out, cell->text, cell->len);
-		break;
-	}
-}
-
-static void put_head(struct pmc_view *view, const struct pmc_columns *columns)
-{
-	for (unsigned i = 0; i < columns->n; i++) {
-		char buf[512];
-		struct pmc_out name;
-
-		pmc_out_to_mem(&name, buf, sizeof(buf));
-		pmc_out_str(&name, columns->list[i].name);
-		pmc_out_str(&name, columns->list[i].suffix);
-		if (i)
-			pmc_out_char(view->out, ',');
-		pmc_csv_text(view->out, buf, name.len);
-	}
-	pmc_out_char(view->out, '\n');
-}
-
-static void put_row(struct pmc_view *view, const struct pmc_columns *columns,
-		    const struct pmc_row *row)
-{
-	struct pmc_out *out = view->out;
-
-	for (unsigned i = 0; i < columns->n; i++) {
-		struct pmc_cell cell = pmc_cell(view, &columns->list[i], row);
-
-		if (i)
-			pmc_out_char(out, ',');
-		put_cell(out, &cell);
-	}
-	pmc_out_char(out, '\n');
-}
+struct csv {
+	struct pmc_view *view;
+	struct pmc_lines lines;
+	struct pmc_row_buf buf;
+	struct pmc_p_thread machine;
+	struct pmc_row row;
+};
 
 /* Uncore events are in no thread's row: each process that counted them has a row of its own. */
-static void put_machine(struct pmc_view *view, const struct pmc_columns *columns,
-			const struct pmc_p_process *process)
+static void machine_row(struct csv *csv, uint64_t i)
 {
-	const struct pmc_p_thread machine = {
-		.process = (struct pmc_p_process *)process,
-		.set = process->machine.set,
-		.counts = process->machine.counts,
+	const struct pmc_profile *profile = csv->view->profile;
+	struct pmc_p_process *const *process = profile->processes;
+
+	while (!(*process)->machine.set || i--)
+		process++;
+	csv->machine = (struct pmc_p_thread){
+		.process = *process,
+		.set = (*process)->machine.set,
+		.counts = (*process)->machine.counts,
 		.module = "",
 		.symbol = "",
 		.fixed = { .name = "(machine)",
 			   .created_by = PMC_NO_SEQ,
 			   .flags = PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE,
-			   .start_ns = process->fixed.start_ns,
-			   .end_ns = process->fixed.end_ns },
+			   .start_ns = (*process)->fixed.start_ns,
+			   .end_ns = (*process)->fixed.end_ns },
 	};
-	struct pmc_row row;
-
-	pmc_row_of(view, &machine, &row);
-	put_row(view, columns, &row);
+	pmc_row_of(csv->view, &csv->machine, &csv->row);
 }
 
-static int choose_columns(struct pmc_view *view, bool groups, struct pmc_columns *columns)
+static void make_row(void *arg, uint64_t i)
 {
-	const struct pmc_columns *all = groups ? &view->of_groups : &view->of_threads;
+	struct csv *csv = arg;
 
-	if (view->options->columns)
-		return pmc_columns_choose(view, all, columns);
-	columns->n = 0;
-	columns->list = pmc_arena_alloc(view->arena, all->n * sizeof(*columns->list));
-	for (unsigned i = 0; columns->list && i < all->n; i++)
-		if (all->list[i].csv)
-			columns->list[columns->n++] = all->list[i];
-	return columns->list ? 0 : -ENOMEM;
+	if (i < csv->lines.n)
+		pmc_view_row(csv->view, &csv->lines, i, &csv->buf, &csv->row);
+	else
+		machine_row(csv, i - csv->lines.n);
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct csv *csv = arg;
+
+	return pmc_cell(csv->view, column, &csv->row);
+}
+
+static uint64_t machine_rows(const struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		n += profile->processes[i]->machine.set != NULL;
+	return n;
 }
 
 int pmc_view_csv(struct pmc_view *view)
 {
-	const struct pmc_profile *profile = view->profile;
-	bool groups = view->by != PMC_BY_NONE;
-	struct pmc_columns columns;
-	struct pmc_lines lines;
-	struct pmc_row_buf buf;
-	struct pmc_row row;
-	int err = choose_columns(view, groups, &columns);
+	const bool groups = view->by != PMC_BY_NONE;
+	struct pmc_columns columns = groups ? view->of_groups : view->of_threads;
+	struct csv csv = { .view = view };
+	struct table table = { .arg = &csv, .row = make_row, .cell = cell_of };
+	int err = view->options->columns ? pmc_columns_choose(view, &columns, &columns) : 0;
 
 	if (!err)
-		err = pmc_view_lines(view, groups, &lines);
+		err = pmc_view_lines(view, groups, &csv.lines);
 	if (err)
 		return err;
-	put_head(view, &columns);
-	for (uint64_t i = 0; i < lines.n; i++) {
-		pmc_view_row(view, &lines, i, &buf, &row);
-		put_row(view, &columns, &row);
-	}
-	if (groups || view->options->timeline || view->n_where)
-		return 0;
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		if (profile->processes[i]->machine.set)
-			put_machine(view, &columns, profile->processes[i]);
+	table.columns = columns.list;
+	table.n_columns = columns.n;
+	table.n_rows = csv.lines.n;
+	if (!groups && !view->options->timeline && !view->n_where)
+		table.n_rows += machine_rows(view);
+	table_print(&table, TABLE_CSV, view->out);
 	return 0;
 }

@@ -2,9 +2,6 @@
 /* json.c - a profile as JSON: every process, every row, null where nothing is known. */
 #include "tools/view/view.h"
 
-/* As cells of scaled events have. */
-enum { SCALED_DECIMALS = 9 };
-
 /* ---- events -------------------------------------------------------------------------------*/
 
 static inline void put_member(struct pmc_out *out, const char *key, const char *text)
@@ -32,7 +29,7 @@ static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 	put_member(out, "{\"name\":", event->name);
 	pmc_out_str(out, ",\"value\":");
 	if (has_value && scale != 1 && pmc_out_fixed_fits(scaled))
-		pmc_out_fixed(out, scaled, SCALED_DECIMALS);
+		pmc_out_fixed(out, scaled, TABLE_SCALED_DECIMALS);
 	else
 		put_known(out, has_value && scale == 1, value);
 	pmc_out_str(out, ",\"raw\":");
@@ -72,42 +69,28 @@ void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const ch
 
 /* ---- rows ---------------------------------------------------------------------------------*/
 
-static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
-{
-	if (cell->kind == PMC_CELL_NUMBER)
-		pmc_out_u64(out, cell->number);
-	else if (cell->kind == PMC_CELL_TEXT)
-		pmc_json_quoted(out, cell->text, cell->len);
-	else if (cell->kind == PMC_CELL_BOOL)
-		pmc_out_bytes(out, cell->text, cell->len);
-	else if (cell->kind == PMC_CELL_REAL && pmc_out_fixed_fits(cell->real))
-		pmc_out_fixed(out, cell->real, cell->decimals);
-	else
-		pmc_out_bytes(out, "null", 4);
-}
-
-static void put_value(struct pmc_json *json, const char *key, const struct pmc_cell *cell)
+static void put_value(struct pmc_json *json, const char *key, const struct table_cell *cell)
 {
 	pmc_outf(json->out, "%s\"%s\":", json->need_comma ? "," : "", key);
-	put_cell(json->out, cell);
+	table_put_json(json->out, cell);
 	json->need_comma = true;
 }
 
-static void put_member_cell(struct pmc_json *json, const struct pmc_column *column,
-			    const struct pmc_cell *cell)
+static void put_member_cell(struct pmc_json *json, const struct table_column *column,
+			    const struct table_cell *cell)
 {
 	pmc_out_bytes(json->out, column->key + !json->need_comma,
 		      column->key_len - !json->need_comma);
-	put_cell(json->out, cell);
+	table_put_json(json->out, cell);
 	json->need_comma = true;
 }
 
 /* Columns as members of the object that was just begun. */
-static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct pmc_column *column,
-		      unsigned n, const struct pmc_row *row)
+static void put_cells(struct pmc_view *view, struct pmc_json *json,
+		      const struct table_column *column, unsigned n, const struct pmc_row *row)
 {
-	for (const struct pmc_column *end = column + n; column < end; column++) {
-		struct pmc_cell cell;
+	for (const struct table_column *end = column + n; column < end; column++) {
+		struct table_cell cell;
 
 		if (!column->json)
 			continue;
@@ -119,14 +102,14 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct
 static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 			 const struct pmc_columns *columns, const struct pmc_row *row)
 {
-	const struct pmc_column *list = columns->list + columns->first_metric;
+	const struct table_column *list = columns->list + columns->first_metric;
 	const unsigned n = columns->n - columns->first_metric;
 	unsigned char states[64];
 	bool estimates = false;
 
 	pmc_json_object(json, "metrics");
 	for (unsigned i = 0; i < n; i++) {
-		struct pmc_cell cell = { .kind = PMC_CELL_NULL };
+		struct table_cell cell = { .kind = CELL_NULL };
 
 		if (list[i].json) {
 			cell = pmc_cell(view, &list[i], row);
@@ -196,7 +179,7 @@ static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned fir
 	static const char *const names[] = { "sum", "min", "mean", "max", "stddev" };
 
 	for (unsigned i = 0; i < 5; i++) {
-		struct pmc_cell cell = pmc_cell(view, &view->of_groups.list[first + i], row);
+		struct table_cell cell = pmc_cell(view, &view->of_groups.list[first + i], row);
 
 		put_value(json, names[i], &cell);
 	}
@@ -205,7 +188,7 @@ static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned fir
 static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsigned first,
 			     const struct pmc_row *row)
 {
-	const struct pmc_column *column = &view->of_groups.list[first];
+	const struct table_column *column = &view->of_groups.list[first];
 	const struct pmc_p_event *event = &view->events.set.events[column->index];
 	const struct pmc_fold_stat *stat = &row->sums->events[column->index];
 	bool mixed = view->events.columns[column->index]->mixed_scope;
@@ -215,7 +198,7 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
 	json_stat(view, json, first, row);
 	if (row->sums->self) {
-		struct pmc_cell cell = pmc_cell(view, column + 7, row);
+		struct table_cell cell = pmc_cell(view, column + 7, row);
 
 		put_value(json, "self", &cell);
 	}

@@ -73,7 +73,7 @@ static bool groups_can_show(struct pmc_view *view)
 /* A table shows many threads as pools, and --by thread as threads. */
 static void choose_rows(struct pmc_view *view)
 {
-	if (view->options->timeline || view->options->format != PMC_FORMAT_TABLE)
+	if (view->options->timeline || !pmc_format_is_table(view->options->format))
 		return;
 	if (view->by == PMC_BY_THREAD)
 		view->by = PMC_BY_NONE;
@@ -104,7 +104,7 @@ static void choose_clock(struct pmc_view *view)
 	struct pmc_row row;
 
 	view->clock_event = -1;
-	if (event < 0 || !view->n_rows || view->options->format != PMC_FORMAT_TABLE)
+	if (event < 0 || !view->n_rows || !pmc_format_is_table(view->options->format))
 		return;
 	for (uint64_t i = 0; i < view->n_rows; i++) {
 		pmc_row_of(view, pmc_profile_thread(view->profile, view->rows[i], &buf), &row);

@@ -13,13 +13,20 @@
 #include "tools/rows/fold.h"
 #include "tools/rows/profile.h"
 
-enum pmc_report_format {
-	PMC_FORMAT_TABLE,
-	PMC_FORMAT_JSON,
-	PMC_FORMAT_CSV,
-	PMC_FORMAT_FOLDED,
-	PMC_FORMAT_JSON_LINES,
+enum pmc_report_format { /* enum table_format, and lines of call paths */
+			 PMC_FORMAT_TABLE,
+			 PMC_FORMAT_JSON,
+			 PMC_FORMAT_CSV,
+			 PMC_FORMAT_JSON_LINES,
+			 PMC_FORMAT_MARKDOWN,
+			 PMC_FORMAT_FOLDED,
 };
+
+/* Rows are chosen, and values shown, for people. */
+static inline bool pmc_format_is_table(enum pmc_report_format format)
+{
+	return format == PMC_FORMAT_TABLE || format == PMC_FORMAT_MARKDOWN;
+}
 
 /* A row of --by function, line, module or path. */
 struct pmc_sample_row {

@@ -8,31 +8,6 @@
 
 /* ---- order ----------------------------------------------------------------------------- */
 
-struct item {
-	const void *line;
-	union {
-		double number;	  /* -inf: null */
-		const char *text; /* NULL: null */
-	};
-};
-
-/* Numbers downwards, text upwards, null last. */
-static int by_number(const void *a, const void *b, const void *arg)
-{
-	double x = ((const struct item *)a)->number, y = ((const struct item *)b)->number;
-
-	(void)arg;
-	return (x < y) - (x > y);
-}
-
-static int by_text(const void *a, const void *b, const void *arg)
-{
-	const char *x = ((const struct item *)a)->text, *y = ((const struct item *)b)->text;
-
-	(void)arg;
-	return x && y ? strcmp(x, y) : !x - !y;
-}
-
 /* Clocks of different hosts have nothing in common: host by host, then by time. */
 static int by_time(const void *a, const void *b, const void *arg)
 {
@@ -52,10 +27,10 @@ static const char *cpu_column(const struct pmc_view *view)
 					  view->events.columns[view->clock_event]->label;
 }
 
-static const struct pmc_column *sort_column(struct pmc_view *view, bool groups, const char *name)
+static const struct table_column *sort_column(struct pmc_view *view, bool groups, const char *name)
 {
 	const struct pmc_columns *columns = groups ? &view->of_groups : &view->of_threads;
-	const struct pmc_column *column = pmc_columns_find(view, columns, name, strlen(name));
+	const struct table_column *column = pmc_columns_find(view, columns, name, strlen(name));
 
 	/* The whole of which a share is one is not known yet. */
 	if (column && column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_share)
@@ -63,41 +38,46 @@ static const struct pmc_column *sort_column(struct pmc_view *view, bool groups, 
 	return column;
 }
 
-static int sort_lines_by(struct pmc_view *view, struct pmc_lines *lines, const char *name)
-{
-	const struct pmc_column *column = sort_column(view, lines->groups, name);
-	uint64_t n = lines->n;
-	struct item *items, *scratch;
+struct sorted {
+	struct pmc_view *view;
+	const struct pmc_lines *lines;
 	struct pmc_row_buf buf;
 	struct pmc_row row;
+};
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct sorted *sorted = arg;
+
+	pmc_view_row(sorted->view, sorted->lines, i, &sorted->buf, &sorted->row);
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct sorted *sorted = arg;
+
+	return pmc_cell(sorted->view, column, &sorted->row);
+}
+
+static int sort_lines_by(struct pmc_view *view, struct pmc_lines *lines, const char *name)
+{
+	const struct table_column *column = sort_column(view, lines->groups, name);
+	struct sorted sorted = { .view = view, .lines = lines };
+	const struct table table = {
+		.arg = &sorted, .row = make_row, .cell = cell_of, .arena = view->arena
+	};
+	const uint64_t n = lines->n;
+	uint64_t *order = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*order));
+	const void **list = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*list));
 
 	if (!column)
 		return -EINVAL;
-	items = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*items));
-	scratch = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*items));
-	if (!items || !scratch)
+	if (!order || !list || table_sort(&table, column, false, order, n))
 		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++) {
-		struct pmc_cell cell;
-
-		pmc_view_row(view, lines, i, &buf, &row);
-		cell = pmc_cell(view, column, &row);
-		items[i].line = lines->list[i];
-		/* A cell's text does not outlive its row. */
-		if (column->unit == TEXT)
-			items[i].text = cell.kind == PMC_CELL_NULL ?
-						NULL :
-						pmc_arena_strndup(view->arena, cell.text, cell.len);
-		else
-			items[i].number = cell.kind == PMC_CELL_NULL ? -__builtin_inf() :
-					  cell.kind == PMC_CELL_REAL ? cell.real :
-								       (double)cell.number;
-	}
-	pmc_sort(items, scratch, n, sizeof(*items), column->unit == TEXT ? by_text : by_number,
-		 NULL);
 	for (uint64_t i = 0; i < n; i++)
-		lines->list[i] = items[i].line;
-	return view->arena->failed ? -ENOMEM : 0;
+		list[i] = lines->list[order[i]];
+	lines->list = list;
+	return 0;
 }
 
 static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
@@ -121,7 +101,7 @@ static uint64_t limit(const struct pmc_view *view)
 
 	if (top >= 0)
 		return (uint64_t)top;
-	if (view->options->format != PMC_FORMAT_TABLE || view->options->timeline)
+	if (!pmc_format_is_table(view->options->format) || view->options->timeline)
 		return 0;
 	return 20;
 }
@@ -155,7 +135,7 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 		return 0;
 	}
 	/* In CSV and JSON threads keep the order of the profile. */
-	if (!groups && options->format != PMC_FORMAT_TABLE &&
+	if (!groups && !pmc_format_is_table(options->format) &&
 	    (view->by != PMC_BY_NONE || !(options->sort || top)))
 		return 0;
 	err = sort_lines(view, lines);

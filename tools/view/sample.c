@@ -219,34 +219,18 @@ int pmc_view_sample_rows(struct pmc_view *view)
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
-static struct pmc_cell null(void)
-{
-	return (struct pmc_cell){ .kind = PMC_CELL_NULL };
-}
-
-static struct pmc_cell number(bool known, uint64_t value)
-{
-	return (struct pmc_cell){ .kind = known ? PMC_CELL_NUMBER : PMC_CELL_NULL,
-				  .number = value };
-}
-
-static struct pmc_cell text(const char *text)
-{
-	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = strlen(text) };
-}
-
-static struct pmc_cell percent(const struct pmc_view_samples *samples, uint64_t weight)
+static struct table_cell percent(const struct pmc_view_samples *samples, uint64_t weight)
 {
 	if (!samples->weight)
-		return null();
-	return (struct pmc_cell){ .kind = PMC_CELL_REAL,
-				  .decimals = 6,
-				  .real = 100 * ((double)weight / (double)samples->weight) };
+		return cell_null();
+	return (struct table_cell){ .kind = CELL_REAL,
+				    .decimals = 6,
+				    .real = 100 * ((double)weight / (double)samples->weight) };
 }
 
 /* From the outermost caller on, as flame graphs have it; bottom-up from where samples were taken.
  * A ';' in a name would look like two names. */
-static struct pmc_cell path(struct pmc_view *view, const struct pmc_sample_row *row)
+static struct table_cell path(struct pmc_view *view, const struct pmc_sample_row *row)
 {
 	char *from = view->samples.path;
 	size_t len = 0, at;
@@ -264,13 +248,13 @@ static struct pmc_cell path(struct pmc_view *view, const struct pmc_sample_row *
 			*c = ':';
 	}
 	from[len - 1] = '\0';
-	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = from, .len = len - 1 };
+	return (struct table_cell){ .kind = CELL_TEXT, .text = from, .len = len - 1 };
 }
 
 /* Tables have the last part of a file's path. */
 static bool is_short(const struct pmc_view *view)
 {
-	return view->options->format == PMC_FORMAT_TABLE && !view->samples.whole;
+	return pmc_format_is_table(view->options->format) && !view->samples.whole;
 }
 
 const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
@@ -287,22 +271,23 @@ const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by
 	return room;
 }
 
-static struct pmc_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
+static struct table_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
 {
 	if (view->by == PMC_BY_PATH && !is_short(view))
 		return path(view, row);
-	return text(pmc_sample_key(row, view->by, !is_short(view), view->text, sizeof(view->text)));
+	return cell_text(
+		pmc_sample_key(row, view->by, !is_short(view), view->text, sizeof(view->text)));
 }
 
-static struct pmc_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
+static struct table_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
 {
 	if (!row->module[0])
-		return null();
-	return text(is_short(view) ? pmc_base_name(row->module) : row->module);
+		return cell_null();
+	return cell_text(is_short(view) ? pmc_base_name(row->module) : row->module);
 }
 
-struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
-				const struct pmc_sample_row *r)
+struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
+				  const struct pmc_sample_row *r)
 {
 	const struct pmc_view_samples *s = &view->samples;
 
@@ -313,7 +298,7 @@ struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 #include "tools/view/sample_columns.def"
 #undef X
 	default:
-		return null();
+		return cell_null();
 	}
 }
 
@@ -436,7 +421,7 @@ int pmc_view_folded(struct pmc_view *view)
 	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = samples->fold.rows[i];
 		const uint64_t count = waits ? row->self / 1000 : row->samples;
-		struct pmc_cell path;
+		struct table_cell path;
 
 		if (!count)
 			continue;

@@ -310,7 +310,7 @@ static int make_branches(struct pmc_table *table)
 	return 0;
 }
 
-struct pmc_cell pmc_table_branch(struct pmc_table *table)
+struct table_cell pmc_table_branch(struct pmc_table *table)
 {
 	static const char *const utf8[] = { "│  ", "   ", "├─ ", "└─ " };
 	static const char *const ascii[] = { "|  ", "   ", "|- ", "`- " };
@@ -325,9 +325,9 @@ struct pmc_cell pmc_table_branch(struct pmc_table *table)
 		at = stpcpy(at, parts[2 * own + (branch->last >> level & 1)]);
 	}
 	at = stpcpy(at, row->function);
-	return (struct pmc_cell){ .kind = PMC_CELL_TEXT,
-				  .text = table->label,
-				  .len = (size_t)(at - table->label) };
+	return (struct table_cell){ .kind = CELL_TEXT,
+				    .text = table->label,
+				    .len = (size_t)(at - table->label) };
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -377,15 +377,15 @@ static int make_rest(struct pmc_table *table)
 }
 
 /* What was sampled in them adds up; totals lie in each other. */
-struct pmc_cell pmc_sample_rest(struct pmc_table *table, const struct pmc_column *column)
+struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column)
 {
 	if (column == table->labels)
-		return (struct pmc_cell){ .kind = PMC_CELL_TEXT,
-					  .text = table->rest->function,
-					  .len = strlen(table->rest->function) };
+		return (struct table_cell){ .kind = CELL_TEXT,
+					    .text = table->rest->function,
+					    .len = strlen(table->rest->function) };
 	if (column->index != PMC_SAMPLE_samples && column->index != PMC_SAMPLE_self &&
 	    column->index != PMC_SAMPLE_self_pct)
-		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+		return (struct table_cell){ .kind = CELL_NULL };
 	return pmc_cell(table->view, column, &(struct pmc_row){ .sample = table->rest });
 }
 
@@ -411,15 +411,14 @@ int pmc_view_sample_table(struct pmc_view *view)
 		err = pmc_table_make(table);
 	if (err)
 		return err;
-	pmc_table_title(view, &coverage);
+	if (view->options->format == PMC_FORMAT_TABLE)
+		pmc_table_title(view, &coverage);
 	if (view->n_rows || !view->n_where) { /* else the footer says that none matches */
 		put_explained(view);
 		pmc_out_char(view->out, '\n');
 	}
-	if (view->samples.event && view->samples.fold.n_rows) {
-		pmc_table_print(table, &footer);
-		pmc_out_char(view->out, '\n');
-	}
+	if (view->samples.event && view->samples.fold.n_rows)
+		return pmc_table_put(table, &footer);
 	pmc_view_footer(view, &footer);
 	return view->arena->failed ? -ENOMEM : 0;
 }

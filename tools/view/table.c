@@ -321,9 +321,7 @@ int pmc_view_table(struct pmc_view *view)
 		return err;
 	if (view->options->cells)
 		return pmc_table_json(table, &footer);
-	pmc_table_title(view, &coverage);
-	pmc_table_print(table, &footer);
-	pmc_out_char(view->out, '\n');
-	pmc_view_footer(view, &footer);
-	return view->arena->failed ? -ENOMEM : 0;
+	if (view->options->format == PMC_FORMAT_TABLE)
+		pmc_table_title(view, &coverage);
+	return pmc_table_put(table, &footer);
 }

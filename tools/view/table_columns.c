@@ -1,21 +1,58 @@
 /* SPDX-License-Identifier: MIT */
-/* table_columns.c - which columns a table has, and which of them fit the screen. */
+/* table_columns.c - which columns a table has, in which order, and which are hidden first. */
 #include "lib/base/utf8.h"
 #include "tools/view/table.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 
-enum { LABEL_MOST = 32, LABEL_LEAST = 12, FUNCTION_MOST = 44 };
+enum { NAME_MOST = 32 };
 
-static struct pmc_table_column *add(struct pmc_table *table, const struct pmc_column *column,
-				    enum pmc_drop drop)
+static bool is_key(const struct table_column *column)
 {
-	struct pmc_table_column *to = &table->columns[table->n++];
+	return pmc_is_sample_key(column) ||
+	       (column->kind == PMC_COL_FIELD &&
+		(column->index == PMC_FIELD_thread || column->index == PMC_FIELD_key));
+}
 
-	*to = (struct pmc_table_column){ .column = column, .drop = drop, .scale.divisor = 1 };
-	to->left = column && column->unit == TEXT;
-	return to;
+/* The end of a path, which distinguishes files best, is kept. */
+static enum pmc_cut cut_of(const struct pmc_view *view, const struct table_column *column)
+{
+	if (pmc_is_sample_key(column) && view->by == PMC_BY_PATH)
+		return PMC_CUT_END;
+	if (column->kind == PMC_COL_FIELD &&
+	    (column->index == PMC_FIELD_exe || column->index == PMC_FIELD_start_routine ||
+	     (column->index == PMC_FIELD_key && view->by == PMC_BY_EXE)))
+		return PMC_CUT_LEFT;
+	return PMC_CUT_MIDDLE;
+}
+
+static void add(struct pmc_table *table, const struct table_column *column, enum table_drop drop)
+{
+	const struct pmc_view *view = table->view;
+	struct table_column *to = &table->columns[table->n];
+
+	*to = *column;
+	to->drop = (unsigned char)drop;
+	/* The last requested event is hidden first; of other columns the rightmost. */
+	to->place = drop == TABLE_DROP_EVENT ? column->index : table->n;
+	to->cut = (unsigned char)cut_of(view, column);
+	/* Cut short, names of functions and the paths of --by start tell little. */
+	to->functions = is_key(column) && (pmc_by_samples(view->by) ||
+					   (view->by == PMC_BY_START && view->options->path_of));
+	/* Names of C++ and Rust functions have no end. */
+	if (column->kind == PMC_COL_SAMPLE && column->unit == TABLE_TEXT && !is_key(column))
+		to->most = NAME_MOST;
+	to->together = column->kind == PMC_COL_SAMPLE &&
+		       (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total);
+	table->n++;
+}
+
+static void add_bar(struct pmc_table *table)
+{
+	static const struct table_column bar = { .name = "", .unit = TABLE_BAR };
+
+	add(table, &bar, TABLE_DROP_BAR);
 }
 
 /* ---- choice ------------------------------------------------------------------------------ */
@@ -113,7 +150,7 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 	}
 }
 
-static const struct pmc_column *value_of(const struct pmc_columns *columns, unsigned event)
+static const struct table_column *value_of(const struct pmc_columns *columns, unsigned event)
 {
 	for (unsigned i = 0; i < columns->n; i++)
 		if (columns->list[i].kind == PMC_COL_EVENT && columns->list[i].index == event &&
@@ -123,17 +160,17 @@ static const struct pmc_column *value_of(const struct pmc_columns *columns, unsi
 }
 
 /* When a field is hidden; requested: an event stands in its place. */
-static enum pmc_drop drop_of(const struct pmc_column *column, bool requested)
+static enum table_drop drop_of(const struct table_column *column, bool requested)
 {
-	if (column->table != USAGE || column->index == PMC_FIELD_ran)
-		return STAYS;
+	if (column->when != USAGE || column->index == PMC_FIELD_ran)
+		return TABLE_STAYS;
 	if (column->index == PMC_FIELD_samples || column->index == PMC_FIELD_lost_samples)
-		return DROP_SAMPLES;
-	return requested ? DROP_EVENT : DROP_USAGE;
+		return TABLE_DROP_LAST;
+	return requested ? TABLE_DROP_EVENT : TABLE_DROP_USAGE;
 }
 
 static void add_field(struct pmc_table *table, const struct pmc_columns *columns,
-		      const struct pmc_column *column)
+		      const struct table_column *column)
 {
 	int event = event_for(table, column->index);
 
@@ -144,33 +181,33 @@ static void add_field(struct pmc_table *table, const struct pmc_columns *columns
 		return;
 	add(table, event < 0 ? column : value_of(columns, (unsigned)event),
 	    drop_of(column, event >= 0));
-	if (column->index == PMC_FIELD_share && !table->view->options->screen.ascii &&
-	    !table->view->options->timeline)
-		add(table, NULL, DROP_BAR);
+	if (column->index == PMC_FIELD_share && !table->view->options->timeline)
+		add_bar(table);
 }
 
-static void add_event(struct pmc_table *table, const struct pmc_column *column)
+static void add_event(struct pmc_table *table, const struct table_column *column)
 {
 	struct pmc_view *view = table->view;
 	bool core = view->events.set.events[column->index].core_type[0];
 
 	if (column->part != PMC_PART_VALUE)
-		add(table, column, DROP_SPREAD);
+		add(table, column, TABLE_DROP_SPREAD);
 	else if (!is_twin(table, column->index))
-		add(table, column, core || is_input(view, column->index) ? DROP_INPUT : DROP_EVENT);
+		add(table, column,
+		    core || is_input(view, column->index) ? TABLE_DROP_INPUT : TABLE_DROP_EVENT);
 }
 
-static void add_sample(struct pmc_table *table, const struct pmc_column *column)
+static void add_sample(struct pmc_table *table, const struct table_column *column)
 {
 	const struct pmc_view *view = table->view;
 	const unsigned share = view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
 
 	add(table, column,
-	    column->index == PMC_SAMPLE_threads ? DROP_SPREAD :
-	    column->index == PMC_SAMPLE_module	? DROP_INPUT :
-						  STAYS);
-	if (column->index == share && !view->options->screen.ascii)
-		add(table, NULL, DROP_BAR);
+	    column->index == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
+	    column->index == PMC_SAMPLE_module	? TABLE_DROP_INPUT :
+						  TABLE_STAYS);
+	if (column->index == share)
+		add_bar(table);
 }
 
 static void add_usual(struct pmc_table *table, const struct pmc_columns *columns)
@@ -181,11 +218,11 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 	/* The events stand between the accounting columns. */
 	for (int usage = 0; usage < 2; usage++) {
 		for (unsigned i = 0; i < columns->n; i++) {
-			const struct pmc_column *column = &columns->list[i];
+			const struct table_column *column = &columns->list[i];
 			bool split = column->part != PMC_PART_VALUE;
 
-			if (column->table == NEVER || (column->table == WIDE && !options->wide) ||
-			    (column->table == USAGE) != usage || (split && !spread))
+			if (column->when == NEVER || (column->when == WIDE && !options->wide) ||
+			    (column->when == USAGE) != usage || (split && !spread))
 				continue;
 			if (column->kind == PMC_COL_FIELD)
 				add_field(table, columns, column);
@@ -195,269 +232,24 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 				add_sample(table, column);
 			else
 				add(table, column,
-				    column->kind == PMC_COL_METRIC ? DROP_METRIC : DROP_SPREAD);
+				    column->kind == PMC_COL_METRIC ? TABLE_DROP_METRIC :
+								     TABLE_DROP_SPREAD);
 		}
 	}
 }
 
-/* ---- heads and units ---------------------------------------------------------------------- */
-
-/* One unit and one number of decimals for all cells, from the largest. */
-static void choose_unit(struct pmc_table *table, struct pmc_table_column *column, char unit[32])
-{
-	const struct pmc_column *of = column->column;
-	struct pmc_scale *scale = &column->scale;
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, unit, 32);
-	switch (of->unit) {
-	case NS:
-		pmc_scale_time(scale, column->most, table->view->glyphs->micro);
-		pmc_out_str(&out, scale->unit);
-		break;
-	case COUNT:
-		pmc_scale_count(scale, column->most, column->real);
-		pmc_out_str(&out, scale->unit);
-		if (of->kind == PMC_COL_EVENT)
-			pmc_utf8_fit(&out, table->view->events.set.events[of->index].unit,
-				     strlen(table->view->events.set.events[of->index].unit), 12,
-				     PMC_CUT_END, table->view->options->screen.ascii);
-		break;
-	case RATIO:
-		scale->decimals = pmc_decimals_for(column->most);
-		if (scale->decimals > pmc_metrics[of->index].decimals)
-			scale->decimals = pmc_metrics[of->index].decimals;
-		break;
-	default:
-		break;
-	}
-}
-
-static bool is_user_only(const struct pmc_view *view, const struct pmc_column *column)
-{
-	const struct pmc_event_def *def = &view->events.set.events[column->index].def;
-
-	return column->kind == PMC_COL_EVENT && def->flags & PMC_EVENT_FELL_BACK &&
-	       def->scope == PMC_SCOPE_USER;
-}
-
-static void make_head(struct pmc_table *table, struct pmc_table_column *column)
-{
-	const struct pmc_column *of = column->column;
-	const char *name = !of ? "" : of->head ? of->head : of->name;
-	char unit[32] = "";
-	struct pmc_out out;
-
-	if (of)
-		choose_unit(table, column, unit);
-	pmc_out_to_mem(&out, column->head, sizeof(column->head));
-	pmc_utf8_fit(&out, name, strlen(name), 32, PMC_CUT_MIDDLE,
-		     table->view->options->screen.ascii);
-	if (of && is_user_only(table->view, of))
-		pmc_out_str(&out, ":u");
-	if (of && of->kind == PMC_COL_EVENT && of->part != PMC_PART_VALUE)
-		pmc_outf(&out, " %s",
-			 of->part == PMC_PART_STDDEV ? table->view->glyphs->sigma : of->suffix + 1);
-	if (unit[0])
-		pmc_outf(&out, " %s", unit);
-}
-
-/* ---- width -------------------------------------------------------------------------------- */
-
-static void measure_cell(struct pmc_table *table, struct pmc_table_column *column,
-			 const struct pmc_row *row)
-{
-	struct pmc_cell cell = pmc_table_cell(table, column->column, row);
-	double value = cell.kind == PMC_CELL_REAL ? cell.real : (double)cell.number;
-
-	if (cell.kind == PMC_CELL_NULL)
-		return;
-	column->filled = true;
-	column->partial |= cell.partial;
-	column->estimate |= cell.estimate != PMC_RATIO_EXACT;
-	column->real |= cell.kind == PMC_CELL_REAL;
-	if (cell.kind == PMC_CELL_TEXT || cell.kind == PMC_CELL_BOOL) {
-		int width = pmc_utf8_columns(cell.text, cell.len);
-
-		column->width = width > column->width ? width : column->width;
-	} else if (value > column->most) {
-		column->most = value;
-	}
-}
-
-static void measure(struct pmc_table *table)
-{
-	for (uint64_t l = 0; l < table->lines.n + table->n_below; l++) {
-		struct pmc_row row;
-
-		pmc_table_row(table, l, &row);
-		for (unsigned i = 0; i < table->n; i++)
-			if (table->columns[i].column)
-				measure_cell(table, &table->columns[i], &row);
-		if (pmc_table_share(table, &row) > table->longest)
-			table->longest = pmc_table_share(table, &row);
-	}
-}
-
-static bool is_weight(const struct pmc_column *column)
-{
-	return column && column->kind == PMC_COL_SAMPLE &&
-	       (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total);
-}
-
-/* Self and total of functions are compared, so they have one unit. */
-static void share_unit(struct pmc_table *table)
-{
-	double most = 0;
-
-	for (unsigned i = 0; i < table->n; i++)
-		if (is_weight(table->columns[i].column) && table->columns[i].most > most)
-			most = table->columns[i].most;
-	for (unsigned i = 0; i < table->n; i++)
-		if (is_weight(table->columns[i].column))
-			table->columns[i].most = most;
-}
-
-/* Numbers of a column are as wide as its largest one. */
-static void set_width(struct pmc_table_column *column)
-{
-	struct pmc_cell cell = { .kind = PMC_CELL_REAL, .real = column->most };
-	int head = pmc_utf8_columns(column->head, strlen(column->head)), width;
-	char buf[64];
-	struct pmc_out out;
-
-	if (!column->column) {
-		column->width = PMC_BAR_WIDTH;
-		return;
-	}
-	if (!column->left) {
-		if (column->column->unit == ID || column->column->unit == WHOLE)
-			cell.number = pmc_nearest_integer(column->most);
-		pmc_out_to_mem(&out, buf, sizeof(buf));
-		pmc_table_number(column, &cell, &out);
-		width = (int)out.len + column->estimate;
-		/* "100" is narrower than the "99.9" that may be in other rows. */
-		if (column->column->unit == PERCENT && width < 4)
-			width = 4;
-		column->width = column->width > width ? column->width : width;
-		column->width += column->partial;
-		head += column->partial;
-	}
-	column->width = column->width > head ? column->width : head;
-	/* Names of C++ and Rust functions have no end. */
-	if (column->left && column->column->kind == PMC_COL_SAMPLE &&
-	    !pmc_is_sample_key(column->column) && column->width > LABEL_MOST)
-		column->width = LABEL_MOST;
-}
-
-static int table_width(const struct pmc_table *table)
-{
-	int width = 2 - table->gap;
-
-	for (unsigned i = 0; i < table->n; i++)
-		if (!table->columns[i].hidden)
-			width += table->columns[i].width + table->gap;
-	return width;
-}
-
-static bool is_label(const struct pmc_column *column)
-{
-	return pmc_is_sample_key(column) ||
-	       (column->kind == PMC_COL_FIELD &&
-		(column->index == PMC_FIELD_thread || column->index == PMC_FIELD_key));
-}
-
-/* Among the columns of --columns another one of text may be the first that can have labels. */
+/* Sums have their labels in this column: among those of --columns another one of text may be it. */
 static void choose_label(struct pmc_table *table)
 {
 	for (unsigned i = 0; i < table->n; i++) {
-		const struct pmc_table_column *column = &table->columns[i];
+		const struct table_column *column = &table->columns[i];
 
-		if (!column->left || (table->labels && !is_label(column->column)))
+		if (column->unit != TABLE_TEXT || (table->labels && !is_key(column)))
 			continue;
-		table->labels = column->column;
-		if (is_label(column->column))
+		table->labels = column;
+		if (is_key(column))
 			return;
 	}
-}
-
-static void shrink_label(struct pmc_table *table, int screen, int least)
-{
-	int over = table_width(table) - screen;
-	int *width = &table->columns[0].width;
-
-	if (over > 0)
-		*width = *width - over > least ? *width - over : *width > least ? least : *width;
-}
-
-/* Cut short, names of functions and the paths of --by start tell little. */
-static bool has_functions(const struct pmc_view *view)
-{
-	return pmc_by_samples(view->by) || (view->by == PMC_BY_START && view->options->path_of);
-}
-
-/* The last requested event is hidden first; of other columns the rightmost. */
-static unsigned place(const struct pmc_table *table, unsigned i)
-{
-	const struct pmc_table_column *column = &table->columns[i];
-
-	return column->drop == DROP_EVENT ? column->column->index : i;
-}
-
-static void hide(struct pmc_table *table, enum pmc_drop drop, int screen)
-{
-	while (table_width(table) > screen) {
-		unsigned last = table->n;
-
-		for (unsigned i = 0; i < table->n; i++)
-			if (table->columns[i].drop == drop && !table->columns[i].hidden &&
-			    (last == table->n || place(table, i) >= place(table, last)))
-				last = i;
-		if (last == table->n)
-			return;
-		table->columns[last].hidden = true;
-	}
-}
-
-static void fit(struct pmc_table *table)
-{
-	const struct pmc_report_options *options = table->view->options;
-	int screen = pmc_screen_width(&options->screen);
-	bool label = is_label(table->columns[0].column),
-	     functions = label && has_functions(table->view);
-
-	table->gap = 2;
-	if (options->wide)
-		return;
-	if (functions)
-		shrink_label(table, screen, FUNCTION_MOST);
-	for (enum pmc_drop drop = DROP_BAR; drop <= DROP_SAMPLES; drop++) {
-		if (drop == DROP_SPREAD && label && !functions)
-			shrink_label(table, screen, LABEL_MOST);
-		if (drop == DROP_METRIC && label && !functions)
-			shrink_label(table, screen, LABEL_LEAST + 6);
-		/* Columns move closer before one is hidden whose values no other column shows. */
-		if (drop == DROP_METRIC && table_width(table) > screen)
-			table->gap = 1;
-		hide(table, drop, screen);
-	}
-	if (label)
-		shrink_label(table, screen, LABEL_LEAST);
-}
-
-/* Columns that no cell fills are left out, unless they were asked for. */
-static void drop_empty(struct pmc_table *table)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < table->n; i++) {
-		struct pmc_table_column *column = &table->columns[i];
-
-		if (!column->column ? table->longest > 0 :
-				      column->filled || table->view->options->columns)
-			table->columns[kept++] = *column;
-	}
-	table->n = kept;
 }
 
 int pmc_table_make(struct pmc_table *table)
@@ -480,19 +272,11 @@ int pmc_table_make(struct pmc_table *table)
 		return -ENOMEM;
 	if (view->options->columns) {
 		for (unsigned i = 0; i < chosen.n; i++)
-			add(table, &chosen.list[i], STAYS);
+			add(table, &chosen.list[i], TABLE_STAYS);
 	} else {
-		add(table, &columns->list[0], STAYS);
+		add(table, &columns->list[0], TABLE_STAYS);
 		add_usual(table, columns);
 	}
 	choose_label(table);
-	measure(table);
-	share_unit(table);
-	drop_empty(table);
-	for (unsigned i = 0; i < table->n; i++) {
-		make_head(table, &table->columns[i]);
-		set_width(&table->columns[i]);
-	}
-	fit(table);
-	return 0;
+	return pmc_table_layout(table);
 }

@@ -6,13 +6,11 @@
 #include "lib/base/json.h"
 #include "tools/rows/fold.h"
 #include "tools/rows/metrics.h"
+#include "tools/table/table.h"
 #include "tools/view/report.h"
 #include "lib/dump/words.h"
 
 /* ---- columns ----------------------------------------------------------------------------- */
-
-enum pmc_unit { TEXT, ID, WHOLE, COUNT, NS, PERCENT, RATIO };
-enum pmc_in_table { NEVER, WIDE, LEAD, USAGE };
 
 enum pmc_part {
 	PMC_PART_VALUE, /* the value; of a group the sum */
@@ -28,21 +26,14 @@ enum pmc_part {
 	PMC_PART_SELF, /* of a region: the sum without inner regions */
 };
 
-struct pmc_column {
-	const char *name, *suffix; /* "cycles" ".min" */
-	const char *head;	   /* in tables; NULL: the name */
-	enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE } kind;
-	unsigned index; /* row of columns.def or sample_columns.def; event; metric */
-	enum pmc_part part;
-	enum pmc_unit unit;
-	enum pmc_in_table table;
-	bool csv, json;
-	const char *key; /* `,"name":` of a JSON object */
-	size_t key_len;
-};
+/* struct table_column: its kind is one of these, its part an enum pmc_part, its index a row of
+ * columns.def or sample_columns.def, an event or a metric. */
+enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE };
+/* In tables, struct table_column.when: with --wide; before the events; behind them. */
+enum { NEVER, WIDE, LEAD, USAGE };
 
 struct pmc_columns { /* fields, then events, then metrics */
-	struct pmc_column *list;
+	struct table_column *list;
 	unsigned n, n_fields, first_metric;
 };
 
@@ -66,9 +57,10 @@ struct pmc_view;
 int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
 /* Fits the columns of samples to the event that was chosen. */
 void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns);
-/* By name or head; NULL with view->problem set to the nearest name. */
-const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
-					  const char *name, size_t len);
+/* By name or head; NULL with view->problem set. */
+const struct table_column *pmc_columns_find(struct pmc_view *view,
+					    const struct pmc_columns *columns, const char *name,
+					    size_t len);
 /* The columns of options->columns, in that order. -EINVAL with view->problem set, or -ENOMEM. */
 int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
 		       struct pmc_columns *chosen);
@@ -83,19 +75,6 @@ struct pmc_row { /* a line of a view: a thread, a sum, or a function */
 	bool step; /* of a timeline: what the thread did in dt_ns before t_ns */
 	uint64_t t_ns, dt_ns;
 	uint64_t on_ns; /* of dt_ns, the time for which counting was on */
-};
-
-struct pmc_cell {
-	enum { PMC_CELL_NULL, PMC_CELL_NUMBER, PMC_CELL_REAL, PMC_CELL_TEXT, PMC_CELL_BOOL } kind;
-	bool partial;		/* a sum some rows are missing from */
-	unsigned char estimate; /* of a metric: enum pmc_ratio_state */
-	unsigned char decimals; /* of a real number in CSV and JSON */
-	union {
-		uint64_t number;
-		double real;
-		size_t len;
-	};
-	const char *text; /* of the profile, or view->text: good until the next cell */
 };
 
 struct pmc_glyphs {
@@ -147,8 +126,8 @@ struct pmc_view {
 
 /* The thread as a row; `row` is good as long as the thread and until the next row is made. */
 void pmc_row_of(struct pmc_view *view, const struct pmc_p_thread *thread, struct pmc_row *row);
-struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
-			 const struct pmc_row *row);
+struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *column,
+			   const struct pmc_row *row);
 
 /* ---- choosing and ordering rows ---------------------------------------------------------- */
 
@@ -226,8 +205,8 @@ int pmc_view_timeline(struct pmc_view *view);
 int pmc_view_regions(struct pmc_view *view);
 /* The samples of the selected threads, folded, with the columns of their rows. */
 int pmc_view_sample_rows(struct pmc_view *view);
-struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
-				const struct pmc_sample_row *row);
+struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
+				  const struct pmc_sample_row *row);
 /* What the bar of a row shows: of paths the total, else self, in percent. */
 double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
 /* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row

@@ -15,7 +15,7 @@ bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *
 }
 
 struct pmc_condition {
-	const struct pmc_column *column;
+	const struct table_column *column;
 	const char *text, *glob; /* COLUMN=GLOB, and its GLOB */
 };
 
@@ -95,27 +95,12 @@ void pmc_view_conditions(struct pmc_view *view, bool of_rows)
 	}
 }
 
-static bool matches(const struct pmc_condition *condition, const struct pmc_cell *cell)
-{
-	char buf[512];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, buf, sizeof(buf));
-	if (cell->kind == PMC_CELL_NUMBER)
-		pmc_out_u64(&out, cell->number);
-	else if (cell->kind == PMC_CELL_REAL)
-		pmc_out_fixed(&out, cell->real, 6);
-	else if (cell->kind != PMC_CELL_NULL)
-		pmc_out_bytes(&out, cell->text, cell->len);
-	return !fnmatch(condition->glob, buf, 0);
-}
-
 static bool holds(struct pmc_view *view, const struct pmc_condition *condition,
 		  const struct pmc_row *row)
 {
-	struct pmc_cell cell = pmc_cell(view, condition->column, row);
+	struct table_cell cell = pmc_cell(view, condition->column, row);
 
-	if (matches(condition, &cell))
+	if (table_matches(&cell, condition->glob))
 		return true;
 	if (condition->column->kind != PMC_COL_FIELD)
 		return false;
@@ -125,7 +110,7 @@ static bool holds(struct pmc_view *view, const struct pmc_condition *condition,
 	if (condition->column->index != PMC_FIELD_name)
 		return false;
 	cell.text = pmc_thread_label(row->thread, &cell.len);
-	return matches(condition, &cell);
+	return table_matches(&cell, condition->glob);
 }
 
 /* A path of a file matches as CSV has it, or by its last part, as tables have it. */
@@ -136,16 +121,17 @@ static bool row_holds(struct pmc_view *view, const struct pmc_condition *conditi
 	bool path =
 		index == PMC_SAMPLE_module || index == PMC_SAMPLE_file ||
 		(index == PMC_SAMPLE_key && (view->by == PMC_BY_LINE || view->by == PMC_BY_MODULE));
-	struct pmc_cell cell = pmc_sample_cell(view, index, row);
+	struct table_cell cell = pmc_sample_cell(view, index, row);
 
 	/* Tables have FILE:LINE in that column. */
-	if (index == PMC_SAMPLE_line && view->by == PMC_BY_LINE && !matches(condition, &cell)) {
+	if (index == PMC_SAMPLE_line && view->by == PMC_BY_LINE &&
+	    !table_matches(&cell, condition->glob)) {
 		cell = pmc_sample_cell(view, PMC_SAMPLE_key, row);
 		path = true;
 	}
 	/* Names of functions may be longer than what `matches` holds. */
-	if (cell.kind != PMC_CELL_TEXT)
-		return matches(condition, &cell);
+	if (cell.kind != CELL_TEXT)
+		return table_matches(&cell, condition->glob);
 	return !fnmatch(condition->glob, cell.text, 0) ||
 	       (path && !fnmatch(condition->glob, pmc_base_name(cell.text), 0));
 }
@@ -203,7 +189,7 @@ int pmc_view_select_rows(struct pmc_view *view)
 {
 	struct pmc_view_samples *samples = &view->samples;
 	struct pmc_sample_fold *fold = &samples->fold;
-	const bool with_callers = view->options->format == PMC_FORMAT_TABLE;
+	const bool with_callers = pmc_format_is_table(view->options->format);
 	bool *selected;
 	const struct pmc_sample_row *caller = NULL, **kept;
 	uint64_t at = fold->n_rows;

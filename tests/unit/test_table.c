@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* test_table.c - the printer of rows: formats, units, what is hidden, columns by name, order. */
+#include "tests/unit/unit.h"
+#include "tools/table/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct person {
+	const char *name;
+	uint64_t ns, count;
+	double ratio;
+	bool known, partial;
+};
+
+static const struct person people[] = {
+	{ "alpha|1", 1500000000, 1234567, 2.5, true, false },
+	{ "beta", 400, 0, 0.001, true, true },
+	{ "=gamma", 0, 7, 0, false, false },
+};
+
+enum { NAME, NS, COUNT, RATIO, BAR };
+
+static const struct table_column columns[] = {
+	{ .name = "name", .head = "who", .unit = TABLE_TEXT, .index = NAME },
+	{ .name = "cpu_ns", .head = "cpu", .unit = TABLE_NS, .index = NS },
+	{ .name = "", .unit = TABLE_BAR, .drop = TABLE_DROP_BAR, .index = BAR },
+	{ .name = "count",
+	  .suffix = ".sum",
+	  .unit = TABLE_COUNT,
+	  .drop = TABLE_DROP_EVENT,
+	  .scale_unit = "J",
+	  .index = COUNT },
+	{ .name = "ratio",
+	  .unit = TABLE_RATIO,
+	  .decimals = 2,
+	  .drop = TABLE_DROP_METRIC,
+	  .index = RATIO },
+};
+#define N (sizeof(columns) / sizeof(columns[0]))
+
+static const struct person *current;
+
+static void row(void *arg, uint64_t i)
+{
+	current = &people[i];
+}
+
+static struct table_cell cell(void *arg, const struct table_column *column)
+{
+	struct table_cell count;
+
+	switch (column->index) {
+	case NAME:
+		return cell_text(current->name);
+	case NS:
+		return cell_number(current->known, current->ns);
+	case COUNT:
+		count = cell_number(true, current->count);
+		count.partial = current->partial;
+		return count;
+	case BAR:
+		return cell_real(current->ns ? 50 : 0, TABLE_DECIMALS);
+	default:
+		return current->known ? cell_real(current->ratio, TABLE_DECIMALS) : cell_null();
+	}
+}
+
+static struct pmc_arena arena;
+static char text[4096];
+
+static struct table make(int width)
+{
+	struct table table = {
+		.columns = columns,
+		.n_columns = N,
+		.n_rows = sizeof(people) / sizeof(people[0]),
+		.row = row,
+		.cell = cell,
+		.screen = { .width = width },
+		.arena = &arena,
+		.indent = 2,
+	};
+
+	assert_int_equal(table_layout(&table), 0);
+	return table;
+}
+
+static const char *print(const struct table *table, enum table_format format)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	table_print(table, format, &out);
+	return text;
+}
+
+static void small_values_are_not_zero(void **state)
+{
+	const struct table table = make(100);
+
+	assert_string_equal(print(&table, TABLE_PLAIN),
+			    "  who       cpu s          count MJ   ratio\n"
+			    "  alpha|1   1.500  ██████     1.235    2.50\n"
+			    "  beta     <0.001  ██████     0.000+  <0.01\n"
+			    "  =gamma        -            <0.001       -\n");
+	assert_true(table.has_partial);
+	assert_false(table.has_estimate);
+	assert_string_equal(table.hidden, "");
+}
+
+static void the_narrow_table_says_what_it_lacks(void **state)
+{
+	struct table table = make(26);
+
+	assert_string_equal(table.hidden, "ratio");
+	table = make(20);
+	assert_string_equal(table.hidden, "count, ratio");
+	assert_null(strstr(print(&table, TABLE_PLAIN), "ratio"));
+}
+
+static void formats_for_programs_have_every_column(void **state)
+{
+	const struct table table = make(20);
+
+	assert_string_equal(print(&table, TABLE_CSV), "name,cpu_ns,count.sum,ratio\n"
+						      "alpha|1,1500000000,1234567,2.500000\n"
+						      "beta,400,0,0.001000\n"
+						      "'=gamma,,7,\n");
+	assert_string_equal(
+		print(&table, TABLE_JSONL),
+		"{\"name\":\"alpha|1\",\"cpu_ns\":1500000000,\"count.sum\":1234567,"
+		"\"ratio\":2.500000}\n"
+		"{\"name\":\"beta\",\"cpu_ns\":400,\"count.sum\":0,\"ratio\":0.001000}\n"
+		"{\"name\":\"=gamma\",\"cpu_ns\":null,\"count.sum\":7,\"ratio\":null}\n");
+	print(&table, TABLE_JSON);
+	assert_memory_equal(text, "[\n{", 3);
+	assert_non_null(strstr(text, "},\n{"));
+	assert_non_null(strstr(text, "}\n]\n"));
+}
+
+static void markdown_escapes_bars(void **state)
+{
+	const struct table table = make(20);
+
+	assert_string_equal(print(&table, TABLE_MARKDOWN),
+			    "| who | cpu s | count MJ | ratio |\n"
+			    "|:--|--:|--:|--:|\n"
+			    "| alpha\\|1 | 1.500 | 1.235 | 2.50 |\n"
+			    "| beta | \\<0.001 | 0.000+ | \\<0.01 |\n"
+			    "| =gamma | - | \\<0.001 | - |\n");
+}
+
+static void columns_are_found_by_name_and_head(void **state)
+{
+	static const char *const words[] = { "count", "count.sum", "count MJ", "count J" };
+	const char *problem = NULL;
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_ptr_equal(
+			table_find(columns, N, words[i], strlen(words[i]), &arena, &problem),
+			&columns[3]);
+	assert_ptr_equal(table_find(columns, N, "cpu ms", 6, &arena, &problem), &columns[1]);
+	assert_null(table_find(columns, N, "rati", 4, &arena, &problem));
+	assert_non_null(strstr(problem, "'ratio'"));
+	assert_null(table_find(columns, N, "", 0, &arena, &problem));
+}
+
+static void chosen_columns_stay(void **state)
+{
+	struct table table = make(20);
+	const char *problem = NULL;
+	struct table_column *chosen;
+	unsigned n;
+
+	assert_int_equal(table_choose(columns, N, "ratio,who", &arena, &chosen, &n, &problem), 0);
+	assert_int_equal(n, 2);
+	table.columns = chosen;
+	table.n_columns = n;
+	table.n_rows = 1;
+	assert_int_equal(table_layout(&table), 0);
+	assert_string_equal(print(&table, TABLE_PLAIN), "  ratio  who\n   2.50  alpha|1\n");
+	assert_int_equal(table_choose(columns, N, "who,x", &arena, &chosen, &n, &problem), -EINVAL);
+}
+
+static void null_is_last_in_both_orders(void **state)
+{
+	const struct table table = make(100);
+	uint64_t order[3];
+
+	assert_int_equal(table_sort(&table, &columns[NS], false, order, 3), 0);
+	assert_memory_equal(order, ((uint64_t[]){ 0, 1, 2 }), sizeof(order));
+	assert_int_equal(table_sort(&table, &columns[NS], true, order, 3), 0);
+	assert_memory_equal(order, ((uint64_t[]){ 1, 0, 2 }), sizeof(order));
+	assert_int_equal(table_sort(&table, &columns[NAME], false, order, 3), 0);
+	assert_memory_equal(order, ((uint64_t[]){ 2, 0, 1 }), sizeof(order));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_values_are_not_zero),
+		cmocka_unit_test(the_narrow_table_says_what_it_lacks),
+		cmocka_unit_test(formats_for_programs_have_every_column),
+		cmocka_unit_test(markdown_escapes_bars),
+		cmocka_unit_test(columns_are_found_by_name_and_head),
+		cmocka_unit_test(chosen_columns_stay),
+		cmocka_unit_test(null_is_last_in_both_orders),
+	};
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	pmc_arena_free(&arena);
+	return failed;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* choose.c - columns by their names, conditions on cells, and the order of rows. */
+#include "lib/base/sort.h"
+#include "lib/base/suggest.h"
+#include "tools/table/private.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+
+/* ---- by name -------------------------------------------------------------------------------- */
+
+/* Whether name + suffix is the word looked for; keeps the nearest miss. */
+static bool is_it(struct pmc_nearest *nearest, const char *name, const char *suffix,
+		  struct pmc_arena *arena)
+{
+	const size_t len = strlen(name), suffix_len = strlen(suffix);
+	char full[96];
+	struct pmc_out out;
+
+	if (nearest->len == len + suffix_len && !memcmp(nearest->word, name, len) &&
+	    !memcmp(nearest->word + len, suffix, suffix_len))
+		return true;
+	pmc_out_to_mem(&out, full, sizeof(full));
+	pmc_outf(&out, "%s%s", name, suffix);
+	if (!out.error && pmc_nearest_try(nearest, full))
+		nearest->name = pmc_arena_strndup(arena, full, out.len);
+	return false;
+}
+
+/* Length of the word without the unit that heads of this column may have; 0: it has none. */
+static size_t without_unit(const struct table_column *column, const char *word, size_t len)
+{
+	static const char *const units[] = { "h", "s", "ms", "µs", "us", "ns" };
+	const char *unit = column->scale_unit ? column->scale_unit : "";
+	size_t at = len;
+
+	while (at && word[at - 1] != ' ')
+		at--;
+	if (at < 2 || at == len)
+		return 0;
+	len -= at;
+	word += at;
+	for (unsigned i = 0; column->unit == TABLE_NS && i < sizeof(units) / sizeof(units[0]); i++)
+		if (len == strlen(units[i]) && !memcmp(word, units[i], len))
+			return at - 1;
+	if (column->unit != TABLE_COUNT)
+		return 0;
+	if (len == strlen(unit) + 1 && strchr("kMGTPE", word[0])) {
+		word++;
+		len--;
+	}
+	return len == strlen(unit) && !memcmp(word, unit, len) ? at - 1 : 0;
+}
+
+static bool equals(const char *name, const char *word, size_t len)
+{
+	return strlen(name) == len && !memcmp(name, word, len);
+}
+
+/* Whether the word is the head of the column with its unit, or without the % in it. */
+static bool is_head(const struct table_column *column, const char *word, size_t len)
+{
+	const char *head = table_head(column);
+	const size_t bare = without_unit(column, word, len);
+
+	if (bare && (equals(head, word, bare) || equals(column->name, word, bare)))
+		return true;
+	return strlen(head) == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
+}
+
+static const char *unknown(const struct pmc_nearest *nearest, struct pmc_arena *arena)
+{
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
+		 nearest->word);
+	if (nearest->name)
+		pmc_outf(&out, "; did you mean '%s'?", nearest->name);
+	else
+		pmc_out_str(&out, "; the first line of --format csv names all columns");
+	return pmc_arena_strndup(arena, buf, out.len);
+}
+
+const struct table_column *table_find(const struct table_column *columns, unsigned n,
+				      const char *name, size_t len, struct pmc_arena *arena,
+				      const char **problem)
+{
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, name, len);
+	for (unsigned i = 0; i < n; i++)
+		if (columns[i].unit != TABLE_BAR &&
+		    is_it(&nearest, columns[i].name, columns[i].suffix ? columns[i].suffix : "",
+			  arena))
+			return &columns[i];
+	/* The bare name of an event is its value, of a group the sum: the first of its columns. */
+	for (unsigned i = 0; i < n; i++)
+		if (columns[i].unit != TABLE_BAR && is_it(&nearest, columns[i].name, "", arena))
+			return &columns[i];
+	for (unsigned i = 0; i < n; i++)
+		if (columns[i].head && columns[i].head[0] &&
+		    is_it(&nearest, columns[i].head, "", arena))
+			return &columns[i];
+	for (unsigned i = 0; i < n; i++)
+		if (columns[i].unit != TABLE_BAR && is_head(&columns[i], name, len))
+			return &columns[i];
+	*problem = unknown(&nearest, arena);
+	return NULL;
+}
+
+int table_choose(const struct table_column *columns, unsigned n, const char *names,
+		 struct pmc_arena *arena, struct table_column **chosen, unsigned *n_chosen,
+		 const char **problem)
+{
+	unsigned most = 1;
+
+	for (const char *c = names; *c; c++)
+		most += *c == ',';
+	*chosen = pmc_arena_alloc(arena, most * sizeof(**chosen));
+	if (!*chosen)
+		return -ENOMEM;
+	for (*n_chosen = 0; *n_chosen < most; ++*n_chosen) {
+		const size_t len = strcspn(names, ",");
+		const struct table_column *column =
+			table_find(columns, n, names, len, arena, problem);
+
+		if (!column)
+			return *problem ? -EINVAL : -ENOMEM;
+		(*chosen)[*n_chosen] = *column;
+		(*chosen)[*n_chosen].kept = true;
+		(*chosen)[*n_chosen].hidden = false;
+		(*chosen)[*n_chosen].drop = TABLE_STAYS;
+		names += len + 1;
+	}
+	return 0;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+bool table_matches(const struct table_cell *cell, const char *glob)
+{
+	char buf[512];
+	struct pmc_out out;
+
+	/* Names of functions, which end with a NUL. */
+	if (cell->kind == CELL_TEXT && cell->len >= sizeof(buf))
+		return !fnmatch(glob, cell->text, 0);
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	if (cell->kind == CELL_NUMBER)
+		pmc_out_u64(&out, cell->number);
+	else if (cell->kind == CELL_REAL)
+		pmc_out_fixed(&out, cell->real, 6);
+	else if (cell->kind != CELL_NULL)
+		pmc_out_bytes(&out, cell->text, cell->len);
+	return !fnmatch(glob, buf, 0);
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+struct item {
+	uint64_t row;
+	bool reverse;
+	double number;	  /* -inf: null */
+	const char *text; /* NULL: null */
+};
+
+static int by_number(const void *a, const void *b, const void *arg)
+{
+	const struct item *x = a, *y = b;
+	const int order = (x->number < y->number) - (x->number > y->number);
+
+	(void)arg;
+	/* Null is last in both directions. */
+	return x->reverse && !isinf(x->number) && !isinf(y->number) ? -order : order;
+}
+
+static int by_text(const void *a, const void *b, const void *arg)
+{
+	const struct item *x = a, *y = b;
+
+	(void)arg;
+	if (!x->text || !y->text)
+		return !x->text - !y->text;
+	return x->reverse ? strcmp(y->text, x->text) : strcmp(x->text, y->text);
+}
+
+int table_sort(const struct table *table, const struct table_column *column, bool reverse,
+	       uint64_t *order, uint64_t n)
+{
+	struct item *items = pmc_arena_alloc(table->arena, 2 * (n + 1) * sizeof(*items));
+	const bool text = column->unit == TABLE_TEXT;
+
+	for (uint64_t i = 0; items && i < n; i++) {
+		struct table_cell cell;
+
+		table->row(table->arg, i);
+		cell = table->cell(table->arg, column);
+		items[i] = (struct item){ .row = i, .reverse = reverse, .number = -INFINITY };
+		if (!text && cell.kind != CELL_NULL)
+			items[i].number = table_value(&cell);
+		if (text && (cell.kind == CELL_TEXT || cell.kind == CELL_BOOL))
+			items[i].text = pmc_arena_strndup(table->arena, cell.text, cell.len);
+	}
+	if (!items || table->arena->failed)
+		return -ENOMEM;
+	pmc_sort(items, items + n + 1, n, sizeof(*items), text ? by_text : by_number, NULL);
+	for (uint64_t i = 0; i < n; i++)
+		order[i] = items[i].row;
+	return 0;
+}

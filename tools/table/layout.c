@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* layout.c - units and widths of columns, and which of them fit the screen. */
+#include "lib/base/utf8.h"
+#include "tools/table/private.h"
+
+#include <errno.h>
+
+/* Widths to which the first column shrinks: before others are hidden, and at last. Cut short, names
+ * of functions tell little. */
+enum { LABEL_MOST = 32, LABEL_SOME = 18, LABEL_LEAST = 12, FUNCTION_MOST = 44 };
+
+/* ---- what the cells need ------------------------------------------------------------------- */
+
+static void measure_cell(const struct table *table, struct table_place *place,
+			 const struct table_cell *cell)
+{
+	const double value = table_value(cell), size = value < 0 ? -value : value;
+
+	if (cell->kind == CELL_NULL)
+		return;
+	place->filled |= place->column->unit != TABLE_BAR || value > 0;
+	place->partial |= cell->partial;
+	place->estimate |= cell->estimate != 0;
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL || cell->scale) {
+		char buf[512];
+		struct pmc_out out;
+		int width;
+
+		pmc_out_to_mem(&out, buf, sizeof(buf));
+		if (cell->scale)
+			table_show(table, place, cell, &out);
+		width = cell->scale ? pmc_utf8_columns(buf, out.len) :
+				      pmc_utf8_columns(cell->text, cell->len);
+		place->text |= !cell->scale;
+		place->width = width > place->width ? width : place->width;
+		return;
+	}
+	place->real |= cell->kind == CELL_REAL;
+	if (size > place->most)
+		place->most = size;
+	if (size > 0 && (size < place->least || place->least == 0))
+		place->least = size;
+}
+
+static void measure(struct table *table)
+{
+	for (uint64_t r = 0; r < table->n_rows; r++) {
+		table->row(table->arg, r);
+		for (unsigned i = 0; i < table->n; i++) {
+			const struct table_cell cell =
+				table->cell(table->arg, table->places[i].column);
+
+			measure_cell(table, &table->places[i], &cell);
+		}
+	}
+}
+
+/* Columns that are compared have one unit. */
+static void share_units(struct table *table)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < table->n; i++)
+		if (table->places[i].column->together && table->places[i].most > most)
+			most = table->places[i].most;
+	for (unsigned i = 0; i < table->n; i++)
+		if (table->places[i].column->together)
+			table->places[i].most = most;
+}
+
+/* Columns without a value say nothing, unless they were asked for. */
+static void drop_empty(struct table *table)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_place *place = &table->places[i];
+
+		if (place->filled || (place->column->kept && place->column->unit != TABLE_BAR))
+			table->places[kept++] = *place;
+	}
+	table->n = kept;
+}
+
+/* ---- heads and units ----------------------------------------------------------------------- */
+
+/* One unit and one number of decimals for all cells, from the largest. */
+static void choose_unit(const struct table *table, struct table_place *place, struct pmc_out *unit)
+{
+	const struct table_column *column = place->column;
+	const int most = column->decimals ? column->decimals : 3;
+
+	switch (column->unit) {
+	case TABLE_NS:
+		pmc_scale_time(&place->scale, place->most, table->screen.ascii ? "us" : "µs");
+		pmc_out_str(unit, place->scale.unit);
+		break;
+	case TABLE_COUNT:
+		pmc_scale_count(&place->scale, place->most, place->real);
+		pmc_out_str(unit, place->scale.unit);
+		if (column->scale_unit)
+			pmc_utf8_fit(unit, column->scale_unit, strlen(column->scale_unit), 12,
+				     PMC_CUT_END, table->screen.ascii);
+		break;
+	case TABLE_RATIO:
+		place->scale.decimals = pmc_decimals_for(place->most);
+		if (place->scale.decimals > most)
+			place->scale.decimals = most;
+		break;
+	default:
+		break;
+	}
+}
+
+static void make_head(const struct table *table, struct table_place *place)
+{
+	const struct table_column *column = place->column;
+	const char *name = table_head(column);
+	struct pmc_out out, unit;
+	char text[32];
+
+	pmc_out_to_mem(&unit, text, sizeof(text));
+	choose_unit(table, place, &unit);
+	pmc_out_to_mem(&out, place->head, sizeof(place->head));
+	pmc_utf8_fit(&out, name, strlen(name), 48, PMC_CUT_MIDDLE, table->screen.ascii);
+	if (text[0])
+		pmc_outf(&out, " %s", text);
+}
+
+/* Numbers of a column are as wide as its largest one, or as what says that one is not 0. */
+static int width_of_numbers(const struct table *table, const struct table_place *place)
+{
+	const double values[] = { place->most, place->least };
+	int most = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const bool whole =
+			place->column->unit == TABLE_ID || place->column->unit == TABLE_WHOLE;
+		struct table_cell cell = { .kind = whole ? CELL_NUMBER : CELL_REAL };
+		struct pmc_out out;
+		char buf[64];
+
+		if (whole)
+			cell.number = pmc_nearest_integer(values[i]);
+		else
+			cell.real = values[i];
+		pmc_out_to_mem(&out, buf, sizeof(buf));
+		table_show(table, place, &cell, &out);
+		most = (int)out.len > most ? (int)out.len : most;
+	}
+	/* "100" is narrower than the "99.9" that may be in other rows. */
+	if (place->column->unit == TABLE_PERCENT && most < 4)
+		most = 4;
+	return most + place->estimate;
+}
+
+static void set_width(const struct table *table, struct table_place *place)
+{
+	const struct table_column *column = place->column;
+	int head = pmc_utf8_columns(place->head, strlen(place->head)), numbers = 0;
+
+	if (column->unit == TABLE_BAR) {
+		place->width = BAR_WIDTH;
+		return;
+	}
+	if (column->unit != TABLE_TEXT)
+		numbers = width_of_numbers(table, place);
+	place->width = place->width > numbers ? place->width : numbers;
+	place->width += place->partial;
+	head += place->partial;
+	place->width = place->width > head ? place->width : head;
+	if (column->most && place->width > column->most && column->most > head)
+		place->width = column->most;
+	place->width = place->width > column->least ? place->width : column->least;
+}
+
+/* ---- what fits ------------------------------------------------------------------------------ */
+
+static int table_width(const struct table *table)
+{
+	int width = table->indent - table->gap;
+
+	for (unsigned i = 0; i < table->n; i++)
+		if (!table->places[i].hidden)
+			width += table->places[i].width + table->gap;
+	return width;
+}
+
+static void shrink_label(struct table *table, int screen, int least)
+{
+	const int over = table_width(table) - screen;
+	int *width = &table->places[0].width;
+
+	if (over > 0)
+		*width = *width - over > least ? *width - over : *width > least ? least : *width;
+}
+
+/* Among equals the last one, but for those that have places. */
+static bool goes_before(const struct table_place *a, const struct table_place *b)
+{
+	return a->column->place >= b->column->place;
+}
+
+static void hide(struct table *table, enum table_drop drop, int screen)
+{
+	while (table_width(table) > screen) {
+		struct table_place *last = NULL;
+
+		for (unsigned i = 0; i < table->n; i++) {
+			struct table_place *place = &table->places[i];
+
+			if (place->column->drop == drop && !place->hidden &&
+			    (!last || goes_before(place, last)))
+				last = place;
+		}
+		if (!last)
+			return;
+		last->hidden = true;
+	}
+}
+
+static void fit(struct table *table)
+{
+	const int screen = pmc_screen_width(&table->screen);
+	const bool label = table->n && table->places[0].left,
+		   functions = label && table->places[0].column->functions;
+
+	table->gap = table->tight ? 1 : 2;
+	if (table->wide)
+		return;
+	if (functions)
+		shrink_label(table, screen, FUNCTION_MOST);
+	for (enum table_drop drop = TABLE_DROP_BAR; drop <= TABLE_DROP_LAST; drop++) {
+		if (drop == TABLE_DROP_SPREAD && label && !functions)
+			shrink_label(table, screen, LABEL_MOST);
+		if (drop == TABLE_DROP_METRIC && label && !functions)
+			shrink_label(table, screen, LABEL_SOME);
+		/* Columns move closer before one is hidden whose values no other column shows. */
+		if (drop == TABLE_DROP_METRIC && table_width(table) > screen)
+			table->gap = 1;
+		hide(table, drop, screen);
+	}
+	if (label)
+		shrink_label(table, screen, LABEL_LEAST);
+}
+
+static int name_hidden(struct table *table)
+{
+	char buf[512];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_place *place = &table->places[i];
+		const char *name = table_head(place->column);
+
+		table->has_partial |= place->partial && !place->hidden;
+		table->has_estimate |= place->estimate && !place->hidden;
+		if (!place->hidden || !name[0])
+			continue;
+		pmc_out_str(&out, out.len ? ", " : "");
+		pmc_utf8_fit(&out, name, strlen(name), 32, PMC_CUT_MIDDLE, table->screen.ascii);
+	}
+	table->hidden = pmc_arena_strndup(table->arena, buf, out.len);
+	return table->hidden ? 0 : -ENOMEM;
+}
+
+int table_layout(struct table *table)
+{
+	table->places =
+		pmc_arena_alloc(table->arena, (table->n_columns + 1) * sizeof(*table->places));
+	if (!table->places)
+		return -ENOMEM;
+	table->n = 0;
+	table->has_partial = table->has_estimate = false;
+	for (unsigned i = 0; i < table->n_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (column->unit == TABLE_BAR && table->screen.ascii)
+			continue;
+		table->places[table->n++] = (struct table_place){
+			.column = column,
+			.left = column->unit == TABLE_TEXT && !column->right,
+			.scale = { .divisor = 1, .unit = "" },
+		};
+	}
+	measure(table);
+	share_units(table);
+	drop_empty(table);
+	for (unsigned i = 0; i < table->n; i++) {
+		make_head(table, &table->places[i]);
+		set_width(table, &table->places[i]);
+	}
+	fit(table);
+	return name_hidden(table);
+}
+
+bool table_same_heads(const struct table *a, const struct table *b)
+{
+	if (a->n != b->n || a->gap != b->gap)
+		return false;
+	for (unsigned i = 0; i < a->n; i++)
+		if (strcmp(a->places[i].head, b->places[i].head) ||
+		    a->places[i].width != b->places[i].width ||
+		    a->places[i].hidden != b->places[i].hidden)
+			return false;
+	return true;
+}

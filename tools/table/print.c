@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* print.c - lines of a table for people: aligned, or as Markdown. */
+#include "lib/base/utf8.h"
+#include "tools/table/private.h"
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+/* A value that is not 0 is never printed as 0. */
+static bool put_small(struct pmc_out *out, double value, int decimals)
+{
+	double least = 1;
+
+	for (int i = 0; i < decimals; i++)
+		least /= 10;
+	if (value == 0 || value >= least / 2 || value <= -least / 2)
+		return false;
+	pmc_out_str(out, value < 0 ? ">-" : "<");
+	pmc_out_fixed(out, least, decimals);
+	return true;
+}
+
+static void put_number(const struct table_place *place, const struct table_cell *cell,
+		       struct pmc_out *out)
+{
+	const struct pmc_scale *scale = cell->scale ? cell->scale : &place->scale;
+	const double value = table_value(cell);
+
+	if (place->column->unit == TABLE_ID)
+		pmc_out_u64(out, cell->number);
+	else if (place->column->unit == TABLE_WHOLE)
+		pmc_show_integer(out, cell->number);
+	else if (place->column->unit == TABLE_PERCENT && !cell->scale) {
+		if (!put_small(out, value, 1))
+			pmc_show_percent(out, value);
+	} else if (!put_small(out, value / scale->divisor, scale->decimals)) {
+		pmc_show_scaled(out, scale, value);
+	}
+}
+
+void table_show(const struct table *table, const struct table_place *place,
+		const struct table_cell *cell, struct pmc_out *out)
+{
+	(void)table;
+	if (cell->kind == CELL_NULL) {
+		pmc_out_str(out, place->column->blank ? "" : "-");
+		return;
+	}
+	if (cell->estimate)
+		pmc_out_char(out, '~');
+	if (cell->plus && table_value(cell) > 0)
+		pmc_out_char(out, '+');
+	put_number(place, cell, out);
+}
+
+/* In halves of a column, relative to the longest. */
+static int put_bar(const struct table_place *place, const struct table_cell *cell,
+		   struct pmc_out *out)
+{
+	const double share = cell->kind == CELL_REAL ? cell->real / place->most : 0;
+	uint64_t halves = share < 1 ? pmc_nearest_integer(BAR_WIDTH * 2 * share) : BAR_WIDTH * 2;
+	int width = 0;
+
+	for (; halves >= 2; halves -= 2, width++)
+		pmc_out_str(out, "█");
+	if (halves) {
+		pmc_out_str(out, "▌");
+		width++;
+	}
+	return width;
+}
+
+/* ---- lines: they do not end in blanks ------------------------------------------------------ */
+
+struct line {
+	struct pmc_out *out;
+	int blanks; /* due before the next text */
+	bool first;
+};
+
+static void put_text(struct line *line, const char *text, size_t len, int width, int columns,
+		     bool left)
+{
+	const int pad = columns - width > 0 ? columns - width : 0;
+
+	line->blanks += left ? 0 : pad;
+	if (len) {
+		pmc_out_pad(line->out, ' ', line->blanks);
+		line->blanks = 0;
+		pmc_out_bytes(line->out, text, len);
+	}
+	line->blanks += left ? pad : 0;
+}
+
+static void begin_cell(const struct table *table, struct line *line)
+{
+	line->blanks += line->first ? table->indent : table->gap;
+	line->first = false;
+}
+
+void table_put_head(const struct table *table, struct pmc_out *out)
+{
+	struct line line = { .out = out, .first = true };
+
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_place *place = &table->places[i];
+		const size_t len = strlen(place->head);
+		const int mark = place->left ? 0 : place->partial;
+
+		if (place->hidden)
+			continue;
+		begin_cell(table, &line);
+		if (place->column->unit == TABLE_BAR)
+			line.blanks += place->width;
+		else
+			put_text(&line, place->head, len, pmc_utf8_columns(place->head, len),
+				 place->width - mark, place->left);
+		line.blanks += mark;
+	}
+	pmc_out_char(out, '\n');
+}
+
+static void put_cell(const struct table *table, const struct table_place *place, struct line *line,
+		     const struct table_cell *cell)
+{
+	char buf[1024];
+	struct pmc_out text;
+	int width;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	if (place->column->unit == TABLE_BAR) {
+		width = put_bar(place, cell, &text);
+		put_text(line, buf, text.len, width, place->width, true);
+		return;
+	}
+	if ((cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) && cell->len) {
+		width = place->left ? 0 : pmc_utf8_columns(cell->text, cell->len);
+		pmc_out_pad(line->out, ' ',
+			    line->blanks + (place->left ? 0 : place->width - width));
+		width = pmc_utf8_fit(line->out, cell->text, cell->len, place->width,
+				     (enum pmc_cut)place->column->cut, table->screen.ascii);
+		line->blanks = place->left ? place->width - width : 0;
+		return;
+	}
+	table_show(table, place, cell, &text);
+	put_text(line, buf, text.len, pmc_utf8_columns(buf, text.len),
+		 place->width - place->partial, place->left);
+	if (place->partial)
+		put_text(line, "+", cell->partial, cell->partial, 1, true);
+}
+
+static void put_row(const struct table *table, uint64_t row, struct pmc_out *out)
+{
+	struct line line = { .out = out, .first = true };
+	struct table_line how = { 0 };
+	unsigned last = table->n;
+
+	table->row(table->arg, row);
+	if (table->line)
+		how = table->line(table->arg);
+	if (how.gap)
+		pmc_out_char(out, '\n');
+	if (how.dim && table->screen.color)
+		pmc_out_str(out, "\x1b[2m");
+	while (last && table->places[last - 1].hidden)
+		last--;
+	for (unsigned i = 0; i < last; i++) {
+		const struct table_place *place = &table->places[i];
+		const bool colored = how.color && i + 1 == last && table->screen.color;
+		struct table_cell cell;
+
+		if (place->hidden)
+			continue;
+		begin_cell(table, &line);
+		cell = table->cell(table->arg, place->column);
+		if (colored)
+			pmc_out_str(out, how.color < 0 ? "\x1b[32m" : "\x1b[31m");
+		put_cell(table, place, &line, &cell);
+		if (colored)
+			pmc_out_str(out, "\x1b[0m");
+	}
+	pmc_out_str(out, how.dim && table->screen.color ? "\x1b[0m\n" : "\n");
+}
+
+void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struct pmc_out *out)
+{
+	for (uint64_t r = from; r < to; r++)
+		put_row(table, r, out);
+}
+
+/* ---- Markdown ------------------------------------------------------------------------------- */
+
+static void put_markdown(struct pmc_out *out, const char *text, size_t len)
+{
+	pmc_out_str(out, "| ");
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("|\\`*_<", text[i]) && text[i])
+			pmc_out_char(out, '\\');
+		pmc_out_char(out, text[i]);
+	}
+	pmc_out_char(out, ' ');
+}
+
+static void put_markdown_row(const struct table *table, uint64_t row, struct pmc_out *out)
+{
+	table->row(table->arg, row);
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_place *place = &table->places[i];
+		const struct table_cell cell = table->cell(table->arg, place->column);
+		char buf[1024];
+		struct pmc_out text;
+
+		if (place->column->unit == TABLE_BAR)
+			continue;
+		pmc_out_to_mem(&text, buf, sizeof(buf));
+		if (cell.kind == CELL_TEXT || cell.kind == CELL_BOOL)
+			pmc_utf8_fit(&text, cell.text, cell.len, 0, PMC_CUT_END,
+				     table->screen.ascii);
+		else
+			table_show(table, place, &cell, &text);
+		if (cell.partial)
+			pmc_out_char(&text, '+');
+		put_markdown(out, buf, text.len);
+	}
+	pmc_out_str(out, "|\n");
+}
+
+static void print_markdown(const struct table *table, struct pmc_out *out)
+{
+	for (unsigned i = 0; i < table->n; i++)
+		if (table->places[i].column->unit != TABLE_BAR)
+			put_markdown(out, table->places[i].head, strlen(table->places[i].head));
+	pmc_out_str(out, "|\n");
+	for (unsigned i = 0; i < table->n; i++)
+		if (table->places[i].column->unit != TABLE_BAR)
+			pmc_out_str(out, table->places[i].left ? "|:--" : "|--:");
+	pmc_out_str(out, "|\n");
+	for (uint64_t r = 0; r < table->n_rows; r++)
+		put_markdown_row(table, r, out);
+}
+
+/* ---- formats -------------------------------------------------------------------------------- */
+
+static void print_csv(const struct table *table, struct pmc_out *out)
+{
+	table_csv_head(table, out);
+	for (uint64_t r = 0; r < table->n_rows; r++)
+		table_csv_row(table, r, out);
+}
+
+void table_print(const struct table *table, enum table_format format, struct pmc_out *out)
+{
+	if (format == TABLE_CSV)
+		print_csv(table, out);
+	else if (format == TABLE_JSON || format == TABLE_JSONL)
+		table_print_json(table, format == TABLE_JSON, out);
+	else if (format == TABLE_MARKDOWN)
+		print_markdown(table, out);
+	else {
+		table_put_head(table, out);
+		table_put_rows(table, 0, table->n_rows, out);
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* private.h - what the files of tools/table share. Private to this folder. */
+#ifndef PMC_TOOLS_TABLE_PRIVATE_H
+#define PMC_TOOLS_TABLE_PRIVATE_H
+
+#include "tools/table/table.h"
+
+enum { BAR_WIDTH = 6 };
+
+static inline const char *table_head(const struct table_column *column)
+{
+	return column->head ? column->head : column->name;
+}
+
+static inline double table_value(const struct table_cell *cell)
+{
+	return cell->kind == CELL_REAL ? cell->real : (double)cell->number;
+}
+
+/* The cell as the table has it, without the blank for a + that other cells of the column have. */
+void table_show(const struct table *table, const struct table_place *place,
+		const struct table_cell *cell, struct pmc_out *out);
+
+void table_print_json(const struct table *table, bool array, struct pmc_out *out);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.h - rows of typed cells as a table, Markdown, CSV, JSON or JSON lines: the one printer of
+ * all commands that print rows.
+ *
+ * A command lists its columns and gives the cells of one row after the other; choice, order, units,
+ * widths and formats are here. Rows are asked for several times, so a source answers the same each
+ * time. Not thread-safe, no signal handlers.
+ */
+#ifndef PMC_TOOLS_TABLE_H
+#define PMC_TOOLS_TABLE_H
+
+#include "lib/base/arena.h"
+#include "lib/base/out.h"
+#include "lib/base/screen.h"
+#include "lib/base/show.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+struct table_cell {
+	enum { CELL_NULL, CELL_NUMBER, CELL_REAL, CELL_TEXT, CELL_BOOL } kind;
+	bool partial;		/* a sum some rows are missing from: a + behind it */
+	unsigned char estimate; /* not 0: a ~ before it */
+	unsigned char decimals; /* of a real number in CSV and JSON */
+	bool plus;		/* a sign before positive numbers, too */
+	union {
+		uint64_t number;
+		double real;
+		size_t len;
+	};
+	const char *text;	       /* good until the next cell */
+	const struct pmc_scale *scale; /* in tables, in place of the column's; NULL: the column's */
+};
+
+/* Decimals in CSV and JSON. A scaled count needs more: joules by 2.3e-10, seconds by 1e-9. */
+enum { TABLE_DECIMALS = 6, TABLE_SCALED_DECIMALS = 9 };
+
+static inline struct table_cell cell_null(void)
+{
+	return (struct table_cell){ .kind = CELL_NULL };
+}
+
+static inline struct table_cell cell_number(bool known, uint64_t value)
+{
+	return (struct table_cell){ .kind = known ? CELL_NUMBER : CELL_NULL, .number = value };
+}
+
+/* nan, inf and what cannot be printed are null. */
+static inline struct table_cell cell_real(double value, unsigned decimals)
+{
+	const bool known = pmc_out_fixed_fits(value);
+
+	return (struct table_cell){ .kind = known ? CELL_REAL : CELL_NULL,
+				    .decimals = (unsigned char)decimals,
+				    .real = value };
+}
+
+static inline struct table_cell cell_textn(const char *text, size_t len)
+{
+	return (struct table_cell){ .kind = CELL_TEXT, .text = text, .len = len };
+}
+
+/* NULL: null. */
+static inline struct table_cell cell_text(const char *text)
+{
+	return text ? cell_textn(text, strlen(text)) : cell_null();
+}
+
+static inline struct table_cell cell_bool(bool value)
+{
+	return (struct table_cell){ .kind = CELL_BOOL,
+				    .text = value ? "true" : "false",
+				    .len = value ? 4 : 5 };
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* ID is printed as it is, WHOLE never scaled; COUNT and NS get one unit from the largest value. A
+ * BAR is a share of the longest one, in tables only. */
+enum table_unit {
+	TABLE_TEXT,
+	TABLE_ID,
+	TABLE_WHOLE,
+	TABLE_COUNT,
+	TABLE_NS,
+	TABLE_PERCENT,
+	TABLE_RATIO,
+	TABLE_BAR,
+};
+
+/* The order in which columns are hidden when the table is too wide. */
+enum table_drop {
+	TABLE_STAYS,
+	TABLE_DROP_BAR,
+	TABLE_DROP_SPREAD,
+	TABLE_DROP_INPUT, /* what other columns are made of */
+	TABLE_DROP_METRIC,
+	TABLE_DROP_USAGE, /* accounting, which is there unasked */
+	TABLE_DROP_EVENT,
+	TABLE_DROP_LAST,
+};
+
+struct table_column {
+	const char *name, *suffix; /* of CSV, JSON and flags: "cycles" ".min"; NULL: no suffix */
+	const char *head;	   /* in tables; NULL: the name */
+	const char *scale_unit;	   /* behind the prefix of a COUNT: "J"; NULL: none */
+	unsigned char unit;	   /* enum table_unit */
+	unsigned char drop;	   /* enum table_drop */
+	unsigned char decimals;	   /* the most that a RATIO has in tables; 0: 3 */
+	unsigned char cut;	   /* enum pmc_cut: where text that is too wide is cut */
+	bool right;		   /* text at the right */
+	bool blank;		   /* null is nothing in tables, not a dash: it has no meaning */
+	bool kept;		   /* also where no cell has a value */
+	bool together;	 /* columns of one unit that are compared: they have the same prefix */
+	bool hidden;	 /* of tables alone: not in CSV and JSON, unless it is asked for */
+	bool functions;	 /* names of functions, whose start tells little */
+	int least, most; /* width in tables; most 0: no limit */
+	unsigned place;	 /* of columns with one `drop` the one with the highest is hidden first */
+	/* the command's own */
+	unsigned char kind, part, when;
+	bool json;
+	unsigned index;
+	const char *key; /* `,"name":` of a JSON object */
+	size_t key_len;
+};
+
+/* By name, name and suffix, or head; NULL with *problem set to a text in the arena that names the
+ * nearest one. */
+const struct table_column *table_find(const struct table_column *columns, unsigned n,
+				      const char *name, size_t len, struct pmc_arena *arena,
+				      const char **problem);
+/* "a,b,c" in that order. 0, -ENOMEM, or -EINVAL with *problem set. */
+int table_choose(const struct table_column *columns, unsigned n, const char *names,
+		 struct pmc_arena *arena, struct table_column **chosen, unsigned *n_chosen,
+		 const char **problem);
+/* Whether the cell as it is in CSV matches the pattern of fnmatch(3); a path by its last part, too.
+ */
+bool table_matches(const struct table_cell *cell, const char *glob);
+/* Makes `order` the places of n rows by that column: numbers downwards, text upwards, null last,
+ * equals as they are. 0 or -ENOMEM. */
+struct table;
+int table_sort(const struct table *table, const struct table_column *column, bool reverse,
+	       uint64_t *order, uint64_t n);
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+enum table_format { TABLE_PLAIN, TABLE_JSON, TABLE_CSV, TABLE_JSONL, TABLE_MARKDOWN };
+/* As words of --format, in that order. */
+#define TABLE_FORMATS "table", "json", "csv", "jsonl", "markdown"
+
+/* How a line of a table is printed. */
+struct table_line {
+	bool dim;
+	bool gap;	   /* an empty line before it */
+	signed char color; /* of its last column: -1 green, 1 red */
+};
+
+/* The layout of a shown column. */
+struct table_place {
+	const struct table_column *column;
+	bool left, filled, real, partial, estimate, hidden, text;
+	double most, least; /* of numbers; least: the one nearest to 0 that is not 0 */
+	struct pmc_scale scale;
+	int width;
+	char head[128];
+};
+
+struct table {
+	/* set by the command */
+	const struct table_column *columns;
+	unsigned n_columns;
+	uint64_t n_rows;
+	void *arg;
+	void (*row)(void *arg, uint64_t row); /* makes it the current one */
+	struct table_cell (*cell)(void *arg, const struct table_column *column);
+	struct table_line (*line)(void *arg); /* NULL: nothing special */
+	struct pmc_screen screen;
+	struct pmc_arena *arena;
+	bool wide;  /* every column, however wide */
+	bool tight; /* one blank between columns */
+	int indent; /* of lines of the table */
+	/* made by table_layout() */
+	struct table_place *places;
+	unsigned n;
+	int gap;
+	const char *hidden;		/* heads of columns that do not fit, "a, b"; "" */
+	bool has_partial, has_estimate; /* marks in shown columns */
+};
+
+/* Units, widths, and which columns fit. 0 or -ENOMEM. */
+int table_layout(struct table *table);
+void table_put_head(const struct table *table, struct pmc_out *out);
+/* Rows from `from` up to `to`. */
+void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struct pmc_out *out);
+/* Whether the heads are as those of the other table, whose lines can go on. */
+bool table_same_heads(const struct table *a, const struct table *b);
+
+/* Head and all rows in a format; JSON: an array, or nothing but the objects of JSONL. Of PLAIN and
+ * MARKDOWN after table_layout(). */
+void table_print(const struct table *table, enum table_format format, struct pmc_out *out);
+/* A head of CSV, and rows without it. */
+void table_csv_head(const struct table *table, struct pmc_out *out);
+void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out);
+void table_put_csv(struct pmc_out *out, const struct table_cell *cell);
+void table_put_json(struct pmc_out *out, const struct table_cell *cell);
+
+/* For pages that draw the table: members "columns", and rows with what each cell shows and the
+ * number behind it. After table_layout(). */
+struct pmc_json;
+void table_page_columns(const struct table *table, struct pmc_json *json);
+void table_page_rows(const struct table *table, struct pmc_json *json, const char *key,
+		     uint64_t from, uint64_t to);
+
+#endif
