@@ -42,7 +42,7 @@ within "$self" "$outer" 5 "nested: self CPU times add up to that of the outermos
 is "$(jq -c '[.regions[] | .events[].state, .self[].state] | unique' x.json)" '["counted"]' "nested: all events of all regions are counted"
 is "$(jq -c '[.regions[].pair | .cpu_ns > 0, .events[1].value] | unique' x.json)" '[true,0]' \
 	"nested: the cost of a begin/end pair is CPU time and no page fault"
-is "$(jq -c '[.threads[] | .seq] | length' x.json)" 21 "nested: the report has the rows of all 21 threads"
+is "$("$PMCTL" report --format json x.pmc | jq -c '[.threads[] | .seq] | length')" 21 "nested: the report has the rows of all 21 threads"
 
 run "$PMCTL" report --by region x.pmc
 like "$(cat out)" 'region +n +calls +self' "table: header has region, n, calls and self"
@@ -76,7 +76,7 @@ is "$(jq -c '[.groups[] | [.key, .threads, .calls]] | sort' x.json)" \
 regions recurse 10
 is "$(calls recursion) $(calls step)" "10 9" "recursion: every call is counted"
 all=$(group recursion .cpu_ns)
-row=$(jq '[.threads[].cpu_ns] | add' x.json)
+row=$("$PMCTL" report --format json x.pmc | jq '[.threads[].cpu_ns] | add')
 between "$all" 1 "$row" "recursion: CPU time of a region open twice is counted once"
 within "$(jq '[.regions[].self_cpu_ns] | add' x.json)" "$all" 5 "recursion: self CPU times add up to the outermost region"
 
@@ -287,7 +287,7 @@ unlike "$(cat busy.said)" "damaged" "busy threads: pmctl dump reports no damaged
 
 # ---- no available event; PMC_START=off ----------------------------------------------------------
 PMC_EVENTS=$nowhere regions nest 2
-between "$(group inner .cpu_ns)" 1 "$(jq '[.threads[].cpu_ns] | add' x.json)" \
+between "$(group inner .cpu_ns)" 1 "$("$PMCTL" report --format json x.pmc | jq '[.threads[].cpu_ns] | add')" \
 	"no event available: the region has CPU time, at most that of the threads"
 is "$(group inner '.events[0].sum')" null "no event available: the event value is null"
 PMC_START=off regions nest 2

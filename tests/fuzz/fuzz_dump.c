@@ -155,7 +155,6 @@ static void report(int fd, uint8_t choice, uint8_t more)
 		.summary = (choice & 16) != 0,
 		.wide = (choice & 32) != 0,
 		.timeline = (choice & 64) != 0,
-		.only_first = (more & 64) != 0,
 		.screen.color = (more & 128) != 0,
 		.sort = (more & 16) ? "cpu" : NULL,
 	};

@@ -204,9 +204,9 @@ static bool applies(size_t i, const char *core_type)
 /* The row of one thread, and the sum of two such rows. */
 static void check_rows(bool scaled)
 {
-	json_t *root = json_report(PMC_BY_EXE);
-	const json_t *rows[] = { json_array_get(json_object_get(root, "threads"), 0),
-				 json_array_get(json_object_get(root, "groups"), 0) };
+	json_t *threads = json_report(PMC_BY_NONE), *groups = json_report(PMC_BY_EXE);
+	const json_t *rows[] = { json_array_get(json_object_get(threads, "threads"), 0),
+				 json_array_get(json_object_get(groups, "groups"), 0) };
 	unsigned n = 0;
 
 	for (size_t i = 0; i < COUNT(metrics); i++) {
@@ -222,7 +222,8 @@ static void check_rows(bool scaled)
 		n++;
 	}
 	assert_true(n > 0);
-	json_decref(root);
+	json_decref(threads);
+	json_decref(groups);
 }
 
 static void check_list(const char *text, const struct pmc_event_roots *roots, unsigned counters)

@@ -162,7 +162,7 @@ static void off_for_a_time(void **state)
 	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
 	has_lines(text, "\n,,,not-counted\n");
 	text = report((struct pmc_report_options){ 0 });
-	has_lines(text, "0 threads counted, 1 not");
+	has_lines(text, "0 of 1 thread counted");
 }
 
 /* A process without values: they are not 0, in sums neither. */

@@ -163,9 +163,6 @@ static void marks(void **state)
 	made_process(2, &child, "node", "/bin/kid", "kid");
 	made_thread(2, thread_like(0, 40 * MS, 0), "kid", NULL, 0);
 	made_profile(&profile, false);
-	text = table_of(&profile, (struct pmc_report_options){ .only_first = true });
-	assert_fits(text);
-	assert_golden(text, "report-marks");
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
 	assert_fits(text);
 	assert_golden(text, "report-tree");

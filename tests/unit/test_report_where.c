@@ -18,30 +18,32 @@ static void threads_of_a_condition(void **state)
 
 static void no_thread_matches(void **state)
 {
-	const char *where[] = { "name=nobody" };
-	char *text = report(
-		(struct pmc_report_options){ .by = PMC_BY_FUNCTION, .where = where, .n_where = 1 });
+	const char *where[] = { "name=nobody" }, *near[] = { "name=pol-1" },
+		   *pool[] = { "name=pool" };
+	const char *events[] = { NULL, "off-cpu", "task-clock" }, *problem = NULL;
 
-	has(text, "no thread matches name=nobody");
-	has_not(text, "no samples");
-	for (unsigned i = 0; i < 2; i++) {
-		text = report((struct pmc_report_options){ .by = PMC_BY_FUNCTION,
-							   .event = i ? "off-cpu" : "task-clock",
-							   .where = where,
-							   .n_where = 1 });
-		has(text, "no thread matches name=nobody");
+	for (unsigned i = 0; i < 3; i++) {
+		report_with((struct pmc_report_options){ .by = PMC_BY_FUNCTION,
+							 .event = events[i],
+							 .where = where,
+							 .n_where = 1 },
+			    -ENOENT, &problem);
+		has(problem, "no thread matches name=nobody");
+		has_not(problem, "did you mean");
 	}
+	report_with((struct pmc_report_options){ .where = near, .n_where = 1 }, -ENOENT, &problem);
+	has(problem, "; did you mean 'pool-1'?");
+	report_with((struct pmc_report_options){ .where = pool, .n_where = 1 }, -ENOENT, &problem);
+	has(problem, "; did you mean 'pool-*'?");
 }
 
-/* Tables with pools have that head. */
-static void a_pool_is_no_column(void **state)
+static void threads_of_a_pool(void **state)
 {
 	const char *where[] = { "pool=pool-*" };
-	const char *problem = NULL;
+	char *text = report((struct pmc_report_options){
+		.format = PMC_FORMAT_CSV, .columns = "name", .where = where, .n_where = 1 });
 
-	report_with((struct pmc_report_options){ .where = where, .n_where = 1 }, -EINVAL, &problem);
-	has(problem, "'pool'");
-	has(problem, "name=");
+	assert_string_equal(text, "name\npool-1\n");
 }
 
 /* Rows are chosen by their own columns; values and shares stay those of all samples. */
@@ -49,6 +51,7 @@ static void rows_of_a_condition(void **state)
 {
 	const char *function[] = { "function=lib.so+*" }, *module[] = { "module=lib*" };
 	const char *both[] = { "name=pool-*", "module=app" }, *none[] = { "function=nothing" };
+	const char *problem = NULL;
 	const struct pmc_report_options csv = { .by = PMC_BY_FUNCTION,
 						.format = PMC_FORMAT_CSV,
 						.columns = "key,threads,self_pct",
@@ -87,8 +90,8 @@ static void rows_of_a_condition(void **state)
 	has_not(text, "of 2 threads");
 	has_not(text, "\n  app+");
 	options.where = none;
-	text = report(options);
-	has(text, "no function matches function=nothing");
+	report_with(options, -ENOENT, &problem);
+	has(problem, "no function matches function=nothing");
 }
 
 /* Of paths those through a function, in a table below its callers. */
@@ -136,7 +139,7 @@ static void paths_through_a_function(void **state)
 	has_not(text, ";app+0x1000 ");
 	has_not(text, "0x4000");
 	options.where = (const char *[]){ "function=nothing" };
-	report_with(options, -EINVAL, &problem);
+	report_with(options, -ENOENT, &problem);
 	has(problem, "no path matches function=nothing");
 }
 
@@ -197,7 +200,7 @@ static void folded_without_samples(void **state)
 						 .format = PMC_FORMAT_FOLDED,
 						 .where = nobody,
 						 .n_where = 1 },
-		    -EINVAL, &problem);
+		    -ENOENT, &problem);
 	has(problem, "no thread matches name=nobody");
 }
 
@@ -224,7 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_of_a_condition),
 		cmocka_unit_test(no_thread_matches),
-		cmocka_unit_test(a_pool_is_no_column),
+		cmocka_unit_test(threads_of_a_pool),
 		cmocka_unit_test(labels_of_sums),
 		cmocka_unit_test(rows_of_a_condition),
 		cmocka_unit_test(paths_through_a_function),

@@ -140,10 +140,6 @@ static int parse(struct request *request, int argc, char **argv)
 	    !pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
 				 options->event ? "--event" : "--symfs");
-	if (options->columns &&
-	    (options->format == PMC_FORMAT_JSON || options->format == PMC_FORMAT_JSON_LINES))
-		return tool_fail(EXIT_USAGE,
-				 "--columns is for tables and CSV; JSON has every field");
 	return options->format == PMC_FORMAT_FOLDED ? check_folded(options) : 0;
 }
 
@@ -171,8 +167,8 @@ static int print(struct request *request, struct pmc_profile *profile)
 	err = pmc_report(profile, &request->options, &out, &problem);
 	if (fd != STDOUT_FILENO && close(fd) && !err)
 		err = -errno;
-	if (err == -EINVAL && problem)
-		return tool_fail(EXIT_USAGE, "%s", problem);
+	if ((err == -EINVAL || err == -ENOENT) && problem)
+		return tool_fail(err == -EINVAL ? EXIT_USAGE : EXIT_FAIL, "%s", problem);
 	if (err)
 		return tool_fail_write(where, -err);
 	return EXIT_OK;

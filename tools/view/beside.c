@@ -178,27 +178,3 @@ void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage
 	pmc_footer_line(view, " had ended before the snapshot: rows and samples of these are only "
 			      "in the dump that the process writes itself");
 }
-
-/* ---- child processes ---------------------------------------------------------------------- */
-
-void pmc_footer_children(struct pmc_view *view, const struct pmc_coverage *coverage)
-{
-	const struct pmc_p_process *first = view->first;
-	const char *command = first && first->cmdline[0] ? first->cmdline : first ? first->exe : "";
-	const char *odd = command;
-
-	if (!coverage->others)
-		return;
-	pmc_out_char(view->out, ' ');
-	pmc_show_count(view->out, coverage->others, "child process, ", "child processes, ");
-	pmc_show_time(view->out, (double)coverage->others_cpu_ns, view->glyphs->micro);
-	/* A dump has no quotes: a shell would take these words apart in another way. */
-	pmc_out_str(view->out, " CPU; pmctl run");
-	while (*odd && !strchr("|&;<>()$`\\\"'*?[]#~=%!{}\n\t", *odd))
-		odd++;
-	if (!*odd) {
-		pmc_out_str(view->out, " -- ");
-		pmc_view_text(view, command, 60);
-	}
-	pmc_footer_line(view, coverage->others == 1 ? " shows it" : " shows them");
-}

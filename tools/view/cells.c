@@ -12,6 +12,13 @@ static struct table_cell label(const struct pmc_p_thread *thread)
 	return cell_textn(name, len);
 }
 
+static struct table_cell pool(struct pmc_view *view, const struct pmc_thread_fixed *fixed)
+{
+	return cell_textn(view->text,
+			  pmc_pool_pattern(fixed->name, strnlen(fixed->name, sizeof(fixed->name)),
+					   view->text));
+}
+
 static struct table_cell start(struct pmc_view *view, const struct pmc_p_thread *thread)
 {
 	struct pmc_out out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coverage.c - the coverage summary: what is known beside the rows, of all processes in scope. */
+/* coverage.c - the coverage summary: what is known beside the rows, of all processes. */
 #include "lib/base/sort.h"
 #include "tools/view/view.h"
 #include "lib/base/number.h"
@@ -146,7 +146,7 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 			i < profile->n_processes ? profile->processes[i] : NULL;
 		uint64_t end;
 
-		if (process && (!process->known || !pmc_view_in_scope(view, process)))
+		if (process && !process->known)
 			continue;
 		if (n && (!process || strcmp(host, process->host) != 0)) {
 			wall_ns = spanned(view, spans, n);
@@ -270,7 +270,7 @@ static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		if (!process->known || !pmc_view_in_scope(view, process))
+		if (!process->known)
 			continue;
 		if (run && !memcmp(run->job, process->fixed.job, sizeof(run->job)))
 			continue;
@@ -290,7 +290,7 @@ static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
 /* A process, once for all of its images. */
 struct counted {
 	const struct pmc_p_process *origin;
-	bool in_scope, off, selected;
+	bool off, selected;
 	UT_hash_handle hh; /* by origin */
 };
 
@@ -322,15 +322,13 @@ static int count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
 		counted = counted_of(view, &table, process);
 		if (!counted)
 			return -ENOMEM;
-		counted->in_scope |= pmc_view_in_scope(view, process);
-		counted->off |= process->fixed.off_ns && pmc_view_in_scope(view, process);
+		counted->off |= process->fixed.off_ns != 0;
 	}
 	for (uint64_t i = 0; i < view->n_rows && !view->arena->failed; i++)
 		if (!i || view->rows[i - 1]->process != view->rows[i]->process)
 			counted_of(view, &table, view->rows[i]->process)->selected = true;
 	for (counted = table; counted; counted = counted->hh.next) {
-		coverage->processes += counted->in_scope;
-		coverage->others += !counted->in_scope;
+		coverage->processes++;
 		coverage->off_processes += counted->off;
 		coverage->selected_processes += counted->selected;
 	}
@@ -378,16 +376,8 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	if (pmc_fold_init(&coverage->unattributed, &view->events) ||
 	    pmc_fold_init(&coverage->descendants, &view->events))
 		return -ENOMEM;
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
-
-		if (pmc_view_in_scope(view, process)) {
-			process_add(view, process, coverage);
-		} else {
-			coverage->others_cpu_ns +=
-				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
-		}
-	}
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		process_add(view, profile->processes[i], coverage);
 	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)
 		coverage->is_sampled =
 			profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event);

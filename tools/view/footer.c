@@ -34,16 +34,10 @@ static void counted(struct pmc_view *view, uint64_t counted, uint64_t not,
 	const bool unseen = all && all->unseen_ends, more = unseen || (all && all->lacks_rows);
 
 	pmc_out_str(view->out, view->glyphs->dot);
-	pmc_show_count(view->out, counted, "thread", "threads");
-	pmc_out_str(view->out, more ? " counted, at least " : " counted, ");
-	pmc_show_integer(view->out, not );
-	pmc_out_str(view->out, unseen ? " not; later rows are unknown" : " not");
-}
-
-void pmc_footer_conditions(struct pmc_view *view)
-{
-	pmc_out_str(view->out, view->n_rows ? "selected by " : "no thread matches ");
-	pmc_view_conditions(view, false);
+	pmc_show_integer(view->out, counted);
+	pmc_out_str(view->out, more ? " of at least " : " of ");
+	pmc_show_count(view->out, counted + not, "thread", "threads");
+	pmc_out_str(view->out, unseen ? " counted; later rows are unknown" : " counted");
 }
 
 /* Of the rows that --where selects. */
@@ -55,12 +49,8 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 	for (uint64_t i = 0; i < view->n_rows; i++)
 		not += (!i || !pmc_same_thread(view->rows[i - 1], view->rows[i])) &&
 		       pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.reason;
-	pmc_out_char(view->out, ' ');
-	pmc_footer_conditions(view);
-	if (!view->n_rows) {
-		pmc_footer_end_line(view);
-		return;
-	}
+	pmc_out_str(view->out, " selected by ");
+	pmc_view_conditions(view, false);
 	if (footer->coverage->cpu_ns) {
 		pmc_out_str(view->out, ": ");
 		pmc_show_percent(view->out, 100 * ((double)footer->coverage->shown_cpu_ns /
@@ -362,8 +352,7 @@ static void uncounted(struct pmc_view *view)
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		for (unsigned r = 0; pmc_view_in_scope(view, process) && r < process->n_uncounted;
-		     r++)
+		for (unsigned r = 0; r < process->n_uncounted; r++)
 			tally_add(&tallies, 0, pmc_reason_text(process->uncounted[r].reason),
 				  process->uncounted[r].count);
 	}
@@ -438,7 +427,6 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 	bool keep = view->options->keep_hint != NULL;
 
 	pmc_footer_outside_clock(view, footer);
-	pmc_footer_children(view, footer->coverage);
 	pmc_footer_regions(view);
 	keep &= !pmc_footer_samples(view);
 	uncounted(view);

@@ -55,13 +55,31 @@ static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 	pmc_out_char(out, '}');
 }
 
+/* Whether --columns has a column of that kind and index; without it all are wanted. */
+static bool is_wanted(const struct pmc_view *view, unsigned kind, unsigned index)
+{
+	const struct pmc_columns *chosen = &view->chosen;
+
+	for (unsigned i = 0; i < chosen->n; i++)
+		if (chosen->list[i].kind == kind && chosen->list[i].index == index)
+			return true;
+	return !view->options->columns;
+}
+
 void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
 			  const struct pmc_p_set_view *set, const struct pmc_count *counts)
 {
+	const uint16_t *map =
+		set && view->options->columns ? pmc_union_map(&view->events, set) : NULL;
+	bool some = false;
+
 	pmc_json_array(json, key);
 	for (unsigned i = 0; set && counts && i < set->count; i++) {
-		if (i)
+		if (map && !is_wanted(view, PMC_COL_EVENT, map[i]))
+			continue;
+		if (some)
 			pmc_out_char(view->out, ',');
+		some = true;
 		put_event(view->out, &set->events[i], &counts[i]);
 	}
 	pmc_json_array_end(json);
@@ -92,7 +110,8 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json,
 	for (const struct table_column *end = column + n; column < end; column++) {
 		struct table_cell cell;
 
-		if (!column->json)
+		if (view->options->columns ? !is_wanted(view, column->kind, column->index) :
+					     !column->json)
 			continue;
 		cell = pmc_cell(view, column, row);
 		put_member_cell(json, column, &cell);
@@ -111,7 +130,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	for (unsigned i = 0; i < n; i++) {
 		struct table_cell cell = { .kind = CELL_NULL };
 
-		if (list[i].json) {
+		if (list[i].json && is_wanted(view, PMC_COL_METRIC, list[i].index)) {
 			cell = pmc_cell(view, &list[i], row);
 			put_member_cell(json, &list[i], &cell);
 		}
@@ -209,18 +228,20 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_object_end(json);
 }
 
-static void json_group(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
+static void json_group(struct pmc_view *view, struct pmc_json *json, const char *type,
+		       const struct pmc_row *row)
 {
 	const struct pmc_columns *columns = &view->of_groups;
 
-	pmc_json_object(json, NULL);
+	begin_typed(json, type);
 	put_cells(view, json, columns->list, columns->n_fields, row);
 	if (row->sample) {
 		pmc_json_object_end(json);
 		return;
 	}
 	for (unsigned i = 0; i < columns->n; i++) {
-		if (columns->list[i].kind != PMC_COL_CPU)
+		if (columns->list[i].kind != PMC_COL_CPU ||
+		    !is_wanted(view, PMC_COL_FIELD, PMC_FIELD_cpu_ns))
 			continue;
 		/* Its sum is the column in front. */
 		pmc_json_object(json, "cpu");
@@ -231,7 +252,8 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 	pmc_json_array(json, "events");
 	for (unsigned i = 0; i < columns->n; i++)
 		if (columns->list[i].kind == PMC_COL_EVENT &&
-		    columns->list[i].part == PMC_PART_VALUE)
+		    columns->list[i].part == PMC_PART_VALUE &&
+		    is_wanted(view, PMC_COL_EVENT, columns->list[i].index))
 			json_group_event(view, json, i, row);
 	pmc_json_array_end(json);
 	json_metrics(view, json, columns, row);
@@ -312,7 +334,7 @@ static int json_rows(struct pmc_view *view, struct pmc_json *json, bool groups)
 		pmc_view_row(view, &lines, i, &buf, &row);
 		pmc_json_line(json);
 		if (groups)
-			json_group(view, json, &row);
+			json_group(view, json, NULL, &row);
 		else
 			json_row(view, json, NULL, &row);
 	}
@@ -320,32 +342,52 @@ static int json_rows(struct pmc_view *view, struct pmc_json *json, bool groups)
 }
 
 /* Rows, a line each. */
-static int json_row_lines(struct pmc_view *view, const char *type)
+static int json_row_lines(struct pmc_view *view, const char *type, bool groups)
 {
 	struct pmc_lines lines;
 	struct pmc_row_buf buf;
 	struct pmc_row row;
-	int err = pmc_view_lines(view, false, &lines);
+	int err = pmc_view_lines(view, groups, &lines);
 
 	for (uint64_t i = 0; !err && i < lines.n; i++) {
 		struct pmc_json json;
 
 		pmc_json_init(&json, view->out, false);
 		pmc_view_row(view, &lines, i, &buf, &row);
-		json_row(view, &json, type, &row);
+		if (groups)
+			json_group(view, &json, type, &row);
+		else
+			json_row(view, &json, type, &row);
 		pmc_out_char(view->out, '\n');
 	}
 	return err;
+}
+
+/* --by with another key than threads: rows of groups alone. */
+static bool has_threads(const struct pmc_view *view)
+{
+	return view->by == PMC_BY_NONE || view->by == PMC_BY_THREAD;
+}
+
+/* The columns of --columns, among those of the rows that are written. */
+static int choose(struct pmc_view *view)
+{
+	const struct pmc_columns *columns =
+		has_threads(view) ? &view->of_threads : &view->of_groups;
+
+	return view->options->columns ? pmc_columns_choose(view, columns, &view->chosen) : 0;
 }
 
 int pmc_view_json(struct pmc_view *view)
 {
 	struct pmc_profile *profile = view->profile;
 	struct pmc_json json;
-	int err;
+	int err = choose(view);
 
+	if (err)
+		return err;
 	if (view->options->timeline)
-		return json_row_lines(view, NULL);
+		return json_row_lines(view, NULL, false);
 	pmc_json_init(&json, view->out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "pmc", 1);
@@ -356,7 +398,8 @@ int pmc_view_json(struct pmc_view *view)
 	}
 	pmc_json_array_end(&json);
 	pmc_json_array(&json, "threads");
-	err = json_rows(view, &json, false);
+	if (has_threads(view))
+		err = json_rows(view, &json, false);
 	pmc_json_array_end(&json);
 	pmc_json_array(&json, "groups");
 	if (!err && view->by != PMC_BY_NONE)
@@ -380,14 +423,16 @@ int pmc_view_json_lines(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
 	struct pmc_json json;
-	int err;
+	int err = choose(view);
 
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
+	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
 		pmc_json_init(&json, view->out, false);
 		json_process(view, &json, "process", profile->processes[i]);
 		pmc_out_char(view->out, '\n');
 	}
-	err = json_row_lines(view, "thread");
+	if (!err)
+		err = has_threads(view) ? json_row_lines(view, "thread", false) :
+					  json_row_lines(view, "group", true);
 	for (uint64_t i = 0; !err && i < view->n_regions; i++) {
 		pmc_json_init(&json, view->out, false);
 		json_region(view, &json, "region", view->regions[i].region);

@@ -156,7 +156,8 @@ static int view_make(struct pmc_view *view)
 		return err;
 	choose_rows(view);
 	choose_clock(view);
-	return fold_rows(view);
+	err = fold_rows(view);
+	return err ? err : pmc_view_check_selection(view);
 }
 
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,

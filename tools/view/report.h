@@ -79,7 +79,6 @@ struct pmc_report_options {
 	/* A table as JSON: its columns, cells and footer. --by function: no table, but the line in
 	 * front of it as a JSON string. */
 	bool cells;
-	bool only_first; /* rows of the first process only, children in a footer */
 	/* Makes the rows of --by function, line, module and path; 0 or -ENOMEM. */
 	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
 	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by
@@ -96,8 +95,8 @@ struct pmc_report_options {
 
 /* What follows "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
-/* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOMEM, or out's error.
- * Flushes out. */
+/* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if
+ * no row meets the conditions, -ENOMEM, or out's error. Flushes out. */
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem);
 

@@ -397,14 +397,7 @@ static int no_paths(struct pmc_view *view)
 
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	view->out = &text;
-	if (!view->n_rows && view->n_where) {
-		pmc_footer_conditions(view);
-	} else if (view->samples.event) {
-		pmc_out_str(&text, "no path matches ");
-		pmc_view_conditions(view, true);
-	} else {
-		pmc_outf(&text, "no samples%s", pmc_why_no_samples(view->profile));
-	}
+	pmc_outf(&text, "no samples%s", pmc_why_no_samples(view->profile));
 	view->out = out;
 	/* The caller reads it after the view is gone. */
 	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);
@@ -416,7 +409,7 @@ int pmc_view_folded(struct pmc_view *view)
 	const struct pmc_view_samples *samples = &view->samples;
 	const bool waits = samples->event && pmc_is_off_cpu(samples->event);
 
-	if (!samples->event || (view->n_row_where && !samples->n_matches))
+	if (!samples->event)
 		return no_paths(view);
 	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = samples->fold.rows[i];

@@ -227,22 +227,17 @@ static void put_selected_total(struct pmc_view *view)
 void pmc_footer_sample_rows(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
-	const char *one = view->by == PMC_BY_FUNCTION ? "function" :
-			  view->by == PMC_BY_LINE     ? "line" :
-			  view->by == PMC_BY_MODULE   ? "module" :
-							"path";
+	const char *one = view->by == PMC_BY_FUNCTION ? "functions" :
+			  view->by == PMC_BY_MODULE   ? "modules" :
+							"lines";
 
 	pmc_out_char(view->out, ' ');
-	if (samples->n_matches) {
-		pmc_show_integer(view->out, samples->n_matches);
-		pmc_out_str(view->out, " of ");
-		pmc_show_integer(view->out, samples->n_all);
-		pmc_outf(view->out, " %ss selected by ", view->by == PMC_BY_PATH ? "line" : one);
-	} else {
-		pmc_outf(view->out, "no %s matches ", one);
-	}
+	pmc_show_integer(view->out, samples->n_matches);
+	pmc_out_str(view->out, " of ");
+	pmc_show_integer(view->out, samples->n_all);
+	pmc_outf(view->out, " %s selected by ", one);
 	pmc_view_conditions(view, true);
-	if (samples->n_matches && samples->weight && view->by == PMC_BY_PATH)
+	if (samples->weight && view->by == PMC_BY_PATH)
 		put_selected_total(view);
 	pmc_footer_end_line(view);
 }
@@ -413,10 +408,8 @@ int pmc_view_sample_table(struct pmc_view *view)
 		return err;
 	if (view->options->format == PMC_FORMAT_TABLE)
 		pmc_table_title(view, &coverage);
-	if (view->n_rows || !view->n_where) { /* else the footer says that none matches */
-		put_explained(view);
-		pmc_out_char(view->out, '\n');
-	}
+	put_explained(view);
+	pmc_out_char(view->out, '\n');
 	if (view->samples.event && view->samples.fold.n_rows)
 		return pmc_table_put(table, &footer);
 	pmc_view_footer(view, &footer);

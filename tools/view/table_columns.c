@@ -130,7 +130,7 @@ static bool any_scaled(const struct pmc_table *table)
 static bool wants_field(const struct pmc_table *table, unsigned field)
 {
 	const struct pmc_profile *profile = table->view->profile;
-	bool many = profile->n_processes > 1 && !table->view->options->only_first;
+	bool many = profile->n_processes > 1;
 
 	switch (field) {
 	case PMC_FIELD_host:

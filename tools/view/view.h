@@ -107,7 +107,7 @@ struct pmc_view {
 	const struct pmc_glyphs *glyphs;
 	struct pmc_union events;
 	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
-	struct pmc_p_row **rows; /* the threads: in scope, and selected by --where */
+	struct pmc_p_row **rows; /* the threads that --where selects */
 	uint64_t n_rows;
 	struct pmc_condition *conditions; /* --where: of threads, then of rows of samples */
 	unsigned n_where, n_row_where;
@@ -116,7 +116,8 @@ struct pmc_view {
 	struct pmc_fold groups;
 	struct pmc_view_samples samples;
 	struct pmc_columns of_threads, of_groups;
-	struct pmc_count *counts; /* one per event column, for the current row */
+	struct pmc_columns chosen; /* of JSON, by --columns */
+	struct pmc_count *counts;  /* one per event column, for the current row */
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
@@ -135,9 +136,10 @@ int pmc_view_select(struct pmc_view *view);
 /* Keeps the rows of samples that meet the conditions; of paths those through a function, with their
  * callers (bottom-up: what they called) in a table. */
 int pmc_view_select_rows(struct pmc_view *view);
+/* -ENOENT with view->problem set if no row meets the conditions; else 0. */
+int pmc_view_check_selection(struct pmc_view *view);
 /* The conditions as text: those of threads, or of rows of samples. */
 void pmc_view_conditions(struct pmc_view *view, bool of_rows);
-bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process);
 
 struct pmc_lines {
 	bool groups;
@@ -160,7 +162,7 @@ void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t
 
 /* ---- what is known beside the rows ------------------------------------------------------- */
 
-/* Sums over the processes in scope. */
+/* Sums over the processes. */
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
@@ -173,9 +175,8 @@ struct pmc_coverage {
 	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t selected_hosts;
-	uint64_t others, others_cpu_ns; /* processes out of scope */
-	uint64_t unseen_ends;		/* processes whose rows are newer than they are */
-	uint64_t running;		/* of these, processes that ran when last seen */
+	uint64_t unseen_ends; /* processes whose rows are newer than they are */
+	uint64_t running;     /* of these, processes that ran when last seen */
 	/* Processes that ended before their children, of which no end is in the dump. */
 	uint64_t left;
 	bool has_unattributed, has_descendants;
@@ -191,7 +192,7 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
 
 int pmc_view_table(struct pmc_view *view);
 int pmc_view_json(struct pmc_view *view);
-/* An object a line: the processes, threads and regions of the JSON, with their type. */
+/* An object a line: the processes, threads (or groups) and regions of the JSON, with their type. */
 int pmc_view_json_lines(struct pmc_view *view);
 /* Members of an object. Events: empty without a set or counts. */
 void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
@@ -231,8 +232,6 @@ struct pmc_footer {
 /* Names the rows below the others, if no column does. */
 void pmc_footer_sums(struct pmc_view *view, const struct pmc_footer *footer);
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
-/* `selected by` and the conditions of --where on threads, or that no thread meets them. */
-void pmc_footer_conditions(struct pmc_view *view);
 /* Prints the line that the footer wrote to view->out. */
 void pmc_footer_end_line(struct pmc_view *view);
 /* Adds text to it, and prints it. */
@@ -241,8 +240,6 @@ void pmc_footer_line(struct pmc_view *view, const char *text);
 void pmc_footer_dump(struct pmc_view *view);
 void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
-/* Child processes out of scope. */
-void pmc_footer_children(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* Which part is missing in values that are printed with a +. */
 void pmc_footer_partial(struct pmc_view *view, const struct pmc_footer *footer);
 /* CPU time that task-clock did not count. */

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* where.c - --where: the threads, regions and rows of samples that a view has. */
 #include "lib/base/number.h"
+#include "lib/base/suggest.h"
+#include "lib/dump/row.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
 #include <fnmatch.h>
-
-bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process)
-{
-	if (!view->options->only_first)
-		return true;
-	return process == view->first ||
-	       (process->known && process->fixed.flags & PMC_PROCESS_FIRST);
-}
 
 struct pmc_condition {
 	const struct table_column *column;
@@ -41,12 +35,6 @@ static int is_invalid(struct pmc_view *view, const char *problem)
 	return view->problem ? -EINVAL : -ENOMEM;
 }
 
-/* Tables have a head "pool", but there is no such column. */
-static bool is_pool(const char *name, size_t len)
-{
-	return len == strlen("pool") && !memcmp(name, "pool", len);
-}
-
 static int conditions_make(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
@@ -66,11 +54,6 @@ static int conditions_make(struct pmc_view *view)
 						"such as name=worker-*");
 		condition.glob = equals + 1;
 		condition.column = pmc_columns_find(view, &columns, text, (size_t)(equals - text));
-		if (!condition.column && is_pool(text, (size_t)(equals - text)))
-			return is_invalid(view,
-					  "unknown column 'pool': a pool is threads whose "
-					  "names differ in digits only; select them by name=, "
-					  "such as name=worker-*");
 		if (!condition.column)
 			return -EINVAL;
 		if (condition.column->kind == PMC_COL_SAMPLE) {
@@ -221,14 +204,12 @@ int pmc_view_select_rows(struct pmc_view *view)
 	return 0;
 }
 
-/* Whether the thread is in scope and meets all conditions of --where. */
+/* Whether the thread meets all conditions of --where. */
 static bool selects(struct pmc_view *view, const struct pmc_p_row *from)
 {
 	struct pmc_thread_buf buf;
 	struct pmc_row row;
 
-	if (!pmc_view_in_scope(view, from->process))
-		return false;
 	if (view->n_where)
 		pmc_row_of(view, pmc_profile_thread(view->profile, from, &buf), &row);
 	for (unsigned i = 0; i < view->n_where; i++)
@@ -247,7 +228,7 @@ int pmc_view_select(struct pmc_view *view)
 
 	view->rows = from;
 	view->n_rows = n_from;
-	if (!options->n_where && !options->only_first)
+	if (!options->n_where)
 		return 0;
 	err = conditions_make(view);
 	if (err)
@@ -260,6 +241,80 @@ int pmc_view_select(struct pmc_view *view)
 		if (selects(view, from[i]))
 			view->rows[view->n_rows++] = from[i];
 	return 0;
+}
+
+/* ---- conditions that nothing meets --------------------------------------------------------- */
+
+/* Whether the text, or its pool, has the word of the condition in it, or is nearly that word. */
+static void try_text(struct pmc_view *view, struct pmc_nearest *nearest, const char *text,
+		     size_t len)
+{
+	char *name = pmc_arena_strndup(view->arena, text, len), pattern[32];
+
+	if (!name || !nearest->len || (nearest->name && !nearest->distance))
+		return;
+	if (memmem(text, len, nearest->word, nearest->len) && len < 16) {
+		pattern[pmc_pool_pattern(text, len, pattern)] = '\0';
+		nearest->name = pmc_arena_strdup(view->arena, pattern);
+		nearest->distance = 0;
+		return;
+	}
+	pmc_nearest_try(nearest, name);
+}
+
+/* A value of the column that the condition may have meant; NULL: none. */
+static const char *near_miss(struct pmc_view *view, const struct pmc_condition *condition)
+{
+	const struct pmc_profile *profile = view->profile;
+	struct pmc_nearest nearest;
+	struct pmc_thread_buf buf;
+	struct pmc_row row;
+
+	if (condition->column->unit != TABLE_TEXT || condition->column->kind != PMC_COL_FIELD)
+		return NULL;
+	pmc_nearest_init(&nearest, condition->glob, strcspn(condition->glob, "*?["));
+	for (uint64_t i = 0; i < profile->n_threads && i < 10000; i++) {
+		struct table_cell cell;
+
+		pmc_row_of(view, pmc_profile_thread(view->profile, profile->threads[i], &buf),
+			   &row);
+		cell = pmc_cell(view, condition->column, &row);
+		if (cell.kind == CELL_TEXT)
+			try_text(view, &nearest, cell.text, cell.len);
+	}
+	return nearest.name;
+}
+
+int pmc_view_check_selection(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	const bool threads = view->n_where && !view->n_rows && view->profile->n_threads;
+	const bool rows = view->n_row_where && samples->event && !samples->n_matches;
+	struct pmc_out *out = view->out, text;
+	const char *miss;
+	char buf[512];
+
+	if (!threads && !rows)
+		return 0;
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	view->out = &text;
+	pmc_outf(&text, "no %s matches ",
+		 threads		     ? "thread" :
+		 view->by == PMC_BY_FUNCTION ? "function" :
+		 view->by == PMC_BY_LINE     ? "line" :
+		 view->by == PMC_BY_MODULE   ? "module" :
+					       "path");
+	pmc_view_conditions(view, !threads);
+	miss = threads && view->n_where == 1 ? near_miss(view, &view->conditions[0]) : NULL;
+	if (miss) {
+		pmc_out_str(&text, "; did you mean '");
+		pmc_view_text(view, miss, 60);
+		pmc_out_str(&text, "'?");
+	}
+	view->out = out;
+	/* The caller reads it after the view is gone. */
+	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);
+	return view->problem ? -ENOENT : -ENOMEM;
 }
 
 /* A region in one thread, as a thread that did nothing else. */
