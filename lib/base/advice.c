@@ -21,26 +21,25 @@ enum {
 	AT_VM = 1 << 8,
 	AT_NO_PMU = 1 << 9,
 	AT_HAS_PMU = 1 << 10,
-	AT_LOCKDOWN = 1 << 11,
-	AT_MMAP = 1 << 12,
-	AT_NOBODY = 1 << 13,
-	AT_WHOLE_CPU = 1 << 14,
-	AT_ONE_CPU = 1 << 15,
-	AT_OTHER_TASK = 1 << 16,
-	AT_SIBLING = 1 << 17,
-	AT_CORE_PMU = 1 << 18, /* a generic or raw event of the processor */
-	AT_TRACEPOINT = 1 << 19,
-	AT_TRACE_DATA = 1 << 20,
-	AT_BREAKPOINT = 1 << 21,
-	AT_KERNEL = 1 << 22, /* kernel mode is counted too */
-	AT_SAMPLING = 1 << 23,
-	AT_TOO_FAST = 1 << 24,
-	AT_SAMPLE_READ = 1 << 25,
-	AT_PRECISE = 1 << 26,
-	AT_BRANCHES = 1 << 27,
-	AT_USER_STACK = 1 << 28,
-	AT_INHERIT = 1 << 29,
-	AT_KERNEL_ONLY = 1 << 30,
+	AT_MMAP = 1 << 11,
+	AT_NOBODY = 1 << 12,
+	AT_WHOLE_CPU = 1 << 13,
+	AT_ONE_CPU = 1 << 14,
+	AT_OTHER_TASK = 1 << 15,
+	AT_SIBLING = 1 << 16,
+	AT_CORE_PMU = 1 << 17, /* a generic or raw event of the processor */
+	AT_TRACEPOINT = 1 << 18,
+	AT_TRACE_DATA = 1 << 19,
+	AT_BREAKPOINT = 1 << 20,
+	AT_KERNEL = 1 << 21, /* kernel mode is counted too */
+	AT_SAMPLING = 1 << 22,
+	AT_TOO_FAST = 1 << 23,
+	AT_SAMPLE_READ = 1 << 24,
+	AT_PRECISE = 1 << 25,
+	AT_BRANCHES = 1 << 26,
+	AT_USER_STACK = 1 << 27,
+	AT_INHERIT = 1 << 28,
+	AT_KERNEL_ONLY = 1 << 29,
 };
 
 static const struct row {
@@ -69,8 +68,7 @@ static uint32_t at_here(const struct pmc_here *here)
 	       (here->filtered == PMC_NO ? AT_NO_FILTER : 0) |
 	       (here->container ? AT_CONTAINER : 0) | (here->vm ? AT_VM : 0) |
 	       (here->core_pmu == PMC_NO ? AT_NO_PMU : 0) |
-	       (here->core_pmu == PMC_YES ? AT_HAS_PMU : 0) |
-	       (here->lockdown == PMC_YES ? AT_LOCKDOWN : 0);
+	       (here->core_pmu == PMC_YES ? AT_HAS_PMU : 0);
 }
 
 static uint32_t at_attr(const struct perf_event_attr *attr, const struct pmc_here *here)

@@ -24,7 +24,6 @@ struct pmc_here {
 	enum pmc_known user_namespace; /* not the initial one: its capabilities have no effect */
 	enum pmc_known perfmon;	       /* an effective CAP_PERFMON or CAP_SYS_ADMIN */
 	enum pmc_known core_pmu;       /* sysfs lists a processor's PMU */
-	enum pmc_known lockdown;       /* the kernel is locked down: confidentiality */
 	enum pmc_known filtered;       /* seccomp, strict or a filter */
 	const char *container;	       /* "docker", ...; NULL: none found */
 	const char *vm;		       /* "kvm", ...; NULL: none found */

@@ -15,7 +15,6 @@ static const struct doctor_facts good = {
 		.perfmon = PMC_NO,
 		.core_pmu = PMC_YES,
 		.filtered = PMC_NO,
-		.lockdown = PMC_NO,
 	},
 	.pmus = "cpu",
 	.cycles_run = PMC_YES,
@@ -47,8 +46,6 @@ static inline void all_opens(struct doctor_facts *facts, int error)
 		facts->system_wide = facts->ring = error;
 	if (error)
 		facts->counters = facts->counters_free = 0;
-	for (unsigned i = 0; i < DOCTOR_FEATURES_MAX; i++)
-		facts->features[i] = error ? DOCTOR_UNTRIED : 0;
 }
 
 static inline void no_pmu(struct doctor_facts *facts)

@@ -189,7 +189,6 @@ void __wrap_pmc_here_read(struct pmc_here *here, const struct pmc_roots *roots)
 				   .user_namespace = PMC_NO,
 				   .perfmon = PMC_NO,
 				   .core_pmu = machine_without_pmu ? PMC_NO : PMC_YES,
-				   .lockdown = PMC_NO,
 				   .filtered = PMC_NO };
 }
 

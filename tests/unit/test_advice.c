@@ -126,9 +126,6 @@ static void filters(void **state)
 	here.container = "docker";
 	expect(EPERM, NULL, &here, "the container's seccomp", "seccomp=unconfined");
 	expect(ENOSYS, NULL, &here, "the container's seccomp", "seccomp=unconfined");
-	here = user;
-	here.lockdown = PMC_YES;
-	expect(EPERM, NULL, &here, "locked down", "lockdown");
 }
 
 static void hardware(void **state)
@@ -254,32 +251,30 @@ static void who_we_are(void **state)
 	pmc_here_read(&here, &tree.roots);
 	assert_true(here.paranoid == PMC_LEVEL_UNKNOWN && here.perfmon == PMC_UNKNOWN);
 	assert_true(here.core_pmu == PMC_UNKNOWN && here.filtered == PMC_UNKNOWN);
-	assert_true(here.user_namespace == PMC_UNKNOWN && here.lockdown == PMC_UNKNOWN);
+	assert_true(here.user_namespace == PMC_UNKNOWN);
 	assert_null(here.container);
 	assert_null(here.vm);
 
 	put(&tree, "proc/sys/kernel/perf_event_paranoid", "-1\\n");
 	put(&tree, "proc/sys/kernel/perf_event_max_sample_rate", "25000\\n");
 	put(&tree, "proc/self/status", "Name:\\tx\\nCapEff:\\t0000004000000000\\nSeccomp:\\t2\\n");
-	put(&tree, "sys/kernel/security/lockdown", "none integrity [confidentiality]\\n");
 	put(&tree, "sys/bus/event_source/devices/software/type", "1\\n");
 	user_namespace(&tree, "user:[4026531837]");
 	pmc_here_read(&here, &tree.roots);
 	assert_int_equal(here.paranoid, -1);
 	assert_int_equal(here.max_sample_rate, 25000);
 	assert_true(here.effective == 1ull << CAP_PERFMON && here.perfmon == PMC_YES);
-	assert_true(here.filtered == PMC_YES && here.lockdown == PMC_YES);
+	assert_true(here.filtered == PMC_YES);
 	assert_true(here.core_pmu == PMC_NO && here.user_namespace == PMC_NO);
 
 	/* Capabilities in a user namespace other than the first do not permit counting. */
 	user_namespace(&tree, "user:[4026532177]");
 	put(&tree, "proc/self/status", "CapEff:\\t000001ffffffffff\\nSeccomp:\\t0\\n");
 	put(&tree, "sys/bus/event_source/devices/armv8_cortex_a72/cpus", "0-3\\n");
-	put(&tree, "sys/kernel/security/lockdown", "[none] integrity confidentiality\\n");
 	pmc_here_read(&here, &tree.roots);
 	assert_true(here.user_namespace == PMC_YES && here.perfmon == PMC_NO);
 	assert_true(here.effective == 0x1ffffffffff && here.filtered == PMC_NO);
-	assert_true(here.core_pmu == PMC_YES && here.lockdown == PMC_NO);
+	assert_true(here.core_pmu == PMC_YES);
 	tree_free(&tree);
 }
 

@@ -60,7 +60,6 @@ static void reading(void **state)
 	put(sys, "bus/event_source/devices/uncore_imc/cpumask", "0\n");
 	put(sys, "bus/event_source/devices/software/type", "1\n");
 	put(sys, "kernel/tracing/events/sched/sched_switch/id", "314\n");
-	put(sys, "kernel/security/lsm", "lockdown,capability,yama\n");
 	put(dir, ".dockerenv", "x");
 	doctor_read(&roots, &facts);
 	assert_string_equal(facts.pmus, "cpu_core");
@@ -69,7 +68,6 @@ static void reading(void **state)
 	assert_true(facts.nmi_watchdog == 1 && facts.mlock_kb == 516 && facts.cpu_percent == 25);
 	assert_true(facts.ptrace_scope == 1 && facts.user_access == 0 && facts.rdpmc == 2);
 	assert_non_null(strstr(facts.rdpmc_file, "/cpu_core/rdpmc"));
-	assert_string_equal(facts.lsm, "lockdown,capability,yama");
 	assert_true(facts.tracefs_mounted && facts.tracefs_readable && !facts.tracefs_names);
 	put(sys, "kernel/tracing/available_events", "sched:sched_switch\n");
 	doctor_read(&roots, &facts);
@@ -141,8 +139,6 @@ static void probing(void **state)
 	/* An event that opens in both modes opens in user mode. */
 	assert_true(facts.software != 0 || facts.software_user == 0);
 	assert_true(tool_perf_try(&none) < 0);
-	for (unsigned i = 0; doctor_features[i].name; i++)
-		assert_true(facts.features[i] <= 0 || facts.software_user != 0);
 }
 
 int main(void)

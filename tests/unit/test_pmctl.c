@@ -43,15 +43,6 @@ static void mistakes_are_refused(void **state)
 	PMCTL(&run, "help", "rnu");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'run'", "pmctl help rnu");
-	PMCTL(&run, "record", "true");
-	assert_int_equal(run.code, EXIT_USAGE);
-	expect_in(run.err, "'run --sample'", "pmctl record");
-	PMCTL(&run, "stat", "-r", "3", "true");
-	assert_int_equal(run.code, EXIT_USAGE);
-	expect_in(run.err, "'pmctl bench -r'", "pmctl stat -r");
-	PMCTL(&run, "run", "-p", "1");
-	assert_int_equal(run.code, EXIT_USAGE);
-	expect_in(run.err, "'pmctl stat -p' or 'pmctl dump'", "pmctl run -p");
 	PMCTL(&run, "run", "--agent", "/none", "cmd", "--help");
 	assert_int_equal(run.code, EXIT_OURS);
 	PMCTL(&run, "run", "--repotr", "off", "true");
@@ -100,10 +91,7 @@ static void nearest(void **state)
 	assert_null(tool_nearest("cycles", names, 0));
 	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "--agnet"), "--agent");
 	assert_null(tool_nearest_flag(tool_find_command("merge"), "--agent"));
-	assert_string_equal(tool_nearest_command("sample"), "run --sample");
-	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "-F99"), "--sample");
-	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "--call-graph=dwarf"),
-			    "--sample");
+	assert_string_equal(tool_nearest_command("reprot"), "report");
 	assert_null(tool_nearest_flag(tool_find_command("merge"), "-g"));
 }
 

@@ -11,51 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef TOOL_WITHOUT_PERF_EVENTS
-#define PROCESS "pmctl stat -p"
-#else
-/* Two suggestions, each in quotes. */
-#define PROCESS "pmctl stat -p' or 'pmctl dump"
-#endif
-
-/* Words of other tools. */
-static const struct {
-	const char *command, *word, *ours;
-} of_others[] = {
-	{ "", "record", "run --sample" },
-	{ "", "sample", "run --sample" },
-	{ "run", "-g", "--sample" },
-	{ "run", "-F", "--sample" },
-	{ "run", "--call-graph", "--sample" },
-	{ "run", "--freq", "--sample" },
-	{ "run", "-p", PROCESS },
-	{ "run", "--pid", PROCESS },
-	{ "stat", "-r", "pmctl bench -r" },
-	{ "stat", "--repeat", "pmctl bench -r" },
-};
-
-static const char *translate(const char *command, const char *word)
-{
-	const bool letter = word[0] == '-' && word[1] != '-';
-	const size_t len = letter && word[1] ? 2 : strcspn(word, "=");
-
-	for (unsigned i = 0; i < sizeof(of_others) / sizeof(of_others[0]); i++) {
-		const char *known = of_others[i].word;
-
-		if (!strcmp(of_others[i].command, command) && strlen(known) == len &&
-		    !strncmp(known, word, len))
-			return of_others[i].ours;
-	}
-	return NULL;
-}
-
 const char *tool_nearest_flag(const struct tool_command *command, const char *flag)
 {
-	const char *ours = translate(command->name, flag);
 	struct pmc_nearest nearest;
 
-	if (ours)
-		return ours;
 	pmc_nearest_init(&nearest, flag, strcspn(flag, "="));
 	for (const struct tool_flag *row = command->flags; row; row = tool_flag_next(row))
 		if (row->name)
@@ -75,11 +34,8 @@ const char *tool_nearest(const char *word, const char *const *names, unsigned n)
 
 const char *tool_nearest_command(const char *word)
 {
-	const char *ours = translate("", word);
 	struct pmc_nearest nearest;
 
-	if (ours)
-		return ours;
 	pmc_nearest_init(&nearest, word, strlen(word));
 	for (unsigned i = 0; i < tool_n_commands; i++)
 		pmc_nearest_try(&nearest, tool_commands[i].name);

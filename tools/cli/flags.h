@@ -181,7 +181,7 @@ int tool_refuse_number(void *options, const struct tool_args *args);
 /* "a, b or c"; help: with the default marked. */
 void tool_words_text(const struct tool_flag *row, bool help, char *text, size_t size);
 
-/* The nearest flag of a command, or what pmctl has for another tool's flag; NULL: none. */
+/* The nearest flag of a command; NULL: none. */
 const char *tool_nearest_flag(const struct tool_command *command, const char *flag);
 
 #endif

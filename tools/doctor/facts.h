@@ -20,15 +20,6 @@
 /* A number that the kernel does not provide. */
 #define DOCTOR_NONE INT64_MIN
 
-struct doctor_feature {
-	const char *name, *purpose;
-	int major, minor;     /* the first kernel that has it */
-	struct pmc_attr attr; /* opens only with the feature */
-	int (*attempt)(void); /* instead of opening attr: 0 or -errno */
-};
-extern const struct doctor_feature doctor_features[];
-#define DOCTOR_FEATURES_MAX 16
-
 struct doctor_facts {
 	struct pmc_here here;
 	unsigned uid;
@@ -40,7 +31,6 @@ struct doctor_facts {
 	int system_wide;	   /* a software event of a whole CPU */
 	int ring;		   /* mapping a ring buffer of 512 KiB */
 	enum pmc_known cycles_run; /* whether cycles that open also count */
-	int features[DOCTOR_FEATURES_MAX];
 
 	/* Counters that instructions can use at once; 0: not known. */
 	unsigned counters;	/* accepted by the kernel */
@@ -55,7 +45,6 @@ struct doctor_facts {
 	int64_t nmi_watchdog, mlock_kb, cpu_percent, ptrace_scope, user_access;
 	int64_t rdpmc; /* 0: nobody may read counters, 1: who has mapped an event, 2: everybody */
 	char rdpmc_file[PATH_MAX];
-	char lsm[160]; /* security modules, as the kernel lists them */
 	uint64_t nofile_soft, nofile_hard, memlock_soft;
 	bool tracefs_mounted, tracefs_readable, tracefs_names;
 
@@ -68,7 +57,7 @@ struct doctor_facts {
 /* ---- gathering facts, in this order: later ones depend on earlier ones ------------------- */
 /* Files, limits, agent and libpfm4. Sets everything; attempts are untried. */
 void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts);
-/* Opens events, maps a ring buffer, tries the kernel's features. */
+/* Opens events, maps a ring buffer. */
 void doctor_try(struct doctor_facts *facts);
 /* Counters, and the processes that hold them. */
 void doctor_count_counters(const struct pmc_roots *roots, struct doctor_facts *facts);

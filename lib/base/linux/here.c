@@ -194,8 +194,6 @@ static void read_pmus(struct pmc_here *here, const char *sys)
 
 void pmc_here_read(struct pmc_here *here, const struct pmc_roots *roots)
 {
-	char text[TEXT];
-
 	if (!roots)
 		roots = &machine;
 	*here = (struct pmc_here){ .paranoid = PMC_LEVEL_UNKNOWN };
@@ -204,6 +202,4 @@ void pmc_here_read(struct pmc_here *here, const struct pmc_roots *roots)
 	read_container(here, roots);
 	read_vm(here, roots);
 	read_pmus(here, roots->sys);
-	if (read_text(text, roots->sys, "kernel/security/lockdown"))
-		here->lockdown = strstr(text, "[confidentiality]") ? PMC_YES : PMC_NO;
 }

@@ -217,43 +217,6 @@ static void fix_holders(const struct doctor_facts *f, struct doctor_finding *to)
 		COMMAND("root sees every process", "sudo pmctl doctor");
 }
 
-/* ---- kernel features --------------------------------------------------------------------------
- */
-
-/* The errnos of unknown features; others have another cause. */
-static bool is_unknown(int result)
-{
-	return result == -EINVAL || result == -ENOSYS || result == -E2BIG || result == -EOPNOTSUPP;
-}
-
-static void judge_features(const struct doctor_facts *f, struct doctor_finding *to)
-{
-	const struct doctor_feature *newest = NULL, *feature = doctor_features;
-	size_t len = 0, cap = sizeof(to->detail);
-	char name[24];
-
-	/* The table is in the order of kernels. */
-	for (unsigned i = 0; feature->name; i++, feature++) {
-		if (is_unknown(f->features[i]))
-			newest = feature;
-		if (f->features[i] != 0 && len < cap)
-			len += (size_t)snprintf(to->detail + len, cap - len,
-						"%s%s (%s; Linux %d.%d): %s",
-						len ? "; " : "missing: ", feature->name,
-						pmc_error_name(f->features[i], name),
-						feature->major, feature->minor, feature->purpose);
-	}
-	to->status = DOCTOR_LIMITS;
-	if (!len)
-		doctor_say(to, DOCTOR_OK, "all %d that pmcagent uses",
-			   (int)(feature - doctor_features));
-	else if (newest)
-		WORDS("use Linux %d.%d or later%s", newest->major, newest->minor,
-		      f->here.filtered == PMC_YES ? ", or no seccomp filter" : "");
-	else
-		WORDS("lift the seccomp filter (EPERM) or the limit on file descriptors (EMFILE)");
-}
-
 /* ---- the rules --------------------------------------------------------------------------------
  */
 

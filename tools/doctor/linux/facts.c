@@ -146,7 +146,6 @@ void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts)
 	facts->ptrace_scope = number_in(roots->proc, "sys/kernel/yama/ptrace_scope");
 	facts->user_access = number_in(roots->proc, "sys/kernel/perf_user_access");
 	read_limits(facts);
-	pmc_file_read(facts->lsm, sizeof(facts->lsm), "%s/kernel/security/lsm", roots->sys);
 	read_tracefs(roots, facts);
 	if (tool_find_agent(facts->agent_dir, facts->agent))
 		doctor_agent_version(facts->agent, facts->agent_version);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* try.c - facts found by trying: opens, a count that advances, a ring buffer, kernel features. */
+/* try.c - facts found by trying: opens, a count that advances, a ring buffer. */
 #include "lib/base/clock.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
@@ -7,13 +7,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-/* Linux 6.0; older headers lack it. */
-#ifndef PERF_FORMAT_LOST
-#define PERF_FORMAT_LOST (1u << 4)
-#endif
 
 /* perf's default size of a ring buffer. */
 #define RING_BYTES (512u << 10)
@@ -29,14 +23,6 @@ static struct pmc_attr attr_of(uint32_t type, uint64_t config, bool user)
 			.exclude_hv = user,
 		},
 	};
-}
-
-static int close_fd(int fd)
-{
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
 }
 
 static int try_event(uint32_t type, uint64_t config, bool user)
@@ -69,8 +55,12 @@ static bool counts(bool user)
 static int try_cpu(void)
 {
 	struct pmc_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false);
+	int fd = pmc_perf_open(&attr, -1, sched_getcpu(), -1, 0);
 
-	return close_fd(pmc_perf_open(&attr, -1, sched_getcpu(), -1, 0));
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
 }
 
 static int try_ring(void)
@@ -94,50 +84,12 @@ static int try_ring(void)
 	return error;
 }
 
-static int try_pidfd_getfd(void)
-{
-	int process = (int)syscall(SYS_pidfd_open, getpid(), 0), fd;
-
-	if (process < 0)
-		return -errno;
-	fd = (int)syscall(SYS_pidfd_getfd, process, process, 0);
-	if (fd < 0)
-		fd = -errno;
-	close(process);
-	return close_fd(fd);
-}
-
-const struct doctor_feature doctor_features[] = {
-#define X(name, major, minor, purpose, ...) { name, purpose, major, minor, __VA_ARGS__ },
-#include "tools/doctor/features.def"
-#undef X
-	{ .name = NULL },
-};
-_Static_assert(sizeof(doctor_features) / sizeof(*doctor_features) <= DOCTOR_FEATURES_MAX + 1,
-	       "every feature has a result");
-
-static int try_feature(const struct doctor_feature *feature)
-{
-	struct pmc_attr attr = feature->attr;
-
-	if (feature->attempt)
-		return feature->attempt();
-	/* task-clock in user mode opens for every user who may open anything. */
-	attr.base.type = PERF_TYPE_SOFTWARE;
-	attr.base.config = PERF_COUNT_SW_TASK_CLOCK;
-	attr.base.disabled = attr.base.exclude_kernel = attr.base.exclude_hv = 1;
-	return close_fd(pmc_perf_open(&attr, 0, -1, -1, 0));
-}
-
 void doctor_try(struct doctor_facts *facts)
 {
 	facts->software_user = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true);
 	facts->software = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
 	facts->cycles_user = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
 	facts->cycles = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
-	for (unsigned i = 0; doctor_features[i].name; i++)
-		facts->features[i] = facts->software_user == 0 ? try_feature(&doctor_features[i]) :
-								 DOCTOR_UNTRIED;
 	if (facts->software_user == TOOL_PROBE_KILLED)
 		return;
 	if (facts->cycles_user == 0)
