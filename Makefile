@@ -114,7 +114,7 @@ $(O)/lto/agent/base/own_libc.o: override private LTO = -fno-lto $(OWN_LIBC)
 $(O)/obj/agent/base/own_libc.o: override private CFLAGS += -fno-lto $(OWN_LIBC)
 
 # Runs once in a job: small rather than fast.
-$(O)/lto/agent/process/summary_print.o $(O)/lto/lib/event/%.o: override private CFLAGS += -Os
+$(O)/lto/agent/process/summary.o $(O)/lto/lib/event/%.o: override private CFLAGS += -Os
 
 $(O)/lto/shared.a: $(LTO_SHARED)
 $(O)/libpmc.a: $(call obj,$(SHARED_SRC)) $(API_OBJ)

@@ -26,8 +26,8 @@ $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	mkdir -p $(@D)
 	$(CC) $(BASE) -Wno-unused-parameter -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter-out $(WITHOUT),$(filter %.o,$^)) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) $(LIBS) $(WRAPS)
 
-SUMMARY := $(call obj,$(addprefix agent/process/,summary.c summary_print.c))
-$(O)/unit/test_summary: $(SUMMARY)
+
+$(O)/unit/test_summary: $(O)/obj/agent/process/summary.o
 
 $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	mkdir -p $(@D)

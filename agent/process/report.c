@@ -118,7 +118,7 @@ static int take_all(struct summary *summary, const void *pending, size_t len)
 	return error;
 }
 
-static void print(struct summary *summary, int fd)
+static void print(struct pmc_arena *arena, struct summary *summary, int fd)
 {
 	const struct summary_form form = {
 		.screen = where.screen,
@@ -129,7 +129,7 @@ static void print(struct summary *summary, int fd)
 		.wanted = wanted(),
 	};
 	const size_t room = (size_t)16 << 10;
-	char *text = pmc_arena_alloc(&summary->arena, room);
+	char *text = pmc_arena_alloc(arena, room);
 	struct pmc_out out;
 
 	if (!text)
@@ -148,23 +148,23 @@ static void print(struct summary *summary, int fd)
 
 void agent_report_print(int fd)
 {
-	struct summary *summary =
-		summary_new(agent.job, agent.identity, agent.plan.frame, agent.plan.frame_bytes);
+	struct pmc_arena arena = { 0 };
+	struct summary *summary = summary_new(&arena, agent.job, agent.identity, agent.plan.frame,
+					      agent.plan.frame_bytes);
 	size_t len;
 	const void *pending = agent_file_waiting(&len);
 	int error;
 
-	if (!summary)
-		return;
-	error = take_all(summary, pending, len);
-	summary->adds = true;
-	if (!error)
+	error = summary ? take_all(summary, pending, len) : -ENOMEM;
+	if (!error) {
+		summary_read_again(summary);
 		error = take_all(summary, pending, len);
+	}
 	pmc_screen_of_fd(&where.screen, fd);
 	if (!error)
-		print(summary, fd);
+		print(&arena, summary, fd);
 	else if (error == -ENOMEM)
 		pmc_log(PMC_LOG_WARN, "too many threads for the summary at exit; keep a dump "
 				      "(PMC_OUT=FILE) and use pmctl report FILE");
-	summary_free(summary);
+	pmc_arena_free(&arena);
 }

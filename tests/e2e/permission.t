@@ -21,7 +21,7 @@ if [ "$paranoid" = 2 ]; then
 	is "$(json "$T/nobody/r.json" '.threads[0].events[0].name')" task-clock \
 		"nobody: the event keeps its name"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults "$T/churn" 20 20000
-	like "$(cat "$T/err")" '[Uu]ser' "nobody: the table marks user mode only"
+	like "$(cat "$T/err")" 'page-faults:u' "nobody: the table marks user mode only"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults:k \
 		PMC_REPORT=off PMC_OUT="$T/nobody/k.pmc" "$T/churn" 3 20000
 	"$PMCTL" report --format json "$T/nobody/k.pmc" >"$T/nobody/k.json"

@@ -65,8 +65,9 @@ static void put_thread(uint8_t identity, uint64_t seq, const char *name, uint64_
  */
 static void check(const char *golden, struct summary_form form, size_t events_bytes)
 {
-	struct summary *summary =
-		summary_new(id(0x0b), id(0xa1), events_bytes ? build_memory : NULL, events_bytes);
+	struct pmc_arena arena = { 0 };
+	struct summary *summary = summary_new(&arena, id(0x0b), id(0xa1),
+					      events_bytes ? build_memory : NULL, events_bytes);
 	char text[16384], path[128], want[16384];
 	struct pmc_out out;
 	ssize_t n;
@@ -79,12 +80,12 @@ static void check(const char *golden, struct summary_form form, size_t events_by
 
 		while (pmc_scan_next(&scan, &frame))
 			assert_int_equal(summary_take(&frame, summary), 0);
-		summary->adds = true;
+		summary_read_again(summary);
 	}
 	form.command = "/usr/bin/app --flag";
 	pmc_out_to_mem(&out, text, sizeof(text));
 	summary_print(summary, &form, &out);
-	summary_free(summary);
+	pmc_arena_free(&arena);
 	snprintf(path, sizeof(path), "tests/golden/%s", golden);
 	if (getenv("GOLDEN_WRITE")) {
 		FILE *file = fopen(path, "w");
