@@ -11,7 +11,6 @@
  */
 #include "agent/base/own_libc.h"
 #include "agent/base/real.h"
-#include "agent/base/valgrind.h"
 #include "lib/base/sys.h"
 
 #include <dlfcn.h>
@@ -20,7 +19,6 @@
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -202,11 +200,7 @@ int clock_gettime(clockid_t id, struct timespec *now)
 /* The sixth argument, which pmc_sysN does not have, is the offset of a file, 0 for memory. */
 void *mmap(void *at, size_t bytes, int access, int flags, int fd, off_t offset)
 {
-	void *map = (void *)syscall(SYS_mmap, at, bytes, access, flags, fd, offset);
-
-	if (map != MAP_FAILED)
-		valgrind_untrack(map, bytes);
-	return map;
+	return (void *)syscall(SYS_mmap, at, bytes, access, flags, fd, offset);
 }
 
 /* dlopen of libpfm4 would call functions of a ThreadSanitizer that is not initialised yet: libpfm4
@@ -219,17 +213,6 @@ void *dlopen(const char *path, int flags)
 		return NULL;
 	*(void **)(void *)&real = dlsym(RTLD_NEXT, "dlopen");
 	return real(path, flags);
-}
-
-void agent_untrack_data(void)
-{
-	extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
-	const char *base = (const char *)&__ehdr_start;
-	const ElfW(Phdr) *segment = (const void *)(base + __ehdr_start.e_phoff);
-
-	for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
-		if (segment[i].p_type == PT_LOAD && (segment[i].p_flags & PF_W))
-			valgrind_untrack(base + segment[i].p_vaddr, segment[i].p_memsz);
 }
 
 int munmap(void *at, size_t bytes)

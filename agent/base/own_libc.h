@@ -9,9 +9,6 @@
 /* sigaction(2), not intercepted by sanitizers. */
 int agent_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 bool agent_sigdefault(int signo); /* sets SIG_DFL; whether it could */
-/* For the constructor: hides the agent's variables from valgrind's race detectors. Mappings are
- * hidden when they are made. */
-void agent_untrack_data(void);
 /* Whether the process runs on another C library than the one that the agent was built for. */
 bool agent_libc_is_other(void);
 

@@ -58,30 +58,25 @@ __attribute__((noinline)) static bool survives(void (*call)(void))
 	return agent_throwaway_clone(try_once, &call, stack, sizeof(stack)) == 1;
 }
 
-/* The present filter has been tested. */
+static bool filtered(void)
+{
+	return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+}
+
+/* Tells of a filter that a hook has not seen, too, until there was one: threads may have different
+ * ones, and a call that one of them forbids stays forbidden. */
 static _Atomic bool probed;
 static _Atomic bool allowed = true;
 
-/* Threads may have different filters: a call that one of them forbids stays forbidden. */
-static void set_allowed(bool may)
-{
-	if (!may && atomic_exchange(&allowed, false))
-		agent_note(NOTE_SECCOMP_KILL);
-	atomic_store(&probed, true);
-}
-
-/* A filter from before the start. Threads that get here at the same time each probe it. */
+/* Threads that get here at the same time each probe it. */
 __attribute__((noinline, cold)) static void probe(void)
 {
 	int saved = errno;
 
-	set_allowed(survives(agent_perf_try));
+	if (!survives(agent_perf_try) && atomic_exchange(&allowed, false))
+		agent_note(NOTE_SECCOMP_KILL);
+	atomic_store(&probed, true);
 	errno = saved;
-}
-
-static bool filtered(void)
-{
-	return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
 }
 
 bool agent_perf_allowed(void)
@@ -91,13 +86,7 @@ bool agent_perf_allowed(void)
 	return atomic_load(&allowed);
 }
 
-void agent_perf_filtered(bool may)
-{
-	set_allowed(may);
-}
-
-enum { READ_UNKNOWN, READ_ALLOWED, READ_FORBIDDEN };
-static _Atomic int reads;
+static _Atomic enum { READ_UNKNOWN, READ_ALLOWED, READ_FORBIDDEN } reads;
 static _Atomic bool started_free; /* of filters */
 
 void agent_filters_at_start(void)
@@ -111,20 +100,12 @@ bool agent_read_allowed(void)
 
 	if (atomic_load(&reads) == READ_UNKNOWN) {
 		agent_filters_at_start();
-		agent_read_filtered(atomic_load(&started_free) || survives(agent_read_try));
+		atomic_store(&reads, atomic_load(&started_free) || survives(agent_read_try) ?
+					     READ_ALLOWED :
+					     READ_FORBIDDEN);
 	}
 	errno = saved;
 	return atomic_load(&reads) == READ_ALLOWED;
-}
-
-void agent_read_filtered(bool may)
-{
-	int unknown = READ_UNKNOWN;
-
-	if (!may)
-		atomic_store(&reads, READ_FORBIDDEN);
-	else
-		atomic_compare_exchange_strong(&reads, &unknown, READ_ALLOWED);
 }
 
 bool agent_unseen_filter(void)

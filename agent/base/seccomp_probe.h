@@ -5,17 +5,14 @@
 
 #include "lib/plan/plan.h"
 
-/* Whether perf_event_open may be called without being killed by a seccomp filter. Probes again if
- * the seccomp mode has changed. Async-signal-safe. */
+/* Whether perf_event_open may be called without being killed by a seccomp filter. Probes the first
+ * filter that is there. Async-signal-safe. */
 bool agent_perf_allowed(void);
 /* Makes the call in a throwaway clone. */
 void agent_perf_try(void);
-/* The host has installed a filter; may: whether perf_event_open may be called under it. */
-void agent_perf_filtered(bool may);
 /* The same for process_vm_readv on the own process. */
 bool agent_read_allowed(void);
 void agent_read_try(void);
-void agent_read_filtered(bool may);
 /* Before signals of the agent come: remembers whether there is a filter. Once. */
 void agent_filters_at_start(void);
 /* Whether a filter was installed since then without a hook seeing it; false under a filter from

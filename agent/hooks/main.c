@@ -57,7 +57,6 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	if (!environ)
 		environ = envp;
 	agent_syscall_init();
-	agent_untrack_data();
 	agent_start(argc, argv, envp);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;
@@ -91,7 +90,6 @@ __attribute__((constructor)) static void begin(void)
 	static char *none[] = { NULL };
 
 	agent_syscall_init();
-	agent_untrack_data();
 	agent_start(0, none, environ);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;

@@ -11,8 +11,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
-#include "agent/base/real.h"
-#include "agent/base/seccomp_probe.h"
 #include "agent/process/process.h"
 
 #include <dlfcn.h>
@@ -75,15 +73,13 @@ static bool is_for_all(long number, const long a[6])
 
 long agent_filtering_call(long number, const long args[6])
 {
-	bool filter = installs_filter(number, args) && agent_active(), held, perf = false;
+	bool filter = installs_filter(number, args) && agent_active(), held;
 	long result;
 
 	if (filter)
-		perf = agent_before_filter(number, args);
+		agent_before_filter(number, args);
 	held = filter && is_for_all(number, args) && agent_active() && agent_fds_hold();
 	result = libc_syscall(number, args);
-	if (filter && result >= 0)
-		agent_perf_filtered(perf);
 	agent_fds_let(held);
 	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)
 		agent_name_given((const char *)args[1]);

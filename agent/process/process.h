@@ -110,8 +110,7 @@ bool agent_signal_wants_once(int signo, const struct sigaction *action);
 void agent_signal_once(int signo, const struct sigaction *action, struct sigaction *instead);
 /* Replaces the agent's handler by SIG_DFL; false if there is none. */
 bool agent_signal_forget(int signo);
-/* Does so for all fatal signals, before a seccomp filter that kills for the handler's system calls.
- */
+/* Does so for all fatal signals: the agent stops. */
 void agent_signals_forget(void);
 /* The host has set SIG_DFL by this action: installs the agent's handler, if it has one for it. */
 void agent_signal_restore(int signo, const struct sigaction *action);
@@ -158,10 +157,9 @@ void agent_own_signal_unqueued(int signo, siginfo_t *info, void *context);
 void agent_own_signal_drop(void);
 
 /* ---- seccomp_filter.c ---- */
-/* The host is about to install a filter by this system call. Returns whether perf_event_open may be
- * called under it. If the filter kills for calls that the agent makes at the end of a thread or
- * process, or cannot be tested, everything is written now and the agent stops. */
-bool agent_before_filter(long number, const long args[6]);
+/* The host is about to install a filter by this system call. If the filter kills for calls that the
+ * agent makes, or cannot be tested, everything is written now and the agent stops. */
+void agent_before_filter(long number, const long args[6]);
 
 /* ---- report.c ---- */
 struct pmc_out;

@@ -27,7 +27,7 @@
 
 struct trial {
 	long call[7];
-	_Atomic bool lives, perf_lives, read_lives, signals_live;
+	_Atomic bool lives;
 	_Alignas(16) char inner_stack[2048];
 };
 
@@ -94,6 +94,13 @@ static void print_report(char *stack, size_t bytes)
 	agent_throwaway_clone(nothing, NULL, stack, bytes);
 }
 
+/* System calls of agent_signal_fatal(), with arguments that are refused. */
+static void handle_signal(void)
+{
+	syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));
+	syscall(SYS_rt_tgsigqueueinfo, -1, -1, 0, NULL);
+}
+
 /* In a clone, under the filter. */
 static void try_filtered(void *arg)
 {
@@ -104,30 +111,11 @@ static void try_filtered(void *arg)
 		write_rows();
 		if (agent.first)
 			print_report(trial->inner_stack, sizeof(trial->inner_stack));
-		atomic_store(&trial->lives, true);
+		handle_signal();
 		agent_perf_try();
-		atomic_store(&trial->perf_lives, true);
 		agent_read_try();
 	}
 	atomic_store(&trial->lives, true);
-	atomic_store(&trial->perf_lives, true);
-	atomic_store(&trial->read_lives, true);
-}
-
-/* In a clone, under the filter: system calls of agent_signal_fatal(), with arguments that are
- * refused. */
-static void try_signals(void *arg)
-{
-	struct trial *trial = arg;
-	const long *call = trial->call;
-
-	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) >= 0) {
-		syscall(SYS_getpid);
-		syscall(SYS_gettid);
-		syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));
-		syscall(SYS_rt_tgsigqueueinfo, -1, -1, 0, NULL);
-	}
-	atomic_store(&trial->signals_live, true);
 }
 
 /* With a listener, system calls of this thread wait for another process, possibly without end. */
@@ -137,7 +125,7 @@ static bool has_listener(const long *call)
 	       (call[2] & SECCOMP_FILTER_FLAG_NEW_LISTENER);
 }
 
-bool agent_before_filter(long number, const long args[6])
+void agent_before_filter(long number, const long args[6])
 {
 	struct trial trial = {
 		.call = { number, args[0], args[1], args[2], args[3], args[4], args[5] },
@@ -146,16 +134,11 @@ bool agent_before_filter(long number, const long args[6])
 
 	agent_file_filtered();
 	agent_tick_filtered();
-	if (!has_listener(trial.call)) {
+	if (!has_listener(trial.call))
 		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
-		agent_throwaway_clone(try_signals, &trial, stack, sizeof(stack));
-	}
-	agent_read_filtered(trial.read_lives);
-	if (!trial.signals_live)
-		agent_signals_forget();
 	if (trial.lives)
-		return trial.perf_lives;
+		return;
 	agent_note(NOTE_SECCOMP_SILENT);
 	agent_leave(PMC_RUNNING, 0, false);
-	return false;
+	agent_signals_forget();
 }

@@ -79,12 +79,6 @@ done
 if command -v valgrind >/dev/null; then
 	same_under memcheck valgrind --leak-check=full --show-leak-kinds=all "$PROG/ends" 2
 	same_under "memcheck, fork and exec" valgrind -q --trace-children=yes "$PROG/tree"
-	for tool in helgrind drd; do
-		same_under $tool valgrind -q --tool=$tool "$PROG/ends" 2
-		between "$(jq '[.threads[] | select(.name | test("by-"))] | length' r.json)" 8 12 \
-			"$tool: threads have rows" || diag "$(names r.json)"
-		same_under "$tool, regions" valgrind -q --tool=$tool "$PROG/regions" churn
-	done
 else
 	ok "valgrind is installed (sh tests/deps.sh check)" false
 fi

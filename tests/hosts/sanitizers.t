@@ -40,6 +40,4 @@ for cc in gcc clang; do
 done
 full && compare sanitizers/clang-memory 1 sanitized clang memory
 compare sanitizers/valgrind-memcheck 2 checked memcheck 'Invalid read'
-full && compare sanitizers/valgrind-helgrind 2 checked helgrind 'Possible data race'
-full && compare sanitizers/valgrind-drd 2 checked drd 'Conflicting'
 done_testing
