@@ -8,7 +8,6 @@
 #include "agent/output/file.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
-#include "agent/output/pending_frames.h"
 #include "lib/base/log.h"
 #include "lib/base/out.h"
 #include "lib/base/sys.h"
@@ -22,6 +21,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/prctl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,6 +42,67 @@ static struct {
 	ino_t root_ino;
 	_Atomic bool full;
 } file = { .fd = -1 };
+
+/* ---- frames that wait to be written --------------------------------------------------------- */
+
+AGENT_ROOMY static uint8_t room[128 << 10];
+static size_t used;
+static __thread char me;
+static char *_Atomic owner;
+
+static bool lock(void)
+{
+	char *nobody = NULL;
+
+	return atomic_compare_exchange_strong(&owner, &nobody, &me);
+}
+
+static bool pending_put(const void *frames, size_t len)
+{
+	bool fits;
+
+	if (!lock())
+		return false;
+	fits = len <= sizeof(room) - used;
+	if (fits) {
+		memcpy(room + used, frames, len);
+		/* pending_take_last() may interrupt this. */
+		atomic_signal_fence(memory_order_seq_cst);
+		used += len;
+	}
+	atomic_store(&owner, NULL);
+	return fits;
+}
+
+static const void *pending_take(size_t *len)
+{
+	*len = 0;
+	for (unsigned i = 0; i < 1000 && used && atomic_load(&owner) != &me; i++) {
+		if (lock()) {
+			*len = used;
+			return room;
+		}
+		sched_yield();
+	}
+	return NULL;
+}
+
+static const void *pending_take_last(size_t *len)
+{
+	const void *frames = pending_take(len);
+
+	if (!frames && atomic_load(&owner) == &me) {
+		*len = used;
+		frames = room;
+	}
+	return frames;
+}
+
+static void pending_done(void)
+{
+	used = 0;
+	atomic_store(&owner, NULL);
+}
 
 void agent_file_path(void)
 {

@@ -21,9 +21,4 @@ void agent_publish_process(void);
 /* Appends a PROCESS frame to the dump. */
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code);
 
-/* ---- children.c ---- */
-/* Whether child processes run, other than those that are ending. Uses 1 KiB or more of room, which
- * is aligned as a uint64_t. */
-bool agent_children_run(char *room, size_t bytes);
-
 #endif

@@ -75,7 +75,6 @@ const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def);
 uint32_t sample_stacks(void); /* IDs are below */
 void sample_stacks_forked(void);
 
-/* ---- sample_area.c: one mapping for all of it ---- */
 extern struct sample_tables sample_tables;
 #define SAMPLE_SCRATCH_BYTES ((size_t)64 << 10)
 #define SAMPLE_SCRATCHES     64u /* bits of scratch_taken */

@@ -65,7 +65,6 @@ void agent_sample_signal(bool stopped, const void *context);
  * are blocked. */
 extern __thread bool agent_unwinding;
 
-/* ---- sample_creation.c ---- */
 /* The stack of the calling thread, which creates the thread of this slot, from the frame on that
  * has the return address `caller`. Not async-signal-safe. */
 void agent_sample_creation(struct slot *slot, const void *caller);

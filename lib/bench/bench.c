@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c - opening and closing a bench: options, events, results; see pmc/bench.h. */
+/*
+ * bench.c - opening a bench, and its benchmarks: warm-up, batch size, samples, results; see
+ * pmc/bench.h.
+ *
+ * The groups run all the time and are read before and after each call: that disturbs the work less
+ * than starting and stopping them. What the readings and the call itself add to the difference is
+ * measured once and subtracted.
+ */
 #include "lib/bench/bench.h"
 #include "lib/counter/counter.h"
 #include "lib/counter/counter_event.h"
+#include "lib/bench/bench_stat.h"
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
+#include "lib/count/group.h"
+#include "lib/event/formula.h"
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #define MS	    UINT64_C(1000000)
 #define SAMPLES_MAX 1000000
@@ -146,4 +159,368 @@ int pmc_bench_get(const struct pmc_bench *bench, size_t index, struct pmc_bench_
 	to->baseline = index == bench->baseline;
 	to->speedup = was > 0 && is > 0 ? was / is : NAN;
 	return 0;
+}
+
+#define OPS_MAX	     (UINT64_C(1) << 40)
+#define GROWTH_MAX   10
+#define CALIBRATIONS 64
+
+/* ---- the batch size -------------------------------------------------------------------------*/
+
+static uint64_t time_of(pmc_bench_fn run, void *arg, uint64_t ops)
+{
+	uint64_t start = pmc_now_ns();
+
+	run(arg, ops);
+	return pmc_now_ns() - start;
+}
+
+/* Finds the number of operations that lasts sample_ns while warming up. The shorter of at least two
+ * calls decides, since another program may have had the CPU. 0: no number does. */
+static uint64_t grow(const struct pmc_bench_options *options, pmc_bench_fn run, void *arg)
+{
+	uint64_t begun = pmc_now_ns(), least = UINT64_MAX, ops = 1;
+	unsigned calls = 0;
+
+	for (;;) {
+		uint64_t took = time_of(run, arg, ops), factor;
+		bool warm = pmc_now_ns() - begun >= options->warmup_ns;
+
+		least = took < least ? took : least;
+		calls++;
+		if (least >= options->sample_ns) {
+			if (warm && calls >= 2)
+				return ops;
+			continue;
+		}
+		if (ops > OPS_MAX)
+			return 0;
+		/* A tenth more than the estimate, in sixteenths. */
+		factor = options->sample_ns * 18 / (least + 1);
+		if (factor > 16 * GROWTH_MAX)
+			factor = 16 * GROWTH_MAX;
+		ops = ops * factor / 16 > ops ? ops * factor / 16 : ops + 1;
+		least = UINT64_MAX;
+		calls = 0;
+	}
+}
+
+/* ---- one sample -----------------------------------------------------------------------------*/
+
+/* An event in one sample. */
+struct value {
+	uint64_t count; /* scaled if the state is PMC_SCALED */
+	enum pmc_state state;
+};
+
+/* The counters of one run; events are in plan order. */
+struct counters {
+	const struct pmc_plan *plan;
+	struct {
+		int error; /* -errno if it could not be opened */
+		uint64_t id;
+	} groups[PMC_EVENTS_MAX];
+	int fds[PMC_EVENTS_MAX];
+	uint64_t cost_ns, cost[PMC_EVENTS_MAX]; /* of the readings themselves */
+};
+
+struct readings {
+	struct pmc_reading groups[PMC_EVENTS_MAX];
+	uint64_t values[PMC_EVENTS_MAX];
+};
+
+static void counters_open(struct counters *counters, const struct pmc_plan *plan)
+{
+	counters->plan = plan;
+	for (unsigned g = 0; g < plan->groups; g++) {
+		int *fds = counters->fds + plan->first[g];
+		int error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_OWN, 0, -1, 0, fds,
+						&counters->groups[g].id);
+
+		counters->groups[g].error = error ? error : pmc_perf_group_enable(*fds);
+	}
+}
+
+static void counters_close(struct counters *counters)
+{
+	const unsigned *first = counters->plan->first;
+
+	for (unsigned g = 0; g < counters->plan->groups; g++)
+		pmc_perf_group_close(counters->fds + first[g], first[g + 1] - first[g]);
+}
+
+static void read_all(const struct counters *counters, struct readings *readings)
+{
+	const unsigned *first = counters->plan->first;
+	uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
+
+	for (unsigned g = 0; g < counters->plan->groups; g++) {
+		struct pmc_reading *reading = &readings->groups[g];
+		int leader = counters->fds[first[g]];
+
+		*reading = (struct pmc_reading){ .error = (uint32_t)-counters->groups[g].error };
+		if (reading->error)
+			continue;
+		pmc_perf_group_read(leader, counters->groups[g].id, first[g + 1] - first[g],
+				    reading, words);
+		memcpy(readings->values + first[g], words, reading->n * sizeof(*words));
+		/* A pinned group that lost its counters: try to get them back for the next sample.
+		 */
+		if (reading->error == PMC_REASON_PINNED)
+			pmc_perf_group_enable(leader);
+	}
+}
+
+/* Time and counts of one call, the cost of the readings included. */
+static uint64_t take_raw(const struct counters *counters, pmc_bench_fn run, void *arg, uint64_t ops,
+			 struct value *values)
+{
+	const struct pmc_plan *plan = counters->plan;
+	struct readings before, after;
+	uint64_t time_ns;
+
+	read_all(counters, &before);
+	time_ns = time_of(run, arg, ops);
+	read_all(counters, &after);
+	for (unsigned i = 0; i < plan->opened; i++) {
+		const struct pmc_reading *from = &before.groups[plan->events[i].group];
+		const struct pmc_reading *to = &after.groups[plan->events[i].group];
+		uint64_t enabled = to->enabled_ns - from->enabled_ns;
+		uint64_t running = to->running_ns - from->running_ns;
+
+		values[i] = (struct value){ .state = PMC_NOT_COUNTED };
+		if (!from->error && !to->error &&
+		    !pmc_scaled(after.values[i] - before.values[i], enabled, running,
+				&values[i].count))
+			values[i].state = running < enabled ? PMC_SCALED : PMC_COUNTED;
+	}
+	return time_ns;
+}
+
+static uint64_t take(const struct counters *counters, pmc_bench_fn run, void *arg, uint64_t ops,
+		     struct value *values)
+{
+	uint64_t time_ns = take_raw(counters, run, arg, ops, values);
+
+	for (unsigned i = 0; i < counters->plan->opened; i++)
+		values[i].count = pmc_sub_sat(values[i].count, counters->cost[i]);
+	return pmc_sub_sat(time_ns, counters->cost_ns);
+}
+
+static void nothing(void *arg, uint64_t ops)
+{
+	(void)arg;
+	(void)ops;
+	/* Keeps the compiler from dropping the call. */
+	__asm__ volatile("" : : : "memory");
+}
+
+/* The least of many samples: at least that much is spent every time. */
+static void calibrate(struct counters *counters)
+{
+	struct value values[PMC_EVENTS_MAX];
+	bool counted[PMC_EVENTS_MAX] = { false };
+
+	counters->cost_ns = UINT64_MAX;
+	for (unsigned k = 0; k < CALIBRATIONS; k++) {
+		uint64_t time_ns = take_raw(counters, nothing, NULL, 1, values);
+
+		if (time_ns < counters->cost_ns)
+			counters->cost_ns = time_ns;
+		for (unsigned i = 0; i < counters->plan->opened; i++) {
+			if (values[i].state != PMC_COUNTED)
+				continue;
+			if (!counted[i] || values[i].count < counters->cost[i])
+				counters->cost[i] = values[i].count;
+			counted[i] = true;
+		}
+	}
+}
+
+/* ---- all samples ----------------------------------------------------------------------------*/
+
+struct samples {
+	uint64_t n, ops; /* samples; operations in each */
+	unsigned opened;
+	uint64_t *times;
+	struct value *values;	    /* `opened` of every sample */
+	double *per_op, *sort_room; /* scratch for one statistic */
+};
+
+static int samples_take(const struct pmc_bench_options *options, const struct counters *counters,
+			pmc_bench_fn run, void *arg, struct pmc_arena *arena,
+			struct samples *samples)
+{
+	uint64_t max = options->max_samples, begun = pmc_now_ns();
+
+	samples->opened = counters->plan->opened;
+	samples->times = pmc_arena_alloc(arena, sizeof(*samples->times) * max);
+	samples->values =
+		pmc_arena_alloc(arena, sizeof(*samples->values) * max * (samples->opened + 1));
+	samples->per_op = pmc_arena_alloc(arena, sizeof(double) * max);
+	samples->sort_room = pmc_arena_alloc(arena, sizeof(double) * max);
+	if (arena->failed)
+		return -ENOMEM;
+	while (samples->n < max &&
+	       (samples->n < options->min_samples || pmc_now_ns() - begun < options->total_ns)) {
+		samples->times[samples->n] = take(counters, run, arg, samples->ops,
+						  samples->values + samples->n * samples->opened);
+		samples->n++;
+	}
+	return 0;
+}
+
+/* Adds the samples of event i that have this state. */
+static void gather(const struct samples *samples, unsigned i, enum pmc_state state,
+		   struct pmc_bench_count *count)
+{
+	for (uint64_t k = 0; k < samples->n; k++) {
+		const struct value *value = &samples->values[k * samples->opened + i];
+
+		if (value->state != state)
+			continue;
+		samples->per_op[count->samples++] = (double)value->count / (double)samples->ops;
+		count->total += value->count;
+	}
+}
+
+static void stat_of(const struct samples *samples, uint64_t n, uint64_t total,
+		    struct pmc_bench_stat *stat)
+{
+	bench_stat(samples->per_op, samples->sort_room, n,
+		   (double)total / (double)n / (double)samples->ops, stat);
+}
+
+/* ---- results --------------------------------------------------------------------------------*/
+
+/* Event i of the plan. For a multiplexed event the samples in which it ran all the time are exact;
+ * scaled samples are added only if those are too few. */
+static void count_of(const struct pmc_bench *bench, const struct counters *counters,
+		     const struct samples *samples, unsigned i, struct pmc_bench_count *count)
+{
+	const struct pmc_planned *planned = &bench->plan.events[i];
+
+	*count = (struct pmc_bench_count){
+		.event = planned->event.name,
+		.unit = planned->event.unit,
+		.core_type = planned->event.core_type ? planned->event.core_type : "",
+		.scope = (enum pmc_scope)planned->scope,
+		.state = (enum pmc_state)planned->state,
+		.error = planned->error,
+	};
+	if (planned->group == PMC_NO_GROUP)
+		return;
+	count->error = -counters->groups[planned->group].error;
+	gather(samples, i, PMC_COUNTED, count);
+	count->state = count->samples ? PMC_COUNTED : PMC_NOT_COUNTED;
+	if (count->samples < bench->options.min_samples) {
+		uint64_t exact = count->samples;
+
+		gather(samples, i, PMC_SCALED, count);
+		if (count->samples > exact)
+			count->state = PMC_SCALED;
+	}
+	if (count->samples)
+		stat_of(samples, count->samples, count->total, &count->per_op);
+}
+
+/* The first count with a value of an event that is this input of a metric. */
+static const struct pmc_bench_count *
+find(const struct pmc_bench *bench, const struct pmc_bench_count *counts, enum pmc_input input)
+{
+	for (unsigned k = 0; k < bench->plan.count; k++) {
+		const struct pmc_event *event = &bench->plan.events[bench->order[k]].event;
+
+		if (counts[k].samples &&
+		    pmc_is_input(input, event->type, event->config, event->name))
+			return &counts[k];
+	}
+	return NULL;
+}
+
+static double ipc_of(const struct pmc_bench *bench, const struct pmc_bench_count *counts)
+{
+	const struct pmc_bench_count *instructions = find(bench, counts, PMC_INPUT_INSTRUCTIONS);
+	const struct pmc_bench_count *cycles = find(bench, counts, PMC_INPUT_CYCLES);
+
+	if (!instructions || !cycles || cycles->per_op.mean <= 0 ||
+	    instructions->scope != cycles->scope ||
+	    strcmp(instructions->core_type, cycles->core_type))
+		return NAN;
+	return instructions->per_op.mean / cycles->per_op.mean;
+}
+
+static int result_make(struct pmc_bench *bench, const struct counters *counters,
+		       const struct samples *samples, struct pmc_bench_result *result)
+{
+	unsigned n = bench->plan.count;
+	struct pmc_bench_count *counts = pmc_arena_alloc(&bench->arena, sizeof(*counts) * (n + 1));
+	uint64_t total = 0;
+
+	if (!counts)
+		return -ENOMEM;
+	for (unsigned k = 0; k < n; k++)
+		count_of(bench, counters, samples, bench->order[k], &counts[k]);
+	for (uint64_t k = 0; k < samples->n; k++) {
+		total += samples->times[k];
+		samples->per_op[k] = (double)samples->times[k] / (double)samples->ops;
+	}
+	stat_of(samples, samples->n, total, &result->time_ns);
+	result->ops_per_sample = samples->ops;
+	result->samples = samples->n;
+	result->n_counts = n;
+	result->counts = counts;
+	result->ipc = ipc_of(bench, counts);
+	if (result->time_ns.median > 0) {
+		result->ops_per_s = 1e9 / result->time_ns.median;
+		result->bytes_per_s = result->ops_per_s * (double)result->bytes_per_op;
+	}
+	return 0;
+}
+
+static int measure(struct pmc_bench *bench, pmc_bench_fn run, void *arg,
+		   struct pmc_bench_result *result)
+{
+	struct samples samples = { .ops = grow(&bench->options, run, arg) };
+	struct counters counters = { 0 };
+	struct pmc_arena scratch = { 0 };
+	int error;
+
+	if (!samples.ops)
+		return -ERANGE;
+	counters_open(&counters, &bench->plan);
+	calibrate(&counters);
+	error = samples_take(&bench->options, &counters, run, arg, &scratch, &samples);
+	counters_close(&counters);
+	if (!error)
+		error = result_make(bench, &counters, &samples, result);
+	pmc_arena_free(&scratch);
+	return error;
+}
+
+int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, void *arg,
+		  uint64_t bytes_per_op)
+{
+	struct bench_result *result;
+	int kept = errno, error = -ENOMEM;
+
+	if (!bench || !name || !run)
+		return -EINVAL;
+	result = pmc_arena_alloc(&bench->arena, sizeof(*result));
+	if (result)
+		result->is.name = pmc_arena_strdup(&bench->arena, name);
+	if (result && result->is.name) {
+		result->is.bytes_per_op = bytes_per_op;
+		error = measure(bench, run, arg, &result->is);
+	}
+	if (!error) {
+		if (bench->last)
+			bench->last->next = result;
+		else
+			bench->first = result;
+		bench->last = result;
+		bench->n++;
+	}
+	errno = kept;
+	return error;
 }

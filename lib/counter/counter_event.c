@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_event.c - events given as numbers, and their names. */
+/*
+ * counter_event.c - events given as numbers, by name, as probes, and by PMU and field.
+ *
+ * Names go through the event parser (lib/event/event.h), so that they mean the same everywhere.
+ */
 #include "lib/counter/counter.h"
 #include "lib/counter/counter_event.h"
 #include "lib/base/out.h"
+#include "lib/event/source.h"
+#include "lib/base/number.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
+#include <string.h>
 
 /* ---- names --------------------------------------------------------------------------------*/
 
@@ -118,4 +125,356 @@ int pmc_counter_event_breakpoint(struct pmc_counter_event *event, uint32_t type,
 	event->config1 = address;
 	event->config2 = length;
 	return 0;
+}
+
+#define TEXT_MAX 1024
+
+int counter_event_error(const struct pmc_parse_error *error)
+{
+	switch (error->code) {
+	case PMC_PARSE_UNKNOWN_EVENT:
+	case PMC_PARSE_UNKNOWN_SET:
+	case PMC_PARSE_UNKNOWN_PMU:
+	case PMC_PARSE_UNKNOWN_FIELD:
+		return -ENOENT;
+	case PMC_PARSE_NO_MEMORY:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+static void set_text(char *to, size_t size, const char *from)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, to, size);
+	pmc_out_str(&out, from);
+}
+
+void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *event)
+{
+	size_t unit = strlen(from->unit);
+
+	*event = (struct pmc_counter_event){
+		.type = from->type,
+		.config = from->config,
+		.config1 = from->config1,
+		.config2 = from->config2,
+		.config3 = from->config3,
+		.exclude_user = from->exclude_user,
+		.exclude_kernel = from->exclude_kernel,
+		.pinned = from->pinned,
+		.asked_scope = from->asked_scope,
+		.filter = (uint8_t)from->filter,
+		.scale = from->scale,
+	};
+	if (unit < sizeof(event->unit))
+		memcpy(event->unit, from->unit, unit);
+	set_text(event->name, sizeof(event->name), from->name);
+}
+
+/* A counter counts on one core type: taking the first would silently leave out the others. */
+static int not_one(const struct pmc_events *events, const char *what, struct pmc_failure *failure)
+{
+	const struct pmc_event *last = &events->list[events->count ? events->count - 1 : 0];
+
+	if (events->count && last->position == 0 && last->core_type)
+		return counter_fail(failure, -EINVAL, what,
+				    "this is one event for each of %u core types; name the PMU of "
+				    "one, as %s/event=.../ or %s/event=.../",
+				    events->count, events->list[0].core_type, last->core_type);
+	return counter_fail(failure, -EINVAL, what, "%u events; expected one", events->count);
+}
+
+/* Whether the text may name a tracepoint, and tracefs cannot be read: *error says why, as for
+ * pmc_counter_event_tracepoint(). */
+static bool no_tracefs(const char *text, const struct pmc_event_roots *roots,
+		       struct pmc_failure *failure, int *error)
+{
+	struct event_span rest = event_span_of(text), system = event_split(&rest, ':'),
+			  name = event_split(&rest, ':');
+	const struct pmc_event_roots none = { 0 };
+	struct pmc_event unused = { 0 };
+	char names[2][EVENT_NAME_MAX];
+
+	system = event_trim(system);
+	if (!name.at || system.len >= EVENT_NAME_MAX || name.len >= EVENT_NAME_MAX ||
+	    event_tracepoint(roots ? roots : &none, system, name, &unused) >= 0)
+		return false;
+	memcpy(names[0], system.at, system.len);
+	memcpy(names[1], name.at, name.len);
+	names[0][system.len] = names[1][name.len] = '\0';
+	*error = counter_event_trace(&(struct pmc_counter_event){ 0 }, names[0], names[1],
+				     roots ? roots : &none, failure);
+	return true;
+}
+
+int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
+		       const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	struct pmc_parse_error error;
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events;
+	int rc = pmc_events_parse(text, roots, &arena, &events, &error);
+
+	what = what ? what : text;
+	if (rc && error.code == PMC_PARSE_UNKNOWN_EVENT && no_tracefs(text, roots, failure, &rc)) {
+		/* It may be a tracepoint. */
+	} else if (rc) {
+		rc = counter_fail(failure, counter_event_error(&error), what, "%s", error.text);
+	} else if (events.count != 1) {
+		rc = not_one(&events, what, failure);
+	} else if (pmc_event_is_of_os(&events.list[0])) {
+		rc = counter_fail(failure, -ENOTSUP, what,
+				  "it is no perf event; read /proc/thread-self/schedstat or "
+				  "getrusage(2)");
+	} else {
+		counter_event_of(&events.list[0], event);
+	}
+	pmc_arena_free(&arena);
+	return rc;
+}
+
+int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
+			    struct pmc_failure *failure)
+{
+	if (!event || !text)
+		return counter_fail(failure, -EINVAL, event ? "text" : "event", "NULL");
+	return counter_event_text(event, text, NULL, NULL, failure);
+}
+
+/* ---- tracepoints --------------------------------------------------------------------------*/
+
+int counter_event_trace(struct pmc_counter_event *event, const char *system, const char *name,
+			const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	struct pmc_event found = { 0 };
+	char what[sizeof(failure->what)];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, what, sizeof(what));
+	pmc_outf(&out, "%s:%s", system, name);
+	switch (event_tracepoint(roots, event_span_of(system), event_span_of(name), &found)) {
+	case EVENT_FOUND:
+		if (pmc_counter_event_tracepoint_id(event, found.config))
+			return -EINVAL;
+		event->filter = (uint8_t)found.filter;
+		set_text(event->name, sizeof(event->name), what);
+		return 0;
+	case EVENT_NOT_MINE:
+		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
+				    event_tracefs(roots));
+	case -ENOENT:
+		return counter_fail(failure, -ENODEV, what,
+				    "tracefs is not mounted; mount -t tracefs tracefs %s",
+				    event_tracefs(roots));
+	default:
+		return counter_fail(failure, -EACCES, what,
+				    "no permission to read %s; as root: chmod a+rx %s",
+				    event_tracefs(roots), event_tracefs(roots));
+	}
+}
+
+int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *system,
+				 const char *name, struct pmc_failure *failure)
+{
+	if (!event || !system || !name)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
+	return counter_event_trace(event, system, name, &(struct pmc_event_roots){ 0 }, failure);
+}
+
+/* ---- PMUs and their fields ----------------------------------------------------------------*/
+
+/* Whether the name has no character with a meaning in event strings. */
+static bool is_plain(const char *name)
+{
+	return name[0] && !strpbrk(name, "/,=:@{}*?[ \t\n\r");
+}
+
+static int pmu_text(struct pmc_counter_event *event, const char *pmu, const char *terms,
+		    const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	char text[TEXT_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s/%s/", pmu, terms);
+	if (out.error || !is_plain(pmu) || strchr(terms, '/'))
+		return counter_fail(failure, -EINVAL, pmu, "%s",
+				    out.error ? "text too long" : "invalid character in the name");
+	return counter_event_text(event, text, pmu, roots, failure);
+}
+
+int counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
+		      const struct pmc_counter_field *fields, size_t n,
+		      const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	char terms[TEXT_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, terms, sizeof(terms));
+	for (size_t i = 0; i < n; i++) {
+		if (!is_plain(fields[i].name))
+			return counter_fail(failure, -EINVAL, fields[i].name,
+					    "invalid character in the name");
+		pmc_outf(&out, "%s%s=0x%llx", i ? "," : "", fields[i].name,
+			 (unsigned long long)fields[i].value);
+	}
+	if (out.error)
+		return counter_fail(failure, -EINVAL, pmu, "too many fields");
+	return pmu_text(event, pmu, n ? terms : "config=0", roots, failure);
+}
+
+int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
+			  const struct pmc_counter_field *fields, size_t n,
+			  struct pmc_failure *failure)
+{
+	if (!event || !pmu || (n && !fields))
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
+	for (size_t i = 0; i < n; i++)
+		if (!fields[i].name)
+			return counter_fail(failure, -EINVAL, pmu, "the name of a field is NULL");
+	return counter_event_pmu(event, pmu, fields, n, NULL, failure);
+}
+
+int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
+			     struct pmc_failure *failure)
+{
+	if (!event || !pmu || !fields)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
+	return pmu_text(event, pmu, fields, NULL, failure);
+}
+
+int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,
+			  struct pmc_failure *failure)
+{
+	if (!event || !name)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
+	if (!is_plain(name))
+		return counter_fail(failure, -EINVAL, name, "invalid character in the name");
+	return pmu_text(event, "msr", name, NULL, failure);
+}
+
+/* ---- the fields of a PMU --------------------------------------------------------------------*/
+
+struct format_visit {
+	const char *pmu;
+	void (*visit)(const struct pmc_counter_format *format, void *arg);
+	void *arg;
+};
+
+/* The bits of a format such as "config1:0-7,32". */
+static unsigned bits_of(const char *format)
+{
+	const char *at = strchr(format, ':');
+	uint64_t first, last;
+	unsigned bits = 0;
+
+	while (at && *at++ && pmc_number_take(&at, NULL, 10, &first)) {
+		last = first;
+		if (*at == '-' && (at++, !pmc_number_take(&at, NULL, 10, &last)))
+			break;
+		bits += last >= first && last < 64 ? (unsigned)(last - first) + 1 : 0;
+		at = *at == ',' ? at : NULL;
+	}
+	return bits;
+}
+
+static void visit_format(const char *name, void *arg)
+{
+	const struct format_visit *v = arg;
+	struct pmc_counter_format format = { .name = name };
+	char text[128];
+
+	if (pmc_file_read(text, sizeof(text), "/sys/bus/event_source/devices/%s/format/%s", v->pmu,
+			  name) <= 0)
+		return;
+	format.format = text;
+	format.n_bits = bits_of(text);
+	v->visit(&format, v->arg);
+}
+
+int pmc_counter_event_formats(const char *pmu,
+			      void (*visit)(const struct pmc_counter_format *format, void *arg),
+			      void *arg, struct pmc_failure *failure)
+{
+	struct format_visit v = { pmu, visit, arg };
+	struct pmc_counter_event event;
+	int error;
+
+	if (!pmu || !visit)
+		return counter_fail(failure, -EINVAL, "pmu", "an argument is NULL");
+	error = counter_event_pmu(&event, pmu, NULL, 0, NULL, failure);
+	if (error)
+		return error;
+	/* A PMU without fields has no such directory. */
+	pmc_dir_visit(visit_format, &v, "/sys/bus/event_source/devices/%s/format", pmu);
+	return 0;
+}
+
+/* ---- probes -------------------------------------------------------------------------------*/
+
+/* The PMU defines the type and the bit for returns: perf_kprobe and perf_uprobe in
+ * kernel/events/core.c. */
+static int make_probe(struct pmc_counter_event *event, const char *pmu, enum pmc_probe probe,
+		      uint64_t config1, uint64_t config2, struct pmc_failure *failure)
+{
+	const struct pmc_counter_field field = { "retprobe", 1 };
+	int error;
+
+	if (probe != PMC_PROBE_ENTRY && probe != PMC_PROBE_RETURN)
+		return counter_fail(failure, -EINVAL, "probe",
+				    "use PMC_PROBE_ENTRY or PMC_PROBE_RETURN");
+	error = pmc_counter_event_pmu(event, pmu, &field, probe == PMC_PROBE_RETURN, failure);
+	if (error)
+		return error;
+	event->config1 = config1;
+	event->config2 = config2;
+	return 0;
+}
+
+static void name_probe(struct pmc_counter_event *event, const char *pmu, const char *place,
+		       uint64_t offset)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, event->name, sizeof(event->name));
+	pmc_outf(&out, "%s:%s+0x%llx", pmu, place, (unsigned long long)offset);
+}
+
+int pmc_counter_event_kprobe(struct pmc_counter_event *event, enum pmc_probe probe,
+			     const char *symbol, uint64_t offset, struct pmc_failure *failure)
+{
+	int error;
+
+	if (!event || !symbol)
+		return counter_fail(failure, -EINVAL, event ? "symbol" : "event", "NULL");
+	error = make_probe(event, "kprobe", probe, (uint64_t)(uintptr_t)symbol, offset, failure);
+	if (!error)
+		name_probe(event, "kprobe", symbol, offset);
+	return error;
+}
+
+int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, enum pmc_probe probe,
+				     uint64_t address, struct pmc_failure *failure)
+{
+	int error = make_probe(event, "kprobe", probe, 0, address, failure);
+
+	if (!error)
+		name_probe(event, "kprobe", "", address);
+	return error;
+}
+
+int pmc_counter_event_uprobe(struct pmc_counter_event *event, enum pmc_probe probe,
+			     const char *path, uint64_t offset, struct pmc_failure *failure)
+{
+	int error;
+
+	if (!event || !path)
+		return counter_fail(failure, -EINVAL, event ? "path" : "event", "NULL");
+	error = make_probe(event, "uprobe", probe, (uint64_t)(uintptr_t)path, offset, failure);
+	if (!error)
+		name_probe(event, "uprobe", path, offset);
+	return error;
 }

@@ -65,10 +65,325 @@ int pmc_record_identifier_at(uint32_t type, unsigned size)
 	return type == PERF_RECORD_SAMPLE ? 8 : (int)size - 8;
 }
 
+/* ---- samples -------------------------------------------------------------------------------- */
+
+struct sample {
+	struct record_cursor *c;
+	const struct perf_event_attr *attr;
+	struct pmc_record *record;
+	bool lean_branches;
+	bool optional; /* a part that the kernel may leave out without saying so */
+};
+
+/* A reading laid out by read_format. */
+static void record_take_read(struct record_cursor *c, uint64_t read_format,
+			     struct pmc_record_read *read)
+{
+	struct pmc_perf_head head = { .n = 0 };
+	int used =
+		c->bad ? -1 : pmc_perf_decode(c->at, record_left(c), read_format, &head, NULL, 0);
+
+	if (used < 0) {
+		c->bad = true;
+		return;
+	}
+	*read = (struct pmc_record_read){
+		.read_format = read_format,
+		.n = head.n,
+		.enabled_ns = head.enabled_ns,
+		.running_ns = head.running_ns,
+		.words = record_take(c, (uint64_t)used),
+	};
+}
+
+static void field_tid(struct sample *s)
+{
+	record_take_u32x2(s->c, &s->record->pid, &s->record->tid);
+}
+
+static void field_cpu(struct sample *s)
+{
+	uint32_t reserved;
+
+	record_take_u32x2(s->c, &s->record->cpu, &reserved);
+}
+
+static void field_read(struct sample *s)
+{
+	record_take_read(s->c, s->attr->read_format, &s->record->sample.read);
+}
+
+static void field_callchain(struct sample *s)
+{
+	uint64_t n = record_take_u64(s->c);
+
+	s->record->sample.callchain = record_take(s->c, n);
+	s->record->sample.n_callchain = s->c->bad ? 0 : n;
+}
+
+/* { u32 size; char data[size]; }, padded to whole words. */
+static void field_raw(struct sample *s)
+{
+	const uint32_t *size = (const uint32_t *)s->c->at;
+
+	if (!record_take(s->c, 1))
+		return;
+	if (*size > 4)
+		record_take(s->c, ((uint64_t)*size + 4 + 7) / 8 - 1);
+	s->record->sample.raw = (struct pmc_record_span){
+		.data = (const unsigned char *)(size + 1),
+		.size = *size,
+	};
+}
+
+static void field_branch_stack(struct sample *s)
+{
+	struct pmc_record_branches *b = &s->record->sample.branches;
+	uint64_t flags = s->attr->branch_sample_type;
+	uint64_t n = record_take_u64(s->c), words = sizeof(struct perf_branch_entry) / 8;
+
+	b->hw_idx = UINT64_MAX;
+	/* Without a branch stack the kernel writes nr = 0 and nothing else. */
+	if (flags & PERF_SAMPLE_BRANCH_HW_INDEX) {
+		s->optional |= n == 0;
+		if (n || !s->lean_branches)
+			b->hw_idx = record_take_u64(s->c);
+	}
+	if (n > record_left(s->c) / words)
+		s->c->bad = true;
+	b->entries = (const struct perf_branch_entry *)record_take(s->c, n * words);
+	/* Only some PMUs give counters. */
+	if (n && (flags & PMC_SAMPLE_BRANCH_COUNTERS)) {
+		s->optional = true;
+		if (!s->lean_branches)
+			b->counters = record_take(s->c, n);
+	}
+	b->n = s->c->bad ? 0 : n;
+}
+
+static void take_regs(struct sample *s, uint64_t mask, struct pmc_record_regs *regs)
+{
+	regs->abi = record_take_u64(s->c);
+	regs->mask = mask;
+	if (regs->abi != PERF_SAMPLE_REGS_ABI_NONE)
+		regs->values = record_take(s->c, (uint64_t)__builtin_popcountll(mask));
+}
+
+static void field_regs_user(struct sample *s)
+{
+	take_regs(s, s->attr->sample_regs_user, &s->record->sample.regs_user);
+}
+
+static void field_regs_intr(struct sample *s)
+{
+	take_regs(s, s->attr->sample_regs_intr, &s->record->sample.regs_intr);
+}
+
+/* { u64 size; char data[size]; } in whole words. */
+static void take_sized(struct sample *s, struct pmc_record_span *span)
+{
+	uint64_t size = record_take_u64(s->c);
+
+	if (size > record_left(s->c) * 8)
+		s->c->bad = true;
+	span->data = (const unsigned char *)record_take(s->c, (size + 7) / 8);
+	span->size = s->c->bad ? 0 : size;
+}
+
+static void field_stack_user(struct sample *s)
+{
+	struct pmc_record_span *stack = &s->record->sample.stack_user;
+	uint64_t copied;
+
+	take_sized(s, stack);
+	if (!stack->size)
+		return;
+	copied = record_take_u64(s->c);
+	if (copied > stack->size)
+		s->c->bad = true;
+	stack->size = copied;
+}
+
+static void field_aux(struct sample *s)
+{
+	take_sized(s, &s->record->sample.aux);
+}
+
+/* The fields of a sample; nothing is left of the cursor if the attr fits. The kernel leaves out
+ * branch counters (or hw_idx) of a sample that has none without saying so: lean_branches assumes
+ * that they are left out. Returns whether it makes a difference. */
+static bool decode_fields(struct record_cursor *c, bool lean_branches, struct pmc_record *record)
+{
+	struct sample s = {
+		.c = c,
+		.attr = record->attr,
+		.record = record,
+		.lean_branches = lean_branches,
+	};
+	uint64_t type = record->attr->sample_type;
+
+	record->present = 0;
+#define FIELD(bit, name)                                                                           \
+	if (type & (bit)) {                                                                        \
+		field_##name(&s);                                                                  \
+		record->present |= (bit);                                                          \
+	}
+#define WORD(bit, name, member)                                                                    \
+	if (type & (bit)) {                                                                        \
+		record->member = record_take_u64(c);                                               \
+		record->present |= (bit);                                                          \
+	}
+#include "lib/sampler/record_fields.def"
+#undef WORD
+#undef FIELD
+	return s.optional;
+}
+
+/* ---- bodies of records but samples ---------------------------------------------------------- */
+
+/* A NUL-terminated string up to the end of the body. */
+static const char *take_string(struct record_cursor *c)
+{
+	const char *text = (const char *)c->at;
+	size_t room = record_left(c) * 8;
+
+	if (c->bad || !room || !memchr(text, 0, room)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->at = c->end;
+	return text;
+}
+
+/* The file of a PERF_RECORD_MMAP2: its identity or its build id. */
+static void take_file(struct record_cursor *c, struct pmc_record *record)
+{
+	struct pmc_record_mmap *m = &record->mmap;
+	const uint64_t *file = record_take(c, 3);
+
+	if (file && (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		const unsigned char *bytes = (const unsigned char *)file;
+
+		/* u8 size, 3 unused bytes, up to 20 bytes of build id. */
+		if (bytes[0] > 20)
+			c->bad = true;
+		m->build_id = (struct pmc_record_span){ .data = bytes + 4, .size = bytes[0] };
+	} else if (file) {
+		struct record_cursor ids = { .at = file, .end = file + 3 };
+
+		record_take_u32x2(&ids, &m->maj, &m->min);
+		m->ino = record_take_u64(&ids);
+		m->ino_generation = record_take_u64(&ids);
+	}
+}
+
+static void take_exec(struct record_cursor *c, struct pmc_record *record)
+{
+	(void)c;
+	record->comm.exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
+}
+
+static void take_counts(struct record_cursor *c, struct pmc_record *record)
+{
+	record_take_read(c, record->attr->read_format, &record->counts.read);
+}
+
+static void take_switch(struct record_cursor *c, struct pmc_record *record)
+{
+	(void)c;
+	record->context_switch.out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	record->context_switch.preempted = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+}
+
+static void take_namespaces(struct record_cursor *c, struct pmc_record *record)
+{
+	struct pmc_record_namespaces *ns = &record->namespaces;
+	uint64_t words = sizeof(struct perf_ns_link_info) / 8;
+
+	ns->n = record_take_u64(c);
+	if (ns->n > record_left(c) / words)
+		c->bad = true;
+	ns->links = (const struct perf_ns_link_info *)record_take(c, ns->n * words);
+}
+
+/* Two u16 in a u32, the one at the lower address first. */
+static void split(uint32_t both, uint16_t *a, uint16_t *b)
+{
+	uint16_t halves[2];
+
+	memcpy(halves, &both, sizeof(halves));
+	*a = halves[0];
+	*b = halves[1];
+}
+
+static void take_ksymbol(struct record_cursor *c, struct pmc_record *record)
+{
+	struct pmc_record_ksymbol *k = &record->ksymbol;
+	uint32_t type_flags;
+
+	record_take_u32x2(c, &k->len, &type_flags);
+	split(type_flags, &k->ksym_type, &k->flags);
+}
+
+static void take_bpf(struct record_cursor *c, struct pmc_record *record)
+{
+	struct pmc_record_bpf *b = &record->bpf;
+	uint32_t type_flags;
+
+	record_take_u32x2(c, &type_flags, &b->id);
+	split(type_flags, &b->bpf_type, &b->flags);
+	b->tag = (const unsigned char *)record_take(c, 1);
+}
+
+static void take_text_poke(struct record_cursor *c, struct pmc_record *record)
+{
+	struct pmc_record_text_poke *t = &record->text_poke;
+	const unsigned char *bytes;
+	uint16_t lens[2] = { 0, 0 };
+
+	bytes = (const unsigned char *)c->at;
+	/* Two u16 lengths; the bytes follow directly. */
+	if (!record_take(c, 1))
+		return;
+	memcpy(lens, bytes, sizeof(lens));
+	if (lens[0] + lens[1] > 4)
+		record_take(c, (uint64_t)(4 + lens[0] + lens[1] + 7) / 8 - 1);
+	t->old_bytes = (struct pmc_record_span){ .data = bytes + 4, .size = lens[0] };
+	t->new_bytes = (struct pmc_record_span){ .data = bytes + 4 + lens[0], .size = lens[1] };
+}
+
+static void take_callchain(struct record_cursor *c, struct pmc_record *record)
+{
+	record->deferred.n_callchain = record_take_u64(c);
+	record->deferred.callchain = record_take(c, record->deferred.n_callchain);
+}
+
+/* `c` ends before the sample_id trailer. */
+static void decode_body(struct record_cursor *c, struct pmc_record *record)
+{
+	switch (record->type) {
+#define U64(member)    record->member = record_take_u64(c);
+#define U32X2(a, b)    record_take_u32x2(c, &record->a, &record->b);
+#define STRING(member) record->member = take_string(c);
+#define CALL(function) function(c, record);
+#define RECORD(number, name, fields)                                                               \
+	case number:                                                                               \
+		fields break;
+#include "lib/sampler/record_types.def"
+#undef RECORD
+	default:
+		record->unknown = (struct pmc_record_span){
+			.data = (const unsigned char *)record->bytes +
+				sizeof(struct perf_event_header),
+			.size = record->size - sizeof(struct perf_event_header),
+		};
+	}
+}
+
 static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *record)
 {
 	struct record_cursor c = { .at = words + 1, .end = words + n };
-	bool optional = pmc_record_decode_sample(&c, false, record);
+	bool optional = decode_fields(&c, false, record);
 
 	/* A sample fills its record: its size distinguishes the two forms. */
 	if (optional && (c.bad || record_left(&c))) {
@@ -76,7 +391,7 @@ static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *
 		struct pmc_record other = *record;
 
 		memset(&other.sample, 0, sizeof(other.sample));
-		pmc_record_decode_sample(&lean, true, &other);
+		decode_fields(&lean, true, &other);
 		if (!lean.bad && !record_left(&lean)) {
 			*record = other;
 			return true;
@@ -98,7 +413,7 @@ static bool decode_other(const uint64_t *words, unsigned n, struct pmc_record *r
 	c.end = words + n - trailer;
 	if (trailer)
 		decode_trailer(c.end, record);
-	pmc_record_decode_body(&c, record);
+	decode_body(&c, record);
 	/* Newer kernels append to bodies: ignored. */
 	return !c.bad;
 }

@@ -50,18 +50,6 @@ static inline void record_take_u32x2(struct record_cursor *c, uint32_t *a, uint3
 	*b = halves ? halves[1] : 0;
 }
 
-/* A reading laid out by read_format. */
-void record_take_read(struct record_cursor *c, uint64_t read_format, struct pmc_record_read *read);
-
-/* The fields of a sample; nothing is left of the cursor if the attr fits. The kernel leaves out
- * branch counters (or hw_idx) of a sample that has none without saying so: lean_branches assumes
- * that they are left out. Returns whether it makes a difference. */
-bool pmc_record_decode_sample(struct record_cursor *c, bool lean_branches,
-			      struct pmc_record *record);
-
-/* The body of any other record, `c` ending before the sample_id trailer. */
-void pmc_record_decode_body(struct record_cursor *c, struct pmc_record *record);
-
 /* Bytes of the sample_id trailer that records other than samples end with. */
 unsigned pmc_record_trailer_bytes(const struct perf_event_attr *attr);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c - help, printed from the tables of commands and flags. */
+/* help.c - pmctl help, and --help: printed from the tables of commands and flags. */
 #include "tools/cli/flags.h"
 
 #include <stdio.h>
@@ -70,4 +70,28 @@ void tool_help_all(void)
 	     "  pmctl run -- ./app\n"
 	     "  # Why there are no hardware counts here\n"
 	     "  pmctl doctor");
+}
+
+struct request {
+	const char *command;
+};
+
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_help_flags[] = { OPERAND_TEXT(command, .once = "command"), FLAG_END };
+
+int cmd_help(int argc, char **argv)
+{
+	struct request request = { NULL };
+	int code = tool_args_parse(argc, argv, &request);
+
+	if (code)
+		return code;
+	if (!request.command)
+		tool_help_all();
+	else if (!tool_help(request.command))
+		return tool_fail_unknown("unknown command", request.command,
+					 tool_nearest_command(request.command),
+					 "pmctl help lists the commands");
+	return EXIT_OK;
 }

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* output.c - files that commands write: opens them, and refuses to overwrite others. */
+/* output.c - files that commands write, and lines of standard output with untrusted text. */
 #include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
+#include "lib/base/utf8.h"
+#include "tools/view/report.h"
+#include "lib/dump/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,4 +99,47 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 		return 0;
 	return tool_fail(EXIT_USAGE, "%s %s would overwrite %s; name another file", flag, path,
 			 what);
+}
+
+/* ---- lines of standard output --------------------------------------------------------------- */
+
+static void put(int columns, const char *format, va_list args)
+{
+	/* An escape takes up to four times the bytes, a wrapped word two more. */
+	char text[2048], line[4 * sizeof(text)], wrapped[2 * sizeof(line)];
+	struct pmc_out out;
+
+	vsnprintf(text, sizeof(text), format, args);
+	pmc_out_to_mem(&out, line, sizeof(line));
+	pmc_utf8_safe(&out, text, strlen(text), 0);
+	pmc_out_to_mem(&out, wrapped, sizeof(wrapped));
+	pmc_show_wrapped(&out, line, columns ? columns : INT_MAX);
+	fputs(wrapped, stdout);
+}
+
+void tool_line(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put(0, format, args);
+	va_end(args);
+}
+
+void tool_wrapped_line(int columns, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put(columns, format, args);
+	va_end(args);
+}
+
+int tool_columns(int fd)
+{
+	struct pmc_screen screen;
+
+	pmc_screen_from_env(&screen, environ);
+	pmc_screen_of_fd(&screen, fd);
+	return screen.width;
 }

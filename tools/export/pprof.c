@@ -10,10 +10,81 @@
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/export/export.h"
-#include "tools/export/proto.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- messages of Protocol Buffers ----------------------------------------------------------- */
+
+/* All zero is empty; free(data). */
+struct proto {
+	uint8_t *data;
+	size_t len, room;
+	bool failed; /* no memory: fields are missing */
+};
+
+enum { VARINT = 0, BYTES = 2 };
+
+static void proto_clear(struct proto *proto)
+{
+	proto->len = 0;
+}
+
+static void put(struct proto *proto, const void *bytes, size_t len)
+{
+	const size_t room = 2 * (proto->len + len) + 64;
+	uint8_t *more;
+
+	if (proto->len + len > proto->room) {
+		more = realloc(proto->data, room);
+		if (!more) {
+			proto->failed = true;
+			return;
+		}
+		proto->data = more;
+		proto->room = room;
+	}
+	if (len)
+		memcpy(proto->data + proto->len, bytes, len);
+	proto->len += len;
+}
+
+/* The next number of a packed field, whose contents the message is. */
+static void proto_packed(struct proto *proto, uint64_t value)
+{
+	uint8_t bytes[10];
+	unsigned n = 0;
+
+	do {
+		bytes[n] = (uint8_t)(value & 0x7f);
+		value >>= 7;
+		bytes[n++] |= value ? 0x80 : 0;
+	} while (value);
+	put(proto, bytes, n);
+}
+
+/* A field; numbers of 0 are left out, as they are the default. */
+static void proto_number(struct proto *proto, unsigned field, uint64_t value)
+{
+	if (!value)
+		return;
+	proto_packed(proto, field << 3 | VARINT);
+	proto_packed(proto, value);
+}
+
+static void proto_bytes(struct proto *proto, unsigned field, const void *bytes, size_t len)
+{
+	proto_packed(proto, field << 3 | BYTES);
+	proto_packed(proto, len);
+	put(proto, bytes, len);
+}
+
+static void proto_message(struct proto *proto, unsigned field, const struct proto *message)
+{
+	proto_bytes(proto, field, message->data, message->len);
+	proto->failed |= message->failed;
+}
 
 /* Fields of profile.proto. */
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE };

@@ -7,6 +7,7 @@
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/report/symbols.h"
+#include "tools/report/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,24 @@ static void write_page(struct run *run)
 			  run->config.report.file);
 	else
 		cmd_export(7, (char **)(void *)argv);
+}
+
+static void run_keep_names(const struct run *run, const struct pmc_profile *profile)
+{
+	const char *why;
+	int fd;
+
+	if (run->dump.private_dir[0] || run->dump.pattern || !report_wants_names(profile))
+		return;
+	fd = run_dump_append(run, &why);
+	if (fd >= 0) {
+		why = report_keep_names(profile, fd);
+		close(fd);
+	}
+	if (why)
+		tool_warn("%s lacks names of functions: %s; reports need the programs and "
+			  "libraries as they are now",
+			  run->dump.file, why);
 }
 
 void run_print_report(struct run *run)

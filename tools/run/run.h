@@ -114,8 +114,4 @@ int run_dump_append(const struct run *run, const char **why);
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known);
 
-/* ---- names.c ----------------------------------------------------------------------------- */
-/* Adds NAMES frames to the job's dump if it has stacks and is kept, and warns where it cannot. */
-void run_keep_names(const struct run *run, const struct pmc_profile *profile);
-
 #endif

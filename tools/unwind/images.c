@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * images.c - follows processes from record to record: what is mapped where.
+ * images.c - what events must record, and the images, stacks and waits that follow from records.
  *
  * Records of executable mappings come from the fork or exec of a process on. Of one that started
  * before, or whose records were lost, /proc has the mappings.
  */
 #include "tools/unwind/private.h"
+#include "lib/base/number.h"
+#include "tools/unwind/unwind.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,4 +194,148 @@ void unwind_free(struct unwind *unwind)
 	unwind_rules_free(unwind);
 	unwind_modules_close(unwind);
 	pmc_arena_free(&unwind->arena);
+}
+
+/* ---- what events must record ---------------------------------------------------------------- */
+
+unsigned unwind_pages(const struct unwind *unwind)
+{
+	return unwind->frame_pointers ? 256 : 2048;
+}
+
+void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *options)
+{
+	const uint64_t registers = unwind_registers();
+
+	options->exclude_callchain_kernel = true;
+	if (unwind->frame_pointers || !registers) {
+		options->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		return;
+	}
+	options->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	options->sample_regs_user = registers;
+	options->sample_stack_user = UNWIND_STACK_BYTES;
+}
+
+void unwind_options_maps(struct pmc_open_options *options)
+{
+	options->task = true;
+	options->mmap = true;
+	options->mmap2 = true;
+	options->build_id = true;
+	options->comm = true;
+	options->comm_exec = true;
+	options->sample_id_all = true;
+}
+
+int unwind_open(struct pmc_counter **counter, const struct pmc_counter_event *event,
+		struct pmc_open_options *options, struct pmc_failure *why)
+{
+	int error;
+
+	options->read_format |= PMC_READ_FORMAT_LOST;
+	error = pmc_counter_open(counter, event, options, why);
+	if (error && error != -EACCES && error != -EPERM) { /* Linux before 6.0 */
+		options->read_format &= ~(uint64_t)PMC_READ_FORMAT_LOST;
+		error = pmc_counter_open(counter, event, options, why);
+	}
+	if (error && error != -EACCES && error != -EPERM && options->build_id) { /* 5.12 */
+		options->build_id = false;
+		error = pmc_counter_open(counter, event, options, why);
+	}
+	return error;
+}
+
+/* ---- stacks, each once ---------------------------------------------------------------------- */
+
+/* Beyond these, samples have no stack: some 200 MB. */
+enum { STACKS_MOST = 200000 };
+
+static const struct unwind_stack *keep(struct unwind *unwind, const uint64_t *words, unsigned depth,
+				       uint16_t flags)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	const size_t bytes = depth * sizeof(*words);
+	struct unwind_stack *stack;
+
+	HASH_FIND(hh, unwind->stacks, words, bytes, stack);
+	if (stack || HASH_COUNT(unwind->stacks) >= STACKS_MOST)
+		return stack;
+	stack = pmc_arena_alloc(arena, sizeof(*stack) + bytes);
+	if (!stack)
+		return NULL;
+	stack->depth = (uint16_t)depth;
+	stack->flags = flags;
+	stack->id = PMC_STACK_OUTSIDE + HASH_COUNT(unwind->stacks);
+	memcpy(stack->words, words, bytes);
+	HASH_ADD(hh, unwind->stacks, words, bytes, stack);
+	return stack;
+}
+
+/* A kernel thread has no user registers, an exiting thread no process. */
+static bool has_user(const struct pmc_record *record)
+{
+	const struct pmc_record_sample *sample = &record->sample;
+
+	if ((int32_t)record->pid <= 0)
+		return false;
+	if (record->present & PERF_SAMPLE_REGS_USER)
+		return sample->regs_user.abi != PERF_SAMPLE_REGS_ABI_NONE;
+	return record->present & PERF_SAMPLE_CALLCHAIN && sample->n_callchain;
+}
+
+unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
+		       uint16_t *flags)
+{
+	const struct unwind_image *image =
+		has_user(record) ? unwind_image_of(unwind, record->pid) : NULL;
+
+	return image ? unwind_walk(unwind, image, record, words, flags) : 0;
+}
+
+const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record)
+{
+	uint64_t words[PMC_STACK_DEPTH_MAX];
+	uint16_t flags = 0;
+	const unsigned depth = unwind_frames(unwind, record, words, &flags);
+
+	return depth ? keep(unwind, words, depth, flags) : NULL;
+}
+
+/* ---- waits of each thread in each stack ----------------------------------------------------- */
+
+/* Beyond these, waits have no stack: some 100 MB. */
+enum { WAITS_MOST = 1000000 };
+
+static struct unwind_wait *find(struct unwind *unwind, const void *thread,
+				struct unwind_wait **list, const struct unwind_stack *stack)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_wait *wait, key = { .key = { thread, stack } };
+
+	HASH_FIND(hh, unwind->waits, &key.key, sizeof(key.key), wait);
+	if (wait || (stack && HASH_COUNT(unwind->waits) >= WAITS_MOST))
+		return wait;
+	wait = pmc_arena_alloc(arena, sizeof(*wait));
+	if (!wait)
+		return NULL;
+	wait->key = key.key;
+	wait->next = *list;
+	*list = wait;
+	HASH_ADD(hh, unwind->waits, key, sizeof(wait->key), wait);
+	return wait;
+}
+
+bool unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
+		     const struct unwind_stack *stack, uint64_t n, uint64_t ns)
+{
+	struct unwind_wait *wait = find(unwind, thread, list, stack);
+
+	if (!wait)
+		wait = find(unwind, thread, list, NULL);
+	if (!wait)
+		return false;
+	wait->n += n;
+	pmc_add_sat(&wait->ns, ns);
+	return true;
 }

@@ -2,8 +2,7 @@
 /*
  * private.h - processes and their mappings, modules and unwind rules. Private to this folder.
  *
- * images.c follows processes with the help of maps.c; walk.c walks stacks by the rules of module.c;
- * stacks.c keeps each stack once, waits.c sums waits; options.c opens events.
+ * images.c follows processes with the help of maps.c; walk.c walks stacks by the rules of module.c.
  */
 #ifndef PMC_TOOLS_UNWIND_PRIVATE_H
 #define PMC_TOOLS_UNWIND_PRIVATE_H
