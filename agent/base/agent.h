@@ -6,8 +6,7 @@
  * stdio; errno is restored before returning to the host; any failure becomes a note, never the
  * host's problem.
  */
-#ifndef PMC_AGENT_BASE_AGENT_H
-#define PMC_AGENT_BASE_AGENT_H
+#pragma once
 
 #include "agent/base/job.h"
 #include "lib/base/arena.h"
@@ -85,5 +84,3 @@ static inline void agent_overhead_add(uint64_t ns)
 {
 	atomic_fetch_add_explicit(&pmc_agent_control.overhead_ns, ns, memory_order_relaxed);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * One thread writes the final rows and the report; other threads that leave meanwhile wait for it,
  * since the first exit_group(2) ends them all. Async-signal-safe.
  */
-#ifndef PMC_AGENT_BASE_ENDING_H
-#define PMC_AGENT_BASE_ENDING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void agent_ending_by_signal(void);
 void agent_ending_await_signal(void);
 /* Whether the caller is a signal handler that interrupted the report. */
 bool agent_ending_interrupted(void);
-
-#endif

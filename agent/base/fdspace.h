@@ -3,8 +3,7 @@
  * fdspace.h - the agent's file descriptors: their numbers, their share of the limit, and windows,
  * the moments in which the soft limit is raised to open them (fdspace.c says why).
  */
-#ifndef PMC_AGENT_BASE_FDSPACE_H
-#define PMC_AGENT_BASE_FDSPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -47,5 +46,3 @@ void agent_fds_close(int *list, unsigned n);
 int agent_fds_move(int fd);
 /* In a forked child: closes the copies of the parent's descriptors, but for `keep` (-1: none). */
 void agent_fds_forked(int keep);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fork_guard.h - tells a forked child from a vfork child from the process itself. */
-#ifndef PMC_AGENT_BASE_FORK_GUARD_H
-#define PMC_AGENT_BASE_FORK_GUARD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ bool agent_active(void);
 /* The same without the system call that detects a vfork child, for functions that a vfork child may
  * not call. */
 bool agent_active_unless_vfork(void);
-
-#endif

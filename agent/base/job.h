@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* job.h - PMC_JOB, which links the processes of a job, and the identity of a process image. */
-#ifndef PMC_AGENT_BASE_JOB_H
-#define PMC_AGENT_BASE_JOB_H
+#pragma once
 
 #include "lib/base/clock.h"
 
@@ -49,5 +48,3 @@ uint64_t agent_pid_namespace(void);
 uint64_t agent_text_hash(const char *text);
 /* 128 random bits. */
 void agent_identity(uint8_t identity[16]);
-
-#endif

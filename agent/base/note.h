@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* note.h - notes of the coverage summary: failures and special cases, counted by kind. */
-#ifndef PMC_AGENT_BASE_NOTE_H
-#define PMC_AGENT_BASE_NOTE_H
+#pragma once
 
 #include "lib/dump/frame.h"
 
@@ -24,5 +23,3 @@ void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all);
 void agent_notes_print(struct pmc_out *out, int width);
 /* In a forked child: drops the parent's notes. */
 void agent_notes_forget(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* own_libc.h - functions of own_libc.c that libc does not have. */
-#ifndef PMC_AGENT_BASE_OWN_LIBC_H
-#define PMC_AGENT_BASE_OWN_LIBC_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@ int agent_sigaction(int signo, const struct sigaction *action, struct sigaction 
 bool agent_sigdefault(int signo); /* sets SIG_DFL; whether it could */
 /* Whether the process runs on another C library than the one that the agent was built for. */
 bool agent_libc_is_other(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* poison.h - for files on a signal path: functions that are not async-signal-safe do not compile.
  */
-#ifndef PMC_AGENT_BASE_POISON_H
-#define PMC_AGENT_BASE_POISON_H
+#pragma once
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,5 +11,3 @@
 #pragma GCC poison malloc calloc realloc free strdup strndup printf fprintf snprintf sprintf puts  \
 	fopen pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait dlopen dlsym dladdr getenv \
 		setenv exit atexit localtime strerror
-
-#endif

@@ -5,8 +5,7 @@
  * They are looked up in the constructor, where that is safe. A hook that runs earlier (a loader
  * that ignores initfirst) looks them up itself.
  */
-#ifndef PMC_AGENT_BASE_REAL_H
-#define PMC_AGENT_BASE_REAL_H
+#pragma once
 
 #include <errno.h>
 #include <pthread.h>
@@ -34,5 +33,3 @@ struct agent_dl_object {
 void agent_real_init(void);
 /* The real function, looked up now if that has not been done yet. */
 #define REAL(name) (real_##name ? real_##name : (agent_real_init(), real_##name))
-
-#endif

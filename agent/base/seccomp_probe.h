@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp_probe.h - which calls filters permit, found out without risk to the host. */
-#ifndef PMC_AGENT_BASE_SECCOMP_PROBE_H
-#define PMC_AGENT_BASE_SECCOMP_PROBE_H
+#pragma once
 
 #include "lib/plan/plan.h"
 
@@ -20,5 +19,3 @@ void agent_filters_at_start(void);
 bool agent_unseen_filter(void);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
 pmc_perf_opener agent_probe(void);
-
-#endif

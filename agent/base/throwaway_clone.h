@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* throwaway_clone.h - a clone for work that may die, or needs a stack or limits of its own. */
-#ifndef PMC_AGENT_BASE_THROWAWAY_CLONE_H
-#define PMC_AGENT_BASE_THROWAWAY_CLONE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * all signals blocked. The host's SIGCHLD handler and wait() do not see it. Returns 1 if the work
  * returned, 0 if the clone died, -1 if there could be no clone. Async-signal-safe. */
 int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t stack_bytes);
-
-#endif

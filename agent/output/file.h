@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* file.h - the dump file of this process: where it is, and appending to it. */
-#ifndef PMC_AGENT_OUTPUT_FILE_H
-#define PMC_AGENT_OUTPUT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct agent_write_guard {
 };
 void agent_write_guard_begin(struct agent_write_guard *guard);
 void agent_write_guard_end(const struct agent_write_guard *guard, bool failed);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* open.h - names of dumps, and why one cannot be opened. Async-signal-safe. */
-#ifndef PMC_AGENT_OUTPUT_OPEN_H
-#define PMC_AGENT_OUTPUT_OPEN_H
+#pragma once
 
 struct pmc_out;
 
@@ -9,5 +8,3 @@ struct pmc_out;
 void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters);
 /* Reason and fix for an -errno of opening a file for output. */
 const char *agent_file_fix(int error);
-
-#endif

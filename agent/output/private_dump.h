@@ -5,8 +5,7 @@
  * Its name says whose it is: pmc-JOB-PID-NAMESPACE.job, PID the first process and NAMESPACE the
  * inode of its pid namespace. Nothing else is removed, whatever PMC_JOB says.
  */
-#ifndef PMC_AGENT_OUTPUT_PRIVATE_DUMP_H
-#define PMC_AGENT_OUTPUT_PRIVATE_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool agent_private_is_ours(const char *path);
 bool agent_private_remove(const char *path);
 /* Removes those of this user whose first process was killed, in the directory of the path. */
 void agent_private_sweep(const char *path);
-
-#endif

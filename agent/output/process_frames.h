@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process_frames.h - PROCESS and EVENTSET frames of this process. */
-#ifndef PMC_AGENT_OUTPUT_PROCESS_FRAMES_H
-#define PMC_AGENT_OUTPUT_PROCESS_FRAMES_H
+#pragma once
 
 #include "lib/base/clock.h"
 #include "lib/dump/frame.h"
@@ -20,5 +19,3 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 void agent_publish_process(void);
 /* Appends a PROCESS frame to the dump. */
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code);
-
-#endif

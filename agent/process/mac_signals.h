@@ -5,8 +5,7 @@
  * Implemented in darwin/signals.c. Handlers are installed only where the program has none, and are
  * invisible to it.
  */
-#ifndef PMC_AGENT_PROCESS_MAC_SIGNALS_H
-#define PMC_AGENT_PROCESS_MAC_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 
@@ -15,5 +14,3 @@ typedef void mac_handler(int signo);
 /* In place of sigaction(2) and signal(3): SIG_DFL stands for a handler of the agent. */
 int mac_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 mac_handler *mac_signal(int signo, mac_handler *handler);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process.h - a process image: start, snapshots, fork, exec, signals, end. */
-#ifndef PMC_AGENT_PROCESS_PROCESS_H
-#define PMC_AGENT_PROCESS_PROCESS_H
+#pragma once
 
 #include <pmc/dump.h>
 #include <signal.h>
@@ -190,5 +189,3 @@ void agent_report_abandon(void);
 void agent_report_keep_stderr(void);
 /* In a forked child: closes the copy. */
 void agent_report_forked(void);
-
-#endif

@@ -5,8 +5,7 @@
  * The dump is read twice: first each thread's and process's newest frame is found, then those
  * frames are added up. All memory is the caller's arena. Async-signal-safe.
  */
-#ifndef PMC_AGENT_PROCESS_SUMMARY_H
-#define PMC_AGENT_PROCESS_SUMMARY_H
+#pragma once
 
 #include "lib/base/arena.h"
 #include "lib/base/screen.h"
@@ -33,5 +32,3 @@ int summary_take(const struct pmc_frame *frame, void *summary);
 /* After all frames: they are taken a second time. */
 void summary_read_again(struct summary *summary);
 void summary_print(struct summary *summary, const struct summary_form *form, struct pmc_out *out);
-
-#endif

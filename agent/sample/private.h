@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* private.h - what the files of sampling share. Private to this folder. */
-#ifndef PMC_AGENT_SAMPLE_PRIVATE_H
-#define PMC_AGENT_SAMPLE_PRIVATE_H
+#pragma once
 
 #include "agent/base/real.h"
 #include "lib/base/sys.h"
@@ -132,5 +131,3 @@ extern _Atomic bool sample_held;
 
 /* ---- sample_frames.c ---- */
 void sample_frames_forked(void);
-
-#endif

@@ -7,8 +7,7 @@
  * overflow that the handler has not recorded: signals cannot queue up. docs/design/sampling.md says
  * why the handler cannot deadlock. Functions are async-signal-safe unless they say otherwise.
  */
-#ifndef PMC_AGENT_SAMPLE_SAMPLE_H
-#define PMC_AGENT_SAMPLE_SAMPLE_H
+#pragma once
 
 #include "lib/dump/frame.h"
 #include "lib/live/registry.h"
@@ -79,5 +78,3 @@ bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot);
 /* The samples of a thread that ends, and new stacks. */
 void agent_sample_write(struct slot *slot, uint64_t snapshot);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Async-signal-safe but for pmc_here_read. The table is advice.def.
  */
-#ifndef PMC_LIB_BASE_ADVICE_H
-#define PMC_LIB_BASE_ADVICE_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ const char *pmc_advice_text(int error, const struct pmc_tried *tried, const stru
 const char *pmc_error_means(int error);
 /* "EACCES" if advice.def has it; else "errno 117" in buf, of at least 24 bytes. */
 const char *pmc_error_name(int error, char *buf);
-
-#endif

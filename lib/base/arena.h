@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* arena.h - memory from mmap that is freed all at once; never the host's malloc. */
-#ifndef PMC_LIB_BASE_ARENA_H
-#define PMC_LIB_BASE_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len);
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text);
 /* Frees everything. May be called twice. */
 void pmc_arena_free(struct pmc_arena *arena);
-
-#endif

@@ -5,8 +5,7 @@
  * Implemented in linux/clock.c and linux/task.c by raw system calls and the vDSO.
  * Async-signal-safe.
  */
-#ifndef PMC_LIB_BASE_CLOCK_H
-#define PMC_LIB_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ bool pmc_run_delay(uint32_t tid, uint64_t *ns);
 bool pmc_task_schedstat(const char *text, uint64_t *ns);
 void pmc_usage_process(struct pmc_usage *usage); /* getrusage(RUSAGE_SELF) */
 uint64_t pmc_children_cpu_ns(void);		 /* getrusage(RUSAGE_CHILDREN) */
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The parsed values point into that environment. The tools use the same table for their flags.
  */
-#ifndef PMC_LIB_BASE_CONFIG_H
-#define PMC_LIB_BASE_CONFIG_H
+#pragma once
 
 #include "lib/base/log.h"
 
@@ -98,5 +97,3 @@ int pmc_config_time(const char *value, uint64_t unit_ns, uint64_t *ns);
 int pmc_signal_number(const char *text);
 /* Whether name matches any of the comma-separated globs. */
 bool pmc_glob_list(const char *globs, const char *name);
-
-#endif

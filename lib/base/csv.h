@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.h - see csv.c. */
-#ifndef PMC_LIB_BASE_CSV_H
-#define PMC_LIB_BASE_CSV_H
+#pragma once
 
 #include "lib/base/out.h"
 
 #include <stddef.h>
 
 void pmc_csv_text(struct pmc_out *out, const char *text, size_t len);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Raw system calls: no malloc, no stdio, no cancellation point. Async-signal-safe; errno is kept.
  */
-#ifndef PMC_LIB_BASE_FILE_H
-#define PMC_LIB_BASE_FILE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int pmc_fd_reopen(int fd);
 /* Opens a regular file for reading; flags: 0 or O_NOFOLLOW. A pipe or device is never opened, not
  * even to see what it is: that wakes writers, starts watchdogs, rewinds tapes. As above. */
 int pmc_file_open_regular(const char *path, int flags);
-
-#endif

@@ -9,8 +9,7 @@
  * chosen to share a bucket: SipHash-1-3 with a key of this process, as in the standard libraries of
  * Rust and Python. Async-signal-safe.
  */
-#ifndef PMC_LIB_BASE_HASH_H
-#define PMC_LIB_BASE_HASH_H
+#pragma once
 
 #include "lib/base/arena.h"
 
@@ -79,5 +78,3 @@ static inline uint64_t pmc_hash(const void *bytes, size_t len)
 #define uthash_free(ptr, bytes)	      ((void)(ptr), (void)(bytes))
 #define uthash_nonfatal_oom(elt)      ((void)(elt))
 #include <uthash.h>
-
-#endif

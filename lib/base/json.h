@@ -6,8 +6,7 @@
  * value has a key, in an array key is NULL. Bytes that are not UTF-8 come out as U+FFFD. Where the
  * output is in HTML, < and & are escaped.
  */
-#ifndef PMC_LIB_BASE_JSON_H
-#define PMC_LIB_BASE_JSON_H
+#pragma once
 
 #include "lib/base/out.h"
 
@@ -40,5 +39,3 @@ void pmc_json_null(struct pmc_json *json, const char *key);
 void pmc_json_line(struct pmc_json *json);
 /* A string with its quotes and escapes, for callers that write their own punctuation. */
 void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* log.h - one line to stderr, without stdio: "pmcagent: <level>: text". */
-#ifndef PMC_LIB_BASE_LOG_H
-#define PMC_LIB_BASE_LOG_H
+#pragma once
 
 enum pmc_log_level { PMC_LOG_ERROR, PMC_LOG_WARN, PMC_LOG_INFO, PMC_LOG_DEBUG };
 
@@ -9,5 +8,3 @@ extern enum pmc_log_level pmc_log_level;
 /* Async-signal-safe; keeps errno; escapes controls; cuts lines at 1,000 bytes. */
 void pmc_log(enum pmc_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-#endif

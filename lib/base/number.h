@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* number.h - numbers: parsing, sums and differences without overflow, scaling, roots. */
-#ifndef PMC_LIB_BASE_NUMBER_H
-#define PMC_LIB_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int pmc_scaled(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value
 
 /* 0 for negative values and NaN. (libm would be one more library in the host.) */
 double pmc_square_root(double value);
-
-#endif

@@ -5,8 +5,7 @@
  * Goes to a descriptor or to memory. Errors stick: check once, at pmc_out_flush. Writes are raw
  * system calls (linux/out.c), never a cancellation point.
  */
-#ifndef PMC_LIB_BASE_OUT_H
-#define PMC_LIB_BASE_OUT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ long pmc_out_write(int fd, const void *bytes, size_t len);
 int pmc_out_columns(int fd);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* screen.h - width, character set and colour of what a table is printed on. Async-signal-safe. */
-#ifndef PMC_LIB_BASE_SCREEN_H
-#define PMC_LIB_BASE_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ static inline int pmc_screen_width(const struct pmc_screen *screen)
 {
 	return screen->width ? screen->width : 100;
 }
-
-#endif

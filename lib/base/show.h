@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show.h - numbers, units and lines as people read them. Async-signal-safe. */
-#ifndef PMC_LIB_BASE_SHOW_H
-#define PMC_LIB_BASE_SHOW_H
+#pragma once
 
 #include "lib/base/out.h"
 
@@ -36,5 +35,3 @@ void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
 void pmc_show_percent(struct pmc_out *out, double percent);
 /* A line that begins with a space, broken between words where the screen ends. */
 void pmc_show_wrapped(struct pmc_out *out, const char *line, int width);
-
-#endif

@@ -5,8 +5,7 @@
  * Inlined, so that the compiler sees the item size and the comparison. The agent's report must not
  * call qsort, which may call malloc.
  */
-#ifndef PMC_LIB_BASE_SORT_H
-#define PMC_LIB_BASE_SORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ pmc_sort(void *items, void *scratch, size_t n, size_t size, pmc_order *order, co
 	if (from != items)
 		memcpy(items, from, n * size);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* suggest.h - the nearest of several names to a mistyped word, without allocation. */
-#ifndef PMC_LIB_BASE_SUGGEST_H
-#define PMC_LIB_BASE_SUGGEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, 
 /* The largest distance of a suggestion from a word of this length: 1 up to 4 bytes, 2 up to 8,
  * else 3. */
 unsigned pmc_distance_limit(size_t len);
-
-#endif

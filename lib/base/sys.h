@@ -6,8 +6,7 @@
  * does not touch errno, is no cancellation point and cannot be interposed. syscall(2) lists the
  * registers; other processors call it.
  */
-#ifndef PMC_LIB_BASE_SYS_H
-#define PMC_LIB_BASE_SYS_H
+#pragma once
 
 #include <sys/syscall.h>
 
@@ -68,5 +67,3 @@ static inline long pmc_raw6(long n, long a, long b, long c, long d, long e, long
 #define pmc_sys5(n, a, b, c, d, e) pmc_sys6(n, a, b, c, d, e, 0)
 #define pmc_sys6(n, a, b, c, d, e, f)                                                              \
 	pmc_raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-
-#endif

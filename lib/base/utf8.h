@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* utf8.h - text of unknown origin: decoding, terminal width, and making it harmless. */
-#ifndef PMC_LIB_BASE_UTF8_H
-#define PMC_LIB_BASE_UTF8_H
+#pragma once
 
 #include "lib/base/out.h"
 
@@ -37,5 +36,3 @@ void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii);
 
 /* Terminal width of valid, harmless text. */
 int pmc_utf8_columns(const char *text, size_t len);
-
-#endif

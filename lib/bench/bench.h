@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.h - struct pmc_bench. Private to this folder. */
-#ifndef PMC_CORE_API_BENCH_H
-#define PMC_CORE_API_BENCH_H
+#pragma once
 
 #include "lib/base/out.h"
 #include "lib/plan/plan.h"
@@ -21,5 +20,3 @@ struct pmc_bench {
 	struct bench_result *first, *last;
 	size_t n, baseline;
 };
-
-#endif

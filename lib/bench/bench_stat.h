@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_stat.h - statistics of one row of samples, for the library and for pmctl bench. */
-#ifndef PMC_LIB_BENCH_STAT_H
-#define PMC_LIB_BENCH_STAT_H
+#pragma once
 
 #include <pmc/bench.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
  * mean, which is exact only as a quotient of sums. */
 void bench_stat(double *values, double *scratch, size_t n, double mean,
 		struct pmc_bench_stat *stat);
-
-#endif

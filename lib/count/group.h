@@ -5,8 +5,7 @@
  * Implemented in lib/count/linux/group.c. Async-signal-safe: raw system calls, the caller's
  * memory. Functions return 0 or -errno. Descriptors start and end at -1.
  */
-#ifndef PMC_LIB_COUNT_GROUP_H
-#define PMC_LIB_COUNT_GROUP_H
+#pragma once
 
 #include "lib/count/perf.h"
 #include "lib/event/sample.h"
@@ -52,5 +51,3 @@ int pmc_perf_group_disable(int leader);
 void pmc_perf_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
 			 uint64_t *words);
 void pmc_perf_group_close(int *fds, unsigned n);
-
-#endif

@@ -5,8 +5,7 @@
  * Implemented in lib/count/linux/perf.c. Async-signal-safe: raw system calls, the caller's
  * memory, no state. errno is not preserved.
  */
-#ifndef PMC_LIB_COUNT_PERF_H
-#define PMC_LIB_COUNT_PERF_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ struct pmc_perf_value {
  * 0. Returns the words it took; -EINVAL: it overruns. */
 int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
 		    struct pmc_perf_head *head, struct pmc_perf_value *values, unsigned max);
-
-#endif

@@ -12,8 +12,7 @@
  * frameworks kperf and kperfdata, which program the counters of the whole machine; a thread can
  * read its own only.
  */
-#ifndef PMC_LIB_COUNT_THREAD_COUNTS_H
-#define PMC_LIB_COUNT_THREAD_COUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,5 +139,3 @@ void pmc_mac_subtract(struct pmc_mac_reading *from, const struct pmc_mac_reading
 
 /* Private to this folder. */
 unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters);
-
-#endif

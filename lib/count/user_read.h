@@ -8,8 +8,7 @@
  * counts, while the event is on a counter. All of it is async-signal-safe: raw system calls, the
  * caller's memory, no allocation.
  */
-#ifndef PMC_LIB_COUNT_USER_READ_H
-#define PMC_LIB_COUNT_USER_READ_H
+#pragma once
 
 #include "lib/count/perf.h"
 
@@ -39,5 +38,3 @@ void pmc_user_forked(void);
  * read). */
 bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
 			 uint64_t *running_ns, uint64_t *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* user_read_cpu.h - reads counters and the clock in user space; see user_read.h. */
-#ifndef PMC_LIB_COUNT_USER_READ_CPU_H
-#define PMC_LIB_COUNT_USER_READ_CPU_H
+#pragma once
 
 #include "lib/count/user_read.h"
 
@@ -148,5 +147,3 @@ cpu_inline bool user_read_group(pmc_user_page *const *pages, unsigned n, uint64_
 	} while (leader->lock != scheduled);
 	return true;
 }
-
-#endif

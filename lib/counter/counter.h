@@ -4,8 +4,7 @@
  *
  * Library code for programs that link libpmc: it may use malloc and is not part of the agent.
  */
-#ifndef PMC_CORE_API_COUNTER_H
-#define PMC_CORE_API_COUNTER_H
+#pragma once
 
 #include "lib/count/perf.h"
 #include "lib/event/event.h"
@@ -104,5 +103,3 @@ uint64_t counter_running_ns(const struct pmc_counter *counter);
 int counter_zero_here(struct pmc_counter *counter);
 /* The group's readings start from now; its members' own go on. Async-signal-safe. */
 int counter_group_zero(struct pmc_group *group);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_event.h - events by name, with the roots of sysfs and tracefs as a parameter for tests.
  */
-#ifndef PMC_LIB_COUNTER_EVENT_H
-#define PMC_LIB_COUNTER_EVENT_H
+#pragma once
 
 #include "lib/counter/counter.h"
 #include "lib/event/event.h"
@@ -24,5 +23,3 @@ int counter_event_trace(struct pmc_counter_event *event, const char *system, con
 int counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
 		      const struct pmc_counter_field *fields, size_t n,
 		      const struct pmc_event_roots *roots, struct pmc_failure *failure);
-
-#endif

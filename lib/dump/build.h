@@ -5,8 +5,7 @@
  * pmc_build_* append a whole frame and return its hash, 0 if it did not fit. pmc_begin_* start a
  * frame with a list in it: append the list with pmc_put_*, then call pmc_frame_end.
  */
-#ifndef PMC_LIB_DUMP_BUILD_H
-#define PMC_LIB_DUMP_BUILD_H
+#pragma once
 
 #include "lib/dump/frame.h"
 
@@ -73,5 +72,3 @@ void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,
  * where the values are. NULL: no room. */
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,
 			  const uint64_t *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* command_line.h - the command line of a PROCESS frame, with secrets masked (PMC_ARGS). */
-#ifndef PMC_LIB_DUMP_COMMAND_LINE_H
-#define PMC_LIB_DUMP_COMMAND_LINE_H
+#pragma once
 
 #include "lib/base/config.h"
 #include "lib/base/out.h"
@@ -11,5 +10,3 @@
 
 /* Writes the arguments, NULL-terminated, with spaces between them. Async-signal-safe. */
 void pmc_command_line(struct pmc_out *out, char *const *argv, enum pmc_args how);
-
-#endif

@@ -5,8 +5,7 @@
  * Building is async-signal-safe: a caller's buffer, no allocation, no lock. Scanning takes
  * untrusted bytes: every length is checked, nothing outside [data, data + len) is read.
  */
-#ifndef PMC_LIB_DUMP_FRAME_H
-#define PMC_LIB_DUMP_FRAME_H
+#pragma once
 
 #include <pmc/dump.h>
 #include <stdbool.h>
@@ -104,5 +103,3 @@ bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len);
 
 /* Canonical order: identity, snapshot, hash. */
 int pmc_frame_order(const struct pmc_frame_head *a, const struct pmc_frame_head *b);
-
-#endif

@@ -11,8 +11,7 @@
  * EMLINK: it has several names, ELOOP: a symbolic link, ENXIO: a pipe without a reader, EBUSY: a
  * standard stream of this process.
  */
-#ifndef PMC_LIB_DUMP_OUTPUT_H
-#define PMC_LIB_DUMP_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -38,5 +37,3 @@ bool pmc_is_standard_file(int fd);
 /* Reason and fix for one of these errors and others of opening a file for writing; NULL: no more is
  * known than the error. */
 const char *pmc_output_why(int error);
-
-#endif

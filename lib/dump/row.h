@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* row.h - what follows from a THREAD or PROCESS frame: counted time, and the pool of a name. */
-#ifndef PMC_LIB_DUMP_ROW_H
-#define PMC_LIB_DUMP_ROW_H
+#pragma once
 
 #include "lib/base/number.h"
 
@@ -28,5 +27,3 @@ static inline uint64_t pmc_process_on_ns(const struct pmc_process_fixed *fixed)
 /* The pool of a name, in `pattern` (of 20 bytes): digits become one '*', and so does what the
  * kernel cut off. Returns its length. */
 size_t pmc_pool_pattern(const char *name, size_t len, char *pattern);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* words.h - states and reasons in the words of reports. */
-#ifndef PMC_LIB_DUMP_WORDS_H
-#define PMC_LIB_DUMP_WORDS_H
+#pragma once
 
 #include "lib/base/out.h"
 #include "lib/base/show.h"
@@ -13,5 +12,3 @@ const char *pmc_reason_text(uint32_t reason);
 const char *pmc_state_name(enum pmc_state state);
 const char *pmc_thread_state_name(unsigned state);
 const char *pmc_scope_name(unsigned scope);
-
-#endif

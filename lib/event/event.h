@@ -12,8 +12,7 @@
  * On hybrid CPUs an event without a PMU becomes one event for each type of core, next to each other
  * and with the same position.
  */
-#ifndef PMC_LIB_EVENT_EVENT_H
-#define PMC_LIB_EVENT_EVENT_H
+#pragma once
 
 #include "lib/base/arena.h"
 
@@ -133,5 +132,3 @@ struct pmc_builtin {
 /* Calls visit for each built-in name; cache events have their canonical name only. The row is valid
  * during the call. */
 void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg);
-
-#endif

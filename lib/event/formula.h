@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* formula.h - the inputs and formulas of metrics.def, for those who compute and who group them. */
-#ifndef PMC_LIB_EVENT_FORMULA_H
-#define PMC_LIB_EVENT_FORMULA_H
+#pragma once
 
 #include "lib/event/event.h"
 
@@ -25,5 +24,3 @@ bool pmc_is_input(enum pmc_input input, uint32_t type, uint64_t config, const ch
 /* Whether the two form a ratio, which is exact only if they are in one group. Formulas per 1,000
  * instructions do not count: they would tie all events to one. */
 bool pmc_is_ratio(const struct pmc_event *a, const struct pmc_event *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.h - whether an event can be sampled as PMC_SAMPLE asks, and how often that is. */
-#ifndef PMC_LIB_EVENT_SAMPLE_H
-#define PMC_LIB_EVENT_SAMPLE_H
+#pragma once
 
 #include "lib/base/config.h"
 #include "lib/event/event.h"
@@ -20,5 +19,3 @@ const char *pmc_sample_refusal(const struct pmc_event *event, const struct pmc_c
 /* Samples per second of CPU time, by periods of cycles and instructions usually more than that; 0:
  * unknown. */
 uint64_t pmc_sample_rate(const struct pmc_event *event, const struct pmc_config_sample *asked);
-
-#endif

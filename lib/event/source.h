@@ -4,8 +4,7 @@
  *
  * For lib/event and the counting library only.
  */
-#ifndef PMC_LIB_EVENT_SOURCE_H
-#define PMC_LIB_EVENT_SOURCE_H
+#pragma once
 
 #include "lib/base/file.h"
 #include "lib/base/suggest.h"
@@ -139,5 +138,3 @@ void event_nearest_set(struct event_nearest *nearest);
 /* The nearest of all names that exist without libpfm4: built in, sysfs, tracefs, sets. */
 void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots,
 		       struct event_span word);
-
-#endif

@@ -10,8 +10,7 @@
  * sequence number. So a reader never uses a half-written side, and a writer that is killed leaves
  * the old one. Async-signal-safe.
  */
-#ifndef PMC_LIB_LIVE_ACCOUNT_H
-#define PMC_LIB_LIVE_ACCOUNT_H
+#pragma once
 
 #include "lib/base/clock.h"
 
@@ -106,5 +105,3 @@ static inline void account_put_usage(struct account_words *words, const struct p
 	words->of[ACCOUNT_USER] = usage->user_ns;
 	words->of[ACCOUNT_SYSTEM] = usage->system_ns;
 }
-
-#endif

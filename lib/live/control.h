@@ -6,8 +6,7 @@
  * /proc/PID/maps lists; no thread of the process is interrupted.
  * Pointers are addresses in that process.
  */
-#ifndef PMC_LIB_LIVE_CONTROL_H
-#define PMC_LIB_LIVE_CONTROL_H
+#pragma once
 
 #include "lib/live/registry.h"
 
@@ -81,5 +80,3 @@ struct pmc_control {
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */
 	char out[4096];
 };
-
-#endif

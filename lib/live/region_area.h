@@ -6,8 +6,7 @@
  * under the sequence number: a copy is consistent if the number is even and the same before and
  * after. An area stays with its slot (struct slot, `regions`) and is never unmapped.
  */
-#ifndef PMC_LIB_LIVE_REGION_AREA_H
-#define PMC_LIB_LIVE_REGION_AREA_H
+#pragma once
 
 #include "lib/count/group.h"
 #include "lib/count/user_read.h"
@@ -158,5 +157,3 @@ struct region_view {
  * to be checked first. Async-signal-safe. */
 void region_frame_fill(struct pmc_frame_buf *buf, const struct region_area *area,
 		       const struct region_record *record, const struct region_view *view);
-
-#endif

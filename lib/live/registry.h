@@ -6,8 +6,7 @@
  * one still has the slot pinned when the thread ends, the last reader closes the descriptors and
  * frees the slot. All functions are async-signal-safe and lock-free.
  */
-#ifndef PMC_LIB_LIVE_REGISTRY_H
-#define PMC_LIB_LIVE_REGISTRY_H
+#pragma once
 
 #include "lib/live/account.h"
 
@@ -176,5 +175,3 @@ bool registry_has_ended(const struct registry *registry, uint32_t tid);
 /* Closes the descriptors of a slot, of which some may be -1, and sets them to -1. The agent sets it
  * to agent_fds_close(); default: pmc_perf_group_close(). */
 extern void (*registry_closer)(int *fds, unsigned n_fds);
-
-#endif

@@ -8,8 +8,7 @@
  * they were taken before a reset and do not count; the thread removes them when it takes the next
  * sample. So a copy is consistent if reset_ns of the account is the same before and after.
  */
-#ifndef PMC_LIB_LIVE_SAMPLE_AREA_H
-#define PMC_LIB_LIVE_SAMPLE_AREA_H
+#pragma once
 
 #include <pmc/dump.h>
 #include <stdatomic.h>
@@ -106,5 +105,3 @@ struct sample_stack {
 	(sizeof(struct pmc_frame_head) + sizeof(struct pmc_samples_fixed) +                        \
 	 sizeof(struct pmc_reading) + sizeof(uint64_t) +                                           \
 	 PMC_SAMPLES_PART * sizeof(struct pmc_sample))
-
-#endif

@@ -7,8 +7,7 @@
  * instructions, CPU time), the last group the events of kperf. Cycles and instructions are an event
  * for each performance level of the processor.
  */
-#ifndef PMC_LIB_PLAN_MAC_PLAN_H
-#define PMC_LIB_PLAN_MAC_PLAN_H
+#pragma once
 
 #include "lib/count/thread_counts.h"
 #include "lib/plan/plan.h"
@@ -39,5 +38,3 @@ int pmc_mac_plan_totals(const struct pmc_mac_plan *rows, struct pmc_arena *arena
 /* Appends the readings of all groups to the frame being built. Async-signal-safe. */
 void pmc_mac_plan_put(const struct pmc_mac_plan *plan, struct pmc_frame_buf *buf,
 		      const struct pmc_mac_reading *counts);
-
-#endif

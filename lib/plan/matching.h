@@ -6,8 +6,7 @@
  * them exists, whatever their order. Events are array indices, counters the bits of a mask, sets
  * of either are bits of a word. Pure functions on the caller's memory: async-signal-safe.
  */
-#ifndef PMC_LIB_PLAN_MATCHING_H
-#define PMC_LIB_PLAN_MATCHING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct pmc_fit_passes {
  * passes are a matching in which a counter takes k events. But for events with equal masks the
  * result does not depend on the order. */
 void pmc_fit_split(const uint64_t *masks, unsigned n, struct pmc_fit_passes *split);
-
-#endif

@@ -5,8 +5,7 @@
  * Events are ordered by group; those that cannot be opened come last, with the reason. EVENTSET
  * frames and PMC_JOB carry the plan.
  */
-#ifndef PMC_LIB_PLAN_PLAN_H
-#define PMC_LIB_PLAN_PLAN_H
+#pragma once
 
 #include "lib/base/advice.h"
 #include "lib/base/out.h"
@@ -91,5 +90,3 @@ int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
 			struct pmc_plan *plan);
 /* Appends the EVENTSET frame; returns its hash, 0 if it did not fit. Async-signal-safe. */
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
-
-#endif

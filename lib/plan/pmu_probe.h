@@ -10,8 +10,7 @@
  * free (under KVM each counter of the guest is an event of the host). Which counter is dead
  * changes, how many are does not. So a probe runs over a workload that default events count.
  */
-#ifndef PMC_LIB_PLAN_PMU_PROBE_H
-#define PMC_LIB_PLAN_PMU_PROBE_H
+#pragma once
 
 #include "lib/count/group.h"
 #include "lib/event/event.h"
@@ -51,5 +50,3 @@ int pmc_probe_counters(pmc_perf_opener open, const struct pmc_event *leader,
 		       struct pmc_counters *counters);
 /* How many of n counters count when all are in use; n if none is known to be dead. */
 unsigned pmc_probe_alive(pmc_perf_opener open, unsigned n);
-
-#endif

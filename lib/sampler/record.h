@@ -6,8 +6,7 @@
  *
  * Reading beyond the end sets `bad` and gives zeros, so that decoders check once, at the end.
  */
-#ifndef PMC_CORE_API_RECORD_H
-#define PMC_CORE_API_RECORD_H
+#pragma once
 
 #include <pmc/record.h>
 
@@ -57,5 +56,3 @@ unsigned pmc_record_trailer_bytes(const struct perf_event_attr *attr);
  * -1: none. */
 int pmc_record_time_at(const struct perf_event_attr *attr, uint32_t type, unsigned size);
 int pmc_record_identifier_at(uint32_t type, unsigned size);
-
-#endif

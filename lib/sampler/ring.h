@@ -11,8 +11,7 @@
  *
  * No allocation, no system call. One reader at a time.
  */
-#ifndef PMC_CORE_API_RING_H
-#define PMC_CORE_API_RING_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ const void *pmc_ring_record(struct pmc_ring *ring, uint64_t at, unsigned size);
 
 /* Gives everything before `to` back to the kernel. */
 void pmc_ring_release(struct pmc_ring *ring, uint64_t to);
-
-#endif

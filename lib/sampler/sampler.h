@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_CORE_API_SAMPLER_H
-#define PMC_CORE_API_SAMPLER_H
+#pragma once
 
 #include "lib/sampler/ring.h"
 
@@ -79,5 +78,3 @@ int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t 
 /* A time that many ms from now (-1: never), and the ns left until then. CLOCK_MONOTONIC. */
 uint64_t pmc_deadline(int timeout_ms);
 uint64_t pmc_deadline_left(uint64_t deadline);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_CORE_API_TRACEPOINT_H
-#define PMC_CORE_API_TRACEPOINT_H
+#pragma once
 
 #include "lib/base/arena.h"
 
@@ -23,5 +22,3 @@ struct pmc_tracepoint {
  * line that cannot be parsed (0: a part is missing), or -ENOMEM. */
 int tracepoint_parse(struct pmc_tracepoint *tracepoint, const char *text, size_t size,
 		     unsigned *line);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* child.h - a command that waits, after the fork, until its events are open. */
-#ifndef PMC_TOOLS_CLI_CHILD_H
-#define PMC_TOOLS_CLI_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ void tool_no_core(void);
 /* Blocks SIGCHLD and those of the list that are not ignored; *was: the mask before. A signalfd. (A
  * blocked signal would be pending even if it is ignored.) */
 int tool_signals(const int *signals, unsigned n, sigset_t *was);
-
-#endif

@@ -6,8 +6,7 @@
  * suggestions and errors come from the rows, too. A file that has a table defines FLAG_OPTIONS as
  * the type of these options. docs/man/pmctl.1 documents each flag.
  */
-#ifndef PMC_TOOLS_CLI_FLAGS_H
-#define PMC_TOOLS_CLI_FLAGS_H
+#pragma once
 
 #include "tools/cli/pmctl.h"
 
@@ -183,5 +182,3 @@ void tool_words_text(const struct tool_flag *row, bool help, char *text, size_t 
 
 /* The nearest flag of a command; NULL: none. */
 const char *tool_nearest_flag(const struct tool_command *command, const char *flag);
-
-#endif

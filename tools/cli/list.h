@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list.h - lists on the heap that grow. */
-#ifndef PMC_TOOLS_CLI_LIST_H
-#define PMC_TOOLS_CLI_LIST_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -17,5 +16,3 @@ static inline void *tool_list_grow(void *list, size_t n, size_t *room, size_t it
 		*room = more;
 	return list;
 }
-
-#endif

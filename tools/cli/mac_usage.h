@@ -4,8 +4,7 @@
  *
  * Implemented in darwin/mac_usage.c. The counts are of the process alone; its children have theirs.
  */
-#ifndef PMC_TOOLS_CLI_MAC_USAGE_H
-#define PMC_TOOLS_CLI_MAC_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct pmc_mac_calls;
 /* Also of a process that has ended but was not waited for. 0, or -errno: *usage is all 0 then.
  * -ESRCH: there is none; -EPERM: it is of another user. */
 int mac_usage_read(const struct pmc_mac_calls *calls, pid_t pid, struct mac_usage *usage);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pmctl.h - common parts of pmctl's commands: entry points, exit codes, errors, output, help. */
-#ifndef PMC_TOOLS_CLI_PMCTL_H
-#define PMC_TOOLS_CLI_PMCTL_H
+#pragma once
 
 #include <limits.h>
 #include <signal.h>
@@ -97,5 +96,3 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);
 const char *tool_nearest_command(const char *word);
-
-#endif

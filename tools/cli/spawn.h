@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* spawn.h - starting a program by posix_spawn(2): macOS drops DYLD_* on the way through a shell. */
-#ifndef PMC_TOOLS_CLI_SPAWN_H
-#define PMC_TOOLS_CLI_SPAWN_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ struct tool_spawn {
 /* Handlers of signals become the default; that of SIGPIPE is as when pmctl was started. 0 and *pid,
  * or a positive errno. */
 int tool_spawn(const struct tool_spawn *spawn, pid_t *pid);
-
-#endif

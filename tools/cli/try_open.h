@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* try_open.h - perf_event_open(2) where a seccomp filter may kill its callers. */
-#ifndef PMC_TOOLS_CLI_TRY_OPEN_H
-#define PMC_TOOLS_CLI_TRY_OPEN_H
+#pragma once
 
 #include "lib/count/group.h"
 
@@ -20,5 +19,3 @@ int tool_perf_open(struct pmc_attr *attr, int leader);
 /* Opens an event on this thread or, with cpu >= 0, for that CPU, and closes it. 0 or -errno; -EPERM
  * where the call kills. */
 int tool_event_try(const struct pmc_event *event, enum pmc_scope scope, int cpu);
-
-#endif

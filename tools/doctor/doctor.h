@@ -5,8 +5,7 @@
  * Facts, rules and events are those of the OS: facts.h and checks.def with linux/, mac_facts.h and
  * mac_checks.def with darwin/. Private to this folder.
  */
-#ifndef PMC_TOOLS_DOCTOR_DOCTOR_H
-#define PMC_TOOLS_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ void doctor_fix_words(struct doctor_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void doctor_fix_command(struct doctor_finding *finding, bool root, const char *hint,
 			const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_DOCTOR_FACTS_H
-#define PMC_TOOLS_DOCTOR_FACTS_H
+#pragma once
 
 #include "lib/base/advice.h"
 #include "lib/count/perf.h"
@@ -66,5 +65,3 @@ void doctor_count_counters(const struct pmc_roots *roots, struct doctor_facts *f
 void doctor_find_holders(const char *proc, unsigned self, struct doctor_facts *facts);
 /* The version in an agent's file; false: it has none. */
 bool doctor_agent_version(const char *path, char version[32]);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_DOCTOR_MAC_FACTS_H
-#define PMC_TOOLS_DOCTOR_MAC_FACTS_H
+#pragma once
 
 #include "lib/count/thread_counts.h"
 #include "tools/doctor/doctor.h"
@@ -46,5 +45,3 @@ struct doctor_mac_calls {
 	bool (*self)(char path[PATH_MAX]);
 };
 extern const struct doctor_mac_calls doctor_mac_system;
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_DOCTOR_RULES_H
-#define PMC_TOOLS_DOCTOR_RULES_H
+#pragma once
 
 #define WORDS(...) doctor_fix_words(to, __VA_ARGS__)
 
@@ -31,5 +30,3 @@
 	{                                                                                          \
 		__VA_ARGS__                                                                        \
 	}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* export.h - dumps in the formats of other tools. Private to this folder. */
-#ifndef PMC_TOOLS_EXPORT_EXPORT_H
-#define PMC_TOOLS_EXPORT_EXPORT_H
+#pragma once
 
 #include "lib/base/out.h"
 #include "tools/rows/fold.h"
@@ -53,5 +52,3 @@ struct export_pools {
 
 /* 0 or -ENOMEM. */
 int export_find_pools(struct export *export, struct export_pools *pools);
-
-#endif

@@ -5,8 +5,7 @@
  * Source: include/uapi/linux/perf_event.h and tools/perf/Documentation/perf.data-file-format.txt
  * of the kernel. The numbers are here because macOS has no such header.
  */
-#ifndef PMC_TOOLS_EXPORT_PERF_FORMAT_H
-#define PMC_TOOLS_EXPORT_PERF_FORMAT_H
+#pragma once
 
 #include "lib/base/out.h"
 
@@ -91,5 +90,3 @@ void perf_record_text(struct perf_record *record, const char *text, size_t len, 
 /* Samples have `who` elsewhere. */
 void perf_record_who(struct perf_record *record, const struct perf_who *who, uint64_t id);
 void perf_record_end(struct perf_record *record, struct perf_writer *writer);
-
-#endif

@@ -3,8 +3,7 @@
  * perf_layout.h - what perf needs and dumps do not have: where modules are in memory, and process
  * numbers that are different on different hosts. Private to this folder.
  */
-#ifndef PMC_TOOLS_EXPORT_PERF_LAYOUT_H
-#define PMC_TOOLS_EXPORT_PERF_LAYOUT_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "tools/export/export.h"
@@ -44,5 +43,3 @@ uint64_t perf_layout_address(const struct perf_layout *layout, const struct pmc_
 int perf_layout_space(struct perf_layout *layout, const struct pmc_p_process *process);
 /* A PID or TID of that space; 0: it is not known. */
 uint32_t perf_layout_number(unsigned space, uint32_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list.h - common parts of pmctl list: rows of events, their sources, and fitting. */
-#ifndef PMC_TOOLS_LIST_LIST_H
-#define PMC_TOOLS_LIST_LIST_H
+#pragma once
 
 #include "lib/base/arena.h"
 #include "lib/event/event.h"
@@ -107,5 +106,3 @@ int list_fit_host(struct list_fit *fit, const char *events);
 /* Names event i; equal names are neighbours. */
 void list_fit_name(struct list_fit *fit, unsigned i, const char *name);
 int list_fit_print(const struct list_fit *fit, bool json);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Implemented in darwin/kpep.c; the calls come in a table, of which tests have a double.
  */
-#ifndef PMC_TOOLS_LIST_MAC_KPEP_H
-#define PMC_TOOLS_LIST_MAC_KPEP_H
+#pragma once
 
 #include "lib/count/thread_counts.h"
 #include "tools/list/list.h"
@@ -18,5 +17,3 @@ const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls);
  * events, of which bit i of `kpep` has a name in the database. 0, or the exit code of an error that
  * has been printed. */
 int list_kpep_fit(struct list_fit *fit, const struct pmc_mac_calls *calls, uint64_t kpep);
-
-#endif

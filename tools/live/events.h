@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* events.h - events that are counted from outside: their plan, open groups, counts and metrics. */
-#ifndef PMC_TOOLS_LIVE_EVENTS_H
-#define PMC_TOOLS_LIVE_EVENTS_H
+#pragma once
 
 #include "lib/plan/plan.h"
 #include "tools/rows/metrics.h"
@@ -79,5 +78,3 @@ bool live_value(const struct live_events *events, const struct pmc_count *counts
 bool live_shows_metric(const struct live_events *events, unsigned metric);
 bool live_metric(const struct live_events *events, const struct pmc_count *counts, unsigned metric,
 		 double *value, bool *estimate);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* task.h - threads of other processes as /proc shows them: IDs, times, switches. */
-#ifndef PMC_TOOLS_LIVE_TASK_H
-#define PMC_TOOLS_LIVE_TASK_H
+#pragma once
 
 #include "lib/base/out.h"
 
@@ -72,5 +71,3 @@ bool live_parse_stat(const char *text, struct live_stat *stat);
 #define LIVE_TICK_NS 10000000u /* USER_HZ of include/asm-generic/param.h */
 /* On CLOCK_MONOTONIC, at most a tick before the start of the thread. */
 uint64_t live_start_ns(const struct live_stat *stat);
-
-#endif

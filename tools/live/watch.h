@@ -6,8 +6,7 @@
  * The files of a thread stay open, which makes a reading five times as fast and keeps it apart
  * from a later thread with the same ID. Threads that did not run cost one short read.
  */
-#ifndef PMC_TOOLS_LIVE_WATCH_H
-#define PMC_TOOLS_LIVE_WATCH_H
+#pragma once
 
 #include "tools/live/task.h"
 
@@ -85,5 +84,3 @@ static inline bool live_is_runnable(const struct live_task *task)
 {
 	return task->stat.state == 'R';
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Nothing runs in the command: the kernel writes a record at each switch, a thread of pmctl reads
  * them. All functions are for the main thread.
  */
-#ifndef PMC_TOOLS_OFFCPU_OFFCPU_H
-#define PMC_TOOLS_OFFCPU_OFFCPU_H
+#pragma once
 
 #include "tools/rows/profile.h"
 
@@ -27,5 +26,3 @@ bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const
 		   int fd);
 /* Accepts NULL. */
 void off_cpu_free(struct off_cpu *off);
-
-#endif

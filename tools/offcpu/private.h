@@ -5,8 +5,7 @@
  * record.c reads records; threads.c follows threads; numbers.c reads their numbers in PID
  * namespaces; waits.c sums their waits; frames.c writes the dump.
  */
-#ifndef PMC_TOOLS_OFFCPU_PRIVATE_H
-#define PMC_TOOLS_OFFCPU_PRIVATE_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "tools/offcpu/offcpu.h"
@@ -66,5 +65,3 @@ void off_settle(struct off_cpu *off);
 bool off_numbers_read(uint32_t tid, struct off_numbers *numbers);
 /* The inode of a process's PID namespace; 0: cannot be read. */
 uint64_t off_namespace(const char *pid);
-
-#endif

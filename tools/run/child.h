@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_RUN_CHILD_H
-#define PMC_TOOLS_RUN_CHILD_H
+#pragma once
 
 #include "tools/run/run.h"
 
@@ -36,5 +35,3 @@ int run_next_signal(const sigset_t *set, bool *from_terminal);
 void run_reap(struct run_child *child);
 /* The identity of the running kernel; "": unknown. */
 void run_boot_id(char *text, size_t cap);
-
-#endif

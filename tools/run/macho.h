@@ -5,8 +5,7 @@
  * Plain C on any system; formats as in <mach-o/loader.h>, <mach-o/fat.h> and <kern/cs_blobs.h>. The
  * file is not trusted. Private to this folder.
  */
-#ifndef PMC_TOOLS_RUN_MACHO_H
-#define PMC_TOOLS_RUN_MACHO_H
+#pragma once
 
 #include "tools/run/program.h"
 
@@ -58,5 +57,3 @@ struct macho_place {
 /* Whether dyld loads the agent into the program. */
 enum program_kind macho_judge(const struct macho_facts *program, const struct macho_facts *agent,
 			      const struct macho_place *place);
-
-#endif

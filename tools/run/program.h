@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_RUN_PROGRAM_H
-#define PMC_TOOLS_RUN_PROGRAM_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ bool program_can_start(const struct program *program);
 int elf_read(const char *path, struct elf_facts *facts);
 /* program_look() for an agent with these facts. */
 void elf_look(const char *command, const struct elf_facts *agent, struct program *program);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_RUN_RUN_H
-#define PMC_TOOLS_RUN_RUN_H
+#pragma once
 
 #include "lib/base/config.h"
 #include "lib/plan/plan.h"
@@ -113,5 +112,3 @@ int run_dump_append(const struct run *run, const char **why);
  * of the program after it if it ended by exec. False if it could not be written. */
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* private.h - what the files of the symbolizer share. Private to this folder. */
-#ifndef PMC_TOOLS_SYMBOL_PRIVATE_H
-#define PMC_TOOLS_SYMBOL_PRIVATE_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "tools/symbol/symbol.h"
@@ -113,5 +112,3 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 			     uint64_t address, const char *raw, struct symbol_frame *frames,
 			     unsigned most);
 void symbol_units_free(struct units *units);
-
-#endif

@@ -5,8 +5,7 @@
  * A module is opened when its first address is looked up, and each address is looked up once. Text
  * is as found in the files: escape it before printing. For one thread.
  */
-#ifndef PMC_TOOLS_SYMBOL_SYMBOL_H
-#define PMC_TOOLS_SYMBOL_SYMBOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ bool symbols_shrunk(void);
 /* The C++ or Rust name in `text`, cut to cap - 1 bytes. 0: it is no mangled name, and text is
  * unchanged. */
 unsigned symbols_demangle(const char *name, char *text, unsigned cap);
-
-#endif

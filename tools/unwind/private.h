@@ -4,8 +4,7 @@
  *
  * images.c follows processes with the help of maps.c; walk.c walks stacks by the rules of module.c.
  */
-#ifndef PMC_TOOLS_UNWIND_PRIVATE_H
-#define PMC_TOOLS_UNWIND_PRIVATE_H
+#pragma once
 
 #include "tools/unwind/unwind.h"
 
@@ -63,5 +62,3 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 /* User registers to sample for it; 0: not on this CPU. */
 uint64_t unwind_registers(void);
 void unwind_rules_free(struct unwind *unwind);
-
-#endif

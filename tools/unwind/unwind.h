@@ -6,8 +6,7 @@
  * The owner opens events with the options below and hands over all their records in the order of
  * time. Processes that started before have their mappings read from /proc. For one thread.
  */
-#ifndef PMC_TOOLS_UNWIND_UNWIND_H
-#define PMC_TOOLS_UNWIND_UNWIND_H
+#pragma once
 
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
@@ -97,5 +96,3 @@ bool unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wa
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);
 void unwind_free(struct unwind *unwind);
-
-#endif
