@@ -112,6 +112,8 @@ void sample_walk_fp(struct sample_walk *walk);
 bool sample_dwarf_init(void);
 /* False: libunwind cannot be used in this process. */
 bool sample_walk_dwarf(struct sample_walk *walk);
+/* No thread enters libunwind any more. */
+void sample_dwarf_end(void);
 /* After dlclose. */
 void sample_dwarf_closed(void);
 void sample_dwarf_forked(void);
@@ -127,6 +129,7 @@ void sample_signal_forked(void);
 void sample_on_stack(void *top, void (*work)(void *), void *arg);
 /* Threads in libunwind; while `held`, none enters. */
 extern _Atomic uint32_t sample_walking;
+extern _Atomic uint32_t sample_walks; /* that have ended */
 extern _Atomic bool sample_held;
 
 /* ---- sample_frames.c ---- */

@@ -4,6 +4,7 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
+#include "lib/base/clock.h"
 #include "lib/count/group.h"
 #include "agent/sample/private.h"
 
@@ -17,6 +18,8 @@
 
 /* Attempts to find no thread in libunwind before a fork. */
 #define PATIENCE 10000u
+/* No stack takes as long to unwind. */
+#define LOST_NS 1000000000u
 
 static _Atomic int signo; /* 0: no sampling */
 
@@ -250,6 +253,13 @@ bool agent_sample_move_fd(int fd)
 	return false;
 }
 
+/* A fork has waited in vain. If one did so a second ago, and no stack has been unwound since, a
+ * thread has been lost inside libunwind, which may hold a lock for ever. */
+static struct {
+	_Atomic uint64_t since_ns;
+	_Atomic uint32_t walks;
+} lost;
+
 void agent_sample_forked(void)
 {
 	size_t n;
@@ -258,6 +268,7 @@ void agent_sample_forked(void)
 
 	if (!threads)
 		return;
+	atomic_store(&lost.since_ns, 0);
 	for (uint32_t i = 0; i < high && i < n; i++)
 		sample_counts_free(&threads[i]);
 	sample_dwarf_forked();
@@ -268,6 +279,21 @@ void agent_sample_forked(void)
 	sample_frames_forked();
 }
 
+static void look_for_lost(void)
+{
+	const uint32_t walks = atomic_load(&sample_walks);
+	const uint64_t now = pmc_now_ns();
+
+	if (!atomic_load(&lost.since_ns) || atomic_load(&lost.walks) != walks) {
+		atomic_store(&lost.walks, walks);
+		atomic_store(&lost.since_ns, now);
+	} else if (now - atomic_load(&lost.since_ns) > LOST_NS) {
+		sample_dwarf_end();
+		agent_note(NOTE_SAMPLE_LOST);
+		agent_sample_stop();
+	}
+}
+
 void agent_sample_fork_begin(void)
 {
 	if (!sample_ready() || !atomic_load(&signo))
@@ -275,6 +301,8 @@ void agent_sample_fork_begin(void)
 	atomic_store(&sample_held, true);
 	for (unsigned i = 0; atomic_load(&sample_walking) && i < PATIENCE; i++)
 		sched_yield();
+	if (atomic_load(&sample_walking))
+		look_for_lost();
 }
 
 void agent_sample_fork_end(void)
