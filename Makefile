@@ -61,7 +61,7 @@ TOOL_LIBS := -ldw -lelf -liberty -ljansson -ltraceevent -lncursesw -ltinfo -lm
 
 # ---- sources and products ------------------------------------------------------------------
 # What agent, pmctl and libpmc share, and the counting library, which the agent leaves out.
-SHARED_SRC := $(foreach d,base event count dump plan live,$(wildcard lib/$(d)/*.c lib/$(d)/linux/*.c))
+SHARED_SRC := $(foreach d,base event count dump plan live snapshot,$(wildcard lib/$(d)/*.c lib/$(d)/linux/*.c))
 API_SRC   := $(foreach d,counter sampler tracepoint bench,$(wildcard lib/$(d)/*.c))
 AGENT_SRC := $(wildcard agent/*/*.c)
 TOOL_SRC  := $(wildcard tools/*/*.c tools/*/linux/*.c)

@@ -16,7 +16,7 @@ sources() {
 # the agent. include/pmc may be included everywhere; an OS folder (linux, darwin) belongs to the
 # folder above it.
 # "tables" are what makes rows and prints them.
-shared="lib/base lib/event lib/count lib/dump lib/plan lib/live"
+shared="lib/base lib/event lib/count lib/dump lib/plan lib/live lib/snapshot"
 tables="tools/rows tools/table tools/view"
 mapfile -t RULES <<'END'
 lib/base:
@@ -25,6 +25,7 @@ lib/count: lib/base lib/event
 lib/dump: lib/base
 lib/plan: lib/base lib/event lib/count lib/dump
 lib/live: lib/base lib/count lib/dump
+lib/snapshot: lib/base lib/count lib/dump lib/live
 tools/rows: lib/base lib/event lib/dump
 tools/table: lib/base
 tools/view: lib/base lib/event lib/dump tools/rows tools/table

@@ -14,6 +14,7 @@
 #include "lib/base/config.h"
 #include "lib/live/control.h"
 #include "lib/plan/plan.h"
+#include "lib/snapshot/reader.h"
 
 #include <pmc/dump.h>
 #include <stdatomic.h>
@@ -69,6 +70,14 @@ extern struct pmc_control pmc_agent_control;
 extern struct registry agent_registry;
 /* The calling thread's slot; NULL: it has none, or its row is written. */
 extern __thread struct slot *agent_self;
+
+/* Of this process. snapshot: number of the frames. */
+static inline struct reader agent_reader(uint64_t snapshot)
+{
+	return (struct reader){ .control = &pmc_agent_control,
+				.registry = &agent_registry,
+				.snapshot = snapshot };
+}
 
 /* The clock for time spent in agent code, which adds up to the overhead of the agent. CPU time of
  * the thread: wall time would include preemption. */

@@ -4,8 +4,8 @@
 #include "agent/base/agent.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "lib/base/number.h"
 #include "lib/dump/build.h"
+#include "lib/snapshot/snapshot.h"
 #include "agent/output/file.h"
 #include "lib/base/out.h"
 
@@ -187,6 +187,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 		struct account_side side;
 		struct pmc_usage usage;
 	} *room = (void *)((char *)buf->data + ((buf->cap - sizeof(*room)) & ~(size_t)7));
+	const struct reader reader = agent_reader(snapshot);
 	struct pmc_process_fixed *fixed = &room->fixed;
 	const struct pmc_process_text text = {
 		.host = agent.host,
@@ -197,15 +198,10 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 
 	*fixed = pmc_agent_control.process;
 	agent_process_words(&room->now, &room->usage);
-	account_read(&pmc_agent_control.account, 1, &room->side);
+	snapshot_process(&reader, &room->now, &room->side, fixed);
 	fixed->ppid = (uint32_t)syscall(SYS_getppid);
-	fixed->time_ns = room->now.of[ACCOUNT_WALL];
-	account_process(&room->side, &room->now, pmc_agent_control.carried_process, fixed);
 	fixed->max_rss_bytes = room->usage.max_rss_bytes;
 	fixed->children_cpu_ns = pmc_children_cpu_ns();
-	fixed->threads_seen = atomic_load(&pmc_agent_control.seen);
-	fixed->threads_counted =
-		pmc_sub_sat(fixed->threads_seen, atomic_load(&pmc_agent_control.uncounted));
 	fixed->end_ns = how == PMC_RUNNING ? 0 : fixed->time_ns;
 	fixed->how_ended = (uint8_t)how;
 	fixed->how_code = (uint8_t)code;

@@ -60,7 +60,7 @@ void agent_counting_start(void)
 	agent_inherit_enable();
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
-		struct agent_groups groups;
+		struct snapshot_groups groups;
 
 		if (!registry_pin(slot))
 			continue;

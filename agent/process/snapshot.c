@@ -137,7 +137,7 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 				await_row(slot, until_ns);
 			continue;
 		}
-		make_room(buf, AGENT_ROW_BYTES + PMC_TASK_ROOM);
+		make_room(buf, SNAPSHOT_ROW_BYTES(PMC_EVENTS_MAX, PMC_EVENTS_MAX) + PMC_TASK_ROOM);
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else if (agent_row(buf, slot, snapshot, slot->tid == me,
@@ -234,7 +234,7 @@ void agent_final(enum pmc_ended how, int code)
  * resume_own(): the signal stack may be small. */
 __attribute__((noinline)) static bool pause_own(struct slot *self)
 {
-	struct agent_groups groups;
+	struct snapshot_groups groups;
 
 	if (!self || !agent.plan.groups || !atomic_load(&pmc_agent_control.counting))
 		return false;
@@ -245,7 +245,7 @@ __attribute__((noinline)) static bool pause_own(struct slot *self)
 
 __attribute__((noinline)) static void resume_own(struct slot *self)
 {
-	const struct agent_groups groups = agent_groups_of(self);
+	const struct snapshot_groups groups = agent_groups_of(self);
 
 	/* pmctl ctl stop may have come in between, or may come now. */
 	if (atomic_load(&pmc_agent_control.counting))

@@ -80,7 +80,7 @@ static void choose_mode(struct region_area *area)
 	uint64_t *set = area->slot->data;
 
 	memset(area->errors, 0, sizeof(area->errors));
-	area->eventset = agent_thread_eventset(area->slot);
+	area->eventset = snapshot_eventset(&pmc_agent_control, area->slot);
 	area->first = pmc_agent_control.first;
 	area->fds = set_fds(&agent_registry, set);
 	area->ids = set_ids(set);

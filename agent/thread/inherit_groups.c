@@ -39,26 +39,6 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 	return 0;
 }
 
-static void total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
-			enum pmc_total_kind kind, uint64_t snapshot)
-{
-	struct pmc_total_fixed fixed = {
-		.kind = (uint8_t)kind,
-		.flags = (uint8_t)totals->flags,
-		.n_groups = (uint16_t)totals->groups,
-		.time_ns = pmc_now_ns(),
-		.eventset = totals->eventset,
-	};
-	const struct agent_groups groups = agent_groups_of_total(totals);
-	uint32_t reason = 0;
-
-	if (totals->groups == 0 && kind != PMC_TOTAL_UNCORE)
-		return;
-	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
-	agent_groups_frame(buf, &groups, &reason);
-	pmc_frame_end(buf);
-}
-
 /* ---- uncore events: on the CPUs of the PMU's cpumask ----------------------------------------*/
 
 /* Opens an event as the next group of the plan. */
@@ -124,14 +104,6 @@ static void open_uncore(void)
 		agent_note(NOTE_UNCORE_REFUSED);
 	pmc_agent_control.uncore_frame = (uint64_t)(uintptr_t)plan->frame;
 	pmc_agent_control.uncore_bytes = plan->frame_bytes;
-}
-
-static void uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
-{
-	if (!agent.uncore_plan.hash)
-		return;
-	total_frame(buf, &pmc_agent_control.uncore, PMC_TOTAL_UNCORE, snapshot);
-	pmc_plan_frame(&agent.uncore_plan, buf);
 }
 
 static void uncore_forked(void)
@@ -204,8 +176,8 @@ void agent_inherit_open(void)
 
 void agent_inherit_enable(void)
 {
-	const struct agent_groups threads = agent_groups_of_total(&pmc_agent_control.threads);
-	const struct agent_groups uncore = agent_groups_of_total(&pmc_agent_control.uncore);
+	const struct snapshot_groups threads = snapshot_groups_of_total(&pmc_agent_control.threads);
+	const struct snapshot_groups uncore = snapshot_groups_of_total(&pmc_agent_control.uncore);
 
 	agent_groups_enable(&threads);
 	agent_groups_enable(&uncore);
@@ -225,9 +197,14 @@ int *agent_inherit_find(int fd)
 
 void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	uncore_frames(buf, snapshot);
-	total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
-	total_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
+	const struct reader reader = agent_reader(snapshot);
+
+	if (agent.uncore_plan.hash) {
+		snapshot_total(&reader, buf, &pmc_agent_control.uncore, PMC_TOTAL_UNCORE);
+		pmc_plan_frame(&agent.uncore_plan, buf);
+	}
+	snapshot_total(&reader, buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS);
+	snapshot_total(&reader, buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC);
 	if (agent.clock_plan.hash)
 		pmc_plan_frame(&agent.clock_plan, buf);
 }

@@ -38,27 +38,6 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side)
-{
-	static const uint64_t none[ACCOUNT_WORDS];
-	bool main = slot->flags & PMC_THREAD_MAIN;
-
-	account_open(side, slot->seq + 1, main ? pmc_agent_control.carried_thread : none, stopped);
-	side->base[ACCOUNT_WALL] = side->at[ACCOUNT_WALL] = slot->start_ns;
-	/* The clock of an adopted thread was not read when counting was switched. */
-	if (slot->flags & PMC_THREAD_ADOPTED && atomic_load(&pmc_agent_control.switched))
-		side->unknown = ~0u;
-}
-
-void agent_account(const struct slot *slot, struct account_side *side)
-{
-	const uint32_t index = registry_index(&agent_registry, slot);
-
-	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_acquire) ||
-	    !account_read(&agent_registry.accounts[index], slot->seq + 1, side))
-		agent_account_open(slot, false, side);
-}
-
 /* What usage does not have. That the thread's files in /proc are those of its TID is known from
  * reading them for usage. */
 void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
@@ -69,11 +48,8 @@ void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *u
 		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 }
 
-/*
- * Neither of the next two is inlined: what both have on the signal stack, which may be small, would
- * be there at the same time.
- */
-/* enabled_ns: raw time enabled of a group; 0: none could be read. */
+/* enabled_ns: raw time enabled of a group; 0: none could be read. Not inlined: what this and
+ * snapshot_put_words have on the signal stack would be there at the same time. */
 __attribute__((noinline)) static void read_accounting(struct slot *slot, bool own,
 						      const struct pmc_usage *usage,
 						      uint64_t enabled_ns,
@@ -99,26 +75,6 @@ __attribute__((noinline)) static void read_accounting(struct slot *slot, bool ow
 	now->of[ACCOUNT_WALL] = pmc_now_ns();
 }
 
-__attribute__((noinline)) static void put_accounting(struct pmc_thread_fixed *row,
-						     const struct slot *slot,
-						     struct account_words *now, bool phases)
-{
-	struct account_side side;
-
-	/* Counting was always on: only what the main thread brought from before is subtracted. */
-	if (!phases && !(slot->flags & PMC_THREAD_MAIN)) {
-		account_put_row(now, row);
-		return;
-	}
-	agent_account(slot, &side);
-	account_row(&side, now, row, phases);
-}
-
-uint64_t agent_thread_eventset(const struct slot *slot)
-{
-	return (slot->flags & SLOT_USER_ONLY) ? agent.user_plan.hash : agent.plan.hash;
-}
-
 /* Time enabled of first groups that did not run in threads that ended, since one last ran. */
 static _Atomic uint64_t first_waited_ns;
 
@@ -131,7 +87,7 @@ static _Atomic uint64_t first_waited_ns;
  * others. With PMC_INHERIT=full it may wait for an inherited copy. On hybrid CPUs a group rests
  * while its thread is on cores of another type: not judged.
  */
-__attribute__((noinline)) static void check_waiting(const struct agent_groups_seen *seen, bool last)
+__attribute__((noinline)) static void check_waiting(const struct snapshot_seen *seen, bool last)
 {
 	const struct pmc_plan *plan = &agent.plan;
 	const bool copies = agent.config.inherit == PMC_INHERIT_FULL;
@@ -164,60 +120,36 @@ static bool is_written(struct slot *slot, const struct pmc_frame_buf *buf)
 	return atomic_exchange_explicit(&slot->written, content, memory_order_relaxed) == content;
 }
 
-/* Not inlined: the struct would stay on the signal stack. */
-__attribute__((noinline)) static struct pmc_thread_fixed *
-begin_row(struct pmc_frame_buf *buf, const struct slot *slot, uint64_t snapshot,
-	  enum pmc_thread_state state, bool phases)
-{
-	struct pmc_thread_fixed start = {
-		.seq = slot->seq,
-		.tid = slot->tid,
-		.state = (uint8_t)state,
-		.flags = (uint8_t)(slot->flags | os_flags(agent.plan.os)),
-		.n_groups = (uint16_t)agent.plan.groups,
-		.start_ns = slot->start_ns,
-		.created_by = slot->created_by,
-		.eventset = agent_thread_eventset(slot),
-		.start_site = slot->start_site,
-		.reason = slot->reason,
-		.created_stack = agent_sample_created(slot),
-		.off_ns = phases,
-	};
-
-	memcpy(start.name, slot->name, sizeof(start.name));
-	return pmc_begin_thread(buf, agent.identity, snapshot, &start);
-}
-
 bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state)
 {
 	const struct pmc_plan *plan = &agent.plan;
-	const struct agent_groups groups = agent_groups_of(slot);
+	const struct reader reader = agent_reader(snapshot);
+	const struct snapshot_groups groups = snapshot_groups_of(&reader, slot);
 	/* Room for off_ns and reset_ns. */
 	const bool phases = atomic_load(&pmc_agent_control.switched) != 0;
 	/* Nobody else reads the groups any more. */
 	bool last = own && registry_unread(slot);
-	struct agent_groups_seen seen;
+	struct snapshot_seen seen;
 	struct pmc_thread_fixed *row;
 	struct account_words now;
 	uint64_t time_ns;
 
-	row = begin_row(buf, slot, snapshot, state, phases);
-	if (!row) {
-		pmc_frame_end(buf);
+	row = snapshot_begin_row(&reader, buf, slot, state, phases);
+	if (!row)
 		return false;
-	}
+	row->created_stack = agent_sample_created(slot);
 	/* Groups before the accounting: they would count that. A group that is disabled as a whole
 	 * is cheaper to close, and to read where access to the PMU traps. */
 	if (last && plan->stops)
 		agent_groups_disable(&groups);
-	seen = agent_groups_frame(buf, &groups, &row->reason);
+	seen = snapshot_put_groups(&reader, buf, &groups, &row->reason);
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);
 	read_accounting(slot, own, usage, seen.enabled_ns, &now);
 	time_ns = now.of[ACCOUNT_WALL];
-	put_accounting(row, slot, &now, phases);
+	snapshot_put_words(&reader, slot, &now, row, phases);
 	if (seen.waited_ns && plan->hardware)
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))

@@ -206,9 +206,10 @@ static uint32_t own_tid(const struct slot *slot)
 /* For a thread that starts while counting is off. */
 static void set_account(struct slot *slot, bool stopped)
 {
+	const struct reader own = agent_reader(0);
 	struct account_side side;
 
-	agent_account_open(slot, stopped, &side);
+	snapshot_account_open(&own, slot, stopped, &side);
 	account_write(&agent_registry.accounts[registry_index(&agent_registry, slot)], &side);
 }
 
@@ -242,7 +243,7 @@ void agent_thread_begin(struct slot *slot)
 {
 	/* Without events the two system calls for the clock would be a large part of the cost. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
-	const struct agent_groups groups = agent_groups_of(slot);
+	const struct snapshot_groups groups = agent_groups_of(slot);
 	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 
 	agent_self = slot;
@@ -307,9 +308,7 @@ static uint64_t end_clock(bool groups)
 
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
-	const size_t need =
-		AGENT_LINE + AGENT_ROW_HEAD + agent.plan.groups * sizeof(struct pmc_reading) +
-		(agent.plan.opened + PMC_PERF_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
+	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);
 	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 	void (*ending)(void) = atomic_load(&agent_thread_ending);
 	bool groups = slot->n_fds > 0;

@@ -9,6 +9,7 @@
 #include "lib/dump/frame.h"
 #include "lib/live/control.h"
 #include "lib/live/registry.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,24 +18,12 @@
 /* The error of agent_groups_open if seccomp does not permit perf_event_open: no errno. */
 #define AGENT_NOT_ALLOWED 1
 
-/* Open groups in the memory of their owner. */
-struct agent_groups {
-	unsigned groups;
-	const uint16_t *first; /* group g is fds[first[g] .. first[g+1]) */
-	const int *fds;
-	const uint64_t *ids; /* of the leaders, by group */
-	const uint64_t *base;
-};
+static inline struct snapshot_groups agent_groups_of(struct slot *slot)
+{
+	const struct reader own = agent_reader(0);
 
-/* What the readings of a frame showed. */
-struct agent_groups_seen {
-	uint64_t enabled_ns;	  /* raw time enabled of a group; 0: none could be read */
-	uint64_t waited_ns;	  /* the longest raw time enabled of a group that has not run */
-	uint64_t first_waited_ns; /* that of the first group */
-};
-
-struct agent_groups agent_groups_of(struct slot *slot);
-struct agent_groups agent_groups_of_total(const struct pmc_control_totals *totals);
+	return snapshot_groups_of(&own, slot);
+}
 
 /* Opens groups from <= g < to of a plan in one window and marks their descriptors, which the caller
  * has taken from the agent's share. fds and ids are those of group 0. A group that fails is left
@@ -42,31 +31,16 @@ struct agent_groups agent_groups_of_total(const struct pmc_control_totals *total
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 		      enum pmc_perf_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids);
 
-static inline void agent_groups_enable(const struct agent_groups *groups)
+static inline void agent_groups_enable(const struct snapshot_groups *groups)
 {
 	for (unsigned g = 0; g < groups->groups; g++)
 		if (groups->fds[groups->first[g]] >= 0)
 			pmc_perf_group_enable(groups->fds[groups->first[g]]);
 }
 
-void agent_groups_disable(const struct agent_groups *groups);
-
-/* Appends the readings, less their bases, to the frame being built. The space behind it, of
- * AGENT_LINE bytes and the words of a group, is scratch. *reason: why descriptors are -1; the first
- * error is stored there if it was 0. Async-signal-safe. */
-struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf,
-					    const struct agent_groups *groups, uint32_t *reason);
+void agent_groups_disable(const struct snapshot_groups *groups);
 
 /* ---- thread.c ---- */
-/* Sizes of the largest row, with scratch space for reading its groups. */
-enum {
-	AGENT_LINE = 64,
-	AGENT_ROW_HEAD = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed),
-	AGENT_ROW_BYTES = AGENT_LINE + AGENT_ROW_HEAD +
-			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)) +
-			  PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t),
-};
-
 int agent_threads_init(void);
 /* A slot for a thread that the caller is about to create. NULL: the registry is full (noted). */
 struct slot *agent_thread_reserve(void);
@@ -94,11 +68,13 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 /* Adds the words of OS events that usage (NULL: unknown) lacks. */
 void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
 		    struct account_words *now);
-/* The slot's account; if there is none, one that subtracts nothing. */
-void agent_account(const struct slot *slot, struct account_side *side);
-void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side);
-/* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
-uint64_t agent_thread_eventset(const struct slot *slot);
+
+static inline void agent_account(const struct slot *slot, struct account_side *side)
+{
+	const struct reader own = agent_reader(0);
+
+	snapshot_account(&own, slot, side);
+}
 
 /* ---- timer.c ---- */
 /* The signal that timers send; 0: none. most: how many timers there may be; -1: as before. */

@@ -76,39 +76,15 @@ static uint64_t address_of(const struct attach *target, const struct slot *slot)
 		       sizeof(struct account);
 }
 
-/* As agent_account_open(). */
-static void open_account(const struct attach *target, const struct slot *slot,
-			 struct account_side *side)
-{
-	const bool main = slot->flags & PMC_THREAD_MAIN;
-	static const uint64_t none[ACCOUNT_WORDS];
-
-	account_open(side, slot->seq + 1, main ? target->control.carried_thread : none, false);
-	side->base[ACCOUNT_WALL] = side->at[ACCOUNT_WALL] = slot->start_ns;
-	if (slot->flags & PMC_THREAD_ADOPTED && target->control.switched)
-		side->unknown = ~0u;
-}
-
 static void read_account(const struct attach *target, const struct slot *slot,
 			 struct account *account, struct account_side *side)
 {
 	memset(account, 0, sizeof(*account));
 	if (attach_read(target, address_of(target, slot), account, sizeof(*account)) != 0 ||
 	    !account_read(account, slot->seq + 1, side))
-		open_account(target, slot, side);
+		snapshot_account_open(&target->reader, slot, false, side);
 }
 
-void attach_account(const struct attach *target, const struct slot *slot, struct account_side *side)
-{
-	struct account account;
-
-	if (target->control.switched)
-		read_account(target, slot, &account, side);
-	else
-		open_account(target, slot, side);
-}
-
-/* The new side first, then the sequence number that makes it valid. */
 static bool write_account(const struct attach *target, uint64_t address,
 			  const struct account *account, const struct account_side *side)
 {

@@ -120,7 +120,7 @@ bool attach_agent_thread(const struct attach_agent *agent, pid_t tid, struct att
 		.slot = place->slot,
 		.main = slot->flags & PMC_THREAD_MAIN,
 		.start_ns = slot->start_ns,
-		.eventset = attach_eventset_of(&target->control, slot),
+		.eventset = snapshot_eventset(&target->control, slot),
 	};
 	attach_module_of(target, start, &thread->module, &thread->offset);
 	return true;
@@ -129,10 +129,10 @@ bool attach_agent_thread(const struct attach_agent *agent, pid_t tid, struct att
 int attach_agent_leader(const struct attach_agent *agent, const struct attach_thread *thread,
 			unsigned g, unsigned n, uint64_t *id)
 {
-	struct attach_groups groups;
+	const struct snapshot_groups groups =
+		snapshot_groups_of(&agent->target.reader, slot_of(agent, thread->slot));
 	uint32_t error;
 
-	attach_groups_of(&agent->target, slot_of(agent, thread->slot), &groups);
 	if (g >= groups.groups || (unsigned)(groups.first[g + 1] - groups.first[g]) != n)
 		return -1;
 	*id = groups.ids[g];

@@ -123,6 +123,10 @@ void attach_close(struct attach *target)
 	target->images = NULL;
 	target->n_images = 0;
 	forget_slots(target);
+	for (unsigned kind = 0; kind < COPY_KINDS; kind++) {
+		free(target->copies[kind]);
+		target->copies[kind] = NULL;
+	}
 }
 
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg)
@@ -299,7 +303,17 @@ int attach_look_again(struct attach *target)
 	if (!registry_is_sound(target, registry))
 		return damaged(target);
 	attach_sample_tables(target);
-	return read_slots(target);
+	error = read_slots(target);
+	target->reader = (struct reader){
+		.control = &target->control,
+		.registry = registry,
+		.snapshot = target->control.snapshot,
+		.from = target,
+		.copy = attach_copy,
+		.read_group = attach_group_read,
+		.index = target->index,
+	};
+	return error;
 }
 
 int attach_look(struct attach *target)

@@ -17,6 +17,7 @@
 #include "lib/dump/frame.h"
 #include "lib/live/registry.h"
 #include "lib/live/sample_area.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <limits.h>
 #include <sys/types.h>
@@ -66,6 +67,8 @@ struct attach {
 	 * copied is left out. */
 	struct registry registry;
 	uint64_t slots_address;
+	struct reader reader; /* of these copies */
+	void *copies[COPY_KINDS];
 	struct sample_tables samples; /* area NULL: there are none */
 	uint32_t n_slots, room;
 	uint32_t *index;	  /* of each copied slot in the process's registry */
@@ -127,6 +130,8 @@ struct attach_part {
 };
 /* Copies pieces in this order. */
 int attach_read_parts(const struct attach *target, const struct attach_part *parts, unsigned n);
+/* For struct reader: a copy that lasts until the next of its kind. */
+const void *attach_copy(void *target, enum reader_copy kind, uint64_t address, size_t bytes);
 /* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
 int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap);
 /* Fills target->images with the files mapped into the process, and target->address if an agent's
@@ -134,25 +139,12 @@ int attach_read_text(const struct attach *target, uint64_t address, char *to, si
 int attach_maps(struct attach *target);
 
 /* ---- group.c ---- */
-/* Groups of a thread or of a total, with descriptors as numbered in the process. */
-struct attach_groups {
-	unsigned groups;
-	const uint16_t *first;
-	const int *fds;
-	const uint64_t *ids, *base;
-};
-void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups);
-void attach_groups_of_total(const struct pmc_control_totals *totals, struct attach_groups *groups);
 /* Duplicates a descriptor of the process if it is the group with this kernel ID; else -1, and
  * *error says why. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);
-/* Reads group g; reading->n is 0 on failure. False: the descriptor could not be duplicated. */
-bool attach_group_read(const struct attach *target, const struct attach_groups *groups, unsigned g,
-		       struct pmc_reading *reading, uint64_t *words);
-/* Appends the readings, less their bases, to the frame being built. *reason: why groups are not
- * open; the first error is stored there if it was 0. */
-void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
-			 const struct attach_groups *groups, uint32_t *reason);
+/* For struct reader. */
+void attach_group_read(void *target, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
+		       uint64_t *words);
 
 /* ---- threads.c, process.c: frames, appended to a buffer that the caller grows ---- */
 /* The largest THREAD and REGION frame, scratch space included. */
@@ -171,8 +163,6 @@ bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns);
  * offset of the address in it. */
 bool attach_module_of(const struct attach *target, uint64_t address, const char **path,
 		      uint64_t *offset);
-/* The hash of the event set of a slot's groups. */
-uint64_t attach_eventset_of(const struct pmc_control *control, const struct slot *slot);
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines);
 /* Appends the row of a task if the agent did not see it start. */
@@ -199,9 +189,6 @@ enum attach_action { ATTACH_START, ATTACH_STOP, ATTACH_RESET };
 /* Present values of the kernel. False: there is no such task. */
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
 void attach_process_words(const struct attach *target, struct account_words *now);
-/* The account of a slot's thread. */
-void attach_account(const struct attach *target, const struct slot *slot,
-		    struct account_side *side);
 /* Applies the action to the account of a thread or of the process. *lost: the sum of the values
  * that rows of live threads had, which a reset subtracts from the process. */
 bool attach_switch_thread(const struct attach *target, enum attach_action action,

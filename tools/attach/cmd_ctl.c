@@ -43,7 +43,7 @@ static bool still_there(const struct attach *target, uint32_t index, const struc
 }
 
 /* Reads all groups into `base`, laid out like set_base(). False: one could not be read. */
-static bool read_all(const struct attach *target, const struct attach_groups *groups,
+static bool read_all(struct attach *target, const struct snapshot_groups *groups,
 		     uint64_t base[3 * PMC_EVENTS_MAX])
 {
 	for (unsigned g = 0; g < groups->groups; g++) {
@@ -51,7 +51,7 @@ static bool read_all(const struct attach *target, const struct attach_groups *gr
 		unsigned first = groups->first[g], n = groups->first[g + 1] - first;
 		struct pmc_reading reading;
 
-		attach_group_read(target, groups, g, &reading, words);
+		attach_group_read(target, groups->fds[first], groups->ids[g], n, &reading, words);
 		if (!reading.n)
 			return false;
 		/* 1 ns remains: a thread that does not run after the reset has counted 0; with
@@ -64,10 +64,10 @@ static bool read_all(const struct attach *target, const struct attach_groups *gr
 }
 
 static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
-		       const struct attach_groups *groups)
+		       const struct snapshot_groups *groups)
 {
 	static const uint64_t zero[3 * PMC_EVENTS_MAX];
-	const struct attach *target = s->target;
+	struct attach *target = s->target;
 	unsigned n = 2 * groups->groups + groups->first[groups->groups];
 	uint64_t base[3 * PMC_EVENTS_MAX];
 	uint64_t at = slot_address(target, index) + offsetof(struct slot, data) +
@@ -86,7 +86,7 @@ static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
 	return true;
 }
 
-static bool switch_groups(const struct switching *s, const struct attach_groups *groups)
+static bool switch_groups(const struct switching *s, const struct snapshot_groups *groups)
 {
 	bool all = true;
 
@@ -112,12 +112,12 @@ static void switch_threads(struct switching *s, uint64_t since)
 
 	for (uint32_t i = 0; i < target->n_slots; i++) {
 		struct slot *slot = registry_slot(&target->registry, i);
-		struct attach_groups groups;
+		struct snapshot_groups groups;
 		bool done, accounted;
 
 		if ((slot->word & ~0xffffu) != SLOT_LIVE || slot->start_ns < since)
 			continue;
-		attach_groups_of(target, slot, &groups);
+		groups = snapshot_groups_of(&target->reader, slot);
 		accounted = attach_switch_thread(target, s->action, slot, &s->lost_words);
 		if (!groups.groups)
 			done = accounted;
@@ -160,9 +160,8 @@ static void reset_thread_group(struct switching *s)
 static void switch_thread_group(const struct switching *s)
 {
 	const struct pmc_control *control = &s->target->control;
-	struct attach_groups groups;
+	const struct snapshot_groups groups = snapshot_groups_of_total(&control->threads);
 
-	attach_groups_of_total(&control->threads, &groups);
 	switch_groups(s, &groups);
 }
 
@@ -170,9 +169,8 @@ static void switch_uncore(struct switching *s)
 {
 	struct pmc_control_totals *totals = &s->target->control.uncore;
 	unsigned n = 2 * totals->groups + totals->first[totals->groups];
-	struct attach_groups groups;
+	const struct snapshot_groups groups = snapshot_groups_of_total(totals);
 
-	attach_groups_of_total(totals, &groups);
 	if (s->action != ATTACH_RESET)
 		switch_groups(s, &groups);
 	else if (totals->groups && read_all(s->target, &groups, totals->base))

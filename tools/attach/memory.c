@@ -55,6 +55,17 @@ int attach_write(const struct attach *target, uint64_t address, const void *from
 	return 0;
 }
 
+const void *attach_copy(void *from, enum reader_copy kind, uint64_t address, size_t bytes)
+{
+	struct attach *target = from;
+	void *copy = realloc(target->copies[kind], bytes + 1);
+
+	if (!copy)
+		return NULL;
+	target->copies[kind] = copy;
+	return attach_read(target, address, copy, bytes) == 0 ? copy : NULL;
+}
+
 /* The kernel takes and releases a lock in each system call, which orders the copies. */
 int attach_read_parts(const struct attach *target, const struct attach_part *parts, unsigned n)
 {

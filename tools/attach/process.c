@@ -71,28 +71,6 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	pmc_arena_free(&arena);
 }
 
-/* ---- totals -------------------------------------------------------------------------------*/
-static void put_total(const struct attach *target, const struct pmc_control_totals *totals,
-		      enum pmc_total_kind kind, struct pmc_frame_buf *buf)
-{
-	struct attach_groups groups;
-	struct pmc_total_fixed fixed = {
-		.kind = (uint8_t)kind,
-		.flags = (uint8_t)totals->flags,
-		.n_groups = (uint16_t)totals->groups,
-		.time_ns = pmc_now_ns(),
-		.eventset = totals->eventset,
-	};
-	uint32_t reason = 0;
-
-	if (!totals->groups && (kind != PMC_TOTAL_UNCORE || !totals->eventset))
-		return;
-	attach_groups_of_total(totals, &groups);
-	pmc_begin_total(buf, target->control.identity, target->control.snapshot, &fixed);
-	attach_groups_frame(target, buf, &groups, &reason);
-	pmc_frame_end(buf);
-}
-
 /* ---- process ------------------------------------------------------------------------------*/
 /* The program name in /proc/PID/stat may contain anything: the fields are behind its last ')'. */
 static uint32_t parent_of(const struct attach *target)
@@ -154,11 +132,7 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	fixed.ppid = target->other_pid_namespace ? 0 : parent_of(target);
 	fixed.max_rss_bytes = peak_rss(target);
 	attach_process_words(target, &now);
-	account_read(&control->account, 1, &side);
-	fixed.time_ns = now.of[ACCOUNT_WALL];
-	account_process(&side, &now, control->carried_process, &fixed);
-	fixed.threads_seen = control->seen;
-	fixed.threads_counted = pmc_sub_sat(control->seen, control->uncounted);
+	snapshot_process(&target->reader, &now, &side, &fixed);
 	fixed.end_ns = 0;
 	fixed.how_ended = PMC_RUNNING;
 	fixed.how_code = 0;
@@ -172,9 +146,9 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 /* To be called after the rows were read: rows are subtracted from totals. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf)
 {
-	put_total(target, &target->control.threads, PMC_TOTAL_THREADS, buf);
-	put_total(target, &target->control.execs, PMC_TOTAL_EXEC, buf);
-	put_total(target, &target->control.uncore, PMC_TOTAL_UNCORE, buf);
+	snapshot_total(&target->reader, buf, &target->control.threads, PMC_TOTAL_THREADS);
+	snapshot_total(&target->reader, buf, &target->control.execs, PMC_TOTAL_EXEC);
+	snapshot_total(&target->reader, buf, &target->control.uncore, PMC_TOTAL_UNCORE);
 	put_process(target, buf);
 	put_sets(target, buf);
 }

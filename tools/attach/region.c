@@ -44,7 +44,7 @@ static const struct region_record *record_of(const struct attach_regions *region
 /* Whether the area is one of the slot's thread, with its groups. */
 static bool area_is_sound(const struct attach_regions *regions)
 {
-	const struct attach_groups *groups = &regions->groups;
+	const struct snapshot_groups *groups = &regions->groups;
 	const struct region_area *area = &regions->area;
 	unsigned readings = 2 * groups->groups + groups->first[groups->groups];
 	unsigned words = REGION_CPU + (area->mode == REGION_CLOCK ? 1 : readings);
@@ -128,7 +128,7 @@ static bool next_slot(const struct attach *target, struct attach_regions *region
 		regions->slot = registry_slot(&target->registry, regions->next_slot++);
 		if ((regions->slot->word & ~0xffffu) != SLOT_LIVE || !regions->slot->regions)
 			continue;
-		attach_groups_of(target, regions->slot, &regions->groups);
+		regions->groups = snapshot_groups_of(&target->reader, regions->slot);
 		regions->next_record = REGION_OTHER;
 		if (usable(regions, copy(target, regions, false, 0)))
 			return true;

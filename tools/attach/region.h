@@ -11,7 +11,7 @@ struct attach_regions {
 	uint32_t end_slot; /* the first that is left out */
 	/* The slot at hand, NULL: none; its area, as it was when the last record was copied. */
 	struct slot *slot;
-	struct attach_groups groups;
+	struct snapshot_groups groups;
 	struct region_area area;
 	_Alignas(struct region_record)
 		uint8_t record[sizeof(struct region_record) + 2 * REGION_WORDS * sizeof(uint64_t)];

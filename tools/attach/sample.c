@@ -178,11 +178,11 @@ static enum copied copy(const struct attach *target, const struct slot *slot,
 	struct account_side side, after;
 	enum copied copied;
 
-	attach_account(target, slot, &after);
+	snapshot_account(&target->reader, slot, &after);
 	for (unsigned try = 0; try < TRIES; try++) {
 		side = after;
 		copied = copy_once(target, slot, &side, samples);
-		attach_account(target, slot, &after);
+		snapshot_account(&target->reader, slot, &after);
 		if (after.reset_ns == side.reset_ns)
 			break;
 	}

@@ -183,51 +183,29 @@ static uint64_t start_routine(struct attach *target, struct pmc_frame_buf *buf, 
 	return routine->hash;
 }
 
-uint64_t attach_eventset_of(const struct pmc_control *control, const struct slot *slot)
-{
-	return (slot->flags & SLOT_USER_ONLY) ? control->user_eventset : control->eventset;
-}
-
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines)
 {
-	struct account_words now = { .unknown = ACCOUNT_USAGE };
-	/* Room for off_ns and reset_ns. */
+	const struct snapshot_groups groups = snapshot_groups_of(&target->reader, slot);
 	const bool phases = target->control.switched;
-	struct account_side side;
-	struct attach_groups groups;
-	struct pmc_thread_fixed *placed, row = {
-		.seq = slot->seq,
-		.tid = slot->tid,
-		.state = PMC_THREAD_LIVE,
-		.flags = (uint8_t)(slot->flags | os_flags(target->control.os)),
-		.start_ns = slot->start_ns,
-		.created_by = slot->created_by,
-		.eventset = attach_eventset_of(&target->control, slot),
-		.start_site = slot->start_site,
-		.reason = slot->reason,
-		.created_stack = attach_created_stack(target, slot),
-		.off_ns = phases,
-	};
-	const size_t bytes = pmc_thread_bytes(&row);
+	struct account_words now = { .unknown = ACCOUNT_USAGE };
+	struct pmc_thread_fixed *row;
 
 	if (own_routines)
-		row.start_site = start_routine(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
-	attach_groups_of(target, slot, &groups);
-	row.n_groups = (uint16_t)groups.groups;
-	placed = pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
-	attach_groups_frame(target, buf, &groups, &row.reason);
+		slot->start_site =
+			start_routine(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
+	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases);
+	if (!row)
+		return;
+	row->created_stack = attach_created_stack(target, slot);
+	snapshot_put_groups(&target->reader, buf, &groups, &row->reason);
 	if (target->control.os)
-		attach_thread_words(target, row.tid, &now);
-	else if (!attach_cpu_of(&target->tasks, attach_our_tid(target, row.tid),
+		attach_thread_words(target, slot->tid, &now);
+	else if (!attach_cpu_of(&target->tasks, attach_our_tid(target, slot->tid),
 				&now.of[ACCOUNT_CPU]))
 		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
-	now.of[ACCOUNT_WALL] = row.time_ns = pmc_now_ns();
-	attach_account(target, slot, &side);
-	account_row(&side, &now, &row, phases);
-	memcpy(row.name, slot->name, sizeof(row.name));
-	if (placed)
-		memcpy(placed, &row, bytes);
+	now.of[ACCOUNT_WALL] = row->time_ns = pmc_now_ns();
+	snapshot_put_words(&target->reader, slot, &now, row, phases);
 	pmc_frame_end(buf);
 }
 

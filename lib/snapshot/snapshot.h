@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot.h - frames of a process with an agent: rows, totals, regions, samples, stacks.
+ *
+ * The agent writes those of its own process, pmctl those of another one. Async-signal-safe, with
+ * little stack, as far as the reader is. The buffer of the frames has room for the largest.
+ */
+#ifndef PMC_LIB_SNAPSHOT_SNAPSHOT_H
+#define PMC_LIB_SNAPSHOT_SNAPSHOT_H
+
+#include "lib/dump/frame.h"
+#include "lib/snapshot/reader.h"
+
+/* ---- groups.c ---- */
+/* Groups of a thread or of a total, with descriptors as numbered in the process. */
+struct snapshot_groups {
+	unsigned groups;
+	const uint16_t *first; /* group g is fds[first[g] .. first[g+1]) */
+	const int *fds;
+	const uint64_t *ids;  /* of the leaders, by group */
+	const uint64_t *base; /* see set_base() */
+};
+
+/* What the readings of a frame showed. */
+struct snapshot_seen {
+	uint64_t enabled_ns;	  /* raw time enabled of a group; 0: none could be read */
+	uint64_t waited_ns;	  /* the longest raw time enabled of a group that has not run */
+	uint64_t first_waited_ns; /* that of the first group */
+};
+
+static inline struct snapshot_groups snapshot_groups_of(const struct reader *reader,
+							struct slot *slot)
+{
+	return (struct snapshot_groups){
+		.groups = reader->registry->n_groups,
+		.first = reader->control->first,
+		.fds = set_fds(reader->registry, slot->data),
+		.ids = set_ids(slot->data),
+		.base = set_base(reader->registry, slot->data),
+	};
+}
+
+static inline struct snapshot_groups
+snapshot_groups_of_total(const struct pmc_control_totals *totals)
+{
+	return (struct snapshot_groups){
+		.groups = totals->groups,
+		.first = totals->first,
+		.fds = totals->fds,
+		.ids = totals->ids,
+		.base = totals->base,
+	};
+}
+
+/* Appends the readings, less their bases, to the frame being built. The space at the end of the
+ * buffer, of SNAPSHOT_LINE bytes and the words of a group, is scratch. *reason: why descriptors are
+ * -1; the first error is stored there if it was 0. */
+#define SNAPSHOT_LINE 64
+struct snapshot_seen snapshot_put_groups(const struct reader *reader, struct pmc_frame_buf *buf,
+					 const struct snapshot_groups *groups, uint32_t *reason);
+/* Appends the TOTAL frame of groups that are open, or of uncore events that could not be opened. */
+void snapshot_total(const struct reader *reader, struct pmc_frame_buf *buf,
+		    const struct pmc_control_totals *totals, enum pmc_total_kind kind);
+
+/* ---- row.c ---- */
+/* A row, with scratch space for reading its groups. */
+#define SNAPSHOT_ROW_BYTES(groups, events)                                                         \
+	(SNAPSHOT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +         \
+	 (groups) * sizeof(struct pmc_reading) +                                                   \
+	 ((events) + PMC_PERF_GROUP_WORDS(events)) * sizeof(uint64_t))
+
+/* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
+static inline uint64_t snapshot_eventset(const struct pmc_control *control, const struct slot *slot)
+{
+	return slot->flags & SLOT_USER_ONLY ? control->user_eventset : control->eventset;
+}
+
+/* Begins the row of a slot's thread with what the slot has. Then append its groups, put what the
+ * kernel accounts for, and end the frame. phases: counting has been switched, so that the row has
+ * off_ns and reset_ns. NULL: no room, the frame is dropped. */
+struct pmc_thread_fixed *snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf,
+					    const struct slot *slot, enum pmc_thread_state state,
+					    bool phases);
+/* Puts present values of the kernel, less those of the thread's account. Not row->time_ns. */
+void snapshot_put_words(const struct reader *reader, const struct slot *slot,
+			struct account_words *now, struct pmc_thread_fixed *row, bool phases);
+/* The slot's account; if there is none, one that subtracts nothing. */
+void snapshot_account(const struct reader *reader, const struct slot *slot,
+		      struct account_side *side);
+void snapshot_account_open(const struct reader *reader, const struct slot *slot, bool stopped,
+			   struct account_side *side);
+/* Completes the fixed part of a PROCESS frame up to now. room: scratch. */
+void snapshot_process(const struct reader *reader, struct account_words *now,
+		      struct account_side *room, struct pmc_process_fixed *fixed);
+
+#endif
