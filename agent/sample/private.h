@@ -24,8 +24,6 @@ extern struct sample_event sample_event;
 /* ---- sample_thread.c ---- */
 /* NULL: there is no sampling. */
 struct sample_thread *sample_of(const struct slot *slot);
-/* reset_ns of the slot's account, and what to subtract from its event since then. */
-uint64_t sample_reset(const struct slot *slot, uint64_t sampled[3]);
 /* Switches the event of the calling thread off. */
 void sample_disarm(int fd);
 /* Starts sampling in all live threads. */
@@ -59,19 +57,11 @@ bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n
 bool sample_object(uintptr_t address, struct agent_dl_object *object);
 /* The address as a word of a STACKS frame. */
 uint64_t sample_place(struct sample_memory *memory, uintptr_t address);
-/* How many modules there are so far, and their hashes. */
-unsigned sample_modules(void);
-uint64_t sample_module_hash(unsigned module);
-/* The MODULE frame with that number, NULL: there is none, or not yet. */
-const void *sample_module_frame(unsigned module, size_t *bytes);
 void sample_modules_forked(void);
 
 /* ---- sample_stacks.c: the table of stacks ---- */
 /* The ID of a stack; 0: the table is full. */
 uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags);
-/* A stack by its ID; NULL: there is none, or not yet. */
-const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def);
-uint32_t sample_stacks(void); /* IDs are below */
 void sample_stacks_forked(void);
 
 extern struct sample_tables sample_tables;

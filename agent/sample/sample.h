@@ -67,8 +67,6 @@ extern __thread bool agent_unwinding;
 /* The stack of the calling thread, which creates the thread of this slot, from the frame on that
  * has the return address `caller`. Not async-signal-safe. */
 void agent_sample_creation(struct slot *slot, const void *caller);
-/* The ID of that stack; 0: none. */
-uint32_t agent_sample_created(const struct slot *slot);
 
 /* ---- sample_frames.c ---- */
 /* Appends the next part of the slot's samples, from *part = 0 on. False: there is none. */

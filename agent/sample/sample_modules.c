@@ -154,34 +154,6 @@ uint64_t sample_place(struct sample_memory *memory, uintptr_t address)
 	return (uint64_t)i << 48 | PMC_STACK_ADDRESS(address - modules[i].bias);
 }
 
-unsigned sample_modules(void)
-{
-	uint32_t n = atomic_load(&sample_tables.modules);
-
-	return n < SAMPLE_MODULES ? n : SAMPLE_MODULES;
-}
-
-uint64_t sample_module_hash(unsigned i)
-{
-	size_t most;
-	const struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
-
-	return atomic_load_explicit(&modules[i].ready, memory_order_acquire) ? modules[i].hash : 0;
-}
-
-const void *sample_module_frame(unsigned i, size_t *bytes)
-{
-	size_t most;
-	const struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
-	const char *texts = sample_area(AREA_TEXT, 1, &most);
-
-	if (!modules || i >= SAMPLE_MODULES || i >= atomic_load(&sample_tables.modules) ||
-	    !atomic_load_explicit(&modules[i].ready, memory_order_acquire))
-		return NULL;
-	*bytes = modules[i].text_bytes;
-	return texts + modules[i].text;
-}
-
 void sample_modules_forked(void)
 {
 	atomic_store(&sample_tables.modules, 0);

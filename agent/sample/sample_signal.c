@@ -12,6 +12,7 @@
 #include "agent/base/seccomp_probe.h"
 #include "lib/count/group.h"
 #include "agent/sample/private.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <signal.h>
 #include <string.h>
@@ -132,7 +133,8 @@ static void take(void *arg)
 {
 	const struct work *work = arg;
 	struct sample_thread *thread = work->thread;
-	uint64_t sampled[3], reset_ns = sample_reset(agent_self, sampled);
+	const struct reader own = agent_reader(0);
+	uint64_t sampled[3], reset_ns = snapshot_reset(&own, agent_self, sampled);
 	uint32_t stack;
 
 	/* A reset that comes from here on clears this sample as well. */
@@ -277,11 +279,4 @@ void agent_sample_creation(struct slot *slot, const void *caller)
 	if (work.walk)
 		sample_scratch_give(work.walk);
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
-}
-
-uint32_t agent_sample_created(const struct slot *slot)
-{
-	const struct sample_thread *thread = agent.config.stacks ? sample_of(slot) : NULL;
-
-	return thread ? thread->created_stack : 0;
 }

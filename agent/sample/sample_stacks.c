@@ -146,25 +146,6 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 	}
 }
 
-const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def)
-{
-	size_t most, most_words;
-	const struct sample_stack *record = sample_area(AREA_STACKS, sizeof(*record), &most);
-	const uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
-
-	if (!words || id >= most || !atomic_load_explicit(&record[id].ready, memory_order_acquire))
-		return NULL;
-	*def = (struct pmc_stack_def){ .id = id,
-				       .depth = record[id].depth,
-				       .flags = record[id].flags };
-	return words + record[id].first;
-}
-
-uint32_t sample_stacks(void)
-{
-	return atomic_load(&sample_tables.stacks);
-}
-
 void sample_stacks_forked(void)
 {
 	atomic_store(&sample_tables.stacks, 1);

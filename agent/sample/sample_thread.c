@@ -32,18 +32,6 @@ struct sample_thread *sample_of(const struct slot *slot)
 	return threads && index < n ? &threads[index] : NULL;
 }
 
-uint64_t sample_reset(const struct slot *slot, uint64_t sampled[3])
-{
-	const uint32_t index = registry_index(&agent_registry, slot);
-	struct account_side side;
-
-	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_acquire) ||
-	    !account_read(&agent_registry.accounts[index], slot->seq + 1, &side))
-		side = (struct account_side){ .owner = 0 };
-	memcpy(sampled, side.sampled, sizeof(side.sampled));
-	return side.reset_ns;
-}
-
 /* Switches the event on, if it is off, for as many overflows as were handled since the last time.
  * Once sampling has ended, a filter may kill for ioctl. False: for none. */
 static bool arm(struct sample_thread *thread, int fd)

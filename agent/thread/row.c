@@ -138,7 +138,6 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	row = snapshot_begin_row(&reader, buf, slot, state, phases);
 	if (!row)
 		return false;
-	row->created_stack = agent_sample_created(slot);
 	/* Groups before the accounting: they would count that. A group that is disabled as a whole
 	 * is cheaper to close, and to read where access to the PMU traps. */
 	if (last && plan->stops)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_area.h - memory layout of a thread's marked regions, and the REGION frame of one of them.
+ * region_area.h - memory layout of a thread's marked regions.
  *
  * Only the thread writes to its area. Readers (the agent's snapshots, and pmctl from outside) copy
  * under the sequence number: a copy is consistent if the number is even and the same before and
@@ -10,7 +10,6 @@
 
 #include "lib/count/group.h"
 #include "lib/count/user_read.h"
-#include "lib/dump/frame.h"
 #include "lib/live/registry.h"
 
 #include <stdatomic.h>
@@ -143,17 +142,3 @@ static inline size_t region_room_at(unsigned capacity)
 {
 	return region_entry_at(capacity, REGION_DEPTH + 2);
 }
-
-/* What a frame says beyond its area and record. */
-struct region_view {
-	const uint8_t *identity;
-	uint64_t snapshot;
-	const uint16_t *first; /* as the area's, readable here */
-	uint32_t reason;       /* why the thread has no groups */
-	bool cleared;	       /* a reset that is still to be applied clears the record */
-};
-
-/* Appends a REGION frame up to pmc_frame_end, which is left to the caller: the sequence number has
- * to be checked first. Async-signal-safe. */
-void region_frame_fill(struct pmc_frame_buf *buf, const struct region_area *area,
-		       const struct region_record *record, const struct region_view *view);

@@ -6,6 +6,15 @@
 
 #include <string.h>
 
+static uint32_t created_stack(const struct reader *reader, const struct slot *slot)
+{
+	const struct sample_tables *tables = snapshot_tables(reader);
+	const struct sample_thread *thread =
+		tables && tables->creation ? snapshot_sample_thread(reader, slot) : NULL;
+
+	return thread ? thread->created_stack : 0;
+}
+
 /* Not inlined: the struct would stay on the signal stack. */
 __attribute__((noinline)) struct pmc_thread_fixed *
 snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf, const struct slot *slot,
@@ -23,6 +32,7 @@ snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf, const
 		.eventset = snapshot_eventset(control, slot),
 		.start_site = slot->start_site,
 		.reason = slot->reason,
+		.created_stack = created_stack(reader, slot),
 		.off_ns = phases,
 	};
 

@@ -9,6 +9,8 @@
 #define PMC_LIB_SNAPSHOT_SNAPSHOT_H
 
 #include "lib/dump/frame.h"
+#include "lib/live/region_area.h"
+#include "lib/live/sample_area.h"
 #include "lib/snapshot/reader.h"
 
 /* ---- groups.c ---- */
@@ -92,5 +94,45 @@ void snapshot_account_open(const struct reader *reader, const struct slot *slot,
 /* Completes the fixed part of a PROCESS frame up to now. room: scratch. */
 void snapshot_process(const struct reader *reader, struct account_words *now,
 		      struct account_side *room, struct pmc_process_fixed *fixed);
+
+/* ---- region.c ---- */
+enum snapshot_result {
+	SNAPSHOT_PUT, /* a frame, or nothing because it would be empty */
+	SNAPSHOT_END, /* there is none */
+	SNAPSHOT_CHANGING,
+	SNAPSHOT_DAMAGED, /* no agent writes that */
+};
+
+/* Appends the frame of a live thread's region, numbered from 0, in one try: not while the thread
+ * changes its records, which takes less than a microsecond unless it is preempted. */
+enum snapshot_result snapshot_region(const struct reader *reader, struct pmc_frame_buf *buf,
+				     const struct slot *slot, uint32_t index);
+
+/* ---- sample.c ---- */
+/* NULL: there are none, or they are damaged. */
+const struct sample_tables *snapshot_tables(const struct reader *reader);
+const struct sample_thread *snapshot_sample_thread(const struct reader *reader,
+						   const struct slot *slot);
+/* What the sampling event of a thread has counted: its times, and the value. */
+uint64_t snapshot_sampled(const struct reader *reader, const struct sample_thread *thread,
+			  struct pmc_reading *reading);
+/* reset_ns of the slot's account, and what to subtract from its sampling event since then. */
+uint64_t snapshot_reset(const struct reader *reader, const struct slot *slot, uint64_t sampled[3]);
+/* Appends a part, from 0 on, of the samples of a slot's thread. If the thread may have ended
+ * meanwhile, they are of no use. */
+enum snapshot_result snapshot_samples(const struct reader *reader, struct pmc_frame_buf *buf,
+				      const struct slot *slot, uint32_t part);
+
+/* ---- stacks.c ---- */
+/* What a dump has so far. */
+struct snapshot_written {
+	uint32_t modules, stacks; /* the next; IDs of stacks begin with 1 */
+	uint32_t again;		  /* the first stack that was not complete; 0: none */
+};
+
+/* Appends a MODULE or STACKS frame that is not in the dump. SNAPSHOT_DAMAGED: what was damaged is
+ * left out, and there may be more. */
+enum snapshot_result snapshot_stacks(const struct reader *reader, struct pmc_frame_buf *buf,
+				     struct snapshot_written *written);
 
 #endif

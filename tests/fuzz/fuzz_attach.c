@@ -10,8 +10,7 @@
 #include "lib/live/registry.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/sample_area_made.h"
-#include "tools/attach/region.h"
-#include "tools/attach/sample.h"
+#include "tools/attach/collect.h"
 
 #include <sys/syscall.h>
 
@@ -196,65 +195,56 @@ static void check_frames(const struct pmc_frame_buf *buf)
 	FUZZ_CHECK(scan.damaged == 0 && bytes == buf->len);
 }
 
-/* Regions, in any number; each frame must be within the size that was announced for it. */
-static uint64_t look_at_regions(const struct attach *target)
+static uint64_t count_frames(const struct pmc_frame_buf *buf)
 {
-	static uint64_t room[ATTACH_FRAME_BYTES / 8];
-	struct attach_regions regions;
-	struct pmc_frame_buf buf;
+	struct pmc_scan scan = { .data = buf->data, .len = buf->len };
+	struct pmc_frame frame;
 	uint64_t frames = 0;
-	bool more;
 
-	FUZZ_CHECK(REGION_FRAME_BYTES <= ATTACH_FRAME_BYTES);
-	attach_regions_init(&regions);
+	while (pmc_scan_next(&scan, &frame))
+		frames++;
+	return frames;
+}
+
+/* Regions, in any number. */
+static uint64_t look_at_regions(struct attach *target)
+{
 	/* The memory does not change during a run. */
-	regions.tries = regions.tries < 50 ? regions.tries : 50;
-	do {
-		pmc_frame_buf_init(&buf, room, REGION_FRAME_BYTES);
-		more = attach_regions_next(target, &regions, &buf);
-		FUZZ_CHECK(!buf.overflow);
-		check_frames(&buf);
-		frames += buf.len != 0;
-	} while (more);
+	struct attach_missing missing = { .tries = 50 };
+	struct pmc_frame_buf buf = { .data = NULL };
+	uint64_t frames;
+
+	for (uint32_t i = 0; i < target->n_slots; i++)
+		FUZZ_CHECK(attach_put_regions(target, registry_slot(&target->registry, i), &missing,
+					      &buf));
+	FUZZ_CHECK(!buf.overflow);
+	check_frames(&buf);
+	frames = count_frames(&buf);
 	FUZZ_CHECK(frames <= target->n_slots * REGION_RECORDS);
+	free(buf.data);
 	return frames;
 }
 
 /* As for regions. Once more from where the first look ended, as pmctl dump -I does. */
 static uint64_t look_at_samples(struct attach *target)
 {
-	static uint64_t room[SAMPLE_FRAME_BYTES / 8];
-	struct attach_samples samples = { .next_slot = 0 };
-	struct attach_stacks stacks = { .from_stack = 1 };
-	struct pmc_frame_buf buf;
-	uint64_t frames = 0;
-	bool more;
+	struct snapshot_written written = { .stacks = 1 }, before;
+	struct pmc_frame_buf buf = { .data = NULL };
+	struct attach_missing missing = { .tries = 0 };
+	uint64_t frames;
 
-	do {
-		pmc_frame_buf_init(&buf, room, sizeof(room));
-		more = attach_samples_next(target, &samples, &buf);
-		FUZZ_CHECK(!buf.overflow);
-		check_frames(&buf);
-		frames += buf.len != 0;
-	} while (more);
-	attach_samples_free(&samples);
+	for (uint32_t i = 0; i < target->n_slots; i++)
+		FUZZ_CHECK(attach_put_samples(target, registry_slot(&target->registry, i), &missing,
+					      &buf));
 	for (unsigned look = 0; look < 2; look++) {
-		FUZZ_CHECK(attach_stacks_copy(target, &stacks));
-		do {
-			pmc_frame_buf_init(&buf, room, sizeof(room));
-			more = attach_stacks_next(target, &stacks, &buf);
-			FUZZ_CHECK(!buf.overflow);
-			check_frames(&buf);
-			frames += buf.len != 0;
-		} while (more);
-		FUZZ_CHECK(stacks.next_module >= stacks.from_module &&
-			   stacks.next_stack >= stacks.from_stack);
-		struct attach_stacks next = { .from_module = stacks.next_module,
-					      .from_stack = stacks.next_stack };
-
-		attach_stacks_free(&stacks);
-		stacks = next;
+		before = written;
+		attach_collect_stacks(target, &written, &missing, &buf);
+		FUZZ_CHECK(written.modules >= before.modules && written.stacks >= before.stacks);
 	}
+	FUZZ_CHECK(!buf.overflow);
+	check_frames(&buf);
+	frames = count_frames(&buf);
+	free(buf.data);
 	return frames;
 }
 

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_UNIT_REGION_MADE_H
 #define PMC_TESTS_UNIT_REGION_MADE_H
 
-#include "tools/attach/region.h"
+#include "tools/attach/collect.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ static struct pmc_control control;
 static struct registry registry;
 static struct region_area *areas[AREAS];
 static struct attach target;
-static struct attach_regions regions;
+static struct attach_missing missing;
 /* A thread of that process. */
 static pthread_t thread;
 static _Atomic bool running;
@@ -177,24 +177,20 @@ static void see(const struct pmc_frame *frame)
 /* Reads all frames of one snapshot into seen[]. */
 static inline void look(void)
 {
-	static uint64_t memory[ATTACH_FRAME_BYTES / 8];
-	struct pmc_frame_buf buf;
-	bool more;
+	struct pmc_frame_buf buf = { .data = NULL };
+	struct pmc_frame frame;
 
 	n_seen = 0;
-	attach_regions_init(&regions);
-	do {
-		struct pmc_frame frame;
+	missing = (struct attach_missing){ .tries = ATTACH_TRIES };
+	for (uint32_t i = 0; i < target.n_slots; i++)
+		assert_true(attach_put_regions(&target, registry_slot(&target.registry, i),
+					       &missing, &buf));
+	struct pmc_scan scan = { .data = buf.data, .len = buf.len };
 
-		pmc_frame_buf_init(&buf, memory, sizeof(memory));
-		more = attach_regions_next(&target, &regions, &buf);
-		struct pmc_scan scan = { .data = buf.data, .len = buf.len };
-
-		if (pmc_scan_next(&scan, &frame))
-			see(&frame);
-		assert_int_equal(scan.damaged, 0);
-		assert_int_equal(scan.at, buf.len);
-	} while (more);
+	while (pmc_scan_next(&scan, &frame))
+		see(&frame);
+	assert_int_equal(scan.damaged, 0);
+	free(buf.data);
 }
 
 #endif

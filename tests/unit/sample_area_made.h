@@ -87,6 +87,7 @@ static inline void area_make(struct area_made *made)
 		made->threads[i].counts = counts;
 		made->threads[i].enabled_ns = made->threads[i].running_ns = 1000;
 		made->threads[i].value = 900 + i;
+		made->threads[i].samples = 3 * i + 6;
 		made->threads[i].lost = 1;
 		made->threads[i].truncated = 2;
 		made->threads[i].created_stack = i + 1;

@@ -45,7 +45,7 @@ static void copies_are_of_one_time(void **state)
 		sched_yield();
 	for (unsigned i = 0; i < 1000; i++) {
 		look();
-		assert_false(regions.damaged);
+		assert_false(missing.regions);
 		for (unsigned k = 0; k < n_seen; k++) {
 			uint64_t calls = seen[k].fixed.calls;
 
@@ -98,7 +98,7 @@ static void an_area_changes_hands(void **state)
 	/* Copies at every change fail where the two threads run in step: then not both are seen. */
 	for (unsigned i = 0; i < 20000 && (i < 1000 || !n[0] || !n[1]); i++) {
 		look();
-		assert_false(regions.damaged);
+		assert_false(missing.regions);
 		for (unsigned k = 0; k < n_seen; k++) {
 			assert_in_range(seen[k].fixed.seq, 3, 4);
 			assert_int_equal(seen[k].fixed.calls, seen[k].fixed.seq);

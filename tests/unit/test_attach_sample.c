@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach_sample.c - samples of another process: valid tables give frames, forged ones none. */
 #include "tests/unit/sample_area_made.h"
-#include "tools/attach/sample.h"
+#include "tools/attach/collect.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@ static struct pmc_control control;
 static struct registry registry;
 static struct area_made made;
 static struct attach target;
-static struct attach_samples samples;
-static struct attach_stacks stacks;
+static struct attach_missing missing;
+static struct snapshot_written written;
 
 /* What the frames of the last look() have. */
 static struct {
@@ -119,45 +119,56 @@ static void take(const struct pmc_frame_buf *buf)
 	assert_int_equal(scan.damaged, 0);
 }
 
-/* Each frame must be within the size that was announced for it. */
 static void look(void)
 {
-	static uint64_t room[(SAMPLE_FRAME_BYTES + 7) / 8];
-	struct pmc_frame_buf buf;
-	bool more;
+	struct pmc_frame_buf buf = { .data = NULL };
 
 	memset(&seen, 0, sizeof(seen));
-	memset(&samples, 0, sizeof(samples));
-	do {
-		pmc_frame_buf_init(&buf, room, SAMPLE_FRAME_BYTES);
-		more = attach_samples_next(&target, &samples, &buf);
-		take(&buf);
-	} while (more);
-	attach_samples_free(&samples);
+	memset(&missing, 0, sizeof(missing));
+	for (uint32_t i = 0; i < target.n_slots; i++)
+		assert_true(attach_put_samples(&target, registry_slot(&target.registry, i),
+					       &missing, &buf));
+	take(&buf);
+	free(buf.data);
 }
 
-static void look_at_tables(uint32_t from_module, uint32_t from_stack)
+static void look_at_tables(void)
 {
-	static uint64_t room[(SAMPLE_FRAME_BYTES + 7) / 8];
-	struct pmc_frame_buf buf;
-	bool more;
+	struct pmc_frame_buf buf = { .data = NULL };
 
 	memset(&tables, 0, sizeof(tables));
-	attach_stacks_free(&stacks);
-	stacks.from_module = from_module;
-	stacks.from_stack = from_stack;
-	assert_true(attach_stacks_copy(&target, &stacks));
-	do {
-		pmc_frame_buf_init(&buf, room, SAMPLE_FRAME_BYTES);
-		more = attach_stacks_next(&target, &stacks, &buf);
-		take(&buf);
-	} while (more);
+	assert_int_equal(attach_collect_stacks(&target, &written, &missing, &buf), 0);
+	take(&buf);
+	free(buf.data);
+}
+
+static void look_at_all_tables(void)
+{
+	written = (struct snapshot_written){ .stacks = 1 };
+	look_at_tables();
+}
+
+/* In the row of a slot. */
+static uint32_t created_stack(uint32_t index)
+{
+	static uint64_t room[ATTACH_FRAME_BYTES / 8];
+	struct pmc_thread_fixed row;
+	struct pmc_frame_buf buf;
+	struct pmc_frame frame;
+
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	attach_row(&target, &buf, registry_slot(&target.registry, index), false);
+	struct pmc_scan scan = { .data = buf.data, .len = buf.len };
+
+	assert_true(pmc_scan_next(&scan, &frame));
+	pmc_frame_fixed(&frame, &row, sizeof(row));
+	return row.created_stack;
 }
 
 static void frames_are_true(void **state)
 {
 	look();
-	assert_false(samples.damaged);
+	assert_false(missing.samples);
 	assert_int_equal(seen.frames, 2);
 	assert_int_equal(seen.fixed[0].seq, 3);
 	assert_int_equal(seen.fixed[0].samples, 6);
@@ -174,10 +185,10 @@ static void frames_are_true(void **state)
 	assert_int_equal(seen.last.stack, 3);
 	assert_int_equal(seen.last.count, 4);
 	assert_int_equal(seen.last.weight, 40);
-	assert_int_equal(attach_created_stack(&target, registry_slot(&target.registry, 1)), 2);
 
-	look_at_tables(0, 1);
-	assert_false(stacks.damaged);
+	assert_int_equal(created_stack(1), 2);
+	look_at_all_tables();
+	assert_false(missing.samples);
 	assert_int_equal(tables.modules, 2);
 	assert_int_equal(tables.frames, 1);
 	assert_int_equal(tables.stacks, 4);
@@ -185,12 +196,12 @@ static void frames_are_true(void **state)
 	assert_int_equal(tables.hash[1], made.modules[1].hash);
 	assert_int_equal(tables.def[3].id, 4);
 	assert_memory_equal(tables.words[3], made.words + 4 * AREA_DEPTH, sizeof(tables.words[3]));
-	assert_int_equal(stacks.next_module, 2);
-	assert_int_equal(stacks.next_stack, 5);
+	assert_int_equal(written.modules, 2);
+	assert_int_equal(written.stacks, 5);
 	/* Nothing is new the next time. */
-	look_at_tables(stacks.next_module, stacks.next_stack);
+	look_at_tables();
 	assert_int_equal(tables.modules + tables.frames, 0);
-	assert_int_equal(stacks.next_stack, 5);
+	assert_int_equal(written.stacks, 5);
 }
 
 static void long_lists_are_split(void **state)
@@ -204,6 +215,7 @@ static void long_lists_are_split(void **state)
 	for (uint32_t i = 0; i < n; i++)
 		counts->list[i].count = 1;
 	made.threads[1].counts = counts;
+	made.threads[1].samples = n;
 	look();
 	assert_int_equal(seen.frames, 4);
 	for (unsigned part = 0; part < 3; part++) {
@@ -229,7 +241,7 @@ static void a_reset_clears(void **state)
 {
 	reset_account();
 	look();
-	assert_false(samples.damaged);
+	assert_false(missing.samples);
 	assert_int_equal(seen.frames, 2);
 	assert_int_equal(seen.fixed[0].samples, 6);
 	assert_int_equal(seen.fixed[1].n, 0);
@@ -260,7 +272,7 @@ static void a_reset_clears_all_parts(void **state)
 	made.threads[1].had = 2 * PMC_SAMPLES_PART + 1;
 	for (unsigned again = 0; again < 2; again++, made.threads[1].reset_ns = 70) {
 		look();
-		assert_false(samples.damaged);
+		assert_false(missing.samples);
 		assert_int_equal(seen.frames, 4);
 		assert_int_equal(seen.fixed[1].n, again ? AREA_LISTED : 0);
 		for (unsigned part = 1; part < 3; part++) {
@@ -281,39 +293,39 @@ static void threads_that_end_meanwhile(void **state)
 	look();
 	assert_int_equal(seen.frames, 1);
 	assert_int_equal(seen.fixed[0].seq, 4);
-	assert_false(samples.damaged);
-	assert_int_equal(attach_created_stack(&target, registry_slot(&target.registry, 0)), 0);
+	assert_false(missing.samples);
+	assert_int_equal(created_stack(0), 0);
 	made.threads[0].counts = area_counts(&made, 0);
 	slot->word = SLOT_LIVE;
 	slot->seq = 99;
 	look();
 	assert_int_equal(seen.frames, 1);
-	assert_false(samples.damaged);
+	assert_false(missing.samples);
 }
 
 static void what_is_not_complete(void **state)
 {
 	made.stacks[3].ready = 0;
 	made.modules[1].ready = 0;
-	look_at_tables(0, 1);
-	assert_false(stacks.damaged);
+	look_at_all_tables();
+	assert_false(missing.samples);
 	assert_int_equal(tables.modules, 1);
 	assert_int_equal(tables.hash[1], 0);
 	assert_int_equal(tables.stacks, 3);
 	assert_int_equal(tables.def[2].id, 4);
-	assert_int_equal(stacks.next_module, 1);
-	assert_int_equal(stacks.next_stack, 3);
+	assert_int_equal(written.modules, 1);
+	assert_int_equal(written.stacks, 3);
 	/* Counters may exceed the room, when a table is full. */
 	made.tables.stacks = made.tables.words = made.tables.modules = UINT32_MAX;
-	look_at_tables(0, 1);
+	look_at_all_tables();
 	assert_int_equal(tables.stacks, 3);
 	/* The text of the second is not there yet. */
 	made.modules[1].ready = 1;
 	made.tables.text = made.modules[1].text;
-	look_at_tables(0, 1);
-	assert_false(stacks.damaged);
+	look_at_all_tables();
+	assert_false(missing.samples);
 	assert_int_equal(tables.modules, 1);
-	assert_int_equal(stacks.next_module, 1);
+	assert_int_equal(written.modules, 1);
 }
 
 static void no_sampling(void **state)
@@ -321,9 +333,9 @@ static void no_sampling(void **state)
 	control.samples = 0;
 	assert_int_equal(attach_look(&target), 0);
 	look();
-	look_at_tables(0, 1);
+	look_at_all_tables();
 	assert_int_equal(seen.frames + tables.modules + tables.frames, 0);
-	assert_false(samples.damaged || stacks.damaged);
+	assert_false(missing.samples);
 }
 
 #define LIE(change, samples_frames, stacks_left)                                                   \
@@ -332,9 +344,9 @@ static void no_sampling(void **state)
 		change;                                                                            \
 		assert_int_equal(attach_look(&target), 0);                                         \
 		look();                                                                            \
-		look_at_tables(0, 1);                                                              \
+		look_at_all_tables();                                                              \
 		if (seen.frames != (samples_frames) || tables.stacks != (stacks_left) ||           \
-		    !(samples.damaged || stacks.damaged))                                          \
+		    !missing.samples)                                                              \
 			fail_msg("%s: %u frames, %u stacks", #change, seen.frames, tables.stacks); \
 	} while (0)
 
@@ -349,10 +361,6 @@ static void lies_are_refused(void **state)
 	LIE(made.stacks[2].depth = PMC_STACK_DEPTH_MAX + 1, 2, 3);
 	LIE(made.stacks[2].first = AREA_IDS * AREA_DEPTH - 1, 2, 3);
 	LIE(made.stacks[2].first = UINT32_MAX, 2, 3);
-	/* More words than there are. */
-	LIE((made.stacks[1].first = made.stacks[2].first = 0, made.stacks[1].depth = 12,
-	     made.stacks[2].depth = 12),
-	    2, 2);
 	LIE(made.words[6] = (uint64_t)AREA_FILES << 48, 2, 3);
 	LIE(made.modules[0].hash++, 2, 4);
 	LIE(made.modules[0].text_bytes -= 8, 2, 4);

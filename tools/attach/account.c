@@ -71,9 +71,7 @@ void attach_process_words(const struct attach *target, struct account_words *now
 
 static uint64_t address_of(const struct attach *target, const struct slot *slot)
 {
-	return (uintptr_t)target->registry.accounts +
-	       (uint64_t)target->index[registry_index(&target->registry, slot)] *
-		       sizeof(struct account);
+	return (uintptr_t)(target->registry.accounts + reader_index(&target->reader, slot));
 }
 
 static void read_account(const struct attach *target, const struct slot *slot,
@@ -107,6 +105,33 @@ static void change(enum attach_action action, struct account_side *side,
 		account_reset(side, now);
 }
 
+/* What the thread's sampling event has counted: time enabled, time running, value. Not changed if
+ * that cannot be read. */
+static void read_sampled(const struct attach *target, const struct slot *slot, uint64_t sampled[3])
+{
+	const struct sample_thread *thread =
+		attach_sampling(target) ? snapshot_sample_thread(&target->reader, slot) : NULL;
+	struct pmc_reading reading;
+	uint64_t value;
+
+	if (!thread)
+		return;
+	value = snapshot_sampled(&target->reader, thread, &reading);
+	if (!reading.n)
+		return;
+	/* 1 ns remains, as of groups: the event has counted 0. */
+	sampled[0] = reading.enabled_ns - (reading.enabled_ns > 0);
+	sampled[1] = reading.running_ns - (reading.running_ns > 0);
+	sampled[2] = value;
+}
+
+bool attach_sampling(const struct attach *target)
+{
+	const struct sample_tables *tables = snapshot_tables(&target->reader);
+
+	return tables && tables->like.eventset;
+}
+
 bool attach_switch_thread(const struct attach *target, enum attach_action action,
 			  const struct slot *slot, struct account_words *lost)
 {
@@ -121,7 +146,7 @@ bool attach_switch_thread(const struct attach *target, enum attach_action action
 	account_values(&side, &values);
 	change(action, &side, &now);
 	if (action == ATTACH_RESET)
-		attach_sampled(target, slot, side.sampled);
+		read_sampled(target, slot, side.sampled);
 	/* If another thread has taken the slot, its account is that thread's. */
 	if (!write_account(target, address_of(target, slot), &account, &side))
 		return false;

@@ -200,6 +200,20 @@ static bool has_ended(const struct attach *target, uint32_t tid)
 	       (word >> (tid % 64) & 1);
 }
 
+uint64_t attach_slot_address(const struct attach *target, const struct slot *slot)
+{
+	return target->slots_address +
+	       (uint64_t)reader_index(&target->reader, slot) * target->registry.slot_bytes;
+}
+
+bool attach_is_alive(const struct attach *target, const struct slot *slot)
+{
+	struct slot now;
+
+	return attach_read(target, attach_slot_address(target, slot), &now, sizeof(now)) == 0 &&
+	       phase_of(&now) == SLOT_LIVE && now.seq == slot->seq;
+}
+
 bool attach_knows(const struct attach *target, uint32_t tid)
 {
 	struct attach_tids *known;
@@ -302,7 +316,6 @@ int attach_look_again(struct attach *target)
 		return attach_no_memory(target, error);
 	if (!registry_is_sound(target, registry))
 		return damaged(target);
-	attach_sample_tables(target);
 	error = read_slots(target);
 	target->reader = (struct reader){
 		.control = &target->control,

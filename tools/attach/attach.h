@@ -16,7 +16,6 @@
 #include "lib/live/control.h"
 #include "lib/dump/frame.h"
 #include "lib/live/registry.h"
-#include "lib/live/sample_area.h"
 #include "lib/snapshot/snapshot.h"
 
 #include <limits.h>
@@ -69,7 +68,6 @@ struct attach {
 	uint64_t slots_address;
 	struct reader reader; /* of these copies */
 	void *copies[COPY_KINDS];
-	struct sample_tables samples; /* area NULL: there are none */
 	uint32_t n_slots, room;
 	uint32_t *index;	  /* of each copied slot in the process's registry */
 	struct attach_tids *tids; /* of all slots in use, changing ones included */
@@ -102,6 +100,10 @@ void attach_close(struct attach *target);
 int attach_look(struct attach *target);
 /* Copies the registry and the slots again. */
 int attach_look_again(struct attach *target);
+/* Where the process has a copied slot. */
+uint64_t attach_slot_address(const struct attach *target, const struct slot *slot);
+/* Whether the thread of a copied slot has not ended. */
+bool attach_is_alive(const struct attach *target, const struct slot *slot);
 /* Whether a slot has, or had a moment ago, a thread of this tid. */
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process still exists and has not called exec. */
@@ -173,22 +175,13 @@ void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf
 /* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
-/* ---- sample.c ---- */
-/* Copies target->samples. */
-void attach_sample_tables(struct attach *target);
-/* Whether the process samples an event. */
-bool attach_sampling(const struct attach *target);
-/* What its thread's event has counted: time enabled, time running, value. Not changed if that
- * cannot be read. */
-void attach_sampled(const struct attach *target, const struct slot *slot, uint64_t sampled[3]);
-/* The ID of the stack that created the thread of a slot; 0: unknown. */
-uint32_t attach_created_stack(const struct attach *target, const struct slot *slot);
-
 /* ---- account.c ---- */
 enum attach_action { ATTACH_START, ATTACH_STOP, ATTACH_RESET };
 /* Present values of the kernel. False: there is no such task. */
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
 void attach_process_words(const struct attach *target, struct account_words *now);
+/* Whether the process samples an event. */
+bool attach_sampling(const struct attach *target);
 /* Applies the action to the account of a thread or of the process. *lost: the sum of the values
  * that rows of live threads had, which a reset subtracts from the process. */
 bool attach_switch_thread(const struct attach *target, enum attach_action action,

@@ -29,19 +29,6 @@ struct switching {
 	uint64_t lost[3 * PMC_EVENTS_MAX];
 };
 
-static uint64_t slot_address(const struct attach *target, uint32_t index)
-{
-	return target->slots_address + (uint64_t)target->index[index] * target->registry.slot_bytes;
-}
-
-static bool still_there(const struct attach *target, uint32_t index, const struct slot *slot)
-{
-	struct slot now;
-
-	return attach_read(target, slot_address(target, index), &now, sizeof(now)) == 0 &&
-	       (now.word & ~0xffffu) == SLOT_LIVE && now.seq == slot->seq;
-}
-
 /* Reads all groups into `base`, laid out like set_base(). False: one could not be read. */
 static bool read_all(struct attach *target, const struct snapshot_groups *groups,
 		     uint64_t base[3 * PMC_EVENTS_MAX])
@@ -63,21 +50,20 @@ static bool read_all(struct attach *target, const struct snapshot_groups *groups
 	return true;
 }
 
-static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
-		       const struct snapshot_groups *groups)
+static bool reset_slot(struct switching *s, struct slot *slot, const struct snapshot_groups *groups)
 {
 	static const uint64_t zero[3 * PMC_EVENTS_MAX];
 	struct attach *target = s->target;
 	unsigned n = 2 * groups->groups + groups->first[groups->groups];
 	uint64_t base[3 * PMC_EVENTS_MAX];
-	uint64_t at = slot_address(target, index) + offsetof(struct slot, data) +
+	uint64_t at = attach_slot_address(target, slot) + offsetof(struct slot, data) +
 		      target->registry.n_groups * sizeof(uint64_t);
 
-	if (!read_all(target, groups, base) || !still_there(target, index, slot) ||
+	if (!read_all(target, groups, base) || !attach_is_alive(target, slot) ||
 	    attach_write(target, at, base, n * sizeof(*base)) != 0)
 		return false;
 	/* Reused by another thread in the meantime: that one starts at 0. */
-	if (!still_there(target, index, slot)) {
+	if (!attach_is_alive(target, slot)) {
 		(void)attach_write(target, at, zero, n * sizeof(*zero));
 		return false;
 	}
@@ -122,7 +108,7 @@ static void switch_threads(struct switching *s, uint64_t since)
 		if (!groups.groups)
 			done = accounted;
 		else
-			done = s->action == ATTACH_RESET ? reset_slot(s, i, slot, &groups) :
+			done = s->action == ATTACH_RESET ? reset_slot(s, slot, &groups) :
 							   switch_groups(s, &groups);
 		if (since)
 			continue;

@@ -25,7 +25,7 @@ struct written {
 	dev_t dev;
 	ino_t ino;
 	off_t bytes; /* size of the file then */
-	uint32_t modules, stacks;
+	struct snapshot_written tables;
 };
 
 struct request {
@@ -89,28 +89,21 @@ static void warn_missing(const struct attach *target, struct request *request,
 }
 
 /* Stacks are written once to a file, unless it was replaced or cut since. */
-static void choose_stacks(const struct attach *target, struct written *written,
-			  const struct attach_out *out, struct attach_stacks *stacks)
+static struct snapshot_written written_to(const struct attach *target, struct written *written,
+					  const struct attach_out *out)
 {
 	const uint8_t *identity = target->control.identity;
 	struct stat st = { .st_size = 0 };
+	bool same = fstat(out->fd, &st) == 0 && st.st_dev == written->dev &&
+		    st.st_ino == written->ino && st.st_size >= written->bytes &&
+		    memcmp(identity, written->identity, sizeof(written->identity)) == 0;
 
-	stacks->from_stack = 1;
-	if (fstat(out->fd, &st) == 0 && st.st_dev == written->dev && st.st_ino == written->ino &&
-	    st.st_size >= written->bytes &&
-	    memcmp(identity, written->identity, sizeof(written->identity)) == 0) {
-		stacks->from_module = written->modules;
-		stacks->from_stack = written->stacks;
-	}
-	*written = (struct written){ .dev = st.st_dev, .ino = st.st_ino, .bytes = st.st_size };
-}
-
-static void note_stacks(const struct attach *target, struct written *written,
-			const struct attach_stacks *stacks)
-{
-	memcpy(written->identity, target->control.identity, sizeof(written->identity));
-	written->modules = stacks->next_module;
-	written->stacks = stacks->next_stack;
+	*written = (struct written){ .dev = st.st_dev,
+				     .ino = st.st_ino,
+				     .bytes = st.st_size,
+				     .tables = same ? written->tables :
+						      (struct snapshot_written){ .stacks = 1 } };
+	return written->tables;
 }
 
 static bool has_ended(int pidfd)
@@ -141,18 +134,17 @@ static bool lives_until(int pidfd, uint64_t ns)
 static int put(struct attach *target, struct request *request, struct attach_missing *missing,
 	       struct pmc_frame_buf *buf, struct attach_out *out)
 {
-	struct attach_stacks stacks = { .from_stack = 0 };
-	int code;
+	struct snapshot_written tables = written_to(target, &request->written, out);
+	int code = attach_collect_stacks(target, &tables, missing, buf);
 
-	choose_stacks(target, &request->written, out, &stacks);
-	code = attach_collect_stacks(target, &stacks, buf);
-	missing->samples |= stacks.damaged;
 	if (!code)
 		code = attach_out_write(out, buf->data, buf->len);
-	if (!code)
-		note_stacks(target, &request->written, &stacks);
-	attach_stacks_free(&stacks);
-	return code;
+	if (code)
+		return code;
+	memcpy(request->written.identity, target->control.identity,
+	       sizeof(request->written.identity));
+	request->written.tables = tables;
+	return 0;
 }
 
 static int snapshot(struct attach *target, void *arg)

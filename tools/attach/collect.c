@@ -4,6 +4,15 @@
 #include "tools/cli/pmctl.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+/* For a region that changes: tries at once, then some with a nap, for a thread preempted in a
+ * change. */
+#define QUICK	 100u
+#define PATIENCE 600u
+#define NAP_US	 50u
+/* Of frames; no program marks or samples so much. */
+#define MOST_BYTES ((size_t)256 << 20)
 
 static bool reserve(struct pmc_frame_buf *buf, size_t bytes)
 {
@@ -43,52 +52,81 @@ static int put_process(struct attach *target, struct pmc_frame_buf *buf, bool ro
 	return finish(target);
 }
 
-static bool put_regions(const struct attach *target, struct attach_regions *regions,
-			struct pmc_frame_buf *buf)
+static bool try_again(struct attach_missing *missing, unsigned try)
 {
-	bool room;
-
-	do {
-		room = reserve(buf, ATTACH_FRAME_BYTES);
-	} while (room && attach_regions_next(target, regions, buf));
-	return room;
+	if (!missing->tries || try >= PATIENCE)
+		return false;
+	missing->tries--;
+	if (try >= QUICK)
+		usleep(NAP_US);
+	return true;
 }
 
-static bool put_samples(const struct attach *target, struct attach_missing *missing,
+/* Leaves the rest out if the thread changes its records all the time. */
+bool attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf)
 {
-	struct attach_samples samples = { .next_slot = 0 };
-	bool room;
+	enum snapshot_result result = SNAPSHOT_PUT;
+	unsigned try = 0;
 
-	do {
-		room = reserve(buf, SAMPLE_FRAME_BYTES);
-	} while (room && attach_samples_next(target, &samples, buf));
-	missing->samples = samples.damaged;
-	attach_samples_free(&samples);
-	return room && !samples.no_memory;
+	for (uint32_t i = 0; result == SNAPSHOT_PUT;) {
+		if (!reserve(buf, REGION_FRAME_BYTES))
+			return false;
+		result = buf->len > MOST_BYTES ? SNAPSHOT_DAMAGED :
+						 snapshot_region(&target->reader, buf, slot, i);
+		if (result == SNAPSHOT_CHANGING && try_again(missing, try++))
+			result = SNAPSHOT_PUT;
+		else
+			i++, try = 0;
+	}
+	missing->changing += result == SNAPSHOT_CHANGING;
+	missing->regions |= result == SNAPSHOT_DAMAGED;
+	return true;
+}
+
+/* Samples are those of the slot's thread if that is still alive after they were copied. */
+bool attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
+			struct pmc_frame_buf *buf)
+{
+	const size_t before = buf->len;
+	enum snapshot_result result = SNAPSHOT_PUT;
+
+	for (uint32_t part = 0; result == SNAPSHOT_PUT; part++) {
+		if (!reserve(buf, SAMPLE_FRAME_BYTES))
+			return false;
+		result = buf->len > MOST_BYTES ? SNAPSHOT_DAMAGED :
+						 snapshot_samples(&target->reader, buf, slot, part);
+	}
+	if (!attach_is_alive(target, slot))
+		buf->len = before;
+	else
+		missing->samples |= result == SNAPSHOT_DAMAGED;
+	return true;
 }
 
 /* A row is read after its thread's regions: what they counted is part of the row. */
+static bool put_thread(struct attach *target, struct slot *slot, struct attach_missing *missing,
+		       struct pmc_frame_buf *buf, bool own_file)
+{
+	if (!attach_put_regions(target, slot, missing, buf) || !reserve(buf, ATTACH_FRAME_BYTES))
+		return false;
+	attach_row(target, buf, slot, own_file);
+	return attach_put_samples(target, slot, missing, buf);
+}
+
 int attach_collect(struct attach *target, struct attach_missing *missing, struct pmc_frame_buf *buf,
 		   bool own_file)
 {
-	struct attach_regions regions;
 	int code = attach_look(target);
-	bool room;
+	bool room = true;
 
 	if (code)
 		return code;
 	buf->len = 0;
-	attach_regions_init(&regions);
-	room = put_regions(target, &regions, buf);
-	for (uint32_t i = 0; room && i < target->n_slots; i++) {
-		room = reserve(buf, ATTACH_FRAME_BYTES);
-		if (room)
-			attach_row(target, buf, registry_slot(&target->registry, i), own_file);
-	}
-	*missing =
-		(struct attach_missing){ .changing = regions.changing, .regions = regions.damaged };
-	room = room && put_samples(target, missing, buf);
+	*missing = (struct attach_missing){ .tries = ATTACH_TRIES };
+	for (uint32_t i = 0; room && i < target->n_slots; i++)
+		room = put_thread(target, registry_slot(&target->registry, i), missing, buf,
+				  own_file);
 	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
 	for (size_t i = 0; room && target->registry.high && i < target->tasks.n; i++) {
 		room = reserve(buf, ATTACH_FRAME_BYTES);
@@ -98,29 +136,32 @@ int attach_collect(struct attach *target, struct attach_missing *missing, struct
 	return put_process(target, buf, room);
 }
 
-int attach_collect_stacks(struct attach *target, struct attach_stacks *stacks,
-			  struct pmc_frame_buf *buf)
+int attach_collect_stacks(struct attach *target, struct snapshot_written *written,
+			  struct attach_missing *missing, struct pmc_frame_buf *buf)
 {
-	bool room = attach_stacks_copy(target, stacks);
+	enum snapshot_result result = SNAPSHOT_PUT;
 
-	while (room) {
-		room = reserve(buf, SAMPLE_FRAME_BYTES);
-		if (!room || !attach_stacks_next(target, stacks, buf))
+	missing->samples |= target->control.samples && !snapshot_tables(&target->reader);
+	while (result != SNAPSHOT_END) {
+		if (!reserve(buf, SAMPLE_FRAME_BYTES))
+			return no_memory();
+		result = snapshot_stacks(&target->reader, buf, written);
+		missing->samples |= result == SNAPSHOT_DAMAGED || buf->len > MOST_BYTES;
+		if (buf->len > MOST_BYTES)
 			break;
 	}
-	return room ? finish(target) : no_memory();
+	return finish(target);
 }
 
-int attach_collect_thread(struct attach *target, uint32_t slot, struct pmc_frame_buf *buf)
+int attach_collect_thread(struct attach *target, uint32_t index, struct pmc_frame_buf *buf)
 {
-	struct attach_regions regions;
+	struct attach_missing missing = { .tries = ATTACH_FEW_TRIES };
+	struct slot *slot = registry_slot(&target->registry, index);
 	bool room;
 
-	attach_regions_init(&regions);
-	attach_regions_only(&regions, slot);
 	buf->len = 0;
-	room = put_regions(target, &regions, buf) && reserve(buf, ATTACH_FRAME_BYTES);
+	room = attach_put_regions(target, slot, &missing, buf) && reserve(buf, ATTACH_FRAME_BYTES);
 	if (room)
-		attach_row(target, buf, registry_slot(&target->registry, slot), true);
+		attach_row(target, buf, slot, true);
 	return put_process(target, buf, room);
 }

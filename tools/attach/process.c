@@ -53,15 +53,16 @@ void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf
 
 static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 {
+	const struct sample_tables *tables = snapshot_tables(&target->reader);
 	const struct pmc_control *c = &target->control;
 	struct pmc_arena arena = { 0 };
 	struct pmc_plan clock;
 
 	copy_set(target, c->eventset_frame, c->eventset_bytes, c->eventset, buf);
 	copy_set(target, c->user_frame, c->user_bytes, c->user_eventset, buf);
-	if (target->samples.area)
-		copy_set(target, target->samples.eventset_frame, target->samples.eventset_bytes,
-			 target->samples.like.eventset, buf);
+	if (tables)
+		copy_set(target, tables->eventset_frame, tables->eventset_bytes,
+			 tables->like.eventset, buf);
 	copy_set(target, c->uncore_frame, c->uncore_bytes, c->uncore.eventset, buf);
 	/* PMC_INHERIT=clock: always the same set. */
 	if (pmc_plan_clock(&arena, &clock) == 0 &&

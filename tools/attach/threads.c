@@ -197,7 +197,8 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases);
 	if (!row)
 		return;
-	row->created_stack = attach_created_stack(target, slot);
+	if (row->created_stack && !attach_is_alive(target, slot))
+		row->created_stack = 0;
 	snapshot_put_groups(&target->reader, buf, &groups, &row->reason);
 	if (target->control.os)
 		attach_thread_words(target, slot->tid, &now);
