@@ -54,14 +54,14 @@ uint64_t snapshot_sampled(const struct reader *reader, const struct sample_threa
 			  struct pmc_reading *reading)
 {
 	uint64_t words[PMC_PERF_GROUP_WORDS(1)] = { 0 };
-	const int fd = atomic_load(&thread->fd) - 1;
+	const int fd = atomic_load(&thread->fd); /* plus 1 */
 
 	*reading = (struct pmc_reading){ .n = 1,
 					 .enabled_ns = thread->enabled_ns,
 					 .running_ns = thread->running_ns };
-	if (fd < 0)
+	if (fd <= 0)
 		return thread->value;
-	reader_group(reader, fd, thread->id, 1, reading, words);
+	reader_group(reader, fd - 1, thread->id, 1, reading, words);
 	return pmc_sub_sat(words[0], thread->off);
 }
 

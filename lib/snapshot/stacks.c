@@ -15,7 +15,9 @@
  */
 #define YOUNG 64u
 /* Stacks copied at once. */
-#define STACKS_MOST 4096u
+#define STACKS_MOST 512u
+/* Words copied at once, of stacks that lie beside each other. */
+#define WORDS_MOST 2048u
 
 /* The first of `used` items that a part has room for, if it is no larger than an agent's. */
 static uint32_t fit(const struct sample_tables *tables, enum sample_part part, size_t item,
@@ -90,20 +92,33 @@ static enum snapshot_result put_module(const struct reader *reader, struct pmc_f
 	return SNAPSHOT_PUT;
 }
 
+struct words {
+	const uint64_t *list; /* of the words first to end */
+	uint32_t first, end;
+};
+
 /* The words of a stack, NULL: no agent writes those. */
 static const uint64_t *words_of(const struct reader *reader, const struct sample_tables *tables,
-				const struct sample_stack *stack, unsigned n_modules)
+				const struct sample_stack *stack, unsigned n_modules,
+				struct words *near)
 {
 	const uint32_t room =
 		fit(tables, AREA_WORDS, sizeof(uint64_t), UINT32_MAX, SAMPLE_WORDS_BYTES);
+	const uint32_t first = stack->first, depth = stack->depth;
 	const uint64_t *words;
 
-	if (stack->depth > PMC_STACK_DEPTH_MAX || stack->depth > room ||
-	    stack->first > room - stack->depth)
+	if (depth > PMC_STACK_DEPTH_MAX || depth > room || first > room - depth)
 		return NULL;
-	words = items(reader, tables, COPY_WORDS, AREA_WORDS, sizeof(*words), stack->first,
-		      stack->depth);
-	for (unsigned i = 0; words && i < stack->depth; i++) {
+	if (first < near->first || first + depth > near->end) {
+		near->first = first;
+		near->end = room - first < WORDS_MOST ? room : first + WORDS_MOST;
+		near->list = items(reader, tables, COPY_WORDS, AREA_WORDS, sizeof(*words), first,
+				   near->end - first);
+	}
+	if (!near->list)
+		return NULL;
+	words = near->list + (first - near->first);
+	for (unsigned i = 0; i < depth; i++) {
 		const unsigned module = PMC_STACK_MODULE(words[i]);
 
 		if (module >= n_modules && module != PMC_NO_MODULE)
@@ -140,6 +155,7 @@ static enum snapshot_result put_stacks(const struct reader *reader, struct pmc_f
 	const struct sample_stack *stacks =
 		items(reader, tables, COPY_STACKS, AREA_STACKS, sizeof(*stacks), from, n);
 	enum snapshot_result result = SNAPSHOT_PUT;
+	struct words near = { .end = 0 };
 	struct pmc_stacks_fixed *fixed;
 
 	fixed = pmc_begin_stacks(buf, reader->control->identity, reader->snapshot, &none);
@@ -160,7 +176,7 @@ static enum snapshot_result put_stacks(const struct reader *reader, struct pmc_f
 				written->again = id;
 			continue;
 		}
-		words = words_of(reader, tables, &stacks[i], none.n_modules);
+		words = words_of(reader, tables, &stacks[i], none.n_modules, &near);
 		if (words) {
 			pmc_put_stack(buf, &def, words);
 			fixed->n_stacks++;

@@ -177,10 +177,11 @@ static void know(struct attach *target, const struct slot *slot)
 	struct pmc_arena *arena = &target->arena;
 	struct attach_tids *known;
 
-	if (phase_of(slot) == SLOT_FREE)
-		return;
+	/* A free slot without a tid is being reserved for its first thread. */
 	if (phase_of(slot) == SLOT_RESERVED || !slot->tid)
 		target->starting = true;
+	if (phase_of(slot) == SLOT_FREE)
+		return;
 	HASH_FIND(hh, target->tids, &slot->tid, sizeof(slot->tid), known);
 	if (known)
 		return;
