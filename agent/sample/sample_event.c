@@ -63,11 +63,10 @@ static int try_open(void)
 
 	if (!agent_perf_allowed())
 		return -EPERM;
-	error = pmc_perf_group_open(&sample_event.attr, 1, PMC_PERF_GROUP_OWN, 0, -1, 0, &fd, &id);
+	error = pmc_perf_group_open(&sample_event.attr, 1, &PMC_PERF_SELF, &fd, &id);
 	if (error == -EINVAL && sample_event.attr.base.remove_on_exec) {
 		sample_event.attr.base.remove_on_exec = 0; /* Linux before 5.13 */
-		error = pmc_perf_group_open(&sample_event.attr, 1, PMC_PERF_GROUP_OWN, 0, -1, 0,
-					    &fd, &id);
+		error = pmc_perf_group_open(&sample_event.attr, 1, &PMC_PERF_SELF, &fd, &id);
 	}
 	if (!error)
 		pmc_perf_group_close(&fd, 1);

@@ -66,11 +66,12 @@ static int route(int fd, const struct slot *slot, int number)
 
 static int open_event(const struct slot *slot, uint64_t *id)
 {
-	int fd = -1, error, move_to = agent_fds_window_open();
+	struct pmc_perf_target target = { .pid = (int)slot->tid, .cpu = -1 };
+	int fd = -1, error;
 
+	target.move_to = agent_fds_window_open();
 	error = agent_perf_allowed() ?
-			pmc_perf_group_open(&sample_event.attr, 1, PMC_PERF_GROUP_OWN,
-					    (int)slot->tid, -1, move_to, &fd, id) :
+			pmc_perf_group_open(&sample_event.attr, 1, &target, &fd, id) :
 			-EPERM;
 	if (!error)
 		agent_fds_mark(&fd, 1);

@@ -7,18 +7,18 @@
 #include <errno.h>
 
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
-		      enum pmc_perf_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids)
+		      struct pmc_perf_target target, int *fds, uint64_t *ids)
 {
-	int error = 0, move_to = agent_fds_window_open();
+	int error = 0;
 
+	target.move_to = agent_fds_window_open();
 	/* In the window: no seccomp filter for all threads is installed meanwhile. */
 	if (!agent_perf_allowed()) {
 		agent_fds_window_close();
 		return AGENT_NOT_ALLOWED;
 	}
 	for (unsigned g = from; g < to; g++) {
-		int failed = pmc_plan_open_group(plan, g, kind, pid, cpu, move_to,
-						 fds + plan->first[g], &ids[g]);
+		int failed = pmc_plan_open_group(plan, g, &target, fds + plan->first[g], &ids[g]);
 
 		error = error ? error : failed;
 	}

@@ -20,13 +20,14 @@
 static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
 		    enum pmc_perf_group_kind kind)
 {
+	const struct pmc_perf_target target = { .kind = kind, .cpu = -1 };
 	int error;
 
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		totals->fds[i] = -1;
 	if (!agent_fds_take(what->opened))
 		return -EMFILE;
-	error = agent_groups_open(what, 0, what->groups, kind, 0, -1, totals->fds, totals->ids);
+	error = agent_groups_open(what, 0, what->groups, target, totals->fds, totals->ids);
 	if (error) {
 		agent_fds_close(totals->fds, what->opened);
 		return error;
@@ -45,6 +46,7 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int cpu)
 {
 	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
+	const struct pmc_perf_target target = { .pid = -1, .cpu = cpu };
 	unsigned g = plan->groups;
 	int error;
 
@@ -57,8 +59,7 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 	plan->first[g] = g;
 	plan->first[g + 1] = g + 1;
 	pmc_perf_group_attr(&event->event, event->scope, true, &plan->attrs[g]);
-	error = agent_groups_open(plan, g, g + 1, PMC_PERF_GROUP_OWN, -1, cpu, totals->fds,
-				  totals->ids);
+	error = agent_groups_open(plan, g, g + 1, target, totals->fds, totals->ids);
 	if (error) {
 		agent_fds_close(&totals->fds[g], 1);
 		return error == AGENT_NOT_ALLOWED ? -EPERM : error;

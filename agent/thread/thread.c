@@ -174,13 +174,13 @@ static void open_groups(struct slot *slot)
 
 	if (slot->n_fds == 0)
 		return;
-	error = agent_groups_open(&agent.plan, 0, agent.plan.groups, PMC_PERF_GROUP_OWN, 0, -1, fds,
+	error = agent_groups_open(&agent.plan, 0, agent.plan.groups, PMC_PERF_SELF, fds,
 				  set_ids(slot->data));
 	/* A server that has dropped root can still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && user->opened) {
 		agent_fds_unmark(fds, agent.plan.opened);
 		pmc_perf_group_close(fds, agent.plan.opened);
-		error = agent_groups_open(user, 0, user->groups, PMC_PERF_GROUP_OWN, 0, -1, fds,
+		error = agent_groups_open(user, 0, user->groups, PMC_PERF_SELF, fds,
 					  set_ids(slot->data));
 		slot->flags |= SLOT_USER_ONLY;
 		agent_file_begin();

@@ -29,7 +29,7 @@ static inline struct snapshot_groups agent_groups_of(struct slot *slot)
  * has taken from the agent's share. fds and ids are those of group 0. A group that fails is left
  * out; returns 0 or the first error. */
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
-		      enum pmc_perf_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids);
+		      struct pmc_perf_target target, int *fds, uint64_t *ids);
 
 static inline void agent_groups_enable(const struct snapshot_groups *groups)
 {

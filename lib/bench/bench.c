@@ -234,8 +234,8 @@ static void counters_open(struct counters *counters, const struct pmc_plan *plan
 	counters->plan = plan;
 	for (unsigned g = 0; g < plan->groups; g++) {
 		int *fds = counters->fds + plan->first[g];
-		int error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_OWN, 0, -1, 0, fds,
-						&counters->groups[g].id);
+		int error =
+			pmc_plan_open_group(plan, g, &PMC_PERF_SELF, fds, &counters->groups[g].id);
 
 		counters->groups[g].error = error ? error : pmc_perf_group_enable(*fds);
 	}

@@ -29,12 +29,20 @@ void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bo
 void pmc_perf_sample_attr(const struct pmc_event *event, const struct pmc_config_sample *asked,
 			  struct pmc_attr *attr);
 
-/* Opens n events as one group on pid/cpu into fds[0..n), the leader first and disabled. The attrs
- * are those of an own group; other kinds change a copy. move_to > 0: each descriptor is moved to
- * the lowest free number >= move_to. *id gets the leader's kernel id. On failure nothing is left
- * open. */
-int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_perf_group_kind kind,
-			int pid, int cpu, int move_to, int *fds, uint64_t *id);
+/* What a group is opened on. */
+struct pmc_perf_target {
+	enum pmc_perf_group_kind kind;
+	int pid, cpu; /* as of perf_event_open(2) */
+	int move_to;  /* > 0: each descriptor is moved to the lowest free number from this on */
+};
+/* An own group of the calling thread. */
+#define PMC_PERF_SELF ((const struct pmc_perf_target){ .cpu = -1 })
+
+/* Opens n events as one group into fds[0..n), the leader first and disabled. The attrs are those of
+ * an own group; other kinds change a copy. *id gets the leader's kernel id. On failure nothing is
+ * left open. */
+int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
+			const struct pmc_perf_target *target, int *fds, uint64_t *id);
 int pmc_perf_group_enable(int leader);
 int pmc_perf_group_disable(int leader);
 

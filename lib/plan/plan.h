@@ -68,13 +68,12 @@ bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);
 
 /* Opens group g of the plan; see pmc_perf_group_open(). */
 static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
-				      enum pmc_perf_group_kind kind, int pid, int cpu, int move_to,
-				      int *fds, uint64_t *id)
+				      const struct pmc_perf_target *target, int *fds, uint64_t *id)
 {
 	unsigned first = plan->first[g];
 
-	return pmc_perf_group_open(&plan->attrs[first], plan->first[g + 1] - first, kind, pid, cpu,
-				   move_to, fds, id);
+	return pmc_perf_group_open(&plan->attrs[first], plan->first[g + 1] - first, target, fds,
+				   id);
 }
 
 /* Sets the group of each event that is in state PMC_COUNTED; those of braces that do not run

@@ -183,8 +183,7 @@ static int set_up(void **state)
 	group[0] = -1;
 	if (pmc_plan_clock(&arena, &plan) != 0)
 		return -1;
-	if (pmc_plan_open_group(&plan, 0, PMC_PERF_GROUP_OWN, 0, -1, 0, group,
-				set_ids(slot->data)) == 0)
+	if (pmc_plan_open_group(&plan, 0, &PMC_PERF_SELF, group, set_ids(slot->data)) == 0)
 		pmc_perf_group_enable(group[0]);
 	set_fds(&registry, slot->data)[0] = group[0];
 	registry_live(slot);

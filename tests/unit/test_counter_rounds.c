@@ -176,7 +176,7 @@ static void test_agent_group(void **state)
 
 	for (unsigned i = 0; i < 2; i++)
 		pmc_perf_group_attr(&events[i], PMC_SCOPE_ALL, i == 0, &attrs[i]);
-	assert_int_equal(pmc_perf_group_open(attrs, 2, PMC_PERF_GROUP_OWN, 0, -1, 0, fds, &id), 0);
+	assert_int_equal(pmc_perf_group_open(attrs, 2, &PMC_PERF_SELF, fds, &id), 0);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		assert_int_equal(pmc_perf_group_enable(fds[0]), 0);
 		work();

@@ -147,6 +147,7 @@ static void test_a_group_restarts(void **state)
 	uint64_t id, words[PMC_PERF_GROUP_WORDS(2)], last = 0;
 	struct pmc_reading reading;
 	struct pmc_attr attrs[2];
+	const struct pmc_perf_target target = { .cpu = -1, .move_to = 100 };
 	int fds[2];
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -154,8 +155,7 @@ static void test_a_group_restarts(void **state)
 
 		pmc_perf_group_attr(&event, PMC_SCOPE_USER, i == 0, &attrs[i]);
 	}
-	assert_int_equal(pmc_perf_group_open(attrs, 2, PMC_PERF_GROUP_OWN, 0, -1, 100, fds, &id),
-			 0);
+	assert_int_equal(pmc_perf_group_open(attrs, 2, &target, fds, &id), 0);
 	assert_in_range(fds[0], 100, 1000);
 	for (unsigned round = 0; round < 4; round++) {
 		assert_int_equal(pmc_perf_group_enable(fds[0]), 0);

@@ -35,6 +35,7 @@ int live_group_take(struct live_group *group, unsigned first, unsigned n, int le
 int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
 		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
+	const struct pmc_perf_target target = { .kind = kind, .pid = pid, .cpu = cpu };
 	const struct pmc_attr *attrs = &events->plan.attrs[first];
 	struct pmc_attr attr;
 	int error = make(group, first, n);
@@ -46,7 +47,7 @@ int live_group_open(struct live_group *group, const struct live_events *events, 
 		pmc_perf_group_attr(&events->plan.events[first].event, PMC_SCOPE_ALL, true, &attr);
 		attrs = &attr;
 	}
-	error = pmc_perf_group_open(attrs, n, kind, pid, cpu, 0, group->fds, &group->id);
+	error = pmc_perf_group_open(attrs, n, &target, group->fds, &group->id);
 	if (error)
 		live_group_free(group);
 	return error;

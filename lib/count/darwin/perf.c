@@ -26,10 +26,10 @@ int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 	return -ENOSYS;
 }
 
-int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_perf_group_kind kind,
-			int pid, int cpu, int move_to, int *fds, uint64_t *id)
+int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
+			const struct pmc_perf_target *target, int *fds, uint64_t *id)
 {
-	(void)attrs, (void)kind, (void)pid, (void)cpu, (void)move_to;
+	(void)attrs, (void)target;
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = -1;
 	*id = 0;

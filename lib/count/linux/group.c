@@ -32,44 +32,48 @@ static int move(int fd, int move_to)
 }
 
 /* noinline: threads of the common case do not pay for the attr on the stack. */
-__attribute__((noinline)) static int open_other(struct pmc_attr attr, enum pmc_perf_group_kind kind,
-						int pid, int cpu, int leader)
+__attribute__((noinline)) static int open_other(struct pmc_attr attr,
+						const struct pmc_perf_target *target, int leader)
 {
-	if (kind == PMC_PERF_GROUP_CGROUP) {
+	const bool cgroup = target->kind == PMC_PERF_GROUP_CGROUP;
+
+	if (cgroup)
 		pmc_user_unrequest(&attr);
-		return pmc_perf_open_sized(&attr, pid, cpu, leader, PERF_FLAG_PID_CGROUP);
-	}
-	make_inherited(&attr, kind, leader < 0);
-	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
+	else
+		make_inherited(&attr, target->kind, leader < 0);
+	return pmc_perf_open_sized(&attr, target->pid, target->cpu, leader,
+				   cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
 /* Some kernels refuse an event that is to be read from user space but would count it otherwise. */
-__attribute__((noinline, cold)) static int open_without_user_read(struct pmc_attr attr, int pid,
-								  int cpu, int leader, int error)
+__attribute__((noinline, cold)) static int
+open_without_user_read(struct pmc_attr attr, const struct pmc_perf_target *target, int leader,
+		       int error)
 {
 	uint64_t config1 = attr.base.config1;
 
 	pmc_user_unrequest(&attr);
 	if (attr.base.config1 == config1)
 		return error;
-	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
+	return pmc_perf_open_sized(&attr, target->pid, target->cpu, leader, 0);
 }
 
-int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_perf_group_kind kind,
-			int pid, int cpu, int move_to, int *fds, uint64_t *id)
+int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
+			const struct pmc_perf_target *target, int *fds, uint64_t *id)
 {
+	const bool own = target->kind == PMC_PERF_GROUP_OWN;
 	unsigned i = 0;
 	int fd, leader = -1;
 
 	do {
-		if (kind != PMC_PERF_GROUP_OWN)
-			fd = open_other(attrs[i], kind, pid, cpu, leader);
+		if (own)
+			fd = pmc_perf_open_sized(&attrs[i], target->pid, target->cpu, leader, 0);
 		else
-			fd = pmc_perf_open_sized(&attrs[i], pid, cpu, leader, 0);
-		if (fd < 0 && kind == PMC_PERF_GROUP_OWN)
-			fd = open_without_user_read(attrs[i], pid, cpu, leader, fd);
+			fd = open_other(attrs[i], target, leader);
+		if (fd < 0 && own)
+			fd = open_without_user_read(attrs[i], target, leader, fd);
 		if (fd >= 0)
-			fd = move(fd, move_to);
+			fd = move(fd, target->move_to);
 		if (fd < 0)
 			goto fail;
 		fds[i] = fd;

@@ -99,6 +99,10 @@ static bool is_in_pass(const struct bench *bench, unsigned group, unsigned pass)
 int bench_counters_open(const struct bench *bench, struct bench_runner *runner, unsigned pass)
 {
 	const struct pmc_plan *plan = &bench->plan;
+	const struct pmc_perf_target own = { .pid = runner->pid, .cpu = -1 };
+	const struct pmc_perf_target exec = { .kind = PMC_PERF_GROUP_EXEC,
+					      .pid = runner->pid,
+					      .cpu = -1 };
 	uint64_t anchor_id;
 	int error = 0;
 
@@ -107,12 +111,10 @@ int bench_counters_open(const struct bench *bench, struct bench_runner *runner, 
 
 		if (!is_in_pass(bench, g, pass) || runner->fds[first] >= 0)
 			continue;
-		error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_EXEC, runner->pid, -1, 0,
-					    runner->fds + first, &runner->ids[g]);
+		error = pmc_plan_open_group(plan, g, &exec, runner->fds + first, &runner->ids[g]);
 		if (!error)
-			error = pmc_perf_group_open(&plan->attrs[first], 1, PMC_PERF_GROUP_OWN,
-						    runner->pid, -1, 0, &runner->anchors[g],
-						    &anchor_id);
+			error = pmc_perf_group_open(&plan->attrs[first], 1, &own,
+						    &runner->anchors[g], &anchor_id);
 	}
 	return error;
 }

@@ -42,11 +42,13 @@ void run_totals_open(struct run *run)
 {
 	struct run_totals *totals = &run->totals;
 	const struct pmc_plan *plan = &run->plan;
+	const struct pmc_perf_target target = { .kind = PMC_PERF_GROUP_EXEC,
+						.pid = run->child.pid,
+						.cpu = -1 };
 
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
-		totals->error =
-			pmc_plan_open_group(plan, g, PMC_PERF_GROUP_EXEC, run->child.pid, -1, 0,
-					    totals->fds + plan->first[g], &totals->ids[g]);
+		totals->error = pmc_plan_open_group(plan, g, &target, totals->fds + plan->first[g],
+						    &totals->ids[g]);
 	if (!totals->error)
 		return;
 	pmc_perf_group_close(totals->fds, plan->opened);
