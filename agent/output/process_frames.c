@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/dump/build.h"
 #include "lib/snapshot/snapshot.h"
 #include "agent/output/file.h"
