@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp.c - sees seccomp filters that the host installs, before they are active. Overrides:
- * syscall.
+ * seccomp.c - sees seccomp filters that the host installs, before they are active, and exit_group
+ * (QEMU). Overrides: syscall.
  *
  * Filters are installed by prctl (thread.c) or, as in libseccomp, by syscall(SYS_seccomp): libc has
  * no function for it. The agent's own calls of syscall() bypass this hook: the linker wraps them
@@ -21,29 +21,39 @@
 #include <unistd.h>
 
 long (*agent_libc_syscall)(long, ...);
+long agent_watched_syscall(long number, ...);
 
-/* Only a jump: the arguments stay in their registers. */
+/* syscall() itself: calls that are not watched go to libc's by a jump, with their arguments in the
+ * registers. Before the constructor libc's address is unknown. */
+#define TEXT_OF(number) #number
+#define TEXT(number)	TEXT_OF(number)
+/* clang-format off */
 #if defined(__x86_64__)
-__asm__(".text\n"
-	".globl __wrap_syscall\n"
-	".hidden __wrap_syscall\n"
-	".type __wrap_syscall, @function\n"
-	"__wrap_syscall:\n"
-	"	jmp *agent_libc_syscall(%rip)\n"
-	".size __wrap_syscall, . - __wrap_syscall\n");
+#define ENTRY	      "endbr64\n"
+#define WATCH(number) "cmp $" TEXT(number) ", %rdi\n je agent_watched_syscall\n"
+#define JUMP	      "mov agent_libc_syscall(%rip), %r11\n" \
+		      "test %r11, %r11\n jz agent_watched_syscall\n jmp *%r11\n"
 #elif defined(__aarch64__)
-__asm__(".text\n"
-	".globl __wrap_syscall\n"
-	".hidden __wrap_syscall\n"
-	".type __wrap_syscall, @function\n"
-	"__wrap_syscall:\n"
-	"	adrp x16, agent_libc_syscall\n"
-	"	ldr x16, [x16, #:lo12:agent_libc_syscall]\n"
-	"	br x16\n"
-	".size __wrap_syscall, . - __wrap_syscall\n");
+#define ENTRY	      "hint #34\n" /* bti c */
+#define WATCH(number) "cmp x0, #" TEXT(number) "\n b.eq agent_watched_syscall\n"
+#define JUMP	      "adrp x16, agent_libc_syscall\n ldr x16, [x16, #:lo12:agent_libc_syscall]\n" \
+		      "cbz x16, agent_watched_syscall\n br x16\n"
 #else
-#error "__wrap_syscall: a jump through agent_libc_syscall is needed here"
+#error "syscall: a jump through agent_libc_syscall is needed here"
 #endif
+
+__asm__(".text\n"
+	".globl syscall, __wrap_syscall\n"
+	".hidden __wrap_syscall\n"
+	".type syscall, %function\n"
+	".type __wrap_syscall, %function\n"
+	"syscall:\n"
+	ENTRY WATCH(SYS_prctl) WATCH(SYS_seccomp) WATCH(SYS_exit_group)
+	"__wrap_syscall:\n"
+	ENTRY JUMP
+	".size syscall, . - syscall\n"
+	".size __wrap_syscall, . - __wrap_syscall\n");
+/* clang-format on */
 
 void agent_syscall_init(void)
 {
@@ -86,7 +96,7 @@ long agent_filtering_call(long number, const long args[6])
 	return result;
 }
 
-AGENT_API long syscall(long number, ...)
+long agent_watched_syscall(long number, ...)
 {
 	long a[6];
 	va_list args;
@@ -95,5 +105,7 @@ AGENT_API long syscall(long number, ...)
 	for (unsigned i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
+	if (number == SYS_exit_group)
+		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff, false);
 	return agent_filtering_call(number, a);
 }

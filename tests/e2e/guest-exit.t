@@ -28,6 +28,12 @@ is "$(jq '[.processes[] | select(.how_ended | test("exit:0|signal:15") | not)] |
 
 ended taken 60
 
+# ---- exit_group by syscall() ---------------------------------------------------------------------
+rm -f x.pmc
+PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/how" exit_group 6
+"$PMCTL" report --format json x.pmc >r.json 2>r.err
+is "$status $(how_ended) $(cat r.err)" "6 exit:6 " "syscall(SYS_exit_group): the process has its last rows"
+
 # ---- a seccomp filter against one system call ----------------------------------------------------
 for action in kill errno; do
 	for end in exit signal; do

@@ -106,7 +106,7 @@ for i in 0 1 2 3; do
 done
 
 # The agent must not change a program's exit status.
-for how in "exit 0" "exit 77" "_exit 5" "signal 15" "signal 9" abort segv; do
+for how in "exit 0" "exit 77" "_exit 5" "exit_group 6" "signal 15" "signal 9" abort segv; do
 	run "$PROG/rusage" "$T/ru0" sh -c "ulimit -c 0; exec $PROG/how $how"
 	mv "$T/out" "$T/out0"
 	mv "$T/err" "$T/err0"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* how exit N|_exit N|signal N|abort|segv: runs a thread, then ends the process in the given way. */
+/* how exit N|_exit N|exit_group N|signal N|abort|segv: runs a thread, then ends the process that
+ * way. */
 #include "burn.h"
 
 #include <pthread.h>
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void *work(void *arg)
 {
@@ -28,6 +31,8 @@ int main(int argc, char **argv)
 		exit(n);
 	if (!strcmp(argv[1], "_exit"))
 		_exit(n);
+	if (!strcmp(argv[1], "exit_group"))
+		syscall(SYS_exit_group, n);
 	if (!strcmp(argv[1], "abort"))
 		abort();
 	if (!strcmp(argv[1], "segv"))
