@@ -27,7 +27,7 @@
 
 struct trial {
 	long call[7];
-	_Atomic bool lives;
+	_Atomic bool fails, lives;
 	_Alignas(16) char inner_stack[2048];
 };
 
@@ -114,6 +114,8 @@ static void try_filtered(void *arg)
 		handle_signal();
 		agent_perf_try();
 		agent_read_try();
+	} else {
+		atomic_store(&trial->fails, true);
 	}
 	atomic_store(&trial->lives, true);
 }
@@ -122,7 +124,7 @@ static void try_filtered(void *arg)
 static bool has_listener(const long *call)
 {
 	return call[0] == SYS_seccomp && call[1] == SECCOMP_SET_MODE_FILTER &&
-	       (call[2] & SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	       (call[2] & SECCOMP_FILTER_FLAG_NEW_LISTENER) && call[3];
 }
 
 void agent_before_filter(long number, const long args[6])
@@ -132,10 +134,14 @@ void agent_before_filter(long number, const long args[6])
 	};
 	_Alignas(16) char stack[4096];
 
-	agent_file_filtered();
-	agent_tick_filtered();
 	if (!has_listener(trial.call))
 		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
+	/* Nothing changes: libseccomp and browsers make such calls to learn what the kernel
+	 * supports. */
+	if (trial.fails)
+		return;
+	agent_file_filtered();
+	agent_tick_filtered();
 	if (trial.lives)
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);

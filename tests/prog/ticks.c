@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -354,6 +355,21 @@ static int strict(void)
 	return 0;
 }
 
+/* Calls that install no filter: what libseccomp and browsers make at their start. */
+static int probes(void)
+{
+	struct sock_fprog empty = { 0 };
+	long fails = 0;
+
+	fails += prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) < 0;
+	fails += prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &empty) < 0;
+	for (unsigned flag = 1; flag < 64; flag *= 2)
+		fails += syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flag, NULL) < 0;
+	burn_thread_ms(BUSY_MS);
+	printf("%ld calls failed\n", fails);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -371,6 +387,7 @@ static const struct {
 	{ "thread-forks", thread_forks },
 	{ "main-leaves", main_leaves },
 	{ "strict", strict },
+	{ "probes", probes },
 };
 
 int main(int argc, char **argv)
