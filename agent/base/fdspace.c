@@ -5,9 +5,10 @@
  * If the hard limit is above the soft one, and that is at most 8,192, they lie at or above the
  * host's soft limit, so that the host keeps all of its numbers and its own EMFILE. To open one the
  * soft limit is raised for a moment: a window. Otherwise they start at min(soft/2, 4096) and take
- * at most a quarter of the limit, or all but 8,192 of a large one. Never higher: the kernel copies
- * the descriptor table at every fork. No fork happens during a window: the child could not tell
- * which descriptors are copies of the agent's.
+ * at most a quarter of the limit (an eighth below 256), or all but 8,192 of a large one. Never
+ * higher: the kernel copies the descriptor table at every fork. No fork happens during a window:
+ * the child could not tell which descriptors are copies of the agent's. The place is chosen again
+ * when the host changes its limit; descriptors that are open keep their numbers.
  */
 #include "agent/base/fdspace.h"
 #include "agent/base/agent.h"
@@ -25,6 +26,7 @@
 
 #define HIGHEST_BASE 8192u
 #define LEAVE_HOST   8192u
+#define SMALL	     256u
 /* More than system() needs to start its child. */
 #define QUIET_NS    5000000u
 #define ONE_CLOSING (1ull << 32)
@@ -66,12 +68,9 @@ static void unlock(void)
 		pmc_sys3(SYS_futex, &fds.lock, FUTEX_WAKE_PRIVATE, 1);
 }
 
-void agent_fds_init(void)
+void agent_fds_limited(rlim_t soft, rlim_t hard)
 {
-	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host) != 0)
-		fds.host = (struct rlimit){ 1024, 1024 };
-	rlim_t soft = fds.host.rlim_cur, hard = fds.host.rlim_max;
-
+	fds.host = (struct rlimit){ soft, hard };
 	if (soft > 1u << 30)
 		soft = 1u << 30;
 	if (hard > 1u << 30)
@@ -83,9 +82,17 @@ void agent_fds_init(void)
 		return;
 	}
 	fds.base = (unsigned)(soft / 2 < 4096 ? soft / 2 : 4096);
-	fds.share = (unsigned)(soft / 4);
+	fds.share = (unsigned)(soft / (soft < SMALL ? 8 : 4));
 	if (soft > LEAVE_HOST && soft - LEAVE_HOST > fds.share)
 		fds.share = (unsigned)(soft - LEAVE_HOST);
+}
+
+void agent_fds_init(void)
+{
+	struct rlimit now = { 1024, 1024 };
+
+	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &now);
+	agent_fds_limited(now.rlim_cur, now.rlim_max);
 }
 
 bool agent_fds_take(unsigned n)
@@ -221,13 +228,6 @@ bool agent_fds_busy(void)
 	return atomic_load(&fds.lock) || atomic_load(&fds.held);
 }
 
-void agent_fds_limited(rlim_t soft, rlim_t hard)
-{
-	/* A limit lowered below the agent's numbers: from now on opening needs windows. */
-	if (hard > fds.base && soft <= fds.base)
-		fds.windowed = true;
-}
-
 void agent_fds_let(bool held)
 {
 	if (!held)
@@ -344,14 +344,12 @@ void agent_fds_reserve(void)
 void agent_fds_forked(int keep)
 {
 	agent_fds_unmark(&keep, 1);
-	for (int fd = (int)fds.base; fd <= atomic_load(&highest); fd++)
-		if (agent_fds_ours(fd))
-			syscall(SYS_close, fd);
+	for (int i = 0; i <= atomic_load(&highest) / 64; i++)
+		for (uint64_t set = atomic_exchange(&ours[i], 0); set; set &= set - 1)
+			syscall(SYS_close, i * 64 + __builtin_ctzll(set));
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
 	atomic_store(&fds.held, 0);
-	for (int i = atomic_load(&highest) / 64; i >= (int)fds.base / 64; i--)
-		atomic_store_explicit(&ours[i], 0, memory_order_relaxed);
 	atomic_store(&highest, -1);
 	/* A window of another thread may have been open at the fork. */
 	if (fds.windows && fds.windowed)

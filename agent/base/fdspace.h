@@ -30,7 +30,7 @@ void agent_fds_let(bool held);
 bool agent_fds_busy(void);
 /* Opens no window for the next 5 ms, in which system() starts its child. */
 void agent_fds_quiet(void);
-/* The host has set its own limit. */
+/* The host has set its own limit. While no window is open. */
 void agent_fds_limited(rlim_t soft, rlim_t hard);
 /* In a vfork child about to exec: drops a limit raised by another thread's window. */
 void agent_fds_exec_child(void);

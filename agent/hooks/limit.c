@@ -27,7 +27,7 @@ static int limit(int pid, unsigned resource, const struct rlimit *new, struct rl
 	long result = syscall(SYS_prlimit64, pid, resource, new, old);
 	int saved = errno;
 
-	if (ours && new &&result == 0)
+	if (held && new &&result == 0)
 		agent_fds_limited(new->rlim_cur, new->rlim_max);
 	agent_fds_let(held);
 	errno = saved;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* crowd N: N threads alive at once; each works, waits at a barrier for all, and works again. */
+/*
+ * crowd N [LIMIT]: N threads alive at once; each works, waits at a barrier for all, and works
+ * again. LIMIT: of descriptors, soft and hard, set before.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static pthread_barrier_t all_here;
 
@@ -26,8 +30,12 @@ int main(int argc, char **argv)
 {
 	unsigned n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;
 	pthread_t *threads = calloc(n, sizeof(*threads));
+	rlim_t most = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	struct rlimit limit = { most, most };
 	pthread_attr_t attr;
 
+	if (most && setrlimit(RLIMIT_NOFILE, &limit))
+		return 1;
 	if (!threads || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 128 * 1024) ||
 	    pthread_barrier_init(&all_here, NULL, n + 1))
 		return 1;
