@@ -10,7 +10,7 @@ void agent_syscall_init(void);
 /* Makes the host's system call. If it installs a seccomp filter, the agent first tries whether it
  * survives under that filter. Result and errno as syscall(2). */
 long agent_filtering_call(long number, const long args[6]);
-/* The host has named a thread: the calling one if name is not NULL. */
+/* The host has named the calling thread. */
 void agent_name_given(const char *name);
 
 #endif

@@ -125,25 +125,48 @@ AGENT_API int dlclose(void *handle)
  * seccomp.c. Names written to /proc/.../comm are not seen. */
 AGENT_API int prctl(int option, ...);
 
-void agent_name_given(const char *name)
+static void set_name(struct slot *slot, const char *name)
 {
-	struct slot *slot = agent_self;
-
-	atomic_store_explicit(&agent.named_threads, true, memory_order_relaxed);
-	if (!name || !slot)
-		return;
 	/* The last byte stays NUL: a concurrent reader sees the old name, the new one or a mix, but
 	 * never an unterminated one. */
 	memcpy(slot->name, name, strnlen(name, sizeof(slot->name) - 1) + 1);
 	slot->name[sizeof(slot->name) - 1] = '\0';
 }
 
+void agent_name_given(const char *name)
+{
+	atomic_store(&agent.named_threads, true);
+	if (agent_self)
+		set_name(agent_self, name);
+}
+
+/* A thread whose tid is not in its slot yet reads its name after that, see agent_thread_begin(). */
+static void name_other(pthread_t thread, const char *name)
+{
+	clockid_t clock; /* has the tid: see PMC_CLOCK_OF_THREAD */
+
+	atomic_store(&agent.named_threads, true);
+	if (!agent_active() || pthread_getcpuclockid(thread, &clock) != 0)
+		return;
+	for (uint32_t i = 0; i < atomic_load(&agent_registry.high); i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (slot->tid != (uint32_t) ~(clock >> 3) || !registry_pin(slot))
+			continue;
+		set_name(slot, name);
+		registry_unpin(&agent_registry, slot);
+	}
+}
+
 AGENT_API int pthread_setname_np(pthread_t thread, const char *name)
 {
-	int result = REAL(pthread_setname_np)(thread, name);
+	int result = REAL(pthread_setname_np)(thread, name), saved = errno;
 
-	if (result == 0)
-		agent_name_given(pthread_equal(thread, pthread_self()) ? name : NULL);
+	if (result == 0 && pthread_equal(thread, pthread_self()))
+		agent_name_given(name);
+	else if (result == 0)
+		name_other(thread, name);
+	errno = saved;
 	return result;
 }
 

@@ -249,13 +249,14 @@ void agent_thread_begin(struct slot *slot)
 	agent_self = slot;
 	slot->tid = own_tid(slot);
 	slot->start_ns = start;
-	if (!slot->name[0])
-		name_now(slot->name);
 	pthread_setspecific(key, slot);
 	open_groups(slot);
 	if (!atomic_load(&pmc_agent_control.counting))
 		set_account(slot, true);
 	registry_live(slot);
+	/* Its creator may have named it before its tid was in the slot. */
+	if (!slot->name[0] || atomic_load(&agent.named_threads))
+		name_now(slot->name);
 	/* Not after PMC_START=off or pmctl ctl stop. */
 	if (atomic_load(&pmc_agent_control.counting)) {
 		start_account(slot);

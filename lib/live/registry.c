@@ -122,7 +122,8 @@ struct slot *registry_alloc(struct registry *registry)
 
 void registry_live(struct slot *slot)
 {
-	atomic_store_explicit(&slot->word, SLOT_LIVE, memory_order_release);
+	/* In one order with agent.named_threads. */
+	atomic_store(&slot->word, SLOT_LIVE);
 }
 
 void registry_close(struct slot *slot)

@@ -44,6 +44,9 @@ done
 counted named 2 "main and the unnamed thread have the program's name"
 is "$(json "$T/report.json" '[.threads[] | select(.name | test("red"))] | length')" 1 \
 	"a thread name with escape sequences has a row"
+report "$PROG/named" live
+is "$(json "$T/report.json" '[.threads[].name] | sort | join(" ")')" "at-once later named" \
+	"a thread named by its creator: the row of a live thread has the name"
 PMC_REPORT=threads run agent "$PROG/named"
 is "$(tr -cd '\033' <"$T/err" | wc -c)" 0 "no escape sequence of a thread name reaches a terminal" ||
 	diag_file "$T/err" report

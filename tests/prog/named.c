@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* named: threads named by pthread_setname_np, by prctl(), by the prctl system call, by their
- * creator, named twice, and unnamed. */
+ * creator, named twice, and unnamed. named live: threads named by their creator, one at once, one
+ * while it runs, that are alive at the end. */
 #include "burn.h"
 
 #include <pthread.h>
@@ -61,10 +62,33 @@ static void *unnamed(void *arg)
 	return arg;
 }
 
-int main(void)
+static void *live(void *arg)
+{
+	pthread_barrier_wait(&named_by_creator);
+	for (;;)
+		pause();
+	return arg;
+}
+
+static int end_with_live(void)
+{
+	pthread_t threads[2];
+
+	pthread_barrier_init(&named_by_creator, NULL, 3);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, live, NULL);
+	pthread_setname_np(threads[0], "at-once");
+	pthread_barrier_wait(&named_by_creator);
+	pthread_setname_np(threads[1], "later");
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t threads[7];
 
+	if (argc > 1 && argv[1][0] == 'l')
+		return end_with_live();
 	pthread_barrier_init(&named_by_creator, NULL, 2);
 	pthread_create(&threads[0], NULL, by_pthread, NULL);
 	pthread_create(&threads[1], NULL, by_prctl, NULL);
