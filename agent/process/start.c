@@ -10,6 +10,7 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/own_libc.h"
 #include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "lib/dump/command_line.h"
 #include "lib/base/log.h"
 #include "lib/base/number.h"
@@ -31,6 +32,7 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Overhead that cannot be measured from inside: the loader maps and links the agent before it runs,
@@ -238,6 +240,38 @@ static void publish(void)
 		agent_note(NOTE_NO_COUNTING);
 }
 
+/* USER_HZ of include/asm-generic/param.h: the unit of process start times. */
+#define JIFFY_NS 10000000u
+
+/* When the kernel created this process (field 22 of proc(5)'s stat), rounded down; 0: unknown. */
+static uint64_t created_ns(uint64_t now)
+{
+	struct timespec boot;
+	uint64_t jiffies;
+	char text[1024];
+	const char *at;
+
+	pmc_file_read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
+	at = strrchr(text, ')');
+	for (unsigned field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at++ || !pmc_number_take(&at, NULL, 10, &jiffies))
+		return 0;
+	syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &boot);
+	return now + jiffies * JIFFY_NS -
+	       ((uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec);
+}
+
+/* The main thread's row includes the CPU time of the loader, so it starts no later. A static
+ * program that was replaced by exec may have used its CPU time in several threads. */
+static uint64_t main_start_ns(uint64_t now)
+{
+	const uint64_t start = pmc_sub_sat(now, agent.pre_cpu_ns);
+	uint64_t created = agent.pre_cpu_ns > JIFFY_NS ? created_ns(now) : 0;
+
+	return created > start && created < now ? created : start;
+}
+
 void agent_start(int argc, char **argv, char **envp)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
@@ -260,9 +294,7 @@ void agent_start(int argc, char **argv, char **envp)
 		goto out;
 	publish();
 	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);
-	/* The main thread's row includes the CPU time of the loader, so it starts no later. */
-	if (agent.pre_cpu_ns < start)
-		agent.start_ns = start - agent.pre_cpu_ns;
+	agent.start_ns = main_start_ns(start);
 	if (agent.measured && agent.first)
 		agent_inherit_open();
 	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)

@@ -92,4 +92,10 @@ is "$status" 0 "a static program under pmctl run: its status"
 like "$(cat err)" 'static' "a static program under pmctl run: one line gives the reason for no rows" ||
 	diag_file err stderr
 
+# ---- a static launcher that uses two CPUs --------------------------------------------------------
+run "$PMCTL" run -e task-clock --report json=r.json -- "$PROG/burn_static" 300 "$PROG/pages" 10
+is "$status $(jq -c '[.processes[] | [(.exe | sub(".*/"; "")), .coverage.cpu_ns > 600e6]]' r.json)" \
+	'0 [["pages",true]]' "a static launcher that execs is the same process" || diag_file r.json
+is "$(jq '.processes[0] | .end_ns - .start_ns > 300e6' r.json)" true "its start is that of the launcher"
+
 done_testing

@@ -356,6 +356,9 @@ static int read_files(const struct run *run, const uint8_t *job, struct pmc_prof
 	return result;
 }
 
+/* The agent may know the start of a process only from /proc/PID/stat, which rounds it down. */
+#define START_UNIT_NS 10000000u
+
 /* The last image of the command's process: the one whose end may be missing. */
 static const struct pmc_p_process *first_process(const struct run *run,
 						 const struct pmc_profile *profile)
@@ -367,7 +370,7 @@ static const struct pmc_p_process *first_process(const struct run *run,
 
 		if (process->known && (process->fixed.flags & PMC_PROCESS_FIRST) &&
 		    process->fixed.pid == (uint32_t)run->child.pid &&
-		    process->fixed.start_ns >= run->child.start_ns &&
+		    process->fixed.start_ns + START_UNIT_NS > run->child.start_ns &&
 		    (!first || process->fixed.start_ns >= first->fixed.start_ns))
 			first = process;
 	}
