@@ -46,6 +46,14 @@ static void row(void *arg, uint64_t i)
 	current = &people[i];
 }
 
+/* A tenth of the first one. */
+static void smaller_row(void *arg, uint64_t i)
+{
+	static const struct person person = { "alpha|1", 150000000, 234567, 2.5, true, false };
+
+	current = &person;
+}
+
 static struct table_cell cell(void *arg, const struct table_column *column)
 {
 	struct table_cell count;
@@ -183,6 +191,43 @@ static void chosen_columns_stay(void **state)
 	assert_int_equal(table_choose(columns, N, "who,x", &arena, &chosen, &n, &problem), -EINVAL);
 }
 
+static void units_stay_while_they_suit(void **state)
+{
+	struct table above = make(100), table = above;
+
+	above.n_rows = 1;
+	assert_int_equal(table_layout(&above), 0);
+	table.row = smaller_row;
+	table.n_rows = 1;
+	table.before = &above;
+	assert_int_equal(table_layout(&table), 0);
+	assert_true(table_same_heads(&above, &table));
+	table.row = row;
+	table.n_rows = 0;
+	assert_int_equal(table_layout(&table), 0);
+	assert_false(table_same_heads(&above, &table));
+}
+
+static void conditions_select_rows(void **state)
+{
+	static const char *const texts[] = { "who=*a*", "count=[0-9]*" },
+				 *const wrong[] = { "who" }, *const unknown[] = { "whom=x" };
+	const struct table table = make(100);
+	struct table_condition *list;
+	const char *problem = NULL;
+
+	assert_int_equal(table_conditions(columns, N, texts, 2, &arena, &list, &problem), 0);
+	assert_true(table_selects(&table, 0, list, 2));
+	list[0].glob = "b*";
+	assert_false(table_selects(&table, 0, list, 2));
+	assert_true(table_selects(&table, 1, list, 2));
+	assert_int_equal(table_conditions(columns, N, wrong, 1, &arena, &list, &problem), -EINVAL);
+	assert_non_null(strstr(problem, "COLUMN=GLOB"));
+	assert_int_equal(table_conditions(columns, N, unknown, 1, &arena, &list, &problem),
+			 -EINVAL);
+	assert_non_null(strstr(problem, "'who'"));
+}
+
 static void null_is_last_in_both_orders(void **state)
 {
 	const struct table table = make(100);
@@ -205,6 +250,8 @@ int main(void)
 		cmocka_unit_test(markdown_escapes_bars),
 		cmocka_unit_test(columns_are_found_by_name_and_head),
 		cmocka_unit_test(chosen_columns_stay),
+		cmocka_unit_test(units_stay_while_they_suit),
+		cmocka_unit_test(conditions_select_rows),
 		cmocka_unit_test(null_is_last_in_both_orders),
 	};
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);

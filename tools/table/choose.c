@@ -158,6 +158,42 @@ bool table_matches(const struct table_cell *cell, const char *glob)
 	return !fnmatch(glob, buf, 0);
 }
 
+int table_conditions(const struct table_column *columns, unsigned n, const char *const *texts,
+		     unsigned n_texts, struct pmc_arena *arena, struct table_condition **conditions,
+		     const char **problem)
+{
+	struct table_condition *list = pmc_arena_alloc(arena, (n_texts + 1) * sizeof(*list));
+
+	*conditions = list;
+	for (unsigned i = 0; list && i < n_texts; i++) {
+		const size_t len = strcspn(texts[i], "=");
+
+		if (!len || !texts[i][len]) {
+			*problem = "invalid condition: expected COLUMN=GLOB, such as name=worker-*";
+			return -EINVAL;
+		}
+		list[i].column = table_find(columns, n, texts[i], len, arena, problem);
+		list[i].glob = texts[i] + len + 1;
+		if (!list[i].column)
+			return *problem ? -EINVAL : -ENOMEM;
+	}
+	return list ? 0 : -ENOMEM;
+}
+
+bool table_selects(const struct table *table, uint64_t row,
+		   const struct table_condition *conditions, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct table_cell cell;
+
+		table->row(table->arg, row);
+		cell = table->cell(table->arg, conditions[i].column);
+		if (!table_matches(&cell, conditions[i].glob))
+			return false;
+	}
+	return true;
+}
+
 /* ---- order ---------------------------------------------------------------------------------- */
 
 struct item {

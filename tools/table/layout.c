@@ -55,6 +55,27 @@ static void measure(struct table *table)
 	}
 }
 
+/* Tables of one interval after the other would change their units at each turn. A unit stays while
+ * the largest value has three digits in it. */
+static void keep_units(struct table *table)
+{
+	const struct table *before = table->before;
+
+	for (unsigned i = 0; before && i < table->n; i++) {
+		struct table_place *place = &table->places[i];
+
+		for (unsigned b = 0; b < before->n; b++) {
+			const struct table_place *above = &before->places[b];
+
+			if (above->column != place->column || above->most <= place->most ||
+			    above->most > place->most * 10)
+				continue;
+			place->most = above->most;
+			place->real |= above->real;
+		}
+	}
+}
+
 /* Columns that are compared have one unit. */
 static void share_units(struct table *table)
 {
@@ -285,6 +306,7 @@ int table_layout(struct table *table)
 		};
 	}
 	measure(table);
+	keep_units(table);
 	share_units(table);
 	drop_empty(table);
 	for (unsigned i = 0; i < table->n; i++) {

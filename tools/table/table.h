@@ -140,9 +140,20 @@ int table_choose(const struct table_column *columns, unsigned n, const char *nam
 /* Whether the cell as it is in CSV matches the pattern of fnmatch(3); a path by its last part, too.
  */
 bool table_matches(const struct table_cell *cell, const char *glob);
+/* Conditions of the form COLUMN=GLOB, all of which a row must meet. 0, -ENOMEM, or -EINVAL with
+ * *problem set. */
+struct table_condition {
+	const struct table_column *column;
+	const char *glob;
+};
+struct table;
+int table_conditions(const struct table_column *columns, unsigned n, const char *const *texts,
+		     unsigned n_texts, struct pmc_arena *arena, struct table_condition **conditions,
+		     const char **problem);
+bool table_selects(const struct table *table, uint64_t row,
+		   const struct table_condition *conditions, unsigned n);
 /* Makes `order` the places of n rows by that column: numbers downwards, text upwards, null last,
  * equals as they are. 0 or -ENOMEM. */
-struct table;
 int table_sort(const struct table *table, const struct table_column *column, bool reverse,
 	       uint64_t *order, uint64_t n);
 
@@ -183,6 +194,8 @@ struct table {
 	bool wide;  /* every column, however wide */
 	bool tight; /* one blank between columns */
 	int indent; /* of lines of the table */
+	/* The table above, of the same columns: its units stay while they suit. NULL: none. */
+	const struct table *before;
 	/* made by table_layout() */
 	struct table_place *places;
 	unsigned n;
