@@ -46,6 +46,13 @@ static void row(void *arg, uint64_t i)
 	current = &people[i];
 }
 
+static const struct person *odd_people;
+
+static void odd_row(void *arg, uint64_t i)
+{
+	current = &odd_people[i];
+}
+
 /* A tenth of the first one. */
 static void smaller_row(void *arg, uint64_t i)
 {
@@ -208,6 +215,28 @@ static void units_stay_while_they_suit(void **state)
 	assert_false(table_same_heads(&above, &table));
 }
 
+static void texts_have_the_width_of_what_is_shown(void **state)
+{
+	static const struct table_column texts[] = {
+		{ .name = "a", .unit = TABLE_TEXT, .right = true, .index = NAME },
+		{ .name = "b", .unit = TABLE_TEXT, .index = NAME },
+		{ .name = "c", .unit = TABLE_COUNT, .index = COUNT },
+	};
+	static const struct person odd[] = { { "\x1b[1m", 0, 1, 0, true, false },
+					     { "", 0, 20, 0, true, false } };
+	struct table table = make(100);
+
+	table.columns = texts;
+	table.n_columns = 3;
+	table.row = odd_row;
+	table.n_rows = 2;
+	odd_people = odd;
+	assert_int_equal(table_layout(&table), 0);
+	assert_string_equal(print(&table, TABLE_PLAIN), "        a  b         c\n"
+							"  \\x1b[1m  \\x1b[1m   1\n"
+							"                    20\n");
+}
+
 static void conditions_select_rows(void **state)
 {
 	static const char *const texts[] = { "who=*a*", "count=[0-9]*" },
@@ -251,6 +280,7 @@ int main(void)
 		cmocka_unit_test(columns_are_found_by_name_and_head),
 		cmocka_unit_test(chosen_columns_stay),
 		cmocka_unit_test(units_stay_while_they_suit),
+		cmocka_unit_test(texts_have_the_width_of_what_is_shown),
 		cmocka_unit_test(conditions_select_rows),
 		cmocka_unit_test(null_is_last_in_both_orders),
 	};

@@ -29,8 +29,10 @@ static void measure_cell(const struct table *table, struct table_place *place,
 		pmc_out_to_mem(&out, buf, sizeof(buf));
 		if (cell->scale)
 			table_show(table, place, cell, &out);
+		/* What is escaped is wider than its bytes. */
 		width = cell->scale ? pmc_utf8_columns(buf, out.len) :
-				      pmc_utf8_columns(cell->text, cell->len);
+				      pmc_utf8_fit(&out, cell->text, cell->len, 0, PMC_CUT_END,
+						   table->screen.ascii);
 		place->text |= !cell->scale;
 		place->width = width > place->width ? width : place->width;
 		return;
@@ -322,9 +324,9 @@ bool table_same_heads(const struct table *a, const struct table *b)
 	if (a->n != b->n || a->gap != b->gap)
 		return false;
 	for (unsigned i = 0; i < a->n; i++)
-		if (strcmp(a->places[i].head, b->places[i].head) ||
-		    a->places[i].width != b->places[i].width ||
-		    a->places[i].hidden != b->places[i].hidden)
+		if (a->places[i].hidden != b->places[i].hidden ||
+		    (!a->places[i].hidden && (strcmp(a->places[i].head, b->places[i].head) ||
+					      a->places[i].width != b->places[i].width)))
 			return false;
 	return true;
 }

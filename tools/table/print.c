@@ -41,6 +41,8 @@ void table_show(const struct table *table, const struct table_place *place,
 		const struct table_cell *cell, struct pmc_out *out)
 {
 	(void)table;
+	if (cell->kind == CELL_TEXT)
+		return;
 	if (cell->kind == CELL_NULL) {
 		pmc_out_str(out, place->column->blank ? "" : "-");
 		return;
@@ -133,7 +135,10 @@ static void put_cell(const struct table *table, const struct table_place *place,
 		return;
 	}
 	if ((cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) && cell->len) {
-		width = place->left ? 0 : pmc_utf8_columns(cell->text, cell->len);
+		width = place->left ?
+				0 :
+				pmc_utf8_fit(&text, cell->text, cell->len, place->width,
+					     (enum pmc_cut)place->column->cut, table->screen.ascii);
 		pmc_out_pad(line->out, ' ',
 			    line->blanks + (place->left ? 0 : place->width - width));
 		width = pmc_utf8_fit(line->out, cell->text, cell->len, place->width,
