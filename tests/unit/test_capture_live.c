@@ -35,12 +35,26 @@ static void of_stat(void **state)
 		"pmctl stat --format json -p 1234 -I 1s -n 2 -e cycles,instructions",
 		"pmctl stat --format json -p 1234 -I 1s -n 1 -e cycles --by pool",
 		"pmctl stat --format json -a -I 1s -n 1 --per-core -e cpu-clock",
+		"pmctl stat --format jsonl -p 1234 -I 1s -n 1 -e cycles,task-clock --by thread "
+		"--sort cpu "
+		"--top 2 --where name=db* --columns name,cpu,cycles,cpus",
+		"pmctl stat --format csv -p 1234 -I 1s -n 2 --by pool --where pool=db* "
+		"--columns time_ns,pool,threads,cycles,cycles.state,vol,at",
 	};
 	static const char *const once[] = {
 		"pmctl stat -p 1234 -I 1s -n 2 --by pool --cumulative",
 		"pmctl stat -a -I 1s -n 1 --per-core",
 		"pmctl stat -a -I 1s -n 1 --per-node -e cpu-clock,cycles,instructions",
+		"pmctl stat -p 1234 -I 1s -n 2 --by thread --sort cpu --top 3 --where tid=123* "
+		"--columns time,thread,tid,cpu,vol,cycles,IPC",
+		"pmctl stat -p 1234 -I 1s -n 1 --by pool --sort vol --top 2 --format markdown "
+		"--columns "
+		"pool,n,cpu,vol,invol",
+		"pmctl stat --format markdown -e cycles,instructions,task-clock -- ./app",
 		"pmctl stat",
+		"pmctl stat -p 1234 --by thread --columns thread,cpuz",
+		"pmctl stat -p 1234 --by thread --where tid",
+		"pmctl stat -p 1234 --top 3",
 		"pmctl stat -p 1234 --by function",
 		"pmctl stat -p 1234 --per-cpu",
 		"pmctl stat -p 1234 -n 3",

@@ -165,10 +165,12 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 	for (unsigned e = 0; e < events->view.count; e++) {
 		const struct pmc_event_def *def = &events->view.events[e].def;
 
-		counts[e] = (struct pmc_count){
-			.state = def->state ? def->state : PMC_NOT_COUNTED,
-			.error = def->error,
-		};
+		counts[e] = (struct pmc_count){ .state = PMC_NOT_COUNTED };
+		/* Events of the OS come from /proc. */
+		if (def->state && def->type != PMC_TYPE_OS) {
+			counts[e].state = def->state;
+			counts[e].error = def->error;
+		}
 	}
 }
 

@@ -145,7 +145,14 @@ void live_group_add(const struct live_group *group, const struct live_events *ev
 void live_counts_add(const struct live_events *events, struct pmc_count *to,
 		     const struct pmc_count *more)
 {
-	for (unsigned e = 0; e < events->view.count; e++)
-		if (!events->view.events[e].def.state)
+	for (unsigned e = 0; e < events->view.count; e++) {
+		const struct pmc_event_def *def = &events->view.events[e].def;
+		/* Not an uncore event in the row of another CPU, nor a thread that ended before it
+		 * was counted. */
+		const bool open =
+			more[e].state != PMC_NOT_COUNTED || more[e].enabled_ns || more[e].error;
+
+		if (open && (!def->state || def->type == PMC_TYPE_OS))
 			add(&to[e], &more[e]);
+	}
 }

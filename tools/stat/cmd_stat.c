@@ -7,30 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
-void stat_print(struct stat_job *stat, bool summary)
-{
-	if (stat->format == STAT_JSON)
-		stat_json(stat, summary);
-	else if (stat->format == STAT_CSV)
-		stat_csv(stat, summary);
-	else
-		stat_table(stat, summary);
-	pmc_out_flush(&stat->out);
-}
-
 static int open_output(struct stat_job *stat)
 {
 	static char room[64 << 10];
 	int fd = STDOUT_FILENO;
 
 	/* The command's own output is on the standard output. */
-	if (stat->format == STAT_TABLE && stat->cmd)
+	if ((stat->format == TABLE_PLAIN || stat->format == TABLE_MARKDOWN) && stat->cmd)
 		fd = STDERR_FILENO;
 	if (stat->output)
 		fd = tool_open_output(stat->output, EXIT_FAIL);
 	if (fd < 0)
 		return -fd;
 	pmc_out_to_fd(&stat->out, fd, room, sizeof(room));
+	pmc_screen_from_env(&stat->screen, environ);
+	pmc_screen_of_fd(&stat->screen, fd);
+	if (stat->width)
+		stat->screen.width = stat->width;
 	return 0;
 }
 
@@ -62,6 +55,8 @@ int cmd_stat(int argc, char **argv)
 	if (!code)
 		code = stat_plan(&stat);
 	if (!code)
+		code = stat_columns(&stat);
+	if (!code)
 		code = open_output(&stat);
 	if (!code)
 		code = stat_run(&stat);
@@ -73,6 +68,8 @@ int cmd_stat(int argc, char **argv)
 	}
 	if (!code && stat.target == STAT_COMMAND)
 		code = tool_end_as(stat.child.status);
+	pmc_arena_free(&stat.arenas[0]);
+	pmc_arena_free(&stat.arenas[1]);
 	pmc_arena_free(&stat.arena);
 	return code;
 }

@@ -31,7 +31,12 @@ const struct tool_flag cmd_stat_flags[] = {
 	FLAG_BY(by, keys, .once = ROWS),
 	FLAG_BOOL(0, "--cumulative", cumulative, "counts since the start in each interval"),
 	FLAG_BOOL(0, "--clear", clear, "each interval on a cleared screen"),
-	FLAG_FORMAT(format, "table", "json", "csv"),
+	FLAG_SORT(0, sort, "order of the rows (default: as they were found)"),
+	FLAG_TOP(top, "number of rows (default: all)"),
+	FLAG_WHERE(where, n_where),
+	FLAG_COLUMNS(chosen),
+	FLAG_FORMAT(format, TABLE_FORMATS),
+	FLAG_WIDTH(width),
 	FLAG_OUTPUT(output, "output file instead of standard output"),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(cmd),
@@ -49,6 +54,8 @@ static int check(const struct stat_job *stat)
 	if ((stat->count || stat->cumulative || stat->clear) && !stat->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n, --cumulative and --clear need an interval; "
 					     "give -I TIME");
+	if ((stat->sort || stat->top || stat->n_where) && stat->by == BY_TOTAL && !stat->tid)
+		return tool_fail(EXIT_USAGE, "--sort, --top and --where are for rows; add --by");
 	if (stat->by >= BY_CPU && stat->target != STAT_MACHINE)
 		return tool_fail(EXIT_USAGE, "rows of CPUs are for -a and --cgroup; add -a");
 	if (stat_has_waits(stat) && stat->target == STAT_COMMAND)

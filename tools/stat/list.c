@@ -1,105 +1,110 @@
 /* SPDX-License-Identifier: MIT */
-/* list.c - the sum of one target as a list, and the values that tables have too. */
-#include "lib/base/utf8.h"
+/* list.c - the sum of one target as a list: value, unit, event and rate. */
 #include "lib/dump/words.h"
-#include "tools/stat/table.h"
+#include "tools/stat/print.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-int stat_put_name(struct pmc_out *out, const char *name)
+enum { VALUE, UNIT, EVENT, RATE };
+
+static const struct table_column columns[] = {
+	{ .name = "value", .unit = TABLE_COUNT, .index = VALUE, .least = 18, .kept = true },
+	{ .name = "unit", .unit = TABLE_TEXT, .index = UNIT, .least = 6, .kept = true },
+	{ .name = "event", .unit = TABLE_TEXT, .index = EVENT, .least = 23, .kept = true },
+	{ .name = "rate", .unit = TABLE_TEXT, .index = RATE, .blank = true },
+};
+
+struct item {
+	struct table_cell value;
+	struct pmc_scale scale;
+	const char *unit, *name;
+	char rate[64];
+	bool first; /* of the times, below the counts */
+};
+
+struct list {
+	struct item *items;
+	const struct item *at;
+	unsigned n;
+};
+
+static void set_item(void *arg, uint64_t i)
 {
-	return pmc_utf8_fit(out, name, strlen(name), 0, PMC_CUT_END, true);
+	struct list *list = arg;
+
+	list->at = &list->items[i];
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	const struct item *item = ((struct list *)arg)->at;
+	struct table_cell value = item->value;
+
+	switch (column->index) {
+	case VALUE:
+		value.scale = value.kind == CELL_TEXT ? NULL : &item->scale;
+		return value;
+	case UNIT:
+		return cell_text(item->unit);
+	case EVENT:
+		return cell_text(item->name);
+	default:
+		return cell_text(item->rate[0] ? item->rate : NULL);
+	}
+}
+
+static struct table_line line_of(void *arg)
+{
+	return (struct table_line){ .gap = ((struct list *)arg)->at->first };
+}
+
+static struct item *add(struct list *list, struct table_cell value, double divisor, int decimals,
+			const char *unit, const char *name)
+{
+	struct item *item = &list->items[list->n++];
+
+	*item = (struct item){
+		.value = value, .scale = { divisor, decimals, "" }, .unit = unit, .name = name
+	};
+	return item;
 }
 
 /* Clocks in ms; what has a scale, such as energy, with decimals. */
-static void put_number(struct pmc_out *out, const struct pmc_p_event *event, double value)
+static void add_event(struct list *list, const struct stat_lines *lines, unsigned e)
 {
-	if (!strcmp(event->unit, "ns"))
-		pmc_out_fixed(out, value / 1e6, 2);
-	else if (event->unit[0])
-		pmc_out_fixed(out, value, 2);
-	else
-		pmc_show_integer(out, pmc_nearest_integer(value));
-}
-
-void stat_put_right(struct pmc_out *out, const char *text, int width)
-{
-	pmc_out_pad(out, ' ', width - (int)strlen(text));
-	pmc_out_str(out, text);
-}
-
-void stat_event_text(const struct stat_job *stat, const struct stat_row *row, unsigned e,
-		     char *text, size_t cap)
-{
-	const struct pmc_count *count = &row->counts[e];
-	struct pmc_out out;
-	double value;
-	bool known;
-
-	pmc_out_to_mem(&out, text, cap);
-	known = live_value(&stat->live, row->counts, e, &value);
-	if (!known) {
-		pmc_out_char(&out, '-');
-		return;
-	}
-	if (count->state == PMC_SCALED)
-		pmc_out_char(&out, '~');
-	put_number(&out, &stat->live.view.events[e], value);
-}
-
-void stat_metric_text(const struct stat_job *stat, const struct stat_row *row, unsigned m,
-		      char *text, size_t cap)
-{
-	struct pmc_out out;
-	bool estimate;
+	const struct pmc_p_event *event = &lines->stat->live.view.events[e];
+	const struct table_cell cell = stat_event_cell(lines->stat, lines->at->counts, e);
+	const bool clock = !strcmp(event->unit, "ns");
+	struct item *item;
+	struct pmc_out rate;
 	double value;
 
-	pmc_out_to_mem(&out, text, cap);
-	if (!live_metric(&stat->live, row->counts, m, &value, &estimate)) {
-		pmc_out_char(&out, '-');
+	if (cell.kind == CELL_NULL) {
+		add(list, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
+		    event->name);
 		return;
 	}
-	if (estimate)
-		pmc_out_char(&out, '~');
-	pmc_out_fixed(&out, value, pmc_metrics[m].decimals);
+	item = add(list, cell, clock ? 1e6 : 1, event->unit[0] ? 2 : 0, clock ? "ms" : event->unit,
+		   event->name);
+	value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
+	pmc_out_to_mem(&rate, item->rate, sizeof(item->rate));
+	if (clock && (int)e == stat_clock(lines->stat) && lines->ns) {
+		pmc_out_fixed(&rate, value / (double)lines->ns, 3);
+		pmc_out_str(&rate, " CPUs");
+	} else if (!clock && lines->ns) {
+		pmc_show_number(&rate, value * 1e9 / (double)lines->ns);
+		pmc_out_str(&rate, "/s");
+	}
+	if (event->def.scope != PMC_SCOPE_ALL)
+		pmc_outf(&rate, "%s%s mode", rate.len ? "  " : "",
+			 pmc_scope_name(event->def.scope));
 }
 
-static void put_event(struct stat_job *stat, unsigned e, uint64_t ns)
+static void add_time(struct list *list, const char *name, double seconds)
 {
-	const struct pmc_p_event *event = &stat->live.view.events[e];
-	const struct pmc_count *count = &stat->rows[0].counts[e];
-	struct pmc_out *out = &stat->out;
-	double value, cpus = stat_cpus(stat, stat->rows, ns);
-	char text[256], why[320];
-	bool known, clock = !strcmp(event->unit, "ns");
-	const char *unit;
-
-	known = live_value(&stat->live, stat->rows->counts, e, &value);
-	if (known)
-		stat_event_text(stat, stat->rows, e, text, sizeof(text));
-	stat_put_right(out, known ? text : pmc_state_name(count->state), 18);
-	pmc_out_char(out, ' ');
-	unit = !known ? "" : clock ? "ms" : event->unit;
-	pmc_out_pad(out, ' ', 7 - pmc_utf8_fit(out, unit, strlen(unit), 6, PMC_CUT_END, true));
-	pmc_out_pad(out, ' ', 24 - stat_put_name(out, event->name));
-	if (!known && event->def.state) {
-		live_events_why(&stat->live, e, why, sizeof(why));
-		pmc_outf(out, "  %s", why);
-	} else if (!known) {
-		pmc_outf(out, "  %s", count->error ? pmc_reason_text(count->error) : "");
-	} else if (clock && cpus >= 0 && event->def.type == PERF_TYPE_SOFTWARE) {
-		pmc_out_str(out, "  ");
-		pmc_out_fixed(out, cpus, 3);
-		pmc_out_str(out, " CPUs");
-	} else if (!clock && ns) {
-		pmc_out_str(out, "  ");
-		pmc_show_number(out, value * 1e9 / (double)ns);
-		pmc_out_str(out, "/s");
-	}
-	if (known && event->def.scope != PMC_SCOPE_ALL)
-		pmc_outf(out, "  %s mode", pmc_scope_name(event->def.scope));
-	pmc_out_char(out, '\n');
+	add(list, cell_real(seconds, TABLE_SCALED_DECIMALS), 1, 6, "s", name);
 }
 
 static double seconds(struct timeval time)
@@ -107,33 +112,47 @@ static double seconds(struct timeval time)
 	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-void stat_list(struct stat_job *stat)
+int stat_list(struct stat_lines *lines)
 {
-	uint64_t ns = stat->now_ns - stat->begin_ns;
-	struct pmc_out *out = &stat->out;
-	char text[64];
+	struct stat_job *stat = lines->stat;
+	struct list list = { .n = 0 };
+	struct table table = {
+		.columns = columns,
+		.n_columns = sizeof(columns) / sizeof(columns[0]),
+		.arg = &list,
+		.row = set_item,
+		.cell = cell_of,
+		.line = line_of,
+		.screen = stat->screen,
+		.arena = lines->arena,
+		.tight = true,
+	};
 
-	pmc_out_char(out, '\n');
+	list.items = pmc_arena_alloc(lines->arena, (stat->live.view.count + pmc_n_metrics + 3) *
+							   sizeof(*list.items));
+	if (!list.items)
+		return -ENOMEM;
+	lines->at = lines->list;
 	for (unsigned e = 0; e < stat->live.view.count; e++)
-		put_event(stat, e, ns);
-	for (unsigned m = 0; m < pmc_n_metrics; m++) {
-		if (!live_shows_metric(&stat->live, m))
-			continue;
-		stat_metric_text(stat, stat->rows, m, text, sizeof(text));
-		stat_put_right(out, text, 18);
-		pmc_outf(out, "        %s\n", pmc_metrics[m].column);
-	}
-	pmc_out_char(out, '\n');
-	snprintf(text, sizeof(text), "%llu.%06llu", (unsigned long long)(ns / 1000000000u),
-		 (unsigned long long)(ns / 1000 % 1000000u));
-	stat_put_right(out, text, 18);
-	pmc_out_str(out, " s      elapsed");
+		add_event(&list, lines, e);
+	for (unsigned m = 0; m < pmc_n_metrics; m++)
+		if (live_shows_metric(&stat->live, m))
+			add(&list, stat_metric_cell(stat, lines->at->counts, m), 1,
+			    pmc_metrics[m].decimals, "", pmc_metrics[m].column);
+	add_time(&list, "elapsed", (double)lines->ns / 1e9);
+	list.items[list.n - 1].first = true;
 	if (stat->target == STAT_COMMAND) {
-		pmc_out_str(out, ", ");
-		pmc_out_fixed(out, seconds(stat->usage.ru_utime), 6);
-		pmc_out_str(out, " s user, ");
-		pmc_out_fixed(out, seconds(stat->usage.ru_stime), 6);
-		pmc_out_str(out, " s system");
+		add_time(&list, "user", seconds(stat->usage.ru_utime));
+		add_time(&list, "system", seconds(stat->usage.ru_stime));
 	}
-	pmc_out_str(out, "\n\n");
+	table.n_rows = list.n;
+	if (table_layout(&table))
+		return -ENOMEM;
+	pmc_out_char(&stat->out, '\n');
+	if (stat->format == TABLE_MARKDOWN)
+		table_print(&table, TABLE_MARKDOWN, &stat->out);
+	else
+		table_put_rows(&table, 0, list.n, &stat->out);
+	pmc_out_char(&stat->out, '\n');
+	return 0;
 }

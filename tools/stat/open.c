@@ -124,7 +124,7 @@ void stat_close(struct stat_job *stat)
 	for (unsigned r = 1; r < stat->n_rows; r++)
 		if (stat->rows[r].task)
 			live_task_close(stat->rows[r].task, &stat->budget);
-	free(stat->pools);
+
 	free(stat->groups);
 	free(stat->rows);
 }

@@ -83,22 +83,14 @@ static uint64_t clock_of(const struct stat_job *stat, bool cumulative)
 void stat_rest_sum(struct stat_job *stat, bool cumulative)
 {
 	const uint64_t ns = clock_of(stat, cumulative);
-	struct pmc_count *total, more = { .state = PMC_COUNTED };
+	struct pmc_count *count;
 
 	live_counts_clear(&stat->live, stat->rest.counts);
 	if (!ns)
 		return;
-	more.raw = more.added = more.enabled_ns = more.running_ns = ns;
-	total = &stat->rows[0].counts[stat->live.view_of[stat->clock]];
-	stat->rest.counts[stat->live.view_of[stat->clock]] = more;
-	if (!pmc_count_has_value(total)) {
-		*total = more;
-		return;
-	}
-	total->raw += ns;
-	total->added += ns;
-	total->enabled_ns += ns;
-	total->running_ns += ns;
+	count = &stat->rest.counts[stat->live.view_of[stat->clock]];
+	*count = (struct pmc_count){ .state = PMC_COUNTED };
+	count->raw = count->added = count->enabled_ns = count->running_ns = ns;
 }
 
 bool stat_rest_shown(const struct stat_job *stat, bool cumulative)

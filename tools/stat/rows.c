@@ -104,11 +104,6 @@ static void put_os(struct pmc_count *count, uint64_t value, uint64_t ns)
 	count->running_ns += ns;
 }
 
-static uint64_t ns_of(struct timeval time)
-{
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
-}
-
 /* One event in all rows of threads, or of a command at its end. */
 static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
 {
@@ -117,8 +112,8 @@ static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
 
 	if (stat->target == STAT_COMMAND && stat->ended && event != PMC_OS_RUN_DELAY)
 		put_os(&stat->rows[0].counts[e],
-		       ns_of(event == PMC_OS_USER_TIME ? stat->usage.ru_utime :
-							 stat->usage.ru_stime),
+		       stat_ns_of(event == PMC_OS_USER_TIME ? stat->usage.ru_utime :
+							      stat->usage.ru_stime),
 		       ns);
 	for (unsigned r = 1; r < stat->n_rows; r++) {
 		struct stat_row *row = &stat->rows[r];
@@ -129,9 +124,6 @@ static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
 			continue;
 		value = os_value(event, &span);
 		put_os(&row->counts[e], value, span.ns);
-		put_os(&stat->rows[0].counts[e], value, span.ns);
-		if (stat->by == BY_POOL)
-			put_os(&row->pool->counts[e], value, span.ns);
 	}
 }
 
@@ -142,46 +134,14 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	for (unsigned g = 0; g < stat->n_groups; g++) {
 		const struct stat_group *group = &stat->groups[g];
 
-		if (group->row)
-			live_group_add(&group->group, &stat->live, cumulative,
-				       stat->rows[group->row].counts);
-		live_group_add(&group->group, &stat->live, cumulative, stat->rows[0].counts);
+		live_group_add(&group->group, &stat->live, cumulative,
+			       stat->rows[group->row].counts);
 	}
-	if (stat->by == BY_POOL && !stat_fold_pools(stat) && !stat->error)
-		stat->error = -ENOMEM;
-	for (unsigned e = 0; e < stat->live.view.count && !stat->error; e++)
+	for (unsigned e = 0; e < stat->live.view.count; e++)
 		if (stat->live.view.events[e].def.type == PMC_TYPE_OS)
 			sum_os(stat, e, cumulative);
 	if (stat_has_waits(stat))
 		stat_rest_sum(stat, cumulative);
-}
-
-const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n)
-{
-	*n = stat->by == BY_POOL ? stat->n_pools : stat->n_rows - 1;
-	return stat->by == BY_POOL ? stat->pools : stat->rows + 1;
-}
-
-/* The sum over the threads of a pool; NULL: over all. */
-static enum stat_known waits_of_all(const struct stat_job *stat, const struct stat_row *pool,
-				    bool cumulative, struct live_span *sum)
-{
-	enum stat_known known = NOT_KNOWN;
-
-	*sum = (struct live_span){ .ns = 0 };
-	for (unsigned r = 1; r <= stat->n_rows; r++) {
-		const struct stat_row *row = r < stat->n_rows ? &stat->rows[r] : &stat->rest;
-		enum stat_known of_row;
-		struct live_span one;
-
-		if (pool && row->pool != pool)
-			continue;
-		of_row = stat_waits_of(stat, row, cumulative, &one);
-		if (of_row)
-			live_span_add(sum, &one);
-		known = of_row > known ? of_row : known;
-	}
-	return known;
 }
 
 /* The rest of the time. The kernel adds a wait for a CPU when it ends: what of it has been shown as
@@ -203,8 +163,6 @@ enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row
 	const struct live_waits *from = all ? &row->begin : &row->before;
 	uint64_t since = all ? row->since_ns : stat->before_ns;
 
-	if (row == stat->rows || row->threads)
-		return waits_of_all(stat, row->threads ? row : NULL, cumulative, span);
 	if (since < stat->begin_ns)
 		since = stat->begin_ns;
 	/* It ended before it was read again. */
@@ -227,17 +185,16 @@ enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row
 	return ALL_KNOWN;
 }
 
-double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns)
+int stat_clock(const struct stat_job *stat)
 {
-	for (unsigned e = 0; ns && e < stat->live.view.count; e++) {
+	const uint64_t clock = stat->cgroup ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
+
+	for (unsigned e = 0; e < stat->live.view.count; e++) {
 		const struct pmc_event_def *def = &stat->live.view.events[e].def;
 
-		if (def->type == PERF_TYPE_SOFTWARE &&
-		    def->config ==
-			    (stat->cgroup ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK) &&
-		    (stat->target != STAT_MACHINE || stat->cgroup) &&
-		    pmc_count_has_value(&row->counts[e]))
-			return (double)pmc_count_value(&row->counts[e]) / (double)ns;
+		if (def->type == PERF_TYPE_SOFTWARE && def->config == clock &&
+		    (stat->target != STAT_MACHINE || stat->cgroup))
+			return (int)e;
 	}
 	return -1;
 }

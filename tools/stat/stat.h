@@ -7,6 +7,7 @@
 #include "tools/cli/child.h"
 #include "tools/live/events.h"
 #include "tools/live/watch.h"
+#include "tools/table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,6 @@
 
 enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
 enum stat_by { BY_TOTAL, BY_THREAD, BY_POOL, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
-enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 
 enum stat_known { NOT_KNOWN, CPU_TIME_ONLY, ALL_KNOWN };
 
@@ -35,10 +35,7 @@ struct stat_place {
 
 struct stat_row {
 	struct stat_key key;
-	char name[32];			       /* of the thread or pool */
-	char pattern[20];		       /* of a pool: of the names of its threads */
-	unsigned threads;		       /* of a pool; 0: a thread */
-	struct stat_row *pool;		       /* in the same list as other pools */
+	char name[32];			       /* of the thread */
 	struct live_task *task;		       /* NULL: no thread */
 	struct stat_place places[STAT_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
@@ -68,7 +65,7 @@ struct stat_job {
 	/* flags */
 	enum stat_target target;
 	enum stat_by by;
-	enum stat_format format;
+	enum table_format format;
 	pid_t pid; /* of the target, or of its thread */
 	pid_t tid; /* of -t */
 	bool machine;
@@ -79,6 +76,9 @@ struct stat_job {
 	uint64_t interval_ns, count;
 	uint64_t duration_ns; /* of one interval, which is the summary; 0: until the target ends */
 	bool cumulative, clear;
+	const char *sort, *chosen, **where; /* columns; conditions */
+	unsigned n_where, top;		    /* top 0: all rows */
+	int width;			    /* 0: the terminal's */
 
 	struct live_events live;
 
@@ -86,9 +86,7 @@ struct stat_job {
 	struct stat_row *rows; /* [0]: the total */
 	unsigned n_rows;
 	size_t rows_room;
-	unsigned found;		/* the row that was looked for last */
-	struct stat_row *pools; /* of the threads; at most n_rows */
-	unsigned n_pools;
+	unsigned found;		      /* the row that was looked for last */
 	struct stat_row rest;	      /* CPU time of a process that no row has */
 	unsigned clock;		      /* task-clock in the plan; UINT_MAX: not counted */
 	uint64_t process_ns;	      /* CPU time of the process at begin_ns; 0: unknown */
@@ -113,8 +111,20 @@ struct stat_job {
 	struct rusage usage;
 	bool ended; /* the summary comes: usage is known */
 	uint64_t begin_ns, before_ns, now_ns;
+
+	/* the output */
 	struct pmc_out out;
-	unsigned lines; /* since the last head of the table */
+	struct pmc_screen screen;
+	struct table_column *columns, *shown; /* of data, of tables */
+	unsigned n_columns, n_shown;
+	unsigned label; /* index of the column with the labels of sums; 0: none */
+	struct table_condition *conditions;
+	const struct table_column *sort_by;
+	struct pmc_arena arenas[2]; /* of the last table and of the one above it */
+	struct table tables[2];
+	unsigned turn;	    /* of these two, the last */
+	const char *hidden; /* heads of its columns that do not fit; NULL: no table yet */
+	unsigned lines;	    /* since the last head of the table */
 	bool headed;
 };
 
@@ -136,8 +146,10 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
 		   enum pmc_perf_group_kind kind, pid_t pid, int cpu);
 void stat_read(struct stat_job *stat);
-/* The rows to print, without the total. */
-const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n);
+static inline uint64_t stat_ns_of(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
 /* Sums of the groups: since the last sums, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
 /* How long a thread was blocked since the start. */
@@ -146,8 +158,8 @@ uint64_t stat_blocked_ns(const struct stat_job *stat, const struct stat_row *row
  */
 enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
 			      bool cumulative, struct live_span *span);
-/* CPUs used in that time, by the clock event of the row; negative: not known. */
-double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns);
+/* The event that counts CPU time; -1: none. */
+int stat_clock(const struct stat_job *stat);
 
 /* ---- threads.c, machine.c: parts of stat_open() and stat_rescan() ---- */
 int stat_open_process(struct stat_job *stat);
@@ -161,8 +173,6 @@ int stat_rest_start(struct stat_job *stat);
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
 void stat_rest_sum(struct stat_job *stat, bool cumulative);
 bool stat_rest_shown(const struct stat_job *stat, bool cumulative);
-/* pools.c: sums rows of threads whose names differ in digits. False: no memory. */
-bool stat_fold_pools(struct stat_job *stat);
 /* Rows of threads, or of pools of them. */
 static inline bool stat_has_waits(const struct stat_job *stat)
 {
@@ -174,9 +184,8 @@ int stat_open_cgroup(struct stat_job *stat);
 void stat_scan_cpus(struct stat_job *stat);
 
 /* ---- output ---- */
+/* The columns, and those that flags name, after stat_plan(). */
+int stat_columns(struct stat_job *stat);
 void stat_print(struct stat_job *stat, bool summary);
-void stat_table(struct stat_job *stat, bool summary);
-void stat_json(struct stat_job *stat, bool summary);
-void stat_csv(struct stat_job *stat, bool summary);
 
 #endif

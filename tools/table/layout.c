@@ -113,6 +113,11 @@ static void choose_unit(const struct table *table, struct table_place *place, st
 	const struct table_column *column = place->column;
 	const int most = column->decimals ? column->decimals : 3;
 
+	if (column->scale) {
+		place->scale = *column->scale;
+		pmc_out_str(unit, place->scale.unit);
+		return;
+	}
 	switch (column->unit) {
 	case TABLE_NS:
 		pmc_scale_time(&place->scale, place->most, table->screen.ascii ? "us" : "µs");

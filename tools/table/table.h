@@ -108,13 +108,14 @@ struct table_column {
 	const char *name, *suffix; /* of CSV, JSON and flags: "cycles" ".min"; NULL: no suffix */
 	const char *head;	   /* in tables; NULL: the name */
 	const char *scale_unit;	   /* behind the prefix of a COUNT: "J"; NULL: none */
-	unsigned char unit;	   /* enum table_unit */
-	unsigned char drop;	   /* enum table_drop */
-	unsigned char decimals;	   /* the most that a RATIO has in tables; 0: 3 */
-	unsigned char cut;	   /* enum pmc_cut: where text that is too wide is cut */
-	bool right;		   /* text at the right */
-	bool blank;		   /* null is nothing in tables, not a dash: it has no meaning */
-	bool kept;		   /* also where no cell has a value */
+	const struct pmc_scale *scale; /* in tables; NULL: from the largest value */
+	unsigned char unit;	       /* enum table_unit */
+	unsigned char drop;	       /* enum table_drop */
+	unsigned char decimals;	       /* the most that a RATIO has in tables; 0: 3 */
+	unsigned char cut;	       /* enum pmc_cut: where text that is too wide is cut */
+	bool right;		       /* text at the right */
+	bool blank;	 /* null is nothing in tables, not a dash: it has no meaning */
+	bool kept;	 /* also where no cell has a value */
 	bool together;	 /* columns of one unit that are compared: they have the same prefix */
 	bool hidden;	 /* of tables alone: not in CSV and JSON, unless it is asked for */
 	bool functions;	 /* names of functions, whose start tells little */

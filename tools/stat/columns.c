@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* columns.c - the columns of pmctl stat, in the order of CSV, and the cells of a line. */
+#include "lib/dump/words.h"
+#include "tools/cli/pmctl.h"
+#include "tools/stat/print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OF(by)	(1u << (by))
+#define THREADS (OF(BY_THREAD) | OF(BY_POOL))
+#define ANY	UINT_MAX
+#define COMMAND OF(BY_TOTAL)
+
+enum field {
+#define X(name, ...) FIELD_##name,
+#include "tools/stat/columns.def"
+#undef X
+	FIELDS
+};
+
+static const struct {
+	const char *name, *head;
+	unsigned char kind, unit;
+	unsigned by; /* kinds of rows that have it, as bits */
+	bool shown;
+} fields[] = {
+#define X(name, head, kind, unit, rows, shown, cell)                                               \
+	{ #name, head, STAT_##kind, TABLE_##unit, rows, shown },
+#include "tools/stat/columns.def"
+#undef X
+};
+
+static const char *const suffixes[] = {
+	[STAT_VALUE] = NULL,
+	[STAT_RAW] = ".raw",
+	[STAT_ENABLED] = ".enabled_ns",
+	[STAT_RUNNING] = ".running_ns",
+	[STAT_STATE] = ".state",
+	[STAT_SCOPE] = ".scope",
+};
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+static void add(struct stat_job *stat, struct table_column column)
+{
+	/* A head goes on over intervals whose numbers are longer or shorter. */
+	static const unsigned char least[] = {
+		[TABLE_COUNT] = 7, [TABLE_NS] = 6, [TABLE_RATIO] = 5, [TABLE_TEXT] = 12
+	};
+
+	if (column.unit < sizeof(least) && stat->interval_ns)
+		column.least = least[column.unit];
+	column.kept = true;
+	column.place = stat->n_columns;
+	stat->columns[stat->n_columns++] = column;
+}
+
+static void add_fields(struct stat_job *stat, enum field from, enum field to)
+{
+	static const struct pmc_scale seconds = { 1e9, 3, "s" };
+
+	for (enum field f = from; f < to; f++) {
+		const bool key = fields[f].kind == STAT_KEY, usage = fields[f].by == COMMAND;
+		/* Without --events the waits are what rows of threads are for. */
+		const enum table_drop wait = f == FIELD_oncpu_ns ? TABLE_DROP_LAST :
+					     stat->events	 ? TABLE_DROP_USAGE :
+								   TABLE_DROP_EVENT;
+
+		if (!(fields[f].by & OF(stat->by)) || (usage && stat->target != STAT_COMMAND) ||
+		    (f == FIELD_pid && stat->target != STAT_PROCESS && !stat->cmd))
+			continue;
+		add(stat, (struct table_column){
+				  .name = fields[f].name,
+				  .head = fields[f].head,
+				  .kind = fields[f].kind,
+				  .unit = fields[f].unit,
+				  .index = f,
+				  .when = fields[f].shown,
+				  .scale = f == FIELD_time_ns ? &seconds : NULL,
+				  .drop = key			    ? TABLE_STAYS :
+					  fields[f].kind == STAT_AT ? TABLE_DROP_METRIC :
+								      wait,
+				  .blank = fields[f].kind != STAT_WAIT || usage,
+			  });
+	}
+}
+
+/* Columns of waits, from the same counters of the scheduler, have these. */
+static bool is_wait(const struct stat_job *stat, const struct pmc_event_def *def)
+{
+	if (!stat_has_waits(stat) || def->type == PMC_TYPE_OS)
+		return stat_has_waits(stat) && def->config == PMC_OS_RUN_DELAY;
+	return def->type == PERF_TYPE_SOFTWARE && (def->config == PERF_COUNT_SW_TASK_CLOCK ||
+						   def->config == PERF_COUNT_SW_CONTEXT_SWITCHES);
+}
+
+/* What metrics show in fewer columns goes first, and what was asked for last. */
+static enum table_drop drop_of(const struct stat_job *stat, const struct pmc_event_def *def)
+{
+	return stat->events ? TABLE_DROP_EVENT :
+	       def->type == PERF_TYPE_HARDWARE && def->config > PERF_COUNT_HW_INSTRUCTIONS ?
+			      TABLE_DROP_INPUT :
+			      TABLE_DROP_USAGE;
+}
+
+static const char *head_of(struct stat_job *stat, const struct pmc_p_event *event)
+{
+	const bool user =
+		event->def.flags & PMC_EVENT_FELL_BACK && event->def.scope == PMC_SCOPE_USER;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s%s",
+		 strcmp(event->name, "instructions") ? event->name : "instr", user ? ":u" : "");
+	return pmc_arena_strdup(&stat->arena, text);
+}
+
+static void add_event(struct stat_job *stat, unsigned e)
+{
+	static const unsigned char units[] = {
+		[STAT_RAW] = TABLE_COUNT,  [STAT_ENABLED] = TABLE_NS, [STAT_RUNNING] = TABLE_NS,
+		[STAT_STATE] = TABLE_TEXT, [STAT_SCOPE] = TABLE_TEXT,
+	};
+	const struct pmc_p_event *event = &stat->live.view.events[e];
+
+	for (enum stat_part p = STAT_VALUE; p <= STAT_SCOPE; p++) {
+		const bool value = p == STAT_VALUE, clock = !strcmp(event->unit, "ns");
+
+		add(stat, (struct table_column){
+				  .name = event->name,
+				  .suffix = suffixes[p],
+				  .head = value ? head_of(stat, event) : NULL,
+				  .scale_unit = value ? event->unit : NULL,
+				  .kind = STAT_EVENT,
+				  .part = (unsigned char)p,
+				  .index = e,
+				  .unit = !value ? units[p] :
+					  clock	 ? TABLE_NS :
+						   TABLE_COUNT,
+				  .when = value && !is_wait(stat, &event->def),
+				  .drop = drop_of(stat, &event->def),
+			  });
+	}
+}
+
+static void add_metrics(struct stat_job *stat)
+{
+	if (stat_clock(stat) >= 0)
+		add(stat, (struct table_column){ .name = "cpus",
+						 .head = "CPUs",
+						 .kind = STAT_CPU_USE,
+						 .unit = TABLE_RATIO,
+						 .decimals = 2,
+						 .when = true,
+						 .drop = TABLE_DROP_LAST });
+	for (unsigned m = 0; m < pmc_n_metrics; m++)
+		if (!pmc_metric_is_accounting(m) && pmc_metric_applies(m, &stat->live.view))
+			add(stat, (struct table_column){
+					  .name = pmc_metrics[m].name,
+					  .head = pmc_metrics[m].column,
+					  .kind = STAT_METRIC,
+					  .index = m,
+					  .unit = TABLE_RATIO,
+					  .decimals = (unsigned char)pmc_metrics[m].decimals,
+					  .when = live_shows_metric(&stat->live, m),
+					  .drop = TABLE_DROP_METRIC });
+}
+
+/* Of tables: what was asked for comes first. */
+static void choose_shown(struct stat_job *stat)
+{
+	const enum stat_column_kind kinds[] = { STAT_KEY,
+						STAT_CPU_USE,
+						stat->events ? STAT_EVENT : STAT_WAIT,
+						stat->events ? STAT_WAIT : STAT_EVENT,
+						STAT_METRIC,
+						STAT_AT };
+
+	for (unsigned k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (unsigned i = 0; i < stat->n_columns; i++)
+			if (stat->columns[i].kind == kinds[k] && stat->columns[i].when)
+				stat->shown[stat->n_shown++] = stat->columns[i];
+}
+
+int stat_columns(struct stat_job *stat)
+{
+	const size_t room = FIELDS + 1 + pmc_n_metrics + stat->live.view.count * 6;
+	const char *problem = NULL;
+	int err = 0;
+
+	stat->columns = pmc_arena_alloc(&stat->arena, room * sizeof(*stat->columns));
+	stat->shown = pmc_arena_alloc(&stat->arena, room * sizeof(*stat->shown));
+	if (!stat->columns || !stat->shown)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	add_fields(stat, 0, FIELD_oncpu_ns);
+	for (unsigned e = 0; e < stat->live.view.count; e++)
+		add_event(stat, e);
+	add_metrics(stat);
+	add_fields(stat, FIELD_oncpu_ns, FIELDS);
+	choose_shown(stat);
+	err = table_conditions(stat->columns, stat->n_columns, stat->where, stat->n_where,
+			       &stat->arena, &stat->conditions, &problem);
+	if (!err && stat->sort) {
+		stat->sort_by = table_find(stat->columns, stat->n_columns, stat->sort,
+					   strlen(stat->sort), &stat->arena, &problem);
+		err = stat->sort_by ? 0 : -1;
+	}
+	if (!err && stat->chosen) {
+		err = table_choose(stat->columns, stat->n_columns, stat->chosen, &stat->arena,
+				   &stat->columns, &stat->n_columns, &problem);
+		stat->shown = stat->columns;
+		stat->n_shown = stat->n_columns;
+	}
+	/* The first column of the key. */
+	for (unsigned i = stat->n_shown; i-- > 0;)
+		if (stat->shown[i].kind == STAT_KEY && stat->shown[i].index >= FIELD_cpu)
+			stat->label = stat->shown[i].index;
+	if (err)
+		return tool_fail(problem ? EXIT_USAGE : EXIT_FAIL, "%s",
+				 problem ? problem : "out of memory");
+	return 0;
+}
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+/* Of events of the OS the sum of their rows; whole numbers where they are. */
+struct table_cell stat_event_cell(const struct stat_job *stat, const struct pmc_count *counts,
+				  unsigned event)
+{
+	struct table_cell cell;
+	double value;
+
+	if (!live_value(&stat->live, counts, event, &value))
+		return cell_null();
+	cell = value >= 0 && value < 9e15 && value == floor(value) ?
+		       cell_number(true, (uint64_t)value) :
+		       cell_real(value, TABLE_SCALED_DECIMALS);
+	cell.estimate = counts[event].state == PMC_SCALED;
+	return cell;
+}
+
+struct table_cell stat_metric_cell(const struct stat_job *stat, const struct pmc_count *counts,
+				   unsigned metric)
+{
+	struct table_cell cell;
+	bool estimate;
+	double value;
+
+	if (!live_metric(&stat->live, counts, metric, &value, &estimate))
+		return cell_null();
+	cell = cell_real(value, TABLE_DECIMALS);
+	cell.estimate = estimate;
+	return cell;
+}
+
+static struct table_cell part_cell(const struct stat_lines *lines,
+				   const struct table_column *column)
+{
+	const struct stat_job *stat = lines->stat;
+	const struct pmc_count *count = &lines->at->counts[column->index];
+
+	switch ((enum stat_part)column->part) {
+	case STAT_VALUE:
+		return stat_event_cell(stat, lines->at->counts, column->index);
+	case STAT_RAW:
+		return cell_number(pmc_count_has_value(count), count->raw);
+	case STAT_ENABLED:
+		return cell_number(true, count->enabled_ns);
+	case STAT_RUNNING:
+		return cell_number(true, count->running_ns);
+	case STAT_STATE:
+		return cell_text(pmc_state_name(count->state));
+	default:
+		return cell_text(pmc_scope_name(stat->live.view.events[column->index].def.scope));
+	}
+}
+
+static struct table_cell cpus_cell(const struct stat_lines *lines)
+{
+	const struct pmc_count *count = &lines->at->counts[stat_clock(lines->stat)];
+
+	if (!lines->ns || !pmc_count_has_value(count))
+		return cell_null();
+	return cell_real((double)pmc_count_value(count) / (double)lines->ns, TABLE_DECIMALS);
+}
+
+static struct table_cell place_cell(const struct stat_lines *lines)
+{
+	const struct stat_line *line = lines->at;
+	const struct stat_place *most = line->places;
+	static char text[LIVE_WCHAN + 8];
+	uint64_t all = 0;
+
+	if (line->task && !lines->cumulative)
+		return cell_text(line->task->wchan[0] ? line->task->wchan : NULL);
+	for (unsigned i = 0; i < STAT_PLACES; i++) {
+		all += line->places[i].ns;
+		if (line->places[i].ns > most->ns)
+			most = &line->places[i];
+	}
+	if (!all || !lines->labels)
+		return cell_text(all ? most->name : NULL);
+	snprintf(text, sizeof(text), "%s %u %%", most->name,
+		 (unsigned)((double)most->ns * 100 / (double)all + 0.5));
+	return cell_text(text);
+}
+
+static struct table_cell part_of_key(int value)
+{
+	return cell_number(value >= 0, (uint64_t)value);
+}
+
+static struct table_cell field_cell(const struct stat_lines *lines, enum field field)
+{
+	const struct stat_job *stat = lines->stat;
+	const struct stat_line *line = lines->at;
+	const bool all = line->known == ALL_KNOWN;
+
+	switch (field) {
+#define X(name, head, kind, unit, rows, shown, cell)                                               \
+	case FIELD_##name:                                                                         \
+		return cell;
+#include "tools/stat/columns.def"
+#undef X
+	default:
+		return cell_null();
+	}
+}
+
+struct table_cell stat_cell(void *arg, const struct table_column *column)
+{
+	const struct stat_lines *lines = arg;
+
+	if (lines->at->label && column->kind == STAT_KEY && column->index == lines->stat->label)
+		return cell_text(lines->at->label);
+	switch ((enum stat_column_kind)column->kind) {
+	case STAT_EVENT:
+		return part_cell(lines, column);
+	case STAT_CPU_USE:
+		return cpus_cell(lines);
+	case STAT_METRIC:
+		return stat_metric_cell(lines->stat, lines->at->counts, column->index);
+	default:
+		return field_cell(lines, (enum field)column->index);
+	}
+}
