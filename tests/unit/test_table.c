@@ -270,6 +270,35 @@ static void null_is_last_in_both_orders(void **state)
 	assert_memory_equal(order, ((uint64_t[]){ 2, 0, 1 }), sizeof(order));
 }
 
+/* The last row stands for a sum of the others. */
+static void rows_are_chosen(void **state)
+{
+	static const char *names[] = { "name=bet*", "who=beto" };
+	struct table_choice choice = { .sort = "count", .columns = "who,count" };
+	struct table table = make(100);
+	const char *problem;
+
+	assert_int_equal(table_apply(&table, &choice, 1, &problem), 0);
+	assert_string_equal(print(&table, TABLE_CSV),
+			    "name,count.sum\nalpha|1,1234567\nbeta,0\n'=gamma,7\n");
+	table = make(100);
+	choice.top = 1;
+	assert_int_equal(table_apply(&table, &choice, 1, &problem), 0);
+	assert_string_equal(print(&table, TABLE_CSV),
+			    "name,count.sum\nalpha|1,1234567\n'=gamma,7\n");
+	table = make(100);
+	choice.where = names;
+	choice.n_where = 1;
+	assert_int_equal(table_apply(&table, &choice, 1, &problem), 0);
+	assert_string_equal(print(&table, TABLE_CSV), "name,count.sum\nbeta,0\n");
+	table = make(100);
+	choice.n_where = 2;
+	assert_int_equal(table_apply(&table, &choice, 1, &problem), -ENOENT);
+	assert_non_null(strstr(problem, "'beta'"));
+	choice.sort = "nonesuch";
+	assert_int_equal(table_apply(&table, &choice, 1, &problem), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +312,7 @@ int main(void)
 		cmocka_unit_test(texts_have_the_width_of_what_is_shown),
 		cmocka_unit_test(conditions_select_rows),
 		cmocka_unit_test(null_is_last_in_both_orders),
+		cmocka_unit_test(rows_are_chosen),
 	};
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -131,7 +131,7 @@ int table_choose(const struct table_column *columns, unsigned n, const char *nam
 			return *problem ? -EINVAL : -ENOMEM;
 		(*chosen)[*n_chosen] = *column;
 		(*chosen)[*n_chosen].kept = true;
-		(*chosen)[*n_chosen].hidden = false;
+		(*chosen)[*n_chosen].hidden = (*chosen)[*n_chosen].data = false;
 		(*chosen)[*n_chosen].drop = TABLE_STAYS;
 		names += len + 1;
 	}
@@ -186,7 +186,7 @@ bool table_selects(const struct table *table, uint64_t row,
 	for (unsigned i = 0; i < n; i++) {
 		struct table_cell cell;
 
-		table->row(table->arg, row);
+		table_row(table, row);
 		cell = table->cell(table->arg, conditions[i].column);
 		if (!table_matches(&cell, conditions[i].glob))
 			return false;
@@ -232,7 +232,7 @@ int table_sort(const struct table *table, const struct table_column *column, boo
 	for (uint64_t i = 0; items && i < n; i++) {
 		struct table_cell cell;
 
-		table->row(table->arg, i);
+		table_row(table, i);
 		cell = table->cell(table->arg, column);
 		items[i] = (struct item){ .row = i, .reverse = reverse, .number = -INFINITY };
 		if (!text && cell.kind != CELL_NULL)
@@ -246,4 +246,97 @@ int table_sort(const struct table *table, const struct table_column *column, boo
 	for (uint64_t i = 0; i < n; i++)
 		order[i] = items[i].row;
 	return 0;
+}
+
+/* ---- what the user chooses ------------------------------------------------------------------ */
+
+/* Why no row is left, and the nearest value. */
+static int explain(const struct table *table, const struct table_choice *choice,
+		   const struct table_condition *conditions, const char **problem)
+{
+	struct pmc_nearest nearest;
+	struct pmc_out out;
+	char buf[256];
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "no row has %.*s", 80, choice->where[0]);
+	for (unsigned i = 1; i < choice->n_where; i++)
+		pmc_outf(&out, " and %.*s", 80, choice->where[i]);
+	pmc_nearest_init(&nearest, conditions->glob, strlen(conditions->glob));
+	for (uint64_t i = 0; i < table->n_rows; i++) {
+		struct table_cell cell;
+
+		table->row(table->arg, i);
+		cell = table->cell(table->arg, conditions->column);
+		if (cell.kind != CELL_TEXT)
+			continue;
+		cell.text = pmc_arena_strndup(table->arena, cell.text, cell.len);
+		if (cell.text)
+			pmc_nearest_try(&nearest, cell.text);
+	}
+	if (nearest.name && nearest.distance)
+		pmc_outf(&out, "; did you mean '%.*s'?", 80, nearest.name);
+	*problem = pmc_arena_strndup(table->arena, buf, out.len);
+	return *problem ? -ENOENT : -ENOMEM;
+}
+
+/* Sorts the n rows of table->order. */
+static int sort_order(const struct table *table, const struct table_column *column, uint64_t *order,
+		      uint64_t n)
+{
+	uint64_t *places = pmc_arena_alloc(table->arena, 2 * (n + 1) * sizeof(*places));
+
+	if (!places || table_sort(table, column, false, places, n))
+		return -ENOMEM;
+	memcpy(places + n, order, n * sizeof(*places));
+	for (uint64_t i = 0; i < n; i++)
+		order[i] = places[n + places[i]];
+	return 0;
+}
+
+int table_apply(struct table *table, const struct table_choice *choice, unsigned sums,
+		const char **problem)
+{
+	struct pmc_arena *arena = table->arena;
+	const uint64_t all = table->n_rows - sums;
+	uint64_t *order = pmc_arena_alloc(arena, (table->n_rows + 1) * sizeof(*order)), n = 0;
+	struct table_condition *conditions;
+	const struct table_column *sort = NULL;
+	struct table_column *chosen;
+	int err;
+
+	*problem = NULL;
+	if (!order)
+		return -ENOMEM;
+	err = table_conditions(table->columns, table->n_columns, choice->where, choice->n_where,
+			       arena, &conditions, problem);
+	if (!err && choice->sort) {
+		sort = table_find(table->columns, table->n_columns, choice->sort,
+				  strlen(choice->sort), arena, problem);
+		err = sort ? 0 : *problem ? -EINVAL : -ENOMEM;
+	}
+	for (uint64_t i = 0; i < all && !err; i++)
+		if (table_selects(table, i, conditions, choice->n_where))
+			order[n++] = i;
+	if (!err && !n && choice->n_where)
+		err = explain(table, choice, conditions, problem);
+	table->order = order;
+	if (!err && sort)
+		err = sort_order(table, sort, order, n);
+	if (!err && choice->columns) {
+		unsigned n_chosen;
+
+		err = table_choose(table->columns, table->n_columns, choice->columns, arena,
+				   &chosen, &n_chosen, problem);
+		if (!err) {
+			table->columns = chosen;
+			table->n_columns = n_chosen;
+		}
+	}
+	if (choice->top && n > choice->top)
+		n = choice->top;
+	for (uint64_t i = all; i < all + sums && !choice->n_where; i++)
+		order[n++] = i;
+	table->n_rows = n;
+	return err;
 }

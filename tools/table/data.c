@@ -65,7 +65,7 @@ void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 {
 	bool some = false;
 
-	table->row(table->arg, row);
+	table_row(table, row);
 	for (unsigned i = 0; i < table->n_columns; i++) {
 		struct table_cell cell;
 
@@ -102,7 +102,7 @@ void table_print_json(const struct table *table, bool array, struct pmc_out *out
 	for (uint64_t r = 0; r < table->n_rows; r++) {
 		bool some = false;
 
-		table->row(table->arg, r);
+		table_row(table, r);
 		pmc_out_str(out, !array ? "" : r ? ",\n" : "\n");
 		for (unsigned i = 0; i < table->n_columns; i++) {
 			const struct table_column *column = &table->columns[i];
@@ -180,7 +180,7 @@ void table_page_rows(const struct table *table, struct pmc_json *json, const cha
 {
 	pmc_json_array(json, key);
 	for (uint64_t r = from; r < to; r++) {
-		table->row(table->arg, r);
+		table_row(table, r);
 		pmc_json_line(json);
 		pmc_json_array(json, NULL);
 		for (unsigned i = 0; i < table->n; i++) {

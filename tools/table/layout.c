@@ -47,7 +47,7 @@ static void measure_cell(const struct table *table, struct table_place *place,
 static void measure(struct table *table)
 {
 	for (uint64_t r = 0; r < table->n_rows; r++) {
-		table->row(table->arg, r);
+		table_row(table, r);
 		for (unsigned i = 0; i < table->n; i++) {
 			const struct table_cell cell =
 				table->cell(table->arg, table->places[i].column);
@@ -304,7 +304,7 @@ int table_layout(struct table *table)
 	for (unsigned i = 0; i < table->n_columns; i++) {
 		const struct table_column *column = &table->columns[i];
 
-		if (column->unit == TABLE_BAR && table->screen.ascii)
+		if (column->data || (column->unit == TABLE_BAR && table->screen.ascii))
 			continue;
 		table->places[table->n++] = (struct table_place){
 			.column = column,

@@ -23,17 +23,19 @@ static void put_number(const struct table_place *place, const struct table_cell 
 		       struct pmc_out *out)
 {
 	const struct pmc_scale *scale = cell->scale ? cell->scale : &place->scale;
+	const bool percent = place->column->unit == TABLE_PERCENT && !cell->scale;
 	const double value = table_value(cell);
 
 	if (place->column->unit == TABLE_ID)
 		pmc_out_u64(out, cell->number);
 	else if (place->column->unit == TABLE_WHOLE)
 		pmc_show_integer(out, cell->number);
-	else if (place->column->unit == TABLE_PERCENT && !cell->scale) {
-		if (!put_small(out, value, 1))
+	else if (!put_small(out, value / scale->divisor, percent ? 1 : scale->decimals)) {
+		pmc_out_str(out, cell->plus && value > 0 ? "+" : "");
+		if (percent)
 			pmc_show_percent(out, value);
-	} else if (!put_small(out, value / scale->divisor, scale->decimals)) {
-		pmc_show_scaled(out, scale, value);
+		else
+			pmc_show_scaled(out, scale, value);
 	}
 }
 
@@ -49,8 +51,6 @@ void table_show(const struct table *table, const struct table_place *place,
 	}
 	if (cell->estimate)
 		pmc_out_char(out, '~');
-	if (cell->plus && table_value(cell) > 0)
-		pmc_out_char(out, '+');
 	put_number(place, cell, out);
 }
 
@@ -159,7 +159,7 @@ static void put_row(const struct table *table, uint64_t row, struct pmc_out *out
 	struct table_line how = { 0 };
 	unsigned last = table->n;
 
-	table->row(table->arg, row);
+	table_row(table, row);
 	if (table->line)
 		how = table->line(table->arg);
 	if (how.gap)
@@ -207,7 +207,7 @@ static void put_markdown(struct pmc_out *out, const char *text, size_t len)
 
 static void put_markdown_row(const struct table *table, uint64_t row, struct pmc_out *out)
 {
-	table->row(table->arg, row);
+	table_row(table, row);
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct table_place *place = &table->places[i];
 		const struct table_cell cell = table->cell(table->arg, place->column);

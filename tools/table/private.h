@@ -17,6 +17,12 @@ static inline double table_value(const struct table_cell *cell)
 	return cell->kind == CELL_REAL ? cell->real : (double)cell->number;
 }
 
+/* Makes that row of the table, after choice and order, the current one. */
+static inline void table_row(const struct table *table, uint64_t row)
+{
+	table->row(table->arg, table->order ? table->order[row] : row);
+}
+
 /* The cell as the table has it, without the blank for a + that other cells of the column have. */
 void table_show(const struct table *table, const struct table_place *place,
 		const struct table_cell *cell, struct pmc_out *out);

@@ -118,6 +118,7 @@ struct table_column {
 	bool kept;	 /* also where no cell has a value */
 	bool together;	 /* columns of one unit that are compared: they have the same prefix */
 	bool hidden;	 /* of tables alone: not in CSV and JSON, unless it is asked for */
+	bool data;	 /* of CSV and JSON alone: not in tables, unless it is asked for */
 	bool functions;	 /* names of functions, whose start tells little */
 	int least, most; /* width in tables; most 0: no limit */
 	unsigned place;	 /* of columns with one `drop` the one with the highest is hidden first */
@@ -187,6 +188,7 @@ struct table {
 	unsigned n_columns;
 	uint64_t n_rows;
 	void *arg;
+	const uint64_t *order; /* rows as table_apply() chose them; NULL: all, as they are */
 	void (*row)(void *arg, uint64_t row); /* makes it the current one */
 	struct table_cell (*cell)(void *arg, const struct table_column *column);
 	struct table_line (*line)(void *arg); /* NULL: nothing special */
@@ -204,6 +206,18 @@ struct table {
 	const char *hidden;		/* heads of columns that do not fit, "a, b"; "" */
 	bool has_partial, has_estimate; /* marks in shown columns */
 };
+
+/* What a user chooses by flags. */
+struct table_choice {
+	const char *columns, *sort; /* NULL: all of them; as the rows are */
+	const char **where;	    /* COLUMN=GLOB, all must match */
+	unsigned n_where;
+	unsigned top; /* rows; 0: all */
+};
+/* Applies it to a table whose last `sums` rows are sums of the others: they stay the last ones, and
+ * go with a condition. 0, -ENOMEM, or with *problem set -EINVAL, or -ENOENT: no row is left. */
+int table_apply(struct table *table, const struct table_choice *choice, unsigned sums,
+		const char **problem);
 
 /* Units, widths, and which columns fit. 0 or -ENOMEM. */
 int table_layout(struct table *table);
