@@ -68,7 +68,7 @@ diff_ --fail-above 1000 b1.pmc a1.pmc
 is "$status" 0 "--fail-above: fewer"
 cp out table
 diff_ --top 1 a1.pmc b1.pmc
-like "$(cat out)" 'and [0-9]+ more' "--top leaves rows out and says so"
+like "$(cat out)" '[0-9]+ (others?|unchanged) +cpu' "--top leaves rows out and says so"
 run "$PMCTL" report --diff b1.pmc a1.pmc
 same out table "report --diff is the same"
 mkdir a-directory-with-a-long-name && cp "$PROG/faults" a-directory-with-a-long-name/
@@ -79,14 +79,14 @@ COLUMNS=80 diff_ --by exe long.pmc a1.pmc
 is "$(grep -E '^.{81}' out)" "" "COLUMNS: lines fit"
 diff_ --by exe --width 60 long.pmc a1.pmc
 is "$(grep -E '^.{61}' out)" "" "--width 60: lines fit"
-diff_ --width 60 a1.pmc a2.pmc a3.pmc --vs long.pmc b2.pmc b3.pmc
-is "$(grep -E '^.{61}' out)" "" "--width 60: lines with intervals fit"
-like "$(cat out)" 'not shown: B - A' "a line names the columns that did not fit"
-LC_ALL=C COLUMNS=60 diff_ a1.pmc a2.pmc a3.pmc --vs long.pmc b2.pmc b3.pmc
+diff_ --all --width 50 a1.pmc a2.pmc a3.pmc --vs long.pmc b2.pmc b3.pmc
+is "$(grep -E '^.{51}' out)" "" "--width 50: lines with intervals fit"
+like "$(cat out)" 'columns not shown: B - A' "a line names the columns that did not fit"
+LC_ALL=C COLUMNS=60 diff_ --all a1.pmc a2.pmc a3.pmc --vs long.pmc b2.pmc b3.pmc
 is "$(LC_ALL=C grep -E '^.{61}|[^ -~]' out)" "" "the same in ASCII"
 diff_ --width 1 long.pmc a1.pmc
 is "$status" 2 "--width: too small"
-diff_ a1.pmc b1.pmc
+diff_ --all a1.pmc b1.pmc
 like "$(cat out)" 'page-faults +3,[0-9]{3} +6,[0-9]{3} +\+2,[0-9]{3} ' "counts are printed exactly, as in reports"
 units() { awk '$1 ~ /^cpu$/ || $2 ~ /^cpu$/ { sub(/.*cpu /, ""); print $1, length($2) - index($2, ".") }' out | sort -u | wc -l; }
 is "$(units)" 1 "times have one unit and one number of decimals in all rows"
@@ -95,6 +95,22 @@ is "$(awk '/^  [^ ]/ { key = $1 } / page-faults / { print key }' out | sort | un
 like "$(cat out)" ' vol +[0-9]' "context switches are named as in reports"
 diff_ a1.pmc b1.pmc --format csv
 is "$(python3 -c 'import csv; print({len(r) for r in csv.reader(open("out"), strict=True)})')" "{9}" "CSV"
+
+for format in table csv jsonl markdown; do
+	diff_ a1.pmc b1.pmc --where 'key=fault-*' --where name=threads --format $format -o "$T/chosen"
+	is "$status $(grep -c 'threads.*2.*3' chosen) $(grep -c total chosen)" "0 1 0" "--where, -o: $format"
+done
+diff_ a1.pmc b1.pmc --where key=fault
+is "$status" 1 "--where that no row meets"
+like "$(cat err)" "mean 'fault-\*'" "names the nearest"
+diff_ a1.pmc b1.pmc -o a1.pmc
+is "$status" 2 "-o does not overwrite a dump"
+for flag in --sort=a --columns=a --where=a=1; do
+	diff_ a1.pmc b1.pmc "$flag" --format json
+	is "$status $(wc -l <err)" "2 1" "$flag with JSON, whose rows are whole: refused"
+done
+diff_ a1.pmc b1.pmc --sort a --columns a --format csv
+is "$(tail -n +2 out | head -n -7 | sort -rn)" "$(tail -n +2 out | head -n -7)" "--sort"
 
 # ---- incomparable dumps --------------------------------------------------------------------------
 record -e task-clock -o clock.pmc -- "$PROG/faults" 2

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c - pmctl diff: compares the threads of two runs, by name or another key. */
-#include "tools/view/report.h"
-#include "tools/bench/units.h"
-#include "tools/cli/flags.h"
 #include "tools/diff/diff.h"
+#include "tools/report/read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,11 +43,14 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_BY(by, keys, .aliases = aliases),
 	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
 	FLAG_SYMFS(root),
+	FLAG_BOOL(0, "--all", all, "rows and measurements that have not changed, too"),
+	FLAG_SORT(0, out.choice.sort, "column to sort by (default: change of CPU time)"),
 	FLAG_TOP(top, "number of rows; 0: all (default: 20 in tables)"),
-	FLAG_WIDTH(screen.width),
+	FLAG_ROWS_CHOICE(out),
 	FLAG_PERCENT(0, "--fail-above", fail_above,
 		     "exit status 1 if B's total is this much larger"),
-	FLAG_FORMAT(format, "table", "json", "csv"),
+	FLAG_FORMAT(out.format, TABLE_FORMATS),
+	FLAG_ROWS_OUTPUT(out),
 	OPERAND_LIST(files[0], n_files[0]),
 	FLAG_END,
 };
@@ -63,6 +64,10 @@ static int parse(struct diff *diff, int argc, char **argv)
 	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
 				 diff->event ? "--event" : "--symfs");
+	if (diff->out.format == TABLE_JSON &&
+	    (diff->out.choice.sort || diff->out.choice.columns || diff->out.choice.n_where))
+		return tool_fail(EXIT_USAGE, "--format json has whole rows; use --format jsonl "
+					     "with --sort, --where and --columns");
 	/* Without --vs the second of two files is the other side. */
 	if (!diff->vs)
 		diff->n_first = diff->n_files[0] == 2 ? 1 : diff->n_files[0];
@@ -208,14 +213,17 @@ static int judge(const struct diff *diff)
 
 static int run_diff(struct diff *diff)
 {
-	int code = diff_read(diff), error;
+	int code = report_check_output(diff->out.output, diff->files[0],
+				       diff->n_files[0] + diff->n_files[1]);
 
+	if (!code)
+		code = diff_read(diff);
 	if (code)
 		return code;
 	sort_rows(diff);
-	error = bench_to_stdout(diff->format == PMC_FORMAT_TABLE, diff_print, diff);
-	if (error)
-		return tool_fail_write("to standard output", -error);
+	code = diff_write_rows(diff);
+	if (code)
+		return code;
 	return judge(diff);
 }
 
@@ -228,12 +236,10 @@ int cmd_diff(int argc, char **argv)
 		return tool_fail(EXIT_FAIL, "out of memory");
 	diff->by = PMC_BY_POOL;
 	diff->top = UINT_MAX;
-	pmc_screen_from_env(&diff->screen, environ);
-	pmc_screen_of_fd(&diff->screen, STDOUT_FILENO);
 	diff->fail_above = -1;
 	code = parse(diff, argc, argv);
 	if (diff->top == UINT_MAX)
-		diff->top = diff->format == PMC_FORMAT_TABLE ? 20 : 0;
+		diff->top = tool_rows_is_table(&diff->out) ? 20 : 0;
 	if (!code)
 		code = run_diff(diff);
 	diff_free_rows(diff);

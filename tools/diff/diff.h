@@ -5,10 +5,11 @@
 #define PMC_TOOLS_DIFF_H
 
 #include "lib/base/hash.h"
-#include "lib/base/out.h"
+#include "tools/bench/statistics.h"
+#include "tools/bench/units.h"
+#include "tools/cli/rows.h"
 #include "tools/rows/fold.h"
 #include "tools/view/report.h"
-#include "tools/bench/statistics.h"
 
 #include <stdbool.h>
 
@@ -18,6 +19,7 @@ enum { DIFF_CPU, DIFF_THREADS, DIFF_FAULTS, DIFF_VOLUNTARY, DIFF_INVOLUNTARY, DI
 struct diff_column {
 	const char *name;
 	bool is_time;
+	double least;	    /* smaller changes are not shown: the unit of a clock, a few samples */
 	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
 };
 
@@ -51,17 +53,17 @@ struct diff {
 	const char **files[2];
 	unsigned n_files[2];
 	bool vs;
-	unsigned n_first;	  /* files of side A */
-	int format;		  /* enum pmc_report_format */
-	unsigned top;		  /* 0: all */
-	struct pmc_screen screen; /* of tables */
-	double fail_above;	  /* percent; negative: not asked for */
-	const char *event;	  /* of samples; NULL: all but waits */
-	const char *root;	  /* of modules and debug files; NULL: / */
+	unsigned n_first; /* files of side A */
+	struct tool_rows out;
+	unsigned top;	   /* 0: all */
+	bool all;	   /* what has not changed, too */
+	double fail_above; /* percent; negative: not asked for */
+	const char *event; /* of samples; NULL: all but waits */
+	const char *root;  /* of modules and debug files; NULL: / */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
 	unsigned n_columns;
-	struct diff_row total, *rows, *by_key;
+	struct diff_row total, others, *rows, *by_key;
 	unsigned n_rows;
 	const char *hosts[2];	 /* of each side, joined by commas */
 	const char *commands[2]; /* of the first process of each side's first dump */
@@ -78,6 +80,8 @@ struct diff {
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 void diff_free_rows(struct diff *diff);
+/* An empty row without samples. 0 or -ENOMEM. */
+int diff_init_row(struct diff *diff, struct diff_row *row, const char *key);
 /* The row of that key, made if there is none; NULL: out of memory. */
 struct diff_row *diff_find_row(struct diff *diff, const char *key);
 /* The column of an event that the side has; NULL: there are too many. */
@@ -114,7 +118,20 @@ struct diff_compared {
 bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned column,
 		  struct diff_compared *result);
 
-void diff_print(const void *diff, struct pmc_out *out);
-void diff_write_table(const struct diff *diff, struct pmc_out *out);
+/* "both", "gone" (not on side B) or "new". */
+static inline const char *diff_presence(const struct diff_row *row)
+{
+	return bench_presence(row->there[0], row->there[1]);
+}
+static inline diff_number diff_change(const struct diff_compared *value)
+{
+	return value->sides[1].value - value->sides[0].value;
+}
+/* False: it is no whole number, or too large. */
+bool diff_whole(diff_number value, uint64_t *size);
+
+void diff_write_json(const struct diff *diff, struct pmc_out *out);
+/* In the chosen form. 0, or the exit code with the error printed. */
+int diff_write_rows(struct diff *diff);
 
 #endif

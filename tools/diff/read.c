@@ -13,11 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The least change of times and of counts in a table: a clock that ticks 100 times a second, and
+ * what differs between two runs of any program. */
+enum { LEAST_NS = 10000000, LEAST_COUNT = 100 };
+
 static struct diff_column *add_column(struct diff *diff, const char *name, bool is_time)
 {
 	struct diff_column *column = &diff->columns[diff->n_columns++];
 
-	*column = (struct diff_column){ .name = name, .is_time = is_time };
+	*column = (struct diff_column){ .name = name,
+					.is_time = is_time,
+					.least = is_time ? LEAST_NS : LEAST_COUNT };
 	return column;
 }
 
@@ -37,10 +43,13 @@ struct diff_column *diff_event_column(struct diff *diff, unsigned side, const ch
 	}
 	if (column)
 		column->scopes[side] |= 1u << event->def.scope;
+	/* Joules and the like: there is no number below which a change is small. */
+	if (column && !column->is_time && event->unit[0])
+		column->least = 0;
 	return column;
 }
 
-static int init_row(struct diff *diff, struct diff_row *row, const char *key)
+int diff_init_row(struct diff *diff, struct diff_row *row, const char *key)
 {
 	row->key = row->label = pmc_arena_strdup(&diff->arena, key);
 	for (unsigned side = 0; side < 2; side++)
@@ -58,7 +67,7 @@ struct diff_row *diff_find_row(struct diff *diff, const char *key)
 	if (row)
 		return row;
 	row = pmc_arena_alloc(arena, sizeof(*row));
-	if (!row || init_row(diff, row, key))
+	if (!row || diff_init_row(diff, row, key))
 		return NULL;
 	HASH_ADD_KEYPTR(hh, diff->by_key, row->key, strlen(row->key), row);
 	row->next = diff->rows;
@@ -319,7 +328,9 @@ int diff_read(struct diff *diff)
 
 	for (unsigned c = 0; c < DIFF_EVENTS; c++)
 		add_column(diff, names[c], c == DIFF_CPU);
-	if (init_row(diff, &diff->total, "total"))
+	diff->columns[DIFF_THREADS].least = 1;
+	if (diff_init_row(diff, &diff->total, "total") ||
+	    diff_init_row(diff, &diff->others, "others"))
 		return tool_fail(EXIT_FAIL, "out of memory");
 	/* Every unreadable file is named. */
 	for (unsigned side = 0; side < 2; side++)
@@ -384,4 +395,5 @@ void diff_free_rows(struct diff *diff)
 	for (struct diff_row *row = diff->rows; row; row = row->next)
 		free_samples(diff, row);
 	free_samples(diff, &diff->total);
+	free_samples(diff, &diff->others);
 }

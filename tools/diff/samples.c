@@ -13,6 +13,9 @@
 /* Few in practice; of a hostile dump's further ones no samples are compared. */
 enum { EVENTS_MOST = 16 };
 
+/* A change of fewer samples is chance. */
+enum { LEAST_SAMPLES = 10 };
+
 /* Not of a column for which there is no room. */
 static void add(const struct diff *diff, struct diff_sample *to, const struct diff_column *column,
 		diff_number more)
@@ -45,11 +48,20 @@ static int take_event(struct diff *diff, unsigned side, unsigned sample,
 	char name[512];
 	struct diff_column *self, *total;
 	diff_number unit = (diff_number)pmc_event_scale(event);
+	uint64_t samples = 0, weight = 0;
+	double least;
 
 	snprintf(name, sizeof(name), "%.480s self", event->name);
 	self = diff_event_column(diff, side, name, event);
 	snprintf(name, sizeof(name), "%.480s total", event->name);
 	total = diff_event_column(diff, side, name, event);
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
+		pmc_add_sat(&samples, fold->lists[i]->samples);
+		pmc_add_sat(&weight, fold->lists[i]->weight);
+	}
+	least = samples ? LEAST_SAMPLES * (double)weight / (double)samples * (double)unit : 0;
+	if (self && total)
+		self->least = total->least = least;
 	for (uint64_t i = 0; i < fold->n_rows; i++) {
 		const struct pmc_sample_row *from = fold->rows[i];
 		struct diff_row *row = find_row(diff, from);

@@ -150,7 +150,7 @@ bool table_matches(const struct table_cell *cell, const char *glob)
 		return !fnmatch(glob, cell->text, 0);
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	if (cell->kind == CELL_NUMBER)
-		pmc_out_u64(&out, cell->number);
+		table_put_whole(&out, cell);
 	else if (cell->kind == CELL_REAL)
 		pmc_out_fixed(&out, cell->real, 6);
 	else if (cell->kind != CELL_NULL)
@@ -333,8 +333,8 @@ int table_apply(struct table *table, const struct table_choice *choice, unsigned
 			table->n_columns = n_chosen;
 		}
 	}
-	if (choice->top && n > choice->top)
-		n = choice->top;
+	table->n_more = choice->top && n > choice->top ? n - choice->top : 0;
+	n -= table->n_more;
 	for (uint64_t i = all; i < all + sums && !choice->n_where; i++)
 		order[n++] = i;
 	table->n_rows = n;

@@ -16,7 +16,7 @@ void table_put_csv(struct pmc_out *out, const struct table_cell *cell)
 	case CELL_NULL:
 		break;
 	case CELL_NUMBER:
-		pmc_out_u64(out, cell->number);
+		table_put_whole(out, cell);
 		break;
 	case CELL_REAL:
 		if (pmc_out_fixed_fits(cell->real))
@@ -85,7 +85,7 @@ void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 void table_put_json(struct pmc_out *out, const struct table_cell *cell)
 {
 	if (cell->kind == CELL_NUMBER)
-		pmc_out_u64(out, cell->number);
+		table_put_whole(out, cell);
 	else if (cell->kind == CELL_TEXT)
 		pmc_json_quoted(out, cell->text, cell->len);
 	else if (cell->kind == CELL_BOOL)

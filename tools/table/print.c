@@ -49,6 +49,8 @@ void table_show(const struct table *table, const struct table_place *place,
 		pmc_out_str(out, place->column->blank ? "" : "-");
 		return;
 	}
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL)
+		return; /* it is empty */
 	if (cell->estimate)
 		pmc_out_char(out, '~');
 	put_number(place, cell, out);

@@ -14,7 +14,15 @@ static inline const char *table_head(const struct table_column *column)
 
 static inline double table_value(const struct table_cell *cell)
 {
-	return cell->kind == CELL_REAL ? cell->real : (double)cell->number;
+	const double size = (double)cell->number;
+
+	return cell->kind == CELL_REAL ? cell->real : cell->negative ? -size : size;
+}
+
+static inline void table_put_whole(struct pmc_out *out, const struct table_cell *cell)
+{
+	pmc_out_str(out, cell->negative ? "-" : "");
+	pmc_out_u64(out, cell->number);
 }
 
 /* Makes that row of the table, after choice and order, the current one. */

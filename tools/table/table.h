@@ -27,6 +27,7 @@ struct table_cell {
 	unsigned char estimate; /* not 0: a ~ before it */
 	unsigned char decimals; /* of a real number in CSV and JSON */
 	bool plus;		/* a sign before positive numbers, too */
+	bool negative;		/* a whole number below 0, of that size */
 	union {
 		uint64_t number;
 		double real;
@@ -194,9 +195,10 @@ struct table {
 	struct table_line (*line)(void *arg); /* NULL: nothing special */
 	struct pmc_screen screen;
 	struct pmc_arena *arena;
-	bool wide;  /* every column, however wide */
-	bool tight; /* one blank between columns */
-	int indent; /* of lines of the table */
+	bool wide;	 /* every column, however wide */
+	bool tight;	 /* one blank between columns */
+	int indent;	 /* of lines of the table */
+	uint64_t n_more; /* rows that table_choice.top leaves out */
 	/* The table above, of the same columns: its units stay while they suit. NULL: none. */
 	const struct table *before;
 	/* made by table_layout() */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.h - the flags and the output of commands that print the rows of a table. */
+#ifndef PMC_TOOLS_CLI_ROWS_H
+#define PMC_TOOLS_CLI_ROWS_H
+
+#include "tools/cli/flags.h"
+#include "tools/table/table.h"
+
+struct tool_rows {
+	struct table_choice choice;
+	int format; /* enum table_format */
+	int width;  /* 0: the terminal's */
+	const char *output;
+	struct pmc_screen screen;
+	struct pmc_out out;
+};
+
+/* `rows` is the member of FLAG_OPTIONS. */
+#define FLAG_ROWS_CHOICE(rows)                                                                     \
+	FLAG_WHERE(rows.choice.where, rows.choice.n_where), FLAG_COLUMNS(rows.choice.columns)
+#define FLAG_ROWS_OUTPUT(rows)                                                                     \
+	FLAG_WIDTH(rows.width), FLAG_OUTPUT(rows.output, "output file instead of standard output")
+
+/* Whether the rows are printed for people, aligned or as Markdown. */
+static inline bool tool_rows_is_table(const struct tool_rows *rows)
+{
+	return rows->format == TABLE_PLAIN || rows->format == TABLE_MARKDOWN;
+}
+
+/* All return 0, or the exit code with the error printed. */
+/* table_apply() */
+int tool_rows_choose(const struct tool_rows *rows, struct table *table, unsigned sums);
+/* Opens rows->out for standard output or the file, with the screen that it is. */
+int tool_rows_open(struct tool_rows *rows);
+/* Chooses units and widths where the format has any, and prints the table to rows->out. */
+int tool_rows_print(struct tool_rows *rows, struct table *table);
+int tool_rows_close(struct tool_rows *rows);
+/* Under a table: how many rows and which columns it does not show. */
+void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table);
+
+#endif
