@@ -18,6 +18,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/base/proc.h"
 #include "lib/base/sys.h"
 #include "agent/process/process.h"
 #include "agent/sample/sample.h"
@@ -148,19 +149,14 @@ static bool filter_permits(void)
 static int room(void)
 {
 	struct rlimit limit;
-	char text[4096], *at;
+	char text[4096];
 	uint64_t used = 0;
 
 	if (syscall(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) != 0 ||
 	    limit.rlim_cur > INT32_MAX)
 		return INT32_MAX;
 	pmc_file_read_at(AT_FDCWD, "/proc/self/status", text, sizeof(text));
-	at = strstr(text, "\nSigQ:\t");
-	if (at) {
-		at += sizeof("\nSigQ:\t") - 1;
-		at[strcspn(at, "/")] = '\0';
-		pmc_number(at, INT32_MAX, &used);
-	}
+	pmc_proc_number(text, "SigQ", &used);
 	return (int)(pmc_sub_sat(limit.rlim_cur, used) / ROOM_SHARE);
 }
 

@@ -9,11 +9,11 @@
 
 static void stat_line(void **state)
 {
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 
-	assert_true(live_parse_stat("7 (a) R (b\n) S 5 7 7 0 -1 4194560 11 0 13 0 1 2 0 0 20 0 1 0 "
-				    "4711 100 200",
-				    &stat));
+	assert_true(pmc_proc_stat("7 (a) R (b\n) S 5 7 7 0 -1 4194560 11 0 13 0 1 2 0 0 20 0 1 0 "
+				  "4711 100 200",
+				  &stat));
 	assert_string_equal(stat.name, "a) R (b\n");
 	assert_int_equal(stat.state, 'S');
 	assert_int_equal(stat.parent, 5);
@@ -25,42 +25,49 @@ static void stat_line(void **state)
 static void stat_line_cut(void **state)
 {
 	static const char whole[] = "7 (x) S 5 7 7 0 -1 4194560 11 0 13 0 1 2 0 0 20 0 1 0 4711";
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 	char text[sizeof(whole)];
 
 	for (size_t len = 0; len < sizeof(whole) - 5; len++) {
 		memcpy(text, whole, len);
 		text[len] = '\0';
-		assert_false(live_parse_stat(text, &stat));
+		assert_false(pmc_proc_stat(text, &stat));
 	}
-	assert_true(live_parse_stat(whole, &stat));
+	assert_true(pmc_proc_stat(whole, &stat));
 }
 
 static void status_lines(void **state)
 {
-	static const char text[] = "Name:\tvoluntary_ctxt_switches:9\nTgid:\t12\n"
-				   "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4";
-	struct live_waits waits = { .known = false };
+	static const char text[] = "Name:\tTgid:9\nTgid:\t12\nNSpid:\t70\t7\nSigQ:\t3/128\n"
+				   "VmHWM:\t   4 kB\nEmpty:\t\nSeccomp :\t2";
 	uint64_t value = 0;
 
-	live_parse_switches(text, &waits);
-	assert_int_equal(waits.voluntary, 3);
-	assert_int_equal(waits.involuntary, 4);
-	assert_true(live_parse_status(text, "Tgid", &value));
+	assert_true(pmc_proc_number(text, "Tgid", &value));
 	assert_int_equal(value, 12);
-	assert_false(live_parse_status(text, "gid", &value));
+	assert_true(pmc_proc_number(text, "NSpid", &value));
+	assert_int_equal(value, 70);
+	assert_true(pmc_proc_last(text, "NSpid", &value));
+	assert_int_equal(value, 7);
+	assert_true(pmc_proc_last(text, "SigQ", &value));
+	assert_int_equal(value, 3);
+	assert_true(pmc_proc_number(text, "VmHWM", &value));
+	assert_int_equal(value, 4);
+	assert_true(pmc_proc_number(text, "Seccomp", &value));
+	assert_false(pmc_proc_number(text, "gid", &value));
+	assert_false(pmc_proc_number(text, "Empty", &value));
+	assert_false(pmc_proc_last(text, "Empty", &value));
 }
 
 static void schedstat_line(void **state)
 {
-	struct live_waits waits = { .known = false };
+	struct pmc_proc_sched sched;
 
-	assert_true(live_parse_schedstat("100 20 3", &waits));
-	assert_int_equal(waits.cpu_ns, 100);
-	assert_int_equal(waits.delay_ns, 20);
-	assert_int_equal(waits.slices, 3);
-	assert_false(live_parse_schedstat("100 20", &waits));
-	assert_false(live_parse_schedstat("", &waits));
+	assert_true(pmc_proc_schedstat("100 20 3", &sched));
+	assert_int_equal(sched.cpu_ns, 100);
+	assert_int_equal(sched.delay_ns, 20);
+	assert_int_equal(sched.slices, 3);
+	assert_false(pmc_proc_schedstat("100 20", &sched));
+	assert_false(pmc_proc_schedstat("", &sched));
 }
 
 static void own_threads(void **state)

@@ -43,12 +43,17 @@ static void *run_relay(void *arg)
 /* From the files themselves, whose readings live_task_read() spares. */
 static void read_waits(pid_t tid, struct live_waits *waits)
 {
+	struct pmc_proc_sched sched;
 	char text[4096];
 
 	assert_true(pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", tid) > 0);
-	assert_true(live_parse_schedstat(text, waits));
+	assert_true(pmc_proc_schedstat(text, &sched));
+	waits->cpu_ns = sched.cpu_ns;
+	waits->delay_ns = sched.delay_ns;
+	waits->slices = sched.slices;
 	assert_true(pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) > 0);
-	live_parse_switches(text, waits);
+	pmc_proc_number(text, "voluntary_ctxt_switches", &waits->voluntary);
+	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &waits->involuntary);
 }
 
 static void start_relay(struct relay *relay, unsigned rounds)

@@ -6,6 +6,7 @@
  * and the pidfd stay with the process and fail after its end.
  */
 #include "lib/base/file.h"
+#include "lib/base/proc.h"
 #include "tools/attach/attach.h"
 
 #include <dirent.h>
@@ -24,13 +25,12 @@
 
 void attach_status(int dir, const char *field, char value[256])
 {
-	char text[16384], name[32];
+	char text[16384];
 	const char *at;
 
 	pmc_file_read_at(dir, "status", text, sizeof(text));
-	snprintf(name, sizeof(name), "\n%s:\t", field);
-	at = strstr(text, name);
-	at = at ? at + strlen(name) : "";
+	at = pmc_proc_field(text, field);
+	at = at ? at : "";
 	snprintf(value, 256, "%.*s", (int)strcspn(at, "\n"), at);
 }
 

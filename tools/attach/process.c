@@ -2,13 +2,13 @@
 /* process.c - TOTAL, EVENTSET and PROCESS frames of a running process, from outside. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/proc.h"
 #include "lib/base/number.h"
 #include "lib/dump/build.h"
 #include "lib/plan/plan.h"
 #include "tools/attach/attach.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,19 +73,15 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 }
 
 /* ---- process ------------------------------------------------------------------------------*/
-/* The program name in /proc/PID/stat may contain anything: the fields are behind its last ')'. */
 static uint32_t parent_of(const struct attach *target)
 {
+	struct pmc_proc_stat stat;
 	char text[1024];
-	const char *at;
-	uint32_t ppid = 0;
 
-	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
-		return 0;
-	at = strrchr(text, ')');
-	if (at)
-		sscanf(at + 1, " %*c %" SCNu32, &ppid);
-	return ppid;
+	return pmc_file_read_at(target->dir, "stat", text, sizeof(text)) > 0 &&
+			       pmc_proc_stat(text, &stat) ?
+		       (uint32_t)stat.parent :
+		       0;
 }
 
 static uint64_t peak_rss(const struct attach *target)

@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/hash.h"
+#include "lib/base/proc.h"
 #include "lib/dump/build.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
@@ -39,17 +40,13 @@ bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *n
 /* The tid as gettid() returns it in the process: the innermost of the NSpid line. 0: gone. */
 static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
 {
-	char text[4096], *line, *end;
+	uint64_t tid = (uint64_t)pid;
+	char text[4096];
 
 	if (!attach_read_task(tasks, pid, "status", text, sizeof(text)))
 		return 0;
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return (uint32_t)pid;
-	line++;
-	line[strcspn(line, "\n")] = '\0';
-	end = strrchr(line, '\t');
-	return end ? (uint32_t)strtoul(end + 1, NULL, 10) : (uint32_t)pid;
+	pmc_proc_last(text, "NSpid", &tid);
+	return (uint32_t)tid;
 }
 
 static int by_tid(const void *a, const void *b)
@@ -120,12 +117,14 @@ void attach_tasks_close(struct attach_tasks *tasks)
 /* CPU time from schedstat; up to a tick old for a running thread. */
 bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns)
 {
+	struct pmc_proc_sched sched;
 	char text[128];
 
 	*ns = 0;
-	if (!pid || !attach_read_task(tasks, pid, "schedstat", text, sizeof(text)))
+	if (!pid || !attach_read_task(tasks, pid, "schedstat", text, sizeof(text)) ||
+	    !pmc_proc_schedstat(text, &sched))
 		return false;
-	*ns = strtoull(text, NULL, 10);
+	*ns = sched.cpu_ns;
 	/* 0: a kernel without CONFIG_SCHED_INFO. Every thread here has run. */
 	return *ns != 0;
 }

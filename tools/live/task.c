@@ -161,78 +161,7 @@ void live_tids_free(struct live_tids *tids)
 	*tids = (struct live_tids){ .n = 0 };
 }
 
-/* ---- the files ------------------------------------------------------------------------------ */
-
-bool live_parse_schedstat(const char *text, struct live_waits *waits)
-{
-	const char *at = text;
-
-	return pmc_number_take(&at, NULL, 10, &waits->cpu_ns) && *at++ == ' ' &&
-	       pmc_number_take(&at, NULL, 10, &waits->delay_ns) && *at++ == ' ' &&
-	       pmc_number_take(&at, NULL, 10, &waits->slices);
-}
-
-bool live_parse_status(const char *text, const char *key, uint64_t *value)
-{
-	const size_t len = strlen(key);
-
-	for (; text; text = strchr(text, '\n')) {
-		text += *text == '\n';
-		if (strncmp(text, key, len) != 0 || text[len] != ':')
-			continue;
-		text += len + 1;
-		text += strspn(text, " \t");
-		return pmc_number_take(&text, NULL, 10, value);
-	}
-	return false;
-}
-
-void live_parse_switches(const char *status, struct live_waits *waits)
-{
-	live_parse_status(status, "voluntary_ctxt_switches", &waits->voluntary);
-	live_parse_status(status, "nonvoluntary_ctxt_switches", &waits->involuntary);
-}
-
-/* Fields of proc_pid_stat(5). The name may contain parentheses, spaces and line feeds. */
-bool live_parse_stat(const char *text, struct live_stat *stat)
-{
-	const char *name = strchr(text, '('), *at = strrchr(text, ')');
-	uint64_t value = 0;
-	size_t len;
-
-	if (!name || !at || at < name || at[1] != ' ' || !at[2])
-		return false;
-	len = (size_t)(at - ++name);
-	if (len >= sizeof(stat->name))
-		len = sizeof(stat->name) - 1;
-	memcpy(stat->name, name, len);
-	stat->name[len] = '\0';
-	stat->state = at[2];
-	at += 3;
-	for (unsigned field = 4; field <= 22; field++) {
-		at += *at == ' ';
-		/* Some are signed. */
-		at += *at == '-';
-		if (!pmc_number_take(&at, NULL, 10, &value))
-			return false;
-		if (field == 4)
-			stat->parent = value;
-		else if (field == 10)
-			stat->minor_faults = value;
-		else if (field == 11)
-			stat->child_faults = value;
-		else if (field == 12)
-			stat->major_faults = value;
-		else if (field == 14)
-			stat->user_ticks = value;
-		else if (field == 15)
-			stat->system_ticks = value;
-	}
-	stat->start_ticks = value;
-	return true;
-}
-
-uint64_t live_start_ns(const struct live_stat *stat)
+uint64_t live_start_ns(const struct pmc_proc_stat *stat)
 {
 	struct timespec boot, mono;
 	int64_t asleep, start;

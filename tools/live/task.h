@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/base/out.h"
+#include "lib/base/proc.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,24 +51,7 @@ struct live_waits {
 /* CPU time of a process with its ended threads, up to date; 0: unknown, as after its end. */
 uint64_t live_process_cpu_ns(pid_t pid);
 
-/* ---- the files, for callers that read them -------------------------------------------------- */
-
-bool live_parse_schedstat(const char *text, struct live_waits *waits);
-/* The number behind "key:" in a status file. */
-bool live_parse_status(const char *text, const char *key, uint64_t *value);
-void live_parse_switches(const char *status, struct live_waits *waits);
-
-#define LIVE_NAME 64 /* names of kernel threads have more than 15 bytes */
-struct live_stat {
-	char name[LIVE_NAME]; /* any bytes */
-	char state;	      /* of proc_pid_stat(5): R S D T t Z X I */
-	uint64_t parent, minor_faults, major_faults;
-	uint64_t user_ticks, system_ticks; /* of 10 ms */
-	uint64_t child_faults;		   /* minor ones of children that it has waited for */
-	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
-};
-bool live_parse_stat(const char *text, struct live_stat *stat);
-
-#define LIVE_TICK_NS 10000000u /* USER_HZ of include/asm-generic/param.h */
+#define LIVE_NAME    PMC_PROC_NAME
+#define LIVE_TICK_NS PMC_TICK_NS
 /* On CLOCK_MONOTONIC, at most a tick before the start of the thread. */
-uint64_t live_start_ns(const struct live_stat *stat);
+uint64_t live_start_ns(const struct pmc_proc_stat *stat);

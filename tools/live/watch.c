@@ -130,7 +130,7 @@ static void split(struct live_task *task, uint64_t charged_ns, bool runnable)
 }
 
 static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
-		     const struct live_stat *stat, uint64_t charged_ns, bool runnable)
+		     const struct pmc_proc_stat *stat, uint64_t charged_ns, bool runnable)
 {
 	task->span = (struct live_span){
 		/* It may have started after the common time of readings. */
@@ -165,7 +165,8 @@ static void read_switches(struct live_task *task, struct live_budget *budget)
 
 	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) <= 0)
 		return;
-	live_parse_switches(text, waits);
+	pmc_proc_number(text, "voluntary_ctxt_switches", &waits->voluntary);
+	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &waits->involuntary);
 	voluntary = pmc_sub_sat(waits->voluntary, task->voluntary);
 	all = voluntary + pmc_sub_sat(waits->involuntary, task->involuntary);
 	if (all)
@@ -183,10 +184,10 @@ int live_task_children(struct live_task *task, struct live_budget *budget, char 
 static int read_stat(struct live_task *task, struct live_budget *budget, bool first)
 {
 	char text[4096];
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 	int n = read_file(task, LIVE_STAT, budget, text, sizeof(text));
 
-	if (n <= 0 || !live_parse_stat(text, &stat))
+	if (n <= 0 || !pmc_proc_stat(text, &stat))
 		return n < 0 && n != -ENOENT ? n : -ESRCH;
 	if (!first && stat.start_ticks != task->stat.start_ticks)
 		return -ESRCH;
@@ -231,8 +232,8 @@ static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget)
 {
 	const struct live_waits from = task->waits;
-	const struct live_stat stat = task->stat;
-	struct live_waits now = { .known = false };
+	const struct pmc_proc_stat stat = task->stat;
+	struct pmc_proc_sched now;
 	uint64_t from_ns = task->read_ns, charged_ns;
 	const bool first = !from_ns;
 	/* Not all threads in the same reading. */
@@ -244,7 +245,7 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : n;
-	if (!live_parse_schedstat(text, &now))
+	if (!pmc_proc_schedstat(text, &now))
 		return -ENODATA;
 	charged_ns = pmc_sub_sat(now.delay_ns, task->charged_ns);
 	task->charged_ns = now.delay_ns;

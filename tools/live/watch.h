@@ -45,7 +45,7 @@ struct live_span {
 struct live_task {
 	pid_t pid, tid;
 	int fds[LIVE_FILES]; /* -1: not open */
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 	struct live_waits waits;
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
 	uint64_t read_ns;	/* when the interval ended; 0: never */

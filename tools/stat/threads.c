@@ -189,13 +189,13 @@ void stat_scan_threads(struct stat_job *stat)
 
 void stat_find_children(struct stat_job *stat)
 {
-	struct live_stat now;
+	struct pmc_proc_stat now;
 	char text[1024];
 
 	if (stat->target != STAT_PROCESS || !stat_has_waits(stat) || stat->children)
 		return;
 	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/stat", stat->pid, stat->pid) <= 0 ||
-	    !live_parse_stat(text, &now))
+	    !pmc_proc_stat(text, &now))
 		return;
 	if (!stat->begin_ns)
 		stat->child_faults = now.child_faults;
@@ -247,7 +247,7 @@ static bool is_other_thread(pid_t pid)
 	char text[4096];
 
 	return pmc_file_read(text, sizeof(text), "/proc/%d/status", pid) > 0 &&
-	       live_parse_status(text, "Tgid", &process) && process != (uint64_t)pid;
+	       pmc_proc_number(text, "Tgid", &process) && process != (uint64_t)pid;
 }
 
 int stat_open_process(struct stat_job *stat)

@@ -13,15 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool read_stat(uint32_t tid, struct live_stat *stat)
+static bool read_stat(uint32_t tid, struct pmc_proc_stat *stat)
 {
 	char text[4096];
 
 	return pmc_file_read(text, sizeof(text), "/proc/%u/stat", tid) > 0 &&
-	       live_parse_stat(text, stat);
+	       pmc_proc_stat(text, stat);
 }
 
-static bool is_asleep(const struct live_stat *stat)
+static bool is_asleep(const struct pmc_proc_stat *stat)
 {
 	return !strchr("RZX", stat->state);
 }
@@ -31,7 +31,7 @@ static bool is_asleep(const struct live_stat *stat)
 static void add_waiting(struct trace_summary *summary, uint32_t tid)
 {
 	struct trace_thread *thread = trace_thread_add(summary, tid, true);
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 	char stack[8192];
 
 	if (!thread || !read_stat(tid, &stat) || !is_asleep(&stat))
@@ -75,7 +75,7 @@ int trace_summary_add_target(struct trace_summary *summary, pid_t target)
 
 static void add_asleep(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
 {
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 	uint64_t pid = 0;
 	char text[4096];
 
@@ -83,7 +83,7 @@ static void add_asleep(struct trace_summary *summary, struct trace_thread *threa
 	if (!thread->reason || !read_stat(thread->tid, &stat) || !is_asleep(&stat))
 		return;
 	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", thread->tid) > 0)
-		live_parse_status(text, "Tgid", &pid);
+		pmc_proc_number(text, "Tgid", &pid);
 	thread->pid = (uint32_t)pid;
 	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
 	thread->slept = true;
@@ -94,7 +94,7 @@ static void add_asleep(struct trace_summary *summary, struct trace_thread *threa
 void trace_summary_find_asleep(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
-	struct live_stat stat;
+	struct pmc_proc_stat stat;
 
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
 		if (!t->wanted || trace_is_row(t) || summary->by_tid[t->tid] != t ||

@@ -4,6 +4,7 @@
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/out.h"
+#include "lib/base/proc.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -20,19 +21,6 @@ static bool read_text(char text[TEXT], const char *root, const char *name)
 	int rc = pmc_file_read(text, TEXT, "%s/%s", root, name);
 
 	return rc > 0 || rc == -EFBIG;
-}
-
-/* The text after "KEY:" or "KEY   :" at the start of a line, or NULL. */
-static const char *field(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, len) == 0 && strchr(" \t:", line[len]))
-			return line + len + strspn(line + len, " \t:");
-	}
-	return NULL;
 }
 
 static uint64_t number(const char *text, unsigned base)
@@ -72,7 +60,7 @@ static void read_status(struct pmc_here *here, const char *proc)
 					       PMC_YES;
 	if (!read_text(text, proc, "self/status"))
 		return;
-	value = field(text, "CapEff");
+	value = pmc_proc_field(text, "CapEff");
 	if (value) {
 		here->effective = number(value, 16);
 		here->perfmon = here->effective & (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN) &&
@@ -80,7 +68,7 @@ static void read_status(struct pmc_here *here, const char *proc)
 					PMC_YES :
 					PMC_NO;
 	}
-	value = field(text, "Seccomp");
+	value = pmc_proc_field(text, "Seccomp");
 	if (value)
 		here->filtered = *value == '0' ? PMC_NO : PMC_YES;
 }
@@ -153,7 +141,7 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 	if (!here->vm && read_text(text, roots->sys, "hypervisor/type"))
 		here->vm = strncmp(text, "xen", 3) == 0 ? "xen" : "unnamed hypervisor";
 	if (!here->vm && read_text(text, roots->proc, "cpuinfo") &&
-	    (flags = field(text, "flags"))) {
+	    (flags = pmc_proc_field(text, "flags"))) {
 		end = strchr(flags, '\n');
 		if (end)
 			*end = '\0';

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* proc.h - parses the files that /proc has of a thread or process: stat, status, schedstat.
+ * Async-signal-safe. */
+#ifndef PMC_LIB_BASE_PROC_H
+#define PMC_LIB_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PMC_PROC_NAME 64	/* names of kernel threads have more than 15 bytes */
+#define PMC_TICK_NS   10000000u /* USER_HZ of all architectures but alpha and ia64 */
+
+struct pmc_proc_stat {
+	char name[PMC_PROC_NAME]; /* any bytes */
+	char state;		  /* of proc_pid_stat(5): R S D T t Z X I */
+	uint64_t parent, minor_faults, major_faults;
+	uint64_t user_ticks, system_ticks; /* rounded down */
+	uint64_t child_faults;		   /* minor ones of children that it has waited for */
+	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
+};
+bool pmc_proc_stat(const char *text, struct pmc_proc_stat *stat);
+
+/* The text behind "KEY:" or "KEY   :" at the start of a line; NULL: there is none. */
+const char *pmc_proc_field(const char *text, const char *key);
+/* The number there, and the last one of the line, as of NSpid: that of the innermost namespace. */
+bool pmc_proc_number(const char *text, const char *key, uint64_t *value);
+bool pmc_proc_last(const char *text, const char *key, uint64_t *value);
+
+/* CPU time, run delay and how often it got a CPU; all 0 without CONFIG_SCHED_INFO. */
+struct pmc_proc_sched {
+	uint64_t cpu_ns, delay_ns, slices;
+};
+bool pmc_proc_schedstat(const char *text, struct pmc_proc_sched *sched);
+
+#endif
