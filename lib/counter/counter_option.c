@@ -8,13 +8,11 @@
  * absence makes it succeed is named.
  */
 #include "lib/base/advice.h"
-#include "lib/base/number.h"
 #include "lib/counter/counter.h"
 #include "lib/counter/counter_event.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 static void attr_of(const struct counter_request *request, const struct pmc_counter *leader,
@@ -41,9 +39,9 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 			open->wakeup_watermark ? open->wakeup_watermark : open->wakeup_events,
 		.use_clockid = open->use_clockid,
 		.clockid = open->use_clockid ? open->clockid : 0,
-#define SAME(member, since, hint) .member = open->member,
-#define BITS(member, bits, since, hint)
-#define OTHER(member, name, since, hint)
+#define SAME(member) .member = open->member,
+#define BITS(member, bits)
+#define OTHER(member, name)
 #include "lib/counter/counter_option.def"
 	};
 	attr->base.pinned |= event->pinned;
@@ -86,18 +84,13 @@ static const struct option {
 	const char *name;
 	size_t at, size;
 	uint64_t mask;
-	const char *since, *hint;
 } options[] = {
-#define OPTION(member, name, mask, since, hint)                                                    \
-	{ name,                                                                                    \
-	  offsetof(struct counter_request, member),                                                \
-	  sizeof(((struct counter_request *)0)->member),                                           \
-	  mask,                                                                                    \
-	  since,                                                                                   \
-	  hint },
-#define SAME(member, since, hint)	 OPTION(open.member, #member, 0, since, hint)
-#define BITS(member, bits, since, hint)	 OPTION(open.member, #bits, bits, since, hint)
-#define OTHER(member, name, since, hint) OPTION(member, name, 0, since, hint)
+#define OPTION(member, name, mask)                                                                 \
+	{ name, offsetof(struct counter_request, member),                                          \
+	  sizeof(((struct counter_request *)0)->member), mask },
+#define SAME(member)	    OPTION(open.member, #member, 0)
+#define BITS(member, bits)  OPTION(open.member, #bits, bits)
+#define OTHER(member, name) OPTION(member, name, 0)
 #include "lib/counter/counter_option.def"
 };
 
@@ -122,42 +115,6 @@ static bool take_out(struct counter_request *request, const struct option *optio
 		memset(member, 0, option->size);
 	}
 	return set;
-}
-
-/* "5.13" as 5013; 0 if it is not a version. */
-static unsigned version(const char *text)
-{
-	uint64_t major, minor = 0;
-
-	if (!pmc_number_take(&text, NULL, 10, &major))
-		return 0;
-	if (*text++ == '.')
-		pmc_number_take(&text, NULL, 10, &minor);
-	return (unsigned)(major * 1000 + minor);
-}
-
-static bool is_older(const char *since)
-{
-	struct utsname name;
-
-	return since[0] && uname(&name) == 0 && version(name.release) &&
-	       version(name.release) < version(since);
-}
-
-static void blame(const struct option *option, int error, struct pmc_failure *failure)
-{
-	if (is_older(option->since))
-		counter_fail(failure, error, option->name,
-			     "this kernel does not support it (Linux %s does); leave it out",
-			     option->since);
-	else if (option->hint[0])
-		counter_fail(failure, error, option->name,
-			     "refused for this event or in combination with other options; %s",
-			     option->hint);
-	else
-		counter_fail(failure, error, option->name,
-			     "refused for this event or in combination with other options; "
-			     "leave it out");
 }
 
 static bool is_of(const struct pmc_counter_event *event, const char *pmu)
@@ -253,7 +210,9 @@ static bool blame_option(const struct counter_request *request, const struct pmc
 		if (fd < 0)
 			continue;
 		close(fd);
-		blame(&options[i], error, failure);
+		counter_fail(failure, error, options[i].name,
+			     "refused by this kernel, for this event or in combination with other "
+			     "options; leave it out, or see perf_event_open(2) for what it needs");
 		return true;
 	}
 	return false;
