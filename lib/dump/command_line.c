@@ -4,8 +4,8 @@
  *
  * Masked are the values of NAME=VALUE, --NAME=VALUE and --NAME VALUE, also inside an argument (sh
  * -c, query strings), where NAME contains one of the words below, and the passwords of URLs. Words
- * of a secret are found inside others (storepass, APIKEY): a value that is masked for nothing does
- * less harm than a secret that is shown. Only a list of words is known to be harmless.
+ * of a secret are found inside others (storepass, APIKEY, keyboard): a value that is masked for
+ * nothing does less harm than a secret that is shown.
  */
 #include "lib/dump/command_line.h"
 
@@ -16,12 +16,6 @@
 #define SPACE " \t\r\n"
 
 static const char *const words[] = { "pass", "token", "secret", "key", "credential" };
-
-static const char *const harmless[] = {
-	"compass",  "bypass",	 "passive",  "passage",	  "passenger", "passthrough",
-	"keyboard", "keymap",	 "keyword",  "keyspace",  "keyframe",  "monkey",
-	"hotkey",   "tokenizer", "tokenize", "secretary",
-};
 
 static char lower(char c)
 {
@@ -43,46 +37,12 @@ static bool begins(const char *text, const char *end, const char *word)
 	return !*word;
 }
 
-static bool is_letter(char c)
-{
-	return lower(c) >= 'a' && lower(c) <= 'z';
-}
-
-/* Whether a word ends before `at` in a name such as sort_key, sort-key or sortKey. */
-static bool is_boundary(const char *name, const char *at, const char *end)
-{
-	return at == name || at == end || !is_letter(at[-1]) || !is_letter(*at) ||
-	       (at[-1] >= 'a' && *at < 'a');
-}
-
-/* The end of the harmless word, perhaps with a plural s, that starts at `at`; `at`: none does. */
-static const char *skip_harmless(const char *name, const char *at, const char *end)
-{
-	for (unsigned i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++) {
-		const char *next;
-
-		if (!begins(at, end, harmless[i]) || !is_boundary(name, at, end))
-			continue;
-		next = at + strlen(harmless[i]);
-		if (next < end && lower(*next) == 's')
-			next++;
-		if (is_boundary(name, next, end))
-			return next;
-	}
-	return at;
-}
-
 static bool is_secret(const char *name, const char *end)
 {
-	const char *at = name, *next;
-
-	while (at < end) {
-		next = skip_harmless(name, at, end);
-		for (unsigned i = 0; next == at && i < sizeof(words) / sizeof(words[0]); i++)
+	for (const char *at = name; at < end; at++)
+		for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 			if (begins(at, end, words[i]))
 				return true;
-		at = next == at ? at + 1 : next;
-	}
 	return false;
 }
 

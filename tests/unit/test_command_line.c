@@ -58,18 +58,13 @@ static void other_words_stay(void **state)
 	MASKED("dd if=/dev/zero of=x bs=4k", "dd", "if=/dev/zero", "of=x", "bs=4k");
 	MASKED("ls - -- = == :// a://", "ls", "-", "--", "=", "==", "://", "a://");
 	MASKED("", "");
-	MASKED("x compass=n --keyboard us", "x", "compass=n", "--keyboard", "us");
-	MASKED("x KEYBOARD_LAYOUT=de bypass=1 sortKeywords=a", "x", "KEYBOARD_LAYOUT=de",
-	       "bypass=1", "sortKeywords=a");
 }
 
-/* A secret's word is found in other words; a harmless word hides it only as a whole. */
+/* A secret's word is found in other words. */
 static void words_in_words(void **state)
 {
 	MASKED("x storepass=*** APIKEY=*** authTokens=*** key1=***", "x", "storepass=a", "APIKEY=b",
 	       "authTokens=c", "key1=d");
-	MASKED("x bypasswd=*** keyboardpass=*** compassKey=*** bypass_token=***", "x", "bypasswd=a",
-	       "keyboardpass=b", "compassKey=c", "bypass_token=d");
 }
 
 static void the_knob(void **state)
