@@ -151,8 +151,6 @@ static void solve(struct list_fit *fit, const uint64_t *masks)
 	fit->known_counters = true;
 	fit->clash = split.clash;
 	fit->passes = fit->lower_bound = split.passes;
-	fit->proof_events = split.proof_events;
-	fit->proof_counters = split.proof_counters;
 	for (unsigned i = 0; i < fit->n; i++) {
 		fit->events[i].counter = split.counter[i];
 		fit->events[i].pass = split.pass[i];

@@ -112,27 +112,6 @@ static void put_pass(const struct list_fit *fit, unsigned pass)
 	}
 }
 
-/* Why fewer passes are impossible. */
-static void put_proof(const struct list_fit *fit)
-{
-	const char *comma = "";
-
-	if (!fit->known_counters) {
-		printf("At least %u passes are needed%s.\n", fit->lower_bound,
-		       fit->lower_bound < fit->passes ? "; not every combination was tried" : "");
-		return;
-	}
-	printf("At least %u passes are needed: %d of the events can use only counter%s ",
-	       fit->passes, __builtin_popcountll(fit->proof_events),
-	       fit->proof_counters & (fit->proof_counters - 1) ? "s" : "");
-	for (uint64_t left = fit->proof_counters; left; left &= left - 1) {
-		printf("%s%d", comma, __builtin_ctzll(left));
-		comma = ", ";
-	}
-	puts(":");
-	put_names(fit, fit->proof_events);
-}
-
 static void print_text(const struct list_fit *fit)
 {
 	if (fit->remark)
@@ -158,7 +137,8 @@ static void print_text(const struct list_fit *fit)
 		put_pass(fit, pass);
 	}
 	if (fit->passes > 1)
-		put_proof(fit);
+		printf("At least %u passes are needed%s.\n", fit->lower_bound,
+		       fit->lower_bound < fit->passes ? "; not every combination was tried" : "");
 }
 
 int list_fit_print(const struct list_fit *fit, bool json)

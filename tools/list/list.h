@@ -96,7 +96,6 @@ struct list_fit {
 		clash; /* bits: a smallest set of events that cannot be counted together; 0: none */
 	unsigned passes, lower_bound;
 	bool known_counters; /* masks were given: counters are known and the bound is exact */
-	uint64_t proof_events, proof_counters;
 	const char *remark; /* about the machine; NULL: none */
 };
 
