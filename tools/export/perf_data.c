@@ -10,10 +10,261 @@
 #include "tools/cli/pmctl.h"
 #include "tools/export/export.h"
 #include "tools/export/perf_format.h"
-#include "tools/export/perf_layout.h"
+#include "lib/base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* ---- where modules are, and numbers of processes on different hosts ------------------------- */
+
+/* A module has the same addresses in all processes: one mapping of its file from offset 0. */
+struct perf_module {
+	const struct pmc_p_module *module;
+	uint64_t start, bytes; /* start 0: there is no room for it */
+	uint64_t mapped_in;    /* the process of perf_layout.process that has it already */
+	UT_hash_handle hh;
+};
+
+/* Where process numbers are unique at a time: a PID namespace of a boot of a host. */
+struct perf_space {
+	const char *host, *boot_id;
+	uint64_t pid_namespace;
+};
+
+enum { PERF_SPACES_MOST = 512 };
+
+struct perf_layout {
+	struct export *export;
+	struct perf_module *modules;
+	struct perf_space spaces[PERF_SPACES_MOST];
+	unsigned n_spaces;
+	uint64_t process; /* counts processes as they are written */
+};
+
+/* Addresses of code in no file are below, as a dump has 48 bits of them. */
+#define MODULES_START	 (UINT64_C(1) << 48)
+#define MODULES_END	 (UINT64_C(1) << 62)
+#define FILE_OFFSET_MOST (UINT64_C(1) << 47)
+#define PAGE_BYTES	 UINT64_C(65536)
+
+/* Linux has no PID from here on. */
+#define NUMBERS_OF_SPACE  4194304u
+#define NUMBER_OF_UNKNOWN (NUMBERS_OF_SPACE - 1)
+
+/* perf looks for symbols by their offset in the file. Where the file is not known, most have the
+ * same numbers as addresses. */
+static uint64_t file_offset(const struct perf_layout *layout, const struct pmc_p_stack *stack,
+			    unsigned i)
+{
+	const struct pmc_p_frame *frame = &stack->frames[i];
+	uint64_t offset;
+
+	if (!names_file_offset(layout->export->names, stack->process, frame, &offset))
+		offset = frame->address;
+	return offset < FILE_OFFSET_MOST ? offset : FILE_OFFSET_MOST - 1;
+}
+
+static struct perf_module *find_module(const struct perf_layout *layout,
+				       const struct pmc_p_module *module)
+{
+	struct perf_module *found;
+
+	HASH_FIND_PTR(layout->modules, &module, found);
+	return found;
+}
+
+static int measure(struct perf_layout *layout, const struct pmc_p_stack *stack)
+{
+	struct pmc_arena *arena = &layout->export->arena;
+
+	for (unsigned i = 0; i < stack->depth; i++) {
+		const struct pmc_p_module *of = stack->frames[i].module;
+		struct perf_module *module = of ? find_module(layout, of) : NULL;
+		uint64_t bytes;
+
+		if (!of || names_skip(stack, i))
+			continue;
+		if (!module) {
+			module = pmc_arena_alloc(arena, sizeof(*module));
+			if (!module)
+				return -ENOMEM;
+			module->module = of;
+			HASH_ADD_PTR(layout->modules, module, module);
+		}
+		bytes = (file_offset(layout, stack, i) / PAGE_BYTES + 1) * PAGE_BYTES;
+		module->bytes = bytes > module->bytes ? bytes : module->bytes;
+	}
+	return 0;
+}
+
+/* Finds the addresses of all modules of the samples. 0 or -ENOMEM. */
+static int perf_layout_init(struct perf_layout *layout, struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+	uint64_t next = MODULES_START;
+	int error = 0;
+
+	layout->export = export;
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_samples *of = profile->samples[i];
+
+		if (export_event_of(export, of) < 0)
+			continue;
+		for (uint64_t k = 0; !error && k < of->n; k++)
+			if (of->list[k].stack)
+				error = measure(layout, of->list[k].stack);
+	}
+	for (struct perf_module *at = layout->modules; at; at = at->hh.next) {
+		if (at->bytes > MODULES_END - next)
+			continue;
+		at->start = next;
+		next += at->bytes;
+	}
+	return error;
+}
+
+/* The module of a frame; NULL: it has none, or there is no room. */
+static struct perf_module *perf_layout_module(const struct perf_layout *layout,
+					      const struct pmc_p_frame *frame)
+{
+	struct perf_module *module = frame->module ? find_module(layout, frame->module) : NULL;
+
+	return module && module->start ? module : NULL;
+}
+
+static uint64_t perf_layout_address(const struct perf_layout *layout,
+				    const struct pmc_p_stack *stack, unsigned i)
+{
+	const struct perf_module *module = perf_layout_module(layout, &stack->frames[i]);
+
+	return module ? module->start + file_offset(layout, stack, i) : stack->frames[i].address;
+}
+
+/* Number of the process's space; -1: there are too many. */
+static int perf_layout_space(struct perf_layout *layout, const struct pmc_p_process *process)
+{
+	const struct perf_space space = { process->host, process->boot_id,
+					  process->fixed.pid_namespace };
+
+	for (unsigned i = 0; i < layout->n_spaces; i++) {
+		const struct perf_space *known = &layout->spaces[i];
+
+		if (known->pid_namespace == space.pid_namespace &&
+		    !strcmp(known->host, space.host) && !strcmp(known->boot_id, space.boot_id))
+			return (int)i;
+	}
+	if (layout->n_spaces == PERF_SPACES_MOST)
+		return -1;
+	layout->spaces[layout->n_spaces] = space;
+	return (int)layout->n_spaces++;
+}
+
+/* A PID or TID of that space; 0: it is not known. */
+static uint32_t perf_layout_number(unsigned space, uint32_t number)
+{
+	number %= NUMBERS_OF_SPACE;
+	return space * NUMBERS_OF_SPACE + (number ? number : NUMBER_OF_UNKNOWN);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* Where the file goes. The head has sizes of what follows, so the records are made twice: without
+ * `out` they are counted only. */
+struct perf_writer {
+	struct pmc_out *out;
+	uint64_t bytes;
+};
+
+static inline void perf_bytes(struct perf_writer *writer, const void *bytes, size_t n)
+{
+	writer->bytes += n;
+	if (writer->out)
+		pmc_out_bytes(writer->out, bytes, n);
+}
+
+static inline void perf_u64(struct perf_writer *writer, uint64_t value)
+{
+	perf_bytes(writer, &value, sizeof(value));
+}
+
+static inline void perf_u32s(struct perf_writer *writer, uint32_t a, uint32_t b)
+{
+	const uint32_t pair[] = { a, b };
+
+	perf_bytes(writer, pair, sizeof(pair));
+}
+
+/* A thread at a time, as every record has it. */
+struct perf_who {
+	uint32_t pid, tid;
+	uint64_t time_ns; /* not 0 */
+};
+
+/* Deeper than any stack that is recorded; hostile dumps have deeper ones. */
+enum { PERF_RECORD_WORDS = 1024, PERF_DEPTH_MOST = PERF_RECORD_WORDS - 16 };
+
+struct perf_record {
+	unsigned words; /* with the head */
+	uint64_t word[PERF_RECORD_WORDS];
+};
+
+static void perf_record_u64(struct perf_record *record, uint64_t value)
+{
+	record->word[record->words++] = value;
+}
+
+static void perf_record_begin(struct perf_record *record, unsigned type, unsigned misc)
+{
+	const uint32_t type_field = type;
+	const uint16_t misc_field = (uint16_t)misc;
+
+	record->words = 1;
+	memcpy(record->word, &type_field, sizeof(type_field));
+	memcpy((char *)record->word + 4, &misc_field, sizeof(misc_field));
+}
+
+static void perf_record_raw(struct perf_record *record, const void *bytes, size_t n)
+{
+	const unsigned words = (unsigned)((n + 7) / 8);
+
+	record->word[record->words + words - 1] = 0;
+	memcpy(&record->word[record->words], bytes, n);
+	record->words += words;
+}
+
+static void perf_record_u32s(struct perf_record *record, uint32_t a, uint32_t b)
+{
+	const uint32_t pair[] = { a, b };
+
+	perf_record_raw(record, pair, sizeof(pair));
+}
+
+/* Escaped, and cut to cap - 1 bytes. cap: at most 4096. */
+static void perf_record_text(struct perf_record *record, const char *text, size_t len, size_t cap)
+{
+	char safe[4096];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, safe, cap);
+	pmc_utf8_safe(&out, text, len, 0);
+	perf_record_raw(record, safe, out.len + 1);
+}
+
+/* Samples have `who` elsewhere. */
+static void perf_record_who(struct perf_record *record, const struct perf_who *who, uint64_t id)
+{
+	perf_record_u32s(record, who->pid, who->tid);
+	perf_record_u64(record, who->time_ns);
+	perf_record_u64(record, id);
+}
+
+static void perf_record_end(struct perf_record *record, struct perf_writer *writer)
+{
+	const uint16_t size = (uint16_t)(record->words * 8);
+
+	memcpy((char *)record->word + 6, &size, sizeof(size));
+	perf_bytes(writer, record->word, size);
+}
 
 /* More samples share records. */
 #define RECORDS_MOST 1000000
