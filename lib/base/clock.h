@@ -10,12 +10,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
+#include <time.h>
 
 struct pmc_usage {
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	uint64_t user_ns, system_ns;
 	uint64_t max_rss_bytes;
 };
+
+static inline uint64_t pmc_timespec_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+static inline uint64_t pmc_timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
 
 uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
 /* CPU time of a thread of this process; 0 and false if it has ended. tid 0: the caller. */

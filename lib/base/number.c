@@ -35,6 +35,20 @@ bool pmc_number_take(const char **at, const char *end, unsigned base, uint64_t *
 	return true;
 }
 
+bool pmc_range_take(const char **at, uint64_t *first, uint64_t *last)
+{
+	if (!pmc_number_take(at, NULL, 10, first))
+		return false;
+	*last = *first;
+	if (**at == '-') {
+		++*at;
+		if (!pmc_number_take(at, NULL, 10, last))
+			return false;
+	}
+	*at += **at == ',';
+	return true;
+}
+
 bool pmc_number(const char *text, uint64_t max, uint64_t *value)
 {
 	uint64_t number;

@@ -10,6 +10,8 @@
  * where the text ends, NULL for a NUL-terminated one. False, with *at and *value as they were, if
  * there is no digit or the number exceeds 64 bits. */
 bool pmc_number_take(const char **at, const char *end, unsigned base, uint64_t *value);
+/* Takes N or N-M, and a ',' behind it, of a list such as 0-3,8. False: there is none. */
+bool pmc_range_take(const char **at, uint64_t *first, uint64_t *last);
 /* The whole of a NUL-terminated text as a decimal number of at most max; else false. */
 bool pmc_number(const char *text, uint64_t max, uint64_t *value);
 /* n bytes of two hex digits each. */

@@ -28,15 +28,9 @@ static int next_in(const char *list, uint64_t from)
 	const char *at = list;
 	uint64_t first, last, best = UINT64_MAX;
 
-	while (pmc_number_take(&at, NULL, 10, &first)) {
-		last = first;
-		if (*at == '-' && (at++, !pmc_number_take(&at, NULL, 10, &last)))
-			break;
+	while (pmc_range_take(&at, &first, &last))
 		if (last >= from && (first > from ? first : from) < best)
 			best = first > from ? first : from;
-		if (*at++ != ',')
-			break;
-	}
 	return best <= INT32_MAX ? (int)best : -1;
 }
 

@@ -371,13 +371,9 @@ static unsigned bits_of(const char *format)
 	uint64_t first, last;
 	unsigned bits = 0;
 
-	while (at && *at++ && pmc_number_take(&at, NULL, 10, &first)) {
-		last = first;
-		if (*at == '-' && (at++, !pmc_number_take(&at, NULL, 10, &last)))
-			break;
+	at += at != NULL;
+	while (at && pmc_range_take(&at, &first, &last))
 		bits += last >= first && last < 64 ? (unsigned)(last - first) + 1 : 0;
-		at = *at == ',' ? at : NULL;
-	}
 	return bits;
 }
 

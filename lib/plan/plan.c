@@ -288,21 +288,6 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 
 #define CPU_MAX 1000000u
 
-/* Takes "5" or "0-3", and the ',' behind it, of a list of CPUs. */
-static bool take_range(const char **at, uint64_t *first, uint64_t *last)
-{
-	if (!pmc_number_take(at, NULL, 10, first))
-		return false;
-	*last = *first;
-	if (**at == '-') {
-		++*at;
-		if (!pmc_number_take(at, NULL, 10, last))
-			return false;
-	}
-	*at += **at == ',';
-	return *last <= CPU_MAX;
-}
-
 static const char *cpu_name(uint64_t cpu, struct pmc_arena *arena)
 {
 	char text[24];
@@ -320,7 +305,7 @@ static int add_cpus(struct pmc_plan *uncore, const struct pmc_planned *event,
 	const char *at = event->event.cpus;
 	uint64_t cpu, last;
 
-	while (take_range(&at, &cpu, &last)) {
+	while (pmc_range_take(&at, &cpu, &last) && last <= CPU_MAX) {
 		for (; cpu <= last; cpu++) {
 			struct pmc_planned *one = &uncore->events[uncore->count];
 

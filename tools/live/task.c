@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* task.c - reads and parses the files of threads in /proc; see task.h. */
 #include "tools/live/task.h"
+#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
@@ -180,5 +181,5 @@ uint64_t live_process_cpu_ns(pid_t pid)
 
 	if (clock_gettime(PROCESS_CLOCK(pid), &time) != 0)
 		return 0;
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+	return pmc_timespec_ns(&time);
 }

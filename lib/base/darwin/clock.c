@@ -51,17 +51,12 @@ static void usage_of(int who, struct rusage *usage)
 		memset(usage, 0, sizeof(*usage));
 }
 
-static uint64_t ns_of_time(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
-
 uint64_t pmc_children_cpu_ns(void)
 {
 	struct rusage r;
 
 	usage_of(RUSAGE_CHILDREN, &r);
-	return ns_of_time(&r.ru_utime) + ns_of_time(&r.ru_stime);
+	return pmc_timeval_ns(&r.ru_utime) + pmc_timeval_ns(&r.ru_stime);
 }
 
 /* macOS has no RUSAGE_THREAD: rows are marked PMC_THREAD_NO_RUSAGE. */

@@ -7,19 +7,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
-
-static uint64_t ns_of(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
 
 uint64_t pmc_now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return ns_of(&t);
+	return pmc_timespec_ns(&t);
 }
 
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
@@ -31,7 +25,7 @@ bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 	*ns = 0;
 	if (pmc_sys2(SYS_clock_gettime, id, &t) != 0)
 		return false;
-	*ns = ns_of(&t);
+	*ns = pmc_timespec_ns(&t);
 	return true;
 }
 
@@ -52,12 +46,7 @@ uint64_t pmc_process_cpu_ns(void)
 
 	if (pmc_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
 		return 0;
-	return ns_of(&t);
-}
-
-static uint64_t ns_of_time(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+	return pmc_timespec_ns(&t);
 }
 
 static void usage_of(int who, struct pmc_usage *usage)
@@ -72,8 +61,8 @@ static void usage_of(int who, struct pmc_usage *usage)
 		.major_faults = (uint64_t)r.ru_majflt,
 		.voluntary_switches = (uint64_t)r.ru_nvcsw,
 		.involuntary_switches = (uint64_t)r.ru_nivcsw,
-		.user_ns = ns_of_time(&r.ru_utime),
-		.system_ns = ns_of_time(&r.ru_stime),
+		.user_ns = pmc_timeval_ns(&r.ru_utime),
+		.system_ns = pmc_timeval_ns(&r.ru_stime),
 		.max_rss_bytes = (uint64_t)r.ru_maxrss * 1024,
 	};
 }
@@ -89,7 +78,7 @@ uint64_t pmc_children_cpu_ns(void)
 
 	if (pmc_sys2(SYS_getrusage, RUSAGE_CHILDREN, &r) != 0)
 		return 0;
-	return ns_of_time(&r.ru_utime) + ns_of_time(&r.ru_stime);
+	return pmc_timeval_ns(&r.ru_utime) + pmc_timeval_ns(&r.ru_stime);
 }
 
 void pmc_usage_process(struct pmc_usage *usage)

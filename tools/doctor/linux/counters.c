@@ -2,6 +2,7 @@
 /* counters.c - facts about the PMU's counters: how many count on each CPU, and who holds the rest.
  */
 #include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/plan/pmu_probe.h"
 #include "tools/doctor/facts.h"
 
@@ -58,16 +59,9 @@ static void count_on(int cpu, uint64_t type, struct doctor_facts *facts)
 /* Each CPU of a list such as "0-3,8". */
 static void count_on_each(const char *list, uint64_t type, struct doctor_facts *facts)
 {
-	for (const char *at = list; isdigit((unsigned char)*at);) {
-		char *end;
-		long from = strtol(at, &end, 10), to = from;
-
-		if (*end == '-')
-			to = strtol(end + 1, &end, 10);
-		for (long cpu = from; cpu <= to && cpu < CPU_SETSIZE; cpu++)
+	for (uint64_t cpu, last; pmc_range_take(&list, &cpu, &last);)
+		for (; cpu <= last && cpu < CPU_SETSIZE; cpu++)
 			count_on((int)cpu, type, facts);
-		at = *end == ',' ? end + 1 : end;
-	}
 }
 
 static bool has_perf_event(const char *proc, const char *pid)

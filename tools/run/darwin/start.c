@@ -6,6 +6,7 @@
  * terminal, signals of keys and of the window are taken as the terminal's: one that another process
  * sends to pmctl alone is then not forwarded.
  */
+#include "lib/base/clock.h"
 #include "lib/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
@@ -57,11 +58,6 @@ int run_next_signal(const sigset_t *set, bool *from_terminal)
 	return sig;
 }
 
-static uint64_t ns_of(const struct timeval *tv)
-{
-	return (uint64_t)tv->tv_sec * 1000000000u + (uint64_t)tv->tv_usec * 1000;
-}
-
 void run_reap(struct run_child *child)
 {
 	struct mac_usage usage;
@@ -76,7 +72,8 @@ void run_reap(struct run_child *child)
 		;
 	/* With those of its children that it has waited for. */
 	if (!timed)
-		child->cpu_ns = ns_of(&child->usage.ru_utime) + ns_of(&child->usage.ru_stime);
+		child->cpu_ns = pmc_timeval_ns(&child->usage.ru_utime) +
+				pmc_timeval_ns(&child->usage.ru_stime);
 	child->max_rss_bytes = (uint64_t)child->usage.ru_maxrss;
 }
 

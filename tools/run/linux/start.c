@@ -6,6 +6,7 @@
  * gets SIGHUP. siginfo does not tell kill(pid) from kill(-group): what a process sends to the group
  * reaches the command twice.
  */
+#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/child.h"
@@ -86,7 +87,7 @@ void run_reap(struct run_child *child)
 	clockid_t clock;
 
 	if (clock_getcpuclockid(child->pid, &clock) == 0 && clock_gettime(clock, &ts) == 0)
-		child->cpu_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+		child->cpu_ns = pmc_timespec_ns(&ts);
 	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)
 		;
 	child->max_rss_bytes = (uint64_t)child->usage.ru_maxrss * 1024;
