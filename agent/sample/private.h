@@ -76,14 +76,14 @@ void *sample_area(enum sample_part part, size_t item, size_t *n);
 /* In a forked child: zeroes everything. */
 void sample_area_clear(void);
 
-/* ---- sample_counts.c: samples of a thread by stack ---- */
+/* Samples of a thread by stack. */
 /* False: there is no memory. */
 bool sample_count(struct sample_thread *thread, uint32_t stack, uint64_t weight);
 /* After a reset: removes all samples. Called by the thread. */
 void sample_counts_clear(struct sample_thread *thread, uint64_t reset_ns);
 void sample_counts_free(struct sample_thread *thread);
 
-/* ---- sample_fp.c, sample_dwarf.c ---- */
+/* ---- sample_dwarf.c, and frame pointers in sample_signal.c ---- */
 struct sample_regs {
 	uintptr_t ip, sp, fp;
 	const void *context; /* ucontext_t */
@@ -97,7 +97,6 @@ struct sample_walk {
 	uint64_t frames[PMC_STACK_DEPTH_MAX];
 };
 void sample_regs_of(const void *context, struct sample_regs *regs);
-void sample_walk_fp(struct sample_walk *walk);
 /* Loads libunwind. False: it cannot be used. Not async-signal-safe. */
 bool sample_dwarf_init(void);
 /* False: libunwind cannot be used in this process. */

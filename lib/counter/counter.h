@@ -39,7 +39,7 @@ struct pmc_group {
 	size_t count, room;
 };
 
-/* ---- counter_request.c -------------------------------------------------------------------- */
+/* ---- counter_open.c ----------------------------------------------------------------------- */
 /* Fills *failure unless NULL; the advice is cut to fit. Returns the (negative) error. */
 int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracepoint.c - loading tracepoints from tracefs, and looking up their fields. */
+/* tracepoint.c - loading tracepoints from tracefs, parsing their formats, looking up fields. */
 #include "lib/tracepoint/tracepoint.h"
 #include "lib/counter/counter.h"
 #include "lib/base/file.h"
@@ -152,4 +152,238 @@ const struct pmc_tracepoint_field *pmc_tracepoint_find(const struct pmc_tracepoi
 		if (!strcmp(tracepoint->fields[i].name, name))
 			return &tracepoint->fields[i];
 	return NULL;
+}
+
+/* ---- formats -------------------------------------------------------------------------------- */
+
+/* ---- types --------------------------------------------------------------------------------*/
+
+/* Sizes of element types of dynamic arrays, which the format does not give. */
+static const struct {
+	const char *type;
+	unsigned bytes;
+} sizes[] = {
+	{ "char", 1 },
+	{ "bool", 1 },
+	{ "u8", 1 },
+	{ "s8", 1 },
+	{ "__u8", 1 },
+	{ "__s8", 1 },
+	{ "uint8_t", 1 },
+	{ "int8_t", 1 },
+	{ "unsigned char", 1 },
+	{ "signed char", 1 },
+	{ "short", 2 },
+	{ "unsigned short", 2 },
+	{ "u16", 2 },
+	{ "s16", 2 },
+	{ "__u16", 2 },
+	{ "__s16", 2 },
+	{ "uint16_t", 2 },
+	{ "int16_t", 2 },
+	{ "int", 4 },
+	{ "unsigned", 4 },
+	{ "unsigned int", 4 },
+	{ "u32", 4 },
+	{ "s32", 4 },
+	{ "__u32", 4 },
+	{ "__s32", 4 },
+	{ "uint32_t", 4 },
+	{ "int32_t", 4 },
+	{ "pid_t", 4 },
+	{ "dev_t", 4 },
+	{ "u64", 8 },
+	{ "s64", 8 },
+	{ "__u64", 8 },
+	{ "__s64", 8 },
+	{ "uint64_t", 8 },
+	{ "int64_t", 8 },
+	{ "long long", 8 },
+	{ "unsigned long long", 8 },
+	{ "dma_addr_t", 8 },
+	{ "long", sizeof(long) },
+	{ "unsigned long", sizeof(long) },
+	{ "size_t", sizeof(long) },
+	{ "cpumask_t", sizeof(long) },
+};
+
+static unsigned bytes_of(struct event_span type)
+{
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (event_span_is(type, sizes[i].type))
+			return sizes[i].bytes;
+	return 0;
+}
+
+static bool starts(struct event_span span, const char *word)
+{
+	size_t len = strlen(word);
+
+	return span.len >= len && !memcmp(span.at, word, len);
+}
+
+static struct event_span without(struct event_span span, const char *word)
+{
+	return starts(span, word) ? event_trim(event_skip(span, strlen(word))) : span;
+}
+
+static bool is_integer_size(uint32_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+/* The kind of a field of this base type; is_array: [] behind the name or the type. */
+static void set_kind(struct pmc_tracepoint_field *field, struct event_span base, bool is_array,
+		     uint64_t elements)
+{
+	bool is_struct = starts(base, "struct ") || starts(base, "union ");
+
+	base = without(without(base, "const "), "volatile ");
+	/* A bitmap of CPUs is declared without []. */
+	is_array |= field->is_dynamic;
+	field->is_pointer = event_has(base, '*') && !is_array;
+	if (!is_array && is_integer_size(field->size) && (!is_struct || field->is_pointer)) {
+		field->kind = PMC_TRACEPOINT_INTEGER;
+		field->element_bytes = field->size;
+	} else if (is_array && event_span_is(base, "char")) {
+		field->kind = PMC_TRACEPOINT_STRING;
+		field->element_bytes = 1;
+	} else if (is_array && !is_struct) {
+		field->element_bytes = bytes_of(base);
+		if (!field->is_dynamic && elements && field->size % elements == 0)
+			field->element_bytes = field->size / (uint32_t)elements;
+		field->kind = is_integer_size(field->element_bytes) ? PMC_TRACEPOINT_ARRAY :
+								      PMC_TRACEPOINT_BYTES;
+	}
+	if (field->kind == PMC_TRACEPOINT_BYTES)
+		field->element_bytes = 0;
+}
+
+/* ---- declarations -------------------------------------------------------------------------*/
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* "char prev_comm[16]", "__data_loc char[] msg", "const char * filename". */
+static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepoint_field *field,
+			   struct event_span text)
+{
+	struct event_span base, name, array = { NULL, 0 };
+	uint64_t elements = 0;
+	size_t end = text.len;
+	char *type;
+
+	if (end && text.at[end - 1] == ']') {
+		while (end && text.at[end - 1] != '[')
+			end--;
+		if (!end)
+			return -EPROTO;
+		end--;
+		array = (struct event_span){ text.at + end, text.len - end };
+		event_number((struct event_span){ array.at + 1, array.len - 2 }, &elements);
+	}
+	name = (struct event_span){ text.at + end, 0 };
+	while (name.at > text.at && is_word(name.at[-1])) {
+		name.at--;
+		name.len++;
+	}
+	base = event_trim((struct event_span){ text.at, (size_t)(name.at - text.at) });
+	if (!name.len || !base.len)
+		return -EPROTO;
+	field->name = pmc_arena_strndup(&tracepoint->arena, name.at, name.len);
+	type = pmc_arena_alloc(&tracepoint->arena, base.len + array.len + 1);
+	if (!field->name || !type)
+		return -ENOMEM;
+	memcpy(type, base.at, base.len);
+	if (array.len)
+		memcpy(type + base.len, array.at, array.len);
+	field->type = type;
+	field->is_dynamic =
+		field->size == 4 && (starts(base, "__data_loc ") || starts(base, "__rel_loc "));
+	base = without(without(base, "__data_loc "), "__rel_loc ");
+	if (base.len > 2 && !memcmp(base.at + base.len - 2, "[]", 2)) {
+		base.len -= 2;
+		array.len = 2;
+	}
+	set_kind(field, event_trim(base), array.len != 0, elements);
+	field->is_common = !strncmp(field->name, "common_", 7);
+	return 0;
+}
+
+/* The number of "word:NUMBER". */
+static bool take_number(struct event_span *rest, const char *word, uint64_t *value)
+{
+	struct event_span item = event_trim(event_split(rest, ';'));
+
+	return starts(item, word) && event_number(event_skip(item, strlen(word)), value);
+}
+
+static int add_field(struct pmc_tracepoint *tracepoint, struct event_span line)
+{
+	struct event_span declaration = event_trim(event_split(&line, ';'));
+	struct pmc_tracepoint_field *fields = tracepoint->fields, *field;
+	uint64_t offset, size, is_signed = 0;
+	int error;
+
+	if (!line.at || !take_number(&line, "offset:", &offset) || !line.at ||
+	    !take_number(&line, "size:", &size) || offset > UINT16_MAX || size > UINT16_MAX)
+		return -EPROTO;
+	if (line.at)
+		take_number(&line, "signed:", &is_signed);
+	if (tracepoint->count == tracepoint->room) {
+		tracepoint->room = tracepoint->room ? 2 * tracepoint->room : 16;
+		fields = realloc(fields, tracepoint->room * sizeof(*fields));
+		if (!fields)
+			return -ENOMEM;
+		tracepoint->fields = fields;
+	}
+	field = &fields[tracepoint->count];
+	*field = (struct pmc_tracepoint_field){ .offset = (uint32_t)offset,
+						.size = (uint32_t)size,
+						.is_signed = is_signed };
+	error = set_declaration(tracepoint, field, event_skip(declaration, strlen("field:")));
+	tracepoint->count += !error;
+	return error;
+}
+
+int tracepoint_parse(struct pmc_tracepoint *tracepoint, const char *text, size_t size,
+		     unsigned *line_number)
+{
+	struct event_span rest = { text, size };
+	bool has_id = false;
+	unsigned number = 0;
+
+	*line_number = 0;
+	tracepoint->system = tracepoint->print_format = "";
+	while (rest.at) {
+		struct event_span line = event_trim(event_split(&rest, '\n'));
+		struct event_span value = event_trim(event_skip(line, line.len));
+		int error = 0;
+
+		number++;
+		if (starts(line, "name:")) {
+			value = without(line, "name:");
+			tracepoint->name =
+				pmc_arena_strndup(&tracepoint->arena, value.at, value.len);
+		} else if (starts(line, "ID:")) {
+			has_id = event_number(without(line, "ID:"), &tracepoint->id);
+			error = has_id ? 0 : -EPROTO;
+		} else if (starts(line, "print fmt:")) {
+			value = without(line, "print fmt:");
+			tracepoint->print_format =
+				pmc_arena_strndup(&tracepoint->arena, value.at, value.len);
+		} else if (starts(line, "field:")) {
+			error = add_field(tracepoint, line);
+		}
+		if (tracepoint->arena.failed)
+			return -ENOMEM;
+		if (error)
+			*line_number = number;
+		if (error)
+			return error;
+	}
+	return has_id && tracepoint->name && tracepoint->count ? 0 : -EPROTO;
 }

@@ -4,6 +4,8 @@
 #include "tools/export/export.h"
 #include "tools/report/read.h"
 #include "tools/report/symbols.h"
+#include "tools/view/report.h"
+#include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -214,4 +216,111 @@ int cmd_export(int argc, char **argv)
 		code = name_and_write(&request, &profile);
 	pmc_profile_free(&profile);
 	return code;
+}
+
+/* ---- exports that are forms of the report --------------------------------------------------- */
+
+static int write_report(struct export *export, struct pmc_report_options *options)
+{
+	const char *problem = NULL;
+	int error;
+
+	options->top = -1;
+	error = pmc_report(export->profile, options, export->out, &problem);
+	return error == export->out->error ? 0 : error;
+}
+
+int export_folded(struct export *export)
+{
+	struct pmc_report_options options = { .format = PMC_FORMAT_FOLDED,
+					      .by = PMC_BY_PATH,
+					      .event = export->event,
+					      .fold_samples = report_fold_counted,
+					      .names_arg = export->names };
+
+	return write_report(export, &options);
+}
+
+int export_csv(struct export *export)
+{
+	struct pmc_report_options options = { .format = PMC_FORMAT_CSV };
+
+	return write_report(export, &options);
+}
+
+int export_jsonl(struct export *export)
+{
+	struct pmc_report_options options = { .format = PMC_FORMAT_JSON_LINES };
+
+	return write_report(export, &options);
+}
+
+/* ---- events and pools of samples ------------------------------------------------------------ */
+
+static int find(const struct export *export, const struct pmc_p_event *event)
+{
+	for (unsigned i = 0; i < export->n_events; i++)
+		if (!strcmp(export->events[i]->name, event->name) &&
+		    !strcmp(export->events[i]->core_type, event->core_type))
+			return (int)i;
+	return -1;
+}
+
+void export_find_events(struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_event *event = profile->samples[i]->event;
+
+		if (event && (!export->event || !strcmp(event->name, export->event)) &&
+		    export->n_events < EXPORT_EVENTS_MOST && find(export, event) < 0)
+			export->events[export->n_events++] = event;
+	}
+}
+
+int export_event_of(const struct export *export, const struct pmc_p_samples *samples)
+{
+	return samples->event ? find(export, samples->event) : -1;
+}
+
+bool export_has_rows(const struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i]->row && export_event_of(export, profile->samples[i]) >= 0)
+			return true;
+	return false;
+}
+
+bool export_is_time(const struct pmc_p_event *event)
+{
+	return !strcmp(event->unit, "ns");
+}
+
+int export_find_pools(struct export *export, struct export_pools *pools)
+{
+	const struct pmc_profile *profile = export->profile;
+	struct pmc_thread_buf buf;
+
+	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
+	if (!pools->of || pmc_union_init(&pools->events, &export->arena))
+		return -ENOMEM;
+	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_samples *samples = profile->samples[i];
+		const struct pmc_p_thread *thread;
+		struct pmc_fold_row *pool;
+
+		if (!samples->row || export_event_of(export, samples) < 0)
+			continue;
+		thread = pmc_profile_thread(profile, samples->row, &buf);
+		pool = pmc_fold_find(&pools->fold, thread);
+		if (!pool)
+			return -ENOMEM;
+		pmc_fold_add(pool, &pools->events, thread, false);
+		pools->of[i] = pool;
+	}
+	return pmc_fold_end(&pools->fold);
 }

@@ -32,7 +32,6 @@ struct export
 #include "tools/export/exporters.def"
 #undef X
 
-/* ---- samples.c --------------------------------------------------------------------------- */
 /* Lists the events. */
 void export_find_events(struct export *export);
 /* The index of the samples' event; -1: it is left out. */

@@ -67,8 +67,6 @@ struct run {
 
 /* Each returns 0, or the exit code after printing why. */
 int run_parse_flags(struct run *run, int argc, char **argv);
-int run_find_agent(struct run *run);
-int run_set_environment(const struct run *run);
 /* The paths of the dump, from PMC_OUT. */
 int run_dump_name(struct run *run);
 /* The report's file must not be the dump, or where an existing dump is kept. */

@@ -82,20 +82,11 @@ bool symbol_grow(void *list, size_t n, size_t *room, size_t size);
 /* symbols_text() of a name that is perhaps mangled; NULL: it is empty. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
-/* Whether the ELF file has that build ID. */
-bool symbol_has_id(int fd, const uint8_t *id, unsigned id_bytes);
-
 /* shrunk.c: from now on. */
 void symbol_survive_shrinking(void);
 
-/* debug_file.c */
-Dwfl_Callbacks symbol_callbacks(struct symbols *symbols);
-/* A file with that build ID, from where debug packages and debuginfod keep them; -1: none. Its path
- * is put in `path`. */
-int symbol_find_by_id(const struct symbols *symbols, const uint8_t *id, unsigned id_bytes,
-		      char path[SYMBOL_PATH_MAX]);
-
 /* module.c */
+Dwfl_Callbacks symbol_callbacks(struct symbols *symbols);
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
 void symbol_module_close(struct symbol_module *module);
 
@@ -103,7 +94,6 @@ void symbol_module_close(struct symbol_module *module);
 void symbol_table_read(struct symbol_module *module);
 void symbol_table_sort(struct symbol_table *table);
 const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address);
-/* perf_map.c */
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
 
 /* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. `raw`: the function in the

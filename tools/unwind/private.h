@@ -2,7 +2,7 @@
 /*
  * private.h - processes and their mappings, modules and unwind rules. Private to this folder.
  *
- * images.c follows processes with the help of maps.c; walk.c walks stacks by the rules of module.c.
+ * images.c follows processes; walk.c walks stacks by the rules of module.c.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct unwind_image {
 /* images.c. NULL: no memory. */
 struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid);
 
-/* maps.c. False: no memory. */
+/* images.c. False: no memory. */
 bool unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
 bool unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
 const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);
