@@ -91,6 +91,13 @@ static void of_top(void **state)
 		"pmctl top -b -n 1 -e cycles,instructions,branch-misses,run-delay 1234",
 	};
 	static const char *const once[] = {
+		"pmctl top -b -n 2 --format csv --where delay=[1-9]* 1234",
+		"pmctl top -b -n 1 --format jsonl --top 2 --columns name,cpu,voluntary,cycles,ipc "
+		"1234",
+		"pmctl top -b -n 1 --format markdown --by pool --columns pool,threads,cpu,where "
+		"--where threads=2 1234",
+		"pmctl top -b --columns name,cup 1234",
+		"pmctl top --format csv 1234",
 		"pmctl top -b",
 		"pmctl top -b -n 1 -s colour 1234",
 		"pmctl top -b -n 1 --by function 1234",

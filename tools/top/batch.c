@@ -7,36 +7,60 @@
 #include <limits.h>
 #include <string.h>
 
-/* Lines have no blanks at their end. */
-static void put_line(struct pmc_out *out, const char *text, size_t len)
+static unsigned most_rows(const struct top_job *job)
 {
-	while (len && text[len - 1] == ' ')
-		len--;
-	pmc_out_bytes(out, text, len);
-	pmc_out_char(out, '\n');
+	return job->flags.top && job->flags.top < job->rows.n ? job->flags.top : job->rows.n;
 }
 
-void top_put_table(struct top_job *job, int width, unsigned most, struct pmc_out *out)
+void top_put_table(const struct top_job *job, int width, unsigned most, struct pmc_out *out)
 {
-	const bool ascii = job->screen.ascii;
-	struct top_layout layout;
-	char text[8192], safe[8192];
-	struct pmc_out line, fitted;
+	static struct top_layout layout;
+	char text[8192];
+	struct pmc_out title;
 
-	pmc_out_to_mem(&line, text, sizeof(text));
-	pmc_out_to_mem(&fitted, safe, sizeof(safe));
-	top_put_title(&job->watch, &job->look, &job->rows, width, ascii, &line);
-	pmc_utf8_fit(&fitted, text, line.len, width, PMC_CUT_END, ascii);
-	put_line(out, safe, fitted.len);
-	top_layout_make(&layout, &job->watch, &job->look, &job->rows, width);
-	pmc_out_to_mem(&line, text, sizeof(text));
-	top_put_head(&layout, &job->watch, &job->look, ascii, &line);
-	put_line(out, text, line.len);
-	for (unsigned r = 0; r < job->rows.n && r < most; r++) {
-		pmc_out_to_mem(&line, text, sizeof(text));
-		top_put_row(&layout, &job->watch, &job->rows.rows[r], ascii, &line);
-		put_line(out, text, line.len);
+	if (most_rows(job) < most)
+		most = most_rows(job);
+	if (top_layout_make(&layout, job, 0, most, width))
+		return;
+	pmc_out_to_mem(&title, text, sizeof(text));
+	top_put_title(&job->watch, &job->look, &job->rows, width, job->screen.ascii, &title);
+	pmc_utf8_fit(out, text, title.len, width, PMC_CUT_END, job->screen.ascii);
+	pmc_out_str(out, job->flags.format == TABLE_MARKDOWN ? "\n\n" : "\n");
+	table_print(&layout.table,
+		    job->flags.format == TABLE_MARKDOWN ? TABLE_MARKDOWN : TABLE_PLAIN, out);
+	pmc_arena_free(&layout.arena);
+}
+
+int top_put_data(const struct top_job *job, enum table_format format, bool head,
+		 struct pmc_out *out)
+{
+	static struct top_layout layout;
+	const int error = top_layout_make(&layout, job, 0, most_rows(job), TOP_DATA);
+
+	if (error)
+		return error;
+	if (format != TABLE_CSV)
+		table_print(&layout.table, TABLE_JSONL, out);
+	else if (head)
+		table_print(&layout.table, TABLE_CSV, out);
+	for (unsigned r = 0; format == TABLE_CSV && !head && r < layout.table.n_rows; r++)
+		table_csv_row(&layout.table, r, out);
+	pmc_arena_free(&layout.arena);
+	return 0;
+}
+
+/* Tables have an empty line between them. */
+static void put_interval(const struct top_job *job, bool first, struct pmc_out *out)
+{
+	const enum table_format format = job->flags.format;
+
+	if (format == TABLE_PLAIN || format == TABLE_MARKDOWN) {
+		pmc_out_str(out, first ? "" : "\n");
+		top_put_table(job, pmc_screen_width(&job->screen), UINT_MAX, out);
+	} else {
+		top_put_data(job, format, first, out);
 	}
+	pmc_out_flush(out);
 }
 
 int top_batch(struct top_job *job)
@@ -54,10 +78,7 @@ int top_batch(struct top_job *job)
 		if (job->watch.note[0])
 			tool_warn("%s", job->watch.note);
 		job->watch.note[0] = '\0';
-		if (tables++)
-			pmc_out_char(&out, '\n');
-		top_put_table(job, pmc_screen_width(&job->screen), UINT_MAX, &out);
-		pmc_out_flush(&out);
+		put_interval(job, !tables++, &out);
 	}
 	job->counted = tables == job->flags.count && tables;
 	if (!tables)

@@ -3,6 +3,7 @@
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,23 +24,48 @@ static int start_command(struct top_job *job)
 	return code;
 }
 
+/* --columns and --where name columns that the rows have. */
+static int check_columns(const struct top_job *job)
+{
+	struct pmc_arena arena = { 0 };
+	struct table_condition *conditions;
+	struct table_column *columns, *chosen;
+	const char *problem = NULL;
+	unsigned n, n_chosen;
+	int error, code;
+
+	columns = top_columns(&job->watch, &job->look, TOP_DATA, &arena, &n);
+	error = columns ? table_conditions(columns, n, job->look.where, job->look.n_where, &arena,
+					   &conditions, &problem) :
+			  -ENOMEM;
+	if (!error && job->flags.columns)
+		error = table_choose(columns, n, job->flags.columns, &arena, &chosen, &n_chosen,
+				     &problem);
+	code = !error ? 0 :
+			tool_fail(problem ? EXIT_USAGE : EXIT_FAIL, "%s",
+				  problem ? problem : "out of memory");
+	pmc_arena_free(&arena);
+	return code;
+}
+
 static int set_look(struct top_job *job)
 {
 	const struct top_flags *flags = &job->flags;
-	const char *names[TOP_MOST_COLUMNS];
+	const char *names[128];
 	unsigned n = 0;
 
 	job->look = (struct top_look){ .by = flags->by ? flags->by : top_usual_by(&job->watch),
 				       .sort = TOP_CPU,
+				       .where = flags->where,
+				       .n_where = flags->n_where,
 				       .reverse = flags->reverse };
 	if (flags->filter)
 		strcpy(job->look.filter, flags->filter);
-	if (!flags->sort)
-		return 0;
-	job->look.sort = top_find_column(&job->watch, flags->sort);
+	if (flags->sort)
+		job->look.sort = top_find_column(&job->watch, flags->sort);
 	if (job->look.sort != UINT_MAX)
-		return 0;
-	for (unsigned c = 0; c < top_n_columns(&job->watch) && n < TOP_MOST_COLUMNS; c++)
+		return check_columns(job);
+	for (unsigned c = 0; c < top_n_columns(&job->watch) && n < 128; c++)
 		names[n++] = top_column_name(&job->watch, c);
 	return tool_fail_unknown("invalid --sort", flags->sort, tool_nearest(flags->sort, names, n),
 				 "a column, such as cpu, delay, voluntary or name");
@@ -63,6 +89,8 @@ static int run(struct top_job *job)
 
 	pmc_screen_from_env(&job->screen, environ);
 	pmc_screen_of_fd(&job->screen, STDOUT_FILENO);
+	if (job->flags.width)
+		job->screen.width = job->flags.width;
 	if (job->flags.cmd)
 		code = start_command(job);
 	if (!code)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.c - values and texts of the columns; events and metrics come after columns.def. */
-#include "lib/base/suggest.h"
-#include "lib/dump/words.h"
+#include "lib/base/utf8.h"
 #include "tools/top/top.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static const struct column {
+#define WIDEST_TEXT 32
+
+static const struct {
 	const char *name, *head, *folded;
+	unsigned char unit;
 	int width, priority;
 } columns[] = {
-#define X(id, name, head, folded, width, priority, doc) { name, head, folded, width, priority },
+#define X(id, name, head, folded, unit, width, priority, doc)                                      \
+	{ name, head, folded, TABLE_##unit, width, priority },
 #include "tools/top/columns.def"
 #undef X
 };
@@ -55,46 +56,13 @@ static bool is_clock(const struct top_watch *watch, unsigned column)
 	return !strcmp(watch->live.view.events[event_of(column)].unit, "ns");
 }
 
-const char *top_column_head(const struct top_watch *watch, unsigned column, enum top_by by)
+static const char *head_of(const struct top_watch *watch, unsigned column, enum top_by by)
 {
-	static char text[256];
-
 	if (column == TOP_NAME && by != TOP_THREAD)
 		return by == TOP_POOL ? "pool" : "process";
 	if (column < TOP_COLUMNS)
 		return by == TOP_THREAD ? columns[column].head : columns[column].folded;
-	if (is_metric(watch, column))
-		return pmc_metrics[metric_of(watch, column)].column;
-	/* Used before the next call. */
-	if (is_clock(watch, column)) {
-		snprintf(text, sizeof(text), "%s ms",
-			 watch->live.view.events[event_of(column)].name);
-		return text;
-	}
-	return watch->live.view.events[event_of(column)].name;
-}
-
-int top_column_width(const struct top_watch *watch, unsigned column, enum top_by by)
-{
-	int head = (int)strlen(top_column_head(watch, column, by));
-	int width = column < TOP_COLUMNS ? columns[column].width : 6;
-
-	if (column == TOP_STATE && by != TOP_THREAD)
-		width = 7;
-	return head > width ? head : width;
-}
-
-int top_column_priority(const struct top_watch *watch, unsigned column, enum top_by by)
-{
-	if (column == TOP_PID && by == TOP_PROCESS)
-		return columns[TOP_TID].priority;
-	if (column < TOP_COLUMNS)
-		return columns[column].priority;
-	/* Those that were asked for come before all but the name, the ID and the CPU time. */
-	if (watch->flags->events)
-		return is_metric(watch, column) ? 97 : 98;
-	/* Metrics say more in less room. */
-	return is_metric(watch, column) ? 91 : 90;
+	return is_metric(watch, column) ? pmc_metrics[metric_of(watch, column)].column : NULL;
 }
 
 /* A head with or without its unit: "vol/s" or "vol", "block%" or "block". */
@@ -110,7 +78,7 @@ unsigned top_find_column(const struct top_watch *watch, const char *name)
 {
 	for (unsigned c = 0; c < top_n_columns(watch); c++)
 		if (!strcmp(top_column_name(watch, c), name) ||
-		    is_head(top_column_head(watch, c, TOP_THREAD), name))
+		    (c < TOP_COLUMNS && is_head(columns[c].head, name)))
 			return c;
 	return UINT_MAX;
 }
@@ -132,15 +100,83 @@ bool top_column_applies(const struct top_watch *watch, unsigned column, enum top
 	}
 }
 
-bool top_column_is_text(unsigned column)
+static int priority_of(const struct top_watch *watch, const struct top_look *look, unsigned column)
 {
-	return column == TOP_NAME || column == TOP_STATE || column == TOP_WHERE ||
-	       column == TOP_START || column == TOP_COMMAND_;
+	if (column == look->sort)
+		return 99;
+	if (column == TOP_PID && look->by == TOP_PROCESS)
+		return columns[TOP_TID].priority;
+	if (column < TOP_COLUMNS)
+		return columns[column].priority;
+	/* Those that were asked for come before all but the name, the ID and the CPU time. */
+	if (watch->flags->events)
+		return is_metric(watch, column) ? 97 : 98;
+	/* Metrics say more in less room. */
+	return is_metric(watch, column) ? 91 : 90;
 }
 
-bool top_column_descends(unsigned column)
+static struct table_column make(const struct top_watch *watch, const struct top_look *look,
+				unsigned column, int width)
 {
-	return column != TOP_PID;
+	static const struct pmc_scale whole = { 1, 0, "" }, ms = { 1e6, 1, "ms" };
+	const bool metric = column >= TOP_COLUMNS && is_metric(watch, column);
+	struct table_column made = {
+		.name = top_column_name(watch, column),
+		.head = head_of(watch, column, look->by),
+		.index = column,
+		.kept = true,
+		.drop = column == TOP_NAME ? TABLE_STAYS : TABLE_DROP_LAST,
+		.place = (100 - (unsigned)priority_of(watch, look, column)) << 16 | column,
+		.unit = TABLE_RATIO,
+		.decimals =
+			metric ? (unsigned char)pmc_metrics[metric_of(watch, column)].decimals : 1,
+		.least = 6,
+		.most = column == TOP_COMMAND_ ? width / 2 : WIDEST_TEXT,
+	};
+
+	if (column >= TOP_COLUMNS && !metric) {
+		made.unit = is_clock(watch, column) ? TABLE_NS : TABLE_COUNT;
+		made.scale = is_clock(watch, column) ? &ms : NULL;
+		made.scale_unit = watch->live.view.events[event_of(column)].unit;
+		/* With a prefix, which changes from one interval to the next. */
+		if (watch->live.view.events[event_of(column)].def.type != PERF_TYPE_SOFTWARE)
+			made.least = pmc_utf8_columns(made.name, strlen(made.name)) + 2;
+	}
+	if (column >= TOP_COLUMNS)
+		return made;
+	made.unit = columns[column].unit;
+	made.least = columns[column].width;
+	made.hidden = column == TOP_HISTORY_;
+	made.scale = made.unit == TABLE_COUNT ? &whole : NULL;
+	if (look->by == TOP_THREAD)
+		return made;
+	if (column == TOP_TID) {
+		made.name = "threads";
+		made.unit = TABLE_WHOLE;
+	}
+	if (column == TOP_STATE)
+		made.least = 7;
+	return made;
+}
+
+struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
+				 int width, struct pmc_arena *arena, unsigned *n)
+{
+	static const struct table_column time = { .name = "time_ns",
+						  .unit = TABLE_ID,
+						  .index = TOP_TIME };
+	struct table_column *list =
+		pmc_arena_alloc(arena, (top_n_columns(watch) + 1) * sizeof(*list));
+
+	*n = 0;
+	if (list && width == TOP_DATA)
+		list[(*n)++] = time;
+	for (unsigned c = 0; list && c < top_n_columns(watch); c++)
+		if (c != TOP_HISTORY_ && top_column_applies(watch, c, look->by))
+			list[(*n)++] = make(watch, look, c, width);
+	if (list)
+		list[(*n)++] = make(watch, look, TOP_HISTORY_, width);
+	return list;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -167,12 +203,13 @@ static bool event_value(const struct top_watch *watch, const struct top_row *row
 				   &estimate);
 	if (!live_value(&watch->live, row->counts, event_of(column), value))
 		return false;
-	*value *= (is_clock(watch, column) ? 1e3 : 1e9) * row->known / (double)row->ns;
+	*value *= 1e9 * row->known / (double)row->ns;
 	return true;
 }
 
-bool top_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
-	       double *value)
+/* False: the cell is empty. */
+static bool top_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
+		      double *value)
 {
 	const struct live_span *span = &row->span;
 
@@ -183,10 +220,6 @@ bool top_value(const struct top_watch *watch, const struct top_row *row, unsigne
 		return row->pid != 0;
 	case TOP_TID:
 		*value = row->by == TOP_THREAD ? row->task->task.tid : (double)row->threads;
-		return true;
-	case TOP_HISTORY_:
-		for (unsigned i = 0; i < watch->slots; i++)
-			*value += row->cpu_us[top_slot(watch, i)];
 		return true;
 	default:
 		break;
@@ -280,46 +313,63 @@ void top_where(const struct top_row *row, struct pmc_out *out)
 			}
 }
 
-void top_cell(const struct top_watch *watch, const struct top_row *row, unsigned column,
-	      struct pmc_out *out)
+/* The last minute, in as many characters as there is room for. */
+static void put_history(const struct top_source *source, struct pmc_out *out)
+{
+	const struct top_watch *watch = source->watch;
+	const unsigned room = (unsigned)source->history,
+		       n = watch->slots < room ? watch->slots : room;
+	const struct top_row *row = source->row;
+	uint64_t most = watch->slot_ns / 1000;
+
+	for (unsigned i = 0; i < watch->slots; i++)
+		if (row->cpu_us[top_slot(watch, i)] > most)
+			most = row->cpu_us[top_slot(watch, i)];
+	pmc_out_pad(out, ' ', (int)(room - n));
+	if (n)
+		top_put_sparkline(row->cpu_us, top_slot(watch, n - 1), n, most, source->ascii, out);
+}
+
+static struct table_cell number_cell(const struct top_source *source, unsigned column)
 {
 	double value;
 
-	switch (column) {
+	if (!top_value(source->watch, source->row, column, &value))
+		return cell_null();
+	return column == TOP_PID || column == TOP_TID ? cell_number(true, (uint64_t)value) :
+							cell_real(value, 3);
+}
+
+struct table_cell top_cell(void *arg, const struct table_column *column)
+{
+	const struct top_source *source = arg;
+	const struct top_row *row = source->row;
+	static char text[512];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	switch (column->index) {
+	case TOP_TIME:
+		return cell_number(true, source->watch->now_ns);
 	case TOP_NAME:
-		pmc_out_str(out, row->name[0] ? row->name : "(unnamed)");
-		return;
+		return cell_text(row->name[0] ? row->name : "(unnamed)");
 	case TOP_STATE:
-		put_states(row, out);
-		return;
-	case TOP_WHERE:
-		top_where(row, out);
-		return;
-	case TOP_START:
-		pmc_out_str(out, row->start[0] ? row->start : "-");
-		return;
-	case TOP_COMMAND_:
-		pmc_out_str(out, row->command && row->command[0] ? row->command : "-");
-		return;
-	case TOP_TID:
-		if (row->by == TOP_THREAD)
-			pmc_out_u64(out, (uint64_t)row->task->task.tid);
-		else
-			pmc_show_integer(out, row->threads);
-		return;
-	default:
+		put_states(row, &out);
 		break;
+	case TOP_WHERE:
+		top_where(row, &out);
+		break;
+	case TOP_START:
+		return cell_text(row->start[0] ? row->start : NULL);
+	case TOP_COMMAND_:
+		return cell_text(row->command && row->command[0] ? row->command : NULL);
+	case TOP_HISTORY_:
+		put_history(source, &out);
+		while (out.len && text[out.len - 1] == ' ')
+			out.len--;
+		break;
+	default:
+		return number_cell(source, column->index);
 	}
-	if (!top_value(watch, row, column, &value))
-		pmc_out_char(out, '-');
-	else if (column == TOP_PID)
-		pmc_out_u64(out, (uint64_t)row->pid);
-	else if ((column == TOP_CPU || column == TOP_ONCPU || column == TOP_DELAY ||
-		  column == TOP_BLOCKED) &&
-		 value < 1000)
-		pmc_out_fixed(out, value, 1);
-	else if (column >= TOP_COLUMNS && is_metric(watch, column))
-		pmc_out_fixed(out, value, pmc_metrics[metric_of(watch, column)].decimals);
-	else
-		pmc_show_number(out, floor(value + 0.5));
+	return cell_textn(text, out.len);
 }

@@ -20,6 +20,11 @@ const struct tool_flag cmd_top_flags[] = {
 	FLAG_SORT('s', sort, "column to sort by (default: cpu)"),
 	FLAG_BOOL('r', "--reverse", reverse, "smallest first"),
 	FLAG_BY(by, keys),
+	FLAG_TOP(top, "number of rows with -b (default: all)"),
+	FLAG_WHERE(where, n_where),
+	FLAG_COLUMNS(columns),
+	FLAG_FORMAT(format, TABLE_FORMATS),
+	FLAG_WIDTH(width),
 	FLAG_TEXT(0, "--filter", "GLOB", filter, "rows whose name matches, or contains the word"),
 	FLAG_BOOL('c', "--command-line", commands, "show the command line of each process"),
 	FLAG_BOOL('b', "--batch", batch, "tables as plain text instead of a screen"),
@@ -36,6 +41,8 @@ static int check(const struct top_flags *flags)
 					     "and -- CMD");
 	if (!flags->all && !flags->pids && !flags->cmd)
 		return tool_fail(EXIT_USAGE, "no target; pmctl top -p PID, -a, or -- CMD [ARG...]");
+	if ((flags->format != TABLE_PLAIN || flags->width || flags->top) && !flags->batch)
+		return tool_fail(EXIT_USAGE, "--format, --top and --width are for -b; add -b");
 	if (flags->output && !flags->cmd)
 		return tool_fail(EXIT_USAGE, "-o is for the output of a command; add -- CMD");
 	if (flags->filter && strlen(flags->filter) >= sizeof(((struct top_look *)0)->filter))

@@ -78,15 +78,19 @@ static bool move_key(struct top_screen *screen, int key)
 /* The next column on the screen in that direction. */
 static void sort_beside(struct top_screen *screen, int step)
 {
-	const struct top_layout *layout = &screen->layout;
+	const struct table *table = &screen->layout.table;
 	struct top_look *look = &screen->job->look;
+	unsigned shown[256], n = 0, at = 0;
 
-	for (unsigned i = 0; i < layout->n; i++) {
-		if (layout->columns[i] != look->sort)
+	for (unsigned i = 0; i < table->n && n < 256; i++) {
+		if (table->places[i].hidden)
 			continue;
-		look->sort = layout->columns[(i + layout->n + (unsigned)step) % layout->n];
-		break;
+		if (table->places[i].column->index == look->sort)
+			at = n;
+		shown[n++] = table->places[i].column->index;
 	}
+	if (n)
+		look->sort = shown[(at + n + (unsigned)step) % n];
 	look->reverse = false;
 	top_remake(screen);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - which columns fit, and lines of text: title, head, rows, sparklines. */
 #include "lib/base/utf8.h"
-#include "lib/dump/words.h"
 #include "tools/top/top.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WIDEST_TEXT 32
 
 static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const ascii_blocks[] = { " ", ".", ":", "-", "=", "+", "*", "#", "@" };
@@ -31,193 +29,111 @@ void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t m
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-static int priority_of(const struct top_watch *watch, const struct top_look *look, unsigned column)
+static void set_row(void *arg, uint64_t i)
 {
-	return column == look->sort && column != TOP_NAME ?
-		       99 :
-		       top_column_priority(watch, column, look->by);
+	struct top_source *source = arg;
+
+	source->row = &source->rows->rows[source->first + i];
 }
 
-static int width_of_text(const struct top_watch *watch, const struct top_look *look,
-			 const struct top_rows *rows, unsigned column)
+struct table top_table(struct top_source *source, struct pmc_arena *arena)
 {
-	const int most = column == TOP_COMMAND_ ? TOP_COMMAND : WIDEST_TEXT;
-	int widest = top_column_width(watch, column, look->by);
-
-	for (unsigned r = 0; r < rows->n && widest < most; r++) {
-		char text[256];
-		struct pmc_out out;
-		int width;
-
-		pmc_out_to_mem(&out, text, sizeof(text));
-		top_cell(watch, &rows->rows[r], column, &out);
-		width = pmc_utf8_columns(text, out.len);
-		widest = width > widest ? width : widest;
-	}
-	return widest < most ? widest : most;
+	return (struct table){
+		.n_rows = source->rows->n - source->first,
+		.arg = source,
+		.row = set_row,
+		.cell = top_cell,
+		.arena = arena,
+		.tight = true,
+	};
 }
 
-/* Command lines are asked for, so they come before columns that are not. */
-static int least_width(const struct top_watch *watch, const struct top_look *look,
-		       const struct top_rows *rows, unsigned column, int width)
+static int room_left(const struct table *table, int width)
 {
-	const int least = top_column_width(watch, column, look->by);
-	const int all = column == TOP_COMMAND_ ? width_of_text(watch, look, rows, column) : least;
+	int left = width + table->gap;
 
-	return all < width / 2 ? all : least > width / 2 ? least : width / 2;
+	for (unsigned i = 0; i < table->n; i++)
+		if (!table->places[i].hidden)
+			left -= table->places[i].width + table->gap;
+	return left;
 }
 
-static void take(struct top_layout *layout, unsigned column, int width)
+/* Where a wide column has no room, a narrow one of less importance may have. The history takes what
+ * is left. */
+static void use_room(struct top_layout *layout, int width)
 {
-	unsigned at = layout->n++;
+	struct table *table = &layout->table;
+	struct table_place *history = NULL;
+	struct pmc_out head;
+	int left;
 
-	/* In the order of columns.def; the history stands last. */
-	while (at &&
-	       (layout->columns[at - 1] > column || layout->columns[at - 1] == TOP_HISTORY_) &&
-	       column != TOP_HISTORY_) {
-		layout->columns[at] = layout->columns[at - 1];
-		layout->widths[at] = layout->widths[at - 1];
-		at--;
-	}
-	layout->columns[at] = column;
-	layout->widths[at] = width;
-}
+	for (struct table_place *next = table->places; next;) {
+		next = NULL;
+		for (unsigned i = 0; i < table->n; i++) {
+			struct table_place *place = &table->places[i];
 
-static void widen(struct top_layout *layout, unsigned column, int most, int *left)
-{
-	for (unsigned i = 0; i < layout->n; i++) {
-		int more = most - layout->widths[i];
-
-		if (layout->columns[i] != column || more <= 0)
-			continue;
-		more = more < *left ? more : *left;
-		layout->widths[i] += more;
-		*left -= more;
-	}
-}
-
-void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
-		     const struct top_look *look, const struct top_rows *rows, int width)
-{
-	int left = width;
-
-	layout->n = layout->left_out = 0;
-	for (int priority = 100; priority > 0; priority--)
-		for (unsigned c = 0; c < top_n_columns(watch); c++) {
-			int needs = least_width(watch, look, rows, c, width) + (layout->n ? 1 : 0);
-
-			if (priority_of(watch, look, c) != priority ||
-			    !top_column_applies(watch, c, look->by))
-				continue;
-			if (needs > left || layout->n == TOP_MOST_COLUMNS) {
-				layout->left_out++;
-				continue;
-			}
-			take(layout, c, needs - (layout->n ? 1 : 0));
-			left -= needs;
+			if (place->hidden && place->width + table->gap <= room_left(table, width) &&
+			    (!next || place->column->place < next->column->place))
+				next = place;
 		}
-	widen(layout, TOP_NAME, width_of_text(watch, look, rows, TOP_NAME), &left);
-	widen(layout, TOP_WHERE, width_of_text(watch, look, rows, TOP_WHERE), &left);
-	widen(layout, TOP_START, width_of_text(watch, look, rows, TOP_START), &left);
-	widen(layout, TOP_STATE, width_of_text(watch, look, rows, TOP_STATE), &left);
-	widen(layout, TOP_COMMAND_, width_of_text(watch, look, rows, TOP_COMMAND_), &left);
-	widen(layout, TOP_HISTORY_, TOP_HISTORY - 1, &left);
-}
-
-void top_put_left_out(const struct top_layout *layout, const struct top_watch *watch,
-		      const struct top_look *look, struct pmc_out *out)
-{
-	const char *comma = "";
-
-	for (unsigned c = 0; c < top_n_columns(watch); c++) {
-		unsigned i = 0;
-
-		while (i < layout->n && layout->columns[i] != c)
-			i++;
-		if (i < layout->n || !top_column_applies(watch, c, look->by))
-			continue;
-		pmc_outf(out, "%s%s", comma, top_column_head(watch, c, look->by));
-		comma = ", ";
+		if (next)
+			next->hidden = false;
 	}
+	for (unsigned i = 0; i < table->n; i++) {
+		if (table->places[i].hidden)
+			layout->left_out++;
+		else if (table->places[i].column->index == TOP_HISTORY_)
+			history = &table->places[i];
+	}
+	if (!history)
+		return;
+	left = room_left(table, width);
+	history->width += left > 0 ? left : 0;
+	if (history->width > TOP_HISTORY - 1)
+		history->width = TOP_HISTORY - 1;
+	layout->source.history = history->width;
+	pmc_out_to_mem(&head, history->head, sizeof(history->head));
+	pmc_outf(&head, "last %llu s",
+		 (unsigned long long)history->width * layout->source.watch->slot_ns / 1000000000u);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
-
-static bool is_left(unsigned column)
+int top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
+		    unsigned n_rows, int width)
 {
-	return top_column_is_text(column) || column == TOP_HISTORY_;
-}
+	struct table *table = &layout->table;
+	const char *problem = NULL;
+	unsigned n;
+	int error;
 
-static void put_cell(struct pmc_out *out, const char *text, size_t len, int width, bool left,
-		     bool ascii)
-{
-	char fitted[1024];
-	struct pmc_out cell;
-	int columns;
-
-	pmc_out_to_mem(&cell, fitted, sizeof(fitted));
-	columns = pmc_utf8_fit(&cell, text, len, width, PMC_CUT_END, ascii);
-	if (!left)
-		pmc_out_pad(out, ' ', width - columns);
-	pmc_out_bytes(out, fitted, cell.len);
-	if (left)
-		pmc_out_pad(out, ' ', width - columns);
-}
-
-void top_put_head(const struct top_layout *layout, const struct top_watch *watch,
-		  const struct top_look *look, bool ascii, struct pmc_out *out)
-{
-	for (unsigned i = 0; i < layout->n; i++) {
-		const unsigned column = layout->columns[i];
-		const char *head = top_column_head(watch, column, look->by);
-		char text[32];
-		struct pmc_out last;
-
-		if (column == TOP_HISTORY_) {
-			pmc_out_to_mem(&last, text, sizeof(text));
-			pmc_outf(&last, "last %llu s",
-				 (unsigned long long)layout->widths[i] * watch->slot_ns /
-					 1000000000u);
-			head = text;
+	pmc_arena_free(&layout->arena);
+	layout->left_out = 0;
+	layout->source = (struct top_source){
+		.watch = &job->watch, .rows = &job->rows, .first = first, .ascii = job->screen.ascii
+	};
+	*table = top_table(&layout->source, &layout->arena);
+	table->screen = job->screen;
+	table->screen.width = width;
+	table->columns = layout->columns =
+		top_columns(&job->watch, &job->look, width, &layout->arena, &table->n_columns);
+	if (!layout->columns)
+		return -ENOMEM;
+	if (job->flags.columns) {
+		error = table_choose(layout->columns, table->n_columns, job->flags.columns,
+				     &layout->arena, &layout->columns, &n, &problem);
+		/* Other rows have other columns. */
+		if (error == -ENOMEM)
+			return error;
+		if (!error) {
+			table->columns = layout->columns;
+			table->n_columns = n;
 		}
-		if (i)
-			pmc_out_char(out, ' ');
-		put_cell(out, head, strlen(head), layout->widths[i], is_left(column), ascii);
 	}
-}
-
-static void put_history(const struct top_watch *watch, const struct top_row *row, int width,
-			bool ascii, struct pmc_out *out)
-{
-	const unsigned room = (unsigned)width, n = watch->slots < room ? watch->slots : room;
-	uint64_t most = watch->slot_ns / 1000;
-
-	for (unsigned i = 0; i < watch->slots; i++)
-		if (row->cpu_us[top_slot(watch, i)] > most)
-			most = row->cpu_us[top_slot(watch, i)];
-	pmc_out_pad(out, ' ', width - (int)n);
-	if (n)
-		top_put_sparkline(row->cpu_us, top_slot(watch, n - 1), n, most, ascii, out);
-}
-
-void top_put_row(const struct top_layout *layout, const struct top_watch *watch,
-		 const struct top_row *row, bool ascii, struct pmc_out *out)
-{
-	for (unsigned i = 0; i < layout->n; i++) {
-		char text[512];
-		struct pmc_out cell;
-
-		if (i)
-			pmc_out_char(out, ' ');
-		if (layout->columns[i] == TOP_HISTORY_) {
-			put_history(watch, row, layout->widths[i], ascii, out);
-			continue;
-		}
-		pmc_out_to_mem(&cell, text, sizeof(text));
-		top_cell(watch, row, layout->columns[i], &cell);
-		put_cell(out, text, cell.len, layout->widths[i], is_left(layout->columns[i]),
-			 ascii);
-	}
+	if (n_rows < table->n_rows)
+		table->n_rows = n_rows;
+	error = table_layout(table);
+	if (!error)
+		use_room(layout, width);
+	return error;
 }
 
 /* ---- the title ------------------------------------------------------------------------------ */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - threads as rows: folded by pool or process, filtered and sorted. */
 #include "lib/base/hash.h"
-#include "lib/base/sort.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,60 +177,49 @@ static int make_room(struct top_rows *rows, const struct top_watch *watch)
 	return 0;
 }
 
-/* ---- sorting -------------------------------------------------------------------------------- */
+/* ---- selecting and sorting ------------------------------------------------------------------ */
 
-struct order {
-	const struct top_watch *watch;
-	const struct top_look *look;
-};
-
-static int by_text(const struct top_row *a, const struct top_row *b, const struct order *order)
+/* Keeps the rows that meet the conditions, in order. Conditions on columns that such rows lack are
+ * not met. */
+static int arrange(struct top_rows *rows, const struct top_watch *watch,
+		   const struct top_look *look, struct pmc_arena *arena)
 {
-	char left[256], right[256];
-	struct pmc_out out;
+	struct top_source source = { .watch = watch, .rows = rows };
+	const struct table table = top_table(&source, arena);
+	struct table_condition *conditions = NULL;
+	const struct table_column *sort = NULL;
+	struct table_column *columns;
+	struct top_row *sorted;
+	const char *problem = NULL;
+	uint64_t *order;
+	unsigned n = 0, kept = 0;
+	int error;
 
-	pmc_out_to_mem(&out, left, sizeof(left));
-	top_cell(order->watch, a, order->look->sort, &out);
-	pmc_out_to_mem(&out, right, sizeof(right));
-	top_cell(order->watch, b, order->look->sort, &out);
-	return strcmp(left, right);
-}
-
-/* Rows without a value come last. */
-static int compare(const void *a, const void *b, const void *arg)
-{
-	const struct order *order = arg;
-	const unsigned column = order->look->sort;
-	const struct top_row *left = a, *right = b;
-	bool has_left, has_right;
-	double x, y;
-	int result;
-
-	if (top_column_is_text(column)) {
-		result = by_text(left, right, order);
-	} else {
-		has_left = top_value(order->watch, left, column, &x);
-		has_right = top_value(order->watch, right, column, &y);
-		if (!has_left || !has_right)
-			return has_right - has_left;
-		result = x < y ? -1 : x > y;
-		if (top_column_descends(column))
-			result = -result;
-	}
-	return order->look->reverse ? -result : result;
-}
-
-static int sort_rows(struct top_rows *rows, const struct top_watch *watch,
-		     const struct top_look *look)
-{
-	const struct order order = { watch, look };
-	void *scratch = malloc((rows->n + 1) * sizeof(*rows->rows));
-
-	if (!scratch)
+	columns = top_columns(watch, look, 100, arena, &n);
+	order = pmc_arena_alloc(arena, (rows->n + 1) * sizeof(*order));
+	sorted = pmc_arena_alloc(arena, (rows->n + 1) * sizeof(*sorted));
+	if (!columns || !order || !sorted)
 		return -ENOMEM;
-	pmc_sort(rows->rows, scratch, rows->n, sizeof(*rows->rows), compare, &order);
-	free(scratch);
-	return 0;
+	error = table_conditions(columns, n, look->where, look->n_where, arena, &conditions,
+				 &problem);
+	for (unsigned r = 0; r < rows->n; r++) {
+		if (!error && table_selects(&table, r, conditions, look->n_where))
+			rows->rows[kept++] = rows->rows[r];
+		else
+			rows->hidden++;
+	}
+	rows->n = kept;
+	for (unsigned c = 0; c < n; c++)
+		if (columns[c].index == look->sort)
+			sort = &columns[c];
+	if (error == -ENOMEM || !sort)
+		return error == -ENOMEM ? error : 0;
+	error = table_sort(&table, sort, look->reverse != (look->sort == TOP_PID), order, rows->n);
+	for (unsigned r = 0; !error && r < rows->n; r++)
+		sorted[r] = rows->rows[order[r]];
+	if (!error)
+		memcpy(rows->rows, sorted, rows->n * sizeof(*sorted));
+	return error;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -273,6 +260,7 @@ static void add_process(struct top_rows *rows, const struct top_watch *watch,
 
 int top_rows_make(struct top_rows *rows, const struct top_watch *watch, const struct top_look *look)
 {
+	struct pmc_arena arena = { 0 };
 	unsigned kept = 0;
 	int error = make_room(rows, watch);
 
@@ -296,7 +284,9 @@ int top_rows_make(struct top_rows *rows, const struct top_watch *watch, const st
 			rows->hidden++;
 	}
 	rows->n = kept;
-	return sort_rows(rows, watch, look);
+	error = arrange(rows, watch, look, &arena);
+	pmc_arena_free(&arena);
+	return error;
 }
 
 void top_rows_free(struct top_rows *rows)

@@ -156,21 +156,24 @@ static attr_t colour_of(const struct top_job *job, const struct top_row *row)
 }
 
 /* The head, with the column that is sorted by in bold. */
-static void draw_head(struct top_screen *screen)
+static void draw_head(const struct top_screen *screen)
 {
-	struct top_job *job = screen->job;
+	const struct table *table = &screen->layout.table;
 	char text[4096];
 	struct pmc_out out;
 	int at = 0;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
-	top_put_head(&screen->layout, &job->watch, &job->look, job->screen.ascii, &out);
-	put_line(1, text, out.len, A_REVERSE);
-	for (unsigned i = 0; i < screen->layout.n; i++) {
-		if (screen->layout.columns[i] == job->look.sort)
-			mvchgat(1, at, screen->layout.widths[i], A_REVERSE | A_BOLD | A_UNDERLINE,
-				0, NULL);
-		at += screen->layout.widths[i] + 1;
+	table_put_head(table, &out);
+	put_line(1, text, out.len - 1, A_REVERSE);
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_place *place = &table->places[i];
+
+		if (place->hidden)
+			continue;
+		if (place->column->index == screen->job->look.sort)
+			mvchgat(1, at, place->width, A_REVERSE | A_BOLD | A_UNDERLINE, 0, NULL);
+		at += place->width + table->gap;
 	}
 }
 
@@ -181,20 +184,21 @@ static void draw_table(struct top_screen *screen)
 	char text[4096];
 	struct pmc_out out;
 
-	top_layout_make(&screen->layout, &job->watch, &job->look, &job->rows, COLS);
-	draw_head(screen);
 	screen->height = LINES > 3 ? (unsigned)LINES - 3 : 0;
 	/* Rows may have become fewer. */
 	if (screen->first + screen->height > job->rows.n)
 		screen->first = job->rows.n > screen->height ? job->rows.n - screen->height : 0;
-	for (unsigned i = 0; i < screen->height && screen->first + i < job->rows.n; i++) {
-		const struct top_row *row = &job->rows.rows[screen->first + i];
+	if (top_layout_make(&screen->layout, job, screen->first, screen->height, COLS))
+		return;
+	draw_head(screen);
+	for (unsigned i = 0; i < screen->layout.table.n_rows; i++) {
+		const unsigned r = screen->first + i;
 
 		pmc_out_to_mem(&out, text, sizeof(text));
-		top_put_row(&screen->layout, &job->watch, row, job->screen.ascii, &out);
-		put_line((int)i + 2, text, out.len,
-			 screen->first + i == selected && screen->selected ? A_REVERSE :
-									     colour_of(job, row));
+		table_put_rows(&screen->layout.table, i, i + 1, &out);
+		put_line((int)i + 2, text, out.len - 1,
+			 r == selected && screen->selected ? A_REVERSE :
+							     colour_of(job, &job->rows.rows[r]));
 	}
 }
 
@@ -334,6 +338,7 @@ int top_screen(struct top_job *job)
 	}
 	endwin();
 	delscreen(terminal);
+	pmc_arena_free(&screen.layout.arena);
 	if (keys != stdin)
 		fclose(keys);
 	/* The alternate screen is gone. */

@@ -10,12 +10,13 @@
 #define PMC_TOOLS_TOP_TOP_H
 
 #include "lib/base/out.h"
-#include "tools/view/report.h"
+#include "tools/table/table.h"
 #include "tools/attach/agent.h"
 #include "tools/cli/child.h"
 #include "tools/live/events.h"
 #include "tools/live/watch.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,7 +29,10 @@ struct top_flags {
 	bool all, batch, reverse, commands;
 	char **cmd;	  /* NULL: none */
 	const char *pids; /* a list of process IDs; NULL: none */
-	const char *events, *output, *filter, *sort;
+	const char *events, *output, *filter, *sort, *columns, **where;
+	unsigned n_where, top; /* top 0: all rows */
+	enum table_format format;
+	int width;		     /* 0: the terminal's */
 	uint64_t interval_ns, count; /* 0: no end */
 	enum top_by by;
 };
@@ -148,6 +152,8 @@ struct top_look {
 	uint64_t only; /* row key of a pool or process whose threads are shown; 0: all */
 	enum top_by only_by;
 	char only_name[LIVE_NAME];
+	const char **where; /* conditions on columns */
+	unsigned n_where;
 	enum top_by outer_by;  /* of the rows among which that pool or process is */
 	char outer_filter[64]; /* of these */
 };
@@ -185,47 +191,47 @@ enum top_column {
 };
 
 unsigned top_n_columns(const struct top_watch *watch);
-/* The name for -s. */
 const char *top_column_name(const struct top_watch *watch, unsigned column);
-const char *top_column_head(const struct top_watch *watch, unsigned column, enum top_by by);
 /* UINT_MAX: unknown. */
 unsigned top_find_column(const struct top_watch *watch, const char *name);
 /* Whether the column says something about such rows. */
 bool top_column_applies(const struct top_watch *watch, unsigned column, enum top_by by);
-/* Without the space before it; wider text is cut. */
-int top_column_width(const struct top_watch *watch, unsigned column, enum top_by by);
-int top_column_priority(const struct top_watch *watch, unsigned column, enum top_by by);
-bool top_column_is_text(unsigned column);
-/* Larger values first. */
-bool top_column_descends(unsigned column);
-/* The cell as text; numbers have no padding. */
-void top_cell(const struct top_watch *watch, const struct top_row *row, unsigned column,
-	      struct pmc_out *out);
-/* False: the cell is empty. */
-bool top_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
-	       double *value);
+/* Those that apply, for a screen of that width; the history is last. Data have the time, too. NULL:
+ * no memory. */
+#define TOP_DATA INT_MAX
+#define TOP_TIME UINT_MAX
+struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
+				 int width, struct pmc_arena *arena, unsigned *n);
+
+/* Rows from `first` on, as a source of cells. */
+struct top_source {
+	const struct top_watch *watch;
+	const struct top_rows *rows;
+	const struct top_row *row; /* the current one */
+	unsigned first;
+	int history; /* width of the history */
+	bool ascii;
+};
+struct table_cell top_cell(void *arg, const struct table_column *column);
+struct table top_table(struct top_source *source, struct pmc_arena *arena);
 /* What the row does most: a function of the kernel, or a word. */
 void top_where(const struct top_row *row, struct pmc_out *out);
 
 /* ---- layout.c ------------------------------------------------------------------------------ */
 
-#define TOP_MOST_COLUMNS 128
+/* Moved only before top_layout_make(). */
 struct top_layout {
-	unsigned n, columns[TOP_MOST_COLUMNS];
-	int widths[TOP_MOST_COLUMNS];
-	unsigned left_out; /* columns that would say something, but do not fit */
+	struct pmc_arena arena;
+	struct table table;
+	struct table_column *columns;
+	struct top_source source;
+	unsigned left_out; /* columns that do not fit */
 };
 
-/* The columns that fit, the more important ones first, and their widths. */
-void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
-		     const struct top_look *look, const struct top_rows *rows, int width);
-/* The heads of those that do not fit. */
-void top_put_left_out(const struct top_layout *layout, const struct top_watch *watch,
-		      const struct top_look *look, struct pmc_out *out);
-void top_put_head(const struct top_layout *layout, const struct top_watch *watch,
-		  const struct top_look *look, bool ascii, struct pmc_out *out);
-void top_put_row(const struct top_layout *layout, const struct top_watch *watch,
-		 const struct top_row *row, bool ascii, struct pmc_out *out);
+struct top_job;
+/* The columns that fit, the more important ones first. 0 or -ENOMEM. */
+int top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
+		    unsigned n_rows, int width);
 /* A line about all that is watched, with as many words as fit. */
 void top_put_title(const struct top_watch *watch, const struct top_look *look,
 		   const struct top_rows *rows, int width, bool ascii, struct pmc_out *out);
@@ -256,7 +262,10 @@ enum top_event top_wait(struct top_job *job, int keys);
 
 int top_batch(struct top_job *job);
 int top_screen(struct top_job *job);
-/* The table as plain text. */
-void top_put_table(struct top_job *job, int width, unsigned most, struct pmc_out *out);
+/* Title and table, as plain text or Markdown. */
+void top_put_table(const struct top_job *job, int width, unsigned most, struct pmc_out *out);
+/* Rows as CSV, with or without its head, or JSON lines. 0 or -ENOMEM. */
+int top_put_data(const struct top_job *job, enum table_format format, bool head,
+		 struct pmc_out *out);
 
 #endif

@@ -156,10 +156,15 @@ void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *ou
 
 static void put_left_out(const struct top_screen *screen, struct pmc_out *out)
 {
+	const struct table *table = &screen->layout.table;
+	unsigned n = 0;
+
 	if (!screen->layout.left_out)
 		return;
 	pmc_out_str(out, "\nno room for: ");
-	top_put_left_out(&screen->layout, &screen->job->watch, &screen->job->look, out);
+	for (unsigned i = 0; i < table->n; i++)
+		if (table->places[i].hidden)
+			pmc_outf(out, "%s%s", n++ ? ", " : "", table->places[i].head);
 	pmc_out_str(out, "\n(shown in a wider terminal; w writes all columns)\n");
 }
 
@@ -172,7 +177,7 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out)
 #include "tools/top/keys.def"
 #undef X
 	}, columns[] = {
-#define X(id, name, head, folded, width, priority, doc) { name, doc },
+#define X(id, name, head, folded, unit, width, priority, doc) { name, doc },
 #include "tools/top/columns.def"
 #undef X
 	};
