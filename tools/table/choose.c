@@ -318,7 +318,7 @@ int table_apply(struct table *table, const struct table_choice *choice, unsigned
 	for (uint64_t i = 0; i < all && !err; i++)
 		if (table_selects(table, i, conditions, choice->n_where))
 			order[n++] = i;
-	if (!err && !n && choice->n_where)
+	if (!err && all && !n && choice->n_where)
 		err = explain(table, choice, conditions, problem);
 	table->order = order;
 	if (!err && sort)

@@ -217,7 +217,9 @@ struct table_choice {
 	unsigned top; /* rows; 0: all */
 };
 /* Applies it to a table whose last `sums` rows are sums of the others: they stay the last ones, and
- * go with a condition. 0, -ENOMEM, or with *problem set -EINVAL, or -ENOENT: no row is left. */
+ * go with a condition. 0, -ENOMEM, or with *problem set -EINVAL, or -ENOENT: of some rows none is
+ * left.
+ */
 int table_apply(struct table *table, const struct table_choice *choice, unsigned sums,
 		const char **problem);
 
