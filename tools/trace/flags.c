@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl trace`. */
 #include "lib/base/number.h"
-#include "tools/cli/flags.h"
 #include "tools/trace/trace.h"
 
 #define FLAG_OPTIONS struct trace
@@ -57,6 +56,8 @@ static int set_filter(void *to, const struct tool_args *args)
 
 static const char *const keys[] = { [TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool" };
 static const char *const unwinders[] = { [TRACE_BY_DWARF] = "dwarf", [TRACE_BY_FP] = "fp" };
+static const char *const formats[] = { "text", "fields", "json", "csv", "markdown" };
+static const char *const format_aliases[] = { "table", NULL, "jsonl", NULL, NULL };
 const struct tool_flag cmd_trace_flags[] = {
 	FLAG_CALL('e', "--events", "NAMES", add_events,
 		  "tracepoints: sched:sched_switch, sched:*, sys_enter_open*"),
@@ -73,7 +74,11 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_WORD(0, "--unwind", "HOW", stacks_by, unwinders,
 		  "--stacks by unwind tables or frame pointers"),
 	FLAG_BY(by, keys),
-	FLAG_FORMAT(format, "text", "fields", "json"),
+	FLAG_SORT(0, rows.choice.sort, "column to sort rows by (default: time on CPU)"),
+	FLAG_TOP(rows.choice.top, "number of rows; 0: all (default: 40 in tables)"),
+	FLAG_ROWS_CHOICE(rows),
+	FLAG_WORD(0, "--format", "FORMAT", format, formats, "output; csv, markdown: of --summary",
+		  .aliases = format_aliases),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(command),
 	FLAG_END,
@@ -92,6 +97,7 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	trace->lists = pmc_arena_alloc(&trace->arena, ((size_t)argc + 1) * sizeof(*trace->lists));
 	if (!trace->lists)
 		return tool_fail(EXIT_FAIL, "out of memory");
+	trace->rows.choice.top = UINT_MAX;
 	code = tool_args_parse(argc, argv, trace);
 	if (code)
 		return code;
@@ -101,8 +107,14 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	trace->unwind.frame_pointers = trace->stacks_by == TRACE_BY_FP;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
-	if (trace->by && !trace->summarize)
-		return tool_fail(EXIT_USAGE, "--by is for --summary");
+	if (!trace->summarize && (trace->by || trace->format >= TRACE_CSV ||
+				  trace->rows.choice.sort || trace->rows.choice.columns ||
+				  trace->rows.choice.n_where || trace->rows.choice.top != UINT_MAX))
+		return tool_fail(EXIT_USAGE, "--by, --sort, --top, --where, --columns and the "
+					     "formats csv and markdown are for --summary");
+	if (trace->summarize && trace->format == TRACE_JSON && trace->rows.choice.columns)
+		return tool_fail(EXIT_USAGE,
+				 "--columns is for tables and CSV; JSON has every field");
 	if (trace->summarize && trace->cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");
@@ -119,5 +131,5 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	if (targets > 1)
 		return tool_fail(EXIT_USAGE, "more than one target; give one of -a, -C CPUS, "
 					     "-p PID and -- CMD");
-	return 0;
+	return trace->summarize ? trace_summary_check(trace) : 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary_write.c - prints the rows of --summary, as a table or as JSON, and who ended the waits.
- */
+/* summary_write.c - prints the rows of --summary, and who woke the threads. */
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
@@ -14,9 +13,11 @@
 #define MOST_THREADS 20 /* more: pools, unless threads are asked for */
 #define MOST_CHAINS  10
 #define MOST_LINKS   5
-#define WIDTH	     100 /* without a terminal */
-#define NAME_COLUMNS 15	 /* of threads */
-#define LEAST_NAME   4	 /* of a name that is cut */
+#define NAME_COLUMNS 15 /* of threads */
+#define LEAST_NAME   4	/* of a name that is cut */
+/* What reasons leave to the other columns. */
+#define OTHER_COLUMNS 64
+#define LEAST_ROOM    16
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -85,34 +86,110 @@ static void put_json(struct trace *trace, const struct trace_thread *t)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void put_ms(struct pmc_out *out, uint64_t ns, bool doubtful)
-{
-	char text[32];
-	struct pmc_out cell;
+struct summary_rows {
+	struct trace *trace;
+	struct trace_thread *const *list;
+	const struct trace_thread *at;
+	int room; /* for reasons in the table; 0: any */
+	char reasons[512];
+};
 
-	pmc_out_to_mem(&cell, text, sizeof(text));
-	pmc_out_str(&cell, doubtful ? "~" : "");
-	pmc_out_fixed(&cell, (double)ns / 1e6, 1);
-	pmc_outf(out, " %9s", text);
-}
+enum { NAME, PID, TID, THREADS, ON_CPU, DELAY, LONGEST, BLOCKED, WAITED, PREEMPTED, UNSEEN, IN };
 
-/* As many as fit into the line: "futex 93 %, read 7 %". The first is cut if it is too long. */
-static void put_reasons(struct pmc_out *out, const struct trace_thread *t, int room)
+/* As many as fit: "futex 93 %, read 7 %". The first is cut if it is too long. */
+static struct table_cell reasons_cell(struct summary_rows *rows)
 {
+	const struct trace_thread *t = rows->at;
+	int room = rows->room ? rows->room : (int)sizeof(rows->reasons);
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, rows->reasons, sizeof(rows->reasons));
 	for (unsigned i = 0; i < t->n_blocked; i++) {
 		const char *name = t->blocked[i].reason->name;
 		unsigned part = trace_percent(t->blocked[i].ns, t->blocked_ns);
-		int columns = (int)strlen(name), left = room - (part > 99 ? 8 : part > 9 ? 7 : 6);
+		int columns = (int)strlen(name), left = room - (part > 99 ? 6 : part > 9 ? 5 : 4);
 
+		left -= i ? 2 : 0;
 		if ((i && columns > left) || !part)
 			break;
 		left = left > LEAST_NAME ? left : LEAST_NAME;
-		pmc_out_str(out, i ? ", " : "  ");
-		columns = pmc_utf8_safe(out, name, strlen(name), left);
-		pmc_outf(out, " %u %%", part);
+		pmc_out_str(&out, i ? ", " : "");
+		columns = pmc_utf8_safe(&out, name, strlen(name), left);
+		pmc_outf(&out, " %u %%", part);
 		room = left - columns;
 	}
+	return cell_textn(rows->reasons, out.len);
 }
+
+/* A time that switches without a record make doubtful. */
+static struct table_cell doubtful(const struct trace_thread *t, uint64_t ns)
+{
+	struct table_cell cell = cell_number(true, ns);
+
+	cell.estimate = t->unseen != 0;
+	return cell;
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct summary_rows *rows = arg;
+	const struct trace_thread *t = rows->at;
+
+	switch (column->index) {
+	case NAME:
+		return cell_text(t->name);
+	case PID:
+		return cell_number(!t->threads && t->pid, t->pid);
+	case TID:
+		return cell_number(!t->threads, t->tid);
+	case THREADS:
+		return cell_number(t->threads, t->threads);
+	case ON_CPU:
+		return doubtful(t, t->oncpu_ns);
+	case DELAY:
+		return doubtful(t, t->delay_ns);
+	case LONGEST:
+		return cell_number(true, t->longest_ns);
+	case BLOCKED:
+		return doubtful(t, t->blocked_ns);
+	case WAITED:
+		return cell_number(true, t->waited);
+	case PREEMPTED:
+		return cell_number(true, t->preempted);
+	case UNSEEN:
+		return cell_number(true, t->unseen);
+	default:
+		return reasons_cell(rows);
+	}
+}
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct summary_rows *rows = arg;
+
+	rows->at = rows->list[i];
+}
+
+#define TIME(field, title, place, ...)                                                             \
+	{                                                                                          \
+		.name = field, .head = title, .index = place, .unit = TABLE_NS, .together = true,  \
+		##__VA_ARGS__                                                                      \
+	}
+static const struct table_column all_columns[] = {
+	{ .name = "name", .index = NAME },
+	{ .name = "pid", .index = PID, .unit = TABLE_ID, .data = true },
+	{ .name = "tid", .index = TID, .unit = TABLE_ID },
+	{ .name = "threads", .index = THREADS, .unit = TABLE_WHOLE },
+	TIME("oncpu_ns", "on CPU", ON_CPU),
+	TIME("run_delay_ns", "delay", DELAY),
+	TIME("longest_wait_ns", "longest", LONGEST, .drop = TABLE_DROP_USAGE),
+	TIME("blocked_ns", "blocked", BLOCKED),
+	{ .name = "voluntary_switches", .index = WAITED, .unit = TABLE_WHOLE, .data = true },
+	{ .name = "involuntary_switches", .index = PREEMPTED, .unit = TABLE_WHOLE, .data = true },
+	{ .name = "unseen_switches", .index = UNSEEN, .unit = TABLE_WHOLE, .data = true },
+	{ .name = "blocked_in", .head = "in", .index = IN },
+};
+#define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
 
 static void put_name(struct pmc_out *out, const struct trace_thread *t)
 {
@@ -124,17 +201,6 @@ static void put_name(struct pmc_out *out, const struct trace_thread *t)
 	pmc_outf(&cell, "%u", t->threads ? t->threads : t->tid);
 	pmc_out_pad(out, ' ', NAME_COLUMNS - width);
 	pmc_outf(out, " %7s", id);
-}
-
-static void put_row(struct pmc_out *out, const struct trace_thread *t, int width)
-{
-	put_name(out, t);
-	put_ms(out, t->oncpu_ns, t->unseen);
-	put_ms(out, t->delay_ns, t->unseen);
-	put_ms(out, t->longest_ns, false);
-	put_ms(out, t->blocked_ns, t->unseen);
-	put_reasons(out, t, width - NAME_COLUMNS - 48);
-	pmc_out_char(out, '\n');
 }
 
 /* Who ended most of the waiting of a row: a thread, or threads of one pool together. */
@@ -240,35 +306,42 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 		pmc_out_char(out, '\n');
 }
 
-static void put_table(struct trace *trace, struct trace_thread *const *rows, size_t n,
-		      uint64_t wall_ns, int width)
+static void put_head(struct trace *trace, const struct summary_rows *rows,
+		     const struct table *table, uint64_t wall_ns)
 {
 	const bool pools = trace->by == TRACE_BY_POOL;
 	struct pmc_out *out = &trace->out;
-	uint64_t unseen = 0, threads = 0;
+	const uint64_t n = table->n_rows + table->n_more;
+	uint64_t threads = 0;
 
-	pmc_outf(out, "%zu %s%s", n, pools ? "pool" : "thread", n == 1 ? "" : "s");
-	for (size_t i = 0; i < n && pools; i++)
-		threads += rows[i]->threads;
-	if (pools)
-		pmc_outf(out, " of %llu thread%s", (unsigned long long)threads,
-			 threads == 1 ? "" : "s");
+	pmc_show_count(out, n, pools ? "pool" : "thread", pools ? "pools" : "threads");
+	for (uint64_t i = 0; i < n && pools; i++)
+		threads += rows->list[table->order[i]]->threads;
+	if (pools) {
+		pmc_out_str(out, " of ");
+		pmc_show_count(out, threads, "thread", "threads");
+	}
 	pmc_out_str(out, " in ");
 	pmc_out_fixed(out, (double)wall_ns / 1e6, 1);
-	pmc_out_str(out, " ms; times in ms\n\n");
-	pmc_outf(out, "%-15s %7s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
-		 pools ? "threads" : "tid", "on CPU", "delay", "longest", "blocked", "in");
-	for (size_t i = 0; i < n && i < MOST_ROWS; i++) {
-		put_row(out, rows[i], width);
-		trace_stacks_line(trace, rows[i], width);
-	}
-	if (n > MOST_ROWS)
-		pmc_outf(out, "%zu more: --format json has all\n", n - MOST_ROWS);
-	if (trace->summary->asleep)
-		pmc_outf(out, "%u other thread%s slept throughout\n", trace->summary->asleep,
-			 trace->summary->asleep == 1 ? "" : "s");
-	for (size_t i = 0; i < n; i++)
-		unseen += rows[i]->unseen;
+	pmc_out_str(out, " ms\n\n");
+}
+
+static void put_notes(struct trace *trace, const struct summary_rows *rows,
+		      const struct table *table)
+{
+	struct pmc_out *out = &trace->out;
+	const unsigned asleep = trace->summary->asleep;
+	uint64_t unseen = 0;
+
+	if (table->n_more)
+		pmc_outf(out, "%llu more: --top 0 shows all\n", (unsigned long long)table->n_more);
+	if (trace->format == TRACE_TEXT && table->hidden[0])
+		pmc_outf(out, "columns not shown: %s\n", table->hidden);
+	if (asleep)
+		pmc_outf(out, "%u other thread%s slept throughout\n", asleep,
+			 asleep == 1 ? "" : "s");
+	for (uint64_t i = 0; i < table->n_rows; i++)
+		unseen += rows->list[table->order[i]]->unseen;
 	if (unseen)
 		pmc_outf(out,
 			 "~: %llu switch%s not recorded: these times may be wrong by up to a wait "
@@ -276,26 +349,81 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
 }
 
-static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
-		    uint64_t wall_ns)
+static int put_table(struct trace *trace, struct summary_rows *rows, struct table *table,
+		     uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->out;
-	int width = tool_columns(out->fd);
+	const int width = pmc_screen_width(&table->screen);
 	size_t woken = 0;
 
-	width = width ? width : WIDTH;
-	for (size_t i = 0; i < n && trace->format == TRACE_JSON; i++)
-		put_json(trace, rows[i]);
-	if (trace->format == TRACE_JSON)
-		return;
-	put_table(trace, rows, n, wall_ns, width);
-	for (size_t i = 0; i < n && i < MOST_CHAINS; i++) {
-		if (!main_waker(trace->summary, rows[i]).by)
+	rows->room = width > OTHER_COLUMNS + LEAST_ROOM ? width - OTHER_COLUMNS : LEAST_ROOM;
+	if (table_layout(table))
+		return tool_fail(EXIT_FAIL, "out of memory");
+	put_head(trace, rows, table, wall_ns);
+	if (trace->format == TRACE_MARKDOWN)
+		table_print(table, TABLE_MARKDOWN, out);
+	else
+		table_put_head(table, out);
+	for (uint64_t i = 0; i < table->n_rows && trace->format == TRACE_TEXT; i++) {
+		table_put_rows(table, i, i + 1, out);
+		trace_stacks_line(trace, rows->list[table->order[i]], width);
+	}
+	put_notes(trace, rows, table);
+	for (uint64_t i = 0; i < table->n_rows && i < MOST_CHAINS && trace->format == TRACE_TEXT;
+	     i++) {
+		const struct trace_thread *t = rows->list[table->order[i]];
+
+		if (!main_waker(trace->summary, t).by)
 			continue;
 		if (!woken++)
-			pmc_out_str(out, "\nwaits ended by, and share of the time waited:\n");
-		put_chain(out, trace->summary, rows[i], width);
+			pmc_out_str(out, "\nwoken by, and share of the time waited:\n");
+		put_chain(out, trace->summary, t, width);
 	}
+	return 0;
+}
+
+/* In the chosen format; columns of the table are those of the rows there are. */
+static int put_all(struct trace *trace, struct trace_thread *const *list, size_t n,
+		   uint64_t wall_ns)
+{
+	const bool pools = trace->by == TRACE_BY_POOL;
+	struct summary_rows rows = { .trace = trace, .list = list };
+	struct table_column named[N_COLUMNS];
+	struct table table = { .columns = named,
+			       .n_columns = N_COLUMNS,
+			       .n_rows = n,
+			       .arg = &rows,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .arena = &trace->arena };
+	int code;
+
+	memcpy(named, all_columns, sizeof(all_columns));
+	named[NAME].head = pools ? "pool" : "thread";
+	if (trace->rows.choice.top == UINT_MAX)
+		trace->rows.choice.top =
+			trace->format == TRACE_TEXT || trace->format == TRACE_MARKDOWN ? MOST_ROWS :
+											 0;
+	code = tool_rows_choose(&trace->rows, &table, 0);
+	pmc_screen_from_env(&table.screen, environ);
+	pmc_screen_of_fd(&table.screen, trace->out.fd);
+	if (!code && trace->format == TRACE_JSON)
+		for (uint64_t i = 0; i < table.n_rows; i++)
+			put_json(trace, list[table.order[i]]);
+	else if (!code && trace->format == TRACE_CSV)
+		table_print(&table, TABLE_CSV, &trace->out);
+	else if (!code)
+		code = put_table(trace, &rows, &table, wall_ns);
+	return code;
+}
+
+int trace_summary_check(struct trace *trace)
+{
+	struct table table = { .columns = all_columns,
+			       .n_columns = N_COLUMNS,
+			       .arena = &trace->arena };
+
+	return tool_rows_choose(&trace->rows, &table, 0);
 }
 
 /* Most CPU time first. */
@@ -324,6 +452,7 @@ int trace_summary_end(struct trace *trace)
 	struct trace_thread **rows;
 	uint64_t now = trace->stopped_ns;
 	size_t n = 0, i = 0;
+	int code;
 
 	trace_summary_find_asleep(trace);
 	trace_reasons_name(summary);
@@ -331,7 +460,8 @@ int trace_summary_end(struct trace *trace)
 		if (trace_is_row(t))
 			trace_thread_settle(summary, t, now);
 	n = count_rows(summary);
-	if (trace->by == TRACE_BY_DEFAULT && trace->format != TRACE_JSON && n > MOST_THREADS)
+	if (trace->by == TRACE_BY_DEFAULT && trace->format != TRACE_JSON &&
+	    trace->format != TRACE_CSV && n > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
 	if (trace->by == TRACE_BY_POOL && !trace_pools(summary))
 		summary->failed = true;
@@ -348,7 +478,7 @@ int trace_summary_end(struct trace *trace)
 		rows[i++] = t;
 	}
 	qsort(rows, n, sizeof(struct trace_thread *), order);
-	put_all(trace, rows, n, now - summary->start_ns);
+	code = put_all(trace, rows, n, now - summary->start_ns);
 	free(rows);
-	return 0;
+	return code;
 }

@@ -11,6 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/out.h"
 #include "tools/cli/child.h"
+#include "tools/cli/rows.h"
 #include "tools/unwind/unwind.h"
 
 #include <pmc/sampler.h>
@@ -19,7 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON };
+/* The last two only of --summary. */
+enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON, TRACE_CSV, TRACE_MARKDOWN };
 
 struct pmc_json;
 
@@ -61,6 +63,7 @@ struct trace {
 	uint64_t stopped_ns; /* when the events were disabled, before the last records are read */
 	unsigned pages;	     /* 0: the default */
 	enum trace_format format;
+	struct tool_rows rows; /* what is chosen of --summary */
 	bool summarize, stacks;
 	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
 	enum { TRACE_NO_STACKS, TRACE_BY_DWARF, TRACE_BY_FP } stacks_by; /* of --unwind */
@@ -136,7 +139,10 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record);
 void trace_summary_switch(struct trace *trace, const struct pmc_record *record);
 void trace_summary_free(struct trace *trace);
 
-/* summary_write.c: prints it. */
+/* summary_write.c */
+/* Whether there are the columns that flags name. */
+int trace_summary_check(struct trace *trace);
+/* Prints it. */
 int trace_summary_end(struct trace *trace);
 
 /* write.c */
