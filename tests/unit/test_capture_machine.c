@@ -45,6 +45,10 @@ static void of_list(void **state)
 		"pmctl list",
 		"pmctl list *miss*",
 		"pmctl list *miss* --json",
+		"pmctl list *miss* --where available=no",
+		"pmctl list *miss* --where type=hardware --columns name,available --format csv",
+		"pmctl list *miss* --sort name --top 3 --format markdown",
+		"pmctl list --fit cycles --sort name",
 		"pmctl list no-such-*",
 		"pmctl list no-such-* --json",
 		"pmctl list --fit cycles,instructions,branches",
@@ -62,6 +66,7 @@ static void of_list(void **state)
 	capture_list(lines, N(lines), "");
 	machine_without_pmu = true;
 	capture_run("pmctl list cycles");
+	capture_run("pmctl list cycles --format jsonl");
 	capture_run("pmctl list page-faults");
 	capture_run("pmctl list --fit cycles,instructions");
 	machine_without_pmu = false;

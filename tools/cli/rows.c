@@ -49,7 +49,8 @@ void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
 	struct pmc_out out;
 
 	if (table->n_more && tool_rows_is_table(rows))
-		pmc_outf(&rows->out, " and %llu more (--top 0 shows all)\n",
+		pmc_outf(&rows->out, "%s and %llu more (--top 0 shows all)\n",
+			 rows->format == TABLE_MARKDOWN ? "\n" : "",
 			 (unsigned long long)table->n_more);
 	if (rows->format != TABLE_PLAIN || !table->hidden || !table->hidden[0])
 		return;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_list.c - pmctl list: events, whether each is available here, and which fit at once. */
+#include "tools/cli/rows.h"
 #include "tools/list/list.h"
-#include "tools/cli/flags.h"
 
 #include <string.h>
 
 struct request {
 	const char *glob, *fit, *db;
-	bool json;
+	struct tool_rows rows;
 };
 
 #define FLAG_OPTIONS struct request
@@ -16,10 +16,24 @@ const struct tool_flag cmd_list_flags[] = {
 	FLAG_TEXT(0, "--fit", "EVENTS", fit, "test whether these events can be counted at once"),
 	FLAG_TEXT(0, "--pmu-db", "FILE", db,
 		  "table of counter masks for --fit, instead of this machine"),
-	FLAG_BOOL(0, "--json", json, "output and errors as JSON"),
+	FLAG_SORT(0, rows.choice.sort, "column to sort by (default: by PMU)"),
+	FLAG_TOP(rows.choice.top, "number of rows; 0: all (the default)"),
+	FLAG_ROWS_CHOICE(rows),
+	FLAG_FORMAT(rows.format, TABLE_FORMATS),
+	FLAG_CONSTANT(0, "--json", rows.format, TABLE_JSON, "output and errors as JSON"),
+	FLAG_ROWS_OUTPUT(rows),
 	OPERAND_TEXT(glob, .once = "pattern (quote it to keep the shell from expanding it)"),
 	FLAG_END,
 };
+
+/* --fit */
+static bool is_of_rows(const struct tool_rows *rows)
+{
+	const struct table_choice *choice = &rows->choice;
+
+	return choice->sort || choice->top || choice->n_where || choice->columns || rows->width ||
+	       rows->output || (rows->format != TABLE_PLAIN && rows->format != TABLE_JSON);
+}
 
 static int parse(int argc, char **argv, struct request *request)
 {
@@ -32,6 +46,9 @@ static int parse(int argc, char **argv, struct request *request)
 				 "unexpected pattern '%s': --fit takes a list of events; "
 				 "separate them by commas",
 				 request->glob);
+	if (request->fit && is_of_rows(&request->rows))
+		return tool_fail(EXIT_USAGE, "--fit prints passes, not rows: of the flags for rows "
+					     "it takes --format table and json");
 	if (request->db && !request->fit)
 		return tool_fail(EXIT_USAGE, "--pmu-db needs --fit; add --fit EVENTS");
 	return EXIT_OK;
@@ -46,13 +63,13 @@ static int run_fit(const struct request *request)
 	if (!code && fit.list.arena.failed)
 		code = tool_fail(EXIT_FAIL, "out of memory");
 	if (!code)
-		code = list_fit_print(&fit, request->json);
+		code = list_fit_print(&fit, request->rows.format == TABLE_JSON);
 	list_free(&fit.list);
 	return code;
 }
 
 /* A name that no table lists may be valid all the same: r1c2, cpu/event=1/. */
-static int find_unlisted(struct list *list)
+static int find_unlisted(struct list *list, struct tool_rows *rows)
 {
 	struct pmc_parse_error error;
 	struct pmc_events events;
@@ -60,7 +77,7 @@ static int find_unlisted(struct list *list)
 
 	if (strpbrk(list->glob, "*?[")) {
 		if (tool_json_errors)
-			(void)list_print_json(list);
+			(void)list_print(list, rows);
 		return tool_fail(EXIT_FAIL, "no event matches '%s'", list->glob);
 	}
 	if (pmc_events_parse(list->glob, NULL, &list->arena, &events, &error))
@@ -76,7 +93,7 @@ static int find_unlisted(struct list *list)
 	return EXIT_OK;
 }
 
-static int run_list(const struct request *request)
+static int run_list(struct request *request)
 {
 	struct list list = { .glob = request->glob };
 	int code = EXIT_OK;
@@ -86,13 +103,11 @@ static int run_list(const struct request *request)
 	list_machine(&list);
 	list_sets(&list);
 	if (!list.n && list.glob)
-		code = find_unlisted(&list);
+		code = find_unlisted(&list, &request->rows);
 	if (!code && list.arena.failed)
 		code = tool_fail(EXIT_FAIL, "out of memory");
-	if (!code && request->json)
-		code = list_print_json(&list);
-	else if (!code)
-		list_print_table(&list);
+	if (!code)
+		code = list_print(&list, &request->rows);
 	list_free(&list);
 	return code;
 }

@@ -59,8 +59,9 @@ void list_tracepoints(struct list *list);
 void list_pfm(struct list *list);
 void list_sets(struct list *list);
 
-int list_print_json(const struct list *list);
-void list_print_table(const struct list *list);
+struct tool_rows;
+/* 0, or the exit code with the error printed. */
+int list_print(struct list *list, struct tool_rows *rows);
 
 /* ---- a table of counter masks --------------------------------------------------------------*/
 struct list_mask {

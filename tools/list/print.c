@@ -1,42 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c - prints the rows of pmctl list by PMU, as text or as JSON. */
-#include "lib/base/json.h"
+/* print.c - prints the rows of pmctl list: as a table by PMU, or in the formats of all rows. */
+#include "tools/cli/rows.h"
 #include "tools/list/list.h"
-#include "tools/cli/pmctl.h"
+#include "lib/base/utf8.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <errno.h>
 
-#define NAME_COLUMNS 42
+enum { PMU, NAME, TYPE, DESCRIPTION, AVAILABLE, REASON, YES_NO, TEXT };
 
-int list_print_json(const struct list *list)
+static const struct table_column columns[] = {
+	{ .name = "pmu", .index = PMU, .blank = true },
+	{ .name = "name", .index = NAME },
+	{ .name = "type", .index = TYPE },
+	{ .name = "description", .index = DESCRIPTION },
+	{ .name = "available", .index = AVAILABLE },
+	{ .name = "reason", .index = REASON, .blank = true },
+};
+/* Below the heading of a PMU. */
+static const struct table_column of_pmu[] = {
+	{ .name = "available", .head = "", .index = YES_NO, .least = 3 },
+	{ .name = "name", .index = NAME, .least = 42 },
+	{ .name = "text", .index = TEXT },
+};
+
+struct printed {
+	const struct list *list;
+	const struct list_row *at;
+	bool alike; /* all rows of the PMU have one reason, which is in its heading */
+	char text[1024];
+};
+
+static void make_row(void *arg, uint64_t i)
 {
-	char room[8192];
-	struct pmc_json json;
+	struct printed *printed = arg;
+
+	printed->at = &printed->list->rows[i];
+}
+
+/* The description, and why the event is not available. */
+static struct table_cell text_cell(struct printed *printed)
+{
+	const struct list_row *row = printed->at;
+	const char *why = printed->alike ? NULL : row->answer.reason;
 	struct pmc_out out;
-	int error;
 
-	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	pmc_json_init(&json, &out, false);
-	pmc_json_array(&json, NULL);
-	for (unsigned i = 0; i < list->n; i++) {
-		const struct list_row *row = &list->rows[i];
+	pmc_out_to_mem(&out, printed->text, sizeof(printed->text));
+	pmc_out_str(&out, row->description);
+	if (why)
+		pmc_outf(&out, " (%s%s)", row->answer.available ? "" : "not available: ", why);
+	return cell_textn(printed->text, out.len);
+}
 
-		pmc_json_line(&json);
-		pmc_json_object(&json, NULL);
-		pmc_json_str(&json, "pmu", row->pmu);
-		pmc_json_str(&json, "name", row->name);
-		pmc_json_str(&json, "type", row->type);
-		pmc_json_str(&json, "description", row->description);
-		pmc_json_bool(&json, "available", row->answer.available);
-		pmc_json_str(&json, "reason", row->answer.reason);
-		pmc_json_object_end(&json);
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct printed *printed = arg;
+	const struct list_row *row = printed->at;
+
+	switch (column->index) {
+	case PMU:
+		return cell_text(row->pmu);
+	case NAME:
+		return cell_text(row->name);
+	case TYPE:
+		return cell_text(row->type);
+	case DESCRIPTION:
+		return cell_text(row->description);
+	case AVAILABLE:
+		return cell_bool(row->answer.available);
+	case REASON:
+		return cell_text(row->answer.reason);
+	case YES_NO:
+		return cell_text(row->answer.available ? "yes" : "no");
+	default:
+		return text_cell(printed);
 	}
-	pmc_json_array_end(&json);
-	pmc_out_char(&out, '\n');
-	error = pmc_out_flush(&out);
-	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
 }
 
 static bool equal(const char *a, const char *b)
@@ -44,44 +81,82 @@ static bool equal(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same_section(const struct list_row *a, const struct list_row *b)
+/* Rows that have a heading in common. */
+static void put_section(struct tool_rows *rows, struct table *table, struct printed *printed)
 {
-	return equal(a->type, b->type) && equal(a->pmu, b->pmu);
-}
+	const struct list_row *all = printed->list->rows, *first = &all[table->order[0]];
+	const struct list_answer *answer = &first->answer;
+	struct pmc_out *out = &rows->out;
 
-/* A reason that applies to every row is printed once, in the heading. */
-static void put_section(const struct list_row *rows, unsigned n)
-{
-	bool names_pmu = rows->pmu && strcmp(rows->pmu, rows->type) != 0;
-	bool alike = true;
-	const char *why;
+	printed->alike = true;
+	for (uint64_t i = 1; i < table->n_rows; i++) {
+		const struct list_answer *other = &all[table->order[i]].answer;
 
-	for (unsigned i = 1; i < n; i++)
-		alike &= rows[i].answer.available == rows->answer.available &&
-			 equal(rows[i].answer.reason, rows->answer.reason);
-	why = alike ? rows->answer.reason : NULL;
-	tool_line("%s events%s%s%s%s%s", rows->type, names_pmu ? " of PMU " : "",
-		  names_pmu ? rows->pmu : "", why ? ": " : "",
-		  why && !rows->answer.available ? "not available, " : "", why ? why : "");
-	for (unsigned i = 0; i < n; i++) {
-		const struct list_row *row = &rows[i];
-
-		why = alike ? NULL : row->answer.reason;
-		tool_line("  %s  %-*s  %s%s%s%s%s", row->answer.available ? "yes" : "no ",
-			  NAME_COLUMNS, row->name, row->description, why ? " (" : "",
-			  why && !row->answer.available ? "not available: " : "", why ? why : "",
-			  why ? ")" : "");
+		printed->alike &= other->available == answer->available &&
+				  equal(other->reason, answer->reason);
 	}
+	pmc_outf(out, "%s events", first->type);
+	if (first->pmu && strcmp(first->pmu, first->type) != 0) {
+		pmc_out_str(out, " of PMU ");
+		pmc_utf8_safe(out, first->pmu, strlen(first->pmu), 0);
+	}
+	if (printed->alike && answer->reason)
+		pmc_outf(out, ": %s%s", answer->available ? "" : "not available, ", answer->reason);
+	pmc_out_char(out, '\n');
+	if (table_layout(table))
+		out->error = -ENOMEM;
+	else
+		table_put_rows(table, 0, table->n_rows, out);
 }
 
-void list_print_table(const struct list *list)
+static void put_sections(struct tool_rows *rows, struct table *table, struct printed *printed)
 {
-	for (unsigned i = 0, n; i < list->n; i += n) {
-		for (n = 1; i + n < list->n; n++)
-			if (!same_section(&list->rows[i], &list->rows[i + n]))
+	const struct list_row *all = printed->list->rows;
+	uint64_t n;
+
+	for (uint64_t i = 0; i < table->n_rows; i += n) {
+		const struct list_row *first = &all[table->order[i]];
+		struct table part = *table;
+
+		for (n = 1; i + n < table->n_rows; n++)
+			if (!equal(first->type, all[table->order[i + n]].type) ||
+			    !equal(first->pmu, all[table->order[i + n]].pmu))
 				break;
+		part.order += i;
+		part.n_rows = n;
 		if (i)
-			puts("");
-		put_section(&list->rows[i], n);
+			pmc_out_char(&rows->out, '\n');
+		put_section(rows, &part, printed);
 	}
+}
+
+int list_print(struct list *list, struct tool_rows *rows)
+{
+	struct printed printed = { .list = list };
+	struct table table = { .columns = columns,
+			       .n_columns = sizeof(columns) / sizeof(columns[0]),
+			       .n_rows = list->n,
+			       .arg = &printed,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .arena = &list->arena,
+			       .wide = true };
+	int code = tool_rows_choose(rows, &table, 0), closed;
+
+	if (!code)
+		code = tool_rows_open(rows);
+	if (code)
+		return code;
+	if (rows->format == TABLE_PLAIN && !rows->choice.columns && !rows->choice.sort) {
+		table.columns = of_pmu;
+		table.n_columns = sizeof(of_pmu) / sizeof(of_pmu[0]);
+		table.indent = 2;
+		table.screen = rows->screen;
+		put_sections(rows, &table, &printed);
+	} else {
+		code = tool_rows_print(rows, &table);
+	}
+	tool_rows_put_left_out(rows, &table);
+	closed = tool_rows_close(rows);
+	return code ? code : closed;
 }
