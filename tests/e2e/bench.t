@@ -207,7 +207,7 @@ bench -r 3 -e page-faults --format csv true 'echo "a,b"'
 is "$(python3 -c 'import csv,sys; print([len(r) for r in csv.reader(open(sys.argv[1]), strict=True)])' "$T/out")" \
 	"[8, 8, 8, 8, 8, 8, 8]" "CSV has a row per run"
 bench -r 2 --format markdown 'echo a|b'
-is "$(grep '^| [a-z_]* |' "$T/out" | sed 's/[^|]//g' | sort -u)" "|||||||||" "Markdown rows have equal columns"
+is "$(grep '^|' "$T/out" | sed 's/[^|]//g' | sort | uniq -c | wc -l)" 1 "Markdown rows have equal columns"
 for c in always never; do bench -r 3 --color $c "$PROG/pages 100" "$PROG/pages 9000"; sed 's/\x1b\[[0-9;]*m//g' "$T/out" | sed 's/[0-9.]//g' | wc -l >"$T/$c"; done
 same "$T/always" "$T/never" "color changes no line"
 like "$("$PMCTL" bench -r 3 --color always "$PROG/pages 100" "$PROG/pages 9000" | tr '\033' E)" 'E\[31m' "worse is red"

@@ -134,12 +134,12 @@ void bench_thread_row(const struct bench *bench, const struct bench_command *com
 bool bench_regressed(const struct bench *bench);
 
 /* columns: width to fit into; 0: any. */
+/* On a terminal, or as Markdown. */
 void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns);
 /* Under tables. */
 void bench_write_delta(const struct bench *bench, struct pmc_out *out, int columns);
 void bench_write_summary(const struct bench *bench, struct pmc_out *out, int columns);
 void bench_write_notes(const struct bench *bench, struct pmc_out *out, int columns);
-void bench_write_markdown(const struct bench *bench, struct pmc_out *out);
 void bench_write_json(const struct bench *bench, struct pmc_out *out);
 void bench_write_csv(const struct bench *bench, struct pmc_out *out);
 

@@ -25,10 +25,9 @@ static void write_any(const void *arg, struct pmc_out *out)
 		bench_write_json(bench, out);
 	else if (bench->format == BENCH_CSV)
 		bench_write_csv(bench, out);
-	else if (bench->format == BENCH_MARKDOWN)
-		bench_write_markdown(bench, out);
 	else
-		bench_write_table(bench, out, use_color(bench), tool_columns(STDOUT_FILENO));
+		bench_write_table(bench, out, bench->format == BENCH_TABLE && use_color(bench),
+				  tool_columns(STDOUT_FILENO));
 }
 
 static int print(struct bench *bench)

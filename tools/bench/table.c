@@ -1,121 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - results as tables, on a terminal or as Markdown.
- *
- * All tables share the widths of their columns, in columns of the terminal, so that they align with
- * and without color.
+ * table.c - results as tables, on a terminal or as Markdown: a row for each measurement, with its
+ * own unit. The tables of all commands have the same widths.
  */
 #include "lib/base/utf8.h"
 #include "tools/bench/bench.h"
+#include "tools/table/table.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA, N_CELLS };
+enum { NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA };
 
-struct cell_row {
-	char cells[N_CELLS][80];
-	int color; /* of the delta: -1 better, 1 worse, 0 neither */
-};
-
-struct widths {
-	int of[N_CELLS];
-};
-
-static const char *const heads[N_CELLS] = { "measurement", "mean", "σ",	       "median",
-					    "min",	   "max",  "outliers", "delta" };
-
-static int width_of(const char *text)
-{
-	return pmc_utf8_columns(text, strlen(text));
-}
-
-static void widen(struct widths *widths, const struct cell_row *row)
-{
-	for (unsigned i = 0; i < N_CELLS; i++)
-		if (width_of(row->cells[i]) > widths->of[i])
-			widths->of[i] = width_of(row->cells[i]);
-}
-
-/* ---- cells -------------------------------------------------------------------------------- */
-
-static void show_delta(struct cell_row *row, const struct bench_delta *delta)
-{
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, row->cells[DELTA], sizeof(row->cells[DELTA]));
-	if (!delta->known)
-		return;
-	/* The mark shows significance and direction without color, too. */
-	pmc_out_str(&out, !delta->significant ? "  " : delta->pct < 0 ? "↓ " : "↑ ");
-	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
-	pmc_out_fixed(&out, fabs(delta->pct), 1);
-	pmc_out_str(&out, "%");
-	if (delta->has_ci) {
-		pmc_out_str(&out, " ± ");
-		pmc_out_fixed(&out, delta->ci_pct, 1);
-		pmc_out_str(&out, "%");
-	}
-	row->color = !delta->significant ? 0 : delta->pct < 0 ? -1 : 1;
-}
-
-/* Less the time of a shell, a time may be negative. */
-static void show_value(char cell[80], double value, enum bench_unit unit)
-{
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, cell, 80);
-	bench_show(&out, value < 0 && unit == BENCH_NS ? 0 : value, unit);
-}
-
-static void fill(struct cell_row *row, const char *name, enum bench_unit unit, bool scaled,
-		 const struct bench_row *values)
-{
-	const struct bench_summary *summary = &values->summary;
-	struct pmc_out out;
-
-	*row = (struct cell_row){ .color = 0 };
-	pmc_out_to_mem(&out, row->cells[NAME], sizeof(row->cells[NAME]));
-	pmc_utf8_safe(&out, name, strlen(name), 40);
-	if (!summary->n) {
-		strcpy(row->cells[MEAN], "-");
-		return;
-	}
-	show_value(row->cells[MEAN], summary->mean, unit);
-	if (scaled) {
-		memmove(row->cells[MEAN] + 1, row->cells[MEAN], sizeof(row->cells[MEAN]) - 2);
-		row->cells[MEAN][0] = '~';
-	}
-	if (summary->n > 1)
-		show_value(row->cells[SIGMA], summary->stddev, unit);
-	show_value(row->cells[MEDIAN], summary->median, unit);
-	show_value(row->cells[MIN], summary->min, unit);
-	show_value(row->cells[MAX], summary->max, unit);
-	pmc_out_to_mem(&out, row->cells[OUTLIERS], sizeof(row->cells[OUTLIERS]));
-	pmc_outf(&out, "%zu (%2u%%)", summary->outliers,
-		 (unsigned)(100.0 * (double)summary->outliers / (double)summary->n + 0.5));
-	show_delta(row, &values->delta);
-}
-
-static void measure_row(const struct bench *bench, const struct bench_command *command, unsigned m,
-			struct cell_row *row)
-{
-	const struct bench_command *reference = bench_reference(bench, command);
-	const struct bench_measure *measure = &bench->measures[m];
+struct result {
+	char name[96]; /* with the unit */
+	enum bench_unit unit;
+	struct pmc_scale scale;
+	bool scaled;	      /* some run was multiplexed */
+	const char *presence; /* a thread of one of the commands only; NULL: of both */
 	struct bench_row values;
+};
+
+struct results {
+	struct result *list, *at;
 	size_t n;
+	char delta[96];
+};
 
-	bench_row_of(bench, command, reference, m, &values);
-	fill(row, measure->name, measure->unit,
-	     measure->event && command->scaled[measure->event - bench->plan.events], &values);
-	n = values.summary.n;
-	if (measure->event && n < command->n_runs && n) {
-		size_t len = strlen(row->cells[NAME]);
-		struct pmc_out out;
+/* ---- rows --------------------------------------------------------------------------------- */
 
-		pmc_out_to_mem(&out, row->cells[NAME] + len, sizeof(row->cells[NAME]) - len);
+static void choose_scale(struct result *result)
+{
+	const struct bench_summary *summary = &result->values.summary;
+	const double most = fmax(fabs(summary->max), fabs(summary->min));
+
+	if (result->unit == BENCH_NS)
+		pmc_scale_time(&result->scale, most, "µs");
+	else
+		pmc_scale_count(&result->scale, most,
+				summary->mean != floor(summary->mean) || summary->stddev > 0);
+}
+
+/* A measurement as a row; `n_of`: so many runs should have it. */
+static void add_result(struct results *results, const char *name, const struct result *from,
+		       size_t n_of)
+{
+	struct result *result = &results->list[results->n++];
+	const size_t n = from->values.summary.n;
+	struct pmc_out out;
+
+	*result = *from;
+	choose_scale(result);
+	pmc_out_to_mem(&out, result->name, sizeof(result->name));
+	pmc_utf8_safe(&out, name, strlen(name), 40);
+	if (n && (result->scale.unit[0] || result->unit == BENCH_BYTES))
+		pmc_outf(&out, " %s%s", result->scale.unit, result->unit == BENCH_BYTES ? "B" : "");
+	if (n && n < n_of)
 		pmc_outf(&out, " (%zu runs)", n);
+}
+
+static void add_measures(struct results *results, const struct bench *bench,
+			 const struct bench_command *command)
+{
+	for (unsigned m = 0; m < bench->n_measures && command->n_runs; m++) {
+		const struct bench_measure *measure = &bench->measures[m];
+		struct result result = { .unit = measure->unit };
+
+		if (measure->event)
+			result.scaled = command->scaled[measure->event - bench->plan.events];
+		bench_row_of(bench, command, bench_reference(bench, command), m, &result.values);
+		add_result(results, measure->name, &result, measure->event ? command->n_runs : 0);
 	}
 }
 
@@ -181,21 +137,8 @@ static bool has_thread(const struct bench_command *command, const char *name)
 	return thread;
 }
 
-/* A percentage would say the same of any thread that is in one of the commands only. */
-static void show_presence(struct cell_row *row, const struct bench_command *command,
-			  const struct bench_command *reference, const char *name)
-{
-	const char *side = bench_presence(has_thread(reference, name), has_thread(command, name));
-
-	if (!strcmp(side, "both"))
-		return;
-	strcpy(row->cells[DELTA], side);
-	row->color = 0;
-}
-
-/* Calls `show` for each row of the command's threads. */
-static void each_thread(const struct bench *bench, const struct bench_command *command,
-			void (*show)(void *to, const struct cell_row *row), void *to)
+static void add_threads(struct results *results, const struct bench *bench,
+			const struct bench_command *command)
 {
 	const struct bench_command *reference = bench_reference(bench, command);
 	struct thread_key *keys;
@@ -206,205 +149,220 @@ static void each_thread(const struct bench *bench, const struct bench_command *c
 	n = thread_keys(bench, command, reference, &keys);
 	for (size_t k = 0; k < n && k < MOST_THREADS; k++) {
 		for (unsigned c = 0; c < bench->n_thread_columns; c++) {
-			struct bench_row values;
-			struct cell_row row;
+			struct result result = { .unit = BENCH_NS };
 			char name[80];
 			struct pmc_out out;
 
-			bench_thread_row(bench, command, reference, keys[k].name, c, &values);
+			if (c)
+				result.unit = bench->measures[BENCH_EVENTS + c - 1].unit;
+			if (reference && has_thread(reference, keys[k].name) !=
+						 has_thread(command, keys[k].name))
+				result.presence =
+					has_thread(reference, keys[k].name) ? "gone" : "new";
+			bench_thread_row(bench, command, reference, keys[k].name, c,
+					 &result.values);
 			pmc_out_to_mem(&out, name, sizeof(name));
 			pmc_outf(&out, "%s%s", c ? "  " : "",
 				 c ? bench->thread_columns[c] : keys[k].name);
-			fill(&row, name, c ? bench->measures[BENCH_EVENTS + c - 1].unit : BENCH_NS,
-			     false, &values);
-			if (reference)
-				show_presence(&row, command, reference, keys[k].name);
-			show(to, &row);
+			add_result(results, name, &result, 0);
 		}
 	}
 	free(keys);
 }
 
-static void widen_row(void *to, const struct cell_row *row)
+/* ---- cells -------------------------------------------------------------------------------- */
+
+/* The mark shows significance and direction without color, too. A percentage would say the same of
+ * any thread that is in one of the commands only. */
+static struct table_cell delta_cell(struct results *results)
 {
-	widen(to, row);
+	const struct bench_delta *delta = &results->at->values.delta;
+	struct pmc_out out;
+
+	if (results->at->presence)
+		return cell_text(results->at->presence);
+	if (!delta->known)
+		return cell_null();
+	pmc_out_to_mem(&out, results->delta, sizeof(results->delta));
+	pmc_out_str(&out, !delta->significant ? "  " : delta->pct < 0 ? "↓ " : "↑ ");
+	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
+	pmc_out_fixed(&out, fabs(delta->pct), 1);
+	pmc_out_char(&out, '%');
+	if (delta->has_ci) {
+		pmc_out_str(&out, " ± ");
+		pmc_out_fixed(&out, delta->ci_pct, 1);
+		pmc_out_char(&out, '%');
+	}
+	return cell_textn(results->delta, out.len);
 }
 
-/* ---- the terminal ------------------------------------------------------------------------- */
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct results *results = arg;
+	const struct result *result = results->at;
+	const struct bench_summary *summary = &result->values.summary;
+	const double values[] = { [MEAN] = summary->mean,
+				  [SIGMA] = summary->stddev,
+				  [MEDIAN] = summary->median,
+				  [MIN] = summary->min,
+				  [MAX] = summary->max };
+	struct table_cell cell;
 
-struct terminal {
-	struct pmc_out *out;
-	struct widths widths;
-	bool color;
-	bool left_out[N_CELLS]; /* on a narrow terminal */
+	if (column->index == NAME)
+		return cell_text(result->name);
+	if (column->index == DELTA)
+		return delta_cell(results);
+	if (column->index == OUTLIERS)
+		return cell_number(summary->n, summary->outliers);
+	if (!summary->n || (column->index == SIGMA && summary->n < 2))
+		return cell_null();
+	/* Less the time of a shell, a time may be negative. */
+	cell = cell_real(result->unit == BENCH_NS ? fmax(values[column->index], 0) :
+						    values[column->index],
+			 3);
+	cell.scale = &result->scale;
+	cell.estimate = column->index == MEAN && result->scaled;
+	return cell;
+}
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct results *results = arg;
+
+	results->at = &results->list[i];
+}
+
+static struct table_line line_of(void *arg)
+{
+	const struct results *results = arg;
+	const struct bench_delta *delta = &results->at->values.delta;
+	const bool colored = delta->known && delta->significant && !results->at->presence;
+
+	return (struct table_line){ .color = !colored ? 0 : delta->pct < 0 ? -1 : 1 };
+}
+
+#define NUMBER(title, place, when)                                                                 \
+	{                                                                                          \
+		.name = title, .index = place, .unit = TABLE_COUNT, .drop = when,                  \
+	}
+static const struct table_column columns[] = {
+	{ .name = "measurement", .index = NAME, .functions = true },
+	NUMBER("mean", MEAN, TABLE_STAYS),
+	NUMBER("± σ", SIGMA, TABLE_STAYS),
+	NUMBER("median", MEDIAN, TABLE_DROP_BAR),
+	NUMBER("min", MIN, TABLE_DROP_METRIC),
+	NUMBER("max", MAX, TABLE_DROP_INPUT),
+	{ .name = "outliers", .index = OUTLIERS, .unit = TABLE_WHOLE, .drop = TABLE_DROP_SPREAD },
+	{ .name = "delta", .index = DELTA, .blank = true },
 };
 
-/* Leaves out what is needed least until the lines fit, if they can. */
-static void fit(struct terminal *terminal, int columns)
-{
-	static const unsigned char least_first[] = { MEDIAN, OUTLIERS, MAX, MIN };
-	int width = 3; /* of the separators that are longer than two characters */
+/* ---- tables ------------------------------------------------------------------------------- */
 
-	for (unsigned i = 0; i < N_CELLS; i++)
-		width += terminal->widths.of[i] + 2;
-	for (unsigned i = 0; i < sizeof(least_first) && columns && width > columns; i++) {
-		terminal->left_out[least_first[i]] = true;
-		width -= terminal->widths.of[least_first[i]] + 2;
+static void write_heading(const struct bench *bench, const struct bench_command *command,
+			  struct pmc_out *out)
+{
+	const struct bench_command *reference = bench_reference(bench, command);
+	const bool markdown = bench->format == BENCH_MARKDOWN;
+	const char *mark = markdown ? "**" : "";
+
+	pmc_outf(out, "%s%sBenchmark %u%s (%zu run%s", command == bench->commands ? "" : "\n", mark,
+		 (unsigned)(command - bench->commands) + 1, mark, command->n_runs,
+		 command->n_runs == 1 ? "" : "s");
+	if (command->failures)
+		pmc_outf(out, ", %llu failed", (unsigned long long)command->failures);
+	pmc_outf(out, "): %s", markdown ? "`` " : "");
+	pmc_utf8_safe(out, command->text, strlen(command->text), 0);
+	pmc_out_str(out, markdown ? " ``\n\n" : "\n");
+	if (bench->baseline && reference) {
+		pmc_outf(out, "  compared with %s: ", bench->baseline_file);
+		pmc_utf8_safe(out, reference->text, strlen(reference->text), 0);
+		pmc_out_str(out, markdown ? "\n\n" : "\n");
 	}
 }
 
-static void put(struct terminal *terminal, const struct cell_row *row, unsigned cell, bool left)
+/* Rows from..to, under their head in the first table of a command. */
+static void write_rows(const struct bench *bench, const struct table *table, size_t from, size_t to,
+		       bool head, struct pmc_out *out)
 {
-	int pad = terminal->widths.of[cell] - width_of(row->cells[cell]);
+	struct table part = *table;
 
-	pmc_out_pad(terminal->out, ' ', left ? 0 : pad);
-	pmc_out_str(terminal->out, row->cells[cell]);
-	pmc_out_pad(terminal->out, ' ', left ? pad : 0);
-}
-
-static void write_row(void *to, const struct cell_row *row)
-{
-	static const struct {
-		unsigned cell;
-		const char *before;
-	} order[] = { { MEAN, "  " }, { SIGMA, " ± " }, { MEDIAN, "  " },
-		      { MIN, "  " },  { MAX, " … " },	{ OUTLIERS, "  " } };
-	struct terminal *terminal = to;
-	struct pmc_out *out = terminal->out;
-
-	pmc_out_str(out, "  ");
-	put(terminal, row, NAME, true);
-	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		bool empty = !row->cells[order[i].cell][0];
-
-		if (terminal->left_out[order[i].cell])
-			continue;
-
-		pmc_out_str(out, empty && order[i].cell == SIGMA ? "   " : order[i].before);
-		put(terminal, row, order[i].cell, false);
+	part.order = table->order + from;
+	part.n_rows = to - from;
+	if (bench->format == BENCH_MARKDOWN) {
+		table_print(&part, TABLE_MARKDOWN, out);
+		return;
 	}
-	if (row->cells[DELTA][0]) {
-		pmc_out_str(out, "  ");
-		if (terminal->color && row->color)
-			pmc_out_str(out, row->color < 0 ? "\033[32m" : "\033[31m");
-		pmc_out_str(out, row->cells[DELTA]);
-		if (terminal->color && row->color)
-			pmc_out_str(out, "\033[0m");
+	if (head)
+		table_put_head(&part, out);
+	table_put_rows(&part, 0, part.n_rows, out);
+}
+
+static void write_command(const struct bench *bench, const struct bench_command *command,
+			  const struct table *table, const size_t ends[2], size_t from,
+			  struct pmc_out *out)
+{
+	struct table_place *last = &table->places[table->n - 1];
+
+	/* The reference has no deltas. */
+	last->hidden = last->column->index == DELTA && !bench_reference(bench, command);
+	write_heading(bench, command, out);
+	write_rows(bench, table, from, ends[0], true, out);
+	if (!command->threads)
+		return;
+	pmc_outf(out, "%s%zu more run%s under the agent, CPU time of each thread:\n%s",
+		 bench->format == BENCH_MARKDOWN ? "\n" : "  ", command->thread_runs,
+		 command->thread_runs == 1 ? "" : "s", bench->format == BENCH_MARKDOWN ? "\n" : "");
+	write_rows(bench, table, ends[0], ends[1], false, out);
+}
+
+static size_t most_results(const struct bench *bench)
+{
+	return (size_t)bench->n_commands *
+	       (bench->n_measures + (size_t)MOST_THREADS * bench->n_thread_columns);
+}
+
+void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int width)
+{
+	struct results results = { .list = calloc(most_results(bench) + 1, sizeof(struct result)) };
+	size_t(*ends)[2] = calloc(bench->n_commands, sizeof(*ends));
+	const struct table_choice all = { .top = 0 };
+	struct pmc_arena arena = { 0 };
+	struct table table = { .columns = columns,
+			       .n_columns = sizeof(columns) / sizeof(columns[0]),
+			       .arg = &results,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .line = line_of,
+			       .screen = { .width = width, .color = color },
+			       .arena = &arena,
+			       .wide = !width,
+			       .indent = 2 };
+	const char *problem;
+	bool enough = results.list && ends;
+
+	for (unsigned c = 0; c < bench->n_commands && enough; c++) {
+		add_measures(&results, bench, &bench->commands[c]);
+		ends[c][0] = results.n;
+		if (bench->commands[c].threads)
+			add_threads(&results, bench, &bench->commands[c]);
+		ends[c][1] = results.n;
 	}
-	pmc_out_char(out, '\n');
-}
-
-static void head_row(struct cell_row *row, const char *name)
-{
-	*row = (struct cell_row){ .color = 0 };
-	for (unsigned i = 0; i < N_CELLS; i++)
-		strcpy(row->cells[i], heads[i]);
-	strcpy(row->cells[NAME], name);
-}
-
-static void find_widths(const struct bench *bench, struct widths *widths)
-{
-	struct cell_row row;
-
-	head_row(&row, heads[NAME]);
-	widen(widths, &row);
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		for (unsigned m = 0; m < bench->n_measures; m++) {
-			measure_row(bench, &bench->commands[c], m, &row);
-			widen(widths, &row);
-		}
-		each_thread(bench, &bench->commands[c], widen_row, widths);
-	}
-}
-
-void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns)
-{
-	struct terminal terminal = { .out = out, .color = color };
-	struct cell_row row;
-
-	find_widths(bench, &terminal.widths);
-	fit(&terminal, columns);
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		const struct bench_command *command = &bench->commands[c];
-
-		pmc_outf(out, "%sBenchmark %u (%zu run%s", c ? "\n" : "", c + 1, command->n_runs,
-			 command->n_runs == 1 ? "" : "s");
-		if (command->failures)
-			pmc_outf(out, ", %llu failed", (unsigned long long)command->failures);
-		pmc_out_str(out, "): ");
-		pmc_utf8_safe(out, command->text, strlen(command->text), 0);
+	table.n_rows = results.n;
+	enough = enough && !table_apply(&table, &all, 0, &problem) && !table_layout(&table);
+	if (!enough)
+		out->error = -ENOMEM;
+	for (unsigned c = 0; c < bench->n_commands && enough; c++)
+		write_command(bench, &bench->commands[c], &table, ends[c], c ? ends[c - 1][1] : 0,
+			      out);
+	if (enough && bench->format == BENCH_TABLE && table.hidden[0])
+		pmc_outf(out, "\ncolumns not shown: %s\n", table.hidden);
+	width = bench->format == BENCH_MARKDOWN ? 0 : width;
+	bench_write_delta(bench, out, width);
+	bench_write_summary(bench, out, width);
+	if (bench->format == BENCH_TABLE && bench->n_measures < BENCH_EVENTS + bench->plan.count)
 		pmc_out_char(out, '\n');
-		if (bench->baseline && bench_reference(bench, command)) {
-			const char *text = bench_reference(bench, command)->text;
-
-			pmc_outf(out, "  compared with %s: ", bench->baseline_file);
-			pmc_utf8_safe(out, text, strlen(text), 0);
-			pmc_out_char(out, '\n');
-		}
-		head_row(&row, heads[NAME]);
-		if (!bench_reference(bench, command))
-			row.cells[DELTA][0] = '\0';
-		write_row(&terminal, &row);
-		for (unsigned m = 0; m < bench->n_measures && command->n_runs; m++) {
-			measure_row(bench, command, m, &row);
-			write_row(&terminal, &row);
-		}
-		if (!command->threads)
-			continue;
-		pmc_outf(out, "  %zu more run%s under the agent, CPU time of each thread:\n",
-			 command->thread_runs, command->thread_runs == 1 ? "" : "s");
-		each_thread(bench, command, write_row, &terminal);
-	}
-	bench_write_delta(bench, out, columns);
-	bench_write_summary(bench, out, columns);
-	if (bench->n_measures < BENCH_EVENTS + bench->plan.count)
-		pmc_out_char(out, '\n');
-	bench_write_notes(bench, out, columns);
-}
-
-/* ---- Markdown ----------------------------------------------------------------------------- */
-
-static void write_markdown_row(void *to, const struct cell_row *row)
-{
-	struct pmc_out *out = to;
-
-	for (unsigned i = 0; i < N_CELLS; i++) {
-		pmc_out_str(out, "| ");
-		for (const char *c = row->cells[i]; *c; c++) {
-			if (*c == '|')
-				pmc_out_char(out, '\\');
-			pmc_out_char(out, *c);
-		}
-		pmc_out_char(out, ' ');
-	}
-	pmc_out_str(out, "|\n");
-}
-
-void bench_write_markdown(const struct bench *bench, struct pmc_out *out)
-{
-	struct cell_row row;
-
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		const struct bench_command *command = &bench->commands[c];
-
-		pmc_outf(out, "%s**Benchmark %u** (%zu runs): `` ", c ? "\n" : "", c + 1,
-			 command->n_runs);
-		pmc_utf8_safe(out, command->text, strlen(command->text), 0);
-		pmc_out_str(out, " ``\n\n");
-		head_row(&row, heads[NAME]);
-		write_markdown_row(out, &row);
-		pmc_out_str(out, "|:--|--:|--:|--:|--:|--:|--:|--:|\n");
-		for (unsigned m = 0; m < bench->n_measures && command->n_runs; m++) {
-			measure_row(bench, command, m, &row);
-			write_markdown_row(out, &row);
-		}
-		if (command->threads) {
-			row = (struct cell_row){ .cells[NAME] = "thread, CPU time" };
-			write_markdown_row(out, &row);
-		}
-		each_thread(bench, command, write_markdown_row, out);
-	}
-	bench_write_delta(bench, out, 0);
-	bench_write_summary(bench, out, 0);
-	bench_write_notes(bench, out, 0);
+	bench_write_notes(bench, out, width);
+	pmc_arena_free(&arena);
+	free(ends);
+	free(results.list);
 }

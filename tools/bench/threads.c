@@ -92,6 +92,7 @@ static int take_rows(struct bench *bench, struct bench_command *command,
 			return -ENOMEM;
 		values[0] = (double)row->cpu.sum;
 		for (unsigned c = 1; c < bench->n_thread_columns; c++) {
+			values[c] = NAN;
 			for (unsigned i = 0; i < fold->u->set.count; i++) {
 				if (strcmp(fold->u->set.events[i].name, bench->thread_columns[c]))
 					continue;
