@@ -97,6 +97,9 @@ static void of_doctor(void **state)
 	capture_widths("doctor", line, 1, NULL);
 	capture_begin();
 	capture_run("pmctl doctor --json");
+	capture_run("pmctl doctor --format csv");
+	capture_run("pmctl doctor --format jsonl");
+	capture_run("pmctl doctor --format markdown");
 	facts = good;
 	no_pmu(&facts);
 	facts.here.vm = "kvm";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_doctor.c - pmctl doctor: what can be counted here, what blocks it, and the fix. */
-#include "lib/base/json.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/rows.h"
 #include "tools/doctor/doctor.h"
 
 #include <stdarg.h>
@@ -17,37 +16,75 @@ struct result {
 
 static const char *const statuses[] = { "ok", "limits", "blocks" };
 
-static int print_json(const struct result *results, unsigned n, bool ok,
+enum { NAME, STATUS, DETAIL, FIX, IS_COMMAND, HINT };
+
+static const struct table_column of_checks[] = {
+	{ .name = "name", .index = NAME },
+	{ .name = "status", .index = STATUS },
+	{ .name = "detail", .index = DETAIL },
+	{ .name = "remedy", .head = "fix", .index = FIX, .blank = true },
+	{ .name = "remedy_is_command", .index = IS_COMMAND, .data = true },
+	{ .name = "hint", .index = HINT, .blank = true },
+};
+
+struct checks {
+	const struct result *list, *at;
+};
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct checks *checks = arg;
+
+	checks->at = &checks->list[i];
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	const struct result *result = ((const struct checks *)arg)->at;
+	const struct doctor_finding *finding = &result->finding;
+
+	switch (column->index) {
+	case NAME:
+		return cell_text(result->name);
+	case STATUS:
+		return cell_text(statuses[finding->status]);
+	case DETAIL:
+		return cell_text(finding->detail);
+	case FIX:
+		return cell_text(finding->fix[0] ? finding->fix : NULL);
+	case IS_COMMAND:
+		return cell_bool(finding->fix_is_command);
+	default:
+		return cell_text(finding->hint[0] ? finding->hint : NULL);
+	}
+}
+
+static int print_rows(struct tool_rows *rows, const struct result *results, unsigned n, bool ok,
 		      const struct doctor_facts *facts)
 {
-	char room[8192];
-	struct pmc_json json;
-	struct pmc_out out;
-	int error;
+	struct checks checks = { .list = results };
+	struct pmc_arena arena = { 0 };
+	struct table table = { .columns = of_checks,
+			       .n_columns = sizeof(of_checks) / sizeof(of_checks[0]),
+			       .n_rows = n,
+			       .arg = &checks,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .arena = &arena };
+	int code = tool_rows_open(rows), closed;
 
-	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	pmc_json_init(&json, &out, true);
-	pmc_json_object(&json, NULL);
-	pmc_json_bool(&json, "ok", ok);
-	pmc_json_bool(&json, "hardware", doctor_hardware(facts));
-	pmc_json_array(&json, "checks");
-	for (unsigned i = 0; i < n; i++) {
-		const struct doctor_finding *finding = &results[i].finding;
-
-		pmc_json_object(&json, NULL);
-		pmc_json_str(&json, "name", results[i].name);
-		pmc_json_str(&json, "status", statuses[finding->status]);
-		pmc_json_str(&json, "detail", finding->detail);
-		pmc_json_str(&json, "remedy", finding->fix[0] ? finding->fix : NULL);
-		pmc_json_bool(&json, "remedy_is_command", finding->fix_is_command);
-		pmc_json_str(&json, "hint", finding->hint[0] ? finding->hint : NULL);
-		pmc_json_object_end(&json);
-	}
-	pmc_json_array_end(&json);
-	pmc_json_object_end(&json);
-	pmc_out_char(&out, '\n');
-	error = pmc_out_flush(&out);
-	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
+	if (code)
+		return code;
+	if (rows->format == TABLE_JSON)
+		pmc_outf(&rows->out,
+			 "{\"ok\":%s,\"hardware\":%s,\"checks\":", ok ? "true" : "false",
+			 doctor_hardware(facts) ? "true" : "false");
+	code = tool_rows_print(rows, &table);
+	if (rows->format == TABLE_JSON)
+		pmc_out_str(&rows->out, "}\n");
+	closed = tool_rows_close(rows);
+	pmc_arena_free(&arena);
+	return code ? code : closed;
 }
 
 /* `missing`: the required events, if they cannot be counted; else NULL. */
@@ -82,7 +119,7 @@ static void print_table(const struct result *results, unsigned n, const struct d
 
 struct request {
 	const char *require; /* NULL: none */
-	bool json;
+	struct tool_rows rows;
 };
 
 #define FLAG_OPTIONS struct request
@@ -90,7 +127,8 @@ struct request {
 const struct tool_flag cmd_doctor_flags[] = {
 	FLAG_TEXT(0, "--require", "EVENT", require,
 		  "event that must be countable, else exit status 1"),
-	FLAG_BOOL(0, "--json", json, "output and errors as JSON"),
+	FLAG_FORMAT(rows.format, TABLE_FORMATS),
+	FLAG_CONSTANT(0, "--json", rows.format, TABLE_JSON, "output and errors as JSON"),
 	FLAG_END,
 };
 
@@ -115,8 +153,8 @@ int cmd_doctor(int argc, char **argv)
 		results[n].name = "require";
 		code = doctor_require(facts, request.require, &ok, &results[n++].finding);
 	}
-	if (!code && request.json)
-		code = print_json(results, n, ok, facts);
+	if (!code && request.rows.format != TABLE_PLAIN)
+		code = print_rows(&request.rows, results, n, ok, facts);
 	else if (!code)
 		print_table(results, n, facts, ok ? NULL : request.require);
 	return code ? code : ok ? EXIT_OK : EXIT_FAIL;
