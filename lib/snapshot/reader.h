@@ -4,8 +4,9 @@
  * outside.
  *
  * From inside nothing is copied: a pointer leads to memory that other threads change. From outside
- * the same pointer leads to a copy, made when it was asked for. The memory of another process is
- * untrusted: what a copy says is checked before it is used as a size or a number.
+ * the same pointer leads to a copy, made when it was asked for: the kernel takes a lock for each,
+ * which orders them. The memory of another process is untrusted: what a copy says is checked before
+ * it is used as a size or a number.
  */
 #ifndef PMC_LIB_SNAPSHOT_READER_H
 #define PMC_LIB_SNAPSHOT_READER_H

@@ -154,32 +154,9 @@ static void lies_are_refused(void **state)
 	assert_false(missing.regions);
 }
 
-static void parts_are_read_in_order(void **state)
-{
-	char from[3][8] = { "first", "second", "third" }, to[3][8] = { "", "", "" };
-	struct attach_part parts[] = {
-		{ (uint64_t)(uintptr_t)from[0], to[0], 8 },
-		{ 8, NULL, 0 },
-		{ (uint64_t)(uintptr_t)from[1], to[1], 3 },
-		{ (uint64_t)(uintptr_t)from[2], to[2], 8 },
-	};
-
-	assert_int_equal(attach_enter(&target, getpid(), false), 0);
-	assert_int_equal(attach_read_parts(&target, parts, 4), 0);
-	assert_string_equal(to[0], "first");
-	assert_string_equal(to[1], "sec");
-	assert_string_equal(to[2], "third");
-	parts[2].address = 8;
-	assert_int_equal(attach_read_parts(&target, parts, 4), -EFAULT);
-	parts[0].address = 8;
-	assert_int_equal(attach_read_parts(&target, parts, 4), -EFAULT);
-	attach_close(&target);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_are_read_in_order),
 		cmocka_unit_test_setup_teardown(frames_are_true, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(odd_records, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(thread_stopped_in_a_change, set_up, tear_down),

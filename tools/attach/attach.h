@@ -125,13 +125,6 @@ int attach_no_agent(const struct attach *target);
 /* ---- memory.c: 0 or -errno; -ESRCH: the memory is gone, the process ended or called exec ---- */
 int attach_read(const struct attach *target, uint64_t address, void *to, size_t len);
 int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len);
-struct attach_part {
-	uint64_t address;
-	void *to;
-	size_t len;
-};
-/* Copies pieces in this order. */
-int attach_read_parts(const struct attach *target, const struct attach_part *parts, unsigned n);
 /* For struct reader: a copy that lasts until the next of its kind. */
 const void *attach_copy(void *target, enum reader_copy kind, uint64_t address, size_t bytes);
 /* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */

@@ -66,16 +66,6 @@ const void *attach_copy(void *from, enum reader_copy kind, uint64_t address, siz
 	return attach_read(target, address, copy, bytes) == 0 ? copy : NULL;
 }
 
-/* The kernel takes and releases a lock in each system call, which orders the copies. */
-int attach_read_parts(const struct attach *target, const struct attach_part *parts, unsigned n)
-{
-	int error = 0;
-
-	for (unsigned i = 0; !error && i < n; i++)
-		error = attach_read(target, parts[i].address, parts[i].to, parts[i].len);
-	return error;
-}
-
 int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap)
 {
 	size_t len = 0;
