@@ -18,6 +18,8 @@ void agent_start(int argc, char **argv, char **envp);
 bool agent_configure(char *const *envp);
 /* Logs one line, and keeps the agent dormant here and silent in descendants. */
 void agent_refuse(const char *variable, const char *value, const char *why);
+/* Logs a line for each variable whose name is nearly one of PMC_*. */
+void agent_tell_misspelt(char *const *envp);
 /* Whether PMC_ONLY and PMC_SKIP select this program. */
 bool agent_selected(int argc, char **argv);
 /* The number that an MPI launcher gave; -1: none. */

@@ -114,3 +114,14 @@ bool agent_configure(char *const *envp)
 	pmc_log_level = agent.config.log;
 	return true;
 }
+
+void agent_tell_misspelt(char *const *envp)
+{
+	for (; envp && *envp; envp++) {
+		const char *near = pmc_config_misspelt(*envp);
+
+		if (near)
+			pmc_log(PMC_LOG_WARN, "%s: unknown variable; did you mean %s?", *envp,
+				near);
+	}
+}

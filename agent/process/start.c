@@ -177,6 +177,8 @@ static bool prepare(int argc, char **argv, char **envp)
 
 	if (!agent_configure(envp) || !join_job(envp, &job))
 		return false;
+	if (agent.first && !agent.after_exec)
+		agent_tell_misspelt(envp);
 	agent.preloaded = exec_env_preloads(envp);
 	read_program(argc, argv);
 	agent.rank = agent_find_rank(envp);

@@ -2,6 +2,7 @@
 /* config.c - parses the settings of config.def. */
 #include "lib/base/config.h"
 #include "lib/base/number.h"
+#include "lib/base/suggest.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -338,6 +339,20 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 		result = -EINVAL;
 	}
 	return result;
+}
+
+const char *pmc_config_misspelt(const char *entry)
+{
+	static const char prefix[] = "PMC_";
+	const size_t skip = sizeof(prefix) - 1, len = strcspn(entry, "=");
+	struct pmc_nearest nearest;
+
+	if (strncmp(entry, prefix, skip) != 0)
+		return NULL;
+	pmc_nearest_init(&nearest, entry + skip, len - skip);
+	for (unsigned i = 0; i < n_knobs; i++)
+		pmc_nearest_try(&nearest, knobs[i].env + skip);
+	return nearest.name && nearest.distance ? nearest.name - skip : NULL;
 }
 
 bool pmc_glob_list(const char *globs, const char *name)

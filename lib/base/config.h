@@ -85,6 +85,9 @@ extern const unsigned pmc_n_knobs;
  * others are still read). Allocates nothing, takes no lock. */
 int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 			struct pmc_config_error *error);
+/* The variable that an unknown one ("PMC_EVENT=...") was probably meant to be; NULL: none is near.
+ */
+const char *pmc_config_misspelt(const char *entry);
 /* Sets one by its row number. 0 or -EINVAL. */
 int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
 /* What to give instead of a value that it refused. */

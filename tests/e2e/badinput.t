@@ -27,6 +27,12 @@ host "escape sequences in a value" 'PMC_EVENTS=.*x1b\[31m' PMC_EVENTS=$'\e[31m\r
 is "$(LC_ALL=C tr -d ' -~\n' <err)" "" "escape sequences in a value are escaped"
 host "PMC_LOG" "PMC_LOG.*loud.*error, warn, info or debug" PMC_LOG=loud
 
+# ---- misspelt variables: told once in a job ------------------------------------------------------
+host "a misspelt variable" "PMC_EVENT.*PMC_EVENTS" PMC_REPORT=off PMC_EVENT=task-clock
+PMC_REPORT=off PMC_OUTT=x PMC_SAMPEL=on PMC_HOME=x PMC_OUTT_OF_RANGE=x run agent sh -c "$churn; $churn"
+is "$status $(grep -c . err) $(grep -c 'PMC_OUTT.*PMC_OUT\b' err) $(grep -c 'PMC_SAMPEL.*PMC_SAMPLE' err)" "0 2 1 1" \
+	"two misspelt variables and two of others, three processes: two lines" || diag_file err stderr
+
 # ---- PMC_OUT ------------------------------------------------------------------------------
 export PMC_EVENTS=task-clock PMC_REPORT=off
 echo "my thesis" >thesis.txt

@@ -47,6 +47,18 @@ static void values_are_understood(void **state)
 	assert_string_equal(config.only, "cc1*,ld");
 }
 
+static void misspelt_variables_have_a_suggestion(void **state)
+{
+	static const char *const none[] = { "PMC_EVENTS=x", "PMC_JOB=x", "PMC_",  "PMC_=",
+					    "PMC_ROOT=x",   "XMC_OUT=",	 "PATH=/" };
+
+	assert_string_equal(pmc_config_misspelt("PMC_EVENT=cycles"), "PMC_EVENTS");
+	assert_string_equal(pmc_config_misspelt("PMC_OUTT=x"), "PMC_OUT");
+	assert_string_equal(pmc_config_misspelt("PMC_SAMPEL"), "PMC_SAMPLE");
+	for (unsigned i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_null(pmc_config_misspelt(none[i]));
+}
+
 static void what_is_not_understood_is_named(void **state)
 {
 	static const char *const bad[] = {
@@ -164,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_environment_is_the_defaults),
 		cmocka_unit_test(values_are_understood),
+		cmocka_unit_test(misspelt_variables_have_a_suggestion),
 		cmocka_unit_test(what_is_not_understood_is_named),
 		cmocka_unit_test(values_of_samples),
 		cmocka_unit_test(times),
