@@ -144,4 +144,9 @@ like "$(head -n 12 "$T/hs_err" 2>/dev/null)" 'SIGSEGV' "Java: the hs_err file is
 is "$(jq -r '.processes[].how_ended' r.json)" signal:6 "Java: how_ended"
 ok "Java: its threads have rows" jq -e '[.threads[] | select(.state == "killed")] | length > 5' r.json
 
+# ---- a library that falsifies clocks -------------------------------------------------------------
+PMC_REPORT=off PMC_OUT=$T/fake.pmc run env LD_PRELOAD="$AGENT $PROG/faketime" "$PROG/churn" 3 1000
+is "$status $("$PMCTL" report --format json "$T/fake.pmc" | jq '.processes[0] | .end_ns - .start_ns < 86400e9')" "0 true" \
+	"a library that falsifies clock_gettime does not falsify times"
+
 done_testing
