@@ -145,4 +145,11 @@ if [ "$(id -u)" = 0 ]; then
 	fi
 fi
 
+# ---- hardening: not in builds with sanitizers or without optimisation ----------------------------
+like "$(readelf -dW "$PMCTL")" 'BIND_NOW|NOW' "pmctl binds its symbols at its start"
+like "$(nm -D "$PMCTL")" '__stack_chk_fail.*_chk@' "pmctl has stack protection and checked copies"
+case $(uname -m) in
+x86_64) like "$(readelf -nW "$AGENT" 2>&1)" SHSTK "the agent permits a shadow stack" ;;
+esac
+
 done_testing
