@@ -40,8 +40,7 @@ BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclud
         $(WARN) -fno-strict-aliasing -MMD -MP
 # The agent runs in foreign processes: hidden symbols, and TLS that needs no allocation.
 AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
-# CET, of processors and compilers that have it. The agent is marked, too: a library without the mark
-# turns the shadow stack of its host off.
+# CET, where the compiler has it: a library without its mark turns the shadow stack of the host off.
 CET := $(shell echo 'int x;' | $(CC) -x c -c -fcf-protection -o /dev/null - 2>/dev/null && echo -fcf-protection)
 # noseparate-code: each mapping of the library costs a program some 2 us at its start.
 AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
@@ -59,8 +58,7 @@ SONAME   := libpmc.so.0
 LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=gnu \
             -Wl,-O1 -Wl,--as-needed -Wl,--version-script=lib/libpmc.map
 # pmctl reads foreign bytes. _FORTIFY_SOURCE needs optimisation, and sanitizers see less with it.
-HARDEN = $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),$(if $(findstring -fsanitize,$(CFLAGS)),,\
-         -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARDEN = $(if $(findstring -fsanitize,$(CFLAGS)),,-fstack-protector-strong $(if $(findstring -O,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CET) $(CFLAGS)
 LIBS      := -ldl -pthread
 TOOL_LIBS := -ldw -lelf -liberty -ljansson -ltraceevent -lncursesw -ltinfo -lm
@@ -95,7 +93,6 @@ $(O)/flags: FORCE
 FORCE:
 
 $(O)/obj/tools/%.o: private BASE += $(HARDEN)
-
 # The page of pmctl export --to html as a string: page.html with the files that its lines name.
 $(O)/gen/page.inc: $(addprefix tools/export/,page.html page.css page.js flame.js)
 	mkdir -p $(@D)
