@@ -58,7 +58,7 @@ SONAME   := libpmc.so.0
 LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=gnu \
             -Wl,-O1 -Wl,--as-needed -Wl,--version-script=lib/libpmc.map
 # pmctl reads foreign bytes. _FORTIFY_SOURCE needs optimisation, and sanitizers see less with it.
-HARDEN = $(if $(findstring -fsanitize,$(CFLAGS)),,-fstack-protector-strong $(if $(findstring -O,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARDEN = $(if $(findstring -fsanitize,$(CFLAGS)),,-fstack-protector-strong $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CET) $(CFLAGS)
 LIBS      := -ldl -pthread
 TOOL_LIBS := -ldw -lelf -liberty -ljansson -ltraceevent -lncursesw -ltinfo -lm

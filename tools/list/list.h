@@ -97,7 +97,7 @@ struct list_fit {
 		clash; /* bits: a smallest set of events that cannot be counted together; 0: none */
 	unsigned passes, lower_bound;
 	bool known_counters; /* masks were given: counters are known and the bound is exact */
-	const char *remark; /* about the machine; NULL: none */
+	const char *remark;  /* about the machine; NULL: none */
 };
 
 /* 0, or the exit code of an error that has been printed. */

@@ -214,8 +214,7 @@ enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
 
 double pmc_fold_stddev(const struct pmc_fold_stat *stat)
 {
-	const double stddev =
-		stat->rows ? pmc_square_root(stat->m2 / (double)stat->rows) : 0;
+	const double stddev = stat->rows ? pmc_square_root(stat->m2 / (double)stat->rows) : 0;
 
 	/* Equal values differ by rounding. */
 	return stddev > stat->mean * 1e-9 ? stddev : 0;
