@@ -38,8 +38,8 @@ static void of_stat(void **state)
 		"pmctl stat --format jsonl -p 1234 -I 1s -n 1 -e cycles,task-clock --by thread "
 		"--sort cpu "
 		"--top 2 --where name=db* --columns name,cpu,cycles,cpus",
-		"pmctl stat --format csv -p 1234 -I 1s -n 2 --by pool --where pool=db* "
-		"--columns time_ns,pool,threads,cycles,cycles.state,vol,at",
+		("pmctl stat --format csv -p 1234 -I 1s -n 2 --by pool --where pool=db* "
+		 "--columns time_ns,pool,threads,cycles,cycles.state,vol,at"),
 	};
 	static const char *const once[] = {
 		"pmctl stat -p 1234 -I 1s -n 2 --by pool --cumulative",
