@@ -77,11 +77,15 @@ void agent_fds_limited(rlim_t soft, rlim_t hard)
 		hard = 1u << 30;
 	fds.windowed = hard > soft && soft <= HIGHEST_BASE;
 	if (fds.windowed) {
-		fds.base = (unsigned)soft;
-		fds.share = (unsigned)(hard - soft);
+		/* Not among the numbers that the host has in use, however low its limit is. */
+		if (fds.base < soft || fds.base >= hard || fds.base > HIGHEST_BASE)
+			fds.base = (unsigned)(soft > 3 ? soft : 3);
+		fds.share = hard > fds.base ? (unsigned)(hard - fds.base) : 0;
 		return;
 	}
-	fds.base = (unsigned)(soft / 2 < 4096 ? soft / 2 : 4096);
+	/* Higher numbers, of a host that raises its limit, would make the table grow. */
+	if (!fds.base || fds.base > soft / 2)
+		fds.base = (unsigned)(soft / 2 < 4096 ? soft / 2 : 4096);
 	fds.share = (unsigned)(soft / (soft < SMALL ? 8 : 4));
 	if (soft > LEAVE_HOST && soft - LEAVE_HOST > fds.share)
 		fds.share = (unsigned)(soft - LEAVE_HOST);

@@ -12,6 +12,9 @@
 
 /* Libraries such as libfaketime override libc's. dlopen() and the auxiliary vector would not do:
  * one is intercepted by sanitizers, the other takes a parser of ELF files. */
+/* Weak: programs of another libc, which have none, start with the agent, too. */
+#pragma weak _r_debug
+
 static void find_vdso_clock(void)
 {
 #ifdef __GLIBC__
@@ -20,7 +23,7 @@ static void find_vdso_clock(void)
 #else
 	static const char name[] = "__vdso_clock_gettime";
 #endif
-	for (struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+	for (struct link_map *map = &_r_debug ? _r_debug.r_map : NULL; map; map = map->l_next) {
 		void *clock = strcmp(map->l_name, "linux-vdso.so.1") == 0 ? dlsym(map, name) : NULL;
 
 		if (clock)

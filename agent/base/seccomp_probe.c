@@ -79,6 +79,11 @@ __attribute__((noinline, cold)) static void probe(void)
 	errno = saved;
 }
 
+void agent_perf_forbid(void)
+{
+	atomic_store(&allowed, false);
+}
+
 bool agent_perf_allowed(void)
 {
 	if (!atomic_load(&probed) && filtered())

@@ -7,6 +7,8 @@
 /* Whether perf_event_open may be called without being killed by a seccomp filter. Probes the first
  * filter that is there. Async-signal-safe. */
 bool agent_perf_allowed(void);
+/* From now on it may not. */
+void agent_perf_forbid(void);
 /* Makes the call in a throwaway clone. */
 void agent_perf_try(void);
 /* The same for process_vm_readv on the own process. */

@@ -47,11 +47,16 @@ __asm__(".text\n"
 	".hidden __wrap_syscall\n"
 	".type syscall, %function\n"
 	".type __wrap_syscall, %function\n"
+	".p2align 4\n"
 	"syscall:\n"
+	".cfi_startproc\n"
 	ENTRY WATCH(SYS_prctl) WATCH(SYS_seccomp) WATCH(SYS_exit_group)
-	"__wrap_syscall:\n"
-	ENTRY JUMP
+	".cfi_endproc\n"
 	".size syscall, . - syscall\n"
+	"__wrap_syscall:\n"
+	".cfi_startproc\n"
+	ENTRY JUMP
+	".cfi_endproc\n"
 	".size __wrap_syscall, . - __wrap_syscall\n");
 /* clang-format on */
 
@@ -88,7 +93,8 @@ long agent_filtering_call(long number, const long args[6])
 
 	if (filter)
 		agent_before_filter(number, args);
-	held = filter && is_for_all(number, args) && agent_active() && agent_fds_hold();
+	/* Also where the agent has stopped: a thread may be about to open its groups. */
+	held = filter && is_for_all(number, args) && agent_fds_hold();
 	result = libc_syscall(number, args);
 	agent_fds_let(held);
 	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)

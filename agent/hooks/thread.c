@@ -153,7 +153,9 @@ static void name_other(pthread_t thread, const char *name)
 
 		if (slot->tid != (uint32_t) ~(clock >> 3) || !registry_pin(slot))
 			continue;
-		set_name(slot, name);
+		/* Not of a thread that has the slot since. */
+		if (slot->tid == (uint32_t) ~(clock >> 3))
+			set_name(slot, name);
 		registry_unpin(&agent_registry, slot);
 	}
 }

@@ -145,6 +145,8 @@ void agent_before_filter(long number, const long args[6])
 	if (trial.lives)
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);
+	/* Threads that are about to open their groups see that it has ended, or this. */
+	agent_perf_forbid();
 	agent_leave(PMC_RUNNING, 0, false);
 	agent_signals_forget();
 }

@@ -27,12 +27,15 @@ bool agent_region_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 			return result == SNAPSHOT_PUT;
 		}
 		/* A handler would wait for the change that it interrupted. */
-		if (region_mine && region_area_of(slot) == region_mine)
-			break;
+		if (region_mine && region_area_of(slot) == region_mine) {
+			agent_note(NOTE_REGION_BUSY);
+			return false;
+		}
 		sched_yield();
 	}
 	agent_note(NOTE_REGION_BUSY);
-	return false;
+	++*index;
+	return true;
 }
 
 void region_write_all(struct region_area *area)

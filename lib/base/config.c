@@ -350,9 +350,12 @@ const char *pmc_config_misspelt(const char *entry)
 	if (strncmp(entry, prefix, skip) != 0)
 		return NULL;
 	pmc_nearest_init(&nearest, entry + skip, len - skip);
-	for (unsigned i = 0; i < n_knobs; i++)
+	for (unsigned i = 0; i < n_knobs; i++) {
+		if (strlen(knobs[i].env) == len && !memcmp(knobs[i].env, entry, len))
+			return NULL;
 		pmc_nearest_try(&nearest, knobs[i].env + skip);
-	return nearest.name && nearest.distance ? nearest.name - skip : NULL;
+	}
+	return nearest.name ? nearest.name - skip : NULL;
 }
 
 bool pmc_glob_list(const char *globs, const char *name)

@@ -26,7 +26,7 @@ for events in task-clock software/config=98/; do
 		like "$(tr -s '\n ' ' ' <table)" "CPU of child processes is in no thread" "$how, $events: a line says so"
 		unlike "$(cat table)" "some rows could not" "$how, $events: no thread row is said to lack counts"
 	done
-	for how in "_Fork exit" "clone exit"; do
+	for how in "_Fork exit" "clone exit" "_Fork call"; do
 		child $events $how
 		is "$(json run.json '[.threads[] | select(.pid != .tid or .cpu_ns < 20000000)] | length')" 2 \
 			"$how, $events: the child's row has no CPU time from before its first call into the agent"

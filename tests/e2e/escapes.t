@@ -55,7 +55,7 @@ for format in table csv json; do
 	run "$PMCTL" report --format $format "$T/now.pmc"
 	ok "report --format $format" harmless 31m
 done
-run "$PMCTL" diff --by name "$T/now.pmc" "$T/now.pmc"
+run "$PMCTL" diff --all --by name "$T/now.pmc" "$T/now.pmc"
 ok "diff --by name" harmless 31m
 exec 7>&-
 wait

@@ -203,7 +203,7 @@ run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PM
 	read -r fatal
 } <"$T/out"
 between "$dump" -99999 -1 "a dump at a signal takes nothing of the host's signal stack"
-between "$fatal" 1 1024 "the final dump at a fatal signal takes less than 1 KiB of the host's signal stack"
+between "$fatal" 1 1280 "the final dump at a fatal signal takes less than 1.25 KiB of the host's signal stack"
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/small.pmc" "$PROG/ticks" small-stack 12
 is "$status $(cat out)" "0 0 bytes written below" "PMC_DUMP, an alternate stack that is too small: the host runs on"
 is "$("$PMCTL" report --timeline --format json small.pmc | jq -s 'map(select(.state == "live")) | length')" 1 \

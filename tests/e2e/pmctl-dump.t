@@ -371,6 +371,8 @@ int openat(int dir, const char *path, int flags, ...)
 	}
 	return syscall(SYS_openat, dir, path, flags, 0600);
 }
+/* With _FORTIFY_SOURCE. */
+int __openat_2(int dir, const char *path, int flags) { return openat(dir, path, flags); }
 END
 gcc -O1 -shared -fPIC -o forbid.so forbid.c
 forbid() { LD_PRELOAD=$T/forbid.so "$@"; }

@@ -255,7 +255,7 @@ is "$(grep -c '^ pmcagent:' "$T/err")" 2 "nested: each pmctl prints one report"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"
 
 # ---- programs that cannot load the agent ------------------------------------------------
-printf 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 9; }\n' >burn.c
+printf 'int main(void) { for (volatile long i = 0; i < 500000000; i++); return 9; }\n' >burn.c
 gcc -O1 -static -o static burn.c
 run "$PMCTL" run -- ./static
 is "$status" 9 "a static program: exits with the status of the command"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * children KIND END - starts a child that uses 200 ms of CPU time, and waits for it. KIND: fork,
- * _Fork, vfork or clone; END: exit, raw (by a system call of its own), or kill (SIGKILL). */
+ * _Fork, vfork or clone; END: exit, call (syscall()), raw (by an instruction of its own), or kill
+ * (SIGKILL). */
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -9,6 +10,18 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+static void raw_exit(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("syscall" : : "a"((long)SYS_exit_group), "D"(0L));
+#elif defined(__aarch64__)
+	register long number __asm__("x8") = SYS_exit_group;
+	register long status __asm__("x0") = 0;
+
+	__asm__ volatile("svc 0" : : "r"(number), "r"(status));
+#endif
+}
 
 static void burn(void)
 {
@@ -25,6 +38,8 @@ static void child(const char *end)
 	if (!strcmp(end, "kill"))
 		syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
 	if (!strcmp(end, "raw"))
+		raw_exit();
+	if (!strcmp(end, "call"))
 		syscall(SYS_exit_group, 0);
 	_exit(0);
 }

@@ -245,8 +245,8 @@ static void diff(void **state)
 		"pmctl diff old-1.pmc new-1.pmc --where key=db-* --columns key,name,side,delta_pct",
 		"pmctl diff old-1.pmc new-1.pmc --where key=db-pool",
 		"pmctl diff old-1.pmc new-1.pmc --sort key --format json",
-		"pmctl diff old-1.pmc old-2.pmc --vs new-1.pmc new-2.pmc --top 1 --format "
-		"markdown",
+		("pmctl diff old-1.pmc old-2.pmc --vs new-1.pmc new-2.pmc --top 1 --format "
+		 "markdown"),
 		"pmctl diff hostile.pmc hybrid.pmc --top 2",
 		"pmctl diff old-1.pmc new-1.pmc --by function",
 		"pmctl diff old-1.pmc new-1.pmc --top 1 --fail-above 5",
@@ -255,8 +255,8 @@ static void diff(void **state)
 		"pmctl diff plain.pmc ranks.pmc --format csv",
 		"pmctl diff old-1.pmc old-2.pmc --vs new-1.pmc new-2.pmc --format csv --top 1",
 		"pmctl diff samples.pmc more.pmc --by function --format csv",
-		"pmctl diff samples.pmc more.pmc --by function --format jsonl --where "
-		"name=task-clock*",
+		("pmctl diff samples.pmc more.pmc --by function --format jsonl --where "
+		 "name=task-clock*"),
 		"pmctl diff steps.pmc ranks.pmc --format json",
 		"pmctl diff samples.pmc more.pmc --by function --format json",
 	};

@@ -177,8 +177,9 @@ static void know(struct attach *target, const struct slot *slot)
 	struct pmc_arena *arena = &target->arena;
 	struct attach_tids *known;
 
-	/* A free slot without a tid is being reserved for its first thread. */
-	if (phase_of(slot) == SLOT_RESERVED || !slot->tid)
+	/* A free slot without a tid is being reserved for its first thread; with a start routine
+	 * that thread could not be created. */
+	if (phase_of(slot) == SLOT_RESERVED || (!slot->tid && !slot->start.posix))
 		target->starting = true;
 	if (phase_of(slot) == SLOT_FREE)
 		return;

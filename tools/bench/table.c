@@ -304,7 +304,8 @@ static void write_command(const struct bench *bench, const struct bench_command 
 	struct table_place *last = &table->places[table->n - 1];
 
 	/* The reference has no deltas. */
-	last->hidden = last->column->index == DELTA && !bench_reference(bench, command);
+	if (last->column->index == DELTA)
+		last->hidden = !bench_reference(bench, command);
 	write_heading(bench, command, out);
 	write_rows(bench, table, from, ends[0], true, out);
 	if (!command->threads)

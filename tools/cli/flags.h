@@ -129,7 +129,7 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 #define FLAG_FORMAT(member, ...)                                                                   \
 	FLAG_WORD(0, "--format", "FORMAT", member, ((const char *const[]){ __VA_ARGS__ }), "output")
 #define FLAG_WIDTH(member)                                                                         \
-	FLAG_NUMBER(0, "--width", "N", member, 20, INT_MAX,                                        \
+	FLAG_NUMBER(0, "--width", "N", member, 20, 10000,                                          \
 		    "width of the table instead of the terminal's")
 #define FLAG_EVENT(member, text) FLAG_TEXT(0, "--event", "EVENT", member, text)
 #define FLAG_SYMFS(member)                                                                         \

@@ -45,8 +45,8 @@ int tool_rows_print(struct tool_rows *rows, struct table *table)
 
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
 {
-	char line[640];
 	struct pmc_out out;
+	char *line;
 
 	if (table->n_more && tool_rows_is_table(rows))
 		pmc_outf(&rows->out, "%s and %llu more (--top 0 shows all)\n",
@@ -54,7 +54,10 @@ void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
 			 (unsigned long long)table->n_more);
 	if (rows->format != TABLE_PLAIN || !table->hidden || !table->hidden[0])
 		return;
-	pmc_out_to_mem(&out, line, sizeof(line));
+	line = pmc_arena_alloc(table->arena, strlen(table->hidden) + 64);
+	if (!line)
+		return;
+	pmc_out_to_mem(&out, line, strlen(table->hidden) + 64);
 	pmc_outf(&out, " columns not shown: %s (a larger --width has room)", table->hidden);
 	pmc_show_wrapped(&rows->out, line, pmc_screen_width(&rows->screen));
 }

@@ -140,7 +140,7 @@ int list_print(struct list *list, struct tool_rows *rows)
 			       .row = make_row,
 			       .cell = cell_of,
 			       .arena = &list->arena,
-			       .wide = true };
+			       .wide = !rows->width };
 	int code = tool_rows_choose(rows, &table, 0), closed;
 
 	if (!code)

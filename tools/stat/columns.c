@@ -332,8 +332,12 @@ struct table_cell stat_cell(void *arg, const struct table_column *column)
 {
 	const struct stat_lines *lines = arg;
 
-	if (lines->at->label && column->kind == STAT_KEY && column->index == lines->stat->label)
+	if (lines->labels && lines->at->label && column->kind == STAT_KEY &&
+	    column->index == lines->stat->label)
 		return cell_text(lines->at->label);
+	if (lines->labels && lines->stat->by == BY_THREAD && column->kind == STAT_KEY &&
+	    column->index == FIELD_name && lines->at->name && !lines->at->name[0])
+		return cell_text("(unnamed)");
 	switch ((enum stat_column_kind)column->kind) {
 	case STAT_EVENT:
 		return part_cell(lines, column);

@@ -65,6 +65,17 @@ static void put_field(struct pmc_json *json, struct stat_lines *lines,
 	}
 }
 
+/* An event is there once if any of its columns is. */
+static bool is_first_of_event(const struct stat_job *stat, unsigned i)
+{
+	const struct table_column *columns = stat->columns;
+
+	for (unsigned k = 0; k < i && columns[i].kind == STAT_EVENT; k++)
+		if (columns[k].kind == STAT_EVENT && columns[k].index == columns[i].index)
+			return false;
+	return columns[i].kind == STAT_EVENT;
+}
+
 void stat_json(struct stat_lines *lines)
 {
 	struct stat_job *stat = lines->stat;
@@ -77,7 +88,7 @@ void stat_json(struct stat_lines *lines)
 			put_field(&json, lines, &stat->columns[i]);
 	pmc_json_array(&json, "events");
 	for (unsigned i = 0; i < stat->n_columns; i++)
-		if (stat->columns[i].kind == STAT_EVENT && stat->columns[i].part == STAT_VALUE)
+		if (is_first_of_event(stat, i))
 			put_event(&json, lines, stat->columns[i].index);
 	pmc_json_array_end(&json);
 	pmc_json_object(&json, "metrics");

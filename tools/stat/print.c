@@ -50,8 +50,6 @@ static void add_row(struct stat_lines *lines, const struct stat_row *row)
 				    .task = row->task,
 				    .shown = row->seen || row->shown || lines->summary };
 	memcpy(line->places, row->places, sizeof(line->places));
-	if (stat->by == BY_THREAD && lines->labels && !row->name[0])
-		line->label = "(unnamed)";
 	if (stat_has_waits(stat))
 		line->known = stat_waits_of(stat, row, lines->cumulative, &line->span);
 }
@@ -152,22 +150,33 @@ static void select_rows(struct stat_lines *lines, bool shown)
 {
 	const struct stat_job *stat = lines->stat;
 	const struct table table = table_of(lines, false);
+	const bool labels = lines->labels;
 	unsigned kept = 0;
 
+	/* Conditions are on values, not on what people read in their place. */
+	lines->labels = false;
 	for (unsigned i = 0; i < lines->n; i++)
 		if (shown ? lines->list[i].shown :
 			    table_selects(&table, i, stat->conditions, stat->n_where))
 			lines->list[kept++] = lines->list[i];
+	lines->labels = labels;
 	lines->n = kept;
 }
 
 static bool sort_rows(struct stat_lines *lines)
 {
 	const struct table table = table_of(lines, false);
+	const bool labels = lines->labels;
 	uint64_t *order = pmc_arena_alloc(lines->arena, (lines->n + 1) * sizeof(*order));
 	struct stat_line *list = pmc_arena_alloc(lines->arena, (lines->n + 3) * sizeof(*list));
+	int error;
 
-	if (!order || !list || table_sort(&table, lines->stat->sort_by, false, order, lines->n))
+	if (!order || !list)
+		return false;
+	lines->labels = false;
+	error = table_sort(&table, lines->stat->sort_by, false, order, lines->n);
+	lines->labels = labels;
+	if (error)
 		return false;
 	for (unsigned i = 0; i < lines->n; i++)
 		list[i] = lines->list[order[i]];

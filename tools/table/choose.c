@@ -143,6 +143,7 @@ int table_choose(const struct table_column *columns, unsigned n, const char *nam
 bool table_matches(const struct table_cell *cell, const char *glob)
 {
 	char buf[512];
+	const char *last;
 	struct pmc_out out;
 
 	/* Names of functions, which end with a NUL. */
@@ -152,10 +153,11 @@ bool table_matches(const struct table_cell *cell, const char *glob)
 	if (cell->kind == CELL_NUMBER)
 		table_put_whole(&out, cell);
 	else if (cell->kind == CELL_REAL)
-		pmc_out_fixed(&out, cell->real, 6);
+		pmc_out_fixed(&out, cell->real, cell->decimals);
 	else if (cell->kind != CELL_NULL)
 		pmc_out_bytes(&out, cell->text, cell->len);
-	return !fnmatch(glob, buf, 0);
+	last = cell->kind == CELL_TEXT ? strrchr(buf, '/') : NULL;
+	return !fnmatch(glob, buf, 0) || (last && !fnmatch(glob, last + 1, 0));
 }
 
 int table_conditions(const struct table_column *columns, unsigned n, const char *const *texts,

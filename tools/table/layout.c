@@ -274,10 +274,14 @@ static void fit(struct table *table)
 
 static int name_hidden(struct table *table)
 {
-	char buf[512];
+	const size_t cap = 128 * (size_t)table->n + 1;
+	char *buf = pmc_arena_alloc(table->arena, cap);
 	struct pmc_out out;
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
+	table->hidden = buf;
+	if (!buf)
+		return -ENOMEM;
+	pmc_out_to_mem(&out, buf, cap);
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct table_place *place = &table->places[i];
 		const char *name = table_head(place->column);
@@ -289,8 +293,7 @@ static int name_hidden(struct table *table)
 		pmc_out_str(&out, out.len ? ", " : "");
 		pmc_utf8_fit(&out, name, strlen(name), 32, PMC_CUT_MIDDLE, table->screen.ascii);
 	}
-	table->hidden = pmc_arena_strndup(table->arena, buf, out.len);
-	return table->hidden ? 0 : -ENOMEM;
+	return 0;
 }
 
 int table_layout(struct table *table)

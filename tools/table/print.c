@@ -196,15 +196,48 @@ void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struc
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
 
-static void put_markdown(struct pmc_out *out, const char *text, size_t len)
+void table_put_markdown(struct pmc_out *out, const char *text, size_t len)
 {
-	pmc_out_str(out, "| ");
 	for (size_t i = 0; i < len; i++) {
 		if (strchr("|\\`*_<", text[i]) && text[i])
 			pmc_out_char(out, '\\');
 		pmc_out_char(out, text[i]);
 	}
-	pmc_out_char(out, ' ');
+}
+
+/* Harmless and escaped, however long it is. */
+static void put_markdown_text(const struct table *table, const char *text, size_t len,
+			      struct pmc_out *out)
+{
+	for (size_t at = 0, part; at < len; at += part) {
+		char buf[1024];
+		struct pmc_out safe;
+
+		part = len - at < 100 ? len - at : 100;
+		/* Not within a character. */
+		while (at + part < len && part > 97 && (text[at + part] & 0xc0) == 0x80)
+			part--;
+		pmc_out_to_mem(&safe, buf, sizeof(buf));
+		pmc_utf8_fit(&safe, text + at, part, 0, PMC_CUT_END, table->screen.ascii);
+		table_put_markdown(out, buf, safe.len);
+	}
+}
+
+static void put_markdown_cell(const struct table *table, const struct table_place *place,
+			      const struct table_cell *cell, struct pmc_out *out)
+{
+	char buf[128];
+	struct pmc_out text;
+
+	pmc_out_str(out, "| ");
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) {
+		put_markdown_text(table, cell->text, cell->len, out);
+	} else {
+		pmc_out_to_mem(&text, buf, sizeof(buf));
+		table_show(table, place, cell, &text);
+		table_put_markdown(out, buf, text.len);
+	}
+	pmc_out_str(out, cell->partial ? "+ " : " ");
 }
 
 static void put_markdown_row(const struct table *table, uint64_t row, struct pmc_out *out)
@@ -213,29 +246,24 @@ static void put_markdown_row(const struct table *table, uint64_t row, struct pmc
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct table_place *place = &table->places[i];
 		const struct table_cell cell = table->cell(table->arg, place->column);
-		char buf[1024];
-		struct pmc_out text;
 
-		if (place->column->unit == TABLE_BAR)
-			continue;
-		pmc_out_to_mem(&text, buf, sizeof(buf));
-		if (cell.kind == CELL_TEXT || cell.kind == CELL_BOOL)
-			pmc_utf8_fit(&text, cell.text, cell.len, 0, PMC_CUT_END,
-				     table->screen.ascii);
-		else
-			table_show(table, place, &cell, &text);
-		if (cell.partial)
-			pmc_out_char(&text, '+');
-		put_markdown(out, buf, text.len);
+		if (place->column->unit != TABLE_BAR)
+			put_markdown_cell(table, place, &cell, out);
 	}
 	pmc_out_str(out, "|\n");
 }
 
 static void print_markdown(const struct table *table, struct pmc_out *out)
 {
-	for (unsigned i = 0; i < table->n; i++)
-		if (table->places[i].column->unit != TABLE_BAR)
-			put_markdown(out, table->places[i].head, strlen(table->places[i].head));
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_place *place = &table->places[i];
+
+		if (place->column->unit == TABLE_BAR)
+			continue;
+		pmc_out_str(out, "| ");
+		table_put_markdown(out, place->head, strlen(place->head));
+		pmc_out_char(out, ' ');
+	}
 	pmc_out_str(out, "|\n");
 	for (unsigned i = 0; i < table->n; i++)
 		if (table->places[i].column->unit != TABLE_BAR)

@@ -180,7 +180,7 @@ struct table_place {
 	double most, least; /* of numbers; least: the one nearest to 0 that is not 0 */
 	struct pmc_scale scale;
 	int width;
-	char head[128];
+	char head[256];
 };
 
 struct table {
@@ -234,6 +234,8 @@ bool table_same_heads(const struct table *a, const struct table *b);
 /* Head and all rows in a format; JSON: an array, or nothing but the objects of JSONL. Of PLAIN and
  * MARKDOWN after table_layout(). */
 void table_print(const struct table *table, enum table_format format, struct pmc_out *out);
+/* Text in which Markdown finds nothing of its own. */
+void table_put_markdown(struct pmc_out *out, const char *text, size_t len);
 /* A head of CSV, and rows without it. */
 void table_csv_head(const struct table *table, struct pmc_out *out);
 void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out);

@@ -31,19 +31,26 @@ void top_put_table(const struct top_job *job, int width, unsigned most, struct p
 	pmc_arena_free(&layout.arena);
 }
 
-int top_put_data(const struct top_job *job, enum table_format format, bool head,
+int top_put_data(const struct top_job *job, enum table_format format, bool first,
 		 struct pmc_out *out)
 {
 	static struct top_layout layout;
+	static char last[16 << 10];
 	const int error = top_layout_make(&layout, job, 0, most_rows(job), TOP_DATA);
+	char names[sizeof(last)];
+	struct pmc_out head;
 
 	if (error)
 		return error;
+	pmc_out_to_mem(&head, names, sizeof(names));
+	table_csv_head(&layout.table, &head);
+	/* Again where the events of an agent have changed. */
+	if (format == TABLE_CSV && (first || strcmp(names, last) != 0))
+		pmc_out_str(out, names);
+	strcpy(last, names);
 	if (format != TABLE_CSV)
 		table_print(&layout.table, TABLE_JSONL, out);
-	else if (head)
-		table_print(&layout.table, TABLE_CSV, out);
-	for (unsigned r = 0; format == TABLE_CSV && !head && r < layout.table.n_rows; r++)
+	for (unsigned r = 0; format == TABLE_CSV && r < layout.table.n_rows; r++)
 		table_csv_row(&layout.table, r, out);
 	pmc_arena_free(&layout.arena);
 	return 0;

@@ -159,6 +159,20 @@ static struct table_column make(const struct top_watch *watch, const struct top_
 	return made;
 }
 
+struct table_column top_column(const struct top_watch *watch, const struct top_look *look,
+			       unsigned column)
+{
+	return make(watch, look, column, TOP_DATA);
+}
+
+/* Rows of CSV that follow each other have the same columns. */
+static bool is_listed(const struct top_watch *watch, unsigned column, enum top_by by, bool data)
+{
+	return top_column_applies(watch, column, by) ||
+	       (data && ((column == TOP_PID && by == TOP_THREAD) ||
+			 (column == TOP_START && by != TOP_PROCESS)));
+}
+
 struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
 				 int width, struct pmc_arena *arena, unsigned *n)
 {
@@ -169,10 +183,10 @@ struct table_column *top_columns(const struct top_watch *watch, const struct top
 		pmc_arena_alloc(arena, (top_n_columns(watch) + 1) * sizeof(*list));
 
 	*n = 0;
-	if (list && width == TOP_DATA)
+	if (list && (width == TOP_DATA || watch->flags->columns))
 		list[(*n)++] = time;
 	for (unsigned c = 0; list && c < top_n_columns(watch); c++)
-		if (c != TOP_HISTORY_ && top_column_applies(watch, c, look->by))
+		if (c != TOP_HISTORY_ && is_listed(watch, c, look->by, width == TOP_DATA))
 			list[(*n)++] = make(watch, look, c, width);
 	if (list)
 		list[(*n)++] = make(watch, look, TOP_HISTORY_, width);

@@ -83,7 +83,7 @@ static void sort_beside(struct top_screen *screen, int step)
 	unsigned shown[256], n = 0, at = 0;
 
 	for (unsigned i = 0; i < table->n && n < 256; i++) {
-		if (table->places[i].hidden)
+		if (table->places[i].hidden || table->places[i].column->index == TOP_HISTORY_)
 			continue;
 		if (table->places[i].column->index == look->sort)
 			at = n;

@@ -130,6 +130,8 @@ int top_layout_make(struct top_layout *layout, const struct top_job *job, unsign
 	}
 	if (n_rows < table->n_rows)
 		table->n_rows = n_rows;
+	if (width == TOP_DATA)
+		return 0;
 	error = table_layout(table);
 	if (!error)
 		use_room(layout, width);

@@ -187,7 +187,7 @@ static int arrange(struct top_rows *rows, const struct top_watch *watch,
 	struct top_source source = { .watch = watch, .rows = rows };
 	const struct table table = top_table(&source, arena);
 	struct table_condition *conditions = NULL;
-	const struct table_column *sort = NULL;
+	const struct table_column sort = top_column(watch, look, look->sort);
 	struct table_column *columns;
 	struct top_row *sorted;
 	const char *problem = NULL;
@@ -195,7 +195,7 @@ static int arrange(struct top_rows *rows, const struct top_watch *watch,
 	unsigned n = 0, kept = 0;
 	int error;
 
-	columns = top_columns(watch, look, 100, arena, &n);
+	columns = top_columns(watch, look, TOP_DATA, arena, &n);
 	order = pmc_arena_alloc(arena, (rows->n + 1) * sizeof(*order));
 	sorted = pmc_arena_alloc(arena, (rows->n + 1) * sizeof(*sorted));
 	if (!columns || !order || !sorted)
@@ -209,12 +209,9 @@ static int arrange(struct top_rows *rows, const struct top_watch *watch,
 			rows->hidden++;
 	}
 	rows->n = kept;
-	for (unsigned c = 0; c < n; c++)
-		if (columns[c].index == look->sort)
-			sort = &columns[c];
-	if (error == -ENOMEM || !sort)
-		return error == -ENOMEM ? error : 0;
-	error = table_sort(&table, sort, look->reverse != (look->sort == TOP_PID), order, rows->n);
+	if (error == -ENOMEM)
+		return error;
+	error = table_sort(&table, &sort, look->reverse != (look->sort == TOP_PID), order, rows->n);
 	for (unsigned r = 0; !error && r < rows->n; r++)
 		sorted[r] = rows->rows[order[r]];
 	if (!error)

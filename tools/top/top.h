@@ -196,6 +196,9 @@ const char *top_column_name(const struct top_watch *watch, unsigned column);
 unsigned top_find_column(const struct top_watch *watch, const char *name);
 /* Whether the column says something about such rows. */
 bool top_column_applies(const struct top_watch *watch, unsigned column, enum top_by by);
+/* One of them, whether or not such rows show it. */
+struct table_column top_column(const struct top_watch *watch, const struct top_look *look,
+			       unsigned column);
 /* Those that apply, for a screen of that width; the history is last. Data have the time, too. NULL:
  * no memory. */
 #define TOP_DATA INT_MAX
@@ -265,7 +268,7 @@ int top_screen(struct top_job *job);
 /* Title and table, as plain text or Markdown. */
 void top_put_table(const struct top_job *job, int width, unsigned most, struct pmc_out *out);
 /* Rows as CSV, with or without its head, or JSON lines. 0 or -ENOMEM. */
-int top_put_data(const struct top_job *job, enum table_format format, bool head,
+int top_put_data(const struct top_job *job, enum table_format format, bool first,
 		 struct pmc_out *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "tools/view/view.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 
 /* Room for a line with the names of 1024 events. */
@@ -12,9 +13,11 @@ enum { LINE_CAP = 1 << 17 };
 
 void pmc_footer_end_line(struct pmc_view *view)
 {
+	const bool markdown = view->options->format == PMC_FORMAT_MARKDOWN;
 	struct pmc_out *line = view->out;
 
-	pmc_show_wrapped(view->footer, line->buf, pmc_screen_width(&view->options->screen));
+	pmc_show_wrapped(view->footer, line->buf,
+			 markdown ? INT_MAX : pmc_screen_width(&view->options->screen));
 	pmc_out_to_mem(line, line->buf, line->cap);
 }
 

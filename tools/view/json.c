@@ -110,8 +110,9 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json,
 	for (const struct table_column *end = column + n; column < end; column++) {
 		struct table_cell cell;
 
-		if (view->options->columns ? !is_wanted(view, column->kind, column->index) :
-					     !column->json)
+		if (column->kind == PMC_COL_CPU || /* in an object of their own */
+		    (view->options->columns ? !is_wanted(view, column->kind, column->index) :
+					      !column->json))
 			continue;
 		cell = pmc_cell(view, column, row);
 		put_member_cell(json, column, &cell);
@@ -241,7 +242,8 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const char 
 	}
 	for (unsigned i = 0; i < columns->n; i++) {
 		if (columns->list[i].kind != PMC_COL_CPU ||
-		    !is_wanted(view, PMC_COL_FIELD, PMC_FIELD_cpu_ns))
+		    (!is_wanted(view, PMC_COL_FIELD, PMC_FIELD_cpu_ns) &&
+		     !is_wanted(view, PMC_COL_CPU, PMC_FIELD_cpu_ns)))
 			continue;
 		/* Its sum is the column in front. */
 		pmc_json_object(json, "cpu");

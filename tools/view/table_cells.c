@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* table_cells.c - rows and cells of a table of threads, sums or samples, and what is printed. */
+#include "lib/base/utf8.h"
 #include "tools/view/table.h"
 
 #include <errno.h>
@@ -165,19 +166,27 @@ static int each_note(struct pmc_view *view, const struct pmc_footer *footer,
 
 static void put_markdown_note(void *arg, const char *text, size_t len)
 {
-	pmc_outf(arg, "- %.*s\n", (int)len, text);
+	struct pmc_out *out = arg;
+
+	pmc_out_str(out, "- ");
+	table_put_markdown(out, text, len);
+	pmc_out_char(out, '\n');
 }
 
 static int put_markdown(struct pmc_table *table, struct pmc_footer *footer)
 {
 	struct pmc_view *view = table->view;
-	char buf[200], runs[48];
+	char buf[512], runs[48];
 	struct pmc_out text;
+	const char *command = pmc_table_command(view, table->coverage, runs);
 
 	pmc_out_to_mem(&text, buf, sizeof(buf));
-	pmc_table_figures(view, table->coverage, &text);
+	pmc_utf8_fit(&text, command, strlen(command), 100, PMC_CUT_END,
+		     view->options->screen.ascii);
 	pmc_out_str(view->out, "**");
-	pmc_view_text(view, pmc_table_command(view, table->coverage, runs), 0);
+	table_put_markdown(view->out, buf, text.len);
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	pmc_table_figures(view, table->coverage, &text);
 	pmc_outf(view->out, "**: %s\n\n", buf);
 	table_print(&table->print, TABLE_MARKDOWN, view->out);
 	pmc_out_char(view->out, '\n');
