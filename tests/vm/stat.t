@@ -32,7 +32,7 @@ unlike "$(cat "$M/default.txt")" "stall >= %" "and then no lower bound"
 like "$(cat "$M/bound.txt")" "stall >= %" "the lower bound of stalls is shown where there are no stall events"
 is "$(jq -s '.[0].events[0].value == .[-1].events[0].value' "$M/machine.json")" true "the CPU is the machine"
 ok "which has at least the command's instructions" test "$(values machine | tail -1)" -ge 1000000
-like "$(head -n 1 "$M/top.csv")" ",instructions:u,task-clock," "top: events are columns"
+like "$(head -n 1 "$M/top.csv")" ",instructions:u,task-clock(,|$)" "top: events are columns"
 read -r instructions clock <<<"$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 	$at["state"] == "R" { i = $at["instructions:u"]; c = $at["task-clock"] } END { printf "%.0f %.0f", i, c }' "$M/top.csv")"
 within "$instructions" "$clock" 1 "and a loop has an instruction for each ns of its CPU time"
