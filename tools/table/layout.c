@@ -70,7 +70,7 @@ static void keep_units(struct table *table)
 			const struct table_place *above = &before->places[b];
 
 			if (above->column != place->column || above->most <= place->most ||
-			    above->most > place->most * 10)
+			    (place->most > 0 && above->most > place->most * 10))
 				continue;
 			place->most = above->most;
 			place->real |= above->real;
