@@ -23,7 +23,8 @@ for _ in {1..30}; do
 	most=$(jq --argjson taken "$(($(taken) - before))" '(.user_ns + .system_ns) * 1.01 + $taken' "$T/out")
 	jq -e --argjson most "$most" '.events[0].value | . <= $most' "$T/out" >/dev/null && break
 done
-between "$(sum task-clock)" "$(jq '(.user_ns + .system_ns) * 0.99' "$T/out")" "$most" \
+# The counter starts at the exec and ends before the exit is over: some ms on a slow machine.
+between "$(sum task-clock)" "$(jq '(.user_ns + .system_ns) * 0.99 - 15000000' "$T/out")" "$most" \
 	"task-clock is the CPU time that wait4 reports"
 stat --format json -e page-faults -- sh -c "$PROG/pages 5000 & $PROG/pages 7000; wait"
 between "$(sum page-faults)" 12000 15000 "processes of the command are included"
