@@ -63,10 +63,10 @@ void snapshot_account(const struct reader *reader, const struct slot *slot,
 	const struct account *account = NULL;
 
 	if (atomic_load_explicit(&reader->control->switched, memory_order_acquire))
-		account = reader_at(
-			reader, COPY_ACCOUNT,
-			(uintptr_t)(reader->registry->accounts + reader_index(reader, slot)),
-			sizeof(*account));
+		account = reader_at(reader, COPY_ACCOUNT,
+				    (uintptr_t)reader->registry->accounts +
+					    reader_index(reader, slot) * sizeof(*account),
+				    sizeof(*account));
 	if (!account || !account_read(account, slot->seq + 1, side))
 		snapshot_account_open(reader, slot, false, side);
 }

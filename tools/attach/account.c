@@ -71,7 +71,8 @@ void attach_process_words(const struct attach *target, struct account_words *now
 
 static uint64_t address_of(const struct attach *target, const struct slot *slot)
 {
-	return (uintptr_t)(target->registry.accounts + reader_index(&target->reader, slot));
+	return (uintptr_t)target->registry.accounts +
+	       reader_index(&target->reader, slot) * sizeof(*target->registry.accounts);
 }
 
 static void read_account(const struct attach *target, const struct slot *slot,
