@@ -151,13 +151,13 @@ $(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
 	$(CC) $(BASE) -MT $@ -O2 $(filter -g%,$(CFLAGS)) -ffreestanding -fno-stack-protector -fno-pie \
 		-fcf-protection=none -fno-lto -static -nostdlib -Wl,--build-id=none -Wl,-z,noseparate-code -o $@ $<
 
-# ---- tests and macOS -----------------------------------------------------------------------
-PARTS := tests/check.mk tests/fuzz/fuzz.mk tests/bench/bench.mk tests/macos/macos.mk
+# ---- tests, macOS and install --------------------------------------------------------------
+PARTS := data/install.mk tests/check.mk tests/fuzz/fuzz.mk tests/bench/bench.mk tests/macos/macos.mk
 include $(PARTS)
 
 -include $(shell find $(addprefix $(O)/,obj lto unit prog vm pmc-spawn.d) -name '*.d' 2>/dev/null)
 
-# ---- set-up and install --------------------------------------------------------------------
+# ---- set-up --------------------------------------------------------------------------------
 deps: ## install the build packages (Debian; needs root)
 	sh tests/deps.sh build $(CROSS)
 
@@ -166,43 +166,10 @@ demo: ## install missing packages, build, measure xz -T4 and a python3 program
 	$(MAKE) -j$(JOBS) all
 	O=$(O) bash tests/demo.sh
 
-INSTALL_AGENT := $(O)/libpmcagent.so $(O)/pmc-spawn
-INSTALL_INC   := $(wildcard include/pmc/*.h)
-INSTALL_DATA  := $(wildcard data/*.tsv)
-INSTALL_MAN   := $(wildcard docs/man/*.[1-9])
-SO_FILE       := libpmc.so.$(VERSION)
-# into DIR,FILES: the installed files. man_pages SECTION: its pages.
-into = $(addprefix $(DESTDIR)$(1)/,$(notdir $(2)))
-MAN_SECTIONS  := $(sort $(subst .,,$(suffix $(INSTALL_MAN))))
-man_pages = $(filter %.$(1),$(INSTALL_MAN))
-
-install: all ## install under DESTDIR/PREFIX
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(PKGDIR) $(DESTDIR)$(DATADIR)
-	install -m755 $(O)/pmctl $(DESTDIR)$(BINDIR)
-	install -m755 $(INSTALL_AGENT) $(DESTDIR)$(LIBDIR)/pmc
-	install -m644 $(O)/public/libpmc.a $(DESTDIR)$(LIBDIR)
-	install -m755 $(O)/libpmc.so $(DESTDIR)$(LIBDIR)/$(SO_FILE)
-	ln -sf $(SO_FILE) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libpmc.so
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|' \
-		data/pmc.pc.in >$(DESTDIR)$(PKGDIR)/pmc.pc
-	chmod 644 $(DESTDIR)$(PKGDIR)/pmc.pc
-	install -m644 $(INSTALL_INC) $(DESTDIR)$(INCDIR)/pmc
-	install -m644 $(INSTALL_DATA) $(DESTDIR)$(DATADIR)
-	install -d $(foreach s,$(MAN_SECTIONS),$(DESTDIR)$(MANDIR)/man$(s))
-	$(foreach s,$(MAN_SECTIONS),install -m644 $(call man_pages,$(s)) $(DESTDIR)$(MANDIR)/man$(s) &&) true
-
-uninstall: ## remove the installed files
-	rm -f $(DESTDIR)$(BINDIR)/pmctl $(call into,$(LIBDIR)/pmc,$(INSTALL_AGENT)) $(DESTDIR)$(PKGDIR)/pmc.pc \
-		$(call into,$(LIBDIR),libpmc.a libpmc.so $(SONAME) $(SO_FILE)) \
-		$(call into,$(INCDIR)/pmc,$(INSTALL_INC)) $(call into,$(DATADIR),$(INSTALL_DATA)) \
-		$(foreach s,$(MAN_SECTIONS),$(call into,$(MANDIR)/man$(s),$(call man_pages,$(s))))
-	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(DATADIR)
-
 clean: ## remove all build directories
 	rm -rf $(O) $(O)-*
 
 help: ## print this list
 	@cat Makefile $(PARTS) | sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' | expand -t 22
 
-.PHONY: all deps demo install uninstall clean help FORCE
+.PHONY: all deps demo clean help FORCE
