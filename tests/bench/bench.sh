@@ -254,6 +254,7 @@ fi
 # ---- merge and report -----------------------------------------------------------------------
 . tests/bench/bench_merge.sh
 . tests/bench/bench_live.sh
+. tests/bench/bench_price.sh
 
 [ ! -s "$T/err" ] || {
 	echo "bench: programs wrote to stderr:" >&2
