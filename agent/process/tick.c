@@ -36,9 +36,10 @@
 
 #include "agent/base/poison.h"
 
-/* CPU time between two ticks: an eighth of the interval, as threads share CPUs, with an upper limit
- * for threads that run little. */
-#define PERIOD_MOST_NS 20000000u
+/* CPU time of a thread between two ticks. Timers expire in the clock interrupt, if it finds the
+ * thread running, so those of busy threads tick once a jiffy. A longer period would tick less often
+ * in a thread that runs little: the interrupt rarely finds it running. */
+#define PERIOD_MOST_NS 250000u
 /* CPU time of a tick without a snapshot, two thirds of it the kernel's delivery of the signal. */
 #define TICK_NS 2000u
 /* Timers of one process: a part of the user's remaining RLIMIT_SIGPENDING. */
@@ -58,12 +59,11 @@ static struct {
 
 static uint64_t period(void)
 {
-	uint64_t least = atomic_load(&tick.begin_ns) ? agent.config.delay : 0, ns;
+	uint64_t least = atomic_load(&tick.begin_ns) ? agent.config.delay : 0;
 
 	if (tick.interval_ns && (!least || tick.interval_ns < least))
 		least = tick.interval_ns;
-	ns = least / 8 < PERIOD_MOST_NS ? least / 8 : PERIOD_MOST_NS;
-	return least && ns < tick.jiffy_ns ? tick.jiffy_ns : ns;
+	return least < PERIOD_MOST_NS ? least : PERIOD_MOST_NS;
 }
 
 static void begin_counting(void)

@@ -61,7 +61,7 @@ beside "true × 500, a dump, default events" "≤ 1.25 ×" "$trues" \
 busy="$B/thread_cost 1 300000000"
 beside "run --sample of 0.2 s" "≤ 1.15 ×" "$busy" "$O/pmctl run --sample -o $T/dump.sample -- $busy 2>&1" \
 	"perf record -q -g -o $T/perf.data $busy; perf report -i $T/perf.data --stdio"
-"$B/idlers" 500 3 60 &
+"$O/prog/idlers" 500 6000 16700 >"$T/idlers" </dev/null &
 idlers=$!
 watch="--per-thread -p $idlers -e task-clock"
 if [ -n "$have_perf" ]; then
@@ -73,7 +73,7 @@ wait $idlers 2>/dev/null
 
 # Snapshots that were taken of those due: times of rows with a pause of a quarter interval before them.
 rm -f "$T"/dump*
-env $preload PMC_INTERVAL=100ms PMC_OUT="$T/dump.idle" "$B/idlers" 50 5 2
+env $preload PMC_INTERVAL=100ms PMC_OUT="$T/dump.idle" "$O/prog/idlers" 50 200 </dev/null >"$T/idlers"
 line "snapshots of 50 threads of 0.5 %, 2 s" \
 	"$("$O/pmctl" report --timeline --format json "$T/dump.idle" | jq -r .t_ns | sort -n |
 		awk '$1 > last + 25e6 { n++ } { last = $1 } END { print n + 0 }') of 19 due" "≥ 15"

@@ -99,6 +99,23 @@ is "$("$PMCTL" report --format json f.pmc | jq '.threads | max_by(.cpu_ns) | .ev
 	"PMC_DELAY: a child forked before counting starts" ||
 	diag "$("$PMCTL" report --format json f.pmc | jq -c '.threads[] | [.pid, .cpu_ns, .events[0].value]')"
 
+# ---- threads that run little ---------------------------------------------------------------------
+# None uses as much CPU time as an interrupt every 12.5 ms would find. After SIGKILL all have rows.
+rm -f x.pmc out
+mkfifo idle
+PMC_INTERVAL=100ms PMC_REPORT=off PMC_OUT=$T/x.pmc LD_PRELOAD=$AGENT "$PROG/idlers" 50 200 <idle >out 2>err &
+pid=$!
+exec 9>idle
+await grep -q done out
+kill -KILL $pid
+wait $pid 2>/dev/null
+exec 9>&-
+"$PMCTL" report --timeline --format json x.pmc >r.json
+between "$(jq -r .t_ns r.json | sort -n | awk '$1 > last + 25e6 { n++ } { last = $1 } END { print n + 0 }')" 12 40 \
+	"50 threads of 0.5 % CPU: snapshots are taken at most of the times"
+is "$("$PMCTL" report --format json x.pmc | jq '[.threads[] | select(.main | not)] | length')" 50 \
+	"50 threads of 0.5 % CPU, SIGKILL: a row for each"
+
 # ---- coverage of short processes -----------------------------------------------------------------
 PMC_INTERVAL=20ms PMC_OUT=$T/short.pmc run agent bash -c \
 	'for i in {1..40}; do /bin/true; (:); done'
