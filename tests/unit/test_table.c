@@ -299,6 +299,24 @@ static void rows_are_chosen(void **state)
 	assert_int_equal(table_apply(&table, &choice, 1, &problem), -EINVAL);
 }
 
+static void sentences(void **state)
+{
+	const struct pmc_screen screens[] = { { .width = 20 }, { .width = 20, .ascii = true } };
+	static const char *const wanted[] = { "1 row of 2,000 rows · 1.50 µs · 50.0 % name abc…",
+					      "1 row of 2,000 rows, 1.50 us, 50.0 % name a..." };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		char buf[200];
+		struct pmc_out out;
+
+		pmc_out_to_mem(&out, buf, sizeof(buf));
+		table_say(&out, &screens[i], "%n %(row|rows) of %n %(row|rows)%.%t%.%p %% %s %4S",
+			  UINT64_C(1), UINT64_C(2000), UINT64_C(1500), 50.0, "name", "abcdefgh");
+		assert_string_equal(buf, wanted[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +331,7 @@ int main(void)
 		cmocka_unit_test(conditions_select_rows),
 		cmocka_unit_test(null_is_last_in_both_orders),
 		cmocka_unit_test(rows_are_chosen),
+		cmocka_unit_test(sentences),
 	};
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

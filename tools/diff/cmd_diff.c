@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FLAG_OPTIONS struct diff
 
@@ -51,7 +50,7 @@ const struct tool_flag cmd_diff_flags[] = {
 		     "exit status 1 if B's total is this much larger"),
 	FLAG_FORMAT(out.format, TABLE_FORMATS),
 	FLAG_ROWS_OUTPUT(out),
-	OPERAND_LIST(files[0], n_files[0]),
+	OPERAND_LIST(files, n_files[0]),
 	FLAG_END,
 };
 
@@ -73,7 +72,6 @@ static int parse(struct diff *diff, int argc, char **argv)
 		diff->n_first = diff->n_files[0] == 2 ? 1 : diff->n_files[0];
 	diff->n_files[1] = diff->n_files[0] - diff->n_first;
 	diff->n_files[0] = diff->n_first;
-	diff->files[1] = diff->files[0] + diff->n_first;
 	if (!diff->n_files[0] || !diff->n_files[1])
 		return tool_fail(
 			EXIT_USAGE,
@@ -81,50 +79,31 @@ static int parse(struct diff *diff, int argc, char **argv)
 	return 0;
 }
 
-static int by_impact(const void *a, const void *b)
+static int by_impact(const struct diff_row *x, const struct diff_row *y)
 {
-	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;
-
 	for (unsigned i = 0; i < 2; i++)
 		if (x->impact[i] != y->impact[i])
 			return x->impact[i] < y->impact[i] ? 1 : -1;
 	return strcmp(x->key, y->key);
 }
 
-/* The change of the row in a column. */
-static double change_of(const struct diff *diff, const struct diff_row *row, unsigned column)
-{
-	struct diff_side sides[2];
-
-	diff_values(diff, row, column, sides);
-	return (double)fabsl(sides[1].value - sides[0].value);
-}
-
 /* By the change of CPU time, then threads; of samples, then those in what it calls. Of few samples
  * the former is noise, which does not go before the latter. */
 static void sort_rows(struct diff *diff)
 {
-	struct diff_row **rows = calloc(diff->n_rows + 1, sizeof(struct diff_row *));
+	struct diff_compared value;
 	double most = 0;
-	unsigned n = 0;
 
-	for (struct diff_row *row = diff->rows; rows && row; row = row->next) {
+	for (struct diff_row *row = diff->rows; row; row = row->hh.next)
 		for (unsigned i = 0; i < 2; i++) {
-			row->impact[i] = change_of(diff, row, diff_first(diff) + i);
-			most = row->impact[i] > most ? row->impact[i] : most;
+			diff_compare(diff, row, diff_first(diff) + i, &value);
+			row->impact[i] = (double)fabsl(diff_change(&value));
+			most = fmax(most, row->impact[i]);
 		}
-		rows[n++] = row;
-	}
-	if (!rows)
-		return;
-	for (unsigned i = 0; i < n && pmc_by_samples(diff->by); i++)
-		if (rows[i]->impact[0] < most / 20)
-			rows[i]->impact[0] = 0;
-	qsort(rows, n, sizeof(struct diff_row *), by_impact);
-	for (unsigned i = 0; i < n; i++)
-		rows[i]->next = rows[i + 1];
-	diff->rows = rows[0];
-	free(rows);
+	for (struct diff_row *row = diff->rows; row && pmc_by_samples(diff->by); row = row->hh.next)
+		if (row->impact[0] < most / 20)
+			row->impact[0] = 0;
+	HASH_SORT(diff->rows, by_impact);
 }
 
 static bool is_judged(unsigned column)
@@ -135,39 +114,33 @@ static bool is_judged(unsigned column)
 /* Why nothing could be compared, and the fix. */
 static void explain(const struct diff *diff, char *text, size_t size)
 {
+	const char *file[2] = { diff_files(diff, 0)[0], diff_files(diff, 1)[0] };
 	const bool samples = pmc_by_samples(diff->by);
 	bool has[2] = { false, false };
 	struct diff_compared value;
-	unsigned side = 0;
 
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
-		for (side = 0;
-		     is_judged(c) && diff_compare(diff, &diff->total, c, &value) && side < 2;
-		     side++)
-			has[side] |= value.sides[side].summary.n &&
+		for (unsigned side = 0; side < 2 && is_judged(c); side++)
+			has[side] |= diff_compare(diff, &diff->total, c, &value) &&
+				     value.sides[side].summary.n &&
 				     (!samples || value.sides[side].value > 0);
-	if (has[0] && has[1] && !samples) {
-		snprintf(text, size, "the sides have no event in common; count the same events");
-		return;
-	}
-	if (has[0] && has[1]) {
+	if (!has[0] || !has[1])
+		snprintf(text, size, "%s no %s (%.200s); %s%s",
+			 has[0] ? "side B has" :
+			 has[1] ? "side A has" :
+				  "both sides have",
+			 samples ? "samples" : "counts", file[has[0]],
+			 samples ? "record them with pmctl run " : "pmctl report says why",
+			 !samples					? "" :
+			 diff->event && !strcmp(diff->event, "off-cpu") ? "--off-cpu" :
+									  "--sample");
+	else if (samples)
 		snprintf(text, size,
 			 "the samples are of different events, by %.60s in %.200s, by %.60s in "
 			 "%.200s; sample the same one on both sides",
-			 diff->sampled[0].event, diff->files[0][0], diff->sampled[1].event,
-			 diff->files[1][0]);
-		return;
-	}
-	side = has[0];
-	snprintf(text, size, "%s no %s (%.200s); %s%s",
-		 !has[0] && !has[1] ? "both sides have" :
-		 side		    ? "side B has" :
-				      "side A has",
-		 samples ? "samples" : "counts", diff->files[side][0],
-		 samples ? "record them with pmctl run " : "pmctl report says why",
-		 !samples					? "" :
-		 diff->event && !strcmp(diff->event, "off-cpu") ? "--off-cpu" :
-								  "--sample");
+			 diff->sampled[0].event, file[0], diff->sampled[1].event, file[1]);
+	else
+		snprintf(text, size, "the sides have no event in common; count the same events");
 }
 
 /* --fail-above must not pass if events or samples are missing. */
@@ -186,34 +159,33 @@ static int nothing_compared(const struct diff *diff)
  * or an event of it. For certain, where there are several dumps a side. */
 static int judge(const struct diff *diff)
 {
+	struct diff_compared value;
 	bool compared = false;
 
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
-		struct diff_side sides[2];
-		struct bench_delta delta;
+		const struct bench_delta *delta = &value.delta;
 
-		if (!is_judged(c))
-			continue;
-		if (!diff_values(diff, &diff->total, c, sides) ||
-		    (pmc_by_samples(diff->by) && !(sides[0].value > 0 && sides[1].value > 0)))
+		if (!is_judged(c) || !diff_compare(diff, &diff->total, c, &value) ||
+		    !value.comparable ||
+		    (pmc_by_samples(diff->by) &&
+		     !(value.sides[0].value > 0 && value.sides[1].value > 0)))
 			continue;
 		compared = true;
 		if (diff->fail_above < 0)
 			break;
-		bench_compare(&sides[0].summary, &sides[1].summary, &delta);
-		if (delta.known && delta.pct > diff->fail_above &&
-		    (!delta.has_ci || delta.pct > delta.ci_pct))
+		if (delta->known && delta->pct > diff->fail_above &&
+		    (!delta->has_ci || delta->pct > delta->ci_pct))
 			return tool_fail(EXIT_FAIL,
 					 "%s of the total is %.1f %% larger in B; --fail-above "
 					 "permits %.1f %%",
-					 diff->columns[c].name, delta.pct, diff->fail_above);
+					 diff->columns[c].name, delta->pct, diff->fail_above);
 	}
 	return compared ? 0 : nothing_compared(diff);
 }
 
 static int run_diff(struct diff *diff)
 {
-	int code = report_check_output(diff->out.output, diff->files[0],
+	int code = report_check_output(diff->out.output, diff->files,
 				       diff->n_files[0] + diff->n_files[1]);
 
 	if (!code)
@@ -242,7 +214,6 @@ int cmd_diff(int argc, char **argv)
 		diff->top = tool_rows_is_table(&diff->out) ? 20 : 0;
 	if (!code)
 		code = run_diff(diff);
-	diff_free_rows(diff);
 	pmc_arena_free(&diff->arena);
 	free(diff);
 	return code;

@@ -1,37 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c - dumps to rows: each dump is folded by the key, and is one sample of its side. */
-#include "tools/report/read.h"
+/* read.c - dumps to rows: each dump is folded by the key, and is one value of its side. */
 #include "lib/base/number.h"
-#include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
+#include "tools/report/read.h"
 #include "tools/report/samples.h"
 #include "tools/report/symbols.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* The least change of times and of counts in a table: a clock that ticks 100 times a second, and
- * what differs between two runs of any program. */
-enum { LEAST_NS = 10000000, LEAST_COUNT = 100 };
+/* The least change of times, counts and samples in a table: a clock that ticks 100 times a second,
+ * what differs between two runs of any program, and chance. */
+enum { LEAST_NS = 10000000, LEAST_COUNT = 100, LEAST_SAMPLES = 10 };
 
-static struct diff_column *add_column(struct diff *diff, const char *name, bool is_time)
+/* Few in practice; of a hostile dump's further ones no samples are compared. */
+enum { EVENTS_MOST = 16 };
+
+/* A dump that is read. */
+struct dump {
+	struct diff *diff;
+	unsigned side, at; /* at: of all dumps */
+	struct pmc_profile profile;
+	struct pmc_arena arena;
+};
+
+/* ---- rows and columns --------------------------------------------------------------------- */
+
+static struct diff_column *add_column(struct diff *diff, const char *name, const char *head,
+				      bool is_time)
 {
 	struct diff_column *column = &diff->columns[diff->n_columns++];
 
 	*column = (struct diff_column){ .name = name,
+					.head = head,
 					.is_time = is_time,
 					.least = is_time ? LEAST_NS : LEAST_COUNT };
 	return column;
 }
 
-struct diff_column *diff_event_column(struct diff *diff, unsigned side, const char *label,
-				      const struct pmc_p_event *event)
+/* The column of an event that the dump has; NULL: there are too many, or no memory. */
+static struct diff_column *event_column(struct dump *dump, const char *label,
+					const struct pmc_p_event *event)
 {
+	struct diff *diff = dump->diff;
 	const unsigned room = sizeof(diff->columns) / sizeof(diff->columns[0]);
-
 	struct diff_column *column = NULL;
 
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns && !column; c++)
@@ -39,79 +53,91 @@ struct diff_column *diff_event_column(struct diff *diff, unsigned side, const ch
 			column = &diff->columns[c];
 	if (!column && diff->n_columns < room) {
 		label = pmc_arena_strdup(&diff->arena, label);
-		column = label ? add_column(diff, label, !strcmp(event->unit, "ns")) : NULL;
+		column = label ? add_column(diff, label, label, !strcmp(event->unit, "ns")) : NULL;
 	}
 	if (column)
-		column->scopes[side] |= 1u << event->def.scope;
+		column->scopes[dump->side] |= 1u << event->def.scope;
 	/* Joules and the like: there is no number below which a change is small. */
 	if (column && !column->is_time && event->unit[0])
 		column->least = 0;
 	return column;
 }
 
-int diff_init_row(struct diff *diff, struct diff_row *row, const char *key)
-{
-	row->key = row->label = pmc_arena_strdup(&diff->arena, key);
-	for (unsigned side = 0; side < 2; side++)
-		row->samples[side] = pmc_arena_alloc(
-			&diff->arena, diff->n_files[side] * sizeof(*row->samples[0]));
-	return diff->arena.failed ? -ENOMEM : 0;
-}
-
-struct diff_row *diff_find_row(struct diff *diff, const char *key)
+static struct diff_row *find_row(struct diff *diff, const char *key)
 {
 	struct pmc_arena *arena = &diff->arena;
 	struct diff_row *row;
 
-	HASH_FIND_STR(diff->by_key, key, row);
+	HASH_FIND_STR(diff->rows, key, row);
 	if (row)
 		return row;
 	row = pmc_arena_alloc(arena, sizeof(*row));
-	if (!row || diff_init_row(diff, row, key))
+	if (!row)
 		return NULL;
-	HASH_ADD_KEYPTR(hh, diff->by_key, row->key, strlen(row->key), row);
-	row->next = diff->rows;
-	diff->rows = row;
-	diff->n_rows++;
+	row->key = row->label = pmc_arena_strdup(arena, key);
+	if (!row->key)
+		return NULL;
+	HASH_ADD_KEYPTR(hh, diff->rows, row->key, strlen(row->key), row);
 	return row;
 }
 
-static diff_number value_of(const struct diff_sample *sample, unsigned column)
+struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row, unsigned column)
 {
-	return column < sample->n ? sample->values[column] : NAN;
+	const struct diff_sum_key key = { row, column };
+	struct diff_sum *sum;
+
+	HASH_FIND(hh, diff->sums, &key, sizeof(key), sum);
+	return sum;
 }
 
-void diff_add(struct diff_sample *sample, unsigned column, diff_number more)
+void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
+	      diff_number more)
 {
-	if (column >= sample->n) {
-		diff_number *values = realloc(sample->values, (column + 1) * sizeof(*values));
+	const unsigned n = diff->n_files[0] + diff->n_files[1];
+	struct diff_sum *sum = diff_sum_of(diff, row, column);
+	struct pmc_arena *arena = &diff->arena;
 
-		/* Then the value is unknown. */
-		if (!values)
+	if (!sum) {
+		sum = pmc_arena_alloc(arena, sizeof(*sum) + n * sizeof(sum->of[0]));
+		if (!sum)
 			return;
-		for (unsigned c = sample->n; c <= column; c++)
-			values[c] = NAN;
-		sample->values = values;
-		sample->n = column + 1;
+		sum->key = (struct diff_sum_key){ row, column };
+		for (unsigned i = 0; i < n; i++)
+			sum->of[i] = NAN;
+		HASH_ADD(hh, diff->sums, key, sizeof(sum->key), sum);
 	}
-	sample->values[column] =
-		isnan(sample->values[column]) ? more : sample->values[column] + more;
+	sum->of[dump] = isnan(sum->of[dump]) ? more : sum->of[dump] + more;
 }
 
-static void take_row(struct diff *diff, struct diff_row *row, unsigned side, unsigned sample,
-		     const struct pmc_fold_row *from, const struct pmc_union *u)
+/* Adds to a row of the dump (NULL: none), and to the total. */
+static void add(struct dump *dump, const struct diff_row *row, unsigned column, diff_number value)
 {
-	struct diff_sample *to = &row->samples[side][sample];
+	if (row)
+		diff_add(dump->diff, row, column, dump->at, value);
+	diff_add(dump->diff, &dump->diff->total, column, dump->at, value);
+}
 
-	row->there[side] = true;
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static int take_row(struct dump *dump, const char *key, const struct pmc_fold_row *from,
+		    const struct pmc_union *u)
+{
+	struct diff *diff = dump->diff;
+	struct diff_row *row = find_row(diff, key);
+
+	if (!row)
+		return -ENOMEM;
+	row->there[dump->side] = diff->total.there[dump->side] = true;
 	if (from->cpu.rows)
-		diff_add(to, DIFF_CPU, from->cpu.sum);
-	diff_add(to, DIFF_THREADS, from->threads);
-	/* The total has what single rows lack beside them. */
-	if (from->usage_rows == from->rows || (row == &diff->total && from->usage_rows)) {
-		diff_add(to, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
-		diff_add(to, DIFF_VOLUNTARY, from->voluntary_switches);
-		diff_add(to, DIFF_INVOLUNTARY, from->involuntary_switches);
+		add(dump, row, DIFF_CPU, from->cpu.sum);
+	add(dump, row, DIFF_THREADS, from->threads);
+	/* The total has what single threads lack beside them. */
+	if (from->usage_rows) {
+		const struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
+
+		add(dump, whole, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
+		add(dump, whole, DIFF_VOLUNTARY, from->voluntary_switches);
+		add(dump, whole, DIFF_INVOLUNTARY, from->involuntary_switches);
 	}
 	for (unsigned i = 0; i < u->set.count; i++) {
 		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);
@@ -119,223 +145,271 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 
 		if (state != PMC_COUNTED && state != PMC_SCALED)
 			continue;
-		column = diff_event_column(diff, side, u->columns[i]->label, &u->set.events[i]);
+		column = event_column(dump, u->columns[i]->label, &u->set.events[i]);
 		if (!column)
 			continue;
-		row->scaled |= state == PMC_SCALED;
-		diff_add(to, (unsigned)(column - diff->columns),
-			 from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
-	}
-}
-
-/* What no row has, as a row of its own; `rest` has its CPU time, faults and switches. */
-static int take_remainder(struct diff *diff, unsigned side, unsigned sample, const char *key,
-			  const struct pmc_p_remainder *remainder, struct pmc_p_thread *rest,
-			  struct pmc_union *u)
-{
-	const struct pmc_thread_fixed *fixed = &rest->fixed;
-	struct pmc_fold_row sums = { .label = key };
-	struct diff_row *to;
-
-	if (!remainder->set && !fixed->cpu_ns && !fixed->minor_faults && !fixed->major_faults &&
-	    !fixed->voluntary_switches && !fixed->involuntary_switches)
-		return 0;
-	rest->set = remainder->set;
-	rest->counts = remainder->counts;
-	to = diff_find_row(diff, key);
-	if (!to || pmc_fold_init(&sums, u))
-		return -ENOMEM;
-	pmc_fold_add(&sums, u, rest, false);
-	sums.threads = 0;
-	take_row(diff, to, side, sample, &sums, u);
-	take_row(diff, &diff->total, side, sample, &sums, u);
-	return 0;
-}
-
-static int take_remainders(struct diff *diff, unsigned side, unsigned sample,
-			   const struct pmc_profile *profile, struct pmc_union *u)
-{
-	int error = 0;
-
-	for (uint64_t p = 0; p < profile->n_processes && !error; p++) {
-		const struct pmc_p_process *process = profile->processes[p];
-		struct pmc_p_thread rest = { 0 };
-
-		rest.fixed.cpu_ns = pmc_sub_sat(process->fixed.cpu_ns, process->attributed_cpu_ns);
-		if (!pmc_process_usage_rest(process, &rest.fixed))
-			rest.fixed.flags = PMC_THREAD_NO_RUSAGE;
-		if (pmc_process_never_on(&process->fixed))
-			rest.fixed.flags |= PMC_THREAD_NO_CPU;
-		error = take_remainder(diff, side, sample, "unattributed", &process->unattributed,
-				       &rest, u);
-		rest = (struct pmc_p_thread){ .fixed.flags = PMC_THREAD_NO_RUSAGE };
-		if (process->descendants.has_cpu)
-			rest.fixed.cpu_ns = process->descendants.cpu_ns;
-		if (!error)
-			error = take_remainder(diff, side, sample, "descendants",
-					       &process->descendants, &rest, u);
-	}
-	return error;
-}
-
-static int take_profile(struct diff *diff, unsigned side, unsigned sample,
-			const struct pmc_profile *profile)
-{
-	struct pmc_arena arena = { 0 };
-	struct pmc_thread_buf buf;
-	struct pmc_union u;
-	struct pmc_fold fold;
-	int error = pmc_union_init(&u, &arena);
-
-	for (unsigned s = 0; s < profile->n_sets && !error; s++)
-		error = pmc_union_add(&u, profile->sets[s], true);
-	for (uint64_t p = 0; p < profile->n_processes && !error; p++) {
-		error = pmc_union_add(&u, profile->processes[p]->unattributed.set, false);
-		if (!error)
-			error = pmc_union_add(&u, profile->processes[p]->descendants.set, false);
-	}
-	if (!error) {
-		pmc_fold_begin(&fold, &u, diff->by);
-		for (uint64_t t = 0; t < profile->n_threads && !error; t++)
-			error = pmc_fold_thread(
-				&fold, pmc_profile_thread(profile, profile->threads[t], &buf));
-		error = error ? error : pmc_fold_end(&fold);
-	}
-	for (const struct pmc_fold_row *row = error ? NULL : fold.rows; row; row = row->next) {
-		struct diff_row *to = diff_find_row(diff, row->label);
-
-		if (!to) {
-			error = -ENOMEM;
-			break;
-		}
-		take_row(diff, to, side, sample, row, &u);
-		take_row(diff, &diff->total, side, sample, row, &u);
-	}
-	if (!error)
-		error = take_remainders(diff, side, sample, profile, &u);
-	pmc_arena_free(&arena);
-	return error;
-}
-
-/* One run must not count as several: its values would look more certain than they are. Processes
- * in the same dump and ranks of one job differ in identity. */
-static int warn_repeated(struct diff *diff, unsigned side, unsigned sample,
-			 const struct pmc_profile *profile)
-{
-	struct pmc_arena *arena = &diff->arena;
-	struct diff_process *seen;
-
-	for (uint64_t p = 0; p < profile->n_processes && !diff->repeated[side]; p++) {
-		const uint8_t *identity = profile->processes[p]->identity;
-
-		HASH_FIND(hh, diff->processes[side], identity, sizeof(seen->identity), seen);
-		if (seen) {
-			tool_warn("%s and %s have a process in common: one run counts as two; "
-				  "name each run once per side",
-				  diff->files[side][seen->sample], diff->files[side][sample]);
-			diff->repeated[side] = true;
-			break;
-		}
-		seen = pmc_arena_alloc(arena, sizeof(*seen));
-		if (!seen)
-			return -ENOMEM;
-		memcpy(seen->identity, identity, sizeof(seen->identity));
-		seen->sample = sample;
-		HASH_ADD(hh, diff->processes[side], identity, sizeof(seen->identity), seen);
+		diff->scaled |= state == PMC_SCALED;
+		add(dump, row, (unsigned)(column - diff->columns),
+		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
 	}
 	return 0;
 }
 
-/* What the side is of: hosts, a command, time without counting. */
-static void take_processes(struct diff *diff, unsigned side, const struct pmc_profile *profile)
+static int take_threads(struct dump *dump)
 {
-	for (uint64_t p = 0; p < profile->n_processes; p++) {
-		const struct pmc_p_process *process = profile->processes[p];
-		const char *host = process->host, *old = diff->hosts[side];
-		char text[1024];
-
-		if (!diff->commands[side] && *process->cmdline)
-			diff->commands[side] = pmc_arena_strdup(&diff->arena, process->cmdline);
-		if (process->fixed.off_ns > diff->off_ns[side])
-			diff->off_ns[side] = process->fixed.off_ns;
-		if (!*host || (old && strstr(old, host)) || (old && strlen(old) > 512))
-			continue;
-		snprintf(text, sizeof(text), "%s%s%.256s", old ? old : "", old ? "," : "", host);
-		diff->hosts[side] = pmc_arena_strdup(&diff->arena, text);
-	}
-}
-
-static int take_by_names(struct diff *diff, unsigned side, unsigned sample,
-			 const struct pmc_profile *profile)
-{
-	struct report_names *names;
-	int error = report_names_new(&names, diff->root);
+	struct pmc_groups groups;
+	int error = pmc_groups_make(&dump->profile, dump->diff->by, &dump->arena, &groups);
 
 	if (error)
 		return error;
-	error = diff_take_samples(diff, side, sample, profile, names);
+	for (const struct pmc_fold_row *row = groups.rows; row && !error; row = row->next)
+		error = take_row(dump, row->label, row, groups.events);
+	if (!error && groups.unattributed)
+		error = take_row(dump, "unattributed", groups.unattributed, groups.events);
+	if (!error && groups.descendants)
+		error = take_row(dump, "descendants", groups.descendants, groups.events);
+	return error;
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static struct diff_row *sample_row(struct diff *diff, const struct pmc_sample_row *from)
+{
+	char room[512];
+	/* A module may be in another directory on the other side. */
+	const bool whole = diff->by != PMC_BY_MODULE;
+	const char *key = pmc_sample_key(from, diff->by, whole, room, sizeof(room));
+	struct diff_row *row = find_row(diff, key);
+
+	if (row && diff->by == PMC_BY_LINE && row->label == row->key)
+		row->label = pmc_arena_strdup(
+			&diff->arena, pmc_sample_key(from, diff->by, false, room, sizeof(room)));
+	return row && row->label ? row : NULL;
+}
+
+/* Adds the rows of one event. Functions of one name are one row: modules may differ in their
+ * paths. */
+static int take_event(struct dump *dump, const struct pmc_p_event *event,
+		      const struct pmc_sample_fold *fold)
+{
+	const diff_number unit = (diff_number)pmc_event_scale(event);
+	struct diff *diff = dump->diff;
+	struct diff_sampled *sampled = &diff->sampled[dump->side];
+	struct diff_column *columns[2]; /* NULL: there is no room for it */
+	uint64_t samples = 0, weight = 0;
+
+	if (!sampled->event)
+		sampled->event = pmc_arena_strdup(&diff->arena, event->name);
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
+		const struct pmc_p_samples *of = fold->lists[i];
+
+		pmc_add_sat(&samples, of->samples);
+		pmc_add_sat(&weight, of->weight);
+		if (!sampled->event || strcmp(sampled->event, event->name) != 0)
+			continue;
+		pmc_add_sat(&sampled->samples, of->samples);
+		pmc_add_sat(&sampled->weight, of->weight);
+		if (of->count && pmc_count_has_value(of->count))
+			pmc_add_sat(&sampled->value, pmc_count_value(of->count));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		char name[512];
+
+		snprintf(name, sizeof(name), "%.480s %s", event->name, i ? "total" : "self");
+		columns[i] = event_column(dump, name, event);
+		if (columns[i])
+			columns[i]->least = samples ? LEAST_SAMPLES * (double)weight /
+							      (double)samples * (double)unit :
+						      0;
+	}
+	for (uint64_t i = 0; i < fold->n_rows; i++) {
+		const struct pmc_sample_row *from = fold->rows[i];
+		struct diff_row *row = sample_row(diff, from);
+
+		if (!row)
+			return -ENOMEM;
+		row->there[dump->side] = diff->total.there[dump->side] = true;
+		for (unsigned c = 0; c < 2; c++) {
+			const unsigned column = (unsigned)(columns[c] - diff->columns);
+
+			if (!columns[c])
+				continue;
+			diff_add(diff, row, column, dump->at,
+				 (diff_number)(c ? from->total : from->self) * unit);
+			/* Each sample is once in the sum of self, also the total of totals. */
+			diff_add(diff, &diff->total, column, dump->at,
+				 (diff_number)from->self * unit);
+		}
+	}
+	return 0;
+}
+
+/* Without --event waits are compared only if there is nothing else. */
+static bool is_wanted(const struct diff *diff, const struct pmc_p_event *event, bool waits)
+{
+	if (!event)
+		return false;
+	return diff->event ? !strcmp(event->name, diff->event) : waits || !pmc_is_off_cpu(event);
+}
+
+static int take_samples(struct dump *dump)
+{
+	struct pmc_p_samples **samples = dump->profile.samples;
+	const uint64_t n = dump->profile.n_samples;
+	struct pmc_sample_fold fold = { .by = dump->diff->by, .arena = &dump->arena };
+	struct report_names *names;
+	int error = report_names_new(&names, dump->diff->root), events = 0;
+	bool waits = true;
+
+	if (error)
+		return error;
+	fold.lists = pmc_arena_alloc(&dump->arena, (n + 1) * sizeof(*fold.lists));
+	if (!fold.lists)
+		error = -ENOMEM;
+	for (uint64_t i = 0; i < n && waits; i++)
+		waits = !samples[i]->event || pmc_is_off_cpu(samples[i]->event);
+	for (uint64_t i = 0; i < n && !error && events < EVENTS_MOST; i++) {
+		const struct pmc_p_event *event = samples[i]->event;
+		bool seen = false;
+
+		if (!is_wanted(dump->diff, event, waits))
+			continue;
+		fold.n_lists = 0;
+		for (uint64_t k = 0; k < n && !seen; k++) {
+			if (!samples[k]->event || strcmp(samples[k]->event->name, event->name) != 0)
+				continue;
+			seen = k < i;
+			fold.lists[fold.n_lists++] = samples[k];
+		}
+		if (seen)
+			continue;
+		events++;
+		error = report_fold_samples(&fold, names);
+		if (!error)
+			error = take_event(dump, event, &fold);
+	}
 	if (!error)
 		report_names_warn(names, REPORT_NAMES_FIX);
 	report_names_free(names);
 	return error;
 }
 
-static int read_sample(struct diff *diff, unsigned side, unsigned sample)
+/* ---- dumps -------------------------------------------------------------------------------- */
+
+/* One run must not count as several: its values would look more certain than they are. Processes
+ * in the same dump and ranks of one job differ in identity. */
+static int warn_repeated(struct dump *dump, const struct pmc_p_process *process)
+{
+	struct diff *diff = dump->diff;
+	struct pmc_arena *arena = &diff->arena;
+	struct diff_process *seen, *new = pmc_arena_alloc(arena, sizeof(*new));
+
+	if (!new)
+		return -ENOMEM;
+	memcpy(new->key.identity, process->identity, sizeof(new->key.identity));
+	new->key.side = dump->side;
+	new->file = diff->files[dump->at];
+	HASH_FIND(hh, diff->processes, &new->key, sizeof(new->key), seen);
+	if (!seen)
+		HASH_ADD(hh, diff->processes, key, sizeof(new->key), new);
+	if (!seen || diff->repeated[dump->side])
+		return 0;
+	tool_warn("%s and %s have a process in common: one run counts as two; name each run once "
+		  "per side",
+		  seen->file, new->file);
+	diff->repeated[dump->side] = true;
+	return 0;
+}
+
+/* What the side is of: hosts, a command, time without counting. */
+static int take_processes(struct dump *dump)
+{
+	struct diff *diff = dump->diff;
+	const unsigned side = dump->side;
+	int error = 0;
+
+	for (uint64_t p = 0; p < dump->profile.n_processes && !error; p++) {
+		const struct pmc_p_process *process = dump->profile.processes[p];
+		const char *host = process->host, *old = diff->hosts[side];
+		char text[1024];
+
+		error = warn_repeated(dump, process);
+		if (!diff->commands[side] && *process->cmdline)
+			diff->commands[side] = pmc_arena_strdup(&diff->arena, process->cmdline);
+		if (process->fixed.off_ns > diff->off_ns[side])
+			diff->off_ns[side] = process->fixed.off_ns;
+		if (!*host || (old && (strstr(old, host) || strlen(old) > 512)))
+			continue;
+		snprintf(text, sizeof(text), "%s%s%.256s", old ? old : "", old ? "," : "", host);
+		diff->hosts[side] = pmc_arena_strdup(&diff->arena, text);
+	}
+	return error;
+}
+
+static int read_dump(struct diff *diff, unsigned at)
 {
 	const struct pmc_profile_options options = { .timeline = false };
-	const char *file = diff->files[side][sample];
-	struct pmc_profile profile;
-	int code, error = pmc_profile_init(&profile, &options);
+	struct dump dump = { .diff = diff, .at = at, .side = at >= diff->n_files[0] };
+	int code, error = pmc_profile_init(&dump.profile, &options);
 
 	if (error)
 		return tool_fail(EXIT_FAIL, "%s", strerror(-error));
-	code = report_read_file(&profile, file);
+	code = report_read_file(&dump.profile, diff->files[at]);
 	if (!code) {
-		error = pmc_profile_finish(&profile);
+		error = pmc_profile_finish(&dump.profile);
 		if (!error) {
-			symbols_resolve(&profile, NULL);
-			take_processes(diff, side, &profile);
-			error = warn_repeated(diff, side, sample, &profile);
+			symbols_resolve(&dump.profile, NULL);
+			error = take_processes(&dump);
 		}
-		if (!error) {
-			error = pmc_by_samples(diff->by) ?
-					take_by_names(diff, side, sample, &profile) :
-					take_profile(diff, side, sample, &profile);
-		}
+		if (!error)
+			error = pmc_by_samples(diff->by) ? take_samples(&dump) :
+							   take_threads(&dump);
 		if (error)
-			code = tool_fail(EXIT_FAIL, "cannot hold %s in memory: %s", file,
+			code = tool_fail(EXIT_FAIL, "cannot hold %s in memory: %s", diff->files[at],
 					 strerror(-error));
 	}
-	pmc_profile_free(&profile);
+	pmc_arena_free(&dump.arena);
+	pmc_profile_free(&dump.profile);
 	return code;
 }
 
 /* Of several dumps a side, those without samples. */
 static void warn_sampleless(const struct diff *diff)
 {
-	for (unsigned side = 0; side < 2; side++)
-		for (unsigned s = 0; diff->n_files[side] > 1 && s < diff->n_files[side]; s++)
-			if (!diff->total.samples[side][s].n)
-				tool_warn("%s has no samples: it is left out of the mean",
-					  diff->files[side][s]);
+	const unsigned n = diff->n_files[0] + diff->n_files[1];
+
+	for (unsigned at = 0; at < n; at++) {
+		bool some = diff->n_files[at >= diff->n_files[0]] == 1;
+
+		for (unsigned c = DIFF_EVENTS; c < diff->n_columns && !some; c++) {
+			const struct diff_sum *sum = diff_sum_of(diff, &diff->total, c);
+
+			some = sum && !isnan(sum->of[at]);
+		}
+		if (!some)
+			tool_warn("%s has no samples: it is left out of the mean", diff->files[at]);
+	}
 }
 
 int diff_read(struct diff *diff)
 {
-	static const char *const names[] = { "cpu_ns", "threads", "page_faults",
-					     "voluntary_switches", "involuntary_switches" };
+	const unsigned n = diff->n_files[0] + diff->n_files[1];
 	int code = 0;
 
-	for (unsigned c = 0; c < DIFF_EVENTS; c++)
-		add_column(diff, names[c], c == DIFF_CPU);
-	diff->columns[DIFF_THREADS].least = 1;
-	if (diff_init_row(diff, &diff->total, "total") ||
-	    diff_init_row(diff, &diff->others, "others"))
+	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
+	if (!diff->values)
 		return tool_fail(EXIT_FAIL, "out of memory");
+	/* With heads as reports have them. */
+	add_column(diff, "cpu_ns", "cpu", true);
+	add_column(diff, "threads", "threads", false)->least = 1;
+	add_column(diff, "page_faults", "page-faults", false);
+	add_column(diff, "voluntary_switches", "vol", false);
+	add_column(diff, "involuntary_switches", "invol", false);
+	diff->total.key = diff->total.label = "total";
+	diff->others.key = diff->others.label = "others";
 	/* Every unreadable file is named. */
-	for (unsigned side = 0; side < 2; side++)
-		for (unsigned s = 0; s < diff->n_files[side]; s++)
-			code = read_sample(diff, side, s) ? EXIT_FAIL : code;
+	for (unsigned at = 0; at < n; at++)
+		code = read_dump(diff, at) ? EXIT_FAIL : code;
 	if (code || !pmc_by_samples(diff->by))
 		return code;
 	if (diff->n_columns == DIFF_EVENTS && diff->event)
@@ -346,54 +420,4 @@ int diff_read(struct diff *diff)
 				 "these dumps have no samples; pmctl run --sample takes some");
 	warn_sampleless(diff);
 	return 0;
-}
-
-bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
-		 struct diff_side sides[2])
-{
-	const struct diff_column *of = &diff->columns[column];
-	struct bench_mean means[2];
-
-	for (unsigned side = 0; side < 2; side++) {
-		const struct diff_sample *of_all = diff->total.samples[side];
-		unsigned n = diff->n_files[side];
-		double *values = malloc((n + 1) * sizeof(*values));
-
-		for (unsigned s = 0; s < n && values; s++) {
-			const struct diff_sample *sample = &row->samples[side][s];
-			diff_number value = value_of(sample, column);
-
-			/* Threads and functions missing in a dump count as 0 there. */
-			if (isnan(value) && isnan(value_of(sample, DIFF_THREADS)) &&
-			    !isnan(value_of(&of_all[s], column)))
-				value = 0;
-			values[s] = (double)value;
-			if (!isnan(value))
-				sides[side].value = value;
-		}
-		bench_summarize(values, values ? n : 0, &sides[side].summary);
-		free(values);
-	}
-	bench_means(&sides[0].summary, &sides[1].summary, means);
-	for (unsigned side = 0; side < 2; side++)
-		if (sides[side].summary.n != 1)
-			sides[side].value = means[side].value;
-	if (column >= DIFF_EVENTS && of->scopes[0] != of->scopes[1])
-		return false;
-	return sides[0].summary.n && sides[1].summary.n;
-}
-
-static void free_samples(const struct diff *diff, struct diff_row *row)
-{
-	for (unsigned side = 0; side < 2; side++)
-		for (unsigned s = 0; row->samples[side] && s < diff->n_files[side]; s++)
-			free(row->samples[side][s].values);
-}
-
-void diff_free_rows(struct diff *diff)
-{
-	for (struct diff_row *row = diff->rows; row; row = row->next)
-		free_samples(diff, row);
-	free_samples(diff, &diff->total);
-	free_samples(diff, &diff->others);
 }

@@ -3,15 +3,14 @@
  * table.c - the differences as rows of a table: a line for each measurement of a row.
  *
  * What is a column of reports is a line here, with its unit and decimals, which are the same in all
- * rows. A table has the lines that changed; the other rows are one line.
+ * rows. A table has the lines that changed; the other rows are one line. JSON has the lines of a
+ * row in a list.
  */
+#include "lib/base/json.h"
 #include "lib/base/utf8.h"
-#include "lib/dump/words.h"
-#include "tools/bench/units.h"
 #include "tools/diff/diff.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* With one dump a side, smaller changes are not shown; and of the total in any case. */
 #define LEAST_CHANGE 0.05
@@ -39,27 +38,39 @@ struct lines {
 bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned column,
 		  struct diff_compared *result)
 {
-	result->comparable = diff_values(diff, row, column, result->sides);
-	bench_compare(&result->sides[0].summary, &result->sides[1].summary, &result->delta);
-	if (!result->comparable)
-		result->delta = (struct bench_delta){ .known = false };
+	const struct diff_column *of = &diff->columns[column];
+	const struct diff_sum *sum = diff_sum_of(diff, row, column),
+			      *total = diff_sum_of(diff, &diff->total, column),
+			      *threads = diff_sum_of(diff, row, DIFF_THREADS);
+	struct diff_side *sides = result->sides;
+	struct bench_mean means[2];
+
+	for (unsigned side = 0, dump = 0; side < 2; side++) {
+		double *values = diff->values;
+
+		for (unsigned i = 0; i < diff->n_files[side]; i++, dump++) {
+			diff_number value = sum ? sum->of[dump] : NAN;
+
+			/* Threads and functions missing in a dump count as 0 there. */
+			if (isnan(value) && (!threads || isnan(threads->of[dump])) && total &&
+			    !isnan(total->of[dump]))
+				value = 0;
+			values[i] = (double)value;
+			sides[side].value = value;
+		}
+		bench_summarize(values, diff->n_files[side], &sides[side].summary);
+	}
+	bench_means(&sides[0].summary, &sides[1].summary, means);
+	for (unsigned side = 0; side < 2; side++)
+		if (diff->n_files[side] != 1 || !sides[side].summary.n)
+			sides[side].value = means[side].value;
+	result->delta = (struct bench_delta){ .known = false };
+	result->comparable = sides[0].summary.n && sides[1].summary.n &&
+			     (column < DIFF_EVENTS || of->scopes[0] == of->scopes[1]);
+	if (result->comparable)
+		bench_compare(&sides[0].summary, &sides[1].summary, &result->delta);
 	/* A row that is not there has a value only beside one that is. */
-	return (row->there[0] && result->sides[0].summary.n) ||
-	       (row->there[1] && result->sides[1].summary.n);
-}
-
-static const char *name_of(const struct diff *diff, unsigned column)
-{
-	/* As reports have them. */
-	static const char *const names[DIFF_EVENTS] = {
-		[DIFF_CPU] = "cpu",
-		[DIFF_THREADS] = "threads",
-		[DIFF_FAULTS] = "page-faults",
-		[DIFF_VOLUNTARY] = "vol",
-		[DIFF_INVOLUNTARY] = "invol",
-	};
-
-	return column < DIFF_EVENTS ? names[column] : diff->columns[column].name;
+	return (row->there[0] && sides[0].summary.n) || (row->there[1] && sides[1].summary.n);
 }
 
 /* ---- which lines -------------------------------------------------------------------------- */
@@ -70,19 +81,9 @@ static bool is_event_too(const struct diff *diff, const struct diff_row *row, un
 	struct diff_compared value;
 
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns && column < DIFF_EVENTS; c++)
-		if (!strcmp(diff->columns[c].name, name_of(diff, column)))
+		if (!strcmp(diff->columns[c].name, diff->columns[column].head))
 			return diff_compare(diff, row, c, &value);
 	return false;
-}
-
-/* Whether a table of everything has the line. */
-static bool has_line(const struct lines *lines, const struct line *line)
-{
-	const struct diff_side *sides = line->value.sides;
-
-	if (is_event_too(lines->diff, line->row, line->column))
-		return false;
-	return !line->value.comparable || sides[0].value != 0 || sides[1].value != 0;
 }
 
 /* With several dumps a side, changes that are statistically significant. */
@@ -108,11 +109,14 @@ static bool add_row(struct lines *lines, const struct diff_row *row, bool all)
 
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct line *line = &lines->list[lines->n];
+		const struct diff_compared *value = &line->value;
 
 		*line = (struct line){ .row = row, .column = c };
 		if (!diff_compare(diff, row, c, &line->value))
 			continue;
-		if (lines->for_people && !has_line(lines, line))
+		if (lines->for_people &&
+		    (is_event_too(diff, row, c) ||
+		     (value->comparable && !value->sides[0].value && !value->sides[1].value)))
 			continue;
 		if (lines->for_people && !all && !is_changed(lines, line) &&
 		    !(row == &diff->total && c == diff_first(diff))) {
@@ -132,16 +136,14 @@ static void add_other(struct lines *lines, const struct diff_row *row)
 	const unsigned step = pmc_by_samples(diff->by) ? 2 : diff->n_columns;
 
 	lines->n_others++;
-	for (unsigned side = 0; side < 2; side++) {
+	for (unsigned side = 0; side < 2; side++)
 		diff->others.there[side] |= row->there[side];
-		for (unsigned s = 0; s < diff->n_files[side]; s++) {
-			const struct diff_sample *sample = &row->samples[side][s];
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c += step) {
+		const struct diff_sum *sum = diff_sum_of(diff, row, c);
 
-			for (unsigned c = diff_first(diff); c < sample->n; c += step)
-				if (!isnan(sample->values[c]))
-					diff_add(&diff->others.samples[side][s], c,
-						 sample->values[c]);
-		}
+		for (unsigned i = 0; sum && i < diff->n_files[0] + diff->n_files[1]; i++)
+			if (!isnan(sum->of[i]))
+				diff_add(diff, &diff->others, c, i, sum->of[i]);
 	}
 }
 
@@ -153,10 +155,8 @@ static void add_others(struct lines *lines)
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, label, sizeof(label));
-	if (lines->n_beyond)
-		pmc_show_count(&out, lines->n_others, "other", "others");
-	else
-		pmc_outf(&out, "%u unchanged", lines->n_others);
+	table_say(&out, &diff->out.screen, lines->n_beyond ? "%n %(other|others)" : "%n unchanged",
+		  (uint64_t)lines->n_others);
 	diff->others.label = pmc_arena_strdup(&diff->arena, label);
 	if (diff->others.label && add_row(lines, &diff->others, true))
 		lines->n = before + 1;
@@ -169,14 +169,14 @@ static int make_lines(struct lines *lines)
 	/* Where lines are sorted, --top counts lines. */
 	const bool chosen = diff->out.choice.n_where, whole = diff->out.choice.sort || chosen,
 		   all = diff->all || chosen;
-	const size_t n = (size_t)(diff->n_rows + 3) * diff->n_columns;
+	const size_t n = (HASH_COUNT(diff->rows) + 3) * (size_t)diff->n_columns;
 	unsigned shown = 0, sums;
 
-	lines->list = calloc(n, sizeof(*lines->list));
+	lines->list = pmc_arena_alloc(&diff->arena, n * sizeof(*lines->list));
 	lines->whole = pmc_arena_alloc(&diff->arena, diff->n_columns * sizeof(*lines->whole));
 	lines->scales = pmc_arena_alloc(&diff->arena, diff->n_columns * sizeof(*lines->scales));
 	if (!lines->list || !lines->whole || !lines->scales)
-		return -1;
+		return tool_fail(EXIT_FAIL, "out of memory");
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct diff_compared value;
 
@@ -184,7 +184,7 @@ static int make_lines(struct lines *lines)
 		for (unsigned side = 0; side < 2; side++)
 			lines->whole[c] = fmax(lines->whole[c], (double)value.sides[side].value);
 	}
-	for (const struct diff_row *row = diff->rows; row; row = row->next) {
+	for (const struct diff_row *row = diff->rows; row; row = row->hh.next) {
 		const unsigned before = lines->n;
 		const bool some = add_row(lines, row, all);
 
@@ -200,7 +200,7 @@ static int make_lines(struct lines *lines)
 	add_row(lines, &diff->total, all);
 	lines->sums = lines->n - sums;
 	diff->out.choice.top = whole ? diff->top : 0;
-	return 0;
+	return EXIT_OK;
 }
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -234,36 +234,21 @@ static void choose_scales(struct lines *lines, const struct table *table)
 	}
 }
 
-static struct table_cell number_cell(bool known, diff_number value)
+/* A whole number as far as it is one. */
+static struct table_cell number_cell(const struct lines *lines, bool known, diff_number value,
+				     const struct pmc_scale *scale, unsigned decimals)
 {
+	const diff_number size = value < 0 ? -value : value;
 	struct table_cell cell = cell_null();
-	uint64_t size;
 
-	if (known && diff_whole(value, &size)) {
-		cell = cell_number(true, size);
+	if (known && size < 0x1p64L && (diff_number)(uint64_t)size == size) {
+		cell = cell_number(true, (uint64_t)size);
 		cell.negative = value < 0;
 	} else if (known) {
-		cell = cell_real((double)value, 3);
+		cell = cell_real((double)value, decimals);
 	}
-	return cell;
-}
-
-static struct table_cell value_cell(const struct lines *lines, bool known, diff_number value)
-{
-	struct table_cell cell = number_cell(known, value);
-
 	if (lines->for_people)
-		cell.scale = &lines->scales[lines->at->column];
-	return cell;
-}
-
-static struct table_cell percent_cell(const struct lines *lines, bool known, double value)
-{
-	static const struct pmc_scale scale = { .divisor = 1, .decimals = 1, .unit = "" };
-	struct table_cell cell = number_cell(known && !isnan(value), value);
-
-	if (lines->for_people)
-		cell.scale = &scale;
+		cell.scale = scale;
 	return cell;
 }
 
@@ -271,67 +256,62 @@ static struct table_cell percent_cell(const struct lines *lines, bool known, dou
 static struct table_cell name_cell(const struct lines *lines)
 {
 	static char text[160];
-	const char *name = name_of(lines->diff, lines->at->column),
-		   *unit = lines->scales[lines->at->column].unit;
+	const struct diff_column *column = &lines->diff->columns[lines->at->column];
+	const char *unit = lines->scales[lines->at->column].unit;
 	struct pmc_out out;
 
 	if (!lines->for_people)
-		return cell_text(lines->diff->columns[lines->at->column].name);
+		return cell_text(column->name);
 	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%.*s%s%s", 150, name, *unit ? " " : "", unit);
+	pmc_outf(&out, "%.*s%s%s", 150, column->head, *unit ? " " : "", unit);
 	return cell_textn(text, out.len);
-}
-
-static struct table_cell change_cells(const struct lines *lines, unsigned column)
-{
-	const struct diff_row *row = lines->at->row;
-	const struct bench_delta *delta = &lines->at->value.delta;
-	/* In tables: an interval wider than the value itself says nothing. */
-	const bool vague = lines->for_people && !delta->significant && delta->ci_pct > 100;
-	struct table_cell cell;
-
-	switch (column) {
-	case CHANGE:
-		cell = value_cell(lines, lines->at->value.comparable,
-				  diff_change(&lines->at->value));
-		break;
-	case PERCENT:
-		if (lines->for_people && row->there[0] != row->there[1])
-			return cell_text(diff_presence(row));
-		cell = percent_cell(lines, delta->known, delta->pct);
-		break;
-	case INTERVAL:
-		return percent_cell(lines, delta->has_ci && !vague, delta->ci_pct);
-	default:
-		if (lines->for_people)
-			return cell_text(delta->has_ci && delta->significant ? "*" : NULL);
-		return delta->has_ci ? cell_bool(delta->significant) : cell_null();
-	}
-	cell.plus = true;
-	return cell;
 }
 
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
+	static const struct pmc_scale percent = { .divisor = 1, .decimals = 1, .unit = "" };
 	const struct lines *lines = arg;
 	const struct line *line = lines->at;
 	const struct diff_side *sides = line->value.sides;
+	const struct bench_delta *delta = &line->value.delta;
+	const struct pmc_scale *scale = &lines->scales[line->column];
+	const bool *there = line->row->there, people = lines->for_people;
+	const char *presence = there[0] && there[1] ? "both" : there[0] ? "gone" : "new";
+	const unsigned decimals = column->decimals;
+	struct table_cell cell;
 
 	switch (column->index) {
 	case KEY:
-		return cell_text(!lines->for_people ? line->row->key :
-				 line->goes_on	    ? "" :
-						      line->row->label);
+		return cell_text(!people ? line->row->key : line->goes_on ? "" : line->row->label);
 	case SIDE:
-		return cell_text(diff_presence(line->row));
+		return cell_text(presence);
 	case NAME:
 		return name_cell(lines);
 	case SIDE_A:
 	case SIDE_B:
 		sides += column->index - SIDE_A;
-		return value_cell(lines, sides->summary.n, sides->value);
+		return number_cell(lines, sides->summary.n, sides->value, scale, decimals);
+	case CHANGE:
+		cell = number_cell(lines, line->value.comparable, diff_change(&line->value), scale,
+				   decimals);
+		cell.plus = true;
+		return cell;
+	case PERCENT:
+		if (people && there[0] != there[1])
+			return cell_text(presence);
+		cell = number_cell(lines, delta->known, delta->pct, &percent, decimals);
+		cell.plus = true;
+		return cell;
+	case INTERVAL:
+		/* In tables: an interval wider than the value itself says nothing. */
+		return number_cell(lines,
+				   delta->has_ci &&
+					   !(people && !delta->significant && delta->ci_pct > 100),
+				   delta->ci_pct, &percent, decimals);
 	default:
-		return change_cells(lines, column->index);
+		if (people)
+			return cell_text(delta->has_ci && delta->significant ? "*" : NULL);
+		return delta->has_ci ? cell_bool(delta->significant) : cell_null();
 	}
 }
 
@@ -343,7 +323,7 @@ static void make_row(void *arg, uint64_t i)
 }
 
 static const struct table_column columns[N_COLUMNS] = {
-	{ .name = "key", .index = KEY },
+	{ .name = "key", .index = KEY, .cut = PMC_CUT_MIDDLE },
 	{ .name = "side", .index = SIDE, .data = true },
 	{ .name = "name", .index = NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE },
 	{ .name = "a", .index = SIDE_A, .head = "A", .unit = TABLE_COUNT, .kept = true },
@@ -371,7 +351,6 @@ static const struct table_column columns[N_COLUMNS] = {
 static void name_columns(const struct diff *diff, struct table_column list[N_COLUMNS])
 {
 	memcpy(list, columns, sizeof(columns));
-	list[KEY].cut = PMC_CUT_MIDDLE;
 	list[KEY].head = diff->by == PMC_BY_POOL || diff->by == PMC_BY_NAME ? "thread" :
 			 !pmc_by_samples(diff->by)			    ? "row" :
 			 diff->by == PMC_BY_LINE			    ? "line" :
@@ -379,17 +358,66 @@ static void name_columns(const struct diff *diff, struct table_column list[N_COL
 									      "function";
 	if (diff->out.screen.ascii)
 		list[INTERVAL].head = "+- %";
+	for (unsigned i = SIDE_A; i < N_COLUMNS; i++)
+		list[i].decimals = diff->out.format == TABLE_JSON ? PMC_JSON_DECIMALS : 3;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+/* The rows of the lines up to `to`, each with its lines in a list. */
+static void put_rows(struct table *table, const char *key, uint64_t from, uint64_t to)
+{
+	struct lines *lines = table->arg;
+	struct pmc_out *out = &lines->diff->out.out;
+
+	pmc_outf(out, "\"%s\":[", key);
+	for (uint64_t i = from; i < to; i++) {
+		const struct diff_row *row = lines->list[i].row;
+		const bool first = i == from || lines->list[i - 1].row != row;
+
+		make_row(lines, i);
+		for (unsigned c = 0; c < N_COLUMNS; c++) {
+			const struct table_cell cell = cell_of(lines, &table->columns[c]);
+
+			if (c < NAME && !first)
+				continue;
+			if (c == KEY)
+				pmc_out_str(out, i == from ? "\n{" : ",\n{");
+			if (c == NAME)
+				pmc_out_str(out, first ? ",\"events\":[{" : ",{");
+			pmc_outf(out, "%s\"%s\":", c == KEY || c == NAME ? "" : ",",
+				 table->columns[c].name);
+			table_put_json(out, &cell);
+		}
+		pmc_out_str(out, i + 1 == to || lines->list[i + 1].row != row ? "}]}" : "}");
+	}
+	pmc_out_char(out, ']');
+}
+
+static void put_json(struct table *table)
+{
+	struct lines *lines = table->arg;
+	struct diff *diff = lines->diff;
+	const uint64_t n = lines->n - lines->sums;
+	struct pmc_json json;
+
+	pmc_json_init(&json, &diff->out.out, false);
+	pmc_json_object(&json, NULL);
+	put_rows(table, "rows", 0, n);
+	pmc_out_char(&diff->out.out, ',');
+	put_rows(table, "total", n, lines->n);
+	json.need_comma = true;
+	for (unsigned side = 0; side < 2; side++) {
+		pmc_json_str(&json, side ? "hosts_b" : "hosts_a", diff->hosts[side]);
+		pmc_json_u64(&json, side ? "off_ns_b" : "off_ns_a", diff->off_ns[side]);
+	}
+	pmc_json_object_end(&json);
+	pmc_out_char(&diff->out.out, '\n');
 }
 
 /* ---- what stands around the lines --------------------------------------------------------- */
 
-static void put(struct pmc_out *out, const struct diff *diff, const char *text)
-{
-	const int most = pmc_screen_width(&diff->out.screen) - 4;
-
-	pmc_utf8_fit(out, text, strlen(text), most < 60 ? most : 60, PMC_CUT_END,
-		     diff->out.screen.ascii);
-}
+enum { FIELD = 60 }; /* columns of names in sentences */
 
 /* Prints the text of `line` and empties it. */
 static void end_line(struct diff *diff, struct pmc_out *line)
@@ -398,33 +426,22 @@ static void end_line(struct diff *diff, struct pmc_out *line)
 	pmc_out_to_mem(line, line->buf, line->cap);
 }
 
-static void write_sampled(const struct diff *diff, const struct diff_sampled *sampled,
-			  struct pmc_out *line)
-{
-	if (!sampled->event)
-		return;
-	pmc_out_str(line, "; ");
-	pmc_show_count(line, sampled->samples, "sample", "samples");
-	pmc_out_str(line, " by ");
-	put(line, diff, sampled->event);
-	if (!sampled->value)
-		return;
-	pmc_out_str(line, ", ");
-	pmc_out_fixed(line, 100 * ((double)sampled->weight / (double)sampled->value), 1);
-	pmc_out_str(line, " % of it");
-}
-
 static void write_side(struct diff *diff, unsigned side, struct pmc_out *line)
 {
-	pmc_outf(line, " %c ", "AB"[side]);
-	put(line, diff, diff->files[side][0]);
+	const struct pmc_screen *screen = &diff->out.screen;
+	const struct diff_sampled *sampled = &diff->sampled[side];
+
+	table_say(line, screen, " %s %60S", side ? "B" : "A", diff_files(diff, side)[0]);
 	if (diff->n_files[side] > 1)
 		pmc_outf(line, " and %u more", diff->n_files[side] - 1);
-	if (diff->commands[side]) {
-		pmc_out_str(line, ": ");
-		put(line, diff, diff->commands[side]);
-	}
-	write_sampled(diff, &diff->sampled[side], line);
+	if (diff->commands[side])
+		table_say(line, screen, ": %60S", diff->commands[side]);
+	if (sampled->event)
+		table_say(line, screen, "; %n %(sample|samples) by %60S", sampled->samples,
+			  sampled->event);
+	if (sampled->value)
+		table_say(line, screen, ", %p %% of it",
+			  100 * ((double)sampled->weight / (double)sampled->value));
 	end_line(diff, line);
 }
 
@@ -435,13 +452,10 @@ static void note_scopes(struct diff *diff, struct pmc_out *line)
 
 		if (scopes[0] == scopes[1])
 			continue;
-		pmc_out_char(line, ' ');
-		put(line, diff, diff->columns[c].name);
-		if (scopes[0] && scopes[1])
-			pmc_out_str(line, " was counted in different modes (user, kernel) and is "
-					  "not compared");
-		else
-			pmc_outf(line, " was counted on side %s only", scopes[0] ? "A" : "B");
+		table_say(line, &diff->out.screen, " %60S was counted %s", diff->columns[c].name,
+			  !scopes[0] ? "on side B only" :
+			  !scopes[1] ? "on side A only" :
+				       "in different modes (user, kernel) and is not compared");
 		end_line(diff, line);
 	}
 }
@@ -471,56 +485,50 @@ static void note_others(const struct lines *lines, struct pmc_out *line)
 static void write_notes(const struct lines *lines, struct pmc_out *line, bool intervals)
 {
 	struct diff *diff = lines->diff;
+	const struct pmc_screen *screen = &diff->out.screen;
 
 	note_others(lines, line);
 	note_scopes(diff, line);
 	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1])) {
-		pmc_out_str(line, " hosts differ: A ");
-		put(line, diff, diff->hosts[0]);
-		pmc_out_str(line, ", B ");
-		put(line, diff, diff->hosts[1]);
+		table_say(line, screen, " hosts differ: A %60S, B %60S", diff->hosts[0],
+			  diff->hosts[1]);
 		end_line(diff, line);
 	}
 	for (unsigned side = 0; side < 2; side++) {
 		if (!diff->off_ns[side])
 			continue;
-		pmc_outf(line, " counting was off in %c for ", "AB"[side]);
-		pmc_show_time(line, (double)diff->off_ns[side],
-			      diff->out.screen.ascii ? "us" : "µs");
-		pmc_out_str(line, ": its values are of the rest");
+		table_say(line, screen,
+			  " counting was off in %s for %t: its values are of the rest",
+			  side ? "B" : "A", diff->off_ns[side]);
 		end_line(diff, line);
 	}
-	if (diff->total.scaled) {
+	if (diff->scaled) {
 		pmc_out_str(line,
 			    " some counts were multiplexed, and are scaled to the whole time");
 		end_line(diff, line);
 	}
 	if (intervals) {
 		pmc_outf(line, " *: statistically significant: the 95 %% interval (%s) excludes 0",
-			 diff->out.screen.ascii ? "+-" : "±");
+			 screen->ascii ? "+-" : "±");
 		end_line(diff, line);
 	}
-}
-
-static bool has_intervals(const struct lines *lines, const struct table *table)
-{
-	for (uint64_t i = 0; i < table->n_rows; i++)
-		if (lines->list[table->order[i]].value.delta.has_ci)
-			return true;
-	return false;
 }
 
 static int write_table(struct lines *lines, struct table *table)
 {
 	struct diff *diff = lines->diff;
+	bool intervals = false;
 	char buf[1024];
 	struct pmc_out line;
 	int code;
 
 	choose_scales(lines, table);
-	for (uint64_t i = 1; i < table->n_rows; i++)
-		lines->list[table->order[i]].goes_on =
-			lines->list[table->order[i - 1]].row == lines->list[table->order[i]].row;
+	for (uint64_t i = 0; i < table->n_rows; i++) {
+		struct line *at = &lines->list[table->order[i]];
+
+		at->goes_on = i && lines->list[table->order[i - 1]].row == at->row;
+		intervals |= at->value.delta.has_ci;
+	}
 	pmc_out_to_mem(&line, buf, sizeof(buf));
 	write_side(diff, 0, &line);
 	write_side(diff, 1, &line);
@@ -528,7 +536,7 @@ static int write_table(struct lines *lines, struct table *table)
 	code = tool_rows_print(&diff->out, table);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_put_left_out(&diff->out, table);
-	write_notes(lines, &line, has_intervals(lines, table));
+	write_notes(lines, &line, intervals);
 	return code;
 }
 
@@ -543,8 +551,7 @@ int diff_write_rows(struct diff *diff)
 			       .cell = cell_of,
 			       .arena = &diff->arena,
 			       .indent = 2 };
-	int code = make_lines(&lines) ? tool_fail(EXIT_FAIL, "out of memory") : EXIT_OK;
-	int closed;
+	int code = make_lines(&lines), closed;
 
 	pmc_screen_from_env(&diff->out.screen, environ);
 	name_columns(diff, list);
@@ -556,16 +563,14 @@ int diff_write_rows(struct diff *diff)
 	lines.for_people = tool_rows_is_table(&diff->out);
 	if (!code)
 		code = tool_rows_open(&diff->out);
-	if (!code) {
-		if (diff->out.format == TABLE_JSON)
-			diff_write_json(diff, &diff->out.out);
-		else if (lines.for_people)
-			code = write_table(&lines, &table);
-		else
-			code = tool_rows_print(&diff->out, &table);
-		closed = tool_rows_close(&diff->out);
-		code = code ? code : closed;
-	}
-	free(lines.list);
-	return code;
+	if (code)
+		return code;
+	if (diff->out.format == TABLE_JSON)
+		put_json(&table);
+	else if (lines.for_people)
+		code = write_table(&lines, &table);
+	else
+		code = tool_rows_print(&diff->out, &table);
+	closed = tool_rows_close(&diff->out);
+	return code ? code : closed;
 }

@@ -242,6 +242,11 @@ void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 void table_put_csv(struct pmc_out *out, const struct table_cell *cell);
 void table_put_json(struct pmc_out *out, const struct table_cell *cell);
 
+/* Formats a sentence. %n: a uint64_t with separators; %(one|many): by the last %n; %t: a time in
+ * ns, uint64_t; %v, %p: a double as a number or percentage; %s: text; %40S: text of unknown origin,
+ * cut to so many columns (none: not cut); %.: a dot between parts; %%. */
+void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char *format, ...);
+
 /* For pages that draw the table: members "columns", and rows with what each cell shows and the
  * number behind it. After table_layout(). */
 struct pmc_json;

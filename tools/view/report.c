@@ -9,6 +9,11 @@
 /* More threads than this are shown as pools. */
 #define MANY_THREADS 20
 
+static const struct pmc_glyphs glyphs[] = {
+	{ " · ", "σ", "µs", "─ unattributed", "─ descendants" },
+	{ ", ", "stddev", "us", "- unattributed", "- descendants" }, /* ASCII */
+};
+
 static int view_events(struct pmc_view *view)
 {
 	struct pmc_profile *profile = view->profile;
@@ -160,13 +165,42 @@ static int view_make(struct pmc_view *view)
 	return err ? err : pmc_view_check_selection(view);
 }
 
+static const struct pmc_fold_row *some(const struct pmc_fold_row *beside)
+{
+	return beside->rows || beside->cpu.sum || beside->minor_faults || beside->major_faults ||
+			       beside->voluntary_switches || beside->involuntary_switches ?
+		       beside :
+		       NULL;
+}
+
+int pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
+		    struct pmc_groups *groups)
+{
+	const struct pmc_report_options options = { .format = PMC_FORMAT_CSV, .by = by };
+	struct pmc_coverage *coverage = pmc_arena_alloc(arena, sizeof(*coverage));
+	struct pmc_view *view = pmc_arena_alloc(arena, sizeof(*view));
+	int err = coverage && view ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	*view = (struct pmc_view){ .profile = profile,
+				   .options = &options,
+				   .arena = arena,
+				   .by = by,
+				   .glyphs = &glyphs[1] };
+	err = view_make(view);
+	if (!err)
+		err = pmc_view_coverage(view, coverage);
+	groups->events = &view->events;
+	groups->rows = view->groups.rows;
+	groups->unattributed = err ? NULL : some(&coverage->unattributed);
+	groups->descendants = err ? NULL : some(&coverage->descendants);
+	return err;
+}
+
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem)
 {
-	static const struct pmc_glyphs utf8 = { " · ", "σ", "µs", "─ unattributed",
-						"─ descendants" };
-	static const struct pmc_glyphs ascii = { ", ", "stddev", "us", "- unattributed",
-						 "- descendants" };
 	struct pmc_arena arena = { 0 };
 	struct pmc_view view = {
 		.profile = profile,
@@ -175,7 +209,7 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 		.arena = &arena,
 		.by = options->timeline ? PMC_BY_NONE : options->by,
 		.clock_event = -1,
-		.glyphs = options->screen.ascii ? &ascii : &utf8,
+		.glyphs = &glyphs[options->screen.ascii],
 	};
 	int err = view_make(&view);
 

@@ -93,6 +93,16 @@ struct pmc_report_options {
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */
 };
 
+/* Sums of a profile's threads by a key, and of what is in no thread's row, for comparisons. */
+struct pmc_groups {
+	const struct pmc_union *events;
+	const struct pmc_fold_row *rows;
+	const struct pmc_fold_row *unattributed, *descendants; /* NULL: there are none */
+};
+/* Of memory from the arena. 0 or -ENOMEM. */
+int pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
+		    struct pmc_groups *groups);
+
 /* What follows "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if
