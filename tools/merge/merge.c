@@ -123,24 +123,66 @@ static int map_file(int fd, struct map *map)
 }
 
 /* ---- the union ---------------------------------------------------------------------------- */
-/* Loads the next frame in order of the index and the first n runs, repetitions included. 1, 0 at
- * the end, or -errno. */
-static int next_frame(struct merge *merge, unsigned n, struct pmc_frame *frame)
+/* Sources with a frame, as a heap: the least frame is that of the first. */
+struct queue {
+	struct merge_source **live;
+	unsigned n;
+	enum merge_order order;
+};
+
+static bool comes_before(const struct queue *queue, unsigned a, unsigned b)
 {
-	struct merge_source *best = &merge->index.source;
+	return merge_compare(&queue->live[a]->frame, &queue->live[b]->frame, queue->order) < 0;
+}
+
+/* Moves the source at `i` down to its place. */
+static void sink(struct queue *queue, unsigned i)
+{
+	for (unsigned least = i;; i = least) {
+		struct merge_source *moved = queue->live[i];
+
+		for (unsigned child = 2 * i + 1; child < 2 * i + 3 && child < queue->n; child++)
+			if (comes_before(queue, child, least))
+				least = child;
+		if (least == i)
+			return;
+		queue->live[i] = queue->live[least];
+		queue->live[least] = moved;
+	}
+}
+
+/* Of the index and the first n runs. 0 or -ENOMEM. */
+static int queue_open(struct merge *merge, unsigned n, struct queue *queue)
+{
+	*queue = (struct queue){ .order = merge->index.order };
+	queue->live = calloc(n + 1, sizeof(struct merge_source *));
+	if (!queue->live)
+		return -ENOMEM;
+	for (unsigned i = 0; i <= n; i++) {
+		struct merge_source *source = i < n ? &merge->runs[i].source : &merge->index.source;
+
+		if (source->live)
+			queue->live[queue->n++] = source;
+	}
+	for (unsigned i = queue->n / 2; i-- > 0;)
+		sink(queue, i);
+	return 0;
+}
+
+/* Loads the next frame in order, repetitions included. 1, 0 at the end, or -errno. */
+static int next_frame(struct queue *queue, struct pmc_frame *frame)
+{
+	struct merge_source *first;
 	int error;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct merge_source *run = &merge->runs[i].source;
-
-		if (run->live && (!best->live ||
-				  merge_compare(&run->frame, &best->frame, merge->index.order) < 0))
-			best = run;
-	}
-	if (!best->live)
+	if (!queue->n)
 		return 0;
-	*frame = best->frame;
-	error = best->advance(best);
+	first = queue->live[0];
+	*frame = first->frame;
+	error = first->advance(first);
+	if (!first->live)
+		queue->live[0] = queue->live[--queue->n];
+	sink(queue, 0);
 	return error ? error : 1;
 }
 
@@ -160,16 +202,20 @@ static int write_frames(struct merge *merge, unsigned n, int fd)
 	static char room[256 << 10];
 	struct pmc_frame frame, held = { .bytes = NULL };
 	int error = merge_index_sort(&merge->index), got = 1;
+	struct queue queue = { .live = NULL };
 	struct pmc_out out;
 
+	if (!error)
+		error = queue_open(merge, n, &queue);
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	while (!error && !out.error && got) {
-		got = next_frame(merge, n, &frame);
+		got = next_frame(&queue, &frame);
 		error = got < 0 ? got : 0;
 		if (held.bytes && (!got || !is_obsolete(merge, &held, &frame)))
 			pmc_out_bytes(&out, (const char *)held.bytes, held.head.size);
 		held = frame;
 	}
+	free(queue.live);
 	return error ? error : pmc_out_flush(&out);
 }
 
