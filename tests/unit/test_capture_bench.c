@@ -3,7 +3,7 @@
 #include "tests/unit/capture.h"
 #include "tests/unit/capture_dumps.h"
 #include "tests/unit/made_machine.h"
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 
 #include <limits.h>
 

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.h - pmctl bench: commands, their runs, and what was measured. Private to this folder. */
+/*
+ * bench.h - pmctl bench: commands, their runs, what was measured, and what each OS does for it.
+ *
+ * Private to this folder.
+ */
 #ifndef PMC_TOOLS_BENCH_H
 #define PMC_TOOLS_BENCH_H
 
 #include "lib/base/out.h"
+#include "lib/base/screen.h"
 #include "lib/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
 #include "tools/bench/statistics.h"
-#include "tools/bench/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* ---- measurements: rows of the table ----------------------------------------------------- */
+enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
+
 struct bench_measure {
-	const char *name; /* in tables and JSON */
+	const char *name; /* in tables */
+	const char *key;  /* in JSON and CSV */
 	enum bench_unit unit;
 	const struct pmc_planned *event; /* NULL: of the operating system */
 	unsigned pass; /* of an event: the runs i with i % passes == pass have it */
@@ -31,13 +38,6 @@ struct bench_run {
 	double *values; /* of each measurement; NAN: none */
 };
 
-/* A thread name's CPU time and events in each run under the agent. */
-struct bench_thread {
-	const char *name;
-	double *values; /* of run r and column c: [r * n_columns + c]; NAN: none */
-	struct bench_thread *next;
-};
-
 struct bench_command {
 	const char *text;	 /* as shown */
 	char **argv;		 /* argv[0] as given */
@@ -46,9 +46,17 @@ struct bench_command {
 	struct bench_run *runs;
 	size_t n_runs, room;
 	uint64_t failures; /* of all runs, warm-ups too */
-	struct bench_thread *threads;
 	size_t thread_runs;
 	bool scaled[PMC_EVENTS_MAX]; /* events of which a run was multiplexed */
+};
+
+/* A thread name's CPU time and events in runs under the agent. */
+struct bench_thread {
+	const char *name;
+	struct bench_thread *next;
+	/* Of each command: value c of run r is [r * columns + c], see bench_thread_columns(). NULL:
+	 * it does not have the thread. */
+	double *values[];
 };
 
 enum bench_format { BENCH_TABLE, BENCH_JSON, BENCH_CSV, BENCH_MARKDOWN };
@@ -74,6 +82,7 @@ struct bench {
 	char **tail; /* the command after "--" */
 
 	int io[3]; /* the commands' standard descriptors; -1: pmctl's own */
+	struct pmc_screen screen;
 
 	/* counters */
 	struct pmc_plan plan;
@@ -85,8 +94,7 @@ struct bench {
 
 	/* where it stands */
 	bool interrupted;
-	unsigned n_thread_columns; /* CPU time, then events */
-	const char **thread_columns;
+	struct bench_thread *threads, **last_thread;
 };
 
 /* ---- the parts: 0, or the exit code with the error printed --------------------------------- */
@@ -95,21 +103,14 @@ int bench_flags(struct bench *bench, int argc, char **argv);
 int bench_add_string(struct bench *bench, const char *text);
 int bench_add_argv(struct bench *bench, char **argv);
 
-/* The events of the bench as measurements and passes. */
-int bench_plan(struct bench *bench);
 /* Measures every command. */
 int bench_measure(struct bench *bench);
 /* The commands from..to of the next round, in random order. */
 void bench_shuffle(unsigned *order, unsigned from, unsigned to);
 /* Further runs under the agent, for --per-thread and for events that it alone can count. */
 int bench_threads(struct bench *bench);
-
-/* Opens --input and --output into bench->io. */
-int bench_open_files(struct bench *bench);
-
 /* Runs a line of --prepare, --setup or --cleanup by sh. */
 int bench_shell(const char *flag, const char *line);
-
 /* 0: the run counts. Else the exit code, with the failure printed. */
 int bench_judge(struct bench *bench, struct bench_command *command,
 		const struct spawn_result *result, size_t run, bool under_agent);
@@ -121,26 +122,76 @@ struct bench_row {
 	struct bench_delta delta; /* from the reference */
 };
 
-/* `reference`: NULL if there is nothing to compare with. */
+/* A measurement of a command; of one of its threads if that is not NULL: a column, and runs without
+ * the thread count as 0. `reference`: NULL if there is nothing to compare with. */
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
-		  const struct bench_command *reference, unsigned measure, struct bench_row *row);
+		  const struct bench_command *reference, const struct bench_thread *thread,
+		  unsigned measure, struct bench_row *row);
 /* What the command is compared with; NULL: it is the reference. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);
-/* A thread's column over its runs; runs without the thread count as 0. */
-void bench_thread_row(const struct bench *bench, const struct bench_command *command,
-		      const struct bench_command *reference, const char *name, unsigned column,
-		      struct bench_row *row);
-bool bench_regressed(const struct bench *bench);
+/* The same for its threads. */
+const struct bench_command *bench_thread_reference(const struct bench *bench,
+						   const struct bench_command *command);
+bool bench_has_thread(const struct bench *bench, const struct bench_command *command,
+		      const struct bench_thread *thread);
+/* CPU time, and a column for each event. */
+static inline unsigned bench_thread_columns(const struct bench *bench)
+{
+	return 1 + bench->n_measures - BENCH_EVENTS;
+}
+static inline const char *bench_thread_column(const struct bench *bench, unsigned column)
+{
+	return column ? bench->measures[BENCH_EVENTS + column - 1].event->event.name : "cpu_ns";
+}
 
-/* columns: width to fit into; 0: any. */
-/* On a terminal, or as Markdown. */
-void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns);
-/* Under tables. */
-void bench_write_delta(const struct bench *bench, struct pmc_out *out, int columns);
-void bench_write_summary(const struct bench *bench, struct pmc_out *out, int columns);
-void bench_write_notes(const struct bench *bench, struct pmc_out *out, int columns);
+/* On bench->screen, or as Markdown. */
+void bench_write_table(const struct bench *bench, struct pmc_out *out);
+/* Under tables: which command is faster, and what was not counted. */
+void bench_write_notes(const struct bench *bench, struct pmc_out *out);
 void bench_write_json(const struct bench *bench, struct pmc_out *out);
 void bench_write_csv(const struct bench *bench, struct pmc_out *out);
+
+/* ---- of each OS, in linux/ and darwin/ ------------------------------------------------------ */
+/* Makes bench->plan of the events, and the number of passes. 0, or the exit code of an error that
+ * has been printed. */
+int bench_make_plan(struct bench *bench, const struct pmc_events *events);
+/* Of a counted event. */
+unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event);
+/* Events of the agent in its run r. NULL: out of memory. */
+const char *bench_agent_events(struct bench *bench, size_t r);
+/* Beside the table: what events are counted of; NULL: the command and all that it starts. */
+extern const char *const bench_remark;
+/* The reason of an event without a value. */
+void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
+/* Runs of an earlier bench, from its JSON. */
+int bench_read_baseline(struct bench *bench);
+
+struct bench_runner;
+/* `extra`: NAME=VALUE strings for the commands' environment, NULL at the end; may be NULL. 0, or
+ * the exit code of an error that has been printed: *runner is NULL then. */
+int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **runner);
+/* Runs a command once; an interrupt kills it. Events of the pass that are counted from outside go
+ * to `values`, unless it is NULL. 0, or the exit code of an error that has been printed. */
+int bench_runner_run(const struct bench *bench, struct bench_command *command,
+		     struct bench_runner *runner, unsigned pass, struct spawn_result *result,
+		     double *values);
+/* NULL: nothing. */
+void bench_runner_stop(struct bench_runner *runner);
+/* Runs a line by sh; a signal to pmctl ends it. 0 and *status, or an errno. */
+int bench_line(const char *line, int *status);
+
+/* How programs are told to load the agent, and which cannot. */
+struct bench_preload {
+	const char *variable, *library, *unable;
+};
+extern const struct bench_preload bench_preload;
+
+/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */
+void bench_catch_signals(void);
+/* One has come since. */
+bool bench_signalled(void);
+/* Ends as the signal would have ended pmctl. */
+void bench_raise_again(void);
 
 #endif

@@ -7,7 +7,7 @@
  * first leaves behind, such as the other CPU where runs alternate between two.
  */
 #include "lib/base/clock.h"
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/list.h"
 
@@ -54,6 +54,22 @@ static void clear_progress(void)
 }
 
 /* ---- one run ------------------------------------------------------------------------------ */
+
+int bench_shell(const char *flag, const char *line)
+{
+	int status, error = line ? bench_line(line, &status) : 0;
+
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
+				 strerror(error));
+	if (!line || status == 0 || bench_signalled())
+		return 0;
+	if (WIFSIGNALED(status))
+		return tool_fail(EXIT_FAIL, "%s '%s' was killed by signal %d", flag, line,
+				 WTERMSIG(status));
+	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
+			 WEXITSTATUS(status));
+}
 
 static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
 {
@@ -199,7 +215,7 @@ static int measure_shell(struct bench *bench)
 	code = run_rounds(&shell, runner, 0, 1);
 	bench_runner_stop(runner);
 	for (unsigned m = BENCH_WALL; m <= BENCH_SYS; m++) {
-		bench_row_of(bench, &command, NULL, m, &row);
+		bench_row_of(bench, &command, NULL, NULL, m, &row);
 		bench->shell_ns[m] = row.summary.mean;
 	}
 	bench->arena = shell.arena;

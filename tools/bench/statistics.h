@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From so many values a side on, differences are of the middle half of the values. */
+/* From so many values a side on, differences are of trimmed means. */
 #define BENCH_TRIMMED 10
 
 struct bench_mean {

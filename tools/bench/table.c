@@ -24,6 +24,7 @@ struct result {
 };
 
 struct results {
+	const struct bench *bench;
 	struct result *list, *at;
 	size_t n;
 	char delta[96];
@@ -31,13 +32,13 @@ struct results {
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-static void choose_scale(struct result *result)
+static void choose_scale(const struct bench *bench, struct result *result)
 {
 	const struct bench_summary *summary = &result->values.summary;
 	const double most = fmax(fabs(summary->max), fabs(summary->min));
 
 	if (result->unit == BENCH_NS)
-		pmc_scale_time(&result->scale, most, "µs");
+		pmc_scale_time(&result->scale, most, bench->screen.ascii ? "us" : "µs");
 	else
 		pmc_scale_count(&result->scale, most,
 				summary->mean != floor(summary->mean) || summary->stddev > 0);
@@ -52,122 +53,100 @@ static void add_result(struct results *results, const char *name, const struct r
 	struct pmc_out out;
 
 	*result = *from;
-	choose_scale(result);
+	choose_scale(results->bench, result);
 	pmc_out_to_mem(&out, result->name, sizeof(result->name));
-	pmc_utf8_safe(&out, name, strlen(name), 40);
+	pmc_utf8_fit(&out, name, strlen(name), 40, PMC_CUT_END, results->bench->screen.ascii);
 	if (n && (result->scale.unit[0] || result->unit == BENCH_BYTES))
 		pmc_outf(&out, " %s%s", result->scale.unit, result->unit == BENCH_BYTES ? "B" : "");
 	if (n && n < n_of)
 		pmc_outf(&out, " (%zu runs)", n);
 }
 
-static void add_measures(struct results *results, const struct bench *bench,
-			 const struct bench_command *command)
+static void add_measures(struct results *results, const struct bench_command *command)
 {
+	const struct bench *bench = results->bench;
+
 	for (unsigned m = 0; m < bench->n_measures && command->n_runs; m++) {
 		const struct bench_measure *measure = &bench->measures[m];
 		struct result result = { .unit = measure->unit };
 
 		if (measure->event)
 			result.scaled = command->scaled[measure->event - bench->plan.events];
-		bench_row_of(bench, command, bench_reference(bench, command), m, &result.values);
+		bench_row_of(bench, command, bench_reference(bench, command), NULL, m,
+			     &result.values);
 		add_result(results, measure->name, &result, measure->event ? command->n_runs : 0);
 	}
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-struct thread_key {
-	const char *name;
-	double impact;
+#define MOST_THREADS 20
+
+struct ranked {
+	const struct bench_thread *thread;
+	double impact; /* change of its CPU time; without a reference the CPU time */
 };
 
 static int by_impact(const void *a, const void *b)
 {
-	double x = ((const struct thread_key *)a)->impact,
-	       y = ((const struct thread_key *)b)->impact;
+	double x = ((const struct ranked *)a)->impact, y = ((const struct ranked *)b)->impact;
 
 	return (x < y) - (x > y);
 }
 
-/* Names of the command's and its reference's threads, the largest change of CPU time first; without
- * a reference the largest CPU time. */
-static size_t thread_keys(const struct bench *bench, const struct bench_command *command,
-			  const struct bench_command *reference, struct thread_key **keys)
+static void add_thread(struct results *results, const struct bench_command *command,
+		       const struct bench_thread *thread)
 {
-	const struct bench_command *sides[2] = { command, reference };
-	size_t n = 0, room = 0;
+	const struct bench *bench = results->bench;
+	const struct bench_command *reference = bench_thread_reference(bench, command);
 
-	*keys = NULL;
-	for (unsigned s = 0; s < 2; s++)
-		for (const struct bench_thread *t = sides[s] ? sides[s]->threads : NULL; t;
-		     t = t->next)
-			room++;
-	*keys = calloc(room + 1, sizeof(**keys));
-	for (unsigned s = 0; s < 2 && *keys; s++) {
-		for (const struct bench_thread *t = sides[s] ? sides[s]->threads : NULL; t;
-		     t = t->next) {
-			struct bench_row a, b = { 0 };
-			size_t k = 0;
+	for (unsigned c = 0; c < bench_thread_columns(bench); c++) {
+		struct result result = { .unit = BENCH_NS };
+		char name[80];
+		struct pmc_out out;
 
-			while (k < n && strcmp((*keys)[k].name, t->name))
-				k++;
-			if (k < n)
-				continue;
-			bench_thread_row(bench, command, NULL, t->name, 0, &a);
-			if (reference)
-				bench_thread_row(bench, reference, NULL, t->name, 0, &b);
-			(*keys)[n++] = (struct thread_key){ t->name,
-							    fabs(a.summary.mean - b.summary.mean) };
-		}
+		if (c)
+			result.unit = bench->measures[BENCH_EVENTS + c - 1].unit;
+		if (reference && !bench_has_thread(bench, command, thread))
+			result.presence = "gone";
+		else if (reference && !bench_has_thread(bench, reference, thread))
+			result.presence = "new";
+		bench_row_of(bench, command, reference, thread, c, &result.values);
+		pmc_out_to_mem(&out, name, sizeof(name));
+		pmc_outf(&out, "%s%s", c ? "  " : "",
+			 c ? bench_thread_column(bench, c) : thread->name);
+		add_result(results, name, &result, 0);
 	}
-	if (*keys)
-		qsort(*keys, n, sizeof(**keys), by_impact);
-	return *keys ? n : 0;
 }
 
-#define MOST_THREADS 20
-
-static bool has_thread(const struct bench_command *command, const char *name)
+/* Threads of the command and its reference, the largest change first. */
+static void add_threads(struct results *results, const struct bench_command *command)
 {
-	const struct bench_thread *thread = command->threads;
+	const struct bench *bench = results->bench;
+	const struct bench_command *reference = bench_thread_reference(bench, command);
+	struct ranked *list;
+	size_t n = 0;
 
-	while (thread && strcmp(thread->name, name))
-		thread = thread->next;
-	return thread;
-}
+	for (const struct bench_thread *t = bench->threads; t; t = t->next)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	n = 0;
+	for (const struct bench_thread *t = bench->threads; t && list; t = t->next) {
+		struct bench_row a, b = { 0 };
 
-static void add_threads(struct results *results, const struct bench *bench,
-			const struct bench_command *command)
-{
-	const struct bench_command *reference = bench_reference(bench, command);
-	struct thread_key *keys;
-	size_t n;
-
-	if (reference && !reference->thread_runs)
-		reference = NULL;
-	n = thread_keys(bench, command, reference, &keys);
-	for (size_t k = 0; k < n && k < MOST_THREADS; k++) {
-		for (unsigned c = 0; c < bench->n_thread_columns; c++) {
-			struct result result = { .unit = BENCH_NS };
-			char name[80];
-			struct pmc_out out;
-
-			if (c)
-				result.unit = bench->measures[BENCH_EVENTS + c - 1].unit;
-			if (reference && has_thread(reference, keys[k].name) !=
-						 has_thread(command, keys[k].name))
-				result.presence =
-					has_thread(reference, keys[k].name) ? "gone" : "new";
-			bench_thread_row(bench, command, reference, keys[k].name, c,
-					 &result.values);
-			pmc_out_to_mem(&out, name, sizeof(name));
-			pmc_outf(&out, "%s%s", c ? "  " : "",
-				 c ? bench->thread_columns[c] : keys[k].name);
-			add_result(results, name, &result, 0);
-		}
+		if (!bench_has_thread(bench, command, t) &&
+		    !(reference && bench_has_thread(bench, reference, t)))
+			continue;
+		bench_row_of(bench, command, NULL, t, 0, &a);
+		if (reference)
+			bench_row_of(bench, reference, NULL, t, 0, &b);
+		list[n++] = (struct ranked){ t, fabs(a.summary.mean - b.summary.mean) };
 	}
-	free(keys);
+	if (n)
+		qsort(list, n, sizeof(*list), by_impact);
+	for (size_t i = 0; i < n && i < MOST_THREADS; i++)
+		add_thread(results, command, list[i].thread);
+	free(list);
 }
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -176,7 +155,9 @@ static void add_threads(struct results *results, const struct bench *bench,
  * any thread that is in one of the commands only. */
 static struct table_cell delta_cell(struct results *results)
 {
+	static const char *const marks[2][2] = { { "↓ ", "↑ " }, { "v ", "^ " } };
 	const struct bench_delta *delta = &results->at->values.delta;
+	const bool ascii = results->bench->screen.ascii;
 	struct pmc_out out;
 
 	if (results->at->presence)
@@ -184,12 +165,12 @@ static struct table_cell delta_cell(struct results *results)
 	if (!delta->known)
 		return cell_null();
 	pmc_out_to_mem(&out, results->delta, sizeof(results->delta));
-	pmc_out_str(&out, !delta->significant ? "  " : delta->pct < 0 ? "↓ " : "↑ ");
+	pmc_out_str(&out, !delta->significant ? "  " : marks[ascii][delta->pct > 0]);
 	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
 	pmc_out_fixed(&out, fabs(delta->pct), 1);
 	pmc_out_char(&out, '%');
 	if (delta->has_ci) {
-		pmc_out_str(&out, " ± ");
+		pmc_out_str(&out, ascii ? " +- " : " ± ");
 		pmc_out_fixed(&out, delta->ci_pct, 1);
 		pmc_out_char(&out, '%');
 	}
@@ -236,7 +217,7 @@ static struct table_line line_of(void *arg)
 {
 	const struct results *results = arg;
 	const struct bench_delta *delta = &results->at->values.delta;
-	const bool colored = delta->known && delta->significant && !results->at->presence;
+	const bool colored = delta->significant && !results->at->presence;
 
 	return (struct table_line){ .color = !colored ? 0 : delta->pct < 0 ? -1 : 1 };
 }
@@ -245,7 +226,7 @@ static struct table_line line_of(void *arg)
 	{                                                                                          \
 		.name = title, .index = place, .unit = TABLE_COUNT, .drop = when,                  \
 	}
-static const struct table_column columns[] = {
+static const struct table_column all_columns[] = {
 	{ .name = "measurement", .index = NAME, .functions = true },
 	NUMBER("mean", MEAN, TABLE_STAYS),
 	NUMBER("± σ", SIGMA, TABLE_STAYS),
@@ -256,7 +237,14 @@ static const struct table_column columns[] = {
 	{ .name = "delta", .index = DELTA, .blank = true },
 };
 
+#define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
+
 /* ---- tables ------------------------------------------------------------------------------- */
+
+static void put_text(const struct bench *bench, const char *text, struct pmc_out *out)
+{
+	pmc_utf8_fit(out, text, strlen(text), 0, PMC_CUT_END, bench->screen.ascii);
+}
 
 static void write_heading(const struct bench *bench, const struct bench_command *command,
 			  struct pmc_out *out)
@@ -265,104 +253,98 @@ static void write_heading(const struct bench *bench, const struct bench_command 
 	const bool markdown = bench->format == BENCH_MARKDOWN;
 	const char *mark = markdown ? "**" : "";
 
-	pmc_outf(out, "%s%sBenchmark %u%s (%zu run%s", command == bench->commands ? "" : "\n", mark,
-		 (unsigned)(command - bench->commands) + 1, mark, command->n_runs,
-		 command->n_runs == 1 ? "" : "s");
+	pmc_outf(out, "%s%sBenchmark %u%s (", command == bench->commands ? "" : "\n", mark,
+		 (unsigned)(command - bench->commands) + 1, mark);
+	pmc_show_count(out, command->n_runs, "run", "runs");
 	if (command->failures)
 		pmc_outf(out, ", %llu failed", (unsigned long long)command->failures);
 	pmc_outf(out, "): %s", markdown ? "`` " : "");
-	pmc_utf8_safe(out, command->text, strlen(command->text), 0);
+	put_text(bench, command->text, out);
 	pmc_out_str(out, markdown ? " ``\n\n" : "\n");
 	if (bench->baseline && reference) {
 		pmc_outf(out, "  compared with %s: ", bench->baseline_file);
-		pmc_utf8_safe(out, reference->text, strlen(reference->text), 0);
+		put_text(bench, reference->text, out);
 		pmc_out_str(out, markdown ? "\n\n" : "\n");
 	}
 }
 
 /* Rows from..to, under their head in the first table of a command. */
 static void write_rows(const struct bench *bench, const struct table *table, size_t from, size_t to,
-		       bool head, struct pmc_out *out)
+		       struct pmc_out *out)
 {
 	struct table part = *table;
 
 	part.order = table->order + from;
 	part.n_rows = to - from;
-	if (bench->format == BENCH_MARKDOWN) {
+	if (bench->format == BENCH_MARKDOWN)
 		table_print(&part, TABLE_MARKDOWN, out);
-		return;
-	}
-	if (head)
-		table_put_head(&part, out);
-	table_put_rows(&part, 0, part.n_rows, out);
+	else
+		table_put_rows(&part, 0, part.n_rows, out);
 }
 
+/* Its rows are `ends` of the one before .. ends[0] .. ends[1], those behind ends[0] of threads. */
 static void write_command(const struct bench *bench, const struct bench_command *command,
-			  const struct table *table, const size_t ends[2], size_t from,
-			  struct pmc_out *out)
+			  const struct table *table, const size_t *ends, struct pmc_out *out)
 {
 	struct table_place *last = &table->places[table->n - 1];
+	const bool markdown = bench->format == BENCH_MARKDOWN;
 
 	/* The reference has no deltas. */
 	if (last->column->index == DELTA)
 		last->hidden = !bench_reference(bench, command);
 	write_heading(bench, command, out);
-	write_rows(bench, table, from, ends[0], true, out);
-	if (!command->threads)
+	if (!markdown)
+		table_put_head(table, out);
+	write_rows(bench, table, ends[-1], ends[0], out);
+	if (ends[0] == ends[1])
 		return;
-	pmc_outf(out, "%s%zu more run%s under the agent, CPU time of each thread:\n%s",
-		 bench->format == BENCH_MARKDOWN ? "\n" : "  ", command->thread_runs,
-		 command->thread_runs == 1 ? "" : "s", bench->format == BENCH_MARKDOWN ? "\n" : "");
-	write_rows(bench, table, ends[0], ends[1], false, out);
+	pmc_out_str(out, markdown ? "\n" : "  ");
+	pmc_show_count(out, command->thread_runs, "more run", "more runs");
+	pmc_outf(out, " under the agent, CPU time of each thread:\n%s", markdown ? "\n" : "");
+	write_rows(bench, table, ends[0], ends[1], out);
 }
 
-static size_t most_results(const struct bench *bench)
+void bench_write_table(const struct bench *bench, struct pmc_out *out)
 {
-	return (size_t)bench->n_commands *
-	       (bench->n_measures + (size_t)MOST_THREADS * bench->n_thread_columns);
-}
-
-void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int width)
-{
-	struct results results = { .list = calloc(most_results(bench) + 1, sizeof(struct result)) };
-	size_t(*ends)[2] = calloc(bench->n_commands, sizeof(*ends));
+	const size_t most = bench->n_measures + (size_t)MOST_THREADS * bench_thread_columns(bench);
+	struct results results = { bench, .list = calloc(bench->n_commands * most + 1,
+							 sizeof(struct result)) };
+	size_t *ends = calloc(2 * bench->n_commands + 1, sizeof(*ends));
 	const struct table_choice all = { .top = 0 };
+	struct table_column columns[N_COLUMNS];
 	struct pmc_arena arena = { 0 };
 	struct table table = { .columns = columns,
-			       .n_columns = sizeof(columns) / sizeof(columns[0]),
+			       .n_columns = N_COLUMNS,
 			       .arg = &results,
 			       .row = make_row,
 			       .cell = cell_of,
 			       .line = line_of,
-			       .screen = { .width = width, .color = color },
+			       .screen = bench->screen,
 			       .arena = &arena,
-			       .wide = !width,
+			       .wide = bench->format == BENCH_MARKDOWN,
 			       .indent = 2 };
 	const char *problem;
 	bool enough = results.list && ends;
 
+	memcpy(columns, all_columns, sizeof(columns));
+	if (bench->screen.ascii)
+		columns[SIGMA].name = "+- s";
 	for (unsigned c = 0; c < bench->n_commands && enough; c++) {
-		add_measures(&results, bench, &bench->commands[c]);
-		ends[c][0] = results.n;
-		if (bench->commands[c].threads)
-			add_threads(&results, bench, &bench->commands[c]);
-		ends[c][1] = results.n;
+		add_measures(&results, &bench->commands[c]);
+		ends[2 * c + 1] = results.n;
+		if (bench->per_thread)
+			add_threads(&results, &bench->commands[c]);
+		ends[2 * c + 2] = results.n;
 	}
 	table.n_rows = results.n;
 	enough = enough && !table_apply(&table, &all, 0, &problem) && !table_layout(&table);
 	if (!enough)
 		out->error = -ENOMEM;
 	for (unsigned c = 0; c < bench->n_commands && enough; c++)
-		write_command(bench, &bench->commands[c], &table, ends[c], c ? ends[c - 1][1] : 0,
-			      out);
+		write_command(bench, &bench->commands[c], &table, ends + 2 * c + 1, out);
 	if (enough && bench->format == BENCH_TABLE && table.hidden[0])
 		pmc_outf(out, "\ncolumns not shown: %s\n", table.hidden);
-	width = bench->format == BENCH_MARKDOWN ? 0 : width;
-	bench_write_delta(bench, out, width);
-	bench_write_summary(bench, out, width);
-	if (bench->format == BENCH_TABLE && bench->n_measures < BENCH_EVENTS + bench->plan.count)
-		pmc_out_char(out, '\n');
-	bench_write_notes(bench, out, width);
+	bench_write_notes(bench, out);
 	pmc_arena_free(&arena);
 	free(ends);
 	free(results.list);

@@ -7,7 +7,7 @@
  * are one name (db-pool-1, db-pool-2: db-pool-*), as in reports.
  */
 #include "tools/rows/fold.h"
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -36,9 +36,9 @@ static int set_up(struct under_agent *agent)
 				 "cannot find the agent: no %s in %s or %s/../lib/pmc; install "
 				 "pmctl whole",
 				 bench_preload.library, dir, dir);
-	if (snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
-		     tmp && strlen(tmp) < 40 ? tmp : "/tmp") < 0 ||
-	    !mkdtemp(agent->dir))
+	snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
+		 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+	if (!mkdtemp(agent->dir))
 		return tool_fail(EXIT_FAIL, "cannot make a directory for dumps: %s",
 				 strerror(errno));
 	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
@@ -62,27 +62,40 @@ static int set_events(struct bench *bench, struct under_agent *agent, size_t r)
 	return tool_fail(EXIT_FAIL, "the list of events is too long");
 }
 
-/* The thread's values of run r; new threads are added. */
-static double *values_of(struct bench *bench, struct bench_command *command, const char *name,
+/* The thread's values in run r of the command; new threads are added. */
+static double *values_of(struct bench *bench, const struct bench_command *command, const char *name,
 			 size_t r)
 {
-	struct bench_thread **at = &command->threads;
-	size_t n = (size_t)MOST_RUNS * bench->n_thread_columns;
+	const size_t columns = bench_thread_columns(bench);
+	struct bench_thread *thread = bench->threads;
+	double **values;
 
-	while (*at && strcmp((*at)->name, name))
-		at = &(*at)->next;
-	if (!*at) {
-		struct bench_thread *thread = pmc_arena_alloc(&bench->arena, sizeof(*thread));
-
-		if (!thread || !(thread->name = pmc_arena_strdup(&bench->arena, name)) ||
-		    !(thread->values = pmc_arena_alloc(&bench->arena, n * sizeof(double))))
+	while (thread && strcmp(thread->name, name))
+		thread = thread->next;
+	if (!thread) {
+		thread = pmc_arena_alloc(&bench->arena,
+					 sizeof(*thread) + bench->n_commands * sizeof(double *));
+		if (!thread || !(thread->name = pmc_arena_strdup(&bench->arena, name)))
 			return NULL;
-		*at = thread;
+		*bench->last_thread = thread;
+		bench->last_thread = &thread->next;
 	}
-	return (*at)->values + r * bench->n_thread_columns;
+	values = &thread->values[command - bench->commands];
+	if (!*values)
+		*values = pmc_arena_alloc(&bench->arena, MOST_RUNS * columns * sizeof(double));
+	return *values ? *values + r * columns : NULL;
 }
 
-static int take_rows(struct bench *bench, struct bench_command *command,
+static const struct pmc_fold_stat *event_of(const struct pmc_fold *fold,
+					    const struct pmc_fold_row *row, const char *name)
+{
+	for (unsigned i = 0; i < fold->u->set.count; i++)
+		if (!strcmp(fold->u->set.events[i].name, name))
+			return &row->events[i];
+	return NULL;
+}
+
+static int take_rows(struct bench *bench, const struct bench_command *command,
 		     const struct pmc_fold *fold, size_t r)
 {
 	for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
@@ -91,14 +104,11 @@ static int take_rows(struct bench *bench, struct bench_command *command,
 		if (!values)
 			return -ENOMEM;
 		values[0] = (double)row->cpu.sum;
-		for (unsigned c = 1; c < bench->n_thread_columns; c++) {
-			values[c] = NAN;
-			for (unsigned i = 0; i < fold->u->set.count; i++) {
-				if (strcmp(fold->u->set.events[i].name, bench->thread_columns[c]))
-					continue;
-				values[c] = row->events[i].rows ? (double)row->events[i].sum : NAN;
-				break;
-			}
+		for (unsigned c = 1; c < bench_thread_columns(bench); c++) {
+			const struct pmc_fold_stat *stat =
+				event_of(fold, row, bench_thread_column(bench, c));
+
+			values[c] = stat && stat->rows ? (double)stat->sum : NAN;
 		}
 	}
 	return 0;
@@ -111,28 +121,21 @@ static void take_events(struct bench *bench, struct bench_command *command,
 	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
 		struct pmc_planned *event =
 			&bench->plan.events[bench->measures[m].event - bench->plan.events];
-		double sum = 0;
-		unsigned i = 0;
+		double sum = fold->rows ? 0 : NAN;
 
 		if (bench->measures[m].pass != r % bench->passes)
 			continue;
-		while (i < fold->u->set.count &&
-		       strcmp(fold->u->set.events[i].name, event->event.name))
-			i++;
-		if (i == fold->u->set.count)
-			continue;
 		for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
-			const struct pmc_fold_stat *stat = &row->events[i];
+			const struct pmc_fold_stat *stat = event_of(fold, row, event->event.name);
 
-			sum += (double)stat->sum;
-			if (stat->rows == row->rows)
-				continue;
 			/* A sum that lacks a thread is none. */
-			sum = NAN;
+			sum += stat && stat->rows == row->rows ? (double)stat->sum : NAN;
+			if (!stat || stat->rows == row->rows)
+				continue;
 			event->state = stat->rows ? PMC_PARTIAL : stat->why;
 			event->error = (int)stat->error;
 		}
-		command->runs[r].values[m] = fold->rows ? sum : NAN;
+		command->runs[r].values[m] = sum;
 	}
 }
 
@@ -203,18 +206,6 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	return 0;
 }
 
-/* Runs without a thread have 0 for it, but not of events that they did not count. */
-static void forget_other_passes(const struct bench *bench, struct bench_command *command)
-{
-	for (struct bench_thread *t = command->threads; t; t = t->next)
-		for (size_t r = 0; r < command->thread_runs; r++)
-			for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++)
-				if (bench->measures[m].pass != BENCH_EVERY_PASS &&
-				    bench->measures[m].pass != r % bench->passes)
-					t->values[r * bench->n_thread_columns + 1 + m -
-						  BENCH_EVENTS] = NAN;
-}
-
 int bench_threads(struct bench *bench)
 {
 	unsigned *order = calloc(bench->n_commands, sizeof(*order));
@@ -224,15 +215,6 @@ int bench_threads(struct bench *bench)
 		bench->commands[0].n_runs < MOST_RUNS ? bench->commands[0].n_runs : MOST_RUNS;
 	int code = order ? set_up(&agent) : tool_fail(EXIT_FAIL, "out of memory");
 
-	bench->thread_columns = pmc_arena_alloc(
-		&bench->arena, (bench->n_measures + 1) * sizeof(*bench->thread_columns));
-	if (!code && !bench->thread_columns)
-		code = tool_fail(EXIT_FAIL, "out of memory");
-	if (!code)
-		bench->thread_columns[bench->n_thread_columns++] = "cpu_ns";
-	for (unsigned m = BENCH_EVENTS; m < bench->n_measures && !code; m++)
-		bench->thread_columns[bench->n_thread_columns++] =
-			bench->measures[m].event->event.name;
 	if (!code)
 		code = set_events(bench, &agent, 0);
 	if (!code)
@@ -242,8 +224,6 @@ int bench_threads(struct bench *bench)
 		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
 			code = run_once(bench, &bench->commands[order[i]], runner, &agent, r);
 	}
-	for (unsigned c = 0; c < bench->n_commands && bench->by_agent; c++)
-		forget_other_passes(bench, &bench->commands[c]);
 	bench_runner_stop(runner);
 	free(order);
 	unlink(agent.dump);

@@ -8,7 +8,7 @@
  */
 #include "lib/plan/mac_plan.h"
 #include "lib/dump/words.h"
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/mac_kpep.h"
 

@@ -9,7 +9,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/plan/mac_plan.h"
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/spawn.h"
@@ -199,11 +199,6 @@ void bench_runner_stop(struct bench_runner *runner)
 	free(runner);
 }
 
-static uint64_t ns_of(const struct timeval *tv)
-{
-	return (uint64_t)tv->tv_sec * 1000000000u + (uint64_t)tv->tv_usec * 1000;
-}
-
 /* Events that could not be read keep no value. */
 static void put_events(const struct bench *bench, const struct mac_usage *usage, double *values)
 {
@@ -260,8 +255,8 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 	while (wait4(pid, &status, 0, &rusage) < 0 && errno == EINTR)
 		;
 	result->status = status;
-	result->user_ns = ns_of(&rusage.ru_utime);
-	result->sys_ns = ns_of(&rusage.ru_stime);
+	result->user_ns = pmc_timeval_ns(&rusage.ru_utime);
+	result->sys_ns = pmc_timeval_ns(&rusage.ru_stime);
 	result->peak_rss_bytes = (uint64_t)rusage.ru_maxrss; /* bytes on macOS */
 	return 0;
 }

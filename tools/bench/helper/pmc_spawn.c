@@ -11,6 +11,7 @@
  * from pmctl, no command would seem smaller than pmctl. The socket at number 3 brings a request for
  * each run and takes its result; numbers 0 to 2 and the environment are the command's.
  */
+#include "lib/base/clock.h"
 #include "lib/base/sys.h"
 #include "tools/bench/helper/protocol.h"
 
@@ -32,12 +33,7 @@ static uint64_t now(void)
 	struct timespec ts;
 
 	pmc_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t ns_of(const struct timeval *tv)
-{
-	return (uint64_t)tv->tv_sec * 1000000000u + (uint64_t)tv->tv_usec * 1000;
+	return pmc_timespec_ns(&ts);
 }
 
 /* As vfork(2): the child uses this memory until its exec. It becomes a process group of its own, so
@@ -113,8 +109,8 @@ static void run(const struct spawn_request *request, const char *path, char **ar
 	} while (n == -EINTR);
 	result->wall_ns = now() - from;
 	result->error = exec_error;
-	result->user_ns = ns_of(&usage.ru_utime);
-	result->sys_ns = ns_of(&usage.ru_stime);
+	result->user_ns = pmc_timeval_ns(&usage.ru_utime);
+	result->sys_ns = pmc_timeval_ns(&usage.ru_stime);
 	result->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 

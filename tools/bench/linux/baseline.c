@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* baseline.c - runs of an earlier bench, from its JSON. */
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-
-extern const char *const bench_keys[BENCH_EVENTS];
 
 static double number(const json_t *object, const char *key)
 {
@@ -32,8 +30,8 @@ static bool read_runs(struct bench *bench, struct bench_command *command, const 
 		if (!values)
 			return false;
 		for (unsigned m = 0; m < bench->n_measures; m++)
-			values[m] = m < BENCH_EVENTS ? number(run, bench_keys[m]) :
-						       number(events, bench->measures[m].name);
+			values[m] = m < BENCH_EVENTS ? number(run, bench->measures[m].key) :
+						       number(events, bench->measures[m].key);
 		command->runs[command->n_runs++].values = values;
 	}
 	return command->runs;

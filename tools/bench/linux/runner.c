@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.c - processes of a bench on Linux: pmc-spawn, which starts the commands, and the shell
- * lines.
+ * runner.c - processes of a bench on Linux: pmc-spawn, which starts the commands, its counters, and
+ * the shell lines.
  *
  * SIGINT, SIGTERM and SIGHUP are blocked and looked at between and during runs; at the end they
  * take effect. pmc-spawn and its command are process groups of their own, which the terminal's
  * signals do not reach.
  */
-#include "tools/bench/spawner.h"
+#include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -23,6 +23,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+struct bench_runner {
+	pid_t pid; /* of pmc-spawn */
+	int socket;
+	int fds[PMC_EVENTS_MAX];     /* by event of the plan; -1: not open */
+	int anchors[PMC_EVENTS_MAX]; /* of each group; see open_counters() */
+	uint64_t ids[PMC_EVENTS_MAX];
+};
 
 /* ---- signals ------------------------------------------------------------------------------ */
 
@@ -177,6 +185,79 @@ int bench_runner_start(struct bench *bench, char *const *extra, struct bench_run
 	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error));
 }
 
+/* ---- counters ----------------------------------------------------------------------------- */
+
+/* Of a pass, or of every one. */
+static bool is_counted(const struct bench *bench, unsigned group, unsigned pass)
+{
+	const struct pmc_planned *first = &bench->plan.events[bench->plan.first[group]];
+	const unsigned of = bench_pass_of(bench, first);
+
+	return of == BENCH_EVERY_PASS || of == pass;
+}
+
+/*
+ * Inherited by the command, they count from its exec.
+ *
+ * An anchor is a disabled event that children do not inherit. Without one the kernel takes the
+ * contexts of pmc-spawn and of its child for equal, and may swap them when it switches from one to
+ * the other (perf_event_context_sched_out). The child's exec then enables the events of pmc-spawn
+ * itself, and what later children inherit is never enabled.
+ */
+static int open_counters(const struct bench *bench, struct bench_runner *runner, unsigned pass)
+{
+	const struct pmc_plan *plan = &bench->plan;
+	const struct pmc_perf_target own = { .pid = runner->pid, .cpu = -1 };
+	const struct pmc_perf_target exec = { .kind = PMC_PERF_GROUP_EXEC,
+					      .pid = runner->pid,
+					      .cpu = -1 };
+	uint64_t anchor_id;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++) {
+		const unsigned first = plan->first[g];
+
+		if (!is_counted(bench, g, pass))
+			continue;
+		error = pmc_plan_open_group(plan, g, &exec, runner->fds + first, &runner->ids[g]);
+		if (!error)
+			error = pmc_perf_group_open(&plan->attrs[first], 1, &own,
+						    &runner->anchors[g], &anchor_id);
+	}
+	return error;
+}
+
+/* What they counted, into the values of the run's events. */
+static void read_counters(const struct bench *bench, struct bench_command *command,
+			  const struct bench_runner *runner, unsigned pass, double *values)
+{
+	const struct pmc_plan *plan = &bench->plan;
+
+	for (unsigned g = 0; g < plan->groups; g++) {
+		uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
+		const unsigned first = plan->first[g], end = plan->first[g + 1];
+		struct pmc_reading now;
+
+		if (!is_counted(bench, g, pass))
+			continue;
+		pmc_perf_group_read(runner->fds[first], runner->ids[g], end - first, &now, words);
+		for (unsigned m = BENCH_EVENTS; now.n && now.running_ns && m < bench->n_measures;
+		     m++) {
+			unsigned i = (unsigned)(bench->measures[m].event - plan->events);
+
+			if (i < first || i >= end)
+				continue;
+			values[m] = (double)words[i - first];
+			if (now.running_ns < now.enabled_ns) {
+				values[m] *= (double)now.enabled_ns / (double)now.running_ns;
+				command->scaled[i] = true;
+			}
+		}
+	}
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
 static int run(const struct bench *bench, const struct bench_command *command,
 	       struct bench_runner *runner, struct spawn_result *result)
 {
@@ -209,7 +290,7 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		     struct bench_runner *runner, unsigned pass, struct spawn_result *result,
 		     double *values)
 {
-	int error = values ? bench_counters_open(bench, runner, pass) : 0, code;
+	int error = values ? open_counters(bench, runner, pass) : 0, code;
 
 	if (error)
 		code = tool_fail(EXIT_FAIL, "cannot open the counters of %s: %s; see pmctl doctor",
@@ -217,8 +298,9 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 	else
 		code = run(bench, command, runner, result);
 	if (!code && values)
-		bench_counters_read(bench, command, runner, pass, values);
-	bench_counters_close(bench, runner);
+		read_counters(bench, command, runner, pass, values);
+	pmc_perf_group_close(runner->fds, bench->plan.opened);
+	pmc_perf_group_close(runner->anchors, bench->plan.groups);
 	return code;
 }
 
