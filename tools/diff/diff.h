@@ -5,7 +5,6 @@
 
 #include "lib/base/hash.h"
 #include "tools/bench/statistics.h"
-#include "tools/bench/units.h"
 #include "tools/cli/rows.h"
 #include "tools/rows/fold.h"
 #include "tools/view/report.h"
