@@ -15,6 +15,8 @@ struct pmc_arena_block {
 	size_t bytes;
 };
 
+void (*pmc_arena_exhausted)(void);
+
 static bool add_block(struct pmc_arena *arena, size_t bytes)
 {
 	const size_t head = (sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
@@ -29,6 +31,8 @@ static bool add_block(struct pmc_arena *arena, size_t bytes)
 		block = mmap(NULL, next, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			     0);
 	if (block == MAP_FAILED) {
+		if (pmc_arena_exhausted)
+			pmc_arena_exhausted();
 		arena->failed = true;
 		return false;
 	}
@@ -66,6 +70,22 @@ char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len)
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text)
 {
 	return pmc_arena_strndup(arena, text, strlen(text));
+}
+
+void *pmc_arena_grow(struct pmc_arena *arena, void *list, size_t n, size_t *room, size_t item_bytes)
+{
+	const size_t more = *room ? 2 * *room : 16;
+	void *moved;
+
+	if (n < *room)
+		return list;
+	moved = pmc_arena_alloc(arena, more * item_bytes);
+	if (!moved)
+		return NULL;
+	if (n)
+		memcpy(moved, list, n * item_bytes);
+	*room = more;
+	return moved;
 }
 
 void pmc_arena_free(struct pmc_arena *arena)

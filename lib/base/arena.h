@@ -19,5 +19,11 @@ void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes);
 /* A NUL-terminated copy of len bytes. */
 char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len);
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text);
+/* A list with room for item n: the list itself, or a copy of twice the size. The old ones stay in
+ * the arena; together they are no larger than the new one. NULL: no memory. */
+void *pmc_arena_grow(struct pmc_arena *arena, void *list, size_t n, size_t *room,
+		     size_t item_bytes);
+/* Called before an allocation fails, if it is set. pmctl ends there: its arenas never fail. */
+extern void (*pmc_arena_exhausted)(void);
 /* Frees everything. May be called twice. */
 void pmc_arena_free(struct pmc_arena *arena);

@@ -158,9 +158,9 @@ static int load(void **state)
 	int fd = open(GOLDEN, O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+	pmc_profile_init(&profile, NULL);
 	assert_int_equal(pmc_profile_add_fd(&profile, fd), 0);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
+	pmc_profile_finish(&profile);
 	close(fd);
 	return 0;
 }

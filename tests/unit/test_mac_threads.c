@@ -106,9 +106,9 @@ static void finish(struct pmc_profile *profile)
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	pmc_build_process(&buf, agent.identity, pmc_agent_control.snapshot + 1, &fixed, &text);
 	drain(&buf);
-	assert_int_equal(pmc_profile_init(profile, NULL), 0);
-	assert_int_equal(pmc_profile_add_buffer(profile, dump.bytes, dump.len), 0);
-	assert_int_equal(pmc_profile_finish(profile), 0);
+	pmc_profile_init(profile, NULL);
+	pmc_profile_add_buffer(profile, dump.bytes, dump.len);
+	pmc_profile_finish(profile);
 	assert_int_equal(profile->damaged_frames, 0);
 }
 

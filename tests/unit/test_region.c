@@ -152,10 +152,10 @@ static void newest(void **state)
 	scan = (struct pmc_scan){ .data = made.data, .len = made.len };
 	while (n < 16 && pmc_scan_next(&scan, &frames[n]))
 		n++;
-	assert_int_equal(pmc_profile_init(&backwards, NULL), 0);
+	pmc_profile_init(&backwards, NULL);
 	for (unsigned i = 2 * n; i-- > 0;)
-		assert_int_equal(pmc_profile_add(&backwards, &frames[i % n]), 0);
-	assert_int_equal(pmc_profile_finish(&backwards), 0);
+		pmc_profile_add(&backwards, &frames[i % n]);
+	pmc_profile_finish(&backwards);
 	assert_int_equal(backwards.n_regions, 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(backwards.regions[i]->fixed.calls,

@@ -151,23 +151,20 @@ static int read_dump(struct bench *bench, struct bench_command *command, const c
 
 	if (fd < 0)
 		return -errno;
-	error = pmc_profile_init(&profile, &options);
-	if (!error)
-		error = pmc_profile_add_fd(&profile, fd);
+	pmc_profile_init(&profile, &options);
+	error = pmc_profile_add_fd(&profile, fd);
 	close(fd);
-	if (!error)
-		error = pmc_profile_finish(&profile);
-	if (!error)
-		error = pmc_union_init(&u, &arena);
-	for (unsigned s = 0; s < profile.n_sets && !error; s++)
-		error = pmc_union_add(&u, profile.sets[s], true);
 	if (!error) {
+		pmc_profile_finish(&profile);
+		pmc_union_init(&u, &arena);
+		for (unsigned s = 0; s < profile.n_sets; s++)
+			pmc_union_add(&u, profile.sets[s], true);
 		pmc_fold_begin(&fold, &u, PMC_BY_POOL);
-		for (uint64_t t = 0; t < profile.n_threads && !error; t++)
-			error = pmc_fold_thread(
-				&fold, pmc_profile_thread(&profile, profile.threads[t], &buf));
-		error = error ? error : pmc_fold_end(&fold);
-		if (!error && bench->per_thread)
+		for (uint64_t t = 0; t < profile.n_threads; t++)
+			pmc_fold_thread(&fold,
+					pmc_profile_thread(&profile, profile.threads[t], &buf));
+		pmc_fold_end(&fold);
+		if (bench->per_thread)
 			error = take_rows(bench, command, &fold, r);
 		if (!error && bench->by_agent)
 			take_events(bench, command, &fold, r);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - runs a command, then checks that its output was written. */
+#include "lib/base/arena.h"
 #include "tools/cli/flags.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,12 +87,18 @@ static int dispatch(int argc, char **argv)
 	return command->run(argc - 1, argv + 1);
 }
 
+static void out_of_memory(void)
+{
+	exit(tool_fail(EXIT_FAIL, "out of memory"));
+}
+
 int tool_main(int argc, char **argv)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	int code, failed = 0;
 
 	fill_standard_fds();
+	pmc_arena_exhausted = out_of_memory;
 	/* Output to a closed pipe, or beyond RLIMIT_FSIZE, is an error: see tool_fail_write(). */
 	for (unsigned i = 0; i < TOOL_IGNORED; i++)
 		sigaction(tool_ignored[i], &ignore, &tool_ignored_was[i]);

@@ -350,17 +350,14 @@ static int read_dump(struct diff *diff, unsigned at)
 {
 	const struct pmc_profile_options options = { .timeline = false };
 	struct dump dump = { .diff = diff, .at = at, .side = at >= diff->n_files[0] };
-	int code, error = pmc_profile_init(&dump.profile, &options);
+	int code, error;
 
-	if (error)
-		return tool_fail(EXIT_FAIL, "%s", strerror(-error));
+	pmc_profile_init(&dump.profile, &options);
 	code = report_read_file(&dump.profile, diff->files[at]);
 	if (!code) {
-		error = pmc_profile_finish(&dump.profile);
-		if (!error) {
-			symbols_resolve(&dump.profile, NULL);
-			error = take_processes(&dump);
-		}
+		pmc_profile_finish(&dump.profile);
+		symbols_resolve(&dump.profile, NULL);
+		error = take_processes(&dump);
 		if (!error)
 			error = pmc_by_samples(diff->by) ? take_samples(&dump) :
 							   take_threads(&dump);

@@ -197,23 +197,20 @@ int cmd_export(int argc, char **argv)
 	struct request request = { .output = NULL };
 	struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile profile;
-	int code = parse(&request, argc, argv), error;
+	int code = parse(&request, argc, argv);
 
 	if (code)
 		return code;
 	options.timeline = request.format == EXPORT_chrome;
-	error = pmc_profile_init(&profile, &options);
-	if (error)
-		return tool_fail(EXIT_FAIL, "%s", strerror(-error));
+	pmc_profile_init(&profile, &options);
 	/* Every unreadable file is named. */
 	for (unsigned i = 0; i < request.n_files; i++)
 		if (report_read_file(&profile, request.files[i]))
 			code = EXIT_FAIL;
-	error = code ? 0 : pmc_profile_finish(&profile);
-	if (error)
-		code = tool_fail(EXIT_FAIL, "%s", strerror(-error));
-	if (!code)
+	if (!code) {
+		pmc_profile_finish(&profile);
 		code = name_and_write(&request, &profile);
+	}
 	pmc_profile_free(&profile);
 	return code;
 }
@@ -305,8 +302,7 @@ int export_find_pools(struct export *export, struct export_pools *pools)
 	struct pmc_thread_buf buf;
 
 	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
-	if (!pools->of || pmc_union_init(&pools->events, &export->arena))
-		return -ENOMEM;
+	pmc_union_init(&pools->events, &export->arena);
 	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
 	for (uint64_t i = 0; i < profile->n_samples; i++) {
 		const struct pmc_p_samples *samples = profile->samples[i];
@@ -317,10 +313,9 @@ int export_find_pools(struct export *export, struct export_pools *pools)
 			continue;
 		thread = pmc_profile_thread(profile, samples->row, &buf);
 		pool = pmc_fold_find(&pools->fold, thread);
-		if (!pool)
-			return -ENOMEM;
 		pmc_fold_add(pool, &pools->events, thread, false);
 		pools->of[i] = pool;
 	}
-	return pmc_fold_end(&pools->fold);
+	pmc_fold_end(&pools->fold);
+	return 0;
 }

@@ -11,14 +11,14 @@ int merge_append_names(int fd)
 {
 	const struct pmc_profile_options options = { .only_stacks = true, .starts = true };
 	struct pmc_profile profile;
-	int error = pmc_profile_init(&profile, &options);
 	const char *why;
+	int error;
 
-	if (!error && lseek(fd, 0, SEEK_SET) == 0)
-		error = pmc_profile_add_fd(&profile, fd);
-	if (!error)
-		error = pmc_profile_finish(&profile);
+	pmc_profile_init(&profile, &options);
+	lseek(fd, 0, SEEK_SET);
+	error = pmc_profile_add_fd(&profile, fd);
 	if (!error) {
+		pmc_profile_finish(&profile);
 		why = report_keep_names(&profile, fd);
 		if (why)
 			tool_warn("names of functions are missing: %s", why);

@@ -200,26 +200,20 @@ static int report(struct request *request)
 {
 	const struct pmc_profile_options options = { .timeline = request->options.timeline };
 	struct pmc_profile profile;
-	int code, err;
+	int code;
 
 	code = report_check_output(request->output, request->files, request->n_files);
 	if (code)
 		return code;
-	err = pmc_profile_init(&profile, &options);
-	if (err)
-		return tool_fail(EXIT_FAIL, "%s", strerror(-err));
+	pmc_profile_init(&profile, &options);
 	/* Every unreadable file is named; a partial report would look complete. */
 	for (unsigned i = 0; i < request->n_files; i++)
 		if (report_read_file(&profile, request->files[i]))
 			code = EXIT_FAIL;
 	if (!code) {
-		err = pmc_profile_finish(&profile);
-		if (err)
-			code = tool_fail(EXIT_FAIL, "cannot hold the dump in memory: %s",
-					 strerror(-err));
-	}
-	if (!code)
+		pmc_profile_finish(&profile);
 		code = name_and_print(request, &profile);
+	}
 	pmc_profile_free(&profile);
 	return code;
 }

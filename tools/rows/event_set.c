@@ -20,26 +20,16 @@ struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint6
 	return set;
 }
 
-static const char *take_text(struct pmc_cursor *cursor, struct pmc_arena *arena)
-{
-	const char *text;
-	size_t len;
-
-	if (!pmc_cursor_str(cursor, &text, &len))
-		return "";
-	return pmc_arena_strndup(arena, text, len);
-}
-
 /* Events with their places, in the frame's order. */
-static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct pmc_p_eventset *set,
-		 struct set_slot *slots)
+static bool parse(const struct pmc_frame *frame, struct pmc_arena *arena,
+		  struct pmc_p_eventset *set, struct set_slot *slots)
 {
 	struct pmc_eventset_fixed fixed;
 	struct pmc_cursor cursor;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (fixed.n_events > PMC_EVENTS_MAX || fixed.n_groups > fixed.n_events)
-		return -EBADMSG;
+		return false;
 	set->view.hash = frame->head.hash;
 	set->n_parts = fixed.n_events;
 	set->n_groups = fixed.n_groups;
@@ -50,12 +40,12 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 		unsigned group;
 
 		pmc_cursor_bytes(&cursor, def, sizeof(*def));
-		event->name = take_text(&cursor, arena);
-		event->unit = take_text(&cursor, arena);
-		event->core_type = take_text(&cursor, arena);
+		event->name = profile_text(arena, &cursor);
+		event->unit = profile_text(arena, &cursor);
+		event->core_type = profile_text(arena, &cursor);
 		group = def->group;
 		if (cursor.bad || (group != PMC_NO_GROUP && group >= fixed.n_groups))
-			return -EBADMSG;
+			return false;
 		event->cpus = "";
 		if (def->flags & PMC_EVENT_UNCORE) {
 			event->cpus = event->core_type;
@@ -74,7 +64,7 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 		slots[i].part.state = def->state;
 		slots[i].part.error = def->error;
 	}
-	return arena->failed ? -ENOMEM : 0;
+	return true;
 }
 
 static int by_position(const void *a, const void *b, const void *arg)
@@ -84,26 +74,22 @@ static int by_position(const void *a, const void *b, const void *arg)
 				 ((const struct set_slot *)b)->event.def.position);
 }
 
-int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
+bool profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct pmc_profile_tables *tables = profile->tables;
 	struct pmc_arena *arena = &profile->arena;
 	struct pmc_p_eventset *set, parsed = { .n_groups = 0 };
 	struct set_slot slots[PMC_SET_EVENTS_MAX] = { 0 }, scratch[PMC_EVENTS_MAX];
 	struct pmc_p_event *events;
-	int error;
 
 	if (profile_find_set(profile, frame->head.hash))
-		return 0;
-	error = parse(frame, arena, &parsed, slots);
-	if (error)
-		return error;
+		return true;
+	if (!parse(frame, arena, &parsed, slots))
+		return false;
 	pmc_sort(slots, scratch, parsed.n_parts, sizeof(*slots), by_position, NULL);
 	profile_insert_sums(&parsed, slots, arena);
 	set = pmc_arena_alloc(arena, sizeof(*set));
 	events = pmc_arena_alloc(arena, (parsed.n_parts + 1) * sizeof(*events));
-	if (arena->failed)
-		return -ENOMEM;
 	*set = parsed;
 	set->view.events = events;
 	for (unsigned i = 0; i < set->n_parts; i++) {
@@ -112,22 +98,6 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 			events[set->view.count++] = slots[i].event;
 	}
 	HASH_ADD(hh, tables->sets, view.hash, sizeof(set->view.hash), set);
-	return arena->failed ? -ENOMEM : 0;
-}
-
-bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups)
-{
-	struct pmc_reading reading;
-
-	if (n_groups > PMC_EVENTS_MAX)
-		return false;
-	for (unsigned g = 0; g < n_groups; g++) {
-		if (!pmc_cursor_bytes(cursor, &reading, sizeof(reading)) ||
-		    reading.n > cursor->left / sizeof(uint64_t))
-			return false;
-		cursor->at += reading.n * sizeof(uint64_t);
-		cursor->left -= reading.n * sizeof(uint64_t);
-	}
 	return true;
 }
 
@@ -174,9 +144,9 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 
 		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
 		groups[g].count = judge(&reading, set->group_size[g], was_on);
-		groups[g].values = has_values(&reading, set->group_size[g]) ? cursor->at : NULL;
-		cursor->at += reading.n * sizeof(uint64_t);
-		cursor->left -= reading.n * sizeof(uint64_t);
+		groups[g].values = profile_words(cursor, reading.n);
+		if (!has_values(&reading, set->group_size[g]))
+			groups[g].values = NULL;
 	}
 	for (unsigned i = 0; i < set->n_parts; i++) {
 		const struct set_part *part = &set->parts[i];
@@ -230,27 +200,24 @@ void profile_take_os(const struct pmc_p_eventset *set, const struct pmc_thread_f
 	}
 }
 
-int profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
-		  struct pmc_p_remainder *counts)
+void profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
+		   struct pmc_p_remainder *counts)
 {
 	struct pmc_p_eventset *set;
 	struct pmc_total_fixed fixed;
 	struct pmc_cursor cursor;
 
 	if (!total)
-		return 0;
+		return;
 	pmc_frame_fixed(&total->frame, &fixed, sizeof(fixed));
 	set = profile_find_set(profile, fixed.eventset);
 	if (!set)
-		return 0;
+		return;
 	counts->counts =
 		pmc_arena_alloc(&profile->arena, (set->n_parts + 1) * sizeof(*counts->counts));
-	if (!counts->counts)
-		return -ENOMEM;
 	pmc_cursor_init(&cursor, &total->frame);
 	profile_take_counts(set, fixed.n_groups, &cursor, was_on, counts->counts);
 	counts->set = &set->view;
-	return 0;
 }
 
 uint64_t pmc_count_scaled(const struct pmc_count *count)

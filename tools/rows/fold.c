@@ -3,7 +3,6 @@
 #include "tools/rows/fold.h"
 #include "lib/base/number.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define WHY_NONE 0xff
@@ -18,27 +17,21 @@ static size_t ratios_bytes(const struct pmc_union *u)
 	return (size_t)__builtin_popcountll(u->ratios) * sizeof(struct pmc_ratio);
 }
 
-int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
+void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
 {
 	unsigned n = u->set.count ? u->set.count : 1;
 
 	*row = (struct pmc_fold_row){ .label = "" };
 	row->events = pmc_arena_alloc(u->arena, n * sizeof(*row->events));
 	row->ratios = pmc_arena_alloc(u->arena, ratios_bytes(u) + 1);
-	if (!row->events || !row->ratios)
-		return -ENOMEM;
 	pmc_fold_clear(row, u);
-	return 0;
 }
 
-int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u)
+void pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u)
 {
-	struct pmc_fold_row *self = pmc_arena_alloc(u->arena, sizeof(*self));
-
-	if (!self || pmc_fold_init(self, u) || pmc_fold_init(row, u))
-		return -ENOMEM;
-	row->self = self;
-	return 0;
+	pmc_fold_init(row, u);
+	row->self = pmc_arena_alloc(u->arena, sizeof(*row->self));
+	pmc_fold_init(row->self, u);
 }
 
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)

@@ -2,8 +2,8 @@
 /*
  * fold.h - many rows as one: events of different sets united, sums with their state, groups by key.
  *
- * Memory is the arena's; no stdio, no malloc. A sum says how many of its rows had a value, so that
- * "not counted" never turns into 0.
+ * Memory is the arena's. A sum says how many of its rows had a value, so that "not counted" never
+ * turns into 0.
  */
 #ifndef PMC_TOOLS_ROWS_FOLD_H
 #define PMC_TOOLS_ROWS_FOLD_H
@@ -56,10 +56,10 @@ struct pmc_union {
 	struct pmc_union_map *maps, *last;
 };
 
-int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
-/* 0 or -ENOMEM. NULL and known sets add nothing. `grow` false: events without a column get none
+void pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
+/* NULL and known sets add nothing. `grow` false: events without a column get none
  * (for events that only an inherit group counts). */
-int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
+void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
 /* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
 /* Adds a row, which has these counts of the set, to a metric. */
@@ -105,11 +105,11 @@ struct pmc_fold_row {
 	struct pmc_fold_row *next;
 };
 
-/* After the last set was added to the union, from whose arena the row's stats come. -ENOMEM. May be
- * cleared and used again. */
-int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
+/* After the last set was added to the union, from whose arena the row's stats come. May be cleared
+ * and used again. */
+void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
 /* The same for the row of a region, with its `self`. */
-int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
+void pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u);
 /* `spread`: keep what the standard deviation needs. */
 void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
@@ -170,12 +170,11 @@ struct pmc_fold {
 };
 
 void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by);
-/* The row of the thread's group, without adding to it; NULL: no memory. */
+/* The row of the thread's group, without adding to it. */
 struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread);
-/* 0 or -ENOMEM. */
-int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
+void pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
 /* After the last thread: a pool whose threads share one name gets that name. */
-int pmc_fold_end(struct pmc_fold *fold);
+void pmc_fold_end(struct pmc_fold *fold);
 
 /* The thread's name as tables show it: "(main)" for the main thread of a job's first process,
  * unless the program renamed it. Up to 16 bytes, not NUL-terminated; the text is the thread's or

@@ -2,7 +2,6 @@
 /* fold_key.c - which group a thread belongs to, and what groups and threads are called. */
 #include "tools/rows/fold.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define KEY_CAP 320
@@ -212,9 +211,10 @@ static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_th
 {
 	struct pmc_fold_row *row = pmc_arena_alloc(fold->u->arena, sizeof(*row));
 
-	if (!row ||
-	    (thread->region ? pmc_fold_init_region(row, fold->u) : pmc_fold_init(row, fold->u)))
-		return NULL;
+	if (thread->region)
+		pmc_fold_init_region(row, fold->u);
+	else
+		pmc_fold_init(row, fold->u);
 	row->label = label_of(fold, thread, key, len);
 	fold->n_rows++;
 	if (fold->last_row)
@@ -222,7 +222,7 @@ static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_th
 	else
 		fold->rows = row;
 	fold->last_row = row;
-	return row->label ? row : NULL;
+	return row;
 }
 
 static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
@@ -232,20 +232,16 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, const struct pmc_
 	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
 	const bool pool = fold->by == PMC_BY_POOL;
 
-	if (!entry)
-		return NULL;
 	entry->key = pmc_arena_strndup(arena, key, len);
 	entry->len = len;
 	entry->cut = pool && is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
 	entry->row = pool ? same_stem(fold, key, len, entry->cut) : NULL;
 	if (!entry->row)
 		entry->row = row_new(fold, thread, key, len);
-	if (!entry->key || !entry->row)
-		return NULL;
 	if (pool && fold->n_pools < sizeof(fold->pools) / sizeof(fold->pools[0]))
 		fold->pools[fold->n_pools++] = entry;
 	HASH_ADD_KEYPTR(hh, fold->entries, entry->key, len, entry);
-	return arena->failed ? NULL : entry;
+	return entry;
 }
 
 /* Whether the threads of a pool share one name, and which. */
@@ -274,8 +270,6 @@ struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thr
 		HASH_FIND(hh, fold->entries, key, len, entry);
 		if (!entry)
 			entry = entry_new(fold, thread, key, len);
-		if (!entry)
-			return NULL;
 		fold->last = entry;
 	}
 	if (fold->by == PMC_BY_POOL)
@@ -283,25 +277,15 @@ struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thr
 	return entry->row;
 }
 
-int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+void pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 {
-	struct pmc_fold_row *row = pmc_fold_find(fold, thread);
-
-	if (!row)
-		return -ENOMEM;
-	pmc_fold_add(row, fold->u, thread, fold->spread);
-	return 0;
+	pmc_fold_add(pmc_fold_find(fold, thread), fold->u, thread, fold->spread);
 }
 
-int pmc_fold_end(struct pmc_fold *fold)
+void pmc_fold_end(struct pmc_fold *fold)
 {
-	for (struct pmc_fold_row *row = fold->rows; row; row = row->next) {
-		if (fold->by != PMC_BY_POOL || row->many_names || !row->name_len ||
-		    (is_cut(row->name_len) && row->threads > 1))
-			continue;
-		row->label = pmc_arena_strndup(fold->u->arena, row->name, row->name_len);
-		if (!row->label)
-			return -ENOMEM;
-	}
-	return 0;
+	for (struct pmc_fold_row *row = fold->rows; row; row = row->next)
+		if (fold->by == PMC_BY_POOL && !row->many_names && row->name_len &&
+		    (!is_cut(row->name_len) || row->threads < 2))
+			row->label = pmc_arena_strndup(fold->u->arena, row->name, row->name_len);
 }

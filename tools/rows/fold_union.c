@@ -2,16 +2,14 @@
 /* fold_union.c - events of several sets as one list of columns. */
 #include "tools/rows/fold.h"
 
-#include <errno.h>
 #include <string.h>
 
-int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena)
+void pmc_union_init(struct pmc_union *u, struct pmc_arena *arena)
 {
 	*u = (struct pmc_union){ .arena = arena };
 	u->events = pmc_arena_alloc(arena, PMC_UNION_MAX * sizeof(*u->events));
 	u->columns = pmc_arena_alloc(arena, PMC_UNION_MAX * sizeof(*u->columns));
 	u->set.events = u->events;
-	return u->events && u->columns ? 0 : -ENOMEM;
 }
 
 double pmc_event_scale(const struct pmc_p_event *event)
@@ -30,8 +28,6 @@ static char *column_key(struct pmc_arena *arena, const struct pmc_p_event *event
 	uint64_t scale;
 	struct pmc_out out;
 
-	if (!key)
-		return NULL;
 	memcpy(&scale, &event->def.scale, sizeof(scale));
 	pmc_out_to_mem(&out, key, cap);
 	pmc_out_str(&out, event->name);
@@ -44,48 +40,36 @@ static char *column_key(struct pmc_arena *arena, const struct pmc_p_event *event
 	return key;
 }
 
-static int column_of(struct pmc_union *u, const struct pmc_p_event *event, unsigned nth, bool grow,
-		     uint16_t *column)
+static uint16_t column_of(struct pmc_union *u, const struct pmc_p_event *event, unsigned nth,
+			  bool grow)
 {
 	struct pmc_arena *arena = u->arena;
 	struct pmc_union_column *c;
+	struct pmc_p_event *united;
 	size_t label_len;
 	char *key = column_key(arena, event, nth, &label_len);
 
-	*column = PMC_NO_COLUMN;
-	if (!key)
-		return -ENOMEM;
 	HASH_FIND_STR(u->by_key, key, c);
-	if (c) {
-		c->mixed_scope |= event->def.scope != u->events[c->index].def.scope;
-		/* A set that counted the event decides over one that could not. */
-		if (u->events[c->index].def.state != PMC_COUNTED)
-			u->events[c->index].def = event->def;
-		u->events[c->index].def.scale = pmc_event_scale(event);
-		*column = c->index;
-		return 0;
-	}
-	if (!grow)
-		return 0;
-	if (u->set.count == PMC_UNION_MAX) {
+	if (!c && grow && u->set.count == PMC_UNION_MAX)
 		u->overflow = true;
-		return 0;
+	if (!c && (!grow || u->overflow))
+		return PMC_NO_COLUMN;
+	if (!c) {
+		c = pmc_arena_alloc(arena, sizeof(*c));
+		c->key = key;
+		c->label = pmc_arena_strndup(arena, key, label_len);
+		c->index = (uint16_t)u->set.count++;
+		HASH_ADD_KEYPTR(hh, u->by_key, c->key, strlen(c->key), c);
+		u->events[c->index] = *event;
+		u->columns[c->index] = c;
 	}
-	c = pmc_arena_alloc(arena, sizeof(*c));
-	if (!c)
-		return -ENOMEM;
-	c->key = key;
-	c->label = pmc_arena_strndup(arena, key, label_len);
-	c->index = (uint16_t)u->set.count;
-	if (!c->label)
-		return -ENOMEM;
-	HASH_ADD_KEYPTR(hh, u->by_key, c->key, strlen(c->key), c);
-	u->events[c->index] = *event;
-	u->events[c->index].def.scale = pmc_event_scale(event);
-	u->columns[c->index] = c;
-	u->set.count++;
-	*column = c->index;
-	return 0;
+	united = &u->events[c->index];
+	c->mixed_scope |= event->def.scope != united->def.scope;
+	/* A set that counted the event decides over one that could not. */
+	if (united->def.state != PMC_COUNTED)
+		united->def = event->def;
+	united->def.scale = pmc_event_scale(event);
+	return c->index;
 }
 
 static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
@@ -101,11 +85,9 @@ static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
 }
 
 /* The metrics that the set has the events for. */
-static int add_ratios(struct pmc_union *u, struct pmc_union_map *map)
+static void add_ratios(struct pmc_union *u, struct pmc_union_map *map)
 {
 	map->ratios = pmc_arena_alloc(u->arena, pmc_n_metrics * sizeof(*map->ratios));
-	if (!map->ratios)
-		return -ENOMEM;
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
 		struct pmc_union_ratio *ratio = &map->ratios[map->n_ratios];
 
@@ -116,38 +98,28 @@ static int add_ratios(struct pmc_union *u, struct pmc_union_map *map)
 		map->n_ratios++;
 		u->ratios |= UINT64_C(1) << i;
 	}
-	return 0;
 }
 
-int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
+void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
 {
 	struct pmc_arena *arena = u->arena;
 	struct pmc_union_map *map;
-	int err;
 
 	if (!set || find_map(u, set->hash))
-		return 0;
+		return;
 	map = pmc_arena_alloc(arena, sizeof(*map));
-	if (!map)
-		return -ENOMEM;
 	map->set = set;
-	if (add_ratios(u, map))
-		return -ENOMEM;
+	add_ratios(u, map);
 	map->column = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*map->column));
-	if (!map->column)
-		return -ENOMEM;
 	for (unsigned i = 0; i < set->count; i++) {
 		unsigned nth = 1;
 
 		for (unsigned j = 0; j < i; j++)
 			nth += !strcmp(set->events[i].name, set->events[j].name) &&
 			       !strcmp(set->events[i].core_type, set->events[j].core_type);
-		err = column_of(u, &set->events[i], nth, grow, &map->column[i]);
-		if (err)
-			return err;
+		map->column[i] = column_of(u, &set->events[i], nth, grow);
 	}
 	HASH_ADD_KEYPTR(hh, u->maps, &set->hash, sizeof(set->hash), map);
-	return arena->failed ? -ENOMEM : 0;
 }
 
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set)

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* images.c - process images in order: which are of one process, and when their job started. */
+/* images.c - process images in order: which are of one process, when their job started, and whose
+ * totals have their work. */
 #include "tools/rows/tables.h"
-
-#include <errno.h>
-#include <string.h>
+#include "lib/base/number.h"
 
 struct replaced {
 	uint64_t key[2];
 	struct pmc_p_process *image; /* ended by exec, without a successor so far; NULL: none */
+	UT_hash_handle hh;
+};
+
+struct job {
+	uint8_t id[16];
+	const struct pmc_p_process *start; /* its first one on the host of the last one */
+	struct table_process *root;	   /* the newest first process */
 	UT_hash_handle hh;
 };
 
@@ -20,73 +26,84 @@ static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_p
 	       !memcmp(image->fixed.job, before->fixed.job, sizeof(image->fixed.job));
 }
 
-static int link_origins(struct pmc_profile *profile)
+static void link_origin(struct pmc_arena *arena, struct replaced **table,
+			struct pmc_p_process *image)
 {
-	struct pmc_arena *arena = &profile->arena;
-	struct replaced *table = NULL, *found;
+	const uint64_t key[2] = { image->fixed.pid, image->fixed.pid_namespace };
+	struct replaced *found;
+
+	HASH_FIND(hh, *table, key, sizeof(key), found);
+	if (found && found->image && is_successor(image, found->image))
+		image->origin = found->image->origin;
+	if (found)
+		found->image = NULL;
+	if (image->fixed.how_ended != PMC_ENDED_EXEC)
+		return;
+	if (!found) {
+		found = pmc_arena_alloc(arena, sizeof(*found));
+		memcpy(found->key, key, sizeof(key));
+		HASH_ADD(hh, *table, key, sizeof(key), found);
+	}
+	found->image = image;
+}
+
+static struct job *job_of(struct pmc_arena *arena, struct job **table, const uint8_t id[16])
+{
+	struct job *job;
+
+	HASH_FIND(hh, *table, id, sizeof(job->id), job);
+	if (!job) {
+		job = pmc_arena_alloc(arena, sizeof(*job));
+		memcpy(job->id, id, sizeof(job->id));
+		HASH_ADD(hh, *table, id, sizeof(job->id), job);
+	}
+	return job;
+}
+
+static void link_root(struct job *job, struct table_process *p)
+{
+	struct table_process *before = job->root;
+	const struct pmc_process_fixed *fixed = &p->pub.fixed;
+
+	if (before && strcmp(before->pub.host, p->pub.host) == 0)
+		p->root = before;
+	/* The CPU clock of children advances while counting is off. */
+	if (p->root)
+		p->root->phases |= fixed->off_ns != 0;
+	if (!profile_is_first(p)) {
+		if (p->root)
+			p->root->seen_cpu_ns += fixed->cpu_ns;
+		return;
+	}
+	p->children_cpu_ns = fixed->children_cpu_ns;
+	/* Children of the image before an exec are included, too. */
+	if (p->root && before->pub.fixed.pid == fixed->pid) {
+		p->seen_cpu_ns = before->seen_cpu_ns;
+		p->phases = before->phases;
+		before->children_cpu_ns = 0;
+	}
+	p->phases |= fixed->off_ns != 0;
+	p->root = job->root = p;
+}
+
+void profile_link_images(struct pmc_profile *profile)
+{
+	struct replaced *images = NULL;
+	struct job *jobs = NULL;
 
 	/* On each host in the order of their start. */
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *image = profile->processes[i];
-		const uint64_t key[2] = { image->fixed.pid, image->fixed.pid_namespace };
-
-		image->origin = image;
-		if (!image->known)
-			continue;
-		HASH_FIND(hh, table, key, sizeof(key), found);
-		if (found && found->image && is_successor(image, found->image))
-			image->origin = found->image->origin;
-		if (found)
-			found->image = NULL;
-		if (image->fixed.how_ended != PMC_ENDED_EXEC)
-			continue;
-		if (!found) {
-			found = pmc_arena_alloc(arena, sizeof(*found));
-			if (!found)
-				return -ENOMEM;
-			memcpy(found->key, key, sizeof(key));
-			HASH_ADD(hh, table, key, sizeof(key), found);
-		}
-		found->image = image;
-	}
-	return arena->failed ? -ENOMEM : 0;
-}
-
-struct job {
-	uint8_t id[16];
-	const struct pmc_p_process *first; /* on the host of the last one */
-	UT_hash_handle hh;
-};
-
-static int link_jobs(struct pmc_profile *profile)
-{
-	struct pmc_arena *arena = &profile->arena;
-	struct job *table = NULL, *job;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *process = profile->processes[i];
-		const uint8_t *id = process->fixed.job;
+		struct job *job;
 
+		process->origin = process;
 		if (!process->known)
 			continue;
-		HASH_FIND(hh, table, id, sizeof(job->id), job);
-		if (!job) {
-			job = pmc_arena_alloc(arena, sizeof(*job));
-			if (!job)
-				return -ENOMEM;
-			memcpy(job->id, id, sizeof(job->id));
-			HASH_ADD(hh, table, id, sizeof(job->id), job);
-		}
-		if (!job->first || strcmp(job->first->host, process->host) != 0)
-			job->first = process;
-		process->job_start_ns = job->first->fixed.start_ns;
+		link_origin(&profile->arena, &images, process);
+		job = job_of(&profile->arena, &jobs, process->fixed.job);
+		if (!job->start || strcmp(job->start->host, process->host) != 0)
+			job->start = process;
+		process->job_start_ns = job->start->fixed.start_ns;
+		link_root(job, (struct table_process *)process);
 	}
-	return arena->failed ? -ENOMEM : 0;
-}
-
-int profile_link_images(struct pmc_profile *profile)
-{
-	int error = link_origins(profile);
-
-	return error ? error : link_jobs(profile);
 }

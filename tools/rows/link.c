@@ -4,7 +4,6 @@
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* More than agents write; further reasons are counted as the last one. */
@@ -46,23 +45,20 @@ static bool wanted(const struct pmc_profile_tables *tables, const struct table_p
 static void read_process(struct pmc_profile *profile, const struct table_frame *kept)
 {
 	struct pmc_p_process *process = &kept->process->pub;
-	const char **texts[PROCESS_TEXTS] = { &process->host, &process->boot_id, &process->exe,
-					      &process->cmdline };
+	struct pmc_arena *arena = &profile->arena;
 	struct pmc_cursor cursor;
-	const char *text;
-	size_t len;
 
 	process->known = true;
 	process->snapshot = kept->frame.head.snapshot;
 	pmc_frame_fixed(&kept->frame, &process->fixed, sizeof(process->fixed));
 	pmc_cursor_init(&cursor, &kept->frame);
-	for (unsigned i = 0; i < PROCESS_TEXTS; i++) {
-		pmc_cursor_str(&cursor, &text, &len);
-		*texts[i] = pmc_arena_strndup(&profile->arena, text, len);
-	}
+	process->host = profile_text(arena, &cursor);
+	process->boot_id = profile_text(arena, &cursor);
+	process->exe = profile_text(arena, &cursor);
+	process->cmdline = profile_text(arena, &cursor);
 }
 
-static int list_processes(struct pmc_profile *profile)
+static void list_processes(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
 	struct table_process *process;
@@ -72,15 +68,12 @@ static int list_processes(struct pmc_profile *profile)
 	for (const struct table_frame *kept = tables->frames; kept; kept = kept->hh.next)
 		if (kept->key->type == PMC_FRAME_PROCESS)
 			read_process(profile, kept);
-	if (profile->arena.failed)
-		return -ENOMEM;
 	HASH_SORT(tables->processes, process_order);
 	for (process = tables->processes; process; process = process->hh.next)
 		if (wanted(tables, process)) {
 			profile->processes[profile->n_processes++] = &process->pub;
 			process->index = profile->n_processes;
 		}
-	return 0;
 }
 
 struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq)
@@ -128,15 +121,13 @@ static int step_order(const void *a, const void *b, const void *arg)
 
 /* A timeline keeps the steps of dropped rows, as steps of the thread's own row. The process's are
  * its last n. */
-static int rename_steps(struct pmc_profile *profile, uint64_t n)
+static void rename_steps(struct pmc_profile *profile, uint64_t n)
 {
 	struct pmc_p_row **steps = profile->timeline + profile->n_timeline - n;
 	void *scratch = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*steps));
 	const struct pmc_p_row *last = NULL;
 	uint64_t seq = 0;
 
-	if (!scratch)
-		return -ENOMEM;
 	for (uint64_t i = n; i-- > 0;) {
 		if (!last || steps[i]->seq != seq) {
 			last = steps[i];
@@ -146,11 +137,10 @@ static int rename_steps(struct pmc_profile *profile, uint64_t n)
 			steps[i]->seq = last->hash;
 	}
 	pmc_sort(steps, scratch, n, sizeof(*steps), step_order, NULL);
-	return 0;
 }
 
 /* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
-static int drop_outside(struct pmc_profile *profile, struct table_process *of)
+static void drop_outside(struct pmc_profile *profile, struct table_process *of)
 {
 	struct pmc_p_process *process = &of->pub;
 	const uint64_t n = process->n_threads;
@@ -158,7 +148,7 @@ static int drop_outside(struct pmc_profile *profile, struct table_process *of)
 	struct pmc_p_row *outside;
 
 	if (!n || process->threads[n - 1]->seq < PMC_SEQ_OUTSIDE)
-		return 0;
+		return;
 	for (uint64_t i = 0; i < n && process->threads[i]->seq < PMC_SEQ_OUTSIDE; i++) {
 		const struct pmc_thread_fixed *fixed =
 			&profile_unpack(profile, process->threads[i], &buf)->fixed;
@@ -175,18 +165,18 @@ static int drop_outside(struct pmc_profile *profile, struct table_process *of)
 	for (uint64_t i = 0; i < n; i++)
 		if (process->threads[i]->bytes)
 			process->threads[process->n_threads++] = process->threads[i];
-	return profile->timeline && process->n_threads < n ? rename_steps(profile, of->n_rows) : 0;
+	if (profile->timeline && process->n_threads < n)
+		rename_steps(profile, of->n_rows);
 }
 
-static int list_rows(struct pmc_profile *profile)
+static void list_rows(struct pmc_profile *profile)
 {
 	uint64_t all = 0;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *process = (struct table_process *)profile->processes[i];
 
-		if (profile_settle_rows(profile, process) != 0)
-			return -ENOMEM;
+		profile_settle_rows(profile, process);
 		all += process->n_rows;
 	}
 	profile->threads = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
@@ -194,17 +184,13 @@ static int list_rows(struct pmc_profile *profile)
 		profile->timeline = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
 	profile->sets = pmc_arena_alloc(&profile->arena,
 					(HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
-	if (profile->arena.failed)
-		return -ENOMEM;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *process = (struct table_process *)profile->processes[i];
 
 		list_rows_of(profile, process);
-		if (drop_outside(profile, process) != 0)
-			return -ENOMEM;
+		drop_outside(profile, process);
 		profile->n_threads += profile->processes[i]->n_threads;
 	}
-	return 0;
 }
 
 /* Whether a row has counts or no events at all; if not, the reason. */
@@ -228,17 +214,14 @@ static bool row_counted(const struct pmc_p_thread *row, uint32_t *reason)
 	return !*reason;
 }
 
-static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process, uint32_t reason,
-		      uint64_t count)
+static void add_reason(struct pmc_profile *profile, struct pmc_p_process *process, uint32_t reason,
+		       uint64_t count)
 {
 	unsigned i;
 
-	if (!process->uncounted) {
+	if (!process->uncounted)
 		process->uncounted =
 			pmc_arena_alloc(&profile->arena, REASONS_MAX * sizeof(*process->uncounted));
-		if (!process->uncounted)
-			return -ENOMEM;
-	}
 	for (i = 0; i < process->n_uncounted; i++)
 		if (process->uncounted[i].reason == reason || i == REASONS_MAX - 1)
 			break;
@@ -247,7 +230,6 @@ static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process
 		process->n_uncounted++;
 	}
 	pmc_add_sat(&process->uncounted[i].count, count);
-	return 0;
 }
 
 /* A row's set into the list of those in use. */
@@ -264,7 +246,6 @@ static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *v
 	profile->sets[profile->n_sets++] = view;
 }
 
-/* Coverage of a process, and its rows' share of the totals: each row is unpacked once. */
 static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fixed *fixed)
 {
 	pmc_add_sat(&process->minor_faults, fixed->minor_faults);
@@ -280,7 +261,8 @@ static bool is_from_outside(const struct pmc_thread_fixed *fixed)
 	return fixed->state == PMC_THREAD_LIVE && fixed->flags & PMC_THREAD_NO_RUSAGE;
 }
 
-static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
+/* Coverage of a process, and its rows' share of the totals: each row is unpacked once. */
+static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	bool outside = process->known && process->fixed.how_ended == PMC_RUNNING;
 	struct pmc_thread_buf buf;
@@ -300,8 +282,8 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		profile_subtract_row((struct table_process *)process, row);
 		if (row_counted(row, &reason))
 			process->threads_counted++;
-		else if (add_reason(profile, process, reason, 1) != 0)
-			return -ENOMEM;
+		else
+			add_reason(profile, process, reason, 1);
 	}
 	if (outside && seen)
 		process->ended_elsewhere = pmc_sub_sat(process->fixed.threads_seen, seen);
@@ -309,9 +291,8 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 	 * be nothing but the frame from its start. */
 	if (process->known && (process->fixed.how_ended != PMC_RUNNING || !process->n_threads) &&
 	    process->fixed.threads_seen > process->n_threads)
-		return add_reason(profile, process, PMC_REASON_ROW_LOST,
-				  process->fixed.threads_seen - process->n_threads);
-	return 0;
+		add_reason(profile, process, PMC_REASON_ROW_LOST,
+			   process->fixed.threads_seen - process->n_threads);
 }
 
 static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
@@ -325,22 +306,20 @@ static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
 }
 
 /* Totals, notes, regions and samples to their processes. */
-static int link_frames(struct pmc_profile *profile)
+static void link_frames(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
 	const uint64_t *n = tables->n_frames;
 	struct pmc_p_note *notes =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_NOTE] + 1) * sizeof(*notes));
-	int error = 0;
 
 	profile->regions =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_REGION] + 1) * sizeof(void *));
 	profile->samples =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_SAMPLES] + 1) * sizeof(void *));
-	if (profile->arena.failed || profile_list_modules(profile) != 0)
-		return -ENOMEM;
+	profile_list_modules(profile);
 	HASH_SORT(tables->frames, frame_order);
-	for (struct table_frame *kept = tables->frames; kept && !error; kept = kept->hh.next) {
+	for (struct table_frame *kept = tables->frames; kept; kept = kept->hh.next) {
 		if (!kept->process->index) /* of another job */
 			continue;
 		if (kept->key->type == PMC_FRAME_TOTAL)
@@ -348,31 +327,22 @@ static int link_frames(struct pmc_profile *profile)
 		else if (kept->key->type == PMC_FRAME_NOTE)
 			list_note(kept, notes++);
 		else if (kept->key->type == PMC_FRAME_REGION)
-			error = profile_list_region(profile, kept);
+			profile_list_region(profile, kept);
 		else if (kept->key->type == PMC_FRAME_STACKS)
-			error = profile_list_stacks(profile, kept);
+			profile_list_stacks(profile, kept);
 		else if (kept->key->type == PMC_FRAME_SAMPLES)
-			error = profile_list_samples(profile, kept);
+			profile_list_samples(profile, kept);
 	}
-	return error;
 }
 
-int pmc_profile_finish(struct pmc_profile *profile)
+void pmc_profile_finish(struct pmc_profile *profile)
 {
-	int error = list_processes(profile);
-
-	if (!error)
-		error = profile_link_images(profile);
-	if (!error)
-		error = list_rows(profile);
-	if (!error)
-		error = link_frames(profile);
-	if (!error)
-		error = profile_open_totals(profile);
-	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
-		error = cover(profile, profile->processes[i]);
-	if (error)
-		return error;
+	list_processes(profile);
+	profile_link_images(profile);
+	list_rows(profile);
+	link_frames(profile);
+	profile_open_totals(profile);
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		cover(profile, profile->processes[i]);
 	profile_close_totals(profile);
-	return profile->arena.failed ? -ENOMEM : 0;
 }

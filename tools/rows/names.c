@@ -1,9 +1,121 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - NAMES frames: what a dump says about addresses in its stacks and start routines. */
+/* names.c - start routines, by SITE frames, and NAMES frames: what a dump says about those routines
+ * and about addresses in its stacks. */
 #include "tools/rows/tables.h"
 
-#include <errno.h>
 #include <string.h>
+
+/* ---- start routines ------------------------------------------------------------------------ */
+
+struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	struct pmc_p_site *site = tables->last_site;
+
+	if (!site || site->hash != hash) {
+		HASH_FIND(hh, tables->sites, &hash, sizeof(hash), site);
+		if (site)
+			tables->last_site = site;
+	}
+	return site;
+}
+
+void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
+			    const char *(*find)(struct pmc_arena *arena, const char *module,
+						uint64_t offset, void *arg),
+			    void *arg)
+{
+	struct pmc_p_site *site;
+	bool any = false;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct table_process *process = (struct table_process *)profile->processes[i];
+
+		process->named = !strcmp(process->pub.host, host);
+		any |= process->named;
+	}
+	for (site = profile->tables->sites; any && site; site = site->hh.next)
+		if (!site->symbol[0] && site->module[0])
+			site->found = find(&profile->arena, site->module, site->offset, arg);
+}
+
+bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
+{
+	struct pmc_arena *arena = &profile->arena;
+	const uint64_t hash = frame->head.hash;
+	struct pmc_p_site *site, *known = profile_find_site(profile, hash);
+	struct pmc_site_fixed fixed;
+	struct pmc_cursor cursor;
+
+	if (known)
+		return true;
+	site = pmc_arena_alloc(arena, sizeof(*site));
+	pmc_cursor_init(&cursor, frame);
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	site->hash = hash;
+	site->offset = fixed.offset;
+	site->module = profile_text(arena, &cursor);
+	site->symbol = profile_text(arena, &cursor);
+	if (cursor.bad)
+		return false;
+	HASH_ADD(hh, profile->tables->sites, hash, sizeof(hash), site);
+	return true;
+}
+
+void profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame)
+{
+	struct pmc_arena *arena = &profile->arena;
+	struct pmc_thread_fixed fixed;
+	struct start_key key = { 0 };
+	struct table_start *known;
+
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	if (!fixed.start_site)
+		return;
+	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
+	key.site = fixed.start_site;
+	HASH_FIND(hh, profile->tables->starts, &key, sizeof(key), known);
+	if (known)
+		return;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	known->key = key;
+	known->process = profile_process(profile, key.identity);
+	HASH_ADD(hh, profile->tables->starts, key, sizeof(known->key), known);
+}
+
+const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site)
+{
+	struct place_key key = { .module = site->hash, .address = site->offset };
+	const struct table_place *known = NULL;
+
+	if (!process->tables->places)
+		return NULL;
+	memcpy(key.identity, process->pub.identity, sizeof(key.identity));
+	HASH_FIND(hh, process->tables->places, &key, sizeof(key), known);
+	/* Of inlined functions the outermost is what the thread called. */
+	return known ? known->place->functions[known->place->n - 1].name : NULL;
+}
+
+int pmc_profile_each_start(const struct pmc_profile *profile,
+			   int (*each)(const struct pmc_p_start *start, void *arg), void *arg)
+{
+	int result = 0;
+
+	for (struct table_start *at = profile->tables->starts; at && !result; at = at->hh.next) {
+		const struct pmc_p_site *site = profile_find_site(profile, at->key.site);
+
+		if (at->process->index && site && site->module[0] && !site->symbol[0] &&
+		    !profile_start_name(at->process, site))
+			result = each(&(struct pmc_p_start){ .process = &at->process->pub,
+							     .site = site->hash,
+							     .module = site->module,
+							     .offset = site->offset },
+				      arg);
+	}
+	return result;
+}
+
+/* ---- functions of addresses ---------------------------------------------------------------- */
 
 /* The place that the next bytes have, without its texts; *def says how many functions follow. */
 static bool next_place(struct pmc_cursor *cursor, uint32_t n_texts, struct pmc_place_def *def,
@@ -30,8 +142,6 @@ static struct pmc_p_place *make_place(struct pmc_arena *arena, const struct pmc_
 	struct pmc_p_place *place = pmc_arena_alloc(
 		arena, sizeof(*place) + def->n_functions * sizeof(place->functions[0]));
 
-	if (!place)
-		return NULL;
 	place->start = def->start;
 	place->n = def->n_functions;
 	for (uint32_t i = 0; i < place->n; i++) {
@@ -66,8 +176,8 @@ static bool is_better(const struct table_place *known, unsigned knows, uint64_t 
 	return knows != known->knows ? knows > known->knows : hash > known->hash;
 }
 
-static int keep(struct pmc_profile *profile, const struct place_key *key, uint64_t hash,
-		const struct pmc_p_place *place)
+static void keep(struct pmc_profile *profile, const struct place_key *key, uint64_t hash,
+		 const struct pmc_p_place *place)
 {
 	struct pmc_arena *arena = &profile->arena;
 	const unsigned knows = knowledge(place);
@@ -75,36 +185,29 @@ static int keep(struct pmc_profile *profile, const struct place_key *key, uint64
 
 	HASH_FIND(hh, profile->tables->places, key, sizeof(*key), known);
 	if (known && !is_better(known, knows, hash))
-		return 0;
+		return;
 	if (!known) {
 		known = pmc_arena_alloc(arena, sizeof(*known));
-		if (!known)
-			return -ENOMEM;
 		known->key = *key;
 		HASH_ADD(hh, profile->tables->places, key, sizeof(known->key), known);
 	}
 	known->knows = knows;
 	known->hash = hash;
 	known->place = place;
-	return arena->failed ? -ENOMEM : 0;
 }
 
-/* texts[0]: unknown */
+/* texts[0]: unknown. NULL: they do not fit. */
 static const char **take_texts(struct pmc_arena *arena, struct pmc_cursor *cursor, uint32_t n)
 {
-	const char **texts, *text;
-	size_t len;
+	const char **texts;
 
 	/* A text takes eight bytes at least. */
 	if (n > cursor->left / 8)
 		return NULL;
 	texts = pmc_arena_alloc(arena, (n + (size_t)1) * sizeof(*texts));
-	for (uint32_t i = 1; texts && i <= n; i++) {
-		if (!pmc_cursor_str(cursor, &text, &len))
-			return NULL;
-		texts[i] = pmc_arena_strndup(arena, text, len);
-	}
-	return texts;
+	for (uint32_t i = 1; i <= n; i++)
+		texts[i] = profile_text(arena, cursor);
+	return cursor->bad ? NULL : texts;
 }
 
 static bool places_fit(struct pmc_cursor cursor, const struct pmc_names_fixed *fixed)
@@ -118,7 +221,7 @@ static bool places_fit(struct pmc_cursor cursor, const struct pmc_names_fixed *f
 	return true;
 }
 
-int profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame)
+bool profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct pmc_arena *arena = &profile->arena;
 	struct pmc_names_fixed fixed;
@@ -127,24 +230,20 @@ int profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame
 	const uint8_t *functions;
 	const char **texts;
 	struct pmc_place_def def;
-	int error = 0;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	pmc_cursor_init(&cursor, frame);
 	texts = take_texts(arena, &cursor, fixed.n_texts);
-	if (!texts || arena->failed || !places_fit(cursor, &fixed))
-		return arena->failed ? -ENOMEM : -EBADMSG;
+	if (!texts || !places_fit(cursor, &fixed))
+		return false;
 	key.module = fixed.module;
 	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
-	for (uint32_t i = 0; i < fixed.n_places && !error; i++) {
-		const struct pmc_p_place *place;
-
+	for (uint32_t i = 0; i < fixed.n_places; i++) {
 		next_place(&cursor, fixed.n_texts, &def, &functions);
-		place = make_place(arena, &def, functions, texts);
 		key.address = def.address;
-		error = place ? keep(profile, &key, frame->head.hash, place) : -ENOMEM;
+		keep(profile, &key, frame->head.hash, make_place(arena, &def, functions, texts));
 	}
-	return error;
+	return true;
 }
 
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,

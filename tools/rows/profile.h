@@ -4,12 +4,12 @@
  *
  * Frames are added in any order and any number of times (adding is idempotent and commutative, as
  * is the merge). Finishing links, orders and sums them for reports. A thread's row is its newest
- * snapshot. All memory is the arena's: no malloc, so that the agent can use it at exit.
+ * snapshot. All memory is the arena's, which does not fail (pmc_arena_exhausted).
  */
 #ifndef PMC_TOOLS_ROWS_PROFILE_H
 #define PMC_TOOLS_ROWS_PROFILE_H
 
-#include "lib/base/arena.h"
+#include "lib/base/hash.h"
 #include "lib/base/number.h"
 #include "lib/dump/frame.h"
 #include "lib/dump/row.h"
@@ -188,6 +188,7 @@ struct pmc_p_module {
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: it has none */
 	void *user;	     /* of the caller; NULL at first */
+	UT_hash_handle hh;   /* private */
 };
 
 /* Inside the instruction that was executing: no address of a caller needs to be decremented. */
@@ -197,9 +198,10 @@ struct pmc_p_frame {
 };
 
 struct pmc_p_stack {
-	const struct pmc_p_process *process;
+	const struct pmc_p_process *process; /* the key, with id */
 	uint32_t id;
 	uint16_t depth, flags;	     /* PMC_STACK_* */
+	UT_hash_handle hh;	     /* private */
 	struct pmc_p_frame frames[]; /* the innermost first */
 };
 
@@ -248,6 +250,7 @@ struct pmc_p_samples {
 	const struct pmc_count *count;
 	uint64_t samples, weight; /* sums over the list */
 	uint64_t n;
+	size_t room;		   /* private */
 	struct pmc_p_sample *list; /* a stack may be there more than once */
 };
 
@@ -279,14 +282,14 @@ struct pmc_profile_options {
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 };
 
-int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);
-/* 0 or -ENOMEM. A frame that cannot be parsed counts as damaged. */
-int pmc_profile_add(struct pmc_profile *profile, const struct pmc_frame *frame);
+void pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);
+/* A frame that cannot be parsed counts as damaged. */
+void pmc_profile_add(struct pmc_profile *profile, const struct pmc_frame *frame);
 /* Adds every frame of a buffer. */
-int pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t len);
+void pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t len);
 /* Reads from the descriptor's current position to its end, in bounded memory. 0 or -errno. */
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd);
-int pmc_profile_finish(struct pmc_profile *profile);
+void pmc_profile_finish(struct pmc_profile *profile);
 /* Unpacks a row. The result is buf->thread, valid as long as buf is. */
 const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row,
@@ -320,5 +323,18 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 						uint64_t offset, void *arg),
 			    void *arg);
 void pmc_profile_free(struct pmc_profile *profile);
+
+/* What a frame is about in its process image: a later one of the same type, number and text
+ * supersedes it. */
+struct pmc_subject {
+	uint64_t number;  /* THREAD, REGION, SAMPLES: seq; TOTAL: kind; NOTE: code */
+	uint64_t time_ns; /* no part of the subject */
+	const char
+		*text; /* bytes in the frame. NOTE: text; REGION: name; SAMPLES: event and part */
+	size_t len;
+};
+
+/* False: no later frame supersedes it. */
+bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subject);
 
 #endif

@@ -8,7 +8,6 @@
 #include "lib/base/sort.h"
 #include "tools/rows/tables.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define FIRST_SETTLE 16
@@ -88,7 +87,7 @@ static void row_free(struct pmc_profile *profile, struct pmc_p_row *row)
 	*list = row;
 }
 
-int profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
+void profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
 {
 	const bool timeline = profile->tables->options.timeline;
 	const uint64_t n = process->n_rows;
@@ -97,10 +96,8 @@ int profile_settle_rows(struct pmc_profile *profile, struct table_process *proce
 	struct by_seq *rows;
 
 	if (!process->unsorted)
-		return 0;
+		return;
 	rows = pmc_arena_alloc(&scratch, 2 * n * sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++, row = row->next)
 		rows[i] = (struct by_seq){ row->seq, row };
 	pmc_sort(rows, rows + n, n, sizeof(*rows), row_order, NULL);
@@ -119,7 +116,6 @@ int profile_settle_rows(struct pmc_profile *profile, struct table_process *proce
 	*end = NULL;
 	process->unsorted = false;
 	pmc_arena_free(&scratch);
-	return 0;
 }
 
 /* ---- adding -------------------------------------------------------------------------------*/
@@ -158,7 +154,7 @@ static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread
 	return FIXED_WORDS + (unsigned)(len / sizeof(*words));
 }
 
-int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
+bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	uint64_t words[ROW_WORDS_MAX];
 	uint8_t packed[ROW_PACKED_MAX];
@@ -171,13 +167,10 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	n_words = row_words(frame, &fixed, words);
 	if (!n_words)
-		return -EBADMSG;
+		return false;
 	process = profile_process(profile, frame->head.identity);
-	if (!process)
-		return -ENOMEM;
 	if (process->n_rows >= process->settle_at) {
-		if (profile_settle_rows(profile, process) != 0)
-			return -ENOMEM;
+		profile_settle_rows(profile, process);
 		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
 	}
 	len = pack(words, n_words, packed);
@@ -185,8 +178,6 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	bytes = offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t);
 	bytes = (bytes + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
 	row = row_alloc(profile, bytes);
-	if (!row)
-		return -ENOMEM;
 	row->next = NULL;
 	row->seq = fixed.seq;
 	row->snapshot = frame->head.snapshot;
@@ -202,7 +193,7 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 		process->last_row->next = row;
 	}
 	process->last_row = row;
-	return 0;
+	return true;
 }
 
 /* A thread's CPU clock starts with its creation, its start_ns when the agent sees it: it started no

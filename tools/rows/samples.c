@@ -3,88 +3,62 @@
 #include "lib/base/number.h"
 #include "tools/rows/tables.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* ---- modules ------------------------------------------------------------------------------*/
 
 static struct pmc_p_module *find_module(const struct pmc_profile *profile, uint64_t hash)
 {
-	struct table_module *module;
+	struct pmc_p_module *module;
 
 	HASH_FIND(hh, profile->tables->modules, &hash, sizeof(hash), module);
-	return module ? &module->pub : NULL;
+	return module;
 }
 
-int profile_add_module(struct pmc_profile *profile, const struct pmc_frame *frame)
+bool profile_add_module(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct pmc_arena *arena = &profile->arena;
-	const uint64_t hash = frame->head.hash;
-	const char *path, *build_id;
-	struct table_module *module;
+	struct pmc_p_module *module;
 	struct pmc_cursor cursor;
-	size_t path_len, id_len;
+	const char *build_id;
 
-	if (find_module(profile, hash))
-		return 0;
-	pmc_cursor_init(&cursor, frame);
-	if (!pmc_cursor_str(&cursor, &path, &path_len) ||
-	    !pmc_cursor_str(&cursor, &build_id, &id_len))
-		return -EBADMSG;
+	if (find_module(profile, frame->head.hash))
+		return true;
 	module = pmc_arena_alloc(arena, sizeof(*module));
-	if (!module)
-		return -ENOMEM;
-	module->pub.hash = hash;
-	module->pub.path = pmc_arena_strndup(arena, path, path_len);
-	module->pub.build_id = (const void *)pmc_arena_strndup(arena, build_id, id_len);
-	module->pub.build_id_len = id_len;
-	HASH_ADD(hh, profile->tables->modules, pub.hash, sizeof(hash), module);
-	return arena->failed ? -ENOMEM : 0;
+	module->hash = frame->head.hash;
+	pmc_cursor_init(&cursor, frame);
+	module->path = profile_text(arena, &cursor);
+	if (!pmc_cursor_str(&cursor, &build_id, &module->build_id_len))
+		return false;
+	module->build_id = (void *)pmc_arena_strndup(arena, build_id, module->build_id_len);
+	HASH_ADD(hh, profile->tables->modules, hash, sizeof(module->hash), module);
+	return true;
 }
 
-static int module_order(const struct table_module *a, const struct table_module *b)
+static int module_order(const struct pmc_p_module *a, const struct pmc_p_module *b)
 {
-	const struct pmc_p_module *x = &a->pub, *y = &b->pub;
-	size_t len = x->build_id_len < y->build_id_len ? x->build_id_len : y->build_id_len;
-	int order = strcmp(x->path, y->path);
+	size_t len = a->build_id_len < b->build_id_len ? a->build_id_len : b->build_id_len;
+	int order = strcmp(a->path, b->path);
 
 	if (!order)
-		order = memcmp(x->build_id, y->build_id, len);
+		order = memcmp(a->build_id, b->build_id, len);
 	if (!order)
-		order = profile_order_u64(x->build_id_len, y->build_id_len);
-	return order ? order : profile_order_u64(x->hash, y->hash);
+		order = profile_order_u64(a->build_id_len, b->build_id_len);
+	return order ? order : profile_order_u64(a->hash, b->hash);
 }
 
-int profile_list_modules(struct pmc_profile *profile)
+void profile_list_modules(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
-	struct table_module *module;
 
 	profile->modules = pmc_arena_alloc(&profile->arena,
 					   (HASH_COUNT(tables->modules) + 1) * sizeof(void *));
-	if (!profile->modules)
-		return -ENOMEM;
 	HASH_SORT(tables->modules, module_order);
-	for (module = tables->modules; module; module = module->hh.next)
-		profile->modules[profile->n_modules++] = &module->pub;
-	return 0;
+	for (struct pmc_p_module *module = tables->modules; module; module = module->hh.next)
+		profile->modules[profile->n_modules++] = module;
 }
 
 /* ---- stacks -------------------------------------------------------------------------------*/
-
-/* n words of the frame, which need not be aligned; NULL: they do not fit. */
-static const uint8_t *take_words(struct pmc_cursor *cursor, size_t n)
-{
-	const uint8_t *at = cursor->at;
-
-	if (n > cursor->left / sizeof(uint64_t)) {
-		cursor->bad = true;
-		return NULL;
-	}
-	cursor->at += n * sizeof(uint64_t);
-	cursor->left -= n * sizeof(uint64_t);
-	return at;
-}
 
 static uint64_t word_at(const uint8_t *words, size_t i)
 {
@@ -101,7 +75,7 @@ static const uint8_t *next_stack(struct pmc_cursor *cursor, uint32_t n_modules,
 	const uint8_t *words;
 
 	pmc_cursor_bytes(cursor, def, sizeof(*def));
-	words = take_words(cursor, def->depth);
+	words = profile_words(cursor, def->depth);
 	for (unsigned i = 0; words && i < def->depth; i++) {
 		unsigned module = PMC_STACK_MODULE(word_at(words, i));
 
@@ -111,7 +85,7 @@ static const uint8_t *next_stack(struct pmc_cursor *cursor, uint32_t n_modules,
 	return cursor->bad ? NULL : words;
 }
 
-int profile_add_stacks(struct pmc_profile *profile, const struct pmc_frame *frame)
+bool profile_has_stacks(const struct pmc_frame *frame)
 {
 	struct pmc_stacks_fixed fixed;
 	struct pmc_stack_def def;
@@ -119,30 +93,26 @@ int profile_add_stacks(struct pmc_profile *profile, const struct pmc_frame *fram
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	pmc_cursor_init(&cursor, frame);
-	if (!take_words(&cursor, fixed.n_modules))
-		return -EBADMSG;
+	if (!profile_words(&cursor, fixed.n_modules))
+		return false;
 	for (uint32_t i = 0; i < fixed.n_stacks; i++)
 		if (!next_stack(&cursor, fixed.n_modules, &def))
-			return -EBADMSG;
-	return profile_keep(profile, frame, 0, frame->head.hash, "", 0);
+			return false;
+	return true;
 }
 
-static struct table_stack *find_stack(const struct pmc_profile *profile,
-				      const struct pmc_p_process *process, uint32_t id)
-{
-	const struct stack_key key = { .process = process, .id = id };
-	struct table_stack *found;
-
-	HASH_FIND(hh, profile->tables->stacks, &key, sizeof(key), found);
-	return found;
-}
+/* A stack's process and id, which lie side by side. */
+#define STACK_KEY (offsetof(struct pmc_p_stack, id) + sizeof(uint32_t))
 
 const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
 					    const struct pmc_p_process *process, uint32_t id)
 {
-	const struct table_stack *found = id ? find_stack(profile, process, id) : NULL;
+	const struct pmc_p_stack key = { .process = process, .id = id };
+	struct pmc_p_stack *found = NULL;
 
-	return found ? found->stack : NULL;
+	if (id)
+		HASH_FIND(hh, profile->tables->stacks, &key, STACK_KEY, found);
+	return found;
 }
 
 int pmc_profile_each_stack(const struct pmc_profile *profile,
@@ -150,21 +120,18 @@ int pmc_profile_each_stack(const struct pmc_profile *profile,
 {
 	int result = 0;
 
-	for (struct table_stack *at = profile->tables->stacks; at && !result; at = at->hh.next)
-		result = each(at->stack, arg);
+	for (struct pmc_p_stack *at = profile->tables->stacks; at && !result; at = at->hh.next)
+		result = each(at, arg);
 	return result;
 }
 
-static int list_stack(struct pmc_profile *profile, const struct pmc_p_process *process,
-		      const struct pmc_stack_def *def, const uint8_t *words, const uint8_t *hashes)
+static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *process,
+		       const struct pmc_stack_def *def, const uint8_t *words, const uint8_t *hashes)
 {
 	struct pmc_arena *arena = &profile->arena;
 	struct pmc_p_stack *stack =
 		pmc_arena_alloc(arena, sizeof(*stack) + def->depth * sizeof(stack->frames[0]));
-	struct table_stack *entry = pmc_arena_alloc(arena, sizeof(*entry));
 
-	if (!stack || !entry)
-		return -ENOMEM;
 	stack->process = process;
 	stack->id = def->id;
 	stack->depth = def->depth;
@@ -177,57 +144,45 @@ static int list_stack(struct pmc_profile *profile, const struct pmc_p_process *p
 				find_module(profile, word_at(hashes, PMC_STACK_MODULE(word)));
 		stack->frames[i].address = PMC_STACK_ADDRESS(word);
 	}
-	entry->key = (struct stack_key){ .process = process, .id = def->id };
-	entry->stack = stack;
-	HASH_ADD(hh, profile->tables->stacks, key, sizeof(entry->key), entry);
-	return arena->failed ? -ENOMEM : 0;
+	HASH_ADD(hh, profile->tables->stacks, process, STACK_KEY, stack);
 }
 
-int profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept)
+void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept)
 {
 	const struct pmc_p_process *process = &kept->process->pub;
 	struct pmc_stacks_fixed fixed;
 	struct pmc_stack_def def;
 	struct pmc_cursor cursor;
 	const uint8_t *hashes, *words;
-	int error = 0;
 
 	pmc_frame_fixed(&kept->frame, &fixed, sizeof(fixed));
 	pmc_cursor_init(&cursor, &kept->frame);
-	hashes = take_words(&cursor, fixed.n_modules);
-	for (uint32_t i = 0; i < fixed.n_stacks && !error; i++) {
+	hashes = profile_words(&cursor, fixed.n_modules);
+	for (uint32_t i = 0; i < fixed.n_stacks; i++) {
 		words = next_stack(&cursor, fixed.n_modules, &def);
 		/* pmctl dump repeats stacks; of damage the first frame by hash is used. */
-		if (def.id && !find_stack(profile, process, def.id))
-			error = list_stack(profile, process, &def, words, hashes);
+		if (def.id && !pmc_profile_stack(profile, process, def.id))
+			list_stack(profile, process, &def, words, hashes);
 	}
-	return error;
 }
 
 /* ---- samples ------------------------------------------------------------------------------*/
 
-/* After the fixed part and the readings. */
+/* After the fixed part and the readings. NULL: they do not fit. */
 static const uint8_t *samples_at(const struct pmc_frame *frame,
-				 const struct pmc_samples_fixed *fixed, struct pmc_cursor *cursor)
+				 const struct pmc_samples_fixed *fixed)
 {
-	pmc_cursor_init(cursor, frame);
-	if (!profile_skip_readings(cursor, fixed->n_groups))
-		return NULL;
-	return take_words(cursor, sizeof(struct pmc_sample) / sizeof(uint64_t) * fixed->n);
-}
-
-int profile_add_samples(struct pmc_profile *profile, const struct pmc_frame *frame)
-{
-	const size_t from = offsetof(struct pmc_samples_fixed, eventset);
-	struct pmc_samples_fixed fixed;
 	struct pmc_cursor cursor;
 
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (frame->head.fixed < sizeof(fixed) || !samples_at(frame, &fixed, &cursor))
-		return -EBADMSG;
-	return profile_keep(profile, frame, fixed.time_ns, fixed.seq,
-			    (const char *)frame->fixed + from,
-			    offsetof(struct pmc_samples_fixed, n) - from);
+	pmc_cursor_init(&cursor, frame);
+	if (!profile_skip_readings(&cursor, fixed->n_groups))
+		return NULL;
+	return profile_words(&cursor, sizeof(struct pmc_sample) / sizeof(uint64_t) * fixed->n);
+}
+
+bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples_fixed *fixed)
+{
+	return frame->head.fixed >= sizeof(*fixed) && samples_at(frame, fixed);
 }
 
 /* The entry of the thread and event, which is the newest if there is one. */
@@ -242,8 +197,6 @@ static struct pmc_p_samples *entry_of(struct pmc_profile *profile,
 	    last->fixed.eventset == fixed->eventset)
 		return last;
 	last = pmc_arena_alloc(&profile->arena, sizeof(*last));
-	if (!last)
-		return NULL;
 	last->process = process;
 	last->row = profile_find_row(process, fixed->seq);
 	last->fixed = *fixed;
@@ -251,8 +204,8 @@ static struct pmc_p_samples *entry_of(struct pmc_profile *profile,
 	return last;
 }
 
-static int take_event(struct pmc_profile *profile, struct pmc_p_samples *samples,
-		      const struct table_frame *kept)
+static void take_event(struct pmc_profile *profile, struct pmc_p_samples *samples,
+		       const struct table_frame *kept)
 {
 	const struct pmc_samples_fixed *fixed = &samples->fixed;
 	const struct pmc_p_eventset *set = profile_find_set(profile, fixed->eventset);
@@ -260,43 +213,34 @@ static int take_event(struct pmc_profile *profile, struct pmc_p_samples *samples
 	struct pmc_count *counts;
 
 	if (!set || set->view.count != 1)
-		return 0;
+		return;
 	counts = pmc_arena_alloc(&profile->arena, set->n_parts * sizeof(*counts));
-	if (!counts)
-		return -ENOMEM;
 	pmc_cursor_init(&cursor, &kept->frame);
 	profile_take_counts(set, fixed->n_groups, &cursor, false, counts);
 	samples->event = &set->view.events[0];
 	samples->count = counts;
-	return 0;
 }
 
-int profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept)
+void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept)
 {
 	const struct pmc_p_process *process = &kept->process->pub;
 	struct pmc_samples_fixed fixed;
 	struct pmc_p_samples *samples;
-	struct pmc_p_sample *list;
-	struct pmc_cursor cursor;
 	const uint8_t *words;
 
 	pmc_frame_fixed(&kept->frame, &fixed, sizeof(fixed));
 	samples = entry_of(profile, process, &fixed);
-	words = samples_at(&kept->frame, &fixed, &cursor);
-	if (!samples)
-		return -ENOMEM;
+	words = samples_at(&kept->frame, &fixed);
 	/* Part 0 comes first. */
-	list = pmc_arena_alloc(&profile->arena, (samples->n + fixed.n + 1) * sizeof(*list));
-	if (!list || (fixed.part == 0 && take_event(profile, samples, kept) != 0))
-		return -ENOMEM;
-	if (samples->n)
-		memcpy(list, samples->list, samples->n * sizeof(*list));
-	samples->list = list;
+	if (fixed.part == 0)
+		take_event(profile, samples, kept);
 	for (uint32_t i = 0; i < fixed.n; i++) {
 		struct pmc_sample sample;
 
 		memcpy(&sample, words + i * sizeof(sample), sizeof(sample));
-		list[samples->n++] = (struct pmc_p_sample){
+		samples->list = pmc_arena_grow(&profile->arena, samples->list, samples->n,
+					       &samples->room, sizeof(*samples->list));
+		samples->list[samples->n++] = (struct pmc_p_sample){
 			.stack = pmc_profile_stack(profile, process, sample.stack),
 			.count = sample.count,
 			.weight = sample.weight,
@@ -304,7 +248,6 @@ int profile_list_samples(struct pmc_profile *profile, const struct table_frame *
 		pmc_add_sat(&samples->samples, sample.count);
 		pmc_add_sat(&samples->weight, sample.weight);
 	}
-	return 0;
 }
 
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,

@@ -3,10 +3,19 @@
 #ifndef PMC_TOOLS_ROWS_TABLES_H
 #define PMC_TOOLS_ROWS_TABLES_H
 
-#include "lib/base/hash.h"
 #include "tools/rows/profile.h"
 
 #define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
+
+/* The fixed part of any frame, by pmc_frame_fixed(). */
+union profile_fixed {
+	struct pmc_process_fixed process;
+	struct pmc_thread_fixed thread;
+	struct pmc_total_fixed total;
+	struct pmc_note_fixed note;
+	struct pmc_region_fixed region;
+	struct pmc_samples_fixed samples;
+};
 
 static inline int profile_order_u64(uint64_t a, uint64_t b)
 {
@@ -76,10 +85,9 @@ struct pmc_p_site {
 /* What frames that supersede each other have in common. */
 struct frame_key {
 	uint8_t identity[16];
-	uint64_t number; /* TOTAL: kind; NOTE: code; REGION, SAMPLES: seq; STACKS: hash */
+	uint64_t number; /* as in struct pmc_subject; STACKS: hash */
 	uint8_t type;
-	/* NOTE: text; REGION: name; SAMPLES: see profile_add_samples; NUL-terminated in a copy */
-	char text[1024];
+	char text[1024]; /* NUL-terminated in a copy */
 };
 
 /* A copy of the newest frame with a key; not of EVENTSET, SITE, MODULE and THREAD frames. It is
@@ -93,22 +101,6 @@ struct table_frame {
 	uint8_t *bytes;
 	size_t room;
 	UT_hash_handle hh; /* by *key */
-};
-
-struct table_module {
-	struct pmc_p_module pub;
-	UT_hash_handle hh; /* by pub.hash */
-};
-
-struct stack_key {
-	const struct pmc_p_process *process;
-	uint64_t id;
-};
-
-struct table_stack {
-	struct stack_key key;
-	const struct pmc_p_stack *stack;
-	UT_hash_handle hh; /* by key */
 };
 
 enum {
@@ -135,7 +127,6 @@ struct table_process {
 	bool named; /* its sites have names by pmc_profile_name_sites() */
 	const struct pmc_profile_tables *tables; /* of its profile */
 	UT_hash_handle hh;			 /* by pub.identity */
-	UT_hash_handle by_job;			 /* first processes, by pub.fixed.job */
 };
 
 /* No row has more groups or values than events: fixed part, readings, values. */
@@ -152,27 +143,41 @@ struct pmc_profile_tables {
 	struct table_process *processes, *last_process;
 	struct table_frame *frames;
 	uint64_t n_frames[PMC_FRAME_SAMPLES + 1]; /* by type */
-	struct table_module *modules;
-	struct table_stack *stacks;
+	struct pmc_p_module *modules;
+	struct pmc_p_stack *stacks;
 	struct table_place *places;
 	struct table_start *starts;
 	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };
 
-/* event_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
-int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
-struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash);
+/* False: the frame does not parse. */
+bool profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
+bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
+bool profile_add_module(struct pmc_profile *profile, const struct pmc_frame *frame);
+bool profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame);
+bool profile_has_stacks(const struct pmc_frame *frame);
+bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples_fixed *fixed);
+
+/* profile.c */
+struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
+/* The next text of a frame, in the arena; "": it does not fit. */
+const char *profile_text(struct pmc_arena *arena, struct pmc_cursor *cursor);
+/* Moves over n words: where they are, at any alignment; NULL: they do not fit. */
+const uint8_t *profile_words(struct pmc_cursor *cursor, size_t n);
 /* Moves over the readings of n_groups. False: they do not fit. */
 bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups);
+
+/* event_set.c */
+struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash);
 /* Sums such readings into counts of the set's events; counts has room for set->n_parts. was_on:
  * counting was switched on in the thread's life, so a thread that has not run since counted 0. */
 void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 			 struct pmc_cursor *cursor, bool was_on, struct pmc_count *counts);
 void profile_take_os(const struct pmc_p_eventset *set, const struct pmc_thread_fixed *fixed,
 		     uint64_t on_ns, struct pmc_count *counts);
-/* The counts of a total (NULL: none); no set if its event set is missing. 0 or -ENOMEM. */
-int profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
-		  struct pmc_p_remainder *counts);
+/* The counts of a total (NULL: none); no set if its event set is missing. */
+void profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
+		   struct pmc_p_remainder *counts);
 
 /* sums.c: inserts a sum before the parts of each event. Slots are set->n_parts in the user's order,
  * with room for PMC_SET_EVENTS_MAX. */
@@ -182,49 +187,36 @@ void profile_insert_sums(struct pmc_p_eventset *set, struct set_slot *slots,
  */
 void profile_sum_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
 
-/* rows.c */
-int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Sorts a process's rows by seq, the newest last, and drops superseded ones. 0 or -ENOMEM. */
-int profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
+/* rows.c: sorts a process's rows by seq, the newest last, and drops superseded ones. */
+void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
 /* Unpacks a row, but for its start routine. */
 struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
 				    struct pmc_thread_buf *buf);
-/* region.c: lists a REGION frame, after the rows. 0 or -ENOMEM. */
-int profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
 
-/* samples.c: frames of sampling. 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
-int profile_add_module(struct pmc_profile *profile, const struct pmc_frame *frame);
-int profile_add_stacks(struct pmc_profile *profile, const struct pmc_frame *frame);
-int profile_add_samples(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Reads such a frame after the rows are listed: STACKS before SAMPLES. 0 or -ENOMEM. */
-int profile_list_modules(struct pmc_profile *profile);
-int profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept);
-int profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
+/* Frames that were kept, after the rows are listed: STACKS before SAMPLES. */
+void profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
+void profile_list_modules(struct pmc_profile *profile);
+void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept);
+void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
 
-/* names.c: a NAMES frame. 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
-int profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame);
-
-/* starts.c: notes the start routine of a THREAD frame. 0 or -ENOMEM. */
-int profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* names.c: notes the start routine of a THREAD frame. */
+void profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame);
 /* What a NAMES frame says about a start routine in that process; NULL: nothing. */
 const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site);
-
-/* profile.c: keeps a copy of the frame if it is the newest of its key. 0 or -ENOMEM. */
-int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uint64_t time_ns,
-		 uint64_t number, const char *text, size_t len);
+bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
-struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
 
-/* images.c: sets origin and job_start_ns of each process of the list. 0 or -ENOMEM. */
-int profile_link_images(struct pmc_profile *profile);
+/* images.c: sets origin, job_start_ns and root of each process of the list, and what roots sum. */
+void profile_link_images(struct pmc_profile *profile);
 
 /* link.c: the row of that seq in a process whose rows are listed, or NULL. */
 struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq);
 
 /* unattributed.c: opens the totals of all processes in their unattributed and descendants,
  * subtracts one row after the other, and closes them. After the processes are listed. */
-int profile_open_totals(struct pmc_profile *profile);
+void profile_open_totals(struct pmc_profile *profile);
 void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row);
 void profile_close_totals(struct pmc_profile *profile);
+bool profile_is_first(const struct table_process *process);
 
 #endif

@@ -10,7 +10,6 @@
 #include "tools/rows/tables.h"
 #include "lib/base/number.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* perf_event_attr of task-clock: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK. */
@@ -137,11 +136,10 @@ static void subtract_execs(struct pmc_p_remainder *threads, const struct pmc_p_r
 	}
 }
 
-static int open_total(struct pmc_profile *profile, struct open_total *total, bool was_on,
-		      struct pmc_p_remainder *rest, const struct table_frame *frame)
+static void open_total(struct pmc_profile *profile, struct open_total *total, bool was_on,
+		       struct pmc_p_remainder *rest, const struct table_frame *frame)
 {
-	int error = profile_total(profile, frame, was_on, rest);
-
+	profile_total(profile, frame, was_on, rest);
 	total->rest = rest;
 	memset(total->map, 0xff, sizeof(total->map));
 	for (unsigned i = 0; rest->set && i < rest->set->count; i++) {
@@ -157,76 +155,30 @@ static int open_total(struct pmc_profile *profile, struct open_total *total, boo
 			rest->cpu_ns = count->raw;
 		}
 	}
-	return error;
 }
 
-static bool is_first(const struct table_process *p)
+bool profile_is_first(const struct table_process *p)
 {
 	return p->pub.known && (p->pub.fixed.flags & PMC_PROCESS_FIRST);
 }
 
-/* Whether counting was switched on in the life of the process. */
-static bool was_on(const struct table_process *p)
-{
-	return p->pub.fixed.off_ns && pmc_process_on_ns(&p->pub.fixed);
-}
-
-static int open_totals_of(struct pmc_profile *profile, struct table_process *p)
+static void open_totals_of(struct pmc_profile *profile, struct table_process *p)
 {
 	const struct table_frame *threads = p->totals[PMC_TOTAL_THREADS];
+	/* Counting was switched on in the life of the process. */
+	const bool was_on = p->pub.fixed.off_ns && pmc_process_on_ns(&p->pub.fixed);
+	const bool first = profile_is_first(p);
 	struct pmc_total_fixed fixed = { 0 };
-	int error;
 
 	p->open = pmc_arena_alloc(&profile->arena, sizeof(*p->open));
-	if (!p->open)
-		return -ENOMEM;
 	if (threads)
 		pmc_frame_fixed(&threads->frame, &fixed, sizeof(fixed));
 	p->open->with_forks = fixed.flags & PMC_TOTAL_WITH_FORKS;
 	/* Without a PROCESS frame the rows of descendants are not known. */
-	error = open_total(profile, &p->open->threads, was_on(p), &p->pub.unattributed,
-			   is_first(p) || !p->open->with_forks ? threads : NULL);
-	return error ? error :
-		       open_total(profile, &p->open->execs, false, &p->pub.descendants,
-				  is_first(p) ? p->totals[PMC_TOTAL_EXEC] : NULL);
-}
-
-/* Processes are in order of host and start. */
-static int find_roots(struct pmc_profile *profile)
-{
-	struct pmc_arena *arena = &profile->arena;
-	struct table_process *firsts = NULL, *first;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *p = (struct table_process *)profile->processes[i];
-
-		if (!p->pub.known)
-			continue;
-		HASH_FIND(by_job, firsts, p->pub.fixed.job, sizeof(p->pub.fixed.job), first);
-		if (first && strcmp(first->pub.host, p->pub.host) == 0)
-			p->root = first;
-		/* The CPU clock of children advances while counting is off. */
-		if (p->root)
-			p->root->phases |= p->pub.fixed.off_ns != 0;
-		if (!is_first(p)) {
-			if (p->root)
-				p->root->seen_cpu_ns += p->pub.fixed.cpu_ns;
-			continue;
-		}
-		p->children_cpu_ns = p->pub.fixed.children_cpu_ns;
-		/* Children of the image before an exec are included, too. */
-		if (p->root && first->pub.fixed.pid == p->pub.fixed.pid) {
-			p->seen_cpu_ns = first->seen_cpu_ns;
-			p->phases = first->phases;
-			first->children_cpu_ns = 0;
-		}
-		p->phases |= p->pub.fixed.off_ns != 0;
-		p->root = p;
-		if (first)
-			HASH_DELETE(by_job, firsts, first);
-		HASH_ADD(by_job, firsts, pub.fixed.job, sizeof(p->pub.fixed.job), p);
-	}
-	return arena->failed ? -ENOMEM : 0;
+	open_total(profile, &p->open->threads, was_on, &p->pub.unattributed,
+		   first || !p->open->with_forks ? threads : NULL);
+	open_total(profile, &p->open->execs, false, &p->pub.descendants,
+		   first ? p->totals[PMC_TOTAL_EXEC] : NULL);
 }
 
 void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row)
@@ -243,20 +195,15 @@ void profile_subtract_row(struct table_process *process, const struct pmc_p_thre
 		subtract_row(&above->threads, row);
 }
 
-int profile_open_totals(struct pmc_profile *profile)
+void profile_open_totals(struct pmc_profile *profile)
 {
-	int error = find_roots(profile);
-
-	for (uint64_t i = 0; !error && i < profile->n_processes; i++) {
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
 
 		if (p->totals[PMC_TOTAL_THREADS] || p->totals[PMC_TOTAL_EXEC])
-			error = open_totals_of(profile, p);
-		if (!error)
-			error = profile_total(profile, p->totals[PMC_TOTAL_UNCORE], false,
-					      &p->pub.machine);
+			open_totals_of(profile, p);
+		profile_total(profile, p->totals[PMC_TOTAL_UNCORE], false, &p->pub.machine);
 	}
-	return error;
 }
 
 /* CPU time of ended descendants in no row, by wait4(2) in the job's first process: programs without

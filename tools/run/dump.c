@@ -337,10 +337,9 @@ static int read_files(const struct run *run, const uint8_t *job, struct pmc_prof
 {
 	const struct pmc_profile_options options = { .only_job = job, .starts = true };
 	glob_t found = { 0 };
-	int result = pmc_profile_init(profile, &options);
+	int result = 0;
 
-	if (result)
-		return result;
+	pmc_profile_init(profile, &options);
 	if (run->dump.pattern) {
 		if (glob(run->dump.file, GLOB_NOSORT, NULL, &found) == 0)
 			for (size_t i = 0; i < found.gl_pathc && result == 0; i++)
@@ -350,8 +349,8 @@ static int read_files(const struct run *run, const uint8_t *job, struct pmc_prof
 		result = add_file(run, run->dump.file, profile);
 	}
 	if (result == 0)
-		result = pmc_profile_finish(profile);
-	if (result)
+		pmc_profile_finish(profile);
+	else
 		pmc_profile_free(profile);
 	return result;
 }

@@ -83,24 +83,20 @@ static void take_regions(struct top_inside *inside, const struct pmc_profile *pr
 	free(all);
 }
 
-static int take(struct top_inside *inside, const struct pmc_frame_buf *frames, bool again)
+static void take(struct top_inside *inside, const struct pmc_frame_buf *frames, bool again)
 {
 	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_thread_buf thread;
 	struct pmc_profile profile;
-	int error = pmc_profile_init(&profile, &options);
 
-	if (error)
-		return error;
-	error = pmc_profile_add_buffer(&profile, frames->data, frames->len);
-	if (!error)
-		error = pmc_profile_finish(&profile);
-	if (!error && profile.n_threads) {
+	pmc_profile_init(&profile, &options);
+	pmc_profile_add_buffer(&profile, frames->data, frames->len);
+	pmc_profile_finish(&profile);
+	if (profile.n_threads) {
 		take_counts(inside, pmc_profile_thread(&profile, profile.threads[0], &thread));
 		take_regions(inside, &profile, again);
 	}
 	pmc_profile_free(&profile);
-	return error;
 }
 
 void top_inside_read(struct top_inside *inside, const struct top_task *task)
@@ -113,8 +109,9 @@ void top_inside_read(struct top_inside *inside, const struct top_task *task)
 
 	inside->known = agent && attach_agent_look(agent, why) &&
 			attach_agent_thread(agent, task->task.tid, &thread) &&
-			attach_agent_frames(agent, &thread, &frames, why) &&
-			take(inside, &frames, again) == 0;
+			attach_agent_frames(agent, &thread, &frames, why);
+	if (inside->known)
+		take(inside, &frames, again);
 	inside->number = inside->known ? task->number : 0;
 	free(frames.data);
 }

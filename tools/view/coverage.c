@@ -373,9 +373,8 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	int err;
 
 	memset(coverage, 0, sizeof(*coverage));
-	if (pmc_fold_init(&coverage->unattributed, &view->events) ||
-	    pmc_fold_init(&coverage->descendants, &view->events))
-		return -ENOMEM;
+	pmc_fold_init(&coverage->unattributed, &view->events);
+	pmc_fold_init(&coverage->descendants, &view->events);
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		process_add(view, profile->processes[i], coverage);
 	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)

@@ -14,29 +14,24 @@ static const struct pmc_glyphs glyphs[] = {
 	{ ", ", "stddev", "us", "- unattributed", "- descendants" }, /* ASCII */
 };
 
-static int view_events(struct pmc_view *view)
+static void view_events(struct pmc_view *view)
 {
 	struct pmc_profile *profile = view->profile;
-	int err = pmc_union_init(&view->events, view->arena);
 
-	for (unsigned i = 0; !err && i < profile->n_sets; i++)
-		err = pmc_union_add(&view->events, profile->sets[i], true);
-	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
+	pmc_union_init(&view->events, view->arena);
+	for (unsigned i = 0; i < profile->n_sets; i++)
+		pmc_union_add(&view->events, profile->sets[i], true);
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		err = pmc_union_add(&view->events, process->unattributed.set, !profile->n_sets);
-		if (!err)
-			err = pmc_union_add(&view->events, process->descendants.set, false);
-		if (!err)
-			err = pmc_union_add(&view->events, process->machine.set, false);
+		pmc_union_add(&view->events, process->unattributed.set, !profile->n_sets);
+		pmc_union_add(&view->events, process->descendants.set, false);
+		pmc_union_add(&view->events, process->machine.set, false);
 	}
-	for (uint64_t i = 0; !err && i < profile->n_regions; i++)
-		err = pmc_union_add(&view->events, profile->regions[i]->set, true);
-	if (err)
-		return err;
+	for (uint64_t i = 0; i < profile->n_regions; i++)
+		pmc_union_add(&view->events, profile->regions[i]->set, true);
 	view->counts =
 		pmc_arena_alloc(view->arena, (view->events.set.count + 1) * sizeof(*view->counts));
-	return view->counts ? 0 : -ENOMEM;
 }
 
 /* The job's first process, in the image it ended as, not the shell or launcher before it. The
@@ -133,24 +128,23 @@ static int fold_rows(struct pmc_view *view)
 		return 0;
 	if (view->by == PMC_BY_REGION) {
 		for (uint64_t i = 0; i < view->n_regions; i++)
-			if (pmc_fold_thread(&view->groups, &view->regions[i]))
-				return -ENOMEM;
+			pmc_fold_thread(&view->groups, &view->regions[i]);
 		return 0;
 	}
 	for (uint64_t i = 0; i < view->n_rows; i++)
-		if (pmc_fold_thread(&view->groups,
-				    pmc_profile_thread(view->profile, view->rows[i], &buf)))
-			return -ENOMEM;
-	return pmc_fold_end(&view->groups);
+		pmc_fold_thread(&view->groups,
+				pmc_profile_thread(view->profile, view->rows[i], &buf));
+	pmc_fold_end(&view->groups);
+	return 0;
 }
 
 static int view_make(struct pmc_view *view)
 {
-	int err = view_events(view);
+	int err;
 
+	view_events(view);
 	view->first = first_process(view->profile);
-	if (!err)
-		err = pmc_columns_make(view, false, &view->of_threads);
+	err = pmc_columns_make(view, false, &view->of_threads);
 	if (!err)
 		err = pmc_columns_make(view, true, &view->of_groups);
 	if (!err)

@@ -125,7 +125,7 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 }
 
 /* The pools of the threads, as --by pool has them. */
-static int add_pools(struct pmc_view *view)
+static void add_pools(struct pmc_view *view)
 {
 	struct pmc_sample_fold *fold = &view->samples.fold;
 	struct pmc_thread_buf buf;
@@ -133,17 +133,15 @@ static int add_pools(struct pmc_view *view)
 
 	pmc_fold_begin(&pools, &view->events, PMC_BY_POOL);
 	fold->pools = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->pools));
-	for (uint64_t i = 0; fold->pools && i < fold->n_lists; i++) {
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
 		const struct pmc_p_thread *thread =
 			pmc_profile_thread(view->profile, fold->lists[i]->row, &buf);
 		struct pmc_fold_row *pool = pmc_fold_find(&pools, thread);
 
-		if (!pool)
-			return -ENOMEM;
 		pmc_fold_add(pool, &view->events, thread, false);
 		fold->pools[i] = pool;
 	}
-	return fold->pools ? pmc_fold_end(&pools) : -ENOMEM;
+	pmc_fold_end(&pools);
 }
 
 static int choose(struct pmc_view *view)
@@ -209,7 +207,7 @@ int pmc_view_sample_rows(struct pmc_view *view)
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;
 	if (!err && options->format == PMC_FORMAT_FOLDED)
-		err = add_pools(view);
+		add_pools(view);
 	if (!err && options->fold_samples)
 		err = options->fold_samples(fold, options->names_arg);
 	if (!err)

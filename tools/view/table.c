@@ -186,8 +186,7 @@ static int sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
 	struct pmc_row row;
 	struct pmc_out out;
 
-	if (!rest || pmc_fold_init_region(rest, &view->events))
-		return -ENOMEM;
+	pmc_fold_init_region(rest, &view->events);
 	if (view->by != PMC_BY_REGION)
 		rest->self = NULL;
 	for (uint64_t i = 0; i < lines->all; i++) {
@@ -270,8 +269,7 @@ int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
 {
 	struct pmc_fold_row total;
 
-	if (pmc_fold_init(&total, &table->view->events))
-		return -ENOMEM;
+	pmc_fold_init(&total, &table->view->events);
 	sum_threads(table->view, &total);
 	lines_below(table, coverage, &total);
 	table->n_below = 0;
@@ -306,8 +304,9 @@ int pmc_view_table(struct pmc_view *view)
 	struct pmc_fold_row total;
 	int err = pmc_view_coverage(view, &coverage);
 
-	if (err || !table || pmc_fold_init(&total, &view->events))
-		return err ? err : -ENOMEM;
+	if (err)
+		return err;
+	pmc_fold_init(&total, &view->events);
 	table->view = view;
 	table->all = footer.all = &total;
 	table->coverage = footer.coverage = &coverage;
