@@ -10,7 +10,7 @@
 #include "lib/live/registry.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/sample_area_made.h"
-#include "tools/attach/collect.h"
+#include "tools/attach/attach.h"
 
 #include <sys/syscall.h>
 

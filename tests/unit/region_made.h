@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_UNIT_REGION_MADE_H
 #define PMC_TESTS_UNIT_REGION_MADE_H
 
-#include "tools/attach/collect.h"
+#include "tools/attach/attach.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

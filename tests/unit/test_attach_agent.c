@@ -44,11 +44,11 @@ static int tear_down(void **state)
 
 static void threads(void **state)
 {
-	struct attach_agent *agent = attach_agent_open(getpid(), why);
+	struct attach *agent = attach_agent_open(getpid(), why);
 	struct attach_thread thread;
 
 	assert_non_null(agent);
-	assert_true(attach_agent_lives(agent));
+	assert_true(attach_same_image(agent));
 	assert_true(attach_agent_look(agent, why));
 	assert_true(attach_agent_thread(agent, getpid(), &thread));
 	assert_true(thread.main);
@@ -56,7 +56,7 @@ static void threads(void **state)
 	assert_false(attach_agent_thread(agent, getpid() + 1, &thread));
 	/* Another program in the same process. */
 	control.identity[0]++;
-	assert_false(attach_agent_lives(agent));
+	assert_false(attach_same_image(agent));
 	attach_agent_close(agent);
 }
 
@@ -79,7 +79,7 @@ static void another_version_is_said(void **state)
 
 static void damage_is_said(void **state)
 {
-	struct attach_agent *agent = attach_agent_open(getpid(), why);
+	struct attach *agent = attach_agent_open(getpid(), why);
 	struct attach_thread thread;
 	const uint32_t high = registry.high;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach_sample.c - samples of another process: valid tables give frames, forged ones none. */
 #include "tests/unit/sample_area_made.h"
-#include "tools/attach/collect.h"
+#include "tools/attach/attach.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

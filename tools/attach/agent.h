@@ -17,7 +17,7 @@
 
 #define ATTACH_WHY ((size_t)512)
 
-struct attach_agent;
+struct attach;
 
 /* A thread as its slot had it at the last look. */
 struct attach_thread {
@@ -31,24 +31,23 @@ struct attach_thread {
 
 /* NULL: the process has no agent that counts, or may not be read (why is ""); or why it cannot be
  * used. */
-struct attach_agent *attach_agent_open(pid_t pid, char *why);
-void attach_agent_close(struct attach_agent *agent);
+struct attach *attach_agent_open(pid_t pid, char *why);
+void attach_agent_close(struct attach *agent);
 /* Whether the process still exists and has not called exec. */
-bool attach_agent_lives(const struct attach_agent *agent);
+bool attach_same_image(const struct attach *agent);
 /* Copies the slots of its threads. False: why, or "" if the process is ending. */
-bool attach_agent_look(struct attach_agent *agent, char *why);
+bool attach_agent_look(struct attach *agent, char *why);
 /* tid: as pmctl sees it. False: the thread has no slot. */
-bool attach_agent_thread(const struct attach_agent *agent, pid_t tid, struct attach_thread *thread);
+bool attach_agent_thread(const struct attach *agent, pid_t tid, struct attach_thread *thread);
 /* A duplicate of the descriptor of the leader of group g of n events; its kernel ID. -1: the group
  * is not open, or has another size. */
-int attach_agent_leader(const struct attach_agent *agent, const struct attach_thread *thread,
-			unsigned g, unsigned n, uint64_t *id);
+int attach_agent_leader(const struct attach *agent, const struct attach_thread *thread, unsigned g,
+			unsigned n, uint64_t *id);
 /* The EVENTSET frame of that hash; buf->len 0: there is none. The caller frees buf->data. */
-void attach_agent_set(const struct attach_agent *agent, uint64_t eventset,
-		      struct pmc_frame_buf *buf);
+void attach_agent_set(const struct attach *agent, uint64_t eventset, struct pmc_frame_buf *buf);
 /* What pmctl dump would write now of this thread: its row and regions. False: why. Look first. The
  * caller frees buf->data. */
-bool attach_agent_frames(struct attach_agent *agent, const struct attach_thread *thread,
+bool attach_agent_frames(struct attach *agent, const struct attach_thread *thread,
 			 struct pmc_frame_buf *buf, char *why);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - finds the agent in a running process and copies its control block and registry. */
 #include "tools/attach/attach.h"
-#include "lib/base/hash.h"
 #include "tools/cli/pmctl.h"
 
 #include <signal.h>
@@ -17,11 +16,6 @@
 /* After an exec: that many further tries, with pauses. */
 #define TRIES	 100
 #define PAUSE_NS 1000000
-
-struct attach_tids {
-	uint32_t tid;
-	UT_hash_handle hh;
-};
 
 /* ---- open ---------------------------------------------------------------------------------*/
 static int damaged(const struct attach *target)
@@ -107,11 +101,8 @@ static void forget_slots(struct attach *target)
 	target->registry.slots = NULL;
 	target->index = NULL;
 	target->n_slots = target->room = 0;
-	target->tids = NULL;
-	target->routines = NULL;
 	target->starting = false;
 	attach_tasks_close(&target->tasks);
-	pmc_arena_free(&target->arena);
 }
 
 void attach_close(struct attach *target)
@@ -121,7 +112,7 @@ void attach_close(struct attach *target)
 		free(target->images[i].path);
 	free(target->images);
 	target->images = NULL;
-	target->n_images = 0;
+	target->n_images = target->image_room = 0;
 	forget_slots(target);
 	for (unsigned kind = 0; kind < COPY_KINDS; kind++) {
 		free(target->copies[kind]);
@@ -174,23 +165,14 @@ static bool steady(const struct attach *target, struct slot *a, struct slot *b)
 
 static void know(struct attach *target, const struct slot *slot)
 {
-	struct pmc_arena *arena = &target->arena;
-	struct attach_tids *known;
+	struct attach_task *task = attach_task_of(target, slot->tid);
 
 	/* A free slot without a tid is being reserved for its first thread; with a start routine
 	 * that thread could not be created. */
 	if (phase_of(slot) == SLOT_RESERVED || (!slot->tid && !slot->start.posix))
 		target->starting = true;
-	if (phase_of(slot) == SLOT_FREE)
-		return;
-	HASH_FIND(hh, target->tids, &slot->tid, sizeof(slot->tid), known);
-	if (known)
-		return;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return;
-	known->tid = slot->tid;
-	HASH_ADD(hh, target->tids, tid, sizeof(known->tid), known);
+	if (task && phase_of(slot) != SLOT_FREE)
+		task->known = true;
 }
 
 static bool has_ended(const struct attach *target, uint32_t tid)
@@ -216,12 +198,9 @@ bool attach_is_alive(const struct attach *target, const struct slot *slot)
 	       phase_of(&now) == SLOT_LIVE && now.seq == slot->seq;
 }
 
-bool attach_knows(const struct attach *target, uint32_t tid)
+bool attach_knows(const struct attach *target, const struct attach_task *task)
 {
-	struct attach_tids *known;
-
-	HASH_FIND(hh, target->tids, &tid, sizeof(tid), known);
-	return known || has_ended(target, tid);
+	return task->known || has_ended(target, task->tid);
 }
 
 static bool registry_is_sound(const struct attach *target, const struct registry *registry)
@@ -264,6 +243,7 @@ static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, 
 
 	for (uint32_t i = from; i < to; i++, first += bytes, second += bytes) {
 		struct slot *a = (void *)first, *b = (void *)second;
+		struct attach_task *task;
 
 		know(target, a);
 		know(target, b);
@@ -276,8 +256,11 @@ static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, 
 			return tool_fail(EXIT_FAIL, "out of memory");
 		memcpy(target->registry.slots + target->n_slots * bytes, first, bytes);
 		target->index[target->n_slots++] = i;
+		task = attach_task_of(target, a->tid);
+		if (task)
+			task->slot = target->n_slots;
 	}
-	return target->arena.failed ? tool_fail(EXIT_FAIL, "out of memory") : 0;
+	return 0;
 }
 
 static int read_slots(struct attach *target)

@@ -12,11 +12,10 @@
 #ifndef PMC_TOOLS_ATTACH_ATTACH_H
 #define PMC_TOOLS_ATTACH_ATTACH_H
 
-#include "lib/base/arena.h"
 #include "lib/live/control.h"
-#include "lib/dump/frame.h"
 #include "lib/live/registry.h"
 #include "lib/snapshot/snapshot.h"
+#include "tools/attach/agent.h"
 
 #include <limits.h>
 #include <sys/types.h>
@@ -29,12 +28,14 @@ struct attach_image {
 
 /* The threads in /proc/PID/task. */
 struct attach_task {
-	pid_t pid;    /* in the PID namespace of pmctl */
-	uint32_t tid; /* in the thread's own */
+	pid_t pid;     /* in the PID namespace of pmctl */
+	uint32_t tid;  /* in the thread's own */
+	bool known;    /* a slot has, or had a moment ago, this tid */
+	uint32_t slot; /* from 1; 0: no copied one is of this thread */
 };
 struct attach_tasks {
 	struct attach_task *list; /* by tid */
-	size_t n;
+	size_t n, room;
 	int fd; /* the directory; -1: not open */
 };
 
@@ -60,7 +61,7 @@ struct attach {
 	uint64_t address; /* of the control block, in that process; 0: none */
 	struct pmc_control control;
 	struct attach_image *images;
-	size_t n_images;
+	size_t n_images, image_room;
 	struct attach_tasks tasks; /* opened before the slots were copied */
 	/* A copy of the registry and of the slots of live threads; a slot that changed while being
 	 * copied is left out. */
@@ -69,13 +70,10 @@ struct attach {
 	struct reader reader; /* of these copies */
 	void *copies[COPY_KINDS];
 	uint32_t n_slots, room;
-	uint32_t *index;	  /* of each copied slot in the process's registry */
-	struct attach_tids *tids; /* of all slots in use, changing ones included */
-	bool starting;		  /* a thread has a slot and no tid yet */
+	uint32_t *index; /* of each copied slot in the process's registry */
+	bool starting;	 /* a thread has a slot and no tid yet */
 	bool other_pid_namespace;
 	bool patient; /* ATTACH_PATIENT */
-	struct attach_routine *routines;
-	struct pmc_arena arena;
 };
 
 /* ---- pid.c ---- */
@@ -89,6 +87,13 @@ int attach_enter(struct attach *target, pid_t pid, bool writing);
 void attach_leave(struct attach *target);
 /* Whether all threads of the process have ended. */
 bool attach_has_ended(const struct attach *target);
+bool attach_pidfd_ended(int pidfd);
+/* Duplicates a descriptor of the process if it is the group with this kernel ID; else -1, and
+ * *error says why. */
+int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);
+/* For struct reader. */
+void attach_group_read(void *target, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
+		       uint64_t *words);
 /* A field of /proc/PID/status, such as "VmHWM"; "": there is none. */
 void attach_status(int dir, const char *field, char value[256]);
 
@@ -104,10 +109,8 @@ int attach_look_again(struct attach *target);
 uint64_t attach_slot_address(const struct attach *target, const struct slot *slot);
 /* Whether the thread of a copied slot has not ended. */
 bool attach_is_alive(const struct attach *target, const struct slot *slot);
-/* Whether a slot has, or had a moment ago, a thread of this tid. */
-bool attach_knows(const struct attach *target, uint32_t tid);
-/* Whether the process still exists and has not called exec. */
-bool attach_same_image(const struct attach *target);
+/* Whether the agent has seen the thread. */
+bool attach_knows(const struct attach *target, const struct attach_task *task);
 /* Opens the process, calls act and closes the process; repeats that for 100 ms on ATTACH_AGAIN,
  * which is returned with ATTACH_PATIENT only. */
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg);
@@ -133,27 +136,18 @@ int attach_read_text(const struct attach *target, uint64_t address, char *to, si
  * control block is in the data of one; a block of this version is preferred. */
 int attach_maps(struct attach *target);
 
-/* ---- group.c ---- */
-/* Duplicates a descriptor of the process if it is the group with this kernel ID; else -1, and
- * *error says why. */
-int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);
-/* For struct reader. */
-void attach_group_read(void *target, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
-		       uint64_t *words);
-
 /* ---- threads.c, process.c: frames, appended to a buffer that the caller grows ---- */
 /* The largest THREAD and REGION frame, scratch space included. */
 #define ATTACH_FRAME_BYTES ((size_t)16 << 10)
 /* Lists target->tasks. */
 int attach_tasks_open(struct attach *target);
 void attach_tasks_close(struct attach_tasks *tasks);
-/* A file of /proc/PID/task/TID. False: it cannot be read. */
-bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
-		      size_t cap);
-/* The ID, in pmctl's namespace, of a thread of the process; 0: unknown. */
-pid_t attach_our_tid(const struct attach *target, uint32_t tid);
-/* CPU time of a task, of which pid may be 0, from schedstat. */
-bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns);
+/* NULL: it has started since, or has ended. */
+struct attach_task *attach_task_of(const struct attach *target, uint32_t tid);
+/* Present values of the kernel. False: there is no such task. CPU time is that of schedstat: up to
+ * a tick old for a running thread. */
+bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
+void attach_process_words(const struct attach *target, struct account_words *now);
 /* Whether the module of a start routine, from the list of mapped files, is known: its path, and the
  * offset of the address in it. */
 bool attach_module_of(const struct attach *target, uint64_t address, const char **path,
@@ -168,29 +162,39 @@ void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf
 /* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
-/* ---- account.c ---- */
-enum attach_action { ATTACH_START, ATTACH_STOP, ATTACH_RESET };
-/* Present values of the kernel. False: there is no such task. */
-bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
-void attach_process_words(const struct attach *target, struct account_words *now);
-/* Whether the process samples an event. */
-bool attach_sampling(const struct attach *target);
-/* Applies the action to the account of a thread or of the process. *lost: the sum of the values
- * that rows of live threads had, which a reset subtracts from the process. */
-bool attach_switch_thread(const struct attach *target, enum attach_action action,
-			  const struct slot *slot, struct account_words *lost);
-void attach_switch_process(const struct attach *target, enum attach_action action,
-			   const struct account_words *lost);
+/* ---- collect.c: the frames of a snapshot, in a buffer that grows ---- */
+/* What was left out. */
+struct attach_missing {
+	uint32_t changing;     /* threads that changed their regions all the time */
+	bool regions, samples; /* damaged */
+	unsigned tries;	       /* left for regions that change */
+};
+/* Seconds for all threads; a tenth of a second for one. */
+#define ATTACH_TRIES	 200000u
+#define ATTACH_FEW_TRIES 2000u
+
+/* Regions, row and samples of each slot of one look, then the frames of the process. own_file: they
+ * are for another file than the dump of the process. */
+int attach_collect(struct attach *target, struct attach_missing *missing, struct pmc_frame_buf *buf,
+		   bool own_file);
+/* Then the modules and stacks that these refer to, as far as they are not written. */
+int attach_collect_stacks(struct attach *target, struct snapshot_written *written,
+			  struct attach_missing *missing, struct pmc_frame_buf *buf);
+/* Regions, row and process of one slot of the last look. */
+int attach_collect_thread(struct attach *target, uint32_t slot, struct pmc_frame_buf *buf);
+
+/* The parts of these. False: there is no memory. */
+bool attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
+			struct pmc_frame_buf *buf);
+bool attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
+			struct pmc_frame_buf *buf);
 
 /* ---- out.c ---- */
 struct attach_out {
 	int fd;
 	char path[PATH_MAX];
 };
-/* A duplicate of the descriptor through which the process appends to its dump. -1: it has no dump
- * open, or another file; *why says which. */
-int attach_out_dup(const struct attach *target, const char **why);
-/* A path here of that file; 0 or -errno. */
+/* A path here of the file that the process knows as control.out; 0 or -errno. */
 int attach_out_name(const struct attach *target, int fd, char path[PATH_MAX]);
 /* path: of -o; NULL: the dump of the process, or a new file if it has none. */
 int attach_out_open(struct attach *target, const char *path, struct attach_out *out);

@@ -14,14 +14,138 @@
 #include <string.h>
 #include <unistd.h>
 
+enum action { START, STOP, RESET };
+
 static const char *const actions[] = { "start", "stop", "reset" };
 
 /* A thread younger than this may have read control.counting just before it was changed. */
 #define YOUNG_NS 100000000u
 
+/* ---- accounts ---------------------------------------------------------------------------- */
+
+static uint64_t address_of(const struct attach *target, const struct slot *slot)
+{
+	return (uintptr_t)target->registry.accounts +
+	       reader_index(&target->reader, slot) * sizeof(*target->registry.accounts);
+}
+
+static void read_account(const struct attach *target, const struct slot *slot,
+			 struct account *account, struct account_side *side)
+{
+	memset(account, 0, sizeof(*account));
+	if (attach_read(target, address_of(target, slot), account, sizeof(*account)) != 0 ||
+	    !account_read(account, slot->seq + 1, side))
+		snapshot_account_open(&target->reader, slot, false, side);
+}
+
+static bool write_account(const struct attach *target, uint64_t address,
+			  const struct account *account, const struct account_side *side)
+{
+	const uint32_t number = account->number + 1;
+
+	return attach_write(target, address + offsetof(struct account, sides[number & 1]), side,
+			    sizeof(*side)) == 0 &&
+	       attach_write(target, address + offsetof(struct account, number), &number,
+			    sizeof(number)) == 0;
+}
+
+static void change(enum action action, struct account_side *side, const struct account_words *now)
+{
+	if (action == START)
+		account_start(side, now);
+	else if (action == STOP)
+		account_stop(side, now);
+	else
+		account_reset(side, now);
+}
+
+static bool is_sampling(const struct attach *target)
+{
+	const struct sample_tables *tables = snapshot_tables(&target->reader);
+
+	return tables && tables->like.eventset;
+}
+
+/* What the thread's sampling event has counted: time enabled, time running, value. Not changed if
+ * that cannot be read. */
+static void read_sampled(const struct attach *target, const struct slot *slot, uint64_t sampled[3])
+{
+	const struct sample_thread *thread =
+		is_sampling(target) ? snapshot_sample_thread(&target->reader, slot) : NULL;
+	struct pmc_reading reading;
+	uint64_t value;
+
+	if (!thread)
+		return;
+	value = snapshot_sampled(&target->reader, thread, &reading);
+	if (!reading.n)
+		return;
+	/* 1 ns remains, as of groups: the event has counted 0. */
+	sampled[0] = reading.enabled_ns - (reading.enabled_ns > 0);
+	sampled[1] = reading.running_ns - (reading.running_ns > 0);
+	sampled[2] = value;
+}
+
+/* *lost: the sum of the values that rows of live threads had, which a reset subtracts from the
+ * process. */
+static bool switch_account(const struct attach *target, enum action action, const struct slot *slot,
+			   struct account_words *lost)
+{
+	struct account_words now, values;
+	struct account_side side;
+	struct account account;
+
+	read_account(target, slot, &account, &side);
+	if (!attach_thread_words(target, slot->tid, &now))
+		return false;
+	values = now;
+	account_values(&side, &values);
+	change(action, &side, &now);
+	if (action == RESET)
+		read_sampled(target, slot, side.sampled);
+	/* If another thread has taken the slot, its account is that thread's. */
+	if (!write_account(target, address_of(target, slot), &account, &side))
+		return false;
+	for (unsigned i = 0; i < ACCOUNT_WORDS; i++)
+		lost->of[i] += values.of[i];
+	lost->unknown |= values.unknown;
+	return true;
+}
+
+static void switch_process(const struct attach *target, enum action action,
+			   const struct account_words *lost)
+{
+	const uint64_t at = target->address + offsetof(struct pmc_control, account);
+	struct account_words now;
+	struct account_side side;
+	struct account account;
+
+	if (attach_read(target, at, &account, sizeof(account)) != 0 ||
+	    !account_read(&account, 1, &side))
+		return;
+	attach_process_words(target, &now);
+	if (action != RESET) {
+		change(action, &side, &now);
+	} else {
+		/* Rows of ended threads keep their values, so only values of live rows are
+		 * subtracted from the process. */
+		for (unsigned i = ACCOUNT_MINOR; i < ACCOUNT_WORDS; i++)
+			side.base[i] += lost->of[i];
+		side.base[ACCOUNT_CPU] += lost->of[ACCOUNT_CPU];
+		side.unknown |= lost->unknown;
+		side.base[ACCOUNT_WALL] =
+			side.stopped ? side.at[ACCOUNT_WALL] : now.of[ACCOUNT_WALL];
+		side.base[ACCOUNT_OVERHEAD] =
+			side.stopped ? side.at[ACCOUNT_OVERHEAD] : now.of[ACCOUNT_OVERHEAD];
+		side.reset_ns = now.of[ACCOUNT_WALL];
+	}
+	write_account(target, at, &account, &side);
+}
+
+/* ---- groups -------------------------------------------------------------------------------*/
 struct switching {
 	struct attach *target;
-	enum attach_action action;
+	enum action action;
 	unsigned threads, uncounted;
 	struct account_words lost_words; /* of the rows of live threads, before the switch */
 	/* What a reset takes from the rows of live threads and so from the thread group, laid out
@@ -81,8 +205,8 @@ static bool switch_groups(const struct switching *s, const struct snapshot_group
 		int fd = attach_group_dup(s->target, groups->fds[groups->first[g]], groups->ids[g],
 					  &error);
 
-		if (fd < 0 || (s->action == ATTACH_START ? pmc_perf_group_enable(fd) :
-							   pmc_perf_group_disable(fd)) != 0)
+		if (fd < 0 || (s->action == START ? pmc_perf_group_enable(fd) :
+						    pmc_perf_group_disable(fd)) != 0)
 			all = false;
 		if (fd >= 0)
 			close(fd);
@@ -104,12 +228,12 @@ static void switch_threads(struct switching *s, uint64_t since)
 		if ((slot->word & ~0xffffu) != SLOT_LIVE || slot->start_ns < since)
 			continue;
 		groups = snapshot_groups_of(&target->reader, slot);
-		accounted = attach_switch_thread(target, s->action, slot, &s->lost_words);
+		accounted = switch_account(target, s->action, slot, &s->lost_words);
 		if (!groups.groups)
 			done = accounted;
 		else
-			done = s->action == ATTACH_RESET ? reset_slot(s, slot, &groups) :
-							   switch_groups(s, &groups);
+			done = s->action == RESET ? reset_slot(s, slot, &groups) :
+						    switch_groups(s, &groups);
 		if (since)
 			continue;
 		s->threads += done;
@@ -145,8 +269,7 @@ static void reset_thread_group(struct switching *s)
 
 static void switch_thread_group(const struct switching *s)
 {
-	const struct pmc_control *control = &s->target->control;
-	const struct snapshot_groups groups = snapshot_groups_of_total(&control->threads);
+	const struct snapshot_groups groups = snapshot_groups_of_total(&s->target->control.threads);
 
 	switch_groups(s, &groups);
 }
@@ -157,7 +280,7 @@ static void switch_uncore(struct switching *s)
 	unsigned n = 2 * totals->groups + totals->first[totals->groups];
 	const struct snapshot_groups groups = snapshot_groups_of_total(totals);
 
-	if (s->action != ATTACH_RESET)
+	if (s->action != RESET)
 		switch_groups(s, &groups);
 	else if (totals->groups && read_all(s->target, &groups, totals->base))
 		write_base(s, offsetof(struct pmc_control, uncore), totals, n);
@@ -177,9 +300,9 @@ static int set_counting(const struct switching *s)
 	int code = write_control(s, offsetof(struct pmc_control, switched),
 				 s->target->control.switched + 1);
 
-	if (code || s->action == ATTACH_RESET)
+	if (code || s->action == RESET)
 		return code;
-	return write_control(s, offsetof(struct pmc_control, counting), s->action == ATTACH_START);
+	return write_control(s, offsetof(struct pmc_control, counting), s->action == START);
 }
 
 static int apply(struct switching *s)
@@ -194,24 +317,24 @@ static int apply(struct switching *s)
 		return code;
 	/* Process and thread group start before the rows and stop after them, so that totals are
 	 * never below the rows. */
-	if (s->action == ATTACH_START) {
-		attach_switch_process(s->target, s->action, &s->lost_words);
+	if (s->action == START) {
+		switch_process(s->target, s->action, &s->lost_words);
 		switch_thread_group(s);
 	}
 	switch_threads(s, 0);
-	if (s->action != ATTACH_RESET) {
+	if (s->action != RESET) {
 		code = attach_look_again(s->target);
 		if (!code)
 			switch_threads(s, begin > YOUNG_NS ? begin - YOUNG_NS : 1);
 	}
-	if (s->action == ATTACH_STOP)
+	if (s->action == STOP)
 		switch_thread_group(s);
-	else if (s->action == ATTACH_RESET)
+	else if (s->action == RESET)
 		reset_thread_group(s);
-	if (s->action != ATTACH_START)
-		attach_switch_process(s->target, s->action, &s->lost_words);
+	if (s->action != START)
+		switch_process(s->target, s->action, &s->lost_words);
 	switch_uncore(s);
-	if (!code && s->action == ATTACH_RESET)
+	if (!code && s->action == RESET)
 		code = write_control(s, offsetof(struct pmc_control, resets),
 				     s->target->control.resets + 1);
 	return code;
@@ -220,7 +343,7 @@ static int apply(struct switching *s)
 static int report(const struct switching *s)
 {
 	static const char *const done[] = { "started", "stopped", "reset to 0" };
-	const bool events = s->target->registry.n_groups, samples = attach_sampling(s->target);
+	const bool events = s->target->registry.n_groups, samples = is_sampling(s->target);
 	pid_t pid = s->target->pid;
 
 	if (events && !s->threads && s->uncounted)
@@ -242,21 +365,9 @@ static int report(const struct switching *s)
 	return 0;
 }
 
-static int parse_action(const char *text, enum attach_action *action)
-{
-	for (unsigned i = 0; i < 3; i++) {
-		if (strcmp(text, actions[i]) == 0) {
-			*action = (enum attach_action)i;
-			return 0;
-		}
-	}
-	return tool_fail_unknown("unknown action", text, tool_nearest(text, actions, 3),
-				 "give the process ID, then start, stop or reset");
-}
-
 static int act(struct attach *target, void *arg)
 {
-	struct switching s = { .target = target, .action = *(const enum attach_action *)arg };
+	struct switching s = { .target = target, .action = *(const enum action *)arg };
 	int code = attach_look(target);
 
 	if (!code)
@@ -276,7 +387,7 @@ const struct tool_flag cmd_ctl_flags[] = { OPERAND_LIST(words, n), FLAG_END };
 int cmd_ctl(int argc, char **argv)
 {
 	struct request request = { .n = 0 };
-	enum attach_action action;
+	enum action action = START;
 	pid_t pid;
 	int code = tool_args_parse(argc, argv, &request);
 
@@ -285,8 +396,12 @@ int cmd_ctl(int argc, char **argv)
 	if (request.n != 2)
 		return tool_fail(EXIT_USAGE, "a process ID and an action are required: "
 					     "pmctl ctl PID start|stop|reset");
-	code = parse_action(request.words[1], &action);
-	if (!code)
-		code = attach_pid(request.words[0], &pid);
+	while (action <= RESET && strcmp(request.words[1], actions[action]) != 0)
+		action++;
+	if (action > RESET)
+		return tool_fail_unknown("unknown action", request.words[1],
+					 tool_nearest(request.words[1], actions, 3),
+					 "give the process ID, then start, stop or reset");
+	code = attach_pid(request.words[0], &pid);
 	return code ? code : attach_act(pid, ATTACH_WRITE, act, &action);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_dump.c - pmctl dump: snapshots of a running process, taken from outside. */
 #include "lib/base/clock.h"
-#include "tools/attach/collect.h"
+#include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
 #include "tools/live/task.h"
 
@@ -106,13 +106,6 @@ static struct snapshot_written written_to(const struct attach *target, struct wr
 	return written->tables;
 }
 
-static bool has_ended(int pidfd)
-{
-	struct pollfd process = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&process, 1, 0) > 0;
-}
-
 /* Waits until that time; false: the process ended first. */
 static bool lives_until(int pidfd, uint64_t ns)
 {
@@ -158,7 +151,7 @@ static int snapshot(struct attach *target, void *arg)
 
 	request->patient_ns = pmc_now_ns() + PATIENCE_NS;
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
-	if (request->pidfd >= 0 && has_ended(request->pidfd))
+	if (request->pidfd >= 0 && attach_pidfd_ended(request->pidfd))
 		return attach_gone(target->pid);
 	code = attach_collect(target, &missing, &buf, own_file);
 	if (!code)
@@ -207,7 +200,7 @@ static int repeat(pid_t pid, struct request *request)
 			break;
 	}
 	/* The process ended, and an earlier snapshot was written. */
-	if (code && taken && has_ended(pidfd))
+	if (code && taken && attach_pidfd_ended(pidfd))
 		code = 0;
 	close(pidfd);
 	return code;

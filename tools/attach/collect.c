@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* collect.c - the frames of a snapshot from outside, of all threads or of one. */
-#include "tools/attach/collect.h"
+#include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdlib.h>

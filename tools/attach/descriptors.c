@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors.c - descriptors for access to a process.
+ * descriptors.c - descriptors for access to a process, and of its groups.
  *
  * Between two system calls a process ID may be reused. Descriptors of /proc/PID, of /proc/PID/mem
  * and the pidfd stay with the process and fail after its end.
  */
 #include "lib/base/file.h"
 #include "lib/base/proc.h"
+#include "lib/count/group.h"
 #include "tools/attach/attach.h"
 
 #include <dirent.h>
@@ -34,11 +35,16 @@ void attach_status(int dir, const char *field, char value[256])
 	snprintf(value, 256, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-bool attach_has_ended(const struct attach *target)
+bool attach_pidfd_ended(int pidfd)
 {
-	struct pollfd ended = { .fd = target->pidfd, .events = POLLIN };
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
 
 	return poll(&ended, 1, 0) > 0;
+}
+
+bool attach_has_ended(const struct attach *target)
+{
+	return attach_pidfd_ended(target->pidfd);
 }
 
 static bool is_zombie(int dir)
@@ -127,4 +133,42 @@ void attach_leave(struct attach *target)
 			close(*all[i]);
 		*all[i] = -1;
 	}
+}
+
+/* ---- groups -------------------------------------------------------------------------------*/
+/* The program may have reused the number: a foreign file must not be read, a pipe would lose data.
+ */
+int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error)
+{
+	uint64_t now = 0;
+	int ours;
+
+	if (fd < 0) {
+		*error = EBADF;
+		return -1;
+	}
+	ours = (int)syscall(SYS_pidfd_getfd, target->files, fd, 0);
+	if (ours < 0) {
+		*error = errno == EBADF ? PMC_REASON_RECYCLED : (uint32_t)errno;
+		return -1;
+	}
+	if (pmc_perf_ioctl(ours, PERF_EVENT_IOC_ID, &now) != 0 || now != id) {
+		close(ours);
+		*error = PMC_REASON_RECYCLED;
+		return -1;
+	}
+	return ours;
+}
+
+void attach_group_read(void *from, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
+		       uint64_t *words)
+{
+	const struct attach *target = from;
+
+	*reading = (struct pmc_reading){ .n = 0 };
+	fd = attach_group_dup(target, fd, id, &reading->error);
+	if (fd < 0)
+		return;
+	pmc_perf_group_read(fd, id, n, reading, words);
+	close(fd);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c - reads another process's memory and the list of its mapped files. */
 #include "tools/attach/attach.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,42 +18,30 @@
 /* Beyond the data segment of the agent. */
 #define MOST_DATA ((uint64_t)1 << 20)
 
-static int result_of(ssize_t n)
+static int move(const struct attach *target, uint64_t address, char *at, size_t len, bool to_target)
 {
-	/* A read of 0 bytes: the process has ended or called exec. EIO: not mapped. */
-	return n == 0 ? -ESRCH : errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+	while (len > 0) {
+		ssize_t n = to_target ? pwrite(target->mem, at, len, (off_t)address) :
+					pread(target->mem, at, len, (off_t)address);
+
+		/* 0 bytes: the process has ended or called exec. EIO: not mapped. */
+		if (n <= 0)
+			return n == 0 ? -ESRCH : errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+		at += n;
+		address += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
 }
 
 int attach_read(const struct attach *target, uint64_t address, void *to, size_t len)
 {
-	char *at = to;
-
-	while (len > 0) {
-		ssize_t n = pread(target->mem, at, len, (off_t)address);
-
-		if (n <= 0)
-			return result_of(n);
-		at += n;
-		address += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return move(target, address, to, len, false);
 }
 
 int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len)
 {
-	const char *at = from;
-
-	while (len > 0) {
-		ssize_t n = pwrite(target->mem, at, len, (off_t)address);
-
-		if (n <= 0)
-			return result_of(n);
-		at += n;
-		address += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return move(target, address, (char *)(uintptr_t)from, len, true);
 }
 
 const void *attach_copy(void *from, enum reader_copy kind, uint64_t address, size_t bytes)
@@ -94,24 +83,15 @@ int attach_read_text(const struct attach *target, uint64_t address, char *to, si
 /* ---- maps ---------------------------------------------------------------------------------*/
 static int add_image(struct attach *target, uint64_t start, uint64_t end, const char *path)
 {
-	struct attach_image *image;
+	struct attach_image *images = tool_list_grow(target->images, target->n_images,
+						     &target->image_room, sizeof(*images));
+	char *copy = images ? strdup(path) : NULL;
 
-	/* Capacity doubles at each power of two. */
-	if ((target->n_images & (target->n_images - 1)) == 0) {
-		size_t room = target->n_images ? 2 * target->n_images : 1;
-
-		image = realloc(target->images, room * sizeof(*image));
-		if (!image)
-			return -ENOMEM;
-		target->images = image;
-	}
-	image = &target->images[target->n_images];
-	image->start = start;
-	image->end = end;
-	image->path = strdup(path);
-	if (!image->path)
+	if (images)
+		target->images = images;
+	if (!copy)
 		return -ENOMEM;
-	target->n_images++;
+	images[target->n_images++] = (struct attach_image){ start, end, copy };
 	return 0;
 }
 

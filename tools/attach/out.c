@@ -76,7 +76,9 @@ static const char *refusal(int fd)
 	return pmc_is_dump(head, n) ? NULL : "it is not a dump; use -o FILE";
 }
 
-int attach_out_dup(const struct attach *target, const char **why)
+/* A duplicate of the descriptor through which the process appends to its dump. -1: it has no dump
+ * open, or another file; *why says which. */
+static int dup_own(const struct attach *target, const char **why)
 {
 	const int number = target->control.out_fd;
 	int fd;
@@ -128,7 +130,7 @@ static int open_own(struct attach *target, struct attach_out *out)
 	const char *why;
 
 	strcpy(out->path, target->control.out);
-	out->fd = attach_out_dup(target, &why);
+	out->fd = dup_own(target, &why);
 	if (out->fd < 0)
 		return attach_same_image(target) ? refuse(out->path, why) : ATTACH_AGAIN;
 	if (attach_out_name(target, out->fd, out->path) != 0)

@@ -2,14 +2,13 @@
 /* pid.c - the process that a process ID on the command line means. */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/base/proc.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,18 +33,12 @@ static bool same_program(pid_t a, pid_t b)
 static bool is_run(pid_t pid)
 {
 	char cmdline[4096];
-	ssize_t n;
-	FILE *file;
+	int n;
 
 	if (!same_program(pid, getpid()))
 		return false;
-	snprintf(cmdline, sizeof(cmdline), "/proc/%d/cmdline", pid);
-	file = fopen(cmdline, "re");
-	if (!file)
-		return false;
-	n = (ssize_t)fread(cmdline, 1, sizeof(cmdline) - 4, file);
-	fclose(file);
-	memset(cmdline + n, 0, 4);
+	memset(cmdline, 0, sizeof(cmdline));
+	n = pmc_file_read(cmdline, sizeof(cmdline) - 1, "/proc/%d/cmdline", pid);
 	/* Within its exec a process has the new program, but no arguments yet. */
 	return n == 0 || strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
 }
@@ -53,16 +46,12 @@ static bool is_run(pid_t pid)
 /* A background job of this shell before its exec: `pmctl run ... & pmctl dump $!`. */
 static bool is_fork_of_shell(pid_t pid)
 {
-	char path[64], parent[256];
-	int dir;
+	uint64_t parent = 0;
+	char status[4096];
 
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return false;
-	attach_status(dir, "PPid", parent);
-	close(dir);
-	return atoi(parent) == getppid() && same_program(pid, getppid());
+	pmc_file_read(status, sizeof(status), "/proc/%d/status", pid);
+	return pmc_proc_number(status, "PPid", &parent) && parent == (uint64_t)getppid() &&
+	       same_program(pid, getppid());
 }
 
 /* Follows more than one step: pmctl run -- pmctl run -- CMD. */

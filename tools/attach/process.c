@@ -109,6 +109,34 @@ static void host_name(const struct attach *target, struct utsname *host)
 		close(ours);
 }
 
+/* The CPU clock of a process: include/linux/posix-timers.h, CPUCLOCK_SCHED. */
+static bool cpu_clock(pid_t pid, uint64_t *ns)
+{
+	struct timespec t;
+
+	if (clock_gettime((clockid_t)((~(unsigned)pid << 3) | 2u), &t) != 0)
+		return false;
+	*ns = pmc_timespec_ns(&t);
+	return true;
+}
+
+void attach_process_words(const struct attach *target, struct account_words *now)
+{
+	struct pmc_usage usage = { 0 };
+	char stat[1024];
+
+	/* /proc has no context switches of ended threads. */
+	*now = (struct account_words){ .unknown = ACCOUNT_SWITCHES };
+	if (pmc_file_read_at(target->dir, "stat", stat, sizeof(stat)) <= 0 ||
+	    !pmc_task_stat(stat, &usage))
+		now->unknown |= ACCOUNT_FAULTS;
+	account_put_usage(now, &usage);
+	if (!cpu_clock(target->pid, &now->of[ACCOUNT_CPU]))
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+	now->of[ACCOUNT_OVERHEAD] = target->control.overhead_ns;
+	now->of[ACCOUNT_WALL] = pmc_now_ns();
+}
+
 static void read_text(const struct attach *target, uint64_t address, char text[4096])
 {
 	if (!address || attach_read_text(target, address, text, 4096) != 0)

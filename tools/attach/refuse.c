@@ -5,6 +5,7 @@
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,28 +36,17 @@ int attach_no_entry(const struct attach *target, int error)
 		       tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(-error));
 }
 
-/* PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/PID/stat. */
-static bool is_kernel_thread(const struct attach *target)
-{
-	const char *at;
-	char text[1024];
-	unsigned flags;
-
-	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
-		return false;
-	at = strrchr(text, ')');
-	return at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
-	       (flags & 0x00200000);
-}
-
 int attach_no_memory(const struct attach *target, int error)
 {
 	if (attach_has_ended(target))
 		return attach_gone(target->pid);
 	if (error == -EPERM || error == -EACCES)
 		return attach_not_permitted(target);
+	/* Kernel threads have no program. */
 	if (error == -ESRCH)
-		return is_kernel_thread(target) ? attach_no_agent(target) : ATTACH_AGAIN;
+		return faccessat(target->image, "exe", F_OK, AT_EACCESS) == 0 ?
+			       ATTACH_AGAIN :
+			       attach_no_agent(target);
 	return tool_fail(EXIT_FAIL, "cannot read the memory of process %d: %s", target->pid,
 			 strerror(-error));
 }
@@ -69,7 +59,7 @@ int attach_no_agent(const struct attach *target)
 	exe[n > 0 ? n : 0] = '\0';
 	if (attach_has_ended(target))
 		return attach_gone(target->pid);
-	if (is_kernel_thread(target))
+	if (n <= 0)
 		return tool_fail(EXIT_FAIL,
 				 "process %d is a kernel thread: only programs have an agent",
 				 target->pid);
@@ -97,39 +87,32 @@ static long foreign_uid(const struct attach *target)
 
 int attach_not_permitted(const struct attach *target)
 {
-	pid_t pid = target->pid;
-	bool dumping = tool_command_name && strcmp(tool_command_name, "dump") == 0;
-	const char *signal =
-		dumping ? ", or pmctl dump --signal if PMC_DUMP was set at its start" : "";
-	long uid = geteuid() != 0 ? foreign_uid(target) : -1;
+	const bool dumping = tool_command_name && strcmp(tool_command_name, "dump") == 0;
 	const bool root = geteuid() == 0;
-	char scope[16];
+	const long uid = root ? -1 : foreign_uid(target);
+	const char *why, *fix;
+	char scope[16], text[64];
+	int level;
 
 	if (uid >= 0)
 		return tool_fail(EXIT_FAIL,
 				 "cannot read process %d: it belongs to user ID %ld; run pmctl as "
 				 "that user or with sudo",
-				 pid, uid);
+				 target->pid, uid);
 	pmc_file_read(scope, sizeof(scope), "/proc/sys/kernel/yama/ptrace_scope");
-	if (atoi(scope) >= 3)
-		return tool_fail(EXIT_FAIL,
-				 "cannot read process %d: kernel.yama.ptrace_scope=%d forbids it; "
-				 "boot with another value%s",
-				 pid, atoi(scope), signal);
-	if (root)
-		return tool_fail(EXIT_FAIL,
-				 "cannot read process %d: no ptrace permission (pmctl lacks "
-				 "CAP_SYS_PTRACE, or is confined by a container or a security "
-				 "module); run it with that capability, outside the container%s",
-				 pid, signal);
-	if (atoi(scope) > 0)
-		return tool_fail(EXIT_FAIL,
-				 "cannot read process %d: kernel.yama.ptrace_scope=%d forbids it; "
-				 "use sudo or sudo sysctl kernel.yama.ptrace_scope=0%s",
-				 pid, atoi(scope), signal);
-	return tool_fail(
-		EXIT_FAIL,
-		"cannot read process %d: no ptrace permission (it is not dumpable, or pmctl is "
-		"confined); use sudo%s",
-		pid, signal);
+	level = atoi(scope);
+	snprintf(text, sizeof(text), "kernel.yama.ptrace_scope=%d forbids it", level);
+	if (level >= 3 || (level > 0 && !root))
+		why = text;
+	else
+		why = root ? "no ptrace permission (pmctl lacks CAP_SYS_PTRACE, or is confined by "
+			     "a container or a security module)" :
+			     "no ptrace permission (it is not dumpable, or pmctl is confined)";
+	fix = level >= 3 ? "boot with another value" :
+	      root	 ? "run it with that capability, outside the container" :
+	      level > 0	 ? "use sudo or sudo sysctl kernel.yama.ptrace_scope=0" :
+			   "use sudo";
+	return tool_fail(EXIT_FAIL, "cannot read process %d: %s; %s%s", target->pid, why, fix,
+			 dumping ? ", or pmctl dump --signal if PMC_DUMP was set at its start" :
+				   "");
 }

@@ -2,8 +2,8 @@
 /*
  * signal.c - pmctl dump --signal: the process takes the snapshot itself.
  *
- * Without ptrace permission the signal comes from the environment that the program was started
- * with, and the dump from its open files.
+ * No ptrace permission is needed: the signal comes from the environment that the program was
+ * started with, and the dump from its open files.
  */
 #include "lib/base/clock.h"
 #include "lib/base/config.h"
@@ -15,11 +15,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,11 +25,11 @@
 #define LOOK_EVERY_US 1000
 
 struct asking {
-	const struct attach *target;
+	struct attach target;
 	int signo;
-	bool blind; /* the memory of the process must not be read */
-	int fd;	    /* its dump, open for reading; -1: none yet */
-	off_t at;   /* position up to which the answer was searched */
+	uint64_t pid; /* in its own PID namespace */
+	int fd;	      /* its dump, open for reading; -1: none yet */
+	off_t at;     /* position up to which the answer was searched */
 	uint8_t *data;
 };
 
@@ -44,13 +42,13 @@ static bool is_caught(const struct attach *target, int signo)
 	return strtoull(caught, NULL, 16) >> (signo - 1) & 1;
 }
 
-/* A variable of the environment at the start of the program: 0 or -errno. */
-static int started_with(const struct attach *target, const char *name, char *value, size_t cap)
+/* PMC_DUMP in the environment at the start of the program: 0 or -errno. */
+static int find_signal(struct asking *asking)
 {
-	int result = -ENOENT, fd = openat(target->image, "environ", O_RDONLY | O_CLOEXEC);
+	int result = -ENOENT, fd = openat(asking->target.image, "environ", O_RDONLY | O_CLOEXEC);
 	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-	size_t room = 0, len = strlen(name);
 	char *item = NULL;
+	size_t room = 0;
 
 	if (!file) {
 		result = -errno;
@@ -59,9 +57,9 @@ static int started_with(const struct attach *target, const char *name, char *val
 		return result;
 	}
 	while (result && getdelim(&item, &room, '\0', file) > 0)
-		if (strncmp(item, name, len) == 0 && item[len] == '=') {
-			snprintf(value, cap, "%s", item + len + 1);
-			result = 0;
+		if (strncmp(item, "PMC_DUMP=", 9) == 0) {
+			asking->signo = pmc_signal_number(item + 9);
+			result = asking->signo > 0 ? 0 : -EINVAL;
 		}
 	free(item);
 	fclose(file);
@@ -83,60 +81,27 @@ static int read_dump(int fd)
 	return again;
 }
 
-static int search_files(const struct attach *target)
+static void find_dump(struct asking *asking)
 {
-	int list = openat(target->image, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
+	const struct attach *target = &asking->target;
+	int list = openat(target->image, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = list >= 0 ? fdopendir(list) : NULL;
 	struct dirent *entry;
 
-	while (dir && found < 0 && (entry = readdir(dir))) {
+	while (dir && asking->fd < 0 && (entry = readdir(dir))) {
+		char *name = asking->target.control.out;
 		int fd = openat(list, entry->d_name, O_PATH | O_CLOEXEC);
+		ssize_t n;
 
-		if (fd >= 0) {
-			found = read_dump(fd);
-			close(fd);
-		}
+		if (fd < 0)
+			continue;
+		asking->fd = read_dump(fd);
+		close(fd);
+		n = readlinkat(list, entry->d_name, name, sizeof(target->control.out) - 1);
+		name[n > 0 ? n : 0] = '\0';
 	}
 	if (dir)
 		closedir(dir);
-	return found;
-}
-
-static int open_dump(const struct asking *asking)
-{
-	struct attach now = *asking->target;
-	const char *why;
-	int fd, found;
-
-	if (asking->blind)
-		return asking->fd >= 0 ? -1 : search_files(asking->target);
-	if (attach_read(&now, now.address + offsetof(struct pmc_control, out_fd),
-			&now.control.out_fd, sizeof(now.control.out_fd)) != 0)
-		return -1;
-	fd = attach_out_dup(&now, &why);
-	found = fd >= 0 ? read_dump(fd) : -1;
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-/* The process may have opened another dump: uses the present one. */
-static void follow(struct asking *asking)
-{
-	struct stat now, held;
-	int fd = open_dump(asking);
-
-	if (fd < 0)
-		return;
-	if (asking->fd >= 0 && fstat(fd, &now) == 0 && fstat(asking->fd, &held) == 0 &&
-	    now.st_dev == held.st_dev && now.st_ino == held.st_ino) {
-		close(fd);
-		return;
-	}
-	if (asking->fd >= 0)
-		close(asking->fd);
-	asking->fd = fd;
-	asking->at = 0;
 }
 
 #define WINDOW (2 * (size_t)PMC_FRAME_MAX_BYTES)
@@ -144,18 +109,21 @@ static void follow(struct asking *asking)
 /* Whether the final frame of a snapshot of this process was appended. */
 static bool answered(struct asking *asking)
 {
-	const uint8_t *identity = asking->target->control.identity;
 	struct pmc_scan scan = { .data = asking->data, .partial = true };
+	struct pmc_process_fixed fixed;
 	struct pmc_frame frame;
 	ssize_t n = pread(asking->fd, asking->data, WINDOW, asking->at);
 
 	if (n <= 0)
 		return false;
 	scan.len = (size_t)n;
-	while (pmc_scan_next(&scan, &frame))
-		if (frame.head.type == PMC_FRAME_PROCESS && frame.head.snapshot > 1 &&
-		    (asking->blind || memcmp(frame.head.identity, identity, 16) == 0))
+	while (pmc_scan_next(&scan, &frame)) {
+		if (frame.head.type != PMC_FRAME_PROCESS || frame.head.snapshot <= 1)
+			continue;
+		pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
+		if (fixed.pid == asking->pid)
 			return true;
+	}
 	asking->at += (off_t)scan.at;
 	return false;
 }
@@ -164,7 +132,7 @@ static int print_name(const struct asking *asking)
 {
 	char path[PATH_MAX];
 
-	if (attach_out_name(asking->target, asking->fd, path) != 0 || !pmc_utf8_is_safe(path))
+	if (attach_out_name(&asking->target, asking->fd, path) != 0 || !pmc_utf8_is_safe(path))
 		return tool_fail(EXIT_FAIL,
 				 "the snapshot was written, but the dump %s cannot be named here",
 				 path);
@@ -174,17 +142,18 @@ static int print_name(const struct asking *asking)
 
 static int wait_for_answer(struct asking *asking)
 {
+	const pid_t pid = asking->target.pid;
 	uint64_t start = pmc_now_ns();
 
 	while (pmc_now_ns() - start < PATIENCE_NS) {
-		off_t at;
+		off_t at = asking->at;
 
-		follow(asking);
-		at = asking->at;
+		if (asking->fd < 0)
+			find_dump(asking);
 		if (asking->fd >= 0 && answered(asking))
 			return print_name(asking);
-		if (attach_has_ended(asking->target))
-			return attach_gone(asking->target->pid);
+		if (attach_has_ended(&asking->target))
+			return attach_gone(pid);
 		if (asking->at == at)
 			usleep(LOOK_EVERY_US);
 	}
@@ -192,24 +161,34 @@ static int wait_for_answer(struct asking *asking)
 		EXIT_FAIL,
 		"no snapshot from process %d within 5 s of signal %d: it is stopped, blocks the "
 		"signal or has its own handler; use pmctl dump without --signal",
-		asking->target->pid, asking->signo);
+		pid, asking->signo);
 }
 
 static int ask(struct asking *asking)
 {
-	const struct attach *target = asking->target;
+	const struct attach *target = &asking->target;
+	char pids[256];
+	int error = find_signal(asking);
 
-	follow(asking);
+	if (error == -ENOENT || error == -EINVAL)
+		return tool_fail(EXIT_FAIL,
+				 "process %d has no dump signal: start the program with "
+				 "PMC_DUMP=USR2, or use pmctl dump without --signal",
+				 target->pid);
+	if (error)
+		return attach_no_memory(target, error);
+	attach_status(target->dir, "NSpid", pids);
+	asking->pid = strtoull(strrchr(pids, '\t') ? strrchr(pids, '\t') : pids, NULL, 10);
+	find_dump(asking);
 	/* Frames from before the signal are no answer. */
 	if (asking->fd >= 0)
 		asking->at = lseek(asking->fd, 0, SEEK_END);
 	if (!is_caught(target, asking->signo))
 		return tool_fail(EXIT_FAIL,
-				 "cannot signal process %d: the program replaced the handler of "
-				 "its dump signal %d; use pmctl dump without --signal",
+				 "cannot signal process %d: it has no handler of its dump signal "
+				 "%d: there is no agent that counts, or the program replaced the "
+				 "handler; use pmctl dump without --signal",
 				 target->pid, asking->signo);
-	if (!asking->blind && !attach_same_image(target))
-		return attach_no_memory(target, -ESRCH);
 	if (syscall(SYS_pidfd_send_signal, target->pidfd, asking->signo, NULL, 0) != 0)
 		return errno == ESRCH ?
 			       attach_gone(target->pid) :
@@ -218,58 +197,21 @@ static int ask(struct asking *asking)
 	return wait_for_answer(asking);
 }
 
-static int no_signal(pid_t pid)
-{
-	return tool_fail(
-		EXIT_FAIL,
-		"process %d has no dump signal: start the program with PMC_DUMP=USR2, or use pmctl "
-		"dump without --signal",
-		pid);
-}
-
-static int ask_and_close(struct asking *asking)
-{
-	int code;
-
-	asking->fd = -1;
-	asking->data = malloc(WINDOW);
-	code = asking->data ? ask(asking) : tool_fail(EXIT_FAIL, "out of memory");
-	free(asking->data);
-	if (asking->fd >= 0)
-		close(asking->fd);
-	return code;
-}
-
-static int ask_blindly(const struct attach *target)
-{
-	struct asking asking = { .target = target, .blind = true };
-	char value[64];
-	int code = started_with(target, "PMC_DUMP", value, sizeof(value));
-
-	if (code)
-		return code == -ENOENT ? no_signal(target->pid) : attach_not_permitted(target);
-	asking.signo = pmc_signal_number(value);
-	return asking.signo > 0 ? ask_and_close(&asking) : no_signal(target->pid);
-}
-
-static int ask_agent(struct attach *target, void *arg)
-{
-	struct asking asking = { .target = target, .signo = target->control.dump_signal };
-
-	(void)arg;
-	return asking.signo ? ask_and_close(&asking) : no_signal(target->pid);
-}
-
 int attach_signal(pid_t pid)
 {
-	struct attach target;
-	int error = attach_enter(&target, pid, false), code;
+	struct asking asking = { .fd = -1, .data = malloc(WINDOW) };
+	int error = attach_enter(&asking.target, pid, false), code;
 
-	if (error != -EACCES && error != -EPERM) {
-		attach_close(&target);
-		return attach_act(pid, 0, ask_agent, NULL);
-	}
-	code = ask_blindly(&target);
-	attach_close(&target);
+	/* Memory that must not be read is not needed. */
+	if (error && error != -EACCES && error != -EPERM)
+		code = attach_no_entry(&asking.target, error);
+	else
+		code = asking.data ? ask(&asking) : tool_fail(EXIT_FAIL, "out of memory");
+	if (code == ATTACH_AGAIN)
+		code = attach_no_agent(&asking.target);
+	free(asking.data);
+	if (asking.fd >= 0)
+		close(asking.fd);
+	attach_close(&asking.target);
 	return code;
 }

@@ -2,10 +2,10 @@
 /* threads.c - rows of another process's threads, from its groups and from /proc. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "lib/base/hash.h"
 #include "lib/base/proc.h"
 #include "lib/dump/build.h"
 #include "tools/attach/attach.h"
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 
 #include <dirent.h>
@@ -20,13 +20,9 @@
  * agent/thread/adopt.c. */
 #define STARTING_NS 20000000u
 
-struct attach_routine {
-	uint64_t address, hash;
-	UT_hash_handle hh;
-};
-
 /* ---- /proc/PID/task -----------------------------------------------------------------------*/
-bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+/* A file of /proc/PID/task/TID. False: it cannot be read. */
+static bool read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
 		      size_t cap)
 {
 	char path[64];
@@ -43,7 +39,7 @@ static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
 	uint64_t tid = (uint64_t)pid;
 	char text[4096];
 
-	if (!attach_read_task(tasks, pid, "status", text, sizeof(text)))
+	if (!read_task(tasks, pid, "status", text, sizeof(text)))
 		return 0;
 	pmc_proc_last(text, "NSpid", &tid);
 	return (uint32_t)tid;
@@ -60,19 +56,18 @@ static bool add_task(struct attach *target, const char *name)
 {
 	struct attach_tasks *tasks = &target->tasks;
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
-	struct attach_task *list = tasks->list;
+	struct attach_task *list;
 
 	if (pid <= 0)
 		return true;
-	if ((tasks->n & (tasks->n - 1)) == 0) {
-		list = realloc(list, (tasks->n ? 2 * tasks->n : 1) * sizeof(*list));
-		if (!list)
-			return false;
-		tasks->list = list;
-	}
-	list[tasks->n].pid = pid;
-	list[tasks->n].tid = target->other_pid_namespace ? inner_tid(tasks, pid) : (uint32_t)pid;
-	tasks->n++;
+	list = tool_list_grow(tasks->list, tasks->n, &tasks->room, sizeof(*list));
+	if (!list)
+		return false;
+	tasks->list = list;
+	list[tasks->n++] = (struct attach_task){
+		.pid = pid,
+		.tid = target->other_pid_namespace ? inner_tid(tasks, pid) : (uint32_t)pid,
+	};
 	return true;
 }
 
@@ -114,36 +109,61 @@ void attach_tasks_close(struct attach_tasks *tasks)
 	*tasks = (struct attach_tasks){ .fd = -1 };
 }
 
-/* CPU time from schedstat; up to a tick old for a running thread. */
-bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns)
+struct attach_task *attach_task_of(const struct attach *target, uint32_t tid)
 {
-	struct pmc_proc_sched sched;
-	char text[128];
+	const struct attach_task key = { .tid = tid };
 
-	*ns = 0;
-	if (!pid || !attach_read_task(tasks, pid, "schedstat", text, sizeof(text)) ||
-	    !pmc_proc_schedstat(text, &sched))
-		return false;
-	*ns = sched.cpu_ns;
-	/* 0: a kernel without CONFIG_SCHED_INFO. Every thread here has run. */
-	return *ns != 0;
-}
-
-/* ---- rows ---------------------------------------------------------------------------------*/
-/* The ID here of a thread of the process; 0: unknown. */
-pid_t attach_our_tid(const struct attach *target, uint32_t tid)
-{
-	const struct attach_task *task, key = { .tid = tid };
-
-	/* Not in the list: a thread that has started since. */
-	if (!target->other_pid_namespace)
-		return (pid_t)tid;
-	task = target->tasks.n ?
+	return target->tasks.n ?
 		       bsearch(&key, target->tasks.list, target->tasks.n, sizeof(key), by_tid) :
 		       NULL;
+}
+
+/* The ID here of a thread of the process, which may have started since; 0: unknown. */
+static pid_t our_tid(const struct attach *target, uint32_t tid)
+{
+	const struct attach_task *task;
+
+	if (!target->other_pid_namespace)
+		return (pid_t)tid;
+	task = attach_task_of(target, tid);
 	return task ? task->pid : 0;
 }
 
+/* Also false for CPU time 0, a kernel without CONFIG_SCHED_INFO: every thread here has run. */
+static bool sched_of(const struct attach_tasks *tasks, pid_t pid, struct pmc_proc_sched *sched)
+{
+	char text[128];
+
+	*sched = (struct pmc_proc_sched){ .cpu_ns = 0 };
+	return pid && read_task(tasks, pid, "schedstat", text, sizeof(text)) &&
+	       pmc_proc_schedstat(text, sched) && sched->cpu_ns;
+}
+
+bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
+{
+	const struct attach_tasks *tasks = &target->tasks;
+	const bool delay = target->control.os & 1u << PMC_OS_RUN_DELAY;
+	const pid_t pid = our_tid(target, tid);
+	struct pmc_usage usage = { 0 };
+	struct pmc_proc_sched sched;
+	char status[4096], stat[1024];
+
+	*now = (struct account_words){ .of[ACCOUNT_WALL] = pmc_now_ns() };
+	if (!sched_of(tasks, pid, &sched))
+		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU) | (delay ? ACCOUNT_BIT(ACCOUNT_DELAY) : 0);
+	now->of[ACCOUNT_CPU] = sched.cpu_ns;
+	if (delay)
+		now->of[ACCOUNT_DELAY] = sched.delay_ns;
+	if (pid && read_task(tasks, pid, "status", status, sizeof(status)) &&
+	    read_task(tasks, pid, "stat", stat, sizeof(stat)) &&
+	    pmc_task_status(status, tid, &usage) && pmc_task_stat(stat, &usage))
+		account_put_usage(now, &usage);
+	else
+		now->unknown |= ACCOUNT_USAGE;
+	return !(now->unknown & ACCOUNT_BIT(ACCOUNT_CPU));
+}
+
+/* ---- rows ---------------------------------------------------------------------------------*/
 bool attach_module_of(const struct attach *target, uint64_t address, const char **path,
 		      uint64_t *offset)
 {
@@ -160,26 +180,14 @@ bool attach_module_of(const struct attach *target, uint64_t address, const char 
 
 /* The SITE frame of a start routine, as agent/thread/start_routine.c builds it; readers look the
  * symbol up. */
-static uint64_t start_routine(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
+static uint64_t start_routine(const struct attach *target, struct pmc_frame_buf *buf,
+			      uint64_t address)
 {
-	struct pmc_arena *arena = &target->arena;
-	struct attach_routine *routine;
 	const char *module;
 	uint64_t offset;
 
-	if (!address)
-		return 0;
-	HASH_FIND(hh, target->routines, &address, sizeof(address), routine);
-	if (routine)
-		return routine->hash;
 	attach_module_of(target, address, &module, &offset);
-	routine = pmc_arena_alloc(arena, sizeof(*routine));
-	if (!routine)
-		return 0;
-	routine->hash = pmc_build_site(buf, offset, module, "");
-	routine->address = address;
-	HASH_ADD(hh, target->routines, address, sizeof(address), routine);
-	return routine->hash;
+	return address ? pmc_build_site(buf, offset, module, "") : 0;
 }
 
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
@@ -189,6 +197,7 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	const bool phases = target->control.switched;
 	struct account_words now = { .unknown = ACCOUNT_USAGE };
 	struct pmc_thread_fixed *row;
+	struct pmc_proc_sched sched;
 
 	if (own_routines)
 		slot->start_site =
@@ -199,11 +208,13 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	if (row->created_stack && !attach_is_alive(target, slot))
 		row->created_stack = 0;
 	snapshot_put_groups(&target->reader, buf, &groups, &row->reason);
-	if (target->control.os)
+	if (target->control.os) {
 		attach_thread_words(target, slot->tid, &now);
-	else if (!attach_cpu_of(&target->tasks, attach_our_tid(target, slot->tid),
-				&now.of[ACCOUNT_CPU]))
-		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+	} else {
+		if (!sched_of(&target->tasks, our_tid(target, slot->tid), &sched))
+			now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+		now.of[ACCOUNT_CPU] = sched.cpu_ns;
+	}
 	now.of[ACCOUNT_WALL] = row->time_ns = pmc_now_ns();
 	snapshot_put_words(&target->reader, slot, &now, row, phases);
 	pmc_frame_end(buf);
@@ -225,18 +236,18 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 		.reason = PMC_REASON_ADOPTED,
 	};
 	const struct pmc_reading none = { .error = PMC_REASON_ADOPTED };
+	struct pmc_proc_sched sched;
 	char name[32];
 
 	/* Soon it has a row of its own; after an exec its clock has the time of earlier images,
 	 * too. */
 	if (target->starting && (int32_t)task->tid == target->control.pid)
 		return;
-	if (attach_knows(target, task->tid) ||
-	    !attach_read_task(tasks, task->pid, "comm", name, sizeof(name)))
+	if (attach_knows(target, task) || !read_task(tasks, task->pid, "comm", name, sizeof(name)))
 		return;
-	if (!attach_cpu_of(tasks, task->pid, &row.cpu_ns) ||
-	    (row.cpu_ns < STARTING_NS && target->starting))
+	if (!sched_of(tasks, task->pid, &sched) || (sched.cpu_ns < STARTING_NS && target->starting))
 		return;
+	row.cpu_ns = sched.cpu_ns;
 	/* Its clock was not read when counting was switched. */
 	if (target->control.switched) {
 		row.flags |= PMC_THREAD_NO_CPU;

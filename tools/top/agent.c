@@ -74,7 +74,7 @@ void top_agent_find(struct top_watch *watch, struct top_process *process)
 	const bool was_lost = process->lost;
 	char why[ATTACH_WHY];
 
-	if (process->agent && !attach_agent_lives(process->agent)) {
+	if (process->agent && !attach_same_image(process->agent)) {
 		top_agent_drop(watch, process);
 		process->lost = true;
 	}

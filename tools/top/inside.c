@@ -101,7 +101,7 @@ static void take(struct top_inside *inside, const struct pmc_frame_buf *frames, 
 
 void top_inside_read(struct top_inside *inside, const struct top_task *task)
 {
-	struct attach_agent *agent = task && task->has_slot ? task->process->agent : NULL;
+	struct attach *agent = task && task->has_slot ? task->process->agent : NULL;
 	const bool again = task && inside->number == task->number;
 	struct pmc_frame_buf frames = { .data = NULL };
 	struct attach_thread thread;

@@ -236,7 +236,7 @@ static void ask_dump(struct top_screen *screen)
 	const struct top_job *job = screen->job;
 	unsigned at = top_selected(screen), roots;
 	const struct top_process *root = top_first_root(&job->watch, &roots);
-	struct attach_agent *agent;
+	struct attach *agent;
 	char name[64], why[ATTACH_WHY];
 
 	screen->asked = root && roots == 1 ? root->pid : 0;

@@ -65,12 +65,12 @@ struct top_process {
 	char command[TOP_COMMAND]; /* its arguments, while they are shown; "": a kernel thread */
 	struct top_task **tasks;   /* ascending IDs */
 	unsigned n;
-	struct attach_agent *agent; /* NULL: none, or not found yet */
-	unsigned scans;		    /* since its start, or since it changed its name */
-	bool lost;		    /* it had an agent before an exec, which is not yet said */
-	bool refused;		    /* its agent cannot be used */
-	uint64_t clock_ns;	    /* after its threads were read; 0: unknown */
-	uint64_t ended_ns;	    /* in the last interval: CPU time that no thread's row has */
+	struct attach *agent; /* NULL: none, or not found yet */
+	unsigned scans;	      /* since its start, or since it changed its name */
+	bool lost;	      /* it had an agent before an exec, which is not yet said */
+	bool refused;	      /* its agent cannot be used */
+	uint64_t clock_ns;    /* after its threads were read; 0: unknown */
+	uint64_t ended_ns;    /* in the last interval: CPU time that no thread's row has */
 	bool seen, root;
 };
 
