@@ -348,19 +348,4 @@ for path in "$T/precious" "$T/precious.pmc" "$T/tmp/pmc-$(printf %032d 1)-1-1.jo
 		is "$(before precious.pmc)" "$(before good.pmc)" "forged PMC_JOB, $who, ${path##*/}: nothing is written to it"
 	done
 done
-
-# ---- pmctl run -----------------------------------------------------------------------------------
-rm -rf tmp && mkdir tmp
-"$PMCTL" run -- sh -c 'echo here >ready; read -r _ <hold' >/dev/null 2>&1 9>&- &
-pid=$!
-await test -s ready
-child=$(pgrep -P $pid)
-run "$PMCTL" run --report off -- true
-is "$(find tmp -mindepth 1 -maxdepth 1 | wc -l)" 1 "pmctl run: the private directory of a live run is kept"
-kill -KILL $pid "$child"
-wait $pid 2>/dev/null
-mkdir tmp/pmctl-run-mine && touch tmp/pmctl-run-mine/other
-run "$PMCTL" run --report off -- true
-is "$(find tmp -mindepth 1 | sort | tr '\n' ' ')" "tmp/pmctl-run-mine tmp/pmctl-run-mine/other " \
-	"pmctl run: only the private directory of a killed run is removed"
 done_testing

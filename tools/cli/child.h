@@ -20,6 +20,8 @@ struct tool_child {
 int tool_child_start(struct tool_child *child, char **command);
 /* Starts the exec. 0, or the exit code (126, 127) after a message. */
 int tool_child_go(struct tool_child *child, const char *name);
+/* Says that exec of the command failed, with this errno: the exit code. */
+int tool_fail_exec(const char *command, int error);
 /* Whether it has ended; then it is reaped and `status` set. wait: waits for that. */
 bool tool_child_ended(struct tool_child *child, bool wait);
 /* Kills a child that did not call exec yet, and reaps it. */

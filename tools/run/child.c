@@ -7,11 +7,8 @@
  * cannot be reaped between a check of its state and a signal to it.
  */
 #include "lib/base/clock.h"
-#include "tools/cli/pmctl.h"
-#include "tools/run/child.h"
+#include "tools/run/run.h"
 
-#include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +21,7 @@ static void quiet(int sig)
 	(void)sig;
 }
 
-static void prepare(struct run_signals *waiting)
+void run_block_signals(struct run_signals *waiting)
 {
 	static const int ignored[] = { SIGCONT, SIGWINCH };
 	struct sigaction handled = { .sa_handler = quiet }, was;
@@ -36,17 +33,11 @@ static void prepare(struct run_signals *waiting)
 	/* Of signals whose default is to be ignored, macOS keeps only those with a handler pending;
 	 * exec sets handlers to the default. With an inherited SIG_IGN of SIGCHLD the kernel would
 	 * reap the child. */
-	sigaction(SIGCHLD, &handled, &waiting->chld_was);
+	sigaction(SIGCHLD, &handled, NULL);
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		if (sigaction(ignored[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
 			sigaction(ignored[i], &handled, NULL);
 	sigprocmask(SIG_BLOCK, &waiting->set, &waiting->mask_was);
-}
-
-static void reap(struct run_child *child)
-{
-	child->end_ns = pmc_now_ns();
-	run_reap(child);
 }
 
 /* Reaps the child if it has ended: true. If job control stopped it, stops pmctl too, so that a
@@ -59,7 +50,8 @@ static bool check(struct run_child *child)
 	    info.si_pid == 0)
 		return false;
 	if (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED) {
-		reap(child);
+		child->end_ns = pmc_now_ns();
+		run_reap(child);
 		return true;
 	}
 	/* Not its end, if it has ended since: the SIGCHLD of that is pending. */
@@ -104,20 +96,15 @@ static void wait_for(struct run_signals *waiting, struct run_child *child)
 int run_child(struct run *run)
 {
 	struct run_signals waiting;
-	int error;
+	int code;
 
-	/* As late as possible: a signal before this ends pmctl. */
-	prepare(&waiting);
 	run->child.start_ns = pmc_now_ns();
-	error = run_start(&waiting, run);
-	if (error == 0 && (run->child.exec_errno || run->child.refused))
-		reap(&run->child);
-	else if (error == 0)
+	code = run_start(&waiting, run);
+	if (!code)
 		wait_for(&waiting, &run->child);
 	off_cpu_stop(run->off_cpu);
 	/* Only the report is left: a signal ends pmctl. */
-	sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
-	if (error)
-		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(-error));
-	return run->child.refused;
+	if (!code)
+		sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
+	return code;
 }

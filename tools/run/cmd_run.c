@@ -3,7 +3,6 @@
 #include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
-#include "tools/run/child.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -115,23 +114,10 @@ static int look_at_program(struct run *run)
 	obstacle = program_obstacle(run->program.kind);
 	if (obstacle)
 		tool_warn("%s %s; totals only, no thread rows%s", run->program.image, obstacle,
-			  run_is_hidden(run) ?
+			  run->program.hidden ?
 				  "; the kernel refuses counters of other users on it" :
 				  "");
 	return 0;
-}
-
-static int could_not_run(const struct run *run)
-{
-	int error = run->child.exec_errno;
-
-	/* The file exists: its interpreter does not. */
-	if (error == ENOENT && run->program.kind != PROGRAM_NOT_FOUND)
-		return tool_fail(EXIT_NO_CMD, "cannot run command '%s': its interpreter is missing",
-				 run->cmd[0]);
-	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,
-			 "cannot run command '%s': %s", run->cmd[0],
-			 error == ENOENT ? "not found" : strerror(error));
 }
 
 int cmd_run(int argc, char **argv)
@@ -153,8 +139,6 @@ int cmd_run(int argc, char **argv)
 		goto out;
 	}
 	if (code == 0)
-		run_check_samples(run);
-	if (code == 0)
 		code = run_dump_name(run);
 	/* Before run_dump_open(), which may rename the existing dump. */
 	if (code == 0)
@@ -162,17 +146,14 @@ int cmd_run(int argc, char **argv)
 	if (code == 0)
 		code = run_dump_open(run);
 	if (code == 0)
-		code = run_totals_prepare(run);
+		code = run_prepare(run);
 	if (code == 0)
 		code = run_set_environment(run);
 	if (code == 0)
 		code = run_child(run);
-	if (code == 0 && run->child.exec_errno)
-		code = could_not_run(run);
-	else if (code == 0)
+	if (code == 0)
 		run_print_report(run);
 	run_dump_close(run);
-	run_totals_close(run);
 	off_cpu_free(run->off_cpu);
 	if (code == 0)
 		code = tool_end_as(run->child.status);

@@ -10,7 +10,7 @@
 #include "lib/dump/build.h"
 #include "lib/dump/command_line.h"
 #include "tools/cli/pmctl.h"
-#include "tools/run/child.h"
+#include "tools/run/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -147,21 +147,13 @@ static bool find_identity(const struct run *run, const struct pmc_profile *profi
 	return true;
 }
 
-/* The program after the last image's exec: of wait4's result, what the images do not have. */
-static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
-			      const struct pmc_profile *profile, const struct pmc_p_process *before)
+/* What wait4 says of the child. */
+static struct pmc_process_fixed of_child(const struct run_child *child)
 {
-	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
-	const struct pmc_process_text names = { before->host, before->boot_id, "",
-						before->cmdline };
-	const struct run_child *child = &run->child;
 	struct pmc_process_fixed fixed = {
-		.pid = before->fixed.pid,
-		.ppid = before->fixed.ppid,
-		.pid_namespace = before->fixed.pid_namespace,
-		.start_ns = before->fixed.end_ns,
+		.pid = (uint32_t)child->pid,
+		.start_ns = child->start_ns,
 		.cpu_ns = child->cpu_ns,
-		.children_cpu_ns = before->fixed.children_cpu_ns,
 		.minor_faults = (uint64_t)child->usage.ru_minflt,
 		.major_faults = (uint64_t)child->usage.ru_majflt,
 		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
@@ -169,18 +161,35 @@ static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
 		.max_rss_bytes = child->max_rss_bytes,
 		.inherit_mode = PMC_INHERIT_OFF,
 		.flags = PMC_PROCESS_FIRST,
-		.rank = before->fixed.rank,
 	};
+
+	put_ending(&fixed, child);
+	return fixed;
+}
+
+/* The program after the last image's exec: of wait4's result, what the images do not have. */
+static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
+			      const struct pmc_profile *profile, const struct pmc_p_process *before)
+{
+	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
+	const struct pmc_process_text names = { before->host, before->boot_id, "",
+						before->cmdline };
+	struct pmc_process_fixed fixed = of_child(&run->child);
 	char why[200], text[400];
 	uint8_t identity[16];
 
 	if (getentropy(identity, sizeof(identity)) != 0)
 		return;
+	fixed.pid = before->fixed.pid;
+	fixed.ppid = before->fixed.ppid;
+	fixed.pid_namespace = before->fixed.pid_namespace;
+	fixed.start_ns = before->fixed.end_ns;
+	fixed.children_cpu_ns = before->fixed.children_cpu_ns;
+	fixed.rank = before->fixed.rank;
 	memcpy(fixed.job, before->fixed.job, sizeof(fixed.job));
 	memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);
 	subtract_others(&fixed, profile, NULL);
-	put_ending(&fixed, child);
-	put_no_rows(why, sizeof(why), child);
+	put_no_rows(why, sizeof(why), &run->child);
 	snprintf(text, sizeof(text), "the program that it became by exec %s: no thread rows", why);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	pmc_build_note(buf, identity, 1, &note, text);
@@ -192,20 +201,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 	const struct run_child *child = &run->child;
 	const char *obstacle = program_obstacle(run->program.kind);
 	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
-	struct pmc_process_fixed fixed = {
-		.pid = (uint32_t)child->pid,
-		.ppid = (uint32_t)getpid(),
-		.start_ns = child->start_ns,
-		.cpu_ns = child->cpu_ns,
-		.minor_faults = (uint64_t)child->usage.ru_minflt,
-		.major_faults = (uint64_t)child->usage.ru_majflt,
-		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
-		.involuntary_switches = (uint64_t)child->usage.ru_nivcsw,
-		.max_rss_bytes = child->max_rss_bytes,
-		.inherit_mode = run_has_totals(run) ? PMC_INHERIT_FULL : PMC_INHERIT_OFF,
-		.flags = PMC_PROCESS_FIRST,
-		.rank = -1,
-	};
+	struct pmc_process_fixed fixed = of_child(child);
 	uint8_t identity[16];
 	struct pmc_out out;
 	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES];
@@ -219,7 +215,10 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 	run_boot_id(boot_id, sizeof(boot_id));
 	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
 	pmc_command_line(&out, run->cmd, run->config.args);
-	put_ending(&fixed, child);
+	fixed.ppid = (uint32_t)getpid();
+	fixed.rank = -1;
+	if (run_has_totals(run))
+		fixed.inherit_mode = PMC_INHERIT_FULL;
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
 	snprintf(text, sizeof(text),
@@ -227,7 +226,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 		 "waited for%s",
 		 run->program.image, obstacle ? obstacle : why,
 		 run_has_totals(run) ? ", its counts those of programs it started without rows" :
-		 run_is_hidden(run)  ? "; the kernel refuses counters of other users on it" :
+		 run->program.hidden ? "; the kernel refuses counters of other users on it" :
 				       "");
 	pmc_build_note(buf, identity, 1, &note, text);
 }

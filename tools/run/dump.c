@@ -3,14 +3,12 @@
  * dump.c - the file that a job's agents write to: named by the user, or private and removed.
  *
  * The private one is in a directory of its own: a daemon that the command left behind finds no
- * directory to write to, instead of littering $TMPDIR. The run holds a lock on the directory: one
- * without a lock was left by a run that was killed.
+ * directory to write to, instead of littering $TMPDIR.
  */
 #include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -21,9 +19,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#define PRIVATE_PREFIX "pmctl-run-"
-#define PRIVATE_FILE   "dump.pmc"
 
 /* A literal path in the syntax of PMC_OUT. Returns its end. */
 static char *put_literal(char *to, const char *path)
@@ -149,78 +144,25 @@ static int check_directory(const char *path)
 	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse(path, tool_output_why(-errno));
 }
 
-static int open_directory(int parent, const char *name)
-{
-	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* Removes a private directory of this user that no run has locked. */
-static void remove_unused(int parent, const char *name)
-{
-	int fd = open_directory(parent, name);
-	struct stat st;
-
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		unlinkat(fd, PRIVATE_FILE, 0);
-		unlinkat(parent, name, AT_REMOVEDIR);
-	}
-	close(fd);
-}
-
-/* Removes private directories of killed runs of this user. */
-static void sweep(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (strncmp(entry->d_name, PRIVATE_PREFIX, strlen(PRIVATE_PREFIX)) == 0)
-			remove_unused(dirfd(dir), entry->d_name);
-	if (dir)
-		closedir(dir);
-}
-
-/* Another run may remove the directory before it is locked: then makes another. */
-static bool make_directory(struct run_dump *dump, const char *parent)
-{
-	for (;;) {
-		snprintf(dump->private_dir, PATH_MAX, "%s/" PRIVATE_PREFIX "XXXXXX", parent);
-		if (!mkdtemp(dump->private_dir))
-			return false;
-		dump->lock = open_directory(AT_FDCWD, dump->private_dir);
-		if (dump->lock >= 0)
-			flock(dump->lock, LOCK_EX);
-		if (access(dump->private_dir, F_OK) == 0)
-			return true;
-		if (dump->lock >= 0)
-			close(dump->lock);
-	}
-}
-
-static int open_private(struct run *run)
+static int open_private(struct run_dump *dump)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *dir;
-	bool made;
 
 	if (!tmp || !*tmp)
 		tmp = "/tmp";
 	dir = realpath(tmp, NULL);
-	made = make_directory(&run->dump, dir ? dir : tmp);
-	if (made)
-		sweep(dir ? dir : tmp);
+	snprintf(dump->private_dir, PATH_MAX, "%s/pmctl-run-XXXXXX", dir ? dir : tmp);
 	free(dir);
-	if (!made) {
-		run->dump.private_dir[0] = '\0';
+	if (!mkdtemp(dump->private_dir)) {
+		dump->private_dir[0] = '\0';
 		return tool_fail(EXIT_OURS,
 				 "cannot make a private dump in %s: %s; set TMPDIR to another "
 				 "directory or add -o FILE",
 				 tmp, strerror(errno));
 	}
-	strcpy(put_literal(run->dump.path, run->dump.private_dir), "/" PRIVATE_FILE);
-	expand(run->dump.path, false, run->dump.file);
+	strcpy(put_literal(dump->path, dump->private_dir), "/dump.pmc");
+	expand(dump->path, false, dump->file);
 	return 0;
 }
 
@@ -270,7 +212,7 @@ int run_dump_open(struct run *run)
 
 	dump->start_s = time(NULL);
 	if (!run->config.out)
-		return open_private(run);
+		return open_private(dump);
 	if (dump->pattern)
 		return 0;
 	if (lstat(dump->file, &st) == 0)

@@ -36,6 +36,7 @@ struct elf_facts {
 
 struct program {
 	enum program_kind kind;
+	bool hidden;		/* the kernel refuses every counter of this user on it */
 	char path[PATH_MAX];	/* of the command as found in PATH */
 	char image[PATH_MAX];	/* the file that runs: the interpreter, if path is a script */
 	struct elf_facts facts; /* of image, where it is an ELF file that could be read */

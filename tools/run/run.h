@@ -13,6 +13,7 @@
 #include "tools/run/program.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -21,8 +22,6 @@
 struct run_child {
 	pid_t pid;
 	int status;		   /* as wait4 returns it */
-	int exec_errno;		   /* 0: exec succeeded */
-	int refused;		   /* exit code, after a message: exec was not called */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_ns;	   /* of the process alone */
 	uint64_t max_rss_bytes;
@@ -35,7 +34,7 @@ struct run_dump {
 	bool pattern;		      /* each process has its own file */
 	char private_dir[PATH_MAX];   /* removed at the end; "": the user named the file */
 	uint64_t before;	      /* size of the file before the run */
-	int lock;		      /* holds a lock of the file or private_dir, or -1 */
+	int lock;		      /* holds a lock of the file, or -1 */
 	bool created;		      /* the file was not there before */
 	int64_t start_s;	      /* wall clock; files older than this are of another run */
 };
@@ -79,23 +78,50 @@ int run_make_plan(struct run *run);
 int run_print_plan(struct run *run);
 void run_print_report(struct run *run);
 
+/* ---- child.c, OS/start.c ----------------------------------------------------------------- */
+/* How the loader is told to load the agent. */
+struct run_preload {
+	const char *variable;	/* a list of libraries */
+	const char *separators; /* of the list, which no path in it can have */
+	const char *separator_names;
+	const char *library; /* file name of the agent */
+	bool must_load;	     /* a program that cannot load a library of the list ends */
+};
+extern const struct run_preload run_preload;
+
+/* Signals that are blocked while the child runs, and the mask before. */
+struct run_signals {
+	sigset_t set, mask_was;
+};
+void run_block_signals(struct run_signals *signals);
+
+/* Blocks signals and starts run->cmd, with the mask and the dispositions that pmctl was started
+ * with. 0, or the exit code after printing why: nothing runs. */
+int run_start(struct run_signals *signals, struct run *run);
+/* Waits for a signal of the set. *from_terminal: the child has got it, too. 0: none yet. */
+int run_next_signal(const sigset_t *set, bool *from_terminal);
+/* Reads what is known of the ended child, and reaps it: cpu_ns, max_rss_bytes, status, usage. */
+void run_reap(struct run_child *child);
+/* The identity of the running kernel; "": unknown. */
+void run_boot_id(char *text, size_t cap);
+
 /* ---- linux/sample.c ---------------------------------------------------------------------- */
 /* Warns if the event to sample cannot be opened, or samples slow the program down. */
 void run_check_samples(struct run *run);
 void run_print_samples(struct run *run);
 
 /* ---- totals.c: counts of a program that cannot load the agent ---------------------------- */
-/* Whether the kernel refuses every counter of this user on the program. */
-bool run_is_hidden(const struct run *run);
-/* Chooses the events, if any are to be counted. */
-int run_totals_prepare(struct run *run);
+/* Looks at what is to be sampled, and chooses the events of totals. */
+int run_prepare(struct run *run);
 /* Opens the groups on the child, before its exec, if events were chosen. */
 void run_totals_open(struct run *run);
-bool run_has_totals(const struct run *run);
+static inline bool run_has_totals(const struct run *run)
+{
+	return !run->totals.error && run->plan.opened;
+}
 /* Appends EVENTSET and TOTAL frames, less the counts of the profile's rows. */
 void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		       const uint8_t identity[16], struct pmc_frame_buf *buf);
-void run_totals_close(struct run *run);
 
 /* ---- dump.c, complete.c ------------------------------------------------------------------ */
 /* Reads what the job's agents wrote. 0 or -errno. If the first process did not say how it ended, or

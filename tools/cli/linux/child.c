@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -35,8 +33,6 @@ int tool_child_start(struct tool_child *child, char **command)
 {
 	int pair[2];
 
-	/* With an inherited SIG_IGN the kernel would reap the child. */
-	signal(SIGCHLD, SIG_DFL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(errno));
 	child->pid = fork();
@@ -44,6 +40,8 @@ int tool_child_start(struct tool_child *child, char **command)
 		close(pair[0]);
 		become(command, pair[1], child->output);
 	}
+	/* With an inherited SIG_IGN the kernel would reap the child. */
+	signal(SIGCHLD, SIG_DFL);
 	close(pair[1]);
 	child->socket = pair[0];
 	if (child->pid > 0)
@@ -67,9 +65,7 @@ int tool_child_go(struct tool_child *child, const char *name)
 	if (got != sizeof(error))
 		return 0;
 	tool_child_ended(child, true);
-	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,
-			 "cannot run command '%s': %s", name,
-			 error == ENOENT ? "not found" : strerror(error));
+	return tool_fail_exec(name, error);
 }
 
 bool tool_child_ended(struct tool_child *child, bool wait)
@@ -114,13 +110,4 @@ int tool_signals(const int *signals, unsigned n, sigset_t *was)
 			sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, was);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-void tool_no_core(void)
-{
-	const struct rlimit none = { 0, 0 };
-
-	setrlimit(RLIMIT_CORE, &none);
-	/* A core_pattern that is a program ignores the limit. */
-	prctl(PR_SET_DUMPABLE, 0);
 }

@@ -11,12 +11,6 @@
 
 #include <stdio.h>
 
-int run_make_plan(struct run *run)
-{
-	(void)run;
-	return 0;
-}
-
 /* Events of kperf are programmed for the check, and released. */
 int run_print_plan(struct run *run)
 {
@@ -53,36 +47,14 @@ int run_print_plan(struct run *run)
 }
 
 /* The agent says that there is no sampling. */
-void run_check_samples(struct run *run)
-{
-	(void)run;
-}
-
-bool run_is_hidden(const struct run *run)
-{
-	(void)run;
-	return false;
-}
-
-int run_totals_prepare(struct run *run)
+int run_prepare(struct run *run)
 {
 	(void)run;
 	return 0;
-}
-
-bool run_has_totals(const struct run *run)
-{
-	(void)run;
-	return false;
 }
 
 void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		       const uint8_t identity[16], struct pmc_frame_buf *buf)
 {
 	(void)run, (void)profile, (void)identity, (void)buf;
-}
-
-void run_totals_close(struct run *run)
-{
-	(void)run;
 }

@@ -8,9 +8,10 @@
  */
 #include "lib/base/clock.h"
 #include "lib/count/thread_counts.h"
+#include "tools/cli/child.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
-#include "tools/run/child.h"
+#include "tools/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,14 +27,14 @@ const struct run_preload run_preload = {
 	.must_load = true,
 };
 
-int run_start(const struct run_signals *signals, struct run *run)
+int run_start(struct run_signals *signals, struct run *run)
 {
 	const struct tool_spawn spawn = { .argv = run->cmd, .mask = &signals->mask_was };
+	int error;
 
-	run->child.exec_errno = tool_spawn(&spawn, &run->child.pid);
-	if (run->child.exec_errno)
-		run->child.pid = 0;
-	return 0;
+	run_block_signals(signals);
+	error = tool_spawn(&spawn, &run->child.pid);
+	return error ? tool_fail_exec(run->cmd[0], error) : 0;
 }
 
 static bool in_foreground(void)
@@ -63,8 +64,6 @@ void run_reap(struct run_child *child)
 	struct mac_usage usage;
 	bool timed;
 
-	if (!child->pid)
-		return;
 	timed = mac_usage_read(&pmc_mac_system, child->pid, &usage) == 0 && usage.timed;
 	if (timed)
 		child->cpu_ns = usage.user_ns + usage.system_ns;

@@ -146,6 +146,22 @@ static enum program_kind judge(const struct program *program, const struct elf_f
 	return PROGRAM_OK;
 }
 
+/* An exec that changes credentials, or of an unreadable file, removes all counters from the
+ * process: begin_new_exec in the kernel's fs/exec.c. */
+static bool is_hidden(const struct program *program)
+{
+	struct stat st;
+
+	if (program->kind == PROGRAM_UNREADABLE)
+		return geteuid() != 0;
+	if (program->kind != PROGRAM_SECURE || stat(program->image, &st) != 0)
+		return false;
+	if (!(st.st_mode & (S_ISUID | S_ISGID)))
+		return geteuid() != 0;
+	return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
+	       ((st.st_mode & S_ISGID) && st.st_gid != getegid());
+}
+
 void elf_look(const char *command, const struct elf_facts *agent, struct program *program)
 {
 	if (!program_find(command, program))
@@ -154,6 +170,7 @@ void elf_look(const char *command, const struct elf_facts *agent, struct program
 		program->kind = judge(program, agent);
 	else if (is_secure(program->image))
 		program->kind = PROGRAM_SECURE;
+	program->hidden = is_hidden(program);
 }
 
 int program_look(const char *command, const char *agent, struct program *program)

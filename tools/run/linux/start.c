@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - starts the command by fork and exec, and tells the terminal's signals from others.
+ * start.c - starts the command, and tells the terminal's signals from others.
  *
  * Signals of the kernel come from the terminal; but at a hang-up only the leader of the session
  * gets SIGHUP. siginfo does not tell kill(pid) from kill(-group): what a process sends to the group
@@ -8,11 +8,10 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "tools/cli/pmctl.h"
-#include "tools/run/child.h"
+#include "tools/cli/child.h"
+#include "tools/run/run.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,50 +23,24 @@ const struct run_preload run_preload = {
 	.library = "libpmcagent.so",
 };
 
-/* Waits for a byte from `pipe`, and sends the errno of a failed exec to it. */
-static void exec_child(const struct run_signals *signals, char **cmd, int pipe)
+int run_start(struct run_signals *signals, struct run *run)
 {
-	char byte;
-	int error;
+	struct tool_child child = { .pid = 0 };
+	int code = tool_child_start(&child, run->cmd);
 
-	if (read(pipe, &byte, 1) != 1)
-		_exit(EXIT_OURS);
-	sigaction(SIGCHLD, &signals->chld_was, NULL);
-	tool_restore_signals();
-	sigprocmask(SIG_SETMASK, &signals->mask_was, NULL);
-	execvp(cmd[0], cmd);
-	error = errno;
-	(void)!send(pipe, &error, sizeof(error), MSG_NOSIGNAL);
-	_exit(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN);
-}
-
-int run_start(const struct run_signals *signals, struct run *run)
-{
-	int pair[2], error = 0;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return -errno;
-	run->child.pid = fork();
-	if (run->child.pid == 0) {
-		close(pair[0]);
-		exec_child(signals, run->cmd, pair[1]);
+	if (code)
+		return code;
+	run->child.pid = child.pid;
+	/* As late as possible: a signal before this ends pmctl, and the child, which waits. */
+	run_block_signals(signals);
+	if (run->off_cpu_wanted)
+		code = off_cpu_start(&run->off_cpu, child.pid, run->config.unwind == PMC_UNWIND_FP);
+	if (code) {
+		tool_child_drop(&child);
+		return code;
 	}
-	error = run->child.pid < 0 ? -errno : 0;
-	close(pair[1]);
-	if (!error && run->off_cpu_wanted)
-		run->child.refused = off_cpu_start(&run->off_cpu, run->child.pid,
-						   run->config.unwind == PMC_UNWIND_FP);
-	/* Without its byte the child ends. */
-	if (!error && !run->child.refused) {
-		run_totals_open(run);
-		/* Fails if the child was killed, which wait4 will report. */
-		(void)!send(pair[0], "", 1, MSG_NOSIGNAL);
-		if (read(pair[0], &run->child.exec_errno, sizeof(run->child.exec_errno)) !=
-		    sizeof(run->child.exec_errno))
-			run->child.exec_errno = 0;
-	}
-	close(pair[0]);
-	return error;
+	run_totals_open(run);
+	return tool_child_go(&child, run->cmd[0]);
 }
 
 int run_next_signal(const sigset_t *set, bool *from_terminal)

@@ -12,30 +12,13 @@
 #include "tools/run/run.h"
 
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* An exec that changes credentials, or of an unreadable file, removes all counters from the
- * process: begin_new_exec in the kernel's fs/exec.c. */
-bool run_is_hidden(const struct run *run)
+int run_prepare(struct run *run)
 {
-	struct stat st;
-
-	if (run->program.kind == PROGRAM_UNREADABLE)
-		return geteuid() != 0;
-	if (run->program.kind != PROGRAM_SECURE || stat(run->program.image, &st) != 0)
-		return false;
-	if (!(st.st_mode & (S_ISUID | S_ISGID)))
-		return geteuid() != 0;
-	return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
-	       ((st.st_mode & S_ISGID) && st.st_gid != getegid());
-}
-
-int run_totals_prepare(struct run *run)
-{
+	run_check_samples(run);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		run->totals.fds[i] = -1;
-	return program_obstacle(run->program.kind) && !run_is_hidden(run) ? run_make_plan(run) : 0;
+	return program_obstacle(run->program.kind) && !run->program.hidden ? run_make_plan(run) : 0;
 }
 
 void run_totals_open(struct run *run)
@@ -142,14 +125,4 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		pmc_put_reading(buf, &reading, words);
 	}
 	pmc_frame_end(buf);
-}
-
-bool run_has_totals(const struct run *run)
-{
-	return !run->totals.error && run->plan.opened;
-}
-
-void run_totals_close(struct run *run)
-{
-	pmc_perf_group_close(run->totals.fds, run->plan.opened);
 }
