@@ -117,6 +117,33 @@ static void print_table(const struct result *results, unsigned n, const struct d
 				  strchr(missing, ',') ? "all " : "");
 }
 
+/* Whether each event can be counted. The finding is that of the first one that cannot, or of the
+ * last. */
+static int require(const struct doctor_facts *facts, const char *text, bool *counted,
+		   struct doctor_finding *finding)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	struct pmc_plan plan;
+	int code = EXIT_OK;
+
+	if (pmc_events_parse(text, NULL, &arena, &events, &error))
+		code = tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+				 "--require '%s': %s", text, error.text);
+	else if (doctor_plan(&events, &arena, &plan))
+		code = tool_fail(EXIT_FAIL, "out of memory");
+	*counted = !code;
+	for (unsigned i = 0; !code && *counted && i < plan.count; i++) {
+		doctor_judge(facts, &plan.events[i], &arena, finding);
+		*counted = finding->status == DOCTOR_OK;
+	}
+	if (!code && *counted && plan.count > 1)
+		doctor_say(finding, DOCTOR_OK, "%s: each counted", text);
+	pmc_arena_free(&arena);
+	return code;
+}
+
 struct request {
 	const char *require; /* NULL: none */
 	struct tool_rows rows;
@@ -151,7 +178,7 @@ int cmd_doctor(int argc, char **argv)
 	ok = doctor_anything(facts);
 	if (request.require) {
 		results[n].name = "require";
-		code = doctor_require(facts, request.require, &ok, &results[n++].finding);
+		code = require(facts, request.require, &ok, &results[n++].finding);
 	}
 	if (!code && request.rows.format != TABLE_PLAIN)
 		code = print_rows(&request.rows, results, n, ok, facts);

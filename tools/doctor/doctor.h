@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "lib/plan/plan.h"
+
 #include <stdbool.h>
 
 struct doctor_facts;
@@ -35,10 +37,11 @@ const struct doctor_facts *doctor_gather(void);
 /* Whether hardware events can be counted, and whether any perf event can. */
 bool doctor_hardware(const struct doctor_facts *facts);
 bool doctor_anything(const struct doctor_facts *facts);
-/* Whether each event of a list can be counted; the finding has the reason and the fix. Returns 0,
- * or the exit code of an error that has been printed. */
-int doctor_require(const struct doctor_facts *facts, const char *events, bool *counted,
-		   struct doctor_finding *finding);
+/* Plans the events as the agent does; 0 or -errno. */
+int doctor_plan(const struct pmc_events *events, struct pmc_arena *arena, struct pmc_plan *plan);
+/* Whether a planned event can be counted; the finding has the reason and the fix. */
+void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *planned,
+		  struct pmc_arena *arena, struct doctor_finding *finding);
 
 /* What can be counted, in sentences. */
 const char *doctor_summary(const struct doctor_facts *facts);
@@ -50,3 +53,29 @@ void doctor_fix_words(struct doctor_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void doctor_fix_command(struct doctor_finding *finding, bool root, const char *hint,
 			const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* ---- the rules of checks.def and mac_checks.def as code; their users define COMMAND --------- */
+#define WORDS(...) doctor_fix_words(to, __VA_ARGS__)
+
+#define OK_IF(condition, ...)                                                                      \
+	if (condition) {                                                                           \
+		doctor_say(to, DOCTOR_OK, __VA_ARGS__);                                            \
+		return;                                                                            \
+	}
+#define LIMITS_IF(condition, fix, ...)                                                             \
+	if (condition) {                                                                           \
+		doctor_say(to, DOCTOR_LIMITS, __VA_ARGS__);                                        \
+		fix;                                                                               \
+		return;                                                                            \
+	}
+#define BLOCKS_IF(condition, fix, ...)                                                             \
+	if (condition) {                                                                           \
+		doctor_say(to, DOCTOR_BLOCKS, __VA_ARGS__);                                        \
+		fix;                                                                               \
+		return;                                                                            \
+	}
+#define CHECK(id, name, ...)                                                                       \
+	static void judge_##id(const struct doctor_facts *f, struct doctor_finding *to)            \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}

@@ -143,6 +143,55 @@ void list_fit_name(struct list_fit *fit, unsigned i, const char *name)
 	fit->events[i].name = nth == 1 ? name : list_text(&fit->list, "%s#%u", name, nth);
 }
 
+/* Puts each event into the first pass that has room for it. */
+static int pack(struct list_fit *fit, uint64_t events, list_together *together, void *arg)
+{
+	uint64_t passes[PMC_EVENTS_MAX + 1] = { 0 };
+
+	for (unsigned i = 0; i < fit->n; i++) {
+		const uint64_t bit = UINT64_C(1) << i;
+		int fits = 0;
+		unsigned pass;
+
+		if (!(events & bit))
+			continue;
+		for (pass = 0; pass <= fit->passes && !fits; pass++)
+			fits = together(arg, passes[pass] | bit);
+		if (fits < 0)
+			return fits;
+		if (!fits) {
+			fit->events[i].reason =
+				"opens, but other users of the PMU hold the counters";
+			fit->clash |= fit->clash ? 0 : bit;
+			continue;
+		}
+		fit->events[i].pass = --pass;
+		passes[pass] |= bit;
+		fit->passes += pass == fit->passes;
+	}
+	return 0;
+}
+
+int list_fit_try(struct list_fit *fit, uint64_t events, list_together *together, void *arg)
+{
+	int error = pack(fit, events, together, arg);
+
+	/* Removes events from the clash as long as the rest still do not fit together. */
+	if (!error && !fit->clash && fit->passes > 1) {
+		fit->clash = events;
+		for (unsigned i = fit->n; i-- > 0 && error >= 0;) {
+			uint64_t fewer = fit->clash & ~(UINT64_C(1) << i);
+
+			error = fewer && fewer != fit->clash ? together(arg, fewer) : 1;
+			if (!error)
+				fit->clash = fewer;
+		}
+	}
+	/* Without counter masks another split cannot be ruled out. */
+	fit->lower_bound = fit->passes < 2 ? fit->passes : 2;
+	return error < 0 ? error : 0;
+}
+
 static void solve(struct list_fit *fit, const uint64_t *masks)
 {
 	struct pmc_fit_passes split;

@@ -14,6 +14,7 @@
 struct list_answer {
 	bool available;
 	const char *reason; /* why not, or with what restriction; NULL: none */
+	const char *fix;    /* NULL: none */
 };
 
 struct list_row {
@@ -48,7 +49,7 @@ const char *list_text(struct list *list, const char *format, ...)
 /* Opens the event on the calling thread or, with cpu >= 0, for that CPU. */
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu);
 /* Why the kernel refuses the event for the calling thread. */
-const char *list_refusal(struct list *list, const struct pmc_planned *planned);
+struct list_answer list_refusal(struct list *list, const struct pmc_planned *planned);
 
 /* The sources of rows. */
 void list_builtins(struct list *list);
@@ -103,6 +104,11 @@ struct list_fit {
 /* 0, or the exit code of an error that has been printed. */
 int list_fit_db(struct list_fit *fit, const char *events, const char *path);
 int list_fit_host(struct list_fit *fit, const char *events);
+/* Whether the events, given as bits, count at the same time: 1, 0, or -errno if that cannot be
+ * determined. */
+typedef int list_together(void *arg, uint64_t events);
+/* Finds passes and a clash by trying; 0 or -errno. */
+int list_fit_try(struct list_fit *fit, uint64_t events, list_together *together, void *arg);
 /* Names event i; equal names are neighbours. */
 void list_fit_name(struct list_fit *fit, unsigned i, const char *name);
 int list_fit_print(const struct list_fit *fit, bool json);

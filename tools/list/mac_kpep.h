@@ -11,6 +11,8 @@
 
 /* Why there is no database; NULL: there is one. */
 const char *list_kpep_missing(const struct pmc_mac_calls *calls);
+/* Whether such events can be counted. */
+struct list_answer list_kpep_answer(const struct pmc_mac_calls *calls);
 /* Adds a row for each event, and for each alias of one. NULL, or why there are none. */
 const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls);
 /* Events that take counters are assigned to them by kperfdata, as when they are counted. fit->n

@@ -91,7 +91,7 @@ static void add_row(struct table *table, const char *name, const char *descripti
 	judge(table, name);
 	row.answer = table->judged ?
 			     table->answer :
-			     (struct list_answer){ false, "not countable by its libpfm4 name" };
+			     (struct list_answer){ .reason = "not countable by its libpfm4 name" };
 	list_add(table->list, &row);
 }
 

@@ -144,7 +144,7 @@ void list_sets(struct list *list)
 		if (reason && open)
 			reason = list_text(list, "only %u of %u events: %s", open, events.count,
 					   reason);
-		row.answer = (struct list_answer){ open == events.count, reason };
+		row.answer = (struct list_answer){ open == events.count, reason, NULL };
 		list_add(list, &row);
 	}
 }

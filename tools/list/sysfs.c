@@ -92,7 +92,7 @@ static struct list_answer try_tracepoint(struct list *list)
 
 	if (pmc_file_read(id, sizeof(id), "%s/events/sched/sched_switch/id", list->roots.tracefs) <=
 	    0)
-		return (struct list_answer){ false, "tracefs does not show the event's number" };
+		return (struct list_answer){ .reason = "tracefs does not show the event's number" };
 	event.config = strtoull(id, NULL, 10);
 	return list_try(list, &event, -1);
 }

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-static const char *refusal(struct list *list, const struct pmc_tried *tried, int error)
+static struct list_answer refusal(struct list *list, const struct pmc_tried *tried, int error)
 {
 	struct pmc_advice advice;
 
@@ -18,16 +18,18 @@ static const char *refusal(struct list *list, const struct pmc_tried *tried, int
 			pmc_here_read(list->here, NULL);
 	}
 	pmc_advise(error, tried, list->here, &advice);
-	return list_text(list, "%s", advice.means);
+	return (struct list_answer){ .reason = list_text(list, "%s", advice.means),
+				     .fix = list_text(list, "%s", advice.todo) };
 }
 
-const char *list_refusal(struct list *list, const struct pmc_planned *planned)
+struct list_answer list_refusal(struct list *list, const struct pmc_planned *planned)
 {
 	struct pmc_attr attr;
 	const struct pmc_tried tried = pmc_plan_tried(planned, &attr);
 
 	if (planned->error >= PMC_REASON_ADOPTED)
-		return pmc_reason_text((uint32_t)planned->error);
+		return (struct list_answer){ .reason = pmc_reason_text((uint32_t)planned->error),
+					     .fix = "change the list of events" };
 	return refusal(list, &tried, planned->error);
 }
 
@@ -38,7 +40,7 @@ static struct list_answer try_cpu(struct list *list, const struct pmc_event *eve
 	const struct pmc_tried tried = { .attr = &attr, .placed = true, .pid = -1, .cpu = cpu };
 	int error = tool_event_try(event, PMC_SCOPE_ALL, cpu);
 
-	return (struct list_answer){ !error, error ? refusal(list, &tried, error) : NULL };
+	return error ? refusal(list, &tried, error) : (struct list_answer){ .available = true };
 }
 
 static struct list_answer try_os(const struct pmc_event *event)
@@ -46,7 +48,8 @@ static struct list_answer try_os(const struct pmc_event *event)
 	uint64_t ns;
 	bool known = event->config != PMC_OS_RUN_DELAY || pmc_run_delay(0, &ns);
 
-	return (struct list_answer){ known, known ? NULL : "/proc/thread-self/schedstat has none" };
+	return (struct list_answer){ known, known ? NULL : "/proc/thread-self/schedstat has none",
+				     NULL };
 }
 
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)
@@ -54,17 +57,17 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 	struct pmc_planned planned = { .event = *event };
 	int fd;
 
-	if (tool_perf_killed())
-		return (struct list_answer){ false, TOOL_KILLED_TEXT };
 	if (pmc_event_is_of_os(event))
 		return try_os(event);
+	if (tool_perf_killed())
+		return (struct list_answer){ false, TOOL_KILLED_TEXT, "see the check 'seccomp'" };
 	if (cpu >= 0)
 		return try_cpu(list, event, cpu);
 	fd = pmc_plan_try(tool_perf_open, &planned);
 	if (fd < 0)
-		return (struct list_answer){ false, list_refusal(list, &planned) };
+		return list_refusal(list, &planned);
 	close(fd);
-	return (struct list_answer){ true, planned.flags & PMC_EVENT_FELL_BACK ?
-						   "in user mode only" :
-						   NULL };
+	return (struct list_answer){
+		true, planned.flags & PMC_EVENT_FELL_BACK ? "in user mode only" : NULL, NULL
+	};
 }

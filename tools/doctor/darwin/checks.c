@@ -3,9 +3,7 @@
 #include "lib/event/event.h"
 #include "lib/plan/mac_plan.h"
 #include "lib/dump/words.h"
-#include "tools/cli/pmctl.h"
 #include "tools/doctor/mac_facts.h"
-#include "tools/doctor/rules.h"
 
 #include <errno.h>
 
@@ -50,10 +48,12 @@ const struct doctor_check doctor_checks[] = {
 };
 const unsigned doctor_n_checks = sizeof(doctor_checks) / sizeof(doctor_checks[0]);
 
-static void judge_event(const struct pmc_planned *planned, struct doctor_finding *to)
+void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *planned,
+		  struct pmc_arena *arena, struct doctor_finding *to)
 {
 	const char *name = planned->event.name;
 
+	(void)facts, (void)arena;
 	if (planned->group != PMC_NO_GROUP) {
 		doctor_say(to, DOCTOR_OK, "%s: counted", name);
 		return;
@@ -67,32 +67,15 @@ static void judge_event(const struct pmc_planned *planned, struct doctor_finding
 }
 
 /* Events of kperf are programmed for the check, and released. */
-int doctor_require(const struct doctor_facts *facts, const char *text, bool *counted,
-		   struct doctor_finding *to)
+int doctor_plan(const struct pmc_events *events, struct pmc_arena *arena, struct pmc_plan *plan)
 {
-	struct pmc_arena arena = { 0 };
-	struct pmc_parse_error error;
-	struct pmc_events events;
-	struct pmc_mac_plan plan;
+	struct pmc_mac_plan made;
 	struct pmc_mac mac;
-	int code = EXIT_OK;
+	int result;
 
-	(void)facts;
 	pmc_mac_open(&mac, &pmc_mac_system);
-	if (pmc_events_parse(text, NULL, &arena, &events, &error))
-		code = tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
-				 "--require '%s': %s", text, error.text);
-	else if (pmc_mac_plan_make(&mac, &events, false, &arena, &plan))
-		code = tool_fail(EXIT_FAIL, "out of memory");
+	result = pmc_mac_plan_make(&mac, events, false, arena, &made);
 	pmc_mac_close(&mac);
-	*counted = !code;
-	/* The finding is that of the first event that cannot be counted, or of the last. */
-	for (unsigned i = 0; !code && *counted && i < plan.plan.count; i++) {
-		judge_event(&plan.plan.events[i], to);
-		*counted = to->status == DOCTOR_OK;
-	}
-	if (!code && *counted && events.count > 1)
-		doctor_say(to, DOCTOR_OK, "%s: each counted", text);
-	pmc_arena_free(&arena);
-	return code;
+	*plan = made.plan;
+	return result;
 }

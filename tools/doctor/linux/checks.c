@@ -2,7 +2,6 @@
 /* checks.c - judges the facts by the rules of checks.def, and the fixes that depend on facts. */
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
-#include "tools/doctor/rules.h"
 
 #include <errno.h>
 #include <linux/capability.h>

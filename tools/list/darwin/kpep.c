@@ -104,11 +104,16 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+struct list_answer list_kpep_answer(const struct pmc_mac_calls *calls)
+{
+	const bool root = calls->is_root();
+
+	return (struct list_answer){ root, root ? NULL : "kperf needs root; use sudo", NULL };
+}
+
 const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls)
 {
-	const struct list_answer answer = { calls->is_root(),
-					    calls->is_root() ? NULL :
-							       "kperf needs root; use sudo" };
+	const struct list_answer answer = list_kpep_answer(calls);
 	const unsigned first = list->n;
 	struct kpep kpep;
 	const char *why = open_database(&kpep, calls);
@@ -183,39 +188,18 @@ static uint64_t remove_impossible(const struct kpep *kpep, struct list_fit *fit,
 	return events;
 }
 
-/* Puts each event into the first pass that has room for it. */
-static void pack(const struct kpep *kpep, struct list_fit *fit, uint64_t events)
+struct trial {
+	const struct kpep *kpep;
+	const struct list_fit *fit;
+};
+
+/* A list_together: errors were found of each event alone. */
+static int fits(void *arg, uint64_t events)
 {
-	uint64_t passes[PMC_EVENTS_MAX + 1] = { 0 };
+	const struct trial *trial = arg;
 	unsigned refused;
 
-	for (unsigned i = 0; i < fit->n; i++) {
-		unsigned pass = 0;
-
-		if (!(events >> i & 1))
-			continue;
-		while (pass < fit->passes &&
-		       together(kpep, fit, passes[pass] | UINT64_C(1) << i, &refused) <= 0)
-			pass++;
-		passes[pass] |= UINT64_C(1) << i;
-		fit->events[i].pass = pass;
-		if (pass == fit->passes)
-			fit->passes++;
-	}
-}
-
-/* Removes events from the clash as long as the rest still do not fit together. */
-static void find_clash(const struct kpep *kpep, struct list_fit *fit, uint64_t events)
-{
-	unsigned refused;
-
-	fit->clash = events;
-	for (unsigned i = fit->n; i-- > 0;) {
-		uint64_t fewer = fit->clash & ~(UINT64_C(1) << i);
-
-		if (fewer && fewer != fit->clash && together(kpep, fit, fewer, &refused) == 0)
-			fit->clash = fewer;
-	}
+	return together(trial->kpep, trial->fit, events, &refused) > 0;
 }
 
 int list_kpep_fit(struct list_fit *fit, const struct pmc_mac_calls *calls, uint64_t events)
@@ -226,10 +210,10 @@ int list_kpep_fit(struct list_fit *fit, const struct pmc_mac_calls *calls, uint6
 	if (why)
 		return tool_fail(EXIT_FAIL, "cannot read the events of this processor: %s", why);
 	if (events) {
+		struct trial trial = { &kpep, fit };
+
 		events = remove_impossible(&kpep, fit, events);
-		pack(&kpep, fit, events);
-		if (!fit->clash && fit->passes > 1)
-			find_clash(&kpep, fit, events);
+		list_fit_try(fit, events, fits, &trial);
 		close_database(&kpep);
 	}
 	/* The others, which need no counter of kperf, are in the first pass. */

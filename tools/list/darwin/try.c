@@ -19,13 +19,10 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 {
 	(void)list, (void)cpu;
 	if (is_kept_by_the_kernel(event))
-		return (struct list_answer){ true, NULL };
+		return (struct list_answer){ .available = true };
 	if (event->type == PMC_TYPE_KPEP)
-		return (struct list_answer){ pmc_mac_system.is_root(),
-					     pmc_mac_system.is_root() ?
-						     NULL :
-						     "kperf needs root; use sudo" };
-	return (struct list_answer){ false, "not counted on macOS; see events of type kpep" };
+		return list_kpep_answer(&pmc_mac_system);
+	return (struct list_answer){ .reason = "not counted on macOS; see events of type kpep" };
 }
 
 static int by_name(const void *a, const void *b)
