@@ -1,7 +1,75 @@
 /* SPDX-License-Identifier: MIT */
-/* agent.c - defines the state of agent.h. */
+/* agent.c - defines the state of agent.h, and counts notes. */
 #include "agent/base/agent.h"
+#include "lib/base/show.h"
+#include "lib/dump/build.h"
 
 struct agent agent;
 AGENT_API struct pmc_control pmc_agent_control;
 struct registry agent_registry;
+
+/* ---- notes
+ * --------------------------------------------------------------------------------------*/
+
+static const struct {
+	uint32_t code, level;
+	const char *text;
+} notes[] = {
+#define X(name, code, level, text) { code, level, text },
+#include "agent/base/notes.def"
+#undef X
+};
+
+static _Atomic uint64_t counts[N_NOTES], written[N_NOTES];
+
+void agent_note(enum agent_note note)
+{
+	atomic_fetch_add_explicit(&counts[note], 1, memory_order_relaxed);
+}
+
+void agent_note_withdraw(enum agent_note note)
+{
+	atomic_fetch_sub_explicit(&counts[note], 1, memory_order_relaxed);
+}
+
+void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
+{
+	for (unsigned i = 0; i < N_NOTES; i++) {
+		struct pmc_note_fixed fixed = {
+			.code = notes[i].code,
+			.level = notes[i].level,
+			.count = atomic_load_explicit(&counts[i], memory_order_relaxed),
+		};
+
+		if (atomic_exchange_explicit(&written[i], fixed.count, memory_order_relaxed) !=
+			    fixed.count ||
+		    (all && fixed.count))
+			pmc_build_note(buf, agent.identity, snapshot, &fixed, notes[i].text);
+	}
+}
+
+void agent_notes_print(struct pmc_out *out, int width)
+{
+	char text[512];
+	struct pmc_out line;
+
+	for (unsigned i = 0; i < N_NOTES; i++) {
+		const uint64_t count = atomic_load_explicit(&counts[i], memory_order_relaxed);
+
+		if (!count)
+			continue;
+		pmc_out_to_mem(&line, text, sizeof(text));
+		pmc_outf(&line, " note: %s", notes[i].text);
+		if (count > 1)
+			pmc_outf(&line, " (%llu times)", (unsigned long long)count);
+		pmc_show_wrapped(out, text, width);
+	}
+}
+
+void agent_notes_forget(void)
+{
+	for (unsigned i = 0; i < N_NOTES; i++) {
+		atomic_store_explicit(&counts[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&written[i], 0, memory_order_relaxed);
+	}
+}

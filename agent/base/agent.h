@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.h - the state of this process that the agent's files share.
+ * agent.h - the state of this process that the agent's files share, and what they build on.
  *
  * Rules in host threads: raw system calls or calls that are no cancellation point; no malloc, no
  * stdio; errno is restored before returning to the host; any failure becomes a note, never the
@@ -8,19 +8,31 @@
  */
 #pragma once
 
-#include "agent/base/job.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/config.h"
-#include "lib/live/control.h"
+#include "lib/base/number.h"
+#include "lib/base/out.h"
 #include "lib/plan/plan.h"
-#include "lib/snapshot/reader.h"
+#include "lib/snapshot/snapshot.h"
+#ifndef __APPLE__
+#include "lib/base/sys.h"
+#endif
 
-#include <pmc/dump.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #define AGENT_API __attribute__((visibility("default")))
 /* For large tables of which most programs touch little: apart from the data that every process
@@ -30,6 +42,32 @@
 enum {
 	/* Snapshot number of the header frames, which come first whenever they are written. */
 	AGENT_HEADER_SNAPSHOT = 1,
+};
+
+/* What the image before an exec reported of this process: the clock and usage of the thread that
+ * called exec go on as those of the new main thread. */
+struct agent_reported {
+	uint64_t pid; /* 0: nothing */
+	uint64_t thread_cpu_ns, process_cpu_ns, thread_delay_ns;
+	struct pmc_usage thread, process;
+	uint64_t dump_start; /* where the frames of the job start in its dump */
+};
+
+struct agent_job_fixed {
+	uint8_t id[16];
+	uint64_t owner;	   /* pid of the first process */
+	uint64_t owner_ns; /* inode of its pid namespace: a pid means nothing elsewhere */
+	uint64_t events;   /* hash of the PMC_EVENTS text that the plan was made from */
+	struct agent_reported reported;
+};
+
+/* The contents of PMC_JOB; job.c describes the text. */
+struct agent_job {
+	struct agent_job_fixed fixed;
+	bool private_dump;
+	const char *path;
+	const char *plan;
+	size_t plan_len;
 };
 
 struct agent {
@@ -93,3 +131,148 @@ static inline void agent_overhead_add(uint64_t ns)
 {
 	atomic_fetch_add_explicit(&pmc_agent_control.overhead_ns, ns, memory_order_relaxed);
 }
+
+/* ---- notes of the coverage summary: failures and special cases, counted by kind ---- */
+enum agent_note {
+#define X(name, code, level, text) NOTE_##name,
+#include "agent/base/notes.def"
+#undef X
+	N_NOTES
+};
+
+/* Async-signal-safe. */
+void agent_note(enum agent_note note);
+/* For an attempt that was counted before it failed. Async-signal-safe. */
+void agent_note_withdraw(enum agent_note note);
+/* A NOTE frame for each kind that was counted: all, or those that changed since the last call. */
+void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all);
+/* A line for each kind that was counted, for the summary. */
+void agent_notes_print(struct pmc_out *out, int width);
+/* In a forked child: drops the parent's notes. */
+void agent_notes_forget(void);
+
+/* ---- job.c ---- */
+/* Room for the text, with "PMC_JOB=". */
+#define AGENT_JOB_TEXT ((size_t)64 << 10)
+
+/* 0, or -EINVAL if the text is malformed. Pointers point into text. */
+int agent_job_parse(const char *text, struct agent_job *job);
+/* Writes "PMC_JOB=..." into room of AGENT_JOB_TEXT; for an exec with what this image has reported.
+ * False: it does not fit. */
+bool agent_job_text(char *text, bool with_reported);
+/* Whether the job's first process still runs; true if that cannot be known. */
+bool agent_job_owner_alive(void);
+uint64_t agent_pid_namespace(void);
+uint64_t agent_text_hash(const char *text);
+/* 128 random bits. */
+void agent_identity(uint8_t identity[16]);
+
+/* ---- ending.c ---- */
+/* In order of time. */
+enum agent_ending {
+	AGENT_RUNS,
+	AGENT_WRITES,  /* a thread writes the final rows */
+	AGENT_WRITTEN, /* they are in the dump, or could not be written */
+	AGENT_REPORTS, /* a thread prints the report */
+	AGENT_REPORTED,
+};
+
+/* Whether the end has begun and is not complete. No system call. */
+bool agent_ending_unfinished(void);
+/* Advances by one step. False: another thread has taken that step, or this is a child that was
+ * forked or vforked during the end. The caller that takes the first or third step must take the
+ * next one, too. */
+bool agent_ending_step(enum agent_ending step);
+/* Waits until another thread has reached this step, at most two seconds. Returns at once if the end
+ * has not begun, in a child as above, and in a signal handler that interrupted that thread. */
+void agent_ending_wait(enum agent_ending step);
+/* The process is about to die of a signal that this thread handles. */
+void agent_ending_by_signal(void);
+/* If another thread handles such a signal, waits for the end of the process, two seconds at most: a
+ * call of exit_group(2) could come before the signal. */
+void agent_ending_await_signal(void);
+/* Whether the caller is a signal handler that interrupted the report. */
+bool agent_ending_interrupted(void);
+
+/* ---- fork_guard.c ---- */
+/* In a page with MADV_WIPEONFORK: reads 0 in a forked child that has not become a process of its
+ * own yet. */
+extern _Atomic uint32_t *agent_alive;
+
+/* become_process is called once in each forked child. 0 or -errno. */
+int agent_fork_guard_init(void (*become_process)(void));
+/* Whether hooks may act: the agent is on, and this is no vfork child. A forked child found here
+ * (_Fork, raw clone) becomes a process of its own first. */
+bool agent_active(void);
+/* The same without the system call that detects a vfork child, for functions that a vfork child may
+ * not call. */
+bool agent_active_unless_vfork(void);
+
+/* ---- fdspace.c ---- */
+void agent_fds_init(void);
+/* Grows the descriptor table while there is one thread: later that stalls all of them. */
+void agent_fds_reserve(void);
+/* Between these calls no descriptor can be opened. Only while the process has one thread. */
+void agent_fds_forbid(void);
+void agent_fds_permit(void);
+
+/* Takes n from the agent's share. False: the share is used up. */
+bool agent_fds_take(unsigned n);
+void agent_fds_give(unsigned n);
+
+/* Opens a window; returns the lowest number for the descriptors opened in it. */
+int agent_fds_window_open(void);
+void agent_fds_window_close(void);
+/* Until agent_fds_let no window is open and the limit is the host's. False: a window did not close
+ * within 0.1 s. */
+bool agent_fds_hold(void);
+void agent_fds_let(bool held);
+/* Whether a window or a fork is in progress, perhaps in the code that a signal interrupted. */
+bool agent_fds_busy(void);
+/* Opens no window for the next 5 ms, in which system() starts its child. */
+void agent_fds_quiet(void);
+/* The host has set its own limit. While no window is open. */
+void agent_fds_limited(rlim_t soft, rlim_t hard);
+/* In a vfork child about to exec: drops a limit raised by another thread's window. */
+void agent_fds_exec_child(void);
+
+/* Which numbers are the agent's. Lock-free. */
+void agent_fds_mark(const int *list, unsigned n);
+void agent_fds_unmark(const int *list, unsigned n);
+bool agent_fds_ours(int fd);
+int agent_fds_highest(void); /* -1: none */
+/* Unmarks, closes and gives back, not during a fork: the child would keep copies. */
+void agent_fds_close(int *list, unsigned n);
+/* Duplicates a descriptor to one of the agent's numbers; -1: there is none. Async-signal-safe. */
+int agent_fds_move(int fd);
+/* In a forked child: closes the copies of the parent's descriptors, but for `keep` (-1: none). */
+void agent_fds_forked(int keep);
+
+/* ---- probe.c ---- */
+/* Runs work(arg) on the given stack in a clone that shares memory only, while the caller waits with
+ * all signals blocked. The host's SIGCHLD handler and wait() do not see it. Returns 1 if the work
+ * returned, 0 if the clone died, -1 if there could be no clone. Async-signal-safe. */
+int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t stack_bytes);
+
+/* System calls that seccomp filters may kill for: timer_create, perf_event_open and its kin, and
+ * process_vm_readv on the own process. */
+enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4 };
+
+/* Whether they may be made. Probes the first filter that is there. Async-signal-safe. */
+bool agent_permitted(enum agent_call call);
+/* From now on perf_event_open may not be called. */
+void agent_perf_forbid(void);
+/* In a throwaway clone: makes the last two, and sets the bits of those that returned. */
+void agent_try_calls(unsigned *returned);
+/* Whether a filter was installed since the start without a hook seeing it; false under a filter
+ * from before, where the kernel shows no difference. One system call. */
+bool agent_unseen_filter(void);
+/* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not permitted. */
+pmc_perf_opener agent_probe(void);
+
+/* ---- own_libc.c ---- */
+/* sigaction(2), not intercepted by sanitizers. */
+int agent_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
+bool agent_sigdefault(int signo); /* sets SIG_DFL; whether it could */
+/* Whether the process runs on another C library than the one that the agent was built for. */
+bool agent_libc_is_other(void);

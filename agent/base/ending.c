@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* ending.c - see ending.h. A futex, not sched_yield: the thread that is waited for may have lost
- * its CPU to others. */
-#include "agent/base/ending.h"
+/*
+ * ending.c - how far the end of the process has come.
+ *
+ * One thread writes the final rows and the report; other threads that leave meanwhile wait for it,
+ * since the first exit_group(2) ends them all. A futex, not sched_yield: the thread that is waited
+ * for may have lost its CPU to others. Async-signal-safe.
+ */
 #include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "lib/base/sys.h"
 
 #include <linux/futex.h>
-#include <time.h>
 
 #define PATIENCE_NS UINT64_C(2000000000)
 

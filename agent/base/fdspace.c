@@ -10,19 +10,10 @@
  * the child could not tell which descriptors are copies of the agent's. The place is chosen again
  * when the host changes its limit; descriptors that are open keep their numbers.
  */
-#include "agent/base/fdspace.h"
 #include "agent/base/agent.h"
-#include "lib/base/clock.h"
-#include "lib/count/group.h"
-#include "lib/base/sys.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define HIGHEST_BASE 8192u
 #define LEAVE_HOST   8192u

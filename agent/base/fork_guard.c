@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork_guard.c - see fork_guard.h.
+ * fork_guard.c - tells a forked child from a vfork child from the process itself.
  *
  * One page is marked MADV_WIPEONFORK: it reads zero in a child with memory of its own (fork,
  * _Fork, raw clone) and keeps its contents in one that shares this memory (vfork). In a vfork child
  * hooks only forward: the state is the parent's.
  */
-#include "agent/base/fork_guard.h"
 #include "agent/base/agent.h"
 
-#include <errno.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 _Atomic uint32_t *agent_alive;
 static void (*become)(void);

@@ -7,16 +7,7 @@
  * p for the job's private dump, o for the absolute PMC_OUT. "off" keeps agents in descendants
  * dormant.
  */
-#include "agent/base/job.h"
 #include "agent/base/agent.h"
-#include "lib/base/number.h"
-#include "lib/base/out.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 int agent_job_parse(const char *text, struct agent_job *job)
 {

@@ -9,13 +9,11 @@
  * intercept. Compiled without LTO and builtins: the compiler would turn these loops into calls of
  * themselves. Async-signal-safe.
  */
-#include "agent/base/own_libc.h"
+#include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "lib/base/sys.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
+
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif

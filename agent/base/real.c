@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* real.c - looks up the real versions of the interposed functions. */
+#include "agent/base/agent.h"
 #include "agent/base/real.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <string.h>
 
 #define X(ret, name, params) ret(*real_##name) params;
 #include "agent/base/interposed.def"

@@ -8,19 +8,7 @@
  * wants one of their numbers for itself, the agent's descriptor moves to another number. fstat and
  * fcntl see them.
  */
-#include "agent/base/real.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
-#include "agent/output/file.h"
-#include "agent/sample/sample.h"
-#include "agent/thread/thread.h"
-#include "agent/process/process.h"
-
-#include <fcntl.h>
-#include <limits.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "agent/hooks/hooks.h"
 
 AGENT_API int close_range(unsigned first, unsigned last, int flags);
 AGENT_API void closefrom(int first);

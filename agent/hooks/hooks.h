@@ -3,6 +3,9 @@
 #ifndef PMC_AGENT_HOOKS_HOOKS_H
 #define PMC_AGENT_HOOKS_HOOKS_H
 
+#include "agent/base/real.h"
+#include "agent/process/process.h"
+
 /* libc's syscall(), for the agent's own calls. */
 extern long (*agent_libc_syscall)(long, ...);
 /* First in the constructor: before it no syscall() of the agent's works. */

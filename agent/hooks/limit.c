@@ -7,14 +7,8 @@
  * nor change it then, nor start a child that would inherit it. Calls for other limits are
  * forwarded.
  */
-#include "agent/base/real.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
+#include "agent/hooks/hooks.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <stdlib.h>
 
 /* On 64-bit systems struct rlimit is struct rlimit64, and the calls are the same. */

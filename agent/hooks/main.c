@@ -7,16 +7,10 @@
  * just before main: a variable set in a constructor is lost when libc takes the environment from
  * the kernel's block.
  */
-#include "agent/base/agent.h"
-#include "agent/base/own_libc.h"
 #include "agent/hooks/hooks.h"
-#include "agent/process/process.h"
-#include "agent/thread/thread.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 typedef int main_fn(int, char **, char **);
 typedef int start_main_fn(main_fn *, int, char **, void (*)(void), void (*)(void), void (*)(void),
@@ -127,3 +121,7 @@ AGENT_API int __libc_start_main(main_fn *host, int argc, char **argv, void (*ini
 	host_main = host;
 	return real(main_with_job, argc, argv, init, fini, rtld_fini, stack_end);
 }
+
+/* pmctl doctor reads it from the file. */
+__attribute__((used, section(".pmc.version"))) static const char version[] =
+	"pmcagent-version:" PMC_VERSION;

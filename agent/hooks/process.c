@@ -5,22 +5,10 @@
  *
  * A failed exec leaves the rows live. In a vfork child all of these only forward.
  */
-#include "agent/process/process.h"
-#include "agent/base/agent.h"
-#include "agent/base/ending.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "agent/base/own_libc.h"
-#include "agent/base/real.h"
+#include "agent/hooks/hooks.h"
 #include "agent/hooks/exec_args.h"
-#include "agent/thread/thread.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* musl does not declare it. */
 AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],

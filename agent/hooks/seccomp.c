@@ -8,17 +8,11 @@
  * (--wrap=syscall) into jumps to libc's.
  */
 #include "agent/hooks/hooks.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
-#include "agent/process/process.h"
 
 #include <dlfcn.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 long (*agent_libc_syscall)(long, ...);
 long agent_watched_syscall(long number, ...);

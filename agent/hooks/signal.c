@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal.c - hides the agent's signal handlers from the host. Overrides: sigaction signal
- * sysv_signal __sysv_signal bsd_signal sigaltstack.
+ * signal.c - hides the agent's signal handlers and its own signal from the host. Overrides:
+ * sigaction signal sysv_signal __sysv_signal bsd_signal sigaltstack pthread_sigmask sigprocmask.
  *
  * In place of an agent's handler the host sees SIG_DFL. A handler that the host installs replaces
  * the agent's, which returns when the host sets SIG_DFL again, or when a handler with SA_RESETHAND
  * has run.
  */
-#include "agent/base/real.h"
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/process/process.h"
+#include "agent/hooks/hooks.h"
 
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
@@ -124,4 +121,24 @@ AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)
 		agent_signal_stack(stack->ss_size);
 	errno = saved;
 	return REAL(sigaltstack)(stack, old);
+}
+
+/* ---- signal masks, without the agent's own signal (process/own_signal.c)
+ * ------------------------*/
+
+AGENT_API int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	int saved = errno, error = agent_own_signal_mask(how, set, old);
+
+	errno = saved;
+	return error;
+}
+
+AGENT_API int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	int error = pthread_sigmask(how, set, old);
+
+	if (error)
+		errno = error;
+	return error ? -1 : 0;
 }

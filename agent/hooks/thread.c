@@ -7,20 +7,11 @@
  * then calls the routine. No allocation, no lock that the host could hold. glibc's thrd_create does
  * not call the public pthread_create, so both are overridden.
  */
-#include "agent/base/real.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
-#include "agent/process/process.h"
-#include "agent/sample/sample.h"
-#include "agent/thread/thread.h"
 #include "agent/hooks/hooks.h"
 
 #include <dlfcn.h>
 #include <linux/prctl.h>
 #include <stdarg.h>
-#include <string.h>
-#include <sys/syscall.h>
 
 static void *run_posix(void *arg)
 {

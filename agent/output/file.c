@@ -5,29 +5,11 @@
  * Safe in signal handlers and in any thread: raw system calls, no lock. If two threads open the
  * file at the same time, the loser closes its descriptor.
  */
-#include "agent/output/file.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "lib/base/log.h"
-#include "lib/base/out.h"
-#include "lib/base/sys.h"
+#include "agent/output/output.h"
 #include "lib/dump/output.h"
-#include "agent/base/note.h"
-#include "agent/output/open.h"
-#include "agent/output/private_dump.h"
-#include "agent/output/process_frames.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/prctl.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 AGENT_ROOMY static char file_path[PATH_MAX];
 static struct {

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* open.c - see open.h. */
-#include "agent/output/open.h"
-#include "agent/base/agent.h"
-#include "lib/base/out.h"
+/* open.c - names of dumps, and why one cannot be opened. */
+#include "agent/output/output.h"
 #include "lib/dump/output.h"
-
-#include <string.h>
-#include <time.h>
 
 #include "agent/base/poison.h"
 

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* private_dump.c - see private_dump.h. Raw system calls. */
-#include "agent/output/private_dump.h"
-#include "agent/base/agent.h"
-#include "lib/base/number.h"
-#include "lib/base/out.h"
-#include "lib/base/sys.h"
+/* private_dump.c - the dump of a job without PMC_OUT. Raw system calls. */
+#include "agent/output/output.h"
 #include "lib/dump/output.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/prctl.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
 

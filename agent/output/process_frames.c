@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* process_frames.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
-#include "agent/output/process_frames.h"
-#include "agent/base/agent.h"
-#include "lib/base/clock.h"
+#include "agent/output/output.h"
 #include "lib/base/file.h"
-#include "lib/base/number.h"
 #include "lib/dump/build.h"
-#include "lib/snapshot/snapshot.h"
-#include "agent/output/file.h"
-#include "lib/base/out.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exec_env.c - environments of new program images, with PMC_JOB. Async-signal-safe. */
 #include "agent/process/process.h"
-#include "agent/base/agent.h"
-#include "lib/base/config.h"
-
-#include <stdbool.h>
-#include <string.h>
-#include <sys/mman.h>
 
 static bool is_job(const char *entry)
 {

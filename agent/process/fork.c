@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fork.c - makes a forked child a process of its own, and keeps raised limits out of it. */
 #include "agent/process/process.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
-#include "lib/base/clock.h"
-#include "agent/output/file.h"
-#include "agent/base/note.h"
-#include "agent/output/process_frames.h"
-#include "agent/region/region.h"
-#include "agent/sample/sample.h"
-#include "agent/thread/thread.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* For the child's handler of pthread_atfork. */
 static bool in_fork;

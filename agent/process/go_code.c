@@ -7,12 +7,11 @@
  * .note.go.buildid. A library starts Go's runtime in a thread that its initialiser creates: before
  * that thread runs, pthread_create's hook has looked at the module of its start routine.
  */
-#include "agent/base/real.h"
 #include "agent/process/process.h"
+#include "agent/base/real.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #define FIRST_PAGE  4096u /* of a module, which its first segment includes */

@@ -11,19 +11,7 @@
  *
  * Contract: async-signal-safe.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/own_libc.h"
-#include "lib/base/sys.h"
 #include "agent/process/process.h"
-#include "agent/sample/sample.h"
-#include "agent/thread/thread.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
 

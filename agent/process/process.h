@@ -2,10 +2,8 @@
 /* process.h - a process image: start, snapshots, fork, exec, signals, end. */
 #pragma once
 
-#include <pmc/dump.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "agent/region/region.h"
+#include "agent/thread/thread.h"
 
 /* ---- start.c ---- */
 /* In the constructor. Sets pmc_agent_control.state to PMC_CONTROL_ON unless the agent is to stay
@@ -32,7 +30,7 @@ const char *agent_copy(const char *text);
 
 /* ---- leave.c ---- */
 /* Before the process ends: writes the final rows and the report, once. If another thread is doing
- * that, waits for it. in_clone: see agent_report. Async-signal-safe. */
+ * that, waits for it. in_clone: the report is printed by a throwaway clone. Async-signal-safe. */
 void agent_leave(enum pmc_ended how, int code, bool in_clone);
 
 /* In a forked child, on macOS: its end has not begun. */
@@ -163,8 +161,6 @@ void agent_own_signal_drop(void);
 void agent_before_filter(long number, const long args[6]);
 
 /* ---- report.c ---- */
-struct pmc_out;
-
 /* How long the end of the program waits for a reader that takes nothing. */
 #define AGENT_REPORT_PATIENCE_MS 1000
 
@@ -176,18 +172,19 @@ bool agent_report_is_stderr(int fd);
 int agent_report_open(void);
 void agent_report_print(int fd);
 
-/* ---- exit_report.c ---- */
+/* ---- leave.c ---- */
 /* Sets the patience of `out` unless fd is a file. Returns the descriptor to write to, which the
  * caller closes if it is another one. */
 int agent_report_unblocked(int fd, struct pmc_out *out);
-/* In the job's first process, as its last act: prints the report and removes the private dump. Uses
- * a stack of its own unless called on the main thread's: reading the dump back takes more than a
- * signal handler or a small thread has. in_clone: always in a throwaway clone, since after a wild
- * pointer the agent's own data may be damaged. */
-void agent_report(bool in_clone);
-/* The process ends within agent_report: removes the private dump. */
-void agent_report_abandon(void);
 /* The host is about to close stderr: keeps a copy if the report goes there. */
 void agent_report_keep_stderr(void);
 /* In a forked child: closes the copy. */
 void agent_report_forked(void);
+
+/* ---- darwin/signals.c ---- */
+typedef void mac_handler(int signo);
+
+/* In place of sigaction(2) and signal(3) on macOS, for the program: SIG_DFL stands for a handler of
+ * the agent. */
+int mac_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
+mac_handler *mac_signal(int signo, mac_handler *handler);

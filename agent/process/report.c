@@ -3,22 +3,10 @@
  * report.c - where the summary at the end of a job goes, and what it is made from: the file of
  * PMC_REPORT, or stderr if that is still the file it was at the start; the frames of the dump.
  */
-#include "agent/base/agent.h"
-#include "lib/base/file.h"
-#include "agent/base/note.h"
-#include "lib/base/log.h"
-#include "lib/base/out.h"
-#include "lib/dump/output.h"
-#include "agent/output/file.h"
-#include "agent/output/open.h"
 #include "agent/process/process.h"
 #include "agent/process/summary.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "lib/base/file.h"
+#include "lib/dump/output.h"
 
 static struct {
 	struct stat err;

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* settings.c - what the PMC_* variables say of this process, checked and copied. */
-#include "agent/base/agent.h"
-#include "lib/base/log.h"
-#include "lib/base/number.h"
-#include "lib/base/out.h"
-#include "agent/output/open.h"
 #include "agent/process/process.h"
-
-#include <limits.h>
-#include <string.h>
-#include <unistd.h>
 
 const char *agent_copy(const char *text)
 {

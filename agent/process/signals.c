@@ -17,19 +17,10 @@
  * come at any time, as run times do whose code runs on small stacks (Erlang): two threads may share
  * one, and overwrite each other's frames, or have unmapped it.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "agent/base/own_libc.h"
-#include "agent/base/real.h"
 #include "agent/process/process.h"
+#include "agent/base/real.h"
 
-#include <errno.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
 

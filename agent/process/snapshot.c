@@ -6,24 +6,10 @@
  * sleep. Frames are collected in memory: a process whose frames fit creates no private dump.
  */
 #include "agent/process/process.h"
-#include "agent/base/agent.h"
-#include "lib/base/clock.h"
-#include "lib/base/sys.h"
-#include "agent/output/file.h"
-#include "agent/base/note.h"
-#include "agent/region/region.h"
-#include "agent/sample/sample.h"
 
 #include <linux/futex.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
-#include "agent/output/process_frames.h"
-#include "agent/thread/thread.h"
 
 #define CHUNK ((size_t)64 << 10)
 /* The frames, and the usage of one thread. */

@@ -6,34 +6,13 @@
  * except for getenv.
  */
 #include "agent/process/process.h"
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/own_libc.h"
-#include "lib/base/clock.h"
+#include "agent/base/real.h"
 #include "lib/base/file.h"
 #include "lib/dump/command_line.h"
-#include "lib/base/log.h"
-#include "lib/base/number.h"
-#include "lib/base/sys.h"
-#include "agent/output/file.h"
-#include "agent/output/private_dump.h"
-#include "agent/base/real.h"
-#include "agent/base/note.h"
-#include "agent/base/seccomp_probe.h"
-#include "agent/output/process_frames.h"
-#include "agent/sample/sample.h"
-#include "agent/thread/thread.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/prctl.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Overhead that cannot be measured from inside: the loader maps and links the agent before it runs,
  * the last frames are written and its memory is freed after its last look at the clock. Bench
@@ -117,7 +96,7 @@ static bool plan_events(const struct agent_job *job)
 	struct pmc_events events;
 
 	agent.events_hash = agent_text_hash(text);
-	if (job->path && job->fixed.events == agent.events_hash && agent_perf_allowed() &&
+	if (job->path && job->fixed.events == agent.events_hash && agent_permitted(AGENT_PERF) &&
 	    pmc_plan_decode(job->plan, job->plan_len, &agent.arena, &agent.plan) == 0)
 		return true;
 	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
@@ -148,7 +127,7 @@ static void note_refusals(void)
 
 		if (event->state != PMC_NOT_PERMITTED && !filter)
 			continue;
-		if (agent_perf_allowed()) /* else noted already */
+		if (agent_permitted(AGENT_PERF)) /* else noted already */
 			agent_note(filter ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
 		return;
 	}

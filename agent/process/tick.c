@@ -9,30 +9,12 @@
  *
  * Contract: all but agent_tick_start is async-signal-safe and needs less than 1 KiB of stack.
  */
-#include "agent/base/agent.h"
-#include "agent/base/seccomp_probe.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "agent/base/throwaway_clone.h"
-#include "lib/base/clock.h"
-#include "lib/base/file.h"
-#include "lib/base/number.h"
-#include "lib/base/proc.h"
-#include "lib/base/sys.h"
 #include "agent/process/process.h"
-#include "agent/sample/sample.h"
-#include "agent/thread/thread.h"
+#include "lib/base/file.h"
+#include "lib/base/proc.h"
 
-#include <fcntl.h>
 #include <linux/prctl.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
 
@@ -124,27 +106,6 @@ void agent_tick_signal(void)
 		agent_overhead_add(TICK_NS);
 }
 
-/* In a clone, under a seccomp filter from before the start of this program. */
-static void try_timer(void *arg)
-{
-	const struct itimerspec off = { { 0, 0 }, { 0, 0 } };
-	int id;
-
-	(void)arg;
-	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, NULL, &id) != 0)
-		return;
-	syscall(SYS_timer_settime, id, 0, &off, NULL);
-	syscall(SYS_timer_delete, id);
-}
-
-static bool filter_permits(void)
-{
-	_Alignas(16) char stack[4096];
-
-	return syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) <= 0 ||
-	       agent_throwaway_clone(try_timer, NULL, stack, sizeof(stack)) == 1;
-}
-
 /* How many timers this process may have: from the user's queued signals and the limit. */
 static int room(void)
 {
@@ -175,8 +136,7 @@ static void start_timers(int signo)
 	}
 	tick.next_ns = agent.start_ns + tick.interval_ns;
 	tick.begin_ns = agent.config.delay ? agent.start_ns + agent.config.delay : 0;
-	agent_filters_at_start();
-	tick.room = filter_permits() ? room() : 0;
+	tick.room = agent_permitted(AGENT_TIMER) ? room() : 0;
 	if (!tick.room)
 		signo = 0;
 	if (!signo)
@@ -255,4 +215,70 @@ void agent_tick_let(void)
 	atomic_store(&tick.busy, false);
 	if (agent_self)
 		agent_timer_start(agent_self);
+}
+
+/* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups
+ * --------------------------*/
+
+/* room: for pmc_usage_of_task; NULL: no memory. */
+static void start_account(const struct slot *slot, char *room)
+{
+	struct account *account = &agent_registry.accounts[registry_index(&agent_registry, slot)];
+	struct account_words now = { .unknown = 0 };
+	struct account_side side;
+	struct pmc_usage usage;
+
+	agent_account(slot, &side);
+	if (!side.stopped)
+		return;
+	if (room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage))
+		account_put_usage(&now, &usage);
+	else
+		now.unknown = ACCOUNT_USAGE;
+	agent_os_words(slot, false, now.unknown ? NULL : &usage, &now);
+	if (!pmc_thread_cpu_ns((int)slot->tid, &now.of[ACCOUNT_CPU]))
+		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+	now.of[ACCOUNT_WALL] = pmc_now_ns();
+	account_start(&side, &now);
+	account_write(account, &side);
+}
+
+static void start_process_account(void)
+{
+	struct account_words now;
+	struct account_side side;
+	struct pmc_usage usage;
+
+	agent_process_words(&now, &usage);
+	account_read(&pmc_agent_control.account, 1, &side);
+	account_start(&side, &now);
+	account_write(&pmc_agent_control.account, &side);
+}
+
+void agent_counting_start(void)
+{
+	char *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	uint32_t high;
+
+	atomic_fetch_add(&pmc_agent_control.switched, 1);
+	atomic_store(&pmc_agent_control.counting, 1);
+	high = atomic_load(&agent_registry.high);
+	/* The process before its threads, so that its values are never below theirs. */
+	start_process_account();
+	agent_inherit_enable();
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+		struct snapshot_groups groups;
+
+		if (!registry_pin(slot))
+			continue;
+		start_account(slot, room == MAP_FAILED ? NULL : room);
+		groups = agent_groups_of(slot);
+		agent_groups_enable(&groups);
+		agent_sample_enable(slot);
+		registry_unpin(&agent_registry, slot);
+	}
+	if (room != MAP_FAILED)
+		munmap(room, PMC_TASK_ROOM);
 }

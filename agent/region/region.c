@@ -8,14 +8,7 @@
  * Async-signal-safe.
  */
 #include "agent/region/region.h"
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "lib/base/clock.h"
 #include "lib/count/user_read_cpu.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define PMC_REGION_API_ONLY
 #include <pmc/region.h>

@@ -3,18 +3,13 @@
  * region.h - marked regions (pmc/region.h) of the threads of this process.
  *
  * The first region of a thread gives it an area: a stack of the open regions and a record of sums
- * for each name. region.c has begin and end, region_area.c the areas, region_cost.c the estimate
- * of what marking costs, region_frames.c the REGION frames. All of it is async-signal-safe.
+ * for each name. region.c has begin and end, region_area.c the areas and their frames. All of it is
+ * async-signal-safe.
  */
 #ifndef PMC_AGENT_REGION_REGION_H
 #define PMC_AGENT_REGION_REGION_H
 
-#include "agent/base/agent.h"
-#include "lib/base/sys.h"
-#include "lib/live/region_area.h"
-
-#include <signal.h>
-#include <stdatomic.h>
+#include "agent/thread/thread.h"
 
 /* The calling thread's area; NULL: it has marked nothing yet, or is not measured. */
 extern __thread struct region_area *region_mine;
@@ -71,7 +66,11 @@ static inline bool region_is_stale(const struct region_area *area)
 	return area->resets != atomic_load_explicit(area->resets_now, memory_order_relaxed);
 }
 
-/* ---- region_reset.c ---- */
+/* ---- region_area.c ---- */
+/* Gives the calling thread an area; NULL and a note if it cannot have one. */
+__attribute__((cold)) struct region_area *region_attach(void);
+/* Measures what a pair costs, while the thread is in no region. Not while counting is off. */
+__attribute__((cold)) void region_measure_cost(struct region_area *area);
 /* In the area's thread: clears its records, and lets open entries begin at the reset. */
 __attribute__((cold)) void region_start_over(struct region_area *area);
 /* CPU time of the calling thread while counting was on. */
@@ -86,35 +85,6 @@ void region_abandon_change(struct region_area *area);
 void region_leave(struct region_area *area);
 /* The record of that name, made if it is new; REGION_OTHER if there is no room. */
 __attribute__((cold)) struct region_record *region_find(struct region_area *area, const char *name);
-
-/* ---- region_area.c ---- */
-/* Gives the calling thread an area; NULL and a note if it cannot have one. */
-__attribute__((cold)) struct region_area *region_attach(void);
-
-/* ---- region_frames.c ---- */
-/* Writes all regions of the calling thread, which ends. */
-void region_write_all(struct region_area *area);
-
-/* ---- region_cost.c ---- */
-/* No program's names. */
-#define REGION_COST_OUTER_NAME "\001outer"
-#define REGION_COST_INNER_NAME "\001inner"
-/* Measures what a pair costs, while the thread is in no region. Not while counting is off. */
-__attribute__((cold)) void region_measure_cost(struct region_area *area);
-
-/* Between the two no signal handler of the host runs. */
-static inline uint64_t region_block_signals(void)
-{
-	uint64_t all = UINT64_MAX, mask = 0;
-
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
-	return mask;
-}
-
-static inline void region_unblock_signals(uint64_t mask)
-{
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
-}
 
 /* ---- for the rest of the agent ---- */
 /* In the thread that ends the process: closes its open regions, notes those of other threads. */

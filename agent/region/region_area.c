@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_area.c - memory of a thread's regions: made at its first region, reset for each thread;
- * and the cost of a pair of begin and end, measured with empty regions.
+ * region_area.c - memory of a thread's regions: made at its first region, reset for each thread,
+ * written as REGION frames; and the cost of a pair of begin and end, measured with empty regions.
  *
  * An area stays with the slot of its thread, so that memory follows the number of threads that mark
  * regions at a time. Its untouched pages cost nothing.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
 #include "agent/region/region.h"
-#include "agent/thread/thread.h"
 
-#include <string.h>
-#include <sys/mman.h>
+#include <sched.h>
 
 #define PMC_REGION_API_ONLY
 #include <pmc/region.h>
 
 #include "agent/base/poison.h"
+
+/* No program's names. */
+#define COST_OUTER "\001outer"
+#define COST_INNER "\001inner"
+
+/* Between the two no signal handler of the host runs. */
+static uint64_t block_signals(void)
+{
+	uint64_t all = UINT64_MAX, mask = 0;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
+	return mask;
+}
+
+static void unblock_signals(uint64_t mask)
+{
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+}
 
 static size_t area_bytes(unsigned capacity)
 {
@@ -99,8 +112,8 @@ static void choose_mode(struct region_area *area)
 static void clear_records(struct region_area *area)
 {
 	static const char *const names[] = {
-		[REGION_COST_OUTER] = REGION_COST_OUTER_NAME,
-		[REGION_COST_INNER] = REGION_COST_INNER_NAME,
+		[REGION_COST_OUTER] = COST_OUTER,
+		[REGION_COST_INNER] = COST_INNER,
 		[REGION_OTHER] = "(other regions)",
 	};
 	struct region_entry *entry;
@@ -122,6 +135,55 @@ static void set_owner(struct region_area *area, uint64_t owner)
 	region_change_begin(area);
 	atomic_store(&area->owner, owner);
 	region_change_end(area);
+}
+
+/* ---- REGION frames
+ * ------------------------------------------------------------------------------*/
+
+/* A change takes less than a microsecond, unless its thread is preempted. */
+#define FRAME_TRIES 200u
+
+bool agent_region_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,
+		       uint32_t *index)
+{
+	const struct reader reader = agent_reader(snapshot);
+
+	for (unsigned try = 0; try < FRAME_TRIES; try++) {
+		enum snapshot_result result = snapshot_region(&reader, buf, slot, *index);
+
+		if (result != SNAPSHOT_CHANGING) {
+			++*index;
+			return result == SNAPSHOT_PUT;
+		}
+		/* A handler would wait for the change that it interrupted. */
+		if (region_mine && region_area_of(slot) == region_mine) {
+			agent_note(NOTE_REGION_BUSY);
+			return false;
+		}
+		sched_yield();
+	}
+	agent_note(NOTE_REGION_BUSY);
+	++*index;
+	return true;
+}
+
+/* All regions of the calling thread, which ends. */
+static void write_all(struct region_area *area)
+{
+	const struct reader reader =
+		agent_reader(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1);
+	void *room = (char *)area + region_room_at(area->capacity);
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, room, REGION_ROOM);
+	agent_file_begin();
+	for (uint32_t i = 0; snapshot_region(&reader, &buf, area->slot, i) == SNAPSHOT_PUT; i++) {
+		if (buf.cap - buf.len >= REGION_FRAME_BYTES)
+			continue;
+		agent_file_append(buf.data, buf.len);
+		buf.len = 0;
+	}
+	agent_file_append(buf.data, buf.len);
 }
 
 /* ---- a thread's area -----------------------------------------------------------------------*/
@@ -158,7 +220,7 @@ static void end_thread(void)
 	close_open(area);
 	add_cost(area);
 	unmap_pages(area);
-	region_write_all(area);
+	write_all(area);
 }
 
 struct region_area *region_attach(void)
@@ -171,7 +233,7 @@ struct region_area *region_attach(void)
 		return NULL;
 	}
 	/* Until the area is ready a handler finds none. */
-	mask = region_block_signals();
+	mask = block_signals();
 	area = region_area_of(agent_self);
 	if (!area)
 		area = map_area(agent_self);
@@ -190,7 +252,7 @@ struct region_area *region_attach(void)
 		set_owner(area, agent_self->seq + 1);
 		atomic_store(&agent_thread_ending, end_thread);
 	}
-	region_unblock_signals(mask);
+	unblock_signals(mask);
 	if (!area)
 		agent_note(NOTE_REGION_MEMORY);
 	return area;
@@ -282,13 +344,13 @@ void region_measure_cost(struct region_area *area)
 	if (area->cost != REGION_COST_UNKNOWN || area->top->record ||
 	    !atomic_load(&pmc_agent_control.counting))
 		return;
-	mask = region_block_signals();
+	mask = block_signals();
 	area->cost = REGION_COST_NONE;
 	for (unsigned try = 0; try < TRIES; try++) {
 		memset(outer->words, 0, n * sizeof(uint64_t));
 		memset(inner->words, 0, n * sizeof(uint64_t));
-		api->begin(REGION_COST_OUTER_NAME);
-		api->begin(REGION_COST_INNER_NAME);
+		api->begin(COST_OUTER);
+		api->begin(COST_INNER);
 		api->end();
 		api->end();
 		keep_least(area->inside, inner->words, n, try == 0);
@@ -303,5 +365,68 @@ void region_measure_cost(struct region_area *area)
 	}
 	if (area->inside[REGION_CPU])
 		area->cost = REGION_COST_MEASURED;
-	region_unblock_signals(mask);
+	unblock_signals(mask);
+}
+
+/* ---- pmctl ctl reset, and counting that is off ------------------------------------------------
+ *
+ * pmctl cannot change the records, as only their thread writes to them. The thread applies a reset
+ * at its next begin or end.
+ */
+
+uint64_t region_clock(void)
+{
+	struct account_words now = { .unknown = 0 };
+	struct account_side side;
+
+	pmc_thread_cpu_ns(0, &now.of[ACCOUNT_CPU]);
+	agent_account(agent_self, &side);
+	account_values(&side, &now);
+	return now.of[ACCOUNT_CPU];
+}
+
+/* The reading at the reset: what rows subtract since then. */
+static void begin_at_reset(const struct region_area *area, uint64_t *words)
+{
+	const uint64_t *base = set_base(&agent_registry, area->slot->data);
+	const uint64_t *values = base + 2 * area->groups;
+
+	words[REGION_ENDS] = area->now[REGION_ENDS];
+	words += REGION_CPU;
+	if (area->mode == REGION_CLOCK) {
+		words[0] = 0;
+		return;
+	}
+	for (unsigned g = 0; g < area->groups; g++) {
+		const unsigned at = area->first[g], n = area->first[g + 1] - at;
+
+		/* A group that could not be read at the reset has no reading. */
+		if (base[2 * g]) {
+			words[0] = base[2 * g];
+			words[1] = base[2 * g + 1];
+			memcpy(words + 2, values + at, n * sizeof(*words));
+		}
+		words += 2 + n;
+	}
+}
+
+void region_start_over(struct region_area *area)
+{
+	const size_t inner = area->capacity * sizeof(uint64_t);
+	struct region_entry *entry = area->top;
+
+	region_change_begin(area);
+	area->resets = atomic_load(&pmc_agent_control.resets);
+	for (uint32_t i = REGION_OTHER; i < area->n_records; i++) {
+		struct region_record *record = region_record(area, i);
+
+		record->calls = record->outermost = 0;
+		memset(record->words, 0, 2 * inner);
+	}
+	for (; entry->record; entry = region_outer(area, entry)) {
+		begin_at_reset(area, entry->words);
+		memset(entry->words + area->capacity, 0, inner);
+	}
+	memset(region_bottom(area)->words + area->capacity, 0, inner);
+	region_change_end(area);
 }

@@ -3,13 +3,7 @@
 #pragma once
 
 #include "agent/base/real.h"
-#include "lib/base/sys.h"
-#include "lib/count/perf.h"
-#include "lib/live/sample_area.h"
 #include "agent/sample/sample.h"
-
-#include <pmc/dump.h>
-#include <stdatomic.h>
 
 /* ---- sample_event.c ---- */
 struct sample_event {
@@ -20,6 +14,7 @@ struct sample_event {
 	uint64_t period;
 };
 extern struct sample_event sample_event;
+extern bool sample_reads; /* whether process_vm_readv may be called */
 
 /* ---- sample_thread.c ---- */
 /* NULL: there is no sampling. */

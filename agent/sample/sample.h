@@ -9,13 +9,7 @@
  */
 #pragma once
 
-#include "lib/dump/frame.h"
-#include "lib/live/registry.h"
-#include "lib/live/sample_area.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "agent/output/output.h"
 
 /* ---- sample_event.c ---- */
 /* Resolves PMC_SAMPLE. Not async-signal-safe. 0; or -EINVAL with *why filled. */

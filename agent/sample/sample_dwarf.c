@@ -8,15 +8,10 @@
  * _dl_find_object. Its only locks are those of its pools of small objects and of its cache of
  * unwind rules, taken with all signals blocked.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/real.h"
 #include "agent/sample/private.h"
 
 #include <dlfcn.h>
 #include <libunwind.h>
-#include <signal.h>
-#include <string.h>
 #include <ucontext.h>
 
 __thread bool agent_unwinding;

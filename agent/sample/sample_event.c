@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_event.c - which event is sampled, and the start of sampling. */
-#include "agent/base/agent.h"
-#include "agent/base/note.h"
-#include "agent/base/seccomp_probe.h"
-#include "lib/count/group.h"
-#include "lib/dump/build.h"
 #include "agent/sample/private.h"
-
-#include <errno.h>
-#include <string.h>
+#include "lib/dump/build.h"
 
 /* Where the handler takes a tenth of the period at most. */
 #define AHEAD_PERIOD_NS 500000u
 #define EVENTSET_BYTES	1024u
 
 struct sample_event sample_event;
+bool sample_reads;
 
 static struct pmc_event event;
 
@@ -61,7 +55,7 @@ static int try_open(void)
 	int fd, error;
 	uint64_t id;
 
-	if (!agent_perf_allowed())
+	if (!agent_permitted(AGENT_PERF))
 		return -EPERM;
 	error = pmc_perf_group_open(&sample_event.attr, 1, &PMC_PERF_SELF, &fd, &id);
 	if (error == -EINVAL && sample_event.attr.base.remove_on_exec) {
@@ -140,7 +134,7 @@ void agent_sample_start(int signo)
 	if (sample_event.on && !signo)
 		agent_note(NOTE_SAMPLE_STOPPED);
 	/* Found out here, so that handlers need not. */
-	agent_read_allowed();
+	sample_reads = agent_permitted(AGENT_READ);
 	make_eventset();
 	sample_tables.creation = agent.config.stacks;
 	sample_threads_start(signo);

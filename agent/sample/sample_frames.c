@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_frames.c - MODULE, STACKS and SAMPLES frames of this process image. */
-#include "agent/base/agent.h"
-#include "lib/snapshot/snapshot.h"
-#include "agent/output/file.h"
 #include "agent/sample/private.h"
-
-#include <string.h>
-#include <sys/mman.h>
 
 #include "agent/base/poison.h"
 

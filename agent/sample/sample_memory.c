@@ -7,11 +7,8 @@
  * copies blocks, some of which are kept for the rest of the walk. Reads are confined to the stack,
  * upwards from the current frame, and to the module that is examined.
  */
-#include "agent/base/agent.h"
-#include "agent/base/seccomp_probe.h"
 #include "agent/sample/private.h"
 
-#include <string.h>
 #include <sys/uio.h>
 
 #include "agent/base/poison.h"
@@ -63,7 +60,7 @@ static const uint8_t *block_at(struct sample_memory *memory, uintptr_t block)
 	for (unsigned i = 0; i < SAMPLE_BLOCKS; i++)
 		if (memory->blocks[i] == block)
 			return memory->copies[i];
-	return block && agent_read_allowed() ? copy(memory, block) : NULL;
+	return block && sample_reads ? copy(memory, block) : NULL;
 }
 
 /* Whether it is in a module, perhaps another one than the last. */

@@ -6,14 +6,11 @@
  * known by its mapping. dlclose may put another one there: after it, known ones are compared with
  * their frame once more. Two threads that add a module at once leave it there twice.
  */
-#include "agent/base/agent.h"
-#include "agent/base/real.h"
-#include "lib/dump/build.h"
 #include "agent/sample/private.h"
+#include "lib/dump/build.h"
 
 #include <elf.h>
 #include <link.h>
-#include <string.h>
 
 #include "agent/base/poison.h"
 

@@ -6,16 +6,8 @@
  * handler takes no lock that interrupted code may hold, and allocates by mmap only. The work runs
  * on a stack of its own: libunwind needs up to 10 KiB, and the host's may be small.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "agent/base/seccomp_probe.h"
-#include "lib/count/group.h"
 #include "agent/sample/private.h"
-#include "lib/snapshot/snapshot.h"
 
-#include <signal.h>
-#include <string.h>
 #include <ucontext.h>
 
 #include "agent/base/poison.h"

@@ -6,13 +6,7 @@
  * Lock-free. A stack is complete before its number enters the index; two threads that add the same
  * stack at once leave one number unused.
  */
-#include "agent/base/note.h"
-#include "lib/base/number.h"
 #include "agent/sample/private.h"
-
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "agent/base/poison.h"
 

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_thread.c - the sampling event of each thread: opened, switched, closed. */
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "agent/base/note.h"
-#include "agent/base/seccomp_probe.h"
-#include "lib/base/clock.h"
-#include "lib/count/group.h"
 #include "agent/sample/private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 
 #include "agent/base/poison.h"
 
@@ -70,7 +60,7 @@ static int open_event(const struct slot *slot, uint64_t *id)
 	int fd = -1, error;
 
 	target.move_to = agent_fds_window_open();
-	error = agent_perf_allowed() ?
+	error = agent_permitted(AGENT_PERF) ?
 			pmc_perf_group_open(&sample_event.attr, 1, &target, &fd, id) :
 			-EPERM;
 	if (!error)

@@ -5,19 +5,10 @@
  *
  * Such a row has OS accounting only; its counts are in unattributed.
  */
-#include "agent/base/agent.h"
-#include "lib/base/clock.h"
-#include "lib/base/file.h"
-#include "lib/base/number.h"
-#include "lib/base/out.h"
-#include "agent/base/note.h"
 #include "agent/thread/thread.h"
+#include "lib/base/file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* More CPU time than a thread uses before its tid is in its slot. Generous, because time that a
  * hypervisor steals counts as CPU time too. */

@@ -6,16 +6,8 @@
  * counts descendants from their exec on. Opened while single-threaded: a group must be complete
  * before a thread inherits it.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fdspace.h"
-#include "lib/base/clock.h"
-#include "lib/count/group.h"
-#include "lib/dump/build.h"
-#include "agent/base/note.h"
-#include "agent/base/seccomp_probe.h"
 #include "agent/thread/thread.h"
-
-#include <errno.h>
+#include "lib/dump/build.h"
 
 static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
 		    enum pmc_perf_group_kind kind)
@@ -101,7 +93,7 @@ static void open_uncore(void)
 	if (pmc_plan_seal(plan, &agent.arena) != 0)
 		return;
 	totals->eventset = plan->hash;
-	if (refused && agent_perf_allowed())
+	if (refused && agent_permitted(AGENT_PERF))
 		agent_note(NOTE_UNCORE_REFUSED);
 	pmc_agent_control.uncore_frame = (uint64_t)(uintptr_t)plan->frame;
 	pmc_agent_control.uncore_bytes = plan->frame_bytes;
@@ -130,7 +122,8 @@ static enum pmc_inherit resolve(enum pmc_inherit asked)
 
 static const struct pmc_plan *choose(void)
 {
-	agent.inherit = agent_perf_allowed() ? resolve(agent.config.inherit) : PMC_INHERIT_OFF;
+	agent.inherit =
+		agent_permitted(AGENT_PERF) ? resolve(agent.config.inherit) : PMC_INHERIT_OFF;
 	if (agent.inherit == PMC_INHERIT_FULL && agent.plan.opened == 0)
 		agent.inherit = PMC_INHERIT_CLOCK;
 	if (agent.inherit == PMC_INHERIT_FULL)

@@ -6,8 +6,8 @@
  * thread that creates another would deadlock. So dladdr is used only with glibc before 2.35 and
  * musl, which have no _dl_find_object.
  */
-#include "agent/base/real.h"
 #include "agent/thread/thread.h"
+#include "agent/base/real.h"
 
 #include <dlfcn.h>
 #include <link.h>

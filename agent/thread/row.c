@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
-#include "agent/base/agent.h"
-#include "lib/base/clock.h"
-#include "lib/dump/build.h"
-#include "agent/base/note.h"
-#include "agent/output/file.h"
-#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
-
-#include <string.h>
+#include "lib/dump/build.h"
 
 /*
  * The CPU time of another thread. Reading its clock costs half as much as reading a group, and most

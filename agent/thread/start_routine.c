@@ -5,13 +5,10 @@
  * A static function has no symbol here: pmctl finds it in the symbol table of the file.
  */
 #include "agent/thread/thread.h"
-#include "agent/base/agent.h"
-#include "lib/dump/build.h"
 #include "lib/base/hash.h"
-#include "agent/output/file.h"
+#include "lib/dump/build.h"
 
 #include <pthread.h>
-#include <string.h>
 
 struct routine {
 	const void *address;

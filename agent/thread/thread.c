@@ -6,27 +6,10 @@
  * cancellation. If the host has destructors too, it re-arms itself until the last round, so that
  * those are counted.
  */
-#include "agent/base/agent.h"
-#include "agent/base/ending.h"
-#include "agent/base/fdspace.h"
-#include "lib/base/clock.h"
-#include "lib/count/group.h"
-#include "lib/base/sys.h"
-#include "agent/output/file.h"
-#include "agent/base/real.h"
-#include "agent/base/note.h"
-#include "agent/base/seccomp_probe.h"
-#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
+#include "agent/base/real.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <linux/prctl.h>
-#include <pthread.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
@@ -340,4 +323,36 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 	registry_release(&agent_registry, slot);
 	ns = end_clock(groups) - start;
 	agent_overhead_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);
+}
+
+/* ---- groups
+ * -------------------------------------------------------------------------------------*/
+
+int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
+		      struct pmc_perf_target target, int *fds, uint64_t *ids)
+{
+	int error = 0;
+
+	target.move_to = agent_fds_window_open();
+	/* In the window: no seccomp filter for all threads is installed meanwhile. */
+	if (!agent_permitted(AGENT_PERF)) {
+		agent_fds_window_close();
+		return AGENT_NOT_ALLOWED;
+	}
+	for (unsigned g = from; g < to; g++) {
+		int failed = pmc_plan_open_group(plan, g, &target, fds + plan->first[g], &ids[g]);
+
+		error = error ? error : failed;
+	}
+	/* In the window: no fork meanwhile, whose child must close the marked copies. */
+	agent_fds_mark(fds + plan->first[from], plan->first[to] - plan->first[from]);
+	agent_fds_window_close();
+	return error;
+}
+
+void agent_groups_disable(const struct snapshot_groups *groups)
+{
+	for (unsigned g = 0; g < groups->groups; g++)
+		if (groups->fds[groups->first[g]] >= 0)
+			pmc_perf_group_disable(groups->fds[groups->first[g]]);
 }

@@ -3,18 +3,10 @@
 #ifndef PMC_AGENT_THREAD_THREAD_H
 #define PMC_AGENT_THREAD_THREAD_H
 
-#include "agent/base/agent.h"
-#include "lib/base/clock.h"
-#include "lib/count/group.h"
-#include "lib/dump/frame.h"
-#include "lib/live/control.h"
-#include "lib/live/registry.h"
-#include "lib/snapshot/snapshot.h"
+#include "agent/output/output.h"
+#include "agent/sample/sample.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* ---- groups.c ---- */
+/* ---- thread.c ---- */
 /* The error of agent_groups_open if seccomp does not permit perf_event_open: no errno. */
 #define AGENT_NOT_ALLOWED 1
 
@@ -40,7 +32,6 @@ static inline void agent_groups_enable(const struct snapshot_groups *groups)
 
 void agent_groups_disable(const struct snapshot_groups *groups);
 
-/* ---- thread.c ---- */
 int agent_threads_init(void);
 /* A slot for a thread that the caller is about to create. NULL: the registry is full (noted). */
 struct slot *agent_thread_reserve(void);

@@ -6,13 +6,7 @@
  * against RLIMIT_SIGPENDING, which all processes of the user share: the agent takes a part of it.
  * Children by fork have no timers, and exec deletes them. Async-signal-safe, no lock.
  */
-#include "agent/base/agent.h"
-#include "agent/base/note.h"
-#include "lib/base/sys.h"
 #include "agent/thread/thread.h"
-
-#include <signal.h>
-#include <time.h>
 
 /* musl's name for the member. */
 #ifndef sigev_notify_thread_id

@@ -18,7 +18,7 @@ MAC_TOOLS := $(wildcard tools/rows/*.c tools/table/*.c tools/view/*.c) $(filter-
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_LIB   := $(filter-out lib/event/pfm.c,$(foreach d,base event count dump plan,$(wildcard lib/$(d)/*.c lib/$(d)/darwin/*.c))) \
 	lib/bench/bench_stat.c
-MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c $(addprefix agent/process/,report.c settings.c summary.c) agent/thread/start_routine.c \
+MAC_AGENT := agent/base/agent.c agent/output/open.c $(addprefix agent/process/,report.c settings.c summary.c) agent/thread/start_routine.c \
 	$(wildcard agent/*/darwin/*.c)
 
 $(MAC_SDK)/done: tests/macos/package-lock.json tests/macos/fetch.sh
@@ -51,8 +51,8 @@ macos: $(MAC)/libpmcagent.dylib $(MAC)/pmctl ## cross-build the universal agent 
 # ---- unit tests ----------------------------------------------------------------------------
 # What of the macOS port does not call macOS runs here, against doubles.
 MAC_COUNTS := $(addprefix lib/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
-MAC_LOGIC  := $(MAC_COUNTS) $(addprefix agent/thread/,darwin/mac_threads.c darwin/mac_start.c start_routine.c) agent/base/agent.c agent/base/note.c
-MAC_SIGNALS := agent/process/darwin/signals.c agent/base/agent.c agent/base/note.c
+MAC_LOGIC  := $(MAC_COUNTS) $(addprefix agent/thread/,darwin/mac_threads.c darwin/mac_start.c start_routine.c) agent/base/agent.c
+MAC_SIGNALS := agent/process/darwin/signals.c agent/base/agent.c
 MAC_FILE   := agent/output/darwin/file.c agent/output/open.c agent/base/agent.c
 $(O)/unit/test_mac_file: $(call obj,$(MAC_FILE))
 $(O)/unit/test_mac_signals: $(call obj,$(MAC_SIGNALS))

@@ -3,10 +3,7 @@
  * test_mac_file.c - the dump's descriptor on macOS, which runs here too: rows go into the dump and
  * nowhere else, whatever the program does with the number.
  */
-#include "agent/base/agent.h"
-#include "agent/base/note.h"
-#include "agent/output/file.h"
-#include "agent/output/process_frames.h"
+#include "agent/output/output.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -20,7 +17,8 @@
 
 static unsigned notes[N_NOTES];
 
-void agent_note(enum agent_note note)
+void __wrap_agent_note(enum agent_note note);
+void __wrap_agent_note(enum agent_note note)
 {
 	notes[note]++;
 }

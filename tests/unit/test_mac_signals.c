@@ -3,10 +3,6 @@
  * test_mac_signals.c - handlers of the agent on macOS, which run here too: the process ends as
  * without them, and sees nothing of them.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "agent/process/mac_signals.h"
 #include "agent/process/process.h"
 #include "tests/unit/unit.h"
 

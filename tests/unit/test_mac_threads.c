@@ -3,10 +3,8 @@
  * test_mac_threads.c - rows of the threads of a process on macOS, against a double of its system
  * calls: threads that start, end, are many, and end during snapshots.
  */
-#include "agent/base/agent.h"
 #include "lib/dump/build.h"
 #include "tools/rows/profile.h"
-#include "agent/output/file.h"
 #include "agent/thread/mac_threads.h"
 #include "agent/thread/thread.h"
 #include "tests/unit/mac_double.h"

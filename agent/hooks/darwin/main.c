@@ -7,19 +7,13 @@
  * setting of signal handlers are interposed by the table that dyld reads; calls from this library
  * itself reach the real functions.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/hooks/exec_args.h"
-#include "agent/process/mac_signals.h"
 #include "agent/process/process.h"
+#include "agent/hooks/exec_args.h"
 #include "agent/thread/mac_threads.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* pthread/introspection.h. */
 enum { THREAD_START = 2, THREAD_TERMINATE = 3 };

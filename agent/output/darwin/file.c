@@ -6,23 +6,8 @@
  * again: each use looks whether it still is the dump. Async-signal-safe. If two threads open the
  * file at the same time, the loser closes its descriptor.
  */
-#include "agent/output/file.h"
-#include "agent/base/agent.h"
-#include "agent/base/note.h"
-#include "lib/base/log.h"
-#include "lib/base/out.h"
+#include "agent/output/output.h"
 #include "lib/dump/output.h"
-#include "agent/output/open.h"
-#include "agent/output/process_frames.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Programs close the low numbers and expect those that they open. Never higher than HIGHEST_BASE:
  * the kernel copies the descriptor table at every fork. */

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* process_frames.c - the PROCESS and EVENTSET frames of this process image on macOS. */
-#include "agent/output/process_frames.h"
-#include "agent/base/agent.h"
-#include "lib/base/number.h"
+#include "agent/output/output.h"
 #include "lib/dump/build.h"
-#include "agent/output/file.h"
 
-#include <string.h>
 #include <sys/sysctl.h>
-#include <unistd.h>
 
 static const char *boot_id(void)
 {

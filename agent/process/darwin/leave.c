@@ -6,17 +6,13 @@
  * Others that leave meanwhile wait for it, two seconds at most. Threads are told apart by number:
  * thread-local variables may not be used in a signal handler.
  */
-#include "agent/base/agent.h"
-#include "lib/base/log.h"
-#include "agent/output/process_frames.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
+#include "lib/base/file.h"
 
 #include <mach/mach.h>
 #include <mach/thread_switch.h>
 #include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
 
 #define PATIENCE_NS UINT64_C(2000000000)
 /* What the report takes of the stack, with some to spare. */
@@ -62,18 +58,46 @@ static bool has_room(void)
 	return here > low && (size_t)(here - low) >= REPORT_STACK;
 }
 
+/* poll alone decides: opening /dev/fd/2 gives the same open file. */
+int agent_report_unblocked(int fd, struct pmc_out *out)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		out->patience_ms = AGENT_REPORT_PATIENCE_MS;
+	return fd;
+}
+
+static void abandon(void)
+{
+	if (agent.first && !agent.out && agent.private_dump)
+		unlink(agent.private_dump);
+}
+
+static void print_last(void)
+{
+	int fd;
+
+	fd = agent_report_open();
+	if (fd >= 0)
+		agent_report_print(fd);
+	if (fd > 2)
+		pmc_fd_close(fd);
+	abandon();
+}
+
 static void report(bool in_handler)
 {
 	if (!agent.first)
 		return;
 	if (!in_handler || agent.config.report.kind == PMC_REPORT_OFF || has_room()) {
-		agent_report(false);
+		print_last();
 		return;
 	}
 	pmc_log(PMC_LOG_ERROR,
 		"PMC_REPORT: the stack of the signal handler is too small (there is no "
 		"report); PMC_OUT=FILE keeps the rows");
-	agent_report_abandon();
+	abandon();
 }
 
 void agent_leave(enum pmc_ended how, int code, bool in_clone)
@@ -89,7 +113,7 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 		if (nobody != self)
 			wait_for_leaver();
 		else if (atomic_load(&reached) == REPORTS)
-			agent_report_abandon();
+			abandon();
 		return;
 	}
 	block_signals(&mask);

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - see mac_signals.h. Uses POSIX only, so that tests run it on Linux.
+ * signals.c - signals on macOS: last rows at a fatal one, a snapshot at the one of PMC_DUMP.
+ * Handlers are installed only where the program has none, and are invisible to it. Uses POSIX only,
+ * so that tests run it on Linux.
  *
  * The handlers are async-signal-safe and restore errno. Afterwards the process dies of the signal
  * as it would have without the agent: a fault returns to SIG_DFL and faults again, a sent signal is
  * sent to this thread again, and arrives when the handler has returned.
  */
-#include "agent/process/mac_signals.h"
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
 #include "agent/process/process.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 /* SIGTRAP: Swift ends programs by it. */
 static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT, SIGILL,   SIGBUS,  SIGFPE,

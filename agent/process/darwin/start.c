@@ -6,30 +6,14 @@
  * pattern of PMC_OUT, p for the private dump of a job without one; r: the kernel has refused events
  * of kperf.
  */
-#include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
-#include "agent/base/note.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
-#include "lib/base/number.h"
-#include "lib/base/out.h"
-#include "lib/dump/command_line.h"
-#include "agent/output/file.h"
-#include "agent/output/open.h"
-#include "agent/output/process_frames.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
-#include "agent/thread/thread.h"
+#include "lib/dump/command_line.h"
 
 #include <crt_externs.h>
-#include <errno.h>
-#include <limits.h>
 #include <mach-o/dyld.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { JOB_TEXT = PATH_MAX + 80 };
 
@@ -353,4 +337,10 @@ static void forked(void)
 int agent_fork_init(void)
 {
 	return -pthread_atfork(NULL, NULL, forked);
+}
+
+/* Handlers of pthread_atfork see each child with memory of its own. */
+bool agent_active(void)
+{
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON && getpid() == agent.pid;
 }

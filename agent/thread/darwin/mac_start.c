@@ -6,11 +6,9 @@
  * The introspection hook knows neither, so pthread_create is interposed: the new thread begins in
  * mac_start_run(), with an entry of a table as its argument.
  */
-#include "agent/base/agent.h"
-#include "agent/thread/mac_threads.h"
 #include "agent/thread/thread.h"
+#include "agent/thread/mac_threads.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 /* Threads that are created but do not run yet. */

@@ -5,14 +5,9 @@
  * An entry belongs to its thread from begin to end. A snapshot reads it without a lock: the kernel
  * refuses to read a thread that has ended, and numbers are not used again.
  */
+#include "agent/thread/thread.h"
 #include "agent/thread/mac_threads.h"
-#include "agent/base/agent.h"
-#include "agent/base/note.h"
-#include "lib/base/clock.h"
 #include "lib/dump/build.h"
-#include "agent/output/file.h"
-
-#include <string.h>
 
 /* Entries of a thread number that are searched, from (number % MAC_THREADS) on. */
 #define SEARCH 64u

@@ -97,7 +97,7 @@ static void read_tracefs(const struct pmc_roots *roots, struct doctor_facts *fac
 
 bool doctor_agent_version(const char *path, char version[32])
 {
-	/* The version in agent/base/version.c follows this marker. */
+	/* The version in agent/hooks/main.c follows this marker. */
 	static const char marker[] = "pmcagent-version:";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const char *file = MAP_FAILED, *at = NULL;

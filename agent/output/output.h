@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* file.h - the dump file of this process: where it is, and appending to it. */
+/* output.h - the dump file of this process, and the frames about the process in it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "agent/base/agent.h"
 
+/* ---- file.c ---- */
 /* Sets the path from agent.out or the private dump's. While single-threaded. */
 void agent_file_path(void);
 /* Opens PMC_OUT of a first process at once, to report what is wrong with it. 0, or -errno after one
@@ -52,3 +51,38 @@ struct agent_write_guard {
 };
 void agent_write_guard_begin(struct agent_write_guard *guard);
 void agent_write_guard_end(const struct agent_write_guard *guard, bool failed);
+
+/* ---- open.c ---- */
+/* Names of dumps, and why one cannot be opened. Async-signal-safe. */
+/* Expands those letters after a '%' in a pattern of PMC_OUT; leaves the others. */
+void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters);
+/* Reason and fix for an -errno of opening a file for output. */
+const char *agent_file_fix(int error);
+
+/* ---- private_dump.c ---- */
+/*
+ * The dump of a job without PMC_OUT, which its first process removes. Its name says whose it is:
+ * pmc-JOB-PID-NAMESPACE.job, PID the first process and NAMESPACE the inode of its pid namespace.
+ * Nothing else is removed, whatever PMC_JOB says.
+ */
+/* The path of this job's, in the first writable of $TMPDIR, /tmp, /var/tmp and /dev/shm; in the
+ * arena. NULL: no memory. */
+const char *agent_private_path(char *const *envp);
+/* Whether the path ends in the name of this job's. */
+bool agent_private_is_ours(const char *path);
+/* Removes this job's. False: there is none. Async-signal-safe. */
+bool agent_private_remove(const char *path);
+/* Removes those of this user whose first process was killed, in the directory of the path. */
+void agent_private_sweep(const char *path);
+
+/* ---- process_frames.c ---- */
+/* Appends the frames that rows refer to: EVENTSET, and PROCESS in state running. */
+void agent_process_header(void);
+/* What the kernel says of the process now; *usage: all of its rusage. */
+void agent_process_words(struct account_words *now, struct pmc_usage *usage);
+void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how,
+			 int code);
+/* Fills the constant fields of the PROCESS frame in pmc_agent_control; again in a forked child. */
+void agent_publish_process(void);
+/* Appends a PROCESS frame to the dump. */
+void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.c - a clone for work that may die, and which calls a seccomp filter permits, tried in one:
+ * it may kill the process for them.
+ */
+#include "agent/base/agent.h"
+
+#include <linux/prctl.h>
+#include <sched.h>
+#include <sys/wait.h>
+
+struct job {
+	void (*work)(void *);
+	void *arg;
+};
+
+/* Never returns: what lies above on the stack is no frame, and the memory is the host's. */
+static int run(void *arg)
+{
+	const struct job *job = arg;
+	const struct rlimit no_core = { 0, 0 };
+	/* The host's handlers were inherited; a fault must end this clone and nothing else. */
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS };
+
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		agent_sigdefault(faults[i]);
+	syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);
+	job->work(job->arg);
+	syscall(SYS_exit, 0);
+	/* A filter may refuse one of them by an error. */
+	syscall(SYS_exit_group, 0);
+	for (;;)
+		__builtin_trap();
+}
+
+/* clone(2) with a new stack. Sanitizers intercept libc's clone to follow the child. */
+static pid_t start(void *top, struct job *job)
+{
+#if defined(__x86_64__)
+	register int (*fn)(void *) __asm__("r12") = run;
+	register void *arg __asm__("r13") = job;
+	register long r10 __asm__("r10") = 0;
+	register long r8 __asm__("r8") = 0;
+	long result = SYS_clone;
+
+	__asm__ volatile("syscall\n"
+			 "	test %%rax, %%rax\n"
+			 "	jnz 1f\n"
+			 "	xor %%ebp, %%ebp\n"
+			 "	mov %%r13, %%rdi\n"
+			 "	call *%%r12\n"
+			 "1:"
+			 : "+a"(result)
+			 : "D"(CLONE_VM | CLONE_VFORK), "S"(top), "d"(0L), "r"(r10), "r"(r8),
+			   "r"(fn), "r"(arg)
+			 : "rcx", "r11", "memory", "cc");
+	return (pid_t)result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = SYS_clone;
+	register long x0 __asm__("x0") = CLONE_VM | CLONE_VFORK;
+	register void *x1 __asm__("x1") = top;
+	register long x2 __asm__("x2") = 0;
+	register long x3 __asm__("x3") = 0;
+	register long x4 __asm__("x4") = 0;
+	register int (*fn)(void *) __asm__("x9") = run;
+	register void *arg __asm__("x10") = job;
+
+	__asm__ volatile("svc 0\n"
+			 "	cbnz x0, 1f\n"
+			 "	mov x29, 0\n"
+			 "	mov x0, x10\n"
+			 "	blr x9\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(fn), "r"(arg)
+			 : "memory", "cc");
+	return (pid_t)x0;
+#endif
+}
+
+int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t stack_bytes)
+{
+	struct job job = { work, arg };
+	uint64_t all = ~0ull, old;
+	int status = -1;
+	pid_t child;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, sizeof(all));
+	child = start((char *)stack + stack_bytes, &job);
+	if (child > 0)
+		while (syscall(SYS_wait4, child, &status, __WCLONE, NULL) < 0 && errno == EINTR)
+			;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	return child > 0 ? status == 0 : -1;
+}
+
+/* ---- calls under a filter -------------------------------------------------------------------- */
+
+void agent_try_calls(unsigned *returned)
+{
+	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE,
+					   .config = PERF_COUNT_SW_TASK_CLOCK,
+					   .disabled = 1 } };
+	int fd = pmc_perf_open_self(&attr, -1);
+
+	/* Without an event, too: the filter decides by the number of the call. */
+	pmc_perf_group_disable(fd);
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	*returned |= AGENT_PERF;
+	pmc_sys6(SYS_process_vm_readv, pmc_sys1(SYS_getpid, 0), NULL, 0, NULL, 0, 0);
+	*returned |= AGENT_READ;
+}
+
+static void try_all(void *returned)
+{
+	const struct itimerspec off = { { 0, 0 }, { 0, 0 } };
+	int id;
+
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, NULL, &id) == 0) {
+		syscall(SYS_timer_settime, id, 0, &off, NULL);
+		syscall(SYS_timer_delete, id);
+	}
+	*(unsigned *)returned |= AGENT_TIMER;
+	agent_try_calls(returned);
+}
+
+static bool filtered(void)
+{
+	return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+}
+
+/* Tells of a filter that a hook has not seen, too, until there was one: threads may have different
+ * ones, and a call that one of them forbids stays forbidden. */
+static _Atomic bool probed, started_filtered;
+static _Atomic unsigned permitted = AGENT_TIMER | AGENT_PERF | AGENT_READ;
+
+/* Threads that get here at the same time each probe it. Not inlined: every thread would need that
+ * stack. */
+__attribute__((noinline, cold)) static void probe(void)
+{
+	_Alignas(16) char stack[4096];
+	unsigned returned = 0;
+	int saved = errno;
+
+	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_STARTING)
+		atomic_store(&started_filtered, true);
+	agent_throwaway_clone(try_all, &returned, stack, sizeof(stack));
+	if (atomic_fetch_and(&permitted, returned) & ~returned & AGENT_PERF)
+		agent_note(NOTE_SECCOMP_KILL);
+	atomic_store(&probed, true);
+	errno = saved;
+}
+
+bool agent_permitted(enum agent_call call)
+{
+	if (!atomic_load(&probed) && filtered())
+		probe();
+	return atomic_load(&permitted) & call;
+}
+
+void agent_perf_forbid(void)
+{
+	atomic_fetch_and(&permitted, ~(unsigned)AGENT_PERF);
+}
+
+bool agent_unseen_filter(void)
+{
+	return !atomic_load_explicit(&started_filtered, memory_order_relaxed) && filtered();
+}
+
+static int refuse(struct pmc_attr *attr, int leader)
+{
+	(void)attr, (void)leader;
+	return -EPERM;
+}
+
+pmc_perf_opener agent_probe(void)
+{
+	return agent_permitted(AGENT_PERF) ? pmc_perf_open_self : refuse;
+}
