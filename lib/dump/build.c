@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* build.c - one builder for each frame type; see build.h. */
+/* build.c - the parts of each frame type; see build.h. */
 #include "lib/dump/build.h"
 
 #include <string.h>
@@ -77,43 +77,11 @@ struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8
 			       pmc_thread_bytes(fixed));
 }
 
-void pmc_begin_total(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		     const struct pmc_total_fixed *fixed)
-{
-	pmc_frame_begin(buf, PMC_FRAME_TOTAL, identity, snapshot, fixed, sizeof(*fixed));
-}
-
-void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		      const struct pmc_region_fixed *fixed, const char *name, size_t name_len)
-{
-	pmc_frame_begin(buf, PMC_FRAME_REGION, identity, snapshot, fixed, sizeof(*fixed));
-	pmc_frame_str(buf, name, name_len);
-}
-
-struct pmc_stacks_fixed *pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16],
-					  uint64_t snapshot, const struct pmc_stacks_fixed *fixed)
-{
-	return pmc_frame_begin(buf, PMC_FRAME_STACKS, identity, snapshot, fixed, sizeof(*fixed));
-}
-
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
 		   const uint64_t *frames)
 {
 	pmc_frame_bytes(buf, def, sizeof(*def));
 	pmc_frame_bytes(buf, frames, def->depth * sizeof(*frames));
-}
-
-struct pmc_samples_fixed *pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16],
-					    uint64_t snapshot,
-					    const struct pmc_samples_fixed *fixed)
-{
-	return pmc_frame_begin(buf, PMC_FRAME_SAMPLES, identity, snapshot, fixed, sizeof(*fixed));
-}
-
-void pmc_begin_names(struct pmc_frame_buf *buf, const uint8_t identity[16],
-		     const struct pmc_names_fixed *fixed)
-{
-	pmc_frame_begin(buf, PMC_FRAME_NAMES, identity, 0, fixed, sizeof(*fixed));
 }
 
 void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,

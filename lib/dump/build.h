@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.h - one builder for each frame type of pmc/dump.h. Async-signal-safe, no allocation.
+ * build.h - the parts of each frame type of pmc/dump.h. Async-signal-safe, no allocation.
  *
- * pmc_build_* append a whole frame and return its hash, 0 if it did not fit. pmc_begin_* start a
- * frame with a list in it: append the list with pmc_put_*, then call pmc_frame_end.
+ * pmc_build_* append a whole frame and return its hash, 0 if it did not fit. Frames with a list in
+ * them are started by pmc_begin_* or pmc_frame_begin: append the list with pmc_put_*, then call
+ * pmc_frame_end.
  */
 #pragma once
 
@@ -35,7 +36,7 @@ void pmc_begin_eventset(struct pmc_frame_buf *buf, unsigned n_events, unsigned n
 void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, const char *name,
 		   const char *unit, const char *core_type);
 
-/* ---- THREAD, TOTAL: n_groups times pmc_put_reading; REGION: four times as many ------------ */
+/* ---- THREAD, TOTAL: n_groups times pmc_put_reading; REGION: the name, and four times as many - */
 /* Rows are written without the fields about phases and of OS events unless these are in use. */
 static inline size_t pmc_thread_bytes(const struct pmc_thread_fixed *fixed)
 {
@@ -44,28 +45,14 @@ static inline size_t pmc_thread_bytes(const struct pmc_thread_fixed *fixed)
 	return fixed->off_ns || fixed->reset_ns ? offsetof(struct pmc_thread_fixed, run_delay_ns) :
 						  offsetof(struct pmc_thread_fixed, off_ns);
 }
-/* Returns the fixed part in the frame, of pmc_thread_bytes(), which may be changed until
- * pmc_frame_end. NULL: no room. */
+/* As pmc_frame_begin, with a fixed part of pmc_thread_bytes(). */
 struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8_t identity[16],
 					  uint64_t snapshot, const struct pmc_thread_fixed *fixed);
-void pmc_begin_total(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		     const struct pmc_total_fixed *fixed);
-void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		      const struct pmc_region_fixed *fixed, const char *name, size_t name_len);
 /* ---- STACKS: n_modules hashes by pmc_frame_bytes, n_stacks times pmc_put_stack ------------ */
-/* Returns the fixed part in the frame, which may be changed until pmc_frame_end. NULL: no room. */
-struct pmc_stacks_fixed *pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16],
-					  uint64_t snapshot, const struct pmc_stacks_fixed *fixed);
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
 		   const uint64_t *frames);
 /* ---- SAMPLES: n_groups times pmc_put_reading, then n samples by pmc_frame_bytes ----------- */
-/* As pmc_begin_stacks. */
-struct pmc_samples_fixed *pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16],
-					    uint64_t snapshot,
-					    const struct pmc_samples_fixed *fixed);
 /* ---- NAMES: n_texts times pmc_frame_str, then n_places times pmc_put_place ----------------- */
-void pmc_begin_names(struct pmc_frame_buf *buf, const uint8_t identity[16],
-		     const struct pmc_names_fixed *fixed);
 void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,
 		   const struct pmc_place_function *functions);
 /* Appends a reading and room for its values, filled from `values` unless that is NULL. Returns

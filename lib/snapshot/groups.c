@@ -65,7 +65,8 @@ void snapshot_total(const struct reader *reader, struct pmc_frame_buf *buf,
 
 	if (!totals->groups && (kind != PMC_TOTAL_UNCORE || !totals->eventset))
 		return;
-	pmc_begin_total(buf, reader->control->identity, reader->snapshot, &fixed);
+	pmc_frame_begin(buf, PMC_FRAME_TOTAL, reader->control->identity, reader->snapshot, &fixed,
+			sizeof(fixed));
 	snapshot_put_groups(reader, buf, &groups, &reason);
 	pmc_frame_end(buf);
 }

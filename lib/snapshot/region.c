@@ -67,8 +67,9 @@ static void fill(const struct reader *reader, struct pmc_frame_buf *buf, const s
 				    (area->mode == REGION_USER ? PMC_REGION_USER_READS : 0)),
 	};
 
-	pmc_begin_region(buf, control->identity, reader->snapshot, &fixed, record->name,
-			 record->name_len);
+	pmc_frame_begin(buf, PMC_FRAME_REGION, control->identity, reader->snapshot, &fixed,
+			sizeof(fixed));
+	pmc_frame_str(buf, record->name, record->name_len);
 	put_readings(buf, area, control->first, slot->reason, inclusive);
 	put_readings(buf, area, control->first, slot->reason, exclusive);
 	put_readings(buf, area, control->first, slot->reason, area->inside);

@@ -132,7 +132,8 @@ static enum snapshot_result put_part(const struct reader *reader, struct pmc_fra
 				 left * sizeof(*list));
 	if (left && !list)
 		return SNAPSHOT_DAMAGED;
-	fixed = pmc_begin_samples(buf, reader->control->identity, reader->snapshot, &tables->like);
+	fixed = pmc_frame_begin(buf, PMC_FRAME_SAMPLES, reader->control->identity, reader->snapshot,
+				&tables->like, sizeof(tables->like));
 	if (!fixed)
 		return SNAPSHOT_END;
 	fixed->seq = slot->seq;

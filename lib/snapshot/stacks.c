@@ -158,7 +158,8 @@ static enum snapshot_result put_stacks(const struct reader *reader, struct pmc_f
 	struct words near = { .end = 0 };
 	struct pmc_stacks_fixed *fixed;
 
-	fixed = pmc_begin_stacks(buf, reader->control->identity, reader->snapshot, &none);
+	fixed = pmc_frame_begin(buf, PMC_FRAME_STACKS, reader->control->identity, reader->snapshot,
+				&none, sizeof(none));
 	if (!fixed || !stacks || !put_hashes(reader, buf, tables, none.n_modules)) {
 		pmc_frame_drop(buf);
 		written->stacks = end;

@@ -131,7 +131,8 @@ static void put_totals(struct process *p, uint64_t set)
 			.eventset = set,
 		};
 
-		pmc_begin_total(&buf, p->identity, p->snapshot, &fixed);
+		pmc_frame_begin(&buf, PMC_FRAME_TOTAL, p->identity, p->snapshot, &fixed,
+				sizeof(fixed));
 		put_reading(p->cpu * 3, p->cpu);
 		pmc_frame_end(&buf);
 	}

@@ -42,7 +42,7 @@ static void put_stacks(uint64_t module, uint32_t n)
 		const uint32_t end = n - id < 5000 ? n + 1 : id + 5000;
 		const struct pmc_stacks_fixed fixed = { .n_modules = 1, .n_stacks = end - id };
 
-		pmc_begin_stacks(&buf, identity, 1, &fixed);
+		pmc_frame_begin(&buf, PMC_FRAME_STACKS, identity, 1, &fixed, sizeof(fixed));
 		pmc_frame_bytes(&buf, &module, sizeof(module));
 		for (; id < end; id++) {
 			uint64_t frames[24];
@@ -82,7 +82,7 @@ static void put_thread(uint64_t seq, uint64_t set, uint32_t n, uint32_t n_stacks
 	snprintf(row.name, sizeof(row.name), "worker-%u", (unsigned)(seq % 1000));
 	pmc_begin_thread(&buf, identity, 1, &row);
 	pmc_frame_end(&buf);
-	pmc_begin_samples(&buf, identity, 1, &samples);
+	pmc_frame_begin(&buf, PMC_FRAME_SAMPLES, identity, 1, &samples, sizeof(samples));
 	pmc_put_reading(&buf, &reading, &value);
 	for (uint32_t i = 0, stack = 0; i < n; i++) {
 		stack += 1 + (uint32_t)(rnd() % (n_stacks / n * 2 - 1));

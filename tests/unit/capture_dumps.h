@@ -78,7 +78,7 @@ static inline void samples_names(uint64_t module)
 					       .n_texts = N(texts),
 					       .n_places = N(places) };
 
-	pmc_begin_names(&made, NULL, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, NULL, 0, &fixed, sizeof(fixed));
 	for (unsigned i = 0; i < N(texts); i++)
 		pmc_frame_str(&made, texts[i], strlen(texts[i]));
 	for (unsigned i = 0; i < N(places); i++) {

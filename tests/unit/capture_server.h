@@ -131,8 +131,9 @@ static inline void server_region(unsigned process, uint64_t seq, uint64_t set, c
 	};
 	struct made_value values[SERVER_GROUPS];
 
-	pmc_begin_region(&made, made_identity(process), ++made_snapshot, &fixed, name,
-			 strlen(name));
+	pmc_frame_begin(&made, PMC_FRAME_REGION, made_identity(process), ++made_snapshot, &fixed,
+			sizeof(fixed));
+	pmc_frame_str(&made, name, strlen(name));
 	for (unsigned i = 0; i < 4; i++) {
 		server_values(values, i == 0 ? cpu_ns : i == 1 ? cpu_ns * 3 / 4 : 50, 150, 100);
 		made_readings(values, SERVER_GROUPS);

@@ -128,7 +128,7 @@ static inline void build_total(uint8_t identity, uint64_t snapshot, uint8_t kind
 		.eventset = set,
 	};
 
-	pmc_begin_total(&build, id(identity), snapshot, &fixed);
+	pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(identity), snapshot, &fixed, sizeof(fixed));
 	build_reading(ran, 0, 1, &value);
 	pmc_frame_end(&build);
 }

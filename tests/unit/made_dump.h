@@ -113,7 +113,8 @@ static inline void made_total(unsigned id, uint8_t kind, uint64_t set,
 		.kind = kind, .n_groups = (uint16_t)n_groups, .time_ns = 9, .eventset = set
 	};
 
-	pmc_begin_total(&made, made_identity(id), ++made_snapshot, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_TOTAL, made_identity(id), ++made_snapshot, &fixed,
+			sizeof(fixed));
 	made_readings(values, n_groups);
 	pmc_frame_end(&made);
 }

@@ -189,7 +189,7 @@ static inline void random_frame(struct dump *dump)
 		struct pmc_place_def def = { .address = below(5), .n_functions = 1 };
 		struct pmc_place_function function = { .name = below(3), .file = below(2) };
 
-		pmc_begin_names(&buf, identity, &fixed);
+		pmc_frame_begin(&buf, PMC_FRAME_NAMES, identity, 0, &fixed, sizeof(fixed));
 		pmc_frame_str(&buf, texts[below(4)], 1);
 		pmc_put_place(&buf, &def, &function);
 		break;

@@ -27,7 +27,8 @@ static inline void made_stacks(unsigned process, const uint64_t *modules, unsign
 {
 	const struct pmc_stacks_fixed fixed = { .n_modules = n_modules, .n_stacks = n };
 
-	pmc_begin_stacks(&made, made_identity(process), ++made_snapshot, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_STACKS, made_identity(process), ++made_snapshot, &fixed,
+			sizeof(fixed));
 	pmc_frame_bytes(&made, modules, n_modules * sizeof(*modules));
 	for (unsigned i = 0; i < n; i++) {
 		const struct pmc_stack_def def = { .id = stacks[i].id,
@@ -49,7 +50,8 @@ static inline void made_samples(unsigned process, struct pmc_samples_fixed fixed
 
 	fixed.n = n;
 	fixed.n_groups = fixed.part == 0;
-	pmc_begin_samples(&made, made_identity(process), ++made_snapshot, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_SAMPLES, made_identity(process), ++made_snapshot, &fixed,
+			sizeof(fixed));
 	made_readings(&value, fixed.n_groups);
 	pmc_frame_bytes(&made, list, n * sizeof(*list));
 	pmc_frame_end(&made);

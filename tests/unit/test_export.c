@@ -103,7 +103,8 @@ static void of_equal_boxes_some_stay(void **state)
 	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .eventset = set }, "h", "x", "x");
 	made_thread(1, (struct pmc_thread_fixed){ .tid = 1, .eventset = set }, "t", NULL, 0);
 	module = made_module("/nonexistent/module", "id");
-	pmc_begin_stacks(&made, made_identity(1), ++made_snapshot, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_STACKS, made_identity(1), ++made_snapshot, &fixed,
+			sizeof(fixed));
 	pmc_frame_bytes(&made, &module, sizeof(module));
 	for (unsigned i = 0; i < STACKS; i++) {
 		const struct pmc_stack_def def = { .id = i + 1, .depth = DEPTH };

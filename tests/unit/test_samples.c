@@ -105,15 +105,19 @@ static void lists_that_do_not_fit_are_damage(void **state)
 
 	begin();
 	made_stacks(1, NULL, 0, &unlisted, 1);
-	pmc_begin_samples(&made, made_identity(1), ++made_snapshot, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_SAMPLES, made_identity(1), ++made_snapshot, &fixed,
+			sizeof(fixed));
 	pmc_frame_end(&made);
 	fixed.n = UINT32_MAX;
-	pmc_begin_samples(&made, made_identity(1), ++made_snapshot, &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_SAMPLES, made_identity(1), ++made_snapshot, &fixed,
+			sizeof(fixed));
 	pmc_frame_end(&made);
-	pmc_begin_stacks(&made, made_identity(1), ++made_snapshot, &stacks);
+	pmc_frame_begin(&made, PMC_FRAME_STACKS, made_identity(1), ++made_snapshot, &stacks,
+			sizeof(stacks));
 	pmc_frame_end(&made);
 	stacks = (struct pmc_stacks_fixed){ .n_modules = UINT32_MAX };
-	pmc_begin_stacks(&made, made_identity(1), ++made_snapshot, &stacks);
+	pmc_frame_begin(&made, PMC_FRAME_STACKS, made_identity(1), ++made_snapshot, &stacks,
+			sizeof(stacks));
 	pmc_frame_end(&made);
 	pmc_frame_begin(&made, PMC_FRAME_MODULE, NULL, 0, NULL, 0);
 	pmc_frame_end(&made);
@@ -150,7 +154,8 @@ static void made_names(uint64_t module, const char *name, const char *file)
 		.name = name ? 1 : 0, .file = file ? 2 : 0, .line = 7, .flags = PMC_PLACE_INLINED
 	};
 
-	pmc_begin_names(&made, module ? NULL : made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, module ? NULL : made_identity(1), 0, &fixed,
+			sizeof(fixed));
 	pmc_frame_str(&made, name ? name : "", name ? strlen(name) : 0);
 	pmc_frame_str(&made, file ? file : "", file ? strlen(file) : 0);
 	pmc_put_place(&made, &def, &function);
@@ -220,7 +225,7 @@ static void start_routines_have_the_names_of_their_process(void **state)
 			     "x");
 		made_thread(id, row, "worker", NULL, 0);
 	}
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_str(&made, "work", 4);
 	pmc_put_place(&made, &def, &function);
 	assert_true(pmc_frame_end(&made) != 0);
@@ -300,15 +305,15 @@ static void names_that_do_not_fit_are_damage(void **state)
 	const struct pmc_p_frame frame = { .address = 0 };
 
 	begin();
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_end(&made);
 	fixed = (struct pmc_names_fixed){ .n_texts = 1, .n_places = 1 };
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_str(&made, "a", 1);
 	pmc_frame_end(&made);
 	/* A text that is not there, in the second place. */
 	fixed.n_places = 2;
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_str(&made, "a", 1);
 	function.name = 1;
 	pmc_put_place(&made, &def, &function);
@@ -318,16 +323,16 @@ static void names_that_do_not_fit_are_damage(void **state)
 	/* More functions than bytes, and none. */
 	fixed = (struct pmc_names_fixed){ .n_places = 1 };
 	def.n_functions = UINT32_MAX;
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_bytes(&made, &def, sizeof(def));
 	pmc_frame_end(&made);
 	def.n_functions = 0;
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_bytes(&made, &def, sizeof(def));
 	pmc_frame_end(&made);
 	/* A function is there, but too many are. */
 	def.n_functions = PMC_PLACE_FUNCTIONS_MAX + 1;
-	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_begin(&made, PMC_FRAME_NAMES, made_identity(1), 0, &fixed, sizeof(fixed));
 	pmc_frame_bytes(&made, &def, sizeof(def));
 	memset(&function, 0, sizeof(function));
 	for (unsigned i = 0; i < def.n_functions; i++)

@@ -190,7 +190,9 @@ static int write_frame(struct keeping *k, const struct wanted *subject)
 
 	if (!k->n_places)
 		return 0;
-	pmc_begin_names(&k->buf, subject->key.process ? subject->process->identity : NULL, &fixed);
+	pmc_frame_begin(&k->buf, PMC_FRAME_NAMES,
+			subject->key.process ? subject->process->identity : NULL, 0, &fixed,
+			sizeof(fixed));
 	for (text = k->texts; text; text = text->hh.next)
 		pmc_frame_str(&k->buf, text->text, strlen(text->text));
 	for (uint32_t i = 0; i < k->n_places; i++)

@@ -200,7 +200,7 @@ void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot)
 		return;
 	pmc_mac_read_process(&mac_job.mac, &reading);
 	pmc_mac_subtract(&reading, &mac_job.before);
-	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
+	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
 	pmc_mac_plan_put(totals, buf, &reading);
 	pmc_frame_end(buf);
 	pmc_plan_frame(&totals->plan, buf);

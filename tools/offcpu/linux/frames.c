@@ -168,7 +168,8 @@ static void put_stacks(struct writing *w, const struct pmc_p_process *process,
 	for (unsigned i = 0; i < n; i++)
 		list_modules(w, list[i], hashes, &n_modules);
 	make_room(w, ROOM_BYTES);
-	in_frame = pmc_begin_stacks(&w->buf, process->identity, process->snapshot, &fixed);
+	in_frame = pmc_frame_begin(&w->buf, PMC_FRAME_STACKS, process->identity, process->snapshot,
+				   &fixed, sizeof(fixed));
 	if (in_frame)
 		in_frame->n_modules = n_modules;
 	pmc_frame_bytes(&w->buf, hashes, n_modules * sizeof(*hashes));
@@ -229,7 +230,8 @@ static void put_part(struct writing *w, const struct row *row, const struct off_
 		fixed.n_groups = 1;
 	}
 	make_room(w, sizeof(fixed) + n * sizeof(*list) + 256);
-	pmc_begin_samples(&w->buf, row->process->identity, row->process->snapshot, &fixed);
+	pmc_frame_begin(&w->buf, PMC_FRAME_SAMPLES, row->process->identity, row->process->snapshot,
+			&fixed, sizeof(fixed));
 	if (!part)
 		pmc_put_reading(&w->buf, &reading, &thread->wait_ns);
 	if (n)

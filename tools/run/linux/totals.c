@@ -113,7 +113,7 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		return;
 	fixed.n_groups = (uint16_t)plan->groups;
 	fixed.eventset = pmc_plan_frame(plan, buf);
-	pmc_begin_total(buf, identity, 1, &fixed);
+	pmc_frame_begin(buf, PMC_FRAME_TOTAL, identity, 1, &fixed, sizeof(fixed));
 	for (unsigned g = 0; g < plan->groups; g++) {
 		uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = plan->first[g];
