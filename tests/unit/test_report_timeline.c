@@ -58,15 +58,13 @@ static char *report(const struct pmc_report_options *options)
 static void lines_of_threads(void **state)
 {
 	const struct pmc_report_options options = {
-		.by = PMC_BY_THREAD, .timeline = true, .top = -1, .screen = { .width = 60 }
+		.by = PMC_BY_THREAD, .timeline = true, .top = -1, .screen = { .width = 58 }
 	};
 	char *text = report(&options);
 
 	/* The highest rate of each column is the full block. */
-	has(text, "(main) 10     1  █████          1.00  "
-		  "█████         8,000\n");
-	has(text, "pool-1 11     1       ▅▅▅▅▅     0.50  "
-		  "     ▂▂▂▂▂    1,000\n");
+	has(text, "(main) 10  1  █████       1.00  █████       8,000\n");
+	has(text, "pool-1 11  1       ▅▅▅▅▅  0.50       ▂▂▂▂▂  1,000\n");
 }
 
 static void lines_of_pools(void **state)
@@ -78,7 +76,7 @@ static void lines_of_pools(void **state)
 	char *text = report(&options);
 
 	has(text, "2.00 s CPU");
-	has(text, "pool-*     2  ++++++++++++     0.50");
+	has(text, "pool-*    2  +++++++++++++  0.50");
 	has(text, "(1 more)");
 }
 

@@ -48,7 +48,7 @@ static struct table_column *add(struct pmc_columns *columns, const struct table_
 	return to;
 }
 
-static const char *by_name(enum pmc_fold_by by)
+const char *pmc_by_name(enum pmc_fold_by by)
 {
 	static const char *const names[] = {
 		[PMC_BY_NONE] = "thread",
@@ -86,7 +86,7 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	};
 
 	if (i == PMC_FIELD_key)
-		column.head = by_name(view->options->by);
+		column.head = pmc_by_name(view->options->by);
 	if (shown == STEP)
 		shown = view->options->timeline ? BOTH : NONE;
 	else if (shown == REGION)
@@ -223,7 +223,7 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 		const struct sample_field *field = &of_samples[i];
 		struct table_column column = {
 			.name = field->name,
-			.head = i == PMC_SAMPLE_key ? by_name(view->by) : field->head,
+			.head = i == PMC_SAMPLE_key ? pmc_by_name(view->by) : field->head,
 			.kind = PMC_COL_SAMPLE,
 			.index = i,
 			.unit = field->unit,

@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* footer.c - the lines under a table: coverage, advice, what is missing and why, notes. */
-#include "lib/event/event.h"
 #include "lib/base/number.h"
+#include "lib/base/utf8.h"
+#include "lib/event/event.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/perf_event.h>
 
 /* Room for a line with the names of 1024 events. */
 enum { LINE_CAP = 1 << 17 };
 
-void pmc_footer_end_line(struct pmc_view *view)
+/* Ends the line in view->out. */
+static void end(struct pmc_view *view)
 {
-	const bool markdown = view->options->format == PMC_FORMAT_MARKDOWN;
 	struct pmc_out *line = view->out;
 
-	pmc_show_wrapped(view->footer, line->buf,
-			 markdown ? INT_MAX : pmc_screen_width(&view->options->screen));
+	view->put_line(view->put_arg, line->buf, line->len);
 	pmc_out_to_mem(line, line->buf, line->cap);
 }
 
-void pmc_footer_line(struct pmc_view *view, const char *text)
-{
-	pmc_out_str(view->out, text);
-	pmc_footer_end_line(view);
-}
+#define say(view, ...)	pmc_say(view, __VA_ARGS__)
+#define note(view, ...) (pmc_say(view, __VA_ARGS__), end(view))
 
 /* ---- coverage ---------------------------------------------------------------------------- */
 
@@ -36,15 +32,12 @@ static void counted(struct pmc_view *view, uint64_t counted, uint64_t not,
 {
 	const bool unseen = all && all->unseen_ends, more = unseen || (all && all->lacks_rows);
 
-	pmc_out_str(view->out, view->glyphs->dot);
-	pmc_show_integer(view->out, counted);
-	pmc_out_str(view->out, more ? " of at least " : " of ");
-	pmc_show_count(view->out, counted + not, "thread", "threads");
-	pmc_out_str(view->out, unseen ? " counted; later rows are unknown" : " counted");
+	say(view, "%.%n of %s%n %(thread|threads) counted%s", counted, more ? "at least " : "",
+	    counted + not, unseen ? "; later rows are unknown" : "");
 }
 
 /* Of the rows that --where selects. */
-static void selected(struct pmc_view *view, const struct pmc_footer *footer)
+static void selected(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	struct pmc_thread_buf buf;
 	uint64_t not = 0;
@@ -52,97 +45,261 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 	for (uint64_t i = 0; i < view->n_rows; i++)
 		not += (!i || !pmc_same_thread(view->rows[i - 1], view->rows[i])) &&
 		       pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.reason;
-	pmc_out_str(view->out, " selected by ");
+	say(view, " selected by ");
 	pmc_view_conditions(view, false);
-	if (footer->coverage->cpu_ns) {
-		pmc_out_str(view->out, ": ");
-		pmc_show_percent(view->out, 100 * ((double)footer->coverage->shown_cpu_ns /
-						   (double)footer->coverage->cpu_ns));
-		pmc_out_str(view->out, " % of CPU");
-	}
-	counted(view, footer->coverage->selected - not, not, NULL);
-	pmc_footer_end_line(view);
+	if (coverage->cpu_ns)
+		say(view, ": %p %% of CPU",
+		    100 * ((double)coverage->shown_cpu_ns / (double)coverage->cpu_ns));
+	counted(view, coverage->selected - not, not, NULL);
+	end(view);
 }
 
 /* The share of the CPU time that rows have. */
-static void share(struct pmc_out *out, const struct pmc_coverage *coverage)
+static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	double percent;
 
-	if (coverage->unseen_ends && coverage->running == coverage->unseen_ends) {
-		pmc_out_str(out, "unknown: ");
-		pmc_show_count(out, coverage->running, "process", "processes");
-		pmc_out_str(out, " still running at the last snapshot");
-	} else if (coverage->unseen_ends) {
-		pmc_out_str(out, "unknown: the end of ");
-		pmc_show_count(out, coverage->unseen_ends, "process", "processes");
-		pmc_out_str(out, " was not seen");
-	} else if (coverage->left) {
-		pmc_out_str(out, "unknown: child processes of ");
-		pmc_show_count(out, coverage->left, "process", "processes");
-		pmc_out_str(out, coverage->left == 1 ? " were running when it ended" :
-						       " were running when these ended");
-	} else if (coverage->cpu_ns) {
+	if (coverage->unseen_ends && coverage->running == coverage->unseen_ends)
+		say(view, "unknown: %n %(process|processes) still running at the last snapshot",
+		    coverage->running);
+	else if (coverage->unseen_ends)
+		say(view, "unknown: the end of %n %(process|processes) was not seen",
+		    coverage->unseen_ends);
+	else if (coverage->left)
+		say(view,
+		    "unknown: child processes of %n %(process|processes) were running when "
+		    "%(it|these) "
+		    "ended",
+		    coverage->left);
+	else if (!coverage->cpu_ns)
+		say(view, "unknown");
+	else {
 		percent = 100 * ((double)coverage->attributed_cpu_ns / (double)coverage->cpu_ns);
 		/* The clocks of a process and its threads are read one after the other. */
-		if (percent > 100 && percent < 101)
-			percent = 100;
-		pmc_show_percent(out, percent);
-		pmc_out_str(out, " % of CPU");
-	} else {
-		pmc_out_str(out, "unknown");
+		say(view, "%p %% of CPU", percent > 100 && percent < 101 ? 100 : percent);
 	}
-}
-
-/* Time in which counting was off. */
-static void off_time(struct pmc_view *view, const struct pmc_coverage *coverage)
-{
-	struct pmc_out *out = view->out;
-
-	if (!coverage->off_ns)
-		return;
-	pmc_out_char(out, ' ');
-	pmc_show_time(out, (double)coverage->off_ns, view->glyphs->micro);
-	pmc_out_str(out, " not counted");
-	if (coverage->processes > 1) {
-		pmc_out_str(out, " in ");
-		pmc_show_integer(out, coverage->off_processes);
-		pmc_out_str(out, " of ");
-		pmc_show_integer(out, coverage->processes);
-		pmc_out_str(out, " processes");
-	}
-	pmc_out_str(out, " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
-			 "switches too, are of the rest");
-	pmc_footer_line(view, coverage->has_earlier ? ", but of threads that ended before" : "");
 }
 
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
-	struct pmc_out *out = view->out;
-	uint64_t beside;
+	const uint64_t beside = coverage->descendants.cpu.sum;
 
-	pmc_out_str(out, " coverage ");
-	share(out, coverage);
+	say(view, " coverage ");
+	share(view, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
-	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends &&
-	    !coverage->left) {
-		pmc_outf(out, "%sagent overhead%s ", view->glyphs->dot,
-			 coverage->is_sampled ? " at least" : "");
-		pmc_show_percent(out,
-				 100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
-		pmc_out_str(out, " %");
+	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
+		say(view, "%.agent overhead%s %p %%", coverage->is_sampled ? " at least" : "",
+		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
+	end(view);
+	if (coverage->has_descendants && beside > coverage->cpu_ns / 100 && beside > 10000000)
+		note(view,
+		     " %t CPU of child processes is in no thread's row: programs without an agent, "
+		     "children killed before their first row, start and exit of the others",
+		     beside);
+	/* Time in which counting was off. */
+	if (!coverage->off_ns)
+		return;
+	say(view, " %t not counted", coverage->off_ns);
+	if (coverage->processes > 1)
+		say(view, " in %n of %n processes", coverage->off_processes, coverage->processes);
+	note(view,
+	     " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and switches too, "
+	     "are of the rest%s",
+	     coverage->has_earlier ? ", but of threads that ended before" : "");
+}
+
+/* CPU time that is not in the task-clock in its place: what the title has more than the total. */
+static void outside_clock(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	const uint64_t cpu_ns = footer->coverage->shown_cpu_ns;
+	const struct pmc_fold_stat *clock;
+	uint64_t outside_ns;
+
+	if (view->clock_event < 0 || view->options->timeline || view->by == PMC_BY_REGION)
+		return;
+	clock = &footer->all->events[view->clock_event];
+	outside_ns = pmc_sub_sat(cpu_ns, clock->sum);
+	if (clock->rows >= footer->all->rows + clock->extra && outside_ns >= cpu_ns / 100 &&
+	    outside_ns)
+		note(view,
+		     " %t CPU is not in task-clock, which does not count the start and end of "
+		     "programs and threads",
+		     outside_ns);
+}
+
+/* Which part is missing in values that are printed with a +. */
+static void partial(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	const struct pmc_coverage *coverage = footer->coverage;
+
+	note(view, " +: at least this much; %s",
+	     view->n_where || coverage->threads_uncounted ||
+			     footer->all->usage_rows < footer->all->rows ?
+		     "some rows could not be counted" :
+	     coverage->ended_elsewhere ? "rows of ended threads are in another dump" :
+					 "work outside thread rows was not counted in full");
+}
+
+/* ---- events of the whole machine --------------------------------------------------------- */
+
+static void uncore_value(struct pmc_view *view, const struct pmc_p_event *event,
+			 const struct pmc_count *count)
+{
+	const double value = (double)pmc_count_value(count) * pmc_event_scale(event);
+
+	if (!pmc_count_has_value(count))
+		say(view, "%s%s%s", pmc_state_name(count->state),
+		    count->state == PMC_NOT_PERMITTED ?
+			    ": needs kernel.perf_event_paranoid=0 or CAP_PERFMON" :
+		    count->error ? ": " :
+				   "",
+		    count->state != PMC_NOT_PERMITTED && count->error ?
+			    pmc_reason_text(count->error) :
+			    "");
+	else if (!strcmp(event->unit, "ns"))
+		say(view, "%t", pmc_nearest_integer(value));
+	else
+		say(view, event->unit[0] ? "%v %24S" : "%v", value, event->unit);
+}
+
+/* They are in no sum either: all processes are in them, while the first one ran. */
+static void uncore(struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		n += profile->processes[i]->machine.set != NULL;
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		const struct pmc_p_set_view *set = process->machine.set;
+
+		for (unsigned e = 0; set && e < set->count; e++) {
+			const struct pmc_count *count = &process->machine.counts[e];
+
+			say(view, " whole machine: %60S ", set->events[e].name);
+			uncore_value(view, &set->events[e], count);
+			if (count->state == PMC_SCALED)
+				say(view, ", scaled");
+			/* Counts of several first processes may overlap in time. */
+			if (n > 1 && process->known)
+				pmc_outf(view->out, ", while process %u ran", process->fixed.pid);
+			end(view);
+		}
 	}
-	pmc_footer_end_line(view);
-	beside = coverage->descendants.cpu.sum;
-	if (coverage->has_descendants && beside > coverage->cpu_ns / 100 && beside > 10000000) {
-		pmc_out_char(out, ' ');
-		pmc_show_time(out, (double)beside, view->glyphs->micro);
-		pmc_footer_line(
-			view, " CPU of child processes is in no thread's row: programs without an "
-			      "agent, children "
-			      "killed before their first row, start and exit of the others");
+}
+
+/* ---- marked regions ---------------------------------------------------------------------- */
+
+static void pair_cost(struct pmc_view *view, const struct pmc_p_region *region)
+{
+	say(view, "%.begin and end cost %t", region->fixed.around_cpu_ns);
+	for (unsigned i = 0; region->set && region->around && i < region->set->count; i++) {
+		if (strcmp(region->set->events[i].name, "instructions") ||
+		    !pmc_count_has_value(&region->around[i]))
+			continue;
+		say(view, " and %n instructions", pmc_count_value(&region->around[i]));
+		break;
 	}
-	off_time(view, coverage);
+	say(view, "%s, subtracted",
+	    region->fixed.flags & PMC_REGION_USER_READS ? " (read in user space)" : "");
+}
+
+static void regions(struct pmc_view *view)
+{
+	const struct pmc_p_region *dearest = NULL;
+
+	if (view->by != PMC_BY_REGION) {
+		if (view->n_regions)
+			note(view, " it marks regions: pmctl report --by region shows them");
+		return;
+	}
+	if (!view->n_regions) {
+		note(view, " no regions marked in these threads; see pmc_region(3)");
+		return;
+	}
+	/* The cost is the same in all threads read in the same way: the highest stands for it. */
+	for (uint64_t i = 0; i < view->n_regions; i++) {
+		const struct pmc_p_region *region = view->regions[i].region;
+
+		if ((region->fixed.flags & PMC_REGION_COST) &&
+		    (!dearest || region->fixed.around_cpu_ns > dearest->fixed.around_cpu_ns))
+			dearest = region;
+	}
+	say(view, " regions include inner regions; self excludes them");
+	if (dearest)
+		pair_cost(view, dearest);
+	end(view);
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* The files that a hint names. */
+static void dumps(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	const unsigned n = options->keep_hint || options->n_dumps > 4 ? 0 : options->n_dumps;
+
+	if (!n)
+		say(view, options->keep_hint ? "run.pmc" : options->n_dumps ? "FILES" : "FILE");
+	for (unsigned i = 0; i < n; i++) {
+		say(view, i ? " " : "");
+		pmc_utf8_shell(view->out, options->dumps[i], options->screen.ascii);
+	}
+}
+
+static void sample_hint(struct pmc_view *view, const char *what, const char *by)
+{
+	const char *keep = view->options->keep_hint;
+
+	if (keep)
+		say(view, " its %s were not kept: %s, then ", what, keep);
+	else
+		say(view, " it has %s: ", what);
+	say(view, "pmctl report --by %s ", by);
+	dumps(view);
+	end(view);
+}
+
+/* Whether the line says how to keep this run. */
+static bool sampled(struct pmc_view *view)
+{
+	bool samples = false, waits = false;
+
+	/* Who draws the cells shows the samples, too. */
+	for (uint64_t i = 0; i < view->profile->n_samples && !view->options->cells; i++) {
+		const struct pmc_p_samples *of = view->profile->samples[i];
+
+		if (!of->event || !of->samples)
+			continue;
+		waits |= pmc_is_off_cpu(of->event);
+		samples |= !pmc_is_off_cpu(of->event);
+	}
+	if (samples)
+		sample_hint(view, "samples", "function");
+	if (waits)
+		sample_hint(view, "waits", "path --event off-cpu");
+	return (samples || waits) && view->options->keep_hint;
+}
+
+/* How many rows of samples meet the conditions of --where. Of a tree their total, without their
+ * callers, which the table has, too. */
+static void sample_rows(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	say(view, " %n of %n %s selected by ", samples->n_matches, samples->n_all,
+	    view->by == PMC_BY_FUNCTION ? "functions" :
+	    view->by == PMC_BY_MODULE	? "modules" :
+					  "lines");
+	pmc_view_conditions(view, true);
+	if (samples->weight && view->by == PMC_BY_PATH)
+		say(view, ": total %p %%%s",
+		    100 * ((double)samples->selected_total / (double)samples->weight),
+		    samples->fold.n_rows == samples->n_matches ? "" :
+		    view->options->inverted ? "; values of their callees include other callers" :
+					      "; values of their callers include other calls");
+	end(view);
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */
@@ -194,7 +351,7 @@ static const char *why_here(struct pmc_view *view, const struct pmc_event_def *d
 	return advice->means;
 }
 
-/* NULL: the event has a line of its own. */
+/* NULL: the event has a value, or a line of its own. */
 static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all, unsigned index)
 {
 	const struct pmc_p_event *event = &view->events.set.events[index];
@@ -203,7 +360,7 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 	uint32_t error = event->def.error;
 	const char *here;
 
-	if (error == PMC_REASON_UNCORE || stat->error == PMC_REASON_UNCORE)
+	if (stat->rows || error == PMC_REASON_UNCORE || stat->error == PMC_REASON_UNCORE)
 		return NULL;
 	if (state == PMC_COUNTED || state == PMC_SCALED) {
 		state = pmc_fold_state(stat, all->rows);
@@ -225,31 +382,28 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 {
 	unsigned n = view->events.set.count;
 	bool *told = pmc_arena_alloc(view->arena, n + 1), any = false, doctor = false;
-	struct pmc_out *out = view->out;
 
 	for (unsigned i = 0; told && all->rows && i < n; i++) {
-		const char *why = why_not(view, all, i), *also;
+		const char *why = told[i] ? NULL : why_not(view, all, i), *also;
 
-		if (told[i] || all->events[i].rows || !why ||
-		    (without_hardware && is_hardware(&view->events.set.events[i])))
+		if (!why || (without_hardware && is_hardware(&view->events.set.events[i])))
 			continue;
-		pmc_out_str(out, any ? "; " : " not counted: ");
+		say(view, any ? "; " : " not counted: ");
 		for (unsigned j = i; j < n; j++) {
-			also = all->events[j].rows ? NULL : why_not(view, all, j);
+			also = why_not(view, all, j);
 			if (told[j] || !also || strcmp(why, also) != 0)
 				continue;
 			told[j] = true;
-			pmc_out_str(out, j == i ? "" : ", ");
-			pmc_view_text(view, view->events.columns[j]->label, 60);
+			say(view, "%s%60S", j == i ? "" : ", ", view->events.columns[j]->label);
 		}
-		pmc_outf(out, " (%s)", why);
+		say(view, " (%s)", why);
 		any = true;
 		doctor |= strcmp(why, pmc_reason_text(PMC_REASON_NOT_STARTED)) != 0;
 	}
 	if (any)
-		pmc_footer_line(view, doctor ? "; see pmctl doctor" : "");
+		note(view, doctor ? "; see pmctl doctor" : "");
 	if (view->events.overflow)
-		pmc_footer_line(view, " more events than columns; --format json has them all");
+		note(view, " more events than columns; --format json has them all");
 }
 
 static bool has_values(const struct pmc_view *view, const struct pmc_fold_row *all, uint64_t config)
@@ -265,11 +419,12 @@ static void usage(struct pmc_view *view, const struct pmc_fold_row *all)
 	bool switches = has_values(view, all, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	bool faults = has_values(view, all, PERF_COUNT_SW_PAGE_FAULTS);
 
-	if (!all->rows || all->usage_rows || view->by == PMC_BY_REGION || (switches && faults))
-		return;
-	pmc_outf(view->out, " not shown: %s%s%s", switches ? "" : "vol, invol",
-		 switches || faults ? "" : ", ", faults ? "" : "page-faults");
-	pmc_footer_line(view, " (a snapshot from outside has them of ended threads only)");
+	if (all->rows && !all->usage_rows && view->by != PMC_BY_REGION && !(switches && faults))
+		note(view,
+		     " not shown: %s (a snapshot from outside has them of ended threads only)",
+		     switches ? "page-faults" :
+		     faults   ? "vol, invol" :
+				"vol, invol, page-faults");
 }
 
 static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
@@ -283,12 +438,12 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 		    !(view->events.columns[i]->mixed_scope ||
 		      (def->flags & PMC_EVENT_FELL_BACK && def->scope == PMC_SCOPE_USER)))
 			continue;
-		pmc_out_str(view->out, any ? ", " : " user mode only: ");
-		pmc_view_text(view, view->events.columns[i]->label, 60);
+		say(view, "%s%60S",
+		    any ? ", " : " user mode only: ", view->events.columns[i]->label);
 		any = true;
 	}
 	if (any)
-		pmc_footer_line(view, "; see pmctl doctor");
+		note(view, "; see pmctl doctor");
 }
 
 /* No hardware counters, and how to keep the run, in one line. */
@@ -298,112 +453,95 @@ static bool advice(struct pmc_view *view, bool keep)
 	bool none = no_pmu(view), here = options->here || options->keep_hint;
 
 	if (none)
-		pmc_outf(view->out, " no hardware counters%s (pmctl doctor)", here ? " here" : "");
+		say(view, " no hardware counters%s (pmctl doctor)", here ? " here" : "");
 	if (keep)
-		pmc_outf(view->out, "%skeep this run: %s", none ? view->glyphs->dot : " ",
-			 options->keep_hint);
+		say(view, none ? "%.keep this run: %s" : " keep this run: %s", options->keep_hint);
 	if (none || keep)
-		pmc_footer_end_line(view);
+		end(view);
 	return none;
 }
 
-/* ---- threads that were not counted, notes ---------------------------------------------- */
-
-struct tally {
-	uint64_t count;
-	uint32_t reason;
-	const char *text;
-};
-
-struct tallies {
-	struct tally *list;
-	unsigned n, room;
-};
+/* ---- threads that were not counted, notes, runs ------------------------------------------ */
 
 /* Few kinds in practice; a hostile dump's further ones are left out. */
-static void tally_add(struct tallies *tallies, uint32_t reason, const char *text, uint64_t count)
-{
-	for (unsigned i = 0; i < tallies->n; i++) {
-		struct tally *tally = &tallies->list[i];
+enum { TALLIES = 16 };
 
-		if (tally->reason == reason && !strcmp(tally->text, text)) {
-			pmc_add_sat(&tally->count, count);
-			return;
-		}
-	}
-	if (tallies->n < tallies->room)
-		tallies->list[tallies->n++] = (struct tally){ count, reason, text };
+struct tallies {
+	struct tally {
+		uint64_t count;
+		uint32_t kind;
+		const char *text;
+	} list[TALLIES];
+	unsigned n;
+};
+
+static void tally(struct tallies *tallies, uint32_t kind, const char *text, uint64_t count)
+{
+	unsigned i = 0;
+
+	while (i < tallies->n &&
+	       (tallies->list[i].kind != kind || strcmp(tallies->list[i].text, text) != 0))
+		i++;
+	if (i == TALLIES)
+		return;
+	tallies->n += i == tallies->n;
+	tallies->list[i].kind = kind;
+	tallies->list[i].text = text;
+	pmc_add_sat(&tallies->list[i].count, count);
 }
 
-#define TALLIES 16
-
-static void times(struct pmc_out *out, uint64_t n)
+static void times(struct pmc_view *view, const struct tally *tally, int columns)
 {
-	if (n < 2)
-		return;
-	pmc_out_str(out, " (");
-	pmc_show_integer(out, n);
-	pmc_out_str(out, " times)");
+	say(view, columns == 60 ? "%60S" : "%S", tally->text);
+	if (tally->count > 1)
+		say(view, " (%n times)", tally->count);
 }
 
 static void uncounted(struct pmc_view *view)
 {
-	struct tally list[TALLIES];
-	struct tallies tallies = { list, 0, TALLIES };
-	struct pmc_profile *profile = view->profile;
+	const struct pmc_profile *profile = view->profile;
+	struct tallies tallies = { .n = 0 };
 
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
-
-		for (unsigned r = 0; r < process->n_uncounted; r++)
-			tally_add(&tallies, 0, pmc_reason_text(process->uncounted[r].reason),
-				  process->uncounted[r].count);
-	}
-	for (unsigned i = 0; i < tallies.n; i++) {
-		pmc_out_char(view->out, ' ');
-		pmc_show_count(view->out, list[i].count, "thread", "threads");
-		pmc_outf(view->out, " not counted: %s", list[i].text);
-		pmc_footer_end_line(view);
-	}
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		for (unsigned r = 0; r < profile->processes[i]->n_uncounted; r++)
+			tally(&tallies, 0,
+			      pmc_reason_text(profile->processes[i]->uncounted[r].reason),
+			      profile->processes[i]->uncounted[r].count);
+	for (unsigned i = 0; i < tallies.n; i++)
+		note(view, " %n %(thread|threads) not counted: %s", tallies.list[i].count,
+		     tallies.list[i].text);
 }
 
 static void notes(struct pmc_view *view)
 {
-	struct tally list[TALLIES];
-	struct tallies tallies = { list, 0, TALLIES };
-	struct pmc_profile *profile = view->profile;
+	const struct pmc_profile *profile = view->profile;
+	struct tallies tallies = { .n = 0 };
 
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		for (unsigned n = 0; n < profile->processes[i]->n_notes; n++) {
+			const struct pmc_p_note *note = &profile->processes[i]->notes[n];
 
-		for (unsigned n = 0; n < process->n_notes; n++)
-			tally_add(&tallies, process->notes[n].fixed.code, process->notes[n].text,
-				  process->notes[n].fixed.count);
-	}
+			tally(&tallies, note->fixed.code, note->text, note->fixed.count);
+		}
 	for (unsigned i = 0; i < tallies.n; i++) {
-		pmc_out_str(view->out, " note: ");
-		pmc_view_text(view, list[i].text, 4000);
-		times(view->out, list[i].count);
-		pmc_footer_end_line(view);
+		say(view, " note: ");
+		times(view, &tallies.list[i], 0);
+		end(view);
 	}
 	if (tallies.n == TALLIES)
-		pmc_footer_line(view, " more notes may follow; JSON has them all");
-	if (profile->damaged_frames) {
-		pmc_out_char(view->out, ' ');
-		pmc_show_count(view->out, profile->damaged_frames, "damaged frame",
-			       "damaged frames");
-		pmc_footer_line(view, profile->damaged_frames == 1 ?
-					      " skipped: the report lacks what was in it" :
-					      " skipped: the report lacks what was in them");
-	}
+		note(view, " more notes may follow; JSON has them all");
+	if (profile->damaged_frames)
+		note(view,
+		     " %n damaged %(frame|frames) skipped: the report lacks what was in "
+		     "%(it|them)",
+		     profile->damaged_frames);
 }
 
 /* The commands of the first processes, if the report is of several runs. */
 static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
-	struct tally list[TALLIES];
-	struct tallies tallies = { list, 0, TALLIES };
-	struct pmc_profile *profile = view->profile;
+	const struct pmc_profile *profile = view->profile;
+	struct tallies tallies = { .n = 0 };
 
 	if (coverage->runs < 2)
 		return;
@@ -412,26 +550,26 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 		if (process->known && process->fixed.flags & PMC_PROCESS_FIRST &&
 		    process->fixed.how_ended != PMC_ENDED_EXEC)
-			tally_add(&tallies, 0, pmc_view_command(process), 1);
+			tally(&tallies, 0, pmc_view_command(process), 1);
 	}
-	pmc_out_char(view->out, ' ');
-	pmc_show_count(view->out, coverage->runs, "run", "runs");
+	say(view, " %n runs", coverage->runs);
 	for (unsigned i = 0; i < tallies.n; i++) {
-		pmc_out_str(view->out, i ? "; " : ": ");
-		pmc_view_text(view, list[i].text, 60);
-		times(view->out, list[i].count);
+		say(view, i ? "; " : ": ");
+		times(view, &tallies.list[i], 60);
 	}
-	pmc_footer_line(view, tallies.n == TALLIES ? "; and others" : "");
+	note(view, tallies.n == TALLIES ? "; and others" : "");
 }
+
+/* ---- all lines --------------------------------------------------------------------------- */
 
 /* What is missing in rows of counts, and why. */
 static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;
 
-	pmc_footer_outside_clock(view, footer);
-	pmc_footer_regions(view);
-	keep &= !pmc_footer_samples(view);
+	outside_clock(view, footer);
+	regions(view);
+	keep &= !sampled(view);
 	uncounted(view);
 	missing(view, footer->all, advice(view, keep));
 	if (footer->coverage->has_cpu)
@@ -441,51 +579,60 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 
 static void not_shown(struct pmc_view *view, const char *columns)
 {
-	pmc_outf(view->out, " not shown: %s (", columns);
-	if (view->options->no_flags && view->options->keep_hint)
-		pmc_outf(view->out, "%s, then ", view->options->keep_hint);
-	pmc_outf(view->out, "%s--wide", view->options->no_flags ? "pmctl report " : "");
-	if (view->options->no_flags) {
-		pmc_out_char(view->out, ' ');
-		pmc_footer_dump(view);
-	}
-	pmc_out_char(view->out, ')');
-	pmc_footer_end_line(view);
+	const struct pmc_report_options *options = view->options;
+
+	say(view, " not shown: %s (", columns);
+	if (options->no_flags && options->keep_hint)
+		say(view, "%s, then ", options->keep_hint);
+	say(view, options->no_flags ? "pmctl report --wide " : "--wide");
+	if (options->no_flags)
+		dumps(view);
+	note(view, ")");
 }
 
-void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
+int pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
+		    void (*put)(void *arg, const char *line, size_t len), void *arg)
 {
+	const struct pmc_coverage *all = footer->coverage;
+	const bool samples = pmc_by_samples(view->by);
 	char *buf = pmc_arena_alloc(view->arena, LINE_CAP);
-	struct pmc_out text;
+	struct pmc_out line;
 
 	if (!buf)
-		return;
-	pmc_out_to_mem(&text, buf, LINE_CAP);
-	view->footer = view->out;
-	view->out = &text;
-	if (!pmc_by_samples(view->by))
-		pmc_footer_uncore(view);
+		return -ENOMEM;
+	view->page = view->out;
+	pmc_out_to_mem(&line, buf, LINE_CAP);
+	view->out = &line;
+	view->put_line = put;
+	view->put_arg = arg;
+	if (!samples)
+		uncore(view);
 	if (view->n_row_where && view->samples.event)
-		pmc_footer_sample_rows(view);
+		sample_rows(view);
 	if (view->n_where)
-		selected(view, footer);
-	else if (!pmc_by_samples(view->by))
-		coverage(view, footer->coverage);
-	runs(view, footer->coverage);
-	pmc_footer_ended(view, footer->coverage);
-	if (!pmc_by_samples(view->by))
+		selected(view, all);
+	else if (!samples)
+		coverage(view, all);
+	runs(view, all);
+	if (all->ended_elsewhere)
+		note(view,
+		     " %n %(thread|threads) had ended before the snapshot: rows and samples of "
+		     "these are only in the dump that the process writes itself",
+		     all->ended_elsewhere);
+	if (!samples)
 		counts(view, footer);
 	if (footer->scaled)
-		pmc_footer_line(view,
-				" ran below 100 %: multiplexed; values are estimates scaled to the "
-				"whole time");
+		note(view, " ran below 100 %%: multiplexed; values are estimates scaled to the "
+			   "whole time");
 	if (footer->estimate)
-		pmc_footer_line(view, " ~: of scaled values, or of events in different groups");
+		note(view, " ~: of scaled values, or of events in different groups");
 	if (footer->partial)
-		pmc_footer_partial(view, footer);
-	pmc_footer_sums(view, footer);
+		partial(view, footer);
+	if (footer->sums && footer->sums[0])
+		note(view, " last rows: %s", footer->sums);
 	if (footer->hidden && footer->hidden[0])
 		not_shown(view, footer->hidden);
 	notes(view);
-	view->out = view->footer;
+	view->out = view->page;
+	return view->arena->failed ? -ENOMEM : 0;
 }

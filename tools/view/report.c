@@ -10,8 +10,8 @@
 #define MANY_THREADS 20
 
 static const struct pmc_glyphs glyphs[] = {
-	{ " · ", "σ", "µs", "─ unattributed", "─ descendants" },
-	{ ", ", "stddev", "us", "- unattributed", "- descendants" }, /* ASCII */
+	{ "σ", "─ unattributed", "─ descendants" },
+	{ "stddev", "- unattributed", "- descendants" }, /* ASCII */
 };
 
 static void view_events(struct pmc_view *view)
@@ -222,6 +222,14 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 	if (problem)
 		*problem = view.problem;
 	return err;
+}
+
+void pmc_view_put_line(void *view, const char *line, size_t len)
+{
+	const struct pmc_view *to = view;
+
+	(void)len;
+	pmc_show_wrapped(to->page, line, pmc_screen_width(&to->options->screen));
 }
 
 int pmc_view_text(struct pmc_view *view, const char *text, int columns)

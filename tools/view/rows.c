@@ -204,8 +204,8 @@ static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
 
 /* The difference from the snapshot before of the same thread. The first step starts at its birth or
  * the last reset, so that the steps since then add up to the thread's row. */
-static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
-		     struct pmc_row *row)
+void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
+		   struct pmc_row *row)
 {
 	const struct pmc_p_thread *now, *before = NULL;
 	struct pmc_thread_fixed *fixed = &buf->step.fixed;
@@ -265,7 +265,7 @@ void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t
 	else if (lines->groups)
 		*row = (struct pmc_row){ .sums = lines->list[i] };
 	else if (view->options->timeline)
-		step_row(view, at, buf, row);
+		pmc_view_step(view, at, buf, row);
 	else
 		pmc_row_of(view, pmc_profile_thread(view->profile, *at, &buf->now), row);
 }

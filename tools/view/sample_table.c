@@ -9,49 +9,25 @@
 
 /* ---- what the samples explain ------------------------------------------------------------ */
 
-static void put_amount(struct pmc_view *view, uint64_t value)
+/* Puts an amount of the event after a text. */
+static void put_amount(struct pmc_view *view, const char *text, uint64_t value)
 {
-	const struct pmc_p_event *event = view->samples.event;
-
-	if (!strcmp(event->unit, "ns"))
-		pmc_show_time(view->out, (double)value, view->glyphs->micro);
+	if (!strcmp(view->samples.event->unit, "ns"))
+		pmc_say(view, "%s%t", text, value);
 	else
-		pmc_show_number(view->out, (double)value);
-}
-
-static void put_rate(struct pmc_view *view)
-{
-	const struct pmc_view_samples *samples = &view->samples;
-
-	if (samples->period) {
-		pmc_out_str(view->out, ", one every ");
-		put_amount(view, samples->period);
-	} else if (samples->frequency) {
-		pmc_out_str(view->out, " at ");
-		pmc_show_integer(view->out, samples->frequency);
-		pmc_out_str(view->out, " Hz");
-	}
+		pmc_say(view, "%s%v", text, (double)value);
 }
 
 static void put_losses(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
-	const struct {
-		uint64_t n;
-		const char *what;
-	} losses[] = {
-		{ samples->lost, " lost" },
-		{ samples->throttled, " suppressed by the kernel's rate limit" },
-		{ samples->incomplete, " with an incomplete stack" },
-	};
 
-	for (unsigned i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		if (!losses[i].n)
-			continue;
-		pmc_out_str(view->out, view->glyphs->dot);
-		pmc_show_integer(view->out, losses[i].n);
-		pmc_out_str(view->out, losses[i].what);
-	}
+	if (samples->lost)
+		pmc_say(view, "%.%n lost", samples->lost);
+	if (samples->throttled)
+		pmc_say(view, "%.%n suppressed by the kernel's rate limit", samples->throttled);
+	if (samples->incomplete)
+		pmc_say(view, "%.%n with an incomplete stack", samples->incomplete);
 }
 
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
@@ -71,175 +47,89 @@ static bool lost_overflows(const struct pmc_view_samples *samples)
 }
 
 /* Waits are recorded from outside, where it is not known whether the agent counts. */
-static void put_uncounted(struct pmc_view *view)
+static void explain_waits(struct pmc_view *view)
 {
-	const struct pmc_sample_fold *fold = &view->samples.fold;
+	const struct pmc_view_samples *samples = &view->samples;
 	uint64_t most_ns = 0;
 
-	for (uint64_t i = 0; i < fold->n_lists; i++)
-		if (fold->lists[i]->process->fixed.off_ns > most_ns)
-			most_ns = fold->lists[i]->process->fixed.off_ns;
-	if (!most_ns)
-		return;
-	pmc_outf(view->out, "%swaits during the ", view->glyphs->dot);
-	pmc_show_time(view->out, (double)most_ns, view->glyphs->micro);
-	pmc_out_str(view->out, " not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset) are "
-			       "included");
+	pmc_say(view, "%n %(wait|waits) of %t together, by off-cpu", samples->samples,
+		samples->weight);
+	put_losses(view);
+	for (uint64_t i = 0; i < samples->fold.n_lists; i++)
+		if (samples->fold.lists[i]->process->fixed.off_ns > most_ns)
+			most_ns = samples->fold.lists[i]->process->fixed.off_ns;
+	if (most_ns)
+		pmc_say(view,
+			"%.waits during the %t not counted (PMC_START, PMC_DELAY, pmctl ctl stop "
+			"or reset) are included",
+			most_ns);
 }
 
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
-	struct pmc_out *out = view->out;
 
 	if (!samples->event) {
-		pmc_outf(out, "no samples%s", pmc_why_no_samples(view->profile));
+		pmc_say(view, "no samples%s", pmc_why_no_samples(view->profile));
 		return;
 	}
 	if (pmc_is_off_cpu(samples->event)) {
-		pmc_show_count(out, samples->samples, "wait of ", "waits of ");
-		put_amount(view, samples->weight);
-		pmc_out_str(out, " together, by off-cpu");
-		put_losses(view);
-		put_uncounted(view);
+		explain_waits(view);
 		return;
 	}
-	pmc_show_count(out, samples->samples, "sample by ", "samples by ");
-	pmc_view_text(view, samples->event->name, 60);
-	put_rate(view);
+	pmc_say(view, "%n %(sample|samples) by %60S", samples->samples, samples->event->name);
+	if (samples->period)
+		put_amount(view, ", one every ", samples->period);
+	else if (samples->frequency)
+		pmc_say(view, " at %n Hz", samples->frequency);
 	if (samples->has_value && samples->value) {
-		pmc_out_str(out, ": ");
-		pmc_show_percent(out, 100 * ((double)samples->weight / (double)samples->value));
-		pmc_out_str(out, " % of ");
-		put_amount(view, samples->value);
+		pmc_say(view, ": %p %% of ",
+			100 * ((double)samples->weight / (double)samples->value));
+		put_amount(view, "", samples->value);
 	}
 	put_losses(view);
 	if (lacks_some(samples))
-		pmc_outf(out, "%snot sampled: %skernel mode, and threads shorter than a period",
-			 view->glyphs->dot,
-			 lost_overflows(samples) ? "lost overflows (the period is too short for "
-						   "the machine), " :
-						   "");
+		pmc_say(view, "%.not sampled: %skernel mode, and threads shorter than a period",
+			lost_overflows(samples) ? "lost overflows (the period is too short for "
+						  "the machine), " :
+						  "");
+}
+
+/* Makes the sentence in buf. */
+static size_t explain_to(struct pmc_view *view, char *buf, size_t cap)
+{
+	struct pmc_out *out = view->out, line;
+
+	pmc_out_to_mem(&line, buf, cap);
+	view->out = &line;
+	explain(view);
+	view->out = out;
+	return line.len;
 }
 
 int pmc_view_explained_json(struct pmc_view *view)
 {
-	struct pmc_out *out = view->out, line;
 	char buf[512];
 
-	pmc_out_to_mem(&line, buf, sizeof(buf));
-	view->out = &line;
-	explain(view);
-	view->out = out;
-	pmc_json_quoted(out, buf, line.len);
+	pmc_json_quoted(view->out, buf, explain_to(view, buf, sizeof(buf)));
 	return 0;
 }
 
 static void put_explained(struct pmc_view *view)
 {
-	const struct pmc_view_samples *samples = &view->samples;
-	struct pmc_out *out = view->out, line;
-	char buf[512];
+	const struct pmc_screen *screen = &view->options->screen;
+	const char *others = view->samples.others;
+	char buf[512] = " ";
+	struct pmc_out line;
 
-	pmc_out_to_mem(&line, buf, sizeof(buf));
-	view->out = &line;
-	pmc_out_char(&line, ' ');
-	explain(view);
-	view->out = out;
-	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
-	if (!samples->others[0])
+	explain_to(view, buf + 1, sizeof(buf) - 1);
+	pmc_show_wrapped(view->out, buf, pmc_screen_width(screen));
+	if (!others[0])
 		return;
 	pmc_out_to_mem(&line, buf, sizeof(buf));
-	view->out = &line;
-	pmc_out_str(&line, " samples by other events: ");
-	pmc_view_text(view, samples->others, 0);
-	pmc_out_str(&line, " (--event)");
-	view->out = out;
-	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
-}
-
-void pmc_footer_dump(struct pmc_view *view)
-{
-	const struct pmc_report_options *options = view->options;
-	const unsigned n = options->keep_hint || options->n_dumps > 4 ? 0 : options->n_dumps;
-
-	if (!n)
-		pmc_out_str(view->out, options->keep_hint ? "run.pmc" :
-				       options->n_dumps	  ? "FILES" :
-							    "FILE");
-	for (unsigned i = 0; i < n; i++) {
-		pmc_out_str(view->out, i ? " " : "");
-		pmc_utf8_shell(view->out, options->dumps[i], options->screen.ascii);
-	}
-}
-
-static void put_hint(struct pmc_view *view, const char *what, const char *by)
-{
-	const struct pmc_report_options *options = view->options;
-
-	if (options->keep_hint)
-		pmc_outf(view->out, " its %s were not kept: %s, then ", what, options->keep_hint);
-	else
-		pmc_outf(view->out, " it has %s: ", what);
-	pmc_outf(view->out, "pmctl report --by %s ", by);
-	pmc_footer_dump(view);
-	pmc_footer_end_line(view);
-}
-
-bool pmc_footer_samples(struct pmc_view *view)
-{
-	bool samples = false, waits = false;
-
-	/* Who draws the cells shows the samples, too. */
-	if (view->options->cells)
-		return false;
-	for (uint64_t i = 0; i < view->profile->n_samples; i++) {
-		const struct pmc_p_samples *of = view->profile->samples[i];
-
-		if (!of->event || !of->samples)
-			continue;
-		waits |= pmc_is_off_cpu(of->event);
-		samples |= !pmc_is_off_cpu(of->event);
-	}
-	if (samples)
-		put_hint(view, "samples", "function");
-	if (waits)
-		put_hint(view, "waits", "path --event off-cpu");
-	return (samples || waits) && view->options->keep_hint;
-}
-
-/* The total of the rows that --where selects, without their callers, which the table has, too. */
-static void put_selected_total(struct pmc_view *view)
-{
-	const struct pmc_view_samples *samples = &view->samples;
-
-	pmc_out_str(view->out, ": total ");
-	pmc_show_percent(view->out,
-			 100 * ((double)samples->selected_total / (double)samples->weight));
-	pmc_out_str(view->out, " %");
-	if (samples->fold.n_rows > samples->n_matches)
-		pmc_out_str(view->out, view->options->inverted ?
-					       "; values of their callees include other callers" :
-					       "; values of their callers include other calls");
-}
-
-void pmc_footer_sample_rows(struct pmc_view *view)
-{
-	const struct pmc_view_samples *samples = &view->samples;
-	const char *one = view->by == PMC_BY_FUNCTION ? "functions" :
-			  view->by == PMC_BY_MODULE   ? "modules" :
-							"lines";
-
-	pmc_out_char(view->out, ' ');
-	pmc_show_integer(view->out, samples->n_matches);
-	pmc_out_str(view->out, " of ");
-	pmc_show_integer(view->out, samples->n_all);
-	pmc_outf(view->out, " %s selected by ", one);
-	pmc_view_conditions(view, true);
-	if (samples->weight && view->by == PMC_BY_PATH)
-		put_selected_total(view);
-	pmc_footer_end_line(view);
+	table_say(&line, screen, " samples by other events: %S (--event)", others);
+	pmc_show_wrapped(view->out, buf, pmc_screen_width(screen));
 }
 
 /* ---- trees ------------------------------------------------------------------------------- */
@@ -387,7 +277,7 @@ struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_co
 int pmc_view_sample_table(struct pmc_view *view)
 {
 	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
-	struct pmc_footer footer = { 0 };
+	struct pmc_footer footer = { .sums = NULL };
 	struct pmc_coverage coverage;
 	int err = pmc_view_coverage(view, &coverage);
 
@@ -412,6 +302,5 @@ int pmc_view_sample_table(struct pmc_view *view)
 	pmc_out_char(view->out, '\n');
 	if (view->samples.event && view->samples.fold.n_rows)
 		return pmc_table_put(table, &footer);
-	pmc_view_footer(view, &footer);
-	return view->arena->failed ? -ENOMEM : 0;
+	return pmc_view_footer(view, &footer, pmc_view_put_line, view);
 }

@@ -12,42 +12,29 @@
 void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverage,
 		       struct pmc_out *out)
 {
-	const uint64_t cpu_ns = coverage->shown_cpu_ns;
-	uint64_t threads = coverage->selected, processes = coverage->selected_processes;
-	uint64_t seen = coverage->threads_seen;
-	uint64_t hosts = view->n_where ? coverage->selected_hosts : coverage->hosts;
+	const struct pmc_screen *screen = &view->options->screen;
+	const uint64_t cpu_ns = coverage->shown_cpu_ns, threads = coverage->selected;
+	const uint64_t hosts = view->n_where ? coverage->selected_hosts : coverage->hosts;
+	const bool wall = coverage->wall_ns && coverage->runs == 1;
 
-	if (coverage->wall_ns && coverage->runs == 1) {
-		pmc_show_time(out, (double)coverage->wall_ns, view->glyphs->micro);
-		pmc_outf(out, " wall%s", view->glyphs->dot);
-	}
-	if (coverage->selected && !coverage->has_cpu) {
+	if (wall)
+		table_say(out, screen, "%t wall%.", coverage->wall_ns);
+	if (coverage->selected && !coverage->has_cpu)
 		pmc_out_str(out, "CPU not counted");
-	} else {
-		pmc_show_time(out, (double)cpu_ns, view->glyphs->micro);
-		pmc_out_str(out, " CPU");
-	}
-	if (coverage->wall_ns && coverage->runs == 1 && !coverage->has_earlier) {
+	else
+		table_say(out, screen, "%t CPU", cpu_ns);
+	if (wall && !coverage->has_earlier) {
 		pmc_out_str(out, " (");
 		pmc_out_fixed(out, (double)cpu_ns / (double)coverage->wall_ns, 2);
 		pmc_out_str(out, " CPUs)");
 	}
-	pmc_out_str(out, view->glyphs->dot);
-	if (view->n_where) {
-		pmc_show_integer(out, threads);
-		pmc_out_str(out, " of ");
-	} else {
-		processes = coverage->processes;
-	}
-	seen = seen > threads ? seen : threads;
-	pmc_out_str(out, coverage->lacks_rows ? "at least " : "");
-	pmc_show_count(out, seen, "thread in ", "threads in ");
-	pmc_show_count(out, processes, "process", "processes");
-	if (hosts > 1) {
-		pmc_out_str(out, " on ");
-		pmc_show_integer(out, hosts);
-		pmc_out_str(out, " hosts");
-	}
+	table_say(out, screen, view->n_where ? "%.%n of " : "%.", threads);
+	table_say(out, screen, "%s%n %(thread|threads) in %n %(process|processes)",
+		  coverage->lacks_rows ? "at least " : "",
+		  coverage->threads_seen > threads ? coverage->threads_seen : threads,
+		  view->n_where ? coverage->selected_processes : coverage->processes);
+	if (hosts > 1)
+		table_say(out, screen, " on %n hosts", hosts);
 }
 
 const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,

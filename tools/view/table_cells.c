@@ -117,14 +117,6 @@ static const char *unnamed_sums(struct pmc_table *table)
 	return pmc_arena_strndup(table->view->arena, buf, out.len);
 }
 
-void pmc_footer_sums(struct pmc_view *view, const struct pmc_footer *footer)
-{
-	if (!footer->sums || !footer->sums[0])
-		return;
-	pmc_outf(view->out, " last rows: %s", footer->sums);
-	pmc_footer_end_line(view);
-}
-
 void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer)
 {
 	footer->partial = table->print.has_partial;
@@ -138,38 +130,12 @@ void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer)
 	footer->sums = unnamed_sums(table);
 }
 
-enum { FOOTER_CAP = 1 << 18 };
-
-/* Calls `put` for each line of the footer, which begins with a space; one that goes on is indented
- * further. */
-static int each_note(struct pmc_view *view, const struct pmc_footer *footer,
-		     void (*put)(void *arg, const char *text, size_t len), void *arg)
-{
-	char *buf = pmc_arena_alloc(view->arena, FOOTER_CAP);
-	struct pmc_out text, *out = view->out;
-
-	if (!buf)
-		return -ENOMEM;
-	pmc_out_to_mem(&text, buf, FOOTER_CAP);
-	view->out = &text;
-	pmc_view_footer(view, footer);
-	view->out = out;
-	for (size_t at = 0, len; at < text.len; at += len + 1) {
-		const size_t blanks = strspn(buf + at, " ");
-
-		len = strcspn(buf + at, "\n");
-		if (len > blanks)
-			put(arg, buf + at + blanks, len - blanks);
-	}
-	return view->arena->failed ? -ENOMEM : 0;
-}
-
 static void put_markdown_note(void *arg, const char *text, size_t len)
 {
 	struct pmc_out *out = arg;
 
 	pmc_out_str(out, "- ");
-	table_put_markdown(out, text, len);
+	table_put_markdown(out, text + 1, len - 1);
 	pmc_out_char(out, '\n');
 }
 
@@ -190,7 +156,7 @@ static int put_markdown(struct pmc_table *table, struct pmc_footer *footer)
 	pmc_outf(view->out, "**: %s\n\n", buf);
 	table_print(&table->print, TABLE_MARKDOWN, view->out);
 	pmc_out_char(view->out, '\n');
-	return each_note(view, footer, put_markdown_note, view->out);
+	return pmc_view_footer(view, footer, put_markdown_note, view->out);
 }
 
 int pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
@@ -202,13 +168,12 @@ int pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
 		return put_markdown(table, footer);
 	table_print(&table->print, TABLE_PLAIN, view->out);
 	pmc_out_char(view->out, '\n');
-	pmc_view_footer(view, footer);
-	return view->arena->failed ? -ENOMEM : 0;
+	return pmc_view_footer(view, footer, pmc_view_put_line, view);
 }
 
 static void put_json_note(void *arg, const char *text, size_t len)
 {
-	pmc_json_strn(arg, NULL, text, len);
+	pmc_json_strn(arg, NULL, text + 1, len - 1);
 }
 
 int pmc_table_json(struct pmc_table *table, struct pmc_footer *footer)
@@ -232,7 +197,7 @@ int pmc_table_json(struct pmc_table *table, struct pmc_footer *footer)
 	table_page_rows(&table->print, &json, "sums", n, n + table->n_below);
 	pmc_table_marks(table, footer);
 	pmc_json_array(&json, "notes");
-	err = each_note(view, footer, put_json_note, &json);
+	err = pmc_view_footer(view, footer, put_json_note, &json);
 	pmc_json_array_end(&json);
 	pmc_json_object_end(&json);
 	return err;

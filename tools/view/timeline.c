@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
-enum { LABEL_MOST = 24, SPARK_LEAST = 8, SPARK_MOST = 60, PEAK = 8, LEVELS = 8, HOSTS_MOST = 16 };
+enum { LABEL_MOST = 24, SPARK_LEAST = 8, SPARK_MOST = 60, PEAK = 6, LEVELS = 8, HOSTS_MOST = 16 };
 
 struct host {
 	const char *name;
@@ -24,7 +24,7 @@ struct track { /* a line */
 	uint64_t threads;
 	double cpu_ns;
 	double *bins;	   /* of all columns, one after the other */
-	UT_hash_handle hh; /* by row */
+	UT_hash_handle hh; /* by row, in the order of the lines */
 };
 
 struct timeline {
@@ -32,11 +32,12 @@ struct timeline {
 	struct host hosts[HOSTS_MOST];
 	unsigned n_hosts;
 	uint64_t span_ns;
-	unsigned n_columns, n_shown, n_bins; /* columns: CPU time, then events */
+	unsigned n_columns, n_bins; /* columns: CPU time, then events */
 	bool *filled;
-	double *peaks;	      /* of each column */
-	struct track *tracks; /* by row */
-	int label;
+	double *peaks;			/* of each column */
+	struct track *tracks;		/* by row */
+	const struct track **list, *at; /* lines, and the current one; NULL: those beyond --top */
+	char more[48], text[3 * SPARK_MOST + 1];
 };
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -47,11 +48,10 @@ static struct host *host_of(struct timeline *line, const char *name)
 
 	while (i < line->n_hosts && strcmp(line->hosts[i].name, name) != 0)
 		i++;
-	if (i < line->n_hosts)
-		return &line->hosts[i];
 	if (i == HOSTS_MOST)
 		return NULL;
-	line->hosts[line->n_hosts++] = (struct host){ .name = name, .from = UINT64_MAX };
+	if (i == line->n_hosts)
+		line->hosts[line->n_hosts++] = (struct host){ .name = name, .from = UINT64_MAX };
 	return &line->hosts[i];
 }
 
@@ -59,41 +59,33 @@ static int each_step(struct timeline *line,
 		     int (*visit)(struct timeline *line, const struct pmc_row *row, bool first))
 {
 	struct pmc_view *view = line->view;
-	const void *at;
-	const struct pmc_lines lines = { .list = &at, .n = 1, .all = 1 };
 	struct pmc_row_buf *buf = pmc_arena_alloc(view->arena, sizeof(*buf));
 	struct pmc_row row;
 	int err = buf ? 0 : -ENOMEM;
 
 	for (uint64_t i = 0; !err && i < view->n_rows; i++) {
-		at = &view->rows[i];
-		pmc_view_row(view, &lines, 0, buf, &row);
+		pmc_view_step(view, &view->rows[i], buf, &row);
 		err = visit(line, &row, !i || !pmc_same_thread(view->rows[i - 1], view->rows[i]));
 	}
 	return err;
 }
 
-static int take_time(struct timeline *line, const struct pmc_row *row, bool first)
-{
-	struct host *host = host_of(line, row->thread->process->host);
-
-	(void)first;
-	if (!host || !row->dt_ns)
-		return 0;
-	if (row->t_ns - row->dt_ns < host->from)
-		host->from = row->t_ns - row->dt_ns;
-	if (row->t_ns > host->to)
-		host->to = row->t_ns;
-	return 0;
-}
-
-static int make_groups(struct timeline *line, const struct pmc_row *row, bool first)
+/* The groups, and the time in which there are steps. */
+static int take_step(struct timeline *line, const struct pmc_row *row, bool first)
 {
 	struct pmc_fold_row *group = pmc_fold_find(&line->view->groups, row->thread);
+	struct host *host = host_of(line, row->thread->process->host);
+	const uint64_t from = row->t_ns - row->dt_ns;
 
 	(void)first;
 	/* Of a pool with one name that is the label: not the first step any more. */
 	group->threads++;
+	if (!host || !row->dt_ns)
+		return 0;
+	host->from = from < host->from ? from : host->from;
+	host->to = row->t_ns > host->to ? row->t_ns : host->to;
+	if (host->to > host->from && host->to - host->from > line->span_ns)
+		line->span_ns = host->to - host->from;
 	return 0;
 }
 
@@ -166,48 +158,7 @@ static int add_step(struct timeline *line, const struct pmc_row *row, bool first
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* How wide labels are, how many columns fit, and how long their lines are. */
-static void fit(struct timeline *line)
-{
-	const int screen = pmc_screen_width(&line->view->options->screen);
-	const unsigned gap = 2, threads = 6;
-	unsigned n = 0, room;
-
-	for (const struct pmc_fold_row *row = line->view->groups.rows; row; row = row->next) {
-		const int width = pmc_utf8_columns(row->label, strlen(row->label));
-
-		line->label = width > line->label ? width : line->label;
-	}
-	line->label = line->label > LABEL_MOST ? LABEL_MOST : line->label < 6 ? 6 : line->label;
-	room = (unsigned)(screen > line->label + 40 ? screen - line->label : 40) - gap - threads;
-	n = room / (gap + SPARK_LEAST + 1 + PEAK);
-	line->n_shown = n && n < line->n_columns ? n : n ? line->n_columns : 1;
-	line->n_bins = room / line->n_shown - gap - 1 - PEAK;
-	line->n_bins = line->n_bins > SPARK_MOST ? SPARK_MOST : line->n_bins;
-}
-
-static int make_tracks(struct timeline *line)
-{
-	struct pmc_arena *arena = line->view->arena;
-	const size_t bins = (size_t)line->n_columns * line->n_bins;
-
-	line->filled = pmc_arena_alloc(arena, line->n_columns * sizeof(*line->filled));
-	line->peaks = pmc_arena_alloc(arena, line->n_columns * sizeof(*line->peaks));
-	if (!line->filled || !line->peaks)
-		return -ENOMEM;
-	for (const struct pmc_fold_row *row = line->view->groups.rows; row; row = row->next) {
-		struct track *track = pmc_arena_alloc(arena, sizeof(*track));
-
-		if (!track)
-			return -ENOMEM;
-		track->row = row;
-		track->bins = pmc_arena_alloc(arena, bins * sizeof(*track->bins));
-		if (!track->bins)
-			return -ENOMEM;
-		HASH_ADD_PTR(line->tracks, row, track);
-	}
-	return arena->failed ? -ENOMEM : 0;
-}
+enum { KEY, THREADS, SPARK, RATE };
 
 static double peak_of(const struct timeline *line, const struct track *track, unsigned column)
 {
@@ -226,27 +177,16 @@ static bool is_time(const struct timeline *line, unsigned column)
 	return !column || !strcmp(line->view->events.set.events[column - 1].unit, "ns");
 }
 
-/* Time in a second is shown as the number of CPUs that it takes. */
-static void put_rate(const struct timeline *line, unsigned column, double rate, struct pmc_out *out)
-{
-	if (is_time(line, column))
-		pmc_out_fixed(out, rate / 1e9, 2);
-	else
-		pmc_show_number(out, rate);
-}
-
-static void put_spark(const struct timeline *line, const struct track *track, unsigned column)
+static void put_spark(struct timeline *line, unsigned column, struct pmc_out *out)
 {
 	static const char *const utf8[LEVELS] = {
 		"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█",
 	};
 	static const char *const ascii[LEVELS] = { ".", ":", "-", "=", "+", "*", "#", "@" };
 	const char *const *levels = line->view->options->screen.ascii ? ascii : utf8;
-	struct pmc_out *out = line->view->out, text;
-	char buf[32];
 
 	for (unsigned i = 0; i < line->n_bins; i++) {
-		const double rate = track->bins[column * line->n_bins + i];
+		const double rate = line->at->bins[column * line->n_bins + i];
 		/* The peak of all lines is 1; sums of parts are not exact. A column of zeros has no
 		 * peak. */
 		const double part = rate > 0 ? rate / line->peaks[column] : 0;
@@ -254,123 +194,181 @@ static void put_spark(const struct timeline *line, const struct track *track, un
 
 		pmc_out_str(out, !(rate > 0) ? " " : levels[level < LEVELS ? level : LEVELS - 1]);
 	}
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	put_rate(line, column, peak_of(line, track, column), &text);
-	pmc_out_pad(out, ' ', 1 + PEAK - (int)text.len);
-	pmc_out_str(out, buf);
 }
 
-static bool is_shown(const struct timeline *line, unsigned column, unsigned *shown)
+static void make_row(void *arg, uint64_t i)
 {
-	return line->filled[column] && (*shown)++ < line->n_shown;
+	struct timeline *line = arg;
+
+	line->at = line->list[i];
 }
 
-static void put_head(const struct timeline *line)
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct timeline *line = arg;
+	const struct track *track = line->at;
+	struct pmc_out out;
+	double peak;
+
+	if (column->kind == KEY)
+		return cell_text(track ? track->row->label : line->more);
+	if (!track)
+		return cell_null();
+	if (column->kind == THREADS)
+		return cell_number(true, track->threads);
+	pmc_out_to_mem(&out, line->text, sizeof(line->text));
+	peak = peak_of(line, track, column->index);
+	if (column->kind == SPARK)
+		put_spark(line, column->index, &out);
+	/* Time in a second is shown as the number of CPUs that it takes. */
+	else if (is_time(line, column->index))
+		pmc_out_fixed(&out, peak / 1e9, 2);
+	else /* sums of parts are not exact */
+		pmc_show_number(&out, peak < 100 ? peak : (double)pmc_nearest_integer(peak));
+	return cell_textn(line->text, out.len);
+}
+
+/* How many of the columns fit, and how long their lines are. */
+static unsigned fit(struct timeline *line)
+{
+	const int screen = pmc_screen_width(&line->view->options->screen);
+	const unsigned gap = 2, threads = 6;
+	int label = 6;
+	unsigned room, n;
+
+	for (const struct pmc_fold_row *row = line->view->groups.rows; row; row = row->next) {
+		const int width = pmc_utf8_columns(row->label, strlen(row->label));
+
+		label = width > label ? width : label;
+	}
+	label = label > LABEL_MOST ? LABEL_MOST : label;
+	room = (unsigned)(screen > label + 40 ? screen - label : 40) - gap - threads;
+	n = room / (gap + SPARK_LEAST + gap + PEAK);
+	n = n && n < line->n_columns ? n : n ? line->n_columns : 1;
+	line->n_bins = room / n - gap - gap - PEAK;
+	line->n_bins = line->n_bins > SPARK_MOST ? SPARK_MOST : line->n_bins;
+	return n;
+}
+
+static int make_tracks(struct timeline *line)
+{
+	struct pmc_arena *arena = line->view->arena;
+	const size_t bins = (size_t)line->n_columns * line->n_bins;
+
+	line->filled = pmc_arena_alloc(arena, line->n_columns * sizeof(*line->filled));
+	line->peaks = pmc_arena_alloc(arena, line->n_columns * sizeof(*line->peaks));
+	for (const struct pmc_fold_row *row = line->view->groups.rows; row; row = row->next) {
+		struct track *track = pmc_arena_alloc(arena, sizeof(*track));
+		double *room = pmc_arena_alloc(arena, bins * sizeof(*track->bins));
+
+		if (!track || !room)
+			return -ENOMEM;
+		track->row = row;
+		track->bins = room;
+		HASH_ADD_PTR(line->tracks, row, track);
+	}
+	return arena->failed ? -ENOMEM : 0;
+}
+
+/* A line and its peak for each column that has values, as far as they fit. */
+static void make_columns(struct timeline *line, unsigned n_fit, struct table_column *to,
+			 struct table *table)
 {
 	struct pmc_view *view = line->view;
-	struct pmc_out *out = view->out;
-	unsigned shown = 0;
 
-	pmc_out_pad(out, ' ', 2 + line->label + 5);
-	pmc_out_char(out, 'n');
-	for (unsigned c = 0; c < line->n_columns; c++) {
+	to[table->n_columns++] = (struct table_column){ .name = pmc_by_name(view->options->by),
+							.kind = KEY,
+							.most = LABEL_MOST,
+							.cut = PMC_CUT_MIDDLE };
+	to[table->n_columns++] = (struct table_column){
+		.name = "n", .kind = THREADS, .unit = TABLE_WHOLE, .blank = true
+	};
+	for (unsigned c = 0; c < line->n_columns && n_fit; c++) {
 		const char *name = c ? view->events.columns[c - 1]->label : "CPUs";
-		int width;
+		char head[4 * SPARK_MOST];
+		struct pmc_out out;
 
-		if (!is_shown(line, c, &shown))
+		if (!line->filled[c])
 			continue;
-		pmc_out_pad(out, ' ', 2);
-		width = pmc_view_text(view, name, (int)line->n_bins - 2);
-		if (!is_time(line, c)) {
-			pmc_out_str(out, "/s");
-			width += 2;
-		}
-		pmc_out_pad(out, ' ', (int)line->n_bins - width + 1 + PEAK - 4);
-		pmc_out_str(out, "peak");
+		n_fit--;
+		pmc_out_to_mem(&out, head, sizeof(head));
+		pmc_utf8_fit(&out, name, strlen(name), (int)line->n_bins - 2, PMC_CUT_END,
+			     view->options->screen.ascii);
+		pmc_out_str(&out, is_time(line, c) ? "" : "/s");
+		name = pmc_arena_strdup(view->arena, head);
+		to[table->n_columns++] = (struct table_column){
+			.name = name, .kind = SPARK, .index = c, .blank = true
+		};
+		to[table->n_columns++] = (struct table_column){
+			.name = "peak", .kind = RATE, .index = c, .right = true, .blank = true
+		};
 	}
-	pmc_out_char(out, '\n');
 }
 
-static void put_track(const struct timeline *line, const struct track *track)
+static int by_cpu(const struct track *x, const struct track *y)
 {
-	struct pmc_view *view = line->view;
-	struct pmc_out *out = view->out, text;
-	unsigned shown = 0;
-	char buf[32];
-	int width;
-
-	pmc_out_pad(out, ' ', 2);
-	width = pmc_utf8_fit(out, track->row->label, strlen(track->row->label), line->label,
-			     PMC_CUT_MIDDLE, view->options->screen.ascii);
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	pmc_show_integer(&text, track->threads);
-	pmc_out_pad(out, ' ', line->label - width + 6 - (int)text.len);
-	pmc_out_str(out, buf);
-	for (unsigned c = 0; c < line->n_columns; c++) {
-		if (!is_shown(line, c, &shown))
-			continue;
-		pmc_out_pad(out, ' ', 2);
-		put_spark(line, track, c);
-	}
-	pmc_out_char(out, '\n');
-}
-
-static int by_cpu(const void *a, const void *b, const void *arg)
-{
-	const struct track *x = *(struct track *const *)a, *y = *(struct track *const *)b;
-
-	(void)arg;
 	return (x->cpu_ns < y->cpu_ns) - (x->cpu_ns > y->cpu_ns);
 }
 
-static int put_tracks(struct timeline *line)
+static int put_tracks(struct timeline *line, unsigned n_fit)
 {
 	struct pmc_view *view = line->view;
 	const uint64_t all = HASH_COUNT(line->tracks);
 	const int top = view->options->top < 0 ? 20 : view->options->top;
 	const uint64_t n = top && (uint64_t)top < all ? (uint64_t)top : all;
-	struct track **list = pmc_arena_alloc(view->arena, 2 * (all + 1) * sizeof(*list));
+	struct table table = { .n_rows = n + (n < all),
+			       .arg = line,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .screen = view->options->screen,
+			       .arena = view->arena,
+			       .wide = true,
+			       .indent = 2 };
+	struct table_column *columns =
+		pmc_arena_alloc(view->arena, (2 + 2 * (size_t)n_fit) * sizeof(*columns));
 	uint64_t i = 0;
+	struct pmc_out out;
 
-	if (!list)
+	line->list = pmc_arena_alloc(view->arena, (all + 1) * sizeof(*line->list));
+	if (!line->list || !columns)
 		return -ENOMEM;
-	for (struct track *track = line->tracks; track; track = track->hh.next) {
-		list[i++] = track;
+	HASH_SORT(line->tracks, by_cpu);
+	for (const struct track *track = line->tracks; track; track = track->hh.next) {
+		if (i < n)
+			line->list[i++] = track;
 		for (unsigned c = 0; c < line->n_columns; c++) {
 			const double peak = peak_of(line, track, c);
 
 			line->peaks[c] = peak > line->peaks[c] ? peak : line->peaks[c];
 		}
 	}
-	pmc_sort(list, list + all + 1, all, sizeof(*list), by_cpu, NULL);
-	put_head(line);
-	for (i = 0; i < n; i++)
-		put_track(line, list[i]);
-	if (n < all) {
-		pmc_out_str(view->out, "  (");
-		pmc_show_integer(view->out, all - n);
-		pmc_out_str(view->out, " more)\n");
-	}
+	pmc_out_to_mem(&out, line->more, sizeof(line->more));
+	table_say(&out, &table.screen, "(%n more)", all - n);
+	make_columns(line, n_fit, columns, &table);
+	table.columns = columns;
+	if (view->arena->failed || table_layout(&table))
+		return -ENOMEM;
+	table_print(&table, TABLE_PLAIN, view->out);
 	return 0;
 }
 
 static void put_scale(const struct timeline *line, uint64_t off_ns)
 {
-	struct pmc_out *out = line->view->out, text;
+	const struct pmc_screen *screen = &line->view->options->screen;
 	char buf[256];
+	struct pmc_out out;
 
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	pmc_out_char(&text, ' ');
-	pmc_show_time(&text, (double)line->span_ns, line->view->glyphs->micro);
-	pmc_out_str(&text, " from left to right, ");
-	pmc_show_time(&text, (double)line->span_ns / line->n_bins, line->view->glyphs->micro);
-	pmc_out_str(&text, " a character; the highest character is the peak of the column");
-	if (off_ns) {
-		pmc_out_str(&text, "; wall and CPU time above are without ");
-		pmc_show_time(&text, (double)off_ns, line->view->glyphs->micro);
-		pmc_out_str(&text, " not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset)");
-	}
-	pmc_show_wrapped(out, buf, pmc_screen_width(&line->view->options->screen));
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	table_say(&out, screen,
+		  " %t from left to right, %t a character; the highest character is the peak of "
+		  "the column",
+		  line->span_ns, line->span_ns / line->n_bins);
+	if (off_ns)
+		table_say(&out, screen,
+			  "; wall and CPU time above are without %t not counted (PMC_START, "
+			  "PMC_DELAY, pmctl ctl stop or reset)",
+			  off_ns);
+	pmc_show_wrapped(line->view->out, buf, pmc_screen_width(screen));
 }
 
 int pmc_view_timeline(struct pmc_view *view)
@@ -379,6 +377,7 @@ int pmc_view_timeline(struct pmc_view *view)
 	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
 	struct pmc_coverage coverage;
 	int err = pmc_view_coverage(view, &coverage);
+	unsigned n_fit;
 
 	if (err || !line || !table)
 		return err ? err : -ENOMEM;
@@ -386,24 +385,16 @@ int pmc_view_timeline(struct pmc_view *view)
 	table->coverage = &coverage;
 	line->n_columns = 1 + view->events.set.count;
 	pmc_fold_begin(&view->groups, &view->events, view->options->by);
-	err = each_step(line, take_time);
-	for (unsigned i = 0; i < line->n_hosts; i++)
-		if (line->hosts[i].to > line->hosts[i].from &&
-		    line->hosts[i].to - line->hosts[i].from > line->span_ns)
-			line->span_ns = line->hosts[i].to - line->hosts[i].from;
-	if (!err && line->span_ns)
-		err = each_step(line, make_groups);
-	if (!err && line->span_ns)
-		pmc_fold_end(&view->groups);
-	fit(line);
+	err = each_step(line, take_step);
+	pmc_fold_end(&view->groups);
+	n_fit = fit(line);
 	if (!err)
 		err = make_tracks(line);
 	if (!err && line->span_ns)
 		err = each_step(line, add_step);
-	if (err)
-		return err;
 	/* Steps before a reset are in the lines, but not in the wall time. */
-	err = pmc_table_sum(table, &coverage);
+	if (!err)
+		err = pmc_table_sum(table, &coverage);
 	if (err)
 		return err;
 	pmc_table_title(view, &coverage);
@@ -411,7 +402,7 @@ int pmc_view_timeline(struct pmc_view *view)
 		pmc_out_str(view->out, " no intervals; pmctl run -I records them\n");
 		return 0;
 	}
-	err = put_tracks(line);
+	err = put_tracks(line, n_fit);
 	pmc_out_char(view->out, '\n');
 	put_scale(line, coverage.off_ns);
 	return err;

@@ -53,6 +53,8 @@ enum {
 
 struct pmc_view;
 
+/* The word of --by. */
+const char *pmc_by_name(enum pmc_fold_by by);
 /* All columns that rows of threads, or groups, have. -ENOMEM. */
 int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
 /* Fits the columns of samples to the event that was chosen. */
@@ -78,7 +80,7 @@ struct pmc_row { /* a line of a view: a thread, a sum, or a function */
 };
 
 struct pmc_glyphs {
-	const char *dot, *sigma, *micro, *unattributed, *descendants;
+	const char *sigma, *unattributed, *descendants;
 };
 
 /* The samples of a view, by one event. */
@@ -102,7 +104,10 @@ struct pmc_view {
 	struct pmc_profile *profile;
 	const struct pmc_report_options *options;
 	struct pmc_out *out;
-	struct pmc_out *footer; /* where lines of the footer go, from `out`, when they end */
+	/* Takes lines of the footer from `out` when they end; `page` is what that was before. */
+	struct pmc_out *page;
+	void (*put_line)(void *arg, const char *line, size_t len);
+	void *put_arg;
 	struct pmc_arena *arena;
 	const struct pmc_glyphs *glyphs;
 	struct pmc_union events;
@@ -159,6 +164,10 @@ struct pmc_row_buf {
 /* Line i as a row, good until the next one is made. */
 void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
 		  struct pmc_row_buf *buf, struct pmc_row *row);
+
+/* What the thread of an entry of view->rows did since the snapshot before. */
+void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
+		   struct pmc_row *row);
 
 /* ---- what is known beside the rows ------------------------------------------------------- */
 
@@ -229,27 +238,13 @@ struct pmc_footer {
 	const char *sums;		/* labels of the last rows, if no column has them; or "" */
 	bool partial, estimate, scaled; /* marks that the table has */
 };
-/* Names the rows below the others, if no column does. */
-void pmc_footer_sums(struct pmc_view *view, const struct pmc_footer *footer);
-void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
-/* Prints the line that the footer wrote to view->out. */
-void pmc_footer_end_line(struct pmc_view *view);
-/* Adds text to it, and prints it. */
-void pmc_footer_line(struct pmc_view *view, const char *text);
-/* The files that a hint names, in sample_table.c. */
-void pmc_footer_dump(struct pmc_view *view);
-void pmc_footer_uncore(struct pmc_view *view);
-void pmc_footer_regions(struct pmc_view *view);
-/* Which part is missing in values that are printed with a +. */
-void pmc_footer_partial(struct pmc_view *view, const struct pmc_footer *footer);
-/* CPU time that task-clock did not count. */
-void pmc_footer_outside_clock(struct pmc_view *view, const struct pmc_footer *footer);
-/* Threads that had ended before a snapshot from outside. */
-void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage);
-/* sample_table.c; whether the line says how to keep this run. */
-bool pmc_footer_samples(struct pmc_view *view);
-/* How many rows of samples meet the conditions of --where. */
-void pmc_footer_sample_rows(struct pmc_view *view);
+/* Calls `put` for each line, which begins with a space. 0 or -ENOMEM. */
+int pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
+		    void (*put)(void *arg, const char *line, size_t len), void *arg);
+/* Prints a line of a view, wrapped at the screen's width. */
+void pmc_view_put_line(void *view, const char *line, size_t len);
+/* table_say() to view->out. */
+#define pmc_say(view, ...) table_say((view)->out, &(view)->options->screen, __VA_ARGS__)
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
