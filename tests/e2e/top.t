@@ -84,7 +84,7 @@ ok "all processes: the pools are among them" grep -qE "^python3 +$POOLS " "$T/ou
 sleep 100 &
 other=$!
 run "$PMCTL" top -b -n 1 -I 200ms --by process --pid "$POOLS,$other"
-like "$(sed -n 1p "$T/out")" ' and 1 more .* in 2 processes ' "several processes"
+like "$(sed -n 1p "$T/out")" ' and 1 more .* in 2 processes' "several processes"
 like "$(tail -n +3 "$T/out" | awk '{ print $2 }' | sort -n | xargs)" \
 	"^$(printf '%s\n' "$POOLS" "$other" | sort -n | xargs)\$" "each has a row"
 kill $other
@@ -232,7 +232,7 @@ shows 'only sleeper-\*' "Enter: the threads of a pool"
 shows '^sleeper-3 ' "Enter: a thread of it"
 term send-keys Enter
 shows 'since its start' "Enter: one thread"
-shows 'on a CPU   . waiting for a CPU' "Enter: its graph"
+shows 'in the last [0-9]+ s, of one CPU' "Enter: its graphs"
 term send-keys Escape
 shows '^sleeper-3 ' "Esc: back to the threads"
 term send-keys w

@@ -92,7 +92,7 @@ static void of_top(void **state)
 	};
 	static const char *const once[] = {
 		"pmctl top -b -n 2 --format csv --where delay=[1-9]* 1234",
-		"pmctl top -b -n 1 --format jsonl --top 2 --columns name,cpu,voluntary,cycles,ipc "
+		"pmctl top -b -n 1 --format jsonl --top 2 --columns name,cpu,vol,cycles,ipc "
 		"1234",
 		"pmctl top -b -n 1 --format markdown --by pool --columns pool,threads,cpu,where "
 		"--where threads=2 1234",

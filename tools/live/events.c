@@ -8,6 +8,7 @@
 #include "tools/cli/try_open.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,13 +176,21 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 	}
 }
 
-bool live_value(const struct live_events *events, const struct pmc_count *counts, unsigned event,
-		double *value)
+struct table_cell live_event_cell(const struct live_events *events, const struct pmc_count *counts,
+				  unsigned event)
 {
 	const struct pmc_count *count = &counts[event];
+	const double value =
+		(double)pmc_count_value(count) * pmc_event_scale(&events->view.events[event]);
+	struct table_cell cell;
 
-	*value = (double)pmc_count_value(count) * pmc_event_scale(&events->view.events[event]);
-	return pmc_count_has_value(count);
+	if (!pmc_count_has_value(count))
+		return cell_null();
+	cell = value >= 0 && value < 9e15 && value == floor(value) ?
+		       cell_number(true, (uint64_t)value) :
+		       cell_real(value, TABLE_SCALED_DECIMALS);
+	cell.estimate = count->state == PMC_SCALED;
+	return cell;
 }
 
 /* Real stall events take the place of the lower bound. */
@@ -207,18 +216,21 @@ bool live_shows_metric(const struct live_events *events, unsigned metric)
 	return true;
 }
 
-bool live_metric(const struct live_events *events, const struct pmc_count *counts, unsigned metric,
-		 double *value, bool *estimate)
+struct table_cell live_metric_cell(const struct live_events *events, const struct pmc_count *counts,
+				   unsigned metric)
 {
 	struct pmc_metric_events of;
 	struct pmc_ratio ratio = { 0 };
+	struct table_cell cell;
+	double value;
 
-	if (pmc_metric_is_accounting(metric))
-		return false;
 	pmc_metric_events(metric, &events->view, &of);
 	pmc_ratio_take(metric, &of, &events->view, counts, &ratio);
-	*estimate = ratio.state != PMC_RATIO_EXACT;
-	return pmc_ratio_value(metric, &ratio, value);
+	if (!pmc_ratio_value(metric, &ratio, &value))
+		return cell_null();
+	cell = cell_real(value, TABLE_DECIMALS);
+	cell.estimate = ratio.state != PMC_RATIO_EXACT;
+	return cell;
 }
 
 /* ---- groups that are open on a thread or CPU ------------------------------------------------ */

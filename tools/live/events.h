@@ -4,6 +4,7 @@
 
 #include "lib/plan/plan.h"
 #include "tools/rows/metrics.h"
+#include "tools/table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,10 +72,10 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 /* Adds the counts of a row to those of a sum. */
 void live_counts_add(const struct live_events *events, struct pmc_count *to,
 		     const struct pmc_count *more);
-/* In the event's unit. False: it has no value. */
-bool live_value(const struct live_events *events, const struct pmc_count *counts, unsigned event,
-		double *value);
+/* In the event's unit: a whole number where it is one. */
+struct table_cell live_event_cell(const struct live_events *events, const struct pmc_count *counts,
+				  unsigned event);
 /* Which metrics of metrics.def a table shows. */
 bool live_shows_metric(const struct live_events *events, unsigned metric);
-bool live_metric(const struct live_events *events, const struct pmc_count *counts, unsigned metric,
-		 double *value, bool *estimate);
+struct table_cell live_metric_cell(const struct live_events *events, const struct pmc_count *counts,
+				   unsigned metric);

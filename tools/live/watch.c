@@ -3,7 +3,9 @@
 #include "tools/live/watch.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/hash.h"
 #include "lib/base/number.h"
+#include "lib/dump/row.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -302,4 +304,39 @@ void live_span_add(struct live_span *sum, const struct live_span *span)
 	sum->major_faults += span->major_faults;
 	sum->user_ns += span->user_ns;
 	sum->system_ns += span->system_ns;
+}
+
+void live_place_add(struct live_place *places, const char *name, uint64_t ns)
+{
+	unsigned i = 0;
+
+	while (i < LIVE_PLACES && places[i].name[0] && strcmp(places[i].name, name) != 0)
+		i++;
+	if (i == LIVE_PLACES || !name[0])
+		return;
+	snprintf(places[i].name, LIVE_WCHAN, "%s", name);
+	places[i].ns += ns;
+}
+
+const struct live_place *live_place_most(const struct live_place *places)
+{
+	const struct live_place *most = places;
+
+	for (unsigned i = 1; i < LIVE_PLACES; i++)
+		if (places[i].ns > most->ns)
+			most = &places[i];
+	return most;
+}
+
+uint64_t live_pool_key(const char *thread, char *name)
+{
+	size_t len = strlen(thread);
+
+	/* Kernel threads have longer names. */
+	if (len > 20)
+		memcpy(name, thread, len);
+	else
+		len = pmc_pool_pattern(thread, len, name);
+	name[len] = '\0';
+	return pmc_hash(name, len);
 }

@@ -79,6 +79,18 @@ int live_task_children(struct live_task *task, struct live_budget *budget, char 
 void live_task_close(struct live_task *task, struct live_budget *budget);
 
 void live_span_add(struct live_span *sum, const struct live_span *span);
+
+/* Time blocked in a function of the kernel, as far as one look per interval shows. */
+struct live_place {
+	char name[LIVE_WCHAN]; /* "": none */
+	uint64_t ns;
+};
+#define LIVE_PLACES 4 /* of a row; others are not kept */
+void live_place_add(struct live_place *places, const char *name, uint64_t ns);
+/* The one with the most time. */
+const struct live_place *live_place_most(const struct live_place *places);
+/* Key of the pool of threads whose names differ in digits only; its name has LIVE_NAME bytes. */
+uint64_t live_pool_key(const char *thread, char *name);
 /* Whether it is running or waits for a CPU. */
 static inline bool live_is_runnable(const struct live_task *task)
 {

@@ -4,7 +4,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/stat/print.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -224,36 +223,6 @@ int stat_columns(struct stat_job *stat)
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-/* Of events of the OS the sum of their rows; whole numbers where they are. */
-struct table_cell stat_event_cell(const struct stat_job *stat, const struct pmc_count *counts,
-				  unsigned event)
-{
-	struct table_cell cell;
-	double value;
-
-	if (!live_value(&stat->live, counts, event, &value))
-		return cell_null();
-	cell = value >= 0 && value < 9e15 && value == floor(value) ?
-		       cell_number(true, (uint64_t)value) :
-		       cell_real(value, TABLE_SCALED_DECIMALS);
-	cell.estimate = counts[event].state == PMC_SCALED;
-	return cell;
-}
-
-struct table_cell stat_metric_cell(const struct stat_job *stat, const struct pmc_count *counts,
-				   unsigned metric)
-{
-	struct table_cell cell;
-	bool estimate;
-	double value;
-
-	if (!live_metric(&stat->live, counts, metric, &value, &estimate))
-		return cell_null();
-	cell = cell_real(value, TABLE_DECIMALS);
-	cell.estimate = estimate;
-	return cell;
-}
-
 static struct table_cell part_cell(const struct stat_lines *lines,
 				   const struct table_column *column)
 {
@@ -262,7 +231,7 @@ static struct table_cell part_cell(const struct stat_lines *lines,
 
 	switch ((enum stat_part)column->part) {
 	case STAT_VALUE:
-		return stat_event_cell(stat, lines->at->counts, column->index);
+		return live_event_cell(&stat->live, lines->at->counts, column->index);
 	case STAT_RAW:
 		return cell_number(pmc_count_has_value(count), count->raw);
 	case STAT_ENABLED:
@@ -344,7 +313,7 @@ struct table_cell stat_cell(void *arg, const struct table_column *column)
 	case STAT_CPU_USE:
 		return cpus_cell(lines);
 	case STAT_METRIC:
-		return stat_metric_cell(lines->stat, lines->at->counts, column->index);
+		return live_metric_cell(&lines->stat->live, lines->at->counts, column->index);
 	default:
 		return field_cell(lines, (enum field)column->index);
 	}

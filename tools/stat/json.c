@@ -22,7 +22,7 @@ static void put_event(struct pmc_json *json, const struct stat_lines *lines, uns
 {
 	const struct pmc_p_event *event = &lines->stat->live.view.events[e];
 	const struct pmc_count *count = &lines->at->counts[e];
-	const struct table_cell value = stat_event_cell(lines->stat, lines->at->counts, e);
+	const struct table_cell value = live_event_cell(&lines->stat->live, lines->at->counts, e);
 	const bool known = value.kind != CELL_NULL;
 	const double number = value.kind == CELL_NUMBER ? (double)value.number : value.real;
 

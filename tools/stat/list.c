@@ -75,7 +75,7 @@ static struct item *add(struct list *list, struct table_cell value, double divis
 static void add_event(struct list *list, const struct stat_lines *lines, unsigned e)
 {
 	const struct pmc_p_event *event = &lines->stat->live.view.events[e];
-	const struct table_cell cell = stat_event_cell(lines->stat, lines->at->counts, e);
+	const struct table_cell cell = live_event_cell(&lines->stat->live, lines->at->counts, e);
 	const bool clock = !strcmp(event->unit, "ns");
 	struct item *item;
 	struct pmc_out rate;
@@ -137,7 +137,7 @@ int stat_list(struct stat_lines *lines)
 		add_event(&list, lines, e);
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
 		if (live_shows_metric(&stat->live, m))
-			add(&list, stat_metric_cell(stat, lines->at->counts, m), 1,
+			add(&list, live_metric_cell(&stat->live, lines->at->counts, m), 1,
 			    pmc_metrics[m].decimals, "", pmc_metrics[m].column);
 	add_time(&list, "elapsed", (double)lines->ns / 1e9);
 	list.items[list.n - 1].first = true;

@@ -37,10 +37,6 @@ struct stat_lines {
 
 /* ---- columns.c ---- */
 struct table_cell stat_cell(void *arg, const struct table_column *column); /* arg: the lines */
-struct table_cell stat_event_cell(const struct stat_job *stat, const struct pmc_count *counts,
-				  unsigned event);
-struct table_cell stat_metric_cell(const struct stat_job *stat, const struct pmc_count *counts,
-				   unsigned metric);
 
 void stat_json(struct stat_lines *lines); /* the current line */
 /* The first line, of the whole target. 0 or -ENOMEM. */

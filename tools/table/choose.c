@@ -283,12 +283,12 @@ static int explain(const struct table *table, const struct table_choice *choice,
 }
 
 /* Sorts the n rows of table->order. */
-static int sort_order(const struct table *table, const struct table_column *column, uint64_t *order,
-		      uint64_t n)
+static int sort_order(const struct table *table, const struct table_column *column, bool reverse,
+		      uint64_t *order, uint64_t n)
 {
 	uint64_t *places = pmc_arena_alloc(table->arena, 2 * (n + 1) * sizeof(*places));
 
-	if (!places || table_sort(table, column, false, places, n))
+	if (!places || table_sort(table, column, reverse, places, n))
 		return -ENOMEM;
 	memcpy(places + n, order, n * sizeof(*places));
 	for (uint64_t i = 0; i < n; i++)
@@ -324,7 +324,7 @@ int table_apply(struct table *table, const struct table_choice *choice, unsigned
 		err = explain(table, choice, conditions, problem);
 	table->order = order;
 	if (!err && sort)
-		err = sort_order(table, sort, order, n);
+		err = sort_order(table, sort, choice->reverse, order, n);
 	if (!err && choice->columns) {
 		unsigned n_chosen;
 

@@ -215,6 +215,7 @@ struct table_choice {
 	const char **where;	    /* COLUMN=GLOB, all must match */
 	unsigned n_where;
 	unsigned top; /* rows; 0: all */
+	bool reverse; /* of `sort` */
 };
 /* Applies it to a table whose last `sums` rows are sums of the others: they stay the last ones, and
  * go with a condition. 0, -ENOMEM, or with *problem set -EINVAL, or -ENOENT: of some rows none is

@@ -1,14 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_top.c - pmctl top: what each thread of a process or of the machine does, live. */
+#include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
+#define FLAG_OPTIONS struct top_flags
+
+static const char *const keys[] = {
+	[TOP_THREAD] = "thread", [TOP_POOL] = "pool", [TOP_PROCESS] = "process"
+};
+const struct tool_flag cmd_top_flags[] = {
+	FLAG_PROCESSES(pids, "process IDs: 12 or 12,34 (-p is optional for one)"),
+	FLAG_MACHINE(all, "all processes of the machine"),
+	FLAG_EVENTS(events),
+	/* The kernel's tick bounds what shorter intervals could show. */
+	FLAG_INTERVAL(interval_ns, 10 * FLAG_MS, "time between two readings (default: 1s)"),
+	FLAG_COUNT(count, "end after so many readings"),
+	FLAG_SORT('s', rows.choice.sort, "column to sort by (default: cpu)"),
+	FLAG_BOOL('r', "--reverse", reverse, "smallest first"),
+	FLAG_BY(by, keys),
+	FLAG_TOP(rows.choice.top, "number of rows with -b (default: all)"),
+	FLAG_ROWS_CHOICE(rows),
+	FLAG_FORMAT(rows.format, TABLE_FORMATS),
+	FLAG_WIDTH(rows.width),
+	FLAG_TEXT(0, "--filter", "GLOB", filter, "rows whose name matches, or contains the word"),
+	FLAG_BOOL('c', "--command-line", commands, "show the command line of each process"),
+	FLAG_BOOL('b', "--batch", batch, "tables as plain text instead of a screen"),
+	FLAG_OUTPUT(output, "output of CMD (default: discarded)"),
+	OPERAND_PIDS(pids),
+	OPERAND_COMMAND(cmd),
+	FLAG_END,
+};
+
+static int check(const struct top_flags *flags)
+{
+	const struct tool_rows *rows = &flags->rows;
+
+	if (flags->all + (flags->pids != NULL) + (flags->cmd != NULL) > 1)
+		return tool_fail(EXIT_USAGE, "more than one target; give one of -p PID, -a "
+					     "and -- CMD");
+	if (!flags->all && !flags->pids && !flags->cmd)
+		return tool_fail(EXIT_USAGE, "no target; pmctl top -p PID, -a, or -- CMD [ARG...]");
+	if ((rows->format != TABLE_PLAIN || rows->width || rows->choice.top) && !flags->batch)
+		return tool_fail(EXIT_USAGE, "--format, --top and --width are for -b; add -b");
+	if (flags->output && !flags->cmd)
+		return tool_fail(EXIT_USAGE, "-o is for the output of a command; add -- CMD");
+	if (flags->filter && strlen(flags->filter) >= sizeof(((struct top_look *)0)->filter))
+		return tool_fail(EXIT_USAGE, "--filter is longer than 63 bytes");
+	return 0;
+}
 
 static int start_command(struct top_job *job)
 {
@@ -24,103 +69,100 @@ static int start_command(struct top_job *job)
 	return code;
 }
 
-/* --columns and --where name columns that the rows have. */
-static int check_columns(const struct top_job *job)
+/* --sort, --columns and --where name columns that the rows have. */
+static int set_look(struct top_job *job)
 {
+	const struct top_flags *flags = &job->flags;
+	struct table_choice choice = flags->rows.choice;
+	struct top_look *look = &job->look;
 	struct pmc_arena arena = { 0 };
-	struct table_condition *conditions;
-	struct table_column *columns, *chosen;
+	struct table table = { .arena = &arena };
+	const struct table_column *sort;
 	const char *problem = NULL;
-	unsigned n, n_chosen;
-	int error, code;
+	int code;
 
-	columns = top_columns(&job->watch, &job->look, TOP_DATA, &arena, &n);
-	error = columns ? table_conditions(columns, n, job->look.where, job->look.n_where, &arena,
-					   &conditions, &problem) :
-			  -ENOMEM;
-	if (!error && job->flags.columns)
-		error = table_choose(columns, n, job->flags.columns, &arena, &chosen, &n_chosen,
-				     &problem);
-	code = !error ? 0 :
-			tool_fail(problem ? EXIT_USAGE : EXIT_FAIL, "%s",
-				  problem ? problem : "out of memory");
+	*look = (struct top_look){ .by = flags->by ? flags->by : top_usual_by(&job->watch),
+				   .sort = "cpu",
+				   .reverse = flags->reverse };
+	if (flags->filter)
+		strcpy(look->filter, flags->filter);
+	table.columns = top_columns(&job->watch, look, TOP_DATA, &arena, &table.n_columns);
+	code = !table.columns || table_apply(&table, &choice, 0, &problem) ? EXIT_USAGE : 0;
+	if (!code && choice.sort) {
+		sort = table_find(table.columns, table.n_columns, choice.sort, strlen(choice.sort),
+				  &arena, &problem);
+		snprintf(look->sort, sizeof(look->sort), "%s", sort ? sort->name : "cpu");
+	}
+	if (code)
+		tool_fail(code, "%s", problem ? problem : strerror(ENOMEM));
 	pmc_arena_free(&arena);
 	return code;
 }
 
-static int set_look(struct top_job *job)
-{
-	const struct top_flags *flags = &job->flags;
-	const char *names[128];
-	unsigned n = 0;
-
-	job->look = (struct top_look){ .by = flags->by ? flags->by : top_usual_by(&job->watch),
-				       .sort = TOP_CPU,
-				       .where = flags->where,
-				       .n_where = flags->n_where,
-				       .reverse = flags->reverse };
-	if (flags->filter)
-		strcpy(job->look.filter, flags->filter);
-	if (flags->sort)
-		job->look.sort = top_find_column(&job->watch, flags->sort);
-	if (job->look.sort != UINT_MAX)
-		return check_columns(job);
-	for (unsigned c = 0; c < top_n_columns(&job->watch) && n < 128; c++)
-		names[n++] = top_column_name(&job->watch, c);
-	return tool_fail_unknown("invalid --sort", flags->sort, tool_nearest(flags->sort, names, n),
-				 "a column, such as cpu, delay, voluntary or name");
-}
-
 bool top_step(struct top_job *job)
 {
-	const unsigned views = job->watch.views;
-	bool alive = top_watch_scan(&job->watch);
+	return top_watch_scan(&job->watch) &&
+	       top_rows_make(&job->rows, &job->watch, &job->look) == 0;
+}
 
-	if (job->watch.views != views && job->look.sort >= TOP_COLUMNS)
-		job->look.sort = TOP_CPU;
-	return alive && top_rows_make(&job->rows, &job->watch, &job->look) == 0;
+enum live_event top_wait(struct top_job *job)
+{
+	const enum live_event event = live_wait(&job->wait, job->next_ns);
+	const uint64_t now = pmc_now_ns();
+
+	/* Intervals that were missed are not made up for. */
+	if (event == LIVE_TIME)
+		job->next_ns += job->flags.interval_ns;
+	if (event == LIVE_TIME && job->next_ns < now)
+		job->next_ns = now + job->flags.interval_ns;
+	return event;
 }
 
 static int run(struct top_job *job)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
+	struct top_flags *flags = &job->flags;
 	sigset_t was;
-	int code = 0;
+	int code = tool_rows_open(&flags->rows);
 
-	pmc_screen_from_env(&job->screen, environ);
-	pmc_screen_of_fd(&job->screen, STDOUT_FILENO);
-	if (job->flags.width)
-		job->screen.width = job->flags.width;
-	if (job->flags.cmd)
+	if (!code && flags->cmd)
 		code = start_command(job);
 	if (!code)
-		code = top_watch_start(&job->watch, &job->flags, job->child.pid);
+		code = top_watch_start(&job->watch, flags, job->child.pid);
 	if (!code)
 		code = top_events_plan(&job->watch);
 	if (code)
 		return code;
-	job->signals = tool_signals(signals, sizeof(signals) / sizeof(signals[0]), &was);
-	if (job->flags.cmd)
-		code = tool_child_go(&job->child, job->flags.cmd[0]);
+	job->wait = (struct live_wait){
+		.signals = tool_signals(signals, sizeof(signals) / sizeof(signals[0]), &was),
+		.input = -1,
+		.child = &job->child,
+		.forward = flags->cmd,
+	};
+	if (flags->cmd)
+		code = tool_child_go(&job->child, flags->cmd[0]);
 	if (code)
 		return code;
 	top_watch_scan(&job->watch);
-	job->next_ns = job->watch.now_ns + job->flags.interval_ns;
+	job->next_ns = job->watch.now_ns + flags->interval_ns;
 	code = set_look(job);
 	if (code)
 		return code;
-	return job->flags.batch ? top_batch(job) : top_screen(job);
+	return flags->batch ? top_batch(job) : top_screen(job);
 }
 
 int cmd_top(int argc, char **argv)
 {
-	static struct top_job job = { .child = { .socket = -1 }, .signals = -1 };
-	int code = top_flags(&job.flags, argc, argv);
+	static struct top_job job = { .child = { .socket = -1 },
+				      .flags = { .interval_ns = 1000000000u } };
+	int code = tool_args_parse(argc, argv, &job.flags);
 
+	if (!code)
+		code = check(&job.flags);
 	if (code)
 		return code;
 	code = run(&job);
-	top_rows_free(&job.rows);
+	pmc_arena_free(&job.rows.arena);
 	top_watch_stop(&job.watch);
 	if (!code && job.counted && !tool_child_ended(&job.child, false)) {
 		tool_warn("%s goes on alone, as process %d; kill %d ends it", job.flags.cmd[0],

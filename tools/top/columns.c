@@ -1,389 +1,404 @@
 /* SPDX-License-Identifier: MIT */
-/* columns.c - values and texts of the columns; events and metrics come after columns.def. */
+/* columns.c - columns of the rows, their cells, and which of them fit. */
 #include "lib/base/utf8.h"
 #include "tools/top/top.h"
 
-#include <limits.h>
+#include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
 
 #define WIDEST_TEXT 32
 
-static const struct {
-	const char *name, *head, *folded;
-	unsigned char unit;
-	int width, priority;
-} columns[] = {
-#define X(id, name, head, folded, unit, width, priority, doc)                                      \
-	{ name, head, folded, TABLE_##unit, width, priority },
-#include "tools/top/columns.def"
-#undef X
-};
+enum { TOP_FIELD, TOP_TIME, TOP_EVENT, TOP_METRIC };
 
 /* ---- which there are ------------------------------------------------------------------------ */
 
-static bool is_metric(const struct top_watch *watch, unsigned column)
-{
-	return column >= TOP_COLUMNS + watch->live.view.count;
-}
-
-static unsigned event_of(unsigned column)
-{
-	return column - TOP_COLUMNS;
-}
-
-static unsigned metric_of(const struct top_watch *watch, unsigned column)
-{
-	return column - TOP_COLUMNS - watch->live.view.count;
-}
-
-unsigned top_n_columns(const struct top_watch *watch)
-{
-	return TOP_COLUMNS + watch->live.view.count + (watch->live.view.count ? pmc_n_metrics : 0);
-}
-
-const char *top_column_name(const struct top_watch *watch, unsigned column)
-{
-	if (column < TOP_COLUMNS)
-		return columns[column].name;
-	if (is_metric(watch, column))
-		return pmc_metrics[metric_of(watch, column)].name;
-	return watch->live.view.events[event_of(column)].name;
-}
-
-/* Events in ns are shown in ms. */
-static bool is_clock(const struct top_watch *watch, unsigned column)
-{
-	return !strcmp(watch->live.view.events[event_of(column)].unit, "ns");
-}
-
-static const char *head_of(const struct top_watch *watch, unsigned column, enum top_by by)
-{
-	if (column == TOP_NAME && by != TOP_THREAD)
-		return by == TOP_POOL ? "pool" : "process";
-	if (column < TOP_COLUMNS)
-		return by == TOP_THREAD ? columns[column].head : columns[column].folded;
-	return is_metric(watch, column) ? pmc_metrics[metric_of(watch, column)].column : NULL;
-}
-
-/* A head with or without its unit: "vol/s" or "vol", "block%" or "block". */
-static bool is_head(const char *head, const char *name)
-{
-	const size_t len = strlen(name);
-
-	return len && !strncmp(head, name, len) &&
-	       (!head[len] || head[len] == '/' || !strcmp(head + len, "%"));
-}
-
-unsigned top_find_column(const struct top_watch *watch, const char *name)
-{
-	for (unsigned c = 0; c < top_n_columns(watch); c++)
-		if (!strcmp(top_column_name(watch, c), name) ||
-		    (c < TOP_COLUMNS && is_head(columns[c].head, name)))
-			return c;
-	return UINT_MAX;
-}
-
-bool top_column_applies(const struct top_watch *watch, unsigned column, enum top_by by)
+/* Rows of CSV that follow each other have the same columns. */
+static bool applies(const struct top_watch *watch, enum top_column column, enum top_by by,
+		    bool data)
 {
 	switch (column) {
 	case TOP_PID:
-		return by == TOP_PROCESS || (by == TOP_THREAD && watch->n > 1);
+		return by == TOP_PROCESS || (by == TOP_THREAD && (data || watch->n > 1));
 	case TOP_ONCPU:
 		return by != TOP_THREAD;
 	case TOP_START:
-		return by != TOP_PROCESS && watch->agents;
+		return by != TOP_PROCESS && (data || watch->agents);
 	case TOP_COMMAND_:
 		return watch->commands;
 	default:
-		return column < TOP_COLUMNS || !is_metric(watch, column) ||
-		       live_shows_metric(&watch->live, metric_of(watch, column));
+		return true;
 	}
 }
 
-static int priority_of(const struct top_watch *watch, const struct top_look *look, unsigned column)
+static struct table_column field_of(const struct top_look *look, enum top_column column, int width)
 {
-	if (column == look->sort)
-		return 99;
-	if (column == TOP_PID && look->by == TOP_PROCESS)
-		return columns[TOP_TID].priority;
-	if (column < TOP_COLUMNS)
-		return columns[column].priority;
-	/* Those that were asked for come before all but the name, the ID and the CPU time. */
-	if (watch->flags->events)
-		return is_metric(watch, column) ? 97 : 98;
-	/* Metrics say more in less room. */
-	return is_metric(watch, column) ? 91 : 90;
-}
-
-static struct table_column make(const struct top_watch *watch, const struct top_look *look,
-				unsigned column, int width)
-{
-	static const struct pmc_scale whole = { 1, 0, "" }, ms = { 1e6, 1, "ms" };
-	const bool metric = column >= TOP_COLUMNS && is_metric(watch, column);
+	static const struct pmc_scale whole = { 1, 0, "" };
+	const bool thread = look->by == TOP_THREAD, pool = look->by == TOP_POOL;
+	const struct {
+		const char *name, *head, *folded;
+		unsigned char unit;
+		int width;
+		unsigned priority;
+	} fields[] = {
+#define X(id, name, head, folded, unit, width, priority, cell, doc)                                \
+	{ name, head, folded, TABLE_##unit, width, priority },
+#include "tools/top/columns.def"
+#undef X
+	}, *field = &fields[column];
 	struct table_column made = {
-		.name = top_column_name(watch, column),
-		.head = head_of(watch, column, look->by),
+		.name = field->name,
+		.head = thread ? field->head : field->folded,
+		.unit = field->unit,
 		.index = column,
-		.kept = true,
+		.decimals = 1,
+		.scale = field->unit == TABLE_COUNT ? &whole : NULL,
 		.drop = column == TOP_NAME ? TABLE_STAYS : TABLE_DROP_LAST,
-		.place = (100 - (unsigned)priority_of(watch, look, column)) << 16 | column,
-		.unit = TABLE_RATIO,
-		.decimals =
-			metric ? (unsigned char)pmc_metrics[metric_of(watch, column)].decimals : 1,
-		.least = 6,
+		.place = 100 - field->priority,
+		.least = field->width,
 		.most = column == TOP_COMMAND_ ? width / 2 : WIDEST_TEXT,
+		.hidden = column == TOP_HISTORY_,
 	};
 
-	if (column >= TOP_COLUMNS && !metric) {
-		made.unit = is_clock(watch, column) ? TABLE_NS : TABLE_COUNT;
-		made.scale = is_clock(watch, column) ? &ms : NULL;
-		made.scale_unit = watch->live.view.events[event_of(column)].unit;
-		/* With a prefix, which changes from one interval to the next. */
-		if (watch->live.view.events[event_of(column)].def.type != PERF_TYPE_SOFTWARE)
-			made.least = pmc_utf8_columns(made.name, strlen(made.name)) + 2;
-	}
-	if (column >= TOP_COLUMNS)
-		return made;
-	made.unit = columns[column].unit;
-	made.least = columns[column].width;
-	made.hidden = column == TOP_HISTORY_;
-	made.scale = made.unit == TABLE_COUNT ? &whole : NULL;
-	if (look->by == TOP_THREAD)
-		return made;
-	if (column == TOP_TID) {
+	if (column == TOP_PID && look->by == TOP_PROCESS)
+		made.place = 100 - fields[TOP_TID].priority;
+	if (column == TOP_TID && !thread) {
 		made.name = "threads";
 		made.unit = TABLE_WHOLE;
 	}
-	if (column == TOP_STATE)
+	if (column == TOP_STATE && !thread)
 		made.least = 7;
 	return made;
 }
 
-struct table_column top_column(const struct top_watch *watch, const struct top_look *look,
-			       unsigned column)
+/* Those that were asked for come before all but the name, the ID and the CPU time. */
+static struct table_column event_of(const struct top_watch *watch, unsigned e)
 {
-	return make(watch, look, column, TOP_DATA);
+	static const struct pmc_scale ms = { 1e6, 1, "ms" };
+	const struct pmc_p_event *event = &watch->live.view.events[e];
+	const bool clock = !strcmp(event->unit, "ns");
+
+	return (struct table_column){
+		.name = event->name,
+		.kind = TOP_EVENT,
+		.index = e,
+		.unit = clock ? TABLE_NS : TABLE_COUNT,
+		.scale = clock ? &ms : NULL,
+		.scale_unit = event->unit,
+		.drop = TABLE_DROP_LAST,
+		.place = 100 - (watch->flags->events ? 98 : 90),
+		/* With a prefix, which changes from one interval to the next. */
+		.least = event->def.type == PERF_TYPE_SOFTWARE ?
+				 6 :
+				 pmc_utf8_columns(event->name, strlen(event->name)) + 2,
+	};
 }
 
-/* Rows of CSV that follow each other have the same columns. */
-static bool is_listed(const struct top_watch *watch, unsigned column, enum top_by by, bool data)
+/* Metrics say more than events in less room. */
+static struct table_column metric_of(const struct top_watch *watch, unsigned m)
 {
-	return top_column_applies(watch, column, by) ||
-	       (data && ((column == TOP_PID && by == TOP_THREAD) ||
-			 (column == TOP_START && by != TOP_PROCESS)));
+	return (struct table_column){
+		.name = pmc_metrics[m].name,
+		.head = pmc_metrics[m].column,
+		.kind = TOP_METRIC,
+		.index = m,
+		.unit = TABLE_RATIO,
+		.decimals = (unsigned char)pmc_metrics[m].decimals,
+		.drop = TABLE_DROP_LAST,
+		.place = 100 - (watch->flags->events ? 97 : 91),
+		.least = 6,
+	};
+}
+
+/* An event takes the place of the column that says the same. */
+static bool is_event(const struct live_events *live, const char *name)
+{
+	for (unsigned e = 0; e < live->view.count; e++)
+		if (!strcmp(live->view.events[e].name, name))
+			return true;
+	return false;
 }
 
 struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
 				 int width, struct pmc_arena *arena, unsigned *n)
 {
-	static const struct table_column time = { .name = "time_ns",
-						  .unit = TABLE_ID,
-						  .index = TOP_TIME };
-	struct table_column *list =
-		pmc_arena_alloc(arena, (top_n_columns(watch) + 1) * sizeof(*list));
+	const struct live_events *live = &watch->live;
+	const bool data = width == TOP_DATA;
+	const size_t room = 1 + TOP_COLUMNS + live->view.count + pmc_n_metrics;
+	struct table_column *list = pmc_arena_alloc(arena, room * sizeof(*list));
 
 	*n = 0;
-	if (list && (width == TOP_DATA || watch->flags->columns))
-		list[(*n)++] = time;
-	for (unsigned c = 0; list && c < top_n_columns(watch); c++)
-		if (c != TOP_HISTORY_ && is_listed(watch, c, look->by, width == TOP_DATA))
-			list[(*n)++] = make(watch, look, c, width);
-	if (list)
-		list[(*n)++] = make(watch, look, TOP_HISTORY_, width);
+	if (!list)
+		return NULL;
+	if (data || watch->flags->rows.choice.columns)
+		list[(*n)++] = (struct table_column){ .name = "time_ns",
+						      .unit = TABLE_ID,
+						      .kind = TOP_TIME };
+	for (enum top_column c = 0; c < TOP_HISTORY_; c++)
+		if (applies(watch, c, look->by, data)) {
+			list[*n] = field_of(look, c, width);
+			*n += !is_event(live, list[*n].name);
+		}
+	for (unsigned e = 0; e < live->view.count; e++)
+		list[(*n)++] = event_of(watch, e);
+	for (unsigned m = 0; live->view.count && m < pmc_n_metrics; m++)
+		if (live_shows_metric(live, m))
+			list[(*n)++] = metric_of(watch, m);
+	list[(*n)++] = field_of(look, TOP_HISTORY_, width);
+	for (unsigned i = 0; i < *n; i++) {
+		list[i].kept = true;
+		list[i].place = (strcmp(list[i].name, look->sort) ? list[i].place : 1) << 16 | i;
+	}
 	return list;
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
-static double share(uint64_t part, uint64_t ns)
+/* Of the last cell. */
+static char text[512];
+
+static struct table_cell percent(const struct top_row *row, uint64_t part, unsigned threads)
 {
-	return ns ? 100.0 * (double)part / (double)ns : 0;
-}
-
-static double rate(const struct top_row *row, uint64_t n)
-{
-	return row->ns ? (double)n * 1e9 * row->known / (double)row->ns : 0;
-}
-
-static bool event_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
-			double *value)
-{
-	bool estimate;
-
-	if (!row->counts || !row->ns)
-		return false;
-	if (is_metric(watch, column))
-		return live_metric(&watch->live, row->counts, metric_of(watch, column), value,
-				   &estimate);
-	if (!live_value(&watch->live, row->counts, event_of(column), value))
-		return false;
-	*value *= 1e9 * row->known / (double)row->ns;
-	return true;
-}
-
-/* False: the cell is empty. */
-static bool top_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
-		      double *value)
-{
-	const struct live_span *span = &row->span;
-
-	*value = 0;
-	switch (column) {
-	case TOP_PID:
-		*value = row->pid;
-		return row->pid != 0;
-	case TOP_TID:
-		*value = row->by == TOP_THREAD ? row->task->task.tid : (double)row->threads;
-		return true;
-	default:
-		break;
-	}
 	if (!row->known)
-		return false;
-	switch (column) {
-	case TOP_CPU:
-		*value = share(span->cpu_ns, row->ns) * row->known;
-		return true;
-	case TOP_ONCPU:
-		*value = share(span->cpu_ns, row->ns);
-		return true;
-	case TOP_DELAY:
-		*value = share(span->delay_ns, row->ns) * row->known;
-		return true;
-	case TOP_BLOCKED:
-		*value = share(span->blocked_ns, row->ns) * row->known;
-		return true;
-	case TOP_VOLUNTARY:
-		*value = rate(row, span->voluntary);
-		return true;
-	case TOP_INVOLUNTARY:
-		*value = rate(row, span->involuntary);
-		return true;
-	case TOP_FAULTS:
-		*value = rate(row, span->minor_faults + span->major_faults);
-		return true;
-	case TOP_MAJOR:
-		*value = rate(row, span->major_faults);
-		return true;
-	default:
-		return column >= TOP_COLUMNS && event_value(watch, row, column, value);
-	}
+		return cell_null();
+	return cell_real(row->ns ? 100.0 * (double)part / (double)row->ns * threads : 0, 3);
 }
 
-/* ---- texts ---------------------------------------------------------------------------------- */
+static double per_second(const struct top_row *row, double n)
+{
+	return row->ns ? n * 1e9 * row->known / (double)row->ns : 0;
+}
+
+static struct table_cell rate(const struct top_row *row, uint64_t n)
+{
+	return row->known ? cell_real(per_second(row, (double)n), 3) : cell_null();
+}
 
 /* 9S, or 2R 7S: the states of the threads, running ones first. */
-static void put_states(const struct top_row *row, struct pmc_out *out)
+static struct table_cell states_cell(const struct top_row *row)
 {
 	static const char order[] = "RDSTtZXIPKWx";
-	bool some = false;
+	struct pmc_out out;
 
-	if (row->task) {
-		pmc_out_char(out, row->task->task.stat.state);
-		return;
-	}
-	for (const char *state = order; *state; state++) {
-		if (!row->states[(unsigned char)*state])
-			continue;
-		pmc_outf(out, "%s%u%c", some ? " " : "", row->states[(unsigned char)*state],
-			 *state);
-		some = true;
-	}
+	if (row->task)
+		return cell_textn(&row->task->task.stat.state, 1);
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (const char *state = order; *state; state++)
+		if (row->states[(unsigned char)*state])
+			pmc_outf(&out, "%s%u%c", out.len ? " " : "",
+				 row->states[(unsigned char)*state], *state);
+	return cell_textn(text, out.len);
 }
 
-static const char *state_word(char state)
+/* A function of the kernel, or a word. */
+static struct table_cell where_cell(const struct top_row *row)
 {
-	switch (state) {
-	case 'D':
-		return "(disk or lock)";
-	case 'T':
-		return "(stopped)";
-	case 't':
-		return "(traced)";
-	case 'Z':
-	case 'X':
-		return "(ended)";
-	case 'I':
-		return "(idle)";
-	default:
-		return "(asleep)";
-	}
-}
-
-void top_where(const struct top_row *row, struct pmc_out *out)
-{
+	static const struct {
+		char state;
+		const char *word;
+	} words[] = {
+		{ 'D', "(disk or lock)" }, { 'S', "(asleep)" }, { 'T', "(stopped)" },
+		{ 't', "(traced)" },	   { 'Z', "(ended)" },	{ 'X', "(ended)" },
+		{ 'I', "(idle)" },
+	};
 	const struct live_span *span = &row->span;
-	static const char order[] = "DSTtZXI";
+	const struct live_place *most = live_place_most(row->places);
 
 	if (span->blocked_ns < span->cpu_ns + span->delay_ns || row->states['R'] * 2 > row->threads)
-		pmc_out_str(out, span->delay_ns > span->cpu_ns ? "(waits for CPU)" : "(runs)");
-	else if (row->n_where)
-		pmc_out_str(out, row->where);
-	else
-		for (const char *state = order; *state; state++)
-			if (row->states[(unsigned char)*state]) {
-				pmc_out_str(out, state_word(*state));
-				break;
-			}
+		return cell_text(span->delay_ns > span->cpu_ns ? "(waits for CPU)" : "(runs)");
+	if (most->name[0])
+		return cell_text(most->name);
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (row->states[(unsigned char)words[i].state])
+			return cell_text(words[i].word);
+	return cell_text("");
+}
+
+static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+
+void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
+		       struct pmc_out *out)
+{
+	const uint64_t levels = sizeof(blocks) / sizeof(blocks[0]) - 1;
+
+	for (unsigned i = 0; i < n; i++) {
+		const uint64_t value = us[(from + i) % TOP_HISTORY];
+		uint64_t level = most ? (value * levels + most / 2) / most : 0;
+
+		/* What is not 0 is seen. */
+		if (!level && value)
+			level = 1;
+		if (level > levels)
+			level = levels;
+		if (ascii)
+			pmc_out_char(out, " .:-=+*#@"[level]);
+		else
+			pmc_out_str(out, blocks[level]);
+	}
 }
 
 /* The last minute, in as many characters as there is room for. */
-static void put_history(const struct top_source *source, struct pmc_out *out)
+static struct table_cell history_cell(const struct top_source *source)
 {
 	const struct top_watch *watch = source->watch;
 	const unsigned room = (unsigned)source->history,
 		       n = watch->slots < room ? watch->slots : room;
-	const struct top_row *row = source->row;
+	const uint32_t *us = source->row->cpu_us;
 	uint64_t most = watch->slot_ns / 1000;
+	struct pmc_out out;
 
 	for (unsigned i = 0; i < watch->slots; i++)
-		if (row->cpu_us[top_slot(watch, i)] > most)
-			most = row->cpu_us[top_slot(watch, i)];
-	pmc_out_pad(out, ' ', (int)(room - n));
+		if (us[top_slot(watch, i)] > most)
+			most = us[top_slot(watch, i)];
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_out_pad(&out, ' ', (int)(room - n));
 	if (n)
-		top_put_sparkline(row->cpu_us, top_slot(watch, n - 1), n, most, source->ascii, out);
+		top_put_sparkline(us, top_slot(watch, n - 1), n, most, source->ascii, &out);
+	while (out.len && text[out.len - 1] == ' ')
+		out.len--;
+	return cell_textn(text, out.len);
 }
 
-static struct table_cell number_cell(const struct top_source *source, unsigned column)
+static struct table_cell event_cell(const struct top_source *source, unsigned e)
 {
-	double value;
+	struct table_cell cell = live_event_cell(&source->watch->live, source->row->counts, e);
+	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
+	const unsigned char estimate = cell.estimate;
 
-	if (!top_value(source->watch, source->row, column, &value))
+	if (!source->row->ns || cell.kind == CELL_NULL)
 		return cell_null();
-	return column == TOP_PID || column == TOP_TID ? cell_number(true, (uint64_t)value) :
-							cell_real(value, 3);
+	cell = cell_real(per_second(source->row, value), 3);
+	cell.estimate = estimate;
+	return cell;
 }
 
 struct table_cell top_cell(void *arg, const struct table_column *column)
 {
 	const struct top_source *source = arg;
 	const struct top_row *row = source->row;
-	static char text[512];
-	struct pmc_out out;
+	const struct live_span *span = &row->span;
+	const bool thread = row->by == TOP_THREAD;
 
-	pmc_out_to_mem(&out, text, sizeof(text));
-	switch (column->index) {
-	case TOP_TIME:
+	if (column->kind == TOP_TIME)
 		return cell_number(true, source->watch->now_ns);
-	case TOP_NAME:
-		return cell_text(row->name[0] ? row->name : "(unnamed)");
-	case TOP_STATE:
-		put_states(row, &out);
-		break;
-	case TOP_WHERE:
-		top_where(row, &out);
-		break;
-	case TOP_START:
-		return cell_text(row->start[0] ? row->start : NULL);
-	case TOP_COMMAND_:
-		return cell_text(row->command && row->command[0] ? row->command : NULL);
-	case TOP_HISTORY_:
-		put_history(source, &out);
-		while (out.len && text[out.len - 1] == ' ')
-			out.len--;
-		break;
+	if (column->kind == TOP_EVENT)
+		return event_cell(source, column->index);
+	if (column->kind == TOP_METRIC)
+		return live_metric_cell(&source->watch->live, row->counts, column->index);
+	switch (column->index) {
+#define X(id, name, head, folded, unit, width, priority, cell, doc)                                \
+	case TOP_##id:                                                                             \
+		return cell;
+#include "tools/top/columns.def"
+#undef X
 	default:
-		return number_cell(source, column->index);
+		return cell_null();
 	}
-	return cell_textn(text, out.len);
+}
+
+/* ---- layout --------------------------------------------------------------------------------- */
+
+static void set_row(void *arg, uint64_t i)
+{
+	struct top_source *source = arg;
+
+	source->row = source->rows->list[source->first + i];
+}
+
+struct table top_table(struct top_source *source, struct pmc_arena *arena)
+{
+	return (struct table){
+		.n_rows = source->rows->n - source->first,
+		.arg = source,
+		.row = set_row,
+		.cell = top_cell,
+		.arena = arena,
+		.tight = true,
+	};
+}
+
+static int room_left(const struct table *table)
+{
+	int left = table->screen.width + table->gap;
+
+	for (unsigned i = 0; i < table->n; i++)
+		if (!table->places[i].hidden)
+			left -= table->places[i].width + table->gap;
+	return left;
+}
+
+/* Where a wide column has no room, a narrow one of less importance may have. The history takes what
+ * is left. */
+static void use_room(struct top_layout *layout)
+{
+	struct table *table = &layout->table;
+	struct table_place *history = NULL;
+	struct pmc_out head;
+
+	for (struct table_place *next = table->places; next;) {
+		next = NULL;
+		for (unsigned i = 0; i < table->n; i++) {
+			struct table_place *place = &table->places[i];
+
+			if (place->hidden && place->width + table->gap <= room_left(table) &&
+			    (!next || place->column->place < next->column->place))
+				next = place;
+		}
+		if (next)
+			next->hidden = false;
+	}
+	for (unsigned i = 0; i < table->n; i++) {
+		if (table->places[i].hidden)
+			layout->left_out++;
+		else if (!strcmp(table->places[i].column->name, "history"))
+			history = &table->places[i];
+	}
+	if (!history)
+		return;
+	if (room_left(table) > 0)
+		history->width += room_left(table);
+	if (history->width > TOP_HISTORY - 1)
+		history->width = TOP_HISTORY - 1;
+	layout->source.history = history->width;
+	pmc_out_to_mem(&head, history->head, sizeof(history->head));
+	pmc_outf(&head, "last %llu s",
+		 (unsigned long long)history->width * layout->source.watch->slot_ns / 1000000000u);
+}
+
+int top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
+		    unsigned n_rows, int width)
+{
+	const char *columns = job->flags.rows.choice.columns, *problem = NULL;
+	struct table *table = &layout->table;
+	struct table_column *chosen;
+	unsigned n;
+	int error = 0;
+
+	pmc_arena_free(&layout->arena);
+	layout->left_out = 0;
+	layout->source = (struct top_source){ .watch = &job->watch,
+					      .rows = &job->rows,
+					      .first = first,
+					      .ascii = job->flags.rows.screen.ascii };
+	*table = top_table(&layout->source, &layout->arena);
+	table->screen = job->flags.rows.screen;
+	table->screen.width = width;
+	table->columns =
+		top_columns(&job->watch, &job->look, width, &layout->arena, &table->n_columns);
+	if (!table->columns)
+		return -ENOMEM;
+	/* Other rows have other columns. */
+	if (columns && !table_choose(table->columns, table->n_columns, columns, &layout->arena,
+				     &chosen, &n, &problem)) {
+		table->columns = chosen;
+		table->n_columns = n;
+	}
+	if (n_rows < table->n_rows)
+		table->n_rows = n_rows;
+	if (width != TOP_DATA) {
+		error = table_layout(table);
+		if (!error)
+			use_room(layout);
+	}
+	return error;
 }

@@ -41,7 +41,6 @@ void top_events_change(struct top_watch *watch, const struct pmc_frame_buf *even
 			top_events_close(watch, watch->processes[i]->tasks[t]);
 	pmc_arena_free(&watch->arena);
 	*live = (struct live_events){ .n_absent = 0 };
-	watch->views++;
 	/* Columns of an agent that could open none of its events would be empty. */
 	if (!eventset ||
 	    live_events_of_agent(live, eventset->data, eventset->len, &watch->arena) != 0 ||

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* keys.c - what each key does; keys.def is their list for the help. */
-#include "tools/top/screen.h"
+/* keys.c - what each key does, and the help. */
+#include "lib/dump/output.h"
+#include "tools/cli/pmctl.h"
+#include "tools/top/top.h"
 
-#include <limits.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <ncurses.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ESCAPE 27
+
+/* A key, its action, and what that needs. */
+struct top_key {
+	int key;
+	void (*act)(struct top_screen *screen);
+	long n;
+	const char *column;
+};
 
 void top_remake(struct top_screen *screen)
 {
@@ -23,136 +36,117 @@ unsigned top_selected(const struct top_screen *screen)
 	const struct top_rows *rows = &screen->job->rows;
 
 	for (unsigned r = 0; r < rows->n; r++)
-		if (rows->rows[r].key == screen->selected)
+		if (rows->list[r]->key == screen->selected)
 			return r;
 	return rows->n ? 0 : UINT_MAX;
 }
 
-static void move_to(struct top_screen *screen, long row)
+/* By rows. */
+static void move_by(struct top_screen *screen, long n)
 {
 	const struct top_rows *rows = &screen->job->rows;
+	long row = (long)top_selected(screen) + n;
 
 	if (!rows->n)
 		return;
 	row = row < 0 ? 0 : row >= (long)rows->n ? (long)rows->n - 1 : row;
-	screen->selected = rows->rows[row].key;
+	screen->selected = rows->list[row]->key;
 	if ((unsigned)row < screen->first)
 		screen->first = (unsigned)row;
 	if (screen->height && (unsigned)row >= screen->first + screen->height)
 		screen->first = (unsigned)row - screen->height + 1;
 }
 
-static bool move_key(struct top_screen *screen, int key)
+static void move_rows(struct top_screen *screen)
 {
-	const long at = top_selected(screen) == UINT_MAX ? 0 : (long)top_selected(screen);
-	const long page = screen->height > 1 ? screen->height - 1 : 1;
+	move_by(screen, screen->key->n);
+}
 
-	switch (key) {
-	case KEY_UP:
-	case 'k':
-		move_to(screen, at - 1);
-		return true;
-	case KEY_DOWN:
-	case 'j':
-		move_to(screen, at + 1);
-		return true;
-	case KEY_PPAGE:
-		move_to(screen, at - page);
-		return true;
-	case KEY_NPAGE:
-		move_to(screen, at + page);
-		return true;
-	case KEY_HOME:
-		move_to(screen, 0);
-		return true;
-	case KEY_END:
-		move_to(screen, LONG_MAX / 2);
-		return true;
-	default:
-		return false;
-	}
+static void move_page(struct top_screen *screen)
+{
+	move_by(screen, screen->key->n * (screen->height > 1 ? screen->height - 1 : 1));
 }
 
 /* ---- order and rows ------------------------------------------------------------------------- */
 
-/* The next column on the screen in that direction. */
-static void sort_beside(struct top_screen *screen, int step)
+static void sort_by(struct top_screen *screen, const char *column)
 {
-	const struct table *table = &screen->layout.table;
 	struct top_look *look = &screen->job->look;
-	unsigned shown[256], n = 0, at = 0;
 
-	for (unsigned i = 0; i < table->n && n < 256; i++) {
-		if (table->places[i].hidden || table->places[i].column->index == TOP_HISTORY_)
-			continue;
-		if (table->places[i].column->index == look->sort)
-			at = n;
-		shown[n++] = table->places[i].column->index;
-	}
-	if (n)
-		look->sort = shown[(at + n + (unsigned)step) % n];
+	snprintf(look->sort, sizeof(look->sort), "%s", column);
 	look->reverse = false;
 	top_remake(screen);
 }
 
-static bool sort_key(struct top_screen *screen, int key)
+static void sort(struct top_screen *screen)
 {
-	static const struct {
-		char key;
-		unsigned column;
-	} keys[] = {
-		{ 'C', TOP_CPU },	{ 'D', TOP_DELAY },	  { 'B', TOP_BLOCKED },
-		{ 'V', TOP_VOLUNTARY }, { 'I', TOP_INVOLUNTARY }, { 'F', TOP_FAULTS },
-		{ 'N', TOP_NAME },
-	};
+	sort_by(screen, screen->key->column);
+}
 
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (keys[i].key != key)
+/* By the next column on the screen in that direction. */
+static void sort_beside(struct top_screen *screen)
+{
+	const struct table *table = &screen->layout.table;
+	const char *shown[256] = { NULL };
+	unsigned n = 0, at = 0;
+
+	for (unsigned i = 0; i < table->n && n < 256; i++) {
+		if (table->places[i].hidden || table->places[i].column->hidden)
 			continue;
-		screen->job->look.sort = keys[i].column;
-		screen->job->look.reverse = false;
-		top_remake(screen);
-		return true;
+		shown[n] = table->places[i].column->name;
+		if (!strcmp(shown[n], screen->job->look.sort))
+			at = n;
+		n++;
 	}
-	if (key == '<' || key == KEY_LEFT)
-		sort_beside(screen, -1);
-	else if (key == '>' || key == KEY_RIGHT)
-		sort_beside(screen, 1);
-	else
-		return false;
-	return true;
+	if (n)
+		sort_by(screen, shown[(at + n + (unsigned)screen->key->n) % n]);
+}
+
+static void reverse(struct top_screen *screen)
+{
+	screen->job->look.reverse = !screen->job->look.reverse;
+	top_remake(screen);
 }
 
 static void fold(struct top_screen *screen, enum top_by by)
 {
-	struct top_look *look = &screen->job->look;
-
-	look->by = by;
-	if (!top_column_applies(&screen->job->watch, look->sort, by))
-		look->sort = TOP_CPU;
+	screen->job->look.by = by;
 	screen->first = 0;
 	top_remake(screen);
 }
 
-/* ---- zoom ----------------------------------------------------------------------------------- */
+static void fold_by(struct top_screen *screen)
+{
+	fold(screen, (enum top_by)screen->key->n);
+}
 
-static void zoom(struct top_screen *screen)
+static void show_commands(struct top_screen *screen)
+{
+	top_watch_commands(&screen->job->watch, !screen->job->watch.commands);
+	top_remake(screen);
+}
+
+/* ---- views ---------------------------------------------------------------------------------- */
+
+static void enter(struct top_screen *screen)
 {
 	struct top_look *look = &screen->job->look;
-	unsigned at = top_selected(screen);
+	const unsigned at = top_selected(screen);
 	const struct top_row *row;
 
-	if (at == UINT_MAX)
-		return;
-	row = &screen->job->rows.rows[at];
-	if (look->by == TOP_THREAD) {
+	if (screen->view == TOP_ZOOM)
+		screen->view = TOP_TABLE;
+	else if (at != UINT_MAX) {
+		row = screen->job->rows.list[at];
+		if (look->by != TOP_THREAD) {
+			top_look_inside(look, row);
+			fold(screen, look->by);
+			return;
+		}
 		screen->zoomed = row->task->number;
 		screen->view = TOP_ZOOM;
-		top_inside_read(&screen->inside, row->task);
-		return;
+		top_inside_read(screen);
 	}
-	top_look_inside(look, row);
-	fold(screen, look->by);
 }
 
 static void back(struct top_screen *screen)
@@ -171,6 +165,90 @@ static void back(struct top_screen *screen)
 	}
 }
 
+static void help(struct top_screen *screen)
+{
+	screen->view = TOP_HELP;
+}
+
+static void pause_or_go_on(struct top_screen *screen)
+{
+	screen->paused = !screen->paused;
+}
+
+/* A command may ignore SIGTERM, or take its time: the screen stays until it has ended. */
+static void quit(struct top_screen *screen)
+{
+	const pid_t child = screen->job->child.pid;
+
+	if (child)
+		kill(child, screen->ending ? SIGKILL : SIGTERM);
+	screen->quit = !child;
+	screen->ending = child;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* Of the rows that are not filtered out. */
+static void write_csv(struct top_screen *screen, const char *path)
+{
+	static char room[64 << 10];
+	struct pmc_out out;
+	int fd = tool_open_text(path), error = fd < 0 ? fd : pmc_text_empty(fd);
+
+	if (!error) {
+		pmc_out_to_fd(&out, fd, room, sizeof(room));
+		error = top_put_data(screen->job, TABLE_CSV, true, &out);
+		if (!error)
+			error = pmc_out_flush(&out);
+	}
+	if (fd >= 0 && close(fd) != 0 && !error)
+		error = -errno;
+	if (error)
+		snprintf(screen->message, sizeof(screen->message), "cannot write %.150s: %s", path,
+			 tool_output_why(error));
+	else
+		snprintf(screen->message, sizeof(screen->message), "%u rows written to %.150s",
+			 screen->job->rows.n, path);
+}
+
+/* By pmctl dump, in a process of its own. The first line that it prints is the path of the dump, or
+ * why there is none. */
+static void write_dump(struct top_screen *screen, const char *file)
+{
+	char number[16];
+	const char *const argv[] = { "pmctl", "dump", number, "-o", file, NULL };
+	sigset_t none;
+	struct tool_child child = { .output = -1 };
+	size_t len = 0, cap = sizeof(screen->message) - 1;
+	int ends[2];
+	ssize_t n = 1;
+
+	snprintf(number, sizeof(number), "%d", screen->asked);
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	child.pid = fork();
+	if (child.pid == 0) {
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		if (dup2(ends[1], STDOUT_FILENO) >= 0 && dup2(ends[1], STDERR_FILENO) >= 0)
+			execv("/proc/self/exe", (char *const *)argv);
+		_exit(EXIT_FAIL);
+	}
+	close(ends[1]);
+	while (child.pid > 0 && len < cap && n > 0) {
+		n = read(ends[0], screen->message + len, cap - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	close(ends[0]);
+	screen->message[len] = '\0';
+	screen->message[strcspn(screen->message, "\n")] = '\0';
+	if (child.pid < 0)
+		snprintf(screen->message, cap, "cannot start pmctl dump");
+	else if (tool_child_ended(&child, true) && child.status == 0)
+		snprintf(screen->message, cap, "snapshot of process %d appended to %.150s",
+			 screen->asked, file);
+}
+
 /* ---- the line that is typed ----------------------------------------------------------------- */
 
 static void answer(struct top_screen *screen)
@@ -186,9 +264,9 @@ static void answer(struct top_screen *screen)
 	} else if (!screen->input[0]) {
 		return;
 	} else if (prompt == TOP_ASK_CSV) {
-		top_write_csv(screen, screen->input);
+		write_csv(screen, screen->input);
 	} else {
-		top_dump(screen, screen->asked, screen->input);
+		write_dump(screen, screen->input);
 	}
 }
 
@@ -219,6 +297,11 @@ static void ask(struct top_screen *screen, enum top_prompt prompt, const char *i
 	snprintf(screen->input, sizeof(screen->input), "%s", input);
 }
 
+static void ask_filter(struct top_screen *screen)
+{
+	ask(screen, TOP_ASK_FILTER, screen->job->look.filter);
+}
+
 static void ask_csv(struct top_screen *screen)
 {
 	const time_t now = time(NULL);
@@ -236,120 +319,144 @@ static void ask_dump(struct top_screen *screen)
 	const struct top_job *job = screen->job;
 	unsigned at = top_selected(screen), roots;
 	const struct top_process *root = top_first_root(&job->watch, &roots);
-	struct attach *agent;
-	char name[64], why[ATTACH_WHY];
+	struct attach *agent = NULL;
+	char name[64], why[ATTACH_WHY] = "select a row first";
 
 	screen->asked = root && roots == 1 ? root->pid : 0;
-	if (at != UINT_MAX && screen->selected && job->rows.rows[at].pid)
-		screen->asked = job->rows.rows[at].pid;
-	if (!screen->asked) {
-		snprintf(screen->message, sizeof(screen->message), "select a row first");
-		return;
-	}
-	agent = attach_agent_open(screen->asked, why);
-	if (!agent && why[0])
+	if (at != UINT_MAX && screen->selected && job->rows.list[at]->pid)
+		screen->asked = job->rows.list[at]->pid;
+	if (screen->asked)
+		agent = attach_agent_open(screen->asked, why);
+	if (agent) {
+		attach_agent_close(agent);
+		snprintf(name, sizeof(name), "pmctl-top-%d.pmc", screen->asked);
+		ask(screen, TOP_ASK_DUMP, name);
+	} else if (why[0]) {
 		snprintf(screen->message, sizeof(screen->message), "%.250s", why);
-	else if (!agent)
+	} else {
 		snprintf(screen->message, sizeof(screen->message),
 			 "no agent in process %d: start it with pmctl run", screen->asked);
-	if (!agent)
-		return;
-	attach_agent_close(agent);
-	snprintf(name, sizeof(name), "pmctl-top-%d.pmc", screen->asked);
-	ask(screen, TOP_ASK_DUMP, name);
+	}
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-static bool is_help_key(int key)
+#define KEY(pressed, action, ...)                                                                  \
+	{                                                                                          \
+		.key = pressed, .act = action, ##__VA_ARGS__                                       \
+	}
+static const struct top_key keys[] = {
+	KEY(KEY_UP, move_rows, .n = -1),
+	KEY('k', move_rows, .n = -1),
+	KEY(KEY_DOWN, move_rows, .n = 1),
+	KEY('j', move_rows, .n = 1),
+	KEY(KEY_PPAGE, move_page, .n = -1),
+	KEY(KEY_NPAGE, move_page, .n = 1),
+	KEY(KEY_HOME, move_rows, .n = -LONG_MAX / 2),
+	KEY(KEY_END, move_rows, .n = LONG_MAX / 2),
+	KEY('<', sort_beside, .n = -1),
+	KEY(KEY_LEFT, sort_beside, .n = -1),
+	KEY('>', sort_beside, .n = 1),
+	KEY(KEY_RIGHT, sort_beside, .n = 1),
+	KEY('C', sort, .column = "cpu"),
+	KEY('D', sort, .column = "delay"),
+	KEY('B', sort, .column = "blocked"),
+	KEY('V', sort, .column = "vol"),
+	KEY('I', sort, .column = "invol"),
+	KEY('F', sort, .column = "page-faults"),
+	KEY('N', sort, .column = "name"),
+	KEY('r', reverse),
+	KEY('t', fold_by, .n = TOP_THREAD),
+	KEY('p', fold_by, .n = TOP_POOL),
+	KEY('P', fold_by, .n = TOP_PROCESS),
+	KEY('c', show_commands),
+	KEY('/', ask_filter),
+	KEY('w', ask_csv),
+	KEY('d', ask_dump),
+	KEY('q', quit),
+	KEY('h', help),
+	KEY('?', help),
+	KEY(KEY_F(1), help),
+	/* The first of these are those of the view of one thread, too. */
+	KEY(' ', pause_or_go_on),
+	KEY('\n', enter),
+	KEY('\r', enter),
+	KEY(KEY_ENTER, enter),
+	KEY(ESCAPE, back),
+	KEY(KEY_BACKSPACE, back),
+	KEY(127, back),
+};
+
+void top_press(struct top_screen *screen, int key)
 {
-	return key == 'h' || key == '?' || key == KEY_F(1);
-}
+	const struct top_key *found = NULL;
 
-/* A command may ignore SIGTERM, or take its time: the screen stays until it has ended. */
-static void quit(struct top_screen *screen)
-{
-	const pid_t child = screen->job->child.pid;
-
-	if (child)
-		kill(child, screen->ending ? SIGKILL : SIGTERM);
-	screen->quit = !child;
-	screen->ending = child;
-}
-
-void top_key(struct top_screen *screen, int key)
-{
-	struct top_look *look = &screen->job->look;
-
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]) && !found; i++)
+		found = keys[i].key == key ? &keys[i] : NULL;
+	screen->key = found;
 	screen->message[0] = '\0';
 	if (screen->prompt) {
 		type(screen, key);
-		return;
-	}
-	if (screen->view == TOP_HELP || screen->view == TOP_HELP_COLUMNS) {
-		screen->view =
-			screen->view == TOP_HELP && is_help_key(key) ? TOP_HELP_COLUMNS : TOP_TABLE;
-		return;
-	}
-	if (screen->view == TOP_ZOOM && key != 'q') {
-		if (key == ESCAPE || key == '\n' || key == '\r' || key == KEY_ENTER ||
-		    key == KEY_BACKSPACE || key == 127)
-			screen->view = TOP_TABLE;
-		else if (key == ' ')
-			screen->paused = !screen->paused;
-		return;
-	}
-	if (move_key(screen, key) || sort_key(screen, key))
-		return;
-	switch (key) {
-	case 'q':
-		quit(screen);
-		break;
-	case 'h':
-	case '?':
-	case KEY_F(1):
-		screen->view = TOP_HELP;
-		break;
-	case ' ':
-		screen->paused = !screen->paused;
-		break;
-	case 'r':
-		look->reverse = !look->reverse;
-		top_remake(screen);
-		break;
-	case 't':
-		fold(screen, TOP_THREAD);
-		break;
-	case 'p':
-		fold(screen, TOP_POOL);
-		break;
-	case 'P':
-		fold(screen, TOP_PROCESS);
-		break;
-	case 'c':
-		top_watch_commands(&screen->job->watch, !screen->job->watch.commands);
-		top_remake(screen);
-		break;
-	case '/':
-		ask(screen, TOP_ASK_FILTER, look->filter);
-		break;
-	case 'w':
-		ask_csv(screen);
-		break;
-	case 'd':
-		ask_dump(screen);
-		break;
-	case '\n':
-	case '\r':
-	case KEY_ENTER:
-		zoom(screen);
-		break;
-	case ESCAPE:
-	case KEY_BACKSPACE:
-	case 127:
-		back(screen);
-		break;
-	default:
+	} else if (screen->view == TOP_HELP || screen->view == TOP_HELP_COLUMNS) {
+		screen->view = screen->view == TOP_HELP && found && found->act == help ?
+				       TOP_HELP_COLUMNS :
+				       TOP_TABLE;
+	} else if (!found) {
 		snprintf(screen->message, sizeof(screen->message), "h shows the keys");
+	} else if (screen->view == TOP_TABLE || found->act == quit || found->act == enter ||
+		   found->act == back || found->act == pause_or_go_on) {
+		found->act(screen);
 	}
+}
+
+static void put_left_out(const struct top_screen *screen, struct pmc_out *out)
+{
+	const struct table *table = &screen->layout.table;
+	unsigned n = 0;
+
+	if (!screen->layout.left_out)
+		return;
+	pmc_out_str(out, "\nno room for: ");
+	for (unsigned i = 0; i < table->n; i++)
+		if (table->places[i].hidden)
+			pmc_outf(out, "%s%s", n++ ? ", " : "", table->places[i].head);
+	pmc_out_str(out, "\n(shown in a wider terminal; w writes all columns)\n");
+}
+
+void top_put_help(const struct top_screen *screen, struct pmc_out *out)
+{
+	static const struct line {
+		const char *name, *what;
+	} of_keys[] = {
+		{ "q", "quit, and end a command with SIGTERM; again: with SIGKILL" },
+		{ "h ?", "this help; again: the columns" },
+		{ "Space", "pause and go on" },
+		{ "< >", "sort by the column to the left or right" },
+		{ "r", "reverse the order" },
+		{ "C D B V I F N", "sort by CPU, run delay, blocked, vol, invol, faults, name" },
+		{ "t p P", "rows: threads, pools, processes" },
+		{ "c", "show and hide the command lines of processes" },
+		{ "/", "filter by name: a word or a glob; empty: all" },
+		{ "Up Down", "select a row; also PgUp, PgDn, Home, End" },
+		{ "Enter", "the threads of a pool or process; one thread's last minute" },
+		{ "Esc", "back" },
+		{ "w", "write the rows to a CSV file" },
+		{ "d", "append a snapshot to a dump, if the process has the agent" },
+	}, of_columns[] = {
+#define X(id, name, head, folded, unit, width, priority, cell, doc) { name, doc },
+#include "tools/top/columns.def"
+#undef X
+	};
+	const bool is_keys = screen->view == TOP_HELP;
+	const struct line *list = is_keys ? of_keys : of_columns;
+	const size_t n =
+		is_keys ? sizeof(of_keys) / sizeof(*list) : sizeof(of_columns) / sizeof(*list);
+
+	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
+	for (size_t i = 0; i < n; i++)
+		pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
+	if (!is_keys)
+		put_left_out(screen, out);
+	pmc_out_str(out,
+		    is_keys ? "\nh: the columns   any other key: back\n" : "\nany key: back\n");
 }

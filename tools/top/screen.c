@@ -5,10 +5,10 @@
  * Signals come through a descriptor (tool_signals), so none of the handlers of ncurses ever runs.
  * Text is made harmless before it gets here: nothing from a process reaches the terminal as is.
  */
-#include "tools/top/screen.h"
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
+#include "tools/top/top.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -55,7 +55,7 @@ static int open_terminal(struct top_job *job, SCREEN **terminal, FILE **keys)
 		return refuse("the terminal cannot move the cursor");
 	/* A locale that is not installed has no characters but those of ASCII. */
 	if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1)
-		job->screen.ascii |= !setlocale(LC_CTYPE, "C.UTF-8");
+		job->flags.rows.screen.ascii |= !setlocale(LC_CTYPE, "C.UTF-8");
 	*keys = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");
 	if (!*keys)
 		return refuse("there is no terminal to read keys from");
@@ -70,13 +70,13 @@ static int open_terminal(struct top_job *job, SCREEN **terminal, FILE **keys)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	curs_set(0);
-	if (job->screen.color && has_colors() && start_color() == OK &&
+	if (job->flags.rows.screen.color && has_colors() && start_color() == OK &&
 	    use_default_colors() == OK) {
 		init_pair(RUNS, COLOR_GREEN, -1);
 		init_pair(WAITS, COLOR_YELLOW, -1);
 		init_pair(DISK, COLOR_RED, -1);
 	} else {
-		job->screen.color = false;
+		job->flags.rows.screen.color = false;
 	}
 	return 0;
 }
@@ -146,7 +146,7 @@ static attr_t colour_of(const struct top_job *job, const struct top_row *row)
 {
 	const struct live_span *span = &row->span;
 
-	if (!job->screen.color || !row->known)
+	if (!job->flags.rows.screen.color || !row->known)
 		return A_NORMAL;
 	if (row->states['D'])
 		return (attr_t)COLOR_PAIR(DISK);
@@ -171,7 +171,7 @@ static void draw_head(const struct top_screen *screen)
 
 		if (place->hidden)
 			continue;
-		if (place->column->index == screen->job->look.sort)
+		if (!strcmp(place->column->name, screen->job->look.sort))
 			mvchgat(1, at, place->width, A_REVERSE | A_BOLD | A_UNDERLINE, 0, NULL);
 		at += place->width + table->gap;
 	}
@@ -198,7 +198,7 @@ static void draw_table(struct top_screen *screen)
 		table_put_rows(&screen->layout.table, i, i + 1, &out);
 		put_line((int)i + 2, text, out.len - 1,
 			 r == selected && screen->selected ? A_REVERSE :
-							     colour_of(job, &job->rows.rows[r]));
+							     colour_of(job, job->rows.list[r]));
 	}
 }
 
@@ -212,11 +212,11 @@ static void draw_foot(const struct top_screen *screen)
 	if (screen->prompt) {
 		pmc_out_str(&out, questions[screen->prompt]);
 		pmc_utf8_fit(&out, screen->input, strlen(screen->input), 0, PMC_CUT_END,
-			     screen->job->screen.ascii);
+			     screen->job->flags.rows.screen.ascii);
 		pmc_out_char(&out, '_');
 	} else if (screen->message[0]) {
 		pmc_utf8_fit(&out, screen->message, strlen(screen->message), 0, PMC_CUT_END,
-			     screen->job->screen.ascii);
+			     screen->job->flags.rows.screen.ascii);
 	} else if (screen->ending) {
 		pmc_out_str(&out, "the command has got SIGTERM and has not ended  q: kill it");
 	} else {
@@ -242,12 +242,12 @@ static void draw(struct top_screen *screen)
 	erase();
 	pmc_out_to_mem(&out, text, sizeof(text));
 	if (screen->view == TOP_TABLE) {
-		top_put_title(&job->watch, &job->look, &job->rows, COLS, job->screen.ascii, &out);
+		top_put_title(job, job->flags.rows.screen.ascii, &out);
 		put_line(0, text, out.len, A_BOLD);
 		draw_table(screen);
 	} else {
 		if (screen->view == TOP_ZOOM)
-			top_put_zoom(screen, COLS, &out);
+			top_put_zoom(screen, &out);
 		else
 			top_put_help(screen, &out);
 		put_lines(text);
@@ -273,39 +273,39 @@ static void take_keys(struct top_screen *screen)
 		if (key == 'L' - '@')
 			clearok(curscr, TRUE);
 		else if (key != KEY_RESIZE) /* left by resizeterm() */
-			top_key(screen, key);
+			top_press(screen, key);
 }
 
-static bool step(struct top_screen *screen, enum top_event event)
+static bool step(struct top_screen *screen, enum live_event event)
 {
 	struct top_job *job = screen->job;
 	const bool was_paused = screen->paused;
 
 	switch (event) {
-	case TOP_KEY:
+	case LIVE_INPUT:
 		take_keys(screen);
 		if (was_paused && !screen->paused)
 			top_watch_skip(&job->watch);
 		break;
-	case TOP_RESIZED:
+	case LIVE_RESIZED:
 		resize();
 		break;
-	case TOP_STOP:
+	case LIVE_STOP:
 		stop();
 		top_watch_skip(&job->watch);
 		top_remake(screen);
 		break;
-	case TOP_INTERVAL:
+	case LIVE_TIME:
 		if (screen->paused)
 			break;
 		if (!top_step(job))
 			return false;
 		if (screen->view == TOP_ZOOM)
-			top_inside_read(&screen->inside, top_zoomed(screen));
+			top_inside_read(screen);
 		if (job->flags.count && --job->flags.count == 0)
 			screen->quit = job->counted = true;
 		break;
-	case TOP_ENDED:
+	case LIVE_ENDED:
 		return false;
 	}
 	return true;
@@ -327,18 +327,20 @@ int top_screen(struct top_job *job)
 	if (job->flags.interval_ns > FIRST_NS)
 		job->next_ns = pmc_now_ns() + FIRST_NS;
 	top_rows_make(&job->rows, &job->watch, &job->look);
+	job->wait.input = fileno(keys);
 	while (going && !screen.quit) {
-		enum top_event event;
+		enum live_event event;
 
 		draw(&screen);
-		event = top_wait(job, fileno(keys));
+		event = top_wait(job);
 		going = step(&screen, event);
-		if (going && event == TOP_INTERVAL && !screen.paused)
+		if (going && event == LIVE_TIME && !screen.paused)
 			keep_last(job, &last, room, sizeof(room));
 	}
 	endwin();
 	delscreen(terminal);
 	pmc_arena_free(&screen.layout.arena);
+	free(screen.inside.regions);
 	if (keys != stdin)
 		fclose(keys);
 	/* The alternate screen is gone. */

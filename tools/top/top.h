@@ -2,18 +2,19 @@
 /*
  * top.h - pmctl top: what is watched, its rows, and how they are shown. Private to this folder.
  *
- * flags.c fills struct top_flags; scan.c finds processes and threads and reads them (struct
- * top_watch), agent.c their agents; rows.c folds them into rows, filters and sorts these; layout.c
- * makes lines of text of them, which batch.c prints and screen.c draws.
+ * scan.c finds processes and threads and reads them (struct top_watch), agent.c their agents;
+ * rows.c folds them into rows, filters and sorts these; columns.c makes cells and lays them out,
+ * which batch.c prints and screen.c draws, keys.c and zoom.c with it.
  */
 #ifndef PMC_TOOLS_TOP_TOP_H
 #define PMC_TOOLS_TOP_TOP_H
 
-#include "lib/base/out.h"
-#include "tools/table/table.h"
+#include "lib/base/hash.h"
 #include "tools/attach/agent.h"
 #include "tools/cli/child.h"
+#include "tools/cli/rows.h"
 #include "tools/live/events.h"
+#include "tools/live/wait.h"
 #include "tools/live/watch.h"
 
 #include <limits.h>
@@ -21,23 +22,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- flags.c ------------------------------------------------------------------------------ */
-
 enum top_by { TOP_AUTO, TOP_THREAD, TOP_POOL, TOP_PROCESS };
 
 struct top_flags {
 	bool all, batch, reverse, commands;
 	char **cmd;	  /* NULL: none */
 	const char *pids; /* a list of process IDs; NULL: none */
-	const char *events, *output, *filter, *sort, *columns, **where;
-	unsigned n_where, top; /* top 0: all rows */
-	enum table_format format;
-	int width;		     /* 0: the terminal's */
+	const char *events, *output, *filter;
+	struct tool_rows rows;
 	uint64_t interval_ns, count; /* 0: no end */
 	enum top_by by;
 };
-
-int top_flags(struct top_flags *flags, int argc, char **argv);
 
 /* ---- scan.c: processes and threads ---------------------------------------------------------- */
 
@@ -91,7 +86,6 @@ struct top_watch {
 	int error;			/* of events: the first failure to open one */
 	bool commands;			/* command lines are read and shown */
 	unsigned agents;		/* processes whose agent is used */
-	unsigned views;			/* number of changes of `live` */
 	struct symbols *symbols;	/* of start routines; NULL: none yet */
 	char note[ATTACH_WHY];		/* why an agent is not used, until it is shown */
 };
@@ -137,23 +131,21 @@ struct top_row {
 	uint64_t ns;		 /* the interval, once for each thread; span.ns: only its life */
 	char start[TOP_ROUTINE]; /* start routine of all; "": they differ, or it is unknown */
 	unsigned states[128];	 /* number of threads in each state */
-	char where[LIVE_WCHAN];	 /* where most threads wait */
-	unsigned n_where;
-	struct pmc_count *counts; /* of the view; NULL: none */
+	struct live_place places[LIVE_PLACES];
+	struct pmc_count *counts; /* of the view */
 	uint32_t cpu_us[TOP_HISTORY];
+	UT_hash_handle hh;
 };
 
 /* What is shown, as keys and flags have it. */
 struct top_look {
 	enum top_by by;
-	unsigned sort; /* column */
+	char sort[96]; /* name of a column */
 	bool reverse;
 	char filter[64];
 	uint64_t only; /* row key of a pool or process whose threads are shown; 0: all */
 	enum top_by only_by;
 	char only_name[LIVE_NAME];
-	const char **where; /* conditions on columns */
-	unsigned n_where;
 	enum top_by outer_by;  /* of the rows among which that pool or process is */
 	char outer_filter[64]; /* of these */
 };
@@ -163,21 +155,17 @@ void top_look_inside(struct top_look *look, const struct top_row *row);
 void top_look_outside(struct top_look *look);
 
 struct top_rows {
-	struct top_row *rows;
-	unsigned n, room, hidden; /* hidden: by the filter */
+	struct pmc_arena arena;
+	struct top_row *by_key;	  /* in the order of their first threads */
+	struct top_row **list;	  /* those that are shown */
+	unsigned n, hidden;	  /* hidden: by filters and conditions */
 	struct live_span sum;	  /* of all threads watched */
 	uint64_t cpu_ns, wall_ns; /* of all processes, ended threads too */
 	unsigned threads, processes;
-	unsigned *index; /* private: rows by hash of their key */
-	unsigned index_room;
-	struct pmc_count *counts; /* private: room for all rows' */
-	size_t counts_room;
 };
 
-/* 0 or -ENOMEM. */
-int top_rows_make(struct top_rows *rows, const struct top_watch *watch,
-		  const struct top_look *look);
-void top_rows_free(struct top_rows *rows);
+/* Of a column that such rows lack look->sort becomes that of CPU time. 0 or -ENOMEM. */
+int top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look);
 /* Threads, pools or processes, by what there is. */
 enum top_by top_usual_by(const struct top_watch *watch);
 
@@ -187,22 +175,12 @@ enum top_column {
 #define X(id, ...) TOP_##id,
 #include "tools/top/columns.def"
 #undef X
-	TOP_COLUMNS /* then the events of the view, then the metrics */
+	TOP_COLUMNS
 };
 
-unsigned top_n_columns(const struct top_watch *watch);
-const char *top_column_name(const struct top_watch *watch, unsigned column);
-/* UINT_MAX: unknown. */
-unsigned top_find_column(const struct top_watch *watch, const char *name);
-/* Whether the column says something about such rows. */
-bool top_column_applies(const struct top_watch *watch, unsigned column, enum top_by by);
-/* One of them, whether or not such rows show it. */
-struct table_column top_column(const struct top_watch *watch, const struct top_look *look,
-			       unsigned column);
-/* Those that apply, for a screen of that width; the history is last. Data have the time, too. NULL:
- * no memory. */
+/* Those that such rows have, for a screen of that width; the history is last. Data have the time,
+ * too. NULL: no memory. */
 #define TOP_DATA INT_MAX
-#define TOP_TIME UINT_MAX
 struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
 				 int width, struct pmc_arena *arena, unsigned *n);
 
@@ -217,16 +195,14 @@ struct top_source {
 };
 struct table_cell top_cell(void *arg, const struct table_column *column);
 struct table top_table(struct top_source *source, struct pmc_arena *arena);
-/* What the row does most: a function of the kernel, or a word. */
-void top_where(const struct top_row *row, struct pmc_out *out);
-
-/* ---- layout.c ------------------------------------------------------------------------------ */
+/* The last n slots before the present one as characters; most: the value of a full one. */
+void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
+		       struct pmc_out *out);
 
 /* Moved only before top_layout_make(). */
 struct top_layout {
 	struct pmc_arena arena;
 	struct table table;
-	struct table_column *columns;
 	struct top_source source;
 	unsigned left_out; /* columns that do not fit */
 };
@@ -235,12 +211,6 @@ struct top_job;
 /* The columns that fit, the more important ones first. 0 or -ENOMEM. */
 int top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
 		    unsigned n_rows, int width);
-/* A line about all that is watched, with as many words as fit. */
-void top_put_title(const struct top_watch *watch, const struct top_look *look,
-		   const struct top_rows *rows, int width, bool ascii, struct pmc_out *out);
-/* The last n slots before the present one as characters; most: the value of a full one. */
-void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
-		       struct pmc_out *out);
 
 /* ---- outputs ------------------------------------------------------------------------------- */
 
@@ -250,25 +220,70 @@ struct top_job {
 	struct top_look look;
 	struct top_rows rows;
 	struct tool_child child;
-	int signals;
-	struct pmc_screen screen;
+	struct live_wait wait;
 	uint64_t next_ns; /* when the interval ends */
 	bool counted;	  /* all readings of -n are done: a command goes on alone */
 };
 
 /* Reads all threads and makes the rows. False: what was watched has ended. */
 bool top_step(struct top_job *job);
-
-/* wait.c; keys: a descriptor, or -1. */
-enum top_event { TOP_INTERVAL, TOP_KEY, TOP_RESIZED, TOP_STOP, TOP_ENDED };
-enum top_event top_wait(struct top_job *job, int keys);
+enum live_event top_wait(struct top_job *job);
 
 int top_batch(struct top_job *job);
 int top_screen(struct top_job *job);
+/* A line about all that is watched, the more important parts first. */
+void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out);
 /* Title and table, as plain text or Markdown. */
 void top_put_table(const struct top_job *job, int width, unsigned most, struct pmc_out *out);
 /* Rows as CSV, with or without its head, or JSON lines. 0 or -ENOMEM. */
 int top_put_data(const struct top_job *job, enum table_format format, bool first,
 		 struct pmc_out *out);
+
+/* ---- the screen: keys.c, zoom.c ------------------------------------------------------------- */
+
+enum top_view { TOP_TABLE, TOP_ZOOM, TOP_HELP, TOP_HELP_COLUMNS };
+enum top_prompt { TOP_NO_PROMPT, TOP_ASK_FILTER, TOP_ASK_CSV, TOP_ASK_DUMP };
+
+/* What the agent knows of the thread that is shown alone. */
+struct top_inside {
+	uint64_t number; /* of the thread; 0: none */
+	uint64_t read_ns;
+	char text[8192];	    /* counts and marked regions */
+	struct top_region *regions; /* sums at the last reading */
+	unsigned n;
+};
+
+struct top_screen {
+	struct top_job *job;
+	enum top_view view;
+	uint64_t zoomed;   /* number of the thread */
+	uint64_t selected; /* key of a row; 0: none */
+	unsigned first;	   /* row at the top */
+	unsigned height;   /* rows that there is room for */
+	bool paused, quit;
+	bool ending;		   /* the command has got SIGTERM: its end is waited for */
+	const struct top_key *key; /* that is applied */
+	char message[256];	   /* until the next key */
+	enum top_prompt prompt;
+	pid_t asked; /* process to dump */
+	char input[256];
+	struct top_layout layout;
+	struct top_inside inside; /* of `zoomed` */
+};
+
+/* Applies a key of <ncurses.h>. */
+void top_press(struct top_screen *screen, int key);
+/* The row of the selection, or the first one; UINT_MAX: there are no rows. */
+unsigned top_selected(const struct top_screen *screen);
+/* Rows after a change of what is shown. */
+void top_remake(struct top_screen *screen);
+/* One page, keys or columns, of at most 23 lines. */
+void top_put_help(const struct top_screen *screen, struct pmc_out *out);
+
+/* NULL: it has ended. */
+const struct top_task *top_zoomed(const struct top_screen *screen);
+/* What the agent of the thread that is shown alone says now. */
+void top_inside_read(struct top_screen *screen);
+void top_put_zoom(const struct top_screen *screen, struct pmc_out *out);
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* zoom.c - one thread: its last minute as a graph, and what it did since its start; the help. */
+/* zoom.c - one thread: its last minute, and what it did since its start; with the agent its exact
+ * row so far, and its marked regions. */
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
-#include "lib/dump/words.h"
-#include "tools/top/screen.h"
+#include "tools/rows/fold.h"
+#include "tools/top/top.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#define GRAPH_LINES 8
 
 const struct top_task *top_zoomed(const struct top_screen *screen)
 {
@@ -19,109 +22,233 @@ const struct top_task *top_zoomed(const struct top_screen *screen)
 	return NULL;
 }
 
-/* Eighths of a line, of a graph of GRAPH_LINES lines. */
-static unsigned eighths(uint64_t us, uint64_t most)
-{
-	uint64_t n = most ? (us * GRAPH_LINES * 8 + most / 2) / most : 0;
+/* ---- values, in two columns, so that regions have room below --------------------------------- */
 
-	return n < GRAPH_LINES * 8 ? (unsigned)n : GRAPH_LINES * 8;
-}
-
-static void put_dot(unsigned line, unsigned cpu, unsigned both, bool ascii, struct pmc_out *out)
-{
-	static const char *const parts[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇" };
-	const unsigned low = line * 8;
-
-	if (cpu >= low + 8)
-		pmc_out_str(out, ascii ? "#" : "█");
-	else if (both > low && both >= low + 4 && both - cpu >= 4)
-		pmc_out_str(out, ascii ? "." : "░");
-	else if (cpu > low)
-		pmc_out_str(out, ascii ? (cpu >= low + 4 ? "#" : "_") : parts[cpu - low - 1]);
-	else
-		pmc_out_char(out, ' ');
-}
-
-static void put_graph(const struct top_watch *watch, const struct top_task *task, int width,
-		      bool ascii, struct pmc_out *out)
-{
-	const unsigned room = width > 10 ? (unsigned)width - 8 : 2;
-	const unsigned n = watch->slots < room ? watch->slots : room;
-	const uint64_t most = watch->slot_ns / 1000;
-
-	for (int line = GRAPH_LINES - 1; line >= 0; line--) {
-		pmc_outf(out, "%5s ", line == GRAPH_LINES - 1 ? "100 %" : line == 0 ? "0 %" : "");
-		for (unsigned ago = n; ago-- > 0;) {
-			const unsigned slot = top_slot(watch, ago);
-			const uint64_t cpu = task->cpu_us[slot], delay = task->delay_us[slot];
-
-			put_dot((unsigned)line, eighths(cpu, most), eighths(cpu + delay, most),
-				ascii, out);
-		}
-		pmc_out_char(out, '\n');
-	}
-	pmc_outf(out, "      %s on a CPU   %s waiting for a CPU", ascii ? "#" : "█",
-		 ascii ? "." : "░");
-	pmc_outf(out, "   (last %u s)\n", (unsigned)(n * (watch->slot_ns / 1000000) / 1000));
-}
-
-/* Values in two columns, so that regions have room below. */
 struct pairs {
 	struct pmc_out *out;
 	bool second;
 };
 
-static void put_value(struct pairs *pairs, const char *what, const struct pmc_out *value)
+static void put_value(struct pairs *pairs, const char *what, bool known, bool is_ns, uint64_t value)
 {
-	pmc_outf(pairs->out, "  %-22s %s", what, value->buf);
+	char text[64];
+	struct pmc_out cell;
+
+	pmc_out_to_mem(&cell, text, sizeof(text));
+	if (!known)
+		pmc_out_char(&cell, '-');
+	else if (is_ns)
+		pmc_show_time(&cell, (double)value, "us");
+	else
+		pmc_show_integer(&cell, value);
+	pmc_outf(pairs->out, "  %-22s %s", what, text);
 	if (pairs->second)
 		pmc_out_char(pairs->out, '\n');
 	else
-		pmc_out_pad(pairs->out, ' ', 14 - (int)value->len);
+		pmc_out_pad(pairs->out, ' ', 14 - (int)cell.len);
 	pairs->second = !pairs->second;
 }
 
-static void put_number(struct pairs *pairs, const char *what, uint64_t number)
+static void put_counts(const struct pmc_p_thread *thread, struct pmc_out *out)
 {
-	char text[64];
-	struct pmc_out value;
+	struct pairs pairs = { .out = out };
 
-	pmc_out_to_mem(&value, text, sizeof(text));
-	pmc_show_integer(&value, number);
-	put_value(pairs, what, &value);
+	for (unsigned e = 0; thread->set && e < thread->set->count; e++) {
+		const struct pmc_p_event *event = &thread->set->events[e];
+		const struct pmc_count *count = &thread->counts[e];
+		char name[96];
+		struct pmc_out fitted;
+
+		pmc_out_to_mem(&fitted, name, sizeof(name));
+		pmc_utf8_fit(&fitted, event->name, strlen(event->name), 21, PMC_CUT_END, false);
+		put_value(&pairs, name, pmc_count_has_value(count), !strcmp(event->unit, "ns"),
+			  pmc_nearest_integer((double)pmc_count_value(count) *
+					      pmc_event_scale(event)));
+	}
+	pmc_out_str(out, pairs.second ? "\n" : "");
 }
 
-static void put_time(struct pairs *pairs, const char *what, uint64_t ns)
-{
-	char text[64];
-	struct pmc_out value;
+/* ---- marked regions ---------------------------------------------------------------------------
+ */
 
-	pmc_out_to_mem(&value, text, sizeof(text));
-	pmc_show_time(&value, (double)ns, "us");
-	put_value(pairs, what, &value);
+#define MOST_REGIONS 32
+
+struct top_region {
+	char name[128];
+	uint64_t calls, cpu_ns, self_ns;
+	bool open;
+};
+
+struct regions {
+	const struct top_region *list, *at, *was; /* was: at the last reading; NULL: not there */
+	const struct top_inside *inside;
+	uint64_t ns; /* since then */
+};
+
+enum { NAME, CALLS_PER_S, CPU, SELF, TIME, CALLS, OPEN };
+
+static const struct table_column columns[] = {
+	{ .name = "marked regions", .unit = TABLE_TEXT, .index = NAME, .least = 24, .most = 24 },
+	{ .name = "calls/s", .unit = TABLE_WHOLE, .index = CALLS_PER_S, .least = 8, .kept = true },
+	{ .name = "CPU%", .unit = TABLE_RATIO, .index = CPU, .decimals = 1, .kept = true },
+	{ .name = "self%", .unit = TABLE_RATIO, .index = SELF, .decimals = 1, .kept = true },
+	{ .name = "CPU time", .unit = TABLE_NS, .index = TIME },
+	{ .name = "open", .unit = TABLE_TEXT, .index = OPEN, .blank = true },
+	{ .name = "calls", .unit = TABLE_WHOLE, .index = CALLS },
+};
+
+static void set_region(void *arg, uint64_t i)
+{
+	struct regions *regions = arg;
+	const struct top_inside *inside = regions->inside;
+
+	regions->at = &regions->list[i];
+	regions->was = NULL;
+	for (unsigned r = 0; r < inside->n && !regions->was; r++)
+		if (!strcmp(inside->regions[r].name, regions->at->name))
+			regions->was = &inside->regions[r];
 }
 
-static void put_events(struct pairs *pairs, const struct top_inside *inside)
+static struct table_cell region_cell(void *arg, const struct table_column *column)
 {
-	for (unsigned e = 0; e < inside->n_events; e++) {
-		const struct top_inside_event *event = &inside->events[e];
-		char dash[] = "-";
-		const struct pmc_out none = { .buf = dash, .len = 1 };
+	const struct regions *regions = arg;
+	const struct top_region *at = regions->at, *was = regions->was;
+	const double ns = (double)regions->ns;
 
-		if (!event->known)
-			put_value(pairs, event->name, &none);
-		else if (event->is_ns)
-			put_time(pairs, event->name, pmc_nearest_integer(event->value));
-		else
-			put_number(pairs, event->name, pmc_nearest_integer(event->value));
+	if (column->index >= CALLS_PER_S && column->index <= SELF && (!was || !regions->ns))
+		return cell_null();
+	switch (column->index) {
+	case NAME:
+		return cell_text(at->name);
+	case CALLS_PER_S:
+		return cell_number(
+			true,
+			(uint64_t)((double)pmc_sub_sat(at->calls, was->calls) * 1e9 / ns + 0.5));
+	case CPU:
+		return cell_real((double)pmc_sub_sat(at->cpu_ns, was->cpu_ns) * 100 / ns, 1);
+	case SELF:
+		return cell_real((double)pmc_sub_sat(at->self_ns, was->self_ns) * 100 / ns, 1);
+	case TIME:
+		return cell_number(true, at->cpu_ns);
+	case CALLS:
+		return cell_number(true, at->calls);
+	default:
+		return cell_text(at->open ? "open" : NULL);
 	}
 }
 
-void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *out)
+/* Those with the most CPU time, with their rates since the last reading. */
+static void put_regions(const struct top_inside *inside, const struct top_region *list, unsigned n,
+			uint64_t now_ns, struct pmc_out *out)
+{
+	const struct table_choice choice = { .sort = "CPU time", .top = MOST_REGIONS };
+	struct regions regions = { .list = list, .inside = inside, .ns = now_ns - inside->read_ns };
+	struct pmc_arena arena = { 0 };
+	struct table table = {
+		.columns = columns,
+		.n_columns = sizeof(columns) / sizeof(columns[0]),
+		.n_rows = n,
+		.arg = &regions,
+		.row = set_region,
+		.cell = region_cell,
+		.arena = &arena,
+		.indent = 1,
+		.wide = true,
+	};
+	const char *problem;
+
+	if (n && !table_apply(&table, &choice, 0, &problem) && !table_layout(&table)) {
+		pmc_out_char(out, '\n');
+		table_print(&table, TABLE_PLAIN, out);
+		if (table.n_more)
+			pmc_outf(out, " and %llu more\n", (unsigned long long)table.n_more);
+	}
+	pmc_arena_free(&arena);
+}
+
+static void take_regions(struct top_inside *inside, const struct pmc_profile *profile,
+			 struct pmc_out *out)
+{
+	const unsigned n = (unsigned)profile->n_regions;
+	struct top_region *list = calloc(n + 1, sizeof(*list));
+	const uint64_t now_ns = pmc_now_ns();
+
+	if (!list)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		const struct pmc_p_region *region = profile->regions[i];
+
+		snprintf(list[i].name, sizeof(list[i].name), "%s", region->name);
+		list[i].calls = region->fixed.calls;
+		list[i].open = region->fixed.open;
+		list[i].cpu_ns = region->cpu_ns;
+		list[i].self_ns = region->self_cpu_ns;
+	}
+	put_regions(inside, list, n, now_ns, out);
+	free(inside->regions);
+	inside->regions = list;
+	inside->n = n;
+	inside->read_ns = now_ns;
+}
+
+/* ---- what the agent says -----------------------------------------------------------------------
+ */
+
+static void take(struct top_inside *inside, const struct pmc_frame_buf *frames)
+{
+	const struct pmc_profile_options options = { .timeline = false };
+	struct pmc_thread_buf thread;
+	struct pmc_profile profile;
+	struct pmc_out out;
+
+	pmc_profile_init(&profile, &options);
+	pmc_profile_add_buffer(&profile, frames->data, frames->len);
+	pmc_profile_finish(&profile);
+	pmc_out_to_mem(&out, inside->text, sizeof(inside->text));
+	if (profile.n_threads) {
+		put_counts(pmc_profile_thread(&profile, profile.threads[0], &thread), &out);
+		take_regions(inside, &profile, &out);
+	}
+	pmc_profile_free(&profile);
+}
+
+void top_inside_read(struct top_screen *screen)
+{
+	const struct top_task *task = top_zoomed(screen);
+	struct attach *agent = task && task->has_slot ? task->process->agent : NULL;
+	struct top_inside *inside = &screen->inside;
+	struct pmc_frame_buf frames = { .data = NULL };
+	struct attach_thread thread;
+	char why[ATTACH_WHY];
+
+	if (task && inside->number != task->number)
+		inside->n = 0;
+	inside->number = 0;
+	if (agent && attach_agent_look(agent, why) &&
+	    attach_agent_thread(agent, task->task.tid, &thread) &&
+	    attach_agent_frames(agent, &thread, &frames, why)) {
+		take(inside, &frames);
+		inside->number = task->number;
+	}
+	free(frames.data);
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static void put_graph(const struct top_watch *watch, const char *what, const uint32_t *us,
+		      bool ascii, struct pmc_out *out)
+{
+	pmc_outf(out, "  %-18s", what);
+	top_put_sparkline(us, top_slot(watch, watch->slots - 1), watch->slots,
+			  watch->slot_ns / 1000, ascii, out);
+	pmc_out_char(out, '\n');
+}
+
+void top_put_zoom(const struct top_screen *screen, struct pmc_out *out)
 {
 	const struct top_watch *watch = &screen->job->watch;
 	const struct top_task *task = top_zoomed(screen);
-	const bool ascii = screen->job->screen.ascii;
+	const bool ascii = screen->job->flags.rows.screen.ascii;
 	struct pairs pairs = { .out = out };
 	const struct live_task *live;
 
@@ -137,60 +264,17 @@ void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *ou
 		pmc_outf(out, ", start routine %s", task->start);
 	if (live->wchan[0])
 		pmc_outf(out, ", waits in %s", live->wchan);
-	pmc_out_str(out, "\n\n");
-	put_graph(watch, task, width, ascii, out);
+	pmc_outf(out, "\n\n in the last %u s, of one CPU\n",
+		 (unsigned)(watch->slots * (watch->slot_ns / 1000000) / 1000));
+	put_graph(watch, "on a CPU", task->cpu_us, ascii, out);
+	put_graph(watch, "waiting for a CPU", task->delay_us, ascii, out);
 	pmc_out_str(out, "\n since its start\n");
-	put_time(&pairs, "on a CPU", live->waits.cpu_ns);
-	put_time(&pairs, "waiting for a CPU", live->waits.delay_ns);
-	put_number(&pairs, "voluntary switches", live->waits.voluntary);
-	put_number(&pairs, "involuntary switches", live->waits.involuntary);
-	put_number(&pairs, "minor page faults", live->stat.minor_faults);
-	put_number(&pairs, "major page faults", live->stat.major_faults);
-	if (screen->inside.known && screen->inside.number == task->number)
-		put_events(&pairs, &screen->inside);
-	if (pairs.second)
-		pmc_out_char(out, '\n');
+	put_value(&pairs, "on a CPU", true, true, live->waits.cpu_ns);
+	put_value(&pairs, "waiting for a CPU", true, true, live->waits.delay_ns);
+	put_value(&pairs, "voluntary switches", true, false, live->waits.voluntary);
+	put_value(&pairs, "involuntary switches", true, false, live->waits.involuntary);
+	put_value(&pairs, "minor page faults", true, false, live->stat.minor_faults);
+	put_value(&pairs, "major page faults", true, false, live->stat.major_faults);
 	if (screen->inside.number == task->number)
-		top_put_regions(&screen->inside, out);
-}
-
-static void put_left_out(const struct top_screen *screen, struct pmc_out *out)
-{
-	const struct table *table = &screen->layout.table;
-	unsigned n = 0;
-
-	if (!screen->layout.left_out)
-		return;
-	pmc_out_str(out, "\nno room for: ");
-	for (unsigned i = 0; i < table->n; i++)
-		if (table->places[i].hidden)
-			pmc_outf(out, "%s%s", n++ ? ", " : "", table->places[i].head);
-	pmc_out_str(out, "\n(shown in a wider terminal; w writes all columns)\n");
-}
-
-void top_put_help(const struct top_screen *screen, struct pmc_out *out)
-{
-	static const struct help {
-		const char *name, *what;
-	} keys[] = {
-#define X(keys, what) { keys, what },
-#include "tools/top/keys.def"
-#undef X
-	}, columns[] = {
-#define X(id, name, head, folded, unit, width, priority, doc) { name, doc },
-#include "tools/top/columns.def"
-#undef X
-	};
-	const bool is_keys = screen->view == TOP_HELP;
-	const struct help *list = is_keys ? keys : columns;
-	const size_t n =
-		is_keys ? sizeof(keys) / sizeof(*keys) : sizeof(columns) / sizeof(*columns);
-
-	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
-	for (size_t i = 0; i < n; i++)
-		pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
-	if (!is_keys)
-		put_left_out(screen, out);
-	pmc_out_str(out,
-		    is_keys ? "\nh: the columns   any other key: back\n" : "\nany key: back\n");
+		pmc_out_str(out, screen->inside.text);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* wait.c - waiting between two readings; see wait.h. */
+#include "tools/live/wait.h"
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* LIVE_TIME: none that concerns the caller. */
+static enum live_event take_signals(const struct live_wait *wait)
+{
+	struct signalfd_siginfo info;
+	enum live_event event = LIVE_TIME;
+
+	while (read(wait->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH)
+			event = LIVE_RESIZED;
+		else if (info.ssi_signo == SIGTSTP)
+			return LIVE_STOP;
+		else if (info.ssi_signo != SIGCHLD && !wait->forward)
+			return LIVE_ENDED;
+		/* The terminal has sent its signals to the command too. */
+		else if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL &&
+			 wait->child->pid)
+			kill(wait->child->pid, (int)info.ssi_signo);
+	}
+	return event;
+}
+
+enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns)
+{
+	struct pollfd fds[2] = { { .fd = wait->signals, .events = POLLIN },
+				 { .fd = wait->input, .events = POLLIN } };
+	const bool command = wait->child->pid;
+
+	for (;;) {
+		const uint64_t left = pmc_sub_sat(until_ns, pmc_now_ns());
+		const struct timespec time = { (time_t)(left / 1000000000u),
+					       (long)(left % 1000000000u) };
+		enum live_event event;
+
+		if (until_ns && !left)
+			return LIVE_TIME;
+		if (ppoll(fds, 2, until_ns ? &time : NULL, NULL) < 0 && errno != EINTR)
+			return LIVE_ENDED;
+		event = take_signals(wait);
+		if (event != LIVE_TIME)
+			return event;
+		if (command && tool_child_ended(wait->child, false))
+			return LIVE_ENDED;
+		if (fds[1].revents)
+			return LIVE_INPUT;
+	}
+}

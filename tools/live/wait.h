@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* wait.h - waiting between two readings: for the time, a signal, input, or the end of a command. */
+#pragma once
+
+#include "tools/cli/child.h"
+
+#include <stdint.h>
+
+struct live_wait {
+	int signals, input; /* descriptors: of tool_signals(); -1: none */
+	struct tool_child *child;
+	bool forward; /* signals are for the command; else they end the watching */
+};
+
+enum live_event { LIVE_TIME, LIVE_INPUT, LIVE_RESIZED, LIVE_STOP, LIVE_ENDED };
+
+/* until_ns 0: without end. LIVE_ENDED: the command has ended, or a signal ends the watching. */
+enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns);
