@@ -35,7 +35,7 @@ static void make_attr(void)
 
 static int parse(const char *name, char why[256])
 {
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_parse_error error = { .error = 0 };
 	struct pmc_events events;
 
 	why[0] = '\0';

@@ -236,7 +236,8 @@ int pmc_counter_set_period(struct pmc_counter *counter, uint64_t period);
  */
 int pmc_counter_set_bpf(struct pmc_counter *counter, int program_fd);
 /* Sets a tracepoint's filter, as "prev_pid == 0", or the address filters of a tracing PMU. -EINVAL:
- * invalid filter, or the event takes none. */
+ * invalid filter, or the event takes none. -EEXIST: a tracepoint has one, which the kernel does not
+ * replace. */
 int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter);
 
 /* The count since the last reset: exact if the counter was on the PMU all the time, else scaled by

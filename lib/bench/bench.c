@@ -9,7 +9,6 @@
  */
 #include "lib/bench/bench.h"
 #include "lib/counter/counter.h"
-#include "lib/counter/counter_event.h"
 #include "lib/bench/bench_stat.h"
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
@@ -70,9 +69,9 @@ static int plan_make(struct pmc_bench *bench, struct pmc_failure *failure)
 	struct pmc_events events;
 	int error;
 
-	if (pmc_events_parse(bench->options.events, NULL, &bench->arena, &events, &wrong))
-		return counter_fail(failure, counter_event_error(&wrong), bench->options.events,
-				    "%s", wrong.text);
+	error = pmc_events_parse(bench->options.events, NULL, &bench->arena, &events, &wrong);
+	if (error)
+		return counter_fail(failure, error, bench->options.events, "%s", wrong.text);
 	error = pmc_plan_make(&events, pmc_perf_open_self, &bench->arena, &bench->plan);
 	return error ? error : order_events(bench);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter.h - the opaque types of pmc/counter.h, for the folders of lib/api.
+ * counter.h - the opaque types of pmc/counter.h, for the folders of the counting library.
  *
  * Library code for programs that link libpmc: it may use malloc and is not part of the agent.
  */
 #pragma once
 
+#include "lib/base/advice.h"
 #include "lib/count/perf.h"
 #include "lib/event/event.h"
 
@@ -39,10 +40,33 @@ struct pmc_group {
 	size_t count, room;
 };
 
+/* ---- counter_event.c ---------------------------------------------------------------------- */
+/* Where sysfs and tracefs are, for tests; NULL: the machine's. */
+extern const struct pmc_event_roots *counter_roots;
+/* pmc_counter_event_parse() of a text that is called `what` in failures. row: of a typed group: of
+ * an event that is one for each type of core the first is taken, as no group can span two PMUs. */
+int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
+		       bool row, struct pmc_failure *failure);
+/* The name that stands for the event in failures, never "". */
+const char *counter_event_name(const struct pmc_counter_event *event);
+/* What excluding a mode does to the event. */
+enum pmc_filter counter_filter(const struct pmc_counter_event *event);
+
 /* ---- counter_open.c ----------------------------------------------------------------------- */
 /* Fills *failure unless NULL; the advice is cut to fit. Returns the (negative) error. */
 int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* The same with the advice for a failed call on this machine. */
+void counter_fail_call(struct pmc_failure *failure, int error, const char *what,
+		       const struct pmc_tried *tried);
+/* The same for an error of something open: by the meanings, which end with an error of 0, else as
+ * for a failed reading. */
+struct counter_meaning {
+	int error;
+	const char *text;
+};
+void counter_fail_open(struct pmc_failure *failure, int error, const char *what,
+		       const struct counter_meaning *meanings);
 
 /* What to open, in this library's version of the struct. */
 struct counter_request {
@@ -57,41 +81,42 @@ int counter_request_make(struct counter_request *request, const struct pmc_count
 /* For a counter on each CPU: of all processes, unless the options name one. */
 int counter_request_each_cpu(struct counter_request *request, const struct pmc_counter_event *event,
 			     const struct pmc_open_options *options, struct pmc_failure *failure);
-/* Whether the event may fall back to user mode if the open failed with this error. */
-bool counter_may_fall_back(const struct counter_request *request, int error);
-void counter_fall_back(struct counter_request *request);
-
-/* ---- counter_open.c ----------------------------------------------------------------------- */
-/* Opens the counter as a sibling of the leader (NULL: alone), without a fall-back. The caller frees
- * the counter. */
-int counter_request_open(const struct counter_request *request, const struct pmc_counter *leader,
-			 struct pmc_counter **counter, struct pmc_failure *failure);
-/* Closes and frees, group member or not. */
-void counter_free(struct pmc_counter *counter);
-/* -EBADF if the descriptor is no longer this counter, else 0. */
-int counter_check(const struct pmc_counter *counter);
-
-/* ---- counter_option.c --------------------------------------------------------------------- */
-/* The descriptor of a request, or -errno. */
-int counter_try(const struct counter_request *request, const struct pmc_counter *leader,
-		struct pmc_attr *attr);
-/* The name that stands for the event in failures, never "". */
-const char *counter_event_name(const struct pmc_counter_event *event);
-/* Explains an error by the options and the machine. */
+/* Whether the event may be counted in user mode only, if all modes are denied. */
+bool counter_may_fall_back(const struct counter_request *request);
+/* Opens the counter as a sibling of the leader (NULL: alone). A fall-back is left in the request.
+ * The caller frees the counter. */
+int counter_request_open(struct counter_request *request, const struct pmc_counter *leader,
+			 bool may_fall_back, struct pmc_counter **counter,
+			 struct pmc_failure *failure);
+/* Explains the error of an open by the options and the machine. */
 void counter_advise(const struct counter_request *request, bool sibling, int error,
 		    struct pmc_failure *failure);
 /* The same for errors that do not name the option: opens again without one option at a time, newest
  * first. */
 void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
 		     int error, struct pmc_failure *failure);
+/* Closes and frees, group member or not. */
+void counter_free(struct pmc_counter *counter);
+/* -EBADF if the descriptor is no longer this counter, else 0. */
+int counter_check(const struct pmc_counter *counter);
+
+/* ---- counter_group.c ---------------------------------------------------------------------- */
+/* pmc_group_open() that tells which event failed; -1: none in particular. */
+int counter_group_open(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
+		       const struct pmc_open_options *options, int32_t *failed,
+		       struct pmc_failure *failure);
 
 /* ---- counter_cpus.c ----------------------------------------------------------------------- */
-/* The next online CPU after `cpu` (-1: the first); -1: none, or unknown. */
+/* The next online CPU after `cpu` (-1: the first); -ENODEV: none; another -errno: unknown. */
 int counter_cpu_next(int cpu);
 bool counter_cpu_is_online(int cpu);
-/* Whether to open the event on this CPU: one CPU of each socket counts the events of an uncore PMU;
- * others would count them again. */
-bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu);
+/* Calls add with open->cpu set to each online CPU that counts all of the events. A CPU that went
+ * offline meanwhile is left out. -ENODEV: no CPU is left. */
+int counter_each_cpu(const struct pmc_counter_event *events, size_t n,
+		     struct pmc_open_options *open,
+		     int (*add)(void *arg, const struct pmc_open_options *open,
+				struct pmc_failure *failure),
+		     void *arg, struct pmc_failure *failure);
 
 /* ---- counter_read.c ----------------------------------------------------------------------- */
 /* The raw reading now. Stores the first max values. */

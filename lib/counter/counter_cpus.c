@@ -37,10 +37,12 @@ static int next_in(const char *list, uint64_t from)
 int counter_cpu_next(int cpu)
 {
 	char list[LIST_MAX];
+	int error = pmc_file_read(list, sizeof(list), "/sys/devices/system/cpu/online");
 
-	if (pmc_file_read(list, sizeof(list), "/sys/devices/system/cpu/online") < 0)
-		return -1;
-	return next_in(list, (uint64_t)(cpu + 1));
+	if (error < 0)
+		return error;
+	cpu = next_in(list, (uint64_t)(cpu + 1));
+	return cpu < 0 ? -ENODEV : cpu;
 }
 
 bool counter_cpu_is_online(int cpu)
@@ -69,7 +71,9 @@ static void try_pmu(const char *name, void *arg)
 			      name);
 }
 
-bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu)
+/* Whether to open the event on this CPU: one CPU of each socket counts the events of an uncore PMU;
+ * others would count them again. */
+static bool counts_on(const struct pmc_counter_event *event, int cpu)
 {
 	struct search search = { .type = event->type };
 
@@ -79,27 +83,56 @@ bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu)
 	return !search.list[0] || next_in(search.list, (uint64_t)cpu) == cpu;
 }
 
-/* ---- open and close -----------------------------------------------------------------------*/
-
-static bool all_count_on(const struct pmc_counter_event *events, size_t n, int cpu)
+int counter_each_cpu(const struct pmc_counter_event *events, size_t n,
+		     struct pmc_open_options *open,
+		     int (*add)(void *arg, const struct pmc_open_options *open,
+				struct pmc_failure *failure),
+		     void *arg, struct pmc_failure *failure)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!counter_cpu_counts(&events[i], cpu))
-			return false;
-	return true;
+	const struct pmc_tried tried = { .call = PMC_CALL_READ };
+	bool any = false;
+	int error;
+
+	for (open->cpu = counter_cpu_next(-1); open->cpu >= 0;
+	     open->cpu = counter_cpu_next(open->cpu)) {
+		size_t i = 0;
+
+		while (i < n && counts_on(&events[i], open->cpu))
+			i++;
+		if (i < n)
+			continue;
+		error = add(arg, open, failure);
+		if (error && (error != -ENODEV || counter_cpu_is_online(open->cpu)))
+			return error;
+		any |= !error;
+	}
+	error = open->cpu;
+	if (error == -ENODEV && !any)
+		counter_fail(failure, error, counter_event_name(events), "no online CPU counts it");
+	else if (error != -ENODEV)
+		counter_fail_call(failure, error, "/sys/devices/system/cpu/online", &tried);
+	return error == -ENODEV && any ? 0 : error;
 }
 
-static int add_cpu(struct pmc_counter_cpus *cpus, const struct pmc_counter_event *events, size_t n,
-		   const struct pmc_open_options *options, struct pmc_failure *failure)
+/* ---- open and close -----------------------------------------------------------------------*/
+
+struct adding {
+	struct pmc_counter_cpus *cpus;
+	const struct pmc_counter_event *events;
+};
+
+static int add_cpu(void *arg, const struct pmc_open_options *open, struct pmc_failure *failure)
 {
+	const struct adding *adding = arg;
+	struct pmc_counter_cpus *cpus = adding->cpus;
 	struct one_cpu *list = realloc(cpus->list, (cpus->count + 1) * sizeof(*list));
 	int error;
 
 	if (!list)
 		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
 	cpus->list = list;
-	list[cpus->count].cpu = options->cpu;
-	error = pmc_group_open(&list[cpus->count].group, events, n, options, failure);
+	list[cpus->count].cpu = open->cpu;
+	error = pmc_group_open(&list[cpus->count].group, adding->events, cpus->n, open, failure);
 	cpus->count += !error;
 	return error;
 }
@@ -108,10 +141,11 @@ int pmc_counter_cpus_open(struct pmc_counter_cpus **cpus, const struct pmc_count
 			  size_t n, const struct pmc_open_options *options,
 			  struct pmc_failure *failure)
 {
+	struct adding adding = { .events = events };
 	struct counter_request request;
-	struct pmc_open_options open;
 	struct pmc_counter_cpus *new;
-	int error = 0;
+	bool enabled;
+	int error;
 
 	if (!cpus || !events || !n)
 		return counter_fail(failure, -EINVAL, cpus ? "events" : "cpus", "NULL or none");
@@ -119,29 +153,19 @@ int pmc_counter_cpus_open(struct pmc_counter_cpus **cpus, const struct pmc_count
 	error = counter_request_each_cpu(&request, NULL, options, failure);
 	if (error)
 		return error;
-	open = request.open;
 	/* Started together at the end. */
-	open.enabled = false;
-	new = calloc(1, sizeof(*new));
+	enabled = request.open.enabled;
+	request.open.enabled = false;
+	adding.cpus = new = calloc(1, sizeof(*new));
 	if (new)
 		new->values = calloc(n, sizeof(*new->values));
-	if (!new || !new->values)
-		error = counter_fail(failure, -ENOMEM, "memory", "out of memory");
-	for (int cpu = counter_cpu_next(-1); !error && cpu >= 0; cpu = counter_cpu_next(cpu)) {
-		open.cpu = cpu;
-		if (!all_count_on(events, n, cpu))
-			continue;
-		error = add_cpu(new, events, n, &open, failure);
-		/* The CPU went offline. */
-		if (error == -ENODEV && !counter_cpu_is_online(cpu))
-			error = 0;
+	if (!new || !new->values) {
+		pmc_counter_cpus_close(new);
+		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
 	}
-	if (!error && new->count == 0)
-		error = counter_fail(failure, -ENODEV, counter_event_name(&events[0]),
-				     "no online CPU counts it");
-	if (!error)
-		new->n = n;
-	if (!error && request.open.enabled)
+	new->n = n;
+	error = counter_each_cpu(events, n, &request.open, add_cpu, &adding, failure);
+	if (!error && enabled)
 		error = pmc_counter_cpus_enable(new);
 	if (error)
 		pmc_counter_cpus_close(new);

@@ -5,7 +5,6 @@
  * Names go through the event parser (lib/event/event.h), so that they mean the same everywhere.
  */
 #include "lib/counter/counter.h"
-#include "lib/counter/counter_event.h"
 #include "lib/base/out.h"
 #include "lib/event/source.h"
 #include "lib/base/number.h"
@@ -15,6 +14,8 @@
 #include <string.h>
 
 /* ---- names --------------------------------------------------------------------------------*/
+
+const struct pmc_event_roots *counter_roots;
 
 struct name_search {
 	uint32_t type;
@@ -129,21 +130,6 @@ int pmc_counter_event_breakpoint(struct pmc_counter_event *event, uint32_t type,
 
 #define TEXT_MAX 1024
 
-int counter_event_error(const struct pmc_parse_error *error)
-{
-	switch (error->code) {
-	case PMC_PARSE_UNKNOWN_EVENT:
-	case PMC_PARSE_UNKNOWN_SET:
-	case PMC_PARSE_UNKNOWN_PMU:
-	case PMC_PARSE_UNKNOWN_FIELD:
-		return -ENOENT;
-	case PMC_PARSE_NO_MEMORY:
-		return -ENOMEM;
-	default:
-		return -EINVAL;
-	}
-}
-
 static void set_text(char *to, size_t size, const char *from)
 {
 	struct pmc_out out;
@@ -152,7 +138,7 @@ static void set_text(char *to, size_t size, const char *from)
 	pmc_out_str(&out, from);
 }
 
-void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *event)
+static void set_event(const struct pmc_event *from, struct pmc_counter_event *event)
 {
 	size_t unit = strlen(from->unit);
 
@@ -187,51 +173,29 @@ static int not_one(const struct pmc_events *events, const char *what, struct pmc
 	return counter_fail(failure, -EINVAL, what, "%u events; expected one", events->count);
 }
 
-/* Whether the text may name a tracepoint, and tracefs cannot be read: *error says why, as for
- * pmc_counter_event_tracepoint(). */
-static bool no_tracefs(const char *text, const struct pmc_event_roots *roots,
-		       struct pmc_failure *failure, int *error)
-{
-	struct event_span rest = event_span_of(text), system = event_split(&rest, ':'),
-			  name = event_split(&rest, ':');
-	const struct pmc_event_roots none = { 0 };
-	struct pmc_event unused = { 0 };
-	char names[2][EVENT_NAME_MAX];
-
-	system = event_trim(system);
-	if (!name.at || system.len >= EVENT_NAME_MAX || name.len >= EVENT_NAME_MAX ||
-	    event_tracepoint(roots ? roots : &none, system, name, &unused) >= 0)
-		return false;
-	memcpy(names[0], system.at, system.len);
-	memcpy(names[1], name.at, name.len);
-	names[0][system.len] = names[1][name.len] = '\0';
-	*error = counter_event_trace(&(struct pmc_counter_event){ 0 }, names[0], names[1],
-				     roots ? roots : &none, failure);
-	return true;
-}
-
 int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
-		       const struct pmc_event_roots *roots, struct pmc_failure *failure)
+		       bool row, struct pmc_failure *failure)
 {
 	struct pmc_parse_error error;
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
-	int rc = pmc_events_parse(text, roots, &arena, &events, &error);
+	int rc = pmc_events_parse(text, counter_roots, &arena, &events, &error);
+	const struct pmc_event *first = events.list;
 
-	what = what ? what : text;
-	if (rc && error.code == PMC_PARSE_UNKNOWN_EVENT && no_tracefs(text, roots, failure, &rc)) {
-		/* It may be a tracepoint. */
-	} else if (rc) {
-		rc = counter_fail(failure, counter_event_error(&error), what, "%s", error.text);
-	} else if (events.count != 1) {
+	if (rc)
+		counter_fail(failure, rc, what, "%s", error.text);
+	else if (row &&
+		 (events.sets || first->brace != PMC_NO_BRACE || first[events.count - 1].position))
+		rc = counter_fail(failure, -EINVAL, what,
+				  "a row is one event, without braces and not a set");
+	else if (!row && events.count != 1)
 		rc = not_one(&events, what, failure);
-	} else if (pmc_event_is_of_os(&events.list[0])) {
+	else if (pmc_event_is_of_os(first))
 		rc = counter_fail(failure, -ENOTSUP, what,
 				  "it is no perf event; read /proc/thread-self/schedstat or "
 				  "getrusage(2)");
-	} else {
-		counter_event_of(&events.list[0], event);
-	}
+	else
+		set_event(first, event);
 	pmc_arena_free(&arena);
 	return rc;
 }
@@ -241,47 +205,36 @@ int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
 {
 	if (!event || !text)
 		return counter_fail(failure, -EINVAL, event ? "text" : "event", "NULL");
-	return counter_event_text(event, text, NULL, NULL, failure);
+	return counter_event_text(event, text, text, false, failure);
 }
 
 /* ---- tracepoints --------------------------------------------------------------------------*/
 
-int counter_event_trace(struct pmc_counter_event *event, const char *system, const char *name,
-			const struct pmc_event_roots *roots, struct pmc_failure *failure)
-{
-	struct pmc_event found = { 0 };
-	char what[sizeof(failure->what)];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, what, sizeof(what));
-	pmc_outf(&out, "%s:%s", system, name);
-	switch (event_tracepoint(roots, event_span_of(system), event_span_of(name), &found)) {
-	case EVENT_FOUND:
-		if (pmc_counter_event_tracepoint_id(event, found.config))
-			return -EINVAL;
-		event->filter = (uint8_t)found.filter;
-		set_text(event->name, sizeof(event->name), what);
-		return 0;
-	case EVENT_NOT_MINE:
-		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
-				    event_tracefs(roots));
-	case -ENOENT:
-		return counter_fail(failure, -ENODEV, what,
-				    "tracefs is not mounted; mount -t tracefs tracefs %s",
-				    event_tracefs(roots));
-	default:
-		return counter_fail(failure, -EACCES, what,
-				    "no permission to read %s; as root: chmod a+rx %s",
-				    event_tracefs(roots), event_tracefs(roots));
-	}
-}
-
 int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *system,
 				 const char *name, struct pmc_failure *failure)
 {
+	const struct pmc_event_roots none = { 0 }, *roots = counter_roots ? counter_roots : &none;
+	char what[sizeof(failure->what)], why[PMC_PATH_MAX];
+	struct pmc_event found = { 0 };
+	struct pmc_out out;
+	int error;
+
 	if (!event || !system || !name)
 		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	return counter_event_trace(event, system, name, &(struct pmc_event_roots){ 0 }, failure);
+	pmc_out_to_mem(&out, what, sizeof(what));
+	pmc_outf(&out, "%s:%s", system, name);
+	error = event_tracepoint(roots, event_span_of(system), event_span_of(name), &found);
+	if (error == EVENT_NOT_MINE)
+		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
+				    event_tracefs(roots));
+	if (error < 0) {
+		error = event_tracefs_error(roots, error, why);
+		return counter_fail(failure, error, what, "%s", why);
+	}
+	pmc_counter_event_tracepoint_id(event, found.config);
+	event->filter = found.filter;
+	set_text(event->name, sizeof(event->name), what);
+	return 0;
 }
 
 /* ---- PMUs and their fields ----------------------------------------------------------------*/
@@ -292,68 +245,51 @@ static bool is_plain(const char *name)
 	return name[0] && !strpbrk(name, "/,=:@{}*?[ \t\n\r");
 }
 
-static int pmu_text(struct pmc_counter_event *event, const char *pmu, const char *terms,
-		    const struct pmc_event_roots *roots, struct pmc_failure *failure)
+int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
+			     struct pmc_failure *failure)
 {
 	char text[TEXT_MAX];
 	struct pmc_out out;
 
+	if (!event || !pmu || !fields)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
 	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%s/%s/", pmu, terms);
-	if (out.error || !is_plain(pmu) || strchr(terms, '/'))
+	pmc_outf(&out, "%s/%s/", pmu, fields);
+	if (out.error || !is_plain(pmu) || strchr(fields, '/'))
 		return counter_fail(failure, -EINVAL, pmu, "%s",
 				    out.error ? "text too long" : "invalid character in the name");
-	return counter_event_text(event, text, pmu, roots, failure);
-}
-
-int counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
-		      const struct pmc_counter_field *fields, size_t n,
-		      const struct pmc_event_roots *roots, struct pmc_failure *failure)
-{
-	char terms[TEXT_MAX];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, terms, sizeof(terms));
-	for (size_t i = 0; i < n; i++) {
-		if (!is_plain(fields[i].name))
-			return counter_fail(failure, -EINVAL, fields[i].name,
-					    "invalid character in the name");
-		pmc_outf(&out, "%s%s=0x%llx", i ? "," : "", fields[i].name,
-			 (unsigned long long)fields[i].value);
-	}
-	if (out.error)
-		return counter_fail(failure, -EINVAL, pmu, "too many fields");
-	return pmu_text(event, pmu, n ? terms : "config=0", roots, failure);
+	return counter_event_text(event, text, pmu, false, failure);
 }
 
 int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
 			  const struct pmc_counter_field *fields, size_t n,
 			  struct pmc_failure *failure)
 {
+	char terms[TEXT_MAX];
+	struct pmc_out out;
+
 	if (!event || !pmu || (n && !fields))
 		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	for (size_t i = 0; i < n; i++)
-		if (!fields[i].name)
-			return counter_fail(failure, -EINVAL, pmu, "the name of a field is NULL");
-	return counter_event_pmu(event, pmu, fields, n, NULL, failure);
-}
-
-int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
-			     struct pmc_failure *failure)
-{
-	if (!event || !pmu || !fields)
-		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	return pmu_text(event, pmu, fields, NULL, failure);
+	pmc_out_to_mem(&out, terms, sizeof(terms));
+	for (size_t i = 0; i < n; i++) {
+		if (!fields[i].name || !is_plain(fields[i].name))
+			return counter_fail(
+				failure, -EINVAL, pmu,
+				"the name of a field is NULL, or has an invalid character");
+		pmc_outf(&out, "%s%s=0x%llx", i ? "," : "", fields[i].name,
+			 (unsigned long long)fields[i].value);
+	}
+	if (out.error)
+		return counter_fail(failure, -EINVAL, pmu, "too many fields");
+	return pmc_counter_event_fields(event, pmu, n ? terms : "config=0", failure);
 }
 
 int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,
 			  struct pmc_failure *failure)
 {
-	if (!event || !name)
-		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	if (!is_plain(name))
+	if (name && !is_plain(name))
 		return counter_fail(failure, -EINVAL, name, "invalid character in the name");
-	return pmu_text(event, "msr", name, NULL, failure);
+	return pmc_counter_event_fields(event, "msr", name, failure);
 }
 
 /* ---- the fields of a PMU --------------------------------------------------------------------*/
@@ -401,7 +337,7 @@ int pmc_counter_event_formats(const char *pmu,
 
 	if (!pmu || !visit)
 		return counter_fail(failure, -EINVAL, "pmu", "an argument is NULL");
-	error = counter_event_pmu(&event, pmu, NULL, 0, NULL, failure);
+	error = pmc_counter_event_pmu(&event, pmu, NULL, 0, failure);
 	if (error)
 		return error;
 	/* A PMU without fields has no such directory. */
@@ -411,12 +347,13 @@ int pmc_counter_event_formats(const char *pmu,
 
 /* ---- probes -------------------------------------------------------------------------------*/
 
-/* The PMU defines the type and the bit for returns: perf_kprobe and perf_uprobe in
- * kernel/events/core.c. */
+/* place: the string that config1 points to, or none. The PMU defines the type and the bit for
+ * returns: perf_kprobe and perf_uprobe in kernel/events/core.c. */
 static int make_probe(struct pmc_counter_event *event, const char *pmu, enum pmc_probe probe,
-		      uint64_t config1, uint64_t config2, struct pmc_failure *failure)
+		      const char *place, uint64_t offset, struct pmc_failure *failure)
 {
 	const struct pmc_counter_field field = { "retprobe", 1 };
+	struct pmc_out out;
 	int error;
 
 	if (probe != PMC_PROBE_ENTRY && probe != PMC_PROBE_RETURN)
@@ -425,52 +362,31 @@ static int make_probe(struct pmc_counter_event *event, const char *pmu, enum pmc
 	error = pmc_counter_event_pmu(event, pmu, &field, probe == PMC_PROBE_RETURN, failure);
 	if (error)
 		return error;
-	event->config1 = config1;
-	event->config2 = config2;
-	return 0;
-}
-
-static void name_probe(struct pmc_counter_event *event, const char *pmu, const char *place,
-		       uint64_t offset)
-{
-	struct pmc_out out;
-
+	event->config1 = (uint64_t)(uintptr_t)place;
+	event->config2 = offset;
 	pmc_out_to_mem(&out, event->name, sizeof(event->name));
-	pmc_outf(&out, "%s:%s+0x%llx", pmu, place, (unsigned long long)offset);
+	pmc_outf(&out, "%s:%s+0x%llx", pmu, place ? place : "", (unsigned long long)offset);
+	return 0;
 }
 
 int pmc_counter_event_kprobe(struct pmc_counter_event *event, enum pmc_probe probe,
 			     const char *symbol, uint64_t offset, struct pmc_failure *failure)
 {
-	int error;
-
-	if (!event || !symbol)
-		return counter_fail(failure, -EINVAL, event ? "symbol" : "event", "NULL");
-	error = make_probe(event, "kprobe", probe, (uint64_t)(uintptr_t)symbol, offset, failure);
-	if (!error)
-		name_probe(event, "kprobe", symbol, offset);
-	return error;
+	if (!symbol)
+		return counter_fail(failure, -EINVAL, "symbol", "NULL");
+	return make_probe(event, "kprobe", probe, symbol, offset, failure);
 }
 
 int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, enum pmc_probe probe,
 				     uint64_t address, struct pmc_failure *failure)
 {
-	int error = make_probe(event, "kprobe", probe, 0, address, failure);
-
-	if (!error)
-		name_probe(event, "kprobe", "", address);
-	return error;
+	return make_probe(event, "kprobe", probe, NULL, address, failure);
 }
 
 int pmc_counter_event_uprobe(struct pmc_counter_event *event, enum pmc_probe probe,
 			     const char *path, uint64_t offset, struct pmc_failure *failure)
 {
-	int error;
-
-	if (!event || !path)
-		return counter_fail(failure, -EINVAL, event ? "path" : "event", "NULL");
-	error = make_probe(event, "uprobe", probe, (uint64_t)(uintptr_t)path, offset, failure);
-	if (!error)
-		name_probe(event, "uprobe", path, offset);
-	return error;
+	if (!path)
+		return counter_fail(failure, -EINVAL, "path", "NULL");
+	return make_probe(event, "uprobe", probe, path, offset, failure);
 }

@@ -7,26 +7,35 @@
 
 /* ---- open, add, close ---------------------------------------------------------------------*/
 
-static int open_group(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
-		      const struct pmc_open_options *options, struct pmc_failure *failure)
+int counter_group_open(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
+		       const struct pmc_open_options *options, int32_t *failed,
+		       struct pmc_failure *failure)
 {
-	struct pmc_group *new = calloc(1, sizeof(*new));
-	const bool enabled = options->enabled;
-	int error = 0;
+	struct counter_request request;
+	struct pmc_group *new;
+	int error;
 
+	*group = NULL;
+	*failed = -1;
+	error = counter_request_make(&request, NULL, options, failure);
+	if (error)
+		return error;
+	new = calloc(1, sizeof(*new));
 	if (!new)
 		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
-	new->open = *options;
+	new->open = request.open;
 	/* Enabled once complete: siblings must not miss what their leader counts. */
-	new->open.enabled = n == 0 && enabled;
-	for (size_t i = 0; i < n && !error; i++)
+	new->open.enabled = n == 0 && request.open.enabled;
+	for (size_t i = 0; i < n && !error; i++) {
 		error = pmc_group_add(new, &events[i], NULL, NULL, failure);
-	if (!error && n > 0 && enabled) {
+		*failed = error ? (int32_t)i : -1;
+	}
+	if (!error && n > 0 && request.open.enabled) {
 		error = pmc_group_enable(new);
 		if (error)
 			pmc_group_explain(new, error, failure);
 	}
-	new->open.enabled = enabled;
+	new->open.enabled = request.open.enabled;
 	if (error)
 		pmc_group_close(new);
 	else
@@ -37,14 +46,11 @@ static int open_group(struct pmc_group **group, const struct pmc_counter_event *
 int pmc_group_open(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
 		   const struct pmc_open_options *options, struct pmc_failure *failure)
 {
-	struct counter_request request;
-	int error;
+	int32_t failed;
 
 	if (!group || (n && !events))
 		return counter_fail(failure, -EINVAL, group ? "events" : "group", "NULL");
-	*group = NULL;
-	error = counter_request_make(&request, NULL, options, failure);
-	return error ? error : open_group(group, events, n, &request.open, failure);
+	return counter_group_open(group, events, n, options, &failed, failure);
 }
 
 static int make_room(struct pmc_group *group)
@@ -84,19 +90,17 @@ static int member_request(const struct pmc_group *group, const struct pmc_counte
 			  struct pmc_failure *failure)
 {
 	int error = counter_request_make(request, event, options ? options : &group->open, failure);
+	struct pmc_open_options *open = &request->open;
 
 	if (error)
 		return error;
-	if (group->count == 0) {
-		request->open.read_format |= PERF_FORMAT_GROUP;
-		return 0;
-	}
 	/* Only the leader reads the whole group. */
-	request->open.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
-	if (!options)
-		request->open.pinned = request->open.exclusive = false;
-	if (!options)
-		request->open.enable_on_exec = false;
+	if (group->count == 0)
+		open->read_format |= PERF_FORMAT_GROUP;
+	else
+		open->read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+	if (group->count && !options)
+		open->pinned = open->exclusive = open->enable_on_exec = false;
 	return 0;
 }
 
@@ -106,18 +110,14 @@ static int open_member(struct pmc_group *group, struct counter_request *request,
 		       struct pmc_counter **counter, struct pmc_failure *failure)
 {
 	struct pmc_counter *leader = group->count ? group->members[0] : NULL;
-	const bool chooses = !counter_may_fall_back(request, -EACCES);
+	const bool chooses = !counter_may_fall_back(request);
 	int error;
 
-	if (group->user_only && !chooses)
-		counter_fall_back(request);
-	error = counter_request_open(request, leader, counter, failure);
-	if (!group->all_modes && counter_may_fall_back(request, error)) {
-		counter_fall_back(request);
-		error = counter_request_open(request, leader, counter, failure);
-		group->user_only = !error;
-	} else if (!error && !chooses && !group->user_only) {
-		group->all_modes = true;
+	request->event.exclude_kernel |= group->user_only && !chooses;
+	error = counter_request_open(request, leader, !group->all_modes, counter, failure);
+	if (!error && !chooses) {
+		group->user_only = request->event.exclude_kernel;
+		group->all_modes = !group->user_only;
 	}
 	return error;
 }
@@ -188,39 +188,33 @@ int pmc_group_index(const struct pmc_group *group, const struct pmc_counter *cou
 
 /* ---- all at once --------------------------------------------------------------------------*/
 
-/* 0 if the group has a leader. */
-static int has_leader(const struct pmc_group *group)
+/* Calls it for the leader. */
+static int by_leader(const struct pmc_group *group, int (*call)(struct pmc_counter *leader))
 {
-	return !group ? -EINVAL : group->count ? 0 : -ENOENT;
+	return !group ? -EINVAL : group->count ? call(group->members[0]) : -ENOENT;
 }
 
 int pmc_group_enable(struct pmc_group *group)
 {
-	int error = has_leader(group);
-
-	return error ? error : pmc_counter_enable_group(group->members[0]);
+	return by_leader(group, pmc_counter_enable_group);
 }
 
 int pmc_group_disable(struct pmc_group *group)
 {
-	int error = has_leader(group);
-
-	return error ? error : pmc_counter_disable_group(group->members[0]);
+	return by_leader(group, pmc_counter_disable_group);
 }
 
 int pmc_group_reset(struct pmc_group *group)
 {
-	int error = has_leader(group);
-
-	return error ? error : pmc_counter_reset_group(group->members[0]);
+	return by_leader(group, pmc_counter_reset_group);
 }
 
 int pmc_group_read(const struct pmc_group *group, struct pmc_group_times *times,
 		   struct pmc_group_value *values, size_t max)
 {
-	int error = has_leader(group);
-
-	return error ? error : pmc_counter_read_group(group->members[0], times, values, max);
+	if (group && !group->count)
+		return -ENOENT;
+	return pmc_counter_read_group(group ? group->members[0] : NULL, times, values, max);
 }
 
 void pmc_group_explain(const struct pmc_group *group, int error, struct pmc_failure *failure)

@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* typed.c - typed groups: the rows of PMC_GROUP() on a counter group; see pmc/group.h. */
 #include "lib/counter/counter.h"
-#include "lib/counter/counter_event.h"
 
 #include <errno.h>
 #include <pmc/group.h>
-
-/* ---- rows ---------------------------------------------------------------------------------*/
-
-/* A row is one event. A generic event on hybrid CPUs gives one per type of core; the first is used,
- * as no group can span two PMUs. */
-static int parse_row(const char *text, struct pmc_counter_event *event)
-{
-	struct pmc_parse_error error;
-	struct pmc_arena arena = { 0 };
-	struct pmc_events events;
-	int result = -EINVAL;
-
-	if (text && pmc_events_parse(text, NULL, &arena, &events, &error))
-		result = counter_event_error(&error);
-	else if (text && !events.sets && events.list[0].brace == PMC_NO_BRACE &&
-		 events.list[events.count - 1].position == 0)
-		result = 0;
-	if (!result)
-		counter_event_of(&events.list[0], event);
-	pmc_arena_free(&arena);
-	return result;
-}
 
 static int parse_rows(struct pmc_group_typed *group, const struct pmc_group_typed_field *fields,
 		      unsigned n, struct pmc_counter_event *events)
@@ -34,7 +11,8 @@ static int parse_rows(struct pmc_group_typed *group, const struct pmc_group_type
 	bool pinned = false;
 
 	for (unsigned i = 0; i < n; i++) {
-		int error = parse_row(fields[i].event, &events[i]);
+		const char *text = fields[i].event;
+		int error = text ? counter_event_text(&events[i], text, text, true, NULL) : -EINVAL;
 
 		if (error) {
 			group->failed = (int32_t)i;
@@ -47,8 +25,6 @@ static int parse_rows(struct pmc_group_typed *group, const struct pmc_group_type
 	events[0].pinned = pinned;
 	return 0;
 }
-
-/* ---- opening ------------------------------------------------------------------------------*/
 
 /* The scope of all members. Clocks, which count all modes, are ignored beside other events. */
 static enum pmc_scope common_scope(const struct pmc_group *group)
@@ -69,31 +45,6 @@ static enum pmc_scope common_scope(const struct pmc_group *group)
 	return scope;
 }
 
-static int open_events(struct pmc_group_typed *group, const struct pmc_counter_event *events,
-		       unsigned n, const struct pmc_open_options *options)
-{
-	struct pmc_group *counters;
-	int error = pmc_group_open(&counters, NULL, 0, options, NULL);
-
-	if (error)
-		return error;
-	/* Enabled once it is complete: siblings must not miss what their leader counts. */
-	counters->open.enabled = false;
-	for (unsigned i = 0; i < n && !error; i++) {
-		error = pmc_group_add(counters, &events[i], NULL, NULL, NULL);
-		if (error)
-			group->failed = (int32_t)i;
-	}
-	group->scope = (uint8_t)common_scope(counters);
-	if (!error && options && options->enabled)
-		error = pmc_group_enable(counters);
-	if (error)
-		pmc_group_close(counters);
-	else
-		group->counters = counters;
-	return error;
-}
-
 int pmc_group_typed_open_with(struct pmc_group_typed *group,
 			      const struct pmc_group_typed_field *fields, unsigned n,
 			      const struct pmc_open_options *options)
@@ -112,7 +63,10 @@ int pmc_group_typed_open_with(struct pmc_group_typed *group,
 		return -EINVAL;
 	error = parse_rows(group, fields, n, events);
 	if (!error)
-		error = open_events(group, events, n, options);
+		error = counter_group_open(&group->counters, events, n, options, &group->failed,
+					   NULL);
+	if (!error)
+		group->scope = (uint8_t)common_scope(group->counters);
 	errno = kept;
 	return error;
 }
@@ -207,36 +161,27 @@ static struct pmc_open_options options_of(const struct pmc_group_typed *group)
 	return options;
 }
 
-/* Of an open that failed at this row. */
-static void explain_row(const struct pmc_group_typed *group,
-			const struct pmc_group_typed_field *field, int error,
-			struct pmc_failure *failure)
+/* Of a failed open. */
+static void explain_open(const struct pmc_group_typed *group,
+			 const struct pmc_group_typed_field *fields, int error,
+			 struct pmc_failure *failure)
 {
 	const struct pmc_open_options options = options_of(group);
-	const char *text = field->event ? field->event : "";
 	struct pmc_counter_event event;
 	struct counter_request request;
+	const char *text;
 
-	if (!parse_row(text, &event)) {
+	if (group->failed >= 0) {
+		text = fields[group->failed].event ? fields[group->failed].event : "";
+		if (counter_event_text(&event, text, text, true, failure))
+			return;
 		counter_request_make(&request, &event, &options, NULL);
 		counter_advise(&request, group->failed > 0, error, failure);
-	} else if (!counter_event_text(&event, text, NULL, NULL, failure)) {
-		counter_fail(failure, error, text,
-			     "a row is one event, without braces and not a set");
-	}
-}
-
-/* Of an open that failed before the first row. */
-static void explain_options(const struct pmc_group_typed *group, int error,
-			    struct pmc_failure *failure)
-{
-	const struct pmc_open_options options = options_of(group);
-	struct counter_request request;
-
-	if (counter_request_make(&request, NULL, &options, failure) != error)
+	} else if (counter_request_make(&request, NULL, &options, failure) != error) {
 		counter_fail(failure, error, "options",
 			     "the list of events is empty, or an option is invalid; see "
 			     "pmc_open_options(3)");
+	}
 }
 
 void pmc_group_typed_explain(const struct pmc_group_typed *group,
@@ -254,9 +199,7 @@ void pmc_group_typed_explain(const struct pmc_group_typed *group,
 		pmc_group_explain(group->counters, error, failure);
 	else if (error == -EBADF)
 		counter_fail(failure, error, "group", "it is not open; open it first");
-	else if (group->failed >= 0)
-		explain_row(group, &fields[group->failed], error, failure);
 	else
-		explain_options(group, error, failure);
+		explain_open(group, fields, error, failure);
 	errno = kept;
 }

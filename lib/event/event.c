@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* event.c - parses event lists: items, braces, @sets; asks the sources of names in order. */
+/* event.c - parses event lists: items, braces, @sets; asks the sources of names in order,
+ * and the PMUs of sysfs which CPUs count an event. */
+#include "lib/base/advice.h"
 #include "lib/event/source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -53,10 +56,161 @@ static int list_add(struct event_parse *parse, struct pmc_event *event, const ch
 	if (list_merge(parse, event))
 		return 0;
 	if (events->count == PMC_EVENTS_MAX)
-		return event_fail(parse, PMC_PARSE_TOO_MANY, at, "more than %d events",
-				  PMC_EVENTS_MAX);
+		return event_fail(parse, -E2BIG, at, "more than %d events", PMC_EVENTS_MAX);
 	parse->named[events->count] = parse->set < 0;
 	events->list[events->count++] = *event;
+	return 0;
+}
+
+/* ---- types of cores, and the CPUs that count an event, by sysfs --------------------------------
+ *
+ * The PMU of a type of core has a file `cpus`, an uncore PMU `cpumask`
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices in the kernel). A machine is hybrid if
+ * it has two or more types of cores. */
+
+/* PERF_PMU_TYPE_SHIFT, which headers before Linux 5.13 lack. */
+#define TYPE_SHIFT 32
+
+/* The kernel gives the PMU of the larger cores the lower number. */
+static bool is_before(const struct event_core *a, const struct event_core *b)
+{
+	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
+}
+
+static void try_core(const char *name, void *arg)
+{
+	struct event_parse *parse = arg;
+	struct event_cores *cores = &parse->cores;
+	struct event_core core;
+	unsigned at;
+
+	if (cores->n == EVENT_CORES_MAX ||
+	    pmc_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
+	    !event_pmu_type(parse, event_span_of(name), &core.type))
+		return;
+	core.name = pmc_arena_strdup(parse->arena, name);
+	if (!core.name)
+		return;
+	for (at = cores->n++; at > 0 && is_before(&core, &cores->list[at - 1]); at--)
+		cores->list[at] = cores->list[at - 1];
+	cores->list[at] = core;
+}
+
+/* The types of cores there are, looked up once. NULL without memory. */
+static const struct event_cores *find_cores(struct event_parse *parse)
+{
+	struct event_cores *cores = &parse->cores;
+
+	if (!cores->known) {
+		cores->known = true;
+		/* x86 that is not hybrid has a PMU "cpu". */
+		if (pmc_path_exists("%s/cpu", parse->roots.sysfs) != 0)
+			pmc_dir_visit(try_core, parse, "%s", parse->roots.sysfs);
+		if (parse->arena->failed)
+			return NULL;
+		if (cores->n < 2)
+			cores->n = 0;
+	}
+	return cores;
+}
+
+bool pmc_event_needs_pmu(const struct pmc_event *event)
+{
+	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
+	       event->type != PERF_TYPE_BREAKPOINT && event->type != PMC_TYPE_OS;
+}
+
+bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type)
+{
+	return !strcmp(event->core_type ? event->core_type : "", core_type ? core_type : "");
+}
+
+/* Whether each type of core can count the event: generic, cache and raw events without a PMU. */
+static bool is_everywhere(const struct pmc_event *event)
+{
+	if (event->pmu[0] || event->core_type)
+		return false;
+	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_HW_CACHE ||
+	       event->type == PERF_TYPE_RAW;
+}
+
+static void to_core(struct pmc_event *event, const struct event_core *core)
+{
+	event->core_type = core->name;
+	/* Raw events have the type of the PMU, generic ones have it above the code. */
+	if (event->type == PERF_TYPE_RAW)
+		event->type = core->type;
+	else
+		event->config |= (uint64_t)core->type << TYPE_SHIFT;
+}
+
+struct pmu_search {
+	struct event_parse *parse;
+	struct pmc_event *event;
+};
+
+static void try_type(const char *name, void *arg)
+{
+	struct pmu_search *search = arg;
+	uint32_t type;
+
+	if (event_pmu_type(search->parse, event_span_of(name), &type) &&
+	    type == search->event->type)
+		search->event->pmu = pmc_arena_strdup(search->parse->arena, name);
+}
+
+/* The file is empty if none of the CPUs is online. */
+static int find_uncore_cpus(struct event_parse *parse, struct pmc_event *event)
+{
+	char text[PMC_PATH_MAX];
+	int len =
+		pmc_file_read(text, sizeof(text), "%s/%s/cpumask", parse->roots.sysfs, event->pmu);
+
+	if (len <= 0)
+		return 0;
+	event->cpus = pmc_arena_strndup(parse->arena, text, (size_t)len);
+	return event->cpus ? 0 : -ENOMEM;
+}
+
+/* Sets the type of core or the CPUs of an event that names a PMU, by sysfs. 0 or -ENOMEM. */
+static int place(struct event_parse *parse, struct pmc_event *event)
+{
+	struct pmu_search search = { parse, event };
+	const struct event_cores *cores;
+
+	/* libpfm4 gives the number of the PMU only. */
+	if (!event->pmu[0] && event->type >= PERF_TYPE_MAX)
+		pmc_dir_visit(try_type, &search, "%s", parse->roots.sysfs);
+	if (!event->pmu)
+		return -ENOMEM;
+	if (!event->pmu[0] && !event->core_type)
+		return 0;
+	cores = find_cores(parse);
+	if (!cores)
+		return -ENOMEM;
+	for (unsigned i = 0; i < cores->n; i++) {
+		if (cores->list[i].type == event->type) {
+			event->core_type = cores->list[i].name;
+			return 0;
+		}
+	}
+	return event->pmu[0] ? find_uncore_cpus(parse, event) : 0;
+}
+
+/* Refuses modes and braces for an event that counts for the whole machine. */
+static int check_uncore(struct event_parse *parse, struct event_span item,
+			const struct pmc_event *event)
+{
+	if (!event->cpus || !event->cpus[0])
+		return 0;
+	if (event->asked_scope)
+		return event_fail(parse, -EINVAL, item.at,
+				  "'%.*s' counts for the whole machine: leave out :u and :k",
+				  EVENT_SHOW(item));
+	if (event->brace != PMC_NO_BRACE)
+		return event_fail(parse, -EINVAL, item.at,
+				  "'%.*s' counts for the whole machine: leave out the braces",
+				  EVENT_SHOW(item));
 	return 0;
 }
 
@@ -72,6 +226,8 @@ static int resolve_elsewhere(struct event_parse *parse, struct event_span item,
 	int trace = event_tracepoint(&parse->roots, sys, name, event), rc;
 	struct event_nearest nearest;
 	const char *why, *more = "";
+	char unknown[PMC_PATH_MAX];
+	int error = -ENOENT;
 
 	if (trace == EVENT_FOUND)
 		return event_modify(parse, rest, item, event);
@@ -92,13 +248,20 @@ static int resolve_elsewhere(struct event_parse *parse, struct event_span item,
 	}
 	/* Only sys:name can be a tracepoint. */
 	rest = event_skip(base, sys.len < base.len ? sys.len + 1 : base.len);
-	if (event_is_file_name(sys) && event_is_file_name(rest))
-		more = trace ? ", and tracepoints are unknown: cannot read tracefs" :
-			       ", and not a tracepoint";
+	if (event_is_file_name(sys) && event_is_file_name(rest)) {
+		more = ", and not a tracepoint";
+		if (trace)
+			error = event_tracefs_error(&parse->roots, trace, unknown);
+	}
 	event_nearest_any(&nearest, &parse->roots, base);
-	return event_fail(parse, PMC_PARSE_UNKNOWN_EVENT, base.at,
-			  "unknown event '%.*s': not built in%s%s%s%s", EVENT_SHOW(base),
-			  why ? "; libpfm4: " : "", why ? why : "", more, nearest.text);
+	if (trace && error != -ENOENT)
+		return event_fail(
+			parse, error, base.at,
+			"unknown event '%.*s': not built in, and tracepoints are unknown: %s%s",
+			EVENT_SHOW(base), unknown, nearest.text);
+	return event_fail(parse, error, base.at, "unknown event '%.*s': not built in%s%s%s%s",
+			  EVENT_SHOW(base), why ? "; libpfm4: " : "", why ? why : "", more,
+			  nearest.text);
 }
 
 static int resolve(struct event_parse *parse, struct event_span item, struct pmc_event *event)
@@ -107,14 +270,14 @@ static int resolve(struct event_parse *parse, struct event_span item, struct pmc
 
 	for (size_t i = 0; i < item.len; i++)
 		if (strchr("*?[", item.at[i]))
-			return event_fail(parse, PMC_PARSE_SYNTAX, item.at + i,
+			return event_fail(parse, -EINVAL, item.at + i,
 					  "no wildcards in '%.*s': name each event",
 					  EVENT_SHOW(item));
 	if (event_has(item, '/'))
 		return event_pmu(parse, item, event);
 	head = event_split(&rest, ':');
 	if (!head.len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "no event before ':' in '%.*s'",
+		return event_fail(parse, -EINVAL, item.at, "no event before ':' in '%.*s'",
 				  EVENT_SHOW(item));
 	if (event_builtin(head, event) || event_raw(head, event))
 		return event_modify(parse, rest, item, event);
@@ -128,9 +291,9 @@ static int add_everywhere(struct event_parse *parse, struct pmc_event *event, co
 	int rc = 0;
 
 	event->position = parse->position++;
-	if (!event_is_everywhere(event))
+	if (!is_everywhere(event))
 		return list_add(parse, event, at);
-	cores = event_cores(parse);
+	cores = find_cores(parse);
 	if (!cores)
 		return -ENOMEM;
 	if (!cores->n)
@@ -138,7 +301,7 @@ static int add_everywhere(struct event_parse *parse, struct pmc_event *event, co
 	for (unsigned i = 0; i < cores->n && !rc; i++) {
 		struct pmc_event one = *event;
 
-		event_to_core(&one, &cores->list[i]);
+		to_core(&one, &cores->list[i]);
 		rc = list_add(parse, &one, at);
 	}
 	return rc;
@@ -153,9 +316,9 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 	if (!rc)
 		rc = event_modify(parse, modifiers, item, &event);
 	if (!rc)
-		rc = event_place(parse, &event);
+		rc = place(parse, &event);
 	if (!rc)
-		rc = event_check_uncore(parse, item, &event);
+		rc = check_uncore(parse, item, &event);
 	if (rc)
 		return rc;
 	event.name = event_full_name(parse, item, &event, modifiers);
@@ -197,7 +360,7 @@ static int parse_brace(struct event_parse *parse, struct event_span *rest,
 	while (body.len < rest->len && (inside || body.at[body.len] != '}'))
 		inside ^= body.at[body.len++] == '/';
 	if (body.len == rest->len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, whole.at, "'{' without '}'");
+		return event_fail(parse, -EINVAL, whole.at, "'{' without '}'");
 	*rest = event_skip(*rest, body.len + 1);
 	if (rest->len && rest->at[0] == ':') {
 		*rest = event_skip(*rest, 1);
@@ -210,7 +373,7 @@ static int parse_brace(struct event_parse *parse, struct event_span *rest,
 		return rc;
 	*rest = event_trim(*rest);
 	if (!event_trim(body).len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, whole.at, "empty group");
+		return event_fail(parse, -EINVAL, whole.at, "empty group");
 	return parse_list(parse, body, parse->braces++, modifiers.at ? modifiers : set_modifiers);
 }
 
@@ -221,21 +384,19 @@ static int expand(struct event_parse *parse, int set, struct event_span modifier
 	struct event_span lists = event_span_of(pmc_event_sets[set].events);
 	const char *text = parse->text;
 	unsigned count = events->count;
-	int braces = parse->braces, rc = -EINVAL;
+	int braces = parse->braces, rc = -ENOENT;
 
 	if (events->sets & 1u << set && !modifiers.at)
 		return 0;
 	events->sets |= 1u << set;
 	parse->set = set;
-	while (rc == -EINVAL && lists.at) {
+	while (rc && rc != -ENOMEM && rc != -E2BIG && lists.at) {
 		struct event_span list = event_split(&lists, '|');
 
 		events->count = count;
 		parse->braces = braces;
 		parse->text = list.at;
 		rc = parse_list(parse, list, PMC_NO_BRACE, modifiers);
-		if (parse->error->code == PMC_PARSE_TOO_MANY)
-			break;
 	}
 	parse->text = text;
 	parse->set = -1;
@@ -252,14 +413,14 @@ static int parse_set(struct event_parse *parse, struct event_span item)
 	if (set < 0) {
 		event_nearest_init(&nearest, &parse->roots, word);
 		event_nearest_set(&nearest);
-		return event_fail(parse, PMC_PARSE_UNKNOWN_SET, item.at, "unknown set '%.*s'%s",
-				  EVENT_SHOW(name), nearest.text);
+		return event_fail(parse, -ENOENT, item.at, "unknown set '%.*s'%s", EVENT_SHOW(name),
+				  nearest.text);
 	}
 	rc = event_modify(parse, modifiers, item, &(struct pmc_event){ 0 });
 	if (rc)
 		return rc;
 	rc = expand(parse, set, modifiers);
-	if (rc == -EINVAL)
+	if (rc)
 		parse->error->offset = (size_t)(item.at - parse->text);
 	return rc;
 }
@@ -271,7 +432,7 @@ static int parse_item(struct event_parse *parse, struct event_span *rest, int br
 	bool nests = rest->len && strchr("{@", rest->at[0]);
 
 	if (nests && brace != PMC_NO_BRACE)
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
+		return event_fail(parse, -EINVAL, item.at,
 				  "'%c' in braces: a group cannot contain groups or sets",
 				  item.at[0]);
 	if (nests && rest->at[0] == '{') {
@@ -280,7 +441,7 @@ static int parse_item(struct event_parse *parse, struct event_span *rest, int br
 	}
 	item = take_event(rest);
 	if (!item.len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "missing event %s '%c'",
+		return event_fail(parse, -EINVAL, item.at, "missing event %s '%c'",
 				  rest->len ? "before" : "after", rest->len ? rest->at[0] : ',');
 	return nests ? parse_set(parse, item) : add_event(parse, item, brace, modifiers);
 }
@@ -297,8 +458,8 @@ static int parse_list(struct event_parse *parse, struct event_span rest, int bra
 		if (rc || !rest.len)
 			return rc;
 		if (rest.at[0] != ',')
-			return event_fail(parse, PMC_PARSE_SYNTAX, rest.at,
-					  "missing ',' before '%.*s'", EVENT_SHOW(rest));
+			return event_fail(parse, -EINVAL, rest.at, "missing ',' before '%.*s'",
+					  EVENT_SHOW(rest));
 		rest = event_skip(rest, 1);
 	}
 }
@@ -315,6 +476,20 @@ static void number(struct pmc_events *events)
 		next += i > 0 && !same;
 		events->list[i].position = next;
 	}
+}
+
+/* Names of files cannot be looked up without a descriptor: that is the error then. */
+static int no_descriptor(struct event_parse *parse, int error)
+{
+	int fd = pmc_fd_open(AT_FDCWD, "/", O_RDONLY | O_CLOEXEC, 0);
+	struct pmc_advice advice;
+
+	if (fd >= 0)
+		pmc_fd_close(fd);
+	if (fd != -EMFILE && fd != -ENFILE)
+		return error;
+	pmc_advise(fd, NULL, NULL, &advice);
+	return event_fail(parse, fd, parse->text, "%s; %s", advice.means, advice.todo);
 }
 
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
@@ -336,17 +511,17 @@ int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, stru
 	if (!events->list)
 		rc = -ENOMEM;
 	else if (!all.len)
-		rc = event_fail(&parse, PMC_PARSE_EMPTY, text, "empty event list");
+		rc = event_fail(&parse, -EINVAL, text, "empty event list");
 	else
 		rc = parse_list(&parse, all, PMC_NO_BRACE, (struct event_span){ 0 });
 	event_pfm_close(&parse);
-	if (rc == -ENOMEM) {
-		event_fail(&parse, PMC_PARSE_NO_MEMORY, text, "out of memory");
-	} else if (!rc) {
+	if (!rc) {
 		*error = (struct pmc_parse_error){ 0 };
 		number(events);
+		return 0;
 	}
-	if (rc)
-		*events = (struct pmc_events){ 0 };
-	return rc;
+	*events = (struct pmc_events){ 0 };
+	if (rc == -ENOENT)
+		rc = no_descriptor(&parse, rc);
+	return rc == -ENOMEM ? event_fail(&parse, rc, text, "out of memory") : rc;
 }

@@ -57,22 +57,8 @@ struct pmc_events {
 	unsigned sets; /* bit n: the n-th row of sets.def was named */
 };
 
-enum pmc_parse_code {
-	PMC_PARSE_OK = 0,
-	PMC_PARSE_EMPTY,
-	PMC_PARSE_SYNTAX,
-	PMC_PARSE_UNKNOWN_EVENT,
-	PMC_PARSE_UNKNOWN_SET,
-	PMC_PARSE_UNKNOWN_PMU,
-	PMC_PARSE_UNKNOWN_FIELD,
-	PMC_PARSE_BAD_VALUE,
-	PMC_PARSE_BAD_MODIFIER,
-	PMC_PARSE_TOO_MANY,
-	PMC_PARSE_NO_MEMORY,
-};
-
 struct pmc_parse_error {
-	enum pmc_parse_code code;
+	int error;	/* as returned */
 	size_t offset;	/* of the error in the string */
 	char text[256]; /* one line without newline: what, why, and the fix or nearest name */
 };
@@ -84,8 +70,11 @@ struct pmc_event_roots {
 	bool no_pfm;	     /* do not load libpfm4 */
 };
 
-/* Parses `text` into `events`, with memory of the arena. 0, or -EINVAL or -ENOMEM with *error
- * filled. Reads sysfs and tracefs and may dlopen libpfm4: not async-signal-safe. */
+/* Parses `text` into `events`, with memory of the arena. 0, or -errno with *error filled: -EINVAL:
+ * malformed; -ENOENT: unknown event, set, PMU or field; -E2BIG: too many events; -ENOMEM; of a name
+ * that may be a tracepoint's, if tracefs cannot be read: -ENODEV: not mounted, -EACCES, ...;
+ * -EMFILE, -ENFILE: no descriptor is left to look a name up. Reads sysfs and tracefs and may dlopen
+ * libpfm4: not async-signal-safe. */
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
 		     struct pmc_events *events, struct pmc_parse_error *error);
 

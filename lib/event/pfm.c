@@ -32,6 +32,7 @@ void event_pfm_close(struct event_parse *parse)
 #else
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 	if (rc != PFM_SUCCESS)
 		return EVENT_NOT_MINE;
 	if (!is_plain(&attr, &arg))
-		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, name.at,
+		return event_fail(parse, -EINVAL, name.at,
 				  "'%.*s': of libpfm4's modifiers only u (user) and k (kernel) are "
 				  "supported",
 				  EVENT_SHOW(name));

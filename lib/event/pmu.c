@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pmu.c - events by sysfs and tracefs: pmu/field=value,event,.../ and tracepoints. */
-#include "lib/event/source.h"
+#include "lib/base/advice.h"
 #include "lib/base/number.h"
+#include "lib/base/out.h"
+#include "lib/event/source.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -98,9 +100,8 @@ static int unknown_field(struct pmu_parse *p, struct event_span name)
 		      (int)p->pmu.len, p->pmu.at);
 	pmc_dir_visit(event_nearest_try, &nearest, "%s/%.*s/format", p->parse->roots.sysfs,
 		      (int)p->pmu.len, p->pmu.at);
-	return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
-			  "unknown field or event '%.*s' of PMU '%.*s'%s", EVENT_SHOW(name),
-			  EVENT_SHOW(p->pmu), nearest.text);
+	return event_fail(p->parse, -ENOENT, p->at, "unknown field or event '%.*s' of PMU '%.*s'%s",
+			  EVENT_SHOW(name), EVENT_SHOW(p->pmu), nearest.text);
 }
 
 static int set_field(struct pmu_parse *p, const struct term *term)
@@ -115,23 +116,23 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 			pmc_arena_strndup(p->parse->arena, term->value.at, term->value.len);
 		if (!p->event->name)
 			return -ENOMEM;
-		return *p->event->name ? 0 :
-					 event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-						    "name= without a name");
+		return *p->event->name ?
+			       0 :
+			       event_fail(p->parse, -EINVAL, p->at, "name= without a name");
 	}
 	if (term->value.at && !event_number(term->value, &number))
 		return event_fail(
-			p->parse, PMC_PARSE_BAD_VALUE, p->at,
+			p->parse, -EINVAL, p->at,
 			"value '%.*s' of field '%.*s': not a decimal or 0x number of 64 bits",
 			EVENT_SHOW(term->value), EVENT_SHOW(term->name));
 	len = read_pmu_file(p, "format", term->name, "", format, sizeof(format));
 	if (len >= 0) {
 		if (!format_parse(p->event, event_span_of(format), &word, &mask))
-			return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
+			return event_fail(p->parse, -ENOENT, p->at,
 					  "field '%.*s': unknown format '%s' in sysfs",
 					  EVENT_SHOW(term->name), format);
 		if (!scatter(word, mask, number))
-			return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
+			return event_fail(p->parse, -EINVAL, p->at,
 					  "value '%.*s' of field '%.*s': more than %u bits",
 					  EVENT_SHOW(term->value), EVENT_SHOW(term->name),
 					  (unsigned)__builtin_popcountll(mask));
@@ -195,7 +196,7 @@ static int set_named_event(struct pmu_parse *p, const struct term *named)
 		if (!event_span_is(term.value, "?"))
 			rc = set_field(p, &term);
 		else if (!has_value(p, term.name))
-			rc = event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
+			rc = event_fail(p->parse, -EINVAL, p->at,
 					"event '%.*s': no value for '%.*s'; add %.*s=1",
 					EVENT_SHOW(name), EVENT_SHOW(term.name),
 					EVENT_SHOW(term.name));
@@ -204,8 +205,8 @@ static int set_named_event(struct pmu_parse *p, const struct term *named)
 	}
 	if (read_pmu_file(p, "events", name, ".scale", text, sizeof(text)) >= 0 &&
 	    !decimal(text, &p->event->scale))
-		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-				  "event '%.*s': unknown scale in sysfs", EVENT_SHOW(name));
+		return event_fail(p->parse, -EINVAL, p->at, "event '%.*s': unknown scale in sysfs",
+				  EVENT_SHOW(name));
 	if (read_pmu_file(p, "events", name, ".unit", text, sizeof(text)) > 0)
 		p->event->unit = pmc_arena_strdup(p->parse->arena, text);
 	return p->event->unit ? EVENT_FOUND : -ENOMEM;
@@ -219,7 +220,7 @@ static int set_terms(struct pmu_parse *p)
 	struct event_span named = { 0 }, rest;
 
 	if (!event_trim(p->terms).len)
-		return event_fail(p->parse, PMC_PARSE_SYNTAX, p->terms.at,
+		return event_fail(p->parse, -EINVAL, p->terms.at,
 				  "'%.*s': no event between the slashes", EVENT_SHOW(p->item));
 	for (rest = p->terms; rest.at;) {
 		struct term term = take_term(&rest);
@@ -227,13 +228,13 @@ static int set_terms(struct pmu_parse *p)
 
 		p->at = term.name.at;
 		if (!term.name.len)
-			return event_fail(p->parse, PMC_PARSE_SYNTAX, p->at,
-					  "'%.*s': missing field", EVENT_SHOW(p->item));
+			return event_fail(p->parse, -EINVAL, p->at, "'%.*s': missing field",
+					  EVENT_SHOW(p->item));
 		rc = set_named_event(p, &term);
 		if (rc < 0)
 			return rc;
 		if (rc == EVENT_FOUND && named.at)
-			return event_fail(p->parse, PMC_PARSE_SYNTAX, p->at,
+			return event_fail(p->parse, -EINVAL, p->at,
 					  "'%.*s' and '%.*s' are two events: write one item for "
 					  "each",
 					  EVENT_SHOW(named), EVENT_SHOW(term.name));
@@ -272,8 +273,8 @@ static int unknown_pmu(const struct pmu_parse *p)
 
 	event_nearest_init(&nearest, &p->parse->roots, p->pmu);
 	pmc_dir_visit(event_nearest_try, &nearest, "%s", p->parse->roots.sysfs);
-	return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at, "unknown PMU '%.*s'%s",
-			  EVENT_SHOW(p->pmu), nearest.text);
+	return event_fail(p->parse, -ENOENT, p->pmu.at, "unknown PMU '%.*s'%s", EVENT_SHOW(p->pmu),
+			  nearest.text);
 }
 
 int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_event *event)
@@ -285,13 +286,13 @@ int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_even
 	p.pmu = event_trim(event_split(&modifiers, '/'));
 	p.terms = event_split(&modifiers, '/');
 	if (!p.pmu.len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-				  "'%.*s': no PMU before the first slash", EVENT_SHOW(item));
+		return event_fail(parse, -EINVAL, item.at, "'%.*s': no PMU before the first slash",
+				  EVENT_SHOW(item));
 	if (!modifiers.at)
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "'%.*s': missing closing slash",
+		return event_fail(parse, -EINVAL, item.at, "'%.*s': missing closing slash",
 				  EVENT_SHOW(item));
 	if (event_has(modifiers, '/'))
-		return event_fail(parse, PMC_PARSE_SYNTAX, modifiers.at, "'%.*s': too many slashes",
+		return event_fail(parse, -EINVAL, modifiers.at, "'%.*s': too many slashes",
 				  EVENT_SHOW(item));
 	if (!event_pmu_type(parse, p.pmu, &event->type))
 		return unknown_pmu(&p);
@@ -342,5 +343,25 @@ int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
 		event->filter = event_span_is(sys, "syscalls") ? PMC_UNFILTERED : PMC_KERNEL_ONLY;
 		return EVENT_FOUND;
 	}
-	return rc == -EACCES ? rc : pmc_path_exists("%s/events", root);
+	return rc == -ENOENT ? pmc_path_exists("%s/events", root) : rc < 0 ? rc : EVENT_NOT_MINE;
+}
+
+int event_tracefs_error(const struct pmc_event_roots *roots, int error, char text[PMC_PATH_MAX])
+{
+	const char *root = event_tracefs(roots);
+	struct pmc_advice advice;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, PMC_PATH_MAX);
+	if (error == -ENOENT) {
+		pmc_outf(&out, "tracefs is not mounted; mount -t tracefs tracefs %s", root);
+		return -ENODEV;
+	}
+	if (error == -EACCES) {
+		pmc_outf(&out, "no permission to read %s; as root: chmod a+rx %s", root, root);
+		return error;
+	}
+	pmc_advise(error, NULL, NULL, &advice);
+	pmc_outf(&out, "cannot read %s: %s; %s", root, advice.means, advice.todo);
+	return error;
 }

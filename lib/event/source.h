@@ -60,9 +60,9 @@ struct event_parse {
 };
 
 /* ---- text.c ------------------------------------------------------------------------*/
-/* Fills the error in, without control characters, cut if too long; returns -EINVAL. */
-int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
-	       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Fills the error in, without control characters, cut if too long; returns it (-errno). */
+int event_fail(struct event_parse *parse, int error, const char *at, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 struct event_span event_span_of(const char *text);
 bool event_span_is(struct event_span span, const char *word);
 struct event_span event_trim(struct event_span span);
@@ -87,20 +87,6 @@ bool event_is_modifiers(struct event_span span);
 /* May be one component of a path: [A-Za-z0-9_.-], no leading dot. */
 bool event_is_file_name(struct event_span span);
 
-/* ---- cpus.c ------------------------------------------------------------------------*/
-/* The types of cores there are, looked up once. NULL without memory. */
-const struct event_cores *event_cores(struct event_parse *parse);
-/* Whether each type of core can count the event: generic, cache and raw events without a PMU. */
-bool event_is_everywhere(const struct pmc_event *event);
-/* Makes it the event of one type of core. */
-void event_to_core(struct pmc_event *event, const struct event_core *core);
-/* Sets the type of core or the CPUs of an event that names a PMU, by sysfs. 0 or -ENOMEM. */
-int event_place(struct event_parse *parse, struct pmc_event *event);
-
-/* Refuses modes and braces for an event that counts for the whole machine. 0 or -EINVAL. */
-int event_check_uncore(struct event_parse *parse, struct event_span item,
-		       const struct pmc_event *event);
-
 /* ---- the sources --------------------------------------------------------------------------*/
 bool event_builtin(struct event_span name, struct pmc_event *event);
 bool event_raw(struct event_span name, struct pmc_event *event);
@@ -108,9 +94,12 @@ bool event_raw(struct event_span name, struct pmc_event *event);
 int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_event *event);
 /* The type number of a PMU in sysfs; false: there is no such PMU. */
 bool event_pmu_type(const struct event_parse *parse, struct event_span pmu, uint32_t *type);
-/* EVENT_FOUND, EVENT_NOT_MINE, or the -errno for which tracefs cannot be read. */
+/* EVENT_FOUND, EVENT_NOT_MINE, or the -errno for which tracefs cannot be read; -ENOENT: it is not
+ * mounted. */
 int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
 		     struct event_span name, struct pmc_event *event);
+/* The error to return for that -errno, with the reason and the fix in text. */
+int event_tracefs_error(const struct pmc_event_roots *roots, int error, char text[PMC_PATH_MAX]);
 /* The tracefs in use, for texts and searches. */
 const char *event_tracefs(const struct pmc_event_roots *roots);
 

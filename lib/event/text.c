@@ -10,8 +10,7 @@
 #define MODIFIERS "ukD"
 #define ACCEPTED  "use u (user), k (kernel) or D (pinned)"
 
-int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
-	       const char *format, ...)
+int event_fail(struct event_parse *parse, int error, const char *at, const char *format, ...)
 {
 	struct pmc_out out;
 	va_list args;
@@ -23,9 +22,9 @@ int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *
 	for (char *c = parse->error->text; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	parse->error->code = code;
+	parse->error->error = error;
 	parse->error->offset = (size_t)(at - parse->text);
-	return -EINVAL;
+	return error;
 }
 
 struct event_span event_span_of(const char *text)
@@ -123,19 +122,18 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 	if (!modifiers.at)
 		return 0;
 	if (!modifiers.len)
-		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, modifiers.at,
+		return event_fail(parse, -EINVAL, modifiers.at,
 				  "no modifier after ':' in '%.*s': " ACCEPTED, EVENT_SHOW(whole));
 	for (const char *c = modifiers.at; c < modifiers.at + modifiers.len; c++) {
 		bool *which = *c == 'u' ? &user : *c == 'k' ? &kernel : *c == 'D' ? &pinned : NULL;
 
 		if (!which)
-			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, c,
+			return event_fail(parse, -EINVAL, c,
 					  "unknown modifier '%c' in '%.*s': " ACCEPTED, *c,
 					  EVENT_SHOW(whole));
 		if (*which)
-			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, c,
-					  "duplicate modifier '%c' in '%.*s'", *c,
-					  EVENT_SHOW(whole));
+			return event_fail(parse, -EINVAL, c, "duplicate modifier '%c' in '%.*s'",
+					  *c, EVENT_SHOW(whole));
 		*which = true;
 	}
 	/* Modifiers of a brace add to those of its members, as in perf. */

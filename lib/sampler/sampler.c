@@ -234,6 +234,7 @@ static int check_open(const struct pmc_counter *counter, unsigned pages,
 int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, unsigned pages,
 		     struct pmc_failure *failure)
 {
+	struct pmc_tried tried = { .call = PMC_CALL_MMAP };
 	struct pmc_sampler *made;
 	int error;
 
@@ -256,7 +257,11 @@ int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, 
 	}
 	if (error) {
 		pmc_sampler_close(made);
-		pmc_sampler_advise(counter->name, &counter->attr.base, error, failure);
+		tried.attr = &counter->attr.base;
+		if (error == -EBADF)
+			return counter_fail(failure, error, counter->name,
+					    "its descriptor was closed; open it again");
+		counter_fail_call(failure, error, counter->name, &tried);
 		return error;
 	}
 	*sampler = made;

@@ -47,10 +47,6 @@ struct pmc_sampler {
 /* -EINVAL: NULL. -ESTALE: in a child of fork. Else 0. */
 int pmc_sampler_usable(const struct pmc_sampler *sampler);
 
-/* Explains a refused mapping. */
-void pmc_sampler_advise(const char *what, const struct perf_event_attr *attr, int error,
-			struct pmc_failure *failure);
-
 /* The source of the record at sampler->at; never NULL. */
 const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,
 					    const struct perf_event_header *header);

@@ -37,14 +37,14 @@ static void check_events(const struct pmc_events *events)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_piece(&data, &size);
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_parse_error error = { .error = 0 };
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events = { 0 };
 
 	if (pmc_events_parse(text, &tree_roots, &arena, &events, &error) == 0) {
 		check_events(&events);
 	} else {
-		FUZZ_CHECK(error.code != PMC_PARSE_OK && error.text[0]);
+		FUZZ_CHECK(error.error != 0 && error.text[0]);
 		FUZZ_CHECK(error.offset <= strlen(text));
 		/* Error messages are one line without control characters. */
 		for (const char *c = error.text; *c; c++)

@@ -96,12 +96,12 @@ static void write_file(const char *path, const char *text)
 
 static void parse(const char *text)
 {
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_parse_error error = { .error = 0 };
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events = { 0 };
 
 	if (pmc_events_parse(text, &roots, &arena, &events, &error)) {
-		FUZZ_CHECK(error.code != PMC_PARSE_OK && error.text[0]);
+		FUZZ_CHECK(error.error != 0 && error.text[0]);
 		FUZZ_CHECK(error.offset <= strlen(text));
 		for (const char *c = error.text; *c; c++)
 			FUZZ_CHECK((unsigned char)*c >= ' ' && *c != 0x7f);

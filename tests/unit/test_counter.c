@@ -179,6 +179,7 @@ static void test_set_filter(void **state)
 {
 	struct pmc_counter_event event, faults = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct pmc_counter *counter;
+	struct pmc_failure why;
 	uint64_t count;
 
 	getppid_event();
@@ -190,6 +191,9 @@ static void test_set_filter(void **state)
 
 	snprintf(text, sizeof(text), "id == %d", SYS_getppid);
 	assert_int_equal(pmc_counter_set_filter(counter, text), 0);
+	assert_int_equal(pmc_counter_set_filter(counter, text), -EEXIST);
+	pmc_counter_explain(counter, -EEXIST, &why);
+	assert_non_null(strstr(why.advice, "has a filter"));
 	pmc_counter_enable(counter);
 	calls(10);
 	for (int i = 0; i < 50; i++)

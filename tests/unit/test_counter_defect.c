@@ -146,6 +146,7 @@ static void test_unscheduled_is_not_zero(void **state)
 	struct pmc_group_value values[2];
 	struct pmc_group *group;
 	struct pmc_group_times times;
+	struct pmc_failure why;
 	uint64_t count = 77;
 	cpu_set_t all, one;
 	int cpus[2] = { -1, -1 };
@@ -179,6 +180,10 @@ static void test_unscheduled_is_not_zero(void **state)
 		assert_int_equal(reading.running_ns, 0);
 	}
 	assert_int_equal(count, 77);
+	/* A reset does not change why. */
+	assert_int_equal(pmc_group_reset(group), 0);
+	pmc_group_explain(group, -EBUSY, &why);
+	assert_non_null(strstr(why.advice, "never had a counter"));
 	pmc_group_close(group);
 	sched_setaffinity(0, sizeof(all), &all);
 }

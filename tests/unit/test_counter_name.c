@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_name.c - lookup of event names in made-up sysfs and tracefs trees, and texts of
  * refusals. */
-#include "lib/counter/counter_event.h"
+#include "lib/counter/counter.h"
 #include "tests/unit/counter_try.h"
 #include "tests/unit/event_tree.h"
 
@@ -19,13 +19,15 @@ static void test_tracepoint_places(void **state)
 	struct pmc_event_roots roots = tree_roots;
 	struct pmc_counter_event event;
 
-	must(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure));
+	counter_roots = &roots;
+	must(pmc_counter_event_tracepoint(&event, "sched", "sched_switch", &failure));
 	assert_int_equal(event.config, 316);
 	roots.tracefs = "nowhere";
-	assert_int_equal(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure),
+	assert_int_equal(pmc_counter_event_tracepoint(&event, "sched", "sched_switch", &failure),
 			 -ENODEV);
 	assert_int_equal(failure.error, ENODEV);
 	assert_non_null(strstr(failure.advice, "mount -t tracefs"));
+	counter_roots = &tree_roots;
 }
 
 /* Split fields, config3, hexadecimal and decimal; fields that are not given stay 0. */
@@ -38,33 +40,31 @@ static void test_pmu_fields(void **state)
 	const struct pmc_counter_field evil[] = { { "umask=1,event", 2 } };
 	struct pmc_counter_event event;
 
-	must(counter_event_pmu(&event, "cpu", split, 2, &tree_roots, &failure));
+	must(pmc_counter_event_pmu(&event, "cpu", split, 2, &failure));
 	assert_int_equal(event.type, 4);
 	assert_int_equal(event.config, UINT64_C(0x1000041c0));
 	assert_int_equal(event.config1 | event.config2 | event.config3, 0);
-	must(counter_event_pmu(&event, "cpu", wide, 2, &tree_roots, &failure));
+	must(pmc_counter_event_pmu(&event, "cpu", wide, 2, &failure));
 	assert_int_equal(event.config3, UINT64_MAX);
 	assert_int_equal(event.config2, 0x10f0);
 	assert_int_equal(event.config, 0);
-	must(counter_event_pmu(&event, "cpu", NULL, 0, &tree_roots, &failure));
+	must(pmc_counter_event_pmu(&event, "cpu", NULL, 0, &failure));
 	assert_int_equal(event.type, 4);
 
-	assert_int_equal(counter_event_pmu(&event, "cpu", none, 1, &tree_roots, &failure), -ENOENT);
+	assert_int_equal(pmc_counter_event_pmu(&event, "cpu", none, 1, &failure), -ENOENT);
 	assert_non_null(strstr(failure.advice, "nonesuch"));
-	assert_int_equal(counter_event_pmu(&event, "cpu", large, 1, &tree_roots, &failure),
-			 -EINVAL);
-	assert_int_equal(counter_event_pmu(&event, "cpu", evil, 1, &tree_roots, &failure), -EINVAL);
-	assert_int_equal(counter_event_pmu(&event, "gpu", NULL, 0, &tree_roots, &failure), -ENOENT);
+	assert_int_equal(pmc_counter_event_pmu(&event, "cpu", large, 1, &failure), -EINVAL);
+	assert_int_equal(pmc_counter_event_pmu(&event, "cpu", evil, 1, &failure), -EINVAL);
+	assert_int_equal(pmc_counter_event_pmu(&event, "gpu", NULL, 0, &failure), -ENOENT);
 	assert_string_equal(failure.what, "gpu");
-	assert_int_equal(counter_event_pmu(&event, "../cpu", NULL, 0, &tree_roots, &failure),
-			 -EINVAL);
+	assert_int_equal(pmc_counter_event_pmu(&event, "../cpu", NULL, 0, &failure), -EINVAL);
 }
 
 static void test_scale_and_unit(void **state)
 {
 	struct pmc_counter_event event;
 
-	must(counter_event_text(&event, "power/energy-pkg/", NULL, &tree_roots, &failure));
+	must(pmc_counter_event_parse(&event, "power/energy-pkg/", &failure));
 	assert_int_equal(event.type, 9);
 	assert_string_equal(event.unit, "Joules");
 	assert_true(event.scale > 2.3e-10 && event.scale < 2.4e-10);
@@ -74,6 +74,7 @@ static void test_text(void **state)
 {
 	struct pmc_counter_event event;
 
+	counter_roots = NULL;
 	must(pmc_counter_event_parse(&event, "instructions:u", &failure));
 	assert_int_equal(event.type, PERF_TYPE_HARDWARE);
 	assert_int_equal(event.config, PERF_COUNT_HW_INSTRUCTIONS);
@@ -103,16 +104,18 @@ static void test_hybrid(void **state)
 	const struct pmc_event_roots roots = { "hybrid", "trace", true };
 	struct pmc_counter_event event;
 
-	assert_int_equal(counter_event_text(&event, "cycles", NULL, &roots, &failure), -EINVAL);
+	counter_roots = &roots;
+	assert_int_equal(pmc_counter_event_parse(&event, "cycles", &failure), -EINVAL);
 	assert_string_equal(failure.what, "cycles");
 	assert_non_null(strstr(failure.advice, "cpu_core/"));
 	assert_non_null(strstr(failure.advice, "cpu_atom/"));
-	must(counter_event_text(&event, "cpu_atom/event=0x3c/", NULL, &roots, &failure));
+	must(pmc_counter_event_parse(&event, "cpu_atom/event=0x3c/", &failure));
 	assert_int_equal(event.type, 10);
 	assert_int_equal(event.config, 0x3c);
 	/* Events that do not depend on the type of core are single events there, too. */
-	must(counter_event_text(&event, "page-faults", NULL, &roots, &failure));
+	must(pmc_counter_event_parse(&event, "page-faults", &failure));
 	assert_int_equal(event.type, PERF_TYPE_SOFTWARE);
+	counter_roots = NULL;
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_option.c - every option sets its own member of the attr, and options for records
  * other than samples cause these records. */
-#include "lib/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
 #include <linux/bpf.h>
@@ -10,21 +9,28 @@
 
 /* ---- the attr -----------------------------------------------------------------------------*/
 
+static void keep(struct perf_event_attr *attr, void *arg)
+{
+	struct perf_event_attr *first = arg;
+
+	if (!first->size)
+		*first = *attr;
+}
+
 static struct perf_event_attr attr_with(const struct pmc_open_options *open)
 {
-	struct counter_request request;
-	struct pmc_failure failure;
-	struct pmc_attr attr;
+	struct pmc_open_options options = open ? *open : pmc_open_options_init();
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
-	int fd;
+	struct perf_event_attr attr = { .size = 0 };
+	struct pmc_counter *counter;
 
-	if (counter_request_make(&request, &event, open, &failure))
-		fail_msg("%s: %s", failure.what, failure.advice);
+	options.change_attr = keep;
+	options.change_arg = &attr;
 	/* Success of the open is not checked: kernels differ in the options that they support. */
-	fd = counter_try(&request, NULL, &attr);
-	if (fd >= 0)
-		close(fd);
-	return attr.base;
+	pmc_counter_open(&counter, &event, &options, NULL);
+	pmc_counter_close(counter);
+	assert_true(attr.size);
+	return attr;
 }
 
 /* The option sets this member of the attr to this value, and changes no other. */

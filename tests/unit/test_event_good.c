@@ -139,7 +139,7 @@ static void good_strings(void **state)
 		int rc = pmc_events_parse(want->text, &tree_roots, &arena, &events, &error);
 
 		if (rc)
-			fail_msg("'%s': %d at %zu: %s", want->text, error.code, error.offset,
+			fail_msg("'%s': %d at %zu: %s", want->text, error.error, error.offset,
 				 error.text);
 		if (events.count != 1)
 			fail_msg("'%s' is %u events", want->text, events.count);
@@ -161,7 +161,7 @@ static void good_strings(void **state)
 			fail_msg("'%s': brace %d", want->text, got->brace);
 		assert_string_equal(got->name, want->name ? want->name : want->text);
 		assert_int_equal(got->position, 0);
-		assert_int_equal(error.code, PMC_PARSE_OK);
+		assert_int_equal(error.error, 0);
 		pmc_arena_free(&arena);
 	}
 }

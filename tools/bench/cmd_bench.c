@@ -56,12 +56,12 @@ static int plan(struct bench *bench)
 		[BENCH_RSS] = { "peak_rss", "peak_rss_bytes", BENCH_BYTES, NULL, BENCH_EVERY_PASS },
 	};
 	const char *text = bench->events ? bench->events : pmc_events_default;
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_parse_error error = { .error = 0 };
 	struct pmc_events events;
 	int code;
 
 	if (pmc_events_parse(text, NULL, &bench->arena, &events, &error))
-		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE,
 				 "--events '%s': %s", text, error.text);
 	bench->measures = pmc_arena_alloc(
 		&bench->arena, sizeof(system) + PMC_EVENTS_MAX * sizeof(*bench->measures));

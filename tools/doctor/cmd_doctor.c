@@ -3,6 +3,7 @@
 #include "tools/cli/rows.h"
 #include "tools/doctor/doctor.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ static int require(const struct doctor_facts *facts, const char *text, bool *cou
 	int code = EXIT_OK;
 
 	if (pmc_events_parse(text, NULL, &arena, &events, &error))
-		code = tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+		code = tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE,
 				 "--require '%s': %s", text, error.text);
 	else if (doctor_plan(&events, &arena, &plan))
 		code = tool_fail(EXIT_FAIL, "out of memory");

@@ -6,6 +6,7 @@
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,8 +96,8 @@ int list_fit_host(struct list_fit *fit, const char *text)
 
 	list_init(&fit->list);
 	if (pmc_events_parse(text, NULL, arena, &events, &error))
-		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
-				 "'%s': %s", text, error.text);
+		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE, "'%s': %s", text,
+				 error.text);
 	for (unsigned i = 0; i < events.count; i++)
 		if (events.list[i].brace != PMC_NO_BRACE && !events.sets)
 			return tool_fail(EXIT_USAGE,

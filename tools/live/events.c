@@ -94,12 +94,12 @@ int live_events_of_agent(struct live_events *events, const void *frame, size_t l
 int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
 		     struct pmc_arena *arena)
 {
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_parse_error error = { .error = 0 };
 	struct pmc_plan *plan = &events->plan;
 	struct pmc_events parsed;
 
 	if (pmc_events_parse(text, NULL, arena, &parsed, &error))
-		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE,
 				 "--events '%s': %s", text, error.text);
 	events->view.events = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->view.events));
 	if (!events->view.events || pmc_plan_make(&parsed, tool_perf_open, arena, plan))

@@ -4,6 +4,7 @@
 #include "tools/cli/flags.h"
 #include "tools/run/run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@ static int check_events(const char *source, const char *text,
 {
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_parse_error error = { .error = 0 };
 	int result = pmc_events_parse(text, NULL, &arena, &events, &error);
 	const char *refusal = NULL;
 	char why[PMC_SAMPLE_WHY];
@@ -26,8 +27,8 @@ static int check_events(const char *source, const char *text,
 		return tool_fail(EXIT_USAGE, "%s '%s': %s", source, sample->event, refusal);
 	if (result == 0)
 		return 0;
-	return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_OURS : EXIT_USAGE, "%s '%s': %s",
-			 source, text, error.text);
+	return tool_fail(error.error == -ENOMEM ? EXIT_OURS : EXIT_USAGE, "%s '%s': %s", source,
+			 text, error.text);
 }
 
 /* The event of PMC_SAMPLE, if it names one. */

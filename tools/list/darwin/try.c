@@ -5,6 +5,7 @@
 #include "tools/list/list.h"
 #include "tools/list/mac_kpep.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,8 @@ int list_fit_host(struct list_fit *fit, const char *text)
 
 	list_init(&fit->list);
 	if (pmc_events_parse(text, NULL, &fit->list.arena, &events, &error))
-		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
-				 "'%s': %s", text, error.text);
+		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE, "'%s': %s", text,
+				 error.text);
 	/* The result must not depend on the order of the arguments. */
 	qsort(events.list, events.count, sizeof(*events.list), by_name);
 	fit->n = events.count;
