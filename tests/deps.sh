@@ -149,7 +149,7 @@ macos() {
 	program prove perl
 }
 
-# Host programs of make check-hosts; sources of redis and git are fetched by their tests.
+# Host programs of make check-hosts, with HOSTS=short some of them; sources of redis and git are fetched by their tests.
 hosts() {
 	check
 	fuzz
@@ -161,6 +161,13 @@ hosts() {
 	program chromium chromium
 	program valgrind valgrind
 	program curl curl
+	[ "${HOSTS:-full}" != short ] || return
+	program memcached memcached
+	program memcslap libmemcached-tools
+	program mariadbd mariadb-server
+	program sysbench sysbench
+	program cgi-fcgi libfcgi-bin
+	ls /usr/sbin/php-fpm* >/dev/null 2>&1 || need php-fpm
 }
 
 foreign=
