@@ -31,7 +31,7 @@ static void is_thread(const struct off_cpu *off, uint32_t tid, uint64_t waits, u
 
 static void a_loss_ends_waits_without_time(void **state)
 {
-	struct off_cpu off = { .n_rings = 0 };
+	struct off_cpu off = { .lost = 0 };
 
 	/* Thread 1 waits once before and once after the loss, 2 and 3 during it. */
 	take(&off, PERF_RECORD_SWITCH, 10, 1, true);

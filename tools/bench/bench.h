@@ -13,6 +13,7 @@
 #include "tools/bench/helper/protocol.h"
 #include "tools/bench/statistics.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -109,8 +110,6 @@ int bench_measure(struct bench *bench);
 void bench_shuffle(unsigned *order, unsigned from, unsigned to);
 /* Further runs under the agent, for --per-thread and for events that it alone can count. */
 int bench_threads(struct bench *bench);
-/* Runs a line of --prepare, --setup or --cleanup by sh. */
-int bench_shell(const char *flag, const char *line);
 /* 0: the run counts. Else the exit code, with the failure printed. */
 int bench_judge(struct bench *bench, struct bench_command *command,
 		const struct spawn_result *result, size_t run, bool under_agent);
@@ -152,6 +151,26 @@ void bench_write_notes(const struct bench *bench, struct pmc_out *out);
 void bench_write_json(const struct bench *bench, struct pmc_out *out);
 void bench_write_csv(const struct bench *bench, struct pmc_out *out);
 
+/* ---- start.c ------------------------------------------------------------------------------- */
+/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */
+void bench_catch_signals(void);
+/* One has come since. */
+bool bench_signalled(void);
+/* Ends as the signal would have ended pmctl. */
+void bench_raise_again(void);
+/* Of signals: those that are caught; the mask that commands get; the mask for waits. */
+extern struct bench_masks {
+	sigset_t caught, started, waiting;
+} bench_masks;
+/* Until the process has ended; it is not reaped. A signal to pmctl, or the end of its time (0:
+ * none), sends it `sig`. group: to its process group too. */
+enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group);
+/* Runs a line of --prepare, --setup or --cleanup by sh; NULL: nothing. A signal to pmctl ends it.
+ */
+int bench_shell(const char *flag, const char *line);
+/* pmctl's environment with these NAME=VALUE strings. To be freed; NULL: out of memory. */
+char **bench_environment(char *const *extra);
+
 /* ---- of each OS, in linux/ and darwin/ ------------------------------------------------------ */
 /* Makes bench->plan of the events, and the number of passes. 0, or the exit code of an error that
  * has been printed. */
@@ -178,20 +197,10 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		     double *values);
 /* NULL: nothing. */
 void bench_runner_stop(struct bench_runner *runner);
-/* Runs a line by sh; a signal to pmctl ends it. 0 and *status, or an errno. */
-int bench_line(const char *line, int *status);
-
 /* How programs are told to load the agent, and which cannot. */
 struct bench_preload {
 	const char *variable, *library, *unable;
 };
 extern const struct bench_preload bench_preload;
-
-/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */
-void bench_catch_signals(void);
-/* One has come since. */
-bool bench_signalled(void);
-/* Ends as the signal would have ended pmctl. */
-void bench_raise_again(void);
 
 #endif

@@ -55,22 +55,6 @@ static void clear_progress(void)
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
-int bench_shell(const char *flag, const char *line)
-{
-	int status, error = line ? bench_line(line, &status) : 0;
-
-	if (error)
-		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
-				 strerror(error));
-	if (!line || status == 0 || bench_signalled())
-		return 0;
-	if (WIFSIGNALED(status))
-		return tool_fail(EXIT_FAIL, "%s '%s' was killed by signal %d", flag, line,
-				 WTERMSIG(status));
-	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
-			 WEXITSTATUS(status));
-}
-
 static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
 {
 	struct bench_run *run, *runs;

@@ -10,7 +10,8 @@ struct tool_spawn {
 	char **argv;
 	const char *path;     /* NULL: argv[0], found in PATH */
 	char **environment;   /* NULL: pmctl's own */
-	const int *io;	      /* three standard descriptors, -1: pmctl's own; NULL: all are */
+	const int *io;	      /* descriptors from 0 on, -1: pmctl's own; NULL: all are */
+	int n_io;	      /* 0: the three standard ones */
 	const sigset_t *mask; /* of blocked signals */
 	bool group;	      /* becomes a process group of its own */
 };

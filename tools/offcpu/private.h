@@ -2,8 +2,7 @@
 /*
  * private.h - threads and their waits. Private to this folder.
  *
- * record.c reads records; threads.c follows threads; numbers.c reads their numbers in PID
- * namespaces; waits.c sums their waits; frames.c writes the dump.
+ * record.c reads records; threads.c follows threads and sums their waits; frames.c writes the dump.
  */
 #pragma once
 
@@ -34,17 +33,10 @@ struct off_thread {
 	UT_hash_handle hh;	 /* by tid; the newest of a number */
 };
 
-struct off_ring {
-	struct pmc_counter *counter;
-	struct pmc_sampler *sampler;
-};
-
 struct off_cpu {
 	struct pmc_arena arena;
 	struct unwind unwind;
 
-	struct off_ring *rings;
-	unsigned n_rings;
 	struct pmc_sampler_set *set;
 	pthread_t reader;
 	bool reads; /* the reader was started */
@@ -60,7 +52,7 @@ void off_take(struct off_cpu *off, const struct pmc_record *record);
 /* Ends the waits that last until now. */
 void off_settle(struct off_cpu *off);
 
-/* numbers.c. Reads those of thread `tid`, which has `numbers` if it is in pmctl's namespace. False:
+/* Reads those of thread `tid`, which has `numbers` if it is in pmctl's namespace. False:
  * it has ended. */
 bool off_numbers_read(uint32_t tid, struct off_numbers *numbers);
 /* The inode of a process's PID namespace; 0: cannot be read. */

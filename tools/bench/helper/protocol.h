@@ -7,8 +7,7 @@
 
 #define SPAWN_SOCKET 3
 
-/* pmc-spawn first sends a byte; if its exec fails, the child of pmctl sends the errno (an int)
- * instead. */
+/* pmc-spawn first sends a byte. */
 
 /* Starts a run. Any further message during the run, or the end of the socket, kills the command. */
 struct spawn_request {

@@ -7,7 +7,6 @@
  * perf_event_paranoid is 1 or less, and which needs no tracefs. An inherited event has a ring only
  * if it is bound to a CPU, so there is one for each CPU.
  */
-#include "lib/counter/counter.h"
 #include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
 #include "tools/offcpu/private.h"
@@ -19,70 +18,35 @@
 #define PAGES_LEAST 16
 #define SLICE_MS    100
 
-static void set_options(const struct off_cpu *off, pid_t pid, int cpu,
-			struct pmc_open_options *options)
-{
-	*options = (struct pmc_open_options)PMC_OPEN_INIT;
-	options->target = PMC_TARGET_PID;
-	options->pid = pid;
-	options->cpu = cpu;
-	options->inherit = true;
-	options->enable_on_exec = true;
-	options->user_if_denied = false;
-	/* Who, where and when. */
-	options->context_switch = true;
-	unwind_options_maps(options);
-	options->use_clockid = true;
-	options->clockid = CLOCK_MONOTONIC; /* of dumps */
-	options->sample_period = 1;
-	options->sample_type =
-		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-	unwind_options_stack(&off->unwind, options);
-}
-
-static int open_counter(const struct off_cpu *off, struct pmc_counter **counter, pid_t pid, int cpu,
-			struct pmc_failure *why)
-{
-	struct pmc_counter_event event;
-	struct pmc_open_options options;
-	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
-
-	if (error)
-		return error;
-	set_options(off, pid, cpu, &options);
-	return unwind_open(counter, &event, &options, why);
-}
-
-static int open_ring(struct off_cpu *off, struct off_ring *ring, unsigned *pages,
-		     struct pmc_failure *why)
-{
-	int error;
-
-	do {
-		error = pmc_sampler_open(&ring->sampler, ring->counter, *pages, why);
-		/* More than this user may lock. */
-	} while (error == -EPERM && (*pages /= 2) >= PAGES_LEAST);
-	return error ? error : pmc_sampler_set_add(off->set, ring->sampler);
-}
-
-static int open_all(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
+static int open_rings(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
 {
 	unsigned pages = unwind_pages(&off->unwind);
-	int error = pmc_sampler_set_new(&off->set, 0);
+	struct pmc_open_options options = PMC_OPEN_INIT;
+	struct pmc_counter_event event;
+	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
 
-	for (int cpu = counter_cpu_next(-1); cpu >= 0 && !error; cpu = counter_cpu_next(cpu)) {
-		struct off_ring *more =
-			realloc(off->rings, (off->n_rings + 1) * sizeof(*off->rings));
-
-		if (!more)
-			return -ENOMEM;
-		off->rings = more;
-		more[off->n_rings] = (struct off_ring){ .counter = NULL };
-		error = open_counter(off, &more[off->n_rings].counter, pid, cpu, why);
-		if (!error)
-			error = open_ring(off, &more[off->n_rings++], &pages, why);
-		else if (error == -ENODEV && !counter_cpu_is_online(cpu))
-			error = 0;
+	options.target = PMC_TARGET_PID;
+	options.pid = pid;
+	options.inherit = true;
+	options.enable_on_exec = true;
+	options.user_if_denied = false;
+	/* Who, where and when. */
+	options.context_switch = true;
+	unwind_options_maps(&options);
+	options.use_clockid = true;
+	options.clockid = CLOCK_MONOTONIC; /* of dumps */
+	options.sample_period = 1;
+	options.sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	unwind_options_stack(&off->unwind, &options);
+	if (!error)
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
+	/* More than this user may lock. */
+	while (error == -EPERM && (pages /= 2) >= PAGES_LEAST)
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
+	if (error && error != -EACCES && error != -EPERM) { /* Linux before 5.12 */
+		options.build_id = false;
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
 	}
 	return error;
 }
@@ -115,7 +79,7 @@ int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 	if (!off)
 		return tool_fail(EXIT_OURS, "out of memory");
 	off->unwind.frame_pointers = frame_pointers;
-	error = open_all(off, pid, &why);
+	error = open_rings(off, pid, &why);
 	if (error)
 		return tool_fail(EXIT_OURS, "cannot record where threads wait (--off-cpu): %s",
 				 why.advice);
@@ -156,11 +120,6 @@ void off_cpu_free(struct off_cpu *off)
 	if (!off)
 		return;
 	off_cpu_stop(off);
-	for (unsigned i = 0; i < off->n_rings; i++) {
-		pmc_sampler_close(off->rings[i].sampler);
-		pmc_counter_close(off->rings[i].counter);
-	}
-	free(off->rings);
 	pmc_sampler_set_free(off->set);
 	unwind_free(&off->unwind);
 	pmc_arena_free(&off->arena);

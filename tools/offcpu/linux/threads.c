@@ -18,8 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- threads ------------------------------------------------------------------------------ */
-
 /* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
 uint64_t off_namespace(const char *pid)
@@ -73,6 +71,8 @@ bool off_numbers_read(uint32_t tid, struct off_numbers *numbers)
 	*numbers = inner;
 	return true;
 }
+
+/* ---- threads ------------------------------------------------------------------------------ */
 
 static struct off_thread *add_thread(struct off_cpu *off, uint32_t pid, uint32_t tid,
 				     uint64_t start_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spawn.c - see spawn.h. POSIX only, so that tests run it on Linux. */
+/* spawn.c - see spawn.h. */
 #include "tools/cli/spawn.h"
 #include "tools/cli/pmctl.h"
 
@@ -29,7 +29,7 @@ static int set_io(posix_spawn_file_actions_t *actions, const struct tool_spawn *
 {
 	int error = 0;
 
-	for (int i = 0; spawn->io && i < 3 && !error; i++)
+	for (int i = 0; spawn->io && i < (spawn->n_io ? spawn->n_io : 3) && !error; i++)
 		if (spawn->io[i] >= 0)
 			error = posix_spawn_file_actions_adddup2(actions, spawn->io[i], i);
 	return error;
