@@ -31,13 +31,13 @@ static void maps_replace_what_was_there(void **state)
 						  .file_offset = (uint64_t)rand() * 4096,
 						  .module = &modules[rand() % 8] };
 
-			assert_true(unwind_maps_add(&maps, &map));
+			unwind_maps_add(&maps, &map);
 			for (unsigned p = start; p < start + n; p++)
 				pages[p] = (struct page){ map.module,
 							  map.file_offset + (p - start) * 4096ul,
 							  true };
 		}
-		assert_true(unwind_maps_copy(&copy, &maps));
+		unwind_maps_copy(&copy, &maps);
 		for (unsigned p = 0; p < PAGES; p++) {
 			const uint64_t address = p * 4096ul + 4095;
 			const struct unwind_map *map = unwind_maps_find(&copy, address);

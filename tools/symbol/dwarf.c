@@ -8,7 +8,6 @@
 #include "tools/symbol/private.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NESTED_MOST = 32, BLOCKS_MOST = 256 };
@@ -28,7 +27,7 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-static bool add_function(struct unit *unit, Dwarf_Die *die)
+static void add_function(struct pmc_arena *arena, struct unit *unit, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -36,152 +35,101 @@ static bool add_function(struct unit *unit, Dwarf_Die *die)
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		if (start >= end)
 			continue;
-		if (!symbol_grow(&unit->functions, unit->n, &unit->room, sizeof(*unit->functions)))
-			return false;
+		unit->functions = pmc_arena_grow(arena, unit->functions, unit->n, &unit->room,
+						 sizeof(*unit->functions));
 		unit->functions[unit->n++] =
 			(struct unit_function){ .start = start, .end = end, .die = *die };
 	}
-	return true;
 }
 
 /* Functions stand below the unit, its namespaces and, in some compilers' files, its types. */
-static bool list_functions(struct unit *unit, Dwarf_Die *parent, unsigned depth)
+static void list_functions(struct pmc_arena *arena, struct unit *unit, Dwarf_Die *parent,
+			   unsigned depth)
 {
 	Dwarf_Die die;
 
 	if (depth > NESTED_MOST || dwarf_child(parent, &die) != 0)
-		return true;
+		return;
 	do {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			if (!add_function(unit, &die))
-				return false;
+			add_function(arena, unit, &die);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_structure_type:
 		case DW_TAG_class_type:
 		case DW_TAG_union_type:
-			if (!list_functions(unit, &die, depth + 1))
-				return false;
+			list_functions(arena, unit, &die, depth + 1);
 			break;
 		default:
 			break;
 		}
 	} while (next_sibling(&die));
-	return true;
 }
 
-static int by_start(const void *a, const void *b)
+static struct unit_function *find_function(struct pmc_arena *arena, struct unit *unit,
+					   Dwarf_Addr address)
 {
-	const struct unit_function *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static const struct unit_function *find_function(struct unit *unit, Dwarf_Addr address)
-{
-	size_t low = 0, high;
+	size_t n;
 
 	if (!unit->listed) {
 		unit->listed = true;
-		list_functions(unit, &unit->die, 0);
-		if (unit->n)
-			qsort(unit->functions, unit->n, sizeof(*unit->functions), by_start);
+		list_functions(arena, unit, &unit->die, 0);
+		symbol_sort(arena, unit->functions, unit->n);
 	}
-	for (high = unit->n; low < high;) {
-		size_t mid = low + (high - low) / 2;
-
-		if (unit->functions[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && address < unit->functions[low - 1].end ? &unit->functions[low - 1] : NULL;
+	n = symbol_n_started(unit->functions, unit->n, sizeof(*unit->functions), address);
+	return n && address < unit->functions[n - 1].end ? &unit->functions[n - 1] : NULL;
 }
 
 /* ---- units of a module ------------------------------------------------------------------- */
 
-static bool add_ranges(struct units *units)
+static void add_ranges(struct pmc_arena *arena, struct units *units, struct unit *unit)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(&units->list[units->n].lines, at, &base, &start, &end)) > 0) {
+	while ((at = dwarf_ranges(&unit->lines, at, &base, &start, &end)) > 0) {
 		if (start >= end)
 			continue;
-		if (!symbol_grow(&units->ranges, units->n_ranges, &units->ranges_room,
-				 sizeof(*units->ranges)))
-			return false;
-		units->ranges[units->n_ranges++] = (struct unit_range){
-			.start = start, .end = end, .unit = (unsigned)units->n
-		};
+		units->ranges = pmc_arena_grow(arena, units->ranges, units->n, &units->room,
+					       sizeof(*units->ranges));
+		units->ranges[units->n++] = (struct unit_range){ start, end, unit };
 	}
-	return true;
 }
 
-static int by_range(const void *a, const void *b)
-{
-	const struct unit_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static void list_units(struct symbol_module *module)
+static void list_units(struct pmc_arena *arena, struct symbol_module *module)
 {
 	struct units *units = &module->units;
 	Dwarf_Die *die = NULL, split;
 	uint8_t kind;
 
 	while ((die = dwfl_module_nextcu(module->dwfl_module, die, &units->bias))) {
-		struct unit *unit;
+		struct unit *unit = pmc_arena_alloc(arena, sizeof(*unit));
 
-		if (!symbol_grow(&units->list, units->n, &units->room, sizeof(*units->list)))
-			break;
-		unit = &units->list[units->n];
-		*unit = (struct unit){ .die = *die, .lines = *die };
+		unit->die = unit->lines = *die;
 		/* The content of a skeleton is in a file of its own (.dwo). */
 		if (dwarf_cu_info(die->cu, NULL, &kind, NULL, &split, NULL, NULL, NULL) == 0 &&
 		    kind == DW_UT_skeleton && split.cu)
 			unit->die = split;
-		if (!add_ranges(units))
-			break;
-		units->n++;
+		add_ranges(arena, units, unit);
 	}
-	if (units->n_ranges)
-		qsort(units->ranges, units->n_ranges, sizeof(*units->ranges), by_range);
+	symbol_sort(arena, units->ranges, units->n);
 }
 
-static struct unit *find_unit(struct symbol_module *module, uint64_t address)
+static struct unit *find_unit(struct pmc_arena *arena, struct symbol_module *module,
+			      uint64_t address)
 {
 	struct units *units = &module->units;
-	size_t low = 0, high;
+	size_t n;
 
 	if (!module->has_units) {
 		module->has_units = true;
-		list_units(module);
+		list_units(arena, module);
 	}
 	address -= units->bias;
-	for (high = units->n_ranges; low < high;) {
-		size_t mid = low + (high - low) / 2;
-
-		if (units->ranges[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && address < units->ranges[low - 1].end ?
-		       &units->list[units->ranges[low - 1].unit] :
-		       NULL;
-}
-
-void symbol_units_free(struct units *units)
-{
-	for (size_t i = 0; i < units->n; i++)
-		free(units->list[i].functions);
-	free(units->list);
-	free(units->ranges);
-	*units = (struct units){ 0 };
+	n = symbol_n_started(units->ranges, units->n, sizeof(*units->ranges), address);
+	return n && address < units->ranges[n - 1].end ? units->ranges[n - 1].unit : NULL;
 }
 
 /* ---- frames ------------------------------------------------------------------------------ */
@@ -293,15 +241,16 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 			     uint64_t address, const char *raw, struct symbol_frame *frames,
 			     unsigned most)
 {
-	struct unit *unit = module->dwfl_module ? find_unit(module, address) : NULL;
-	const struct unit_function *function;
+	struct pmc_arena *arena = &symbols->arena;
+	struct unit *unit = module->dwfl_module ? find_unit(arena, module, address) : NULL;
+	struct unit_function *function;
 	Dwarf_Die inlined[NESTED_MOST];
 	unsigned n = 0;
 
 	if (!unit || !most)
 		return 0;
 	address -= module->units.bias;
-	function = find_function(unit, address);
+	function = find_function(arena, unit, address);
 	memset(frames, 0, sizeof(*frames));
 	set_line(symbols, unit, address, frames);
 	if (!function)
@@ -316,6 +265,6 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 		frames[i + 1] = (struct symbol_frame){ 0 };
 		set_call(symbols, unit, die, &frames[i + 1]);
 	}
-	frames[n].function = name_of(symbols, &((struct unit_function *)function)->die, raw);
+	frames[n].function = name_of(symbols, &function->die, raw);
 	return n + 1;
 }

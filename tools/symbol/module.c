@@ -36,10 +36,16 @@ static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)
 	return status;
 }
 
-/* Whether the ELF file has that build ID. */
-static bool symbol_has_id(int fd, const uint8_t *id, unsigned id_bytes)
+/* The file at a path if it has that build ID; else -1. */
+static int open_build(const char *path, const uint8_t *id, unsigned id_bytes)
 {
-	return id_bytes && check(fd, id, id_bytes) == SYMBOL_OPEN;
+	int fd = pmc_file_open_regular(path, 0);
+
+	if (fd >= 0 && (!id_bytes || check(fd, id, id_bytes) != SYMBOL_OPEN)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /* ---- symbols that are not in the file of the module ----------------------------------------- */
@@ -67,57 +73,51 @@ static bool search_init(struct search *search, const struct symbols *symbols, co
 /* The file at search->path if it is of the module, else -1. */
 static int try(const struct search *search)
 {
-	int fd = pmc_file_open_regular(search->path, 0);
-
-	if (fd >= 0 && !symbol_has_id(fd, search->id, search->id_bytes)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return open_build(search->path, search->id, search->id_bytes);
 }
 
-static int try_package(const struct search *search, const char *suffix)
+static int try_package(const struct search *search)
 {
-	snprintf(search->path, SYMBOL_PATH_MAX, "%s/usr/lib/debug/.build-id/%.2s/%s%s",
-		 search->symbols->root, search->hex, search->hex + 2, suffix);
+	snprintf(search->path, SYMBOL_PATH_MAX, "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
+		 search->symbols->root, search->hex, search->hex + 2);
 	return try(search);
 }
 
 /* As debuginfod's client does. */
 static int try_cache(const struct search *search, const char *kind)
 {
-	const char *dir = getenv("DEBUGINFOD_CACHE_PATH"), *below = "";
+	static const char *const places[][2] = {
+		{ "DEBUGINFOD_CACHE_PATH", "" },
+		{ "XDG_CACHE_HOME", "/debuginfod_client" },
+		{ "HOME", "/.cache/debuginfod_client" },
+	};
 
-	if (!dir || !*dir) {
-		dir = getenv("XDG_CACHE_HOME");
-		below = "/debuginfod_client";
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *dir = getenv(places[i][0]);
+
+		if (!dir || !*dir)
+			continue;
+		snprintf(search->path, SYMBOL_PATH_MAX, "%s%s/%s/%s", dir, places[i][1],
+			 search->hex, kind);
+		return try(search);
 	}
-	if (!dir || !*dir) {
-		dir = getenv("HOME");
-		below = "/.cache/debuginfod_client";
-	}
-	if (!dir || !*dir)
-		return -1;
-	snprintf(search->path, SYMBOL_PATH_MAX, "%s%s/%s/%s", dir, below, search->hex, kind);
-	return try(search);
+	return -1;
 }
 
 /* A file with that build ID, from where debug packages and debuginfod keep them; -1: none. Its path
  * is put in `path`. */
-static int symbol_find_by_id(const struct symbols *symbols, const uint8_t *id, unsigned id_bytes,
-			     char path[SYMBOL_PATH_MAX])
+static int find_by_id(const struct symbols *symbols, const struct symbol_module *module,
+		      char path[SYMBOL_PATH_MAX])
 {
 	struct search search;
 	int fd;
 
-	if (!search_init(&search, symbols, id, id_bytes, path))
+	if (!search_init(&search, symbols, module->id, module->id_bytes, path))
 		return -1;
 	fd = try_cache(&search, "executable");
 	if (fd < 0)
-		fd = try_package(&search, ".debug");
-	if (fd < 0)
-		fd = try_cache(&search, "debuginfo");
-	return fd;
+		fd = try_package(&search);
+	return fd < 0 ? try_cache(&search, "debuginfo") : fd;
 }
 
 /* `link` is the name in .gnu_debuglink, which gdb looks for in the same places. */
@@ -126,22 +126,20 @@ static int try_link(const struct search *search, const char *file, const char *l
 	const char *slash = strrchr(file, '/'), *root = search->symbols->root;
 	const int dir = slash ? (int)(slash - file) : 0;
 	const size_t below = strlen(root) <= (size_t)dir ? strlen(root) : 0;
-	int fd;
+	int fd = -1;
 
 	if (!link || !*link || strchr(link, '/') || !slash)
 		return -1;
-	snprintf(search->path, SYMBOL_PATH_MAX, "%.*s/%s", dir, file, link);
-	fd = try(search);
-	if (fd < 0) {
-		snprintf(search->path, SYMBOL_PATH_MAX, "%.*s/.debug/%s", dir, file, link);
+	for (unsigned i = 0; i < 2 && fd < 0; i++) {
+		snprintf(search->path, SYMBOL_PATH_MAX, "%.*s%s/%s", dir, file, i ? "/.debug" : "",
+			 link);
 		fd = try(search);
 	}
-	if (fd < 0) {
-		snprintf(search->path, SYMBOL_PATH_MAX, "%s/usr/lib/debug%.*s/%s", root,
-			 dir - (int)below, file + below, link);
-		fd = try(search);
-	}
-	return fd;
+	if (fd >= 0)
+		return fd;
+	snprintf(search->path, SYMBOL_PATH_MAX, "%s/usr/lib/debug%.*s/%s", root, dir - (int)below,
+		 file + below, link);
+	return try(search);
 }
 
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
@@ -156,7 +154,7 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 
 	if (n <= 0 || !search_init(&search, *user, id, (unsigned)n, path))
 		return -1;
-	fd = try_package(&search, ".debug");
+	fd = try_package(&search);
 	if (fd < 0)
 		fd = try_link(&search, file, link);
 	if (fd < 0)
@@ -221,18 +219,14 @@ static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int
 	}
 	dwfl_module_info(module->dwfl_module, &user, NULL, NULL, NULL, NULL, NULL, NULL);
 	*user = symbols;
-	symbol_table_read(module);
+	symbol_table_read(symbols, module);
 }
 
 /* The file without the root, if it is of that build; else -1. */
 static int open_own(const struct symbol_module *module, char path[SYMBOL_PATH_MAX])
 {
-	int fd = pmc_file_open_regular(module->path, 0);
+	int fd = open_build(module->path, module->id, module->id_bytes);
 
-	if (fd >= 0 && !symbol_has_id(fd, module->id, module->id_bytes)) {
-		close(fd);
-		return -1;
-	}
 	if (fd >= 0)
 		snprintf(path, SYMBOL_PATH_MAX, "%s", module->path);
 	return fd;
@@ -251,7 +245,7 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	if (module->status != SYMBOL_OPEN) {
 		other = *symbols->root && !vdso ? open_own(module, path) : -1;
 		if (other < 0)
-			other = symbol_find_by_id(symbols, module->id, module->id_bytes, path);
+			other = find_by_id(symbols, module, path);
 		if (fd >= 0)
 			close(fd);
 		fd = other;
@@ -264,11 +258,5 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 
 void symbol_module_close(struct symbol_module *module)
 {
-	symbol_units_free(&module->units);
-	free(module->table.list);
-	module->table = (struct symbol_table){ 0 };
-	if (module->dwfl)
-		dwfl_end(module->dwfl);
-	module->dwfl = NULL;
-	module->dwfl_module = NULL;
+	dwfl_end(module->dwfl);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/base/hash.h"
+#include "lib/base/sort.h"
 #include "tools/symbol/symbol.h"
 
 #include <elfutils/libdwfl.h>
@@ -13,18 +14,12 @@ enum { SYMBOL_ID_MOST = 64, SYMBOL_NAME_MOST = 4096, SYMBOL_PATH_MAX = 4096 };
 struct symbol_entry {
 	uint64_t start, end;
 	const char *raw; /* NULL: unknown */
-	size_t order;	 /* of those with one start the first is kept */
 };
 
-/* Sorted by start; an entry may lie in the one before. */
+/* Sorted by start, of equal ones that which came last; an entry may lie in the one before. */
 struct symbol_table {
 	struct symbol_entry *list;
 	size_t n, room;
-};
-
-struct unit_range {
-	uint64_t start, end;
-	unsigned unit;
 };
 
 struct unit_function {
@@ -32,7 +27,8 @@ struct unit_function {
 	Dwarf_Die die;
 };
 
-/* A compile unit; its functions are listed when an address in it is looked up. */
+/* A compile unit in the list of its module; its functions are listed when an address in it is
+ * looked up. */
 struct unit {
 	Dwarf_Die die, lines; /* of a split unit: its content; the skeleton, which has the lines */
 	struct unit_function *functions;
@@ -40,11 +36,14 @@ struct unit {
 	bool listed;
 };
 
+struct unit_range {
+	uint64_t start, end;
+	struct unit *unit;
+};
+
 struct units {
-	struct unit *list;
-	size_t n, room;
 	struct unit_range *ranges;
-	size_t n_ranges, ranges_room;
+	size_t n, room;
 	Dwarf_Addr bias;
 };
 
@@ -62,7 +61,6 @@ struct symbol_module {
 	struct symbol_table table;
 	struct units units;
 	struct known_place *places;
-	struct symbol_module *next;
 	UT_hash_handle hh;
 };
 
@@ -71,14 +69,19 @@ struct text; /* an interned one */
 struct symbols {
 	struct pmc_arena arena;
 	const char *root;
-	struct symbol_module *modules, *first, *last;
+	struct symbol_module *modules;
 	struct text *texts, *names;
 	Dwfl_Callbacks callbacks;
 	char *debug_path; /* of elfutils' own search */
 };
 
-/* Makes room for one more item. False: no memory. */
-bool symbol_grow(void *list, size_t n, size_t *room, size_t size);
+/* Sorts a list of structs that begin with their start; equal ones stay in their order. */
+#define symbol_sort(arena, list, n)                                                                \
+	pmc_sort(list, pmc_arena_alloc(arena, (n) * sizeof(*(list))), n, sizeof(*(list)),          \
+		 symbol_by_start, NULL)
+int symbol_by_start(const void *a, const void *b, const void *arg);
+/* How many of such a list start at the address or before. */
+size_t symbol_n_started(const void *list, size_t n, size_t size, uint64_t address);
 /* symbols_text() of a name that is perhaps mangled; NULL: it is empty. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
@@ -91,8 +94,7 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
 void symbol_module_close(struct symbol_module *module);
 
 /* table.c */
-void symbol_table_read(struct symbol_module *module);
-void symbol_table_sort(struct symbol_table *table);
+void symbol_table_read(struct symbols *symbols, struct symbol_module *module);
 const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address);
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
 
@@ -101,4 +103,3 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t address, const char *raw, struct symbol_frame *frames,
 			     unsigned most);
-void symbol_units_free(struct units *units);

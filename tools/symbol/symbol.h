@@ -43,7 +43,7 @@ int symbols_new(struct symbols **symbols, const char *root);
 void symbols_free(struct symbols *symbols);
 
 /* The module of a path and build ID; the ID may be empty where none is known. "[vdso]" is the
- * kernel's. NULL: no memory. */
+ * kernel's. */
 struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
 				     unsigned id_bytes);
 /* The perf map of a process, /tmp/perf-PID.map: code that was compiled at run time. It is read if
@@ -65,7 +65,7 @@ bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, 
 enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module);
 const char *symbols_path(const struct symbol_module *module);
 bool symbols_is_perf_map(const struct symbol_module *module);
-/* A text as the pointer that functions and files have for it; NULL: no memory. */
+/* A text as the pointer that functions and files have for it. */
 const char *symbols_text(struct symbols *symbols, const char *text);
 
 /* Whether a file became shorter while it was read: names in it may be missing. */

@@ -21,21 +21,6 @@ struct known_place {
 	UT_hash_handle hh;
 };
 
-bool symbol_grow(void *list, size_t n, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *moved;
-
-	if (n < *room)
-		return true;
-	moved = reallocarray(*(void **)list, more, size);
-	if (!moved)
-		return false;
-	*(void **)list = moved;
-	*room = more;
-	return true;
-}
-
 static struct text *find_text(struct text *table, const char *key, size_t len)
 {
 	struct text *text;
@@ -50,11 +35,7 @@ static const char *add_text(struct symbols *symbols, struct text **table, const 
 	struct pmc_arena *arena = &symbols->arena;
 	struct text *text = pmc_arena_alloc(arena, sizeof(*text));
 
-	if (!text)
-		return NULL;
 	text->key = pmc_arena_strndup(arena, key, len);
-	if (!text->key)
-		return NULL;
 	text->value = value ? value : text->key;
 	HASH_ADD_KEYPTR(hh, *table, text->key, len, text);
 	return text->value;
@@ -75,12 +56,10 @@ const char *symbol_name(struct symbols *symbols, const char *raw)
 	char buf[SYMBOL_NAME_MOST];
 	const char *text;
 
-	if (!len)
-		return NULL;
-	if (found)
-		return found->value;
+	if (found || !len)
+		return found ? found->value : NULL;
 	text = symbols_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
-	return text ? add_text(symbols, &symbols->names, raw, len, text) : NULL;
+	return add_text(symbols, &symbols->names, raw, len, text);
 }
 
 /* ---- modules ----------------------------------------------------------------------------- */
@@ -102,7 +81,7 @@ void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (struct symbol_module *module = symbols->first; module; module = module->next)
+	for (struct symbol_module *module = symbols->modules; module; module = module->hh.next)
 		symbol_module_close(module);
 	pmc_arena_free(&symbols->arena);
 	free(symbols);
@@ -113,35 +92,23 @@ static struct symbol_module *find_module(struct symbols *symbols, const char *pa
 {
 	struct pmc_arena *arena = &symbols->arena;
 	struct symbol_module *module;
-	const size_t len = strlen(path);
-	char *key;
+	char key[SYMBOL_PATH_MAX + SYMBOL_ID_MOST];
+	size_t len = strnlen(path, SYMBOL_PATH_MAX - 1);
 
-	if (id_bytes > SYMBOL_ID_MOST)
-		id_bytes = SYMBOL_ID_MOST;
-	key = malloc(len + 1 + id_bytes);
-	if (!key)
-		return NULL;
-	memcpy(key, path, len + 1);
+	id_bytes = id_bytes < SYMBOL_ID_MOST ? id_bytes : SYMBOL_ID_MOST;
+	memcpy(key, path, len);
+	key[len++] = '\0';
 	if (id_bytes)
-		memcpy(key + len + 1, id, id_bytes);
-	HASH_FIND(hh, symbols->modules, key, len + 1 + id_bytes, module);
-	if (!module) {
-		module = pmc_arena_alloc(arena, sizeof(*module));
-		if (module)
-			module->path = pmc_arena_strndup(arena, key, len + 1 + id_bytes);
-		if (!module || !module->path) {
-			free(key);
-			return NULL;
-		}
-		if (id_bytes)
-			memcpy(module->id, id, id_bytes);
-		module->id_bytes = id_bytes;
-		module->pid = pid;
-		HASH_ADD_KEYPTR(hh, symbols->modules, module->path, len + 1 + id_bytes, module);
-		*(symbols->last ? &symbols->last->next : &symbols->first) = module;
-		symbols->last = module;
-	}
-	free(key);
+		memcpy(key + len, id, id_bytes);
+	HASH_FIND(hh, symbols->modules, key, len + id_bytes, module);
+	if (module)
+		return module;
+	module = pmc_arena_alloc(arena, sizeof(*module));
+	module->path = pmc_arena_strndup(arena, key, len + id_bytes);
+	memcpy(module->id, key + len, id_bytes);
+	module->id_bytes = id_bytes;
+	module->pid = pid;
+	HASH_ADD_KEYPTR(hh, symbols->modules, module->path, len + id_bytes, module);
 	return module;
 }
 
@@ -229,13 +196,13 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 		if (!frames[place->n - 1].function)
 			frames[place->n - 1].function = symbol_name(symbols, entry->raw);
 	}
-	kept = place->n ? pmc_arena_alloc(&symbols->arena, place->n * sizeof(*kept)) : NULL;
-	if (kept) {
-		memcpy(kept, frames, place->n * sizeof(*kept));
-		place->frames = kept;
-	} else {
+	if (!place->n) {
 		place->n = 1;
+		return;
 	}
+	kept = pmc_arena_alloc(&symbols->arena, place->n * sizeof(*kept));
+	memcpy(kept, frames, place->n * sizeof(*kept));
+	place->frames = kept;
 }
 
 const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
@@ -256,8 +223,6 @@ const char *symbols_function(struct symbols *symbols, struct symbol_module *modu
 const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,
 				      uint64_t address)
 {
-	static const struct symbol_frame unknown;
-	static const struct symbol_place none = { .frames = &unknown, .n = 1 };
 	struct pmc_arena *arena = &symbols->arena;
 	struct known_place *known;
 
@@ -265,8 +230,6 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
 	if (known)
 		return &known->place;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return &none;
 	open_once(symbols, module);
 	known->address = address;
 	look_up(symbols, module, address, &known->place);

@@ -36,14 +36,14 @@ static bool is_function(const GElf_Sym *symbol, GElf_Word section, Elf *elf, con
 	return type == STT_NOTYPE && name[0] != '$' && is_code(elf, section);
 }
 
-static bool add(struct symbol_table *table, uint64_t start, uint64_t end, const char *raw)
+static void add(struct symbols *symbols, struct symbol_module *module, uint64_t start, uint64_t end,
+		const char *raw)
 {
-	if (!symbol_grow(&table->list, table->n, &table->room, sizeof(*table->list)))
-		return false;
-	table->list[table->n] =
-		(struct symbol_entry){ .start = start, .end = end, .raw = raw, .order = table->n };
-	table->n++;
-	return true;
+	struct symbol_table *table = &module->table;
+
+	table->list = pmc_arena_grow(&symbols->arena, table->list, table->n, &table->room,
+				     sizeof(*table->list));
+	table->list[table->n++] = (struct symbol_entry){ start, end, raw };
 }
 
 static int64_t signed_at(const char *at)
@@ -57,7 +57,8 @@ static int64_t signed_at(const char *at)
 /* Stripped files still have the bounds of their functions, for exceptions: .eh_frame_hdr lists
  * starts, sorted, and their descriptions in .eh_frame. Only the form that linkers write is read:
  * 32-bit offsets, and both sections in one segment. */
-static void add_bounds(struct symbol_table *table, Elf *elf, const GElf_Phdr *phdr)
+static void add_bounds(struct symbols *symbols, struct symbol_module *module, Elf *elf,
+		       const GElf_Phdr *phdr)
 {
 	enum { HEAD = 12, DESCRIPTION = 16 };
 	static const uint8_t form[] = { 1, 0x1b, 0x03, 0x3b };
@@ -78,12 +79,11 @@ static void add_bounds(struct symbol_table *table, Elf *elf, const GElf_Phdr *ph
 		if (from + offset >= 0 && (uint64_t)(from + offset) + DESCRIPTION <= size &&
 		    base + (uint64_t)(offset + 8 + signed_at(description + 8)) == start)
 			length = (uint32_t)signed_at(description + 12);
-		if (!add(table, start, start + length, NULL))
-			return;
+		add(symbols, module, start, start + length, NULL);
 	}
 }
 
-static void read_bounds(struct symbol_module *module)
+static void read_bounds(struct symbols *symbols, struct symbol_module *module)
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
@@ -95,49 +95,40 @@ static void read_bounds(struct symbol_module *module)
 		GElf_Phdr phdr;
 
 		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_GNU_EH_FRAME)
-			add_bounds(&module->table, elf, &phdr);
+			add_bounds(symbols, module, elf, &phdr);
 	}
 }
 
-void symbol_table_read(struct symbol_module *module)
+int symbol_by_start(const void *a, const void *b, const void *arg)
 {
-	int n = dwfl_module_getsymtab(module->dwfl_module);
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	/* From the end, where global symbols are: of equal ones the first is kept. */
-	for (int i = n - 1; i > 0; i--) {
-		GElf_Sym symbol;
-		GElf_Addr address;
-		GElf_Word section;
-		Elf *elf;
-		const char *name = dwfl_module_getsym_info(module->dwfl_module, i, &symbol,
-							   &address, &section, &elf, NULL);
+	(void)arg;
+	return (x > y) - (x < y);
+}
 
-		if (is_function(&symbol, section, elf, name) &&
-		    !add(&module->table, address, address + symbol.st_size, name))
-			break;
+size_t symbol_n_started(const void *list, size_t n, size_t size, uint64_t address)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (*(const uint64_t *)((const char *)list + middle * size) <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	read_bounds(module);
-	symbol_table_sort(&module->table);
+	return low;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct symbol_entry *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
-}
-
-void symbol_table_sort(struct symbol_table *table)
+static void sort(struct symbols *symbols, struct symbol_table *table)
 {
 	size_t kept = 0;
 
-	if (!table->n)
-		return;
-	qsort(table->list, table->n, sizeof(*table->list), by_start);
+	symbol_sort(&symbols->arena, table->list, table->n);
 	for (size_t i = 0; i < table->n; i++)
-		if (!kept || table->list[i].start != table->list[kept - 1].start)
+		if (i + 1 == table->n || table->list[i].start != table->list[i + 1].start)
 			table->list[kept++] = table->list[i];
 	table->n = kept;
 	/* Without a size a function ends where the next one starts. */
@@ -146,19 +137,31 @@ void symbol_table_sort(struct symbol_table *table)
 			table->list[i].end = table->list[i + 1].start;
 }
 
+void symbol_table_read(struct symbols *symbols, struct symbol_module *module)
+{
+	int n = dwfl_module_getsymtab(module->dwfl_module);
+
+	read_bounds(symbols, module);
+	/* Global symbols, which come last, go before others of one address. */
+	for (int i = 1; i < n; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address;
+		GElf_Word section;
+		Elf *elf;
+		const char *name = dwfl_module_getsym_info(module->dwfl_module, i, &symbol,
+							   &address, &section, &elf, NULL);
+
+		if (is_function(&symbol, section, elf, name))
+			add(symbols, module, address, address + symbol.st_size, name);
+	}
+	sort(symbols, &module->table);
+}
+
 const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address)
 {
 	enum { AROUND = 8 };
-	size_t low = 0, high = table->n;
+	const size_t low = symbol_n_started(table->list, table->n, sizeof(*table->list), address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (table->list[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	/* One that lies in others may have ended before the address. */
 	for (size_t i = low; i > 0 && low - i < AROUND; i--)
 		if (address < table->list[i - 1].end)
@@ -180,41 +183,34 @@ static bool hexadecimal(const char **at, uint64_t *value)
 	return true;
 }
 
-static bool add_line(struct symbols *symbols, struct symbol_table *table, char *line)
+static void add_line(struct symbols *symbols, struct symbol_module *module, char *line)
 {
 	const char *at = line;
 	uint64_t start, size;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (!hexadecimal(&at, &start) || !hexadecimal(&at, &size) || !*at || start + size < start)
-		return true;
-	if (!symbol_grow(&table->list, table->n, &table->room, sizeof(*table->list)))
-		return false;
 	/* Code that is compiled again is appended: the last line counts. */
-	table->list[table->n] = (struct symbol_entry){ .start = start,
-						       .end = start + size,
-						       .raw = symbols_text(symbols, at),
-						       .order = SIZE_MAX - table->n };
-	return table->list[table->n++].raw != NULL;
+	if (hexadecimal(&at, &start) && hexadecimal(&at, &size) && *at && start + size >= start)
+		add(symbols, module, start, start + size, symbols_text(symbols, at));
 }
 
-static enum symbol_status read_lines(struct symbols *symbols, struct symbol_table *table,
+static enum symbol_status read_lines(struct symbols *symbols, struct symbol_module *module,
 				     FILE *file)
 {
 	/* The program may write on while the file is read. */
 	int64_t left = SYMBOL_PERF_MAP_MOST;
 	char *line = NULL;
 	size_t room = 0;
-	bool fits = true;
 	ssize_t n;
 
-	while (fits && (n = getline(&line, &room, file)) > 0) {
+	while (left >= 0 && (n = getline(&line, &room, file)) > 0) {
 		left -= n;
-		fits = left >= 0 && add_line(symbols, table, line);
+		if (left >= 0)
+			add_line(symbols, module, line);
 	}
 	free(line);
 	/* Without memory getline returns -1 and sets neither flag. */
-	return fits && (feof(file) || ferror(file)) ? SYMBOL_OPEN : SYMBOL_TOO_LARGE;
+	return left >= 0 && (feof(file) || ferror(file)) ? SYMBOL_OPEN : SYMBOL_TOO_LARGE;
 }
 
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
@@ -232,8 +228,8 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 	else if (st.st_size > SYMBOL_PERF_MAP_MOST)
 		status = SYMBOL_TOO_LARGE;
 	else if ((file = fdopen(fd, "r"))) {
-		status = read_lines(symbols, &module->table, file);
-		symbol_table_sort(&module->table);
+		status = read_lines(symbols, module, file);
+		sort(symbols, &module->table);
 		fclose(file);
 		return status;
 	}

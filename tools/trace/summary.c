@@ -63,9 +63,10 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 	if (thread->state == THREAD_RUNNING) {
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
-		if (!thread->reason || !trace_blocked_add(thread, thread->reason, ns) ||
-		    !trace_wait_add(summary, thread, thread->stack, 1, ns))
+		if (!thread->reason || !trace_blocked_add(thread, thread->reason, ns))
 			summary->failed = true;
+		else
+			trace_wait_add(summary, thread, thread->stack, 1, ns);
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;
 		thread->waits[us ? 64 - __builtin_clzll(us) : 0]++;

@@ -134,7 +134,7 @@ void trace_blocked_sort(struct trace_thread *thread);
 
 /* summary_stacks.c */
 /* Adds to the time in that stack; nothing without --stacks. False: no memory. */
-bool trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
+void trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
 		    const struct unwind_stack *stack, uint64_t count, uint64_t ns);
 /* In the table a line with the stack of most time; in JSON all. */
 void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, int width);

@@ -100,8 +100,7 @@ static bool add_thread(struct trace_summary *summary, struct trace_thread *pool,
 		if (!trace_blocked_add(pool, thread->blocked[i].reason, thread->blocked[i].ns))
 			return false;
 	for (const struct unwind_wait *w = thread->stacks; w; w = w->next)
-		if (!trace_wait_add(summary, pool, w->key.stack, w->n, w->ns))
-			return false;
+		trace_wait_add(summary, pool, w->key.stack, w->n, w->ns);
 	return true;
 }
 

@@ -11,11 +11,11 @@
 
 #define NAME_COLUMNS 60
 
-bool trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
+void trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
 		    const struct unwind_stack *stack, uint64_t count, uint64_t ns)
 {
-	return !summary->unwind ||
-	       unwind_wait_add(summary->unwind, thread, &thread->stacks, stack, count, ns);
+	if (summary->unwind)
+		unwind_wait_add(summary->unwind, thread, &thread->stacks, stack, count, ns);
 }
 
 static void name_frames(struct trace *trace, const struct trace_thread *thread,

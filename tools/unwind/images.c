@@ -6,6 +6,7 @@
  * before, or whose records were lost, /proc has the mappings.
  */
 #include "tools/unwind/private.h"
+#include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "tools/unwind/unwind.h"
 
@@ -43,73 +44,56 @@ const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64
 	return i < maps->n && maps->list[i].start <= address ? &maps->list[i] : NULL;
 }
 
-static bool make_room(struct unwind_maps *maps, size_t n)
+/* The maps of a process are freed with it: memory of their own. */
+static void make_room(struct unwind_maps *maps, size_t n)
 {
 	size_t room = maps->room ? maps->room : 16;
-	struct unwind_map *more;
 
 	while (room < n)
 		room *= 2;
 	if (room == maps->room)
-		return true;
-	more = realloc(maps->list, room * sizeof(*more));
-	if (!more)
-		return false;
-	maps->list = more;
+		return;
+	maps->list = realloc(maps->list, room * sizeof(*maps->list));
 	maps->room = room;
-	return true;
+	if (!maps->list)
+		pmc_arena_exhausted();
 }
 
-static struct unwind_map from(const struct unwind_map *map, uint64_t start)
+/* A mapping replaces what was there, but for what sticks out on both sides. */
+void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map)
 {
-	return (struct unwind_map){ .start = start,
-				    .end = map->end,
-				    .file_offset = map->file_offset + (start - map->start),
-				    .module = map->module };
-}
-
-/* A mapping replaces what was there. */
-bool unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map)
-{
-	size_t i = first_above(maps, map->start), k;
-	struct unwind_map left, right;
-	bool has_left, has_right;
+	const size_t from = first_above(maps, map->start);
+	struct unwind_map pieces[3];
+	size_t to, n = 0;
 
 	if (map->start >= map->end)
-		return true;
-	k = first_above(maps, map->end - 1);
-	if (!make_room(maps, maps->n + 2))
-		return false;
-	has_left = i < maps->n && maps->list[i].start < map->start;
-	if (has_left) {
-		left = maps->list[i];
-		left.end = map->start;
+		return;
+	make_room(maps, maps->n + 2);
+	if (from < maps->n && maps->list[from].start < map->start) {
+		pieces[n] = maps->list[from];
+		pieces[n++].end = map->start;
 	}
-	has_right = k < maps->n && maps->list[k].start < map->end && maps->list[k].end > map->end;
-	if (has_right)
-		right = from(&maps->list[k], map->end);
-	/* [i, k) is replaced. */
-	k += k < maps->n && maps->list[k].start < map->end;
-	memmove(maps->list + i + has_left + 1 + has_right, maps->list + k,
-		(maps->n - k) * sizeof(*maps->list));
-	maps->n = i + has_left + 1 + has_right + (maps->n - k);
-	if (has_left)
-		maps->list[i++] = left;
-	maps->list[i++] = *map;
-	if (has_right)
-		maps->list[i] = right;
-	return true;
+	pieces[n++] = *map;
+	for (to = from; to < maps->n && maps->list[to].start < map->end; to++) {
+		const struct unwind_map *old = &maps->list[to];
+
+		if (old->end <= map->end)
+			continue;
+		pieces[n] = *old;
+		pieces[n].start = map->end;
+		pieces[n++].file_offset += map->end - old->start;
+	}
+	memmove(maps->list + from + n, maps->list + to, (maps->n - to) * sizeof(*maps->list));
+	memcpy(maps->list + from, pieces, n * sizeof(*maps->list));
+	maps->n += n - (to - from);
 }
 
-bool unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *old)
+void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *old)
 {
-	if (!old->n)
-		return true;
-	if (!make_room(maps, old->n))
-		return false;
-	memcpy(maps->list, old->list, old->n * sizeof(*old->list));
+	make_room(maps, old->n);
+	if (old->n)
+		memcpy(maps->list, old->list, old->n * sizeof(*old->list));
 	maps->n = old->n;
-	return true;
 }
 
 void unwind_maps_free(struct unwind_maps *maps)
@@ -126,15 +110,21 @@ static struct unwind_image *find_image(struct unwind *unwind, uint32_t pid)
 	return image;
 }
 
-static struct unwind_image *add_image(struct unwind *unwind, uint32_t pid)
+/* The image of a process of one thread, without mappings. */
+static struct unwind_image *new_image(struct unwind *unwind, uint32_t pid)
 {
 	struct pmc_arena *arena = &unwind->arena;
-	struct unwind_image *image = calloc(1, sizeof(*image));
+	struct unwind_image *image = find_image(unwind, pid);
 
-	if (!image)
-		return NULL;
-	image->pid = pid;
-	HASH_ADD(hh, unwind->images, pid, sizeof(pid), image);
+	if (!image) {
+		image = calloc(1, sizeof(*image));
+		if (!image)
+			pmc_arena_exhausted();
+		image->pid = pid;
+		HASH_ADD(hh, unwind->images, pid, sizeof(pid), image);
+	}
+	image->threads = 1;
+	image->maps.n = 0;
 	return image;
 }
 
@@ -143,14 +133,6 @@ static void drop_image(struct unwind *unwind, struct unwind_image *image)
 	HASH_DEL(unwind->images, image);
 	unwind_maps_free(&image->maps);
 	free(image);
-}
-
-static void free_images(struct unwind *unwind)
-{
-	struct unwind_image *image, *next;
-
-	HASH_ITER (hh, unwind->images, image, next)
-		drop_image(unwind, image);
 }
 
 static void add_map(struct unwind *unwind, struct unwind_image *image, struct unwind_map *map,
@@ -162,27 +144,21 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 	unwind_maps_add(&image->maps, map);
 }
 
-static void read_threads(struct unwind_image *image)
-{
-	char path[64], line[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", image->pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Threads: %" SCNu32, &image->threads) == 1)
-			break;
-	if (file)
-		fclose(file);
-}
-
 static void read_maps(struct unwind *unwind, struct unwind_image *image)
 {
-	char path[64], permissions[5], *line = NULL;
+	char path[64], permissions[5], *line = NULL, status[2048];
+	const char *threads;
 	size_t room = 0, bytes = 0;
 	FILE *file;
 	ssize_t n;
 
+	image->threads = 0;
+	image->maps.n = 0;
+	threads = pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 ?
+			  strstr(status, "\nThreads:") :
+			  NULL;
+	if (threads)
+		sscanf(threads, "\nThreads: %" SCNu32, &image->threads);
 	snprintf(path, sizeof(path), "/proc/%u/maps", image->pid);
 	file = fopen(path, "re");
 	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {
@@ -200,18 +176,16 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	if (file)
 		fclose(file);
 	image->n_read = image->maps.n;
-	read_threads(image);
 }
 
 struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid)
 {
 	struct unwind_image *image = find_image(unwind, pid);
 
-	if (image)
-		return image;
-	image = add_image(unwind, pid);
-	if (image)
+	if (!image) {
+		image = new_image(unwind, pid);
 		read_maps(unwind, image);
+	}
 	return image;
 }
 
@@ -224,34 +198,24 @@ static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mm
 				  .end = mmap->addr + mmap->len,
 				  .file_offset = mmap->file_offset };
 
-	if (!image)
-		return;
 	/* There are no records of what is unmapped: the list would grow for ever. */
-	if (image->maps.n >= MAPS_AGAIN + 2 * image->n_read) {
-		image->maps.n = 0;
+	if (image->maps.n >= MAPS_AGAIN + 2 * image->n_read)
 		read_maps(unwind, image);
-	}
 	add_map(unwind, image, &map, mmap->filename, mmap->build_id.data, mmap->build_id.size);
 }
 
 static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)
 {
-	struct unwind_image *image = find_image(unwind, task->pid), *parent;
+	struct unwind_image *image = find_image(unwind, task->pid);
 
-	if (task->pid == task->ppid) {
-		if (image)
-			image->threads++;
-		return;
-	}
-	parent = unwind_image_of(unwind, task->ppid);
-	if (!image)
-		image = add_image(unwind, task->pid);
-	if (!image)
-		return;
-	image->threads = 1;
-	image->maps.n = 0;
-	if (parent)
+	if (task->pid != task->ppid) {
+		const struct unwind_image *parent = unwind_image_of(unwind, task->ppid);
+
+		image = new_image(unwind, task->pid);
 		unwind_maps_copy(&image->maps, &parent->maps);
+	} else if (image) {
+		image->threads++;
+	}
 }
 
 /* Where the number is too small, as of threads whose start was not recorded, the mappings are read
@@ -264,18 +228,6 @@ static void take_exit(struct unwind *unwind, const struct pmc_record_task *task)
 		drop_image(unwind, image);
 }
 
-static void take_exec(struct unwind *unwind, uint32_t pid)
-{
-	struct unwind_image *image = find_image(unwind, pid);
-
-	if (!image)
-		image = add_image(unwind, pid);
-	if (!image)
-		return;
-	image->threads = 1;
-	image->maps.n = 0;
-}
-
 void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 {
 	if (record->type == PERF_RECORD_MMAP2 || record->type == PERF_RECORD_MMAP)
@@ -285,12 +237,15 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 	else if (record->type == PERF_RECORD_EXIT)
 		take_exit(unwind, &record->task);
 	else if (record->type == PERF_RECORD_COMM && record->comm.exec)
-		take_exec(unwind, record->comm.pid);
+		new_image(unwind, record->comm.pid);
 }
 
 void unwind_free(struct unwind *unwind)
 {
-	free_images(unwind);
+	struct unwind_image *image, *next;
+
+	HASH_ITER (hh, unwind->images, image, next)
+		drop_image(unwind, image);
 	unwind_rules_free(unwind);
 	unwind_modules_close(unwind);
 	pmc_arena_free(&unwind->arena);
@@ -362,8 +317,6 @@ static const struct unwind_stack *keep(struct unwind *unwind, const uint64_t *wo
 	if (stack || HASH_COUNT(unwind->stacks) >= STACKS_MOST)
 		return stack;
 	stack = pmc_arena_alloc(arena, sizeof(*stack) + bytes);
-	if (!stack)
-		return NULL;
 	stack->depth = (uint16_t)depth;
 	stack->flags = flags;
 	stack->id = PMC_STACK_OUTSIDE + HASH_COUNT(unwind->stacks);
@@ -387,10 +340,9 @@ static bool has_user(const struct pmc_record *record)
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags)
 {
-	const struct unwind_image *image =
-		has_user(record) ? unwind_image_of(unwind, record->pid) : NULL;
-
-	return image ? unwind_walk(unwind, image, record, words, flags) : 0;
+	return has_user(record) ? unwind_walk(unwind, unwind_image_of(unwind, record->pid), record,
+					      words, flags) :
+				  0;
 }
 
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record)
@@ -417,8 +369,6 @@ static struct unwind_wait *find(struct unwind *unwind, const void *thread,
 	if (wait || (stack && HASH_COUNT(unwind->waits) >= WAITS_MOST))
 		return wait;
 	wait = pmc_arena_alloc(arena, sizeof(*wait));
-	if (!wait)
-		return NULL;
 	wait->key = key.key;
 	wait->next = *list;
 	*list = wait;
@@ -426,16 +376,13 @@ static struct unwind_wait *find(struct unwind *unwind, const void *thread,
 	return wait;
 }
 
-bool unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
+void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
 		     const struct unwind_stack *stack, uint64_t n, uint64_t ns)
 {
 	struct unwind_wait *wait = find(unwind, thread, list, stack);
 
 	if (!wait)
 		wait = find(unwind, thread, list, NULL);
-	if (!wait)
-		return false;
 	wait->n += n;
 	pmc_add_sat(&wait->ns, ns);
-	return true;
 }

@@ -21,21 +21,6 @@ struct unwind_elf {
 	unsigned n;
 };
 
-/* For unwind_module_at(). */
-static bool list_module(struct unwind *unwind, struct unwind_module *module)
-{
-	struct unwind_module **list = unwind->list;
-	const unsigned n = unwind->n_modules;
-
-	if (!(n & (n - 1)))
-		list = realloc(list, (n ? 2 * n : 1) * sizeof(struct unwind_module *));
-	if (!list)
-		return false;
-	unwind->list = list;
-	list[unwind->n_modules++] = module;
-	return true;
-}
-
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word)
 {
 	const unsigned index = PMC_STACK_MODULE(word);
@@ -60,18 +45,26 @@ struct unwind_module *unwind_module(struct unwind *unwind, const char *path, con
 	if (module || unwind->n_modules == MODULES_MOST)
 		return module;
 	module = pmc_arena_alloc(arena, sizeof(*module));
-	if (!module)
-		return NULL;
 	module->path = pmc_arena_strndup(arena, key, len + 1 + bytes);
-	if (!module->path)
-		return NULL;
 	memcpy(module->id, key + len + 1, bytes);
 	module->id_bytes = (unsigned)bytes;
 	module->index = unwind->n_modules;
-	if (!list_module(unwind, module))
-		return NULL;
+	unwind->list = pmc_arena_grow(arena, unwind->list, unwind->n_modules, &unwind->room,
+				      sizeof(struct unwind_module *));
+	unwind->list[unwind->n_modules++] = module;
 	HASH_ADD_KEYPTR(hh, unwind->modules, module->path, len + 1 + bytes, module);
 	return module;
+}
+
+static void close_elf(struct unwind_elf *elf)
+{
+	if (!elf)
+		return;
+	dwarf_cfi_end(elf->cfi);
+	elf_end(elf->elf);
+	if (elf->fd >= 0)
+		close(elf->fd);
+	free(elf);
 }
 
 static void read_segments(struct unwind_elf *elf)
@@ -107,62 +100,51 @@ static bool has_id(struct unwind_module *module, Elf *elf)
 	return true;
 }
 
-static void open_module(struct unwind_module *module)
+/* The file of a module; NULL: it cannot be read, or is another one. */
+static struct unwind_elf *elf_of(struct unwind_module *module)
 {
-	struct unwind_elf *elf = calloc(1, sizeof(*elf));
+	struct unwind_elf *elf = module->elf;
 
+	if (module->opened)
+		return elf;
 	module->opened = true;
+	elf = calloc(1, sizeof(*elf));
 	if (!elf)
-		return;
+		return NULL;
 	elf_version(EV_CURRENT);
 	elf->fd = pmc_file_open_regular(module->path, 0);
 	/* Not mapped: the job may truncate the file. */
 	elf->elf = elf->fd < 0 ? NULL : elf_begin(elf->fd, ELF_C_READ, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF || !has_id(module, elf->elf)) {
-		elf_end(elf->elf);
-		if (elf->fd >= 0)
-			close(elf->fd);
-		free(elf);
-		return;
+		close_elf(elf);
+		return NULL;
 	}
 	read_segments(elf);
 	elf->cfi = dwarf_getcfi_elf(elf->elf);
 	module->elf = elf;
+	return elf;
 }
 
 uint64_t unwind_module_address(struct unwind_module *module, uint64_t file_offset)
 {
-	if (!module->opened)
-		open_module(module);
-	for (unsigned i = 0; module->elf && i < module->elf->n; i++)
-		if (file_offset >= module->elf->segments[i].offset &&
-		    file_offset < module->elf->segments[i].end)
-			return file_offset - module->elf->segments[i].offset +
-			       module->elf->segments[i].address;
+	const struct unwind_elf *elf = elf_of(module);
+
+	for (unsigned i = 0; elf && i < elf->n; i++)
+		if (file_offset >= elf->segments[i].offset && file_offset < elf->segments[i].end)
+			return file_offset - elf->segments[i].offset + elf->segments[i].address;
 	return file_offset;
 }
 
 Dwarf_CFI *unwind_module_cfi(struct unwind_module *module)
 {
-	if (!module->opened)
-		open_module(module);
-	return module->elf ? module->elf->cfi : NULL;
+	const struct unwind_elf *elf = elf_of(module);
+
+	return elf ? elf->cfi : NULL;
 }
 
 void unwind_modules_close(struct unwind *unwind)
 {
-	for (unsigned i = 0; i < unwind->n_modules; i++) {
-		struct unwind_elf *elf = unwind->list[i]->elf;
-
-		unwind->list[i]->elf = NULL;
-		if (!elf)
-			continue;
-		dwarf_cfi_end(elf->cfi);
-		elf_end(elf->elf);
-		close(elf->fd);
-		free(elf);
-	}
-	free(unwind->list);
-	unwind->list = NULL;
+	for (unsigned i = 0; i < unwind->n_modules; i++)
+		close_elf(unwind->list[i]->elf);
 	unwind->n_modules = 0;
 }

@@ -37,16 +37,14 @@ struct unwind_image {
 	UT_hash_handle hh;
 };
 
-/* images.c. NULL: no memory. */
+/* images.c */
 struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid);
-
-/* images.c. False: no memory. */
-bool unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
-bool unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
+void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
+void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
 const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);
 void unwind_maps_free(struct unwind_maps *maps);
 
-/* module.c. NULL: no memory, or too many. */
+/* module.c. NULL: too many. */
 struct unwind_module *unwind_module(struct unwind *unwind, const char *path, const void *id,
 				    size_t bytes);
 /* The address of a byte of the file as its symbol table has it. */

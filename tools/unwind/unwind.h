@@ -66,6 +66,7 @@ struct unwind {
 	struct pmc_arena arena;
 	struct unwind_module *modules, **list; /* by path and build ID; by index */
 	unsigned n_modules;
+	size_t room; /* of the list */
 	struct unwind_stack *stacks;
 	struct unwind_wait *waits;   /* by thread and stack */
 	struct unwind_image *images; /* by pid; the newest */
@@ -88,10 +89,10 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record);
  * PMC_STACK_* flags. Returns their number; 0: it has none. */
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags);
-/* The same, each stack once. NULL: it has none, or no memory. */
+/* The same, each stack once. NULL: it has none, or too many are known. */
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record);
-/* Adds waits in a stack to the list of the owner's thread. False: no memory. */
-bool unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
+/* Adds waits in a stack to the list of the owner's thread. */
+void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
 		     const struct unwind_stack *stack, uint64_t n, uint64_t ns);
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);

@@ -125,8 +125,6 @@ static const struct unwind_rule *rule_of(struct unwind *unwind, struct unwind_mo
 	if (rule || HASH_COUNT(unwind->rules) >= RULES_MOST)
 		return rule;
 	rule = pmc_arena_alloc(arena, sizeof(*rule));
-	if (!rule)
-		return NULL;
 	rule->key = key.key;
 	cfi = unwind_module_cfi(module);
 	if (cfi && dwarf_cfi_addrframe(cfi, address, &rule->frame) != 0)
@@ -178,52 +176,35 @@ static bool get(const struct walk *walk, uint64_t number, uint64_t *value)
 	return number == PC || walk->known & 1u << number;
 }
 
-/* a: below the top of the stack, b: the top. */
+/* Of DW_OP_*; a: below the top of the stack, b: the top. */
 static bool compute(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
 {
-	switch (atom) {
-	case DW_OP_plus:
-		*result = a + b;
-		return true;
-	case DW_OP_minus:
-		*result = a - b;
-		return true;
-	case DW_OP_and:
-		*result = a & b;
-		return true;
-	case DW_OP_or:
-		*result = a | b;
-		return true;
-	case DW_OP_mul:
-		*result = a * b;
-		return true;
-	case DW_OP_shl:
-		*result = b < 64 ? a << b : 0;
-		return true;
-	case DW_OP_shr:
-		*result = b < 64 ? a >> b : 0;
-		return true;
-	case DW_OP_eq:
-		*result = a == b;
-		return true;
-	case DW_OP_ne:
-		*result = a != b;
-		return true;
-	case DW_OP_ge:
-		*result = (int64_t)a >= (int64_t)b;
-		return true;
-	case DW_OP_gt:
-		*result = (int64_t)a > (int64_t)b;
-		return true;
-	case DW_OP_le:
-		*result = (int64_t)a <= (int64_t)b;
-		return true;
-	case DW_OP_lt:
-		*result = (int64_t)a < (int64_t)b;
-		return true;
-	default:
-		return false;
-	}
+	const int64_t x = (int64_t)a, y = (int64_t)b;
+	const struct {
+		uint8_t atom;
+		uint64_t result;
+	} operations[] = {
+		{ DW_OP_plus, a + b },
+		{ DW_OP_minus, a - b },
+		{ DW_OP_and, a & b },
+		{ DW_OP_or, a | b },
+		{ DW_OP_mul, a * b },
+		{ DW_OP_shl, b < 64 ? a << b : 0 },
+		{ DW_OP_shr, b < 64 ? a >> b : 0 },
+		{ DW_OP_eq, a == b },
+		{ DW_OP_ne, a != b },
+		{ DW_OP_ge, x >= y },
+		{ DW_OP_gt, x > y },
+		{ DW_OP_le, x <= y },
+		{ DW_OP_lt, x < y },
+	};
+
+	for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (operations[i].atom == atom) {
+			*result = operations[i].result;
+			return true;
+		}
+	return false;
 }
 
 /* A word that the operation pushes by itself. */

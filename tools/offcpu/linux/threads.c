@@ -149,10 +149,7 @@ static void take_stack(struct off_cpu *off, const struct pmc_record *record)
 
 static void add_wait(struct off_cpu *off, struct off_thread *thread, uint64_t ns)
 {
-	if (!unwind_wait_add(&off->unwind, thread, &thread->waits, thread->stack, 1, ns)) {
-		thread->lost++;
-		return;
-	}
+	unwind_wait_add(&off->unwind, thread, &thread->waits, thread->stack, 1, ns);
 	thread->n_waits++;
 	pmc_add_sat(&thread->wait_ns, ns);
 	if (thread->stack && thread->stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
