@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_trace_print.c - tools/trace/print.h: print formats, and those that cannot be evaluated. */
-#include "tools/trace/print.h"
+#include "tools/trace/trace.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	free(summary.cpus);
-	trace_summary_free(&trace);
+	free(summary.by_tid);
 	pmc_arena_free(&trace.arena);
 	return 0;
 }
@@ -114,10 +114,9 @@ static void ended_threads(void **state)
 /* It slept when the trace began; the kernel drops the record of its wake-up. */
 static void no_wake_up(void **state)
 {
-	static const struct trace_reason reason;
 	struct trace_thread *a = trace_thread_add(&summary, 10, true);
 
-	a->reason = &reason;
+	a->reason = "sleep";
 	take(5000, OUT, 0, 10);
 	take(6000, OUT, 10, 0);
 	assert_int_equal(a->oncpu_ns, 1000);

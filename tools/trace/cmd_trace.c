@@ -77,7 +77,6 @@ int cmd_trace(int argc, char **argv)
 	if (!code)
 		code = run_trace(&trace);
 	tool_child_drop(&trace.child);
-	trace_summary_free(&trace);
 	trace_close(&trace);
 	unwind_free(&trace.unwind);
 	symbols_free(trace.symbols);

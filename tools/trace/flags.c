@@ -6,28 +6,17 @@
 #define FLAG_OPTIONS struct trace
 #define POWER	     "a power of 2 from 1 to 262144"
 
-/* "0-3,8" */
-static bool is_cpu_list(const char *at)
-{
-	uint64_t first, last;
-
-	for (;; at++) {
-		if (!pmc_number_take(&at, NULL, 10, &first) || first > INT32_MAX)
-			return false;
-		last = first;
-		if (*at == '-' && (at++, !pmc_number_take(&at, NULL, 10, &last)))
-			return false;
-		if (last < first || last > INT32_MAX || (*at && *at != ','))
-			return false;
-		if (!*at)
-			return true;
-	}
-}
-
 static int set_cpus(void *to, const struct tool_args *args)
 {
+	const char *at = args->value;
+	uint64_t first, last;
+	bool right = *at;
+
 	((struct trace *)to)->cpus = args->value;
-	return is_cpu_list(args->value) ? 0 : tool_fail_value(args, "CPUs such as 0-3,8");
+	while (right && *at)
+		right = *at != ',' && pmc_range_take(&at, &first, &last) && first <= last &&
+			last <= INT32_MAX && (*at || at[-1] != ',');
+	return right ? 0 : tool_fail_value(args, "CPUs such as 0-3,8");
 }
 
 static int add_events(void *to, const struct tool_args *args)

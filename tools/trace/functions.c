@@ -1,61 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* functions.c - the kernel's functions, from /proc/kallsyms. */
-#include "tools/trace/functions.h"
-#include "tools/cli/list.h"
+#include "tools/trace/trace.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <traceevent/event-parse.h>
 
-static int by_start(const void *a, const void *b)
+static struct tep_handle *read_functions(void)
 {
-	const struct trace_function *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-void trace_functions_read(struct trace_functions *functions)
-{
+	struct tep_handle *functions = tep_alloc();
 	FILE *file = fopen("/proc/kallsyms", "re");
 	char line[512], name[48], type;
-	struct trace_function *list;
 	unsigned long long start;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llx %c %47s", &start, &type, name) != 3 || !start ||
-		    !strchr("tTwW", type))
-			continue;
-		list = tool_list_grow(functions->list, functions->n, &functions->room,
-				      sizeof(*list));
-		if (!list)
-			break;
-		functions->list = list;
-		functions->list[functions->n].start = start;
-		strcpy(functions->list[functions->n++].name, name);
-	}
+	while (functions && file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%llx %c %47s", &start, &type, name) == 3 && start &&
+		    strchr("tTwW", type))
+			(void)tep_register_function(functions, name, start, NULL);
 	if (file)
 		fclose(file);
-	if (functions->n)
-		qsort(functions->list, functions->n, sizeof(*functions->list), by_start);
+	return functions;
 }
 
-struct trace_function *trace_function_at(const struct trace_functions *functions, uint64_t address)
+const char *trace_function_at(uint64_t address, uint64_t *start)
 {
-	size_t low = 0, high = functions->n;
+	static struct tep_handle *functions; /* for the rest of the process */
 
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-
-		if (functions->list[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return functions->n && functions->list[low].start <= address ? &functions->list[low] : NULL;
-}
-
-void trace_functions_free(struct trace_functions *functions)
-{
-	free(functions->list);
-	*functions = (struct trace_functions){ .n = 0 };
+	functions = functions ? functions : read_functions();
+	if (functions && start)
+		*start = tep_find_function_address(functions, address);
+	return functions ? tep_find_function(functions, address) : NULL;
 }

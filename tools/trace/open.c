@@ -37,17 +37,13 @@ static int say_why(const struct trace *trace, const struct pmc_failure *why)
 
 /* ---- CPUs and threads --------------------------------------------------------------------- */
 
-static bool in_list(const char *at, int cpu)
+static bool in_list(const char *at, uint64_t cpu)
 {
 	uint64_t first, last;
 
-	for (; pmc_number_take(&at, NULL, 10, &first); at += *at == ',') {
-		last = first;
-		if (*at == '-')
-			at++, pmc_number_take(&at, NULL, 10, &last);
-		if ((uint64_t)cpu >= first && (uint64_t)cpu <= last)
+	while (pmc_range_take(&at, &first, &last))
+		if (cpu >= first && cpu <= last)
 			return true;
-	}
 	return false;
 }
 
@@ -56,25 +52,12 @@ static unsigned possible_cpus(void)
 {
 	char text[4096];
 	const char *at = text;
-	uint64_t last = 0;
+	uint64_t first, last = MOST_CPUS - 1;
 
-	if (pmc_file_read(text, sizeof(text), CPUS "/possible") <= 0)
-		return MOST_CPUS;
-	while (*at)
-		if (!pmc_number_take(&at, NULL, 10, &last))
-			at++;
+	if (pmc_file_read(text, sizeof(text), CPUS "/possible") > 0)
+		while (pmc_range_take(&at, &first, &last))
+			;
 	return last < MOST_CPUS ? (unsigned)last + 1 : MOST_CPUS;
-}
-
-static struct trace_ring *ring_on(struct trace *trace, int cpu)
-{
-	struct trace_ring *ring = trace->rings;
-
-	while (ring < trace->rings + trace->n_rings && ring->cpu != cpu)
-		ring++;
-	if (ring == trace->rings + trace->n_rings && trace->n_rings < trace->room_rings)
-		trace->rings[trace->n_rings++] = (struct trace_ring){ .cpu = cpu };
-	return ring < trace->rings + trace->n_rings ? ring : NULL;
 }
 
 /* Not all that a CPU does. */
@@ -85,38 +68,32 @@ static bool follows_threads(const struct trace *trace)
 
 static int find_cpus(struct trace *trace)
 {
-	char present[sizeof(trace->online)];
+	char list[sizeof(trace->online)];
 	const char *at = trace->cpus;
 	uint64_t first, last;
 
-	trace->room_rings = possible_cpus();
-	trace->rings = pmc_arena_alloc(&trace->arena, trace->room_rings * sizeof(*trace->rings));
-	if (!trace->rings)
-		return tool_fail(trace_failed(trace), "out of memory");
 	/* Events of threads can be opened for CPUs that are offline; they go on when these are not.
 	 */
-	if (follows_threads(trace) &&
-	    pmc_file_read(present, sizeof(present), CPUS "/present") > 0) {
-		for (unsigned cpu = 0; cpu < trace->room_rings; cpu++)
-			if (in_list(present, (int)cpu))
-				ring_on(trace, (int)cpu);
-	}
-	for (int cpu = counter_cpu_next(-1); cpu >= 0; cpu = counter_cpu_next(cpu))
-		if (!at || in_list(at, cpu))
-			ring_on(trace, cpu);
-	for (; at && pmc_number_take(&at, NULL, 10, &first); at += *at == ',') {
-		last = first;
-		if (*at == '-')
-			at++, pmc_number_take(&at, NULL, 10, &last);
+	if (pmc_file_read(list, sizeof(list), CPUS "/%s",
+			  follows_threads(trace) ? "present" : "online") <= 0)
+		return tool_fail(trace_failed(trace),
+				 "cannot read which CPUs are online: mount sysfs at /sys");
+	trace->n_rings = possible_cpus();
+	trace->rings = pmc_arena_alloc(&trace->arena, trace->n_rings * sizeof(*trace->rings));
+	if (!trace->rings)
+		return tool_fail(trace_failed(trace), "out of memory");
+	for (unsigned cpu = 0; cpu < trace->n_rings; cpu++)
+		trace->rings[cpu] = (struct trace_ring){
+			.cpu = (int)cpu,
+			.used = in_list(list, cpu) && (!at || in_list(at, cpu)),
+		};
+	while (at && pmc_range_take(&at, &first, &last))
 		for (uint64_t cpu = first; cpu <= last; cpu++)
-			if (!counter_cpu_is_online((int)cpu))
+			if (!in_list(list, cpu))
 				return tool_fail(EXIT_FAIL,
 						 "CPU %d is not online; see " CPUS "/online",
 						 (int)cpu);
-	}
-	return trace->n_rings ? 0 :
-				tool_fail(trace_failed(trace), "cannot read which CPUs are "
-							       "online: mount sysfs at /sys");
+	return 0;
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -300,7 +277,8 @@ static int open_thread(struct trace *trace, pid_t tid)
 	int error = 0;
 
 	for (unsigned r = 0; r < trace->n_rings && !error; r++)
-		error = open_on(trace, &trace->rings[r], tid, &why);
+		if (trace->rings[r].used)
+			error = open_on(trace, &trace->rings[r], tid, &why);
 	if (error == -ESRCH && tid && trace->pid)
 		return 0; /* the thread has ended */
 	return error > 0 ? error : error ? say_why(trace, &why) : 0;
@@ -380,23 +358,24 @@ void trace_scan_cpus(struct trace *trace)
 	    pmc_file_read(text, sizeof(text), CPUS "/online") <= 0 || !strcmp(text, trace->online))
 		return;
 	strcpy(trace->online, text);
-	for (unsigned r = 0; r < trace->n_rings; r++)
-		trace->rings[r].offline |= !in_list(text, trace->rings[r].cpu);
-	for (int cpu = counter_cpu_next(-1); cpu >= 0; cpu = counter_cpu_next(cpu)) {
-		struct trace_ring *ring = ring_on(trace, cpu);
+	for (unsigned cpu = 0; cpu < trace->n_rings; cpu++) {
+		struct trace_ring *ring = &trace->rings[cpu];
+		const bool online = in_list(text, cpu);
 		int error;
 
-		if (!ring || (ring->sampler && !ring->offline))
+		ring->offline |= !online;
+		if (!online || (ring->sampler && !ring->offline))
 			continue;
 		/* The events of a CPU that went offline have ended. */
 		trace_empty_ring(trace, ring);
 		trace_close_ring(trace, ring);
 		ring->offline = false;
+		ring->used = true;
 		error = open_on(trace, ring, 0, &why);
 		if (!error && ring->sampler)
 			error = pmc_sampler_set_enable(trace->set);
 		if (error)
-			tool_warn("CPU %d, which came online, is not traced: %s", cpu, why.advice);
+			tool_warn("CPU %u, which came online, is not traced: %s", cpu, why.advice);
 	}
 }
 

@@ -3,7 +3,6 @@
 #include "lib/base/file.h"
 #include "lib/base/suggest.h"
 #include "tools/cli/pmctl.h"
-#include "tools/trace/print.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>

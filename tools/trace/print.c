@@ -5,10 +5,9 @@
  * The library trusts records: their fields are compared with their size before it gets them, and
  * zeros are behind them for strings without an end.
  */
-#include "tools/trace/print.h"
+#include "tools/trace/trace.h"
 #include "lib/base/file.h"
 #include "lib/event/source.h"
-#include "tools/trace/functions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,25 +21,18 @@
 struct trace_print {
 	struct tep_handle *tep;
 	struct trace_seq text;
-	struct trace_functions functions;
-	bool functions_read;
 	char raw[RAW_BYTES + 8];
 };
 
-/* For %ps, read when a record needs it. */
+/* For %ps. */
 static char *find_function(void *arg, unsigned long long *address, char **module)
 {
-	struct trace_print *print = arg;
-	struct trace_function *function;
+	uint64_t start = *address;
+	const char *name = trace_function_at(*address, &start);
 
-	(void)module;
-	if (!print->functions_read)
-		trace_functions_read(&print->functions);
-	print->functions_read = true;
-	function = trace_function_at(&print->functions, *address);
-	if (function)
-		*address = function->start;
-	return function ? function->name : NULL;
+	(void)arg, (void)module;
+	*address = start;
+	return (char *)name;
 }
 
 /* A file of tracefs; NULL if it cannot be read. The caller frees it. */
@@ -70,7 +62,7 @@ struct trace_print *trace_print_new(void)
 	trace_seq_init(&print->text);
 	print->tep = tep_alloc();
 	if (!print->tep || print->text.state != TRACE_SEQ__GOOD ||
-	    tep_set_function_resolver(print->tep, find_function, print)) {
+	    tep_set_function_resolver(print->tep, find_function, NULL)) {
 		trace_print_free(print);
 		return NULL;
 	}
@@ -91,7 +83,6 @@ void trace_print_free(struct trace_print *print)
 	if (print->tep)
 		tep_free(print->tep);
 	trace_seq_destroy(&print->text);
-	trace_functions_free(&print->functions);
 	free(print);
 }
 

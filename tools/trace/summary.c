@@ -15,7 +15,6 @@
 #include "tools/cli/pmctl.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +31,7 @@
 
 struct trace_thread *trace_thread_add(struct trace_summary *summary, int64_t tid, bool wanted)
 {
-	struct trace_thread *thread = calloc(1, sizeof(*thread));
+	struct trace_thread *thread = pmc_arena_alloc(summary->arena, sizeof(*thread));
 
 	if (!thread) {
 		summary->failed = true;
@@ -56,6 +55,38 @@ static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid
 	return trace_thread_add(summary, tid, !summary->some);
 }
 
+void trace_part_add(struct trace_summary *summary, const struct trace_thread *thread,
+		    struct trace_part **list, const void *of, uint64_t n, uint64_t ns)
+{
+	struct pmc_arena *arena = summary->arena;
+	struct trace_part *part, key = { .key = { thread, of } };
+
+	HASH_FIND(hh, summary->parts, &key.key, sizeof(key.key), part);
+	if (!part) {
+		part = pmc_arena_alloc(arena, sizeof(*part));
+		if (!part) {
+			summary->failed = true;
+			return;
+		}
+		part->key = key.key;
+		part->next = *list;
+		*list = part;
+		HASH_ADD(hh, summary->parts, key, sizeof(part->key), part);
+	}
+	part->n += n;
+	part->ns += ns;
+}
+
+void trace_blocked_add(struct trace_summary *summary, struct trace_thread *thread,
+		       const char *reason, uint64_t ns)
+{
+	thread->blocked_ns += ns;
+	if (reason)
+		trace_part_add(summary, thread, &thread->blocked, reason, 1, ns);
+	else
+		summary->failed = true;
+}
+
 void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
 {
 	uint64_t ns = pmc_sub_sat(now, thread->since_ns), us = ns / 1000;
@@ -63,10 +94,9 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 	if (thread->state == THREAD_RUNNING) {
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
-		if (!thread->reason || !trace_blocked_add(thread, thread->reason, ns))
-			summary->failed = true;
-		else
-			trace_wait_add(summary, thread, thread->stack, 1, ns);
+		trace_blocked_add(summary, thread, thread->reason, ns);
+		if (summary->unwind)
+			trace_part_add(summary, thread, &thread->stacks, thread->stack, 1, ns);
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;
 		thread->waits[us ? 64 - __builtin_clzll(us) : 0]++;
@@ -217,10 +247,9 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 		if (!thread->reason)
 			thread->reason = trace_reason_of(summary, 0, NULL);
 	}
-	if (thread->state == THREAD_BLOCKED && thread->waker &&
-	    !trace_pair_add(summary, thread, thread->waker, 1,
-			    pmc_sub_sat(record->time, thread->since_ns)))
-		summary->failed = true;
+	if (thread->state == THREAD_BLOCKED && thread->waker)
+		trace_part_add(summary, thread, &thread->wakers, thread->waker, 1,
+			       pmc_sub_sat(record->time, thread->since_ns));
 	thread->waker = NULL;
 	enter(summary, thread, THREAD_RUNNABLE, record->time);
 }
@@ -291,23 +320,34 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 		on_stack(summary, record);
 }
 
-/* ---- start and end ------------------------------------------------------------------------ */
+/* ---- the start ---------------------------------------------------------------------------- */
+
+static const struct pmc_tracepoint_field *field(const struct trace_summary *summary, unsigned point,
+						const char *name)
+{
+	return pmc_tracepoint_find(summary->points[point]->tracepoint, name);
+}
 
 int trace_summary_start(struct trace *trace)
 {
-	static const char *const names[] = { TRACE_SUMMARY_POINTS };
-	struct trace_summary *summary = pmc_arena_alloc(&trace->arena, sizeof(*summary));
+	static const char *const names[] = { [SWITCH] = "sched:sched_switch",
+					     [WAKEUP] = "sched:sched_wakeup",
+					     [WAKEUP_NEW] = "sched:sched_wakeup_new",
+					     [FORK] = "sched:sched_process_fork",
+					     [WAKING] = "sched:sched_waking" };
+	struct pmc_arena *arena = &trace->arena;
+	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
 	pid_t target = trace->pid ? trace->pid : trace->child.pid;
 
-	if (summary)
-		summary->by_tid = calloc(TRACE_TIDS, sizeof(struct trace_thread *));
-	if (summary)
-		summary->cpus =
-			pmc_arena_alloc(&trace->arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
-	if (!summary || !summary->by_tid || !summary->cpus)
+	if (summary) {
+		summary->by_tid =
+			pmc_arena_alloc(arena, TRACE_TIDS * sizeof(struct trace_thread *));
+		summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
+	}
+	if (arena->failed)
 		return tool_fail(trace_failed(trace), "out of memory");
 	trace->summary = summary;
-	summary->arena = &trace->arena;
+	summary->arena = arena;
 	summary->unwind = trace->stacks ? &trace->unwind : NULL;
 	snprintf(summary->interrupt.name, sizeof(summary->interrupt.name), "(interrupt)");
 	summary->start_ns = pmc_now_ns();
@@ -315,31 +355,16 @@ int trace_summary_start(struct trace *trace)
 		for (unsigned p = 0; p < trace->n_points; p++)
 			if (!strcmp(trace->points[p].name, names[i]))
 				summary->points[i] = &trace->points[p];
-	summary->prev_state =
-		pmc_tracepoint_find(summary->points[SWITCH]->tracepoint, "prev_state");
-	for (unsigned i = 0; i < 2; i++)
-		summary->woken[i] =
-			pmc_tracepoint_find(summary->points[WAKEUP + i]->tracepoint, "pid");
-	summary->parent = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "parent_pid");
-	summary->child = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "child_pid");
-	summary->waking = pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "pid");
-	summary->waking_by = pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_pid");
-	summary->waking_flags =
-		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_flags");
+	summary->prev_state = field(summary, SWITCH, "prev_state");
+	summary->woken[0] = field(summary, WAKEUP, "pid");
+	summary->woken[1] = field(summary, WAKEUP_NEW, "pid");
+	summary->parent = field(summary, FORK, "parent_pid");
+	summary->child = field(summary, FORK, "child_pid");
+	summary->waking = field(summary, WAKING, "pid");
+	summary->waking_by = field(summary, WAKING, "common_pid");
+	summary->waking_flags = field(summary, WAKING, "common_flags");
 	summary->some = target != 0;
 	if (trace_summary_add_target(summary, target) && target)
 		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
 	return 0;
-}
-
-void trace_summary_free(struct trace *trace)
-{
-	if (!trace->summary)
-		return;
-	for (struct trace_thread *t = trace->summary->last, *next; t; t = next) {
-		next = t->next;
-		free(t->blocked);
-		free(t);
-	}
-	free(trace->summary->by_tid);
 }

@@ -87,8 +87,7 @@ static void add_asleep(struct trace_summary *summary, struct trace_thread *threa
 	thread->pid = (uint32_t)pid;
 	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
 	thread->slept = true;
-	if (!trace_blocked_add(thread, thread->reason, pmc_sub_sat(now, summary->start_ns)))
-		summary->failed = true;
+	trace_blocked_add(summary, thread, thread->reason, pmc_sub_sat(now, summary->start_ns));
 }
 
 void trace_summary_find_asleep(struct trace *trace)

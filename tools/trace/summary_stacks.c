@@ -11,13 +11,6 @@
 
 #define NAME_COLUMNS 60
 
-void trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
-		    const struct unwind_stack *stack, uint64_t count, uint64_t ns)
-{
-	if (summary->unwind)
-		unwind_wait_add(summary->unwind, thread, &thread->stacks, stack, count, ns);
-}
-
 static void name_frames(struct trace *trace, const struct trace_thread *thread,
 			const struct unwind_stack *stack, struct trace_frame_names *names)
 {
@@ -94,16 +87,16 @@ static struct place *places_of(struct trace *trace, const struct trace_thread *t
 	struct place *list;
 	size_t all = 0, merged = 0;
 
-	for (const struct unwind_wait *w = thread->stacks; w; w = w->next)
+	for (const struct trace_part *p = thread->stacks; p; p = p->next)
 		all++;
 	list = calloc(all + 1, sizeof(*list));
 	*n = 0;
 	if (!list)
 		return NULL;
 	all = 0;
-	for (const struct unwind_wait *w = thread->stacks; w; w = w->next)
-		list[all++] = (struct place){ hash_names(trace, thread, w->key.stack), w->n, w->ns,
-					      w->key.stack };
+	for (const struct trace_part *p = thread->stacks; p; p = p->next)
+		list[all++] = (struct place){ hash_names(trace, thread, p->key.of), p->n, p->ns,
+					      p->key.of };
 	qsort(list, all, sizeof(*list), by_hash);
 	for (size_t i = 0; i < all; i++) {
 		if (merged && list[merged - 1].hash == list[i].hash) {

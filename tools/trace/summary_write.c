@@ -21,29 +21,25 @@
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void put_wakers(struct pmc_json *json, const struct trace_summary *summary,
-		       const struct trace_thread *t)
+static void put_wakers(struct pmc_json *json, const struct trace_thread *t)
 {
-	unsigned n;
-	struct trace_pair **pairs = trace_pairs_of(summary, t, &n);
-
 	pmc_json_array(json, "woken_by");
-	for (unsigned i = 0; i < n; i++) {
+	for (const struct trace_part *p = t->wakers; p; p = p->next) {
+		const struct trace_thread *by = p->key.of;
+
 		pmc_json_object(json, NULL);
-		if (!pairs[i]->key.by->threads)
-			pmc_json_u64(json, "tid", pairs[i]->key.by->tid);
-		pmc_json_str(json, "name", pairs[i]->key.by->name);
-		pmc_json_u64(json, "count", pairs[i]->count);
-		pmc_json_u64(json, "wait_ns", pairs[i]->wait_ns);
+		if (!by->threads)
+			pmc_json_u64(json, "tid", by->tid);
+		pmc_json_str(json, "name", by->name);
+		pmc_json_u64(json, "count", p->n);
+		pmc_json_u64(json, "wait_ns", p->ns);
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	free(pairs);
 }
 
 static void put_json(struct trace *trace, const struct trace_thread *t)
 {
-	const struct trace_summary *summary = trace->summary;
 	struct pmc_out *out = &trace->out;
 	struct pmc_json json;
 	unsigned last = 64;
@@ -56,18 +52,15 @@ static void put_json(struct trace *trace, const struct trace_thread *t)
 		pmc_json_str(&json, "pool", t->name);
 		pmc_json_u64(&json, "threads", t->threads);
 	} else {
-		if (t->pid)
-			pmc_json_u64(&json, "pid", t->pid);
-		else
-			pmc_json_null(&json, "pid");
+		pmc_json_known(&json, "pid", t->pid, t->pid);
 		pmc_json_u64(&json, "tid", t->tid);
 		pmc_json_str(&json, "name", t->name);
 	}
 	pmc_json_u64(&json, "oncpu_ns", t->oncpu_ns);
 	pmc_json_u64(&json, "run_delay_ns", t->delay_ns);
 	pmc_json_object(&json, "blocked_ns");
-	for (unsigned i = 0; i < t->n_blocked; i++)
-		pmc_json_u64(&json, t->blocked[i].reason->name, t->blocked[i].ns);
+	for (const struct trace_part *p = t->blocked; p; p = p->next)
+		pmc_json_u64(&json, p->key.of, p->ns);
 	pmc_json_object_end(&json);
 	pmc_json_u64(&json, "switches", t->waited + t->preempted);
 	pmc_json_u64(&json, "voluntary_switches", t->waited);
@@ -78,7 +71,7 @@ static void put_json(struct trace *trace, const struct trace_thread *t)
 	for (unsigned i = 0; i <= last; i++)
 		pmc_json_u64(&json, NULL, t->waits[i]);
 	pmc_json_array_end(&json);
-	put_wakers(&json, summary, t);
+	put_wakers(&json, t);
 	trace_stacks_json(trace, t, &json);
 	pmc_json_object_end(&json);
 	pmc_out_char(out, '\n');
@@ -104,16 +97,16 @@ static struct table_cell reasons_cell(struct summary_rows *rows)
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, rows->reasons, sizeof(rows->reasons));
-	for (unsigned i = 0; i < t->n_blocked; i++) {
-		const char *name = t->blocked[i].reason->name;
-		unsigned part = trace_percent(t->blocked[i].ns, t->blocked_ns);
+	for (const struct trace_part *p = t->blocked; p; p = p->next) {
+		const char *name = p->key.of;
+		unsigned part = trace_percent(p->ns, t->blocked_ns);
 		int columns = (int)strlen(name), left = room - (part > 99 ? 6 : part > 9 ? 5 : 4);
 
-		left -= i ? 2 : 0;
-		if ((i && columns > left) || !part)
+		left -= out.len ? 2 : 0;
+		if ((out.len && columns > left) || !part)
 			break;
 		left = left > LEAST_NAME ? left : LEAST_NAME;
-		pmc_out_str(&out, i ? ", " : "");
+		pmc_out_str(&out, out.len ? ", " : "");
 		columns = pmc_utf8_safe(&out, name, strlen(name), left);
 		pmc_outf(&out, " %u %%", part);
 		room = left - columns;
@@ -191,76 +184,53 @@ static const struct table_column all_columns[] = {
 };
 #define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
 
-static void put_name(struct pmc_out *out, const struct trace_thread *t)
-{
-	char id[16];
-	struct pmc_out cell;
-	int width = pmc_utf8_safe(out, t->name, strlen(t->name), NAME_COLUMNS);
-
-	pmc_out_to_mem(&cell, id, sizeof(id));
-	pmc_outf(&cell, "%u", t->threads ? t->threads : t->tid);
-	pmc_out_pad(out, ' ', NAME_COLUMNS - width);
-	pmc_outf(out, " %7s", id);
-}
+/* ---- wakers --------------------------------------------------------------------------------- */
 
 /* Who ended most of the waiting of a row: a thread, or threads of one pool together. */
 struct waker {
 	const struct trace_thread *by; /* the one with most of it; NULL: nobody */
-	char pattern[20];
 	unsigned threads, part;
 };
 
-/* Adds the pairs of the pool of pair `first` that are behind it. */
-static uint64_t sum_pool(struct trace_pair **pairs, unsigned n, unsigned first, struct waker *waker)
+static struct waker main_waker(const struct trace_thread *t)
 {
-	char pattern[20];
-	uint64_t ns = 0;
+	struct waker most = { .by = NULL };
+	uint64_t all = 0;
 
-	*waker = (struct waker){ .by = pairs[first]->key.by };
-	trace_pattern(waker->by, waker->pattern);
-	for (unsigned i = first; i < n; i++) {
-		trace_pattern(pairs[i]->key.by, pattern);
-		if (strcmp(pattern, waker->pattern) != 0)
-			continue;
-		ns += pairs[i]->wait_ns;
-		waker->threads++;
+	for (const struct trace_part *p = t->wakers; p; p = p->next)
+		((const struct trace_thread *)p->key.of)->pool->sum.n = 0;
+	for (const struct trace_part *p = t->wakers; p; p = p->next) {
+		const struct trace_thread *by = p->key.of;
+
+		by->pool->sum.ns = p->ns + (by->pool->sum.n++ ? by->pool->sum.ns : 0);
+		all += p->ns;
 	}
-	return ns;
+	for (const struct trace_part *p = t->wakers; p; p = p->next) {
+		const struct trace_thread *by = p->key.of;
+
+		if (!most.by || by->pool->sum.ns > most.by->pool->sum.ns)
+			most = (struct waker){ .by = by, .threads = by->pool->sum.n };
+	}
+	most.part = most.by ? trace_percent(most.by->pool->sum.ns, all) : 0;
+	return most;
 }
 
-static struct waker main_waker(const struct trace_summary *summary, const struct trace_thread *t)
+static int put_name(struct pmc_out *out, const char *name)
 {
-	unsigned n;
-	struct trace_pair **pairs = trace_pairs_of(summary, t, &n);
-	struct waker most = { .by = NULL }, waker;
-	uint64_t all = 0, most_ns = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t ns = sum_pool(pairs, n, i, &waker);
-
-		if (!most.by || ns > most_ns) {
-			most = waker;
-			most_ns = ns;
-		}
-		all += pairs[i]->wait_ns;
-	}
-	most.part = trace_percent(most_ns, all);
-	free(pairs);
-	return most;
+	return pmc_utf8_safe(out, name, strlen(name), NAME_COLUMNS);
 }
 
 /* Goes on below the first waker where the line ends. Returns the column behind it. */
 static int put_waker(struct pmc_out *out, const struct waker *waker, int column, int width)
 {
-	const char *name = waker->threads > 1 ? waker->pattern : waker->by->name;
 	char text[128];
 	struct pmc_out line;
 	int columns;
 
 	pmc_out_to_mem(&line, text, sizeof(text));
 	pmc_out_str(&line, " <- ");
-	columns = 4 + pmc_utf8_safe(&line, name, strlen(name), NAME_COLUMNS);
-	columns -= (int)line.len;
+	columns = put_name(&line, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name) +
+		  4 - (int)line.len;
 	if (waker->threads > 1)
 		pmc_outf(&line, " (%u threads)", waker->threads);
 	else if (!waker->by->threads && waker->by->tid)
@@ -282,29 +252,25 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 		      const struct trace_thread *t, int width)
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
+	struct waker waker = main_waker(t);
 	int column = NAME_COLUMNS + 8;
-	char pattern[20];
-	bool last = false;
 
-	for (unsigned n = 1; n <= MOST_LINKS && !last; n++) {
-		const struct waker waker = main_waker(summary, seen[n - 1]);
+	pmc_out_pad(out, ' ', NAME_COLUMNS - put_name(out, t->name));
+	pmc_outf(out, " %7u", t->threads ? t->threads : t->tid);
+	for (unsigned n = 1; n <= MOST_LINKS && waker.by; n++) {
+		bool last = waker.by == &summary->interrupt;
 
-		if (!waker.by)
-			break;
-		if (n == 1)
-			put_name(out, seen[0]);
 		column = put_waker(out, &waker, column, width);
-		last = waker.by == &summary->interrupt;
-		for (unsigned i = 0; i < n; i++) {
-			trace_pattern(seen[i], pattern);
+		for (unsigned i = 0; i < n; i++)
 			last |= seen[i] == waker.by ||
-				(waker.threads > 1 && !strcmp(pattern, waker.pattern));
-		}
+				(waker.threads > 1 && seen[i]->pool == waker.by->pool);
 		seen[n] = waker.by;
+		waker = last ? (struct waker){ .by = NULL } : main_waker(waker.by);
 	}
-	if (seen[1])
-		pmc_out_char(out, '\n');
+	pmc_out_char(out, '\n');
 }
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static void put_head(struct trace *trace, const struct summary_rows *rows,
 		     const struct table *table, uint64_t wall_ns)
@@ -373,7 +339,7 @@ static int put_table(struct trace *trace, struct summary_rows *rows, struct tabl
 	     i++) {
 		const struct trace_thread *t = rows->list[table->order[i]];
 
-		if (!main_waker(trace->summary, t).by)
+		if (!t->wakers)
 			continue;
 		if (!woken++)
 			pmc_out_str(out, "\nwoken by, and share of the time waited:\n");
@@ -449,33 +415,31 @@ static size_t count_rows(const struct trace_summary *summary)
 int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
+	const bool data = trace->format == TRACE_JSON || trace->format == TRACE_CSV;
 	struct trace_thread **rows;
 	uint64_t now = trace->stopped_ns;
 	size_t n = 0, i = 0;
 	int code;
 
 	trace_summary_find_asleep(trace);
-	trace_reasons_name(summary);
 	for (struct trace_thread *t = summary->last; t; t = t->next)
 		if (trace_is_row(t))
 			trace_thread_settle(summary, t, now);
-	n = count_rows(summary);
-	if (trace->by == TRACE_BY_DEFAULT && trace->format != TRACE_JSON &&
-	    trace->format != TRACE_CSV && n > MOST_THREADS)
+	if (trace->by == TRACE_BY_DEFAULT && !data && count_rows(summary) > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
-	if (trace->by == TRACE_BY_POOL && !trace_pools(summary))
-		summary->failed = true;
+	trace_pools(summary, trace->by == TRACE_BY_POOL);
 	n = count_rows(summary);
 	rows = calloc(n + 1, sizeof(struct trace_thread *));
 	if (!rows || summary->failed) {
 		free(rows);
 		return tool_fail(EXIT_FAIL, "out of memory");
 	}
+	/* Wakers of rows may be others. */
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
-		if (!trace_is_row(t))
-			continue;
-		trace_blocked_sort(t);
-		rows[i++] = t;
+		trace_parts_sort(&t->wakers);
+		trace_parts_sort(&t->blocked);
+		if (trace_is_row(t))
+			rows[i++] = t;
 	}
 	qsort(rows, n, sizeof(struct trace_thread *), order);
 	code = put_all(trace, rows, n, now - summary->start_ns);

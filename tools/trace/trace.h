@@ -42,6 +42,7 @@ struct trace_names {
 
 struct trace_ring {
 	int cpu;
+	bool used;		     /* the CPU is traced */
 	struct pmc_sampler *sampler; /* NULL: nothing to trace on this CPU */
 	bool offline;		     /* the CPU has been, since it was opened */
 	struct pmc_counter **counters;
@@ -75,8 +76,7 @@ struct trace {
 
 	struct pmc_sampler_set *set;
 	struct trace_ring *rings;
-	unsigned n_rings;
-	unsigned room_rings;
+	unsigned n_rings;    /* of all CPUs that there may be */
 	unsigned ring_pages; /* in use */
 	char online[4096];   /* the list of CPUs, when it was read last */
 
@@ -101,6 +101,27 @@ int trace_find_points(struct trace *trace);
 void trace_free_points(struct trace *trace);
 const struct trace_point *trace_point_of(const struct trace *trace,
 					 const struct pmc_record *record);
+
+/* functions.c */
+/* The kernel's function at the address; start (may be NULL): where it starts. NULL: addresses are
+ * hidden (kernel.kptr_restrict). */
+const char *trace_function_at(uint64_t address, uint64_t *start);
+
+/* print.c: records in the kernel's own words, its print formats. */
+/* NULL: no memory. */
+struct trace_print *trace_print_new(void);
+/* Accepts NULL. */
+void trace_print_free(struct trace_print *print);
+/* Reads the format file of a tracepoint from tracefs. One that fails is not evaluated. */
+void trace_print_load(struct trace_print *print, const char *system, const char *name);
+/* The same from `size` bytes of a format file. */
+void trace_print_parse(struct trace_print *print, const char *system, const char *text,
+		       size_t size);
+/* The record as text, valid until the next call; it may hold characters that are not for terminals.
+ * NULL: the tracepoint's format is not known, calls a function of the kernel, or does not fit the
+ * record. */
+const char *trace_print_text(struct trace_print *print, const struct pmc_tracepoint *tracepoint,
+			     const struct pmc_record *record);
 
 /* Functions of a call stack, the innermost first. */
 enum { TRACE_NAMES = 256 };
@@ -137,7 +158,6 @@ int trace_summary_start(struct trace *trace);
 void trace_summary_take(struct trace *trace, const struct pmc_record *record);
 /* A PERF_RECORD_SWITCH_CPU_WIDE. */
 void trace_summary_switch(struct trace *trace, const struct pmc_record *record);
-void trace_summary_free(struct trace *trace);
 
 /* summary_write.c */
 /* Whether there are the columns that flags name. */

@@ -2,7 +2,6 @@
 /* write.c - a record as text, as a line of fields or of JSON; the totals at the end. */
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
-#include "tools/trace/print.h"
 #include "tools/trace/summary.h"
 #include "tools/trace/trace.h"
 
@@ -265,6 +264,8 @@ static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint
 		pmc_json_u64(&json, "asleep", trace->summary->asleep);
 	pmc_json_array(&json, "cpus");
 	for (unsigned r = 0; r < trace->n_rings; r++) {
+		if (!trace->rings[r].used)
+			continue;
 		pmc_json_object(&json, NULL);
 		pmc_json_i64(&json, "cpu", trace->rings[r].cpu);
 		pmc_json_u64(&json, "records", trace->rings[r].records);
