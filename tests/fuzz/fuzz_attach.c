@@ -215,8 +215,7 @@ static uint64_t look_at_regions(struct attach *target)
 	uint64_t frames;
 
 	for (uint32_t i = 0; i < target->n_slots; i++)
-		FUZZ_CHECK(attach_put_regions(target, registry_slot(&target->registry, i), &missing,
-					      &buf));
+		attach_put_regions(target, registry_slot(&target->registry, i), &missing, &buf);
 	FUZZ_CHECK(!buf.overflow);
 	check_frames(&buf);
 	frames = count_frames(&buf);
@@ -234,8 +233,7 @@ static uint64_t look_at_samples(struct attach *target)
 	uint64_t frames;
 
 	for (uint32_t i = 0; i < target->n_slots; i++)
-		FUZZ_CHECK(attach_put_samples(target, registry_slot(&target->registry, i), &missing,
-					      &buf));
+		attach_put_samples(target, registry_slot(&target->registry, i), &missing, &buf);
 	for (unsigned look = 0; look < 2; look++) {
 		before = written;
 		attach_collect_stacks(target, &written, &missing, &buf);

@@ -35,7 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(table.n > 0);
 	for (unsigned i = 0; i < table.n; i++)
 		FUZZ_CHECK(*table.rows[i].name);
-	free(table.rows);
 	pmc_arena_free(&arena);
 	if (list_fit_db(&fit, events, path) == 0)
 		check_fit(&fit);

@@ -80,7 +80,6 @@ int main(int argc, char **argv)
 	check_known();
 	check_small();
 	check_random();
-	free(masks.rows);
 	pmc_arena_free(&arena);
 	printf("# %.1f s of CPU time\n", (double)(clock() - from) / CLOCKS_PER_SEC);
 	printf("1..%u\n", n_results);

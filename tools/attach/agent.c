@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* agent.c - a process's agent, kept open; see agent.h. */
 #include "tools/attach/attach.h"
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
-
-#include <stdlib.h>
 
 /* Of one event set. */
 #define SET_BYTES ((size_t)128 << 10)
@@ -16,12 +15,10 @@ static bool is_quiet(const struct attach *target)
 
 struct attach *attach_agent_open(pid_t pid, char *why)
 {
-	struct attach *agent = calloc(1, sizeof(*agent));
+	struct attach *agent = tool_realloc(NULL, sizeof(*agent));
 	int code;
 
 	why[0] = '\0';
-	if (!agent)
-		return NULL;
 	tool_keep_errors(why, ATTACH_WHY);
 	code = attach_open(agent, pid, 0);
 	tool_keep_errors(NULL, 0);
@@ -91,11 +88,8 @@ int attach_agent_leader(const struct attach *agent, const struct attach_thread *
 
 void attach_agent_set(const struct attach *agent, uint64_t eventset, struct pmc_frame_buf *buf)
 {
-	void *room = malloc(SET_BYTES);
-
-	pmc_frame_buf_init(buf, room, room ? SET_BYTES : 0);
-	if (room)
-		attach_set(agent, eventset, buf);
+	pmc_frame_buf_init(buf, tool_realloc(NULL, SET_BYTES), SET_BYTES);
+	attach_set(agent, eventset, buf);
 }
 
 bool attach_agent_frames(struct attach *agent, const struct attach_thread *thread,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - finds the agent in a running process and copies its control block and registry. */
 #include "tools/attach/attach.h"
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -218,22 +218,14 @@ static bool registry_is_sound(const struct attach *target, const struct registry
 
 /* Room for one more slot. Memory grows with the slots that are kept, not with the size that the
  * registry claims. */
-static bool reserve(struct attach *target)
+static void reserve(struct attach *target)
 {
-	uint32_t room = target->room ? 2 * target->room : 64;
-	uint32_t *index;
-	char *slots;
-
 	if (target->n_slots < target->room)
-		return true;
-	index = realloc(target->index, room * sizeof(*index));
-	target->index = index ? index : target->index;
-	slots = realloc(target->registry.slots, room * target->registry.slot_bytes);
-	target->registry.slots = slots ? slots : target->registry.slots;
-	if (!index || !slots)
-		return false;
-	target->room = room;
-	return true;
+		return;
+	target->room = target->room ? 2 * target->room : 64;
+	target->index = tool_realloc(target->index, target->room * sizeof(*target->index));
+	target->registry.slots =
+		tool_realloc(target->registry.slots, target->room * target->registry.slot_bytes);
 }
 
 /* Keeps slots `from` to `to` that are equal in two copies. */
@@ -252,8 +244,7 @@ static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, 
 		/* An agent has at most as many rows as threads. */
 		if (target->n_slots > 2 * target->tasks.n + NEWBORN)
 			return damaged(target);
-		if (!reserve(target))
-			return tool_fail(EXIT_FAIL, "out of memory");
+		reserve(target);
 		memcpy(target->registry.slots + target->n_slots * bytes, first, bytes);
 		target->index[target->n_slots++] = i;
 		task = attach_task_of(target, a->tid);

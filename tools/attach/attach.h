@@ -183,10 +183,10 @@ int attach_collect_stacks(struct attach *target, struct snapshot_written *writte
 /* Regions, row and process of one slot of the last look. */
 int attach_collect_thread(struct attach *target, uint32_t slot, struct pmc_frame_buf *buf);
 
-/* The parts of these. False: there is no memory. */
-bool attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
+/* The parts of these. */
+void attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf);
-bool attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
+void attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf);
 
 /* ---- out.c ---- */

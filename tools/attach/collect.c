@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* collect.c - the frames of a snapshot from outside, of all threads or of one. */
 #include "tools/attach/attach.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/list.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 /* For a region that changes: tries at once, then some with a nap, for a thread preempted in a
@@ -14,26 +13,16 @@
 /* Of frames; no program marks or samples so much. */
 #define MOST_BYTES ((size_t)256 << 20)
 
-static bool reserve(struct pmc_frame_buf *buf, size_t bytes)
+static void reserve(struct pmc_frame_buf *buf, size_t bytes)
 {
-	uint8_t *data;
 	size_t cap = buf->cap ? buf->cap : 64 << 10;
 
 	if (buf->cap - buf->len >= bytes)
-		return true;
+		return;
 	while (cap - buf->len < bytes)
 		cap *= 2;
-	data = realloc(buf->data, cap);
-	if (!data)
-		return false;
-	buf->data = data;
+	buf->data = tool_realloc(buf->data, cap);
 	buf->cap = cap;
-	return true;
-}
-
-static int no_memory(void)
-{
-	return tool_fail(EXIT_FAIL, "out of memory");
 }
 
 /* Whether the frames are of one process image that is still there. */
@@ -44,10 +33,9 @@ static int finish(const struct attach *target)
 					   ATTACH_AGAIN;
 }
 
-static int put_process(struct attach *target, struct pmc_frame_buf *buf, bool room)
+static int put_process(struct attach *target, struct pmc_frame_buf *buf)
 {
-	if (!room || !reserve(buf, 512 << 10))
-		return no_memory();
+	reserve(buf, 512 << 10);
 	attach_process_frames(target, buf);
 	return finish(target);
 }
@@ -63,15 +51,14 @@ static bool try_again(struct attach_missing *missing, unsigned try)
 }
 
 /* Leaves the rest out if the thread changes its records all the time. */
-bool attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
+void attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf)
 {
 	enum snapshot_result result = SNAPSHOT_PUT;
 	unsigned try = 0;
 
 	for (uint32_t i = 0; result == SNAPSHOT_PUT;) {
-		if (!reserve(buf, REGION_FRAME_BYTES))
-			return false;
+		reserve(buf, REGION_FRAME_BYTES);
 		result = buf->len > MOST_BYTES ? SNAPSHOT_DAMAGED :
 						 snapshot_region(&target->reader, buf, slot, i);
 		if (result == SNAPSHOT_CHANGING && try_again(missing, try++))
@@ -81,19 +68,17 @@ bool attach_put_regions(struct attach *target, struct slot *slot, struct attach_
 	}
 	missing->changing += result == SNAPSHOT_CHANGING;
 	missing->regions |= result == SNAPSHOT_DAMAGED;
-	return true;
 }
 
 /* Samples are those of the slot's thread if that is still alive after they were copied. */
-bool attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
+void attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf)
 {
 	const size_t before = buf->len;
 	enum snapshot_result result = SNAPSHOT_PUT;
 
 	for (uint32_t part = 0; result == SNAPSHOT_PUT; part++) {
-		if (!reserve(buf, SAMPLE_FRAME_BYTES))
-			return false;
+		reserve(buf, SAMPLE_FRAME_BYTES);
 		result = buf->len > MOST_BYTES ? SNAPSHOT_DAMAGED :
 						 snapshot_samples(&target->reader, buf, slot, part);
 	}
@@ -101,39 +86,38 @@ bool attach_put_samples(struct attach *target, struct slot *slot, struct attach_
 		buf->len = before;
 	else
 		missing->samples |= result == SNAPSHOT_DAMAGED;
-	return true;
 }
 
 /* A row is read after its thread's regions: what they counted is part of the row. */
-static bool put_thread(struct attach *target, struct slot *slot, struct attach_missing *missing,
-		       struct pmc_frame_buf *buf, bool own_file)
+static void put_row(struct attach *target, struct slot *slot, struct attach_missing *missing,
+		    struct pmc_frame_buf *buf, bool own_file)
 {
-	if (!attach_put_regions(target, slot, missing, buf) || !reserve(buf, ATTACH_FRAME_BYTES))
-		return false;
+	attach_put_regions(target, slot, missing, buf);
+	reserve(buf, ATTACH_FRAME_BYTES);
 	attach_row(target, buf, slot, own_file);
-	return attach_put_samples(target, slot, missing, buf);
 }
 
 int attach_collect(struct attach *target, struct attach_missing *missing, struct pmc_frame_buf *buf,
 		   bool own_file)
 {
 	int code = attach_look(target);
-	bool room = true;
 
 	if (code)
 		return code;
 	buf->len = 0;
 	*missing = (struct attach_missing){ .tries = ATTACH_TRIES };
-	for (uint32_t i = 0; room && i < target->n_slots; i++)
-		room = put_thread(target, registry_slot(&target->registry, i), missing, buf,
-				  own_file);
-	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
-	for (size_t i = 0; room && target->registry.high && i < target->tasks.n; i++) {
-		room = reserve(buf, ATTACH_FRAME_BYTES);
-		if (room)
-			attach_adopted(target, &target->tasks.list[i], buf);
+	for (uint32_t i = 0; i < target->n_slots; i++) {
+		struct slot *slot = registry_slot(&target->registry, i);
+
+		put_row(target, slot, missing, buf, own_file);
+		attach_put_samples(target, slot, missing, buf);
 	}
-	return put_process(target, buf, room);
+	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
+	for (size_t i = 0; target->registry.high && i < target->tasks.n; i++) {
+		reserve(buf, ATTACH_FRAME_BYTES);
+		attach_adopted(target, &target->tasks.list[i], buf);
+	}
+	return put_process(target, buf);
 }
 
 int attach_collect_stacks(struct attach *target, struct snapshot_written *written,
@@ -143,8 +127,7 @@ int attach_collect_stacks(struct attach *target, struct snapshot_written *writte
 
 	missing->samples |= target->control.samples && !snapshot_tables(&target->reader);
 	while (result != SNAPSHOT_END) {
-		if (!reserve(buf, SAMPLE_FRAME_BYTES))
-			return no_memory();
+		reserve(buf, SAMPLE_FRAME_BYTES);
 		result = snapshot_stacks(&target->reader, buf, written);
 		missing->samples |= result == SNAPSHOT_DAMAGED || buf->len > MOST_BYTES;
 		if (buf->len > MOST_BYTES)
@@ -156,12 +139,8 @@ int attach_collect_stacks(struct attach *target, struct snapshot_written *writte
 int attach_collect_thread(struct attach *target, uint32_t index, struct pmc_frame_buf *buf)
 {
 	struct attach_missing missing = { .tries = ATTACH_FEW_TRIES };
-	struct slot *slot = registry_slot(&target->registry, index);
-	bool room;
 
 	buf->len = 0;
-	room = attach_put_regions(target, slot, &missing, buf) && reserve(buf, ATTACH_FRAME_BYTES);
-	if (room)
-		attach_row(target, buf, slot, true);
-	return put_process(target, buf, room);
+	put_row(target, registry_slot(&target->registry, index), &missing, buf, true);
+	return put_process(target, buf);
 }

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +46,7 @@ int attach_write(const struct attach *target, uint64_t address, const void *from
 const void *attach_copy(void *from, enum reader_copy kind, uint64_t address, size_t bytes)
 {
 	struct attach *target = from;
+	/* An address and a size that the process claims. */
 	void *copy = realloc(target->copies[kind], bytes + 1);
 
 	if (!copy)
@@ -81,18 +81,14 @@ int attach_read_text(const struct attach *target, uint64_t address, char *to, si
 }
 
 /* ---- maps ---------------------------------------------------------------------------------*/
-static int add_image(struct attach *target, uint64_t start, uint64_t end, const char *path)
+static void add_image(struct attach *target, uint64_t start, uint64_t end, const char *path)
 {
-	struct attach_image *images = tool_list_grow(target->images, target->n_images,
-						     &target->image_room, sizeof(*images));
-	char *copy = images ? strdup(path) : NULL;
+	const size_t bytes = strlen(path) + 1;
 
-	if (images)
-		target->images = images;
-	if (!copy)
-		return -ENOMEM;
-	images[target->n_images++] = (struct attach_image){ start, end, copy };
-	return 0;
+	target->images = tool_list_grow(target->images, target->n_images, &target->image_room,
+					sizeof(*target->images));
+	target->images[target->n_images++] =
+		(struct attach_image){ start, end, memcpy(tool_realloc(NULL, bytes), path, bytes) };
 }
 
 struct search {
@@ -153,8 +149,8 @@ static int map_line(struct search *search, char *line)
 	struct attach_image *last = target->n_images ? &target->images[target->n_images - 1] : NULL;
 	unsigned long long start, end, offset;
 	char perms[5], *path;
-	int at = 0, error = 0;
 	bool more;
+	int at = 0;
 
 	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) != 4 ||
 	    !at)
@@ -166,10 +162,8 @@ static int map_line(struct search *search, char *line)
 	if (more)
 		last->end = end;
 	else if (path[0] == '/' && !offset)
-		error = add_image(target, start, end, path);
-	if (!error && more && perms[1] == 'w')
-		error = find_control(search, start, end);
-	return error;
+		add_image(target, start, end, path);
+	return more && perms[1] == 'w' ? find_control(search, start, end) : 0;
 }
 
 int attach_maps(struct attach *target)

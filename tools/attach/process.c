@@ -7,11 +7,10 @@
 #include "lib/dump/build.h"
 #include "lib/plan/plan.h"
 #include "tools/attach/attach.h"
+#include "tools/cli/list.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -23,20 +22,18 @@
 static void copy_set(const struct attach *target, uint64_t address, uint64_t bytes, uint64_t hash,
 		     struct pmc_frame_buf *buf)
 {
-	uint8_t *data;
 	struct pmc_frame frame;
+	struct pmc_scan scan = { .len = bytes };
+	uint8_t *data;
 
 	if (!hash || !address || bytes > MOST_SET_BYTES)
 		return;
-	data = malloc(bytes + 1);
-	if (data && attach_read(target, address, data, bytes) == 0) {
-		struct pmc_scan scan = { .data = data, .len = bytes };
-
-		if (pmc_scan_next(&scan, &frame) && frame.head.type == PMC_FRAME_EVENTSET &&
-		    frame.head.hash == hash && buf->cap - buf->len >= frame.head.size) {
-			memcpy(buf->data + buf->len, frame.bytes, frame.head.size);
-			buf->len += frame.head.size;
-		}
+	scan.data = data = tool_realloc(NULL, bytes);
+	if (attach_read(target, address, data, bytes) == 0 && pmc_scan_next(&scan, &frame) &&
+	    frame.head.type == PMC_FRAME_EVENTSET && frame.head.hash == hash &&
+	    buf->cap - buf->len >= frame.head.size) {
+		memcpy(buf->data + buf->len, frame.bytes, frame.head.size);
+		buf->len += frame.head.size;
 	}
 	free(data);
 }

@@ -10,13 +10,13 @@
 #include "lib/base/file.h"
 #include "lib/base/utf8.h"
 #include "tools/attach/attach.h"
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -199,14 +199,14 @@ static int ask(struct asking *asking)
 
 int attach_signal(pid_t pid)
 {
-	struct asking asking = { .fd = -1, .data = malloc(WINDOW) };
+	struct asking asking = { .fd = -1, .data = tool_realloc(NULL, WINDOW) };
 	int error = attach_enter(&asking.target, pid, false), code;
 
 	/* Memory that must not be read is not needed. */
 	if (error && error != -EACCES && error != -EPERM)
 		code = attach_no_entry(&asking.target, error);
 	else
-		code = asking.data ? ask(&asking) : tool_fail(EXIT_FAIL, "out of memory");
+		code = ask(&asking);
 	if (code == ATTACH_AGAIN)
 		code = attach_no_agent(&asking.target);
 	free(asking.data);

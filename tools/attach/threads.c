@@ -52,30 +52,24 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static bool add_task(struct attach *target, const char *name)
+static void add_task(struct attach *target, const char *name)
 {
 	struct attach_tasks *tasks = &target->tasks;
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
-	struct attach_task *list;
 
 	if (pid <= 0)
-		return true;
-	list = tool_list_grow(tasks->list, tasks->n, &tasks->room, sizeof(*list));
-	if (!list)
-		return false;
-	tasks->list = list;
-	list[tasks->n++] = (struct attach_task){
+		return;
+	tasks->list = tool_list_grow(tasks->list, tasks->n, &tasks->room, sizeof(*tasks->list));
+	tasks->list[tasks->n++] = (struct attach_task){
 		.pid = pid,
 		.tid = target->other_pid_namespace ? inner_tid(tasks, pid) : (uint32_t)pid,
 	};
-	return true;
 }
 
 int attach_tasks_open(struct attach *target)
 {
 	struct attach_tasks *tasks = &target->tasks;
 	struct dirent *entry;
-	bool whole = true;
 	DIR *dir = NULL;
 	int fd;
 
@@ -88,14 +82,14 @@ int attach_tasks_open(struct attach *target)
 	fd = fcntl(tasks->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
 		dir = fdopendir(fd);
-	while (dir && whole && (entry = readdir(dir)))
-		whole = add_task(target, entry->d_name);
+	while (dir && (entry = readdir(dir)))
+		add_task(target, entry->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	if (!dir || !whole)
-		return tool_fail(EXIT_FAIL, "out of %s", whole ? "descriptors" : "memory");
+	if (!dir)
+		return tool_fail(EXIT_FAIL, "out of descriptors");
 	if (tasks->n)
 		qsort(tasks->list, tasks->n, sizeof(*tasks->list), by_tid);
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* args.c - parses the arguments of a command by its table of flags, and finds the nearest flag. */
-#include "lib/base/arena.h"
 #include "lib/base/config.h"
 #include "lib/base/number.h"
 #include "lib/base/out.h"
 #include "lib/base/suggest.h"
+#include "lib/event/event.h"
 #include "tools/cli/flags.h"
 
 #include <stdio.h>
@@ -294,31 +294,31 @@ static int check_text(const struct tool_args *args)
 /* Lists of flags, as long as pmctl lives. */
 static struct pmc_arena memory;
 
-static int append(const struct tool_args *args, const char ***list, unsigned *n)
+static void append(const struct tool_args *args, const char ***list, unsigned *n)
 {
 	if (!*list)
 		*list = pmc_arena_alloc(&memory, sizeof(**list) * (size_t)args->argc);
-	if (!*list)
-		return tool_fail(EXIT_FAIL, "out of memory");
 	(*list)[(*n)++] = args->value;
-	return 0;
 }
 
-static int join(const struct tool_args *args, const char **text)
+static void join(const struct tool_args *args, const char **text)
 {
 	const size_t size = *text ? strlen(*text) + strlen(args->value) + 2 : 0;
-	char *joined;
+	char *joined = *text ? pmc_arena_alloc(&memory, size) : NULL;
 
-	if (!*text) {
-		*text = args->value;
-		return 0;
-	}
-	joined = pmc_arena_alloc(&memory, size);
-	if (!joined)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	snprintf(joined, size, "%s,%s", *text, args->value);
-	*text = joined;
-	return 0;
+	if (joined)
+		snprintf(joined, size, "%s,%s", *text, args->value);
+	*text = joined ? joined : args->value;
+}
+
+int tool_parse_events(const char *source, const char *text, struct pmc_arena *arena,
+		      struct pmc_events *events)
+{
+	struct pmc_parse_error error;
+
+	return pmc_events_parse(text, NULL, arena, events, &error) ?
+		       tool_fail(EXIT_USAGE, "%s '%s': %s", source, text, error.text) :
+		       EXIT_OK;
 }
 
 /* ---- parsing ------------------------------------------------------------------------------ */
@@ -373,9 +373,11 @@ static int set(const struct tool_args *args, char *options)
 	case FLAG_TYPE_WORD:
 		return set_word(args, to);
 	case FLAG_TYPE_LIST:
-		return append(args, to, (unsigned *)(void *)(options + row->length_at));
+		append(args, to, (unsigned *)(void *)(options + row->length_at));
+		return 0;
 	case FLAG_TYPE_EVENTS:
-		return join(args, to);
+		join(args, to);
+		return 0;
 	case FLAG_TYPE_CALL:
 		return row->set(options, args);
 	case FLAG_TYPE_COMMAND:

@@ -177,6 +177,12 @@ bool tool_args_scan(int argc, char **argv);
 int tool_fail_value(const struct tool_args *args, const char *accepted);
 int tool_refuse_number(void *options, const struct tool_args *args);
 
+/* pmc_events_parse(): 0, or the exit code with the error printed, "SOURCE 'TEXT': why". */
+struct pmc_arena;
+struct pmc_events;
+int tool_parse_events(const char *source, const char *text, struct pmc_arena *arena,
+		      struct pmc_events *events);
+
 /* "a, b or c"; help: with the default marked. */
 void tool_words_text(const struct tool_flag *row, bool help, char *text, size_t size);
 

@@ -2,11 +2,11 @@
 /* main.c - runs a command, then checks that its output was written. */
 #include "lib/base/arena.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,6 +90,15 @@ static int dispatch(int argc, char **argv)
 static void out_of_memory(void)
 {
 	exit(tool_fail(EXIT_FAIL, "out of memory"));
+}
+
+void *tool_realloc(void *old, size_t bytes)
+{
+	void *memory = realloc(old, bytes ? bytes : 1);
+
+	if (!memory)
+		out_of_memory();
+	return memory;
 }
 
 int tool_main(int argc, char **argv)

@@ -3,7 +3,6 @@
 #include "tools/cli/rows.h"
 #include "tools/doctor/doctor.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,16 +123,12 @@ static int require(const struct doctor_facts *facts, const char *text, bool *cou
 		   struct doctor_finding *finding)
 {
 	struct pmc_arena arena = { 0 };
-	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct pmc_plan plan;
-	int code = EXIT_OK;
+	int code = tool_parse_events("--require", text, &arena, &events);
 
-	if (pmc_events_parse(text, NULL, &arena, &events, &error))
-		code = tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE,
-				 "--require '%s': %s", text, error.text);
-	else if (doctor_plan(&events, &arena, &plan))
-		code = tool_fail(EXIT_FAIL, "out of memory");
+	if (!code && doctor_plan(&events, &arena, &plan))
+		code = tool_fail(EXIT_FAIL, "cannot plan the events '%s'", text);
 	*counted = !code;
 	for (unsigned i = 0; !code && *counted && i < plan.count; i++) {
 		doctor_judge(facts, &plan.events[i], &arena, finding);

@@ -60,8 +60,6 @@ static int run_fit(const struct request *request)
 	int code = request->db ? list_fit_db(&fit, request->fit, request->db) :
 				 list_fit_host(&fit, request->fit);
 
-	if (!code && fit.list.arena.failed)
-		code = tool_fail(EXIT_FAIL, "out of memory");
 	if (!code)
 		code = list_fit_print(&fit, request->rows.format == TABLE_JSON);
 	list_free(&fit.list);
@@ -71,17 +69,20 @@ static int run_fit(const struct request *request)
 /* A name that no table lists may be valid all the same: r1c2, cpu/event=1/. */
 static int find_unlisted(struct list *list, struct tool_rows *rows)
 {
-	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct list_row row = { .name = list->glob, .type = "other" };
 
 	if (strpbrk(list->glob, "*?[")) {
 		if (tool_json_errors)
 			(void)list_print(list, rows);
-		return tool_fail(EXIT_FAIL, "no event matches '%s'", list->glob);
+		return tool_fail(EXIT_FAIL, "no event matches '%s'%s", list->glob,
+				 strchr(list->glob, ':') ?
+					 "; pmctl doctor says whether tracepoints and libpfm4's "
+					 "events can be listed" :
+					 "");
 	}
-	if (pmc_events_parse(list->glob, NULL, &list->arena, &events, &error))
-		return tool_fail(EXIT_USAGE, "'%s': %s", list->glob, error.text);
+	if (tool_parse_events("event", list->glob, &list->arena, &events))
+		return EXIT_USAGE;
 	if (events.count != 1)
 		return tool_fail(EXIT_USAGE, "'%s' is several events; list takes one pattern",
 				 list->glob);
@@ -104,8 +105,6 @@ static int run_list(struct request *request)
 	list_sets(&list);
 	if (!list.n && list.glob)
 		code = find_unlisted(&list, &request->rows);
-	if (!code && list.arena.failed)
-		code = tool_fail(EXIT_FAIL, "out of memory");
 	if (!code)
 		code = list_print(&list, &request->rows);
 	list_free(&list);

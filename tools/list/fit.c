@@ -39,15 +39,14 @@ static const struct list_mask *find(const struct list_table *table, const char *
 }
 
 /* Adds a line, which is changed and kept. The error in it, or NULL. */
-static const char *add_line(struct list_table *table, char *line)
+static const char *add_line(struct list_table *table, char *line, struct pmc_arena *arena)
 {
-	struct list_mask *row = realloc(table->rows, (table->n + 1) * sizeof(*row));
+	struct list_mask *row;
 	const char *mask;
 
-	if (!row || !line)
-		return "out of memory";
-	table->rows = row;
-	row += table->n;
+	table->rows =
+		pmc_arena_grow(arena, table->rows, table->n, &table->room, sizeof(*table->rows));
+	row = table->rows + table->n;
 	row->name = strsep(&line, "\t");
 	row->alias = strsep(&line, "\t");
 	mask = strsep(&line, "\t");
@@ -89,7 +88,7 @@ int list_table_read(struct list_table *table, const char *path, struct pmc_arena
 		}
 		line[strcspn(line, "\r\n")] = '\0';
 		if (number > 1)
-			error = add_line(table, pmc_arena_strdup(arena, line));
+			error = add_line(table, pmc_arena_strdup(arena, line), arena);
 		else if (strcmp(line, HEADER) != 0)
 			error = "the header is not 'name', 'alias' and 'counter_mask', separated "
 				"by tabs";
@@ -238,6 +237,5 @@ int list_fit_db(struct list_fit *fit, const char *events, const char *path)
 	}
 	if (!code)
 		solve(fit, masks);
-	free(table.rows);
 	return code;
 }

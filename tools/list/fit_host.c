@@ -2,11 +2,10 @@
 /* fit_host.c - pmctl list --fit for this machine, by probing its PMU; see plan/pmu_probe.h. */
 #include "lib/plan/plan.h"
 #include "lib/plan/pmu_probe.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,15 +88,13 @@ static int solve(struct list_fit *fit, const struct pmc_plan *plan)
 int list_fit_host(struct list_fit *fit, const char *text)
 {
 	struct pmc_arena *arena = &fit->list.arena;
-	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct pmc_plan plan;
 	int failed;
 
 	list_init(&fit->list);
-	if (pmc_events_parse(text, NULL, arena, &events, &error))
-		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE, "'%s': %s", text,
-				 error.text);
+	if (tool_parse_events("--fit", text, arena, &events))
+		return EXIT_USAGE;
 	for (unsigned i = 0; i < events.count; i++)
 		if (events.list[i].brace != PMC_NO_BRACE && !events.sets)
 			return tool_fail(EXIT_USAGE,

@@ -28,7 +28,8 @@ struct list_row {
 struct list {
 	struct pmc_arena arena;
 	struct list_row *rows;
-	unsigned n, room;
+	unsigned n;
+	size_t room;
 	const char *glob; /* NULL: every event */
 	struct pmc_event_roots roots;
 	const char *core_pmu;  /* the processor's PMU in sysfs; NULL: none */
@@ -42,7 +43,9 @@ void list_free(struct list *list);
 bool list_wants(const struct list *list, const char *name);
 /* Copies pmu, name and description, but neither type nor reason. */
 void list_add(struct list *list, const struct list_row *row);
-/* Text in the list's arena; "" without memory (arena.failed is set then). */
+/* Sorts the rows from `first` on by name. */
+void list_sort(struct list *list, unsigned first);
+/* Text in the list's arena. */
 const char *list_text(struct list *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -72,8 +75,9 @@ struct list_mask {
 };
 
 struct list_table {
-	struct list_mask *rows; /* to be freed */
+	struct list_mask *rows; /* in the arena */
 	unsigned n;
+	size_t room;
 };
 
 /* Reads a file of tab-separated `name alias counter_mask`; names live in the arena. 0, or the exit

@@ -6,20 +6,6 @@
  */
 #include "tools/list/list.h"
 
-static void add_source(struct list *list, const char *reason)
-{
-	const struct list_row row = {
-		.pmu = "libpfm4",
-		.name = "*::*",
-		.type = "libpfm4",
-		.description = "events named as in the processor's manual",
-		.answer.reason = reason,
-	};
-
-	if (!list->glob || list_wants(list, row.name))
-		list_add(list, &row);
-}
-
 #if defined(__has_include)
 #if __has_include(<perfmon/pfmlib_perf_event.h>)
 #define HAVE_PFM 1
@@ -30,7 +16,7 @@ static void add_source(struct list *list, const char *reason)
 
 void list_pfm(struct list *list)
 {
-	add_source(list, "built without libpfm4");
+	(void)list;
 }
 
 #else
@@ -40,26 +26,26 @@ void list_pfm(struct list *list)
 #include <stdio.h>
 #include <string.h>
 
+#define FUNCTIONS(X)                                                                               \
+	X(initialize)                                                                              \
+	X(terminate) X(get_pmu_info) X(get_event_info) X(get_event_attr_info) X(get_event_next)
+
 struct functions {
-	pfm_err_t (*initialize)(void);
-	void (*terminate)(void);
-	pfm_err_t (*pmu_info)(pfm_pmu_t pmu, pfm_pmu_info_t *info);
-	pfm_err_t (*event_info)(int index, pfm_os_t os, pfm_event_info_t *info);
-	pfm_err_t (*attr_info)(int index, int attr, pfm_os_t os, pfm_event_attr_info_t *info);
-	int (*next)(int index);
+#define X(name) __typeof__(pfm_##name) *name;
+	FUNCTIONS(X)
+#undef X
 };
 
 static bool functions_of(void *library, struct functions *pfm)
 {
 	/* POSIX lets an object pointer become a function pointer, ISO C does not. */
-	*(void **)&pfm->initialize = dlsym(library, "pfm_initialize");
-	*(void **)&pfm->terminate = dlsym(library, "pfm_terminate");
-	*(void **)&pfm->pmu_info = dlsym(library, "pfm_get_pmu_info");
-	*(void **)&pfm->event_info = dlsym(library, "pfm_get_event_info");
-	*(void **)&pfm->attr_info = dlsym(library, "pfm_get_event_attr_info");
-	*(void **)&pfm->next = dlsym(library, "pfm_get_event_next");
-	return pfm->initialize && pfm->terminate && pfm->pmu_info && pfm->event_info &&
-	       pfm->attr_info && pfm->next;
+#define X(name)                                                                                    \
+	*(void **)&pfm->name = dlsym(library, "pfm_" #name);                                       \
+	if (!pfm->name)                                                                            \
+		return false;
+	FUNCTIONS(X)
+#undef X
+	return true;
 }
 
 struct table {
@@ -102,13 +88,14 @@ static void add_event(struct table *table, int index)
 	char name[512];
 	int masks = 0;
 
-	if (table->pfm->event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+	if (table->pfm->get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
 		return;
 	for (int i = 0; i < info.nattrs; i++) {
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
 		char text[700];
 
-		if (table->pfm->attr_info(index, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS ||
+		if (table->pfm->get_event_attr_info(index, i, PFM_OS_PERF_EVENT_EXT, &attr) !=
+			    PFM_SUCCESS ||
 		    attr.type != PFM_ATTR_UMASK)
 			continue;
 		masks++;
@@ -122,25 +109,20 @@ static void add_event(struct table *table, int index)
 		add_row(table, name, info.desc);
 }
 
-/* The number of PMUs that have a table. */
-static unsigned add_pmus(struct list *list, const struct functions *pfm)
+static void add_pmus(struct list *list, const struct functions *pfm)
 {
-	unsigned known = 0;
-
 	for (unsigned pmu = 0; pmu < PFM_PMU_MAX; pmu++) {
 		pfm_pmu_info_t info = { .size = sizeof(info) };
 		struct table table = { .list = list, .pfm = pfm };
 
 		/* `perf` has the kernel's own names, which are built in; `perf_raw` is empty. */
-		if (pfm->pmu_info((pfm_pmu_t)pmu, &info) != PFM_SUCCESS || !info.is_present ||
+		if (pfm->get_pmu_info((pfm_pmu_t)pmu, &info) != PFM_SUCCESS || !info.is_present ||
 		    strncmp(info.name, "perf", 4) == 0)
 			continue;
 		table.pmu = info.name;
-		known++;
-		for (int i = info.first_event; i >= 0; i = pfm->next(i))
+		for (int i = info.first_event; i >= 0; i = pfm->get_event_next(i))
 			add_event(&table, i);
 	}
-	return known;
 }
 
 void list_pfm(struct list *list)
@@ -148,18 +130,12 @@ void list_pfm(struct list *list)
 	void *library = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
 	struct functions pfm;
 
-	if (!library) {
-		add_source(list, "libpfm4 cannot be loaded (Debian package libpfm4)");
-		return;
-	}
-	if (functions_of(library, &pfm) && pfm.initialize() == PFM_SUCCESS) {
-		if (!add_pmus(list, &pfm))
-			add_source(list, "libpfm4 has no table for this processor");
+	if (library && functions_of(library, &pfm) && pfm.initialize() == PFM_SUCCESS) {
+		add_pmus(list, &pfm);
 		pfm.terminate();
-	} else {
-		add_source(list, "libpfm4 fails to initialize on this machine");
 	}
-	dlclose(library);
+	if (library)
+		dlclose(library);
 }
 
 #endif

@@ -7,20 +7,19 @@
 #include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 const char *list_text(struct list *list, const char *format, ...)
 {
-	const char *kept;
 	char text[1024];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	kept = pmc_arena_strdup(&list->arena, text);
-	return kept ? kept : "";
+	return pmc_arena_strdup(&list->arena, text);
 }
 
 /* The processor's PMU is `cpu` on x86 and POWER, `cpum_cf` on s390; elsewhere, and on hybrid CPUs,
@@ -68,23 +67,27 @@ void list_add(struct list *list, const struct list_row *row)
 {
 	struct list_row *to;
 
-	if (list->n == list->room) {
-		unsigned room = list->room ? list->room * 2 : 512;
-		struct list_row *rows = pmc_arena_alloc(&list->arena, room * sizeof(*rows));
-
-		if (!rows)
-			return;
-		if (list->n)
-			memcpy(rows, list->rows, list->n * sizeof(*rows));
-		list->rows = rows;
-		list->room = room;
-	}
+	list->rows =
+		pmc_arena_grow(&list->arena, list->rows, list->n, &list->room, sizeof(*list->rows));
 	to = &list->rows[list->n++];
 	*to = *row;
 	if (row->pmu)
 		to->pmu = pmc_arena_strdup(&list->arena, row->pmu);
 	to->name = pmc_arena_strdup(&list->arena, row->name);
 	to->description = pmc_arena_strdup(&list->arena, row->description);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct list_row *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+void list_sort(struct list *list, unsigned first)
+{
+	if (list->n > first)
+		qsort(list->rows + first, list->n - first, sizeof(*list->rows), by_name);
 }
 
 static void add_builtin(const struct pmc_builtin *builtin, void *arg)

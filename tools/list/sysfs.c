@@ -5,7 +5,6 @@
 #include "tools/list/list.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -97,20 +96,14 @@ static struct list_answer try_tracepoint(struct list *list)
 	return list_try(list, &event, -1);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct list_row *)a)->name, ((const struct list_row *)b)->name);
-}
-
 void list_tracepoints(struct list *list)
 {
 	const char *path = list_text(list, "%s/available_events", list->roots.tracefs);
 	struct list_row row = { .pmu = "tracepoint",
 				.type = "tracepoint",
 				.description = "kernel tracepoint" };
-	unsigned first = list->n;
+	const unsigned first = list->n;
 	FILE *file = fopen(path, "re");
-	int error = errno;
 	char *line = NULL;
 	size_t room = 0;
 
@@ -124,19 +117,7 @@ void list_tracepoints(struct list *list)
 		list_add(list, &row);
 	}
 	free(line);
-	if (file) {
+	if (file)
 		fclose(file);
-		if (list->n > first)
-			qsort(list->rows + first, list->n - first, sizeof(row), by_name);
-	} else if (!list->glob || (strpbrk(list->glob, "*?[") && strchr(list->glob, ':') &&
-				   !strstr(list->glob, "::"))) {
-		row.name = "*:*";
-		row.description = "kernel tracepoints, system:name";
-		row.answer.reason =
-			error == EACCES || error == EPERM ?
-				list_text(list, "this user may not read %s", list->roots.tracefs) :
-				list_text(list, "tracefs is not mounted at %s",
-					  list->roots.tracefs);
-		list_add(list, &row);
-	}
+	list_sort(list, first);
 }

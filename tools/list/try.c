@@ -14,8 +14,7 @@ static struct list_answer refusal(struct list *list, const struct pmc_tried *tri
 
 	if (!list->here) {
 		list->here = pmc_arena_alloc(&list->arena, sizeof(*list->here));
-		if (list->here)
-			pmc_here_read(list->here, NULL);
+		pmc_here_read(list->here, NULL);
 	}
 	pmc_advise(error, tried, list->here, &advice);
 	return (struct list_answer){ .reason = list_text(list, "%s", advice.means),

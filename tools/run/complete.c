@@ -13,8 +13,8 @@
 #include "tools/run/run.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -44,25 +44,31 @@ static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *
 	put_status(fixed, child);
 }
 
-static void put_how(char *text, size_t cap, const struct run_child *child)
+/* How it ended unseen; has_rows: of some threads. */
+static const char *how(const struct run_child *child, bool has_rows, char text[200])
 {
-	if (WIFSIGNALED(child->status))
-		snprintf(text, cap, "was killed by signal %d (%s)", WTERMSIG(child->status),
-			 strsignal(WTERMSIG(child->status)));
-	else
-		snprintf(text, cap, "ended by a system call that the agent did not see");
+	if (!WIFSIGNALED(child->status))
+		return has_rows ? "ended by a system call that the agent did not see" :
+				  "did not load the agent";
+	snprintf(text, 200, "was killed by signal %d (%s)%s", WTERMSIG(child->status),
+		 strsignal(WTERMSIG(child->status)),
+		 has_rows ? "" : " before it wrote rows, or did not load the agent");
+	return text;
 }
 
-/* Why there is no row of a program that nothing is known to keep from loading the agent. */
-static void put_no_rows(char *text, size_t cap, const struct run_child *child)
+static void put_note(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
+		     uint32_t code, const char *format, ...) __attribute__((format(printf, 5, 6)));
+static void put_note(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
+		     uint32_t code, const char *format, ...)
 {
-	char how[100];
+	const struct pmc_note_fixed note = { .code = code, .level = 1, .count = 1 };
+	char text[PATH_MAX + 400];
+	va_list args;
 
-	put_how(how, sizeof(how), child);
-	if (WIFSIGNALED(child->status))
-		snprintf(text, cap, "%s before it wrote rows, or did not load the agent", how);
-	else
-		snprintf(text, cap, "did not load the agent");
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	pmc_build_note(buf, identity, snapshot, &note, text);
 }
 
 /* From values of the whole process those of its other images in the dump. */
@@ -90,9 +96,8 @@ static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 			    const struct pmc_profile *profile, const struct pmc_p_process *known,
 			    struct pmc_process_fixed *fixed)
 {
-	const struct pmc_note_fixed note = { .code = NOTE_KILLED, .level = 1, .count = 1 };
 	struct pmc_process_fixed whole = *fixed;
-	char how[100], text[PATH_MAX + 256];
+	char text[200];
 
 	whole.cpu_ns = run->child.cpu_ns;
 	subtract_others(&whole, profile, known);
@@ -104,11 +109,9 @@ static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 	/* wait4's include those of the children it waited for. */
 	fixed->flags |= PMC_PROCESS_NO_SWITCHES;
 	put_ending(fixed, &run->child);
-	put_how(how, sizeof(how), &run->child);
-	snprintf(text, sizeof(text),
+	put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
 		 "%s %s: threads that ran then have no row, or one as of the last snapshot",
-		 known->exe, how);
-	pmc_build_note(buf, known->identity, known->snapshot + 1, &note, text);
+		 known->exe, how(&run->child, true, text));
 }
 
 static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
@@ -126,14 +129,12 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
-/* The identity that descendants with an agent have for the child; else a new one. */
-static bool find_identity(const struct run *run, const struct pmc_profile *profile,
+/* What descendants with an agent have for the child. */
+static void find_identity(const struct run *run, const struct pmc_profile *profile,
 			  uint8_t identity[16], uint8_t job[16])
 {
 	static const uint8_t nobody[16];
 
-	if (getentropy(identity, 16) != 0 || getentropy(job, 16) != 0)
-		return false;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
@@ -144,14 +145,18 @@ static bool find_identity(const struct run *run, const struct pmc_profile *profi
 		    memcmp(process->fixed.parent_identity, nobody, 16) != 0)
 			memcpy(identity, process->fixed.parent_identity, 16);
 	}
-	return true;
 }
 
-/* What wait4 says of the child. */
-static struct pmc_process_fixed of_child(const struct run_child *child)
+/* A process of its own, from wait4's result: the command, which had no agent, or the program after
+ * the exec of the last image; then less what the images have. */
+static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
+			 const struct pmc_profile *profile, const struct pmc_p_process *before)
 {
+	const struct run_child *child = &run->child;
+	const char *obstacle = program_obstacle(run->program.kind);
 	struct pmc_process_fixed fixed = {
 		.pid = (uint32_t)child->pid,
+		.ppid = (uint32_t)getpid(),
 		.start_ns = child->start_ns,
 		.cpu_ns = child->cpu_ns,
 		.minor_faults = (uint64_t)child->usage.ru_minflt,
@@ -159,76 +164,50 @@ static struct pmc_process_fixed of_child(const struct run_child *child)
 		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
 		.involuntary_switches = (uint64_t)child->usage.ru_nivcsw,
 		.max_rss_bytes = child->max_rss_bytes,
-		.inherit_mode = PMC_INHERIT_OFF,
+		.inherit_mode = !before && run_has_totals(run) ? PMC_INHERIT_FULL : PMC_INHERIT_OFF,
 		.flags = PMC_PROCESS_FIRST,
+		.rank = -1,
 	};
-
-	put_ending(&fixed, child);
-	return fixed;
-}
-
-/* The program after the last image's exec: of wait4's result, what the images do not have. */
-static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
-			      const struct pmc_profile *profile, const struct pmc_p_process *before)
-{
-	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
-	const struct pmc_process_text names = { before->host, before->boot_id, "",
-						before->cmdline };
-	struct pmc_process_fixed fixed = of_child(&run->child);
-	char why[200], text[400];
-	uint8_t identity[16];
-
-	if (getentropy(identity, sizeof(identity)) != 0)
-		return;
-	fixed.pid = before->fixed.pid;
-	fixed.ppid = before->fixed.ppid;
-	fixed.pid_namespace = before->fixed.pid_namespace;
-	fixed.start_ns = before->fixed.end_ns;
-	fixed.children_cpu_ns = before->fixed.children_cpu_ns;
-	fixed.rank = before->fixed.rank;
-	memcpy(fixed.job, before->fixed.job, sizeof(fixed.job));
-	memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);
-	subtract_others(&fixed, profile, NULL);
-	put_no_rows(why, sizeof(why), &run->child);
-	snprintf(text, sizeof(text), "the program that it became by exec %s: no thread rows", why);
-	pmc_build_process(buf, identity, 1, &fixed, &names);
-	pmc_build_note(buf, identity, 1, &note, text);
-}
-
-static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
-			     const struct pmc_profile *profile)
-{
-	const struct run_child *child = &run->child;
-	const char *obstacle = program_obstacle(run->program.kind);
-	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
-	struct pmc_process_fixed fixed = of_child(child);
+	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES], text[200];
+	struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
 	uint8_t identity[16];
 	struct pmc_out out;
-	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES];
-	char why[200], text[PATH_MAX + 400];
-	const struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
 
-	if (!find_identity(run, profile, identity, fixed.job))
+	put_ending(&fixed, child);
+	if (getentropy(identity, 16) != 0 || getentropy(fixed.job, 16) != 0)
 		return;
-	put_no_rows(why, sizeof(why), child);
+	if (before) {
+		fixed.pid = before->fixed.pid;
+		fixed.ppid = before->fixed.ppid;
+		fixed.pid_namespace = before->fixed.pid_namespace;
+		fixed.start_ns = before->fixed.end_ns;
+		fixed.children_cpu_ns = before->fixed.children_cpu_ns;
+		fixed.rank = before->fixed.rank;
+		memcpy(fixed.job, before->fixed.job, sizeof(fixed.job));
+		memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);
+		subtract_others(&fixed, profile, NULL);
+		names = (struct pmc_process_text){ before->host, before->boot_id, "",
+						   before->cmdline };
+		pmc_build_process(buf, identity, 1, &fixed, &names);
+		put_note(buf, identity, 1, NOTE_NO_AGENT,
+			 "the program that it became by exec %s: no thread rows",
+			 how(child, false, text));
+		return;
+	}
+	find_identity(run, profile, identity, fixed.job);
 	gethostname(host, sizeof(host) - 1);
 	run_boot_id(boot_id, sizeof(boot_id));
 	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
 	pmc_command_line(&out, run->cmd, run->config.args);
-	fixed.ppid = (uint32_t)getpid();
-	fixed.rank = -1;
-	if (run_has_totals(run))
-		fixed.inherit_mode = PMC_INHERIT_FULL;
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
-	snprintf(text, sizeof(text),
+	put_note(buf, identity, 1, NOTE_NO_AGENT,
 		 "%s %s: no thread rows; its faults and switches include those of the children it "
 		 "waited for%s",
-		 run->program.image, obstacle ? obstacle : why,
+		 run->program.image, obstacle ? obstacle : how(child, false, text),
 		 run_has_totals(run) ? ", its counts those of programs it started without rows" :
 		 run->program.hidden ? "; the kernel refuses counters of other users on it" :
 				       "");
-	pmc_build_note(buf, identity, 1, &note, text);
 }
 
 static void warn_lost(const struct run *run, const struct pmc_profile *profile, const char *why)
@@ -244,21 +223,17 @@ static void warn_lost(const struct run *run, const struct pmc_profile *profile, 
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known)
 {
-	const char *why;
+	static uint64_t room[FRAME_BYTES / sizeof(uint64_t)];
 	struct pmc_frame_buf buf;
-	void *room = aligned_alloc(8, FRAME_BYTES);
+	const char *why;
 	ssize_t n = -1;
-	int fd = -1;
+	int fd;
 
-	if (!room)
-		return false;
 	pmc_frame_buf_init(&buf, room, FRAME_BYTES);
-	if (known && known->fixed.how_ended == PMC_ENDED_EXEC)
-		complete_replaced(&buf, run, profile, known);
-	else if (known)
+	if (known && known->fixed.how_ended != PMC_ENDED_EXEC)
 		complete_known(&buf, run, profile, known);
 	else
-		complete_unknown(&buf, run, profile);
+		complete_new(&buf, run, profile, known);
 	fd = run_dump_append(run, &why);
 	if (fd >= 0 && buf.len) {
 		n = write(fd, buf.data, buf.len);
@@ -269,6 +244,5 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		warn_lost(run, profile, why);
 	if (fd >= 0)
 		close(fd);
-	free(room);
 	return n > 0 && n == (ssize_t)buf.len;
 }

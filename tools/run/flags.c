@@ -4,45 +4,39 @@
 #include "tools/cli/flags.h"
 #include "tools/run/run.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* sample: of the events that are to be sampled; else NULL. */
-static int check_events(const char *source, const char *text,
-			const struct pmc_config_sample *sample)
+static int check_events(const char *source, const char *text)
 {
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
-	struct pmc_parse_error error = { .error = 0 };
-	int result = pmc_events_parse(text, NULL, &arena, &events, &error);
-	const char *refusal = NULL;
-	char why[PMC_SAMPLE_WHY];
+	int code = tool_parse_events(source, text, &arena, &events);
 
-	if (!result && sample)
-		refusal = pmc_sample_refusal(&events.list[0], sample, why);
 	pmc_arena_free(&arena);
-	if (refusal)
-		return tool_fail(EXIT_USAGE, "%s '%s': %s", source, sample->event, refusal);
-	if (result == 0)
-		return 0;
-	return tool_fail(error.error == -ENOMEM ? EXIT_OURS : EXIT_USAGE, "%s '%s': %s", source,
-			 text, error.text);
+	return code;
 }
 
 /* The event of PMC_SAMPLE, if it names one. */
 static int check_sample(const char *source, const struct pmc_config_sample *sample)
 {
-	char event[256];
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events;
+	char why[PMC_SAMPLE_WHY];
+	const char *refusal;
+	int code;
 
 	if (!sample->on || !sample->event_len)
 		return 0;
-	if (sample->event_len >= sizeof(event))
-		return tool_fail(EXIT_USAGE, "%s: the name of the event is too long", source);
-	memcpy(event, sample->event, sample->event_len);
-	event[sample->event_len] = '\0';
-	return check_events(source, event, sample);
+	code = tool_parse_events(source,
+				 pmc_arena_strndup(&arena, sample->event, sample->event_len),
+				 &arena, &events);
+	refusal = code ? NULL : pmc_sample_refusal(&events.list[0], sample, why);
+	if (refusal)
+		code = tool_fail(EXIT_USAGE, "%s '%s': %s", source, sample->event, refusal);
+	pmc_arena_free(&arena);
+	return code;
 }
 
 static int refuse(const char *source, const char *value, const char *accepted)
@@ -51,24 +45,17 @@ static int refuse(const char *source, const char *value, const char *accepted)
 }
 
 /* `--sample CMD`: an optional value is the next argument, unless that begins with a dash. */
-static bool is_command(const struct tool_args *args, const struct pmc_knob *knob,
-		       const struct pmc_config_sample *sample)
+static bool is_command(const struct tool_args *args)
 {
 	struct pmc_arena arena = { 0 };
 	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct program program;
-	char *name;
-	bool is_event;
+	bool is_event = !pmc_events_parse(args->value, NULL, &arena, &events, &error);
 
-	if (knob->argument[0] != '[' || args->value != args->argv[args->at - 1] ||
-	    !program_find(args->value, &program) || !program_can_start(&program))
-		return false;
-	name = pmc_arena_strndup(&arena, sample->event_len ? sample->event : "", sample->event_len);
-	is_event = sample->on && (!sample->event_len ||
-				  (name && !pmc_events_parse(name, NULL, &arena, &events, &error)));
 	pmc_arena_free(&arena);
-	return !is_event;
+	return !is_event && args->value == args->argv[args->at - 1] &&
+	       program_find(args->value, &program) && program_can_start(&program);
 }
 
 /* Sets the flag's PMC_* variable, which the agent reads. */
@@ -79,25 +66,21 @@ static int set_knob(void *to, const struct tool_args *args)
 	struct pmc_config scratch = { .sample = { .on = false } };
 	unsigned i = 0;
 	int code;
-	bool valid;
 
 	run->out_flag |= tool_args_is(args, "--output");
 	run->sample_flag |= tool_args_is(args, "--sample");
 	run->unwind_flag |= tool_args_is(args, "--unwind");
 	while (strcmp(pmc_knobs[i].flag, flag) != 0)
 		i++;
-	valid = *value && pmc_config_set(&scratch, i, value) == 0;
-	if (!valid)
-		scratch.sample.on = false;
-	if (is_command(args, &pmc_knobs[i], &scratch.sample))
+	if (args->row->argument[0] == '[' && is_command(args))
 		return tool_fail(EXIT_USAGE,
 				 "invalid value of %s: '%s' is a program, not an event; give "
 				 "%s=EVENT, or %s -- in front of the command",
 				 flag, value, flag, flag);
-	if (!valid)
+	if (!*value || pmc_config_set(&scratch, i, value) != 0)
 		return refuse(flag, value, pmc_config_accepted(i, value));
 	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
-		code = check_events(flag, value, NULL);
+		code = check_events(flag, value);
 	else
 		code = check_sample(flag, &scratch.sample);
 	if (!code && setenv(pmc_knobs[i].env, value, 1) != 0)
@@ -153,7 +136,7 @@ static int check_environment(struct run *run)
 		tool_warn("--unwind has no effect: nothing is sampled; add --sample, --off-cpu or "
 			  "--stacks on");
 	if (run->config.events)
-		code = check_events("PMC_EVENTS", run->config.events, NULL);
+		code = check_events("PMC_EVENTS", run->config.events);
 	return code ? code : check_sample("PMC_SAMPLE", &run->config.sample);
 }
 

@@ -22,6 +22,7 @@ enum program_kind {
 	PROGRAM_HARDENED,  /* hardened runtime: the loader ignores the agent */
 	PROGRAM_VALIDATED, /* library validation: the loader ends the program */
 	PROGRAM_ARM64E,	   /* arm64e only: the loader ends the program */
+	PROGRAM_KINDS,
 };
 
 enum elf_libc { ELF_LIBC_UNKNOWN, ELF_GLIBC, ELF_MUSL };
@@ -46,7 +47,11 @@ struct program {
  * 0, or -errno if the agent cannot be read; -ENOEXEC: it is not a library of this system. */
 int program_look(const char *command, const char *agent, struct program *program);
 /* Why the program cannot load the agent, as a predicate of its name; NULL: no reason known. */
-const char *program_obstacle(enum program_kind kind);
+extern const char *const program_obstacles[PROGRAM_KINDS];
+static inline const char *program_obstacle(enum program_kind kind)
+{
+	return program_obstacles[kind];
+}
 
 /* ---- program.c ---------------------------------------------------------------------------- */
 /* Fills path and image, and sets kind to NOT_FOUND or UNREADABLE. False: not found. */

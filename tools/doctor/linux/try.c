@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - facts found by trying: opens, a count that advances, a ring buffer. */
-#include "lib/base/clock.h"
+#include "lib/plan/pmu_probe.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
 
@@ -33,34 +33,23 @@ static int try_event(uint32_t type, uint64_t config, bool user)
 	return tool_perf_try(&attr.base);
 }
 
-/* Virtual PMUs may accept events and never count. 50 ms exceed any rotation of events. */
+/* Virtual PMUs may accept events and never count. */
 static bool counts(bool user)
 {
-	struct pmc_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, user);
-	uint64_t until = pmc_now_ns() + 50000000, value = 0;
-	int fd = pmc_perf_open(&attr, 0, -1, -1, 0);
+	const struct pmc_event cycles = { .type = PERF_TYPE_HARDWARE,
+					  .config = PERF_COUNT_HW_CPU_CYCLES };
+	const struct pmc_event *events[] = { &cycles };
+	const enum pmc_scope scope = user ? PMC_SCOPE_USER : PMC_SCOPE_ALL;
 
-	if (fd < 0)
-		return false;
-	do {
-		for (volatile int i = 0; i < 10000; i++)
-			;
-		if (pmc_perf_read(fd, 0, 1, &value) != 0)
-			break;
-	} while (value == 0 && pmc_now_ns() < until);
-	close(fd);
-	return value != 0;
+	return pmc_probe_together(pmc_perf_open_self, events, &scope, 1) == 1;
 }
 
 static int try_cpu(void)
 {
-	struct pmc_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false);
-	int fd = pmc_perf_open(&attr, -1, sched_getcpu(), -1, 0);
+	const struct pmc_event clock = { .type = PERF_TYPE_SOFTWARE,
+					 .config = PERF_COUNT_SW_CPU_CLOCK };
 
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
+	return tool_event_try(&clock, PMC_SCOPE_ALL, sched_getcpu());
 }
 
 static int try_ring(void)

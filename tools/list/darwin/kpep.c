@@ -97,13 +97,6 @@ static void add_row(struct list *list, const struct kpep *kpep, void *event,
 	list_add(list, &row);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct list_row *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
 struct list_answer list_kpep_answer(const struct pmc_mac_calls *calls)
 {
 	const bool root = calls->is_root();
@@ -129,8 +122,7 @@ const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls)
 	for (size_t i = 0; !why && i < n; i++)
 		if (events[i])
 			add_row(list, &kpep, events[i], &answer);
-	if (list->n > first)
-		qsort(list->rows + first, list->n - first, sizeof(*list->rows), by_name);
+	list_sort(list, first);
 	free(events);
 	close_database(&kpep);
 	return why;

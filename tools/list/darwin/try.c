@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether macOS counts an event for threads of this user, and which it counts at once. */
 #include "lib/plan/mac_plan.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/list/list.h"
 #include "tools/list/mac_kpep.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,14 +34,12 @@ static int by_name(const void *a, const void *b)
 
 int list_fit_host(struct list_fit *fit, const char *text)
 {
-	struct pmc_parse_error error;
 	struct pmc_events events;
 	uint64_t kpep = 0;
 
 	list_init(&fit->list);
-	if (pmc_events_parse(text, NULL, &fit->list.arena, &events, &error))
-		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE, "'%s': %s", text,
-				 error.text);
+	if (tool_parse_events("--fit", text, &fit->list.arena, &events))
+		return EXIT_USAGE;
 	/* The result must not depend on the order of the arguments. */
 	qsort(events.list, events.count, sizeof(*events.list), by_name);
 	fit->n = events.count;
@@ -60,7 +57,5 @@ int list_fit_host(struct list_fit *fit, const char *text)
 			fit->clash |= fit->clash ? 0 : UINT64_C(1) << i;
 		}
 	}
-	if (fit->list.arena.failed)
-		return EXIT_OK; /* the caller says so */
 	return list_kpep_fit(fit, &pmc_mac_system, kpep);
 }

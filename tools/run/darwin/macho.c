@@ -61,16 +61,6 @@ static uint32_t be32(struct span span, size_t from)
 	return __builtin_bswap32(le32(span, from));
 }
 
-static bool has(struct span span, const char *text)
-{
-	size_t len = strlen(text);
-
-	for (size_t i = 0; i + len <= span.n; i++)
-		if (memcmp(span.at + i, text, len) == 0)
-			return true;
-	return false;
-}
-
 static struct span after(struct span span, const char *text)
 {
 	size_t len = strlen(text);
@@ -88,7 +78,7 @@ static bool is_true(struct span plist, const char *key)
 
 	while (rest.n && strchr(" \t\r\n", *rest.at))
 		rest = part(rest, 1, rest.n - 1);
-	return has(part(rest, 0, rest.n < 7 ? rest.n : 7), "<true/>");
+	return rest.n >= 7 && memcmp(rest.at, "<true/>", 7) == 0;
 }
 
 static void read_blob(struct span blob, uint32_t slot, struct macho_slice *slice)

@@ -6,7 +6,7 @@
 #include "lib/event/event.h"
 #include "lib/plan/mac_plan.h"
 #include "lib/dump/words.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/run/run.h"
 
 #include <stdio.h>
@@ -15,19 +15,18 @@
 int run_print_plan(struct run *run)
 {
 	const char *text = run->config.events ? run->config.events : pmc_events_default;
-	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct pmc_mac_plan plan;
 	struct pmc_mac mac;
 	int result;
 
-	if (pmc_events_parse(text, NULL, &run->arena, &events, &error) != 0)
-		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
+	if (tool_parse_events("--events", text, &run->arena, &events))
+		return EXIT_OURS;
 	pmc_mac_open(&mac, &pmc_mac_system);
 	result = pmc_mac_plan_make(&mac, &events, false, &run->arena, &plan);
 	pmc_mac_close(&mac);
 	if (result)
-		return tool_fail(EXIT_OURS, "out of memory");
+		return tool_fail(EXIT_OURS, "cannot plan the events '%s'", text);
 	for (unsigned i = 0; i < plan.plan.count; i++) {
 		const struct pmc_planned *p = &plan.plan.events[i];
 		const char *level = p->event.core_type ? p->event.core_type : "";

@@ -51,27 +51,16 @@ int program_look(const char *command, const char *agent, struct program *program
 	return error;
 }
 
-const char *program_obstacle(enum program_kind kind)
-{
-	switch (kind) {
-	case PROGRAM_STATIC:
-		return "has no loader and cannot load the agent";
-	case PROGRAM_FOREIGN:
-		return "has another architecture than the agent";
-	case PROGRAM_SECURE:
-		return "is setuid or setgid, so macOS drops DYLD_INSERT_LIBRARIES";
-	case PROGRAM_PROTECTED:
-		return "is covered by System Integrity Protection, so macOS drops "
-		       "DYLD_INSERT_LIBRARIES (fix: a build from elsewhere, such as Homebrew's)";
-	case PROGRAM_HARDENED:
-		return "has the hardened runtime, so macOS drops DYLD_INSERT_LIBRARIES (fix: "
-		       "codesign -f -s - of a copy)";
-	case PROGRAM_VALIDATED:
-		return "accepts only libraries of its own developer or Apple (fix: codesign -f -s "
-		       "- of a copy)";
-	case PROGRAM_ARM64E:
-		return "is built for arm64e only, the agent for arm64 (fix: a build for arm64)";
-	default:
-		return NULL;
-	}
-}
+const char *const program_obstacles[PROGRAM_KINDS] = {
+	[PROGRAM_STATIC] = "has no loader and cannot load the agent",
+	[PROGRAM_FOREIGN] = "has another architecture than the agent",
+	[PROGRAM_SECURE] = "is setuid or setgid, so macOS drops DYLD_INSERT_LIBRARIES",
+	[PROGRAM_PROTECTED] =
+		"is covered by System Integrity Protection, so macOS drops DYLD_INSERT_LIBRARIES "
+		"(fix: a build from elsewhere, such as Homebrew's)",
+	[PROGRAM_HARDENED] = "has the hardened runtime, so macOS drops DYLD_INSERT_LIBRARIES (fix: "
+			     "codesign -f -s - of a copy)",
+	[PROGRAM_VALIDATED] = "accepts only libraries of its own developer or Apple (fix: codesign "
+			      "-f -s - of a copy)",
+	[PROGRAM_ARM64E] = "is built for arm64e only, the agent for arm64 (fix: a build for arm64)",
+};

@@ -183,18 +183,10 @@ int program_look(const char *command, const char *agent, struct program *program
 	return error;
 }
 
-const char *program_obstacle(enum program_kind kind)
-{
-	switch (kind) {
-	case PROGRAM_STATIC:
-		return "is statically linked and cannot load the agent";
-	case PROGRAM_FOREIGN:
-		return "has another architecture than the agent";
-	case PROGRAM_LIBC:
-		return "uses another C library than the agent";
-	case PROGRAM_SECURE:
-		return "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD";
-	default:
-		return NULL;
-	}
-}
+const char *const program_obstacles[PROGRAM_KINDS] = {
+	[PROGRAM_STATIC] = "is statically linked and cannot load the agent",
+	[PROGRAM_FOREIGN] = "has another architecture than the agent",
+	[PROGRAM_LIBC] = "uses another C library than the agent",
+	[PROGRAM_SECURE] =
+		"is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD",
+};

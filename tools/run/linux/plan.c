@@ -5,7 +5,7 @@
 #include "lib/event/event.h"
 #include "lib/plan/plan.h"
 #include "lib/dump/words.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/run/run.h"
 #include "tools/cli/try_open.h"
 
@@ -145,14 +145,13 @@ static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *p
 int run_make_plan(struct run *run)
 {
 	const char *text = run->config.events ? run->config.events : pmc_events_default;
-	struct pmc_parse_error error;
 	struct pmc_events events;
 
-	if (pmc_events_parse(text, NULL, &run->arena, &events, &error) != 0)
-		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
-	if (pmc_plan_make(&events, tool_perf_open, &run->arena, &run->plan) != 0)
-		return tool_fail(EXIT_OURS, "out of memory");
-	return 0;
+	if (tool_parse_events("--events", text, &run->arena, &events))
+		return EXIT_OURS;
+	return pmc_plan_make(&events, tool_perf_open, &run->arena, &run->plan) ?
+		       tool_fail(EXIT_OURS, "cannot plan the events '%s'", text) :
+		       0;
 }
 
 /* Tries it on this process, which calls no exec: nothing is recorded. */
