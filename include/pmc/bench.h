@@ -44,6 +44,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 PMC_API_BEGIN
 
@@ -73,26 +74,21 @@ struct pmc_bench_options {
 	uint64_t sample_ns;   /* minimum length of a sample; 1 ms */
 	uint64_t total_ns;    /* time to take samples; 500 ms */
 };
-#ifdef __cplusplus
 static inline struct pmc_bench_options pmc_bench_options_init(void)
 {
-	struct pmc_bench_options options = {};
+	struct pmc_bench_options options;
 
+	memset(&options, 0, sizeof(options));
 	options.size = sizeof(options);
 	return options;
 }
+#ifdef __cplusplus
 #define PMC_BENCH_INIT (pmc_bench_options_init())
 #else
 #define PMC_BENCH_INIT                                                                             \
 	{                                                                                          \
 		.size = sizeof(struct pmc_bench_options)                                           \
 	}
-static inline struct pmc_bench_options pmc_bench_options_init(void)
-{
-	const struct pmc_bench_options options = PMC_BENCH_INIT;
-
-	return options;
-}
 #endif
 
 /* Creates a bench and probes which events can be counted. options NULL: defaults; failure NULL: no

@@ -38,6 +38,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 PMC_API_BEGIN
@@ -141,28 +142,23 @@ struct pmc_open_options {
 	void *change_arg;
 };
 
-#ifdef __cplusplus
 static inline struct pmc_open_options pmc_open_options_init(void)
 {
-	struct pmc_open_options open = {};
+	struct pmc_open_options open;
 
+	memset(&open, 0, sizeof(open));
 	open.size = sizeof(open);
 	open.cpu = -1;
 	open.user_if_denied = true;
 	return open;
 }
+#ifdef __cplusplus
 #define PMC_OPEN_INIT (pmc_open_options_init())
 #else
 #define PMC_OPEN_INIT                                                                              \
 	{                                                                                          \
 		.size = sizeof(struct pmc_open_options), .cpu = -1, .user_if_denied = 1            \
 	}
-static inline struct pmc_open_options pmc_open_options_init(void)
-{
-	const struct pmc_open_options open = PMC_OPEN_INIT;
-
-	return open;
-}
 #endif
 
 /* ---- one counter ------------------------------------------------------------------------- */

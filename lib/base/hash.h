@@ -15,6 +15,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#ifndef __APPLE__
+#include <sys/auxv.h>
+#endif
 
 static inline uint64_t pmc_hash_turn(uint64_t word, unsigned by)
 {
@@ -59,8 +62,15 @@ static inline uint64_t pmc_hash_sip(const uint64_t key[2], const void *bytes, si
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* 16 random bytes of this process, without a system call; NULL: there are none. linux/random.c */
-const void *pmc_process_random(void);
+/* 16 random bytes of this process, without a system call; NULL: there are none. */
+#ifdef __APPLE__
+const void *pmc_process_random(void); /* darwin/random.c */
+#else
+static inline const void *pmc_process_random(void)
+{
+	return (const void *)getauxval(AT_RANDOM);
+}
+#endif
 
 static inline uint64_t pmc_hash(const void *bytes, size_t len)
 {

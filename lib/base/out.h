@@ -3,7 +3,7 @@
  * out.h - buffered text output without stdio, malloc or locale.
  *
  * Goes to a descriptor or to memory. Errors stick: check once, at pmc_out_flush. Writes are raw
- * system calls (linux/out.c), never a cancellation point.
+ * system calls (linux/file.c), never a cancellation point.
  */
 #pragma once
 

@@ -34,5 +34,8 @@ bool pmc_utf8_is_safe(const char *text);
  * not safe or, with `ascii`, not ASCII. A name that starts with a dash gets "./". */
 void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii);
 
+/* Prints text as a cell of CSV: quoted where needed, harmless to terminals and spreadsheets. */
+void pmc_csv_text(struct pmc_out *out, const char *text, size_t len);
+
 /* Terminal width of valid, harmless text. */
 int pmc_utf8_columns(const char *text, size_t len);

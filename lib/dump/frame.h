@@ -82,7 +82,7 @@ static inline void pmc_scan_move(struct pmc_scan *scan)
 }
 
 /* Calls `each` for every good frame from the descriptor's position to its end, and adds the number
- * of damaged ones to *damaged. 0, -errno, or what `each` returned if that was not 0; scan_fd.c. */
+ * of damaged ones to *damaged. 0, -errno, or what `each` returned if that was not 0. */
 int pmc_scan_fd(int fd, int (*each)(const struct pmc_frame *frame, void *arg), void *arg,
 		uint64_t *damaged);
 

@@ -170,38 +170,30 @@ int pmc_text_create(const char *path)
 
 const char *pmc_output_why(int error)
 {
-	switch (-error) {
-	case ENOTSUP:
-		return "it exists and is not a dump; name another file or remove it";
-	case EEXIST:
-		return "it is a dump; name another file or remove it";
-	case EINVAL:
-		return "it is neither a regular file nor a dump; name another file";
-	case EUSERS:
-		return "it belongs to another user; name another file";
-	case EMLINK:
-		return "it has several names (hard links); name another file";
-	case ELOOP:
-		return "it is a symbolic link, which is not followed; name its target";
-	case EBUSY:
-		return "it is the file of standard input, output or error; name another file";
-	case EISDIR:
-		return "it is a directory; name a file in it";
-	case ENXIO:
-		return "it is a pipe without a reader; start its reader first, or name a file";
-	case ENOENT:
-		return "its directory does not exist; create it, or name another one";
-	case EACCES:
-	case EPERM:
-		return "no permission to write there; name another place";
-	case EROFS:
-		return "the file system is read-only; name another place";
-	case ENAMETOOLONG:
-		return "the name is too long; name a shorter path";
-	case ENOSPC:
-	case EDQUOT:
-		return "the disk is full; free space or name another place";
-	default:
-		return NULL;
-	}
+	static const struct {
+		int error;
+		const char *why;
+	} rows[] = {
+		{ ENOTSUP, "it exists and is not a dump; name another file or remove it" },
+		{ EEXIST, "it is a dump; name another file or remove it" },
+		{ EINVAL, "it is neither a regular file nor a dump; name another file" },
+		{ EUSERS, "it belongs to another user; name another file" },
+		{ EMLINK, "it has several names (hard links); name another file" },
+		{ ELOOP, "it is a symbolic link, which is not followed; name its target" },
+		{ EBUSY, "it is the file of standard input, output or error; name another file" },
+		{ EISDIR, "it is a directory; name a file in it" },
+		{ ENXIO, "it is a pipe without a reader; start its reader first, or name a file" },
+		{ ENOENT, "its directory does not exist; create it, or name another one" },
+		{ EACCES, "no permission to write there; name another place" },
+		{ EPERM, "no permission to write there; name another place" },
+		{ EROFS, "the file system is read-only; name another place" },
+		{ ENAMETOOLONG, "the name is too long; name a shorter path" },
+		{ ENOSPC, "the disk is full; free space or name another place" },
+		{ EDQUOT, "the disk is full; free space or name another place" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].error == -error)
+			return rows[i].why;
+	return NULL;
 }

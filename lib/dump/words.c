@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c - states and reasons in the words of reports. */
+/* words.c - states, reasons and pools of names in the words of reports. */
 #include "lib/base/advice.h"
+#include "lib/dump/row.h"
 #include "lib/dump/words.h"
 
 const char *pmc_state_name(enum pmc_state state)
@@ -34,53 +35,61 @@ const char *pmc_scope_name(unsigned scope)
 	return scope == PMC_SCOPE_USER ? "user" : scope == PMC_SCOPE_KERNEL ? "kernel" : "all";
 }
 
+/* From PMC_REASON_ADOPTED on. */
+static const char *const reasons[] = {
+#define REASON(name) [PMC_REASON_##name - PMC_REASON_ADOPTED]
+	REASON(ADOPTED) = "its start was not seen",
+	REASON(FD_BUDGET) = "the agent's share of file descriptors is used up",
+	REASON(RECYCLED) = "its file descriptor was taken over by the program",
+	REASON(NEVER_RAN) = "enabled, but never scheduled on the PMU",
+	REASON(NOT_STARTED) = "counting was off (PMC_START, PMC_DELAY, pmctl ctl)",
+	REASON(ROW_LOST) = "its row is not in the dump, or not yet",
+	REASON(PINNED) = "pinned, but the PMU had no counter for it all the time",
+	REASON(BRACE) = "its braced group needs more counters than the PMU has",
+	REASON(UNCORE) = "it counts the whole machine, not single threads",
+	REASON(UNCORE_FULL) = "it counts on more CPUs than an event set has room for",
+	REASON(ALL_PINNED) = "the pinned events (:D) leave no counter for it",
+	REASON(OS) = "the OS counts it for threads only, and /proc must be readable",
+	REASON(NO_COUNTERS) = "the virtual machine has no counters",
+	REASON(OWN_THREAD) = "only the thread itself can read it, at its end",
+	REASON(NO_EVENT) = "the processor's event database does not have it",
+	REASON(CONFLICT) = "other events of the list take the counters that can count it",
+	REASON(NO_KPERF) = "the kperf framework of macOS could not be used",
+	REASON(NO_SOURCE) = "macOS does not count it",
+	REASON(KERNEL_ONLY) = "it occurs in kernel mode only; leave out :u",
+	REASON(REGISTRY_FULL) = "the agent's table of threads is full",
+#undef REASON
+};
+
 const char *pmc_reason_text(uint32_t reason)
 {
-	switch (reason) {
-	case PMC_REASON_NONE:
+	const char *text = NULL;
+
+	if (reason == PMC_REASON_NONE)
 		return "no reason recorded";
-	case PMC_REASON_ADOPTED:
-		return "its start was not seen";
-	case PMC_REASON_FD_BUDGET:
-		return "the agent's share of file descriptors is used up";
-	case PMC_REASON_RECYCLED:
-		return "its file descriptor was taken over by the program";
-	case PMC_REASON_NEVER_RAN:
-		return "enabled, but never scheduled on the PMU";
-	case PMC_REASON_NOT_STARTED:
-		return "counting was off (PMC_START, PMC_DELAY, pmctl ctl)";
-	case PMC_REASON_ROW_LOST:
-		return "its row is not in the dump, or not yet";
-	case PMC_REASON_PINNED:
-		return "pinned, but the PMU had no counter for it all the time";
-	case PMC_REASON_BRACE:
-		return "its braced group needs more counters than the PMU has";
-	case PMC_REASON_UNCORE:
-		return "it counts the whole machine, not single threads";
-	case PMC_REASON_UNCORE_FULL:
-		return "it counts on more CPUs than an event set has room for";
-	case PMC_REASON_ALL_PINNED:
-		return "the pinned events (:D) leave no counter for it";
-	case PMC_REASON_OS:
-		return "the OS counts it for threads only, and /proc must be readable";
-	case PMC_REASON_NO_COUNTERS:
-		return "the virtual machine has no counters";
-	case PMC_REASON_OWN_THREAD:
-		return "only the thread itself can read it, at its end";
-	case PMC_REASON_NO_EVENT:
-		return "the processor's event database does not have it";
-	case PMC_REASON_CONFLICT:
-		return "other events of the list take the counters that can count it";
-	case PMC_REASON_NO_KPERF:
-		return "the kperf framework of macOS could not be used";
-	case PMC_REASON_NO_SOURCE:
-		return "macOS does not count it";
-	case PMC_REASON_KERNEL_ONLY:
-		return "it occurs in kernel mode only; leave out :u";
-	case PMC_REASON_REGISTRY_FULL:
-		return "the agent's table of threads is full";
-	default:
-		return reason < PMC_REASON_ADOPTED ? pmc_error_means((int)reason) :
-						     "the kernel refused it";
-	}
+	if (reason < PMC_REASON_ADOPTED)
+		return pmc_error_means((int)reason);
+	if (reason - PMC_REASON_ADOPTED < sizeof(reasons) / sizeof(reasons[0]))
+		text = reasons[reason - PMC_REASON_ADOPTED];
+	return text ? text : "the kernel refused it";
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+size_t pmc_pool_pattern(const char *name, size_t len, char *pattern)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		if (!is_digit(name[i]))
+			pattern[n++] = name[i];
+		else if (!n || pattern[n - 1] != '*')
+			pattern[n++] = '*';
+	/* The kernel keeps 15 bytes of a name. */
+	if (len >= 15 && pattern[n - 1] != '*')
+		pattern[n++] = '*';
+	return n;
 }

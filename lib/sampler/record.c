@@ -1,16 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c - decoding a record: header, trailer, values, registers and names. */
-#include "lib/sampler/record.h"
+#include "lib/sampler/sampler.h"
 #include "lib/count/perf.h"
 
 #include <errno.h>
+#include <pmc/record.h>
 #include <string.h>
+
+/* A cursor over the 8-byte words of a record. Reading beyond the end sets `bad` and gives zeros, so
+ * that decoders check once, at the end. */
+struct record_cursor {
+	const uint64_t *at, *end;
+	bool bad;
+};
+
+static size_t record_left(const struct record_cursor *c)
+{
+	return (size_t)(c->end - c->at);
+}
+
+/* The next n words, or NULL and a bad cursor. n is not trusted. */
+static const uint64_t *record_take(struct record_cursor *c, uint64_t n)
+{
+	const uint64_t *words = c->at;
+
+	if (c->bad || n > record_left(c)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->at += n;
+	return words;
+}
+
+static uint64_t record_take_u64(struct record_cursor *c)
+{
+	const uint64_t *word = record_take(c, 1);
+
+	return word ? *word : 0;
+}
+
+/* Two values that share a word; a is the one at the lower address. */
+static void record_take_u32x2(struct record_cursor *c, uint32_t *a, uint32_t *b)
+{
+	const uint32_t *halves = (const uint32_t *)record_take(c, 1);
+
+	*a = halves ? halves[0] : 0;
+	*b = halves ? halves[1] : 0;
+}
 
 #define TRAILER_FIELDS                                                                             \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-unsigned pmc_record_trailer_bytes(const struct perf_event_attr *attr)
+/* Bytes of the sample_id trailer that records other than samples end with. */
+static unsigned trailer_bytes(const struct perf_event_attr *attr)
 {
 	if (!attr->sample_id_all)
 		return 0;
@@ -42,7 +85,7 @@ static void decode_trailer(const uint64_t *at, struct pmc_record *record)
 int pmc_record_time_at(const struct perf_event_attr *attr, uint32_t type, unsigned size)
 {
 	uint64_t fields = attr->sample_type, before;
-	unsigned trailer = pmc_record_trailer_bytes(attr);
+	unsigned trailer = trailer_bytes(attr);
 	int at;
 
 	if (!(fields & PERF_SAMPLE_TIME))
@@ -402,7 +445,7 @@ static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *
 
 static bool decode_other(const uint64_t *words, unsigned n, struct pmc_record *record)
 {
-	unsigned trailer = pmc_record_trailer_bytes(record->attr) / 8;
+	unsigned trailer = trailer_bytes(record->attr) / 8;
 	struct record_cursor c = { .at = words + 1 };
 
 	/* A record of an unknown type may lack the trailer. */

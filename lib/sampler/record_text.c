@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* record_text.c - a record as one line of text, from the tables that decode it. */
-#include "lib/sampler/record.h"
 #include "lib/base/utf8.h"
 
 #include <errno.h>
+#include <pmc/record.h>
 #include <string.h>
 
 /* The last component of the member's name. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ring.c - head, tail and wrapped records; see ring.h. */
-#include "lib/sampler/ring.h"
+/* ring.c - head, tail and wrapped records; see sampler.h. */
+#include "lib/sampler/sampler.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,14 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler.h - private to the sampler: a ring, its sources and its place in a set.
+ * sampler.h - reading whole records from a ring buffer that the kernel writes, and what a sampler
+ * is made of.
  *
  * Private to this folder.
+ *
+ * The kernel publishes records by moving data_head and never overwrites what lies behind
+ * data_tail (perf_output_begin() and perf_output_put_handle() of kernel/events/ring_buffer.c).
+ * A reader may walk ahead of the tail: positions are the kernel's, which only grow; what lies in
+ * [tail, head) stays where it is until pmc_ring_release() gives it back.
+ *
+ * No allocation, no system call. One reader at a time.
  */
 #pragma once
 
-#include "lib/sampler/ring.h"
-
 #include <pmc/sampler.h>
+
+/* header.size is 16 bits, so no record is longer. */
+#define PMC_RING_RECORD_MAX 65536
+
+struct pmc_ring {
+	struct perf_event_mmap_page *page;
+	const unsigned char *data;
+	uint64_t size;	       /* bytes, a power of 2 */
+	uint64_t head;	       /* as last seen */
+	uint64_t tail;	       /* as last given to the kernel */
+	unsigned char *joined; /* PMC_RING_RECORD_MAX, 8-byte aligned: for wrapped records */
+};
+
+/* Data of `size` bytes, a power of 2 >= 8. Reading starts at the page's data_tail. */
+int pmc_ring_init(struct pmc_ring *ring, struct perf_event_mmap_page *page, const void *data,
+		  uint64_t size, unsigned char *joined);
+
+/* Updates head. 0, or -EBADMSG: the head went back or lapped the tail, so something else moved
+ * them. */
+int pmc_ring_look(struct pmc_ring *ring);
+
+/* The header of the record at `at`: 0, -EAGAIN: `at` is the head as last seen, -EBADMSG: its size
+ * is below 8, not a multiple of 8, or goes beyond the head: no later record can be found. */
+int pmc_ring_header(const struct pmc_ring *ring, uint64_t at, struct perf_event_header *header);
+
+/* The word at `at`, which is a multiple of 8. */
+static inline uint64_t pmc_ring_word(const struct pmc_ring *ring, uint64_t at)
+{
+	return *(const uint64_t *)(ring->data + (at & (ring->size - 1)));
+}
+
+/* The bytes of the record at `at` whose header said `size`: in the ring, or, if it is wrapped,
+ * in ring->joined until the next call. */
+const void *pmc_ring_record(struct pmc_ring *ring, uint64_t at, unsigned size);
+
+/* Gives everything before `to` back to the kernel. */
+void pmc_ring_release(struct pmc_ring *ring, uint64_t to);
+
+/* Offsets in bytes of the time and the PERF_SAMPLE_IDENTIFIER of a record that is not decoded yet;
+ * -1: none. Defined in record.c. */
+int pmc_record_time_at(const struct perf_event_attr *attr, uint32_t type, unsigned size);
+int pmc_record_identifier_at(uint32_t type, unsigned size);
 
 /* A counter that writes to the ring. After it is detached or closed, the entry remains with counter
  * NULL, for records that are still in the ring. */
@@ -43,34 +91,3 @@ struct pmc_sampler {
 	uint64_t next_time;
 	bool error_reported;
 };
-
-/* -EINVAL: NULL. -ESTALE: in a child of fork. Else 0. */
-int pmc_sampler_usable(const struct pmc_sampler *sampler);
-
-/* The source of the record at sampler->at; never NULL. */
-const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,
-					    const struct perf_event_header *header);
-
-/* Updates the ring's head, or sets sampler->error. */
-void pmc_sampler_look(struct pmc_sampler *sampler);
-
-/* The header of the next record as of the last look. 0, -EAGAIN: none, or sampler->error. */
-int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *header);
-
-/* Decodes the next record, moves behind it and adds it to the totals. 0 or -EPROTO. */
-int pmc_sampler_deliver(struct pmc_sampler *sampler, const struct perf_event_header *header,
-			struct pmc_record *record);
-
-void pmc_totals_count(struct pmc_sampler_totals *totals, const struct pmc_record *record,
-		      int result);
-
-/* Whether records of both can be ordered: all have a time, of the same clock. */
-bool pmc_attr_same_order(const struct perf_event_attr *a, const struct perf_event_attr *b);
-
-/* Waits until one of the samplers may have a record, at most timeout_ns (UINT64_MAX: no limit) and
- * at most 100 ms. Sets `ended` of sources and samplers. 0, -EINTR or -ENOMEM. */
-int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t timeout_ns);
-
-/* A time that many ms from now (-1: never), and the ns left until then. CLOCK_MONOTONIC. */
-uint64_t pmc_deadline(int timeout_ms);
-uint64_t pmc_deadline_left(uint64_t deadline);

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_RING_MADE_H
 #define TESTS_UNIT_RING_MADE_H
 
-#include "lib/sampler/ring.h"
+#include "lib/sampler/sampler.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hostile.c - names with escape sequences in all fields of dumps, through the commands that
  * print them: nothing that a terminal interprets comes out. */
-#include "lib/base/csv.h"
 #include "lib/base/utf8.h"
 #include "lib/dump/words.h"
 #include "tests/unit/report_profile.h"

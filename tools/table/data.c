@@ -4,7 +4,7 @@
  * text that a spreadsheet would take as a formula is guarded by an apostrophe), JSON, and cells
  * with their texts for pages that draw a table.
  */
-#include "lib/base/csv.h"
+#include "lib/base/utf8.h"
 #include "lib/base/json.h"
 #include "tools/table/private.h"
 
