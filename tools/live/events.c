@@ -176,6 +176,13 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 	}
 }
 
+uint64_t live_os_value(uint64_t event, const struct live_span *span)
+{
+	return event == PMC_OS_RUN_DELAY ? span->delay_ns :
+	       event == PMC_OS_USER_TIME ? span->user_ns :
+					   span->system_ns;
+}
+
 struct table_cell live_event_cell(const struct live_events *events, const struct pmc_count *counts,
 				  unsigned event)
 {

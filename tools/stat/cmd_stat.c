@@ -1,30 +1,127 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stat.c - pmctl stat: counts of a command, a process, a thread, or the machine over time. */
-#include "tools/stat/stat.h"
 #include "tools/cli/pmctl.h"
+#include "tools/stat/stat.h"
 
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
-static int open_output(struct stat_job *stat)
+#define FLAG_OPTIONS struct stat_job
+#define ROWS	     "kind of rows"
+#define PER(key, value, what)                                                                      \
+	FLAG_CONSTANT(0, "--per-" key, by, value, "a row for each " what ", for -a", .once = ROWS)
+
+static const char *const keys[] = {
+	[BY_THREAD] = "thread", [BY_POOL] = "pool",	[BY_CPU] = "cpu",
+	[BY_CORE] = "core",	[BY_SOCKET] = "socket", [BY_NODE] = "node",
+};
+const struct tool_flag cmd_stat_flags[] = {
+	FLAG_PROCESS(pid, "process, its threads, and child processes that start later"),
+	FLAG_ID('t', "--tid", "TID", tid, "thread", "thread"),
+	FLAG_MACHINE(machine, "the whole machine"),
+	FLAG_TEXT(0, "--cgroup", "NAME", cgroup, "a cgroup, by path or by name below its mount",
+		  .once = "cgroup"),
+	FLAG_EVENTS(events),
+	/* The kernel's tick bounds what shorter intervals could show. */
+	FLAG_INTERVAL(interval_ns, FLAG_MS, "time between lines (default: one summary)"),
+	FLAG_COUNT(count, "number of lines with -I"),
+	FLAG_CONSTANT(0, "--per-thread", by, BY_THREAD,
+		      "rows of threads, with waits, for -p, without child processes", .once = ROWS),
+	PER("cpu", BY_CPU, "CPU"),
+	PER("core", BY_CORE, "core"),
+	PER("socket", BY_SOCKET, "socket"),
+	PER("node", BY_NODE, "memory node"),
+	FLAG_BY(by, keys, .once = ROWS),
+	FLAG_BOOL(0, "--cumulative", cumulative, "counts since the start in each interval"),
+	FLAG_BOOL(0, "--clear", clear, "each interval on a cleared screen"),
+	FLAG_SORT(0, output.choice.sort, "order of the rows (default: as they were found)"),
+	FLAG_TOP(output.choice.top, "number of rows (default: all)"),
+	FLAG_ROWS_CHOICE(output),
+	FLAG_FORMAT(output.format, TABLE_FORMATS),
+	FLAG_ROWS_OUTPUT(output),
+	OPERAND_NO_NUMBER,
+	OPERAND_COMMAND(cmd),
+	FLAG_END,
+};
+
+static int check(const struct stat_job *stat)
 {
-	static char room[64 << 10];
-	int fd = STDOUT_FILENO;
+	const struct table_choice *choice = &stat->output.choice;
 
-	/* The command's own output is on the standard output. */
-	if ((stat->format == TABLE_PLAIN || stat->format == TABLE_MARKDOWN) && stat->cmd)
-		fd = STDERR_FILENO;
-	if (stat->output)
-		fd = tool_open_output(stat->output, EXIT_FAIL);
-	if (fd < 0)
-		return -fd;
-	pmc_out_to_fd(&stat->out, fd, room, sizeof(room));
-	pmc_screen_from_env(&stat->screen, environ);
-	pmc_screen_of_fd(&stat->screen, fd);
-	if (stat->width)
-		stat->screen.width = stat->width;
+	if (!!stat->pid + !!stat->tid + stat->machine + !!stat->cgroup > 1)
+		return tool_fail(EXIT_USAGE, "more than one target; give one of -p, -t, -a and "
+					     "--cgroup");
+	if (stat->target == STAT_COMMAND && !stat->cmd)
+		return tool_fail(EXIT_USAGE, "no target; pmctl stat -- CMD [ARG...], -p PID, "
+					     "-t TID, -a, or --cgroup NAME");
+	if ((stat->count || stat->cumulative || stat->clear) && !stat->interval_ns)
+		return tool_fail(EXIT_USAGE, "-n, --cumulative and --clear need an interval; "
+					     "give -I TIME");
+	if ((choice->sort || choice->top || choice->n_where) && stat->by == BY_TOTAL && !stat->tid)
+		return tool_fail(EXIT_USAGE, "--sort, --top and --where are for rows; add --by");
+	if (stat->by >= BY_CPU && stat->target != STAT_MACHINE)
+		return tool_fail(EXIT_USAGE, "rows of CPUs are for -a and --cgroup; add -a");
+	if (stat_has_waits(stat) && stat->target == STAT_COMMAND)
+		return tool_fail(EXIT_USAGE,
+				 "rows of threads are for -p PID; pmctl run -- CMD counts "
+				 "each thread of a command");
+	if (stat_has_waits(stat) && stat->target == STAT_MACHINE)
+		return tool_fail(EXIT_USAGE,
+				 "rows of threads are for -p PID; give -p instead of -a");
 	return 0;
+}
+
+static int parse(struct stat_job *stat, int argc, char **argv)
+{
+	int code = tool_args_parse(argc, argv, stat);
+
+	if (code)
+		return code;
+	stat->target = stat->pid		     ? STAT_PROCESS :
+		       stat->tid		     ? STAT_THREAD :
+		       stat->machine || stat->cgroup ? STAT_MACHINE :
+						       STAT_COMMAND;
+	if (stat->tid)
+		stat->by = BY_THREAD;
+	code = check(stat);
+	if (stat->tid)
+		stat->pid = stat->tid;
+	/* A command goes on after its first interval. */
+	if (stat->count == 1 && stat->target != STAT_COMMAND) {
+		stat->duration_ns = stat->interval_ns;
+		stat->interval_ns = 0;
+	}
+	/* The command's own output is on the standard output. */
+	if (tool_rows_is_table(&stat->output) && stat->cmd && !stat->output.output)
+		stat->output.output = "/dev/stderr";
+	return code;
+}
+
+#define SWITCHES "context-switches,cpu-migrations,page-faults"
+
+static int plan(struct stat_job *stat)
+{
+	const char *text = stat->events			? stat->events :
+			   stat->target == STAT_MACHINE ? "cpu-clock," SWITCHES "," LIVE_HARDWARE :
+							  "task-clock," SWITCHES "," LIVE_HARDWARE;
+	struct live_events *live = &stat->live;
+	char why[320];
+	int code = live_events_plan(live, text, !stat->events, stat->target == STAT_MACHINE,
+				    &stat->arena);
+
+	/* Events of the OS: of rows of threads, and of a command that has ended. */
+	if (code || live_events_any(live) || stat_has_waits(stat) ||
+	    (stat->target == STAT_COMMAND && live->plan.os & ~(1u << PMC_OS_RUN_DELAY)))
+		return code;
+	if (live->view.count && live->view.events[0].def.type == PMC_TYPE_OS)
+		return tool_fail(EXIT_USAGE, "%s is counted for threads only; %s",
+				 live->view.events[0].name,
+				 stat->target == STAT_PROCESS ? "add --per-thread or --by pool" :
+				 stat->cmd ? "pmctl run -e counts each thread of a command" :
+					     "give -p PID --per-thread");
+	live_events_why(live, 0, why, sizeof(why));
+	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",
+			 live->view.count ? live->view.events[0].name : text, why);
 }
 
 static void warn(const struct stat_job *stat)
@@ -49,22 +146,21 @@ static void warn(const struct stat_job *stat)
 
 int cmd_stat(int argc, char **argv)
 {
-	static struct stat_job stat;
-	int code = stat_flags(&stat, argc, argv);
+	static struct stat_job stat = { .clock = UINT_MAX };
+	int code = parse(&stat, argc, argv);
 
 	if (!code)
-		code = stat_plan(&stat);
+		code = plan(&stat);
 	if (!code)
 		code = stat_columns(&stat);
 	if (!code)
-		code = open_output(&stat);
+		code = tool_rows_open(&stat.output);
 	if (!code)
 		code = stat_run(&stat);
 	stat_close(&stat);
 	if (!code) {
 		warn(&stat);
-		if (stat.out.error)
-			code = tool_fail_write("the output", -stat.out.error);
+		code = tool_rows_close(&stat.output);
 	}
 	if (!code && stat.target == STAT_COMMAND)
 		code = tool_end_as(stat.child.status);

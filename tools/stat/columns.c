@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.c - the columns of pmctl stat, in the order of CSV, and the cells of a line. */
+#include "lib/base/clock.h"
 #include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
-#include "tools/stat/print.h"
+#include "tools/stat/stat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,27 +18,6 @@ enum field {
 #include "tools/stat/columns.def"
 #undef X
 	FIELDS
-};
-
-static const struct {
-	const char *name, *head;
-	unsigned char kind, unit;
-	unsigned by; /* kinds of rows that have it, as bits */
-	bool shown;
-} fields[] = {
-#define X(name, head, kind, unit, rows, shown, cell)                                               \
-	{ #name, head, STAT_##kind, TABLE_##unit, rows, shown },
-#include "tools/stat/columns.def"
-#undef X
-};
-
-static const char *const suffixes[] = {
-	[STAT_VALUE] = NULL,
-	[STAT_RAW] = ".raw",
-	[STAT_ENABLED] = ".enabled_ns",
-	[STAT_RUNNING] = ".running_ns",
-	[STAT_STATE] = ".state",
-	[STAT_SCOPE] = ".scope",
 };
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -59,13 +39,21 @@ static void add(struct stat_job *stat, struct table_column column)
 static void add_fields(struct stat_job *stat, enum field from, enum field to)
 {
 	static const struct pmc_scale seconds = { 1e9, 3, "s" };
+	static const struct {
+		const char *name, *head;
+		unsigned char kind, unit;
+		unsigned by; /* kinds of rows that have it, as bits */
+		bool shown;
+	} fields[] = {
+#define X(name, head, kind, unit, rows, shown, cell)                                               \
+	{ #name, head, STAT_##kind, TABLE_##unit, rows, shown },
+#include "tools/stat/columns.def"
+#undef X
+	};
 
 	for (enum field f = from; f < to; f++) {
-		const bool key = fields[f].kind == STAT_KEY, usage = fields[f].by == COMMAND;
-		/* Without --events the waits are what rows of threads are for. */
-		const enum table_drop wait = f == FIELD_oncpu_ns ? TABLE_DROP_LAST :
-					     stat->events	 ? TABLE_DROP_USAGE :
-								   TABLE_DROP_EVENT;
+		const enum stat_column_kind kind = fields[f].kind;
+		const bool usage = fields[f].by == COMMAND;
 
 		if (!(fields[f].by & OF(stat->by)) || (usage && stat->target != STAT_COMMAND) ||
 		    (f == FIELD_pid && stat->target != STAT_PROCESS && !stat->cmd))
@@ -73,15 +61,18 @@ static void add_fields(struct stat_job *stat, enum field from, enum field to)
 		add(stat, (struct table_column){
 				  .name = fields[f].name,
 				  .head = fields[f].head,
-				  .kind = fields[f].kind,
+				  .kind = kind,
 				  .unit = fields[f].unit,
 				  .index = f,
 				  .when = fields[f].shown,
 				  .scale = f == FIELD_time_ns ? &seconds : NULL,
-				  .drop = key			    ? TABLE_STAYS :
-					  fields[f].kind == STAT_AT ? TABLE_DROP_METRIC :
-								      wait,
-				  .blank = fields[f].kind != STAT_WAIT || usage,
+				  /* Without --events the waits are what rows of threads are for. */
+				  .drop = kind == STAT_KEY    ? TABLE_STAYS :
+					  kind == STAT_AT     ? TABLE_DROP_METRIC :
+					  f == FIELD_oncpu_ns ? TABLE_DROP_LAST :
+					  stat->events	      ? TABLE_DROP_USAGE :
+								TABLE_DROP_EVENT,
+				  .blank = kind != STAT_WAIT || usage,
 			  });
 	}
 }
@@ -93,15 +84,6 @@ static bool is_wait(const struct stat_job *stat, const struct pmc_event_def *def
 		return stat_has_waits(stat) && def->config == PMC_OS_RUN_DELAY;
 	return def->type == PERF_TYPE_SOFTWARE && (def->config == PERF_COUNT_SW_TASK_CLOCK ||
 						   def->config == PERF_COUNT_SW_CONTEXT_SWITCHES);
-}
-
-/* What metrics show in fewer columns goes first, and what was asked for last. */
-static enum table_drop drop_of(const struct stat_job *stat, const struct pmc_event_def *def)
-{
-	return stat->events ? TABLE_DROP_EVENT :
-	       def->type == PERF_TYPE_HARDWARE && def->config > PERF_COUNT_HW_INSTRUCTIONS ?
-			      TABLE_DROP_INPUT :
-			      TABLE_DROP_USAGE;
 }
 
 static const char *head_of(struct stat_job *stat, const struct pmc_p_event *event)
@@ -117,29 +99,40 @@ static const char *head_of(struct stat_job *stat, const struct pmc_p_event *even
 
 static void add_event(struct stat_job *stat, unsigned e)
 {
-	static const unsigned char units[] = {
-		[STAT_RAW] = TABLE_COUNT,  [STAT_ENABLED] = TABLE_NS, [STAT_RUNNING] = TABLE_NS,
-		[STAT_STATE] = TABLE_TEXT, [STAT_SCOPE] = TABLE_TEXT,
+	static const struct {
+		const char *suffix;
+		unsigned char unit;
+	} parts[] = {
+		[STAT_RAW] = { ".raw", TABLE_COUNT },
+		[STAT_ENABLED] = { ".enabled_ns", TABLE_NS },
+		[STAT_RUNNING] = { ".running_ns", TABLE_NS },
+		[STAT_STATE] = { ".state", TABLE_TEXT },
+		[STAT_SCOPE] = { ".scope", TABLE_TEXT },
 	};
 	const struct pmc_p_event *event = &stat->live.view.events[e];
+	struct table_column column = {
+		.name = event->name,
+		.head = head_of(stat, event),
+		.scale_unit = event->unit,
+		.kind = STAT_EVENT,
+		.index = e,
+		.unit = strcmp(event->unit, "ns") ? TABLE_COUNT : TABLE_NS,
+		.when = !is_wait(stat, &event->def),
+		/* What metrics show in fewer columns goes first, and what was asked for last. */
+		.drop = stat->events ? TABLE_DROP_EVENT :
+			event->def.type == PERF_TYPE_HARDWARE &&
+					event->def.config > PERF_COUNT_HW_INSTRUCTIONS ?
+				       TABLE_DROP_INPUT :
+				       TABLE_DROP_USAGE,
+	};
 
-	for (enum stat_part p = STAT_VALUE; p <= STAT_SCOPE; p++) {
-		const bool value = p == STAT_VALUE, clock = !strcmp(event->unit, "ns");
-
-		add(stat, (struct table_column){
-				  .name = event->name,
-				  .suffix = suffixes[p],
-				  .head = value ? head_of(stat, event) : NULL,
-				  .scale_unit = value ? event->unit : NULL,
-				  .kind = STAT_EVENT,
-				  .part = (unsigned char)p,
-				  .index = e,
-				  .unit = !value ? units[p] :
-					  clock	 ? TABLE_NS :
-						   TABLE_COUNT,
-				  .when = value && !is_wait(stat, &event->def),
-				  .drop = drop_of(stat, &event->def),
-			  });
+	add(stat, column);
+	column.head = column.scale_unit = NULL;
+	column.when = false;
+	for (column.part = STAT_RAW; column.part <= STAT_SCOPE; column.part++) {
+		column.suffix = parts[column.part].suffix;
+		column.unit = parts[column.part].unit;
+		add(stat, column);
 	}
 }
 
@@ -167,7 +160,7 @@ static void add_metrics(struct stat_job *stat)
 }
 
 /* Of tables: what was asked for comes first. */
-static void choose_shown(struct stat_job *stat)
+static void choose_shown(struct stat_job *stat, struct table_column *shown)
 {
 	const enum stat_column_kind kinds[] = { STAT_KEY,
 						STAT_CPU_USE,
@@ -176,49 +169,40 @@ static void choose_shown(struct stat_job *stat)
 						STAT_METRIC,
 						STAT_AT };
 
+	stat->shown = shown;
 	for (unsigned k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (unsigned i = 0; i < stat->n_columns; i++)
 			if (stat->columns[i].kind == kinds[k] && stat->columns[i].when)
-				stat->shown[stat->n_shown++] = stat->columns[i];
+				shown[stat->n_shown++] = stat->columns[i];
 }
 
 int stat_columns(struct stat_job *stat)
 {
 	const size_t room = FIELDS + 1 + pmc_n_metrics + stat->live.view.count * 6;
-	const char *problem = NULL;
-	int err = 0;
+	struct table chosen = { .arena = &stat->arena };
+	int code;
 
 	stat->columns = pmc_arena_alloc(&stat->arena, room * sizeof(*stat->columns));
-	stat->shown = pmc_arena_alloc(&stat->arena, room * sizeof(*stat->shown));
-	if (!stat->columns || !stat->shown)
-		return tool_fail(EXIT_FAIL, "out of memory");
 	add_fields(stat, 0, FIELD_oncpu_ns);
 	for (unsigned e = 0; e < stat->live.view.count; e++)
 		add_event(stat, e);
 	add_metrics(stat);
 	add_fields(stat, FIELD_oncpu_ns, FIELDS);
-	choose_shown(stat);
-	err = table_conditions(stat->columns, stat->n_columns, stat->where, stat->n_where,
-			       &stat->arena, &stat->conditions, &problem);
-	if (!err && stat->sort) {
-		stat->sort_by = table_find(stat->columns, stat->n_columns, stat->sort,
-					   strlen(stat->sort), &stat->arena, &problem);
-		err = stat->sort_by ? 0 : -1;
-	}
-	if (!err && stat->chosen) {
-		err = table_choose(stat->columns, stat->n_columns, stat->chosen, &stat->arena,
-				   &stat->columns, &stat->n_columns, &problem);
-		stat->shown = stat->columns;
-		stat->n_shown = stat->n_columns;
+	choose_shown(stat, pmc_arena_alloc(&stat->arena, room * sizeof(*stat->columns)));
+	chosen.columns = stat->columns;
+	chosen.n_columns = stat->n_columns;
+	code = tool_rows_choose(&stat->output, &chosen, 0);
+	stat->data = chosen.columns;
+	stat->n_data = chosen.n_columns;
+	if (stat->output.choice.columns) {
+		stat->shown = stat->data;
+		stat->n_shown = stat->n_data;
 	}
 	/* The first column of the key. */
 	for (unsigned i = stat->n_shown; i-- > 0;)
 		if (stat->shown[i].kind == STAT_KEY && stat->shown[i].index >= FIELD_cpu)
 			stat->label = stat->shown[i].index;
-	if (err)
-		return tool_fail(problem ? EXIT_USAGE : EXIT_FAIL, "%s",
-				 problem ? problem : "out of memory");
-	return 0;
+	return code;
 }
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -226,12 +210,12 @@ int stat_columns(struct stat_job *stat)
 static struct table_cell part_cell(const struct stat_lines *lines,
 				   const struct table_column *column)
 {
-	const struct stat_job *stat = lines->stat;
+	const struct live_events *live = &lines->stat->live;
 	const struct pmc_count *count = &lines->at->counts[column->index];
 
 	switch ((enum stat_part)column->part) {
 	case STAT_VALUE:
-		return live_event_cell(&stat->live, lines->at->counts, column->index);
+		return live_event_cell(live, lines->at->counts, column->index);
 	case STAT_RAW:
 		return cell_number(pmc_count_has_value(count), count->raw);
 	case STAT_ENABLED:
@@ -241,7 +225,7 @@ static struct table_cell part_cell(const struct stat_lines *lines,
 	case STAT_STATE:
 		return cell_text(pmc_state_name(count->state));
 	default:
-		return cell_text(pmc_scope_name(stat->live.view.events[column->index].def.scope));
+		return cell_text(pmc_scope_name(live->view.events[column->index].def.scope));
 	}
 }
 
@@ -257,17 +241,14 @@ static struct table_cell cpus_cell(const struct stat_lines *lines)
 static struct table_cell place_cell(const struct stat_lines *lines)
 {
 	const struct stat_line *line = lines->at;
-	const struct stat_place *most = line->places;
+	const struct live_place *most = live_place_most(line->places);
 	static char text[LIVE_WCHAN + 8];
 	uint64_t all = 0;
 
 	if (line->task && !lines->cumulative)
 		return cell_text(line->task->wchan[0] ? line->task->wchan : NULL);
-	for (unsigned i = 0; i < STAT_PLACES; i++) {
+	for (unsigned i = 0; i < LIVE_PLACES; i++)
 		all += line->places[i].ns;
-		if (line->places[i].ns > most->ns)
-			most = &line->places[i];
-	}
 	if (!all || !lines->labels)
 		return cell_text(all ? most->name : NULL);
 	snprintf(text, sizeof(text), "%s %u %%", most->name,
@@ -284,7 +265,7 @@ static struct table_cell field_cell(const struct stat_lines *lines, enum field f
 {
 	const struct stat_job *stat = lines->stat;
 	const struct stat_line *line = lines->at;
-	const bool all = line->known == ALL_KNOWN;
+	const bool all = line->span.ns;
 
 	switch (field) {
 #define X(name, head, kind, unit, rows, shown, cell)                                               \
@@ -300,20 +281,22 @@ static struct table_cell field_cell(const struct stat_lines *lines, enum field f
 struct table_cell stat_cell(void *arg, const struct table_column *column)
 {
 	const struct stat_lines *lines = arg;
+	const struct stat_job *stat = lines->stat;
 
-	if (lines->labels && lines->at->label && column->kind == STAT_KEY &&
-	    column->index == lines->stat->label)
-		return cell_text(lines->at->label);
-	if (lines->labels && lines->stat->by == BY_THREAD && column->kind == STAT_KEY &&
-	    column->index == FIELD_name && lines->at->name && !lines->at->name[0])
-		return cell_text("(unnamed)");
+	if (lines->labels && column->kind == STAT_KEY) {
+		if (lines->at->label && column->index == stat->label)
+			return cell_text(lines->at->label);
+		if (stat->by == BY_THREAD && column->index == FIELD_name && lines->at->name &&
+		    !lines->at->name[0])
+			return cell_text("(unnamed)");
+	}
 	switch ((enum stat_column_kind)column->kind) {
 	case STAT_EVENT:
 		return part_cell(lines, column);
 	case STAT_CPU_USE:
 		return cpus_cell(lines);
 	case STAT_METRIC:
-		return live_metric_cell(&lines->stat->live, lines->at->counts, column->index);
+		return live_metric_cell(&stat->live, lines->at->counts, column->index);
 	default:
 		return field_cell(lines, (enum field)column->index);
 	}

@@ -2,7 +2,7 @@
 /* json.c - a line as a JSON object: events and metrics are in objects of their own. */
 #include "lib/base/json.h"
 #include "lib/dump/words.h"
-#include "tools/stat/print.h"
+#include "tools/stat/stat.h"
 
 #include <math.h>
 
@@ -40,10 +40,10 @@ static void put_event(struct pmc_json *json, const struct stat_lines *lines, uns
 	pmc_json_object_end(json);
 }
 
-static void put_places(struct pmc_json *json, const struct stat_place *places)
+static void put_places(struct pmc_json *json, const struct live_place *places)
 {
 	pmc_json_object(json, "blocked_in");
-	for (unsigned i = 0; i < STAT_PLACES && places[i].ns; i++)
+	for (unsigned i = 0; i < LIVE_PLACES && places[i].ns; i++)
 		pmc_json_u64(json, places[i].name, places[i].ns);
 	pmc_json_object_end(json);
 }
@@ -68,7 +68,7 @@ static void put_field(struct pmc_json *json, struct stat_lines *lines,
 /* An event is there once if any of its columns is. */
 static bool is_first_of_event(const struct stat_job *stat, unsigned i)
 {
-	const struct table_column *columns = stat->columns;
+	const struct table_column *columns = stat->data;
 
 	for (unsigned k = 0; k < i && columns[i].kind == STAT_EVENT; k++)
 		if (columns[k].kind == STAT_EVENT && columns[k].index == columns[i].index)
@@ -81,27 +81,27 @@ void stat_json(struct stat_lines *lines)
 	struct stat_job *stat = lines->stat;
 	struct pmc_json json;
 
-	pmc_json_init(&json, &stat->out, false);
+	pmc_json_init(&json, &stat->output.out, false);
 	pmc_json_object(&json, NULL);
-	for (unsigned i = 0; i < stat->n_columns; i++)
-		if (stat->columns[i].kind == STAT_KEY)
-			put_field(&json, lines, &stat->columns[i]);
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].kind == STAT_KEY)
+			put_field(&json, lines, &stat->data[i]);
 	pmc_json_array(&json, "events");
-	for (unsigned i = 0; i < stat->n_columns; i++)
+	for (unsigned i = 0; i < stat->n_data; i++)
 		if (is_first_of_event(stat, i))
-			put_event(&json, lines, stat->columns[i].index);
+			put_event(&json, lines, stat->data[i].index);
 	pmc_json_array_end(&json);
 	pmc_json_object(&json, "metrics");
-	for (unsigned i = 0; i < stat->n_columns; i++)
-		if (stat->columns[i].kind == STAT_CPU_USE || stat->columns[i].kind == STAT_METRIC) {
-			const struct table_cell cell = stat_cell(lines, &stat->columns[i]);
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].kind == STAT_CPU_USE || stat->data[i].kind == STAT_METRIC) {
+			const struct table_cell cell = stat_cell(lines, &stat->data[i]);
 
-			put_cell(&json, stat->columns[i].name, &cell);
+			put_cell(&json, stat->data[i].name, &cell);
 		}
 	pmc_json_object_end(&json);
-	for (unsigned i = 0; i < stat->n_columns; i++)
-		if (stat->columns[i].kind >= STAT_WAIT)
-			put_field(&json, lines, &stat->columns[i]);
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].kind >= STAT_WAIT)
+			put_field(&json, lines, &stat->data[i]);
 	pmc_json_object_end(&json);
-	pmc_out_char(&stat->out, '\n');
+	pmc_out_char(&stat->output.out, '\n');
 }

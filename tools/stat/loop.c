@@ -5,14 +5,9 @@
 #include "tools/cli/pmctl.h"
 #include "tools/stat/stat.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How often new threads are looked for, and the end of one where no descriptor tells it. */
@@ -40,22 +35,6 @@ static int open_target(const struct stat_job *stat)
 		return -1;
 	return (int)syscall(SYS_pidfd_open, stat->pid,
 			    stat->target == STAT_THREAD ? FOR_THREAD : 0);
-}
-
-/* Whether to stop. The terminal has sent its signals to the command too. */
-static bool take_signals(struct stat_job *stat, int fd)
-{
-	struct signalfd_siginfo info;
-
-	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			continue;
-		if (stat->target != STAT_COMMAND)
-			return true;
-		if (info.ssi_code != SI_KERNEL)
-			kill(stat->child_pid, (int)info.ssi_signo);
-	}
-	return false;
 }
 
 /* turns: of many threads that run; 1: all files of all threads. */
@@ -94,46 +73,26 @@ static void step(struct stat_job *stat, bool last)
 	scan(stat, last ? 1 : (unsigned)(1000000000u / stat->interval_ns));
 	stat_sum(stat, stat->cumulative);
 	stat_print(stat, false);
-	stat->before_ns = stat->now_ns;
-	stat->rest.before = stat->rest.now;
-	stat->rest.clock_before_ns = stat->rest.clock_ns;
-	for (unsigned r = 0; r < stat->n_rows; r++) {
-		stat->rows[r].before = stat->rows[r].now;
-		stat->rows[r].blocked_ns = stat_blocked_ns(stat, &stat->rows[r]);
-		stat->rows[r].shown = stat->rows[r].seen;
-	}
-	for (unsigned g = 0; g < stat->n_groups; g++)
-		live_group_step(&stat->groups[g].group);
+	stat_step(stat);
 }
 
 /* Waits until `until`, 0: for ever. True: the target has ended, or a signal has come. */
-static bool wait_until(struct stat_job *stat, int signals, int target, uint64_t until)
+static bool wait_until(struct stat_job *stat, const struct live_wait *wait, uint64_t until)
 {
-	struct pollfd fds[2] = { { .fd = signals, .events = POLLIN },
-				 { .fd = target, .events = POLLIN } };
 	const bool scans = stat->target == STAT_PROCESS && stat_has_waits(stat);
-	const bool looks = scans || (target < 0 && has_pid(stat));
-	bool waited = false;
+	const bool looks = scans || (wait->input < 0 && has_pid(stat));
 
 	for (;;) {
-		uint64_t now = pmc_now_ns(), left = until > now ? until - now : 0;
-		struct timespec wait;
+		const uint64_t soon = pmc_now_ns() + LOOK_NS;
+		const bool last = !looks || (until && until <= soon);
 
-		if (until && !left)
+		if (live_wait(wait, last ? until : soon) != LIVE_TIME ||
+		    (wait->input < 0 && target_ended(stat)))
+			return true;
+		if (last)
 			return false;
-		if (scans && waited)
+		if (scans)
 			look(stat);
-		waited = true;
-		if (looks && (!until || left > LOOK_NS))
-			left = LOOK_NS;
-		wait = (struct timespec){ (time_t)(left / 1000000000u),
-					  (long)(left % 1000000000u) };
-		if (ppoll(fds, 2, until || looks ? &wait : NULL, NULL) < 0 && errno != EINTR)
-			return true;
-		if (take_signals(stat, signals) ||
-		    (stat->cmd && tool_child_ended(&stat->child, false)) || fds[1].revents ||
-		    (target < 0 && target_ended(stat)))
-			return true;
 	}
 }
 
@@ -148,8 +107,9 @@ static bool last_interval(struct stat_job *stat)
 int stat_run(struct stat_job *stat)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct live_wait wait = { .child = &stat->child, .forward = stat->target == STAT_COMMAND };
 	uint64_t n = 0;
-	int signals, target = -1, code = 0;
+	int code = 0;
 	bool ended = false;
 	sigset_t was;
 
@@ -162,22 +122,22 @@ int stat_run(struct stat_job *stat)
 		tool_child_drop(&stat->child);
 		return code;
 	}
-	target = open_target(stat);
-	signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
+	wait.input = open_target(stat);
+	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
 	if (stat->cmd)
 		code = tool_child_go(&stat->child, stat->cmd[0]);
 	while (!code && !ended) {
 		const uint64_t ns =
 			stat->interval_ns ? (n + 1) * stat->interval_ns : stat->duration_ns;
 
-		ended = wait_until(stat, signals, target, ns ? stat->begin_ns + ns : 0);
+		ended = wait_until(stat, &wait, ns ? stat->begin_ns + ns : 0);
 		if (stat->interval_ns)
 			step(stat, ended || stat->count == 1);
 		/* Intervals that were missed are not made up for. */
 		n = stat->interval_ns ? (stat->before_ns - stat->begin_ns) / stat->interval_ns : 0;
 		if (stat->count && --stat->count == 0 && !last_interval(stat))
 			ended = true;
-		ended |= stat->out.error != 0;
+		ended |= stat->output.out.error != 0;
 	}
 	if (!code) {
 		stat_find_children(stat);
@@ -192,9 +152,9 @@ int stat_run(struct stat_job *stat)
 	/* A command that gave the duration only. */
 	if (!code && stat->child.pid)
 		kill(stat->child.pid, SIGTERM);
-	close(signals);
-	if (target >= 0)
-		close(target);
+	close(wait.signals);
+	if (wait.input >= 0)
+		close(wait.input);
 	sigprocmask(SIG_SETMASK, &was, NULL);
 	return code;
 }

@@ -34,7 +34,7 @@ static void take_node(const char *name, void *arg)
 
 static struct stat_key key_of(const struct stat_job *stat, int cpu)
 {
-	struct stat_key key = { -1, -1, -1, -1, -1 };
+	struct stat_key key = STAT_NO_KEY;
 
 	if (stat->by == BY_CPU)
 		key.cpu = cpu;
@@ -54,16 +54,9 @@ static bool counts_on(const struct stat_job *stat, unsigned event, int cpu)
 	const char *at = stat->live.plan.events[event].event.cpus;
 	uint64_t first, last;
 
-	while (at && pmc_number_take(&at, NULL, 10, &first)) {
-		last = first;
-		if (*at == '-') {
-			at++;
-			pmc_number_take(&at, NULL, 10, &last);
-		}
+	while (at && pmc_range_take(&at, &first, &last))
 		if (first <= (uint64_t)cpu && (uint64_t)cpu <= last)
 			return true;
-		at += *at == ',';
-	}
 	return false;
 }
 
@@ -71,11 +64,9 @@ static int open_cpu(struct stat_job *stat, int cpu)
 {
 	const struct pmc_plan *plan = &stat->live.plan;
 	const struct stat_key key = key_of(stat, cpu);
-	unsigned row = stat_row(stat, &key);
+	const unsigned row = stat_row(stat, &key);
 	int error = 0;
 
-	if (row == UINT_MAX)
-		return -ENOMEM;
 	stat->rows[row].seen = true;
 	for (unsigned g = 0; g < plan->groups && !error; g++) {
 		const char *type = plan->events[plan->first[g]].event.core_type;
@@ -97,76 +88,45 @@ static int open_cpu(struct stat_job *stat, int cpu)
 }
 
 /* Counts of a CPU that went offline stay; its groups are detached and opened anew when it is back
- * (perf_event_exit_cpu_context() in kernel/events/core.c). */
+ * (perf_event_exit_cpu_context() in kernel/events/core.c). Its row is shown up to that interval. */
 static void leave_cpu(struct stat_job *stat, int cpu)
 {
-	for (unsigned g = 0; g < stat->n_groups; g++) {
-		struct stat_group *group = &stat->groups[g];
-
-		if (group->cpu == cpu)
-			live_group_close(&group->group);
-	}
+	for (unsigned g = 0; g < stat->n_groups; g++)
+		if (stat->groups[g].cpu == cpu)
+			live_group_close(&stat->groups[g].group);
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		if (stat->rows[r].key.cpu == cpu)
+			stat->rows[r].seen = false;
 }
 
-/* The row of a CPU is shown up to the interval in which it goes offline. */
-static void mark_rows(struct stat_job *stat)
+int stat_scan_cpus(struct stat_job *stat)
 {
-	for (unsigned r = 1; stat->by == BY_CPU && r < stat->n_rows; r++) {
-		const unsigned cpu = (unsigned)stat->rows[r].key.cpu;
-
-		stat->rows[r].seen = stat->online[cpu / 64] >> (cpu % 64) & 1;
-	}
-}
-
-static int scan(struct stat_job *stat)
-{
-	uint64_t online[STAT_CPUS / 64] = { 0 };
+	uint64_t online[STAT_CPUS / 64] = { 0 }, first, last;
 	char text[4096];
 	const char *at = text;
-	uint64_t cpu, last;
 	int error = pmc_file_read(text, sizeof(text), CPUS "/online");
 
 	if (error <= 0)
 		return error ? error : -ENODEV;
-	error = 0;
-	mark_rows(stat);
-	while (pmc_number_take(&at, NULL, 10, &cpu)) {
-		last = cpu;
-		if (*at == '-') {
-			at++;
-			pmc_number_take(&at, NULL, 10, &last);
-		}
-		for (; cpu <= last && cpu < STAT_CPUS; cpu++)
-			online[cpu / 64] |= 1ull << (cpu % 64);
-		at += *at == ',';
-	}
-	for (cpu = 0; cpu < STAT_CPUS; cpu++) {
-		uint64_t bit = 1ull << (cpu % 64);
-		bool is = online[cpu / 64] & bit, was = stat->online[cpu / 64] & bit;
+	while (pmc_range_take(&at, &first, &last))
+		for (; first <= last && first < STAT_CPUS; first++)
+			online[first / 64] |= 1ull << (first % 64);
+	for (unsigned cpu = 0; cpu < STAT_CPUS; cpu++) {
+		uint64_t *was = &stat->online[cpu / 64], bit = 1ull << (cpu % 64);
 
-		if (was && !is)
-			leave_cpu(stat, (int)cpu);
-		if (is && !was)
-			error = open_cpu(stat, (int)cpu);
-		if (error == -ENODEV) /* It went offline just now. */
-			is = false;
-		else if (error)
-			return error;
+		if (!((*was ^ online[cpu / 64]) & bit))
+			continue;
 		error = 0;
-		stat->online[cpu / 64] = (stat->online[cpu / 64] & ~bit) | (is ? bit : 0);
+		if (*was & bit)
+			leave_cpu(stat, (int)cpu);
+		else
+			error = open_cpu(stat, (int)cpu);
+		/* It went offline just now. */
+		if (error == -ENODEV)
+			continue;
+		if (error)
+			return error;
+		*was ^= bit;
 	}
 	return 0;
-}
-
-int stat_open_machine(struct stat_job *stat)
-{
-	return scan(stat);
-}
-
-void stat_scan_cpus(struct stat_job *stat)
-{
-	int error = scan(stat);
-
-	if (error && !stat->error)
-		stat->error = error;
 }

@@ -2,12 +2,9 @@
 /* open.c - opens and starts the groups of a stat's target, and closes them. */
 #include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
-#include "tools/cli/try_open.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static int open_command(struct stat_job *stat)
@@ -56,63 +53,74 @@ static int explain(const struct stat_job *stat, int error)
 		text, others ? "; --per-thread shows what its threads wait for without that" : "");
 }
 
-static void warn_refused(const struct stat_job *stat)
+/* The groups from `first` on. */
+static void enable(struct stat_job *stat, unsigned first)
 {
-	char text[320];
+	for (unsigned g = first; g < stat->n_groups; g++)
+		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
+}
 
-	why_refused(stat, stat->refused, text, sizeof(text));
-	tool_warn("times and waits are shown, events are not counted: %s", text);
+/* What threads did before is not counted. */
+static void start(struct stat_job *stat)
+{
+	if (stat->target != STAT_COMMAND)
+		enable(stat, 0);
+	stat_find_children(stat);
+	stat->begin_ns = stat->before_ns = stat->budget.now_ns = pmc_now_ns();
+	stat_read_waits(stat);
+	for (unsigned r = 0; r < stat->n_rows; r++)
+		memset(stat->rows[r].places, 0, sizeof(stat->rows[r].places));
+	for (unsigned r = 0; r < stat->n_rows; r++)
+		stat->rows[r].waits = (struct stat_waits){ .total = { 0 } };
+	stat->scanned_ns = stat->read_ns = stat->begin_ns;
+	stat_rest_start(stat);
 }
 
 int stat_open(struct stat_job *stat)
 {
-	static const struct stat_key total = { -1, -1, -1, -1, -1 };
+	char text[320];
 	int error = 0, code = 0;
 
 	if (stat->target == STAT_PROCESS)
 		code = live_refuse_ended(stat->pid);
-	if (code)
-		return code;
-	if (stat_row(stat, &total) != 0)
-		return tool_fail(EXIT_FAIL, "out of memory");
 	/* A descriptor for each event and thread, and files of threads. The command has been forked
 	 * with the old limit. */
 	live_budget_init(&stat->budget);
 	/* These times come from the same file as names. */
 	stat->budget.brief = !(stat->live.plan.os & ~(1u << PMC_OS_RUN_DELAY));
-	code = stat->cgroup ? stat_open_cgroup(stat) : 0;
+	if (!code && stat->cgroup)
+		code = stat_open_cgroup(stat);
 	if (code)
 		return code;
+	stat_row(stat, &STAT_NO_KEY);
 	if (stat->target == STAT_COMMAND)
 		error = open_command(stat);
 	else if (stat->target == STAT_MACHINE)
-		error = stat_open_machine(stat);
+		error = stat_scan_cpus(stat);
 	else
 		error = stat_open_process(stat);
 	if (error)
 		return explain(stat, error);
-	if (stat->refused)
-		warn_refused(stat);
-	for (unsigned g = 0; g < stat->n_groups && stat->target != STAT_COMMAND; g++)
-		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
-	stat_find_children(stat);
-	if (stat_rest_start(stat))
-		return tool_fail(EXIT_FAIL, "out of memory");
-	stat->begin_ns = stat->before_ns = pmc_now_ns();
-	stat->scanned_ns = stat->read_ns = stat->begin_ns;
+	if (stat->refused) {
+		why_refused(stat, stat->refused, text, sizeof(text));
+		tool_warn("times and waits are shown, events are not counted: %s", text);
+	}
+	start(stat);
 	return 0;
 }
 
 void stat_rescan(struct stat_job *stat)
 {
-	unsigned opened = stat->n_groups;
+	const unsigned opened = stat->n_groups;
+	int error = 0;
 
 	if (stat_has_waits(stat))
 		stat_scan_threads(stat);
 	else if (stat->target == STAT_MACHINE)
-		stat_scan_cpus(stat);
-	for (unsigned g = opened; g < stat->n_groups; g++)
-		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
+		error = stat_scan_cpus(stat);
+	if (error && !stat->error)
+		stat->error = error;
+	enable(stat, opened);
 }
 
 void stat_close(struct stat_job *stat)
@@ -121,10 +129,7 @@ void stat_close(struct stat_job *stat)
 		live_group_free(&stat->groups[g].group);
 	if (stat->cgroup && stat->cgroup_fd >= 0)
 		close(stat->cgroup_fd);
-	for (unsigned r = 1; r < stat->n_rows; r++)
+	for (unsigned r = 0; r < stat->n_rows; r++)
 		if (stat->rows[r].task)
 			live_task_close(stat->rows[r].task, &stat->budget);
-
-	free(stat->groups);
-	free(stat->rows);
 }

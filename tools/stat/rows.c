@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - groups and the rows that sum them; metrics of a row. */
-#include "tools/stat/stat.h"
+/* rows.c - groups, the rows that sum them, and the row of what no thread's row has. */
+#include "lib/base/clock.h"
 #include "lib/base/number.h"
-#include "tools/cli/list.h"
+#include "tools/stat/stat.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/sysinfo.h>
+
+/* Clocks that are not read at the same time differ. schedstat of a thread on a CPU lags by a tick.
+ */
+#define SLACK_NS 1000000u
 
 unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 {
-	struct stat_row *row, *list;
+	struct stat_row *row;
 
 	/* Threads are looked for in the order of their rows. */
 	for (unsigned n = 0, i = stat->found; n < stat->n_rows; n++) {
@@ -18,27 +23,23 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 		if (!memcmp(&stat->rows[i].key, key, sizeof(*key)) && !stat->rows[i].ended)
 			return stat->found = i;
 	}
-	list = tool_list_grow(stat->rows, stat->n_rows, &stat->rows_room, sizeof(*row));
-	if (!list)
-		return UINT_MAX;
-	stat->rows = list;
+	stat->rows = pmc_arena_grow(&stat->arena, stat->rows, stat->n_rows, &stat->rows_room,
+				    sizeof(*row));
 	row = &stat->rows[stat->n_rows];
 	*row = (struct stat_row){ .key = *key, .seen = true, .shown = true };
 	row->counts =
 		pmc_arena_alloc(&stat->arena, (stat->live.view.count + 1) * sizeof(*row->counts));
-	return row->counts ? stat->n_rows++ : UINT_MAX;
+	return stat->n_rows++;
 }
 
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
 		   enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
-	struct stat_group *group, *list;
+	struct stat_group *group;
 	int error;
 
-	list = tool_list_grow(stat->groups, stat->n_groups, &stat->groups_room, sizeof(*group));
-	if (!list)
-		return -ENOMEM;
-	stat->groups = list;
+	stat->groups = pmc_arena_grow(&stat->arena, stat->groups, stat->n_groups,
+				      &stat->groups_room, sizeof(*group));
 	group = &stat->groups[stat->n_groups];
 	*group = (struct stat_group){ .row = row, .cpu = cpu };
 	error = live_group_open(&group->group, &stat->live, first, n, kind, pid, cpu);
@@ -46,6 +47,8 @@ int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned
 		stat->n_groups++;
 	return error;
 }
+
+/* ---- readings ------------------------------------------------------------------------------- */
 
 static void read_clock(const struct stat_job *stat, const struct live_group *group,
 		       struct stat_row *row)
@@ -55,15 +58,20 @@ static void read_clock(const struct stat_job *stat, const struct live_group *gro
 		row->clock_ns = group->words[stat->clock - group->first];
 }
 
+static void add_cpu(struct live_span *span, uint64_t cpu_ns, uint64_t ns)
+{
+	span->cpu_ns += cpu_ns;
+	span->ns += span->ns ? ns : 0;
+}
+
 /* A thread was on a CPU for this long between the last reading of its waits and its end. */
 static void end_row(struct stat_row *row)
 {
-	const uint64_t known_ns = row->now.cpu_ns - row->begin.cpu_ns;
 	const uint64_t since_ns = row->clock_ns - row->clock_read_ns;
-	const uint64_t lag_ns = pmc_sub_sat(row->clock_ns, known_ns);
+	const uint64_t lag_ns = pmc_sub_sat(row->clock_ns, row->waits.total.cpu_ns);
 
-	row->now.cpu_ns += since_ns > lag_ns ? since_ns : lag_ns;
-	row->until_ns += since_ns;
+	add_cpu(&row->waits.interval, since_ns > lag_ns ? since_ns : lag_ns, since_ns);
+	add_cpu(&row->waits.total, since_ns > lag_ns ? since_ns : lag_ns, since_ns);
 }
 
 void stat_read(struct stat_job *stat)
@@ -86,104 +94,23 @@ void stat_read(struct stat_job *stat)
 	}
 }
 
-/* ---- events of the OS ----------------------------------------------------------------------- */
-
-static uint64_t os_value(uint64_t event, const struct live_span *span)
+void stat_step(struct stat_job *stat)
 {
-	return event == PMC_OS_RUN_DELAY ? span->delay_ns :
-	       event == PMC_OS_USER_TIME ? span->user_ns :
-					   span->system_ns;
-}
-
-static void put_os(struct pmc_count *count, uint64_t value, uint64_t ns)
-{
-	if (count->state != PMC_COUNTED)
-		*count = (struct pmc_count){ .state = PMC_COUNTED };
-	count->raw += value;
-	count->enabled_ns += ns;
-	count->running_ns += ns;
-}
-
-/* One event in all rows of threads, or of a command at its end. */
-static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
-{
-	const uint64_t event = stat->live.view.events[e].def.config;
-	const uint64_t ns = stat->now_ns - (cumulative ? stat->begin_ns : stat->before_ns);
-
-	if (stat->target == STAT_COMMAND && stat->ended && event != PMC_OS_RUN_DELAY)
-		put_os(&stat->rows[0].counts[e],
-		       stat_ns_of(event == PMC_OS_USER_TIME ? stat->usage.ru_utime :
-							      stat->usage.ru_stime),
-		       ns);
-	for (unsigned r = 1; r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
-		struct live_span span;
-		uint64_t value;
-
-		if (stat_waits_of(stat, row, cumulative, &span) != ALL_KNOWN)
-			continue;
-		value = os_value(event, &span);
-		put_os(&row->counts[e], value, span.ns);
+	stat->before_ns = stat->now_ns;
+	stat->rest.waits.interval.cpu_ns = 0;
+	stat->rest.clock_before_ns = stat->rest.clock_ns;
+	for (unsigned r = 0; r < stat->n_rows; r++) {
+		stat->rows[r].waits.interval = (struct live_span){ .ns = 0 };
+		stat->rows[r].shown = stat->rows[r].seen;
+		stat->rows[r].stepped = true;
 	}
+	for (unsigned g = 0; g < stat->n_groups; g++)
+		live_group_step(&stat->groups[g].group);
 }
 
-void stat_sum(struct stat_job *stat, bool cumulative)
-{
-	for (unsigned r = 0; r < stat->n_rows; r++)
-		live_counts_clear(&stat->live, stat->rows[r].counts);
-	for (unsigned g = 0; g < stat->n_groups; g++) {
-		const struct stat_group *group = &stat->groups[g];
-
-		live_group_add(&group->group, &stat->live, cumulative,
-			       stat->rows[group->row].counts);
-	}
-	for (unsigned e = 0; e < stat->live.view.count; e++)
-		if (stat->live.view.events[e].def.type == PMC_TYPE_OS)
-			sum_os(stat, e, cumulative);
-	if (stat_has_waits(stat))
-		stat_rest_sum(stat, cumulative);
-}
-
-/* The rest of the time. The kernel adds a wait for a CPU when it ends: what of it has been shown as
- * blocked is made up for later, and never shown less, so that the intervals add up. */
-uint64_t stat_blocked_ns(const struct stat_job *stat, const struct stat_row *row)
-{
-	const uint64_t since = row->since_ns < stat->begin_ns ? stat->begin_ns : row->since_ns;
-	const uint64_t spent = pmc_sub_sat(row->now.cpu_ns, row->begin.cpu_ns) +
-			       pmc_sub_sat(row->now.delay_ns, row->begin.delay_ns);
-	const uint64_t rest = pmc_sub_sat(pmc_sub_sat(row->until_ns, since), spent);
-
-	return rest > row->blocked_ns ? rest : row->blocked_ns;
-}
-
-enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
-			      bool cumulative, struct live_span *span)
-{
-	bool all = cumulative || !row->before.known;
-	const struct live_waits *from = all ? &row->begin : &row->before;
-	uint64_t since = all ? row->since_ns : stat->before_ns;
-
-	if (since < stat->begin_ns)
-		since = stat->begin_ns;
-	/* It ended before it was read again. */
-	if (!row->now.known || row->read_ns <= since) {
-		*span = (struct live_span){
-			.cpu_ns = pmc_sub_sat(row->now.cpu_ns, from->cpu_ns),
-		};
-		return span->cpu_ns ? CPU_TIME_ONLY : NOT_KNOWN;
-	}
-	*span = (struct live_span){
-		.ns = pmc_sub_sat(row->until_ns, since),
-		.cpu_ns = pmc_sub_sat(row->now.cpu_ns, from->cpu_ns),
-		.delay_ns = pmc_sub_sat(row->now.delay_ns, from->delay_ns),
-		.voluntary = pmc_sub_sat(row->now.voluntary, from->voluntary),
-		.involuntary = pmc_sub_sat(row->now.involuntary, from->involuntary),
-		.user_ns = pmc_sub_sat(row->now.user_ns, from->user_ns),
-		.system_ns = pmc_sub_sat(row->now.system_ns, from->system_ns),
-	};
-	span->blocked_ns = stat_blocked_ns(stat, row) - (all ? 0 : row->blocked_ns);
-	return ALL_KNOWN;
-}
+/* ---- CPU time of the process that no row of its threads has ------------------------------------
+ * Of threads that ended before they were found, and of others before they were found or after their
+ * last reading. */
 
 int stat_clock(const struct stat_job *stat)
 {
@@ -197,4 +124,124 @@ int stat_clock(const struct stat_job *stat)
 			return (int)e;
 	}
 	return -1;
+}
+
+void stat_rest_start(struct stat_job *stat)
+{
+	const struct live_events *live = &stat->live;
+	struct stat_row *rest = &stat->rest;
+	const int clock = stat_clock(stat);
+
+	stat->clock = UINT_MAX;
+	if (!stat_has_waits(stat))
+		return;
+	for (unsigned i = 0; i < live->plan.opened && !stat->refused; i++)
+		if ((int)live->view_of[i] == clock &&
+		    live->view.events[clock].def.scope == PMC_SCOPE_ALL)
+			stat->clock = i;
+	*rest = (struct stat_row){ .key = STAT_NO_KEY, .name = "(ended threads)", .shown = true };
+	rest->counts =
+		pmc_arena_alloc(&stat->arena, (live->view.count + 1) * sizeof(*rest->counts));
+	if (stat->target == STAT_PROCESS)
+		stat->process_ns = live_process_cpu_ns(stat->pid);
+}
+
+/* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a
+ * thread has had since it was put on a CPU, up to a tick. */
+static uint64_t ran(struct stat_row *row)
+{
+	row->ran_ns += row->clock_ns - row->ran_clock_ns;
+	row->ran_clock_ns = row->clock_ns;
+	if (row->waits.total.cpu_ns > row->ran_ns)
+		row->ran_ns = row->waits.total.cpu_ns;
+	return row->ran_ns;
+}
+
+/* Never falls, so that the intervals add up. */
+void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
+{
+	const uint64_t slack =
+		stat->clock == UINT_MAX ? (uint64_t)get_nprocs() * LIVE_TICK_NS : SLACK_NS;
+	uint64_t cpu = pmc_sub_sat(process_ns, stat->process_ns), clock = cpu;
+	struct stat_waits *waits = &stat->rest.waits;
+
+	if (!process_ns || !stat->process_ns)
+		return;
+	for (unsigned r = 1; r < stat->n_rows; r++) {
+		struct stat_row *row = &stat->rows[r];
+		const uint64_t ns = ran(row);
+
+		cpu = pmc_sub_sat(cpu, ns);
+		/* The events of a later thread were opened when it had run for a time. */
+		clock = pmc_sub_sat(clock, row->later ? row->clock_ns : ns);
+	}
+	if (cpu > waits->total.cpu_ns + slack) {
+		waits->interval.cpu_ns += cpu - waits->total.cpu_ns;
+		waits->total.cpu_ns = cpu;
+	}
+	if (stat->clock != UINT_MAX && clock > stat->rest.clock_ns + slack)
+		stat->rest.clock_ns = clock;
+}
+
+static uint64_t rest_clock(const struct stat_job *stat, bool cumulative)
+{
+	return stat->rest.clock_ns - (cumulative ? 0 : stat->rest.clock_before_ns);
+}
+
+bool stat_rest_shown(const struct stat_job *stat, bool cumulative)
+{
+	const struct stat_waits *waits = &stat->rest.waits;
+
+	return rest_clock(stat, cumulative) ||
+	       (cumulative ? &waits->total : &waits->interval)->cpu_ns;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+static void put_os(struct pmc_count *count, uint64_t value, uint64_t ns)
+{
+	*count = (struct pmc_count){
+		.state = PMC_COUNTED, .raw = value, .enabled_ns = ns, .running_ns = ns
+	};
+}
+
+/* One event in all rows of threads, or of a command at its end. */
+static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
+{
+	const uint64_t event = stat->live.view.events[e].def.config;
+	const uint64_t ns = stat->now_ns - (cumulative ? stat->begin_ns : stat->before_ns);
+
+	if (stat->target == STAT_COMMAND && stat->ended && event != PMC_OS_RUN_DELAY)
+		put_os(&stat->rows[0].counts[e],
+		       pmc_timeval_ns(event == PMC_OS_USER_TIME ? &stat->usage.ru_utime :
+								  &stat->usage.ru_stime),
+		       ns);
+	for (unsigned r = 1; r < stat->n_rows; r++) {
+		const struct stat_waits *waits = &stat->rows[r].waits;
+		const struct live_span *span = cumulative ? &waits->total : &waits->interval;
+
+		if (span->ns)
+			put_os(&stat->rows[r].counts[e], live_os_value(event, span), span->ns);
+	}
+}
+
+void stat_sum(struct stat_job *stat, bool cumulative)
+{
+	const struct live_events *live = &stat->live;
+	const uint64_t rest_ns = rest_clock(stat, cumulative);
+
+	for (unsigned r = 0; r < stat->n_rows; r++)
+		live_counts_clear(live, stat->rows[r].counts);
+	for (unsigned g = 0; g < stat->n_groups; g++) {
+		const struct stat_group *group = &stat->groups[g];
+
+		live_group_add(&group->group, live, cumulative, stat->rows[group->row].counts);
+	}
+	for (unsigned e = 0; e < live->view.count; e++)
+		if (live->view.events[e].def.type == PMC_TYPE_OS)
+			sum_os(stat, e, cumulative);
+	if (stat->rest.counts)
+		live_counts_clear(live, stat->rest.counts);
+	if (rest_ns)
+		put_os(&stat->rest.counts[live->view_of[stat->clock]], rest_ns, rest_ns);
 }

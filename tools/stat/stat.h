@@ -5,9 +5,10 @@
 
 #include "lib/base/out.h"
 #include "tools/cli/child.h"
+#include "tools/cli/rows.h"
 #include "tools/live/events.h"
+#include "tools/live/wait.h"
 #include "tools/live/watch.h"
-#include "tools/table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,36 +20,31 @@
 enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
 enum stat_by { BY_TOTAL, BY_THREAD, BY_POOL, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
 
-enum stat_known { NOT_KNOWN, CPU_TIME_ONLY, ALL_KNOWN };
-
 /* What identifies a row; -1: not part of it. */
 struct stat_key {
 	int cpu, core, socket, node, tid;
 };
+#define STAT_NO_KEY ((struct stat_key){ -1, -1, -1, -1, -1 })
 
-/* Time blocked in a function of the kernel, as far as one look per interval shows. */
-struct stat_place {
-	char name[LIVE_WCHAN];
-	uint64_t ns;
+/* ns 0: no more than CPU time is known. */
+struct stat_waits {
+	struct live_span interval, total; /* since the last step, and since the start */
 };
-#define STAT_PLACES 4 /* others are not kept */
 
 struct stat_row {
 	struct stat_key key;
-	char name[32];			       /* of the thread */
-	struct live_task *task;		       /* NULL: no thread */
-	struct stat_place places[STAT_PLACES]; /* since the start */
+	struct live_task *task; /* NULL: no thread */
+	char name[LIVE_NAME];	/* of the thread */
+	struct stat_waits waits;
+	struct live_place places[LIVE_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	bool ended;		  /* of a thread: another one may have its ID */
 	bool shown;		  /* seen at any time in this interval */
 	bool slept;		  /* of a thread: its events say so of the last interval */
+	bool later;		  /* of a thread: it has started since the start */
+	bool stepped;		  /* its events have been enabled for an interval */
 	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
-	uint64_t since_ns, read_ns; /* when its waits were read first and last */
-	uint64_t until_ns;	    /* later than read_ns by the time on a CPU until its end */
-	struct live_waits begin, before, now;
-	uint64_t blocked_ns; /* since the start, as shown at the last step */
-	bool later;	     /* of a thread: it has started since */
-	/* task-clock since the start; 0: not counted. At the last step, at read_ns. */
+	/* task-clock since the start, 0: not counted; at the last step and the last reading */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
 	uint64_t ran_ns, ran_clock_ns; /* CPU time since the start, by both; that clock then */
 };
@@ -63,22 +59,19 @@ struct stat_group {
 struct stat_job {
 	struct pmc_arena arena;
 	/* flags */
+	struct tool_rows output;
 	enum stat_target target;
 	enum stat_by by;
-	enum table_format format;
 	pid_t pid; /* of the target, or of its thread */
 	pid_t tid; /* of -t */
 	bool machine;
 	char **cmd;
-	const char *events, *output;
+	const char *events;
 	const char *cgroup; /* NULL: none; else the target is the machine */
 	int cgroup_fd;
 	uint64_t interval_ns, count;
 	uint64_t duration_ns; /* of one interval, which is the summary; 0: until the target ends */
 	bool cumulative, clear;
-	const char *sort, *chosen, **where; /* columns; conditions */
-	unsigned n_where, top;		    /* top 0: all rows */
-	int width;			    /* 0: the terminal's */
 
 	struct live_events live;
 
@@ -113,13 +106,11 @@ struct stat_job {
 	uint64_t begin_ns, before_ns, now_ns;
 
 	/* the output */
-	struct pmc_out out;
-	struct pmc_screen screen;
-	struct table_column *columns, *shown; /* of data, of tables */
-	unsigned n_columns, n_shown;
-	unsigned label; /* index of the column with the labels of sums; 0: none */
-	struct table_condition *conditions;
-	const struct table_column *sort_by;
+	struct table_column *columns; /* all of them, in the order of CSV */
+	unsigned n_columns;
+	const struct table_column *data, *shown; /* those of data, and of tables */
+	unsigned n_data, n_shown;
+	unsigned label;		    /* index of the column with the labels of sums; 0: none */
 	struct pmc_arena arenas[2]; /* of the last table and of the one above it */
 	struct table tables[2];
 	unsigned turn;	    /* of these two, the last */
@@ -128,38 +119,33 @@ struct stat_job {
 	bool headed;
 };
 
-/* The parts: 0, or the exit code with the error printed. */
-int stat_flags(struct stat_job *stat, int argc, char **argv);
-int stat_plan(struct stat_job *stat);
-/* Opens and starts the groups of the target. */
+/* Opens and starts the groups of the target. 0, or the exit code with the error printed. */
 int stat_open(struct stat_job *stat);
 /* Rows of threads and CPUs that are new, and those that have ended. */
 void stat_rescan(struct stat_job *stat);
 void stat_close(struct stat_job *stat);
-/* Runs intervals until the target ends, the count is reached, or a signal comes. */
+/* Runs intervals until the target ends, the count is reached, or a signal comes. 0, or the exit
+ * code with the error printed. */
 int stat_run(struct stat_job *stat);
 
 /* ---- rows.c ---- */
-/* The row of a key, added if it is new; UINT_MAX: no memory. */
+/* The row of a key, added if it is new. */
 unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
 /* Adds a group; on failure -errno. */
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
 		   enum pmc_perf_group_kind kind, pid_t pid, int cpu);
 void stat_read(struct stat_job *stat);
-static inline uint64_t stat_ns_of(struct timeval time)
-{
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
-}
-/* Sums of the groups: since the last sums, or since the start. */
+/* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
-/* How long a thread was blocked since the start. */
-uint64_t stat_blocked_ns(const struct stat_job *stat, const struct stat_row *row);
-/* What threads did in the last interval, or since the start, if they were found later since then.
- */
-enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
-			      bool cumulative, struct live_span *span);
+/* The next interval begins. */
+void stat_step(struct stat_job *stat);
 /* The event that counts CPU time; -1: none. */
 int stat_clock(const struct stat_job *stat);
+/* CPU time that no row has: counting starts; the CPU time of the process before its threads were
+ * read; whether the row has a value. */
+void stat_rest_start(struct stat_job *stat);
+void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
+bool stat_rest_shown(const struct stat_job *stat, bool cumulative);
 
 /* ---- threads.c, machine.c: parts of stat_open() and stat_rescan() ---- */
 int stat_open_process(struct stat_job *stat);
@@ -167,25 +153,53 @@ void stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
 /* Whether the process has child processes, or has waited for some since the start. */
 void stat_find_children(struct stat_job *stat);
-/* rest.c: counting starts; the CPU time of the process before its threads were read; whether the
- * row has a value. */
-int stat_rest_start(struct stat_job *stat);
-void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
-void stat_rest_sum(struct stat_job *stat, bool cumulative);
-bool stat_rest_shown(const struct stat_job *stat, bool cumulative);
 /* Rows of threads, or of pools of them. */
 static inline bool stat_has_waits(const struct stat_job *stat)
 {
 	return stat->by == BY_THREAD || stat->by == BY_POOL;
 }
-int stat_open_machine(struct stat_job *stat);
+/* Groups on each CPU that is online, and none on others. 0 or -errno. */
+int stat_scan_cpus(struct stat_job *stat);
 /* cgroup.c: opens its directory. 0, or the exit code with the error printed. */
 int stat_open_cgroup(struct stat_job *stat);
-void stat_scan_cpus(struct stat_job *stat);
 
 /* ---- output ---- */
-/* The columns, and those that flags name, after stat_plan(). */
+
+enum stat_column_kind { STAT_KEY, STAT_EVENT, STAT_CPU_USE, STAT_METRIC, STAT_WAIT, STAT_AT };
+enum stat_part { STAT_VALUE, STAT_RAW, STAT_ENABLED, STAT_RUNNING, STAT_STATE, STAT_SCOPE };
+
+/* What is printed: a row, or the sum of several. */
+struct stat_line {
+	struct stat_key key;
+	const char *name;	      /* of the thread or pool; NULL: neither */
+	const char *label;	      /* of sums, in tables: in the first column of the key */
+	const struct live_task *task; /* of one thread alone */
+	struct pmc_count *counts;
+	struct live_place places[LIVE_PLACES]; /* since the start */
+	struct live_span span;
+	unsigned threads; /* of a pool; 0: no pool */
+	uint64_t pool;	  /* its key */
+	UT_hash_handle hh;
+};
+
+/* Of one interval, or of the summary. */
+struct stat_lines {
+	struct stat_job *stat;
+	struct stat_line *list;
+	const struct stat_line *at; /* the current one */
+	unsigned n;
+	bool summary, cumulative;
+	bool labels; /* for people, not for programs */
+	uint64_t ns; /* that the counts are of */
+	struct pmc_arena *arena;
+};
+
+/* The columns, and those that flags name. 0, or the exit code with the error printed. */
 int stat_columns(struct stat_job *stat);
+struct table_cell stat_cell(void *arg, const struct table_column *column); /* arg: the lines */
+void stat_json(struct stat_lines *lines);				   /* the current line */
+/* The first line, of the whole target, as a list. */
+void stat_list(struct stat_lines *lines);
 void stat_print(struct stat_job *stat, bool summary);
 
 #endif

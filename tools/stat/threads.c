@@ -7,7 +7,6 @@
  * inherited some of them or none, and nothing tells which. So groups are closed and opened again
  * until no thread has started meanwhile. Counting starts after that, in all of them.
  */
-#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "tools/stat/stat.h"
 
@@ -49,50 +48,28 @@ static int open_task(struct stat_job *stat, unsigned row, enum pmc_perf_group_ki
 
 /* ---- rows of threads ---------------------------------------------------------------------- */
 
-static void add_place(struct stat_row *row, uint64_t ns)
-{
-	struct stat_place *place = row->places;
-
-	while (place < row->places + STAT_PLACES && place->ns &&
-	       strcmp(place->name, row->task->wchan) != 0)
-		place++;
-	if (place == row->places + STAT_PLACES)
-		return;
-	memcpy(place->name, row->task->wchan, sizeof(place->name));
-	place->ns += ns;
-}
-
 static void read_waits(struct stat_job *stat, struct stat_row *row)
 {
 	struct live_task *task = row->task;
-	/* Before the second reading its events may have been disabled. */
-	const bool slept = row->slept && row->before.known;
+	const bool first = !task->read_ns;
 	int error = 0;
 
-	if (!task) {
-		task = row->task = pmc_arena_alloc(&stat->arena, sizeof(*task));
-		if (!task)
-			return;
-		live_task_init(task, stat->pid, row->key.tid);
-	}
-	if (!slept || !live_task_slept(task, &stat->budget))
+	if (!row->slept || !row->stepped || !live_task_slept(task, &stat->budget))
 		error = live_task_read(task, stat->scanned_ns, &stat->budget);
 	if (error == -ESRCH)
 		row->ended = true;
 	if (error)
 		return;
-	row->until_ns = row->read_ns = task->read_ns;
-	row->clock_read_ns = row->clock_ns;
-	row->now = task->waits;
-	/* All of a thread that has started since the last scan is known. */
-	if (!row->begin.known) {
-		row->since_ns = task->read_ns - (task->known ? task->span.ns : 0);
-		row->begin = task->known ? (struct live_waits){ .known = true } : task->waits;
-		row->later = task->known;
-	}
-	if (task->known && task->wchan[0])
-		add_place(row, task->span.blocked_ns);
 	snprintf(row->name, sizeof(row->name), "%.31s", task->stat.name);
+	row->clock_read_ns = row->clock_ns;
+	if (!task->known)
+		return;
+	/* All of a thread that has started since the last scan is known. */
+	row->later |= first;
+	live_span_add(&row->waits.interval, &task->span);
+	live_span_add(&row->waits.total, &task->span);
+	if (task->span.blocked_ns)
+		live_place_add(row->places, task->wchan, task->span.blocked_ns);
 }
 
 void stat_read_waits(struct stat_job *stat)
@@ -106,11 +83,11 @@ void stat_read_waits(struct stat_job *stat)
 
 		if (row->seen)
 			read_waits(stat, row);
-		else if (row->task)
+		else
 			live_task_close(row->task, &stat->budget);
 		stat->alive += row->seen;
 		ended |= row->seen && row->ended;
-		stat->ran += row->seen && row->task && row->task->known && row->task->span.cpu_ns;
+		stat->ran += row->seen && row->task->known && row->task->span.cpu_ns;
 	}
 	/* Another thread may have started, so that their number is the same. */
 	if (ended) {
@@ -122,22 +99,23 @@ void stat_read_waits(struct stat_job *stat)
 static int open_row(struct stat_job *stat, pid_t tid)
 {
 	const struct stat_key key = { -1, -1, -1, -1, (int)tid };
-	unsigned before = stat->n_rows, row = stat_row(stat, &key);
+	const unsigned before = stat->n_rows, r = stat_row(stat, &key);
+	struct stat_row *row = &stat->rows[r];
 	int error;
 
-	if (row == UINT_MAX)
-		return -ENOMEM;
-	stat->rows[row].seen = true;
-	if (row < before)
+	row->seen = true;
+	if (r < before)
 		return 0;
-	error = stat->refused ? 0 : open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
+	row->task = pmc_arena_alloc(&stat->arena, sizeof(*row->task));
+	live_task_init(row->task, stat->pid, tid);
+	error = stat->refused ? 0 : open_task(stat, r, PMC_PERF_GROUP_OWN, tid);
 	if (error == -EACCES || error == -EPERM) {
 		stat->refused = error;
 		live_events_refuse(&stat->live, error);
 		error = 0;
 	}
 	if (!error)
-		read_waits(stat, &stat->rows[row]);
+		read_waits(stat, row);
 	return error;
 }
 

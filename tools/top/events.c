@@ -124,13 +124,9 @@ static void read_os(const struct live_events *live, struct top_task *task)
 	const struct live_span *span = &task->task.span;
 
 	for (unsigned e = 0; e < live->view.count; e++) {
-		const uint64_t event = live->view.events[e].def.config;
-
 		if (is_of_os(live, e))
 			task->counts[e] = (struct pmc_count){
-				.raw = event == PMC_OS_RUN_DELAY ? span->delay_ns :
-				       event == PMC_OS_USER_TIME ? span->user_ns :
-								   span->system_ns,
+				.raw = live_os_value(live->view.events[e].def.config, span),
 				.enabled_ns = span->ns,
 				.running_ns = span->ns,
 				.state = PMC_COUNTED,
