@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.h - struct pmc_bench. Private to this folder. */
+/* bench.h - struct pmc_bench; statistics, for the library and for pmctl bench. */
 #pragma once
 
 #include "lib/base/out.h"
@@ -20,3 +20,8 @@ struct pmc_bench {
 	struct bench_result *first, *last;
 	size_t n, baseline;
 };
+
+/* Statistics of n >= 1 values, which are sorted; scratch has room for n too. The caller gives the
+ * mean, which is exact only as a quotient of sums. */
+void bench_stat(double *values, double *scratch, size_t n, double mean,
+		struct pmc_bench_stat *stat);

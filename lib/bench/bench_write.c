@@ -6,7 +6,6 @@
  * are left out, with the reason in a note.
  */
 #include "lib/bench/bench.h"
-#include "lib/base/advice.h"
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
 #include "lib/dump/words.h"
@@ -18,31 +17,18 @@
 #define CELL_BYTES   256
 #define NAME_COLUMNS 48
 
-/* ---- reasons -------------------------------------------------------------------------------*/
+/* ---- cells ---------------------------------------------------------------------------------*/
 
-struct why {
-	char text[320];
-};
+enum { WHY_BYTES = 320 };
 
-/* The reason that count i of a result has no value: one line. */
-static void why_of(const struct pmc_bench *bench, const struct pmc_bench_count *count, size_t i,
-		   struct why *why)
+/* Why count i of a result has no value: one line. */
+static void why_of(const struct pmc_bench *bench, const struct pmc_bench_count *counts, size_t i,
+		   char why[WHY_BYTES])
 {
 	const struct pmc_planned *event = &bench->plan.events[bench->order[i]];
-	struct pmc_tried tried;
-	struct pmc_attr attr;
-	struct pmc_here here;
-	struct pmc_out out;
 
-	if (count->error > 0 && count->error < PMC_REASON_ADOPTED) {
-		tried = pmc_plan_tried(event, &attr);
-		pmc_here_read(&here, NULL);
-		pmc_advice_text(count->error, &tried, &here, why->text, sizeof(why->text));
-		return;
-	}
-	pmc_out_to_mem(&out, why->text, sizeof(why->text));
-	pmc_out_str(&out,
-		    pmc_reason_text(count->error ? (uint32_t)count->error : PMC_REASON_NEVER_RAN));
+	pmc_plan_why(event, counts[i].error ? counts[i].error : PMC_REASON_NEVER_RAN, why,
+		     WHY_BYTES);
 }
 
 static bool has_value(const struct pmc_bench_count *count)
@@ -50,32 +36,16 @@ static bool has_value(const struct pmc_bench_count *count)
 	return count->state == PMC_COUNTED || count->state == PMC_SCALED;
 }
 
-/* ---- cells ---------------------------------------------------------------------------------*/
+static const char *const times[] = { "ns", "µs", "ms", "s", NULL };
+static const char *const prefixes[] = { "", "k", "M", "G", "T", NULL };
 
-/* Four digits and a unit: 81.03 M. */
-static void show_in_units(struct pmc_out *out, double value, const char *const units[5])
+/* Four digits and a unit: 81.03 MB/s. */
+static void show(struct pmc_out *out, double value, const char *const *units, const char *unit)
 {
-	unsigned unit = 0;
-
-	for (; value >= 999.95 && units[unit + 1]; unit++)
+	for (; value >= 999.95 && units[1]; units++)
 		value /= 1000;
 	pmc_out_fixed(out, value, value < 9.9995 ? 3 : value < 99.995 ? 2 : 1);
-	pmc_out_str(out, units[unit]);
-}
-
-static void show_ns(struct pmc_out *out, double ns)
-{
-	static const char *const units[] = { " ns", " µs", " ms", " s", NULL };
-
-	show_in_units(out, ns, units);
-}
-
-static void show_prefixed(struct pmc_out *out, double value, const char *unit)
-{
-	static const char *const prefixes[] = { " ", " k", " M", " G", " T", NULL };
-
-	show_in_units(out, value, prefixes);
-	pmc_out_str(out, unit);
+	pmc_outf(out, " %s%s", *units, unit);
 }
 
 static void show_event(struct pmc_out *out, const struct pmc_bench_count *count)
@@ -90,11 +60,11 @@ static void show_event(struct pmc_out *out, const struct pmc_bench_count *count)
 		pmc_out_char(out, '~');
 	/* Fixed decimals, so that values of a column compare; small values do not become 0. */
 	if (!strcmp(count->unit, "ns"))
-		show_ns(out, value);
+		show(out, value, times, "");
 	else if (value > 0 && value < 0.000001)
 		pmc_out_str(out, "<0.000001");
 	else if (value >= 99999.5)
-		show_prefixed(out, value, "");
+		show(out, value, prefixes, "");
 	else
 		pmc_out_fixed(out, value, value >= 100 ? 1 : value >= 0.1 ? 3 : 6);
 }
@@ -140,17 +110,17 @@ static void show_cell(struct pmc_out *out, enum kind kind, size_t event,
 	if (kind == NAME) {
 		show_text(out, result->name, NAME_COLUMNS);
 	} else if (kind == TIME) {
-		show_ns(out, result->time_ns.median);
+		show(out, result->time_ns.median, times, "");
 	} else if (kind == MEAN) {
-		show_ns(out, result->time_ns.mean);
+		show(out, result->time_ns.mean, times, "");
 		pmc_out_str(out, " ± ");
-		show_ns(out, result->time_ns.stddev);
+		show(out, result->time_ns.stddev, times, "");
 	} else if (kind == LEAST) {
-		show_ns(out, result->time_ns.min);
+		show(out, result->time_ns.min, times, "");
 	} else if (kind == OPS) {
-		show_prefixed(out, result->ops_per_s, "/s");
+		show(out, result->ops_per_s, prefixes, "/s");
 	} else if (kind == BYTES && result->bytes_per_op) {
-		show_prefixed(out, result->bytes_per_s, "B/s");
+		show(out, result->bytes_per_s, prefixes, "B/s");
 	} else if (kind == EVENT) {
 		show_event(out, &result->counts[event]);
 	} else if (kind == IPC && !isnan(result->ipc)) {
@@ -168,55 +138,51 @@ static void show_cell(struct pmc_out *out, enum kind kind, size_t event,
 
 /* ---- the table -----------------------------------------------------------------------------*/
 
-struct table {
-	const struct pmc_bench *bench;
-	size_t rows; /* the head and one for each result */
-	struct column {
-		char (*cells)[CELL_BYTES];
-		int width;
-	} columns[PMC_EVENTS_MAX + 8];
-	unsigned n;
-	struct pmc_arena arena;
+struct column {
+	enum kind kind;
+	size_t event;
+	int width;
 };
 
-static int width_of(const char *text)
+/* The head (row 0) or the cell of a result. Returns its width. */
+static int make_cell(const struct pmc_bench *bench, const struct column *column, size_t row,
+		     char text[CELL_BYTES])
 {
-	return pmc_utf8_columns(text, strlen(text));
-}
-
-/* Adds the column unless it has no value. */
-static bool add_column(struct table *table, enum kind kind, size_t event)
-{
-	struct column *column = &table->columns[table->n];
 	struct pmc_bench_result result;
 	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, CELL_BYTES);
+	pmc_bench_get(bench, row ? row - 1 : 0, &result);
+	if (row)
+		show_cell(&out, column->kind, column->event, &result);
+	else
+		show_head(&out, column->kind, &result.counts[column->event]);
+	return pmc_utf8_columns(text, out.len);
+}
+
+/* Whether the column has a value. */
+static bool measure(const struct pmc_bench *bench, struct column *column)
+{
+	char text[CELL_BYTES];
 	bool any = false;
 
-	column->cells = pmc_arena_alloc(&table->arena, table->rows * CELL_BYTES);
-	if (!column->cells)
-		return true;
-	column->width = 0;
-	for (size_t r = 0; r < table->rows; r++) {
-		pmc_bench_get(table->bench, r ? r - 1 : 0, &result);
-		pmc_out_to_mem(&out, column->cells[r], CELL_BYTES);
-		if (r)
-			show_cell(&out, kind, event, &result);
-		else
-			show_head(&out, kind, &result.counts[event]);
-		any |= r && strcmp(column->cells[r], "-");
-		if (width_of(column->cells[r]) > column->width)
-			column->width = width_of(column->cells[r]);
+	for (size_t r = 0; r <= bench->n; r++) {
+		int width = make_cell(bench, column, r, text);
+
+		any |= r && strcmp(text, "-");
+		column->width = width > column->width ? width : column->width;
 	}
-	table->n += any;
 	return any;
 }
 
-static void write_table(const struct table *table, struct pmc_out *out)
+static void write_table(const struct pmc_bench *bench, const struct column *columns, unsigned n,
+			struct pmc_out *out)
 {
-	for (size_t r = 0; r < table->rows; r++) {
-		for (unsigned c = 0; c < table->n; c++) {
-			const char *text = table->columns[c].cells[r];
-			int pad = table->columns[c].width - width_of(text);
+	char text[CELL_BYTES];
+
+	for (size_t r = 0; r <= bench->n; r++) {
+		for (unsigned c = 0; c < n; c++) {
+			int pad = columns[c].width - make_cell(bench, &columns[c], r, text);
 
 			pmc_out_str(out, "| ");
 			pmc_out_pad(out, ' ', c ? pad : 0);
@@ -224,90 +190,100 @@ static void write_table(const struct table *table, struct pmc_out *out)
 			pmc_out_pad(out, ' ', c ? 1 : pad + 1);
 		}
 		pmc_out_str(out, "|\n");
-		for (unsigned c = 0; r == 0 && c < table->n; c++) {
+		for (unsigned c = 0; r == 0 && c < n; c++) {
 			pmc_out_str(out, c ? "|-" : "|:");
-			pmc_out_pad(out, '-', table->columns[c].width);
+			pmc_out_pad(out, '-', columns[c].width);
 			pmc_out_char(out, c ? ':' : '-');
 		}
 		pmc_out_str(out, r ? "" : "|\n");
 	}
 }
 
+static void note_event(const struct pmc_bench_count *count, bool *begun, const char *head,
+		       struct pmc_out *out)
+{
+	pmc_out_str(out, *begun ? ", " : head);
+	show_text(out, count->event, 0);
+	*begun = true;
+}
+
 /* One line per reason, with all its events. */
 static void note_missing(const struct pmc_bench *bench, const struct pmc_bench_count *counts,
-			 const bool *missing, struct pmc_out *out)
+			 bool *missing, struct pmc_out *out)
 {
-	bool noted[PMC_EVENTS_MAX] = { false };
-	struct why why, other;
+	char why[WHY_BYTES], other[WHY_BYTES];
 
 	for (size_t i = 0; i < bench->plan.count; i++) {
-		if (!missing[i] || noted[i])
+		bool begun = false;
+
+		if (!missing[i])
 			continue;
-		why_of(bench, &counts[i], i, &why);
+		why_of(bench, counts, i, why);
 		for (size_t k = i; k < bench->plan.count; k++) {
 			if (!missing[k])
 				continue;
-			why_of(bench, &counts[k], k, &other);
-			if (strcmp(other.text, why.text))
+			why_of(bench, counts, k, other);
+			if (strcmp(other, why))
 				continue;
-			noted[k] = true;
-			pmc_out_str(out, k == i ? "\nNot counted: " : ", ");
-			show_text(out, counts[k].event, 0);
+			missing[k] = false;
+			note_event(&counts[k], &begun, "\nNot counted: ", out);
 		}
-		pmc_outf(out, ": %s.\n", why.text);
+		pmc_outf(out, ": %s.\n", why);
 	}
 }
 
-/* A line with the events of which some result is scaled, or of user mode only. */
-static void note(const struct pmc_bench *bench, bool scaled, const char *head, struct pmc_out *out)
+static bool is_user_only(const struct pmc_bench_count *count)
+{
+	return has_value(count) && count->scope == PMC_SCOPE_USER;
+}
+
+static bool is_scaled(const struct pmc_bench_count *count)
+{
+	return count->state == PMC_SCALED;
+}
+
+/* A line with the events of which this is true in some result. */
+static void note(const struct pmc_bench *bench, bool (*is)(const struct pmc_bench_count *),
+		 const char *head, struct pmc_out *out)
 {
 	struct pmc_bench_result result;
-	const char *before = head;
+	bool begun = false;
 
 	for (size_t k = 0; k < bench->plan.count; k++) {
 		bool applies = false;
 
-		for (size_t i = 0; !pmc_bench_get(bench, i, &result); i++) {
-			const struct pmc_bench_count *count = &result.counts[k];
-
-			applies |= has_value(count) && (scaled ? count->state == PMC_SCALED :
-								 count->scope == PMC_SCOPE_USER);
-		}
-		if (!applies)
-			continue;
-		pmc_out_str(out, before);
-		show_text(out, result.counts[k].event, 0);
-		before = ", ";
+		for (size_t i = 0; !pmc_bench_get(bench, i, &result); i++)
+			applies |= is(&result.counts[k]);
+		if (applies)
+			note_event(&result.counts[k], &begun, head, out);
 	}
-	if (before != head)
-		pmc_out_str(out, ".\n");
+	pmc_out_str(out, begun ? ".\n" : "");
 }
 
-static int write_markdown(const struct pmc_bench *bench, struct pmc_out *out)
+static void write_markdown(const struct pmc_bench *bench, struct pmc_out *out)
 {
-	struct table table = { .bench = bench, .rows = bench->n + 1 };
+	struct column columns[PMC_EVENTS_MAX + 8];
 	bool missing[PMC_EVENTS_MAX] = { false };
 	struct pmc_bench_result first;
+	unsigned n = 0;
 
 	if (pmc_bench_get(bench, 0, &first)) {
 		pmc_out_str(out, "Nothing was measured.\n");
-		return 0;
+		return;
 	}
-	for (enum kind kind = NAME; kind <= SPEEDUP; kind++) {
-		if (kind == EVENT)
-			for (size_t i = 0; i < first.n_counts; i++)
-				missing[i] = !add_column(&table, EVENT, i);
-		else if (kind != SPEEDUP || bench->n > 1)
-			add_column(&table, kind, 0);
-	}
-	if (!table.arena.failed) {
-		write_table(&table, out);
-		note_missing(bench, first.counts, missing, out);
-		note(bench, false, "\nIn user mode only: ", out);
-		note(bench, true, "\nMarked ~ (multiplexed, scaled): ", out);
-	}
-	pmc_arena_free(&table.arena);
-	return table.arena.failed ? -ENOMEM : 0;
+	for (enum kind kind = NAME; kind <= SPEEDUP; kind++)
+		for (size_t i = 0; i < (kind == EVENT ? first.n_counts : 1); i++) {
+			bool any;
+
+			columns[n] = (struct column){ .kind = kind, .event = i };
+			any = (kind != SPEEDUP || bench->n > 1) && measure(bench, &columns[n]);
+			n += any;
+			missing[i] |= kind == EVENT && !any;
+		}
+	write_table(bench, columns, n, out);
+	note_missing(bench, first.counts, missing, out);
+	note(bench, is_user_only, "\nIn user mode only: ", out);
+	note(bench, is_scaled, "\nMarked ~ (multiplexed, scaled): ", out);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------*/
@@ -324,9 +300,10 @@ static void write_stat(struct pmc_json *json, const char *key, const struct pmc_
 }
 
 static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
-			const struct pmc_bench_count *count, size_t i)
+			const struct pmc_bench_count *counts, size_t i)
 {
-	struct why why;
+	const struct pmc_bench_count *count = &counts[i];
+	char why[WHY_BYTES];
 
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", count->event);
@@ -335,15 +312,14 @@ static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
 	pmc_json_str(json, "scope", pmc_scope_name(count->scope));
 	pmc_json_str(json, "state", pmc_state_name(count->state));
 	pmc_json_u64(json, "samples", count->samples);
+	pmc_json_known(json, "total", has_value(count), count->total);
 	if (has_value(count)) {
-		pmc_json_u64(json, "total", count->total);
 		write_stat(json, "per_op", &count->per_op);
 		pmc_json_null(json, "reason");
 	} else {
-		why_of(bench, count, i, &why);
-		pmc_json_null(json, "total");
+		why_of(bench, counts, i, why);
 		pmc_json_null(json, "per_op");
-		pmc_json_str(json, "reason", why.text);
+		pmc_json_str(json, "reason", why);
 	}
 	pmc_json_object_end(json);
 }
@@ -358,17 +334,14 @@ static void write_result(struct pmc_json *json, const struct pmc_bench *bench,
 	write_stat(json, "time_ns", &result->time_ns);
 	/* NaN becomes null: a time of 0 has no rate. */
 	pmc_json_double(json, "ops_per_s", result->ops_per_s > 0 ? result->ops_per_s : NAN);
-	if (result->bytes_per_op)
-		pmc_json_u64(json, "bytes_per_op", result->bytes_per_op);
-	else
-		pmc_json_null(json, "bytes_per_op");
+	pmc_json_known(json, "bytes_per_op", result->bytes_per_op, result->bytes_per_op);
 	pmc_json_double(json, "bytes_per_s", result->bytes_per_s > 0 ? result->bytes_per_s : NAN);
 	pmc_json_double(json, "ipc", result->ipc);
 	pmc_json_bool(json, "baseline", result->baseline);
 	pmc_json_double(json, "speedup", result->speedup);
 	pmc_json_array(json, "events");
 	for (size_t i = 0; i < result->n_counts; i++)
-		write_count(json, bench, &result->counts[i], i);
+		write_count(json, bench, result->counts, i);
 	pmc_json_array_end(json);
 	pmc_json_object_end(json);
 }
@@ -391,10 +364,10 @@ static void write_json(const struct pmc_bench *bench, struct pmc_out *out)
 int pmc_bench_write(const struct pmc_bench *bench, int fd, enum pmc_bench_format format)
 {
 	struct pmc_out out;
-	int kept = errno, error = 0;
+	int kept = errno, error;
 	char buf[4096];
 
-	if (!bench)
+	if (!bench || (format != PMC_BENCH_JSON && format != PMC_BENCH_MARKDOWN))
 		return -EINVAL;
 	/* struct pmc_out with fd < 0 writes to memory. */
 	if (fd < 0)
@@ -402,12 +375,9 @@ int pmc_bench_write(const struct pmc_bench *bench, int fd, enum pmc_bench_format
 	pmc_out_to_fd(&out, fd, buf, sizeof(buf));
 	if (format == PMC_BENCH_JSON)
 		write_json(bench, &out);
-	else if (format == PMC_BENCH_MARKDOWN)
-		error = write_markdown(bench, &out);
 	else
-		return -EINVAL;
-	if (!error)
-		error = pmc_out_flush(&out);
+		write_markdown(bench, &out);
+	error = pmc_out_flush(&out);
 	errno = kept;
 	return error;
 }

@@ -2,8 +2,10 @@
 /* plan.c - makes plans: which of the user's events open, and in which groups. */
 #include "lib/plan/plan.h"
 #include "lib/plan/pmu_probe.h"
+#include "lib/base/advice.h"
 #include "lib/base/out.h"
 #include "lib/base/number.h"
+#include "lib/dump/words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,6 +105,22 @@ struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_at
 		.kernel_only = pmc_event_filter(event) == PMC_KERNEL_ONLY ||
 			       (event->type >= PERF_TYPE_MAX && !event->asked_scope),
 	};
+}
+
+void pmc_plan_why(const struct pmc_planned *planned, int error, char *text, size_t cap)
+{
+	struct pmc_attr attr;
+	const struct pmc_tried tried = pmc_plan_tried(planned, &attr);
+	struct pmc_here here;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, cap);
+	if (error <= 0 || error >= PMC_REASON_ADOPTED) {
+		pmc_out_str(&out, pmc_reason_text((uint32_t)error));
+		return;
+	}
+	pmc_here_read(&here, NULL);
+	pmc_advice_text(error, &tried, &here, text, cap);
 }
 
 bool pmc_event_is_uncore(const struct pmc_event *event)

@@ -63,6 +63,9 @@ bool pmc_event_is_uncore(const struct pmc_event *event);
 enum pmc_state pmc_plan_refusal(int error);
 /* The request that failed, for pmc_advise(); refers to *attr. */
 struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_attr *attr);
+/* Why such an event has no value, with the fix: an errno of its open, or an enum pmc_reason. Not
+ * for signal handlers. */
+void pmc_plan_why(const struct pmc_planned *planned, int error, char *text, size_t cap);
 /* Whether all events run twice at the same time, so that own and inherit groups do not share. */
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);
 

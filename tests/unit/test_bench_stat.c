@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bench_stat.c - median, mean, standard deviation and range, calculated independently. */
-#include "lib/bench/bench_stat.h"
+#include "lib/bench/bench.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  * with winsorized variances then is Yuen's.
  */
 #include "tools/bench/statistics.h"
-#include "lib/bench/bench_stat.h"
+#include "lib/bench/bench.h"
 
 #include <math.h>
 #include <stdlib.h>

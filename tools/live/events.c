@@ -130,20 +130,10 @@ bool live_events_any(const struct live_events *events)
 
 static void explain(const struct pmc_plan *plan, unsigned i, char *text, size_t cap)
 {
-	struct pmc_tried tried;
-	struct pmc_attr attr;
-	struct pmc_here here;
-
-	if (i == plan->count || plan->events[i].error >= PMC_REASON_ADOPTED ||
-	    plan->events[i].error <= 0) {
-		snprintf(text, cap, "%s",
-			 i == plan->count ? "this machine has none of the events" :
-					    pmc_reason_text((uint32_t)plan->events[i].error));
-		return;
-	}
-	tried = pmc_plan_tried(&plan->events[i], &attr);
-	pmc_here_read(&here, NULL);
-	pmc_advice_text(plan->events[i].error, &tried, &here, text, cap);
+	if (i == plan->count)
+		snprintf(text, cap, "this machine has none of the events");
+	else
+		pmc_plan_why(&plan->events[i], plan->events[i].error, text, cap);
 }
 
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)

@@ -5,13 +5,9 @@
  * If the PMU cannot run all events at once, each run counts one group of them (a pass), so that
  * none is multiplexed.
  */
-#include "lib/base/advice.h"
-#include "lib/dump/words.h"
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
-
-#include <stdio.h>
 
 static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
 {
@@ -58,16 +54,6 @@ int bench_make_plan(struct bench *bench, const struct pmc_events *events)
 
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap)
 {
-	struct pmc_tried tried;
-	struct pmc_attr attr;
-	struct pmc_here here;
-
 	(void)bench;
-	if (event->error >= PMC_REASON_ADOPTED || event->error <= 0) {
-		snprintf(text, cap, "%s", pmc_reason_text((uint32_t)event->error));
-		return;
-	}
-	tried = pmc_plan_tried(event, &attr);
-	pmc_here_read(&here, NULL);
-	pmc_advice_text(event->error, &tried, &here, text, cap);
+	pmc_plan_why(event, event->error, text, cap);
 }
