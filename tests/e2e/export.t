@@ -68,6 +68,15 @@ is "$(awk '/^pmc_thread_cpu_seconds_total/ { n += $NF } END { printf "%.6f", n }
 is "$(grep -v '^#' out.openmetrics | sed 's/ [^ ]*$//' | sort | uniq -d | wc -l)" 0 "openmetrics: no series is there twice"
 is "$(grep -vcE '^(# (TYPE|UNIT|HELP|EOF).*|[a-z_]+\{([a-z]+="([^"\\]|\\.)*",?)+\} [0-9.]+)$' out.openmetrics)" 0 "openmetrics: the form of lines"
 is "$(grep '^[^#]' out.openmetrics | sed 's/{.*//' | uniq | sort | uniq -d)" "" "openmetrics: a family is in one piece"
+is "$(grep -o '^pmc_thread_event[a-z_]*{.*event="task-clock"' out.openmetrics | sed 's/{.*//' | sort -u)" pmc_thread_event_seconds_total "openmetrics: times are a family in seconds"
+if python3 -c 'import prometheus_client.openmetrics.parser' 2>"$T/err"; then
+	run python3 -c 'from prometheus_client.openmetrics.parser import text_fd_to_metric_families as f; import sys; list(f(sys.stdin))' <out.openmetrics
+	is "$status" 0 "openmetrics: its parser takes it"
+fi
+export_ prometheus x.pmc
+is "$status $(grep -c '^# EOF' out.prometheus)" "0 0" "prometheus: no mark of the end"
+is "$(grep -v '^#' out.prometheus)" "$(grep -v '^#' out.openmetrics)" "prometheus: the samples of openmetrics"
+is "$(grep -v '^#' out.prometheus | sed 's/{.*//' | uniq)" "$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' out.prometheus)" "prometheus: types have the names of samples"
 export_ chrome x.pmc
 is "$(jq -r '[.traceEvents[] | select(.ph == "X")] | length' out.chrome)" "$(jq '.threads | length' threads.json)" "chrome: each thread's life"
 is "$(jq -c '[.traceEvents[] | select(.ph == "X") | [.tid, .args.cpu_ns]] | sort' out.chrome)" \

@@ -9,8 +9,6 @@
 #include "lib/base/number.h"
 #include "tools/export/export.h"
 
-#include <errno.h>
-
 struct chrome {
 	struct export *export;
 	struct pmc_json json;
@@ -120,14 +118,20 @@ static void put_life(struct chrome *c, const struct pmc_p_thread *thread)
 
 /* ---- rates ------------------------------------------------------------------------------- */
 
-static void put_rate(struct chrome *c, const struct pmc_p_thread *thread, const char *what,
-		     uint64_t at_ns, double rate)
+/* `event` NULL: CPUs. */
+static void put_rate(struct chrome *c, const struct pmc_p_thread *thread,
+		     const struct pmc_p_event *event, uint64_t at_ns, double rate)
 {
 	char text[512];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%s %u: %.400s", c->label, thread->fixed.tid, what);
+	pmc_outf(&out, "%s %u: ", c->label, thread->fixed.tid);
+	if (event)
+		pmc_outf(&out, "%.280s%s%.40s per second", event->name, *event->unit ? " in " : "",
+			 event->unit);
+	else
+		pmc_out_str(&out, "CPUs");
 	begin(c, "C", text, thread->process);
 	pmc_json_double(&c->json, "ts", us(thread->process, at_ns));
 	pmc_json_object(&c->json, "args");
@@ -135,33 +139,21 @@ static void put_rate(struct chrome *c, const struct pmc_p_thread *thread, const 
 	end(c);
 }
 
-static void put_event_rate(struct chrome *c, const struct pmc_p_thread *thread, unsigned event,
-			   uint64_t at_ns, double rate)
+/* Counters from then on, for some seconds: rates by what was counted since `before` (NULL: since
+ * the thread's start). 0 seconds: for good, as a counter keeps its value until the next one. */
+static void put_counters(struct chrome *c, const struct pmc_p_thread *before,
+			 const struct pmc_p_thread *now, uint64_t at_ns, double seconds)
 {
-	char text[300];
-	struct pmc_out out;
+	const double factor = seconds > 0 ? 1 / seconds : 0;
+	const bool same = before && before->set == now->set;
 
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%.280s per second", thread->set->events[event].name);
-	put_rate(c, thread, text, at_ns, rate);
-}
-
-/* A step from one snapshot of a thread to the next; `before` NULL: from its start. */
-static void put_step(struct chrome *c, const struct pmc_p_thread *before,
-		     const struct pmc_p_thread *now)
-{
-	const uint64_t from = before ? before->fixed.time_ns : now->fixed.start_ns;
-	const uint64_t to = now->fixed.end_ns ? now->fixed.end_ns : now->fixed.time_ns;
-	const double seconds = (double)pmc_sub_sat(to, from) / 1e9;
-
-	if (!from || to <= from)
-		return;
 	if (!(now->fixed.flags & PMC_THREAD_NO_CPU))
-		put_rate(c, now, "CPUs", from,
-			 (double)pmc_sub_sat(now->fixed.cpu_ns, before ? before->fixed.cpu_ns : 0) /
-				 1e9 / seconds);
+		put_rate(c, now, NULL, at_ns,
+			 factor / 1e9 *
+				 (double)pmc_sub_sat(now->fixed.cpu_ns,
+						     before ? before->fixed.cpu_ns : 0));
 	for (unsigned i = 0; now->set && i < now->set->count; i++) {
-		const bool same = before && before->set == now->set;
+		const struct pmc_p_event *event = &now->set->events[i];
 		uint64_t was = 0;
 
 		if (!pmc_count_has_value(&now->counts[i]) || is_repeated(now->set, i) ||
@@ -169,22 +161,15 @@ static void put_step(struct chrome *c, const struct pmc_p_thread *before,
 			continue;
 		if (same)
 			was = pmc_count_value(&before->counts[i]);
-		put_event_rate(c, now, i, from,
-			       (double)pmc_sub_sat(pmc_count_value(&now->counts[i]), was) /
-				       seconds);
+		put_rate(c, now, event, at_ns,
+			 factor * pmc_event_scale(event) *
+				 (double)pmc_sub_sat(pmc_count_value(&now->counts[i]), was));
 	}
 }
 
-/* A counter keeps its value until the next one: the last is 0. */
-static void put_end(struct chrome *c, const struct pmc_p_thread *last)
+static uint64_t last_ns(const struct pmc_p_thread *thread)
 {
-	const uint64_t to = last->fixed.end_ns ? last->fixed.end_ns : last->fixed.time_ns;
-
-	if (!(last->fixed.flags & PMC_THREAD_NO_CPU))
-		put_rate(c, last, "CPUs", to, 0);
-	for (unsigned i = 0; last->set && i < last->set->count; i++)
-		if (pmc_count_has_value(&last->counts[i]) && !is_repeated(last->set, i))
-			put_event_rate(c, last, i, to, 0);
+	return thread->fixed.end_ns ? thread->fixed.end_ns : thread->fixed.time_ns;
 }
 
 /* The last name of a thread is that of all its counters. */
@@ -215,28 +200,27 @@ static void put_rates(struct chrome *c)
 		const struct pmc_p_row *next =
 			i + 1 < profile->n_timeline ? profile->timeline[i + 1] : NULL;
 		const struct pmc_p_thread *before = NULL, *now;
+		uint64_t from;
 
 		if (last && pmc_same_thread(last, row))
 			before = pmc_profile_thread(profile, last, &c->before);
 		else
 			take_label(c, i);
 		now = pmc_profile_thread(profile, row, &c->now);
-		put_step(c, before, now);
+		from = before ? before->fixed.time_ns : now->fixed.start_ns;
+		if (from && last_ns(now) > from)
+			put_counters(c, before, now, from, (double)(last_ns(now) - from) / 1e9);
 		if (!next || !pmc_same_thread(row, next))
-			put_end(c, now);
+			put_counters(c, NULL, now, last_ns(now), 0);
 	}
 }
 
-int export_chrome(struct export *export)
+void export_chrome(struct export *export)
 {
 	const struct pmc_profile *profile = export->profile;
-	struct chrome *c = pmc_arena_alloc(&export->arena, sizeof(*c));
+	struct chrome chrome = { .export = export, .hosts = export_has_hosts(profile) };
+	struct chrome *c = &chrome;
 
-	if (!c)
-		return -ENOMEM;
-	c->export = export;
-	for (uint64_t i = 1; i < profile->n_processes; i++)
-		c->hosts |= strcmp(profile->processes[i]->host, profile->processes[0]->host) != 0;
 	pmc_json_init(&c->json, export->out, false);
 	pmc_json_object(&c->json, NULL);
 	pmc_json_str(&c->json, "displayTimeUnit", "ms");
@@ -249,5 +233,4 @@ int export_chrome(struct export *export)
 	pmc_json_array_end(&c->json);
 	pmc_json_object_end(&c->json);
 	pmc_out_char(export->out, '\n');
-	return 0;
 }

@@ -20,7 +20,7 @@ enum {
 };
 
 static const struct exporter {
-	int (*write)(struct export *export);
+	void (*write)(struct export *export);
 	enum export_samples samples;
 	bool binary;
 } exporters[] = {
@@ -85,28 +85,12 @@ static int no_samples(const struct request *request, const struct pmc_profile *p
 /* Events of which no sample was taken. */
 static void warn_of_none(const struct export *export)
 {
-	const struct pmc_profile *profile = export->profile;
-
-	for (unsigned event = 0; event < export->n_events; event++) {
-		uint64_t samples = 0;
-
-		for (uint64_t i = 0; i < profile->n_samples; i++)
-			if (export_event_of(export, profile->samples[i]) == (int)event)
-				pmc_add_sat(&samples, profile->samples[i]->samples);
-		if (!samples)
+	for (unsigned i = 0; i < export->n_events; i++)
+		if (!export->events[i].samples)
 			tool_warn("no samples by %.60s: samples are taken in user mode, of threads "
 				  "that run for a period; pmctl report --by function says how "
 				  "much of the event they explain",
-				  export->events[event]->name);
-	}
-}
-
-static bool is_first_of_name(const struct export *export, unsigned event)
-{
-	for (unsigned i = 0; i < event; i++)
-		if (!strcmp(export->events[i]->name, export->events[event]->name))
-			return false;
-	return true;
+				  export->events[i].event->name);
 }
 
 /* A line of folded has one number. */
@@ -117,21 +101,19 @@ static void warn_of_others(const struct export *export)
 	unsigned n = 0;
 
 	pmc_out_to_mem(&names, buf, sizeof(buf));
-	for (unsigned i = 0; i < export->n_events; i++)
-		if (is_first_of_name(export, i))
-			pmc_outf(&names, "%s%.60s", n++ ? ", " : "", export->events[i]->name);
+	for (unsigned i = 0; i < export->n_events; i++) {
+		const char *name = export->events[i].event->name;
+		bool again = false;
+
+		for (unsigned k = 0; k < i; k++)
+			again |= !strcmp(export->events[k].event->name, name);
+		if (!again)
+			pmc_outf(&names, "%s%.60s", n++ ? ", " : "", name);
+	}
 	if (n > 1)
 		tool_warn("folded has the samples of one event, and the dump those of %u (%s); "
 			  "--event selects one",
 			  n, buf);
-}
-
-static int check_rows(const struct export *export)
-{
-	if (export_has_rows(export))
-		return 0;
-	return tool_fail(EXIT_FAIL, "no thread of the samples is known: their rows are damaged or "
-				    "missing; folded needs them, other formats do not");
 }
 
 static const char *names_fix(const struct request *request)
@@ -155,9 +137,8 @@ static int write_output(const struct request *request, struct export *export)
 		return -fd;
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	export->out = &out;
-	error = exporters[request->format].write(export);
-	if (!error)
-		error = pmc_out_flush(&out);
+	exporters[request->format].write(export);
+	error = pmc_out_flush(&out);
 	if (fd != STDOUT_FILENO && close(fd) && !error)
 		error = -errno;
 	if (!error && export->names)
@@ -175,11 +156,13 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 	int code;
 
 	symbols_resolve(profile, NULL);
-	export_find_events(&export);
+	export_find_samples(&export);
 	if (!export.n_events && (samples == NEEDED || request->event))
 		return no_samples(request, profile);
-	if (request->format == EXPORT_folded && check_rows(&export))
-		return EXIT_FAIL;
+	if (request->format == EXPORT_folded && !export.has_rows)
+		return tool_fail(EXIT_FAIL,
+				 "no thread of the samples is known: their rows are damaged or "
+				 "missing; folded needs them, other formats do not");
 	if (export.n_events && samples != NO && report_names_new(&export.names, request->root))
 		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
 	if (samples != NO)
@@ -217,78 +200,84 @@ int cmd_export(int argc, char **argv)
 
 /* ---- exports that are forms of the report --------------------------------------------------- */
 
-static int write_report(struct export *export, struct pmc_report_options *options)
+static void write_report(struct export *export, struct pmc_report_options options)
 {
 	const char *problem = NULL;
-	int error;
 
-	options->top = -1;
-	error = pmc_report(export->profile, options, export->out, &problem);
-	return error == export->out->error ? 0 : error;
+	options.top = -1;
+	pmc_report(export->profile, &options, export->out, &problem);
 }
 
-int export_folded(struct export *export)
+void export_folded(struct export *export)
 {
-	struct pmc_report_options options = { .format = PMC_FORMAT_FOLDED,
-					      .by = PMC_BY_PATH,
-					      .event = export->event,
-					      .fold_samples = report_fold_counted,
-					      .names_arg = export->names };
-
-	return write_report(export, &options);
+	write_report(export, (struct pmc_report_options){ .format = PMC_FORMAT_FOLDED,
+							  .by = PMC_BY_PATH,
+							  .event = export->event,
+							  .fold_samples = report_fold_counted,
+							  .names_arg = export->names });
 }
 
-int export_csv(struct export *export)
+void export_csv(struct export *export)
 {
-	struct pmc_report_options options = { .format = PMC_FORMAT_CSV };
-
-	return write_report(export, &options);
+	write_report(export, (struct pmc_report_options){ .format = PMC_FORMAT_CSV });
 }
 
-int export_jsonl(struct export *export)
+void export_jsonl(struct export *export)
 {
-	struct pmc_report_options options = { .format = PMC_FORMAT_JSON_LINES };
-
-	return write_report(export, &options);
+	write_report(export, (struct pmc_report_options){ .format = PMC_FORMAT_JSON_LINES });
 }
 
-/* ---- events and pools of samples ------------------------------------------------------------ */
+/* ---- samples -------------------------------------------------------------------------------- */
 
-static int find(const struct export *export, const struct pmc_p_event *event)
+/* The index of the event, which may be new; -1: it is left out. */
+static int event_of(struct export *export, const struct pmc_p_event *event)
 {
-	for (unsigned i = 0; i < export->n_events; i++)
-		if (!strcmp(export->events[i]->name, event->name) &&
-		    !strcmp(export->events[i]->core_type, event->core_type))
+	unsigned i;
+
+	if (!event || (export->event && strcmp(event->name, export->event) != 0))
+		return -1;
+	for (i = 0; i < export->n_events; i++)
+		if (!strcmp(export->events[i].event->name, event->name) &&
+		    !strcmp(export->events[i].event->core_type, event->core_type))
 			return (int)i;
-	return -1;
+	if (i == EXPORT_EVENTS_MOST)
+		return -1;
+	export->events[export->n_events++].event = event;
+	return (int)i;
 }
 
-void export_find_events(struct export *export)
+void export_find_samples(struct export *export)
 {
 	const struct pmc_profile *profile = export->profile;
+	struct pmc_thread_buf buf;
 
+	export->lists =
+		pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*export->lists));
+	pmc_union_init(&export->united, &export->arena);
+	pmc_fold_begin(&export->pools, &export->united, PMC_BY_POOL);
 	for (uint64_t i = 0; i < profile->n_samples; i++) {
-		const struct pmc_p_event *event = profile->samples[i]->event;
+		const struct pmc_p_samples *samples = profile->samples[i];
+		const int event = event_of(export, samples->event);
+		struct export_list *list = &export->lists[export->n_lists];
+		const struct pmc_p_thread *thread;
+		struct pmc_fold_row *pool;
 
-		if (event && (!export->event || !strcmp(event->name, export->event)) &&
-		    export->n_events < EXPORT_EVENTS_MOST && find(export, event) < 0)
-			export->events[export->n_events++] = event;
+		if (event < 0)
+			continue;
+		export->n_lists++;
+		list->of = samples;
+		list->event = (unsigned)event;
+		pmc_add_sat(&export->events[event].samples, samples->samples);
+		pmc_add_sat(&export->events[event].weight, samples->weight);
+		if (!samples->row)
+			continue;
+		export->has_rows = true;
+		thread = pmc_profile_thread(profile, samples->row, &buf);
+		pool = pmc_fold_find(&export->pools, thread);
+		pmc_fold_add(pool, &export->united, thread, false);
+		list->pool = pool;
 	}
-}
-
-int export_event_of(const struct export *export, const struct pmc_p_samples *samples)
-{
-	return samples->event ? find(export, samples->event) : -1;
-}
-
-bool export_has_rows(const struct export *export)
-{
-	const struct pmc_profile *profile = export->profile;
-
-	for (uint64_t i = 0; i < profile->n_samples; i++)
-		if (profile->samples[i]->row && export_event_of(export, profile->samples[i]) >= 0)
-			return true;
-	return false;
+	pmc_fold_end(&export->pools);
 }
 
 bool export_is_time(const struct pmc_p_event *event)
@@ -296,26 +285,10 @@ bool export_is_time(const struct pmc_p_event *event)
 	return !strcmp(event->unit, "ns");
 }
 
-int export_find_pools(struct export *export, struct export_pools *pools)
+bool export_has_hosts(const struct pmc_profile *profile)
 {
-	const struct pmc_profile *profile = export->profile;
-	struct pmc_thread_buf buf;
-
-	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
-	pmc_union_init(&pools->events, &export->arena);
-	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
-	for (uint64_t i = 0; i < profile->n_samples; i++) {
-		const struct pmc_p_samples *samples = profile->samples[i];
-		const struct pmc_p_thread *thread;
-		struct pmc_fold_row *pool;
-
-		if (!samples->row || export_event_of(export, samples) < 0)
-			continue;
-		thread = pmc_profile_thread(profile, samples->row, &buf);
-		pool = pmc_fold_find(&pools->fold, thread);
-		pmc_fold_add(pool, &pools->events, thread, false);
-		pools->of[i] = pool;
-	}
-	pmc_fold_end(&pools->fold);
-	return 0;
+	for (uint64_t i = 1; i < profile->n_processes; i++)
+		if (strcmp(profile->processes[i]->host, profile->processes[0]->host) != 0)
+			return true;
+	return false;
 }

@@ -13,6 +13,19 @@
 /* Whether a format has samples. */
 enum export_samples { NO, SHOWN, NEEDED };
 
+/* An event of samples, and their sums. */
+struct export_event {
+	const struct pmc_p_event *event;
+	uint64_t samples, weight;
+};
+
+/* The samples of a thread by an event. */
+struct export_list {
+	const struct pmc_p_samples *of;
+	unsigned event;			 /* index in the events */
+	const struct pmc_fold_row *pool; /* of the thread; NULL: it is unknown */
+};
+
 struct export
 {
 	struct pmc_profile *profile;
@@ -22,32 +35,22 @@ struct export
 	unsigned n_files;
 	struct pmc_arena arena;
 	struct pmc_out *out; /* errors stick */
-	/* Events of the samples, without those that --event leaves out. */
-	const struct pmc_p_event *events[EXPORT_EVENTS_MOST];
+	/* By export_find_samples(): events that are exported, their samples and pools. */
+	struct export_event events[EXPORT_EVENTS_MOST];
 	unsigned n_events;
+	struct export_list *lists; /* in the order of profile->samples */
+	uint64_t n_lists;
+	struct pmc_union united;
+	struct pmc_fold pools;
+	bool has_rows; /* a thread of the samples is known; export_folded() needs one */
 };
 
-/* 0, or -errno that is not of `out`. */
-#define X(id, name, samples, binary) int export_##id(struct export *export);
+#define X(id, name, samples, binary) void export_##id(struct export *export);
 #include "tools/export/exporters.def"
 #undef X
 
-/* Lists the events. */
-void export_find_events(struct export *export);
-/* The index of the samples' event; -1: it is left out. */
-int export_event_of(const struct export *export, const struct pmc_p_samples *samples);
-/* Whether a thread of the samples is known. Folded paths begin with the pool of their thread, which
- * its row names: export_folded() fails with -EINVAL without one. */
-bool export_has_rows(const struct export *export);
+void export_find_samples(struct export *export);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
-
-/* Pools of the threads that have samples of the events. */
-struct export_pools {
-	struct pmc_union events;
-	struct pmc_fold fold;
-	const struct pmc_fold_row **of; /* of each entry of profile->samples; NULL: no row */
-};
-
-/* 0 or -ENOMEM. */
-int export_find_pools(struct export *export, struct export_pools *pools);
+/* Whether a dump has processes of several hosts, whose numbers may be equal. */
+bool export_has_hosts(const struct pmc_profile *profile);

@@ -26,163 +26,87 @@ enum {
 
 /* ---- threads and pools that have flame graphs of their own ---------------------------------- */
 
-/* What has flame graphs of its own: threads or pools, and one for all the others. */
-struct html_root {
-	const char *thread; /* NULL: a pool, or the others */
-	const char *pool;   /* NULL: the others */
-	uint32_t tid, pid;
-	const char *host;
+/* What has flame graphs of its own: a thread or a pool, and the first root for all the others. */
+struct root {
+	const struct pmc_p_row *thread; /* of a pool: its first; NULL: the others */
+	const char *pool;
 	uint64_t samples;
-	bool kept;
-	struct pmc_fold_row row; /* its label is its number: the outermost name of its paths */
+	struct pmc_fold_row *number; /* its label: the outermost name of its paths */
 };
 
-struct html_roots {
+struct roots {
 	bool are_pools;
-	struct html_root **of; /* of each entry of profile->samples; NULL: not exported */
-	struct html_root *list;
+	struct root *list;
 	unsigned n;
-};
-
-/* The root of a pool. */
-struct known_pool {
-	const struct pmc_fold_row *pool;
-	struct html_root *root;
-	UT_hash_handle hh;
+	const struct pmc_fold_row **of; /* the number of the root of each of export->lists */
 };
 
 static uint64_t count_threads(const struct export *export)
 {
-	const struct pmc_profile *profile = export->profile;
 	const struct pmc_p_row *last = NULL;
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < profile->n_samples; i++) {
-		const struct pmc_p_row *row = profile->samples[i]->row;
+	for (uint64_t i = 0; i < export->n_lists; i++) {
+		const struct pmc_p_row *row = export->lists[i].of->row;
 
-		if (!row || row == last || export_event_of(export, profile->samples[i]) < 0)
-			continue;
-		n++;
-		last = row;
+		/* Those of a thread are adjacent. */
+		n += row && row != last;
+		last = row ? row : last;
 	}
 	return n;
 }
 
-static int name_thread(struct export *export, struct html_root *root, const struct pmc_p_row *row)
+static int by_samples(const void *a, const void *b, const void *arg)
 {
+	const struct root *x = a, *y = b;
+
+	(void)arg;
+	return (x->samples < y->samples) - (x->samples > y->samples);
+}
+
+/* Those with most samples stay, and the first root takes the others. */
+static void find_roots(struct export *export, struct roots *roots)
+{
+	struct pmc_arena *arena = &export->arena;
 	struct pmc_thread_buf buf;
-	const struct pmc_p_thread *thread = pmc_profile_thread(export->profile, row, &buf);
-	size_t len;
-	const char *name = pmc_thread_label(thread, &len);
+	struct pmc_fold fold;
+	struct root *scratch;
 
-	root->thread = pmc_arena_strndup(&export->arena, name, len);
-	root->tid = thread->fixed.tid;
-	root->pid = thread->process->fixed.pid;
-	root->host = thread->process->host;
-	return root->thread ? 0 : -ENOMEM;
-}
+	roots->are_pools = count_threads(export) > HTML_THREADS_MOST;
+	roots->list = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->list));
+	scratch = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*scratch));
+	roots->of = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->of));
+	roots->list[0].number = pmc_arena_alloc(arena, sizeof(struct pmc_fold_row));
+	roots->list[0].number->label = "0";
+	pmc_fold_begin(&fold, &export->united, roots->are_pools ? PMC_BY_POOL : PMC_BY_THREAD);
+	for (uint64_t i = 0; i < export->n_lists; i++) {
+		const struct pmc_p_samples *of = export->lists[i].of;
+		struct root *root = &roots->list[0];
 
-/* NULL: no memory. */
-static struct html_root *find_pool(struct pmc_arena *arena, struct html_roots *roots,
-				   struct known_pool **table, const struct pmc_fold_row *pool)
-{
-	struct known_pool *known;
-
-	HASH_FIND_PTR(*table, &pool, known);
-	if (known)
-		return known->root;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return NULL;
-	known->pool = pool;
-	known->root = &roots->list[roots->n++];
-	known->root->pool = pool->label;
-	HASH_ADD_PTR(*table, pool, known);
-	return known->root;
-}
-
-static int by_samples(const void *a, const void *b)
-{
-	const uint64_t x = (*(struct html_root *const *)a)->samples;
-	const uint64_t y = (*(struct html_root *const *)b)->samples;
-
-	return (x < y) - (x > y);
-}
-
-/* Only those with most samples stay; the first root takes the others. */
-static int drop_light(struct export *export, struct html_roots *roots)
-{
-	struct html_root **order = pmc_arena_alloc(&export->arena, (roots->n + 1) * sizeof(*order));
-
-	if (!order)
-		return -ENOMEM;
-	for (unsigned i = 0; i + 1 < roots->n; i++)
-		order[i] = &roots->list[i + 1];
-	qsort(order, roots->n ? roots->n - 1 : 0, sizeof(*order), by_samples);
-	for (unsigned i = 0; i + 1 < roots->n; i++)
-		order[i]->kept = i < HTML_THREADS_MOST;
-	roots->list[0].kept = true;
-	for (uint64_t i = 0; i < export->profile->n_samples; i++)
-		if (roots->of[i] && !roots->of[i]->kept)
-			roots->of[i] = &roots->list[0];
-	return 0;
-}
-
-static int number(struct export *export, struct html_roots *roots)
-{
-	for (unsigned i = 0; i < roots->n; i++) {
+		roots->of[i] = root->number;
+		if (!of->row)
+			continue;
+		roots->of[i] =
+			pmc_fold_find(&fold, pmc_profile_thread(export->profile, of->row, &buf));
+		root = &roots->list[1 + roots->of[i]->index];
+		if (!root->thread) {
+			root->thread = of->row;
+			root->pool = export->lists[i].pool->label;
+			root->number = (struct pmc_fold_row *)roots->of[i];
+		}
+		pmc_add_sat(&root->samples, of->samples);
+	}
+	pmc_sort(roots->list + 1, scratch, fold.n_rows, sizeof(*scratch), by_samples, NULL);
+	roots->n =
+		fold.n_rows < HTML_THREADS_MOST ? 1 + (unsigned)fold.n_rows : 1 + HTML_THREADS_MOST;
+	for (uint64_t i = 1; i <= fold.n_rows; i++) {
 		char text[16];
 		struct pmc_out out;
 
 		pmc_out_to_mem(&out, text, sizeof(text));
-		pmc_out_u64(&out, i);
-		roots->list[i].row.label = pmc_arena_strndup(&export->arena, text, out.len);
+		pmc_out_u64(&out, i < roots->n ? i : 0);
+		roots->list[i].number->label = pmc_arena_strndup(arena, text, out.len);
 	}
-	return export->arena.failed ? -ENOMEM : 0;
-}
-
-static int html_find_roots(struct export *export, struct html_roots *roots)
-{
-	const struct pmc_profile *profile = export->profile;
-	const uint64_t n_threads = count_threads(export);
-	const struct pmc_p_row *last = NULL;
-	struct known_pool *known = NULL;
-	struct export_pools pools;
-	int error = export_find_pools(export, &pools);
-	uint64_t most;
-
-	if (error)
-		return error;
-	roots->are_pools = n_threads > HTML_THREADS_MOST;
-	most = (roots->are_pools ? pools.fold.n_rows : n_threads) + 2;
-	roots->list = pmc_arena_alloc(&export->arena, most * sizeof(*roots->list));
-	roots->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*roots->of));
-	if (!roots->list || !roots->of)
-		return -ENOMEM;
-	roots->n = 1;
-	for (uint64_t i = 0; i < profile->n_samples && !error; i++) {
-		const struct pmc_p_samples *samples = profile->samples[i];
-		struct html_root *root = &roots->list[0];
-
-		if (export_event_of(export, samples) < 0)
-			continue;
-		if (samples->row && roots->are_pools)
-			root = find_pool(&export->arena, roots, &known, pools.of[i]);
-		else if (samples->row) /* those of a thread are adjacent */
-			root = &roots->list[samples->row == last ? roots->n - 1 : roots->n++];
-		if (!root)
-			return -ENOMEM;
-		if (samples->row && !root->pool)
-			root->pool = pools.of[i]->label;
-		if (samples->row && !roots->are_pools && !root->thread)
-			error = name_thread(export, root, samples->row);
-		roots->of[i] = root;
-		pmc_add_sat(&root->samples, samples->samples);
-		last = samples->row ? samples->row : last;
-	}
-	if (!error)
-		error = drop_light(export, roots);
-	return error ? error : number(export, roots);
 }
 
 /* ---- flame graphs --------------------------------------------------------------------------- */
@@ -198,41 +122,33 @@ struct function {
 
 struct flame {
 	struct export *export;
-	const struct html_roots *roots;
+	const struct roots *roots;
 	struct pmc_arena arena; /* of one event */
 	struct pmc_sample_fold fold;
 	struct function *functions; /* in the order of their index */
-	uint64_t samples, weight, boxes, left_out;
+	uint64_t boxes, left_out;
 	bool *shown;	      /* of each row of the fold */
 	double most_left_out; /* share of a root that no box that is left out exceeds */
 };
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
-static int choose_samples(struct flame *flame, unsigned event)
+static void choose_samples(struct flame *flame, unsigned event)
 {
-	const struct pmc_profile *profile = flame->export->profile;
+	const struct export *export = flame->export;
 	struct pmc_sample_fold *fold = &flame->fold;
 
 	fold->by = PMC_BY_PATH;
 	fold->arena = &flame->arena;
-	fold->lists =
-		pmc_arena_alloc(&flame->arena, (profile->n_samples + 1) * sizeof(*fold->lists));
-	fold->pools =
-		pmc_arena_alloc(&flame->arena, (profile->n_samples + 1) * sizeof(*fold->pools));
-	if (!fold->lists || !fold->pools)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < profile->n_samples; i++) {
-		const struct pmc_p_samples *samples = profile->samples[i];
-
-		if (export_event_of(flame->export, samples) != (int)event)
+	fold->lists = pmc_arena_alloc(&flame->arena, (export->n_lists + 1) * sizeof(*fold->lists));
+	fold->pools = pmc_arena_alloc(&flame->arena, (export->n_lists + 1) * sizeof(*fold->pools));
+	for (uint64_t i = 0; i < export->n_lists; i++) {
+		if (export->lists[i].event != event)
 			continue;
-		fold->pools[fold->n_lists] = &flame->roots->of[i]->row;
-		fold->lists[fold->n_lists++] = samples;
-		pmc_add_sat(&flame->samples, samples->samples);
-		pmc_add_sat(&flame->weight, samples->weight);
+		fold->pools[fold->n_lists] = flame->roots->of[i];
+		fold->lists[fold->n_lists++] = export->lists[i].of;
 	}
-	return report_fold_samples(fold, flame->export->names);
+	report_fold_samples(fold, export->names);
 }
 
 /* Of the thread's or pool's weight. A callee has at most its caller's share. */
@@ -270,15 +186,13 @@ static uint64_t rank_boxes(const struct flame *flame, struct ranked *ranks)
 }
 
 /* Shows the largest boxes. Of equal ones those that come first: callers, and whole stacks. */
-static int choose_boxes(struct flame *flame)
+static void choose_boxes(struct flame *flame)
 {
 	const uint64_t n_rows = flame->fold.n_rows;
 	struct ranked *ranks = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*ranks));
 	struct ranked *scratch = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*ranks));
 
 	flame->shown = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*flame->shown));
-	if (!ranks || !scratch || !flame->shown)
-		return -ENOMEM;
 	flame->most_left_out = HTML_LEAST_SHARE;
 	flame->boxes = rank_boxes(flame, ranks);
 	if (flame->boxes > HTML_BOXES_MOST) {
@@ -289,60 +203,47 @@ static int choose_boxes(struct flame *flame)
 	for (uint64_t i = 0; i < flame->boxes; i++)
 		flame->shown[ranks[i].row] = true;
 	flame->left_out = n_rows - flame->boxes;
-	return 0;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-static struct function *find_function(struct flame *flame, const struct pmc_sample_row *row)
+static uint64_t function_of(struct flame *flame, const struct pmc_sample_row *row)
 {
 	struct pmc_arena *arena = &flame->arena;
 	const struct function_key key = { row->function, row->module };
 	struct function *function;
 
 	HASH_FIND(hh, flame->functions, &key, sizeof(key), function);
-	if (function)
-		return function;
-	function = pmc_arena_alloc(arena, sizeof(*function));
-	if (!function)
-		return NULL;
-	function->key = key;
-	function->index = HASH_COUNT(flame->functions);
-	HASH_ADD(hh, flame->functions, key, sizeof(key), function);
-	return arena->failed ? NULL : function;
+	if (!function) {
+		function = pmc_arena_alloc(arena, sizeof(*function));
+		function->key = key;
+		function->index = HASH_COUNT(flame->functions);
+		HASH_ADD(hh, flame->functions, key, sizeof(key), function);
+	}
+	return function->index;
 }
 
 /* Five numbers a box: depth, function or root, own weight, weight, samples. A caller comes before
  * its callees. */
-static int put_boxes(struct flame *flame, struct pmc_json *json)
+static void put_boxes(struct flame *flame, struct pmc_json *json)
 {
-	uint64_t number;
-
 	pmc_json_line(json);
 	pmc_json_array(json, "boxes");
 	for (uint64_t i = 0; i < flame->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = flame->fold.rows[i];
-		const struct function *function;
+		uint64_t root = 0;
 
 		if (!flame->shown[i])
 			continue;
-		if (!row->depth) {
-			if (!pmc_number(row->function, UINT32_MAX, &number))
-				return -EINVAL;
-		} else {
-			function = find_function(flame, row);
-			if (!function)
-				return -ENOMEM;
-			number = function->index;
-		}
+		if (!row->depth)
+			pmc_number(row->function, UINT32_MAX, &root);
 		pmc_json_u64(json, NULL, row->depth);
-		pmc_json_u64(json, NULL, number);
+		pmc_json_u64(json, NULL, row->depth ? function_of(flame, row) : root);
 		pmc_json_u64(json, NULL, row->self);
 		pmc_json_u64(json, NULL, row->total);
 		pmc_json_u64(json, NULL, row->total_samples);
 	}
 	pmc_json_array_end(json);
-	return 0;
 }
 
 static void put_functions(const struct flame *flame, struct pmc_json *json)
@@ -362,7 +263,7 @@ static void put_functions(const struct flame *flame, struct pmc_json *json)
 }
 
 /* The line in front of the table of pmctl report --by function. */
-static int put_explained(struct export *export, const struct pmc_p_event *event)
+static void put_explained(struct export *export, const struct pmc_p_event *event)
 {
 	const struct pmc_report_options options = {
 		.by = PMC_BY_FUNCTION,
@@ -371,78 +272,79 @@ static int put_explained(struct export *export, const struct pmc_p_event *event)
 		.cells = true,
 	};
 
-	int error;
-
 	pmc_out_str(export->out, ",\"explained\":");
-	error = pmc_report(export->profile, &options, export->out, NULL);
-	if (error != -EINVAL)
-		return error;
 	/* All its threads are unknown. */
-	pmc_out_str(export->out, "\"\"");
-	return 0;
+	if (pmc_report(export->profile, &options, export->out, NULL) == -EINVAL)
+		pmc_out_str(export->out, "\"\"");
 }
 
-static int put_flame(struct flame *flame, unsigned event, struct pmc_json *json)
+static void put_flame(struct flame *flame, unsigned index, struct pmc_json *json)
 {
-	const struct pmc_p_event *sampled = flame->export->events[event];
-	int error = choose_samples(flame, event);
+	const struct export_event *event = &flame->export->events[index];
+	const struct pmc_p_event *sampled = event->event;
 
-	if (!error)
-		error = choose_boxes(flame);
-	if (error)
-		return error;
+	choose_samples(flame, index);
+	choose_boxes(flame);
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "event", sampled->name);
 	pmc_json_str(json, "core_type", sampled->core_type[0] ? sampled->core_type : NULL);
 	pmc_json_bool(json, "time", export_is_time(sampled));
 	pmc_json_bool(json, "waits", pmc_is_off_cpu(sampled));
-	pmc_json_u64(json, "samples", flame->samples);
-	pmc_json_u64(json, "weight", flame->weight);
-	error = put_explained(flame->export, sampled);
-	if (error)
-		return error;
+	pmc_json_u64(json, "samples", event->samples);
+	pmc_json_u64(json, "weight", event->weight);
+	put_explained(flame->export, sampled);
 	pmc_json_double(json, "most_left_out_pct", 100 * flame->most_left_out);
 	pmc_json_u64(json, "left_out", flame->left_out);
-	error = put_boxes(flame, json);
+	put_boxes(flame, json);
 	put_functions(flame, json);
 	pmc_json_object_end(json);
-	return error;
 }
 
-static void put_root(const struct html_root *root, struct pmc_json *json)
+static void put_root(const struct export *export, const struct roots *roots, unsigned i,
+		     struct pmc_json *json)
 {
+	const struct root *root = &roots->list[i];
+	struct pmc_thread_buf buf;
+	const struct pmc_p_thread *thread = NULL;
+	const char *name = NULL;
+	size_t len = 0;
+
+	if (root->thread && !roots->are_pools) {
+		thread = pmc_profile_thread(export->profile, root->thread, &buf);
+		name = pmc_thread_label(thread, &len);
+	}
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "pool", root->pool);
-	pmc_json_str(json, "thread", root->thread);
-	pmc_json_known(json, "tid", root->thread, root->tid);
-	pmc_json_known(json, "pid", root->thread, root->pid);
-	pmc_json_str(json, "host", root->host);
+	if (thread)
+		pmc_json_strn(json, "thread", name, len);
+	else
+		pmc_json_null(json, "thread");
+	pmc_json_known(json, "tid", thread, thread ? thread->fixed.tid : 0);
+	pmc_json_known(json, "pid", thread, thread ? thread->process->fixed.pid : 0);
+	pmc_json_str(json, "host", thread ? thread->process->host : NULL);
 	pmc_json_object_end(json);
 }
 
-static int html_flames(struct export *export, struct pmc_json *json)
+static void put_flames(struct export *export, struct pmc_json *json)
 {
-	struct html_roots roots = { .are_pools = false };
-	int error = html_find_roots(export, &roots);
+	struct roots roots;
 
-	if (error)
-		return error;
+	find_roots(export, &roots);
 	pmc_json_bool(json, "by_pool", roots.are_pools);
 	pmc_json_array(json, "roots");
 	for (unsigned i = 0; i < roots.n; i++)
-		put_root(&roots.list[i], json);
+		put_root(export, &roots, i, json);
 	pmc_json_array_end(json);
 	pmc_json_array(json, "flames");
-	for (unsigned i = 0; i < export->n_events && !error; i++) {
+	for (unsigned i = 0; i < export->n_events; i++) {
 		struct flame flame = { .export = export, .roots = &roots };
 
-		error = put_flame(&flame, i, json);
+		put_flame(&flame, i, json);
 		pmc_arena_free(&flame.arena);
 	}
 	pmc_json_array_end(json);
-	return error;
 }
 
 /* Made by the Makefile; the line "@data@" stands for the data. */
@@ -450,8 +352,8 @@ static const char page[] = {
 #include <page.inc>
 };
 
-static int put_table(struct export *export, struct pmc_json *json, const char *name,
-		     enum pmc_fold_by by)
+static void put_table(struct export *export, struct pmc_json *json, const char *name,
+		      enum pmc_fold_by by)
 {
 	const struct pmc_report_options options = {
 		.by = by,
@@ -459,31 +361,25 @@ static int put_table(struct export *export, struct pmc_json *json, const char *n
 		.cells = true,
 		.screen.width = 1 << 20, /* every column fits */
 	};
-	int error;
 
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "by", name);
 	pmc_out_str(export->out, ",\"table\":");
-	error = pmc_report(export->profile, &options, export->out, NULL);
+	pmc_report(export->profile, &options, export->out, NULL);
 	pmc_json_object_end(json);
-	return error;
 }
 
-static int put_tables(struct export *export, struct pmc_json *json)
+static void put_tables(struct export *export, struct pmc_json *json)
 {
-	int error;
-
 	pmc_json_array(json, "tables");
-	error = put_table(export, json, "thread", PMC_BY_THREAD);
-	if (!error)
-		error = put_table(export, json, "pool", PMC_BY_POOL);
-	if (!error && export->profile->n_processes > 1)
-		error = put_table(export, json, "process", PMC_BY_PROCESS);
-	if (!error && export->profile->n_regions)
-		error = put_table(export, json, "region", PMC_BY_REGION);
+	put_table(export, json, "thread", PMC_BY_THREAD);
+	put_table(export, json, "pool", PMC_BY_POOL);
+	if (export->profile->n_processes > 1)
+		put_table(export, json, "process", PMC_BY_PROCESS);
+	if (export->profile->n_regions)
+		put_table(export, json, "region", PMC_BY_REGION);
 	pmc_json_array_end(json);
-	return error;
 }
 
 /* Processes are in the order of their hosts. */
@@ -521,10 +417,9 @@ static uint64_t count_processes(const struct pmc_profile *profile)
 	return n;
 }
 
-static int put_data(struct export *export)
+static void put_data(struct export *export)
 {
 	struct pmc_json json;
-	int error;
 
 	pmc_json_init(&json, export->out, false);
 	pmc_json_object(&json, NULL);
@@ -534,26 +429,20 @@ static int put_data(struct export *export)
 	pmc_json_u64(&json, "processes", count_processes(export->profile));
 	put_hosts(export, &json);
 	put_files(export, &json);
-	error = put_tables(export, &json);
-	if (!error)
-		error = html_flames(export, &json);
+	put_tables(export, &json);
+	put_flames(export, &json);
 	pmc_json_object_end(&json);
-	return error;
 }
 
-int export_html(struct export *export)
+void export_html(struct export *export)
 {
 	static const char mark[] = "@data@\n";
 	const char *data = strstr(page, mark);
-	int error;
 
-	if (!data)
-		return -EINVAL;
 	pmc_out_bytes(export->out, page, (size_t)(data - page));
 	export->out->in_html = true;
-	error = put_data(export);
+	put_data(export);
 	export->out->in_html = false;
 	pmc_out_str(export->out, "\n");
 	pmc_out_str(export->out, data + sizeof(mark) - 1);
-	return error == export->out->error ? 0 : error;
 }

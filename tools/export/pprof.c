@@ -11,7 +11,6 @@
 #include "lib/base/utf8.h"
 #include "tools/export/export.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,28 +20,18 @@
 struct proto {
 	uint8_t *data;
 	size_t len, room;
-	bool failed; /* no memory: fields are missing */
 };
 
 enum { VARINT = 0, BYTES = 2 };
 
-static void proto_clear(struct proto *proto)
-{
-	proto->len = 0;
-}
-
 static void put(struct proto *proto, const void *bytes, size_t len)
 {
 	const size_t room = 2 * (proto->len + len) + 64;
-	uint8_t *more;
 
 	if (proto->len + len > proto->room) {
-		more = realloc(proto->data, room);
-		if (!more) {
-			proto->failed = true;
-			return;
-		}
-		proto->data = more;
+		proto->data = realloc(proto->data, room);
+		if (!proto->data)
+			pmc_arena_exhausted();
 		proto->room = room;
 	}
 	if (len)
@@ -80,10 +69,11 @@ static void proto_bytes(struct proto *proto, unsigned field, const void *bytes, 
 	put(proto, bytes, len);
 }
 
-static void proto_message(struct proto *proto, unsigned field, const struct proto *message)
+/* A field that is a message, which is empty then. */
+static void proto_message(struct proto *proto, unsigned field, struct proto *message)
 {
 	proto_bytes(proto, field, message->data, message->len);
-	proto->failed |= message->failed;
+	message->len = 0;
 }
 
 /* Fields of profile.proto. */
@@ -139,8 +129,6 @@ static uint64_t text(struct pprof *p, const char *raw, size_t raw_len)
 	if (known)
 		return known->number;
 	known = pmc_arena_alloc(arena, sizeof(*known) + len + 1);
-	if (!known)
-		return 0;
 	memcpy(known->bytes, bytes, len);
 	known->number = HASH_COUNT(p->texts);
 	HASH_ADD_KEYPTR(hh, p->texts, known->bytes, len, known);
@@ -152,7 +140,7 @@ static uint64_t str(struct pprof *p, const char *bytes)
 	return text(p, bytes, strlen(bytes));
 }
 
-/* The number of a pair of texts; *is_new: it was not known. 0: no memory. */
+/* The number of a pair of texts; *is_new: it was not known. */
 static uint64_t number_of(struct pprof *p, struct numbered **table, const char *a, const char *b,
 			  bool *is_new)
 {
@@ -165,8 +153,6 @@ static uint64_t number_of(struct pprof *p, struct numbered **table, const char *
 	if (known)
 		return known->number;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return 0;
 	known->key = key;
 	known->number = HASH_COUNT(*table) + 1;
 	HASH_ADD(hh, *table, key, sizeof(key), known);
@@ -177,11 +163,10 @@ static uint64_t number_of(struct pprof *p, struct numbered **table, const char *
 static void end_message(struct pprof *p, unsigned field)
 {
 	proto_message(&p->whole, field, &p->message);
-	proto_clear(&p->message);
 	if (p->whole.len < 1 << 16)
 		return;
 	pmc_out_bytes(p->export->out, (const char *)p->whole.data, p->whole.len);
-	proto_clear(&p->whole);
+	p->whole.len = 0;
 }
 
 static void put_type(struct pprof *p, unsigned field, const char *type, const char *unit)
@@ -215,11 +200,11 @@ static uint64_t put_module(struct pprof *p, const char *module)
 static void put_program(struct pprof *p)
 {
 	const struct pmc_profile *profile = p->export->profile;
-	const struct pmc_p_samples *heaviest = profile->samples[0];
+	const struct pmc_p_samples *heaviest = p->export->lists[0].of;
 
-	for (uint64_t i = 1; i < profile->n_samples; i++)
-		if (profile->samples[i]->samples > heaviest->samples)
-			heaviest = profile->samples[i];
+	for (uint64_t i = 1; i < p->export->n_lists; i++)
+		if (p->export->lists[i].of->samples > heaviest->samples)
+			heaviest = p->export->lists[i].of;
 	for (uint64_t i = 0; i < profile->n_modules; i++)
 		if (!strcmp(profile->modules[i]->path, heaviest->process->exe)) {
 			put_module(p, profile->modules[i]->path);
@@ -254,7 +239,6 @@ static void put_locations(struct pprof *p)
 		proto_number(&p->message, LOCATION_ID, spot->index + 1);
 		proto_number(&p->message, LOCATION_MAPPING, module);
 		proto_message(&p->message, LOCATION_LINE, &p->part);
-		proto_clear(&p->part);
 		end_message(p, LOCATION);
 	}
 }
@@ -267,7 +251,6 @@ static void put_label(struct pprof *p, const char *key, uint64_t word, uint64_t 
 	proto_number(&p->part, LABEL_STR, word);
 	proto_number(&p->part, LABEL_NUM, number);
 	proto_message(&p->message, SAMPLE_LABEL, &p->part);
-	proto_clear(&p->part);
 }
 
 static void put_labels(struct pprof *p, const struct pmc_p_samples *of)
@@ -291,40 +274,20 @@ static void put_labels(struct pprof *p, const struct pmc_p_samples *of)
 	put_label(p, "tid", 0, thread->fixed.tid);
 }
 
-static int put_sample(struct pprof *p, const struct pmc_p_samples *of,
-		      const struct pmc_p_sample *sample, int event)
+static void put_sample(struct pprof *p, const struct export_list *list,
+		       const struct pmc_p_sample *sample)
 {
-	int error = names_of_stack(p->export->names, sample->stack, NAMES_FUNCTION_AND_LINE, true,
-				   &p->spots);
-
-	for (size_t i = 0; !error && i < p->spots.n; i++)
+	names_of_stack(p->export->names, sample->stack, NAMES_FUNCTION_AND_LINE, true, &p->spots);
+	for (size_t i = 0; i < p->spots.n; i++)
 		proto_packed(&p->part, p->spots.list[i]->index + 1);
 	proto_message(&p->message, SAMPLE_LOCATION, &p->part);
-	proto_clear(&p->part);
-	for (int i = 0; i < (int)p->export->n_events; i++) {
-		proto_packed(&p->part, i == event ? sample->count : 0);
-		proto_packed(&p->part, i == event ? sample->weight : 0);
+	for (unsigned i = 0; i < p->export->n_events; i++) {
+		proto_packed(&p->part, i == list->event ? sample->count : 0);
+		proto_packed(&p->part, i == list->event ? sample->weight : 0);
 	}
 	proto_message(&p->message, SAMPLE_VALUE, &p->part);
-	proto_clear(&p->part);
-	put_labels(p, of);
+	put_labels(p, list->of);
 	end_message(p, SAMPLE);
-	return error;
-}
-
-static int put_samples(struct pprof *p)
-{
-	const struct pmc_profile *profile = p->export->profile;
-	int error = 0;
-
-	for (uint64_t i = 0; !error && i < profile->n_samples; i++) {
-		const struct pmc_p_samples *of = profile->samples[i];
-		const int event = export_event_of(p->export, of);
-
-		for (uint64_t k = 0; event >= 0 && !error && k < of->n; k++)
-			error = put_sample(p, of, &of->list[k], event);
-	}
-	return error;
 }
 
 static void put_head(struct pprof *p)
@@ -336,7 +299,7 @@ static void put_head(struct pprof *p)
 	/* The first string has to be empty. */
 	str(p, "");
 	for (unsigned i = 0; i < export->n_events; i++) {
-		const struct pmc_p_event *event = export->events[i];
+		const struct pmc_p_event *event = export->events[i].event;
 		const char *unit = export_is_time(event) ? "nanoseconds" : "count";
 
 		pmc_out_to_mem(&out, name, sizeof(name));
@@ -361,14 +324,14 @@ static uint64_t period_of(const struct pmc_p_samples *samples)
 /* Of the only event, if all threads have the same. */
 static void put_period(struct pprof *p)
 {
-	const struct pmc_profile *profile = p->export->profile;
-	const struct pmc_p_event *event = p->export->events[0];
-	const uint64_t period = period_of(profile->samples[0]);
+	const struct export *export = p->export;
+	const struct pmc_p_event *event = export->events[0].event;
+	const uint64_t period = period_of(export->lists[0].of);
 
-	for (uint64_t i = 0; i < profile->n_samples; i++)
-		if (period_of(profile->samples[i]) != period)
+	for (uint64_t i = 0; i < export->n_lists; i++)
+		if (period_of(export->lists[i].of) != period)
 			return;
-	if (p->export->n_events != 1 || !period)
+	if (export->n_events != 1 || !period)
 		return;
 	put_type(p, PERIOD_TYPE, event->name, export_is_time(event) ? "nanoseconds" : "count");
 	proto_number(&p->whole, PERIOD, period);
@@ -389,25 +352,23 @@ static uint64_t duration(const struct pmc_profile *profile)
 	return most;
 }
 
-int export_pprof(struct export *export)
+void export_pprof(struct export *export)
 {
 	struct pprof p = { .export = export };
-	int error;
 
 	put_head(&p);
 	put_period(&p);
 	proto_number(&p.whole, DURATION_NANOS, duration(export->profile));
-	error = put_samples(&p);
+	for (uint64_t i = 0; i < export->n_lists; i++)
+		for (uint64_t k = 0; k < export->lists[i].of->n; k++)
+			put_sample(&p, &export->lists[i], &export->lists[i].of->list[k]);
 	put_program(&p);
 	put_locations(&p);
 	for (const struct text *at = p.texts; at; at = at->hh.next)
 		proto_bytes(&p.whole, STRING_TABLE, at->bytes, at->hh.keylen);
 	pmc_out_bytes(export->out, (const char *)p.whole.data, p.whole.len);
-	if (p.whole.failed || p.message.failed || p.part.failed || export->arena.failed)
-		error = -ENOMEM;
 	free(p.whole.data);
 	free(p.message.data);
 	free(p.part.data);
 	free(p.spots.list);
-	return error;
 }

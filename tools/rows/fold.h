@@ -86,6 +86,7 @@ struct pmc_fold_stat {
 
 struct pmc_fold_row {
 	const char *label;
+	uint64_t index; /* in its fold */
 	uint64_t threads;
 	uint64_t rows;
 	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */

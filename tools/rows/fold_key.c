@@ -216,7 +216,7 @@ static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_th
 	else
 		pmc_fold_init(row, fold->u);
 	row->label = label_of(fold, thread, key, len);
-	fold->n_rows++;
+	row->index = fold->n_rows++;
 	if (fold->last_row)
 		fold->last_row->next = row;
 	else
