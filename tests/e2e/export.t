@@ -177,8 +177,10 @@ run "$PMCTL" export --to csv -o x.pmc x.pmc
 is "$status" 2 "an input is no output"
 run "$PMCTL" export --to jsonl -o none.pmc x.pmc
 is "$status" 1 "neither is another dump"
-run "$PMCTL" export --to csv missing.pmc x.pmc
+run "$PMCTL" export --to csv missing.pmc
 is "$status" 1 "a missing dump"
+run "$PMCTL" export --to csv missing.pmc x.pmc
+is "$status $(grep -c 'missing.pmc (No such file' err)" "0 1" "a missing dump among others is left out"
 run bash -c '"$1" export --to speedscope x.pmc >/dev/full' - "$PMCTL"
 is "$status" 1 "a full disk"
 

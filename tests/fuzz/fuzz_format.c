@@ -48,7 +48,7 @@ struct list_answer __wrap_list_try(struct list *list, const struct pmc_event *ev
 struct list_answer __wrap_list_try(struct list *list, const struct pmc_event *event, int cpu)
 {
 	FUZZ_CHECK(list && event && cpu >= -1);
-	return (struct list_answer){ (event->config & 1) != 0, NULL };
+	return (struct list_answer){ .available = (event->config & 1) != 0 };
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)

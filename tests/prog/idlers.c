@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * idlers N TURNS [PAUSE]: N threads that use 50 us of CPU time and then sleep for PAUSE us
  * (10,000), TURNS times. Prints "done", and ends at the end of stdin.

@@ -353,7 +353,7 @@ static int read_dump(struct diff *diff, unsigned at)
 	int code, error;
 
 	pmc_profile_init(&dump.profile, &options);
-	code = report_read_file(&dump.profile, diff->files[at]);
+	code = report_read(&dump.profile, &diff->files[at], 1);
 	if (!code) {
 		pmc_profile_finish(&dump.profile);
 		symbols_resolve(&dump.profile, NULL);

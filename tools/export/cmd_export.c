@@ -186,10 +186,7 @@ int cmd_export(int argc, char **argv)
 		return code;
 	options.timeline = request.format == EXPORT_chrome;
 	pmc_profile_init(&profile, &options);
-	/* Every unreadable file is named. */
-	for (unsigned i = 0; i < request.n_files; i++)
-		if (report_read_file(&profile, request.files[i]))
-			code = EXIT_FAIL;
+	code = report_read(&profile, request.files, request.n_files);
 	if (!code) {
 		pmc_profile_finish(&profile);
 		code = name_and_write(&request, &profile);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_merge.c - pmctl merge: combines dumps into one, losslessly and in canonical order. */
 #include "tools/cli/flags.h"
+#include "tools/cli/inputs.h"
 #include "tools/merge/merge.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 struct request {
 	const char **files;
@@ -56,57 +55,33 @@ static int fail(const struct merge *merge, const char *what, const char *name, i
 	return tool_fail(EXIT_FAIL, "cannot %s %s: %s", what, name, strerror(-error));
 }
 
-/* Adds one input to the merge and its frames to *good. False: it cannot be merged, which was
- * reported; *fatal: nor can any other. */
-static bool add_file(struct merge *merge, const char *path, uint64_t *good, bool *fatal)
+static int add_input(void *to, int fd, const char *name)
 {
-	const char *name = strcmp(path, "-") ? path : "standard input";
+	struct merge *merge = to;
 	struct merge_input seen;
-	int fd = STDIN_FILENO, error;
+	int error = merge_add_fd(merge, fd, &seen);
 
-	if (path == name)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0) {
-		tool_fail(EXIT_FAIL, "cannot open %s: %s", name, strerror(errno));
-		return false;
-	}
-	error = merge_add_fd(merge, fd, &seen);
-	if (fd != STDIN_FILENO)
-		close(fd);
-	if (error) {
-		*fatal = merge_spill_trouble(merge) || error == -ENOMEM;
+	if (error && (merge_spill_trouble(merge) || error == -ENOMEM || error == -ESTALE)) {
 		fail(merge, "read", name, error);
-		return false;
+		return INPUT_FATAL;
 	}
-	*good += seen.good;
-	if (!seen.bytes) {
-		tool_fail(EXIT_FAIL, "%s is empty, not a dump", name);
-		return false;
-	}
-	if (!seen.magic) {
-		tool_fail(EXIT_FAIL, "%s is not a dump", name);
-		return false;
-	}
+	if (error)
+		return error;
+	if (!seen.good)
+		return seen.bytes ? INPUT_FOREIGN : INPUT_EMPTY;
 	if (seen.damaged)
-		tool_warn("%s: %" PRIu64 " damaged frame%s skipped%s", name, seen.damaged,
-			  seen.damaged == 1 ? "" : "s", seen.good ? "" : ", no good frame");
-	return true;
+		tool_warn("%s: %" PRIu64 " damaged frame%s skipped", name, seen.damaged,
+			  seen.damaged == 1 ? "" : "s");
+	return 0;
 }
 
 static int merge_all(struct merge *merge, const struct request *request,
 		     struct merge_output *output)
 {
-	uint64_t good = 0;
-	bool whole = true, fatal = false;
-	int error;
+	int error = tool_inputs_read(request->files, request->n_files, add_input, merge);
 
-	for (unsigned i = 0; i < request->n_files && !fatal; i++)
-		whole &= add_file(merge, request->files[i], &good, &fatal);
-	if (!whole)
-		return EXIT_FAIL;
-	if (!good)
-		return tool_fail(EXIT_FAIL, "nothing to merge: no good frame in %u file%s",
-				 request->n_files, request->n_files > 1 ? "s" : "");
+	if (error)
+		return error;
 	error = request->names ? merge_reload(merge, merge_append_names) : 0;
 	if (!error)
 		error = merge_write(merge, output->fd);

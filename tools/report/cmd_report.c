@@ -206,10 +206,7 @@ static int report(struct request *request)
 	if (code)
 		return code;
 	pmc_profile_init(&profile, &options);
-	/* Every unreadable file is named; a partial report would look complete. */
-	for (unsigned i = 0; i < request->n_files; i++)
-		if (report_read_file(&profile, request->files[i]))
-			code = EXIT_FAIL;
+	code = report_read(&profile, request->files, request->n_files);
 	if (!code) {
 		pmc_profile_finish(&profile);
 		code = name_and_print(request, &profile);

@@ -1,54 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c - reads dumps into a profile, with errors that say what a file is instead. */
+/* read.c - reads dumps into a profile. */
 #include "tools/report/read.h"
+#include "tools/cli/inputs.h"
 #include "tools/cli/pmctl.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-int report_read_file(struct pmc_profile *profile, const char *path)
+static int read_one(void *to, int fd, const char *name)
 {
-	bool input = !strcmp(path, "-");
-	const char *name = input ? "standard input" : path;
-	uint64_t frames = profile->frames, damaged = profile->damaged_frames;
-	struct stat st;
-	int fd, err;
+	struct pmc_profile *profile = to;
+	const uint64_t frames = profile->frames, damaged = profile->damaged_frames;
+	const int err = pmc_profile_add_fd(profile, fd);
 
-	fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return tool_fail(EXIT_FAIL, "cannot open %s: %s%s", name, strerror(errno),
-				 errno == ENOENT ? "; PMC_OUT or pmctl run -o names the dump" : "");
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		err = -EISDIR;
-	} else {
-		err = pmc_profile_add_fd(profile, fd);
-	}
-	if (!input)
-		close(fd);
-	if (err == -EISDIR)
-		return tool_fail(EXIT_FAIL, "%s is a directory; name the dumps in it: %s/*.pmc",
-				 name, name);
 	if (err)
-		return tool_fail(EXIT_FAIL, "cannot read %s: %s", name, strerror(-err));
-	if (profile->frames == frames && profile->damaged_frames == damaged)
-		return tool_fail(EXIT_FAIL,
-				 "%s is empty: nothing was recorded, or its process runs and has "
-				 "not written yet; leave it out, or pmctl dump PID writes now",
-				 name);
+		return err;
 	if (profile->frames == frames)
-		return tool_fail(EXIT_FAIL,
-				 "%s is not a dump: it has no valid frame; PMC_OUT or "
-				 "pmctl run -o writes one",
-				 name);
+		return profile->damaged_frames == damaged ? INPUT_EMPTY : INPUT_FOREIGN;
 	if (profile->damaged_frames > damaged)
 		tool_warn("%s: %llu damaged frame%s skipped; the report lacks what was in %s", name,
 			  (unsigned long long)(profile->damaged_frames - damaged),
 			  profile->damaged_frames - damaged == 1 ? "" : "s",
 			  profile->damaged_frames - damaged == 1 ? "it" : "them");
-	return EXIT_OK;
+	return 0;
+}
+
+int report_read(struct pmc_profile *profile, const char *const *files, unsigned n)
+{
+	return tool_inputs_read(files, n, read_one, profile);
 }
 
 int report_check_output(const char *output, const char *const *files, unsigned n)

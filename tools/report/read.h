@@ -5,9 +5,9 @@
 
 #include "tools/rows/profile.h"
 
-/* Adds the frames of a file; "-" is standard input. 0, or the exit code with the error printed.
- * Damaged frames are a warning while there is a good one. */
-int report_read_file(struct pmc_profile *profile, const char *path);
+/* Adds the frames of the inputs (tools/cli/inputs.h). Damaged ones are a warning while one is good.
+ * 0, or the exit code with the error printed. */
+int report_read(struct pmc_profile *profile, const char *const *files, unsigned n);
 /* -o: NULL: none. 0, or the exit code with the error printed: it is an input. */
 int report_check_output(const char *output, const char *const *files, unsigned n);
 
