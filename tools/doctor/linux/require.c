@@ -23,7 +23,8 @@ void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *pl
 	struct list_answer answer;
 
 	/* The plan knows, too, which events are in each other's way. */
-	if (planned->group == PMC_NO_GROUP && planned->error >= PMC_REASON_ADOPTED && !machine)
+	if (planned->group == PMC_NO_GROUP && planned->error >= PMC_REASON_ADOPTED && !machine &&
+	    !pmc_event_is_of_os(event))
 		answer = list_refusal(&list, planned);
 	else
 		answer = list_try(&list, event, machine ? atoi(event->cpus) : -1);
