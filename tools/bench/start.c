@@ -8,7 +8,7 @@
 #include "lib/base/clock.h"
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
-#include "tools/cli/spawn.h"
+#include "tools/cli/child.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child.h - a command that waits, after the fork, until its events are open. */
+/* child.h - starting programs; on Linux also one that waits until its events are open. */
 #pragma once
 
 #include <signal.h>
@@ -35,3 +35,18 @@ void tool_no_core(void);
 /* Blocks SIGCHLD and those of the list that are not ignored; *was: the mask before. A signalfd. (A
  * blocked signal would be pending even if it is ignored.) */
 int tool_signals(const int *signals, unsigned n, sigset_t *was);
+
+/* ---- spawn.c: posix_spawn(2); macOS drops DYLD_* on the way through a shell ---------------- */
+struct tool_spawn {
+	char **argv;
+	const char *path;     /* NULL: argv[0], found in PATH */
+	char **environment;   /* NULL: pmctl's own */
+	const int *io;	      /* descriptors from 0 on, -1: pmctl's own; NULL: all are */
+	int n_io;	      /* 0: the three standard ones */
+	const sigset_t *mask; /* of blocked signals */
+	bool group;	      /* becomes a process group of its own */
+};
+
+/* Handlers of signals become the default; that of SIGPIPE is as when pmctl was started. 0 and *pid,
+ * or a positive errno. */
+int tool_spawn(const struct tool_spawn *spawn, pid_t *pid);

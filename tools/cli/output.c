@@ -103,36 +103,21 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 
 /* ---- lines of standard output --------------------------------------------------------------- */
 
-static void put(int columns, const char *format, va_list args)
+void tool_wrapped_line(int columns, const char *format, ...)
 {
 	/* An escape takes up to four times the bytes, a wrapped word two more. */
 	char text[2048], line[4 * sizeof(text)], wrapped[2 * sizeof(line)];
 	struct pmc_out out;
+	va_list args;
 
+	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
 	pmc_out_to_mem(&out, line, sizeof(line));
 	pmc_utf8_safe(&out, text, strlen(text), 0);
 	pmc_out_to_mem(&out, wrapped, sizeof(wrapped));
 	pmc_show_wrapped(&out, line, columns ? columns : INT_MAX);
 	fputs(wrapped, stdout);
-}
-
-void tool_line(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	put(0, format, args);
-	va_end(args);
-}
-
-void tool_wrapped_line(int columns, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	put(columns, format, args);
-	va_end(args);
 }
 
 int tool_columns(int fd)

@@ -61,10 +61,10 @@ int tool_fail_unknown(const char *what, const char *word, const char *nearest,
 		      const char *otherwise);
 
 /* ---- output ------------------------------------------------------------------------------- */
-/* One line on stdout, escaped as errors are; of more than 2047 bytes the rest is cut off. */
-void tool_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, wrapped at this width; 0: not. */
+/* One line on stdout, escaped as errors are, wrapped at this width; 0: not. Of more than 2047 bytes
+ * the rest is cut off. */
 void tool_wrapped_line(int columns, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define tool_line(...) tool_wrapped_line(0, __VA_ARGS__)
 /* Of the terminal, else of COLUMNS; 0: neither is known. */
 int tool_columns(int fd);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spawn.c - see spawn.h. */
-#include "tools/cli/spawn.h"
+/* spawn.c - see child.h. */
+#include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 
 #include <spawn.h>

@@ -81,20 +81,13 @@ static bool equal(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Rows that have a heading in common. */
+/* Rows that have a heading in common, and the reason in it if all have one. */
 static void put_section(struct tool_rows *rows, struct table *table, struct printed *printed)
 {
-	const struct list_row *all = printed->list->rows, *first = &all[table->order[0]];
+	const struct list_row *first = &printed->list->rows[table->order[0]];
 	const struct list_answer *answer = &first->answer;
 	struct pmc_out *out = &rows->out;
 
-	printed->alike = true;
-	for (uint64_t i = 1; i < table->n_rows; i++) {
-		const struct list_answer *other = &all[table->order[i]].answer;
-
-		printed->alike &= other->available == answer->available &&
-				  equal(other->reason, answer->reason);
-	}
 	pmc_outf(out, "%s events", first->type);
 	if (first->pmu && strcmp(first->pmu, first->type) != 0) {
 		pmc_out_str(out, " of PMU ");
@@ -111,17 +104,19 @@ static void put_section(struct tool_rows *rows, struct table *table, struct prin
 
 static void put_sections(struct tool_rows *rows, struct table *table, struct printed *printed)
 {
-	const struct list_row *all = printed->list->rows;
-	uint64_t n;
-
-	for (uint64_t i = 0; i < table->n_rows; i += n) {
-		const struct list_row *first = &all[table->order[i]];
+	for (uint64_t i = 0, n; i < table->n_rows; i += n) {
+		const struct list_row *all = printed->list->rows, *first = &all[table->order[i]];
 		struct table part = *table;
 
-		for (n = 1; i + n < table->n_rows; n++)
-			if (!equal(first->type, all[table->order[i + n]].type) ||
-			    !equal(first->pmu, all[table->order[i + n]].pmu))
+		printed->alike = true;
+		for (n = 1; i + n < table->n_rows; n++) {
+			const struct list_row *row = &all[table->order[i + n]];
+
+			if (!equal(first->type, row->type) || !equal(first->pmu, row->pmu))
 				break;
+			printed->alike &= first->answer.available == row->answer.available &&
+					  equal(first->answer.reason, row->answer.reason);
+		}
 		part.order += i;
 		part.n_rows = n;
 		if (i)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c - pmctl run: runs a command under the agent and reports its process tree. */
 #include "tools/cli/child.h"
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -64,7 +65,7 @@ static bool is_first_preload(const char *agent)
 	       (!old[len] || strchr(run_preload.separators, old[len]));
 }
 
-static int run_set_environment(const struct run *run)
+static int run_set_environment(struct run *run)
 {
 	const char *asan = getenv("ASAN_OPTIONS");
 	bool failed = false;
@@ -122,35 +123,25 @@ static int look_at_program(struct run *run)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	/* The report is opened before run_dump_open(), which may rename the existing dump. */
+	enum { FIRST_EFFECT = 2 };
+	static int (*const steps[])(
+		struct run *) = { run_find_agent, look_at_program, run_dump_name,	open_report,
+				  run_dump_open,  run_prepare,	   run_set_environment, run_child };
+	const unsigned n = sizeof(steps) / sizeof(steps[0]);
+	struct run *run = tool_realloc(NULL, sizeof(*run));
 	int code;
 
-	if (!run)
-		return tool_fail(EXIT_OURS, "out of memory");
+	memset(run, 0, sizeof(*run));
 	run->report_fd = -1;
 	run->dump.lock = -1;
 	code = run_parse_flags(run, argc, argv);
-	if (code == 0)
-		code = run_find_agent(run);
-	if (code == 0)
-		code = look_at_program(run);
-	if (code == 0 && run->plan_only) {
+	for (unsigned i = 0; !code && i < (run->plan_only ? FIRST_EFFECT : n); i++)
+		code = steps[i](run);
+	if (!code && run->plan_only) {
 		code = run_print_plan(run);
 		goto out;
 	}
-	if (code == 0)
-		code = run_dump_name(run);
-	/* Before run_dump_open(), which may rename the existing dump. */
-	if (code == 0)
-		code = open_report(run);
-	if (code == 0)
-		code = run_dump_open(run);
-	if (code == 0)
-		code = run_prepare(run);
-	if (code == 0)
-		code = run_set_environment(run);
-	if (code == 0)
-		code = run_child(run);
 	if (code == 0)
 		run_print_report(run);
 	run_dump_close(run);

@@ -12,7 +12,7 @@
 #include "tools/bench/bench.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/pmctl.h"
-#include "tools/cli/spawn.h"
+#include "tools/cli/child.h"
 
 #include <errno.h>
 #include <stdlib.h>

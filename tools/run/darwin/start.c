@@ -10,7 +10,6 @@
 #include "lib/count/thread_counts.h"
 #include "tools/cli/child.h"
 #include "tools/cli/mac_usage.h"
-#include "tools/cli/spawn.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
