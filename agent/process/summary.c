@@ -396,9 +396,7 @@ static void take_thread(struct summary *s, const struct pmc_frame *frame)
 	struct pmc_thread_fixed fixed;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	/* From PMC_SEQ_OUTSIDE on: rows of pmctl dump, which the agent's replace. */
-	if (fixed.seq < PMC_SEQ_OUTSIDE &&
-	    is_newest(s, key_of(frame, fixed.seq), fixed.time_ns, THREAD) &&
+	if (is_newest(s, key_of(frame, fixed.seq), fixed.time_ns, THREAD) &&
 	    find(s, key_of(frame, PROCESS_SEQ))->kind == FIRST_IMAGE)
 		add_thread(s, frame, &fixed);
 }

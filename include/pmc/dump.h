@@ -234,8 +234,6 @@ enum pmc_reason {
 };
 
 #define PMC_NO_SEQ UINT64_MAX
-/* Plus the tid: seq of an adopted thread that only pmctl dump saw. */
-#define PMC_SEQ_OUTSIDE 281474976710656
 
 struct pmc_thread_fixed {
 	uint64_t seq; /* start order in the process image; main: 0 */

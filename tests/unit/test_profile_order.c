@@ -133,49 +133,6 @@ static void time_tells_equal_numbers_apart(void **state)
 	}
 }
 
-/* A thread that pmctl dump adopted before the agent did has one row, not two. */
-static void adopted_twice_is_one(void **state)
-{
-	static const struct {
-		uint64_t seq, time_ns;
-		uint32_t tid;
-		uint8_t flags;
-	} rows[] = {
-		{ 0, 50, 1, PMC_THREAD_MAIN },
-		{ 1, 60, 20, PMC_THREAD_ADOPTED },
-		{ 2, 60, 21, 0 },
-		{ 3, 10, 22, PMC_THREAD_ADOPTED },
-		{ PMC_SEQ_OUTSIDE + 20, 40, 20, PMC_THREAD_ADOPTED },
-		{ PMC_SEQ_OUTSIDE + 20, 41, 20, PMC_THREAD_ADOPTED },
-		{ PMC_SEQ_OUTSIDE + 21, 40, 21, PMC_THREAD_ADOPTED }, /* reused tid */
-		{ PMC_SEQ_OUTSIDE + 22, 40, 22, PMC_THREAD_ADOPTED }, /* reused tid */
-		{ PMC_SEQ_OUTSIDE + 23, 40, 23, PMC_THREAD_ADOPTED },
-	};
-	static const uint32_t want[] = { 1, 20, 21, 22, 21, 22, 23 };
-	static const uint64_t times[] = { 50, 40, 41, 60, 60, 10, 40, 40, 40 }; /* of a timeline */
-
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct pmc_thread_fixed row = { .seq = rows[i].seq,
-						      .time_ns = rows[i].time_ns,
-						      .tid = rows[i].tid,
-						      .flags = rows[i].flags };
-
-		pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 7, &row, sizeof(row));
-		pmc_frame_end(&build);
-	}
-	load();
-	assert_int_equal(profile.n_threads, sizeof(want) / sizeof(want[0]));
-	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		assert_int_equal(unpack_row(&profile, profile.threads[i])->fixed.tid, want[i]);
-	pmc_profile_free(&profile);
-	load_with(&(struct pmc_profile_options){ .timeline = true });
-	assert_int_equal(profile.n_timeline, sizeof(times) / sizeof(times[0]));
-	for (unsigned i = 0; i < profile.n_timeline; i++) {
-		assert_int_equal(profile.timeline[i]->time_ns, times[i]);
-		assert_int_equal(profile.timeline[i]->seq == 1, i >= 1 && i <= 3);
-	}
-}
-
 /* Memory use depends on the number of threads, not of snapshots. */
 static void snapshots_do_not_pile_up(void **state)
 {
@@ -238,9 +195,11 @@ static void noise_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_does_not_matter),      PROFILE_TEST(sets_may_come_last),
-		PROFILE_TEST(time_tells_equal_numbers_apart), PROFILE_TEST(adopted_twice_is_one),
-		PROFILE_TEST(snapshots_do_not_pile_up),	      cmocka_unit_test(noise_is_survived),
+		cmocka_unit_test(order_does_not_matter),
+		PROFILE_TEST(sets_may_come_last),
+		PROFILE_TEST(time_tells_equal_numbers_apart),
+		PROFILE_TEST(snapshots_do_not_pile_up),
+		cmocka_unit_test(noise_is_survived),
 	};
 
 	seed_from_environment();

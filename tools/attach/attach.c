@@ -101,7 +101,6 @@ static void forget_slots(struct attach *target)
 	target->registry.slots = NULL;
 	target->index = NULL;
 	target->n_slots = target->room = 0;
-	target->starting = false;
 	attach_tasks_close(&target->tasks);
 }
 
@@ -163,27 +162,6 @@ static bool steady(const struct attach *target, struct slot *a, struct slot *b)
 		      registry->n_fds * sizeof(int)) == 0;
 }
 
-static void know(struct attach *target, const struct slot *slot)
-{
-	struct attach_task *task = attach_task_of(target, slot->tid);
-
-	/* A free slot without a tid is being reserved for its first thread; with a start routine
-	 * that thread could not be created. */
-	if (phase_of(slot) == SLOT_RESERVED || (!slot->tid && !slot->start.posix))
-		target->starting = true;
-	if (task && phase_of(slot) != SLOT_FREE)
-		task->known = true;
-}
-
-static bool has_ended(const struct attach *target, uint32_t tid)
-{
-	/* An address in the other process, maybe a forged one. */
-	uint64_t word, at = (uintptr_t)target->registry.ended + tid / 64 * sizeof(word);
-
-	return tid < REGISTRY_TIDS && attach_read(target, at, &word, sizeof(word)) == 0 &&
-	       (word >> (tid % 64) & 1);
-}
-
 uint64_t attach_slot_address(const struct attach *target, const struct slot *slot)
 {
 	return target->slots_address +
@@ -196,11 +174,6 @@ bool attach_is_alive(const struct attach *target, const struct slot *slot)
 
 	return attach_read(target, attach_slot_address(target, slot), &now, sizeof(now)) == 0 &&
 	       phase_of(&now) == SLOT_LIVE && now.seq == slot->seq;
-}
-
-bool attach_knows(const struct attach *target, const struct attach_task *task)
-{
-	return task->known || has_ended(target, task->tid);
 }
 
 static bool registry_is_sound(const struct attach *target, const struct registry *registry)
@@ -237,8 +210,6 @@ static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, 
 		struct slot *a = (void *)first, *b = (void *)second;
 		struct attach_task *task;
 
-		know(target, a);
-		know(target, b);
 		if (!steady(target, a, b))
 			continue;
 		/* An agent has at most as many rows as threads. */
@@ -280,8 +251,6 @@ int attach_look_again(struct attach *target)
 	int error, code;
 
 	forget_slots(target);
-	/* Before the slots: every thread listed then has a slot, unless the agent did not see it
-	 * start. */
 	code = attach_tasks_open(target);
 	if (code)
 		return code;

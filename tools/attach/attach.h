@@ -30,7 +30,6 @@ struct attach_image {
 struct attach_task {
 	pid_t pid;     /* in the PID namespace of pmctl */
 	uint32_t tid;  /* in the thread's own */
-	bool known;    /* a slot has, or had a moment ago, this tid */
 	uint32_t slot; /* from 1; 0: no copied one is of this thread */
 };
 struct attach_tasks {
@@ -71,7 +70,6 @@ struct attach {
 	void *copies[COPY_KINDS];
 	uint32_t n_slots, room;
 	uint32_t *index; /* of each copied slot in the process's registry */
-	bool starting;	 /* a thread has a slot and no tid yet */
 	bool other_pid_namespace;
 	bool patient; /* ATTACH_PATIENT */
 };
@@ -109,8 +107,6 @@ int attach_look_again(struct attach *target);
 uint64_t attach_slot_address(const struct attach *target, const struct slot *slot);
 /* Whether the thread of a copied slot has not ended. */
 bool attach_is_alive(const struct attach *target, const struct slot *slot);
-/* Whether the agent has seen the thread. */
-bool attach_knows(const struct attach *target, const struct attach_task *task);
 /* Opens the process, calls act and closes the process; repeats that for 100 ms on ATTACH_AGAIN,
  * which is returned with ATTACH_PATIENT only. */
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg);
@@ -154,9 +150,6 @@ bool attach_module_of(const struct attach *target, uint64_t address, const char 
 		      uint64_t *offset);
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines);
-/* Appends the row of a task if the agent did not see it start. */
-void attach_adopted(struct attach *target, const struct attach_task *task,
-		    struct pmc_frame_buf *buf);
 /* Appends a thread's EVENTSET frame, if the process has one with this hash. */
 void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf);
 /* Appends TOTAL, PROCESS and EVENTSET frames. */

@@ -112,11 +112,6 @@ int attach_collect(struct attach *target, struct attach_missing *missing, struct
 		put_row(target, slot, missing, buf, own_file);
 		attach_put_samples(target, slot, missing, buf);
 	}
-	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
-	for (size_t i = 0; target->registry.high && i < target->tasks.n; i++) {
-		reserve(buf, ATTACH_FRAME_BYTES);
-		attach_adopted(target, &target->tasks.list[i], buf);
-	}
 	return put_process(target, buf);
 }
 

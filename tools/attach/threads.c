@@ -16,10 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* CPU time that a thread without a tid in its slot cannot have used yet; as in
- * agent/thread/adopt.c. */
-#define STARTING_NS 20000000u
-
 /* ---- /proc/PID/task -----------------------------------------------------------------------*/
 /* A file of /proc/PID/task/TID. False: it cannot be read. */
 static bool read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
@@ -211,46 +207,5 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	}
 	now.of[ACCOUNT_WALL] = row->time_ns = pmc_now_ns();
 	snapshot_put_words(&target->reader, slot, &now, row, phases);
-	pmc_frame_end(buf);
-}
-
-void attach_adopted(struct attach *target, const struct attach_task *task,
-		    struct pmc_frame_buf *buf)
-{
-	const struct attach_tasks *tasks = &target->tasks;
-	struct pmc_thread_fixed row = {
-		/* Above all that the agent assigns, and the same in every snapshot. */
-		.seq = PMC_SEQ_OUTSIDE + task->tid,
-		.tid = task->tid,
-		.state = PMC_THREAD_LIVE,
-		.flags = PMC_THREAD_ADOPTED | PMC_THREAD_NO_RUSAGE,
-		.created_by = PMC_NO_SEQ,
-		.eventset = target->control.eventset,
-		.n_groups = (uint16_t)target->registry.n_groups,
-		.reason = PMC_REASON_ADOPTED,
-	};
-	const struct pmc_reading none = { .error = PMC_REASON_ADOPTED };
-	struct pmc_proc_sched sched;
-	char name[32];
-
-	/* Soon it has a row of its own; after an exec its clock has the time of earlier images,
-	 * too. */
-	if (target->starting && (int32_t)task->tid == target->control.pid)
-		return;
-	if (attach_knows(target, task) || !read_task(tasks, task->pid, "comm", name, sizeof(name)))
-		return;
-	if (!sched_of(tasks, task->pid, &sched) || (sched.cpu_ns < STARTING_NS && target->starting))
-		return;
-	row.cpu_ns = sched.cpu_ns;
-	/* Its clock was not read when counting was switched. */
-	if (target->control.switched) {
-		row.flags |= PMC_THREAD_NO_CPU;
-		row.cpu_ns = 0;
-	}
-	memcpy(row.name, name, strnlen(name, sizeof(row.name) - 1));
-	row.time_ns = pmc_now_ns();
-	pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
-	for (unsigned g = 0; g < row.n_groups; g++)
-		pmc_put_reading(buf, &none, NULL);
 	pmc_frame_end(buf);
 }

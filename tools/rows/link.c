@@ -109,66 +109,6 @@ static void list_rows_of(struct pmc_profile *profile, struct table_process *proc
 	}
 }
 
-static int step_order(const void *a, const void *b, const void *arg)
-{
-	const struct pmc_p_row *x = *(struct pmc_p_row *const *)a;
-	const struct pmc_p_row *y = *(struct pmc_p_row *const *)b;
-	int order = profile_order_u64(x->seq, y->seq);
-
-	(void)arg;
-	return order ? order : profile_order_u64(x->time_ns, y->time_ns);
-}
-
-/* A timeline keeps the steps of dropped rows, as steps of the thread's own row. The process's are
- * its last n. */
-static void rename_steps(struct pmc_profile *profile, uint64_t n)
-{
-	struct pmc_p_row **steps = profile->timeline + profile->n_timeline - n;
-	void *scratch = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*steps));
-	const struct pmc_p_row *last = NULL;
-	uint64_t seq = 0;
-
-	for (uint64_t i = n; i-- > 0;) {
-		if (!last || steps[i]->seq != seq) {
-			last = steps[i];
-			seq = last->seq;
-		}
-		if (!last->bytes)
-			steps[i]->seq = last->hash;
-	}
-	pmc_sort(steps, scratch, n, sizeof(*steps), step_order, NULL);
-}
-
-/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
-static void drop_outside(struct pmc_profile *profile, struct table_process *of)
-{
-	struct pmc_p_process *process = &of->pub;
-	const uint64_t n = process->n_threads;
-	struct pmc_thread_buf buf;
-	struct pmc_p_row *outside;
-
-	if (!n || process->threads[n - 1]->seq < PMC_SEQ_OUTSIDE)
-		return;
-	for (uint64_t i = 0; i < n && process->threads[i]->seq < PMC_SEQ_OUTSIDE; i++) {
-		const struct pmc_thread_fixed *fixed =
-			&profile_unpack(profile, process->threads[i], &buf)->fixed;
-
-		if (!(fixed->flags & PMC_THREAD_ADOPTED))
-			continue;
-		outside = profile_find_row(process, PMC_SEQ_OUTSIDE + fixed->tid);
-		if (outside && outside->time_ns <= fixed->time_ns) {
-			outside->bytes = 0; /* no row of its own */
-			outside->hash = fixed->seq;
-		}
-	}
-	process->n_threads = 0;
-	for (uint64_t i = 0; i < n; i++)
-		if (process->threads[i]->bytes)
-			process->threads[process->n_threads++] = process->threads[i];
-	if (profile->timeline && process->n_threads < n)
-		rename_steps(profile, of->n_rows);
-}
-
 static void list_rows(struct pmc_profile *profile)
 {
 	uint64_t all = 0;
@@ -188,7 +128,6 @@ static void list_rows(struct pmc_profile *profile)
 		struct table_process *process = (struct table_process *)profile->processes[i];
 
 		list_rows_of(profile, process);
-		drop_outside(profile, process);
 		profile->n_threads += profile->processes[i]->n_threads;
 	}
 }
@@ -266,14 +205,12 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	bool outside = process->known && process->fixed.how_ended == PMC_RUNNING;
 	struct pmc_thread_buf buf;
-	uint64_t seen = 0;
 	uint32_t reason;
 
 	for (uint64_t i = 0; i < process->n_threads; i++) {
 		const struct pmc_p_thread *row = profile_unpack(profile, process->threads[i], &buf);
 
 		outside &= is_from_outside(&row->fixed);
-		seen += row->fixed.seq < PMC_SEQ_OUTSIDE;
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
 		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
@@ -285,8 +222,9 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		else
 			add_reason(profile, process, reason, 1);
 	}
-	if (outside && seen)
-		process->ended_elsewhere = pmc_sub_sat(process->fixed.threads_seen, seen);
+	if (outside && process->n_threads)
+		process->ended_elsewhere =
+			pmc_sub_sat(process->fixed.threads_seen, process->n_threads);
 	/* A process that ended said how many threads there were; of one that was killed there may
 	 * be nothing but the frame from its start. */
 	if (process->known && (process->fixed.how_ended != PMC_RUNNING || !process->n_threads) &&
