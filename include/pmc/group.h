@@ -35,7 +35,8 @@
  * 	my_open, my_open_with, my_enable, my_disable, my_reset, my_read, my_close
  * 	my_failed, my_explain, my_scope, my_value
  *
- * Functions return 0 or a negative errno and leave errno alone. A struct my belongs to one thread
+ * Functions return 0 or a negative errno and leave errno alone; the compiler warns where that of
+ * my_open, my_open_with or my_read is ignored. A struct my belongs to one thread
  * at a time. Enable, disable, reset and read are async-signal-safe; open and close allocate and are
  * not. The struct may be copied and moved: all copies are one group, closed through one of them.
  * One that is all zero is not open: it may be closed, and its functions return -EBADF.
@@ -78,7 +79,7 @@ struct pmc_group_typed {
 	uint8_t scope;		    /* enum pmc_scope */
 	uint8_t reserved[3];
 	int32_t pid, cpu; /* as opened */
-	uint64_t reserved_too;
+	uint64_t open_mark;	    /* the library's: tells an open group from unset memory */
 };
 
 /* Times and state of the whole group since the last reset. */
@@ -95,9 +96,10 @@ struct pmc_group_typed_times {
  * events without :u or :k count user mode only; group->scope says so. On failure nothing is left
  * open and group->failed is the field. Not async-signal-safe.
  *
- * -EINVAL: n is 0 or above PMC_EVENTS_MAX, a string is not one event, or the PMU cannot hold the
- * group. -ENOENT: unknown event. -EACCES, -EPERM: perf_event_paranoid or a security policy, or an
- * event that occurs in the kernel only; see `pmctl doctor`. -ESRCH, -EMFILE and others:
+ * -EALREADY: the group is open already; before an open the struct is all zero, or closed. -EINVAL:
+ * n is 0 or above PMC_EVENTS_MAX, a string is not one event, or the PMU cannot hold the group.
+ * -ENOENT: unknown event. -EACCES, -EPERM: perf_event_paranoid or a security policy, or an event
+ * that occurs in the kernel only; see `pmctl doctor`. -ESRCH, -EMFILE and others:
  * perf_event_open(2).
  */
 int pmc_group_typed_open(struct pmc_group_typed *group, const struct pmc_group_typed_field *fields,
@@ -140,11 +142,15 @@ PMC_API_END
 #ifdef __cplusplus
 #define PMC_GROUP_ASSERT_(condition, text) static_assert(condition, text)
 #define PMC_GROUP_CAST_(type, value)	   static_cast<type>(value)
+#define PMC_GROUP_END_
 #else
 #define PMC_GROUP_ASSERT_(condition, text) _Static_assert(condition, text)
 #define PMC_GROUP_CAST_(type, value)	   ((type)(value))
+/* ISO C has no semicolon between functions, which may follow here. */
+#define PMC_GROUP_END_			   __extension__
 #endif
 #define PMC_GROUP_UNUSED_ __attribute__((__unused__))
+#define PMC_GROUP_ERROR_  __attribute__((__unused__, __warn_unused_result__))
 
 /* Unit and description are optional: the arguments behind the given ones stand in for them. ""
  * event: a string literal or nothing that compiles. */
@@ -197,14 +203,14 @@ PMC_API_END
 			ROWS(PMC_GROUP_ROW_)                                                       \
 		};                                                                                 \
                                                                                                    \
-	static inline PMC_GROUP_UNUSED_ int name##_open(struct name *pmc_group_, pid_t pmc_pid_,   \
-							int pmc_cpu_)                              \
+	static inline PMC_GROUP_ERROR_ int name##_open(struct name *pmc_group_, pid_t pmc_pid_,    \
+						       int pmc_cpu_)                               \
 	{                                                                                          \
 		return pmc_group_typed_open(&pmc_group_->typed, name##_fields, name##_n_fields,    \
 					    pmc_pid_, pmc_cpu_);                                   \
 	}                                                                                          \
                                                                                                    \
-	static inline PMC_GROUP_UNUSED_ int name##_open_with(                                      \
+	static inline PMC_GROUP_ERROR_ int name##_open_with(                                       \
 		struct name *pmc_group_, const struct pmc_open_options *pmc_how_)                  \
 	{                                                                                          \
 		return pmc_group_typed_open_with(&pmc_group_->typed, name##_fields,                \
@@ -215,8 +221,8 @@ PMC_API_END
 	PMC_GROUP_CALL_(name, disable)                                                             \
 	PMC_GROUP_CALL_(name, reset)                                                               \
                                                                                                    \
-	static inline PMC_GROUP_UNUSED_ int name##_read(struct name *pmc_group_,                   \
-							struct name##_values *pmc_to_)             \
+	static inline PMC_GROUP_ERROR_ int name##_read(struct name *pmc_group_,                    \
+						       struct name##_values *pmc_to_)              \
 	{                                                                                          \
 		uint64_t pmc_read_[name##_n_fields > 0 ? name##_n_fields : 1];                     \
 		const uint64_t *pmc_from_ PMC_GROUP_UNUSED_ = pmc_read_;                           \
@@ -267,6 +273,7 @@ PMC_API_END
 		       PMC_GROUP_CAST_(const char *, pmc_all_) + pmc_i_ * sizeof(pmc_one_),        \
 		       sizeof(pmc_one_));                                                          \
 		return pmc_one_;                                                                   \
-	}
+	}                                                                                          \
+	PMC_GROUP_END_
 
 #endif

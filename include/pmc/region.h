@@ -120,6 +120,12 @@ __attribute__((unused)) static inline void pmc_region_end(void)
 class pmc_region
 {
       public:
+	/* A temporary would end its region at once. */
+#if defined(__has_cpp_attribute)
+#if __has_cpp_attribute(nodiscard) >= 201907L
+	[[nodiscard]]
+#endif
+#endif
 	explicit pmc_region(const char *name) noexcept
 	{
 		pmc_region_begin(name);

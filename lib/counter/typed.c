@@ -45,6 +45,17 @@ static enum pmc_scope common_scope(const struct pmc_group *group)
 	return scope;
 }
 
+/* The struct may be memory that was never set. */
+static uint64_t mark_of(const struct pmc_group *counters)
+{
+	return (uint64_t)(uintptr_t)counters ^ UINT64_C(0x706d632d67726f75);
+}
+
+static bool is_open(const struct pmc_group_typed *group)
+{
+	return group->counters && group->open_mark == mark_of(group->counters);
+}
+
 int pmc_group_typed_open_with(struct pmc_group_typed *group,
 			      const struct pmc_group_typed_field *fields, unsigned n,
 			      const struct pmc_open_options *options)
@@ -54,6 +65,8 @@ int pmc_group_typed_open_with(struct pmc_group_typed *group,
 
 	if (!group)
 		return -EINVAL;
+	if (is_open(group))
+		return -EALREADY;
 	*group = (struct pmc_group_typed){ .failed = -1, .scope = PMC_SCOPE_ALL, .cpu = -1 };
 	if (options) {
 		group->pid = options->target == PMC_TARGET_PID ? options->pid : -1;
@@ -65,8 +78,10 @@ int pmc_group_typed_open_with(struct pmc_group_typed *group,
 	if (!error)
 		error = counter_group_open(&group->counters, events, n, options, &group->failed,
 					   NULL);
-	if (!error)
+	if (!error) {
 		group->scope = (uint8_t)common_scope(group->counters);
+		group->open_mark = mark_of(group->counters);
+	}
 	errno = kept;
 	return error;
 }

@@ -8,7 +8,7 @@
 PMC_GROUP(two, TWO)
 
 #define ONE(X) X(cpu, "task-clock", "ns", "CPU time")
-PMC_GROUP(one, ONE)
+PMC_GROUP(one, ONE);
 
 size_t sizes(void);
 

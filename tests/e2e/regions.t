@@ -330,6 +330,11 @@ int main()
 }
 END
 strict="-Wall -Wextra -Wshadow -pedantic -Werror -I$ROOT/include"
+echo '#include <pmc/region.h>
+int main() { pmc_region("at once"); }' >temporary.cc
+# shellcheck disable=SC2086
+${E2E_CXX:-g++} -std=c++17 $strict -c temporary.cc 2>temporary.err
+ok "a guard that is a temporary warns" grep -q nodiscard temporary.err
 for how in "-fPIE -pie" "-fno-pie -no-pie" "-static" "-static-pie"; do
 	# shellcheck disable=SC2086
 	ok "C11, $how: compiles with -Werror and no library" \

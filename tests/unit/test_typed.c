@@ -76,7 +76,8 @@ static int setup(void **state)
 	faults_enable(&group);
 	fault(16);
 	faults_disable(&group);
-	faults_read(&group, &values);
+	if (faults_read(&group, &values))
+		return -1;
 	faults_close(&group);
 	fds_before = open_fds();
 	return 0;
@@ -92,7 +93,9 @@ static void counts_between_enable_and_disable(void **state)
 	struct faults_values values;
 	struct faults group;
 
+	memset(&group, 0xa5, sizeof(group));
 	assert_int_equal(faults_open(&group, 0, -1), 0);
+	assert_int_equal(faults_open(&group, 0, -1), -EALREADY);
 	assert_int_equal(faults_failed(&group), -1);
 	fault(32);
 	assert_int_equal(faults_read(&group, &values), -EAGAIN);
