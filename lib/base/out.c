@@ -138,13 +138,6 @@ void pmc_out_i64(struct pmc_out *out, int64_t value)
 	pmc_out_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-void pmc_out_hex(struct pmc_out *out, uint64_t value)
-{
-	char text[24];
-
-	pmc_out_str(out, hexadecimal(text, value));
-}
-
 void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

@@ -57,3 +57,6 @@ struct pmc_perf_value {
  * 0. Returns the words it took; -EINVAL: it overruns. */
 int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
 		    struct pmc_perf_head *head, struct pmc_perf_value *values, unsigned max);
+/* One value of a group's reading. */
+void pmc_perf_decode_value(const uint64_t *words, uint64_t read_format,
+			   struct pmc_perf_value *value);

@@ -102,13 +102,19 @@ struct pmc_mac {
 /* Finds out what this system counts without privilege. Always succeeds. */
 void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls);
 
-/* Programs the counters with events of the processor's database, for all threads of the machine.
- * reasons: of each event 0, or enum pmc_reason or errno if it is not counted; events with 0 get the
- * indices 0, 1, ... in a reading. attach: another process of this job has programmed them. kpc is
- * memory for the functions, of PMC_MAC_KPC_BYTES, 8-aligned. Returns the number of counted ones. */
+struct pmc_mac_event {
+	const char *name; /* in the processor's database */
+	bool user_only;
+	uint32_t reason; /* set: 0, or enum pmc_reason or errno if it is not counted */
+};
+
+/* Programs the counters with the events, for all threads of the machine; those without a reason get
+ * the indices 0, 1, ... in a reading. attach: another process of this job has programmed them. kpc
+ * is memory for the functions, of PMC_MAC_KPC_BYTES, 8-aligned. Returns the number of counted ones.
+ */
 #define PMC_MAC_KPC_BYTES ((size_t)512)
-unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *kpc, const char *const *names,
-			  const bool *user_only, unsigned n, bool attach, uint32_t *reasons);
+unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *kpc, struct pmc_mac_event *events, unsigned n,
+			  bool attach);
 /* Gives the counters back to the system; only what kpc_open has taken. Async-signal-safe. */
 void pmc_mac_close(struct pmc_mac *mac);
 /* In a forked child: the counters are the parent's to give back. */

@@ -482,14 +482,14 @@ static void number(struct pmc_events *events)
 static int no_descriptor(struct event_parse *parse, int error)
 {
 	int fd = pmc_fd_open(AT_FDCWD, "/", O_RDONLY | O_CLOEXEC, 0);
-	struct pmc_advice advice;
+	char text[320];
 
 	if (fd >= 0)
 		pmc_fd_close(fd);
 	if (fd != -EMFILE && fd != -ENFILE)
 		return error;
-	pmc_advise(fd, NULL, NULL, &advice);
-	return event_fail(parse, fd, parse->text, "%s; %s", advice.means, advice.todo);
+	return event_fail(parse, fd, parse->text, "%s",
+			  pmc_advice_text(fd, NULL, NULL, text, sizeof(text)));
 }
 
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,

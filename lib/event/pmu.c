@@ -349,19 +349,16 @@ int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
 int event_tracefs_error(const struct pmc_event_roots *roots, int error, char text[PMC_PATH_MAX])
 {
 	const char *root = event_tracefs(roots);
-	struct pmc_advice advice;
+	char why[320];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, PMC_PATH_MAX);
-	if (error == -ENOENT) {
+	if (error == -ENOENT)
 		pmc_outf(&out, "tracefs is not mounted; mount -t tracefs tracefs %s", root);
-		return -ENODEV;
-	}
-	if (error == -EACCES) {
+	else if (error == -EACCES)
 		pmc_outf(&out, "no permission to read %s; as root: chmod a+rx %s", root, root);
-		return error;
-	}
-	pmc_advise(error, NULL, NULL, &advice);
-	pmc_outf(&out, "cannot read %s: %s; %s", root, advice.means, advice.todo);
-	return error;
+	else
+		pmc_outf(&out, "cannot read %s: %s", root,
+			 pmc_advice_text(error, NULL, NULL, why, sizeof(why)));
+	return error == -ENOENT ? -ENODEV : error;
 }

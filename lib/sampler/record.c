@@ -516,16 +516,10 @@ int pmc_record_read_value(const struct pmc_record_read *read, uint64_t i,
 	memset(value, 0, sizeof(*value));
 	if (i >= read->n)
 		return -ENOENT;
-	if (format & PERF_FORMAT_GROUP) {
-		at += pmc_perf_read_words(format, (unsigned)i);
-		one = (struct pmc_perf_value){ .value = *at++ };
-		if (format & PERF_FORMAT_ID)
-			one.id = *at++;
-		if (format & PERF_FORMAT_LOST)
-			one.lost = *at;
-	} else {
+	if (format & PERF_FORMAT_GROUP)
+		pmc_perf_decode_value(at + pmc_perf_read_words(format, (unsigned)i), format, &one);
+	else
 		pmc_perf_decode(at, pmc_perf_read_words(format, 1), format, &head, &one, 1);
-	}
 	*value = (struct pmc_record_value){ one.value, one.id, one.lost, 0 };
 	return 0;
 }

@@ -169,10 +169,16 @@ static void a_process_may_not_be_readable(void **state)
 /* ---- kperf -------------------------------------------------------------------------------- */
 static unsigned open_kpc(const char *const *names, unsigned n, bool attach, uint32_t *reasons)
 {
-	const bool user_only[8] = { false };
+	struct pmc_mac_event events[8] = { { .user_only = false } };
+	unsigned counted;
 
+	for (unsigned i = 0; i < n; i++)
+		events[i].name = names[i];
 	pmc_mac_open(&mac, &double_calls);
-	return pmc_mac_kpc_open(&mac, room, names, user_only, n, attach, reasons);
+	counted = pmc_mac_kpc_open(&mac, room, events, n, attach);
+	for (unsigned i = 0; i < n; i++)
+		reasons[i] = events[i].reason;
+	return counted;
 }
 
 static void released(void)
@@ -312,7 +318,7 @@ static void one_refused_event_is_found(void **state)
 static void a_descendant_only_reads(void **state)
 {
 	static const char *const names[] = { "INST_ALL" };
-	const bool user_only = false;
+	struct pmc_mac_event event = { .name = "INST_ALL" };
 	uint32_t reason;
 
 	double_reset(2);
@@ -335,8 +341,8 @@ static void a_descendant_only_reads(void **state)
 	assert_int_equal(mac_double.forced, 1);
 	assert_int_equal(mac_double.thread_counting, 3);
 	mac.refused_above = true;
-	assert_int_equal(pmc_mac_kpc_open(&mac, room, names, &user_only, 1, true, &reason), 0);
-	assert_int_equal(reason, EPERM);
+	assert_int_equal(pmc_mac_kpc_open(&mac, room, &event, 1, true), 0);
+	assert_int_equal(event.reason, EPERM);
 	assert_int_equal(mac.trouble, PMC_MAC_REFUSED);
 	assert_null(mac.kpc);
 }

@@ -57,7 +57,7 @@ void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out)
 	} else if (thread->fixed.start_site) {
 		pmc_out_str(out, pmc_base_name(thread->module));
 		pmc_out_str(out, thread->module[0] ? "+0x" : "0x");
-		pmc_out_hex(out, thread->offset);
+		pmc_outf(out, "%llx", (unsigned long long)thread->offset);
 	}
 }
 

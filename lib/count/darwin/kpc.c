@@ -67,29 +67,33 @@ static bool load(const struct pmc_mac_calls *calls, struct pmc_mac_kpc *kpc)
 	return true;
 }
 
+static uint32_t trouble(struct pmc_mac *mac, uint32_t bit, uint32_t reason)
+{
+	mac->trouble |= bit;
+	return reason;
+}
+
+/* errno as a reason. */
+static uint32_t reason_of(int error, uint32_t unknown)
+{
+	return error > 0 && error < PMC_REASON_ADOPTED ? (uint32_t)error : unknown;
+}
+
 /* The reason for a code of kperfdata. */
 static uint32_t explain(struct pmc_mac *mac, int code)
 {
-	int error;
+	const int error = code == KPEP_ERRNO ? mac->calls->last_error() : 0;
 
 	switch (code) {
 	case KPEP_NOT_FOUND:
-		mac->trouble |= PMC_MAC_NOT_FOUND;
-		return PMC_REASON_NO_EVENT;
+		return trouble(mac, PMC_MAC_NOT_FOUND, PMC_REASON_NO_EVENT);
 	case KPEP_CONFLICT:
-		mac->trouble |= PMC_MAC_CONFLICT;
-		return PMC_REASON_CONFLICT;
+		return trouble(mac, PMC_MAC_CONFLICT, PMC_REASON_CONFLICT);
 	case KPEP_NOT_FORCED:
-		mac->trouble |= PMC_MAC_NOT_FORCED;
-		return PMC_REASON_NO_KPERF;
-	case KPEP_ERRNO:
-		error = mac->calls->last_error();
-		mac->trouble |= error == EPERM ? PMC_MAC_ROOT : PMC_MAC_FAILED;
-		return error > 0 && error < PMC_REASON_ADOPTED ? (uint32_t)error :
-								 PMC_REASON_NO_KPERF;
+		return trouble(mac, PMC_MAC_NOT_FORCED, PMC_REASON_NO_KPERF);
 	default:
-		mac->trouble |= PMC_MAC_FAILED;
-		return PMC_REASON_NO_KPERF;
+		return trouble(mac, error == EPERM ? PMC_MAC_ROOT : PMC_MAC_FAILED,
+			       reason_of(error, PMC_REASON_NO_KPERF));
 	}
 }
 
@@ -99,22 +103,20 @@ static uint32_t explain_errno(struct pmc_mac *mac, uint32_t not_permitted)
 	switch (mac->calls->last_error()) {
 	case EACCES: /* kpc_force_all_ctrs() of xnu, if another task has forced them */
 	case EBUSY:
-		mac->trouble |= PMC_MAC_BUSY;
-		return EBUSY;
+		return trouble(mac, PMC_MAC_BUSY, EBUSY);
 	case EPERM:
-		mac->trouble |= not_permitted;
-		return EPERM;
+		return trouble(mac, not_permitted, EPERM);
 	default:
-		mac->trouble |= PMC_MAC_FAILED;
-		return PMC_REASON_NO_KPERF;
+		return trouble(mac, PMC_MAC_FAILED, PMC_REASON_NO_KPERF);
 	}
 }
 
-static void fail_all(uint32_t *reasons, unsigned n, uint32_t reason)
+static unsigned fail_all(struct pmc_mac_event *events, unsigned n, uint32_t reason)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (!reasons[i])
-			reasons[i] = reason;
+		if (!events[i].reason)
+			events[i].reason = reason;
+	return 0;
 }
 
 /* 0 or the reason for which no event can be counted. */
@@ -136,30 +138,27 @@ static uint32_t open_database(struct pmc_mac *mac, struct pmc_mac_kpc *kpc)
 }
 
 /* Adds the events that have no reason yet. Returns how many were added. */
-static unsigned add_events(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char *const *names,
-			   const bool *user_only, unsigned n, uint32_t *reasons)
+static unsigned add_events(struct pmc_mac *mac, struct pmc_mac_kpc *kpc,
+			   struct pmc_mac_event *events, unsigned n)
 {
 	unsigned added = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		void *event = NULL;
-		int code;
+	for (struct pmc_mac_event *event = events; event < events + n; event++) {
+		void *found = NULL;
+		int code = KPEP_CONFLICT;
 
-		if (reasons[i])
+		if (event->reason)
 			continue;
-		if (added == PMC_MAC_COUNTERS) {
-			reasons[i] = explain(mac, KPEP_CONFLICT);
-			continue;
-		}
-		code = kpc->kpep_db_event(kpc->db, names[i], &event);
-		if (!code && event)
-			code = kpc->kpep_config_add_event(kpc->config, &event, user_only[i], NULL);
+		if (added < PMC_MAC_COUNTERS)
+			code = kpc->kpep_db_event(kpc->db, event->name, &found);
+		if (!code && found)
+			code = kpc->kpep_config_add_event(kpc->config, &found, event->user_only,
+							  NULL);
 		else if (!code)
 			code = KPEP_NOT_FOUND;
 		if (code)
-			reasons[i] = explain(mac, code);
-		else
-			added++;
+			event->reason = explain(mac, code);
+		added += !code;
 	}
 	return added;
 }
@@ -224,9 +223,8 @@ static void free_objects(struct pmc_mac_kpc *kpc)
 }
 
 /* Returns how many events are counted; if none, *reason says why, 0: each has its own. */
-static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char *const *names,
-		       const bool *user_only, unsigned n, bool attach, uint32_t *reasons,
-		       uint32_t *reason)
+static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, struct pmc_mac_event *events,
+		       unsigned n, bool attach, uint32_t *reason)
 {
 	uint32_t classes = 0;
 	unsigned added = 0;
@@ -234,7 +232,7 @@ static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char 
 
 	*reason = open_database(mac, kpc);
 	if (!*reason)
-		added = add_events(mac, kpc, names, user_only, n, reasons);
+		added = add_events(mac, kpc, events, n);
 	if (added) {
 		code = kpc->kpep_config_kpc_classes(kpc->config, &classes);
 		*reason = code ? explain(mac, code) : read_map(mac, kpc, added);
@@ -250,62 +248,49 @@ static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char 
 
 /* The kernel refuses a list for one event of it, without a word which: tries each alone. Returns
  * whether some are left. */
-static bool find_refused(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char *const *names,
-			 const bool *user_only, unsigned n, uint32_t *reasons)
+static bool find_refused(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, struct pmc_mac_event *events,
+			 unsigned n)
 {
 	unsigned refused = 0, left = 0;
+	uint32_t reason;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t own = 0, reason;
-
-		if (reasons[i])
+		if (events[i].reason)
 			continue;
-		if (set_up(mac, kpc, &names[i], &user_only[i], 1, false, &own, &reason)) {
+		if (set_up(mac, kpc, &events[i], 1, false, &reason)) {
 			release(kpc);
 			left++;
 		} else {
-			reasons[i] = own ? own : reason;
+			fail_all(&events[i], 1, reason);
 			refused++;
 		}
 	}
 	return refused && left;
 }
 
-unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *memory, const char *const *names,
-			  const bool *user_only, unsigned n, bool attach, uint32_t *reasons)
+unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *memory, struct pmc_mac_event *events,
+			  unsigned n, bool attach)
 {
 	struct pmc_mac_kpc *kpc = memory;
 	unsigned added;
 	uint32_t reason;
 
 	memset(kpc, 0, sizeof(*kpc));
-	memset(reasons, 0, n * sizeof(*reasons));
-	if (!mac->calls->is_root()) {
-		mac->trouble |= PMC_MAC_ROOT;
-		fail_all(reasons, n, EPERM);
-		return 0;
-	}
-	if (attach && mac->refused_above) {
-		mac->trouble |= PMC_MAC_REFUSED;
-		fail_all(reasons, n, EPERM);
-		return 0;
-	}
-	if (!load(mac->calls, kpc)) {
-		mac->trouble |= PMC_MAC_NO_FRAMEWORK;
-		fail_all(reasons, n, PMC_REASON_NO_KPERF);
-		return 0;
-	}
-	added = set_up(mac, kpc, names, user_only, n, attach, reasons, &reason);
-	if (!added && (mac->trouble & PMC_MAC_REFUSED) &&
-	    find_refused(mac, kpc, names, user_only, n, reasons))
-		added = set_up(mac, kpc, names, user_only, n, attach, reasons, &reason);
-	if (!added) {
-		fail_all(reasons, n, reason);
-		return 0;
-	}
+	for (unsigned i = 0; i < n; i++)
+		events[i].reason = 0;
+	if (!mac->calls->is_root())
+		return fail_all(events, n, trouble(mac, PMC_MAC_ROOT, EPERM));
+	if (attach && mac->refused_above)
+		return fail_all(events, n, trouble(mac, PMC_MAC_REFUSED, EPERM));
+	if (!load(mac->calls, kpc))
+		return fail_all(events, n, trouble(mac, PMC_MAC_NO_FRAMEWORK, PMC_REASON_NO_KPERF));
+	added = set_up(mac, kpc, events, n, attach, &reason);
+	if (!added && (mac->trouble & PMC_MAC_REFUSED) && find_refused(mac, kpc, events, n))
+		added = set_up(mac, kpc, events, n, attach, &reason);
+	if (!added)
+		return fail_all(events, n, reason);
 	mac->kpc = kpc;
-	mac->kpc_n = added;
-	return added;
+	return mac->kpc_n = added;
 }
 
 void pmc_mac_close(struct pmc_mac *mac)
@@ -326,11 +311,8 @@ unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters)
 {
 	uint64_t all[PMC_MAC_COUNTERS] = { 0 };
 
-	if (mac->kpc->kpc_get_thread_counters(0, PMC_MAC_COUNTERS, all) != 0) {
-		int error = mac->calls->last_error();
-
-		return error > 0 && error < PMC_REASON_ADOPTED ? (unsigned)error : EIO;
-	}
+	if (mac->kpc->kpc_get_thread_counters(0, PMC_MAC_COUNTERS, all) != 0)
+		return reason_of(mac->calls->last_error(), EIO);
 	/* The kernel gives the counts up to the stop. Asked afterwards, for one meanwhile. */
 	if (!mac->kpc->kpc_get_thread_counting() || !mac->kpc->kpc_get_counting())
 		return PMC_REASON_NO_KPERF;

@@ -96,6 +96,16 @@ int pmc_perf_read(int fd, uint64_t read_format, unsigned n, uint64_t *words)
 	return got < 0 ? (int)got : -EIO;
 }
 
+void pmc_perf_decode_value(const uint64_t *words, uint64_t read_format,
+			   struct pmc_perf_value *value)
+{
+	*value = (struct pmc_perf_value){ .value = *words++ };
+	if (read_format & PERF_FORMAT_ID)
+		value->id = *words++;
+	if (read_format & PERF_FORMAT_LOST)
+		value->lost = *words;
+}
+
 int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
 		    struct pmc_perf_head *head, struct pmc_perf_value *values, unsigned max)
 {
@@ -109,35 +119,23 @@ int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
 	/* The value comes before the times, but in a group after them. */
 	if (group)
 		head->n = words[at++];
-	else if (max)
-		values[0] = (struct pmc_perf_value){ .value = words[0] };
-	at += !group;
+	else
+		at++;
 	if (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
 		head->enabled_ns = words[at++];
 	if (read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
 		head->running_ns = words[at++];
 	if (!group) {
-		uint64_t id = read_format & PERF_FORMAT_ID ? words[at++] : 0;
-		uint64_t lost = read_format & PERF_FORMAT_LOST ? words[at++] : 0;
-
 		if (max) {
-			values[0].id = id;
-			values[0].lost = lost;
+			/* With what follows the times. */
+			pmc_perf_decode_value(words + at - 1, read_format, &values[0]);
+			values[0].value = words[0];
 		}
-		return (int)at;
+		return (int)(at + each - 1);
 	}
 	if (head->n > (n_words - at) / each)
 		return -EINVAL;
-	for (uint64_t i = 0; i < head->n; i++, at += each) {
-		const uint64_t *word = words + at;
-
-		if (i >= max)
-			continue;
-		values[i] = (struct pmc_perf_value){ .value = *word++ };
-		if (read_format & PERF_FORMAT_ID)
-			values[i].id = *word++;
-		if (read_format & PERF_FORMAT_LOST)
-			values[i].lost = *word;
-	}
-	return (int)at;
+	for (uint64_t i = 0; i < head->n && i < max; i++)
+		pmc_perf_decode_value(words + at + i * each, read_format, &values[i]);
+	return (int)(at + head->n * each);
 }

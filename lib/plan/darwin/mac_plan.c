@@ -40,6 +40,12 @@ void pmc_mac_refuse(struct pmc_planned *planned, uint32_t reason)
 	planned->error = (int)reason;
 }
 
+/* The kernel adds up user and kernel mode. kperf counts user mode or all modes. */
+static bool splits_modes(const struct pmc_event *event)
+{
+	return event->asked_scope && (event->exclude_kernel || event->exclude_user);
+}
+
 static struct pmc_planned *add(struct making *making, const struct pmc_event *event, int kind,
 			       unsigned index)
 {
@@ -51,15 +57,9 @@ static struct pmc_planned *add(struct making *making, const struct pmc_event *ev
 	}
 	making->sources[making->n++] = (struct pmc_mac_source){ kind, index };
 	*planned = (struct pmc_planned){ .event = *event, .scope = PMC_SCOPE_ALL };
-	if (event->asked_scope && (event->exclude_kernel || event->exclude_user))
+	if (splits_modes(event))
 		planned->scope = event->exclude_user ? PMC_SCOPE_KERNEL : PMC_SCOPE_USER;
 	return planned;
-}
-
-/* The kernel adds up user and kernel mode. kperf counts user mode or all modes. */
-static bool splits_modes(const struct pmc_event *event)
-{
-	return event->asked_scope && (event->exclude_kernel || event->exclude_user);
 }
 
 int pmc_mac_kind(const struct pmc_event *event)
@@ -115,18 +115,10 @@ static void add_event(struct making *making, const struct pmc_event *event)
 		pmc_mac_refuse(planned, PMC_REASON_NO_SOURCE);
 }
 
-/* The name without modifiers. */
-static const char *kpep_name(struct making *making, const struct pmc_event *event)
-{
-	return pmc_arena_strndup(making->arena, event->name, strcspn(event->name, ":"));
-}
-
 /* Programs the events of kperf, and refuses those that it does not count. */
 static int open_kpep(struct making *making, bool attach)
 {
-	const char *names[PMC_EVENTS_MAX];
-	bool user_only[PMC_EVENTS_MAX];
-	uint32_t reasons[PMC_EVENTS_MAX];
+	struct pmc_mac_event events[PMC_EVENTS_MAX];
 	unsigned at[PMC_EVENTS_MAX], n = 0, index = 0;
 	void *room;
 
@@ -135,8 +127,10 @@ static int open_kpep(struct making *making, bool attach)
 
 		if (making->sources[i].kind != PMC_MAC_KPEP)
 			continue;
-		names[n] = kpep_name(making, event);
-		user_only[n] = event->exclude_kernel;
+		/* The name without modifiers. */
+		events[n].name =
+			pmc_arena_strndup(making->arena, event->name, strcspn(event->name, ":"));
+		events[n].user_only = event->exclude_kernel;
 		at[n++] = i;
 	}
 	if (!n)
@@ -144,10 +138,10 @@ static int open_kpep(struct making *making, bool attach)
 	room = pmc_arena_alloc(making->arena, PMC_MAC_KPC_BYTES);
 	if (!room || making->arena->failed)
 		return -ENOMEM;
-	pmc_mac_kpc_open(making->mac, room, names, user_only, n, attach, reasons);
+	pmc_mac_kpc_open(making->mac, room, events, n, attach);
 	for (unsigned i = 0; i < n; i++) {
-		if (reasons[i])
-			pmc_mac_refuse(&making->events[at[i]], reasons[i]);
+		if (events[i].reason)
+			pmc_mac_refuse(&making->events[at[i]], events[i].reason);
 		else
 			making->sources[at[i]].index = index++;
 	}
