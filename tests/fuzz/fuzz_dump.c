@@ -217,7 +217,7 @@ static int merge(int fd, const struct merge_options *options, struct merge_input
 	struct merge *merge;
 
 	FUZZ_CHECK(to >= 0 && lseek(fd, 0, SEEK_SET) == 0);
-	FUZZ_CHECK(merge_new(&merge, options) == 0);
+	merge = merge_new(options);
 	FUZZ_CHECK(merge_add_fd(merge, fd, seen) == 0);
 	FUZZ_CHECK(merge_write(merge, to) == 0);
 	merge_free(merge);
@@ -259,7 +259,7 @@ static void check_reports(int dump, int merged, bool compact, uint64_t damaged)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct merge_options options = { .budget_bytes = 0 };
+	struct merge_options options = { .index_bytes = 0 };
 	struct merge_input seen;
 	uint8_t *copy;
 	int fd, once, twice;

@@ -3,10 +3,13 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/inputs.h"
 #include "tools/merge/merge.h"
+#include "tools/report/samples.h"
+#include "tools/rows/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 struct request {
 	const char **files;
@@ -75,6 +78,28 @@ static int add_input(void *to, int fd, const char *name)
 	return 0;
 }
 
+/* Adds what files of this machine say about the addresses in stacks; which names are missing is
+ * said on stderr. 0 or -errno. */
+static int add_names(int fd)
+{
+	const struct pmc_profile_options options = { .only_stacks = true, .starts = true };
+	struct pmc_profile profile;
+	const char *why;
+	int error;
+
+	pmc_profile_init(&profile, &options);
+	lseek(fd, 0, SEEK_SET);
+	error = pmc_profile_add_fd(&profile, fd);
+	if (!error) {
+		pmc_profile_finish(&profile);
+		why = report_keep_names(&profile, fd);
+		if (why)
+			tool_warn("names of functions are missing: %s", why);
+	}
+	pmc_profile_free(&profile);
+	return error;
+}
+
 static int merge_all(struct merge *merge, const struct request *request,
 		     struct merge_output *output)
 {
@@ -82,7 +107,7 @@ static int merge_all(struct merge *merge, const struct request *request,
 
 	if (error)
 		return error;
-	error = request->names ? merge_reload(merge, merge_append_names) : 0;
+	error = request->names ? merge_reload(merge, add_names) : 0;
 	if (!error)
 		error = merge_write(merge, output->fd);
 	if (!error)
@@ -108,9 +133,8 @@ int cmd_merge(int argc, char **argv)
 		code = tool_fail(EXIT_FAIL, "cannot write %s: %s", request.out,
 				 why ? why : tool_output_why(error));
 	} else {
-		error = merge_new(&merge, &request.options);
-		code = error ? tool_fail(EXIT_FAIL, "%s", strerror(-error)) :
-			       merge_all(merge, &request, &output);
+		merge = merge_new(&request.options);
+		code = merge_all(merge, &request, &output);
 	}
 	merge_free(merge);
 	merge_output_close(&output);

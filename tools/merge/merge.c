@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.c - inputs into an index and sorted runs, their union out of them.
+ * merge.c - the union of inputs: an index of their frames, sorted.
  *
- * Inputs are mapped and sorted where they lie. When frames and index exceed the budget they are
- * written to a temporary file as a sorted run, which is mapped too.
+ * Inputs are mapped and stay where they lie. Where the index of all would be too large, the inputs
+ * are read again for each part of the canonical order, which a sample of the frames divides.
  */
+#include "lib/base/hash.h"
 #include "lib/base/out.h"
+#include "lib/base/sort.h"
+#include "tools/cli/list.h"
 #include "tools/merge/merge.h"
-#include "tools/merge/sort.h"
+#include "tools/rows/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,58 +22,81 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a run, what was read is given back in pieces of this size. */
-#define RUN_PIECE ((size_t)32 << 20)
+enum { SAMPLED = 4096, TEXT_MOST = 4096 };
 
 struct map {
 	uint8_t *data;
-	size_t len;
+	size_t len, at; /* where to begin */
 };
 
-/* A file of sorted frames. */
-struct merge_run {
-	struct merge_source source;
-	struct map map;
-	struct pmc_scan scan;
-	size_t given_back;
+/* The frames of a process image, which come nearly in order, however many share a file. */
+struct stream {
+	uint8_t identity[16];
+	size_t n, end; /* of the entries that are sorted */
+	UT_hash_handle hh;
+};
+
+struct entry {
+	struct stream *stream;
+	uint64_t snapshot, hash;
+	const uint8_t *bytes;
+	uint32_t size;
+};
+
+/* What a frame is about, and the newest frame about it. */
+struct subject {
+	size_t entry;
+	uint64_t time_ns;
+	UT_hash_handle hh;
+	char key[];
 };
 
 struct merge {
-	struct merge_index index;
-	size_t budget;
-	struct map *maps; /* of inputs, where the indexed frames are */
+	struct merge_options options;
+	struct map *maps;
 	size_t n_maps;
-	struct merge_run *runs;
-	unsigned n_runs;
+	struct entry *entries; /* of all inputs; of a part if there are more than `most` */
+	size_t n, room, most;
+	uint64_t n_frames;
+	struct entry sample[SAMPLED]; /* each stride-th frame */
+	uint64_t n_sampled, stride;
+	struct stream *streams, *last;
+	struct subject *subjects;
+	struct pmc_arena arena;	   /* of these */
+	struct pmc_arena stripped; /* frames without their command line */
 	bool spill_failed;
 };
 
-int merge_new(struct merge **result, const struct merge_options *options)
+struct merge *merge_new(const struct merge_options *options)
 {
 	struct merge *merge = calloc(1, sizeof(*merge));
+	size_t bytes = options->index_bytes;
 
 	if (!merge)
-		return -ENOMEM;
-	merge->budget = options->budget_bytes ? options->budget_bytes : MERGE_BUDGET;
-	merge->index.order = options->compact ? MERGE_BY_KEY : MERGE_CANONICAL;
-	merge->index.strip_args = options->strip_args;
-	*result = merge;
-	return 0;
+		pmc_arena_exhausted();
+	if (!bytes)
+		bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4;
+	merge->options = *options;
+	merge->most = bytes / (2 * sizeof(struct entry));
+	merge->stride = 1;
+	return merge;
 }
 
 static void clear(struct merge *merge)
 {
-	merge_index_clear(&merge->index);
-	for (unsigned i = 0; i < merge->n_runs; i++)
-		munmap(merge->runs[i].map.data, merge->runs[i].map.len);
 	for (size_t i = 0; i < merge->n_maps; i++)
 		munmap(merge->maps[i].data, merge->maps[i].len);
-	free(merge->runs);
 	free(merge->maps);
-	merge->runs = NULL;
+	free(merge->entries);
+	pmc_arena_free(&merge->arena);
+	pmc_arena_free(&merge->stripped);
 	merge->maps = NULL;
-	merge->n_runs = 0;
-	merge->n_maps = 0;
+	merge->entries = NULL;
+	merge->streams = merge->last = NULL;
+	merge->subjects = NULL;
+	merge->n_maps = merge->n = merge->room = 0;
+	merge->n_frames = merge->n_sampled = 0;
+	merge->stride = 1;
 }
 
 void merge_free(struct merge *merge)
@@ -81,7 +107,172 @@ void merge_free(struct merge *merge)
 	free(merge);
 }
 
-/* ---- temporary files ---------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------ */
+
+/* By identity, snapshot and hash. */
+static inline __attribute__((always_inline)) int place_order(const struct entry *a,
+							     const struct entry *b)
+{
+	int order = 0;
+
+	if (a->stream != b->stream)
+		order = memcmp(a->stream->identity, b->stream->identity, 16);
+	if (!order)
+		order = (a->snapshot > b->snapshot) - (a->snapshot < b->snapshot);
+	return order ? order : (a->hash > b->hash) - (a->hash < b->hash);
+}
+
+/* Frames of equal hash and different bytes are both kept. */
+static inline __attribute__((always_inline)) int entry_order(const void *left, const void *right,
+							     const void *arg)
+{
+	const struct entry *a = left, *b = right;
+	int order = place_order(a, b);
+
+	(void)arg;
+	if (!order)
+		order = (a->size > b->size) - (a->size < b->size);
+	return order ? order : memcmp(a->bytes, b->bytes, a->size);
+}
+
+/* Makes the frame a PROCESS frame without a command line, which is the last of its texts. */
+static void strip_args(struct merge *merge, struct pmc_frame *frame)
+{
+	void *room = pmc_arena_alloc(&merge->stripped, frame->head.size);
+	struct pmc_frame_buf buf;
+	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
+
+	pmc_frame_buf_init(&buf, room, frame->head.size);
+	pmc_frame_begin(&buf, PMC_FRAME_PROCESS, frame->head.identity, frame->head.snapshot,
+			frame->fixed, frame->head.fixed);
+	pmc_cursor_init(&cursor, frame);
+	for (unsigned i = 0; i < 4; i++) {
+		pmc_cursor_str(&cursor, &text, &len);
+		pmc_frame_str(&buf, text, i < 3 && !cursor.bad ? len : 0);
+	}
+	pmc_frame_end(&buf);
+	pmc_frame_view(frame, buf.data, buf.len);
+}
+
+static struct stream *stream_of(struct merge *merge, const uint8_t identity[16])
+{
+	struct pmc_arena *arena = &merge->arena;
+	struct stream *stream = merge->last;
+
+	if (stream && memcmp(stream->identity, identity, 16) == 0)
+		return stream;
+	HASH_FIND(hh, merge->streams, identity, 16, stream);
+	if (!stream) {
+		stream = pmc_arena_alloc(arena, sizeof(*stream));
+		memcpy(stream->identity, identity, 16);
+		HASH_ADD(hh, merge->streams, identity, 16, stream);
+	}
+	merge->last = stream;
+	return stream;
+}
+
+static struct entry entry_of(struct merge *merge, struct pmc_frame *frame)
+{
+	if (merge->options.strip_args && frame->head.type == PMC_FRAME_PROCESS &&
+	    frame->head.version == PMC_DUMP_VERSION)
+		strip_args(merge, frame);
+	return (struct entry){ .stream = stream_of(merge, frame->head.identity),
+			       .snapshot = frame->head.snapshot,
+			       .hash = frame->head.hash,
+			       .bytes = frame->bytes,
+			       .size = frame->head.size };
+}
+
+static void append(struct merge *merge, const struct entry *entry)
+{
+	merge->entries =
+		tool_list_grow(merge->entries, merge->n, &merge->room, sizeof(*merge->entries));
+	if (!merge->entries)
+		pmc_arena_exhausted();
+	merge->entries[merge->n++] = *entry;
+}
+
+/* Whether an entry has the subject of the frame: that of the newer one. */
+static bool has_subject(struct merge *merge, const struct entry *entry,
+			const struct pmc_frame *frame)
+{
+	struct pmc_arena *arena = &merge->arena;
+	struct pmc_subject subject;
+	struct subject *known;
+	char key[16 + 2 * sizeof(uint64_t) + TEXT_MOST];
+	uint64_t numbers[2] = { frame->head.type };
+	size_t len = 16 + sizeof(numbers);
+	struct entry *old;
+	int order;
+
+	if (!pmc_frame_subject(frame, &subject) || subject.len > TEXT_MOST)
+		return false;
+	memcpy(key, entry->stream->identity, 16);
+	numbers[1] = subject.number;
+	memcpy(key + 16, numbers, sizeof(numbers));
+	memcpy(key + len, subject.text, subject.len);
+	len += subject.len;
+	HASH_FIND(hh, merge->subjects, key, len, known);
+	if (!known) {
+		known = pmc_arena_alloc(arena, sizeof(*known) + len);
+		known->entry = merge->n;
+		known->time_ns = subject.time_ns;
+		memcpy(known->key, key, len);
+		HASH_ADD_KEYPTR(hh, merge->subjects, known->key, len, known);
+		return false;
+	}
+	old = &merge->entries[known->entry];
+	order = (entry->snapshot > old->snapshot) - (entry->snapshot < old->snapshot);
+	/* pmctl dump repeats the process's newest snapshot number. */
+	if (!order)
+		order = (subject.time_ns > known->time_ns) - (subject.time_ns < known->time_ns);
+	if (order > 0 || (!order && entry_order(entry, old, NULL) > 0)) {
+		*old = *entry;
+		known->time_ns = subject.time_ns;
+	}
+	return true;
+}
+
+/* When the sample is full, every second one of it stays. */
+static void take_sample(struct merge *merge, const struct entry *entry)
+{
+	if (merge->n_frames % merge->stride != 0)
+		return;
+	if (merge->n_sampled == SAMPLED) {
+		for (unsigned i = 0; i < SAMPLED / 2; i++)
+			merge->sample[i] = merge->sample[2 * i];
+		merge->n_sampled = SAMPLED / 2;
+		merge->stride *= 2;
+		if (merge->n_frames % merge->stride != 0)
+			return;
+	}
+	merge->sample[merge->n_sampled++] = *entry;
+}
+
+/* With `compact` the index is one of threads, and not limited. */
+static bool is_in_parts(const struct merge *merge)
+{
+	return !merge->options.compact && merge->n_frames > merge->most;
+}
+
+static void take(struct merge *merge, struct pmc_frame *frame)
+{
+	const struct entry entry = entry_of(merge, frame);
+
+	if (merge->options.compact && has_subject(merge, &entry, frame))
+		return;
+	take_sample(merge, &entry);
+	merge->n_frames++;
+	if (is_in_parts(merge))
+		merge->n = 0;
+	else
+		append(merge, &entry);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------- */
+
 static const char *spill_dir(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -109,190 +300,30 @@ static int spill_open(void)
 	return fd;
 }
 
-static int map_file(int fd, struct map *map)
+static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct merge_input *seen)
 {
-	struct stat st;
-	void *data = MAP_FAILED;
-
-	if (fstat(fd, &st) == 0)
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	*map = (struct map){ data, (size_t)st.st_size };
-	return 0;
-}
-
-/* ---- the union ---------------------------------------------------------------------------- */
-/* Sources with a frame, as a heap: the least frame is that of the first. */
-struct queue {
-	struct merge_source **live;
-	unsigned n;
-	enum merge_order order;
-};
-
-static bool comes_before(const struct queue *queue, unsigned a, unsigned b)
-{
-	return merge_compare(&queue->live[a]->frame, &queue->live[b]->frame, queue->order) < 0;
-}
-
-/* Moves the source at `i` down to its place. */
-static void sink(struct queue *queue, unsigned i)
-{
-	for (unsigned least = i;; i = least) {
-		struct merge_source *moved = queue->live[i];
-
-		for (unsigned child = 2 * i + 1; child < 2 * i + 3 && child < queue->n; child++)
-			if (comes_before(queue, child, least))
-				least = child;
-		if (least == i)
-			return;
-		queue->live[i] = queue->live[least];
-		queue->live[least] = moved;
-	}
-}
-
-/* Of the index and the first n runs. 0 or -ENOMEM. */
-static int queue_open(struct merge *merge, unsigned n, struct queue *queue)
-{
-	*queue = (struct queue){ .order = merge->index.order };
-	queue->live = calloc(n + 1, sizeof(struct merge_source *));
-	if (!queue->live)
-		return -ENOMEM;
-	for (unsigned i = 0; i <= n; i++) {
-		struct merge_source *source = i < n ? &merge->runs[i].source : &merge->index.source;
-
-		if (source->live)
-			queue->live[queue->n++] = source;
-	}
-	for (unsigned i = queue->n / 2; i-- > 0;)
-		sink(queue, i);
-	return 0;
-}
-
-/* Loads the next frame in order, repetitions included. 1, 0 at the end, or -errno. */
-static int next_frame(struct queue *queue, struct pmc_frame *frame)
-{
-	struct merge_source *first;
-	int error;
-
-	if (!queue->n)
-		return 0;
-	first = queue->live[0];
-	*frame = first->frame;
-	error = first->advance(first);
-	if (!first->live)
-		queue->live[0] = queue->live[--queue->n];
-	sink(queue, 0);
-	return error ? error : 1;
-}
-
-/* Whether the next frame in order takes the place of this one. */
-static bool is_obsolete(const struct merge *merge, const struct pmc_frame *frame,
-			const struct pmc_frame *next)
-{
-	if (merge->index.order == MERGE_BY_KEY && merge_same_key(frame, next))
-		return true;
-	return frame->head.hash == next->head.hash &&
-	       merge_compare(frame, next, MERGE_CANONICAL) == 0;
-}
-
-/* Writes the union of the index and the first n runs. */
-static int write_frames(struct merge *merge, unsigned n, int fd)
-{
-	static char room[256 << 10];
-	struct pmc_frame frame, held = { .bytes = NULL };
-	int error = merge_index_sort(&merge->index), got = 1;
-	struct queue queue = { .live = NULL };
-	struct pmc_out out;
-
-	if (!error)
-		error = queue_open(merge, n, &queue);
-	pmc_out_to_fd(&out, fd, room, sizeof(room));
-	while (!error && !out.error && got) {
-		got = next_frame(&queue, &frame);
-		error = got < 0 ? got : 0;
-		if (held.bytes && (!got || !is_obsolete(merge, &held, &frame)))
-			pmc_out_bytes(&out, (const char *)held.bytes, held.head.size);
-		held = frame;
-	}
-	free(queue.live);
-	return error ? error : pmc_out_flush(&out);
-}
-
-/* ---- runs --------------------------------------------------------------------------------- */
-static int run_advance(struct merge_source *source)
-{
-	struct merge_run *run = (struct merge_run *)source;
-
-	source->live = pmc_scan_next(&run->scan, &source->frame);
-	if (run->scan.at - run->given_back >= RUN_PIECE) {
-		madvise(run->map.data + run->given_back, RUN_PIECE, MADV_DONTNEED);
-		run->given_back += RUN_PIECE;
-	}
-	return run->scan.damaged ? -EIO : 0;
-}
-
-/* Writes the index to a file and maps that. */
-static int add_run(struct merge *merge, int fd)
-{
-	struct merge_run *run = realloc(merge->runs, (merge->n_runs + 1) * sizeof(*run));
-	int error = run ? write_frames(merge, 0, fd) : -ENOMEM;
-
-	if (run)
-		merge->runs = run;
-	if (error)
-		return error;
-	run += merge->n_runs;
-	*run = (struct merge_run){ .source.advance = run_advance };
-	error = map_file(fd, &run->map);
-	if (error)
-		return error;
-	run->scan = (struct pmc_scan){ .data = run->map.data, .len = run->map.len };
-	merge->n_runs++;
-	return run_advance(&run->source);
-}
-
-static int spill(struct merge *merge)
-{
-	int fd = spill_open(), error = fd < 0 ? fd : add_run(merge, fd);
-
-	if (fd >= 0)
-		close(fd);
-	merge->spill_failed = error != 0;
-	merge_index_clear(&merge->index);
-	for (size_t i = 0; i < merge->n_maps; i++)
-		madvise(merge->maps[i].data, merge->maps[i].len, MADV_DONTNEED);
-	return error;
-}
-
-/* ---- inputs ------------------------------------------------------------------------------- */
-static int add_file(struct merge *merge, int fd, size_t at, struct merge_input *seen)
-{
-	struct map *map = realloc(merge->maps, (merge->n_maps + 1) * sizeof(*map));
+	struct map *maps = realloc(merge->maps, (merge->n_maps + 1) * sizeof(*maps));
 	struct pmc_scan scan = { .at = 0 };
 	struct pmc_frame frame;
-	int error;
+	uint8_t *data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
 
-	if (!map)
-		return -ENOMEM;
-	merge->maps = map;
-	map += merge->n_maps;
-	error = map_file(fd, map);
-	if (error)
-		return error;
-	merge->n_maps++;
-	scan.data = map->data + at;
-	scan.len = map->len - at;
-	while (!error && pmc_scan_next(&scan, &frame)) {
-		if (merge->index.used >= merge->budget)
-			error = spill(merge);
-		if (!error)
-			error = merge_index_add(&merge->index, &frame);
+	if (!maps)
+		pmc_arena_exhausted();
+	merge->maps = maps;
+	if (data == MAP_FAILED)
+		return -errno;
+	maps[merge->n_maps++] = (struct map){ data, len, at };
+	scan.data = data + at;
+	scan.len = len - at;
+	while (pmc_scan_next(&scan, &frame)) {
+		take(merge, &frame);
 		seen->good++;
 	}
+	if (is_in_parts(merge))
+		madvise(data, len, MADV_DONTNEED);
 	seen->magic = seen->good || pmc_has_magic(scan.data, scan.len);
 	seen->damaged = scan.damaged;
-	return error;
+	return 0;
 }
 
 /* Copies what cannot be mapped to a temporary file: its descriptor, or -errno. */
@@ -338,7 +369,7 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 	error = fstat(mapped, &st) == 0 ? 0 : -errno;
 	if (!error && st.st_size > at) {
 		seen->bytes = (uint64_t)(st.st_size - at);
-		error = add_file(merge, mapped, (size_t)at, seen);
+		error = add_file(merge, mapped, (size_t)at, (size_t)st.st_size, seen);
 	}
 	if (mapped != fd)
 		close(mapped);
@@ -346,7 +377,115 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 }
 
 /* ---- output ------------------------------------------------------------------------------- */
-int merge_reload(struct merge *merge, int (*append)(int fd))
+
+static int stream_order(const struct stream *a, const struct stream *b)
+{
+	return memcmp(a->identity, b->identity, sizeof(a->identity));
+}
+
+/* By streams, then each of them. */
+static void sort(struct merge *merge)
+{
+	struct entry *sorted = malloc((merge->room + 1) * sizeof(*sorted));
+	struct stream *stream;
+	size_t end = 0;
+
+	if (!sorted)
+		pmc_arena_exhausted();
+	HASH_SORT(merge->streams, stream_order);
+	for (stream = merge->streams; stream; stream = stream->hh.next)
+		stream->n = 0;
+	for (size_t i = 0; i < merge->n; i++)
+		merge->entries[i].stream->n++;
+	for (stream = merge->streams; stream; stream = stream->hh.next) {
+		stream->end = end;
+		end += stream->n;
+	}
+	for (size_t i = 0; i < merge->n; i++)
+		sorted[merge->entries[i].stream->end++] = merge->entries[i];
+	for (stream = merge->streams; stream; stream = stream->hh.next) {
+		const size_t at = stream->end - stream->n;
+
+		pmc_sort(sorted + at, merge->entries + at, stream->n, sizeof(*sorted), entry_order,
+			 NULL);
+	}
+	free(merge->entries);
+	merge->entries = sorted;
+}
+
+/* Each once. */
+static int write_entries(struct merge *merge, struct pmc_out *out)
+{
+	struct pmc_frame frame;
+	int error = 0;
+
+	sort(merge);
+	for (size_t i = 0; i < merge->n && !error && !out->error; i++) {
+		const struct entry *entry = &merge->entries[i];
+
+		/* Inputs are mapped: their contents may change. */
+		if (!pmc_frame_still(&frame, entry->bytes, entry->size, entry->hash))
+			error = -ESTALE;
+		else if (i + 1 == merge->n || entry_order(entry, entry + 1, NULL) != 0)
+			pmc_out_bytes(out, (const char *)entry->bytes, entry->size);
+	}
+	return error;
+}
+
+/* Reads the entries that lie in [from, to); NULL: no bound. */
+static void read_part(struct merge *merge, const struct entry *from, const struct entry *to)
+{
+	struct pmc_frame frame;
+
+	merge->n = 0;
+	pmc_arena_free(&merge->stripped);
+	for (size_t i = 0; i < merge->n_maps; i++) {
+		const struct map *map = &merge->maps[i];
+		struct pmc_scan scan = { .data = map->data + map->at, .len = map->len - map->at };
+
+		while (pmc_scan_next(&scan, &frame)) {
+			const struct entry entry = entry_of(merge, &frame);
+
+			if ((!from || place_order(&entry, from) >= 0) &&
+			    (!to || place_order(&entry, to) < 0))
+				append(merge, &entry);
+		}
+		madvise(map->data, map->len, MADV_DONTNEED);
+	}
+}
+
+static int write_parts(struct merge *merge, struct pmc_out *out)
+{
+	const uint64_t n = merge->n_sampled, parts = merge->n_frames / merge->most + 1;
+	static struct entry scratch[SAMPLED];
+	const struct entry *from = NULL;
+	uint64_t frames = 0;
+	int error = 0;
+
+	pmc_sort(merge->sample, scratch, n, sizeof(*scratch), entry_order, NULL);
+	for (uint64_t i = 1; i <= parts && !error && !out->error; i++) {
+		const struct entry *to = i < parts ? &merge->sample[i * n / parts] : NULL;
+
+		read_part(merge, from, to);
+		frames += merge->n;
+		error = write_entries(merge, out);
+		from = to;
+	}
+	return error || out->error || frames == merge->n_frames ? error : -ESTALE;
+}
+
+static int write_union(struct merge *merge, int fd)
+{
+	static char room[256 << 10];
+	struct pmc_out out;
+	int error;
+
+	pmc_out_to_fd(&out, fd, room, sizeof(room));
+	error = is_in_parts(merge) ? write_parts(merge, &out) : write_entries(merge, &out);
+	return error ? error : pmc_out_flush(&out);
+}
+
+int merge_reload(struct merge *merge, int (*add)(int fd))
 {
 	struct merge_input seen;
 	int fd = spill_open(), error;
@@ -354,12 +493,11 @@ int merge_reload(struct merge *merge, int (*append)(int fd))
 	merge->spill_failed = true;
 	if (fd < 0)
 		return fd;
-	error = write_frames(merge, merge->n_runs, fd);
+	error = write_union(merge, fd);
 	clear(merge);
-	merge->index.order = MERGE_CANONICAL;
 	merge->spill_failed = error != 0;
-	if (!error && append)
-		error = append(fd);
+	if (!error)
+		error = add(fd);
 	if (!error && lseek(fd, 0, SEEK_SET) < 0)
 		error = -errno;
 	if (!error)
@@ -370,11 +508,8 @@ int merge_reload(struct merge *merge, int (*append)(int fd))
 
 int merge_write(struct merge *merge, int fd)
 {
-	/* In the order of keys, to be sorted again. */
-	int error = merge->index.order == MERGE_BY_KEY ? merge_reload(merge, NULL) : 0;
+	int error = write_union(merge, fd);
 
-	if (!error)
-		error = write_frames(merge, merge->n_runs, fd);
 	clear(merge);
 	return error;
 }

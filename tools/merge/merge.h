@@ -13,13 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of frames and their index; what exceeds it goes to temporary files. */
-#define MERGE_BUDGET ((size_t)1 << 30)
-
 struct merge_options {
-	bool compact;	 /* only the newest frame of each thread, process, total, note, region */
-	bool strip_args; /* PROCESS frames without command lines */
-	size_t budget_bytes; /* 0: MERGE_BUDGET */
+	bool compact;	    /* only the newest frame of each thread, process, total, note, region */
+	bool strip_args;    /* PROCESS frames without command lines */
+	size_t index_bytes; /* memory for the index; 0: a quarter of the machine's */
 };
 
 /* Contents of one input. */
@@ -30,8 +27,7 @@ struct merge_input {
 
 struct merge;
 
-/* 0 or -ENOMEM. */
-int merge_new(struct merge **merge, const struct merge_options *options);
+struct merge *merge_new(const struct merge_options *options);
 /* Adds every good frame from the descriptor's position to its end. 0 or -errno. The file is mapped
  * until merge_write or merge_free: if it is truncated, that is a SIGBUS; see merge_output_open. */
 int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen);
@@ -41,12 +37,9 @@ int merge_write(struct merge *merge, int fd);
 const char *merge_spill_trouble(const struct merge *merge);
 void merge_free(struct merge *merge);
 
-/* Writes the union so far to a temporary file, lets `append` (NULL: nobody) read it and add frames
- * at its end, and reads it back. 0 or -errno. */
-int merge_reload(struct merge *merge, int (*append)(int fd));
-/* names.c: for merge_reload(); adds what files of this machine say about the addresses in stacks. 0
- * or -errno; which names are missing is said on stderr. */
-int merge_append_names(int fd);
+/* Writes the union so far to a temporary file, lets `add` read it and add frames at its end, and
+ * reads it back. 0 or -errno. */
+int merge_reload(struct merge *merge, int (*add)(int fd));
 
 /* ---- the output: a temporary file beside it, OUT.pmctl-tmp, renamed over it when complete - */
 /* One at a time. Standard output, devices and pipes are written directly. */
