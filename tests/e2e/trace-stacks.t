@@ -7,42 +7,39 @@ cd "$T" || exit 1
 trace() { run timeout -s KILL 100 "$PMCTL" trace "$@"; }
 places='["place_sleep", "place_pipe", "place_mutex", "place_cond"]'
 
-# Kernels drop records of some threads, for every tool alike: then another run counts.
-# until_true JQ FILE FLAGS: traces off_cpu until the filter is true of all objects together
-until_true() {
-	local filter=$1 file=$2
-	shift 2
-	for _ in {1..20}; do
-		trace "$@" -o "$file" -- "$PROG/off_cpu"
-		[ "$(jq -s --argjson places "$places" "$filter" "$file")" = true ] && break
-	done
-	is "$(jq -s --argjson places "$places" "$filter" "$file")" true "trace $*: the stacks"
+# Kernels drop records of some threads, for every tool alike.
+# places_are JQ FLAGS: of a trace of off_cpu the filter is true of all objects together
+places_are() {
+	local filter=$1
+	shift
+	trace "$@" -o x.json -- "$PROG/off_cpu"
+	[ "$(jq -s --argjson places "$places" "$filter" x.json)" = true ]
 }
 
 # ---- waits of --summary -------------------------------------------------------------------------
 # A thread's longest wait is in the function of its name.
 in_place='map(select(.name | IN($places[])) | .name as $name | .blocked_in[0] |
 	.ns > 190000000 and .count > 0 and (.stack | index($name) != null and index($name) < index("start"))) | length == ($places | length) and all'
-until_true "$in_place" x.json --summary --stacks --format json
+mostly "stacks of waits" places_are "$in_place" --summary --stacks --format json
 is "$(jq -s 'map(([.blocked_in[].ns] | add) == ([.blocked_ns[]] | add)) | all' x.json)" true \
 	"stacks add up to the time blocked"
 # Frame pointers: the C library has none, so the function that called it is left out.
-places='["place_sleep", "place_pipe"]' until_true "$in_place" x.json --summary --unwind fp --format json
-until_true 'map(.blocked_in | map(.stack[]) | index("place_mutex")) | any' x.json --summary -g --by pool --format json
-for _ in {1..20}; do
+places='["place_sleep", "place_pipe"]' mostly "by frame pointers" places_are "$in_place" --summary --unwind fp --format json
+mostly "of pools" places_are 'map(.blocked_in | map(.stack[]) | index("place_mutex")) | any' --summary -g --by pool --format json
+table_has_places() {
 	trace --summary -g -o table -- "$PROG/off_cpu"
-	[ "$(grep -cE ' in .*place_' table)" -eq 4 ] && break
-done
-for place in $(jq -r ".[]" <<<"$places"); do
-	like "$(sed -n "/^$place /{n;p;q}" table)" "^ +[0-9]+ % in .*$place < start < " "the table: $place"
-done
+	for place in $(jq -r ".[]" <<<"$places"); do
+		sed -n "/^$place /{n;p;q}" table | grep -qE "^ +[0-9]+ % in .*$place < start < " || return 1
+	done
+}
+mostly "the table has a line with the stack of each place" table_has_places
 # 200 ms in 4 call sites of a function are more than 120 ms in one of another.
 sites='.[0].blocked_in | [(.[0].stack | index("often") != null), .[0].count, length == (map(.stack) | unique | length)]'
-for _ in {1..20}; do
+sites_are_one() {
 	trace --summary -g --format json -o x.json -- "$PROG/call_sites"
-	[ "$(jq -sc "$sites" x.json)" = '[true,4,true]' ] && break
-done
-is "$(jq -sc "$sites" x.json)" '[true,4,true]' "call sites of one function are one place" || diag_file x.json x.json
+	[ "$(jq -sc "$sites" x.json)" = '[true,4,true]' ]
+}
+mostly "call sites of one function are one place" sites_are_one
 trace --summary --format json -o x.json -- "$PROG/off_cpu"
 is "$(jq -s 'map(has("blocked_in")) | any' x.json)" false "without --stacks there are none"
 
@@ -60,34 +57,33 @@ feed_trace() {
 	wait $!
 	status=$?
 }
-for _ in {1..10}; do
-	feed_trace --summary -g -p $pid -d 300ms --format json -o x.json
-	[ "$(jq -s "map(select(.tid == $pid)) | length" x.json)" = 1 ] && break
-done
 # The wait in which the trace began has no stack.
-is "$(jq "select(.tid == $pid) | .blocked_in | map(select(.stack != []) | .stack |
-	index(\"call_input\") < index(\"place_input\") and index(\"place_input\") < index(\"main\")) | length > 0 and all" x.json)" true \
-	"-p: waits of a process that was mapped before"
-for _ in {1..10}; do
+input_waits() {
+	feed_trace --summary -g -p $pid -d 300ms --format json -o x.json
+	[ "$(jq "select(.tid == $pid) | .blocked_in | map(select(.stack != []) | .stack |
+	index(\"call_input\") < index(\"place_input\") and index(\"place_input\") < index(\"main\")) | length > 0 and all" x.json)" = true ]
+}
+mostly "-p: waits of a process that was mapped before" input_waits
+input_switches() {
 	feed_trace -e sched:sched_switch --filter "prev_pid == $pid" -g -a -d 300ms --format json -o x.json
-	[ -s x.json ] && break
-done
-is "$(jq -s 'map(select(.event) | .stack | index("call_input") < index("place_input") and index("place_input") < index("main")) |
-	length > 0 and all' x.json)" true "-a: stacks of records of such a process"
-for _ in {1..10}; do
+	[ "$(jq -s 'map(select(.event) | .stack | index("call_input") < index("place_input") and index("place_input") < index("main")) |
+	length > 0 and all' x.json)" = true ]
+}
+mostly "-a: stacks of records of such a process" input_switches
+input_lines() {
 	feed_trace -e sched:sched_switch -g -p $pid -d 300ms -o x
-	grep -q place_input x && break
-done
-like "$(cat x)" $'PrevPID: '$pid$' [^\n]*\n(\t[^\n]*\n)*\tcall_input\n\tplace_input\n\tmain\n' "text: a line for each function"
+	[[ $(cat x) =~ $'PrevPID: '$pid$' '[^$'\n']*$'\n'($'\t'[^$'\n']*$'\n')*$'\tcall_input\n\tplace_input\n\tmain\n' ]]
+}
+mostly "text: a line for each function" input_lines
 exec 9>&-
 wait $pid
 
 # ---- records of a command -----------------------------------------------------------------------
-for _ in {1..20}; do
+pipe_switches() {
 	trace -e sched:sched_switch --filter 'prev_comm == "place_pipe"' -g --format fields -o x -- "$PROG/off_cpu"
-	grep -q ';place_pipe;' x && break
-done
-like "$(cat x)" ' stack=[^=]*;call_read;place_pipe;start;start_thread' "fields: functions from the innermost on"
+	grep -q ' stack=[^=]*;call_read;place_pipe;start;start_thread' x
+}
+mostly "fields: functions from the innermost on" pipe_switches
 trace -e sched:sched_process_exec -g --format json -o x.json -- env true
 is "$status $(jq -s 'map(.stack | length > 0) | length > 0 and all' x.json)" "0 true" "a program that has just begun"
 trace -e sched:sched_process_exit --format fields -o x -- true

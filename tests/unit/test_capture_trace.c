@@ -62,8 +62,8 @@ int __wrap_trace_find_points(struct trace *trace);
 int __wrap_trace_find_points(struct trace *trace)
 {
 	trace->by_id = pmc_arena_alloc(&trace->arena, 65536 * sizeof(*trace->by_id));
-	trace->points = calloc(N(made_points), sizeof(*trace->points));
-	if (trace->format == TRACE_TEXT && !trace->summarize)
+	trace->points = pmc_arena_alloc(&trace->arena, N(made_points) * sizeof(*trace->points));
+	if (trace->rows.format == TRACE_TEXT && !trace->summarize)
 		trace->print = trace_print_new();
 	for (unsigned i = 0; i < N(made_points); i++) {
 		const char *format = made_points[i].format;

@@ -5,42 +5,14 @@
 #include "tools/symbol/symbol.h"
 #include "tools/trace/trace.h"
 
-#include <errno.h>
-#include <unistd.h>
-
-static int open_output(struct trace *trace)
-{
-	static char room[256 << 10];
-	int fd = STDOUT_FILENO;
-
-	/* The command's own output is on the standard output. */
-	if (trace->format == TRACE_TEXT && trace->command)
-		fd = STDERR_FILENO;
-	if (trace->output)
-		fd = tool_open_output(trace->output, trace_failed(trace));
-	if (fd < 0)
-		return -fd;
-	pmc_out_to_fd(&trace->out, fd, room, sizeof(room));
-	return 0;
-}
-
-/* The exit code: of a failure, else of the command. */
-static int close_output(struct trace *trace)
-{
-	const char *where = trace->output		   ? trace->output :
-			    trace->out.fd == STDERR_FILENO ? "to standard error" :
-							     "to standard output";
-	int error = pmc_out_flush(&trace->out);
-
-	if (trace->out.fd > STDERR_FILENO && close(trace->out.fd) != 0 && !error)
-		error = -errno;
-	return error ? tool_fail_write(where, -error) : 0;
-}
-
 static int run_trace(struct trace *trace)
 {
-	int code = open_output(trace), closed;
+	int code, closed;
 
+	/* The command's own output is on the standard output. */
+	if (trace->rows.format == TRACE_TEXT && trace->command && !trace->rows.output)
+		trace->rows.output = "/dev/stderr";
+	code = tool_rows_open(&trace->rows) ? trace_failed(trace) : 0;
 	if (!code && trace->summarize)
 		code = trace_summary_start(trace);
 	if (code)
@@ -48,7 +20,7 @@ static int run_trace(struct trace *trace)
 	code = trace_follow(trace);
 	if (!code && trace->summary)
 		code = trace_summary_end(trace);
-	closed = close_output(trace);
+	closed = tool_rows_close(&trace->rows);
 	if (code)
 		return code;
 	if (!closed)

@@ -45,8 +45,14 @@ static int set_filter(void *to, const struct tool_args *args)
 
 static const char *const keys[] = { [TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool" };
 static const char *const unwinders[] = { [TRACE_BY_DWARF] = "dwarf", [TRACE_BY_FP] = "fp" };
-static const char *const formats[] = { "text", "fields", "json", "csv", "markdown" };
-static const char *const format_aliases[] = { "table", NULL, "jsonl", NULL, NULL };
+static const char *const formats[] = { [TRACE_TEXT] = "text",
+				       [TRACE_JSON] = "json",
+				       [TRACE_CSV] = "csv",
+				       [TRACE_MARKDOWN] = "markdown",
+				       [TRACE_FIELDS] = "fields" };
+static const char *const format_aliases[] = {
+	[TRACE_TEXT] = "table", [TRACE_JSON] = "jsonl", [TRACE_FIELDS] = NULL
+};
 const struct tool_flag cmd_trace_flags[] = {
 	FLAG_CALL('e', "--events", "NAMES", add_events,
 		  "tracepoints: sched:sched_switch, sched:*, sys_enter_open*"),
@@ -57,7 +63,8 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_DURATION(duration_ns, "end of the trace (default: SIGINT, or CMD's end)"),
 	FLAG_NUMBER('m', "--pages", "PAGES", pages, 1, 1u << 18,
 		    "size of the ring of each CPU (default: 512)", .accepted = POWER),
-	FLAG_OUTPUT(output, "output file (default: stdout; text with CMD: stderr)"),
+	FLAG_OUTPUT(rows.output, "output file (default: stdout; text with CMD: stderr)"),
+	FLAG_WIDTH(rows.width),
 	FLAG_BOOL(0, "--summary", summarize, "table of threads: on CPU, waiting for one, blocked"),
 	FLAG_BOOL('g', "--stacks", stacks, "call stack of each record; of waits in --summary"),
 	FLAG_WORD(0, "--unwind", "HOW", stacks_by, unwinders,
@@ -66,8 +73,8 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_SORT(0, rows.choice.sort, "column to sort rows by (default: time on CPU)"),
 	FLAG_TOP(rows.choice.top, "number of rows; 0: all (default: 40 in tables)"),
 	FLAG_ROWS_CHOICE(rows),
-	FLAG_WORD(0, "--format", "FORMAT", format, formats, "output; csv, markdown: of --summary",
-		  .aliases = format_aliases),
+	FLAG_WORD(0, "--format", "FORMAT", rows.format, formats,
+		  "output; csv, markdown: of --summary", .aliases = format_aliases),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(command),
 	FLAG_END,
@@ -96,12 +103,13 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	trace->unwind.frame_pointers = trace->stacks_by == TRACE_BY_FP;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
-	if (!trace->summarize && (trace->by || trace->format >= TRACE_CSV ||
-				  trace->rows.choice.sort || trace->rows.choice.columns ||
-				  trace->rows.choice.n_where || trace->rows.choice.top != UINT_MAX))
+	if (!trace->summarize &&
+	    (trace->by || trace->rows.format == TRACE_CSV || trace->rows.format == TRACE_MARKDOWN ||
+	     trace->rows.choice.sort || trace->rows.choice.columns || trace->rows.choice.n_where ||
+	     trace->rows.choice.top != UINT_MAX))
 		return tool_fail(EXIT_USAGE, "--by, --sort, --top, --where, --columns and the "
 					     "formats csv and markdown are for --summary");
-	if (trace->summarize && trace->format == TRACE_JSON && trace->rows.choice.columns)
+	if (trace->summarize && trace->rows.format == TRACE_JSON && trace->rows.choice.columns)
 		return tool_fail(EXIT_USAGE,
 				 "--columns is for tables and CSV; JSON has every field");
 	if (trace->summarize && trace->cpus)

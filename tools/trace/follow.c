@@ -68,7 +68,7 @@ static void lose(struct trace *trace, struct trace_ring *ring, uint64_t lost)
 	trace_write_loss(trace, ring, lost);
 	if (!said)
 		tool_warn("records are being lost: use larger rings (-m %u)%s, or --filter",
-			  4 * trace->ring_pages, trace->output ? "" : ", -o FILE");
+			  4 * trace->ring_pages, trace->rows.output ? "" : ", -o FILE");
 	said = true;
 }
 
@@ -141,7 +141,7 @@ struct following {
 
 static bool is_over(struct trace *trace, const struct following *now)
 {
-	if (trace->out.error || (now->end_ns && pmc_now_ns() >= now->end_ns))
+	if (trace->rows.out.error || (now->end_ns && pmc_now_ns() >= now->end_ns))
 		return true;
 	if (trace->command)
 		return tool_child_ended(&trace->child, false);
@@ -188,7 +188,7 @@ static void follow(struct trace *trace, struct following *now)
 	for (;;) {
 		error = pmc_sampler_set_next(trace->set, &record, &from);
 		if (error == -EAGAIN) {
-			pmc_out_flush(&trace->out);
+			pmc_out_flush(&trace->rows.out);
 			check(trace, now);
 			error = pmc_sampler_set_next_wait(trace->set, &record, &from, wait_ms(now));
 			if (error == -EAGAIN && now->stopped)
@@ -200,9 +200,9 @@ static void follow(struct trace *trace, struct following *now)
 			explain(ring_of(trace, from), error);
 		else if (error != -EAGAIN && error != -EINTR && error != -EPROTO)
 			return; /* -ENODATA: all traced threads have ended */
-		if (!(++now->records % 256) || trace->out.error)
+		if (!(++now->records % 256) || trace->rows.out.error)
 			check(trace, now);
-		if (trace->out.error)
+		if (trace->rows.out.error)
 			return;
 	}
 }
@@ -228,6 +228,6 @@ int trace_follow(struct trace *trace)
 	if (!now.stopped)
 		stop(trace);
 	empty_rings(trace);
-	pmc_out_flush(&trace->out);
+	pmc_out_flush(&trace->rows.out);
 	return 0;
 }

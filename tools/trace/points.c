@@ -2,6 +2,7 @@
 /* points.c - the tracepoints of -e, and the one that a record belongs to. */
 #include "lib/base/file.h"
 #include "lib/base/suggest.h"
+#include "lib/event/source.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
 
@@ -13,22 +14,17 @@
 
 #define MOST_POINTS 60000
 #define IDS	    65536 /* common_type has 16 bits */
-#define NAMES_BYTES ((size_t)4 << 20)
-
-static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
 /* SYSTEM:NAME of every tracepoint, each with a NUL, and another at the end; none if the file cannot
  * be read. The caller frees. */
 static char *read_names(void)
 {
-	char *names = calloc(1, NAMES_BYTES + 1);
+	size_t size;
+	char *names = trace_read_tracefs("available_events", &size);
 
-	for (unsigned i = 0; names && i < 2; i++)
-		if (pmc_file_read(names, NAMES_BYTES, "%s/available_events", roots[i]) > 0)
-			break;
 	for (char *at = names; at && (at = strchr(at, '\n')); at++)
 		*at = '\0';
-	return names;
+	return names ? names : calloc(1, 1);
 }
 
 #define EACH_NAME(name, names)                                                                     \
@@ -84,19 +80,6 @@ static int add(struct trace *trace, const char *name, const char *filter, struct
 	return 0;
 }
 
-/* Room for one more. */
-static bool grow(struct trace *trace)
-{
-	struct trace_point *more;
-
-	if (trace->n_points & (trace->n_points - 1) || trace->n_points == 1)
-		return true;
-	more = realloc(trace->points, sizeof(*more) * (trace->n_points ? 2 * trace->n_points : 2));
-	if (more)
-		trace->points = more;
-	return more;
-}
-
 static const char *after_colon(const char *name)
 {
 	return name + strcspn(name, ":") + (strchr(name, ':') != NULL);
@@ -129,6 +112,7 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 			const char *names)
 {
 	unsigned before = trace->n_points, n;
+	struct trace_point *points;
 	struct pmc_failure why;
 	const char *failed = NULL;
 	bool found = false;
@@ -138,9 +122,12 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 		if (!matches(pattern, name))
 			continue;
 		found = true;
-		if (!grow(trace))
-			return tool_fail(trace_failed(trace), "out of memory");
 		n = trace->n_points;
+		points = pmc_arena_grow(&trace->arena, trace->points, n, &trace->room_points,
+					sizeof(*points));
+		if (!points)
+			return tool_fail(trace_failed(trace), "out of memory");
+		trace->points = points;
 		error = add(trace, name, filter, &why);
 		if (error == -EEXIST)
 			return say_why(trace, name, &why);
@@ -158,6 +145,8 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
  * has, or that of the file alone. */
 static int no_names(struct trace *trace, const char *word)
 {
+	const struct pmc_event_roots roots = { 0 };
+	const char *root = event_tracefs(&roots);
 	struct pmc_tracepoint *any;
 	struct pmc_failure why = { .what = "" };
 	int error;
@@ -166,10 +155,10 @@ static int no_names(struct trace *trace, const char *word)
 	if (pmc_tracepoint_load(&any, "sched", "sched_switch", &why) != 0)
 		return say_why(trace, word, &why);
 	pmc_tracepoint_free(any);
-	error = pmc_file_read(byte, sizeof(byte), "%s/available_events", roots[0]);
+	error = pmc_file_read(byte, sizeof(byte), "%s/available_events", root);
 	return tool_fail(trace_failed(trace),
 			 "cannot trace %s: cannot read %s/available_events: %s; run as root", word,
-			 roots[0], error < 0 && error != -EFBIG ? strerror(-error) : "it is empty");
+			 root, error < 0 && error != -EFBIG ? strerror(-error) : "it is empty");
 }
 
 static int add_word(struct trace *trace, const char *word, const struct trace_names *list,
@@ -182,7 +171,7 @@ static int add_word(struct trace *trace, const char *word, const struct trace_na
 
 int trace_find_points(struct trace *trace)
 {
-	const bool printed = trace->format == TRACE_TEXT && !trace->summarize;
+	const bool printed = trace->rows.format == TRACE_TEXT && !trace->summarize;
 	char *names = read_names();
 	int code = 0;
 
@@ -208,7 +197,6 @@ void trace_free_points(struct trace *trace)
 {
 	for (unsigned i = 0; i < trace->n_points; i++)
 		pmc_tracepoint_free(trace->points[i].tracepoint);
-	free(trace->points);
 	trace_print_free(trace->print);
 }
 

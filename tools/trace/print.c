@@ -35,11 +35,10 @@ static char *find_function(void *arg, unsigned long long *address, char **module
 	return (char *)name;
 }
 
-/* A file of tracefs; NULL if it cannot be read. The caller frees it. */
-static char *read_tracefs(const char *path, size_t *size)
+char *trace_read_tracefs(const char *path, size_t *size)
 {
 	const struct pmc_event_roots roots = { 0 };
-	char *text = malloc(FILE_BYTES);
+	char *text = calloc(1, FILE_BYTES + 2);
 	int n = -ENOMEM;
 
 	if (text)
@@ -69,7 +68,7 @@ struct trace_print *trace_print_new(void)
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(print->tep, sizeof(long));
 	/* Strings of the kernel that records name by their address. */
-	strings = read_tracefs("printk_formats", &size);
+	strings = trace_read_tracefs("printk_formats", &size);
 	if (strings)
 		tep_parse_printk_formats(print->tep, strings);
 	free(strings);
@@ -97,7 +96,7 @@ void trace_print_load(struct trace_print *print, const char *system, const char 
 	size_t size;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	text = read_tracefs(path, &size);
+	text = trace_read_tracefs(path, &size);
 	if (text)
 		trace_print_parse(print, system, text, size);
 	free(text);

@@ -350,6 +350,8 @@ int trace_summary_start(struct trace *trace)
 	summary->arena = arena;
 	summary->unwind = trace->stacks ? &trace->unwind : NULL;
 	snprintf(summary->interrupt.name, sizeof(summary->interrupt.name), "(interrupt)");
+	/* Reads the functions now: later, records would be lost meanwhile. */
+	(void)trace_function_at(0, NULL);
 	summary->start_ns = pmc_now_ns();
 	for (unsigned i = 0; i < N_POINTS; i++)
 		for (unsigned p = 0; p < trace->n_points; p++)

@@ -72,6 +72,7 @@ struct trace_summary {
 	struct trace_reason *reasons;
 	struct trace_name *names;
 	struct trace_part *parts;
+	struct place *places;
 	struct unwind *unwind; /* NULL: without --stacks */
 	uint64_t start_ns;
 	unsigned asleep; /* at the end: threads of the machine without a row that sleep */
@@ -119,6 +120,8 @@ const char *trace_reason_of(struct trace_summary *summary, int64_t prev_state,
 const char *trace_reason_in(struct trace_summary *summary, char state, char *stack);
 
 /* summary_stacks.c */
+/* At the end: stacks of the same functions become one, those of most time come first. */
+void trace_stacks_join(struct trace *trace, struct trace_thread *thread);
 /* In the table a line with the stack of most time; in JSON all. */
 void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, int width);
 void trace_stacks_json(struct trace *trace, const struct trace_thread *thread,

@@ -6,7 +6,6 @@
 #include "tools/rows/fold.h"
 #include "tools/trace/summary.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NAME_COLUMNS 60
@@ -46,87 +45,66 @@ static void name_caller(struct trace *trace, const struct trace_thread *thread,
 	memmove(names->list, names->list + inlined, names->n * sizeof(*names->list));
 }
 
-/* Waits in stacks of the same functions: call sites within a function are one. */
+/* A stack of certain functions. */
 struct place {
-	uint64_t hash, count, ns;
-	const struct unwind_stack *stack; /* one of them; NULL: none is known */
+	uint64_t hash; /* of their names and the process */
+	const struct unwind_stack *stack;
+	UT_hash_handle hh;
 };
 
-static int by_hash(const void *a, const void *b)
+/* One stack for all of the same functions: call sites within a function are one. */
+static const struct unwind_stack *place_of(struct trace *trace, const struct trace_thread *thread,
+					   const struct unwind_stack *stack)
 {
-	const struct place *x = a, *y = b;
-
-	return (x->hash > y->hash) - (x->hash < y->hash);
-}
-
-/* Those without a stack come last. */
-static int most_time(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (!x->stack != !y->stack)
-		return !x->stack - !y->stack;
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
-
-static uint64_t hash_names(struct trace *trace, const struct trace_thread *thread,
-			   const struct unwind_stack *stack)
-{
+	struct pmc_arena *arena = &trace->arena;
 	struct trace_frame_names names;
-	uint64_t hash = 0;
+	struct place *place;
+	uint64_t hash = thread->pid;
 
+	if (!stack)
+		return NULL;
 	name_frames(trace, thread, stack, &names);
 	for (unsigned i = 0; i < names.n; i++)
 		hash = (hash ^ pmc_hash(names.list[i], strlen(names.list[i]))) * 31;
-	return hash;
+	HASH_FIND(hh, trace->summary->places, &hash, sizeof(hash), place);
+	if (place)
+		return place->stack;
+	place = pmc_arena_alloc(arena, sizeof(*place));
+	if (!place)
+		return stack;
+	*place = (struct place){ .hash = hash, .stack = stack };
+	HASH_ADD(hh, trace->summary->places, hash, sizeof(hash), place);
+	return stack;
 }
 
-/* The thread's places, that of most time first: to be freed; NULL: no memory. */
-static struct place *places_of(struct trace *trace, const struct trace_thread *thread, size_t *n)
+void trace_stacks_join(struct trace *trace, struct trace_thread *thread)
 {
-	struct place *list;
-	size_t all = 0, merged = 0;
+	for (struct trace_part *p = thread->stacks; p; p = p->next) {
+		const struct unwind_stack *place = place_of(trace, thread, p->key.of);
 
-	for (const struct trace_part *p = thread->stacks; p; p = p->next)
-		all++;
-	list = calloc(all + 1, sizeof(*list));
-	*n = 0;
-	if (!list)
-		return NULL;
-	all = 0;
-	for (const struct trace_part *p = thread->stacks; p; p = p->next)
-		list[all++] = (struct place){ hash_names(trace, thread, p->key.of), p->n, p->ns,
-					      p->key.of };
-	qsort(list, all, sizeof(*list), by_hash);
-	for (size_t i = 0; i < all; i++) {
-		if (merged && list[merged - 1].hash == list[i].hash) {
-			list[merged - 1].count += list[i].count;
-			list[merged - 1].ns += list[i].ns;
-		} else {
-			list[merged++] = list[i];
-		}
+		if (place == p->key.of)
+			continue;
+		trace_part_add(trace->summary, thread, &thread->stacks, place, p->n, p->ns);
+		p->n = p->ns = 0;
 	}
-	qsort(list, merged, sizeof(*list), most_time);
-	*n = merged;
-	return list;
+	trace_parts_sort(&thread->stacks);
 }
 
 /* The innermost functions, as many as fit: "  98 % in read < get < main". */
 void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, int width)
 {
 	struct trace_frame_names names;
-	size_t n;
-	struct place *places = places_of(trace, thread, &n);
-	struct pmc_out line, *out = &trace->out;
+	const struct trace_part *part = thread->stacks;
+	struct pmc_out line, *out = &trace->rows.out;
 	char text[1024];
 	int room = width - 10, widest = width - 17 < NAME_COLUMNS ? width - 17 : NAME_COLUMNS;
 
-	if (!places || !n || !places->stack || !places->ns) {
-		free(places);
+	while (part && !part->key.of)
+		part = part->next;
+	if (!part || !part->ns)
 		return;
-	}
-	name_caller(trace, thread, places->stack, &names);
-	pmc_outf(out, "  %3u %% in", trace_percent(places->ns, thread->blocked_ns));
+	name_caller(trace, thread, part->key.of, &names);
+	pmc_outf(out, "  %3u %% in", trace_percent(part->ns, thread->blocked_ns));
 	for (unsigned i = 0; i < names.n; i++) {
 		pmc_out_to_mem(&line, text, sizeof(text));
 		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]),
@@ -139,30 +117,27 @@ void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, i
 		pmc_outf(out, "%s%.*s", i ? " < " : " ", (int)line.len, text);
 	}
 	pmc_out_char(out, '\n');
-	free(places);
 }
 
 void trace_stacks_json(struct trace *trace, const struct trace_thread *thread,
 		       struct pmc_json *json)
 {
 	struct trace_frame_names names;
-	struct place *places;
-	size_t n;
 
 	if (!trace->stacks)
 		return;
-	places = places_of(trace, thread, &n);
 	pmc_json_array(json, "blocked_in");
-	for (size_t i = 0; i < n; i++) {
-		name_frames(trace, thread, places[i].stack, &names);
+	for (const struct trace_part *p = thread->stacks; p; p = p->next) {
+		if (!p->n)
+			continue;
+		name_frames(trace, thread, p->key.of, &names);
 		pmc_json_object(json, NULL);
-		pmc_json_u64(json, "ns", places[i].ns);
-		pmc_json_u64(json, "count", places[i].count);
+		pmc_json_u64(json, "ns", p->ns);
+		pmc_json_u64(json, "count", p->n);
 		pmc_json_array(json, "stack");
 		trace_stack_json(json, &names);
 		pmc_json_array_end(json);
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	free(places);
 }

@@ -40,7 +40,7 @@ static void put_wakers(struct pmc_json *json, const struct trace_thread *t)
 
 static void put_json(struct trace *trace, const struct trace_thread *t)
 {
-	struct pmc_out *out = &trace->out;
+	struct pmc_out *out = &trace->rows.out;
 	struct pmc_json json;
 	unsigned last = 64;
 
@@ -276,7 +276,7 @@ static void put_head(struct trace *trace, const struct summary_rows *rows,
 		     const struct table *table, uint64_t wall_ns)
 {
 	const bool pools = trace->by == TRACE_BY_POOL;
-	struct pmc_out *out = &trace->out;
+	struct pmc_out *out = &trace->rows.out;
 	const uint64_t n = table->n_rows + table->n_more;
 	uint64_t threads = 0;
 
@@ -295,14 +295,11 @@ static void put_head(struct trace *trace, const struct summary_rows *rows,
 static void put_notes(struct trace *trace, const struct summary_rows *rows,
 		      const struct table *table)
 {
-	struct pmc_out *out = &trace->out;
+	struct pmc_out *out = &trace->rows.out;
 	const unsigned asleep = trace->summary->asleep;
 	uint64_t unseen = 0;
 
-	if (table->n_more)
-		pmc_outf(out, "%llu more: --top 0 shows all\n", (unsigned long long)table->n_more);
-	if (trace->format == TRACE_TEXT && table->hidden[0])
-		pmc_outf(out, "columns not shown: %s\n", table->hidden);
+	tool_rows_put_left_out(&trace->rows, table);
 	if (asleep)
 		pmc_outf(out, "%u other thread%s slept throughout\n", asleep,
 			 asleep == 1 ? "" : "s");
@@ -318,7 +315,7 @@ static void put_notes(struct trace *trace, const struct summary_rows *rows,
 static int put_table(struct trace *trace, struct summary_rows *rows, struct table *table,
 		     uint64_t wall_ns)
 {
-	struct pmc_out *out = &trace->out;
+	struct pmc_out *out = &trace->rows.out;
 	const int width = pmc_screen_width(&table->screen);
 	size_t woken = 0;
 
@@ -326,17 +323,17 @@ static int put_table(struct trace *trace, struct summary_rows *rows, struct tabl
 	if (table_layout(table))
 		return tool_fail(EXIT_FAIL, "out of memory");
 	put_head(trace, rows, table, wall_ns);
-	if (trace->format == TRACE_MARKDOWN)
+	if (trace->rows.format == TRACE_MARKDOWN)
 		table_print(table, TABLE_MARKDOWN, out);
 	else
 		table_put_head(table, out);
-	for (uint64_t i = 0; i < table->n_rows && trace->format == TRACE_TEXT; i++) {
+	for (uint64_t i = 0; i < table->n_rows && trace->rows.format == TRACE_TEXT; i++) {
 		table_put_rows(table, i, i + 1, out);
 		trace_stacks_line(trace, rows->list[table->order[i]], width);
 	}
 	put_notes(trace, rows, table);
-	for (uint64_t i = 0; i < table->n_rows && i < MOST_CHAINS && trace->format == TRACE_TEXT;
-	     i++) {
+	for (uint64_t i = 0;
+	     i < table->n_rows && i < MOST_CHAINS && trace->rows.format == TRACE_TEXT; i++) {
 		const struct trace_thread *t = rows->list[table->order[i]];
 
 		if (!t->wakers)
@@ -367,17 +364,14 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 	memcpy(named, all_columns, sizeof(all_columns));
 	named[NAME].head = pools ? "pool" : "thread";
 	if (trace->rows.choice.top == UINT_MAX)
-		trace->rows.choice.top =
-			trace->format == TRACE_TEXT || trace->format == TRACE_MARKDOWN ? MOST_ROWS :
-											 0;
+		trace->rows.choice.top = tool_rows_is_table(&trace->rows) ? MOST_ROWS : 0;
 	code = tool_rows_choose(&trace->rows, &table, 0);
-	pmc_screen_from_env(&table.screen, environ);
-	pmc_screen_of_fd(&table.screen, trace->out.fd);
-	if (!code && trace->format == TRACE_JSON)
+	table.screen = trace->rows.screen;
+	if (!code && trace->rows.format == TRACE_JSON)
 		for (uint64_t i = 0; i < table.n_rows; i++)
 			put_json(trace, list[table.order[i]]);
-	else if (!code && trace->format == TRACE_CSV)
-		table_print(&table, TABLE_CSV, &trace->out);
+	else if (!code && trace->rows.format == TRACE_CSV)
+		table_print(&table, TABLE_CSV, &trace->rows.out);
 	else if (!code)
 		code = put_table(trace, &rows, &table, wall_ns);
 	return code;
@@ -415,7 +409,6 @@ static size_t count_rows(const struct trace_summary *summary)
 int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
-	const bool data = trace->format == TRACE_JSON || trace->format == TRACE_CSV;
 	struct trace_thread **rows;
 	uint64_t now = trace->stopped_ns;
 	size_t n = 0, i = 0;
@@ -425,7 +418,8 @@ int trace_summary_end(struct trace *trace)
 	for (struct trace_thread *t = summary->last; t; t = t->next)
 		if (trace_is_row(t))
 			trace_thread_settle(summary, t, now);
-	if (trace->by == TRACE_BY_DEFAULT && !data && count_rows(summary) > MOST_THREADS)
+	if (trace->by == TRACE_BY_DEFAULT && tool_rows_is_table(&trace->rows) &&
+	    count_rows(summary) > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
 	trace_pools(summary, trace->by == TRACE_BY_POOL);
 	n = count_rows(summary);
@@ -438,8 +432,10 @@ int trace_summary_end(struct trace *trace)
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
 		trace_parts_sort(&t->wakers);
 		trace_parts_sort(&t->blocked);
-		if (trace_is_row(t))
-			rows[i++] = t;
+		if (!trace_is_row(t))
+			continue;
+		trace_stacks_join(trace, t);
+		rows[i++] = t;
 	}
 	qsort(rows, n, sizeof(struct trace_thread *), order);
 	code = put_all(trace, rows, n, now - summary->start_ns);

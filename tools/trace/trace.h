@@ -20,8 +20,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The last two only of --summary. */
-enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON, TRACE_CSV, TRACE_MARKDOWN };
+/* In rows.format; CSV and Markdown only of --summary. */
+enum trace_format {
+	TRACE_TEXT = TABLE_PLAIN,
+	TRACE_JSON = TABLE_JSON,
+	TRACE_CSV = TABLE_CSV,
+	TRACE_MARKDOWN = TABLE_MARKDOWN,
+	TRACE_FIELDS,
+};
 
 struct pmc_json;
 
@@ -56,21 +62,21 @@ struct trace {
 
 	struct trace_names *lists;
 	unsigned n_lists;
-	const char *output, *cpus;
+	const char *cpus;
 	bool all;
 	pid_t pid;	/* 0: none */
 	char **command; /* NULL: none */
 	uint64_t duration_ns;
-	uint64_t stopped_ns; /* when the events were disabled, before the last records are read */
-	unsigned pages;	     /* 0: the default */
-	enum trace_format format;
-	struct tool_rows rows; /* what is chosen of --summary */
+	uint64_t stopped_ns;   /* when the events were disabled, before the last records are read */
+	unsigned pages;	       /* 0: the default */
+	struct tool_rows rows; /* the output, and what is chosen of --summary */
 	bool summarize, stacks;
 	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
 	enum { TRACE_NO_STACKS, TRACE_BY_DWARF, TRACE_BY_FP } stacks_by; /* of --unwind */
 
 	struct trace_point *points;
 	unsigned n_points, n_refused;
+	size_t room_points;
 	struct trace_print *print; /* NULL: not for text */
 	uint16_t *by_id;	   /* index + 1 in points of a tracepoint's number; 0: none */
 
@@ -84,7 +90,6 @@ struct trace {
 	struct symbols *symbols; /* NULL: without */
 
 	struct tool_child child;
-	struct pmc_out out;
 	uint64_t late;
 	struct trace_summary *summary; /* NULL: without --summary */
 };
@@ -112,6 +117,8 @@ const char *trace_function_at(uint64_t address, uint64_t *start);
 struct trace_print *trace_print_new(void);
 /* Accepts NULL. */
 void trace_print_free(struct trace_print *print);
+/* A file of tracefs, with a NUL behind it; NULL if it cannot be read. The caller frees it. */
+char *trace_read_tracefs(const char *path, size_t *size);
 /* Reads the format file of a tracepoint from tracefs. One that fails is not evaluated. */
 void trace_print_load(struct trace_print *print, const char *system, const char *name);
 /* The same from `size` bytes of a format file. */

@@ -74,17 +74,17 @@ static void put_stack(struct trace *trace, const struct pmc_record *record, cons
 		return;
 	trace_stack_of(trace, record, &names);
 	for (unsigned i = 0; i < names.n; i++) {
-		pmc_out_str(&trace->out, before);
-		put_name(&trace->out, names.list[i]);
+		pmc_out_str(&trace->rows.out, before);
+		put_name(&trace->rows.out, names.list[i]);
 		if (*before || i + 1 < names.n)
-			pmc_out_str(&trace->out, after);
+			pmc_out_str(&trace->rows.out, after);
 	}
 }
 
 static void put_text(struct trace *trace, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
-	struct pmc_out *out = &trace->out;
+	struct pmc_out *out = &trace->rows.out;
 	const char *printed;
 
 	pmc_out_str(out, "TID: ");
@@ -122,7 +122,7 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 static void put_line(struct trace *trace, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
-	struct pmc_out *out = &trace->out;
+	struct pmc_out *out = &trace->rows.out;
 
 	pmc_outf(out,
 		 "time_ns=%llu cpu=%u pid=%d tid=%lld event=", (unsigned long long)record->time,
@@ -184,7 +184,7 @@ static void put_json(struct trace *trace, const struct trace_point *point,
 	struct trace_frame_names names;
 	struct pmc_json json;
 
-	pmc_json_init(&json, &trace->out, false);
+	pmc_json_init(&json, &trace->rows.out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "time_ns", record->time);
 	pmc_json_u64(&json, "cpu", record->cpu);
@@ -203,7 +203,7 @@ static void put_json(struct trace *trace, const struct trace_point *point,
 		pmc_json_array_end(&json);
 	}
 	pmc_json_object_end(&json);
-	pmc_out_char(&trace->out, '\n');
+	pmc_out_char(&trace->rows.out, '\n');
 }
 
 /* ---- records, losses, totals -------------------------------------------------------------- */
@@ -214,9 +214,9 @@ void trace_write(struct trace *trace, const struct pmc_record *record)
 	const struct trace_point *point = trace_point_of(trace, record);
 
 	point = point ? point : &unknown;
-	if (trace->format == TRACE_JSON)
+	if (trace->rows.format == TRACE_JSON)
 		put_json(trace, point, record);
-	else if (trace->format == TRACE_FIELDS)
+	else if (trace->rows.format == TRACE_FIELDS)
 		put_line(trace, point, record);
 	else
 		put_text(trace, point, record);
@@ -226,11 +226,12 @@ void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64
 {
 	if (trace->summary)
 		return;
-	if (trace->format == TRACE_JSON)
-		pmc_outf(&trace->out, "{\"lost\":%llu,\"cpu\":%d}\n", (unsigned long long)lost,
+	if (trace->rows.format == TRACE_JSON)
+		pmc_outf(&trace->rows.out, "{\"lost\":%llu,\"cpu\":%d}\n", (unsigned long long)lost,
 			 ring->cpu);
-	else if (trace->format == TRACE_FIELDS)
-		pmc_outf(&trace->out, "lost=%llu cpu=%d\n", (unsigned long long)lost, ring->cpu);
+	else if (trace->rows.format == TRACE_FIELDS)
+		pmc_outf(&trace->rows.out, "lost=%llu cpu=%d\n", (unsigned long long)lost,
+			 ring->cpu);
 }
 
 static void put_totals(struct pmc_out *out, const struct trace *trace, uint64_t records,
@@ -288,7 +289,7 @@ void trace_write_totals(const struct trace *trace)
 		lost += trace->rings[r].lost;
 	}
 	pmc_out_to_fd(&out, STDERR_FILENO, room, sizeof(room));
-	if (trace->format == TRACE_JSON)
+	if (trace->rows.format == TRACE_JSON)
 		put_json_totals(&out, trace, records, lost);
 	else
 		put_totals(&out, trace, records, lost);
