@@ -97,15 +97,10 @@ __attribute__((constructor)) static void begin(void)
 static int main_with_job(int argc, char **argv, char **envp)
 {
 	int saved = errno;
+	char **with = agent_env_with_job(environ);
 
-	if (agent.job_text) {
-		char **with = exec_env_with_job(environ, agent.job_text);
-
-		if (with) {
-			envp = with;
-			environ = with;
-		}
-	}
+	if (with)
+		environ = envp = with;
 	agent_tick_start();
 	errno = saved;
 	agent.exit_status = host_main(argc, argv, envp);

@@ -72,8 +72,8 @@ const char *agent_private_path(char *const *envp);
 bool agent_private_is_ours(const char *path);
 /* Removes this job's. False: there is none. Async-signal-safe. */
 bool agent_private_remove(const char *path);
-/* Removes those of this user whose first process was killed, in the directory of the path. */
-void agent_private_sweep(const char *path);
+/* Removes those of this user whose first process was killed, in the directory of this job's. */
+void agent_private_sweep(void);
 
 /* ---- process_frames.c ---- */
 /* Appends the frames that rows refer to: EVENTSET, and PROCESS in state running. */

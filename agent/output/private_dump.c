@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* private_dump.c - the dump of a job without PMC_OUT. Raw system calls. */
 #include "agent/output/output.h"
+#include "lib/base/file.h"
 #include "lib/dump/output.h"
 
-#include <dirent.h>
 #include <linux/prctl.h>
 
 #include "agent/base/poison.h"
@@ -54,10 +54,10 @@ bool agent_private_is_ours(const char *path)
 }
 
 /* Removes a dump of this user and nothing else. */
-static bool remove_dump(int dir, const char *name)
+static bool remove_dump(const char *path)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	long fd = pmc_sys4(SYS_openat, dir, name, flags, 0);
+	long fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0);
 	struct stat st;
 	bool is_dump;
 
@@ -65,12 +65,12 @@ static bool remove_dump(int dir, const char *name)
 		return false;
 	is_dump = pmc_dump_check((int)fd, &st) == 0;
 	pmc_sys1(SYS_close, fd);
-	return is_dump && pmc_sys3(SYS_unlinkat, dir, name, 0) == 0;
+	return is_dump && pmc_sys3(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 }
 
 bool agent_private_remove(const char *path)
 {
-	return agent_private_is_ours(path) && remove_dump(AT_FDCWD, path);
+	return agent_private_is_ours(path) && remove_dump(path);
 }
 
 static bool skip(const char **at, const char *text)
@@ -108,31 +108,26 @@ static bool is_process(uint64_t pid)
 	return pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
-void agent_private_sweep(const char *path)
+static void sweep(const char *name, void *unused)
 {
-	char text[PATH_MAX], entries[4096] __attribute__((aligned(8)));
-	const char *slash = strrchr(path, '/');
+	const char *own = agent.private_dump;
+	const uint64_t owner = owner_of(name);
+	char path[PATH_MAX];
 	struct pmc_out out;
-	uint64_t owner;
-	long fd, n;
+
+	(void)unused;
+	if (!owner || is_process(owner))
+		return;
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "%.*s/%s", (int)(strrchr(own, '/') - own), own, name);
+	remove_dump(path);
+}
+
+void agent_private_sweep(void)
+{
+	const char *own = agent.private_dump;
 
 	/* A seccomp filter may refuse these system calls; without /proc, processes look dead. */
-	if (pmc_sys1(SYS_prctl, PR_GET_SECCOMP) != 0 || !is_process((uint64_t)agent.pid))
-		return;
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_out_bytes(&out, path, (size_t)(slash - path) + 1);
-	fd = pmc_sys4(SYS_openat, AT_FDCWD, text, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	while ((n = pmc_sys3(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct dirent64 *entry = (const void *)(entries + at);
-
-			owner = owner_of(entry->d_name);
-			if (owner && !is_process(owner))
-				remove_dump((int)fd, entry->d_name);
-			at += entry->d_reclen;
-		}
-	}
-	pmc_sys1(SYS_close, fd);
+	if (pmc_sys1(SYS_prctl, PR_GET_SECCOMP) == 0 && is_process((uint64_t)agent.pid))
+		pmc_dir_visit(sweep, NULL, "%.*s", (int)(strrchr(own, '/') - own), own);
 }

@@ -38,19 +38,6 @@ static bool has_go_note(const char *notes, size_t bytes)
 	return false;
 }
 
-/* The start of the module's first segment; NULL: the address is in no module. */
-static const char *module_start(const void *address)
-{
-	struct agent_dl_object object;
-	Dl_info info;
-
-	if (real__dl_find_object)
-		return real__dl_find_object((void *)(uintptr_t)address, &object) == 0 ?
-			       object.map_start :
-			       NULL;
-	return dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
 /* Whether the note lies in a segment that is loaded and readable. */
 static bool is_loaded(const ElfW(Phdr) * parts, unsigned n, const ElfW(Phdr) * note)
 {
@@ -85,7 +72,9 @@ bool agent_is_go_program(void)
 
 bool agent_is_go_code(const void *address)
 {
-	const char *start = module_start(address);
+	struct agent_place place;
+	const char *start =
+		agent_find_place(address, &place) ? (const char *)address - place.offset : NULL;
 	const ElfW(Ehdr) *head = (const void *)start;
 	const ElfW(Phdr) * parts;
 

@@ -72,7 +72,7 @@ static void report(void *unused)
 		syscall(SYS_close, fd);
 	/* Only a job with descendants has one, and looks for those of jobs that were killed. */
 	if (!agent.out && agent.private_dump && agent_private_remove(agent.private_dump))
-		agent_private_sweep(agent.private_dump);
+		agent_private_sweep();
 }
 
 /* Any stack but the main thread's may be small, above all a signal stack. */

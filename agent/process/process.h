@@ -18,14 +18,23 @@ bool agent_configure(char *const *envp);
 void agent_refuse(const char *variable, const char *value, const char *why);
 /* Logs a line for each variable whose name is nearly one of PMC_*. */
 void agent_tell_misspelt(char *const *envp);
-/* Whether PMC_ONLY and PMC_SKIP select this program. */
-bool agent_selected(int argc, char **argv);
-/* The number that an MPI launcher gave; -1: none. */
-int32_t agent_find_rank(char *const *envp);
-/* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
-const char *agent_absolute_out(const char *pattern);
-/* A copy in the arena, NULL of NULL: programs that set their process title overwrite the
- * environment they were started with. */
+/* Says what runs here: fills agent.exe, cmdline, host, rank and measured. */
+void agent_read_program(const char *exe, int argc, char **argv, char *const *envp);
+/* In its first process: the job's ID, and where its dump is. */
+void agent_begin_job(char *const *envp);
+/* The same after agent_file_path: opens PMC_OUT, or does without, and prepares the report. */
+void agent_begin_outputs(char *const *envp);
+/* Copies envp into list (zeroed, with room for two more), with job_text in place of its PMC_JOB or
+ * at the end. Async-signal-safe. */
+char **agent_env_copy(char **list, char *const *envp, char *job_text);
+/* Such a copy with agent.job_text, in the arena. NULL: without memory, or without the text. */
+char **agent_env_with_job(char *const *envp);
+static inline bool agent_env_is_job(const char *entry)
+{
+	return strncmp(entry, "PMC_JOB=", 8) == 0;
+}
+/* A copy in the arena, NULL of NULL, "" without memory: programs that set their process title
+ * overwrite the environment they were started with. */
 const char *agent_copy(const char *text);
 
 /* ---- leave.c ---- */
@@ -57,9 +66,6 @@ void exec_env_free(struct exec_env *env);
 
 /* Whether LD_PRELOAD names the agent. */
 bool exec_env_preloads(char *const *envp);
-
-/* A copy of the environment with PMC_JOB, in the arena. NULL without memory. */
-char **exec_env_with_job(char **environment, char *job_text);
 
 /* ---- snapshot.c ---- */
 /* All functions are async-signal-safe and need little stack. */

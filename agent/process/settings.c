@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* settings.c - what the PMC_* variables say of this process, checked and copied. */
 #include "agent/process/process.h"
+#include "lib/dump/command_line.h"
+
+#include <sys/utsname.h>
 
 const char *agent_copy(const char *text)
 {
-	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
+	const char *copy = text ? pmc_arena_strdup(&agent.arena, text) : NULL;
+
+	return text && !copy ? "" : copy;
 }
 
 void agent_refuse(const char *variable, const char *value, const char *why)
@@ -25,7 +30,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-bool agent_selected(int argc, char **argv)
+/* By PMC_ONLY and PMC_SKIP. */
+static bool is_selected(int argc, char **argv)
 {
 	const char *names[2] = { base_name(agent.exe), argc > 0 ? base_name(argv[0]) : "" };
 	const char *only = agent.config.only, *skip = agent.config.skip;
@@ -35,7 +41,8 @@ bool agent_selected(int argc, char **argv)
 	return !only || pmc_glob_list(only, names[0]) || pmc_glob_list(only, names[1]);
 }
 
-int32_t agent_find_rank(char *const *envp)
+/* The number that an MPI launcher gave; -1: none. */
+static int32_t find_rank(char *const *envp)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
 					     "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
@@ -50,7 +57,8 @@ int32_t agent_find_rank(char *const *envp)
 	return -1;
 }
 
-const char *agent_absolute_out(const char *pattern)
+/* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
+static const char *absolute_out(const char *pattern)
 {
 	char text[PATH_MAX], cwd[PATH_MAX];
 	struct pmc_out out;
@@ -62,7 +70,7 @@ const char *agent_absolute_out(const char *pattern)
 		pmc_out_char(&out, '/');
 	}
 	agent_out_expand(&out, pattern, "jt");
-	return pmc_arena_strdup(&agent.arena, text);
+	return agent_copy(text);
 }
 
 static bool out_is_valid(const char *pattern)
@@ -115,4 +123,73 @@ void agent_tell_misspelt(char *const *envp)
 			pmc_log(PMC_LOG_WARN, "%s: unknown variable; did you mean %s?", *envp,
 				near);
 	}
+}
+
+void agent_read_program(const char *exe, int argc, char **argv, char *const *envp)
+{
+	static char *none[] = { NULL };
+	char text[PMC_COMMAND_LINE_BYTES];
+	struct utsname host;
+	struct pmc_out out;
+
+	agent.exe = agent_copy(*exe ? exe : argc > 0 ? argv[0] : "");
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
+	agent.cmdline = agent_copy(text);
+	agent.host = agent_copy(uname(&host) == 0 ? host.nodename : "");
+	agent.rank = find_rank(envp);
+	agent.measured = is_selected(argc, argv);
+}
+
+void agent_begin_job(char *const *envp)
+{
+	agent_identity(agent.job);
+	agent.first = true;
+	agent.owner = agent.pid;
+	if (!agent.config.out && (agent.config.dump || agent.config.interval))
+		agent.config.out = "pmc-%h-%p.pmc";
+	if (agent.config.out)
+		agent.out = absolute_out(agent.config.out);
+	else
+		agent.private_dump = agent_private_path(envp);
+}
+
+void agent_begin_outputs(char *const *envp)
+{
+	if (agent.out && agent_file_check() != 0) {
+		/* There is still a report. */
+		agent.out = NULL;
+		agent.private_dump = agent_private_path(envp);
+		agent_file_path();
+	}
+	agent_report_init(envp);
+}
+
+char **agent_env_copy(char **list, char *const *envp, char *job_text)
+{
+	size_t at = 0;
+	bool placed = false;
+
+	for (size_t i = 0; envp && envp[i]; i++) {
+		if (!agent_env_is_job(envp[i])) {
+			list[at++] = envp[i];
+		} else if (!placed) {
+			list[at++] = job_text;
+			placed = true;
+		}
+	}
+	if (!placed)
+		list[at++] = job_text;
+	return list;
+}
+
+char **agent_env_with_job(char *const *envp)
+{
+	char **list;
+	size_t n = 0;
+
+	while (envp && envp[n])
+		n++;
+	list = agent.job_text ? pmc_arena_alloc(&agent.arena, (n + 2) * sizeof(*list)) : NULL;
+	return list ? agent_env_copy(list, envp, agent.job_text) : NULL;
 }

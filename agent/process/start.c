@@ -20,30 +20,8 @@
  * programs with many libraries of their own. */
 #define UNSEEN_SHARE   4u
 #define UNSEEN_MOST_NS 200000u
-
-static void read_program(int argc, char **argv)
-{
-	char exe[PATH_MAX], text[PMC_COMMAND_LINE_BYTES];
-	long n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	struct pmc_out out;
-
-	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
-	if (!agent.exe)
-		agent.exe = agent_copy(argc > 0 ? argv[0] : "");
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_command_line(&out, argv, agent.config.args);
-	agent.cmdline = pmc_arena_strdup(&agent.arena, text);
-	if (!agent.cmdline)
-		agent.cmdline = "";
-}
-
-static const char *host_name(void)
-{
-	struct utsname host;
-	const char *name = uname(&host) == 0 ? pmc_arena_strdup(&agent.arena, host.nodename) : NULL;
-
-	return name ? name : "";
-}
+/* CPU time before the agent that one thread has used. */
+#define LOADER_NS 10000000u
 
 /* False: PMC_JOB is damaged or was not written by an agent. */
 static bool parse_job(const char *text, struct agent_job *job)
@@ -76,16 +54,8 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		return true;
 	}
 	memset(job, 0, sizeof(*job));
-	agent_identity(agent.job);
-	agent.first = true;
-	agent.owner = agent.pid;
 	agent.owner_ns = agent_pid_namespace();
-	if (!agent.config.out && (agent.config.dump || agent.config.interval))
-		agent.config.out = "pmc-%h-%p.pmc";
-	if (agent.config.out)
-		agent.out = agent_absolute_out(agent.config.out);
-	else
-		agent.private_dump = agent_private_path(envp);
+	agent_begin_job(envp);
 	return true;
 }
 
@@ -153,16 +123,17 @@ static bool plan_user(void)
 static bool prepare(int argc, char **argv, char **envp)
 {
 	struct agent_job job;
+	char exe[PATH_MAX];
+	long n;
 
 	if (!agent_configure(envp) || !join_job(envp, &job))
 		return false;
 	if (agent.first && !agent.after_exec)
 		agent_tell_misspelt(envp);
 	agent.preloaded = exec_env_preloads(envp);
-	read_program(argc, argv);
-	agent.rank = agent_find_rank(envp);
-	agent.host = host_name();
-	agent.measured = agent_selected(argc, argv);
+	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	agent_read_program(exe, argc, argv, envp);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
 	if (!plan_events(&job) || !plan_samples() || !plan_user())
@@ -182,13 +153,7 @@ static bool prepare(int argc, char **argv, char **envp)
 		agent_file_open();
 		return true;
 	}
-	if (agent.out && agent_file_check() != 0) {
-		/* There is still a report. */
-		agent.out = NULL;
-		agent.private_dump = agent_private_path(envp);
-		agent_file_path();
-	}
-	agent_report_init(envp);
+	agent_begin_outputs(envp);
 	if (!agent.after_exec) {
 		char *text = pmc_arena_alloc(&agent.arena, AGENT_JOB_TEXT);
 
@@ -221,41 +186,9 @@ static void publish(void)
 		agent_note(NOTE_NO_COUNTING);
 }
 
-/* USER_HZ of include/asm-generic/param.h: the unit of process start times. */
-#define JIFFY_NS 10000000u
-
-/* When the kernel created this process (field 22 of proc(5)'s stat), rounded down; 0: unknown. */
-static uint64_t created_ns(uint64_t now)
-{
-	struct timespec boot;
-	uint64_t jiffies;
-	char text[1024];
-	const char *at;
-
-	pmc_file_read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
-	at = strrchr(text, ')');
-	for (unsigned field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (!at++ || !pmc_number_take(&at, NULL, 10, &jiffies))
-		return 0;
-	syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &boot);
-	return now + jiffies * JIFFY_NS -
-	       ((uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec);
-}
-
-/* The main thread's row includes the CPU time of the loader, so it starts no later. A static
- * program that was replaced by exec may have used its CPU time in several threads. */
-static uint64_t main_start_ns(uint64_t now)
-{
-	const uint64_t start = pmc_sub_sat(now, agent.pre_cpu_ns);
-	uint64_t created = agent.pre_cpu_ns > JIFFY_NS ? created_ns(now) : 0;
-
-	return created > start && created < now ? created : start;
-}
-
 void agent_start(int argc, char **argv, char **envp)
 {
-	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
+	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns(), own_ns = cpu_ns;
 	int saved = errno;
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_STARTING);
@@ -275,7 +208,12 @@ void agent_start(int argc, char **argv, char **envp)
 		goto out;
 	publish();
 	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);
-	agent.start_ns = main_start_ns(start);
+	if (agent.pre_cpu_ns > LOADER_NS)
+		pmc_thread_cpu_ns(0, &own_ns);
+	/* The main thread's row includes the CPU time of the loader, so it starts no later. Not
+	 * that of the process: a program that was replaced by exec may have used it in several
+	 * threads. */
+	agent.start_ns = pmc_sub_sat(start, agent.pre_cpu_ns < own_ns ? agent.pre_cpu_ns : own_ns);
 	if (agent.measured && agent.first)
 		agent_inherit_open();
 	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)

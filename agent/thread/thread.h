@@ -84,9 +84,8 @@ void agent_adopt(char *room, size_t bytes);
 
 /* ---- place.c ---- */
 struct agent_place {
-	const char *module,
-		*symbol; /* the loader's name; "": no dynamic symbol covers the address */
-	uint64_t offset; /* from where the module is mapped */
+	const char *module, *symbol; /* "": not looked up here, or none covers the address */
+	uint64_t offset;	     /* from where the module is mapped */
 };
 
 /* False: the address is in no module. */

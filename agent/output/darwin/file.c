@@ -77,6 +77,7 @@ int agent_file_check(void)
 	if (fd < 0) {
 		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (this run is not kept)", path,
 			agent_file_fix(fd));
+		agent_note(NOTE_OUT_REFUSED);
 		return fd;
 	}
 	/* After an exec of the first process the report has the rows from before it, too. */

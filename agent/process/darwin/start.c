@@ -46,7 +46,7 @@ static void name_ignored(void)
 			pmc_log(PMC_LOG_WARN, "%s: %s", ignored[i].variable, ignored[i].why);
 }
 
-static const char *private_path(char *const *envp)
+const char *agent_private_path(char *const *envp)
 {
 	const char *dir = pmc_env(envp, "TMPDIR");
 	char text[PATH_MAX];
@@ -57,6 +57,11 @@ static const char *private_path(char *const *envp)
 	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
 	pmc_outf(&out, "-%d.job", (int)agent.pid);
 	return agent_copy(text);
+}
+
+void agent_identity(uint8_t identity[16])
+{
+	arc4random_buf(identity, 16);
 }
 
 /* False: PMC_JOB is damaged or of another version. */
@@ -96,27 +101,6 @@ static void make_job_text(void)
 	agent.job_text = out.error ? NULL : pmc_arena_strdup(&agent.arena, text);
 }
 
-/* The environment with PMC_JOB, for main and descendants. */
-static void put_job(void)
-{
-	char ***environment = _NSGetEnviron(), **from = *environment, **to;
-	unsigned n = 0;
-
-	if (!agent.job_text)
-		return;
-	while (from && from[n])
-		n++;
-	to = pmc_arena_alloc(&agent.arena, (n + 2) * sizeof(*to));
-	if (!to)
-		return;
-	n = 0;
-	for (; from && *from; from++)
-		if (strncmp(*from, "PMC_JOB=", 8) != 0)
-			to[n++] = *from;
-	to[n] = agent.job_text;
-	*environment = to;
-}
-
 /* False: an agent above refused its settings. */
 static bool join_job(char *const *envp)
 {
@@ -128,35 +112,11 @@ static bool join_job(char *const *envp)
 		agent.first = agent.after_exec = agent.owner == agent.pid;
 		return true;
 	}
-	agent.first = true;
-	agent.owner = agent.pid;
-	arc4random_buf(agent.job, sizeof(agent.job));
-	if (!agent.config.out && agent.config.dump)
-		agent.config.out = "pmc-%h-%p.pmc";
-	if (agent.config.out)
-		agent.out = agent_absolute_out(agent.config.out);
-	else
-		agent.private_dump = private_path(envp);
+	name_ignored();
+	/* No snapshots need a dump. */
+	agent.config.interval = 0;
+	agent_begin_job(envp);
 	return true;
-}
-
-static void read_program(int argc, char **argv, char *const *envp)
-{
-	static char *none[] = { NULL };
-	char text[PMC_COMMAND_LINE_BYTES], host[256] = "", exe[PATH_MAX];
-	uint32_t room = sizeof(exe);
-	struct pmc_out out;
-
-	agent.exe = agent_copy(_NSGetExecutablePath(exe, &room) == 0 ? exe :
-			       argc > 0				     ? argv[0] :
-								       "");
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
-	agent.cmdline = agent_copy(text);
-	gethostname(host, sizeof(host) - 1);
-	agent.host = agent_copy(host);
-	agent.rank = agent_find_rank(envp);
-	agent.measured = agent_selected(argc, argv);
 }
 
 static void note_troubles(uint32_t trouble)
@@ -205,31 +165,27 @@ static bool plan_events(void)
 
 static bool prepare(int argc, char **argv, char **envp)
 {
+	char exe[PATH_MAX];
+	uint32_t room = sizeof(exe);
+
 	if (!agent_configure(envp) || !join_job(envp))
 		return false;
-	read_program(argc, argv, envp);
+	agent_read_program(_NSGetExecutablePath(exe, &room) == 0 ? exe : "", argc, argv, envp);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
-	if (agent.first && !agent.after_exec)
-		name_ignored();
 	if (!plan_events())
 		return false;
-	arc4random_buf(agent.identity, sizeof(agent.identity));
+	agent_identity(agent.identity);
 	agent_file_path();
 	if (!agent.first)
 		return true;
-	if (agent.out && agent_file_check() != 0) {
-		agent.out = NULL;
-		agent.private_dump = private_path(envp);
-		agent_file_path();
-		agent_note(NOTE_OUT_REFUSED);
-	}
-	agent_report_init(envp);
+	agent_begin_outputs(envp);
 	return true;
 }
 
 void agent_start(int argc, char **argv, char **envp)
 {
+	char ***environment = _NSGetEnviron(), **with;
 	int saved = errno;
 
 	/* The loader drops DYLD_* for setuid programs; if loaded in one, stay dormant. */
@@ -248,7 +204,9 @@ void agent_start(int argc, char **argv, char **envp)
 		if (agent.measured)
 			mac_thread_begin(pmc_mac_system.self_tid(), true);
 	}
-	put_job();
+	with = agent_env_with_job(*environment);
+	if (with)
+		*environment = with;
 	errno = saved;
 }
 
@@ -316,7 +274,7 @@ static void forked(void)
 		return;
 	pmc_mac_forked(&mac_job.mac);
 	memcpy(agent.parent, agent.identity, sizeof(agent.parent));
-	arc4random_buf(agent.identity, sizeof(agent.identity));
+	agent_identity(agent.identity);
 	agent.pid = getpid();
 	agent.first = false;
 	agent.forked = true;
