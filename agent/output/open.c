@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open.c - names of dumps, and why one cannot be opened. */
+/* open.c - the name of a dump, its first frames, and why one cannot be opened. */
 #include "agent/output/output.h"
 #include "lib/dump/output.h"
 
@@ -51,4 +51,25 @@ const char *agent_file_fix(int error)
 	const char *why = pmc_output_why(error);
 
 	return why ? why : "it cannot be opened for writing; name another file";
+}
+
+void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
+{
+	const size_t room = 8192; /* command lines are cut at 4 KiB */
+	struct pmc_frame_buf buf;
+	void *map;
+
+	map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return;
+	pmc_frame_buf_init(&buf, map, room);
+	agent_process_frame(&buf, snapshot, how, code);
+	agent_file_append(buf.data, buf.len);
+	munmap(map, room);
+}
+
+void agent_process_header(void)
+{
+	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
+	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
 }

@@ -199,24 +199,3 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 		fixed->flags |= PMC_PROCESS_LEFT;
 	pmc_build_process(buf, agent.identity, snapshot, fixed, &text);
 }
-
-void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
-{
-	const size_t room = 8192; /* command lines are cut at 4 KiB */
-	struct pmc_frame_buf buf;
-	void *map;
-
-	map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
-		return;
-	pmc_frame_buf_init(&buf, map, room);
-	agent_process_frame(&buf, snapshot, how, code);
-	agent_file_append(buf.data, buf.len);
-	munmap(map, room);
-}
-
-void agent_process_header(void)
-{
-	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
-	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
-}

@@ -64,26 +64,23 @@ __attribute__((noinline)) static const struct pmc_usage *usage_of(struct pmc_fra
 		       NULL;
 }
 
-/* Not inlined: the stack frames would add up, perhaps on a small signal stack. */
-__attribute__((noinline)) static void regions(struct pmc_frame_buf *buf, struct slot *slot,
-					      uint64_t snapshot)
-{
-	uint32_t record = 0;
-
-	do {
-		make_room(buf, REGION_FRAME_BYTES);
-	} while (agent_region_next(buf, slot, snapshot, &record));
-}
-
-/* Not inlined, like regions(). */
-__attribute__((noinline)) static void samples(struct pmc_frame_buf *buf, struct slot *slot,
-					      uint64_t snapshot)
+/* Appends frames until `next` has no more. Not inlined: the stack frames would add up, perhaps on a
+ * small signal stack. */
+__attribute__((noinline)) static void
+parts(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, size_t most_bytes,
+      bool (*next)(struct pmc_frame_buf *, struct slot *, uint64_t, uint32_t *))
 {
 	uint32_t part = 0;
 
 	do {
-		make_room(buf, SAMPLE_FRAME_BYTES);
-	} while (agent_sample_next(buf, slot, snapshot, &part));
+		make_room(buf, most_bytes);
+	} while (next(buf, slot, snapshot, &part));
+}
+
+static void regions_and_samples(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot)
+{
+	parts(buf, slot, snapshot, REGION_FRAME_BYTES, agent_region_next);
+	parts(buf, slot, snapshot, SAMPLE_FRAME_BYTES, agent_sample_next);
 }
 
 __attribute__((noinline)) static void stacks(struct pmc_frame_buf *buf, uint64_t snapshot)
@@ -127,10 +124,8 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else if (agent_row(buf, slot, snapshot, slot->tid == me,
-				   slot->tid == me ? NULL : usage_of(buf, slot->tid), state)) {
-			regions(buf, slot, snapshot);
-			samples(buf, slot, snapshot);
-		}
+				   slot->tid == me ? NULL : usage_of(buf, slot->tid), state))
+			regions_and_samples(buf, slot, snapshot);
 		registry_unpin(&agent_registry, slot);
 	}
 }
@@ -196,8 +191,7 @@ void agent_final(enum pmc_ended how, int code)
 
 		agent_sample_end(self);
 		agent_regions_last();
-		regions(&buf, self, snapshot);
-		samples(&buf, self, snapshot);
+		regions_and_samples(&buf, self, snapshot);
 		/* The calling thread ends here; the others are cut short. */
 		registry_close(self);
 		agent_row(&buf, self, snapshot, true, NULL,

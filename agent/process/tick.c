@@ -89,11 +89,6 @@ static bool look(void)
 	return snapshot_if_due(now);
 }
 
-static void at_thread(void)
-{
-	look();
-}
-
 void agent_tick_signal(void)
 {
 	/* The interrupted agent code may hold a lock: the next tick follows soon. */
@@ -143,7 +138,7 @@ static void start_timers(int signo)
 		agent_note(NOTE_TICK);
 	agent_timers_signal(signo, tick.room);
 	agent_timers_period(period());
-	atomic_store(&agent_thread_tick, at_thread);
+	atomic_store(&agent_thread_tick, look);
 	agent_timers_restart();
 }
 

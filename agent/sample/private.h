@@ -52,12 +52,10 @@ bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n
 bool sample_object(uintptr_t address, struct agent_dl_object *object);
 /* The address as a word of a STACKS frame. */
 uint64_t sample_place(struct sample_memory *memory, uintptr_t address);
-void sample_modules_forked(void);
 
 /* ---- sample_stacks.c: the table of stacks ---- */
 /* The ID of a stack; 0: the table is full. */
 uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags);
-void sample_stacks_forked(void);
 
 extern struct sample_tables sample_tables;
 #define SAMPLE_SCRATCH_BYTES ((size_t)64 << 10)
@@ -68,8 +66,8 @@ int sample_area_init(uint32_t slots);
 bool sample_ready(void);
 /* A part, and how many items of this size it has; NULL: there is no area. */
 void *sample_area(enum sample_part part, size_t item, size_t *n);
-/* In a forked child: zeroes everything. */
-void sample_area_clear(void);
+/* Empties it, in a forked child too. */
+void sample_area_forked(void);
 
 /* Samples of a thread by stack. */
 /* False: there is no memory. */

@@ -123,8 +123,6 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *valu
 		*value = machine->pc;
 	else
 		return -UNW_EBADREG;
-#else
-	return -UNW_EBADREG;
 #endif
 	return 0;
 }
@@ -204,8 +202,6 @@ static bool is_trampoline(struct sample_walk *walk, uintptr_t ip)
 #elif defined(__aarch64__)
 	/* mov x8, #139; svc #0 */
 	const uint64_t code = UINT64_C(0xd4000001d2801168);
-#else
-	const uint64_t code = 0;
 #endif
 	_Atomic uintptr_t *known = &plain[(ip ^ ip >> 10) % (sizeof(plain) / sizeof(plain[0]))];
 	uint64_t word;

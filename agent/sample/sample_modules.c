@@ -150,9 +150,3 @@ uint64_t sample_place(struct sample_memory *memory, uintptr_t address)
 		return unknown;
 	return (uint64_t)i << 48 | PMC_STACK_ADDRESS(address - modules[i].bias);
 }
-
-void sample_modules_forked(void)
-{
-	atomic_store(&sample_tables.modules, 0);
-	atomic_store(&sample_tables.text, 0);
-}

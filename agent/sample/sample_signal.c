@@ -103,9 +103,6 @@ void sample_regs_of(const void *context, struct sample_regs *regs)
 	regs->ip = machine->pc;
 	regs->sp = machine->sp;
 	regs->fp = machine->regs[29];
-#else
-	(void)machine;
-	regs->ip = regs->sp = regs->fp = 0;
 #endif
 }
 
@@ -219,9 +216,6 @@ void sample_on_stack(void *top, void (*work)(void *), void *arg)
 			   "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17",
 			   "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27",
 			   "v28", "v29", "v30", "v31");
-#else
-	(void)top;
-	work(arg);
 #endif
 }
 

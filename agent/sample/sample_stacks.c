@@ -49,7 +49,7 @@ int sample_area_init(uint32_t slots)
 	}
 	if (map == MAP_FAILED)
 		return -ENOMEM;
-	sample_stacks_forked();
+	sample_area_forked();
 	sample_tables.area = map;
 	return 0;
 }
@@ -65,8 +65,12 @@ void *sample_area(enum sample_part part, size_t item, size_t *n)
 	return sample_tables.area ? sample_tables.area + sample_tables.at[part] : NULL;
 }
 
-void sample_area_clear(void)
+void sample_area_forked(void)
 {
+	atomic_store(&sample_tables.stacks, 1);
+	atomic_store(&sample_tables.words, 0);
+	atomic_store(&sample_tables.modules, 0);
+	atomic_store(&sample_tables.text, 0);
 	if (sample_tables.area)
 		madvise(sample_tables.area, sample_tables.at[AREA_PARTS], MADV_DONTNEED);
 }
@@ -139,12 +143,6 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 		if (same(&records[found], words, hash, frames, depth, flags))
 			return found;
 	}
-}
-
-void sample_stacks_forked(void)
-{
-	atomic_store(&sample_tables.stacks, 1);
-	atomic_store(&sample_tables.words, 0);
 }
 
 /* ---- how often each stack was sampled in a thread ------------------------------------------- */

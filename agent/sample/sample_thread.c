@@ -22,6 +22,13 @@ struct sample_thread *sample_of(const struct slot *slot)
 	return threads && index < n ? &threads[index] : NULL;
 }
 
+/* The descriptor of the slot's event, and its thread; -1: it has none. */
+static int event_of(const struct slot *slot, struct sample_thread **thread)
+{
+	*thread = slot ? sample_of(slot) : NULL;
+	return *thread ? atomic_load(&(*thread)->fd) - 1 : -1;
+}
+
 /* Switches the event on, if it is off, for as many overflows as were handled since the last time.
  * Once sampling has ended, a filter may kill for ioctl. False: for none. */
 static bool arm(struct sample_thread *thread, int fd)
@@ -101,8 +108,8 @@ void agent_sample_begin(struct slot *slot)
 
 void agent_sample_enable(struct slot *slot)
 {
-	struct sample_thread *thread = sample_of(slot);
-	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+	struct sample_thread *thread;
+	int fd = event_of(slot, &thread);
 
 	if (fd >= 0)
 		arm(thread, fd);
@@ -123,8 +130,8 @@ static void read_last(struct sample_thread *thread, int fd)
 
 void agent_sample_end(struct slot *slot)
 {
-	struct sample_thread *thread = sample_of(slot);
-	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+	struct sample_thread *thread;
+	int fd = event_of(slot, &thread);
 
 	if (fd < 0)
 		return;
@@ -158,8 +165,8 @@ void agent_sample_release(struct slot *slot)
 
 static void route_again(struct slot *slot)
 {
-	struct sample_thread *thread = sample_of(slot);
-	int fd = thread ? atomic_load(&thread->fd) - 1 : -1, number = atomic_load(&signo);
+	struct sample_thread *thread;
+	int fd = event_of(slot, &thread), number = atomic_load(&signo);
 
 	if (fd < 0)
 		return;
@@ -191,8 +198,8 @@ void sample_threads_start(int number)
 
 void agent_sample_hold(void)
 {
-	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
-	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+	struct sample_thread *thread;
+	int fd = event_of(agent_self, &thread);
 
 	if (fd >= 0)
 		sample_disarm(fd);
@@ -200,16 +207,17 @@ void agent_sample_hold(void)
 
 void agent_sample_dropped(void)
 {
-	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
+	struct sample_thread *thread;
 
+	event_of(agent_self, &thread);
 	if (thread)
 		atomic_fetch_sub(&thread->left, 1);
 }
 
 void agent_sample_let(void)
 {
-	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
-	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+	struct sample_thread *thread;
+	int fd = event_of(agent_self, &thread);
 
 	if (fd >= 0 && !arm(thread, fd))
 		pmc_perf_ioctl(fd, PERF_EVENT_IOC_ENABLE, NULL);
@@ -252,9 +260,7 @@ void agent_sample_forked(void)
 		sample_counts_free(&threads[i]);
 	sample_dwarf_forked();
 	sample_signal_forked();
-	sample_stacks_forked();
-	sample_modules_forked();
-	sample_area_clear();
+	sample_area_forked();
 	sample_frames_forked();
 }
 

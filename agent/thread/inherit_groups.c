@@ -99,13 +99,6 @@ static void open_uncore(void)
 	pmc_agent_control.uncore_bytes = plan->frame_bytes;
 }
 
-static void uncore_forked(void)
-{
-	pmc_agent_control.uncore.groups = 0;
-	pmc_agent_control.uncore.eventset = 0;
-	agent.uncore_plan.hash = 0;
-}
-
 /* ---- inherit groups ------------------------------------------------------------------------*/
 
 static enum pmc_inherit resolve(enum pmc_inherit asked)
@@ -206,7 +199,9 @@ void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 void agent_inherit_forked(void)
 {
 	/* The descriptors are closed with all others of the parent. */
-	uncore_forked();
+	pmc_agent_control.uncore.groups = 0;
+	pmc_agent_control.uncore.eventset = 0;
+	agent.uncore_plan.hash = 0;
 	pmc_agent_control.threads.groups = 0;
 	pmc_agent_control.execs.groups = 0;
 	agent.clock_plan.hash = 0;

@@ -14,7 +14,7 @@
 /* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
 
-void (*_Atomic agent_thread_tick)(void);
+bool (*_Atomic agent_thread_tick)(void);
 void (*_Atomic agent_thread_ending)(void);
 __thread struct slot *agent_self;
 static __thread unsigned rounds;
@@ -227,7 +227,7 @@ void agent_thread_begin(struct slot *slot)
 	/* Without events the two system calls for the clock would be a large part of the cost. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
 	const struct snapshot_groups groups = agent_groups_of(slot);
-	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
+	bool (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 
 	agent_self = slot;
 	slot->tid = own_tid(slot);
@@ -293,7 +293,7 @@ static uint64_t end_clock(bool groups)
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
 	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);
-	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
+	bool (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 	void (*ending)(void) = atomic_load(&agent_thread_ending);
 	bool groups = slot->n_fds > 0;
 	uint64_t start, ns, snapshot;

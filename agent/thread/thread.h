@@ -43,7 +43,7 @@ void agent_thread_begin(struct slot *slot);
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
 /* Called by a thread that has just started, and by one that ends; NULL: nothing is. */
-extern void (*_Atomic agent_thread_tick)(void);
+extern bool (*_Atomic agent_thread_tick)(void);
 /* Called first by a thread that ends; NULL: nothing is. */
 extern void (*_Atomic agent_thread_ending)(void);
 /* Last thing in a thread: its final row. */

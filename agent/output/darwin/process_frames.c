@@ -73,19 +73,3 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	memcpy(fixed.job, agent.job, 16);
 	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
 }
-
-void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
-{
-	uint64_t room[1024]; /* command lines are cut at 4 KiB */
-	struct pmc_frame_buf buf;
-
-	pmc_frame_buf_init(&buf, room, sizeof(room));
-	agent_process_frame(&buf, snapshot, how, code);
-	agent_file_append(buf.data, buf.len);
-}
-
-void agent_process_header(void)
-{
-	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
-	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
-}
