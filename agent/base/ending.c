@@ -57,36 +57,31 @@ void agent_ending_by_signal(void)
 		atomic_compare_exchange_strong(&killed, &nobody, &me);
 }
 
-void agent_ending_await_signal(void)
+static void await(uint32_t step)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
-	uint64_t start;
+	const uint64_t start = pmc_now_ns();
+	uint32_t now;
 
-	if (!atomic_load(&killed) || atomic_load(&killed) == &me || is_child())
-		return;
-	/* A futex that nobody wakes: the end of the process ends the wait. */
-	for (start = pmc_now_ns(); pmc_now_ns() - start < PATIENCE_NS;)
-		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, atomic_load(&reached), &pause);
+	while ((now = atomic_load(&reached)) < step && pmc_now_ns() - start < PATIENCE_NS)
+		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, now, &pause);
+}
+
+void agent_ending_await_signal(void)
+{
+	/* The end of the process ends the wait. */
+	if (atomic_load(&killed) && atomic_load(&killed) != &me && !is_child())
+		await(UINT32_MAX);
 }
 
 void agent_ending_wait(enum agent_ending step)
 {
-	uint64_t start, passed;
 	uint32_t now = atomic_load(&reached);
 
 	if (now == AGENT_RUNS || now >= (uint32_t)step || atomic_load(&taken_by) == &me ||
 	    is_child())
 		return;
-	start = pmc_now_ns();
 	atomic_fetch_add(&waiting, 1);
-	while ((now = atomic_load(&reached)) < (uint32_t)step &&
-	       (passed = pmc_now_ns() - start) < PATIENCE_NS) {
-		const struct timespec left = {
-			.tv_sec = (time_t)((PATIENCE_NS - passed) / 1000000000u),
-			.tv_nsec = (long)((PATIENCE_NS - passed) % 1000000000u),
-		};
-
-		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, now, &left);
-	}
+	await((uint32_t)step);
 	atomic_fetch_sub(&waiting, 1);
 }

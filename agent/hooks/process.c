@@ -14,6 +14,43 @@
 AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],
 		       int flags);
 
+struct exec_env {
+	bool active; /* the rows are written */
+	bool leaves; /* noted: the new image lacks the agent */
+	void *map;   /* PMC_JOB, then the list */
+	size_t bytes;
+};
+
+/* A copy of envp with a new PMC_JOB; envp itself if it has none or there is no memory. */
+static char *const *exec_env_make(struct exec_env *env, char *const *envp)
+{
+	bool has_job = false;
+	size_t n = 0;
+
+	env->bytes = 0;
+	for (; envp && envp[n]; n++)
+		has_job |= agent_env_is_job(envp[n]);
+	if (!has_job)
+		return envp;
+	env->bytes = AGENT_JOB_TEXT + (n + 2) * sizeof(*envp);
+	env->map =
+		mmap(NULL, env->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (env->map == MAP_FAILED) {
+		env->bytes = 0;
+		return envp;
+	}
+	if (!agent_job_text(env->map, true))
+		return envp;
+	return agent_env_copy((char **)(void *)((char *)env->map + AGENT_JOB_TEXT), envp, env->map);
+}
+
+/* After an exec that failed. */
+static void exec_env_free(const struct exec_env *env)
+{
+	if (env->bytes)
+		munmap(env->map, env->bytes);
+}
+
 /* Writes the rows; returns the environment for the new image. */
 static char *const *before(struct exec_env *env, char *const *envp)
 {
@@ -21,7 +58,7 @@ static char *const *before(struct exec_env *env, char *const *envp)
 
 	env->active = agent_active();
 	/* Also in a vfork child, which shares the counters of the notes. */
-	env->leaves = agent.preloaded && !exec_env_preloads(envp);
+	env->leaves = agent.preloaded && !agent_env_preloads(envp);
 	if (env->leaves)
 		agent_note(NOTE_PRELOAD_LOST);
 	if (env->active) {

@@ -10,8 +10,11 @@
 #include "agent/hooks/hooks.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 
 long (*agent_libc_syscall)(long, ...);
@@ -66,6 +69,137 @@ static long libc_syscall(long number, const long a[6])
 	return agent_libc_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* ---- a filter of the host, tested in a throwaway clone before it is installed ---------------- */
+
+/* A test that cannot be made (RLIMIT_NPROC, an earlier filter) counts as failed. */
+struct trial {
+	long call[7];
+	_Atomic bool fails, lives;
+	_Alignas(16) char inner_stack[2048];
+};
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+/* System calls for rows and the dump. */
+static void write_rows(void)
+{
+	const struct timespec zero = { 0, 0 };
+	struct pmc_usage usage;
+	uint64_t ns, mask = 0;
+	uint32_t word = 0;
+	char name[16];
+	struct stat st;
+	void *map;
+	int fd;
+
+	syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+	syscall(SYS_gettid);
+	syscall(SYS_getpid);
+	syscall(SYS_getppid);
+	syscall(SYS_geteuid);
+	pmc_usage_thread(&usage);
+	pmc_thread_cpu_ns(0, &ns);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
+	syscall(SYS_rt_sigpending, &mask, sizeof(mask));
+	mask = 0;
+	syscall(SYS_rt_sigtimedwait, &mask, NULL, &zero, sizeof(mask));
+	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	sched_yield();
+	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map != MAP_FAILED)
+		munmap(map, 4096);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	syscall(SYS_fstat, fd, &st);
+	fstat(fd, &st);
+	syscall(SYS_newfstatat, AT_FDCWD, "/dev/null", &st, 0);
+	syscall(SYS_fcntl, fd, F_GETFD);
+	(void)!syscall(SYS_write, fd, name, 1);
+	(void)!syscall(SYS_read, fd, name, 1);
+	(void)!syscall(SYS_pread64, fd, name, 1, 0);
+	syscall(SYS_getdents64, fd, name, sizeof(name));
+	syscall(SYS_close, fd);
+}
+
+/* Further system calls for the report of the first process. */
+static void print_report(char *stack, size_t bytes)
+{
+	struct pollfd none = { .fd = -1 };
+	const struct timespec zero = { 0, 0 };
+	stack_t now;
+
+	syscall(SYS_lseek, -1, 0L, SEEK_SET);
+	syscall(SYS_unlinkat, AT_FDCWD, "", 0);
+	syscall(SYS_ftruncate, -1, 0L);
+	syscall(SYS_sigaltstack, NULL, &now);
+	syscall(SYS_ppoll, &none, 1, &zero, NULL, 0);
+	agent_throwaway_clone(nothing, NULL, stack, bytes);
+}
+
+/* System calls of agent_signal_fatal(), with arguments that are refused. */
+static void handle_signal(void)
+{
+	syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));
+	syscall(SYS_rt_tgsigqueueinfo, -1, -1, 0, NULL);
+}
+
+/* In a clone, under the filter. */
+static void try_filtered(void *arg)
+{
+	struct trial *trial = arg;
+	const long *call = trial->call;
+	unsigned ignored = 0;
+
+	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) >= 0) {
+		write_rows();
+		if (agent.first)
+			print_report(trial->inner_stack, sizeof(trial->inner_stack));
+		handle_signal();
+		agent_try_calls(&ignored);
+	} else {
+		atomic_store(&trial->fails, true);
+	}
+	atomic_store(&trial->lives, true);
+}
+
+/* With a listener, system calls of this thread wait for another process, possibly without end. */
+static bool has_listener(const long *call)
+{
+	return call[0] == SYS_seccomp && call[1] == SECCOMP_SET_MODE_FILTER &&
+	       (call[2] & SECCOMP_FILTER_FLAG_NEW_LISTENER) && call[3];
+}
+
+/* The host is about to install a filter by this system call. If it kills for calls that the agent
+ * makes, or cannot be tested, everything is written now and the agent stops. */
+static void before_filter(long number, const long args[6])
+{
+	struct trial trial = {
+		.call = { number, args[0], args[1], args[2], args[3], args[4], args[5] },
+	};
+	_Alignas(16) char stack[4096];
+
+	if (!has_listener(trial.call))
+		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
+	/* Nothing changes: libseccomp and browsers make such calls to learn what the kernel
+	 * supports. */
+	if (trial.fails)
+		return;
+	agent_file_filtered();
+	agent_tick_filtered();
+	if (trial.lives)
+		return;
+	agent_note(NOTE_SECCOMP_SILENT);
+	/* Threads that are about to open their groups see that it has ended, or this. */
+	agent_perf_forbid();
+	agent_leave(PMC_RUNNING, 0, false);
+	agent_signals_forget();
+}
+
 static bool installs_filter(long number, const long a[6])
 {
 	if (number == SYS_prctl)
@@ -86,7 +220,7 @@ long agent_filtering_call(long number, const long args[6])
 	long result;
 
 	if (filter)
-		agent_before_filter(number, args);
+		before_filter(number, args);
 	/* Also where the agent has stopped: a thread may be about to open its groups. */
 	held = filter && is_for_all(number, args) && agent_fds_hold();
 	result = libc_syscall(number, args);

@@ -48,7 +48,7 @@ static bool pending_put(const void *frames, size_t len)
 	fits = len <= sizeof(room) - used;
 	if (fits) {
 		memcpy(room + used, frames, len);
-		/* pending_take_last() may interrupt this. */
+		/* agent_file_waiting() may interrupt this. */
 		atomic_signal_fence(memory_order_seq_cst);
 		used += len;
 	}
@@ -67,17 +67,6 @@ static const void *pending_take(size_t *len)
 		sched_yield();
 	}
 	return NULL;
-}
-
-static const void *pending_take_last(size_t *len)
-{
-	const void *frames = pending_take(len);
-
-	if (!frames && atomic_load(&owner) == &me) {
-		*len = used;
-		frames = room;
-	}
-	return frames;
 }
 
 static void pending_done(void)
@@ -404,7 +393,14 @@ void agent_file_append(const void *frames, size_t len)
 
 const void *agent_file_waiting(size_t *len)
 {
-	return pending_take_last(len);
+	const void *frames = pending_take(len);
+
+	/* A handler that interrupted this thread's pending_put(). */
+	if (!frames && atomic_load(&owner) == &me) {
+		*len = used;
+		frames = room;
+	}
+	return frames;
 }
 
 uint32_t agent_file_lost(void)

@@ -53,19 +53,43 @@ const char *agent_file_fix(int error)
 	return why ? why : "it cannot be opened for writing; name another file";
 }
 
+/* Behind the frames of a buffer: the usage of one thread. */
+#define BUF_SPARE sizeof(struct pmc_usage)
+
+bool agent_buf_open(struct pmc_frame_buf *buf, size_t bytes)
+{
+	void *map = mmap(NULL, bytes + BUF_SPARE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map != MAP_FAILED)
+		pmc_frame_buf_init(buf, map, bytes);
+	return map != MAP_FAILED;
+}
+
+void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes)
+{
+	if (buf->cap - buf->len >= bytes || buf->len == 0)
+		return;
+	agent_file_begin();
+	agent_file_append(buf->data, buf->len);
+	buf->len = 0;
+}
+
+void agent_buf_close(struct pmc_frame_buf *buf)
+{
+	agent_buf_room(buf, SIZE_MAX);
+	munmap(buf->data, buf->cap + BUF_SPARE);
+}
+
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
 {
-	const size_t room = 8192; /* command lines are cut at 4 KiB */
 	struct pmc_frame_buf buf;
-	void *map;
 
-	map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
+	/* Command lines are cut at 4 KiB. */
+	if (!agent_buf_open(&buf, 8192))
 		return;
-	pmc_frame_buf_init(&buf, map, room);
 	agent_process_frame(&buf, snapshot, how, code);
-	agent_file_append(buf.data, buf.len);
-	munmap(map, room);
+	agent_buf_close(&buf);
 }
 
 void agent_process_header(void)

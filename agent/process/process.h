@@ -24,6 +24,8 @@ void agent_read_program(const char *exe, int argc, char **argv, char *const *env
 void agent_begin_job(char *const *envp);
 /* The same after agent_file_path: opens PMC_OUT, or does without, and prepares the report. */
 void agent_begin_outputs(char *const *envp);
+/* Whether LD_PRELOAD names the agent. */
+bool agent_env_preloads(char *const *envp);
 /* Copies envp into list (zeroed, with room for two more), with job_text in place of its PMC_JOB or
  * at the end. Async-signal-safe. */
 char **agent_env_copy(char **list, char *const *envp, char *job_text);
@@ -50,22 +52,6 @@ void agent_left_with(int status);
 /* ---- fork.c ---- */
 /* While single-threaded. 0 or -errno. */
 int agent_fork_init(void);
-
-/* ---- exec_env.c ---- */
-struct exec_env {
-	bool active; /* the rows are written */
-	bool leaves; /* noted: the new image lacks the agent */
-	void *map;   /* PMC_JOB, then the list */
-	size_t bytes;
-};
-
-/* A copy of envp with a new PMC_JOB; envp itself if it has none or there is no memory. */
-char *const *exec_env_make(struct exec_env *env, char *const *envp);
-/* After an exec that failed. */
-void exec_env_free(struct exec_env *env);
-
-/* Whether LD_PRELOAD names the agent. */
-bool exec_env_preloads(char *const *envp);
 
 /* ---- snapshot.c ---- */
 /* All functions are async-signal-safe and need little stack. */
@@ -160,11 +146,6 @@ void agent_own_signal_take_unqueued(void);
 void agent_own_signal_unqueued(int signo, siginfo_t *info, void *context);
 /* Before an exec: drops those signals of this thread that are pending. */
 void agent_own_signal_drop(void);
-
-/* ---- seccomp_filter.c ---- */
-/* The host is about to install a filter by this system call. If the filter kills for calls that the
- * agent makes, or cannot be tested, everything is written now and the agent stops. */
-void agent_before_filter(long number, const long args[6]);
 
 /* ---- report.c ---- */
 /* How long the end of the program waits for a reader that takes nothing. */

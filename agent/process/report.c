@@ -18,18 +18,14 @@ static struct {
 /* What pmctl makes of a report that the agent does not; NULL: the agent makes it. */
 static const char *wanted(void)
 {
-	switch (agent.config.report.kind) {
-	case PMC_REPORT_THREADS:
-		return "threads";
-	case PMC_REPORT_JSON:
-		return "json";
-	case PMC_REPORT_CSV:
-		return "csv";
-	case PMC_REPORT_HTML:
-		return "html";
-	default:
-		return NULL;
-	}
+	static const char *const names[PMC_REPORT_HTML + 1] = {
+		[PMC_REPORT_THREADS] = "threads",
+		[PMC_REPORT_JSON] = "json",
+		[PMC_REPORT_CSV] = "csv",
+		[PMC_REPORT_HTML] = "html",
+	};
+
+	return names[agent.config.report.kind];
 }
 
 void agent_report_init(char *const *envp)

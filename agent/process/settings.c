@@ -165,6 +165,13 @@ void agent_begin_outputs(char *const *envp)
 	agent_report_init(envp);
 }
 
+bool agent_env_preloads(char *const *envp)
+{
+	const char *list = pmc_env(envp, "LD_PRELOAD");
+
+	return list && strstr(list, "pmcagent");
+}
+
 char **agent_env_copy(char **list, char *const *envp, char *job_text)
 {
 	size_t at = 0;

@@ -12,8 +12,6 @@
 #include "agent/base/poison.h"
 
 #define CHUNK ((size_t)64 << 10)
-/* The frames, and the usage of one thread. */
-#define BUF_BYTES (CHUNK + sizeof(struct pmc_usage))
 /* Room for the frames of the process itself: totals, notes, event sets. */
 #define TAIL ((size_t)40 << 10)
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
@@ -23,21 +21,6 @@
 #define ROWS_WAIT_NS UINT64_C(200000000)
 /* At a fatal signal: the interrupted thread may hold a lock that ending threads wait for. */
 #define ROWS_WAIT_SIGNAL_NS UINT64_C(20000000)
-
-static void drain(struct pmc_frame_buf *buf)
-{
-	if (buf->len == 0)
-		return;
-	agent_file_begin();
-	agent_file_append(buf->data, buf->len);
-	buf->len = 0;
-}
-
-static void make_room(struct pmc_frame_buf *buf, size_t bytes)
-{
-	if (buf->cap - buf->len < bytes)
-		drain(buf);
-}
 
 /* An adopted thread ends without notice; its last snapshot remains its row. */
 static bool adopted_is_gone(const struct slot *slot)
@@ -73,7 +56,7 @@ parts(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, size_t mo
 	uint32_t part = 0;
 
 	do {
-		make_room(buf, most_bytes);
+		agent_buf_room(buf, most_bytes);
 	} while (next(buf, slot, snapshot, &part));
 }
 
@@ -89,7 +72,7 @@ __attribute__((noinline)) static void stacks(struct pmc_frame_buf *buf, uint64_t
 
 	/* After a lost write they begin anew: that is for the next snapshot. */
 	do {
-		make_room(buf, SAMPLE_FRAME_BYTES);
+		agent_buf_room(buf, SAMPLE_FRAME_BYTES);
 	} while (agent_file_lost() == lost && agent_sample_tables_next(buf, snapshot));
 }
 
@@ -120,7 +103,8 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 				await_row(slot, until_ns);
 			continue;
 		}
-		make_room(buf, SNAPSHOT_ROW_BYTES(PMC_EVENTS_MAX, PMC_EVENTS_MAX) + PMC_TASK_ROOM);
+		agent_buf_room(buf,
+			       SNAPSHOT_ROW_BYTES(PMC_EVENTS_MAX, PMC_EVENTS_MAX) + PMC_TASK_ROOM);
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else if (agent_row(buf, slot, snapshot, slot->tid == me,
@@ -128,17 +112,6 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 			regions_and_samples(buf, slot, snapshot);
 		registry_unpin(&agent_registry, slot);
 	}
-}
-
-static bool buf_open(struct pmc_frame_buf *buf)
-{
-	void *map =
-		mmap(NULL, BUF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (map == MAP_FAILED)
-		return false;
-	pmc_frame_buf_init(buf, map, CHUNK);
-	return true;
 }
 
 static void all(struct pmc_frame_buf *buf, enum pmc_thread_state state, enum pmc_ended how,
@@ -156,7 +129,7 @@ static void all(struct pmc_frame_buf *buf, enum pmc_thread_state state, enum pmc
 					       ROWS_WAIT_NS);
 	}
 	stacks(buf, snapshot);
-	make_room(buf, TAIL);
+	agent_buf_room(buf, TAIL);
 	/* Totals are read after the rows that are subtracted from them. */
 	agent_inherit_frames(buf, snapshot);
 	agent_notes_frames(buf, snapshot, how != PMC_RUNNING);
@@ -182,7 +155,7 @@ void agent_final(enum pmc_ended how, int code)
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
 	note_own_dumps();
-	if (!buf_open(&buf))
+	if (!agent_buf_open(&buf, CHUNK))
 		return;
 	agent_file_follow();
 	if (agent_self) {
@@ -205,8 +178,7 @@ void agent_final(enum pmc_ended how, int code)
 	all(&buf, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
 	/* A short process needs one write only. */
 	agent_file_no_header();
-	drain(&buf);
-	munmap(buf.data, BUF_BYTES);
+	agent_buf_close(&buf);
 	agent_file_tidy();
 }
 
@@ -238,7 +210,7 @@ static void take_snapshot(void)
 {
 	struct pmc_frame_buf buf;
 
-	if (!buf_open(&buf))
+	if (!agent_buf_open(&buf, CHUNK))
 		return;
 	if (agent_file_takes_snapshot()) {
 		agent_file_begin();
@@ -247,8 +219,7 @@ static void take_snapshot(void)
 		agent_notes_frames(&buf, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
 				   false);
 	}
-	drain(&buf);
-	munmap(buf.data, BUF_BYTES);
+	agent_buf_close(&buf);
 }
 
 void agent_snapshot(void)
@@ -268,14 +239,13 @@ void agent_before_exec(void)
 	agent_tick_hold();
 	/* Rows that pmctl reads from now on would be newer than the final ones. */
 	atomic_fetch_add(&pmc_agent_control.leaving, 1);
-	if (!buf_open(&buf))
+	if (!agent_buf_open(&buf, CHUNK))
 		return;
 	agent_regions_before_exec();
 	all(&buf, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
 	agent_file_no_header();
-	drain(&buf);
+	agent_buf_close(&buf);
 	agent_file_flush();
-	munmap(buf.data, BUF_BYTES);
 }
 
 void agent_exec_failed(void)

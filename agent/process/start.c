@@ -130,7 +130,7 @@ static bool prepare(int argc, char **argv, char **envp)
 		return false;
 	if (agent.first && !agent.after_exec)
 		agent_tell_misspelt(envp);
-	agent.preloaded = exec_env_preloads(envp);
+	agent.preloaded = agent_env_preloads(envp);
 	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
 	agent_read_program(exe, argc, argv, envp);

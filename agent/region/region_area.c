@@ -176,14 +176,9 @@ static void write_all(struct region_area *area)
 	struct pmc_frame_buf buf;
 
 	pmc_frame_buf_init(&buf, room, REGION_ROOM);
-	agent_file_begin();
-	for (uint32_t i = 0; snapshot_region(&reader, &buf, area->slot, i) == SNAPSHOT_PUT; i++) {
-		if (buf.cap - buf.len >= REGION_FRAME_BYTES)
-			continue;
-		agent_file_append(buf.data, buf.len);
-		buf.len = 0;
-	}
-	agent_file_append(buf.data, buf.len);
+	for (uint32_t i = 0; snapshot_region(&reader, &buf, area->slot, i) == SNAPSHOT_PUT; i++)
+		agent_buf_room(&buf, REGION_FRAME_BYTES);
+	agent_buf_room(&buf, SIZE_MAX);
 }
 
 /* ---- a thread's area -----------------------------------------------------------------------*/

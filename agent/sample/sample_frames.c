@@ -54,37 +54,22 @@ bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot)
 	return agent_sample_wanted() && sample_ready() && tables_next(buf, snapshot);
 }
 
-#define ROOM ((size_t)64 << 10)
-
-static void make_room(struct pmc_frame_buf *buf)
-{
-	if (buf->cap - buf->len >= SAMPLE_FRAME_BYTES)
-		return;
-	agent_file_append(buf->data, buf->len);
-	buf->len = 0;
-}
-
 void agent_sample_write(struct slot *slot, uint64_t snapshot)
 {
 	struct sample_thread *thread = sample_event.on ? sample_of(slot) : NULL;
 	struct pmc_frame_buf buf;
 	uint32_t part = 0, lost;
-	void *map;
 
 	if (!thread || (!thread->enabled_ns && !atomic_load(&thread->counts)))
 		return;
-	map = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
+	if (!agent_buf_open(&buf, (size_t)64 << 10))
 		return;
-	pmc_frame_buf_init(&buf, map, ROOM);
-	agent_file_begin();
 	while (agent_sample_next(&buf, slot, snapshot, &part))
-		make_room(&buf);
-	make_room(&buf);
+		agent_buf_room(&buf, SAMPLE_FRAME_BYTES);
+	agent_buf_room(&buf, SAMPLE_FRAME_BYTES);
 	/* After a lost write they begin anew: that is for the next thread or snapshot. */
 	lost = agent_file_lost();
 	while (agent_file_lost() == lost && agent_sample_tables_next(&buf, snapshot))
-		make_room(&buf);
-	agent_file_append(buf.data, buf.len);
-	munmap(map, ROOM);
+		agent_buf_room(&buf, SAMPLE_FRAME_BYTES);
+	agent_buf_close(&buf);
 }

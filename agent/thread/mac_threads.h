@@ -40,14 +40,14 @@ uint64_t mac_thread_seq(uint64_t tid);
 void mac_thread_origin(uint64_t tid, uint64_t created_by, uint64_t start_site);
 /* The calling thread ends: its last row goes to agent_file_append(). */
 void mac_thread_end(uint64_t tid, enum pmc_thread_state state);
-/* Appends a row for each thread in the table to buf; `full` is called when the next one might not
- * fit, and empties it. self: the calling thread. Threads that end meanwhile write their own. */
-void mac_threads_rows(struct pmc_frame_buf *buf, void (*full)(struct pmc_frame_buf *buf),
-		      uint64_t snapshot, uint64_t self, enum pmc_thread_state state);
+/* Appends a row for each thread in the table to buf, which has room for the totals afterwards.
+ * self: the calling thread. Threads that end meanwhile write their own. */
+void mac_threads_rows(struct pmc_frame_buf *buf, uint64_t snapshot, uint64_t self,
+		      enum pmc_thread_state state);
 /* In a forked child: no thread of the parent is left. */
 void mac_threads_forget(void);
 
-/* ---- darwin/mac_start.c: what pthread_create is given instead of routine and argument ---- */
+/* ---- what pthread_create is given instead of routine and argument ---- */
 struct mac_start;
 
 /* In the creating thread. NULL: too many are being created; the row then has neither. */

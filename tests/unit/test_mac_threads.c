@@ -74,8 +74,10 @@ static void start(unsigned levels, int self_error, int levels_error)
 	agent_file_append(mac_job.plan.plan.frame, mac_job.plan.plan.frame_bytes);
 }
 
-static void drain(struct pmc_frame_buf *buf)
+void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes)
 {
+	if (buf->cap - buf->len >= bytes)
+		return;
 	agent_file_append(buf->data, buf->len);
 	buf->len = 0;
 }
@@ -88,10 +90,9 @@ static void snapshot(uint64_t self)
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	number = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	mac_threads_rows(&buf, drain, number, self, PMC_THREAD_LIVE);
-	drain(&buf);
+	mac_threads_rows(&buf, number, self, PMC_THREAD_LIVE);
 	mac_totals_frame(&buf, number);
-	drain(&buf);
+	agent_buf_room(&buf, SIZE_MAX);
 }
 
 static void finish(struct pmc_profile *profile)
@@ -103,7 +104,7 @@ static void finish(struct pmc_profile *profile)
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	pmc_build_process(&buf, agent.identity, pmc_agent_control.snapshot + 1, &fixed, &text);
-	drain(&buf);
+	agent_buf_room(&buf, SIZE_MAX);
 	pmc_profile_init(profile, NULL);
 	pmc_profile_add_buffer(profile, dump.bytes, dump.len);
 	pmc_profile_finish(profile);

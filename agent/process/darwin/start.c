@@ -210,34 +210,23 @@ void agent_start(int argc, char **argv, char **envp)
 	errno = saved;
 }
 
-static void drain(struct pmc_frame_buf *buf)
-{
-	agent_file_append(buf->data, buf->len);
-	buf->len = 0;
-}
-
 /* Rows, totals, notes and the process. Async-signal-safe; in a mapping, since the stack may be that
  * of signals. */
 static void all(enum pmc_thread_state state, enum pmc_ended how, int code)
 {
-	const size_t bytes = (size_t)64 << 10;
 	uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
 	struct pmc_frame_buf buf;
 
-	if (map == MAP_FAILED)
+	if (!agent_buf_open(&buf, (size_t)64 << 10))
 		return;
-	pmc_frame_buf_init(&buf, map, bytes);
 	if (agent.measured) {
-		mac_threads_rows(&buf, drain, snapshot, pmc_mac_system.self_tid(), state);
-		drain(&buf);
+		mac_threads_rows(&buf, snapshot, pmc_mac_system.self_tid(), state);
 		/* Totals are read after the rows that are subtracted from them. */
 		mac_totals_frame(&buf, snapshot);
 	}
 	agent_notes_frames(&buf, snapshot, how != PMC_RUNNING);
 	agent_process_frame(&buf, snapshot, how, code);
-	drain(&buf);
-	munmap(map, bytes);
+	agent_buf_close(&buf);
 }
 
 void agent_snapshot(void)

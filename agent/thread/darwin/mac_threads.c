@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mac_threads.c - see mac_threads.h. Async-signal-safe.
+ * mac_threads.c - the threads of a process on macOS. Async-signal-safe but for their creation.
  *
  * An entry belongs to its thread from begin to end. A snapshot reads it without a lock: the kernel
  * refuses to read a thread that has ended, and numbers are not used again.
@@ -8,6 +8,8 @@
 #include "agent/thread/thread.h"
 #include "agent/thread/mac_threads.h"
 #include "lib/dump/build.h"
+
+#include <pthread.h>
 
 /* Entries of a thread number that are searched, from (number % MAC_THREADS) on. */
 #define SEARCH 64u
@@ -148,8 +150,8 @@ void mac_thread_end(uint64_t tid, enum pmc_thread_state state)
 	atomic_store_explicit(number, FREE, memory_order_release);
 }
 
-void mac_threads_rows(struct pmc_frame_buf *buf, void (*full)(struct pmc_frame_buf *buf),
-		      uint64_t snapshot, uint64_t self, enum pmc_thread_state state)
+void mac_threads_rows(struct pmc_frame_buf *buf, uint64_t snapshot, uint64_t self,
+		      enum pmc_thread_state state)
 {
 	for (unsigned i = 0; i < MAC_THREADS; i++) {
 		uint64_t tid = atomic_load_explicit(&numbers[i], memory_order_acquire);
@@ -157,14 +159,14 @@ void mac_threads_rows(struct pmc_frame_buf *buf, void (*full)(struct pmc_frame_b
 
 		if (tid == FREE || tid == RESERVED)
 			continue;
-		if (buf->cap - buf->len < MAC_ROW_BYTES)
-			full(buf);
+		agent_buf_room(buf, MAC_ROW_BYTES);
 		len = buf->len;
 		row(buf, &entries[i], tid, tid == self, snapshot, state);
 		/* It has ended, and its entry may be another thread's. */
 		if (atomic_load(&numbers[i]) != tid)
 			buf->len = len;
 	}
+	agent_buf_room(buf, SIZE_MAX);
 }
 
 void mac_threads_forget(void)
@@ -204,4 +206,63 @@ void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot)
 	pmc_mac_plan_put(totals, buf, &reading);
 	pmc_frame_end(buf);
 	pmc_plan_frame(&totals->plan, buf);
+}
+
+/* ---- start routine and creator ----------------------------------------------------------------
+ *
+ * The introspection hook knows neither, so pthread_create is interposed: the new thread begins in
+ * mac_start_run(), with an entry of a table as its argument.
+ */
+
+/* Threads that are created but do not run yet. */
+enum { STARTS = 1024, START_SEARCH = 16 };
+
+struct mac_start {
+	_Atomic bool taken;
+	void *(*routine)(void *);
+	void *arg;
+	uint64_t creator, site;
+};
+
+static struct mac_start starts[STARTS];
+
+struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
+{
+	static _Atomic unsigned next;
+	struct mac_start *start = NULL;
+	int saved = errno, was;
+
+	for (unsigned i = 0; i < START_SEARCH && !start; i++) {
+		struct mac_start *at = &starts[atomic_fetch_add(&next, 1) % STARTS];
+
+		if (!atomic_exchange(&at->taken, true))
+			start = at;
+	}
+	if (!start)
+		return NULL;
+	start->routine = routine;
+	start->arg = arg;
+	start->creator = mac_thread_seq(mac_job.mac.calls->self_tid());
+	/* A thread that is cancelled in the write would keep the lock of the table of routines. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	start->site = agent_start_routine((const void *)(uintptr_t)routine);
+	pthread_setcancelstate(was, NULL);
+	errno = saved;
+	return start;
+}
+
+void mac_start_drop(struct mac_start *start)
+{
+	atomic_store(&start->taken, false);
+}
+
+void *mac_start_run(void *argument)
+{
+	struct mac_start *start = argument;
+	void *(*routine)(void *) = start->routine;
+	void *arg = start->arg;
+
+	mac_thread_origin(mac_job.mac.calls->self_tid(), start->creator, start->site);
+	mac_start_drop(start);
+	return routine(arg);
 }
