@@ -143,7 +143,20 @@ int list_print(struct list *list, struct tool_rows *rows)
 	if (code)
 		return code;
 	if (rows->format == TABLE_PLAIN && !rows->choice.columns && !rows->choice.sort) {
-		table.columns = of_pmu;
+		struct table_column narrow[3];
+
+		memcpy(narrow, of_pmu, sizeof(narrow));
+		if (rows->width) { /* cut the descriptions, but not the names */
+			size_t names = 0;
+
+			for (size_t i = 0; i < list->n; i++)
+				if (strlen(list->rows[i].name) > names)
+					names = strlen(list->rows[i].name);
+			narrow[1].least = 0;
+			narrow[2].most =
+				rows->width > (int)names + 18 ? rows->width - (int)names - 8 : 10;
+		}
+		table.columns = narrow;
 		table.n_columns = sizeof(of_pmu) / sizeof(of_pmu[0]);
 		table.indent = 2;
 		table.screen = rows->screen;
