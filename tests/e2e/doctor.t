@@ -55,6 +55,14 @@ unlike "$(tail -n 1 "$T/table")" '\\x' "the last line has no escapes"
 COLUMNS=70 "$PMCTL" doctor >"$T/narrow"
 is "$(grep -vE '^ *fix: ' "$T/narrow" | grep -E '^.{71}' || true)" "" "lines are wrapped at the width"
 is "$(tr -s ' \n' ' ' <"$T/narrow")" "$(tr -s ' \n' ' ' <"$T/table")" "wrapped lines lose no word"
+run "$PMCTL" doctor task-clock
+like "$status $(cat "$T/out")" '^0 event +ok +task-clock: counted' "an event: one line about it"
+is "$(wc -l <"$T/out")" 1 "an event: no other checks"
+run "$PMCTL" doctor --json cycles
+is "$status $(jq -r '.checks | length, .[0].name, (.[0].status == "ok")' "$T/out" | tr '\n' ' ')" \
+	"$((1 - has_pmu)) 1 event $([ $has_pmu = 1 ] && echo true || echo false) " "an event in JSON: one check"
+run "$PMCTL" doctor cycles --require cycles
+is "$status" 2 "an event and --require: exit 2"
 run "$PMCTL" doctor --require task-clock
 is "$status" 0 "--require task-clock: exit 0"
 like "$(grep '^require' "$T/out")" '^require +ok +task-clock' "the table has a row for it"

@@ -55,6 +55,9 @@ list r1c2
 like "$(cat "$T/out")" "r1c2 .*config 0x1c2" "a name in no table is parsed"
 list --json cycles:u
 is "$status $(json "$T/out" '.[].name')" "0 cycles:u" "so is a name with a modifier"
+list --json Cache-M
+is "$status $(json "$T/out" '[.[].name] | index("cache-misses") != null and all(.[]; test("cache-m"; "i"))')" "0 true" \
+	"another word selects the names that contain it"
 refused 2 "foo:bar" "no tracepoint" foo:bar
 refused 2 "unknown event 'cycels'.*'cycles'" "a mistyped name" cycels
 refused 1 "no event matches 'zz\*'" "a pattern that matches nothing" 'zz*'

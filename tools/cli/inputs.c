@@ -81,7 +81,7 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 {
 	const unsigned before = inputs->good;
 	struct dirent **entries;
-	int n = scandirat(dir, ".", &entries, no_dot, alphasort), problem = n < 0 ? -errno : 0;
+	int n = scandir(path, &entries, no_dot, alphasort), problem = n < 0 ? -errno : 0;
 
 	for (int i = 0; i < n; i++) {
 		char name[PATH_MAX];

@@ -87,7 +87,7 @@ static int print_rows(struct tool_rows *rows, const struct result *results, unsi
 	return code ? code : closed;
 }
 
-/* `missing`: the required events, if they cannot be counted; else NULL. */
+/* `missing`: the required events, if they cannot be counted; else NULL. facts NULL: no summary. */
 static void print_table(const struct result *results, unsigned n, const struct doctor_facts *facts,
 			const char *missing)
 {
@@ -110,6 +110,8 @@ static void print_table(const struct result *results, unsigned n, const struct d
 					  finding->hint[0] ? "   (" : "", finding->hint,
 					  finding->hint[0] ? ")" : "");
 	}
+	if (!facts)
+		return;
 	puts("");
 	tool_wrapped_line(columns, "%s", doctor_summary(facts));
 	if (missing)
@@ -125,7 +127,7 @@ static int require(const struct doctor_facts *facts, const char *text, bool *cou
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 	struct pmc_plan plan;
-	int code = tool_parse_events("--require", text, &arena, &events);
+	int code = tool_parse_events("event", text, &arena, &events);
 
 	if (!code && doctor_plan(&events, &arena, &plan))
 		code = tool_fail(EXIT_FAIL, "cannot plan the events '%s'", text);
@@ -141,7 +143,7 @@ static int require(const struct doctor_facts *facts, const char *text, bool *cou
 }
 
 struct request {
-	const char *require; /* NULL: none */
+	const char *event, *require; /* NULL: none */
 	struct tool_rows rows;
 };
 
@@ -152,6 +154,7 @@ const struct tool_flag cmd_doctor_flags[] = {
 		  "event that must be countable, else exit status 1"),
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_CONSTANT(0, "--json", rows.format, TABLE_JSON, "output and errors as JSON"),
+	OPERAND_TEXT(event, .once = "event"),
 	FLAG_END,
 };
 
@@ -166,20 +169,26 @@ int cmd_doctor(int argc, char **argv)
 
 	if (code)
 		return code;
+	if (request.event && request.require)
+		return tool_fail(EXIT_USAGE, "an event and --require cannot be used together");
 	facts = doctor_gather();
+	if (request.event)
+		n = 0;
 	for (unsigned i = 0; i < n; i++) {
 		results[i].name = doctor_checks[i].name;
 		doctor_checks[i].judge(facts, &results[i].finding);
 	}
 	ok = doctor_anything(facts);
-	if (request.require) {
-		results[n].name = "require";
-		code = require(facts, request.require, &ok, &results[n++].finding);
+	if (request.event || request.require) {
+		const char *text = request.event ? request.event : request.require;
+
+		results[n].name = request.event ? "event" : "require";
+		code = require(facts, text, &ok, &results[n++].finding);
 	}
 	if (!code && request.rows.format != TABLE_PLAIN)
 		code = print_rows(&request.rows, results, n, ok, facts);
 	else if (!code)
-		print_table(results, n, facts, ok ? NULL : request.require);
+		print_table(results, n, request.event ? NULL : facts, ok ? NULL : request.require);
 	return code ? code : ok ? EXIT_OK : EXIT_FAIL;
 }
 

@@ -22,7 +22,8 @@ const struct tool_flag cmd_list_flags[] = {
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_CONSTANT(0, "--json", rows.format, TABLE_JSON, "output and errors as JSON"),
 	FLAG_ROWS_OUTPUT(rows),
-	OPERAND_TEXT(glob, .once = "pattern (quote it to keep the shell from expanding it)"),
+	OPERAND_TEXT(glob,
+		     .once = "word or pattern (quote it to keep the shell from expanding it)"),
 	FLAG_END,
 };
 
@@ -66,9 +67,18 @@ static int run_fit(const struct request *request)
 	return code;
 }
 
-/* A name that no table lists may be valid all the same: r1c2, cpu/event=1/. */
+static void collect(struct list *list)
+{
+	list_builtins(list);
+	list_machine(list);
+	list_sets(list);
+}
+
+/* A name that no table lists may be valid all the same: r1c2, cpu/event=1/. Another word is looked
+ * for in names. */
 static int find_unlisted(struct list *list, struct tool_rows *rows)
 {
+	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct list_row row = { .name = list->glob, .type = "other" };
 
@@ -81,8 +91,12 @@ static int find_unlisted(struct list *list, struct tool_rows *rows)
 					 "events can be listed" :
 					 "");
 	}
-	if (tool_parse_events("event", list->glob, &list->arena, &events))
-		return EXIT_USAGE;
+	if (pmc_events_parse(list->glob, NULL, &list->arena, &events, &error)) {
+		list->glob = list_text(list, "*%s*", row.name);
+		collect(list);
+		return list->n ? EXIT_OK :
+				 tool_fail(EXIT_USAGE, "event '%s': %s", row.name, error.text);
+	}
 	if (events.count != 1)
 		return tool_fail(EXIT_USAGE, "'%s' is several events; list takes one pattern",
 				 list->glob);
@@ -100,9 +114,7 @@ static int run_list(struct request *request)
 	int code = EXIT_OK;
 
 	list_init(&list);
-	list_builtins(&list);
-	list_machine(&list);
-	list_sets(&list);
+	collect(&list);
 	if (!list.n && list.glob)
 		code = find_unlisted(&list, &request->rows);
 	if (!code)
