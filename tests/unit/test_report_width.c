@@ -44,7 +44,7 @@ static void names_are_cut_last(void **state)
 	made_samples(1, (struct pmc_samples_fixed){ .eventset = clock, .period = 1, .samples = 5 },
 		     5000000, &sample, 1);
 	made_profile(&profile, false);
-	assert_int_equal(report_names_new(&names, NULL), 0);
+	names = report_names_new(NULL);
 	options.names_arg = names;
 	tree = made_report(&profile, &options, &result, NULL);
 	options.by = PMC_BY_START;

@@ -337,8 +337,10 @@ void bench_write_table(const struct bench *bench, struct pmc_out *out)
 		ends[2 * c + 2] = results.n;
 	}
 	table.n_rows = results.n;
-	enough = enough && !table_apply(&table, &all, 0, &problem) && !table_layout(&table);
-	if (!enough)
+	enough = enough && !table_apply(&table, &all, 0, &problem);
+	if (enough)
+		table_layout(&table);
+	else
 		out->error = -ENOMEM;
 	for (unsigned c = 0; c < bench->n_commands && enough; c++)
 		write_command(bench, &bench->commands[c], &table, ends + 2 * c + 1, out);

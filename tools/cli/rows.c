@@ -37,8 +37,8 @@ int tool_rows_open(struct tool_rows *rows)
 int tool_rows_print(struct tool_rows *rows, struct table *table)
 {
 	table->screen = rows->screen;
-	if (tool_rows_is_table(rows) && table_layout(table))
-		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+	if (tool_rows_is_table(rows))
+		table_layout(table);
 	table_print(table, (enum table_format)rows->format, &rows->out);
 	return EXIT_OK;
 }

@@ -6,7 +6,6 @@
 #include "tools/report/samples.h"
 #include "tools/report/symbols.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static struct diff_column *add_column(struct diff *diff, const char *name, const
 	return column;
 }
 
-/* The column of an event that the dump has; NULL: there are too many, or no memory. */
+/* The column of an event that the dump has; NULL: there are too many. */
 static struct diff_column *event_column(struct dump *dump, const char *label,
 					const struct pmc_p_event *event)
 {
@@ -53,7 +52,7 @@ static struct diff_column *event_column(struct dump *dump, const char *label,
 			column = &diff->columns[c];
 	if (!column && diff->n_columns < room) {
 		label = pmc_arena_strdup(&diff->arena, label);
-		column = label ? add_column(diff, label, label, !strcmp(event->unit, "ns")) : NULL;
+		column = add_column(diff, label, label, !strcmp(event->unit, "ns"));
 	}
 	if (column)
 		column->scopes[dump->side] |= 1u << event->def.scope;
@@ -72,11 +71,7 @@ static struct diff_row *find_row(struct diff *diff, const char *key)
 	if (row)
 		return row;
 	row = pmc_arena_alloc(arena, sizeof(*row));
-	if (!row)
-		return NULL;
 	row->key = row->label = pmc_arena_strdup(arena, key);
-	if (!row->key)
-		return NULL;
 	HASH_ADD_KEYPTR(hh, diff->rows, row->key, strlen(row->key), row);
 	return row;
 }
@@ -99,8 +94,6 @@ void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, un
 
 	if (!sum) {
 		sum = pmc_arena_alloc(arena, sizeof(*sum) + n * sizeof(sum->of[0]));
-		if (!sum)
-			return;
 		sum->key = (struct diff_sum_key){ row, column };
 		for (unsigned i = 0; i < n; i++)
 			sum->of[i] = NAN;
@@ -119,14 +112,12 @@ static void add(struct dump *dump, const struct diff_row *row, unsigned column, 
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static int take_row(struct dump *dump, const char *key, const struct pmc_fold_row *from,
-		    const struct pmc_union *u)
+static void take_row(struct dump *dump, const char *key, const struct pmc_fold_row *from,
+		     const struct pmc_union *u)
 {
 	struct diff *diff = dump->diff;
 	struct diff_row *row = find_row(diff, key);
 
-	if (!row)
-		return -ENOMEM;
 	row->there[dump->side] = diff->total.there[dump->side] = true;
 	if (from->cpu.rows)
 		add(dump, row, DIFF_CPU, from->cpu.sum);
@@ -152,23 +143,19 @@ static int take_row(struct dump *dump, const char *key, const struct pmc_fold_ro
 		add(dump, row, (unsigned)(column - diff->columns),
 		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
 	}
-	return 0;
 }
 
-static int take_threads(struct dump *dump)
+static void take_threads(struct dump *dump)
 {
 	struct pmc_groups groups;
-	int error = pmc_groups_make(&dump->profile, dump->diff->by, &dump->arena, &groups);
 
-	if (error)
-		return error;
-	for (const struct pmc_fold_row *row = groups.rows; row && !error; row = row->next)
-		error = take_row(dump, row->label, row, groups.events);
-	if (!error && groups.unattributed)
-		error = take_row(dump, "unattributed", groups.unattributed, groups.events);
-	if (!error && groups.descendants)
-		error = take_row(dump, "descendants", groups.descendants, groups.events);
-	return error;
+	pmc_groups_make(&dump->profile, dump->diff->by, &dump->arena, &groups);
+	for (const struct pmc_fold_row *row = groups.rows; row; row = row->next)
+		take_row(dump, row->label, row, groups.events);
+	if (groups.unattributed)
+		take_row(dump, "unattributed", groups.unattributed, groups.events);
+	if (groups.descendants)
+		take_row(dump, "descendants", groups.descendants, groups.events);
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -181,16 +168,16 @@ static struct diff_row *sample_row(struct diff *diff, const struct pmc_sample_ro
 	const char *key = pmc_sample_key(from, diff->by, whole, room, sizeof(room));
 	struct diff_row *row = find_row(diff, key);
 
-	if (row && diff->by == PMC_BY_LINE && row->label == row->key)
+	if (diff->by == PMC_BY_LINE && row->label == row->key)
 		row->label = pmc_arena_strdup(
 			&diff->arena, pmc_sample_key(from, diff->by, false, room, sizeof(room)));
-	return row && row->label ? row : NULL;
+	return row;
 }
 
 /* Adds the rows of one event. Functions of one name are one row: modules may differ in their
  * paths. */
-static int take_event(struct dump *dump, const struct pmc_p_event *event,
-		      const struct pmc_sample_fold *fold)
+static void take_event(struct dump *dump, const struct pmc_p_event *event,
+		       const struct pmc_sample_fold *fold)
 {
 	const diff_number unit = (diff_number)pmc_event_scale(event);
 	struct diff *diff = dump->diff;
@@ -205,7 +192,7 @@ static int take_event(struct dump *dump, const struct pmc_p_event *event,
 
 		pmc_add_sat(&samples, of->samples);
 		pmc_add_sat(&weight, of->weight);
-		if (!sampled->event || strcmp(sampled->event, event->name) != 0)
+		if (strcmp(sampled->event, event->name) != 0)
 			continue;
 		pmc_add_sat(&sampled->samples, of->samples);
 		pmc_add_sat(&sampled->weight, of->weight);
@@ -226,8 +213,6 @@ static int take_event(struct dump *dump, const struct pmc_p_event *event,
 		const struct pmc_sample_row *from = fold->rows[i];
 		struct diff_row *row = sample_row(diff, from);
 
-		if (!row)
-			return -ENOMEM;
 		row->there[dump->side] = diff->total.there[dump->side] = true;
 		for (unsigned c = 0; c < 2; c++) {
 			const unsigned column = (unsigned)(columns[c] - diff->columns);
@@ -241,7 +226,6 @@ static int take_event(struct dump *dump, const struct pmc_p_event *event,
 				 (diff_number)from->self * unit);
 		}
 	}
-	return 0;
 }
 
 /* Without --event waits are compared only if there is nothing else. */
@@ -252,23 +236,19 @@ static bool is_wanted(const struct diff *diff, const struct pmc_p_event *event, 
 	return diff->event ? !strcmp(event->name, diff->event) : waits || !pmc_is_off_cpu(event);
 }
 
-static int take_samples(struct dump *dump)
+static void take_samples(struct dump *dump)
 {
 	struct pmc_p_samples **samples = dump->profile.samples;
 	const uint64_t n = dump->profile.n_samples;
 	struct pmc_sample_fold fold = { .by = dump->diff->by, .arena = &dump->arena };
-	struct report_names *names;
-	int error = report_names_new(&names, dump->diff->root), events = 0;
+	struct report_names *names = report_names_new(dump->diff->root);
+	unsigned events = 0;
 	bool waits = true;
 
-	if (error)
-		return error;
 	fold.lists = pmc_arena_alloc(&dump->arena, (n + 1) * sizeof(*fold.lists));
-	if (!fold.lists)
-		error = -ENOMEM;
 	for (uint64_t i = 0; i < n && waits; i++)
 		waits = !samples[i]->event || pmc_is_off_cpu(samples[i]->event);
-	for (uint64_t i = 0; i < n && !error && events < EVENTS_MOST; i++) {
+	for (uint64_t i = 0; i < n && events < EVENTS_MOST; i++) {
 		const struct pmc_p_event *event = samples[i]->event;
 		bool seen = false;
 
@@ -284,28 +264,23 @@ static int take_samples(struct dump *dump)
 		if (seen)
 			continue;
 		events++;
-		error = report_fold_samples(&fold, names);
-		if (!error)
-			error = take_event(dump, event, &fold);
+		report_fold_samples(&fold, names);
+		take_event(dump, event, &fold);
 	}
-	if (!error)
-		report_names_warn(names, REPORT_NAMES_FIX);
+	report_names_warn(names, REPORT_NAMES_FIX);
 	report_names_free(names);
-	return error;
 }
 
 /* ---- dumps -------------------------------------------------------------------------------- */
 
 /* One run must not count as several: its values would look more certain than they are. Processes
  * in the same dump and ranks of one job differ in identity. */
-static int warn_repeated(struct dump *dump, const struct pmc_p_process *process)
+static void warn_repeated(struct dump *dump, const struct pmc_p_process *process)
 {
 	struct diff *diff = dump->diff;
 	struct pmc_arena *arena = &diff->arena;
 	struct diff_process *seen, *new = pmc_arena_alloc(arena, sizeof(*new));
 
-	if (!new)
-		return -ENOMEM;
 	memcpy(new->key.identity, process->identity, sizeof(new->key.identity));
 	new->key.side = dump->side;
 	new->file = diff->files[dump->at];
@@ -313,27 +288,25 @@ static int warn_repeated(struct dump *dump, const struct pmc_p_process *process)
 	if (!seen)
 		HASH_ADD(hh, diff->processes, key, sizeof(new->key), new);
 	if (!seen || diff->repeated[dump->side])
-		return 0;
+		return;
 	tool_warn("%s and %s have a process in common: one run counts as two; name each run once "
 		  "per side",
 		  seen->file, new->file);
 	diff->repeated[dump->side] = true;
-	return 0;
 }
 
 /* What the side is of: hosts, a command, time without counting. */
-static int take_processes(struct dump *dump)
+static void take_processes(struct dump *dump)
 {
 	struct diff *diff = dump->diff;
 	const unsigned side = dump->side;
-	int error = 0;
 
-	for (uint64_t p = 0; p < dump->profile.n_processes && !error; p++) {
+	for (uint64_t p = 0; p < dump->profile.n_processes; p++) {
 		const struct pmc_p_process *process = dump->profile.processes[p];
 		const char *host = process->host, *old = diff->hosts[side];
 		char text[1024];
 
-		error = warn_repeated(dump, process);
+		warn_repeated(dump, process);
 		if (!diff->commands[side] && *process->cmdline)
 			diff->commands[side] = pmc_arena_strdup(&diff->arena, process->cmdline);
 		if (process->fixed.off_ns > diff->off_ns[side])
@@ -343,27 +316,24 @@ static int take_processes(struct dump *dump)
 		snprintf(text, sizeof(text), "%s%s%.256s", old ? old : "", old ? "," : "", host);
 		diff->hosts[side] = pmc_arena_strdup(&diff->arena, text);
 	}
-	return error;
 }
 
 static int read_dump(struct diff *diff, unsigned at)
 {
 	const struct pmc_profile_options options = { .timeline = false };
 	struct dump dump = { .diff = diff, .at = at, .side = at >= diff->n_files[0] };
-	int code, error;
+	int code;
 
 	pmc_profile_init(&dump.profile, &options);
 	code = report_read(&dump.profile, &diff->files[at], 1);
 	if (!code) {
 		pmc_profile_finish(&dump.profile);
 		symbols_resolve(&dump.profile, NULL);
-		error = take_processes(&dump);
-		if (!error)
-			error = pmc_by_samples(diff->by) ? take_samples(&dump) :
-							   take_threads(&dump);
-		if (error)
-			code = tool_fail(EXIT_FAIL, "cannot hold %s in memory: %s", diff->files[at],
-					 strerror(-error));
+		take_processes(&dump);
+		if (pmc_by_samples(diff->by))
+			take_samples(&dump);
+		else
+			take_threads(&dump);
 	}
 	pmc_arena_free(&dump.arena);
 	pmc_profile_free(&dump.profile);
@@ -394,8 +364,6 @@ int diff_read(struct diff *diff)
 	int code = 0;
 
 	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
-	if (!diff->values)
-		return tool_fail(EXIT_FAIL, "out of memory");
 	/* With heads as reports have them. */
 	add_column(diff, "cpu_ns", "cpu", true);
 	add_column(diff, "threads", "threads", false)->least = 1;

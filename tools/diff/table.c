@@ -158,12 +158,12 @@ static void add_others(struct lines *lines)
 	table_say(&out, &diff->out.screen, lines->n_beyond ? "%n %(other|others)" : "%n unchanged",
 		  (uint64_t)lines->n_others);
 	diff->others.label = pmc_arena_strdup(&diff->arena, label);
-	if (diff->others.label && add_row(lines, &diff->others, true))
+	if (add_row(lines, &diff->others, true))
 		lines->n = before + 1;
 }
 
 /* Lines of all rows, of which a table has what changed and --top permits; then the sums. */
-static int make_lines(struct lines *lines)
+static void make_lines(struct lines *lines)
 {
 	struct diff *diff = lines->diff;
 	/* Where lines are sorted, --top counts lines. */
@@ -175,8 +175,6 @@ static int make_lines(struct lines *lines)
 	lines->list = pmc_arena_alloc(&diff->arena, n * sizeof(*lines->list));
 	lines->whole = pmc_arena_alloc(&diff->arena, diff->n_columns * sizeof(*lines->whole));
 	lines->scales = pmc_arena_alloc(&diff->arena, diff->n_columns * sizeof(*lines->scales));
-	if (!lines->list || !lines->whole || !lines->scales)
-		return tool_fail(EXIT_FAIL, "out of memory");
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct diff_compared value;
 
@@ -200,7 +198,6 @@ static int make_lines(struct lines *lines)
 	add_row(lines, &diff->total, all);
 	lines->sums = lines->n - sums;
 	diff->out.choice.top = whole ? diff->top : 0;
-	return EXIT_OK;
 }
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -551,15 +548,15 @@ int diff_write_rows(struct diff *diff)
 			       .cell = cell_of,
 			       .arena = &diff->arena,
 			       .indent = 2 };
-	int code = make_lines(&lines), closed;
+	int code, closed;
 
 	pmc_screen_from_env(&diff->out.screen, environ);
+	make_lines(&lines);
 	name_columns(diff, list);
 	table.n_rows = lines.n;
 	/* Conditions and order are of the values, as in CSV. */
 	lines.for_people = false;
-	if (!code)
-		code = tool_rows_choose(&diff->out, &table, lines.sums);
+	code = tool_rows_choose(&diff->out, &table, lines.sums);
 	lines.for_people = tool_rows_is_table(&diff->out);
 	if (!code)
 		code = tool_rows_open(&diff->out);

@@ -163,8 +163,8 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 		return tool_fail(EXIT_FAIL,
 				 "no thread of the samples is known: their rows are damaged or "
 				 "missing; folded needs them, other formats do not");
-	if (export.n_events && samples != NO && report_names_new(&export.names, request->root))
-		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+	if (export.n_events && samples != NO)
+		export.names = report_names_new(request->root);
 	if (samples != NO)
 		warn_of_none(&export);
 	if (request->format == EXPORT_folded)

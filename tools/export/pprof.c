@@ -370,5 +370,4 @@ void export_pprof(struct export *export)
 	free(p.whole.data);
 	free(p.message.data);
 	free(p.part.data);
-	free(p.spots.list);
 }

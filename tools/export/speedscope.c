@@ -9,8 +9,6 @@
 #include "lib/base/sort.h"
 #include "tools/export/export.h"
 
-#include <stdlib.h>
-
 /* What becomes a profile: the samples of a pool by an event. */
 struct shown {
 	unsigned event;
@@ -91,7 +89,6 @@ static void put_samples(struct export *export, struct pmc_json *json, const stru
 				put_stack(export, json, list->of->list[k].stack, &spots);
 	}
 	pmc_json_array_end(json);
-	free(spots.list);
 }
 
 static void put_profile(struct export *export, struct pmc_json *json, const struct shown *shown)

@@ -96,10 +96,8 @@ static void put_section(struct tool_rows *rows, struct table *table, struct prin
 	if (printed->alike && answer->reason)
 		pmc_outf(out, ": %s%s", answer->available ? "" : "not available, ", answer->reason);
 	pmc_out_char(out, '\n');
-	if (table_layout(table))
-		out->error = -ENOMEM;
-	else
-		table_put_rows(table, 0, table->n_rows, out);
+	table_layout(table);
+	table_put_rows(table, 0, table->n_rows, out);
 }
 
 static void put_sections(struct tool_rows *rows, struct table *table, struct printed *printed)

@@ -181,8 +181,7 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 
 	symbols_resolve(profile, NULL);
 	if (pmc_by_samples(request->options.by) || request->options.by == PMC_BY_START) {
-		if (report_names_new(&names, request->root))
-			return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+		names = report_names_new(request->root);
 		request->options.fold_samples = request->options.format == PMC_FORMAT_FOLDED ?
 							report_fold_counted :
 							report_fold_samples;

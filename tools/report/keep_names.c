@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,45 +62,40 @@ struct keeping {
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-static int want(struct keeping *k, const struct wanted *wanted)
+static void want(struct keeping *k, const struct wanted *wanted)
 {
 	struct pmc_arena *arena = &k->arena;
 	struct wanted *known;
 
 	HASH_FIND(hh, k->wanted, &wanted->key, sizeof(wanted->key), known);
 	if (known)
-		return 0;
+		return;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return -ENOMEM;
 	*known = *wanted;
 	HASH_ADD(hh, k->wanted, key, sizeof(known->key), known);
-	return arena->failed ? -ENOMEM : 0;
 }
 
 static int want_stack(const struct pmc_p_stack *stack, void *arg)
 {
-	int error = 0;
-
-	for (unsigned i = 0; i < stack->depth && !error; i++) {
+	for (unsigned i = 0; i < stack->depth; i++) {
 		const struct pmc_p_frame *frame = &stack->frames[i];
 
-		error = want(arg,
-			     &(struct wanted){
-				     .key = { frame->module ? frame->module->hash : 0,
-					      pmc_is_known_build(frame) ? NULL : stack->process,
-					      frame->address },
-				     .process = stack->process,
-				     .frame = frame });
+		want(arg,
+		     &(struct wanted){ .key = { frame->module ? frame->module->hash : 0,
+						pmc_is_known_build(frame) ? NULL : stack->process,
+						frame->address },
+				       .process = stack->process,
+				       .frame = frame });
 	}
-	return error;
+	return 0;
 }
 
 static int want_start(const struct pmc_p_start *start, void *arg)
 {
-	return want(arg, &(struct wanted){ .key = { start->site, start->process, start->offset },
-					   .process = start->process,
-					   .start_module = start->module });
+	want(arg, &(struct wanted){ .key = { start->site, start->process, start->offset },
+				    .process = start->process,
+				    .start_module = start->module });
+	return 0;
 }
 
 /* Each module's, in the order of the modules in the list of wanted addresses. */
@@ -139,8 +133,6 @@ static void add_text(struct keeping *k, const char *text)
 	if (!text || number_of(k, text))
 		return;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return;
 	known->text = text;
 	known->number = (uint32_t)HASH_COUNT(k->texts) + 1;
 	HASH_ADD_PTR(k->texts, text, known);
@@ -165,7 +157,7 @@ static void put_place(struct keeping *k, const struct place_to_write *place)
 	struct pmc_place_function *functions =
 		pmc_arena_alloc(&k->arena, place->def.n_functions * sizeof(*functions));
 
-	for (unsigned i = 0; functions && i < place->def.n_functions; i++) {
+	for (unsigned i = 0; i < place->def.n_functions; i++) {
 		const struct symbol_frame *from = &place->frames[i];
 
 		functions[i] = (struct pmc_place_function){
@@ -175,8 +167,7 @@ static void put_place(struct keeping *k, const struct place_to_write *place)
 			.flags = from->inlined ? PMC_PLACE_INLINED : 0,
 		};
 	}
-	if (functions)
-		pmc_put_place(&k->buf, &place->def, functions);
+	pmc_put_place(&k->buf, &place->def, functions);
 }
 
 /* Writes what was collected about one module or process. 0 or -errno. */
@@ -199,9 +190,7 @@ static int write_frame(struct keeping *k, const struct wanted *subject)
 		put_place(k, &k->places[i]);
 	pmc_frame_end(&k->buf);
 	errno = 0;
-	if (k->arena.failed)
-		error = -ENOMEM;
-	else if (write(k->fd, k->buf.data, k->buf.len) != (ssize_t)k->buf.len)
+	if (write(k->fd, k->buf.data, k->buf.len) != (ssize_t)k->buf.len)
 		error = errno ? -errno : -ENOSPC;
 	k->buf.len = 0;
 	k->texts = NULL;
@@ -211,7 +200,7 @@ static int write_frame(struct keeping *k, const struct wanted *subject)
 }
 
 /* A place of which nothing is known, or no more than in the dump, is left out. */
-static int keep(struct keeping *k, const struct wanted *wanted)
+static void keep(struct keeping *k, const struct wanted *wanted)
 {
 	struct symbol_place place;
 	bool in_dump = false;
@@ -219,64 +208,51 @@ static int keep(struct keeping *k, const struct wanted *wanted)
 	if (wanted->start_module) {
 		struct symbol_frame *start = pmc_arena_alloc(&k->arena, sizeof(*start));
 
-		if (!start)
-			return -ENOMEM;
 		place = (struct symbol_place){ start, 1, 0 };
 		start->function = names_start(k->names, k->profile, wanted->process,
 					      wanted->start_module, wanted->key.address);
-	} else if (!names_place(k->names, wanted->process, wanted->frame, &place, &in_dump)) {
-		return -ENOMEM;
+	} else {
+		names_place(k->names, wanted->process, wanted->frame, &place, &in_dump);
 	}
-	if (in_dump || (!place.start && !names_knowledge(&place)))
-		return 0;
-	add_place(k, wanted->key.address, &place);
-	return 0;
+	if (!in_dump && (place.start || names_knowledge(&place)))
+		add_place(k, wanted->key.address, &place);
 }
 
-static int keep_all(struct keeping *k)
+static int write_names(const struct pmc_profile *profile, int fd)
 {
+	struct pmc_arena arena = { 0 };
+	struct keeping *k = pmc_arena_alloc(&arena, sizeof(*k));
 	const struct wanted *at, *first;
-	int error = pmc_profile_each_stack(k->profile, want_stack, k);
+	int error = 0;
 
-	if (!error)
-		error = pmc_profile_each_start(k->profile, want_start, k);
+	k->names = report_names_new(NULL);
+	k->profile = profile;
+	k->fd = fd;
+	pmc_frame_buf_init(&k->buf, pmc_arena_alloc(&arena, PMC_FRAME_MAX_BYTES),
+			   PMC_FRAME_MAX_BYTES);
+	pmc_profile_each_stack(profile, want_stack, k);
+	pmc_profile_each_start(profile, want_start, k);
 	HASH_SORT(k->wanted, by_subject);
 	for (first = at = k->wanted; at && !error; at = at->hh.next) {
 		if (!same_subject(first, at) || k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
 			error = write_frame(k, first);
 		first = at;
-		if (!error)
-			error = keep(k, at);
+		keep(k, at);
 	}
-	return error || !first ? error : write_frame(k, first);
-}
-
-static int write_names(const struct pmc_profile *profile, int fd)
-{
-	struct keeping *k = calloc(1, sizeof(*k));
-	void *room = aligned_alloc(8, PMC_FRAME_MAX_BYTES);
-	int error = k && room ? report_names_new(&k->names, NULL) : -ENOMEM;
-
-	if (error)
-		return error;
-	k->profile = profile;
-	k->fd = fd;
-	pmc_frame_buf_init(&k->buf, room, PMC_FRAME_MAX_BYTES);
-	error = keep_all(k);
+	if (first && !error)
+		error = write_frame(k, first);
 	report_names_warn(k->names, "add names where the measured files are");
 	return error;
 }
 
 static int any_stack(const struct pmc_p_stack *stack, void *arg)
 {
-	(void)stack, (void)arg;
-	return 1;
+	return stack && !arg;
 }
 
 static int any_start(const struct pmc_p_start *start, void *arg)
 {
-	(void)start, (void)arg;
-	return 1;
+	return start && !arg;
 }
 
 bool report_wants_names(const struct pmc_profile *profile)

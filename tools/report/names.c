@@ -40,6 +40,13 @@ struct unnamed_module {
 	UT_hash_handle hh;
 };
 
+/* Samples of all spots, and of those that lack something. */
+struct names_counts {
+	bool by_line;
+	uint64_t samples, nowhere, nameless, lineless;
+	const struct spot *most_nameless, *most_lineless; /* where most of them are */
+};
+
 struct report_names {
 	struct pmc_arena arena;
 	struct symbols *symbols;
@@ -53,29 +60,29 @@ struct report_names {
 	struct names_counts counts;
 };
 
-int report_names_new(struct report_names **to, const char *root)
+struct report_names *report_names_new(const char *root)
 {
-	struct report_names *names = calloc(1, sizeof(*names));
+	struct pmc_arena arena = { 0 };
+	struct report_names *names = pmc_arena_alloc(&arena, sizeof(*names));
 
-	*to = names;
-	if (!names || symbols_new(&names->symbols, root)) {
-		free(names);
-		*to = NULL;
-		return -ENOMEM;
-	}
+	if (symbols_new(&names->symbols, root))
+		exit(tool_fail(EXIT_FAIL, "out of memory"));
+	names->arena = arena;
 	names->has_root = root != NULL;
 	gethostname(names->host, sizeof(names->host) - 1);
 	pmc_file_read(names->boot_id, sizeof(names->boot_id), "/proc/sys/kernel/random/boot_id");
-	return 0;
+	return names;
 }
 
 void report_names_free(struct report_names *names)
 {
+	struct pmc_arena arena;
+
 	if (!names)
 		return;
 	symbols_free(names->symbols);
-	pmc_arena_free(&names->arena);
-	free(names);
+	arena = names->arena; /* which has the names, too */
+	pmc_arena_free(&arena);
 }
 
 /* ---- spots ------------------------------------------------------------------------------- */
@@ -89,8 +96,6 @@ static struct spot *find_spot(struct report_names *names, const struct spot *key
 	if (spot)
 		return spot;
 	spot = pmc_arena_alloc(arena, sizeof(*spot));
-	if (!spot)
-		return NULL;
 	*spot = *key;
 	spot->index = HASH_COUNT(names->spots);
 	HASH_ADD_KEYPTR(hh, names->spots, spot, SPOT_KEY, spot);
@@ -135,8 +140,8 @@ static struct spot *spot_of(struct report_names *names, const char *module, uint
 		key.file = frame->file;
 		key.line = frame->line;
 	}
-	spot = key.function ? find_spot(names, &key) : NULL;
-	if (spot && !frame->function)
+	spot = find_spot(names, &key);
+	if (!frame->function)
 		spot->kind = SPOT_UNNAMED;
 	return spot;
 }
@@ -203,14 +208,12 @@ unsigned names_knowledge(const struct symbol_place *place)
 	return most;
 }
 
-/* What the dump says, with texts that are compared by their address. False: no memory. */
-static bool take_kept(struct report_names *names, const struct pmc_p_place *kept,
+/* What the dump says, with texts that are compared by their address. */
+static void take_kept(struct report_names *names, const struct pmc_p_place *kept,
 		      struct symbol_place *place)
 {
 	struct symbol_frame *frames = pmc_arena_alloc(&names->arena, kept->n * sizeof(*frames));
 
-	if (!frames)
-		return false;
 	for (unsigned i = 0; i < kept->n; i++) {
 		const struct pmc_p_function *from = &kept->functions[i];
 
@@ -222,7 +225,6 @@ static bool take_kept(struct report_names *names, const struct pmc_p_place *kept
 		};
 	}
 	*place = (struct symbol_place){ frames, kept->n, kept->start };
-	return true;
 }
 
 static void note_unnamed(struct report_names *names, struct symbol_module *module)
@@ -234,14 +236,12 @@ static void note_unnamed(struct report_names *names, struct symbol_module *modul
 	if (known)
 		return;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return;
 	known->module = module;
 	HASH_ADD_PTR(names->unnamed, module, known);
 }
 
 /* Of equals the dump. Only it knows what ran where no build ID says which file that was. */
-bool names_place(struct report_names *names, const struct pmc_p_process *process,
+void names_place(struct report_names *names, const struct pmc_p_process *process,
 		 const struct pmc_p_frame *frame, struct symbol_place *place, bool *in_dump)
 {
 	static const struct symbol_frame unknown;
@@ -252,14 +252,14 @@ bool names_place(struct report_names *names, const struct pmc_p_process *process
 
 	*in_dump = kept != NULL;
 	*place = (struct symbol_place){ .frames = &unknown, .n = 1 };
-	if (kept && !take_kept(names, kept, place))
-		return false;
+	if (kept)
+		take_kept(names, kept, place);
 	known = names_knowledge(place);
 	if (kept && !names->has_root && (known == 2 || !pmc_is_known_build(frame)))
-		return true;
+		return;
 	module = module_of(names, process, frame->module);
 	if (!module)
-		return true;
+		return;
 	now = symbols_at(names->symbols, module, frame->address);
 	if (!kept || names_knowledge(now) >= known + !names->has_root) {
 		*place = *now;
@@ -268,7 +268,6 @@ bool names_place(struct report_names *names, const struct pmc_p_process *process
 	/* A dump with names has none where there was none to keep. */
 	if (!kept && !names_knowledge(place))
 		note_unnamed(names, module);
-	return true;
 }
 
 bool names_file_offset(struct report_names *names, const struct pmc_p_process *process,
@@ -282,47 +281,29 @@ bool names_file_offset(struct report_names *names, const struct pmc_p_process *p
 	return module && symbols_file_offset(names->symbols, module, frame->address, offset);
 }
 
-static bool find_module(struct report_names *names, const char *module, struct spots *spots)
-{
-	spots->n = 1;
-	spots->list = pmc_arena_alloc(&names->arena, sizeof(*spots->list));
-	if (!spots->list)
-		return false;
-	spots->list[0] = *module ? find_spot(names, &(struct spot){ .function = module,
-								    .module = module,
-								    .file = "" }) :
-				   names_word(names, "(code in no file)");
-	return spots->list[0] != NULL;
-}
-
-static bool find_spots(struct report_names *names, const struct pmc_p_process *process,
+static void find_spots(struct report_names *names, const struct pmc_p_process *process,
 		       const struct pmc_p_frame *frame, enum names_by by, struct spots *spots)
 {
 	/* Equal paths are one text, also of several builds of a program. */
 	const char *module = symbols_text(names->symbols, frame->module ? frame->module->path : "");
-	struct symbol_place place;
+	struct symbol_place place = { .n = 1 };
 	bool in_dump;
 
-	if (module && by == NAMES_MODULE)
-		return find_module(names, module, spots);
-	if (!module || !names_place(names, process, frame, &place, &in_dump))
-		return false;
+	if (by != NAMES_MODULE)
+		names_place(names, process, frame, &place, &in_dump);
 	spots->n = place.n;
 	spots->list = pmc_arena_alloc(&names->arena, place.n * sizeof(*spots->list));
-	if (!spots->list)
-		return false;
-	if (!frame->module && !place.frames[0].function) {
+	if (by == NAMES_MODULE && *module) {
+		spots->list[0] = find_spot(
+			names, &(struct spot){ .function = module, .module = module, .file = "" });
+	} else if (by == NAMES_MODULE || (!frame->module && !place.frames[0].function)) {
 		spots->list[0] = names_word(names, "(code in no file)");
-		if (spots->list[0])
+		if (by != NAMES_MODULE)
 			spots->list[0]->kind = SPOT_NOWHERE;
-		return spots->list[0] != NULL;
+	} else {
+		for (unsigned i = 0; i < place.n; i++)
+			spots->list[i] = spot_of(names, module, frame->address, &place, i, by);
 	}
-	for (unsigned i = 0; i < place.n; i++) {
-		spots->list[i] = spot_of(names, module, frame->address, &place, i, by);
-		if (!spots->list[i])
-			return false;
-	}
-	return true;
 }
 
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
@@ -337,8 +318,7 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 	if (known)
 		return &known->spots;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known || !find_spots(names, process, frame, by, &known->spots))
-		return NULL;
+	find_spots(names, process, frame, by, &known->spots);
 	known->key = key;
 	HASH_ADD(hh, names->addresses, key, sizeof(key), known);
 	return &known->spots;
@@ -354,9 +334,47 @@ bool names_skip(const struct pmc_p_stack *stack, unsigned i)
 	return i && in_agent(&stack->frames[i]);
 }
 
-bool names_of_agent(const struct pmc_p_stack *stack)
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+void names_add_spot(struct report_names *names, struct spot_list *spots, struct spot *spot)
 {
-	return stack->depth && in_agent(&stack->frames[0]);
+	spots->list = pmc_arena_grow(&names->arena, spots->list, spots->n, &spots->room,
+				     sizeof(*spots->list));
+	spots->list[spots->n++] = spot;
+}
+
+/* Whether it is one of work or a wait in the agent, as when it writes a row. */
+static bool is_of_agent(const struct pmc_p_stack *stack)
+{
+	return stack && stack->depth && in_agent(&stack->frames[0]);
+}
+
+void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
+		    bool mark, struct spot_list *to)
+{
+	const bool agent = is_of_agent(stack);
+	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
+	const struct spot *nowhere = names_word(names, "(code in no file)");
+
+	to->n = 0;
+	if (agent)
+		names_add_spot(names, to, names_word(names, "(agent)"));
+	for (unsigned i = 0; stack && !agent && i < stack->depth; i++) {
+		const struct spots *spots;
+
+		if (names_skip(stack, i))
+			continue;
+		spots = names_of_frame(names, stack->process, &stack->frames[i], by);
+		for (unsigned k = 0; k < spots->n; k++)
+			names_add_spot(names, to, spots->list[k]);
+	}
+	/* Callers that no perf map names may be any words of the stack. */
+	while (to->n > 1 && (stack->flags & guessed) == guessed && to->list[to->n - 1] == nowhere)
+		to->n--;
+	if (!to->n)
+		names_add_spot(names, to, names_word(names, "(no stack)"));
+	else if (mark && !agent && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+		names_add_spot(names, to, names_word(names, "(incomplete stack)"));
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -373,8 +391,6 @@ static const char *make_path(struct report_names *names, const struct pmc_p_stac
 		if (names_skip(stack, i))
 			continue;
 		spots = names_of_frame(names, stack->process, &stack->frames[i], NAMES_FUNCTION);
-		if (!spots)
-			return "";
 		for (unsigned k = 0; k < spots->n; k++) {
 			pmc_outf(&out, "%s%s", out.len ? " < " : "", spots->list[k]->function);
 			if (!strcmp(spots->list[k]->function, "main"))
@@ -394,22 +410,87 @@ const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 	if (known)
 		return known->text;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
-		return "";
 	known->stack = stack;
 	known->text = make_path(names, stack);
-	if (!known->text)
-		return "";
 	HASH_ADD_PTR(names->paths, stack, known);
 	return known->text;
 }
 
-struct names_counts *names_counts(struct report_names *names)
+/* ---- warnings ---------------------------------------------------------------------------- */
+
+/* Words such as "(no stack)" have no module. */
+static bool is_lineless(const struct names_counts *counts, const struct spot *spot)
 {
-	return &names->counts;
+	return counts->by_line && spot->kind == SPOT_NAMED && spot->module[0] && !spot->file[0];
 }
 
-/* ---- warnings ---------------------------------------------------------------------------- */
+static void count_most(uint64_t samples, struct spot *spot, uint64_t *sum, const struct spot **most)
+{
+	pmc_add_sat(sum, samples);
+	pmc_add_sat(&spot->samples, samples);
+	if (!*most || spot->samples > (*most)->samples)
+		*most = spot;
+}
+
+void names_count(struct report_names *names, uint64_t samples, struct spot *spot)
+{
+	struct names_counts *counts = &names->counts;
+
+	pmc_add_sat(&counts->samples, samples);
+	if (spot->kind == SPOT_NOWHERE)
+		pmc_add_sat(&counts->nowhere, samples);
+	else if (spot->kind == SPOT_UNNAMED)
+		count_most(samples, spot, &counts->nameless, &counts->most_nameless);
+	else if (is_lineless(counts, spot))
+		count_most(samples, spot, &counts->lineless, &counts->most_lineless);
+}
+
+/* In percent; 0: a few of many samples, which are not worth a line. */
+static double share(const struct names_counts *counts, uint64_t samples)
+{
+	const double percent =
+		counts->samples ? 100 * (double)samples / (double)counts->samples : 0;
+
+	if (samples < 10 || percent < 10)
+		return 0;
+	/* Never rounded to 100: that means all. */
+	return samples < counts->samples && percent > 99 ? 99 : percent;
+}
+
+static void warn_of_nowhere(const struct names_counts *counts)
+{
+	const double percent = share(counts, counts->nowhere);
+
+	if (percent > 0)
+		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
+			  "time; let the program write a perf map (java "
+			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
+			  "node --perf-basic-prof)",
+			  percent);
+}
+
+/* The file is here, or the dump has the names that it had. */
+static void warn_of_nameless(const struct names_counts *counts)
+{
+	const double percent = share(counts, counts->nameless);
+
+	if (percent > 0)
+		tool_warn("%.0f %% of the samples are in functions without a name, such as %s: "
+			  "install the debug symbols of its package, let DEBUGINFOD_URLS name a "
+			  "server that has them, or --symfs a directory with the files",
+			  percent, counts->most_nameless->function);
+}
+
+static void warn_of_lineless(const struct names_counts *counts)
+{
+	const double percent = share(counts, counts->lineless);
+
+	if (percent > 0)
+		tool_warn("%.0f %% of the samples are in functions without source lines, such as "
+			  "%.200s: %s has no line information; compile it with -g, or install the "
+			  "debug symbols of its package",
+			  percent, counts->most_lineless->function, counts->most_lineless->module);
+}
 
 /* Code that was compiled at run time. */
 static void warn_of_no_file(const struct report_names *names)
@@ -427,7 +508,7 @@ static void warn_of_no_file(const struct report_names *names)
 			"smaller perf map",
 			symbols_path(large), (double)st.st_size / (1 << 20));
 	else
-		names_warn_of_nowhere(&names->counts);
+		warn_of_nowhere(&names->counts);
 }
 
 void report_names_warn(struct report_names *names, const char *fix)
@@ -465,7 +546,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 		tool_warn("%s %s, and %u more modules have no names for a similar reason; %s",
 			  symbols_path(first), why[status], n - 1, fix);
 	if (!n && !names->changed) {
-		names_warn_of_nameless(&names->counts);
-		names_warn_of_lineless(&names->counts);
+		warn_of_nameless(&names->counts);
+		warn_of_lineless(&names->counts);
 	}
 }

@@ -33,8 +33,8 @@ struct spots {
 };
 
 /* Where the address of a frame lies, by the dump or by files of this machine, whichever knows more;
- * *in_dump: by the dump. False: no memory. */
-bool names_place(struct report_names *names, const struct pmc_p_process *process,
+ * *in_dump: by the dump. */
+void names_place(struct report_names *names, const struct pmc_p_process *process,
 		 const struct pmc_p_frame *frame, struct symbol_place *place, bool *in_dump);
 /* Where in its module's file the address of a frame is. False: the file is not here. */
 bool names_file_offset(struct report_names *names, const struct pmc_p_process *process,
@@ -44,42 +44,27 @@ const char *names_start(struct report_names *names, const struct pmc_profile *pr
 			const struct pmc_p_process *process, const char *path, uint64_t offset);
 /* What is known about a place: 0: no function, 1: a function, 2: its source line too. */
 unsigned names_knowledge(const struct symbol_place *place);
-/* The spots of a frame. NULL: no memory. */
+/* The spots of a frame. */
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
 				   const struct pmc_p_frame *frame, enum names_by by);
 /* Whether frame i of a stack is one of the agent's around main() or a start routine, which says
  * nothing about the program. The innermost frame is the agent's own cost. */
 bool names_skip(const struct pmc_p_stack *stack, unsigned i);
-/* Whether it is one of work or a wait in the agent, as when it writes a row. */
-bool names_of_agent(const struct pmc_p_stack *stack);
-/* Spots of a stack, the innermost first. All zero is empty; free(list). */
+/* Spots of a stack, the innermost first, in memory of the names. All zero is empty. */
 struct spot_list {
 	struct spot **list;
 	size_t n, room;
 };
 
-/* Replaces the contents of the list. mark: "(incomplete stack)" is the outermost of such. 0 or
- * -ENOMEM. */
-int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
-		   bool mark, struct spot_list *to);
-/* 0 or -ENOMEM, also for NULL. */
-int spot_list_add(struct spot_list *spots, struct spot *spot);
+/* Replaces the contents of the list. mark: "(incomplete stack)" is the outermost of such. */
+void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
+		    bool mark, struct spot_list *to);
+void names_add_spot(struct report_names *names, struct spot_list *spots, struct spot *spot);
 /* The spot with the next index; from NULL: the first. NULL: there are no more. */
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot);
-/* Samples of all spots, and of those that lack something, for report_names_warn(). */
-struct names_counts {
-	bool by_line;
-	uint64_t samples, nowhere, nameless, lineless;
-	const struct spot *most_nameless, *most_lineless; /* where most of them are */
-};
-struct names_counts *names_counts(struct report_names *names);
-/* Counts samples that were taken in a spot. */
-void names_count(struct names_counts *counts, uint64_t samples, struct spot *spot);
-/* Warnings, if it is a tenth of the samples. */
-void names_warn_of_nowhere(const struct names_counts *counts);
-void names_warn_of_nameless(const struct names_counts *counts);
-void names_warn_of_lineless(const struct names_counts *counts);
-/* A spot that is no function, such as "(no stack)". NULL: no memory. */
+/* Counts samples that were taken in a spot, for report_names_warn(). */
+void names_count(struct report_names *names, uint64_t samples, struct spot *spot);
+/* A spot that is no function, such as "(no stack)". */
 struct spot *names_word(struct report_names *names, const char *word);
 
 #endif

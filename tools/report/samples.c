@@ -5,9 +5,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/report/names.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 /* A function, line, or place in the tree. */
 struct node {
 	struct pmc_sample_row row;
@@ -57,8 +54,6 @@ static struct node *find_node(struct folding *f, struct node *parent, const stru
 	if (node)
 		return node;
 	node = pmc_arena_alloc(arena, sizeof(*node));
-	if (!node)
-		return NULL;
 	node->key = key;
 	node->parent = parent;
 	node->row = (struct pmc_sample_row){
@@ -78,57 +73,44 @@ static struct node *find_node(struct folding *f, struct node *parent, const stru
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-static int flatten(struct folding *f, const struct pmc_p_stack *stack)
+static void flatten(struct folding *f, const struct pmc_p_stack *stack)
 {
-	const bool paths = f->fold->by == PMC_BY_PATH;
 	const enum names_by by = f->fold->by == PMC_BY_LINE   ? NAMES_LINE :
 				 f->fold->by == PMC_BY_MODULE ? NAMES_MODULE :
 								NAMES_FUNCTION;
-	int err = names_of_stack(f->names, stack, by, paths, &f->spots);
 
-	return !err && f->pool ? spot_list_add(&f->spots, f->pool) : err;
+	names_of_stack(f->names, stack, by, f->fold->by == PMC_BY_PATH, &f->spots);
+	if (f->pool)
+		names_add_spot(f->names, &f->spots, f->pool);
 }
 
-static int add_path(struct folding *f, const struct spot_list *spots, struct known_stack *known)
+static void add_path(struct folding *f, struct known_stack *known)
 {
+	const struct spot_list *spots = &f->spots;
 	struct node *node = NULL;
 
-	known->others = pmc_arena_alloc(f->arena, spots->n * sizeof(*known->others));
-	if (!known->others)
-		return -ENOMEM;
 	known->n = (unsigned)spots->n;
 	for (size_t i = 0; i < spots->n; i++) {
 		node = find_node(f, node, spots->list[f->fold->inverted ? i : spots->n - 1 - i]);
-		if (!node)
-			return -ENOMEM;
 		known->others[spots->n - 1 - i] = node;
 	}
 	known->self = node;
-	return 0;
 }
 
 /* In a recursion a function is there more than once: marked by the number of the stack. */
-static int add_functions(struct folding *f, const struct spot_list *spots,
-			 struct known_stack *known)
+static void add_functions(struct folding *f, struct known_stack *known)
 {
 	const uint64_t mark = UINT64_MAX - HASH_COUNT(f->stacks);
 
-	known->others = pmc_arena_alloc(f->arena, spots->n * sizeof(*known->others));
-	if (!known->others)
-		return -ENOMEM;
-	for (size_t i = 0; i < spots->n; i++) {
-		struct node *node = find_node(f, NULL, spots->list[i]);
+	known->self = find_node(f, NULL, f->spots.list[0]);
+	for (size_t i = 0; i < f->spots.n; i++) {
+		struct node *node = find_node(f, NULL, f->spots.list[i]);
 
-		if (!node)
-			return -ENOMEM;
-		if (!i)
-			known->self = node;
 		if (node->place == mark)
 			continue;
 		node->place = mark;
 		known->others[known->n++] = node;
 	}
-	return 0;
 }
 
 static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stack *stack)
@@ -136,20 +118,19 @@ static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stac
 	struct pmc_arena *arena = f->arena;
 	const struct stack_key key = { stack, f->pool };
 	struct known_stack *known;
-	int err;
 
 	HASH_FIND(hh, f->stacks, &key, sizeof(key), known);
 	if (known)
 		return known;
+	flatten(f, stack);
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known || flatten(f, stack))
-		return NULL;
+	known->others = pmc_arena_alloc(arena, f->spots.n * sizeof(*known->others));
 	known->key = key;
 	known->spot = f->spots.list[0];
-	err = f->fold->by == PMC_BY_PATH ? add_path(f, &f->spots, known) :
-					   add_functions(f, &f->spots, known);
-	if (err)
-		return NULL;
+	if (f->fold->by == PMC_BY_PATH)
+		add_path(f, known);
+	else
+		add_functions(f, known);
 	HASH_ADD(hh, f->stacks, key, sizeof(key), known);
 	return known;
 }
@@ -162,14 +143,12 @@ static void count_thread(struct folding *f, struct node *node)
 	node->thread = f->thread;
 }
 
-static int add_sample(struct folding *f, const struct pmc_p_sample *sample)
+static void add_sample(struct folding *f, const struct pmc_p_sample *sample)
 {
 	struct known_stack *known = find_stack(f, sample->stack);
 	const bool paths = f->fold->by == PMC_BY_PATH;
 
-	if (!known)
-		return -ENOMEM;
-	names_count(names_counts(f->names), sample->count, known->spot);
+	names_count(f->names, sample->count, known->spot);
 	pmc_add_sat(&known->self->row.samples, sample->count);
 	pmc_add_sat(&known->self->row.self, sample->weight);
 	for (unsigned i = 0; !paths && i < known->n; i++) {
@@ -180,7 +159,6 @@ static int add_sample(struct folding *f, const struct pmc_p_sample *sample)
 	/* Callers of a counted node have been counted. */
 	for (unsigned i = 0; paths && i < known->n && known->others[i]->thread != f->thread; i++)
 		count_thread(f, known->others[i]);
-	return 0;
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -203,13 +181,11 @@ static int by_caller(const void *a, const void *b, const void *arg)
 }
 
 /* Adds what was called to its callers, and puts the nodes in the order of the tree. */
-static int order_tree(struct folding *f, struct node **nodes)
+static void order_tree(struct folding *f, struct node **nodes)
 {
 	struct node **scratch = pmc_arena_alloc(f->arena, (f->n + 1) * sizeof(*scratch));
 	struct node *roots = NULL, *node;
 
-	if (!scratch)
-		return -ENOMEM;
 	for (uint64_t i = f->n; i-- > 0;) {
 		struct pmc_sample_row *row = &nodes[i]->row;
 
@@ -240,47 +216,38 @@ static int order_tree(struct folding *f, struct node **nodes)
 			node = node->parent;
 		node = node ? node->next : NULL;
 	}
-	return 0;
 }
 
-static int make_rows(struct folding *f)
+static void make_rows(struct folding *f)
 {
 	struct pmc_sample_fold *fold = f->fold;
 	struct node **nodes = pmc_arena_alloc(f->arena, (f->n + 1) * sizeof(*nodes));
 	struct node *node = f->first;
-	int err = 0;
 
 	fold->rows = pmc_arena_alloc(f->arena, (f->n + 1) * sizeof(*fold->rows));
-	if (!nodes || !fold->rows)
-		return -ENOMEM;
 	for (uint64_t i = 0; i < f->n; i++, node = node->next)
 		nodes[i] = node;
 	if (fold->by == PMC_BY_PATH)
-		err = order_tree(f, nodes);
+		order_tree(f, nodes);
 	for (uint64_t i = 0; i < f->n; i++)
 		fold->rows[i] = &nodes[i]->row;
 	fold->n_rows = f->n;
-	return err;
 }
 
-int report_fold_samples(struct pmc_sample_fold *fold, void *names)
+void report_fold_samples(struct pmc_sample_fold *fold, void *names)
 {
 	struct folding f = { .fold = fold, .names = names, .arena = fold->arena };
-	int err = 0;
 
-	for (uint64_t i = 0; !err && i < fold->n_lists; i++) {
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
 		const struct pmc_p_samples *samples = fold->lists[i];
 
 		f.thread = i + 1;
-		if (fold->pools) {
+		if (fold->pools)
 			f.pool = names_word(names, fold->pools[i]->label);
-			err = f.pool ? 0 : -ENOMEM;
-		}
-		for (uint64_t k = 0; !err && k < samples->n; k++)
-			err = add_sample(&f, &samples->list[k]);
+		for (uint64_t k = 0; k < samples->n; k++)
+			add_sample(&f, &samples->list[k]);
 	}
-	free(f.spots.list);
-	return err ? err : make_rows(&f);
+	make_rows(&f);
 }
 
 /* ---- paths by the number of samples ------------------------------------------------------ */
@@ -304,16 +271,16 @@ static double share_error(const struct pmc_sample_fold *fold)
 	return most;
 }
 
-int report_fold_counted(struct pmc_sample_fold *fold, void *names)
+void report_fold_counted(struct pmc_sample_fold *fold, void *names)
 {
-	const int err = report_fold_samples(fold, names);
 	const struct pmc_p_event *event = fold->n_lists ? fold->lists[0]->event : NULL;
-	const double percent = err || !event || pmc_is_off_cpu(event) ? 0 : share_error(fold);
+	double percent;
 
+	report_fold_samples(fold, names);
+	percent = !event || pmc_is_off_cpu(event) ? 0 : share_error(fold);
 	if (percent >= 1)
 		tool_warn("folded has numbers of samples, which stand for different amounts of "
 			  "%.60s: shares are wrong by up to %.0f percentage points; pmctl export "
 			  "--to speedscope, pprof, perf-data or html has the right ones",
 			  event->name, percent);
-	return err;
 }

@@ -7,15 +7,15 @@
 
 struct report_names;
 
-/* Where names come from: files below `root`, NULL is this machine's. 0 or -ENOMEM. The rows of a
- * fold are good as long as the names. */
-int report_names_new(struct report_names **names, const char *root);
+/* Where names come from: files below `root`, NULL is this machine's. The rows of a fold are
+ * good as long as the names. */
+struct report_names *report_names_new(const char *root);
 void report_names_free(struct report_names *names);
 /* For struct pmc_report_options; `names` is a struct report_names. */
-int report_fold_samples(struct pmc_sample_fold *fold, void *names);
+void report_fold_samples(struct pmc_sample_fold *fold, void *names);
 /* The same for paths that are shown with the number of their samples: warns where these do not all
  * stand for as much of the event. */
-int report_fold_counted(struct pmc_sample_fold *fold, void *names);
+void report_fold_counted(struct pmc_sample_fold *fold, void *names);
 /* The functions of a stack, the innermost first, up to main: "grow < accept < main". */
 const char *report_path_of(const struct pmc_p_stack *stack, void *names);
 /* Whether a dump has addresses in stacks, or start routines without names. */

@@ -28,43 +28,21 @@ static bool is_it(struct pmc_nearest *nearest, const char *name, const char *suf
 	return false;
 }
 
-/* Length of the word without the unit that heads of this column may have; 0: it has none. */
-static size_t without_unit(const struct table_column *column, const char *word, size_t len)
-{
-	static const char *const units[] = { "h", "s", "ms", "µs", "us", "ns" };
-	const char *unit = column->scale_unit ? column->scale_unit : "";
-	size_t at = len;
-
-	while (at && word[at - 1] != ' ')
-		at--;
-	if (at < 2 || at == len)
-		return 0;
-	len -= at;
-	word += at;
-	for (unsigned i = 0; column->unit == TABLE_NS && i < sizeof(units) / sizeof(units[0]); i++)
-		if (len == strlen(units[i]) && !memcmp(word, units[i], len))
-			return at - 1;
-	if (column->unit != TABLE_COUNT)
-		return 0;
-	if (len == strlen(unit) + 1 && strchr("kMGTPE", word[0])) {
-		word++;
-		len--;
-	}
-	return len == strlen(unit) && !memcmp(word, unit, len) ? at - 1 : 0;
-}
-
 static bool equals(const char *name, const char *word, size_t len)
 {
 	return strlen(name) == len && !memcmp(name, word, len);
 }
 
-/* Whether the word is the head of the column with its unit, or without the % in it. */
+/* Whether the word is the head of the column with a unit, or without the % in it. */
 static bool is_head(const struct table_column *column, const char *word, size_t len)
 {
 	const char *head = table_head(column);
-	const size_t bare = without_unit(column, word, len);
+	size_t bare = len;
 
-	if (bare && (equals(head, word, bare) || equals(column->name, word, bare)))
+	while (bare && word[bare] != ' ')
+		bare--;
+	if ((column->unit == TABLE_NS || column->unit == TABLE_COUNT) && bare &&
+	    (equals(head, word, bare) || equals(column->name, word, bare)))
 		return true;
 	return strlen(head) == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
 }
@@ -120,15 +98,13 @@ int table_choose(const struct table_column *columns, unsigned n, const char *nam
 	for (const char *c = names; *c; c++)
 		most += *c == ',';
 	*chosen = pmc_arena_alloc(arena, most * sizeof(**chosen));
-	if (!*chosen)
-		return -ENOMEM;
 	for (*n_chosen = 0; *n_chosen < most; ++*n_chosen) {
 		const size_t len = strcspn(names, ",");
 		const struct table_column *column =
 			table_find(columns, n, names, len, arena, problem);
 
 		if (!column)
-			return *problem ? -EINVAL : -ENOMEM;
+			return -EINVAL;
 		(*chosen)[*n_chosen] = *column;
 		(*chosen)[*n_chosen].kept = true;
 		(*chosen)[*n_chosen].hidden = (*chosen)[*n_chosen].data = false;
@@ -167,7 +143,7 @@ int table_conditions(const struct table_column *columns, unsigned n, const char 
 	struct table_condition *list = pmc_arena_alloc(arena, (n_texts + 1) * sizeof(*list));
 
 	*conditions = list;
-	for (unsigned i = 0; list && i < n_texts; i++) {
+	for (unsigned i = 0; i < n_texts; i++) {
 		const size_t len = strcspn(texts[i], "=");
 
 		if (!len || !texts[i][len]) {
@@ -175,11 +151,12 @@ int table_conditions(const struct table_column *columns, unsigned n, const char 
 			return -EINVAL;
 		}
 		list[i].column = table_find(columns, n, texts[i], len, arena, problem);
+		list[i].text = texts[i];
 		list[i].glob = texts[i] + len + 1;
 		if (!list[i].column)
-			return *problem ? -EINVAL : -ENOMEM;
+			return -EINVAL;
 	}
-	return list ? 0 : -ENOMEM;
+	return 0;
 }
 
 bool table_selects(const struct table *table, uint64_t row,
@@ -225,75 +202,72 @@ static int by_text(const void *a, const void *b, const void *arg)
 	return x->reverse ? strcmp(y->text, x->text) : strcmp(x->text, y->text);
 }
 
-int table_sort(const struct table *table, const struct table_column *column, bool reverse,
-	       uint64_t *order, uint64_t n)
+void table_sort(const struct table *table, const struct table_column *column, bool reverse,
+		uint64_t *order, uint64_t n)
 {
 	struct item *items = pmc_arena_alloc(table->arena, 2 * (n + 1) * sizeof(*items));
 	const bool text = column->unit == TABLE_TEXT;
 
-	for (uint64_t i = 0; items && i < n; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		struct table_cell cell;
 
 		table_row(table, i);
 		cell = table->cell(table->arg, column);
-		items[i] = (struct item){ .row = i, .reverse = reverse, .number = -INFINITY };
+		items[i] = (struct item){ .row = table->order ? table->order[i] : i,
+					  .reverse = reverse,
+					  .number = -INFINITY };
 		if (!text && cell.kind != CELL_NULL)
 			items[i].number = table_value(&cell);
 		if (text && (cell.kind == CELL_TEXT || cell.kind == CELL_BOOL))
 			items[i].text = pmc_arena_strndup(table->arena, cell.text, cell.len);
 	}
-	if (!items || table->arena->failed)
-		return -ENOMEM;
 	pmc_sort(items, items + n + 1, n, sizeof(*items), text ? by_text : by_number, NULL);
 	for (uint64_t i = 0; i < n; i++)
 		order[i] = items[i].row;
-	return 0;
 }
 
 /* ---- what the user chooses ------------------------------------------------------------------ */
 
-/* Why no row is left, and the nearest value. */
-static int explain(const struct table *table, const struct table_choice *choice,
-		   const struct table_condition *conditions, const char **problem)
+const char *table_near(const struct table *table, const struct table_condition *condition)
 {
+	const size_t len = strcspn(condition->glob, "*?[");
 	struct pmc_nearest nearest;
-	struct pmc_out out;
-	char buf[256];
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
-	pmc_outf(&out, "no row has %.*s", 80, choice->where[0]);
-	for (unsigned i = 1; i < choice->n_where; i++)
-		pmc_outf(&out, " and %.*s", 80, choice->where[i]);
-	pmc_nearest_init(&nearest, conditions->glob, strlen(conditions->glob));
+	pmc_nearest_init(&nearest, condition->glob, len);
 	for (uint64_t i = 0; i < table->n_rows; i++) {
 		struct table_cell cell;
 
 		table->row(table->arg, i);
-		cell = table->cell(table->arg, conditions->column);
-		if (cell.kind != CELL_TEXT)
+		cell = table->cell(table->arg, condition->column);
+		if (cell.kind != CELL_TEXT || !len)
 			continue;
 		cell.text = pmc_arena_strndup(table->arena, cell.text, cell.len);
-		if (cell.text)
-			pmc_nearest_try(&nearest, cell.text);
+		if (memmem(cell.text, cell.len, nearest.word, len))
+			return cell.text;
+		pmc_nearest_try(&nearest, cell.text);
 	}
-	if (nearest.name && nearest.distance)
-		pmc_outf(&out, "; did you mean '%.*s'?", 80, nearest.name);
-	*problem = pmc_arena_strndup(table->arena, buf, out.len);
-	return *problem ? -ENOENT : -ENOMEM;
+	return nearest.name;
 }
 
-/* Sorts the n rows of table->order. */
-static int sort_order(const struct table *table, const struct table_column *column, bool reverse,
-		      uint64_t *order, uint64_t n)
+/* Why no row is left, and the value nearest to a condition that it does not meet. */
+static int explain(const struct table *table, const struct table_choice *choice,
+		   const struct table_condition *conditions, const char **problem)
 {
-	uint64_t *places = pmc_arena_alloc(table->arena, 2 * (n + 1) * sizeof(*places));
+	const char *near = NULL;
+	struct pmc_out out;
+	char buf[512];
 
-	if (!places || table_sort(table, column, reverse, places, n))
-		return -ENOMEM;
-	memcpy(places + n, order, n * sizeof(*places));
-	for (uint64_t i = 0; i < n; i++)
-		order[i] = places[n + places[i]];
-	return 0;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; i < choice->n_where; i++) {
+		pmc_outf(&out, "%s%.80s", i ? " and " : "no row has ", choice->where[i]);
+		near = near ? near : table_near(table, &conditions[i]);
+		if (near && !fnmatch(conditions[i].glob, near, 0))
+			near = NULL;
+	}
+	if (near)
+		pmc_outf(&out, "; did you mean '%.80s'?", near);
+	*problem = pmc_arena_strndup(table->arena, buf, out.len);
+	return -ENOENT;
 }
 
 int table_apply(struct table *table, const struct table_choice *choice, unsigned sums,
@@ -305,17 +279,15 @@ int table_apply(struct table *table, const struct table_choice *choice, unsigned
 	struct table_condition *conditions;
 	const struct table_column *sort = NULL;
 	struct table_column *chosen;
+	unsigned n_chosen;
 	int err;
 
-	*problem = NULL;
-	if (!order)
-		return -ENOMEM;
 	err = table_conditions(table->columns, table->n_columns, choice->where, choice->n_where,
 			       arena, &conditions, problem);
 	if (!err && choice->sort) {
 		sort = table_find(table->columns, table->n_columns, choice->sort,
 				  strlen(choice->sort), arena, problem);
-		err = sort ? 0 : *problem ? -EINVAL : -ENOMEM;
+		err = sort ? 0 : -EINVAL;
 	}
 	for (uint64_t i = 0; i < all && !err; i++)
 		if (table_selects(table, i, conditions, choice->n_where))
@@ -324,16 +296,12 @@ int table_apply(struct table *table, const struct table_choice *choice, unsigned
 		err = explain(table, choice, conditions, problem);
 	table->order = order;
 	if (!err && sort)
-		err = sort_order(table, sort, choice->reverse, order, n);
+		table_sort(table, sort, choice->reverse, order, n);
 	if (!err && choice->columns) {
-		unsigned n_chosen;
-
 		err = table_choose(table->columns, table->n_columns, choice->columns, arena,
 				   &chosen, &n_chosen, problem);
-		if (!err) {
-			table->columns = chosen;
-			table->n_columns = n_chosen;
-		}
+		table->columns = err ? table->columns : chosen;
+		table->n_columns = err ? table->n_columns : n_chosen;
 	}
 	table->n_more = choice->top && n > choice->top ? n - choice->top : 0;
 	n -= table->n_more;

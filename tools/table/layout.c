@@ -3,8 +3,6 @@
 #include "lib/base/utf8.h"
 #include "tools/table/private.h"
 
-#include <errno.h>
-
 /* Widths to which the first column shrinks: before others are hidden, and at last. Cut short, names
  * of functions tell little. */
 enum { LABEL_MOST = 32, LABEL_SOME = 18, LABEL_LEAST = 12, FUNCTION_MOST = 44 };
@@ -272,15 +270,13 @@ static void fit(struct table *table)
 		shrink_label(table, screen, LABEL_LEAST);
 }
 
-static int name_hidden(struct table *table)
+static void name_hidden(struct table *table)
 {
 	const size_t cap = 128 * (size_t)table->n + 1;
 	char *buf = pmc_arena_alloc(table->arena, cap);
 	struct pmc_out out;
 
 	table->hidden = buf;
-	if (!buf)
-		return -ENOMEM;
 	pmc_out_to_mem(&out, buf, cap);
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct table_place *place = &table->places[i];
@@ -293,15 +289,12 @@ static int name_hidden(struct table *table)
 		pmc_out_str(&out, out.len ? ", " : "");
 		pmc_utf8_fit(&out, name, strlen(name), 32, PMC_CUT_MIDDLE, table->screen.ascii);
 	}
-	return 0;
 }
 
-int table_layout(struct table *table)
+void table_layout(struct table *table)
 {
 	table->places =
 		pmc_arena_alloc(table->arena, (table->n_columns + 1) * sizeof(*table->places));
-	if (!table->places)
-		return -ENOMEM;
 	table->n = 0;
 	table->has_partial = table->has_estimate = false;
 	for (unsigned i = 0; i < table->n_columns; i++) {
@@ -324,7 +317,7 @@ int table_layout(struct table *table)
 		set_width(table, &table->places[i]);
 	}
 	fit(table);
-	return name_hidden(table);
+	name_hidden(table);
 }
 
 bool table_same_heads(const struct table *a, const struct table *b)

@@ -136,18 +136,18 @@ struct table_column {
 const struct table_column *table_find(const struct table_column *columns, unsigned n,
 				      const char *name, size_t len, struct pmc_arena *arena,
 				      const char **problem);
-/* "a,b,c" in that order. 0, -ENOMEM, or -EINVAL with *problem set. */
+/* "a,b,c" in that order. 0, or -EINVAL with *problem set. */
 int table_choose(const struct table_column *columns, unsigned n, const char *names,
 		 struct pmc_arena *arena, struct table_column **chosen, unsigned *n_chosen,
 		 const char **problem);
 /* Whether the cell as it is in CSV matches the pattern of fnmatch(3); a path by its last part, too.
  */
 bool table_matches(const struct table_cell *cell, const char *glob);
-/* Conditions of the form COLUMN=GLOB, all of which a row must meet. 0, -ENOMEM, or -EINVAL with
- * *problem set. */
+/* Conditions of the form COLUMN=GLOB, all of which a row must meet. 0, or -EINVAL with *problem
+ * set. */
 struct table_condition {
 	const struct table_column *column;
-	const char *glob;
+	const char *text, *glob; /* all of it, and behind the = */
 };
 struct table;
 int table_conditions(const struct table_column *columns, unsigned n, const char *const *texts,
@@ -156,9 +156,12 @@ int table_conditions(const struct table_column *columns, unsigned n, const char 
 bool table_selects(const struct table *table, uint64_t row,
 		   const struct table_condition *conditions, unsigned n);
 /* Makes `order` the places of n rows by that column: numbers downwards, text upwards, null last,
- * equals as they are. 0 or -ENOMEM. */
-int table_sort(const struct table *table, const struct table_column *column, bool reverse,
-	       uint64_t *order, uint64_t n);
+ * equals as they are. */
+void table_sort(const struct table *table, const struct table_column *column, bool reverse,
+		uint64_t *order, uint64_t n);
+/* A value of the column, with or without a match, that the condition may have meant: one that has
+ * its text in it, or the nearest. NULL: none. */
+const char *table_near(const struct table *table, const struct table_condition *condition);
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
@@ -218,14 +221,12 @@ struct table_choice {
 	bool reverse; /* of `sort` */
 };
 /* Applies it to a table whose last `sums` rows are sums of the others: they stay the last ones, and
- * go with a condition. 0, -ENOMEM, or with *problem set -EINVAL, or -ENOENT: of some rows none is
- * left.
- */
+ * go with a condition. 0, or with *problem set -EINVAL, or -ENOENT: of some rows none is left. */
 int table_apply(struct table *table, const struct table_choice *choice, unsigned sums,
 		const char **problem);
 
-/* Units, widths, and which columns fit. 0 or -ENOMEM. */
-int table_layout(struct table *table);
+/* Units, widths, and which columns fit. */
+void table_layout(struct table *table);
 void table_put_head(const struct table *table, struct pmc_out *out);
 /* Rows from `from` up to `to`. */
 void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struct pmc_out *out);

@@ -372,7 +372,6 @@ int top_layout_make(struct top_layout *layout, const struct top_job *job, unsign
 	struct table *table = &layout->table;
 	struct table_column *chosen;
 	unsigned n;
-	int error = 0;
 
 	pmc_arena_free(&layout->arena);
 	layout->left_out = 0;
@@ -396,9 +395,8 @@ int top_layout_make(struct top_layout *layout, const struct top_job *job, unsign
 	if (n_rows < table->n_rows)
 		table->n_rows = n_rows;
 	if (width != TOP_DATA) {
-		error = table_layout(table);
-		if (!error)
-			use_room(layout);
+		table_layout(table);
+		use_room(layout);
 	}
-	return error;
+	return 0;
 }

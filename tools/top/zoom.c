@@ -157,7 +157,8 @@ static void put_regions(const struct top_inside *inside, const struct top_region
 	};
 	const char *problem;
 
-	if (n && !table_apply(&table, &choice, 0, &problem) && !table_layout(&table)) {
+	if (n && !table_apply(&table, &choice, 0, &problem)) {
+		table_layout(&table);
 		pmc_out_char(out, '\n');
 		table_print(&table, TABLE_PLAIN, out);
 		if (table.n_more)

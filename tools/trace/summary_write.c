@@ -320,8 +320,7 @@ static int put_table(struct trace *trace, struct summary_rows *rows, struct tabl
 	size_t woken = 0;
 
 	rows->room = width > OTHER_COLUMNS + LEAST_ROOM ? width - OTHER_COLUMNS : LEAST_ROOM;
-	if (table_layout(table))
-		return tool_fail(EXIT_FAIL, "out of memory");
+	table_layout(table);
 	put_head(trace, rows, table, wall_ns);
 	if (trace->rows.format == TRACE_MARKDOWN)
 		table_print(table, TABLE_MARKDOWN, out);

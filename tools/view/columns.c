@@ -266,7 +266,7 @@ void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *colum
 	}
 }
 
-static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
+static void make_keys(struct pmc_view *view, struct pmc_columns *columns)
 {
 	for (unsigned i = 0; i < columns->n; i++) {
 		struct table_column *column = &columns->list[i];
@@ -274,8 +274,6 @@ static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
 		char *text = pmc_arena_alloc(view->arena, cap);
 		struct pmc_out out;
 
-		if (!text)
-			return -ENOMEM;
 		pmc_out_to_mem(&out, text, cap);
 		pmc_out_char(&out, ',');
 		pmc_json_quoted(&out, column->name, strlen(column->name));
@@ -283,7 +281,6 @@ static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
 		column->key = text;
 		column->key_len = out.len;
 	}
-	return 0;
 }
 
 static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
@@ -317,28 +314,26 @@ static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 	}
 }
 
-int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
+void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
 {
 	unsigned events = view->events.set.count;
 
 	columns->list =
 		pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 8 + 2 * pmc_n_metrics) *
 						     sizeof(*columns->list));
-	if (!columns->list)
-		return -ENOMEM;
 	if (groups && pmc_by_samples(view->by)) {
 		add_sample_columns(view, columns);
 		columns->n_fields = columns->first_metric = columns->n;
-		return make_keys(view, columns);
+	} else {
+		for (unsigned i = 0; i < N_FIELDS; i++)
+			add_field(view, groups, i, columns);
+		columns->n_fields = columns->n;
+		for (unsigned i = 0; i < events; i++)
+			add_event(view, groups, i, columns);
+		columns->first_metric = columns->n;
+		add_metrics(view, columns);
 	}
-	for (unsigned i = 0; i < N_FIELDS; i++)
-		add_field(view, groups, i, columns);
-	columns->n_fields = columns->n;
-	for (unsigned i = 0; i < events; i++)
-		add_event(view, groups, i, columns);
-	columns->first_metric = columns->n;
-	add_metrics(view, columns);
-	return make_keys(view, columns);
+	make_keys(view, columns);
 }
 
 /* ---- by name ----------------------------------------------------------------------------- */

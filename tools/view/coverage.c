@@ -4,7 +4,6 @@
 #include "tools/view/view.h"
 #include "lib/base/number.h"
 
-#include <errno.h>
 #include <signal.h>
 
 /* Adds what the rows of a process do not explain, as a thread that did it. */
@@ -109,14 +108,11 @@ static int by_from(const void *a, const void *b, const void *arg)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The time in which any of the spans was: without the gaps between runs. */
-static uint64_t spanned(struct pmc_view *view, struct span *spans, uint64_t n)
+/* The time in which any of the n spans was: without the gaps between runs. */
+static uint64_t spanned(struct span *spans, struct span *scratch, uint64_t n)
 {
-	struct span *scratch = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*scratch));
 	uint64_t to = 0, sum = 0;
 
-	if (!scratch)
-		return 0;
 	pmc_sort(spans, scratch, n, sizeof(*spans), by_from, NULL);
 	for (uint64_t i = 0; i < n; i++) {
 		const uint64_t from = spans[i].from > to ? spans[i].from : to;
@@ -131,25 +127,23 @@ static uint64_t spanned(struct pmc_view *view, struct span *spans, uint64_t n)
 
 /* The time in which processes ran and counting was on, on the host where that is longest. Of a
  * process it is taken to be the last part of its life. */
-static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
+static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 {
-	struct pmc_profile *profile = view->profile;
-	struct span *spans =
-		pmc_arena_alloc(view->arena, (profile->n_processes + 1) * sizeof(*spans));
+	const struct pmc_profile *profile = view->profile;
+	const uint64_t all = profile->n_processes;
+	struct span *spans = pmc_arena_alloc(view->arena, 2 * (all + 1) * sizeof(*spans));
 	const char *host = NULL;
-	uint64_t n = 0, wall_ns;
+	uint64_t n = 0;
 
-	if (!spans)
-		return -ENOMEM;
-	for (uint64_t i = 0; i <= profile->n_processes; i++) {
-		const struct pmc_p_process *process =
-			i < profile->n_processes ? profile->processes[i] : NULL;
+	for (uint64_t i = 0; i <= all; i++) {
+		const struct pmc_p_process *process = i < all ? profile->processes[i] : NULL;
 		uint64_t end;
 
 		if (process && !process->known)
 			continue;
 		if (n && (!process || strcmp(host, process->host) != 0)) {
-			wall_ns = spanned(view, spans, n);
+			const uint64_t wall_ns = spanned(spans, spans + all + 1, n);
+
 			coverage->wall_ns =
 				wall_ns > coverage->wall_ns ? wall_ns : coverage->wall_ns;
 			coverage->hosts++;
@@ -164,15 +158,32 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 					   coverage->off_ns;
 		spans[n++] = (struct span){ process->fixed.start_ns + process->fixed.off_ns, end };
 	}
-	return view->arena->failed ? -ENOMEM : 0;
 }
 
-/* The newest image of a process ID. */
-struct last_image {
-	uint64_t pid;
-	const struct pmc_p_process *image;
+/* A job, a process with all its images, or a process ID. */
+struct subject {
+	uint8_t key[16];
+	const struct pmc_p_process *image; /* the newest */
+	bool off, selected;
 	UT_hash_handle hh;
 };
+
+static struct subject *subject_of(struct pmc_view *view, struct subject **table, const void *key,
+				  size_t len)
+{
+	struct pmc_arena *arena = view->arena;
+	uint8_t whole[16] = { 0 };
+	struct subject *subject;
+
+	memcpy(whole, key, len);
+	HASH_FIND(hh, *table, whole, sizeof(whole), subject);
+	if (subject)
+		return subject;
+	subject = pmc_arena_alloc(arena, sizeof(*subject));
+	memcpy(subject->key, whole, sizeof(whole));
+	HASH_ADD(hh, *table, key, sizeof(whole), subject);
+	return subject;
+}
 
 static bool has_ended(const struct pmc_p_process *process)
 {
@@ -180,159 +191,79 @@ static bool has_ended(const struct pmc_p_process *process)
 	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
 }
 
-static struct last_image *find_parent(struct last_image *table, const struct pmc_p_process *process)
-{
-	const uint64_t ppid = process->fixed.ppid;
-	struct last_image *parent;
-
-	HASH_FIND(hh, table, &ppid, sizeof(ppid), parent);
-	return parent && has_ended(parent->image) ? parent : NULL;
-}
-
-static int note_image(struct pmc_view *view, struct last_image **table,
-		      const struct pmc_p_process *image)
-{
-	const uint64_t pid = image->fixed.pid;
-	struct pmc_arena *arena = view->arena;
-	struct last_image *last;
-
-	HASH_FIND(hh, *table, &pid, sizeof(pid), last);
-	if (!last) {
-		last = pmc_arena_alloc(arena, sizeof(*last));
-		if (!last)
-			return -ENOMEM;
-		last->pid = pid;
-		HASH_ADD(hh, *table, pid, sizeof(pid), last);
-	}
-	last->image = image;
-	return arena->failed ? -ENOMEM : 0;
-}
-
 static bool is_left(const struct pmc_p_process *process)
 {
 	return process->fixed.flags & PMC_PROCESS_LEFT;
 }
 
-/* Whether the process ended after its parent, whose ID then is that of another process, and after
- * the first process with the flag. */
-static bool ended_late(const struct pmc_p_process *process, const struct last_image *parent,
+/* Whether the process ended after its parent (NULL: unknown), whose ID then is that of another
+ * process, and after the first process with the flag. */
+static bool ended_late(const struct pmc_p_process *process, const struct pmc_p_process *parent,
 		       uint64_t first_ns)
 {
 	const uint64_t end_ns = process->fixed.end_ns;
 
-	return !(process->fixed.flags & PMC_PROCESS_FIRST) && end_ns > first_ns &&
-	       (!parent || parent->image->fixed.end_ns < end_ns);
+	return has_ended(process) && !(process->fixed.flags & PMC_PROCESS_FIRST) &&
+	       end_ns > first_ns &&
+	       (!parent || !has_ended(parent) || parent->fixed.end_ns < end_ns);
 }
 
 /* Processes that ended before their children, less the children that ended since. */
-static int count_left(struct pmc_view *view, struct pmc_coverage *coverage)
+static void count_left(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct last_image *table = NULL;
+	struct subject *pids = NULL;
 	uint64_t late = 0, first_ns = UINT64_MAX;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
+		const uint64_t pid = process->fixed.pid;
 
 		coverage->left += is_left(process);
 		if (is_left(process) && process->fixed.end_ns < first_ns)
 			first_ns = process->fixed.end_ns;
+		subject_of(view, &pids, &pid, sizeof(pid))->image = process;
 	}
-	if (!coverage->left)
-		return 0;
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		if (note_image(view, &table, profile->processes[i]) != 0)
-			return -ENOMEM;
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
+	for (uint64_t i = 0; i < profile->n_processes && coverage->left; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
+		const uint64_t ppid = process->fixed.ppid;
 
-		late += has_ended(process) &&
-			ended_late(process, find_parent(table, process), first_ns);
+		late += ended_late(process, subject_of(view, &pids, &ppid, sizeof(ppid))->image,
+				   first_ns);
 	}
 	coverage->left = pmc_sub_sat(coverage->left, late);
 	coverage->lacks_rows |= coverage->left != 0;
 	pmc_add_sat(&coverage->threads_uncounted, coverage->left);
-	return 0;
 }
 
-struct run {
-	uint8_t job[16];
-	UT_hash_handle hh;
-};
-
-/* How many jobs the rows are of. */
-static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
-{
-	struct pmc_profile *profile = view->profile;
-	struct pmc_arena *arena = view->arena;
-	struct run *table = NULL, *run = NULL;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
-
-		if (!process->known)
-			continue;
-		if (run && !memcmp(run->job, process->fixed.job, sizeof(run->job)))
-			continue;
-		HASH_FIND(hh, table, process->fixed.job, sizeof(run->job), run);
-		if (run)
-			continue;
-		run = pmc_arena_alloc(arena, sizeof(*run));
-		if (!run)
-			return -ENOMEM;
-		memcpy(run->job, process->fixed.job, sizeof(run->job));
-		HASH_ADD(hh, table, job, sizeof(run->job), run);
-		coverage->runs++;
-	}
-	return arena->failed ? -ENOMEM : 0;
-}
-
-/* A process, once for all of its images. */
-struct counted {
-	const struct pmc_p_process *origin;
-	bool off, selected;
-	UT_hash_handle hh; /* by origin */
-};
-
-static struct counted *counted_of(struct pmc_view *view, struct counted **table,
+static struct subject *process_of(struct pmc_view *view, struct subject **table,
 				  const struct pmc_p_process *process)
 {
-	struct pmc_arena *arena = view->arena;
-	struct counted *counted;
-
-	HASH_FIND_PTR(*table, &process->origin, counted);
-	if (counted)
-		return counted;
-	counted = pmc_arena_alloc(arena, sizeof(*counted));
-	if (!counted)
-		return NULL;
-	counted->origin = process->origin;
-	HASH_ADD_PTR(*table, origin, counted);
-	return counted;
+	return subject_of(view, table, &process->origin, sizeof(process->origin));
 }
 
-static int count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
+/* Runs, and processes, each once for all of its images. */
+static void count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct counted *table = NULL, *counted;
+	struct subject *runs = NULL, *processes = NULL;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		counted = counted_of(view, &table, process);
-		if (!counted)
-			return -ENOMEM;
-		counted->off |= process->fixed.off_ns != 0;
+		if (process->known)
+			subject_of(view, &runs, process->fixed.job, sizeof(process->fixed.job));
+		process_of(view, &processes, process)->off |= process->fixed.off_ns != 0;
 	}
-	for (uint64_t i = 0; i < view->n_rows && !view->arena->failed; i++)
+	for (uint64_t i = 0; i < view->n_rows; i++)
 		if (!i || view->rows[i - 1]->process != view->rows[i]->process)
-			counted_of(view, &table, view->rows[i]->process)->selected = true;
-	for (counted = table; counted; counted = counted->hh.next) {
-		coverage->processes++;
-		coverage->off_processes += counted->off;
-		coverage->selected_processes += counted->selected;
+			process_of(view, &processes, view->rows[i]->process)->selected = true;
+	coverage->runs = HASH_COUNT(runs);
+	coverage->processes = HASH_COUNT(processes);
+	for (struct subject *process = processes; process; process = process->hh.next) {
+		coverage->off_processes += process->off;
+		coverage->selected_processes += process->selected;
 	}
-	return view->arena->failed ? -ENOMEM : 0;
 }
 
 /* A row of a process in which counting was off for a time. The thread may have ended in the time
@@ -367,10 +298,9 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 	}
 }
 
-int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
+void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 {
-	struct pmc_profile *profile = view->profile;
-	int err;
+	const struct pmc_profile *profile = view->profile;
 
 	memset(coverage, 0, sizeof(*coverage));
 	pmc_fold_init(&coverage->unattributed, &view->events);
@@ -381,10 +311,7 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 		coverage->is_sampled =
 			profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event);
 	count_rows(view, coverage);
-	err = wall_add(view, coverage);
-	if (!err)
-		err = count_left(view, coverage);
-	if (!err)
-		err = count_runs(view, coverage);
-	return err ? err : count_processes(view, coverage);
+	wall_add(view, coverage);
+	count_left(view, coverage);
+	count_processes(view, coverage);
 }

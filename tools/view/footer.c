@@ -328,7 +328,7 @@ static bool no_pmu(const struct pmc_view *view)
 	return asked;
 }
 
-/* What the errno means on this machine; NULL if the report may be of another, or without memory. */
+/* What the errno means on this machine; NULL if the report may be of another. */
 static const char *why_here(struct pmc_view *view, const struct pmc_event_def *def, uint32_t error)
 {
 	const struct pmc_event event = { .type = def->type, .config = def->config };
@@ -345,8 +345,6 @@ static const char *why_here(struct pmc_view *view, const struct pmc_event_def *d
 	if (!view->options->here || !error || error >= PMC_REASON_ADOPTED)
 		return NULL;
 	advice = pmc_arena_alloc(view->arena, sizeof(*advice));
-	if (!advice)
-		return NULL;
 	pmc_advise((int)error, &tried, view->options->here, advice);
 	return advice->means;
 }
@@ -383,7 +381,7 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 	unsigned n = view->events.set.count;
 	bool *told = pmc_arena_alloc(view->arena, n + 1), any = false, doctor = false;
 
-	for (unsigned i = 0; told && all->rows && i < n; i++) {
+	for (unsigned i = 0; all->rows && i < n; i++) {
 		const char *why = told[i] ? NULL : why_not(view, all, i), *also;
 
 		if (!why || (without_hardware && is_hardware(&view->events.set.events[i])))
@@ -590,16 +588,14 @@ static void not_shown(struct pmc_view *view, const char *columns)
 	note(view, ")");
 }
 
-int pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
-		    void (*put)(void *arg, const char *line, size_t len), void *arg)
+void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
+		     void (*put)(void *arg, const char *line, size_t len), void *arg)
 {
 	const struct pmc_coverage *all = footer->coverage;
 	const bool samples = pmc_by_samples(view->by);
 	char *buf = pmc_arena_alloc(view->arena, LINE_CAP);
 	struct pmc_out line;
 
-	if (!buf)
-		return -ENOMEM;
 	view->page = view->out;
 	pmc_out_to_mem(&line, buf, LINE_CAP);
 	view->out = &line;
@@ -634,5 +630,4 @@ int pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
 		not_shown(view, footer->hidden);
 	notes(view);
 	view->out = view->page;
-	return view->arena->failed ? -ENOMEM : 0;
 }

@@ -148,24 +148,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_object_end(json);
 }
 
-/* type: names the kind of a line that is an object of its own; NULL: not such a line. */
-static void begin_typed(struct pmc_json *json, const char *type)
-{
-	pmc_json_object(json, NULL);
-	if (type)
-		pmc_json_str(json, "type", type);
-}
-
-static void json_process(struct pmc_view *view, struct pmc_json *json, const char *type,
-			 const struct pmc_p_process *process)
-{
-	begin_typed(json, type);
-	pmc_view_json_process(view, json, process);
-	pmc_json_object_end(json);
-}
-
-static void json_row(struct pmc_view *view, struct pmc_json *json, const char *type,
-		     const struct pmc_row *row)
+static void json_row(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
 {
 	const struct pmc_p_thread *thread = row->thread;
 	const struct pmc_p_set_view *set = thread->set;
@@ -186,11 +169,9 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const char *t
 		}
 		counts = none;
 	}
-	begin_typed(json, type);
 	put_cells(view, json, view->of_threads.list, view->of_threads.n_fields, row);
 	pmc_view_json_events(view, json, "events", set, counts);
 	json_metrics(view, json, &view->of_threads, row);
-	pmc_json_object_end(json);
 }
 
 static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
@@ -229,17 +210,13 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_object_end(json);
 }
 
-static void json_group(struct pmc_view *view, struct pmc_json *json, const char *type,
-		       const struct pmc_row *row)
+static void json_group(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
 {
 	const struct pmc_columns *columns = &view->of_groups;
 
-	begin_typed(json, type);
 	put_cells(view, json, columns->list, columns->n_fields, row);
-	if (row->sample) {
-		pmc_json_object_end(json);
+	if (row->sample)
 		return;
-	}
 	for (unsigned i = 0; i < columns->n; i++) {
 		if (columns->list[i].kind != PMC_COL_CPU ||
 		    (!is_wanted(view, PMC_COL_FIELD, PMC_FIELD_cpu_ns) &&
@@ -259,7 +236,6 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const char 
 			json_group_event(view, json, i, row);
 	pmc_json_array_end(json);
 	json_metrics(view, json, columns, row);
-	pmc_json_object_end(json);
 }
 
 /* ---- regions ------------------------------------------------------------------------------*/
@@ -277,13 +253,12 @@ static void json_pair(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_object_end(json);
 }
 
-static void json_region(struct pmc_view *view, struct pmc_json *json, const char *type,
+static void json_region(struct pmc_view *view, struct pmc_json *json,
 			const struct pmc_p_region *region)
 {
 	const struct pmc_p_process *process = region->process;
 	struct pmc_thread_buf buf;
 
-	begin_typed(json, type);
 	pmc_json_strn(json, "region", region->name, region->name_len);
 	pmc_json_str(json, "host", process->known ? process->host : NULL);
 	pmc_json_known(json, "pid", process->known, process->fixed.pid);
@@ -298,7 +273,6 @@ static void json_region(struct pmc_view *view, struct pmc_json *json, const char
 	pmc_view_json_events(view, json, "events", region->set, region->counts);
 	pmc_view_json_events(view, json, "self", region->set, region->self_counts);
 	json_pair(view, json, region);
-	pmc_json_object_end(json);
 }
 
 /* ---- samples ------------------------------------------------------------------------------*/
@@ -325,120 +299,115 @@ static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 
 /* ---- the document -------------------------------------------------------------------------*/
 
-static int json_rows(struct pmc_view *view, struct pmc_json *json, bool groups)
-{
-	struct pmc_lines lines;
-	struct pmc_row_buf buf;
-	struct pmc_row row;
-	int err = pmc_view_lines(view, groups, &lines);
+/* Lines are objects of their own, with a type but for steps of a timeline; else they are in a list.
+ */
+struct json_list {
+	struct pmc_view *view;
+	struct pmc_json json;
+	bool lines;
+	const char *type; /* of lines; NULL: none */
+};
 
-	for (uint64_t i = 0; !err && i < lines.n; i++) {
-		pmc_view_row(view, &lines, i, &buf, &row);
-		pmc_json_line(json);
+/* Begins the next object of a list; of lines the one before ends. */
+static struct pmc_json *next(struct json_list *list)
+{
+	if (list->lines)
+		pmc_json_init(&list->json, list->view->out, false);
+	else
+		pmc_json_line(&list->json);
+	pmc_json_object(&list->json, NULL);
+	if (list->lines && list->type)
+		pmc_json_str(&list->json, "type", list->type);
+	return &list->json;
+}
+
+static void end(struct json_list *list)
+{
+	pmc_json_object_end(&list->json);
+	if (list->lines)
+		pmc_out_char(list->view->out, '\n');
+}
+
+static void begin_list(struct json_list *list, const char *name, const char *type)
+{
+	list->type = type;
+	if (!list->lines)
+		pmc_json_array(&list->json, name);
+}
+
+static void end_list(struct json_list *list)
+{
+	if (!list->lines)
+		pmc_json_array_end(&list->json);
+}
+
+static int json_rows(struct json_list *list, bool groups)
+{
+	struct pmc_view *view = list->view;
+	struct pmc_lines *lines = pmc_arena_alloc(view->arena, sizeof(*lines));
+	int err = pmc_view_lines(view, groups, lines);
+
+	for (uint64_t i = 0; !err && i < lines->n; i++) {
+		struct pmc_json *json = next(list);
+
+		pmc_line_row(lines, i);
 		if (groups)
-			json_group(view, json, NULL, &row);
+			json_group(view, json, &lines->row);
 		else
-			json_row(view, json, NULL, &row);
+			json_row(view, json, &lines->row);
+		end(list);
 	}
 	return err;
-}
-
-/* Rows, a line each. */
-static int json_row_lines(struct pmc_view *view, const char *type, bool groups)
-{
-	struct pmc_lines lines;
-	struct pmc_row_buf buf;
-	struct pmc_row row;
-	int err = pmc_view_lines(view, groups, &lines);
-
-	for (uint64_t i = 0; !err && i < lines.n; i++) {
-		struct pmc_json json;
-
-		pmc_json_init(&json, view->out, false);
-		pmc_view_row(view, &lines, i, &buf, &row);
-		if (groups)
-			json_group(view, &json, type, &row);
-		else
-			json_row(view, &json, type, &row);
-		pmc_out_char(view->out, '\n');
-	}
-	return err;
-}
-
-/* --by with another key than threads: rows of groups alone. */
-static bool has_threads(const struct pmc_view *view)
-{
-	return view->by == PMC_BY_NONE || view->by == PMC_BY_THREAD;
-}
-
-/* The columns of --columns, among those of the rows that are written. */
-static int choose(struct pmc_view *view)
-{
-	const struct pmc_columns *columns =
-		has_threads(view) ? &view->of_threads : &view->of_groups;
-
-	return view->options->columns ? pmc_columns_choose(view, columns, &view->chosen) : 0;
 }
 
 int pmc_view_json(struct pmc_view *view)
 {
-	struct pmc_profile *profile = view->profile;
-	struct pmc_json json;
-	int err = choose(view);
+	const struct pmc_profile *profile = view->profile;
+	/* --by with another key than threads: rows of groups alone. */
+	const bool threads = view->by == PMC_BY_NONE || view->by == PMC_BY_THREAD,
+		   document = view->options->format == PMC_FORMAT_JSON,
+		   groups = document ? view->by != PMC_BY_NONE : !threads;
+	struct json_list list = { .view = view, .lines = !document || view->options->timeline };
+	int err = 0;
 
+	if (view->options->columns)
+		err = pmc_columns_choose(view, threads ? &view->of_threads : &view->of_groups,
+					 &view->chosen);
 	if (err)
 		return err;
-	if (view->options->timeline)
-		return json_row_lines(view, NULL, false);
-	pmc_json_init(&json, view->out, false);
-	pmc_json_object(&json, NULL);
-	pmc_json_u64(&json, "pmc", 1);
-	pmc_json_array(&json, "processes");
+	if (document && view->options->timeline)
+		return json_rows(&list, false);
+	pmc_json_init(&list.json, view->out, false);
+	if (document) {
+		pmc_json_object(&list.json, NULL);
+		pmc_json_u64(&list.json, "pmc", 1);
+	}
+	begin_list(&list, "processes", "process");
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		pmc_json_line(&json);
-		json_process(view, &json, NULL, profile->processes[i]);
+		pmc_view_json_process(view, next(&list), profile->processes[i]);
+		end(&list);
 	}
-	pmc_json_array_end(&json);
-	pmc_json_array(&json, "threads");
-	if (has_threads(view))
-		err = json_rows(view, &json, false);
-	pmc_json_array_end(&json);
-	pmc_json_array(&json, "groups");
-	if (!err && view->by != PMC_BY_NONE)
-		err = json_rows(view, &json, true);
-	pmc_json_array_end(&json);
-	pmc_json_array(&json, "regions");
-	for (uint64_t i = 0; i < view->n_regions; i++) {
-		pmc_json_line(&json);
-		json_region(view, &json, NULL, view->regions[i].region);
+	end_list(&list);
+	begin_list(&list, "threads", "thread");
+	if (threads)
+		err = json_rows(&list, false);
+	end_list(&list);
+	begin_list(&list, "groups", "group");
+	if (!err && groups)
+		err = json_rows(&list, true);
+	end_list(&list);
+	begin_list(&list, "regions", "region");
+	for (uint64_t i = 0; i < view->n_regions && !err; i++) {
+		json_region(view, next(&list), view->regions[i].region);
+		end(&list);
 	}
-	pmc_json_array_end(&json);
+	end_list(&list);
+	if (!document)
+		return err;
 	if (pmc_by_samples(view->by))
-		json_sampling(view, &json);
-	pmc_json_u64(&json, "damaged_frames", profile->damaged_frames);
-	pmc_json_object_end(&json);
+		json_sampling(view, &list.json);
+	pmc_json_u64(&list.json, "damaged_frames", profile->damaged_frames);
+	pmc_json_object_end(&list.json);
 	pmc_out_char(view->out, '\n');
-	return err;
-}
-
-int pmc_view_json_lines(struct pmc_view *view)
-{
-	const struct pmc_profile *profile = view->profile;
-	struct pmc_json json;
-	int err = choose(view);
-
-	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
-		pmc_json_init(&json, view->out, false);
-		json_process(view, &json, "process", profile->processes[i]);
-		pmc_out_char(view->out, '\n');
-	}
-	if (!err)
-		err = has_threads(view) ? json_row_lines(view, "thread", false) :
-					  json_row_lines(view, "group", true);
-	for (uint64_t i = 0; !err && i < view->n_regions; i++) {
-		pmc_json_init(&json, view->out, false);
-		json_region(view, &json, "region", view->regions[i].region);
-		pmc_out_char(view->out, '\n');
-	}
 	return err;
 }

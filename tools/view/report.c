@@ -114,48 +114,45 @@ static void choose_clock(struct pmc_view *view)
 	view->clock_event = event;
 }
 
-static int fold_rows(struct pmc_view *view)
+static void fold_rows(struct pmc_view *view)
 {
 	struct pmc_thread_buf buf;
 
-	pmc_fold_begin(&view->groups, &view->events, view->by);
-	view->groups.spread = view->options->by != PMC_BY_NONE;
-	view->groups.path_of = view->options->path_of;
-	view->groups.path_arg = view->options->names_arg;
-	if (pmc_by_samples(view->by))
-		return pmc_view_sample_rows(view);
-	if (view->by == PMC_BY_NONE || view->options->timeline)
-		return 0;
-	if (view->by == PMC_BY_REGION) {
-		for (uint64_t i = 0; i < view->n_regions; i++)
-			pmc_fold_thread(&view->groups, &view->regions[i]);
-		return 0;
-	}
-	for (uint64_t i = 0; i < view->n_rows; i++)
+	for (uint64_t i = 0; i < view->n_regions && view->by == PMC_BY_REGION; i++)
+		pmc_fold_thread(&view->groups, &view->regions[i]);
+	for (uint64_t i = 0; i < view->n_rows && view->by != PMC_BY_REGION; i++)
 		pmc_fold_thread(&view->groups,
 				pmc_profile_thread(view->profile, view->rows[i], &buf));
 	pmc_fold_end(&view->groups);
-	return 0;
 }
 
 static int view_make(struct pmc_view *view)
 {
+	const struct pmc_report_options *options = view->options;
 	int err;
 
+	view->by = options->timeline ? PMC_BY_NONE : options->by;
+	view->clock_event = -1;
+	view->glyphs = &glyphs[options->screen.ascii];
 	view_events(view);
 	view->first = first_process(view->profile);
-	err = pmc_columns_make(view, false, &view->of_threads);
-	if (!err)
-		err = pmc_columns_make(view, true, &view->of_groups);
-	if (!err)
-		err = pmc_view_select(view);
-	if (!err && !view->options->timeline)
-		err = pmc_view_regions(view);
+	pmc_columns_make(view, false, &view->of_threads);
+	pmc_columns_make(view, true, &view->of_groups);
+	err = pmc_view_select(view);
 	if (err)
 		return err;
+	if (!options->timeline)
+		pmc_view_regions(view);
 	choose_rows(view);
 	choose_clock(view);
-	err = fold_rows(view);
+	pmc_fold_begin(&view->groups, &view->events, view->by);
+	view->groups.spread = options->by != PMC_BY_NONE;
+	view->groups.path_of = options->path_of;
+	view->groups.path_arg = options->names_arg;
+	if (pmc_by_samples(view->by))
+		err = pmc_view_sample_rows(view);
+	else if (view->by != PMC_BY_NONE)
+		fold_rows(view);
 	return err ? err : pmc_view_check_selection(view);
 }
 
@@ -167,29 +164,39 @@ static const struct pmc_fold_row *some(const struct pmc_fold_row *beside)
 		       NULL;
 }
 
-int pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
-		    struct pmc_groups *groups)
+void pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
+		     struct pmc_groups *groups)
 {
 	const struct pmc_report_options options = { .format = PMC_FORMAT_CSV, .by = by };
 	struct pmc_coverage *coverage = pmc_arena_alloc(arena, sizeof(*coverage));
 	struct pmc_view *view = pmc_arena_alloc(arena, sizeof(*view));
-	int err = coverage && view ? 0 : -ENOMEM;
 
-	if (err)
-		return err;
-	*view = (struct pmc_view){ .profile = profile,
-				   .options = &options,
-				   .arena = arena,
-				   .by = by,
-				   .glyphs = &glyphs[1] };
-	err = view_make(view);
-	if (!err)
-		err = pmc_view_coverage(view, coverage);
-	groups->events = &view->events;
-	groups->rows = view->groups.rows;
-	groups->unattributed = err ? NULL : some(&coverage->unattributed);
-	groups->descendants = err ? NULL : some(&coverage->descendants);
-	return err;
+	*view = (struct pmc_view){ .profile = profile, .options = &options, .arena = arena };
+	view_make(view);
+	pmc_view_coverage(view, coverage);
+	*groups = (struct pmc_groups){ .events = &view->events,
+				       .rows = view->groups.rows,
+				       .unattributed = some(&coverage->unattributed),
+				       .descendants = some(&coverage->descendants) };
+}
+
+static int (*format_of(const struct pmc_view *view))(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+
+	switch (options->format) {
+	case PMC_FORMAT_JSON:
+	case PMC_FORMAT_JSON_LINES:
+		return pmc_view_json;
+	case PMC_FORMAT_CSV:
+		return pmc_view_csv;
+	case PMC_FORMAT_FOLDED:
+		return pmc_view_folded;
+	default:
+		return options->timeline && options->by != PMC_BY_NONE ? pmc_view_timeline :
+		       pmc_by_samples(view->by)			       ? pmc_view_sample_table :
+									 pmc_view_table;
+	}
 }
 
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
@@ -201,21 +208,11 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 		.options = options,
 		.out = out,
 		.arena = &arena,
-		.by = options->timeline ? PMC_BY_NONE : options->by,
-		.clock_event = -1,
-		.glyphs = &glyphs[options->screen.ascii],
 	};
 	int err = view_make(&view);
 
 	if (!err)
-		err = options->format == PMC_FORMAT_JSON	      ? pmc_view_json(&view) :
-		      options->format == PMC_FORMAT_JSON_LINES	      ? pmc_view_json_lines(&view) :
-		      options->format == PMC_FORMAT_CSV		      ? pmc_view_csv(&view) :
-		      options->format == PMC_FORMAT_FOLDED	      ? pmc_view_folded(&view) :
-		      options->timeline && options->by != PMC_BY_NONE ? pmc_view_timeline(&view) :
-		      pmc_by_samples(view.by) && options->cells ? pmc_view_explained_json(&view) :
-		      pmc_by_samples(view.by)			? pmc_view_sample_table(&view) :
-								  pmc_view_table(&view);
+		err = format_of(&view)(&view);
 	if (!err)
 		err = pmc_out_flush(out);
 	pmc_arena_free(&arena);
@@ -230,12 +227,6 @@ void pmc_view_put_line(void *view, const char *line, size_t len)
 
 	(void)len;
 	pmc_show_wrapped(to->page, line, pmc_screen_width(&to->options->screen));
-}
-
-int pmc_view_text(struct pmc_view *view, const char *text, int columns)
-{
-	return pmc_utf8_fit(view->out, text, strlen(text), columns, PMC_CUT_END,
-			    view->options->screen.ascii);
 }
 
 const char *pmc_view_command(const struct pmc_p_process *process)

@@ -79,8 +79,8 @@ struct pmc_report_options {
 	/* A table as JSON: its columns, cells and footer. --by function: no table, but the line in
 	 * front of it as a JSON string. */
 	bool cells;
-	/* Makes the rows of --by function, line, module and path; 0 or -ENOMEM. */
-	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
+	/* Makes the rows of --by function, line, module and path. */
+	void (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
 	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by
 	 * where they were created. */
 	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
@@ -99,14 +99,14 @@ struct pmc_groups {
 	const struct pmc_fold_row *rows;
 	const struct pmc_fold_row *unattributed, *descendants; /* NULL: there are none */
 };
-/* Of memory from the arena. 0 or -ENOMEM. */
-int pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
-		    struct pmc_groups *groups);
+/* Of memory from the arena. */
+void pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
+		     struct pmc_groups *groups);
 
 /* What follows "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if
- * no row meets the conditions, -ENOMEM, or out's error. Flushes out. */
+ * no row meets the conditions, or out's error. Flushes out. */
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem);
 

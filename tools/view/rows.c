@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - the rows of a view: in which order, and the steps of a timeline. */
+/* rows.c - the rows of a view: in which order, the steps of a timeline, and CSV. */
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
 #include "tools/view/view.h"
@@ -38,60 +38,37 @@ static const struct table_column *sort_column(struct pmc_view *view, bool groups
 	return column;
 }
 
-struct sorted {
-	struct pmc_view *view;
-	const struct pmc_lines *lines;
-	struct pmc_row_buf buf;
-	struct pmc_row row;
-};
-
-static void make_row(void *arg, uint64_t i)
+static void sort_lines_by(struct pmc_lines *lines, const struct table_column *column)
 {
-	struct sorted *sorted = arg;
-
-	pmc_view_row(sorted->view, sorted->lines, i, &sorted->buf, &sorted->row);
-}
-
-static struct table_cell cell_of(void *arg, const struct table_column *column)
-{
-	struct sorted *sorted = arg;
-
-	return pmc_cell(sorted->view, column, &sorted->row);
-}
-
-static int sort_lines_by(struct pmc_view *view, struct pmc_lines *lines, const char *name)
-{
-	const struct table_column *column = sort_column(view, lines->groups, name);
-	struct sorted sorted = { .view = view, .lines = lines };
+	struct pmc_arena *arena = lines->view->arena;
 	const struct table table = {
-		.arg = &sorted, .row = make_row, .cell = cell_of, .arena = view->arena
+		.arg = lines, .row = pmc_line_row, .cell = pmc_line_cell, .arena = arena
 	};
-	const uint64_t n = lines->n;
-	uint64_t *order = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*order));
-	const void **list = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*list));
+	uint64_t *order = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*order));
+	const void **list = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*list));
 
-	if (!column)
-		return -EINVAL;
-	if (!order || !list || table_sort(&table, column, false, order, n))
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++)
+	table_sort(&table, column, false, order, lines->n);
+	for (uint64_t i = 0; i < lines->n; i++)
 		list[i] = lines->list[order[i]];
 	lines->list = list;
-	return 0;
 }
 
-static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
+static int sort_lines(struct pmc_lines *lines)
 {
-	const char *sort = view->options->sort;
-	int err;
+	struct pmc_view *view = lines->view;
+	const char *names[] = { "total", cpu_column(view), view->options->sort };
+	const bool groups = lines->groups, samples = groups && pmc_by_samples(view->by);
 
-	if (lines->groups && view->by == PMC_BY_PATH)
+	if (groups && view->by == PMC_BY_PATH)
 		return 0;
-	err = pmc_by_samples(view->by) && lines->groups ? sort_lines_by(view, lines, "total") : 0;
-	if (!err)
-		err = sort_lines_by(view, lines, cpu_column(view));
+	for (unsigned i = !samples; i < 3 && names[i]; i++) {
+		const struct table_column *column = sort_column(view, groups, names[i]);
 
-	return err || !sort ? err : sort_lines_by(view, lines, sort);
+		if (!column)
+			return -EINVAL;
+		sort_lines_by(lines, column);
+	}
+	return 0;
 }
 
 /* How many lines a view shows: 0 is all. Of a tree pmc_sample_top() chooses them. */
@@ -114,13 +91,10 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	uint64_t top = limit(view), n = samples ? view->samples.fold.n_rows :
 					groups	? view->groups.n_rows :
 						  view->n_rows;
-	const void **scratch;
 	int err;
 
-	*lines = (struct pmc_lines){ .groups = groups, .n = n, .all = n };
-	lines->list = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*lines->list));
-	if (!lines->list)
-		return -ENOMEM;
+	*lines = (struct pmc_lines){ .view = view, .groups = groups, .n = n, .all = n };
+	lines->list = pmc_arena_alloc(view->arena, 2 * (n + 1) * sizeof(*lines->list));
 	for (uint64_t i = 0; i < n; i++) {
 		lines->list[i] = samples ? (const void *)view->samples.fold.rows[i] :
 				 groups	 ? (const void *)group :
@@ -128,22 +102,45 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 		group = group ? group->next : NULL;
 	}
 	if (options->timeline) {
-		scratch = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*scratch));
-		if (!scratch)
-			return -ENOMEM;
-		pmc_sort(lines->list, scratch, n, sizeof(*scratch), by_time, NULL);
+		pmc_sort(lines->list, lines->list + n + 1, n, sizeof(*lines->list), by_time, NULL);
 		return 0;
 	}
 	/* In CSV and JSON threads keep the order of the profile. */
 	if (!groups && !pmc_format_is_table(options->format) &&
 	    (view->by != PMC_BY_NONE || !(options->sort || top)))
 		return 0;
-	err = sort_lines(view, lines);
-	if (!err && top && samples && view->by == PMC_BY_PATH)
-		return pmc_sample_top(view, lines);
+	err = sort_lines(lines);
 	/* One row instead of "(1 more)", unless --top asks for a number of rows. */
 	lines->n = top && top + (options->top < 0) < n ? top : n;
+	if (!err && top && samples && view->by == PMC_BY_PATH)
+		pmc_sample_top(view, lines);
 	return err;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------- */
+
+int pmc_view_csv(struct pmc_view *view)
+{
+	const bool groups = view->by != PMC_BY_NONE;
+	const struct pmc_profile *profile = view->profile;
+	struct pmc_columns columns = groups ? view->of_groups : view->of_threads;
+	struct pmc_lines lines;
+	struct table table = { .arg = &lines, .row = pmc_line_row, .cell = pmc_line_cell };
+	int err = view->options->columns ? pmc_columns_choose(view, &columns, &columns) : 0;
+
+	if (!err)
+		err = pmc_view_lines(view, groups, &lines);
+	if (err)
+		return err;
+	table.columns = columns.list;
+	table.n_columns = columns.n;
+	table.n_rows = lines.all = lines.n;
+	/* Uncore events are in no thread's row: processes that counted them have a row for it. */
+	if (!groups && !view->options->timeline && !view->n_where)
+		for (uint64_t i = 0; i < profile->n_processes; i++)
+			table.n_rows += profile->processes[i]->machine.set != NULL;
+	table_print(&table, TABLE_CSV, view->out);
+	return 0;
 }
 
 /* ---- rows of lines ----------------------------------------------------------------------- */
@@ -255,17 +252,52 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	row->on_ns = on_ns;
 }
 
-void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
-		  struct pmc_row_buf *buf, struct pmc_row *row)
+static void machine_row(struct pmc_lines *lines, uint64_t i)
 {
-	struct pmc_p_row *const *at = lines->list[i];
+	struct pmc_p_process *const *process = lines->view->profile->processes;
 
+	while (!(*process)->machine.set || i--)
+		process++;
+	lines->buf.step = (struct pmc_p_thread){
+		.process = *process,
+		.set = (*process)->machine.set,
+		.counts = (*process)->machine.counts,
+		.module = "",
+		.symbol = "",
+		.fixed = { .name = "(machine)",
+			   .created_by = PMC_NO_SEQ,
+			   .flags = PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE,
+			   .start_ns = (*process)->fixed.start_ns,
+			   .end_ns = (*process)->fixed.end_ns },
+	};
+	pmc_row_of(lines->view, &lines->buf.step, &lines->row);
+}
+
+void pmc_line_row(void *arg, uint64_t i)
+{
+	struct pmc_lines *lines = arg;
+	struct pmc_view *view = lines->view;
+	struct pmc_p_row *const *at;
+
+	if (i >= lines->all) {
+		machine_row(lines, i - lines->all);
+		return;
+	}
+	at = lines->list[i];
 	if (lines->groups && pmc_by_samples(view->by))
-		*row = (struct pmc_row){ .sample = lines->list[i] };
+		lines->row = (struct pmc_row){ .sample = lines->list[i] };
 	else if (lines->groups)
-		*row = (struct pmc_row){ .sums = lines->list[i] };
+		lines->row = (struct pmc_row){ .sums = lines->list[i] };
 	else if (view->options->timeline)
-		pmc_view_step(view, at, buf, row);
+		pmc_view_step(view, at, &lines->buf, &lines->row);
 	else
-		pmc_row_of(view, pmc_profile_thread(view->profile, *at, &buf->now), row);
+		pmc_row_of(view, pmc_profile_thread(view->profile, *at, &lines->buf.now),
+			   &lines->row);
+}
+
+struct table_cell pmc_line_cell(void *arg, const struct table_column *column)
+{
+	struct pmc_lines *lines = arg;
+
+	return pmc_cell(lines->view, column, &lines->row);
 }

@@ -80,8 +80,6 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 		if (list[i].event != samples->event)
 			pmc_outf(&out, "%s%s", out.len ? ", " : "", list[i].event->name);
 	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
-	if (!samples->others)
-		return -ENOMEM;
 	if (!asked || samples->event || (view->n_where && !view->n_rows))
 		return 0;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
@@ -163,8 +161,6 @@ static int choose(struct pmc_view *view)
 	if (err)
 		return err;
 	to->fold.lists = pmc_arena_alloc(view->arena, (n_lists + 1) * sizeof(*to->fold.lists));
-	if (!to->fold.lists)
-		return -ENOMEM;
 	to->has_value = to->event != NULL;
 	for (uint64_t i = 0; to->event && i < view->n_rows; i++) {
 		struct pmc_p_samples **of = samples_of(view, i, &n);
@@ -177,7 +173,7 @@ static int choose(struct pmc_view *view)
 }
 
 /* Room for the longest key of a path. */
-static int make_room(struct pmc_view *view)
+static void make_room(struct pmc_view *view)
 {
 	const struct pmc_sample_fold *fold = &view->samples.fold;
 	size_t most = 0;
@@ -193,37 +189,35 @@ static int make_room(struct pmc_view *view)
 		most = len > most ? len : most;
 	}
 	view->samples.path = pmc_arena_alloc(view->arena, most + 1);
-	return view->samples.path ? 0 : -ENOMEM;
 }
 
 int pmc_view_sample_rows(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
 	struct pmc_sample_fold *fold = &view->samples.fold;
-	int err = choose(view);
 
+	if (choose(view))
+		return -EINVAL;
 	pmc_columns_of_event(view, &view->of_groups);
 	fold->by = view->by;
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;
-	if (!err && options->format == PMC_FORMAT_FOLDED)
+	if (options->format == PMC_FORMAT_FOLDED)
 		add_pools(view);
-	if (!err && options->fold_samples)
-		err = options->fold_samples(fold, options->names_arg);
-	if (!err)
-		err = make_room(view);
-	return err ? err : pmc_view_select_rows(view);
+	if (options->fold_samples)
+		options->fold_samples(fold, options->names_arg);
+	make_room(view);
+	pmc_view_select_rows(view);
+	return 0;
 }
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
 static struct table_cell percent(const struct pmc_view_samples *samples, uint64_t weight)
 {
-	if (!samples->weight)
-		return cell_null();
-	return (struct table_cell){ .kind = CELL_REAL,
-				    .decimals = 6,
-				    .real = 100 * ((double)weight / (double)samples->weight) };
+	return samples->weight ?
+		       cell_real(100 * ((double)weight / (double)samples->weight), TABLE_DECIMALS) :
+		       cell_null();
 }
 
 /* From the outermost caller on, as flame graphs have it; bottom-up from where samples were taken.
@@ -246,7 +240,7 @@ static struct table_cell path(struct pmc_view *view, const struct pmc_sample_row
 			*c = ':';
 	}
 	from[len - 1] = '\0';
-	return (struct table_cell){ .kind = CELL_TEXT, .text = from, .len = len - 1 };
+	return cell_textn(from, len - 1);
 }
 
 /* Tables have the last part of a file's path. */
@@ -279,9 +273,9 @@ static struct table_cell key(struct pmc_view *view, const struct pmc_sample_row 
 
 static struct table_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
 {
-	if (!row->module[0])
-		return cell_null();
-	return cell_text(is_short(view) ? pmc_base_name(row->module) : row->module);
+	return !row->module[0] ?
+		       cell_null() :
+		       cell_text(is_short(view) ? pmc_base_name(row->module) : row->module);
 }
 
 struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
@@ -355,7 +349,7 @@ static uint64_t default_top(const struct ranked *ranks, uint64_t n)
 	return top + (top + 1 == n && ranks[top].rows == 1);
 }
 
-int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
+void pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 {
 	const int asked = view->options->top;
 	struct ranked *ranks = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
@@ -364,8 +358,6 @@ int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 	const struct pmc_sample_row *caller = NULL;
 	uint64_t n, top;
 
-	if (!ranks || !scratch || !keep)
-		return -ENOMEM;
 	n = rank_branches(view, lines, ranks);
 	pmc_sort(ranks, scratch, n, sizeof(*ranks), by_total, NULL);
 	top = asked < 0 ? default_top(ranks, n) : (uint64_t)asked < n ? (uint64_t)asked : n;
@@ -383,32 +375,22 @@ int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 	for (uint64_t i = 0; i < lines->all; i++)
 		if (keep[i])
 			lines->list[lines->n++] = lines->list[i];
-	return 0;
 }
 
 /* ---- paths as text ----------------------------------------------------------------------- */
-
-static int no_paths(struct pmc_view *view)
-{
-	struct pmc_out *out = view->out, text;
-	char buf[512];
-
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	view->out = &text;
-	pmc_outf(&text, "no samples%s", pmc_why_no_samples(view->profile));
-	view->out = out;
-	/* The caller reads it after the view is gone. */
-	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);
-	return -EINVAL;
-}
 
 int pmc_view_folded(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
 	const bool waits = samples->event && pmc_is_off_cpu(samples->event);
 
-	if (!samples->event)
-		return no_paths(view);
+	if (!samples->event) {
+		char *problem = pmc_arena_alloc(&view->profile->arena, 128);
+
+		stpcpy(stpcpy(problem, "no samples"), pmc_why_no_samples(view->profile));
+		view->problem = problem;
+		return -EINVAL;
+	}
 	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = samples->fold.rows[i];
 		const uint64_t count = waits ? row->self / 1000 : row->samples;

@@ -96,40 +96,28 @@ static void explain(struct pmc_view *view)
 						  "");
 }
 
-/* Makes the sentence in buf. */
-static size_t explain_to(struct pmc_view *view, char *buf, size_t cap)
-{
-	struct pmc_out *out = view->out, line;
-
-	pmc_out_to_mem(&line, buf, cap);
-	view->out = &line;
-	explain(view);
-	view->out = out;
-	return line.len;
-}
-
-int pmc_view_explained_json(struct pmc_view *view)
-{
-	char buf[512];
-
-	pmc_json_quoted(view->out, buf, explain_to(view, buf, sizeof(buf)));
-	return 0;
-}
-
 static void put_explained(struct pmc_view *view)
 {
-	const struct pmc_screen *screen = &view->options->screen;
+	const int width = pmc_screen_width(&view->options->screen);
 	const char *others = view->samples.others;
-	char buf[512] = " ";
-	struct pmc_out line;
+	struct pmc_out *out = view->out, line;
+	char buf[512];
 
-	explain_to(view, buf + 1, sizeof(buf) - 1);
-	pmc_show_wrapped(view->out, buf, pmc_screen_width(screen));
-	if (!others[0])
-		return;
 	pmc_out_to_mem(&line, buf, sizeof(buf));
-	table_say(&line, screen, " samples by other events: %S (--event)", others);
-	pmc_show_wrapped(view->out, buf, pmc_screen_width(screen));
+	view->out = &line;
+	pmc_out_char(&line, ' ');
+	explain(view);
+	if (view->options->cells) { /* of the table, this line is all, as a JSON string */
+		pmc_json_quoted(out, buf + 1, line.len - 1);
+	} else {
+		pmc_show_wrapped(out, buf, width);
+		pmc_out_to_mem(&line, buf, sizeof(buf));
+		pmc_say(view, " samples by other events: %S (--event)", others);
+		if (others[0])
+			pmc_show_wrapped(out, buf, width);
+		pmc_out_char(out, '\n');
+	}
+	view->out = out;
 }
 
 /* ---- trees ------------------------------------------------------------------------------- */
@@ -140,35 +128,25 @@ struct caller {
 	uint64_t shown, seen; /* callees that are lines */
 };
 
-static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
+/* Lines are in the order of the tree: the callees of a line follow it. */
+static void make_branches(struct pmc_table *table)
 {
-	size_t most = 0;
+	const struct pmc_lines *lines = &table->lines;
+	struct pmc_arena *arena = table->view->arena;
+	struct caller *callers = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*callers));
+	size_t longest = 0, depth = 0;
+	uint64_t *above;
 
-	*depth = 0;
 	for (uint64_t i = 0; i < lines->n; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
 		const size_t len = strlen(row->function);
 
-		*depth = row->depth > *depth ? row->depth : *depth;
-		most = len > most ? len : most;
+		depth = row->depth > depth ? row->depth : depth;
+		longest = len > longest ? len : longest;
 	}
-	return most;
-}
-
-/* Lines are in the order of the tree: the callees of a line follow it. */
-static int make_branches(struct pmc_table *table)
-{
-	const struct pmc_lines *lines = &table->lines;
-	struct pmc_arena *arena = table->view->arena;
-	unsigned depth;
-	const size_t longest = longest_name(lines, &depth);
-	struct caller *callers = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*callers));
-	uint64_t *above = pmc_arena_alloc(arena, (depth + 1) * sizeof(*above));
-
+	above = pmc_arena_alloc(arena, (depth + 1) * sizeof(*above));
 	table->branches = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*table->branches));
 	table->label = pmc_arena_alloc(arena, longest + LEVELS_MOST * STEP_BYTES + 1);
-	if (!callers || !above || !table->branches || !table->label)
-		return -ENOMEM;
 	for (uint64_t i = 0; i < lines->n; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
 
@@ -192,7 +170,6 @@ static int make_branches(struct pmc_table *table)
 		branch->last |= (uint64_t)(++caller->seen == caller->shown) << branch->level;
 		branch->level++;
 	}
-	return 0;
 }
 
 struct table_cell pmc_table_branch(struct pmc_table *table)
@@ -210,68 +187,49 @@ struct table_cell pmc_table_branch(struct pmc_table *table)
 		at = stpcpy(at, parts[2 * own + (branch->last >> level & 1)]);
 	}
 	at = stpcpy(at, row->function);
-	return (struct table_cell){ .kind = CELL_TEXT,
-				    .text = table->label,
-				    .len = (size_t)(at - table->label) };
+	return cell_textn(table->label, (size_t)(at - table->label));
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
 
 /* Sums the rows beyond --top in one line, without callers that --where does not select. */
-static int make_rest(struct pmc_table *table)
+static void make_rest(struct pmc_table *table)
 {
 	const struct pmc_lines *lines = &table->lines;
 	struct pmc_view *view = table->view;
 	const bool *selected = view->samples.selected, tree = view->by == PMC_BY_PATH;
-	struct pmc_sample_row *rest;
+	struct pmc_sample_row *rest = pmc_arena_alloc(view->arena, sizeof(*rest));
 	uint64_t at = 0;
-	char buf[64];
-	struct pmc_out out;
 
 	if (lines->n == lines->all)
-		return 0;
-	rest = pmc_arena_alloc(view->arena, sizeof(*rest));
-	if (!rest)
-		return -ENOMEM;
+		return;
 	for (uint64_t i = 0; i < lines->all; i++) {
-		const struct pmc_sample_row *row = view->samples.fold.rows[i];
+		const struct pmc_sample_row *row =
+			tree ? view->samples.fold.rows[i] : lines->list[i];
 		/* Lines of a tree are in the order of its rows. */
-		const bool shown = tree && at < lines->n && lines->list[at] == row;
+		const bool shown = tree ? at < lines->n && lines->list[at] == row : i < lines->n;
 
 		at += shown;
-		if (shown || (selected && !selected[i]))
+		if (shown || (tree && selected && !selected[i]))
 			continue;
 		pmc_add_sat(&rest->samples, row->samples);
 		pmc_add_sat(&rest->self, row->self);
 	}
-	for (uint64_t i = 0; i < lines->n && !tree; i++) {
-		const struct pmc_sample_row *row = lines->list[i];
-
-		rest->samples = pmc_sub_sat(rest->samples, row->samples);
-		rest->self = pmc_sub_sat(rest->self, row->self);
-	}
-	pmc_out_to_mem(&out, buf, sizeof(buf));
-	pmc_out_char(&out, '(');
-	pmc_show_integer(&out, lines->all - lines->n);
-	pmc_out_str(&out, " more)");
-	rest->function = pmc_arena_strndup(view->arena, buf, out.len);
+	rest->function = pmc_more(lines);
 	rest->module = rest->file = "";
 	table->rest = rest;
 	table->n_below = 1;
-	return rest->function ? 0 : -ENOMEM;
 }
 
 /* What was sampled in them adds up; totals lie in each other. */
 struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column)
 {
 	if (column == table->labels)
-		return (struct table_cell){ .kind = CELL_TEXT,
-					    .text = table->rest->function,
-					    .len = strlen(table->rest->function) };
+		return cell_text(table->rest->function);
 	if (column->index != PMC_SAMPLE_samples && column->index != PMC_SAMPLE_self &&
 	    column->index != PMC_SAMPLE_self_pct)
-		return (struct table_cell){ .kind = CELL_NULL };
-	return pmc_cell(table->view, column, &(struct pmc_row){ .sample = table->rest });
+		return cell_null();
+	return pmc_sample_cell(table->view, column->index, table->rest);
 }
 
 int pmc_view_sample_table(struct pmc_view *view)
@@ -279,28 +237,28 @@ int pmc_view_sample_table(struct pmc_view *view)
 	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
 	struct pmc_footer footer = { .sums = NULL };
 	struct pmc_coverage coverage;
-	int err = pmc_view_coverage(view, &coverage);
 
-	if (err || !table)
-		return err ? err : -ENOMEM;
+	if (view->options->cells) {
+		put_explained(view);
+		return 0;
+	}
+	pmc_view_coverage(view, &coverage);
 	table->view = view;
 	table->coverage = footer.coverage = &coverage;
-	err = pmc_table_sum(table, &coverage);
-	if (!err)
-		err = pmc_view_lines(view, true, &table->lines);
-	if (!err && view->by == PMC_BY_PATH)
-		err = make_branches(table);
-	if (!err)
-		err = make_rest(table);
-	if (!err)
-		err = pmc_table_make(table);
-	if (err)
-		return err;
+	pmc_table_sum(table, &coverage);
+	if (pmc_view_lines(view, true, &table->lines))
+		return -EINVAL;
+	if (view->by == PMC_BY_PATH)
+		make_branches(table);
+	make_rest(table);
+	if (pmc_table_make(table))
+		return -EINVAL;
 	if (view->options->format == PMC_FORMAT_TABLE)
 		pmc_table_title(view, &coverage);
 	put_explained(view);
-	pmc_out_char(view->out, '\n');
 	if (view->samples.event && view->samples.fold.n_rows)
-		return pmc_table_put(table, &footer);
-	return pmc_view_footer(view, &footer, pmc_view_put_line, view);
+		pmc_table_put(table, &footer);
+	else
+		pmc_view_footer(view, &footer, pmc_view_put_line, view);
+	return 0;
 }

@@ -67,7 +67,9 @@ void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[1m");
 	pmc_out_str(out, " pmcagent: ");
-	width = INDENT + pmc_view_text(view, command, room > LEAST ? room : screen - INDENT);
+	width = INDENT + pmc_utf8_fit(out, command, strlen(command),
+				      room > LEAST ? room : screen - INDENT, PMC_CUT_END,
+				      view->options->screen.ascii);
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[0m");
 	if (room > LEAST) {
@@ -155,41 +157,42 @@ static void ratios_beside(struct pmc_view *view, struct pmc_fold_row *total,
 	}
 }
 
-static void add_line(struct pmc_view *view, const struct pmc_row *row, struct pmc_fold_row *sum)
+/* "(17 more)" */
+const char *pmc_more(const struct pmc_lines *lines)
 {
-	if (row->sums)
-		pmc_fold_merge(sum, row->sums, &view->events);
-	else
-		pmc_fold_add(sum, &view->events, row->thread, false);
+	struct pmc_view *view = lines->view;
+	char text[48];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	table_say(&out, &view->options->screen, "(%n more)", lines->all - lines->n);
+	return pmc_arena_strndup(view->arena, text, out.len);
 }
 
 /* Sums the lines that are shown, and the others into one line for the rest. */
-static int sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
+static void sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
 {
 	struct pmc_view *view = table->view;
 	struct pmc_lines *lines = &table->lines;
 	struct pmc_fold_row *rest = pmc_arena_alloc(view->arena, sizeof(*rest));
-	char text[48];
-	struct pmc_row row;
-	struct pmc_out out;
 
 	pmc_fold_init_region(rest, &view->events);
 	if (view->by != PMC_BY_REGION)
 		rest->self = NULL;
 	for (uint64_t i = 0; i < lines->all; i++) {
-		pmc_view_row(view, lines, i, &table->buf, &row);
-		add_line(view, &row, i < lines->n ? total : rest);
+		struct pmc_fold_row *sum = i < lines->n ? total : rest;
+
+		pmc_line_row(lines, i);
+		if (lines->row.sums)
+			pmc_fold_merge(sum, lines->row.sums, &view->events);
+		else
+			pmc_fold_add(sum, &view->events, lines->row.thread, false);
 	}
 	pmc_fold_merge(total, rest, &view->events);
 	if (lines->n == lines->all || view->options->summary)
-		return 0;
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_out_char(&out, '(');
-	pmc_show_integer(&out, lines->all - lines->n);
-	pmc_out_str(&out, " more)");
-	rest->label = pmc_arena_strndup(view->arena, text, out.len);
+		return;
+	rest->label = pmc_more(lines);
 	table->below[table->n_below++] = rest;
-	return rest->label ? 0 : -ENOMEM;
 }
 
 /* The last row of each thread. Regions lie in each other and do not add up: they are shares of what
@@ -252,7 +255,7 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	coverage->shown_cpu_ns = total->cpu.sum;
 }
 
-int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
+void pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
 {
 	struct pmc_fold_row total;
 
@@ -260,27 +263,6 @@ int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
 	sum_threads(table->view, &total);
 	lines_below(table, coverage, &total);
 	table->n_below = 0;
-	return 0;
-}
-
-static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
-		       struct pmc_fold_row *total)
-{
-	struct pmc_view *view = table->view;
-	int err = pmc_view_lines(view, view->by != PMC_BY_NONE, &table->lines);
-
-	if (!err)
-		err = sum_lines(table, total);
-	if (err)
-		return err;
-	if (view->options->timeline)
-		return pmc_table_sum(table, coverage);
-	if (view->options->summary)
-		table->lines.n = 0;
-	if (view->by == PMC_BY_REGION)
-		sum_threads(view, total);
-	lines_below(table, coverage, total);
-	return 0;
 }
 
 int pmc_view_table(struct pmc_view *view)
@@ -289,25 +271,28 @@ int pmc_view_table(struct pmc_view *view)
 	struct pmc_footer footer = { 0 };
 	struct pmc_coverage coverage;
 	struct pmc_fold_row total;
-	int err = pmc_view_coverage(view, &coverage);
+	int err = pmc_view_lines(view, view->by != PMC_BY_NONE, &table->lines);
 
 	if (err)
 		return err;
+	pmc_view_coverage(view, &coverage);
 	pmc_fold_init(&total, &view->events);
 	table->view = view;
 	table->all = footer.all = &total;
 	table->coverage = footer.coverage = &coverage;
-	err = table_lines(table, &coverage, &total);
-	if (err)
-		return err;
+	sum_lines(table, &total);
+	if (view->options->summary)
+		table->lines.n = 0;
+	if (view->by == PMC_BY_REGION)
+		sum_threads(view, &total);
+	if (view->options->timeline)
+		pmc_table_sum(table, &coverage);
+	else
+		lines_below(table, &coverage, &total);
 	view->whole_cpu = (double)(view->clock_event < 0 ? total.cpu.sum :
 							   total.events[view->clock_event].sum);
 	err = pmc_table_make(table);
-	if (err)
-		return err;
-	if (view->options->cells)
-		return pmc_table_json(table, &footer);
-	if (view->options->format == PMC_FORMAT_TABLE)
-		pmc_table_title(view, &coverage);
-	return pmc_table_put(table, &footer);
+	if (!err)
+		pmc_table_put(table, &footer);
+	return err;
 }

@@ -26,22 +26,22 @@ struct pmc_table {
 	struct table_column *columns;
 	unsigned n;
 	const struct table_column *labels; /* has those of sums; NULL: no column of text */
-	struct pmc_row_buf buf;
-	struct pmc_row row; /* the current one */
 	struct table print;
 };
 
 /* Completes `coverage` for title and footer where the lines are not those of threads. */
-int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage);
+void pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage);
 void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* Its parts: the command or the number of runs, and what they used. `room` of 48 bytes. */
 const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
 			      char room[48]);
 void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverage,
 		       struct pmc_out *out);
-/* Chooses the columns and lays them out. 0, -ENOMEM, or -EINVAL with view->problem set. */
+/* Chooses the columns and lays them out. 0, or -EINVAL with view->problem set. */
 int pmc_table_make(struct pmc_table *table);
-int pmc_table_layout(struct pmc_table *table);
+void pmc_table_layout(struct pmc_table *table);
+/* "(17 more)": lines beyond those that are shown. */
+const char *pmc_more(const struct pmc_lines *lines);
 static inline bool pmc_is_sample_key(const struct table_column *column)
 {
 	return column->kind == PMC_COL_SAMPLE && column->index == PMC_SAMPLE_key;
@@ -50,11 +50,7 @@ static inline bool pmc_is_sample_key(const struct table_column *column)
 struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column);
 /* The label of the last row made, which is a line of a tree. */
 struct table_cell pmc_table_branch(struct pmc_table *table);
-/* Tells the footer which marks and columns there are. */
-void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer);
-/* Title, columns, cells and footer as a JSON object. */
-int pmc_table_json(struct pmc_table *table, struct pmc_footer *footer);
-/* Title, table and footer as text, or as Markdown. */
-int pmc_table_put(struct pmc_table *table, struct pmc_footer *footer);
+/* Title (of samples the caller puts it), table and footer in the format. */
+void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer);
 
 #endif

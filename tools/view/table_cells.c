@@ -13,11 +13,11 @@ static void make_row(void *arg, uint64_t i)
 
 	table->at = i;
 	if (i < table->lines.n)
-		pmc_view_row(table->view, &table->lines, i, &table->buf, &table->row);
+		pmc_line_row(&table->lines, i);
 	else if (table->rest)
-		table->row = (struct pmc_row){ .sample = table->rest };
+		table->lines.row = (struct pmc_row){ .sample = table->rest };
 	else
-		table->row = (struct pmc_row){ .sums = table->below[i - table->lines.n] };
+		table->lines.row = (struct pmc_row){ .sums = table->below[i - table->lines.n] };
 }
 
 /* Unattributed work or that of descendants. */
@@ -51,23 +51,20 @@ static double share_of(struct pmc_table *table, const struct pmc_row *row)
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	struct pmc_table *table = arg;
-	const struct pmc_row *row = &table->row;
+	const struct pmc_row *row = &table->lines.row;
 
 	if (column->unit == TABLE_BAR)
 		return cell_real(share_of(table, row), TABLE_DECIMALS);
 	if (row->sample && row->sample == table->rest)
 		return pmc_sample_rest(table, column);
 	if (row->sums && column == table->labels)
-		return (struct table_cell){ .kind = CELL_TEXT,
-					    .text = row->sums->label,
-					    .len = strlen(row->sums->label) };
+		return cell_text(row->sums->label);
 	if (table->branches && pmc_is_sample_key(column))
 		return pmc_table_branch(table);
-	if (is_spread(column) && row->sums->threads < 2)
-		return (struct table_cell){ .kind = CELL_NULL };
 	/* A ratio of two small differences is noise. */
-	if (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed)
-		return (struct table_cell){ .kind = CELL_NULL };
+	if ((is_spread(column) && row->sums->threads < 2) ||
+	    (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed))
+		return cell_null();
 	return pmc_cell(table->view, column, row);
 }
 
@@ -81,10 +78,10 @@ static struct table_line line_of(void *arg)
 		table->branches && (i >= table->lines.n ||
 				    !((const struct pmc_sample_row *)table->lines.list[i])->depth);
 
-	return (struct table_line){ .dim = is_beside(table, &table->row), .gap = i && root };
+	return (struct table_line){ .dim = is_beside(table, &table->lines.row), .gap = i && root };
 }
 
-int pmc_table_layout(struct pmc_table *table)
+void pmc_table_layout(struct pmc_table *table)
 {
 	table->print = (struct table){
 		.columns = table->columns,
@@ -99,7 +96,7 @@ int pmc_table_layout(struct pmc_table *table)
 		.wide = table->view->options->wide,
 		.indent = 2,
 	};
-	return table_layout(&table->print);
+	table_layout(&table->print);
 }
 
 /* ---- what is printed ----------------------------------------------------------------------- */
@@ -117,7 +114,7 @@ static const char *unnamed_sums(struct pmc_table *table)
 	return pmc_arena_strndup(table->view->arena, buf, out.len);
 }
 
-void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer)
+static void note_marks(struct pmc_table *table, struct pmc_footer *footer)
 {
 	footer->partial = table->print.has_partial;
 	footer->estimate = table->print.has_estimate;
@@ -139,66 +136,69 @@ static void put_markdown_note(void *arg, const char *text, size_t len)
 	pmc_out_char(out, '\n');
 }
 
-static int put_markdown(struct pmc_table *table, struct pmc_footer *footer)
-{
-	struct pmc_view *view = table->view;
-	char buf[512], runs[48];
-	struct pmc_out text;
-	const char *command = pmc_table_command(view, table->coverage, runs);
-
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	pmc_utf8_fit(&text, command, strlen(command), 100, PMC_CUT_END,
-		     view->options->screen.ascii);
-	pmc_out_str(view->out, "**");
-	table_put_markdown(view->out, buf, text.len);
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	pmc_table_figures(view, table->coverage, &text);
-	pmc_outf(view->out, "**: %s\n\n", buf);
-	table_print(&table->print, TABLE_MARKDOWN, view->out);
-	pmc_out_char(view->out, '\n');
-	return pmc_view_footer(view, footer, put_markdown_note, view->out);
-}
-
-int pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
-{
-	struct pmc_view *view = table->view;
-
-	pmc_table_marks(table, footer);
-	if (view->options->format == PMC_FORMAT_MARKDOWN)
-		return put_markdown(table, footer);
-	table_print(&table->print, TABLE_PLAIN, view->out);
-	pmc_out_char(view->out, '\n');
-	return pmc_view_footer(view, footer, pmc_view_put_line, view);
-}
-
 static void put_json_note(void *arg, const char *text, size_t len)
 {
 	pmc_json_strn(arg, NULL, text + 1, len - 1);
 }
 
-int pmc_table_json(struct pmc_table *table, struct pmc_footer *footer)
+/* Title, columns, cells and footer as a JSON object. */
+static void put_json(struct pmc_table *table, struct pmc_footer *footer, const char *figures)
 {
 	const uint64_t n = table->lines.n;
 	struct pmc_view *view = table->view;
-	char buf[200], runs[48];
+	char runs[48];
 	struct pmc_json json;
-	struct pmc_out text;
-	int err;
 
-	pmc_out_to_mem(&text, buf, sizeof(buf));
-	pmc_table_figures(view, table->coverage, &text);
 	pmc_json_init(&json, view->out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_str(&json, "command", pmc_table_command(view, table->coverage, runs));
-	pmc_json_str(&json, "figures", buf);
+	pmc_json_str(&json, "figures", figures);
 	pmc_json_u64(&json, "all", table->lines.all);
 	table_page_columns(&table->print, &json);
 	table_page_rows(&table->print, &json, "rows", 0, n);
 	table_page_rows(&table->print, &json, "sums", n, n + table->n_below);
-	pmc_table_marks(table, footer);
 	pmc_json_array(&json, "notes");
-	err = pmc_view_footer(view, footer, put_json_note, &json);
+	pmc_view_footer(view, footer, put_json_note, &json);
 	pmc_json_array_end(&json);
 	pmc_json_object_end(&json);
-	return err;
+}
+
+static void put_markdown(struct pmc_table *table, const struct pmc_footer *footer,
+			 const char *figures)
+{
+	struct pmc_view *view = table->view;
+	char buf[512], runs[48];
+	struct pmc_out text;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	table_say(&text, &(struct pmc_screen){ .width = 110, .ascii = view->options->screen.ascii },
+		  "%100S", pmc_table_command(view, table->coverage, runs));
+	pmc_out_str(view->out, "**");
+	table_put_markdown(view->out, buf, text.len);
+	pmc_outf(view->out, "**: %s\n\n", figures);
+	table_print(&table->print, TABLE_MARKDOWN, view->out);
+	pmc_out_char(view->out, '\n');
+	pmc_view_footer(view, footer, put_markdown_note, view->out);
+}
+
+void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
+{
+	struct pmc_view *view = table->view;
+	char buf[200];
+	struct pmc_out text;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	pmc_table_figures(view, table->coverage, &text);
+	note_marks(table, footer);
+	if (view->options->cells) {
+		put_json(table, footer, buf);
+	} else if (view->options->format == PMC_FORMAT_MARKDOWN) {
+		put_markdown(table, footer, buf);
+	} else {
+		if (!pmc_by_samples(view->by))
+			pmc_table_title(view, table->coverage);
+		table_print(&table->print, TABLE_PLAIN, view->out);
+		pmc_out_char(view->out, '\n');
+		pmc_view_footer(view, footer, pmc_view_put_line, view);
+	}
 }

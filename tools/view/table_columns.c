@@ -258,18 +258,14 @@ int pmc_table_make(struct pmc_table *table)
 	const struct pmc_columns *columns =
 		table->lines.groups ? &view->of_groups : &view->of_threads;
 	struct pmc_columns chosen;
-	int err;
 
 	if (view->options->columns) {
-		err = pmc_columns_choose(view, columns, &chosen);
-		if (err)
-			return err;
+		if (pmc_columns_choose(view, columns, &chosen))
+			return -EINVAL;
 		columns = &chosen;
 	}
 	table->columns =
 		pmc_arena_alloc(view->arena, (columns->n * 2 + 4) * sizeof(*table->columns));
-	if (!table->columns)
-		return -ENOMEM;
 	if (view->options->columns) {
 		for (unsigned i = 0; i < chosen.n; i++)
 			add(table, &chosen.list[i], TABLE_STAYS);
@@ -278,5 +274,6 @@ int pmc_table_make(struct pmc_table *table)
 		add_usual(table, columns);
 	}
 	choose_label(table);
-	return pmc_table_layout(table);
+	pmc_table_layout(table);
+	return 0;
 }

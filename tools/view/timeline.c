@@ -9,7 +9,6 @@
 #include "lib/base/utf8.h"
 #include "tools/view/table.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 
 enum { LABEL_MOST = 24, SPARK_LEAST = 8, SPARK_MOST = 60, PEAK = 6, LEVELS = 8, HOSTS_MOST = 16 };
@@ -55,23 +54,21 @@ static struct host *host_of(struct timeline *line, const char *name)
 	return &line->hosts[i];
 }
 
-static int each_step(struct timeline *line,
-		     int (*visit)(struct timeline *line, const struct pmc_row *row, bool first))
+static void each_step(struct timeline *line,
+		      void (*visit)(struct timeline *line, const struct pmc_row *row, bool first))
 {
 	struct pmc_view *view = line->view;
 	struct pmc_row_buf *buf = pmc_arena_alloc(view->arena, sizeof(*buf));
 	struct pmc_row row;
-	int err = buf ? 0 : -ENOMEM;
 
-	for (uint64_t i = 0; !err && i < view->n_rows; i++) {
+	for (uint64_t i = 0; i < view->n_rows; i++) {
 		pmc_view_step(view, &view->rows[i], buf, &row);
-		err = visit(line, &row, !i || !pmc_same_thread(view->rows[i - 1], view->rows[i]));
+		visit(line, &row, !i || !pmc_same_thread(view->rows[i - 1], view->rows[i]));
 	}
-	return err;
 }
 
 /* The groups, and the time in which there are steps. */
-static int take_step(struct timeline *line, const struct pmc_row *row, bool first)
+static void take_step(struct timeline *line, const struct pmc_row *row, bool first)
 {
 	struct pmc_fold_row *group = pmc_fold_find(&line->view->groups, row->thread);
 	struct host *host = host_of(line, row->thread->process->host);
@@ -81,12 +78,11 @@ static int take_step(struct timeline *line, const struct pmc_row *row, bool firs
 	/* Of a pool with one name that is the label: not the first step any more. */
 	group->threads++;
 	if (!host || !row->dt_ns)
-		return 0;
+		return;
 	host->from = from < host->from ? from : host->from;
 	host->to = row->t_ns > host->to ? row->t_ns : host->to;
 	if (host->to > host->from && host->to - host->from > line->span_ns)
 		line->span_ns = host->to - host->from;
-	return 0;
 }
 
 /* Task-clock is CPU time once more. */
@@ -129,7 +125,7 @@ static void spread(const struct timeline *line, double from, double to, double v
 	}
 }
 
-static int add_step(struct timeline *line, const struct pmc_row *row, bool first)
+static void add_step(struct timeline *line, const struct pmc_row *row, bool first)
 {
 	const struct pmc_fold_row *group = pmc_fold_find(&line->view->groups, row->thread);
 	const struct host *host = host_of(line, row->thread->process->host);
@@ -137,11 +133,9 @@ static int add_step(struct timeline *line, const struct pmc_row *row, bool first
 	bool known;
 
 	HASH_FIND_PTR(line->tracks, &group, track);
-	if (!track)
-		return -ENOMEM;
 	track->threads += first;
 	if (!host || !row->dt_ns)
-		return 0;
+		return;
 	for (unsigned c = 0; c < line->n_columns; c++) {
 		const double value = value_of(line, row, c, &known);
 		const double to = (double)(row->t_ns - host->from);
@@ -153,7 +147,6 @@ static int add_step(struct timeline *line, const struct pmc_row *row, bool first
 			track->cpu_ns += value;
 		spread(line, to - (double)row->dt_ns, to, value, track->bins + c * line->n_bins);
 	}
-	return 0;
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
@@ -250,7 +243,7 @@ static unsigned fit(struct timeline *line)
 	return n;
 }
 
-static int make_tracks(struct timeline *line)
+static void make_tracks(struct timeline *line)
 {
 	struct pmc_arena *arena = line->view->arena;
 	const size_t bins = (size_t)line->n_columns * line->n_bins;
@@ -259,15 +252,11 @@ static int make_tracks(struct timeline *line)
 	line->peaks = pmc_arena_alloc(arena, line->n_columns * sizeof(*line->peaks));
 	for (const struct pmc_fold_row *row = line->view->groups.rows; row; row = row->next) {
 		struct track *track = pmc_arena_alloc(arena, sizeof(*track));
-		double *room = pmc_arena_alloc(arena, bins * sizeof(*track->bins));
 
-		if (!track || !room)
-			return -ENOMEM;
 		track->row = row;
-		track->bins = room;
+		track->bins = pmc_arena_alloc(arena, bins * sizeof(*track->bins));
 		HASH_ADD_PTR(line->tracks, row, track);
 	}
-	return arena->failed ? -ENOMEM : 0;
 }
 
 /* A line and its peak for each column that has values, as far as they fit. */
@@ -310,7 +299,7 @@ static int by_cpu(const struct track *x, const struct track *y)
 	return (x->cpu_ns < y->cpu_ns) - (x->cpu_ns > y->cpu_ns);
 }
 
-static int put_tracks(struct timeline *line, unsigned n_fit)
+static void put_tracks(struct timeline *line, unsigned n_fit)
 {
 	struct pmc_view *view = line->view;
 	const uint64_t all = HASH_COUNT(line->tracks);
@@ -330,8 +319,6 @@ static int put_tracks(struct timeline *line, unsigned n_fit)
 	struct pmc_out out;
 
 	line->list = pmc_arena_alloc(view->arena, (all + 1) * sizeof(*line->list));
-	if (!line->list || !columns)
-		return -ENOMEM;
 	HASH_SORT(line->tracks, by_cpu);
 	for (const struct track *track = line->tracks; track; track = track->hh.next) {
 		if (i < n)
@@ -346,10 +333,8 @@ static int put_tracks(struct timeline *line, unsigned n_fit)
 	table_say(&out, &table.screen, "(%n more)", all - n);
 	make_columns(line, n_fit, columns, &table);
 	table.columns = columns;
-	if (view->arena->failed || table_layout(&table))
-		return -ENOMEM;
+	table_layout(&table);
 	table_print(&table, TABLE_PLAIN, view->out);
-	return 0;
 }
 
 static void put_scale(const struct timeline *line, uint64_t off_ns)
@@ -376,34 +361,28 @@ int pmc_view_timeline(struct pmc_view *view)
 	struct timeline *line = pmc_arena_alloc(view->arena, sizeof(*line));
 	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
 	struct pmc_coverage coverage;
-	int err = pmc_view_coverage(view, &coverage);
 	unsigned n_fit;
 
-	if (err || !line || !table)
-		return err ? err : -ENOMEM;
+	pmc_view_coverage(view, &coverage);
 	line->view = table->view = view;
 	table->coverage = &coverage;
 	line->n_columns = 1 + view->events.set.count;
 	pmc_fold_begin(&view->groups, &view->events, view->options->by);
-	err = each_step(line, take_step);
+	each_step(line, take_step);
 	pmc_fold_end(&view->groups);
 	n_fit = fit(line);
-	if (!err)
-		err = make_tracks(line);
-	if (!err && line->span_ns)
-		err = each_step(line, add_step);
+	make_tracks(line);
+	if (line->span_ns)
+		each_step(line, add_step);
 	/* Steps before a reset are in the lines, but not in the wall time. */
-	if (!err)
-		err = pmc_table_sum(table, &coverage);
-	if (err)
-		return err;
+	pmc_table_sum(table, &coverage);
 	pmc_table_title(view, &coverage);
 	if (!line->span_ns) {
 		pmc_out_str(view->out, " no intervals; pmctl run -I records them\n");
 		return 0;
 	}
-	err = put_tracks(line, n_fit);
+	put_tracks(line, n_fit);
 	pmc_out_char(view->out, '\n');
 	put_scale(line, coverage.off_ns);
-	return err;
+	return 0;
 }

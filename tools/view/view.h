@@ -55,15 +55,15 @@ struct pmc_view;
 
 /* The word of --by. */
 const char *pmc_by_name(enum pmc_fold_by by);
-/* All columns that rows of threads, or groups, have. -ENOMEM. */
-int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
+/* All columns that rows of threads, or groups, have. */
+void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
 /* Fits the columns of samples to the event that was chosen. */
 void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns);
 /* By name or head; NULL with view->problem set. */
 const struct table_column *pmc_columns_find(struct pmc_view *view,
 					    const struct pmc_columns *columns, const char *name,
 					    size_t len);
-/* The columns of options->columns, in that order. -EINVAL with view->problem set, or -ENOMEM. */
+/* The columns of options->columns, in that order. 0, or -EINVAL with view->problem set. */
 int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
 		       struct pmc_columns *chosen);
 
@@ -114,7 +114,7 @@ struct pmc_view {
 	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
 	struct pmc_p_row **rows; /* the threads that --where selects */
 	uint64_t n_rows;
-	struct pmc_condition *conditions; /* --where: of threads, then of rows of samples */
+	struct table_condition *conditions, *row_conditions; /* --where: of threads; of samples */
 	unsigned n_where, n_row_where;
 	struct pmc_p_thread *regions; /* a thread for each region of these */
 	uint64_t n_regions;
@@ -137,34 +137,38 @@ struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *col
 
 /* ---- choosing and ordering rows ---------------------------------------------------------- */
 
+/* 0, or -EINVAL with view->problem set. */
 int pmc_view_select(struct pmc_view *view);
 /* Keeps the rows of samples that meet the conditions; of paths those through a function, with their
  * callers (bottom-up: what they called) in a table. */
-int pmc_view_select_rows(struct pmc_view *view);
+void pmc_view_select_rows(struct pmc_view *view);
 /* -ENOENT with view->problem set if no row meets the conditions; else 0. */
 int pmc_view_check_selection(struct pmc_view *view);
 /* The conditions as text: those of threads, or of rows of samples. */
 void pmc_view_conditions(struct pmc_view *view, bool of_rows);
-
-struct pmc_lines {
-	bool groups;
-	const void **list; /* sums of groups, or places in view->rows */
-	uint64_t n, all;   /* shown; with those beyond --top */
-};
-/* Groups, threads or the steps of a timeline in the order in which they are shown: by
- * options->sort, then by CPU time (numbers downwards, text upwards, null last, equals in their
- * order), steps host by host in the order of time. */
-int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
 
 struct pmc_row_buf {
 	struct pmc_thread_buf now, before;
 	struct pmc_p_thread step;
 	struct pmc_count counts[PMC_SET_EVENTS_MAX];
 };
-/* Line i as a row, good until the next one is made. */
-void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
-		  struct pmc_row_buf *buf, struct pmc_row *row);
 
+struct pmc_lines {
+	struct pmc_view *view;
+	bool groups;
+	const void **list;  /* sums of groups, rows of samples, or places in view->rows */
+	uint64_t n, all;    /* shown; with those beyond --top */
+	struct pmc_row row; /* the current one */
+	struct pmc_row_buf buf;
+};
+/* Groups, threads or the steps of a timeline in the order in which they are shown: by
+ * options->sort, then by CPU time (numbers downwards, text upwards, null last, equals in their
+ * order), steps host by host in the order of time. 0, or -EINVAL with view->problem set. */
+int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
+/* For a struct table whose `arg` is the lines. Behind all lines is one for each process with uncore
+ * events. */
+void pmc_line_row(void *lines, uint64_t i);
+struct table_cell pmc_line_cell(void *lines, const struct table_column *column);
 /* What the thread of an entry of view->rows did since the snapshot before. */
 void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
 		   struct pmc_row *row);
@@ -195,14 +199,13 @@ struct pmc_coverage {
 	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
-int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
+void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
 
 /* ---- the views --------------------------------------------------------------------------- */
 
 int pmc_view_table(struct pmc_view *view);
+/* A document; or, as JSON lines, its processes, threads (or groups) and regions with their type. */
 int pmc_view_json(struct pmc_view *view);
-/* An object a line: the processes, threads (or groups) and regions of the JSON, with their type. */
-int pmc_view_json_lines(struct pmc_view *view);
 /* Members of an object. Events: empty without a set or counts. */
 void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
 			   const struct pmc_p_process *process);
@@ -212,7 +215,7 @@ int pmc_view_csv(struct pmc_view *view);
 /* Rates over time, a line for each thread or group. */
 int pmc_view_timeline(struct pmc_view *view);
 /* The regions of the selected threads. */
-int pmc_view_regions(struct pmc_view *view);
+void pmc_view_regions(struct pmc_view *view);
 /* The samples of the selected threads, folded, with the columns of their rows. */
 int pmc_view_sample_rows(struct pmc_view *view);
 struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
@@ -221,10 +224,8 @@ struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
 /* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row
  * that has siblings or no caller, and the rows below it for as long as each has one callee. */
-int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines);
+void pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines);
 int pmc_view_sample_table(struct pmc_view *view);
-/* What the samples explain, as a JSON string. */
-int pmc_view_explained_json(struct pmc_view *view);
 /* Lines `pool;function;function count`, as flame graph tools read them. */
 int pmc_view_folded(struct pmc_view *view);
 /* Index of the first or last event that counts it in user and kernel mode; -1: none. */
@@ -238,16 +239,14 @@ struct pmc_footer {
 	const char *sums;		/* labels of the last rows, if no column has them; or "" */
 	bool partial, estimate, scaled; /* marks that the table has */
 };
-/* Calls `put` for each line, which begins with a space. 0 or -ENOMEM. */
-int pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
-		    void (*put)(void *arg, const char *line, size_t len), void *arg);
+/* Calls `put` for each line, which begins with a space. */
+void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
+		     void (*put)(void *arg, const char *line, size_t len), void *arg);
 /* Prints a line of a view, wrapped at the screen's width. */
 void pmc_view_put_line(void *view, const char *line, size_t len);
 /* table_say() to view->out. */
 #define pmc_say(view, ...) table_say((view)->out, &(view)->options->screen, __VA_ARGS__)
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
-/* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
-int pmc_view_text(struct pmc_view *view, const char *text, int columns);
 
 #endif
