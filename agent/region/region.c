@@ -59,7 +59,7 @@ __attribute__((noinline)) static void read_each(struct region_area *area, uint64
 		const unsigned n = first[1] - first[0];
 
 		if (area->mode != REGION_USER ||
-		    !user_read_group(pages, n, &words[0], &words[1], &words[2]))
+		    !pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
 			read_group(area, g, words);
 		pages += n;
 		words += 2 + n;
@@ -78,7 +78,7 @@ fast_inline bool read_in_user_space(const struct region_area *area, uint64_t *wo
 	for (;;) {
 		const unsigned n = first[1] - first[0];
 
-		if (!user_read_group(pages, n, &words[0], &words[1], &words[2]))
+		if (!pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
 			return false;
 		if (--left == 0)
 			return true;

@@ -6,6 +6,7 @@
  * An area stays with the slot of its thread, so that memory follows the number of threads that mark
  * regions at a time. Its untouched pages cost nothing.
  */
+#include "lib/count/user_read_cpu.h"
 #include "agent/region/region.h"
 
 #include <sched.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* proc.h - parses the files that /proc has of a thread or process: stat, status, schedstat.
  * Async-signal-safe. */
-#ifndef PMC_LIB_BASE_PROC_H
-#define PMC_LIB_BASE_PROC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct pmc_proc_sched {
 	uint64_t cpu_ns, delay_ns, slices;
 };
 bool pmc_proc_schedstat(const char *text, struct pmc_proc_sched *sched);
-
-#endif

@@ -32,9 +32,3 @@ int pmc_user_map(int fd, pmc_user_page **page);
 void pmc_user_unmap(pmc_user_page *page);
 /* In a forked child: the kernel did not copy the pages, none is mapped any more. */
 void pmc_user_forked(void);
-
-/* A group of n >= 1 events now; the times are those of pages[0]. False: some event cannot be read
- * without a system call at this moment (not scheduled, no permission, no clock that user space can
- * read). */
-bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
-			 uint64_t *running_ns, uint64_t *values);

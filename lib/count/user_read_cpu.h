@@ -4,9 +4,6 @@
 
 #include "lib/count/user_read.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #define cpu_inline static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)
@@ -119,9 +116,11 @@ cpu_inline void read_times(pmc_user_page *page, uint64_t *enabled_ns, uint64_t *
 	*running_ns = page->time_running + since;
 }
 
-/* A group; see pmc_user_read_group(). */
-cpu_inline bool user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
-				uint64_t *running_ns, uint64_t *values)
+/* A group of n >= 1 events now; the times are those of pages[0]. False: some event cannot be read
+ * without a system call at this moment (not scheduled, no permission, no clock that user space can
+ * read). */
+cpu_inline bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
+				    uint64_t *running_ns, uint64_t *values)
 {
 	pmc_user_page *page, *leader = pages[0];
 	uint32_t scheduled, lock;

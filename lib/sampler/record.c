@@ -151,9 +151,9 @@ static void field_cpu(struct sample *s)
 	record_take_u32x2(s->c, &s->record->cpu, &reserved);
 }
 
-static void field_read(struct sample *s)
+static void take_read(struct sample *s, struct pmc_record_read *read)
 {
-	record_take_read(s->c, s->attr->read_format, &s->record->sample.read);
+	record_take_read(s->c, s->attr->read_format, read);
 }
 
 static void field_callchain(struct sample *s)
@@ -165,7 +165,7 @@ static void field_callchain(struct sample *s)
 }
 
 /* { u32 size; char data[size]; }, padded to whole words. */
-static void field_raw(struct sample *s)
+static void take_raw(struct sample *s, struct pmc_record_span *raw)
 {
 	const uint32_t *size = (const uint32_t *)s->c->at;
 
@@ -173,7 +173,7 @@ static void field_raw(struct sample *s)
 		return;
 	if (*size > 4)
 		record_take(s->c, ((uint64_t)*size + 4 + 7) / 8 - 1);
-	s->record->sample.raw = (struct pmc_record_span){
+	*raw = (struct pmc_record_span){
 		.data = (const unsigned char *)(size + 1),
 		.size = *size,
 	};
@@ -204,22 +204,13 @@ static void field_branch_stack(struct sample *s)
 	b->n = s->c->bad ? 0 : n;
 }
 
-static void take_regs(struct sample *s, uint64_t mask, struct pmc_record_regs *regs)
+static void take_regs(struct sample *s, struct pmc_record_regs *regs)
 {
 	regs->abi = record_take_u64(s->c);
-	regs->mask = mask;
+	regs->mask = regs == &s->record->sample.regs_user ? s->attr->sample_regs_user :
+							    s->attr->sample_regs_intr;
 	if (regs->abi != PERF_SAMPLE_REGS_ABI_NONE)
-		regs->values = record_take(s->c, (uint64_t)__builtin_popcountll(mask));
-}
-
-static void field_regs_user(struct sample *s)
-{
-	take_regs(s, s->attr->sample_regs_user, &s->record->sample.regs_user);
-}
-
-static void field_regs_intr(struct sample *s)
-{
-	take_regs(s, s->attr->sample_regs_intr, &s->record->sample.regs_intr);
+		regs->values = record_take(s->c, (uint64_t)__builtin_popcountll(regs->mask));
 }
 
 /* { u64 size; char data[size]; } in whole words. */
@@ -233,9 +224,8 @@ static void take_sized(struct sample *s, struct pmc_record_span *span)
 	span->size = s->c->bad ? 0 : size;
 }
 
-static void field_stack_user(struct sample *s)
+static void take_stack(struct sample *s, struct pmc_record_span *stack)
 {
-	struct pmc_record_span *stack = &s->record->sample.stack_user;
 	uint64_t copied;
 
 	take_sized(s, stack);
@@ -245,11 +235,6 @@ static void field_stack_user(struct sample *s)
 	if (copied > stack->size)
 		s->c->bad = true;
 	stack->size = copied;
-}
-
-static void field_aux(struct sample *s)
-{
-	take_sized(s, &s->record->sample.aux);
 }
 
 /* The fields of a sample; nothing is left of the cursor if the attr fits. The kernel leaves out
@@ -266,19 +251,15 @@ static bool decode_fields(struct record_cursor *c, bool lean_branches, struct pm
 	uint64_t type = record->attr->sample_type;
 
 	record->present = 0;
-#define FIELD(bit, name)                                                                           \
+#define TAKE(bit, how)                                                                             \
 	if (type & (bit)) {                                                                        \
-		field_##name(&s);                                                                  \
+		how;                                                                               \
 		record->present |= (bit);                                                          \
 	}
-#define WORD(bit, name, member)                                                                    \
-	if (type & (bit)) {                                                                        \
-		record->member = record_take_u64(c);                                               \
-		record->present |= (bit);                                                          \
-	}
+#define FIELD(bit, name)	   TAKE(bit, field_##name(&s))
+#define PART(bit, name, take, put) TAKE(bit, take_##take(&s, &record->sample.name))
+#define WORD(bit, name, member)	   TAKE(bit, record->member = record_take_u64(c))
 #include "lib/sampler/record_fields.def"
-#undef WORD
-#undef FIELD
 	return s.optional;
 }
 
@@ -553,10 +534,9 @@ const char *pmc_record_field_name(uint64_t bit)
 #define FIELD(number, name)                                                                        \
 	case number:                                                                               \
 		return #name;
-#define WORD(number, name, member) FIELD(number, name)
+#define PART(number, name, take, put) FIELD(number, name)
+#define WORD(number, name, member)    FIELD(number, name)
 #include "lib/sampler/record_fields.def"
-#undef WORD
-#undef FIELD
 	}
 	return NULL;
 }

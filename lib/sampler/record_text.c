@@ -54,7 +54,7 @@ static void put_words(struct pmc_out *out, const uint64_t *words, uint64_t n)
 	pmc_out_char(out, '}');
 }
 
-static void put_reading(struct pmc_out *out, const char *name, const struct pmc_record_read *read)
+static void put_read(struct pmc_out *out, const char *name, const struct pmc_record_read *read)
 {
 	struct pmc_record_value value;
 
@@ -87,20 +87,10 @@ static void field_cpu(struct pmc_out *out, const struct pmc_record *r)
 	put_number(out, "cpu", r->cpu);
 }
 
-static void field_read(struct pmc_out *out, const struct pmc_record *r)
-{
-	put_reading(out, "read", &r->sample.read);
-}
-
 static void field_callchain(struct pmc_out *out, const struct pmc_record *r)
 {
 	put_name(out, "callchain");
 	put_words(out, r->sample.callchain, r->sample.n_callchain);
-}
-
-static void field_raw(struct pmc_out *out, const struct pmc_record *r)
-{
-	put_bytes(out, "raw", &r->sample.raw);
 }
 
 static void field_branch_stack(struct pmc_out *out, const struct pmc_record *r)
@@ -114,26 +104,6 @@ static void field_branch_stack(struct pmc_out *out, const struct pmc_record *r)
 	pmc_out_char(out, '}');
 }
 
-static void field_regs_user(struct pmc_out *out, const struct pmc_record *r)
-{
-	put_regs(out, "regs_user", &r->sample.regs_user);
-}
-
-static void field_regs_intr(struct pmc_out *out, const struct pmc_record *r)
-{
-	put_regs(out, "regs_intr", &r->sample.regs_intr);
-}
-
-static void field_stack_user(struct pmc_out *out, const struct pmc_record *r)
-{
-	put_bytes(out, "stack_user", &r->sample.stack_user);
-}
-
-static void field_aux(struct pmc_out *out, const struct pmc_record *r)
-{
-	put_bytes(out, "aux", &r->sample.aux);
-}
-
 static void put_fields(struct pmc_out *out, const struct pmc_record *record, uint64_t fields)
 {
 #define WORD(bit, name, member)                                                                    \
@@ -142,9 +112,10 @@ static void put_fields(struct pmc_out *out, const struct pmc_record *record, uin
 #define FIELD(bit, name)                                                                           \
 	if (fields & (bit))                                                                        \
 		field_##name(out, record);
+#define PART(bit, name, take, put)                                                                 \
+	if (fields & (bit))                                                                        \
+		put_##put(out, #name, &record->sample.name);
 #include "lib/sampler/record_fields.def"
-#undef WORD
-#undef FIELD
 }
 
 /* ---- bodies of other records --------------------------------------------------------------- */
@@ -167,7 +138,7 @@ static void text_take_exec(struct pmc_out *out, const struct pmc_record *r)
 
 static void text_take_counts(struct pmc_out *out, const struct pmc_record *r)
 {
-	put_reading(out, "read", &r->counts.read);
+	put_read(out, "read", &r->counts.read);
 }
 
 static void text_take_switch(struct pmc_out *out, const struct pmc_record *r)

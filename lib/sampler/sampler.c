@@ -10,7 +10,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/count/perf.h"
-#include "lib/count/user_read.h"
+#include "lib/count/user_read_cpu.h"
 #include "lib/counter/counter.h"
 #include "lib/sampler/sampler.h"
 

@@ -8,8 +8,7 @@
  * which orders them. The memory of another process is untrusted: what a copy says is checked before
  * it is used as a size or a number.
  */
-#ifndef PMC_LIB_SNAPSHOT_READER_H
-#define PMC_LIB_SNAPSHOT_READER_H
+#pragma once
 
 #include "lib/count/group.h"
 #include "lib/live/control.h"
@@ -67,5 +66,3 @@ static inline uint32_t reader_index(const struct reader *reader, const struct sl
 
 	return reader->index ? reader->index[index] : index;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The agent writes those of its own process, pmctl those of another one. Async-signal-safe, with
  * little stack, as far as the reader is. The buffer of the frames has room for the largest.
  */
-#ifndef PMC_LIB_SNAPSHOT_SNAPSHOT_H
-#define PMC_LIB_SNAPSHOT_SNAPSHOT_H
+#pragma once
 
 #include "lib/dump/frame.h"
 #include "lib/live/region_area.h"
@@ -134,5 +133,3 @@ struct snapshot_written {
  * left out, and there may be more. */
 enum snapshot_result snapshot_stacks(const struct reader *reader, struct pmc_frame_buf *buf,
 				     struct snapshot_written *written);
-
-#endif

@@ -3,7 +3,6 @@
 #include "lib/count/user_read.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "lib/count/user_read_cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,11 +136,3 @@ void pmc_user_unrequest(struct pmc_attr *attr)
 	(void)attr;
 }
 #endif
-
-/* ---- reading -------------------------------------------------------------------------------*/
-
-bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
-			 uint64_t *running_ns, uint64_t *values)
-{
-	return user_read_group(pages, n, enabled_ns, running_ns, values);
-}
