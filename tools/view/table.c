@@ -40,7 +40,8 @@ void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverag
 const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
 			      char room[48])
 {
-	const char *command = pmc_view_command(view->first);
+	/* What was started, whatever it became by exec. */
+	const char *command = pmc_view_command(view->first ? view->first->origin : NULL);
 	struct pmc_out text;
 
 	if (coverage->runs < 2)
