@@ -88,24 +88,6 @@ static void warn_missing(const struct attach *target, struct request *request,
 		tool_warn("samples of process %d are damaged: some are missing", target->pid);
 }
 
-/* Stacks are written once to a file, unless it was replaced or cut since. */
-static struct snapshot_written written_to(const struct attach *target, struct written *written,
-					  const struct attach_out *out)
-{
-	const uint8_t *identity = target->control.identity;
-	struct stat st = { .st_size = 0 };
-	bool same = fstat(out->fd, &st) == 0 && st.st_dev == written->dev &&
-		    st.st_ino == written->ino && st.st_size >= written->bytes &&
-		    memcmp(identity, written->identity, sizeof(written->identity)) == 0;
-
-	*written = (struct written){ .dev = st.st_dev,
-				     .ino = st.st_ino,
-				     .bytes = st.st_size,
-				     .tables = same ? written->tables :
-						      (struct snapshot_written){ .stacks = 1 } };
-	return written->tables;
-}
-
 /* Waits until that time; false: the process ended first. */
 static bool lives_until(int pidfd, uint64_t ns)
 {
@@ -123,21 +105,30 @@ static bool lives_until(int pidfd, uint64_t ns)
 	return true;
 }
 
-/* Appends modules and stacks, and writes all frames. */
-static int put(struct attach *target, struct request *request, struct attach_missing *missing,
+/* Appends modules and stacks, and writes all frames. Stacks are written once to a file, unless it
+ * was replaced or cut since. */
+static int put(struct attach *target, struct written *written, struct attach_missing *missing,
 	       struct pmc_frame_buf *buf, struct attach_out *out)
 {
-	struct snapshot_written tables = written_to(target, &request->written, out);
-	int code = attach_collect_stacks(target, &tables, missing, buf);
+	const uint8_t *identity = target->control.identity;
+	struct stat st = { .st_size = 0 };
+	bool same = fstat(out->fd, &st) == 0 && st.st_dev == written->dev &&
+		    st.st_ino == written->ino && st.st_size >= written->bytes &&
+		    memcmp(identity, written->identity, sizeof(written->identity)) == 0;
+	struct snapshot_written tables = { .stacks = 1 };
+	int code;
 
+	if (same)
+		tables = written->tables;
+	code = attach_collect_stacks(target, &tables, missing, buf);
 	if (!code)
 		code = attach_out_write(out, buf->data, buf->len);
-	if (code)
-		return code;
-	memcpy(request->written.identity, target->control.identity,
-	       sizeof(request->written.identity));
-	request->written.tables = tables;
-	return 0;
+	*written = (struct written){
+		.dev = st.st_dev, .ino = st.st_ino, .bytes = st.st_size, .tables = tables
+	};
+	if (!code)
+		memcpy(written->identity, identity, sizeof(written->identity));
+	return code;
 }
 
 static int snapshot(struct attach *target, void *arg)
@@ -157,7 +148,7 @@ static int snapshot(struct attach *target, void *arg)
 	if (!code)
 		code = attach_out_open(target, request->out, &out);
 	if (!code)
-		code = put(target, request, &missing, &buf, &out);
+		code = put(target, &request->written, &missing, &buf, &out);
 	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
 		printf("%s\n", out.path);
 		fflush(stdout);

@@ -70,23 +70,13 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 }
 
 /* ---- process ------------------------------------------------------------------------------*/
-static uint32_t parent_of(const struct attach *target)
+/* A number in /proc/PID/status. */
+static uint64_t status_number(int dir, const char *field)
 {
-	struct pmc_proc_stat stat;
-	char text[1024];
+	char text[256];
 
-	return pmc_file_read_at(target->dir, "stat", text, sizeof(text)) > 0 &&
-			       pmc_proc_stat(text, &stat) ?
-		       (uint32_t)stat.parent :
-		       0;
-}
-
-static uint64_t peak_rss(const struct attach *target)
-{
-	char kib[256];
-
-	attach_status(target->image, "VmHWM", kib);
-	return strtoull(kib, NULL, 10) * 1024;
+	attach_status(dir, field, text);
+	return strtoull(text, NULL, 10);
 }
 
 /* Of the UTS namespace of the process: a container has a host name of its own. */
@@ -151,8 +141,8 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
 
 	/* The parent's ID would be one of pmctl's PID namespace. */
-	fixed.ppid = target->other_pid_namespace ? 0 : parent_of(target);
-	fixed.max_rss_bytes = peak_rss(target);
+	fixed.ppid = target->other_pid_namespace ? 0 : (uint32_t)status_number(target->dir, "PPid");
+	fixed.max_rss_bytes = status_number(target->image, "VmHWM") * 1024;
 	attach_process_words(target, &now);
 	snapshot_process(&target->reader, &now, &side, &fixed);
 	fixed.end_ns = 0;

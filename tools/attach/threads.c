@@ -168,18 +168,6 @@ bool attach_module_of(const struct attach *target, uint64_t address, const char 
 	return **path;
 }
 
-/* The SITE frame of a start routine, as agent/thread/start_routine.c builds it; readers look the
- * symbol up. */
-static uint64_t start_routine(const struct attach *target, struct pmc_frame_buf *buf,
-			      uint64_t address)
-{
-	const char *module;
-	uint64_t offset;
-
-	attach_module_of(target, address, &module, &offset);
-	return address ? pmc_build_site(buf, offset, module, "") : 0;
-}
-
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines)
 {
@@ -188,10 +176,17 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	struct account_words now = { .unknown = ACCOUNT_USAGE };
 	struct pmc_thread_fixed *row;
 	struct pmc_proc_sched sched;
+	const char *module;
+	uint64_t offset;
 
-	if (own_routines)
-		slot->start_site =
-			start_routine(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
+	/* The SITE frame of its start routine, as agent/thread/start_routine.c builds it; readers
+	 * look the symbol up. */
+	if (own_routines && slot->start.posix) {
+		attach_module_of(target, (uint64_t)(uintptr_t)slot->start.posix, &module, &offset);
+		slot->start_site = pmc_build_site(buf, offset, module, "");
+	} else if (own_routines) {
+		slot->start_site = 0;
+	}
 	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases);
 	if (!row)
 		return;

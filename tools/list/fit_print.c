@@ -87,19 +87,6 @@ static int print_json(const struct list_fit *fit)
 	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
 }
 
-static void put_names(const struct list_fit *fit, uint64_t events)
-{
-	const char *comma = "  ";
-
-	for (unsigned i = 0; i < fit->n; i++) {
-		if (!(events >> i & 1))
-			continue;
-		printf("%s%s", comma, fit->events[i].name);
-		comma = ", ";
-	}
-	puts("");
-}
-
 static void put_pass(const struct list_fit *fit, unsigned pass)
 {
 	for (unsigned i = 0; i < fit->n; i++) {
@@ -114,6 +101,8 @@ static void put_pass(const struct list_fit *fit, unsigned pass)
 
 static void print_text(const struct list_fit *fit)
 {
+	const char *between = "  ";
+
 	if (fit->remark)
 		puts(fit->remark);
 	if (!fit->clash) {
@@ -128,7 +117,13 @@ static void print_text(const struct list_fit *fit)
 	if (possible(fit)) {
 		printf("The %u events cannot be counted at once. A smallest set that clashes:\n",
 		       fit->n);
-		put_names(fit, fit->clash);
+		for (unsigned i = 0; i < fit->n; i++) {
+			if (!(fit->clash >> i & 1))
+				continue;
+			printf("%s%s", between, fit->events[i].name);
+			between = ", ";
+		}
+		puts("");
 	} else if (fit->passes) {
 		puts("The others:");
 	}

@@ -58,11 +58,6 @@ static int refuse(const char *path, const char *why)
 
 #define OLD_MAX (2 * PATH_MAX + 4)
 
-static void old_name(const char *path, char old[OLD_MAX])
-{
-	snprintf(old, OLD_MAX, "%s.old", path);
-}
-
 /* Moves an existing dump out of the way, to FILE.old. */
 static int keep_old(const char *path)
 {
@@ -71,7 +66,7 @@ static int keep_old(const char *path)
 	struct stat st;
 	int fd, error = 0;
 
-	old_name(path, old);
+	snprintf(old, sizeof(old), "%s.old", path);
 	fd = open(old, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0) {
 		error = pmc_dump_check(fd, &st);
@@ -199,7 +194,7 @@ int run_dump_refuse_overwrite(const struct run *run, const char *report)
 	code = tool_refuse_overwrite("--report", report, run->dump.file, "the dump");
 	if (code || !run->out_flag || run->append)
 		return code;
-	old_name(run->dump.file, old);
+	snprintf(old, sizeof(old), "%s.old", run->dump.file);
 	return tool_refuse_overwrite("--report", report, old,
 				     "FILE.old, where -o FILE keeps an existing dump");
 }
