@@ -42,11 +42,16 @@ static struct {
 AGENT_ROOMY static _Atomic uint64_t ours[MOST_FDS / 64];
 static _Atomic int highest = -1;
 
-static void lock(void)
+static bool try_lock(void)
 {
 	uint32_t expected = 0;
 
-	if (atomic_compare_exchange_strong(&fds.lock, &expected, 1))
+	return atomic_compare_exchange_strong(&fds.lock, &expected, 1);
+}
+
+static void lock(void)
+{
+	if (try_lock())
 		return;
 	/* Not syscall(): a thread starts here, and its errno must stay 0. */
 	while (atomic_exchange(&fds.lock, 2) != 0)
@@ -176,21 +181,6 @@ int agent_fds_window_open(void)
 	return (int)fds.base;
 }
 
-/* For signal handlers: -1 instead of waiting for a lock that the interrupted code may hold. */
-static int window_try(void)
-{
-	for (unsigned i = 0; i < 100; i++) {
-		uint32_t expected = 0;
-
-		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
-			enter();
-			return (int)fds.base;
-		}
-		sched_yield();
-	}
-	return -1;
-}
-
 void agent_fds_window_close(void)
 {
 	lock();
@@ -205,9 +195,7 @@ bool agent_fds_hold(void)
 	/* A window lasts microseconds, or as long as its thread waits for a CPU. Bounded: this may
 	 * be a signal handler that interrupted one. */
 	for (unsigned i = 0; i < PATIENCE; i++) {
-		uint32_t expected = 0;
-
-		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
+		if (try_lock()) {
 			if (fds.windows == 0 && atomic_load(&fds.used) < ONE_CLOSING)
 				return true;
 			unlock();
@@ -291,12 +279,17 @@ void agent_fds_close(int *list, unsigned n)
 
 int agent_fds_move(int fd)
 {
-	int moved = window_try();
+	int moved;
 
-	if (moved >= 0) {
-		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
-		agent_fds_window_close();
+	/* A signal handler does not wait for a lock that the interrupted code may hold. */
+	for (unsigned i = 0; !try_lock(); i++) {
+		if (i == YIELDS)
+			return -1;
+		sched_yield();
 	}
+	enter();
+	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, (int)fds.base);
+	agent_fds_window_close();
 	if (moved < 0)
 		return -1;
 	agent_fds_mark(&moved, 1);

@@ -188,7 +188,7 @@ static long result(long value)
 	return value;
 }
 
-/* libc's, through the vDSO; the agent's first calls are made before it is looked up. */
+/* The vDSO's (real.c); the agent's first calls are made before it is looked up. */
 int clock_gettime(clockid_t id, struct timespec *now)
 {
 	return real_clock_gettime ? real_clock_gettime(id, now) :

@@ -76,31 +76,23 @@ static bool plan_events(const struct agent_job *job)
 	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
 }
 
-static void note_unfiltered(void)
+static void note_events(void)
 {
-	for (unsigned i = 0; i < agent.plan.count; i++) {
-		const struct pmc_event *event = &agent.plan.events[i].event;
+	bool unfiltered = false, refused = false, denied = false;
 
-		if (!event->asked_scope || pmc_event_filter(event) != PMC_UNFILTERED)
-			continue;
+	for (unsigned i = 0; i < agent.plan.count; i++) {
+		const struct pmc_planned *planned = &agent.plan.events[i];
+
+		unfiltered |= planned->event.asked_scope &&
+			      pmc_event_filter(&planned->event) == PMC_UNFILTERED;
+		refused |= planned->state == PMC_NOT_PERMITTED;
+		denied |= planned->error == EPERM || planned->error == ENOSYS;
+	}
+	denied = denied && pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+	if (unfiltered)
 		agent_note(NOTE_UNFILTERED);
-		return;
-	}
-}
-
-static void note_refusals(void)
-{
-	for (unsigned i = 0; i < agent.plan.count; i++) {
-		const struct pmc_planned *event = &agent.plan.events[i];
-		bool filter = (event->error == EPERM || event->error == ENOSYS) &&
-			      syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
-
-		if (event->state != PMC_NOT_PERMITTED && !filter)
-			continue;
-		if (agent_permitted(AGENT_PERF)) /* else noted already */
-			agent_note(filter ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
-		return;
-	}
+	if ((refused || denied) && agent_permitted(AGENT_PERF)) /* else noted already */
+		agent_note(denied ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
 }
 
 static bool plan_samples(void)
@@ -138,8 +130,7 @@ static bool prepare(int argc, char **argv, char **envp)
 		return false;
 	if (!plan_events(&job) || !plan_samples() || !plan_user())
 		return false;
-	note_refusals();
-	note_unfiltered();
+	note_events();
 	agent_fds_init();
 	if (agent_fork_init() != 0 || agent_threads_init() != 0) {
 		pmc_log(PMC_LOG_WARN,
