@@ -372,6 +372,7 @@ static void alternating(void **state)
 	sum = REPLAY(list, &task, &every);
 	assert_int_equal(sum.cpu_ns, 60000000);
 	assert_int_equal(task.waits.delay_ns, 210000000);
+	assert_int_equal(sum.delay_ns, 210000000);
 	assert_int_equal(task.owed_ns, 0);
 	assert_int_equal(sum.blocked_ns, sum.ns - 270000000);
 }

@@ -4,7 +4,8 @@
 #include "lib/event/formula.h"
 #include "tools/rows/fold.h"
 #include "lib/dump/words.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/list.h"
 #include "tools/cli/try_open.h"
 
 #include <errno.h>
@@ -13,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the view. */
 static void add_event(struct live_events *events, unsigned i, bool machine, struct pmc_arena *arena)
 {
 	const struct pmc_planned *planned = &events->plan.events[i];
 	const struct pmc_event *event = &planned->event;
-	bool uncore = pmc_event_is_uncore(event) && machine;
+	const char *type = event->core_type ? event->core_type : "";
+	const bool uncore = pmc_event_is_uncore(event) && machine;
 	char name[256];
 
-	snprintf(name, sizeof(name), "%s%s%s", event->name,
-		 event->core_type && *event->core_type ? "@" : "",
-		 event->core_type ? event->core_type : "");
-	((struct pmc_p_event *)events->view.events)[events->view.count] = (struct pmc_p_event){
+	snprintf(name, sizeof(name), "%s%s%s", event->name, *type ? "@" : "", type);
+	events->list[events->view.count] = (struct pmc_p_event){
 		.def = {
 			.type = event->type,
 			.group = planned->group,
@@ -40,17 +41,10 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 		},
 		.name = pmc_arena_strdup(arena, name),
 		.unit = event->unit ? event->unit : "",
-		.core_type = event->core_type ? event->core_type : "",
+		.core_type = type,
 		.cpus = event->cpus ? event->cpus : "",
 	};
 	events->view_of[i] = events->view.count++;
-}
-
-static void leave_out(struct live_events *events, unsigned i)
-{
-	if (!events->n_absent)
-		events->first_absent = i;
-	events->absent[events->n_absent++] = events->plan.events[i].event.name;
 }
 
 static void add_events(struct live_events *events, bool optional, bool machine,
@@ -58,15 +52,18 @@ static void add_events(struct live_events *events, bool optional, bool machine,
 {
 	const struct pmc_plan *plan = &events->plan;
 
+	events->list = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->list));
+	events->view.events = events->list;
 	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++)
 		for (unsigned i = 0; i < plan->count; i++) {
+			const enum pmc_state state = plan->events[i].state;
+
 			if (plan->events[i].event.position != position)
 				continue;
-			if (!optional || plan->events[i].state == PMC_COUNTED ||
-			    plan->events[i].state == PMC_NOT_PERMITTED)
+			if (!optional || state == PMC_COUNTED || state == PMC_NOT_PERMITTED)
 				add_event(events, i, machine, arena);
 			else
-				leave_out(events, i);
+				events->absent[events->n_absent++] = i;
 		}
 }
 
@@ -74,11 +71,10 @@ int live_events_of_agent(struct live_events *events, const void *frame, size_t l
 			 struct pmc_arena *arena)
 {
 	struct pmc_plan *plan = &events->plan;
-	int error = pmc_plan_from_frame(frame, len, arena, plan);
+	const int error = pmc_plan_from_frame(frame, len, arena, plan);
 
-	events->view.events = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->view.events));
-	if (error || !events->view.events)
-		return error ? error : -ENOMEM;
+	if (error)
+		return error;
 	for (unsigned i = 0; i < plan->count; i++) {
 		struct pmc_planned *planned = &plan->events[i];
 
@@ -94,16 +90,12 @@ int live_events_of_agent(struct live_events *events, const void *frame, size_t l
 int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
 		     struct pmc_arena *arena)
 {
-	struct pmc_parse_error error = { .error = 0 };
-	struct pmc_plan *plan = &events->plan;
 	struct pmc_events parsed;
+	const int code = tool_parse_events("--events", text, arena, &parsed);
 
-	if (pmc_events_parse(text, NULL, arena, &parsed, &error))
-		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE,
-				 "--events '%s': %s", text, error.text);
-	events->view.events = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->view.events));
-	if (!events->view.events || pmc_plan_make(&parsed, tool_perf_open, arena, plan))
-		return tool_fail(EXIT_FAIL, "out of memory");
+	if (code)
+		return code;
+	pmc_plan_make(&parsed, tool_perf_open, arena, &events->plan);
 	add_events(events, optional, machine, arena);
 	return 0;
 }
@@ -111,7 +103,7 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 void live_events_refuse(struct live_events *events, int error)
 {
 	for (unsigned i = 0; i < events->view.count; i++) {
-		struct pmc_event_def *def = &((struct pmc_p_event *)events->view.events)[i].def;
+		struct pmc_event_def *def = &events->list[i].def;
 
 		if (def->type == PMC_TYPE_OS || def->state != PMC_COUNTED)
 			continue;
@@ -128,26 +120,19 @@ bool live_events_any(const struct live_events *events)
 	return false;
 }
 
-static void explain(const struct pmc_plan *plan, unsigned i, char *text, size_t cap)
+void live_event_why(const struct live_events *events, unsigned i, char *text, size_t cap)
 {
-	if (i == plan->count)
-		snprintf(text, cap, "this machine has none of the events");
-	else
-		pmc_plan_why(&plan->events[i], plan->events[i].error, text, cap);
+	const struct pmc_planned *planned = &events->plan.events[i];
+
+	pmc_plan_why(planned, planned->error, text, cap);
 }
 
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)
 {
-	unsigned i = 0;
-
-	while (i < events->plan.count && events->view_of[i] != event)
-		i++;
-	explain(&events->plan, i, text, cap);
-}
-
-void live_events_why_absent(const struct live_events *events, char *text, size_t cap)
-{
-	explain(&events->plan, events->first_absent, text, cap);
+	snprintf(text, cap, "this machine has none of the events");
+	for (unsigned i = 0; i < events->plan.count && event < events->view.count; i++)
+		if (events->view_of[i] == event)
+			live_event_why(events, i, text, cap);
 }
 
 /* ---- counts of the view ------------------------------------------------------------------- */
@@ -232,30 +217,22 @@ struct table_cell live_metric_cell(const struct live_events *events, const struc
 
 /* ---- groups that are open on a thread or CPU ------------------------------------------------ */
 
-static int make(struct live_group *group, unsigned first, unsigned n)
+static void make(struct live_group *group, unsigned first, unsigned n)
 {
 	*group = (struct live_group){ .first = first, .n = n };
-	group->words = calloc(n, 2 * sizeof(*group->words));
-	group->fds = malloc(n * sizeof(*group->fds));
-	for (unsigned i = 0; group->fds && i < n; i++)
-		group->fds[i] = -1;
-	if (!group->words || !group->fds) {
-		live_group_free(group);
-		return -ENOMEM;
-	}
+	group->words = tool_realloc(NULL, n * (2 * sizeof(*group->words) + sizeof(*group->fds)));
 	group->words_before = group->words + n;
-	return 0;
+	memset(group->words, 0, 2 * n * sizeof(*group->words));
+	group->fds = (int *)(group->words_before + n);
+	for (unsigned i = 0; i < n; i++)
+		group->fds[i] = -1;
 }
 
-int live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id)
+void live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id)
 {
-	int error = make(group, first, n);
-
-	if (error)
-		return error;
+	make(group, first, n);
 	group->fds[0] = leader;
 	group->id = id;
-	return 0;
 }
 
 int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
@@ -264,10 +241,9 @@ int live_group_open(struct live_group *group, const struct live_events *events, 
 	const struct pmc_perf_target target = { .kind = kind, .pid = pid, .cpu = cpu };
 	const struct pmc_attr *attrs = &events->plan.attrs[first];
 	struct pmc_attr attr;
-	int error = make(group, first, n);
+	int error;
 
-	if (error)
-		return error;
+	make(group, first, n);
 	/* An uncore event is not among the plan's opened ones. */
 	if (first >= events->plan.opened) {
 		pmc_perf_group_attr(&events->plan.events[first].event, PMC_SCOPE_ALL, true, &attr);
@@ -306,7 +282,6 @@ void live_group_close(struct live_group *group)
 {
 	if (group->fds)
 		pmc_perf_group_close(group->fds, group->n);
-	free(group->fds);
 	group->fds = NULL;
 }
 

@@ -13,10 +13,10 @@
 
 struct live_events {
 	struct pmc_plan plan;
-	struct pmc_p_set_view view;	    /* in the user's order */
-	unsigned view_of[PMC_EVENTS_MAX];   /* of each event of the plan */
-	const char *absent[PMC_EVENTS_MAX]; /* names of events that were left out */
-	unsigned n_absent, first_absent;    /* the first one's place in the plan */
+	struct pmc_p_set_view view;		   /* in the user's order */
+	struct pmc_p_event *list;		   /* those of the view */
+	unsigned view_of[PMC_EVENTS_MAX];	   /* of each event of the plan */
+	unsigned absent[PMC_EVENTS_MAX], n_absent; /* events of the plan that were left out */
 };
 
 /* Counted by default where the machine has them. */
@@ -36,10 +36,9 @@ int live_events_of_agent(struct live_events *events, const void *frame, size_t l
 			 struct pmc_arena *arena);
 /* Whether any event can be counted. */
 bool live_events_any(const struct live_events *events);
-/* Why an event of the view has no value. */
+/* Why an event of the view has no value; why an event of the plan has none. */
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap);
-/* Why the first of `absent` was left out. */
-void live_events_why_absent(const struct live_events *events, char *text, size_t cap);
+void live_event_why(const struct live_events *events, unsigned i, char *text, size_t cap);
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
@@ -52,8 +51,8 @@ struct live_group {
 };
 
 /* A group that another process has opened, by a duplicate of its leader's descriptor, which becomes
- * that of the group. 0 or -ENOMEM. */
-int live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id);
+ * that of the group. */
+void live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id);
 /* Disabled. 0 or -errno. */
 int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
 		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu);

@@ -23,26 +23,14 @@
 
 /* ---- the threads of a process ------------------------------------------------------------- */
 
-struct reading {
-	struct live_tids *tids;
-	bool failed;
-};
-
 static void take_tid(const char *name, void *arg)
 {
-	struct reading *reading = arg;
-	struct live_tids *tids = reading->tids;
+	struct live_tids *tids = arg;
 	uint64_t tid;
-	pid_t *list;
 
 	if (!pmc_number(name, INT_MAX, &tid))
 		return;
-	list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*list));
-	if (!list) {
-		reading->failed = true;
-		return;
-	}
-	tids->list = list;
+	tids->list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*tids->list));
 	tids->list[tids->n++] = (pid_t)tid;
 }
 
@@ -74,13 +62,10 @@ int live_refuse_ended(pid_t pid)
 /* Appends the threads of a process. */
 static int add_tids(pid_t pid, struct live_tids *tids)
 {
-	struct reading reading = { .tids = tids };
 	const unsigned before = tids->n;
-	int error = pmc_dir_visit(take_tid, &reading, "/proc/%d/task", pid);
+	const int error = pmc_dir_visit(take_tid, tids, "/proc/%d/task", pid);
 
-	if (error == -ENOENT || (!error && tids->n == before && !reading.failed))
-		return -ESRCH;
-	return error || !reading.failed ? error : -ENOMEM;
+	return error == -ENOENT || (!error && tids->n == before) ? -ESRCH : error;
 }
 
 static void sort_tids(struct live_tids *tids)
@@ -94,8 +79,7 @@ int live_tids_read(pid_t pid, struct live_tids *tids)
 
 	tids->n = 0;
 	error = add_tids(pid, tids);
-	if (!error)
-		sort_tids(tids);
+	sort_tids(tids);
 	return error;
 }
 
@@ -121,23 +105,20 @@ int live_tree_read(pid_t pid, struct live_tids *tids)
 			error = error == -ESRCH ? 0 : error;
 		}
 	}
-	if (!error)
-		sort_tids(tids);
+	sort_tids(tids);
 	return error;
 }
 
 bool live_has_children(pid_t pid)
 {
-	struct live_tids tids = { .n = 0 };
-	bool found = false;
-	char text[64];
+	struct live_tids own = { .n = 0 }, tree = { .n = 0 };
+	bool found;
 
-	live_tids_read(pid, &tids);
-	for (unsigned i = 0; i < tids.n && !found; i++) {
-		pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", pid, tids.list[i]);
-		found = text[0] != '\0';
-	}
-	live_tids_free(&tids);
+	live_tids_read(pid, &own);
+	live_tree_read(pid, &tree);
+	found = tree.n > own.n;
+	live_tids_free(&own);
+	live_tids_free(&tree);
 	return found;
 }
 

@@ -127,8 +127,11 @@ static void split(struct live_task *task, uint64_t charged_ns, bool runnable)
 	task->ahead_ns = pmc_sub_sat(task->ahead_ns + delay, charged_ns);
 	task->waits.delay_ns += delay;
 	task->waits.blocked_ns += span->blocked_ns;
-	/* Also the remainder of a wait that began in an earlier interval. */
-	span->delay_ns = delay < off_ns ? delay : off_ns;
+	/* The remainder of a wait that began in an earlier interval, which was shown as blocked,
+	 * takes the place of that which is not shown as blocked now. */
+	delay += task->unshown_ns;
+	span->delay_ns = delay < off_ns - span->blocked_ns ? delay : off_ns - span->blocked_ns;
+	task->unshown_ns = delay - span->delay_ns;
 }
 
 static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,

@@ -59,8 +59,9 @@ struct live_task {
 	/* Counted twice until the next intervals make up for it: CPU time that was taken for run
 	 * delay, run delay that was taken for blocked. */
 	uint64_t late_ns, owed_ns;
-	bool waited; /* perhaps for a CPU, at the first reading and since */
-	bool known;  /* `span` has a meaning */
+	uint64_t unshown_ns; /* run delay that no span has yet */
+	bool waited;	     /* perhaps for a CPU, at the first reading and since */
+	bool known;	     /* `span` has a meaning */
 	struct live_span span;
 };
 

@@ -272,8 +272,9 @@ static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 
 	pmc_out_to_mem(&reasons.out, reasons.text, sizeof(reasons.text));
 	for (unsigned i = 0; i < live->n_absent; i++) {
-		live_events_why_absent(live, why, sizeof(why));
-		put_reason(&reasons, live->absent[i], why);
+		/* Of all the same. */
+		live_event_why(live, live->absent[0], why, sizeof(why));
+		put_reason(&reasons, live->plan.events[live->absent[i]].event.name, why);
 	}
 	for (unsigned e = 0; e < live->view.count; e++) {
 		if (!live->view.events[e].def.state || pmc_count_has_value(&total[e]))

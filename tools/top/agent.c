@@ -7,6 +7,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
+#include "tools/cli/list.h"
 #include "tools/rows/fold.h"
 #include "tools/symbol/symbol.h"
 #include "tools/top/top.h"
@@ -130,8 +131,9 @@ static void take_groups(struct top_watch *watch, const struct top_process *proce
 
 	if (!task->counts || task->groups || thread->eventset != watch->live.view.hash)
 		return;
-	task->groups = calloc(plan->groups + 1, sizeof(*task->groups));
-	for (unsigned g = 0; task->groups && g < plan->groups; g++) {
+	task->groups = tool_realloc(NULL, (plan->groups + 1) * sizeof(*task->groups));
+	memset(task->groups, 0, (plan->groups + 1) * sizeof(*task->groups));
+	for (unsigned g = 0; g < plan->groups; g++) {
 		const unsigned n = plan->first[g + 1] - plan->first[g];
 		uint64_t id;
 		int fd = attach_agent_leader(process->agent, thread, g, n, &id);

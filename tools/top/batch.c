@@ -5,7 +5,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
-#include <errno.h>
 #include <string.h>
 
 static unsigned most_rows(const struct top_job *job)
@@ -83,8 +82,7 @@ void top_put_table(const struct top_job *job, int width, unsigned most, struct p
 
 	if (most_rows(job) < most)
 		most = most_rows(job);
-	if (top_layout_make(&layout, job, 0, most, width))
-		return;
+	top_layout_make(&layout, job, 0, most, width);
 	pmc_out_to_mem(&title, text, sizeof(text));
 	top_put_title(job, ascii, &title);
 	pmc_utf8_fit(out, text, title.len, width, PMC_CUT_END, ascii);
@@ -93,17 +91,15 @@ void top_put_table(const struct top_job *job, int width, unsigned most, struct p
 	pmc_arena_free(&layout.arena);
 }
 
-int top_put_data(const struct top_job *job, enum table_format format, bool first,
-		 struct pmc_out *out)
+void top_put_data(const struct top_job *job, enum table_format format, bool first,
+		  struct pmc_out *out)
 {
 	static struct top_layout layout;
 	static char last[16 << 10];
-	const int error = top_layout_make(&layout, job, 0, most_rows(job), TOP_DATA);
 	char names[sizeof(last)];
 	struct pmc_out head;
 
-	if (error)
-		return error;
+	top_layout_make(&layout, job, 0, most_rows(job), TOP_DATA);
 	pmc_out_to_mem(&head, names, sizeof(names));
 	table_csv_head(&layout.table, &head);
 	/* Again where the events of an agent have changed. */
@@ -115,7 +111,6 @@ int top_put_data(const struct top_job *job, enum table_format format, bool first
 	for (unsigned r = 0; format == TABLE_CSV && r < layout.table.n_rows; r++)
 		table_csv_row(&layout.table, r, out);
 	pmc_arena_free(&layout.arena);
-	return 0;
 }
 
 int top_batch(struct top_job *job)

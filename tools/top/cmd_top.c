@@ -4,7 +4,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,22 +86,24 @@ static int set_look(struct top_job *job)
 	if (flags->filter)
 		strcpy(look->filter, flags->filter);
 	table.columns = top_columns(&job->watch, look, TOP_DATA, &arena, &table.n_columns);
-	code = !table.columns || table_apply(&table, &choice, 0, &problem) ? EXIT_USAGE : 0;
+	code = table_apply(&table, &choice, 0, &problem) ? EXIT_USAGE : 0;
 	if (!code && choice.sort) {
 		sort = table_find(table.columns, table.n_columns, choice.sort, strlen(choice.sort),
 				  &arena, &problem);
 		snprintf(look->sort, sizeof(look->sort), "%s", sort ? sort->name : "cpu");
 	}
 	if (code)
-		tool_fail(code, "%s", problem ? problem : strerror(ENOMEM));
+		tool_fail(code, "%s", problem);
 	pmc_arena_free(&arena);
 	return code;
 }
 
 bool top_step(struct top_job *job)
 {
-	return top_watch_scan(&job->watch) &&
-	       top_rows_make(&job->rows, &job->watch, &job->look) == 0;
+	const bool alive = top_watch_scan(&job->watch);
+
+	top_rows_make(&job->rows, &job->watch, &job->look);
+	return alive;
 }
 
 enum live_event top_wait(struct top_job *job)

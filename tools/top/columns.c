@@ -3,7 +3,6 @@
 #include "lib/base/utf8.h"
 #include "tools/top/top.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -128,8 +127,6 @@ struct table_column *top_columns(const struct top_watch *watch, const struct top
 	struct table_column *list = pmc_arena_alloc(arena, room * sizeof(*list));
 
 	*n = 0;
-	if (!list)
-		return NULL;
 	if (data || watch->flags->rows.choice.columns)
 		list[(*n)++] = (struct table_column){ .name = "time_ns",
 						      .unit = TABLE_ID,
@@ -216,13 +213,13 @@ static struct table_cell where_cell(const struct top_row *row)
 
 static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
-void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
+void top_put_sparkline(const uint32_t *us, unsigned n, uint64_t most, bool ascii,
 		       struct pmc_out *out)
 {
 	const uint64_t levels = sizeof(blocks) / sizeof(blocks[0]) - 1;
 
-	for (unsigned i = 0; i < n; i++) {
-		const uint64_t value = us[(from + i) % TOP_HISTORY];
+	for (; n; n--) {
+		const uint64_t value = us[n];
 		uint64_t level = most ? (value * levels + most / 2) / most : 0;
 
 		/* What is not 0 is seen. */
@@ -247,13 +244,11 @@ static struct table_cell history_cell(const struct top_source *source)
 	uint64_t most = watch->slot_ns / 1000;
 	struct pmc_out out;
 
-	for (unsigned i = 0; i < watch->slots; i++)
-		if (us[top_slot(watch, i)] > most)
-			most = us[top_slot(watch, i)];
+	for (unsigned i = 1; i <= watch->slots; i++)
+		most = us[i] > most ? us[i] : most;
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_pad(&out, ' ', (int)(room - n));
-	if (n)
-		top_put_sparkline(us, top_slot(watch, n - 1), n, most, source->ascii, &out);
+	top_put_sparkline(us, n, most, source->ascii, &out);
 	while (out.len && text[out.len - 1] == ' ')
 		out.len--;
 	return cell_textn(text, out.len);
@@ -365,8 +360,8 @@ static void use_room(struct top_layout *layout)
 		 (unsigned long long)history->width * layout->source.watch->slot_ns / 1000000000u);
 }
 
-int top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
-		    unsigned n_rows, int width)
+void top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
+		     unsigned n_rows, int width)
 {
 	const char *columns = job->flags.rows.choice.columns, *problem = NULL;
 	struct table *table = &layout->table;
@@ -384,8 +379,6 @@ int top_layout_make(struct top_layout *layout, const struct top_job *job, unsign
 	table->screen.width = width;
 	table->columns =
 		top_columns(&job->watch, &job->look, width, &layout->arena, &table->n_columns);
-	if (!table->columns)
-		return -ENOMEM;
 	/* Other rows have other columns. */
 	if (columns && !table_choose(table->columns, table->n_columns, columns, &layout->arena,
 				     &chosen, &n, &problem)) {
@@ -394,9 +387,8 @@ int top_layout_make(struct top_layout *layout, const struct top_job *job, unsign
 	}
 	if (n_rows < table->n_rows)
 		table->n_rows = n_rows;
-	if (width != TOP_DATA) {
-		table_layout(table);
-		use_room(layout);
-	}
-	return 0;
+	if (width == TOP_DATA)
+		return;
+	table_layout(table);
+	use_room(layout);
 }

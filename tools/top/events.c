@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* events.c - events of each watched thread: opened when it is found, read in each interval. */
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Above the granularity of CPU times in /proc. */
 #define STOPPED_NS 20000000u
 
-static bool is_of_os(const struct live_events *live, unsigned e)
-{
-	return live->view.events[e].def.type == PMC_TYPE_OS;
-}
-
-/* Their values come from /proc. */
+/* Values of events of the OS come from /proc. */
 static bool take_os(struct live_events *live)
 {
 	bool some = false;
 
 	for (unsigned e = 0; e < live->view.count; e++) {
-		struct pmc_event_def *def = (struct pmc_event_def *)&live->view.events[e].def;
+		struct pmc_event_def *def = &live->list[e].def;
 
-		if (!is_of_os(live, e))
+		if (def->type != PMC_TYPE_OS)
 			continue;
 		def->state = PMC_COUNTED;
 		def->error = 0;
@@ -76,44 +73,39 @@ int top_events_plan(struct top_watch *watch)
 			 watch->live.view.events[0].name, why);
 }
 
-static int open_groups(struct top_watch *watch, struct top_task *task)
-{
-	const struct pmc_plan *plan = &watch->live.plan;
-	int error = 0;
-
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		error = live_group_open(&task->groups[g], &watch->live, plan->first[g],
-					plan->first[g + 1] - plan->first[g], PMC_PERF_GROUP_OWN,
-					task->task.tid, -1);
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		pmc_perf_group_enable(task->groups[g].fds[0]);
-	return error;
-}
-
-static void free_groups(struct top_watch *watch, struct top_task *task)
+void top_events_close(struct top_watch *watch, struct top_task *task)
 {
 	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++)
 		live_group_free(&task->groups[g]);
 	free(task->groups);
+	free(task->counts);
 	task->groups = NULL;
+	task->counts = NULL;
 }
 
 void top_events_open(struct top_watch *watch, struct top_task *task)
 {
 	const struct live_events *live = &watch->live;
-	int error;
+	const struct pmc_plan *plan = &live->plan;
+	int error = 0;
 
 	if (!live->view.count)
 		return;
-	task->counts = calloc(live->view.count, sizeof(*task->counts));
+	task->counts = tool_realloc(NULL, live->view.count * sizeof(*task->counts));
 	/* Those of an agent are open already. */
-	if (!task->counts || live->view.hash || !live->plan.groups || tool_perf_killed())
+	if (live->view.hash || !plan->groups || tool_perf_killed())
 		return;
-	task->groups = calloc(live->plan.groups, sizeof(*task->groups));
-	error = task->counts && task->groups ? open_groups(watch, task) : -ENOMEM;
+	task->groups = tool_realloc(NULL, plan->groups * sizeof(*task->groups));
+	memset(task->groups, 0, plan->groups * sizeof(*task->groups));
+	for (unsigned g = 0; g < plan->groups && !error; g++)
+		error = live_group_open(&task->groups[g], live, plan->first[g],
+					plan->first[g + 1] - plan->first[g], PMC_PERF_GROUP_OWN,
+					task->task.tid, -1);
+	for (unsigned g = 0; g < plan->groups && !error; g++)
+		pmc_perf_group_enable(task->groups[g].fds[0]);
 	if (!error)
 		return;
-	free_groups(watch, task);
+	top_events_close(watch, task);
 	/* The thread has ended. */
 	if (error != -ESRCH && error != -ENODEV && !watch->error)
 		watch->error = error;
@@ -123,15 +115,14 @@ static void read_os(const struct live_events *live, struct top_task *task)
 {
 	const struct live_span *span = &task->task.span;
 
-	for (unsigned e = 0; e < live->view.count; e++) {
-		if (is_of_os(live, e))
+	for (unsigned e = 0; e < live->view.count; e++)
+		if (live->view.events[e].def.type == PMC_TYPE_OS)
 			task->counts[e] = (struct pmc_count){
 				.raw = live_os_value(live->view.events[e].def.config, span),
 				.enabled_ns = span->ns,
 				.running_ns = span->ns,
 				.state = PMC_COUNTED,
 			};
-	}
 }
 
 /* An agent's group is disabled by pmctl ctl stop: the thread ran, and its clock did not. */
@@ -157,11 +148,4 @@ void top_events_read(struct top_watch *watch, struct top_task *task)
 		if (!is_stopped(&task->task.span, group))
 			live_group_add(group, &watch->live, false, task->counts);
 	}
-}
-
-void top_events_close(struct top_watch *watch, struct top_task *task)
-{
-	free_groups(watch, task);
-	free(task->counts);
-	task->counts = NULL;
 }

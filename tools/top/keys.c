@@ -2,6 +2,7 @@
 /* keys.c - what each key does, and the help. */
 #include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/spawn.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
@@ -197,9 +198,8 @@ static void write_csv(struct top_screen *screen, const char *path)
 
 	if (!error) {
 		pmc_out_to_fd(&out, fd, room, sizeof(room));
-		error = top_put_data(screen->job, TABLE_CSV, true, &out);
-		if (!error)
-			error = pmc_out_flush(&out);
+		top_put_data(screen->job, TABLE_CSV, true, &out);
+		error = pmc_out_flush(&out);
 	}
 	if (fd >= 0 && close(fd) != 0 && !error)
 		error = -errno;
@@ -216,33 +216,30 @@ static void write_csv(struct top_screen *screen, const char *path)
 static void write_dump(struct top_screen *screen, const char *file)
 {
 	char number[16];
-	const char *const argv[] = { "pmctl", "dump", number, "-o", file, NULL };
-	sigset_t none;
-	struct tool_child child = { .output = -1 };
+	const char *argv[] = { "pmctl", "dump", number, "-o", file, NULL };
+	struct tool_child child = { .pid = 0 };
 	size_t len = 0, cap = sizeof(screen->message) - 1;
-	int ends[2];
+	int ends[2] = { -1, -1 }, error = pipe2(ends, O_CLOEXEC) ? errno : 0;
+	const int io[] = { -1, ends[1], ends[1] };
+	sigset_t none;
+	struct tool_spawn spawn = {
+		.argv = (char **)argv, .path = "/proc/self/exe", .io = io, .mask = &none
+	};
 	ssize_t n = 1;
 
+	sigemptyset(&none);
 	snprintf(number, sizeof(number), "%d", screen->asked);
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return;
-	child.pid = fork();
-	if (child.pid == 0) {
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		if (dup2(ends[1], STDOUT_FILENO) >= 0 && dup2(ends[1], STDERR_FILENO) >= 0)
-			execv("/proc/self/exe", (char *const *)argv);
-		_exit(EXIT_FAIL);
-	}
+	if (!error)
+		error = tool_spawn(&spawn, &child.pid);
 	close(ends[1]);
-	while (child.pid > 0 && len < cap && n > 0) {
+	while (!error && len < cap && n > 0) {
 		n = read(ends[0], screen->message + len, cap - len);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	close(ends[0]);
 	screen->message[len] = '\0';
 	screen->message[strcspn(screen->message, "\n")] = '\0';
-	if (child.pid < 0)
+	if (error)
 		snprintf(screen->message, cap, "cannot start pmctl dump");
 	else if (tool_child_ended(&child, true) && child.status == 0)
 		snprintf(screen->message, cap, "snapshot of process %d appended to %.150s",

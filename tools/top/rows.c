@@ -2,7 +2,6 @@
 /* rows.c - threads as rows: folded by pool or process, filtered and sorted. */
 #include "tools/top/top.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -54,7 +53,6 @@ void top_look_outside(struct top_look *look)
 	look->by = look->outer_by;
 }
 
-/* NULL: no memory. */
 static struct top_row *row_of(struct top_rows *rows, const struct live_events *live, uint64_t key)
 {
 	struct pmc_arena *arena = &rows->arena;
@@ -64,10 +62,7 @@ static struct top_row *row_of(struct top_rows *rows, const struct live_events *l
 	if (row)
 		return row;
 	row = pmc_arena_alloc(arena, sizeof(*row));
-	if (row)
-		row->counts = pmc_arena_alloc(arena, live->view.count * sizeof(*row->counts) + 1);
-	if (!row || !row->counts)
-		return NULL;
+	row->counts = pmc_arena_alloc(arena, live->view.count * sizeof(*row->counts) + 1);
 	live_counts_clear(live, row->counts);
 	row->key = key;
 	HASH_ADD(hh, rows->by_key, key, sizeof(row->key), row);
@@ -109,8 +104,8 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 	row->ns += task->born && live->span.ns < wall_ns ? wall_ns : live->span.ns;
 }
 
-static int add_process(struct top_rows *rows, const struct top_watch *watch,
-		       const struct top_process *process, const struct top_look *look)
+static void add_process(struct top_rows *rows, const struct top_watch *watch,
+			const struct top_process *process, const struct top_look *look)
 {
 	rows->cpu_ns += process->ended_ns;
 	for (unsigned t = 0; t < process->n; t++) {
@@ -125,8 +120,6 @@ static int add_process(struct top_rows *rows, const struct top_watch *watch,
 		if (look->only && key_of(task, look->only_by, name) != look->only)
 			continue;
 		row = row_of(rows, &watch->live, key_of(task, look->by, name));
-		if (!row)
-			return -ENOMEM;
 		/* A pool has its threads' own name while all have the same. */
 		if (look->by == TOP_POOL && !row->threads)
 			memcpy(row->name, task->task.stat.name, LIVE_NAME);
@@ -137,14 +130,13 @@ static int add_process(struct top_rows *rows, const struct top_watch *watch,
 		if (look->by == TOP_PROCESS && !t && row->known)
 			row->span.cpu_ns += process->ended_ns;
 	}
-	return 0;
 }
 
 /* ---- selecting and sorting ------------------------------------------------------------------ */
 
 /* The rows that meet the conditions, in order. Conditions on columns that such rows lack are not
  * met. */
-static int arrange(struct top_rows *rows, const struct top_watch *watch, struct top_look *look)
+static void arrange(struct top_rows *rows, const struct top_watch *watch, struct top_look *look)
 {
 	struct table_choice choice = watch->flags->rows.choice;
 	struct top_source source = { .watch = watch, .rows = rows };
@@ -153,8 +145,6 @@ static int arrange(struct top_rows *rows, const struct top_watch *watch, struct 
 	struct top_row **sorted = pmc_arena_alloc(&rows->arena, (rows->n + 1) * sizeof(*sorted));
 
 	table.columns = top_columns(watch, look, TOP_DATA, &rows->arena, &table.n_columns);
-	if (!sorted || !table.columns)
-		return -ENOMEM;
 	if (!table_find(table.columns, table.n_columns, look->sort, strlen(look->sort),
 			&rows->arena, &problem))
 		strcpy(look->sort, "cpu");
@@ -162,32 +152,26 @@ static int arrange(struct top_rows *rows, const struct top_watch *watch, struct 
 	choice.top = 0;
 	choice.sort = look->sort;
 	choice.reverse = look->reverse != !strcmp(look->sort, "pid");
-	if (table_apply(&table, &choice, 0, &problem) == -ENOMEM)
-		return -ENOMEM;
+	table_apply(&table, &choice, 0, &problem);
 	for (unsigned r = 0; r < table.n_rows; r++)
 		sorted[r] = rows->list[table.order[r]];
 	rows->list = sorted;
 	rows->hidden += rows->n - (unsigned)table.n_rows;
 	rows->n = (unsigned)table.n_rows;
-	return 0;
 }
 
-int top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look)
+void top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look)
 {
-	int error = 0;
-
 	pmc_arena_free(&rows->arena);
 	*rows = (struct top_rows){
 		.wall_ns = watch->before_ns ? watch->now_ns - watch->before_ns : 0,
 		.threads = watch->n_tasks,
 		.processes = watch->n,
 	};
-	for (unsigned i = 0; i < watch->n && !error; i++)
-		error = add_process(rows, watch, watch->processes[i], look);
+	for (unsigned i = 0; i < watch->n; i++)
+		add_process(rows, watch, watch->processes[i], look);
 	rows->list =
 		pmc_arena_alloc(&rows->arena, (HASH_COUNT(rows->by_key) + 1) * sizeof(*rows->list));
-	if (error || !rows->list)
-		return -ENOMEM;
 	for (struct top_row *row = rows->by_key; row; row = row->hh.next) {
 		if (fits(look, row->name) ||
 		    (watch->commands && row->command && fits(look, row->command)))
@@ -195,5 +179,5 @@ int top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct t
 		else
 			rows->hidden++;
 	}
-	return arrange(rows, watch, look);
+	arrange(rows, watch, look);
 }

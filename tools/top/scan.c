@@ -34,66 +34,55 @@ static void free_process(struct top_watch *watch, struct top_process *process)
 	free(process);
 }
 
-static struct top_task *new_task(struct top_watch *watch, struct top_process *process, pid_t tid)
+/* NULL: it has ended. */
+static struct top_task *read_task(struct top_watch *watch, struct top_task *task)
 {
-	struct top_task *task = calloc(1, sizeof(*task));
+	const bool first = !task->task.read_ns;
 
-	if (!task)
+	if (live_task_read(&task->task, watch->before_ns, &watch->budget) != 0) {
+		free_task(watch, task);
 		return NULL;
-	live_task_init(&task->task, process->pid, tid);
-	task->process = process;
-	task->number = ++watch->numbers;
-	watch->n_tasks++;
-	return task;
-}
-
-/* False: it has ended. */
-static bool read_task(struct top_watch *watch, struct top_task *task)
-{
-	bool first = !task->task.read_ns;
-
-	if (live_task_read(&task->task, watch->before_ns, &watch->budget) != 0)
-		return false;
+	}
 	task->born = first;
 	watch->ran += !task->task.known || task->task.span.cpu_ns;
 	if (first)
 		top_events_open(watch, task);
 	top_events_read(watch, task);
 	if (task->task.known) {
-		task->cpu_us[watch->slot] += (uint32_t)(task->task.span.cpu_ns / 1000);
-		task->delay_us[watch->slot] += (uint32_t)(task->task.span.delay_ns / 1000);
+		task->cpu_us[0] += (uint32_t)(task->task.span.cpu_ns / 1000);
+		task->delay_us[0] += (uint32_t)(task->task.span.delay_ns / 1000);
 	}
-	return true;
+	return task;
+}
+
+static struct top_task *new_task(struct top_watch *watch, struct top_process *process, pid_t tid)
+{
+	struct top_task *task = tool_realloc(NULL, sizeof(*task));
+
+	*task = (struct top_task){ .process = process, .number = ++watch->numbers };
+	live_task_init(&task->task, process->pid, tid);
+	watch->n_tasks++;
+	return read_task(watch, task);
 }
 
 /* Replaces the list of threads by those of watch->tids, in the same order. */
 static void merge_tasks(struct top_watch *watch, struct top_process *process)
 {
 	const struct live_tids *tids = &watch->tids;
-	struct top_task **old = process->tasks, **list = malloc((tids->n + 1) * sizeof(*list));
+	struct top_task **old = process->tasks;
+	struct top_task **list = tool_realloc(NULL, tids->n * sizeof(*list));
 	unsigned n = 0, at = 0;
 
-	if (!list)
-		return;
 	for (unsigned i = 0; i < tids->n; i++) {
 		struct top_task *task = NULL;
 
 		while (at < process->n && old[at]->task.tid < tids->list[i])
 			free_task(watch, old[at++]);
 		if (at < process->n && old[at]->task.tid == tids->list[i])
-			task = old[at++];
-		if (task && !read_task(watch, task)) {
-			/* Another thread may have its ID now. */
-			free_task(watch, task);
-			task = NULL;
-		}
-		if (!task) {
+			task = read_task(watch, old[at++]);
+		/* Another thread may have its ID now. */
+		if (!task)
 			task = new_task(watch, process, tids->list[i]);
-			if (task && !read_task(watch, task)) {
-				free_task(watch, task);
-				task = NULL;
-			}
-		}
 		if (task)
 			list[n++] = task;
 	}
@@ -193,26 +182,19 @@ static unsigned find(const struct top_watch *watch, pid_t pid)
 
 static struct top_process *add_process(struct top_watch *watch, pid_t pid)
 {
-	unsigned at = find(watch, pid);
-	struct top_process *process, **list;
+	const unsigned at = find(watch, pid);
+	struct top_process *process = at < watch->n ? watch->processes[at] : NULL;
 
-	if (at < watch->n && watch->processes[at]->pid == pid) {
-		watch->processes[at]->seen = true;
-		return watch->processes[at];
+	if (!process || process->pid != pid) {
+		process = tool_realloc(NULL, sizeof(*process));
+		*process = (struct top_process){ .pid = pid };
+		watch->processes =
+			tool_list_grow(watch->processes, watch->n, &watch->room, sizeof(process));
+		memmove(watch->processes + at + 1, watch->processes + at,
+			(watch->n++ - at) * sizeof(process));
+		watch->processes[at] = process;
 	}
-	list = tool_list_grow(watch->processes, watch->n, &watch->room, sizeof(process));
-	if (!list)
-		return NULL;
-	watch->processes = list;
-	process = calloc(1, sizeof(*process));
-	if (!process)
-		return NULL;
-	process->pid = pid;
 	process->seen = true;
-	memmove(watch->processes + at + 1, watch->processes + at,
-		(watch->n - at) * sizeof(process));
-	watch->processes[at] = process;
-	watch->n++;
 	return process;
 }
 
@@ -277,26 +259,21 @@ static void scan_tree(struct top_watch *watch)
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-unsigned top_slot(const struct top_watch *watch, unsigned ago)
+/* The present slot begins, again or after the last one. */
+static void begin_slot(struct top_watch *watch, bool next)
 {
-	return (watch->slot + 2 * TOP_HISTORY - 1 - ago) % TOP_HISTORY;
-}
-
-static void clear_slot(struct top_watch *watch)
-{
+	watch->slots += next && watch->slots < TOP_HISTORY - 1;
 	watch->slot_used_ns = 0;
 	for (unsigned i = 0; i < watch->n; i++)
 		for (unsigned t = 0; t < watch->processes[i]->n; t++) {
-			watch->processes[i]->tasks[t]->cpu_us[watch->slot] = 0;
-			watch->processes[i]->tasks[t]->delay_us[watch->slot] = 0;
-		}
-}
+			struct top_task *task = watch->processes[i]->tasks[t];
 
-static void next_slot(struct top_watch *watch)
-{
-	watch->slot = (watch->slot + 1) % TOP_HISTORY;
-	watch->slots += watch->slots < TOP_HISTORY - 1;
-	clear_slot(watch);
+			if (next) {
+				memmove(task->cpu_us + 1, task->cpu_us, TOP_SLOTS_BYTES);
+				memmove(task->delay_us + 1, task->delay_us, TOP_SLOTS_BYTES);
+			}
+			task->cpu_us[0] = task->delay_us[0] = 0;
+		}
 }
 
 bool top_watch_scan(struct top_watch *watch)
@@ -323,14 +300,14 @@ bool top_watch_scan(struct top_watch *watch)
 		alive |= watch->processes[i]->root && is_alive(watch->processes[i]);
 	/* A slot is over when less than half an interval is missing. */
 	if (watch->slot_used_ns + watch->flags->interval_ns / 2 >= watch->slot_ns)
-		next_slot(watch);
+		begin_slot(watch, true);
 	return alive;
 }
 
 void top_watch_skip(struct top_watch *watch)
 {
 	top_watch_scan(watch);
-	clear_slot(watch);
+	begin_slot(watch, false);
 }
 
 void top_watch_commands(struct top_watch *watch, bool shown)
@@ -340,31 +317,21 @@ void top_watch_commands(struct top_watch *watch, bool shown)
 		read_command(watch->processes[i]);
 }
 
-static int add_root(struct top_watch *watch, pid_t pid)
-{
-	struct top_process *root;
-
-	root = add_process(watch, pid);
-	if (!root)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	root->root = true;
-	return 0;
-}
-
 int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t child)
 {
 	const char *at = flags->pids;
 	uint64_t pid;
-	int code;
+	int code = 0;
 
 	*watch = (struct top_watch){ .flags = flags, .commands = flags->commands };
 	watch->slot_ns = flags->interval_ns > 1000000000u ? flags->interval_ns : 1000000000u;
 	live_budget_init(&watch->budget);
-	code = child ? add_root(watch, child) : 0;
+	if (child)
+		add_process(watch, child)->root = true;
 	for (; !code && at && pmc_number_take(&at, NULL, 10, &pid); at += *at == ',') {
 		code = live_refuse_ended((pid_t)pid);
 		if (!code)
-			code = add_root(watch, (pid_t)pid);
+			add_process(watch, (pid_t)pid)->root = true;
 	}
 	return code;
 }

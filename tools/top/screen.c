@@ -188,8 +188,7 @@ static void draw_table(struct top_screen *screen)
 	/* Rows may have become fewer. */
 	if (screen->first + screen->height > job->rows.n)
 		screen->first = job->rows.n > screen->height ? job->rows.n - screen->height : 0;
-	if (top_layout_make(&screen->layout, job, screen->first, screen->height, COLS))
-		return;
+	top_layout_make(&screen->layout, job, screen->first, screen->height, COLS);
 	draw_head(screen);
 	for (unsigned i = 0; i < screen->layout.table.n_rows; i++) {
 		const unsigned r = screen->first + i;

@@ -36,7 +36,9 @@ struct top_flags {
 
 /* ---- scan.c: processes and threads ---------------------------------------------------------- */
 
-#define TOP_HISTORY 61 /* a minute of seconds, or of longer intervals, and the present one */
+/* Slots of the last minute: seconds or longer intervals, and the present one. */
+#define TOP_HISTORY	61
+#define TOP_SLOTS_BYTES ((TOP_HISTORY - 1) * sizeof(uint32_t))
 
 #define TOP_COMMAND 200 /* bytes of a command line that are kept */
 #define TOP_ROUTINE 48	/* bytes of the name of a start routine */
@@ -44,8 +46,8 @@ struct top_flags {
 struct top_task {
 	struct live_task task;
 	struct top_process *process;
-	uint64_t number; /* never used again, unlike the ID */
-	uint32_t cpu_us[TOP_HISTORY], delay_us[TOP_HISTORY];
+	uint64_t number;				     /* never used again, unlike the ID */
+	uint32_t cpu_us[TOP_HISTORY], delay_us[TOP_HISTORY]; /* the present slot first */
 	bool born;		   /* in the last interval, or found in it */
 	unsigned looks;		   /* for its slot, in vain */
 	bool has_slot;		   /* of the process's agent */
@@ -77,10 +79,10 @@ struct top_watch {
 	struct top_process **processes; /* ascending IDs */
 	size_t room;
 	unsigned n, n_tasks;
-	unsigned ran;			/* threads that ran in the last interval */
-	uint64_t numbers;		/* of threads ever seen */
-	uint64_t now_ns, before_ns;	/* of the last scans; before_ns 0: only one so far */
-	unsigned slot, slots;		/* of the histories: the present one, how many are in use */
+	unsigned ran;		    /* threads that ran in the last interval */
+	uint64_t numbers;	    /* of threads ever seen */
+	uint64_t now_ns, before_ns; /* of the last scans; before_ns 0: only one so far */
+	unsigned slots;		    /* of the histories, that are in use beside the present one */
 	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
 	struct live_events live;	/* view.count 0: no events; view.hash: those of an agent */
 	int error;			/* of events: the first failure to open one */
@@ -101,8 +103,6 @@ void top_watch_stop(struct top_watch *watch);
 const struct top_process *top_first_root(const struct top_watch *watch, unsigned *roots);
 /* Shows the command lines of processes, or no longer. */
 void top_watch_commands(struct top_watch *watch, bool shown);
-/* The CPU or run delay of a slot of the last minute, `ago` slots before the last whole one. */
-unsigned top_slot(const struct top_watch *watch, unsigned ago);
 
 /* events.c: of each thread */
 int top_events_plan(struct top_watch *watch);
@@ -164,8 +164,8 @@ struct top_rows {
 	unsigned threads, processes;
 };
 
-/* Of a column that such rows lack look->sort becomes that of CPU time. 0 or -ENOMEM. */
-int top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look);
+/* Of a column that such rows lack look->sort becomes that of CPU time. */
+void top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look);
 /* Threads, pools or processes, by what there is. */
 enum top_by top_usual_by(const struct top_watch *watch);
 
@@ -179,7 +179,7 @@ enum top_column {
 };
 
 /* Those that such rows have, for a screen of that width; the history is last. Data have the time,
- * too. NULL: no memory. */
+ * too. */
 #define TOP_DATA INT_MAX
 struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
 				 int width, struct pmc_arena *arena, unsigned *n);
@@ -195,8 +195,9 @@ struct top_source {
 };
 struct table_cell top_cell(void *arg, const struct table_column *column);
 struct table top_table(struct top_source *source, struct pmc_arena *arena);
-/* The last n slots before the present one as characters; most: the value of a full one. */
-void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
+/* The last n slots before the present one as characters, the newest at the right; most: the value
+ * of a full one. */
+void top_put_sparkline(const uint32_t *us, unsigned n, uint64_t most, bool ascii,
 		       struct pmc_out *out);
 
 /* Moved only before top_layout_make(). */
@@ -208,9 +209,9 @@ struct top_layout {
 };
 
 struct top_job;
-/* The columns that fit, the more important ones first. 0 or -ENOMEM. */
-int top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
-		    unsigned n_rows, int width);
+/* The columns that fit, the more important ones first. */
+void top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
+		     unsigned n_rows, int width);
 
 /* ---- outputs ------------------------------------------------------------------------------- */
 
@@ -235,9 +236,9 @@ int top_screen(struct top_job *job);
 void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out);
 /* Title and table, as plain text or Markdown. */
 void top_put_table(const struct top_job *job, int width, unsigned most, struct pmc_out *out);
-/* Rows as CSV, with or without its head, or JSON lines. 0 or -ENOMEM. */
-int top_put_data(const struct top_job *job, enum table_format format, bool first,
-		 struct pmc_out *out);
+/* Rows as CSV, with or without its head, or JSON lines. */
+void top_put_data(const struct top_job *job, enum table_format format, bool first,
+		  struct pmc_out *out);
 
 /* ---- the screen: keys.c, zoom.c ------------------------------------------------------------- */
 

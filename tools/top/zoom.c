@@ -4,6 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
+#include "tools/cli/list.h"
 #include "tools/rows/fold.h"
 #include "tools/top/top.h"
 
@@ -171,11 +172,9 @@ static void take_regions(struct top_inside *inside, const struct pmc_profile *pr
 			 struct pmc_out *out)
 {
 	const unsigned n = (unsigned)profile->n_regions;
-	struct top_region *list = calloc(n + 1, sizeof(*list));
+	struct top_region *list = tool_realloc(NULL, n * sizeof(*list));
 	const uint64_t now_ns = pmc_now_ns();
 
-	if (!list)
-		return;
 	for (unsigned i = 0; i < n; i++) {
 		const struct pmc_p_region *region = profile->regions[i];
 
@@ -240,8 +239,7 @@ static void put_graph(const struct top_watch *watch, const char *what, const uin
 		      bool ascii, struct pmc_out *out)
 {
 	pmc_outf(out, "  %-18s", what);
-	top_put_sparkline(us, top_slot(watch, watch->slots - 1), watch->slots,
-			  watch->slot_ns / 1000, ascii, out);
+	top_put_sparkline(us, watch->slots, watch->slot_ns / 1000, ascii, out);
 	pmc_out_char(out, '\n');
 }
 
