@@ -151,11 +151,23 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 	}
 }
 
-uint64_t live_os_value(uint64_t event, const struct live_span *span)
+void live_counts_os(const struct live_events *events, const struct live_span *span, bool waits,
+		    struct pmc_count *counts)
 {
-	return event == PMC_OS_RUN_DELAY ? span->delay_ns :
-	       event == PMC_OS_USER_TIME ? span->user_ns :
-					   span->system_ns;
+	for (unsigned e = 0; e < events->view.count; e++) {
+		const struct pmc_event_def *def = &events->view.events[e].def;
+		const bool delay = def->config == PMC_OS_RUN_DELAY;
+
+		if (def->type == PMC_TYPE_OS && (waits || !delay))
+			counts[e] = (struct pmc_count){
+				.state = PMC_COUNTED,
+				.raw = delay			       ? span->delay_ns :
+				       def->config == PMC_OS_USER_TIME ? span->user_ns :
+									 span->system_ns,
+				.enabled_ns = span->ns,
+				.running_ns = span->ns,
+			};
+	}
 }
 
 struct table_cell live_event_cell(const struct live_events *events, const struct pmc_count *counts,

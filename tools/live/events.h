@@ -72,8 +72,9 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 /* Adds the counts of a row to those of a sum. */
 void live_counts_add(const struct live_events *events, struct pmc_count *to,
 		     const struct pmc_count *more);
-/* What an event of the OS counts. */
-uint64_t live_os_value(uint64_t event, const struct live_span *span);
+/* Sets those of events of the OS; waits: run delay, too. */
+void live_counts_os(const struct live_events *events, const struct live_span *span, bool waits,
+		    struct pmc_count *counts);
 /* In the event's unit: a whole number where it is one. */
 struct table_cell live_event_cell(const struct live_events *events, const struct pmc_count *counts,
 				  unsigned event);

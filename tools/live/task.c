@@ -111,14 +111,16 @@ int live_tree_read(pid_t pid, struct live_tids *tids)
 
 bool live_has_children(pid_t pid)
 {
-	struct live_tids own = { .n = 0 }, tree = { .n = 0 };
-	bool found;
+	struct live_tids tids = { .n = 0 };
+	bool found = false;
+	char text[64];
 
-	live_tids_read(pid, &own);
-	live_tree_read(pid, &tree);
-	found = tree.n > own.n;
-	live_tids_free(&own);
-	live_tids_free(&tree);
+	live_tids_read(pid, &tids);
+	for (unsigned i = 0; i < tids.n && !found; i++) {
+		pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", pid, tids.list[i]);
+		found = text[0];
+	}
+	live_tids_free(&tids);
 	return found;
 }
 

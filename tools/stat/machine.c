@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.c - the CPUs that are online: their cores, sockets and nodes, and groups on each. */
+/* machine.c - the CPUs that are online: their cores, sockets and nodes, and groups on each; a
+ * cgroup on them. */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,20 +69,11 @@ static int open_cpu(struct stat_job *stat, int cpu)
 	const struct pmc_plan *plan = &stat->live.plan;
 	const struct stat_key key = key_of(stat, cpu);
 	const unsigned row = stat_row(stat, &key);
-	int error = 0;
+	int error = stat_add_groups(stat, row,
+				    stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
+				    stat->cgroup ? stat->cgroup_fd : -1, cpu);
 
 	stat->rows[row].seen = true;
-	for (unsigned g = 0; g < plan->groups && !error; g++) {
-		const char *type = plan->events[plan->first[g]].event.core_type;
-
-		error = stat_add_group(stat, row, plan->first[g],
-				       plan->first[g + 1] - plan->first[g],
-				       stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
-				       stat->cgroup ? stat->cgroup_fd : -1, cpu);
-		/* A CPU of another type. */
-		if (error == -ENOENT && type && *type)
-			error = 0;
-	}
 	/* Uncore events know no cgroups. */
 	for (unsigned i = plan->opened;
 	     i < plan->count && !error && !tool_perf_killed() && !stat->cgroup; i++)
@@ -129,4 +124,48 @@ int stat_scan_cpus(struct stat_job *stat)
 		*was ^= bit;
 	}
 	return 0;
+}
+
+/* ---- the cgroup of --cgroup ------------------------------------------------------------------ */
+
+/* Where the hierarchy that perf knows is mounted: perf_event is a controller of cgroup v1 if one of
+ * its hierarchies is mounted, else of cgroup v2, where it is always on
+ * (Documentation/admin-guide/cgroup-v2.rst). */
+static bool find_mount(char *dir, size_t cap)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *mount;
+	bool found = false, v1 = false;
+
+	while (mounts && !v1 && (mount = getmntent(mounts))) {
+		v1 = !strcmp(mount->mnt_type, "cgroup") && hasmntopt(mount, "perf_event");
+		if (!v1 && strcmp(mount->mnt_type, "cgroup2") != 0)
+			continue;
+		found = (size_t)snprintf(dir, cap, "%s", mount->mnt_dir) < cap;
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+int stat_open_cgroup(struct stat_job *stat)
+{
+	char mount[2048] = "", path[4096];
+
+	stat->cgroup_fd = -1;
+	if (!find_mount(mount, sizeof(mount)) && stat->cgroup[0] != '/')
+		return tool_fail(EXIT_FAIL,
+				 "no cgroup %s: no cgroup file system is mounted; mount -t "
+				 "cgroup2 none /sys/fs/cgroup",
+				 stat->cgroup);
+	if (!strncmp(stat->cgroup, mount, strlen(mount)))
+		snprintf(path, sizeof(path), "%s", stat->cgroup);
+	else
+		snprintf(path, sizeof(path), "%s/%s", mount,
+			 stat->cgroup + (stat->cgroup[0] == '/'));
+	stat->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (stat->cgroup_fd >= 0)
+		return 0;
+	return tool_fail(EXIT_FAIL, "no cgroup %s: %s: %s; /proc/PID/cgroup has that of a process",
+			 stat->cgroup, path, strerror(errno));
 }

@@ -7,17 +7,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-static int open_command(struct stat_job *stat)
-{
-	const struct pmc_plan *plan = &stat->live.plan;
-	int error = 0;
-
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		error = stat_add_group(stat, 0, plan->first[g], plan->first[g + 1] - plan->first[g],
-				       PMC_PERF_GROUP_EXEC, stat->child_pid, -1);
-	return error;
-}
-
 static void why_refused(const struct stat_job *stat, int error, char *text, size_t cap)
 {
 	const struct pmc_tried tried = {
@@ -68,10 +57,10 @@ static void start(struct stat_job *stat)
 	stat_find_children(stat);
 	stat->begin_ns = stat->before_ns = stat->budget.now_ns = pmc_now_ns();
 	stat_read_waits(stat);
-	for (unsigned r = 0; r < stat->n_rows; r++)
+	for (unsigned r = 0; r < stat->n_rows; r++) {
 		memset(stat->rows[r].places, 0, sizeof(stat->rows[r].places));
-	for (unsigned r = 0; r < stat->n_rows; r++)
 		stat->rows[r].waits = (struct stat_waits){ .total = { 0 } };
+	}
 	stat->scanned_ns = stat->read_ns = stat->begin_ns;
 	stat_rest_start(stat);
 }
@@ -94,7 +83,7 @@ int stat_open(struct stat_job *stat)
 		return code;
 	stat_row(stat, &STAT_NO_KEY);
 	if (stat->target == STAT_COMMAND)
-		error = open_command(stat);
+		error = stat_add_groups(stat, 0, PMC_PERF_GROUP_EXEC, stat->child_pid, -1);
 	else if (stat->target == STAT_MACHINE)
 		error = stat_scan_cpus(stat);
 	else

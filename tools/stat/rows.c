@@ -48,6 +48,24 @@ int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned
 	return error;
 }
 
+int stat_add_groups(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t pid,
+		    int cpu)
+{
+	const struct pmc_plan *plan = &stat->live.plan;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++) {
+		const char *type = plan->events[plan->first[g]].event.core_type;
+
+		error = stat_add_group(stat, row, plan->first[g],
+				       plan->first[g + 1] - plan->first[g], kind, pid, cpu);
+		/* A CPU of another type. */
+		if (error == -ENOENT && cpu >= 0 && type && *type)
+			error = 0;
+	}
+	return error;
+}
+
 /* ---- readings ------------------------------------------------------------------------------- */
 
 static void read_clock(const struct stat_job *stat, const struct live_group *group,
@@ -198,50 +216,38 @@ bool stat_rest_shown(const struct stat_job *stat, bool cumulative)
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-static void put_os(struct pmc_count *count, uint64_t value, uint64_t ns)
-{
-	*count = (struct pmc_count){
-		.state = PMC_COUNTED, .raw = value, .enabled_ns = ns, .running_ns = ns
-	};
-}
-
-/* One event in all rows of threads, or of a command at its end. */
-static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
-{
-	const uint64_t event = stat->live.view.events[e].def.config;
-	const uint64_t ns = stat->now_ns - (cumulative ? stat->begin_ns : stat->before_ns);
-
-	if (stat->target == STAT_COMMAND && stat->ended && event != PMC_OS_RUN_DELAY)
-		put_os(&stat->rows[0].counts[e],
-		       pmc_timeval_ns(event == PMC_OS_USER_TIME ? &stat->usage.ru_utime :
-								  &stat->usage.ru_stime),
-		       ns);
-	for (unsigned r = 1; r < stat->n_rows; r++) {
-		const struct stat_waits *waits = &stat->rows[r].waits;
-		const struct live_span *span = cumulative ? &waits->total : &waits->interval;
-
-		if (span->ns)
-			put_os(&stat->rows[r].counts[e], live_os_value(event, span), span->ns);
-	}
-}
-
 void stat_sum(struct stat_job *stat, bool cumulative)
 {
 	const struct live_events *live = &stat->live;
 	const uint64_t rest_ns = rest_clock(stat, cumulative);
+	const struct live_span of_command = {
+		.ns = stat->now_ns - stat->begin_ns,
+		.user_ns = pmc_timeval_ns(&stat->usage.ru_utime),
+		.system_ns = pmc_timeval_ns(&stat->usage.ru_stime),
+	};
 
-	for (unsigned r = 0; r < stat->n_rows; r++)
+	for (unsigned r = 0; r < stat->n_rows; r++) {
+		const struct stat_waits *waits = &stat->rows[r].waits;
+		const struct live_span *span = cumulative ? &waits->total : &waits->interval;
+
 		live_counts_clear(live, stat->rows[r].counts);
+		if (span->ns)
+			live_counts_os(live, span, true, stat->rows[r].counts);
+	}
+	/* These times are known at its end. */
+	if (stat->target == STAT_COMMAND && stat->ended)
+		live_counts_os(live, &of_command, false, stat->rows[0].counts);
 	for (unsigned g = 0; g < stat->n_groups; g++) {
 		const struct stat_group *group = &stat->groups[g];
 
 		live_group_add(&group->group, live, cumulative, stat->rows[group->row].counts);
 	}
-	for (unsigned e = 0; e < live->view.count; e++)
-		if (live->view.events[e].def.type == PMC_TYPE_OS)
-			sum_os(stat, e, cumulative);
 	if (stat->rest.counts)
 		live_counts_clear(live, stat->rest.counts);
 	if (rest_ns)
-		put_os(&stat->rest.counts[live->view_of[stat->clock]], rest_ns, rest_ns);
+		stat->rest.counts[live->view_of[stat->clock]] =
+			(struct pmc_count){ .state = PMC_COUNTED,
+					    .raw = rest_ns,
+					    .enabled_ns = rest_ns,
+					    .running_ns = rest_ns };
 }

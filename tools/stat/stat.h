@@ -131,9 +131,11 @@ int stat_run(struct stat_job *stat);
 /* ---- rows.c ---- */
 /* The row of a key, added if it is new. */
 unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
-/* Adds a group; on failure -errno. */
+/* Adds a group, or all groups that the CPU can count; on failure -errno. */
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
 		   enum pmc_perf_group_kind kind, pid_t pid, int cpu);
+int stat_add_groups(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t pid,
+		    int cpu);
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
@@ -160,7 +162,7 @@ static inline bool stat_has_waits(const struct stat_job *stat)
 }
 /* Groups on each CPU that is online, and none on others. 0 or -errno. */
 int stat_scan_cpus(struct stat_job *stat);
-/* cgroup.c: opens its directory. 0, or the exit code with the error printed. */
+/* Opens the directory of the cgroup. 0, or the exit code with the error printed. */
 int stat_open_cgroup(struct stat_job *stat);
 
 /* ---- output ---- */

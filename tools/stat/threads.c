@@ -36,12 +36,9 @@ static int keep_context(pid_t tid)
  * ENODEV. */
 static int open_task(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t tid)
 {
-	const struct pmc_plan *plan = &stat->live.plan;
-	int keeper = kind == PMC_PERF_GROUP_OWN ? -1 : keep_context(tid), error = 0;
+	int keeper = kind == PMC_PERF_GROUP_OWN ? -1 : keep_context(tid);
+	const int error = stat_add_groups(stat, row, kind, tid, -1);
 
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		error = stat_add_group(stat, row, plan->first[g],
-				       plan->first[g + 1] - plan->first[g], kind, tid, -1);
 	pmc_perf_group_close(&keeper, 1);
 	return error == -ENODEV ? -ESRCH : error;
 }

@@ -111,20 +111,6 @@ void top_events_open(struct top_watch *watch, struct top_task *task)
 		watch->error = error;
 }
 
-static void read_os(const struct live_events *live, struct top_task *task)
-{
-	const struct live_span *span = &task->task.span;
-
-	for (unsigned e = 0; e < live->view.count; e++)
-		if (live->view.events[e].def.type == PMC_TYPE_OS)
-			task->counts[e] = (struct pmc_count){
-				.raw = live_os_value(live->view.events[e].def.config, span),
-				.enabled_ns = span->ns,
-				.running_ns = span->ns,
-				.state = PMC_COUNTED,
-			};
-}
-
 /* An agent's group is disabled by pmctl ctl stop: the thread ran, and its clock did not. */
 static bool is_stopped(const struct live_span *span, const struct live_group *group)
 {
@@ -137,7 +123,7 @@ void top_events_read(struct top_watch *watch, struct top_task *task)
 		return;
 	live_counts_clear(&watch->live, task->counts);
 	if (task->task.known)
-		read_os(&watch->live, task);
+		live_counts_os(&watch->live, &task->task.span, true, task->counts);
 	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++) {
 		struct live_group *group = &task->groups[g];
 

@@ -2,7 +2,6 @@
 /* keys.c - what each key does, and the help. */
 #include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
-#include "tools/cli/spawn.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
