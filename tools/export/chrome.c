@@ -13,10 +13,9 @@ struct chrome {
 	struct export *export;
 	struct pmc_json json;
 	struct pmc_thread_buf now, before;
-	char label[32];			  /* of the thread whose rates are written */
-	bool hosts;			  /* more than one: process IDs may be equal */
-	const struct pmc_p_process *last; /* whose number is last_pid */
-	uint64_t last_pid;
+	char label[32]; /* of the thread whose rates are written */
+	bool hosts;	/* more than one: process IDs may be equal */
+	uint64_t at;	/* in the processes */
 };
 
 static double us(const struct pmc_p_process *process, uint64_t ns)
@@ -24,19 +23,12 @@ static double us(const struct pmc_p_process *process, uint64_t ns)
 	return (double)pmc_sub_sat(ns, process->job_start_ns) / 1000;
 }
 
-/* With several hosts a number from 1 in the order of the rows. */
+/* With several hosts a number from 1 in the order of the rows, which come process by process. */
 static uint64_t pid_of(struct chrome *c, const struct pmc_p_process *process)
 {
-	const struct pmc_profile *profile = c->export->profile;
-
-	if (c->last == process)
-		return c->last_pid;
-	c->last = process;
-	c->last_pid = process->fixed.pid;
-	for (uint64_t i = 0; c->hosts && i < profile->n_processes; i++)
-		if (profile->processes[i] == process)
-			c->last_pid = i + 1;
-	return c->last_pid;
+	while (c->export->profile->processes[c->at] != process)
+		c->at = (c->at + 1) % c->export->profile->n_processes;
+	return c->hosts ? c->at + 1 : process->fixed.pid;
 }
 
 static void begin(struct chrome *c, const char *phase, const char *name,

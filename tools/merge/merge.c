@@ -321,7 +321,6 @@ static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct m
 	}
 	if (is_in_parts(merge))
 		madvise(data, len, MADV_DONTNEED);
-	seen->magic = seen->good || pmc_has_magic(scan.data, scan.len);
 	seen->damaged = scan.damaged;
 	return 0;
 }

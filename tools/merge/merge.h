@@ -22,7 +22,6 @@ struct merge_options {
 /* Contents of one input. */
 struct merge_input {
 	uint64_t bytes, good, damaged; /* good, damaged: frames */
-	bool magic;		       /* a frame's magic was found: it is, or was, a dump */
 };
 
 struct merge;

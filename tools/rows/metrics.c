@@ -42,21 +42,22 @@ bool pmc_metric_is_accounting(unsigned metric)
 	return pmc_formulas[metric].kind == CPU_PCT || pmc_formulas[metric].kind == SWITCHES_PER_S;
 }
 
-/* The first pair of events for a and b after the pair in *events; with counts: that has values. */
-static bool find_pair(const struct pmc_formula *formula, const struct pmc_p_set_view *set,
-		      const struct pmc_count *counts, bool next, struct pmc_metric_events *events)
+/* The first pair of events for a and b; with counts: that has values. */
+static bool find_pair(unsigned metric, const struct pmc_p_set_view *set,
+		      const struct pmc_count *counts, struct pmc_metric_events *events)
 {
-	for (unsigned i = next ? events->a : 0; set && i < set->count; i++) {
+	const struct pmc_formula *formula = &pmc_formulas[metric];
+
+	for (unsigned i = 0; set && i < set->count; i++) {
 		if (!is_input(&set->events[i], formula->a) ||
 		    (counts && !pmc_count_has_value(&counts[i])))
 			continue;
-		for (unsigned j = next && i == events->a ? events->b + 1 : 0; j < set->count; j++) {
+		for (unsigned j = 0; j < set->count; j++) {
 			if (!is_input(&set->events[j], formula->b) ||
 			    !is_pair(&set->events[i], &set->events[j]) ||
 			    (counts && !pmc_count_has_value(&counts[j])))
 				continue;
-			events->a = i;
-			events->b = j;
+			*events = (struct pmc_metric_events){ true, i, j };
 			return true;
 		}
 	}
@@ -66,12 +67,7 @@ static bool find_pair(const struct pmc_formula *formula, const struct pmc_p_set_
 void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
 		       struct pmc_metric_events *events)
 {
-	struct pmc_metric_events other;
-
-	*events = (struct pmc_metric_events){ .applies = false };
-	events->applies = find_pair(&pmc_formulas[metric], set, NULL, false, events);
-	other = *events;
-	events->many = events->applies && find_pair(&pmc_formulas[metric], set, NULL, true, &other);
+	events->applies = find_pair(metric, set, NULL, events);
 }
 
 bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set)
@@ -134,24 +130,22 @@ void pmc_ratio_take(unsigned metric, const struct pmc_metric_events *events,
 		    const struct pmc_p_set_view *set, const struct pmc_count *counts,
 		    struct pmc_ratio *ratio)
 {
-	const struct pmc_formula *formula = &pmc_formulas[metric];
 	struct pmc_metric_events pair = *events;
 	struct pmc_ratio row = { .known = true };
 	const struct pmc_count *a, *b;
 
 	if (!pair.applies || !counts)
 		return;
-	if (pair.many && !find_pair(formula, set, counts, false, &pair))
+	if ((!pmc_count_has_value(&counts[pair.a]) || !pmc_count_has_value(&counts[pair.b])) &&
+	    !find_pair(metric, set, counts, &pair))
 		return;
 	a = &counts[pair.a];
 	b = &counts[pair.b];
-	if (!pmc_count_has_value(a) || !pmc_count_has_value(b))
-		return;
 	if (!run_together(set, pair.a, pair.b))
 		row.state = PMC_RATIO_MIXED;
 	else if (a->state == PMC_SCALED || b->state == PMC_SCALED)
 		row.state = PMC_RATIO_SCALED;
-	if (formula->kind == EXCESS_PCT && row.state == PMC_RATIO_MIXED)
+	if (pmc_formulas[metric].kind == EXCESS_PCT && row.state == PMC_RATIO_MIXED)
 		return;
 	row.a = pmc_count_value(a);
 	row.b = pmc_count_value(b);

@@ -33,8 +33,7 @@ bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set);
 /* The events of a set that a metric is made of. */
 struct pmc_metric_events {
 	bool applies;
-	bool many; /* if these have no values, other events of the set are tried */
-	unsigned a, b;
+	unsigned a, b; /* if these have no values, other events of the set are tried */
 };
 void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
 		       struct pmc_metric_events *events);

@@ -9,14 +9,9 @@
 
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash)
 {
-	struct pmc_profile_tables *tables = profile->tables;
-	struct pmc_p_site *site = tables->last_site;
+	struct pmc_p_site *site;
 
-	if (!site || site->hash != hash) {
-		HASH_FIND(hh, tables->sites, &hash, sizeof(hash), site);
-		if (site)
-			tables->last_site = site;
-	}
+	HASH_FIND(hh, profile->tables->sites, &hash, sizeof(hash), site);
 	return site;
 }
 

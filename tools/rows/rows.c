@@ -228,18 +228,13 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	bool on;
 
 	unpack(row->packed, row->n_words, words);
+	*thread = (struct pmc_p_thread){ .row = row, .process = row->process };
 	memcpy(fixed, words, sizeof(*fixed));
 	fixed->seq = row->seq;
 	fixed->time_ns = row->time_ns;
 	fixed->start_ns ^= row->time_ns;
 	fixed->end_ns ^= row->time_ns;
 	date_start(fixed);
-	thread->row = row;
-	thread->process = row->process;
-	thread->region = NULL;
-	thread->creation = NULL;
-	thread->sampled = false;
-	thread->samples = thread->lost_samples = 0;
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
 	on = fixed->off_ns && pmc_thread_on_ns(fixed, pmc_thread_until(thread));
@@ -248,13 +243,12 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 		fixed->flags |= PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE;
 		fixed->reason = fixed->reason ? fixed->reason : PMC_REASON_NOT_STARTED;
 	}
-	if (set)
-		profile_take_counts(set, fixed->n_groups, &cursor, on, buf->counts);
-	if (set)
-		profile_take_os(set, fixed, pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
-				buf->counts);
-	thread->set = set ? &set->view : NULL;
-	thread->counts = set ? buf->counts : NULL;
+	if (!set)
+		return thread;
+	profile_take_counts(set, fixed->n_groups, &cursor, on, buf->counts);
+	profile_take_os(set, fixed, pmc_thread_on_ns(fixed, pmc_thread_until(thread)), buf->counts);
+	thread->set = &set->view;
+	thread->counts = buf->counts;
 	return thread;
 }
 

@@ -35,11 +35,6 @@ static void number_cores(struct pmc_p_eventset *set, struct set_slot *slots)
 	}
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return strcmp(a, b) == 0;
-}
-
 /* The number of events from `first` on that are one event on different core types or CPUs. */
 static unsigned count_parts(const struct set_slot *slots, unsigned n, unsigned first)
 {
@@ -50,12 +45,12 @@ static unsigned count_parts(const struct set_slot *slots, unsigned n, unsigned f
 		const struct pmc_p_event *next = &slots[end].event;
 
 		if (next->def.position != event->def.position ||
-		    !same_text(next->name, event->name) ||
+		    strcmp(next->name, event->name) != 0 ||
 		    !next->core_type[0] != !event->core_type[0])
 			break;
 		for (unsigned i = first; i < end; i++)
-			if (same_text(slots[i].event.core_type, next->core_type) &&
-			    same_text(slots[i].event.cpus, next->cpus))
+			if (!strcmp(slots[i].event.core_type, next->core_type) &&
+			    !strcmp(slots[i].event.cpus, next->cpus))
 				return end - first;
 	}
 	return end - first;
@@ -129,30 +124,24 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void add_group(struct cores *cores, unsigned core, const struct pmc_count *count)
-{
-	__typeof__(cores->of[0]) *of = &cores->of[core];
-
-	of->open = true;
-	if (count->enabled_ns > cores->enabled)
-		cores->enabled = count->enabled_ns;
-	if (count->running_ns > of->most)
-		of->most = count->running_ns;
-	pmc_add_sat(&of->sum, count->running_ns);
-}
-
 static void add_groups(const struct pmc_p_eventset *set, const struct pmc_count *counts,
 		       struct cores *cores)
 {
 	bool seen[PMC_EVENTS_MAX] = { false };
 
 	for (unsigned i = 0; i < set->n_parts; i++) {
-		unsigned group = set->parts[i].group;
+		const struct pmc_count *count = &counts[i];
+		__typeof__(cores->of[0]) *of = &cores->of[set->parts[i].core];
+		const unsigned group = set->parts[i].group;
 
-		if (!set->parts[i].core || !counts[i].enabled_ns || seen[group])
+		if (!set->parts[i].core || !count->enabled_ns || seen[group])
 			continue;
-		seen[group] = true;
-		add_group(cores, set->parts[i].core, &counts[i]);
+		seen[group] = of->open = true;
+		if (count->enabled_ns > cores->enabled)
+			cores->enabled = count->enabled_ns;
+		if (count->running_ns > of->most)
+			of->most = count->running_ns;
+		pmc_add_sat(&of->sum, count->running_ns);
 	}
 	for (unsigned c = 1; c <= set->n_cores; c++)
 		pmc_add_sat(&cores->all, cores->of[c].most);

@@ -139,7 +139,7 @@ struct table_process {
 struct pmc_profile_tables {
 	struct pmc_profile_options options;
 	struct pmc_p_eventset *sets, *last_set;
-	struct pmc_p_site *sites, *last_site;
+	struct pmc_p_site *sites;
 	struct table_process *processes, *last_process;
 	struct table_frame *frames;
 	uint64_t n_frames[PMC_FRAME_SAMPLES + 1]; /* by type */
