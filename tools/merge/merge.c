@@ -60,6 +60,7 @@ struct merge {
 	uint64_t n_frames;
 	struct entry sample[SAMPLED]; /* each stride-th frame */
 	uint64_t n_sampled, stride;
+	const struct entry *from, *to; /* bounds of the part that is written; NULL: none */
 	struct stream *streams, *last;
 	struct subject *subjects;
 	struct pmc_arena arena;	   /* of these */
@@ -96,6 +97,7 @@ static void clear(struct merge *merge)
 	merge->subjects = NULL;
 	merge->n_maps = merge->n = merge->room = 0;
 	merge->n_frames = merge->n_sampled = 0;
+	merge->from = merge->to = NULL;
 	merge->stride = 1;
 }
 
@@ -257,18 +259,36 @@ static bool is_in_parts(const struct merge *merge)
 	return !merge->options.compact && merge->n_frames > merge->most;
 }
 
-static void take(struct merge *merge, struct pmc_frame *frame)
+static bool is_in_part(const struct merge *merge, const struct entry *entry)
 {
-	const struct entry entry = entry_of(merge, frame);
+	return (!merge->from || place_order(entry, merge->from) >= 0) &&
+	       (!merge->to || place_order(entry, merge->to) < 0);
+}
 
-	if (merge->options.compact && has_subject(merge, &entry, frame))
-		return;
-	take_sample(merge, &entry);
-	merge->n_frames++;
+/* Takes the entries of an input; seen: at first sight, else those of the part. */
+static void read_map(struct merge *merge, const struct map *map, struct merge_input *seen)
+{
+	struct pmc_scan scan = { .data = map->data + map->at, .len = map->len - map->at };
+	struct pmc_frame frame;
+
+	while (pmc_scan_next(&scan, &frame)) {
+		const struct entry entry = entry_of(merge, &frame);
+
+		if (seen) {
+			seen->good++;
+			if (merge->options.compact && has_subject(merge, &entry, &frame))
+				continue;
+			take_sample(merge, &entry);
+			merge->n_frames++;
+			merge->n = is_in_parts(merge) ? 0 : merge->n;
+		}
+		if (seen ? !is_in_parts(merge) : is_in_part(merge, &entry))
+			append(merge, &entry);
+	}
 	if (is_in_parts(merge))
-		merge->n = 0;
-	else
-		append(merge, &entry);
+		madvise(map->data, map->len, MADV_DONTNEED);
+	if (seen)
+		seen->damaged = scan.damaged;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------- */
@@ -303,8 +323,6 @@ static int spill_open(void)
 static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct merge_input *seen)
 {
 	struct map *maps = realloc(merge->maps, (merge->n_maps + 1) * sizeof(*maps));
-	struct pmc_scan scan = { .at = 0 };
-	struct pmc_frame frame;
 	uint8_t *data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (!maps)
@@ -312,16 +330,8 @@ static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct m
 	merge->maps = maps;
 	if (data == MAP_FAILED)
 		return -errno;
-	maps[merge->n_maps++] = (struct map){ data, len, at };
-	scan.data = data + at;
-	scan.len = len - at;
-	while (pmc_scan_next(&scan, &frame)) {
-		take(merge, &frame);
-		seen->good++;
-	}
-	if (is_in_parts(merge))
-		madvise(data, len, MADV_DONTNEED);
-	seen->damaged = scan.damaged;
+	maps[merge->n_maps] = (struct map){ data, len, at };
+	read_map(merge, &maps[merge->n_maps++], seen);
 	return 0;
 }
 
@@ -431,44 +441,23 @@ static int write_entries(struct merge *merge, struct pmc_out *out)
 	return error;
 }
 
-/* Reads the entries that lie in [from, to); NULL: no bound. */
-static void read_part(struct merge *merge, const struct entry *from, const struct entry *to)
-{
-	struct pmc_frame frame;
-
-	merge->n = 0;
-	pmc_arena_free(&merge->stripped);
-	for (size_t i = 0; i < merge->n_maps; i++) {
-		const struct map *map = &merge->maps[i];
-		struct pmc_scan scan = { .data = map->data + map->at, .len = map->len - map->at };
-
-		while (pmc_scan_next(&scan, &frame)) {
-			const struct entry entry = entry_of(merge, &frame);
-
-			if ((!from || place_order(&entry, from) >= 0) &&
-			    (!to || place_order(&entry, to) < 0))
-				append(merge, &entry);
-		}
-		madvise(map->data, map->len, MADV_DONTNEED);
-	}
-}
-
 static int write_parts(struct merge *merge, struct pmc_out *out)
 {
 	const uint64_t n = merge->n_sampled, parts = merge->n_frames / merge->most + 1;
 	static struct entry scratch[SAMPLED];
-	const struct entry *from = NULL;
 	uint64_t frames = 0;
 	int error = 0;
 
 	pmc_sort(merge->sample, scratch, n, sizeof(*scratch), entry_order, NULL);
 	for (uint64_t i = 1; i <= parts && !error && !out->error; i++) {
-		const struct entry *to = i < parts ? &merge->sample[i * n / parts] : NULL;
-
-		read_part(merge, from, to);
+		merge->from = merge->to;
+		merge->to = i < parts ? &merge->sample[i * n / parts] : NULL;
+		merge->n = 0;
+		pmc_arena_free(&merge->stripped);
+		for (size_t map = 0; map < merge->n_maps; map++)
+			read_map(merge, &merge->maps[map], NULL);
 		frames += merge->n;
 		error = write_entries(merge, out);
-		from = to;
 	}
 	return error || out->error || frames == merge->n_frames ? error : -ESTALE;
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define KEY_CAP 320
+/* Paths are the longest. */
+#define KEY_CAP 8192
 
 const char *pmc_base_name(const char *path)
 {
@@ -67,23 +68,24 @@ static bool is_cut(size_t len)
 	return len >= 15;
 }
 
-/* The text rows are grouped by: a pointer into the profile, or made in buf. */
-static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread, char *buf,
-			  size_t *len)
+/* The text rows are grouped by. Returns its length. */
+static size_t key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread, char *buf)
 {
 	const struct pmc_p_process *process = thread->process;
 	struct pmc_out out;
 	const char *text;
+	size_t len;
 
 	pmc_out_to_mem(&out, buf, KEY_CAP);
 	switch (fold->by) {
 	case PMC_BY_POOL:
-		text = pmc_thread_label(thread, len);
-		*len = pmc_pool_pattern(text, *len, buf);
-		return buf;
+		text = pmc_thread_label(thread, &len);
+		return pmc_pool_pattern(text, len, buf);
 	case PMC_BY_NONE:
 	case PMC_BY_NAME:
-		return pmc_thread_label(thread, len);
+		text = pmc_thread_label(thread, &len);
+		pmc_out_bytes(&out, text, len);
+		break;
 	case PMC_BY_START:
 		if (thread->fixed.flags & PMC_THREAD_MAIN)
 			pmc_out_str(&out, "(main)");
@@ -96,33 +98,28 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 			pmc_outf(&out, "%s < %s", out.len ? "" : "(unknown)", text);
 		break;
 	case PMC_BY_THREAD:
-		pmc_out_bytes(&out, (const char *)process->identity, sizeof(process->identity));
-		pmc_out_bytes(&out, (const char *)&thread->fixed.seq, sizeof(thread->fixed.seq));
-		break;
 	case PMC_BY_PROCESS:
-		*len = sizeof(process->identity);
-		return (const char *)process->identity;
+		pmc_out_bytes(&out, (const char *)process->identity, sizeof(process->identity));
+		if (fold->by == PMC_BY_THREAD)
+			pmc_out_bytes(&out, (const char *)&thread->fixed.seq, sizeof(uint64_t));
+		break;
 	case PMC_BY_EXE:
-		*len = strlen(process->exe);
-		return process->exe;
+		pmc_out_str(&out, process->exe);
+		break;
 	case PMC_BY_HOST:
-		*len = strlen(process->host);
-		return process->host;
+		pmc_out_str(&out, process->host);
+		break;
 	case PMC_BY_RANK:
 		if (process->known && process->fixed.rank >= 0)
 			pmc_out_i64(&out, process->fixed.rank);
 		break;
-	case PMC_BY_FUNCTION:
-	case PMC_BY_LINE:
-	case PMC_BY_MODULE:
-	case PMC_BY_PATH:
-		break;
 	case PMC_BY_REGION:
-		*len = thread->region->name_len;
-		return thread->region->name;
+		pmc_out_bytes(&out, thread->region->name, thread->region->name_len);
+		break;
+	default: /* rows of samples */
+		break;
 	}
-	*len = out.len;
-	return buf;
+	return out.len;
 }
 
 static const char *nameless(enum pmc_fold_by by)
@@ -136,25 +133,20 @@ static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thre
 			    const char *key, size_t len)
 {
 	const struct pmc_p_process *process = thread->process;
-	const char *name;
-	char buf[KEY_CAP];
+	char buf[320];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, buf, sizeof(buf));
-	switch (fold->by) {
-	case PMC_BY_THREAD:
-		name = pmc_thread_label(thread, &len);
+	if (fold->by == PMC_BY_THREAD) {
+		const char *name = pmc_thread_label(thread, &len);
+
 		pmc_outf(&out, "%.*s %u", (int)len, name, thread->fixed.tid);
-		break;
-	case PMC_BY_PROCESS:
-		if (process->known)
-			pmc_outf(&out, "%u %.200s", process->fixed.pid,
-				 pmc_base_name(process->exe));
-		else
-			pmc_out_str(&out, "(unknown)");
-		break;
-	default:
-		return len ? pmc_arena_strndup(fold->u->arena, key, len) : nameless(fold->by);
+	} else if (fold->by == PMC_BY_PROCESS && process->known) {
+		pmc_outf(&out, "%u %.200s", process->fixed.pid, pmc_base_name(process->exe));
+	} else if (fold->by == PMC_BY_PROCESS || !len) {
+		return nameless(fold->by);
+	} else {
+		return pmc_arena_strndup(fold->u->arena, key, len);
 	}
 	return pmc_arena_strndup(fold->u->arena, buf, out.len);
 }
@@ -261,11 +253,9 @@ static void note_name(struct pmc_fold_row *row, const struct pmc_p_thread *threa
 struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 {
 	struct pmc_fold_entry *entry = fold->last;
-	char buf[KEY_CAP];
-	const char *key;
-	size_t len;
+	char key[KEY_CAP];
+	const size_t len = key_of(fold, thread, key);
 
-	key = key_of(fold, thread, buf, &len);
 	if (!entry || entry->len != len || memcmp(entry->key, key, len) != 0) {
 		HASH_FIND(hh, fold->entries, key, len, entry);
 		if (!entry)

@@ -61,12 +61,6 @@ static void invalidate(struct pmc_count *count, uint32_t reason)
 		*count = (struct pmc_count){ .state = PMC_NOT_COUNTED, .error = reason };
 }
 
-/* A difference below 0 is 0: clocks run on between the readings of rows and total. */
-static void subtract(uint64_t *from, uint64_t value)
-{
-	*from = pmc_sub_sat(*from, value);
-}
-
 /* CPU time that an inherit group can have counted: since the agent started. */
 static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 {
@@ -92,7 +86,8 @@ static uint64_t row_task_ns(const struct pmc_p_thread *row, const struct pmc_cou
 	return counted > ns ? counted : ns;
 }
 
-/* Work that a row has no count of stays in the total, unless the row's event set is lost. */
+/* Work that a row has no count of stays in the total, unless the row's event set is lost. Clocks
+ * run on between the readings of rows and total: a difference below 0 is 0. */
 static void subtract_row(struct open_total *total, const struct pmc_p_thread *row)
 {
 	const struct pmc_p_set_view *set = total->rest->set;
@@ -111,15 +106,15 @@ static void subtract_row(struct open_total *total, const struct pmc_p_thread *ro
 		if (at >= 0 && is_task_clock(&set->events[i]))
 			task_clock = &row->counts[at];
 		if (at < 0 && is_task_clock(&set->events[i]))
-			subtract(&count->raw, row_cpu_ns(row));
+			count->raw = pmc_sub_sat(count->raw, row_cpu_ns(row));
 		else if (at < 0 && lost)
 			invalidate(count, PMC_REASON_SET_LOST);
 		else if (at >= 0 && row->counts[at].state == PMC_SCALED)
 			invalidate(count, PMC_REASON_SCALED);
 		else if (at >= 0 && row->counts[at].state == PMC_COUNTED)
-			subtract(&count->raw, row->counts[at].raw);
+			count->raw = pmc_sub_sat(count->raw, row->counts[at].raw);
 	}
-	subtract(&total->rest->cpu_ns, row_task_ns(row, task_clock));
+	total->rest->cpu_ns = pmc_sub_sat(total->rest->cpu_ns, row_task_ns(row, task_clock));
 }
 
 /* For a thread group that counted exec'd descendants: subtracts those without a row. */
@@ -132,7 +127,8 @@ static void subtract_execs(struct pmc_p_remainder *threads, const struct pmc_p_r
 			invalidate(&threads->counts[i],
 				   at < 0 ? PMC_REASON_SET_LOST : execs->counts[at].error);
 		else
-			subtract(&threads->counts[i].raw, execs->counts[at].raw);
+			threads->counts[i].raw =
+				pmc_sub_sat(threads->counts[i].raw, execs->counts[at].raw);
 	}
 }
 
@@ -229,11 +225,14 @@ static void close_unseen(struct table_process *p)
  * exec group counted it. */
 static void subtract_rest(const struct table_process *p)
 {
+	struct pmc_p_remainder *rest;
+
 	if (!p->root || p->root == p || !p->root->open ||
 	    !(p->pub.fixed.flags & PMC_PROCESS_COVERED))
 		return;
-	subtract(&p->root->pub.descendants.cpu_ns,
-		 pmc_sub_sat(p->pub.fixed.cpu_ns, p->pub.attributed_cpu_ns));
+	rest = &p->root->pub.descendants;
+	rest->cpu_ns = pmc_sub_sat(rest->cpu_ns,
+				   pmc_sub_sat(p->pub.fixed.cpu_ns, p->pub.attributed_cpu_ns));
 }
 
 /* A process that was killed may have newer rows than its own frame. */
