@@ -13,7 +13,7 @@ MAC_FLAGS = -nostdlibinc -isystem $(MAC_DIR)/any-darwin-any -isystem $(MAC_DIR)/
             $(BASE) -O2 -fPIC -fvisibility=hidden -DTOOL_WITHOUT_PERF_EVENTS
 MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/macos/libSystem.tbd
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
-MAC_TOOLS := $(wildcard tools/rows/*.c tools/table/*.c tools/view/*.c) $(filter-out tools/cli/pmctl.c \
+MAC_TOOLS := $(wildcard tools/rows/*.c tools/table/*.c tools/view/*.c) tools/symbol/symbols.c $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_LIB   := $(filter-out lib/event/pfm.c,$(foreach d,base event count dump plan,$(wildcard lib/$(d)/*.c lib/$(d)/darwin/*.c))) \

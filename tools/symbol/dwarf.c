@@ -8,7 +8,22 @@
 #include "tools/symbol/private.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwfl.h>
 #include <string.h>
+
+struct unit_function {
+	uint64_t start, end;
+	Dwarf_Die die;
+};
+
+/* A compile unit in the list of its module; its functions are listed when an address in it is
+ * looked up. */
+struct unit {
+	Dwarf_Die die, lines; /* of a split unit: its content; the skeleton, which has the lines */
+	struct unit_function *functions;
+	size_t n, room;
+	bool listed;
+};
 
 enum { NESTED_MOST = 32, BLOCKS_MOST = 256 };
 

@@ -11,12 +11,15 @@
 #include "tools/symbol/private.h"
 
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+const bool symbol_supported = true;
 
 /* An empty ID fits any ELF file. */
 static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)
@@ -168,19 +171,6 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 	return dwfl_standard_find_debuginfo(module, user, name, base, file, link, crc, found);
 }
 
-Dwfl_Callbacks symbol_callbacks(struct symbols *symbols)
-{
-	/* Absolute: elfutils looks nowhere else before it asks debuginfod. */
-	static char system_only[] = "/usr/lib/debug";
-
-	symbols->debug_path = system_only;
-	return (Dwfl_Callbacks){
-		.find_debuginfo = find_debuginfo,
-		.section_address = dwfl_offline_section_address,
-		.debuginfo_path = &symbols->debug_path,
-	};
-}
-
 /* A copy of the kernel's vdso, as this process has it. */
 static int open_vdso(void)
 {
@@ -203,9 +193,16 @@ static int open_vdso(void)
 static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int fd,
 		      const char *path)
 {
+	/* Absolute: elfutils looks nowhere else before it asks debuginfod. */
+	static char system_only[] = "/usr/lib/debug", *debug_path = system_only;
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path,
+	};
 	void **user;
 
-	module->dwfl = dwfl_begin(&symbols->callbacks);
+	module->dwfl = dwfl_begin(&callbacks);
 	if (module->dwfl) {
 		/* At address 0: addresses are those of the file. */
 		module->dwfl_module =
@@ -259,4 +256,41 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 void symbol_module_close(struct symbol_module *module)
 {
 	dwfl_end(module->dwfl);
+}
+
+bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+			 uint64_t *offset)
+{
+	GElf_Addr bias;
+	size_t n = 0;
+	Elf *elf = NULL;
+
+	if (symbols_status(symbols, module) == SYMBOL_OPEN && module->dwfl_module)
+		elf = dwfl_module_getelf(module->dwfl_module, &bias);
+	if (!elf || elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr head;
+
+		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD ||
+		    address < head.p_vaddr || address - head.p_vaddr >= head.p_memsz)
+			continue;
+		*offset = address - head.p_vaddr + head.p_offset;
+		return true;
+	}
+	return false;
+}
+
+const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
+{
+	const struct symbol_entry *entry;
+	Dwarf_Addr base;
+
+	if (symbols_status(symbols, module) != SYMBOL_OPEN || !module->dwfl_module)
+		return NULL;
+	dwfl_module_info(module->dwfl_module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
+	entry = symbol_table_find(&module->table, base + offset);
+	return entry && entry->raw && entry->start == base + offset ?
+		       symbol_name(symbols, entry->raw) :
+		       NULL;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* private.h - what the files of the symbolizer share. Private to this folder. */
+/* private.h - what the files of the symbolizer share. Private to this folder.
+ *
+ * On macOS, where pmctl is built without elfutils, darwin/none.c stands for all but symbols.c. */
 #pragma once
 
 #include "lib/base/hash.h"
 #include "lib/base/sort.h"
 #include "tools/symbol/symbol.h"
 
-#include <elfutils/libdwfl.h>
 #include <stddef.h>
 
 enum { SYMBOL_ID_MOST = 64, SYMBOL_NAME_MOST = 4096, SYMBOL_PATH_MAX = 4096 };
@@ -22,19 +23,7 @@ struct symbol_table {
 	size_t n, room;
 };
 
-struct unit_function {
-	uint64_t start, end;
-	Dwarf_Die die;
-};
-
-/* A compile unit in the list of its module; its functions are listed when an address in it is
- * looked up. */
-struct unit {
-	Dwarf_Die die, lines; /* of a split unit: its content; the skeleton, which has the lines */
-	struct unit_function *functions;
-	size_t n, room;
-	bool listed;
-};
+struct unit; /* of DWARF */
 
 struct unit_range {
 	uint64_t start, end;
@@ -44,7 +33,7 @@ struct unit_range {
 struct units {
 	struct unit_range *ranges;
 	size_t n, room;
-	Dwarf_Addr bias;
+	uint64_t bias;
 };
 
 struct known_place;
@@ -56,8 +45,8 @@ struct symbol_module {
 	pid_t pid; /* of a perf map, else 0 */
 	bool opened, has_units;
 	enum symbol_status status;
-	Dwfl *dwfl;
-	Dwfl_Module *dwfl_module;
+	struct Dwfl *dwfl;
+	struct Dwfl_Module *dwfl_module;
 	struct symbol_table table;
 	struct units units;
 	struct known_place *places;
@@ -71,8 +60,6 @@ struct symbols {
 	const char *root;
 	struct symbol_module *modules;
 	struct text *texts, *names;
-	Dwfl_Callbacks callbacks;
-	char *debug_path; /* of elfutils' own search */
 };
 
 /* Sorts a list of structs that begin with their start; equal ones stay in their order. */
@@ -88,8 +75,8 @@ const char *symbol_name(struct symbols *symbols, const char *raw);
 /* shrunk.c: from now on. */
 void symbol_survive_shrinking(void);
 
-/* module.c */
-Dwfl_Callbacks symbol_callbacks(struct symbols *symbols);
+/* module.c. Without support there are no modules. */
+extern const bool symbol_supported;
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
 void symbol_module_close(struct symbol_module *module);
 

@@ -43,7 +43,7 @@ int symbols_new(struct symbols **symbols, const char *root);
 void symbols_free(struct symbols *symbols);
 
 /* The module of a path and build ID; the ID may be empty where none is known. "[vdso]" is the
- * kernel's. */
+ * kernel's. NULL where symbols are not supported (macOS). */
 struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
 				     unsigned id_bytes);
 /* The perf map of a process, /tmp/perf-PID.map: code that was compiled at run time. It is read if

@@ -73,7 +73,6 @@ int symbols_new(struct symbols **to, const char *root)
 		return -ENOMEM;
 	symbol_survive_shrinking();
 	symbols->root = root ? root : "";
-	symbols->callbacks = symbol_callbacks(symbols);
 	return 0;
 }
 
@@ -115,7 +114,7 @@ static struct symbol_module *find_module(struct symbols *symbols, const char *pa
 struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
 				     unsigned id_bytes)
 {
-	return find_module(symbols, path, id, id_bytes, 0);
+	return symbol_supported ? find_module(symbols, path, id, id_bytes, 0) : NULL;
 }
 
 struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid)
@@ -123,7 +122,7 @@ struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
-	return find_module(symbols, path, NULL, 0, pid);
+	return symbol_supported ? find_module(symbols, path, NULL, 0, pid) : NULL;
 }
 
 static void open_once(struct symbols *symbols, struct symbol_module *module)
@@ -153,29 +152,6 @@ bool symbols_is_perf_map(const struct symbol_module *module)
 	return module->pid != 0;
 }
 
-bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
-			 uint64_t *offset)
-{
-	GElf_Addr bias;
-	size_t n = 0;
-	Elf *elf;
-
-	open_once(symbols, module);
-	elf = module->dwfl_module ? dwfl_module_getelf(module->dwfl_module, &bias) : NULL;
-	if (!elf || elf_getphdrnum(elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr head;
-
-		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD ||
-		    address < head.p_vaddr || address - head.p_vaddr >= head.p_memsz)
-			continue;
-		*offset = address - head.p_vaddr + head.p_offset;
-		return true;
-	}
-	return false;
-}
-
 /* ---- places ------------------------------------------------------------------------------ */
 
 static void look_up(struct symbols *symbols, struct symbol_module *module, uint64_t address,
@@ -203,21 +179,6 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 	kept = pmc_arena_alloc(&symbols->arena, place->n * sizeof(*kept));
 	memcpy(kept, frames, place->n * sizeof(*kept));
 	place->frames = kept;
-}
-
-const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
-{
-	const struct symbol_entry *entry;
-	Dwarf_Addr base;
-
-	open_once(symbols, module);
-	if (!module->dwfl_module)
-		return NULL;
-	dwfl_module_info(module->dwfl_module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
-	entry = symbol_table_find(&module->table, base + offset);
-	return entry && entry->raw && entry->start == base + offset ?
-		       symbol_name(symbols, entry->raw) :
-		       NULL;
 }
 
 const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,

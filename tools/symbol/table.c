@@ -7,6 +7,7 @@
 #include "tools/symbol/private.h"
 #include "lib/base/file.h"
 
+#include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

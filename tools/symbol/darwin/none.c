@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * none.c - no symbol tables on macOS, where pmctl is built without elfutils; see symbol.h.
+ * none.c - no symbol tables on macOS, where pmctl is built without elfutils; see private.h.
  *
- * Addresses of dumps are shown as module and offset. Only texts are kept here.
+ * Addresses of dumps are shown as module and offset.
  */
-#include "lib/base/hash.h"
-#include "tools/symbol/symbol.h"
+#include "tools/symbol/private.h"
 
-#include <errno.h>
-#include <stdlib.h>
+const bool symbol_supported = false;
 
-struct text {
-	UT_hash_handle hh;
-	char bytes[];
-};
-
-struct symbols {
-	struct pmc_arena arena;
-	struct text *texts;
-};
-
-int symbols_new(struct symbols **symbols, const char *root)
+void symbol_survive_shrinking(void)
 {
-	(void)root;
-	*symbols = calloc(1, sizeof(**symbols));
-	return *symbols ? 0 : -ENOMEM;
-}
-
-void symbols_free(struct symbols *symbols)
-{
-	if (symbols)
-		pmc_arena_free(&symbols->arena);
-	free(symbols);
 }
 
 bool symbols_shrunk(void)
@@ -39,43 +17,20 @@ bool symbols_shrunk(void)
 	return false;
 }
 
-const char *symbols_text(struct symbols *symbols, const char *text)
+void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 {
-	struct pmc_arena *arena = &symbols->arena;
-	const size_t len = strlen(text);
-	struct text *known;
-
-	HASH_FIND(hh, symbols->texts, text, len, known);
-	if (known)
-		return known->bytes;
-	known = pmc_arena_alloc(arena, sizeof(*known) + len + 1);
-	if (!known)
-		return NULL;
-	memcpy(known->bytes, text, len);
-	HASH_ADD_KEYPTR(hh, symbols->texts, known->bytes, len, known);
-	return known->bytes;
+	(void)symbols, (void)module;
 }
 
-struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
-				     unsigned id_bytes)
+void symbol_module_close(struct symbol_module *module)
 {
-	(void)symbols, (void)path, (void)id, (void)id_bytes;
-	return NULL;
+	(void)module;
 }
 
-struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid)
+enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
 {
-	(void)symbols, (void)pid;
-	return NULL;
-}
-
-const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,
-				      uint64_t address)
-{
-	static const struct symbol_place nowhere = { .frames = NULL };
-
-	(void)symbols, (void)module, (void)address;
-	return &nowhere;
+	(void)symbols, (void)module;
+	return SYMBOL_MISSING;
 }
 
 bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
@@ -85,20 +40,22 @@ bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, 
 	return false;
 }
 
-enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module)
+const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address)
 {
-	(void)symbols, (void)module;
-	return SYMBOL_MISSING;
+	(void)table, (void)address;
+	return NULL;
 }
 
-const char *symbols_path(const struct symbol_module *module)
+unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t address, const char *raw, struct symbol_frame *frames,
+			     unsigned most)
 {
-	(void)module;
-	return "";
+	(void)symbols, (void)module, (void)address, (void)raw, (void)frames, (void)most;
+	return 0;
 }
 
-bool symbols_is_perf_map(const struct symbol_module *module)
+unsigned symbols_demangle(const char *name, char *text, unsigned cap)
 {
-	(void)module;
-	return false;
+	(void)name, (void)text, (void)cap;
+	return 0;
 }
