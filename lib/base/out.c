@@ -214,15 +214,14 @@ static const char *take_spec(const char *p, struct spec *spec, va_list *args)
 	return p;
 }
 
-/* The argument as text, without its sign. NULL: an unknown conversion. */
-static const char *take_argument(char conversion, int longs, va_list *args, char text[24],
-				 bool *negative)
+/* The argument as text. NULL: an unknown conversion. */
+static const char *take_argument(char conversion, int longs, va_list *args, char text[24])
 {
 	unsigned long long u;
 	long long i;
 	const char *s;
+	char *number;
 
-	*negative = false;
 	switch (conversion) {
 	case 's':
 		s = va_arg(*args, const char *);
@@ -236,9 +235,11 @@ static const char *take_argument(char conversion, int longs, va_list *args, char
 		i = longs > 1 ? va_arg(*args, long long) :
 		    longs     ? va_arg(*args, long) :
 				va_arg(*args, int);
-		*negative = i < 0;
 		text[23] = '\0';
-		return decimal(text + 23, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
+		number = decimal(text + 23, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
+		if (i < 0)
+			*--number = '-';
+		return number;
 	case 'u':
 	case 'x':
 		u = longs > 1 ? va_arg(*args, unsigned long long) :
@@ -261,7 +262,6 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list list)
 	va_copy(args, list);
 	for (const char *p = format; *p; p++) {
 		struct spec spec;
-		bool negative;
 		char text[24];
 		const char *s;
 		size_t len;
@@ -275,19 +275,15 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list list)
 			continue;
 		}
 		p = take_spec(p + 1, &spec, &args);
-		s = take_argument(*p, spec.longs, &args, text, &negative);
+		s = take_argument(*p, spec.longs, &args, text);
 		if (!s) { /* its argument has an unknown size, so the rest cannot be found */
 			pmc_out_str(out, "%?");
 			break;
 		}
 		len = spec.precision >= 0 ? strnlen(s, (size_t)spec.precision) : strlen(s);
-		spec.width -= (int)len + negative;
-		if (negative && spec.pad == '0')
-			pmc_out_char(out, '-');
+		spec.width -= (int)len;
 		if (!spec.left)
 			pmc_out_pad(out, spec.pad, spec.width);
-		if (negative && spec.pad != '0')
-			pmc_out_char(out, '-');
 		pmc_out_bytes(out, s, len);
 		if (spec.left)
 			pmc_out_pad(out, ' ', spec.width);

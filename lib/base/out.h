@@ -63,7 +63,8 @@ static inline bool pmc_out_fixed_fits(double value)
 {
 	return value > -1.8e19 && value < 1.8e19;
 }
-/* %s %.*s %c %d %i %u %x %ld %lu %lx %lld %llu %llx %zu %%, with width, '-' and '0'. */
+/* %s %.*s %c %d %i %u %x %ld %lu %lx %lld %llu %llx %zu %%, with width, '-' and '0' ('0' not for
+ * negative numbers). */
 void pmc_outf(struct pmc_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));

