@@ -132,29 +132,17 @@ size_t pmc_bench_n_results(const struct pmc_bench *bench)
 	return bench ? bench->n : 0;
 }
 
-static const struct bench_result *nth(const struct pmc_bench *bench, size_t index)
-{
-	const struct bench_result *result = bench->first;
-
-	while (result && index--)
-		result = result->next;
-	return result;
-}
-
 int pmc_bench_get(const struct pmc_bench *bench, size_t index, struct pmc_bench_result *to)
 {
-	const struct bench_result *result, *baseline;
 	double was, is;
 
 	if (!bench || !to)
 		return -EINVAL;
-	result = nth(bench, index);
-	baseline = nth(bench, bench->baseline);
-	if (!result)
+	if (index >= bench->n)
 		return -ENOENT;
-	was = baseline->is.time_ns.median;
-	is = result->is.time_ns.median;
-	*to = result->is;
+	*to = bench->results[index];
+	was = bench->results[bench->baseline].time_ns.median;
+	is = to->time_ns.median;
 	to->baseline = index == bench->baseline;
 	to->speedup = was > 0 && is > 0 ? was / is : NAN;
 	return 0;
@@ -530,25 +518,24 @@ static int measure(struct pmc_bench *bench, pmc_bench_fn run, void *arg,
 int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, void *arg,
 		  uint64_t bytes_per_op)
 {
-	struct bench_result *result;
+	struct pmc_bench_result *results;
 	int kept = errno, error = -ENOMEM;
 
 	if (!bench || !name || !run)
 		return -EINVAL;
-	result = pmc_arena_alloc(&bench->arena, sizeof(*result));
-	if (result)
-		result->is.name = pmc_arena_strdup(&bench->arena, name);
-	if (result && result->is.name) {
-		result->is.bytes_per_op = bytes_per_op;
-		error = measure(bench, run, arg, &result->is);
-	}
-	if (!error) {
-		if (bench->last)
-			bench->last->next = result;
-		else
-			bench->first = result;
-		bench->last = result;
-		bench->n++;
+	results = pmc_arena_grow(&bench->arena, bench->results, bench->n, &bench->room,
+				 sizeof(*results));
+	if (results) {
+		struct pmc_bench_result *result = &results[bench->n];
+
+		bench->results = results;
+		*result = (struct pmc_bench_result){
+			.name = pmc_arena_strdup(&bench->arena, name),
+			.bytes_per_op = bytes_per_op,
+		};
+		if (result->name)
+			error = measure(bench, run, arg, result);
+		bench->n += !error;
 	}
 	errno = kept;
 	return error;

@@ -7,18 +7,13 @@
 
 #include <pmc/bench.h>
 
-struct bench_result {
-	struct pmc_bench_result is;
-	struct bench_result *next;
-};
-
 struct pmc_bench {
 	struct pmc_arena arena;
 	struct pmc_bench_options options; /* with defaults filled in */
 	struct pmc_plan plan;
 	unsigned *order; /* indexes into plan.events, in the order of the options */
-	struct bench_result *first, *last;
-	size_t n, baseline;
+	struct pmc_bench_result *results;
+	size_t n, room, baseline;
 };
 
 /* Statistics of n >= 1 values, which are sorted; scratch has room for n too. The caller gives the

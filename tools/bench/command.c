@@ -22,29 +22,27 @@ static bool is_program(const char *path)
 static int find_program(struct bench_command *command)
 {
 	const char *name = command->argv[0], *path = getenv("PATH");
+	const bool given = strchr(name, '/');
 
-	if (strchr(name, '/')) {
-		if (snprintf(command->path, sizeof(command->path), "%s", name) >=
-		    (int)sizeof(command->path))
-			return tool_fail(EXIT_NO_CMD, "cannot run %.60s...: the path is too long",
-					 name);
-		if (is_program(name))
-			return 0;
-		if (access(name, F_OK) == 0)
-			return tool_fail(EXIT_CANNOT_RUN,
-					 "cannot run %s: it is not an executable file", name);
-		return tool_fail(EXIT_NO_CMD, "cannot run %s: there is no such file", name);
-	}
-	for (path = path ? path : "/bin:/usr/bin"; *path; path += *path == ':') {
+	path = given ? "/" : path ? path : "/bin:/usr/bin";
+	for (; *path; path += *path == ':') {
 		int len = (int)strcspn(path, ":");
 
-		if (snprintf(command->path, sizeof(command->path), "%.*s%s%s", len, path,
-			     len ? "/" : "./", name) < (int)sizeof(command->path) &&
+		if (snprintf(command->path, sizeof(command->path), "%.*s%s%s", given ? 0 : len,
+			     path,
+			     given ? "" :
+			     len   ? "/" :
+				     "./",
+			     name) < (int)sizeof(command->path) &&
 		    is_program(command->path))
 			return 0;
 		path += len;
 	}
-	return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program on the PATH%s", name,
+	if (given && access(name, F_OK) == 0)
+		return tool_fail(EXIT_CANNOT_RUN, "cannot run %s: it is not an executable file",
+				 name);
+	return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
+			 given ? "" : " on the PATH",
 			 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
 }
 
@@ -170,26 +168,19 @@ int bench_add_string(struct bench *bench, const char *text)
 /* The argument vector, quoted for a shell. */
 static const char *typed(struct bench *bench, char **argv)
 {
-	size_t len = 1;
-	char *text, *to;
+	char text[PMC_COMMAND_LINE_BYTES];
+	struct pmc_out out;
 
-	for (char **arg = argv; *arg; arg++)
-		len += 3 + 4 * strlen(*arg);
-	text = to = pmc_arena_alloc(&bench->arena, len);
-	for (char **arg = argv; text && *arg; arg++) {
-		bool quote = !**arg || strpbrk(*arg, " \t\n'\"\\|&;<>()$`*?[#~");
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (char **arg = argv; *arg; arg++) {
+		const bool plain = **arg && !strpbrk(*arg, " \t\n'\"\\|&;<>()$`*?[#~");
 
-		if (arg != argv)
-			*to++ = ' ';
-		if (quote)
-			*to++ = '\'';
+		pmc_outf(&out, "%s%s", arg == argv ? "" : " ", plain ? "" : "'");
 		for (const char *c = *arg; *c; c++)
-			to = *c == '\'' ? stpcpy(to, "'\\''") : (*to = *c, to + 1);
-		if (quote)
-			*to++ = '\'';
-		*to = '\0';
+			pmc_outf(&out, *c == '\'' ? "'\\'%c" : "%c", *c);
+		pmc_out_str(&out, plain ? "" : "'");
 	}
-	return text;
+	return pmc_arena_strdup(&bench->arena, text);
 }
 
 int bench_add_argv(struct bench *bench, char **argv)

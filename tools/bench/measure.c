@@ -28,20 +28,18 @@
 static void show_progress(const struct bench *bench, uint64_t done, uint64_t spent_ns,
 			  uint64_t end_ns)
 {
+	static const char bar[] = "########################################"
+				  "........................................";
 	static uint64_t shown_ns;
 	uint64_t now = pmc_now_ns();
 	double share = end_ns ? (double)spent_ns / (double)end_ns :
 				(double)done / (double)(bench->runs ? bench->runs : 1);
-	char bar[41];
-	int filled = share >= 1 ? 40 : (int)(share * 40);
 
 	if (!isatty(STDERR_FILENO) || now - shown_ns < 100000000)
 		return;
 	shown_ns = now;
-	memset(bar, '.', 40);
-	memset(bar, '#', (size_t)filled);
-	bar[40] = '\0';
-	fprintf(stderr, "\r [%s] %llu runs", bar, (unsigned long long)done);
+	fprintf(stderr, "\r [%.40s] %llu runs", bar + 40 - (int)(fmin(share, 1) * 40),
+		(unsigned long long)done);
 	if (done && share > 0 && share < 1)
 		fprintf(stderr, ", %.0f s left ", (double)spent_ns / 1e9 * (1 - share) / share);
 	fflush(stderr);

@@ -75,6 +75,8 @@ bool tool_help(const char *command);
 
 /* Looks for the agent beside pmctl, in `dir`, and in ../lib/pmc from there. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
+/* The same for another file that permits `mode` of access(2); on Linux. */
+bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX]);
 
 /* ---- files that are opened for writing: lib/dump/output.h says which are refused --- */
 /* For "cannot write FILE: <text>": the reason of an -errno, and the fix where there is one. */

@@ -133,15 +133,14 @@ static void empty_rings(struct trace *trace)
 /* ---- the loop ----------------------------------------------------------------------------- */
 
 struct following {
-	uint64_t end_ns; /* 0: none */
-	bool stopped;	 /* nothing is written any more */
-	unsigned records;
+	uint64_t end_ns;  /* 0: none */
+	bool stopped;	  /* nothing is written any more */
 	uint64_t scan_ns; /* when CPUs are looked at next */
 };
 
-static bool is_over(struct trace *trace, const struct following *now)
+static bool is_over(struct trace *trace, const struct following *now, uint64_t ns)
 {
-	if (trace->rows.out.error || (now->end_ns && pmc_now_ns() >= now->end_ns))
+	if (trace->rows.out.error || (now->end_ns && ns >= now->end_ns))
 		return true;
 	if (trace->command)
 		return tool_child_ended(&trace->child, false);
@@ -149,13 +148,17 @@ static bool is_over(struct trace *trace, const struct following *now)
 	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
 }
 
-static void stop(struct trace *trace)
+static void stop(struct trace *trace, struct following *now)
 {
-	pmc_sampler_set_disable(trace->set);
-	trace->stopped_ns = pmc_now_ns();
+	if (!now->stopped) {
+		pmc_sampler_set_disable(trace->set);
+		trace->stopped_ns = pmc_now_ns();
+	}
+	now->stopped = true;
 }
 
-static void check(struct trace *trace, struct following *now)
+/* The time to wait for a record. */
+static int check(struct trace *trace, struct following *now)
 {
 	uint64_t ns = pmc_now_ns();
 
@@ -163,34 +166,26 @@ static void check(struct trace *trace, struct following *now)
 		trace_scan_cpus(trace);
 		now->scan_ns = ns + SCAN_NS;
 	}
-	if (now->stopped || !is_over(trace, now))
-		return;
-	stop(trace);
-	now->stopped = true;
-}
-
-/* The time to wait for a record, 0 after the last wait. */
-static int wait_ms(const struct following *now)
-{
-	uint64_t ns = pmc_now_ns();
-
-	if (!now->stopped && now->end_ns && now->end_ns - ns < SLICE_MS * 1000000ull)
-		return now->end_ns > ns ? (int)((now->end_ns - ns) / 1000000) + 1 : 0;
-	return SLICE_MS;
+	if (!now->stopped && is_over(trace, now, ns))
+		stop(trace, now);
+	if (now->stopped || !now->end_ns || now->end_ns - ns > SLICE_MS * 1000000ull)
+		return SLICE_MS;
+	return (int)((now->end_ns - ns) / 1000000) + 1;
 }
 
 static void follow(struct trace *trace, struct following *now)
 {
 	struct pmc_sampler *from;
 	struct pmc_record record;
+	unsigned records = 0;
 	int error;
 
-	for (;;) {
+	while (!trace->rows.out.error) {
 		error = pmc_sampler_set_next(trace->set, &record, &from);
 		if (error == -EAGAIN) {
 			pmc_out_flush(&trace->rows.out);
-			check(trace, now);
-			error = pmc_sampler_set_next_wait(trace->set, &record, &from, wait_ms(now));
+			error = pmc_sampler_set_next_wait(trace->set, &record, &from,
+							  check(trace, now));
 			if (error == -EAGAIN && now->stopped)
 				return;
 		}
@@ -200,10 +195,8 @@ static void follow(struct trace *trace, struct following *now)
 			explain(ring_of(trace, from), error);
 		else if (error != -EAGAIN && error != -EINTR && error != -EPROTO)
 			return; /* -ENODATA: all traced threads have ended */
-		if (!(++now->records % 256) || trace->rows.out.error)
-			check(trace, now);
-		if (trace->rows.out.error)
-			return;
+		if (!(++records % 256))
+			(void)check(trace, now);
 	}
 }
 
@@ -225,8 +218,7 @@ int trace_follow(struct trace *trace)
 	if (code)
 		return code;
 	follow(trace, &now);
-	if (!now.stopped)
-		stop(trace);
+	stop(trace, &now);
 	empty_rings(trace);
 	pmc_out_flush(&trace->rows.out);
 	return 0;

@@ -93,27 +93,19 @@ int bench_make_plan(struct bench *bench, const struct pmc_events *events)
 const char *bench_agent_events(struct bench *bench, size_t r)
 {
 	const struct pmc_plan *plan = &bench->plan;
-	char *text, *to;
-	size_t bytes = 1;
+	struct pmc_out out;
+	char text[4096];
 
-	for (unsigned i = 0; i < plan->count; i++)
-		bytes += strlen(plan->events[i].event.name) + 1;
-	text = to = pmc_arena_alloc(&bench->arena, bytes);
-	if (!text)
-		return NULL;
-	*to = '\0';
+	pmc_out_to_mem(&out, text, sizeof(text));
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct pmc_planned *planned = &plan->events[i];
 		const unsigned pass = bench_pass_of(bench, planned);
 
-		if (planned->group == PMC_NO_GROUP ||
-		    (pass != BENCH_EVERY_PASS && pass != r % bench->passes))
-			continue;
-		if (to != text)
-			*to++ = ',';
-		to = stpcpy(to, planned->event.name);
+		if (planned->group != PMC_NO_GROUP &&
+		    (pass == BENCH_EVERY_PASS || pass == r % bench->passes))
+			pmc_outf(&out, "%s%s", out.len ? "," : "", planned->event.name);
 	}
-	return text;
+	return out.error ? NULL : pmc_arena_strdup(&bench->arena, text);
 }
 
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap)

@@ -11,9 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,23 +30,6 @@ const struct bench_preload bench_preload = { "LD_PRELOAD", "libpmcagent.so",
 					     "static and setuid programs cannot load the agent" };
 
 /* ---- pmc-spawn ---------------------------------------------------------------------------- */
-
-static bool find_helper(char found[PATH_MAX])
-{
-	static const char *const places[] = { "", "/../lib/pmc" };
-	char dir[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-
-	dir[n > 0 ? n : 0] = '\0';
-	dirname(dir);
-	for (unsigned i = 0; i < 2; i++)
-		if (snprintf(found, PATH_MAX, "%s%s/pmc-spawn", dir, places[i]) < PATH_MAX &&
-		    access(found, X_OK) == 0)
-			return true;
-	tool_fail(EXIT_FAIL, "cannot find pmc-spawn in %s or %s/../lib/pmc; install pmctl whole",
-		  dir, dir);
-	return false;
-}
 
 /* pmc-spawn's arguments: path and argv of each command. NULL: out of memory. */
 static char **words_of(struct bench *bench, char *path)
@@ -100,6 +81,7 @@ static int start(const struct bench *bench, struct bench_runner *runner, struct 
 int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **started)
 {
 	static char path[PATH_MAX];
+	char dir[PATH_MAX];
 	struct bench_runner *runner;
 	struct tool_spawn spawn = {
 		.path = path, .n_io = SPAWN_SOCKET + 1, .mask = &bench_masks.started, .group = true
@@ -107,8 +89,11 @@ int bench_runner_start(struct bench *bench, char *const *extra, struct bench_run
 	int error = ENOMEM;
 
 	*started = NULL;
-	if (!path[0] && !find_helper(path))
-		return EXIT_FAIL;
+	if (!path[0] && !tool_find_beside("pmc-spawn", X_OK, dir, path))
+		return tool_fail(
+			EXIT_FAIL,
+			"cannot find pmc-spawn in %s or %s/../lib/pmc; install pmctl whole", dir,
+			dir);
 	runner = calloc(1, sizeof(*runner));
 	spawn.argv = words_of(bench, path);
 	spawn.environment = extra ? bench_environment(extra) : NULL;
