@@ -13,31 +13,26 @@
 
 /* ---- the agent and the environment ---------------------------------------------------------- */
 
-static int check_path(struct run *run)
+static int run_find_agent(struct run *run)
 {
-	char resolved[PATH_MAX];
+	const char *agent = run->agent_flag;
+	char dir[PATH_MAX], found[PATH_MAX];
 
-	if (!realpath(run->agent, resolved))
-		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", run->agent,
-				 strerror(errno));
-	if (strpbrk(resolved, run_preload.separators))
+	if (!agent && tool_find_agent(dir, found))
+		agent = found;
+	if (!agent)
+		return tool_fail(
+			EXIT_OURS,
+			"cannot find the agent: no %s in %s or %s/../lib/pmc; add --agent FILE",
+			run_preload.library, dir, dir);
+	if (!realpath(agent, run->agent))
+		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", agent, strerror(errno));
+	if (strpbrk(run->agent, run_preload.separators))
 		return tool_fail(EXIT_OURS,
 				 "cannot use the agent %s: %s cannot name a path with a %s; copy "
 				 "it elsewhere and add --agent FILE",
-				 resolved, run_preload.variable, run_preload.separator_names);
-	strcpy(run->agent, resolved);
+				 run->agent, run_preload.variable, run_preload.separator_names);
 	return 0;
-}
-
-static int run_find_agent(struct run *run)
-{
-	char dir[PATH_MAX];
-
-	if (run->agent[0] || tool_find_agent(dir, run->agent))
-		return check_path(run);
-	return tool_fail(EXIT_OURS,
-			 "cannot find the agent: no %s in %s or %s/../lib/pmc; add --agent FILE",
-			 run_preload.library, dir, dir);
 }
 
 /* Puts a value in front of a variable whose values are separated by colons. */

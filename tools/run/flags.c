@@ -88,16 +88,6 @@ static int set_knob(void *to, const struct tool_args *args)
 	return code;
 }
 
-static int set_agent(void *to, const struct tool_args *args)
-{
-	struct run *run = to;
-
-	if (!*args->value || strlen(args->value) >= sizeof(run->agent))
-		return refuse("--agent", args->value, "a file");
-	strcpy(run->agent, args->value);
-	return 0;
-}
-
 #define FLAG_OPTIONS struct run
 
 const struct tool_flag cmd_run_flags[] = {
@@ -105,8 +95,8 @@ const struct tool_flag cmd_run_flags[] = {
 	FLAG_CALL(key, flag, takes, set_knob, text, .def = fallback, .accepted = values),
 #include "lib/base/config.def"
 #undef X
-	FLAG_CALL(0, "--agent", "FILE", set_agent,
-		  "agent to preload instead of the one beside pmctl"),
+	FLAG_ROW(0, "--agent", "FILE", "agent to preload instead of the one beside pmctl",
+		 FLAG_TYPE_FILE, agent_flag),
 	FLAG_BOOL(0, "--append", append,
 		  "append to an existing -o FILE instead of keeping FILE.old"),
 #ifndef TOOL_WITHOUT_PERF_EVENTS

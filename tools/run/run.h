@@ -52,7 +52,8 @@ struct run {
 	bool off_cpu_wanted;
 	bool out_flag; /* the dump was named by -o, not by PMC_OUT */
 	bool sample_flag, unwind_flag;
-	char agent[PATH_MAX]; /* of --agent, then where it was found */
+	const char *agent_flag; /* NULL: the one beside pmctl */
+	char agent[PATH_MAX];
 	struct pmc_config config;
 	struct program program;
 	struct pmc_arena arena; /* of the plan */

@@ -97,30 +97,21 @@ static void print_groups(const struct pmc_plan *plan)
 	}
 }
 
-/* Uncore events: one per CPU. */
-static void print_uncore(const struct pmc_plan *plan)
+/* Events that are counted without a group: uncore events, or those of the OS. */
+static void print_others(const struct pmc_plan *plan, bool (*is)(const struct pmc_event *),
+			 const char *heading)
 {
-	bool first = true;
-
 	for (unsigned i = plan->opened; i < plan->count; i++) {
 		const struct pmc_event *event = &plan->events[i].event;
+		const char *cpu = event->cpus ? event->cpus : "";
 
-		if (!pmc_event_is_uncore(event))
+		if (!is(event))
 			continue;
-		if (first)
-			puts("for the whole machine, in the first process of the job:");
-		first = false;
-		tool_line("  %s on CPU %s", event->name, event->cpus);
+		if (heading)
+			puts(heading);
+		heading = NULL;
+		tool_line("  %s%s%s", event->name, *cpu ? " on CPU " : "", cpu);
 	}
-}
-
-static void print_os(const struct pmc_plan *plan)
-{
-	if (plan->os)
-		puts("from /proc and getrusage, at the end of threads and in snapshots:");
-	for (unsigned i = plan->opened; plan->os && i < plan->count; i++)
-		if (pmc_event_is_of_os(&plan->events[i].event))
-			tool_line("  %s", plan->events[i].event.name);
 }
 
 /* Resolves `auto` as the agent does. */
@@ -191,8 +182,11 @@ int run_print_plan(struct run *run)
 	if (tool_perf_killed())
 		puts("a seccomp filter kills on perf_event_open: OS accounting only");
 	print_groups(&run->plan);
-	print_uncore(&run->plan);
-	print_os(&run->plan);
+	print_others(&run->plan, pmc_event_is_uncore,
+		     "for the whole machine, in the first process of the job:");
+	if (run->plan.os)
+		print_others(&run->plan, pmc_event_is_of_os,
+			     "from /proc and getrusage, at the end of threads and in snapshots:");
 	printf("per thread: descriptors %u, groups %u; also CPU time, faults and switches\n",
 	       run->plan.opened, run->plan.groups);
 	printf("inherit %s\n", inherit_mode(run->config.inherit, &run->plan));
