@@ -111,7 +111,7 @@ refuses "report: missing" 1 'missing.pmc' "$PMCTL" report missing.pmc
 : >nil.pmc
 refuses "report: empty" 1 'nil.pmc.*empty' "$PMCTL" report nil.pmc
 refuses "report: foreign" 1 'thesis.txt' "$PMCTL" report thesis.txt
-refuses "report: directory" 1 'dir.*directory' "$PMCTL" report dir
+refuses "report: directory" 1 'dir has no dump' "$PMCTL" report dir
 head -c 4000 /dev/urandom >noise.pmc
 refuses "report: noise" 1 'noise.pmc' "$PMCTL" report noise.pmc
 refuses "merge: missing" 1 'missing.pmc' "$PMCTL" merge missing.pmc -o m.pmc
