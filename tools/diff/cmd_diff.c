@@ -19,12 +19,6 @@ static const char *const keys[] = {
 #include "tools/rows/by.def"
 #undef X
 };
-static const char *const aliases[] = {
-#define X(name, alias, value, doc) [value] = alias,
-#include "tools/rows/by.def"
-#undef X
-};
-
 /* Starts the other side. */
 static int set_vs(void *to, const struct tool_args *args)
 {
@@ -39,7 +33,7 @@ static int set_vs(void *to, const struct tool_args *args)
 
 const struct tool_flag cmd_diff_flags[] = {
 	FLAG_CALL(0, "--vs", NULL, set_vs, "between the dumps of side A and those of B"),
-	FLAG_BY(by, keys, .aliases = aliases),
+	FLAG_BY(by, keys, .aliases = pmc_by_aliases),
 	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
 	FLAG_SYMFS(root),
 	FLAG_BOOL(0, "--all", all, "rows and measurements that have not changed, too"),

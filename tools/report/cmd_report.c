@@ -27,21 +27,10 @@ struct request {
 	bool diff;
 };
 
-static const char *const keys[] = {
-#define X(name, alias, value, doc) [value] = #name,
-#include "tools/rows/by.def"
-#undef X
-};
-static const char *const aliases[] = {
-#define X(name, alias, value, doc) [value] = alias,
-#include "tools/rows/by.def"
-#undef X
-};
-
 #define FLAG_OPTIONS struct request
 
 const struct tool_flag cmd_report_flags[] = {
-	FLAG_BY(options.by, keys, .aliases = aliases),
+	FLAG_BY(options.by, pmc_by_names, .aliases = pmc_by_aliases),
 	FLAG_BOOL(0, "--bottom-up", options.inverted,
 		  "with --by path: from functions to their callers"),
 	FLAG_EVENT(options.event, "event whose samples are shown (default: that with most)"),

@@ -148,8 +148,8 @@ void table_page_columns(const struct table *table, struct pmc_json *json)
 }
 
 /* What stands in the cell, and for sorting the number behind it. */
-static void page_cell(const struct table *table, const struct table_place *place,
-		      const struct table_cell *cell, struct pmc_json *json)
+static void page_cell(const struct table_place *place, const struct table_cell *cell,
+		      struct pmc_json *json)
 {
 	char buf[64];
 	struct pmc_out text;
@@ -163,7 +163,7 @@ static void page_cell(const struct table *table, const struct table_place *place
 		return;
 	}
 	pmc_out_to_mem(&text, buf, sizeof(buf));
-	table_show(table, place, cell, &text);
+	table_show(place, cell, &text);
 	if (cell->partial)
 		pmc_out_char(&text, '+');
 	pmc_json_array(json, NULL);
@@ -188,7 +188,7 @@ void table_page_rows(const struct table *table, struct pmc_json *json, const cha
 			const struct table_cell cell = table->cell(table->arg, place->column);
 
 			if (place->column->unit != TABLE_BAR)
-				page_cell(table, place, &cell, json);
+				page_cell(place, &cell, json);
 		}
 		pmc_json_array_end(json);
 	}

@@ -26,7 +26,7 @@ static void measure_cell(const struct table *table, struct table_place *place,
 
 		pmc_out_to_mem(&out, buf, sizeof(buf));
 		if (cell->scale)
-			table_show(table, place, cell, &out);
+			table_show(place, cell, &out);
 		/* What is escaped is wider than its bytes. */
 		width = cell->scale ? pmc_utf8_columns(buf, out.len) :
 				      pmc_utf8_fit(&out, cell->text, cell->len, 0, PMC_CUT_END,
@@ -154,7 +154,7 @@ static void make_head(const struct table *table, struct table_place *place)
 }
 
 /* Numbers of a column are as wide as its largest one, or as what says that one is not 0. */
-static int width_of_numbers(const struct table *table, const struct table_place *place)
+static int width_of_numbers(const struct table_place *place)
 {
 	const double values[] = { place->most, place->least };
 	int most = 0;
@@ -171,7 +171,7 @@ static int width_of_numbers(const struct table *table, const struct table_place 
 		else
 			cell.real = values[i];
 		pmc_out_to_mem(&out, buf, sizeof(buf));
-		table_show(table, place, &cell, &out);
+		table_show(place, &cell, &out);
 		most = (int)out.len > most ? (int)out.len : most;
 	}
 	/* "100" is narrower than the "99.9" that may be in other rows. */
@@ -180,7 +180,7 @@ static int width_of_numbers(const struct table *table, const struct table_place 
 	return most + place->estimate;
 }
 
-static void set_width(const struct table *table, struct table_place *place)
+static void set_width(struct table_place *place)
 {
 	const struct table_column *column = place->column;
 	int head = pmc_utf8_columns(place->head, strlen(place->head)), numbers = 0;
@@ -190,7 +190,7 @@ static void set_width(const struct table *table, struct table_place *place)
 		return;
 	}
 	if (column->unit != TABLE_TEXT)
-		numbers = width_of_numbers(table, place);
+		numbers = width_of_numbers(place);
 	place->width = place->width > numbers ? place->width : numbers;
 	place->width += place->partial;
 	head += place->partial;
@@ -314,7 +314,7 @@ void table_layout(struct table *table)
 	drop_empty(table);
 	for (unsigned i = 0; i < table->n; i++) {
 		make_head(table, &table->places[i]);
-		set_width(table, &table->places[i]);
+		set_width(&table->places[i]);
 	}
 	fit(table);
 	name_hidden(table);

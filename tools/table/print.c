@@ -39,12 +39,8 @@ static void put_number(const struct table_place *place, const struct table_cell 
 	}
 }
 
-void table_show(const struct table *table, const struct table_place *place,
-		const struct table_cell *cell, struct pmc_out *out)
+void table_show(const struct table_place *place, const struct table_cell *cell, struct pmc_out *out)
 {
-	(void)table;
-	if (cell->kind == CELL_TEXT)
-		return;
 	if (cell->kind == CELL_NULL) {
 		pmc_out_str(out, place->column->blank ? "" : "-");
 		return;
@@ -148,7 +144,7 @@ static void put_cell(const struct table *table, const struct table_place *place,
 		line->blanks = place->left ? place->width - width : 0;
 		return;
 	}
-	table_show(table, place, cell, &text);
+	table_show(place, cell, &text);
 	put_text(line, buf, text.len, pmc_utf8_columns(buf, text.len),
 		 place->width - place->partial, place->left);
 	if (place->partial)
@@ -234,7 +230,7 @@ static void put_markdown_cell(const struct table *table, const struct table_plac
 		put_markdown_text(table, cell->text, cell->len, out);
 	} else {
 		pmc_out_to_mem(&text, buf, sizeof(buf));
-		table_show(table, place, cell, &text);
+		table_show(place, cell, &text);
 		table_put_markdown(out, buf, text.len);
 	}
 	pmc_out_str(out, cell->partial ? "+ " : " ");

@@ -32,8 +32,8 @@ static inline void table_row(const struct table *table, uint64_t row)
 }
 
 /* The cell as the table has it, without the blank for a + that other cells of the column have. */
-void table_show(const struct table *table, const struct table_place *place,
-		const struct table_cell *cell, struct pmc_out *out);
+void table_show(const struct table_place *place, const struct table_cell *cell,
+		struct pmc_out *out);
 
 void table_print_json(const struct table *table, bool array, struct pmc_out *out);
 

@@ -48,17 +48,16 @@ static struct table_column *add(struct pmc_columns *columns, const struct table_
 	return to;
 }
 
-const char *pmc_by_name(enum pmc_fold_by by)
-{
-	static const char *const names[] = {
-		[PMC_BY_NONE] = "thread",
+const char *const pmc_by_names[PMC_N_BY] = {
 #define X(name, alias, value, doc) [value] = #name,
 #include "tools/rows/by.def"
 #undef X
-	};
-
-	return names[by];
-}
+};
+const char *const pmc_by_aliases[PMC_N_BY] = {
+#define X(name, alias, value, doc) [value] = alias,
+#include "tools/rows/by.def"
+#undef X
+};
 
 /* Steps and regions are parts of a thread, of which no samples are kept. */
 static bool has_samples(const struct pmc_view *view)
@@ -86,7 +85,7 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	};
 
 	if (i == PMC_FIELD_key)
-		column.head = pmc_by_name(view->options->by);
+		column.head = pmc_by_names[view->options->by ? view->options->by : PMC_BY_THREAD];
 	if (shown == STEP)
 		shown = view->options->timeline ? BOTH : NONE;
 	else if (shown == REGION)
@@ -105,10 +104,7 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		column.kind = PMC_COL_CPU;
 		column.blank = true;
 		column.suffix = group_parts[p].suffix;
-		column.head = p == 1 ? "min" :
-			      p == 2 ? "mean" :
-			      p == 3 ? "max" :
-				       view->glyphs->sigma;
+		column.head = p < 4 ? group_parts[p].suffix + 1 : view->glyphs->sigma;
 		column.part = group_parts[p].part;
 		column.json = false;
 		add(columns, &column);
@@ -223,7 +219,7 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 		const struct sample_field *field = &of_samples[i];
 		struct table_column column = {
 			.name = field->name,
-			.head = i == PMC_SAMPLE_key ? pmc_by_name(view->by) : field->head,
+			.head = i == PMC_SAMPLE_key ? pmc_by_names[view->by] : field->head,
 			.kind = PMC_COL_SAMPLE,
 			.index = i,
 			.unit = field->unit,

@@ -2,6 +2,8 @@
 /* json.c - a profile as JSON: every process, every row, null where nothing is known. */
 #include "tools/view/view.h"
 
+#include <errno.h>
+
 /* ---- events -------------------------------------------------------------------------------*/
 
 static inline void put_member(struct pmc_out *out, const char *key, const char *text)
@@ -55,15 +57,39 @@ static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 	pmc_out_char(out, '}');
 }
 
-/* Whether --columns has a column of that kind and index; without it all are wanted. */
-static bool is_wanted(const struct pmc_view *view, unsigned kind, unsigned index)
+/* Whether --columns has a column of that kind and index. */
+static bool is_chosen(const struct pmc_columns *chosen, unsigned kind, unsigned index)
 {
-	const struct pmc_columns *chosen = &view->chosen;
-
 	for (unsigned i = 0; i < chosen->n; i++)
 		if (chosen->list[i].kind == kind && chosen->list[i].index == index)
 			return true;
-	return !view->options->columns;
+	return false;
+}
+
+/* Makes those of --columns the members of rows. The spread of CPU time is in an object of its own,
+ * events in a list. */
+static int choose(struct pmc_view *view, const struct pmc_columns *from)
+{
+	struct pmc_columns *const lists[] = { &view->of_threads, &view->of_groups };
+	struct pmc_columns chosen = { 0 };
+
+	view->json_events = pmc_arena_alloc(view->arena, view->events.set.count + 1);
+	for (unsigned i = 0; i < view->events.set.count; i++)
+		view->json_events[i] = !view->options->columns;
+	if (!view->options->columns)
+		return 0;
+	if (pmc_columns_choose(view, from, &chosen))
+		return -EINVAL;
+	for (unsigned i = 0; i < view->events.set.count; i++)
+		view->json_events[i] = is_chosen(&chosen, PMC_COL_EVENT, i);
+	for (unsigned l = 0; l < 2; l++)
+		for (unsigned i = 0; i < lists[l]->n; i++) {
+			struct table_column *column = &lists[l]->list[i];
+
+			column->json = is_chosen(&chosen, column->kind, column->index) &&
+				       (column->kind != PMC_COL_METRIC || !column->part);
+		}
+	return 0;
 }
 
 void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
@@ -75,7 +101,7 @@ void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const ch
 
 	pmc_json_array(json, key);
 	for (unsigned i = 0; set && counts && i < set->count; i++) {
-		if (map && !is_wanted(view, PMC_COL_EVENT, map[i]))
+		if (map && (map[i] == PMC_NO_COLUMN || !view->json_events[map[i]]))
 			continue;
 		if (some)
 			pmc_out_char(view->out, ',');
@@ -110,9 +136,7 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json,
 	for (const struct table_column *end = column + n; column < end; column++) {
 		struct table_cell cell;
 
-		if (column->kind == PMC_COL_CPU || /* in an object of their own */
-		    (view->options->columns ? !is_wanted(view, column->kind, column->index) :
-					      !column->json))
+		if (column->kind == PMC_COL_CPU || !column->json)
 			continue;
 		cell = pmc_cell(view, column, row);
 		put_member_cell(json, column, &cell);
@@ -131,7 +155,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	for (unsigned i = 0; i < n; i++) {
 		struct table_cell cell = { .kind = CELL_NULL };
 
-		if (list[i].json && is_wanted(view, PMC_COL_METRIC, list[i].index)) {
+		if (list[i].json) {
 			cell = pmc_cell(view, &list[i], row);
 			put_member_cell(json, &list[i], &cell);
 		}
@@ -217,22 +241,22 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 	put_cells(view, json, columns->list, columns->n_fields, row);
 	if (row->sample)
 		return;
-	for (unsigned i = 0; i < columns->n; i++) {
-		if (columns->list[i].kind != PMC_COL_CPU ||
-		    (!is_wanted(view, PMC_COL_FIELD, PMC_FIELD_cpu_ns) &&
-		     !is_wanted(view, PMC_COL_CPU, PMC_FIELD_cpu_ns)))
+	for (unsigned i = 1; i < columns->n; i++) {
+		if (columns->list[i].kind != PMC_COL_CPU)
 			continue;
 		/* Its sum is the column in front. */
-		pmc_json_object(json, "cpu");
-		json_stat(view, json, i - 1, row);
-		pmc_json_object_end(json);
+		if (columns->list[i - 1].json || columns->list[i].json) {
+			pmc_json_object(json, "cpu");
+			json_stat(view, json, i - 1, row);
+			pmc_json_object_end(json);
+		}
 		break;
 	}
 	pmc_json_array(json, "events");
 	for (unsigned i = 0; i < columns->n; i++)
 		if (columns->list[i].kind == PMC_COL_EVENT &&
 		    columns->list[i].part == PMC_PART_VALUE &&
-		    is_wanted(view, PMC_COL_EVENT, columns->list[i].index))
+		    view->json_events[columns->list[i].index])
 			json_group_event(view, json, i, row);
 	pmc_json_array_end(json);
 	json_metrics(view, json, columns, row);
@@ -308,7 +332,7 @@ struct json_list {
 	const char *type; /* of lines; NULL: none */
 };
 
-/* Begins the next object of a list; of lines the one before ends. */
+/* Begins the next object of a list. */
 static struct pmc_json *next(struct json_list *list)
 {
 	if (list->lines)
@@ -368,11 +392,8 @@ int pmc_view_json(struct pmc_view *view)
 		   document = view->options->format == PMC_FORMAT_JSON,
 		   groups = document ? view->by != PMC_BY_NONE : !threads;
 	struct json_list list = { .view = view, .lines = !document || view->options->timeline };
-	int err = 0;
+	int err = choose(view, threads ? &view->of_threads : &view->of_groups);
 
-	if (view->options->columns)
-		err = pmc_columns_choose(view, threads ? &view->of_threads : &view->of_groups,
-					 &view->chosen);
 	if (err)
 		return err;
 	if (document && view->options->timeline)

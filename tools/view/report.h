@@ -22,6 +22,10 @@ enum pmc_report_format { /* enum table_format, and lines of call paths */
 			 PMC_FORMAT_FOLDED,
 };
 
+/* Words of --by. NULL: none. */
+enum { PMC_N_BY = PMC_BY_PATH + 1 };
+extern const char *const pmc_by_names[PMC_N_BY], *const pmc_by_aliases[PMC_N_BY];
+
 /* Rows are chosen, and values shown, for people. */
 static inline bool pmc_format_is_table(enum pmc_report_format format)
 {

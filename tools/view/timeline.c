@@ -265,7 +265,7 @@ static void make_columns(struct timeline *line, unsigned n_fit, struct table_col
 {
 	struct pmc_view *view = line->view;
 
-	to[table->n_columns++] = (struct table_column){ .name = pmc_by_name(view->options->by),
+	to[table->n_columns++] = (struct table_column){ .name = pmc_by_names[view->options->by],
 							.kind = KEY,
 							.most = LABEL_MOST,
 							.cut = PMC_CUT_MIDDLE };

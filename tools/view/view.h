@@ -53,8 +53,6 @@ enum {
 
 struct pmc_view;
 
-/* The word of --by. */
-const char *pmc_by_name(enum pmc_fold_by by);
 /* All columns that rows of threads, or groups, have. */
 void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
 /* Fits the columns of samples to the event that was chosen. */
@@ -121,8 +119,8 @@ struct pmc_view {
 	struct pmc_fold groups;
 	struct pmc_view_samples samples;
 	struct pmc_columns of_threads, of_groups;
-	struct pmc_columns chosen; /* of JSON, by --columns */
-	struct pmc_count *counts;  /* one per event column, for the current row */
+	bool *json_events;	  /* by column: whether JSON has the event */
+	struct pmc_count *counts; /* one per event column, for the current row */
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
