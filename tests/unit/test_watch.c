@@ -377,6 +377,23 @@ static void alternating(void **state)
 	assert_int_equal(sum.blocked_ns, sum.ns - 270000000);
 }
 
+/* 2 s of a wait that ends were before the first reading. */
+static void waited_before(void **state)
+{
+	static const struct recorded list[] = {
+		{ 0, 10, 0, 5, 5, 'R' },
+		{ 100, 10, 0, 5, 5, 'R' },
+		{ 100, 20, 2190, 6, 5, 'R' },
+		{ 100, 30, 2190, 6, 6, 'S' },
+	};
+	struct live_budget every = { .turns = 1 };
+	struct live_task task;
+	struct live_span sum;
+
+	sum = REPLAY(list, &task, &every);
+	assert_true(sum.delay_ns >= 190000000 && sum.delay_ns + sum.cpu_ns <= sum.ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +408,7 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(sleeper),
 		cmocka_unit_test(alternating),
+		cmocka_unit_test(waited_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

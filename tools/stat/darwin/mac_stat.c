@@ -108,12 +108,8 @@ static void put_json(struct mac_stat *stat, const struct reading *from, const st
 	for (unsigned e = 0; e < 3; e++) {
 		pmc_json_object(&json, NULL);
 		pmc_json_str(&json, "name", events[e].name);
-		for (unsigned raw = 0; raw < 2; raw++) {
-			if (events[e].known)
-				pmc_json_u64(&json, raw ? "raw" : "value", events[e].value);
-			else
-				pmc_json_null(&json, raw ? "raw" : "value");
-		}
+		pmc_json_known(&json, "value", events[e].known, events[e].value);
+		pmc_json_known(&json, "raw", events[e].known, events[e].value);
 		pmc_json_str(&json, "unit", events[e].unit);
 		pmc_json_str(&json, "scope", "all");
 		pmc_json_str(&json, "state", events[e].known ? "counted" : "not-supported");
