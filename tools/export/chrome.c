@@ -23,6 +23,14 @@ static double us(const struct pmc_p_process *process, uint64_t ns)
 	return (double)pmc_sub_sat(ns, process->job_start_ns) / 1000;
 }
 
+static bool has_hosts(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 1; i < profile->n_processes; i++)
+		if (strcmp(profile->processes[i]->host, profile->processes[0]->host) != 0)
+			return true;
+	return false;
+}
+
 /* With several hosts a number from 1 in the order of the rows, which come process by process. */
 static uint64_t pid_of(struct chrome *c, const struct pmc_p_process *process)
 {
@@ -210,7 +218,7 @@ static void put_rates(struct chrome *c)
 void export_chrome(struct export *export)
 {
 	const struct pmc_profile *profile = export->profile;
-	struct chrome chrome = { .export = export, .hosts = export_has_hosts(profile) };
+	struct chrome chrome = { .export = export, .hosts = has_hosts(profile) };
 	struct chrome *c = &chrome;
 
 	pmc_json_init(&c->json, export->out, false);

@@ -8,7 +8,6 @@
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -280,12 +279,4 @@ void export_find_samples(struct export *export)
 bool export_is_time(const struct pmc_p_event *event)
 {
 	return !strcmp(event->unit, "ns");
-}
-
-bool export_has_hosts(const struct pmc_profile *profile)
-{
-	for (uint64_t i = 1; i < profile->n_processes; i++)
-		if (strcmp(profile->processes[i]->host, profile->processes[0]->host) != 0)
-			return true;
-	return false;
 }

@@ -52,5 +52,3 @@ struct export
 void export_find_samples(struct export *export);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
-/* Whether a dump has processes of several hosts, whose numbers may be equal. */
-bool export_has_hosts(const struct pmc_profile *profile);

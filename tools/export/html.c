@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Bounds of the page. */
 enum {

@@ -2,7 +2,6 @@
 /* images.c - process images in order: which are of one process, when their job started, and whose
  * totals have their work. */
 #include "tools/rows/tables.h"
-#include "lib/base/number.h"
 
 struct replaced {
 	uint64_t key[2];

@@ -2,7 +2,6 @@
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "tools/rows/tables.h"
 #include "lib/base/number.h"
-#include "lib/base/sort.h"
 
 #include <string.h>
 
