@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
-#include "lib/dump/frame.h"
 #include "tools/table/table.h"
 #include "tools/view/report.h"
 #include "tools/cli/flags.h"
@@ -9,11 +8,8 @@
 #include "tools/report/symbols.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct request {

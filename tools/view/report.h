@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * report.h - a profile as a table, JSON or CSV: the report at exit and `pmctl report`.
- *
- * No stdio, no malloc (arena), no locale: safe in a host process at exit.
- */
+/* report.h - a profile as a table, JSON or CSV: pmctl report, and what pmctl run prints. */
 #ifndef PMC_TOOLS_VIEW_REPORT_H
 #define PMC_TOOLS_VIEW_REPORT_H
 
