@@ -15,9 +15,7 @@
 #include "lib/base/out.h"
 #include "lib/plan/plan.h"
 #include "lib/snapshot/snapshot.h"
-#ifndef __APPLE__
 #include "lib/base/sys.h"
-#endif
 
 #include <errno.h>
 #include <fcntl.h>

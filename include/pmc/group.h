@@ -78,8 +78,8 @@ struct pmc_group_typed {
 	int32_t failed;		    /* index of the field that could not be opened; -1: none */
 	uint8_t scope;		    /* enum pmc_scope */
 	uint8_t reserved[3];
-	int32_t pid, cpu; /* as opened */
-	uint64_t open_mark;	    /* the library's: tells an open group from unset memory */
+	int32_t pid, cpu;   /* as opened */
+	uint64_t open_mark; /* the library's: tells an open group from unset memory */
 };
 
 /* Times and state of the whole group since the last reset. */

@@ -4,9 +4,10 @@
  *
  * pmc_sysN(number, ...) takes N numbers or pointers and returns the result, -errno on failure. It
  * does not touch errno, is no cancellation point and cannot be interposed. syscall(2) lists the
- * registers; other processors call it.
+ * registers; other processors call it. Of Linux: empty elsewhere.
  */
 #pragma once
+#ifdef __linux__
 
 #include <sys/syscall.h>
 
@@ -67,3 +68,5 @@ static inline long pmc_raw6(long n, long a, long b, long c, long d, long e, long
 #define pmc_sys5(n, a, b, c, d, e) pmc_sys6(n, a, b, c, d, e, 0)
 #define pmc_sys6(n, a, b, c, d, e, f)                                                              \
 	pmc_raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+#endif

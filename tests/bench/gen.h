@@ -3,9 +3,8 @@
 #ifndef PMC_TESTS_GEN_H
 #define PMC_TESTS_GEN_H
 
-/* Benchmarks are single source files, linked with no other object. */
-#include "lib/dump/build.c"
-#include "lib/dump/frame.c"
+#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
