@@ -104,10 +104,8 @@ static void bad_inputs(void **state)
 	static const struct {
 		const char *file, *says;
 	} table[] = {
-		{ "missing", "missing: No such file" },
-		{ "empty", "is empty" },
-		{ "foreign", "foreign is not a dump" },
-		{ "folder", "folder has no dump in it" },
+		{ "missing", "missing: No such file" }, { "empty", "is empty" },
+		{ "foreign", "foreign is not a dump" }, { "folder", "folder has no dump in it" },
 		{ "torn", "no valid frame" },
 	};
 
