@@ -42,7 +42,7 @@ enum {
 	AGENT_HEADER_SNAPSHOT = 1,
 };
 
-/* What the image before an exec reported of this process: the clock and usage of the thread that
+/* The report of this process by the image before an exec: the clock and usage of the thread that
  * called exec go on as those of the new main thread. */
 struct agent_reported {
 	uint64_t pid; /* 0: nothing */

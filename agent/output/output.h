@@ -85,7 +85,7 @@ void agent_private_sweep(void);
 /* ---- process_frames.c ---- */
 /* Appends the frames that rows refer to: EVENTSET, and PROCESS in state running. */
 void agent_process_header(void);
-/* What the kernel says of the process now; *usage: all of its rusage. */
+/* The kernel's account of the process now; *usage: all of its rusage. */
 void agent_process_words(struct account_words *now, struct pmc_usage *usage);
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how,
 			 int code);

@@ -15,7 +15,7 @@ static struct {
 	struct pmc_screen screen;
 } where;
 
-/* What pmctl makes of a report that the agent does not; NULL: the agent makes it. */
+/* The form of a report that pmctl makes and the agent does not; NULL: the agent makes it. */
 static const char *wanted(void)
 {
 	static const char *const names[PMC_REPORT_HTML + 1] = {

@@ -32,7 +32,7 @@ static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT,   SIGILL,  SIGB
 
 AGENT_ROOMY static struct {
 	bool ours; /* the agent has a handler unless the host has one */
-	/* What the host sees in place of the agent's handler: SIG_DFL, with flags and mask. */
+	/* The action that the host sees: SIG_DFL, with flags and mask. */
 	struct sigaction original;
 	/* The host's handler that on_once stands for, and whether it has not run yet. */
 	struct sigaction once;
@@ -90,7 +90,7 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 #define AT_MINSIGSTKSZ 51
 #endif
 
-/* What a handler needs on top of the kernel's frame. */
+/* The stack of a handler on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 
 static _Atomic bool small_stack;  /* a thread has an alternate stack without room for a handler */

@@ -194,7 +194,7 @@ static void place(struct summary *s, const struct row *thread)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* What an event counted in a thread. */
+/* The count of an event in a thread. */
 struct count {
 	uint64_t raw, enabled_ns, running_ns;
 	unsigned parts; /* with a value */

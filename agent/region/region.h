@@ -27,7 +27,7 @@ static inline struct region_entry *region_outer(struct region_area *area,
 	return (void *)((char *)entry - area->entry_bytes);
 }
 
-/* What is outside all regions. */
+/* Outside all regions. */
 static inline struct region_entry *region_bottom(struct region_area *area)
 {
 	return (void *)((char *)area + region_entry_at(area->capacity, 0));

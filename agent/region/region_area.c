@@ -105,7 +105,8 @@ static void choose_mode(struct region_area *area)
 		area->mode = map_pages(area) ? REGION_USER : REGION_READ;
 		area->words = REGION_CPU + 2 * area->groups + agent.plan.opened;
 	}
-	/* What the area's last thread measured still holds, if this one is read like it. */
+	/* The cost that the area's last thread measured still holds, if this one is read like it.
+	 */
 	if (area->mode != mode || area->words != words)
 		area->cost = REGION_COST_UNKNOWN;
 }

@@ -4,7 +4,7 @@
 
 #include "agent/base/poison.h"
 
-/* What is in the dump so far; one thread at a time appends. */
+/* The contents of the dump so far; one thread at a time appends. */
 static struct {
 	_Atomic bool busy;
 	bool eventset;

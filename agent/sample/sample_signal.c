@@ -147,7 +147,7 @@ uint32_t sample_walk_id(struct sample_walk *walk)
 	return sample_stack_id(walk->frames, walk->depth, walk->flags);
 }
 
-/* What a sample is worth. By a PMU the interrupt may come late, and the period may vary. */
+/* The weight of a sample. By a PMU the interrupt may come late, and the period may vary. */
 static uint64_t weight_of(struct sample_thread *thread, int fd)
 {
 	struct pmc_reading reading = { 0 };

@@ -19,7 +19,7 @@ enum {
 			PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)),
 };
 
-/* What rows are made of; set once, before the first thread. */
+/* The sources of rows; set once, before the first thread. */
 extern struct mac_job {
 	struct pmc_mac mac;
 	struct pmc_mac_plan plan, totals;

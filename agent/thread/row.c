@@ -31,8 +31,8 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-/* What usage does not have. That the thread's files in /proc are those of its TID is known from
- * reading them for usage. */
+/* The words that usage does not have. That the thread's files in /proc are those of its TID is
+ * known from reading them for usage. */
 void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
 		    struct account_words *now)
 {

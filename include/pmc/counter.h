@@ -46,7 +46,7 @@ PMC_API_BEGIN
 struct pmc_counter;
 struct pmc_group;
 
-/* What to count. */
+/* The event. */
 enum pmc_target {
 	PMC_TARGET_PID = 0, /* the thread `pid` (0: the calling thread), on any CPU or on `cpu` */
 	PMC_TARGET_ANY,	    /* everything on `cpu` (required) */
@@ -88,7 +88,7 @@ struct pmc_open_options {
 	 */
 	bool user_if_denied;
 
-	/* What it does not count. */
+	/* Modes that it does not count. */
 	bool exclude_user;
 	bool exclude_kernel;
 	bool exclude_hv;

@@ -256,7 +256,7 @@ PMC_API_END
 		pmc_group_typed_explain(&pmc_group_->typed, name##_fields, pmc_error_, pmc_why_);  \
 	}                                                                                          \
                                                                                                    \
-	/* What is counted; PMC_SCOPE_USER if kernel mode is not permitted. */                     \
+	/* The modes that are counted; PMC_SCOPE_USER if kernel mode is not permitted. */          \
 	static inline PMC_GROUP_UNUSED_ enum pmc_scope name##_scope(const struct name *pmc_group_) \
 	{                                                                                          \
 		return PMC_GROUP_CAST_(enum pmc_scope, pmc_group_->typed.scope);                   \

@@ -15,7 +15,7 @@
 
 enum pmc_known { PMC_UNKNOWN = 0, PMC_NO, PMC_YES };
 
-/* What decides about perf_event_open on this machine, in this process, for this user. */
+/* The conditions of perf_event_open on this machine, in this process, for this user. */
 struct pmc_here {
 	int32_t paranoid;	       /* kernel.perf_event_paranoid, or PMC_LEVEL_UNKNOWN */
 	uint32_t max_sample_rate;      /* kernel.perf_event_max_sample_rate; 0: unknown */

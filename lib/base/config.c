@@ -88,7 +88,7 @@ int pmc_signal_number(const char *text)
 	return is_signal(value) ? value : -EINVAL;
 }
 
-/* What reading an environment takes of the rows; knobs.c has the whole rows. */
+/* The part of the rows for reading an environment; knobs.c has the whole rows. */
 static const struct {
 	const char *env, *def, *values;
 } knobs[] = {

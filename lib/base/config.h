@@ -90,7 +90,7 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 const char *pmc_config_misspelt(const char *entry);
 /* Sets one by its row number. 0 or -EINVAL. */
 int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
-/* What to give instead of a value that it refused. */
+/* The accepted form of a value that it refused. */
 const char *pmc_config_accepted(unsigned knob, const char *value);
 /* The value of a variable in envp, NULL if unset. */
 const char *pmc_env(char *const *envp, const char *name);

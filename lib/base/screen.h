@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What a table is printed on. All zero: 100 columns of UTF-8 without colour. */
+/* The place where a table is printed. All zero: 100 columns of UTF-8 without colour. */
 struct pmc_screen {
 	int width;
 	bool ascii; /* the locale is not UTF-8 */

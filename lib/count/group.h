@@ -29,7 +29,7 @@ void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bo
 void pmc_perf_sample_attr(const struct pmc_event *event, const struct pmc_config_sample *asked,
 			  struct pmc_attr *attr);
 
-/* What a group is opened on. */
+/* The target of a group. */
 struct pmc_perf_target {
 	enum pmc_perf_group_kind kind;
 	int pid, cpu; /* as of perf_event_open(2) */

@@ -28,7 +28,7 @@ int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leade
  * where a seccomp filter would kill, or a test's double. A descriptor or -errno. */
 typedef int (*pmc_perf_opener)(struct pmc_attr *attr, int leader);
 int pmc_perf_open_self(struct pmc_attr *attr, int leader);
-/* What ioctl(2) returns (>= 0), or -errno. */
+/* The result of ioctl(2) (>= 0), or -errno. */
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg);
 
 /* The longest reading: the kernel refuses a sibling that would exceed it with E2BIG, see

@@ -68,7 +68,7 @@ static inline uint64_t pmc_mac_ns(uint64_t units, uint32_t numer, uint32_t denom
 	return denom ? (uint64_t)((unsigned __int128)units * numer / denom) : 0;
 }
 
-/* What went wrong while sources were opened: bits. */
+/* Failures of opening sources: bits. */
 enum pmc_mac_trouble {
 	PMC_MAC_NO_COUNTERS = 1,  /* ENOTSUP: a virtual machine */
 	PMC_MAC_OLD = 2,	  /* no counts of other threads: macOS before 13 */

@@ -49,7 +49,7 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 		       bool row, struct pmc_failure *failure);
 /* The name that stands for the event in failures, never "". */
 const char *counter_event_name(const struct pmc_counter_event *event);
-/* What excluding a mode does to the event. */
+/* The effect of excluding a mode on the event. */
 enum pmc_filter counter_filter(const struct pmc_counter_event *event);
 
 /* ---- counter_open.c ----------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ struct counter_meaning {
 void counter_fail_open(struct pmc_failure *failure, int error, const char *what,
 		       const struct counter_meaning *meanings);
 
-/* What to open, in this library's version of the struct. */
+/* The options of an open, in this library's version of the struct. */
 struct counter_request {
 	struct pmc_counter_event event;
 	struct pmc_open_options open;

@@ -102,7 +102,7 @@ int pmc_group_typed_open(struct pmc_group_typed *group, const struct pmc_group_t
 
 /* ---- an open group ------------------------------------------------------------------------*/
 
-/* What is not the group's reading is another file's: the descriptor was closed and used again. */
+/* A reading of another form is another file's: the descriptor was closed and used again. */
 static int error_of_reading(int error)
 {
 	return error == -EIO || error == -ENOSPC ? -EBADF : error;

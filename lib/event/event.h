@@ -25,7 +25,7 @@
 /* Type of an event of Apple's kpep database, which has it by name; config is a hash of the name. */
 #define PMC_TYPE_KPEP 0x6b706570u
 
-/* What exclude_user and exclude_kernel do to an event. */
+/* The effect of exclude_user and exclude_kernel on an event. */
 enum pmc_filter {
 	PMC_FILTERED,	 /* counted in the modes that are left */
 	PMC_UNFILTERED,	 /* counted in all modes, whatever is excluded */

@@ -54,7 +54,7 @@ static int make_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 	return 0;
 }
 
-/* What the plan's frame takes, or a little more. */
+/* The size of the plan's frame, or a little more. */
 static size_t frame_room(const struct pmc_plan *plan)
 {
 	size_t bytes = sizeof(struct pmc_frame_head) + sizeof(struct pmc_eventset_fixed) + 16;

@@ -22,7 +22,7 @@ struct snapshot_groups {
 	const uint64_t *base; /* see set_base() */
 };
 
-/* What the readings of a frame showed. */
+/* Results of the readings of a frame. */
 struct snapshot_seen {
 	uint64_t enabled_ns;	  /* raw time enabled of a group; 0: none could be read */
 	uint64_t waited_ns;	  /* the longest raw time enabled of a group that has not run */
@@ -112,7 +112,7 @@ enum snapshot_result snapshot_region(const struct reader *reader, struct pmc_fra
 const struct sample_tables *snapshot_tables(const struct reader *reader);
 const struct sample_thread *snapshot_sample_thread(const struct reader *reader,
 						   const struct slot *slot);
-/* What the sampling event of a thread has counted: its times, and the value. */
+/* The count of a thread's sampling event: its times, and the value. */
 uint64_t snapshot_sampled(const struct reader *reader, const struct sample_thread *thread,
 			  struct pmc_reading *reading);
 /* reset_ns of the slot's account, and what to subtract from its sampling event since then. */
@@ -123,7 +123,7 @@ enum snapshot_result snapshot_samples(const struct reader *reader, struct pmc_fr
 				      const struct slot *slot, uint32_t part);
 
 /* ---- stacks.c ---- */
-/* What a dump has so far. */
+/* The contents of a dump so far. */
 struct snapshot_written {
 	uint32_t modules, stacks; /* the next; IDs of stacks begin with 1 */
 	uint32_t again;		  /* the first stack that was not complete; 0: none */

@@ -26,7 +26,8 @@ void __wrap_list_tracepoints(struct list *list)
 		const struct list_row row = { .name = names[i],
 					      .type = "tracepoint",
 					      .description = "tracepoint",
-					      .answer = { i == 0, i ? "run as root" : NULL } };
+					      .answer = { i == 0, i ? "run as root" : NULL,
+							  NULL } };
 
 		if (list_wants(list, names[i]))
 			list_add(list, &row);

@@ -45,8 +45,8 @@ int attach_agent_leader(const struct attach *agent, const struct attach_thread *
 			unsigned n, uint64_t *id);
 /* The EVENTSET frame of that hash; buf->len 0: there is none. The caller frees buf->data. */
 void attach_agent_set(const struct attach *agent, uint64_t eventset, struct pmc_frame_buf *buf);
-/* What pmctl dump would write now of this thread: its row and regions. False: why. Look first. The
- * caller frees buf->data. */
+/* The frames that pmctl dump would write now of this thread: its row and regions. False: why. Look
+ * first. The caller frees buf->data. */
 bool attach_agent_frames(struct attach *agent, const struct attach_thread *thread,
 			 struct pmc_frame_buf *buf, char *why);
 

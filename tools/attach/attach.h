@@ -156,7 +156,7 @@ void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
 /* ---- collect.c: the frames of a snapshot, in a buffer that grows ---- */
-/* What was left out. */
+/* The parts that were left out. */
 struct attach_missing {
 	uint32_t changing;     /* threads that changed their regions all the time */
 	bool regions, samples; /* damaged */

@@ -66,7 +66,7 @@ static bool is_sampling(const struct attach *target)
 	return tables && tables->like.eventset;
 }
 
-/* What the thread's sampling event has counted: time enabled, time running, value. Not changed if
+/* The count of the thread's sampling event: time enabled, time running, value. Not changed if
  * that cannot be read. */
 static void read_sampled(const struct attach *target, const struct slot *slot, uint64_t sampled[3])
 {
@@ -148,8 +148,8 @@ struct switching {
 	enum action action;
 	unsigned threads, uncounted;
 	struct account_words lost_words; /* of the rows of live threads, before the switch */
-	/* What a reset takes from the rows of live threads and so from the thread group, laid out
-	 * like set_base(). */
+	/* The counts that a reset takes from the rows of live threads and so from the thread group,
+	 * laid out like set_base(). */
 	uint64_t lost[3 * PMC_EVENTS_MAX];
 };
 

@@ -126,7 +126,7 @@ struct bench_row {
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
 		  const struct bench_command *reference, const struct bench_thread *thread,
 		  unsigned measure, struct bench_row *row);
-/* What the command is compared with; NULL: it is the reference. */
+/* The reference of the command; NULL: it is the reference itself. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);
 /* The same for its threads. */

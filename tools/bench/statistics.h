@@ -28,7 +28,8 @@ struct bench_summary {
 /* NAN: no value. */
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary);
 
-/* What is compared of two sides: their trimmed means if both have one (true), else their means. */
+/* The values that are compared of two sides: their trimmed means if both have one (true), else
+ * their means. */
 bool bench_means(const struct bench_summary *reference, const struct bench_summary *summary,
 		 struct bench_mean means[2]);
 

@@ -49,7 +49,7 @@ static bool is_number(const char *arg)
 	return arg[0] && !arg[strspn(arg, "0123456789")];
 }
 
-/* What is attached to the argument if it is that flag: -oV, --out=V. */
+/* The value attached to the argument if it is that flag: -oV, --out=V. */
 static bool is_flag(const struct tool_flag *row, const char *arg, const char **value)
 {
 	const size_t len = arg[1] == '-' ? strcspn(arg, "=") : 2;
@@ -323,7 +323,7 @@ int tool_parse_events(const char *source, const char *text, struct pmc_arena *ar
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 
-/* What the form of the argument says without its value. */
+/* The errors of the argument's form, whatever its value. */
 static int check_form(const struct tool_args *args)
 {
 	const struct tool_flag *row = args->row;

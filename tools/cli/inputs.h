@@ -2,7 +2,7 @@
 /* inputs.h - the dumps that a command reads: files, directories of dumps, standard input. */
 #pragma once
 
-/* What is wrong with an input that could be read. */
+/* Problems of an input that could be read. */
 enum { INPUT_EMPTY = 1, INPUT_FOREIGN, INPUT_FATAL };
 
 /* Reads one input from the descriptor's position: 0, -errno, INPUT_EMPTY, INPUT_FOREIGN (no good

@@ -31,7 +31,7 @@ struct diff_row {
 	UT_hash_handle hh; /* by key, in the order of the output */
 };
 
-/* What a row sums up to in a column, in each dump. */
+/* The sums of a row in a column, in each dump. */
 struct diff_sum {
 	struct diff_sum_key {
 		const struct diff_row *row;
@@ -109,7 +109,7 @@ struct diff_compared {
 	struct bench_delta delta;
 	bool comparable;
 };
-/* What a row has in a column on both sides. False: neither side has a value. */
+/* The values of a row in a column on both sides. False: neither side has a value. */
 bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned column,
 		  struct diff_compared *result);
 

@@ -295,7 +295,7 @@ static void warn_repeated(struct dump *dump, const struct pmc_p_process *process
 	diff->repeated[dump->side] = true;
 }
 
-/* What the side is of: hosts, a command, time without counting. */
+/* The origin of a side: hosts, a command, time without counting. */
 static void take_processes(struct dump *dump)
 {
 	struct diff *diff = dump->diff;

@@ -25,7 +25,7 @@ enum {
 
 /* ---- threads and pools that have flame graphs of their own ---------------------------------- */
 
-/* What has flame graphs of its own: a thread or a pool, and the first root for all the others. */
+/* The owner of flame graphs: a thread or a pool, and the first root for all the others. */
 struct root {
 	const struct pmc_p_row *thread; /* of a pool: its first; NULL: the others */
 	const char *pool;

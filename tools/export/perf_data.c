@@ -220,7 +220,7 @@ struct perf_data {
 	uint64_t bytes;
 	struct perf_record record;
 	uint64_t samples_a_record;
-	/* What is being written. */
+	/* The section that is being written. */
 	const struct pmc_p_process *process;
 	const struct pmc_p_row *row; /* NULL: it is not in the dump */
 	bool in_thread, left_out;

@@ -9,7 +9,7 @@
 #include "lib/base/sort.h"
 #include "tools/export/export.h"
 
-/* What becomes a profile: the samples of a pool by an event. */
+/* A profile: the samples of a pool by an event. */
 struct shown {
 	unsigned event;
 	const struct pmc_fold_row *pool; /* NULL: unknown threads */

@@ -43,7 +43,7 @@ struct entry {
 	uint32_t size;
 };
 
-/* What a frame is about, and the newest frame about it. */
+/* The subject of frames, and the newest frame about it. */
 struct subject {
 	size_t entry;
 	uint64_t time_ns;

@@ -208,7 +208,7 @@ unsigned names_knowledge(const struct symbol_place *place)
 	return most;
 }
 
-/* What the dump says, with texts that are compared by their address. */
+/* The names of the dump, with texts that are compared by their address. */
 static void take_kept(struct report_names *names, const struct pmc_p_place *kept,
 		      struct symbol_place *place)
 {

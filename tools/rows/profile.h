@@ -211,7 +211,7 @@ static inline bool pmc_is_known_build(const struct pmc_p_frame *frame)
 	return frame->module && frame->module->build_id_len;
 }
 
-/* What a dump says about an address: functions, of inlined ones the innermost first. */
+/* The names that a dump has for an address: functions, of inlined ones the innermost first. */
 struct pmc_p_place {
 	uint64_t start; /* of the function; 0: unknown */
 	unsigned n;
@@ -300,7 +300,7 @@ const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
 /* Calls `each` for every stack in the dump. 0, or what `each` returned if that was not 0. */
 int pmc_profile_each_stack(const struct pmc_profile *profile,
 			   int (*each)(const struct pmc_p_stack *stack, void *arg), void *arg);
-/* What the dump says about an address in a stack of that process; NULL: nothing. */
+/* The names that the dump has for an address in a stack of that process; NULL: none. */
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 					    const struct pmc_p_frame *frame);
 /* Calls `each` for every start routine and process image for which the dump has no name. 0, or what
@@ -324,7 +324,7 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 			    void *arg);
 void pmc_profile_free(struct pmc_profile *profile);
 
-/* What a frame is about in its process image: a later one of the same type, number and text
+/* The subject of a frame in its process image: a later one of the same type, number and text
  * supersedes it. */
 struct pmc_subject {
 	uint64_t number;  /* THREAD, REGION, SAMPLES: seq; TOTAL: kind; NOTE: code */

@@ -11,7 +11,7 @@ static void add_times(uint64_t *sum, uint64_t calls, uint64_t cost)
 	pmc_add_sat(sum, __builtin_mul_overflow(calls, cost, &product) ? UINT64_MAX : product);
 }
 
-/* What marking adds to the inclusive or exclusive sum; see pmc/dump.h. */
+/* The overhead of marking in the inclusive or exclusive sum; see pmc/dump.h. */
 static uint64_t cost_of(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
 			uint64_t around)
 {

@@ -82,7 +82,7 @@ struct pmc_p_site {
 	UT_hash_handle hh; /* by hash */
 };
 
-/* What frames that supersede each other have in common. */
+/* The key that frames which supersede each other have in common. */
 struct frame_key {
 	uint8_t identity[16];
 	uint64_t number; /* as in struct pmc_subject; STACKS: hash */
@@ -201,7 +201,7 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 
 /* names.c: notes the start routine of a THREAD frame. */
 void profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* What a NAMES frame says about a start routine in that process; NULL: nothing. */
+/* The name of a start routine in a NAMES frame of that process; NULL: none. */
 const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site);
 bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);

@@ -129,7 +129,7 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
-/* What descendants with an agent have for the child. */
+/* The frames of descendants with an agent for the child. */
 static void find_identity(const struct run *run, const struct pmc_profile *profile,
 			  uint8_t identity[16], uint8_t job[16])
 {

@@ -46,7 +46,7 @@ int macho_read_file(const char *path, struct macho_facts *facts);
 const struct macho_slice *macho_choose(const struct macho_facts *facts, bool apple_silicon,
 				       enum macho_cpu *cpu);
 
-/* What is known of a program's file beside its contents. */
+/* The properties of a program's file beside its contents. */
 struct macho_place {
 	const char *path;   /* absolute, without symbolic links */
 	bool gains_rights;  /* setuid or setgid */

@@ -118,7 +118,7 @@ static void add_event(struct stat_job *stat, unsigned e)
 		.index = e,
 		.unit = strcmp(event->unit, "ns") ? TABLE_COUNT : TABLE_NS,
 		.when = !is_wait(stat, &event->def),
-		/* What metrics show in fewer columns goes first, and what was asked for last. */
+		/* Events that metrics show in fewer columns go first, and those asked for last. */
 		.drop = stat->events ? TABLE_DROP_EVENT :
 			event->def.type == PERF_TYPE_HARDWARE &&
 					event->def.config > PERF_COUNT_HW_INSTRUCTIONS ?

@@ -49,7 +49,7 @@ static void enable(struct stat_job *stat, unsigned first)
 		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
 }
 
-/* What threads did before is not counted. */
+/* Earlier work of threads is not counted. */
 static void start(struct stat_job *stat)
 {
 	if (stat->target != STAT_COMMAND)

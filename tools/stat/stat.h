@@ -20,7 +20,7 @@
 enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
 enum stat_by { BY_TOTAL, BY_THREAD, BY_POOL, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
 
-/* What identifies a row; -1: not part of it. */
+/* The identity of a row; -1: not part of it. */
 struct stat_key {
 	int cpu, core, socket, node, tid;
 };
@@ -170,7 +170,7 @@ int stat_open_cgroup(struct stat_job *stat);
 enum stat_column_kind { STAT_KEY, STAT_EVENT, STAT_CPU_USE, STAT_METRIC, STAT_WAIT, STAT_AT };
 enum stat_part { STAT_VALUE, STAT_RAW, STAT_ENABLED, STAT_RUNNING, STAT_STATE, STAT_SCOPE };
 
-/* What is printed: a row, or the sum of several. */
+/* A printed line: a row, or the sum of several. */
 struct stat_line {
 	struct stat_key key;
 	const char *name;	      /* of the thread or pool; NULL: neither */

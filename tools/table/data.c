@@ -147,7 +147,7 @@ void table_page_columns(const struct table *table, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
-/* What stands in the cell, and for sorting the number behind it. */
+/* The text of the cell, and for sorting the number behind it. */
 static void page_cell(const struct table_place *place, const struct table_cell *cell,
 		      struct pmc_json *json)
 {

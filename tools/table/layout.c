@@ -27,7 +27,7 @@ static void measure_cell(const struct table *table, struct table_place *place,
 		pmc_out_to_mem(&out, buf, sizeof(buf));
 		if (cell->scale)
 			table_show(place, cell, &out);
-		/* What is escaped is wider than its bytes. */
+		/* Escaped text is wider than its bytes. */
 		width = cell->scale ? pmc_utf8_columns(buf, out.len) :
 				      pmc_utf8_fit(&out, cell->text, cell->len, 0, PMC_CUT_END,
 						   table->screen.ascii);

@@ -212,7 +212,7 @@ struct table {
 	bool has_partial, has_estimate; /* marks in shown columns */
 };
 
-/* What a user chooses by flags. */
+/* The choices of a user by flags. */
 struct table_choice {
 	const char *columns, *sort; /* NULL: all of them; as the rows are */
 	const char **where;	    /* COLUMN=GLOB, all must match */

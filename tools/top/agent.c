@@ -140,7 +140,7 @@ static void take_groups(struct top_watch *watch, const struct top_process *proce
 
 		if (fd >= 0)
 			live_group_take(&task->groups[g], plan->first[g], n, fd, id);
-		/* What it has counted so far is not of this interval, unless it has started in it.
+		/* Its count so far is not of this interval, unless it has started in it.
 		 */
 		if (!task->task.known)
 			live_group_read(&task->groups[g]);

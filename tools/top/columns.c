@@ -222,7 +222,7 @@ void top_put_sparkline(const uint32_t *us, unsigned n, uint64_t most, bool ascii
 		const uint64_t value = us[n];
 		uint64_t level = most ? (value * levels + most / 2) / most : 0;
 
-		/* What is not 0 is seen. */
+		/* A value that is not 0 is seen. */
 		if (!level && value)
 			level = 1;
 		if (level > levels)

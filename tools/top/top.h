@@ -137,7 +137,7 @@ struct top_row {
 	UT_hash_handle hh;
 };
 
-/* What is shown, as keys and flags have it. */
+/* The view, as keys and flags have it. */
 struct top_look {
 	enum top_by by;
 	char sort[96]; /* name of a column */
@@ -245,7 +245,7 @@ void top_put_data(const struct top_job *job, enum table_format format, bool firs
 enum top_view { TOP_TABLE, TOP_ZOOM, TOP_HELP, TOP_HELP_COLUMNS };
 enum top_prompt { TOP_NO_PROMPT, TOP_ASK_FILTER, TOP_ASK_CSV, TOP_ASK_DUMP };
 
-/* What the agent knows of the thread that is shown alone. */
+/* The agent's data of the thread that is shown alone. */
 struct top_inside {
 	uint64_t number; /* of the thread; 0: none */
 	uint64_t read_ns;
@@ -283,7 +283,7 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out);
 
 /* NULL: it has ended. */
 const struct top_task *top_zoomed(const struct top_screen *screen);
-/* What the agent of the thread that is shown alone says now. */
+/* The present data of the agent of the thread that is shown alone. */
 void top_inside_read(struct top_screen *screen);
 void top_put_zoom(const struct top_screen *screen, struct pmc_out *out);
 

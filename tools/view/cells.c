@@ -325,7 +325,7 @@ static bool is_in_order(const uint16_t *map, unsigned n)
 	return true;
 }
 
-/* What a thread without readings has: why each event was not counted. */
+/* The counts of a thread without readings: why each event was not counted. */
 static void not_counted(struct pmc_view *view, const struct pmc_p_thread *thread)
 {
 	for (unsigned i = 0; i < view->events.set.count; i++) {

@@ -328,7 +328,7 @@ static bool no_pmu(const struct pmc_view *view)
 	return asked;
 }
 
-/* What the errno means on this machine; NULL if the report may be of another. */
+/* The meaning of the errno on this machine; NULL if the report may be of another. */
 static const char *why_here(struct pmc_view *view, const struct pmc_event_def *def, uint32_t error)
 {
 	const struct pmc_event event = { .type = def->type, .config = def->config };
@@ -560,7 +560,7 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 /* ---- all lines --------------------------------------------------------------------------- */
 
-/* What is missing in rows of counts, and why. */
+/* The gaps in rows of counts, and why. */
 static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;

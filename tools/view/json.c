@@ -301,7 +301,7 @@ static void json_region(struct pmc_view *view, struct pmc_json *json,
 
 /* ---- samples ------------------------------------------------------------------------------*/
 
-/* What the groups are made of, and which share of the event they explain. */
+/* The parts of the groups, and which share of the event they explain. */
 static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 {
 	const struct pmc_view_samples *samples = &view->samples;

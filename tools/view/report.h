@@ -103,7 +103,7 @@ struct pmc_groups {
 void pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
 		     struct pmc_groups *groups);
 
-/* What follows "no samples" where a dump has none. */
+/* The end of "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if
  * no row meets the conditions, or out's error. Flushes out. */

@@ -221,7 +221,7 @@ static void make_rest(struct pmc_table *table)
 	table->n_below = 1;
 }
 
-/* What was sampled in them adds up; totals lie in each other. */
+/* Their own samples add up; totals lie in each other. */
 struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column)
 {
 	if (column == table->labels)

@@ -40,7 +40,7 @@ void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverag
 const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
 			      char room[48])
 {
-	/* What was started, whatever it became by exec. */
+	/* The command that was started, whatever it became by exec. */
 	const char *command = pmc_view_command(view->first ? view->first->origin : NULL);
 	struct pmc_out text;
 

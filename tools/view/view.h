@@ -167,7 +167,7 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
  * events. */
 void pmc_line_row(void *lines, uint64_t i);
 struct table_cell pmc_line_cell(void *lines, const struct table_column *column);
-/* What the thread of an entry of view->rows did since the snapshot before. */
+/* The work of the thread of an entry of view->rows since the snapshot before. */
 void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
 		   struct pmc_row *row);
 
@@ -218,7 +218,7 @@ void pmc_view_regions(struct pmc_view *view);
 int pmc_view_sample_rows(struct pmc_view *view);
 struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 				  const struct pmc_sample_row *row);
-/* What the bar of a row shows: of paths the total, else self, in percent. */
+/* The value of a row's bar: of paths the total, else self, in percent. */
 double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
 /* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row
  * that has siblings or no caller, and the rows below it for as long as each has one callee. */

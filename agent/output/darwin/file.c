@@ -140,7 +140,7 @@ static void append(int fd, const void *frames, size_t len)
 	if (n != (long)len) {
 		agent_note(NOTE_FILE_WRITE);
 		sigpending(&set);
-		/* What the write has raised is consumed, unless the program had it blocked. */
+		/* A signal of the write is consumed, unless the program had it blocked. */
 		for (int signo = 1; signo < NSIG; signo++)
 			if ((signo == SIGXFSZ || signo == SIGPIPE) && sigismember(&set, signo) &&
 			    !sigismember(&was, signo)) {

@@ -15,7 +15,7 @@ static const char *boot_id(void)
 	return text;
 }
 
-/* What the process used before this image: after an exec the kernel's counts go on. */
+/* The usage of the process before this image: after an exec the kernel's counts go on. */
 static struct {
 	uint64_t cpu_ns;
 	struct pmc_usage usage;

@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #define PATIENCE_NS UINT64_C(2000000000)
-/* What the report takes of the stack, with some to spare. */
+/* The stack that the report needs, with some to spare. */
 #define REPORT_STACK ((size_t)64 << 10)
 
 static _Atomic uint64_t leaver; /* 0: nobody */

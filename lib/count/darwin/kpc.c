@@ -211,7 +211,7 @@ static void release(struct pmc_mac_kpc *kpc)
 	kpc->ours = false;
 }
 
-/* What is left of the objects is in the kernel. Not at the end of the process, which may be in a
+/* The rest of the objects is in the kernel. Not at the end of the process, which may be in a
  * signal handler that has interrupted malloc(). */
 static void free_objects(struct pmc_mac_kpc *kpc)
 {

@@ -155,7 +155,7 @@ static int open_counters(const struct bench *bench, struct bench_runner *runner,
 	return error;
 }
 
-/* What they counted, into the values of the run's events. */
+/* Their counts, into the values of the run's events. */
 static void read_counters(const struct bench *bench, struct bench_command *command,
 			  const struct bench_runner *runner, unsigned pass, double *values)
 {
