@@ -256,12 +256,18 @@ int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t s
  * process_vm_readv on the own process. */
 enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4 };
 
+/* Before main, where ticks or samples are wanted: filters that are there now are known ones. */
+void agent_filters_at_start(void);
 /* Whether they may be made. Probes the first filter that is there. Async-signal-safe. */
 bool agent_permitted(enum agent_call call);
 /* From now on perf_event_open may not be called. */
 void agent_perf_forbid(void);
-/* In a throwaway clone: makes the last two, and sets the bits of those that returned. */
-void agent_try_calls(unsigned *returned);
+/* Bits of calls: those to leave out, and those that returned. */
+struct agent_trial {
+	unsigned skip, returned;
+};
+/* In a throwaway clone: makes the calls, in the order of their bits. */
+void agent_try_calls(void *trial);
 /* Whether a filter was installed since the start without a hook seeing it; false under a filter
  * from before, where the kernel shows no difference. One system call. */
 bool agent_unseen_filter(void);

@@ -96,7 +96,7 @@ int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t s
 
 /* ---- calls under a filter -------------------------------------------------------------------- */
 
-void agent_try_calls(unsigned *returned)
+static void try_perf(void)
 {
 	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE,
 					   .config = PERF_COUNT_SW_TASK_CLOCK,
@@ -107,22 +107,35 @@ void agent_try_calls(unsigned *returned)
 	pmc_perf_group_disable(fd);
 	if (fd >= 0)
 		syscall(SYS_close, fd);
-	*returned |= AGENT_PERF;
-	pmc_sys6(SYS_process_vm_readv, pmc_sys1(SYS_getpid, 0), NULL, 0, NULL, 0, 0);
-	*returned |= AGENT_READ;
 }
 
-static void try_all(void *returned)
+static void try_timer(void)
 {
 	const struct itimerspec off = { { 0, 0 }, { 0, 0 } };
 	int id;
 
-	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, NULL, &id) == 0) {
-		syscall(SYS_timer_settime, id, 0, &off, NULL);
-		syscall(SYS_timer_delete, id);
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, NULL, &id) != 0)
+		return;
+	syscall(SYS_timer_settime, id, 0, &off, NULL);
+	syscall(SYS_timer_delete, id);
+}
+
+void agent_try_calls(void *arg)
+{
+	struct agent_trial *trial = arg;
+
+	for (unsigned call = AGENT_TIMER; call <= AGENT_READ; call <<= 1) {
+		if (trial->skip & call)
+			continue;
+		if (call == AGENT_TIMER)
+			try_timer();
+		else if (call == AGENT_PERF)
+			try_perf();
+		else
+			pmc_sys6(SYS_process_vm_readv, pmc_sys1(SYS_getpid, 0), NULL, 0, NULL, 0,
+				 0);
+		trial->returned |= call;
 	}
-	*(unsigned *)returned |= AGENT_TIMER;
-	agent_try_calls(returned);
 }
 
 static bool filtered(void)
@@ -133,20 +146,27 @@ static bool filtered(void)
 /* Tells of a filter that a hook has not seen, too, until there was one: threads may have different
  * ones, and a call that one of them forbids stays forbidden. */
 static _Atomic bool probed, started_filtered;
-static _Atomic unsigned permitted = AGENT_TIMER | AGENT_PERF | AGENT_READ;
+#define ALL_CALLS (unsigned)(AGENT_TIMER | AGENT_PERF | AGENT_READ)
+static _Atomic unsigned permitted = ALL_CALLS;
 
 /* Threads that get here at the same time each probe it. Not inlined: every thread would need that
  * stack. */
 __attribute__((noinline, cold)) static void probe(void)
 {
 	_Alignas(16) char stack[4096];
-	unsigned returned = 0;
+	struct agent_trial trial = { .skip = 0 };
+	unsigned missing = 1;
 	int saved = errno;
 
 	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_STARTING)
 		atomic_store(&started_filtered, true);
-	agent_throwaway_clone(try_all, &returned, stack, sizeof(stack));
-	if (atomic_fetch_and(&permitted, returned) & ~returned & AGENT_PERF)
+	/* A clone dies of the first call that does not return: those after it are tried without. */
+	while (missing &&
+	       agent_throwaway_clone(agent_try_calls, &trial, stack, sizeof(stack)) == 0) {
+		missing = ALL_CALLS & ~trial.returned & ~trial.skip;
+		trial.skip |= missing & -missing;
+	}
+	if (atomic_fetch_and(&permitted, trial.returned) & ~trial.returned & AGENT_PERF)
 		agent_note(NOTE_SECCOMP_KILL);
 	atomic_store(&probed, true);
 	errno = saved;
@@ -157,6 +177,15 @@ bool agent_permitted(enum agent_call call)
 	if (!atomic_load(&probed) && filtered())
 		probe();
 	return atomic_load(&permitted) & call;
+}
+
+void agent_filters_at_start(void)
+{
+	if (!filtered())
+		return;
+	/* Its calls were tried, or are now: one may have been installed since the constructor. */
+	probe();
+	atomic_store(&started_filtered, true);
 }
 
 void agent_perf_forbid(void)

@@ -153,14 +153,14 @@ static void try_filtered(void *arg)
 {
 	struct trial *trial = arg;
 	const long *call = trial->call;
-	unsigned ignored = 0;
+	struct agent_trial others = { .skip = AGENT_TIMER };
 
 	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) >= 0) {
 		write_rows();
 		if (agent.first)
 			print_report(trial->inner_stack, sizeof(trial->inner_stack));
 		handle_signal();
-		agent_try_calls(&ignored);
+		agent_try_calls(&others);
 	} else {
 		atomic_store(&trial->fails, true);
 	}

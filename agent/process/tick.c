@@ -150,6 +150,7 @@ void agent_tick_start(void)
 	if (pmc_agent_control.state != PMC_CONTROL_ON || !agent.measured ||
 	    (!ticks && !agent_sample_wanted()))
 		return;
+	agent_filters_at_start();
 	signo = ticks || agent.config.sample.on ? agent_own_signal_take(0) : 0;
 	if (agent.config.sample.on)
 		agent_own_signal_take_unqueued();

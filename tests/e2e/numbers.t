@@ -32,8 +32,7 @@ int main(int argc, char **argv)
 	return fwrite(buf.data, 1, buf.len, stdout) != buf.len;
 }
 END
-ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c "$ROOT"/lib/dump/build.c \
-	"$ROOT"/lib/dump/frame.c
+ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c "$O/libpmc.a"
 ./made 1 >big.pmc
 ./made 4 >bigger.pmc
 "$PMCTL" report --format json big.pmc >big.json

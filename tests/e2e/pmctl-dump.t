@@ -399,6 +399,18 @@ is "$status" 1 "--signal without PMC_DUMP: exit status 1"
 like "$(cat "$T/err")" "process $pid has no dump signal.*PMC_DUMP=USR2" "--signal without PMC_DUMP: the message suggests PMC_DUMP=USR2"
 finish
 is "$status" 0 "--signal without PMC_DUMP: no signal is sent"
+# A program with a handler of its own for the signal, and no agent.
+mkfifo never
+exec 8<>never
+PMC_DUMP=USR2 bash -c 'trap "echo handled" USR2; echo ready; read -r _' <&8 >own &
+pid=$!
+await grep -q ready own
+run "$PMCTL" dump --signal "$pid"
+like "$status $(cat "$T/err")" "^1 .*no agent" "--signal to a process without an agent: refused"
+kill "$pid"
+wait "$pid" 2>/dev/null
+exec 8>&-
+unlike "$(cat own)" handled "--signal to a process without an agent: no signal is sent"
 
 # ---- refusals ----------------------------------------------------------------------------------
 refused() { refuses "${@:1:3}" dump "${@:4}"; }

@@ -131,9 +131,17 @@ static void bad_inputs(void **state)
 	/* A directory stands for the dumps in it. */
 	assert_int_equal(rename("a.pmc", "folder/a.pmc"), 0);
 	PMCTL(&run, "merge", "folder", "-o", "out");
-	assert_int_equal(rename("folder/a.pmc", "a.pmc"), 0);
 	assert_int_equal(run.code, EXIT_OK);
 	assert_string_equal(run.err, "");
+	/* One that is told by its name only is not left out in silence. */
+	put("folder/b.pmc", "this is a letter\n", 17);
+	put("folder/c", "this is a letter\n", 17);
+	PMCTL(&run, "merge", "folder", "-o", "out");
+	assert_int_equal(rename("folder/a.pmc", "a.pmc"), 0);
+	assert_int_equal(remove("folder/b.pmc") | remove("folder/c"), 0);
+	assert_int_equal(run.code, EXIT_OK);
+	check_lines(run.err, 1);
+	assert_non_null(strstr(run.err, "left out: folder/b.pmc (no valid frame)"));
 }
 
 static void outputs_that_are_refused(void **state)

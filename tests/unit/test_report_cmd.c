@@ -164,6 +164,8 @@ static void usage(void **state)
 	one_line_with("host");
 	assert_int_equal(run("--timeline", "--sort", "name", dump, NULL), 2);
 	one_line_with("--timeline");
+	assert_int_equal(run("--timeline", "--where", "name=nosuch", dump, NULL), 1);
+	one_line_with("nosuch");
 	assert_int_equal(run("--timeline", "--by", "function", dump, NULL), 2);
 	one_line_with("--timeline");
 	assert_int_equal(run("--timeline", "--by", "name", "--format", "csv", dump, NULL), 2);

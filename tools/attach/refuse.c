@@ -36,17 +36,29 @@ int attach_no_entry(const struct attach *target, int error)
 		       tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(-error));
 }
 
+/* PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/PID/stat. A process that is ending has
+ * no program either. */
+static bool is_kernel_thread(const struct attach *target)
+{
+	const char *at;
+	char text[1024];
+	unsigned flags;
+
+	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
+		return false;
+	at = strrchr(text, ')');
+	return at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & 0x00200000);
+}
+
 int attach_no_memory(const struct attach *target, int error)
 {
 	if (attach_has_ended(target))
 		return attach_gone(target->pid);
 	if (error == -EPERM || error == -EACCES)
 		return attach_not_permitted(target);
-	/* Kernel threads have no program. */
 	if (error == -ESRCH)
-		return faccessat(target->image, "exe", F_OK, AT_EACCESS) == 0 ?
-			       ATTACH_AGAIN :
-			       attach_no_agent(target);
+		return is_kernel_thread(target) ? attach_no_agent(target) : ATTACH_AGAIN;
 	return tool_fail(EXIT_FAIL, "cannot read the memory of process %d: %s", target->pid,
 			 strerror(-error));
 }
@@ -59,7 +71,7 @@ int attach_no_agent(const struct attach *target)
 	exe[n > 0 ? n : 0] = '\0';
 	if (attach_has_ended(target))
 		return attach_gone(target->pid);
-	if (n <= 0)
+	if (is_kernel_thread(target))
 		return tool_fail(EXIT_FAIL,
 				 "process %d is a kernel thread: only programs have an agent",
 				 target->pid);

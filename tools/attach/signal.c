@@ -2,8 +2,9 @@
 /*
  * signal.c - pmctl dump --signal: the process takes the snapshot itself.
  *
- * No ptrace permission is needed: the signal comes from the environment that the program was
- * started with, and the dump from its open files.
+ * The agent says its signal. Where its memory must not be read, no ptrace permission is needed: the
+ * signal comes from the environment that the program was started with. The dump is among its open
+ * files.
  */
 #include "lib/base/clock.h"
 #include "lib/base/config.h"
@@ -26,6 +27,7 @@
 
 struct asking {
 	struct attach target;
+	bool known; /* the agent was read: `signo` is its signal */
 	int signo;
 	uint64_t pid; /* in its own PID namespace */
 	int fd;	      /* its dump, open for reading; -1: none yet */
@@ -121,7 +123,9 @@ static bool answered(struct asking *asking)
 		if (frame.head.type != PMC_FRAME_PROCESS || frame.head.snapshot <= 1)
 			continue;
 		pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
-		if (fixed.pid == asking->pid)
+		if (asking->known ? memcmp(frame.head.identity, asking->target.control.identity,
+					   sizeof(frame.head.identity)) == 0 :
+				    fixed.pid == asking->pid)
 			return true;
 	}
 	asking->at += (off_t)scan.at;
@@ -168,9 +172,9 @@ static int ask(struct asking *asking)
 {
 	const struct attach *target = &asking->target;
 	char pids[256];
-	int error = find_signal(asking);
+	int error = asking->known ? 0 : find_signal(asking);
 
-	if (error == -ENOENT || error == -EINVAL)
+	if (error == -ENOENT || error == -EINVAL || (!error && !asking->signo))
 		return tool_fail(EXIT_FAIL,
 				 "process %d has no dump signal: start the program with "
 				 "PMC_DUMP=USR2, or use pmctl dump without --signal",
@@ -189,6 +193,8 @@ static int ask(struct asking *asking)
 				 "%d: there is no agent that counts, or the program replaced the "
 				 "handler; use pmctl dump without --signal",
 				 target->pid, asking->signo);
+	if (asking->known && !attach_same_image(target))
+		return attach_no_memory(target, -ESRCH);
 	if (syscall(SYS_pidfd_send_signal, target->pidfd, asking->signo, NULL, 0) != 0)
 		return errno == ESRCH ?
 			       attach_gone(target->pid) :
@@ -197,21 +203,33 @@ static int ask(struct asking *asking)
 	return wait_for_answer(asking);
 }
 
+/* The target is closed by attach_act(). */
+static int ask_agent(struct attach *target, void *arg)
+{
+	struct asking *asking = arg;
+
+	asking->target = *target;
+	asking->known = true;
+	asking->signo = target->control.dump_signal;
+	return ask(asking);
+}
+
 int attach_signal(pid_t pid)
 {
 	struct asking asking = { .fd = -1, .data = tool_realloc(NULL, WINDOW) };
 	int error = attach_enter(&asking.target, pid, false), code;
 
-	/* Memory that must not be read is not needed. */
-	if (error && error != -EACCES && error != -EPERM)
-		code = attach_no_entry(&asking.target, error);
-	else
+	if (error == -EACCES || error == -EPERM) {
 		code = ask(&asking);
-	if (code == ATTACH_AGAIN)
-		code = attach_no_agent(&asking.target);
+		if (code == ATTACH_AGAIN)
+			code = attach_gone(pid);
+		attach_close(&asking.target);
+	} else {
+		attach_close(&asking.target);
+		code = attach_act(pid, 0, ask_agent, &asking);
+	}
 	free(asking.data);
 	if (asking.fd >= 0)
 		close(asking.fd);
-	attach_close(&asking.target);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static int read_file(struct inputs *inputs, int fd, const char *name)
 	int problem;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	problem = inputs->read(inputs->to, fd, name);
 	if (fd != STDIN_FILENO)
 		close(fd);
@@ -58,10 +59,11 @@ static int read_file(struct inputs *inputs, int fd, const char *name)
 
 static int no_dot(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.' && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN);
+	return entry->d_name[0] != '.' && entry->d_type != DT_DIR;
 }
 
-/* Other files in the directory than dumps are nobody's mistake: their bytes are not read. */
+/* Other files in the directory than dumps are nobody's mistake: -ENOMSG, without reading them. A
+ * damaged dump is told by its name. */
 static int open_entry(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -71,7 +73,7 @@ static int open_entry(int dir, const char *name)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    pmc_is_dump(head, pread(fd, head, sizeof(head), 0)))
+	    (pmc_is_dump(head, pread(fd, head, sizeof(head), 0)) || fnmatch("*.pmc", name, 0) == 0))
 		return fd;
 	close(fd);
 	return -ENOMSG;
@@ -89,14 +91,25 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 
 		snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
 		fd = problem == INPUT_FATAL ? -1 : open_entry(dir, entries[i]->d_name);
-		if (fd >= 0)
+		if (problem != INPUT_FATAL && fd != -ENOMSG)
 			problem = read_file(inputs, fd, name);
+		if (problem && problem != INPUT_FATAL) {
+			leave_out(inputs, name, problem);
+			problem = 0;
+		}
 		free(entries[i]);
 	}
 	if (n < 0 || problem == INPUT_FATAL)
 		return problem;
 	free(entries);
 	return inputs->good > before ? 0 : INPUT_NO_DUMPS;
+}
+
+static int open_path(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
 }
 
 static int read_path(struct inputs *inputs, const char *path)
@@ -107,7 +120,7 @@ static int read_path(struct inputs *inputs, const char *path)
 		return read_file(inputs, STDIN_FILENO, "standard input");
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return read_file(inputs, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), path);
+		return read_file(inputs, open_path(path), path);
 	problem = read_directory(inputs, dir, path);
 	close(dir);
 	return problem;

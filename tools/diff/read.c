@@ -134,7 +134,9 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);
 		struct diff_column *column;
 
-		if (state != PMC_COUNTED && state != PMC_SCALED)
+		/* The rest of several processes adds up as far as it is known. */
+		if (state != PMC_COUNTED && state != PMC_SCALED &&
+		    !(state == PMC_PARTIAL && !from->threads))
 			continue;
 		column = event_column(dump, u->columns[i]->label, &u->set.events[i]);
 		if (!column)

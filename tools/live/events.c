@@ -131,8 +131,10 @@ void live_events_why(const struct live_events *events, unsigned event, char *tex
 {
 	snprintf(text, cap, "this machine has none of the events");
 	for (unsigned i = 0; i < events->plan.count && event < events->view.count; i++)
-		if (events->view_of[i] == event)
+		if (events->view_of[i] == event) {
 			live_event_why(events, i, text, cap);
+			return;
+		}
 }
 
 /* ---- counts of the view ------------------------------------------------------------------- */

@@ -22,6 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Memory of the index: a container may have less than the machine. */
+#define INDEX_MOST ((size_t)1 << 30)
+
 enum { SAMPLED = 4096, TEXT_MOST = 4096 };
 
 struct map {
@@ -77,6 +80,8 @@ struct merge *merge_new(const struct merge_options *options)
 		pmc_arena_exhausted();
 	if (!bytes)
 		bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4;
+	if (!options->index_bytes && bytes > INDEX_MOST)
+		bytes = INDEX_MOST;
 	merge->options = *options;
 	merge->most = bytes / (2 * sizeof(struct entry));
 	merge->stride = 1;
@@ -154,8 +159,8 @@ static void strip_args(struct merge *merge, struct pmc_frame *frame)
 		pmc_cursor_str(&cursor, &text, &len);
 		pmc_frame_str(&buf, text, i < 3 && !cursor.bad ? len : 0);
 	}
-	pmc_frame_end(&buf);
-	pmc_frame_view(frame, buf.data, buf.len);
+	if (pmc_frame_end(&buf))
+		pmc_frame_view(frame, buf.data, buf.len);
 }
 
 static struct stream *stream_of(struct merge *merge, const uint8_t identity[16])

@@ -16,7 +16,7 @@
 struct merge_options {
 	bool compact;	    /* only the newest frame of each thread, process, total, note, region */
 	bool strip_args;    /* PROCESS frames without command lines */
-	size_t index_bytes; /* memory for the index; 0: a quarter of the machine's */
+	size_t index_bytes; /* memory for the index; 0: a quarter of the machine's, at most 1 GiB */
 };
 
 /* Contents of one input. */

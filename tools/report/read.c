@@ -12,8 +12,12 @@ static int read_one(void *to, int fd, const char *name)
 
 	if (err)
 		return err;
-	if (profile->frames == frames)
-		return profile->damaged_frames == damaged ? INPUT_EMPTY : INPUT_FOREIGN;
+	if (profile->frames == frames) {
+		const bool empty = profile->damaged_frames == damaged;
+
+		profile->damaged_frames = damaged;
+		return empty ? INPUT_EMPTY : INPUT_FOREIGN;
+	}
 	if (profile->damaged_frames > damaged)
 		tool_warn("%s: %llu damaged frame%s skipped; the report lacks what was in %s", name,
 			  (unsigned long long)(profile->damaged_frames - damaged),

@@ -80,16 +80,17 @@ static void forward(pid_t pid, int sig)
 
 static void wait_for(struct run_signals *waiting, struct run_child *child)
 {
-	for (;;) {
+	/* It may have ended before SIGCHLD was blocked. */
+	bool ended = check(child);
+
+	while (!ended) {
 		bool from_terminal = false;
 		int sig = run_next_signal(&waiting->set, &from_terminal);
 
-		if (sig == SIGCHLD) {
-			if (check(child))
-				return;
-		} else if (sig > 0 && !from_terminal) {
+		if (sig == SIGCHLD)
+			ended = check(child);
+		else if (sig > 0 && !from_terminal)
 			forward(child->pid, sig);
-		}
 	}
 }
 

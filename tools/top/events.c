@@ -73,13 +73,18 @@ int top_events_plan(struct top_watch *watch)
 			 watch->live.view.events[0].name, why);
 }
 
-void top_events_close(struct top_watch *watch, struct top_task *task)
+static void close_groups(struct top_watch *watch, struct top_task *task)
 {
 	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++)
 		live_group_free(&task->groups[g]);
 	free(task->groups);
-	free(task->counts);
 	task->groups = NULL;
+}
+
+void top_events_close(struct top_watch *watch, struct top_task *task)
+{
+	close_groups(watch, task);
+	free(task->counts);
 	task->counts = NULL;
 }
 
@@ -105,7 +110,8 @@ void top_events_open(struct top_watch *watch, struct top_task *task)
 		pmc_perf_group_enable(task->groups[g].fds[0]);
 	if (!error)
 		return;
-	top_events_close(watch, task);
+	/* Events of the OS are still counted. */
+	close_groups(watch, task);
 	/* The thread has ended. */
 	if (error != -ESRCH && error != -ENODEV && !watch->error)
 		watch->error = error;

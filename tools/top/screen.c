@@ -283,8 +283,10 @@ static bool step(struct top_screen *screen, enum live_event event)
 	switch (event) {
 	case LIVE_INPUT:
 		take_keys(screen);
-		if (was_paused && !screen->paused)
+		if (was_paused && !screen->paused) {
 			top_watch_skip(&job->watch);
+			top_remake(screen);
+		}
 		break;
 	case LIVE_RESIZED:
 		resize();

@@ -146,7 +146,7 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 
 static void read_maps(struct unwind *unwind, struct unwind_image *image)
 {
-	char path[64], permissions[5], *line = NULL, status[2048];
+	char path[64], permissions[5], *line = NULL, status[4096];
 	const char *threads;
 	size_t room = 0, bytes = 0;
 	FILE *file;

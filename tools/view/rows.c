@@ -209,7 +209,7 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	uint64_t since, on_ns, dt_ns;
 
 	now = pmc_profile_thread(view->profile, at[0], &buf->now);
-	if (at > view->rows && pmc_same_thread(at[-1], at[0]))
+	if (at > view->rows && at < view->rows + view->n_rows && pmc_same_thread(at[-1], at[0]))
 		before = pmc_profile_thread(view->profile, at[-1], &buf->before);
 	buf->step = *now;
 	on_ns = pmc_thread_on_ns(fixed, fixed->time_ns);

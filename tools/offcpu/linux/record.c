@@ -41,13 +41,13 @@ static int open_rings(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
 	unwind_options_stack(&off->unwind, &options);
 	if (!error)
 		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
-	/* More than this user may lock. */
-	while (error == -EPERM && (pages /= 2) >= PAGES_LEAST)
-		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
 	if (error && error != -EACCES && error != -EPERM) { /* Linux before 5.12 */
 		options.build_id = false;
 		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
 	}
+	/* More than this user may lock. */
+	while (error == -EPERM && (pages /= 2) >= PAGES_LEAST)
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
 	return error;
 }
 
