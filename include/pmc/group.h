@@ -26,8 +26,8 @@
  * member that every group has, an empty event and more than PMC_EVENTS_MAX rows do not compile.
  *
  * Put PMC_GROUP(my, MY_EVENTS) at file scope, in a source file or in a header that many include:
- * all its definitions are static. A semicolon behind it is allowed. C11 and C++17, gcc and clang;
- * link with -lpmc -ldl -pthread. It declares
+ * all its definitions are static. A semicolon behind it is allowed, and needed in C where nothing
+ * follows. C11 and C++17, gcc and clang; link with -lpmc -ldl -pthread. It declares
  *
  * 	struct my		the group
  * 	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state

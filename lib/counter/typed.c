@@ -45,7 +45,7 @@ static enum pmc_scope common_scope(const struct pmc_group *group)
 	return scope;
 }
 
-/* The struct may be memory that was never set. */
+/* Tells an open group from a struct that was never set, as far as its bytes can. */
 static uint64_t mark_of(const struct pmc_group *counters)
 {
 	return (uint64_t)(uintptr_t)counters ^ UINT64_C(0x706d632d67726f75);
