@@ -9,8 +9,9 @@
 #	agent CMD...                CMD with the agent preloaded (use: run agent CMD, VAR=x agent CMD)
 #	json FILE FILTER            jq -r FILTER on a report
 #	ok NAME CMD...              passes if CMD succeeds; prints its output if not
-#	mostly NAME CMD...          passes if at least 8 of 10 runs of CMD succeed; stops when that is
-#	                            decided. For what a kernel or a loaded machine may spoil now and then
+#	mostly NAME CMD...          passes if at least 8 of 10 runs of CMD succeed ($least, if it is set);
+#	                            stops when that is decided. For what a kernel or a loaded machine may
+#	                            spoil now and then
 #	is GOT WANT NAME            equal as text
 #	like TEXT REGEX NAME        TEXT matches the extended regular expression; unlike: does not
 #	between VALUE LOW HIGH NAME numbers, low <= value <= high
@@ -122,17 +123,17 @@ ok() {
 }
 
 mostly() {
-	local name=$1 good=0 bad=0
+	local name=$1 least=${least:-8} good=0 bad=0
 	shift
-	while [ $good -lt 8 ] && [ $bad -lt 3 ]; do
+	while [ $good -lt "$least" ] && [ $bad -le $((10 - least)) ]; do
 		if "$@"; then
 			good=$((good + 1))
 			continue
 		fi
 		bad=$((bad + 1))
-		[ $bad -lt 3 ] || cat "$T/out" "$T/err" >"$T/.spoilt" 2>/dev/null
+		cat "$T/out" "$T/err" >"$T/.spoilt" 2>/dev/null
 	done
-	if [ $good -eq 8 ]; then
+	if [ $good -eq "$least" ]; then
 		pass "$name"
 	else
 		fail "$name" "$bad of $((good + bad)) runs failed"

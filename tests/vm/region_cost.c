@@ -16,6 +16,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* As a library has it: a call, for any number of events. */
+static __attribute__((noinline)) bool read_group(pmc_user_page *const *pages, unsigned n,
+						 uint64_t *enabled_ns, uint64_t *running_ns,
+						 uint64_t *values)
+{
+	return pmc_user_read_group(pages, n, enabled_ns, running_ns, values);
+}
+
 static int open_event(uint64_t config, int leader, bool user, bool kernel)
 {
 	struct pmc_attr attr = {
@@ -81,10 +89,10 @@ static int reads(long pairs, int n)
 		if (pmc_user_map(fds[i], &pages[i]) != 0)
 			return 1;
 	}
-	user = pmc_user_read_group(pages, (unsigned)n, &enabled, &running, words);
+	user = read_group(pages, (unsigned)n, &enabled, &running, words);
 	begin();
 	for (long i = 0; i < 2 * pairs && user; i++)
-		user = pmc_user_read_group(pages, (unsigned)n, &enabled, &running, words);
+		user = read_group(pages, (unsigned)n, &enabled, &running, words);
 	if (user)
 		end("user_reads", pairs);
 	begin();
