@@ -42,7 +42,7 @@ bool names_file_offset(struct report_names *names, const struct pmc_p_process *p
 /* The start routine at an offset of a file that is here as the process had it. NULL: unknown. */
 const char *names_start(struct report_names *names, const struct pmc_profile *profile,
 			const struct pmc_p_process *process, const char *path, uint64_t offset);
-/* The knowledge about a place: 0: no function, 1: a function, 2: its source line too. */
+/* How much is known about a place: 0: no function, 1: a function, 2: its source line too. */
 unsigned names_knowledge(const struct symbol_place *place);
 /* The spots of a frame. */
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,

@@ -283,7 +283,7 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out);
 
 /* NULL: it has ended. */
 const struct top_task *top_zoomed(const struct top_screen *screen);
-/* The present data of the agent of the thread that is shown alone. */
+/* Reads the agent's data of the thread that is shown alone anew. */
 void top_inside_read(struct top_screen *screen);
 void top_put_zoom(const struct top_screen *screen, struct pmc_out *out);
 

@@ -15,7 +15,7 @@
 #define MOST_LINKS   5
 #define NAME_COLUMNS 15 /* of threads */
 #define LEAST_NAME   4	/* of a name that is cut */
-/* The width that reasons leave to the other columns. */
+/* The width of the columns beside that of reasons. */
 #define OTHER_COLUMNS 64
 #define LEAST_ROOM    16
 

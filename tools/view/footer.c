@@ -560,7 +560,7 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 /* ---- all lines --------------------------------------------------------------------------- */
 
-/* The gaps in rows of counts, and why. */
+/* Counts that rows lack, and why. */
 static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;
