@@ -35,6 +35,22 @@
 #define AT_MINSIGSTKSZ 51
 #endif
 
+/* CPU time in steps of at most 1 ms: where the host of a virtual machine stops it, the clocks of
+ * its threads may go on, and there was neither work nor a tick. */
+static void work_ms(long ms)
+{
+	long long last = raw_clock_ns(CLOCK_THREAD_CPUTIME_ID), left = ms * 1000000LL;
+
+	while (left > 0) {
+		long long now;
+
+		burn_until_ns(last + 1);
+		now = raw_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		left -= now - last < 1000000 ? now - last : 1000000;
+		last = now;
+	}
+}
+
 static const char *self, *argument;
 static atomic_uint disturbed, handled;
 static int ends[2];
@@ -50,7 +66,7 @@ static pthread_t start(void *(*work)(void *), uintptr_t arg)
 
 static void *burn(void *arg)
 {
-	burn_thread_ms((long)(uintptr_t)arg);
+	work_ms((long)(uintptr_t)arg);
 	return arg;
 }
 
@@ -60,7 +76,7 @@ static void *spin(void *arg)
 	struct pollfd fd = { 0, POLLIN, 0 };
 
 	while (poll(&fd, 1, 0) == 0)
-		burn_thread_ms(1);
+		work_ms(1);
 	return arg;
 }
 
@@ -80,7 +96,7 @@ static int tasks(void)
 	DIR *dir = opendir("/proc/self/task");
 	int n = -2;
 
-	burn_thread_ms(BUSY_MS);
+	work_ms(BUSY_MS);
 	while (readdir(dir))
 		n++;
 	printf("%d task, child: %d\n", n, waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
@@ -114,7 +130,7 @@ static void *blocked(void *arg)
 		break;
 	default: /* busy and asleep in turn */
 		while (poll(&fd, 1, 0) == 0) {
-			burn_thread_ms(1);
+			work_ms(1);
 			disturbed += nanosleep(&nap, NULL) != 0;
 		}
 	}
@@ -131,7 +147,7 @@ static int calls(void)
 		return 1;
 	for (uintptr_t i = 0; i < 5; i++)
 		threads[i] = start(blocked, i);
-	burn_thread_ms(BUSY_MS);
+	work_ms(BUSY_MS);
 	close(ends[1]);
 	for (unsigned i = 0; i < 5; i++)
 		pthread_join(threads[i], NULL);
@@ -154,16 +170,16 @@ static int handlers(void)
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO }, old;
 	unsigned not_default = 0;
 
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
 		not_default += sigaction(s, NULL, &old) != 0 || old.sa_handler != SIG_DFL;
 	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
 		not_default += signal(s, SIG_DFL) != SIG_DFL;
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	sigaction(SIGRTMIN, &action, &old);
 	not_default += old.sa_handler != SIG_DFL;
 	for (unsigned i = 0; i < 10; i++) {
-		burn_thread_ms(10);
+		work_ms(10);
 		raise(SIGRTMIN);
 	}
 	sigaction(SIGRTMIN, NULL, &old);
@@ -174,7 +190,7 @@ static int handlers(void)
 
 static int lethal(void)
 {
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	raise(SIGRTMIN);
 	return 0;
 }
@@ -183,7 +199,7 @@ static int ignored(void)
 {
 	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
 		signal(s, SIG_IGN);
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	raise(SIGRTMIN);
 	puts("alive");
 	return 0;
@@ -200,7 +216,7 @@ static void *collector(void *arg)
 	pthread_sigmask(SIG_SETMASK, NULL, &now);
 	printf("inherited: %d %d\n", sigismember(&now, SIGRTMIN), sigismember(&now, SIGUSR1));
 	do {
-		burn_thread_ms(5);
+		work_ms(5);
 		signo = sigwaitinfo(&all, NULL);
 		handled += signo == SIGUSR1 || signo == SIGRTMIN;
 		others += signo != SIGUSR1 && signo != SIGRTMIN && signo != SIGTERM;
@@ -220,7 +236,7 @@ static int waits(void)
 	worker = start(burn, BUSY_MS);
 	for (unsigned i = 1; i <= 20; i++) {
 		kill(getpid(), i % 2 ? SIGUSR1 : SIGRTMIN);
-		burn_thread_ms(5);
+		work_ms(5);
 		while (handled < i)
 			usleep(1000);
 	}
@@ -246,7 +262,7 @@ static int timer(void)
 	timer_t id;
 	unsigned right = 0;
 
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -256,7 +272,7 @@ static int timer(void)
 	for (unsigned i = 0; i < 10; i++) {
 		siginfo_t info;
 
-		burn_thread_ms(10);
+		work_ms(10);
 		right += sigwaitinfo(&set, &info) == SIGRTMIN && info.si_ptr == &id;
 	}
 	printf("%u right\n", right);
@@ -275,7 +291,7 @@ static void *on_small_stack(void *arg)
 	if (memory == MAP_FAILED)
 		exit(3);
 	sigaltstack(&stack, NULL); /* 2048 may be refused */
-	burn_thread_ms(BUSY_MS);
+	work_ms(BUSY_MS);
 	for (size_t i = 0; i < below; i++)
 		disturbed += memory[i] != 0;
 	return arg;
@@ -308,7 +324,7 @@ static int execs(void)
 	sigfillset(&all);
 	if (left % 2)
 		sigprocmask(SIG_BLOCK, &all, NULL);
-	burn_thread_ms(left % 7);
+	work_ms(left % 7);
 	sigemptyset(&all);
 	snprintf(text, sizeof(text), "%d", left - 1);
 	if (left % 3 == 0)
@@ -323,7 +339,7 @@ static void *forks(void *arg)
 	pid_t child = fork();
 	int status;
 
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	if (child == 0) /* the child's only thread ends here, and so does the child */
 		return arg;
 	waitpid(child, &status, 0);
@@ -345,7 +361,7 @@ static int main_leaves(void)
 
 static int strict(void)
 {
-	burn_thread_ms(TICKS_MS);
+	work_ms(TICKS_MS);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		return 1;
 	for (volatile unsigned long i = 0; i < 100000000; i++)
@@ -365,7 +381,7 @@ static int probes(void)
 	fails += prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &empty) < 0;
 	for (unsigned flag = 1; flag < 64; flag *= 2)
 		fails += syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flag, NULL) < 0;
-	burn_thread_ms(BUSY_MS);
+	work_ms(BUSY_MS);
 	printf("%ld calls failed\n", fails);
 	return 0;
 }
