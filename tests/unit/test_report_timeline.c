@@ -24,8 +24,9 @@ static void snapshot(uint64_t seq, const char *name, uint64_t at_ms, uint64_t cp
 	made_thread(1, fixed, name, &value, 1);
 }
 
-/* The first thread computes for one second of two, the others half of the time in turn. */
-static char *report(const struct pmc_report_options *options)
+/* The first thread computes for one second of two, the others half of the time in turn. The last
+ * one ends with the given name. */
+static char *report_renamed(const struct pmc_report_options *options, const char *name)
 {
 	const struct pmc_process_fixed process = { .pid = 10,
 						   .rank = -1,
@@ -47,12 +48,17 @@ static char *report(const struct pmc_report_options *options)
 	snapshot(1, "pool-1", 1000, 0, set, 0);
 	snapshot(1, "pool-1", 2000, 500, set, 1000);
 	snapshot(2, "pool-2", 1000, 500, set, 1000);
-	snapshot(2, "pool-2", 2000, 501, set, 1000);
+	snapshot(2, name, 2000, 501, set, 1000);
 	made_profile(&profile, true);
 	text = made_report(&profile, options, &result, NULL);
 	assert_int_equal(result, 0);
 	pmc_profile_free(&profile);
 	return text;
+}
+
+static char *report(const struct pmc_report_options *options)
+{
+	return report_renamed(options, "pool-2");
 }
 
 static void lines_of_threads(void **state)
@@ -80,11 +86,27 @@ static void lines_of_pools(void **state)
 	has(text, "(1 more)");
 }
 
+static void threads_are_counted_under_each_name(void **state)
+{
+	struct pmc_report_options options = { .by = PMC_BY_NAME,
+					      .timeline = true,
+					      .top = -1,
+					      .screen = { .width = 58, .ascii = true } };
+	char *text = report_renamed(&options, "step");
+
+	has(text, "pool-2  1  +++");
+	has(text, "step    1        ...");
+	options.by = PMC_BY_THREAD;
+	text = report_renamed(&options, "step");
+	has(text, "step 12    1  +++");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_threads),
 		cmocka_unit_test(lines_of_pools),
+		cmocka_unit_test(threads_are_counted_under_each_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ struct host {
 
 struct track { /* a line */
 	const struct pmc_fold_row *row;
-	uint64_t threads;
+	uint64_t threads, last; /* the last one: its number */
 	double cpu_ns;
 	double *bins;	   /* of all columns, one after the other */
 	UT_hash_handle hh; /* by row, in the order of the lines */
@@ -32,6 +32,7 @@ struct timeline {
 	unsigned n_hosts;
 	uint64_t span_ns;
 	unsigned n_columns, n_bins; /* columns: CPU time, then events */
+	uint64_t threads;	    /* so far; steps of a thread follow each other */
 	bool *filled;
 	double *peaks;			/* of each column */
 	struct track *tracks;		/* by row */
@@ -54,27 +55,29 @@ static struct host *host_of(struct timeline *line, const char *name)
 	return &line->hosts[i];
 }
 
+/* The newest step of each thread first: its name labels the thread. */
 static void each_step(struct timeline *line,
-		      void (*visit)(struct timeline *line, const struct pmc_row *row, bool first))
+		      void (*visit)(struct timeline *line, const struct pmc_row *row))
 {
 	struct pmc_view *view = line->view;
 	struct pmc_row_buf *buf = pmc_arena_alloc(view->arena, sizeof(*buf));
 	struct pmc_row row;
 
-	for (uint64_t i = 0; i < view->n_rows; i++) {
+	for (uint64_t i = view->n_rows; i--;) {
 		pmc_view_step(view, &view->rows[i], buf, &row);
-		visit(line, &row, !i || !pmc_same_thread(view->rows[i - 1], view->rows[i]));
+		line->threads +=
+			i + 1 == view->n_rows || !pmc_same_thread(view->rows[i], view->rows[i + 1]);
+		visit(line, &row);
 	}
 }
 
 /* The groups, and the time in which there are steps. */
-static void take_step(struct timeline *line, const struct pmc_row *row, bool first)
+static void take_step(struct timeline *line, const struct pmc_row *row)
 {
 	struct pmc_fold_row *group = pmc_fold_find(&line->view->groups, row->thread);
 	struct host *host = host_of(line, row->thread->process->host);
 	const uint64_t from = row->t_ns - row->dt_ns;
 
-	(void)first;
 	/* Of a pool with one name that is the label: not the first step any more. */
 	group->threads++;
 	if (!host || !row->dt_ns)
@@ -125,7 +128,7 @@ static void spread(const struct timeline *line, double from, double to, double v
 	}
 }
 
-static void add_step(struct timeline *line, const struct pmc_row *row, bool first)
+static void add_step(struct timeline *line, const struct pmc_row *row)
 {
 	const struct pmc_fold_row *group = pmc_fold_find(&line->view->groups, row->thread);
 	const struct host *host = host_of(line, row->thread->process->host);
@@ -133,7 +136,8 @@ static void add_step(struct timeline *line, const struct pmc_row *row, bool firs
 	bool known;
 
 	HASH_FIND_PTR(line->tracks, &group, track);
-	track->threads += first;
+	track->threads += track->last != line->threads;
+	track->last = line->threads;
 	if (!host || !row->dt_ns)
 		return;
 	for (unsigned c = 0; c < line->n_columns; c++) {
