@@ -132,11 +132,9 @@ static inline bool same_subject(const struct pmc_frame *a, const struct pmc_fram
 {
 	struct pmc_subject of_a, of_b;
 
-	return a->head.type == b->head.type &&
-	       !memcmp(a->head.identity, b->head.identity, sizeof(a->head.identity)) &&
-	       pmc_frame_subject(a, &of_a) && pmc_frame_subject(b, &of_b) &&
-	       of_a.number == of_b.number && of_a.len == of_b.len &&
-	       !memcmp(of_a.text, of_b.text, of_a.len);
+	return pmc_frame_subject(a, &of_a) && pmc_frame_subject(b, &of_b) &&
+	       of_a.text_len == of_b.text_len &&
+	       !memcmp(&of_a.key, &of_b.key, pmc_subject_bytes(of_a.text_len));
 }
 
 static inline bool outdated(const struct pmc_frame *frame, const struct pmc_frame *other)

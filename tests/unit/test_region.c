@@ -86,10 +86,10 @@ static void cost(void **state)
 	/* inclusive - outermost * inside - nested * around */
 	assert_int_equal(pmc_count_value(&region->counts[0]), 1000 - 8 * 4 - 5 * 20);
 	assert_int_equal(pmc_count_value(&region->counts[1]), 2000 - 8 * 6 - 5 * 50);
-	assert_int_equal(region->cpu_ns, 5000 - 8 * 10 - 5 * 30);
+	assert_int_equal(region->fixed.cpu_ns, 5000 - 8 * 10 - 5 * 30);
 	/* exclusive - calls * inside - direct * (around - inside) */
 	assert_int_equal(pmc_count_value(&region->self_counts[0]), 600 - 10 * 4 - 3 * 16);
-	assert_int_equal(region->self_cpu_ns, 3000 - 10 * 10 - 3 * 20);
+	assert_int_equal(region->fixed.self_cpu_ns, 3000 - 10 * 10 - 3 * 20);
 	assert_int_equal(region->counts[0].state, PMC_COUNTED);
 	pmc_profile_free(&profile);
 }
@@ -125,7 +125,7 @@ static void not_measured(void **state)
 	made_region(1, fixed, "never on", 8, none);
 	made_profile(&profile, false);
 	assert_false(pmc_count_has_value(&profile.regions[0]->counts[0]));
-	assert_false(profile.regions[0]->has_cpu);
+	assert_false(pmc_region_has_cpu(profile.regions[0]));
 	assert_null(profile.regions[0]->around);
 	pmc_profile_free(&profile);
 }

@@ -198,25 +198,12 @@ static void names_are_those_of_a_module_or_process(void **state)
 	pmc_profile_free(&profile);
 }
 
-static int take_start(const struct pmc_p_start *start, void *arg)
-{
-	const struct pmc_p_start **left = arg;
-	static struct pmc_p_start last;
-
-	assert_null(*left);
-	last = *start;
-	*left = &last;
-	return 0;
-}
-
 static void start_routines_have_the_names_of_their_process(void **state)
 {
-	const struct pmc_profile_options options = { .starts = true };
 	const struct pmc_place_def def = { .address = 0x40, .n_functions = 1 };
 	const struct pmc_place_function function = { .name = 1 };
 	struct pmc_thread_fixed row = { .seq = 3, .tid = 1, .created_by = PMC_NO_SEQ };
 	struct pmc_names_fixed fixed = { .n_texts = 1, .n_places = 1 };
-	const struct pmc_p_start *left = NULL;
 
 	begin();
 	row.start_site = fixed.module = made_site("/bin/x", "", 0x40);
@@ -229,23 +216,20 @@ static void start_routines_have_the_names_of_their_process(void **state)
 	pmc_frame_str(&made, "work", 4);
 	pmc_put_place(&made, &def, &function);
 	assert_true(pmc_frame_end(&made) != 0);
-	pmc_profile_init(&profile, &options);
-	pmc_profile_add_buffer(&profile, made.data, made.len);
-	pmc_profile_finish(&profile);
+	made_profile(&profile, false);
 	assert_int_equal(profile.damaged_frames, 0);
 	for (uint64_t i = 0; i < profile.n_threads; i++) {
+		const struct pmc_p_thread *thread;
 		struct pmc_thread_buf buf;
 
-		if (profile.threads[i]->seq == 3)
-			assert_string_equal(
-				pmc_profile_thread(&profile, profile.threads[i], &buf)->symbol,
-				profile.threads[i]->process->identity[0] == 1 ? "work" : "");
+		if (profile.threads[i]->seq != 3)
+			continue;
+		thread = pmc_profile_thread(&profile, profile.threads[i], &buf);
+		assert_string_equal(thread->symbol,
+				    thread->process->identity[0] == 1 ? "work" : "");
+		assert_string_equal(thread->module, "/bin/x");
+		assert_int_equal(thread->offset, 0x40);
 	}
-	assert_int_equal(pmc_profile_each_start(&profile, take_start, &left), 0);
-	assert_int_equal(left->process->identity[0], 2);
-	assert_int_equal(left->site, row.start_site);
-	assert_int_equal(left->offset, 0x40);
-	assert_string_equal(left->module, "/bin/x");
 	pmc_profile_free(&profile);
 }
 

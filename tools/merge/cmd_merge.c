@@ -64,7 +64,7 @@ static int add_input(void *to, int fd, const char *name)
 	struct merge_input seen;
 	int error = merge_add_fd(merge, fd, &seen);
 
-	if (error && (merge_spill_trouble(merge) || error == -ENOMEM || error == -ESTALE)) {
+	if (error && (merge_spill_trouble(merge) || error == -ESTALE)) {
 		fail(merge, "read", name, error);
 		return INPUT_FATAL;
 	}
@@ -82,7 +82,7 @@ static int add_input(void *to, int fd, const char *name)
  * said on stderr. 0 or -errno. */
 static int add_names(int fd)
 {
-	const struct pmc_profile_options options = { .only_stacks = true, .starts = true };
+	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile profile;
 	const char *why;
 	int error;

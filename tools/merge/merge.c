@@ -25,7 +25,7 @@
 /* Memory of the index: a container may have less than the machine. */
 #define INDEX_MOST ((size_t)1 << 30)
 
-enum { SAMPLED = 4096, TEXT_MOST = 4096 };
+enum { SAMPLED = 4096 };
 
 struct map {
 	uint8_t *data;
@@ -196,8 +196,6 @@ static void append(struct merge *merge, const struct entry *entry)
 {
 	merge->entries =
 		tool_list_grow(merge->entries, merge->n, &merge->room, sizeof(*merge->entries));
-	if (!merge->entries)
-		pmc_arena_exhausted();
 	merge->entries[merge->n++] = *entry;
 }
 
@@ -208,25 +206,19 @@ static bool has_subject(struct merge *merge, const struct entry *entry,
 	struct pmc_arena *arena = &merge->arena;
 	struct pmc_subject subject;
 	struct subject *known;
-	char key[16 + 2 * sizeof(uint64_t) + TEXT_MOST];
-	uint64_t numbers[2] = { frame->head.type };
-	size_t len = 16 + sizeof(numbers);
 	struct entry *old;
+	size_t len;
 	int order;
 
-	if (!pmc_frame_subject(frame, &subject) || subject.len > TEXT_MOST)
+	if (!pmc_frame_subject(frame, &subject))
 		return false;
-	memcpy(key, entry->stream->identity, 16);
-	numbers[1] = subject.number;
-	memcpy(key + 16, numbers, sizeof(numbers));
-	memcpy(key + len, subject.text, subject.len);
-	len += subject.len;
-	HASH_FIND(hh, merge->subjects, key, len, known);
+	len = pmc_subject_bytes(subject.text_len);
+	HASH_FIND(hh, merge->subjects, &subject.key, len, known);
 	if (!known) {
 		known = pmc_arena_alloc(arena, sizeof(*known) + len);
 		known->entry = merge->n;
 		known->time_ns = subject.time_ns;
-		memcpy(known->key, key, len);
+		memcpy(known->key, &subject.key, len);
 		HASH_ADD_KEYPTR(hh, merge->subjects, known->key, len, known);
 		return false;
 	}

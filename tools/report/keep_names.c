@@ -75,27 +75,42 @@ static void want(struct keeping *k, const struct wanted *wanted)
 	HASH_ADD(hh, k->wanted, key, sizeof(known->key), known);
 }
 
-static int want_stack(const struct pmc_p_stack *stack, void *arg)
+static void want_stack(struct keeping *k, const struct pmc_p_stack *stack)
 {
 	for (unsigned i = 0; i < stack->depth; i++) {
 		const struct pmc_p_frame *frame = &stack->frames[i];
 
-		want(arg,
+		want(k,
 		     &(struct wanted){ .key = { frame->module ? frame->module->hash : 0,
 						pmc_is_known_build(frame) ? NULL : stack->process,
 						frame->address },
 				       .process = stack->process,
 				       .frame = frame });
 	}
-	return 0;
 }
 
-static int want_start(const struct pmc_p_start *start, void *arg)
+/* Whether the dump has no name for the thread's start routine. */
+static bool lacks_start(const struct pmc_p_thread *thread)
 {
-	want(arg, &(struct wanted){ .key = { start->site, start->process, start->offset },
-				    .process = start->process,
-				    .start_module = start->module });
-	return 0;
+	return thread->fixed.start_site && thread->module[0] &&
+	       (!thread->symbol[0] || thread->symbol_found);
+}
+
+static void want_starts(struct keeping *k)
+{
+	const struct pmc_profile *profile = k->profile;
+	struct pmc_thread_buf buf;
+
+	for (uint64_t i = 0; i < profile->n_threads; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(profile, profile->threads[i], &buf);
+
+		if (lacks_start(thread))
+			want(k, &(struct wanted){ .key = { thread->fixed.start_site,
+							   thread->process, thread->offset },
+						  .process = thread->process,
+						  .start_module = thread->module });
+	}
 }
 
 /* Each module's, in the order of the modules in the list of wanted addresses. */
@@ -222,6 +237,7 @@ static int write_names(const struct pmc_profile *profile, int fd)
 {
 	struct pmc_arena arena = { 0 };
 	struct keeping *k = pmc_arena_alloc(&arena, sizeof(*k));
+	const struct pmc_p_stack *stack = NULL;
 	const struct wanted *at, *first;
 	int error = 0;
 
@@ -230,8 +246,9 @@ static int write_names(const struct pmc_profile *profile, int fd)
 	k->fd = fd;
 	pmc_frame_buf_init(&k->buf, pmc_arena_alloc(&arena, PMC_FRAME_MAX_BYTES),
 			   PMC_FRAME_MAX_BYTES);
-	pmc_profile_each_stack(profile, want_stack, k);
-	pmc_profile_each_start(profile, want_start, k);
+	while ((stack = pmc_profile_next_stack(profile, stack)))
+		want_stack(k, stack);
+	want_starts(k);
 	HASH_SORT(k->wanted, by_subject);
 	for (first = at = k->wanted; at && !error; at = at->hh.next) {
 		if (!same_subject(first, at) || k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
@@ -245,20 +262,14 @@ static int write_names(const struct pmc_profile *profile, int fd)
 	return error;
 }
 
-static int any_stack(const struct pmc_p_stack *stack, void *arg)
-{
-	return stack && !arg;
-}
-
-static int any_start(const struct pmc_p_start *start, void *arg)
-{
-	return start && !arg;
-}
-
 bool report_wants_names(const struct pmc_profile *profile)
 {
-	return pmc_profile_each_stack(profile, any_stack, NULL) ||
-	       pmc_profile_each_start(profile, any_start, NULL);
+	struct pmc_thread_buf buf;
+	bool wants = pmc_profile_next_stack(profile, NULL);
+
+	for (uint64_t i = 0; i < profile->n_threads && !wants; i++)
+		wants = lacks_start(pmc_profile_thread(profile, profile->threads[i], &buf));
+	return wants;
 }
 
 const char *report_keep_names(const struct pmc_profile *profile, int fd)

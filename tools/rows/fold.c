@@ -1,11 +1,167 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c - sums over rows, with their state and their spread. */
+/*
+ * fold.c - many rows as one: columns for the events of several sets, sums over rows with their
+ * state and spread, and which group a thread belongs to.
+ */
 #include "tools/rows/fold.h"
 #include "lib/base/number.h"
 
 #include <string.h>
 
 #define WHY_NONE 0xff
+/* Of the keys of groups paths are the longest. */
+#define KEY_CAP 8192
+
+/* ---- events of several sets as one list of columns ----------------------------------------- */
+
+void pmc_union_init(struct pmc_union *u, struct pmc_arena *arena)
+{
+	*u = (struct pmc_union){ .arena = arena };
+	u->events = pmc_arena_alloc(arena, PMC_UNION_MAX * sizeof(*u->events));
+	u->columns = pmc_arena_alloc(arena, PMC_UNION_MAX * sizeof(*u->columns));
+	u->set.events = u->events;
+}
+
+double pmc_event_scale(const struct pmc_p_event *event)
+{
+	double scale = event->def.scale;
+
+	return scale > 0 && scale - scale == 0 ? scale : 1;
+}
+
+/* The key of an event that is the same in two sets; the label is its start. */
+static char *column_key(struct pmc_arena *arena, const struct pmc_p_event *event, unsigned nth,
+			size_t *label_len)
+{
+	size_t cap = strlen(event->name) + strlen(event->core_type) + strlen(event->unit) + 64;
+	char *key = pmc_arena_alloc(arena, cap);
+	uint64_t scale;
+	struct pmc_out out;
+
+	memcpy(&scale, &event->def.scale, sizeof(scale));
+	pmc_out_to_mem(&out, key, cap);
+	pmc_out_str(&out, event->name);
+	if (nth > 1)
+		pmc_outf(&out, "#%u", nth);
+	if (event->core_type[0])
+		pmc_outf(&out, "@%s", event->core_type);
+	*label_len = out.len;
+	pmc_outf(&out, "\n%s\n%llx", event->unit, (unsigned long long)scale);
+	return key;
+}
+
+static uint16_t column_of(struct pmc_union *u, const struct pmc_p_event *event, unsigned nth,
+			  bool grow)
+{
+	struct pmc_arena *arena = u->arena;
+	struct pmc_union_column *c;
+	struct pmc_p_event *united;
+	size_t label_len;
+	char *key = column_key(arena, event, nth, &label_len);
+
+	HASH_FIND_STR(u->by_key, key, c);
+	if (!c && grow && u->set.count == PMC_UNION_MAX)
+		u->overflow = true;
+	if (!c && (!grow || u->overflow))
+		return PMC_NO_COLUMN;
+	if (!c) {
+		c = pmc_arena_alloc(arena, sizeof(*c));
+		c->key = key;
+		c->label = pmc_arena_strndup(arena, key, label_len);
+		c->index = (uint16_t)u->set.count++;
+		HASH_ADD_KEYPTR(hh, u->by_key, c->key, strlen(c->key), c);
+		u->events[c->index] = *event;
+		u->columns[c->index] = c;
+	}
+	united = &u->events[c->index];
+	c->mixed_scope |= event->def.scope != united->def.scope;
+	/* A set that counted the event decides over one that could not. */
+	if (united->def.state != PMC_COUNTED)
+		united->def = event->def;
+	united->def.scale = pmc_event_scale(event);
+	return c->index;
+}
+
+static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
+{
+	struct pmc_union_map *map = u->last;
+
+	if (map && map->set->hash == hash)
+		return map;
+	HASH_FIND(hh, u->maps, &hash, sizeof(hash), map);
+	if (map)
+		u->last = map;
+	return map;
+}
+
+/* The metrics that the set has the events for. */
+static void find_ratios(struct pmc_union *u, struct pmc_union_map *map)
+{
+	map->ratios = pmc_arena_alloc(u->arena, pmc_n_metrics * sizeof(*map->ratios));
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		struct pmc_union_ratio *ratio = &map->ratios[map->n_ratios];
+
+		ratio->metric = i;
+		pmc_metric_events(i, map->set, &ratio->events);
+		if (!ratio->events.applies)
+			continue;
+		map->n_ratios++;
+		u->ratios |= UINT64_C(1) << i;
+	}
+}
+
+void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
+{
+	struct pmc_arena *arena = u->arena;
+	struct pmc_union_map *map;
+
+	if (!set || find_map(u, set->hash))
+		return;
+	map = pmc_arena_alloc(arena, sizeof(*map));
+	map->set = set;
+	find_ratios(u, map);
+	map->column = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*map->column));
+	for (unsigned i = 0; i < set->count; i++) {
+		unsigned nth = 1;
+
+		for (unsigned j = 0; j < i; j++)
+			nth += !strcmp(set->events[i].name, set->events[j].name) &&
+			       !strcmp(set->events[i].core_type, set->events[j].core_type);
+		map->column[i] = column_of(u, &set->events[i], nth, grow);
+	}
+	HASH_ADD_KEYPTR(hh, u->maps, &set->hash, sizeof(set->hash), map);
+}
+
+const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set)
+{
+	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
+
+	return map ? map->column : NULL;
+}
+
+void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
+		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio)
+{
+	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
+
+	for (unsigned i = 0; map && i < map->n_ratios; i++)
+		if (map->ratios[i].metric == metric)
+			pmc_ratio_take(metric, &map->ratios[i].events, set, counts, ratio);
+}
+
+const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
+					      const struct pmc_p_thread *thread)
+{
+	const struct pmc_union_map *map;
+	uint64_t hash = thread->fixed.eventset;
+
+	if (!hash && thread->process)
+		hash = thread->process->fixed.eventset;
+	map = find_map(u, hash);
+	return map ? map->set : NULL;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
 
 static void stat_clear(struct pmc_fold_stat *stat)
 {
@@ -123,7 +279,7 @@ static void add_self(struct pmc_fold_row *row, struct pmc_union *u,
 	pmc_add_sat(&row->calls, region->fixed.calls);
 	self.region = NULL;
 	self.counts = region->self_counts;
-	self.fixed.cpu_ns = region->self_cpu_ns;
+	self.fixed.cpu_ns = region->fixed.self_cpu_ns;
 	pmc_fold_add(row->self, u, &self, spread);
 }
 
@@ -219,4 +375,279 @@ struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pm
 	const uint64_t bit = UINT64_C(1) << metric;
 
 	return u->ratios & bit ? &row->ratios[__builtin_popcountll(u->ratios & (bit - 1))] : NULL;
+}
+
+/* ---- names and keys ------------------------------------------------------------------------ */
+
+const char *pmc_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether name is what the kernel calls a process that runs `path` (cut to 15 bytes). */
+static bool named_after(const char *name, size_t len, const char *path, size_t path_len)
+{
+	const char *base = path;
+
+	for (size_t i = 0; i < path_len; i++)
+		if (path[i] == '/')
+			base = path + i + 1;
+	path_len -= (size_t)(base - path);
+	return len == (path_len < 15 ? path_len : 15) && !memcmp(name, base, len);
+}
+
+const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len)
+{
+	static const char main_label[] = "(main)", unnamed[] = "(unnamed)";
+	const struct pmc_p_process *process = thread->process;
+	const char *name = thread->fixed.name;
+
+	*len = strnlen(name, sizeof(thread->fixed.name));
+	if (!(thread->fixed.flags & PMC_THREAD_MAIN)) {
+		if (*len)
+			return name;
+		*len = sizeof(unnamed) - 1;
+		return unnamed;
+	}
+	/* In descendants, and in an image that exec replaced, the name distinguishes better. */
+	if (*len && process && process->known &&
+	    (!(process->fixed.flags & PMC_PROCESS_FIRST) ||
+	     process->fixed.how_ended == PMC_ENDED_EXEC))
+		return name;
+	if (*len && process && !named_after(name, *len, process->exe, strlen(process->exe)) &&
+	    !named_after(name, *len, process->cmdline, strcspn(process->cmdline, " ")))
+		return name;
+	*len = sizeof(main_label) - 1;
+	return main_label;
+}
+
+void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out)
+{
+	if (thread->symbol[0]) {
+		pmc_out_str(out, thread->symbol);
+	} else if (thread->fixed.start_site) {
+		pmc_out_str(out, pmc_base_name(thread->module));
+		pmc_out_str(out, thread->module[0] ? "+0x" : "0x");
+		pmc_outf(out, "%llx", (unsigned long long)thread->offset);
+	}
+}
+
+/* The kernel keeps 15 bytes of a name. */
+static bool is_cut(size_t len)
+{
+	return len >= 15;
+}
+
+/* The text rows are grouped by. Returns its length. */
+static size_t key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread, char *buf)
+{
+	const struct pmc_p_process *process = thread->process;
+	struct pmc_out out;
+	const char *text;
+	size_t len;
+
+	pmc_out_to_mem(&out, buf, KEY_CAP);
+	switch (fold->by) {
+	case PMC_BY_POOL:
+		text = pmc_thread_label(thread, &len);
+		return pmc_pool_pattern(text, len, buf);
+	case PMC_BY_NONE:
+	case PMC_BY_NAME:
+		text = pmc_thread_label(thread, &len);
+		pmc_out_bytes(&out, text, len);
+		break;
+	case PMC_BY_START:
+		if (thread->fixed.flags & PMC_THREAD_MAIN)
+			pmc_out_str(&out, "(main)");
+		else
+			pmc_thread_start(thread, &out);
+		text = thread->creation && fold->path_of ?
+			       fold->path_of(thread->creation, fold->path_arg) :
+			       "";
+		if (text[0])
+			pmc_outf(&out, "%s < %s", out.len ? "" : "(unknown)", text);
+		break;
+	case PMC_BY_THREAD:
+	case PMC_BY_PROCESS:
+		pmc_out_bytes(&out, (const char *)process->identity, sizeof(process->identity));
+		if (fold->by == PMC_BY_THREAD)
+			pmc_out_bytes(&out, (const char *)&thread->fixed.seq, sizeof(uint64_t));
+		break;
+	case PMC_BY_EXE:
+		pmc_out_str(&out, process->exe);
+		break;
+	case PMC_BY_HOST:
+		pmc_out_str(&out, process->host);
+		break;
+	case PMC_BY_RANK:
+		if (process->known && process->fixed.rank >= 0)
+			pmc_out_i64(&out, process->fixed.rank);
+		break;
+	case PMC_BY_REGION:
+		pmc_out_bytes(&out, thread->region->name, thread->region->name_len);
+		break;
+	default: /* rows of samples */
+		break;
+	}
+	return out.len;
+}
+
+static const char *nameless(enum pmc_fold_by by)
+{
+	if (by == PMC_BY_RANK)
+		return "(none)";
+	return by <= PMC_BY_NAME || by == PMC_BY_REGION ? "(unnamed)" : "(unknown)";
+}
+
+static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread,
+			    const char *key, size_t len)
+{
+	const struct pmc_p_process *process = thread->process;
+	char buf[320];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	if (fold->by == PMC_BY_THREAD) {
+		const char *name = pmc_thread_label(thread, &len);
+
+		pmc_outf(&out, "%.*s %u", (int)len, name, thread->fixed.tid);
+	} else if (fold->by == PMC_BY_PROCESS && process->known) {
+		pmc_outf(&out, "%u %.200s", process->fixed.pid, pmc_base_name(process->exe));
+	} else if (fold->by == PMC_BY_PROCESS || !len) {
+		return nameless(fold->by);
+	} else {
+		return pmc_arena_strndup(fold->u->arena, key, len);
+	}
+	return pmc_arena_strndup(fold->u->arena, buf, out.len);
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+struct pmc_fold_entry {
+	const char *key;
+	size_t len;
+	struct pmc_fold_row *row;
+	UT_hash_handle hh;
+	bool cut; /* some name may have been cut by the kernel */
+};
+
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by)
+{
+	*fold = (struct pmc_fold){ .u = u, .by = by };
+}
+
+/* Shorter stems would join what has little in common. */
+#define STEM_LEAST 8
+
+/* The pattern without its last star. */
+static size_t stem_of(const char *key, size_t len)
+{
+	return len && key[len - 1] == '*' ? len - 1 : len;
+}
+
+/* A name that the kernel may have cut is of the pool of another one if its stem begins the other's
+ * pattern: "pool-*-thread-" (cut) and "pool-*-thread-*", "conn_*_handle" (cut) and
+ * "conn_*_handler". */
+static struct pmc_fold_row *same_stem(struct pmc_fold *fold, const char *key, size_t len, bool cut)
+{
+	const size_t stem = stem_of(key, len);
+
+	for (unsigned i = 0; i < fold->n_pools; i++) {
+		const struct pmc_fold_entry *entry = fold->pools[i];
+		const size_t other = stem_of(entry->key, entry->len);
+		const size_t both = stem < other ? stem : other;
+
+		if (both < STEM_LEAST || memcmp(key, entry->key, both) != 0)
+			continue;
+		if (!(cut && stem == both) && !(entry->cut && other == both))
+			continue;
+		if (stem < other)
+			entry->row->label = pmc_arena_strndup(fold->u->arena, key, len);
+		return entry->row;
+	}
+	return NULL;
+}
+
+static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
+				    const char *key, size_t len)
+{
+	struct pmc_fold_row *row = pmc_arena_alloc(fold->u->arena, sizeof(*row));
+
+	if (thread->region)
+		pmc_fold_init_region(row, fold->u);
+	else
+		pmc_fold_init(row, fold->u);
+	row->label = label_of(fold, thread, key, len);
+	row->index = fold->n_rows++;
+	if (fold->last_row)
+		fold->last_row->next = row;
+	else
+		fold->rows = row;
+	fold->last_row = row;
+	return row;
+}
+
+static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
+					const char *key, size_t len)
+{
+	struct pmc_arena *arena = fold->u->arena;
+	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
+	const bool pool = fold->by == PMC_BY_POOL;
+
+	entry->key = pmc_arena_strndup(arena, key, len);
+	entry->len = len;
+	entry->cut = pool && is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
+	entry->row = pool ? same_stem(fold, key, len, entry->cut) : NULL;
+	if (!entry->row)
+		entry->row = row_new(fold, thread, key, len);
+	if (pool && fold->n_pools < sizeof(fold->pools) / sizeof(fold->pools[0]))
+		fold->pools[fold->n_pools++] = entry;
+	HASH_ADD_KEYPTR(hh, fold->entries, entry->key, len, entry);
+	return entry;
+}
+
+/* Whether the threads of a pool share one name, and which. */
+static void note_name(struct pmc_fold_row *row, const struct pmc_p_thread *thread)
+{
+	size_t len;
+	const char *name = pmc_thread_label(thread, &len);
+
+	if (!row->threads) {
+		memcpy(row->name, name, len);
+		row->name_len = (unsigned char)len;
+	} else if (len != row->name_len || memcmp(row->name, name, len) != 0) {
+		row->many_names = true;
+	}
+}
+
+struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+{
+	struct pmc_fold_entry *entry = fold->last;
+	char key[KEY_CAP];
+	const size_t len = key_of(fold, thread, key);
+
+	if (!entry || entry->len != len || memcmp(entry->key, key, len) != 0) {
+		HASH_FIND(hh, fold->entries, key, len, entry);
+		if (!entry)
+			entry = entry_new(fold, thread, key, len);
+		fold->last = entry;
+	}
+	if (fold->by == PMC_BY_POOL)
+		note_name(entry->row, thread);
+	return entry->row;
+}
+
+void pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+{
+	pmc_fold_add(pmc_fold_find(fold, thread), fold->u, thread, fold->spread);
+}
+
+void pmc_fold_end(struct pmc_fold *fold)
+{
+	for (struct pmc_fold_row *row = fold->rows; row; row = row->next)
+		if (fold->by == PMC_BY_POOL && !row->many_names && row->name_len &&
+		    (!is_cut(row->name_len) || row->threads < 2))
+			row->label = pmc_arena_strndup(fold->u->arena, row->name, row->name_len);
 }

@@ -57,27 +57,6 @@ bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame
 	return true;
 }
 
-void profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame)
-{
-	struct pmc_arena *arena = &profile->arena;
-	struct pmc_thread_fixed fixed;
-	struct start_key key = { 0 };
-	struct table_start *known;
-
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (!fixed.start_site)
-		return;
-	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
-	key.site = fixed.start_site;
-	HASH_FIND(hh, profile->tables->starts, &key, sizeof(key), known);
-	if (known)
-		return;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	known->key = key;
-	known->process = profile_process(profile, key.identity);
-	HASH_ADD(hh, profile->tables->starts, key, sizeof(known->key), known);
-}
-
 const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site)
 {
 	struct place_key key = { .module = site->hash, .address = site->offset };
@@ -89,25 +68,6 @@ const char *profile_start_name(const struct table_process *process, const struct
 	HASH_FIND(hh, process->tables->places, &key, sizeof(key), known);
 	/* Of inlined functions the outermost is what the thread called. */
 	return known ? known->place->functions[known->place->n - 1].name : NULL;
-}
-
-int pmc_profile_each_start(const struct pmc_profile *profile,
-			   int (*each)(const struct pmc_p_start *start, void *arg), void *arg)
-{
-	int result = 0;
-
-	for (struct table_start *at = profile->tables->starts; at && !result; at = at->hh.next) {
-		const struct pmc_p_site *site = profile_find_site(profile, at->key.site);
-
-		if (at->process->index && site && site->module[0] && !site->symbol[0] &&
-		    !profile_start_name(at->process, site))
-			result = each(&(struct pmc_p_start){ .process = &at->process->pub,
-							     .site = site->hash,
-							     .module = site->module,
-							     .offset = site->offset },
-				      arg);
-	}
-	return result;
 }
 
 /* ---- functions of addresses ---------------------------------------------------------------- */

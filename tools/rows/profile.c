@@ -60,25 +60,18 @@ static void keep(struct pmc_profile *profile, const struct pmc_frame *frame)
 	const struct pmc_frame_head *head = &frame->head;
 	struct table_frame *kept;
 	struct pmc_subject subject;
-	struct frame_key key;
 	size_t len;
 
 	if (!pmc_frame_subject(frame, &subject))
-		subject.number = head->hash;
-	/* Longer than any agent writes. */
-	len = subject.len < sizeof(key.text) ? subject.len : sizeof(key.text);
-	memcpy(key.identity, head->identity, sizeof(key.identity));
-	key.number = subject.number;
-	key.type = head->type;
-	memcpy(key.text, subject.text, len);
-	HASH_FIND(hh, tables->frames, &key, offsetof(struct frame_key, text) + len, kept);
+		subject.key.number = head->hash;
+	len = pmc_subject_bytes(subject.text_len);
+	HASH_FIND(hh, tables->frames, &subject.key, len, kept);
 	if (kept && !newer(head, subject.time_ns, kept))
 		return;
 	if (!kept) {
 		kept = pmc_arena_alloc(arena, sizeof(*kept));
-		kept->text_len = len;
-		len += offsetof(struct frame_key, text);
-		kept->key = (void *)pmc_arena_strndup(arena, (const char *)&key, len);
+		kept->text_len = subject.text_len;
+		kept->key = (void *)pmc_arena_strndup(arena, (const char *)&subject.key, len);
 		kept->process = profile_process(profile, head->identity);
 		HASH_ADD_KEYPTR(hh, tables->frames, kept->key, len, kept);
 		tables->n_frames[head->type]++;
@@ -123,13 +116,26 @@ bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups)
 	return !cursor->bad && n_groups <= PMC_EVENTS_MAX;
 }
 
+static bool take_text(struct pmc_subject *subject, const char *text, size_t len)
+{
+	subject->text_len = len < sizeof(subject->key.text) ? len : sizeof(subject->key.text);
+	memcpy(subject->key.text, text, subject->text_len);
+	return true;
+}
+
 bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subject)
 {
 	const size_t event = offsetof(struct pmc_samples_fixed, eventset);
+	struct pmc_subject_key *key = &subject->key;
 	union profile_fixed fixed;
 	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
 
-	*subject = (struct pmc_subject){ .text = "" };
+	memset(subject, 0, offsetof(struct pmc_subject, key.text));
+	subject->text_len = subject->time_ns = 0;
+	memcpy(key->identity, frame->head.identity, sizeof(key->identity));
+	key->type = (uint8_t)frame->head.type;
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return false;
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
@@ -139,26 +145,26 @@ bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subjec
 		subject->time_ns = fixed.process.time_ns;
 		return true;
 	case PMC_FRAME_THREAD:
-		subject->number = fixed.thread.seq;
+		key->number = fixed.thread.seq;
 		subject->time_ns = fixed.thread.time_ns;
 		return true;
 	case PMC_FRAME_TOTAL:
-		subject->number = fixed.total.kind;
+		key->number = fixed.total.kind;
 		subject->time_ns = fixed.total.time_ns;
 		return true;
 	case PMC_FRAME_NOTE:
-		subject->number = fixed.note.code;
-		return pmc_cursor_str(&cursor, &subject->text, &subject->len);
+		key->number = fixed.note.code;
+		return pmc_cursor_str(&cursor, &text, &len) && take_text(subject, text, len);
 	case PMC_FRAME_REGION:
-		subject->number = fixed.region.seq;
+		key->number = fixed.region.seq;
 		subject->time_ns = fixed.region.time_ns;
-		return pmc_cursor_str(&cursor, &subject->text, &subject->len);
+		return pmc_cursor_str(&cursor, &text, &len) && take_text(subject, text, len);
 	case PMC_FRAME_SAMPLES:
-		subject->number = fixed.samples.seq;
+		key->number = fixed.samples.seq;
 		subject->time_ns = fixed.samples.time_ns;
-		subject->text = (const char *)frame->fixed + event;
-		subject->len = offsetof(struct pmc_samples_fixed, n) - event;
-		return frame->head.fixed >= sizeof(fixed.samples);
+		return frame->head.fixed >= sizeof(fixed.samples) &&
+		       take_text(subject, (const char *)frame->fixed + event,
+				 offsetof(struct pmc_samples_fixed, n) - event);
 	default:
 		return false;
 	}
@@ -180,26 +186,15 @@ static bool has(const struct pmc_frame *frame, unsigned texts, unsigned parts, u
 	return !cursor.bad;
 }
 
-static bool is_about_stacks(unsigned type)
-{
-	return type == PMC_FRAME_PROCESS || type == PMC_FRAME_MODULE || type == PMC_FRAME_STACKS ||
-	       type == PMC_FRAME_NAMES || type == PMC_FRAME_SITE;
-}
-
 /* False: the frame does not parse. */
 static bool add(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
-	const struct pmc_profile_options *options = &profile->tables->options;
 	union profile_fixed fixed;
 	bool good;
 
 	/* A newer format version: count it as damage rather than guess. */
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return false;
-	if (options->starts && frame->head.type == PMC_FRAME_THREAD)
-		profile_add_start(profile, frame);
-	if (options->only_stacks && !is_about_stacks(frame->head.type))
-		return true;
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	switch (frame->head.type) {
 	case PMC_FRAME_EVENTSET:

@@ -132,6 +132,7 @@ struct pmc_p_thread {
 	const struct pmc_p_set_view *set; /* NULL: no events, or its set is missing */
 	const struct pmc_count *counts;	  /* set->count, in set order */
 	const char *module, *symbol;	  /* of the start routine; "" unknown */
+	bool symbol_found;		  /* by pmc_profile_name_sites(): not in the dump */
 	uint64_t offset;
 	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
 	bool sampled; /* samples and lost_samples are known; waits are no samples */
@@ -169,17 +170,20 @@ static inline bool pmc_process_never_on(const struct pmc_process_fixed *fixed)
 /* The counts of a thread in a marked region, less the cost of marking. */
 struct pmc_p_region {
 	const struct pmc_p_process *process;
-	const struct pmc_p_row *row; /* of its thread; NULL: not in the dump */
-	struct pmc_region_fixed fixed;
-	const char *name; /* any bytes, NUL-terminated */
+	const struct pmc_p_row *row;   /* of its thread; NULL: not in the dump */
+	struct pmc_region_fixed fixed; /* CPU times too are less the cost of marking */
+	const char *name;	       /* any bytes, NUL-terminated */
 	size_t name_len;
 	const struct pmc_p_set_view *set;    /* NULL: no events, or its set is missing */
 	const struct pmc_count *counts;	     /* inner regions included; set->count of each */
 	const struct pmc_count *self_counts; /* without inner regions */
 	const struct pmc_count *around;	     /* cost of a begin and end; NULL: not measured */
-	bool has_cpu;
-	uint64_t cpu_ns, self_cpu_ns;
 };
+
+static inline bool pmc_region_has_cpu(const struct pmc_p_region *region)
+{
+	return region->fixed.flags & PMC_REGION_CPU;
+}
 
 /* A program or library. Modules of all processes of a dump are in one list. */
 struct pmc_p_module {
@@ -220,13 +224,6 @@ struct pmc_p_place {
 		unsigned line;
 		bool inlined; /* into the next one */
 	} functions[];
-};
-
-/* A start routine of threads of a process image. */
-struct pmc_p_start {
-	const struct pmc_p_process *process;
-	uint64_t site, offset; /* hash of the SITE frame, and what it has */
-	const char *module;
 };
 
 struct pmc_p_sample {
@@ -276,9 +273,7 @@ struct pmc_profile {
 };
 
 struct pmc_profile_options {
-	bool timeline;	  /* keep older snapshots too */
-	bool only_stacks; /* of processes, and start routines, without rows, samples and counts */
-	bool starts;	  /* for pmc_profile_each_start() */
+	bool timeline;		 /* keep older snapshots too */
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 };
 
@@ -297,16 +292,12 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 /* The stack of that ID in a process image; NULL: it is not in the dump. */
 const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
 					    const struct pmc_p_process *process, uint32_t id);
-/* Calls `each` for every stack in the dump. 0, or what `each` returned if that was not 0. */
-int pmc_profile_each_stack(const struct pmc_profile *profile,
-			   int (*each)(const struct pmc_p_stack *stack, void *arg), void *arg);
+/* The stack after `stack` in the dump; NULL: the first one, or there are no more. */
+const struct pmc_p_stack *pmc_profile_next_stack(const struct pmc_profile *profile,
+						 const struct pmc_p_stack *stack);
 /* The names that the dump has for an address in a stack of that process; NULL: none. */
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 					    const struct pmc_p_frame *frame);
-/* Calls `each` for every start routine and process image for which the dump has no name. 0, or what
- * `each` returned if that was not 0. */
-int pmc_profile_each_start(const struct pmc_profile *profile,
-			   int (*each)(const struct pmc_p_start *start, void *arg), void *arg);
 /* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
  * the last time known of it. */
 bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
@@ -324,17 +315,27 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 			    void *arg);
 void pmc_profile_free(struct pmc_profile *profile);
 
-/* The subject of a frame in its process image: a later one of the same type, number and text
- * supersedes it. */
+/* The subject of a frame: a later one with the same key supersedes it. */
 struct pmc_subject {
-	uint64_t number;  /* THREAD, REGION, SAMPLES: seq; TOTAL: kind; NOTE: code */
-	uint64_t time_ns; /* no part of the subject */
-	const char
-		*text; /* bytes in the frame. NOTE: text; REGION: name; SAMPLES: event and part */
-	size_t len;
+	struct pmc_subject_key {
+		uint8_t identity[16];
+		uint64_t number; /* THREAD, REGION, SAMPLES: seq; TOTAL: kind; NOTE: code */
+		uint8_t type;
+		/* NOTE: text; REGION: name; SAMPLES: bytes of event and part. No agent writes more.
+		 */
+		char text[1024];
+	} key;
+	size_t text_len;
+	uint64_t time_ns; /* no part of the key */
 };
 
-/* False: no later frame supersedes it. */
+/* The bytes of a key whose text has that length. */
+static inline size_t pmc_subject_bytes(size_t text_len)
+{
+	return offsetof(struct pmc_subject_key, text) + text_len;
+}
+
+/* False: no later frame supersedes it; number is 0 then. */
 bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subject);
 
 #endif

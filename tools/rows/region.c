@@ -94,16 +94,13 @@ void profile_list_region(struct pmc_profile *profile, const struct table_frame *
 	region->row = profile_find_row(region->process, fixed->seq);
 	region->name = kept->key->text;
 	region->name_len = kept->text_len;
-	region->has_cpu = fixed->flags & PMC_REGION_CPU;
-	region->cpu_ns = fixed->cpu_ns;
-	region->self_cpu_ns = fixed->self_cpu_ns;
 	if (fixed->flags & PMC_REGION_COST) {
-		region->cpu_ns =
-			pmc_sub_sat(region->cpu_ns, cost_of(fixed, false, fixed->inside_cpu_ns,
-							    fixed->around_cpu_ns));
-		region->self_cpu_ns =
-			pmc_sub_sat(region->self_cpu_ns, cost_of(fixed, true, fixed->inside_cpu_ns,
-								 fixed->around_cpu_ns));
+		fixed->cpu_ns =
+			pmc_sub_sat(fixed->cpu_ns, cost_of(fixed, false, fixed->inside_cpu_ns,
+							   fixed->around_cpu_ns));
+		fixed->self_cpu_ns =
+			pmc_sub_sat(fixed->self_cpu_ns, cost_of(fixed, true, fixed->inside_cpu_ns,
+								fixed->around_cpu_ns));
 	}
 	profile->regions[profile->n_regions++] = region;
 	fill(profile, region, &cursor);

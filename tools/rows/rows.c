@@ -284,7 +284,8 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 		kept = profile_start_name(process, site);
 	if (kept)
 		thread->symbol = kept;
-	else if (site && site->found && process->named)
+	thread->symbol_found = site && site->found && process->named && !thread->symbol[0];
+	if (thread->symbol_found)
 		thread->symbol = site->found;
 	thread->offset = site ? site->offset : 0;
 	if (thread->fixed.created_stack)

@@ -115,14 +115,10 @@ const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
 	return found;
 }
 
-int pmc_profile_each_stack(const struct pmc_profile *profile,
-			   int (*each)(const struct pmc_p_stack *stack, void *arg), void *arg)
+const struct pmc_p_stack *pmc_profile_next_stack(const struct pmc_profile *profile,
+						 const struct pmc_p_stack *stack)
 {
-	int result = 0;
-
-	for (struct pmc_p_stack *at = profile->tables->stacks; at && !result; at = at->hh.next)
-		result = each(at, arg);
-	return result;
+	return stack ? stack->hh.next : profile->tables->stacks;
 }
 
 static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *process,

@@ -5,8 +5,6 @@
 
 #include "tools/rows/profile.h"
 
-#define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
-
 /* The fixed part of any frame, by pmc_frame_fixed(). */
 union profile_fixed {
 	struct pmc_process_fixed process;
@@ -28,17 +26,6 @@ struct place_key {
 	uint64_t address;
 };
 
-struct start_key {
-	uint8_t identity[16];
-	uint64_t site; /* hash */
-};
-
-struct table_start {
-	struct start_key key;
-	const struct table_process *process;
-	UT_hash_handle hh; /* by key */
-};
-
 struct table_place {
 	struct place_key key;
 	unsigned knows; /* 0: no function, 1: a function, 2: its source line too */
@@ -46,6 +33,8 @@ struct table_place {
 	const struct pmc_p_place *place;
 	UT_hash_handle hh; /* by key */
 };
+
+#define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
 
 /* Where the count of an event is in readings. */
 struct set_part {
@@ -55,11 +44,6 @@ struct set_part {
 	uint8_t state;
 	uint8_t core; /* type, numbered from 1; 0: none */
 	bool hidden;  /* shown in its sum only */
-};
-
-struct set_slot {
-	struct pmc_p_event event;
-	struct set_part part;
 };
 
 /* An EVENTSET frame, in the user's order. */
@@ -82,18 +66,10 @@ struct pmc_p_site {
 	UT_hash_handle hh; /* by hash */
 };
 
-/* The key that frames which supersede each other have in common. */
-struct frame_key {
-	uint8_t identity[16];
-	uint64_t number; /* as in struct pmc_subject; STACKS: hash */
-	uint8_t type;
-	char text[1024]; /* NUL-terminated in a copy */
-};
-
 /* A copy of the newest frame with a key; not of EVENTSET, SITE, MODULE and THREAD frames. It is
  * read at the end, when all event sets are known. */
 struct table_frame {
-	const struct frame_key *key;
+	const struct pmc_subject_key *key; /* text: NUL-terminated */
 	size_t text_len;
 	struct table_process *process;
 	struct pmc_frame frame;
@@ -146,7 +122,6 @@ struct pmc_profile_tables {
 	struct pmc_p_module *modules;
 	struct pmc_p_stack *stacks;
 	struct table_place *places;
-	struct table_start *starts;
 	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };
 
@@ -179,14 +154,6 @@ void profile_take_os(const struct pmc_p_eventset *set, const struct pmc_thread_f
 void profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
 		   struct pmc_p_remainder *counts);
 
-/* sums.c: inserts a sum before the parts of each event. Slots are set->n_parts in the user's order,
- * with room for PMC_SET_EVENTS_MAX. */
-void profile_insert_sums(struct pmc_p_eventset *set, struct set_slot *slots,
-			 struct pmc_arena *arena);
-/* Scales counts per core type to the time on that type, fills in the sums and removes hidden parts.
- */
-void profile_sum_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
-
 /* rows.c: sorts a process's rows by seq, the newest last, and drops superseded ones. */
 void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
 /* Unpacks a row, but for its start routine. */
@@ -199,15 +166,10 @@ void profile_list_modules(struct pmc_profile *profile);
 void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept);
 void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
 
-/* names.c: notes the start routine of a THREAD frame. */
-void profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* The name of a start routine in a NAMES frame of that process; NULL: none. */
+/* names.c: the name of a start routine in a NAMES frame of that process; NULL: none. */
 const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site);
 bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
-
-/* images.c: sets origin, job_start_ns and root of each process of the list, and what roots sum. */
-void profile_link_images(struct pmc_profile *profile);
 
 /* link.c: the row of that seq in a process whose rows are listed, or NULL. */
 struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq);

@@ -272,7 +272,7 @@ out:
 /* Reads everything that this run's agents may have written; job: of that job only. */
 static int read_files(const struct run *run, const uint8_t *job, struct pmc_profile *profile)
 {
-	const struct pmc_profile_options options = { .only_job = job, .starts = true };
+	const struct pmc_profile_options options = { .only_job = job };
 	glob_t found = { 0 };
 	int result = 0;
 

@@ -181,8 +181,8 @@ static void take_regions(struct top_inside *inside, const struct pmc_profile *pr
 		snprintf(list[i].name, sizeof(list[i].name), "%s", region->name);
 		list[i].calls = region->fixed.calls;
 		list[i].open = region->fixed.open;
-		list[i].cpu_ns = region->cpu_ns;
-		list[i].self_ns = region->self_cpu_ns;
+		list[i].cpu_ns = region->fixed.cpu_ns;
+		list[i].self_ns = region->fixed.self_cpu_ns;
 	}
 	put_regions(inside, list, n, now_ns, out);
 	free(inside->regions);

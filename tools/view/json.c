@@ -292,8 +292,8 @@ static void json_region(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_u64(json, "seq", region->fixed.seq);
 	pmc_json_u64(json, "calls", region->fixed.calls);
 	pmc_json_u64(json, "open", region->fixed.open);
-	pmc_json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
-	pmc_json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
+	pmc_json_known(json, "cpu_ns", pmc_region_has_cpu(region), region->fixed.cpu_ns);
+	pmc_json_known(json, "self_cpu_ns", pmc_region_has_cpu(region), region->fixed.self_cpu_ns);
 	pmc_view_json_events(view, json, "events", region->set, region->counts);
 	pmc_view_json_events(view, json, "self", region->set, region->self_counts);
 	json_pair(view, json, region);

@@ -254,9 +254,10 @@ static void as_thread(struct pmc_profile *profile, const struct pmc_p_region *re
 	row->process = (struct pmc_p_process *)region->process;
 	row->module = row->symbol = "";
 	row->fixed.seq = region->fixed.seq;
-	row->fixed.flags = PMC_THREAD_NO_RUSAGE | (region->has_cpu ? 0 : PMC_THREAD_NO_CPU);
+	row->fixed.flags =
+		PMC_THREAD_NO_RUSAGE | (pmc_region_has_cpu(region) ? 0 : PMC_THREAD_NO_CPU);
 	row->fixed.start_ns = row->fixed.end_ns = 0;
-	row->fixed.cpu_ns = region->cpu_ns;
+	row->fixed.cpu_ns = region->fixed.cpu_ns;
 	row->set = region->set;
 	row->counts = region->counts;
 	row->region = region;
