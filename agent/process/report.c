@@ -84,22 +84,21 @@ int agent_report_open(void)
 	return fd;
 }
 
-static int take_all(struct summary *summary, const void *pending, size_t len)
+static void take_all(struct summary *summary, const void *pending, size_t len)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), flags, 0), error = 0;
+	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), flags, 0);
 	struct pmc_scan scan = { .data = pending, .len = len };
 	struct pmc_frame frame;
 
 	if (fd >= 0) {
 		if (agent.out)
 			lseek(fd, (off_t)agent_file_start(), SEEK_SET);
-		error = pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
+		pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
 		pmc_fd_close(fd);
 	}
-	while (!error && pmc_scan_next(&scan, &frame))
-		error = summary_take(&frame, summary);
-	return error;
+	while (pmc_scan_next(&scan, &frame))
+		summary_take(&frame, summary);
 }
 
 static void print(struct pmc_arena *arena, struct summary *summary, int fd)
@@ -107,7 +106,6 @@ static void print(struct pmc_arena *arena, struct summary *summary, int fd)
 	const struct summary_form form = {
 		.screen = where.screen,
 		.rows = agent.config.report.kind != PMC_REPORT_SUMMARY,
-		.default_events = !agent.config.events,
 		.command = agent.cmdline,
 		.dump = agent.out ? agent_file_name() : NULL,
 		.wanted = wanted(),
@@ -120,7 +118,7 @@ static void print(struct pmc_arena *arena, struct summary *summary, int fd)
 		return;
 	pmc_out_to_fd(&out, fd, text, room);
 	out.fd = agent_report_unblocked(fd, &out);
-	summary_print(summary, &form, &out);
+	summary_print(summary, &form, arena, &out);
 	agent_notes_print(&out, pmc_screen_width(&form.screen));
 	pmc_out_flush(&out);
 	if (out.fd != fd)
@@ -133,22 +131,16 @@ static void print(struct pmc_arena *arena, struct summary *summary, int fd)
 void agent_report_print(int fd)
 {
 	struct pmc_arena arena = { 0 };
-	struct summary *summary = summary_new(&arena, agent.job, agent.identity, agent.plan.frame,
-					      agent.plan.frame_bytes);
+	struct summary *summary = summary_new(&arena, agent.job, agent.identity, &agent.plan);
 	size_t len;
 	const void *pending = agent_file_waiting(&len);
-	int error;
 
-	error = summary ? take_all(summary, pending, len) : -ENOMEM;
-	if (!error) {
-		summary_read_again(summary);
-		error = take_all(summary, pending, len);
-	}
 	pmc_screen_of_fd(&where.screen, fd);
-	if (!error)
+	if (summary) {
+		take_all(summary, pending, len);
+		summary_read_again(summary);
+		take_all(summary, pending, len);
 		print(&arena, summary, fd);
-	else if (error == -ENOMEM)
-		pmc_log(PMC_LOG_WARN, "too many threads for the summary at exit; keep a dump "
-				      "(PMC_OUT=FILE) and use pmctl report FILE");
+	}
 	pmc_arena_free(&arena);
 }
