@@ -165,47 +165,6 @@ uint64_t agent_text_hash(const char *text);
 /* 128 random bits. */
 void agent_identity(uint8_t identity[16]);
 
-/* ---- ending.c ---- */
-/* In order of time. */
-enum agent_ending {
-	AGENT_RUNS,
-	AGENT_WRITES,  /* a thread writes the final rows */
-	AGENT_WRITTEN, /* they are in the dump, or could not be written */
-	AGENT_REPORTS, /* a thread prints the report */
-	AGENT_REPORTED,
-};
-
-/* Whether the end has begun and is not complete. No system call. */
-bool agent_ending_unfinished(void);
-/* Advances by one step. False: another thread has taken that step, or this is a child that was
- * forked or vforked during the end. The caller that takes the first or third step must take the
- * next one, too. */
-bool agent_ending_step(enum agent_ending step);
-/* Waits until another thread has reached this step, at most two seconds. Returns at once if the end
- * has not begun, in a child as above, and in a signal handler that interrupted that thread. */
-void agent_ending_wait(enum agent_ending step);
-/* The process is about to die of a signal that this thread handles. */
-void agent_ending_by_signal(void);
-/* If another thread handles such a signal, waits for the end of the process, two seconds at most: a
- * call of exit_group(2) could come before the signal. */
-void agent_ending_await_signal(void);
-/* Whether the caller is a signal handler that interrupted the report. */
-bool agent_ending_interrupted(void);
-
-/* ---- fork_guard.c ---- */
-/* In a page with MADV_WIPEONFORK: reads 0 in a forked child that has not become a process of its
- * own yet. */
-extern _Atomic uint32_t *agent_alive;
-
-/* become_process is called once in each forked child. 0 or -errno. */
-int agent_fork_guard_init(void (*become_process)(void));
-/* Whether hooks may act: the agent is on, and this is no vfork child. A forked child found here
- * (_Fork, raw clone) becomes a process of its own first. */
-bool agent_active(void);
-/* The same without the system call that detects a vfork child, for functions that a vfork child may
- * not call. */
-bool agent_active_unless_vfork(void);
-
 /* ---- fdspace.c ---- */
 void agent_fds_init(void);
 /* Grows the descriptor table while there is one thread: later that stalls all of them. */
@@ -273,6 +232,32 @@ void agent_try_calls(void *trial);
 bool agent_unseen_filter(void);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not permitted. */
 pmc_perf_opener agent_probe(void);
+
+/* ---- agent/process/fork.c ---- */
+/* In a page with MADV_WIPEONFORK: reads 0 in a forked child that has not become a process of its
+ * own yet. */
+extern _Atomic uint32_t *agent_alive;
+/* Whether hooks may act: the agent is on, and this is no vfork child. A forked child found here
+ * (_Fork, raw clone) becomes a process of its own first. */
+bool agent_active(void);
+/* The same without the system call that detects a vfork child, for functions that a vfork child may
+ * not call. */
+bool agent_active_unless_vfork(void);
+
+/* ---- agent/process/leave.c ---- */
+/* The steps of the end of the process, in order of time. */
+enum agent_ending {
+	AGENT_RUNS,
+	AGENT_WRITES,  /* a thread writes the final rows */
+	AGENT_WRITTEN, /* they are in the dump, or could not be written */
+	AGENT_REPORTS, /* a thread prints the report */
+	AGENT_REPORTED,
+};
+
+/* Waits until another thread has reached this step, at most two seconds. Returns at once if the end
+ * has not begun, in a child that was forked or vforked during the end, and in a signal handler that
+ * interrupted that thread. */
+void agent_ending_wait(enum agent_ending step);
 
 /* ---- own_libc.c ---- */
 /* sigaction(2), not intercepted by sanitizers. */

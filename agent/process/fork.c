@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* fork.c - makes a forked child a process of its own, and keeps raised limits out of it. */
+/*
+ * fork.c - tells a forked child from a vfork child from the process itself, makes a forked child a
+ * process of its own, and keeps raised limits out of it.
+ *
+ * One page is marked MADV_WIPEONFORK: it reads zero in a child with memory of its own (fork,
+ * _Fork, raw clone) and keeps its contents in one that shares this memory (vfork). In a vfork child
+ * hooks only forward: the state is the parent's.
+ */
 #include "agent/process/process.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>
+
+_Atomic uint32_t *agent_alive;
 
 /* For the child's handler of pthread_atfork. */
 static bool in_fork;
@@ -66,6 +75,30 @@ static void become_process(void)
 	errno = saved;
 }
 
+static bool is_on(void)
+{
+	return atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) ==
+	       PMC_CONTROL_ON;
+}
+
+bool agent_active(void)
+{
+	if (!is_on())
+		return false;
+	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0) {
+		atomic_store(agent_alive, 1);
+		become_process();
+		return is_on();
+	}
+	return (pid_t)syscall(SYS_getpid) == agent.pid;
+}
+
+bool agent_active_unless_vfork(void)
+{
+	return is_on() &&
+	       (atomic_load_explicit(agent_alive, memory_order_relaxed) || agent_active());
+}
+
 static bool held;
 
 static void before_fork(void)
@@ -90,7 +123,12 @@ static void at_fork_child(void)
 
 int agent_fork_init(void)
 {
-	int error = agent_fork_guard_init(become_process);
+	size_t page = getauxval(AT_PAGESZ);
+	void *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return error ? error : -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
+	if (map == MAP_FAILED || madvise(map, page, MADV_WIPEONFORK) != 0)
+		return -errno;
+	agent_alive = map;
+	atomic_store(agent_alive, 1);
+	return -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
 }

@@ -2,12 +2,104 @@
 /*
  * leave.c - the end of the process: final rows and report, by the first thread that leaves.
  *
- * Stderr is duplicated only when the program closes it (hooks/fd.c).
+ * Other threads that leave meanwhile wait for it, since the first exit_group(2) ends them all. A
+ * futex, not sched_yield: the thread that is waited for may have lost its CPU to others. Stderr is
+ * duplicated only when the program closes it (hooks/fd.c). Async-signal-safe.
  */
 #include "agent/process/process.h"
 #include "lib/base/file.h"
 
+#include <linux/futex.h>
+
 #include "agent/base/poison.h"
+
+/* ---- how far the end has come ---------------------------------------------------------------- */
+
+#define PATIENCE_NS UINT64_C(2000000000)
+
+static _Atomic uint32_t reached, waiting;
+/* Its address identifies the thread, without a system call. */
+static __thread char me;
+static char *_Atomic taken_by, *_Atomic killed;
+
+/* A child of fork inherits the state of an ending process, but not the thread that writes. */
+static bool is_child(void)
+{
+	return !agent_alive || atomic_load(agent_alive) == 0 ||
+	       (pid_t)pmc_sys1(SYS_getpid, 0) != agent.pid;
+}
+
+/* Whether the end has begun and is not complete. No system call. */
+static bool is_unfinished(void)
+{
+	uint32_t now = atomic_load(&reached);
+
+	return now != AGENT_RUNS && now != AGENT_REPORTED;
+}
+
+/* Advances by one step. False: another thread has taken that step, or this is a child that was
+ * forked or vforked during the end. The caller that takes the first or third step must take the
+ * next one, too. */
+static bool take_step(enum agent_ending step)
+{
+	uint32_t before = (uint32_t)step - 1;
+
+	if (is_child() || !atomic_compare_exchange_strong(&reached, &before, (uint32_t)step))
+		return false;
+	atomic_store(&taken_by, &me);
+	if (atomic_load(&waiting))
+		pmc_sys3(SYS_futex, &reached, FUTEX_WAKE_PRIVATE, INT32_MAX);
+	return true;
+}
+
+/* Whether the caller is a signal handler that interrupted the report. */
+static bool interrupted_report(void)
+{
+	return atomic_load(&reached) == AGENT_REPORTS && atomic_load(&taken_by) == &me &&
+	       !is_child();
+}
+
+/* The process is about to die of a signal that this thread handles. */
+static void die_by_signal(void)
+{
+	char *nobody = NULL;
+
+	if (!is_child())
+		atomic_compare_exchange_strong(&killed, &nobody, &me);
+}
+
+static void await(uint32_t step)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	const uint64_t start = pmc_now_ns();
+	uint32_t now;
+
+	while ((now = atomic_load(&reached)) < step && pmc_now_ns() - start < PATIENCE_NS)
+		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, now, &pause);
+}
+
+/* If another thread handles such a signal, waits for the end of the process, two seconds at most: a
+ * call of exit_group(2) could come before the signal. */
+static void await_signal(void)
+{
+	/* The end of the process ends the wait. */
+	if (atomic_load(&killed) && atomic_load(&killed) != &me && !is_child())
+		await(UINT32_MAX);
+}
+
+void agent_ending_wait(enum agent_ending step)
+{
+	uint32_t now = atomic_load(&reached);
+
+	if (now == AGENT_RUNS || now >= (uint32_t)step || atomic_load(&taken_by) == &me ||
+	    is_child())
+		return;
+	atomic_fetch_add(&waiting, 1);
+	await((uint32_t)step);
+	atomic_fetch_sub(&waiting, 1);
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
 
 /* A copy of stderr, -1: none. */
 static int kept = -1;
@@ -132,20 +224,20 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 	uint64_t mask;
 
 	/* Under a seccomp filter, system calls may be forbidden from here on. */
-	if (!active && !agent_ending_unfinished())
+	if (!active && !is_unfinished())
 		return;
 	mask = block_signals();
-	if (active && agent_ending_step(AGENT_WRITES)) {
+	if (active && take_step(AGENT_WRITES)) {
 		agent_final(how, code);
-		agent_ending_step(AGENT_WRITTEN);
+		take_step(AGENT_WRITTEN);
 	}
 	agent_ending_wait(AGENT_WRITTEN);
-	prints = agent_ending_step(AGENT_REPORTS);
+	prints = take_step(AGENT_REPORTS);
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 	if (prints) {
 		report_last(in_clone);
-		agent_ending_step(AGENT_REPORTED);
-	} else if (agent_ending_interrupted()) {
+		take_step(AGENT_REPORTED);
+	} else if (interrupted_report()) {
 		abandon();
 	} else {
 		agent_ending_wait(AGENT_REPORTED);
@@ -155,8 +247,8 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 void agent_leave(enum pmc_ended how, int code, bool in_clone)
 {
 	if (how == PMC_ENDED_SIGNAL)
-		agent_ending_by_signal();
+		die_by_signal();
 	leave(how, code, in_clone);
 	if (how == PMC_ENDED_EXIT)
-		agent_ending_await_signal();
+		await_signal();
 }
