@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ]; then
 	echo victim >"$T/victim"
 	chmod 644 "$T/victim" "$T/victim.pmc"
 	was=$(cat "$T/victim" "$T/victim.pmc" | sha256sum)
-	names=("$T"/shared/{x.pmc,r.json,m.pmc,m.pmc.pmctl-tmp,run.pmc})
+	names=("$T"/shared/{x.pmc,r.json,m.pmc,run.pmc})
 	cp "$PROG/swapper" "$T/swapper"
 	"$T/swapper" "$T/victim" "$T/victim.pmc" "${names[@]}" &
 	swapper=$!
@@ -137,7 +137,7 @@ if [ "$(id -u)" = 0 ]; then
 		1) PMC_REPORT=auto=${names[1]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
 		2) timeout 20 "$PMCTL" report -o "${names[1]}" "$T/in.pmc" ;;
 		3) timeout 20 "$PMCTL" merge "$T/in.pmc" -o "${names[2]}" ;;
-		4) timeout 20 "$PMCTL" run --report "json=${names[1]}" -o "${names[4]}" -- /bin/true ;;
+		4) timeout 20 "$PMCTL" run --report "json=${names[1]}" -o "${names[3]}" -- /bin/true ;;
 		5) timeout 20 "$PMCTL" stat -o "${names[1]}" -- /bin/true ;;
 		6) timeout 20 "$PMCTL" bench -r 1 --output "${names[1]}" -- /bin/echo x ;;
 		esac >/dev/null 2>&1

@@ -73,22 +73,6 @@ is "$(stat -c %a new) $(ls "$T" | grep -c pmctl-tmp)" "600 0" "merge: a dump has
 "$PMCTL" report --format json -o /dev/stdout good.pmc | cat >stdout.json
 ok "report: -o /dev/stdout to a pipe" jq .pmc stdout.json
 
-# The temporary file of a killed merge is reused, unless it is a link or not a dump.
-cp good.pmc new.pmctl-tmp
-report_to merge "$T/new"
-is "$status $(ls "$T" | grep -c pmctl-tmp)" "0 0" "merge: the temporary file of a killed merge is gone after the next"
-for trap in "ln -s precious" "ln ptwo" "cp precious"; do
-	$trap new.pmctl-tmp
-	report_to merge "$T/new"
-	is "$status $(cat precious ptwo new.pmctl-tmp | sort -u)" "0 precious" "merge: OUT.pmctl-tmp by $trap is not written"
-	rm -f new.pmctl-tmp
-done
-exec 8>new.pmctl-tmp
-flock 8
-report_to merge "$T/new"
-is "$status $(stat -c %s new.pmctl-tmp)" "0 0" "merge: the temporary file of a running merge is not touched"
-exec 8>&-
-
 # ---- dumps, files of other users, files that are named twice ---------------------------------------
 # write_to WHAT FILE: each command that writes text to a file that is named.
 write_to() {

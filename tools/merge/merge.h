@@ -40,7 +40,7 @@ void merge_free(struct merge *merge);
  * reads it back. 0 or -errno. */
 int merge_reload(struct merge *merge, int (*add)(int fd));
 
-/* ---- the output: a temporary file beside it, OUT.pmctl-tmp, renamed over it when complete - */
+/* ---- the output: a temporary file beside it, renamed over it when complete --------------- */
 /* One at a time. Standard output, devices and pipes are written directly. */
 struct merge_output {
 	int fd;

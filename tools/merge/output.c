@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 /* The temporary file's path, for the signal handler; "": none. */
@@ -48,27 +47,6 @@ static void handle_signals(void)
 		if (old.sa_handler == SIG_DFL)
 			sigaction(ending[i], &action, NULL);
 	}
-}
-
-/* Opens the temporary file: a new one, or that of a killed merge, which is not locked. In a shared
- * directory it may be another user's, or a link. The descriptor, or -errno. */
-static int open_temporary(void)
-{
-	struct stat st, named;
-	int fd = pmc_dump_open(temporary, true, &st);
-
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-	    /* Another merge may have renamed it since it was opened. */
-	    lstat(temporary, &named) == 0 && named.st_dev == st.st_dev &&
-	    named.st_ino == st.st_ino && ftruncate(fd, 0) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	else if (fd == -ENAMETOOLONG)
-		return fd;
-	strcat(temporary, ".XXXXXX");
-	fd = mkostemp(temporary, O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
 }
 
 /* Looks at an existing file. 1: output->fd is open to be written, 0: it is to be replaced, or
@@ -114,27 +92,24 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 	found = look_at(output);
 	if (found)
 		return found < 0 ? found : 0;
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp", path) >=
-	    sizeof(temporary) - sizeof(".XXXXXX")) {
-		temporary[0] = '\0';
-		return -ENAMETOOLONG;
-	}
-	output->fd = open_temporary();
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.XXXXXX", path) <
+	    sizeof(temporary))
+		output->fd = mkostemp(temporary, O_CLOEXEC);
+	else
+		errno = ENAMETOOLONG;
 	if (output->fd >= 0)
 		return 0;
 	temporary[0] = '\0';
-	return output->fd;
+	return -errno;
 }
 
 int merge_output_commit(struct merge_output *output)
 {
-	int copy = dup(output->fd);
+	const int fd = output->fd;
 
-	/* Some file systems report a full disk only when a descriptor is closed. The lock stays
-	 * until the temporary name is gone. */
-	if (copy >= 0 && close(copy) < 0)
-		return -errno;
-	if (temporary[0] && rename(temporary, output->path) < 0)
+	output->fd = -1;
+	/* Some file systems report a full disk only when a descriptor is closed. */
+	if (close(fd) < 0 || (temporary[0] && rename(temporary, output->path) < 0))
 		return -errno;
 	temporary[0] = '\0';
 	return 0;
