@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FLAG_OPTIONS struct diff
@@ -36,7 +35,7 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_BY(by, keys, .aliases = pmc_by_aliases),
 	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
 	FLAG_SYMFS(root),
-	FLAG_BOOL(0, "--all", all, "rows and measurements that have not changed, too"),
+	FLAG_BOOL(0, "--all", all, "rows and measurements below the thresholds, too"),
 	FLAG_SORT(0, out.choice.sort, "column to sort by (default: change of CPU time)"),
 	FLAG_TOP(top, "number of rows; 0: all (default: 20 in tables)"),
 	FLAG_ROWS_CHOICE(out),
@@ -91,7 +90,7 @@ static void sort_rows(struct diff *diff)
 	for (struct diff_row *row = diff->rows; row; row = row->hh.next)
 		for (unsigned i = 0; i < 2; i++) {
 			diff_compare(diff, row, diff_first(diff) + i, &value);
-			row->impact[i] = (double)fabsl(diff_change(&value));
+			row->impact[i] = fabs(diff_change(&value));
 			most = fmax(most, row->impact[i]);
 		}
 	for (struct diff_row *row = diff->rows; row && pmc_by_samples(diff->by); row = row->hh.next)
@@ -105,44 +104,31 @@ static bool is_judged(unsigned column)
 	return column == DIFF_CPU || column >= DIFF_EVENTS;
 }
 
-/* Why nothing could be compared, and the fix. */
-static void explain(const struct diff *diff, char *text, size_t size)
+/* Says why, and the fix. --fail-above must not pass if events or samples are missing. */
+static int nothing_compared(const struct diff *diff)
 {
-	const char *file[2] = { diff_files(diff, 0)[0], diff_files(diff, 1)[0] };
 	const bool samples = pmc_by_samples(diff->by);
 	bool has[2] = { false, false };
 	struct diff_compared value;
+	char text[400];
 
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
 		for (unsigned side = 0; side < 2 && is_judged(c); side++)
 			has[side] |= diff_compare(diff, &diff->total, c, &value) &&
 				     value.sides[side].summary.n &&
 				     (!samples || value.sides[side].value > 0);
-	if (!has[0] || !has[1])
-		snprintf(text, size, "%s no %s (%.200s); %s%s",
+	if (has[0] && has[1])
+		snprintf(text, sizeof(text),
+			 "the sides have no event in common; %s the same events",
+			 samples ? "sample" : "count");
+	else
+		snprintf(text, sizeof(text), "%s no %s (%.200s); %s",
 			 has[0] ? "side B has" :
 			 has[1] ? "side A has" :
 				  "both sides have",
-			 samples ? "samples" : "counts", file[has[0]],
-			 samples ? "record them with pmctl run " : "pmctl report says why",
-			 !samples					? "" :
-			 diff->event && !strcmp(diff->event, "off-cpu") ? "--off-cpu" :
-									  "--sample");
-	else if (samples)
-		snprintf(text, size,
-			 "the samples are of different events, by %.60s in %.200s, by %.60s in "
-			 "%.200s; sample the same one on both sides",
-			 diff->sampled[0].event, file[0], diff->sampled[1].event, file[1]);
-	else
-		snprintf(text, size, "the sides have no event in common; count the same events");
-}
-
-/* --fail-above must not pass if events or samples are missing. */
-static int nothing_compared(const struct diff *diff)
-{
-	char text[700];
-
-	explain(diff, text, sizeof(text));
+			 samples ? "samples" : "counts", diff_files(diff, has[0])[0],
+			 samples ? "pmctl run --sample or --off-cpu records them" :
+				   "pmctl report says why");
 	if (diff->fail_above >= 0)
 		return tool_fail(EXIT_FAIL, "--fail-above: nothing could be compared: %s", text);
 	tool_warn("nothing could be compared: %s", text);
@@ -195,20 +181,13 @@ static int run_diff(struct diff *diff)
 
 int cmd_diff(int argc, char **argv)
 {
-	struct diff *diff = calloc(1, sizeof(*diff));
-	int code;
+	static struct diff diff = { .by = PMC_BY_POOL, .top = UINT_MAX, .fail_above = -1 };
+	int code = parse(&diff, argc, argv);
 
-	if (!diff)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	diff->by = PMC_BY_POOL;
-	diff->top = UINT_MAX;
-	diff->fail_above = -1;
-	code = parse(diff, argc, argv);
-	if (diff->top == UINT_MAX)
-		diff->top = tool_rows_is_table(&diff->out) ? 20 : 0;
+	if (diff.top == UINT_MAX)
+		diff.top = tool_rows_is_table(&diff.out) ? 20 : 0;
 	if (!code)
-		code = run_diff(diff);
-	pmc_arena_free(&diff->arena);
-	free(diff);
+		code = run_diff(&diff);
+	pmc_arena_free(&diff.arena);
 	return code;
 }

@@ -86,7 +86,7 @@ struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row
 }
 
 void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
-	      diff_number more)
+	      double more)
 {
 	const unsigned n = diff->n_files[0] + diff->n_files[1];
 	struct diff_sum *sum = diff_sum_of(diff, row, column);
@@ -103,7 +103,7 @@ void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, un
 }
 
 /* Adds to a row of the dump (NULL: none), and to the total. */
-static void add(struct dump *dump, const struct diff_row *row, unsigned column, diff_number value)
+static void add(struct dump *dump, const struct diff_row *row, unsigned column, double value)
 {
 	if (row)
 		diff_add(dump->diff, row, column, dump->at, value);
@@ -143,7 +143,7 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 			continue;
 		diff->scaled |= state == PMC_SCALED;
 		add(dump, row, (unsigned)(column - diff->columns),
-		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
+		    from->events[i].sum * pmc_event_scale(&u->set.events[i]));
 	}
 }
 
@@ -181,7 +181,7 @@ static struct diff_row *sample_row(struct diff *diff, const struct pmc_sample_ro
 static void take_event(struct dump *dump, const struct pmc_p_event *event,
 		       const struct pmc_sample_fold *fold)
 {
-	const diff_number unit = (diff_number)pmc_event_scale(event);
+	const double unit = pmc_event_scale(event);
 	struct diff *diff = dump->diff;
 	struct diff_sampled *sampled = &diff->sampled[dump->side];
 	struct diff_column *columns[2]; /* NULL: there is no room for it */
@@ -207,9 +207,9 @@ static void take_event(struct dump *dump, const struct pmc_p_event *event,
 		snprintf(name, sizeof(name), "%.480s %s", event->name, i ? "total" : "self");
 		columns[i] = event_column(dump, name, event);
 		if (columns[i])
-			columns[i]->least = samples ? LEAST_SAMPLES * (double)weight /
-							      (double)samples * (double)unit :
-						      0;
+			columns[i]->least =
+				samples ? LEAST_SAMPLES * (double)weight / (double)samples * unit :
+					  0;
 	}
 	for (uint64_t i = 0; i < fold->n_rows; i++) {
 		const struct pmc_sample_row *from = fold->rows[i];
@@ -222,10 +222,9 @@ static void take_event(struct dump *dump, const struct pmc_p_event *event,
 			if (!columns[c])
 				continue;
 			diff_add(diff, row, column, dump->at,
-				 (diff_number)(c ? from->total : from->self) * unit);
+				 (c ? from->total : from->self) * unit);
 			/* Each sample is once in the sum of self, also the total of totals. */
-			diff_add(diff, &diff->total, column, dump->at,
-				 (diff_number)from->self * unit);
+			diff_add(diff, &diff->total, column, dump->at, from->self * unit);
 		}
 	}
 }

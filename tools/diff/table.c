@@ -49,13 +49,13 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 		double *values = diff->values;
 
 		for (unsigned i = 0; i < diff->n_files[side]; i++, dump++) {
-			diff_number value = sum ? sum->of[dump] : NAN;
+			double value = sum ? sum->of[dump] : NAN;
 
 			/* Threads and functions missing in a dump count as 0 there. */
 			if (isnan(value) && (!threads || isnan(threads->of[dump])) && total &&
 			    !isnan(total->of[dump]))
 				value = 0;
-			values[i] = (double)value;
+			values[i] = value;
 			sides[side].value = value;
 		}
 		bench_summarize(values, diff->n_files[side], &sides[side].summary);
@@ -90,8 +90,7 @@ static bool is_event_too(const struct diff *diff, const struct diff_row *row, un
 static bool is_changed(const struct lines *lines, const struct line *line)
 {
 	const struct diff_compared *value = &line->value;
-	const double change = fabs((double)diff_change(value)),
-		     before = fabs((double)value->sides[0].value);
+	const double change = fabs(diff_change(value)), before = fabs(value->sides[0].value);
 
 	if (!value->comparable || change == 0 ||
 	    change < lines->diff->columns[line->column].least ||
@@ -155,8 +154,7 @@ static void add_others(struct lines *lines)
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, label, sizeof(label));
-	table_say(&out, &diff->out.screen, lines->n_beyond ? "%n %(other|others)" : "%n unchanged",
-		  (uint64_t)lines->n_others);
+	table_say(&out, &diff->out.screen, "%n %(other|others)", (uint64_t)lines->n_others);
 	diff->others.label = pmc_arena_strdup(&diff->arena, label);
 	if (add_row(lines, &diff->others, true))
 		lines->n = before + 1;
@@ -180,7 +178,7 @@ static void make_lines(struct lines *lines)
 
 		diff_compare(diff, &diff->total, c, &value);
 		for (unsigned side = 0; side < 2; side++)
-			lines->whole[c] = fmax(lines->whole[c], (double)value.sides[side].value);
+			lines->whole[c] = fmax(lines->whole[c], value.sides[side].value);
 	}
 	for (const struct diff_row *row = diff->rows; row; row = row->hh.next) {
 		const unsigned before = lines->n;
@@ -217,10 +215,10 @@ static void choose_scales(struct lines *lines, const struct table *table)
 			const struct line *line = &lines->list[table->order[i]];
 
 			for (unsigned side = 0; side < 2 && line->column == c; side++) {
-				const diff_number of = line->value.sides[side].value;
+				const double of = line->value.sides[side].value;
 
-				real |= of != roundl(of);
-				most = fmax(most, (double)of);
+				real |= of != round(of);
+				most = fmax(most, of);
 			}
 		}
 		if (diff->columns[c].is_time)
@@ -231,19 +229,12 @@ static void choose_scales(struct lines *lines, const struct table *table)
 	}
 }
 
-/* A whole number as far as it is one. */
-static struct table_cell number_cell(const struct lines *lines, bool known, diff_number value,
+/* In tables with that scale. */
+static struct table_cell number_cell(const struct lines *lines, bool known, double value,
 				     const struct pmc_scale *scale, unsigned decimals)
 {
-	const diff_number size = value < 0 ? -value : value;
-	struct table_cell cell = cell_null();
+	struct table_cell cell = known ? cell_double(value, decimals) : cell_null();
 
-	if (known && size < 0x1p64L && (diff_number)(uint64_t)size == size) {
-		cell = cell_number(true, (uint64_t)size);
-		cell.negative = value < 0;
-	} else if (known) {
-		cell = cell_real((double)value, decimals);
-	}
 	if (lines->for_people)
 		cell.scale = scale;
 	return cell;
@@ -461,22 +452,33 @@ static void note_scopes(struct diff *diff, struct pmc_out *line)
 static void note_others(const struct lines *lines, struct pmc_out *line)
 {
 	struct diff *diff = lines->diff;
+	const struct pmc_screen *screen = &diff->out.screen;
+	const uint64_t beyond = lines->n_beyond, small = lines->n_others - lines->n_beyond;
+	const bool repeated = diff->n_files[0] > 1 && diff->n_files[1] > 1;
 
-	if (lines->n_beyond) {
-		pmc_outf(line, " %u of the others %s beyond --top %u (--top 0 shows all)",
-			 lines->n_beyond, lines->n_beyond == 1 ? "is" : "are", diff->top);
+	if (beyond) {
+		table_say(line, screen,
+			  " %n %(row is|rows are) beyond --top %n (--top 0 shows all)", beyond,
+			  (uint64_t)diff->top);
 		end_line(diff, line);
 	}
-	if (!lines->left_out)
-		return;
-	pmc_outf(line,
-		 " not shown: changes %s, below 1 %% of the total, or below %s (--all shows "
-		 "them)",
-		 diff->n_files[0] > 1 && diff->n_files[1] > 1 ?
-			 "that are not statistically significant" :
-			 "below 5 %",
-		 pmc_by_samples(diff->by) ? "10 samples" : "10 ms, 1 thread or 100 events");
-	end_line(diff, line);
+	if (small) {
+		table_say(line, screen,
+			  " %n %(row|rows) changed less than the thresholds or not at all", small);
+		end_line(diff, line);
+	}
+	if (lines->left_out) {
+		pmc_outf(line,
+			 " thresholds: %s, 1 %% of the total, and %s (--all shows smaller changes)",
+			 repeated ? "statistical significance" : "5 %",
+			 pmc_by_samples(diff->by) ? "10 samples" : "10 ms, 1 thread or 100 events");
+		end_line(diff, line);
+	}
+	if (!repeated) {
+		pmc_out_str(line, " noise is unknown with one run a side; give several: pmctl diff "
+				  "A... --vs B...");
+		end_line(diff, line);
+	}
 }
 
 static void write_notes(const struct lines *lines, struct pmc_out *line, bool intervals)

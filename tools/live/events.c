@@ -9,7 +9,6 @@
 #include "tools/cli/try_open.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,9 +181,7 @@ struct table_cell live_event_cell(const struct live_events *events, const struct
 
 	if (!pmc_count_has_value(count))
 		return cell_null();
-	cell = value >= 0 && value < 9e15 && value == floor(value) ?
-		       cell_number(true, (uint64_t)value) :
-		       cell_real(value, TABLE_SCALED_DECIMALS);
+	cell = cell_double(value, TABLE_SCALED_DECIMALS);
 	cell.estimate = count->state == PMC_SCALED;
 	return cell;
 }

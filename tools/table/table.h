@@ -60,6 +60,19 @@ static inline struct table_cell cell_real(double value, unsigned decimals)
 				    .real = value };
 }
 
+/* Whole numbers as such, others with that many decimals. */
+static inline struct table_cell cell_double(double value, unsigned decimals)
+{
+	const double size = value < 0 ? -value : value;
+	struct table_cell cell;
+
+	if (!(size < 0x1p53 && (double)(uint64_t)size == size))
+		return cell_real(value, decimals);
+	cell = cell_number(true, (uint64_t)size);
+	cell.negative = value < 0;
+	return cell;
+}
+
 static inline struct table_cell cell_textn(const char *text, size_t len)
 {
 	return (struct table_cell){ .kind = CELL_TEXT, .text = text, .len = len };
