@@ -189,24 +189,31 @@ static void never_on(void **state)
 	has_lines(text, "\"cpu_ns\":null,\"attributed_cpu_ns\":null");
 }
 
-/* task-clock in the place of the CPU time: min to max are its too. */
+/* task-clock in the place of the CPU time: min to max are its too. Not where it lacks a part of the
+ * CPU time, of which the rows would be too large a share. */
 static void spread_of_the_clock_shown(void **state)
 {
 	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
 						     0 } };
+	struct pmc_process_fixed process = process_like;
 	char *text;
 
-	made_begin();
-	made_process(1, &process_like, "node", "/bin/app", "app");
-	for (unsigned i = 1; i < 3; i++) {
-		const struct made_value value = { 1, 1, 0, 1, { 10 * i * MS } };
-		struct pmc_thread_fixed thread = thread_at(i, 2000 * MS, 100 * i * MS);
+	for (int lacks = 0; lacks < 2; lacks++) {
+		made_begin();
+		process.cpu_ns = (lacks ? 900 : 300) * MS;
+		made_process(1, &process, "node", "/bin/app", "app");
+		for (unsigned i = 1; i < 3; i++) {
+			const struct made_value value = { 1, 1, 0, 1, { 10 * i * MS } };
+			struct pmc_thread_fixed thread = thread_at(i, 2000 * MS, 100 * i * MS);
 
-		thread.eventset = made_set(clock, 1);
-		made_thread(1, thread, "w", &value, 1);
+			thread.eventset = made_set(clock, 1);
+			made_thread(1, thread, "w", &value, 1);
+		}
+		text = report((struct pmc_report_options){ .by = PMC_BY_NAME });
+		has_lines(text,
+			  lacks ? "  w               2   300.0   100.0    150.0   200.0  33.3 " :
+				  "  10.00    15.00   20.00  5.000 ");
 	}
-	text = report((struct pmc_report_options){ .by = PMC_BY_NAME });
-	has_lines(text, "  10.00    15.00   20.00  5.000 ");
 }
 
 /* The group did not count a child made past fork: the sum of the events lacks it. */

@@ -290,6 +290,10 @@ int pmc_view_table(struct pmc_view *view)
 		pmc_table_sum(table, &coverage);
 	else
 		lines_below(table, &coverage, &total);
+	/* Shares are of all CPU time, which a sum of task-clock over a part of the work is not. */
+	if (view->clock_event >= 0 &&
+	    pmc_fold_state(&total.events[view->clock_event], total.rows) == PMC_PARTIAL)
+		view->clock_event = -1;
 	view->whole_cpu = (double)(view->clock_event < 0 ? total.cpu.sum :
 							   total.events[view->clock_event].sum);
 	err = pmc_table_make(table);
