@@ -8,6 +8,7 @@
  * dormant.
  */
 #include "agent/base/agent.h"
+#include "lib/base/proc.h"
 
 int agent_job_parse(const char *text, struct agent_job *job)
 {

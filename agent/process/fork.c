@@ -8,6 +8,7 @@
  * hooks only forward: the state is the parent's.
  */
 #include "agent/process/process.h"
+#include "lib/base/proc.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>

@@ -6,6 +6,7 @@
  * sleep. Frames are collected in memory: a process whose frames fit creates no private dump.
  */
 #include "agent/process/process.h"
+#include "lib/base/proc.h"
 
 #include <linux/futex.h>
 

@@ -5,7 +5,7 @@
 #include "lib/base/show.h"
 #include "lib/base/sort.h"
 #include "lib/base/utf8.h"
-#include "lib/dump/row.h"
+#include "lib/dump/words.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

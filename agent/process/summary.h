@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "lib/base/screen.h"
+#include "lib/base/show.h"
 #include "lib/plan/plan.h"
 
 struct summary;

@@ -12,7 +12,7 @@
  * that mark regions at a time. Its untouched pages cost nothing.
  */
 #include "agent/region/region.h"
-#include "lib/count/user_read_cpu.h"
+#include "lib/count/user_read.h"
 
 #include <sched.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_event.c - which event is sampled, and the start of sampling. */
 #include "agent/sample/private.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 
 /* Where the handler takes a tenth of the period at most. */
 #define AHEAD_PERIOD_NS 500000u

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/thread/thread.h"
-#include "lib/dump/build.h"
+#include "lib/base/proc.h"
+#include "lib/dump/frame.h"
 
 /*
  * The CPU time of another thread. Reading its clock costs half as much as reading a group, and most

@@ -6,7 +6,7 @@
  */
 #include "agent/thread/thread.h"
 #include "lib/base/hash.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 
 #include <pthread.h>
 

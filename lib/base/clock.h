@@ -2,7 +2,7 @@
 /*
  * clock.h - OS accounting: clocks, page faults, context switches.
  *
- * Implemented in linux/clock.c and linux/task.c by raw system calls and the vDSO.
+ * Implemented in linux/clock.c by raw system calls and the vDSO; proc.h has those of other threads.
  * Async-signal-safe.
  */
 #pragma once
@@ -39,17 +39,6 @@ bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
  * clone. */
 uint32_t pmc_thread_tid(void);
 uint64_t pmc_process_cpu_ns(void);
-void pmc_usage_thread(struct pmc_usage *usage); /* getrusage(RUSAGE_THREAD): the caller */
-/* The same for another thread of this process, from two files of /proc in some 20 us. room: scratch
- * of at least PMC_TASK_ROOM bytes. False: unknown. */
-#define PMC_TASK_ROOM ((size_t)4096)
-bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage *usage);
-/* Parse the two files; false if malformed or of another thread. */
-bool pmc_task_stat(const char *text, struct pmc_usage *usage);
-bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage);
-/* Time for which a thread of this process, 0: the caller, has waited for a CPU. False: unknown. */
-bool pmc_run_delay(uint32_t tid, uint64_t *ns);
-/* The same from the text of schedstat. */
-bool pmc_task_schedstat(const char *text, uint64_t *ns);
+void pmc_usage_thread(struct pmc_usage *usage);	 /* getrusage(RUSAGE_THREAD): the caller */
 void pmc_usage_process(struct pmc_usage *usage); /* getrusage(RUSAGE_SELF) */
 uint64_t pmc_children_cpu_ns(void);		 /* getrusage(RUSAGE_CHILDREN) */

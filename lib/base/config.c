@@ -88,15 +88,13 @@ int pmc_signal_number(const char *text)
 	return is_signal(value) ? value : -EINVAL;
 }
 
-/* The part of the rows for reading an environment; knobs.c has the whole rows. */
-static const struct {
-	const char *env, *def, *values;
-} knobs[] = {
-#define X(field, type, env, flag, letter, argument, def, values, help) { env, def, values },
+const struct pmc_knob pmc_knobs[] = {
+#define X(field, type, env, flag, letter, argument, def, values, help)                             \
+	{ env, flag, letter, argument, def, values, help },
 #include "lib/base/config.def"
 #undef X
 };
-static const unsigned n_knobs = sizeof(knobs) / sizeof(knobs[0]);
+const unsigned pmc_n_knobs = sizeof(pmc_knobs) / sizeof(pmc_knobs[0]);
 
 static int parse_TEXT(const char *value, pmc_config_TEXT *to)
 {
@@ -295,9 +293,9 @@ int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value)
 
 const char *pmc_config_accepted(unsigned knob, const char *value)
 {
-	const char *accepted = knobs[knob].values;
+	const char *accepted = pmc_knobs[knob].values;
 
-	if (strcmp(knobs[knob].env, "PMC_SAMPLE") != 0)
+	if (strcmp(pmc_knobs[knob].env, "PMC_SAMPLE") != 0)
 		return accepted;
 	if (is_switches(value, strcspn(value, "@/")))
 		return "another event, such as task-clock: a signal at a switch would wake threads "
@@ -324,17 +322,17 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 	int result = 0;
 
 	memset(config, 0, sizeof(*config));
-	for (unsigned i = 0; i < n_knobs; i++) {
-		const char *value = pmc_env(envp, knobs[i].env);
+	for (unsigned i = 0; i < pmc_n_knobs; i++) {
+		const char *value = pmc_env(envp, pmc_knobs[i].env);
 
-		if (knobs[i].def)
-			pmc_config_set(config, i, knobs[i].def);
+		if (pmc_knobs[i].def)
+			pmc_config_set(config, i, pmc_knobs[i].def);
 		/* Shells pass an unset variable on as an empty one. */
 		if (!value || !*value)
 			continue;
 		if (pmc_config_set(config, i, value) == 0 || result)
 			continue;
-		*error = (struct pmc_config_error){ knobs[i].env, value,
+		*error = (struct pmc_config_error){ pmc_knobs[i].env, value,
 						    pmc_config_accepted(i, value) };
 		result = -EINVAL;
 	}
@@ -350,10 +348,10 @@ const char *pmc_config_misspelt(const char *entry)
 	if (strncmp(entry, prefix, skip) != 0)
 		return NULL;
 	pmc_nearest_init(&nearest, entry + skip, len - skip);
-	for (unsigned i = 0; i < n_knobs; i++) {
-		if (strlen(knobs[i].env) == len && !memcmp(knobs[i].env, entry, len))
+	for (unsigned i = 0; i < pmc_n_knobs; i++) {
+		if (strlen(pmc_knobs[i].env) == len && !memcmp(pmc_knobs[i].env, entry, len))
 			return NULL;
-		pmc_nearest_try(&nearest, knobs[i].env + skip);
+		pmc_nearest_try(&nearest, pmc_knobs[i].env + skip);
 	}
 	return nearest.name ? nearest.name - skip : NULL;
 }

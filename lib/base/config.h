@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/log.h"
+#include "lib/base/out.h"
 
 #include <pmc/dump.h>
 #include <stdbool.h>

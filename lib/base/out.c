@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* out.c - see out.h. Async-signal-safe; saves no errno (its callers at the edge do). */
-#include "lib/base/out.h"
+/* out.c - see out.h. Async-signal-safe; only pmc_log() saves errno. */
+#include "lib/base/file.h"
+#include "lib/base/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap)
 {
@@ -298,4 +302,58 @@ void pmc_outf(struct pmc_out *out, const char *format, ...)
 	va_start(args, format);
 	pmc_voutf(out, format, args);
 	va_end(args);
+}
+
+/* ---- log lines ---------------------------------------------------------------------------- */
+
+enum pmc_log_level pmc_log_level = PMC_LOG_WARN;
+
+/* Of its own, so that other lines take no more stack than their text. */
+__attribute__((noinline)) static void escape(struct pmc_out *out)
+{
+	char raw[1002];
+	size_t len = out->len;
+
+	memcpy(raw, out->buf, len);
+	pmc_out_to_mem(out, out->buf, out->cap);
+	pmc_utf8_safe(out, raw, len, 0);
+}
+
+/* False: a write of so many bytes may exceed RLIMIT_FSIZE. */
+static bool fits(int fd, size_t len)
+{
+	struct rlimit limit;
+	struct stat st;
+	off_t at;
+
+	if (pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	at = lseek(fd, 0, SEEK_CUR);
+	return (uint64_t)(st.st_size > at ? st.st_size : at) + len <= limit.rlim_cur;
+}
+
+void pmc_log(enum pmc_log_level level, const char *format, ...)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	int saved = errno;
+	struct pmc_out out;
+	char text[1002];
+	va_list args;
+
+	if (level > pmc_log_level)
+		return;
+	pmc_out_to_mem(&out, text, sizeof(text) - 1);
+	pmc_outf(&out, "pmcagent: %s: ", names[level]);
+	va_start(args, format);
+	pmc_voutf(&out, format, args);
+	va_end(args);
+	/* Values of variables and paths may hold the escape sequences of a terminal. */
+	if (!pmc_utf8_is_safe(text))
+		escape(&out);
+	text[out.len++] = '\n';
+	/* A line that would block the program, or raise SIGPIPE or SIGXFSZ, is dropped. */
+	if (pmc_out_writable(2, 0) && fits(2, out.len))
+		(void)pmc_out_write(2, text, out.len);
+	errno = saved;
 }

@@ -70,11 +70,17 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 /* Waits until fd is writable. Returns at once if it never will be (a pipe without a reader). */
 bool pmc_out_writable(int fd, int patience_ms);
-/* False: a write of so many bytes may exceed RLIMIT_FSIZE. */
-bool pmc_out_fits(int fd, size_t len);
 /* write(2), no cancellation point: the number of bytes, or -errno. */
 long pmc_out_write(int fd, const void *bytes, size_t len);
 /* Columns of a terminal, 0 if it does not tell; -1: fd is no terminal. */
 int pmc_out_columns(int fd);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);
+
+/* ---- one line to stderr: "pmcagent: <level>: text" ---- */
+enum pmc_log_level { PMC_LOG_ERROR, PMC_LOG_WARN, PMC_LOG_INFO, PMC_LOG_DEBUG };
+
+extern enum pmc_log_level pmc_log_level;
+/* Async-signal-safe; keeps errno; escapes controls; cuts lines at 1,000 bytes. */
+void pmc_log(enum pmc_log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));

@@ -3,8 +3,7 @@
  * Async-signal-safe. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/clock.h"
 
 #define PMC_PROC_NAME 64	/* names of kernel threads have more than 15 bytes */
 #define PMC_TICK_NS   10000000u /* USER_HZ of all architectures but alpha and ia64 */
@@ -30,3 +29,13 @@ struct pmc_proc_sched {
 	uint64_t cpu_ns, delay_ns, slices;
 };
 bool pmc_proc_schedstat(const char *text, struct pmc_proc_sched *sched);
+
+/* pmc_usage_thread() for another thread of this process, from two files of /proc in some 20 us.
+ * room: scratch of at least PMC_TASK_ROOM bytes. False: unknown. */
+#define PMC_TASK_ROOM ((size_t)4096)
+bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage *usage);
+/* Parse the two files; false if malformed or of another thread. */
+bool pmc_task_stat(const char *text, struct pmc_usage *usage);
+bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage);
+/* Time for which a thread of this process, 0: the caller, has waited for a CPU. False: unknown. */
+bool pmc_run_delay(uint32_t tid, uint64_t *ns);

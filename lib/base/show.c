@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - numbers, units and lines as people read them; see show.h. */
+/* show.c - numbers, units and lines as people read them, and their screen; see show.h. */
 #include "lib/base/show.h"
+#include "lib/base/config.h"
 #include "lib/base/utf8.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Three to four digits: 1.71, 58.10, 123.4. */
 static void digits(struct pmc_out *out, double value)
@@ -134,4 +136,37 @@ void pmc_show_wrapped(struct pmc_out *out, const char *line, int width)
 		column += columns;
 	}
 	pmc_out_char(out, '\n');
+}
+
+/* ---- the screen ---------------------------------------------------------------------------- */
+
+static bool is_utf8(const char *locale)
+{
+	const char *charset = locale ? strchr(locale, '.') : NULL;
+
+	return charset && (!strncasecmp(charset, ".utf-8", 6) || !strncasecmp(charset, ".utf8", 5));
+}
+
+void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp)
+{
+	static const char *const locales[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL, *columns = pmc_env(envp, "COLUMNS");
+	const char *no_color = pmc_env(envp, "NO_COLOR");
+
+	for (unsigned i = 0; i < 3 && (!locale || !*locale); i++)
+		locale = pmc_env(envp, locales[i]);
+	*screen =
+		(struct pmc_screen){ .ascii = !is_utf8(locale), .color = !no_color || !*no_color };
+	for (; columns && *columns >= '0' && *columns <= '9' && screen->width < 10000; columns++)
+		screen->width = screen->width * 10 + (*columns - '0');
+}
+
+void pmc_screen_of_fd(struct pmc_screen *screen, int fd)
+{
+	int columns = pmc_out_columns(fd);
+
+	if (columns < 0)
+		screen->color = false;
+	else if (columns)
+		screen->width = columns;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - numbers, units and lines as people read them. Async-signal-safe. */
+/* show.h - numbers, units and lines as people read them, and what they are printed on.
+ * Async-signal-safe. */
 #pragma once
 
 #include "lib/base/out.h"
@@ -35,3 +36,20 @@ void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
 void pmc_show_percent(struct pmc_out *out, double percent);
 /* A line that begins with a space, broken between words where the screen ends. */
 void pmc_show_wrapped(struct pmc_out *out, const char *line, int width);
+
+/* The place where a table is printed. All zero: 100 columns of UTF-8 without colour. */
+struct pmc_screen {
+	int width;
+	bool ascii; /* the locale is not UTF-8 */
+	bool color;
+};
+
+/* From the environment: LC_ALL, LC_CTYPE or LANG, COLUMNS, NO_COLOR. */
+void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp);
+/* A terminal's own width wins; anything else gets no colour. */
+void pmc_screen_of_fd(struct pmc_screen *screen, int fd);
+
+static inline int pmc_screen_width(const struct pmc_screen *screen)
+{
+	return screen->width ? screen->width : 100;
+}

@@ -2,7 +2,7 @@
 /*
  * thread_counts.h - counts of threads on macOS, which has no descriptors for them.
  *
- * Implemented in darwin/thread_counts.c and darwin/kpc.c. The system calls come in a table, so that
+ * Implemented in darwin/thread_counts.c. The system calls come in a table, so that
  * tests run the same code on Linux with a double of them.
  *
  * Without privilege the kernel keeps cycles and instructions of each thread: for the calling thread
@@ -82,8 +82,6 @@ enum pmc_mac_trouble {
 	PMC_MAC_FAILED = 512,	  /* anything else */
 };
 
-struct pmc_mac_kpc; /* functions of kperf and kperfdata */
-
 struct pmc_mac {
 	const struct pmc_mac_calls *calls;
 	unsigned levels;       /* of thread_info; 0: counts of the calling thread only */
@@ -94,8 +92,8 @@ struct pmc_mac {
 	/* For descendants: the job's first process counts fewer events of kperf than are asked for,
 	 * so the places of their counters are unknown here. */
 	bool refused_above;
-	struct pmc_mac_kpc *kpc; /* NULL: not open */
-	unsigned kpc_n;		 /* events, and where the counter of each is in a reading */
+	bool kpc;	/* events of kperf are counted */
+	unsigned kpc_n; /* events, and where the counter of each is in a reading */
 	uint8_t kpc_at[PMC_MAC_COUNTERS];
 };
 
@@ -109,11 +107,9 @@ struct pmc_mac_event {
 };
 
 /* Programs the counters with the events, for all threads of the machine; those without a reason get
- * the indices 0, 1, ... in a reading. attach: another process of this job has programmed them. kpc
- * is memory for the functions, of PMC_MAC_KPC_BYTES, 8-aligned. Returns the number of counted ones.
- */
-#define PMC_MAC_KPC_BYTES ((size_t)512)
-unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *kpc, struct pmc_mac_event *events, unsigned n,
+ * the indices 0, 1, ... in a reading. attach: another process of this job has programmed them.
+ * Returns the number of counted ones. */
+unsigned pmc_mac_kpc_open(struct pmc_mac *mac, struct pmc_mac_event *events, unsigned n,
 			  bool attach);
 /* Gives the counters back to the system; only what kpc_open has taken. Async-signal-safe. */
 void pmc_mac_close(struct pmc_mac *mac);
@@ -142,6 +138,3 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to);
 /* The reading since `base` was read. */
 void pmc_mac_subtract(struct pmc_mac_reading *from, const struct pmc_mac_reading *base);
-
-/* Private to this folder. */
-unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters);

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lib/base/advice.h"
-#include "lib/count/perf.h"
+#include "lib/count/group.h"
 #include "lib/event/event.h"
 
 #include <pmc/counter.h>

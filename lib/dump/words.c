@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* words.c - states, reasons and pools of names in the words of reports. */
-#include "lib/base/advice.h"
-#include "lib/dump/row.h"
 #include "lib/dump/words.h"
+#include "lib/base/advice.h"
 
 const char *pmc_state_name(enum pmc_state state)
 {

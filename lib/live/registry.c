@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* registry.c - slots in one sparse mapping, free ones on a tagged stack; see registry.h. */
+/* registry.c - slots in one sparse mapping, free ones on a tagged stack, and accounts; see
+ * registry.h. */
 #include "lib/live/registry.h"
+#include "lib/base/number.h"
 #include "lib/count/group.h"
 
 #include <errno.h>
@@ -245,4 +247,73 @@ void registry_each(struct registry *registry, void (*act)(struct slot *slot))
 		act(slot);
 		registry_unpin(registry, slot);
 	}
+}
+
+/* ---- accounts ----------------------------------------------------------------------------- */
+
+/* Only a pmctl ctl every few nanoseconds could change the account during every copy. */
+#define TRIES 100u
+
+void account_open(struct account_side *side, uint64_t owner, const uint64_t base[ACCOUNT_WORDS],
+		  bool stopped)
+{
+	*side = (struct account_side){ .owner = owner, .stopped = stopped };
+	memcpy(side->base, base, sizeof(side->base));
+	memcpy(side->at, base, sizeof(side->at));
+}
+
+void account_start(struct account_side *side, const struct account_words *now)
+{
+	if (!side->stopped)
+		return;
+	for (unsigned i = 0; i < ACCOUNT_WORDS; i++)
+		side->base[i] += pmc_sub_sat(now->of[i], side->at[i]);
+	side->unknown |= now->unknown;
+	side->stopped = false;
+}
+
+void account_stop(struct account_side *side, const struct account_words *now)
+{
+	if (side->stopped)
+		return;
+	memcpy(side->at, now->of, sizeof(side->at));
+	side->unknown |= now->unknown;
+	side->stopped = true;
+}
+
+void account_reset(struct account_side *side, const struct account_words *now)
+{
+	memcpy(side->base, side->stopped ? side->at : now->of, sizeof(side->base));
+	if (!side->stopped)
+		side->unknown = now->unknown;
+	side->reset_ns = now->of[ACCOUNT_WALL];
+}
+
+void account_values(const struct account_side *side, struct account_words *now)
+{
+	for (unsigned i = 0; i < ACCOUNT_WORDS; i++)
+		now->of[i] = pmc_sub_sat(side->stopped ? side->at[i] : now->of[i], side->base[i]);
+	now->unknown = side->stopped ? side->unknown : now->unknown | side->unknown;
+}
+
+bool account_read(const struct account *account, uint64_t owner, struct account_side *side)
+{
+	uint32_t number = atomic_load_explicit(&account->number, memory_order_acquire), again;
+
+	for (unsigned try = 0; try < TRIES; try++, number = again) {
+		*side = account->sides[number & 1];
+		atomic_thread_fence(memory_order_acquire);
+		again = atomic_load_explicit(&account->number, memory_order_relaxed);
+		if (again == number)
+			break;
+	}
+	return side->owner == owner;
+}
+
+void account_write(struct account *account, const struct account_side *side)
+{
+	uint32_t number = atomic_load_explicit(&account->number, memory_order_relaxed) + 1;
+
+	account->sides[number & 1] = *side;
+	atomic_store_explicit(&account->number, number, memory_order_release);
 }

@@ -83,6 +83,23 @@ static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
  * together become PMC_NOT_COUNTED. Returns the number of groups. */
 unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigned count);
 
+/* Whether the events run at the same time, on counters that count: 1, 0, or -errno if that cannot
+ * be told. Events of several PMUs are no group: 0. */
+int pmc_probe_together(pmc_perf_opener open, const struct pmc_event *const *events,
+		       const enum pmc_scope *scopes, unsigned n);
+
+struct pmc_counters {
+	unsigned accepted; /* in one group, by perf_event_open(2) */
+	unsigned running;  /* at the same time */
+	unsigned counting; /* of those, the ones that do not stay at 0 */
+};
+
+/* Counts the PMU's counters, `most` of them at most: a group of one `leader` and else `sibling`
+ * events that count user mode. 0; -EMFILE or another -errno if the descriptors ran out first. */
+int pmc_probe_counters(pmc_perf_opener open, const struct pmc_event *leader,
+		       const struct pmc_event *sibling, unsigned most,
+		       struct pmc_counters *counters);
+
 /* The plan as text for PMC_JOB, empty if descendants have to plan anew; and back: 0, -EINVAL (also
  * for an empty text) or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);

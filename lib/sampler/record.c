@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c - decoding a record: header, trailer, values, registers and names. */
 #include "lib/sampler/sampler.h"
-#include "lib/count/perf.h"
+#include "lib/count/group.h"
 
 #include <errno.h>
 #include <pmc/record.h>
@@ -522,7 +522,6 @@ const char *pmc_record_name(uint32_t type)
 #define RECORD(number, name, fields)                                                               \
 	case number:                                                                               \
 		return #name;
-#include "lib/sampler/record_types.def"
 #undef RECORD
 	}
 	return NULL;
@@ -536,7 +535,6 @@ const char *pmc_record_field_name(uint64_t bit)
 		return #name;
 #define PART(number, name, take, put) FIELD(number, name)
 #define WORD(number, name, member)    FIELD(number, name)
-#include "lib/sampler/record_fields.def"
 	}
 	return NULL;
 }

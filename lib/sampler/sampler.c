@@ -9,8 +9,8 @@
  * returned while any ring's next record is settled.
  */
 #include "lib/base/clock.h"
-#include "lib/count/perf.h"
-#include "lib/count/user_read_cpu.h"
+#include "lib/count/group.h"
+#include "lib/count/user_read.h"
 #include "lib/counter/counter.h"
 #include "lib/sampler/sampler.h"
 

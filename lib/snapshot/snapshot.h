@@ -8,11 +8,69 @@
 #pragma once
 
 #include "lib/dump/frame.h"
-#include "lib/live/region_area.h"
-#include "lib/live/sample_area.h"
-#include "lib/snapshot/reader.h"
+#include "lib/live/control.h"
 
-/* ---- groups.c ---- */
+/* ---- access to the memory and the groups of a process with an agent, from inside or outside -----
+ *
+ * From inside nothing is copied: a pointer leads to memory that other threads change. From outside
+ * the same pointer leads to a copy, made when it was asked for: the kernel takes a lock for each,
+ * which orders them. The memory of another process is untrusted: what a copy says is checked before
+ * it is used as a size or a number. */
+
+/* There is one copy of each, which lasts until the next of its kind. */
+enum reader_copy {
+	COPY_ACCOUNT,
+	COPY_WORD,
+	COPY_AREA, /* of regions, up to REGION_AREA_HEAD */
+	COPY_RECORD,
+	COPY_TABLES,
+	COPY_THREAD,
+	COPY_COUNTS,
+	COPY_LIST,
+	COPY_MODULES,
+	COPY_STACKS,
+	COPY_WORDS,
+	COPY_KINDS,
+};
+
+struct reader {
+	const struct pmc_control *control;
+	const struct registry *registry; /* with the slots that are read */
+	uint64_t snapshot;		 /* number of the frames */
+	/* The rest is 0 from inside. */
+	void *from; /* for the two functions */
+	/* NULL: the memory cannot be read. */
+	const void *(*copy)(void *from, enum reader_copy kind, uint64_t address, size_t bytes);
+	/* As pmc_perf_group_read, with a descriptor of that process. */
+	void (*read_group)(void *from, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
+			   uint64_t *words);
+	const uint32_t *index; /* of each slot in the process's registry */
+};
+
+static inline const void *reader_at(const struct reader *reader, enum reader_copy kind,
+				    uint64_t address, size_t bytes)
+{
+	return reader->copy ? reader->copy(reader->from, kind, address, bytes) :
+			      (const void *)(uintptr_t)address;
+}
+
+static inline void reader_group(const struct reader *reader, int fd, uint64_t id, unsigned n,
+				struct pmc_reading *reading, uint64_t *words)
+{
+	if (reader->copy)
+		reader->read_group(reader->from, fd, id, n, reading, words);
+	else
+		pmc_perf_group_read(fd, id, n, reading, words);
+}
+
+static inline uint32_t reader_index(const struct reader *reader, const struct slot *slot)
+{
+	const uint32_t index = registry_index(reader->registry, slot);
+
+	return reader->index ? reader->index[index] : index;
+}
+
+/* ---- snapshot.c: groups, rows, regions ---- */
 /* Groups of a thread or of a total, with descriptors as numbered in the process. */
 struct snapshot_groups {
 	unsigned groups;
@@ -63,7 +121,6 @@ struct snapshot_seen snapshot_put_groups(const struct reader *reader, struct pmc
 void snapshot_total(const struct reader *reader, struct pmc_frame_buf *buf,
 		    const struct pmc_control_totals *totals, enum pmc_total_kind kind);
 
-/* ---- row.c ---- */
 /* A row, with scratch space for reading its groups. */
 #define SNAPSHOT_ROW_BYTES(groups, events)                                                         \
 	(SNAPSHOT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +         \
@@ -94,7 +151,6 @@ void snapshot_account_open(const struct reader *reader, const struct slot *slot,
 void snapshot_process(const struct reader *reader, struct account_words *now,
 		      struct account_side *room, struct pmc_process_fixed *fixed);
 
-/* ---- region.c ---- */
 enum snapshot_result {
 	SNAPSHOT_PUT, /* a frame, or nothing because it would be empty */
 	SNAPSHOT_END, /* there is none */
@@ -107,7 +163,7 @@ enum snapshot_result {
 enum snapshot_result snapshot_region(const struct reader *reader, struct pmc_frame_buf *buf,
 				     const struct slot *slot, uint32_t index);
 
-/* ---- sample.c ---- */
+/* ---- sample.c: samples, stacks ---- */
 /* NULL: there are none, or they are damaged. */
 const struct sample_tables *snapshot_tables(const struct reader *reader);
 const struct sample_thread *snapshot_sample_thread(const struct reader *reader,
@@ -122,7 +178,6 @@ uint64_t snapshot_reset(const struct reader *reader, const struct slot *slot, ui
 enum snapshot_result snapshot_samples(const struct reader *reader, struct pmc_frame_buf *buf,
 				      const struct slot *slot, uint32_t part);
 
-/* ---- stacks.c ---- */
 /* The contents of a dump so far. */
 struct snapshot_written {
 	uint32_t modules, stacks; /* the next; IDs of stacks begin with 1 */

@@ -3,7 +3,6 @@
 #ifndef PMC_TESTS_GEN_H
 #define PMC_TESTS_GEN_H
 
-#include "lib/dump/build.h"
 #include "lib/dump/frame.h"
 
 #include <stdio.h>

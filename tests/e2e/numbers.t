@@ -6,7 +6,7 @@
 cd "$T" || exit 1
 # A row whose event counted 2^53 + N, in a dump of our own making.
 cat >made.c <<'END'
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include <stdio.h>
 #include <stdlib.h>
 int main(int argc, char **argv)

@@ -50,7 +50,7 @@ macos: $(MAC)/libpmcagent.dylib $(MAC)/pmctl ## cross-build the universal agent 
 
 # ---- unit tests ----------------------------------------------------------------------------
 # What of the macOS port does not call macOS runs here, against doubles.
-MAC_COUNTS := $(addprefix lib/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
+MAC_COUNTS := $(addprefix lib/,count/darwin/thread_counts.c plan/darwin/mac_plan.c)
 MAC_LOGIC  := $(MAC_COUNTS) $(addprefix agent/thread/,darwin/mac_threads.c start_routine.c) agent/base/agent.c
 MAC_SIGNALS := agent/process/darwin/signals.c agent/base/agent.c
 MAC_FILE   := agent/output/darwin/file.c agent/output/open.c agent/base/agent.c

@@ -4,7 +4,6 @@
  * set as during a record update, then a second one with it set as after the update.
  * prog-flags: -I. -Iinclude */
 #include "lib/live/control.h"
-#include "lib/live/region_area.h"
 
 #include <pmc/region.h>
 

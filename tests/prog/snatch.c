@@ -16,7 +16,6 @@
  * DIR is a directory of root; DIR/hold is a copy of this program with the setuid bit.
  */
 #include "lib/live/control.h"
-#include "lib/live/sample_area.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_MADE_DUMP_H
 #define PMC_TESTS_MADE_DUMP_H
 
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 
 #include <string.h>
 

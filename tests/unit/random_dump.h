@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_RANDOM_DUMP_H
 #define PMC_TESTS_RANDOM_DUMP_H
 
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef PMC_TESTS_UNIT_SAMPLE_AREA_MADE_H
 #define PMC_TESTS_UNIT_SAMPLE_AREA_MADE_H
 
-#include "lib/dump/build.h"
-#include "lib/live/sample_area.h"
+#include "lib/dump/frame.h"
+#include "lib/live/control.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_account.c - OS accounting while counting is switched on, off and reset. */
-#include "lib/live/account.h"
+#include "lib/live/registry.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

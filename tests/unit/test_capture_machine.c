@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_capture_machine.c - captures of commands about a machine: list and doctor. */
 #include "tests/unit/capture.h"
+#include "lib/base/proc.h"
 #include "tests/unit/made_facts.h"
 #include "tests/unit/made_machine.h"
 #include "tools/list/list.h"

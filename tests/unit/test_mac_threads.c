@@ -3,7 +3,7 @@
  * test_mac_threads.c - rows of the threads of a process on macOS, against a double of its system
  * calls: threads that start, end, are many, and end during snapshots.
  */
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "tools/rows/profile.h"
 #include "agent/thread/mac_threads.h"
 #include "agent/thread/thread.h"

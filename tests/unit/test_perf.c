@@ -101,16 +101,13 @@ static void test_short_reads(void **state)
 	int fd;
 
 	fd = holding(sent, sizeof(sent));
-	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), 0);
+	assert_int_equal(pmc_perf_read_some(fd, words, 4), 4);
 	assert_memory_equal(words, sent, sizeof(sent));
 	/* An empty pipe reads 0 bytes, like a pinned group in error. */
-	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), -ENODATA);
+	assert_int_equal(pmc_perf_read_some(fd, words, 4), -ENODATA);
 	close(fd);
-	assert_int_equal(pmc_perf_read(fd, 0, 1, words), -EBADF);
+	assert_int_equal(pmc_perf_read_some(fd, words, 1), -EBADF);
 
-	fd = holding(sent, sizeof(sent));
-	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID | LOST, 1, words), -EIO);
-	close(fd);
 	fd = holding(sent, 12);
 	assert_int_equal(pmc_perf_read_some(fd, words, 5), -EIO);
 	close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_task.c - page faults and context switches of another thread, from /proc. */
 #include "lib/base/clock.h"
+#include "lib/base/proc.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -45,16 +46,10 @@ static void test_status(void **state)
 	assert_false(pmc_task_status("", 7, &usage));
 }
 
-static void test_schedstat(void **state)
+static void test_run_delay(void **state)
 {
 	uint64_t ns;
 
-	assert_true(pmc_task_schedstat("0 18446744073709551615 1", &ns));
-	assert_true(ns == UINT64_MAX);
-	/* A kernel without CONFIG_SCHED_INFO. */
-	assert_false(pmc_task_schedstat("0 0 0", &ns));
-	assert_false(pmc_task_schedstat("", &ns));
-	assert_false(pmc_task_schedstat("1 2", &ns));
 	assert_true(pmc_run_delay(0, &ns));
 	assert_false(pmc_run_delay(UINT32_MAX, &ns));
 }
@@ -124,7 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stat),	       cmocka_unit_test(test_status),
-		cmocka_unit_test(test_schedstat),      cmocka_unit_test(test_tid_without_a_call),
+		cmocka_unit_test(test_run_delay),      cmocka_unit_test(test_tid_without_a_call),
 		cmocka_unit_test(test_another_thread),
 	};
 

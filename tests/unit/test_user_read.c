@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_user_read.c - conditions under which user space must not read a counter;
  * tests/vm/user_read.t has the reads. */
-#include "lib/count/user_read_cpu.h"
+#include "lib/count/user_read.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

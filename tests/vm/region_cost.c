@@ -5,9 +5,9 @@
  *
  * regions, under the agent with events of user mode: PAIRS empty regions. reads, without it: twice
  * as many readings of a group of N such events (5), by the agent's code for user space
- * (lib/count/user_read_cpu.h) and by read(2). A line for each: what, instructions for each pair
+ * (lib/count/user_read.h) and by read(2). A line for each: what, instructions for each pair
  * in user mode, and in all. prog-flags: -Iinclude */
-#include "lib/count/user_read_cpu.h"
+#include "lib/count/user_read.h"
 
 #include <linux/perf_event.h>
 #include <pmc/region.h>

@@ -6,7 +6,7 @@
  * A line each: "EVENT user|none A B C": by user-space reads, by read(2), and the difference of one
  * user-space read to the read(2) right behind it. "none": user space can not read it.
  */
-#include "lib/count/user_read_cpu.h"
+#include "lib/count/user_read.h"
 #include "tests/vm/loop.h"
 
 #include <linux/perf_event.h>

@@ -4,7 +4,7 @@
 #include "lib/base/file.h"
 #include "lib/base/proc.h"
 #include "lib/base/number.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "lib/plan/plan.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/list.h"

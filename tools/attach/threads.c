@@ -3,7 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/proc.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"

@@ -8,7 +8,7 @@
 #define PMC_TOOLS_BENCH_H
 
 #include "lib/base/out.h"
-#include "lib/base/screen.h"
+#include "lib/base/show.h"
 #include "lib/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
 #include "tools/bench/statistics.h"

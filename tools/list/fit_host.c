@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fit_host.c - pmctl list --fit for this machine, by probing its PMU; see plan/pmu_probe.h. */
+/* fit_host.c - pmctl list --fit for this machine, by probing its PMU; see plan/pack.c. */
 #include "lib/plan/plan.h"
-#include "lib/plan/pmu_probe.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"

@@ -2,6 +2,7 @@
 /* try.c - whether an event opens here for this user, and if not why. */
 #include "lib/base/advice.h"
 #include "lib/base/clock.h"
+#include "lib/base/proc.h"
 #include "lib/dump/words.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"

@@ -5,7 +5,7 @@
 #include "lib/base/file.h"
 #include "lib/base/hash.h"
 #include "lib/base/number.h"
-#include "lib/dump/row.h"
+#include "lib/dump/words.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * In a process of its own: files of measured programs are hostile, and what they do to libdw must
  * not end a merge, or change the exit status of a command that was run.
  */
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "tools/cli/child.h"
 #include "tools/report/names.h"
 

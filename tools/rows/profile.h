@@ -12,7 +12,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/number.h"
 #include "lib/dump/frame.h"
-#include "lib/dump/row.h"
+#include "lib/dump/words.h"
 
 #include <pmc/dump.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
  */
 #include "lib/base/number.h"
 #include "lib/base/out.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "lib/dump/command_line.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"

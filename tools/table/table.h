@@ -12,7 +12,6 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/out.h"
-#include "lib/base/screen.h"
 #include "lib/base/show.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 
 #include "lib/base/advice.h"
 #include "lib/base/out.h"
-#include "lib/base/screen.h"
+#include "lib/base/show.h"
 #include "tools/rows/fold.h"
 #include "tools/rows/profile.h"
 

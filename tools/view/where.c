@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* where.c - --where: the threads, regions and rows of samples that a view has. */
 #include "lib/base/number.h"
-#include "lib/dump/row.h"
+#include "lib/dump/words.h"
 #include "tools/view/view.h"
 
 #include <errno.h>

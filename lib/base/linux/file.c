@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,20 +108,6 @@ bool pmc_out_writable(int fd, int patience_ms)
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
 
 	return pmc_sys5(SYS_ppoll, &poll, 1, &most, 0, 0) == 1 && poll.revents == POLLOUT;
-}
-
-bool pmc_out_fits(int fd, size_t len)
-{
-	struct rlimit limit;
-	struct stat st;
-	long at;
-
-	if (pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    pmc_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) != 0 ||
-	    limit.rlim_cur == RLIM_INFINITY)
-		return true;
-	at = pmc_sys3(SYS_lseek, fd, 0, SEEK_CUR);
-	return (uint64_t)(st.st_size > at ? st.st_size : at) + len <= limit.rlim_cur;
 }
 
 long pmc_out_write(int fd, const void *bytes, size_t len)

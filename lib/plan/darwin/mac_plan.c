@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mac_plan.c - which events macOS counts for each thread; see mac_plan.h. */
 #include "lib/plan/mac_plan.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 
 #include <errno.h>
 #include <string.h>
@@ -120,7 +120,6 @@ static int open_kpep(struct making *making, bool attach)
 {
 	struct pmc_mac_event events[PMC_EVENTS_MAX];
 	unsigned at[PMC_EVENTS_MAX], n = 0, index = 0;
-	void *room;
 
 	for (unsigned i = 0; i < making->n; i++) {
 		const struct pmc_event *event = &making->events[i].event;
@@ -135,10 +134,9 @@ static int open_kpep(struct making *making, bool attach)
 	}
 	if (!n)
 		return 0;
-	room = pmc_arena_alloc(making->arena, PMC_MAC_KPC_BYTES);
-	if (!room || making->arena->failed)
+	if (making->arena->failed)
 		return -ENOMEM;
-	pmc_mac_kpc_open(making->mac, room, events, n, attach);
+	pmc_mac_kpc_open(making->mac, events, n, attach);
 	for (unsigned i = 0; i < n; i++) {
 		if (events[i].reason)
 			pmc_mac_refuse(&making->events[at[i]], events[i].reason);

@@ -28,14 +28,13 @@ static int number(const char *name)
 
 static void try_kperf(struct doctor_facts *facts)
 {
-	_Alignas(8) static char room[PMC_MAC_KPC_BYTES];
 	/* The names of one event that each database has. */
 	struct pmc_mac_event event = { .name = facts->apple_silicon ? "FIXED_CYCLES" :
 								      "CPU_CLK_UNHALTED.THREAD" };
 	struct pmc_mac mac;
 
 	pmc_mac_open(&mac, &pmc_mac_system);
-	pmc_mac_kpc_open(&mac, room, &event, 1, false);
+	pmc_mac_kpc_open(&mac, &event, 1, false);
 	facts->kpep_reason = event.reason;
 	pmc_mac_close(&mac);
 }

@@ -3,7 +3,7 @@
  */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "lib/plan/pmu_probe.h"
+#include "lib/plan/plan.h"
 #include "tools/doctor/facts.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* require.c - pmctl doctor --require: whether a given event can be counted, and if not why. */
-#include "lib/plan/pmu_probe.h"
+#include "lib/plan/plan.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
 #include "tools/list/list.h"

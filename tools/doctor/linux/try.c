@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - facts found by trying: opens, a count that advances, a ring buffer. */
-#include "lib/plan/pmu_probe.h"
+#include "lib/plan/plan.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
 

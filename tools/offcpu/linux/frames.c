@@ -4,7 +4,7 @@
  * and SAMPLES of each thread that has a row.
  */
 #include "lib/base/number.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"
 #include "tools/offcpu/private.h"
 

@@ -6,7 +6,7 @@
  * children. For such programs only: in others they would compete for counters with the agent's.
  */
 #include "lib/count/group.h"
-#include "lib/dump/build.h"
+#include "lib/dump/frame.h"
 #include "lib/plan/plan.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"

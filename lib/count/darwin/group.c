@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf.c - perf events where there are none: each call fails with ENOSYS; see perf.h and group.h.
+ * group.c - perf events where there are none: each call fails with ENOSYS; see group.h.
  *
  * Plans and their frames are the same on all systems; thread_counts.h counts on macOS.
  */
