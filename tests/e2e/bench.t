@@ -79,6 +79,8 @@ like "$(cat "$T/err")" "status 7" "the error gives the exit status of the comman
 bench -r 3 --ignore-failure --format json "sh -c 'exit 7'" "sh -c 'kill -9 \$\$'"
 is "$status $(of 0 '|[.runs[].exit]|unique|join(",")') $(of 1 '|[.runs[].exit]|unique|join(",")') $(of 0 .failures)" \
 	"0 7 137 3" "--ignore-failure measures failing runs and keeps their status"
+bench -r 2 --sequential true "sh -c 'exit 7'"
+is "$status $(grep -c Benchmark "$T/out")" "1 1" "no table without a run"
 bench -r 1 --timeout 100ms "sh -c 'sleep 100 & wait'"
 is "$status" 1 "--timeout kills a run"
 like "$(cat "$T/err")" "timeout" "and says so"
@@ -208,6 +210,16 @@ is "$(python3 -c 'import csv,sys; print([len(r) for r in csv.reader(open(sys.arg
 	"[8, 8, 8, 8, 8, 8, 8]" "CSV has a row per run"
 bench -r 2 --format markdown 'echo a|b'
 is "$(grep '^|' "$T/out" | sed 's/[^|]//g' | sort | uniq -c | wc -l)" 1 "Markdown rows have equal columns"
+bench -r 3 -e page-faults --format jsonl --sort run --where run=[12] true
+is "$(jq -c '[.command, .run, .exit]' "$T/out" | tr '\n' ' ')" '["true",2,0] ["true",1,0] ' "JSON lines are runs, and obey flags of rows"
+bench -r 3 -e page-faults --columns measurement,delta --where 'measurement=page*' "$PROG/pages 1000" "$PROG/pages 3000"
+is "$(grep -c page-faults "$T/out") $(grep -c time "$T/out")" "2 1" "--where chooses measurements of each command"
+bench -r 3 --sort nothing true
+is "$status $(grep -c "unknown column 'nothing'" "$T/err")" "2 1" "an unknown column is refused before the runs"
+bench -r 2 -o "$T/results" --output "$T/results" true
+is "$status" 2 "-o and --output are not one file"
+bench -r 1 --format json -- true "$(printf '%5000s' x)"
+is "$(of 0 '.command | length')" 5007 "a long command is not cut"
 for c in always never; do bench -r 3 --color $c "$PROG/pages 100" "$PROG/pages 9000"; sed 's/\x1b\[[0-9;]*m//g' "$T/out" | sed 's/[0-9.]//g' | wc -l >"$T/$c"; done
 same "$T/always" "$T/never" "color changes no line"
 like "$("$PMCTL" bench -r 3 --color always "$PROG/pages 100" "$PROG/pages 9000" | tr '\033' E)" 'E\[31m' "worse is red"

@@ -7,11 +7,10 @@
 #ifndef PMC_TOOLS_BENCH_H
 #define PMC_TOOLS_BENCH_H
 
-#include "lib/base/out.h"
-#include "lib/base/show.h"
 #include "lib/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
 #include "tools/bench/statistics.h"
+#include "tools/cli/rows.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -55,19 +54,16 @@ struct bench_command {
 struct bench_thread {
 	const char *name;
 	struct bench_thread *next;
-	/* Of each command: value c of run r is [r * columns + c], see bench_thread_columns(). NULL:
-	 * it does not have the thread. */
+	/* Of each command: value c of run r is [r * columns + c], where c is 0 for CPU time, and
+	 * else an event. NULL: it does not have the thread. */
 	double *values[];
 };
-
-enum bench_format { BENCH_TABLE, BENCH_JSON, BENCH_CSV, BENCH_MARKDOWN };
 
 struct bench {
 	struct pmc_arena arena;
 	struct bench_command *commands;
 	unsigned n_commands;
-	struct bench_command
-		*baseline; /* of --baseline; NULL: the first command is the reference */
+	struct bench_command *baseline; /* NULL: the first command is the reference */
 	unsigned n_baseline;
 
 	/* flags */
@@ -76,14 +72,13 @@ struct bench {
 	uint64_t runs, warmups; /* runs 0: as many as the duration allows */
 	bool sequential, shell, ignore_failure, per_thread;
 	double fail_above; /* percent; negative: not asked for */
-	enum bench_format format;
+	struct tool_rows rows;
 	enum { BENCH_AUTO, BENCH_ALWAYS, BENCH_NEVER } color;
 	const char **words; /* commands as strings */
 	unsigned n_words;
 	char **tail; /* the command after "--" */
 
 	int io[3]; /* the commands' standard descriptors; -1: pmctl's own */
-	struct pmc_screen screen;
 
 	/* counters */
 	struct pmc_plan plan;
@@ -98,23 +93,26 @@ struct bench {
 	struct bench_thread *threads, **last_thread;
 };
 
-/* ---- the parts: 0, or the exit code with the error printed --------------------------------- */
-int bench_flags(struct bench *bench, int argc, char **argv);
-/* Adds a command: the words of a string, or a shell line; or an argv. */
-int bench_add_string(struct bench *bench, const char *text);
-int bench_add_argv(struct bench *bench, char **argv);
-
-/* Measures every command. */
+/* ---- measure.c ---------------------------------------------------------------------------- */
+/* Measures every command. 0, or the exit code with the error printed. */
 int bench_measure(struct bench *bench);
-/* The commands from..to of the next round, in random order. */
-void bench_shuffle(unsigned *order, unsigned from, unsigned to);
-/* Further runs under the agent, for --per-thread and for events that it alone can count. */
-int bench_threads(struct bench *bench);
-/* 0: the run counts. Else the exit code, with the failure printed. */
-int bench_judge(struct bench *bench, struct bench_command *command,
-		const struct spawn_result *result, size_t run, bool under_agent);
+/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */
+void bench_catch_signals(void);
+/* One has come since. */
+bool bench_signalled(void);
+/* Ends as the signal would have ended pmctl. */
+void bench_raise_again(void);
+/* Of signals: those that are caught; the mask that commands get; the mask for waits. */
+extern struct bench_masks {
+	sigset_t caught, started, waiting;
+} bench_masks;
+/* Until the process has ended; it is not reaped. A signal to pmctl, or the end of its time (0:
+ * none), sends it `sig`. group: to its process group too. */
+enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group);
+/* pmctl's environment with these NAME=VALUE strings, up to NULL; NULL if there are none. */
+char **bench_environment(struct bench *bench, char *const *extra);
 
-/* ---- results ------------------------------------------------------------------------------ */
+/* ---- results.c ---------------------------------------------------------------------------- */
 /* A measurement over the runs that have it. */
 struct bench_row {
 	struct bench_summary summary;
@@ -129,12 +127,7 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 /* The reference of the command; NULL: it is the reference itself. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);
-/* The same for its threads. */
-const struct bench_command *bench_thread_reference(const struct bench *bench,
-						   const struct bench_command *command);
-bool bench_has_thread(const struct bench *bench, const struct bench_command *command,
-		      const struct bench_thread *thread);
-/* CPU time, and a column for each event. */
+/* Columns of a thread: CPU time, and one for each event. */
 static inline unsigned bench_thread_columns(const struct bench *bench)
 {
 	return 1 + bench->n_measures - BENCH_EVENTS;
@@ -143,41 +136,17 @@ static inline const char *bench_thread_column(const struct bench *bench, unsigne
 {
 	return column ? bench->measures[BENCH_EVENTS + column - 1].event->event.name : "cpu_ns";
 }
-
-/* On bench->screen, or as Markdown. */
-void bench_write_table(const struct bench *bench, struct pmc_out *out);
-/* Under tables: which command is faster, and what was not counted. */
-void bench_write_notes(const struct bench *bench, struct pmc_out *out);
-void bench_write_json(const struct bench *bench, struct pmc_out *out);
-void bench_write_csv(const struct bench *bench, struct pmc_out *out);
-
-/* ---- start.c ------------------------------------------------------------------------------- */
-/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */
-void bench_catch_signals(void);
-/* One has come since. */
-bool bench_signalled(void);
-/* Ends as the signal would have ended pmctl. */
-void bench_raise_again(void);
-/* Of signals: those that are caught; the mask that commands get; the mask for waits. */
-extern struct bench_masks {
-	sigset_t caught, started, waiting;
-} bench_masks;
-/* Until the process has ended; it is not reaped. A signal to pmctl, or the end of its time (0:
- * none), sends it `sig`. group: to its process group too. */
-enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group);
-/* Runs a line of --prepare, --setup or --cleanup by sh; NULL: nothing. A signal to pmctl ends it.
- */
-int bench_shell(const char *flag, const char *line);
-/* pmctl's environment with these NAME=VALUE strings. To be freed; NULL: out of memory. */
-char **bench_environment(char *const *extra);
+/* Prints to bench->rows, which is open; without runs it only checks the choice of rows. 0, or the
+ * exit code with the error printed. */
+int bench_write(struct bench *bench);
 
 /* ---- of each OS, in linux/ and darwin/ ------------------------------------------------------ */
-/* Makes bench->plan of the events, and the number of passes. 0, or the exit code of an error that
- * has been printed. */
+/* Makes bench->plan of the events, and the number of passes. 0, or the exit code with the error
+ * printed, as of the others that return an int. */
 int bench_make_plan(struct bench *bench, const struct pmc_events *events);
 /* Of a counted event. */
 unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event);
-/* Events of the agent in its run r. NULL: out of memory. */
+/* Events of the agent in its run r. */
 const char *bench_agent_events(struct bench *bench, size_t r);
 /* Beside the table: what events are counted of; NULL: the command and all that it starts. */
 extern const char *const bench_remark;
@@ -187,11 +156,10 @@ void bench_why(const struct bench *bench, const struct pmc_planned *event, char 
 int bench_read_baseline(struct bench *bench);
 
 struct bench_runner;
-/* `extra`: NAME=VALUE strings for the commands' environment, NULL at the end; may be NULL. 0, or
- * the exit code of an error that has been printed: *runner is NULL then. */
+/* `extra`: of bench_environment(), for the commands. */
 int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **runner);
 /* Runs a command once; an interrupt kills it. Events of the pass that are counted from outside go
- * to `values`, unless it is NULL. 0, or the exit code of an error that has been printed. */
+ * to `values`, unless it is NULL. */
 int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		     struct bench_runner *runner, unsigned pass, struct spawn_result *result,
 		     double *values);

@@ -1,15 +1,293 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_bench.c - pmctl bench: measures commands and compares them. */
+/* cmd_bench.c - pmctl bench: its flags, commands, events and files. */
+#include "lib/base/config.h"
+#include "lib/dump/command_line.h"
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define FLAG_OPTIONS struct bench
+#define MOST_RUNS    10000
+
+static const char *const colors[] = {
+	[BENCH_AUTO] = "auto", [BENCH_ALWAYS] = "always", [BENCH_NEVER] = "never"
+};
+const struct tool_flag cmd_bench_flags[] = {
+	FLAG_DURATION(duration_ns, "time per command (default: 5s), at least 3 runs"),
+	FLAG_NUMBER('r', "--runs", "N", runs, 1, MOST_RUNS, "number of runs instead of a duration"),
+	FLAG_NUMBER('w', "--warmup", "N", warmups, 0, MOST_RUNS,
+		    "runs before those that are measured"),
+	FLAG_EVENTS(events),
+	FLAG_BOOL(0, "--sequential", sequential, "all runs of one command before the next"),
+	FLAG_TEXT(0, "--prepare", "CMD", prepare, "shell command before every run, not measured"),
+	FLAG_TEXT(0, "--setup", "CMD", setup, "shell command before all runs"),
+	FLAG_TEXT(0, "--cleanup", "CMD", cleanup, "shell command after all runs"),
+	FLAG_BOOL(0, "--shell", shell, "commands run by sh, whose own time is subtracted"),
+	FLAG_TEXT(0, "--input", "FILE", input,
+		  "standard input of the commands (default: /dev/null)"),
+	FLAG_TEXT(0, "--output", "FILE", output,
+		  "output of the commands: a file, null (default) or inherit"),
+	FLAG_TIME(0, "--timeout", timeout_ns, FLAG_S, 1,
+		  "limit of each run, after which it is killed"),
+	FLAG_BOOL(0, "--ignore-failure", ignore_failure, "runs that fail are measured too"),
+	FLAG_BOOL(0, "--per-thread", per_thread,
+		  "further runs under the agent: threads that changed"),
+	FLAG_TEXT(0, "--baseline", "FILE", baseline_file,
+		  "JSON of an earlier bench to compare with"),
+	FLAG_PERCENT(0, "--fail-above", fail_above,
+		     "exit status 1 if significantly slower by this percentage"),
+	FLAG_SORT(0, rows.choice.sort, "column to sort by (default: as they were measured)"),
+	FLAG_ROWS_CHOICE(rows),
+	FLAG_FORMAT(rows.format, TABLE_FORMATS),
+	FLAG_WIDTH(rows.width),
+	FLAG_ROW('o', NULL, "FILE", "output file of the results", FLAG_TYPE_FILE, rows.output,
+		 .once = "output"),
+	FLAG_WORD(0, "--color", "WHEN", color, colors, "colored changes"),
+	OPERAND_TAIL(tail),
+	OPERAND_LIST(words, n_words),
+	FLAG_END,
+};
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* Searches the PATH as execvp(3) does. */
+static int find_program(struct bench_command *command)
+{
+	const char *name = command->argv[0], *path = getenv("PATH");
+	const bool given = strchr(name, '/');
+
+	path = given ? "/" : path ? path : "/bin:/usr/bin";
+	for (; *path; path += *path == ':') {
+		int len = (int)strcspn(path, ":");
+
+		if (snprintf(command->path, sizeof(command->path), "%.*s%s%s", given ? 0 : len,
+			     path,
+			     given ? "" :
+			     len   ? "/" :
+				     "./",
+			     name) < (int)sizeof(command->path) &&
+		    is_program(command->path))
+			return 0;
+		path += len;
+	}
+	if (given && access(name, F_OK) == 0)
+		return tool_fail(EXIT_CANNOT_RUN, "cannot run %s: it is not an executable file",
+				 name);
+	return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
+			 given ? "" : " on the PATH",
+			 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
+}
+
+/* A text with room for the arguments, quoted or masked: up to four bytes for one. */
+static void begin_text(struct bench *bench, char **argv, struct pmc_out *out)
+{
+	size_t room = 1;
+
+	for (; *argv; argv++)
+		room += 4 * strlen(*argv) + 4;
+	pmc_out_to_mem(out, pmc_arena_alloc(&bench->arena, room), room);
+}
+
+/* The text to show and to store. With known forms of secrets in it, the command line as a dump has
+ * it (PMC_ARGS). */
+static const char *masked(struct bench *bench, const char *text, char **argv)
+{
+	struct pmc_config config;
+	struct pmc_config_error error;
+	struct pmc_out full, shown;
+
+	if (pmc_config_from_env(environ, &config, &error) != 0)
+		config.args = PMC_ARGS_MASKED;
+	begin_text(bench, argv, &full);
+	pmc_command_line(&full, argv, PMC_ARGS_FULL);
+	begin_text(bench, argv, &shown);
+	pmc_command_line(&shown, argv, config.args);
+	return strcmp(full.buf, shown.buf) ? shown.buf : text;
+}
+
+static int add(struct bench *bench, const char *text, char **argv)
+{
+	struct bench_command *command = &bench->commands[bench->n_commands];
+	int code;
+
+	*command = (struct bench_command){ .text = masked(bench, text, argv), .argv = argv };
+	code = find_program(command);
+	bench->n_commands += !code;
+	return code;
+}
+
+static int add_line(struct bench *bench, char *line)
+{
+	char **argv = pmc_arena_alloc(&bench->arena, 4 * sizeof(*argv));
+
+	argv[0] = (char *)"/bin/sh";
+	argv[1] = (char *)"-c";
+	argv[2] = line;
+	return add(bench, line, argv);
+}
+
+/* Splits the text into words as sh does, without expanding anything: quotes keep white space, and a
+ * backslash takes the next character as such, within quotes only the quote. `to` has room for the
+ * text, argv for a word of each second character. The number of words; -1: an open quote. */
+static int split(const char *text, char *to, char **argv)
+{
+	bool in_word = false;
+	char quote = 0;
+	int n = 0;
+
+	for (; *text; text++) {
+		if (!quote && strchr(" \t\n\v\f\r", *text)) {
+			if (in_word)
+				*to++ = '\0';
+			in_word = false;
+			continue;
+		}
+		if (!in_word)
+			argv[n++] = to;
+		in_word = true;
+		if (quote ? *text == quote : *text == '"' || *text == '\'') {
+			quote = quote ? 0 : *text;
+			continue;
+		}
+		if (*text == '\\') {
+			if (!text[1])
+				return -1;
+			if (quote && text[1] != quote)
+				*to++ = '\\';
+			text++;
+		}
+		*to++ = *text;
+	}
+	*to = '\0';
+	argv[n] = NULL;
+	return quote ? -1 : n;
+}
+
+/* A word that a shell would take as an operator; NULL: none. */
+static const char *operator_in(char **argv)
+{
+	static const char *const operators[] = { "|", "||", "&&", "&",	";",
+						 ">", ">>", "<",  "2>", "2>&1" };
+
+	for (; *argv; argv++)
+		for (unsigned i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+			if (!strcmp(*argv, operators[i]))
+				return *argv;
+	return NULL;
+}
+
+static int add_string(struct bench *bench, const char *text)
+{
+	const size_t len = strlen(text);
+	char **argv, *words;
+	int n;
+
+	if (bench->shell)
+		return add_line(bench, (char *)text);
+	argv = pmc_arena_alloc(&bench->arena, (len / 2 + 2) * sizeof(*argv));
+	words = pmc_arena_alloc(&bench->arena, len + 1);
+	n = split(text, words, argv);
+	if (n == 0)
+		return tool_fail(EXIT_USAGE, "a command is empty; give 'CMD [ARG...]'");
+	if (n < 0)
+		return tool_fail(EXIT_USAGE,
+				 "cannot parse '%.80s': a quote is not closed; \\' and "
+				 "\\\" are quotes as such",
+				 text);
+	if (operator_in(argv))
+		tool_warn("'%s' in '%.80s' is an argument of %s; --shell runs shell lines",
+			  operator_in(argv), text, argv[0]);
+	return add(bench, text, argv);
+}
+
+/* The argument vector, quoted for a shell. */
+static const char *typed(struct bench *bench, char **argv)
+{
+	struct pmc_out out;
+
+	begin_text(bench, argv, &out);
+	for (char **arg = argv; *arg; arg++) {
+		const bool plain = **arg && !strpbrk(*arg, " \t\n'\"\\|&;<>()$`*?[#~");
+
+		pmc_outf(&out, "%s%s", arg == argv ? "" : " ", plain ? "" : "'");
+		for (const char *c = *arg; *c; c++)
+			pmc_outf(&out, *c == '\'' ? "'\\'%c" : "%c", *c);
+		pmc_out_str(&out, plain ? "" : "'");
+	}
+	return out.buf;
+}
+
+static int add_argv(struct bench *bench, char **argv)
+{
+	if (bench->shell && !argv[1])
+		return add_line(bench, argv[0]);
+	if (bench->shell)
+		return tool_fail(EXIT_USAGE,
+				 "--shell takes each command as one string: pmctl bench --shell "
+				 "'CMD | CMD'");
+	return add(bench, typed(bench, argv), argv);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+/* The file must not be one that the bench reads, or writes another thing to. */
+static int refuse_overwrite(const struct bench *bench, const char *flag, const char *file)
+{
+	const char *const others[][2] = { { bench->input, "the file of --input" },
+					  { bench->baseline_file, "the file of --baseline" },
+					  { file == bench->output ? NULL : bench->output,
+					    "the file of --output" } };
+	int code = 0;
+
+	for (unsigned i = 0; i < 3 && file && !code; i++)
+		code = tool_refuse_overwrite(flag, file, others[i][0], others[i][1]);
+	return code;
+}
+
+static int parse(struct bench *bench, int argc, char **argv)
+{
+	const struct tool_rows *rows = &bench->rows;
+	int code;
+
+	bench->fail_above = -1;
+	bench->commands = pmc_arena_alloc(&bench->arena, sizeof(*bench->commands) * (size_t)argc);
+	code = tool_args_parse(argc, argv, bench);
+	/* --shell applies to all strings, also those before the flag. */
+	for (unsigned i = 0; i < bench->n_words && !code; i++)
+		code = add_string(bench, bench->words[i]);
+	if (!code && bench->tail)
+		code = add_argv(bench, bench->tail);
+	if (code)
+		return code;
+	if (!bench->n_commands)
+		return tool_fail(EXIT_USAGE,
+				 "no command; pmctl bench 'CMD A' 'CMD B', or -- CMD [ARG...]");
+	if (bench->runs && bench->duration_ns)
+		return tool_fail(EXIT_USAGE, "--duration and --runs exclude each other; give one");
+	bench->duration_ns = bench->duration_ns ? bench->duration_ns : 5 * FLAG_S;
+	if (bench->fail_above >= 0 && bench->n_commands < 2 && !bench->baseline_file)
+		return tool_fail(EXIT_USAGE,
+				 "--fail-above has nothing to compare with; name two commands "
+				 "or --baseline FILE");
+	if (rows->format == TABLE_JSON &&
+	    (rows->choice.sort || rows->choice.columns || rows->choice.n_where))
+		return tool_fail(EXIT_USAGE, "--format json has whole runs; use --format jsonl "
+					     "with --sort, --where and --columns");
+	code = refuse_overwrite(bench, "--output", bench->output);
+	return code ? code : refuse_overwrite(bench, "-o", rows->output);
+}
 
 /* ---- the plan ----------------------------------------------------------------------------- */
 
@@ -56,18 +334,13 @@ static int plan(struct bench *bench)
 		[BENCH_RSS] = { "peak_rss", "peak_rss_bytes", BENCH_BYTES, NULL, BENCH_EVERY_PASS },
 	};
 	const char *text = bench->events ? bench->events : pmc_events_default;
-	struct pmc_parse_error error = { .error = 0 };
 	struct pmc_events events;
-	int code;
+	int code = tool_parse_events("--events", text, &bench->arena, &events);
 
-	if (pmc_events_parse(text, NULL, &bench->arena, &events, &error))
-		return tool_fail(error.error == -ENOMEM ? EXIT_FAIL : EXIT_USAGE,
-				 "--events '%s': %s", text, error.text);
 	bench->measures = pmc_arena_alloc(
 		&bench->arena, sizeof(system) + PMC_EVENTS_MAX * sizeof(*bench->measures));
-	if (!bench->measures)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	code = bench_make_plan(bench, &events);
+	if (!code)
+		code = bench_make_plan(bench, &events);
 	if (code)
 		return code;
 	memcpy(bench->measures, system, sizeof(system));
@@ -93,6 +366,17 @@ static int open_input(const char *path, int *fd)
 	return 0;
 }
 
+static int open_results(struct bench *bench)
+{
+	const char *term = getenv("TERM");
+	int code = tool_rows_open(&bench->rows);
+
+	bench->rows.screen.color &= term && strcmp(term, "dumb");
+	if (bench->color)
+		bench->rows.screen.color = bench->color == BENCH_ALWAYS;
+	return code;
+}
+
 static int open_files(struct bench *bench)
 {
 	const bool to_null = !bench->output || !strcmp(bench->output, "null");
@@ -105,30 +389,7 @@ static int open_files(struct bench *bench)
 	return bench->io[1] < 0 ? -bench->io[1] : 0;
 }
 
-/* ---- results ------------------------------------------------------------------------------ */
-
-static int print(struct bench *bench)
-{
-	static char room[64 << 10];
-	const char *term = getenv("TERM");
-	struct pmc_out out;
-	int error;
-
-	pmc_screen_from_env(&bench->screen, environ);
-	pmc_screen_of_fd(&bench->screen, STDOUT_FILENO);
-	bench->screen.color &= term && strcmp(term, "dumb");
-	if (bench->color)
-		bench->screen.color = bench->color == BENCH_ALWAYS;
-	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	if (bench->format == BENCH_JSON)
-		bench_write_json(bench, &out);
-	else if (bench->format == BENCH_CSV)
-		bench_write_csv(bench, &out);
-	else
-		bench_write_table(bench, &out);
-	error = pmc_out_flush(&out);
-	return error ? tool_fail_write("to standard output", -error) : 0;
-}
+/* ---- the runs ------------------------------------------------------------------------------- */
 
 static bool measured(const struct bench *bench)
 {
@@ -176,21 +437,15 @@ static bool regressed(const struct bench *bench)
 
 static int run_bench(struct bench *bench)
 {
-	int code = plan(bench), printed;
+	int code, printed;
 
-	if (!code)
-		code = bench_read_baseline(bench);
-	if (!code)
-		code = open_files(bench);
-	if (code)
-		return code;
 	bench_catch_signals();
 	code = bench_measure(bench);
-	if (!code && (bench->per_thread || bench->by_agent) && !bench->interrupted)
-		code = bench_threads(bench);
 	warn_of_shell(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
-	printed = measured(bench) ? print(bench) : 0;
+	printed = measured(bench) ? bench_write(bench) : 0;
+	if (!printed)
+		printed = tool_rows_close(&bench->rows);
 	if (!code && bench->interrupted)
 		tool_warn("interrupted: results cover the completed runs");
 	bench_raise_again();
@@ -202,14 +457,21 @@ static int run_bench(struct bench *bench)
 int cmd_bench(int argc, char **argv)
 {
 	struct bench bench = { .io = { -1, -1, -1 }, .last_thread = &bench.threads };
-	int code = bench_flags(&bench, argc, argv);
+	int code = parse(&bench, argc, argv);
 
 	if (!code)
+		code = plan(&bench);
+	if (!code)
+		code = bench_read_baseline(&bench);
+	/* Before the runs it only checks the choice of rows. */
+	if (!code && bench.rows.format != TABLE_JSON)
+		code = bench_write(&bench);
+	if (!code)
+		code = open_files(&bench);
+	if (!code)
+		code = open_results(&bench);
+	if (!code)
 		code = run_bench(&bench);
-	for (unsigned c = 0; c < bench.n_commands; c++)
-		free(bench.commands[c].runs);
-	for (unsigned c = 0; c < bench.n_baseline; c++)
-		free(bench.baseline[c].runs);
 	pmc_arena_free(&bench.arena);
 	return code;
 }

@@ -5,23 +5,198 @@
  * Commands take turns, so that a machine that gets slower or faster meanwhile changes all of them
  * alike. Each round has another order: a command that always came second would always find what the
  * first leaves behind, such as the other CPU where runs alternate between two.
+ *
+ * SIGINT, SIGTERM and SIGHUP are blocked but while pmctl waits, and take effect at the end.
  */
 #include "lib/base/clock.h"
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
-#include "tools/cli/list.h"
+#include "tools/cli/child.h"
+#include "tools/rows/fold.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LEAST_RUNS 3
 #define MOST_RUNS  10000
 #define SHELL_RUNS 20
+#define AGENT_RUNS 20 /* at most */
+
+/* ---- signals ------------------------------------------------------------------------------ */
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+enum { N_ENDS = sizeof(ends) / sizeof(ends[0]) };
+
+struct bench_masks bench_masks;
+static struct sigaction was[N_ENDS], child_was;
+static volatile sig_atomic_t got;
+
+static void on_signal(int sig)
+{
+	if (sig != SIGCHLD)
+		got = sig;
+}
+
+void bench_catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	sigset_t set;
+
+	sigemptyset(&bench_masks.caught);
+	for (unsigned i = 0; i < N_ENDS; i++) {
+		if (sigaction(ends[i], NULL, &was[i]) != 0 || was[i].sa_handler == SIG_IGN)
+			continue;
+		sigaction(ends[i], &action, NULL);
+		sigaddset(&bench_masks.caught, ends[i]);
+	}
+	/* With an inherited SIG_IGN the kernel would reap the commands. */
+	sigaction(SIGCHLD, &action, &child_was);
+	set = bench_masks.caught;
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &bench_masks.started);
+	bench_masks.waiting = bench_masks.started;
+	sigdelset(&bench_masks.waiting, SIGCHLD);
+}
+
+bool bench_signalled(void)
+{
+	bool any = got;
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (unsigned i = 0; i < N_ENDS; i++)
+		any |= sigismember(&bench_masks.caught, ends[i]) == 1 &&
+		       sigismember(&pending, ends[i]) == 1;
+	return any;
+}
+
+void bench_raise_again(void)
+{
+	for (unsigned i = 0; i < N_ENDS; i++)
+		if (sigismember(&bench_masks.caught, ends[i]) == 1)
+			sigaction(ends[i], &was[i], NULL);
+	sigaction(SIGCHLD, &child_was, NULL);
+	sigprocmask(SIG_SETMASK, &bench_masks.started, NULL);
+	if (got)
+		raise(got);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+		return errno != EINTR;
+	return info.si_pid == pid;
+}
+
+static void wait_a_while(uint64_t ns)
+{
+	const struct timespec timeout = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	pselect(0, NULL, NULL, NULL, ns == UINT64_MAX ? NULL : &timeout, &bench_masks.waiting);
+}
+
+enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group)
+{
+	const uint64_t begin = pmc_now_ns();
+	enum spawn_stop stop = SPAWN_ENDED;
+
+	while (!has_ended(pid)) {
+		const uint64_t spent = pmc_now_ns() - begin;
+		const bool late = timeout_ns && spent >= timeout_ns;
+
+		if (!stop && (late || bench_signalled())) {
+			stop = late ? SPAWN_TIMED_OUT : SPAWN_KILLED;
+			if (group)
+				kill(-pid, sig);
+			kill(pid, sig); /* it may have left its group */
+		} else {
+			wait_a_while(stop || !timeout_ns ? UINT64_MAX : timeout_ns - spent);
+		}
+	}
+	return stop;
+}
+
+/* Runs a line of --prepare, --setup or --cleanup by sh; NULL: nothing. A signal to pmctl ends it.
+ */
+static int run_line(const char *flag, const char *line)
+{
+	char *argv[] = { (char *)"sh", (char *)"-c", (char *)line, NULL };
+	/* Output of these commands must not mix with the results. */
+	const int io[3] = { -1, STDERR_FILENO, -1 };
+	const struct tool_spawn spawn = {
+		.argv = argv, .path = "/bin/sh", .io = io, .mask = &bench_masks.started
+	};
+	int status = 0, error;
+	pid_t pid;
+
+	if (!line)
+		return 0;
+	error = tool_spawn(&spawn, &pid);
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
+				 strerror(error));
+	bench_wait(pid, 0, SIGTERM, false);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status == 0 || bench_signalled())
+		return 0;
+	if (WIFSIGNALED(status))
+		return tool_fail(EXIT_FAIL, "%s '%s' was killed by signal %d", flag, line,
+				 WTERMSIG(status));
+	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
+			 WEXITSTATUS(status));
+}
+
+/* ---- the environment ----------------------------------------------------------------------- */
+
+/* Whether two NAME=VALUE strings have the same name. */
+static bool same_name(const char *a, const char *b)
+{
+	const size_t n = strcspn(a, "=");
+
+	return strncmp(a, b, n) == 0 && b[n] == '=';
+}
+
+/* PMC_JOB is of an enclosing job: a run is a job of its own. */
+static bool is_replaced(const char *string, char *const *extra)
+{
+	bool yes = same_name("PMC_JOB=", string);
+
+	for (; *extra; extra++)
+		yes |= same_name(*extra, string);
+	return yes;
+}
+
+char **bench_environment(struct bench *bench, char *const *extra)
+{
+	size_t n = 0;
+	char **to;
+
+	if (!extra)
+		return NULL;
+	for (char **from = environ; *from; from++)
+		n++;
+	for (char *const *from = extra; *from; from++)
+		n++;
+	to = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*to));
+	n = 0;
+	for (char **from = environ; *from; from++)
+		if (!is_replaced(*from, extra))
+			to[n++] = *from;
+	for (; *extra; extra++)
+		to[n++] = *extra;
+	return to;
+}
 
 /* ---- progress on a terminal --------------------------------------------------------------- */
 
@@ -55,21 +230,20 @@ static void clear_progress(void)
 
 static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
 {
-	struct bench_run *run, *runs;
+	struct bench_run *run;
 
-	runs = tool_list_grow(command->runs, command->n_runs, &command->room, sizeof(*runs));
-	if (!runs)
-		return NULL;
-	command->runs = runs;
+	command->runs = pmc_arena_grow(&bench->arena, command->runs, command->n_runs,
+				       &command->room, sizeof(*run));
 	run = &command->runs[command->n_runs];
 	run->values = pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*run->values));
-	for (unsigned m = 0; run->values && m < bench->n_measures; m++)
+	for (unsigned m = 0; m < bench->n_measures; m++)
 		run->values[m] = NAN;
-	return run->values ? run : NULL;
+	return run;
 }
 
-int bench_judge(struct bench *bench, struct bench_command *command,
-		const struct spawn_result *result, size_t run, bool under_agent)
+/* 0: the run counts. Else the exit code, with the failure printed. */
+static int judge(struct bench *bench, struct bench_command *command,
+		 const struct spawn_result *result, size_t run, bool under_agent)
 {
 	char how[64];
 
@@ -103,17 +277,14 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	unsigned pass = (unsigned)(command->n_runs % bench->passes);
 	struct bench_run *run = new_run(bench, command);
 	struct spawn_result result;
-	int code;
+	int code = run_line("--prepare", bench->prepare);
 
-	if (!run)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	code = bench_shell("--prepare", bench->prepare);
 	if (code || bench_signalled())
 		return code;
 	code = bench_runner_run(bench, command, runner, pass, &result, run->values);
 	if (code)
 		return code;
-	code = bench_judge(bench, command, &result, command->n_runs, false);
+	code = judge(bench, command, &result, command->n_runs, false);
 	if (code || !keep || result.stopped == SPAWN_KILLED || bench_signalled())
 		return code;
 	run->status = result.status;
@@ -128,7 +299,8 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 
 /* ---- the schedule ------------------------------------------------------------------------- */
 
-void bench_shuffle(unsigned *order, unsigned from, unsigned to)
+/* The commands from..to of the next round, in random order. */
+static void shuffle(unsigned *order, unsigned from, unsigned to)
 {
 	static uint64_t state;
 
@@ -151,8 +323,8 @@ static int run_rounds(struct bench *bench, struct bench_runner *runner, unsigned
 	uint64_t most = bench->runs ? bench->runs : MOST_RUNS;
 	uint64_t limit = bench->runs ? 0 : bench->duration_ns * (to - from);
 	uint64_t begin = pmc_now_ns(), spent = 0;
-	unsigned *order = calloc(to - from, sizeof(*order));
-	int code = order ? 0 : tool_fail(EXIT_FAIL, "out of memory");
+	unsigned *order = pmc_arena_alloc(&bench->arena, (to - from) * sizeof(*order));
+	int code = 0;
 
 	for (uint64_t round = 0; round < bench->warmups && !code && !bench_signalled(); round++)
 		for (unsigned c = from; c < to && !code && !bench_signalled(); c++)
@@ -161,47 +333,43 @@ static int run_rounds(struct bench *bench, struct bench_runner *runner, unsigned
 	for (uint64_t round = 0; round < most && (round < least || spent < limit); round++) {
 		if (code || bench_signalled())
 			break;
-		bench_shuffle(order, from, to);
+		shuffle(order, from, to);
 		for (unsigned i = 0; i < to - from && !code && !bench_signalled(); i++) {
 			code = run_once(bench, &bench->commands[order[i]], runner, true);
 			spent = pmc_now_ns() - begin;
 			show_progress(bench, round + 1, spent, limit);
 		}
 	}
-	free(order);
 	return code;
 }
 
 /* Each run of a shell line includes the time of an empty shell. */
 static int measure_shell(struct bench *bench)
 {
+	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)"", NULL };
 	struct bench shell = *bench;
-	struct bench_command command = { .text = "" };
-	struct bench_runner *runner;
+	struct bench_command command = { .text = "", .argv = argv, .path = "/bin/sh" };
+	struct bench_runner *runner = NULL;
 	struct bench_row row;
 	int code;
 
 	shell.commands = &command;
-	shell.n_commands = 0;
+	shell.n_commands = 1;
 	shell.runs = SHELL_RUNS;
 	shell.warmups = 3;
 	shell.prepare = NULL;
 	shell.n_measures = BENCH_EVENTS;
 	shell.plan.groups = 0;
 	shell.passes = 1;
-	code = bench_add_string(&shell, "");
+	code = bench_runner_start(&shell, NULL, &runner);
 	if (!code)
-		code = bench_runner_start(&shell, NULL, &runner);
-	if (code)
-		return code;
-	code = run_rounds(&shell, runner, 0, 1);
+		code = run_rounds(&shell, runner, 0, 1);
 	bench_runner_stop(runner);
 	for (unsigned m = BENCH_WALL; m <= BENCH_SYS; m++) {
 		bench_row_of(bench, &command, NULL, NULL, m, &row);
 		bench->shell_ns[m] = row.summary.mean;
 	}
 	bench->arena = shell.arena;
-	free(command.runs);
 	return code;
 }
 
@@ -209,13 +377,224 @@ static int measure_shell(struct bench *bench)
 static int measure_commands(struct bench *bench, struct bench_runner *runner, unsigned from,
 			    unsigned to)
 {
-	int code = bench_shell("--setup", bench->setup), after;
+	int code = run_line("--setup", bench->setup), after;
 
 	if (!code && !bench_signalled())
 		code = run_rounds(bench, runner, from, to);
-	after = bench_shell("--cleanup", bench->cleanup);
+	after = run_line("--cleanup", bench->cleanup);
 	return code ? code : after;
 }
+
+/* ---- runs under the agent -------------------------------------------------------------------
+ *
+ * The CPU time and events of each thread name, for --per-thread, and events that the agent alone
+ * can count. These runs are separate from the measured ones, which have no agent. Names that differ
+ * only in digits are one name (db-pool-1, db-pool-2: db-pool-*), as in reports. */
+
+struct under_agent {
+	char dir[64], dump[80];
+	char *environ[5];
+	char preload[2 * PATH_MAX], out[96], events[4096];
+};
+
+static int set_up(struct under_agent *agent)
+{
+	const char *old = getenv(bench_preload.variable), *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX], found[PATH_MAX];
+
+	if (!tool_find_agent(dir, found))
+		return tool_fail(EXIT_FAIL,
+				 "cannot find the agent: no %s in %s or %s/../lib/pmc; install "
+				 "pmctl whole",
+				 bench_preload.library, dir, dir);
+	snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
+		 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+	if (!mkdtemp(agent->dir))
+		return tool_fail(EXIT_FAIL, "cannot make a directory for dumps: %s",
+				 strerror(errno));
+	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
+	snprintf(agent->preload, sizeof(agent->preload), "%s=%s%s%s", bench_preload.variable, found,
+		 old && *old ? ":" : "", old ? old : "");
+	snprintf(agent->out, sizeof(agent->out), "PMC_OUT=%s", agent->dump);
+	agent->environ[0] = agent->preload;
+	agent->environ[1] = agent->out;
+	agent->environ[2] = agent->events;
+	agent->environ[3] = (char *)"PMC_REPORT=off";
+	return 0;
+}
+
+static int set_events(struct bench *bench, struct under_agent *agent, size_t r)
+{
+	const char *events = bench_agent_events(bench, r);
+
+	if (snprintf(agent->events, sizeof(agent->events), "PMC_EVENTS=%s", events) <
+	    (int)sizeof(agent->events))
+		return 0;
+	return tool_fail(EXIT_FAIL, "the list of events is too long");
+}
+
+/* The thread's values in run r of the command; new threads are added. */
+static double *values_of(struct bench *bench, const struct bench_command *command, const char *name,
+			 size_t r)
+{
+	const size_t columns = bench_thread_columns(bench);
+	struct bench_thread *thread = bench->threads;
+	double **values;
+
+	while (thread && strcmp(thread->name, name))
+		thread = thread->next;
+	if (!thread) {
+		thread = pmc_arena_alloc(&bench->arena,
+					 sizeof(*thread) + bench->n_commands * sizeof(double *));
+		thread->name = pmc_arena_strdup(&bench->arena, name);
+		*bench->last_thread = thread;
+		bench->last_thread = &thread->next;
+	}
+	values = &thread->values[command - bench->commands];
+	if (!*values)
+		*values = pmc_arena_alloc(&bench->arena, AGENT_RUNS * columns * sizeof(double));
+	return *values + r * columns;
+}
+
+static const struct pmc_fold_stat *event_of(const struct pmc_fold *fold,
+					    const struct pmc_fold_row *row, const char *name)
+{
+	for (unsigned i = 0; i < fold->u->set.count; i++)
+		if (!strcmp(fold->u->set.events[i].name, name))
+			return &row->events[i];
+	return NULL;
+}
+
+static void take_rows(struct bench *bench, const struct bench_command *command,
+		      const struct pmc_fold *fold, size_t r)
+{
+	for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
+		double *values = values_of(bench, command, row->label, r);
+
+		values[0] = (double)row->cpu.sum;
+		for (unsigned c = 1; c < bench_thread_columns(bench); c++) {
+			const struct pmc_fold_stat *stat =
+				event_of(fold, row, bench_thread_column(bench, c));
+
+			values[c] = stat && stat->rows ? (double)stat->sum : NAN;
+		}
+	}
+}
+
+/* The sums of events that the agent alone can count. */
+static void take_events(struct bench *bench, struct bench_command *command,
+			const struct pmc_fold *fold, size_t r)
+{
+	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
+		struct pmc_planned *event =
+			&bench->plan.events[bench->measures[m].event - bench->plan.events];
+		double sum = fold->rows ? 0 : NAN;
+
+		if (bench->measures[m].pass != r % bench->passes)
+			continue;
+		for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
+			const struct pmc_fold_stat *stat = event_of(fold, row, event->event.name);
+
+			/* A sum that lacks a thread is none. */
+			sum += stat && stat->rows == row->rows ? (double)stat->sum : NAN;
+			if (!stat || stat->rows == row->rows)
+				continue;
+			event->state = stat->rows ? PMC_PARTIAL : stat->why;
+			event->error = (int)stat->error;
+		}
+		command->runs[r].values[m] = sum;
+	}
+}
+
+static int read_dump(struct bench *bench, struct bench_command *command, const char *path, size_t r)
+{
+	const struct pmc_profile_options options = { .timeline = false };
+	struct pmc_profile profile;
+	struct pmc_arena arena = { 0 };
+	struct pmc_thread_buf buf;
+	struct pmc_union u;
+	struct pmc_fold fold;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+
+	if (fd < 0)
+		return -errno;
+	pmc_profile_init(&profile, &options);
+	error = pmc_profile_add_fd(&profile, fd);
+	close(fd);
+	if (!error) {
+		pmc_profile_finish(&profile);
+		pmc_union_init(&u, &arena);
+		for (unsigned s = 0; s < profile.n_sets; s++)
+			pmc_union_add(&u, profile.sets[s], true);
+		pmc_fold_begin(&fold, &u, PMC_BY_POOL);
+		for (uint64_t t = 0; t < profile.n_threads; t++)
+			pmc_fold_thread(&fold,
+					pmc_profile_thread(&profile, profile.threads[t], &buf));
+		pmc_fold_end(&fold);
+		if (bench->per_thread)
+			take_rows(bench, command, &fold, r);
+		if (bench->by_agent)
+			take_events(bench, command, &fold, r);
+	}
+	pmc_arena_free(&arena);
+	pmc_profile_free(&profile);
+	return error;
+}
+
+static int run_under_agent(struct bench *bench, struct bench_command *command,
+			   struct bench_runner *runner, struct under_agent *agent, size_t r)
+{
+	struct spawn_result result;
+	int code = run_line("--prepare", bench->prepare), error;
+
+	if (code || bench_signalled())
+		return code;
+	code = set_events(bench, agent, r);
+	if (code)
+		return code;
+	unlink(agent->dump);
+	code = bench_runner_run(bench, command, runner, 0, &result, NULL);
+	if (!code)
+		code = judge(bench, command, &result, r, true);
+	if (code || bench_signalled() || result.stopped == SPAWN_KILLED)
+		return code;
+	error = read_dump(bench, command, agent->dump, r);
+	if (error == -ENOENT)
+		return tool_fail(EXIT_FAIL,
+				 "'%.200s' left no dump under the agent: %s; pmctl run says more",
+				 command->text, bench_preload.unable);
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot read the dump of '%.200s': %s", command->text,
+				 strerror(-error));
+	command->thread_runs = r + 1;
+	return 0;
+}
+
+static int run_all_under_agent(struct bench *bench)
+{
+	unsigned *order = pmc_arena_alloc(&bench->arena, bench->n_commands * sizeof(*order));
+	struct bench_runner *runner = NULL;
+	struct under_agent agent = { .dir = "" };
+	int code = set_up(&agent);
+
+	if (!code)
+		code = set_events(bench, &agent, 0);
+	if (!code)
+		code = bench_runner_start(bench, agent.environ, &runner);
+	for (size_t r = 0; r < AGENT_RUNS && r < bench->commands[0].n_runs && !code; r++) {
+		shuffle(order, 0, bench->n_commands);
+		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
+			code = run_under_agent(bench, &bench->commands[order[i]], runner, &agent,
+					       r);
+	}
+	bench_runner_stop(runner);
+	unlink(agent.dump);
+	if (agent.dir[0])
+		rmdir(agent.dir);
+	return code;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
 
 int bench_measure(struct bench *bench)
 {
@@ -230,6 +609,8 @@ int bench_measure(struct bench *bench)
 					bench->sequential ? c + 1 : bench->n_commands);
 	bench_runner_stop(runner);
 	clear_progress();
+	if (!code && (bench->per_thread || bench->by_agent) && !bench_signalled())
+		code = run_all_under_agent(bench);
 	bench->interrupted = bench_signalled();
 	return code;
 }

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* results.c - summaries of the runs, and what each command is compared with. */
+/*
+ * results.c - the results of a bench: what each command is compared with, tables of measurements
+ * and the lines under them, rows of runs, and JSON.
+ *
+ * A table has a row for each measurement, with its own unit. Those of all commands have the same
+ * widths. CSV and JSON lines have a row for each run.
+ */
+#include "lib/base/json.h"
+#include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/bench/bench.h"
+#include "tools/cli/list.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/wait.h>
+
+/* ---- summaries ---------------------------------------------------------------------------- */
 
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command)
@@ -17,18 +30,11 @@ const struct bench_command *bench_reference(const struct bench *bench,
 	return bench->n_baseline == 1 ? bench->baseline : NULL;
 }
 
-const struct bench_command *bench_thread_reference(const struct bench *bench,
-						   const struct bench_command *command)
+/* Commands of a baseline have no threads. */
+static bool has_thread(const struct bench *bench, const struct bench_command *command,
+		       const struct bench_thread *thread)
 {
-	const struct bench_command *reference = bench_reference(bench, command);
-
-	return reference && reference->thread_runs ? reference : NULL;
-}
-
-bool bench_has_thread(const struct bench *bench, const struct bench_command *command,
-		      const struct bench_thread *thread)
-{
-	return thread->values[command - bench->commands];
+	return command && command->thread_runs && thread->values[command - bench->commands];
 }
 
 /* Of a thread in run r: 0 if the run does not have it, but not of an event of another pass. */
@@ -46,16 +52,14 @@ static double thread_value(const struct bench *bench, const struct bench_command
 	return values ? values[r * bench_thread_columns(bench) + column] : 0;
 }
 
-/* By run; NAN: none. NULL: out of memory. */
+/* By run; NAN: none. */
 static double *values_of(const struct bench *bench, const struct bench_command *command,
 			 const struct bench_thread *thread, unsigned measure, size_t *n)
 {
 	double *values;
 
 	*n = !command ? 0 : thread ? command->thread_runs : command->n_runs;
-	values = calloc(*n + 1, sizeof(*values));
-	if (!values)
-		*n = 0;
+	values = tool_realloc(NULL, (*n + 1) * sizeof(*values));
 	for (size_t r = 0; r < *n; r++)
 		values[r] = thread ? thread_value(bench, command, thread, measure, r) :
 				     command->runs[r].values[measure];
@@ -89,4 +93,780 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 		bench_compare_pairs(base, values, n < n_base ? n : n_base, &summary, &row->delta);
 	free(base);
 	free(values);
+}
+
+/* ---- rows of measurements ----------------------------------------------------------------- */
+
+#define MOST_THREADS 20
+
+/* A measurement of a command or of one of its threads. */
+struct result {
+	const struct bench_command *command;
+	const struct bench_thread *thread; /* NULL: of the command */
+	const struct bench_measure *measure;
+	struct bench_row values;
+	struct pmc_scale scale;
+};
+
+struct results {
+	const struct bench *bench;
+	struct result *list, *at;
+	size_t n, room;
+	bool for_people; /* with units and marks; else as it is compared and ordered */
+	bool nested;	 /* events of a thread are under its CPU time */
+	char text[256];
+};
+
+/* A measurement, or a column of the thread. */
+static void add_result(struct results *results, const struct bench_command *command,
+		       const struct bench_thread *thread, unsigned column)
+{
+	static const struct bench_measure cpu_time = { .unit = BENCH_NS };
+	const struct bench *bench = results->bench;
+	const struct bench_summary *summary;
+	struct result *result;
+	double most;
+
+	results->list = tool_list_grow(results->list, results->n, &results->room, sizeof(*result));
+	result = &results->list[results->n++];
+	*result = (struct result){ .command = command, .thread = thread };
+	result->measure = !thread ? &bench->measures[column] :
+			  column  ? &bench->measures[BENCH_EVENTS + column - 1] :
+				    &cpu_time;
+	bench_row_of(bench, command, bench_reference(bench, command), thread, column,
+		     &result->values);
+	summary = &result->values.summary;
+	most = fmax(fabs(summary->max), fabs(summary->min));
+	if (result->measure->unit == BENCH_NS)
+		pmc_scale_time(&result->scale, most, bench->rows.screen.ascii ? "us" : "µs");
+	else
+		pmc_scale_count(&result->scale, most,
+				summary->mean != floor(summary->mean) || summary->stddev > 0);
+}
+
+struct ranked {
+	const struct bench_thread *thread;
+	double impact; /* change of its CPU time; without a reference the CPU time */
+};
+
+static int by_impact(const void *a, const void *b)
+{
+	double x = ((const struct ranked *)a)->impact, y = ((const struct ranked *)b)->impact;
+
+	return (x < y) - (x > y);
+}
+
+/* Threads of the command and its reference, the largest change first. */
+static void add_threads(struct results *results, const struct bench_command *command)
+{
+	const struct bench *bench = results->bench;
+	const struct bench_command *reference = bench_reference(bench, command);
+	struct ranked *list = NULL;
+	size_t n = 0, room = 0;
+
+	for (const struct bench_thread *t = bench->threads; t; t = t->next) {
+		struct bench_row a, b = { 0 };
+
+		if (!has_thread(bench, command, t) && !has_thread(bench, reference, t))
+			continue;
+		bench_row_of(bench, command, NULL, t, 0, &a);
+		if (reference)
+			bench_row_of(bench, reference, NULL, t, 0, &b);
+		list = tool_list_grow(list, n, &room, sizeof(*list));
+		list[n++] = (struct ranked){ t, fabs(a.summary.mean - b.summary.mean) };
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), by_impact);
+	for (size_t i = 0; i < n && i < MOST_THREADS; i++)
+		for (unsigned c = 0; c < bench_thread_columns(bench); c++)
+			add_result(results, command, list[i].thread, c);
+	free(list);
+}
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+enum { COMMAND, NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA };
+
+/* "wall_time"; of a thread "pool-*", and "pool-* cycles" or nested "  cycles". For people with the
+ * unit, and how many runs have it if an event is not in all. */
+static struct table_cell name_cell(struct results *results)
+{
+	const struct bench *bench = results->bench;
+	const struct result *result = results->at;
+	const struct bench_measure *measure = result->measure;
+	const bool bytes = measure->unit == BENCH_BYTES;
+	const size_t n = result->values.summary.n;
+	struct pmc_out name, out;
+	char buf[256];
+
+	pmc_out_to_mem(&name, buf, sizeof(buf));
+	if (!result->thread)
+		pmc_out_str(&name, measure->name);
+	else if (!measure->event)
+		pmc_out_str(&name, result->thread->name);
+	else
+		pmc_outf(&name, "%s %s", results->nested ? " " : result->thread->name,
+			 measure->event->event.name);
+	pmc_out_to_mem(&out, results->text, sizeof(results->text));
+	pmc_utf8_fit(&out, buf, name.len, results->for_people ? 40 : 0, PMC_CUT_END,
+		     bench->rows.screen.ascii);
+	if (results->for_people && n && (result->scale.unit[0] || bytes))
+		pmc_outf(&out, " %s%s", result->scale.unit, bytes ? "B" : "");
+	if (results->for_people && n && n < result->command->n_runs && measure->event &&
+	    !result->thread)
+		pmc_outf(&out, " (%zu runs)", n);
+	return cell_textn(out.buf, out.len);
+}
+
+/* A thread that is in one of two commands only; NULL: it is in both. */
+static const char *presence_of(const struct bench *bench, const struct result *result)
+{
+	const struct bench_command *reference = bench_reference(bench, result->command);
+
+	if (!result->thread || !reference || !reference->thread_runs)
+		return NULL;
+	return !has_thread(bench, result->command, result->thread) ? "gone" :
+	       !has_thread(bench, reference, result->thread)	   ? "new" :
+								     NULL;
+}
+
+/* The mark shows significance and direction without color, too. A percentage would say the same of
+ * any thread that is in one of the commands only. */
+static struct table_cell delta_cell(struct results *results)
+{
+	static const char *const marks[2][2] = { { "↓ ", "↑ " }, { "v ", "^ " } };
+	const struct bench_delta *delta = &results->at->values.delta;
+	const char *presence = presence_of(results->bench, results->at);
+	const bool ascii = results->bench->rows.screen.ascii;
+	struct pmc_out out;
+
+	if (!results->for_people)
+		return cell_real(delta->known && !presence ? delta->pct : NAN, 3);
+	if (presence || !delta->known)
+		return cell_text(presence);
+	pmc_out_to_mem(&out, results->text, sizeof(results->text));
+	pmc_out_str(&out, !delta->significant ? "  " : marks[ascii][delta->pct > 0]);
+	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
+	pmc_out_fixed(&out, fabs(delta->pct), 1);
+	pmc_out_char(&out, '%');
+	if (delta->has_ci) {
+		pmc_out_str(&out, ascii ? " +- " : " ± ");
+		pmc_out_fixed(&out, delta->ci_pct, 1);
+		pmc_out_char(&out, '%');
+	}
+	return cell_textn(out.buf, out.len);
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct results *results = arg;
+	const struct result *result = results->at;
+	const struct pmc_planned *event = result->thread ? NULL : result->measure->event;
+	const struct bench_summary *summary = &result->values.summary;
+	const double values[] = { [MEAN] = summary->mean,
+				  [SIGMA] = summary->stddev,
+				  [MEDIAN] = summary->median,
+				  [MIN] = summary->min,
+				  [MAX] = summary->max };
+	struct table_cell cell;
+
+	if (column->index == COMMAND)
+		return cell_text(result->command->text);
+	if (column->index == NAME)
+		return name_cell(results);
+	if (column->index == DELTA)
+		return delta_cell(results);
+	if (column->index == OUTLIERS)
+		return cell_number(summary->n, summary->outliers);
+	if (!summary->n || (column->index == SIGMA && summary->n < 2))
+		return cell_null();
+	/* Less the time of a shell, a time may be negative. */
+	cell = cell_real(result->measure->unit == BENCH_NS ? fmax(values[column->index], 0) :
+							     values[column->index],
+			 3);
+	cell.scale = &result->scale;
+	cell.estimate = column->index == MEAN && event &&
+			result->command->scaled[event - results->bench->plan.events];
+	return cell;
+}
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct results *results = arg;
+
+	results->at = &results->list[i];
+}
+
+static struct table_line line_of(void *arg)
+{
+	const struct results *results = arg;
+	const struct bench_delta *delta = &results->at->values.delta;
+	const bool colored = delta->significant && !presence_of(results->bench, results->at);
+
+	return (struct table_line){ .color = !colored ? 0 : delta->pct < 0 ? -1 : 1 };
+}
+
+#define NUMBER(title, place, when)                                                                 \
+	{                                                                                          \
+		.name = title, .index = place, .unit = TABLE_COUNT, .drop = when,                  \
+	}
+static const struct table_column columns[] = {
+	{ .name = "command", .index = COMMAND, .data = true },
+	{ .name = "measurement", .index = NAME, .functions = true },
+	NUMBER("mean", MEAN, TABLE_STAYS),
+	{ .name = "stddev", .head = "± σ", .index = SIGMA, .unit = TABLE_COUNT },
+	NUMBER("median", MEDIAN, TABLE_DROP_BAR),
+	NUMBER("min", MIN, TABLE_DROP_METRIC),
+	NUMBER("max", MAX, TABLE_DROP_INPUT),
+	{ .name = "outliers", .index = OUTLIERS, .unit = TABLE_WHOLE, .drop = TABLE_DROP_SPREAD },
+	{ .name = "delta", .index = DELTA, .unit = TABLE_PERCENT, .blank = true },
+};
+
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+/* The columns as they are shown: a delta is a text with its interval. */
+static void choose_forms(const struct bench *bench, struct table *table)
+{
+	struct table_column *shown =
+		pmc_arena_alloc(table->arena, table->n_columns * sizeof(*shown));
+
+	memcpy(shown, table->columns, table->n_columns * sizeof(*shown));
+	for (unsigned i = 0; i < table->n_columns; i++) {
+		if (shown[i].index == DELTA)
+			shown[i].unit = TABLE_TEXT;
+		if (shown[i].index == SIGMA && bench->rows.screen.ascii)
+			shown[i].head = "+- s";
+	}
+	table->columns = shown;
+}
+
+static void write_heading(struct bench *bench, const struct bench_command *command)
+{
+	const struct bench_command *reference = bench_reference(bench, command);
+	const struct pmc_screen *screen = &bench->rows.screen;
+	const bool markdown = bench->rows.format == TABLE_MARKDOWN;
+	struct pmc_out *out = &bench->rows.out;
+	const char *mark = markdown ? "**" : "";
+
+	pmc_outf(out, "%sBenchmark %u%s (", mark, (unsigned)(command - bench->commands) + 1, mark);
+	table_say(out, screen, "%n %(run|runs)", (uint64_t)command->n_runs);
+	if (command->failures)
+		pmc_outf(out, ", %llu failed", (unsigned long long)command->failures);
+	table_say(out, screen, markdown ? "): `` %S ``\n\n" : "): %S\n", command->text);
+	if (bench->baseline && reference)
+		table_say(out, screen, "  compared with %s: %S%s", bench->baseline_file,
+			  reference->text, markdown ? "\n\n" : "\n");
+}
+
+/* Those of the command's rows, or of its threads' rows, that the table has. */
+static struct table rows_of(const struct results *results, const struct table *table,
+			    const struct bench_command *command, bool threads)
+{
+	uint64_t *order = pmc_arena_alloc(table->arena, table->n_rows * sizeof(*order));
+	struct table part = *table;
+
+	part.order = order;
+	part.n_rows = 0;
+	for (uint64_t i = 0; i < table->n_rows; i++) {
+		const struct result *result = &results->list[table->order[i]];
+
+		if (result->command == command && !result->thread == !threads)
+			order[part.n_rows++] = table->order[i];
+	}
+	return part;
+}
+
+/* A table of the command's rows, and those of its threads below. Returns whether there are any. */
+static bool write_command(struct bench *bench, const struct results *results, struct table *table,
+			  const struct bench_command *command, bool first)
+{
+	const struct table parts[2] = { rows_of(results, table, command, false),
+					rows_of(results, table, command, true) };
+	const bool markdown = bench->rows.format == TABLE_MARKDOWN;
+	struct table_place *last = &table->places[table->n - 1];
+	struct pmc_out *out = &bench->rows.out;
+
+	if (!parts[0].n_rows && !parts[1].n_rows)
+		return false;
+	/* The reference has no deltas. */
+	if (last->column->index == DELTA && !bench->rows.choice.columns)
+		last->hidden = !bench_reference(bench, command);
+	pmc_out_str(out, first ? "" : "\n");
+	write_heading(bench, command);
+	if (!markdown)
+		table_put_head(table, out);
+	for (unsigned i = 0; i < 2; i++) {
+		if (!parts[i].n_rows)
+			continue;
+		if (i == 1)
+			table_say(out, &bench->rows.screen,
+				  "%s%n more %(run|runs) under the agent, CPU time of each "
+				  "thread:\n%s",
+				  markdown ? "\n" : "  ", (uint64_t)command->thread_runs,
+				  markdown ? "\n" : "");
+		if (markdown)
+			table_print(&parts[i], TABLE_MARKDOWN, out);
+		else
+			table_put_rows(&parts[i], 0, parts[i].n_rows, out);
+	}
+	return true;
+}
+
+/* ---- under the tables --------------------------------------------------------------------- */
+
+/* A line, whose end is where the screen ends. */
+struct note {
+	struct bench *bench;
+	struct pmc_out line;
+	char text[8192];
+	bool gap; /* an empty line before it */
+};
+
+static void end(struct note *note)
+{
+	const struct tool_rows *rows = &note->bench->rows;
+
+	pmc_out_str(&note->bench->rows.out, note->gap ? "\n" : "");
+	note->gap = false;
+	pmc_show_wrapped(&note->bench->rows.out, note->text,
+			 rows->format == TABLE_MARKDOWN ? INT_MAX :
+							  pmc_screen_width(&rows->screen));
+	pmc_out_to_mem(&note->line, note->text, sizeof(note->text));
+}
+
+static void put(struct note *note, const char *text)
+{
+	pmc_out_str(&note->line, text);
+}
+
+/* Names of events come from sysfs and tracefs too. */
+static void put_event(struct note *note, const char *before, const char *name)
+{
+	table_say(&note->line, &note->bench->rows.screen, "%s%S", before, name);
+}
+
+/* In quotes if a sentence could not show where it ends. */
+static void put_quoted(struct note *note, const struct bench_command *command)
+{
+	const char *quote = strpbrk(command->text, " ;") ? "'" : "";
+
+	table_say(&note->line, &note->bench->rows.screen, "%s%60S%s", quote, command->text, quote);
+}
+
+/* Why a delta is not that of the means beside it. */
+static void note_delta(struct note *note, const struct results *results)
+{
+	const struct bench *bench = note->bench;
+	bool trimmed = false;
+
+	for (size_t i = 0; i < results->n; i++)
+		trimmed |= results->list[i].values.delta.known &&
+			   results->list[i].values.delta.trimmed;
+	if (!trimmed)
+		return;
+	pmc_outf(&note->line,
+		 "From %d runs on, delta is %s, in percent of the reference's trimmed mean; mean "
+		 "is of all runs.",
+		 BENCH_TRIMMED,
+		 bench->sequential || bench->baseline ?
+			 "the difference between trimmed means" :
+			 "the trimmed mean of the differences of paired runs");
+	end(note);
+}
+
+/* A time and its interval: the one that decides whether the difference is significant; a ratio has
+ * another. */
+static void put_difference(struct note *note, const struct bench_delta *delta)
+{
+	const bool ascii = note->bench->rows.screen.ascii;
+	const double ns = delta->pct * delta->base / 100;
+	struct pmc_out *line = &note->line;
+	struct pmc_scale scale;
+
+	pmc_scale_time(&scale, ns, ascii ? "us" : "µs");
+	pmc_out_str(line, " (by ");
+	pmc_show_scaled(line, &scale, ns);
+	if (delta->has_ci) {
+		pmc_out_str(line, ascii ? " +- " : " ± ");
+		pmc_show_scaled(line, &scale, delta->ci_pct * delta->base / 100);
+	}
+	pmc_outf(line, " %s%s)", scale.unit, delta->has_ci ? "" : ", too few runs for an interval");
+}
+
+/* "B ran 1.34 times faster than A (by 5.1 ± 0.2 ms)", for each command but the fastest. */
+static void note_fastest(struct note *note)
+{
+	const struct bench *bench = note->bench;
+	const struct bench_command *fastest = bench->commands;
+	struct bench_row best, row;
+
+	bench_row_of(bench, fastest, NULL, NULL, BENCH_WALL, &best);
+	for (unsigned c = 1; c < bench->n_commands; c++) {
+		bench_row_of(bench, &bench->commands[c], fastest, NULL, BENCH_WALL, &row);
+		if (row.summary.n && (!best.summary.n || row.delta.pct < 0)) {
+			fastest = &bench->commands[c];
+			best = row;
+		}
+	}
+	for (unsigned c = 0; c < bench->n_commands && best.summary.n; c++) {
+		const struct bench_command *command = &bench->commands[c];
+		const struct bench_delta *delta = &row.delta;
+
+		bench_row_of(bench, command, fastest, NULL, BENCH_WALL, &row);
+		if (command == fastest || !delta->known)
+			continue;
+		put_quoted(note, fastest);
+		if (delta->has_ci && delta->pct <= delta->ci_pct) {
+			put(note, " and ");
+			put_quoted(note, command);
+			pmc_outf(&note->line, ": no statistically significant difference in %s",
+				 bench->measures[BENCH_WALL].name);
+		} else {
+			put(note, " ran ");
+			pmc_out_fixed(&note->line, 1 + delta->pct / 100,
+				      delta->has_ci && delta->ci_pct < 0.5 ? 3 : 2);
+			put(note, " times faster than ");
+			put_quoted(note, command);
+			put_difference(note, delta);
+		}
+		end(note);
+	}
+}
+
+/* One line for each reason. */
+static void note_missing(struct note *note)
+{
+	const struct bench *bench = note->bench;
+	const struct pmc_plan *plan = &bench->plan;
+	bool noted[PMC_EVENTS_MAX] = { false };
+	char why[320], other[320];
+
+	for (unsigned i = 0; i < plan->count; i++) {
+		if (noted[i] || plan->events[i].state == PMC_COUNTED)
+			continue;
+		bench_why(bench, &plan->events[i], why, sizeof(why));
+		for (unsigned k = i; k < plan->count; k++) {
+			bench_why(bench, &plan->events[k], other, sizeof(other));
+			if (plan->events[k].state == PMC_COUNTED || strcmp(why, other))
+				continue;
+			noted[k] = true;
+			put_event(note, k == i ? "Not counted: " : ", ",
+				  plan->events[k].event.name);
+		}
+		pmc_outf(&note->line, ": %s.", why);
+		end(note);
+	}
+}
+
+static void note_scopes(struct note *note)
+{
+	const struct bench *bench = note->bench;
+	bool scaled = false;
+
+	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
+		const struct pmc_planned *event = bench->measures[m].event;
+
+		for (unsigned c = 0; c < bench->n_commands; c++)
+			scaled |= bench->commands[c].scaled[event - bench->plan.events];
+		if (event->scope == PMC_SCOPE_USER)
+			put_event(note, note->line.len ? ", " : "Counted in user mode only: ",
+				  bench->measures[m].name);
+	}
+	if (note->line.len) {
+		put(note, ".");
+		end(note);
+	}
+	if (bench_remark && bench->n_measures > BENCH_EVENTS) {
+		put(note, bench_remark);
+		end(note);
+	}
+	if (scaled) {
+		put(note, "Marked ~: multiplexed, and scaled to the whole time.");
+		end(note);
+	}
+}
+
+/* Which command is faster, and what was not counted. */
+static void write_notes(struct bench *bench, const struct results *results)
+{
+	struct note note = { .bench = bench, .gap = true };
+
+	pmc_out_to_mem(&note.line, note.text, sizeof(note.text));
+	note_delta(&note, results);
+	note.gap = true;
+	note_fastest(&note);
+	note.gap = true;
+	note_missing(&note);
+	note_scopes(&note);
+}
+
+static int write_tables(struct bench *bench)
+{
+	const struct table_choice *choice = &bench->rows.choice;
+	struct results results = { .bench = bench, .nested = !choice->sort && !choice->n_where };
+	struct table table = { .columns = columns,
+			       .n_columns = N_COLUMNS,
+			       .arg = &results,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .line = line_of,
+			       .screen = bench->rows.screen,
+			       .arena = &bench->arena,
+			       .wide = bench->rows.format == TABLE_MARKDOWN,
+			       .indent = 2 };
+	bool first = true;
+	int code;
+
+	for (unsigned c = 0; c < bench->n_commands; c++) {
+		for (unsigned m = 0; m < bench->n_measures && bench->commands[c].n_runs; m++)
+			add_result(&results, &bench->commands[c], NULL, m);
+		if (bench->per_thread)
+			add_threads(&results, &bench->commands[c]);
+	}
+	table.n_rows = results.n;
+	code = tool_rows_choose(&bench->rows, &table, 0);
+	results.for_people = true;
+	if (!code && results.n) {
+		choose_forms(bench, &table);
+		table_layout(&table);
+		for (unsigned c = 0; c < bench->n_commands; c++)
+			first &=
+				!write_command(bench, &results, &table, &bench->commands[c], first);
+		pmc_out_str(&bench->rows.out,
+			    table.hidden[0] && bench->rows.format == TABLE_PLAIN ? "\n" : "");
+		tool_rows_put_left_out(&bench->rows, &table);
+		write_notes(bench, &results);
+	}
+	free(results.list);
+	return code;
+}
+
+/* ---- rows of runs ------------------------------------------------------------------------- */
+
+/* As a shell has it: the status, or 128 and the signal. */
+static int exit_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Values are whole numbers, but for scaled counts and times less a shell's. */
+static bool is_whole(double value)
+{
+	return !isnan(value) && value >= 0 && value < 9e15 && value == floor(value);
+}
+
+enum { RUN_COMMAND, RUN_NUMBER, RUN_EXIT, RUN_VALUES };
+
+struct runs {
+	const struct bench *bench;
+	const struct bench_command *command;
+	uint64_t run;
+};
+
+static void make_run(void *arg, uint64_t i)
+{
+	struct runs *runs = arg;
+
+	for (runs->command = runs->bench->commands; i >= runs->command->n_runs; runs->command++)
+		i -= runs->command->n_runs;
+	runs->run = i;
+}
+
+static struct table_cell run_cell(void *arg, const struct table_column *column)
+{
+	const struct runs *runs = arg;
+	const struct bench_run *run = &runs->command->runs[runs->run];
+	double value;
+
+	switch (column->index) {
+	case RUN_COMMAND:
+		return cell_text(runs->command->text);
+	case RUN_NUMBER:
+		return cell_number(true, runs->run + 1);
+	case RUN_EXIT:
+		return cell_number(true, (uint64_t)exit_of(run->status));
+	default:
+		value = run->values[column->index - RUN_VALUES];
+		return cell_real(value, is_whole(value) ? 0 : 3);
+	}
+}
+
+static int write_runs(struct bench *bench)
+{
+	const unsigned n = RUN_VALUES + bench->n_measures;
+	struct table_column *list = pmc_arena_alloc(&bench->arena, n * sizeof(*list));
+	struct runs runs = { .bench = bench };
+	struct table table = { .columns = list,
+			       .n_columns = n,
+			       .arg = &runs,
+			       .row = make_run,
+			       .cell = run_cell,
+			       .arena = &bench->arena };
+	int code;
+
+	list[RUN_COMMAND] = (struct table_column){ .name = "command" };
+	list[RUN_NUMBER] = (struct table_column){ .name = "run", .unit = TABLE_ID };
+	list[RUN_EXIT] = (struct table_column){ .name = "exit", .unit = TABLE_ID };
+	for (unsigned m = 0; m < bench->n_measures; m++)
+		list[RUN_VALUES + m] = (struct table_column){ .name = bench->measures[m].key,
+							      .unit = TABLE_COUNT };
+	for (unsigned i = 0; i < n; i++)
+		list[i].index = i;
+	for (unsigned c = 0; c < bench->n_commands; c++)
+		table.n_rows += bench->commands[c].n_runs;
+	code = tool_rows_choose(&bench->rows, &table, 0);
+	return code || !table.n_rows ? code : tool_rows_print(&bench->rows, &table);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void put_value(struct pmc_json *json, const char *key, double value)
+{
+	if (is_whole(value))
+		pmc_json_u64(json, key, (uint64_t)value);
+	else
+		pmc_json_double(json, key, value);
+}
+
+/* Which values delta_pct is of. */
+static const char *delta_of(const struct bench_delta *delta)
+{
+	static const char *const names[2][2] = { { "runs", "runs-trimmed" },
+						 { "pairs", "pairs-trimmed" } };
+
+	return delta->known ? names[delta->paired][delta->trimmed] : NULL;
+}
+
+static void put_summary(struct pmc_json *json, const char *key, const struct bench_row *row)
+{
+	const struct bench_summary *summary = &row->summary;
+	const struct bench_delta *delta = &row->delta;
+
+	if (!summary->n) {
+		pmc_json_null(json, key);
+		return;
+	}
+	pmc_json_object(json, key);
+	pmc_json_u64(json, "n", summary->n);
+	pmc_json_double(json, "mean", summary->mean);
+	pmc_json_double(json, "stddev", summary->n > 1 ? summary->stddev : NAN);
+	put_value(json, "median", summary->median);
+	put_value(json, "min", summary->min);
+	put_value(json, "max", summary->max);
+	pmc_json_u64(json, "outliers", summary->outliers);
+	pmc_json_double(json, "delta_pct", delta->known ? delta->pct : NAN);
+	pmc_json_str(json, "delta_of", delta_of(delta));
+	pmc_json_double(json, "delta_base", delta->known ? delta->base : NAN);
+	pmc_json_double(json, "ci_pct", delta->has_ci ? delta->ci_pct : NAN);
+	if (delta->has_ci)
+		pmc_json_bool(json, "significant", delta->significant);
+	else
+		pmc_json_null(json, "significant");
+	pmc_json_object_end(json);
+}
+
+static void put_run(struct pmc_json *json, const struct bench *bench, const struct bench_run *run)
+{
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	for (unsigned m = 0; m < BENCH_EVENTS; m++)
+		put_value(json, bench->measures[m].key, run->values[m]);
+	pmc_json_i64(json, "exit", exit_of(run->status));
+	pmc_json_object(json, "events");
+	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++)
+		put_value(json, bench->measures[m].key, run->values[m]);
+	pmc_json_object_end(json);
+	pmc_json_object_end(json);
+}
+
+static void put_thread(struct pmc_json *json, const struct bench *bench,
+		       const struct bench_command *command, const struct bench_thread *thread)
+{
+	const struct bench_command *reference = bench_reference(bench, command);
+	struct bench_row row;
+
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "name", thread->name);
+	for (unsigned c = 0; c < bench_thread_columns(bench); c++) {
+		bench_row_of(bench, command, reference, thread, c, &row);
+		put_summary(json, bench_thread_column(bench, c), &row);
+	}
+	pmc_json_object_end(json);
+}
+
+static void put_command(struct pmc_json *json, const struct bench *bench,
+			const struct bench_command *command)
+{
+	struct bench_row row;
+
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "command", command->text);
+	pmc_json_u64(json, "failures", command->failures);
+	pmc_json_array(json, "runs");
+	for (size_t r = 0; r < command->n_runs; r++)
+		put_run(json, bench, &command->runs[r]);
+	pmc_json_array_end(json);
+	pmc_json_object(json, "summary");
+	for (unsigned m = 0; m < bench->n_measures; m++) {
+		bench_row_of(bench, command, bench_reference(bench, command), NULL, m, &row);
+		put_summary(json, bench->measures[m].key, &row);
+	}
+	pmc_json_object_end(json);
+	if (bench->per_thread) {
+		pmc_json_array(json, "threads");
+		for (const struct bench_thread *t = bench->threads; t; t = t->next)
+			if (has_thread(bench, command, t))
+				put_thread(json, bench, command, t);
+		pmc_json_array_end(json);
+	}
+	pmc_json_object_end(json);
+}
+
+static void put_planned(struct pmc_json *json, const struct bench *bench,
+			const struct pmc_planned *event)
+{
+	const bool counted = event->state == PMC_COUNTED;
+	char why[320];
+
+	if (!counted)
+		bench_why(bench, event, why, sizeof(why));
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "name", event->event.name);
+	pmc_json_str(json, "unit", event->event.unit);
+	pmc_json_str(json, "scope", pmc_scope_name((enum pmc_scope)event->scope));
+	pmc_json_str(json, "state", pmc_state_name((enum pmc_state)event->state));
+	pmc_json_str(json, "reason", counted ? NULL : why);
+	pmc_json_object_end(json);
+}
+
+static void write_json(const struct bench *bench, struct pmc_out *out)
+{
+	struct pmc_json json;
+
+	pmc_json_init(&json, out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_array(&json, "commands");
+	for (unsigned c = 0; c < bench->n_commands; c++)
+		put_command(&json, bench, &bench->commands[c]);
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "events");
+	for (unsigned i = 0; i < bench->plan.count; i++)
+		put_planned(&json, bench, &bench->plan.events[i]);
+	pmc_json_array_end(&json);
+	pmc_json_bool(&json, "interrupted", bench->interrupted);
+	pmc_json_object_end(&json);
+	pmc_out_char(out, '\n');
+}
+
+int bench_write(struct bench *bench)
+{
+	if (bench->rows.format != TABLE_JSON)
+		return tool_rows_is_table(&bench->rows) ? write_tables(bench) : write_runs(bench);
+	write_json(bench, &bench->rows.out);
+	return 0;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* baseline.c - runs of an earlier bench, from its JSON. */
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 static double number(const json_t *object, const char *key)
 {
@@ -16,45 +14,40 @@ static double number(const json_t *object, const char *key)
 	return result == 0 || (result > 1e-6 && result < 1e18) ? result : NAN;
 }
 
-static bool read_runs(struct bench *bench, struct bench_command *command, const json_t *runs)
+static void read_runs(struct bench *bench, struct bench_command *command, const json_t *runs)
 {
-	size_t n = json_array_size(runs);
+	const size_t n = json_array_size(runs);
 
-	command->runs = calloc(n + 1, sizeof(*command->runs));
-	for (size_t r = 0; command->runs && r < n; r++) {
+	command->runs = pmc_arena_alloc(&bench->arena, n * sizeof(*command->runs));
+	for (size_t r = 0; r < n; r++) {
 		const json_t *run = json_array_get(runs, r);
 		const json_t *events = json_object_get(run, "events");
 		double *values =
 			pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*values));
 
-		if (!values)
-			return false;
 		for (unsigned m = 0; m < bench->n_measures; m++)
-			values[m] = m < BENCH_EVENTS ? number(run, bench->measures[m].key) :
-						       number(events, bench->measures[m].key);
+			values[m] = number(m < BENCH_EVENTS ? run : events, bench->measures[m].key);
 		command->runs[command->n_runs++].values = values;
 	}
-	return command->runs;
 }
 
-static int read_commands(struct bench *bench, const json_t *commands)
+static void read_commands(struct bench *bench, const json_t *commands)
 {
-	size_t n = json_array_size(commands);
+	const size_t n = json_array_size(commands);
 
 	bench->baseline = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*bench->baseline));
-	for (size_t c = 0; bench->baseline && c < n; c++) {
+	for (size_t c = 0; c < n; c++) {
 		const json_t *command = json_array_get(commands, c);
+		const json_t *runs = json_object_get(command, "runs");
 		const char *text = json_string_value(json_object_get(command, "command"));
 		struct bench_command *stored = &bench->baseline[bench->n_baseline];
 
-		if (!text || !json_array_size(json_object_get(command, "runs")))
+		if (!text || !json_array_size(runs))
 			continue;
 		stored->text = pmc_arena_strdup(&bench->arena, text);
+		read_runs(bench, stored, runs);
 		bench->n_baseline++;
-		if (!stored->text || !read_runs(bench, stored, json_object_get(command, "runs")))
-			return tool_fail(EXIT_FAIL, "out of memory");
 	}
-	return bench->baseline ? 0 : tool_fail(EXIT_FAIL, "out of memory");
 }
 
 int bench_read_baseline(struct bench *bench)
@@ -62,7 +55,6 @@ int bench_read_baseline(struct bench *bench)
 	const char *file = bench->baseline_file;
 	json_error_t error;
 	json_t *root;
-	int code;
 
 	if (!file)
 		return 0;
@@ -72,10 +64,8 @@ int bench_read_baseline(struct bench *bench)
 				 "cannot read --baseline %s: %s; pmctl bench --format json writes "
 				 "such a file",
 				 file, error.text);
-	code = read_commands(bench, json_object_get(root, "commands"));
+	read_commands(bench, json_object_get(root, "commands"));
 	json_decref(root);
-	if (code)
-		return code;
 	if (!bench->n_baseline)
 		return tool_fail(
 			EXIT_FAIL,

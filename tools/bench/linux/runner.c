@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runner.c - pmc-spawn, which starts the commands of a bench on Linux, and its counters.
+ * runner.c - the events of a bench on Linux, pmc-spawn, which starts its commands, and its
+ * counters.
+ *
+ * If the PMU cannot run all events at once, each run counts one group of them (a pass), so that
+ * none is multiplexed.
  *
  * pmc-spawn and its command are process groups of their own, which the terminal's signals do not
  * reach.
  */
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/child.h"
+#include "tools/cli/try_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -29,9 +32,59 @@ struct bench_runner {
 const struct bench_preload bench_preload = { "LD_PRELOAD", "libpmcagent.so",
 					     "static and setuid programs cannot load the agent" };
 
+/* ---- events ------------------------------------------------------------------------------- */
+
+static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
+{
+	for (unsigned i = plan->first[group]; i < plan->first[group + 1]; i++)
+		if (pmc_event_needs_pmu(&plan->events[i].event))
+			return true;
+	return false;
+}
+
+/* The pass of a group: groups without hardware events are in each. */
+static unsigned pass_of(const struct pmc_plan *plan, unsigned group)
+{
+	unsigned pass = 0;
+
+	if (!group_needs_pmu(plan, group))
+		return BENCH_EVERY_PASS;
+	for (unsigned g = 0; g < group; g++)
+		pass += group_needs_pmu(plan, g);
+	return pass;
+}
+
+const char *const bench_remark;
+
+const char *bench_agent_events(struct bench *bench, size_t r)
+{
+	(void)r;
+	return bench->events ? bench->events : pmc_events_default;
+}
+
+unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event)
+{
+	return pass_of(&bench->plan, event->group);
+}
+
+int bench_make_plan(struct bench *bench, const struct pmc_events *events)
+{
+	pmc_plan_make(events, tool_perf_open, &bench->arena, &bench->plan);
+	for (unsigned g = 0; g < bench->plan.groups; g++)
+		bench->passes += group_needs_pmu(&bench->plan, g);
+	bench->passes += bench->passes == 0;
+	return 0;
+}
+
+void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap)
+{
+	(void)bench;
+	pmc_plan_why(event, event->error, text, cap);
+}
+
 /* ---- pmc-spawn ---------------------------------------------------------------------------- */
 
-/* pmc-spawn's arguments: path and argv of each command. NULL: out of memory. */
+/* pmc-spawn's arguments: path and argv of each command. */
 static char **words_of(struct bench *bench, char *path)
 {
 	uint32_t n = 1;
@@ -45,16 +98,15 @@ static char **words_of(struct bench *bench, char *path)
 			n++;
 		command->n_words = n - command->first;
 	}
-	words = calloc(n + 1, sizeof(*words));
-	for (unsigned c = 0; c < bench->n_commands && words; c++) {
+	words = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*words));
+	words[0] = path;
+	for (unsigned c = 0; c < bench->n_commands; c++) {
 		struct bench_command *command = &bench->commands[c];
 
 		words[command->first] = command->path;
 		memcpy(words + command->first + 1, command->argv,
 		       (command->n_words - 1) * sizeof(*words));
 	}
-	if (words)
-		words[0] = path;
 	return words;
 }
 
@@ -82,35 +134,25 @@ int bench_runner_start(struct bench *bench, char *const *extra, struct bench_run
 {
 	static char path[PATH_MAX];
 	char dir[PATH_MAX];
-	struct bench_runner *runner;
+	struct bench_runner *runner = pmc_arena_alloc(&bench->arena, sizeof(*runner));
 	struct tool_spawn spawn = {
 		.path = path, .n_io = SPAWN_SOCKET + 1, .mask = &bench_masks.started, .group = true
 	};
-	int error = ENOMEM;
+	int error;
 
-	*started = NULL;
 	if (!path[0] && !tool_find_beside("pmc-spawn", X_OK, dir, path))
 		return tool_fail(
 			EXIT_FAIL,
 			"cannot find pmc-spawn in %s or %s/../lib/pmc; install pmctl whole", dir,
 			dir);
-	runner = calloc(1, sizeof(*runner));
 	spawn.argv = words_of(bench, path);
-	spawn.environment = extra ? bench_environment(extra) : NULL;
-	if (runner && spawn.argv && (spawn.environment || !extra)) {
-		memset(runner->fds, -1, sizeof(runner->fds));
-		memset(runner->anchors, -1, sizeof(runner->anchors));
-		runner->socket = -1;
-		error = start(bench, runner, &spawn);
-	}
-	free(spawn.argv);
-	free(spawn.environment);
-	if (!error) {
-		*started = runner;
-		return 0;
-	}
-	bench_runner_stop(runner);
-	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error));
+	spawn.environment = bench_environment(bench, extra);
+	memset(runner->fds, -1, sizeof(runner->fds));
+	memset(runner->anchors, -1, sizeof(runner->anchors));
+	runner->socket = -1;
+	*started = runner;
+	error = start(bench, runner, &spawn);
+	return error ? tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error)) : 0;
 }
 
 /* ---- counters ----------------------------------------------------------------------------- */
@@ -238,5 +280,4 @@ void bench_runner_stop(struct bench_runner *runner)
 		kill(runner->pid, SIGCONT);
 	while (runner->pid > 0 && waitpid(runner->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	free(runner);
 }
