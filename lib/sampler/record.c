@@ -522,6 +522,7 @@ const char *pmc_record_name(uint32_t type)
 #define RECORD(number, name, fields)                                                               \
 	case number:                                                                               \
 		return #name;
+#include "lib/sampler/record_types.def"
 #undef RECORD
 	}
 	return NULL;
@@ -535,6 +536,7 @@ const char *pmc_record_field_name(uint64_t bit)
 		return #name;
 #define PART(number, name, take, put) FIELD(number, name)
 #define WORD(number, name, member)    FIELD(number, name)
+#include "lib/sampler/record_fields.def"
 	}
 	return NULL;
 }
