@@ -48,9 +48,15 @@ struct pmc_group;
 
 /* The event. */
 enum pmc_target {
-	PMC_TARGET_PID = 0, /* the thread `pid` (0: the calling thread), on any CPU or on `cpu` */
-	PMC_TARGET_ANY,	    /* everything on `cpu` (required) */
-	PMC_TARGET_CGROUP,  /* threads of the cgroup on `cpu` (required) */
+	/* The thread `pid` (0: the calling thread) alone, on any CPU or on `cpu`. Of a process with
+	 * several threads that is the first, not the others. */
+	PMC_TARGET_PID = 0,
+	PMC_TARGET_ANY,	   /* everything on `cpu` (required) */
+	PMC_TARGET_CGROUP, /* threads of the cgroup on `cpu` (required) */
+	/* The process `pid` (0: the calling one): its thread and all that it starts from now on
+	 * (inherit and inherit_thread; Linux 5.13). -EOPNOTSUPP: it has several threads already,
+	 * which no single counter counts: open one for each in /proc/PID/task. */
+	PMC_TARGET_PROCESS,
 };
 
 /*
@@ -64,7 +70,7 @@ struct pmc_open_options {
 
 	/* Target. */
 	enum pmc_target target;
-	pid_t pid;     /* a thread id; 0: the calling thread */
+	pid_t pid;     /* a thread or process ID; 0: the caller's */
 	int cpu;       /* -1: any */
 	int cgroup_fd; /* the open directory of a cgroup; remains the caller's */
 

@@ -77,7 +77,8 @@ struct pmc_group_typed {
 	struct pmc_group *counters; /* NULL: not open */
 	int32_t failed;		    /* index of the field that could not be opened; -1: none */
 	uint8_t scope;		    /* enum pmc_scope */
-	uint8_t reserved[3];
+	uint8_t target;		    /* enum pmc_target, as opened */
+	uint8_t reserved[2];
 	int32_t pid, cpu;   /* as opened */
 	uint64_t open_mark; /* the library's: tells an open group from unset memory */
 };

@@ -101,14 +101,6 @@ void counter_free(struct pmc_counter *counter);
 int counter_check(const struct pmc_counter *counter);
 
 /* ---- counter_group.c ---------------------------------------------------------------------- */
-/* pmc_group_open() that tells which event failed; -1: none in particular. */
-int counter_group_open(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
-		       const struct pmc_open_options *options, int32_t *failed,
-		       struct pmc_failure *failure);
-
-/* ---- counter_cpus.c ----------------------------------------------------------------------- */
-/* The next online CPU after `cpu` (-1: the first); -ENODEV: none; another -errno: unknown. */
-int counter_cpu_next(int cpu);
 bool counter_cpu_is_online(int cpu);
 /* Calls add with open->cpu set to each online CPU that counts all of the events. A CPU that went
  * offline meanwhile is left out. -ENODEV: no CPU is left. */

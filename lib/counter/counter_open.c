@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- failures -----------------------------------------------------------------------------*/
@@ -63,20 +64,25 @@ void counter_fail_open(struct pmc_failure *failure, int error, const char *what,
 
 /* ---- what to open: options converted and checked ------------------------------------------- */
 
+static bool is_by_pid(const struct pmc_open_options *open)
+{
+	return open->target == PMC_TARGET_PID || open->target == PMC_TARGET_PROCESS;
+}
+
 static int check_target(const struct pmc_open_options *open, struct pmc_failure *failure)
 {
-	if (open->target > PMC_TARGET_CGROUP)
+	if (open->target > PMC_TARGET_PROCESS)
 		return counter_fail(failure, -EINVAL, "target",
-				    "not a target; use PMC_TARGET_PID, _ANY or _CGROUP");
+				    "not a target; use PMC_TARGET_PID, _ANY, _CGROUP or _PROCESS");
 	if (open->cpu < -1)
 		return counter_fail(failure, -EINVAL, "cpu", "%d is not a CPU; -1 means any CPU",
 				    open->cpu);
-	if (open->target == PMC_TARGET_PID && open->pid < 0)
+	if (is_by_pid(open) && open->pid < 0)
 		return counter_fail(failure, -EINVAL, "pid",
 				    "%d is not a thread ID; to count a whole CPU, use "
 				    "PMC_TARGET_ANY",
 				    (int)open->pid);
-	if (open->target != PMC_TARGET_PID && open->cpu < 0)
+	if (!is_by_pid(open) && open->cpu < 0)
 		return counter_fail(failure, -EINVAL, "cpu",
 				    "this target needs a CPU; give one, or open every CPU by "
 				    "pmc_counter_cpus_open() or pmc_sampler_set_open()");
@@ -208,6 +214,8 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 #define OTHER(member, name)
 #include "lib/counter/counter_option.def"
 	};
+	attr->base.inherit |= open->target == PMC_TARGET_PROCESS;
+	attr->base.inherit_thread |= open->target == PMC_TARGET_PROCESS;
 	attr->base.pinned |= event->pinned;
 	attr->base.exclude_user |= event->exclude_user;
 	attr->base.exclude_kernel |= event->exclude_kernel;
@@ -289,7 +297,23 @@ static bool is_of(const struct pmc_counter_event *event, const char *pmu)
 	return pmc_counter_event_pmu(&any, pmu, NULL, 0, NULL) == 0 && any.type == event->type;
 }
 
-/* Errors about a name or descriptor in the request. */
+/* Whether the target is a process that has several threads: the kernel counts one, and those that
+ * it starts later. */
+static bool has_threads(const struct pmc_open_options *open)
+{
+	struct pmc_out out;
+	struct stat tasks;
+	char path[32];
+
+	if (open->target != PMC_TARGET_PROCESS)
+		return false;
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/%d/task", open->pid ? (int)open->pid : (int)getpid());
+	/* Links of the directory: two, and one for each thread. */
+	return stat(path, &tasks) == 0 && tasks.st_nlink > 3;
+}
+
+/* Errors about a name, thread or descriptor in the request. */
 static bool blame_given(const struct counter_request *request, int error,
 			struct pmc_failure *failure)
 {
@@ -300,7 +324,12 @@ static bool blame_given(const struct counter_request *request, int error,
 	if (error == -EBADF && open->target == PMC_TARGET_CGROUP)
 		counter_fail(failure, error, "cgroup_fd",
 			     "not the directory of a cgroup; open one in /sys/fs/cgroup");
-	else if (error == -ESRCH && open->target == PMC_TARGET_PID)
+	else if (error == -EOPNOTSUPP && has_threads(open))
+		counter_fail(failure, error, "pid",
+			     "the process has several threads, and a counter follows one and "
+			     "those that it starts later; open one for each thread in "
+			     "/proc/PID/task by PMC_TARGET_PID");
+	else if (error == -ESRCH && is_by_pid(open))
 		counter_fail(
 			failure, error, "pid",
 			"there is no thread %d: it has ended, or never existed; give the ID of "
@@ -424,6 +453,9 @@ int counter_request_open(struct counter_request *request, const struct pmc_count
 		new->fd = try_open(request, leader, &new->attr);
 	}
 	error = new->fd < 0 ? new->fd : pmc_perf_ioctl(new->fd, PERF_EVENT_IOC_ID, &new->id);
+	/* After the open: a thread that starts in between has inherited it. */
+	if (!error && has_threads(&request->open))
+		error = -EOPNOTSUPP;
 	if (error) {
 		counter_free(new);
 		counter_explain(request, leader, error, failure);

@@ -4,6 +4,7 @@
 #include "tests/unit/counter_try.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 static const char *self; /* this program, run with "calls N" after an exec */
 
@@ -11,6 +12,23 @@ static void *call_100(void *arg)
 {
 	calls(100);
 	return arg;
+}
+
+/* pthread_join() returns a moment before the kernel has removed the thread. */
+static void await_one_thread(void)
+{
+	struct stat tasks;
+
+	do {
+		assert_int_equal(stat("/proc/self/task", &tasks), 0);
+	} while (tasks.st_nlink > 3);
+}
+
+static void *lock_and_unlock(void *mutex)
+{
+	pthread_mutex_lock(mutex);
+	pthread_mutex_unlock(mutex);
+	return NULL;
 }
 
 /* 10 calls here, 100 in a thread, 1,000 in a forked child. */
@@ -53,6 +71,32 @@ static void test_inherit(void **state)
 	assert_int_equal(family_count(&open), 1110);
 	open.inherit_thread = true;
 	assert_int_equal(family_count(&open), 110);
+}
+
+/* The threads of a process that has one so far; of one that has two, an error instead of a part. */
+static void test_process(void **state)
+{
+	struct pmc_counter_event event = getppid_event();
+	struct pmc_open_options open = PMC_OPEN_INIT;
+	struct pmc_counter *counter = NULL;
+	struct pmc_failure why;
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t thread;
+
+	open.target = PMC_TARGET_PROCESS;
+	await_one_thread();
+	assert_int_equal(family_count(&open), 110);
+	open.pid = getpid();
+	await_one_thread();
+	assert_int_equal(family_count(&open), 110);
+	pthread_mutex_lock(&gate);
+	assert_int_equal(pthread_create(&thread, NULL, lock_and_unlock, &gate), 0);
+	assert_int_equal(pmc_counter_open(&counter, &event, &open, &why), -EOPNOTSUPP);
+	assert_null(counter);
+	assert_string_equal(why.what, "pid");
+	assert_non_null(strstr(why.advice, "several threads"));
+	pthread_mutex_unlock(&gate);
+	pthread_join(thread, NULL);
 }
 
 static void test_inherit_stat(void **state)
@@ -283,6 +327,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inherit),
+		cmocka_unit_test(test_process),
 		cmocka_unit_test(test_inherit_stat),
 		cmocka_unit_test(test_enable_on_exec),
 		cmocka_unit_test(test_remove_on_exec),
