@@ -141,7 +141,8 @@ is "$status" 0 "-s with a head without its unit"
 run "$PMCTL" top -b -n 1 -I 50ms -s vo "$POOLS"
 is "$status" 2 "not with a part of a head"
 run "$PMCTL" top -b -n 1 -I 10s sh -c 'exit 5' -b
-is "$status" 5 "a command without --"
+is "$status" 2 "a command without --"
+like "$(cat "$T/err")" "give --name sh .* write -- before" "which is refused: it may be the name of a process"
 run "$PMCTL" top -b -I 100ms -- /no/such/command
 is "$status" 127 "a command that does not exist"
 run "$PMCTL" top -b -I 100ms -- sh -c 'kill -TERM $$'

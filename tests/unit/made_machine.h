@@ -327,12 +327,6 @@ bool __wrap_live_group_read(struct live_group *group)
 /* ---- /proc ------------------------------------------------------------------------------------
  */
 
-int __wrap_live_refuse_ended(pid_t pid);
-int __wrap_live_refuse_ended(pid_t pid)
-{
-	return 0;
-}
-
 int __wrap_live_tids_read(pid_t pid, struct live_tids *tids);
 int __wrap_live_tids_read(pid_t pid, struct live_tids *tids)
 {

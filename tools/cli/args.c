@@ -323,6 +323,15 @@ int tool_parse_events(const char *source, const char *text, struct pmc_arena *ar
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 
+static bool has_flag(const struct tool_command *command, const char *name)
+{
+	const struct tool_flag *row = command->flags;
+
+	while (row && (!row->name || strcmp(row->name, name) != 0))
+		row = tool_flag_next(row);
+	return row;
+}
+
 /* The errors of the argument's form, whatever its value. */
 static int check_form(const struct tool_args *args)
 {
@@ -334,6 +343,11 @@ static int check_form(const struct tool_args *args)
 		return tool_fail_unknown("unknown flag", args->flag,
 					 tool_nearest_flag(args->command, args->flag), text);
 	}
+	if (!row && has_flag(args->command, "--name"))
+		return tool_fail(EXIT_USAGE,
+				 "unexpected argument '%.60s'; give --name %.60s for processes of "
+				 "that name, or write -- before a command",
+				 args->value, args->value);
 	if (!row)
 		return tool_fail(EXIT_USAGE, "unexpected argument '%.60s'; usage: pmctl %s %s",
 				 args->value, args->command->name, args->command->synopsis);

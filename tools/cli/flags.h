@@ -108,6 +108,7 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 	FLAG_ROW('p', "--pid", "PID", text, FLAG_TYPE_PIDS, member,                                \
 		 .once = "list of processes (-p takes PID,PID)")
 
+#define FLAG_NAMED(member, text)   FLAG_TEXT(0, "--name", "GLOB", member, text, .once = "name")
 #define FLAG_MACHINE(member, text) FLAG_BOOL('a', "--all-cpus", member, text)
 
 #define FLAG_INTERVAL(member, from, text) FLAG_TIME('I', "--interval", member, FLAG_MS, from, text)

@@ -5,9 +5,11 @@
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
+#include "tools/rows/fold.h"
 #include "tools/cli/list.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -23,15 +25,18 @@
 
 /* ---- the threads of a process ------------------------------------------------------------- */
 
+static void add(struct live_tids *tids, pid_t tid)
+{
+	tids->list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*tids->list));
+	tids->list[tids->n++] = tid;
+}
+
 static void take_tid(const char *name, void *arg)
 {
-	struct live_tids *tids = arg;
 	uint64_t tid;
 
-	if (!pmc_number(name, INT_MAX, &tid))
-		return;
-	tids->list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*tids->list));
-	tids->list[tids->n++] = (pid_t)tid;
+	if (pmc_number(name, INT_MAX, &tid))
+		add(arg, (pid_t)tid);
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -107,6 +112,55 @@ int live_tree_read(pid_t pid, struct live_tids *tids)
 	}
 	sort_tids(tids);
 	return error;
+}
+
+struct named {
+	const char *glob;
+	struct live_tids *found;
+};
+
+/* The comm of a name of more than 15 bytes is cut; the file is known of one's own processes only.
+ */
+static void take_named(const char *name, void *arg)
+{
+	const struct named *named = arg;
+	char text[PMC_PROC_NAME], path[64], file[PATH_MAX];
+	ssize_t len;
+	uint64_t pid;
+
+	if (!pmc_number(name, INT_MAX, &pid) || (pid_t)pid == getpid() ||
+	    pmc_file_read(text, sizeof(text), "/proc/%s/comm", name) <= 0)
+		return;
+	text[strcspn(text, "\n")] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	len = readlink(path, file, sizeof(file) - 1);
+	file[len > 0 ? len : 0] = '\0';
+	if (fnmatch(named->glob, text, 0) == 0 || fnmatch(named->glob, pmc_base_name(file), 0) == 0)
+		add(named->found, (pid_t)pid);
+}
+
+int live_find(const char *list, const char *glob, struct live_tids *found)
+{
+	struct named named = { glob, found };
+	unsigned kept = 0;
+	int code = 0;
+	uint64_t pid;
+
+	for (; !code && list && pmc_number_take(&list, NULL, 10, &pid); list += *list == ',') {
+		code = live_refuse_ended((pid_t)pid);
+		add(found, (pid_t)pid);
+	}
+	if (glob)
+		pmc_dir_visit(take_named, &named, "/proc");
+	if (!code && !found->n)
+		code = tool_fail(EXIT_FAIL, "no process is named '%s'; pmctl top -a shows names",
+				 glob);
+	sort_tids(found);
+	for (unsigned i = 0; i < found->n; i++)
+		if (!i || found->list[i] != found->list[i - 1])
+			found->list[kept++] = found->list[i];
+	found->n = kept;
+	return code;
 }
 
 bool live_has_children(pid_t pid)

@@ -18,14 +18,17 @@ struct live_tids {
 	size_t room;
 };
 
-/* 0; an exit status after an error message if the process is not there, or has ended and only
- * waits for its parent to reap it. */
+/* 0; the exit code after an error message if the process is not there, or has ended and only waits
+ * for its parent to reap it. */
 int live_refuse_ended(pid_t pid);
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
 /* The same with the threads of all its descendants, as far as the kernel lists them
  * (CONFIG_PROC_CHILDREN). */
 int live_tree_read(pid_t pid, struct live_tids *tids);
+/* The processes of a list such as "12,34" and those whose program has that name, by its comm or its
+ * file; either may be NULL. 0, or the exit code after an error message. */
+int live_find(const char *list, const char *glob, struct live_tids *found);
 /* Whether it has child processes, as far as the kernel lists them. */
 bool live_has_children(pid_t pid);
 /* How many there are, which is read in one call; 0: unknown. */

@@ -16,7 +16,8 @@ static const char *const keys[] = {
 	[BY_CORE] = "core",	[BY_SOCKET] = "socket", [BY_NODE] = "node",
 };
 const struct tool_flag cmd_stat_flags[] = {
-	FLAG_PROCESS(pid, "process, its threads, and child processes that start later"),
+	FLAG_PROCESSES(pids, "processes, their threads, and children that start later: 12,34"),
+	FLAG_NAMED(name, "processes whose program has that name, as -p"),
 	FLAG_ID('t', "--tid", "TID", tid, "thread", "thread"),
 	FLAG_MACHINE(machine, "the whole machine"),
 	FLAG_TEXT(0, "--cgroup", "NAME", cgroup, "a cgroup, by path or by name below its mount",
@@ -48,12 +49,12 @@ static int check(const struct stat_job *stat)
 {
 	const struct table_choice *choice = &stat->output.choice;
 
-	if (!!stat->pid + !!stat->tid + stat->machine + !!stat->cgroup > 1)
-		return tool_fail(EXIT_USAGE, "more than one target; give one of -p, -t, -a and "
-					     "--cgroup");
+	if (!!stat->pids + !!stat->name + !!stat->tid + stat->machine + !!stat->cgroup > 1)
+		return tool_fail(EXIT_USAGE, "more than one target; give one of -p, --name, -t, "
+					     "-a and --cgroup");
 	if (stat->target == STAT_COMMAND && !stat->cmd)
 		return tool_fail(EXIT_USAGE, "no target; pmctl stat -- CMD [ARG...], -p PID, "
-					     "-t TID, -a, or --cgroup NAME");
+					     "--name GLOB, -t TID, -a, or --cgroup NAME");
 	if ((stat->count || stat->cumulative || stat->clear) && !stat->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n, --cumulative and --clear need an interval; "
 					     "give -I TIME");
@@ -77,15 +78,13 @@ static int parse(struct stat_job *stat, int argc, char **argv)
 
 	if (code)
 		return code;
-	stat->target = stat->pid		     ? STAT_PROCESS :
+	stat->target = stat->pids || stat->name	     ? STAT_PROCESS :
 		       stat->tid		     ? STAT_THREAD :
 		       stat->machine || stat->cgroup ? STAT_MACHINE :
 						       STAT_COMMAND;
 	if (stat->tid)
 		stat->by = BY_THREAD;
 	code = check(stat);
-	if (stat->tid)
-		stat->pid = stat->tid;
 	/* A command goes on after its first interval. */
 	if (stat->count == 1 && stat->target != STAT_COMMAND) {
 		stat->duration_ns = stat->interval_ns;

@@ -266,6 +266,10 @@ static struct table_cell field_cell(const struct stat_lines *lines, enum field f
 	const struct stat_job *stat = lines->stat;
 	const struct stat_line *line = lines->at;
 	const bool all = line->span.ns;
+	const pid_t pid = line->task		? line->task->pid :
+			  stat->n_processes > 1 ? 0 :
+			  stat->pid		? stat->pid :
+						  stat->child_pid;
 
 	switch (field) {
 #define X(name, head, kind, unit, rows, shown, cell)                                               \

@@ -26,12 +26,17 @@ static bool has_pid(const struct stat_job *stat)
 
 static bool target_ended(const struct stat_job *stat)
 {
-	return has_pid(stat) && pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->pid) != 0;
+	bool ended = has_pid(stat);
+
+	for (unsigned p = 0; p < stat->n_processes && ended; p++)
+		ended = pmc_path_exists("/proc/%d/task/%d", stat->processes[p].pid,
+					stat->processes[p].pid) != 0;
+	return ended;
 }
 
 static int open_target(const struct stat_job *stat)
 {
-	if (!has_pid(stat))
+	if (stat->n_processes != 1)
 		return -1;
 	return (int)syscall(SYS_pidfd_open, stat->pid,
 			    stat->target == STAT_THREAD ? FOR_THREAD : 0);
@@ -41,15 +46,16 @@ static int open_target(const struct stat_job *stat)
 static void scan(struct stat_job *stat, unsigned turns)
 {
 	const uint64_t now = stat->budget.now_ns = pmc_now_ns();
+	bool ended = false;
 	/* Rows that are read later have no less. */
-	const uint64_t process_ns = stat->process_ns ? live_process_cpu_ns(stat->pid) : 0;
+	const uint64_t process_ns = stat->process_ns ? stat_processes_ns(stat, &ended) : 0;
 
 	stat->budget.turns = stat->ran > LIVE_MANY_RUN ? turns : 1;
 	stat_rescan(stat);
 	stat_read(stat);
 	stat_read_waits(stat);
 	stat_rest_read(stat, process_ns);
-	if (stat->process_ns && !process_ns && !stat->unread_ns)
+	if (ended && !stat->unread_ns)
 		stat->unread_ns = now - stat->read_ns;
 	stat->now_ns = stat->scanned_ns = stat->read_ns = now;
 }

@@ -65,13 +65,30 @@ static void start(struct stat_job *stat)
 	stat_rest_start(stat);
 }
 
+static int find_processes(struct stat_job *stat)
+{
+	struct live_tids pids = { .n = 0 };
+	int code = 0;
+
+	stat->pid = stat->tid;
+	if (stat->target == STAT_PROCESS)
+		code = live_find(stat->pids, stat->name, &pids);
+	if (pids.n)
+		stat->pid = pids.list[0];
+	stat->n_processes = stat->tid ? 1 : pids.n;
+	stat->processes =
+		pmc_arena_alloc(&stat->arena, stat->n_processes * sizeof(*stat->processes) + 1);
+	for (unsigned p = 0; p < stat->n_processes; p++)
+		stat->processes[p].pid = stat->tid ? stat->tid : pids.list[p];
+	live_tids_free(&pids);
+	return code;
+}
+
 int stat_open(struct stat_job *stat)
 {
 	char text[320];
-	int error = 0, code = 0;
+	int error = 0, code = find_processes(stat);
 
-	if (stat->target == STAT_PROCESS)
-		code = live_refuse_ended(stat->pid);
 	/* A descriptor for each event and thread, and files of threads. The command has been forked
 	 * with the old limit. */
 	live_budget_init(&stat->budget);

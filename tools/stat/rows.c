@@ -144,11 +144,27 @@ int stat_clock(const struct stat_job *stat)
 	return -1;
 }
 
+uint64_t stat_processes_ns(struct stat_job *stat, bool *ended)
+{
+	uint64_t sum = 0;
+
+	for (unsigned p = 0; p < stat->n_processes; p++) {
+		const uint64_t ns = live_process_cpu_ns(stat->processes[p].pid);
+
+		if (ns)
+			stat->processes[p].cpu_ns = ns;
+		*ended |= !ns;
+		sum += stat->processes[p].cpu_ns;
+	}
+	return sum;
+}
+
 void stat_rest_start(struct stat_job *stat)
 {
 	const struct live_events *live = &stat->live;
 	struct stat_row *rest = &stat->rest;
 	const int clock = stat_clock(stat);
+	bool ended;
 
 	stat->clock = UINT_MAX;
 	if (!stat_has_waits(stat))
@@ -161,7 +177,7 @@ void stat_rest_start(struct stat_job *stat)
 	rest->counts =
 		pmc_arena_alloc(&stat->arena, (live->view.count + 1) * sizeof(*rest->counts));
 	if (stat->target == STAT_PROCESS)
-		stat->process_ns = live_process_cpu_ns(stat->pid);
+		stat->process_ns = stat_processes_ns(stat, &ended);
 }
 
 /* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a

@@ -49,6 +49,12 @@ struct stat_row {
 	uint64_t ran_ns, ran_clock_ns; /* CPU time since the start, by both; that clock then */
 };
 
+struct stat_process {
+	pid_t pid;
+	uint64_t cpu_ns;       /* as it was last read */
+	uint64_t child_faults; /* of children that it has waited for, at the start */
+};
+
 /* Its counts go to a row and to the total. */
 struct stat_group {
 	unsigned row;
@@ -62,8 +68,9 @@ struct stat_job {
 	struct tool_rows output;
 	enum stat_target target;
 	enum stat_by by;
-	pid_t pid; /* of the target, or of its thread */
-	pid_t tid; /* of -t */
+	const char *pids, *name; /* of -p and --name */
+	pid_t pid;		 /* of the first process, or the thread */
+	pid_t tid;		 /* of -t */
 	bool machine;
 	char **cmd;
 	const char *events;
@@ -76,13 +83,15 @@ struct stat_job {
 	struct live_events live;
 
 	/* what is counted */
+	struct stat_process *processes; /* or the thread of -t */
+	unsigned n_processes;
 	struct stat_row *rows; /* [0]: the total */
 	unsigned n_rows;
 	size_t rows_room;
 	unsigned found;		      /* the row that was looked for last */
 	struct stat_row rest;	      /* CPU time of a process that no row has */
 	unsigned clock;		      /* task-clock in the plan; UINT_MAX: not counted */
-	uint64_t process_ns;	      /* CPU time of the process at begin_ns; 0: unknown */
+	uint64_t process_ns;	      /* CPU time of the processes at begin_ns; 0: unknown */
 	uint64_t scanned_ns, read_ns; /* when threads were looked for, and read, last; 0: never */
 	struct live_budget budget;    /* of files of threads */
 	unsigned alive, ran;	      /* rows of threads in the last scan */
@@ -93,7 +102,6 @@ struct stat_job {
 	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
 	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
 	bool children;			 /* the process has or had some, which rows lack */
-	uint64_t child_faults;		 /* of those that it has waited for, at the start */
 	bool unsettled;			 /* threads were started during each attempt */
 	int error;			 /* first failure of a scan */
 	int refused; /* -errno: events of another user's threads, which have waits alone */
@@ -143,8 +151,10 @@ void stat_sum(struct stat_job *stat, bool cumulative);
 void stat_step(struct stat_job *stat);
 /* The event that counts CPU time; -1: none. */
 int stat_clock(const struct stat_job *stat);
-/* CPU time that no row has: counting starts; the CPU time of the process before its threads were
- * read; whether the row has a value. */
+/* CPU time of the processes, that of one that has ended as it was last read; *ended: one has. */
+uint64_t stat_processes_ns(struct stat_job *stat, bool *ended);
+/* CPU time that no row has: counting starts; the CPU time of the processes before their threads
+ * were read; whether the row has a value. */
 void stat_rest_start(struct stat_job *stat);
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
 bool stat_rest_shown(const struct stat_job *stat, bool cumulative);

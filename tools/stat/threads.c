@@ -93,7 +93,7 @@ void stat_read_waits(struct stat_job *stat)
 	}
 }
 
-static int open_row(struct stat_job *stat, pid_t tid)
+static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 {
 	const struct stat_key key = { -1, -1, -1, -1, (int)tid };
 	const unsigned before = stat->n_rows, r = stat_row(stat, &key);
@@ -104,7 +104,7 @@ static int open_row(struct stat_job *stat, pid_t tid)
 	if (r < before)
 		return 0;
 	row->task = pmc_arena_alloc(&stat->arena, sizeof(*row->task));
-	live_task_init(row->task, stat->pid, tid);
+	live_task_init(row->task, pid, tid);
 	error = stat->refused ? 0 : open_task(stat, r, PMC_PERF_GROUP_OWN, tid);
 	if (error == -EACCES || error == -EPERM) {
 		stat->refused = error;
@@ -117,33 +117,49 @@ static int open_row(struct stat_job *stat, pid_t tid)
 }
 
 /* Threads that end before their groups are open have rows without counts. */
-static int scan_rows(struct stat_job *stat)
+static int scan_process(struct stat_job *stat, pid_t pid)
 {
 	struct live_tids tids = { .n = 0 };
-	int error = live_tids_read(stat->pid, &tids);
+	int error = live_tids_read(pid, &tids);
 
-	for (unsigned r = 1; r < stat->n_rows; r++)
-		stat->rows[r].seen = false;
 	for (unsigned i = 0; i < tids.n && !error; i++) {
-		error = open_row(stat, tids.list[i]);
-		if (error == -ESRCH && tids.list[i] != stat->pid)
+		error = open_row(stat, pid, tids.list[i]);
+		if (error == -ESRCH && tids.list[i] != pid)
 			error = 0;
 	}
 	live_tids_free(&tids);
 	return error;
 }
 
+/* -ESRCH: all processes have ended. */
+static int scan_rows(struct stat_job *stat)
+{
+	int error = -ESRCH;
+
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		stat->rows[r].seen = false;
+	for (unsigned p = 0; p < stat->n_processes && (!error || error == -ESRCH); p++) {
+		const int of_process = scan_process(stat, stat->processes[p].pid);
+
+		if (of_process != -ESRCH)
+			error = of_process;
+	}
+	return error;
+}
+
 /* Whether as many threads exist as have rows, none of which has ended. */
 static bool is_unchanged(const struct stat_job *stat)
 {
-	unsigned n = 0;
+	unsigned n = 0, exist = 0;
 
 	for (unsigned r = 1; r < stat->n_rows; r++) {
 		if (stat->rows[r].seen && stat->rows[r].ended)
 			return false;
 		n += stat->rows[r].seen;
 	}
-	return n && n == live_tids_count(stat->pid);
+	for (unsigned p = 0; p < stat->n_processes; p++)
+		exist += live_tids_count(stat->processes[p].pid);
+	return n && n == exist;
 }
 
 void stat_scan_threads(struct stat_job *stat)
@@ -162,19 +178,25 @@ void stat_scan_threads(struct stat_job *stat)
 		stat->error = error;
 }
 
-void stat_find_children(struct stat_job *stat)
+static bool has_children(const struct stat_job *stat, struct stat_process *process)
 {
 	struct pmc_proc_stat now;
 	char text[1024];
 
-	if (stat->target != STAT_PROCESS || !stat_has_waits(stat) || stat->children)
-		return;
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/stat", stat->pid, stat->pid) <= 0 ||
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/stat", process->pid,
+			  process->pid) <= 0 ||
 	    !pmc_proc_stat(text, &now))
-		return;
+		return false;
 	if (!stat->begin_ns)
-		stat->child_faults = now.child_faults;
-	stat->children = now.child_faults != stat->child_faults || live_has_children(stat->pid);
+		process->child_faults = now.child_faults;
+	return now.child_faults != process->child_faults || live_has_children(process->pid);
+}
+
+/* Of several processes some are children of others. */
+void stat_find_children(struct stat_job *stat)
+{
+	if (stat->n_processes == 1 && stat_has_waits(stat) && !stat->children && !stat->tid)
+		stat->children = has_children(stat, stat->processes);
 }
 
 /* ---- the whole process -------------------------------------------------------------------- */
@@ -195,10 +217,10 @@ static void close_groups(struct stat_job *stat)
 }
 
 /* 1: a thread has started meanwhile. */
-static int try_open(struct stat_job *stat)
+static int try_open(struct stat_job *stat, pid_t pid)
 {
 	struct live_tids tids = { .n = 0 }, after = { .n = 0 };
-	int error = live_tids_read(stat->pid, &tids);
+	int error = live_tids_read(pid, &tids);
 
 	for (unsigned i = 0; i < tids.n && !error; i++) {
 		error = open_task(stat, 0, PMC_PERF_GROUP_PLAIN, tids.list[i]);
@@ -207,11 +229,26 @@ static int try_open(struct stat_job *stat)
 			error = 0;
 	}
 	if (!error)
-		error = live_tids_read(stat->pid, &after);
+		error = live_tids_read(pid, &after);
 	if (!error && !is_subset(&tids, &after))
 		error = 1;
 	live_tids_free(&tids);
 	live_tids_free(&after);
+	return error;
+}
+
+/* -ESRCH: all processes have ended. */
+static int try_open_all(struct stat_job *stat)
+{
+	int error = -ESRCH;
+
+	close_groups(stat);
+	for (unsigned p = 0; p < stat->n_processes && (!error || error == -ESRCH); p++) {
+		const int of_process = try_open(stat, stat->processes[p].pid);
+
+		if (of_process != -ESRCH)
+			error = of_process;
+	}
 	return error;
 }
 
@@ -230,14 +267,13 @@ int stat_open_process(struct stat_job *stat)
 	int error = 1;
 
 	if (stat->target == STAT_THREAD)
-		return open_row(stat, stat->pid);
-	if (is_other_thread(stat->pid))
+		return open_row(stat, stat->pid, stat->pid);
+	if (!stat->name && is_other_thread(stat->pid))
 		return -ECHILD;
 	if (stat_has_waits(stat))
 		return scan_rows(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
-		close_groups(stat);
-		error = try_open(stat);
+		error = try_open_all(stat);
 		stat->restarts += error == 1;
 	}
 	/* The groups of the last attempt are good for all but threads that started during it. */

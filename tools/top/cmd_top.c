@@ -15,6 +15,7 @@ static const char *const keys[] = {
 };
 const struct tool_flag cmd_top_flags[] = {
 	FLAG_PROCESSES(pids, "process IDs: 12 or 12,34 (-p is optional for one)"),
+	FLAG_NAMED(name, "processes whose program has that name"),
 	FLAG_MACHINE(all, "all processes of the machine"),
 	FLAG_EVENTS(events),
 	/* The kernel's tick bounds what shorter intervals could show. */
@@ -32,7 +33,7 @@ const struct tool_flag cmd_top_flags[] = {
 	FLAG_BOOL('b', "--batch", batch, "tables as plain text instead of a screen"),
 	FLAG_OUTPUT(output, "output of CMD (default: discarded)"),
 	OPERAND_PIDS(pids),
-	OPERAND_COMMAND(cmd),
+	OPERAND_TAIL(cmd),
 	FLAG_END,
 };
 
@@ -40,11 +41,12 @@ static int check(const struct top_flags *flags)
 {
 	const struct tool_rows *rows = &flags->rows;
 
-	if (flags->all + (flags->pids != NULL) + (flags->cmd != NULL) > 1)
-		return tool_fail(EXIT_USAGE, "more than one target; give one of -p PID, -a "
-					     "and -- CMD");
-	if (!flags->all && !flags->pids && !flags->cmd)
-		return tool_fail(EXIT_USAGE, "no target; pmctl top -p PID, -a, or -- CMD [ARG...]");
+	const int targets = flags->all + !!flags->pids + !!flags->name + !!flags->cmd;
+
+	if (targets != 1)
+		return tool_fail(EXIT_USAGE,
+				 "%s target; give one of -p PID, --name GLOB, -a and -- CMD",
+				 targets ? "more than one" : "no");
 	if ((rows->format != TABLE_PLAIN || rows->width || rows->choice.top) && !flags->batch)
 		return tool_fail(EXIT_USAGE, "--format, --top and --width are for -b; add -b");
 	if (flags->output && !flags->cmd)

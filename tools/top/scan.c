@@ -319,8 +319,7 @@ void top_watch_commands(struct top_watch *watch, bool shown)
 
 int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t child)
 {
-	const char *at = flags->pids;
-	uint64_t pid;
+	struct live_tids *pids = &watch->tids;
 	int code = 0;
 
 	*watch = (struct top_watch){ .flags = flags, .commands = flags->commands };
@@ -328,11 +327,10 @@ int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_
 	live_budget_init(&watch->budget);
 	if (child)
 		add_process(watch, child)->root = true;
-	for (; !code && at && pmc_number_take(&at, NULL, 10, &pid); at += *at == ',') {
-		code = live_refuse_ended((pid_t)pid);
-		if (!code)
-			add_process(watch, (pid_t)pid)->root = true;
-	}
+	if (flags->pids || flags->name)
+		code = live_find(flags->pids, flags->name, pids);
+	for (unsigned i = 0; i < pids->n; i++)
+		add_process(watch, pids->list[i])->root = true;
 	return code;
 }
 

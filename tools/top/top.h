@@ -28,6 +28,7 @@ struct top_flags {
 	bool all, batch, reverse, commands;
 	char **cmd;	  /* NULL: none */
 	const char *pids; /* a list of process IDs; NULL: none */
+	const char *name; /* of programs; NULL: none */
 	const char *events, *output, *filter;
 	struct tool_rows rows;
 	uint64_t interval_ns, count; /* 0: no end */
