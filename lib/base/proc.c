@@ -42,6 +42,10 @@ bool pmc_proc_stat(const char *text, struct pmc_proc_stat *stat)
 			stat->user_ticks = value;
 		else if (field == 15)
 			stat->system_ticks = value;
+		else if (field == 16)
+			stat->child_ticks = value;
+		else if (field == 17)
+			stat->child_ticks += value;
 	}
 	stat->start_ticks = value;
 	return true;

@@ -13,7 +13,8 @@ struct pmc_proc_stat {
 	char state;		  /* of proc_pid_stat(5): R S D T t Z X I */
 	uint64_t parent, minor_faults, major_faults;
 	uint64_t user_ticks, system_ticks; /* rounded down */
-	uint64_t child_faults;		   /* minor ones of children that it has waited for */
+	/* Minor faults and CPU time of children that the process has waited for. */
+	uint64_t child_faults, child_ticks;
 	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
 };
 bool pmc_proc_stat(const char *text, struct pmc_proc_stat *stat);

@@ -92,6 +92,48 @@ wait $other 2>"$T/err"
 run "$PMCTL" top -b -n 1 -p "$POOLS,999999999"
 is "$status" 1 "one of several processes that does not exist"
 
+mkfifo "$T/hold"
+cp /bin/sh "$T/pmc-named"
+for _ in 1 2; do
+	"$T/pmc-named" -c "read -r _ <$T/hold" &
+	named_pids+=" $!"
+done
+named() { [ "$(pgrep -c '^pmc-named$')" = 2 ]; }
+await named
+run "$PMCTL" top -b -n 1 -I 50ms --by process --name 'pmc-name?'
+like "$(sed -n 1p "$T/out")" '^pmc-named [0-9]+ and 1 more .* in 2 processes' "--name: all processes of a program"
+run "$PMCTL" stat --name pmc-named --per-thread --format json -I 50ms -n 1
+is "$(jq -r 'select(.tid and .pid == .tid) | .name' "$T/out" | xargs)" "pmc-named pmc-named" "of stat, too"
+run "$PMCTL" stat -p "$(pgrep -d, '^pmc-named$')" -e task-clock,page-faults --format json -I 50ms -n 1
+is "$status $(jq -r '.summary, .pid' "$T/out" | xargs)" "0 true null" "stat of several processes: one total"
+exec 8>"$T/hold"
+exec 8>&-
+# shellcheck disable=SC2086
+wait $named_pids
+run "$PMCTL" top -b -n 1 --name pmc-named
+is "$status $(cat "$T/err")" "1 pmctl top: no process is named 'pmc-named'; pmctl top -a shows names" "no process of that name"
+
+# Children that end within an interval have no row, but their parent has waited for them.
+cat >"$T/children.py" <<'PY'
+import os, time
+while True:
+    if os.fork() == 0:
+        while time.process_time() < 0.005:
+            pass
+        os._exit(0)
+    os.wait()
+PY
+python3 "$T/children.py" &
+children=$!
+run "$PMCTL" top -b -n 2 -I 1s --by process "$children"
+ok "children that ended: their CPU time in a row of its own, and in the title" awk -v pid=$children '
+	/ CPUs/ { split($0, part, " · "); cpus = part[2] + 0; n++ }
+	n == 2 && /^\(ended children\)/ { of_children = $5 }
+	n == 2 && $2 == pid { parent = $4 }
+	END { exit !(of_children > parent && cpus * 100 > of_children) }' "$T/out"
+kill $children
+wait $children 2>"$T/err"
+
 # The command line of a process may be anything.
 (exec -a "worker $T"$'\x1b[31m' sleep 100) &
 named=$!

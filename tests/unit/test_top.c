@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -325,6 +326,59 @@ static void ended_threads(void **state)
 	top_watch_stop(&of_own);
 }
 
+static pid_t start_child(unsigned ms)
+{
+	const pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	spin_ms(ms);
+	_exit(0);
+}
+
+/* Children that start and end between two readings, and one that had a row before it ended. */
+static void ended_children(void **state)
+{
+	struct top_flags own = { .interval_ns = 10000000u };
+	struct top_look look = { .by = TOP_PROCESS, .sort = "cpu" };
+	struct top_screen screen = { .job = &(struct top_job){ .look = look } };
+	struct top_watch *of_own = &screen.job->watch;
+	pid_t pid;
+
+	assert_int_equal(top_watch_start(of_own, &own, getpid()), 0);
+	assert_true(top_watch_scan(of_own));
+	pid = start_child(300);
+	assert_true(top_watch_scan(of_own));
+	assert_true(top_watch_scan(of_own));
+	assert_int_equal(of_own->n, 2);
+	while (waitid(P_PID, (id_t)pid, &(siginfo_t){ .si_pid = 0 }, WEXITED | WNOWAIT) != 0)
+		;
+	assert_true(top_watch_scan(of_own));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(top_watch_scan(of_own));
+	assert_int_equal(of_own->n, 1);
+	assert_int_equal(of_own->children_ns, 0);
+	for (unsigned i = 0; i < 40; i++)
+		assert_true(waitpid(start_child(5), NULL, 0) > 0);
+	assert_true(top_watch_scan(of_own));
+	assert_in_range(of_own->children_ns, 180000000, 1000000000);
+	/* Their row has no thread that could be shown alone. */
+	top_remake(&screen);
+	assert_int_equal(screen.job->rows.n, 2);
+	assert_string_equal(screen.job->rows.list[0]->name, "(ended children)");
+	for (enum top_by by = TOP_THREAD; by <= TOP_PROCESS; by++) {
+		screen.job->look.by = by;
+		top_remake(&screen);
+		screen.selected = UINT64_MAX;
+		top_press(&screen, '\n');
+		assert_int_equal(screen.view, TOP_TABLE);
+		assert_int_equal(screen.job->look.only, 0);
+	}
+	pmc_arena_free(&screen.job->rows.arena);
+	top_watch_stop(of_own);
+}
+
 static void several_roots(void **state)
 {
 	struct top_flags own = { .interval_ns = 10000000u };
@@ -372,6 +426,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(titles, set_up, tear_down),
 		cmocka_unit_test(sparkline),
 		cmocka_unit_test(ended_threads),
+		cmocka_unit_test(ended_children),
 		cmocka_unit_test(several_roots),
 		cmocka_unit_test(used_id),
 	};

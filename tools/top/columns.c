@@ -276,6 +276,10 @@ struct table_cell top_cell(void *arg, const struct table_column *column)
 
 	if (column->kind == TOP_TIME)
 		return cell_number(true, source->watch->now_ns);
+	if (row->children &&
+	    (column->kind || (column->index != TOP_NAME && column->index != TOP_CPU &&
+			      column->index != TOP_HISTORY_)))
+		return cell_null();
 	if (column->kind == TOP_EVENT)
 		return event_cell(source, column->index);
 	if (column->kind == TOP_METRIC)

@@ -132,12 +132,11 @@ static void enter(struct top_screen *screen)
 {
 	struct top_look *look = &screen->job->look;
 	const unsigned at = top_selected(screen);
-	const struct top_row *row;
+	const struct top_row *row = at != UINT_MAX ? screen->job->rows.list[at] : NULL;
 
-	if (screen->view == TOP_ZOOM)
+	if (screen->view == TOP_ZOOM) {
 		screen->view = TOP_TABLE;
-	else if (at != UINT_MAX) {
-		row = screen->job->rows.list[at];
+	} else if (row && !row->children) {
 		if (look->by != TOP_THREAD) {
 			top_look_inside(look, row);
 			fold(screen, look->by);

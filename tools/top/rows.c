@@ -132,6 +132,26 @@ static void add_process(struct top_rows *rows, const struct top_watch *watch,
 	}
 }
 
+/* CPU time of children that ended, of any process. */
+static void add_children(struct top_rows *rows, const struct top_watch *watch,
+			 const struct top_look *look)
+{
+	struct top_row *row;
+
+	rows->cpu_ns += watch->children_ns;
+	rows->sum.cpu_ns += watch->children_ns;
+	if (!watch->children_ns || look->only)
+		return;
+	row = row_of(rows, &watch->live, UINT64_MAX);
+	strcpy(row->name, "(ended children)");
+	row->by = look->by;
+	row->children = true;
+	row->known = 1;
+	row->ns = rows->wall_ns;
+	row->span.cpu_ns = watch->children_ns;
+	memcpy(row->cpu_us, watch->children_us, sizeof(row->cpu_us));
+}
+
 /* ---- selecting and sorting ------------------------------------------------------------------ */
 
 /* The rows that meet the conditions, in order. Conditions on columns that such rows lack are not
@@ -170,6 +190,7 @@ void top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct 
 	};
 	for (unsigned i = 0; i < watch->n; i++)
 		add_process(rows, watch, watch->processes[i], look);
+	add_children(rows, watch, look);
 	rows->list =
 		pmc_arena_alloc(&rows->arena, (HASH_COUNT(rows->by_key) + 1) * sizeof(*rows->list));
 	for (struct top_row *row = rows->by_key; row; row = row->hh.next) {

@@ -105,6 +105,39 @@ static void set_ended(struct top_watch *watch, struct top_process *process, uint
 	process->clock_ns = live_process_cpu_ns(process->pid);
 }
 
+/* What the process has waited for since the last scan. The stat of a thread is as of its last run;
+ * the one that waited has the newest value. */
+static void add_children(struct top_watch *watch, struct top_process *process, bool known)
+{
+	const uint64_t before_ns = process->waited_ns;
+
+	for (unsigned i = 0; i < process->n; i++) {
+		const uint64_t ns = process->tasks[i]->task.stat.child_ticks * LIVE_TICK_NS;
+
+		if (process->waited_ns < ns)
+			process->waited_ns = ns;
+	}
+	if (known)
+		watch->children_carry_ns += (int64_t)(process->waited_ns - before_ns);
+}
+
+/* The carry is what processes have waited for, less all that processes that ended had been seen to
+ * do. It is negative while a process that ended is not in its parent's times yet; what no parent
+ * waits for is forgotten in the next interval. Below the steps of these times it is no value. */
+static void set_children(struct top_watch *watch, int64_t before_ns)
+{
+	const int64_t ns = watch->children_carry_ns;
+
+	watch->children_ns = 0;
+	if (ns >= 2 * (int64_t)LIVE_TICK_NS) {
+		watch->children_ns = (uint64_t)ns;
+		watch->children_carry_ns = 0;
+	} else if (ns < 0 && before_ns < 0) {
+		watch->children_carry_ns = ns < before_ns ? ns - before_ns : 0;
+	}
+	watch->children_us[0] += (uint32_t)(watch->children_ns / 1000);
+}
+
 /* Ended threads stay until they are reaped. */
 static bool is_alive(const struct top_process *process)
 {
@@ -160,6 +193,7 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 	if (watch->commands)
 		read_command(process);
 	set_ended(watch, process, clock_ns);
+	add_children(watch, process, main->task.known);
 	return true;
 }
 
@@ -232,10 +266,12 @@ static void drop_unseen(struct top_watch *watch)
 	for (unsigned i = 0; i < watch->n; i++) {
 		struct top_process *process = watch->processes[i];
 
-		if (process->seen)
+		if (process->seen) {
 			watch->processes[kept++] = process;
-		else
-			free_process(watch, process);
+			continue;
+		}
+		watch->children_carry_ns -= (int64_t)(process->clock_ns + process->waited_ns);
+		free_process(watch, process);
 	}
 	watch->n = kept;
 }
@@ -264,6 +300,9 @@ static void begin_slot(struct top_watch *watch, bool next)
 {
 	watch->slots += next && watch->slots < TOP_HISTORY - 1;
 	watch->slot_used_ns = 0;
+	if (next)
+		memmove(watch->children_us + 1, watch->children_us, TOP_SLOTS_BYTES);
+	watch->children_us[0] = 0;
 	for (unsigned i = 0; i < watch->n; i++)
 		for (unsigned t = 0; t < watch->processes[i]->n; t++) {
 			struct top_task *task = watch->processes[i]->tasks[t];
@@ -278,6 +317,7 @@ static void begin_slot(struct top_watch *watch, bool next)
 
 bool top_watch_scan(struct top_watch *watch)
 {
+	const int64_t carry_ns = watch->children_carry_ns;
 	bool alive = watch->flags->all;
 
 	watch->before_ns = watch->now_ns;
@@ -296,6 +336,7 @@ bool top_watch_scan(struct top_watch *watch)
 	watch->ran = 0;
 	scan_tree(watch);
 	drop_unseen(watch);
+	set_children(watch, carry_ns);
 	for (unsigned i = 0; i < watch->n; i++)
 		alive |= watch->processes[i]->root && is_alive(watch->processes[i]);
 	/* A slot is over when less than half an interval is missing. */

@@ -69,6 +69,7 @@ struct top_process {
 	bool refused;	      /* its agent cannot be used */
 	uint64_t clock_ns;    /* after its threads were read; 0: unknown */
 	uint64_t ended_ns;    /* in the last interval: CPU time that no thread's row has */
+	uint64_t waited_ns;   /* CPU time of children that it has waited for */
 	bool seen, root;
 };
 
@@ -84,6 +85,11 @@ struct top_watch {
 	uint64_t numbers;	    /* of threads ever seen */
 	uint64_t now_ns, before_ns; /* of the last scans; before_ns 0: only one so far */
 	unsigned slots;		    /* of the histories, that are in use beside the present one */
+	/* CPU time of children that ended in the last interval and have no row any more; what is
+	 * carried to the next interval. */
+	uint64_t children_ns;
+	int64_t children_carry_ns;
+	uint32_t children_us[TOP_HISTORY]; /* children_ns, the present slot first */
 	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
 	struct live_events live;	/* view.count 0: no events; view.hash: those of an agent */
 	int error;			/* of events: the first failure to open one */
@@ -125,6 +131,7 @@ struct top_row {
 	enum top_by by;
 	char name[LIVE_NAME];
 	const struct top_task *task; /* of a row of one thread; else NULL */
+	bool children;		     /* that ended: nothing but their CPU time is known */
 	const char *command;	     /* of the process; NULL: several */
 	pid_t pid;		     /* 0: several */
 	unsigned threads, known;     /* in all; with an interval */
