@@ -77,7 +77,7 @@ for width in 80 200; do
 	run env COLUMNS=$width "$PMCTL" top -b -n 2 -I 200ms --by thread "$POOLS"
 	between "$(wc -L <"$T/out")" 60 $width "no line is longer than $width columns"
 done
-like "$(sed -n 2p "$T/out")" 'invol/s .*faults/s .*last 60 s' "200 columns show more"
+like "$(sed -n 2p "$T/out")" 'invol/s .*faults/s .*history' "200 columns show more"
 run "$PMCTL" top -a -b -n 1 -I 300ms
 like "$(cat "$T/out")" 'the machine' "all processes"
 ok "all processes: the pools are among them" grep -qE "^python3 +$POOLS " "$T/out"
@@ -259,7 +259,7 @@ shows '^no room for: .*faults/s' "80 columns: the columns that do not fit"
 term send-keys q
 shows 'sleeper-1 ' "80 columns: back"
 term resize-window -x 200 -y 30
-shows 'major/s +last 60 s' "resized to 200 columns while it runs"
+shows 'major/s +(history|last [0-9]+ s)' "resized to 200 columns while it runs"
 shows 'spinner-0 .*[▁▂▃▄▅▆▇█]' "a sparkline"
 term send-keys c
 shows 'sleeper-1 .*python3 .*pools\.py' "c: command lines"

@@ -331,8 +331,10 @@ static int room_left(const struct table *table)
 static void use_room(struct top_layout *layout)
 {
 	struct table *table = &layout->table;
+	const struct top_watch *watch = layout->source.watch;
 	struct table_place *history = NULL;
 	struct pmc_out head;
+	unsigned slots;
 
 	for (struct table_place *next = table->places; next;) {
 		next = NULL;
@@ -359,9 +361,11 @@ static void use_room(struct top_layout *layout)
 	if (history->width > TOP_HISTORY - 1)
 		history->width = TOP_HISTORY - 1;
 	layout->source.history = history->width;
+	slots = watch->slots < (unsigned)history->width ? watch->slots : (unsigned)history->width;
+	if (!slots)
+		return;
 	pmc_out_to_mem(&head, history->head, sizeof(history->head));
-	pmc_outf(&head, "last %llu s",
-		 (unsigned long long)history->width * layout->source.watch->slot_ns / 1000000000u);
+	pmc_outf(&head, "last %llu s", (unsigned long long)slots * watch->slot_ns / 1000000000u);
 }
 
 void top_layout_make(struct top_layout *layout, const struct top_job *job, unsigned first,
