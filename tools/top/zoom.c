@@ -139,10 +139,11 @@ static struct table_cell region_cell(void *arg, const struct table_column *colum
 }
 
 /* Those with the most CPU time, with their rates since the last reading. */
-static void put_regions(const struct top_inside *inside, const struct top_region *list, unsigned n,
+static void put_regions(const struct top_screen *screen, const struct top_region *list, unsigned n,
 			uint64_t now_ns, struct pmc_out *out)
 {
 	const struct table_choice choice = { .sort = "CPU time", .top = MOST_REGIONS };
+	const struct top_inside *inside = &screen->inside;
 	struct regions regions = { .list = list, .inside = inside, .ns = now_ns - inside->read_ns };
 	struct pmc_arena arena = { 0 };
 	struct table table = {
@@ -152,6 +153,7 @@ static void put_regions(const struct top_inside *inside, const struct top_region
 		.arg = &regions,
 		.row = set_region,
 		.cell = region_cell,
+		.screen = screen->job->flags.rows.screen,
 		.arena = &arena,
 		.indent = 1,
 		.wide = true,
@@ -168,9 +170,10 @@ static void put_regions(const struct top_inside *inside, const struct top_region
 	pmc_arena_free(&arena);
 }
 
-static void take_regions(struct top_inside *inside, const struct pmc_profile *profile,
+static void take_regions(struct top_screen *screen, const struct pmc_profile *profile,
 			 struct pmc_out *out)
 {
+	struct top_inside *inside = &screen->inside;
 	const unsigned n = (unsigned)profile->n_regions;
 	struct top_region *list = tool_realloc(NULL, n * sizeof(*list));
 	const uint64_t now_ns = pmc_now_ns();
@@ -184,7 +187,7 @@ static void take_regions(struct top_inside *inside, const struct pmc_profile *pr
 		list[i].cpu_ns = region->fixed.cpu_ns;
 		list[i].self_ns = region->fixed.self_cpu_ns;
 	}
-	put_regions(inside, list, n, now_ns, out);
+	put_regions(screen, list, n, now_ns, out);
 	free(inside->regions);
 	inside->regions = list;
 	inside->n = n;
@@ -194,8 +197,9 @@ static void take_regions(struct top_inside *inside, const struct pmc_profile *pr
 /* ---- what the agent says -----------------------------------------------------------------------
  */
 
-static void take(struct top_inside *inside, const struct pmc_frame_buf *frames)
+static void take(struct top_screen *screen, const struct pmc_frame_buf *frames)
 {
+	struct top_inside *inside = &screen->inside;
 	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_thread_buf thread;
 	struct pmc_profile profile;
@@ -207,7 +211,7 @@ static void take(struct top_inside *inside, const struct pmc_frame_buf *frames)
 	pmc_out_to_mem(&out, inside->text, sizeof(inside->text));
 	if (profile.n_threads) {
 		put_counts(pmc_profile_thread(&profile, profile.threads[0], &thread), &out);
-		take_regions(inside, &profile, &out);
+		take_regions(screen, &profile, &out);
 	}
 	pmc_profile_free(&profile);
 }
@@ -227,7 +231,7 @@ void top_inside_read(struct top_screen *screen)
 	if (agent && attach_agent_look(agent, why) &&
 	    attach_agent_thread(agent, task->task.tid, &thread) &&
 	    attach_agent_frames(agent, &thread, &frames, why)) {
-		take(inside, &frames);
+		take(screen, &frames);
 		inside->number = task->number;
 	}
 	free(frames.data);
