@@ -159,7 +159,8 @@ static void make_lines(struct stat_lines *lines)
 		*more = *total;
 		lines->n--;
 	}
-	lines->n -= stat->target == STAT_THREAD;
+	/* A sum over the rows of CSV would count it twice. */
+	lines->n -= stat->target == STAT_THREAD || stat->output.format == TABLE_CSV;
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
