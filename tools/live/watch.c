@@ -98,44 +98,36 @@ static void read_wchan(struct live_task *task, struct live_budget *budget)
 	task->wchan[len] = '\0';
 }
 
-/* Splits an interval. The kernel adds a wait for a CPU when it ends, and time on a CPU at the next
- * tick or switch. What it has not added yet of a thread that was runnable throughout is a wait;
- * of another one nobody knows, and it counts as blocked. */
-static void split(struct live_task *task, uint64_t charged_ns, bool runnable)
+/* Splits the time off the CPU since the first reading, so that each part never falls. The kernel
+ * adds a wait for a CPU when it ends, and time on a CPU at the next tick or switch. What it has not
+ * added yet of a thread that was runnable throughout is a wait; of another one nobody knows, and it
+ * counts as blocked until the kernel adds it. */
+static void split(struct live_task *task, bool runnable)
 {
 	struct live_span *span = &task->span;
-	const uint64_t off_ns = pmc_sub_sat(span->ns, span->cpu_ns);
-	uint64_t delay = pmc_sub_sat(charged_ns, task->ahead_ns), spent, left;
+	struct live_waits *waits = &task->waits;
+	const uint64_t delay_ns = waits->delay_ns, blocked_ns = waits->blocked_ns;
+	uint64_t charged_ns = task->charged_ns - task->charged_before_ns, left_ns;
 
+	task->off_ns += (int64_t)(span->ns - span->cpu_ns);
+	left_ns = pmc_sub_sat(task->off_ns > 0 ? (uint64_t)task->off_ns : 0, blocked_ns);
 	/* The rest is of before the first reading. */
-	if (task->waited && delay > off_ns)
-		delay = off_ns;
-	task->waited = task->waited && !charged_ns;
-	if (runnable) {
-		spent = span->cpu_ns + task->late_ns;
-		left = pmc_sub_sat(span->ns, spent);
-		task->late_ns = pmc_sub_sat(spent, span->ns);
-		if (delay < left)
-			delay = left;
-		task->owed_ns += delay - left;
-	} else {
-		spent = span->cpu_ns + delay + task->late_ns + task->owed_ns;
-		span->blocked_ns = pmc_sub_sat(span->ns, spent);
-		task->late_ns = 0;
-		task->owed_ns = pmc_sub_sat(spent, span->ns);
+	if (task->waited && charged_ns > left_ns) {
+		task->charged_before_ns += charged_ns - left_ns;
+		charged_ns = left_ns;
 	}
-	task->ahead_ns = pmc_sub_sat(task->ahead_ns + delay, charged_ns);
-	task->waits.delay_ns += delay;
-	task->waits.blocked_ns += span->blocked_ns;
-	/* The remainder of a wait that began in an earlier interval, which was shown as blocked,
-	 * takes the place of that which is not shown as blocked now. */
-	delay += task->unshown_ns;
-	span->delay_ns = delay < off_ns - span->blocked_ns ? delay : off_ns - span->blocked_ns;
-	task->unshown_ns = delay - span->delay_ns;
+	task->waited = task->waited && !charged_ns;
+	if (runnable || charged_ns > left_ns)
+		charged_ns = left_ns;
+	if (charged_ns > delay_ns)
+		waits->delay_ns = charged_ns;
+	waits->blocked_ns += pmc_sub_sat(left_ns, waits->delay_ns);
+	span->delay_ns = waits->delay_ns - delay_ns;
+	span->blocked_ns = waits->blocked_ns - blocked_ns;
 }
 
 static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
-		     const struct pmc_proc_stat *stat, uint64_t charged_ns, bool runnable)
+		     const struct pmc_proc_stat *stat, bool runnable)
 {
 	task->span = (struct live_span){
 		/* It may have started after the common time of readings. */
@@ -148,7 +140,7 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 		.user_ns = pmc_sub_sat(task->waits.user_ns, from->user_ns),
 		.system_ns = pmc_sub_sat(task->waits.system_ns, from->system_ns),
 	};
-	split(task, charged_ns, runnable);
+	split(task, runnable);
 	task->known = true;
 }
 
@@ -239,7 +231,7 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	const struct live_waits from = task->waits;
 	const struct pmc_proc_stat stat = task->stat;
 	struct pmc_proc_sched now;
-	uint64_t from_ns = task->read_ns, charged_ns;
+	uint64_t from_ns = task->read_ns;
 	const bool first = !from_ns;
 	/* Not all threads in the same reading. */
 	const bool due = first || budget->turns <= 1 ||
@@ -252,7 +244,6 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 		return n == -ENOENT ? -ESRCH : n;
 	if (!pmc_proc_schedstat(text, &now))
 		return -ENODATA;
-	charged_ns = pmc_sub_sat(now.delay_ns, task->charged_ns);
 	task->charged_ns = now.delay_ns;
 	task->waits.cpu_ns = now.cpu_ns;
 	task->waits.slices = now.slices;
@@ -275,10 +266,12 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	/* Throughout, as far as its switches are known. */
 	runnable = runnable && live_is_runnable(task) &&
 		   (due || same ? task->waits.voluntary == from.voluntary : !task->voluntary_share);
-	if (from_ns)
-		set_span(task, from_ns, &from, &stat, charged_ns, runnable);
-	else
+	if (from_ns) {
+		set_span(task, from_ns, &from, &stat, runnable);
+	} else {
+		task->charged_before_ns = now.delay_ns;
 		task->waited = live_is_runnable(task);
+	}
 	return 0;
 }
 
@@ -291,7 +284,7 @@ bool live_task_slept(struct live_task *task, const struct live_budget *budget)
 	    now - task->file_ns > TRUST_NS)
 		return false;
 	task->read_ns = now;
-	set_span(task, from_ns, &task->waits, &task->stat, 0, false);
+	set_span(task, from_ns, &task->waits, &task->stat, false);
 	return true;
 }
 

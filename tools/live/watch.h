@@ -54,14 +54,11 @@ struct live_task {
 	bool owes;		/* it has run since; its switches are estimates */
 	uint64_t voluntary, involuntary; /* as they were read */
 	double voluntary_share;		 /* between the last two of these readings */
-	/* Run delay: as the kernel has added it; of `waits`, that it has not added yet. */
-	uint64_t charged_ns, ahead_ns;
-	/* Counted twice until the next intervals make up for it: CPU time that was taken for run
-	 * delay, run delay that was taken for blocked. */
-	uint64_t late_ns, owed_ns;
-	uint64_t unshown_ns; /* run delay that no span has yet */
-	bool waited;	     /* perhaps for a CPU, at the first reading and since */
-	bool known;	     /* `span` has a meaning */
+	/* Run delay as the kernel has added it, and how much of it before the first reading. */
+	uint64_t charged_ns, charged_before_ns;
+	int64_t off_ns; /* off the CPU since then; CPU time that is added late is in it too */
+	bool waited;	/* perhaps for a CPU, at the first reading and since */
+	bool known;	/* `span` has a meaning */
 	struct live_span span;
 };
 
