@@ -15,7 +15,7 @@
 #include "tools/cli/child.h"
 #include "tools/cli/try_open.h"
 #include "tools/live/events.h"
-#include "tools/live/watch.h"
+#include "tools/live/task.h"
 
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -72,8 +72,7 @@ static inline struct live_waits machine_waits(const struct machine_thread *t, ui
 {
 	const uint64_t ns = machine_age(t, at_ns);
 
-	return (struct live_waits){ .known = true,
-				    .cpu_ns = ns / 1000 * t->cpu_permille,
+	return (struct live_waits){ .cpu_ns = ns / 1000 * t->cpu_permille,
 				    .delay_ns = ns / 1000 * t->delay_permille,
 				    .voluntary = ns * t->voluntary_per_s / (1000 * MS),
 				    .involuntary = ns * t->involuntary_per_s / (1000 * MS),

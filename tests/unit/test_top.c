@@ -16,7 +16,6 @@
 
 static struct top_flags flags = { .pids = "7", .interval_ns = 1000000000u };
 static struct top_process process = { .pid = 7, .name = "server", .root = true };
-static struct top_process *processes[] = { &process };
 static struct top_task tasks[TASKS], *list[TASKS];
 static struct top_watch watch;
 static struct top_rows rows;
@@ -50,12 +49,12 @@ static int set_up(void **state)
 	process.tasks = list;
 	process.n = TASKS;
 	watch = (struct top_watch){ .flags = &flags,
-				    .processes = processes,
 				    .n = 1,
 				    .n_tasks = TASKS,
 				    .before_ns = 1,
 				    .now_ns = 1000000001u,
 				    .slot_ns = 1000000000u };
+	watch.processes = &process;
 	return 0;
 }
 
@@ -315,14 +314,14 @@ static void ended_threads(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, spin, &ms), 0);
 	for (int i = 0; i < 300; i++) {
 		assert_true(top_watch_scan(&of_own));
-		assert_int_equal(of_own.processes[0]->ended_ns, 0);
+		assert_int_equal(of_own.processes->ended_ns, 0);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	top_watch_scan(&of_own);
 	assert_int_equal(pthread_create(&thread, NULL, spin, &short_ms), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_true(top_watch_scan(&of_own));
-	assert_in_range(of_own.processes[0]->ended_ns, 25000000, 1000000000);
+	assert_in_range(of_own.processes->ended_ns, 25000000, 1000000000);
 	top_watch_stop(&of_own);
 }
 
@@ -406,7 +405,7 @@ static void used_id(void **state)
 	assert_true(top_watch_scan(&of_own));
 	assert_true(top_watch_scan(&of_own));
 	assert_int_equal(of_own.n, 1);
-	of_own.processes[0]->tasks[0]->task.stat.start_ticks--;
+	of_own.processes->tasks[0]->task.stat.start_ticks--;
 	assert_false(top_watch_scan(&of_own));
 	assert_int_equal(of_own.n, 0);
 	top_watch_stop(&of_own);

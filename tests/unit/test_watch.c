@@ -5,7 +5,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "tools/live/watch.h"
+#include "tools/live/task.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/plan/plan.h"
-#include "tools/live/watch.h"
+#include "tools/live/task.h"
 #include "tools/rows/metrics.h"
 #include "tools/table/table.h"
 

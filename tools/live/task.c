@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* task.c - reads and parses the files of threads in /proc; see task.h. */
+/* task.c - threads of other processes: lists of them, and repeated readings of one; see task.h. */
 #include "tools/live/task.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/hash.h"
 #include "lib/base/number.h"
+#include "lib/dump/words.h"
+#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
-#include "tools/cli/list.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -219,4 +223,329 @@ uint64_t live_process_cpu_ns(pid_t pid)
 	if (clock_gettime(PROCESS_CLOCK(pid), &time) != 0)
 		return 0;
 	return pmc_timespec_ns(&time);
+}
+
+/* ---- readings of one thread --------------------------------------------------------------------
+ */
+
+/* Of wchan, for a thread that did not run since. */
+#define RETRIES 3
+
+/* The kernel removes events from a thread that executes a set-user-ID program: they stand still. */
+#define TRUST_NS 1000000000u
+
+static const char *const names[] = { "schedstat", "stat", "status", "wchan", "children" };
+
+void live_budget_init(struct live_budget *budget)
+{
+	struct rlimit files;
+
+	*budget = (struct live_budget){ .most = 256 };
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	/* The other half is for events. */
+	budget->most = files.rlim_cur / 2 < 1u << 20 ? (unsigned)(files.rlim_cur / 2) : 1u << 20;
+}
+
+static uint64_t now_of(const struct live_budget *budget)
+{
+	return budget->now_ns ? budget->now_ns : pmc_now_ns();
+}
+
+void live_task_init(struct live_task *task, pid_t pid, pid_t tid)
+{
+	*task = (struct live_task){ .pid = pid, .tid = tid };
+	for (unsigned f = 0; f < LIVE_FILES; f++)
+		task->fds[f] = -1;
+}
+
+void live_task_close(struct live_task *task, struct live_budget *budget)
+{
+	for (unsigned f = 0; f < LIVE_FILES; f++) {
+		if (task->fds[f] < 0)
+			continue;
+		close(task->fds[f]);
+		task->fds[f] = -1;
+		budget->open--;
+	}
+}
+
+/* The length or -errno. Such a file is read at once. */
+static int read_file(struct live_task *task, enum live_file file, struct live_budget *budget,
+		     char *text, size_t cap)
+{
+	char path[64];
+	ssize_t n;
+
+	if (task->fds[file] < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", task->pid, task->tid,
+			 names[file]);
+		if (budget->open >= budget->most)
+			return pmc_file_read_at(AT_FDCWD, path, text, cap);
+		task->fds[file] = open(path, O_RDONLY | O_CLOEXEC);
+		if (task->fds[file] < 0)
+			return -errno;
+		budget->open++;
+	}
+	n = pread(task->fds[file], text, cap - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -errno : (int)n;
+}
+
+/* The function, or 0 for a thread that runs or may not be looked at (proc_pid_wchan(5)). */
+static void read_wchan(struct live_task *task, struct live_budget *budget)
+{
+	char text[128];
+	size_t len;
+
+	task->wchan[0] = '\0';
+	if (live_is_runnable(task) || read_file(task, LIVE_WAIT, budget, text, sizeof(text)) <= 0 ||
+	    !strcmp(text, "0"))
+		return;
+	/* Inlined and split functions have suffixes: futex_do_wait.isra.0 */
+	len = strcspn(text, ".\n");
+	if (len >= sizeof(task->wchan))
+		len = sizeof(task->wchan) - 1;
+	memcpy(task->wchan, text, len);
+	task->wchan[len] = '\0';
+}
+
+/* Splits the time off the CPU since the first reading, so that each part never falls. The kernel
+ * adds a wait for a CPU when it ends, and time on a CPU at the next tick or switch. What it has not
+ * added yet of a thread that was runnable throughout is a wait; of another one nobody knows, and it
+ * counts as blocked until the kernel adds it. */
+static void split(struct live_task *task, bool runnable)
+{
+	struct live_span *span = &task->span;
+	struct live_waits *waits = &task->waits;
+	const uint64_t delay_ns = waits->delay_ns, blocked_ns = waits->blocked_ns;
+	uint64_t charged_ns = task->charged_ns - task->charged_before_ns, left_ns;
+
+	task->off_ns += (int64_t)(span->ns - span->cpu_ns);
+	left_ns = pmc_sub_sat(task->off_ns > 0 ? (uint64_t)task->off_ns : 0, blocked_ns);
+	/* The rest is of before the first reading. */
+	if (task->waited && charged_ns > left_ns) {
+		task->charged_before_ns += charged_ns - left_ns;
+		charged_ns = left_ns;
+	}
+	task->waited = task->waited && !charged_ns;
+	if (runnable || charged_ns > left_ns)
+		charged_ns = left_ns;
+	if (charged_ns > delay_ns)
+		waits->delay_ns = charged_ns;
+	waits->blocked_ns += pmc_sub_sat(left_ns, waits->delay_ns);
+	span->delay_ns = waits->delay_ns - delay_ns;
+	span->blocked_ns = waits->blocked_ns - blocked_ns;
+}
+
+static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
+		     const struct pmc_proc_stat *stat, bool runnable)
+{
+	task->span = (struct live_span){
+		/* It may have started after the common time of readings. */
+		.ns = pmc_sub_sat(task->read_ns, from_ns),
+		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
+		.voluntary = pmc_sub_sat(task->waits.voluntary, from->voluntary),
+		.involuntary = pmc_sub_sat(task->waits.involuntary, from->involuntary),
+		.minor_faults = pmc_sub_sat(task->stat.minor_faults, stat->minor_faults),
+		.major_faults = pmc_sub_sat(task->stat.major_faults, stat->major_faults),
+		.user_ns = pmc_sub_sat(task->waits.user_ns, from->user_ns),
+		.system_ns = pmc_sub_sat(task->waits.system_ns, from->system_ns),
+	};
+	split(task, runnable);
+	task->known = true;
+}
+
+/* Each reading: as many switches as it got a CPU, in the proportion that was found last. */
+static void estimate_switches(struct live_task *task, uint64_t slices)
+{
+	const uint64_t n = pmc_sub_sat(task->waits.slices, slices);
+	const uint64_t voluntary = (uint64_t)(task->voluntary_share * (double)n + 0.5);
+
+	task->waits.voluntary += voluntary;
+	task->waits.involuntary += n - voluntary;
+}
+
+static void read_switches(struct live_task *task, struct live_budget *budget)
+{
+	struct live_waits *waits = &task->waits;
+	uint64_t voluntary, all;
+	char text[4096];
+
+	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) <= 0)
+		return;
+	pmc_proc_number(text, "voluntary_ctxt_switches", &waits->voluntary);
+	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &waits->involuntary);
+	voluntary = pmc_sub_sat(waits->voluntary, task->voluntary);
+	all = voluntary + pmc_sub_sat(waits->involuntary, task->involuntary);
+	if (all)
+		task->voluntary_share = (double)voluntary / (double)all;
+	task->voluntary = waits->voluntary;
+	task->involuntary = waits->involuntary;
+}
+
+int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap)
+{
+	return read_file(task, LIVE_CHILDREN, budget, text, cap);
+}
+
+/* Of a thread that has ended, or another one with its ID: -ESRCH. */
+static int read_stat(struct live_task *task, struct live_budget *budget, bool first)
+{
+	char text[4096];
+	struct pmc_proc_stat stat;
+	int n = read_file(task, LIVE_STAT, budget, text, sizeof(text));
+
+	if (n <= 0 || !pmc_proc_stat(text, &stat))
+		return n < 0 && n != -ENOENT ? n : -ESRCH;
+	if (!first && stat.start_ticks != task->stat.start_ticks)
+		return -ESRCH;
+	task->stat = stat;
+	task->waits.user_ns = stat.user_ticks * LIVE_TICK_NS;
+	task->waits.system_ns = stat.system_ticks * LIVE_TICK_NS;
+	return 0;
+}
+
+/* Of a thread that has run, or may have. */
+static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t slices, bool due,
+		     bool first)
+{
+	const bool full = due || !budget->brief || task->waits.slices == slices;
+	int error = full ? read_stat(task, budget, first) : 0;
+
+	if (error)
+		return error;
+	task->owes = !due;
+	if (due)
+		read_switches(task, budget);
+	else
+		estimate_switches(task, slices);
+	if (full) {
+		read_wchan(task, budget);
+		task->retries = RETRIES;
+	}
+	return 0;
+}
+
+/* When the first interval of a thread began that was not there at that time; 0: unknown. */
+static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
+{
+	const uint64_t start_ns = live_start_ns(&task->stat);
+	const uint64_t ran_ns = task->waits.cpu_ns + task->charged_ns;
+
+	if (!since_ns || start_ns + LIVE_TICK_NS < since_ns)
+		return 0;
+	return start_ns > since_ns || ran_ns > task->read_ns - since_ns ? start_ns : since_ns;
+}
+
+int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget)
+{
+	const struct live_waits from = task->waits;
+	const struct pmc_proc_stat stat = task->stat;
+	struct pmc_proc_sched now;
+	uint64_t from_ns = task->read_ns;
+	const bool first = !from_ns;
+	/* Not all threads in the same reading. */
+	const bool due = first || budget->turns <= 1 ||
+			 (budget->reading + (unsigned)task->tid) % budget->turns == 0;
+	bool same, runnable = live_is_runnable(task);
+	char text[128];
+	int n = read_file(task, LIVE_SCHEDSTAT, budget, text, sizeof(text));
+
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : n;
+	if (!pmc_proc_schedstat(text, &now))
+		return -ENODATA;
+	task->charged_ns = now.delay_ns;
+	task->waits.cpu_ns = now.cpu_ns;
+	task->waits.slices = now.slices;
+	task->read_ns = task->file_ns = now_of(budget);
+	same = !first && task->waits.cpu_ns == from.cpu_ns && task->waits.slices == from.slices;
+	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
+	if (!same || live_is_runnable(task) || (task->owes && due)) {
+		n = read_rest(task, budget, from.slices, due, first);
+		if (n)
+			return n;
+	}
+	/* It may have been on its way to sleep. It may also be that wchan is not permitted. */
+	if (same && !task->wchan[0] && task->retries) {
+		task->retries--;
+		read_wchan(task, budget);
+	}
+	if (first)
+		from_ns = first_since(task, since_ns);
+	/* Throughout, as far as its switches are known. */
+	runnable = runnable && live_is_runnable(task) &&
+		   (due || same ? task->waits.voluntary == from.voluntary : !task->voluntary_share);
+	if (from_ns) {
+		set_span(task, from_ns, &from, &stat, runnable);
+	} else {
+		task->charged_before_ns = now.delay_ns;
+		task->waited = live_is_runnable(task);
+	}
+	return 0;
+}
+
+bool live_task_slept(struct live_task *task, const struct live_budget *budget)
+{
+	const uint64_t from_ns = task->read_ns, now = now_of(budget);
+
+	/* Its wait for a CPU may go on, or the function that it sleeps in be unknown yet. */
+	if (live_is_runnable(task) || task->owes || (!task->wchan[0] && task->retries) ||
+	    now - task->file_ns > TRUST_NS)
+		return false;
+	task->read_ns = now;
+	set_span(task, from_ns, &task->waits, &task->stat, false);
+	return true;
+}
+
+void live_span_add(struct live_span *sum, const struct live_span *span)
+{
+	sum->ns += span->ns;
+	sum->cpu_ns += span->cpu_ns;
+	sum->delay_ns += span->delay_ns;
+	sum->blocked_ns += span->blocked_ns;
+	sum->voluntary += span->voluntary;
+	sum->involuntary += span->involuntary;
+	sum->minor_faults += span->minor_faults;
+	sum->major_faults += span->major_faults;
+	sum->user_ns += span->user_ns;
+	sum->system_ns += span->system_ns;
+}
+
+void live_place_add(struct live_place *places, const char *name, uint64_t ns)
+{
+	unsigned i = 0;
+
+	while (i < LIVE_PLACES && places[i].name[0] && strcmp(places[i].name, name) != 0)
+		i++;
+	if (i == LIVE_PLACES || !name[0])
+		return;
+	snprintf(places[i].name, LIVE_WCHAN, "%s", name);
+	places[i].ns += ns;
+}
+
+const struct live_place *live_place_most(const struct live_place *places)
+{
+	const struct live_place *most = places;
+
+	for (unsigned i = 1; i < LIVE_PLACES; i++)
+		if (places[i].ns > most->ns)
+			most = &places[i];
+	return most;
+}
+
+uint64_t live_pool_key(const char *thread, char *name)
+{
+	size_t len = strlen(thread);
+
+	/* Kernel threads have longer names. */
+	if (len > 20)
+		memcpy(name, thread, len);
+	else
+		len = pmc_pool_pattern(thread, len, name);
+	name[len] = '\0';
+	return pmc_hash(name, len);
 }

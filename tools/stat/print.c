@@ -1,14 +1,259 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c - an interval or the summary: which rows, their sums, and their format. */
+#include "lib/base/clock.h"
+#include "lib/base/json.h"
 #include "lib/base/utf8.h"
+#include "lib/dump/words.h"
 #include "tools/stat/stat.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#define HEAD_EVERY 20 /* lines, on what has no height */
+/* ---- the sum of one target as a list: value, unit, event and rate ------------------------------
+ */
+
+enum { VALUE, UNIT, EVENT, RATE };
+
+static const struct table_column list_columns[] = {
+	{ .name = "value", .unit = TABLE_COUNT, .index = VALUE, .least = 18, .kept = true },
+	{ .name = "unit", .unit = TABLE_TEXT, .index = UNIT, .least = 6, .kept = true },
+	{ .name = "event", .unit = TABLE_TEXT, .index = EVENT, .least = 23, .kept = true },
+	{ .name = "rate", .unit = TABLE_TEXT, .index = RATE, .blank = true },
+};
+
+struct item {
+	struct table_cell value;
+	struct pmc_scale scale;
+	const char *unit, *name;
+	char rate[64];
+	bool first; /* of the times, below the counts */
+};
+
+struct list {
+	struct item *items;
+	const struct item *at;
+	unsigned n;
+};
+
+static void set_item(void *arg, uint64_t i)
+{
+	struct list *list = arg;
+
+	list->at = &list->items[i];
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	const struct item *item = ((struct list *)arg)->at;
+
+	return column->index == VALUE ? item->value :
+	       column->index == UNIT  ? cell_text(item->unit) :
+	       column->index == EVENT ? cell_text(item->name) :
+					cell_text(item->rate[0] ? item->rate : NULL);
+}
+
+static struct table_line line_of(void *arg)
+{
+	return (struct table_line){ .gap = ((struct list *)arg)->at->first };
+}
+
+static struct item *add(struct list *list, struct table_cell value, double divisor, int decimals,
+			const char *unit, const char *name)
+{
+	struct item *item = &list->items[list->n++];
+
+	*item = (struct item){
+		.value = value, .scale = { divisor, decimals, "" }, .unit = unit, .name = name
+	};
+	item->value.scale = value.kind == CELL_TEXT ? NULL : &item->scale;
+	return item;
+}
+
+/* Clocks in ms; what has a scale, such as energy, with decimals. */
+static void add_event(struct list *list, const struct stat_lines *lines, unsigned e)
+{
+	const struct stat_job *stat = lines->stat;
+	const struct pmc_p_event *event = &stat->live.view.events[e];
+	const struct table_cell cell = live_event_cell(&stat->live, lines->at->counts, e);
+	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
+	const bool clock = !strcmp(event->unit, "ns");
+	struct item *item;
+	struct pmc_out rate;
+
+	if (cell.kind == CELL_NULL) {
+		add(list, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
+		    event->name);
+		return;
+	}
+	item = add(list, cell, clock ? 1e6 : 1, event->unit[0] ? 2 : 0, clock ? "ms" : event->unit,
+		   event->name);
+	pmc_out_to_mem(&rate, item->rate, sizeof(item->rate));
+	if (clock && (int)e == stat_clock(stat) && lines->ns) {
+		pmc_out_fixed(&rate, value / (double)lines->ns, 3);
+		pmc_out_str(&rate, " CPUs");
+	} else if (!clock && lines->ns) {
+		pmc_show_number(&rate, value * 1e9 / (double)lines->ns);
+		pmc_out_str(&rate, "/s");
+	}
+	if (event->def.scope != PMC_SCOPE_ALL)
+		pmc_outf(&rate, "%s%s mode", rate.len ? "  " : "",
+			 pmc_scope_name(event->def.scope));
+}
+
+static void add_time(struct list *list, const char *name, uint64_t ns)
+{
+	add(list, cell_number(true, ns), 1e9, 6, "s", name);
+}
+
+static void put_list(struct stat_lines *lines)
+{
+	struct stat_job *stat = lines->stat;
+	const struct live_events *live = &stat->live;
+	struct pmc_out *out = &stat->output.out;
+	struct list list = { .items = pmc_arena_alloc(lines->arena,
+						      (live->view.count + pmc_n_metrics + 3) *
+							      sizeof(struct item)) };
+	struct table table = {
+		.columns = list_columns,
+		.n_columns = sizeof(list_columns) / sizeof(list_columns[0]),
+		.arg = &list,
+		.row = set_item,
+		.cell = cell_of,
+		.line = line_of,
+		.screen = stat->output.screen,
+		.arena = lines->arena,
+		.tight = true,
+	};
+
+	lines->at = lines->list;
+	for (unsigned e = 0; e < live->view.count; e++)
+		add_event(&list, lines, e);
+	for (unsigned m = 0; m < pmc_n_metrics; m++)
+		if (live_shows_metric(live, m))
+			add(&list, live_metric_cell(live, lines->at->counts, m), 1,
+			    pmc_metrics[m].decimals, "", pmc_metrics[m].column);
+	add_time(&list, "elapsed", lines->ns);
+	list.items[list.n - 1].first = true;
+	if (stat->target == STAT_COMMAND) {
+		add_time(&list, "user", pmc_timeval_ns(&stat->usage.ru_utime));
+		add_time(&list, "system", pmc_timeval_ns(&stat->usage.ru_stime));
+	}
+	table.n_rows = list.n;
+	table_layout(&table);
+	pmc_out_char(out, '\n');
+	if (stat->output.format == TABLE_MARKDOWN)
+		table_print(&table, TABLE_MARKDOWN, out);
+	else
+		table_put_rows(&table, 0, list.n, out);
+	pmc_out_char(out, '\n');
+}
+
+/* ---- a line as a JSON object: events and metrics are in objects of their own -------------------
+ */
+
+static void put_cell(struct pmc_json *json, const char *key, const struct table_cell *cell)
+{
+	if (cell->kind == CELL_NUMBER)
+		pmc_json_u64(json, key, cell->number);
+	else if (cell->kind == CELL_REAL)
+		pmc_json_double(json, key, cell->real);
+	else if (cell->kind == CELL_TEXT)
+		pmc_json_strn(json, key, cell->text, cell->len);
+	else
+		pmc_json_null(json, key);
+}
+
+static void put_event(struct pmc_json *json, const struct stat_lines *lines, unsigned e)
+{
+	const struct pmc_p_event *event = &lines->stat->live.view.events[e];
+	const struct pmc_count *count = &lines->at->counts[e];
+	const struct table_cell value = live_event_cell(&lines->stat->live, lines->at->counts, e);
+	const bool known = value.kind != CELL_NULL;
+	const double number = value.kind == CELL_NUMBER ? (double)value.number : value.real;
+
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "name", event->name);
+	put_cell(json, "value", &value);
+	pmc_json_known(json, "raw", known, count->raw);
+	pmc_json_str(json, "unit", event->unit);
+	pmc_json_double(json, "per_second",
+			known && lines->ns ? number * 1e9 / (double)lines->ns : NAN);
+	pmc_json_u64(json, "enabled_ns", count->enabled_ns);
+	pmc_json_u64(json, "running_ns", count->running_ns);
+	pmc_json_str(json, "scope", pmc_scope_name(event->def.scope));
+	pmc_json_str(json, "state", pmc_state_name(count->state));
+	pmc_json_object_end(json);
+}
+
+static void put_places(struct pmc_json *json, const struct live_place *places)
+{
+	pmc_json_object(json, "blocked_in");
+	for (unsigned i = 0; i < LIVE_PLACES && places[i].ns; i++)
+		pmc_json_u64(json, places[i].name, places[i].ns);
+	pmc_json_object_end(json);
+}
+
+/* Fields that have no meaning here are left out; `summary` and `blocked_in` are of the last. */
+static void put_field(struct pmc_json *json, struct stat_lines *lines,
+		      const struct table_column *column)
+{
+	const struct table_cell cell = stat_cell(lines, column);
+
+	if (column->kind == STAT_AT && lines->summary) {
+		if (lines->at->places[0].ns)
+			put_places(json, lines->at->places);
+	} else if (cell.kind == CELL_BOOL) {
+		if (lines->summary)
+			pmc_json_bool(json, column->name, true);
+	} else if (cell.kind != CELL_NULL || !column->blank) {
+		put_cell(json, column->name, &cell);
+	}
+}
+
+/* An event is there once if any of its columns is. */
+static bool is_first_of_event(const struct stat_job *stat, unsigned i)
+{
+	const struct table_column *columns = stat->data;
+
+	for (unsigned k = 0; k < i && columns[i].kind == STAT_EVENT; k++)
+		if (columns[k].kind == STAT_EVENT && columns[k].index == columns[i].index)
+			return false;
+	return columns[i].kind == STAT_EVENT;
+}
+
+static void put_json(struct stat_lines *lines)
+{
+	struct stat_job *stat = lines->stat;
+	struct pmc_json json;
+
+	pmc_json_init(&json, &stat->output.out, false);
+	pmc_json_object(&json, NULL);
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].kind == STAT_KEY)
+			put_field(&json, lines, &stat->data[i]);
+	pmc_json_array(&json, "events");
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (is_first_of_event(stat, i))
+			put_event(&json, lines, stat->data[i].index);
+	pmc_json_array_end(&json);
+	pmc_json_object(&json, "metrics");
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].kind == STAT_CPU_USE || stat->data[i].kind == STAT_METRIC) {
+			const struct table_cell cell = stat_cell(lines, &stat->data[i]);
+
+			put_cell(&json, stat->data[i].name, &cell);
+		}
+	pmc_json_object_end(&json);
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].kind >= STAT_WAIT)
+			put_field(&json, lines, &stat->data[i]);
+	pmc_json_object_end(&json);
+	pmc_out_char(&stat->output.out, '\n');
+}
+
+#define HEAD_EVERY 20 /* lines */
 
 /* ---- rows and their sums -------------------------------------------------------------------- */
 
@@ -165,15 +410,6 @@ static void make_lines(struct stat_lines *lines)
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-static unsigned head_every(const struct stat_job *stat)
-{
-	struct winsize size;
-
-	if (ioctl(stat->output.out.fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 4)
-		return size.ws_row - 2u;
-	return HEAD_EVERY;
-}
-
 /* Goes on below the last table where the heads are the same. */
 static void put_table(struct stat_lines *lines)
 {
@@ -194,8 +430,7 @@ static void put_table(struct stat_lines *lines)
 		table_print(table, TABLE_MARKDOWN, out);
 		pmc_out_char(out, '\n');
 	} else {
-		if (!stat->headed || stat->lines >= head_every(stat) ||
-		    !table_same_heads(above, table)) {
+		if (!stat->headed || stat->lines >= HEAD_EVERY || !table_same_heads(above, table)) {
 			table_put_head(table, out);
 			stat->lines = 0;
 		}
@@ -320,7 +555,7 @@ static void put_data(struct stat_lines *lines)
 		if (stat->output.format == TABLE_CSV)
 			table_csv_row(&table, i, out);
 		else
-			stat_json(lines);
+			put_json(lines);
 	}
 }
 
@@ -341,7 +576,7 @@ void stat_print(struct stat_job *stat, bool summary)
 		put_data(&lines);
 	} else if (summary && stat->by == BY_TOTAL && !stat->output.choice.columns) {
 		/* Below the last interval, whose columns may be hidden. */
-		stat_list(&lines);
+		put_list(&lines);
 	} else {
 		if (summary && stat->interval_ns) {
 			pmc_out_str(&stat->output.out, "\nsince the start:\n");

@@ -8,7 +8,7 @@
 #include "tools/cli/rows.h"
 #include "tools/live/events.h"
 #include "tools/live/wait.h"
-#include "tools/live/watch.h"
+#include "tools/live/task.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -127,8 +127,6 @@ struct stat_job {
 	bool headed;
 };
 
-/* Opens and starts the groups of the target. 0, or the exit code with the error printed. */
-int stat_open(struct stat_job *stat);
 /* Rows of threads and CPUs that are new, and those that have ended. */
 void stat_rescan(struct stat_job *stat);
 void stat_close(struct stat_job *stat);
@@ -159,7 +157,7 @@ void stat_rest_start(struct stat_job *stat);
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
 bool stat_rest_shown(const struct stat_job *stat, bool cumulative);
 
-/* ---- threads.c, machine.c: parts of stat_open() and stat_rescan() ---- */
+/* ---- threads.c, machine.c: parts of stat_run() and stat_rescan() ---- */
 int stat_open_process(struct stat_job *stat);
 void stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
@@ -209,9 +207,6 @@ struct stat_lines {
 /* The columns, and those that flags name. 0, or the exit code with the error printed. */
 int stat_columns(struct stat_job *stat);
 struct table_cell stat_cell(void *arg, const struct table_column *column); /* arg: the lines */
-void stat_json(struct stat_lines *lines);				   /* the current line */
-/* The first line, of the whole target, as a list. */
-void stat_list(struct stat_lines *lines);
 void stat_print(struct stat_job *stat, bool summary);
 
 #endif

@@ -188,8 +188,9 @@ void top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct 
 		.threads = watch->n_tasks,
 		.processes = watch->n,
 	};
-	for (unsigned i = 0; i < watch->n; i++)
-		add_process(rows, watch, watch->processes[i], look);
+	for (const struct top_process *process = watch->processes; process;
+	     process = process->hh.next)
+		add_process(rows, watch, process, look);
 	add_children(rows, watch, look);
 	rows->list =
 		pmc_arena_alloc(&rows->arena, (HASH_COUNT(rows->by_key) + 1) * sizeof(*rows->list));

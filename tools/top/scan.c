@@ -30,6 +30,8 @@ static void free_process(struct top_watch *watch, struct top_process *process)
 	watch->agents -= process->agent != NULL;
 	for (unsigned i = 0; i < process->n; i++)
 		free_task(watch, process->tasks[i]);
+	HASH_DEL(watch->processes, process);
+	watch->n--;
 	free(process->tasks);
 	free(process);
 }
@@ -199,34 +201,17 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 
 /* ---- processes ----------------------------------------------------------------------------- */
 
-static unsigned find(const struct top_watch *watch, pid_t pid)
-{
-	unsigned low = 0, high = watch->n;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-
-		if (watch->processes[middle]->pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static struct top_process *add_process(struct top_watch *watch, pid_t pid)
 {
-	const unsigned at = find(watch, pid);
-	struct top_process *process = at < watch->n ? watch->processes[at] : NULL;
+	struct pmc_arena *arena = &watch->table;
+	struct top_process *process;
 
-	if (!process || process->pid != pid) {
+	HASH_FIND_INT(watch->processes, &pid, process);
+	if (!process) {
 		process = tool_realloc(NULL, sizeof(*process));
 		*process = (struct top_process){ .pid = pid };
-		watch->processes =
-			tool_list_grow(watch->processes, watch->n, &watch->room, sizeof(process));
-		memmove(watch->processes + at + 1, watch->processes + at,
-			(watch->n++ - at) * sizeof(process));
-		watch->processes[at] = process;
+		HASH_ADD_INT(watch->processes, pid, process);
+		watch->n++;
 	}
 	process->seen = true;
 	return process;
@@ -261,34 +246,22 @@ static void find_children(struct top_watch *watch, struct top_task *task)
 
 static void drop_unseen(struct top_watch *watch)
 {
-	unsigned kept = 0;
+	struct top_process *process, *next;
 
-	for (unsigned i = 0; i < watch->n; i++) {
-		struct top_process *process = watch->processes[i];
-
-		if (process->seen) {
-			watch->processes[kept++] = process;
-			continue;
+	HASH_ITER (hh, watch->processes, process, next)
+		if (!process->seen) {
+			watch->children_carry_ns -=
+				(int64_t)(process->clock_ns + process->waited_ns);
+			free_process(watch, process);
 		}
-		watch->children_carry_ns -= (int64_t)(process->clock_ns + process->waited_ns);
-		free_process(watch, process);
-	}
-	watch->n = kept;
 }
 
-/* Processes that are found while others are read are read too: children of children. */
+/* Processes that are found meanwhile are read too: children of children. */
 static void scan_tree(struct top_watch *watch)
 {
-	pid_t at = 0;
-
-	for (unsigned i; (i = find(watch, at)) < watch->n;) {
-		struct top_process *process = watch->processes[i];
-
-		at = process->pid + 1;
+	for (struct top_process *process = watch->processes; process; process = process->hh.next) {
 		process->seen = scan_process(watch, process);
-		if (watch->flags->all)
-			continue;
-		for (unsigned t = 0; process->seen && t < process->n; t++)
+		for (unsigned t = 0; !watch->flags->all && process->seen && t < process->n; t++)
 			find_children(watch, process->tasks[t]);
 	}
 }
@@ -303,9 +276,9 @@ static void begin_slot(struct top_watch *watch, bool next)
 	if (next)
 		memmove(watch->children_us + 1, watch->children_us, TOP_SLOTS_BYTES);
 	watch->children_us[0] = 0;
-	for (unsigned i = 0; i < watch->n; i++)
-		for (unsigned t = 0; t < watch->processes[i]->n; t++) {
-			struct top_task *task = watch->processes[i]->tasks[t];
+	for (struct top_process *process = watch->processes; process; process = process->hh.next)
+		for (unsigned t = 0; t < process->n; t++) {
+			struct top_task *task = process->tasks[t];
 
 			if (next) {
 				memmove(task->cpu_us + 1, task->cpu_us, TOP_SLOTS_BYTES);
@@ -318,6 +291,7 @@ static void begin_slot(struct top_watch *watch, bool next)
 bool top_watch_scan(struct top_watch *watch)
 {
 	const int64_t carry_ns = watch->children_carry_ns;
+	struct top_process *process;
 	bool alive = watch->flags->all;
 
 	watch->before_ns = watch->now_ns;
@@ -325,8 +299,8 @@ bool top_watch_scan(struct top_watch *watch)
 	if (watch->before_ns)
 		watch->slot_used_ns += watch->now_ns - watch->before_ns;
 	if (watch->flags->all) {
-		for (unsigned i = 0; i < watch->n; i++)
-			watch->processes[i]->seen = false;
+		for (process = watch->processes; process; process = process->hh.next)
+			process->seen = false;
 		pmc_dir_visit(take_process, watch, "/proc");
 		drop_unseen(watch);
 	}
@@ -337,8 +311,8 @@ bool top_watch_scan(struct top_watch *watch)
 	scan_tree(watch);
 	drop_unseen(watch);
 	set_children(watch, carry_ns);
-	for (unsigned i = 0; i < watch->n; i++)
-		alive |= watch->processes[i]->root && is_alive(watch->processes[i]);
+	for (process = watch->processes; process; process = process->hh.next)
+		alive |= process->root && is_alive(process);
 	/* A slot is over when less than half an interval is missing. */
 	if (watch->slot_used_ns + watch->flags->interval_ns / 2 >= watch->slot_ns)
 		begin_slot(watch, true);
@@ -354,8 +328,9 @@ void top_watch_skip(struct top_watch *watch)
 void top_watch_commands(struct top_watch *watch, bool shown)
 {
 	watch->commands = shown;
-	for (unsigned i = 0; shown && i < watch->n; i++)
-		read_command(watch->processes[i]);
+	for (struct top_process *process = watch->processes; process; process = process->hh.next)
+		if (shown)
+			read_command(process);
 }
 
 int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t child)
@@ -380,20 +355,21 @@ const struct top_process *top_first_root(const struct top_watch *watch, unsigned
 	const struct top_process *first = NULL;
 
 	*roots = 0;
-	for (unsigned i = 0; i < watch->n; i++)
-		if (watch->processes[i]->root && !(*roots)++)
-			first = watch->processes[i];
+	for (const struct top_process *process = watch->processes; process;
+	     process = process->hh.next)
+		if (process->root && !(*roots)++)
+			first = process;
 	return first;
 }
 
 void top_watch_stop(struct top_watch *watch)
 {
-	for (unsigned i = 0; i < watch->n; i++)
-		free_process(watch, watch->processes[i]);
-	free(watch->processes);
+	struct top_process *process, *next;
+
+	HASH_ITER (hh, watch->processes, process, next)
+		free_process(watch, process);
 	symbols_free(watch->symbols);
 	live_tids_free(&watch->tids);
 	pmc_arena_free(&watch->arena);
-	watch->processes = NULL;
-	watch->n = 0;
+	pmc_arena_free(&watch->table);
 }

@@ -2,9 +2,9 @@
 /*
  * top.h - pmctl top: what is watched, its rows, and how they are shown. Private to this folder.
  *
- * scan.c finds processes and threads and reads them (struct top_watch), agent.c their agents;
- * rows.c folds them into rows, filters and sorts these; columns.c makes cells and lays them out,
- * which batch.c prints and screen.c draws, keys.c and zoom.c with it.
+ * scan.c finds processes and threads and reads them (struct top_watch), events.c their events and
+ * agents; rows.c folds them into rows, filters and sorts these; columns.c makes cells and lays them
+ * out, which cmd_top.c prints and screen.c draws, keys.c and zoom.c with it.
  */
 #ifndef PMC_TOOLS_TOP_TOP_H
 #define PMC_TOOLS_TOP_TOP_H
@@ -15,7 +15,7 @@
 #include "tools/cli/rows.h"
 #include "tools/live/events.h"
 #include "tools/live/wait.h"
-#include "tools/live/watch.h"
+#include "tools/live/task.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -71,15 +71,16 @@ struct top_process {
 	uint64_t ended_ns;    /* in the last interval: CPU time that no thread's row has */
 	uint64_t waited_ns;   /* CPU time of children that it has waited for */
 	bool seen, root;
+	UT_hash_handle hh; /* by pid, in the order in which they were found */
 };
 
 struct top_watch {
 	const struct top_flags *flags;
-	struct pmc_arena arena;
+	struct pmc_arena arena; /* of the events */
+	struct pmc_arena table; /* of the processes */
 	struct live_budget budget;
 	struct live_tids tids;
-	struct top_process **processes; /* ascending IDs */
-	size_t room;
+	struct top_process *processes;
 	unsigned n, n_tasks;
 	unsigned ran;		    /* threads that ran in the last interval */
 	uint64_t numbers;	    /* of threads ever seen */
@@ -113,16 +114,13 @@ void top_watch_commands(struct top_watch *watch, bool shown);
 
 /* events.c: of each thread */
 int top_events_plan(struct top_watch *watch);
-/* Counts what this frame lists, by groups of agents; NULL: what top_events_plan() chooses. */
-void top_events_change(struct top_watch *watch, const struct pmc_frame_buf *eventset);
 void top_events_open(struct top_watch *watch, struct top_task *task);
 void top_events_read(struct top_watch *watch, struct top_task *task);
 void top_events_close(struct top_watch *watch, struct top_task *task);
 
-/* agent.c: before and after the threads of a process are read */
+/* the agent: before and after the threads of a process are read */
 void top_agent_find(struct top_watch *watch, struct top_process *process);
 void top_agent_threads(struct top_watch *watch, struct top_process *process);
-void top_agent_drop(struct top_watch *watch, struct top_process *process);
 
 /* ---- rows.c ------------------------------------------------------------------------------- */
 
@@ -238,7 +236,6 @@ struct top_job {
 bool top_step(struct top_job *job);
 enum live_event top_wait(struct top_job *job);
 
-int top_batch(struct top_job *job);
 int top_screen(struct top_job *job);
 /* A line about all that is watched, the more important parts first. */
 void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out);

@@ -16,10 +16,11 @@ const struct top_task *top_zoomed(const struct top_screen *screen)
 {
 	const struct top_watch *watch = &screen->job->watch;
 
-	for (unsigned i = 0; i < watch->n; i++)
-		for (unsigned t = 0; t < watch->processes[i]->n; t++)
-			if (watch->processes[i]->tasks[t]->number == screen->zoomed)
-				return watch->processes[i]->tasks[t];
+	for (const struct top_process *process = watch->processes; process;
+	     process = process->hh.next)
+		for (unsigned t = 0; t < process->n; t++)
+			if (process->tasks[t]->number == screen->zoomed)
+				return process->tasks[t];
 	return NULL;
 }
 
