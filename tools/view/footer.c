@@ -82,7 +82,8 @@ static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
-	const uint64_t beside = coverage->descendants.cpu.sum;
+	const uint64_t beside = coverage->descendants.cpu.sum, some = coverage->cpu_ns / 100;
+	const uint64_t unattributed = coverage->unattributed.cpu.sum;
 
 	say(view, " coverage ");
 	share(view, coverage);
@@ -91,7 +92,12 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		say(view, "%.agent overhead%s %p %%", coverage->is_sampled ? " at least" : "",
 		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 	end(view);
-	if (coverage->has_descendants && beside > coverage->cpu_ns / 100 && beside > 10000000)
+	if (unattributed > some && unattributed > 10000000)
+		note(view,
+		     " %t CPU is in no thread's row: threads made by a raw clone, or whose row "
+		     "could not be written",
+		     unattributed);
+	if (coverage->has_descendants && beside > some && beside > 10000000)
 		note(view,
 		     " %t CPU of child processes is in no thread's row: programs without an agent, "
 		     "children killed before their first row, start and exit of the others",
@@ -122,8 +128,8 @@ static void outside_clock(struct pmc_view *view, const struct pmc_footer *footer
 	if (clock->rows >= footer->all->rows + clock->extra && outside_ns >= cpu_ns / 100 &&
 	    outside_ns)
 		note(view,
-		     " %t CPU is not in task-clock, which does not count the start and end of "
-		     "programs and threads",
+		     " %t CPU is not in task-clock, which leaves out the start and end of programs "
+		     "and threads, and a part of each context switch",
 		     outside_ns);
 }
 
