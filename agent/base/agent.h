@@ -211,16 +211,17 @@ void agent_fds_forked(int keep);
  * returned, 0 if the clone died, -1 if there could be no clone. Async-signal-safe. */
 int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t stack_bytes);
 
-/* System calls that seccomp filters may kill for: timer_create, perf_event_open and its kin, and
- * process_vm_readv on the own process. */
-enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4 };
+/* System calls that seccomp filters may kill for: timer_create, perf_event_open and its kin,
+ * process_vm_readv on the own process, and waitid. */
+enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4, AGENT_WAIT = 8 };
+#define AGENT_WAIT_FLAGS (WSTOPPED | WNOHANG | WNOWAIT | __WALL)
 
 /* Before main, where ticks or samples are wanted: filters that are there now are known ones. */
 void agent_filters_at_start(void);
 /* Whether they may be made. Probes the first filter that is there. Async-signal-safe. */
 bool agent_permitted(enum agent_call call);
-/* From now on perf_event_open may not be called. */
-void agent_perf_forbid(void);
+/* From now on these may not be made. */
+void agent_forbid(unsigned calls);
 /* Bits of calls: those to leave out, and those that returned. */
 struct agent_trial {
 	unsigned skip, returned;

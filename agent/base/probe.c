@@ -124,13 +124,15 @@ void agent_try_calls(void *arg)
 {
 	struct agent_trial *trial = arg;
 
-	for (unsigned call = AGENT_TIMER; call <= AGENT_READ; call <<= 1) {
+	for (unsigned call = AGENT_TIMER; call <= AGENT_WAIT; call <<= 1) {
 		if (trial->skip & call)
 			continue;
 		if (call == AGENT_TIMER)
 			try_timer();
 		else if (call == AGENT_PERF)
 			try_perf();
+		else if (call == AGENT_WAIT)
+			pmc_sys5(SYS_waitid, P_ALL, 0, NULL, AGENT_WAIT_FLAGS, NULL);
 		else
 			pmc_sys6(SYS_process_vm_readv, pmc_sys1(SYS_getpid, 0), NULL, 0, NULL, 0,
 				 0);
@@ -146,7 +148,7 @@ static bool filtered(void)
 /* Tells of a filter that a hook has not seen, too, until there was one: threads may have different
  * ones, and a call that one of them forbids stays forbidden. */
 static _Atomic bool probed, started_filtered;
-#define ALL_CALLS (unsigned)(AGENT_TIMER | AGENT_PERF | AGENT_READ)
+#define ALL_CALLS (unsigned)(AGENT_TIMER | AGENT_PERF | AGENT_READ | AGENT_WAIT)
 static _Atomic unsigned permitted = ALL_CALLS;
 
 /* Threads that get here at the same time each probe it. Not inlined: every thread would need that
@@ -188,9 +190,9 @@ void agent_filters_at_start(void)
 	atomic_store(&started_filtered, true);
 }
 
-void agent_perf_forbid(void)
+void agent_forbid(unsigned calls)
 {
-	atomic_fetch_and(&permitted, ~(unsigned)AGENT_PERF);
+	atomic_fetch_and(&permitted, ~calls);
 }
 
 bool agent_unseen_filter(void)

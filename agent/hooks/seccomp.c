@@ -153,7 +153,7 @@ static void try_filtered(void *arg)
 {
 	struct trial *trial = arg;
 	const long *call = trial->call;
-	struct agent_trial others = { .skip = AGENT_TIMER };
+	struct agent_trial others = { .skip = AGENT_TIMER | AGENT_WAIT };
 
 	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) >= 0) {
 		write_rows();
@@ -191,11 +191,12 @@ static void before_filter(long number, const long args[6])
 		return;
 	agent_file_filtered();
 	agent_tick_filtered();
+	agent_forbid(AGENT_WAIT);
 	if (trial.lives)
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);
 	/* Threads that are about to open their groups see that it has ended, or this. */
-	agent_perf_forbid();
+	agent_forbid(AGENT_PERF);
 	agent_leave(PMC_RUNNING, 0, false);
 	agent_signals_forget();
 }

@@ -5,7 +5,7 @@
 #include "agent/base/real.h"
 #include "agent/sample/sample.h"
 
-/* ---- sample_event.c ---- */
+/* ---- sample_thread.c ---- */
 struct sample_event {
 	bool on;
 	struct pmc_attr attr;
@@ -15,16 +15,12 @@ struct sample_event {
 };
 extern struct sample_event sample_event;
 extern bool sample_reads; /* whether process_vm_readv may be called */
-
-/* ---- sample_thread.c ---- */
 /* NULL: there is no sampling. */
 struct sample_thread *sample_of(const struct slot *slot);
 /* Switches the event of the calling thread off. */
 void sample_disarm(int fd);
-/* Starts sampling in all live threads. */
-void sample_threads_start(int number);
 
-/* ---- sample_memory.c: reads of memory that may not be there ---- */
+/* ---- sample_modules.c: reads of memory that may not be there, and modules ---- */
 #define SAMPLE_BLOCK  1024u /* divides the size of a page */
 #define SAMPLE_BLOCKS 16u
 #define SAMPLE_AHEAD  4u /* blocks of the stack that are copied at once; divides SAMPLE_BLOCKS */
@@ -47,8 +43,6 @@ static inline void sample_memory_module(struct sample_memory *memory, uintptr_t 
 }
 bool sample_word(struct sample_memory *memory, uintptr_t at, uint64_t *word);
 bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n);
-
-/* ---- sample_modules.c ---- */
 bool sample_object(uintptr_t address, struct agent_dl_object *object);
 /* The address as a word of a STACKS frame. */
 uint64_t sample_place(struct sample_memory *memory, uintptr_t address);
@@ -94,8 +88,6 @@ void sample_regs_of(const void *context, struct sample_regs *regs);
 bool sample_dwarf_init(void);
 /* False: libunwind cannot be used in this process. */
 bool sample_walk_dwarf(struct sample_walk *walk);
-/* No thread enters libunwind any more. */
-void sample_dwarf_end(void);
 /* After dlclose. */
 void sample_dwarf_closed(void);
 void sample_dwarf_forked(void);
@@ -111,8 +103,4 @@ void sample_signal_forked(void);
 void sample_on_stack(void *top, void (*work)(void *), void *arg);
 /* Threads in libunwind; while `held`, none enters. */
 extern _Atomic uint32_t sample_walking;
-extern _Atomic uint32_t sample_walks; /* that have ended */
 extern _Atomic bool sample_held;
-
-/* ---- sample_frames.c ---- */
-void sample_frames_forked(void);

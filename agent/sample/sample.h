@@ -11,7 +11,7 @@
 
 #include "agent/output/output.h"
 
-/* ---- sample_event.c ---- */
+/* ---- sample_thread.c ---- */
 /* Resolves PMC_SAMPLE. Not async-signal-safe. 0; or -EINVAL with *why filled. */
 int agent_sample_configure(char why[256]);
 /* Whether sampling or stacks at thread creation were asked for. */
@@ -20,11 +20,6 @@ bool agent_sample_wanted(void);
  * signal; 0: none. Not async-signal-safe. */
 void agent_sample_start(int signo);
 
-/* ---- sample_modules.c ---- */
-/* After dlclose: addresses may be of other modules. */
-void agent_sample_closed(void);
-
-/* ---- sample_thread.c ---- */
 /* A thread starts and ends; both are called by the thread. */
 void agent_sample_begin(struct slot *slot);
 /* Stops sampling; the samples stay until agent_sample_release. */
@@ -62,7 +57,11 @@ extern __thread bool agent_unwinding;
  * has the return address `caller`. Not async-signal-safe. */
 void agent_sample_creation(struct slot *slot, const void *caller);
 
-/* ---- sample_frames.c ---- */
+/* ---- sample_modules.c ---- */
+/* After dlclose: addresses may be of other modules. */
+void agent_sample_closed(void);
+
+/* ---- sample_stacks.c ---- */
 /* Appends the next part of the slot's samples, from *part = 0 on. False: there is none. */
 bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,
 		       uint32_t *part);

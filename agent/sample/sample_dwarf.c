@@ -265,14 +265,8 @@ bool sample_walk_dwarf(struct sample_walk *walk)
 		walk_all(walk);
 		agent_unwinding = false;
 	}
-	atomic_fetch_add(&sample_walks, can);
 	atomic_fetch_sub(&sample_walking, 1);
 	return can;
-}
-
-void sample_dwarf_end(void)
-{
-	atomic_store(&usable, false);
 }
 
 void sample_dwarf_closed(void)

@@ -12,7 +12,7 @@
 
 #include "agent/base/poison.h"
 
-_Atomic uint32_t sample_walking, sample_walks;
+_Atomic uint32_t sample_walking;
 _Atomic bool sample_held;
 
 /* Of the first samples of a thread each is measured, then one of as many. */

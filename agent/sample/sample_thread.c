@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_thread.c - the sampling event of each thread: opened, switched, closed. */
+/*
+ * sample_thread.c - the event that is sampled: chosen from PMC_SAMPLE; opened, switched and closed
+ * in each thread.
+ */
 #include "agent/sample/private.h"
+#include "lib/dump/frame.h"
 
 #include <sched.h>
 
@@ -8,10 +12,133 @@
 
 /* Attempts to find no thread in libunwind before a fork. */
 #define PATIENCE 10000u
-/* No stack takes as long to unwind. */
-#define LOST_NS 1000000000u
+/* Where the handler takes a tenth of the period at most. */
+#define AHEAD_PERIOD_NS 500000u
+#define EVENTSET_BYTES	1024u
 
-static _Atomic int signo; /* 0: no sampling */
+/* ---- which event ----------------------------------------------------------------------------- */
+
+struct sample_event sample_event;
+bool sample_reads;
+
+static struct pmc_event event;
+
+static void make_attr(void)
+{
+	const struct pmc_config_sample *asked = &agent.config.sample;
+	const bool clock = pmc_event_is_clock(&event);
+	struct pmc_attr *attr = &sample_event.attr;
+
+	/* A signal for an overflow in the kernel would interrupt system calls of the program. */
+	pmc_perf_sample_attr(&event, asked, attr);
+	attr->base.remove_on_exec = 1;
+	attr->base.wakeup_events = 1;
+	sample_event.period = attr->base.freq ? 0 : attr->base.sample_period;
+	sample_tables.like.frequency = asked->frequency;
+	sample_tables.like.period = asked->period;
+	/* Clocks count kernel mode, too, in which no samples are taken: a reading would put that
+	 * time on the next sample. */
+	sample_event.by_reading = !clock;
+	/* A clock that goes on spares the kernel stopping and starting a timer at each sample. */
+	sample_event.ahead = clock && sample_event.period >= AHEAD_PERIOD_NS ? 2 : 1;
+	pmc_perf_size(attr);
+}
+
+static int parse(const char *name, char why[256])
+{
+	struct pmc_parse_error error = { .error = 0 };
+	struct pmc_events events;
+
+	why[0] = '\0';
+	if (pmc_events_parse(name, NULL, &agent.arena, &events, &error) != 0) {
+		memcpy(why, error.text, sizeof(error.text));
+		return -EINVAL;
+	}
+	event = events.list[0];
+	event.pinned = false;
+	make_attr();
+	return 0;
+}
+
+/* 0 or -errno. */
+static int try_open(void)
+{
+	int fd, error;
+	uint64_t id;
+
+	if (!agent_permitted(AGENT_PERF))
+		return -EPERM;
+	error = pmc_perf_group_open(&sample_event.attr, 1, &PMC_PERF_SELF, &fd, &id);
+	if (error == -EINVAL && sample_event.attr.base.remove_on_exec) {
+		sample_event.attr.base.remove_on_exec = 0; /* Linux before 5.13 */
+		error = pmc_perf_group_open(&sample_event.attr, 1, &PMC_PERF_SELF, &fd, &id);
+	}
+	if (!error)
+		pmc_perf_group_close(&fd, 1);
+	return error;
+}
+
+bool agent_sample_wanted(void)
+{
+	return agent.config.sample.on || agent.config.stacks;
+}
+
+int agent_sample_configure(char why[256])
+{
+	const struct pmc_config_sample *asked = &agent.config.sample;
+	char *name;
+	int error;
+
+	if (!asked->on)
+		return 0;
+	name = asked->event_len ? pmc_arena_strndup(&agent.arena, asked->event, asked->event_len) :
+				  pmc_arena_strdup(&agent.arena, "cycles");
+	if (!name)
+		return 0;
+	error = parse(name, why);
+	if (error)
+		return asked->event_len ? error : 0;
+	if (pmc_sample_refusal(&event, asked, why))
+		return -EINVAL;
+	error = try_open();
+	if (error && !asked->event_len && parse("task-clock", why) == 0)
+		error = try_open();
+	sample_event.on = !error;
+	if (error)
+		agent_note(NOTE_SAMPLE_EVENT);
+	return 0;
+}
+
+/* Its EVENTSET frame, for all dumps. */
+static void make_eventset(void)
+{
+	void *room = pmc_arena_alloc(&agent.arena, EVENTSET_BYTES);
+	const bool unfiltered = pmc_event_filter(&event) == PMC_UNFILTERED;
+	const struct pmc_event_def def = {
+		.type = event.type,
+		.scope = unfiltered ? PMC_SCOPE_ALL : PMC_SCOPE_USER,
+		.config = event.config,
+		.config1 = event.config1,
+		.config2 = event.config2,
+		.config3 = event.config3,
+		.scale = 1,
+		.flags = unfiltered ? PMC_EVENT_UNFILTERED : 0,
+	};
+	struct pmc_frame_buf buf;
+
+	if (!sample_event.on || !room)
+		return;
+	pmc_frame_buf_init(&buf, room, EVENTSET_BYTES);
+	pmc_begin_eventset(&buf, 1, 1);
+	pmc_put_event(&buf, &def, event.name, event.unit, event.core_type);
+	sample_tables.like.eventset = pmc_frame_end(&buf);
+	sample_tables.eventset_frame = (uint64_t)(uintptr_t)room;
+	sample_tables.eventset_bytes = buf.len;
+}
+
+/* ---- of each thread -------------------------------------------------------------------------- */
+
+static _Atomic int signal_number; /* 0: no sampling */
 
 struct sample_thread *sample_of(const struct slot *slot)
 {
@@ -35,7 +162,7 @@ static bool arm(struct sample_thread *thread, int fd)
 {
 	int handled;
 
-	if (!atomic_load(&signo))
+	if (!atomic_load(&signal_number))
 		return true;
 	handled = sample_event.ahead - atomic_exchange(&thread->left, sample_event.ahead);
 	if (handled > 0)
@@ -45,7 +172,7 @@ static bool arm(struct sample_thread *thread, int fd)
 
 void sample_disarm(int fd)
 {
-	if (atomic_load(&signo))
+	if (atomic_load(&signal_number))
 		pmc_perf_group_disable(fd);
 }
 
@@ -79,7 +206,7 @@ static int open_event(const struct slot *slot, uint64_t *id)
 void agent_sample_begin(struct slot *slot)
 {
 	struct sample_thread *thread = sample_of(slot);
-	int fd, number = atomic_load(&signo);
+	int fd, number = atomic_load(&signal_number);
 
 	if (!thread || !number || !sample_event.on || slot->flags & PMC_THREAD_ADOPTED)
 		return;
@@ -166,7 +293,7 @@ void agent_sample_release(struct slot *slot)
 static void route_again(struct slot *slot)
 {
 	struct sample_thread *thread;
-	int fd = event_of(slot, &thread), number = atomic_load(&signo);
+	int fd = event_of(slot, &thread), number = atomic_load(&signal_number);
 
 	if (fd < 0)
 		return;
@@ -176,24 +303,17 @@ static void route_again(struct slot *slot)
 
 void agent_sample_moved(int number)
 {
-	if (!sample_event.on || !atomic_load(&signo))
+	if (!sample_event.on || !atomic_load(&signal_number))
 		return;
 	if (!number)
 		agent_note(NOTE_SAMPLE_STOPPED);
-	atomic_store(&signo, number);
+	atomic_store(&signal_number, number);
 	registry_each(&agent_registry, route_again);
 }
 
 void agent_sample_stop(void)
 {
 	agent_sample_moved(0);
-}
-
-void sample_threads_start(int number)
-{
-	atomic_store(&signo, number);
-	if (number)
-		registry_each(&agent_registry, agent_sample_begin);
 }
 
 void agent_sample_hold(void)
@@ -240,13 +360,6 @@ bool agent_sample_move_fd(int fd)
 	return false;
 }
 
-/* A fork has waited in vain. If one did so a second ago, and no stack has been unwound since, a
- * thread has been lost inside libunwind, which may hold a lock for ever. */
-static struct {
-	_Atomic uint64_t since_ns;
-	_Atomic uint32_t walks;
-} lost;
-
 void agent_sample_forked(void)
 {
 	size_t n;
@@ -255,42 +368,43 @@ void agent_sample_forked(void)
 
 	if (!threads)
 		return;
-	atomic_store(&lost.since_ns, 0);
 	for (uint32_t i = 0; i < high && i < n; i++)
 		sample_counts_free(&threads[i]);
 	sample_dwarf_forked();
 	sample_signal_forked();
 	sample_area_forked();
-	sample_frames_forked();
-}
-
-static void look_for_lost(void)
-{
-	const uint32_t walks = atomic_load(&sample_walks);
-	const uint64_t now = pmc_now_ns();
-
-	if (!atomic_load(&lost.since_ns) || atomic_load(&lost.walks) != walks) {
-		atomic_store(&lost.walks, walks);
-		atomic_store(&lost.since_ns, now);
-	} else if (now - atomic_load(&lost.since_ns) > LOST_NS) {
-		sample_dwarf_end();
-		agent_note(NOTE_SAMPLE_LOST);
-		agent_sample_stop();
-	}
 }
 
 void agent_sample_fork_begin(void)
 {
-	if (!sample_ready() || !atomic_load(&signo))
+	if (!sample_ready() || !atomic_load(&signal_number))
 		return;
 	atomic_store(&sample_held, true);
 	for (unsigned i = 0; atomic_load(&sample_walking) && i < PATIENCE; i++)
 		sched_yield();
-	if (atomic_load(&sample_walking))
-		look_for_lost();
 }
 
 void agent_sample_fork_end(void)
 {
 	atomic_store(&sample_held, false);
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+void agent_sample_start(int signo)
+{
+	if (!agent_sample_wanted() || sample_area_init(agent_registry.capacity) != 0)
+		return;
+	if (agent.config.unwind == PMC_UNWIND_DWARF && !sample_dwarf_init())
+		agent_note(NOTE_SAMPLE_FP);
+	if (sample_event.on && !signo)
+		agent_note(NOTE_SAMPLE_STOPPED);
+	/* Found out here, so that handlers need not. */
+	sample_reads = agent_permitted(AGENT_READ);
+	make_eventset();
+	sample_tables.creation = agent.config.stacks;
+	atomic_store(&signal_number, signo);
+	if (signo)
+		registry_each(&agent_registry, agent_sample_begin);
+	pmc_agent_control.samples = (uint64_t)(uintptr_t)&sample_tables;
 }
