@@ -8,8 +8,7 @@ struct agent agent;
 AGENT_API struct pmc_control pmc_agent_control;
 struct registry agent_registry;
 
-/* ---- notes
- * --------------------------------------------------------------------------------------*/
+/* ---- notes --------------------------------------------------------------------------------- */
 
 static const struct {
 	uint32_t code, level;

@@ -69,6 +69,8 @@ void agent_exec_failed(void);
 void agent_counting_start(void);
 
 /* ---- tick.c ---- */
+/* The timer of a thread. */
+void agent_timer_start(struct slot *slot);
 /* Before main: starts the timers of PMC_INTERVAL and PMC_DELAY. */
 void agent_tick_start(void);
 /* In a forked child, which has no timers. */

@@ -2,10 +2,14 @@
 /*
  * tick.c - takes a snapshot every PMC_INTERVAL and starts counting after PMC_DELAY.
  *
- * No thread and no child process: each thread has a timer on its CPU time (agent/thread/timer.c),
- * and whichever thread runs compares the wall clock with the time of the next snapshot, at each
- * tick, at its start and at its end. A process that uses no CPU time takes no snapshots. Timers
- * expire in the kernel's clock interrupt, so an interval has at least that length.
+ * No thread and no child process: each thread has a timer on its CPU time, which sends the agent's
+ * signal to that thread, and whichever thread runs compares the wall clock with the time of the
+ * next snapshot, at each tick, at its start and at its end. A process that uses no CPU time takes
+ * no snapshots, and no blocked system call is interrupted. Timers expire in the kernel's clock
+ * interrupt, so an interval has at least that length.
+ *
+ * The timers count against RLIMIT_SIGPENDING, which all processes of the user share: the agent
+ * takes a part of it. Children by fork have no timers, and exec deletes them.
  *
  * Contract: all but agent_tick_start is async-signal-safe and needs less than 1 KiB of stack.
  */
@@ -30,22 +34,87 @@
 #define PATIENCE 1000u
 
 static struct {
+	_Atomic bool on;
+	_Atomic int signo; /* of the timers; 0: there are none */
+	_Atomic uint64_t period_ns;
+	int room;		   /* how many timers there may be */
+	_Atomic int left;	   /* how many more */
 	uint64_t interval_ns;	   /* 0: no snapshots */
 	_Atomic uint64_t next_ns;  /* when the next snapshot is due */
 	_Atomic uint64_t begin_ns; /* when counting starts; 0: it has started */
 	_Atomic bool busy;	   /* a snapshot is being taken, or must not be */
 	bool rounded;
-	uint64_t jiffy_ns;
-	int room;
 } tick;
 
-static uint64_t period(void)
+/* ---- a timer for each thread --------------------------------------------------------------- */
+
+/* musl's name for the member. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+static void stop_timer(struct slot *slot)
+{
+	int timer = atomic_exchange(&slot->timer, 0);
+
+	if (!timer)
+		return;
+	pmc_sys1(SYS_timer_delete, timer - 1);
+	atomic_fetch_add(&tick.left, 1);
+}
+
+void agent_timer_start(struct slot *slot)
+{
+	uint64_t period = atomic_load(&tick.period_ns);
+	/* The clock of a thread, see pmc_thread_cpu_ns: any thread may create its timer. */
+	const clockid_t clock = (clockid_t)((~slot->tid << 3) | PMC_CLOCK_OF_THREAD);
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = atomic_load(&tick.signo),
+				  .sigev_value.sival_ptr = &agent };
+	const struct timespec ns = { .tv_nsec = (long)period };
+	const struct itimerspec times = { ns, ns };
+	int id;
+
+	if (!event.sigev_signo || !period || (slot->flags & PMC_THREAD_ADOPTED))
+		return;
+	/* The number of the agent's signal changed after the thread blocked all signals: the new
+	 * one is blocked. */
+	if (slot->blocked && slot->blocked != event.sigev_signo)
+		return;
+	event.sigev_notify_thread_id = (pid_t)slot->tid;
+	if (atomic_fetch_sub(&tick.left, 1) <= 0 ||
+	    pmc_sys3(SYS_timer_create, clock, &event, &id) != 0) {
+		atomic_fetch_add(&tick.left, 1);
+		agent_note(NOTE_TICK);
+		return;
+	}
+	pmc_sys4(SYS_timer_settime, id, 0, &times, NULL);
+	atomic_store(&slot->timer, id + 1);
+	/* Another thread created the timer while this thread ended. */
+	if ((atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE)
+		stop_timer(slot);
+}
+
+static void restart(struct slot *slot)
+{
+	stop_timer(slot);
+	agent_timer_start(slot);
+}
+
+static void restart_timers(void)
+{
+	registry_each(&agent_registry, restart);
+}
+
+/* ---- ticks --------------------------------------------------------------------------------- */
+
+static void set_period(void)
 {
 	uint64_t least = atomic_load(&tick.begin_ns) ? agent.config.delay : 0;
 
 	if (tick.interval_ns && (!least || tick.interval_ns < least))
 		least = tick.interval_ns;
-	return least < PERIOD_MOST_NS ? least : PERIOD_MOST_NS;
+	atomic_store(&tick.period_ns, least < PERIOD_MOST_NS ? least : PERIOD_MOST_NS);
 }
 
 static void begin_counting(void)
@@ -54,8 +123,8 @@ static void begin_counting(void)
 
 	if (!atomic_compare_exchange_strong(&tick.begin_ns, &at, 0))
 		return;
-	agent_timers_period(period());
-	agent_timers_restart();
+	set_period();
+	restart_timers();
 	if (agent.config.start)
 		agent_counting_start();
 }
@@ -89,6 +158,17 @@ static bool look(void)
 	return snapshot_if_due(now);
 }
 
+void agent_tick_thread(struct slot *slot, bool begins)
+{
+	if (!atomic_load_explicit(&tick.on, memory_order_relaxed))
+		return;
+	if (begins)
+		agent_timer_start(slot);
+	else
+		stop_timer(slot);
+	look();
+}
+
 void agent_tick_signal(void)
 {
 	/* The interrupted agent code may hold a lock: the next tick follows soon. */
@@ -119,13 +199,14 @@ static int room(void)
 static void start_timers(int signo)
 {
 	struct timespec jiffy = { 0, 0 };
+	uint64_t jiffy_ns;
 
 	/* The resolution of the coarse clock is the period of the clock interrupt. */
 	syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &jiffy);
-	tick.jiffy_ns = (uint64_t)jiffy.tv_nsec;
+	jiffy_ns = (uint64_t)jiffy.tv_nsec;
 	tick.interval_ns = agent.config.interval;
-	if (tick.interval_ns && tick.interval_ns < tick.jiffy_ns) {
-		tick.interval_ns = tick.jiffy_ns;
+	if (tick.interval_ns && tick.interval_ns < jiffy_ns) {
+		tick.interval_ns = jiffy_ns;
 		agent_note(NOTE_TICK_ROUNDED);
 		tick.rounded = true;
 	}
@@ -136,10 +217,11 @@ static void start_timers(int signo)
 		signo = 0;
 	if (!signo)
 		agent_note(NOTE_TICK);
-	agent_timers_signal(signo, tick.room);
-	agent_timers_period(period());
-	atomic_store(&agent_thread_tick, look);
-	agent_timers_restart();
+	atomic_store(&tick.signo, signo);
+	atomic_store(&tick.left, tick.room);
+	set_period();
+	atomic_store(&tick.on, true);
+	restart_timers();
 }
 
 void agent_tick_start(void)
@@ -161,23 +243,24 @@ void agent_tick_start(void)
 
 void agent_tick_forked(void)
 {
-	if (!atomic_load(&agent_thread_tick))
+	if (!atomic_load(&tick.on))
 		return;
 	atomic_store(&tick.busy, false);
 	atomic_store(&tick.next_ns, agent.start_ns + tick.interval_ns);
-	agent_timers_signal(tick.room ? agent_own_signal() : 0, tick.room);
+	atomic_store(&tick.signo, tick.room ? agent_own_signal() : 0);
+	atomic_store(&tick.left, tick.room);
 	if (tick.rounded)
 		agent_note(NOTE_TICK_ROUNDED);
 }
 
 void agent_tick_moved(int signo)
 {
-	if (!atomic_load(&agent_thread_tick))
+	if (!atomic_load(&tick.on))
 		return;
 	if (!signo)
 		agent_note(NOTE_TICK);
-	agent_timers_signal(signo, -1);
-	agent_timers_restart();
+	atomic_store(&tick.signo, signo);
+	restart_timers();
 }
 
 void agent_tick_filtered(void)
@@ -198,7 +281,7 @@ void agent_tick_hold(void)
 	for (unsigned i = 0; atomic_exchange(&tick.busy, true) && i < PATIENCE; i++)
 		sched_yield();
 	if (agent_self)
-		agent_timer_stop(agent_self);
+		stop_timer(agent_self);
 	/* A pending signal would survive the exec, but its handler would not. */
 	agent_own_signal_drop();
 }
@@ -206,35 +289,29 @@ void agent_tick_hold(void)
 void agent_tick_let(void)
 {
 	agent_sample_let();
-	if (!atomic_load(&agent_thread_tick))
+	if (!atomic_load(&tick.on))
 		return;
 	atomic_store(&tick.busy, false);
 	if (agent_self)
 		agent_timer_start(agent_self);
 }
 
-/* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups
- * --------------------------*/
+/* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups --------------------- */
 
 /* room: for pmc_usage_of_task; NULL: no memory. */
-static void start_account(const struct slot *slot, char *room)
+static void start_account(struct slot *slot, char *room)
 {
 	struct account *account = &agent_registry.accounts[registry_index(&agent_registry, slot)];
-	struct account_words now = { .unknown = 0 };
+	struct account_words now;
 	struct account_side side;
 	struct pmc_usage usage;
+	bool known;
 
 	agent_account(slot, &side);
 	if (!side.stopped)
 		return;
-	if (room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage))
-		account_put_usage(&now, &usage);
-	else
-		now.unknown = ACCOUNT_USAGE;
-	agent_os_words(slot, false, now.unknown ? NULL : &usage, &now);
-	if (!pmc_thread_cpu_ns((int)slot->tid, &now.of[ACCOUNT_CPU]))
-		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
-	now.of[ACCOUNT_WALL] = pmc_now_ns();
+	known = room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage);
+	agent_thread_words(slot, false, known ? &usage : NULL, 0, &now);
 	account_start(&side, &now);
 	account_write(account, &side);
 }

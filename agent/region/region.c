@@ -324,7 +324,7 @@ static void abandon_change(struct region_area *area)
 	change_end(area);
 }
 
-/* ---- pmctl ctl reset, and counting that is off ------------------------------------------------
+/* ---- pmctl ctl reset -----------------------------------------------------------------------
  *
  * pmctl cannot change the records, as only their thread writes to them. The thread applies a reset
  * at its next begin or end.
@@ -549,8 +549,7 @@ static void set_owner(struct region_area *area, uint64_t owner)
 	change_end(area);
 }
 
-/* ---- REGION frames
- * ------------------------------------------------------------------------------*/
+/* ---- REGION frames ------------------------------------------------------------------------- */
 
 /* A change takes less than a microsecond, unless its thread is preempted. */
 #define FRAME_TRIES 200u
@@ -618,7 +617,7 @@ static void add_cost(struct region_area *area)
 	agent_overhead_add(pairs * area->around[REGION_CPU]);
 }
 
-static void end_thread(void)
+void agent_regions_end(void)
 {
 	struct region_area *area = mine;
 
@@ -658,7 +657,6 @@ __attribute__((cold)) static struct region_area *attach_area(void)
 		mine = area;
 		measure_cost(area);
 		set_owner(area, agent_self->seq + 1);
-		atomic_store(&agent_thread_ending, end_thread);
 	}
 	unblock_signals(mask);
 	if (!area)

@@ -32,22 +32,11 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-/* The words that usage does not have. That the thread's files in /proc are those of its TID is
- * known from reading them for usage. */
-void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
-		    struct account_words *now)
-{
-	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY &&
-	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY])))
-		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
-}
-
-/* enabled_ns: raw time enabled of a group; 0: none could be read. Not inlined: what this and
- * snapshot_put_words have on the signal stack would be there at the same time. */
-__attribute__((noinline)) static void read_accounting(struct slot *slot, bool own,
-						      const struct pmc_usage *usage,
-						      uint64_t enabled_ns,
-						      struct account_words *now)
+/* Not inlined: what this and snapshot_put_words have on the signal stack would be there at the same
+ * time. */
+__attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
+						  const struct pmc_usage *usage,
+						  uint64_t enabled_ns, struct account_words *now)
 {
 	uint64_t *cpu_ns = &now->of[ACCOUNT_CPU];
 	struct pmc_usage mine;
@@ -64,8 +53,11 @@ __attribute__((noinline)) static void read_accounting(struct slot *slot, bool ow
 		account_put_usage(now, usage);
 	else
 		now->unknown |= ACCOUNT_USAGE;
-	if (agent.plan.os)
-		agent_os_words(slot, own, usage, now);
+	/* That the thread's files in /proc are those of its TID is known from reading them for
+	 * usage. */
+	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY &&
+	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY])))
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_WALL] = pmc_now_ns();
 }
 
@@ -140,7 +132,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);
-	read_accounting(slot, own, usage, seen.enabled_ns, &now);
+	agent_thread_words(slot, own, usage, seen.enabled_ns, &now);
 	time_ns = now.of[ACCOUNT_WALL];
 	snapshot_put_words(&reader, slot, &now, row, phases);
 	if (seen.waited_ns && plan->hardware)

@@ -14,8 +14,6 @@
 /* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
 
-bool (*_Atomic agent_thread_tick)(void);
-void (*_Atomic agent_thread_ending)(void);
 __thread struct slot *agent_self;
 static __thread unsigned rounds;
 static pthread_key_t key;
@@ -227,7 +225,6 @@ void agent_thread_begin(struct slot *slot)
 	/* Without events the two system calls for the clock would be a large part of the cost. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
 	const struct snapshot_groups groups = agent_groups_of(slot);
-	bool (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 
 	agent_self = slot;
 	slot->tid = own_tid(slot);
@@ -259,10 +256,7 @@ void agent_thread_begin(struct slot *slot)
 		agent_overhead_add(cpu_ns + inherited_ns(slot, cpu_ns));
 	}
 	agent_sample_begin(slot);
-	if (tick) {
-		agent_timer_start(slot);
-		tick();
-	}
+	agent_tick_thread(slot, true);
 }
 
 void agent_thread_main(void)
@@ -293,19 +287,13 @@ static uint64_t end_clock(bool groups)
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
 	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);
-	bool (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
-	void (*ending)(void) = atomic_load(&agent_thread_ending);
 	bool groups = slot->n_fds > 0;
 	uint64_t start, ns, snapshot;
 	struct pmc_frame_buf buf;
 
-	if (tick) {
-		agent_timer_stop(slot);
-		tick();
-	}
+	agent_tick_thread(slot, false);
 	start = end_clock(groups);
-	if (ending)
-		ending();
+	agent_regions_end();
 	agent_sample_end(slot);
 	registry_close(slot);
 	registry_ended(&agent_registry, slot->tid);
@@ -325,8 +313,7 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 	agent_overhead_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);
 }
 
-/* ---- groups
- * -------------------------------------------------------------------------------------*/
+/* ---- groups -------------------------------------------------------------------------------- */
 
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 		      struct pmc_perf_target target, int *fds, uint64_t *ids)

@@ -42,10 +42,6 @@ void agent_thread_begin(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
-/* Called by a thread that has just started, and by one that ends; NULL: nothing is. */
-extern bool (*_Atomic agent_thread_tick)(void);
-/* Called first by a thread that ends; NULL: nothing is. */
-extern void (*_Atomic agent_thread_ending)(void);
 /* Last thing in a thread: its final row. */
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 /* The main thread of a process image, or the one that called fork. */
@@ -56,9 +52,10 @@ void agent_thread_main(void);
  * never at the end of the thread or of the process. */
 bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
-/* Adds the words of OS events that usage (NULL: unknown) lacks. */
-void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
-		    struct account_words *now);
+/* The kernel's present values of such a thread. enabled_ns: raw time enabled of a group; 0:
+ * unknown. */
+void agent_thread_words(struct slot *slot, bool own, const struct pmc_usage *usage,
+			uint64_t enabled_ns, struct account_words *now);
 
 static inline void agent_account(const struct slot *slot, struct account_side *side)
 {
@@ -67,15 +64,11 @@ static inline void agent_account(const struct slot *slot, struct account_side *s
 	snapshot_account(&own, slot, side);
 }
 
-/* ---- timer.c ---- */
-/* The signal that timers send; 0: none. most: how many timers there may be; -1: as before. */
-void agent_timers_signal(int number, int most);
-/* CPU time between two ticks, for threads that start from now on; 0: no timers. */
-void agent_timers_period(uint64_t ns);
-/* Creates the timers of all live threads again, or deletes them. */
-void agent_timers_restart(void);
-void agent_timer_start(struct slot *slot);
-void agent_timer_stop(struct slot *slot);
+/* ---- agent/process/tick.c, agent/region/region.c: called by a thread that begins or ends ---- */
+/* The first after the groups are enabled; before the others. */
+void agent_tick_thread(struct slot *slot, bool begins);
+/* Before its last row. */
+void agent_regions_end(void);
 
 /* ---- adopt.c ---- */
 /* Reserves a slot for every task of this process without one. room: 8-aligned, for directory
