@@ -138,7 +138,7 @@ static void groups(void **state)
 	pmc_union_init(&u, &arena);
 	pmc_union_add(&u, &set, true);
 	assert_int_equal(u.set.count, 3);
-	assert_string_equal(u.columns[2]->label, "a#2");
+	assert_string_equal(u.columns[2].label, "a#2");
 	pmc_fold_begin(&fold, &u, PMC_BY_NAME);
 	fold.spread = true;
 	for (int i = 0; i < ROWS; i++)
@@ -265,10 +265,10 @@ static void unions(void **state)
 	map = pmc_union_map(&u, &second);
 	assert_int_equal(map[0], 3);
 	assert_int_equal(map[1], 0);
-	assert_string_equal(u.columns[map[2]]->label, "a@atom");
+	assert_string_equal(u.columns[map[2]].label, "a@atom");
 	assert_int_equal(map[3], 5);
-	assert_true(u.columns[0]->mixed_scope);
-	assert_false(u.columns[1]->mixed_scope);
+	assert_true(u.columns[0].mixed_scope);
+	assert_false(u.columns[1].mixed_scope);
 	assert_true(u.set.events[0].def.scale == 1);
 	pmc_arena_free(&arena);
 }

@@ -138,7 +138,7 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 		if (state != PMC_COUNTED && state != PMC_SCALED &&
 		    !(state == PMC_PARTIAL && !from->threads))
 			continue;
-		column = event_column(dump, u->columns[i]->label, &u->set.events[i]);
+		column = event_column(dump, u->columns[i].label, &u->set.events[i]);
 		if (!column)
 			continue;
 		diff->scaled |= state == PMC_SCALED;

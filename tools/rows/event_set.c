@@ -46,15 +46,13 @@ static bool parse(const struct pmc_frame *frame, struct pmc_arena *arena,
 		  struct pmc_p_eventset *set, struct set_slot *slots)
 {
 	struct pmc_eventset_fixed fixed;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor = profile_parts(frame, &fixed, sizeof(fixed));
 
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (fixed.n_events > PMC_EVENTS_MAX || fixed.n_groups > fixed.n_events)
 		return false;
 	set->view.hash = frame->head.hash;
 	set->n_parts = fixed.n_events;
 	set->n_groups = fixed.n_groups;
-	pmc_cursor_init(&cursor, frame);
 	for (unsigned i = 0; i < fixed.n_events; i++) {
 		struct pmc_p_event *event = &slots[i].event;
 		struct pmc_event_def *def = &event->def;
@@ -476,13 +474,12 @@ void profile_total(struct pmc_profile *profile, const struct table_frame *total,
 
 	if (!total)
 		return;
-	pmc_frame_fixed(&total->frame, &fixed, sizeof(fixed));
+	cursor = profile_parts(&total->frame, &fixed, sizeof(fixed));
 	set = profile_find_set(profile, fixed.eventset);
 	if (!set)
 		return;
 	counts->counts =
 		pmc_arena_alloc(&profile->arena, (set->n_parts + 1) * sizeof(*counts->counts));
-	pmc_cursor_init(&cursor, &total->frame);
 	profile_take_counts(set, fixed.n_groups, &cursor, was_on, counts->counts);
 	counts->set = &set->view;
 }

@@ -29,57 +29,59 @@ double pmc_event_scale(const struct pmc_p_event *event)
 	return scale > 0 && scale - scale == 0 ? scale : 1;
 }
 
-/* The key of an event that is the same in two sets; the label is its start. */
-static char *column_key(struct pmc_arena *arena, const struct pmc_p_event *event, unsigned nth,
-			size_t *label_len)
+/* The column's name; with "#2" if asked for twice, "@type" on hybrid CPUs. */
+static const char *label(struct pmc_arena *arena, const struct pmc_p_event *event, unsigned nth)
 {
-	size_t cap = strlen(event->name) + strlen(event->core_type) + strlen(event->unit) + 64;
-	char *key = pmc_arena_alloc(arena, cap);
-	uint64_t scale;
+	const size_t cap = strlen(event->name) + strlen(event->core_type) + 32;
+	char *label = pmc_arena_alloc(arena, cap);
 	struct pmc_out out;
 
-	memcpy(&scale, &event->def.scale, sizeof(scale));
-	pmc_out_to_mem(&out, key, cap);
+	pmc_out_to_mem(&out, label, cap);
 	pmc_out_str(&out, event->name);
 	if (nth > 1)
 		pmc_outf(&out, "#%u", nth);
 	if (event->core_type[0])
 		pmc_outf(&out, "@%s", event->core_type);
-	*label_len = out.len;
-	pmc_outf(&out, "\n%s\n%llx", event->unit, (unsigned long long)scale);
-	return key;
+	return label;
+}
+
+static uint16_t find_column(const struct pmc_union *u, const struct pmc_p_event *event,
+			    unsigned nth)
+{
+	for (unsigned i = 0; i < u->set.count; i++) {
+		const struct pmc_p_event *united = &u->events[i];
+
+		if (u->columns[i].nth == nth && !strcmp(united->name, event->name) &&
+		    !strcmp(united->core_type, event->core_type) &&
+		    !strcmp(united->unit, event->unit) &&
+		    united->def.scale == pmc_event_scale(event))
+			return (uint16_t)i;
+	}
+	return PMC_NO_COLUMN;
 }
 
 static uint16_t column_of(struct pmc_union *u, const struct pmc_p_event *event, unsigned nth,
 			  bool grow)
 {
-	struct pmc_arena *arena = u->arena;
-	struct pmc_union_column *c;
+	uint16_t at = find_column(u, event, nth);
 	struct pmc_p_event *united;
-	size_t label_len;
-	char *key = column_key(arena, event, nth, &label_len);
 
-	HASH_FIND_STR(u->by_key, key, c);
-	if (!c && grow && u->set.count == PMC_UNION_MAX)
-		u->overflow = true;
-	if (!c && (!grow || u->overflow))
-		return PMC_NO_COLUMN;
-	if (!c) {
-		c = pmc_arena_alloc(arena, sizeof(*c));
-		c->key = key;
-		c->label = pmc_arena_strndup(arena, key, label_len);
-		c->index = (uint16_t)u->set.count++;
-		HASH_ADD_KEYPTR(hh, u->by_key, c->key, strlen(c->key), c);
-		u->events[c->index] = *event;
-		u->columns[c->index] = c;
+	if (at == PMC_NO_COLUMN) {
+		u->overflow |= grow && u->set.count == PMC_UNION_MAX;
+		if (!grow || u->overflow)
+			return PMC_NO_COLUMN;
+		at = (uint16_t)u->set.count++;
+		u->events[at] = *event;
+		u->columns[at] = (struct pmc_union_column){ .label = label(u->arena, event, nth),
+							    .nth = nth };
 	}
-	united = &u->events[c->index];
-	c->mixed_scope |= event->def.scope != united->def.scope;
+	united = &u->events[at];
+	u->columns[at].mixed_scope |= event->def.scope != united->def.scope;
 	/* A set that counted the event decides over one that could not. */
 	if (united->def.state != PMC_COUNTED)
 		united->def = event->def;
 	united->def.scale = pmc_event_scale(event);
-	return c->index;
+	return at;
 }
 
 static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)

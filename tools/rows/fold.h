@@ -38,21 +38,18 @@ struct pmc_union_map { /* private: columns of a set's events */
 
 struct pmc_union_column {
 	const char *label; /* the name; with "#2" if asked for twice, "@type" on hybrid CPUs */
+	unsigned nth;	   /* among equals of its set, from 1 */
 	bool mixed_scope;  /* not all sets counted it in the same scope */
-	char *key;
-	uint16_t index;
-	UT_hash_handle hh;
 };
 
 /* Events are the same if name, place among equals of their set, core type and unit are. */
 struct pmc_union {
 	struct pmc_arena *arena;
 	struct pmc_p_set_view set; /* the united events */
-	struct pmc_union_column **columns;
+	struct pmc_union_column *columns;
 	bool overflow;
 	uint64_t ratios;	    /* bits: metrics that some set has the events for */
 	struct pmc_p_event *events; /* private, as the rest */
-	struct pmc_union_column *by_key;
 	struct pmc_union_map *maps, *last;
 };
 

@@ -8,15 +8,15 @@
 /* More than agents write; further reasons are counted as the last one. */
 #define REASONS_MAX 32
 
-static int process_order(const struct table_process *a, const struct table_process *b)
+static int process_order(const struct pmc_p_process *a, const struct pmc_p_process *b)
 {
-	int order = strcmp(a->pub.host, b->pub.host);
+	int order = strcmp(a->host, b->host);
 
 	if (!order)
-		order = profile_order_u64(a->pub.fixed.start_ns, b->pub.fixed.start_ns);
+		order = profile_order_u64(a->fixed.start_ns, b->fixed.start_ns);
 	if (!order)
-		order = profile_order_u64(a->pub.fixed.pid, b->pub.fixed.pid);
-	return order ? order : memcmp(a->pub.identity, b->pub.identity, 16);
+		order = profile_order_u64(a->fixed.pid, b->fixed.pid);
+	return order ? order : memcmp(a->identity, b->identity, 16);
 }
 
 /* By process, type, number and text. */
@@ -34,23 +34,21 @@ static int frame_order(const struct table_frame *a, const struct table_frame *b)
 	return order ? order : profile_order_u64(a->text_len, b->text_len);
 }
 
-static bool wanted(const struct pmc_profile_tables *tables, const struct table_process *process)
+static bool wanted(const struct pmc_profile_tables *tables, const struct pmc_p_process *process)
 {
 	return !tables->options.only_job ||
-	       (process->pub.known &&
-		memcmp(process->pub.fixed.job, tables->options.only_job, 16) == 0);
+	       (process->known && memcmp(process->fixed.job, tables->options.only_job, 16) == 0);
 }
 
 static void read_process(struct pmc_profile *profile, const struct table_frame *kept)
 {
-	struct pmc_p_process *process = &kept->process->pub;
+	struct pmc_p_process *process = kept->process;
 	struct pmc_arena *arena = &profile->arena;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor =
+		profile_parts(&kept->frame, &process->fixed, sizeof(process->fixed));
 
 	process->known = true;
 	process->snapshot = kept->frame.head.snapshot;
-	pmc_frame_fixed(&kept->frame, &process->fixed, sizeof(process->fixed));
-	pmc_cursor_init(&cursor, &kept->frame);
 	process->host = profile_text(arena, &cursor);
 	process->boot_id = profile_text(arena, &cursor);
 	process->exe = profile_text(arena, &cursor);
@@ -60,7 +58,7 @@ static void read_process(struct pmc_profile *profile, const struct table_frame *
 static void list_processes(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
-	struct table_process *process;
+	struct pmc_p_process *process;
 	uint64_t n = HASH_COUNT(tables->processes);
 
 	profile->processes = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(void *));
@@ -70,7 +68,7 @@ static void list_processes(struct pmc_profile *profile)
 	HASH_SORT(tables->processes, process_order);
 	for (process = tables->processes; process; process = process->hh.next)
 		if (wanted(tables, process)) {
-			profile->processes[profile->n_processes++] = &process->pub;
+			profile->processes[profile->n_processes++] = process;
 			process->index = profile->n_processes;
 		}
 }
@@ -86,7 +84,7 @@ struct replaced {
 struct job {
 	uint8_t id[16];
 	const struct pmc_p_process *start; /* its first one on the host of the last one */
-	struct table_process *root;	   /* the newest first process */
+	struct pmc_p_process *root;	   /* the newest first process */
 	UT_hash_handle hh;
 };
 
@@ -133,12 +131,12 @@ static struct job *job_of(struct pmc_arena *arena, struct job **table, const uin
 	return job;
 }
 
-static void link_root(struct job *job, struct table_process *p)
+static void link_root(struct job *job, struct pmc_p_process *p)
 {
-	struct table_process *before = job->root;
-	const struct pmc_process_fixed *fixed = &p->pub.fixed;
+	struct pmc_p_process *before = job->root;
+	const struct pmc_process_fixed *fixed = &p->fixed;
 
-	if (before && strcmp(before->pub.host, p->pub.host) == 0)
+	if (before && strcmp(before->host, p->host) == 0)
 		p->root = before;
 	/* The CPU clock of children advances while counting is off. */
 	if (p->root)
@@ -150,7 +148,7 @@ static void link_root(struct job *job, struct table_process *p)
 	}
 	p->children_cpu_ns = fixed->children_cpu_ns;
 	/* Children of the image before an exec are included, too. */
-	if (p->root && before->pub.fixed.pid == fixed->pid) {
+	if (p->root && before->fixed.pid == fixed->pid) {
 		p->seen_cpu_ns = before->seen_cpu_ns;
 		p->phases = before->phases;
 		before->children_cpu_ns = 0;
@@ -178,7 +176,7 @@ static void link_images(struct pmc_profile *profile)
 		if (!job->start || strcmp(job->start->host, process->host) != 0)
 			job->start = process;
 		process->job_start_ns = job->start->fixed.start_ns;
-		link_root(job, (struct table_process *)process);
+		link_root(job, process);
 	}
 }
 
@@ -202,18 +200,18 @@ struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t
 }
 
 /* A process's rows into the lists of all. Rows are settled: the last of each seq is its row. */
-static void list_rows_of(struct pmc_profile *profile, struct table_process *process)
+static void list_rows_of(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	struct pmc_p_row *row, *next;
 
-	process->pub.threads = profile->threads + profile->n_threads;
+	process->threads = profile->threads + profile->n_threads;
 	for (row = process->rows; row; row = next) {
 		next = row->next;
-		row->process = &process->pub; /* in the place of `next` */
+		row->process = process; /* in the place of `next` */
 		if (profile->timeline)
 			profile->timeline[profile->n_timeline++] = row;
 		if (!next || next->seq != row->seq)
-			process->pub.threads[process->pub.n_threads++] = row;
+			process->threads[process->n_threads++] = row;
 	}
 }
 
@@ -222,7 +220,7 @@ static void list_rows(struct pmc_profile *profile)
 	uint64_t all = 0;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *process = (struct table_process *)profile->processes[i];
+		struct pmc_p_process *process = profile->processes[i];
 
 		profile_settle_rows(profile, process);
 		all += process->n_rows;
@@ -233,7 +231,7 @@ static void list_rows(struct pmc_profile *profile)
 	profile->sets = pmc_arena_alloc(&profile->arena,
 					(HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *process = (struct table_process *)profile->processes[i];
+		struct pmc_p_process *process = profile->processes[i];
 
 		list_rows_of(profile, process);
 		profile->n_threads += profile->processes[i]->n_threads;
@@ -324,7 +322,7 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
 			add_usage(process, &row->fixed);
 		list_set(profile, row->set);
-		profile_subtract_row((struct table_process *)process, row);
+		profile_subtract_row(process, row);
 		if (row_counted(row, &reason))
 			process->threads_counted++;
 		else
@@ -343,7 +341,7 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 
 static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
 {
-	struct pmc_p_process *process = &kept->process->pub;
+	struct pmc_p_process *process = kept->process;
 
 	pmc_frame_fixed(&kept->frame, &note->fixed, sizeof(note->fixed));
 	note->text = kept->key->text;

@@ -24,9 +24,9 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 	bool any = false;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *process = (struct table_process *)profile->processes[i];
+		struct pmc_p_process *process = profile->processes[i];
 
-		process->named = !strcmp(process->pub.host, host);
+		process->named = !strcmp(process->host, host);
 		any |= process->named;
 	}
 	for (site = profile->tables->sites; any && site; site = site->hh.next)
@@ -40,13 +40,11 @@ bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame
 	const uint64_t hash = frame->head.hash;
 	struct pmc_p_site *site, *known = profile_find_site(profile, hash);
 	struct pmc_site_fixed fixed;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor = profile_parts(frame, &fixed, sizeof(fixed));
 
 	if (known)
 		return true;
 	site = pmc_arena_alloc(arena, sizeof(*site));
-	pmc_cursor_init(&cursor, frame);
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	site->hash = hash;
 	site->offset = fixed.offset;
 	site->module = profile_text(arena, &cursor);
@@ -57,14 +55,14 @@ bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame
 	return true;
 }
 
-const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site)
+const char *profile_start_name(const struct pmc_p_process *process, const struct pmc_p_site *site)
 {
 	struct place_key key = { .module = site->hash, .address = site->offset };
 	const struct table_place *known = NULL;
 
 	if (!process->tables->places)
 		return NULL;
-	memcpy(key.identity, process->pub.identity, sizeof(key.identity));
+	memcpy(key.identity, process->identity, sizeof(key.identity));
 	HASH_FIND(hh, process->tables->places, &key, sizeof(key), known);
 	/* Of inlined functions the outermost is what the thread called. */
 	return known ? known->place->functions[known->place->n - 1].name : NULL;
@@ -180,14 +178,12 @@ bool profile_add_names(struct pmc_profile *profile, const struct pmc_frame *fram
 {
 	struct pmc_arena *arena = &profile->arena;
 	struct pmc_names_fixed fixed;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor = profile_parts(frame, &fixed, sizeof(fixed));
 	struct place_key key = { 0 };
 	const uint8_t *functions;
 	const char **texts;
 	struct pmc_place_def def;
 
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	pmc_cursor_init(&cursor, frame);
 	texts = take_texts(arena, &cursor, fixed.n_texts);
 	if (!texts || !places_fit(cursor, &fixed))
 		return false;
@@ -204,7 +200,7 @@ bool profile_add_names(struct pmc_profile *profile, const struct pmc_frame *fram
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 					    const struct pmc_p_frame *frame)
 {
-	const struct pmc_profile_tables *tables = ((const struct table_process *)process)->tables;
+	const struct pmc_profile_tables *tables = process->tables;
 	struct place_key key = { .address = frame->address };
 	struct table_place *known;
 

@@ -18,23 +18,23 @@ void pmc_profile_free(struct pmc_profile *profile)
 	memset(profile, 0, sizeof(*profile));
 }
 
-struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16])
+struct pmc_p_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16])
 {
 	struct pmc_profile_tables *tables = profile->tables;
 	struct pmc_arena *arena = &profile->arena;
-	struct table_process *process = tables->last_process;
+	struct pmc_p_process *process = tables->last_process;
 
-	if (process && memcmp(process->pub.identity, identity, 16) == 0)
+	if (process && memcmp(process->identity, identity, 16) == 0)
 		return process;
 	HASH_FIND(hh, tables->processes, identity, 16, process);
 	if (!process) {
 		process = pmc_arena_alloc(arena, sizeof(*process));
-		memcpy(process->pub.identity, identity, 16);
-		process->pub.host = process->pub.boot_id = "";
-		process->pub.exe = process->pub.cmdline = "";
-		process->pub.fixed.rank = -1;
+		memcpy(process->identity, identity, 16);
+		process->host = process->boot_id = "";
+		process->exe = process->cmdline = "";
+		process->fixed.rank = -1;
 		process->tables = tables;
-		HASH_ADD(hh, tables->processes, pub.identity, 16, process);
+		HASH_ADD(hh, tables->processes, identity, 16, process);
 	}
 	tables->last_process = process;
 	return process;
@@ -138,8 +138,7 @@ bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subjec
 	key->type = (uint8_t)frame->head.type;
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return false;
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	pmc_cursor_init(&cursor, frame);
+	cursor = profile_parts(frame, &fixed, sizeof(fixed));
 	switch (frame->head.type) {
 	case PMC_FRAME_PROCESS:
 		subject->time_ns = fixed.process.time_ns;
@@ -208,10 +207,10 @@ static bool add(struct pmc_profile *profile, const struct pmc_frame *frame)
 	case PMC_FRAME_NAMES:
 		return profile_add_names(profile, frame);
 	case PMC_FRAME_PROCESS:
-		good = has(frame, PROCESS_TEXTS, 0, 0);
+		good = has(frame, 4, 0, 0);
 		break;
 	case PMC_FRAME_TOTAL:
-		if (fixed.total.kind >= TOTAL_KINDS) /* by a newer writer */
+		if (fixed.total.kind > PMC_TOTAL_UNCORE) /* by a newer writer */
 			return true;
 		good = has(frame, 0, 1, fixed.total.n_groups);
 		break;

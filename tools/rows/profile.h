@@ -99,6 +99,21 @@ struct pmc_p_process {
 	struct pmc_p_remainder machine; /* first process only: uncore events, summed over CPUs */
 	struct pmc_p_note *notes;	/* by code, then text */
 	unsigned n_notes;
+	/* private: */
+	uint64_t index; /* in profile->processes, from 1; 0: of another job */
+	struct pmc_p_row *rows, *last_row;
+	uint64_t n_rows, settle_at;
+	bool unsorted;
+	const struct table_frame *totals[PMC_TOTAL_UNCORE + 1]; /* NULL: none */
+	struct pmc_p_process *root; /* the job's first process whose totals have its work */
+	struct open_totals *open;   /* its totals, less the rows so far */
+	/* Of a root: CPU time of its children, and of all its descendants in the dump; whether
+	 * counting was off for a time in any. */
+	uint64_t children_cpu_ns, seen_cpu_ns;
+	bool phases;
+	bool named; /* its sites have names by pmc_profile_name_sites() */
+	const struct pmc_profile_tables *tables; /* of its profile */
+	UT_hash_handle hh;			 /* by identity */
 };
 
 struct pmc_p_note {

@@ -77,20 +77,18 @@ void profile_list_region(struct pmc_profile *profile, const struct table_frame *
 {
 	struct pmc_p_region *region;
 	struct pmc_region_fixed now, *fixed;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor = profile_parts(&kept->frame, &now, sizeof(now));
 	const char *name;
 	size_t len;
 
-	pmc_frame_fixed(&kept->frame, &now, sizeof(now));
 	/* Cleared by a reset. */
 	if (!now.calls && !now.open)
 		return;
 	region = pmc_arena_alloc(&profile->arena, sizeof(*region));
 	fixed = &region->fixed;
 	*fixed = now;
-	pmc_cursor_init(&cursor, &kept->frame);
 	pmc_cursor_str(&cursor, &name, &len);
-	region->process = &kept->process->pub;
+	region->process = kept->process;
 	region->row = profile_find_row(region->process, fixed->seq);
 	region->name = kept->key->text;
 	region->name_len = kept->text_len;

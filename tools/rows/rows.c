@@ -87,7 +87,7 @@ static void row_free(struct pmc_profile *profile, struct pmc_p_row *row)
 	*list = row;
 }
 
-void profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
+void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	const bool timeline = profile->tables->options.timeline;
 	const uint64_t n = process->n_rows;
@@ -158,7 +158,7 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	uint64_t words[ROW_WORDS_MAX];
 	uint8_t packed[ROW_PACKED_MAX];
-	struct table_process *process;
+	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
 	struct pmc_p_row *row;
 	unsigned n_words;
@@ -272,7 +272,7 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 					      struct pmc_thread_buf *buf)
 {
 	struct pmc_p_thread *thread = profile_unpack(profile, row, buf);
-	const struct table_process *process = (const void *)row->process;
+	const struct pmc_p_process *process = row->process;
 	const struct pmc_p_site *site = NULL;
 	const char *kept = NULL;
 

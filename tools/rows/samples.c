@@ -89,10 +89,8 @@ bool profile_has_stacks(const struct pmc_frame *frame)
 {
 	struct pmc_stacks_fixed fixed;
 	struct pmc_stack_def def;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor = profile_parts(frame, &fixed, sizeof(fixed));
 
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	pmc_cursor_init(&cursor, frame);
 	if (!profile_words(&cursor, fixed.n_modules))
 		return false;
 	for (uint32_t i = 0; i < fixed.n_stacks; i++)
@@ -145,14 +143,12 @@ static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *
 
 void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept)
 {
-	const struct pmc_p_process *process = &kept->process->pub;
+	const struct pmc_p_process *process = kept->process;
 	struct pmc_stacks_fixed fixed;
 	struct pmc_stack_def def;
-	struct pmc_cursor cursor;
+	struct pmc_cursor cursor = profile_parts(&kept->frame, &fixed, sizeof(fixed));
 	const uint8_t *hashes, *words;
 
-	pmc_frame_fixed(&kept->frame, &fixed, sizeof(fixed));
-	pmc_cursor_init(&cursor, &kept->frame);
 	hashes = profile_words(&cursor, fixed.n_modules);
 	for (uint32_t i = 0; i < fixed.n_stacks; i++) {
 		words = next_stack(&cursor, fixed.n_modules, &def);
@@ -219,7 +215,7 @@ static void take_event(struct pmc_profile *profile, struct pmc_p_samples *sample
 
 void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept)
 {
-	const struct pmc_p_process *process = &kept->process->pub;
+	const struct pmc_p_process *process = kept->process;
 	struct pmc_samples_fixed fixed;
 	struct pmc_p_samples *samples;
 	const uint8_t *words;
@@ -249,13 +245,13 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n)
 {
-	const uint64_t index = ((const struct table_process *)row->process)->index;
+	const uint64_t index = row->process->index;
 	uint64_t low = 0, high = profile->n_samples, end;
 
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
 		const struct pmc_p_samples *at = profile->samples[middle];
-		const uint64_t its = ((const struct table_process *)at->process)->index;
+		const uint64_t its = at->process->index;
 
 		if (its < index || (its == index && at->fixed.seq < row->seq))
 			low = middle + 1;

@@ -15,6 +15,17 @@ union profile_fixed {
 	struct pmc_samples_fixed samples;
 };
 
+/* Copies the fixed part. The cursor is at the parts behind it. */
+static inline struct pmc_cursor profile_parts(const struct pmc_frame *frame, void *fixed,
+					      size_t bytes)
+{
+	struct pmc_cursor cursor;
+
+	pmc_frame_fixed(frame, fixed, bytes);
+	pmc_cursor_init(&cursor, frame);
+	return cursor;
+}
+
 static inline int profile_order_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -71,7 +82,7 @@ struct pmc_p_site {
 struct table_frame {
 	const struct pmc_subject_key *key; /* text: NUL-terminated */
 	size_t text_len;
-	struct table_process *process;
+	struct pmc_p_process *process;
 	struct pmc_frame frame;
 	uint64_t time_ns; /* of the snapshot */
 	uint8_t *bytes;
@@ -79,31 +90,8 @@ struct table_frame {
 	UT_hash_handle hh; /* by *key */
 };
 
-enum {
-	PROCESS_TEXTS = 4, /* host, boot_id, exe, cmdline */
-	TOTAL_KINDS = PMC_TOTAL_UNCORE + 1,
-};
-
 /* Readings of a REGION frame; see pmc/dump.h. */
 enum { INCLUSIVE, EXCLUSIVE, INSIDE, AROUND, REGION_PARTS };
-
-struct table_process {
-	struct pmc_p_process pub;
-	uint64_t index; /* in profile->processes, from 1; 0: of another job */
-	struct pmc_p_row *rows, *last_row;
-	uint64_t n_rows, settle_at;
-	bool unsorted;
-	const struct table_frame *totals[TOTAL_KINDS]; /* NULL: none */
-	struct table_process *root; /* the job's first process whose totals have its work */
-	struct open_totals *open;   /* its totals, less the rows so far */
-	/* Of a root: CPU time of its children, and of all its descendants in the dump; whether
-	 * counting was off for a time in any. */
-	uint64_t children_cpu_ns, seen_cpu_ns;
-	bool phases;
-	bool named; /* its sites have names by pmc_profile_name_sites() */
-	const struct pmc_profile_tables *tables; /* of its profile */
-	UT_hash_handle hh;			 /* by pub.identity */
-};
 
 /* No row has more groups or values than events: fixed part, readings, values. */
 #define ROW_WORDS_MAX (sizeof(struct pmc_thread_fixed) / 8 + 4 * PMC_EVENTS_MAX)
@@ -116,7 +104,7 @@ struct pmc_profile_tables {
 	struct pmc_profile_options options;
 	struct pmc_p_eventset *sets, *last_set;
 	struct pmc_p_site *sites;
-	struct table_process *processes, *last_process;
+	struct pmc_p_process *processes, *last_process;
 	struct table_frame *frames;
 	uint64_t n_frames[PMC_FRAME_SAMPLES + 1]; /* by type */
 	struct pmc_p_module *modules;
@@ -134,7 +122,7 @@ bool profile_has_stacks(const struct pmc_frame *frame);
 bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples_fixed *fixed);
 
 /* profile.c */
-struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
+struct pmc_p_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
 /* The next text of a frame, in the arena; "": it does not fit. */
 const char *profile_text(struct pmc_arena *arena, struct pmc_cursor *cursor);
 /* Moves over n words: where they are, at any alignment; NULL: they do not fit. */
@@ -155,7 +143,7 @@ void profile_total(struct pmc_profile *profile, const struct table_frame *total,
 		   struct pmc_p_remainder *counts);
 
 /* rows.c: sorts a process's rows by seq, the newest last, and drops superseded ones. */
-void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
+void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *process);
 /* Unpacks a row, but for its start routine. */
 struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
 				    struct pmc_thread_buf *buf);
@@ -167,7 +155,7 @@ void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *
 void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
 
 /* names.c: the name of a start routine in a NAMES frame of that process; NULL: none. */
-const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site);
+const char *profile_start_name(const struct pmc_p_process *process, const struct pmc_p_site *site);
 bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
 
@@ -177,8 +165,8 @@ struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t
 /* unattributed.c: opens the totals of all processes in their unattributed and descendants,
  * subtracts one row after the other, and closes them. After the processes are listed. */
 void profile_open_totals(struct pmc_profile *profile);
-void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row);
+void profile_subtract_row(struct pmc_p_process *process, const struct pmc_p_thread *row);
 void profile_close_totals(struct pmc_profile *profile);
-bool profile_is_first(const struct table_process *process);
+bool profile_is_first(const struct pmc_p_process *process);
 
 #endif

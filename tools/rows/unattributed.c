@@ -153,16 +153,16 @@ static void open_total(struct pmc_profile *profile, struct open_total *total, bo
 	}
 }
 
-bool profile_is_first(const struct table_process *p)
+bool profile_is_first(const struct pmc_p_process *p)
 {
-	return p->pub.known && (p->pub.fixed.flags & PMC_PROCESS_FIRST);
+	return p->known && (p->fixed.flags & PMC_PROCESS_FIRST);
 }
 
-static void open_totals_of(struct pmc_profile *profile, struct table_process *p)
+static void open_totals_of(struct pmc_profile *profile, struct pmc_p_process *p)
 {
 	const struct table_frame *threads = p->totals[PMC_TOTAL_THREADS];
 	/* Counting was switched on in the life of the process. */
-	const bool was_on = p->pub.fixed.off_ns && pmc_process_on_ns(&p->pub.fixed);
+	const bool was_on = p->fixed.off_ns && pmc_process_on_ns(&p->fixed);
 	const bool first = profile_is_first(p);
 	struct pmc_total_fixed fixed = { 0 };
 
@@ -171,13 +171,13 @@ static void open_totals_of(struct pmc_profile *profile, struct table_process *p)
 		pmc_frame_fixed(&threads->frame, &fixed, sizeof(fixed));
 	p->open->with_forks = fixed.flags & PMC_TOTAL_WITH_FORKS;
 	/* Without a PROCESS frame the rows of descendants are not known. */
-	open_total(profile, &p->open->threads, was_on, &p->pub.unattributed,
+	open_total(profile, &p->open->threads, was_on, &p->unattributed,
 		   first || !p->open->with_forks ? threads : NULL);
-	open_total(profile, &p->open->execs, false, &p->pub.descendants,
+	open_total(profile, &p->open->execs, false, &p->descendants,
 		   first ? p->totals[PMC_TOTAL_EXEC] : NULL);
 }
 
-void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row)
+void profile_subtract_row(struct pmc_p_process *process, const struct pmc_p_thread *row)
 {
 	struct open_totals *above = NULL;
 
@@ -185,7 +185,7 @@ void profile_subtract_row(struct table_process *process, const struct pmc_p_thre
 		subtract_row(&process->open->threads, row);
 	if (process->root && process->root != process)
 		above = process->root->open;
-	if (above && (process->pub.fixed.flags & PMC_PROCESS_COVERED))
+	if (above && (process->fixed.flags & PMC_PROCESS_COVERED))
 		subtract_row(&above->execs, row);
 	if (above && above->with_forks)
 		subtract_row(&above->threads, row);
@@ -194,19 +194,19 @@ void profile_subtract_row(struct table_process *process, const struct pmc_p_thre
 void profile_open_totals(struct pmc_profile *profile)
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *p = (struct table_process *)profile->processes[i];
+		struct pmc_p_process *p = profile->processes[i];
 
 		if (p->totals[PMC_TOTAL_THREADS] || p->totals[PMC_TOTAL_EXEC])
 			open_totals_of(profile, p);
-		profile_total(profile, p->totals[PMC_TOTAL_UNCORE], false, &p->pub.machine);
+		profile_total(profile, p->totals[PMC_TOTAL_UNCORE], false, &p->machine);
 	}
 }
 
 /* CPU time of ended descendants in no row, by wait4(2) in the job's first process: programs without
  * an agent, children killed before their first row, and the exit of each process. */
-static void close_unseen(struct table_process *p)
+static void close_unseen(struct pmc_p_process *p)
 {
-	struct pmc_p_remainder *rest = &p->pub.descendants;
+	struct pmc_p_remainder *rest = &p->descendants;
 	uint64_t unseen = pmc_sub_sat(p->children_cpu_ns, p->seen_cpu_ns);
 
 	if (!p->children_cpu_ns || p->phases)
@@ -223,37 +223,36 @@ static void close_unseen(struct table_process *p)
 
 /* CPU time of a process outside its rows (raw threads) is not that of descendants, although the
  * exec group counted it. */
-static void subtract_rest(const struct table_process *p)
+static void subtract_rest(const struct pmc_p_process *p)
 {
 	struct pmc_p_remainder *rest;
 
-	if (!p->root || p->root == p || !p->root->open ||
-	    !(p->pub.fixed.flags & PMC_PROCESS_COVERED))
+	if (!p->root || p->root == p || !p->root->open || !(p->fixed.flags & PMC_PROCESS_COVERED))
 		return;
-	rest = &p->root->pub.descendants;
-	rest->cpu_ns = pmc_sub_sat(rest->cpu_ns,
-				   pmc_sub_sat(p->pub.fixed.cpu_ns, p->pub.attributed_cpu_ns));
+	rest = &p->root->descendants;
+	rest->cpu_ns =
+		pmc_sub_sat(rest->cpu_ns, pmc_sub_sat(p->fixed.cpu_ns, p->attributed_cpu_ns));
 }
 
 /* A process that was killed may have newer rows than its own frame. */
-static void see_rows(const struct table_process *p)
+static void see_rows(const struct pmc_p_process *p)
 {
 	if (p->root && p->root != p)
-		p->root->seen_cpu_ns += pmc_sub_sat(p->pub.attributed_cpu_ns, p->pub.fixed.cpu_ns);
+		p->root->seen_cpu_ns += pmc_sub_sat(p->attributed_cpu_ns, p->fixed.cpu_ns);
 }
 
 void profile_close_totals(struct pmc_profile *profile)
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		see_rows((const struct table_process *)profile->processes[i]);
-		subtract_rest((const struct table_process *)profile->processes[i]);
+		see_rows(profile->processes[i]);
+		subtract_rest(profile->processes[i]);
 	}
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *p = (struct table_process *)profile->processes[i];
-		const bool both = p->pub.unattributed.set && p->pub.descendants.set;
+		struct pmc_p_process *p = profile->processes[i];
+		const bool both = p->unattributed.set && p->descendants.set;
 
 		if (both && p->open->with_forks)
-			subtract_execs(&p->pub.unattributed, &p->pub.descendants);
+			subtract_execs(&p->unattributed, &p->descendants);
 		close_unseen(p);
 	}
 }

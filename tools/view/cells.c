@@ -209,7 +209,7 @@ static struct table_cell scope(struct pmc_view *view, unsigned event, const stru
 		row->thread ? pmc_union_set_of(&view->events, row->thread) : NULL;
 	const uint16_t *map = set ? pmc_union_map(&view->events, set) : NULL;
 
-	if (!view->events.columns[event]->mixed_scope)
+	if (!view->events.columns[event].mixed_scope)
 		return cell_text(pmc_scope_name(view->events.set.events[event].def.scope));
 	for (unsigned i = 0; map && i < set->count; i++)
 		if (map[i] == event)

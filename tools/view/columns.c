@@ -120,7 +120,7 @@ static bool is_user_only(const struct pmc_p_event *event)
 /* In tables; NULL: as the name. */
 static const char *event_head(struct pmc_view *view, unsigned i, const struct part *part)
 {
-	const char *name = view->events.columns[i]->label;
+	const char *name = view->events.columns[i].label;
 	const bool value = part->part == PMC_PART_VALUE;
 	const bool user = is_user_only(&view->events.set.events[i]);
 	char buf[128];
@@ -149,7 +149,7 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		bool value = parts[p].part == PMC_PART_VALUE;
 		bool word = parts[p].part == PMC_PART_STATE || parts[p].part == PMC_PART_SCOPE;
 		struct table_column column = {
-			.name = view->events.columns[i]->label,
+			.name = view->events.columns[i].label,
 			.suffix = parts[p].suffix,
 			.kind = PMC_COL_EVENT,
 			.index = i,

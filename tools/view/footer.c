@@ -398,7 +398,7 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 			if (told[j] || !also || strcmp(why, also) != 0)
 				continue;
 			told[j] = true;
-			say(view, "%s%60S", j == i ? "" : ", ", view->events.columns[j]->label);
+			say(view, "%s%60S", j == i ? "" : ", ", view->events.columns[j].label);
 		}
 		say(view, " (%s)", why);
 		any = true;
@@ -439,11 +439,11 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 		const struct pmc_event_def *def = &view->events.set.events[i].def;
 
 		if (!all->events[i].rows ||
-		    !(view->events.columns[i]->mixed_scope ||
+		    !(view->events.columns[i].mixed_scope ||
 		      (def->flags & PMC_EVENT_FELL_BACK && def->scope == PMC_SCOPE_USER)))
 			continue;
 		say(view, "%s%60S",
-		    any ? ", " : " user mode only: ", view->events.columns[i]->label);
+		    any ? ", " : " user mode only: ", view->events.columns[i].label);
 		any = true;
 	}
 	if (any)

@@ -216,7 +216,7 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	const struct table_column *column = &view->of_groups.list[first];
 	const struct pmc_p_event *event = &view->events.set.events[column->index];
 	const struct pmc_fold_stat *stat = &row->sums->events[column->index];
-	bool mixed = view->events.columns[column->index]->mixed_scope;
+	bool mixed = view->events.columns[column->index].mixed_scope;
 
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", event->name);

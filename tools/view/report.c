@@ -90,7 +90,7 @@ int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last)
 
 		if (def->type == PERF_TYPE_SOFTWARE && def->config == config &&
 		    def->state == PMC_COUNTED && def->scope == PMC_SCOPE_ALL &&
-		    !view->events.columns[i]->mixed_scope)
+		    !view->events.columns[i].mixed_scope)
 			found = (int)i;
 	}
 	return found;

@@ -24,7 +24,7 @@ static const char *cpu_column(const struct pmc_view *view)
 {
 	return pmc_by_samples(view->by) ? "self" :
 	       view->clock_event < 0	? "cpu_ns" :
-					  view->events.columns[view->clock_event]->label;
+					  view->events.columns[view->clock_event].label;
 }
 
 static const struct table_column *sort_column(struct pmc_view *view, bool groups, const char *name)

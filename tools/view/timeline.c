@@ -277,7 +277,7 @@ static void make_columns(struct timeline *line, unsigned n_fit, struct table_col
 		.name = "n", .kind = THREADS, .unit = TABLE_WHOLE, .blank = true
 	};
 	for (unsigned c = 0; c < line->n_columns && n_fit; c++) {
-		const char *name = c ? view->events.columns[c - 1]->label : "CPUs";
+		const char *name = c ? view->events.columns[c - 1].label : "CPUs";
 		char head[4 * SPARK_MOST];
 		struct pmc_out out;
 
