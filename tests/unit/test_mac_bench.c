@@ -39,7 +39,8 @@ const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(usage_of);
 
 static char dir[64], script[96];
 
-bool tool_find_agent(char in[PATH_MAX], char found[PATH_MAX])
+bool __wrap_tool_find_agent(char in[PATH_MAX], char found[PATH_MAX]);
+bool __wrap_tool_find_agent(char in[PATH_MAX], char found[PATH_MAX])
 {
 	snprintf(in, PATH_MAX, "%s", dir);
 	/* Linux ignores the variable. */

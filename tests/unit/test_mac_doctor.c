@@ -53,12 +53,8 @@ static bool self(char path[PATH_MAX])
 
 const struct doctor_mac_calls doctor_mac_system = { number, text, sip, self };
 
-bool tool_find_beside(const char *file, int mode, char in[PATH_MAX], char found[PATH_MAX])
-{
-	return false;
-}
-
-bool tool_find_agent(char in[PATH_MAX], char found[PATH_MAX])
+bool __wrap_tool_find_agent(char in[PATH_MAX], char found[PATH_MAX]);
+bool __wrap_tool_find_agent(char in[PATH_MAX], char found[PATH_MAX])
 {
 	snprintf(in, PATH_MAX, "/opt");
 	snprintf(found, PATH_MAX, "/opt/libpmcagent.dylib");

@@ -1,13 +1,574 @@
 /* SPDX-License-Identifier: MIT */
-/* attach.c - finds the agent in a running process and copies its control block and registry. */
+/*
+ * attach.c - access to a process that has the agent: descriptors, memory, control block, slots.
+ *
+ * Between two system calls a process ID may be reused. Descriptors of /proc/PID, of /proc/PID/mem
+ * and the pidfd stay with the process and fail after its end.
+ */
+#include "lib/base/file.h"
+#include "lib/base/proc.h"
+#include "lib/count/group.h"
 #include "tools/attach/attach.h"
-#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+/* ---- errors for a process that ended or must not be read ------------------------------------ */
+
+int attach_gone(pid_t pid)
+{
+	return tool_fail(EXIT_FAIL,
+			 "process %d has ended; if PMC_OUT was set, its rows are in that dump",
+			 pid);
+}
+
+/* PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/PID/stat. A process that is ending has
+ * no program either. */
+static bool is_kernel_thread(const struct attach *target)
+{
+	const char *at;
+	char text[1024];
+	unsigned flags;
+
+	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
+		return false;
+	at = strrchr(text, ')');
+	return at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & 0x00200000);
+}
+
+static int no_agent(const struct attach *target)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlinkat(target->image, "exe", exe, sizeof(exe) - 1);
+
+	exe[n > 0 ? n : 0] = '\0';
+	if (attach_has_ended(target))
+		return attach_gone(target->pid);
+	if (is_kernel_thread(target))
+		return tool_fail(EXIT_FAIL,
+				 "process %d is a kernel thread: only programs have an agent",
+				 target->pid);
+	return tool_fail(
+		EXIT_FAIL,
+		"no agent in process %d (%s): start the program with pmctl run -- CMD or with "
+		"LD_PRELOAD=libpmcagent.so",
+		target->pid, exe);
+}
+
+/* A user ID of the process that is not ours; -1: none, or unknown. */
+static long foreign_uid(const struct attach *target)
+{
+	char text[256];
+	unsigned uids[4];
+
+	attach_status(target->dir, "Uid", text);
+	if (sscanf(text, "%u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) != 4)
+		return -1;
+	for (unsigned i = 0; i < 4; i++)
+		if (uids[i] != geteuid())
+			return uids[i];
+	return -1;
+}
+
+static int not_permitted(const struct attach *target)
+{
+	const bool dumping = tool_command_name && strcmp(tool_command_name, "dump") == 0;
+	const bool root = geteuid() == 0;
+	const long uid = root ? -1 : foreign_uid(target);
+	const char *why, *fix;
+	char scope[16], text[64];
+	int level;
+
+	if (uid >= 0)
+		return tool_fail(EXIT_FAIL,
+				 "cannot read process %d: it belongs to user ID %ld; run pmctl as "
+				 "that user or with sudo",
+				 target->pid, uid);
+	pmc_file_read(scope, sizeof(scope), "/proc/sys/kernel/yama/ptrace_scope");
+	level = atoi(scope);
+	snprintf(text, sizeof(text), "kernel.yama.ptrace_scope=%d forbids it", level);
+	if (level >= 3 || (level > 0 && !root))
+		why = text;
+	else
+		why = root ? "no ptrace permission (pmctl lacks CAP_SYS_PTRACE, or is confined by "
+			     "a container or a security module)" :
+			     "no ptrace permission (it is not dumpable, or pmctl is confined)";
+	fix = level >= 3 ? "boot with another value" :
+	      root	 ? "run it with that capability, outside the container" :
+	      level > 0	 ? "use sudo or sudo sysctl kernel.yama.ptrace_scope=0" :
+			   "use sudo";
+	return tool_fail(EXIT_FAIL, "cannot read process %d: %s; %s%s", target->pid, why, fix,
+			 dumping ? ", or pmctl dump --signal if PMC_DUMP was set at its start" :
+				   "");
+}
+
+int attach_no_memory(const struct attach *target, int error)
+{
+	if (attach_has_ended(target))
+		return attach_gone(target->pid);
+	if (error == -EPERM || error == -EACCES)
+		return not_permitted(target);
+	if (error == -ESRCH)
+		return is_kernel_thread(target) ? no_agent(target) : ATTACH_AGAIN;
+	return tool_fail(EXIT_FAIL, "cannot read the memory of process %d: %s", target->pid,
+			 strerror(-error));
+}
+
+static int no_entry(const struct attach *target, int error)
+{
+	pid_t pid = target->pid;
+
+	if (target->dir < 0 && error == -ESRCH)
+		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
+	if (target->pidfd < 0 && (error == -EINVAL || error == -ENOENT))
+		return tool_fail(EXIT_FAIL,
+				 "%d is a thread ID: use the ID of its process (Tgid in "
+				 "/proc/%d/status)",
+				 pid, pid);
+	if (target->pidfd >= 0)
+		return attach_no_memory(target, error);
+	return error == -ESRCH ?
+		       attach_gone(pid) :
+		       tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(-error));
+}
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+#ifndef PIDFD_THREAD /* Linux 6.9 */
+#define PIDFD_THREAD O_EXCL
+#endif
+
+void attach_status(int dir, const char *field, char value[256])
+{
+	char text[16384];
+	const char *at;
+
+	pmc_file_read_at(dir, "status", text, sizeof(text));
+	at = pmc_proc_field(text, field);
+	at = at ? at : "";
+	snprintf(value, 256, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+bool attach_pidfd_ended(int pidfd)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) > 0;
+}
+
+bool attach_has_ended(const struct attach *target)
+{
+	return attach_pidfd_ended(target->pidfd);
+}
+
+static bool is_zombie(int dir)
+{
+	char state[256];
+
+	attach_status(dir, "State", state);
+	return state[0] == 'Z' || state[0] == 'X';
+}
+
+/* /proc/PID can be read as long as its process has the ID, so a pidfd that was opened between
+ * opening and reading it is of the same process. */
+static bool is_there(int dir)
+{
+	return faccessat(dir, "stat", F_OK, 0) == 0;
+}
+
+static int open_dir(int at, const char *path)
+{
+	return openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The main thread has ended by pthread_exit: use memory and descriptors of any other thread. */
+static void enter_by_thread(struct attach *target)
+{
+	int list = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = list >= 0 ? fdopendir(list) : NULL;
+	struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int dir = tid > 0 ? open_dir(list, entry->d_name) : -1, pidfd = -1;
+
+		if (dir >= 0 && !is_zombie(dir))
+			pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+		if (pidfd >= 0 && is_there(dir)) {
+			close(target->image);
+			close(target->files);
+			target->image = dir;
+			target->files = pidfd;
+			break;
+		}
+		if (pidfd >= 0)
+			close(pidfd);
+		if (dir >= 0)
+			close(dir);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+int attach_enter(struct attach *target, pid_t pid, bool writing)
+{
+	char path[64];
+
+	memset(target, 0, sizeof(*target));
+	target->pid = pid;
+	target->dir = target->pidfd = target->image = target->files = target->mem = -1;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	target->dir = open_dir(AT_FDCWD, path);
+	if (target->dir < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (target->pidfd < 0)
+		return -errno;
+	if (!is_there(target->dir))
+		return -ESRCH;
+	target->image = open_dir(target->dir, ".");
+	target->files = fcntl(target->pidfd, F_DUPFD_CLOEXEC, 0);
+	if (target->image < 0 || target->files < 0)
+		return -errno;
+	if (is_zombie(target->dir) && !attach_has_ended(target))
+		enter_by_thread(target);
+	target->mem = openat(target->image, "mem", (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	return target->mem < 0 ? -errno : 0;
+}
+
+static void leave(struct attach *target)
+{
+	int *const all[] = { &target->dir, &target->pidfd, &target->image, &target->files,
+			     &target->mem };
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (*all[i] >= 0)
+			close(*all[i]);
+		*all[i] = -1;
+	}
+}
+
+/* ---- groups -------------------------------------------------------------------------------*/
+/* The program may have reused the number: a foreign file must not be read, a pipe would lose data.
+ */
+int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error)
+{
+	uint64_t now = 0;
+	int ours;
+
+	if (fd < 0) {
+		*error = EBADF;
+		return -1;
+	}
+	ours = (int)syscall(SYS_pidfd_getfd, target->files, fd, 0);
+	if (ours < 0) {
+		*error = errno == EBADF ? PMC_REASON_RECYCLED : (uint32_t)errno;
+		return -1;
+	}
+	if (pmc_perf_ioctl(ours, PERF_EVENT_IOC_ID, &now) != 0 || now != id) {
+		close(ours);
+		*error = PMC_REASON_RECYCLED;
+		return -1;
+	}
+	return ours;
+}
+
+void attach_group_read(void *from, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
+		       uint64_t *words)
+{
+	const struct attach *target = from;
+
+	*reading = (struct pmc_reading){ .n = 0 };
+	fd = attach_group_dup(target, fd, id, &reading->error);
+	if (fd < 0)
+		return;
+	pmc_perf_group_read(fd, id, n, reading, words);
+	close(fd);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+#define PAGE 4096u
+/* Bounds that no real process reaches: of /proc/PID/maps, and of data to search. */
+#define MOST_MAPS   ((size_t)16 << 20)
+#define MOST_SEARCH ((uint64_t)1 << 30)
+/* Beyond the data segment of the agent. */
+#define MOST_DATA ((uint64_t)1 << 20)
+
+static int move(const struct attach *target, uint64_t address, char *at, size_t len, bool to_target)
+{
+	while (len > 0) {
+		ssize_t n = to_target ? pwrite(target->mem, at, len, (off_t)address) :
+					pread(target->mem, at, len, (off_t)address);
+
+		/* 0 bytes: the process has ended or called exec. EIO: not mapped. */
+		if (n <= 0)
+			return n == 0 ? -ESRCH : errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+		at += n;
+		address += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int attach_read(const struct attach *target, uint64_t address, void *to, size_t len)
+{
+	return move(target, address, to, len, false);
+}
+
+int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len)
+{
+	return move(target, address, (char *)(uintptr_t)from, len, true);
+}
+
+static const void *copy_data(void *from, enum reader_copy kind, uint64_t address, size_t bytes)
+{
+	struct attach *target = from;
+	/* An address and a size that the process claims. */
+	void *copy = realloc(target->copies[kind], bytes + 1);
+
+	if (!copy)
+		return NULL;
+	target->copies[kind] = copy;
+	return attach_read(target, address, copy, bytes) == 0 ? copy : NULL;
+}
+
+int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap)
+{
+	size_t len = 0;
+
+	*to = '\0';
+	while (len + 1 < cap) {
+		/* Not beyond the end of a page: the next may be unmapped. */
+		size_t n = PAGE - (size_t)((address + len) % PAGE);
+		int error;
+
+		if (n > cap - 1 - len)
+			n = cap - 1 - len;
+		error = attach_read(target, address + len, to + len, n);
+		if (error) {
+			to[len] = '\0';
+			return error;
+		}
+		if (memchr(to + len, '\0', n))
+			return 0;
+		len += n;
+	}
+	to[len] = '\0';
+	return 0;
+}
+
+/* ---- maps ---------------------------------------------------------------------------------*/
+static void add_image(struct attach *target, uint64_t start, uint64_t end, const char *path)
+{
+	const size_t bytes = strlen(path) + 1;
+
+	target->images = tool_list_grow(target->images, target->n_images, &target->image_room,
+					sizeof(*target->images));
+	target->images[target->n_images++] =
+		(struct attach_image){ start, end, memcpy(tool_realloc(NULL, bytes), path, bytes) };
+}
+
+struct search {
+	struct attach *target;
+	uint64_t left;
+	bool sound; /* target->address is that of a control block of this version */
+};
+
+/* Any program may have the magic in its data. A block of another version is kept for the message
+ * that names the version, if no other block is found. */
+static void consider(struct search *search, uint64_t address)
+{
+	struct attach *target = search->target;
+	struct pmc_control head;
+	bool sound;
+
+	/* A candidate costs as much as reading a page. */
+	search->left -= search->left < PAGE ? search->left : PAGE;
+	if (attach_read(target, address, &head, offsetof(struct pmc_control, state)) != 0)
+		return;
+	sound = head.version == PMC_CONTROL_VERSION && head.bytes == sizeof(head);
+	/* Another version of the agent, or other data with the magic. */
+	if (!sound && (target->address || !head.version || head.version > 999 ||
+		       head.bytes > sizeof(head) * 16))
+		return;
+	target->address = address;
+	search->sound = sound;
+}
+
+/* Looks for the control block in the first MOST_DATA bytes of a data segment. */
+static int find_control(struct search *search, uint64_t at, uint64_t end)
+{
+	static uint64_t words[8192];
+	const uint64_t stop = end - at > MOST_DATA ? at + MOST_DATA : end;
+
+	while (!search->sound && at < stop && search->left) {
+		size_t len = stop - at < sizeof(words) ? stop - at : sizeof(words);
+		int error = attach_read(search->target, at, words, len);
+
+		/* A mapped data file, or a hole in a library. */
+		if (error == -EFAULT)
+			return 0;
+		if (error)
+			return error;
+		for (size_t i = 0; !search->sound && search->left && i < len / sizeof(*words); i++)
+			if (words[i] == PMC_CONTROL_MAGIC)
+				consider(search, at + i * sizeof(*words));
+		search->left -= len < search->left ? len : search->left;
+		at += len;
+	}
+	return 0;
+}
+
+/* start-end perms offset dev inode path */
+static int map_line(struct search *search, char *line)
+{
+	struct attach *target = search->target;
+	struct attach_image *last = target->n_images ? &target->images[target->n_images - 1] : NULL;
+	unsigned long long start, end, offset;
+	char perms[5], *path;
+	bool more;
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) != 4 ||
+	    !at)
+		return 0;
+	path = line + at;
+	path[strcspn(path, "\n")] = '\0';
+	/* Data that is 0 at the start has no file, and lies behind the data that has. */
+	more = last && (path[0] ? strcmp(last->path, path) == 0 && offset : start == last->end);
+	if (more)
+		last->end = end;
+	else if (path[0] == '/' && !offset)
+		add_image(target, start, end, path);
+	return more && perms[1] == 'w' ? find_control(search, start, end) : 0;
+}
+
+FILE *attach_open_text(const struct attach *target, const char *name)
+{
+	int fd = openat(target->image, name, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+int attach_maps(struct attach *target)
+{
+	FILE *file = attach_open_text(target, "maps");
+	struct search search = { target, MOST_SEARCH, false };
+	size_t room = 0, bytes = 0;
+	char *line = NULL;
+	int error = 0;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	while (!error && bytes < MOST_MAPS && getline(&line, &room, file) >= 0) {
+		bytes += strlen(line);
+		error = map_line(&search, line);
+	}
+	if (!error && ferror(file))
+		error = -(errno ? errno : EIO);
+	free(line);
+	fclose(file);
+	return error;
+}
+
+/* ---- /proc/PID/task -------------------------------------------------------------------------- */
+
+bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+		      size_t cap)
+{
+	char path[64];
+	int n;
+
+	snprintf(path, sizeof(path), "%d/%s", pid, name);
+	n = pmc_file_read_at(dirfd(tasks->dir), path, text, cap);
+	return n > 0 || n == -EFBIG;
+}
+
+/* The tid as gettid() returns it in the process: the innermost of the NSpid line. 0: gone. */
+static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
+{
+	uint64_t tid = (uint64_t)pid;
+	char text[4096];
+
+	if (!attach_read_task(tasks, pid, "status", text, sizeof(text)))
+		return 0;
+	pmc_proc_last(text, "NSpid", &tid);
+	return (uint32_t)tid;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct attach_task *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void add_task(struct attach *target, const char *name)
+{
+	struct attach_tasks *tasks = &target->tasks;
+	pid_t pid = (pid_t)strtol(name, NULL, 10);
+
+	if (pid <= 0)
+		return;
+	tasks->list = tool_list_grow(tasks->list, tasks->n, &tasks->room, sizeof(*tasks->list));
+	tasks->list[tasks->n++] = (struct attach_task){
+		.pid = pid,
+		.tid = target->other_pid_namespace ? inner_tid(tasks, pid) : (uint32_t)pid,
+	};
+}
+
+int attach_tasks_open(struct attach *target)
+{
+	struct attach_tasks *tasks = &target->tasks;
+	int fd = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+
+	tasks->dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!tasks->dir)
+		return errno == ENOENT || errno == ESRCH ?
+			       attach_gone(target->pid) :
+			       tool_fail(EXIT_FAIL, "cannot list the threads of process %d: %s",
+					 target->pid, strerror(errno));
+	while ((entry = readdir(tasks->dir)))
+		add_task(target, entry->d_name);
+	if (tasks->n)
+		qsort(tasks->list, tasks->n, sizeof(*tasks->list), by_tid);
+	return 0;
+}
+
+static void tasks_close(struct attach_tasks *tasks)
+{
+	if (tasks->dir)
+		closedir(tasks->dir);
+	free(tasks->list);
+	*tasks = (struct attach_tasks){ .dir = NULL };
+}
+
+struct attach_task *attach_task_of(const struct attach *target, uint32_t tid)
+{
+	const struct attach_task key = { .tid = tid };
+
+	return target->tasks.n ?
+		       bsearch(&key, target->tasks.list, target->tasks.n, sizeof(key), by_tid) :
+		       NULL;
+}
+
+/* ---- the agent ------------------------------------------------------------------------------ */
 
 /* Slots are copied in pieces of this size. */
 #define PIECE ((size_t)64 << 10)
@@ -17,7 +578,6 @@
 #define TRIES	 100
 #define PAUSE_NS 1000000
 
-/* ---- open ---------------------------------------------------------------------------------*/
 static int damaged(const struct attach *target)
 {
 	return tool_fail(EXIT_FAIL, "the agent data in process %d is damaged", target->pid);
@@ -84,12 +644,12 @@ int attach_open(struct attach *target, pid_t pid, unsigned flags)
 
 	target->patient = flags & ATTACH_PATIENT;
 	if (error)
-		return attach_no_entry(target, error);
+		return no_entry(target, error);
 	error = attach_maps(target);
 	if (error)
 		return attach_no_memory(target, error);
 	if (!target->address)
-		return target->patient ? ATTACH_AGAIN : attach_no_agent(target);
+		return target->patient ? ATTACH_AGAIN : no_agent(target);
 	target->other_pid_namespace = !same_namespace(target);
 	return read_control(target);
 }
@@ -101,12 +661,12 @@ static void forget_slots(struct attach *target)
 	target->registry.slots = NULL;
 	target->index = NULL;
 	target->n_slots = target->room = 0;
-	attach_tasks_close(&target->tasks);
+	tasks_close(&target->tasks);
 }
 
 void attach_close(struct attach *target)
 {
-	attach_leave(target);
+	leave(target);
 	for (size_t i = 0; i < target->n_images; i++)
 		free(target->images[i].path);
 	free(target->images);
@@ -267,7 +827,7 @@ int attach_look_again(struct attach *target)
 		.registry = registry,
 		.snapshot = target->control.snapshot,
 		.from = target,
-		.copy = attach_copy,
+		.copy = copy_data,
 		.read_group = attach_group_read,
 		.index = target->index,
 	};

@@ -17,7 +17,9 @@
 #include "lib/snapshot/snapshot.h"
 #include "tools/attach/agent.h"
 
+#include <dirent.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* A file mapped from its beginning. */
@@ -35,7 +37,7 @@ struct attach_task {
 struct attach_tasks {
 	struct attach_task *list; /* by tid */
 	size_t n, room;
-	int fd; /* the directory; -1: not open */
+	DIR *dir; /* NULL: not open */
 };
 
 /* Nothing was printed: the process called exec while it was being read, its agent is starting, or,
@@ -79,10 +81,14 @@ struct attach {
  * measures, and a warning says so. */
 int attach_pid(const char *text, pid_t *pid);
 
-/* ---- descriptors.c ---- */
+/* ---- attach.c: errors that are printed; each returns EXIT_FAIL ---- */
+int attach_gone(pid_t pid);
+/* Prints the reason for which memory cannot be read, or returns ATTACH_AGAIN. */
+int attach_no_memory(const struct attach *target, int error);
+
+/* ---- descriptors ---- */
 /* Opens the descriptors; 0 or -errno. With -EACCES from `mem`, `dir` and `pidfd` are open. */
 int attach_enter(struct attach *target, pid_t pid, bool writing);
-void attach_leave(struct attach *target);
 /* Whether all threads of the process have ended. */
 bool attach_has_ended(const struct attach *target);
 bool attach_pidfd_ended(int pidfd);
@@ -94,8 +100,28 @@ void attach_group_read(void *target, int fd, uint64_t id, unsigned n, struct pmc
 		       uint64_t *words);
 /* A field of /proc/PID/status, such as "VmHWM"; "": there is none. */
 void attach_status(int dir, const char *field, char value[256]);
+/* A file of /proc/PID for reading; NULL: errno says why. */
+FILE *attach_open_text(const struct attach *target, const char *name);
 
-/* ---- attach.c ---- */
+/* ---- memory: 0 or -errno; -ESRCH: the memory is gone, the process ended or called exec ---- */
+int attach_read(const struct attach *target, uint64_t address, void *to, size_t len);
+int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len);
+/* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
+int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap);
+/* Fills target->images with the files mapped into the process, and target->address if an agent's
+ * control block is in the data of one; a block of this version is preferred. */
+int attach_maps(struct attach *target);
+
+/* ---- threads ---- */
+/* Lists target->tasks. */
+int attach_tasks_open(struct attach *target);
+/* NULL: it has started since, or has ended. */
+struct attach_task *attach_task_of(const struct attach *target, uint32_t tid);
+/* A file of /proc/PID/task/TID. False: it cannot be read. */
+bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+		      size_t cap);
+
+/* ---- the agent ---- */
 /* Opens the process and copies the control block; flags: ATTACH_WRITE, ATTACH_PATIENT. */
 int attach_open(struct attach *target, pid_t pid, unsigned flags);
 void attach_close(struct attach *target);
@@ -111,51 +137,12 @@ bool attach_is_alive(const struct attach *target, const struct slot *slot);
  * which is returned with ATTACH_PATIENT only. */
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg);
 
-/* ---- refuse.c: errors that return EXIT_FAIL ---- */
-int attach_gone(pid_t pid);
-/* Prints why the kernel denies access to the process, and the fix. */
-int attach_not_permitted(const struct attach *target);
-/* Prints why attach_enter failed. */
-int attach_no_entry(const struct attach *target, int error);
-/* Prints the reason for which memory cannot be read, or returns ATTACH_AGAIN. */
-int attach_no_memory(const struct attach *target, int error);
-int attach_no_agent(const struct attach *target);
-
-/* ---- memory.c: 0 or -errno; -ESRCH: the memory is gone, the process ended or called exec ---- */
-int attach_read(const struct attach *target, uint64_t address, void *to, size_t len);
-int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len);
-/* For struct reader: a copy that lasts until the next of its kind. */
-const void *attach_copy(void *target, enum reader_copy kind, uint64_t address, size_t bytes);
-/* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
-int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap);
-/* Fills target->images with the files mapped into the process, and target->address if an agent's
- * control block is in the data of one; a block of this version is preferred. */
-int attach_maps(struct attach *target);
-
-/* ---- threads.c, process.c: frames, appended to a buffer that the caller grows ---- */
-/* The largest THREAD and REGION frame, scratch space included. */
-#define ATTACH_FRAME_BYTES ((size_t)16 << 10)
-/* Lists target->tasks. */
-int attach_tasks_open(struct attach *target);
-void attach_tasks_close(struct attach_tasks *tasks);
-/* NULL: it has started since, or has ended. */
-struct attach_task *attach_task_of(const struct attach *target, uint32_t tid);
+/* ---- frames.c: frames, appended to a buffer that grows ---- */
 /* Present values of the kernel. False: there is no such task. CPU time is that of schedstat: up to
  * a tick old for a running thread. */
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
 void attach_process_words(const struct attach *target, struct account_words *now);
-/* Whether the module of a start routine, from the list of mapped files, is known: its path, and the
- * offset of the address in it. */
-bool attach_module_of(const struct attach *target, uint64_t address, const char **path,
-		      uint64_t *offset);
-void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
-		bool own_routines);
-/* Appends a thread's EVENTSET frame, if the process has one with this hash. */
-void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf);
-/* Appends TOTAL, PROCESS and EVENTSET frames. */
-void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
-/* ---- collect.c: the frames of a snapshot, in a buffer that grows ---- */
 /* The parts that were left out. */
 struct attach_missing {
 	uint32_t changing;     /* threads that changed their regions all the time */
@@ -173,28 +160,17 @@ int attach_collect(struct attach *target, struct attach_missing *missing, struct
 /* Then the modules and stacks that these refer to, as far as they are not written. */
 int attach_collect_stacks(struct attach *target, struct snapshot_written *written,
 			  struct attach_missing *missing, struct pmc_frame_buf *buf);
-/* Regions, row and process of one slot of the last look. */
-int attach_collect_thread(struct attach *target, uint32_t slot, struct pmc_frame_buf *buf);
 
-/* The parts of these. */
+/* The parts of these; for row and process the caller has made room: of the largest THREAD frame,
+ * scratch space included. */
+#define ATTACH_FRAME_BYTES ((size_t)16 << 10)
+void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
+		bool own_routines);
 void attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf);
 void attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
 			struct pmc_frame_buf *buf);
-
-/* ---- out.c ---- */
-struct attach_out {
-	int fd;
-	char path[PATH_MAX];
-};
-/* A path here of the file that the process knows as control.out; 0 or -errno. */
-int attach_out_name(const struct attach *target, int fd, char path[PATH_MAX]);
-/* path: of -o; NULL: the dump of the process, or a new file if it has none. */
-int attach_out_open(struct attach *target, const char *path, struct attach_out *out);
-int attach_out_write(struct attach_out *out, const uint8_t *frames, size_t len);
-
-/* ---- signal.c ---- */
-/* Sends the dump signal and prints the path of the dump when the snapshot is in it. */
-int attach_signal(pid_t pid);
+/* TOTAL, PROCESS and EVENTSET frames. */
+void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
 #endif

@@ -49,15 +49,11 @@ static bool write_account(const struct attach *target, uint64_t address,
 			    sizeof(number)) == 0;
 }
 
-static void change(enum action action, struct account_side *side, const struct account_words *now)
-{
-	if (action == START)
-		account_start(side, now);
-	else if (action == STOP)
-		account_stop(side, now);
-	else
-		account_reset(side, now);
-}
+static void (*const change[])(struct account_side *side, const struct account_words *now) = {
+	[START] = account_start,
+	[STOP] = account_stop,
+	[RESET] = account_reset,
+};
 
 static bool is_sampling(const struct attach *target)
 {
@@ -100,7 +96,7 @@ static bool switch_account(const struct attach *target, enum action action, cons
 		return false;
 	values = now;
 	account_values(&side, &values);
-	change(action, &side, &now);
+	change[action](&side, &now);
 	if (action == RESET)
 		read_sampled(target, slot, side.sampled);
 	/* If another thread has taken the slot, its account is that thread's. */
@@ -125,7 +121,7 @@ static void switch_process(const struct attach *target, enum action action,
 		return;
 	attach_process_words(target, &now);
 	if (action != RESET) {
-		change(action, &side, &now);
+		change[action](&side, &now);
 	} else {
 		/* Rows of ended threads keep their values, so only values of live rows are
 		 * subtracted from the process. */

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_dump.c - pmctl dump: snapshots of a running process, taken from outside. */
+/*
+ * cmd_dump.c - pmctl dump: snapshots of a running process, taken from outside or, with --signal, by
+ * the process itself.
+ *
+ * pmctl may have more privileges than the process, so it opens no path that the process names: it
+ * appends to a duplicate of a descriptor that the process itself has open for appending.
+ */
 #include "lib/base/clock.h"
+#include "lib/base/config.h"
+#include "lib/base/file.h"
+#include "lib/base/utf8.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +25,381 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+/* ---- destination: the dump of the process, a new one, or -o FILE ---------------------------- */
+
+struct output {
+	int fd;
+	char path[PATH_MAX];
+};
+
+static int refuse_output(const char *path, const char *why)
+{
+	return tool_fail(EXIT_FAIL, "cannot write the snapshot to %s: %s", path, why);
+}
+
+static int open_ours(const char *path, struct output *out)
+{
+	struct stat st;
+
+	if (snprintf(out->path, sizeof(out->path), "%s", path) >= (int)sizeof(out->path))
+		return refuse_output(path, strerror(ENAMETOOLONG));
+	out->fd = tool_open_dump(path, true, &st);
+	return out->fd < 0 ? refuse_output(path, tool_output_why(out->fd)) : 0;
+}
+
+/* In the current directory, where other users may have created a file of that name. */
+static int open_new(const struct attach *target, struct output *out)
+{
+	struct utsname host;
+	char name[sizeof(host.nodename) + 32];
+
+	if (uname(&host) != 0 || strchr(host.nodename, '/'))
+		strcpy(host.nodename, "host");
+	snprintf(name, sizeof(name), "pmc-%s-%d.pmc", host.nodename, target->pid);
+	return open_ours(name, out);
+}
+
+/* Why the duplicate must not be written to; NULL: it may be. */
+static const char *why_not(int fd)
+{
+	uint8_t head[PMC_MAGIC_BYTES];
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL), again;
+	ssize_t n;
+
+	if (flags < 0 || fstat(fd, &st) != 0)
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode) || !(flags & O_APPEND) || (flags & O_ACCMODE) == O_RDONLY)
+		return "the process has another file in its place; use -o FILE";
+	if (!st.st_nlink)
+		return "it was deleted; use -o FILE";
+	if (st.st_nlink > 1)
+		return "it has more than one name; use -o FILE";
+	/* The mark of the agent. A seccomp filter may prevent it. */
+	if (!st.st_size)
+		return fcntl(fd, F_GETSIG) == PMC_CONTROL_OUT_MARK ? NULL :
+								     "it is empty; use -o FILE";
+	/* The descriptor is not open for reading. */
+	again = pmc_fd_reopen(fd);
+	if (again < 0)
+		return strerror(-again);
+	n = pread(again, head, sizeof(head), 0);
+	close(again);
+	return pmc_is_dump(head, n) ? NULL : "it is not a dump; use -o FILE";
+}
+
+/* A duplicate of the descriptor through which the process appends to its dump. -1: it has no dump
+ * open, or another file; *why says which. */
+static int dup_own(const struct attach *target, const char **why)
+{
+	const int number = target->control.out_fd;
+	int fd;
+
+	*why = "the process does not have it open; use -o FILE";
+	if (number <= 0)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_getfd, target->files, number - 1, 0);
+	if (fd < 0) {
+		*why = errno == EBADF ? *why : strerror(errno);
+		return -1;
+	}
+	*why = why_not(fd);
+	if (!*why)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool names(const char *path, int fd)
+{
+	struct stat named, open;
+
+	return fstat(fd, &open) == 0 && stat(path, &named) == 0 && open.st_dev == named.st_dev &&
+	       open.st_ino == named.st_ino;
+}
+
+/* A path here of the file that the process knows as control.out; 0 or -errno. */
+static int name_of_output(const struct attach *target, int fd, char path[PATH_MAX])
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(path, PATH_MAX, "%s", target->control.out);
+	if (names(path, fd))
+		return 0;
+	/* In a container the same path may be another file. */
+	snprintf(path, PATH_MAX, "/proc/%d/root%.4000s", target->pid, target->control.out);
+	if (names(path, fd))
+		return 0;
+	/* The dump was renamed. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return names(path, fd) ? 0 : -ENOENT;
+}
+
+static int open_own(struct attach *target, struct output *out)
+{
+	const char *why;
+
+	strcpy(out->path, target->control.out);
+	out->fd = dup_own(target, &why);
+	if (out->fd < 0)
+		return attach_same_image(target) ? refuse_output(out->path, why) : ATTACH_AGAIN;
+	if (name_of_output(target, out->fd, out->path) != 0)
+		return refuse_output(target->control.out, "it has no name here; use -o FILE");
+	/* The path is printed unescaped, for scripts. */
+	if (!pmc_utf8_is_safe(out->path))
+		return refuse_output(out->path, "its name has control characters; use -o FILE");
+	return 0;
+}
+
+/* path: of -o; NULL: the dump of the process, or a new file if it has none. */
+static int open_output(struct attach *target, const char *path, struct output *out)
+{
+	*out = (struct output){ .fd = -1 };
+	if (path && strcmp(path, "-") == 0) {
+		strcpy(out->path, "standard output");
+		out->fd = dup(STDOUT_FILENO);
+		if (out->fd < 0)
+			return refuse_output(out->path, strerror(errno));
+		return isatty(out->fd) ? refuse_output(out->path, "it is a terminal") : 0;
+	}
+	if (path)
+		return open_ours(path, out);
+	return target->control.out[0] ? open_own(target, out) : open_new(target, out);
+}
+
+static int write_output(struct output *out, const uint8_t *frames, size_t len)
+{
+	while (len > 0) {
+		/* One write: frames of other writers must not come in between. */
+		ssize_t n = write(out->fd, frames, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return tool_fail(EXIT_FAIL, "cannot write the snapshot to %s: %s",
+					 out->path, n < 0 ? strerror(errno) : strerror(ENOSPC));
+		frames += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* ---- --signal ------------------------------------------------------------------------------- */
+
+#define ANSWER_NS     5000000000u
+#define LOOK_EVERY_US 1000
+
+struct asking {
+	struct attach target;
+	bool known; /* the agent was read: `signo` is its signal */
+	int signo;
+	uint64_t pid; /* in its own PID namespace */
+	int fd;	      /* its dump, open for reading; -1: none yet */
+	off_t at;     /* position up to which the answer was searched */
+	uint8_t *data;
+};
+
+/* Whether the process has a handler for the signal; without one it could be killed. */
+static bool is_caught(const struct attach *target, int signo)
+{
+	char caught[256];
+
+	attach_status(target->dir, "SigCgt", caught);
+	return strtoull(caught, NULL, 16) >> (signo - 1) & 1;
+}
+
+/* PMC_DUMP in the environment at the start of the program: 0 or -errno. */
+static int find_signal(struct asking *asking)
+{
+	FILE *file = attach_open_text(&asking->target, "environ");
+	char *item = NULL;
+	int result = -ENOENT;
+	size_t room = 0;
+
+	if (!file)
+		return -errno;
+	while (result && getdelim(&item, &room, '\0', file) > 0)
+		if (strncmp(item, "PMC_DUMP=", 9) == 0) {
+			asking->signo = pmc_signal_number(item + 9);
+			result = asking->signo > 0 ? 0 : -EINVAL;
+		}
+	free(item);
+	fclose(file);
+	return result;
+}
+
+/* Opens the file of this descriptor for reading if it is a dump; else -1. Unlike a path of the
+ * process, the descriptor cannot become a device or a pipe. */
+static int read_dump(int fd)
+{
+	uint8_t head[PMC_MAGIC_BYTES];
+	int again = pmc_fd_reopen(fd);
+
+	if (again >= 0 && !pmc_is_dump(head, pread(again, head, sizeof(head), 0))) {
+		close(again);
+		again = -1;
+	}
+	return again;
+}
+
+static void find_dump(struct asking *asking)
+{
+	const struct attach *target = &asking->target;
+	int list = openat(target->image, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = list >= 0 ? fdopendir(list) : NULL;
+	struct dirent *entry;
+
+	while (dir && asking->fd < 0 && (entry = readdir(dir))) {
+		char *name = asking->target.control.out;
+		int fd = openat(list, entry->d_name, O_PATH | O_CLOEXEC);
+		ssize_t n;
+
+		if (fd < 0)
+			continue;
+		asking->fd = read_dump(fd);
+		close(fd);
+		n = readlinkat(list, entry->d_name, name, sizeof(target->control.out) - 1);
+		name[n > 0 ? n : 0] = '\0';
+	}
+	if (dir)
+		closedir(dir);
+}
+
+#define WINDOW (2 * (size_t)PMC_FRAME_MAX_BYTES)
+
+/* Whether the final frame of a snapshot of this process was appended. */
+static bool answered(struct asking *asking)
+{
+	struct pmc_scan scan = { .data = asking->data, .partial = true };
+	struct pmc_process_fixed fixed;
+	struct pmc_frame frame;
+	ssize_t n = pread(asking->fd, asking->data, WINDOW, asking->at);
+
+	if (n <= 0)
+		return false;
+	scan.len = (size_t)n;
+	while (pmc_scan_next(&scan, &frame)) {
+		if (frame.head.type != PMC_FRAME_PROCESS || frame.head.snapshot <= 1)
+			continue;
+		pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
+		if (asking->known ? memcmp(frame.head.identity, asking->target.control.identity,
+					   sizeof(frame.head.identity)) == 0 :
+				    fixed.pid == asking->pid)
+			return true;
+	}
+	asking->at += (off_t)scan.at;
+	return false;
+}
+
+static int print_name(const struct asking *asking)
+{
+	char path[PATH_MAX];
+
+	if (name_of_output(&asking->target, asking->fd, path) != 0 || !pmc_utf8_is_safe(path))
+		return tool_fail(EXIT_FAIL,
+				 "the snapshot was written, but the dump %s cannot be named here",
+				 path);
+	printf("%s\n", path);
+	return 0;
+}
+
+static int wait_for_answer(struct asking *asking)
+{
+	const pid_t pid = asking->target.pid;
+	uint64_t start = pmc_now_ns();
+
+	while (pmc_now_ns() - start < ANSWER_NS) {
+		off_t at = asking->at;
+
+		if (asking->fd < 0)
+			find_dump(asking);
+		if (asking->fd >= 0 && answered(asking))
+			return print_name(asking);
+		if (attach_has_ended(&asking->target))
+			return attach_gone(pid);
+		if (asking->at == at)
+			usleep(LOOK_EVERY_US);
+	}
+	return tool_fail(
+		EXIT_FAIL,
+		"no snapshot from process %d within 5 s of signal %d: it is stopped, blocks the "
+		"signal or has its own handler; use pmctl dump without --signal",
+		pid, asking->signo);
+}
+
+static int ask(struct asking *asking)
+{
+	const struct attach *target = &asking->target;
+	char pids[256];
+	int error = asking->known ? 0 : find_signal(asking);
+
+	if (error == -ENOENT || error == -EINVAL || (!error && !asking->signo))
+		return tool_fail(EXIT_FAIL,
+				 "process %d has no dump signal: start the program with "
+				 "PMC_DUMP=USR2, or use pmctl dump without --signal",
+				 target->pid);
+	if (error)
+		return attach_no_memory(target, error);
+	attach_status(target->dir, "NSpid", pids);
+	asking->pid = strtoull(strrchr(pids, '\t') ? strrchr(pids, '\t') : pids, NULL, 10);
+	find_dump(asking);
+	/* Frames from before the signal are no answer. */
+	if (asking->fd >= 0)
+		asking->at = lseek(asking->fd, 0, SEEK_END);
+	if (!is_caught(target, asking->signo))
+		return tool_fail(EXIT_FAIL,
+				 "cannot signal process %d: it has no handler of its dump signal "
+				 "%d: there is no agent that counts, or the program replaced the "
+				 "handler; use pmctl dump without --signal",
+				 target->pid, asking->signo);
+	if (asking->known && !attach_same_image(target))
+		return attach_no_memory(target, -ESRCH);
+	if (syscall(SYS_pidfd_send_signal, target->pidfd, asking->signo, NULL, 0) != 0)
+		return errno == ESRCH ?
+			       attach_gone(target->pid) :
+			       tool_fail(EXIT_FAIL, "cannot send signal %d to process %d: %s",
+					 asking->signo, target->pid, strerror(errno));
+	return wait_for_answer(asking);
+}
+
+/* The target is closed by attach_act(). */
+static int ask_agent(struct attach *target, void *arg)
+{
+	struct asking *asking = arg;
+
+	asking->target = *target;
+	asking->known = true;
+	asking->signo = target->control.dump_signal;
+	return ask(asking);
+}
+
+static int dump_by_signal(pid_t pid)
+{
+	struct asking asking = { .fd = -1, .data = tool_realloc(NULL, WINDOW) };
+	int error = attach_enter(&asking.target, pid, false), code;
+
+	if (error == -EACCES || error == -EPERM) {
+		code = ask(&asking);
+		if (code == ATTACH_AGAIN)
+			code = attach_gone(pid);
+		attach_close(&asking.target);
+	} else {
+		attach_close(&asking.target);
+		code = attach_act(pid, 0, ask_agent, &asking);
+	}
+	free(asking.data);
+	if (asking.fd >= 0)
+		close(asking.fd);
+	return code;
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------ */
 
 /* -I: pause between tries; how long after the last found agent a missing one is no error. */
 #define RETRY_NS    100000000u
@@ -108,7 +494,7 @@ static bool lives_until(int pidfd, uint64_t ns)
 /* Appends modules and stacks, and writes all frames. Stacks are written once to a file, unless it
  * was replaced or cut since. */
 static int put(struct attach *target, struct written *written, struct attach_missing *missing,
-	       struct pmc_frame_buf *buf, struct attach_out *out)
+	       struct pmc_frame_buf *buf, struct output *out)
 {
 	const uint8_t *identity = target->control.identity;
 	struct stat st = { .st_size = 0 };
@@ -122,7 +508,7 @@ static int put(struct attach *target, struct written *written, struct attach_mis
 		tables = written->tables;
 	code = attach_collect_stacks(target, &tables, missing, buf);
 	if (!code)
-		code = attach_out_write(out, buf->data, buf->len);
+		code = write_output(out, buf->data, buf->len);
 	*written = (struct written){
 		.dev = st.st_dev, .ino = st.st_ino, .bytes = st.st_size, .tables = tables
 	};
@@ -137,7 +523,7 @@ static int snapshot(struct attach *target, void *arg)
 	struct attach_missing missing = { .changing = 0 };
 	bool own_file = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
-	struct attach_out out = { .fd = -1 };
+	struct output out = { .fd = -1 };
 	int code;
 
 	request->patient_ns = pmc_now_ns() + PATIENCE_NS;
@@ -146,7 +532,7 @@ static int snapshot(struct attach *target, void *arg)
 		return attach_gone(target->pid);
 	code = attach_collect(target, &missing, &buf, own_file);
 	if (!code)
-		code = attach_out_open(target, request->out, &out);
+		code = open_output(target, request->out, &out);
 	if (!code)
 		code = put(target, &request->written, &missing, &buf, &out);
 	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
@@ -209,6 +595,6 @@ int cmd_dump(int argc, char **argv)
 	if (code)
 		return code;
 	if (request.signal)
-		return attach_signal(pid);
+		return dump_by_signal(pid);
 	return request.interval_ns ? repeat(pid, &request) : attach_act(pid, 0, snapshot, &request);
 }

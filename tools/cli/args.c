@@ -42,6 +42,36 @@ const char *tool_nearest_command(const char *word)
 	return nearest.name;
 }
 
+/* What people look for under a name that other tools have. */
+static const struct {
+	const char *command, *word, *use; /* command NULL: the word is a command */
+} elsewhere[] = {
+	{ NULL, "record", "pmctl run --sample -o FILE -- CMD" },
+	{ NULL, "script", "pmctl export" },
+	{ NULL, "annotate", "pmctl report --by line" },
+	{ NULL, "attach", "pmctl dump PID or pmctl stat -p PID" },
+	{ "run", "-p", "pmctl dump PID or pmctl stat -p PID for a running process" },
+	{ "run", "--pid", "pmctl dump PID or pmctl stat -p PID for a running process" },
+};
+
+int tool_refuse_word(const struct tool_command *command, const char *word)
+{
+	const char *name = command ? command->name : "";
+	const char *what = word[0] == '-' ? "unknown flag" : "unknown command";
+	char text[64] = "pmctl help lists the commands";
+
+	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (strcmp(elsewhere[i].command ? elsewhere[i].command : "", name) == 0 &&
+		    strcmp(elsewhere[i].word, word) == 0)
+			return tool_fail(EXIT_USAGE, "%s '%s'; use %s", what, word,
+					 elsewhere[i].use);
+	if (command)
+		snprintf(text, sizeof(text), "pmctl %s --help lists them", name);
+	return tool_fail_unknown(
+		what, word, command ? tool_nearest_flag(command, word) : tool_nearest_command(word),
+		text);
+}
+
 /* ---- arguments ---------------------------------------------------------------------------- */
 
 static bool is_number(const char *arg)
@@ -338,11 +368,8 @@ static int check_form(const struct tool_args *args)
 	const struct tool_flag *row = args->row;
 	char text[160];
 
-	if (!row && args->flag) {
-		snprintf(text, sizeof(text), "pmctl %s --help lists them", args->command->name);
-		return tool_fail_unknown("unknown flag", args->flag,
-					 tool_nearest_flag(args->command, args->flag), text);
-	}
+	if (!row && args->flag)
+		return tool_refuse_word(args->command, args->flag);
 	if (!row && has_flag(args->command, "--name"))
 		return tool_fail(EXIT_USAGE,
 				 "unexpected argument '%.60s'; give --name %.60s for processes of "

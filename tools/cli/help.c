@@ -90,8 +90,6 @@ int cmd_help(int argc, char **argv)
 	if (!request.command)
 		tool_help_all();
 	else if (!tool_help(request.command))
-		return tool_fail_unknown("unknown command", request.command,
-					 tool_nearest_command(request.command),
-					 "pmctl help lists the commands");
+		return tool_refuse_word(NULL, request.command);
 	return EXIT_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* inputs.c - reads the dumps of a command line, and says which it could not read. */
-#include "tools/cli/inputs.h"
 #include "lib/base/out.h"
 #include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"

@@ -2,7 +2,6 @@
 /* main.c - runs a command, then checks that its output was written. */
 #include "lib/base/arena.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,9 +75,7 @@ static int dispatch(int argc, char **argv)
 	}
 	command = tool_find_command(argv[1]);
 	if (!command)
-		return tool_fail_unknown(argv[1][0] == '-' ? "unknown flag" : "unknown command",
-					 argv[1], tool_nearest_command(argv[1]),
-					 "pmctl help lists the commands");
+		return tool_refuse_word(NULL, argv[1]);
 	tool_command_name = command->name;
 	if (tool_args_scan(argc - 1, argv + 1)) {
 		tool_help(command->name);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* 125 to 127 as in env(1), for run: until CMD has started it fails with 125, not 1. */
@@ -60,6 +61,32 @@ void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int tool_fail_unknown(const char *what, const char *word, const char *nearest,
 		      const char *otherwise);
 
+/* ---- memory of the heap: where there is none, pmctl says so and ends ----------------------- */
+/* As realloc(3), but never NULL. */
+void *tool_realloc(void *old, size_t bytes);
+
+/* The list, moved if item n had no room. */
+static inline void *tool_list_grow(void *list, size_t n, size_t *room, size_t item_bytes)
+{
+	if (n < *room)
+		return list;
+	*room = *room ? 2 * *room : 64;
+	return tool_realloc(list, *room * item_bytes);
+}
+
+/* ---- inputs: the dumps that a command reads ------------------------------------------------- */
+/* Problems of an input that could be read. */
+enum { INPUT_EMPTY = 1, INPUT_FOREIGN, INPUT_FATAL };
+
+/* Reads one input from the descriptor's position: 0, -errno, INPUT_EMPTY, INPUT_FOREIGN (no good
+ * frame), or INPUT_FATAL: nothing more can be read, and the error is printed. */
+typedef int input_reader(void *to, int fd, const char *name);
+
+/* Reads each of the paths; "-" is standard input, a directory stands for the dumps in it. Inputs
+ * that cannot be read, are empty or no dumps are named in one warning, unless they are all there
+ * are. 0, or the exit code with the error printed. */
+int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, void *to);
+
 /* ---- output ------------------------------------------------------------------------------- */
 /* One line on stdout, escaped as errors are, wrapped at this width; 0: not. Of more than 2047 bytes
  * the rest is cut off. */
@@ -73,10 +100,23 @@ void tool_help_all(void);
 /* Prints the help of a command to stdout; false: there is no such command. */
 bool tool_help(const char *command);
 
-/* Looks for the agent beside pmctl, in `dir`, and in ../lib/pmc from there. */
-bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
-/* The same for another file that permits `mode` of access(2); on Linux. */
+/* ---- files of programs ---------------------------------------------------------------------- */
+#ifdef __linux__
+#define TOOL_AGENT_FILE "libpmcagent.so"
+#else
+#define TOOL_AGENT_FILE "libpmcagent.dylib"
+#endif
+/* The file of pmctl itself. */
+bool tool_own_path(char path[PATH_MAX]);
+/* Looks for a file that permits `mode` of access(2) beside pmctl, in `dir`, and in ../lib/pmc from
+ * there. */
 bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX]);
+/* The same for the agent. */
+bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
+/* The file that execvp(3) starts: the first executable one in PATH. */
+bool tool_find_command_file(const char *command, char path[PATH_MAX]);
+/* Replaces the path of a script by that of its interpreter. */
+void tool_follow_scripts(char path[PATH_MAX]);
 
 /* ---- files that are opened for writing: lib/dump/output.h says which are refused --- */
 /* For "cannot write FILE: <text>": the reason of an -errno, and the fix where there is one. */
@@ -98,3 +138,6 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);
 const char *tool_nearest_command(const char *word);
+/* An unknown flag of the command, or, with NULL, an unknown command: what was meant, or where else
+ * it is. The exit code. */
+int tool_refuse_word(const struct tool_command *command, const char *word);

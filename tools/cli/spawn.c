@@ -1,9 +1,174 @@
 /* SPDX-License-Identifier: MIT */
-/* spawn.c - see child.h. */
+/*
+ * spawn.c - programs that pmctl starts: their files, why they did not start, ending as they ended.
+ *
+ * macOS drops DYLD_* on the way through a shell: programs are started by posix_spawn(2).
+ */
 #include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#else
+#include <mach-o/dyld.h>
+#endif
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Nested interpreters of scripts that the kernel follows. */
+#define SCRIPTS_MAX 5
+
+/* ---- files of programs ---------------------------------------------------------------------- */
+
+bool tool_own_path(char path[PATH_MAX])
+{
+#ifdef __linux__
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	return n > 0;
+#else
+	uint32_t room = PATH_MAX;
+
+	return _NSGetExecutablePath(path, &room) == 0;
+#endif
+}
+
+bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX])
+{
+	static const char *const places[] = { "", "/../lib/pmc" };
+	char own[PATH_MAX], real[PATH_MAX];
+
+	dir[0] = found[0] = '\0';
+	if (!tool_own_path(own))
+		return false;
+	if (!realpath(own, real)) /* it was replaced since */
+		strcpy(real, own);
+	strcpy(dir, dirname(real));
+	for (unsigned i = 0; i < 2; i++)
+		if (snprintf(found, PATH_MAX, "%s%s/%s", dir, places[i], file) < PATH_MAX &&
+		    access(found, mode) == 0)
+			return true;
+	found[0] = '\0';
+	return false;
+}
+
+bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX])
+{
+	return tool_find_beside(TOOL_AGENT_FILE, R_OK, dir, found);
+}
+
+bool tool_find_command_file(const char *command, char path[PATH_MAX])
+{
+	const char *dirs = getenv("PATH");
+
+	if (strchr(command, '/'))
+		return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX &&
+		       access(path, F_OK) == 0;
+	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
+		struct stat st;
+		int len;
+
+		dir += *dir == ':';
+		len = (int)strcspn(dir, ":");
+		/* An empty element is the current directory. */
+		if (*command &&
+		    snprintf(path, PATH_MAX, "%.*s/%s", len ? len : 1, len ? dir : ".", command) <
+			    PATH_MAX &&
+		    access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+/* The interpreter of a script; false: not a script. */
+static bool interpreter_of(const char *path, char to[PATH_MAX])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char line[PATH_MAX];
+	const char *start;
+	ssize_t n;
+	size_t len;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[n] = '\0';
+	start = line + 2 + strspn(line + 2, " \t");
+	len = strcspn(start, " \t\n");
+	if (len == 0)
+		return false;
+	memcpy(to, start, len);
+	to[len] = '\0';
+	return true;
+}
+
+void tool_follow_scripts(char path[PATH_MAX])
+{
+	char next[PATH_MAX];
+
+	for (int i = 0; i < SCRIPTS_MAX && interpreter_of(path, next); i++)
+		memcpy(path, next, sizeof(next));
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+int tool_fail_exec(const char *command, int error)
+{
+	char path[PATH_MAX], why[PATH_MAX + 40];
+
+	snprintf(why, sizeof(why), "%s", error == ENOENT ? "not found" : strerror(error));
+	if (error == ENOENT && tool_find_command_file(command, path)) {
+		tool_follow_scripts(path);
+		snprintf(why, sizeof(why),
+			 access(path, F_OK) == 0 ? "the loader that %s names is missing" :
+						   "its interpreter %s is missing",
+			 path);
+	}
+	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,
+			 "cannot run command '%s': %s", command, why);
+}
+
+void tool_no_core(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+#ifdef __linux__
+	/* A core_pattern that is a program ignores the limit. */
+	prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
+int tool_end_as(int status)
+{
+	int sig;
+	sigset_t set;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	sig = WTERMSIG(status);
+	fflush(stdout);
+	tool_no_core();
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return 128 + sig;
+}
+
+/* ---- posix_spawn ---------------------------------------------------------------------------- */
 
 static int set_signals(posix_spawnattr_t *attr, const struct tool_spawn *spawn)
 {

@@ -5,7 +5,6 @@
 #include "tools/rows/fold.h"
 #include "lib/dump/words.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/list.h"
 #include "tools/cli/try_open.h"
 
 #include <errno.h>

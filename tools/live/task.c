@@ -6,7 +6,6 @@
 #include "lib/base/hash.h"
 #include "lib/base/number.h"
 #include "lib/dump/words.h"
-#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
 

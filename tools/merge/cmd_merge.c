@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_merge.c - pmctl merge: combines dumps into one, losslessly and in canonical order. */
 #include "tools/cli/flags.h"
-#include "tools/cli/inputs.h"
 #include "tools/merge/merge.h"
 #include "tools/report/samples.h"
 #include "tools/rows/profile.h"

@@ -8,7 +8,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/out.h"
 #include "lib/base/sort.h"
-#include "tools/cli/list.h"
+#include "tools/cli/pmctl.h"
 #include "tools/merge/merge.h"
 #include "tools/rows/profile.h"
 

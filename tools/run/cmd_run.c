@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c - pmctl run: runs a command under the agent and reports its process tree. */
 #include "tools/cli/child.h"
-#include "tools/cli/list.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 

@@ -6,7 +6,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/symbol/symbol.h"
 #include "tools/top/top.h"
-#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
-#include "tools/cli/list.h"
+#include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
 #include "tools/top/top.h"
 

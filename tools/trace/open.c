@@ -11,7 +11,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 #include "tools/trace/trace.h"
-#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <stdio.h>

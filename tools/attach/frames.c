@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* frames.c - the frames of a snapshot from outside: rows of threads, totals, the process. */
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/base/proc.h"
+#include "lib/dump/frame.h"
+#include "lib/plan/plan.h"
+#include "tools/attach/attach.h"
+#include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* The ID here of a thread of the process, which may have started since; 0: unknown. */
+static pid_t our_tid(const struct attach *target, uint32_t tid)
+{
+	const struct attach_task *task;
+
+	if (!target->other_pid_namespace)
+		return (pid_t)tid;
+	task = attach_task_of(target, tid);
+	return task ? task->pid : 0;
+}
+
+/* Also false for CPU time 0, a kernel without CONFIG_SCHED_INFO: every thread here has run. */
+static bool sched_of(const struct attach_tasks *tasks, pid_t pid, struct pmc_proc_sched *sched)
+{
+	char text[128];
+
+	*sched = (struct pmc_proc_sched){ .cpu_ns = 0 };
+	return pid && attach_read_task(tasks, pid, "schedstat", text, sizeof(text)) &&
+	       pmc_proc_schedstat(text, sched) && sched->cpu_ns;
+}
+
+bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
+{
+	const struct attach_tasks *tasks = &target->tasks;
+	const bool delay = target->control.os & 1u << PMC_OS_RUN_DELAY;
+	const pid_t pid = our_tid(target, tid);
+	struct pmc_usage usage = { 0 };
+	struct pmc_proc_sched sched;
+	char status[4096], stat[1024];
+
+	*now = (struct account_words){ .of[ACCOUNT_WALL] = pmc_now_ns() };
+	if (!sched_of(tasks, pid, &sched))
+		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU) | (delay ? ACCOUNT_BIT(ACCOUNT_DELAY) : 0);
+	now->of[ACCOUNT_CPU] = sched.cpu_ns;
+	if (delay)
+		now->of[ACCOUNT_DELAY] = sched.delay_ns;
+	if (pid && attach_read_task(tasks, pid, "status", status, sizeof(status)) &&
+	    attach_read_task(tasks, pid, "stat", stat, sizeof(stat)) &&
+	    pmc_task_status(status, tid, &usage) && pmc_task_stat(stat, &usage))
+		account_put_usage(now, &usage);
+	else
+		now->unknown |= ACCOUNT_USAGE;
+	return !(now->unknown & ACCOUNT_BIT(ACCOUNT_CPU));
+}
+
+/* ---- rows ---------------------------------------------------------------------------------*/
+/* The module of an address, from the list of mapped files, "" if unknown, and the offset in it. */
+static void module_of(const struct attach *target, uint64_t address, const char **path,
+		      uint64_t *offset)
+{
+	*path = "";
+	*offset = address;
+	for (size_t i = 0; i < target->n_images; i++) {
+		if (address < target->images[i].start || address >= target->images[i].end)
+			continue;
+		*path = target->images[i].path;
+		*offset = address - target->images[i].start;
+	}
+}
+
+void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
+		bool own_routines)
+{
+	const struct snapshot_groups groups = snapshot_groups_of(&target->reader, slot);
+	const bool phases = target->control.switched;
+	struct account_words now = { .unknown = ACCOUNT_USAGE };
+	struct pmc_thread_fixed *row;
+	struct pmc_proc_sched sched;
+	const char *module;
+	uint64_t offset;
+
+	/* The SITE frame of its start routine, as agent/thread/start_routine.c builds it; readers
+	 * look the symbol up. */
+	if (own_routines && slot->start.posix) {
+		module_of(target, (uint64_t)(uintptr_t)slot->start.posix, &module, &offset);
+		slot->start_site = pmc_build_site(buf, offset, module, "");
+	} else if (own_routines) {
+		slot->start_site = 0;
+	}
+	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases);
+	if (!row)
+		return;
+	if (row->created_stack && !attach_is_alive(target, slot))
+		row->created_stack = 0;
+	snapshot_put_groups(&target->reader, buf, &groups, &row->reason);
+	if (target->control.os) {
+		attach_thread_words(target, slot->tid, &now);
+	} else {
+		if (!sched_of(&target->tasks, our_tid(target, slot->tid), &sched))
+			now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+		now.of[ACCOUNT_CPU] = sched.cpu_ns;
+	}
+	now.of[ACCOUNT_WALL] = row->time_ns = pmc_now_ns();
+	snapshot_put_words(&target->reader, slot, &now, row, phases);
+	pmc_frame_end(buf);
+}
+
+#define MOST_SET_BYTES ((size_t)96 << 10)
+
+/* ---- event sets ---------------------------------------------------------------------------*/
+/* Appends a copy of an EVENTSET frame of the process, if it has one and its hash is right. */
+static void copy_set(const struct attach *target, uint64_t address, uint64_t bytes, uint64_t hash,
+		     struct pmc_frame_buf *buf)
+{
+	struct pmc_frame frame;
+	struct pmc_scan scan = { .len = bytes };
+	uint8_t *data;
+
+	if (!hash || !address || bytes > MOST_SET_BYTES)
+		return;
+	scan.data = data = tool_realloc(NULL, bytes);
+	if (attach_read(target, address, data, bytes) == 0 && pmc_scan_next(&scan, &frame) &&
+	    frame.head.type == PMC_FRAME_EVENTSET && frame.head.hash == hash &&
+	    buf->cap - buf->len >= frame.head.size) {
+		memcpy(buf->data + buf->len, frame.bytes, frame.head.size);
+		buf->len += frame.head.size;
+	}
+	free(data);
+}
+
+/* Appends the EVENTSET frame of threads, if the process has one with this hash. */
+static void put_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf)
+{
+	const struct pmc_control *c = &target->control;
+
+	if (hash == c->eventset)
+		copy_set(target, c->eventset_frame, c->eventset_bytes, hash, buf);
+	else if (hash == c->user_eventset)
+		copy_set(target, c->user_frame, c->user_bytes, hash, buf);
+}
+
+static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
+{
+	const struct sample_tables *tables = snapshot_tables(&target->reader);
+	const struct pmc_control *c = &target->control;
+	struct pmc_arena arena = { 0 };
+	struct pmc_plan clock;
+
+	copy_set(target, c->eventset_frame, c->eventset_bytes, c->eventset, buf);
+	copy_set(target, c->user_frame, c->user_bytes, c->user_eventset, buf);
+	if (tables)
+		copy_set(target, tables->eventset_frame, tables->eventset_bytes,
+			 tables->like.eventset, buf);
+	copy_set(target, c->uncore_frame, c->uncore_bytes, c->uncore.eventset, buf);
+	/* PMC_INHERIT=clock: always the same set. */
+	if (pmc_plan_clock(&arena, &clock) == 0 &&
+	    ((c->threads.groups && c->threads.eventset == clock.hash) ||
+	     (c->execs.groups && c->execs.eventset == clock.hash)))
+		pmc_plan_frame(&clock, buf);
+	pmc_arena_free(&arena);
+}
+
+/* ---- process ------------------------------------------------------------------------------*/
+static uint64_t status_number(int dir, const char *field)
+{
+	char text[256];
+
+	attach_status(dir, field, text);
+	return strtoull(text, NULL, 10);
+}
+
+/* Of the UTS namespace of the process: a container has a host name of its own. */
+static void host_name(const struct attach *target, struct utsname *host)
+{
+	int theirs = openat(target->dir, "ns/uts", O_RDONLY | O_CLOEXEC);
+	int ours = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+	bool moved = theirs >= 0 && ours >= 0 && setns(theirs, CLONE_NEWUTS) == 0;
+
+	if (uname(host) != 0)
+		host->nodename[0] = '\0';
+	if (moved)
+		(void)setns(ours, CLONE_NEWUTS);
+	if (theirs >= 0)
+		close(theirs);
+	if (ours >= 0)
+		close(ours);
+}
+
+void attach_process_words(const struct attach *target, struct account_words *now)
+{
+	struct pmc_usage usage = { 0 };
+	char stat[1024];
+
+	/* /proc has no context switches of ended threads. */
+	*now = (struct account_words){ .unknown = ACCOUNT_SWITCHES };
+	if (pmc_file_read_at(target->dir, "stat", stat, sizeof(stat)) <= 0 ||
+	    !pmc_task_stat(stat, &usage))
+		now->unknown |= ACCOUNT_FAULTS;
+	account_put_usage(now, &usage);
+	now->of[ACCOUNT_CPU] = live_process_cpu_ns(target->pid);
+	if (!now->of[ACCOUNT_CPU])
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+	now->of[ACCOUNT_OVERHEAD] = target->control.overhead_ns;
+	now->of[ACCOUNT_WALL] = pmc_now_ns();
+}
+
+static void read_text(const struct attach *target, uint64_t address, char text[4096])
+{
+	if (!address || attach_read_text(target, address, text, 4096) != 0)
+		text[0] = '\0';
+}
+
+static void put_process_frame(const struct attach *target, struct pmc_frame_buf *buf)
+{
+	const struct pmc_control *control = &target->control;
+	struct pmc_process_fixed fixed = control->process;
+	char boot[64], exe[4096], cmdline[4096];
+	struct account_words now;
+	struct account_side side;
+	struct utsname host;
+	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
+
+	/* The parent's ID would be one of pmctl's PID namespace. */
+	fixed.ppid = target->other_pid_namespace ? 0 : (uint32_t)status_number(target->dir, "PPid");
+	fixed.max_rss_bytes = status_number(target->image, "VmHWM") * 1024;
+	attach_process_words(target, &now);
+	snapshot_process(&target->reader, &now, &side, &fixed);
+	fixed.end_ns = 0;
+	fixed.how_ended = PMC_RUNNING;
+	fixed.how_code = 0;
+	host_name(target, &host);
+	pmc_file_read(boot, sizeof(boot), "/proc/sys/kernel/random/boot_id");
+	read_text(target, control->exe, exe);
+	read_text(target, control->cmdline, cmdline);
+	pmc_build_process(buf, control->identity, control->snapshot, &fixed, &text);
+}
+
+/* To be called after the rows were read: rows are subtracted from totals. */
+void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf)
+{
+	snapshot_total(&target->reader, buf, &target->control.threads, PMC_TOTAL_THREADS);
+	snapshot_total(&target->reader, buf, &target->control.execs, PMC_TOTAL_EXEC);
+	snapshot_total(&target->reader, buf, &target->control.uncore, PMC_TOTAL_UNCORE);
+	put_process_frame(target, buf);
+	put_sets(target, buf);
+}
+
+/* ---- all frames ----------------------------------------------------------------------------- */
+
+/* For a region that changes: tries at once, then some with a nap, for a thread preempted in a
+ * change. */
+#define QUICK	 100u
+#define PATIENCE 600u
+#define NAP_US	 50u
+/* Of frames; no program marks or samples so much. */
+#define MOST_BYTES ((size_t)256 << 20)
+
+static void reserve(struct pmc_frame_buf *buf, size_t bytes)
+{
+	size_t cap = buf->cap ? buf->cap : 64 << 10;
+
+	if (buf->cap - buf->len >= bytes)
+		return;
+	while (cap - buf->len < bytes)
+		cap *= 2;
+	buf->data = tool_realloc(buf->data, cap);
+	buf->cap = cap;
+}
+
+/* Whether the frames are of one process image that is still there. */
+static int finish(const struct attach *target)
+{
+	return attach_same_image(target) ? 0 :
+	       attach_has_ended(target)	 ? attach_gone(target->pid) :
+					   ATTACH_AGAIN;
+}
+
+static int put_process(struct attach *target, struct pmc_frame_buf *buf)
+{
+	reserve(buf, 512 << 10);
+	attach_process_frames(target, buf);
+	return finish(target);
+}
+
+static bool try_again(struct attach_missing *missing, unsigned try)
+{
+	if (!missing->tries || try >= PATIENCE)
+		return false;
+	missing->tries--;
+	if (try >= QUICK)
+		usleep(NAP_US);
+	return true;
+}
+
+/* Leaves the rest out if the thread changes its records all the time. */
+void attach_put_regions(struct attach *target, struct slot *slot, struct attach_missing *missing,
+			struct pmc_frame_buf *buf)
+{
+	enum snapshot_result result = SNAPSHOT_PUT;
+	unsigned try = 0;
+
+	for (uint32_t i = 0; result == SNAPSHOT_PUT;) {
+		reserve(buf, REGION_FRAME_BYTES);
+		result = buf->len > MOST_BYTES ? SNAPSHOT_DAMAGED :
+						 snapshot_region(&target->reader, buf, slot, i);
+		if (result == SNAPSHOT_CHANGING && try_again(missing, try++))
+			result = SNAPSHOT_PUT;
+		else
+			i++, try = 0;
+	}
+	missing->changing += result == SNAPSHOT_CHANGING;
+	missing->regions |= result == SNAPSHOT_DAMAGED;
+}
+
+/* Samples are those of the slot's thread if that is still alive after they were copied. */
+void attach_put_samples(struct attach *target, struct slot *slot, struct attach_missing *missing,
+			struct pmc_frame_buf *buf)
+{
+	const size_t before = buf->len;
+	enum snapshot_result result = SNAPSHOT_PUT;
+
+	for (uint32_t part = 0; result == SNAPSHOT_PUT; part++) {
+		reserve(buf, SAMPLE_FRAME_BYTES);
+		result = buf->len > MOST_BYTES ? SNAPSHOT_DAMAGED :
+						 snapshot_samples(&target->reader, buf, slot, part);
+	}
+	if (!attach_is_alive(target, slot))
+		buf->len = before;
+	else
+		missing->samples |= result == SNAPSHOT_DAMAGED;
+}
+
+/* A row is read after its thread's regions: what they counted is part of the row. */
+static void put_row(struct attach *target, struct slot *slot, struct attach_missing *missing,
+		    struct pmc_frame_buf *buf, bool own_file)
+{
+	attach_put_regions(target, slot, missing, buf);
+	reserve(buf, ATTACH_FRAME_BYTES);
+	attach_row(target, buf, slot, own_file);
+}
+
+int attach_collect(struct attach *target, struct attach_missing *missing, struct pmc_frame_buf *buf,
+		   bool own_file)
+{
+	int code = attach_look(target);
+
+	if (code)
+		return code;
+	buf->len = 0;
+	*missing = (struct attach_missing){ .tries = ATTACH_TRIES };
+	for (uint32_t i = 0; i < target->n_slots; i++) {
+		struct slot *slot = registry_slot(&target->registry, i);
+
+		put_row(target, slot, missing, buf, own_file);
+		attach_put_samples(target, slot, missing, buf);
+	}
+	return put_process(target, buf);
+}
+
+int attach_collect_stacks(struct attach *target, struct snapshot_written *written,
+			  struct attach_missing *missing, struct pmc_frame_buf *buf)
+{
+	enum snapshot_result result = SNAPSHOT_PUT;
+
+	missing->samples |= target->control.samples && !snapshot_tables(&target->reader);
+	while (result != SNAPSHOT_END) {
+		reserve(buf, SAMPLE_FRAME_BYTES);
+		result = snapshot_stacks(&target->reader, buf, written);
+		missing->samples |= result == SNAPSHOT_DAMAGED || buf->len > MOST_BYTES;
+		if (buf->len > MOST_BYTES)
+			break;
+	}
+	return finish(target);
+}
+
+/* Regions, row and process of one slot of the last look. */
+static int collect_thread(struct attach *target, uint32_t index, struct pmc_frame_buf *buf)
+{
+	struct attach_missing missing = { .tries = ATTACH_FEW_TRIES };
+
+	buf->len = 0;
+	put_row(target, registry_slot(&target->registry, index), &missing, buf, true);
+	return put_process(target, buf);
+}
+
+/* ---- for commands that show threads again and again: agent.h -------------------------------- */
+
+/* Of one event set. */
+#define SET_BYTES ((size_t)128 << 10)
+
+/* No program that merely has no agent, or one of another user, is worth a word. */
+static bool is_quiet(const struct attach *target)
+{
+	return !target->address || target->control.state != PMC_CONTROL_ON;
+}
+
+struct attach *attach_agent_open(pid_t pid, char *why)
+{
+	struct attach *agent = tool_realloc(NULL, sizeof(*agent));
+	int code;
+
+	why[0] = '\0';
+	tool_keep_errors(why, ATTACH_WHY);
+	code = attach_open(agent, pid, 0);
+	tool_keep_errors(NULL, 0);
+	if (!code)
+		return agent;
+	if (is_quiet(agent))
+		why[0] = '\0';
+	attach_agent_close(agent);
+	return NULL;
+}
+
+void attach_agent_close(struct attach *agent)
+{
+	if (agent)
+		attach_close(agent);
+	free(agent);
+}
+
+bool attach_agent_look(struct attach *agent, char *why)
+{
+	int code;
+
+	tool_keep_errors(why, ATTACH_WHY);
+	code = attach_look(agent);
+	tool_keep_errors(NULL, 0);
+	if (code && is_quiet(agent))
+		why[0] = '\0';
+	return !code;
+}
+
+bool attach_agent_thread(const struct attach *agent, pid_t tid, struct attach_thread *thread)
+{
+	const struct attach_task *task = NULL;
+	const struct slot *slot;
+
+	if (!agent->other_pid_namespace)
+		task = attach_task_of(agent, (uint32_t)tid);
+	for (size_t i = 0; agent->other_pid_namespace && i < agent->tasks.n; i++)
+		if (agent->tasks.list[i].pid == tid)
+			task = &agent->tasks.list[i];
+	if (!task || !task->slot)
+		return false;
+	slot = registry_slot(&agent->registry, task->slot - 1);
+	*thread = (struct attach_thread){
+		.slot = task->slot - 1,
+		.main = slot->flags & PMC_THREAD_MAIN,
+		.start_ns = slot->start_ns,
+		.eventset = snapshot_eventset(&agent->control, slot),
+	};
+	module_of(agent, (uint64_t)(uintptr_t)slot->start.posix, &thread->module, &thread->offset);
+	return true;
+}
+
+int attach_agent_leader(const struct attach *agent, const struct attach_thread *thread, unsigned g,
+			unsigned n, uint64_t *id)
+{
+	const struct snapshot_groups groups =
+		snapshot_groups_of(&agent->reader, registry_slot(&agent->registry, thread->slot));
+	uint32_t error;
+
+	if (g >= groups.groups || (unsigned)(groups.first[g + 1] - groups.first[g]) != n)
+		return -1;
+	*id = groups.ids[g];
+	return attach_group_dup(agent, groups.fds[groups.first[g]], *id, &error);
+}
+
+void attach_agent_set(const struct attach *agent, uint64_t eventset, struct pmc_frame_buf *buf)
+{
+	pmc_frame_buf_init(buf, tool_realloc(NULL, SET_BYTES), SET_BYTES);
+	put_set(agent, eventset, buf);
+}
+
+bool attach_agent_frames(struct attach *agent, const struct attach_thread *thread,
+			 struct pmc_frame_buf *buf, char *why)
+{
+	int code;
+
+	pmc_frame_buf_init(buf, NULL, 0);
+	tool_keep_errors(why, ATTACH_WHY);
+	code = collect_thread(agent, thread->slot, buf);
+	tool_keep_errors(NULL, 0);
+	return !code;
+}
