@@ -50,7 +50,6 @@ like "$(part case/namespace.before capability hint)" outside \
 	"namespace: the hint says to run the fix outside the namespace"
 
 fixed few-fds file-descriptors limits '^limit 64, hard limit 64' '^sudo prlimit --pid \$\$ --nofile='
-fixed no-memlock locked-memory limits 'one trace only.*adds 0 KiB' '^sudo prlimit --pid \$\$ --memlock='
 fixed no-rings locked-memory limits 'no ring buffer of 512 KiB' '^sudo prlimit --pid \$\$ --memlock='
 fixed slow-rate sample-rate limits '1000 samples' 'perf_event_max_sample_rate=100000$'
 

@@ -48,14 +48,12 @@ const char *doctor_summary(const struct doctor_facts *facts);
 
 void doctor_say(struct doctor_finding *finding, enum doctor_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A fix in words, and one for a shell: "sudo " in front is left out if `root`. */
-void doctor_fix_words(struct doctor_finding *finding, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void doctor_fix_command(struct doctor_finding *finding, bool root, const char *hint,
-			const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A fix for a shell as it stands, with "sudo " in front left out if `root`; hint NULL: in words. */
+void doctor_fix(struct doctor_finding *finding, const char *hint, bool root, const char *format,
+		...) __attribute__((format(printf, 4, 5)));
 
 /* ---- the rules of checks.def and mac_checks.def as code; their users define COMMAND --------- */
-#define WORDS(...) doctor_fix_words(to, __VA_ARGS__)
+#define WORDS(...) doctor_fix(to, NULL, false, __VA_ARGS__)
 
 #define OK_IF(condition, ...)                                                                      \
 	if (condition) {                                                                           \

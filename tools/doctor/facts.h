@@ -41,10 +41,10 @@ struct doctor_facts {
 	bool holds_itself; /* pmctl was started with perf events open */
 
 	/* Numbers of /proc/sys and sysfs, or DOCTOR_NONE. */
-	int64_t nmi_watchdog, mlock_kb, cpu_percent, ptrace_scope, user_access;
+	int64_t nmi_watchdog, ptrace_scope, user_access;
 	int64_t rdpmc; /* 0: nobody may read counters, 1: who has mapped an event, 2: everybody */
 	char rdpmc_file[PATH_MAX];
-	uint64_t nofile_soft, nofile_hard, memlock_soft;
+	uint64_t nofile_soft, nofile_hard;
 	bool tracefs_mounted, tracefs_readable, tracefs_names;
 
 	char agent[PATH_MAX];	  /* the agent that pmctl run uses; "": none */
@@ -58,9 +58,6 @@ struct doctor_facts {
 void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts);
 /* Opens events, maps a ring buffer. */
 void doctor_try(struct doctor_facts *facts);
-/* Counters, and the processes that hold them. */
-void doctor_count_counters(const struct pmc_roots *roots, struct doctor_facts *facts);
-
 /* Processes that have a perf event open; `self` only sets holds_itself. */
 void doctor_find_holders(const char *proc, unsigned self, struct doctor_facts *facts);
 /* The version in an agent's file; false: it has none. */

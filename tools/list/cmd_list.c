@@ -1,9 +1,329 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_list.c - pmctl list: events, whether each is available here, and which fit at once. */
+#include "lib/base/file.h"
+#include "lib/base/out.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/rows.h"
 #include "tools/list/list.h"
 
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+const char *list_text(struct list *list, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return pmc_arena_strdup(&list->arena, text);
+}
+
+bool list_is_core_pmu(const char *devices, const char *name)
+{
+	return strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
+	       pmc_path_exists("%s/%s/cpus", devices, name) == 0;
+}
+
+static void try_core_pmu(const char *name, void *arg)
+{
+	struct list *list = arg;
+
+	if (!list->core_pmu && list_is_core_pmu(list->roots.sysfs, name))
+		list->core_pmu = list_text(list, "%s", name);
+}
+
+void list_init(struct list *list)
+{
+	if (!list->roots.sysfs)
+		list->roots.sysfs = "/sys/bus/event_source/devices";
+	if (!list->roots.tracefs)
+		list->roots.tracefs =
+			access("/sys/kernel/tracing/events", F_OK) &&
+					!access("/sys/kernel/debug/tracing/events", F_OK) ?
+				"/sys/kernel/debug/tracing" :
+				"/sys/kernel/tracing";
+	/* libpfm4's events come from list_pfm(). */
+	list->roots.no_pfm = true;
+	pmc_dir_visit(try_core_pmu, list, "%s", list->roots.sysfs);
+}
+
+void list_free(struct list *list)
+{
+	pmc_arena_free(&list->arena);
+	memset(list, 0, sizeof(*list));
+}
+
+bool list_wants(const struct list *list, const char *name)
+{
+	/* libpfm4's names are valid without their PMU too. */
+	const char *bare = strstr(name, "::");
+
+	return !list->glob || fnmatch(list->glob, name, FNM_CASEFOLD) == 0 ||
+	       (bare && fnmatch(list->glob, bare + 2, FNM_CASEFOLD) == 0);
+}
+
+void list_add(struct list *list, const struct list_row *row)
+{
+	struct list_row *to;
+
+	list->rows =
+		pmc_arena_grow(&list->arena, list->rows, list->n, &list->room, sizeof(*list->rows));
+	to = &list->rows[list->n++];
+	*to = *row;
+	if (row->pmu)
+		to->pmu = pmc_arena_strdup(&list->arena, row->pmu);
+	to->name = pmc_arena_strdup(&list->arena, row->name);
+	to->description = pmc_arena_strdup(&list->arena, row->description);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct list_row *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+void list_sort(struct list *list, unsigned first)
+{
+	if (list->n > first)
+		qsort(list->rows + first, list->n - first, sizeof(*list->rows), by_name);
+}
+
+static void add_builtin(const struct pmc_builtin *builtin, void *arg)
+{
+	const struct pmc_event event = { .type = builtin->type, .config = builtin->config };
+	struct list *list = arg;
+	struct list_row row = { .name = builtin->name, .description = builtin->doc };
+
+	if (!list_wants(list, builtin->name))
+		return;
+	row.answer = list_try(list, &event, -1);
+	if (builtin->alias_of)
+		row.description = list_text(list, "same as %s", builtin->alias_of);
+	row.type = builtin->type == PERF_TYPE_SOFTWARE ? "software" :
+		   builtin->type == PMC_TYPE_OS	       ? "os" :
+		   builtin->type == PERF_TYPE_HW_CACHE ? "cache" :
+							 "hardware";
+	row.pmu = builtin->type == PERF_TYPE_SOFTWARE ? "software" :
+		  builtin->type == PMC_TYPE_OS	      ? "os" :
+							list->core_pmu;
+	list_add(list, &row);
+}
+
+static void add_builtins(struct list *list)
+{
+	pmc_builtins_each(add_builtin, list);
+}
+
+static void add_sets(struct list *list)
+{
+	for (unsigned i = 0; i < pmc_n_event_sets; i++) {
+		const char *name = list_text(list, "@%s", pmc_event_sets[i].name);
+		struct list_row row = { .name = name, .type = "set" };
+		const char *reason = NULL, *comma = "";
+		struct pmc_parse_error error;
+		struct pmc_events events;
+		unsigned open = 0;
+		struct pmc_out out;
+		char text[1000];
+
+		if (!list_wants(list, name))
+			continue;
+		pmc_out_to_mem(&out, text, sizeof(text));
+		pmc_outf(&out, "%s: ", pmc_event_sets[i].doc);
+		if (pmc_events_parse(name, &list->roots, &list->arena, &events, &error))
+			continue;
+		for (unsigned k = 0; k < events.count; k++) {
+			struct list_answer answer = list_try(list, &events.list[k], -1);
+
+			pmc_outf(&out, "%s%s", comma, events.list[k].name);
+			comma = ",";
+			open += answer.available;
+			if (!answer.available && !reason)
+				reason = answer.reason;
+		}
+		row.description = text;
+		if (reason && open)
+			reason = list_text(list, "only %u of %u events: %s", open, events.count,
+					   reason);
+		row.answer = (struct list_answer){ open == events.count, reason, NULL };
+		list_add(list, &row);
+	}
+}
+
+/* ---- output: as a table by PMU, or in the formats of all rows ------------------------------- */
+
+enum { PMU, NAME, TYPE, DESCRIPTION, AVAILABLE, REASON, YES_NO, TEXT };
+
+static const struct table_column columns[] = {
+	{ .name = "pmu", .index = PMU, .blank = true },
+	{ .name = "name", .index = NAME },
+	{ .name = "type", .index = TYPE },
+	{ .name = "description", .index = DESCRIPTION },
+	{ .name = "available", .index = AVAILABLE },
+	{ .name = "reason", .index = REASON, .blank = true },
+};
+/* Below the heading of a PMU. */
+static const struct table_column of_pmu[] = {
+	{ .name = "available", .head = "", .index = YES_NO, .least = 3 },
+	{ .name = "name", .index = NAME, .least = 42 },
+	{ .name = "text", .index = TEXT },
+};
+
+struct printed {
+	const struct list *list;
+	const struct list_row *at;
+	bool alike; /* all rows of the PMU have one reason, which is in its heading */
+	char text[1024];
+};
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct printed *printed = arg;
+
+	printed->at = &printed->list->rows[i];
+}
+
+/* The description, and why the event is not available. */
+static struct table_cell text_cell(struct printed *printed)
+{
+	const struct list_row *row = printed->at;
+	const char *why = printed->alike ? NULL : row->answer.reason;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, printed->text, sizeof(printed->text));
+	pmc_out_str(&out, row->description);
+	if (why)
+		pmc_outf(&out, " (%s%s)", row->answer.available ? "" : "not available: ", why);
+	return cell_textn(printed->text, out.len);
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct printed *printed = arg;
+	const struct list_row *row = printed->at;
+
+	switch (column->index) {
+	case PMU:
+		return cell_text(row->pmu);
+	case NAME:
+		return cell_text(row->name);
+	case TYPE:
+		return cell_text(row->type);
+	case DESCRIPTION:
+		return cell_text(row->description);
+	case AVAILABLE:
+		return cell_bool(row->answer.available);
+	case REASON:
+		return cell_text(row->answer.reason);
+	case YES_NO:
+		return cell_text(row->answer.available ? "yes" : "no");
+	default:
+		return text_cell(printed);
+	}
+}
+
+static bool equal(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Rows that have a heading in common, and the reason in it if all have one. */
+static void put_section(struct tool_rows *rows, struct table *table, struct printed *printed)
+{
+	const struct list_row *first = &printed->list->rows[table->order[0]];
+	const struct list_answer *answer = &first->answer;
+	struct pmc_out *out = &rows->out;
+
+	pmc_outf(out, "%s events", first->type);
+	if (first->pmu && strcmp(first->pmu, first->type) != 0) {
+		pmc_out_str(out, " of PMU ");
+		pmc_utf8_safe(out, first->pmu, strlen(first->pmu), 0);
+	}
+	if (printed->alike && answer->reason)
+		pmc_outf(out, ": %s%s", answer->available ? "" : "not available, ", answer->reason);
+	pmc_out_char(out, '\n');
+	table_layout(table);
+	table_put_rows(table, 0, table->n_rows, out);
+}
+
+static void put_sections(struct tool_rows *rows, struct table *table, struct printed *printed)
+{
+	for (uint64_t i = 0, n; i < table->n_rows; i += n) {
+		const struct list_row *all = printed->list->rows, *first = &all[table->order[i]];
+		struct table part = *table;
+
+		printed->alike = true;
+		for (n = 1; i + n < table->n_rows; n++) {
+			const struct list_row *row = &all[table->order[i + n]];
+
+			if (!equal(first->type, row->type) || !equal(first->pmu, row->pmu))
+				break;
+			printed->alike &= first->answer.available == row->answer.available &&
+					  equal(first->answer.reason, row->answer.reason);
+		}
+		part.order += i;
+		part.n_rows = n;
+		if (i)
+			pmc_out_char(&rows->out, '\n');
+		put_section(rows, &part, printed);
+	}
+}
+
+static int print(struct list *list, struct tool_rows *rows)
+{
+	struct printed printed = { .list = list };
+	struct table table = { .columns = columns,
+			       .n_columns = sizeof(columns) / sizeof(columns[0]),
+			       .n_rows = list->n,
+			       .arg = &printed,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .arena = &list->arena,
+			       .wide = !rows->width };
+	int code = tool_rows_choose(rows, &table, 0), closed;
+
+	if (!code)
+		code = tool_rows_open(rows);
+	if (code)
+		return code;
+	if (rows->format == TABLE_PLAIN && !rows->choice.columns && !rows->choice.sort) {
+		struct table_column narrow[3];
+
+		memcpy(narrow, of_pmu, sizeof(narrow));
+		if (rows->width) { /* cut the descriptions, but not the names */
+			size_t names = 0;
+
+			for (size_t i = 0; i < list->n; i++)
+				if (strlen(list->rows[i].name) > names)
+					names = strlen(list->rows[i].name);
+			narrow[1].least = 0;
+			narrow[2].most =
+				rows->width > (int)names + 18 ? rows->width - (int)names - 8 : 10;
+		}
+		table.columns = narrow;
+		table.n_columns = sizeof(of_pmu) / sizeof(of_pmu[0]);
+		table.indent = 2;
+		table.screen = rows->screen;
+		put_sections(rows, &table, &printed);
+	} else {
+		code = tool_rows_print(rows, &table);
+	}
+	tool_rows_put_left_out(rows, &table);
+	closed = tool_rows_close(rows);
+	return code ? code : closed;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
 
 struct request {
 	const char *glob, *fit, *db;
@@ -69,9 +389,9 @@ static int run_fit(const struct request *request)
 
 static void collect(struct list *list)
 {
-	list_builtins(list);
+	add_builtins(list);
 	list_machine(list);
-	list_sets(list);
+	add_sets(list);
 }
 
 /* A name that no table lists may be valid all the same: r1c2, cpu/event=1/. Another word is looked
@@ -84,7 +404,7 @@ static int find_unlisted(struct list *list, struct tool_rows *rows)
 
 	if (strpbrk(list->glob, "*?[")) {
 		if (tool_json_errors)
-			(void)list_print(list, rows);
+			(void)print(list, rows);
 		return tool_fail(EXIT_FAIL, "no event matches '%s'%s", list->glob,
 				 strchr(list->glob, ':') ?
 					 "; pmctl doctor says whether tracepoints and libpfm4's "
@@ -118,7 +438,7 @@ static int run_list(struct request *request)
 	if (!list.n && list.glob)
 		code = find_unlisted(&list, &request->rows);
 	if (!code)
-		code = list_print(&list, &request->rows);
+		code = print(&list, &request->rows);
 	list_free(&list);
 	return code;
 }

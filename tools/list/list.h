@@ -36,6 +36,9 @@ struct list {
 	struct pmc_here *here; /* read when an open is refused */
 };
 
+/* Whether the PMU of this name in sysfs is that of the processor: `cpu` on x86 and POWER, `cpum_cf`
+ * on s390; elsewhere, and on hybrid CPUs, any that has a file `cpus`. */
+bool list_is_core_pmu(const char *devices, const char *name);
 /* Set `glob` before, the rest is 0. */
 void list_init(struct list *list);
 void list_free(struct list *list);
@@ -54,18 +57,11 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 /* Why the kernel refuses the event for the calling thread. */
 struct list_answer list_refusal(struct list *list, const struct pmc_planned *planned);
 
-/* The sources of rows. */
-void list_builtins(struct list *list);
-/* All that the OS has beside the built-in events; linux/machine.c. */
+/* The sources of rows: all that the OS has beside the built-in events. */
 void list_machine(struct list *list);
 void list_sysfs(struct list *list);
 void list_tracepoints(struct list *list);
 void list_pfm(struct list *list);
-void list_sets(struct list *list);
-
-struct tool_rows;
-/* 0, or the exit code with the error printed. */
-int list_print(struct list *list, struct tool_rows *rows);
 
 /* ---- a table of counter masks --------------------------------------------------------------*/
 struct list_mask {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* calls.c - the calls of mac_facts.h on a Mac. */
+#include "tools/cli/pmctl.h"
 #include "tools/doctor/mac_facts.h"
 
-#include <mach-o/dyld.h>
 #include <sys/sysctl.h>
 
 /* In libSystem, but not in its headers. */
@@ -20,16 +20,9 @@ static bool text(const char *name, char *to, size_t bytes)
 	return sysctlbyname(name, to, &bytes, NULL, 0) == 0;
 }
 
-static bool self(char path[PATH_MAX])
-{
-	uint32_t room = PATH_MAX;
-
-	return _NSGetExecutablePath(path, &room) == 0;
-}
-
 const struct doctor_mac_calls doctor_mac_system = {
 	.number = number,
 	.text = text,
 	.sip = csr_get_active_config,
-	.self = self,
+	.self = tool_own_path,
 };

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#define COMMAND(hint, ...) doctor_fix_command(to, f->root, hint, __VA_ARGS__)
+#define COMMAND(hint, ...) doctor_fix(to, hint, f->root, __VA_ARGS__)
 
 bool doctor_hardware(const struct doctor_facts *f)
 {
@@ -61,7 +61,7 @@ void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *pl
 	doctor_say(to, DOCTOR_BLOCKS, "%s: not countable (%s)", name,
 		   pmc_reason_text((uint32_t)planned->error));
 	if (planned->error == EPERM && !pmc_mac_system.is_root())
-		doctor_fix_command(to, false, "", "sudo pmctl doctor --require %s", name);
+		doctor_fix(to, "", false, "sudo pmctl doctor --require %s", name);
 	else
 		WORDS("change the list of events; pmctl list has those of this processor");
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* checks.c - judges the facts by the rules of checks.def, and the fixes that depend on facts. */
+/* checks.c - judges the facts by the rules of checks.def, and whether a given event can be counted.
+ */
+#include "lib/plan/plan.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
+#include "tools/list/list.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* With fewer descriptors a program with many threads does not get its groups. */
-#define FEW_FDS 4096
-/* Ring buffers in addition to what perf_event_mlock_kb allows each user. */
-#define LITTLE_MEMLOCK (64u << 10)
-#define SLOW_RATE      10000
+#define FEW_FDS	  4096
+#define SLOW_RATE 10000
 
 #define PERF_TYPE_UNKNOWN PERF_TYPE_MAX
 
@@ -25,15 +27,14 @@ static bool is_root(const struct doctor_facts *f)
 
 static void fix_sysctl(const struct doctor_facts *f, struct doctor_finding *to, const char *setting)
 {
-	doctor_fix_command(
-		to, is_root(f),
-		f->here.user_namespace == PMC_YES ? "outside the user namespace" :
-		f->here.container		  ? "on the host of the container" :
-				    "until the next boot; a file in /etc/sysctl.d keeps it",
-		"sudo sysctl -w %s", setting);
+	doctor_fix(to,
+		   f->here.user_namespace == PMC_YES ? "outside the user namespace" :
+		   f->here.container		     ? "on the host of the container" :
+				       "until the next boot; a file in /etc/sysctl.d keeps it",
+		   is_root(f), "sudo sysctl -w %s", setting);
 }
 
-#define COMMAND(hint, ...) doctor_fix_command(to, is_root(f), hint, __VA_ARGS__)
+#define COMMAND(hint, ...) doctor_fix(to, hint, is_root(f), __VA_ARGS__)
 #define SYSCTL(setting)	   fix_sysctl(f, to, setting)
 #define RAISE_NOFILE	   "sudo prlimit --pid $$ --nofile=65536:65536"
 #define COPY_AGENT                                                                                 \
@@ -96,11 +97,6 @@ static bool is_exempt(const struct doctor_facts *f)
 	       (f->here.paranoid < 3 || has_cap(f, CAP_SYS_ADMIN) || f->software_user == 0);
 }
 
-static bool is_memlock_exempt(const struct doctor_facts *f)
-{
-	return f->here.paranoid == -1 || has_cap(f, CAP_IPC_LOCK);
-}
-
 static bool filter_refuses(const struct doctor_facts *f)
 {
 	int error = f->software_user;
@@ -108,19 +104,6 @@ static bool filter_refuses(const struct doctor_facts *f)
 	return f->here.filtered == PMC_YES &&
 	       (error == -EPERM || error == -ENOSYS || error == TOOL_PROBE_KILLED ||
 		(error == -EACCES && (is_exempt(f) || f->here.paranoid < 3)));
-}
-
-static long long mlock_kb(const struct doctor_facts *f)
-{
-	return f->mlock_kb == DOCTOR_NONE ? 0 : (long long)f->mlock_kb;
-}
-
-static const char *kilobytes(uint64_t bytes)
-{
-	static char text[32];
-
-	snprintf(text, sizeof(text), "%llu KiB", (unsigned long long)(bytes >> 10));
-	return bytes == UINT64_MAX ? "unlimited" : text;
 }
 
 /* The result of an attempt in these circumstances, such as "EACCES: ..."; valid until the next. */
@@ -228,3 +211,46 @@ const struct doctor_check doctor_checks[] = {
 #undef CHECK
 };
 const unsigned doctor_n_checks = sizeof(doctor_checks) / sizeof(doctor_checks[0]);
+
+/* ---- --require ------------------------------------------------------------------------------ */
+
+int doctor_plan(const struct pmc_events *events, struct pmc_arena *arena, struct pmc_plan *plan)
+{
+	return pmc_plan_make(events, tool_perf_open, arena, plan);
+}
+
+void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *planned,
+		  struct pmc_arena *arena, struct doctor_finding *to)
+{
+	struct pmc_here here = facts->here;
+	struct list list = { .arena = *arena, .here = &here };
+	const struct pmc_event *event = &planned->event;
+	const enum pmc_scope scope = planned->scope;
+	const bool machine = pmc_event_is_uncore(event);
+	struct list_answer answer;
+
+	/* The plan knows, too, which events are in each other's way. */
+	if (planned->group == PMC_NO_GROUP && planned->error >= PMC_REASON_ADOPTED && !machine &&
+	    !pmc_event_is_of_os(event))
+		answer = list_refusal(&list, planned);
+	else
+		answer = list_try(&list, event, machine ? atoi(event->cpus) : -1);
+	*arena = list.arena;
+	if (!answer.available) {
+		doctor_say(to, DOCTOR_BLOCKS, "%s: not countable (%s)", event->name, answer.reason);
+		if (answer.fix)
+			WORDS("%s", answer.fix);
+	} else if (pmc_event_needs_pmu(event) && !machine &&
+		   (facts->cycles_run == PMC_NO ||
+		    pmc_probe_together(tool_perf_open, &event, &scope, 1) != 1)) {
+		doctor_say(to, DOCTOR_BLOCKS, "%s: opens but is not scheduled or stays at 0",
+			   event->name);
+		WORDS("see the checks 'cycles' and 'counters'");
+	} else {
+		doctor_say(to, DOCTOR_OK, "%s: counted%s%s", event->name,
+			   machine	 ? " for the whole machine" :
+			   answer.reason ? " " :
+					   "",
+			   !machine && answer.reason ? answer.reason : "");
+	}
+}

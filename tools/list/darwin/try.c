@@ -2,6 +2,7 @@
 /* try.c - whether macOS counts an event for threads of this user, and which it counts at once. */
 #include "lib/plan/mac_plan.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
 #include "tools/list/mac_kpep.h"
 
@@ -58,4 +59,12 @@ int list_fit_host(struct list_fit *fit, const char *text)
 		}
 	}
 	return list_kpep_fit(fit, &pmc_mac_system, kpep);
+}
+
+void list_machine(struct list *list)
+{
+	const char *why = list_kpep(list, &pmc_mac_system);
+
+	if (why)
+		tool_warn("no events of the processor: %s", why);
 }
