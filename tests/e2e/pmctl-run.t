@@ -36,10 +36,12 @@ is "$status" 126 "a file without execute permission: exit status 126"
 is "$(wc -l <"$T/err")" 1 "a file without execute permission: one line on stderr"
 run "$PMCTL" run -- "$T"
 is "$status" 126 "a directory as command: exit status 126"
-printf '#!/no/such/interpreter\n' >"$T/script" && chmod 755 "$T/script"
-run "$PMCTL" run -- "$T/script"
+printf '#!/no/such/interpreter\n' >"$T/unrunnable" && chmod 755 "$T/unrunnable"
+run "$PMCTL" run -- "$T/unrunnable"
 is "$status" 127 "a script whose interpreter is missing: exit status 127"
-like "$(cat "$T/err")" "its interpreter is missing" "a script whose interpreter is missing: the message gives the reason"
+like "$(cat "$T/err")" "'$T/unrunnable': its interpreter /no/such/interpreter is missing$" "a script whose interpreter is missing: the message names it"
+run env PATH="$T:$PATH" "$PMCTL" run -- unrunnable
+like "$status $(cat "$T/err")" "^127 .*'unrunnable': its interpreter /no/such/interpreter is missing$" "a script in PATH whose interpreter is missing: the same message"
 
 # ---- transparency ------------------------------------------------------------------------
 head -c 300000 /dev/urandom >"$T/bytes"
@@ -335,5 +337,28 @@ run bash -c "ulimit -f 1; exec '$PMCTL' run --report off -o '$T/limit.pmc' -- sh
 is "$status" 4 "a file size limit: the command's status"
 run bash -c "ulimit -f 1; exec '$PMCTL' run --report off -- sh -c 'kill -XFSZ \$\$; sleep 100'"
 is "$status" 153 "SIGXFSZ is at its default in the command"
+
+# ---- --strict ----------------------------------------------------------------------------
+run "$PMCTL" run --strict -e page-faults,task-clock,sched:none -o strict.pmc -- touch started
+is "$status" 2 "--strict: an unknown event is bad usage"
+run "$PMCTL" run --strict -e page-faults,task-clock -o strict.pmc --report off -- touch started
+is "$status $(ls started strict.pmc)" "0 started
+strict.pmc" "--strict: the command runs if every event can be counted"
+rm started strict.pmc
+if "$PMCTL" run -n -e cycles,branches -- true | grep -q '^not counted here'; then
+	why=$("$PMCTL" list --json cycles | jq -r '.[0].reason')
+	run "$PMCTL" run --strict -e cycles,task-clock,branches -o strict.pmc -- touch started
+	is "$status $(ls started strict.pmc 2>/dev/null)" "125 " "--strict: exit status 125, nothing runs and nothing is written"
+	is "$(grep -c '^pmctl run: cannot count [a-z]*: .' "$T/err") $(wc -l <"$T/err")" "2 2" "--strict: a line for each event that cannot be counted"
+	# One event has one reason everywhere.
+	like "$(cat "$T/err")" "cannot count cycles: $why; " "the reason is that of pmctl list"
+	like "$("$PMCTL" run -n -e cycles)" "cycles: [a-z-]* \($why; " "and of pmctl run -n"
+	run "$PMCTL" run -e cycles --report json=why.json -- true
+	is "$(json why.json '.threads[0].events[0].reason')" "$why" "and of the report as JSON"
+	like "$("$PMCTL" doctor cycles)" "\($why\)" "and of pmctl doctor EVENT"
+	like "$("$PMCTL" doctor | grep "^cycles ")" ": $why\)" "and of the check of pmctl doctor"
+else
+	skip "all hardware events can be counted" "--strict refuses"
+fi
 
 done_testing

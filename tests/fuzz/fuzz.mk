@@ -14,7 +14,7 @@ units: $(REPLAY_BIN)
 # Each fuzz target is built twice: with libFuzzer, and as a program that replays files.
 FUZZ_OBJ = $(TOOL_LIB) $(O)/libpmc.a
 fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) $(LIBS) $(prog_flags)
-$(O)/fuzz/fuzz_macho $(O)/fuzz/replay_macho: $(call obj,tools/run/darwin/macho.c tools/run/darwin/judge.c)
+$(O)/fuzz/fuzz_macho $(O)/fuzz/replay_macho: $(call obj,tools/run/darwin/macho.c)
 $(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/base/job.c)
 $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ) $(O)/flags
 	mkdir -p $(@D)

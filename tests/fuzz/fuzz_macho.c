@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_macho.c - a program's Mach-O file as pmctl run checks it on macOS. */
 #include "tests/fuzz/fuzz.h"
-#include "tools/run/macho.h"
+#include "tools/run/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

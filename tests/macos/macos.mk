@@ -14,7 +14,7 @@ MAC_FLAGS = -nostdlibinc -isystem $(MAC_DIR)/any-darwin-any -isystem $(MAC_DIR)/
 MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/macos/libSystem.tbd
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
 MAC_TOOLS := $(wildcard tools/rows/*.c tools/table/*.c tools/view/*.c) tools/symbol/symbols.c $(filter-out tools/cli/pmctl.c \
-	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
+	tools/report/symbols.c, \
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_LIB   := $(filter-out lib/event/pfm.c,$(foreach d,base event count dump plan,$(wildcard lib/$(d)/*.c lib/$(d)/darwin/*.c))) \
 	lib/bench/bench_stat.c
@@ -58,17 +58,17 @@ $(O)/unit/test_mac_file: $(call obj,$(MAC_FILE))
 $(O)/unit/test_mac_signals: $(call obj,$(MAC_SIGNALS))
 $(O)/unit/test_mac_counts: $(call obj,$(MAC_COUNTS))
 $(O)/unit/test_mac_threads: $(call obj,$(MAC_LOGIC))
-MAC_RUN    := $(addprefix tools/,run/darwin/macho.c run/darwin/judge.c cli/darwin/mac_usage.c)
+MAC_RUN    := $(addprefix tools/,run/darwin/macho.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_run: $(call obj,$(MAC_RUN))
 MAC_STAT   := $(addprefix tools/,stat/darwin/mac_stat.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_stat: $(call obj,$(MAC_STAT))
 MAC_BENCH  := $(wildcard tools/bench/darwin/*.c) $(MAC_COUNTS) lib/event/darwin/pfm.c \
 	$(addprefix tools/,list/darwin/kpep.c cli/darwin/mac_usage.c)
-$(O)/unit/test_mac_bench: private WITHOUT = $(call obj,$(wildcard tools/bench/linux/*.c) tools/cli/linux/find_agent.c)
+$(O)/unit/test_mac_bench: private WITHOUT = $(call obj,$(wildcard tools/bench/linux/*.c))
 $(O)/unit/test_mac_bench: $(call obj,$(MAC_BENCH))
 MAC_DOCTOR := $(addprefix tools/doctor/darwin/,checks.c facts.c) $(MAC_COUNTS) lib/event/darwin/pfm.c \
 	$(addprefix tools/,list/darwin/kpep.c)
-$(O)/unit/test_mac_doctor: private WITHOUT = $(call obj,$(wildcard tools/doctor/linux/*.c) tools/cli/linux/find_agent.c)
+$(O)/unit/test_mac_doctor: private WITHOUT = $(call obj,$(wildcard tools/doctor/linux/*.c))
 $(O)/unit/test_mac_doctor: $(call obj,$(MAC_DOCTOR))
 $(O)/unit/test_mac_list: $(call obj,tools/list/darwin/kpep.c)
 

@@ -3,7 +3,7 @@
 #include "lib/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/child.h"
-#include "tools/run/macho.h"
+#include "tools/run/program.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_run.c - pmctl run: runs a command under the agent and reports its process tree. */
+/*
+ * cmd_run.c - pmctl run: runs a command under the agent and reports its process tree.
+ *
+ * Signals of the terminal reach the command anyway, as a member of the process group: those are not
+ * forwarded. Forwarded signals are blocked and taken synchronously, without handlers: the child
+ * cannot be reaped between a check of its state and a signal to it.
+ */
+#include "lib/base/clock.h"
+#include "lib/event/sample.h"
 #include "tools/cli/child.h"
+#include "tools/cli/flags.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -8,11 +17,243 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* ---- flags and PMC_* variables, checked before anything is started -------------------------- */
+
+/* The event of PMC_SAMPLE, if it names one. */
+static int check_sample(struct run *run, const char *source, const struct pmc_config_sample *sample)
+{
+	struct pmc_events events;
+	char why[PMC_SAMPLE_WHY];
+	const char *refusal;
+	int code;
+
+	if (!sample->on || !sample->event_len)
+		return 0;
+	code = tool_parse_events(source,
+				 pmc_arena_strndup(&run->arena, sample->event, sample->event_len),
+				 &run->arena, &events);
+	refusal = code ? NULL : pmc_sample_refusal(&events.list[0], sample, why);
+	return refusal ? tool_fail(EXIT_USAGE, "%s '%s': %s", source, sample->event, refusal) :
+			 code;
+}
+
+static int refuse_value(const char *source, const char *value, const char *accepted)
+{
+	return tool_fail(EXIT_USAGE, "invalid value of %s: '%s'; give %s", source, value, accepted);
+}
+
+/* `--sample CMD`: an optional value is the next argument, unless that begins with a dash. */
+static bool is_command(struct run *run, const struct tool_args *args)
+{
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	struct program program;
+
+	return args->value == args->argv[args->at - 1] &&
+	       pmc_events_parse(args->value, NULL, &run->arena, &events, &error) &&
+	       program_find(args->value, &program) && program_can_start(&program);
+}
+
+/* Sets the flag's PMC_* variable, which the agent reads. */
+static int set_knob(void *to, const struct tool_args *args)
+{
+	struct run *run = to;
+	const char *flag = args->flag, *value = args->value;
+	struct pmc_config scratch = { .sample = { .on = false } };
+	struct pmc_events events;
+	unsigned i = 0;
+	int code;
+
+	run->out_flag |= tool_args_is(args, "--output");
+	run->sample_flag |= tool_args_is(args, "--sample");
+	run->unwind_flag |= tool_args_is(args, "--unwind");
+	while (strcmp(pmc_knobs[i].flag, flag) != 0)
+		i++;
+	if (args->row->argument[0] == '[' && is_command(run, args))
+		return tool_fail(EXIT_USAGE,
+				 "invalid value of %s: '%s' is a program, not an event; give "
+				 "%s=EVENT, or %s -- in front of the command",
+				 flag, value, flag, flag);
+	if (!*value || pmc_config_set(&scratch, i, value) != 0)
+		return refuse_value(flag, value, pmc_config_accepted(i, value));
+	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
+		code = tool_parse_events(flag, value, &run->arena, &events);
+	else
+		code = check_sample(run, flag, &scratch.sample);
+	if (!code)
+		setenv(pmc_knobs[i].env, value, 1);
+	return code;
+}
+
+#define FLAG_OPTIONS struct run
+
+const struct tool_flag cmd_run_flags[] = {
+#define X(field, type, env, flag, key, takes, fallback, values, text)                              \
+	FLAG_CALL(key, flag, takes, set_knob, text, .def = fallback, .accepted = values),
+#include "lib/base/config.def"
+#undef X
+	FLAG_ROW(0, "--agent", "FILE", "agent to preload instead of the one beside pmctl",
+		 FLAG_TYPE_FILE, agent_flag),
+	FLAG_BOOL(0, "--append", append,
+		  "append to an existing -o FILE instead of keeping FILE.old"),
+#ifndef TOOL_WITHOUT_PERF_EVENTS
+	FLAG_BOOL(0, "--off-cpu", off_cpu_wanted, "call stacks of waits and how long they lasted"),
+#endif
+	FLAG_BOOL(0, "--wide", wide, "all columns of the report, however wide the table"),
+	FLAG_BOOL(0, "--strict", strict, "refusal to start CMD if an event cannot be counted"),
+	FLAG_BOOL('n', NULL, plan_only,
+		  "plan of groups, counters and descriptors, without running CMD"),
+	OPERAND_COMMAND(cmd),
+	FLAG_END,
+};
+
+/* The flags are in the environment by now. */
+static int check_environment(struct run *run)
+{
+	struct pmc_config_error error;
+	struct pmc_events events;
+	int code = 0;
+
+	if (pmc_config_from_env(environ, &run->config, &error) != 0)
+		return refuse_value(error.variable, error.value, error.accepted);
+	if (run->config.report.kind == PMC_REPORT_HTML && !run->config.report.file)
+		return refuse_value("--report", "html", "html=FILE");
+	if (run->append && !run->config.out)
+		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
+	if (run->unwind_flag && !run->config.sample.on && !run->config.stacks &&
+	    !run->off_cpu_wanted)
+		tool_warn("--unwind has no effect: nothing is sampled; add --sample, --off-cpu or "
+			  "--stacks on");
+	if (run->config.events)
+		code = tool_parse_events("PMC_EVENTS", run->config.events, &run->arena, &events);
+	return code ? code : check_sample(run, "PMC_SAMPLE", &run->config.sample);
+}
+
+static int parse_flags(struct run *run, int argc, char **argv)
+{
+	int code;
+
+	/* Variables of an enclosing job: this run is a job of its own. */
+	if (getenv("PMC_JOB")) {
+		unsetenv("PMC_OUT");
+		unsetenv("PMC_REPORT");
+	}
+	unsetenv("PMC_JOB");
+	run->cmd = argv + argc;
+	code = tool_args_parse(argc, argv, run);
+	if (code)
+		return code;
+	if (!*run->cmd && !run->plan_only)
+		return tool_fail(EXIT_USAGE, "no command; pmctl run [flags] -- CMD [ARG...]");
+	return check_environment(run);
+}
+
+/* ---- the command: started, sent signals, waited for ----------------------------------------- */
+
+static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+				 SIGCONT, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU };
+
+/* Never runs, the signals are blocked. */
+static void quiet(int sig)
+{
+	(void)sig;
+}
+
+void run_block_signals(struct run_signals *waiting)
+{
+	static const int ignored[] = { SIGCONT, SIGWINCH };
+	struct sigaction handled = { .sa_handler = quiet }, was;
+
+	sigemptyset(&waiting->set);
+	sigaddset(&waiting->set, SIGCHLD);
+	for (unsigned i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		sigaddset(&waiting->set, forwarded[i]);
+	/* Of signals whose default is to be ignored, macOS keeps only those with a handler pending;
+	 * exec sets handlers to the default. With an inherited SIG_IGN of SIGCHLD the kernel would
+	 * reap the child. */
+	sigaction(SIGCHLD, &handled, NULL);
+	for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		if (sigaction(ignored[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+			sigaction(ignored[i], &handled, NULL);
+	sigprocmask(SIG_BLOCK, &waiting->set, &waiting->mask_was);
+}
+
+/* Reaps the child if it has ended: true. If job control stopped it, stops pmctl too, so that a
+ * shell sees its job as stopped. */
+static bool check(struct run_child *child)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid == 0)
+		return false;
+	if (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED) {
+		child->end_ns = pmc_now_ns();
+		run_reap(child);
+		return true;
+	}
+	/* Not its end, if it has ended since: the SIGCHLD of that is pending. */
+	if (waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WNOHANG) == 0 &&
+	    (info.si_status == SIGTSTP || info.si_status == SIGTTIN || info.si_status == SIGTTOU))
+		kill(getpid(), SIGSTOP);
+	return false;
+}
+
+/* SIGCONT to the process group has continued the child by itself. */
+static bool was_continued(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid == pid;
+}
+
+static void forward(pid_t pid, int sig)
+{
+	if (sig == SIGCONT && was_continued(pid))
+		return;
+	kill(pid, sig);
+	if (sig == SIGCONT)
+		was_continued(pid);
+}
+
+static void wait_for(struct run_signals *waiting, struct run_child *child)
+{
+	/* It may have ended before SIGCHLD was blocked. */
+	bool ended = check(child);
+
+	while (!ended) {
+		bool from_terminal = false;
+		int sig = run_next_signal(&waiting->set, &from_terminal);
+
+		if (sig == SIGCHLD)
+			ended = check(child);
+		else if (sig > 0 && !from_terminal)
+			forward(child->pid, sig);
+	}
+}
+
+static int run_child(struct run *run)
+{
+	struct run_signals waiting;
+	int code;
+
+	run->child.start_ns = pmc_now_ns();
+	code = run_start(&waiting, run);
+	if (!code)
+		wait_for(&waiting, &run->child);
+	off_cpu_stop(run->off_cpu);
+	/* Only the report is left: a signal ends pmctl. */
+	if (!code)
+		sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
+	return code;
+}
 
 /* ---- the agent and the environment ---------------------------------------------------------- */
 
-static int run_find_agent(struct run *run)
+static int find_agent(struct run *run)
 {
 	const char *agent = run->agent_flag;
 	char dir[PATH_MAX], found[PATH_MAX];
@@ -23,7 +264,7 @@ static int run_find_agent(struct run *run)
 		return tool_fail(
 			EXIT_OURS,
 			"cannot find the agent: no %s in %s or %s/../lib/pmc; add --agent FILE",
-			run_preload.library, dir, dir);
+			TOOL_AGENT_FILE, dir, dir);
 	if (!realpath(agent, run->agent))
 		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", agent, strerror(errno));
 	if (strpbrk(run->agent, run_preload.separators))
@@ -35,19 +276,15 @@ static int run_find_agent(struct run *run)
 }
 
 /* Puts a value in front of a variable whose values are separated by colons. */
-static int prepend(const char *name, const char *value)
+static void prepend(const char *name, const char *value)
 {
-	const char *old = getenv(name);
-	char *text;
-	int result;
+	const char *old = getenv(name) ? getenv(name) : "";
+	const size_t bytes = strlen(value) + strlen(old) + 2;
+	char *text = tool_realloc(NULL, bytes);
 
-	if (!old || !*old)
-		return setenv(name, value, 1);
-	if (asprintf(&text, "%s:%s", value, old) < 0)
-		return -1;
-	result = setenv(name, text, 1);
+	snprintf(text, bytes, "%s%s%s", value, *old ? ":" : "", old);
+	setenv(name, text, 1);
 	free(text);
-	return result;
 }
 
 static bool is_first_preload(const char *agent)
@@ -59,21 +296,20 @@ static bool is_first_preload(const char *agent)
 	       (!old[len] || strchr(run_preload.separators, old[len]));
 }
 
-static int run_set_environment(struct run *run)
+static int set_environment(struct run *run)
 {
 	const char *asan = getenv("ASAN_OPTIONS");
-	bool failed = false;
 
 	if (run_preload.must_load && program_obstacle(run->program.kind))
 		unsetenv(run_preload.variable);
 	else if (!is_first_preload(run->agent))
-		failed |= prepend(run_preload.variable, run->agent) != 0;
-	failed |= setenv("PMC_OUT", run->dump.path, 1) != 0;
+		prepend(run_preload.variable, run->agent);
+	setenv("PMC_OUT", run->dump.path, 1);
 	/* pmctl reports the whole tree. */
-	failed |= setenv("PMC_REPORT", "off", 1) != 0;
+	setenv("PMC_REPORT", "off", 1);
 	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
-		failed |= prepend("ASAN_OPTIONS", "verify_asan_link_order=0") != 0;
-	return failed ? tool_fail(EXIT_OURS, "out of memory") : 0;
+		prepend("ASAN_OPTIONS", "verify_asan_link_order=0");
+	return 0;
 }
 
 static int open_report(struct run *run)
@@ -118,10 +354,11 @@ static int look_at_program(struct run *run)
 int cmd_run(int argc, char **argv)
 {
 	/* The report is opened before run_dump_open(), which may rename the existing dump. */
-	enum { FIRST_EFFECT = 2 };
-	static int (*const steps[])(
-		struct run *) = { run_find_agent, look_at_program, run_dump_name,	open_report,
-				  run_dump_open,  run_prepare,	   run_set_environment, run_child };
+	enum { FIRST_EFFECT = 3 };
+	static int (*const steps[])(struct run *) = {
+		find_agent,    look_at_program, run_check_events, run_dump_name, open_report,
+		run_dump_open, run_prepare,	set_environment,  run_child
+	};
 	const unsigned n = sizeof(steps) / sizeof(steps[0]);
 	struct run *run = tool_realloc(NULL, sizeof(*run));
 	int code;
@@ -129,7 +366,7 @@ int cmd_run(int argc, char **argv)
 	memset(run, 0, sizeof(*run));
 	run->report_fd = -1;
 	run->dump.lock = -1;
-	code = run_parse_flags(run, argc, argv);
+	code = parse_flags(run, argc, argv);
 	for (unsigned i = 0; !code && i < (run->plan_only ? FIRST_EFFECT : n); i++)
 		code = steps[i](run);
 	if (!code && run->plan_only) {

@@ -83,8 +83,14 @@ static void run_keep_names(const struct run *run, const struct pmc_profile *prof
 	const char *why;
 	int fd;
 
-	if (run->dump.private_dir[0] || run->dump.pattern || !report_wants_names(profile))
+	if (run->dump.private_dir[0] || !report_wants_names(profile))
 		return;
+	if (run->dump.pattern) {
+		tool_warn("dumps of single processes (%s) get no names of functions; pmctl merge "
+			  "--names adds them",
+			  run->config.out);
+		return;
+	}
 	fd = run_dump_append(run, &why);
 	if (fd >= 0) {
 		why = report_keep_names(profile, fd);

@@ -48,7 +48,7 @@ struct run_totals {
 
 struct run {
 	char **cmd;
-	bool plan_only, append, wide;
+	bool plan_only, strict, append, wide;
 	bool off_cpu_wanted;
 	bool out_flag; /* the dump was named by -o, not by PMC_OUT */
 	bool sample_flag, unwind_flag;
@@ -66,27 +66,23 @@ struct run {
 };
 
 /* Each returns 0, or the exit code after printing why. */
-int run_parse_flags(struct run *run, int argc, char **argv);
 /* The paths of the dump, from PMC_OUT. */
 int run_dump_name(struct run *run);
 /* The report's file must not be the dump, or where an existing dump is kept. */
 int run_dump_refuse_overwrite(const struct run *run, const char *report);
 int run_dump_open(struct run *run);
-/* Starts cmd, forwards signals, waits for it. */
-int run_child(struct run *run);
-/* Parses the events and plans their groups, into run->plan. */
-int run_make_plan(struct run *run);
 int run_print_plan(struct run *run);
+/* --strict: fails if an event cannot be counted, with a line for each that cannot. */
+int run_check_events(struct run *run);
 void run_print_report(struct run *run);
 
-/* ---- child.c, OS/start.c ----------------------------------------------------------------- */
+/* ---- OS/start.c -------------------------------------------------------------------------- */
 /* How the loader is told to load the agent. */
 struct run_preload {
 	const char *variable;	/* a list of libraries */
 	const char *separators; /* of the list, which no path in it can have */
 	const char *separator_names;
-	const char *library; /* file name of the agent */
-	bool must_load;	     /* a program that cannot load a library of the list ends */
+	bool must_load; /* a program that cannot load a library of the list ends */
 };
 extern const struct run_preload run_preload;
 
@@ -94,6 +90,7 @@ extern const struct run_preload run_preload;
 struct run_signals {
 	sigset_t set, mask_was;
 };
+/* Of cmd_run.c. */
 void run_block_signals(struct run_signals *signals);
 
 /* Blocks signals and starts run->cmd, with the mask and the dispositions that pmctl was started
@@ -106,12 +103,7 @@ void run_reap(struct run_child *child);
 /* The identity of the running kernel; "": unknown. */
 void run_boot_id(char *text, size_t cap);
 
-/* ---- linux/sample.c ---------------------------------------------------------------------- */
-/* Warns if the event to sample cannot be opened, or samples slow the program down. */
-void run_check_samples(struct run *run);
-void run_print_samples(struct run *run);
-
-/* ---- totals.c: counts of a program that cannot load the agent ---------------------------- */
+/* ---- OS/plan.c: also counts of a program that cannot load the agent ----------------------- */
 /* Looks at what is to be sampled, and chooses the events of totals. */
 int run_prepare(struct run *run);
 /* Opens the groups on the child, before its exec, if events were chosen. */
@@ -124,7 +116,7 @@ static inline bool run_has_totals(const struct run *run)
 void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		       const uint8_t identity[16], struct pmc_frame_buf *buf);
 
-/* ---- dump.c, complete.c ------------------------------------------------------------------ */
+/* ---- dump.c ------------------------------------------------------------------------------ */
 /* Reads what the job's agents wrote. 0 or -errno. If the first process did not say how it ended, or
  * had no agent, the dump is completed from wait4's result first. */
 int run_dump_read(struct run *run, struct pmc_profile *profile);
@@ -133,7 +125,3 @@ bool run_has_nothing(const struct pmc_profile *profile);
 void run_dump_close(struct run *run);
 /* A descriptor for adding frames to the job's dump, or negative, and why there is none. */
 int run_dump_append(const struct run *run, const char **why);
-/* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended;
- * of the program after it if it ended by exec. False if it could not be written. */
-bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
-		       const struct pmc_p_process *known);

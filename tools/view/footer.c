@@ -334,8 +334,8 @@ static bool no_pmu(const struct pmc_view *view)
 	return asked;
 }
 
-/* The meaning of the errno on this machine; NULL if the report may be of another. */
-static const char *why_here(struct pmc_view *view, const struct pmc_event_def *def, uint32_t error)
+bool pmc_view_advise(const struct pmc_view *view, const struct pmc_event_def *def, uint32_t error,
+		     struct pmc_advice *advice)
 {
 	const struct pmc_event event = { .type = def->type, .config = def->config };
 	const struct perf_event_attr attr = {
@@ -346,13 +346,12 @@ static const char *why_here(struct pmc_view *view, const struct pmc_event_def *d
 		.attr = &attr,
 		.kernel_only = pmc_event_filter(&event) == PMC_KERNEL_ONLY,
 	};
-	struct pmc_advice *advice;
 
-	if (!view->options->here || !error || error >= PMC_REASON_ADOPTED)
-		return NULL;
-	advice = pmc_arena_alloc(view->arena, sizeof(*advice));
+	/* A refusal in single threads may be the program's own filter, not the machine's. */
+	if (!view->options->here || !error || error >= PMC_REASON_ADOPTED || error != def->error)
+		return false;
 	pmc_advise((int)error, &tried, view->options->here, advice);
-	return advice->means;
+	return true;
 }
 
 /* NULL: the event has a value, or a line of its own. */
@@ -362,7 +361,7 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 	const struct pmc_fold_stat *stat = &all->events[index];
 	enum pmc_state state = (enum pmc_state)event->def.state;
 	uint32_t error = event->def.error;
-	const char *here;
+	struct pmc_advice advice;
 
 	if (stat->rows || error == PMC_REASON_UNCORE || stat->error == PMC_REASON_UNCORE)
 		return NULL;
@@ -370,10 +369,8 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 		state = pmc_fold_state(stat, all->rows);
 		error = stat->error;
 	}
-	/* A refusal in single threads may be the program's own filter, not the machine's. */
-	here = error == event->def.error ? why_here(view, &event->def, error) : NULL;
-	if (here)
-		return here;
+	if (pmc_view_advise(view, &event->def, error, &advice))
+		return pmc_arena_strdup(view->arena, advice.means);
 	if (state == PMC_NOT_PERMITTED)
 		return error == ENOSYS ? "perf_event_open is not available" : "not permitted";
 	if (state == PMC_NOT_SUPPORTED && !error)

@@ -20,9 +20,10 @@ static inline void put_known(struct pmc_out *out, bool known, uint64_t value)
 		pmc_out_bytes(out, "null", 4);
 }
 
-static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
-		      const struct pmc_count *count)
+static void put_event(const struct pmc_view *view, struct pmc_out *out,
+		      const struct pmc_p_event *event, const struct pmc_count *count)
 {
+	struct pmc_advice here;
 	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
 	double scale = pmc_event_scale(event);
 	uint64_t value = has_value ? pmc_count_value(count) : 0;
@@ -53,7 +54,10 @@ static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 	if (event->cpus[0])
 		put_member(out, ",\"cpus\":", event->cpus);
 	if (!has_value && count->error)
-		put_member(out, ",\"reason\":", pmc_reason_text(count->error));
+		put_member(out, ",\"reason\":",
+			   pmc_view_advise(view, &event->def, count->error, &here) ?
+				   here.means :
+				   pmc_reason_text(count->error));
 	pmc_out_char(out, '}');
 }
 
@@ -106,7 +110,7 @@ void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const ch
 		if (some)
 			pmc_out_char(view->out, ',');
 		some = true;
-		put_event(view->out, &set->events[i], &counts[i]);
+		put_event(view, view->out, &set->events[i], &counts[i]);
 	}
 	pmc_json_array_end(json);
 }

@@ -229,6 +229,12 @@ int pmc_view_folded(struct pmc_view *view);
 /* Index of the first or last event that counts it in user and kernel mode; -1: none. */
 int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last);
 
+/* Why the event is refused on this machine, as every command says it. False: the report may be of
+ * another machine. */
+struct pmc_advice;
+bool pmc_view_advise(const struct pmc_view *view, const struct pmc_event_def *def, uint32_t error,
+		     struct pmc_advice *advice);
+
 /* The lines under a table. */
 struct pmc_footer {
 	const struct pmc_fold_row *all; /* sum of all rows, to tell what is empty */

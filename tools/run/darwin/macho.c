@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* macho.c - see macho.h. */
-#include "tools/run/macho.h"
+/* macho.c - facts from a Mach-O file, and whether dyld loads an inserted library by them. */
+#include "tools/run/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -243,4 +243,45 @@ const struct macho_slice *macho_choose(const struct macho_facts *facts, bool app
 	}
 	*cpu = MACHO_OTHER;
 	return NULL;
+}
+
+/* ---- whether the library is loaded ---------------------------------------------------------- */
+
+static bool below(const char *path, const char *directory)
+{
+	return strncmp(path, directory, strlen(directory)) == 0;
+}
+
+/* /System/Volumes holds the users' volume, too. */
+static bool is_protected(const char *path)
+{
+	return below(path, "/bin/") || below(path, "/sbin/") ||
+	       (below(path, "/usr/") && !below(path, "/usr/local/")) ||
+	       (below(path, "/System/") && !below(path, "/System/Volumes/"));
+}
+
+enum program_kind macho_judge(const struct macho_facts *program, const struct macho_facts *agent,
+			      const struct macho_place *place)
+{
+	const uint32_t validation =
+		MACHO_CS_RUNTIME | MACHO_CS_VALIDATION | MACHO_CS_FORCED_VALIDATION;
+	enum macho_cpu cpu;
+	const struct macho_slice *slice = macho_choose(program, place->apple_silicon, &cpu);
+
+	if (!slice)
+		return PROGRAM_FOREIGN;
+	if (place->gains_rights)
+		return PROGRAM_SECURE;
+	if (place->sip_flag || slice->platform || is_protected(place->path))
+		return PROGRAM_PROTECTED;
+	if (!slice->dynamic)
+		return PROGRAM_STATIC;
+	if (slice->restricted || (slice->flags & MACHO_CS_RESTRICT) ||
+	    ((slice->flags & MACHO_CS_RUNTIME) && !slice->allows_dyld_variables))
+		return PROGRAM_HARDENED;
+	if (!agent->slices[cpu].present)
+		return cpu == MACHO_ARM64E ? PROGRAM_ARM64E : PROGRAM_FOREIGN;
+	if ((slice->flags & validation) && !slice->allows_other_libraries)
+		return PROGRAM_VALIDATED;
+	return PROGRAM_OK;
 }

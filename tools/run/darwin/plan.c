@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* Events of kperf are programmed for the check, and released. */
-int run_print_plan(struct run *run)
+static int make_plan(struct run *run, struct pmc_plan *made)
 {
 	const char *text = run->config.events ? run->config.events : pmc_events_default;
 	struct pmc_events events;
@@ -25,24 +25,45 @@ int run_print_plan(struct run *run)
 	pmc_mac_open(&mac, &pmc_mac_system);
 	result = pmc_mac_plan_make(&mac, &events, false, &run->arena, &plan);
 	pmc_mac_close(&mac);
-	if (result)
-		return tool_fail(EXIT_OURS, "cannot plan the events '%s'", text);
-	for (unsigned i = 0; i < plan.plan.count; i++) {
-		const struct pmc_planned *p = &plan.plan.events[i];
+	*made = plan.plan;
+	return result ? tool_fail(EXIT_OURS, "cannot plan the events '%s'", text) : 0;
+}
+
+int run_print_plan(struct run *run)
+{
+	struct pmc_plan plan;
+	int code = make_plan(run, &plan);
+
+	for (unsigned i = 0; !code && i < plan.count; i++) {
+		const struct pmc_planned *p = &plan.events[i];
 		const char *level = p->event.core_type ? p->event.core_type : "";
 
-		if (i == 0 && plan.plan.opened)
+		if (i == 0 && plan.opened)
 			puts("counted for each thread:");
-		if (i == plan.plan.opened)
+		if (i == plan.opened)
 			puts("not counted here:");
 		printf("  %s%s%s", p->event.name, *level ? "@" : "", level);
-		if (i >= plan.plan.opened)
+		if (i >= plan.opened)
 			printf(": %s (%s)", pmc_state_name(p->state),
 			       pmc_reason_text((uint32_t)p->error));
 		putchar('\n');
 	}
-	puts("per thread: also CPU time; of the process: faults and switches");
-	return 0;
+	if (!code)
+		puts("per thread: also CPU time; of the process: faults and switches");
+	return code;
+}
+
+int run_check_events(struct run *run)
+{
+	struct pmc_plan plan;
+	int code = run->strict ? make_plan(run, &plan) : 0;
+
+	if (!run->strict || code)
+		return code;
+	for (unsigned i = plan.opened; i < plan.count; i++)
+		code = tool_fail(EXIT_OURS, "cannot count %s: %s", plan.events[i].event.name,
+				 pmc_reason_text((uint32_t)plan.events[i].error));
+	return code;
 }
 
 /* The agent says that there is no sampling. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* program.c - whether a program of this Mac can load the agent. */
 #include "tools/run/program.h"
-#include "tools/run/macho.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -22,7 +22,6 @@ const struct run_preload run_preload = {
 	.variable = "DYLD_INSERT_LIBRARIES",
 	.separators = ":",
 	.separator_names = "colon",
-	.library = "libpmcagent.dylib",
 	.must_load = true,
 };
 

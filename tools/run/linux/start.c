@@ -20,7 +20,6 @@ const struct run_preload run_preload = {
 	.variable = "LD_PRELOAD",
 	.separators = " :\t\n",
 	.separator_names = "space or colon",
-	.library = "libpmcagent.so",
 };
 
 int run_start(struct run_signals *signals, struct run *run)
