@@ -234,6 +234,43 @@ youngest() {
 	echo "$pid"
 }
 
+# ---- several processes -------------------------------------------------------------------------
+cp "$PROG/waiters" waiters-of-tree
+: >log
+PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/tree.pmc" start bash -c '
+	env -u LD_PRELOAD sleep 1000 &
+	./waiters-of-tree 1 <in >>log & ./waiters-of-tree 2 <in >>log & wait' 2>/dev/null &
+pid=$!
+exec 9<>in
+both() { [ "$(grep -c ready log)" = 2 ]; }
+await both
+processes() { "$PMCTL" report --format json "$1" | jq -c '[.processes[] | select(.how_ended == "running") | .exe | split("/")[-1]] | sort'; }
+run "$PMCTL" dump "$pid" -o one.pmc
+like "$(cat "$T/err")" "pmctl dump --tree $pid has them" "a process with children: a warning names --tree"
+run "$PMCTL" dump --tree "$pid" -o three.pmc
+is "$status $(cat "$T/out")" "0 three.pmc" "--tree: exit status 0, and the path once"
+is "$(processes three.pmc)" '["bash","waiters-of-tree","waiters-of-tree"]' "--tree: the process and its descendants are in the snapshot"
+like "$(cat "$T/err")" "^pmctl dump: warning: 1 of 4 processes were left out: no agent in process [0-9]* \(.*sleep\)[^;]*" \
+	"--tree: a process without an agent is left out, with one warning"
+is "$(wc -l <"$T/err")" 1 "--tree: and nothing else is said"
+run "$PMCTL" dump --name 'waiters-of-*'
+is "$status $(cat "$T/out")" "0 $T/tree.pmc" "--name: the path of the dump that the processes share is printed once"
+run "$PMCTL" ctl --name 'waiters-of-*' stop
+is "$status $(grep -c stopped "$T/out")" "0 2" "ctl --name: both are stopped"
+run "$PMCTL" ctl --tree "$pid" status
+is "$(sed 's/^process [0-9]*: //' "$T/out" | sort | paste -sd,)" "counting is off, 2 threads,counting is off, 3 threads,counting is on, 1 thread" \
+	"ctl --tree status: of each process"
+run "$PMCTL" dump --name 'no-such-program*'
+like "$status $(cat "$T/err")" "^1 .*no-such-program" "--name without a match: exit status 1"
+pkill -P "$pid"
+wait "$pid" 2>/dev/null
+exec 9>&-
+for bad in "--tree 1 1" "--tree 1 --name x" "--name x -I 1s" "--tree x"; do
+	# shellcheck disable=SC2086
+	run "$PMCTL" dump $bad
+	is "$status $(wc -l <"$T/err")" "2 1" "pmctl dump $bad: exit 2 and one line"
+done
+
 # ---- a process that calls exec again and again -------------------------------------------------
 cat >again <<'END'
 #!/bin/bash

@@ -76,10 +76,25 @@ struct attach {
 	bool patient; /* ATTACH_PATIENT */
 };
 
-/* ---- pid.c ---- */
+/* ---- pid.c: the processes of a command line ---- */
+struct attach_targets {
+	const char *pid;
+	const char *tree;  /* --tree PID: that process and its descendants */
+	const char *named; /* --name GLOB: on the program's name */
+	bool many;	   /* tree or named: errors of single processes are one warning */
+};
+#define ATTACH_TARGET_FLAGS(targets)                                                               \
+	FLAG_TEXT(0, "--tree", "PID", targets.tree, "a process and its descendants",               \
+		  .once = "process ID"),                                                           \
+		FLAG_NAMED(targets.named, "processes whose program has this name")
+
 /* A process ID from the command line. The ID of a `pmctl run` becomes that of the program it
  * measures, and a warning says so. */
 int attach_pid(const char *text, pid_t *pid);
+/* Calls act for each process, until the first error if there is only one. 0, or the exit code with
+ * the error printed. usage: where no process is given. */
+int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pid_t pid, void *arg),
+		void *arg);
 
 /* ---- attach.c: errors that are printed; each returns EXIT_FAIL ---- */
 int attach_gone(pid_t pid);

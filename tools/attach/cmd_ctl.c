@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_ctl.c - pmctl ctl: starts, stops and resets the counters of a running process.
+ * cmd_ctl.c - pmctl ctl: starts, stops and resets the counters of running processes.
  *
  * The exec group is left alone: it counts other processes, whose rows are subtracted from it.
  */
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum action { START, STOP, RESET };
+enum action { START, STOP, RESET, STATUS, ACTIONS };
 
-static const char *const actions[] = { "start", "stop", "reset" };
+static const char *const actions[] = { "start", "stop", "reset", "status" };
 
 /* A thread younger than this may have read control.counting just before it was changed. */
 #define YOUNG_NS 100000000u
@@ -366,38 +366,56 @@ static int act(struct attach *target, void *arg)
 	struct switching s = { .target = target, .action = *(const enum action *)arg };
 	int code = attach_look(target);
 
-	if (!code)
-		code = apply(&s);
+	if (!code && s.action == STATUS)
+		printf("process %d: counting is %s, %u thread%s\n", target->pid,
+		       target->control.counting ? "on" : "off", target->n_slots,
+		       target->n_slots == 1 ? "" : "s");
+	if (code || s.action == STATUS)
+		return code;
+	code = apply(&s);
 	return code ? code : report(&s);
 }
 
+static int ctl(pid_t pid, void *action)
+{
+	return attach_act(pid, *(const enum action *)action == STATUS ? 0 : ATTACH_WRITE, act,
+			  action);
+}
+
 struct request {
+	struct attach_targets targets;
 	const char **words;
 	unsigned n;
 };
 
 #define FLAG_OPTIONS struct request
+#define USAGE                                                                                      \
+	"a process ID and an action are required: pmctl ctl PID|--tree PID|--name GLOB "           \
+	"start|stop|reset|status"
 
-const struct tool_flag cmd_ctl_flags[] = { OPERAND_LIST(words, n), FLAG_END };
+const struct tool_flag cmd_ctl_flags[] = { ATTACH_TARGET_FLAGS(targets), OPERAND_LIST(words, n),
+					   FLAG_END };
 
 int cmd_ctl(int argc, char **argv)
 {
 	struct request request = { .n = 0 };
+	struct attach_targets *targets = &request.targets;
 	enum action action = START;
-	pid_t pid;
+	const char *word;
 	int code = tool_args_parse(argc, argv, &request);
 
 	if (code)
 		return code;
-	if (request.n != 2)
-		return tool_fail(EXIT_USAGE, "a process ID and an action are required: "
-					     "pmctl ctl PID start|stop|reset");
-	while (action <= RESET && strcmp(request.words[1], actions[action]) != 0)
+	if (request.n != (targets->tree || targets->named ? 1 : 2))
+		return tool_fail(EXIT_USAGE, USAGE);
+	if (request.n == 2)
+		targets->pid = request.words[0];
+	word = request.words[request.n - 1];
+	while (action < ACTIONS && strcmp(word, actions[action]) != 0)
 		action++;
-	if (action > RESET)
-		return tool_fail_unknown("unknown action", request.words[1],
-					 tool_nearest(request.words[1], actions, 3),
-					 "give the process ID, then start, stop or reset");
-	code = attach_pid(request.words[0], &pid);
-	return code ? code : attach_act(pid, ATTACH_WRITE, act, &action);
+	if (action == ACTIONS)
+		return tool_fail_unknown("unknown action", word,
+					 tool_nearest(word, actions, ACTIONS),
+					 "give start, stop, reset or status");
+	return attach_each(targets, USAGE, ctl, &action);
 }

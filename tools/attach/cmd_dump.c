@@ -415,10 +415,11 @@ struct written {
 };
 
 struct request {
-	const char *pid, *out;
+	struct attach_targets targets;
+	const char *out;
 	bool signal;
 	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
-	bool printed;		     /* the path of the dump */
+	char printed[PATH_MAX];	     /* the path of the dump */
 	bool warned;		     /* of child processes */
 	int pidfd;		     /* of the process of the first snapshot; -1: any */
 	uint64_t patient_ns;	     /* until then a missing agent is no error */
@@ -428,12 +429,13 @@ struct request {
 #define FLAG_OPTIONS struct request
 
 const struct tool_flag cmd_dump_flags[] = {
+	ATTACH_TARGET_FLAGS(targets),
 	FLAG_OUTPUT(out, "dump; - is stdout (default: the process's own, else pmc-HOST-PID.pmc)"),
 	FLAG_INTERVAL(interval_ns, FLAG_MS,
 		      "time between snapshots, until the process ends (default: one)"),
 	FLAG_COUNT(count, "number of snapshots with -I"),
 	FLAG_BOOL(0, "--signal", signal, "snapshot by the process itself, on its PMC_DUMP signal"),
-	OPERAND_TEXT(pid, .once = "process ID"),
+	OPERAND_TEXT(targets.pid, .once = "process ID"),
 	FLAG_END,
 };
 
@@ -443,14 +445,14 @@ static int parse(int argc, char **argv, struct request *request)
 
 	if (code)
 		return code;
-	if (!request->pid)
-		return tool_fail(EXIT_USAGE, "a process ID is required: pmctl dump PID [-o FILE]");
 	if (request->signal && request->out)
 		return tool_fail(EXIT_USAGE, "-o cannot be used with --signal: the program writes "
 					     "to its own dump");
 	if (request->signal && request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-I cannot be used with --signal: set PMC_INTERVAL "
 					     "for the program instead");
+	if (request->interval_ns && !request->targets.pid)
+		return tool_fail(EXIT_USAGE, "-I takes snapshots of one process; give its PID");
 	if (request->count && !request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n needs -I TIME, the time between two snapshots");
 	return 0;
@@ -459,8 +461,9 @@ static int parse(int argc, char **argv, struct request *request)
 static void warn_missing(const struct attach *target, struct request *request,
 			 const struct attach_missing *missing)
 {
-	if (!request->warned && live_has_children(target->pid))
-		tool_warn("child processes of %d are not in this snapshot; pgrep -P %d lists them",
+	if (!request->warned && !request->targets.many && live_has_children(target->pid))
+		tool_warn("child processes of %d are not in this snapshot; pmctl dump --tree %d "
+			  "has them",
 			  target->pid, target->pid);
 	request->warned = true;
 	if (missing->changing)
@@ -478,14 +481,11 @@ static void warn_missing(const struct attach *target, struct request *request,
 static bool lives_until(int pidfd, uint64_t ns)
 {
 	struct pollfd process = { .fd = pidfd, .events = POLLIN };
-	uint64_t now;
 
-	while ((now = pmc_now_ns()) < ns) {
-		const struct timespec wait = { .tv_sec = (time_t)((ns - now) / 1000000000u),
-					       .tv_nsec = (long)((ns - now) % 1000000000u) };
-		int n = ppoll(&process, 1, &wait, NULL);
+	for (uint64_t now; (now = pmc_now_ns()) < ns;) {
+		const uint64_t ms = (ns - now) / 1000000 + 1;
 
-		if (n > 0 || (n < 0 && errno != EINTR))
+		if (poll(&process, 1, ms < INT_MAX ? (int)ms : INT_MAX) > 0)
 			return false;
 	}
 	return true;
@@ -535,10 +535,11 @@ static int snapshot(struct attach *target, void *arg)
 		code = open_output(target, request->out, &out);
 	if (!code)
 		code = put(target, &request->written, &missing, &buf, &out);
-	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
+	if (!code && strcmp(request->printed, out.path) != 0 &&
+	    (!request->out || strcmp(request->out, "-") != 0)) {
 		printf("%s\n", out.path);
 		fflush(stdout);
-		request->printed = true;
+		strcpy(request->printed, out.path);
 	}
 	if (!code)
 		warn_missing(target, request, &missing);
@@ -583,18 +584,22 @@ static int repeat(pid_t pid, struct request *request)
 	return code;
 }
 
+static int dump(pid_t pid, void *arg)
+{
+	struct request *request = arg;
+
+	if (request->signal)
+		return dump_by_signal(pid);
+	return request->interval_ns ? repeat(pid, request) : attach_act(pid, 0, snapshot, request);
+}
+
 int cmd_dump(int argc, char **argv)
 {
 	struct request request = { .pidfd = -1 };
-	pid_t pid;
-	int code;
+	int code = parse(argc, argv, &request);
 
-	code = parse(argc, argv, &request);
-	if (!code)
-		code = attach_pid(request.pid, &pid);
-	if (code)
-		return code;
-	if (request.signal)
-		return dump_by_signal(pid);
-	return request.interval_ns ? repeat(pid, &request) : attach_act(pid, 0, snapshot, &request);
+	return code ? code :
+		      attach_each(&request.targets,
+				  "a process ID is required: pmctl dump PID [-o FILE]", dump,
+				  &request);
 }

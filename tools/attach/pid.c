@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* pid.c - the process that a process ID on the command line means. */
+/* pid.c - the processes that a command line means: by ID, with descendants, by name. */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/proc.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -112,4 +113,53 @@ int attach_pid(const char *text, pid_t *pid)
 			  program);
 	*pid = program;
 	return 0;
+}
+
+static int find(const struct attach_targets *targets, struct live_tids *found)
+{
+	pid_t pid;
+	int code;
+
+	if (targets->named)
+		return live_find(NULL, targets->named, found);
+	code = attach_pid(targets->tree, &pid);
+	if (!code && live_tree_pids(pid, found) != 0)
+		code = tool_fail(EXIT_FAIL, "no such process: %d", pid);
+	return code;
+}
+
+int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pid_t pid, void *arg),
+		void *arg)
+{
+	const unsigned given = !!targets->pid + !!targets->tree + !!targets->named;
+	struct live_tids found = { .n = 0 };
+	char why[ATTACH_WHY], first[ATTACH_WHY] = "";
+	unsigned failed = 0;
+	pid_t pid;
+	int code;
+
+	if (given != 1)
+		return tool_fail(EXIT_USAGE, "%s",
+				 given ? "PID, --tree and --name cannot be used together" : usage);
+	targets->many = !targets->pid;
+	if (!targets->many) {
+		code = attach_pid(targets->pid, &pid);
+		return code ? code : act(pid, arg);
+	}
+	code = find(targets, &found);
+	for (unsigned i = 0; i < found.n && !code; i++) {
+		tool_keep_errors(why, sizeof(why));
+		failed += act(found.list[i], arg) != 0;
+		tool_keep_errors(NULL, 0);
+		if (!first[0])
+			strcpy(first, why);
+	}
+	if (!code && failed && failed == found.n)
+		code = tool_fail(EXIT_FAIL, "%s", first);
+	else if (failed)
+		tool_warn("%u of %u processes were left out: %s", failed, found.n, first);
+	else if (first[0])
+		tool_warn("%s", first);
+	live_tids_free(&found);
+	return code;
 }

@@ -166,6 +166,24 @@ int live_find(const char *list, const char *glob, struct live_tids *found)
 	return code;
 }
 
+int live_tree_pids(pid_t pid, struct live_tids *pids)
+{
+	const int error = live_tree_read(pid, pids);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < pids->n; i++) {
+		/* Of other threads than the main one there is none. */
+		int fd = (int)syscall(SYS_pidfd_open, pids->list[i], 0);
+
+		if (fd < 0)
+			continue;
+		close(fd);
+		pids->list[kept++] = pids->list[i];
+	}
+	pids->n = kept;
+	return error;
+}
+
 bool live_has_children(pid_t pid)
 {
 	struct live_tids tids = { .n = 0 };
