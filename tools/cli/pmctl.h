@@ -95,11 +95,6 @@ void tool_wrapped_line(int columns, const char *format, ...) __attribute__((form
 /* Of the terminal, else of COLUMNS; 0: neither is known. */
 int tool_columns(int fd);
 
-/* ---- help -------------------------------------------------------------------------------- */
-void tool_help_all(void);
-/* Prints the help of a command to stdout; false: there is no such command. */
-bool tool_help(const char *command);
-
 /* ---- files of programs ---------------------------------------------------------------------- */
 #ifdef __linux__
 #define TOOL_AGENT_FILE "libpmcagent.so"

@@ -33,11 +33,11 @@ int live_tids_read(pid_t pid, struct live_tids *tids);
 /* The same with the threads of all its descendants, as far as the kernel lists them
  * (CONFIG_PROC_CHILDREN). */
 int live_tree_read(pid_t pid, struct live_tids *tids);
+/* The same without the other threads of these processes. */
+int live_tree_pids(pid_t pid, struct live_tids *pids);
 /* The processes of a list such as "12,34" and those whose program has that name, by its comm or its
  * file; either may be NULL. 0, or the exit code after an error message. */
 int live_find(const char *list, const char *glob, struct live_tids *found);
-/* The process IDs among these. */
-int live_tree_pids(pid_t pid, struct live_tids *pids);
 /* Whether it has child processes, as far as the kernel lists them. */
 bool live_has_children(pid_t pid);
 /* How many there are, which is read in one call; 0: unknown. */

@@ -55,7 +55,7 @@ static inline const char *program_obstacle(enum program_kind kind)
 	return program_obstacles[kind];
 }
 
-/* ---- program.c ---------------------------------------------------------------------------- */
+/* ---- cmd_run.c ---------------------------------------------------------------------------- */
 /* Fills path and image, and sets kind to NOT_FOUND or UNREADABLE. False: not found. */
 bool program_find(const char *command, struct program *program);
 /* Whether what was found is an executable file. */
