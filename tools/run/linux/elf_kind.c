@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* elf_kind.c - checks from a program's file whether the agent can be preloaded. */
+#include "tools/rows/fold.h"
 #include "tools/run/program.h"
 
 #include <errno.h>
@@ -12,13 +13,6 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static bool starts(const char *text, const char *prefix)
 {
@@ -82,9 +76,9 @@ static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct e
 
 	facts->machine = ehdr->e_machine;
 	/* A loader run as a command (ld.so ./app) obeys LD_PRELOAD. */
-	facts->dynamic = loader || (ehdr->e_type == ET_DYN && starts(base_name(path), "ld-"));
+	facts->dynamic = loader || (ehdr->e_type == ET_DYN && starts(pmc_base_name(path), "ld-"));
 	if (loader)
-		facts->libc = starts(base_name(loader), "ld-musl-") ? ELF_MUSL : ELF_GLIBC;
+		facts->libc = starts(pmc_base_name(loader), "ld-musl-") ? ELF_MUSL : ELF_GLIBC;
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
 
