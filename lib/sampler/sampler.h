@@ -54,7 +54,7 @@ const void *pmc_ring_record(struct pmc_ring *ring, uint64_t at, unsigned size);
 void pmc_ring_release(struct pmc_ring *ring, uint64_t to);
 
 /* Offsets in bytes of the time and the PERF_SAMPLE_IDENTIFIER of a record that is not decoded yet;
- * -1: none. Defined in record.c. */
+ * -1: none. */
 int pmc_record_time_at(const struct perf_event_attr *attr, uint32_t type, unsigned size);
 int pmc_record_identifier_at(uint32_t type, unsigned size);
 
