@@ -170,7 +170,7 @@ static bool take_number(struct event_span *rest, const char *word, uint64_t *val
 static int add_field(struct pmc_tracepoint *tracepoint, struct event_span line)
 {
 	struct event_span declaration = event_trim(event_split(&line, ';'));
-	struct pmc_tracepoint_field *fields = tracepoint->fields, *field;
+	struct pmc_tracepoint_field *fields, *field;
 	uint64_t offset, size, is_signed = 0;
 	int error;
 
@@ -179,13 +179,11 @@ static int add_field(struct pmc_tracepoint *tracepoint, struct event_span line)
 		return -EPROTO;
 	if (line.at)
 		take_number(&line, "signed:", &is_signed);
-	if (tracepoint->count == tracepoint->room) {
-		tracepoint->room = tracepoint->room ? 2 * tracepoint->room : 16;
-		fields = realloc(fields, tracepoint->room * sizeof(*fields));
-		if (!fields)
-			return -ENOMEM;
-		tracepoint->fields = fields;
-	}
+	fields = pmc_arena_grow(&tracepoint->arena, tracepoint->fields, tracepoint->count,
+				&tracepoint->room, sizeof(*fields));
+	if (!fields)
+		return -ENOMEM;
+	tracepoint->fields = fields;
 	field = &fields[tracepoint->count];
 	*field = (struct pmc_tracepoint_field){ .offset = (uint32_t)offset,
 						.size = (uint32_t)size,
@@ -205,7 +203,7 @@ static int parse_format(struct pmc_tracepoint *tracepoint, const char *text, siz
 	unsigned number = 0;
 
 	*line_number = 0;
-	tracepoint->system = tracepoint->print_format = "";
+	tracepoint->print_format = "";
 	while (rest.at) {
 		struct event_span line = event_trim(event_split(&rest, '\n'));
 		struct event_span value = event_trim(event_skip(line, line.len));
@@ -242,12 +240,17 @@ static int parse_format(struct pmc_tracepoint *tracepoint, const char *text, siz
 #define FORMAT_START ((size_t)64 << 10)
 #define FORMAT_MAX   ((size_t)4 << 20)
 
-static int parse(struct pmc_tracepoint **tracepoint, const char *text, size_t size,
-		 const char *what, struct pmc_failure *failure)
+static int parse(struct pmc_tracepoint **tracepoint, const char *system, const char *text,
+		 size_t size, const char *what, struct pmc_failure *failure)
 {
 	struct pmc_tracepoint *made = calloc(1, sizeof(*made));
 	unsigned line = 0;
-	int error = made ? parse_format(made, text, size, &line) : -ENOMEM;
+	int error = -ENOMEM;
+
+	if (made)
+		made->system = pmc_arena_strdup(&made->arena, system);
+	if (made && made->system)
+		error = parse_format(made, text, size, &line);
 
 	if (!error) {
 		*tracepoint = made;
@@ -270,7 +273,7 @@ int pmc_tracepoint_parse(struct pmc_tracepoint **tracepoint, const char *text, s
 	*tracepoint = NULL;
 	if (!text)
 		return counter_fail(failure, -EINVAL, "text", "NULL");
-	return parse(tracepoint, text, size, "format", failure);
+	return parse(tracepoint, "", text, size, "format", failure);
 }
 
 /* The whole format file; the caller frees it. */
@@ -312,16 +315,8 @@ int pmc_tracepoint_load(struct pmc_tracepoint **tracepoint, const char *system, 
 	if (error)
 		counter_fail(failure, error, name, "cannot read its format file in tracefs");
 	else
-		error = parse(tracepoint, text, size, name, failure);
+		error = parse(tracepoint, system, text, size, name, failure);
 	free(text);
-	if (!error) {
-		(*tracepoint)->system = pmc_arena_strdup(&(*tracepoint)->arena, system);
-		if ((*tracepoint)->system)
-			return 0;
-		error = counter_fail(failure, -ENOMEM, name, "out of memory");
-		pmc_tracepoint_free(*tracepoint);
-		*tracepoint = NULL;
-	}
 	return error;
 }
 
@@ -330,7 +325,6 @@ void pmc_tracepoint_free(struct pmc_tracepoint *tracepoint)
 	if (!tracepoint)
 		return;
 	pmc_arena_free(&tracepoint->arena);
-	free(tracepoint->fields);
 	free(tracepoint);
 }
 
