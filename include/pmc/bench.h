@@ -100,7 +100,7 @@ int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *opt
 /* Measures one function and adds a result. The name is copied. bytes_per_op: for bytes per second;
  * 0: none. -ERANGE: more operations take no more time: the compiler dropped the work (see
  * PMC_DO_NOT_OPTIMIZE), or `run` ignores `ops`. -EINVAL: no name or function. -ENOMEM. The result
- * says which counters could not be opened. */
+ * says which counters could not be opened. Benchmarks that `run` runs itself come first. */
 int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, void *arg,
 		  uint64_t bytes_per_op);
 

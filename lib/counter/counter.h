@@ -12,6 +12,14 @@
 
 #include <pmc/counter.h>
 
+/* Exports a function that is inline in a header, for languages that do not compile it. */
+#define COUNTER_EXPORT(type, name, initial)                                                        \
+	__attribute__((visibility("default"))) struct type name##_exported(void) __asm__(#name);   \
+	struct type name##_exported(void)                                                          \
+	{                                                                                          \
+		return (struct type)initial;                                                       \
+	}
+
 /* A counter's reading at its last reset. */
 struct counter_zero {
 	uint64_t count, enabled_ns, running_ns;

@@ -64,6 +64,8 @@ void counter_fail_open(struct pmc_failure *failure, int error, const char *what,
 
 /* ---- what to open: options converted and checked ------------------------------------------- */
 
+COUNTER_EXPORT(pmc_open_options, pmc_open_options_init, PMC_OPEN_INIT)
+
 static bool is_by_pid(const struct pmc_open_options *open)
 {
 	return open->target == PMC_TARGET_PID || open->target == PMC_TARGET_PROCESS;
@@ -163,7 +165,8 @@ int counter_request_make(struct counter_request *request, const struct pmc_count
 int counter_request_each_cpu(struct counter_request *request, const struct pmc_counter_event *event,
 			     const struct pmc_open_options *options, struct pmc_failure *failure)
 {
-	struct pmc_open_options open = options ? *options : pmc_open_options_init();
+	const struct pmc_open_options defaults = PMC_OPEN_INIT;
+	struct pmc_open_options open = options ? *options : defaults;
 	int error;
 
 	open.cpu = 0;

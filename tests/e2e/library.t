@@ -36,7 +36,8 @@ is "$(readlink -f "$LIB/libpmc.so")" "$(readlink -f "$LIB/libpmc.so.0")" \
 is "$(sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$T/dynamic" | grep -vE '^(libc\.so|ld-linux|libdl|libpthread)')" "" \
 	"libpmc.so depends on the C library only"
 unlike "$(cat "$T/dynamic")" TEXTREL "libpmc.so has no text relocations"
-python3 "$ROOT/tests/public_api.py" "$ROOT/include" | sed -n 's/^extern\t\([^\t]*\).*/\1/p' | sort >"$T/declared"
+# Inline functions that make options are also exported, for other languages.
+python3 "$ROOT/tests/public_api.py" "$ROOT/include" | grep -E '^extern|_options_init' | cut -f 2 | sort >"$T/declared"
 nm -D --defined-only "$LIB/libpmc.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$T/exported"
 ok "the headers declare functions" grep -q pmc_counter_open "$T/declared"
 is "$(comm -23 "$T/declared" "$T/exported")" "" "every function of the headers is exported (lib/libpmc.map)"
@@ -45,6 +46,17 @@ sed -n 's/^\t\(pmc_[a-z0-9_]*\);$/\1/p' "$ROOT/lib/libpmc.map" >"$T/mapped"
 is "$(comm -13 "$T/declared" <(sort "$T/mapped"))" "" "libpmc.map lists no function that the headers do not declare"
 nm -g --defined-only "$LIB/libpmc.a" | awk 'NF == 3 { print $3 }' | sort >"$T/archived"
 same "$T/exported" "$T/archived" "the static library defines the same global symbols"
+
+is "$(python3 - "$LIB/libpmc.so" 2>&1 <<'END'
+import ctypes, sys
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("target", ctypes.c_int), ("pid", ctypes.c_int), ("cpu", ctypes.c_int),
+                ("more", ctypes.c_char * 4096)]
+init = ctypes.CDLL(sys.argv[1]).pmc_open_options_init
+init.restype = Options
+print(16 < init().size < 4096, init().cpu)
+END
+)" "True -1" "another language gets default options by a call"
 
 # ---- the examples ---------------------------------------------------------------------------
 mkdir "$T/gcc" "$T/clang"

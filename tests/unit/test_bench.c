@@ -294,6 +294,37 @@ static void baseline_and_speed_up(void **state)
 	pmc_bench_close(bench);
 }
 
+struct nest {
+	struct pmc_bench *bench;
+	bool done;
+};
+
+static void run_another(void *arg, uint64_t ops)
+{
+	struct nest *nest = arg;
+	struct calls calls = { 0 };
+
+	if (!nest->done)
+		assert_int_equal(pmc_bench_run(nest->bench, "inner", spin, &calls, 0), 0);
+	nest->done = true;
+	spin(&calls, ops);
+}
+
+static void a_benchmark_in_another(void **state)
+{
+	struct nest nest = { .bench = open_bench("task-clock") };
+	struct pmc_bench_result first, second;
+
+	assert_int_equal(pmc_bench_run(nest.bench, "outer", run_another, &nest, 0), 0);
+	assert_int_equal(pmc_bench_n_results(nest.bench), 2);
+	assert_int_equal(pmc_bench_get(nest.bench, 0, &first), 0);
+	assert_int_equal(pmc_bench_get(nest.bench, 1, &second), 0);
+	assert_string_equal(first.name, "inner");
+	assert_string_equal(second.name, "outer");
+	assert_true(first.time_ns.median > 0 && second.time_ns.median > 0);
+	pmc_bench_close(nest.bench);
+}
+
 /* ---- the views -----------------------------------------------------------------------------*/
 
 static unsigned bars(const char *line, size_t len)
@@ -439,6 +470,7 @@ int main(void)
 		cmocka_unit_test(samples_keep_to_their_limits),
 		cmocka_unit_test(counters_that_fail_later),
 		cmocka_unit_test(baseline_and_speed_up),
+		cmocka_unit_test(a_benchmark_in_another),
 		cmocka_unit_test(a_table_of_equal_rows),
 		cmocka_unit_test(what_cannot_be_counted_is_left_out),
 		cmocka_unit_test(json_has_what_the_results_have),

@@ -157,7 +157,7 @@ static void test_targets(void **state)
 	open.cpu = 1 << 20;
 	refused(&open, -EINVAL, "cpu");
 	open = pmc_open_options_init();
-	open.target = (enum pmc_target)3;
+	open.target = (enum pmc_target)4;
 	open.cpu = 0;
 	refused(&open, -EINVAL, "target");
 	open = pmc_open_options_init();
