@@ -12,13 +12,21 @@ is "$status" 0 "a program with samples"
 "$PMCTL" report --format json x.pmc >report.json
 "$PMCTL" report --by pool --format json x.pmc >pools.json
 
-# page_data FILE: the JSON in a page; page_rest FILE: all but it
+# page_data FILE: the JSON in a page; page_rest FILE: all but it and the nonces
+no_nonce='s/(nonce(-|="))[0-9a-f]{32}/\1/g'
 page_data() {
 	sed -n '/^<script type="application\/json"/,/^<\/script>/p' "$1" | sed '1d;$d'
 }
 page_rest() {
-	sed '/^<script type="application\/json"/,/^<\/script>/d' "$1"
+	sed '/^<script type="application\/json"/,/^<\/script>/d' "$1" | sed -E "$no_nonce"
 }
+# same_page PAGE OTHER NAME
+same_page() {
+	sed -E "$no_nonce" "$1" >one
+	sed -E "$no_nonce" "$2" >other
+	same one other "$3"
+}
+nonces() { grep -ohE 'nonce(-|=")[0-9a-f]{32}' "$@" | grep -oE '[0-9a-f]{32}$'; }
 # column TABLE NAME FILE: the sum of a column
 column() {
 	jq --arg by "$1" --arg name "$2" '.tables[] | select(.by == $by).table |
@@ -29,7 +37,9 @@ column() {
 run "$PMCTL" export --to html -o x.html x.pmc
 is "$status $(wc -c <"$T/out")" "0 0" "a page in a file"
 "$PMCTL" export --to html x.pmc >again.html
-same again.html x.html "to standard output the same"
+same_page again.html x.html "to standard output the same"
+is "$(nonces x.html | wc -l) $(nonces x.html | sort -u | wc -l)" "4 1" "policy, style and script have one nonce"
+is "$(nonces x.html again.html | sort -u | wc -l)" 2 "each page has its own"
 page_data x.html >data.json
 ok "its data is JSON" jq -e .pmctl data.json
 is "$(column thread task-clock data.json)" "$(jq '[.threads[].events[] | select(.name == "task-clock").value] | add' report.json)" \
@@ -71,9 +81,9 @@ else
 fi
 
 "$PMCTL" report --html report.html x.pmc
-same report.html x.html "report --html writes the same"
+same_page report.html x.html "report --html writes the same"
 "$PMCTL" report --html event.html --event task-clock x.pmc
-same event.html x.html "with --event"
+same_page event.html x.html "with --event"
 run "$PMCTL" export --to html -o none.html none.pmc
 page_data none.html >none.json
 is "$status $(jq '.flames | length' none.json)" "0 0" "a dump without samples"

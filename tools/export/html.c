@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sys/random.h>
 
 /* Bounds of the page. */
 enum {
@@ -346,7 +347,8 @@ static void put_flames(struct export *export, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
-/* Made by the Makefile; the line "@data@" stands for the data. */
+/* Made by the Makefile; the line "@data@" stands for the data, "@nonce@" for what scripts and
+ * styles have in common with the page's policy. */
 static const char page[] = {
 #include <page.inc>
 };
@@ -433,15 +435,45 @@ static void put_data(struct export *export)
 	pmc_json_object_end(&json);
 }
 
+/* 128 bits that no name in a dump can contain but by chance. */
+static void make_nonce(char nonce[33])
+{
+	uint64_t bits[2];
+	struct pmc_out out;
+
+	if (getentropy(bits, sizeof(bits)) != 0) {
+		/* The key of these hashes is random, too. */
+		bits[0] = pmc_hash("nonce", 5);
+		bits[1] = pmc_hash(bits, sizeof(bits[0]));
+	}
+	pmc_out_to_mem(&out, nonce, 33);
+	pmc_out_hex_bytes(&out, (const uint8_t *)bits, sizeof(bits));
+}
+
+/* The page from `at` to `end`. */
+static void put_part(struct pmc_out *out, const char *at, const char *end, const char *nonce)
+{
+	static const char mark[] = "@nonce@";
+	const char *next;
+
+	for (; (next = strstr(at, mark)) && next < end; at = next + sizeof(mark) - 1) {
+		pmc_out_bytes(out, at, (size_t)(next - at));
+		pmc_out_str(out, nonce);
+	}
+	pmc_out_bytes(out, at, (size_t)(end - at));
+}
+
 void export_html(struct export *export)
 {
 	static const char mark[] = "@data@\n";
 	const char *data = strstr(page, mark);
+	char nonce[33];
 
-	pmc_out_bytes(export->out, page, (size_t)(data - page));
+	make_nonce(nonce);
+	put_part(export->out, page, data, nonce);
 	export->out->in_html = true;
 	put_data(export);
 	export->out->in_html = false;
 	pmc_out_str(export->out, "\n");
-	pmc_out_str(export->out, data + sizeof(mark) - 1);
+	put_part(export->out, data + sizeof(mark) - 1, page + sizeof(page) - 1, nonce);
 }
