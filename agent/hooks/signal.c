@@ -13,71 +13,9 @@ AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
 
-static void changed(int signo, const struct sigaction *action)
-{
-	/* A vfork child has dispositions of its own, which stay as they are. */
-	if (!agent_active())
-		return;
-	if (agent_signal_needs_stacks(signo, action))
-		agent_signal_all_on_stack();
-	if (action->sa_handler == SIG_DFL) /* with any flags */
-		agent_signal_restore(signo, action);
-	else
-		agent_signal_taken(signo);
-}
-
-static int set_action(int signo, const struct sigaction *action, struct sigaction *was)
-{
-	struct sigaction once;
-	int result;
-
-	if (!action || !agent_signal_wants_once(signo, action)) {
-		result = REAL(sigaction)(signo, action, was);
-		if (result == 0)
-			agent_signal_visible(signo, was);
-		return result;
-	}
-	REAL(sigaction)(signo, NULL, was);
-	agent_signal_visible(signo, was);
-	agent_signal_once(signo, action, &once);
-	return REAL(sigaction)(signo, &once, NULL);
-}
-
 AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	struct sigaction was;
-	int result, saved;
-
-	if (agent_own_signal_action(signo, action, &was)) {
-		if (old)
-			*old = was;
-		return 0;
-	}
-	result = set_action(signo, action, &was);
-	saved = errno;
-	if (result != 0)
-		return result;
-	if (action)
-		changed(signo, action);
-	if (old)
-		*old = was;
-	errno = saved;
-	return 0;
-}
-
-/* The result of one of the older calls, with SIG_DFL in place of an agent's handler. */
-static agent_handler *hide(int signo, agent_handler *was, const struct sigaction *action)
-{
-	struct sigaction visible = { .sa_flags = SA_SIGINFO };
-	int saved = errno;
-
-	if (was == SIG_ERR)
-		return was;
-	visible.sa_handler = was;
-	agent_signal_visible(signo, &visible);
-	changed(signo, action);
-	errno = saved;
-	return visible.sa_handler;
+	return agent_signal_action(signo, action, old);
 }
 
 AGENT_API agent_handler *signal(int signo, agent_handler *handler)
@@ -87,7 +25,11 @@ AGENT_API agent_handler *signal(int signo, agent_handler *handler)
 	if (handler != SIG_ERR && agent_own_signal_action(signo, &action, &was))
 		return was.sa_handler;
 	sigaddset(&action.sa_mask, signo);
-	return hide(signo, REAL(signal)(signo, handler), &action);
+	was.sa_handler = REAL(signal)(signo, handler);
+	was.sa_flags = SA_SIGINFO;
+	if (was.sa_handler != SIG_ERR)
+		agent_signal_changed(signo, &action, &was);
+	return was.sa_handler;
 }
 
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)

@@ -33,32 +33,21 @@ static int run_c11(void *arg)
 	return start(start_arg);
 }
 
-/* Before a thread can run Go code. */
-static void look_for_go(const void *routine)
-{
-	/* By hash: old C libraries take the loader's lock for a look-up. */
-	static const void *_Atomic seen[64];
-	const void *_Atomic *known = &seen[((uintptr_t)routine ^ (uintptr_t)routine >> 6) % 64];
-
-	if (atomic_load_explicit(known, memory_order_relaxed) == routine)
-		return;
-	if (agent_is_go_code(routine))
-		agent_signal_all_on_stack();
-	atomic_store_explicit(known, routine, memory_order_relaxed);
-}
-
 static struct slot *prepare(const void *routine, const void *caller)
 {
 	int saved = errno;
 	struct slot *slot;
+	bool first;
 
 	if (!agent.measured || !agent_active_unless_vfork())
 		return NULL;
-	look_for_go(routine);
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
 	if (slot) {
-		slot->start_site = agent_start_routine(routine);
+		slot->start_site = agent_start_routine(routine, &first);
+		/* Before a thread can run Go code. */
+		if (first && agent_is_go_code(routine))
+			agent_signal_all_on_stack();
 		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}

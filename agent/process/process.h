@@ -90,25 +90,16 @@ void agent_tick_filtered(void);
 /* ---- signals.c ---- */
 /* Installs the handlers for fatal signals and for PMC_DUMP. While single-threaded. */
 void agent_signals_init(void);
-/* Whether this is one of the agent's handlers. */
-bool agent_signal_is_ours(const struct sigaction *action);
 /* The action that the host must see in its place. */
 void agent_signal_original(int signo, struct sigaction *action);
-/* Replaces the kernel's action by what the host must see. */
-void agent_signal_visible(int signo, struct sigaction *action);
-/* Whether the agent must see that a handler with SA_RESETHAND has run: the program may die of the
- * signal from then on. */
-bool agent_signal_wants_once(int signo, const struct sigaction *action);
-/* The action to install in its place. */
-void agent_signal_once(int signo, const struct sigaction *action, struct sigaction *instead);
+/* sigaction(2) for the host, which sees SIG_DFL in place of the agent's handlers. */
+int agent_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
+/* The host has changed an action by an older call: makes *was what it must see. */
+void agent_signal_changed(int signo, const struct sigaction *action, struct sigaction *was);
 /* Replaces the agent's handler by SIG_DFL; false if there is none. */
 bool agent_signal_forget(int signo);
 /* Does so for all fatal signals: the agent stops. */
 void agent_signals_forget(void);
-/* The host has set SIG_DFL by this action: installs the agent's handler, if it has one for it. */
-void agent_signal_restore(int signo, const struct sigaction *action);
-/* The host has installed a handler of its own. */
-void agent_signal_taken(int signo);
 /* Installs a handler where the action is SIG_DFL; false: it is not. */
 bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags);
 void agent_signal_set_original(int signo, const struct sigaction *action);
@@ -117,8 +108,6 @@ void agent_signal_set_original(int signo, const struct sigaction *action);
 void agent_signal_stack(size_t bytes);
 /* All of the agent's handlers use alternate stacks from here on. */
 void agent_signal_all_on_stack(void);
-/* Whether the host's action says that they must: a handler that may come at any time. */
-bool agent_signal_needs_stacks(int signo, const struct sigaction *action);
 /* The handler of fatal signals. */
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 

@@ -138,13 +138,16 @@ static bool is_once(const struct sigaction *action)
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_once;
 }
 
-bool agent_signal_wants_once(int signo, const struct sigaction *action)
+/* Whether the agent must see that a handler with SA_RESETHAND has run: the program may die of the
+ * signal from then on. */
+static bool wants_once(int signo, const struct sigaction *action)
 {
 	return (action->sa_flags & (int)SA_RESETHAND) && action->sa_handler != SIG_DFL &&
 	       action->sa_handler != SIG_IGN && is_wanted(signo) && agent_active();
 }
 
-void agent_signal_once(int signo, const struct sigaction *action, struct sigaction *instead)
+/* The action to install in its place. */
+static void install_once(int signo, const struct sigaction *action, struct sigaction *instead)
 {
 	*instead = *action;
 	instead->sa_flags = (action->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
@@ -165,6 +168,15 @@ bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int
 	return table[signo].ours;
 }
 
+/* Whether this is one of the agent's handlers. */
+static bool is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) &&
+	       (action->sa_sigaction == agent_signal_fatal || action->sa_sigaction == on_dump ||
+		action->sa_sigaction == agent_own_signal_handler ||
+		action->sa_sigaction == agent_own_signal_unqueued);
+}
+
 /* Sets the flag anew in all of the agent's handlers. */
 static void renew_stack_flags(void)
 {
@@ -172,11 +184,11 @@ static void renew_stack_flags(void)
 		struct sigaction action, was;
 
 		if (!table[signo].ours || agent_sigaction(signo, NULL, &action) != 0 ||
-		    !agent_signal_is_ours(&action))
+		    !is_ours(&action))
 			continue;
 		action.sa_flags = (action.sa_flags & ~SA_ONSTACK) | stack_flag(action.sa_sigaction);
 		/* Another thread may have installed a handler in between. */
-		if (agent_sigaction(signo, &action, &was) == 0 && !agent_signal_is_ours(&was))
+		if (agent_sigaction(signo, &action, &was) == 0 && !is_ours(&was))
 			agent_sigaction(signo, &was, NULL);
 	}
 }
@@ -196,7 +208,9 @@ void agent_signal_all_on_stack(void)
 		renew_stack_flags();
 }
 
-bool agent_signal_needs_stacks(int signo, const struct sigaction *action)
+/* Whether the host's action says that all handlers must use alternate stacks: a handler that may
+ * come at any time. */
+static bool needs_stacks(int signo, const struct sigaction *action)
 {
 	return (action->sa_flags & SA_ONSTACK) && action->sa_handler != SIG_DFL &&
 	       action->sa_handler != SIG_IGN && signo != SIGSEGV && signo != SIGBUS &&
@@ -223,24 +237,17 @@ void agent_signals_init(void)
 	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
 }
 
-bool agent_signal_is_ours(const struct sigaction *action)
-{
-	return (action->sa_flags & SA_SIGINFO) &&
-	       (action->sa_sigaction == agent_signal_fatal || action->sa_sigaction == on_dump ||
-		action->sa_sigaction == agent_own_signal_handler ||
-		action->sa_sigaction == agent_own_signal_unqueued);
-}
-
 void agent_signal_original(int signo, struct sigaction *action)
 {
 	*action = table[signo].original;
 }
 
-void agent_signal_visible(int signo, struct sigaction *action)
+/* Replaces the kernel's action by what the host must see. */
+static void show_visible(int signo, struct sigaction *action)
 {
 	if (is_once(action) && atomic_load(&table[signo].armed))
 		*action = table[signo].once;
-	else if (is_once(action) || agent_signal_is_ours(action))
+	else if (is_once(action) || is_ours(action))
 		*action = table[signo].original;
 }
 
@@ -254,7 +261,7 @@ bool agent_signal_forget(int signo)
 	struct sigaction now;
 
 	if (agent_sigaction(signo, NULL, &now) != 0 ||
-	    !(agent_signal_is_ours(&now) || (is_once(&now) && !atomic_load(&table[signo].armed))))
+	    !(is_ours(&now) || (is_once(&now) && !atomic_load(&table[signo].armed))))
 		return false;
 	agent_sigdefault(signo);
 	return true;
@@ -278,7 +285,8 @@ void agent_signals_forget(void)
 	}
 }
 
-void agent_signal_restore(int signo, const struct sigaction *action)
+/* The host has set SIG_DFL by this action: installs the agent's handler, if it has one for it. */
+static void restore(int signo, const struct sigaction *action)
 {
 	if (signo <= 0 || signo >= _NSIG || !(table[signo].ours || is_wanted(signo)))
 		return;
@@ -291,10 +299,72 @@ void agent_signal_restore(int signo, const struct sigaction *action)
 		install(signo, agent_signal_fatal, 0);
 }
 
-void agent_signal_taken(int signo)
+/* The host has installed a handler of its own. */
+static void taken(int signo)
 {
 	if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
 		pmc_agent_control.dump_signal = 0;
 		agent_note(NOTE_DUMP_SIGNAL);
 	}
+}
+
+static void changed(int signo, const struct sigaction *action)
+{
+	/* A vfork child has dispositions of its own, which stay as they are. */
+	if (!agent_active())
+		return;
+	if (needs_stacks(signo, action))
+		agent_signal_all_on_stack();
+	if (action->sa_handler == SIG_DFL) /* with any flags */
+		restore(signo, action);
+	else
+		taken(signo);
+}
+
+static int set_action(int signo, const struct sigaction *action, struct sigaction *was)
+{
+	struct sigaction once;
+	int result;
+
+	if (!action || !wants_once(signo, action)) {
+		result = REAL(sigaction)(signo, action, was);
+		if (result == 0)
+			show_visible(signo, was);
+		return result;
+	}
+	REAL(sigaction)(signo, NULL, was);
+	show_visible(signo, was);
+	install_once(signo, action, &once);
+	return REAL(sigaction)(signo, &once, NULL);
+}
+
+int agent_signal_action(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction was;
+	int result, saved;
+
+	if (agent_own_signal_action(signo, action, &was)) {
+		if (old)
+			*old = was;
+		return 0;
+	}
+	result = set_action(signo, action, &was);
+	saved = errno;
+	if (result != 0)
+		return result;
+	if (action)
+		changed(signo, action);
+	if (old)
+		*old = was;
+	errno = saved;
+	return 0;
+}
+
+void agent_signal_changed(int signo, const struct sigaction *action, struct sigaction *was)
+{
+	int saved = errno;
+
+	show_visible(signo, was);
+	changed(signo, action);
+	errno = saved;
 }

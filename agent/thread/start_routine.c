@@ -5,22 +5,20 @@
  * A static function has no symbol here: pmctl finds it in the symbol table of the file.
  */
 #include "agent/thread/thread.h"
-#include "lib/base/hash.h"
 #include "lib/dump/frame.h"
 
 #include <pthread.h>
 
+#define ROUTINES 1024u /* half of them are used; frames of further ones are written each time */
+
 struct routine {
-	const void *address;
+	const void *address; /* NULL: free */
 	uint64_t hash;
-	UT_hash_handle hh;
 };
 
-static struct {
-	pthread_mutex_t lock;
-	struct pmc_arena arena;
-	struct routine *table;
-} routines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct routine table[ROUTINES];
+static unsigned used;
 
 static uint64_t write_frame(const void *address)
 {
@@ -45,67 +43,55 @@ static uint64_t write_frame(const void *address)
 
 static void clear(void)
 {
-	pmc_arena_free(&routines.arena);
-	routines.table = NULL;
+	if (used)
+		memset(table, 0, sizeof(table));
+	used = 0;
 }
 
+/* The entry of a routine, or a free one. */
 static struct routine *find(const void *address)
 {
-	struct routine *routine;
+	size_t at = (uintptr_t)address / 16;
 
-	HASH_FIND_PTR(routines.table, &address, routine);
-	return routine;
-}
-
-static void add(const void *address, uint64_t hash)
-{
-	struct pmc_arena *arena = &routines.arena;
-	struct routine *routine = pmc_arena_alloc(arena, sizeof(*routine));
-
-	if (!routine)
-		return;
-	routine->address = address;
-	routine->hash = hash;
-	HASH_ADD_PTR(routines.table, address, routine);
+	while (table[at % ROUTINES].address && table[at % ROUTINES].address != address)
+		at++;
+	return &table[at % ROUTINES];
 }
 
 /* The place is looked up without the table's lock: a thread that holds the loader's lock, in an
  * initialiser of a library, may wait here for the table's. A frame written twice counts once. */
-uint64_t agent_start_routine(const void *address)
+uint64_t agent_start_routine(const void *address, bool *first)
 {
-	const struct routine *routine;
-	uint64_t hash = 0;
+	struct routine *routine;
+	uint64_t hash;
 
-	pthread_mutex_lock(&routines.lock);
-	routine = find(address);
-	if (routine)
-		hash = routine->hash;
-	pthread_mutex_unlock(&routines.lock);
-	if (routine)
+	pthread_mutex_lock(&lock);
+	hash = find(address)->hash;
+	pthread_mutex_unlock(&lock);
+	*first = !hash;
+	if (hash)
 		return hash;
 	hash = write_frame(address);
-	pthread_mutex_lock(&routines.lock);
-	if (!find(address))
-		add(address, hash);
-	pthread_mutex_unlock(&routines.lock);
+	pthread_mutex_lock(&lock);
+	routine = find(address);
+	if (!routine->address && used < ROUTINES / 2) {
+		used++;
+		*routine = (struct routine){ address, hash };
+	}
+	pthread_mutex_unlock(&lock);
 	return hash;
 }
 
 void agent_start_routines_forked(void)
 {
-	/* A thread that held the lock does not exist in the child: it may have left the table half
-	 * freed, which is abandoned. */
-	if (pthread_mutex_trylock(&routines.lock) != 0) {
-		memset(&routines.arena, 0, sizeof(routines.arena));
-		routines.table = NULL;
-	}
-	pthread_mutex_init(&routines.lock, NULL);
+	/* A thread that held the lock does not exist in the child. */
+	pthread_mutex_init(&lock, NULL);
 	clear();
 }
 
 void agent_start_routines_forget(void)
 {
-	pthread_mutex_lock(&routines.lock);
+	pthread_mutex_lock(&lock);
 	clear();
-	pthread_mutex_unlock(&routines.lock);
+	pthread_mutex_unlock(&lock);
 }

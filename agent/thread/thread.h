@@ -85,9 +85,9 @@ struct agent_place {
 bool agent_find_place(const void *address, struct agent_place *place);
 
 /* ---- start_routine.c ---- */
-/* Writes the SITE frame of an address to the dump, once, and returns its hash.
- * Takes a lock: not async-signal-safe. */
-uint64_t agent_start_routine(const void *address);
+/* Writes the SITE frame of an address to the dump, once, and returns its hash. first: it has been
+ * written now. Takes a lock: not async-signal-safe. */
+uint64_t agent_start_routine(const void *address, bool *first);
 /* After dlclose: addresses are looked up again. */
 void agent_start_routines_forget(void);
 /* In a forked child. */

@@ -231,6 +231,7 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 	static _Atomic unsigned next;
 	struct mac_start *start = NULL;
 	int saved = errno, was;
+	bool first;
 
 	for (unsigned i = 0; i < START_SEARCH && !start; i++) {
 		struct mac_start *at = &starts[atomic_fetch_add(&next, 1) % STARTS];
@@ -245,7 +246,7 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 	start->creator = mac_thread_seq(mac_job.mac.calls->self_tid());
 	/* A thread that is cancelled in the write would keep the lock of the table of routines. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
-	start->site = agent_start_routine((const void *)(uintptr_t)routine);
+	start->site = agent_start_routine((const void *)(uintptr_t)routine, &first);
 	pthread_setcancelstate(was, NULL);
 	errno = saved;
 	return start;
