@@ -68,16 +68,16 @@ static inline uint64_t machine_age(const struct machine_thread *t, uint64_t at_n
 	return end > t->born_ms * MS ? end - t->born_ms * MS : 0;
 }
 
-static inline struct live_waits machine_waits(const struct machine_thread *t, uint64_t at_ns)
+static inline struct live_span machine_waits(const struct machine_thread *t, uint64_t at_ns)
 {
 	const uint64_t ns = machine_age(t, at_ns);
 
-	return (struct live_waits){ .cpu_ns = ns / 1000 * t->cpu_permille,
-				    .delay_ns = ns / 1000 * t->delay_permille,
-				    .voluntary = ns * t->voluntary_per_s / (1000 * MS),
-				    .involuntary = ns * t->involuntary_per_s / (1000 * MS),
-				    .user_ns = ns / 1000 * t->cpu_permille / 10 * 7,
-				    .system_ns = ns / 1000 * t->cpu_permille / 10 * 3 };
+	return (struct live_span){ .cpu_ns = ns / 1000 * t->cpu_permille,
+				   .delay_ns = ns / 1000 * t->delay_permille,
+				   .voluntary = ns * t->voluntary_per_s / (1000 * MS),
+				   .involuntary = ns * t->involuntary_per_s / (1000 * MS),
+				   .user_ns = ns / 1000 * t->cpu_permille / 10 * 7,
+				   .system_ns = ns / 1000 * t->cpu_permille / 10 * 3 };
 }
 
 static inline const struct machine_thread *machine_find(pid_t tid)
@@ -290,7 +290,7 @@ static inline uint64_t machine_count(uint64_t id, uint64_t at_ns, const struct p
 				     uint64_t *value)
 {
 	const struct machine_thread *t = machine_find((pid_t)id);
-	const struct live_waits waits = t ? machine_waits(t, at_ns) : (struct live_waits){ 0 };
+	const struct live_span waits = t ? machine_waits(t, at_ns) : (struct live_span){ 0 };
 	/* cpu-clock counts idle time, too. */
 	const bool idles = event->type == PERF_TYPE_SOFTWARE && event->config == 0;
 
@@ -378,7 +378,7 @@ int __wrap_live_task_read(struct live_task *task, uint64_t since_ns, struct live
 int __wrap_live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget)
 {
 	const struct machine_thread *t = machine_find(task->tid);
-	const struct live_waits before = task->waits;
+	const struct live_span before = task->sum;
 	const uint64_t born_ns = t ? t->born_ms * MS : 0;
 	uint64_t from = task->read_ns;
 
@@ -389,19 +389,12 @@ int __wrap_live_task_read(struct live_task *task, uint64_t since_ns, struct live
 	snprintf(task->stat.name, sizeof(task->stat.name), "%s", t->name);
 	snprintf(task->wchan, sizeof(task->wchan), "%s", t->wchan);
 	task->stat.state = t->state;
-	task->waits = machine_waits(t, machine_ns);
+	task->sum = machine_waits(t, machine_ns);
 	task->read_ns = machine_ns;
 	task->known = from != 0;
-	task->span = (struct live_span){
-		.ns = machine_ns - from,
-		.cpu_ns = task->waits.cpu_ns - before.cpu_ns,
-		.delay_ns = task->waits.delay_ns - before.delay_ns,
-		.voluntary = task->waits.voluntary - before.voluntary,
-		.involuntary = task->waits.involuntary - before.involuntary,
-		.minor_faults = (task->waits.cpu_ns - before.cpu_ns) / 310000,
-		.user_ns = task->waits.user_ns - before.user_ns,
-		.system_ns = task->waits.system_ns - before.system_ns,
-	};
+	task->sum.ns = before.ns + machine_ns - from;
+	task->sum.minor_faults = before.minor_faults + (task->sum.cpu_ns - before.cpu_ns) / 310000;
+	task->span = live_span_since(&task->sum, &before);
 	task->span.blocked_ns = task->span.ns - task->span.cpu_ns - task->span.delay_ns;
 	return 0;
 }

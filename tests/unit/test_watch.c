@@ -41,19 +41,18 @@ static void *run_relay(void *arg)
 }
 
 /* From the files themselves, whose readings live_task_read() spares. */
-static void read_waits(pid_t tid, struct live_waits *waits)
+static void read_waits(pid_t tid, struct live_task *exact)
 {
 	struct pmc_proc_sched sched;
 	char text[4096];
 
 	assert_true(pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", tid) > 0);
 	assert_true(pmc_proc_schedstat(text, &sched));
-	waits->cpu_ns = sched.cpu_ns;
-	waits->delay_ns = sched.delay_ns;
-	waits->slices = sched.slices;
+	exact->sum.cpu_ns = sched.cpu_ns;
+	exact->slices = sched.slices;
 	assert_true(pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) > 0);
-	pmc_proc_number(text, "voluntary_ctxt_switches", &waits->voluntary);
-	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &waits->involuntary);
+	pmc_proc_number(text, "voluntary_ctxt_switches", &exact->sum.voluntary);
+	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &exact->sum.involuntary);
 }
 
 static void start_relay(struct relay *relay, unsigned rounds)
@@ -72,15 +71,18 @@ static void await_sleep(struct live_task *task, struct live_budget *of)
 
 	do {
 		assert_int_equal(live_task_read(task, 0, of), 0);
-		slices = task->waits.slices;
+		slices = task->slices;
 		assert_int_equal(live_task_read(task, 0, of), 0);
-	} while (live_is_runnable(task) || slices != task->waits.slices);
+	} while (live_is_runnable(task) || slices != task->slices);
 }
 
 /* Waits that later readings have shown to be CPU time. */
 static int64_t ahead_ns(const struct live_task *task)
 {
-	return (int64_t)(task->waits.delay_ns + task->waits.blocked_ns) - task->off_ns;
+	const struct live_span *sum = &task->sum;
+
+	return (int64_t)(sum->cpu_ns - task->cpu_before_ns + sum->delay_ns + sum->blocked_ns) -
+	       (int64_t)sum->ns;
 }
 
 static void pass_time(long ns)
@@ -150,14 +152,13 @@ static void asleep(void **state)
 static void estimated_switches(void **state)
 {
 	struct live_budget rare = { .most = 64, .turns = 1, .brief = true };
-	struct live_waits from, exact;
-	struct live_task task;
+	struct live_task task, from, exact;
 	struct relay relay;
 
 	start_relay(&relay, 41);
 	live_task_init(&task, getpid(), relay.tid);
 	await_sleep(&task, &rare);
-	from = task.waits;
+	from = task;
 	rare.turns = 1u << 31;
 	rare.reading = 1 - (unsigned)relay.tid;
 	for (unsigned i = 0; i < 40; i++) {
@@ -168,16 +169,16 @@ static void estimated_switches(void **state)
 	read_waits(relay.tid, &exact);
 	do {
 		assert_int_equal(live_task_read(&task, 0, &rare), 0);
-		assert_int_equal(task.waits.voluntary + task.waits.involuntary,
-				 from.voluntary + from.involuntary + task.waits.slices -
+		assert_int_equal(task.sum.voluntary + task.sum.involuntary,
+				 from.sum.voluntary + from.sum.involuntary + task.slices -
 					 from.slices);
-	} while (task.waits.slices < exact.slices);
+	} while (task.slices < exact.slices);
 	assert_false(live_task_slept(&task, &budget));
 	rare.turns = 1;
 	await_sleep(&task, &rare);
 	read_waits(relay.tid, &exact);
-	assert_int_equal(task.waits.voluntary, exact.voluntary);
-	assert_int_equal(task.waits.involuntary, exact.involuntary);
+	assert_int_equal(task.sum.voluntary, exact.sum.voluntary);
+	assert_int_equal(task.sum.involuntary, exact.sum.involuntary);
 	sem_post(&relay.go);
 	pthread_join(relay.thread, NULL);
 	live_task_close(&task, &rare);
@@ -286,10 +287,10 @@ static struct live_span replay_all(const struct recorded *list, unsigned n, stru
 				    task->span.ns);
 	}
 	/* What is counted since the start has each moment once. */
-	assert_int_equal(task->off_ns, (int64_t)(sum.ns - sum.cpu_ns));
+	assert_int_equal(task->sum.ns, sum.ns);
 	assert_true(ahead_ns(task) >= 0);
-	assert_int_equal(task->waits.blocked_ns, sum.blocked_ns);
-	assert_int_equal(task->waits.delay_ns, sum.delay_ns);
+	assert_int_equal(task->sum.blocked_ns, sum.blocked_ns);
+	assert_int_equal(task->sum.delay_ns, sum.delay_ns);
 	for (unsigned f = 0; f < LIVE_FILES; f++)
 		if (task->fds[f] >= 0)
 			close(task->fds[f]);
@@ -315,7 +316,7 @@ static void shared_cpu(void **state)
 	assert_int_equal(sum.cpu_ns, 88000000);
 	assert_true(sum.delay_ns >= sum.ns - sum.cpu_ns - 10000000);
 	/* What was ahead has been taken back. */
-	assert_true(task.waits.delay_ns <= sum.ns - sum.cpu_ns + 10000000);
+	assert_true(task.sum.delay_ns <= sum.ns - sum.cpu_ns + 10000000);
 }
 
 /* Only its schedstat is read in most readings. */
@@ -341,7 +342,7 @@ static void alone(void **state)
 	sum = REPLAY(list, &task, &every);
 	assert_int_equal(sum.blocked_ns, 0);
 	/* CPU time that was added late is no wait: the difference of ticks counts once. */
-	assert_true(task.waits.delay_ns <= sum.ns - 500000000 + 3000000);
+	assert_true(task.sum.delay_ns <= sum.ns - 500000000 + 3000000);
 }
 
 static void sleeper(void **state)
@@ -377,7 +378,7 @@ static void alternating(void **state)
 
 	sum = REPLAY(list, &task, &every);
 	assert_int_equal(sum.cpu_ns, 60000000);
-	assert_int_equal(task.waits.delay_ns, 210000000);
+	assert_int_equal(task.sum.delay_ns, 210000000);
 	assert_int_equal(sum.delay_ns, 210000000);
 	assert_int_equal(ahead_ns(&task), 0);
 	assert_int_equal(sum.blocked_ns, sum.ns - 270000000);

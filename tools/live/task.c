@@ -335,13 +335,11 @@ static void read_wchan(struct live_task *task, struct live_budget *budget)
  * counts as blocked until the kernel adds it. */
 static void split(struct live_task *task, bool runnable)
 {
-	struct live_span *span = &task->span;
-	struct live_waits *waits = &task->waits;
-	const uint64_t delay_ns = waits->delay_ns, blocked_ns = waits->blocked_ns;
-	uint64_t charged_ns = task->charged_ns - task->charged_before_ns, left_ns;
+	struct live_span *sum = &task->sum;
+	uint64_t charged_ns = task->charged_ns - task->charged_before_ns;
+	const uint64_t left_ns =
+		pmc_sub_sat(sum->ns, sum->cpu_ns - task->cpu_before_ns + sum->blocked_ns);
 
-	task->off_ns += (int64_t)(span->ns - span->cpu_ns);
-	left_ns = pmc_sub_sat(task->off_ns > 0 ? (uint64_t)task->off_ns : 0, blocked_ns);
 	/* The rest is of before the first reading. */
 	if (task->waited && charged_ns > left_ns) {
 		task->charged_before_ns += charged_ns - left_ns;
@@ -350,57 +348,47 @@ static void split(struct live_task *task, bool runnable)
 	task->waited = task->waited && !charged_ns;
 	if (runnable || charged_ns > left_ns)
 		charged_ns = left_ns;
-	if (charged_ns > delay_ns)
-		waits->delay_ns = charged_ns;
-	waits->blocked_ns += pmc_sub_sat(left_ns, waits->delay_ns);
-	span->delay_ns = waits->delay_ns - delay_ns;
-	span->blocked_ns = waits->blocked_ns - blocked_ns;
+	if (charged_ns > sum->delay_ns)
+		sum->delay_ns = charged_ns;
+	sum->blocked_ns += pmc_sub_sat(left_ns, sum->delay_ns);
 }
 
-static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
-		     const struct pmc_proc_stat *stat, bool runnable)
+static void set_span(struct live_task *task, uint64_t from_ns, const struct live_span *from,
+		     bool runnable)
 {
-	task->span = (struct live_span){
-		/* It may have started after the common time of readings. */
-		.ns = pmc_sub_sat(task->read_ns, from_ns),
-		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
-		.voluntary = pmc_sub_sat(task->waits.voluntary, from->voluntary),
-		.involuntary = pmc_sub_sat(task->waits.involuntary, from->involuntary),
-		.minor_faults = pmc_sub_sat(task->stat.minor_faults, stat->minor_faults),
-		.major_faults = pmc_sub_sat(task->stat.major_faults, stat->major_faults),
-		.user_ns = pmc_sub_sat(task->waits.user_ns, from->user_ns),
-		.system_ns = pmc_sub_sat(task->waits.system_ns, from->system_ns),
-	};
+	/* It may have started after the common time of readings. */
+	task->sum.ns += pmc_sub_sat(task->read_ns, from_ns);
 	split(task, runnable);
+	task->span = live_span_since(&task->sum, from);
 	task->known = true;
 }
 
 /* Each reading: as many switches as it got a CPU, in the proportion that was found last. */
 static void estimate_switches(struct live_task *task, uint64_t slices)
 {
-	const uint64_t n = pmc_sub_sat(task->waits.slices, slices);
+	const uint64_t n = pmc_sub_sat(task->slices, slices);
 	const uint64_t voluntary = (uint64_t)(task->voluntary_share * (double)n + 0.5);
 
-	task->waits.voluntary += voluntary;
-	task->waits.involuntary += n - voluntary;
+	task->sum.voluntary += voluntary;
+	task->sum.involuntary += n - voluntary;
 }
 
 static void read_switches(struct live_task *task, struct live_budget *budget)
 {
-	struct live_waits *waits = &task->waits;
+	struct live_span *sum = &task->sum;
 	uint64_t voluntary, all;
 	char text[4096];
 
 	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) <= 0)
 		return;
-	pmc_proc_number(text, "voluntary_ctxt_switches", &waits->voluntary);
-	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &waits->involuntary);
-	voluntary = pmc_sub_sat(waits->voluntary, task->voluntary);
-	all = voluntary + pmc_sub_sat(waits->involuntary, task->involuntary);
+	pmc_proc_number(text, "voluntary_ctxt_switches", &sum->voluntary);
+	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &sum->involuntary);
+	voluntary = pmc_sub_sat(sum->voluntary, task->voluntary);
+	all = voluntary + pmc_sub_sat(sum->involuntary, task->involuntary);
 	if (all)
 		task->voluntary_share = (double)voluntary / (double)all;
-	task->voluntary = waits->voluntary;
-	task->involuntary = waits->involuntary;
+	task->voluntary = sum->voluntary;
+	task->involuntary = sum->involuntary;
 }
 
 int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap)
@@ -420,8 +408,10 @@ static int read_stat(struct live_task *task, struct live_budget *budget, bool fi
 	if (!first && stat.start_ticks != task->stat.start_ticks)
 		return -ESRCH;
 	task->stat = stat;
-	task->waits.user_ns = stat.user_ticks * LIVE_TICK_NS;
-	task->waits.system_ns = stat.system_ticks * LIVE_TICK_NS;
+	task->sum.user_ns = stat.user_ticks * LIVE_TICK_NS;
+	task->sum.system_ns = stat.system_ticks * LIVE_TICK_NS;
+	task->sum.minor_faults = stat.minor_faults;
+	task->sum.major_faults = stat.major_faults;
 	return 0;
 }
 
@@ -429,7 +419,7 @@ static int read_stat(struct live_task *task, struct live_budget *budget, bool fi
 static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t slices, bool due,
 		     bool first)
 {
-	const bool full = due || !budget->brief || task->waits.slices == slices;
+	const bool full = due || !budget->brief || task->slices == slices;
 	int error = full ? read_stat(task, budget, first) : 0;
 
 	if (error)
@@ -450,7 +440,7 @@ static int read_rest(struct live_task *task, struct live_budget *budget, uint64_
 static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
 {
 	const uint64_t start_ns = live_start_ns(&task->stat);
-	const uint64_t ran_ns = task->waits.cpu_ns + task->charged_ns;
+	const uint64_t ran_ns = task->sum.cpu_ns + task->charged_ns;
 
 	if (!since_ns || start_ns + LIVE_TICK_NS < since_ns)
 		return 0;
@@ -459,8 +449,8 @@ static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
 
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget)
 {
-	const struct live_waits from = task->waits;
-	const struct pmc_proc_stat stat = task->stat;
+	const struct live_span from = task->sum;
+	const uint64_t slices = task->slices;
 	struct pmc_proc_sched now;
 	uint64_t from_ns = task->read_ns;
 	const bool first = !from_ns;
@@ -476,13 +466,13 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	if (!pmc_proc_schedstat(text, &now))
 		return -ENODATA;
 	task->charged_ns = now.delay_ns;
-	task->waits.cpu_ns = now.cpu_ns;
-	task->waits.slices = now.slices;
+	task->sum.cpu_ns = now.cpu_ns;
+	task->slices = now.slices;
 	task->read_ns = task->file_ns = now_of(budget);
-	same = !first && task->waits.cpu_ns == from.cpu_ns && task->waits.slices == from.slices;
+	same = !first && task->sum.cpu_ns == from.cpu_ns && task->slices == slices;
 	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
 	if (!same || live_is_runnable(task) || (task->owes && due)) {
-		n = read_rest(task, budget, from.slices, due, first);
+		n = read_rest(task, budget, slices, due, first);
 		if (n)
 			return n;
 	}
@@ -495,11 +485,12 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 		from_ns = first_since(task, since_ns);
 	/* Throughout, as far as its switches are known. */
 	runnable = runnable && live_is_runnable(task) &&
-		   (due || same ? task->waits.voluntary == from.voluntary : !task->voluntary_share);
+		   (due || same ? task->sum.voluntary == from.voluntary : !task->voluntary_share);
 	if (from_ns) {
-		set_span(task, from_ns, &from, &stat, runnable);
+		set_span(task, from_ns, &from, runnable);
 	} else {
 		task->charged_before_ns = now.delay_ns;
+		task->cpu_before_ns = now.cpu_ns;
 		task->waited = live_is_runnable(task);
 	}
 	return 0;
@@ -508,14 +499,31 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 bool live_task_slept(struct live_task *task, const struct live_budget *budget)
 {
 	const uint64_t from_ns = task->read_ns, now = now_of(budget);
+	const struct live_span from = task->sum;
 
 	/* Its wait for a CPU may go on, or the function that it sleeps in be unknown yet. */
 	if (live_is_runnable(task) || task->owes || (!task->wchan[0] && task->retries) ||
 	    now - task->file_ns > TRUST_NS)
 		return false;
 	task->read_ns = now;
-	set_span(task, from_ns, &task->waits, &task->stat, false);
+	set_span(task, from_ns, &from, false);
 	return true;
+}
+
+struct live_span live_span_since(const struct live_span *now, const struct live_span *before)
+{
+	return (struct live_span){
+		.ns = pmc_sub_sat(now->ns, before->ns),
+		.cpu_ns = pmc_sub_sat(now->cpu_ns, before->cpu_ns),
+		.delay_ns = pmc_sub_sat(now->delay_ns, before->delay_ns),
+		.blocked_ns = pmc_sub_sat(now->blocked_ns, before->blocked_ns),
+		.voluntary = pmc_sub_sat(now->voluntary, before->voluntary),
+		.involuntary = pmc_sub_sat(now->involuntary, before->involuntary),
+		.minor_faults = pmc_sub_sat(now->minor_faults, before->minor_faults),
+		.major_faults = pmc_sub_sat(now->major_faults, before->major_faults),
+		.user_ns = pmc_sub_sat(now->user_ns, before->user_ns),
+		.system_ns = pmc_sub_sat(now->system_ns, before->system_ns),
+	};
 }
 
 void live_span_add(struct live_span *sum, const struct live_span *span)

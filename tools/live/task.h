@@ -45,19 +45,7 @@ unsigned live_tids_count(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);
 void live_tids_free(struct live_tids *tids);
 
-/* ---- times and switches ------------------------------------------------------------------- */
-
-/* Since the start of a thread. */
-struct live_waits {
-	/* On a CPU, waiting for one, and how often it got one, from schedstat
-	 * (Documentation/scheduler/sched-stats.rst): up to date as of the last tick or switch. A
-	 * wait that goes on is not included. */
-	uint64_t cpu_ns, delay_ns, slices;
-	uint64_t voluntary, involuntary; /* switches */
-	uint64_t user_ns, system_ns;	 /* from stat, in units of 10 ms */
-	uint64_t blocked_ns; /* of a task; there delay_ns too is since the first reading, and
-			      * includes the wait that goes on */
-};
+/* ---- times -------------------------------------------------------------------------------- */
 
 /* CPU time of a process with its ended threads, up to date; 0: unknown, as after its end. */
 uint64_t live_process_cpu_ns(pid_t pid);
@@ -92,10 +80,14 @@ struct live_budget {
 };
 #define LIVE_MANY_RUN 250
 
-/* One interval; sums of several threads have `ns` of all of them. */
+/* Of one interval, or since the start; sums of several threads have `ns` of all of them. */
 struct live_span {
+	/* On a CPU and waiting for one, from schedstat (Documentation/scheduler/sched-stats.rst):
+	 * up to date as of the last tick or switch. A wait that goes on is included as far as it is
+	 * known. */
 	uint64_t ns, cpu_ns, delay_ns, blocked_ns;
-	uint64_t voluntary, involuntary, minor_faults, major_faults;
+	uint64_t voluntary, involuntary; /* switches */
+	uint64_t minor_faults, major_faults;
 	uint64_t user_ns, system_ns; /* in units of 10 ms */
 };
 
@@ -103,7 +95,8 @@ struct live_task {
 	pid_t pid, tid;
 	int fds[LIVE_FILES]; /* -1: not open */
 	struct pmc_proc_stat stat;
-	struct live_waits waits;
+	struct live_span sum;	/* since its start; ns, delay_ns, blocked_ns: the first reading */
+	uint64_t slices;	/* how often it got a CPU */
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
 	uint64_t read_ns;	/* when the interval ended; 0: never */
 	uint64_t file_ns;	/* when a file was read */
@@ -113,9 +106,9 @@ struct live_task {
 	double voluntary_share;		 /* between the last two of these readings */
 	/* Run delay as the kernel has added it, and how much of it before the first reading. */
 	uint64_t charged_ns, charged_before_ns;
-	int64_t off_ns; /* off the CPU since then; CPU time that is added late is in it too */
-	bool waited;	/* perhaps for a CPU, at the first reading and since */
-	bool known;	/* `span` has a meaning */
+	uint64_t cpu_before_ns; /* CPU time before it */
+	bool waited;		/* perhaps for a CPU, at the first reading and since */
+	bool known;		/* `span` has a meaning */
 	struct live_span span;
 };
 
@@ -134,6 +127,8 @@ int live_task_children(struct live_task *task, struct live_budget *budget, char 
 void live_task_close(struct live_task *task, struct live_budget *budget);
 
 void live_span_add(struct live_span *sum, const struct live_span *span);
+/* What came to a sum since an earlier value of it. */
+struct live_span live_span_since(const struct live_span *now, const struct live_span *before);
 
 /* Time blocked in a function of the kernel, as far as one look per interval shows. */
 struct live_place {

@@ -266,7 +266,7 @@ static struct stat_line *add_row(struct stat_lines *lines, const struct stat_row
 		.name = row->name,
 		.counts = row->counts,
 		.task = row->task,
-		.span = lines->cumulative ? row->waits.total : row->waits.interval,
+		.span = stat_span(row, lines->cumulative),
 	};
 	memcpy(line->places, row->places, sizeof(line->places));
 	return line;

@@ -76,20 +76,19 @@ static void read_clock(const struct stat_job *stat, const struct live_group *gro
 		row->clock_ns = group->words[stat->clock - group->first];
 }
 
-static void add_cpu(struct live_span *span, uint64_t cpu_ns, uint64_t ns)
+struct live_span stat_span(const struct stat_row *row, bool cumulative)
 {
-	span->cpu_ns += cpu_ns;
-	span->ns += span->ns ? ns : 0;
+	return cumulative ? row->sum : live_span_since(&row->sum, &row->before);
 }
 
 /* A thread was on a CPU for this long between the last reading of its waits and its end. */
 static void end_row(struct stat_row *row)
 {
 	const uint64_t since_ns = row->clock_ns - row->clock_read_ns;
-	const uint64_t lag_ns = pmc_sub_sat(row->clock_ns, row->waits.total.cpu_ns);
+	const uint64_t lag_ns = pmc_sub_sat(row->clock_ns, row->sum.cpu_ns);
 
-	add_cpu(&row->waits.interval, since_ns > lag_ns ? since_ns : lag_ns, since_ns);
-	add_cpu(&row->waits.total, since_ns > lag_ns ? since_ns : lag_ns, since_ns);
+	row->sum.cpu_ns += since_ns > lag_ns ? since_ns : lag_ns;
+	row->sum.ns += row->sum.ns > row->before.ns ? since_ns : 0;
 }
 
 void stat_read(struct stat_job *stat)
@@ -115,10 +114,10 @@ void stat_read(struct stat_job *stat)
 void stat_step(struct stat_job *stat)
 {
 	stat->before_ns = stat->now_ns;
-	stat->rest.waits.interval.cpu_ns = 0;
+	stat->rest.before = stat->rest.sum;
 	stat->rest.clock_before_ns = stat->rest.clock_ns;
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		stat->rows[r].waits.interval = (struct live_span){ .ns = 0 };
+		stat->rows[r].before = stat->rows[r].sum;
 		stat->rows[r].shown = stat->rows[r].seen;
 		stat->rows[r].stepped = true;
 	}
@@ -186,8 +185,8 @@ static uint64_t ran(struct stat_row *row)
 {
 	row->ran_ns += row->clock_ns - row->ran_clock_ns;
 	row->ran_clock_ns = row->clock_ns;
-	if (row->waits.total.cpu_ns > row->ran_ns)
-		row->ran_ns = row->waits.total.cpu_ns;
+	if (row->sum.cpu_ns > row->ran_ns)
+		row->ran_ns = row->sum.cpu_ns;
 	return row->ran_ns;
 }
 
@@ -197,7 +196,7 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 	const uint64_t slack =
 		stat->clock == UINT_MAX ? (uint64_t)get_nprocs() * LIVE_TICK_NS : SLACK_NS;
 	uint64_t cpu = pmc_sub_sat(process_ns, stat->process_ns), clock = cpu;
-	struct stat_waits *waits = &stat->rest.waits;
+	struct live_span *rest = &stat->rest.sum;
 
 	if (!process_ns || !stat->process_ns)
 		return;
@@ -209,10 +208,8 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 		/* The events of a later thread were opened when it had run for a time. */
 		clock = pmc_sub_sat(clock, row->later ? row->clock_ns : ns);
 	}
-	if (cpu > waits->total.cpu_ns + slack) {
-		waits->interval.cpu_ns += cpu - waits->total.cpu_ns;
-		waits->total.cpu_ns = cpu;
-	}
+	if (cpu > rest->cpu_ns + slack)
+		rest->cpu_ns = cpu;
 	if (stat->clock != UINT_MAX && clock > stat->rest.clock_ns + slack)
 		stat->rest.clock_ns = clock;
 }
@@ -224,10 +221,7 @@ static uint64_t rest_clock(const struct stat_job *stat, bool cumulative)
 
 bool stat_rest_shown(const struct stat_job *stat, bool cumulative)
 {
-	const struct stat_waits *waits = &stat->rest.waits;
-
-	return rest_clock(stat, cumulative) ||
-	       (cumulative ? &waits->total : &waits->interval)->cpu_ns;
+	return rest_clock(stat, cumulative) || stat_span(&stat->rest, cumulative).cpu_ns;
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
@@ -243,12 +237,11 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	};
 
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		const struct stat_waits *waits = &stat->rows[r].waits;
-		const struct live_span *span = cumulative ? &waits->total : &waits->interval;
+		const struct live_span span = stat_span(&stat->rows[r], cumulative);
 
 		live_counts_clear(live, stat->rows[r].counts);
-		if (span->ns)
-			live_counts_os(live, span, true, stat->rows[r].counts);
+		if (span.ns)
+			live_counts_os(live, &span, true, stat->rows[r].counts);
 	}
 	/* These times are known at its end. */
 	if (stat->target == STAT_COMMAND && stat->ended)

@@ -66,7 +66,7 @@ static void start(struct stat_job *stat)
 	stat_read_waits(stat);
 	for (unsigned r = 0; r < stat->n_rows; r++) {
 		memset(stat->rows[r].places, 0, sizeof(stat->rows[r].places));
-		stat->rows[r].waits = (struct stat_waits){ .total = { 0 } };
+		stat->rows[r].sum = stat->rows[r].before = (struct live_span){ .ns = 0 };
 	}
 	stat->scanned_ns = stat->read_ns = stat->begin_ns;
 	stat_rest_start(stat);

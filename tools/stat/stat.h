@@ -26,16 +26,13 @@ struct stat_key {
 };
 #define STAT_NO_KEY ((struct stat_key){ -1, -1, -1, -1, -1 })
 
-/* ns 0: no more than CPU time is known. */
-struct stat_waits {
-	struct live_span interval, total; /* since the last step, and since the start */
-};
-
 struct stat_row {
 	struct stat_key key;
 	struct live_task *task; /* NULL: no thread */
 	char name[LIVE_NAME];	/* of the thread */
-	struct stat_waits waits;
+	/* Since the start, and then at the last step; ns of an interval 0: no more than CPU time is
+	 * known. */
+	struct live_span sum, before;
 	struct live_place places[LIVE_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	bool ended;		  /* of a thread: another one may have its ID */
@@ -145,6 +142,8 @@ int stat_add_groups(struct stat_job *stat, unsigned row, enum pmc_perf_group_kin
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
+/* Times and waits of a row: since the last step, or since the start. */
+struct live_span stat_span(const struct stat_row *row, bool cumulative);
 /* The next interval begins. */
 void stat_step(struct stat_job *stat);
 /* The event that counts CPU time; -1: none. */

@@ -63,8 +63,7 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 		return;
 	/* All of a thread that has started since the last scan is known. */
 	row->later |= first;
-	live_span_add(&row->waits.interval, &task->span);
-	live_span_add(&row->waits.total, &task->span);
+	live_span_add(&row->sum, &task->span);
 	if (task->span.blocked_ns)
 		live_place_add(row->places, task->wchan, task->span.blocked_ns);
 }

@@ -273,12 +273,12 @@ void top_put_zoom(const struct top_screen *screen, struct pmc_out *out)
 	put_graph(watch, "on a CPU", task->cpu_us, ascii, out);
 	put_graph(watch, "waiting for a CPU", task->delay_us, ascii, out);
 	pmc_out_str(out, "\n since its start\n");
-	put_value(&pairs, "on a CPU", true, true, live->waits.cpu_ns);
-	put_value(&pairs, "waiting for a CPU", true, true, live->waits.delay_ns);
-	put_value(&pairs, "voluntary switches", true, false, live->waits.voluntary);
-	put_value(&pairs, "involuntary switches", true, false, live->waits.involuntary);
-	put_value(&pairs, "minor page faults", true, false, live->stat.minor_faults);
-	put_value(&pairs, "major page faults", true, false, live->stat.major_faults);
+	put_value(&pairs, "on a CPU", true, true, live->sum.cpu_ns);
+	put_value(&pairs, "waiting for a CPU", true, true, live->sum.delay_ns);
+	put_value(&pairs, "voluntary switches", true, false, live->sum.voluntary);
+	put_value(&pairs, "involuntary switches", true, false, live->sum.involuntary);
+	put_value(&pairs, "minor page faults", true, false, live->sum.minor_faults);
+	put_value(&pairs, "major page faults", true, false, live->sum.major_faults);
 	if (screen->inside.number == task->number)
 		pmc_out_str(out, screen->inside.text);
 }
