@@ -341,7 +341,7 @@ int top_screen(struct top_job *job)
 	endwin();
 	delscreen(terminal);
 	pmc_arena_free(&screen.layout.arena);
-	free(screen.inside.regions);
+	top_inside_close(&screen.inside);
 	if (keys != stdin)
 		fclose(keys);
 	/* The alternate screen is gone. */

@@ -254,9 +254,8 @@ enum top_prompt { TOP_NO_PROMPT, TOP_ASK_FILTER, TOP_ASK_CSV, TOP_ASK_DUMP };
 struct top_inside {
 	uint64_t number; /* of the thread; 0: none */
 	uint64_t read_ns;
-	char text[8192];	    /* counts and marked regions */
-	struct top_region *regions; /* sums at the last reading */
-	unsigned n;
+	char text[8192];	     /* counts and marked regions */
+	struct pmc_profile *profile; /* of the last reading; NULL: none */
 };
 
 struct top_screen {
@@ -290,6 +289,7 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out);
 const struct top_task *top_zoomed(const struct top_screen *screen);
 /* Reads the agent's data of the thread that is shown alone anew. */
 void top_inside_read(struct top_screen *screen);
+void top_inside_close(struct top_inside *inside);
 void top_put_zoom(const struct top_screen *screen, struct pmc_out *out);
 
 #endif

@@ -75,16 +75,10 @@ static void put_counts(const struct pmc_p_thread *thread, struct pmc_out *out)
 
 #define MOST_REGIONS 32
 
-struct top_region {
-	char name[128];
-	uint64_t calls, cpu_ns, self_ns;
-	bool open;
-};
-
 struct regions {
-	const struct top_region *list, *at, *was; /* was: at the last reading; NULL: not there */
-	const struct top_inside *inside;
-	uint64_t ns; /* since then */
+	const struct pmc_profile *now, *before; /* before: NULL: none */
+	const struct pmc_p_region *at, *was;	/* was: at the last reading; NULL: not there */
+	uint64_t ns;				/* since then */
 };
 
 enum { NAME, CALLS_PER_S, CPU, SELF, TIME, CALLS, OPEN };
@@ -102,20 +96,25 @@ static const struct table_column columns[] = {
 static void set_region(void *arg, uint64_t i)
 {
 	struct regions *regions = arg;
-	const struct top_inside *inside = regions->inside;
+	const struct pmc_profile *before = regions->before;
 
-	regions->at = &regions->list[i];
+	regions->at = regions->now->regions[i];
 	regions->was = NULL;
-	for (unsigned r = 0; r < inside->n && !regions->was; r++)
-		if (!strcmp(inside->regions[r].name, regions->at->name))
-			regions->was = &inside->regions[r];
+	for (uint64_t r = 0; before && r < before->n_regions && !regions->was; r++)
+		if (!strcmp(before->regions[r]->name, regions->at->name))
+			regions->was = before->regions[r];
+}
+
+static struct table_cell rate_cell(const struct regions *regions, uint64_t now, uint64_t was,
+				   double factor)
+{
+	return cell_real((double)pmc_sub_sat(now, was) * factor / (double)regions->ns, 1);
 }
 
 static struct table_cell region_cell(void *arg, const struct table_column *column)
 {
 	const struct regions *regions = arg;
-	const struct top_region *at = regions->at, *was = regions->was;
-	const double ns = (double)regions->ns;
+	const struct pmc_p_region *at = regions->at, *was = regions->was;
 
 	if (column->index >= CALLS_PER_S && column->index <= SELF && (!was || !regions->ns))
 		return cell_null();
@@ -123,34 +122,31 @@ static struct table_cell region_cell(void *arg, const struct table_column *colum
 	case NAME:
 		return cell_text(at->name);
 	case CALLS_PER_S:
-		return cell_number(
-			true,
-			(uint64_t)((double)pmc_sub_sat(at->calls, was->calls) * 1e9 / ns + 0.5));
+		return rate_cell(regions, at->fixed.calls, was->fixed.calls, 1e9);
 	case CPU:
-		return cell_real((double)pmc_sub_sat(at->cpu_ns, was->cpu_ns) * 100 / ns, 1);
+		return rate_cell(regions, at->fixed.cpu_ns, was->fixed.cpu_ns, 100);
 	case SELF:
-		return cell_real((double)pmc_sub_sat(at->self_ns, was->self_ns) * 100 / ns, 1);
+		return rate_cell(regions, at->fixed.self_cpu_ns, was->fixed.self_cpu_ns, 100);
 	case TIME:
-		return cell_number(true, at->cpu_ns);
+		return cell_number(true, at->fixed.cpu_ns);
 	case CALLS:
-		return cell_number(true, at->calls);
+		return cell_number(true, at->fixed.calls);
 	default:
-		return cell_text(at->open ? "open" : NULL);
+		return cell_text(at->fixed.open ? "open" : NULL);
 	}
 }
 
 /* Those with the most CPU time, with their rates since the last reading. */
-static void put_regions(const struct top_screen *screen, const struct top_region *list, unsigned n,
-			uint64_t now_ns, struct pmc_out *out)
+static void put_regions(const struct top_screen *screen, const struct pmc_profile *now, uint64_t ns,
+			struct pmc_out *out)
 {
 	const struct table_choice choice = { .sort = "CPU time", .top = MOST_REGIONS };
-	const struct top_inside *inside = &screen->inside;
-	struct regions regions = { .list = list, .inside = inside, .ns = now_ns - inside->read_ns };
+	struct regions regions = { .now = now, .before = screen->inside.profile, .ns = ns };
 	struct pmc_arena arena = { 0 };
 	struct table table = {
 		.columns = columns,
 		.n_columns = sizeof(columns) / sizeof(columns[0]),
-		.n_rows = n,
+		.n_rows = now->n_regions,
 		.arg = &regions,
 		.row = set_region,
 		.cell = region_cell,
@@ -161,7 +157,7 @@ static void put_regions(const struct top_screen *screen, const struct top_region
 	};
 	const char *problem;
 
-	if (n && !table_apply(&table, &choice, 0, &problem)) {
+	if (now->n_regions && !table_apply(&table, &choice, 0, &problem)) {
 		table_layout(&table);
 		pmc_out_char(out, '\n');
 		table_print(&table, TABLE_PLAIN, out);
@@ -171,50 +167,42 @@ static void put_regions(const struct top_screen *screen, const struct top_region
 	pmc_arena_free(&arena);
 }
 
-static void take_regions(struct top_screen *screen, const struct pmc_profile *profile,
-			 struct pmc_out *out)
-{
-	struct top_inside *inside = &screen->inside;
-	const unsigned n = (unsigned)profile->n_regions;
-	struct top_region *list = tool_realloc(NULL, n * sizeof(*list));
-	const uint64_t now_ns = pmc_now_ns();
-
-	for (unsigned i = 0; i < n; i++) {
-		const struct pmc_p_region *region = profile->regions[i];
-
-		snprintf(list[i].name, sizeof(list[i].name), "%s", region->name);
-		list[i].calls = region->fixed.calls;
-		list[i].open = region->fixed.open;
-		list[i].cpu_ns = region->fixed.cpu_ns;
-		list[i].self_ns = region->fixed.self_cpu_ns;
-	}
-	put_regions(screen, list, n, now_ns, out);
-	free(inside->regions);
-	inside->regions = list;
-	inside->n = n;
-	inside->read_ns = now_ns;
-}
-
 /* ---- what the agent says -----------------------------------------------------------------------
  */
 
+/* Makes the profile that of the last reading; NULL: there is none. */
+static void keep_profile(struct top_inside *inside, struct pmc_profile *profile)
+{
+	if (inside->profile)
+		pmc_profile_free(inside->profile);
+	free(inside->profile);
+	inside->profile = profile;
+}
+
 static void take(struct top_screen *screen, const struct pmc_frame_buf *frames)
 {
-	struct top_inside *inside = &screen->inside;
 	const struct pmc_profile_options options = { .timeline = false };
+	struct pmc_profile *profile = tool_realloc(NULL, sizeof(*profile));
+	struct top_inside *inside = &screen->inside;
+	const uint64_t now_ns = pmc_now_ns();
 	struct pmc_thread_buf thread;
-	struct pmc_profile profile;
 	struct pmc_out out;
 
-	pmc_profile_init(&profile, &options);
-	pmc_profile_add_buffer(&profile, frames->data, frames->len);
-	pmc_profile_finish(&profile);
+	pmc_profile_init(profile, &options);
+	pmc_profile_add_buffer(profile, frames->data, frames->len);
+	pmc_profile_finish(profile);
 	pmc_out_to_mem(&out, inside->text, sizeof(inside->text));
-	if (profile.n_threads) {
-		put_counts(pmc_profile_thread(&profile, profile.threads[0], &thread), &out);
-		take_regions(screen, &profile, &out);
+	if (profile->n_threads) {
+		put_counts(pmc_profile_thread(profile, profile->threads[0], &thread), &out);
+		put_regions(screen, profile, now_ns - inside->read_ns, &out);
 	}
-	pmc_profile_free(&profile);
+	keep_profile(inside, profile);
+	inside->read_ns = now_ns;
+}
+
+void top_inside_close(struct top_inside *inside)
+{
+	keep_profile(inside, NULL);
 }
 
 void top_inside_read(struct top_screen *screen)
@@ -227,7 +215,7 @@ void top_inside_read(struct top_screen *screen)
 	char why[ATTACH_WHY];
 
 	if (task && inside->number != task->number)
-		inside->n = 0;
+		keep_profile(inside, NULL);
 	inside->number = 0;
 	if (agent && attach_agent_look(agent, why) &&
 	    attach_agent_thread(agent, task->task.tid, &thread) &&
