@@ -16,14 +16,6 @@
 
 #define ESCAPE 27
 
-/* A key, its action, and what that needs. */
-struct top_key {
-	int key;
-	void (*act)(struct top_screen *screen);
-	long n;
-	const char *column;
-};
-
 void top_remake(struct top_screen *screen)
 {
 	top_rows_make(&screen->job->rows, &screen->job->watch, &screen->job->look);
@@ -57,16 +49,6 @@ static void move_by(struct top_screen *screen, long n)
 		screen->first = (unsigned)row - screen->height + 1;
 }
 
-static void move_rows(struct top_screen *screen)
-{
-	move_by(screen, screen->key->n);
-}
-
-static void move_page(struct top_screen *screen)
-{
-	move_by(screen, screen->key->n * (screen->height > 1 ? screen->height - 1 : 1));
-}
-
 /* ---- order and rows ------------------------------------------------------------------------- */
 
 static void sort_by(struct top_screen *screen, const char *column)
@@ -78,13 +60,8 @@ static void sort_by(struct top_screen *screen, const char *column)
 	top_remake(screen);
 }
 
-static void sort(struct top_screen *screen)
-{
-	sort_by(screen, screen->key->column);
-}
-
 /* By the next column on the screen in that direction. */
-static void sort_beside(struct top_screen *screen)
+static void sort_beside(struct top_screen *screen, int step)
 {
 	const struct table *table = &screen->layout.table;
 	const char *shown[256] = { NULL };
@@ -99,30 +76,13 @@ static void sort_beside(struct top_screen *screen)
 		n++;
 	}
 	if (n)
-		sort_by(screen, shown[(at + n + (unsigned)screen->key->n) % n]);
-}
-
-static void reverse(struct top_screen *screen)
-{
-	screen->job->look.reverse = !screen->job->look.reverse;
-	top_remake(screen);
+		sort_by(screen, shown[(at + n + (unsigned)step) % n]);
 }
 
 static void fold(struct top_screen *screen, enum top_by by)
 {
 	screen->job->look.by = by;
 	screen->first = 0;
-	top_remake(screen);
-}
-
-static void fold_by(struct top_screen *screen)
-{
-	fold(screen, (enum top_by)screen->key->n);
-}
-
-static void show_commands(struct top_screen *screen)
-{
-	top_watch_commands(&screen->job->watch, !screen->job->watch.commands);
 	top_remake(screen);
 }
 
@@ -162,16 +122,6 @@ static void back(struct top_screen *screen)
 		look->filter[0] = '\0';
 		top_remake(screen);
 	}
-}
-
-static void help(struct top_screen *screen)
-{
-	screen->view = TOP_HELP;
-}
-
-static void pause_or_go_on(struct top_screen *screen)
-{
-	screen->paused = !screen->paused;
 }
 
 /* A command may ignore SIGTERM, or take its time: the screen stays until it has ended. */
@@ -292,11 +242,6 @@ static void ask(struct top_screen *screen, enum top_prompt prompt, const char *i
 	snprintf(screen->input, sizeof(screen->input), "%s", input);
 }
 
-static void ask_filter(struct top_screen *screen)
-{
-	ask(screen, TOP_ASK_FILTER, screen->job->look.filter);
-}
-
 static void ask_csv(struct top_screen *screen)
 {
 	const time_t now = time(NULL);
@@ -336,72 +281,120 @@ static void ask_dump(struct top_screen *screen)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-#define KEY(pressed, action, ...)                                                                  \
-	{                                                                                          \
-		.key = pressed, .act = action, ##__VA_ARGS__                                       \
+static bool is_help(int key)
+{
+	return key == 'h' || key == '?' || key == KEY_F(1);
+}
+
+/* Keys of the table and of the view of one thread. */
+static bool press_any(struct top_screen *screen, int key)
+{
+	switch (key) {
+	case 'q':
+		quit(screen);
+		return true;
+	case ' ':
+		screen->paused = !screen->paused;
+		return true;
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+		enter(screen);
+		return true;
+	case ESCAPE:
+	case KEY_BACKSPACE:
+	case 127:
+		back(screen);
+		return true;
+	default:
+		return false;
 	}
-static const struct top_key keys[] = {
-	KEY(KEY_UP, move_rows, .n = -1),
-	KEY('k', move_rows, .n = -1),
-	KEY(KEY_DOWN, move_rows, .n = 1),
-	KEY('j', move_rows, .n = 1),
-	KEY(KEY_PPAGE, move_page, .n = -1),
-	KEY(KEY_NPAGE, move_page, .n = 1),
-	KEY(KEY_HOME, move_rows, .n = -LONG_MAX / 2),
-	KEY(KEY_END, move_rows, .n = LONG_MAX / 2),
-	KEY('<', sort_beside, .n = -1),
-	KEY(KEY_LEFT, sort_beside, .n = -1),
-	KEY('>', sort_beside, .n = 1),
-	KEY(KEY_RIGHT, sort_beside, .n = 1),
-	KEY('C', sort, .column = "cpu"),
-	KEY('D', sort, .column = "delay"),
-	KEY('B', sort, .column = "blocked"),
-	KEY('V', sort, .column = "vol"),
-	KEY('I', sort, .column = "invol"),
-	KEY('F', sort, .column = "page-faults"),
-	KEY('N', sort, .column = "name"),
-	KEY('r', reverse),
-	KEY('t', fold_by, .n = TOP_THREAD),
-	KEY('p', fold_by, .n = TOP_POOL),
-	KEY('P', fold_by, .n = TOP_PROCESS),
-	KEY('c', show_commands),
-	KEY('/', ask_filter),
-	KEY('w', ask_csv),
-	KEY('d', ask_dump),
-	KEY('q', quit),
-	KEY('h', help),
-	KEY('?', help),
-	KEY(KEY_F(1), help),
-	/* The first of these are those of the view of one thread, too. */
-	KEY(' ', pause_or_go_on),
-	KEY('\n', enter),
-	KEY('\r', enter),
-	KEY(KEY_ENTER, enter),
-	KEY(ESCAPE, back),
-	KEY(KEY_BACKSPACE, back),
-	KEY(127, back),
-};
+}
+
+static void press_table(struct top_screen *screen, int key)
+{
+	static const char letters[] = "CDBVIFN";
+	static const char *const sorted[] = { "cpu",   "delay",	      "blocked", "vol",
+					      "invol", "page-faults", "name" };
+	const long page = screen->height > 1 ? screen->height - 1 : 1;
+	struct top_job *job = screen->job;
+
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		move_by(screen, -1);
+		break;
+	case KEY_DOWN:
+	case 'j':
+		move_by(screen, 1);
+		break;
+	case KEY_PPAGE:
+		move_by(screen, -page);
+		break;
+	case KEY_NPAGE:
+		move_by(screen, page);
+		break;
+	case KEY_HOME:
+		move_by(screen, -LONG_MAX / 2);
+		break;
+	case KEY_END:
+		move_by(screen, LONG_MAX / 2);
+		break;
+	case '<':
+	case KEY_LEFT:
+		sort_beside(screen, -1);
+		break;
+	case '>':
+	case KEY_RIGHT:
+		sort_beside(screen, 1);
+		break;
+	case 'r':
+		job->look.reverse = !job->look.reverse;
+		top_remake(screen);
+		break;
+	case 't':
+		fold(screen, TOP_THREAD);
+		break;
+	case 'p':
+		fold(screen, TOP_POOL);
+		break;
+	case 'P':
+		fold(screen, TOP_PROCESS);
+		break;
+	case 'c':
+		top_watch_commands(&job->watch, !job->watch.commands);
+		top_remake(screen);
+		break;
+	case '/':
+		ask(screen, TOP_ASK_FILTER, job->look.filter);
+		break;
+	case 'w':
+		ask_csv(screen);
+		break;
+	case 'd':
+		ask_dump(screen);
+		break;
+	default:
+		if (is_help(key))
+			screen->view = TOP_HELP;
+		else if (key > 0 && key < 128 && strchr(letters, key))
+			sort_by(screen, sorted[strchr(letters, key) - letters]);
+		else
+			snprintf(screen->message, sizeof(screen->message), "h shows the keys");
+	}
+}
 
 void top_press(struct top_screen *screen, int key)
 {
-	const struct top_key *found = NULL;
-
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]) && !found; i++)
-		found = keys[i].key == key ? &keys[i] : NULL;
-	screen->key = found;
 	screen->message[0] = '\0';
-	if (screen->prompt) {
+	if (screen->prompt)
 		type(screen, key);
-	} else if (screen->view == TOP_HELP || screen->view == TOP_HELP_COLUMNS) {
-		screen->view = screen->view == TOP_HELP && found && found->act == help ?
-				       TOP_HELP_COLUMNS :
-				       TOP_TABLE;
-	} else if (!found) {
-		snprintf(screen->message, sizeof(screen->message), "h shows the keys");
-	} else if (screen->view == TOP_TABLE || found->act == quit || found->act == enter ||
-		   found->act == back || found->act == pause_or_go_on) {
-		found->act(screen);
-	}
+	else if (screen->view == TOP_HELP && is_help(key))
+		screen->view = TOP_HELP_COLUMNS;
+	else if (screen->view == TOP_HELP || screen->view == TOP_HELP_COLUMNS)
+		screen->view = TOP_TABLE;
+	else if (!press_any(screen, key) && screen->view == TOP_TABLE)
+		press_table(screen, key);
 }
 
 static void put_left_out(const struct top_screen *screen, struct pmc_out *out)

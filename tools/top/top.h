@@ -266,9 +266,8 @@ struct top_screen {
 	unsigned first;	   /* row at the top */
 	unsigned height;   /* rows that there is room for */
 	bool paused, quit;
-	bool ending;		   /* the command has got SIGTERM: its end is waited for */
-	const struct top_key *key; /* that is applied */
-	char message[256];	   /* until the next key */
+	bool ending;	   /* the command has got SIGTERM: its end is waited for */
+	char message[256]; /* until the next key */
 	enum top_prompt prompt;
 	pid_t asked; /* process to dump */
 	char input[256];
