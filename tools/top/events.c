@@ -171,11 +171,6 @@ static bool is_due(const struct top_process *process)
 	return !process->refused && (!(n & (n - 1)) || n % SELDOM == 0);
 }
 
-static bool is_used(const struct top_watch *watch)
-{
-	return !watch->flags->all;
-}
-
 static void drop_agent(struct top_watch *watch, struct top_process *process)
 {
 	if (!process->agent)
@@ -218,7 +213,7 @@ void top_agent_find(struct top_watch *watch, struct top_process *process)
 		process->lost = true;
 	}
 	process->scans++;
-	if (!is_used(watch) || process->agent || watch->agents == MOST_AGENTS || !is_due(process))
+	if (watch->flags->all || process->agent || watch->agents == MOST_AGENTS || !is_due(process))
 		return;
 	process->agent = attach_agent_open(process->pid, why);
 	if (process->agent)

@@ -49,10 +49,8 @@ static int open_terminal(struct top_job *job, SCREEN **terminal, FILE **keys)
 
 	if (!isatty(STDOUT_FILENO))
 		return refuse("the output is not a terminal");
-	if (!term || !*term || setupterm(NULL, STDOUT_FILENO, &error) != OK)
-		return refuse("the terminal is unknown: TERM is not set, or terminfo lacks it");
-	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1)
-		return refuse("the terminal cannot move the cursor");
+	if (!term || !*term || setupterm(NULL, STDOUT_FILENO, &error) != OK || !cursor_address)
+		return refuse("TERM names no terminal that can move its cursor");
 	/* A locale that is not installed has no characters but those of ASCII. */
 	if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1)
 		job->flags.rows.screen.ascii |= !setlocale(LC_CTYPE, "C.UTF-8");
