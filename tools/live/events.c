@@ -118,19 +118,13 @@ bool live_events_any(const struct live_events *events)
 	return false;
 }
 
-void live_event_why(const struct live_events *events, unsigned i, char *text, size_t cap)
-{
-	const struct pmc_planned *planned = &events->plan.events[i];
-
-	pmc_plan_why(planned, planned->error, text, cap);
-}
-
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)
 {
 	snprintf(text, cap, "this machine has none of the events");
 	for (unsigned i = 0; i < events->plan.count && event < events->view.count; i++)
 		if (events->view_of[i] == event) {
-			live_event_why(events, i, text, cap);
+			pmc_plan_why(&events->plan.events[i], events->plan.events[i].error, text,
+				     cap);
 			return;
 		}
 }

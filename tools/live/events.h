@@ -36,9 +36,8 @@ int live_events_of_agent(struct live_events *events, const void *frame, size_t l
 			 struct pmc_arena *arena);
 /* Whether any event can be counted. */
 bool live_events_any(const struct live_events *events);
-/* Why an event of the view has no value; why an event of the plan has none. */
+/* Why an event of the view has no value. */
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap);
-void live_event_why(const struct live_events *events, unsigned i, char *text, size_t cap);
 
 /* ---- groups ------------------------------------------------------------------------------- */
 

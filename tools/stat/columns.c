@@ -240,7 +240,7 @@ static struct table_cell cpus_cell(const struct stat_lines *lines)
 
 static struct table_cell place_cell(const struct stat_lines *lines)
 {
-	const struct stat_line *line = lines->at;
+	const struct stat_row *line = lines->at;
 	const struct live_place *most = live_place_most(line->places);
 	static char text[LIVE_WCHAN + 8];
 	uint64_t all = 0;
@@ -264,7 +264,7 @@ static struct table_cell part_of_key(int value)
 static struct table_cell field_cell(const struct stat_lines *lines, enum field field)
 {
 	const struct stat_job *stat = lines->stat;
-	const struct stat_line *line = lines->at;
+	const struct stat_row *line = lines->at;
 	const bool all = line->span.ns;
 	const pid_t pid = line->task		? line->task->pid :
 			  stat->n_processes > 1 ? 0 :

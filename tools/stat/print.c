@@ -127,7 +127,7 @@ static void put_list(struct stat_lines *lines)
 		.tight = true,
 	};
 
-	lines->at = lines->list;
+	lines->at = lines->list[0];
 	for (unsigned e = 0; e < live->view.count; e++)
 		add_event(&list, lines, e);
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
@@ -257,38 +257,23 @@ static void put_json(struct stat_lines *lines)
 
 /* ---- rows and their sums -------------------------------------------------------------------- */
 
-static struct stat_line *add_row(struct stat_lines *lines, const struct stat_row *row)
-{
-	struct stat_line *line = &lines->list[lines->n++];
-
-	*line = (struct stat_line){
-		.key = row->key,
-		.name = row->name,
-		.counts = row->counts,
-		.task = row->task,
-		.span = stat_span(row, lines->cumulative),
-	};
-	memcpy(line->places, row->places, sizeof(line->places));
-	return line;
-}
-
-static struct stat_line *begin_sum(struct stat_lines *lines)
+static struct stat_row *begin_sum(struct stat_lines *lines)
 {
 	const struct live_events *live = &lines->stat->live;
-	struct stat_line *sum = &lines->list[lines->n++];
+	struct stat_row *sum = pmc_arena_alloc(lines->arena, sizeof(*sum));
 
-	*sum = (struct stat_line){ .key = STAT_NO_KEY };
+	*sum = (struct stat_row){ .key = STAT_NO_KEY };
 	sum->counts = pmc_arena_alloc(lines->arena, (live->view.count + 1) * sizeof(*sum->counts));
 	live_counts_clear(live, sum->counts);
+	lines->list[lines->n++] = sum;
 	return sum;
 }
 
-static void add_to(const struct stat_lines *lines, struct stat_line *sum,
-		   const struct stat_line *line)
+static void add_to(const struct stat_lines *lines, struct stat_row *sum, const struct stat_row *row)
 {
-	live_counts_add(&lines->stat->live, sum->counts, line->counts);
-	live_span_add(&sum->span, &line->span);
-	sum->threads += line->threads;
+	live_counts_add(&lines->stat->live, sum->counts, row->counts);
+	live_span_add(&sum->span, &row->span);
+	sum->threads += row->threads;
 }
 
 /* Threads whose names differ in digits only. A pool has the name of its threads while all have the
@@ -296,29 +281,28 @@ static void add_to(const struct stat_lines *lines, struct stat_line *sum,
 static void fold_pools(struct stat_lines *lines)
 {
 	struct pmc_arena *arena = lines->arena;
-	const struct stat_line *threads = lines->list;
+	struct stat_row **threads = lines->list, *pools = NULL, *pool;
 	const unsigned n = lines->n;
-	struct stat_line *pools = NULL, *pool;
 
-	lines->list = pmc_arena_alloc(arena, (n + 4) * sizeof(*lines->list));
+	lines->list = pmc_arena_alloc(arena, (n + 1) * sizeof(*lines->list));
 	lines->n = 0;
 	for (unsigned i = 0; i < n; i++) {
+		const struct stat_row *thread = threads[i];
 		char name[LIVE_NAME];
-		const uint64_t key = live_pool_key(threads[i].name, name);
+		const uint64_t key = live_pool_key(thread->name, name);
 
 		HASH_FIND(hh, pools, &key, sizeof(key), pool);
 		if (!pool) {
 			pool = begin_sum(lines);
-			pool->name = threads[i].name;
+			pool->name = thread->name;
 			pool->pool = key;
 			HASH_ADD(hh, pools, pool, sizeof(key), pool);
-		} else if (strcmp(pool->name, threads[i].name) != 0) {
+		} else if (strcmp(pool->name, thread->name) != 0) {
 			pool->name = pmc_arena_strdup(arena, name);
 		}
-		add_to(lines, pool, &threads[i]);
+		add_to(lines, pool, thread);
 		for (unsigned p = 0; p < LIVE_PLACES; p++)
-			live_place_add(pool->places, threads[i].places[p].name,
-				       threads[i].places[p].ns);
+			live_place_add(pool->places, thread->places[p].name, thread->places[p].ns);
 		pool->threads++;
 	}
 }
@@ -329,7 +313,7 @@ static void set_line(void *arg, uint64_t i)
 {
 	struct stat_lines *lines = arg;
 
-	lines->at = &lines->list[i];
+	lines->at = lines->list[i];
 }
 
 static struct table table_of(struct stat_lines *lines, const struct table_column *columns,
@@ -350,19 +334,19 @@ static struct table table_of(struct stat_lines *lines, const struct table_column
 /* Those that were there in this interval; since the start, all. */
 static void make_rows(struct stat_lines *lines)
 {
-	const struct stat_job *stat = lines->stat;
+	struct stat_job *stat = lines->stat;
 
 	lines->list = pmc_arena_alloc(lines->arena, (stat->n_rows + 1) * sizeof(*lines->list));
 	for (unsigned r = stat->by != BY_TOTAL; r < stat->n_rows; r++) {
-		const struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = &stat->rows[r];
 
 		if (row->seen || row->shown || lines->cumulative)
-			add_row(lines, row);
+			lines->list[lines->n++] = row;
 	}
 	if (stat->by == BY_POOL)
 		fold_pools(lines);
-	if (stat_has_waits(stat) && stat_rest_shown(stat, lines->cumulative))
-		add_row(lines, &stat->rest);
+	if (stat->rest.shown)
+		lines->list[lines->n++] = &stat->rest;
 }
 
 /* The rows that flags choose, in their order, then sums of those that --top leaves out, and of all.
@@ -372,8 +356,7 @@ static void make_lines(struct stat_lines *lines)
 	const struct stat_job *stat = lines->stat;
 	struct table_choice choice = stat->output.choice;
 	const bool labels = lines->labels;
-	const struct stat_line *rows;
-	struct stat_line *more, *total;
+	struct stat_row **rows, *more, *total;
 	const char *problem;
 	struct table table;
 	char text[32];
@@ -395,13 +378,13 @@ static void make_lines(struct stat_lines *lines)
 	snprintf(text, sizeof(text), "(%llu more)", (unsigned long long)table.n_more);
 	more->label = pmc_arena_strdup(lines->arena, text);
 	for (uint64_t i = table.n_rows; i < table.n_rows + table.n_more; i++)
-		add_to(lines, more, &rows[table.order[i]]);
+		add_to(lines, more, rows[table.order[i]]);
 	total = begin_sum(lines);
 	total->label = "total";
 	for (unsigned i = 0; i + 1 < lines->n; i++)
-		add_to(lines, total, &lines->list[i]);
+		add_to(lines, total, lines->list[i]);
 	if (!table.n_more || !lines->labels) {
-		*more = *total;
+		lines->list[lines->n - 2] = total;
 		lines->n--;
 	}
 	/* A sum over the rows of CSV would count it twice. */
@@ -508,9 +491,12 @@ static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 
 	pmc_out_to_mem(&reasons.out, reasons.text, sizeof(reasons.text));
 	for (unsigned i = 0; i < live->n_absent; i++) {
-		/* Of all the same. */
-		live_event_why(live, live->absent[0], why, sizeof(why));
-		put_reason(&reasons, live->plan.events[live->absent[i]].event.name, why);
+		const struct pmc_planned *absent = &live->plan.events[live->absent[i]];
+
+		/* The reason of the first is that of all. */
+		if (!i)
+			pmc_plan_why(absent, absent->error, why, sizeof(why));
+		put_reason(&reasons, absent->event.name, why);
 	}
 	for (unsigned e = 0; e < live->view.count; e++) {
 		if (!live->view.events[e].def.state || pmc_count_has_value(&total[e]))
@@ -524,7 +510,7 @@ static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 static void put_notes(const struct stat_lines *lines)
 {
 	struct stat_job *stat = lines->stat;
-	const struct pmc_count *total = lines->list[lines->n - 1].counts;
+	const struct pmc_count *total = lines->list[lines->n - 1]->counts;
 	const char *hidden = stat->hidden ? stat->hidden : "";
 	char text[1024];
 
@@ -570,6 +556,7 @@ void stat_print(struct stat_job *stat, bool summary)
 	};
 
 	pmc_arena_free(lines.arena);
+	stat_sum(stat, lines.cumulative);
 	lines.ns = stat->now_ns - (lines.cumulative ? stat->begin_ns : stat->before_ns);
 	make_lines(&lines);
 	if (!lines.labels) {

@@ -76,11 +76,6 @@ static void read_clock(const struct stat_job *stat, const struct live_group *gro
 		row->clock_ns = group->words[stat->clock - group->first];
 }
 
-struct live_span stat_span(const struct stat_row *row, bool cumulative)
-{
-	return cumulative ? row->sum : live_span_since(&row->sum, &row->before);
-}
-
 /* A thread was on a CPU for this long between the last reading of its waits and its end. */
 static void end_row(struct stat_row *row)
 {
@@ -172,7 +167,7 @@ void stat_rest_start(struct stat_job *stat)
 		if ((int)live->view_of[i] == clock &&
 		    live->view.events[clock].def.scope == PMC_SCOPE_ALL)
 			stat->clock = i;
-	*rest = (struct stat_row){ .key = STAT_NO_KEY, .name = "(ended threads)", .shown = true };
+	*rest = (struct stat_row){ .key = STAT_NO_KEY, .name = "(ended threads)" };
 	rest->counts =
 		pmc_arena_alloc(&stat->arena, (live->view.count + 1) * sizeof(*rest->counts));
 	if (stat->target == STAT_PROCESS)
@@ -214,22 +209,18 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 		stat->rest.clock_ns = clock;
 }
 
-static uint64_t rest_clock(const struct stat_job *stat, bool cumulative)
-{
-	return stat->rest.clock_ns - (cumulative ? 0 : stat->rest.clock_before_ns);
-}
-
-bool stat_rest_shown(const struct stat_job *stat, bool cumulative)
-{
-	return rest_clock(stat, cumulative) || stat_span(&stat->rest, cumulative).cpu_ns;
-}
-
 /* ---- sums ----------------------------------------------------------------------------------- */
+
+static void set_span(struct stat_row *row, bool cumulative)
+{
+	row->span = cumulative ? row->sum : live_span_since(&row->sum, &row->before);
+}
 
 void stat_sum(struct stat_job *stat, bool cumulative)
 {
 	const struct live_events *live = &stat->live;
-	const uint64_t rest_ns = rest_clock(stat, cumulative);
+	struct stat_row *rest = &stat->rest;
+	const uint64_t rest_ns = rest->clock_ns - (cumulative ? 0 : rest->clock_before_ns);
 	const struct live_span of_command = {
 		.ns = stat->now_ns - stat->begin_ns,
 		.user_ns = pmc_timeval_ns(&stat->usage.ru_utime),
@@ -237,11 +228,12 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	};
 
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		const struct live_span span = stat_span(&stat->rows[r], cumulative);
+		struct stat_row *row = &stat->rows[r];
 
-		live_counts_clear(live, stat->rows[r].counts);
-		if (span.ns)
-			live_counts_os(live, &span, true, stat->rows[r].counts);
+		set_span(row, cumulative);
+		live_counts_clear(live, row->counts);
+		if (row->span.ns)
+			live_counts_os(live, &row->span, true, row->counts);
 	}
 	/* These times are known at its end. */
 	if (stat->target == STAT_COMMAND && stat->ended)
@@ -251,10 +243,12 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 
 		live_group_add(&group->group, live, cumulative, stat->rows[group->row].counts);
 	}
-	if (stat->rest.counts)
-		live_counts_clear(live, stat->rest.counts);
+	set_span(rest, cumulative);
+	rest->shown = rest_ns || rest->span.cpu_ns;
+	if (rest->counts)
+		live_counts_clear(live, rest->counts);
 	if (rest_ns)
-		stat->rest.counts[live->view_of[stat->clock]] =
+		rest->counts[live->view_of[stat->clock]] =
 			(struct pmc_count){ .state = PMC_COUNTED,
 					    .raw = rest_ns,
 					    .enabled_ns = rest_ns,

@@ -217,7 +217,6 @@ static void step(struct stat_job *stat, bool last)
 {
 	/* Once a second. */
 	scan(stat, last ? 1 : (unsigned)(1000000000u / stat->interval_ns));
-	stat_sum(stat, stat->cumulative);
 	stat_print(stat, false);
 	stat_step(stat);
 }
@@ -292,7 +291,6 @@ int stat_run(struct stat_job *stat)
 			scan(stat, 1);
 		getrusage(RUSAGE_CHILDREN, &stat->usage);
 		stat->ended = true;
-		stat_sum(stat, true);
 		stat_print(stat, true);
 	}
 	/* A command that gave the duration only. */

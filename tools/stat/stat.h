@@ -26,13 +26,19 @@ struct stat_key {
 };
 #define STAT_NO_KEY ((struct stat_key){ -1, -1, -1, -1, -1 })
 
+/* A printed line: the total, what is counted on CPUs, a thread, or the sum of several. */
 struct stat_row {
 	struct stat_key key;
-	struct live_task *task; /* NULL: no thread */
-	char name[LIVE_NAME];	/* of the thread */
+	struct live_task *task; /* of one thread alone */
+	const char *name;	/* of the thread or pool; NULL: neither */
+	const char *label;	/* of sums, in tables: in the first column of the key */
+	unsigned threads;	/* of a pool; 0: no pool */
+	uint64_t pool;		/* its key */
+	UT_hash_handle hh;
 	/* Since the start, and then at the last step; ns of an interval 0: no more than CPU time is
 	 * known. */
 	struct live_span sum, before;
+	struct live_span span;		       /* of the last interval, or since the start */
 	struct live_place places[LIVE_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	bool ended;		  /* of a thread: another one may have its ID */
@@ -142,8 +148,6 @@ int stat_add_groups(struct stat_job *stat, unsigned row, enum pmc_perf_group_kin
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
-/* Times and waits of a row: since the last step, or since the start. */
-struct live_span stat_span(const struct stat_row *row, bool cumulative);
 /* The next interval begins. */
 void stat_step(struct stat_job *stat);
 /* The event that counts CPU time; -1: none. */
@@ -151,10 +155,9 @@ int stat_clock(const struct stat_job *stat);
 /* CPU time of the processes, that of one that has ended as it was last read; *ended: one has. */
 uint64_t stat_processes_ns(struct stat_job *stat, bool *ended);
 /* CPU time that no row has: counting starts; the CPU time of the processes before their threads
- * were read; whether the row has a value. */
+ * were read. */
 void stat_rest_start(struct stat_job *stat);
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
-bool stat_rest_shown(const struct stat_job *stat, bool cumulative);
 
 /* ---- threads.c, machine.c: parts of stat_run() and stat_rescan() ---- */
 int stat_open_process(struct stat_job *stat);
@@ -177,25 +180,11 @@ int stat_open_cgroup(struct stat_job *stat);
 enum stat_column_kind { STAT_KEY, STAT_EVENT, STAT_CPU_USE, STAT_METRIC, STAT_WAIT, STAT_AT };
 enum stat_part { STAT_VALUE, STAT_RAW, STAT_ENABLED, STAT_RUNNING, STAT_STATE, STAT_SCOPE };
 
-/* A printed line: a row, or the sum of several. */
-struct stat_line {
-	struct stat_key key;
-	const char *name;	      /* of the thread or pool; NULL: neither */
-	const char *label;	      /* of sums, in tables: in the first column of the key */
-	const struct live_task *task; /* of one thread alone */
-	struct pmc_count *counts;
-	struct live_place places[LIVE_PLACES]; /* since the start */
-	struct live_span span;
-	unsigned threads; /* of a pool; 0: no pool */
-	uint64_t pool;	  /* its key */
-	UT_hash_handle hh;
-};
-
 /* Of one interval, or of the summary. */
 struct stat_lines {
 	struct stat_job *stat;
-	struct stat_line *list;
-	const struct stat_line *at; /* the current one */
+	struct stat_row **list;
+	const struct stat_row *at; /* the current one */
 	unsigned n;
 	bool summary, cumulative;
 	bool labels; /* for people, not for programs */

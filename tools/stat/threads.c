@@ -57,7 +57,6 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 		row->ended = true;
 	if (error)
 		return;
-	snprintf(row->name, sizeof(row->name), "%.31s", task->stat.name);
 	row->clock_read_ns = row->clock_ns;
 	if (!task->known)
 		return;
@@ -104,6 +103,7 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 		return 0;
 	row->task = pmc_arena_alloc(&stat->arena, sizeof(*row->task));
 	live_task_init(row->task, pid, tid);
+	row->name = row->task->stat.name;
 	error = stat->refused ? 0 : open_task(stat, r, PMC_PERF_GROUP_OWN, tid);
 	if (error == -EACCES || error == -EPERM) {
 		stat->refused = error;
@@ -131,19 +131,24 @@ static int scan_process(struct stat_job *stat, pid_t pid)
 }
 
 /* -ESRCH: all processes have ended. */
-static int scan_rows(struct stat_job *stat)
+static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, pid_t pid))
 {
 	int error = -ESRCH;
 
-	for (unsigned r = 1; r < stat->n_rows; r++)
-		stat->rows[r].seen = false;
 	for (unsigned p = 0; p < stat->n_processes && (!error || error == -ESRCH); p++) {
-		const int of_process = scan_process(stat, stat->processes[p].pid);
+		const int of_process = visit(stat, stat->processes[p].pid);
 
 		if (of_process != -ESRCH)
 			error = of_process;
 	}
 	return error;
+}
+
+static int scan_rows(struct stat_job *stat)
+{
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		stat->rows[r].seen = false;
+	return for_each(stat, scan_process);
 }
 
 /* Whether as many threads exist as have rows, none of which has ended. */
@@ -236,21 +241,6 @@ static int try_open(struct stat_job *stat, pid_t pid)
 	return error;
 }
 
-/* -ESRCH: all processes have ended. */
-static int try_open_all(struct stat_job *stat)
-{
-	int error = -ESRCH;
-
-	close_groups(stat);
-	for (unsigned p = 0; p < stat->n_processes && (!error || error == -ESRCH); p++) {
-		const int of_process = try_open(stat, stat->processes[p].pid);
-
-		if (of_process != -ESRCH)
-			error = of_process;
-	}
-	return error;
-}
-
 /* Not the main thread of its process, whose ID the process has. */
 static bool is_other_thread(pid_t pid)
 {
@@ -272,7 +262,8 @@ int stat_open_process(struct stat_job *stat)
 	if (stat_has_waits(stat))
 		return scan_rows(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
-		error = try_open_all(stat);
+		close_groups(stat);
+		error = for_each(stat, try_open);
 		stat->restarts += error == 1;
 	}
 	/* The groups of the last attempt are good for all but threads that started during it. */
