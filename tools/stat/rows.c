@@ -84,6 +84,8 @@ static void end_row(struct stat_row *row)
 
 	row->sum.cpu_ns += since_ns > lag_ns ? since_ns : lag_ns;
 	row->sum.ns += row->sum.ns > row->before.ns ? since_ns : 0;
+	/* It may have more groups. */
+	row->clock_read_ns = row->clock_ns;
 }
 
 void stat_read(struct stat_job *stat)
