@@ -31,17 +31,13 @@ static const struct made_command *command_of(const struct bench_command *command
 	return made_command;
 }
 
-int __wrap_bench_runner_start(struct bench *bench, char *const *extra,
-			      struct bench_runner **runner);
-int __wrap_bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **runner)
+int __wrap_bench_runner_start(struct bench *bench, struct bench_runner **runner);
+int __wrap_bench_runner_start(struct bench *bench, struct bench_runner **runner)
 {
 	static int any;
 
 	*runner = (struct bench_runner *)(void *)&any;
-	dump_path = NULL;
-	for (; extra && *extra; extra++)
-		if (!strncmp(*extra, "PMC_OUT=", 8))
-			dump_path = *extra + 8;
+	dump_path = bench->environment ? getenv("PMC_OUT") : NULL;
 	return 0;
 }
 

@@ -41,7 +41,7 @@ struct bench_run {
 struct bench_command {
 	const char *text;	 /* as shown */
 	char **argv;		 /* argv[0] as given */
-	char path[4096];	 /* what is executed */
+	char path[PATH_MAX];	 /* what is executed */
 	uint32_t first, n_words; /* of pmc-spawn's arguments */
 	struct bench_run *runs;
 	size_t n_runs, room;
@@ -78,7 +78,8 @@ struct bench {
 	unsigned n_words;
 	char **tail; /* the command after "--" */
 
-	int io[3]; /* the commands' standard descriptors; -1: pmctl's own */
+	int io[3];	    /* the commands' standard descriptors; -1: pmctl's own */
+	char **environment; /* of shell lines; NULL: pmctl's own */
 
 	/* counters */
 	struct pmc_plan plan;
@@ -109,8 +110,6 @@ extern struct bench_masks {
 /* Until the process has ended; it is not reaped. A signal to pmctl, or the end of its time (0:
  * none), sends it `sig`. group: to its process group too. */
 enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group);
-/* pmctl's environment with these NAME=VALUE strings, up to NULL; NULL if there are none. */
-char **bench_environment(struct bench *bench, char *const *extra);
 
 /* ---- results.c ---------------------------------------------------------------------------- */
 /* A measurement over the runs that have it. */
@@ -156,8 +155,7 @@ void bench_why(const struct bench *bench, const struct pmc_planned *event, char 
 int bench_read_baseline(struct bench *bench);
 
 struct bench_runner;
-/* `extra`: of bench_environment(), for the commands. */
-int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **runner);
+int bench_runner_start(struct bench *bench, struct bench_runner **runner);
 /* Runs a command once; an interrupt kills it. Events of the pass that are counted from outside go
  * to `values`, unless it is NULL. */
 int bench_runner_run(const struct bench *bench, struct bench_command *command,

@@ -55,38 +55,20 @@ const struct tool_flag cmd_bench_flags[] = {
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Searches the PATH as execvp(3) does. */
 static int find_program(struct bench_command *command)
 {
-	const char *name = command->argv[0], *path = getenv("PATH");
-	const bool given = strchr(name, '/');
+	const char *name = command->argv[0];
+	const bool found = tool_find_command_file(name, command->path);
+	struct stat st;
 
-	path = given ? "/" : path ? path : "/bin:/usr/bin";
-	for (; *path; path += *path == ':') {
-		int len = (int)strcspn(path, ":");
-
-		if (snprintf(command->path, sizeof(command->path), "%.*s%s%s", given ? 0 : len,
-			     path,
-			     given ? "" :
-			     len   ? "/" :
-				     "./",
-			     name) < (int)sizeof(command->path) &&
-		    is_program(command->path))
-			return 0;
-		path += len;
-	}
-	if (given && access(name, F_OK) == 0)
+	if (found && stat(command->path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(command->path, X_OK) == 0)
+		return 0;
+	if (found)
 		return tool_fail(EXIT_CANNOT_RUN, "cannot run %s: it is not an executable file",
 				 name);
 	return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
-			 given ? "" : " on the PATH",
+			 strchr(name, '/') ? "" : " on the PATH",
 			 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
 }
 

@@ -129,14 +129,16 @@ enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group)
 
 /* Runs a line of --prepare, --setup or --cleanup by sh; NULL: nothing. A signal to pmctl ends it.
  */
-static int run_line(const char *flag, const char *line)
+static int run_line(const struct bench *bench, const char *flag, const char *line)
 {
 	char *argv[] = { (char *)"sh", (char *)"-c", (char *)line, NULL };
 	/* Output of these commands must not mix with the results. */
 	const int io[3] = { -1, STDERR_FILENO, -1 };
-	const struct tool_spawn spawn = {
-		.argv = argv, .path = "/bin/sh", .io = io, .mask = &bench_masks.started
-	};
+	const struct tool_spawn spawn = { .argv = argv,
+					  .path = "/bin/sh",
+					  .environment = bench->environment,
+					  .io = io,
+					  .mask = &bench_masks.started };
 	int status = 0, error;
 	pid_t pid;
 
@@ -156,47 +158,6 @@ static int run_line(const char *flag, const char *line)
 				 WTERMSIG(status));
 	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
 			 WEXITSTATUS(status));
-}
-
-/* ---- the environment ----------------------------------------------------------------------- */
-
-/* Whether two NAME=VALUE strings have the same name. */
-static bool same_name(const char *a, const char *b)
-{
-	const size_t n = strcspn(a, "=");
-
-	return strncmp(a, b, n) == 0 && b[n] == '=';
-}
-
-/* PMC_JOB is of an enclosing job: a run is a job of its own. */
-static bool is_replaced(const char *string, char *const *extra)
-{
-	bool yes = same_name("PMC_JOB=", string);
-
-	for (; *extra; extra++)
-		yes |= same_name(*extra, string);
-	return yes;
-}
-
-char **bench_environment(struct bench *bench, char *const *extra)
-{
-	size_t n = 0;
-	char **to;
-
-	if (!extra)
-		return NULL;
-	for (char **from = environ; *from; from++)
-		n++;
-	for (char *const *from = extra; *from; from++)
-		n++;
-	to = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*to));
-	n = 0;
-	for (char **from = environ; *from; from++)
-		if (!is_replaced(*from, extra))
-			to[n++] = *from;
-	for (; *extra; extra++)
-		to[n++] = *extra;
-	return to;
 }
 
 /* ---- progress on a terminal --------------------------------------------------------------- */
@@ -278,7 +239,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	unsigned pass = (unsigned)(command->n_runs % bench->passes);
 	struct bench_run *run = new_run(bench, command);
 	struct spawn_result result;
-	int code = run_line("--prepare", bench->prepare);
+	int code = run_line(bench, "--prepare", bench->prepare);
 
 	if (code || bench_signalled())
 		return code;
@@ -362,7 +323,7 @@ static int measure_shell(struct bench *bench)
 	shell.n_measures = BENCH_EVENTS;
 	shell.plan.groups = 0;
 	shell.passes = 1;
-	code = bench_runner_start(&shell, NULL, &runner);
+	code = bench_runner_start(&shell, &runner);
 	if (!code)
 		code = run_rounds(&shell, runner, 0, 1);
 	bench_runner_stop(runner);
@@ -378,11 +339,11 @@ static int measure_shell(struct bench *bench)
 static int measure_commands(struct bench *bench, struct bench_runner *runner, unsigned from,
 			    unsigned to)
 {
-	int code = run_line("--setup", bench->setup), after;
+	int code = run_line(bench, "--setup", bench->setup), after;
 
 	if (!code && !bench_signalled())
 		code = run_rounds(bench, runner, from, to);
-	after = run_line("--cleanup", bench->cleanup);
+	after = run_line(bench, "--cleanup", bench->cleanup);
 	return code ? code : after;
 }
 
@@ -394,14 +355,14 @@ static int measure_commands(struct bench *bench, struct bench_runner *runner, un
 
 struct under_agent {
 	char dir[64], dump[80];
-	char *environ[5];
-	char preload[2 * PATH_MAX], out[96], events[4096];
 };
 
-static int set_up(struct under_agent *agent)
+/* Sets the variables that load the agent into commands; other lines keep the environment. */
+static int set_up(struct bench *bench, struct under_agent *agent)
 {
 	const char *old = getenv(bench_preload.variable), *tmp = getenv("TMPDIR");
-	char dir[PATH_MAX], found[PATH_MAX];
+	char dir[PATH_MAX], found[PATH_MAX], preload[2 * PATH_MAX];
+	size_t n = 0;
 
 	if (!tool_find_agent(dir, found))
 		return tool_fail(EXIT_FAIL,
@@ -414,24 +375,17 @@ static int set_up(struct under_agent *agent)
 		return tool_fail(EXIT_FAIL, "cannot make a directory for dumps: %s",
 				 strerror(errno));
 	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
-	snprintf(agent->preload, sizeof(agent->preload), "%s=%s%s%s", bench_preload.variable, found,
-		 old && *old ? ":" : "", old ? old : "");
-	snprintf(agent->out, sizeof(agent->out), "PMC_OUT=%s", agent->dump);
-	agent->environ[0] = agent->preload;
-	agent->environ[1] = agent->out;
-	agent->environ[2] = agent->events;
-	agent->environ[3] = (char *)"PMC_REPORT=off";
+	snprintf(preload, sizeof(preload), "%s%s%s", found, old && *old ? ":" : "", old ? old : "");
+	while (environ[n])
+		n++;
+	bench->environment = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*environ));
+	memcpy(bench->environment, environ, n * sizeof(*environ));
+	setenv(bench_preload.variable, preload, 1);
+	setenv("PMC_OUT", agent->dump, 1);
+	setenv("PMC_REPORT", "off", 1);
+	/* Of an enclosing job: a run is a job of its own. */
+	unsetenv("PMC_JOB");
 	return 0;
-}
-
-static int set_events(struct bench *bench, struct under_agent *agent, size_t r)
-{
-	const char *events = bench_agent_events(bench, r);
-
-	if (snprintf(agent->events, sizeof(agent->events), "PMC_EVENTS=%s", events) <
-	    (int)sizeof(agent->events))
-		return 0;
-	return tool_fail(EXIT_FAIL, "the list of events is too long");
 }
 
 /* The thread's values in run r of the command; new threads are added. */
@@ -546,13 +500,13 @@ static int run_under_agent(struct bench *bench, struct bench_command *command,
 			   struct bench_runner *runner, struct under_agent *agent, size_t r)
 {
 	struct spawn_result result;
-	int code = run_line("--prepare", bench->prepare), error;
+	int code = run_line(bench, "--prepare", bench->prepare), error;
 
 	if (code || bench_signalled())
 		return code;
-	code = set_events(bench, agent, r);
-	if (code)
-		return code;
+	/* On macOS, where runs have different events; pmc-spawn has the environment of its start.
+	 */
+	setenv("PMC_EVENTS", bench_agent_events(bench, r), 1);
 	unlink(agent->dump);
 	code = bench_runner_run(bench, command, runner, 0, &result, NULL);
 	if (!code)
@@ -576,12 +530,12 @@ static int run_all_under_agent(struct bench *bench)
 	unsigned *order = pmc_arena_alloc(&bench->arena, bench->n_commands * sizeof(*order));
 	struct bench_runner *runner = NULL;
 	struct under_agent agent = { .dir = "" };
-	int code = set_up(&agent);
+	int code = set_up(bench, &agent);
 
 	if (!code)
-		code = set_events(bench, &agent, 0);
+		setenv("PMC_EVENTS", bench_agent_events(bench, 0), 1);
 	if (!code)
-		code = bench_runner_start(bench, agent.environ, &runner);
+		code = bench_runner_start(bench, &runner);
 	for (size_t r = 0; r < AGENT_RUNS && r < bench->commands[0].n_runs && !code; r++) {
 		shuffle(order, 0, bench->n_commands);
 		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
@@ -603,7 +557,7 @@ int bench_measure(struct bench *bench)
 	int code = bench->shell ? measure_shell(bench) : 0;
 
 	if (!code)
-		code = bench_runner_start(bench, NULL, &runner);
+		code = bench_runner_start(bench, &runner);
 	for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled();
 	     c += bench->sequential ? 1 : bench->n_commands)
 		code = measure_commands(bench, runner, c,

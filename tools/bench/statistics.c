@@ -8,9 +8,9 @@
  */
 #include "tools/bench/statistics.h"
 #include "lib/bench/bench.h"
+#include "tools/cli/pmctl.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define LEVEL 0.95
 /* A difference below this is not worth a mark, however significant it is. */
@@ -78,11 +78,11 @@ static void summarize(double *values, double *scratch, size_t n, struct bench_su
 
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
 {
-	double *copy = n ? malloc(2 * n * sizeof(*copy)) : NULL;
+	double *copy = tool_realloc(NULL, (2 * n + 1) * sizeof(*copy));
 	size_t known = 0;
 
 	*summary = (struct bench_summary){ 0 };
-	for (size_t i = 0; i < n && copy; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!isnan(values[i]))
 			copy[known++] = values[i];
 	if (known)
@@ -183,25 +183,17 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 	judge(delta);
 }
 
-/* values - reference of every pair. */
-static void subtract(const double *reference, const double *values, size_t n,
-		     struct bench_summary *summary)
-{
-	double *differences = malloc((n + 1) * sizeof(*differences));
-
-	for (size_t i = 0; i < n && differences; i++)
-		differences[i] = values[i] - reference[i];
-	bench_summarize(differences, differences ? n : 0, summary);
-	free(differences);
-}
-
 void bench_compare_pairs(const double *reference, const double *values, size_t n,
 			 const struct bench_summary *of_reference, struct bench_delta *delta)
 {
+	double *differences = tool_realloc(NULL, (n + 1) * sizeof(*differences));
 	struct bench_summary pairs;
 	struct bench_mean mean;
 
-	subtract(reference, values, n, &pairs);
+	for (size_t i = 0; i < n; i++)
+		differences[i] = values[i] - reference[i];
+	bench_summarize(differences, n, &pairs);
+	free(differences);
 	if (!delta->known || pairs.n < BENCH_TRIMMED)
 		return;
 	delta->paired = true;

@@ -102,9 +102,11 @@ const char *bench_agent_events(struct bench *bench, size_t r)
 {
 	const struct pmc_plan *plan = &bench->plan;
 	struct pmc_out out;
-	char text[4096];
+	size_t room = 1;
 
-	pmc_out_to_mem(&out, text, sizeof(text));
+	for (unsigned i = 0; i < plan->count; i++)
+		room += strlen(plan->events[i].event.name) + 1;
+	pmc_out_to_mem(&out, pmc_arena_alloc(&bench->arena, room), room);
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct pmc_planned *planned = &plan->events[i];
 		const unsigned pass = bench_pass_of(bench, planned);
@@ -113,7 +115,7 @@ const char *bench_agent_events(struct bench *bench, size_t r)
 		    (pass == BENCH_EVERY_PASS || pass == r % bench->passes))
 			pmc_outf(&out, "%s%s", out.len ? "," : "", planned->event.name);
 	}
-	return pmc_arena_strdup(&bench->arena, text);
+	return out.buf;
 }
 
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap)
@@ -142,14 +144,10 @@ const struct bench_preload bench_preload = {
 	"programs of macOS (/bin, /usr/bin), setuid and hardened ones do not load it"
 };
 
-struct bench_runner {
-	char **environment; /* NULL: pmctl's own */
-};
-
-int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **started)
+int bench_runner_start(struct bench *bench, struct bench_runner **started)
 {
-	*started = pmc_arena_alloc(&bench->arena, sizeof(**started));
-	(*started)->environment = bench_environment(bench, extra);
+	(void)bench;
+	*started = NULL;
 	return 0;
 }
 
@@ -188,7 +186,6 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 	const struct tool_spawn spawn = {
 		.argv = command->argv,
 		.path = command->path,
-		.environment = runner->environment,
 		.io = bench->io,
 		.mask = &bench_masks.started,
 		.group = true,
@@ -199,6 +196,7 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 	int status = 0;
 	pid_t pid;
 
+	(void)runner;
 	(void)pass;
 	*result = (struct spawn_result){ 0 };
 	/* The standard input from its start, if it is a file. */

@@ -130,7 +130,7 @@ static int start(const struct bench *bench, struct bench_runner *runner, struct 
 	return error;
 }
 
-int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **started)
+int bench_runner_start(struct bench *bench, struct bench_runner **started)
 {
 	static char path[PATH_MAX];
 	char dir[PATH_MAX];
@@ -146,7 +146,6 @@ int bench_runner_start(struct bench *bench, char *const *extra, struct bench_run
 			"cannot find pmc-spawn in %s or %s/../lib/pmc; install pmctl whole", dir,
 			dir);
 	spawn.argv = words_of(bench, path);
-	spawn.environment = bench_environment(bench, extra);
 	memset(runner->fds, -1, sizeof(runner->fds));
 	memset(runner->anchors, -1, sizeof(runner->anchors));
 	runner->socket = -1;
