@@ -291,10 +291,17 @@ static void sites_are_resolved(void **state)
 static void what_does_not_parse_is_damage(void **state)
 {
 	const struct pmc_eventset_fixed many = { .n_events = 65 };
+	const struct pmc_eventset_fixed one = { .n_events = 1 };
+	const struct pmc_event_def scope = { .group = PMC_NO_GROUP, .scope = 200 };
 	const struct pmc_thread_fixed row = { .n_groups = 2 };
 	const struct pmc_reading lies = { .n = UINT32_MAX };
 
 	pmc_frame_begin(&build, PMC_FRAME_EVENTSET, NULL, 0, &many, sizeof(many));
+	pmc_frame_end(&build);
+	pmc_frame_begin(&build, PMC_FRAME_EVENTSET, NULL, 0, &one, sizeof(one));
+	pmc_frame_bytes(&build, &scope, sizeof(scope));
+	for (int i = 0; i < 3; i++)
+		build_str("");
 	pmc_frame_end(&build);
 	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 1, &row, sizeof(row));
 	pmc_frame_bytes(&build, &lies, sizeof(lies));
@@ -302,7 +309,7 @@ static void what_does_not_parse_is_damage(void **state)
 	pmc_frame_begin(&build, PMC_FRAME_PROCESS, id(1), 1, NULL, 0);
 	pmc_frame_end(&build);
 	load_with(NULL);
-	assert_int_equal(profile.damaged_frames, 3);
+	assert_int_equal(profile.damaged_frames, 4);
 	assert_int_equal(profile.frames, 0);
 	assert_int_equal(profile.n_processes, 0);
 }

@@ -63,7 +63,8 @@ static bool parse(const struct pmc_frame *frame, struct pmc_arena *arena,
 		event->unit = profile_text(arena, &cursor);
 		event->core_type = profile_text(arena, &cursor);
 		group = def->group;
-		if (cursor.bad || (group != PMC_NO_GROUP && group >= fixed.n_groups))
+		if (cursor.bad || def->scope > PMC_SCOPE_KERNEL ||
+		    (group != PMC_NO_GROUP && group >= fixed.n_groups))
 			return false;
 		event->cpus = "";
 		if (def->flags & PMC_EVENT_UNCORE) {
