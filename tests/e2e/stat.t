@@ -281,7 +281,8 @@ like "$status $(cat "$T/err")" "^0 .*child processes" "nor are those that ended 
 exec 9>&-
 wait $parent
 
-for flags in "--per-thread" "--by pool" "--per-thread -I 25ms" "--by pool -I 70ms"; do
+# Braces make a second group of each thread.
+for flags in "--per-thread -e {minor-faults}" "--by pool" "--per-thread -I 25ms" "--by pool -I 70ms"; do
 	before=$(stolen)
 	# shellcheck disable=SC2086
 	burners $flags --format json
