@@ -126,5 +126,11 @@ shows '^ request +[0-9]+ .* 23$' "one thread: calls per second, and new calls"
 term send-keys Escape
 shows '^thread ' "Esc: back"
 term kill-server
+open_term 80 "env LC_ALL=C $PMCTL top -I 200ms --filter worker $SERVE; sleep 1000"
+shows '^worker ' "the C locale"
+term send-keys Enter
+shows '^ request +[0-9].* 23$' "the C locale: regions"
+is "$(screen | LC_ALL=C tr -d '\0-\177' | wc -c)" 0 "the C locale: regions in ASCII"
+term kill-server
 stop_serving
 done_testing
