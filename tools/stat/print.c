@@ -24,9 +24,8 @@ static const struct table_column list_columns[] = {
 };
 
 struct item {
-	struct table_cell value;
+	struct table_cell cells[4];
 	struct pmc_scale scale;
-	const char *unit, *name;
 	char rate[64];
 	bool first; /* of the times, below the counts */
 };
@@ -46,12 +45,7 @@ static void set_item(void *arg, uint64_t i)
 
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
-	const struct item *item = ((struct list *)arg)->at;
-
-	return column->index == VALUE ? item->value :
-	       column->index == UNIT  ? cell_text(item->unit) :
-	       column->index == EVENT ? cell_text(item->name) :
-					cell_text(item->rate[0] ? item->rate : NULL);
+	return ((struct list *)arg)->at->cells[column->index];
 }
 
 static struct table_line line_of(void *arg)
@@ -65,9 +59,10 @@ static struct item *add(struct list *list, struct table_cell value, double divis
 	struct item *item = &list->items[list->n++];
 
 	*item = (struct item){
-		.value = value, .scale = { divisor, decimals, "" }, .unit = unit, .name = name
+		.cells = { [VALUE] = value, [UNIT] = cell_text(unit), [EVENT] = cell_text(name) },
+		.scale = { divisor, decimals, "" },
 	};
-	item->value.scale = value.kind == CELL_TEXT ? NULL : &item->scale;
+	item->cells[VALUE].scale = value.kind == CELL_TEXT ? NULL : &item->scale;
 	return item;
 }
 
@@ -100,6 +95,7 @@ static void add_event(struct list *list, const struct stat_lines *lines, unsigne
 	if (event->def.scope != PMC_SCOPE_ALL)
 		pmc_outf(&rate, "%s%s mode", rate.len ? "  " : "",
 			 pmc_scope_name(event->def.scope));
+	item->cells[RATE] = cell_text(rate.len ? item->rate : NULL);
 }
 
 static void add_time(struct list *list, const char *name, uint64_t ns)
