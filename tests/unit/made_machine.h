@@ -258,20 +258,21 @@ static struct {
 } machine_opened[256];
 static unsigned machine_n_opened;
 
-int __wrap_live_group_open(struct live_group *group, const struct live_events *events,
-			   unsigned first, unsigned n, enum pmc_perf_group_kind kind, pid_t pid,
-			   int cpu);
-int __wrap_live_group_open(struct live_group *group, const struct live_events *events,
-			   unsigned first, unsigned n, enum pmc_perf_group_kind kind, pid_t pid,
-			   int cpu)
+int __wrap_live_groups_open(struct live_groups *groups, const struct live_events *events,
+			    enum pmc_perf_group_kind kind, pid_t pid, int cpu);
+int __wrap_live_groups_open(struct live_groups *groups, const struct live_events *events,
+			    enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
-	const uint64_t id = cpu < 0 ? (uint64_t)pid : CPU_ID + (uint64_t)cpu;
+	const struct pmc_plan *plan = &events->plan;
 
-	live_group_take(group, first, n, -1, id);
 	machine_events = events;
-	assert_true(machine_n_opened < 256);
-	machine_opened[machine_n_opened].words = group->words;
-	machine_opened[machine_n_opened++].since_ns = machine_ns;
+	for (unsigned g = 0; g < plan->groups; g++) {
+		live_groups_take(groups, plan->first[g], plan->first[g + 1] - plan->first[g], -1,
+				 cpu < 0 ? (uint64_t)pid : CPU_ID + (uint64_t)cpu);
+		assert_true(machine_n_opened < 256);
+		machine_opened[machine_n_opened].words = groups->list[groups->n - 1].words;
+		machine_opened[machine_n_opened++].since_ns = machine_ns;
+	}
 	return 0;
 }
 

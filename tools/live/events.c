@@ -221,33 +221,41 @@ struct table_cell live_metric_cell(const struct live_events *events, const struc
 
 /* ---- groups that are open on a thread or CPU ------------------------------------------------ */
 
-static void make(struct live_group *group, unsigned first, unsigned n)
+static struct live_group *append(struct live_groups *groups, unsigned first, unsigned n)
 {
-	*group = (struct live_group){ .first = first, .n = n };
+	struct live_group *group;
+
+	groups->list = tool_realloc(groups->list, (groups->n + 1) * sizeof(*group));
+	group = &groups->list[groups->n++];
+	*group = (struct live_group){ .first = first, .n = n, .cpu = -1 };
 	group->words = tool_realloc(NULL, n * (2 * sizeof(*group->words) + sizeof(*group->fds)));
 	group->words_before = group->words + n;
 	memset(group->words, 0, 2 * n * sizeof(*group->words));
 	group->fds = (int *)(group->words_before + n);
 	for (unsigned i = 0; i < n; i++)
 		group->fds[i] = -1;
+	return group;
 }
 
-void live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id)
+void live_groups_take(struct live_groups *groups, unsigned first, unsigned n, int leader,
+		      uint64_t id)
 {
-	make(group, first, n);
+	struct live_group *group = append(groups, first, n);
+
 	group->fds[0] = leader;
 	group->id = id;
 }
 
-int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
+int live_groups_add(struct live_groups *groups, const struct live_events *events, unsigned first,
 		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
 	const struct pmc_perf_target target = { .kind = kind, .pid = pid, .cpu = cpu };
 	const struct pmc_attr *attrs = &events->plan.attrs[first];
+	struct live_group *group = append(groups, first, n);
 	struct pmc_attr attr;
 	int error;
 
-	make(group, first, n);
+	group->cpu = cpu;
 	/* An uncore event is not among the plan's opened ones. */
 	if (first >= events->plan.opened) {
 		pmc_perf_group_attr(&events->plan.events[first].event, PMC_SCOPE_ALL, true, &attr);
@@ -255,8 +263,33 @@ int live_group_open(struct live_group *group, const struct live_events *events, 
 	}
 	error = pmc_perf_group_open(attrs, n, &target, group->fds, &group->id);
 	if (error)
-		live_group_free(group);
+		free(groups->list[--groups->n].words);
 	return error;
+}
+
+int live_groups_open(struct live_groups *groups, const struct live_events *events,
+		     enum pmc_perf_group_kind kind, pid_t pid, int cpu)
+{
+	const struct pmc_plan *plan = &events->plan;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++) {
+		const char *type = plan->events[plan->first[g]].event.core_type;
+
+		error = live_groups_add(groups, events, plan->first[g],
+					plan->first[g + 1] - plan->first[g], kind, pid, cpu);
+		/* A CPU of another type. */
+		if (error == -ENOENT && cpu >= 0 && type && *type)
+			error = 0;
+	}
+	return error;
+}
+
+void live_groups_enable(const struct live_groups *groups)
+{
+	for (unsigned g = 0; g < groups->n; g++)
+		if (groups->list[g].fds)
+			pmc_perf_group_enable(groups->list[g].fds[0]);
 }
 
 bool live_group_read(struct live_group *group)
@@ -289,11 +322,14 @@ void live_group_close(struct live_group *group)
 	group->fds = NULL;
 }
 
-void live_group_free(struct live_group *group)
+void live_groups_free(struct live_groups *groups)
 {
-	live_group_close(group);
-	free(group->words);
-	*group = (struct live_group){ .n = 0 };
+	for (unsigned g = 0; g < groups->n; g++) {
+		live_group_close(&groups->list[g]);
+		free(groups->list[g].words);
+	}
+	free(groups->list);
+	*groups = (struct live_groups){ .n = 0 };
 }
 
 static void add(struct pmc_count *to, const struct pmc_count *more)

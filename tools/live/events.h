@@ -44,23 +44,34 @@ void live_events_why(const struct live_events *events, unsigned event, char *tex
 /* Events first .. first + n of the plan, or an uncore event alone, open on a thread or CPU. */
 struct live_group {
 	unsigned first, n;
+	int cpu;  /* -1: any */
 	int *fds; /* NULL: closed; the counts stay */
 	uint64_t id, *words, *words_before;
 	struct pmc_reading now, before;
 };
 
-/* A group that another process has opened, by a duplicate of its leader's descriptor, which becomes
- * that of the group. */
-void live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id);
-/* Disabled. 0 or -errno. */
-int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
+/* Those of a row. All zero: none. */
+struct live_groups {
+	struct live_group *list;
+	unsigned n;
+};
+
+/* Adds a group that another process has opened, by a duplicate of its leader's descriptor, which
+ * becomes that of the group. */
+void live_groups_take(struct live_groups *groups, unsigned first, unsigned n, int leader,
+		      uint64_t id);
+/* Adds one group, or all that the CPU can count, disabled. 0 or -errno. */
+int live_groups_add(struct live_groups *groups, const struct live_events *events, unsigned first,
 		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu);
+int live_groups_open(struct live_groups *groups, const struct live_events *events,
+		     enum pmc_perf_group_kind kind, pid_t pid, int cpu);
+void live_groups_enable(const struct live_groups *groups);
+void live_groups_free(struct live_groups *groups);
 /* False: it cannot be read, and the counts stay; now.error says why. */
 bool live_group_read(struct live_group *group);
 /* The next interval begins with this reading. */
 void live_group_step(struct live_group *group);
 void live_group_close(struct live_group *group);
-void live_group_free(struct live_group *group);
 /* Adds counts of the last interval, or since the opening, to those of the view. */
 void live_group_add(const struct live_group *group, const struct live_events *events,
 		    bool cumulative, struct pmc_count *counts);

@@ -68,17 +68,20 @@ static int open_cpu(struct stat_job *stat, int cpu)
 {
 	const struct pmc_plan *plan = &stat->live.plan;
 	const struct stat_key key = key_of(stat, cpu);
-	const unsigned row = stat_row(stat, &key);
-	int error = stat_add_groups(stat, row,
-				    stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
-				    stat->cgroup ? stat->cgroup_fd : -1, cpu);
+	struct stat_row *row = &stat->rows[stat_row(stat, &key)];
+	int error = live_groups_open(&row->groups, &stat->live,
+				     stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
+				     stat->cgroup ? stat->cgroup_fd : -1, cpu);
 
-	stat->rows[row].seen = true;
+	row->seen = true;
 	/* Uncore events know no cgroups. */
 	for (unsigned i = plan->opened;
 	     i < plan->count && !error && !tool_perf_killed() && !stat->cgroup; i++)
 		if (pmc_event_is_uncore(&plan->events[i].event) && counts_on(stat, i, cpu))
-			error = stat_add_group(stat, row, i, 1, PMC_PERF_GROUP_OWN, -1, cpu);
+			error = live_groups_add(&row->groups, &stat->live, i, 1, PMC_PERF_GROUP_OWN,
+						-1, cpu);
+	if (stat->begin_ns)
+		live_groups_enable(&row->groups);
 	return error;
 }
 
@@ -86,12 +89,15 @@ static int open_cpu(struct stat_job *stat, int cpu)
  * (perf_event_exit_cpu_context() in kernel/events/core.c). Its row is shown up to that interval. */
 static void leave_cpu(struct stat_job *stat, int cpu)
 {
-	for (unsigned g = 0; g < stat->n_groups; g++)
-		if (stat->groups[g].cpu == cpu)
-			live_group_close(&stat->groups[g].group);
-	for (unsigned r = 1; r < stat->n_rows; r++)
-		if (stat->rows[r].key.cpu == cpu)
-			stat->rows[r].seen = false;
+	for (unsigned r = 0; r < stat->n_rows; r++) {
+		struct stat_row *row = &stat->rows[r];
+
+		for (unsigned g = 0; g < row->groups.n; g++)
+			if (row->groups.list[g].cpu == cpu)
+				live_group_close(&row->groups.list[g]);
+		if (r && row->key.cpu == cpu)
+			row->seen = false;
+	}
 }
 
 int stat_scan_cpus(struct stat_job *stat)

@@ -32,40 +32,6 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 	return stat->n_rows++;
 }
 
-int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
-		   enum pmc_perf_group_kind kind, pid_t pid, int cpu)
-{
-	struct stat_group *group;
-	int error;
-
-	stat->groups = pmc_arena_grow(&stat->arena, stat->groups, stat->n_groups,
-				      &stat->groups_room, sizeof(*group));
-	group = &stat->groups[stat->n_groups];
-	*group = (struct stat_group){ .row = row, .cpu = cpu };
-	error = live_group_open(&group->group, &stat->live, first, n, kind, pid, cpu);
-	if (!error)
-		stat->n_groups++;
-	return error;
-}
-
-int stat_add_groups(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t pid,
-		    int cpu)
-{
-	const struct pmc_plan *plan = &stat->live.plan;
-	int error = 0;
-
-	for (unsigned g = 0; g < plan->groups && !error; g++) {
-		const char *type = plan->events[plan->first[g]].event.core_type;
-
-		error = stat_add_group(stat, row, plan->first[g],
-				       plan->first[g + 1] - plan->first[g], kind, pid, cpu);
-		/* A CPU of another type. */
-		if (error == -ENOENT && cpu >= 0 && type && *type)
-			error = 0;
-	}
-	return error;
-}
-
 /* ---- readings ------------------------------------------------------------------------------- */
 
 static void read_clock(const struct stat_job *stat, const struct live_group *group,
@@ -84,27 +50,29 @@ static void end_row(struct stat_row *row)
 
 	row->sum.cpu_ns += since_ns > lag_ns ? since_ns : lag_ns;
 	row->sum.ns += row->sum.ns > row->before.ns ? since_ns : 0;
-	/* It may have more groups. */
-	row->clock_read_ns = row->clock_ns;
 }
 
 void stat_read(struct stat_job *stat)
 {
-	for (unsigned g = 0; g < stat->n_groups; g++) {
-		struct stat_group *group = &stat->groups[g];
-		struct stat_row *row = &stat->rows[group->row];
-		const bool was_read = live_group_read(&group->group);
+	for (unsigned r = 0; r < stat->n_rows; r++) {
+		struct stat_row *row = &stat->rows[r];
+		bool was_read = false;
 
-		/* This time passes only while the thread runs. */
-		row->slept =
-			was_read && group->group.now.enabled_ns == group->group.before.enabled_ns;
-		if (!was_read)
-			continue;
-		read_clock(stat, &group->group, row);
-		if (group->row && !row->seen) {
-			live_group_close(&group->group);
-			end_row(row);
+		for (unsigned g = 0; g < row->groups.n; g++) {
+			struct live_group *group = &row->groups.list[g];
+
+			/* This time passes only while the thread runs. */
+			row->slept = live_group_read(group) &&
+				     group->now.enabled_ns == group->before.enabled_ns;
+			if (group->fds && !group->now.error)
+				read_clock(stat, group, row);
+			was_read |= group->fds != NULL;
 		}
+		if (!r || row->seen || !was_read)
+			continue;
+		for (unsigned g = 0; g < row->groups.n; g++)
+			live_group_close(&row->groups.list[g]);
+		end_row(row);
 	}
 }
 
@@ -117,9 +85,9 @@ void stat_step(struct stat_job *stat)
 		stat->rows[r].before = stat->rows[r].sum;
 		stat->rows[r].shown = stat->rows[r].seen;
 		stat->rows[r].stepped = true;
+		for (unsigned g = 0; g < stat->rows[r].groups.n; g++)
+			live_group_step(&stat->rows[r].groups.list[g]);
 	}
-	for (unsigned g = 0; g < stat->n_groups; g++)
-		live_group_step(&stat->groups[g].group);
 }
 
 /* ---- CPU time of the process that no row of its threads has ------------------------------------
@@ -236,15 +204,12 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 		live_counts_clear(live, row->counts);
 		if (row->span.ns)
 			live_counts_os(live, &row->span, true, row->counts);
+		for (unsigned g = 0; g < row->groups.n; g++)
+			live_group_add(&row->groups.list[g], live, cumulative, row->counts);
 	}
 	/* These times are known at its end. */
 	if (stat->target == STAT_COMMAND && stat->ended)
 		live_counts_os(live, &of_command, false, stat->rows[0].counts);
-	for (unsigned g = 0; g < stat->n_groups; g++) {
-		const struct stat_group *group = &stat->groups[g];
-
-		live_group_add(&group->group, live, cumulative, stat->rows[group->row].counts);
-	}
 	set_span(rest, cumulative);
 	rest->shown = rest_ns || rest->span.cpu_ns;
 	if (rest->counts)

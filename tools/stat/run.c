@@ -49,18 +49,11 @@ static int explain(const struct stat_job *stat, int error)
 		text, others ? "; --per-thread shows what its threads wait for without that" : "");
 }
 
-/* The groups from `first` on. */
-static void enable(struct stat_job *stat, unsigned first)
-{
-	for (unsigned g = first; g < stat->n_groups; g++)
-		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
-}
-
 /* Earlier work of threads is not counted. */
 static void start(struct stat_job *stat)
 {
-	if (stat->target != STAT_COMMAND)
-		enable(stat, 0);
+	for (unsigned r = 0; r < stat->n_rows && stat->target != STAT_COMMAND; r++)
+		live_groups_enable(&stat->rows[r].groups);
 	stat_find_children(stat);
 	stat->begin_ns = stat->before_ns = stat->budget.now_ns = pmc_now_ns();
 	stat_read_waits(stat);
@@ -107,7 +100,8 @@ static int open_all(struct stat_job *stat)
 		return code;
 	stat_row(stat, &STAT_NO_KEY);
 	if (stat->target == STAT_COMMAND)
-		error = stat_add_groups(stat, 0, PMC_PERF_GROUP_EXEC, stat->child_pid, -1);
+		error = live_groups_open(&stat->rows[0].groups, &stat->live, PMC_PERF_GROUP_EXEC,
+					 stat->child_pid, -1);
 	else if (stat->target == STAT_MACHINE)
 		error = stat_scan_cpus(stat);
 	else
@@ -124,7 +118,6 @@ static int open_all(struct stat_job *stat)
 
 void stat_rescan(struct stat_job *stat)
 {
-	const unsigned opened = stat->n_groups;
 	int error = 0;
 
 	if (stat_has_waits(stat))
@@ -133,18 +126,17 @@ void stat_rescan(struct stat_job *stat)
 		error = stat_scan_cpus(stat);
 	if (error && !stat->error)
 		stat->error = error;
-	enable(stat, opened);
 }
 
 void stat_close(struct stat_job *stat)
 {
-	for (unsigned g = 0; g < stat->n_groups; g++)
-		live_group_free(&stat->groups[g].group);
 	if (stat->cgroup && stat->cgroup_fd >= 0)
 		close(stat->cgroup_fd);
-	for (unsigned r = 0; r < stat->n_rows; r++)
+	for (unsigned r = 0; r < stat->n_rows; r++) {
+		live_groups_free(&stat->rows[r].groups);
 		if (stat->rows[r].task)
 			live_task_close(stat->rows[r].task, &stat->budget);
+	}
 }
 
 /* ---- intervals: the time, a signal, or the end of the target -----------------------------------

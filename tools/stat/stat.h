@@ -35,6 +35,7 @@ struct stat_row {
 	unsigned threads;	/* of a pool; 0: no pool */
 	uint64_t pool;		/* its key */
 	UT_hash_handle hh;
+	struct live_groups groups; /* whose counts it sums; of a thread, or on CPUs */
 	/* Since the start, and then at the last step; ns of an interval 0: no more than CPU time is
 	 * known. */
 	struct live_span sum, before;
@@ -56,13 +57,6 @@ struct stat_process {
 	pid_t pid;
 	uint64_t cpu_ns;       /* as it was last read */
 	uint64_t child_faults; /* of children that it has waited for, at the start */
-};
-
-/* Its counts go to a row and to the total. */
-struct stat_group {
-	unsigned row;
-	int cpu; /* -1: any */
-	struct live_group group;
 };
 
 struct stat_job {
@@ -99,10 +93,7 @@ struct stat_job {
 	struct live_budget budget;    /* of files of threads */
 	unsigned alive, ran;	      /* rows of threads in the last scan */
 	uint64_t unread_ns;	      /* last time of a process that had gone before it was read */
-	struct stat_group *groups;
-	unsigned n_groups;
-	size_t groups_room;
-	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
+	unsigned restarts;	      /* of attaching, since threads were started meanwhile */
 	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
 	bool children;			 /* the process has or had some, which rows lack */
 	bool unsettled;			 /* threads were started during each attempt */
@@ -140,11 +131,6 @@ int stat_run(struct stat_job *stat);
 /* ---- rows.c ---- */
 /* The row of a key, added if it is new. */
 unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
-/* Adds a group, or all groups that the CPU can count; on failure -errno. */
-int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
-		   enum pmc_perf_group_kind kind, pid_t pid, int cpu);
-int stat_add_groups(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t pid,
-		    int cpu);
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);

@@ -34,10 +34,11 @@ static int keep_context(pid_t tid)
 
 /* -ESRCH: the thread has ended. To a sibling whose leader's thread has just ended Linux 6.18 says
  * ENODEV. */
-static int open_task(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t tid)
+static int open_task(struct stat_job *stat, struct stat_row *row, enum pmc_perf_group_kind kind,
+		     pid_t tid)
 {
 	int keeper = kind == PMC_PERF_GROUP_OWN ? -1 : keep_context(tid);
-	const int error = stat_add_groups(stat, row, kind, tid, -1);
+	const int error = live_groups_open(&row->groups, &stat->live, kind, tid, -1);
 
 	pmc_perf_group_close(&keeper, 1);
 	return error == -ENODEV ? -ESRCH : error;
@@ -104,7 +105,7 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 	row->task = pmc_arena_alloc(&stat->arena, sizeof(*row->task));
 	live_task_init(row->task, pid, tid);
 	row->name = row->task->stat.name;
-	error = stat->refused ? 0 : open_task(stat, r, PMC_PERF_GROUP_OWN, tid);
+	error = stat->refused ? 0 : open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
 	if (error == -EACCES || error == -EPERM) {
 		stat->refused = error;
 		live_events_refuse(&stat->live, error);
@@ -112,6 +113,8 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 	}
 	if (!error)
 		read_waits(stat, row);
+	if (stat->begin_ns)
+		live_groups_enable(&row->groups);
 	return error;
 }
 
@@ -213,13 +216,6 @@ static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
 	return true;
 }
 
-static void close_groups(struct stat_job *stat)
-{
-	for (unsigned g = 0; g < stat->n_groups; g++)
-		live_group_free(&stat->groups[g].group);
-	stat->n_groups = 0;
-}
-
 /* 1: a thread has started meanwhile. */
 static int try_open(struct stat_job *stat, pid_t pid)
 {
@@ -227,7 +223,7 @@ static int try_open(struct stat_job *stat, pid_t pid)
 	int error = live_tids_read(pid, &tids);
 
 	for (unsigned i = 0; i < tids.n && !error; i++) {
-		error = open_task(stat, 0, PMC_PERF_GROUP_PLAIN, tids.list[i]);
+		error = open_task(stat, &stat->rows[0], PMC_PERF_GROUP_PLAIN, tids.list[i]);
 		/* The thread has ended. */
 		if (error == -ESRCH)
 			error = 0;
@@ -262,7 +258,7 @@ int stat_open_process(struct stat_job *stat)
 	if (stat_has_waits(stat))
 		return scan_rows(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
-		close_groups(stat);
+		live_groups_free(&stat->rows[0].groups);
 		error = for_each(stat, try_open);
 		stat->restarts += error == 1;
 	}

@@ -47,7 +47,7 @@ static void change_events(struct top_watch *watch, const struct pmc_frame_buf *e
 
 	for (process = watch->processes; process; process = process->hh.next)
 		for (unsigned t = 0; t < process->n; t++)
-			top_events_close(watch, process->tasks[t]);
+			top_events_close(process->tasks[t]);
 	pmc_arena_free(&watch->arena);
 	*live = (struct live_events){ .n_absent = 0 };
 	/* Columns of an agent that could open none of its events would be empty. */
@@ -85,17 +85,9 @@ int top_events_plan(struct top_watch *watch)
 			 watch->live.view.events[0].name, why);
 }
 
-static void close_groups(struct top_watch *watch, struct top_task *task)
+void top_events_close(struct top_task *task)
 {
-	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++)
-		live_group_free(&task->groups[g]);
-	free(task->groups);
-	task->groups = NULL;
-}
-
-void top_events_close(struct top_watch *watch, struct top_task *task)
-{
-	close_groups(watch, task);
+	live_groups_free(&task->groups);
 	free(task->counts);
 	task->counts = NULL;
 }
@@ -103,27 +95,20 @@ void top_events_close(struct top_watch *watch, struct top_task *task)
 void top_events_open(struct top_watch *watch, struct top_task *task)
 {
 	const struct live_events *live = &watch->live;
-	const struct pmc_plan *plan = &live->plan;
-	int error = 0;
+	int error;
 
 	if (!live->view.count)
 		return;
 	task->counts = tool_realloc(NULL, live->view.count * sizeof(*task->counts));
 	/* Those of an agent are open already. */
-	if (live->view.hash || !plan->groups || tool_perf_killed())
+	if (live->view.hash || tool_perf_killed())
 		return;
-	task->groups = tool_realloc(NULL, plan->groups * sizeof(*task->groups));
-	memset(task->groups, 0, plan->groups * sizeof(*task->groups));
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		error = live_group_open(&task->groups[g], live, plan->first[g],
-					plan->first[g + 1] - plan->first[g], PMC_PERF_GROUP_OWN,
-					task->task.tid, -1);
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		pmc_perf_group_enable(task->groups[g].fds[0]);
+	error = live_groups_open(&task->groups, live, PMC_PERF_GROUP_OWN, task->task.tid, -1);
+	live_groups_enable(&task->groups);
 	if (!error)
 		return;
 	/* Events of the OS are still counted. */
-	close_groups(watch, task);
+	live_groups_free(&task->groups);
 	/* The thread has ended. */
 	if (error != -ESRCH && error != -ENODEV && !watch->error)
 		watch->error = error;
@@ -142,8 +127,8 @@ void top_events_read(struct top_watch *watch, struct top_task *task)
 	live_counts_clear(&watch->live, task->counts);
 	if (task->task.known)
 		live_counts_os(&watch->live, &task->task.span, true, task->counts);
-	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++) {
-		struct live_group *group = &task->groups[g];
+	for (unsigned g = 0; g < task->groups.n; g++) {
+		struct live_group *group = &task->groups.list[g];
 
 		/* A thread that did not run has counted nothing. */
 		live_group_step(group);
@@ -183,7 +168,7 @@ static void drop_agent(struct top_watch *watch, struct top_process *process)
 		struct top_task *task = process->tasks[t];
 
 		if (task->has_slot && watch->live.view.hash)
-			top_events_close(watch, task);
+			top_events_close(task);
 		task->has_slot = false;
 		task->looks = 0;
 		task->start[0] = '\0';
@@ -262,22 +247,19 @@ static void take_groups(struct top_watch *watch, const struct top_process *proce
 {
 	const struct pmc_plan *plan = &watch->live.plan;
 
-	if (!task->counts || task->groups || thread->eventset != watch->live.view.hash)
+	if (!task->counts || task->groups.n || thread->eventset != watch->live.view.hash)
 		return;
-	task->groups = tool_realloc(NULL, (plan->groups + 1) * sizeof(*task->groups));
-	memset(task->groups, 0, (plan->groups + 1) * sizeof(*task->groups));
 	for (unsigned g = 0; g < plan->groups; g++) {
 		const unsigned n = plan->first[g + 1] - plan->first[g];
 		uint64_t id;
 		int fd = attach_agent_leader(process->agent, thread, g, n, &id);
 
 		if (fd >= 0)
-			live_group_take(&task->groups[g], plan->first[g], n, fd, id);
-		/* Its count so far is not of this interval, unless it has started in it.
-		 */
-		if (!task->task.known)
-			live_group_read(&task->groups[g]);
+			live_groups_take(&task->groups, plan->first[g], n, fd, id);
 	}
+	/* Counts so far are not of this interval, unless the thread has started in it. */
+	for (unsigned g = 0; g < task->groups.n && !task->task.known; g++)
+		live_group_read(&task->groups.list[g]);
 	top_events_read(watch, task);
 }
 

@@ -17,7 +17,7 @@
 
 static void free_task(struct top_watch *watch, struct top_task *task)
 {
-	top_events_close(watch, task);
+	top_events_close(task);
 	live_task_close(&task->task, &watch->budget);
 	free(task);
 	watch->n_tasks--;

@@ -53,7 +53,7 @@ struct top_task {
 	unsigned looks;		   /* for its slot, in vain */
 	bool has_slot;		   /* of the process's agent */
 	char start[TOP_ROUTINE];   /* start routine; "": unknown */
-	struct live_group *groups; /* of the plan; NULL: not open */
+	struct live_groups groups; /* of the plan */
 	struct pmc_count *counts;  /* of the view, in the last interval; NULL: none */
 };
 
@@ -116,7 +116,7 @@ void top_watch_commands(struct top_watch *watch, bool shown);
 int top_events_plan(struct top_watch *watch);
 void top_events_open(struct top_watch *watch, struct top_task *task);
 void top_events_read(struct top_watch *watch, struct top_task *task);
-void top_events_close(struct top_watch *watch, struct top_task *task);
+void top_events_close(struct top_task *task);
 
 /* the agent: before and after the threads of a process are read */
 void top_agent_find(struct top_watch *watch, struct top_process *process);
