@@ -62,13 +62,10 @@ static int check(const struct stat_job *stat)
 		return tool_fail(EXIT_USAGE, "--sort, --top and --where are for rows; add --by");
 	if (stat->by >= BY_CPU && stat->target != STAT_MACHINE)
 		return tool_fail(EXIT_USAGE, "rows of CPUs are for -a and --cgroup; add -a");
-	if (stat_has_waits(stat) && stat->target == STAT_COMMAND)
+	if (stat_has_waits(stat) && stat->target != STAT_PROCESS && stat->target != STAT_THREAD)
 		return tool_fail(EXIT_USAGE,
 				 "rows of threads are for -p PID; pmctl run -- CMD counts "
 				 "each thread of a command");
-	if (stat_has_waits(stat) && stat->target == STAT_MACHINE)
-		return tool_fail(EXIT_USAGE,
-				 "rows of threads are for -p PID; give -p instead of -a");
 	return 0;
 }
 
