@@ -113,7 +113,8 @@ static void stop(void)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void put_line(int line, const char *text, size_t len, attr_t attributes)
+static void put_line(const struct top_job *job, int line, const char *text, size_t len,
+		     attr_t attributes)
 {
 	char fitted[4096];
 	struct pmc_out out;
@@ -122,7 +123,7 @@ static void put_line(int line, const char *text, size_t len, attr_t attributes)
 	if (line >= LINES)
 		return;
 	pmc_out_to_mem(&out, fitted, sizeof(fitted));
-	width = pmc_utf8_fit(&out, text, len, COLS, PMC_CUT_END, false);
+	width = pmc_utf8_fit(&out, text, len, COLS, PMC_CUT_END, job->flags.rows.screen.ascii);
 	if (attributes & A_REVERSE)
 		pmc_out_pad(&out, ' ', COLS - width);
 	attrset(attributes);
@@ -130,12 +131,12 @@ static void put_line(int line, const char *text, size_t len, attr_t attributes)
 	attrset(A_NORMAL);
 }
 
-static void put_lines(const char *text)
+static void put_lines(const struct top_job *job, const char *text)
 {
 	for (int line = 0; *text; line++) {
 		size_t len = strcspn(text, "\n");
 
-		put_line(line, text, len, A_NORMAL);
+		put_line(job, line, text, len, A_NORMAL);
 		text += len + (text[len] == '\n');
 	}
 }
@@ -163,7 +164,7 @@ static void draw_head(const struct top_screen *screen)
 
 	pmc_out_to_mem(&out, text, sizeof(text));
 	table_put_head(table, &out);
-	put_line(1, text, out.len - 1, A_REVERSE);
+	put_line(screen->job, 1, text, out.len - 1, A_REVERSE);
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct table_place *place = &table->places[i];
 
@@ -193,7 +194,7 @@ static void draw_table(struct top_screen *screen)
 
 		pmc_out_to_mem(&out, text, sizeof(text));
 		table_put_rows(&screen->layout.table, i, i + 1, &out);
-		put_line((int)i + 2, text, out.len - 1,
+		put_line(job, (int)i + 2, text, out.len - 1,
 			 r == selected && screen->selected ? A_REVERSE :
 							     colour_of(job, job->rows.list[r]));
 	}
@@ -224,7 +225,7 @@ static void draw_foot(const struct top_screen *screen)
 		else
 			pmc_out_str(&out, "Space pause  w CSV");
 	}
-	put_line(LINES - 1, text, out.len, A_NORMAL);
+	put_line(screen->job, LINES - 1, text, out.len, A_NORMAL);
 }
 
 static void draw(struct top_screen *screen)
@@ -240,14 +241,14 @@ static void draw(struct top_screen *screen)
 	pmc_out_to_mem(&out, text, sizeof(text));
 	if (screen->view == TOP_TABLE) {
 		top_put_title(job, job->flags.rows.screen.ascii, &out);
-		put_line(0, text, out.len, A_BOLD);
+		put_line(job, 0, text, out.len, A_BOLD);
 		draw_table(screen);
 	} else {
 		if (screen->view == TOP_ZOOM)
 			top_put_zoom(screen, &out);
 		else
 			top_put_help(screen, &out);
-		put_lines(text);
+		put_lines(job, text);
 	}
 	draw_foot(screen);
 	refresh();

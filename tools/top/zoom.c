@@ -51,7 +51,7 @@ static void put_value(struct pairs *pairs, const char *what, bool known, bool is
 	pairs->second = !pairs->second;
 }
 
-static void put_counts(const struct pmc_p_thread *thread, struct pmc_out *out)
+static void put_counts(const struct pmc_p_thread *thread, bool ascii, struct pmc_out *out)
 {
 	struct pairs pairs = { .out = out };
 
@@ -62,7 +62,7 @@ static void put_counts(const struct pmc_p_thread *thread, struct pmc_out *out)
 		struct pmc_out fitted;
 
 		pmc_out_to_mem(&fitted, name, sizeof(name));
-		pmc_utf8_fit(&fitted, event->name, strlen(event->name), 21, PMC_CUT_END, false);
+		pmc_utf8_fit(&fitted, event->name, strlen(event->name), 21, PMC_CUT_END, ascii);
 		put_value(&pairs, name, pmc_count_has_value(count), !strcmp(event->unit, "ns"),
 			  pmc_nearest_integer((double)pmc_count_value(count) *
 					      pmc_event_scale(event)));
@@ -193,7 +193,8 @@ static void take(struct top_screen *screen, const struct pmc_frame_buf *frames)
 	pmc_profile_finish(profile);
 	pmc_out_to_mem(&out, inside->text, sizeof(inside->text));
 	if (profile->n_threads) {
-		put_counts(pmc_profile_thread(profile, profile->threads[0], &thread), &out);
+		put_counts(pmc_profile_thread(profile, profile->threads[0], &thread),
+			   screen->job->flags.rows.screen.ascii, &out);
 		put_regions(screen, profile, now_ns - inside->read_ns, &out);
 	}
 	keep_profile(inside, profile);
