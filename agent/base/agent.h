@@ -175,7 +175,6 @@ void agent_fds_permit(void);
 
 /* Takes n from the agent's share. False: the share is used up. */
 bool agent_fds_take(unsigned n);
-void agent_fds_give(unsigned n);
 
 /* Opens a window; returns the lowest number for the descriptors opened in it. */
 int agent_fds_window_open(void);

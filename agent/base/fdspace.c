@@ -106,11 +106,6 @@ bool agent_fds_take(unsigned n)
 	return true;
 }
 
-void agent_fds_give(unsigned n)
-{
-	atomic_fetch_sub(&fds.used, n);
-}
-
 static void set_soft(rlim_t soft)
 {
 	struct rlimit limit = { soft, fds.host.rlim_max };

@@ -123,6 +123,7 @@ static void try_timer(void)
 void agent_try_calls(void *arg)
 {
 	struct agent_trial *trial = arg;
+	siginfo_t info;
 
 	for (unsigned call = AGENT_TIMER; call <= AGENT_WAIT; call <<= 1) {
 		if (trial->skip & call)
@@ -132,7 +133,7 @@ void agent_try_calls(void *arg)
 		else if (call == AGENT_PERF)
 			try_perf();
 		else if (call == AGENT_WAIT)
-			pmc_sys5(SYS_waitid, P_ALL, 0, NULL, AGENT_WAIT_FLAGS, NULL);
+			pmc_sys5(SYS_waitid, P_ALL, 0, &info, AGENT_WAIT_FLAGS, NULL);
 		else
 			pmc_sys6(SYS_process_vm_readv, pmc_sys1(SYS_getpid, 0), NULL, 0, NULL, 0,
 				 0);

@@ -141,7 +141,7 @@ static void print_report(char *stack, size_t bytes)
 	agent_throwaway_clone(nothing, NULL, stack, bytes);
 }
 
-/* System calls of agent_signal_fatal(), with arguments that are refused. */
+/* System calls of the handler of fatal signals, with arguments that are refused. */
 static void handle_signal(void)
 {
 	syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));

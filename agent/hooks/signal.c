@@ -65,7 +65,7 @@ AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)
 	return REAL(sigaltstack)(stack, old);
 }
 
-/* ---- signal masks, without the agent's own signal (process/own_signal.c) ------------------- */
+/* ---- signal masks, without the agent's own signal (process/signals.c) ------------------- */
 
 AGENT_API int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {

@@ -415,11 +415,6 @@ void agent_file_tidy(void)
 		agent_private_remove(file_path);
 }
 
-uint64_t agent_file_start(void)
-{
-	return agent.reported.dump_start;
-}
-
 const char *agent_file_name(void)
 {
 	return file_path;

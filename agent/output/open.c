@@ -97,3 +97,23 @@ void agent_process_header(void)
 	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
 	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
 }
+
+/* The fields that do not change while this image runs. */
+void agent_publish_image(void)
+{
+	struct pmc_process_fixed *fixed = &pmc_agent_control.process;
+
+	*fixed = (struct pmc_process_fixed){
+		.pid = (uint32_t)agent.pid,
+		.start_ns = agent.start_ns,
+		.pre_cpu_ns = agent.pre_cpu_ns,
+		.eventset = agent.plan.hash,
+		.inherit_mode = (uint8_t)agent.inherit,
+		.flags = (uint8_t)((agent.first ? PMC_PROCESS_FIRST : 0) |
+				   (agent.covered ? PMC_PROCESS_COVERED : 0) |
+				   (agent.forked ? PMC_PROCESS_FORKED : 0)),
+		.rank = agent.rank,
+	};
+	memcpy(fixed->parent_identity, agent.parent, 16);
+	memcpy(fixed->job, agent.job, 16);
+}

@@ -38,8 +38,6 @@ const void *agent_file_waiting(size_t *len);
 void agent_file_flush(void);
 /* At the end of a descendant: removes a private dump that nobody will read. */
 void agent_file_tidy(void);
-/* Where the frames of this job start in it. */
-uint64_t agent_file_start(void);
 const char *agent_file_name(void);
 /* The host is about to take this number: moves the dump to another one. False: it is not the
  * dump's. */
@@ -65,6 +63,9 @@ void agent_write_guard_end(const struct agent_write_guard *guard, bool failed);
 void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters);
 /* Reason and fix for an -errno of opening a file for output. */
 const char *agent_file_fix(int error);
+
+/* The fields of agent_publish_process that each OS has. */
+void agent_publish_image(void);
 
 /* ---- private_dump.c ---- */
 /*

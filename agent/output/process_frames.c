@@ -27,27 +27,14 @@ static void carry(uint64_t cpu_ns, uint64_t delay_ns, const struct pmc_usage *us
 	memcpy(words, carried.of, sizeof(carried.of));
 }
 
-/* The fields that do not change while this image runs. */
 void agent_publish_process(void)
 {
-	struct pmc_process_fixed *fixed = &pmc_agent_control.process;
 	const bool counting = atomic_load(&pmc_agent_control.counting);
 	struct account_side side;
 
-	*fixed = (struct pmc_process_fixed){
-		.pid = (uint32_t)agent.pid,
-		.start_ns = agent.start_ns,
-		.pre_cpu_ns = agent.pre_cpu_ns,
-		.eventset = agent.plan.hash,
-		.inherit_mode = (uint8_t)agent.inherit,
-		.flags = (uint8_t)((agent.first ? PMC_PROCESS_FIRST : 0) |
-				   (agent.covered ? PMC_PROCESS_COVERED : 0) |
-				   (agent.forked ? PMC_PROCESS_FORKED : 0)),
-		.rank = agent.rank,
-	};
-	memcpy(fixed->parent_identity, agent.parent, 16);
-	memcpy(fixed->job, agent.job, 16);
-	fixed->pid_namespace = agent.first ? agent.owner_ns : agent_pid_namespace();
+	agent_publish_image();
+	pmc_agent_control.process.pid_namespace =
+		agent.first ? agent.owner_ns : agent_pid_namespace();
 	carry(agent.reported.thread_cpu_ns, agent.reported.thread_delay_ns, &agent.reported.thread,
 	      pmc_agent_control.carried_thread);
 	carry(agent.reported.process_cpu_ns, 0, &agent.reported.process,
@@ -74,10 +61,11 @@ void agent_process_words(struct account_words *now, struct pmc_usage *usage)
 static bool leaves_children(void)
 {
 	const char *out = agent.config.out;
+	static siginfo_t info; /* not looked at */
 
 	return !(agent.out && out && strstr(out, "%p")) && !agent_unseen_filter() &&
 	       agent_permitted(AGENT_WAIT) &&
-	       pmc_sys5(SYS_waitid, P_ALL, 0, NULL, AGENT_WAIT_FLAGS, NULL) == 0;
+	       pmc_sys5(SYS_waitid, P_ALL, 0, &info, AGENT_WAIT_FLAGS, NULL) == 0;
 }
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)

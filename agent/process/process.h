@@ -90,8 +90,6 @@ void agent_tick_filtered(void);
 /* ---- signals.c ---- */
 /* Installs the handlers for fatal signals and for PMC_DUMP. While single-threaded. */
 void agent_signals_init(void);
-/* The action that the host must see in its place. */
-void agent_signal_original(int signo, struct sigaction *action);
 /* sigaction(2) for the host, which sees SIG_DFL in place of the agent's handlers. */
 int agent_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
 /* The host has changed an action by an older call: makes *was what it must see. */
@@ -100,43 +98,33 @@ void agent_signal_changed(int signo, const struct sigaction *action, struct siga
 bool agent_signal_forget(int signo);
 /* Does so for all fatal signals: the agent stops. */
 void agent_signals_forget(void);
-/* Installs a handler where the action is SIG_DFL; false: it is not. */
-bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags);
-void agent_signal_set_original(int signo, const struct sigaction *action);
 /* The host is about to give a thread an alternate stack of this size: if the agent's handlers do
  * not fit, all of them leave alternate stacks alone from here on. */
 void agent_signal_stack(size_t bytes);
 /* All of the agent's handlers use alternate stacks from here on. */
 void agent_signal_all_on_stack(void);
-/* The handler of fatal signals. */
-void agent_signal_fatal(int signo, siginfo_t *info, void *context);
+
+/* Reserves a signal for the agent's timers and sampling events, the first free one from this number
+ * on (0: the lowest); 0: none is free. */
+int agent_own_signal_take(int from);
+/* Its number; 0: none. */
+int agent_own_signal(void);
+/* The host changes or queries the disposition of a signal. True: it was the agent's signal, and the
+ * call has been handled; *old is set in either case. */
+bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
+/* The host's pthread_sigmask. */
+int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
+/* Takes SIGIO as well, if the host has not: the kernel sends it to a sampled thread whose signal
+ * cannot be queued (RLIMIT_SIGPENDING), and its default action ends the program. */
+void agent_own_signal_take_unqueued(void);
+/* Before an exec: drops those signals of this thread that are pending. */
+void agent_own_signal_drop(void);
 
 /* ---- go_code.c ---- */
 /* Whether the program contains Go code. */
 bool agent_is_go_program(void);
 /* Whether the module of the address does. Not async-signal-safe. */
 bool agent_is_go_code(const void *address);
-
-/* ---- own_signal.c ---- */
-/* Reserves a signal for the agent, the first free one from this number on (0: the lowest); 0: none
- * is free. */
-int agent_own_signal_take(int from);
-/* Its number; 0: none. */
-int agent_own_signal(void);
-/* Its number has changed; 0: none is left. */
-void agent_own_signal_moved(int signo);
-/* The host changes or queries the disposition of a signal. True: it was the agent's signal, and the
- * call has been handled; *old is set in either case. */
-bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
-/* The host's pthread_sigmask. */
-int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
-void agent_own_signal_handler(int signo, siginfo_t *info, void *context);
-/* Takes SIGIO as well, if the host has not: the kernel sends it to a sampled thread whose signal
- * cannot be queued (RLIMIT_SIGPENDING), and its default action ends the program. */
-void agent_own_signal_take_unqueued(void);
-void agent_own_signal_unqueued(int signo, siginfo_t *info, void *context);
-/* Before an exec: drops those signals of this thread that are pending. */
-void agent_own_signal_drop(void);
 
 /* ---- report.c ---- */
 /* How long the end of the program waits for a reader that takes nothing. */

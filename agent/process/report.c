@@ -93,7 +93,7 @@ static void take_all(struct summary *summary, const void *pending, size_t len)
 
 	if (fd >= 0) {
 		if (agent.out)
-			lseek(fd, (off_t)agent_file_start(), SEEK_SET);
+			lseek(fd, (off_t)agent.reported.dump_start, SEEK_SET);
 		pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
 		pmc_fd_close(fd);
 	}
@@ -118,7 +118,7 @@ static void print(struct pmc_arena *arena, struct summary *summary, int fd)
 		return;
 	pmc_out_to_fd(&out, fd, text, room);
 	out.fd = agent_report_unblocked(fd, &out);
-	summary_print(summary, &form, arena, &out);
+	summary_print(summary, &form, &out);
 	agent_notes_print(&out, pmc_screen_width(&form.screen));
 	pmc_out_flush(&out);
 	if (out.fd != fd)

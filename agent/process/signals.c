@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - writes the final rows at a fatal signal, and a snapshot at the dump signal.
+ * signals.c - the agent's handlers: final rows at a fatal signal, a snapshot at the dump signal,
+ * ticks and samples at its own signal; and what the host sees of them.
  *
  * Contract: the handlers run in any thread at any point, perhaps on the host's signal stack:
  * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. The
@@ -24,8 +25,7 @@
 
 #include "agent/base/poison.h"
 
-/* All that end a process by default, but SIGKILL, SIGIO (agent/process/own_signal.c) and those of
- * real time. */
+/* All that end a process by default, but SIGKILL, SIGIO (on_unqueued) and those of real time. */
 static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT,   SIGILL,  SIGBUS,  SIGFPE,
 			     SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU,   SIGXFSZ, SIGPIPE, SIGALRM,
 			     SIGUSR1, SIGUSR2, SIGTRAP, SIGVTALRM, SIGPROF, SIGPWR,  SIGSTKFLT };
@@ -60,7 +60,7 @@ static bool queue_again(int signo, siginfo_t *info)
 	       (pid > 0 && syscall(SYS_rt_sigqueueinfo, pid, signo, info) == 0);
 }
 
-void agent_signal_fatal(int signo, siginfo_t *info, void *context)
+static void on_fatal(int signo, siginfo_t *info, void *context)
 {
 	/* Hardware faults have si_code > 0 and are raised again on return. */
 	const bool fault = info->si_code > 0 && (signo == SIGILL || signo == SIGBUS ||
@@ -100,7 +100,7 @@ static int stack_flag(void (*handler)(int, siginfo_t *, void *))
 {
 	if (atomic_load(&all_on_stack))
 		return SA_ONSTACK;
-	return handler == agent_signal_fatal && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
+	return handler == on_fatal && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
 }
 
 static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -123,7 +123,7 @@ static void on_once(int signo, siginfo_t *info, void *context)
 
 	/* The second time this is the default action. */
 	if (active && !atomic_exchange(&table[signo].armed, false)) {
-		agent_signal_fatal(signo, info, context);
+		on_fatal(signo, info, context);
 		return;
 	}
 	/* In a child of vfork the table is the parent's. */
@@ -157,7 +157,8 @@ static void install_once(int signo, const struct sigaction *action, struct sigac
 	atomic_store(&table[signo].armed, true);
 }
 
-bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
+/* Installs a handler where the action is SIG_DFL; false: it is not. */
+static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction now;
 
@@ -168,13 +169,256 @@ bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int
 	return table[signo].ours;
 }
 
+/* ---- the agent's own signal -------------------------------------------------------------------
+ *
+ * Its timers and sampling events send it. It is the lowest real-time signal with the default
+ * action: Go replaces the handlers of higher ones. The host sees the default action, and the masks
+ * that it has set. If it installs a handler or blocks this very signal, the agent takes another
+ * number. A thread that blocks all signals has this one unblocked all the same: it would have no
+ * ticks. Should somebody else send it there, it is blocked and queued again.
+ */
+
+/* Of a thread: two overflows, a tick. */
+#define MOST_PENDING 3
+
+static _Atomic int own; /* 0: none */
+
+static uint64_t bit_of(unsigned signo)
+{
+	return signo ? 1ull << (signo - 1) : 0;
+}
+
+int agent_own_signal(void)
+{
+	return atomic_load_explicit(&own, memory_order_relaxed);
+}
+
+/* Whether the set has most real-time signals: then the host does not mean this particular one. */
+static bool is_any(uint64_t mask)
+{
+	return __builtin_popcountll(mask >> (SIGRTMIN - 1)) > (SIGRTMAX - SIGRTMIN) / 2;
+}
+
+/* The agent's signal if the host has blocked it in a thread with this mask but the kernel has not;
+ * else 0. The host may have changed the mask by its own system calls. */
+static int hidden(unsigned blocked, const sigset_t *mask)
+{
+	uint64_t now;
+
+	memcpy(&now, mask, sizeof(now));
+	return is_any(now) ? (int)blocked : 0;
+}
+
+static void send_again(int signo, siginfo_t *info)
+{
+	if (info->si_code == SI_TKILL) {
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
+		return;
+	}
+	/* Only the main thread may queue a signal that looks as if sent by kill(2). */
+	if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0) {
+		info->si_code = SI_QUEUE;
+		syscall(SYS_rt_sigqueueinfo, getpid(), signo, info);
+	}
+}
+
+/* Of a perf event: only the kernel sends signals with such a code. */
+static bool is_overflow(const siginfo_t *info)
+{
+	return info->si_code == POLL_IN || info->si_code == POLL_HUP;
+}
+
+static bool is_tick(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_ptr == &agent;
+}
+
+static bool take_pending(int signo, siginfo_t *info)
+{
+	const uint64_t set = bit_of((unsigned)signo);
+	const struct timespec zero = { 0, 0 };
+
+	return pmc_sys4(SYS_rt_sigtimedwait, &set, info, &zero, sizeof(set)) == signo;
+}
+
+/* Signals of the agent's timers and events that are pending in the calling thread. */
+static void drop(int signo)
+{
+	siginfo_t others[MOST_PENDING];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < MOST_PENDING && take_pending(signo, &others[n]); i++)
+		if (is_overflow(&others[n]))
+			agent_sample_dropped();
+		else
+			n += !is_tick(&others[n]);
+	for (unsigned i = 0; i < n; i++)
+		send_again(signo, &others[i]);
+}
+
+/* The host uses this number: the agent takes the next free one. */
+static void move(int from)
+{
+	int signo;
+
+	if (!atomic_compare_exchange_strong(&own, &from, 0))
+		return;
+	signo = agent_own_signal_take(from + 1);
+	agent_tick_moved(signo);
+	agent_sample_moved(signo);
+	drop(from);
+}
+
+static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
+{
+	if (agent_self && hidden(agent_self->blocked, &context->uc_sigmask) == signo) {
+		move(signo);
+		sigaddset(&context->uc_sigmask, signo);
+		send_again(signo, info);
+		return;
+	}
+	if (table[signo].original.sa_handler != SIG_IGN)
+		on_fatal(signo, info, context);
+}
+
+static void on_own(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (is_tick(info))
+		agent_tick_signal();
+	else if (is_overflow(info))
+		agent_sample_signal(info->si_code == POLL_HUP, context);
+	else
+		come_from_others(signo, info, context);
+	errno = saved;
+}
+
+/* The kernel's SIGIO says nothing of its event; that of a descriptor of the host looks the same. */
+static void on_unqueued(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (info->si_code == SI_KERNEL)
+		agent_sample_signal(true, context);
+	else
+		on_fatal(signo, info, context);
+	errno = saved;
+}
+
+void agent_own_signal_take_unqueued(void)
+{
+	/* Init does not die of it. */
+	if (agent.pid != 1 && agent.config.dump != SIGIO)
+		take_default(SIGIO, on_unqueued, SA_RESTART);
+}
+
+void agent_own_signal_drop(void)
+{
+	siginfo_t info;
+
+	if (agent_own_signal())
+		drop(agent_own_signal());
+	if (!agent.config.sample.on || !take_pending(SIGIO, &info))
+		return;
+	if (info.si_code == SI_KERNEL)
+		agent_sample_dropped();
+	else
+		send_again(SIGIO, &info);
+}
+
+int agent_own_signal_take(int from)
+{
+	for (int signo = from ? from : SIGRTMIN; signo <= SIGRTMAX; signo++) {
+		const uint64_t bit = bit_of((unsigned)signo);
+
+		if (signo == agent.config.dump || !take_default(signo, on_own, SA_RESTART))
+			continue;
+		/* The signal mask at the start of this program. */
+		pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
+		atomic_store(&own, signo);
+		return signo;
+	}
+	return 0;
+}
+
+bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	if (signo <= 0 || signo != agent_own_signal() || !agent_active())
+		return false;
+	if (action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN) {
+		move(signo);
+		return false;
+	}
+	*old = table[signo].original;
+	if (action)
+		table[signo].original = *action;
+	return true;
+}
+
+/* The mask as given to the kernel. */
+static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
+{
+	uint64_t bit = bit_of((unsigned)signo);
+
+	if (how == SIG_UNBLOCK) {
+		if (mask & bit_of(slot->blocked))
+			slot->blocked = 0;
+	} else if ((mask & bit) && is_any(mask)) {
+		slot->blocked = (uint8_t)signo;
+		mask &= ~bit;
+	} else {
+		if (how == SIG_SETMASK)
+			slot->blocked = 0;
+		if (mask & bit) {
+			move(signo);
+			agent_sigaction(signo, &table[signo].original, NULL);
+		}
+	}
+	return mask;
+}
+
+int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
+{
+	/* libc's own signals, from 32 on, keep their state. */
+	const uint64_t internal = bit_of((unsigned)SIGRTMIN) - bit_of(32);
+	int signo = agent_own_signal();
+	struct slot *slot;
+	unsigned was;
+	uint64_t mask = 0;
+	long error;
+
+	/* libunwind blocks all signals, as they are, and restores the mask: twice for each frame of
+	 * a sample, so before any system call. */
+	if (agent_unwinding) {
+		if (old)
+			memset(old, 0xff, sizeof(mask));
+		return 0;
+	}
+	slot = signo && agent_active() ? agent_self : NULL;
+	was = slot ? slot->blocked : 0;
+	if (set) {
+		memcpy(&mask, set, sizeof(mask));
+		mask &= ~internal;
+	}
+	if (set && slot)
+		mask = keep_own(slot, signo, how, mask);
+	error = pmc_sys4(SYS_rt_sigprocmask, how, set ? &mask : NULL, old, sizeof(mask));
+	if (!error && old && hidden(was, old))
+		sigaddset(old, (int)was);
+	if (slot && slot->blocked != was && !atomic_load(&slot->timer))
+		agent_timer_start(slot);
+	return (int)-error;
+}
+
+/* ---- actions of the host ---------------------------------------------------------------- */
+
 /* Whether this is one of the agent's handlers. */
 static bool is_ours(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) &&
-	       (action->sa_sigaction == agent_signal_fatal || action->sa_sigaction == on_dump ||
-		action->sa_sigaction == agent_own_signal_handler ||
-		action->sa_sigaction == agent_own_signal_unqueued);
+	       (action->sa_sigaction == on_fatal || action->sa_sigaction == on_dump ||
+		action->sa_sigaction == on_own || action->sa_sigaction == on_unqueued);
 }
 
 /* Sets the flag anew in all of the agent's handlers. */
@@ -228,18 +472,13 @@ void agent_signals_init(void)
 	all_on_stack = agent_is_go_program();
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
-			agent_signal_take(fatal[i], agent_signal_fatal, 0);
+			take_default(fatal[i], on_fatal, 0);
 	if (!dump)
 		return;
-	agent_signal_take(dump, on_dump, SA_RESTART);
+	take_default(dump, on_dump, SA_RESTART);
 	if (!table[dump].ours)
 		agent_note(NOTE_DUMP_SIGNAL);
 	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
-}
-
-void agent_signal_original(int signo, struct sigaction *action)
-{
-	*action = table[signo].original;
 }
 
 /* Replaces the kernel's action by what the host must see. */
@@ -249,11 +488,6 @@ static void show_visible(int signo, struct sigaction *action)
 		*action = table[signo].once;
 	else if (is_once(action) || is_ours(action))
 		*action = table[signo].original;
-}
-
-void agent_signal_set_original(int signo, const struct sigaction *action)
-{
-	table[signo].original = *action;
 }
 
 bool agent_signal_forget(int signo)
@@ -294,9 +528,9 @@ static void restore(int signo, const struct sigaction *action)
 	if (signo == agent.config.dump)
 		install(signo, on_dump, SA_RESTART);
 	else if (signo == SIGIO)
-		install(signo, agent_own_signal_unqueued, SA_RESTART);
+		install(signo, on_unqueued, SA_RESTART);
 	else if (signo < SIGRTMIN)
-		install(signo, agent_signal_fatal, 0);
+		install(signo, on_fatal, 0);
 }
 
 /* The host has installed a handler of its own. */

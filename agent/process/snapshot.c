@@ -77,6 +77,17 @@ __attribute__((noinline)) static void stacks(struct pmc_frame_buf *buf, uint64_t
 	} while (agent_file_lost() == lost && agent_sample_tables_next(buf, snapshot));
 }
 
+void agent_thread_frames(struct slot *slot, uint64_t snapshot)
+{
+	struct pmc_frame_buf buf;
+
+	if (!(slot->regions || agent_sample_has(slot)) || !agent_buf_open(&buf, CHUNK))
+		return;
+	regions_and_samples(&buf, slot, snapshot);
+	stacks(&buf, snapshot);
+	agent_buf_close(&buf);
+}
+
 /* A thread that is ending writes its last row itself, unless the end of the process cuts it off. */
 static void await_row(const struct slot *slot, uint64_t until_ns)
 {

@@ -30,13 +30,12 @@ struct cell {
 	bool scaled; /* an estimate: multiplexed */
 };
 
-enum { CPU, VOLUNTARY, INVOLUNTARY, FAULTS, EVENTS };
+enum { THREAD, CPU, VOLUNTARY, INVOLUNTARY, FAULTS, EVENTS };
 
 struct row {
 	char name[20]; /* of a pool with '*' for digits */
-	uint64_t threads;
-	struct cell
-		cells[EVENTS + PMC_EVENTS_MAX]; /* of events by their place in the user's list */
+	/* Those of events are in the order of the user's list. */
+	struct cell cells[EVENTS + PMC_EVENTS_MAX];
 };
 
 /* An event that was asked for, perhaps counted in a part for each type of core. */
@@ -52,6 +51,14 @@ struct image {
 	uint8_t identity[16];
 	uint64_t snapshot;
 	struct pmc_process_fixed fixed;
+};
+
+struct column {
+	enum { SHARE, IPC, TIME, COUNT } kind;
+	unsigned cell; /* of IPC: that of instructions */
+	unsigned by;   /* of IPC: that of cycles */
+	char head[64];
+	int width;
 };
 
 struct summary {
@@ -70,6 +77,17 @@ struct summary {
 	uint64_t start_ns, end_ns, off_ns;
 	uint64_t children, children_cpu_ns;
 	uint64_t waited_cpu_ns; /* of children that the first process waited for */
+	/* The page. */
+	const struct summary_form *form;
+	struct pmc_out *out;
+	const char *dot, *micro;
+	unsigned n_lines, n_columns, hidden;
+	const struct row *lines[LINES];
+	int label_width, width;
+	struct column columns[COLUMNS];
+	bool scaled, lacks;  /* marks that the table has */
+	struct pmc_out line; /* of the footer, in text */
+	char text[8192];
 };
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -83,7 +101,6 @@ static void add_value(struct cell *cell, bool known, double value)
 
 static void add_row(struct row *to, const struct row *row)
 {
-	to->threads += row->threads;
 	for (unsigned i = 0; i < EVENTS + PMC_EVENTS_MAX; i++) {
 		to->cells[i].sum += row->cells[i].sum;
 		to->cells[i].known |= row->cells[i].known;
@@ -148,11 +165,13 @@ static void take_readings(const struct pmc_plan *plan, const struct pmc_frame *f
 
 		pmc_cursor_bytes(&cursor, &reading, sizeof(reading));
 		for (unsigned i = 0; i < reading.n && pmc_cursor_bytes(&cursor, &value, 8); i++) {
-			const struct pmc_planned *planned = &plan->events[at];
-			struct count *count = &counts[planned->event.position];
+			const struct pmc_planned *planned;
+			struct count *count;
 
-			if (at++ >= end)
+			if (at >= end)
 				continue;
+			planned = &plan->events[at++];
+			count = &counts[planned->event.position];
 			count->parts += planned->state == PMC_COUNTED;
 			pmc_add_sat(&count->raw, value);
 			pmc_add_sat(&count->running_ns, reading.running_ns);
@@ -246,9 +265,10 @@ static void add_thread(struct summary *s, const struct pmc_frame *frame,
 	const bool was_on = phases && pmc_thread_on_ns(fixed, until);
 	const bool known = !phases || was_on;
 	const bool usage = known && !(fixed->flags & PMC_THREAD_NO_RUSAGE);
-	struct row row = { .threads = 1 };
+	struct row row = { .name = "" };
 
 	name_row(s, frame, fixed, &row);
+	add_value(&row.cells[THREAD], true, 1);
 	add_value(&row.cells[CPU], known && !(fixed->flags & PMC_THREAD_NO_CPU),
 		  (double)fixed->cpu_ns);
 	add_value(&row.cells[VOLUNTARY], usage, (double)fixed->voluntary_switches);
@@ -351,35 +371,13 @@ struct summary *summary_new(struct pmc_arena *arena, const uint8_t job[16],
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-struct column {
-	enum { THREADS_N, SHARE, IPC, TIME, COUNT } kind;
-	unsigned cell; /* of IPC: that of instructions */
-	unsigned by;   /* of IPC: that of cycles */
-	char head[64];
-	int width;
-};
-
-struct page {
-	struct summary *s;
-	const struct summary_form *form;
-	struct pmc_out *out;
-	const char *dot, *micro;
-	unsigned n_lines, n_columns, hidden;
-	const struct row *lines[LINES];
-	int label_width, width;
-	struct column columns[COLUMNS];
-	bool scaled, lacks;  /* marks that the table has */
-	struct pmc_out line; /* of the footer, in text */
-	char text[8192];
-};
-
-static void add_line(struct page *page, const struct row *row)
+static void add_line(struct summary *s, const struct row *row)
 {
 	const int width = pmc_utf8_columns(row->name, strlen(row->name));
 
-	if (page->label_width < width)
-		page->label_width = width;
-	page->lines[page->n_lines++] = row;
+	if (s->label_width < width)
+		s->label_width = width;
+	s->lines[s->n_lines++] = row;
 }
 
 static int by_cpu(const void *a, const void *b, const void *arg)
@@ -392,9 +390,8 @@ static int by_cpu(const void *a, const void *b, const void *arg)
 }
 
 /* The rows with most CPU time, then what the others have. */
-static void add_rows(struct page *page)
+static void add_rows(struct summary *s)
 {
-	struct summary *s = page->s;
 	const struct row *sorted[POOLS], *scratch[POOLS];
 
 	for (unsigned i = 0; i < s->n_rows; i++)
@@ -402,67 +399,66 @@ static void add_rows(struct page *page)
 	pmc_sort(sorted, scratch, s->n_rows, sizeof(*sorted), by_cpu, NULL);
 	for (unsigned i = 0; i < s->n_rows; i++)
 		if (i < THREADS)
-			add_line(page, sorted[i]);
+			add_line(s, sorted[i]);
 		else
 			add_row(&s->others, sorted[i]);
 	memcpy(s->others.name, "(others)", sizeof("(others)"));
-	if (s->others.threads)
-		add_line(page, &s->others);
+	if (s->others.cells[THREAD].known)
+		add_line(s, &s->others);
 }
 
 /* Of what no row has, only the CPU time is known; where it is worth mentioning, the other sums lack
  * something. */
-static void make_lines(struct page *page)
+static void make_lines(struct summary *s)
 {
-	struct summary *s = page->s;
 	struct cell *cpu = &s->total.cells[CPU];
 	const double rest_ns = (double)s->cpu_ns > cpu->sum ? (double)s->cpu_ns - cpu->sum : 0;
-	const char *unattributed = page->form->screen.ascii ? "- unattributed" : "─ unattributed";
+	const char *unattributed = s->form->screen.ascii ? "- unattributed" : "─ unattributed";
 
-	if (page->form->rows)
-		add_rows(page);
+	if (s->form->rows)
+		add_rows(s);
 	memcpy(s->unattributed.name, unattributed, strlen(unattributed) + 1);
 	memcpy(s->total.name, "total", sizeof("total"));
 	s->unattributed.cells[CPU] = (struct cell){ rest_ns, .known = true };
-	for (unsigned i = CPU + 1; i < EVENTS + s->n_events; i++)
+	for (unsigned i = VOLUNTARY; i < EVENTS + s->n_events; i++)
 		s->total.cells[i].lacks |= rest_ns > 1000000 && rest_ns > cpu->sum / 200;
 	*cpu = (struct cell){ cpu->sum + rest_ns, .known = true };
-	add_line(page, &s->unattributed);
-	add_line(page, &s->total);
+	add_line(s, &s->unattributed);
+	add_line(s, &s->total);
 }
 
-static void add_column(struct page *page, struct column column)
+static void add_column(struct summary *s, struct column column)
 {
 	column.width = 2 + pmc_utf8_columns(column.head, strlen(column.head));
 	if (column.width < NUMBER)
 		column.width = NUMBER;
-	if (page->width + column.width > pmc_screen_width(&page->form->screen)) {
-		page->hidden++;
+	if (s->width + column.width > pmc_screen_width(&s->form->screen)) {
+		s->hidden++;
 		return;
 	}
-	page->width += column.width;
-	page->columns[page->n_columns++] = column;
+	s->width += column.width;
+	s->columns[s->n_columns++] = column;
 }
 
-static void put_name(struct page *page, const struct pmc_event *event, struct pmc_out *out)
+static void put_name(struct summary *s, const struct pmc_event *event, struct pmc_out *out)
 {
 	pmc_utf8_fit(out, event->name, strlen(event->name), NAME_MOST, PMC_CUT_MIDDLE,
-		     page->form->screen.ascii);
+		     s->form->screen.ascii);
 }
 
-static void add_event(struct page *page, unsigned index)
+static void add_event(struct summary *s, unsigned index)
 {
-	const struct pmc_planned *last = page->s->events[index].last;
+	const struct pmc_planned *last = s->events[index].last;
 	const bool time = strcmp(last->event.unit, "ns") == 0;
 	struct column column = { .kind = time ? TIME : COUNT, .cell = EVENTS + index };
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, column.head, sizeof(column.head));
-	put_name(page, &last->event, &out);
+	put_name(s, &last->event, &out);
 	if (last->flags & PMC_EVENT_FELL_BACK && last->scope == PMC_SCOPE_USER)
 		pmc_out_str(&out, ":u");
 	pmc_out_str(&out, time ? " ms" : "");
-	add_column(page, column);
+	add_column(s, column);
 }
 
 /* The cell of a counted event; 0: it was not asked for. */
@@ -477,28 +473,27 @@ static unsigned find_event(const struct summary *s, uint32_t type, uint32_t conf
 }
 
 /* The columns that fit. An event that counts the whole machine has none here. */
-static void make_columns(struct page *page)
+static void make_columns(struct summary *s)
 {
-	const struct summary *s = page->s;
 	const unsigned cycles = find_event(s, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
 		       done = find_event(s, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 
-	page->width = 2 + page->label_width;
-	if (s->pools || !page->form->rows)
-		add_column(page, (struct column){ THREADS_N, .head = "n" });
-	add_column(page, (struct column){ TIME, CPU, .head = "cpu ms" });
-	add_column(page, (struct column){ SHARE, CPU, .head = "%" });
-	add_column(page, (struct column){ COUNT, VOLUNTARY, .head = "vol" });
-	add_column(page, (struct column){ COUNT, INVOLUNTARY, .head = "invol" });
+	s->width = 2 + s->label_width;
+	if (s->pools || !s->form->rows)
+		add_column(s, (struct column){ COUNT, THREAD, .head = "n" });
+	add_column(s, (struct column){ TIME, CPU, .head = "cpu ms" });
+	add_column(s, (struct column){ SHARE, CPU, .head = "%" });
+	add_column(s, (struct column){ COUNT, VOLUNTARY, .head = "vol" });
+	add_column(s, (struct column){ COUNT, INVOLUNTARY, .head = "invol" });
 	if (!find_event(s, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS))
-		add_column(page, (struct column){ COUNT, FAULTS, .head = "page-faults" });
+		add_column(s, (struct column){ COUNT, FAULTS, .head = "page-faults" });
 	if (cycles && done)
-		add_column(page, (struct column){ IPC, done, cycles, .head = "IPC" });
+		add_column(s, (struct column){ IPC, done, cycles, .head = "IPC" });
 	for (unsigned i = 0; i < s->n_events; i++) {
 		if (s->events[i].of_machine)
-			page->hidden++;
+			s->hidden++;
 		else if (s->events[i].counted)
-			add_event(page, i);
+			add_event(s, i);
 	}
 }
 
@@ -507,25 +502,20 @@ static void put_share(struct pmc_out *out, double part, double whole)
 	pmc_show_percent(out, whole > 0 ? 100 * part / whole : 100);
 }
 
-static void put_cell(struct page *page, const struct column *column, const struct row *row,
+static void put_cell(struct summary *s, const struct column *column, const struct row *row,
 		     struct pmc_out *out)
 {
 	const struct cell *cell = &row->cells[column->cell], *by = &row->cells[column->by];
 
-	if (column->kind == THREADS_N) {
-		if (row->threads)
-			pmc_show_integer(out, row->threads);
-		return;
-	}
 	if (!cell->known || (column->kind == IPC && !(by->sum > 0))) {
 		pmc_out_char(out, '-');
 		return;
 	}
 	if (column->kind == SHARE) {
-		put_share(out, cell->sum, page->s->total.cells[CPU].sum);
+		put_share(out, cell->sum, s->total.cells[CPU].sum);
 		return;
 	}
-	page->scaled |= cell->scaled;
+	s->scaled |= cell->scaled;
 	pmc_out_str(out, cell->scaled ? "~" : "");
 	if (column->kind == IPC) {
 		pmc_out_fixed(out, cell->sum / by->sum, 2);
@@ -535,29 +525,29 @@ static void put_cell(struct page *page, const struct column *column, const struc
 		pmc_out_fixed(out, cell->sum / 1e6, 2);
 	else
 		pmc_show_number(out, cell->sum);
-	page->lacks |= cell->lacks;
+	s->lacks |= cell->lacks;
 	pmc_out_str(out, cell->lacks ? "+" : "");
 }
 
-static void put_table(struct page *page)
+static void put_table(struct summary *s)
 {
-	struct pmc_out *to = page->out, out;
+	struct pmc_out *to = s->out, out;
 	char text[64];
 
-	for (unsigned row = 0; row <= page->n_lines; row++) {
-		const char *label = row ? page->lines[row - 1]->name : "thread";
+	for (unsigned row = 0; row <= s->n_lines; row++) {
+		const char *label = row ? s->lines[row - 1]->name : "thread";
 		int width;
 
 		pmc_out_str(to, "  ");
 		width = pmc_utf8_fit(to, label, strlen(label), 0, PMC_CUT_END,
-				     page->form->screen.ascii);
-		pmc_out_pad(to, ' ', page->label_width - width);
-		for (unsigned i = 0; i < page->n_columns; i++) {
-			const struct column *column = &page->columns[i];
+				     s->form->screen.ascii);
+		pmc_out_pad(to, ' ', s->label_width - width);
+		for (unsigned i = 0; i < s->n_columns; i++) {
+			const struct column *column = &s->columns[i];
 
 			pmc_out_to_mem(&out, text, sizeof(text));
 			if (row)
-				put_cell(page, column, page->lines[row - 1], &out);
+				put_cell(s, column, s->lines[row - 1], &out);
 			else
 				pmc_out_str(&out, column->head);
 			pmc_out_pad(to, ' ', column->width - 1 - pmc_utf8_columns(text, out.len));
@@ -572,25 +562,24 @@ static void put_table(struct page *page)
 /* ---- lines around it ---------------------------------------------------------------------- */
 
 /* Ends a line with what is printed. */
-__attribute__((format(__printf__, 2, 3))) static void end_line(struct page *page,
+__attribute__((format(__printf__, 2, 3))) static void end_line(struct summary *s,
 							       const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	pmc_voutf(&page->line, format, args);
+	pmc_voutf(&s->line, format, args);
 	va_end(args);
-	pmc_show_wrapped(page->out, page->text, pmc_screen_width(&page->form->screen));
-	pmc_out_to_mem(&page->line, page->text, sizeof(page->text));
+	pmc_show_wrapped(s->out, s->text, pmc_screen_width(&s->form->screen));
+	pmc_out_to_mem(&s->line, s->text, sizeof(s->text));
 }
 
-static void put_title(struct page *page)
+static void put_title(struct summary *s)
 {
-	const struct summary *s = page->s;
-	const char *command = page->form->command;
+	const char *command = s->form->command;
 	const double wall_ns = (double)pmc_sub_sat(pmc_sub_sat(s->end_ns, s->start_ns), s->off_ns);
 	const double cpu_ns = s->total.cells[CPU].sum;
-	struct pmc_out *line = &page->line;
+	struct pmc_out *line = &s->line;
 	size_t at = strcspn(command, " ");
 
 	/* Without the directories of the program. */
@@ -598,111 +587,103 @@ static void put_title(struct page *page)
 		at--;
 	pmc_out_str(line, " pmcagent: ");
 	pmc_utf8_fit(line, command + at, strlen(command + at), NAME_MOST, PMC_CUT_END,
-		     page->form->screen.ascii);
+		     s->form->screen.ascii);
 	pmc_out_str(line, "  ");
-	pmc_show_time(line, wall_ns, page->micro);
-	pmc_outf(line, " wall%s", page->dot);
-	pmc_show_time(line, cpu_ns, page->micro);
+	pmc_show_time(line, wall_ns, s->micro);
+	pmc_outf(line, " wall%s", s->dot);
+	pmc_show_time(line, cpu_ns, s->micro);
 	pmc_out_str(line, " CPU (");
 	pmc_out_fixed(line, wall_ns > 0 ? cpu_ns / wall_ns : 0, 2);
-	pmc_outf(line, " CPUs)%s", page->dot);
-	pmc_show_count(line, s->total.threads, "thread", "threads");
-	end_line(page, "\n");
+	pmc_outf(line, " CPUs)%s", s->dot);
+	pmc_show_count(line, (uint64_t)s->total.cells[THREAD].sum, "thread", "threads");
+	end_line(s, "\n");
 }
 
-static void put_coverage(struct page *page)
+static void put_coverage(struct summary *s)
 {
-	const struct summary *s = page->s;
 	const double all_ns = s->total.cells[CPU].sum, rest_ns = s->unattributed.cells[CPU].sum;
-	const uint64_t n = s->seen > s->total.threads ? s->seen : s->total.threads;
+	const uint64_t rows = (uint64_t)s->total.cells[THREAD].sum;
+	const uint64_t n = s->seen > rows ? s->seen : rows;
 
-	pmc_out_str(&page->line, " coverage ");
-	put_share(&page->line, all_ns - rest_ns, all_ns);
-	pmc_outf(&page->line, " %% of CPU%s%llu of ", page->dot, (unsigned long long)s->counted);
-	pmc_show_count(&page->line, n, "thread counted", "threads counted");
-	pmc_outf(&page->line, "%sagent overhead ", page->dot);
-	put_share(&page->line, (double)s->overhead_ns, all_ns);
-	end_line(page, " %%");
+	pmc_out_str(&s->line, " coverage ");
+	put_share(&s->line, all_ns - rest_ns, all_ns);
+	pmc_outf(&s->line, " %% of CPU%s%llu of ", s->dot, (unsigned long long)s->counted);
+	pmc_show_count(&s->line, n, "thread counted", "threads counted");
+	pmc_outf(&s->line, "%sagent overhead ", s->dot);
+	put_share(&s->line, (double)s->overhead_ns, all_ns);
+	end_line(s, " %%");
 }
 
-static void put_children(struct page *page)
+static void put_children(struct summary *s)
 {
-	const struct summary *s = page->s;
 	/* Those that were waited for include programs without the agent. */
 	const uint64_t cpu_ns =
 		s->waited_cpu_ns > s->children_cpu_ns ? s->waited_cpu_ns : s->children_cpu_ns;
 
 	if (!s->children && (cpu_ns < 10000000 || cpu_ns < s->cpu_ns / 100))
 		return;
-	pmc_out_char(&page->line, ' ');
+	pmc_out_char(&s->line, ' ');
 	if (s->children)
-		pmc_show_count(&page->line, s->children, "child process, ", "child processes, ");
+		pmc_show_count(&s->line, s->children, "child process, ", "child processes, ");
 	else
-		pmc_out_str(&page->line, "child processes, ");
-	pmc_show_time(&page->line, (double)cpu_ns, page->micro);
-	end_line(page, " CPU");
+		pmc_out_str(&s->line, "child processes, ");
+	pmc_show_time(&s->line, (double)cpu_ns, s->micro);
+	end_line(s, " CPU");
 }
 
-static void put_uncounted(struct page *page)
+static void put_uncounted(struct summary *s)
 {
-	const struct summary *s = page->s;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n_events; i++) {
 		if (s->events[i].counted || s->events[i].of_machine || !s->events[i].last)
 			continue;
-		pmc_out_str(&page->line, n++ ? ", " : " not counted: ");
-		put_name(page, &s->events[i].last->event, &page->line);
+		pmc_out_str(&s->line, n++ ? ", " : " not counted: ");
+		put_name(s, &s->events[i].last->event, &s->line);
 	}
 	if (n)
-		end_line(page, "; pmctl doctor says why");
+		end_line(s, "; pmctl doctor says why");
 }
 
-static void put_footer(struct page *page)
+static void put_footer(struct summary *s)
 {
-	const char *wanted = page->form->wanted;
+	const char *wanted = s->form->wanted;
 
-	put_coverage(page);
-	put_children(page);
-	put_uncounted(page);
-	if (page->form->dump) {
-		pmc_out_str(&page->line, " full report: pmctl report ");
-		pmc_utf8_shell(&page->line, page->form->dump, page->form->screen.ascii);
-		end_line(page, "%s", "");
+	put_coverage(s);
+	put_children(s);
+	put_uncounted(s);
+	if (s->form->dump) {
+		pmc_out_str(&s->line, " full report: pmctl report ");
+		pmc_utf8_shell(&s->line, s->form->dump, s->form->screen.ascii);
+		end_line(s, "%s", "");
 	} else {
-		end_line(page, " keep this run: PMC_OUT=run.pmc; full report: pmctl run");
+		end_line(s, " keep this run: PMC_OUT=run.pmc; full report: pmctl run");
 	}
 	if (wanted)
 		end_line(
-			page,
+			s,
 			" PMC_REPORT=%s: pmctl run --report %s prints that, or pmctl report from a "
 			"dump",
 			wanted, wanted);
-	if (page->hidden)
-		end_line(page, " %u more column%s in the full report", page->hidden,
-			 page->hidden > 1 ? "s" : "");
-	if (page->scaled)
-		end_line(page, " ~: multiplexed; an estimate from a part of the time");
-	if (page->lacks)
-		end_line(page, " +: at least this much; not all of the CPU time was counted");
+	if (s->hidden)
+		end_line(s, " %u more column%s in the full report", s->hidden,
+			 s->hidden > 1 ? "s" : "");
+	if (s->scaled)
+		end_line(s, " ~: multiplexed; an estimate from a part of the time");
+	if (s->lacks)
+		end_line(s, " +: at least this much; not all of the CPU time was counted");
 }
 
-void summary_print(struct summary *s, const struct summary_form *form, struct pmc_arena *arena,
-		   struct pmc_out *out)
+void summary_print(struct summary *s, const struct summary_form *form, struct pmc_out *out)
 {
-	struct page *page = pmc_arena_alloc(arena, sizeof(*page));
-
-	if (!page)
-		return;
-	page->s = s;
-	page->form = form;
-	page->out = out;
-	page->dot = form->screen.ascii ? ", " : " · ";
-	page->micro = form->screen.ascii ? "us" : "µs";
-	pmc_out_to_mem(&page->line, page->text, sizeof(page->text));
-	make_lines(page);
-	make_columns(page);
-	put_title(page);
-	put_table(page);
-	put_footer(page);
+	s->form = form;
+	s->out = out;
+	s->dot = form->screen.ascii ? ", " : " · ";
+	s->micro = form->screen.ascii ? "us" : "µs";
+	pmc_out_to_mem(&s->line, s->text, sizeof(s->text));
+	make_lines(s);
+	make_columns(s);
+	put_title(s);
+	put_table(s);
+	put_footer(s);
 }

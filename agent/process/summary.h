@@ -28,5 +28,4 @@ struct summary *summary_new(struct pmc_arena *arena, const uint8_t job[16],
 int summary_take(const struct pmc_frame *frame, void *summary);
 /* After all frames: they are taken a second time. */
 void summary_read_again(struct summary *summary);
-void summary_print(struct summary *summary, const struct summary_form *form,
-		   struct pmc_arena *arena, struct pmc_out *out);
+void summary_print(struct summary *summary, const struct summary_form *form, struct pmc_out *out);

@@ -79,15 +79,18 @@ static inline bool is_stale(const struct region_area *area)
 }
 
 /* CPU time of the calling thread while counting was on. */
-__attribute__((cold, noinline)) static uint64_t clock_while_on(void)
+__attribute__((noinline)) static void read_clock(uint64_t *cpu_ns)
 {
 	struct account_words now = { .unknown = 0 };
 	struct account_side side;
 
-	pmc_thread_cpu_ns(0, &now.of[ACCOUNT_CPU]);
+	pmc_thread_cpu_ns(0, cpu_ns);
+	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_relaxed))
+		return;
+	now.of[ACCOUNT_CPU] = *cpu_ns;
 	agent_account(agent_self, &side);
 	account_values(&side, &now);
-	return now.of[ACCOUNT_CPU];
+	*cpu_ns = now.of[ACCOUNT_CPU];
 }
 
 /* ---- reading the counters ------------------------------------------------------------------*/
@@ -111,56 +114,26 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	memcpy(words + 2, area->raw, n * sizeof(*words));
 }
 
-/* Reads each group in user space if its events are on counters. */
-__attribute__((noinline)) static void read_each(struct region_area *area, uint64_t *words)
+/* Reads each group, in user space if its events are on counters. */
+fast_inline void read_counters(struct region_area *area, uint64_t *words)
 {
 	pmc_user_page *const *pages = area->pages;
 	const uint16_t *first = area->first;
 
-	if (area->mode == REGION_CLOCK) {
-		if (atomic_load_explicit(&pmc_agent_control.switched, memory_order_relaxed))
-			words[0] = clock_while_on();
-		else
-			pmc_thread_cpu_ns(0, words);
+	words += REGION_CPU;
+	if (unlikely(area->mode == REGION_CLOCK)) {
+		read_clock(words);
 		return;
 	}
 	for (unsigned g = 0; g < area->groups; g++, first++) {
 		const unsigned n = first[1] - first[0];
 
-		if (area->mode != REGION_USER ||
-		    !pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
+		if (unlikely(area->mode != REGION_USER) ||
+		    unlikely(!pmc_user_read_group(pages, n, &words[0], &words[1], &words[2])))
 			read_group(area, g, words);
 		pages += n;
 		words += 2 + n;
 	}
-}
-
-/* Without a call, all groups in user space. False: one of them cannot be read so. */
-fast_inline bool read_in_user_space(const struct region_area *area, uint64_t *words)
-{
-	pmc_user_page *const *pages = area->pages;
-	const uint16_t *first = area->first;
-	unsigned left = area->groups;
-
-	if (area->mode != REGION_USER)
-		return false;
-	for (;;) {
-		const unsigned n = first[1] - first[0];
-
-		if (!pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
-			return false;
-		if (--left == 0)
-			return true;
-		pages += n;
-		words += 2 + n;
-		first++;
-	}
-}
-
-fast_inline void read_counters(struct region_area *area, uint64_t *words)
-{
-	if (unlikely(!read_in_user_space(area, words + REGION_CPU)))
-		read_each(area, words + REGION_CPU);
 }
 
 /* ---- names ---------------------------------------------------------------------------------*/
@@ -444,11 +417,6 @@ __attribute__((cold)) static void measure_cost(struct region_area *area)
 	unblock_signals(mask);
 }
 
-static size_t area_bytes(unsigned capacity)
-{
-	return region_room_at(capacity) + REGION_ROOM;
-}
-
 static struct region_area *map_area(struct slot *slot)
 {
 	unsigned capacity = REGION_CPU + 2 * agent.plan.groups + agent.plan.opened;
@@ -456,7 +424,7 @@ static struct region_area *map_area(struct slot *slot)
 
 	/* CPU time at least. */
 	capacity = capacity > REGION_CPU ? (capacity + 3) & ~3u : 4;
-	area = mmap(NULL, area_bytes(capacity), PROT_READ | PROT_WRITE,
+	area = mmap(NULL, region_entry_at(capacity, REGION_DEPTH + 2), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (area == MAP_FAILED)
 		return NULL;
@@ -578,20 +546,6 @@ bool agent_region_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 	return true;
 }
 
-/* All regions of the calling thread, which ends. */
-static void write_all(struct region_area *area)
-{
-	const struct reader reader =
-		agent_reader(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1);
-	void *room = (char *)area + region_room_at(area->capacity);
-	struct pmc_frame_buf buf;
-
-	pmc_frame_buf_init(&buf, room, REGION_ROOM);
-	for (uint32_t i = 0; snapshot_region(&reader, &buf, area->slot, i) == SNAPSHOT_PUT; i++)
-		agent_buf_room(&buf, REGION_FRAME_BYTES);
-	agent_buf_room(&buf, SIZE_MAX);
-}
-
 /* ---- a thread's area -----------------------------------------------------------------------*/
 
 static void close_open(struct region_area *area)
@@ -626,7 +580,6 @@ void agent_regions_end(void)
 	close_open(area);
 	add_cost(area);
 	unmap_pages(area);
-	write_all(area);
 }
 
 /* Gives the calling thread an area; NULL and a note if it cannot have one. */

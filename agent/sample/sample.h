@@ -67,5 +67,5 @@ bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 		       uint32_t *part);
 /* Appends modules and stacks that are not in the dump yet. False: there is none left. */
 bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot);
-/* The samples of a thread that ends, and new stacks. */
-void agent_sample_write(struct slot *slot, uint64_t snapshot);
+/* Whether the thread has been sampled. */
+bool agent_sample_has(const struct slot *slot);

@@ -134,19 +134,6 @@ static int access_fpreg(unw_addr_space_t space, unw_regnum_t reg, unw_fpreg_t *v
 	return -UNW_EBADREG;
 }
 
-static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *arg)
-{
-	(void)space, (void)cursor, (void)arg;
-	return -UNW_EINVAL;
-}
-
-static int get_proc_name(unw_addr_space_t space, unw_word_t ip, char *name, size_t bytes,
-			 unw_word_t *offset, void *arg)
-{
-	(void)space, (void)ip, (void)name, (void)bytes, (void)offset, (void)arg;
-	return -UNW_ENOINFO;
-}
-
 /* ---- walking ------------------------------------------------------------------------------*/
 
 bool sample_dwarf_init(void)
@@ -158,8 +145,7 @@ bool sample_dwarf_init(void)
 		.access_mem = access_mem,
 		.access_reg = access_reg,
 		.access_fpreg = access_fpreg,
-		.resume = resume,
-		.get_proc_name = get_proc_name,
+		/* The others are called by unw_resume and unw_get_proc_name only. */
 	};
 	void *handle;
 

@@ -297,22 +297,9 @@ bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot)
 	return agent_sample_wanted() && sample_ready() && tables_next(buf, snapshot);
 }
 
-void agent_sample_write(struct slot *slot, uint64_t snapshot)
+bool agent_sample_has(const struct slot *slot)
 {
 	struct sample_thread *thread = sample_event.on ? sample_of(slot) : NULL;
-	struct pmc_frame_buf buf;
-	uint32_t part = 0, lost;
 
-	if (!thread || (!thread->enabled_ns && !atomic_load(&thread->counts)))
-		return;
-	if (!agent_buf_open(&buf, (size_t)64 << 10))
-		return;
-	while (agent_sample_next(&buf, slot, snapshot, &part))
-		agent_buf_room(&buf, SAMPLE_FRAME_BYTES);
-	agent_buf_room(&buf, SAMPLE_FRAME_BYTES);
-	/* After a lost write they begin anew: that is for the next thread or snapshot. */
-	lost = agent_file_lost();
-	while (agent_file_lost() == lost && agent_sample_tables_next(&buf, snapshot))
-		agent_buf_room(&buf, SAMPLE_FRAME_BYTES);
-	agent_buf_close(&buf);
+	return thread && (thread->enabled_ns || atomic_load(&thread->counts));
 }

@@ -215,12 +215,7 @@ void agent_sample_begin(struct slot *slot)
 		return;
 	}
 	fd = open_event(slot, &thread->id);
-	if (fd < 0) {
-		agent_fds_give(1);
-		agent_note(NOTE_SAMPLE_OPEN);
-		return;
-	}
-	if (route(fd, slot, number) != 0) {
+	if (fd < 0 || route(fd, slot, number) != 0) {
 		agent_fds_close(&fd, 1);
 		agent_note(NOTE_SAMPLE_OPEN);
 		return;

@@ -42,8 +42,6 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 	unsigned g = plan->groups;
 	int error;
 
-	if (event->state != PMC_COUNTED)
-		return -event->error;
 	if (!agent_fds_take(1))
 		return -EMFILE;
 	plan->events[g] = *event;
@@ -65,7 +63,7 @@ static void open_uncore(void)
 {
 	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
 	struct pmc_plan *plan = &agent.uncore_plan, made;
-	int cpus[PMC_EVENTS_MAX], errors[PMC_EVENTS_MAX];
+	int cpus[PMC_EVENTS_MAX];
 	bool refused = false;
 
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
@@ -76,20 +74,19 @@ static void open_uncore(void)
 	plan->attrs = pmc_arena_alloc(&agent.arena, sizeof(*plan->attrs) * (made.count + 1));
 	if (!plan->events || !plan->attrs)
 		return;
-	for (unsigned i = 0; i < made.count; i++)
-		errors[i] = -open_one(plan, &made.events[i], cpus[i]);
-	plan->count = plan->groups;
 	for (unsigned i = 0; i < made.count; i++) {
 		struct pmc_planned *event = &made.events[i];
 
-		if (errors[i] == 0)
-			continue;
 		if (event->state == PMC_COUNTED)
-			event->state = (uint8_t)pmc_plan_refusal(errors[i]);
-		event->error = errors[i];
+			event->error = -open_one(plan, event, cpus[i]);
+		if (event->state == PMC_COUNTED && event->error)
+			event->state = (uint8_t)pmc_plan_refusal(event->error);
 		refused |= event->state == PMC_NOT_PERMITTED;
-		plan->events[plan->count++] = *event;
 	}
+	plan->count = plan->groups;
+	for (unsigned i = 0; i < made.count; i++)
+		if (made.events[i].state != PMC_COUNTED)
+			plan->events[plan->count++] = made.events[i];
 	if (pmc_plan_seal(plan, &agent.arena) != 0)
 		return;
 	totals->eventset = plan->hash;

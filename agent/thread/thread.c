@@ -18,6 +18,49 @@ __thread struct slot *agent_self;
 static __thread unsigned rounds;
 static pthread_key_t key;
 
+static void name_now(char name[16])
+{
+	/* 0.1 us; covers all ways to name a thread. */
+	pmc_sys2(SYS_prctl, PR_GET_NAME, name);
+}
+
+/* The agent's overhead at the end of a thread. Without groups two readings of the CPU clock would
+ * be a large part of it: the wall clock is used, up to END_MOST_NS (more means preemption). */
+static uint64_t end_clock(bool groups)
+{
+	return groups ? agent_overhead_clock() : pmc_now_ns();
+}
+
+/* Last thing in a thread: its final row. */
+static void end_thread(struct slot *slot)
+{
+	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);
+	bool groups = slot->n_fds > 0;
+	uint64_t start, ns, snapshot;
+	struct pmc_frame_buf buf;
+
+	agent_tick_thread(slot, false);
+	start = end_clock(groups);
+	agent_regions_end();
+	agent_sample_end(slot);
+	registry_close(slot);
+	registry_ended(&agent_registry, slot->tid);
+	agent_self = NULL;
+	if (atomic_load_explicit(&agent.named_threads, memory_order_relaxed))
+		name_now(slot->name);
+	/* As much stack as the row takes: a page of it more would be a page fault. */
+	pmc_frame_buf_init(&buf, __builtin_alloca_with_align(need, 64), need);
+	agent_file_begin();
+	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	agent_row(&buf, slot, snapshot, true, NULL, PMC_THREAD_EXITED);
+	agent_file_append(buf.data, buf.len);
+	agent_thread_frames(slot, snapshot);
+	agent_sample_release(slot);
+	registry_release(&agent_registry, slot);
+	ns = end_clock(groups) - start;
+	agent_overhead_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);
+}
+
 static void at_thread_end(void *arg)
 {
 	int saved = errno;
@@ -28,7 +71,7 @@ static void at_thread_end(void *arg)
 		return;
 	}
 	if (agent_self && atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
-		agent_thread_end(agent_self, PMC_THREAD_EXITED);
+		end_thread(agent_self);
 	else if (agent_self)
 		/* The final snapshot is reading this slot: the CPU clock of a thread that has gone
 		 * cannot be read. */
@@ -108,12 +151,6 @@ int agent_threads_init(void)
 		registry_fini(&agent_registry);
 	}
 	return -ENOMEM;
-}
-
-static void name_now(char name[16])
-{
-	/* 0.1 us; covers all ways to name a thread. */
-	pmc_sys2(SYS_prctl, PR_GET_NAME, name);
 }
 
 struct slot *agent_thread_reserve(void)
@@ -275,42 +312,6 @@ void agent_thread_main(void)
 	/* The agent's start-up is part of the main thread. */
 	slot->start_ns = agent.start_ns;
 	errno = saved;
-}
-
-/* The agent's overhead at the end of a thread. Without groups two readings of the CPU clock would
- * be a large part of it: the wall clock is used, up to END_MOST_NS (more means preemption). */
-static uint64_t end_clock(bool groups)
-{
-	return groups ? agent_overhead_clock() : pmc_now_ns();
-}
-
-void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
-{
-	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);
-	bool groups = slot->n_fds > 0;
-	uint64_t start, ns, snapshot;
-	struct pmc_frame_buf buf;
-
-	agent_tick_thread(slot, false);
-	start = end_clock(groups);
-	agent_regions_end();
-	agent_sample_end(slot);
-	registry_close(slot);
-	registry_ended(&agent_registry, slot->tid);
-	agent_self = NULL;
-	if (atomic_load_explicit(&agent.named_threads, memory_order_relaxed))
-		name_now(slot->name);
-	/* As much stack as the row takes: a page of it more would be a page fault. */
-	pmc_frame_buf_init(&buf, __builtin_alloca_with_align(need, 64), need);
-	agent_file_begin();
-	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	agent_row(&buf, slot, snapshot, true, NULL, state);
-	agent_file_append(buf.data, buf.len);
-	agent_sample_write(slot, snapshot);
-	agent_sample_release(slot);
-	registry_release(&agent_registry, slot);
-	ns = end_clock(groups) - start;
-	agent_overhead_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);
 }
 
 /* ---- groups -------------------------------------------------------------------------------- */

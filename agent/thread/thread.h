@@ -42,8 +42,6 @@ void agent_thread_begin(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
-/* Last thing in a thread: its final row. */
-void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 /* The main thread of a process image, or the one that called fork. */
 void agent_thread_main(void);
 
@@ -64,11 +62,13 @@ static inline void agent_account(const struct slot *slot, struct account_side *s
 	snapshot_account(&own, slot, side);
 }
 
-/* ---- agent/process/tick.c, agent/region/region.c: called by a thread that begins or ends ---- */
+/* ---- agent/process, agent/region: called by a thread that begins or ends ---- */
 /* The first after the groups are enabled; before the others. */
 void agent_tick_thread(struct slot *slot, bool begins);
 /* Before its last row. */
 void agent_regions_end(void);
+/* After it: writes its regions and samples, and new stacks. */
+void agent_thread_frames(struct slot *slot, uint64_t snapshot);
 
 /* ---- adopt.c ---- */
 /* Reserves a slot for every task of this process without one. room: 8-aligned, for directory

@@ -180,13 +180,10 @@ struct region_area {
 	uint16_t hash[REGION_HASH]; /* by name: index of the record, plus one */
 	uint64_t raw[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 	/* Followed by REGION_RECORDS records; REGION_DEPTH + 2 entries, the first of which stands
-	 * for what is outside all regions, and the last of which is never used; REGION_ROOM bytes
-	 * for frames. */
+	 * for what is outside all regions, and the last of which is never used. */
 };
 
 #define REGION_AREA_HEAD offsetof(struct region_area, busy)
-/* Room for the frames of a thread that ends. */
-#define REGION_ROOM ((size_t)16 << 10)
 /* A REGION frame at its largest. */
 #define REGION_FRAME_BYTES                                                                         \
 	(sizeof(struct pmc_frame_head) + sizeof(struct pmc_region_fixed) + 8 + REGION_NAME +       \
@@ -211,11 +208,6 @@ static inline size_t region_record_at(unsigned capacity, uint32_t index)
 static inline size_t region_entry_at(unsigned capacity, uint32_t depth)
 {
 	return region_record_at(capacity, REGION_RECORDS) + depth * region_entry_bytes(capacity);
-}
-
-static inline size_t region_room_at(unsigned capacity)
-{
-	return region_entry_at(capacity, REGION_DEPTH + 2);
 }
 
 /* ---- samples of each thread, tables of modules and stacks -----------------------------------

@@ -92,7 +92,7 @@ static void check(const char *golden, struct summary_form form, size_t events_by
 	}
 	form.command = "/usr/bin/app --flag";
 	pmc_out_to_mem(&out, text, sizeof(text));
-	summary_print(summary, &form, &arena, &out);
+	summary_print(summary, &form, &out);
 	pmc_arena_free(&arena);
 	snprintf(path, sizeof(path), "tests/golden/%s", golden);
 	if (getenv("GOLDEN_WRITE")) {

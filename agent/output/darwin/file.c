@@ -18,7 +18,6 @@ static dev_t dump_dev;
 static ino_t dump_ino;
 static _Atomic bool has_header, is_full;
 static char path[PATH_MAX];
-static uint64_t start_bytes;
 
 void agent_file_path(void)
 {
@@ -81,7 +80,7 @@ int agent_file_check(void)
 		return fd;
 	}
 	/* After an exec of the first process the report has the rows from before it, too. */
-	start_bytes = agent.after_exec ? 0 : (uint64_t)st.st_size;
+	agent.reported.dump_start = agent.after_exec ? 0 : (uint64_t)st.st_size;
 	atomic_store(&dump, fd);
 	return 0;
 }
@@ -181,11 +180,6 @@ const void *agent_file_waiting(size_t *len)
 {
 	*len = 0;
 	return NULL;
-}
-
-uint64_t agent_file_start(void)
-{
-	return start_bytes;
 }
 
 const char *agent_file_name(void)

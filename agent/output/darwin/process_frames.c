@@ -25,6 +25,7 @@ void agent_publish_process(void)
 {
 	uint64_t cpu_ns = pmc_process_cpu_ns(), own_ns;
 
+	agent_publish_image();
 	memset(&before, 0, sizeof(before));
 	pmc_thread_cpu_ns(0, &own_ns);
 	if (cpu_ns <= own_ns)
@@ -45,13 +46,10 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	struct pmc_usage usage;
 
 	pmc_usage_process(&usage);
-	fixed.pid = (uint32_t)agent.pid;
 	fixed.ppid = (uint32_t)getppid();
-	fixed.start_ns = agent.start_ns;
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
 	fixed.cpu_ns = pmc_sub_sat(pmc_process_cpu_ns(), before.cpu_ns);
-	fixed.pre_cpu_ns = agent.pre_cpu_ns;
 	fixed.minor_faults = pmc_sub_sat(usage.minor_faults, before.usage.minor_faults);
 	fixed.major_faults = pmc_sub_sat(usage.major_faults, before.usage.major_faults);
 	fixed.voluntary_switches =
@@ -62,14 +60,8 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.children_cpu_ns = pmc_children_cpu_ns();
 	fixed.how_ended = (uint8_t)how;
 	fixed.how_code = (uint8_t)(code < 0 ? 0 : code);
-	fixed.inherit_mode = PMC_INHERIT_OFF;
-	fixed.flags = (uint8_t)((agent.first ? PMC_PROCESS_FIRST : 0) |
-				(agent.forked ? PMC_PROCESS_FORKED : 0) |
-				(code < 0 ? PMC_PROCESS_NO_STATUS : 0));
-	fixed.rank = agent.rank;
+	fixed.flags |= code < 0 ? PMC_PROCESS_NO_STATUS : 0;
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
 	fixed.threads_counted = fixed.threads_seen - atomic_load(&pmc_agent_control.uncounted);
-	memcpy(fixed.parent_identity, agent.parent, 16);
-	memcpy(fixed.job, agent.job, 16);
 	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
 }

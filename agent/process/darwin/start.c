@@ -158,7 +158,6 @@ static bool plan_events(void)
 	    pmc_mac_plan_totals(&mac_job.plan, &agent.arena, &mac_job.totals))
 		return false;
 	agent.plan = mac_job.plan.plan;
-	pmc_agent_control.process.eventset = agent.plan.hash;
 	note_troubles(mac_job.mac.trouble);
 	return true;
 }
