@@ -208,7 +208,7 @@ static void what_keeps_the_agent_from_counting_is_an_error(void **state)
 	assert_int_equal(result.code, 1);
 	says(result.err, "left no dump");
 	PMCTL(&result, "bench", "-r", "1", "-e", "INST_A",
-	      "sh -c 'test -z \"$DYLD_INSERT_LIBRARIES\" || kill -9 $$'");
+	      "sh -c 'test -z \"$PMC_OUT\" || kill -9 $$'");
 	assert_int_equal(result.code, 1);
 	says(result.err, "under the agent was killed by signal 9");
 	PMCTL(&result, "bench", "-r", "1", "--baseline", script, "true");

@@ -163,10 +163,5 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		     double *values);
 /* NULL: nothing. */
 void bench_runner_stop(struct bench_runner *runner);
-/* How programs are told to load the agent, and which cannot. */
-struct bench_preload {
-	const char *variable, *library, *unable;
-};
-extern const struct bench_preload bench_preload;
 
 #endif

@@ -360,7 +360,7 @@ struct under_agent {
 /* Sets the variables that load the agent into commands; other lines keep the environment. */
 static int set_up(struct bench *bench, struct under_agent *agent)
 {
-	const char *old = getenv(bench_preload.variable), *tmp = getenv("TMPDIR");
+	const char *old = getenv(TOOL_PRELOAD), *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX], found[PATH_MAX], preload[2 * PATH_MAX];
 	size_t n = 0;
 
@@ -368,7 +368,7 @@ static int set_up(struct bench *bench, struct under_agent *agent)
 		return tool_fail(EXIT_FAIL,
 				 "cannot find the agent: no %s in %s or %s/../lib/pmc; install "
 				 "pmctl whole",
-				 bench_preload.library, dir, dir);
+				 TOOL_AGENT_FILE, dir, dir);
 	snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
 		 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
 	if (!mkdtemp(agent->dir))
@@ -380,7 +380,7 @@ static int set_up(struct bench *bench, struct under_agent *agent)
 		n++;
 	bench->environment = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*environ));
 	memcpy(bench->environment, environ, n * sizeof(*environ));
-	setenv(bench_preload.variable, preload, 1);
+	setenv(TOOL_PRELOAD, preload, 1);
 	setenv("PMC_OUT", agent->dump, 1);
 	setenv("PMC_REPORT", "off", 1);
 	/* Of an enclosing job: a run is a job of its own. */
@@ -516,8 +516,9 @@ static int run_under_agent(struct bench *bench, struct bench_command *command,
 	error = read_dump(bench, command, agent->dump, r);
 	if (error == -ENOENT)
 		return tool_fail(EXIT_FAIL,
-				 "'%.200s' left no dump under the agent: %s; pmctl run says more",
-				 command->text, bench_preload.unable);
+				 "'%.200s' left no dump under the agent, which it does not load; "
+				 "pmctl run says why",
+				 command->text);
 	if (error)
 		return tool_fail(EXIT_FAIL, "cannot read the dump of '%.200s': %s", command->text,
 				 strerror(-error));

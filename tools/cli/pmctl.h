@@ -98,8 +98,10 @@ int tool_columns(int fd);
 /* ---- files of programs ---------------------------------------------------------------------- */
 #ifdef __linux__
 #define TOOL_AGENT_FILE "libpmcagent.so"
+#define TOOL_PRELOAD	"LD_PRELOAD" /* the variable that has programs load it */
 #else
 #define TOOL_AGENT_FILE "libpmcagent.dylib"
+#define TOOL_PRELOAD	"DYLD_INSERT_LIBRARIES"
 #endif
 /* The file of pmctl itself. */
 bool tool_own_path(char path[PATH_MAX]);

@@ -139,11 +139,6 @@ int bench_read_baseline(struct bench *bench)
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
-const struct bench_preload bench_preload = {
-	"DYLD_INSERT_LIBRARIES", "libpmcagent.dylib",
-	"programs of macOS (/bin, /usr/bin), setuid and hardened ones do not load it"
-};
-
 int bench_runner_start(struct bench *bench, struct bench_runner **started)
 {
 	(void)bench;

@@ -29,9 +29,6 @@ struct bench_runner {
 	uint64_t ids[PMC_EVENTS_MAX];
 };
 
-const struct bench_preload bench_preload = { "LD_PRELOAD", "libpmcagent.so",
-					     "static and setuid programs cannot load the agent" };
-
 /* ---- events ------------------------------------------------------------------------------- */
 
 static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
