@@ -376,7 +376,7 @@ struct pmc_samples_fixed {
 	uint64_t samples;   /* taken, in all parts */
 	uint64_t lost;	    /* overflows of the event without a sample */
 	uint64_t throttled; /* periods for which the kernel sent no signal */
-	uint64_t truncated; /* samples with an incomplete stack */
+	uint64_t truncated; /* samples with a truncated stack */
 	uint16_t n_groups;  /* 1 in part 0, else 0 */
 	uint16_t flags;	    /* 0 */
 	uint32_t reserved;
@@ -392,7 +392,7 @@ struct pmc_sample {
  * Names of addresses in stacks and of start routines, looked up by pmctl where the files of the
  * modules were, for reports that are made without them. A frame about a module is shared: identity
  * and snapshot are 0; one about a module without a build ID has the identity of a process image.
- * So has code in no file, which a compiler made at run time, with module 0, and a start routine,
+ * So has JIT or unknown code, which is in no file, with module 0, and a start routine,
  * with its SITE frame for the module. If frames differ about an address, one with source lines is
  * valid, then one with a function, of equals that with the greater hash.
  *
@@ -400,7 +400,7 @@ struct pmc_sample {
  * struct pmc_place_function }, of inlined functions the innermost first. Texts are numbered from 1;
  * 0: unknown. */
 struct pmc_names_fixed {
-	uint64_t module; /* hash of its MODULE or SITE frame; 0: code in no file */
+	uint64_t module; /* hash of its MODULE or SITE frame; 0: JIT or unknown code */
 	uint32_t n_texts;
 	uint32_t n_places;
 };

@@ -17,7 +17,7 @@ static void functions_as_csv(void **state)
 		  "/opt/none/lib.so\n");
 	has(text, "app+0x2000,2,35,35000000,29.166667,75,75000000,62.500000,app+0x2000,");
 	has(text, "app+0x1000,2,5,5000000,4.166667,111,111000000,92.500000,app+0x1000,");
-	has(text, "(code in no file),1,6,6000000,5.000000,6,6000000,5.000000,(code in no file),\n");
+	has(text, "[unknown],1,6,6000000,5.000000,6,6000000,5.000000,[unknown],\n");
 	has(text, "(no stack),1,4,4000000,3.333333,4,4000000,3.333333,(no stack),\n");
 	/* The heaviest first. */
 	assert_true(strstr(text, "lib.so+0x3000,") < strstr(text, "app+0x2000,"));
@@ -34,7 +34,7 @@ static void modules(void **state)
 	has(text, "/opt/none/lib.so,1,70,70000000,58.333333,70,70000000,58.333333,"
 		  "/opt/none/lib.so\n");
 	has(text, "/opt/none/app,2,40,40000000,33.333333,111,111000000,92.500000,/opt/none/app\n");
-	has(text, "\n(code in no file),1,6,6000000,5.000000,6,6000000,5.000000,\n");
+	has(text, "\n[unknown],1,6,6000000,5.000000,6,6000000,5.000000,\n");
 	has(text, "\n(no stack),1,4,");
 	options.top = 1;
 	options.where = where;
@@ -147,8 +147,8 @@ static void paths_as_csv(void **state)
 	    "app+0x1000;app+0x2000;lib.so+0x3000,2,1,30,30000000,25.000000,40,40000000,"
 	    "33.333333,lib.so+0x3000,/opt/none/lib.so\n"
 	    "app+0x1000;app+0x2000;lib.so+0x3000;lib.so+0x3000,3,1,0,0,0.000000,10,");
-	has(text, "\n(incomplete stack),0,1,0,0,0.000000,5,5000000,4.166667,(incomplete stack),\n"
-		  "(incomplete stack);lib.so+0x3000,1,");
+	has(text, "\n(truncated stack),0,1,0,0,0.000000,5,5000000,4.166667,(truncated stack),\n"
+		  "(truncated stack);lib.so+0x3000,1,");
 }
 
 static void paths_bottom_up(void **state)
@@ -175,14 +175,14 @@ static void tree_in_a_table(void **state)
 	has(text, "\n  ├─ app+0x2000 ");
 	has(text, "\n  │  lib.so+0x3000 ");
 	has(text, "\n  ├─ lib.so+0x4000 ");
-	has(text, "\n  └─ (code in no file) ");
+	has(text, "\n  └─ [unknown] ");
 	/* A new root would look like a callee of the line above it. */
-	has(text, "\n\n  (incomplete stack) ");
+	has(text, "\n\n  (truncated stack) ");
 	has(text, "module\n  app+0x1000 ");
 	has(head, "\n\n  (4 more) ");
 	has(ascii, "\n  |- app+0x2000 ");
 	has(ascii, "\n  |  lib.so+0x3000 ");
-	has(ascii, "\n  `- (code in no file) ");
+	has(ascii, "\n  `- [unknown] ");
 }
 
 /* A chain of calls without a branch counts as one. Rows that are left out never have a callee in

@@ -38,7 +38,7 @@ struct perf_layout {
 	uint64_t process; /* counts processes as they are written */
 };
 
-/* Addresses of code in no file are below, as a dump has 48 bits of them. */
+/* Addresses of JIT or unknown code are below, as a dump has 48 bits of them. */
 #define MODULES_START	 (UINT64_C(1) << 48)
 #define MODULES_END	 (UINT64_C(1) << 62)
 #define FILE_OFFSET_MOST (UINT64_C(1) << 47)
@@ -499,10 +499,10 @@ static void put_head(struct perf_data *p, uint64_t data_bytes)
 	put_words(p);
 }
 
-/* perf looks up names in modules, and code in no file is in none. */
+/* perf looks up names in modules, and JIT or unknown code is in none. */
 static void warn_of_names(struct export *export, uint64_t samples)
 {
-	const struct spot *unknown = names_word(export->names, "(code in no file)");
+	const struct spot *unknown = names_word(export->names, NAMES_UNKNOWN);
 	uint64_t n = 0;
 
 	for (uint64_t i = 0; i < export->n_lists; i++) {
@@ -519,7 +519,7 @@ static void warn_of_names(struct export *export, uint64_t samples)
 		}
 	}
 	if (n)
-		tool_warn("no names in perf for %llu of %llu samples: their code is in no file; "
+		tool_warn("no names in perf for %llu of %llu samples: they are in JIT code; "
 			  "pmctl report and all other formats with samples have the names",
 			  (unsigned long long)n, (unsigned long long)samples);
 }

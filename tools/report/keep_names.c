@@ -22,7 +22,7 @@
 #define SECONDS_MOST 60
 
 struct wanted_key {
-	uint64_t module; /* hash, of a start routine its SITE's; 0: in no file */
+	uint64_t module;		     /* hash, of a start routine its SITE's; 0: JIT code */
 	const struct pmc_p_process *process; /* NULL: in a file of a known build */
 	uint64_t address;
 };

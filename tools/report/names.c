@@ -18,7 +18,7 @@
 
 struct address_key {
 	const struct pmc_p_process *process; /* NULL: in a file of a known build */
-	const struct pmc_p_module *module;   /* NULL: in no file */
+	const struct pmc_p_module *module;   /* NULL: JIT or unknown code */
 	uint64_t address;
 	uint64_t by; /* enum names_by */
 };
@@ -43,7 +43,7 @@ struct unnamed_module {
 /* Samples of all spots, and of those that lack something. */
 struct names_counts {
 	bool by_line;
-	uint64_t samples, nowhere, nameless, lineless;
+	uint64_t samples, unknown, nameless, lineless;
 	const struct spot *most_nameless, *most_lineless; /* where most of them are */
 };
 
@@ -167,7 +167,7 @@ static bool is_same_file(struct report_names *names, const struct pmc_p_process 
 	return false;
 }
 
-/* Code in no file has a name in the perf map of its process, while this machine has it. */
+/* JIT-compiled code has a name in the perf map of its process, while this machine has it. */
 static struct symbol_module *module_of(struct report_names *names,
 				       const struct pmc_p_process *process,
 				       struct pmc_p_module *module)
@@ -289,17 +289,19 @@ static void find_spots(struct report_names *names, const struct pmc_p_process *p
 	struct symbol_place place = { .n = 1 };
 	bool in_dump;
 
-	if (by != NAMES_MODULE)
+	if (by != NAMES_MODULE || !*module)
 		names_place(names, process, frame, &place, &in_dump);
 	spots->n = place.n;
 	spots->list = pmc_arena_alloc(&names->arena, place.n * sizeof(*spots->list));
 	if (by == NAMES_MODULE && *module) {
 		spots->list[0] = find_spot(
 			names, &(struct spot){ .function = module, .module = module, .file = "" });
+	} else if (by == NAMES_MODULE && names_knowledge(&place)) {
+		spots->list[0] = names_word(names, "[jit]");
 	} else if (by == NAMES_MODULE || (!frame->module && !place.frames[0].function)) {
-		spots->list[0] = names_word(names, "(code in no file)");
+		spots->list[0] = names_word(names, NAMES_UNKNOWN);
 		if (by != NAMES_MODULE)
-			spots->list[0]->kind = SPOT_NOWHERE;
+			spots->list[0]->kind = SPOT_UNKNOWN;
 	} else {
 		for (unsigned i = 0; i < place.n; i++)
 			spots->list[i] = spot_of(names, module, frame->address, &place, i, by);
@@ -354,7 +356,7 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 {
 	const bool agent = is_of_agent(stack);
 	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
-	const struct spot *nowhere = names_word(names, "(code in no file)");
+	const struct spot *unknown = names_word(names, NAMES_UNKNOWN);
 
 	to->n = 0;
 	if (agent)
@@ -369,12 +371,12 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 			names_add_spot(names, to, spots->list[k]);
 	}
 	/* Callers that no perf map names may be any words of the stack. */
-	while (to->n > 1 && (stack->flags & guessed) == guessed && to->list[to->n - 1] == nowhere)
+	while (to->n > 1 && (stack->flags & guessed) == guessed && to->list[to->n - 1] == unknown)
 		to->n--;
 	if (!to->n)
 		names_add_spot(names, to, names_word(names, "(no stack)"));
 	else if (mark && !agent && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
-		names_add_spot(names, to, names_word(names, "(incomplete stack)"));
+		names_add_spot(names, to, names_word(names, NAMES_TRUNCATED));
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -437,8 +439,8 @@ void names_count(struct report_names *names, uint64_t samples, struct spot *spot
 	struct names_counts *counts = &names->counts;
 
 	pmc_add_sat(&counts->samples, samples);
-	if (spot->kind == SPOT_NOWHERE)
-		pmc_add_sat(&counts->nowhere, samples);
+	if (spot->kind == SPOT_UNKNOWN)
+		pmc_add_sat(&counts->unknown, samples);
 	else if (spot->kind == SPOT_UNNAMED)
 		count_most(samples, spot, &counts->nameless, &counts->most_nameless);
 	else if (is_lineless(counts, spot))
@@ -457,9 +459,9 @@ static double share(const struct names_counts *counts, uint64_t samples)
 	return samples < counts->samples && percent > 99 ? 99 : percent;
 }
 
-static void warn_of_nowhere(const struct names_counts *counts)
+static void warn_of_unknown(const struct names_counts *counts)
 {
-	const double percent = share(counts, counts->nowhere);
+	const double percent = share(counts, counts->unknown);
 
 	if (percent > 0)
 		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
@@ -508,7 +510,7 @@ static void warn_of_no_file(const struct report_names *names)
 			"smaller perf map",
 			symbols_path(large), (double)st.st_size / (1 << 20));
 	else
-		warn_of_nowhere(&names->counts);
+		warn_of_unknown(&names->counts);
 }
 
 void report_names_warn(struct report_names *names, const char *fix)
@@ -520,6 +522,8 @@ void report_names_warn(struct report_names *names, const char *fix)
 	};
 	const struct symbol_module *first = NULL;
 	enum symbol_status status = SYMBOL_OPEN;
+	char text[200] = "";
+	struct pmc_out more;
 	unsigned n = 0;
 
 	if (symbols_shrunk())
@@ -530,6 +534,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 			  "functions have no names; %s",
 			  names->changed, fix);
 	warn_of_no_file(names);
+	pmc_out_to_mem(&more, text, sizeof(text));
 	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
 		const enum symbol_status its = symbols_status(names->symbols, at->module);
 
@@ -538,13 +543,18 @@ void report_names_warn(struct report_names *names, const char *fix)
 			continue;
 		if (!n++)
 			first = at->module, status = its;
+		else if (n <= 4)
+			pmc_outf(&more, "%s%.40s", more.len ? ", " : "",
+				 pmc_base_name(symbols_path(at->module)));
 	}
 	if (n == 1)
 		tool_warn("%s %s: its functions have no names; %s", symbols_path(first),
 			  why[status], fix);
 	else if (n)
-		tool_warn("%s %s, and %u more modules have no names for a similar reason; %s",
-			  symbols_path(first), why[status], n - 1, fix);
+		tool_warn("%s %s: its functions have no names; %u more module%s: no symbols "
+			  "(%s%s); %s",
+			  symbols_path(first), why[status], n - 1, n == 2 ? "" : "s", text,
+			  n > 4 ? ", ..." : "", fix);
 	if (!n && !names->changed) {
 		warn_of_nameless(&names->counts);
 		warn_of_lineless(&names->counts);

@@ -7,6 +7,10 @@
 #include "tools/report/samples.h"
 #include "tools/symbol/symbol.h"
 
+/* Words of JIT or unknown code, which is in no file, and of stacks whose callers are missing. */
+#define NAMES_UNKNOWN	"[unknown]"
+#define NAMES_TRUNCATED "(truncated stack)"
+
 /* A function, or a line of one, in which samples can be. Equal ones are one. */
 struct spot {
 	/* The key, as in struct pmc_sample_row. Its texts are compared by their address: the
@@ -16,7 +20,7 @@ struct spot {
 	enum spot_kind {
 		SPOT_NAMED,
 		SPOT_UNNAMED, /* a function of which only the module and offset are known */
-		SPOT_NOWHERE, /* code in no file, without a name */
+		SPOT_UNKNOWN, /* JIT or unknown code, without a name */
 	} kind;
 	uint64_t index;	  /* from 0, in the order of first use */
 	uint64_t samples; /* of one without a name or line, as names_count() counts them */
@@ -56,7 +60,7 @@ struct spot_list {
 	size_t n, room;
 };
 
-/* Replaces the contents of the list. mark: "(incomplete stack)" is the outermost of such. */
+/* Replaces the contents of the list. mark: NAMES_TRUNCATED is the outermost of such. */
 void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
 		    bool mark, struct spot_list *to);
 void names_add_spot(struct report_names *names, struct spot_list *spots, struct spot *spot);

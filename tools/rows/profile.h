@@ -212,7 +212,7 @@ struct pmc_p_module {
 
 /* Inside the instruction that was executing: no address of a caller needs to be decremented. */
 struct pmc_p_frame {
-	struct pmc_p_module *module; /* NULL: in no file; or its MODULE frame is not in the dump */
+	struct pmc_p_module *module; /* NULL: JIT or unknown code, or it has no MODULE frame */
 	uint64_t address;	     /* as in the module's symbol table; without one at run time */
 };
 

@@ -58,7 +58,7 @@ void trace_stack_names(struct trace *trace, const uint64_t *words, unsigned dept
 	for (unsigned i = 0; i < depth; i++)
 		add_frame(trace, words[i], pid, names);
 	if (flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
-		add(names, "(incomplete stack)");
+		add(names, "(truncated stack)");
 }
 
 void trace_stack_of(struct trace *trace, const struct pmc_record *record,

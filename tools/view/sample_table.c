@@ -27,7 +27,7 @@ static void put_losses(struct pmc_view *view)
 	if (samples->throttled)
 		pmc_say(view, "%.%n suppressed by the kernel's rate limit", samples->throttled);
 	if (samples->incomplete)
-		pmc_say(view, "%.%n with an incomplete stack", samples->incomplete);
+		pmc_say(view, "%.%n with a truncated stack", samples->incomplete);
 }
 
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
