@@ -540,24 +540,24 @@ static void note_missing(struct note *note)
 {
 	const struct bench *bench = note->bench;
 	const struct pmc_plan *plan = &bench->plan;
-	bool noted[PMC_EVENTS_MAX] = { false };
-	char why[320], other[320];
+	struct table_reason list[PMC_EVENTS_MAX] = { 0 };
+	struct pmc_arena arena = { 0 };
+	char why[320];
 
 	for (unsigned i = 0; i < plan->count; i++) {
-		if (noted[i] || plan->events[i].state == PMC_COUNTED)
+		list[i].name = plan->events[i].event.name;
+		if (plan->events[i].state == PMC_COUNTED)
 			continue;
 		bench_why(bench, &plan->events[i], why, sizeof(why));
-		for (unsigned k = i; k < plan->count; k++) {
-			bench_why(bench, &plan->events[k], other, sizeof(other));
-			if (plan->events[k].state == PMC_COUNTED || strcmp(why, other))
-				continue;
-			noted[k] = true;
-			put_event(note, k == i ? "Not counted: " : ", ",
-				  plan->events[k].event.name);
-		}
-		pmc_outf(&note->line, ": %s.", why);
-		end(note);
+		list[i].why = pmc_arena_strdup(&arena, why);
 	}
+	for (unsigned i = 0; i < plan->count; i++)
+		if (table_put_reason(&note->line, &bench->rows.screen, "Not counted: ", list,
+				     plan->count, i)) {
+			put(note, ".");
+			end(note);
+		}
+	pmc_arena_free(&arena);
 }
 
 static void note_scopes(struct note *note)

@@ -455,52 +455,39 @@ static void put_note(struct stat_job *stat, const char *text)
 		pmc_show_wrapped(&output->out, text, pmc_screen_width(&output->screen));
 }
 
-/* Events without values, one after the other where the reason is the same. */
-struct reasons {
-	struct stat_job *stat;
-	char text[8192], why[320];
-	struct pmc_out out;
-};
-
-/* name NULL: the last one. */
-static void put_reason(struct reasons *reasons, const char *name, const char *why)
-{
-	struct pmc_out *out = &reasons->out;
-
-	if (out->len && (!name || strcmp(why, reasons->why) != 0)) {
-		pmc_outf(out, ": %s", reasons->why);
-		put_note(reasons->stat, reasons->text);
-		pmc_out_to_mem(out, reasons->text, sizeof(reasons->text));
-	}
-	if (!name)
-		return;
-	pmc_out_str(out, out->len ? ", " : " not counted: ");
-	pmc_utf8_fit(out, name, strlen(name), 0, PMC_CUT_END, reasons->stat->output.screen.ascii);
-	snprintf(reasons->why, sizeof(reasons->why), "%s", why);
-}
-
 static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 {
 	const struct live_events *live = &stat->live;
-	struct reasons reasons = { .stat = stat };
-	char why[320];
+	const unsigned n = live->n_absent + live->view.count;
+	struct pmc_arena arena = { 0 };
+	struct table_reason *list = pmc_arena_alloc(&arena, (n + 1) * sizeof(*list));
+	char why[320], text[8192];
+	struct pmc_out out;
 
-	pmc_out_to_mem(&reasons.out, reasons.text, sizeof(reasons.text));
 	for (unsigned i = 0; i < live->n_absent; i++) {
 		const struct pmc_planned *absent = &live->plan.events[live->absent[i]];
 
 		/* The reason of the first is that of all. */
 		if (!i)
 			pmc_plan_why(absent, absent->error, why, sizeof(why));
-		put_reason(&reasons, absent->event.name, why);
+		list[i] =
+			(struct table_reason){ absent->event.name, pmc_arena_strdup(&arena, why) };
 	}
 	for (unsigned e = 0; e < live->view.count; e++) {
-		if (!live->view.events[e].def.state || pmc_count_has_value(&total[e]))
-			continue;
+		const bool counted =
+			!live->view.events[e].def.state || pmc_count_has_value(&total[e]);
+
 		live_events_why(live, e, why, sizeof(why));
-		put_reason(&reasons, live->view.events[e].name, why);
+		list[live->n_absent + e] =
+			(struct table_reason){ live->view.events[e].name,
+					       counted ? NULL : pmc_arena_strdup(&arena, why) };
 	}
-	put_reason(&reasons, NULL, NULL);
+	for (unsigned i = 0; i < n; i++) {
+		pmc_out_to_mem(&out, text, sizeof(text));
+		if (table_put_reason(&out, &stat->output.screen, " not counted: ", list, n, i))
+			put_note(stat, text);
+	}
+	pmc_arena_free(&arena);
 }
 
 static void put_notes(const struct stat_lines *lines)

@@ -59,3 +59,19 @@ void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char 
 	}
 	va_end(args);
 }
+
+bool table_put_reason(struct pmc_out *out, const struct pmc_screen *screen, const char *head,
+		      const struct table_reason *list, unsigned n, unsigned i)
+{
+	for (unsigned k = 0; k < i && list[i].why; k++)
+		if (list[k].why && !strcmp(list[k].why, list[i].why))
+			return false;
+	if (!list[i].why)
+		return false;
+	pmc_out_str(out, head);
+	for (unsigned k = i; k < n; k++)
+		if (list[k].why && !strcmp(list[k].why, list[i].why))
+			table_say(out, screen, k == i ? "%S" : ", %S", list[k].name);
+	pmc_outf(out, ": %s", list[i].why);
+	return true;
+}

@@ -261,6 +261,15 @@ void table_put_json(struct pmc_out *out, const struct table_cell *cell);
  * cut to so many columns (none: not cut); %.: a dot between parts; %%. */
 void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char *format, ...);
 
+/* Why something has no value. */
+struct table_reason {
+	const char *name, *why; /* why NULL: it has one */
+};
+/* Puts the head, names with the reason of entry i, and the reason: "NAME, NAME: WHY". False, and
+ * nothing is put: it has none, or an entry before it has the same. */
+bool table_put_reason(struct pmc_out *out, const struct pmc_screen *screen, const char *head,
+		      const struct table_reason *list, unsigned n, unsigned i);
+
 /* For pages that draw the table: members "columns", and rows with what each cell shows and the
  * number behind it. After table_layout(). */
 struct pmc_json;

@@ -111,6 +111,12 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	}
 }
 
+/* Counted for the whole machine: no row has it. */
+static bool is_uncore(const struct pmc_p_event *event)
+{
+	return event->def.flags & PMC_EVENT_UNCORE || event->def.error == PMC_REASON_UNCORE;
+}
+
 /* Whether the event fell back to user mode. */
 static bool is_user_only(const struct pmc_p_event *event)
 {
@@ -158,6 +164,7 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 			.when = value ? LEAD :
 				word  ? NEVER :
 					WIDE,
+			.kept = value && view->requested[i] && !is_uncore(event),
 		};
 
 		if (parts[p].part == PMC_PART_RAW)

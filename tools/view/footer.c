@@ -319,7 +319,7 @@ static bool is_hardware(const struct pmc_p_event *event)
 /* No hardware event was supported, not even cycles or instructions. */
 static bool no_pmu(const struct pmc_view *view)
 {
-	bool asked = false;
+	bool usual = view->options->here && view->options->here->core_pmu == PMC_NO;
 
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		const struct pmc_p_event *event = &view->events.set.events[i];
@@ -328,10 +328,16 @@ static bool no_pmu(const struct pmc_view *view)
 			continue;
 		if (event->def.state != PMC_NOT_SUPPORTED)
 			return false;
-		asked |= event->def.type == PERF_TYPE_HARDWARE &&
+		usual |= event->def.type == PERF_TYPE_HARDWARE &&
 			 event->def.config <= PERF_COUNT_HW_INSTRUCTIONS;
 	}
-	return asked;
+	return usual;
+}
+
+/* Whether this machine is the one that was measured. */
+static bool is_here(const struct pmc_view *view)
+{
+	return view->options->here || view->options->keep_hint;
 }
 
 bool pmc_view_advise(const struct pmc_view *view, const struct pmc_event_def *def, uint32_t error,
@@ -354,7 +360,7 @@ bool pmc_view_advise(const struct pmc_view *view, const struct pmc_event_def *de
 	return true;
 }
 
-/* NULL: the event has a value, or a line of its own. */
+/* NULL: the event has a value, or another line says why not. */
 static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all, unsigned index)
 {
 	const struct pmc_p_event *event = &view->events.set.events[index];
@@ -365,6 +371,10 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 
 	if (stat->rows || error == PMC_REASON_UNCORE || stat->error == PMC_REASON_UNCORE)
 		return NULL;
+	if (is_hardware(event) && no_pmu(view))
+		return !view->requested[index] ? NULL :
+		       is_here(view)	       ? "not supported here (no PMU)" :
+						 "not supported (no PMU)";
 	if (state == PMC_COUNTED || state == PMC_SCALED) {
 		state = pmc_fold_state(stat, all->rows);
 		error = stat->error;
@@ -378,31 +388,21 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 	return error ? pmc_reason_text(error) : "never ran";
 }
 
-/* One line for all events without a value: those of one reason together. */
-static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool without_hardware)
+/* A line for each reason. */
+static void missing(struct pmc_view *view, const struct pmc_fold_row *all)
 {
-	unsigned n = view->events.set.count;
-	bool *told = pmc_arena_alloc(view->arena, n + 1), any = false, doctor = false;
+	const unsigned n = all->rows ? view->events.set.count : 0;
+	struct table_reason *list = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*list));
 
-	for (unsigned i = 0; all->rows && i < n; i++) {
-		const char *why = told[i] ? NULL : why_not(view, all, i), *also;
-
-		if (!why || (without_hardware && is_hardware(&view->events.set.events[i])))
-			continue;
-		say(view, any ? "; " : " not counted: ");
-		for (unsigned j = i; j < n; j++) {
-			also = why_not(view, all, j);
-			if (told[j] || !also || strcmp(why, also) != 0)
-				continue;
-			told[j] = true;
-			say(view, "%s%60S", j == i ? "" : ", ", view->events.columns[j].label);
-		}
-		say(view, " (%s)", why);
-		any = true;
-		doctor |= strcmp(why, pmc_reason_text(PMC_REASON_NOT_STARTED)) != 0;
-	}
-	if (any)
-		note(view, doctor ? "; see pmctl doctor" : "");
+	for (unsigned i = 0; i < n; i++)
+		list[i] = (struct table_reason){ view->events.columns[i].label,
+						 why_not(view, all, i) };
+	for (unsigned i = 0; i < n; i++)
+		if (table_put_reason(view->out, &view->options->screen, " not counted: ", list, n,
+				     i))
+			note(view, strcmp(list[i].why, pmc_reason_text(PMC_REASON_NOT_STARTED)) ?
+					   "; see pmctl doctor" :
+					   "");
 	if (view->events.overflow)
 		note(view, " more events than columns; --format json has them all");
 }
@@ -447,19 +447,22 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 		note(view, "; see pmctl doctor");
 }
 
-/* No hardware counters, and how to keep the run, in one line. */
-static bool advice(struct pmc_view *view, bool keep)
+/* Without a PMU the events that are counted by default have no columns. That, and how to keep the
+ * run, in one line. */
+static void advice(struct pmc_view *view, bool keep)
 {
-	const struct pmc_report_options *options = view->options;
-	bool none = no_pmu(view), here = options->here || options->keep_hint;
+	bool none = false;
 
+	for (unsigned i = 0; i < view->events.set.count; i++)
+		none |= !view->requested[i] && is_hardware(&view->events.set.events[i]);
+	none &= no_pmu(view);
 	if (none)
-		say(view, " no hardware counters%s (pmctl doctor)", here ? " here" : "");
+		say(view, " no hardware counters%s (pmctl doctor)", is_here(view) ? " here" : "");
 	if (keep)
-		say(view, none ? "%.keep this run: %s" : " keep this run: %s", options->keep_hint);
+		say(view, none ? "%.keep this run: %s" : " keep this run: %s",
+		    view->options->keep_hint);
 	if (none || keep)
 		end(view);
-	return none;
 }
 
 /* ---- threads that were not counted, notes, runs ------------------------------------------ */
@@ -572,7 +575,8 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 	regions(view);
 	keep &= !sampled(view);
 	uncounted(view);
-	missing(view, footer->all, advice(view, keep));
+	advice(view, keep);
+	missing(view, footer->all);
 	if (footer->coverage->has_cpu)
 		usage(view, footer->all);
 	user_only(view, footer->all);

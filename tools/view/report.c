@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - one view of a profile: its events, columns and rows, then its format. */
 #include "lib/base/utf8.h"
+#include "lib/event/event.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
@@ -14,9 +15,40 @@ static const struct pmc_glyphs glyphs[] = {
 	{ "stddev", "- unattributed", "- descendants" }, /* ASCII */
 };
 
+/* Whether the set has the events that are counted by default, and no others. */
+static bool is_default(const struct pmc_p_set_view *set)
+{
+	const char *at = pmc_events_default;
+	unsigned known = 0;
+
+	for (unsigned position = 0; *at; position++) {
+		const size_t len = strcspn(at, ",");
+		const unsigned before = known;
+
+		for (unsigned i = 0; i < set->count; i++)
+			known += set->events[i].def.position == position &&
+				 strlen(set->events[i].name) == len &&
+				 !memcmp(set->events[i].name, at, len);
+		if (known == before)
+			return false;
+		at += len + (at[len] == ',');
+	}
+	return known == set->count;
+}
+
+static void note_requested(struct pmc_view *view, const struct pmc_p_set_view *set, bool *requested)
+{
+	const uint16_t *map = set && !is_default(set) ? pmc_union_map(&view->events, set) : NULL;
+
+	for (unsigned i = 0; map && i < set->count; i++)
+		if (map[i] != PMC_NO_COLUMN)
+			requested[map[i]] = true;
+}
+
 static void view_events(struct pmc_view *view)
 {
 	struct pmc_profile *profile = view->profile;
+	bool *requested;
 
 	pmc_union_init(&view->events, view->arena);
 	for (unsigned i = 0; i < profile->n_sets; i++)
@@ -32,6 +64,9 @@ static void view_events(struct pmc_view *view)
 		pmc_union_add(&view->events, profile->regions[i]->set, true);
 	view->counts =
 		pmc_arena_alloc(view->arena, (view->events.set.count + 1) * sizeof(*view->counts));
+	view->requested = requested = pmc_arena_alloc(view->arena, view->events.set.count + 1);
+	for (unsigned i = 0; i < profile->n_sets; i++)
+		note_requested(view, profile->sets[i], requested);
 }
 
 /* The job's first process, in the image it ended as, not the shell or launcher before it. The

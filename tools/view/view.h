@@ -109,6 +109,7 @@ struct pmc_view {
 	struct pmc_arena *arena;
 	const struct pmc_glyphs *glyphs;
 	struct pmc_union events;
+	const bool *requested;	 /* by column: of a set that is not the default one */
 	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
 	struct pmc_p_row **rows; /* the threads that --where selects */
 	uint64_t n_rows;
