@@ -42,6 +42,8 @@ while IFS='|' read -r name command has; do
 	done
 done <<'END'
 report|report a.pmc|--by pool;--sort vol;--where name=*;--columns thread,vol;--top 1;--width 60;-o o
+report by keys|report a.pmc --by exe,pool|--by -;--sort pool;--where exe=*;--columns exe,vol;--top 1;--width 60;-o o
+diff by keys|diff a.pmc b.pmc --all --by exe,name|--by -;--sort delta;--where key=*;--columns key,a;--top 1;--width 60;-o o;json: --sort;json: --where;json: --columns
 diff|diff a.pmc b.pmc --all|--by name;--sort delta;--where name=*;--columns thread,a;--top 1;--width 60;-o o;json: --sort;json: --where;json: --columns
 stat|stat -p PID -n 1 -I 20ms|--by thread;--columns task-clock;--width 60;-o o
 stat of threads|stat -p PID -n 1 -I 20ms --by thread|--by -;--sort name;--where name=*;--columns thread,task-clock;--top 1;--width 60;-o o

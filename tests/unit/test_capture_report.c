@@ -306,7 +306,7 @@ static void refused(void **state)
 		"pmctl report plain.pmc --columns name,colour",
 		"pmctl report plain.pmc --format xml",
 		"pmctl report plain.pmc --format json --columns name",
-		"pmctl report plain.pmc --by thread,function",
+		"pmctl report plain.pmc --by function,thread",
 		"pmctl report plain.pmc --by path --sort self",
 		"pmctl report plain.pmc --timeline --top 3",
 		"pmctl report plain.pmc --timeline --by region",

@@ -139,7 +139,7 @@ static void groups(void **state)
 	pmc_union_add(&u, &set, true);
 	assert_int_equal(u.set.count, 3);
 	assert_string_equal(u.columns[2].label, "a#2");
-	pmc_fold_begin(&fold, &u, PMC_BY_NAME);
+	pmc_fold_begin(&fold, &u, NULL, PMC_BY_NAME);
 	fold.spread = true;
 	for (int i = 0; i < ROWS; i++)
 		pmc_fold_thread(&fold, &threads[i]);
@@ -324,7 +324,7 @@ static void pools(void **state)
 	struct pmc_union u;
 
 	pmc_union_init(&u, &arena);
-	pmc_fold_begin(&fold, &u, PMC_BY_POOL);
+	pmc_fold_begin(&fold, &u, NULL, PMC_BY_POOL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct pmc_p_thread thread = { .process = &process, .module = "", .symbol = "" };
 

@@ -481,7 +481,7 @@ static int read_dump(struct bench *bench, struct bench_command *command, const c
 		pmc_union_init(&u, &arena);
 		for (unsigned s = 0; s < profile.n_sets; s++)
 			pmc_union_add(&u, profile.sets[s], true);
-		pmc_fold_begin(&fold, &u, PMC_BY_POOL);
+		pmc_fold_begin(&fold, &u, NULL, PMC_BY_POOL);
 		for (uint64_t t = 0; t < profile.n_threads; t++)
 			pmc_fold_thread(&fold,
 					pmc_profile_thread(&profile, profile.threads[t], &buf));

@@ -262,27 +262,61 @@ static int set_percent(const struct tool_args *args, double *percent)
 	return 0;
 }
 
-static int set_word(const struct tool_args *args, void *to)
+/* The index of the word; -1 with the error printed: it is none of the flag's. */
+static int find_word(const struct tool_args *args, const char *text)
 {
 	const struct tool_flag *row = args->row;
 	char accepted[160] = "give ", what[64];
 	struct pmc_nearest nearest;
 
-	pmc_nearest_init(&nearest, args->value, strlen(args->value));
+	pmc_nearest_init(&nearest, text, strlen(text));
 	for (unsigned i = 0; i < row->n_words; i++) {
 		const char *names[] = { row->words[i], row->aliases ? row->aliases[i] : NULL };
 
 		for (unsigned k = 0; k < 2 && row->words[i] && names[k]; k++) {
-			if (strcmp(args->value, names[k]) == 0) {
-				store(row, to, i);
-				return 0;
-			}
+			if (strcmp(text, names[k]) == 0)
+				return (int)i;
 			pmc_nearest_try(&nearest, names[k]);
 		}
 	}
 	tool_words_text(row, false, accepted + 5, sizeof(accepted) - 5);
 	snprintf(what, sizeof(what), "invalid %s", args->flag);
-	return tool_fail_unknown(what, args->value, nearest.name, accepted);
+	tool_fail_unknown(what, text, nearest.name, accepted);
+	return -1;
+}
+
+static int set_word(const struct tool_args *args, void *to)
+{
+	const int word = find_word(args, args->value);
+
+	if (word < 0)
+		return EXIT_USAGE;
+	store(args->row, to, (uint64_t)word);
+	return 0;
+}
+
+static int set_words(const struct tool_args *args, unsigned char *to)
+{
+	const unsigned most = (unsigned)args->row->size - 1;
+	char text[256];
+	unsigned n = 0;
+
+	memset(to, 0, args->row->size);
+	snprintf(text, sizeof(text), "%s", args->value);
+	for (char *at = text, *word; (word = strsep(&at, ","));) {
+		const int found = find_word(args, word);
+
+		if (found < 0)
+			return EXIT_USAGE;
+		if (memchr(to, found, n))
+			return tool_fail(EXIT_USAGE, "%s %.60s: %s is there twice", args->flag,
+					 args->value, word);
+		if (n == most)
+			return tool_fail(EXIT_USAGE, "%s %.60s: more than %u words", args->flag,
+					 args->value, most);
+		to[n++] = (unsigned char)found;
+	}
+	return 0;
 }
 
 static bool is_pid_list(const char *at)
@@ -413,6 +447,8 @@ static int set(const struct tool_args *args, char *options)
 		return set_percent(args, to);
 	case FLAG_TYPE_WORD:
 		return set_word(args, to);
+	case FLAG_TYPE_WORDS:
+		return set_words(args, to);
 	case FLAG_TYPE_LIST:
 		append(args, to, (unsigned *)(void *)(options + row->length_at));
 		return 0;

@@ -24,6 +24,7 @@ enum tool_flag_type {
 	FLAG_TYPE_TIME,	     /* uint64_t, in ns */
 	FLAG_TYPE_PERCENT,   /* double */
 	FLAG_TYPE_WORD,	     /* the index of the word: any integer, bool or enum */
+	FLAG_TYPE_WORDS,     /* indices of words joined by commas, bytes ended by 0 */
 	FLAG_TYPE_PIDS,	     /* a checked text such as 12,34 */
 	FLAG_TYPE_CALL,	     /* set() */
 	/* operands only */
@@ -119,6 +120,10 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 #define FLAG_OUTPUT(member, text)                                                                  \
 	FLAG_ROW('o', "--output", "FILE", text, FLAG_TYPE_FILE, member, .once = "output")
 #define FLAG_BY(member, keys, ...) FLAG_WORD(0, "--by", "KEY", member, keys, "rows", ##__VA_ARGS__)
+/* Of several keys. */
+#define FLAG_BY_KEYS(member, keys, ...)                                                            \
+	FLAG_ROW(0, "--by", "KEY[,KEY]", "rows", FLAG_TYPE_WORDS, member, .words = keys,           \
+		 .n_words = sizeof(keys) / sizeof(char *), ##__VA_ARGS__)
 
 #define FLAG_SORT(key, member, text) FLAG_TEXT(key, "--sort", "COLUMN", member, text)
 #define FLAG_WHERE(member, length)                                                                 \

@@ -32,7 +32,7 @@ static int set_vs(void *to, const struct tool_args *args)
 
 const struct tool_flag cmd_diff_flags[] = {
 	FLAG_CALL(0, "--vs", NULL, set_vs, "between the dumps of side A and those of B"),
-	FLAG_BY(by, keys, .aliases = pmc_by_aliases),
+	FLAG_BY_KEYS(keys, keys, .aliases = pmc_by_aliases),
 	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
 	FLAG_SYMFS(root),
 	FLAG_BOOL(0, "--all", all, "rows and measurements below the thresholds, too"),
@@ -53,6 +53,12 @@ static int parse(struct diff *diff, int argc, char **argv)
 
 	if (code)
 		return code;
+	code = diff->keys[0] ? report_set_keys(diff->keys, diff->outer, &diff->by) : 0;
+	if (code)
+		return code;
+	if (diff->outer[0] && pmc_by_samples(diff->by))
+		return tool_fail(EXIT_USAGE, "diff compares samples by one key, such as --by %s",
+				 pmc_by_names[diff->by]);
 	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
 				 diff->event ? "--event" : "--symfs");

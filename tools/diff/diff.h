@@ -50,8 +50,10 @@ struct diff_process {
 
 struct diff {
 	struct pmc_arena arena;
-	enum pmc_fold_by by;
-	const char **files; /* of side A, then of side B */
+	unsigned char keys[PMC_KEYS_MOST + 1]; /* of --by */
+	enum pmc_fold_by by;		       /* the last one */
+	unsigned char outer[PMC_KEYS_MOST];    /* those before it, ended by PMC_BY_NONE */
+	const char **files;		       /* of side A, then of side B */
 	unsigned n_files[2];
 	bool vs;
 	unsigned n_first; /* files of side A */

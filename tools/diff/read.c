@@ -151,7 +151,7 @@ static void take_threads(struct dump *dump)
 {
 	struct pmc_groups groups;
 
-	pmc_groups_make(&dump->profile, dump->diff->by, &dump->arena, &groups);
+	pmc_groups_make(&dump->profile, dump->diff->outer, dump->diff->by, &dump->arena, &groups);
 	for (const struct pmc_fold_row *row = groups.rows; row; row = row->next)
 		take_row(dump, row->label, row, groups.events);
 	if (groups.unattributed)

@@ -250,7 +250,7 @@ void export_find_samples(struct export *export)
 	export->lists =
 		pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*export->lists));
 	pmc_union_init(&export->united, &export->arena);
-	pmc_fold_begin(&export->pools, &export->united, PMC_BY_POOL);
+	pmc_fold_begin(&export->pools, &export->united, NULL, PMC_BY_POOL);
 	for (uint64_t i = 0; i < profile->n_samples; i++) {
 		const struct pmc_p_samples *samples = profile->samples[i];
 		const int event = event_of(export, samples->event);

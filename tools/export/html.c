@@ -78,7 +78,8 @@ static void find_roots(struct export *export, struct roots *roots)
 	roots->of = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->of));
 	roots->list[0].number = pmc_arena_alloc(arena, sizeof(struct pmc_fold_row));
 	roots->list[0].number->label = "0";
-	pmc_fold_begin(&fold, &export->united, roots->are_pools ? PMC_BY_POOL : PMC_BY_THREAD);
+	pmc_fold_begin(&fold, &export->united, NULL,
+		       roots->are_pools ? PMC_BY_POOL : PMC_BY_THREAD);
 	for (uint64_t i = 0; i < export->n_lists; i++) {
 		const struct pmc_p_samples *of = export->lists[i].of;
 		struct root *root = &roots->list[0];
@@ -107,6 +108,9 @@ static void find_roots(struct export *export, struct roots *roots)
 		pmc_out_u64(&out, i < roots->n ? i : 0);
 		roots->list[i].number->label = pmc_arena_strndup(arena, text, out.len);
 	}
+	for (uint64_t i = 0; i < export->n_lists; i++)
+		if (!strcmp(roots->of[i]->label, "0"))
+			roots->of[i] = roots->list[0].number;
 }
 
 /* ---- flame graphs --------------------------------------------------------------------------- */
@@ -139,13 +143,15 @@ static void choose_samples(struct flame *flame, unsigned event)
 	struct pmc_sample_fold *fold = &flame->fold;
 
 	fold->by = PMC_BY_PATH;
+	fold->group_rows = true;
 	fold->arena = &flame->arena;
 	fold->lists = pmc_arena_alloc(&flame->arena, (export->n_lists + 1) * sizeof(*fold->lists));
-	fold->pools = pmc_arena_alloc(&flame->arena, (export->n_lists + 1) * sizeof(*fold->pools));
+	fold->groups =
+		pmc_arena_alloc(&flame->arena, (export->n_lists + 1) * sizeof(*fold->groups));
 	for (uint64_t i = 0; i < export->n_lists; i++) {
 		if (export->lists[i].event != event)
 			continue;
-		fold->pools[fold->n_lists] = flame->roots->of[i];
+		fold->groups[fold->n_lists] = flame->roots->of[i];
 		fold->lists[fold->n_lists++] = export->lists[i].of;
 	}
 	report_fold_samples(fold, export->names);

@@ -14,6 +14,7 @@
 
 struct request {
 	struct pmc_report_options options;
+	unsigned char keys[PMC_KEYS_MOST + 1];
 	const char **where;
 	const char **files;
 	unsigned n_files;
@@ -26,7 +27,7 @@ struct request {
 #define FLAG_OPTIONS struct request
 
 const struct tool_flag cmd_report_flags[] = {
-	FLAG_BY(options.by, pmc_by_names, .aliases = pmc_by_aliases),
+	FLAG_BY_KEYS(keys, pmc_by_names, .aliases = pmc_by_aliases),
 	FLAG_BOOL(0, "--bottom-up", options.inverted,
 		  "with --by path: from functions to their callers"),
 	FLAG_EVENT(options.event, "event whose samples are shown (default: that with most)"),
@@ -100,6 +101,9 @@ static int parse(struct request *request, int argc, char **argv)
 
 	if (code)
 		return code;
+	code = report_set_keys(request->keys, options->outer, &options->by);
+	if (code)
+		return code;
 	options->where = request->where;
 	if (request->page)
 		return check_page(request, argc, argv);
@@ -121,7 +125,8 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->by == PMC_BY_PATH && options->sort)
 		return tool_fail(EXIT_USAGE, "--by path is in the order of a tree; "
 					     "--sort cannot be used with it");
-	if ((options->event || (request->root && options->by != PMC_BY_START)) &&
+	if ((options->event ||
+	     (request->root && !memchr(request->keys, PMC_BY_START, PMC_KEYS_MOST))) &&
 	    !pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
 				 options->event ? "--event" : "--symfs");
@@ -165,7 +170,8 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 	int code;
 
 	symbols_resolve(profile, NULL);
-	if (pmc_by_samples(request->options.by) || request->options.by == PMC_BY_START) {
+	if (pmc_by_samples(request->options.by) ||
+	    memchr(request->keys, PMC_BY_START, PMC_KEYS_MOST)) {
 		names = report_names_new(request->root);
 		request->options.fold_samples = request->options.format == PMC_FORMAT_FOLDED ?
 							report_fold_counted :

@@ -338,7 +338,7 @@ bool names_skip(const struct pmc_p_stack *stack, unsigned i)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-void names_add_spot(struct report_names *names, struct spot_list *spots, struct spot *spot)
+static void add_spot(struct report_names *names, struct spot_list *spots, struct spot *spot)
 {
 	spots->list = pmc_arena_grow(&names->arena, spots->list, spots->n, &spots->room,
 				     sizeof(*spots->list));
@@ -360,7 +360,7 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 
 	to->n = 0;
 	if (agent)
-		names_add_spot(names, to, names_word(names, "(agent)"));
+		add_spot(names, to, names_word(names, "(agent)"));
 	for (unsigned i = 0; stack && !agent && i < stack->depth; i++) {
 		const struct spots *spots;
 
@@ -368,15 +368,15 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 			continue;
 		spots = names_of_frame(names, stack->process, &stack->frames[i], by);
 		for (unsigned k = 0; k < spots->n; k++)
-			names_add_spot(names, to, spots->list[k]);
+			add_spot(names, to, spots->list[k]);
 	}
 	/* Callers that no perf map names may be any words of the stack. */
 	while (to->n > 1 && (stack->flags & guessed) == guessed && to->list[to->n - 1] == unknown)
 		to->n--;
 	if (!to->n)
-		names_add_spot(names, to, names_word(names, "(no stack)"));
+		add_spot(names, to, names_word(names, "(no stack)"));
 	else if (mark && !agent && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
-		names_add_spot(names, to, names_word(names, NAMES_TRUNCATED));
+		add_spot(names, to, names_word(names, NAMES_TRUNCATED));
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */

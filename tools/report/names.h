@@ -63,7 +63,6 @@ struct spot_list {
 /* Replaces the contents of the list. mark: NAMES_TRUNCATED is the outermost of such. */
 void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
 		    bool mark, struct spot_list *to);
-void names_add_spot(struct report_names *names, struct spot_list *spots, struct spot *spot);
 /* The spot with the next index; from NULL: the first. NULL: there are no more. */
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot);
 /* Counts samples that were taken in a spot, for report_names_warn(). */

@@ -38,3 +38,17 @@ int report_check_output(const char *output, const char *const *files, unsigned n
 		code = tool_refuse_overwrite("-o", output, files[i], "an input");
 	return code;
 }
+
+int report_set_keys(const unsigned char *keys, unsigned char *outer, enum pmc_fold_by *by)
+{
+	*by = (enum pmc_fold_by)keys[0];
+	for (unsigned i = 0; keys[0] && keys[i + 1]; i++) {
+		if (pmc_by_samples(*by) || *by == PMC_BY_REGION)
+			return tool_fail(EXIT_USAGE, "--by %s,%s: %s can only be the last key",
+					 pmc_by_names[*by], pmc_by_names[keys[i + 1]],
+					 pmc_by_names[*by]);
+		outer[i] = (unsigned char)*by;
+		*by = (enum pmc_fold_by)keys[i + 1];
+	}
+	return 0;
+}

@@ -12,8 +12,9 @@ struct node {
 	struct node *next; /* in the order of creation, callers first; then of the same caller */
 	struct node_key {
 		const struct node *parent;
-		const struct spot *spot;
+		const void *of; /* a spot, or a group of threads, below which all nodes are */
 	} key;
+	bool is_group;
 	uint64_t thread; /* counted last, from 1 */
 	uint64_t place;	 /* of a path, in the order of creation, from 1; of others a mark */
 	UT_hash_handle hh;
@@ -24,7 +25,7 @@ struct node {
 struct known_stack {
 	struct stack_key {
 		const struct pmc_p_stack *stack;
-		const struct spot *pool;
+		const struct node *group;
 	} key;
 	struct node *self;
 	struct node **others;
@@ -40,34 +41,59 @@ struct folding {
 	struct node *nodes, *first, *last;
 	struct known_stack *stacks;
 	uint64_t n, thread;
-	struct spot *pool; /* of the thread; NULL: not in paths */
+	struct node *group; /* of the thread; NULL: none */
 	struct spot_list spots;
 };
 
-static struct node *find_node(struct folding *f, struct node *parent, const struct spot *spot)
+/* *known: it was there. */
+static struct node *add_node(struct folding *f, struct node *parent, const void *of, bool *known)
 {
 	struct pmc_arena *arena = f->arena;
-	const struct node_key key = { parent, spot };
+	const struct node_key key = { parent, of };
 	struct node *node;
 
 	HASH_FIND(hh, f->nodes, &key, sizeof(key), node);
+	*known = node;
 	if (node)
 		return node;
 	node = pmc_arena_alloc(arena, sizeof(*node));
 	node->key = key;
 	node->parent = parent;
-	node->row = (struct pmc_sample_row){
-		.function = spot->function,
-		.module = spot->module,
-		.file = spot->file,
-		.line = spot->line,
-		.depth = parent ? parent->row.depth + 1 : 0,
-		.parent = parent ? &parent->row : NULL,
-	};
 	HASH_ADD(hh, f->nodes, key, sizeof(key), node);
 	*(f->last ? &f->last->next : &f->first) = node;
 	f->last = node;
 	f->n++;
+	return node;
+}
+
+static struct node *find_node(struct folding *f, struct node *parent, const struct spot *spot)
+{
+	const bool called = parent && (!parent->is_group || f->fold->group_rows);
+	bool known;
+	struct node *node = add_node(f, parent, spot, &known);
+
+	if (!known)
+		node->row = (struct pmc_sample_row){
+			.function = spot->function,
+			.module = spot->module,
+			.file = spot->file,
+			.line = spot->line,
+			.depth = called ? parent->row.depth + 1 : 0,
+			.parent = called ? &parent->row : NULL,
+			.group = parent ? parent->row.group : NULL,
+		};
+	return node;
+}
+
+static struct node *find_group(struct folding *f, const struct pmc_fold_row *group)
+{
+	bool known;
+	struct node *node = add_node(f, NULL, group, &known);
+
+	node->is_group = true;
+	node->row.group = group;
+	node->row.function = group->label;
+	node->row.module = "";
 	return node;
 }
 
@@ -80,14 +106,12 @@ static void flatten(struct folding *f, const struct pmc_p_stack *stack)
 								NAMES_FUNCTION;
 
 	names_of_stack(f->names, stack, by, f->fold->by == PMC_BY_PATH, &f->spots);
-	if (f->pool)
-		names_add_spot(f->names, &f->spots, f->pool);
 }
 
 static void add_path(struct folding *f, struct known_stack *known)
 {
 	const struct spot_list *spots = &f->spots;
-	struct node *node = NULL;
+	struct node *node = f->group;
 
 	known->n = (unsigned)spots->n;
 	for (size_t i = 0; i < spots->n; i++) {
@@ -102,9 +126,9 @@ static void add_functions(struct folding *f, struct known_stack *known)
 {
 	const uint64_t mark = UINT64_MAX - HASH_COUNT(f->stacks);
 
-	known->self = find_node(f, NULL, f->spots.list[0]);
+	known->self = find_node(f, f->group, f->spots.list[0]);
 	for (size_t i = 0; i < f->spots.n; i++) {
-		struct node *node = find_node(f, NULL, f->spots.list[i]);
+		struct node *node = find_node(f, f->group, f->spots.list[i]);
 
 		if (node->place == mark)
 			continue;
@@ -116,7 +140,7 @@ static void add_functions(struct folding *f, struct known_stack *known)
 static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stack *stack)
 {
 	struct pmc_arena *arena = f->arena;
-	const struct stack_key key = { stack, f->pool };
+	const struct stack_key key = { stack, f->group };
 	struct known_stack *known;
 
 	HASH_FIND(hh, f->stacks, &key, sizeof(key), known);
@@ -229,9 +253,10 @@ static void make_rows(struct folding *f)
 		nodes[i] = node;
 	if (fold->by == PMC_BY_PATH)
 		order_tree(f, nodes);
+	fold->n_rows = 0;
 	for (uint64_t i = 0; i < f->n; i++)
-		fold->rows[i] = &nodes[i]->row;
-	fold->n_rows = f->n;
+		if (!nodes[i]->is_group || fold->group_rows)
+			fold->rows[fold->n_rows++] = &nodes[i]->row;
 }
 
 void report_fold_samples(struct pmc_sample_fold *fold, void *names)
@@ -242,8 +267,8 @@ void report_fold_samples(struct pmc_sample_fold *fold, void *names)
 		const struct pmc_p_samples *samples = fold->lists[i];
 
 		f.thread = i + 1;
-		if (fold->pools)
-			f.pool = names_word(names, fold->pools[i]->label);
+		if (fold->groups)
+			f.group = find_group(&f, fold->groups[i]);
 		for (uint64_t k = 0; k < samples->n; k++)
 			add_sample(&f, &samples->list[k]);
 	}

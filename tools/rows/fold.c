@@ -442,8 +442,9 @@ static bool is_cut(size_t len)
 	return len >= 15;
 }
 
-/* The text rows are grouped by. Returns its length. */
-static size_t key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread, char *buf)
+/* The text threads are grouped by. Returns its length. */
+static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
+		     const struct pmc_p_thread *thread, char *buf)
 {
 	const struct pmc_p_process *process = thread->process;
 	struct pmc_out out;
@@ -451,7 +452,7 @@ static size_t key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thr
 	size_t len;
 
 	pmc_out_to_mem(&out, buf, KEY_CAP);
-	switch (fold->by) {
+	switch (by) {
 	case PMC_BY_POOL:
 		text = pmc_thread_label(thread, &len);
 		return pmc_pool_pattern(text, len, buf);
@@ -474,7 +475,7 @@ static size_t key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thr
 	case PMC_BY_THREAD:
 	case PMC_BY_PROCESS:
 		pmc_out_bytes(&out, (const char *)process->identity, sizeof(process->identity));
-		if (fold->by == PMC_BY_THREAD)
+		if (by == PMC_BY_THREAD)
 			pmc_out_bytes(&out, (const char *)&thread->fixed.seq, sizeof(uint64_t));
 		break;
 	case PMC_BY_EXE:
@@ -503,142 +504,173 @@ static const char *nameless(enum pmc_fold_by by)
 	return by <= PMC_BY_NAME || by == PMC_BY_REGION ? "(unnamed)" : "(unknown)";
 }
 
-static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread,
-			    const char *key, size_t len)
+static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
+			    const struct pmc_p_thread *thread, const char *key, size_t len)
 {
 	const struct pmc_p_process *process = thread->process;
 	char buf[320];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, buf, sizeof(buf));
-	if (fold->by == PMC_BY_THREAD) {
+	if (by == PMC_BY_THREAD) {
 		const char *name = pmc_thread_label(thread, &len);
 
 		pmc_outf(&out, "%.*s %u", (int)len, name, thread->fixed.tid);
-	} else if (fold->by == PMC_BY_PROCESS && process->known) {
+	} else if (by == PMC_BY_PROCESS && process->known) {
 		pmc_outf(&out, "%u %.200s", process->fixed.pid, pmc_base_name(process->exe));
-	} else if (fold->by == PMC_BY_PROCESS || !len) {
-		return nameless(fold->by);
+	} else if (by == PMC_BY_PROCESS || !len) {
+		return nameless(by);
 	} else {
 		return pmc_arena_strndup(fold->u->arena, key, len);
 	}
 	return pmc_arena_strndup(fold->u->arena, buf, out.len);
 }
 
-/* ---- groups -------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------- */
 
 struct pmc_fold_entry {
-	const char *key;
+	const char *text;
 	size_t len;
-	struct pmc_fold_row *row;
+	struct pmc_fold_group *group;
 	UT_hash_handle hh;
 	bool cut; /* some name may have been cut by the kernel */
 };
 
-void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by)
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, const unsigned char *outer,
+		    enum pmc_fold_by by)
 {
-	*fold = (struct pmc_fold){ .u = u, .by = by };
+	*fold = (struct pmc_fold){ .u = u };
+	for (; outer && *outer && fold->n_keys + 1 < PMC_KEYS_MOST; outer++)
+		fold->keys[fold->n_keys++].by = (enum pmc_fold_by) * outer;
+	if (!pmc_by_samples(by))
+		fold->keys[fold->n_keys++].by = by;
 }
 
 /* Shorter stems would join what has little in common. */
 #define STEM_LEAST 8
 
 /* The pattern without its last star. */
-static size_t stem_of(const char *key, size_t len)
+static size_t stem_of(const char *text, size_t len)
 {
-	return len && key[len - 1] == '*' ? len - 1 : len;
+	return len && text[len - 1] == '*' ? len - 1 : len;
 }
 
 /* A name that the kernel may have cut is of the pool of another one if its stem begins the other's
  * pattern: "pool-*-thread-" (cut) and "pool-*-thread-*", "conn_*_handle" (cut) and
  * "conn_*_handler". */
-static struct pmc_fold_row *same_stem(struct pmc_fold *fold, const char *key, size_t len, bool cut)
+static struct pmc_fold_group *same_stem(struct pmc_fold *fold, const struct pmc_fold_key *key,
+					const char *text, size_t len, bool cut)
 {
-	const size_t stem = stem_of(key, len);
+	const size_t stem = stem_of(text, len);
 
-	for (unsigned i = 0; i < fold->n_pools; i++) {
-		const struct pmc_fold_entry *entry = fold->pools[i];
-		const size_t other = stem_of(entry->key, entry->len);
+	for (unsigned i = 0; i < key->n_pools; i++) {
+		const struct pmc_fold_entry *entry = key->pools[i];
+		const size_t other = stem_of(entry->text, entry->len);
 		const size_t both = stem < other ? stem : other;
 
-		if (both < STEM_LEAST || memcmp(key, entry->key, both) != 0)
+		if (both < STEM_LEAST || memcmp(text, entry->text, both) != 0)
 			continue;
 		if (!(cut && stem == both) && !(entry->cut && other == both))
 			continue;
 		if (stem < other)
-			entry->row->label = pmc_arena_strndup(fold->u->arena, key, len);
-		return entry->row;
+			entry->group->label = pmc_arena_strndup(fold->u->arena, text, len);
+		return entry->group;
 	}
 	return NULL;
 }
 
-static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
-				    const char *key, size_t len)
+static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, struct pmc_fold_key *key,
+					const struct pmc_p_thread *thread, const char *text,
+					size_t len)
 {
-	struct pmc_fold_row *row = pmc_arena_alloc(fold->u->arena, sizeof(*row));
+	struct pmc_arena *arena = fold->u->arena;
+	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
+	const bool pool = key->by == PMC_BY_POOL;
+
+	entry->text = pmc_arena_strndup(arena, text, len);
+	entry->len = len;
+	entry->cut = pool && is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
+	entry->group = pool ? same_stem(fold, key, text, len, entry->cut) : NULL;
+	if (!entry->group) {
+		entry->group = pmc_arena_alloc(arena, sizeof(*entry->group));
+		entry->group->label = label_of(fold, key->by, thread, text, len);
+	}
+	if (pool && key->n_pools < sizeof(key->pools) / sizeof(key->pools[0]))
+		key->pools[key->n_pools++] = entry;
+	HASH_ADD_KEYPTR(hh, key->entries, entry->text, len, entry);
+	return entry;
+}
+
+/* Whether the threads of a pool share one name, and which. */
+static void note_name(struct pmc_fold_group *group, const struct pmc_p_thread *thread)
+{
+	size_t len;
+	const char *name = pmc_thread_label(thread, &len);
+
+	if (!group->threads++) {
+		memcpy(group->name, name, len);
+		group->name_len = (unsigned char)len;
+	} else if (len != group->name_len || memcmp(group->name, name, len) != 0) {
+		group->many_names = true;
+	}
+}
+
+static struct pmc_fold_group *find_group(struct pmc_fold *fold, struct pmc_fold_key *key,
+					 const struct pmc_p_thread *thread)
+{
+	struct pmc_fold_entry *entry = key->last;
+	char text[KEY_CAP];
+	const size_t len = key_of(fold, key->by, thread, text);
+
+	if (!entry || entry->len != len || memcmp(entry->text, text, len) != 0) {
+		HASH_FIND(hh, key->entries, text, len, entry);
+		if (!entry)
+			entry = entry_new(fold, key, thread, text, len);
+		key->last = entry;
+	}
+	if (key->by == PMC_BY_POOL)
+		note_name(entry->group, thread);
+	return entry->group;
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
+				    const struct pmc_fold_group *const *groups, size_t bytes)
+{
+	struct pmc_arena *arena = fold->u->arena;
+	struct pmc_fold_row *row = pmc_arena_alloc(arena, sizeof(*row));
 
 	if (thread->region)
 		pmc_fold_init_region(row, fold->u);
 	else
 		pmc_fold_init(row, fold->u);
-	row->label = label_of(fold, thread, key, len);
+	row->groups = memcpy(pmc_arena_alloc(arena, bytes), groups, bytes);
 	row->index = fold->n_rows++;
 	if (fold->last_row)
 		fold->last_row->next = row;
 	else
 		fold->rows = row;
 	fold->last_row = row;
+	HASH_ADD_KEYPTR(hh, fold->by_groups, row->groups, bytes, row);
 	return row;
-}
-
-static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
-					const char *key, size_t len)
-{
-	struct pmc_arena *arena = fold->u->arena;
-	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
-	const bool pool = fold->by == PMC_BY_POOL;
-
-	entry->key = pmc_arena_strndup(arena, key, len);
-	entry->len = len;
-	entry->cut = pool && is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
-	entry->row = pool ? same_stem(fold, key, len, entry->cut) : NULL;
-	if (!entry->row)
-		entry->row = row_new(fold, thread, key, len);
-	if (pool && fold->n_pools < sizeof(fold->pools) / sizeof(fold->pools[0]))
-		fold->pools[fold->n_pools++] = entry;
-	HASH_ADD_KEYPTR(hh, fold->entries, entry->key, len, entry);
-	return entry;
-}
-
-/* Whether the threads of a pool share one name, and which. */
-static void note_name(struct pmc_fold_row *row, const struct pmc_p_thread *thread)
-{
-	size_t len;
-	const char *name = pmc_thread_label(thread, &len);
-
-	if (!row->threads) {
-		memcpy(row->name, name, len);
-		row->name_len = (unsigned char)len;
-	} else if (len != row->name_len || memcmp(row->name, name, len) != 0) {
-		row->many_names = true;
-	}
 }
 
 struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 {
-	struct pmc_fold_entry *entry = fold->last;
-	char key[KEY_CAP];
-	const size_t len = key_of(fold, thread, key);
+	const struct pmc_fold_group *groups[PMC_KEYS_MOST];
+	const size_t bytes = fold->n_keys * sizeof(groups[0]);
+	struct pmc_fold_row *row = fold->last_found;
 
-	if (!entry || entry->len != len || memcmp(entry->key, key, len) != 0) {
-		HASH_FIND(hh, fold->entries, key, len, entry);
-		if (!entry)
-			entry = entry_new(fold, thread, key, len);
-		fold->last = entry;
-	}
-	if (fold->by == PMC_BY_POOL)
-		note_name(entry->row, thread);
-	return entry->row;
+	for (unsigned i = 0; i < fold->n_keys; i++)
+		groups[i] = find_group(fold, &fold->keys[i], thread);
+	if (row && !memcmp(row->groups, groups, bytes))
+		return row;
+	HASH_FIND(hh, fold->by_groups, groups, bytes, row);
+	if (!row)
+		row = row_new(fold, thread, groups, bytes);
+	fold->last_found = row;
+	return row;
 }
 
 void pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
@@ -646,10 +678,36 @@ void pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 	pmc_fold_add(pmc_fold_find(fold, thread), fold->u, thread, fold->spread);
 }
 
+static void label_pools(struct pmc_fold *fold, struct pmc_fold_key *key)
+{
+	for (struct pmc_fold_entry *entry = key->entries; entry; entry = entry->hh.next) {
+		struct pmc_fold_group *group = entry->group;
+
+		if (!group->many_names && group->name_len &&
+		    (!is_cut(group->name_len) || group->threads < 2))
+			group->label =
+				pmc_arena_strndup(fold->u->arena, group->name, group->name_len);
+	}
+}
+
+static const char *join_labels(const struct pmc_fold *fold, const struct pmc_fold_row *row)
+{
+	size_t cap = 1;
+	char *text, *end;
+
+	for (unsigned i = 0; i < fold->n_keys; i++)
+		cap += strlen(row->groups[i]->label) + 1;
+	text = end = pmc_arena_alloc(fold->u->arena, cap);
+	for (unsigned i = 0; i < fold->n_keys; i++)
+		end = stpcpy(stpcpy(end, i ? "," : ""), row->groups[i]->label);
+	return text;
+}
+
 void pmc_fold_end(struct pmc_fold *fold)
 {
+	for (unsigned i = 0; i < fold->n_keys; i++)
+		if (fold->keys[i].by == PMC_BY_POOL)
+			label_pools(fold, &fold->keys[i]);
 	for (struct pmc_fold_row *row = fold->rows; row; row = row->next)
-		if (fold->by == PMC_BY_POOL && !row->many_names && row->name_len &&
-		    (!is_cut(row->name_len) || row->threads < 2))
-			row->label = pmc_arena_strndup(fold->u->arena, row->name, row->name_len);
+		row->label = fold->n_keys == 1 ? row->groups[0]->label : join_labels(fold, row);
 }

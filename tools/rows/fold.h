@@ -82,8 +82,8 @@ struct pmc_fold_stat {
 };
 
 struct pmc_fold_row {
-	const char *label;
-	uint64_t index; /* in its fold */
+	const char *label; /* of several keys joined by commas; set by pmc_fold_end() */
+	uint64_t index;	   /* in its fold */
 	uint64_t threads;
 	uint64_t rows;
 	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
@@ -97,10 +97,10 @@ struct pmc_fold_row {
 	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
 	uint64_t calls;		      /* of a region: entries that ended */
 	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
-	char name[16];		      /* of a pool: its first thread's */
-	unsigned char name_len;
-	bool many_names; /* not all threads have that name */
+	/* By key, from pmc_fold_find(); NULL: a sum of other rows. */
+	const struct pmc_fold_group *const *groups;
 	struct pmc_fold_row *next;
+	UT_hash_handle hh; /* by groups */
 };
 
 /* After the last set was added to the union, from whose arena the row's stats come. May be cleared
@@ -150,11 +150,29 @@ static inline bool pmc_by_samples(enum pmc_fold_by by)
 	return by >= PMC_BY_FUNCTION;
 }
 
+/* Keys by which rows are folded at the same time, the most. */
+enum { PMC_KEYS_MOST = 6 };
+
+/* Threads that have a key in common. */
+struct pmc_fold_group {
+	const char *label;
+	uint64_t threads; /* pmc_fold_find() calls */
+	char name[16];	  /* the first thread's */
+	unsigned char name_len;
+	bool many_names; /* not all threads have that name */
+};
+
 struct pmc_fold_entry;
+
+struct pmc_fold_key { /* private */
+	enum pmc_fold_by by;
+	struct pmc_fold_entry *entries, *last; /* groups by the text of the key */
+	struct pmc_fold_entry *pools[64];      /* the first pools */
+	unsigned n_pools;
+};
 
 struct pmc_fold {
 	struct pmc_union *u;
-	enum pmc_fold_by by;
 	bool spread;
 	/* Set after pmc_fold_begin(): the functions of a stack as text, to fold threads by start
 	 * routine and where they were created; NULL: by start routine alone. */
@@ -162,16 +180,19 @@ struct pmc_fold {
 	void *path_arg;
 	struct pmc_fold_row *rows, *last_row; /* in the order of first appearance */
 	uint64_t n_rows;
-	struct pmc_fold_entry *entries, *last; /* private: rows by key */
-	struct pmc_fold_entry *pools[64];      /* private: the first pools */
-	unsigned n_pools;
+	struct pmc_fold_key keys[PMC_KEYS_MOST];
+	unsigned n_keys;
+	struct pmc_fold_row *by_groups, *last_found; /* private */
 };
 
-void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by);
-/* The row of the thread's group, without adding to it. */
+/* Rows are threads that have the same group of each key: those of `outer`, which ends with
+ * PMC_BY_NONE (NULL: none), and then `by`, but for one of samples. */
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, const unsigned char *outer,
+		    enum pmc_fold_by by);
+/* The thread's row, without adding to it. */
 struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread);
 void pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
-/* After the last thread: a pool whose threads share one name gets that name. */
+/* After the last thread: labels the rows. A pool whose threads share one name gets that name. */
 void pmc_fold_end(struct pmc_fold *fold);
 
 /* The thread's name as tables show it: "(main)" for the main thread of a job's first process,

@@ -292,6 +292,25 @@ static struct table_cell metric_cell(struct pmc_view *view, const struct table_c
 	return cell;
 }
 
+/* Of all keys the text, joined by commas; of one that of the row's group, or of its function. */
+static struct table_cell key_cell(struct pmc_view *view, unsigned index, const struct pmc_row *row)
+{
+	const struct pmc_fold_row *group = row->sample ? row->sample->group : row->sums;
+	struct table_cell last;
+	char *text;
+
+	if (index < view->groups.n_keys)
+		return group->groups ? cell_text(group->groups[index]->label) : cell_null();
+	if (!row->sample)
+		return cell_text(group->label);
+	last = pmc_sample_key_cell(view, row->sample);
+	if (index != PMC_ALL_KEYS)
+		return last;
+	text = pmc_arena_alloc(view->arena, strlen(group->label) + last.len + 2);
+	memcpy(stpcpy(stpcpy(text, group->label), ","), last.text, last.len);
+	return cell_text(text);
+}
+
 struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *column,
 			   const struct pmc_row *row)
 {
@@ -308,6 +327,8 @@ struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *col
 					      column->part, row->sums->rows);
 	case PMC_COL_EVENT:
 		return event_cell(view, column, row);
+	case PMC_COL_KEY:
+		return key_cell(view, column->index, row);
 	case PMC_COL_SAMPLE:
 		return pmc_sample_cell(view, column->index, row->sample);
 	default:

@@ -84,8 +84,6 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		.when = fields[i].table,
 	};
 
-	if (i == PMC_FIELD_key)
-		column.head = pmc_by_names[view->options->by ? view->options->by : PMC_BY_THREAD];
 	if (shown == STEP)
 		shown = view->options->timeline ? BOTH : NONE;
 	else if (shown == REGION)
@@ -226,7 +224,7 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 		const struct sample_field *field = &of_samples[i];
 		struct table_column column = {
 			.name = field->name,
-			.head = i == PMC_SAMPLE_key ? pmc_by_names[view->by] : field->head,
+			.head = field->head,
 			.kind = PMC_COL_SAMPLE,
 			.index = i,
 			.unit = field->unit,
@@ -234,6 +232,9 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 			.json = true,
 		};
 
+		/* The column of the key has its values. */
+		if (view->n_outer && !strcmp(field->name, pmc_by_names[view->by]))
+			continue;
 		if (is_left_out(view, i))
 			column.when = NEVER;
 		if (field->of == ALL || (field->of == NAMED && view->by != PMC_BY_MODULE) ||
@@ -254,6 +255,9 @@ void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *colum
 		struct table_column *column = &columns->list[i];
 		const bool count = column->index == PMC_SAMPLE_samples ||
 				   column->index == PMC_SAMPLE_total_samples;
+
+		if (column->kind != PMC_COL_SAMPLE)
+			continue;
 		const bool weight =
 			column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total;
 
@@ -317,13 +321,45 @@ static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 	}
 }
 
+enum pmc_fold_by pmc_key_at(const struct pmc_view *view, unsigned i)
+{
+	return i < view->n_outer  ? (enum pmc_fold_by)view->outer[i] :
+	       i == view->n_outer ? view->by :
+				    PMC_BY_NONE;
+}
+
+/* One is named key, as the text of all of several is in JSON. */
+static void add_keys(struct pmc_view *view, struct pmc_columns *columns)
+{
+	struct table_column column = {
+		.name = "key", .kind = PMC_COL_KEY, .unit = TABLE_TEXT, .json = true
+	};
+
+	if (view->n_outer) {
+		column.index = PMC_ALL_KEYS;
+		column.hidden = true;
+		add(columns, &column);
+		column.hidden = false;
+	}
+	for (unsigned i = 0; i <= view->n_outer; i++) {
+		const enum pmc_fold_by by = pmc_key_at(view, i);
+
+		column.index = i;
+		column.head = pmc_by_names[by ? by : PMC_BY_THREAD];
+		column.name = view->n_outer ? column.head : "key";
+		add(columns, &column);
+	}
+}
+
 void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
 {
 	unsigned events = view->events.set.count;
 
-	columns->list =
-		pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 8 + 2 * pmc_n_metrics) *
-						     sizeof(*columns->list));
+	columns->list = pmc_arena_alloc(
+		view->arena, (N_FIELDS + PMC_KEYS_MOST + 5 + events * 8 + 2 * pmc_n_metrics) *
+				     sizeof(*columns->list));
+	if (groups)
+		add_keys(view, columns);
 	if (groups && pmc_by_samples(view->by)) {
 		add_sample_columns(view, columns);
 		columns->n_fields = columns->first_metric = columns->n;

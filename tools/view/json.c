@@ -134,13 +134,19 @@ static void put_member_cell(struct pmc_json *json, const struct table_column *co
 }
 
 /* Columns as members of the object that was just begun. */
+/* Of several keys: they are in an object of their own. */
+static bool is_one_key(const struct pmc_view *view, const struct table_column *column)
+{
+	return column->kind == PMC_COL_KEY && view->n_outer && column->index != PMC_ALL_KEYS;
+}
+
 static void put_cells(struct pmc_view *view, struct pmc_json *json,
 		      const struct table_column *column, unsigned n, const struct pmc_row *row)
 {
 	for (const struct table_column *end = column + n; column < end; column++) {
 		struct table_cell cell;
 
-		if (column->kind == PMC_COL_CPU || !column->json)
+		if (column->kind == PMC_COL_CPU || !column->json || is_one_key(view, column))
 			continue;
 		cell = pmc_cell(view, column, row);
 		put_member_cell(json, column, &cell);
@@ -238,11 +244,33 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_object_end(json);
 }
 
+static void json_keys(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
+{
+	const struct pmc_columns *columns = &view->of_groups;
+	bool any = false;
+
+	for (unsigned i = 0; i < columns->n_fields; i++) {
+		const struct table_column *column = &columns->list[i];
+		struct table_cell cell;
+
+		if (!column->json || !is_one_key(view, column))
+			continue;
+		if (!any)
+			pmc_json_object(json, "keys");
+		any = true;
+		cell = pmc_cell(view, column, row);
+		put_member_cell(json, column, &cell);
+	}
+	if (any)
+		pmc_json_object_end(json);
+}
+
 static void json_group(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
 {
 	const struct pmc_columns *columns = &view->of_groups;
 
 	put_cells(view, json, columns->list, columns->n_fields, row);
+	json_keys(view, json, row);
 	if (row->sample)
 		return;
 	for (unsigned i = 1; i < columns->n; i++) {
@@ -392,7 +420,8 @@ int pmc_view_json(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
 	/* --by with another key than threads: rows of groups alone. */
-	const bool threads = view->by == PMC_BY_NONE || view->by == PMC_BY_THREAD,
+	const bool threads =
+			   view->by == PMC_BY_NONE || (view->by == PMC_BY_THREAD && !view->n_outer),
 		   document = view->options->format == PMC_FORMAT_JSON,
 		   groups = document ? view->by != PMC_BY_NONE : !threads;
 	struct json_list list = { .view = view, .lines = !document || view->options->timeline };

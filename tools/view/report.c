@@ -110,7 +110,7 @@ static void choose_rows(struct pmc_view *view)
 {
 	if (view->options->timeline || !pmc_format_is_table(view->options->format))
 		return;
-	if (view->by == PMC_BY_THREAD)
+	if (view->by == PMC_BY_THREAD && !view->n_outer)
 		view->by = PMC_BY_NONE;
 	else if (view->by == PMC_BY_NONE && view->n_rows > MANY_THREADS && groups_can_show(view))
 		view->by = PMC_BY_POOL;
@@ -163,10 +163,16 @@ static void fold_rows(struct pmc_view *view)
 
 static int view_make(struct pmc_view *view)
 {
+	static const unsigned char pools[] = { PMC_BY_POOL, PMC_BY_NONE };
 	const struct pmc_report_options *options = view->options;
 	int err;
 
 	view->by = options->timeline ? PMC_BY_NONE : options->by;
+	/* Flame graphs have the pools of threads below all functions. */
+	view->outer =
+		options->format == PMC_FORMAT_FOLDED && !options->outer[0] ? pools : options->outer;
+	while (!options->timeline && view->outer[view->n_outer])
+		view->n_outer++;
 	view->clock_event = -1;
 	view->glyphs = &glyphs[options->screen.ascii];
 	view_events(view);
@@ -180,7 +186,7 @@ static int view_make(struct pmc_view *view)
 		pmc_view_regions(view);
 	choose_rows(view);
 	choose_clock(view);
-	pmc_fold_begin(&view->groups, &view->events, view->by);
+	pmc_fold_begin(&view->groups, &view->events, view->outer, view->by);
 	view->groups.spread = options->by != PMC_BY_NONE;
 	view->groups.path_of = options->path_of;
 	view->groups.path_arg = options->names_arg;
@@ -199,13 +205,14 @@ static const struct pmc_fold_row *some(const struct pmc_fold_row *beside)
 		       NULL;
 }
 
-void pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
-		     struct pmc_groups *groups)
+void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, enum pmc_fold_by by,
+		     struct pmc_arena *arena, struct pmc_groups *groups)
 {
-	const struct pmc_report_options options = { .format = PMC_FORMAT_CSV, .by = by };
+	struct pmc_report_options options = { .format = PMC_FORMAT_CSV, .by = by };
 	struct pmc_coverage *coverage = pmc_arena_alloc(arena, sizeof(*coverage));
 	struct pmc_view *view = pmc_arena_alloc(arena, sizeof(*view));
 
+	memcpy(options.outer, outer, sizeof(options.outer));
 	*view = (struct pmc_view){ .profile = profile, .options = &options, .arena = arena };
 	view_make(view);
 	pmc_view_coverage(view, coverage);

@@ -36,6 +36,7 @@ struct pmc_sample_row {
 	unsigned line;
 	unsigned depth;			     /* of a path: below how many others */
 	const struct pmc_sample_row *parent; /* of a path: caller, bottom-up callee; else NULL */
+	const struct pmc_fold_row *group; /* of its threads, by other keys; NULL: there are none */
 	uint64_t callees; /* of a path: rows whose parent it is, also those that are not selected */
 	uint64_t threads;
 	/* Samples taken in it, and in it or what it called; and their weights. */
@@ -51,8 +52,9 @@ struct pmc_sample_fold {
 	enum pmc_fold_by by;
 	bool inverted;			    /* paths from where samples were taken to the callers */
 	const struct pmc_p_samples **lists; /* of the selected threads, by one event */
-	/* Of each list the pool of its thread, outermost in its paths; NULL: paths have none. */
-	const struct pmc_fold_row **pools;
+	/* Of each list the group of its thread, each of which has rows of its own; NULL: none. */
+	const struct pmc_fold_row **groups;
+	bool group_rows; /* with a row for each group: of paths their outermost caller */
 	uint64_t n_lists;
 	struct pmc_arena *arena; /* for the result */
 	/* Result. Paths are in the order of the tree: a caller, then all it called, the heaviest
@@ -63,9 +65,10 @@ struct pmc_sample_fold {
 
 struct pmc_report_options {
 	enum pmc_report_format format;
-	enum pmc_fold_by by;
-	const char *sort;	  /* column; NULL: CPU time */
-	const char *const *where; /* "COLUMN=GLOB", all must match */
+	enum pmc_fold_by by;		    /* of several keys the last one */
+	unsigned char outer[PMC_KEYS_MOST]; /* those before it, ended by PMC_BY_NONE */
+	const char *sort;		    /* column; NULL: CPU time */
+	const char *const *where;	    /* "COLUMN=GLOB", all must match */
 	unsigned n_where;
 	const char *columns; /* "a,b,c" of a table or CSV; NULL: the usual ones */
 	int top;	     /* rows shown; -1: default (20 in a table, all else); 0: all */
@@ -100,8 +103,8 @@ struct pmc_groups {
 	const struct pmc_fold_row *unattributed, *descendants; /* NULL: there are none */
 };
 /* Of memory from the arena. */
-void pmc_groups_make(struct pmc_profile *profile, enum pmc_fold_by by, struct pmc_arena *arena,
-		     struct pmc_groups *groups);
+void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, enum pmc_fold_by by,
+		     struct pmc_arena *arena, struct pmc_groups *groups);
 
 /* The end of "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);

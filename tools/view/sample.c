@@ -122,24 +122,18 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 		pmc_add_sat(&to->value, pmc_count_value(samples->count));
 }
 
-/* The pools of the threads, as --by pool has them. */
-static void add_pools(struct pmc_view *view)
+/* The groups of the threads by the keys before that of samples. */
+static void add_groups(struct pmc_view *view)
 {
 	struct pmc_sample_fold *fold = &view->samples.fold;
 	struct pmc_thread_buf buf;
-	struct pmc_fold pools;
 
-	pmc_fold_begin(&pools, &view->events, PMC_BY_POOL);
-	fold->pools = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->pools));
-	for (uint64_t i = 0; i < fold->n_lists; i++) {
-		const struct pmc_p_thread *thread =
-			pmc_profile_thread(view->profile, fold->lists[i]->row, &buf);
-		struct pmc_fold_row *pool = pmc_fold_find(&pools, thread);
-
-		pmc_fold_add(pool, &view->events, thread, false);
-		fold->pools[i] = pool;
-	}
-	pmc_fold_end(&pools);
+	fold->groups = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->groups));
+	for (uint64_t i = 0; i < fold->n_lists; i++)
+		fold->groups[i] =
+			pmc_fold_find(&view->groups,
+				      pmc_profile_thread(view->profile, fold->lists[i]->row, &buf));
+	pmc_fold_end(&view->groups);
 }
 
 static int choose(struct pmc_view *view)
@@ -202,8 +196,8 @@ int pmc_view_sample_rows(struct pmc_view *view)
 	fold->by = view->by;
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;
-	if (options->format == PMC_FORMAT_FOLDED)
-		add_pools(view);
+	if (view->n_outer)
+		add_groups(view);
 	if (options->fold_samples)
 		options->fold_samples(fold, options->names_arg);
 	make_room(view);
@@ -263,7 +257,7 @@ const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by
 	return room;
 }
 
-static struct table_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
+struct table_cell pmc_sample_key_cell(struct pmc_view *view, const struct pmc_sample_row *row)
 {
 	if (view->by == PMC_BY_PATH && !is_short(view))
 		return path(view, row);
@@ -379,6 +373,18 @@ void pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 
 /* ---- paths as text ----------------------------------------------------------------------- */
 
+/* A group of threads as a function below all others. */
+static void put_frame(struct pmc_out *out, const char *text)
+{
+	for (size_t len;; text += len + 1) {
+		len = strcspn(text, ";");
+		pmc_utf8_safe(out, text, len, 0);
+		pmc_out_char(out, text[len] ? ':' : ';');
+		if (!text[len])
+			return;
+	}
+}
+
 int pmc_view_folded(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -398,7 +404,9 @@ int pmc_view_folded(struct pmc_view *view)
 
 		if (!count)
 			continue;
-		path = pmc_sample_cell(view, PMC_SAMPLE_key, row);
+		for (unsigned k = 0; k < view->n_outer; k++)
+			put_frame(view->out, row->group->groups[k]->label);
+		path = pmc_sample_key_cell(view, row);
 		pmc_utf8_safe(view->out, path.text, path.len, 0);
 		pmc_out_char(view->out, ' ');
 		pmc_out_u64(view->out, count);

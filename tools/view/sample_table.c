@@ -226,6 +226,8 @@ struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_co
 {
 	if (column == table->labels)
 		return cell_text(table->rest->function);
+	if (column->kind != PMC_COL_SAMPLE)
+		return cell_null();
 	if (column->index != PMC_SAMPLE_samples && column->index != PMC_SAMPLE_self &&
 	    column->index != PMC_SAMPLE_self_pct)
 		return cell_null();

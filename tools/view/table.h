@@ -42,9 +42,9 @@ int pmc_table_make(struct pmc_table *table);
 void pmc_table_layout(struct pmc_table *table);
 /* "(17 more)": lines beyond those that are shown. */
 const char *pmc_more(const struct pmc_lines *lines);
-static inline bool pmc_is_sample_key(const struct table_column *column)
+static inline bool pmc_is_sample_key(const struct pmc_view *view, const struct table_column *column)
 {
-	return column->kind == PMC_COL_SAMPLE && column->index == PMC_SAMPLE_key;
+	return column->kind == PMC_COL_KEY && pmc_by_samples(pmc_key_at(view, column->index));
 }
 /* A cell of table->rest. */
 struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column);

@@ -57,9 +57,9 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		return cell_real(share_of(table, row), TABLE_DECIMALS);
 	if (row->sample && row->sample == table->rest)
 		return pmc_sample_rest(table, column);
-	if (row->sums && column == table->labels)
+	if (row->sums && !row->sums->groups && column == table->labels)
 		return cell_text(row->sums->label);
-	if (table->branches && pmc_is_sample_key(column))
+	if (table->branches && pmc_is_sample_key(table->view, column))
 		return pmc_table_branch(table);
 	/* A ratio of two small differences is noise. */
 	if ((is_spread(column) && row->sums->threads < 2) ||

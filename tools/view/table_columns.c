@@ -10,19 +10,21 @@ enum { NAME_MOST = 32 };
 
 static bool is_key(const struct table_column *column)
 {
-	return pmc_is_sample_key(column) ||
-	       (column->kind == PMC_COL_FIELD &&
-		(column->index == PMC_FIELD_thread || column->index == PMC_FIELD_key));
+	return column->kind == PMC_COL_KEY ||
+	       (column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_thread);
 }
 
 /* The end of a path, which distinguishes files best, is kept. */
 static enum pmc_cut cut_of(const struct pmc_view *view, const struct table_column *column)
 {
-	if (pmc_is_sample_key(column) && view->by == PMC_BY_PATH)
+	const enum pmc_fold_by key =
+		column->kind == PMC_COL_KEY ? pmc_key_at(view, column->index) : PMC_BY_NONE;
+
+	if (key == PMC_BY_PATH)
 		return PMC_CUT_END;
-	if (column->kind == PMC_COL_FIELD &&
-	    (column->index == PMC_FIELD_exe || column->index == PMC_FIELD_start_routine ||
-	     (column->index == PMC_FIELD_key && view->by == PMC_BY_EXE)))
+	if (key == PMC_BY_EXE ||
+	    (column->kind == PMC_COL_FIELD &&
+	     (column->index == PMC_FIELD_exe || column->index == PMC_FIELD_start_routine)))
 		return PMC_CUT_LEFT;
 	return PMC_CUT_MIDDLE;
 }
@@ -38,11 +40,16 @@ static void add(struct pmc_table *table, const struct table_column *column, enum
 	to->place = drop == TABLE_DROP_EVENT ? column->index : table->n;
 	to->cut = (unsigned char)cut_of(view, column);
 	/* Cut short, names of functions and the paths of --by start tell little. */
-	to->functions = is_key(column) && (pmc_by_samples(view->by) ||
-					   (view->by == PMC_BY_START && view->options->path_of));
-	/* Names of C++ and Rust functions have no end. */
-	if (column->kind == PMC_COL_SAMPLE && column->unit == TABLE_TEXT && !is_key(column))
+	to->functions = pmc_is_sample_key(view, column) ||
+			(column->kind == PMC_COL_KEY && view->options->path_of &&
+			 pmc_key_at(view, column->index) == PMC_BY_START);
+	/* Names of C++ and Rust functions have no end. The first column shrinks to what fits. */
+	if (column->kind == PMC_COL_SAMPLE && column->unit == TABLE_TEXT)
 		to->most = NAME_MOST;
+	if (column->kind == PMC_COL_KEY && table->n)
+		to->most = view->options->wide ? 0 :
+			   to->functions       ? pmc_screen_width(&view->options->screen) / 2 :
+						 NAME_MOST;
 	to->together = column->kind == PMC_COL_SAMPLE &&
 		       (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total);
 	table->n++;
@@ -50,7 +57,9 @@ static void add(struct pmc_table *table, const struct table_column *column, enum
 
 static void add_bar(struct pmc_table *table)
 {
-	static const struct table_column bar = { .name = "", .unit = TABLE_BAR };
+	static const struct table_column bar = {
+		.name = "", .kind = PMC_COL_FIELD, .index = PMC_FIELD_share, .unit = TABLE_BAR
+	};
 
 	add(table, &bar, TABLE_DROP_BAR);
 }
@@ -270,7 +279,9 @@ int pmc_table_make(struct pmc_table *table)
 		for (unsigned i = 0; i < chosen.n; i++)
 			add(table, &chosen.list[i], TABLE_STAYS);
 	} else {
-		add(table, &columns->list[0], TABLE_STAYS);
+		for (unsigned i = 0; i < columns->n; i++)
+			if (is_key(&columns->list[i]) && columns->list[i].index != PMC_ALL_KEYS)
+				add(table, &columns->list[i], TABLE_STAYS);
 		add_usual(table, columns);
 	}
 	choose_label(table);

@@ -74,12 +74,10 @@ static void each_step(struct timeline *line,
 /* The groups, and the time in which there are steps. */
 static void take_step(struct timeline *line, const struct pmc_row *row)
 {
-	struct pmc_fold_row *group = pmc_fold_find(&line->view->groups, row->thread);
 	struct host *host = host_of(line, row->thread->process->host);
 	const uint64_t from = row->t_ns - row->dt_ns;
 
-	/* Of a pool with one name that is the label: not the first step any more. */
-	group->threads++;
+	pmc_fold_find(&line->view->groups, row->thread);
 	if (!host || !row->dt_ns)
 		return;
 	host->from = from < host->from ? from : host->from;
@@ -208,7 +206,9 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	double peak;
 
 	if (column->kind == KEY)
-		return cell_text(track ? track->row->label : line->more);
+		return track	      ? cell_text(track->row->groups[column->index]->label) :
+		       !column->index ? cell_text(line->more) :
+					cell_null();
 	if (!track)
 		return cell_null();
 	if (column->kind == THREADS)
@@ -230,15 +230,21 @@ static unsigned fit(struct timeline *line)
 {
 	const int screen = pmc_screen_width(&line->view->options->screen);
 	const unsigned gap = 2, threads = 6;
-	int label = 6;
+	int label = -(int)gap;
 	unsigned room, n;
 
-	for (const struct pmc_fold_row *row = line->view->groups.rows; row; row = row->next) {
-		const int width = pmc_utf8_columns(row->label, strlen(row->label));
+	for (unsigned k = 0; k < line->view->groups.n_keys; k++) {
+		int most = 6;
 
-		label = width > label ? width : label;
+		for (const struct pmc_fold_row *row = line->view->groups.rows; row;
+		     row = row->next) {
+			const char *text = row->groups[k]->label;
+			const int width = pmc_utf8_columns(text, strlen(text));
+
+			most = width > most ? width : most;
+		}
+		label += (int)gap + (most > LABEL_MOST ? LABEL_MOST : most);
 	}
-	label = label > LABEL_MOST ? LABEL_MOST : label;
 	room = (unsigned)(screen > label + 40 ? screen - label : 40) - gap - threads;
 	n = room / (gap + SPARK_LEAST + gap + PEAK);
 	n = n && n < line->n_columns ? n : n ? line->n_columns : 1;
@@ -269,10 +275,14 @@ static void make_columns(struct timeline *line, unsigned n_fit, struct table_col
 {
 	struct pmc_view *view = line->view;
 
-	to[table->n_columns++] = (struct table_column){ .name = pmc_by_names[view->options->by],
-							.kind = KEY,
-							.most = LABEL_MOST,
-							.cut = PMC_CUT_MIDDLE };
+	for (unsigned k = 0; k < view->groups.n_keys; k++)
+		to[table->n_columns++] =
+			(struct table_column){ .name = pmc_by_names[view->groups.keys[k].by],
+					       .kind = KEY,
+					       .index = k,
+					       .most = LABEL_MOST,
+					       .cut = PMC_CUT_MIDDLE,
+					       .blank = true };
 	to[table->n_columns++] = (struct table_column){
 		.name = "n", .kind = THREADS, .unit = TABLE_WHOLE, .blank = true
 	};
@@ -317,8 +327,8 @@ static void put_tracks(struct timeline *line, unsigned n_fit)
 			       .arena = view->arena,
 			       .wide = true,
 			       .indent = 2 };
-	struct table_column *columns =
-		pmc_arena_alloc(view->arena, (2 + 2 * (size_t)n_fit) * sizeof(*columns));
+	struct table_column *columns = pmc_arena_alloc(
+		view->arena, (PMC_KEYS_MOST + 1 + 2 * (size_t)n_fit) * sizeof(*columns));
 	uint64_t i = 0;
 	struct pmc_out out;
 
@@ -371,7 +381,7 @@ int pmc_view_timeline(struct pmc_view *view)
 	line->view = table->view = view;
 	table->coverage = &coverage;
 	line->n_columns = 1 + view->events.set.count;
-	pmc_fold_begin(&view->groups, &view->events, view->options->by);
+	pmc_fold_begin(&view->groups, &view->events, view->options->outer, view->options->by);
 	each_step(line, take_step);
 	pmc_fold_end(&view->groups);
 	n_fit = fit(line);

@@ -27,8 +27,10 @@ enum pmc_part {
 };
 
 /* struct table_column: its kind is one of these, its part an enum pmc_part, its index a row of
- * columns.def or sample_columns.def, an event or a metric. */
-enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE };
+ * columns.def or sample_columns.def, an event, a metric, or the place of a key of --by. */
+enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE, PMC_COL_KEY };
+/* The index of the column with the text of all keys, where there are several. */
+enum { PMC_ALL_KEYS = PMC_KEYS_MOST };
 /* In tables, struct table_column.when: with --wide; before the events; behind them. */
 enum { NEVER, WIDE, LEAD, USAGE };
 
@@ -53,6 +55,8 @@ enum {
 
 struct pmc_view;
 
+/* The key of --by at that place. */
+enum pmc_fold_by pmc_key_at(const struct pmc_view *view, unsigned i);
 /* All columns that rows of threads, or groups, have. */
 void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
 /* Fits the columns of samples to the event that was chosen. */
@@ -109,8 +113,10 @@ struct pmc_view {
 	struct pmc_arena *arena;
 	const struct pmc_glyphs *glyphs;
 	struct pmc_union events;
-	const bool *requested;	 /* by column: of a set that is not the default one */
-	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
+	const bool *requested;	    /* by column: of a set that is not the default one */
+	enum pmc_fold_by by;	    /* of the rows; NONE: threads. Of several keys the last one */
+	const unsigned char *outer; /* the keys before it, ended by PMC_BY_NONE */
+	unsigned n_outer;
 	struct pmc_p_row **rows; /* the threads that --where selects */
 	uint64_t n_rows;
 	struct table_condition *conditions, *row_conditions; /* --where: of threads; of samples */
@@ -219,6 +225,8 @@ void pmc_view_regions(struct pmc_view *view);
 int pmc_view_sample_rows(struct pmc_view *view);
 struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 				  const struct pmc_sample_row *row);
+/* Its key, of paths as flame graphs have it: from the outermost caller on. */
+struct table_cell pmc_sample_key_cell(struct pmc_view *view, const struct pmc_sample_row *row);
 /* The value of a row's bar: of paths the total, else self, in percent. */
 double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
 /* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row

@@ -33,7 +33,7 @@ static int conditions_make(struct pmc_view *view)
 		condition.column = pmc_columns_find(view, &all, options->where[i], len);
 		if (!condition.column)
 			return -EINVAL;
-		if (condition.column->kind == PMC_COL_SAMPLE)
+		if (condition.column >= all.list + threads->n)
 			view->row_conditions[view->n_row_where++] = condition;
 		else
 			view->conditions[view->n_where++] = condition;
@@ -64,18 +64,23 @@ static bool holds(struct pmc_view *view, const struct table_condition *condition
 	return table_matches(&cell, condition->glob);
 }
 
+static bool is_of(const struct table_column *column, unsigned index)
+{
+	return column->kind == PMC_COL_SAMPLE && column->index == index;
+}
+
 static bool row_holds(struct pmc_view *view, const struct table_condition *condition,
 		      const struct pmc_sample_row *row)
 {
-	const unsigned index = condition->column->index;
-	struct table_cell cell = pmc_sample_cell(view, index, row);
+	const struct table_column *column = condition->column;
+	struct table_cell cell = pmc_cell(view, column, &(struct pmc_row){ .sample = row });
 
 	if (table_matches(&cell, condition->glob))
 		return true;
 	/* Tables have FILE:LINE in that column. */
-	if (index != PMC_SAMPLE_line || view->by != PMC_BY_LINE)
+	if (!is_of(column, PMC_SAMPLE_line) || view->by != PMC_BY_LINE)
 		return false;
-	cell = pmc_sample_cell(view, PMC_SAMPLE_key, row);
+	cell = pmc_sample_key_cell(view, row);
 	return table_matches(&cell, condition->glob);
 }
 
@@ -88,7 +93,7 @@ static bool selects_row(struct pmc_view *view, const struct pmc_sample_row *row,
 	for (unsigned i = 0; i < view->n_row_where; i++) {
 		const struct table_condition *condition = &view->row_conditions[i];
 		const bool inherited = row->depth && view->by == PMC_BY_PATH &&
-				       condition->column->index == PMC_SAMPLE_function &&
+				       is_of(condition->column, PMC_SAMPLE_function) &&
 				       *(holds + i - view->n_row_where);
 
 		holds[i] = inherited || row_holds(view, condition, row);
