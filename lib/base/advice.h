@@ -33,6 +33,8 @@ struct pmc_roots {
 	const char *proc, *sys, *root;
 };
 
+/* Whether the PMU in this directory of sysfs counts for the processor's cores. */
+bool pmc_is_core_pmu(const char *devices, const char *name);
 /* Reads about 20 small files; not for signal handlers (stack). Never fails: what cannot be read is
  * unknown. roots: NULL for the machine's. */
 void pmc_here_read(struct pmc_here *here, const struct pmc_roots *roots);

@@ -36,6 +36,8 @@ enum pmc_unwind {
 
 /* The most of EVENT/HZ: that of kernel.perf_event_max_sample_rate, unless it was changed. */
 #define PMC_SAMPLE_HZ_MOST 100000u
+/* More samples in a second of CPU time may make it two (docs/BENCHMARKS.md). */
+#define PMC_SAMPLE_HZ_CHEAP 10000u
 
 struct pmc_config_sample {
 	bool on;

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "lib/event/sample.h"
+#include "lib/event/event.h"
 
 #include <linux/perf_event.h>
 #include <pmc/dump.h>

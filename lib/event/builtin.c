@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* builtin.c - perf's generic hardware, software and cache names, raw rNNN codes, and the @sets. */
+/* builtin.c - perf's generic hardware, software and cache names, raw rNNN codes, the @sets, the
+ * inputs of metrics, and what follows from an event's type and code. */
 #include "lib/event/source.h"
 #include "lib/base/out.h"
+#include "lib/event/formula.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -103,16 +105,6 @@ bool event_builtin(struct event_span name, struct pmc_event *event)
 	return cache_event(name, event);
 }
 
-enum pmc_filter pmc_event_filter(const struct pmc_event *event)
-{
-	if (event->type == PERF_TYPE_TRACEPOINT && event->filter != PMC_UNFILTERED)
-		return PMC_KERNEL_ONLY;
-	for (size_t i = 0; i < COUNT(events); i++)
-		if (event->type == events[i].type && event->config == events[i].config)
-			return events[i].filter;
-	return event->filter;
-}
-
 bool event_raw(struct event_span name, struct pmc_event *event)
 {
 	struct event_span hex = event_skip(name, name.len > 0);
@@ -186,4 +178,114 @@ int pmc_event_set_find(const char *name, size_t len)
 		    !memcmp(pmc_event_sets[i].name, name, len))
 			return (int)i;
 	return -1;
+}
+
+/* ---- the inputs and formulas of metrics.def ------------------------------------------------ */
+
+static const struct {
+	uint32_t type;
+	uint64_t config;
+	const char *name;
+} inputs[] = {
+#define INPUT(id, type, config, name) { type, config, name },
+#include "lib/event/metrics.def"
+};
+
+const struct pmc_formula pmc_formulas[] = {
+#define X(name, column, unit, decimals, table, formula, a, b, doc)                                 \
+	{ formula, PMC_INPUT_##a, PMC_INPUT_##b },
+#include "lib/event/metrics.def"
+};
+
+bool pmc_is_input(enum pmc_input input, uint32_t type, uint64_t config, const char *name)
+{
+	/* On hybrid CPUs the upper half of a generic event's config is the type of the core. */
+	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
+		config &= UINT32_MAX;
+	if (type != inputs[input].type || config != inputs[input].config)
+		return false;
+	return !inputs[input].name || (name && strstr(name, inputs[input].name));
+}
+
+static bool is_event(enum pmc_input input, const struct pmc_event *event)
+{
+	return pmc_is_input(input, event->type, event->config, event->name);
+}
+
+bool pmc_is_ratio(const struct pmc_event *a, const struct pmc_event *b)
+{
+	for (unsigned i = 0; i < sizeof(pmc_formulas) / sizeof(pmc_formulas[0]); i++) {
+		const struct pmc_formula *f = &pmc_formulas[i];
+
+		if (f->kind != PER && f->kind != PCT)
+			continue;
+		if ((is_event(f->a, a) && is_event(f->b, b)) ||
+		    (is_event(f->a, b) && is_event(f->b, a)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what follows from type and code ------------------------------------------------------- */
+
+enum pmc_filter pmc_event_filter(const struct pmc_event *event)
+{
+	if (event->type == PERF_TYPE_TRACEPOINT && event->filter != PMC_UNFILTERED)
+		return PMC_KERNEL_ONLY;
+	for (size_t i = 0; i < COUNT(events); i++)
+		if (event->type == events[i].type && event->config == events[i].config)
+			return events[i].filter;
+	return event->filter;
+}
+
+bool pmc_event_needs_pmu(const struct pmc_event *event)
+{
+	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
+	       event->type != PERF_TYPE_BREAKPOINT && event->type != PMC_TYPE_OS;
+}
+
+bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type)
+{
+	return !strcmp(event->core_type ? event->core_type : "", core_type ? core_type : "");
+}
+
+bool pmc_event_is_clock(const struct pmc_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_TASK_CLOCK ||
+						     event->config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
+#define SECOND_NS 1000000000u
+/* The kernel takes shorter periods of its clocks for this one: perf_swevent_start_hrtimer() in
+ * kernel/events/core.c. */
+#define LEAST_CLOCK_NS (SECOND_NS / PMC_SAMPLE_HZ_MOST)
+
+const char *pmc_sample_refusal(const struct pmc_event *event, const struct pmc_config_sample *asked,
+			       char text[PMC_SAMPLE_WHY])
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, PMC_SAMPLE_WHY);
+	if (event->exclude_user || pmc_event_filter(event) == PMC_KERNEL_ONLY)
+		pmc_out_str(&out, "it occurs in the kernel only, and samples are taken in user "
+				  "mode; name another event, such as task-clock");
+	else if (pmc_event_is_clock(event) && asked->period && asked->period < LEAST_CLOCK_NS)
+		pmc_outf(&out,
+			 "a period of %llu ns is too short for the kernel; give %u ns or more, or "
+			 "samples per second, such as task-clock/997",
+			 (unsigned long long)asked->period, LEAST_CLOCK_NS);
+	return out.len ? text : NULL;
+}
+
+uint64_t pmc_sample_rate(const struct pmc_event *event, const struct pmc_config_sample *asked)
+{
+	const uint32_t id = (uint32_t)event->config; /* above it: the PMU of a type of core */
+	const bool often = pmc_event_is_clock(event) ||
+			   (event->type == PERF_TYPE_HARDWARE &&
+			    (id == PERF_COUNT_HW_CPU_CYCLES || id == PERF_COUNT_HW_INSTRUCTIONS ||
+			     id == PERF_COUNT_HW_REF_CPU_CYCLES));
+
+	if (!asked->period)
+		return asked->frequency;
+	return often ? SECOND_NS / asked->period : 0;
 }

@@ -114,17 +114,6 @@ static const struct event_cores *find_cores(struct event_parse *parse)
 	return cores;
 }
 
-bool pmc_event_needs_pmu(const struct pmc_event *event)
-{
-	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
-	       event->type != PERF_TYPE_BREAKPOINT && event->type != PMC_TYPE_OS;
-}
-
-bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type)
-{
-	return !strcmp(event->core_type ? event->core_type : "", core_type ? core_type : "");
-}
-
 /* Whether each type of core can count the event: generic, cache and raw events without a PMU. */
 static bool is_everywhere(const struct pmc_event *event)
 {
@@ -324,9 +313,7 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 	event.name = event_full_name(parse, item, &event, modifiers);
 	if (!event.name)
 		return -ENOMEM;
-	if (pmc_event_is_of_os(&event) ||
-	    (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
-	     (event.config == PERF_COUNT_SW_CPU_CLOCK || event.config == PERF_COUNT_SW_TASK_CLOCK)))
+	if (pmc_event_is_of_os(&event) || (pmc_event_is_clock(&event) && !event.unit[0]))
 		event.unit = "ns";
 	return add_everywhere(parse, &event, item.at);
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "lib/base/arena.h"
+#include "lib/base/config.h"
 
 #include <pmc/dump.h>
 #include <stdbool.h>
@@ -90,6 +91,18 @@ static inline bool pmc_event_is_of_os(const struct pmc_event *event)
 bool pmc_event_needs_pmu(const struct pmc_event *event);
 /* Whether the event is counted by this type of core; NULL is "", no particular one. */
 bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type);
+
+/* Bytes that hold any text of pmc_sample_refusal(). */
+#define PMC_SAMPLE_WHY 256
+
+/* task-clock and cpu-clock, of which a period is in ns. */
+bool pmc_event_is_clock(const struct pmc_event *event);
+/* Why the event is not sampled so, and the fix, in text; NULL if it may be. */
+const char *pmc_sample_refusal(const struct pmc_event *event, const struct pmc_config_sample *asked,
+			       char text[PMC_SAMPLE_WHY]);
+/* Samples per second of CPU time, by periods of cycles and instructions usually more than that; 0:
+ * unknown. */
+uint64_t pmc_sample_rate(const struct pmc_event *event, const struct pmc_config_sample *asked);
 
 /* The default list, PMC_EVENTS unset. */
 extern const char pmc_events_default[];

@@ -2,39 +2,26 @@
 /*
  * pfm.c - names that only libpfm4 knows, which is loaded for the first of them.
  *
- * <perfmon/perf_event.h> clashes with <linux/perf_event.h>, so no other file includes it. libpfm4
- * calls malloc and stdio: common names must not need it.
+ * Its headers are not needed: the part of its stable ABI that is used stands here. libpfm4 calls
+ * malloc and stdio: common names must not need it.
  */
 #include "lib/event/source.h"
 
-#if defined(__has_include)
-#if __has_include(<perfmon/pfmlib_perf_event.h>)
-#define HAVE_PFM 1
-#endif
-#endif
-
-#ifndef HAVE_PFM
-
-int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
-	      const char **why)
-{
-	(void)name;
-	(void)event;
-	*why = parse->roots.no_pfm ? NULL : "not in this build";
-	return EVENT_NOT_MINE;
-}
-
-void event_pfm_close(struct event_parse *parse)
-{
-	(void)parse;
-}
-
-#else
-
 #include <dlfcn.h>
 #include <errno.h>
-#include <perfmon/pfmlib_perf_event.h>
+#include <linux/perf_event.h>
 #include <string.h>
+
+/* perfmon/pfmlib.h: privilege levels, pfm_os_t, pfm_err_t. */
+enum { PFM_PLM0 = 1, PFM_PLM3 = 8, PFM_OS_PERF_EVENT_EXT = 2, PFM_SUCCESS = 0 };
+
+/* pfm_perf_encode_arg_t of perfmon/pfmlib_perf_event.h. */
+struct encoded {
+	struct perf_event_attr *attr;
+	char **full_name;
+	size_t size;
+	int index, cpu, flags, pad;
+};
 
 #define LIBRARY "libpfm.so.4"
 
@@ -77,7 +64,7 @@ void event_pfm_close(struct event_parse *parse)
 }
 
 /* Whether a pmc_event carries all that the name asked libpfm4 for. */
-static bool is_plain(const struct perf_event_attr *attr, const pfm_perf_encode_arg_t *encoded)
+static bool is_plain(const struct perf_event_attr *attr, const struct encoded *encoded)
 {
 	return attr->exclude_hv && !attr->precise_ip && !attr->sample_period && !attr->freq &&
 	       !attr->pinned && !attr->exclusive && !attr->exclude_host &&
@@ -88,9 +75,9 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 	      const char **why)
 {
 	struct perf_event_attr attr = { 0 };
-	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
+	struct encoded arg = { .attr = &attr, .size = sizeof(arg) };
 	char text[256];
-	pfm_err_t rc;
+	int rc;
 
 	*why = NULL;
 	if (parse->roots.no_pfm)
@@ -123,5 +110,3 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 	}
 	return EVENT_FOUND;
 }
-
-#endif

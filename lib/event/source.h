@@ -2,7 +2,7 @@
 /*
  * source.h - shared by the sources of event names: the parse, spans, errors.
  *
- * For lib/event and the counting library only.
+ * For lib/event, the counting library, and what searches tracefs.
  */
 #pragma once
 
@@ -109,7 +109,6 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 	      const char **why);
 void event_pfm_close(struct event_parse *parse);
 
-/* ---- nearest.c ----------------------------------------------------------------------*/
 struct event_nearest {
 	const struct pmc_event_roots *roots;
 	struct pmc_nearest best;

@@ -3,6 +3,7 @@
 #include "lib/base/file.h"
 #include "lib/base/out.h"
 #include "lib/base/utf8.h"
+#include "lib/event/source.h"
 #include "tools/cli/rows.h"
 #include "tools/list/list.h"
 
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -27,17 +27,11 @@ const char *list_text(struct list *list, const char *format, ...)
 	return pmc_arena_strdup(&list->arena, text);
 }
 
-bool list_is_core_pmu(const char *devices, const char *name)
-{
-	return strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
-	       pmc_path_exists("%s/%s/cpus", devices, name) == 0;
-}
-
 static void try_core_pmu(const char *name, void *arg)
 {
 	struct list *list = arg;
 
-	if (!list->core_pmu && list_is_core_pmu(list->roots.sysfs, name))
+	if (!list->core_pmu && pmc_is_core_pmu(list->roots.sysfs, name))
 		list->core_pmu = list_text(list, "%s", name);
 }
 
@@ -46,11 +40,7 @@ void list_init(struct list *list)
 	if (!list->roots.sysfs)
 		list->roots.sysfs = "/sys/bus/event_source/devices";
 	if (!list->roots.tracefs)
-		list->roots.tracefs =
-			access("/sys/kernel/tracing/events", F_OK) &&
-					!access("/sys/kernel/debug/tracing/events", F_OK) ?
-				"/sys/kernel/debug/tracing" :
-				"/sys/kernel/tracing";
+		list->roots.tracefs = event_tracefs(&list->roots);
 	/* libpfm4's events come from list_pfm(). */
 	list->roots.no_pfm = true;
 	pmc_dir_visit(try_core_pmu, list, "%s", list->roots.sysfs);

@@ -36,9 +36,6 @@ struct list {
 	struct pmc_here *here; /* read when an open is refused */
 };
 
-/* Whether the PMU of this name in sysfs is that of the processor: `cpu` on x86 and POWER, `cpum_cf`
- * on s390; elsewhere, and on hybrid CPUs, any that has a file `cpus`. */
-bool list_is_core_pmu(const char *devices, const char *name);
 /* Set `glob` before, the rest is 0. */
 void list_init(struct list *list);
 void list_free(struct list *list);

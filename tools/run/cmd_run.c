@@ -7,7 +7,7 @@
  * cannot be reaped between a check of its state and a signal to it.
  */
 #include "lib/base/clock.h"
-#include "lib/event/sample.h"
+#include "lib/event/event.h"
 #include "tools/cli/child.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/pmctl.h"

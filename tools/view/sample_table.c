@@ -2,7 +2,7 @@
 /* sample_table.c - functions, lines and call trees as a table, with what their samples explain. */
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
-#include "lib/event/sample.h"
+#include "lib/event/event.h"
 #include "tools/view/table.h"
 
 #include <errno.h>

@@ -157,26 +157,25 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 }
 
 struct pmu_search {
-	const char *sys;
+	char devices[PMC_PATH_MAX];
 	bool found;
 };
 
-/* A core PMU is called cpu on x86 and POWER and cpum_cf on s390; elsewhere, and on hybrid CPUs, it
- * has a file cpus. Uncore PMUs have a cpumask instead. */
 static void visit_pmu(const char *name, void *arg)
 {
 	struct pmu_search *search = arg;
 
-	if (strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
-	    pmc_path_exists("%s/bus/event_source/devices/%s/cpus", search->sys, name) == 0)
-		search->found = true;
+	search->found |= pmc_is_core_pmu(search->devices, name);
 }
 
 static void read_pmus(struct pmc_here *here, const char *sys)
 {
-	struct pmu_search search = { sys, false };
+	struct pmu_search search = { .found = false };
+	struct pmc_out out;
 
-	if (pmc_dir_visit(visit_pmu, &search, "%s/bus/event_source/devices", sys) == 0)
+	pmc_out_to_mem(&out, search.devices, sizeof(search.devices));
+	pmc_outf(&out, "%s/bus/event_source/devices", sys);
+	if (pmc_dir_visit(visit_pmu, &search, "%s", search.devices) == 0)
 		here->core_pmu = search.found ? PMC_YES : PMC_NO;
 }
 

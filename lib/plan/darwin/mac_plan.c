@@ -70,10 +70,7 @@ int pmc_mac_kind(const struct pmc_event *event)
 		return event->config == PERF_COUNT_HW_CPU_CYCLES   ? PMC_MAC_CYCLES :
 		       event->config == PERF_COUNT_HW_INSTRUCTIONS ? PMC_MAC_INSTRUCTIONS :
 								     -1;
-	if (event->type == PERF_TYPE_SOFTWARE &&
-	    (event->config == PERF_COUNT_SW_TASK_CLOCK || event->config == PERF_COUNT_SW_CPU_CLOCK))
-		return PMC_MAC_CLOCK;
-	return -1;
+	return pmc_event_is_clock(event) ? PMC_MAC_CLOCK : -1;
 }
 
 static const char *level_name(struct making *making, unsigned level)

@@ -271,7 +271,7 @@ static void add_pmu(const char *name, void *arg)
 	struct doctor_facts *facts = search->facts;
 	size_t len = strlen(facts->pmus);
 
-	if (!list_is_core_pmu(search->dir, name) || len + strlen(name) + 2 > sizeof(facts->pmus))
+	if (!pmc_is_core_pmu(search->dir, name) || len + strlen(name) + 2 > sizeof(facts->pmus))
 		return;
 	snprintf(facts->pmus + len, sizeof(facts->pmus) - len, "%s%s", len ? " " : "", name);
 	if (!facts->rdpmc_file[0] && pmc_path_exists("%s/%s/rdpmc", search->dir, name) == 0)
