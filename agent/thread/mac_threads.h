@@ -22,7 +22,7 @@ enum {
 /* The sources of rows; set once, before the first thread. */
 extern struct mac_job {
 	struct pmc_mac mac;
-	struct pmc_mac_plan plan, totals;
+	struct pmc_plan totals; /* agent.plan has the events of rows */
 	/* Of the process, before this image: the kernel's totals go on over an exec. */
 	struct pmc_mac_reading before;
 } mac_job;

@@ -192,11 +192,27 @@ static void pin_leaders(struct pmc_plan *plan)
 			plan->events[plan->first[g]].event.pinned |= plan->events[i].event.pinned;
 }
 
+void pmc_plan_order(struct pmc_plan *plan, const struct pmc_planned *tried, unsigned count)
+{
+	for (unsigned g = 0; g < plan->groups; g++) {
+		plan->first[g] = plan->count;
+		for (unsigned i = 0; i < count; i++) {
+			if (tried[i].group != g)
+				continue;
+			plan->events[plan->count++] = tried[i];
+			plan->hardware |= pmc_event_needs_pmu(&tried[i].event);
+		}
+	}
+	plan->first[plan->groups] = plan->opened = plan->count;
+	for (unsigned i = 0; i < count; i++)
+		if (tried[i].group == PMC_NO_GROUP)
+			plan->events[plan->count++] = tried[i];
+}
+
 int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct pmc_arena *arena,
 		  struct pmc_plan *plan)
 {
 	struct pmc_planned *tried;
-	unsigned at = 0;
 
 	memset(plan, 0, sizeof(*plan));
 	if (events->count > PMC_EVENTS_MAX)
@@ -208,20 +224,7 @@ int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct 
 	for (unsigned i = 0; i < events->count; i++)
 		tried[i].event = events->list[i];
 	plan->groups = try_events(open, tried, events->count);
-	for (unsigned g = 0; g < plan->groups; g++) {
-		plan->first[g] = at;
-		for (unsigned i = 0; i < events->count; i++) {
-			if (tried[i].group != g)
-				continue;
-			plan->events[at++] = tried[i];
-			plan->hardware |= pmc_event_needs_pmu(&tried[i].event);
-		}
-	}
-	plan->first[plan->groups] = plan->opened = at;
-	for (unsigned i = 0; i < events->count; i++)
-		if (tried[i].group == PMC_NO_GROUP)
-			plan->events[at++] = tried[i];
-	plan->count = at;
+	pmc_plan_order(plan, tried, events->count);
 	pin_leaders(plan);
 	return pmc_plan_seal(plan, arena);
 }

@@ -44,6 +44,9 @@ int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct 
 /* Tries one event and sets its scope, flags, state and error. Returns its descriptor, disabled, or
  * a negative number. */
 int pmc_plan_try(pmc_perf_opener open, struct pmc_planned *planned);
+/* Copies the tried events to plan->events, which has room and is empty: group by group, as many as
+ * plan->groups says, then those that have no group. */
+void pmc_plan_order(struct pmc_plan *plan, const struct pmc_planned *tried, unsigned count);
 /* Makes the frame and the attrs of a plan whose other members are set. 0, -ENOMEM or -E2BIG. */
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
 /* The same plan restricted to user mode; count 0 if it has no event that can be. 0 or -ENOMEM. */

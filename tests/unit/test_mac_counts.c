@@ -372,7 +372,7 @@ static void plans_name_levels_and_refusals(void **state)
 		{ .name = "CLASH_B", .type = PMC_TYPE_KPEP },
 	};
 	const struct pmc_events events = { .list = list, .count = 6 };
-	struct pmc_mac_plan plan;
+	struct pmc_plan plan;
 
 	for (unsigned i = 0; i < 6; i++) {
 		list[i].unit = list[i].pmu = "";
@@ -385,21 +385,21 @@ static void plans_name_levels_and_refusals(void **state)
 	pmc_mac_open(&mac, &double_calls);
 	assert_int_equal(pmc_mac_plan_make(&mac, &events, false, &arena, &plan), 0);
 	/* Cycles of both levels, the clock, INST_ALL; then what is not counted. */
-	assert_int_equal(plan.plan.count, 7);
-	assert_int_equal(plan.plan.opened, 4);
-	assert_int_equal(plan.plan.groups, 2);
-	assert_int_equal(plan.kpep_group, 1);
-	assert_string_equal(plan.plan.events[0].event.core_type, "Performance");
-	assert_string_equal(plan.plan.events[1].event.core_type, "Efficiency");
-	assert_string_equal(plan.plan.events[3].event.name, "INST_ALL:u");
-	assert_int_equal(plan.plan.events[3].scope, PMC_SCOPE_USER);
+	assert_int_equal(plan.count, 7);
+	assert_int_equal(plan.opened, 4);
+	assert_int_equal(plan.groups, 2);
+	assert_int_equal(plan.first[1], 3);
+	assert_string_equal(plan.events[0].event.core_type, "Performance");
+	assert_string_equal(plan.events[1].event.core_type, "Efficiency");
+	assert_string_equal(plan.events[3].event.name, "INST_ALL:u");
+	assert_int_equal(plan.events[3].scope, PMC_SCOPE_USER);
 	assert_string_equal(mac_double.added[0], "INST_ALL");
-	assert_int_equal(plan.plan.events[4].error, PMC_REASON_NO_SOURCE);
-	assert_int_equal(plan.plan.events[4].state, PMC_NOT_SUPPORTED);
-	assert_int_equal(plan.plan.events[5].error, PMC_REASON_NO_SOURCE);
-	assert_int_equal(plan.plan.events[6].error, PMC_REASON_CONFLICT);
-	assert_int_equal(plan.plan.events[6].state, PMC_NOT_COUNTED);
-	assert_non_null(plan.plan.frame);
+	assert_int_equal(plan.events[4].error, PMC_REASON_NO_SOURCE);
+	assert_int_equal(plan.events[4].state, PMC_NOT_SUPPORTED);
+	assert_int_equal(plan.events[5].error, PMC_REASON_NO_SOURCE);
+	assert_int_equal(plan.events[6].error, PMC_REASON_CONFLICT);
+	assert_int_equal(plan.events[6].state, PMC_NOT_COUNTED);
+	assert_non_null(plan.frame);
 	pmc_mac_close(&mac);
 	released();
 	pmc_arena_free(&arena);

@@ -68,10 +68,10 @@ static void start(unsigned levels, int self_error, int levels_error)
 	mac_threads_forget();
 	atomic_store(&pmc_agent_control.snapshot, 1);
 	pmc_mac_open(&mac_job.mac, &double_calls);
-	assert_int_equal(pmc_mac_plan_make(&mac_job.mac, &events, false, &arena, &mac_job.plan), 0);
-	assert_int_equal(pmc_mac_plan_totals(&mac_job.plan, &arena, &mac_job.totals), 0);
+	assert_int_equal(pmc_mac_plan_make(&mac_job.mac, &events, false, &arena, &agent.plan), 0);
+	assert_int_equal(pmc_mac_plan_totals(&agent.plan, &arena, &mac_job.totals), 0);
 	mac_totals_begin();
-	agent_file_append(mac_job.plan.plan.frame, mac_job.plan.plan.frame_bytes);
+	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
 }
 
 void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes)
@@ -98,7 +98,7 @@ static void snapshot(uint64_t self)
 static void finish(struct pmc_profile *profile)
 {
 	const struct pmc_process_text text = { "mac", "", "app", "app" };
-	const struct pmc_process_fixed fixed = { .pid = 1, .eventset = mac_job.plan.plan.hash };
+	const struct pmc_process_fixed fixed = { .pid = 1, .eventset = agent.plan.hash };
 	static uint64_t room[512];
 	struct pmc_frame_buf buf;
 

@@ -154,10 +154,9 @@ static bool plan_events(void)
 	}
 	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
 	mac_job.mac.refused_above = refused_above;
-	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &mac_job.plan) ||
-	    pmc_mac_plan_totals(&mac_job.plan, &agent.arena, &mac_job.totals))
+	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &agent.plan) ||
+	    pmc_mac_plan_totals(&agent.plan, &agent.arena, &mac_job.totals))
 		return false;
-	agent.plan = mac_job.plan.plan;
 	note_troubles(mac_job.mac.trouble);
 	return true;
 }

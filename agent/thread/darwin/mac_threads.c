@@ -74,7 +74,7 @@ bool mac_thread_begin(uint64_t tid, bool main)
 	atomic_store_explicit(&entry->start_site, 0, memory_order_relaxed);
 	atomic_store_explicit(number, tid, memory_order_release);
 	atomic_fetch_add(&pmc_agent_control.seen, 1);
-	if (mac_job.plan.plan.groups && !mac_job.mac.counts)
+	if (agent.plan.groups && !mac_job.mac.counts)
 		atomic_fetch_add(&pmc_agent_control.uncounted, 1);
 	return true;
 }
@@ -109,12 +109,12 @@ static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t t
 		.tid = (uint32_t)tid,
 		.state = (uint8_t)state,
 		.flags = PMC_THREAD_NO_RUSAGE | (seq ? 0 : PMC_THREAD_MAIN),
-		.n_groups = (uint16_t)mac_job.plan.plan.groups,
+		.n_groups = (uint16_t)agent.plan.groups,
 		.start_ns = atomic_load_explicit(&entry->start_ns, memory_order_relaxed),
 		.time_ns = pmc_now_ns(),
 		.created_by = atomic_load_explicit(&entry->created_by, memory_order_relaxed),
 		.start_site = atomic_load_explicit(&entry->start_site, memory_order_relaxed),
-		.eventset = mac_job.plan.plan.hash,
+		.eventset = agent.plan.hash,
 	};
 
 	if (pmc_mac_read(&mac_job.mac, tid, own, &counts) != 0)
@@ -124,10 +124,10 @@ static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t t
 	fixed.end_ns = state == PMC_THREAD_LIVE ? 0 : fixed.time_ns;
 	fixed.cpu_ns = counts.cpu_ns;
 	fixed.flags |= counts.has_cpu ? 0 : PMC_THREAD_NO_CPU;
-	fixed.reason = mac_job.plan.plan.groups ? counts.counts_error : 0;
+	fixed.reason = agent.plan.groups ? counts.counts_error : 0;
 	memcpy(fixed.name, counts.name, sizeof(fixed.name));
 	pmc_begin_thread(buf, agent.identity, snapshot, &fixed);
-	pmc_mac_plan_put(&mac_job.plan, buf, &counts);
+	pmc_mac_plan_put(&agent.plan, buf, &counts);
 	return pmc_frame_end(buf) != 0;
 }
 
@@ -189,23 +189,23 @@ void mac_totals_begin(void)
 
 void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	const struct pmc_mac_plan *totals = &mac_job.totals;
+	const struct pmc_plan *totals = &mac_job.totals;
 	const struct pmc_total_fixed fixed = {
 		.kind = PMC_TOTAL_THREADS,
-		.n_groups = (uint16_t)totals->plan.groups,
+		.n_groups = (uint16_t)totals->groups,
 		.time_ns = pmc_now_ns(),
-		.eventset = totals->plan.hash,
+		.eventset = totals->hash,
 	};
 	struct pmc_mac_reading reading;
 
-	if (!totals->plan.groups)
+	if (!totals->groups)
 		return;
 	pmc_mac_read_process(&mac_job.mac, &reading);
 	pmc_mac_subtract(&reading, &mac_job.before);
 	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
 	pmc_mac_plan_put(totals, buf, &reading);
 	pmc_frame_end(buf);
-	pmc_plan_frame(&totals->plan, buf);
+	pmc_plan_frame(totals, buf);
 }
 
 /* ---- start routine and creator ----------------------------------------------------------------

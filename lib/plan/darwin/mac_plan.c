@@ -11,7 +11,6 @@ struct making {
 	struct pmc_mac *mac;
 	struct pmc_arena *arena;
 	struct pmc_planned events[PMC_EVENTS_MAX];
-	struct pmc_mac_source sources[PMC_EVENTS_MAX];
 	unsigned n;
 	bool overflow;
 };
@@ -46,8 +45,7 @@ static bool splits_modes(const struct pmc_event *event)
 	return event->asked_scope && (event->exclude_kernel || event->exclude_user);
 }
 
-static struct pmc_planned *add(struct making *making, const struct pmc_event *event, int kind,
-			       unsigned index)
+static struct pmc_planned *add(struct making *making, const struct pmc_event *event)
 {
 	struct pmc_planned *planned = &making->events[making->n];
 
@@ -55,7 +53,7 @@ static struct pmc_planned *add(struct making *making, const struct pmc_event *ev
 		making->overflow = true;
 		return NULL;
 	}
-	making->sources[making->n++] = (struct pmc_mac_source){ kind, index };
+	making->n++;
 	*planned = (struct pmc_planned){ .event = *event, .scope = PMC_SCOPE_ALL };
 	if (splits_modes(event))
 		planned->scope = event->exclude_user ? PMC_SCOPE_KERNEL : PMC_SCOPE_USER;
@@ -82,14 +80,14 @@ static const char *level_name(struct making *making, unsigned level)
 	return pmc_arena_strdup(making->arena, name && *name ? name : number);
 }
 
-static void add_counts(struct making *making, const struct pmc_event *event, int kind)
+static void add_counts(struct making *making, const struct pmc_event *event)
 {
 	const struct pmc_mac *mac = making->mac;
 	unsigned n = mac->levels > 1 ? mac->levels : 1;
 	const uint32_t reason = mac->no_counts;
 
 	for (unsigned i = 0; i < (reason ? 1 : n); i++) {
-		struct pmc_planned *planned = add(making, event, kind, i);
+		struct pmc_planned *planned = add(making, event);
 
 		if (planned && reason)
 			pmc_mac_refuse(planned, reason);
@@ -104,24 +102,29 @@ static void add_event(struct making *making, const struct pmc_event *event)
 	struct pmc_planned *planned;
 
 	if (kind == PMC_MAC_CYCLES || kind == PMC_MAC_INSTRUCTIONS) {
-		add_counts(making, event, kind);
+		add_counts(making, event);
 		return;
 	}
-	planned = add(making, event, kind < 0 ? PMC_MAC_CLOCK : kind, 0);
+	planned = add(making, event);
 	if (planned && kind < 0)
 		pmc_mac_refuse(planned, PMC_REASON_NO_SOURCE);
+}
+
+static bool is_kpep(const struct pmc_planned *planned)
+{
+	return pmc_mac_kind(&planned->event) == PMC_MAC_KPEP;
 }
 
 /* Programs the events of kperf, and refuses those that it does not count. */
 static int open_kpep(struct making *making, bool attach)
 {
 	struct pmc_mac_event events[PMC_EVENTS_MAX];
-	unsigned at[PMC_EVENTS_MAX], n = 0, index = 0;
+	unsigned at[PMC_EVENTS_MAX], n = 0;
 
 	for (unsigned i = 0; i < making->n; i++) {
 		const struct pmc_event *event = &making->events[i].event;
 
-		if (making->sources[i].kind != PMC_MAC_KPEP)
+		if (!is_kpep(&making->events[i]))
 			continue;
 		/* The name without modifiers. */
 		events[n].name =
@@ -134,54 +137,33 @@ static int open_kpep(struct making *making, bool attach)
 	if (making->arena->failed)
 		return -ENOMEM;
 	pmc_mac_kpc_open(making->mac, events, n, attach);
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++)
 		if (events[i].reason)
 			pmc_mac_refuse(&making->events[at[i]], events[i].reason);
-		else
-			making->sources[at[i]].index = index++;
-	}
 	return 0;
 }
 
-static bool takes(const struct making *making, unsigned i, bool kpep)
+/* Sets the groups: what the kernel counts, then the events of kperf. Returns how many there are. */
+static unsigned set_groups(struct making *making)
 {
-	return making->events[i].group != PMC_NO_GROUP &&
-	       (making->sources[i].kind == PMC_MAC_KPEP) == kpep;
-}
+	unsigned groups = 0;
 
-/* Moves the events into the plan: the groups first, then what is not counted. */
-static void order(const struct making *making, struct pmc_mac_plan *to)
-{
-	struct pmc_plan *plan = &to->plan;
-	unsigned at = 0;
-
-	to->kpep_group = ~0u;
 	for (int kpep = 0; kpep < 2; kpep++) {
-		unsigned first = at;
+		bool any = false;
 
-		for (unsigned i = 0; i < making->n; i++) {
-			if (!takes(making, i, kpep))
+		for (struct pmc_planned *p = making->events; p < making->events + making->n; p++) {
+			if (p->group == PMC_NO_GROUP || is_kpep(p) != kpep)
 				continue;
-			to->sources[at] = making->sources[i];
-			plan->events[at] = making->events[i];
-			plan->hardware |= pmc_event_needs_pmu(&making->events[i].event);
-			plan->events[at++].group = (uint16_t)plan->groups;
+			p->group = (uint16_t)groups;
+			any = true;
 		}
-		if (at == first)
-			continue;
-		if (kpep)
-			to->kpep_group = plan->groups;
-		plan->first[plan->groups++] = first;
+		groups += any;
 	}
-	plan->first[plan->groups] = plan->opened = at;
-	for (unsigned i = 0; i < making->n; i++)
-		if (making->events[i].group == PMC_NO_GROUP)
-			plan->events[at++] = making->events[i];
-	plan->count = at;
+	return groups;
 }
 
 int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool attach,
-		      struct pmc_arena *arena, struct pmc_mac_plan *plan)
+		      struct pmc_arena *arena, struct pmc_plan *plan)
 {
 	struct making *making = pmc_arena_alloc(arena, sizeof(*making));
 	int error;
@@ -199,64 +181,66 @@ int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool
 	error = open_kpep(making, attach);
 	if (error)
 		return error;
-	plan->plan.events = pmc_arena_alloc(arena, sizeof(*plan->plan.events) * (making->n + 1));
-	if (!plan->plan.events)
-		return -ENOMEM;
-	order(making, plan);
-	return pmc_plan_seal(&plan->plan, arena);
-}
-
-int pmc_mac_plan_totals(const struct pmc_mac_plan *rows, struct pmc_arena *arena,
-			struct pmc_mac_plan *totals)
-{
-	const struct pmc_plan *from = &rows->plan;
-	struct pmc_plan *plan = &totals->plan;
-
-	memset(totals, 0, sizeof(*totals));
-	totals->kpep_group = ~0u;
-	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * (from->opened + 1));
+	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * (making->n + 1));
 	if (!plan->events)
 		return -ENOMEM;
-	for (unsigned i = 0; i < from->opened; i++) {
-		if (rows->sources[i].kind == PMC_MAC_KPEP)
-			continue;
-		totals->sources[plan->count] = rows->sources[i];
-		plan->events[plan->count] = from->events[i];
-		plan->events[plan->count++].group = 0;
-	}
-	plan->first[1] = plan->opened = plan->count;
-	plan->groups = plan->count > 0;
+	plan->groups = set_groups(making);
+	pmc_plan_order(plan, making->events, making->n);
 	return pmc_plan_seal(plan, arena);
 }
 
-static uint64_t value_of(const struct pmc_mac_source *source, const struct pmc_mac_reading *r)
+int pmc_mac_plan_totals(const struct pmc_plan *rows, struct pmc_arena *arena,
+			struct pmc_plan *totals)
 {
-	switch (source->kind) {
+	memset(totals, 0, sizeof(*totals));
+	totals->events = pmc_arena_alloc(arena, sizeof(*totals->events) * (rows->opened + 1));
+	if (!totals->events)
+		return -ENOMEM;
+	/* Events of kperf are in the last group. */
+	while (totals->count < rows->opened && !is_kpep(&rows->events[totals->count])) {
+		totals->events[totals->count] = rows->events[totals->count];
+		totals->count++;
+	}
+	totals->first[1] = totals->opened = totals->count;
+	totals->groups = totals->count > 0;
+	return pmc_plan_seal(totals, arena);
+}
+
+/* The value of event i of a group that starts at `first`. */
+static uint64_t value_of(const struct pmc_plan *plan, unsigned first, unsigned i,
+			 const struct pmc_mac_reading *r)
+{
+	const struct pmc_event *event = &plan->events[i].event;
+	unsigned level = 0;
+
+	/* The events of one item of the user's list are its performance levels. */
+	while (i - level > first && plan->events[i - level - 1].event.position == event->position)
+		level++;
+	switch (pmc_mac_kind(event)) {
 	case PMC_MAC_CYCLES:
-		return r->level[source->index].cycles;
+		return r->level[level].cycles;
 	case PMC_MAC_INSTRUCTIONS:
-		return r->level[source->index].instructions;
+		return r->level[level].instructions;
 	case PMC_MAC_KPEP:
-		return r->kpc[source->index];
-	case PMC_MAC_CLOCK:
+		return r->kpc[i - first];
 	default:
 		return r->cpu_ns;
 	}
 }
 
 /* Whether the group has only clocks, which are read in another way than counts. */
-static bool is_clocks(const struct pmc_mac_plan *plan, unsigned group)
+static bool is_clocks(const struct pmc_plan *plan, unsigned group)
 {
-	for (unsigned i = plan->plan.first[group]; i < plan->plan.first[group + 1]; i++)
-		if (plan->sources[i].kind != PMC_MAC_CLOCK)
+	for (unsigned i = plan->first[group]; i < plan->first[group + 1]; i++)
+		if (pmc_mac_kind(&plan->events[i].event) != PMC_MAC_CLOCK)
 			return false;
 	return true;
 }
 
-static uint32_t error_of(const struct pmc_mac_plan *plan, unsigned group,
+static uint32_t error_of(const struct pmc_plan *plan, unsigned group,
 			 const struct pmc_mac_reading *r)
 {
-	if (group == plan->kpep_group)
+	if (is_kpep(&plan->events[plan->first[group]]))
 		return r->kpc_error;
 	if (is_clocks(plan, group))
 		return r->has_cpu ? 0 : PMC_REASON_NO_SOURCE;
@@ -265,19 +249,19 @@ static uint32_t error_of(const struct pmc_mac_plan *plan, unsigned group,
 
 /* The counters of a thread run whenever it runs, so both times are its CPU time; not 0, which would
  * say that it was never counted. */
-void pmc_mac_plan_put(const struct pmc_mac_plan *plan, struct pmc_frame_buf *buf,
+void pmc_mac_plan_put(const struct pmc_plan *plan, struct pmc_frame_buf *buf,
 		      const struct pmc_mac_reading *counts)
 {
 	const uint64_t ran = counts->cpu_ns ? counts->cpu_ns : 1;
 
-	for (unsigned g = 0; g < plan->plan.groups; g++) {
-		const unsigned first = plan->plan.first[g], n = plan->plan.first[g + 1] - first;
+	for (unsigned g = 0; g < plan->groups; g++) {
+		const unsigned first = plan->first[g], n = plan->first[g + 1] - first;
 		const uint32_t error = error_of(plan, g, counts);
 		const struct pmc_reading none = { .error = error },
 					 reading = { .enabled_ns = ran, .running_ns = ran, .n = n };
 		uint64_t *words = pmc_put_reading(buf, error ? &none : &reading, NULL);
 
 		for (unsigned i = 0; words && !error && i < n; i++)
-			words[i] = value_of(&plan->sources[first + i], counts);
+			words[i] = value_of(plan, first, first + i, counts);
 	}
 }

@@ -69,13 +69,11 @@ void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *pl
 /* Events of kperf are programmed for the check, and released. */
 int doctor_plan(const struct pmc_events *events, struct pmc_arena *arena, struct pmc_plan *plan)
 {
-	struct pmc_mac_plan made;
 	struct pmc_mac mac;
 	int result;
 
 	pmc_mac_open(&mac, &pmc_mac_system);
-	result = pmc_mac_plan_make(&mac, events, false, arena, &made);
+	result = pmc_mac_plan_make(&mac, events, false, arena, plan);
 	pmc_mac_close(&mac);
-	*plan = made.plan;
 	return result;
 }

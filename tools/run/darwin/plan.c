@@ -12,20 +12,18 @@
 #include <stdio.h>
 
 /* Events of kperf are programmed for the check, and released. */
-static int make_plan(struct run *run, struct pmc_plan *made)
+static int make_plan(struct run *run, struct pmc_plan *plan)
 {
 	const char *text = run->config.events ? run->config.events : pmc_events_default;
 	struct pmc_events events;
-	struct pmc_mac_plan plan;
 	struct pmc_mac mac;
 	int result;
 
 	if (tool_parse_events("--events", text, &run->arena, &events))
 		return EXIT_OURS;
 	pmc_mac_open(&mac, &pmc_mac_system);
-	result = pmc_mac_plan_make(&mac, &events, false, &run->arena, &plan);
+	result = pmc_mac_plan_make(&mac, &events, false, &run->arena, plan);
 	pmc_mac_close(&mac);
-	*made = plan.plan;
 	return result ? tool_fail(EXIT_OURS, "cannot plan the events '%s'", text) : 0;
 }
 
