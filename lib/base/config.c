@@ -207,7 +207,7 @@ int pmc_config_time(const char *value, uint64_t unit_ns, uint64_t *ns)
 	if (!pmc_number_take(&p, NULL, 10, &whole))
 		return -EINVAL;
 	if (*p == '.')
-		for (p++; *p >= '0' && *p <= '9' && scale < 1000000000; p++, scale *= 10)
+		for (p++; pmc_is_digit(*p) && scale < 1000000000; p++, scale *= 10)
 			part = part * 10 + (uint64_t)(*p - '0');
 	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(p, units[i].name) != 0)

@@ -17,6 +17,17 @@ bool pmc_number(const char *text, uint64_t max, uint64_t *value);
 /* n bytes of two hex digits each. */
 bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes);
 
+static inline bool pmc_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Of ASCII, whatever the locale. */
+static inline bool pmc_is_alnum(char c)
+{
+	return pmc_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* a - b, and 0 where that would be negative. */
 static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* out.c - see out.h. Async-signal-safe; only pmc_log() saves errno. */
 #include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 
 #include <errno.h>
@@ -195,7 +196,7 @@ static int take_number(const char **p, va_list *args)
 		++*p;
 		return va_arg(*args, int);
 	}
-	for (; **p >= '0' && **p <= '9'; ++*p)
+	for (; pmc_is_digit(**p); ++*p)
 		number = number * 10 + (**p - '0');
 	return number;
 }

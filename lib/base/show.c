@@ -2,6 +2,7 @@
 /* show.c - numbers, units and lines as people read them, and their screen; see show.h. */
 #include "lib/base/show.h"
 #include "lib/base/config.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 
 #include <string.h>
@@ -157,7 +158,7 @@ void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp)
 		locale = pmc_env(envp, locales[i]);
 	*screen =
 		(struct pmc_screen){ .ascii = !is_utf8(locale), .color = !no_color || !*no_color };
-	for (; columns && *columns >= '0' && *columns <= '9' && screen->width < 10000; columns++)
+	for (; columns && pmc_is_digit(*columns) && screen->width < 10000; columns++)
 		screen->width = screen->width * 10 + (*columns - '0');
 }
 

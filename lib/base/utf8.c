@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* utf8.c - decodes UTF-8 and makes text of unknown origin safe to print. Async-signal-safe. */
 #include "lib/base/utf8.h"
+#include "lib/base/number.h"
 
 #include <limits.h>
 
@@ -189,8 +190,7 @@ int pmc_utf8_columns(const char *text, size_t len)
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("_-./,:=@%+", c));
+	return pmc_is_alnum(c) || (c && strchr("_-./,:=@%+", c));
 }
 
 void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii)
@@ -234,7 +234,7 @@ static bool is_formula(const char *text, size_t len)
 		return false;
 	if (text[0] == '=' || text[0] == '@')
 		return true;
-	while (at < len && ((text[at] >= '0' && text[at] <= '9') || text[at] == '.'))
+	while (at < len && (pmc_is_digit(text[at]) || text[at] == '.'))
 		at++;
 	return at < len || len == 1;
 }

@@ -8,6 +8,7 @@
  * nothing does less harm than a secret that is shown.
  */
 #include "lib/dump/command_line.h"
+#include "lib/base/number.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -24,8 +25,7 @@ static char lower(char c)
 
 static bool is_name(char c)
 {
-	c = lower(c);
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+	return pmc_is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
 
 static bool begins(const char *text, const char *end, const char *word)

@@ -73,17 +73,12 @@ const char *pmc_reason_text(uint32_t reason)
 	return text ? text : "the kernel refused it";
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 size_t pmc_pool_pattern(const char *name, size_t len, char *pattern)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++)
-		if (!is_digit(name[i]))
+		if (!pmc_is_digit(name[i]))
 			pattern[n++] = name[i];
 		else if (!n || pattern[n - 1] != '*')
 			pattern[n++] = '*';

@@ -98,10 +98,8 @@ bool event_is_file_name(struct event_span span)
 		return false;
 	for (size_t i = 0; i < span.len; i++) {
 		char c = span.at[i];
-		bool alnum =
-			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 
-		if (!alnum && c != '_' && c != '-' && c != '.')
+		if (!pmc_is_alnum(c) && c != '_' && c != '-' && c != '.')
 			return false;
 	}
 	return true;

@@ -4,18 +4,8 @@
  *
  * The name is looked up when the counters are programmed, by kperfdata: see count/thread_counts.h.
  */
+#include "lib/base/number.h"
 #include "lib/event/source.h"
-
-static bool is_upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
-
-static bool may_be_in(char c)
-{
-	return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-	       c == '.';
-}
 
 int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
 	      const char **why)
@@ -24,10 +14,10 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 
 	(void)parse;
 	*why = "not the name of an event in /usr/share/kpep, which starts with a capital letter";
-	if (name.len == 0 || name.len >= EVENT_NAME_MAX || !is_upper(name.at[0]))
+	if (name.len == 0 || name.len >= EVENT_NAME_MAX || name.at[0] < 'A' || name.at[0] > 'Z')
 		return EVENT_NOT_MINE;
 	for (size_t i = 0; i < name.len; i++) {
-		if (!may_be_in(name.at[i]))
+		if (!pmc_is_alnum(name.at[i]) && name.at[i] != '_' && name.at[i] != '.')
 			return EVENT_NOT_MINE;
 		hash = (hash ^ (unsigned char)name.at[i]) * 0x100000001b3u;
 	}
