@@ -68,27 +68,13 @@ static inline uint64_t pmc_mac_ns(uint64_t units, uint32_t numer, uint32_t denom
 	return denom ? (uint64_t)((unsigned __int128)units * numer / denom) : 0;
 }
 
-/* Failures of opening sources: bits. */
-enum pmc_mac_trouble {
-	PMC_MAC_NO_COUNTERS = 1,  /* ENOTSUP: a virtual machine */
-	PMC_MAC_OLD = 2,	  /* no counts of other threads: macOS before 13 */
-	PMC_MAC_ROOT = 4,	  /* kperf needs root */
-	PMC_MAC_NO_FRAMEWORK = 8, /* kperf or kperfdata is missing, or a function of it */
-	PMC_MAC_NOT_FOUND = 16,	  /* kpep 11: the database does not have an event */
-	PMC_MAC_CONFLICT = 32,	  /* kpep 12: the counters of an event are taken */
-	PMC_MAC_NOT_FORCED = 64,  /* kpep 13: counters are not forced */
-	PMC_MAC_BUSY = 128,	  /* EBUSY, EACCES: another program holds the counters */
-	PMC_MAC_REFUSED = 256,	  /* EPERM: not in the kernel's list of events (macOS 14.4) */
-	PMC_MAC_FAILED = 512,	  /* anything else */
-};
-
 struct pmc_mac {
 	const struct pmc_mac_calls *calls;
-	unsigned levels;       /* of thread_info; 0: counts of the calling thread only */
-	bool counts;	       /* cycles and instructions are counted */
+	unsigned
+		levels; /* of thread_info; 0: counts of the calling thread only (before macOS 13) */
+	bool counts;	/* cycles and instructions are counted */
 	uint32_t no_counts;    /* why not: enum pmc_reason */
 	uint32_t numer, denom; /* numer 0: times in units of mach cannot be used */
-	uint32_t trouble;      /* enum pmc_mac_trouble */
 	/* For descendants: the job's first process counts fewer events of kperf than are asked for,
 	 * so the places of their counters are unknown here. */
 	bool refused_above;
@@ -103,7 +89,11 @@ void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls);
 struct pmc_mac_event {
 	const char *name; /* in the processor's database */
 	bool user_only;
-	uint32_t reason; /* set: 0, or enum pmc_reason or errno if it is not counted */
+	/* Set: 0, or why it is not counted. EPERM: kperf needs root; or, as root, the event is not
+	 * in the kernel's list (macOS 14.4). EBUSY: another program holds the counters.
+	 * PMC_REASON_*: NO_EVENT: not in the database; CONFLICT: its counters are taken; NO_KPERF:
+	 * kperf or kperfdata could not be used. Else an errno. */
+	uint32_t reason;
 };
 
 /* Programs the counters with the events, for all threads of the machine; those without a reason get

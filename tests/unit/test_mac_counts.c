@@ -15,7 +15,6 @@ static void levels_are_told_apart(void **state)
 	pmc_mac_open(&mac, &double_calls);
 	assert_true(mac.counts);
 	assert_int_equal(mac.levels, 2);
-	assert_int_equal(mac.trouble, 0);
 	assert_int_equal(pmc_mac_read(&mac, 1005, false, &reading), 0);
 	assert_int_equal(reading.counts_error, 0);
 	assert_int_equal(reading.level[0].instructions, 990);
@@ -48,7 +47,6 @@ static void before_macos_13_a_thread_reads_itself(void **state)
 	pmc_mac_open(&mac, &double_calls);
 	assert_true(mac.counts);
 	assert_int_equal(mac.levels, 0);
-	assert_int_equal(mac.trouble, PMC_MAC_OLD);
 	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
 	assert_int_equal(reading.counts_error, 0);
 	assert_int_equal(reading.level[0].instructions, 500);
@@ -65,7 +63,7 @@ static void a_virtual_machine_leaves_cpu_time(void **state)
 	mac_double.self_error = -ENOTSUP;
 	pmc_mac_open(&mac, &double_calls);
 	assert_false(mac.counts);
-	assert_int_equal(mac.trouble, PMC_MAC_NO_COUNTERS);
+	assert_int_equal(mac.no_counts, PMC_REASON_NO_COUNTERS);
 	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
 	assert_int_equal(reading.counts_error, PMC_REASON_NO_COUNTERS);
 	assert_int_equal(reading.level[0].cycles, 0);
@@ -204,7 +202,6 @@ static void kperf_counts_in_the_order_of_the_map(void **state)
 	assert_int_equal(reasons[1], PMC_REASON_NO_EVENT);
 	assert_int_equal(reasons[2], 0);
 	assert_int_equal(reasons[3], PMC_REASON_CONFLICT);
-	assert_int_equal(mac.trouble, PMC_MAC_NOT_FOUND | PMC_MAC_CONFLICT);
 	assert_false(mac_double.order_broken);
 	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
 	assert_int_equal(reading.kpc_error, 0);
@@ -224,37 +221,31 @@ static void kperf_counts_in_the_order_of_the_map(void **state)
 	pmc_mac_close(&mac);
 }
 
-/* A failure at each step: the reason of both events, the note, and nothing is kept. */
+/* A failure at each step: the reason of both events, and nothing is kept. */
 static void kperf_failures_have_reasons(void **state)
 {
 	static const char *const names[] = { "INST_ALL", "FIXED_CYCLES" };
 	static const struct {
 		bool user, no_kperf, no_symbol;
 		int db, force, map, force_errno, config_errno, error;
-		uint32_t reason, trouble;
+		uint32_t reason;
 	} cases[] = {
-		{ .user = true, .reason = EPERM, .trouble = PMC_MAC_ROOT },
-		{ .no_kperf = true,
-		  .reason = PMC_REASON_NO_KPERF,
-		  .trouble = PMC_MAC_NO_FRAMEWORK },
-		{ .no_symbol = true,
-		  .reason = PMC_REASON_NO_KPERF,
-		  .trouble = PMC_MAC_NO_FRAMEWORK },
-		{ .db = 13, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_NOT_FORCED },
-		{ .db = 15, .error = ENOENT, .reason = ENOENT, .trouble = PMC_MAC_FAILED },
-		{ .db = 15, .error = EPERM, .reason = EPERM, .trouble = PMC_MAC_ROOT },
-		{ .db = 15, .error = 0, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_FAILED },
-		{ .db = 99, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_FAILED },
-		{ .force = 13, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_NOT_FORCED },
-		{ .map = 15, .error = EPERM, .reason = EPERM, .trouble = PMC_MAC_ROOT },
-		{ .map = -1, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_FAILED },
-		{ .force_errno = EBUSY, .reason = EBUSY, .trouble = PMC_MAC_BUSY },
-		{ .force_errno = EACCES, .reason = EBUSY, .trouble = PMC_MAC_BUSY },
-		{ .force_errno = EPERM, .reason = EPERM, .trouble = PMC_MAC_ROOT },
-		{ .config_errno = EPERM, .reason = EPERM, .trouble = PMC_MAC_REFUSED },
-		{ .config_errno = EINVAL,
-		  .reason = PMC_REASON_NO_KPERF,
-		  .trouble = PMC_MAC_FAILED },
+		{ .user = true, .reason = EPERM },
+		{ .no_kperf = true, .reason = PMC_REASON_NO_KPERF },
+		{ .no_symbol = true, .reason = PMC_REASON_NO_KPERF },
+		{ .db = 13, .reason = PMC_REASON_NO_KPERF },
+		{ .db = 15, .error = ENOENT, .reason = ENOENT },
+		{ .db = 15, .error = EPERM, .reason = EPERM },
+		{ .db = 15, .error = 0, .reason = PMC_REASON_NO_KPERF },
+		{ .db = 99, .reason = PMC_REASON_NO_KPERF },
+		{ .force = 13, .reason = PMC_REASON_NO_KPERF },
+		{ .map = 15, .error = EPERM, .reason = EPERM },
+		{ .map = -1, .reason = PMC_REASON_NO_KPERF },
+		{ .force_errno = EBUSY, .reason = EBUSY },
+		{ .force_errno = EACCES, .reason = EBUSY },
+		{ .force_errno = EPERM, .reason = EPERM },
+		{ .config_errno = EPERM, .reason = EPERM },
+		{ .config_errno = EINVAL, .reason = PMC_REASON_NO_KPERF },
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -271,9 +262,8 @@ static void kperf_failures_have_reasons(void **state)
 		mac_double.config_errno = cases[i].config_errno;
 		mac_double.error = cases[i].error;
 		if (open_kpc(names, 2, false, reasons) != 0 || reasons[0] != cases[i].reason ||
-		    reasons[1] != cases[i].reason || mac.trouble != cases[i].trouble)
-			fail_msg("case %u: reasons %u and %u, trouble %u", i, reasons[0],
-				 reasons[1], mac.trouble);
+		    reasons[1] != cases[i].reason)
+			fail_msg("case %u: reasons %u and %u", i, reasons[0], reasons[1]);
 		released();
 		/* Cycles and instructions do not depend on it. */
 		assert_true(mac.counts);
@@ -296,7 +286,6 @@ static void one_refused_event_is_found(void **state)
 	assert_int_equal(reasons[2], PMC_REASON_NO_EVENT);
 	assert_int_equal(reasons[3], 0);
 	assert_int_equal(reasons[4], EPERM);
-	assert_int_equal(mac.trouble, PMC_MAC_NOT_FOUND | PMC_MAC_REFUSED);
 	assert_false(mac_double.order_broken);
 	assert_int_equal(mac_double.live_config, 0);
 	pmc_mac_read(&mac, 1000, true, &reading);
@@ -342,7 +331,6 @@ static void a_descendant_only_reads(void **state)
 	mac.refused_above = true;
 	assert_int_equal(pmc_mac_kpc_open(&mac, &event, 1, true), 0);
 	assert_int_equal(event.reason, EPERM);
-	assert_int_equal(mac.trouble, PMC_MAC_REFUSED);
 	assert_false(mac.kpc);
 }
 

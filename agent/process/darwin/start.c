@@ -11,13 +11,15 @@
 #include "lib/dump/command_line.h"
 
 #include <crt_externs.h>
+#include <errno.h>
 #include <mach-o/dyld.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 enum { JOB_TEXT = PATH_MAX + 80 };
 
-static bool refused_above;
+/* The kernel has refused events of kperf, here or in a process above. */
+static bool refused;
 
 /* Settings that this system cannot follow. The program is counted without them. */
 static void name_ignored(void)
@@ -75,8 +77,8 @@ static bool parse_job(const char *text)
 	text += 38;
 	if (!pmc_number_take(&text, NULL, 10, &owner) || text[0] != ':')
 		return false;
-	refused_above = text[1] == 'r';
-	text += refused_above;
+	refused = text[1] == 'r';
+	text += refused;
 	if (text[1] != 'o' && text[1] != 'p')
 		return false;
 	agent.owner = (pid_t)owner;
@@ -90,7 +92,6 @@ static bool parse_job(const char *text)
 static void make_job_text(void)
 {
 	char text[JOB_TEXT];
-	const bool refused = refused_above || (mac_job.mac.trouble & PMC_MAC_REFUSED);
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
@@ -119,27 +120,38 @@ static bool join_job(char *const *envp)
 	return true;
 }
 
-static void note_troubles(uint32_t trouble)
+/* An event of kperf that is not counted. */
+static enum agent_note note_of(uint32_t reason)
 {
-	static const struct {
-		uint32_t bit;
-		enum agent_note note;
-	} notes[] = {
-		{ PMC_MAC_NO_COUNTERS, NOTE_MAC_VM },
-		{ PMC_MAC_OLD, NOTE_MAC_OLD },
-		{ PMC_MAC_ROOT, NOTE_MAC_ROOT },
-		{ PMC_MAC_NO_FRAMEWORK, NOTE_MAC_KPERF },
-		{ PMC_MAC_NOT_FOUND, NOTE_MAC_NOT_FOUND },
-		{ PMC_MAC_CONFLICT, NOTE_MAC_CONFLICT },
-		{ PMC_MAC_NOT_FORCED, NOTE_MAC_NOT_FORCED },
-		{ PMC_MAC_BUSY, NOTE_MAC_BUSY },
-		{ PMC_MAC_REFUSED, NOTE_MAC_EVENT_REFUSED },
-		{ PMC_MAC_FAILED, NOTE_MAC_FAILED },
-	};
+	switch (reason) {
+	case EPERM:
+		refused |= mac_job.mac.calls->is_root();
+		return refused ? NOTE_MAC_EVENT_REFUSED : NOTE_MAC_ROOT;
+	case EBUSY:
+		return NOTE_MAC_BUSY;
+	case PMC_REASON_NO_EVENT:
+		return NOTE_MAC_NOT_FOUND;
+	case PMC_REASON_CONFLICT:
+		return NOTE_MAC_CONFLICT;
+	case PMC_REASON_NO_KPERF:
+		return NOTE_MAC_KPERF;
+	default:
+		return NOTE_MAC_FAILED;
+	}
+}
 
-	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
-		if (trouble & notes[i].bit)
-			agent_note(notes[i].note);
+static void note_what_is_missing(void)
+{
+	const struct pmc_mac *mac = &mac_job.mac;
+
+	if (mac->no_counts)
+		agent_note(mac->no_counts == PMC_REASON_NO_COUNTERS ? NOTE_MAC_VM :
+								      NOTE_MAC_FAILED);
+	else if (!mac->levels)
+		agent_note(NOTE_MAC_OLD);
+	for (unsigned i = agent.plan.opened; i < agent.plan.count; i++)
+		if (pmc_mac_kind(&agent.plan.events[i].event) == PMC_MAC_KPEP)
+			agent_note(note_of((uint32_t)agent.plan.events[i].error));
 }
 
 static bool plan_events(void)
@@ -153,11 +165,11 @@ static bool plan_events(void)
 		return false;
 	}
 	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
-	mac_job.mac.refused_above = refused_above;
+	mac_job.mac.refused_above = refused;
 	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &agent.plan) ||
 	    pmc_mac_plan_totals(&agent.plan, &agent.arena, &mac_job.totals))
 		return false;
-	note_troubles(mac_job.mac.trouble);
+	note_what_is_missing();
 	return true;
 }
 

@@ -25,7 +25,7 @@
 /* Classes of counters: kpc.h of xnu. */
 enum { CLASS_CONFIGURABLE = 2 };
 /* Errors of kperfdata. */
-enum { KPEP_NOT_FOUND = 11, KPEP_CONFLICT = 12, KPEP_NOT_FORCED = 13, KPEP_ERRNO = 15 };
+enum { KPEP_NOT_FOUND = 11, KPEP_CONFLICT = 12, KPEP_ERRNO = 15 };
 
 #define PATH(name) "/System/Library/PrivateFrameworks/" name ".framework/" name
 
@@ -75,12 +75,6 @@ static bool load(const struct pmc_mac_calls *calls)
 	return true;
 }
 
-static uint32_t trouble(struct pmc_mac *mac, uint32_t bit, uint32_t reason)
-{
-	mac->trouble |= bit;
-	return reason;
-}
-
 /* errno as a reason. */
 static uint32_t reason_of(int error, uint32_t unknown)
 {
@@ -88,34 +82,31 @@ static uint32_t reason_of(int error, uint32_t unknown)
 }
 
 /* The reason for a code of kperfdata. */
-static uint32_t explain(struct pmc_mac *mac, int code)
+static uint32_t explain(const struct pmc_mac *mac, int code)
 {
-	const int error = code == KPEP_ERRNO ? mac->calls->last_error() : 0;
-
 	switch (code) {
 	case KPEP_NOT_FOUND:
-		return trouble(mac, PMC_MAC_NOT_FOUND, PMC_REASON_NO_EVENT);
+		return PMC_REASON_NO_EVENT;
 	case KPEP_CONFLICT:
-		return trouble(mac, PMC_MAC_CONFLICT, PMC_REASON_CONFLICT);
-	case KPEP_NOT_FORCED:
-		return trouble(mac, PMC_MAC_NOT_FORCED, PMC_REASON_NO_KPERF);
+		return PMC_REASON_CONFLICT;
+	case KPEP_ERRNO:
+		return reason_of(mac->calls->last_error(), PMC_REASON_NO_KPERF);
 	default:
-		return trouble(mac, error == EPERM ? PMC_MAC_ROOT : PMC_MAC_FAILED,
-			       reason_of(error, PMC_REASON_NO_KPERF));
+		return PMC_REASON_NO_KPERF;
 	}
 }
 
 /* The reason for a failed call of kperf, which sets errno. */
-static uint32_t explain_errno(struct pmc_mac *mac, uint32_t not_permitted)
+static uint32_t explain_errno(const struct pmc_mac *mac)
 {
 	switch (mac->calls->last_error()) {
 	case EACCES: /* kpc_force_all_ctrs() of xnu, if another task has forced them */
 	case EBUSY:
-		return trouble(mac, PMC_MAC_BUSY, EBUSY);
+		return EBUSY;
 	case EPERM:
-		return trouble(mac, not_permitted, EPERM);
+		return EPERM;
 	default:
-		return trouble(mac, PMC_MAC_FAILED, PMC_REASON_NO_KPERF);
+		return PMC_REASON_NO_KPERF;
 	}
 }
 
@@ -182,12 +173,12 @@ static uint32_t program(struct pmc_mac *mac, uint32_t classes)
 	if (code || n > PMC_MAC_COUNTERS)
 		return explain(mac, code);
 	if (kpc.kpc_force_all_ctrs_set(1) != 0)
-		return explain_errno(mac, PMC_MAC_ROOT);
+		return explain_errno(mac);
 	kpc.ours = true;
 	if ((classes & CLASS_CONFIGURABLE) && n && kpc.kpc_set_config(classes, registers) != 0)
-		return explain_errno(mac, PMC_MAC_REFUSED);
+		return explain_errno(mac);
 	if (kpc.kpc_set_counting(classes) != 0 || kpc.kpc_set_thread_counting(classes) != 0)
-		return explain_errno(mac, PMC_MAC_ROOT);
+		return explain_errno(mac);
 	return 0;
 }
 
@@ -283,14 +274,12 @@ unsigned pmc_mac_kpc_open(struct pmc_mac *mac, struct pmc_mac_event *events, uns
 	kpc = (struct kpc){ 0 };
 	for (unsigned i = 0; i < n; i++)
 		events[i].reason = 0;
-	if (!mac->calls->is_root())
-		return fail_all(events, n, trouble(mac, PMC_MAC_ROOT, EPERM));
-	if (attach && mac->refused_above)
-		return fail_all(events, n, trouble(mac, PMC_MAC_REFUSED, EPERM));
+	if (!mac->calls->is_root() || (attach && mac->refused_above))
+		return fail_all(events, n, EPERM);
 	if (!load(mac->calls))
-		return fail_all(events, n, trouble(mac, PMC_MAC_NO_FRAMEWORK, PMC_REASON_NO_KPERF));
+		return fail_all(events, n, PMC_REASON_NO_KPERF);
 	added = set_up(mac, events, n, attach, &reason);
-	if (!added && (mac->trouble & PMC_MAC_REFUSED) && find_refused(mac, events, n))
+	if (!added && reason == EPERM && find_refused(mac, events, n))
 		added = set_up(mac, events, n, attach, &reason);
 	if (!added)
 		return fail_all(events, n, reason);
@@ -378,17 +367,14 @@ void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls)
 		mac->numer = 0;
 	error = calls->self_counts(self);
 	if (error) {
-		bool none = error == -ENOTSUP || error == -ENOSYS;
-
-		mac->trouble |= none ? PMC_MAC_NO_COUNTERS : PMC_MAC_FAILED;
-		mac->no_counts = none ? PMC_REASON_NO_COUNTERS : (uint32_t)-error;
+		/* ENOTSUP: a virtual machine. */
+		mac->no_counts = error == -ENOTSUP || error == -ENOSYS ? PMC_REASON_NO_COUNTERS :
+									 (uint32_t)-error;
 		return;
 	}
 	mac->counts = true;
 	if (read_levels(calls, calls->self_tid(), &counts, &levels) == 0)
 		mac->levels = levels;
-	else
-		mac->trouble |= PMC_MAC_OLD;
 }
 
 static void read_own(const struct pmc_mac *mac, struct pmc_mac_reading *to)
