@@ -154,24 +154,15 @@ static void recycle(struct registry *registry, struct slot *slot)
 
 bool registry_release(struct registry *registry, struct slot *slot)
 {
-	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire), next;
 
-	/* No readers, and a CLOSING slot gets no new ones. Release: whoever sees the slot free also
-	 * sees the bit of registry_ended(). */
-	if (!(word & 0xffff)) {
-		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_release);
-		recycle(registry, slot);
-		return true;
-	}
-	/* With readers the phase stays CLOSING; with 0x8000 the last one frees the slot. */
+	/* With readers the phase stays CLOSING; with 0x8000 the last one frees the slot. Release:
+	 * whoever sees the slot free also sees the bit of registry_ended(). */
 	do {
-		uint32_t next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
-
-		if (atomic_compare_exchange_weak_explicit(
-			    &slot->word, &word, next, memory_order_acq_rel, memory_order_acquire))
-			break;
-	} while (true);
-	if (word & 0xffff)
+		next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&slot->word, &word, next, memory_order_acq_rel, memory_order_acquire));
+	if (next != SLOT_FREE)
 		return false;
 	recycle(registry, slot);
 	return true;
