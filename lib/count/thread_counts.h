@@ -2,8 +2,8 @@
 /*
  * thread_counts.h - counts of threads on macOS, which has no descriptors for them.
  *
- * Implemented in darwin/thread_counts.c. The system calls come in a table, so that
- * tests run the same code on Linux with a double of them.
+ * Implemented in darwin/thread_counts.c. The system calls come in a table, of which tests have a
+ * double, so that they run the same code on Linux.
  *
  * Without privilege the kernel keeps cycles and instructions of each thread: for the calling thread
  * thread_selfcounts(), for any thread of the process proc_pidinfo(34), which has them for each
@@ -69,7 +69,6 @@ static inline uint64_t pmc_mac_ns(uint64_t units, uint32_t numer, uint32_t denom
 }
 
 struct pmc_mac {
-	const struct pmc_mac_calls *calls;
 	unsigned
 		levels; /* of thread_info; 0: counts of the calling thread only (before macOS 13) */
 	bool counts;	/* cycles and instructions are counted */
@@ -84,7 +83,7 @@ struct pmc_mac {
 };
 
 /* Finds out what this system counts without privilege. Always succeeds. */
-void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls);
+void pmc_mac_open(struct pmc_mac *mac);
 
 struct pmc_mac_event {
 	const char *name; /* in the processor's database */

@@ -391,6 +391,5 @@ static int double_last_error(void)
 		.timebase = double_timebase, .is_root = double_root, .library = double_library,    \
 		.symbol = double_symbol, .last_error = double_last_error,                          \
 	}
-__attribute__((unused)) static const struct pmc_mac_calls double_calls = DOUBLE_CALLS(double_usage);
 
 #endif

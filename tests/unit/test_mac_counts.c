@@ -5,6 +5,8 @@
 #include "tests/unit/mac_double.h"
 #include "tests/unit/unit.h"
 
+const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(double_usage);
+
 static struct pmc_mac mac;
 static struct pmc_mac_reading reading;
 
@@ -12,7 +14,7 @@ static void levels_are_told_apart(void **state)
 {
 	double_reset(2);
 	mac_double.work[5] = 1000;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_true(mac.counts);
 	assert_int_equal(mac.levels, 2);
 	assert_int_equal(pmc_mac_read(&mac, 1005, false, &reading), 0);
@@ -32,10 +34,10 @@ static void an_ended_thread_has_no_reading(void **state)
 {
 	double_reset(2);
 	mac_double.ended[7] = true;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_int_equal(pmc_mac_read(&mac, 1007, false, &reading), -ESRCH);
 	mac_double.levels_error = -EINVAL;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_int_equal(pmc_mac_read(&mac, 1007, false, &reading), -ESRCH);
 }
 
@@ -44,7 +46,7 @@ static void before_macos_13_a_thread_reads_itself(void **state)
 	double_reset(2);
 	mac_double.work[0] = 500;
 	mac_double.levels_error = -EINVAL;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_true(mac.counts);
 	assert_int_equal(mac.levels, 0);
 	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
@@ -61,7 +63,7 @@ static void a_virtual_machine_leaves_cpu_time(void **state)
 {
 	double_reset(1);
 	mac_double.self_error = -ENOTSUP;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_false(mac.counts);
 	assert_int_equal(mac.no_counts, PMC_REASON_NO_COUNTERS);
 	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
@@ -75,7 +77,7 @@ static void a_virtual_machine_leaves_cpu_time(void **state)
 static void a_reply_of_another_shape_is_refused(void **state)
 {
 	double_reset(2);
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	mac_double.short_reply = 8 + 40;
 	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
 	assert_int_equal(reading.counts_error, EINVAL);
@@ -86,11 +88,11 @@ static void a_reply_of_another_shape_is_refused(void **state)
 	assert_int_equal(reading.counts_error, EINVAL);
 	for (int bytes = 1; bytes < 8; bytes++) {
 		mac_double.short_reply = bytes;
-		pmc_mac_open(&mac, &double_calls);
+		pmc_mac_open(&mac);
 		assert_int_equal(mac.levels, 0);
 	}
 	double_reset(9);
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_int_equal(mac.levels, 0);
 }
 
@@ -100,7 +102,7 @@ static void units_of_time_may_be_unknown(void **state)
 	double_reset(2);
 	mac_double.no_timebase = true;
 	mac_double.work[5] = 1000;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_int_equal(pmc_mac_read(&mac, 1005, false, &reading), 0);
 	assert_int_equal(reading.level[0].instructions, 990);
 	assert_true(reading.has_cpu);
@@ -119,7 +121,7 @@ static void the_process_is_read(unsigned levels, int version)
 	mac_double.work[5] = 1000;
 	mac_double.work[6] = 500;
 	mac_double.ended[6] = true;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	pmc_mac_read_process(&mac, &reading);
 	assert_int_equal(reading.kpc_error, PMC_REASON_OWN_THREAD);
 	assert_true(reading.has_cpu);
@@ -149,7 +151,7 @@ static void a_process_may_not_be_readable(void **state)
 {
 	double_reset(2);
 	mac_double.usage_error = -EPERM;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	pmc_mac_read_process(&mac, &reading);
 	assert_int_equal(reading.counts_error, EPERM);
 	assert_false(reading.has_cpu);
@@ -157,7 +159,7 @@ static void a_process_may_not_be_readable(void **state)
 	assert_int_equal(reading.level[0].cycles, 0);
 	mac_double.usage_error = 0;
 	mac_double.self_error = -ENOTSUP;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	pmc_mac_read_process(&mac, &reading);
 	assert_int_equal(reading.counts_error, PMC_REASON_NO_COUNTERS);
 	assert_true(reading.has_cpu);
@@ -171,7 +173,7 @@ static unsigned open_kpc(const char *const *names, unsigned n, bool attach, uint
 
 	for (unsigned i = 0; i < n; i++)
 		events[i].name = names[i];
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	counted = pmc_mac_kpc_open(&mac, events, n, attach);
 	for (unsigned i = 0; i < n; i++)
 		reasons[i] = events[i].reason;
@@ -370,7 +372,7 @@ static void plans_name_levels_and_refusals(void **state)
 	}
 	double_reset(2);
 	mac_double.root = true;
-	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_open(&mac);
 	assert_int_equal(pmc_mac_plan_make(&mac, &events, false, &arena, &plan), 0);
 	/* Cycles of both levels, the clock, INST_ALL; then what is not counted. */
 	assert_int_equal(plan.count, 7);

@@ -4,10 +4,12 @@
 #include "tools/list/mac_kpep.h"
 #include "tests/unit/unit.h"
 
+const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(double_usage);
+
 static const char *rows(const char *glob, struct list *list)
 {
 	*list = (struct list){ .glob = glob };
-	return list_kpep(list, &double_calls);
+	return list_kpep(list);
 }
 
 static void events_and_aliases_are_rows(void **state)
@@ -60,7 +62,7 @@ static void fit(struct list_fit *to, const char *const *names, unsigned n, uint6
 	to->n = n;
 	for (unsigned i = 0; i < n; i++)
 		list_fit_name(to, i, names[i]);
-	assert_int_equal(list_kpep_fit(to, &double_calls, kpep), 0);
+	assert_int_equal(list_kpep_fit(to, kpep), 0);
 	assert_int_equal(mac_double.live_db, 0);
 	assert_int_equal(mac_double.live_config, 0);
 }

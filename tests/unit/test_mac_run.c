@@ -368,7 +368,7 @@ static void timebase(uint32_t *numer, uint32_t *denom)
 	*denom = reply.translated ? 0 : 3;
 }
 
-static const struct pmc_mac_calls calls = { .process_usage = usage_of, .timebase = timebase };
+const struct pmc_mac_calls pmc_mac_system = { .process_usage = usage_of, .timebase = timebase };
 
 static void usage_is_decoded(void **state)
 {
@@ -376,7 +376,7 @@ static void usage_is_decoded(void **state)
 
 	for (unsigned i = 0; i < sizeof(reply.words) / 8; i++)
 		reply.words[i] = 1000 * (i + 1);
-	assert_int_equal(mac_usage_read(&calls, 1, &usage), 0);
+	assert_int_equal(mac_usage_read(1, &usage), 0);
 	assert_int_equal(usage.user_ns, 3000 * 125 / 3);
 	assert_int_equal(usage.system_ns, 4000 * 125 / 3);
 	assert_int_equal(usage.resident_bytes, 9000);
@@ -385,14 +385,14 @@ static void usage_is_decoded(void **state)
 	assert_int_equal(usage.instructions, 32000);
 	assert_int_equal(usage.cycles, 33000);
 	reply.words[31] = reply.words[32] = 0;
-	assert_int_equal(mac_usage_read(&calls, 1, &usage), 0);
+	assert_int_equal(mac_usage_read(1, &usage), 0);
 	assert_false(usage.counted);
 	assert_true(usage.timed);
 	reply.translated = true;
-	assert_int_equal(mac_usage_read(&calls, 1, &usage), 0);
+	assert_int_equal(mac_usage_read(1, &usage), 0);
 	assert_false(usage.timed);
 	reply.error = -ESRCH;
-	assert_int_equal(mac_usage_read(&calls, 1, &usage), -ESRCH);
+	assert_int_equal(mac_usage_read(1, &usage), -ESRCH);
 	assert_false(usage.counted);
 	assert_int_equal(usage.user_ns, 0);
 }

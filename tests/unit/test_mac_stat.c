@@ -37,14 +37,13 @@ static void timebase(uint32_t *numer, uint32_t *denom)
 	*denom = !readings.translated;
 }
 
-static const struct pmc_mac_calls calls = { .process_usage = usage_of, .timebase = timebase };
+const struct pmc_mac_calls pmc_mac_system = { .process_usage = usage_of, .timebase = timebase };
 static char text[8192];
 
 static int run(struct mac_stat *stat)
 {
 	int code;
 
-	stat->calls = &calls;
 	readings.n = 0;
 	memset(text, 0, sizeof(text));
 	pmc_out_to_mem(&stat->out, text, sizeof(text));

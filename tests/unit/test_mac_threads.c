@@ -14,6 +14,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(double_usage);
+
 /* What the agent appends to its dump. */
 static struct {
 	pthread_mutex_t lock;
@@ -67,7 +69,7 @@ static void start(unsigned levels, int self_error, int levels_error)
 	dump.len = 0;
 	mac_threads_forget();
 	atomic_store(&pmc_agent_control.snapshot, 1);
-	pmc_mac_open(&mac_job.mac, &double_calls);
+	pmc_mac_open(&mac_job.mac);
 	assert_int_equal(pmc_mac_plan_make(&mac_job.mac, &events, false, &arena, &agent.plan), 0);
 	assert_int_equal(pmc_mac_plan_totals(&agent.plan, &arena, &mac_job.totals), 0);
 	mac_totals_begin();

@@ -19,8 +19,6 @@ struct mac_usage {
 	uint64_t instructions, cycles;
 };
 
-struct pmc_mac_calls;
-
 /* Also of a process that has ended but was not waited for. 0, or -errno: *usage is all 0 then.
  * -ESRCH: there is none; -EPERM: it is of another user. */
-int mac_usage_read(const struct pmc_mac_calls *calls, pid_t pid, struct mac_usage *usage);
+int mac_usage_read(pid_t pid, struct mac_usage *usage);

@@ -10,12 +10,12 @@
 #include "tools/list/list.h"
 
 /* Why there is no database; NULL: there is one. */
-const char *list_kpep_missing(const struct pmc_mac_calls *calls);
+const char *list_kpep_missing(void);
 /* Whether such events can be counted. */
-struct list_answer list_kpep_answer(const struct pmc_mac_calls *calls);
+struct list_answer list_kpep_answer(void);
 /* Adds a row for each event, and for each alias of one. NULL, or why there are none. */
-const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls);
+const char *list_kpep(struct list *list);
 /* Events that take counters are assigned to them by kperfdata, as when they are counted. fit->n
  * events, of which bit i of `kpep` has a name in the database. 0, or the exit code of an error that
  * has been printed. */
-int list_kpep_fit(struct list_fit *fit, const struct pmc_mac_calls *calls, uint64_t kpep);
+int list_kpep_fit(struct list_fit *fit, uint64_t kpep);

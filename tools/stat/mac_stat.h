@@ -14,7 +14,6 @@
 #include "tools/cli/mac_usage.h"
 
 struct mac_stat {
-	const struct pmc_mac_calls *calls;
 	char **cmd;	      /* NULL: pid */
 	pid_t pid;	      /* of the command once it runs */
 	uint64_t interval_ns; /* 0: one summary */

@@ -125,7 +125,7 @@ static enum agent_note note_of(uint32_t reason)
 {
 	switch (reason) {
 	case EPERM:
-		refused |= mac_job.mac.calls->is_root();
+		refused |= pmc_mac_system.is_root();
 		return refused ? NOTE_MAC_EVENT_REFUSED : NOTE_MAC_ROOT;
 	case EBUSY:
 		return NOTE_MAC_BUSY;
@@ -164,7 +164,7 @@ static bool plan_events(void)
 		agent_refuse("PMC_EVENTS", text, error.text);
 		return false;
 	}
-	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
+	pmc_mac_open(&mac_job.mac);
 	mac_job.mac.refused_above = refused;
 	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &agent.plan) ||
 	    pmc_mac_plan_totals(&agent.plan, &agent.arena, &mac_job.totals))

@@ -183,7 +183,7 @@ void mac_totals_begin(void)
 	struct pmc_mac_reading own;
 
 	pmc_mac_read_process(&mac_job.mac, &mac_job.before);
-	if (pmc_mac_read(&mac_job.mac, mac_job.mac.calls->self_tid(), true, &own) == 0)
+	if (pmc_mac_read(&mac_job.mac, pmc_mac_system.self_tid(), true, &own) == 0)
 		pmc_mac_subtract(&mac_job.before, &own);
 }
 
@@ -243,7 +243,7 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 		return NULL;
 	start->routine = routine;
 	start->arg = arg;
-	start->creator = mac_thread_seq(mac_job.mac.calls->self_tid());
+	start->creator = mac_thread_seq(pmc_mac_system.self_tid());
 	/* A thread that is cancelled in the write would keep the lock of the table of routines. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
 	start->site = agent_start_routine((const void *)(uintptr_t)routine, &first);
@@ -263,7 +263,7 @@ void *mac_start_run(void *argument)
 	void *(*routine)(void *) = start->routine;
 	void *arg = start->arg;
 
-	mac_thread_origin(mac_job.mac.calls->self_tid(), start->creator, start->site);
+	mac_thread_origin(pmc_mac_system.self_tid(), start->creator, start->site);
 	mac_start_drop(start);
 	return routine(arg);
 }

@@ -59,15 +59,15 @@ static struct kpc {
 	bool ours; /* the counters were taken by this process */
 } kpc;
 
-static bool load(const struct pmc_mac_calls *calls)
+static bool load(void)
 {
-	void *perf = calls->library(PATH("kperf"));
-	void *data = calls->library(PATH("kperfdata"));
+	void *perf = pmc_mac_system.library(PATH("kperf"));
+	void *data = pmc_mac_system.library(PATH("kperfdata"));
 
 	if (!perf || !data)
 		return false;
 #define X(library, result, name, parameters)                                                       \
-	*(void **)&kpc.name = calls->symbol(library, #name);                                       \
+	*(void **)&kpc.name = pmc_mac_system.symbol(library, #name);                               \
 	if (!kpc.name)                                                                             \
 		return false;
 	FUNCTIONS(X)
@@ -82,7 +82,7 @@ static uint32_t reason_of(int error, uint32_t unknown)
 }
 
 /* The reason for a code of kperfdata. */
-static uint32_t explain(const struct pmc_mac *mac, int code)
+static uint32_t explain(int code)
 {
 	switch (code) {
 	case KPEP_NOT_FOUND:
@@ -90,16 +90,16 @@ static uint32_t explain(const struct pmc_mac *mac, int code)
 	case KPEP_CONFLICT:
 		return PMC_REASON_CONFLICT;
 	case KPEP_ERRNO:
-		return reason_of(mac->calls->last_error(), PMC_REASON_NO_KPERF);
+		return reason_of(pmc_mac_system.last_error(), PMC_REASON_NO_KPERF);
 	default:
 		return PMC_REASON_NO_KPERF;
 	}
 }
 
 /* The reason for a failed call of kperf, which sets errno. */
-static uint32_t explain_errno(const struct pmc_mac *mac)
+static uint32_t explain_errno(void)
 {
-	switch (mac->calls->last_error()) {
+	switch (pmc_mac_system.last_error()) {
 	case EACCES: /* kpc_force_all_ctrs() of xnu, if another task has forced them */
 	case EBUSY:
 		return EBUSY;
@@ -119,25 +119,25 @@ static unsigned fail_all(struct pmc_mac_event *events, unsigned n, uint32_t reas
 }
 
 /* 0 or the reason for which no event can be counted. */
-static uint32_t open_database(struct pmc_mac *mac)
+static uint32_t open_database(void)
 {
 	int code = kpc.kpep_db_create(NULL, &kpc.db);
 
 	if (code || !kpc.db) {
 		kpc.db = NULL;
-		return explain(mac, code);
+		return explain(code);
 	}
 	code = kpc.kpep_config_create(kpc.db, &kpc.config);
 	if (code || !kpc.config) {
 		kpc.config = NULL;
-		return explain(mac, code);
+		return explain(code);
 	}
 	code = kpc.kpep_config_force_counters(kpc.config);
-	return code ? explain(mac, code) : 0;
+	return code ? explain(code) : 0;
 }
 
 /* Adds the events that have no reason yet. Returns how many were added. */
-static unsigned add_events(struct pmc_mac *mac, struct pmc_mac_event *events, unsigned n)
+static unsigned add_events(struct pmc_mac_event *events, unsigned n)
 {
 	unsigned added = 0;
 
@@ -155,14 +155,14 @@ static unsigned add_events(struct pmc_mac *mac, struct pmc_mac_event *events, un
 		else if (!code)
 			code = KPEP_NOT_FOUND;
 		if (code)
-			event->reason = explain(mac, code);
+			event->reason = explain(code);
 		added += !code;
 	}
 	return added;
 }
 
 /* 0 or a reason. */
-static uint32_t program(struct pmc_mac *mac, uint32_t classes)
+static uint32_t program(uint32_t classes)
 {
 	uint64_t registers[PMC_MAC_COUNTERS] = { 0 };
 	size_t n = 0;
@@ -171,14 +171,14 @@ static uint32_t program(struct pmc_mac *mac, uint32_t classes)
 	if (!code && n <= PMC_MAC_COUNTERS)
 		code = kpc.kpep_config_kpc(kpc.config, registers, sizeof(registers));
 	if (code || n > PMC_MAC_COUNTERS)
-		return explain(mac, code);
+		return explain(code);
 	if (kpc.kpc_force_all_ctrs_set(1) != 0)
-		return explain_errno(mac);
+		return explain_errno();
 	kpc.ours = true;
 	if ((classes & CLASS_CONFIGURABLE) && n && kpc.kpc_set_config(classes, registers) != 0)
-		return explain_errno(mac);
+		return explain_errno();
 	if (kpc.kpc_set_counting(classes) != 0 || kpc.kpc_set_thread_counting(classes) != 0)
-		return explain_errno(mac);
+		return explain_errno();
 	return 0;
 }
 
@@ -189,10 +189,10 @@ static uint32_t read_map(struct pmc_mac *mac, unsigned n)
 	int code = kpc.kpep_config_kpc_map(kpc.config, map, sizeof(map));
 
 	if (code)
-		return explain(mac, code);
+		return explain(code);
 	for (unsigned i = 0; i < n; i++) {
 		if (map[i] >= PMC_MAC_COUNTERS)
-			return explain(mac, 0);
+			return explain(0);
 		mac->kpc_at[i] = (uint8_t)map[i];
 	}
 	return 0;
@@ -228,14 +228,14 @@ static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_event *events, unsign
 	unsigned added = 0;
 	int code;
 
-	*reason = open_database(mac);
+	*reason = open_database();
 	if (!*reason)
-		added = add_events(mac, events, n);
+		added = add_events(events, n);
 	if (added) {
 		code = kpc.kpep_config_kpc_classes(kpc.config, &classes);
-		*reason = code ? explain(mac, code) : read_map(mac, added);
+		*reason = code ? explain(code) : read_map(mac, added);
 		if (!*reason && !attach)
-			*reason = program(mac, classes);
+			*reason = program(classes);
 	}
 	free_objects();
 	if (!*reason && added)
@@ -274,9 +274,9 @@ unsigned pmc_mac_kpc_open(struct pmc_mac *mac, struct pmc_mac_event *events, uns
 	kpc = (struct kpc){ 0 };
 	for (unsigned i = 0; i < n; i++)
 		events[i].reason = 0;
-	if (!mac->calls->is_root() || (attach && mac->refused_above))
+	if (!pmc_mac_system.is_root() || (attach && mac->refused_above))
 		return fail_all(events, n, EPERM);
-	if (!load(mac->calls))
+	if (!load())
 		return fail_all(events, n, PMC_REASON_NO_KPERF);
 	added = set_up(mac, events, n, attach, &reason);
 	if (!added && reason == EPERM && find_refused(mac, events, n))
@@ -306,7 +306,7 @@ static uint32_t read_kpc(const struct pmc_mac *mac, uint64_t *counters)
 	uint64_t all[PMC_MAC_COUNTERS] = { 0 };
 
 	if (kpc.kpc_get_thread_counters(0, PMC_MAC_COUNTERS, all) != 0)
-		return reason_of(mac->calls->last_error(), EIO);
+		return reason_of(pmc_mac_system.last_error(), EIO);
 	/* The kernel gives the counts up to the stop. Asked afterwards, for one meanwhile. */
 	if (!kpc.kpc_get_thread_counting() || !kpc.kpc_get_counting())
 		return PMC_REASON_NO_KPERF;
@@ -340,10 +340,9 @@ struct info {
 _Static_assert(sizeof(struct info) == 112, "PROC_PIDTHREADID64INFO_SIZE");
 
 /* The counts of a thread; levels: how many the kernel gave. 0 or -errno. */
-static int read_levels(const struct pmc_mac_calls *calls, uint64_t tid, struct counts *to,
-		       unsigned *levels)
+static int read_levels(uint64_t tid, struct counts *to, unsigned *levels)
 {
-	int got = calls->thread_info(THREAD_COUNTS, tid, to, sizeof(*to));
+	int got = pmc_mac_system.thread_info(THREAD_COUNTS, tid, to, sizeof(*to));
 
 	if (got < 0)
 		return got;
@@ -354,18 +353,18 @@ static int read_levels(const struct pmc_mac_calls *calls, uint64_t tid, struct c
 	return 0;
 }
 
-void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls)
+void pmc_mac_open(struct pmc_mac *mac)
 {
 	struct counts counts;
 	uint64_t self[2];
 	unsigned levels;
 	int error;
 
-	*mac = (struct pmc_mac){ .calls = calls, .numer = 1, .denom = 1 };
-	calls->timebase(&mac->numer, &mac->denom);
+	*mac = (struct pmc_mac){ .numer = 1, .denom = 1 };
+	pmc_mac_system.timebase(&mac->numer, &mac->denom);
 	if (!mac->denom)
 		mac->numer = 0;
-	error = calls->self_counts(self);
+	error = pmc_mac_system.self_counts(self);
 	if (error) {
 		/* ENOTSUP: a virtual machine. */
 		mac->no_counts = error == -ENOTSUP || error == -ENOSYS ? PMC_REASON_NO_COUNTERS :
@@ -373,14 +372,14 @@ void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls)
 		return;
 	}
 	mac->counts = true;
-	if (read_levels(calls, calls->self_tid(), &counts, &levels) == 0)
+	if (read_levels(pmc_mac_system.self_tid(), &counts, &levels) == 0)
 		mac->levels = levels;
 }
 
-static void read_own(const struct pmc_mac *mac, struct pmc_mac_reading *to)
+static void read_own(struct pmc_mac_reading *to)
 {
 	uint64_t counts[2];
-	int error = mac->calls->self_counts(counts);
+	int error = pmc_mac_system.self_counts(counts);
 
 	to->counts_error = (uint32_t)-error;
 	if (!error)
@@ -402,10 +401,10 @@ static int read_counts(const struct pmc_mac *mac, uint64_t tid, bool own,
 	if (!mac->levels) {
 		to->counts_error = PMC_REASON_OWN_THREAD;
 		if (own)
-			read_own(mac, to);
+			read_own(to);
 		return 0;
 	}
-	error = read_levels(mac->calls, tid, &counts, &levels);
+	error = read_levels(tid, &counts, &levels);
 	if (!error && levels != mac->levels)
 		error = -EINVAL;
 	to->counts_error = (uint32_t)-error;
@@ -433,7 +432,7 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 	to->kpc_error = PMC_REASON_OWN_THREAD;
 	if (own && mac->kpc)
 		to->kpc_error = read_kpc(mac, to->kpc);
-	got = mac->calls->thread_info(THREAD_ID64_INFO, tid, &info, sizeof(info));
+	got = pmc_mac_system.thread_info(THREAD_ID64_INFO, tid, &info, sizeof(info));
 	if (got == -ESRCH)
 		return -ESRCH;
 	if (got != (int)sizeof(info))
@@ -448,13 +447,13 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to)
 {
 	struct pmc_mac_usage usage;
-	int error = mac->calls->process_usage(getpid(), 6, &usage, sizeof(usage));
+	int error = pmc_mac_system.process_usage(getpid(), 6, &usage, sizeof(usage));
 	const bool levels = !error;
 
 	memset(to, 0, sizeof(*to));
 	to->kpc_error = PMC_REASON_OWN_THREAD;
 	if (error)
-		error = mac->calls->process_usage(getpid(), 4, &usage, sizeof(usage));
+		error = pmc_mac_system.process_usage(getpid(), 4, &usage, sizeof(usage));
 	if (error) {
 		to->counts_error = (uint32_t)-error;
 		return;

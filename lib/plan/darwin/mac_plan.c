@@ -73,7 +73,7 @@ int pmc_mac_kind(const struct pmc_event *event)
 
 static const char *level_name(struct making *making, unsigned level)
 {
-	const char *name = making->mac->calls->level_name(level);
+	const char *name = pmc_mac_system.level_name(level);
 	char number[] = "level0";
 
 	number[5] = (char)('0' + level);

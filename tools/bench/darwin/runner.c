@@ -53,7 +53,7 @@ static int spread(struct bench *bench, uint64_t kpep)
 		name = pmc_arena_strndup(&bench->arena, name, strcspn(name, ":"));
 		list_fit_name(&fit, i, name);
 	}
-	code = list_kpep_fit(&fit, &pmc_mac_system, kpep);
+	code = list_kpep_fit(&fit, kpep);
 	for (unsigned i = 0; i < fit.n && !code; i++) {
 		if (!(kpep >> i & 1))
 			continue;
@@ -75,7 +75,7 @@ int bench_make_plan(struct bench *bench, const struct pmc_events *events)
 	uint64_t kpep = 0;
 
 	bench->passes = 1;
-	pmc_mac_open(&mac, &pmc_mac_system);
+	pmc_mac_open(&mac);
 	plan->events = pmc_arena_alloc(&bench->arena, (events->count + 1) * sizeof(*plan->events));
 	plan->count = plan->opened = events->count;
 	for (unsigned i = 0; i < plan->count; i++) {
@@ -202,7 +202,7 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		return 0;
 	result->stopped = (int32_t)bench_wait(pid, bench->timeout_ns, SIGKILL, true);
 	result->wall_ns = pmc_now_ns() - from;
-	if (values && mac_usage_read(&pmc_mac_system, pid, &usage) == 0)
+	if (values && mac_usage_read(pid, &usage) == 0)
 		put_events(bench, &usage, values);
 	while (wait4(pid, &status, 0, &rusage) < 0 && errno == EINTR)
 		;

@@ -5,16 +5,16 @@
 
 #include <string.h>
 
-int mac_usage_read(const struct pmc_mac_calls *calls, pid_t pid, struct mac_usage *usage)
+int mac_usage_read(pid_t pid, struct mac_usage *usage)
 {
 	struct pmc_mac_usage raw;
 	uint32_t numer = 1, denom = 1;
-	int error = calls->process_usage(pid, 4, &raw, sizeof(raw));
+	int error = pmc_mac_system.process_usage(pid, 4, &raw, sizeof(raw));
 
 	memset(usage, 0, sizeof(*usage));
 	if (error)
 		return error;
-	calls->timebase(&numer, &denom);
+	pmc_mac_system.timebase(&numer, &denom);
 	usage->timed = denom != 0;
 	usage->user_ns = pmc_mac_ns(raw.user, numer, denom);
 	usage->system_ns = pmc_mac_ns(raw.system, numer, denom);

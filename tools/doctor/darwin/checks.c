@@ -72,7 +72,7 @@ int doctor_plan(const struct pmc_events *events, struct pmc_arena *arena, struct
 	struct pmc_mac mac;
 	int result;
 
-	pmc_mac_open(&mac, &pmc_mac_system);
+	pmc_mac_open(&mac);
 	result = pmc_mac_plan_make(&mac, events, false, arena, plan);
 	pmc_mac_close(&mac);
 	return result;

@@ -33,7 +33,7 @@ static void try_kperf(struct doctor_facts *facts)
 								      "CPU_CLK_UNHALTED.THREAD" };
 	struct pmc_mac mac;
 
-	pmc_mac_open(&mac, &pmc_mac_system);
+	pmc_mac_open(&mac);
 	pmc_mac_kpc_open(&mac, &event, 1, false);
 	facts->kpep_reason = event.reason;
 	pmc_mac_close(&mac);
@@ -103,13 +103,13 @@ const struct doctor_facts *doctor_gather(void)
 	facts.root = pmc_mac_system.is_root();
 	facts.sip_known = doctor_mac_system.sip(&sip) == 0;
 	facts.sip = facts.sip_known && !(sip & CSR_ALLOW_TASK_FOR_PID);
-	pmc_mac_open(&mac, &pmc_mac_system);
+	pmc_mac_open(&mac);
 	facts.counts = mac.counts;
 	facts.no_counts = mac.no_counts;
 	facts.levels = mac.levels;
 	facts.kperf = can_load("/System/Library/PrivateFrameworks/kperf.framework/kperf") &&
 		      can_load("/System/Library/PrivateFrameworks/kperfdata.framework/kperfdata");
-	facts.no_kpep = list_kpep_missing(&pmc_mac_system);
+	facts.no_kpep = list_kpep_missing();
 	if (facts.root && facts.kperf && !facts.no_kpep)
 		try_kperf(&facts);
 	if (!tool_find_agent(facts.agent_dir, facts.agent))

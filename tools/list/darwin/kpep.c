@@ -32,17 +32,17 @@ struct kpep {
 };
 
 /* NULL, or why there is no database. */
-static const char *open_database(struct kpep *kpep, const struct pmc_mac_calls *calls)
+static const char *open_database(struct kpep *kpep)
 {
 	static const char path[] =
 		"/System/Library/PrivateFrameworks/kperfdata.framework/kperfdata";
-	void *library = calls->library(path);
+	void *library = pmc_mac_system.library(path);
 
 	memset(kpep, 0, sizeof(*kpep));
 	if (!library)
 		return "the framework kperfdata is missing";
 #define X(result, name, parameters)                                                                \
-	*(void **)&kpep->name = calls->symbol(library, #name);                                     \
+	*(void **)&kpep->name = pmc_mac_system.symbol(library, #name);                             \
 	if (!kpep->name)                                                                           \
 		return "the framework kperfdata lacks " #name;
 	FUNCTIONS(X)
@@ -61,10 +61,10 @@ static void close_database(struct kpep *kpep)
 	kpep->db = NULL;
 }
 
-const char *list_kpep_missing(const struct pmc_mac_calls *calls)
+const char *list_kpep_missing(void)
 {
 	struct kpep kpep;
-	const char *why = open_database(&kpep, calls);
+	const char *why = open_database(&kpep);
 
 	close_database(&kpep);
 	return why;
@@ -97,19 +97,19 @@ static void add_row(struct list *list, const struct kpep *kpep, void *event,
 	list_add(list, &row);
 }
 
-struct list_answer list_kpep_answer(const struct pmc_mac_calls *calls)
+struct list_answer list_kpep_answer(void)
 {
-	const bool root = calls->is_root();
+	const bool root = pmc_mac_system.is_root();
 
 	return (struct list_answer){ root, root ? NULL : "kperf needs root; use sudo", NULL };
 }
 
-const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls)
+const char *list_kpep(struct list *list)
 {
-	const struct list_answer answer = list_kpep_answer(calls);
+	const struct list_answer answer = list_kpep_answer();
 	const unsigned first = list->n;
 	struct kpep kpep;
-	const char *why = open_database(&kpep, calls);
+	const char *why = open_database(&kpep);
 	void **events = NULL;
 	size_t n = 0;
 
@@ -194,10 +194,10 @@ static int fits(void *arg, uint64_t events)
 	return together(trial->kpep, trial->fit, events, &refused) > 0;
 }
 
-int list_kpep_fit(struct list_fit *fit, const struct pmc_mac_calls *calls, uint64_t events)
+int list_kpep_fit(struct list_fit *fit, uint64_t events)
 {
 	struct kpep kpep;
-	const char *why = events ? open_database(&kpep, calls) : NULL;
+	const char *why = events ? open_database(&kpep) : NULL;
 
 	if (why)
 		return tool_fail(EXIT_FAIL, "cannot read the events of this processor: %s", why);

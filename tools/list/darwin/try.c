@@ -22,7 +22,7 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 	if (is_kept_by_the_kernel(event))
 		return (struct list_answer){ .available = true };
 	if (event->type == PMC_TYPE_KPEP)
-		return list_kpep_answer(&pmc_mac_system);
+		return list_kpep_answer();
 	return (struct list_answer){ .reason = "not counted on macOS; see events of type kpep" };
 }
 
@@ -58,12 +58,12 @@ int list_fit_host(struct list_fit *fit, const char *text)
 			fit->clash |= fit->clash ? 0 : UINT64_C(1) << i;
 		}
 	}
-	return list_kpep_fit(fit, &pmc_mac_system, kpep);
+	return list_kpep_fit(fit, kpep);
 }
 
 void list_machine(struct list *list)
 {
-	const char *why = list_kpep(list, &pmc_mac_system);
+	const char *why = list_kpep(list);
 
 	if (why)
 		tool_warn("no events of the processor: %s", why);

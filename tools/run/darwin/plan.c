@@ -21,7 +21,7 @@ static int make_plan(struct run *run, struct pmc_plan *plan)
 
 	if (tool_parse_events("--events", text, &run->arena, &events))
 		return EXIT_OURS;
-	pmc_mac_open(&mac, &pmc_mac_system);
+	pmc_mac_open(&mac);
 	result = pmc_mac_plan_make(&mac, &events, false, &run->arena, plan);
 	pmc_mac_close(&mac);
 	return result ? tool_fail(EXIT_OURS, "cannot plan the events '%s'", text) : 0;

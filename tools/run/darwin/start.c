@@ -62,7 +62,7 @@ void run_reap(struct run_child *child)
 	struct mac_usage usage;
 	bool timed;
 
-	timed = mac_usage_read(&pmc_mac_system, child->pid, &usage) == 0 && usage.timed;
+	timed = mac_usage_read(child->pid, &usage) == 0 && usage.timed;
 	if (timed)
 		child->cpu_ns = usage.user_ns + usage.system_ns;
 	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)

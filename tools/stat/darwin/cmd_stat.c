@@ -37,7 +37,7 @@ static int parse(struct mac_stat *stat, int argc, char **argv)
 int cmd_stat(int argc, char **argv)
 {
 	static char room[8192];
-	struct mac_stat stat = { .calls = &pmc_mac_system };
+	struct mac_stat stat = { .cmd = NULL };
 	int code = parse(&stat, argc, argv), fd;
 
 	if (code)

@@ -68,7 +68,7 @@ static bool read_now(struct mac_stat *stat, struct reading *now)
 	bool ended = stat->cmd &&
 		     waitid(P_PID, (id_t)stat->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 		     info.si_pid == stat->pid;
-	int error = mac_usage_read(stat->calls, stat->pid, &usage);
+	int error = mac_usage_read(stat->pid, &usage);
 
 	/* Of a process that has gone, the reading before is the last. */
 	if (!error)
@@ -176,7 +176,7 @@ static int begin(struct mac_stat *stat, const sigset_t *mask, struct reading *fi
 					  "cannot run command '%s': %s", stat->cmd[0],
 					  error == ENOENT ? "not found" : strerror(error));
 	}
-	error = mac_usage_read(stat->calls, stat->pid, &first->usage);
+	error = mac_usage_read(stat->pid, &first->usage);
 	return !error ? 0 :
 			tool_fail(EXIT_FAIL, "cannot read process %d: %s%s", (int)stat->pid,
 				  strerror(-error),
