@@ -64,7 +64,7 @@ static inline uint64_t pmc_hash_sip(const uint64_t key[2], const void *bytes, si
 
 /* 16 random bytes of this process, without a system call; NULL: there are none. */
 #ifdef __APPLE__
-const void *pmc_process_random(void); /* darwin/random.c */
+const void *pmc_process_random(void); /* darwin/here.c */
 #else
 static inline const void *pmc_process_random(void)
 {

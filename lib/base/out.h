@@ -72,8 +72,6 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 bool pmc_out_writable(int fd, int patience_ms);
 /* write(2), no cancellation point: the number of bytes, or -errno. */
 long pmc_out_write(int fd, const void *bytes, size_t len);
-/* Columns of a terminal, 0 if it does not tell; -1: fd is no terminal. */
-int pmc_out_columns(int fd);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);
 

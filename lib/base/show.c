@@ -5,8 +5,10 @@
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 
 /* Three to four digits: 1.71, 58.10, 123.4. */
 static void digits(struct pmc_out *out, double value)
@@ -164,10 +166,12 @@ void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp)
 
 void pmc_screen_of_fd(struct pmc_screen *screen, int fd)
 {
-	int columns = pmc_out_columns(fd);
+	struct winsize size = { .ws_col = 0 };
+	const int saved = errno;
 
-	if (columns < 0)
+	if (ioctl(fd, TIOCGWINSZ, &size) != 0)
 		screen->color = false;
-	else if (columns)
-		screen->width = columns;
+	else if (size.ws_col)
+		screen->width = size.ws_col;
+	errno = saved;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,11 +70,4 @@ long pmc_out_write(int fd, const void *bytes, size_t len)
 	long n = write(fd, bytes, len);
 
 	return n < 0 ? -errno : n;
-}
-
-int pmc_out_columns(int fd)
-{
-	struct winsize size = { .ws_col = 0 };
-
-	return ioctl(fd, TIOCGWINSZ, &size) != 0 ? -1 : size.ws_col;
 }

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,11 +112,4 @@ bool pmc_out_writable(int fd, int patience_ms)
 long pmc_out_write(int fd, const void *bytes, size_t len)
 {
 	return pmc_sys3(SYS_write, fd, bytes, len);
-}
-
-int pmc_out_columns(int fd)
-{
-	struct winsize size = { .ws_col = 0 };
-
-	return pmc_sys3(SYS_ioctl, fd, TIOCGWINSZ, &size) != 0 ? -1 : size.ws_col;
 }
