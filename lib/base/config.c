@@ -40,7 +40,11 @@ static int number(const char *text)
 	return pmc_number(text, 999, &value) ? (int)value : -1;
 }
 
-#ifdef SIGRTMIN
+#ifndef SIGRTMIN /* macOS has none */
+#define SIGRTMIN NSIG
+#define SIGRTMAX (NSIG - 1)
+#endif
+
 /* RTMIN, RTMIN+3, RTMAX-1. */
 static int real_time_signal(const char *text)
 {
@@ -60,18 +64,6 @@ static bool is_signal(int value)
 	/* 32 and 33 are reserved by the C library. */
 	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN);
 }
-#else
-static int real_time_signal(const char *text)
-{
-	(void)text;
-	return -EINVAL;
-}
-
-static bool is_signal(int value)
-{
-	return value >= 1 && value < NSIG;
-}
-#endif
 
 int pmc_signal_number(const char *text)
 {

@@ -4,19 +4,16 @@
 
 #include <string.h>
 
-#ifdef PERF_ATTR_SIZE_VER8
 void pmc_perf_size(struct pmc_attr *attr)
 {
+#ifdef PERF_ATTR_SIZE_VER8
 	attr->base.size = sizeof(attr->base);
 	attr->base.config3 = attr->config3;
-}
 #else
-void pmc_perf_size(struct pmc_attr *attr)
-{
 	_Static_assert(offsetof(struct pmc_attr, config3) == 128, "config3 follows sig_data");
 	attr->base.size = sizeof(*attr);
-}
 #endif
+}
 
 void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool leader,
 			 struct pmc_attr *to)

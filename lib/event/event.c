@@ -190,7 +190,7 @@ static int place(struct event_parse *parse, struct pmc_event *event)
 static int check_uncore(struct event_parse *parse, struct event_span item,
 			const struct pmc_event *event)
 {
-	if (!event->cpus || !event->cpus[0])
+	if (!pmc_event_is_uncore(event))
 		return 0;
 	if (event->asked_scope)
 		return event_fail(parse, -EINVAL, item.at,

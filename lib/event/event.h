@@ -87,6 +87,12 @@ static inline bool pmc_event_is_of_os(const struct pmc_event *event)
 	return event->type == PMC_TYPE_OS;
 }
 
+/* Whether the event counts for the whole machine; no thread opens it. */
+static inline bool pmc_event_is_uncore(const struct pmc_event *event)
+{
+	return event->cpus && event->cpus[0];
+}
+
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);
 /* Whether the event is counted by this type of core; NULL is "", no particular one. */

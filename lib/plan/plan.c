@@ -128,11 +128,6 @@ void pmc_plan_why(const struct pmc_planned *planned, int error, char *text, size
 	pmc_advice_text(error, &tried, &here, text, cap);
 }
 
-bool pmc_event_is_uncore(const struct pmc_event *event)
-{
-	return event->cpus && event->cpus[0];
-}
-
 /* Some events open only behind a leader of theirs, as topdown's do behind slots: tries event i
  * behind the first one that could be its leader. */
 static int try_behind(pmc_perf_opener open, struct pmc_planned *tried, unsigned i, const int *alone)

@@ -59,8 +59,6 @@ int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan);
  * the plan. 0 or -ENOMEM. */
 int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *uncore,
 		    int cpus[PMC_EVENTS_MAX]);
-/* Whether the event counts for the whole machine; no thread opens it. */
-bool pmc_event_is_uncore(const struct pmc_event *event);
 
 /* The state of an event whose open failed with this errno. */
 enum pmc_state pmc_plan_refusal(int error);

@@ -98,8 +98,13 @@ void pmc_user_forked(void)
 
 /* ---- asking for it -------------------------------------------------------------------------*/
 
+/* config1 "rdpmc", /sys/bus/event_source/devices/armv8_.../format; on x86 a mapped page is all it
+ * takes. */
 #if defined(__aarch64__)
-#define USER_ACCESS 2u /* config1 "rdpmc", /sys/bus/event_source/devices/armv8_.../format */
+#define USER_ACCESS UINT64_C(2)
+#else
+#define USER_ACCESS UINT64_C(0)
+#endif
 
 bool pmc_user_request(struct pmc_attr *attr)
 {
@@ -107,8 +112,9 @@ bool pmc_user_request(struct pmc_attr *attr)
 	int known = atomic_load_explicit(&allowed, memory_order_relaxed);
 
 	/* config1 of other types is an address, or has another meaning. */
-	if (attr->base.type != PERF_TYPE_HARDWARE && attr->base.type != PERF_TYPE_RAW &&
-	    attr->base.type != PERF_TYPE_HW_CACHE)
+	if (!USER_ACCESS ||
+	    (attr->base.type != PERF_TYPE_HARDWARE && attr->base.type != PERF_TYPE_RAW &&
+	     attr->base.type != PERF_TYPE_HW_CACHE))
 		return false;
 	if (!known) {
 		known = 1 + (sysctl("/proc/sys/kernel/perf_user_access", 0) > 0);
@@ -122,17 +128,5 @@ bool pmc_user_request(struct pmc_attr *attr)
 
 void pmc_user_unrequest(struct pmc_attr *attr)
 {
-	attr->base.config1 &= ~(uint64_t)USER_ACCESS;
+	attr->base.config1 &= ~USER_ACCESS;
 }
-#else
-bool pmc_user_request(struct pmc_attr *attr)
-{
-	(void)attr; /* x86: a mapped page is all it takes */
-	return false;
-}
-
-void pmc_user_unrequest(struct pmc_attr *attr)
-{
-	(void)attr;
-}
-#endif
