@@ -118,7 +118,7 @@ static int double_thread_info(unsigned flavor, uint64_t tid, void *to, size_t by
 
 /* The sum over all threads, ended ones too. The work on the last level is 10 for each that has
  * any. */
-static int double_usage(pid_t pid, int version, void *to, size_t bytes)
+static inline int double_usage(pid_t pid, int version, void *to, size_t bytes)
 {
 	uint64_t words[58] = { 0 }, slow = 0;
 
