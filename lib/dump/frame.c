@@ -269,15 +269,6 @@ bool pmc_is_dump(const uint8_t *bytes, long n)
 	return n >= PMC_MAGIC_BYTES && memcmp(bytes, magic, sizeof(magic)) == 0;
 }
 
-bool pmc_has_magic(const uint8_t *bytes, size_t n)
-{
-	/* memmem is one of the functions that sanitizers intercept. */
-	for (size_t at = 0; at + sizeof(magic) <= n; at++)
-		if (memcmp(bytes + at, magic, sizeof(magic)) == 0)
-			return true;
-	return false;
-}
-
 enum look {
 	LOOK_GOOD,
 	LOOK_BAD,
@@ -483,17 +474,4 @@ bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len)
 	cursor->at += padded;
 	cursor->left -= padded;
 	return true;
-}
-
-int pmc_frame_order(const struct pmc_frame_head *a, const struct pmc_frame_head *b)
-{
-	int order = memcmp(a->identity, b->identity, sizeof(a->identity));
-
-	if (order)
-		return order;
-	if (a->snapshot != b->snapshot)
-		return a->snapshot < b->snapshot ? -1 : 1;
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return 0;
 }

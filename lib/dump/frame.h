@@ -93,8 +93,6 @@ uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *r
 /* Whether a file that starts with these n bytes starts with a frame. n < 0: could not be read. */
 #define PMC_MAGIC_BYTES 4
 bool pmc_is_dump(const uint8_t *bytes, long n);
-/* Whether a frame's magic is anywhere in the bytes. */
-bool pmc_has_magic(const uint8_t *bytes, size_t n);
 
 struct pmc_frame {
 	struct pmc_frame_head head; /* a copy: frames may lie at any offset */
@@ -153,6 +151,3 @@ void pmc_cursor_init(struct pmc_cursor *cursor, const struct pmc_frame *frame);
 bool pmc_cursor_bytes(struct pmc_cursor *cursor, void *to, size_t bytes);
 /* Points text into the frame (no NUL). */
 bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len);
-
-/* Canonical order: identity, snapshot, hash. */
-int pmc_frame_order(const struct pmc_frame_head *a, const struct pmc_frame_head *b);

@@ -80,10 +80,15 @@ static inline void check_same(const struct dump *a, const struct dump *b)
 static inline int by_order(const void *a, const void *b)
 {
 	const struct pmc_frame *frame_a = a, *frame_b = b;
-	int order = pmc_frame_order(&frame_a->head, &frame_b->head);
+	const struct pmc_frame_head *head_a = &frame_a->head, *head_b = &frame_b->head;
+	int order = memcmp(head_a->identity, head_b->identity, sizeof(head_a->identity));
 
 	if (order)
 		return order;
+	if (head_a->snapshot != head_b->snapshot)
+		return head_a->snapshot < head_b->snapshot ? -1 : 1;
+	if (head_a->hash != head_b->hash)
+		return head_a->hash < head_b->hash ? -1 : 1;
 	if (frame_a->head.size != frame_b->head.size)
 		return frame_a->head.size < frame_b->head.size ? -1 : 1;
 	return memcmp(frame_a->bytes, frame_b->bytes, frame_a->head.size);

@@ -349,23 +349,6 @@ static void strings_are_not_believed(void **state)
 	}
 }
 
-static void order(void **state)
-{
-	struct pmc_frame_head a = { .identity = { 0x80 }, .snapshot = 1, .hash = 5 };
-	struct pmc_frame_head b = { .identity = { 0x7f, 0xff }, .snapshot = 9, .hash = 9 };
-
-	assert_true(pmc_frame_order(&a, &b) > 0);
-	b = a;
-	assert_true(pmc_frame_order(&a, &b) == 0);
-	b.snapshot = UINT64_MAX;
-	b.hash = 0;
-	assert_true(pmc_frame_order(&a, &b) < 0);
-	b = a;
-	b.hash = 1ull << 63;
-	assert_true(pmc_frame_order(&a, &b) < 0);
-	assert_true(pmc_frame_order(&b, &a) > 0);
-}
-
 int main(void)
 {
 	const char *given = getenv("PMC_TEST_SEED");
@@ -379,7 +362,6 @@ int main(void)
 		cmocka_unit_test(forged_heads),
 		cmocka_unit_test(noise),
 		cmocka_unit_test(strings_are_not_believed),
-		cmocka_unit_test(order),
 	};
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20 | 1;
