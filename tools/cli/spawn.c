@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,14 +43,17 @@ bool tool_own_path(char path[PATH_MAX])
 bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX])
 {
 	static const char *const places[] = { "", "/../lib/pmc" };
-	char own[PATH_MAX], real[PATH_MAX];
+	char own[PATH_MAX], real[PATH_MAX], *slash;
 
 	dir[0] = found[0] = '\0';
 	if (!tool_own_path(own))
 		return false;
 	if (!realpath(own, real)) /* it was replaced since */
 		strcpy(real, own);
-	strcpy(dir, dirname(real));
+	slash = strrchr(real, '/');
+	if (!slash)
+		return false;
+	snprintf(dir, PATH_MAX, "%.*s", (int)(slash - real), real);
 	for (unsigned i = 0; i < 2; i++)
 		if (snprintf(found, PATH_MAX, "%s%s/%s", dir, places[i], file) < PATH_MAX &&
 		    access(found, mode) == 0)

@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,11 +373,12 @@ static int check_existing(struct run *run)
 
 static int check_directory(const char *path)
 {
-	char dir[2 * PATH_MAX];
+	char dir[2 * PATH_MAX], *slash;
 
 	strcpy(dir, path);
-	return access(dirname(dir), W_OK | X_OK) == 0 ? 0 :
-							refuse_dump(path, tool_output_why(-errno));
+	slash = strrchr(dir, '/');
+	slash[slash == dir] = '\0';
+	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse_dump(path, tool_output_why(-errno));
 }
 
 static int open_private(struct run_dump *dump)
