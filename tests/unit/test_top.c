@@ -108,6 +108,20 @@ static void order(void **state)
 	assert_string_equal(names(&look), "e\033[1m,io,worker-2,worker-1,server");
 }
 
+/* A column that folded rows lack sorts again when rows are threads. */
+static void order_of_folded_rows(void **state)
+{
+	struct top_look look = { .by = TOP_THREAD, .sort = "tid" };
+
+	assert_string_equal(names(&look), "e\033[1m,io,worker-2,worker-1,server");
+	look.by = TOP_POOL;
+	assert_string_equal(names(&look), "worker-*,e\033[1m,server,io");
+	assert_string_equal(rows.sort, "cpu");
+	look.by = TOP_THREAD;
+	assert_string_equal(names(&look), "e\033[1m,io,worker-2,worker-1,server");
+	assert_string_equal(rows.sort, "tid");
+}
+
 static void unknown_values_are_last(void **state)
 {
 	struct top_look look = { .by = TOP_THREAD, .sort = "cpu" };
@@ -415,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(order_of_folded_rows, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unknown_values_are_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pools, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whole_process, set_up, tear_down),

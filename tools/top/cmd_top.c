@@ -73,8 +73,8 @@ void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out)
 	pmc_show_count(out, rows->threads, "thread", "threads");
 	pmc_out_str(out, " in ");
 	pmc_show_count(out, rows->processes, "process", "processes");
-	if (strcmp(look->sort, "cpu") != 0)
-		pmc_outf(out, "%sby %s", dot, look->sort);
+	if (strcmp(rows->sort, "cpu") != 0)
+		pmc_outf(out, "%sby %s", dot, rows->sort);
 }
 
 void top_put_table(const struct top_job *job, int width, unsigned most, struct pmc_out *out)

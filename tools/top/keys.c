@@ -71,7 +71,7 @@ static void sort_beside(struct top_screen *screen, int step)
 		if (table->places[i].hidden || table->places[i].column->hidden)
 			continue;
 		shown[n] = table->places[i].column->name;
-		if (!strcmp(shown[n], screen->job->look.sort))
+		if (!strcmp(shown[n], screen->job->rows.sort))
 			at = n;
 		n++;
 	}

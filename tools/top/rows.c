@@ -156,7 +156,8 @@ static void add_children(struct top_rows *rows, const struct top_watch *watch,
 
 /* The rows that meet the conditions, in order. Conditions on columns that such rows lack are not
  * met. */
-static void arrange(struct top_rows *rows, const struct top_watch *watch, struct top_look *look)
+static void arrange(struct top_rows *rows, const struct top_watch *watch,
+		    const struct top_look *look)
 {
 	struct table_choice choice = watch->flags->rows.choice;
 	struct top_source source = { .watch = watch, .rows = rows };
@@ -165,13 +166,14 @@ static void arrange(struct top_rows *rows, const struct top_watch *watch, struct
 	struct top_row **sorted = pmc_arena_alloc(&rows->arena, (rows->n + 1) * sizeof(*sorted));
 
 	table.columns = top_columns(watch, look, TOP_DATA, &rows->arena, &table.n_columns);
-	if (!table_find(table.columns, table.n_columns, look->sort, strlen(look->sort),
-			&rows->arena, &problem))
-		strcpy(look->sort, "cpu");
+	rows->sort = table_find(table.columns, table.n_columns, look->sort, strlen(look->sort),
+				&rows->arena, &problem) ?
+			     look->sort :
+			     "cpu";
 	choice.columns = NULL;
 	choice.top = 0;
-	choice.sort = look->sort;
-	choice.reverse = look->reverse != !strcmp(look->sort, "pid");
+	choice.sort = rows->sort;
+	choice.reverse = look->reverse != !strcmp(rows->sort, "pid");
 	table_apply(&table, &choice, 0, &problem);
 	for (unsigned r = 0; r < table.n_rows; r++)
 		sorted[r] = rows->list[table.order[r]];
@@ -180,7 +182,8 @@ static void arrange(struct top_rows *rows, const struct top_watch *watch, struct
 	rows->n = (unsigned)table.n_rows;
 }
 
-void top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look)
+void top_rows_make(struct top_rows *rows, const struct top_watch *watch,
+		   const struct top_look *look)
 {
 	pmc_arena_free(&rows->arena);
 	*rows = (struct top_rows){

@@ -170,7 +170,7 @@ static void draw_head(const struct top_screen *screen)
 
 		if (place->hidden)
 			continue;
-		if (!strcmp(place->column->name, screen->job->look.sort))
+		if (!strcmp(place->column->name, screen->job->rows.sort))
 			mvchgat(1, at, place->width, A_REVERSE | A_BOLD | A_UNDERLINE, 0, NULL);
 		at += place->width + table->gap;
 	}

@@ -168,10 +168,11 @@ struct top_rows {
 	struct live_span sum;	  /* of all threads watched */
 	uint64_t cpu_ns, wall_ns; /* of all processes, ended threads too */
 	unsigned threads, processes;
+	const char *sort; /* look->sort; of a column that such rows lack "cpu" */
 };
 
-/* Of a column that such rows lack look->sort becomes that of CPU time. */
-void top_rows_make(struct top_rows *rows, const struct top_watch *watch, struct top_look *look);
+void top_rows_make(struct top_rows *rows, const struct top_watch *watch,
+		   const struct top_look *look);
 /* Threads, pools or processes, by what there is. */
 enum top_by top_usual_by(const struct top_watch *watch);
 
