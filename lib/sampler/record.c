@@ -62,28 +62,6 @@ static unsigned trailer_bytes(const struct perf_event_attr *attr)
 	return 8 * (unsigned)__builtin_popcountll(attr->sample_type & TRAILER_FIELDS);
 }
 
-/* struct sample_id: a word for each field. */
-static void decode_trailer(const uint64_t *at, struct pmc_record *record)
-{
-	uint64_t type = record->attr->sample_type & TRAILER_FIELDS;
-	struct record_cursor c = { .at = at, .end = at + __builtin_popcountll(type) };
-	uint32_t unused;
-
-	if (type & PERF_SAMPLE_TID)
-		record_take_u32x2(&c, &record->pid, &record->tid);
-	if (type & PERF_SAMPLE_TIME)
-		record->time = record_take_u64(&c);
-	if (type & PERF_SAMPLE_ID)
-		record->id = record_take_u64(&c);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		record->stream_id = record_take_u64(&c);
-	if (type & PERF_SAMPLE_CPU)
-		record_take_u32x2(&c, &record->cpu, &unused);
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		record->identifier = record_take_u64(&c);
-	record->present = type;
-}
-
 int pmc_record_time_at(const struct perf_event_attr *attr, uint32_t type, unsigned size)
 {
 	uint64_t fields = attr->sample_type, before;
@@ -247,7 +225,8 @@ static void take_stack(struct sample *s, struct pmc_record_span *stack)
 /* The fields of a sample; nothing is left of the cursor if the attr fits. The kernel leaves out
  * branch counters (or hw_idx) of a sample that has none without saying so: lean_branches assumes
  * that they are left out. Returns whether it makes a difference. */
-static bool decode_fields(struct record_cursor *c, bool lean_branches, struct pmc_record *record)
+static bool decode_fields(struct record_cursor *c, uint64_t type, bool lean_branches,
+			  struct pmc_record *record)
 {
 	struct sample s = {
 		.c = c,
@@ -255,7 +234,6 @@ static bool decode_fields(struct record_cursor *c, bool lean_branches, struct pm
 		.record = record,
 		.lean_branches = lean_branches,
 	};
-	uint64_t type = record->attr->sample_type;
 
 	record->present = 0;
 #define TAKE(bit, how)                                                                             \
@@ -268,6 +246,18 @@ static bool decode_fields(struct record_cursor *c, bool lean_branches, struct pm
 #define WORD(bit, name, member)	   TAKE(bit, record->member = record_take_u64(c))
 #include "lib/sampler/record_fields.def"
 	return s.optional;
+}
+
+/* struct sample_id: in the order of a sample, but for the identifier. */
+static void decode_trailer(const uint64_t *at, struct pmc_record *record)
+{
+	const uint64_t type = record->attr->sample_type & TRAILER_FIELDS;
+	struct record_cursor c = { .at = at, .end = at + __builtin_popcountll(type) };
+
+	decode_fields(&c, type & ~(uint64_t)PERF_SAMPLE_IDENTIFIER, false, record);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		record->identifier = record_take_u64(&c);
+	record->present = type;
 }
 
 /* ---- bodies of records but samples ---------------------------------------------------------- */
@@ -399,7 +389,7 @@ static void decode_body(struct record_cursor *c, struct pmc_record *record)
 static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *record)
 {
 	struct record_cursor c = { .at = words + 1, .end = words + n };
-	bool optional = decode_fields(&c, false, record);
+	bool optional = decode_fields(&c, record->attr->sample_type, false, record);
 
 	/* A sample fills its record: its size distinguishes the two forms. */
 	if (optional && (c.bad || record_left(&c))) {
@@ -407,7 +397,7 @@ static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *
 		struct pmc_record other = *record;
 
 		memset(&other.sample, 0, sizeof(other.sample));
-		decode_fields(&lean, true, &other);
+		decode_fields(&lean, record->attr->sample_type, true, &other);
 		if (!lean.bad && !record_left(&lean)) {
 			*record = other;
 			return true;
