@@ -91,6 +91,7 @@ struct bench {
 
 	/* where it stands */
 	bool interrupted;
+	size_t n_runs; /* of all commands */
 	struct bench_thread *threads, **last_thread;
 };
 

@@ -373,14 +373,6 @@ static int open_files(struct bench *bench)
 
 /* ---- the runs ------------------------------------------------------------------------------- */
 
-static bool measured(const struct bench *bench)
-{
-	for (unsigned c = 0; c < bench->n_commands; c++)
-		if (bench->commands[c].n_runs)
-			return true;
-	return false;
-}
-
 /* The time of an empty shell is subtracted, so the rest may be below 0. */
 static void warn_of_shell(const struct bench *bench)
 {
@@ -425,7 +417,7 @@ static int run_bench(struct bench *bench)
 	code = bench_measure(bench);
 	warn_of_shell(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
-	printed = measured(bench) ? bench_write(bench) : 0;
+	printed = bench->n_runs ? bench_write(bench) : 0;
 	if (!printed)
 		printed = tool_rows_close(&bench->rows);
 	if (!code && bench->interrupted)

@@ -256,6 +256,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	run->values[BENCH_SYS] = (double)result.sys_ns - bench->shell_ns[2];
 	run->values[BENCH_RSS] = (double)result.peak_rss_bytes;
 	command->n_runs++;
+	bench->n_runs++;
 	return 0;
 }
 

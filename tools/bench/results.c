@@ -700,6 +700,7 @@ static int write_runs(struct bench *bench)
 	struct runs runs = { .bench = bench };
 	struct table table = { .columns = list,
 			       .n_columns = n,
+			       .n_rows = bench->n_runs,
 			       .arg = &runs,
 			       .row = make_run,
 			       .cell = run_cell,
@@ -714,8 +715,6 @@ static int write_runs(struct bench *bench)
 							      .unit = TABLE_COUNT };
 	for (unsigned i = 0; i < n; i++)
 		list[i].index = i;
-	for (unsigned c = 0; c < bench->n_commands; c++)
-		table.n_rows += bench->commands[c].n_runs;
 	code = tool_rows_choose(&bench->rows, &table, 0);
 	return code || !table.n_rows ? code : tool_rows_print(&bench->rows, &table);
 }
