@@ -169,9 +169,8 @@ void agent_identity(uint8_t identity[16]);
 void agent_fds_init(void);
 /* Grows the descriptor table while there is one thread: later that stalls all of them. */
 void agent_fds_reserve(void);
-/* Between these calls no descriptor can be opened. Only while the process has one thread. */
-void agent_fds_forbid(void);
-void agent_fds_permit(void);
+/* Lets no descriptor be opened, until it is called again. Only while the process has one thread. */
+void agent_fds_forbid(bool forbid);
 
 /* Takes n from the agent's share. False: the share is used up. */
 bool agent_fds_take(unsigned n);

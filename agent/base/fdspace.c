@@ -113,14 +113,9 @@ static void set_soft(rlim_t soft)
 	pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 
-void agent_fds_forbid(void)
+void agent_fds_forbid(bool forbid)
 {
-	set_soft(0);
-}
-
-void agent_fds_permit(void)
-{
-	set_soft(fds.host.rlim_cur);
+	set_soft(forbid ? 0 : fds.host.rlim_cur);
 }
 
 static void enter(void)

@@ -44,13 +44,6 @@ static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 	return agent_env_copy((char **)(void *)((char *)env->map + AGENT_JOB_TEXT), envp, env->map);
 }
 
-/* After an exec that failed. */
-static void exec_env_free(const struct exec_env *env)
-{
-	if (env->bytes)
-		munmap(env->map, env->bytes);
-}
-
 /* Writes the rows; returns the environment for the new image. */
 static char *const *before(struct exec_env *env, char *const *envp)
 {
@@ -81,7 +74,8 @@ static int failed(struct exec_env *env, long result)
 	if (env->leaves)
 		agent_note_withdraw(NOTE_PRELOAD_LOST);
 	if (env->active) {
-		exec_env_free(env);
+		if (env->bytes)
+			munmap(env->map, env->bytes);
 		agent_exec_failed();
 	}
 	errno = saved;

@@ -141,13 +141,6 @@ static void print_report(char *stack, size_t bytes)
 	agent_throwaway_clone(nothing, NULL, stack, bytes);
 }
 
-/* System calls of the handler of fatal signals, with arguments that are refused. */
-static void handle_signal(void)
-{
-	syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));
-	syscall(SYS_rt_tgsigqueueinfo, -1, -1, 0, NULL);
-}
-
 /* In a clone, under the filter. */
 static void try_filtered(void *arg)
 {
@@ -159,7 +152,9 @@ static void try_filtered(void *arg)
 		write_rows();
 		if (agent.first)
 			print_report(trial->inner_stack, sizeof(trial->inner_stack));
-		handle_signal();
+		/* Calls of the handler of fatal signals, with arguments that are refused. */
+		syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));
+		syscall(SYS_rt_tgsigqueueinfo, -1, -1, 0, NULL);
 		agent_try_calls(&others);
 	} else {
 		atomic_store(&trial->fails, true);
@@ -209,12 +204,6 @@ static bool installs_filter(long number, const long a[6])
 	       (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER);
 }
 
-/* For all threads (TSYNC): one of them may be about to open its groups. */
-static bool is_for_all(long number, const long a[6])
-{
-	return number == SYS_seccomp && (a[1] & SECCOMP_FILTER_FLAG_TSYNC);
-}
-
 long agent_filtering_call(long number, const long args[6])
 {
 	bool filter = installs_filter(number, args) && agent_active(), held;
@@ -222,8 +211,10 @@ long agent_filtering_call(long number, const long args[6])
 
 	if (filter)
 		before_filter(number, args);
-	/* Also where the agent has stopped: a thread may be about to open its groups. */
-	held = filter && is_for_all(number, args) && agent_fds_hold();
+	/* For all threads, of which one may be about to open its groups, even where the agent has
+	 * stopped. */
+	held = filter && number == SYS_seccomp && (args[1] & SECCOMP_FILTER_FLAG_TSYNC) &&
+	       agent_fds_hold();
 	result = libc_syscall(number, args);
 	agent_fds_let(held);
 	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)

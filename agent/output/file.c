@@ -223,14 +223,6 @@ void agent_file_no_header(void)
 	atomic_store_explicit(&file.headed, true, memory_order_relaxed);
 }
 
-static void consume(uint64_t signals)
-{
-	const struct timespec zero = { 0, 0 };
-
-	if (signals)
-		syscall(SYS_rt_sigtimedwait, &signals, NULL, &zero, sizeof(signals));
-}
-
 #define WRITE_SIGNALS (1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1))
 
 void agent_write_guard_begin(struct agent_write_guard *guard)
@@ -245,11 +237,14 @@ void agent_write_guard_begin(struct agent_write_guard *guard)
 
 void agent_write_guard_end(const struct agent_write_guard *guard, bool failed)
 {
+	const struct timespec zero = { 0, 0 };
 	uint64_t now = 0;
 
 	if (failed)
 		syscall(SYS_rt_sigpending, &now, sizeof(now));
-	consume(now & WRITE_SIGNALS & ~guard->pending);
+	now &= WRITE_SIGNALS & ~guard->pending;
+	if (now)
+		syscall(SYS_rt_sigtimedwait, &now, NULL, &zero, sizeof(now));
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
 }
 
@@ -273,10 +268,10 @@ __attribute__((noinline, cold)) static int another(int fd)
 
 /* After a rename (logrotate) or a deletion: creates the dump again under its name, at the same
  * descriptor, so that a concurrent writer uses either file. */
-static void follow_name(int fd)
+void agent_file_follow(void)
 {
+	int fd = atomic_load(&file.fd), now, error;
 	struct stat st;
-	int now, error;
 
 	/* Not under a seccomp filter: newfstatat was not tested there. */
 	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !still_ours(fd))
@@ -302,17 +297,12 @@ static void follow_name(int fd)
 	atomic_fetch_add(&file.lost, 1);
 }
 
-void agent_file_follow(void)
-{
-	follow_name(atomic_load(&file.fd));
-}
-
 bool agent_file_takes_snapshot(void)
 {
 	int fd = ready();
 	struct stat st;
 
-	follow_name(fd);
+	agent_file_follow();
 	if (!agent.config.out_max || fd < 0 || pmc_sys2(SYS_fstat, fd, &st) != 0)
 		return true;
 	if ((uint64_t)st.st_size < agent.config.out_max) {
@@ -349,13 +339,6 @@ static bool write_out(const void *frames, size_t len)
 	return len == 0;
 }
 
-/* Frames of a first process without PMC_OUT are only for its own report, which a killed process
- * does not make. */
-static bool may_wait(void)
-{
-	return agent.first && !agent.out;
-}
-
 void agent_file_flush(void)
 {
 	size_t len;
@@ -380,7 +363,9 @@ void agent_file_append(const void *frames, size_t len)
 {
 	size_t old;
 
-	if (may_wait() && keep(frames, len))
+	/* Frames of a first process without PMC_OUT are only for its own report, which a killed
+	 * process does not make. */
+	if (agent.first && !agent.out && keep(frames, len))
 		return;
 	if (write_out(frames, len) || !agent.first)
 		return;

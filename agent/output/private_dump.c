@@ -73,26 +73,18 @@ bool agent_private_remove(const char *path)
 	return agent_private_is_ours(path) && remove_dump(path);
 }
 
-static bool skip(const char **at, const char *text)
-{
-	size_t len = strlen(text);
-
-	if (strncmp(*at, text, len) != 0)
-		return false;
-	*at += len;
-	return true;
-}
-
 /* The first process's ID, in this PID namespace; 0: not such a name, or another namespace. */
 static uint64_t owner_of(const char *name)
 {
+	const size_t before = strlen(PREFIX) + 32;
 	uint8_t job[16];
 	uint64_t pid, ns;
 
-	if (!skip(&name, PREFIX) || strlen(name) < 32 || !pmc_number_bytes(name, 16, job))
+	if (strlen(name) < before || strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
+	    !pmc_number_bytes(name + strlen(PREFIX), 16, job))
 		return 0;
-	name += 32;
-	if (!skip(&name, "-") || !pmc_number_take(&name, NULL, 10, &pid) || !skip(&name, "-") ||
+	name += before;
+	if (*name++ != '-' || !pmc_number_take(&name, NULL, 10, &pid) || *name++ != '-' ||
 	    !pmc_number_take(&name, NULL, 10, &ns) || strcmp(name, SUFFIX) != 0)
 		return 0;
 	return ns == agent.owner_ns && pid <= INT_MAX ? pid : 0;

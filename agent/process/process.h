@@ -65,9 +65,6 @@ void agent_snapshot(void);
 void agent_before_exec(void);
 void agent_exec_failed(void);
 
-/* Enables the groups of all live and later threads. */
-void agent_counting_start(void);
-
 /* ---- tick.c ---- */
 /* The timer of a thread. */
 void agent_timer_start(struct slot *slot);

@@ -81,21 +81,12 @@ static bool out_is_valid(const char *pattern)
 	return true;
 }
 
-static void own_config(struct pmc_config *config)
-{
-	config->events = agent_copy(config->events);
-	config->out = agent_copy(config->out);
-	config->only = agent_copy(config->only);
-	config->skip = agent_copy(config->skip);
-	config->report.file = agent_copy(config->report.file);
-	config->sample.event = agent_copy(config->sample.event);
-}
-
 bool agent_configure(char *const *envp)
 {
+	struct pmc_config *config = &agent.config;
 	struct pmc_config_error error;
 
-	if (pmc_config_from_env(envp, &agent.config, &error) != 0) {
+	if (pmc_config_from_env(envp, config, &error) != 0) {
 		struct pmc_out out;
 		char why[160];
 
@@ -104,13 +95,18 @@ bool agent_configure(char *const *envp)
 		agent_refuse(error.variable, error.value, why);
 		return false;
 	}
-	if (!out_is_valid(agent.config.out)) {
-		agent_refuse("PMC_OUT", agent.config.out,
+	if (!out_is_valid(config->out)) {
+		agent_refuse("PMC_OUT", config->out,
 			     "invalid %; accepted: %p %h %e %r %j %t %%, as in pmc-%h-%p.pmc");
 		return false;
 	}
-	own_config(&agent.config);
-	pmc_log_level = agent.config.log;
+	config->events = agent_copy(config->events);
+	config->out = agent_copy(config->out);
+	config->only = agent_copy(config->only);
+	config->skip = agent_copy(config->skip);
+	config->report.file = agent_copy(config->report.file);
+	config->sample.event = agent_copy(config->sample.event);
+	pmc_log_level = config->log;
 	return true;
 }
 

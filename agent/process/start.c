@@ -105,13 +105,6 @@ static bool plan_samples(void)
 	return false;
 }
 
-static bool plan_user(void)
-{
-	/* Only for root, which may give up its privilege later, as servers do. */
-	return pmc_sys1(SYS_geteuid, 0) != 0 ||
-	       pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) == 0;
-}
-
 static bool prepare(int argc, char **argv, char **envp)
 {
 	struct agent_job job;
@@ -128,7 +121,11 @@ static bool prepare(int argc, char **argv, char **envp)
 	agent_read_program(exe, argc, argv, envp);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
-	if (!plan_events(&job) || !plan_samples() || !plan_user())
+	if (!plan_events(&job) || !plan_samples())
+		return false;
+	/* Only for root, which may give up its privilege later, as servers do. */
+	if (pmc_sys1(SYS_geteuid, 0) == 0 &&
+	    pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) != 0)
 		return false;
 	note_events();
 	agent_fds_init();

@@ -106,6 +106,67 @@ static void restart_timers(void)
 	registry_each(&agent_registry, restart);
 }
 
+/* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups --------------------- */
+
+/* room: for pmc_usage_of_task; NULL: no memory. */
+static void start_account(struct slot *slot, char *room)
+{
+	struct account *account = &agent_registry.accounts[registry_index(&agent_registry, slot)];
+	struct account_words now;
+	struct account_side side;
+	struct pmc_usage usage;
+	bool known;
+
+	agent_account(slot, &side);
+	if (!side.stopped)
+		return;
+	known = room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage);
+	agent_thread_words(slot, false, known ? &usage : NULL, 0, &now);
+	account_start(&side, &now);
+	account_write(account, &side);
+}
+
+static void start_process_account(void)
+{
+	struct account_words now;
+	struct account_side side;
+	struct pmc_usage usage;
+
+	agent_process_words(&now, &usage);
+	account_read(&pmc_agent_control.account, 1, &side);
+	account_start(&side, &now);
+	account_write(&pmc_agent_control.account, &side);
+}
+
+/* Enables the groups of all live and later threads. */
+static void start_counting(void)
+{
+	char *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	uint32_t high;
+
+	atomic_fetch_add(&pmc_agent_control.switched, 1);
+	atomic_store(&pmc_agent_control.counting, 1);
+	high = atomic_load(&agent_registry.high);
+	/* The process before its threads, so that its values are never below theirs. */
+	start_process_account();
+	agent_inherit_enable();
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+		struct snapshot_groups groups;
+
+		if (!registry_pin(slot))
+			continue;
+		start_account(slot, room == MAP_FAILED ? NULL : room);
+		groups = agent_groups_of(slot);
+		agent_groups_enable(&groups);
+		agent_sample_enable(slot);
+		registry_unpin(&agent_registry, slot);
+	}
+	if (room != MAP_FAILED)
+		munmap(room, PMC_TASK_ROOM);
+}
+
 /* ---- ticks --------------------------------------------------------------------------------- */
 
 static void set_period(void)
@@ -126,7 +187,7 @@ static void begin_counting(void)
 	set_period();
 	restart_timers();
 	if (agent.config.start)
-		agent_counting_start();
+		start_counting();
 }
 
 /* Whether it took a snapshot. */
@@ -265,7 +326,7 @@ void agent_tick_moved(int signo)
 
 void agent_tick_filtered(void)
 {
-	agent_sample_stop();
+	agent_sample_moved(0);
 	if (!agent_own_signal() || !tick.room)
 		return;
 	tick.room = 0;
@@ -294,64 +355,4 @@ void agent_tick_let(void)
 	atomic_store(&tick.busy, false);
 	if (agent_self)
 		agent_timer_start(agent_self);
-}
-
-/* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups --------------------- */
-
-/* room: for pmc_usage_of_task; NULL: no memory. */
-static void start_account(struct slot *slot, char *room)
-{
-	struct account *account = &agent_registry.accounts[registry_index(&agent_registry, slot)];
-	struct account_words now;
-	struct account_side side;
-	struct pmc_usage usage;
-	bool known;
-
-	agent_account(slot, &side);
-	if (!side.stopped)
-		return;
-	known = room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage);
-	agent_thread_words(slot, false, known ? &usage : NULL, 0, &now);
-	account_start(&side, &now);
-	account_write(account, &side);
-}
-
-static void start_process_account(void)
-{
-	struct account_words now;
-	struct account_side side;
-	struct pmc_usage usage;
-
-	agent_process_words(&now, &usage);
-	account_read(&pmc_agent_control.account, 1, &side);
-	account_start(&side, &now);
-	account_write(&pmc_agent_control.account, &side);
-}
-
-void agent_counting_start(void)
-{
-	char *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
-	uint32_t high;
-
-	atomic_fetch_add(&pmc_agent_control.switched, 1);
-	atomic_store(&pmc_agent_control.counting, 1);
-	high = atomic_load(&agent_registry.high);
-	/* The process before its threads, so that its values are never below theirs. */
-	start_process_account();
-	agent_inherit_enable();
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-		struct snapshot_groups groups;
-
-		if (!registry_pin(slot))
-			continue;
-		start_account(slot, room == MAP_FAILED ? NULL : room);
-		groups = agent_groups_of(slot);
-		agent_groups_enable(&groups);
-		agent_sample_enable(slot);
-		registry_unpin(&agent_registry, slot);
-	}
-	if (room != MAP_FAILED)
-		munmap(room, PMC_TASK_ROOM);
 }

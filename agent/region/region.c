@@ -510,13 +510,6 @@ static void clear_records(struct region_area *area)
 		entry->record = NULL;
 }
 
-static void set_owner(struct region_area *area, uint64_t owner)
-{
-	change_begin(area);
-	atomic_store(&area->owner, owner);
-	change_end(area);
-}
-
 /* ---- REGION frames ------------------------------------------------------------------------- */
 
 /* A change takes less than a microsecond, unless its thread is preempted. */
@@ -609,7 +602,9 @@ __attribute__((cold)) static struct region_area *attach_area(void)
 		choose_mode(area);
 		mine = area;
 		measure_cost(area);
-		set_owner(area, agent_self->seq + 1);
+		change_begin(area);
+		atomic_store(&area->owner, agent_self->seq + 1);
+		change_end(area);
 	}
 	unblock_signals(mask);
 	if (!area)

@@ -83,7 +83,6 @@ struct sample_walk {
 	uintptr_t at[PMC_STACK_DEPTH_MAX]; /* addresses inside the instructions */
 	uint64_t frames[PMC_STACK_DEPTH_MAX];
 };
-void sample_regs_of(const void *context, struct sample_regs *regs);
 /* Loads libunwind. False: it cannot be used. Not async-signal-safe. */
 bool sample_dwarf_init(void);
 /* False: libunwind cannot be used in this process. */
@@ -93,14 +92,7 @@ void sample_dwarf_closed(void);
 void sample_dwarf_forked(void);
 
 /* ---- sample_signal.c ---- */
-/* A stack for the work of a handler, with a sample_walk at its start; NULL: all are in use. */
-struct sample_walk *sample_scratch_take(void **top);
-void sample_scratch_give(struct sample_walk *walk);
-/* Walks the stack of walk->regs and returns its ID. */
-uint32_t sample_walk_id(struct sample_walk *walk);
 void sample_signal_forked(void);
-/* Calls work(arg) on another stack. */
-void sample_on_stack(void *top, void (*work)(void *), void *arg);
 /* Threads in libunwind; while `held`, none enters. */
 extern _Atomic uint32_t sample_walking;
 extern _Atomic bool sample_held;

@@ -27,15 +27,14 @@ void agent_sample_end(struct slot *slot);
 void agent_sample_release(struct slot *slot);
 /* Counting starts (PMC_DELAY). */
 void agent_sample_enable(struct slot *slot);
-/* The number of the agent's signal has changed; 0: none is left. */
+/* The number of the agent's signal has changed. 0: none is left, or sampling ends in all threads,
+ * before a seccomp filter. */
 void agent_sample_moved(int signo);
 /* Before an exec: no signal of this thread stays pending; after a failed one. */
 void agent_sample_hold(void);
 /* A pending signal of the calling thread's event was dropped. */
 void agent_sample_dropped(void);
 void agent_sample_let(void);
-/* Ends sampling in all threads, before a seccomp filter. */
-void agent_sample_stop(void);
 /* Moves the descriptor to another number because the host is about to use this one. False: it is
  * not of a sampling event. */
 bool agent_sample_move_fd(int fd);

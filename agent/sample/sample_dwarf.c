@@ -168,9 +168,9 @@ bool sample_dwarf_init(void)
 		return false;
 	/* libunwind's first call opens a pipe, at the host's lowest free numbers. Only its own
 	 * reader of memory uses it, and opens it when it is missing. */
-	agent_fds_forbid();
+	agent_fds_forbid(true);
 	lib.caching(lib.space, UNW_CACHE_GLOBAL);
-	agent_fds_permit();
+	agent_fds_forbid(false);
 	atomic_store(&usable, true);
 	return true;
 }

@@ -20,7 +20,8 @@ _Atomic bool sample_held;
 
 static _Atomic uint64_t scratch_taken;
 
-struct sample_walk *sample_scratch_take(void **top)
+/* A stack for the work of a handler, with a sample_walk at its start; NULL: all are in use. */
+static struct sample_walk *scratch_take(void **top)
 {
 	uint64_t taken = atomic_load(&scratch_taken), bit;
 	size_t n;
@@ -38,7 +39,7 @@ struct sample_walk *sample_scratch_take(void **top)
 	return (struct sample_walk *)end;
 }
 
-void sample_scratch_give(struct sample_walk *walk)
+static void scratch_give(struct sample_walk *walk)
 {
 	size_t n;
 	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
@@ -69,18 +70,13 @@ static void leave_out(struct sample_walk *walk)
 	memmove(walk->at, walk->at + n, walk->depth * sizeof(walk->at[0]));
 }
 
-static bool in_file(uint64_t frame)
-{
-	return frame >> 48 != PMC_NO_MODULE;
-}
-
 /* The outermost caller of every thread is in a file. Where it seems not to be, code without frame
  * pointers had something else in their register. */
 static bool is_cut(const struct sample_walk *walk)
 {
 	unsigned n = walk->depth;
 
-	while (n && !in_file(walk->frames[n - 1]))
+	while (n && walk->frames[n - 1] >> 48 == PMC_NO_MODULE)
 		n--;
 	return walk->flags & PMC_STACK_FP && n && n < walk->depth;
 }
@@ -90,7 +86,7 @@ static bool is_cut(const struct sample_walk *walk)
 /* Larger frames than this are taken for the end of the chain. */
 #define FRAME_MOST ((uintptr_t)8 << 20)
 
-void sample_regs_of(const void *context, struct sample_regs *regs)
+static void take_regs(const void *context, struct sample_regs *regs)
 {
 	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
 
@@ -133,7 +129,8 @@ static void sample_walk_fp(struct sample_walk *walk)
 		walk->flags |= PMC_STACK_BROKEN;
 }
 
-uint32_t sample_walk_id(struct sample_walk *walk)
+/* Walks the stack of walk->regs and returns its ID. */
+static uint32_t walk_id(struct sample_walk *walk)
 {
 	sample_memory_init(&walk->memory, walk->regs.sp);
 	if (agent.config.unwind != PMC_UNWIND_DWARF || !sample_walk_dwarf(walk))
@@ -180,7 +177,7 @@ static void take(void *arg)
 	/* A reset that comes from here on clears this sample as well. */
 	if (reset_ns != thread->reset_ns)
 		sample_counts_clear(thread, reset_ns);
-	stack = sample_walk_id(work->walk);
+	stack = walk_id(work->walk);
 	if (!sample_count(thread, stack, weight_of(thread, work->fd))) {
 		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
 		return;
@@ -190,7 +187,8 @@ static void take(void *arg)
 		atomic_fetch_add_explicit(&thread->truncated, 1, memory_order_relaxed);
 }
 
-void sample_on_stack(void *top, void (*work)(void *), void *arg)
+/* Calls work(arg) on another stack. */
+__attribute__((noinline)) static void call_on_stack(void *top, void (*work)(void *), void *arg)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("movq %%rsp, %%rbx\n"
@@ -235,12 +233,12 @@ static void take_measured(struct work *work, const void *context)
 	const uint64_t start = times ? agent_overhead_clock() : 0;
 	void *top;
 
-	work->walk = agent_unwinding ? NULL : sample_scratch_take(&top);
+	work->walk = agent_unwinding ? NULL : scratch_take(&top);
 	if (work->walk) {
 		work->walk->outer = 0;
-		sample_regs_of(context, &work->walk->regs);
-		sample_on_stack(top, take, work);
-		sample_scratch_give(work->walk);
+		take_regs(context, &work->walk->regs);
+		call_on_stack(top, take, work);
+		scratch_give(work->walk);
 	} else {
 		atomic_fetch_add_explicit(&work->thread->lost, 1, memory_order_relaxed);
 	}
@@ -290,7 +288,7 @@ static void take_creation(void *arg)
 {
 	struct creation *work = arg;
 
-	work->stack = sample_walk_id(work->walk);
+	work->stack = walk_id(work->walk);
 }
 
 void agent_sample_creation(struct slot *slot, const void *caller)
@@ -306,14 +304,14 @@ void agent_sample_creation(struct slot *slot, const void *caller)
 		return;
 	/* No handler of the host's may leave this function by a jump, nor sample within it. */
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
-	work.walk = sample_scratch_take(&top);
+	work.walk = scratch_take(&top);
 	if (work.walk && getcontext && getcontext(&context) == 0) {
-		sample_regs_of(&context, &work.walk->regs);
+		take_regs(&context, &work.walk->regs);
 		work.walk->outer = (uintptr_t)caller;
-		sample_on_stack(top, take_creation, &work);
+		call_on_stack(top, take_creation, &work);
 		thread->created_stack = work.stack;
 	}
 	if (work.walk)
-		sample_scratch_give(work.walk);
+		scratch_give(work.walk);
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }

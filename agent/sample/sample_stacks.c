@@ -271,12 +271,13 @@ bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 	return sample_event.on && snapshot_samples(&reader, buf, slot, (*part)++) == SNAPSHOT_PUT;
 }
 
-__attribute__((noinline)) static bool tables_next(struct pmc_frame_buf *buf, uint64_t snapshot)
+__attribute__((noinline)) bool agent_sample_tables_next(struct pmc_frame_buf *buf,
+							uint64_t snapshot)
 {
 	const struct reader reader = agent_reader(snapshot);
 	bool any = true;
 
-	if (atomic_exchange(&written.busy, true))
+	if (!agent_sample_wanted() || !sample_ready() || atomic_exchange(&written.busy, true))
 		return false;
 	if (written.lost != agent_file_lost())
 		forget_written(), atomic_store(&written.busy, true);
@@ -290,11 +291,6 @@ __attribute__((noinline)) static bool tables_next(struct pmc_frame_buf *buf, uin
 	}
 	atomic_store(&written.busy, false);
 	return any;
-}
-
-bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot)
-{
-	return agent_sample_wanted() && sample_ready() && tables_next(buf, snapshot);
 }
 
 bool agent_sample_has(const struct slot *slot)

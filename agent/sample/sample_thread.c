@@ -306,11 +306,6 @@ void agent_sample_moved(int number)
 	registry_each(&agent_registry, route_again);
 }
 
-void agent_sample_stop(void)
-{
-	agent_sample_moved(0);
-}
-
 void agent_sample_hold(void)
 {
 	struct sample_thread *thread;
