@@ -12,7 +12,7 @@
 #include "lib/base/advice.h"
 #include "lib/base/file.h"
 #include "tests/unit/fake_pmu.h"
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/live/events.h"
 #include "tools/live/task.h"

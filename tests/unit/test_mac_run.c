@@ -2,7 +2,7 @@
 /* test_mac_run.c - parts of pmctl run for macOS that do not call it: Mach-O files, spawn, usage. */
 #include "lib/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 #include "tools/run/program.h"
 #include "tests/unit/unit.h"
 

@@ -4,7 +4,6 @@
  *
  * macOS drops DYLD_* on the way through a shell: programs are started by posix_spawn(2).
  */
-#include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* wait.h - waiting between two readings: for the time, a signal, input, or the end of a command. */
 #pragma once
 
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 
 #include <stdint.h>
 

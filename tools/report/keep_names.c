@@ -7,7 +7,7 @@
  * not end a merge, or change the exit status of a command that was run.
  */
 #include "lib/dump/frame.h"
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 #include "tools/report/names.h"
 
 #include <errno.h>

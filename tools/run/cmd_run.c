@@ -8,7 +8,6 @@
  */
 #include "lib/base/clock.h"
 #include "lib/event/event.h"
-#include "tools/cli/child.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"

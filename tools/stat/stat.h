@@ -4,7 +4,6 @@
 #define PMC_TOOLS_STAT_STAT_H
 
 #include "lib/base/out.h"
-#include "tools/cli/child.h"
 #include "tools/cli/rows.h"
 #include "tools/live/events.h"
 #include "tools/live/wait.h"

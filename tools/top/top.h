@@ -11,7 +11,6 @@
 
 #include "lib/base/hash.h"
 #include "tools/attach/agent.h"
-#include "tools/cli/child.h"
 #include "tools/cli/rows.h"
 #include "tools/live/events.h"
 #include "tools/live/wait.h"

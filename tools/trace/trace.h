@@ -10,7 +10,6 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/out.h"
-#include "tools/cli/child.h"
 #include "tools/cli/rows.h"
 #include "tools/unwind/unwind.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* child.c - starting a command whose events are opened before its exec. */
-#include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* try_open.c - see try_open.h. */
 #include "tools/cli/try_open.h"
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <sys/prctl.h>

@@ -4,7 +4,6 @@
  * under the agent. POSIX only beside the tables of calls, so that tests run it on Linux.
  */
 #include "tools/cli/pmctl.h"
-#include "tools/cli/child.h"
 #include "tools/doctor/mac_facts.h"
 #include "tools/list/mac_kpep.h"
 

@@ -8,7 +8,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/count/thread_counts.h"
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/run/run.h"
 

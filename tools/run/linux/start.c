@@ -8,7 +8,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
 #include <errno.h>

@@ -10,7 +10,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "tools/cli/pmctl.h"
-#include "tools/cli/child.h"
 
 #include <errno.h>
 #include <math.h>
