@@ -260,12 +260,17 @@ is "$status $(grep -c stopped "$T/out")" "0 2" "ctl --name: both are stopped"
 run "$PMCTL" ctl --tree "$pid" status
 is "$(sed 's/^process [0-9]*: //' "$T/out" | sort | paste -sd,)" "counting is off, 2 threads,counting is off, 3 threads,counting is on, 1 thread" \
 	"ctl --tree status: of each process"
+both=$(pgrep -P "$pid" -d, -x waiters-of-tree)
+run "$PMCTL" ctl -p "$both" start
+is "$status $(grep -c started "$T/out")" "0 2" "ctl -p PID,PID: both are started"
+run "$PMCTL" dump -p "${both%,*}" -o single.pmc -I 1ms -n 2
+is "$status $(processes single.pmc)" '0 ["waiters-of-tree"]' "dump -p PID: as PID"
 run "$PMCTL" dump --name 'no-such-program*'
 like "$status $(cat "$T/err")" "^1 .*no-such-program" "--name without a match: exit status 1"
 pkill -P "$pid"
 wait "$pid" 2>/dev/null
 exec 9>&-
-for bad in "--tree 1 1" "--tree 1 --name x" "--name x -I 1s" "--tree x"; do
+for bad in "--tree 1 1" "-p 1,2 -I 1s" "-p 1 1" "--tree 1 --name x" "--name x -I 1s" "--tree x"; do
 	# shellcheck disable=SC2086
 	run "$PMCTL" dump $bad
 	is "$status $(wc -l <"$T/err")" "2 1" "pmctl dump $bad: exit 2 and one line"

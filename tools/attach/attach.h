@@ -79,13 +79,15 @@ struct attach {
 /* ---- pid.c: the processes of a command line ---- */
 struct attach_targets {
 	const char *pid;
+	const char *pids;  /* -p PID,PID */
 	const char *tree;  /* --tree PID: that process and its descendants */
 	const char *named; /* --name GLOB: on the program's name */
-	bool many;	   /* tree or named: errors of single processes are one warning */
+	bool many;	   /* errors of single processes are one warning */
 };
 #define ATTACH_TARGET_FLAGS(targets)                                                               \
-	FLAG_TEXT(0, "--tree", "PID", targets.tree, "a process and its descendants",               \
-		  .once = "process ID"),                                                           \
+	FLAG_PROCESSES(targets.pids, "processes"),                                                 \
+		FLAG_TEXT(0, "--tree", "PID", targets.tree, "a process and its descendants",       \
+			  .once = "process ID"),                                                   \
 		FLAG_NAMED(targets.named, "processes whose program has this name")
 
 /* A process ID from the command line. The ID of a `pmctl run` becomes that of the program it

@@ -406,7 +406,7 @@ int cmd_ctl(int argc, char **argv)
 
 	if (code)
 		return code;
-	if (request.n != (targets->tree || targets->named ? 1 : 2))
+	if (request.n != (targets->pids || targets->tree || targets->named ? 1 : 2))
 		return tool_fail(EXIT_USAGE, USAGE);
 	if (request.n == 2)
 		targets->pid = request.words[0];

@@ -441,6 +441,7 @@ const struct tool_flag cmd_dump_flags[] = {
 
 static int parse(int argc, char **argv, struct request *request)
 {
+	const struct attach_targets *targets = &request->targets;
 	int code = tool_args_parse(argc, argv, request);
 
 	if (code)
@@ -451,7 +452,8 @@ static int parse(int argc, char **argv, struct request *request)
 	if (request->signal && request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-I cannot be used with --signal: set PMC_INTERVAL "
 					     "for the program instead");
-	if (request->interval_ns && !request->targets.pid)
+	if (request->interval_ns &&
+	    (targets->tree || targets->named || (targets->pids && strchr(targets->pids, ','))))
 		return tool_fail(EXIT_USAGE, "-I takes snapshots of one process; give its PID");
 	if (request->count && !request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n needs -I TIME, the time between two snapshots");

@@ -120,8 +120,8 @@ static int find(const struct attach_targets *targets, struct live_tids *found)
 	pid_t pid;
 	int code;
 
-	if (targets->named)
-		return live_find(NULL, targets->named, found);
+	if (!targets->tree)
+		return live_find(targets->pids, targets->named, found);
 	code = attach_pid(targets->tree, &pid);
 	if (!code && live_tree_pids(pid, found) != 0)
 		code = tool_fail(EXIT_FAIL, "no such process: %d", pid);
@@ -131,7 +131,8 @@ static int find(const struct attach_targets *targets, struct live_tids *found)
 int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pid_t pid, void *arg),
 		void *arg)
 {
-	const unsigned given = !!targets->pid + !!targets->tree + !!targets->named;
+	const unsigned given =
+		!!targets->pid + !!targets->pids + !!targets->tree + !!targets->named;
 	struct live_tids found = { .n = 0 };
 	char why[ATTACH_WHY], first[ATTACH_WHY] = "";
 	unsigned failed = 0;
@@ -140,7 +141,10 @@ int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pi
 
 	if (given != 1)
 		return tool_fail(EXIT_USAGE, "%s",
-				 given ? "PID, --tree and --name cannot be used together" : usage);
+				 given ? "PID, --pid, --tree and --name cannot be used together" :
+					 usage);
+	if (targets->pids && !strchr(targets->pids, ','))
+		targets->pid = targets->pids;
 	targets->many = !targets->pid;
 	if (!targets->many) {
 		code = attach_pid(targets->pid, &pid);
