@@ -106,10 +106,10 @@ run "$PMCTL" stat --name pmc-named --per-thread --format json -I 50ms -n 1
 is "$(jq -r 'select(.tid and .pid == .tid) | .name' "$T/out" | xargs)" "pmc-named pmc-named" "of stat, too"
 run "$PMCTL" stat -p "$(pgrep -d, '^pmc-named$')" -e task-clock,page-faults --format json -I 50ms -n 1
 is "$status $(jq -r '.summary, .pid' "$T/out" | xargs)" "0 true null" "stat of several processes: one total"
-exec 8>"$T/hold"
-exec 8>&-
 # shellcheck disable=SC2086
-wait $named_pids
+kill $named_pids
+# shellcheck disable=SC2086
+wait $named_pids 2>"$T/err"
 run "$PMCTL" top -b -n 1 --name pmc-named
 is "$status $(cat "$T/err")" "1 pmctl top: no process is named 'pmc-named'; pmctl top -a shows names" "no process of that name"
 

@@ -375,7 +375,7 @@ static void ended_children(void **state)
 	for (unsigned i = 0; i < 40; i++)
 		assert_true(waitpid(start_child(5), NULL, 0) > 0);
 	assert_true(top_watch_scan(of_own));
-	assert_in_range(of_own->children_ns, 180000000, 1000000000);
+	assert_in_range(of_own->children_ns, 170000000, 1000000000);
 	/* Their row has no thread that could be shown alone. */
 	top_remake(&screen);
 	assert_int_equal(screen.job->rows.n, 2);
