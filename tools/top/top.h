@@ -284,8 +284,6 @@ void top_remake(struct top_screen *screen);
 /* One page, keys or columns, of at most 23 lines. */
 void top_put_help(const struct top_screen *screen, struct pmc_out *out);
 
-/* NULL: it has ended. */
-const struct top_task *top_zoomed(const struct top_screen *screen);
 /* Reads the agent's data of the thread that is shown alone anew. */
 void top_inside_read(struct top_screen *screen);
 void top_inside_close(struct top_inside *inside);

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct top_task *top_zoomed(const struct top_screen *screen)
+/* NULL: it has ended. */
+static const struct top_task *zoomed(const struct top_screen *screen)
 {
 	const struct top_watch *watch = &screen->job->watch;
 
@@ -208,7 +209,7 @@ void top_inside_close(struct top_inside *inside)
 
 void top_inside_read(struct top_screen *screen)
 {
-	const struct top_task *task = top_zoomed(screen);
+	const struct top_task *task = zoomed(screen);
 	struct attach *agent = task && task->has_slot ? task->process->agent : NULL;
 	struct top_inside *inside = &screen->inside;
 	struct pmc_frame_buf frames = { .data = NULL };
@@ -240,7 +241,7 @@ static void put_graph(const struct top_watch *watch, const char *what, const uin
 void top_put_zoom(const struct top_screen *screen, struct pmc_out *out)
 {
 	const struct top_watch *watch = &screen->job->watch;
-	const struct top_task *task = top_zoomed(screen);
+	const struct top_task *task = zoomed(screen);
 	const bool ascii = screen->job->flags.rows.screen.ascii;
 	struct pairs pairs = { .out = out };
 	const struct live_task *live;
