@@ -113,12 +113,13 @@ uint64_t stat_processes_ns(struct stat_job *stat, bool *ended)
 	uint64_t sum = 0;
 
 	for (unsigned p = 0; p < stat->n_processes; p++) {
-		const uint64_t ns = live_process_cpu_ns(stat->processes[p].pid);
+		struct stat_process *process = &stat->processes[p];
+		const uint64_t ns = process->ended ? 0 : live_process_cpu_ns(process->pid);
 
 		if (ns)
-			stat->processes[p].cpu_ns = ns;
+			process->cpu_ns = ns;
 		*ended |= !ns;
-		sum += stat->processes[p].cpu_ns;
+		sum += process->cpu_ns;
 	}
 	return sum;
 }

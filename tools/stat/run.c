@@ -156,13 +156,17 @@ static bool has_pid(const struct stat_job *stat)
 	return stat->target == STAT_PROCESS || stat->target == STAT_THREAD;
 }
 
-static bool target_ended(const struct stat_job *stat)
+static bool target_ended(struct stat_job *stat)
 {
 	bool ended = has_pid(stat);
 
-	for (unsigned p = 0; p < stat->n_processes && ended; p++)
-		ended = pmc_path_exists("/proc/%d/task/%d", stat->processes[p].pid,
-					stat->processes[p].pid) != 0;
+	for (unsigned p = 0; p < stat->n_processes; p++) {
+		struct stat_process *process = &stat->processes[p];
+
+		process->ended |=
+			pmc_path_exists("/proc/%d/task/%d", process->pid, process->pid) != 0;
+		ended &= process->ended;
+	}
 	return ended;
 }
 

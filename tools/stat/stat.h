@@ -56,6 +56,7 @@ struct stat_process {
 	pid_t pid;
 	uint64_t cpu_ns;       /* as it was last read */
 	uint64_t child_faults; /* of children that it has waited for, at the start */
+	bool ended;	       /* another one may have its ID */
 };
 
 struct stat_job {

@@ -139,9 +139,11 @@ static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, p
 	int error = -ESRCH;
 
 	for (unsigned p = 0; p < stat->n_processes && (!error || error == -ESRCH); p++) {
-		const int of_process = visit(stat, stat->processes[p].pid);
+		struct stat_process *process = &stat->processes[p];
+		const int of_process = process->ended ? -ESRCH : visit(stat, process->pid);
 
-		if (of_process != -ESRCH)
+		process->ended = of_process == -ESRCH;
+		if (!process->ended)
 			error = of_process;
 	}
 	return error;
@@ -165,7 +167,7 @@ static bool is_unchanged(const struct stat_job *stat)
 		n += stat->rows[r].seen;
 	}
 	for (unsigned p = 0; p < stat->n_processes; p++)
-		exist += live_tids_count(stat->processes[p].pid);
+		exist += stat->processes[p].ended ? 0 : live_tids_count(stat->processes[p].pid);
 	return n && n == exist;
 }
 
