@@ -53,6 +53,13 @@ static const char cxx_cc[] =
 	"}\n"
 	"int main(int argc, char **) { return shop::Box<int>{1}.twice(argc) > 9; }\n";
 
+/* Calls into other modules. */
+static const char calls_c[] =
+	"double exp(double); double pow(double, double); int atoi(const char *);\n"
+	"int main(int argc, char **argv) {\n"
+	"	return (int)(exp(argc) + pow(argc, 3)) + atoi(argv[0]);\n"
+	"}\n";
+
 static char dir[] = "/tmp/pmc-symbol-XXXXXX";
 static struct symbols *symbols;
 
@@ -163,6 +170,7 @@ static int set_up(void **state)
 	put_text("plain.c", plain_c);
 	put_text("main.c", main_c);
 	put_text("cxx.cc", cxx_cc);
+	put_text("calls.c", calls_c);
 	shell("gcc -g -O2 -c where.c plain.c main.c && "
 	      "gcc -o pie where.o plain.o main.o -ldl && "
 	      "gcc -Wl,--build-id=0x4d4d -o rebuilt where.o plain.o main.o -ldl && "
@@ -264,6 +272,45 @@ static void test_stripped(void **state)
 	/* Addresses outside every function. */
 	is_frame(&place(module_of("pie", "pie"), UINT64_MAX)->frames[0], NULL, NULL, 0, false);
 	is_frame(&place(module_of("pie", "pie"), 0)->frames[0], NULL, NULL, 0, false);
+}
+
+/* Each stub of a call as objdump names it, from its first to its last byte. */
+static void test_stubs(void **state)
+{
+	static const char *const made_by[][2] = {
+#ifdef __x86_64__
+		{ "gcc -Wl,-z,lazy -fcf-protection=none", "objdump" },
+		{ "gcc -no-pie -fcf-protection=full -Wl,-z,ibtplt", "objdump" },
+#endif
+		{ "gcc -Wl,-z,now", "objdump" },
+		{ "clang -fuse-ld=lld", "objdump" },
+		{ "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump" },
+		{ "aarch64-linux-gnu-gcc -Wl,-z,pac-plt", "aarch64-linux-gnu-objdump" },
+	};
+	char command[256], name[64], file[16];
+
+	for (unsigned i = 0; i < sizeof(made_by) / sizeof(made_by[0]); i++) {
+		unsigned long start;
+		unsigned n = 0;
+		FILE *pipe;
+
+		snprintf(file, sizeof(file), "calls-%u", i);
+		shell("%s -s -fno-builtin -O2 -o %s calls.c -lm", made_by[i][0], file);
+		snprintf(command, sizeof(command),
+			 "%s -d %s/%s | sed -n 's/^\\([0-9a-f]*\\) <\\([a-z]*@plt\\)>:$/\\1 \\2/p'",
+			 made_by[i][1], dir, file);
+		pipe = popen(command, "r");
+		assert_non_null(pipe);
+		while (fscanf(pipe, "%lx %63s", &start, name) == 2) {
+			is_frame(&place(module_of(file, NULL), start)->frames[0], name, NULL, 0,
+				 false);
+			is_frame(&place(module_of(file, NULL), start + 15)->frames[0], name, NULL,
+				 0, false);
+			n += !strcmp(name, "exp@plt") || !strcmp(name, "pow@plt");
+		}
+		assert_int_equal(pclose(pipe), 0);
+		assert_int_equal(n, 2);
+	}
 }
 
 /* Separate debug files: each way in its own directory, with a stripped program. */
@@ -449,20 +496,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(test_programs),
-		TEST(test_shared_library),
-		TEST(test_cxx_names),
-		TEST(test_symbol_table),
-		TEST(test_stripped),
-		TEST(test_debug_link),
-		TEST(test_wrong_debug_link),
-		TEST(test_debuginfod_cache),
-		TEST(test_root),
-		TEST(test_other_build),
-		TEST(test_modules_are_kept),
-		TEST(test_damaged_files),
-		TEST(test_shrinking_file),
-		TEST(test_vdso),
+		TEST(test_programs),	  TEST(test_shared_library),   TEST(test_cxx_names),
+		TEST(test_symbol_table),  TEST(test_stripped),	       TEST(test_stubs),
+		TEST(test_debug_link),	  TEST(test_wrong_debug_link), TEST(test_debuginfod_cache),
+		TEST(test_root),	  TEST(test_other_build),      TEST(test_modules_are_kept),
+		TEST(test_damaged_files), TEST(test_shrinking_file),   TEST(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - functions sorted by address: of a module's symbol tables, and of code that was compiled
- * at run time, from the file /tmp/perf-PID.map that Java, Node.js, .NET, Python and others write
- * (lines of "START SIZE NAME", in hexadecimal).
+ * table.c - functions sorted by address: of a module's symbol tables, stubs of calls to other
+ * modules, and code that was compiled at run time, from the file /tmp/perf-PID.map that Java,
+ * Node.js, .NET, Python and others write (lines of "START SIZE NAME", in hexadecimal).
  */
 #include "tools/symbol/private.h"
 #include "lib/base/file.h"
@@ -100,6 +100,76 @@ static void read_bounds(struct symbols *symbols, struct symbol_module *module)
 	}
 }
 
+/* ---- the procedure linkage table ------------------------------------------------------------ */
+
+/* The section of that name; NULL: none. */
+static Elf_Scn *section_of(Elf *elf, const char *wanted, GElf_Shdr *header)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, header) ? elf_strptr(elf, names, header->sh_name) : NULL;
+
+		if (name && !strcmp(name, wanted))
+			return scn;
+	}
+	return NULL;
+}
+
+static void add_stub(struct symbols *symbols, struct symbol_module *module, uint64_t start,
+		     uint64_t bytes, const char *raw)
+{
+	char text[SYMBOL_NAME_MOST], name[SYMBOL_NAME_MOST + 8];
+
+	snprintf(name, sizeof(name), "%s@plt",
+		 symbols_demangle(raw, text, sizeof(text)) ? text : raw);
+	add(symbols, module, start, start + bytes, symbols_text(symbols, name));
+}
+
+/* Stubs of calls to other modules have no symbols. They are in the order of the relocations of
+ * their targets' addresses, at the end of their section: .plt, behind a part that finds the target
+ * at the first call, or .plt.sec where the CPU checks targets of jumps (IBT). */
+static void read_stubs(struct symbols *symbols, struct symbol_module *module)
+{
+	enum { ARM_HEAD_BYTES = 32 };
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
+	GElf_Shdr plt, rela, table;
+	GElf_Ehdr head;
+	Elf_Scn *scn = elf ? section_of(elf, ".rela.plt", &rela) : NULL;
+	Elf_Data *list = scn ? elf_getdata(scn, NULL) : NULL, *targets = NULL;
+	uint64_t n, bytes = 16;
+
+	if (!list || !gelf_getehdr(elf, &head) || !rela.sh_entsize ||
+	    (!section_of(elf, ".plt.sec", &plt) && !section_of(elf, ".plt", &plt)))
+		return;
+	n = list->d_size / rela.sh_entsize;
+	scn = elf_getscn(elf, rela.sh_link);
+	if (scn && gelf_getshdr(scn, &table))
+		targets = elf_getdata(scn, NULL);
+	/* 24 with branch target identification or pointer authentication. */
+	if (head.e_machine == EM_AARCH64 && n && plt.sh_size > ARM_HEAD_BYTES)
+		bytes = (plt.sh_size - ARM_HEAD_BYTES) / n;
+	else if (head.e_machine != EM_X86_64)
+		return;
+	for (uint64_t i = 0; targets && bytes && i < n && n <= plt.sh_size / bytes; i++) {
+		GElf_Rela to;
+		GElf_Sym symbol;
+		const char *name = NULL;
+
+		if (gelf_getrela(list, (int)i, &to) &&
+		    gelf_getsym(targets, (int)GELF_R_SYM(to.r_info), &symbol))
+			name = elf_strptr(elf, table.sh_link, symbol.st_name);
+		if (name && *name)
+			add_stub(symbols, module, plt.sh_addr + plt.sh_size - (n - i) * bytes,
+				 bytes, name);
+	}
+}
+
 int symbol_by_start(const void *a, const void *b, const void *arg)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -143,6 +213,7 @@ void symbol_table_read(struct symbols *symbols, struct symbol_module *module)
 	int n = dwfl_module_getsymtab(module->dwfl_module);
 
 	read_bounds(symbols, module);
+	read_stubs(symbols, module);
 	/* Global symbols, which come last, go before others of one address. */
 	for (int i = 1; i < n; i++) {
 		GElf_Sym symbol;
