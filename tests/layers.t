@@ -54,7 +54,7 @@ tools/list: lib/* tables tools/cli
 tools/live: lib/* tables tools/cli
 tools/stat: lib/* tables tools/cli tools/live
 tools/unwind: lib/* tables tools/symbol
-tools/offcpu: lib/* tables tools/cli tools/unwind
+tools/offcpu: lib/* tables tools/cli tools/symbol tools/unwind
 tools/run: lib/* tables tools/cli tools/attach tools/offcpu tools/report
 tools/top: lib/* tables tools/cli tools/live tools/attach tools/symbol
 tools/trace: lib/* tables tools/cli tools/live tools/symbol tools/unwind

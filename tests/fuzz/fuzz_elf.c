@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (elf_read(path, &facts) == 0) {
 		elf_look(path, &facts, &program);
 	}
-	FUZZ_CHECK(symbols_new(&symbols, NULL) == 0);
+	symbols = symbols_new(NULL);
 	module = symbols_module(symbols, path, NULL, 0);
 	symbols_function(symbols, module, address);
 	if (getenv("FUZZ_LIBDW")) {

@@ -2,7 +2,7 @@
 /* test_capture_trace.c - captures of trace, with made tracepoints and records. */
 #include "tests/unit/capture.h"
 #include "tests/unit/made_machine.h"
-#include "tools/trace/summary.h"
+#include "tools/trace/trace.h"
 
 #define N(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -298,6 +298,8 @@ static void summary(void **state)
 	capture_begin();
 	capture_run("pmctl trace --summary --format json");
 	capture_run("pmctl trace --summary --format json --by pool");
+	capture_run("pmctl trace --summary --format json --columns name,pid,blocked_ns,blocked_in "
+		    "--where name=pool-* --sort name --top 2");
 	made_pool = 22;
 	capture_run("pmctl trace --summary");
 	made_pool = 60;

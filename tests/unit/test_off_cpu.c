@@ -33,6 +33,8 @@ static void a_loss_ends_waits_without_time(void **state)
 {
 	struct off_cpu off = { .lost = 0 };
 
+	unwind_init(&off.unwind, false);
+
 	/* Thread 1 waits once before and once after the loss, 2 and 3 during it. */
 	take(&off, PERF_RECORD_SWITCH, 10, 1, true);
 	take(&off, PERF_RECORD_SWITCH, 20, 2, true);

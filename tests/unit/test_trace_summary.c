@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_trace_summary.c - times of threads in --summary, from switches without sched_switch. */
-#include "tools/trace/summary.h"
+#include "tools/trace/trace.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@ static struct trace_summary summary;
 
 static int set_up(void **state)
 {
-	summary = (struct trace_summary){ .arena = &trace.arena, .start_ns = 1000 };
+	summary = (struct trace_summary){ .trace = &trace, .start_ns = 1000 };
+	unwind_init(&trace.unwind, false);
 	summary.by_tid = calloc(TRACE_TIDS, sizeof(struct trace_thread *));
 	summary.cpus = calloc(TRACE_SUMMARY_CPUS, sizeof(*summary.cpus));
 	trace.summary = &summary;
@@ -21,6 +22,7 @@ static int tear_down(void **state)
 {
 	free(summary.cpus);
 	free(summary.by_tid);
+	unwind_free(&trace.unwind);
 	pmc_arena_free(&trace.arena);
 	return 0;
 }
@@ -127,6 +129,23 @@ static void no_wake_up(void **state)
 	assert_int_equal(a->delay_ns, 6000);
 }
 
+/* Some lines have the module of the function. */
+static void kernel_stacks(void **state)
+{
+	char nfsd[] = "[<0>] svc_recv+0x8f/0x2a0 [sunrpc]\n[<0>] nfsd+0xd5/0x190 [nfsd]\n"
+		      "[<0>] kthread+0xda/0x100\n[<0>] ret_from_fork+0x22/0x30";
+	char sleep[] = "[<0>] hrtimer_nanosleep+0x99/0x120\n"
+		       "[<0>] __x64_sys_nanosleep+0xb6/0xf0\n"
+		       "[<0>] do_syscall_64+0x3b/0x90\n"
+		       "[<0>] entry_SYSCALL_64_after_hwframe+0x44/0xae";
+	char none[] = "", entry[] = "[<0>] kthread+0xda/0x100\n";
+
+	assert_string_equal(trace_reason_in(&summary, 'S', nfsd), "nfsd");
+	assert_string_equal(trace_reason_in(&summary, 'D', sleep), "nanosleep (D)");
+	assert_string_equal(trace_reason_in(&summary, 'D', none), "disk");
+	assert_string_equal(trace_reason_in(&summary, 'I', entry), "idle");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +154,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(recorded_switches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_wake_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(kernel_stacks, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,13 +73,14 @@ static unsigned frames_of(struct unwind *unwind, uint32_t pid, const uint64_t *c
 static void callers_are_code(void **state)
 {
 	const uint64_t chain[] = { PERF_CONTEXT_USER, 0x10010, 0x10020, 0x1fff, 0x10030 };
-	struct unwind unwind = { .frame_pointers = true };
+	struct unwind unwind;
 	const struct pmc_record mapping = {
 		.type = PERF_RECORD_MMAP2,
 		.mmap = { .pid = PID, .addr = 0x10000, .len = 0x1000, .filename = "//anon" },
 	};
 	uint16_t flags;
 
+	unwind_init(&unwind, true);
 	unwind_take(&unwind, &mapping);
 	assert_int_equal(frames_of(&unwind, PID, chain, 3, &flags), 2);
 	assert_int_equal(flags & PMC_STACK_BROKEN, 0);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * private.h - threads and their waits. Private to this folder.
- *
- * record.c reads records; threads.c follows threads and sums their waits; frames.c writes the dump.
- */
+/* private.h - threads and their waits. Private to this folder. */
 #pragma once
 
 #include "lib/base/hash.h"
@@ -47,13 +43,6 @@ struct off_cpu {
 	struct off_thread *threads, *last;
 };
 
-/* threads.c */
 void off_take(struct off_cpu *off, const struct pmc_record *record);
 /* Ends the waits that last until now. */
 void off_settle(struct off_cpu *off);
-
-/* Reads those of thread `tid`, which has `numbers` if it is in pmctl's namespace. False:
- * it has ended. */
-bool off_numbers_read(uint32_t tid, struct off_numbers *numbers);
-/* The inode of a process's PID namespace; 0: cannot be read. */
-uint64_t off_namespace(const char *pid);

@@ -65,8 +65,7 @@ struct report_names *report_names_new(const char *root)
 	struct pmc_arena arena = { 0 };
 	struct report_names *names = pmc_arena_alloc(&arena, sizeof(*names));
 
-	if (symbols_new(&names->symbols, root))
-		exit(tool_fail(EXIT_FAIL, "out of memory"));
+	names->symbols = symbols_new(root);
 	names->arena = arena;
 	names->has_root = root != NULL;
 	gethostname(names->host, sizeof(names->host) - 1);

@@ -56,11 +56,8 @@ const char *symbols_start(struct symbols *symbols, const struct pmc_profile *pro
 
 void symbols_resolve(struct pmc_profile *profile, const char *host)
 {
-	struct symbols *symbols;
+	struct symbols *symbols = symbols_new(NULL);
 	char name[256] = "";
-
-	if (symbols_new(&symbols, NULL))
-		return;
 
 	if (!host) {
 		gethostname(name, sizeof(name) - 1);

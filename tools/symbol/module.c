@@ -4,6 +4,9 @@
  * symbols elsewhere: in debug packages, by a debug link, in the cache of debuginfod, and from
  * debuginfod itself if the user has set DEBUGINFOD_URLS.
  *
+ * libelf maps files. A read of a page that the file no longer has is a SIGBUS, at any place in
+ * libdw. The handler puts a page of zeros there, as if the file had been damaged before.
+ *
  * A file is used if its build ID is that of the module. Debug links of modules without a build ID
  * are not followed: their checksum says nothing about the file that was measured.
  */
@@ -12,6 +15,9 @@
 
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +26,50 @@
 #include <unistd.h>
 
 const bool symbol_supported = true;
+
+/* ---- files that become shorter ----------------------------------------------------------------
+ */
+
+static uintptr_t page;
+static _Atomic bool shrunk;
+
+bool symbols_shrunk(void)
+{
+	return atomic_load(&shrunk);
+}
+
+static void on_bus(int signo, siginfo_t *info, void *context)
+{
+	void *at = (void *)((uintptr_t)info->si_addr & ~(page - 1));
+	const int saved = errno;
+
+	(void)context;
+	/* A private page replaces one of a file only: other memory has no such error. */
+	if (info->si_code == BUS_ADRERR &&
+	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != MAP_FAILED) {
+		atomic_store(&shrunk, true);
+	} else {
+		/* From a process, or of the hardware. */
+		signal(signo, SIG_DFL);
+		raise(signo);
+	}
+	errno = saved;
+}
+
+void symbol_survive_shrinking(void)
+{
+	const struct sigaction action = { .sa_sigaction = on_bus,
+					  .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	struct sigaction old;
+
+	page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	if (sigaction(SIGBUS, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		sigaction(SIGBUS, &action, NULL);
+}
+
+/* ---- files by build ID --------------------------------------------------------------------------
+ */
 
 /* An empty ID fits any ELF file. */
 static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)
@@ -190,6 +240,32 @@ static int open_vdso(void)
 	return -1;
 }
 
+/* Segments, and the build ID where none was given. */
+static void read_headers(struct symbol_module *module)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	Elf *elf = dwfl_module_getelf(module->dwfl_module, &at);
+	size_t n = 0;
+	int bytes;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		return;
+	for (size_t i = 0; i < n && module->n_segments < SYMBOL_SEGMENTS_MOST; i++) {
+		GElf_Phdr head;
+
+		if (gelf_getphdr(elf, (int)i, &head) && head.p_type == PT_LOAD)
+			module->segments[module->n_segments++] =
+				(struct symbol_segment){ head.p_offset, head.p_vaddr, head.p_filesz,
+							 head.p_memsz };
+	}
+	bytes = module->id_bytes ? 0 : dwfl_module_build_id(module->dwfl_module, &id, &at);
+	if (bytes > 0 && bytes <= SYMBOL_ID_MOST) {
+		memcpy(module->id, id, (size_t)bytes);
+		module->id_bytes = (unsigned)bytes;
+	}
+}
+
 static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int fd,
 		      const char *path)
 {
@@ -216,7 +292,7 @@ static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int
 	}
 	dwfl_module_info(module->dwfl_module, &user, NULL, NULL, NULL, NULL, NULL, NULL);
 	*user = symbols;
-	symbol_table_read(symbols, module);
+	read_headers(module);
 }
 
 /* The file without the root, if it is of that build; else -1. */
@@ -261,24 +337,36 @@ void symbol_module_close(struct symbol_module *module)
 bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 			 uint64_t *offset)
 {
-	GElf_Addr bias;
-	size_t n = 0;
-	Elf *elf = NULL;
+	symbols_status(symbols, module);
+	for (unsigned i = 0; i < module->n_segments; i++) {
+		const struct symbol_segment *at = &module->segments[i];
 
-	if (symbols_status(symbols, module) == SYMBOL_OPEN && module->dwfl_module)
-		elf = dwfl_module_getelf(module->dwfl_module, &bias);
-	if (!elf || elf_getphdrnum(elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr head;
-
-		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD ||
-		    address < head.p_vaddr || address - head.p_vaddr >= head.p_memsz)
+		if (address < at->address || address - at->address >= at->bytes)
 			continue;
-		*offset = address - head.p_vaddr + head.p_offset;
+		*offset = address - at->address + at->offset;
 		return true;
 	}
 	return false;
+}
+
+uint64_t symbols_address(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
+{
+	symbols_status(symbols, module);
+	for (unsigned i = 0; i < module->n_segments; i++) {
+		const struct symbol_segment *at = &module->segments[i];
+
+		if (offset >= at->offset && offset - at->offset < at->file_bytes)
+			return offset - at->offset + at->address;
+	}
+	return offset;
+}
+
+struct Dwarf_CFI_s *symbols_unwind_rules(struct symbols *symbols, struct symbol_module *module)
+{
+	Dwarf_Addr bias;
+
+	symbols_status(symbols, module);
+	return module->dwfl_module ? dwfl_module_eh_cfi(module->dwfl_module, &bias) : NULL;
 }
 
 const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
@@ -289,7 +377,7 @@ const char *symbols_function(struct symbols *symbols, struct symbol_module *modu
 	if (symbols_status(symbols, module) != SYMBOL_OPEN || !module->dwfl_module)
 		return NULL;
 	dwfl_module_info(module->dwfl_module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
-	entry = symbol_table_find(&module->table, base + offset);
+	entry = symbol_table_find(symbols, module, base + offset);
 	return entry && entry->raw && entry->start == base + offset ?
 		       symbol_name(symbols, entry->raw) :
 		       NULL;

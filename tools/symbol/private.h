@@ -10,7 +10,12 @@
 
 #include <stddef.h>
 
-enum { SYMBOL_ID_MOST = 64, SYMBOL_NAME_MOST = 4096, SYMBOL_PATH_MAX = 4096 };
+enum {
+	SYMBOL_SEGMENTS_MOST = 16,
+	SYMBOL_ID_MOST = 64,
+	SYMBOL_NAME_MOST = 4096,
+	SYMBOL_PATH_MAX = 4096
+};
 
 struct symbol_entry {
 	uint64_t start, end;
@@ -43,10 +48,14 @@ struct symbol_module {
 	uint8_t id[SYMBOL_ID_MOST];
 	unsigned id_bytes;
 	pid_t pid; /* of a perf map, else 0 */
-	bool opened, has_units;
+	bool opened, has_table, has_units;
 	enum symbol_status status;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
+	struct symbol_segment {
+		uint64_t offset, address, file_bytes, bytes;
+	} segments[SYMBOL_SEGMENTS_MOST];
+	unsigned n_segments;
 	struct symbol_table table;
 	struct units units;
 	struct known_place *places;
@@ -62,7 +71,7 @@ struct symbols {
 	struct text *texts, *names;
 };
 
-/* Sorts a list of structs that begin with their start; equal ones stay in their order. */
+/* dwarf.c. Sorts a list of structs that begin with their start; equal ones stay in their order. */
 #define symbol_sort(arena, list, n)                                                                \
 	pmc_sort(list, pmc_arena_alloc(arena, (n) * sizeof(*(list))), n, sizeof(*(list)),          \
 		 symbol_by_start, NULL)
@@ -72,17 +81,16 @@ size_t symbol_n_started(const void *list, size_t n, size_t size, uint64_t addres
 /* symbols_text() of a name that is perhaps mangled; NULL: it is empty. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
-/* shrunk.c: from now on. */
-void symbol_survive_shrinking(void);
-
 /* module.c. Without support there are no modules. */
 extern const bool symbol_supported;
+/* Reads files that become shorter meanwhile, from now on. */
+void symbol_survive_shrinking(void);
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
 void symbol_module_close(struct symbol_module *module);
 
-/* table.c */
-void symbol_table_read(struct symbols *symbols, struct symbol_module *module);
-const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address);
+/* table.c. Of an open module. */
+const struct symbol_entry *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
+					     uint64_t address);
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
 
 /* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. `raw`: the function in the

@@ -38,8 +38,8 @@ enum symbol_status {
 
 #define SYMBOL_PERF_MAP_MOST (INT64_C(1) << 30)
 
-/* `root` comes before the paths of modules and debug files; NULL: none. 0 or -ENOMEM. */
-int symbols_new(struct symbols **symbols, const char *root);
+/* `root` comes before the paths of modules and debug files; NULL: none. */
+struct symbols *symbols_new(const char *root);
 void symbols_free(struct symbols *symbols);
 
 /* The module of a path and build ID; the ID may be empty where none is known. "[vdso]" is the
@@ -61,6 +61,12 @@ const char *symbols_function(struct symbols *symbols, struct symbol_module *modu
 /* Where in the module's file the address is, by its segments. False: that is not known. */
 bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 			 uint64_t *offset);
+/* The address of a byte of the file; the offset itself where that is not known. */
+uint64_t symbols_address(struct symbols *symbols, struct symbol_module *module, uint64_t offset);
+/* Unwind rules of the module's code, for libdw; NULL: there are none. */
+struct Dwarf_CFI_s *symbols_unwind_rules(struct symbols *symbols, struct symbol_module *module);
+/* Its build ID: as it was given, else of the file, once it is open. */
+const uint8_t *symbols_id(const struct symbol_module *module, unsigned *bytes);
 /* Opens the module. */
 enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module);
 const char *symbols_path(const struct symbol_module *module);

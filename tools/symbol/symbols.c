@@ -2,10 +2,8 @@
 /* symbols.c - the modules and places that are known, each looked up once. */
 #include "tools/symbol/private.h"
 
-#include <errno.h>
 #include <pmc/dump.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { INLINED_MOST = PMC_PLACE_FUNCTIONS_MAX };
@@ -64,26 +62,27 @@ const char *symbol_name(struct symbols *symbols, const char *raw)
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-int symbols_new(struct symbols **to, const char *root)
+struct symbols *symbols_new(const char *root)
 {
-	struct symbols *symbols = calloc(1, sizeof(*symbols));
+	struct pmc_arena arena = { .head = NULL };
+	struct symbols *symbols = pmc_arena_alloc(&arena, sizeof(*symbols));
 
-	*to = symbols;
-	if (!symbols)
-		return -ENOMEM;
 	symbol_survive_shrinking();
+	symbols->arena = arena;
 	symbols->root = root ? root : "";
-	return 0;
+	return symbols;
 }
 
 void symbols_free(struct symbols *symbols)
 {
+	struct pmc_arena arena;
+
 	if (!symbols)
 		return;
 	for (struct symbol_module *module = symbols->modules; module; module = module->hh.next)
 		symbol_module_close(module);
-	pmc_arena_free(&symbols->arena);
-	free(symbols);
+	arena = symbols->arena;
+	pmc_arena_free(&arena);
 }
 
 static struct symbol_module *find_module(struct symbols *symbols, const char *path,
@@ -147,6 +146,12 @@ const char *symbols_path(const struct symbol_module *module)
 	return module->path;
 }
 
+const uint8_t *symbols_id(const struct symbol_module *module, unsigned *bytes)
+{
+	*bytes = module->id_bytes;
+	return module->id;
+}
+
 bool symbols_is_perf_map(const struct symbol_module *module)
 {
 	return module->pid != 0;
@@ -158,7 +163,7 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 		    struct symbol_place *place)
 {
 	static const struct symbol_frame unknown;
-	const struct symbol_entry *entry = symbol_table_find(&module->table, address);
+	const struct symbol_entry *entry = symbol_table_find(symbols, module, address);
 	struct symbol_frame frames[INLINED_MOST], *kept;
 
 	place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->raw : NULL, frames,

@@ -208,7 +208,7 @@ static void sort(struct symbols *symbols, struct symbol_table *table)
 			table->list[i].end = table->list[i + 1].start;
 }
 
-void symbol_table_read(struct symbols *symbols, struct symbol_module *module)
+static void read_table(struct symbols *symbols, struct symbol_module *module)
 {
 	int n = dwfl_module_getsymtab(module->dwfl_module);
 
@@ -229,10 +229,17 @@ void symbol_table_read(struct symbols *symbols, struct symbol_module *module)
 	sort(symbols, &module->table);
 }
 
-const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address)
+const struct symbol_entry *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
+					     uint64_t address)
 {
 	enum { AROUND = 8 };
-	const size_t low = symbol_n_started(table->list, table->n, sizeof(*table->list), address);
+	const struct symbol_table *table = &module->table;
+	size_t low;
+
+	if (!module->has_table && module->dwfl_module)
+		read_table(symbols, module);
+	module->has_table = true;
+	low = symbol_n_started(table->list, table->n, sizeof(*table->list), address);
 
 	/* One that lies in others may have ended before the address. */
 	for (size_t i = low; i > 0 && low - i < AROUND; i--)

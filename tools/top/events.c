@@ -220,9 +220,9 @@ static void name_start(struct top_watch *watch, const struct attach_thread *thre
 	const char *name = NULL;
 	struct pmc_out out;
 
-	if (!watch->symbols && symbols_new(&watch->symbols, NULL))
-		watch->symbols = NULL;
-	if (watch->symbols && thread->module[0] && !thread->main)
+	if (!watch->symbols)
+		watch->symbols = symbols_new(NULL);
+	if (thread->module[0] && !thread->main)
 		module = symbols_module(watch->symbols, thread->module, NULL, 0);
 	if (module)
 		name = symbols_function(watch->symbols, module, thread->offset);

@@ -79,8 +79,6 @@ static int find_cpus(struct trace *trace)
 				 "cannot read which CPUs are online: mount sysfs at /sys");
 	trace->n_rings = possible_cpus();
 	trace->rings = pmc_arena_alloc(&trace->arena, trace->n_rings * sizeof(*trace->rings));
-	if (!trace->rings)
-		return tool_fail(trace_failed(trace), "out of memory");
 	for (unsigned cpu = 0; cpu < trace->n_rings; cpu++)
 		trace->rings[cpu] = (struct trace_ring){
 			.cpu = (int)cpu,
@@ -96,18 +94,6 @@ static int find_cpus(struct trace *trace)
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
-
-static int keep(struct trace_ring *ring, struct pmc_counter *counter)
-{
-	struct pmc_counter **list = tool_list_grow(ring->counters, ring->n_counters,
-						   &ring->room_counters, sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	ring->counters = list;
-	ring->counters[ring->n_counters++] = counter;
-	return 0;
-}
 
 static int open_ring(struct trace *trace, struct trace_ring *ring, struct pmc_counter *counter,
 		     struct pmc_failure *why)
@@ -163,11 +149,9 @@ static int open_event(struct trace *trace, struct trace_ring *ring,
 
 	if (error)
 		return error;
-	error = keep(ring, counter);
-	if (error) {
-		pmc_counter_close(counter);
-		return error;
-	}
+	ring->counters = tool_list_grow(ring->counters, ring->n_counters, &ring->room_counters,
+					sizeof(struct pmc_counter *));
+	ring->counters[ring->n_counters++] = counter;
 	error = point && point->filter ? pmc_counter_set_filter(counter, point->filter) : 0;
 	if (error)
 		return refuse_filter(point, error);

@@ -15,7 +15,7 @@
 #define MOST_POINTS 60000
 #define IDS	    65536 /* common_type has 16 bits */
 
-/* SYSTEM:NAME of every tracepoint, each with a NUL, and another at the end; none if the file cannot
+/* SYSTEM:NAME of every tracepoint, each with a NUL, and another at the end; NULL if the file cannot
  * be read. The caller frees. */
 static char *read_names(void)
 {
@@ -24,7 +24,7 @@ static char *read_names(void)
 
 	for (char *at = names; at && (at = strchr(at, '\n')); at++)
 		*at = '\0';
-	return names ? names : calloc(1, 1);
+	return names;
 }
 
 #define EACH_NAME(name, names)                                                                     \
@@ -112,7 +112,6 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 			const char *names)
 {
 	unsigned before = trace->n_points, n;
-	struct trace_point *points;
 	struct pmc_failure why;
 	const char *failed = NULL;
 	bool found = false;
@@ -123,11 +122,8 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 			continue;
 		found = true;
 		n = trace->n_points;
-		points = pmc_arena_grow(&trace->arena, trace->points, n, &trace->room_points,
-					sizeof(*points));
-		if (!points)
-			return tool_fail(trace_failed(trace), "out of memory");
-		trace->points = points;
+		trace->points = pmc_arena_grow(&trace->arena, trace->points, n, &trace->room_points,
+					       sizeof(*trace->points));
 		error = add(trace, name, filter, &why);
 		if (error == -EEXIST)
 			return say_why(trace, name, &why);
@@ -166,26 +162,22 @@ static int add_word(struct trace *trace, const char *word, const struct trace_na
 {
 	if (!*word)
 		return tool_fail(EXIT_USAGE, "an empty name in -e '%s'", list->names);
-	return *names ? add_matching(trace, word, list->filter, names) : no_names(trace, word);
+	return names && *names ? add_matching(trace, word, list->filter, names) :
+				 no_names(trace, word);
 }
 
 int trace_find_points(struct trace *trace)
 {
-	const bool printed = trace->rows.format == TRACE_TEXT && !trace->summarize;
 	char *names = read_names();
 	int code = 0;
 
 	trace->by_id = pmc_arena_alloc(&trace->arena, IDS * sizeof(*trace->by_id));
-	if (printed)
+	if (trace->rows.format == TRACE_TEXT && !trace->summarize)
 		trace->print = trace_print_new();
-	if (!names || !trace->by_id || (printed && !trace->print))
-		code = tool_fail(trace_failed(trace), "out of memory");
 	for (unsigned i = 0; i < trace->n_lists && !code; i++) {
 		const struct trace_names *list = &trace->lists[i];
 		char *words = pmc_arena_strdup(&trace->arena, list->names);
 
-		if (!words)
-			code = tool_fail(trace_failed(trace), "out of memory");
 		while (!code && words)
 			code = add_word(trace, strsep(&words, ","), list, names);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print.c - evaluates print formats of tracepoints, which are C expressions, by libtraceevent.
+ * print.c - by libtraceevent: functions of the kernel, from /proc/kallsyms, and print formats of
+ * tracepoints, which are C expressions.
  *
  * The library trusts records: their fields are compared with their size before it gets them, and
  * zeros are behind them for strings without an end.
@@ -8,12 +9,42 @@
 #include "tools/trace/trace.h"
 #include "lib/base/file.h"
 #include "lib/event/source.h"
+#include "tools/cli/pmctl.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <traceevent/event-parse.h>
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+static struct tep_handle *read_functions(void)
+{
+	struct tep_handle *functions = tep_alloc();
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], name[48], type;
+	unsigned long long start;
+
+	while (functions && file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%llx %c %47s", &start, &type, name) == 3 && start &&
+		    strchr("tTwW", type))
+			(void)tep_register_function(functions, name, start, NULL);
+	if (file)
+		fclose(file);
+	return functions;
+}
+
+const char *trace_function_at(uint64_t address, uint64_t *start)
+{
+	static struct tep_handle *functions; /* for the rest of the process */
+
+	functions = functions ? functions : read_functions();
+	if (functions && start)
+		*start = tep_find_function_address(functions, address);
+	return functions ? tep_find_function(functions, address) : NULL;
+}
+
+/* ---- print formats -------------------------------------------------------------------------- */
 
 #define FILE_BYTES ((size_t)4 << 20)
 #define RAW_BYTES  ((size_t)64 << 10) /* PERF_SAMPLE_RAW of one record is shorter */
@@ -38,33 +69,28 @@ static char *find_function(void *arg, unsigned long long *address, char **module
 char *trace_read_tracefs(const char *path, size_t *size)
 {
 	const struct pmc_event_roots roots = { 0 };
-	char *text = calloc(1, FILE_BYTES + 2);
-	int n = -ENOMEM;
+	char *text = tool_realloc(NULL, FILE_BYTES + 2);
+	int n = pmc_file_read(text, FILE_BYTES, "%s/%s", event_tracefs(&roots), path);
 
-	if (text)
-		n = pmc_file_read(text, FILE_BYTES, "%s/%s", event_tracefs(&roots), path);
 	*size = n < 0 ? 0 : (size_t)n;
-	if (n >= 0)
-		return text;
-	free(text);
-	return NULL;
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[n + 1] = '\0';
+	return text;
 }
 
 struct trace_print *trace_print_new(void)
 {
-	struct trace_print *print = calloc(1, sizeof(*print));
+	struct trace_print *print = tool_realloc(NULL, sizeof(*print));
 	char *strings;
 	size_t size;
 
-	if (!print)
-		return NULL;
 	trace_seq_init(&print->text);
 	print->tep = tep_alloc();
-	if (!print->tep || print->text.state != TRACE_SEQ__GOOD ||
-	    tep_set_function_resolver(print->tep, find_function, NULL)) {
-		trace_print_free(print);
-		return NULL;
-	}
+	if (!print->tep || tep_set_function_resolver(print->tep, find_function, NULL))
+		pmc_arena_exhausted();
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(print->tep, sizeof(long));
 	/* Strings of the kernel that records name by their address. */
@@ -79,8 +105,7 @@ void trace_print_free(struct trace_print *print)
 {
 	if (!print)
 		return;
-	if (print->tep)
-		tep_free(print->tep);
+	tep_free(print->tep);
 	trace_seq_destroy(&print->text);
 	free(print);
 }

@@ -4,22 +4,22 @@
  * records.
  *
  * A thread runs from the record that switches to it to the one that switches from it; then it is
- * runnable if it was preempted, else blocked until its wake-up; summary_reason.c knows in which
- * system call. Waiting for a CPU (run delay) lasts from the wake-up or preemption to the next
- * switch to it. A state that began before the trace counts from the start of the trace if it is
- * known when it ends; one that has not ended counts to the end.
+ * runnable if it was preempted, else blocked until its wake-up, in the system call that the
+ * kernel's stack shows. Waiting for a CPU (run delay) lasts from the wake-up or preemption to the
+ * next switch to it. A state that began before the trace counts from the start of the trace if it
+ * is known when it ends; one that has not ended counts to the end.
  */
-#include "tools/trace/summary.h"
+#include "tools/trace/trace.h"
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
+#include "tools/symbol/symbol.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; summary_reason.c has others.
- */
+/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; `kinds` has others. */
 #define STATE_ENDED	0x30
 #define STATE_PREEMPTED 0x100
 #define STATE_UNKNOWN	0x1000 /* none of them: waits */
@@ -27,16 +27,139 @@
 /* common_flags: TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI of include/linux/trace_events.h. */
 #define IN_INTERRUPT 0x58
 
+/* ---- where threads wait -----------------------------------------------------------------------
+ */
+
+/* The outermost frames of the kernel's stack, which end with the system call. */
+#define FRAMES 6
+
+struct trace_reason {
+	struct {
+		uint64_t frames[FRAMES]; /* outermost first */
+		uint64_t kind;
+	} key;
+	const char *name;
+	UT_hash_handle hh;
+};
+
+/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; states of proc_pid_stat(5).
+ */
+static const struct {
+	int64_t bits;
+	const char *states, *name;
+} kinds[] = {
+	{ 0x1, "S", "sleep" }, { 0x2, "D", "disk" }, { 0xc, "Tt", "stopped" },
+	{ 0x80, "I", "idle" }, { 0, "", "other" },
+};
+enum { DISK = 1, OTHER = sizeof(kinds) / sizeof(kinds[0]) - 1 };
+
+static bool starts_with(const char *name, const char *start)
+{
+	return !strncmp(name, start, strlen(start));
+}
+
+/* Code on the way into the kernel, of x86-64 and arm64. */
+static bool is_entry(const char *name)
+{
+	static const char *const starts[] = {
+		"entry_",   "do_syscall_", "x64_sys_call", "el0",	  "do_el0_svc",
+		"invoke_",  "ret_from_",   "kthread",	   "asm_",	  "irqentry_",
+		"do_int80", "__do_fast_",  "do_fast_",	   "ret_to_user", "el1",
+	};
+
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(name, starts[i]))
+			return true;
+	return false;
+}
+
+/* __x64_sys_futex is "futex"; a tail call leaves kernel_wait4 or do_sys_poll. */
+static const char *plain(const char *name)
+{
+	static const char *const starts[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
+					      "__se_sys_",  "__do_sys_",    "__sys_",
+					      "ksys_",	    "do_sys_",	    "kernel_" };
+
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(name, starts[i]))
+			return name + strlen(starts[i]);
+	return strstr(name, "page_fault") ? "page fault" : name;
+}
+
+/* One text for each function and kind of wait; function NULL: the kind alone. */
+static const char *name_of(struct trace_summary *summary, const char *function, unsigned kind)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s%s", function ? plain(function) : kinds[kind].name,
+		 function && kind == DISK ? " (D)" : "");
+	return symbols_text(summary->trace->unwind.symbols, text);
+}
+
+/* Of a record of sched_switch; record NULL: of the state alone. */
+static const char *reason_of(struct trace_summary *summary, int64_t prev_state,
+			     const struct pmc_record *record)
+{
+	struct pmc_arena *arena = &summary->trace->arena;
+	struct trace_reason key = { .name = NULL }, *reason;
+	const char *function = NULL;
+	unsigned n = 0;
+
+	while (key.key.kind < OTHER && !(prev_state & kinds[key.key.kind].bits))
+		key.key.kind++;
+	if (record && record->present & PERF_SAMPLE_CALLCHAIN)
+		for (uint64_t i = record->sample.n_callchain; i-- && n < FRAMES;)
+			if (record->sample.callchain[i] < (uint64_t)PERF_CONTEXT_MAX)
+				key.key.frames[n++] = record->sample.callchain[i];
+	HASH_FIND(hh, summary->reasons, &key.key, sizeof(key.key), reason);
+	if (reason)
+		return reason->name;
+	for (unsigned i = 0; i < n && !function; i++) {
+		function = trace_function_at(key.key.frames[i], NULL);
+		if (function && is_entry(function))
+			function = NULL;
+	}
+	reason = pmc_arena_alloc(arena, sizeof(*reason));
+	reason->key = key.key;
+	reason->name = name_of(summary, function, (unsigned)key.key.kind);
+	HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
+	return reason->name;
+}
+
+/* The outermost function of lines as "[<0>] do_nanosleep+0x64/0x110", with the module of some
+ * behind it: "[<0>] nfsd+0x13a/0x1a0 [nfsd]". It is in the last line. */
+static const char *outermost(char *stack)
+{
+	for (char *end = stack + strlen(stack); end; end = strrchr(stack, '\n')) {
+		char *name;
+
+		*end = '\0';
+		name = strrchr(stack, '\n');
+		name = strchr(name ? name : stack, ' ');
+		if (!name)
+			continue;
+		name[1 + strcspn(name + 1, "+")] = '\0';
+		if (name[1] && !is_entry(name + 1))
+			return name + 1;
+	}
+	return NULL;
+}
+
+const char *trace_reason_in(struct trace_summary *summary, char state, char *stack)
+{
+	unsigned kind = 0;
+
+	while (kind < OTHER && !strchr(kinds[kind].states, state))
+		kind++;
+	return name_of(summary, outermost(stack), kind);
+}
+
 /* ---- threads ------------------------------------------------------------------------------ */
 
 struct trace_thread *trace_thread_add(struct trace_summary *summary, int64_t tid, bool wanted)
 {
-	struct trace_thread *thread = pmc_arena_alloc(summary->arena, sizeof(*thread));
+	struct trace_thread *thread = pmc_arena_alloc(&summary->trace->arena, sizeof(*thread));
 
-	if (!thread) {
-		summary->failed = true;
-		return NULL;
-	}
 	thread->tid = (uint32_t)tid;
 	thread->wanted = wanted;
 	thread->since_ns = summary->start_ns;
@@ -45,7 +168,7 @@ struct trace_thread *trace_thread_add(struct trace_summary *summary, int64_t tid
 	return summary->by_tid[tid] = thread;
 }
 
-/* NULL: an idle thread, or no memory. */
+/* NULL: an idle thread. */
 static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid)
 {
 	if (tid <= 0 || tid >= TRACE_TIDS)
@@ -55,36 +178,11 @@ static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid
 	return trace_thread_add(summary, tid, !summary->some);
 }
 
-void trace_part_add(struct trace_summary *summary, const struct trace_thread *thread,
-		    struct trace_part **list, const void *of, uint64_t n, uint64_t ns)
-{
-	struct pmc_arena *arena = summary->arena;
-	struct trace_part *part, key = { .key = { thread, of } };
-
-	HASH_FIND(hh, summary->parts, &key.key, sizeof(key.key), part);
-	if (!part) {
-		part = pmc_arena_alloc(arena, sizeof(*part));
-		if (!part) {
-			summary->failed = true;
-			return;
-		}
-		part->key = key.key;
-		part->next = *list;
-		*list = part;
-		HASH_ADD(hh, summary->parts, key, sizeof(part->key), part);
-	}
-	part->n += n;
-	part->ns += ns;
-}
-
 void trace_blocked_add(struct trace_summary *summary, struct trace_thread *thread,
 		       const char *reason, uint64_t ns)
 {
 	thread->blocked_ns += ns;
-	if (reason)
-		trace_part_add(summary, thread, &thread->blocked, reason, 1, ns);
-	else
-		summary->failed = true;
+	unwind_wait_add(&summary->trace->unwind, thread, &thread->blocked, reason, 1, ns);
 }
 
 void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
@@ -95,8 +193,9 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
 		trace_blocked_add(summary, thread, thread->reason, ns);
-		if (summary->unwind)
-			trace_part_add(summary, thread, &thread->stacks, thread->stack, 1, ns);
+		if (summary->trace->stacks)
+			unwind_wait_add(&summary->trace->unwind, thread, &thread->stacks,
+					thread->stack, 1, ns);
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;
 		thread->waits[us ? 64 - __builtin_clzll(us) : 0]++;
@@ -133,7 +232,7 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 	}
 	thread->waited++;
 	enter(summary, thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
-	thread->reason = trace_reason_of(summary, state, record);
+	thread->reason = reason_of(summary, state, record);
 	thread->waker = NULL;
 	/* The thread ID may be reused. */
 	if (state & STATE_ENDED)
@@ -165,7 +264,7 @@ static void mend(struct trace_summary *summary, struct trace_thread *prev, int64
 	prev->unseen++;
 }
 
-/* The thread that is switched to; NULL: an idle thread, or no memory. */
+/* The thread that is switched to; NULL: an idle thread. */
 static struct trace_thread *change(struct trace_summary *summary, const struct pmc_record *record,
 				   int64_t from, int64_t to, int64_t state)
 {
@@ -245,11 +344,11 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 	if (thread->state == THREAD_UNKNOWN) {
 		thread->state = THREAD_BLOCKED;
 		if (!thread->reason)
-			thread->reason = trace_reason_of(summary, 0, NULL);
+			thread->reason = reason_of(summary, 0, NULL);
 	}
 	if (thread->state == THREAD_BLOCKED && thread->waker)
-		trace_part_add(summary, thread, &thread->wakers, thread->waker, 1,
-			       pmc_sub_sat(record->time, thread->since_ns));
+		unwind_wait_add(&summary->trace->unwind, thread, &thread->wakers, thread->waker, 1,
+				pmc_sub_sat(record->time, thread->since_ns));
 	thread->waker = NULL;
 	enter(summary, thread, THREAD_RUNNABLE, record->time);
 }
@@ -287,8 +386,7 @@ static void on_fork(struct trace_summary *summary, const struct pmc_record *reco
 		return;
 	parent = thread_of(summary, from);
 	child = trace_thread_add(summary, to, parent && parent->wanted);
-	if (child)
-		child->state = THREAD_GONE; /* not begun */
+	child->state = THREAD_GONE; /* not begun */
 }
 
 /* After sched_switch, and before PERF_RECORD_SWITCH. One that is preempted does not wait. */
@@ -298,7 +396,7 @@ static void on_stack(struct trace_summary *summary, const struct pmc_record *rec
 
 	if (thread && thread->wanted &&
 	    (thread->state == THREAD_BLOCKED || thread->state == THREAD_RUNNING))
-		thread->stack = unwind_stack_of(summary->unwind, record);
+		thread->stack = unwind_stack_of(&summary->trace->unwind, record);
 }
 
 void trace_summary_take(struct trace *trace, const struct pmc_record *record)
@@ -316,7 +414,7 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 		on_waking(summary, record);
 	else if (point)
 		on_fork(summary, record);
-	else if (summary->unwind)
+	else
 		on_stack(summary, record);
 }
 
@@ -339,16 +437,10 @@ int trace_summary_start(struct trace *trace)
 	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
 	pid_t target = trace->pid ? trace->pid : trace->child.pid;
 
-	if (summary) {
-		summary->by_tid =
-			pmc_arena_alloc(arena, TRACE_TIDS * sizeof(struct trace_thread *));
-		summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
-	}
-	if (arena->failed)
-		return tool_fail(trace_failed(trace), "out of memory");
+	summary->by_tid = pmc_arena_alloc(arena, TRACE_TIDS * sizeof(struct trace_thread *));
+	summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
 	trace->summary = summary;
-	summary->arena = arena;
-	summary->unwind = trace->stacks ? &trace->unwind : NULL;
+	summary->trace = trace;
 	snprintf(summary->interrupt.name, sizeof(summary->interrupt.name), "(interrupt)");
 	/* Reads the functions now: later, records would be lost meanwhile. */
 	(void)trace_function_at(0, NULL);

@@ -8,7 +8,7 @@
 #include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
-#include "tools/trace/summary.h"
+#include "tools/trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>

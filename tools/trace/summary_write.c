@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* summary_write.c - prints the rows of --summary, and who woke the threads. */
+/* summary_write.c - rows of --summary: pools, the table, JSON, and who woke the threads. */
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
-#include "tools/trace/summary.h"
+#include "tools/rows/fold.h"
+#include "tools/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,70 +20,113 @@
 #define OTHER_COLUMNS 64
 #define LEAST_ROOM    16
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- pools ---------------------------------------------------------------------------------- */
 
-static void put_wakers(struct pmc_json *json, const struct trace_thread *t)
+static struct trace_thread *pool_of(struct trace_summary *summary, struct trace_thread **pools,
+				    const struct trace_thread *thread)
 {
-	pmc_json_array(json, "woken_by");
-	for (const struct trace_part *p = t->wakers; p; p = p->next) {
-		const struct trace_thread *by = p->key.of;
+	struct pmc_arena *arena = &summary->trace->arena;
+	char key[sizeof(thread->pattern)];
+	struct trace_thread *pool;
+	size_t n = pmc_pool_pattern(thread->name, strnlen(thread->name, 15), key);
 
-		pmc_json_object(json, NULL);
-		if (!by->threads)
-			pmc_json_u64(json, "tid", by->tid);
-		pmc_json_str(json, "name", by->name);
-		pmc_json_u64(json, "count", p->n);
-		pmc_json_u64(json, "wait_ns", p->ns);
-		pmc_json_object_end(json);
-	}
-	pmc_json_array_end(json);
+	/* A NUL between them. */
+	memset(key + n, 0, sizeof(key) - n);
+	key[sizeof(key) - 1] = thread->wanted;
+	HASH_FIND(hh, *pools, key, sizeof(key), pool);
+	if (pool)
+		return pool;
+	pool = pmc_arena_alloc(arena, sizeof(*pool));
+	memcpy(pool->pattern, key, sizeof(key));
+	pool->wanted = thread->wanted;
+	pool->pool = pool;
+	HASH_ADD(hh, *pools, pattern, sizeof(key), pool);
+	return pool;
 }
 
-static void put_json(struct trace *trace, const struct trace_thread *t)
+static void add_thread(struct trace_summary *summary, struct trace_thread *pool,
+		       const struct trace_thread *thread)
 {
-	struct pmc_out *out = &trace->rows.out;
-	struct pmc_json json;
-	unsigned last = 64;
-
-	while (last && !t->waits[last])
-		last--;
-	pmc_json_init(&json, out, false);
-	pmc_json_object(&json, NULL);
-	if (t->threads) {
-		pmc_json_str(&json, "pool", t->name);
-		pmc_json_u64(&json, "threads", t->threads);
-	} else {
-		pmc_json_known(&json, "pid", t->pid, t->pid);
-		pmc_json_u64(&json, "tid", t->tid);
-		pmc_json_str(&json, "name", t->name);
-	}
-	pmc_json_u64(&json, "oncpu_ns", t->oncpu_ns);
-	pmc_json_u64(&json, "run_delay_ns", t->delay_ns);
-	pmc_json_object(&json, "blocked_ns");
-	for (const struct trace_part *p = t->blocked; p; p = p->next)
-		pmc_json_u64(&json, p->key.of, p->ns);
-	pmc_json_object_end(&json);
-	pmc_json_u64(&json, "switches", t->waited + t->preempted);
-	pmc_json_u64(&json, "voluntary_switches", t->waited);
-	pmc_json_u64(&json, "involuntary_switches", t->preempted);
-	pmc_json_u64(&json, "unseen_switches", t->unseen);
-	pmc_json_u64(&json, "longest_wait_ns", t->longest_ns);
-	pmc_json_array(&json, "wait_log2_us");
-	for (unsigned i = 0; i <= last; i++)
-		pmc_json_u64(&json, NULL, t->waits[i]);
-	pmc_json_array_end(&json);
-	put_wakers(&json, t);
-	trace_stacks_json(trace, t, &json);
-	pmc_json_object_end(&json);
-	pmc_out_char(out, '\n');
+	/* The name of its threads while all have the same. */
+	if (!pool->threads++)
+		strcpy(pool->name, thread->name);
+	else if (strcmp(pool->name, thread->name) != 0)
+		strcpy(pool->name, pool->pattern);
+	pool->slept |= thread->slept;
+	pool->oncpu_ns += thread->oncpu_ns;
+	pool->delay_ns += thread->delay_ns;
+	pool->preempted += thread->preempted;
+	pool->unseen += thread->unseen;
+	pool->waited += thread->waited;
+	if (thread->longest_ns > pool->longest_ns)
+		pool->longest_ns = thread->longest_ns;
+	for (unsigned i = 0; i < 65; i++)
+		pool->waits[i] += thread->waits[i];
+	for (const struct unwind_wait *p = thread->blocked; p; p = p->next)
+		trace_blocked_add(summary, pool, p->key.of, p->ns);
+	for (const struct unwind_wait *p = thread->stacks; p; p = p->next)
+		unwind_wait_add(&summary->trace->unwind, pool, &pool->stacks, p->key.of, p->n,
+				p->ns);
+	for (const struct unwind_wait *p = thread->wakers; p; p = p->next)
+		unwind_wait_add(&summary->trace->unwind, pool, &pool->wakers,
+				((const struct trace_thread *)p->key.of)->pool, p->n, p->ns);
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* Each thread gets its pool; with `rows` these take the place of the threads in summary->last. */
+static void make_pools(struct trace_summary *summary, bool rows)
+{
+	struct trace_thread *pools = NULL, *threads = summary->last;
+
+	strcpy(summary->interrupt.pattern, summary->interrupt.name);
+	summary->interrupt.pool = &summary->interrupt;
+	for (struct trace_thread *t = threads; t; t = t->next)
+		t->pool = pool_of(summary, &pools, t);
+	if (!rows)
+		return;
+	/* Threads of the target that have no row are not counted. */
+	for (struct trace_thread *t = threads; t; t = t->next)
+		if (!t->wanted || trace_is_row(t))
+			add_thread(summary, t->pool, t);
+	summary->last = NULL;
+	for (struct trace_thread *pool = pools; pool; pool = pool->hh.next) {
+		pool->next = summary->last;
+		summary->last = pool;
+	}
+}
+
+static int most_time(const void *a, const void *b)
+{
+	const struct unwind_wait *x = *(struct unwind_wait *const *)a;
+	const struct unwind_wait *y = *(struct unwind_wait *const *)b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+void trace_waits_sort(struct unwind_wait **list)
+{
+	struct unwind_wait **waits = NULL, *wait;
+	size_t n = 0, room = 0;
+
+	for (wait = *list; wait; wait = wait->next) {
+		waits = tool_list_grow(waits, n, &room, sizeof(*waits));
+		waits[n++] = wait;
+	}
+	if (n)
+		qsort(waits, n, sizeof(*waits), most_time);
+	for (size_t i = 0; i < n; i++) {
+		*list = waits[i];
+		list = &waits[i]->next;
+	}
+	*list = NULL;
+	free(waits);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 struct summary_rows {
 	struct trace *trace;
 	struct trace_thread *const *list;
-	const struct trace_thread *at;
+	struct trace_thread *at;
 	int room; /* for reasons in the table; 0: any */
 	char reasons[512];
 };
@@ -97,7 +141,7 @@ static struct table_cell reasons_cell(struct summary_rows *rows)
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, rows->reasons, sizeof(rows->reasons));
-	for (const struct trace_part *p = t->blocked; p; p = p->next) {
+	for (const struct unwind_wait *p = t->blocked; p; p = p->next) {
 		const char *name = p->key.of;
 		unsigned part = trace_percent(p->ns, t->blocked_ns);
 		int columns = (int)strlen(name), left = room - (part > 99 ? 6 : part > 9 ? 5 : 4);
@@ -184,6 +228,92 @@ static const struct table_column all_columns[] = {
 };
 #define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
 
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void put_wakers(struct pmc_json *json, const struct trace_thread *t)
+{
+	pmc_json_array(json, "woken_by");
+	for (const struct unwind_wait *p = t->wakers; p; p = p->next) {
+		const struct trace_thread *by = p->key.of;
+
+		pmc_json_object(json, NULL);
+		if (!by->threads)
+			pmc_json_u64(json, "tid", by->tid);
+		pmc_json_str(json, "name", by->name);
+		pmc_json_u64(json, "count", p->n);
+		pmc_json_u64(json, "wait_ns", p->ns);
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+}
+
+static void put_column(struct pmc_json *json, struct summary_rows *rows,
+		       const struct table_column *column)
+{
+	const struct trace_thread *t = rows->at;
+	const struct table_cell cell = cell_of(rows, column);
+
+	if (column->index == NAME) {
+		pmc_json_str(json, t->threads ? "pool" : "name", t->name);
+	} else if (column->index == BLOCKED) {
+		pmc_json_object(json, "blocked_ns");
+		for (const struct unwind_wait *p = t->blocked; p; p = p->next)
+			pmc_json_u64(json, p->key.of, p->ns);
+		pmc_json_object_end(json);
+	} else if (column->index == IN && rows->trace->stacks) {
+		trace_stacks_json(rows->trace, rows->at, json);
+	} else if (column->index == IN) {
+		pmc_json_strn(json, "blocked_in", cell.text, cell.len);
+	} else {
+		pmc_json_known(json, column->name, cell.kind == CELL_NUMBER, cell.number);
+	}
+}
+
+static void put_columns(struct pmc_json *json, struct summary_rows *rows, const unsigned *list,
+			unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		put_column(json, rows, &all_columns[list[i]]);
+}
+
+/* All columns, and what no column has. */
+static void put_all_columns(struct pmc_json *json, struct summary_rows *rows)
+{
+	const struct trace_thread *t = rows->at;
+	unsigned last = 64;
+
+	if (t->threads)
+		put_columns(json, rows, (unsigned[]){ NAME, THREADS }, 2);
+	else
+		put_columns(json, rows, (unsigned[]){ PID, TID, NAME }, 3);
+	put_columns(json, rows, (unsigned[]){ ON_CPU, DELAY, BLOCKED }, 3);
+	pmc_json_u64(json, "switches", t->waited + t->preempted);
+	put_columns(json, rows, (unsigned[]){ WAITED, PREEMPTED, UNSEEN, LONGEST }, 4);
+	while (last && !t->waits[last])
+		last--;
+	pmc_json_array(json, "wait_log2_us");
+	for (unsigned i = 0; i <= last; i++)
+		pmc_json_u64(json, NULL, t->waits[i]);
+	pmc_json_array_end(json);
+	put_wakers(json, t);
+	if (rows->trace->stacks)
+		trace_stacks_json(rows->trace, rows->at, json);
+}
+
+static void put_json(struct summary_rows *rows, const struct table *table)
+{
+	struct pmc_json json;
+
+	pmc_json_init(&json, &rows->trace->rows.out, false);
+	pmc_json_object(&json, NULL);
+	for (unsigned i = 0; rows->trace->rows.choice.columns && i < table->n_columns; i++)
+		put_column(&json, rows, &table->columns[i]);
+	if (!rows->trace->rows.choice.columns)
+		put_all_columns(&json, rows);
+	pmc_json_object_end(&json);
+	pmc_out_char(&rows->trace->rows.out, '\n');
+}
+
 /* ---- wakers --------------------------------------------------------------------------------- */
 
 /* Who ended most of the waiting of a row: a thread, or threads of one pool together. */
@@ -197,15 +327,15 @@ static struct waker main_waker(const struct trace_thread *t)
 	struct waker most = { .by = NULL };
 	uint64_t all = 0;
 
-	for (const struct trace_part *p = t->wakers; p; p = p->next)
+	for (const struct unwind_wait *p = t->wakers; p; p = p->next)
 		((const struct trace_thread *)p->key.of)->pool->sum.n = 0;
-	for (const struct trace_part *p = t->wakers; p; p = p->next) {
+	for (const struct unwind_wait *p = t->wakers; p; p = p->next) {
 		const struct trace_thread *by = p->key.of;
 
 		by->pool->sum.ns = p->ns + (by->pool->sum.n++ ? by->pool->sum.ns : 0);
 		all += p->ns;
 	}
-	for (const struct trace_part *p = t->wakers; p; p = p->next) {
+	for (const struct unwind_wait *p = t->wakers; p; p = p->next) {
 		const struct trace_thread *by = p->key.of;
 
 		if (!most.by || by->pool->sum.ns > most.by->pool->sum.ns)
@@ -312,8 +442,8 @@ static void put_notes(struct trace *trace, const struct summary_rows *rows,
 			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
 }
 
-static int put_table(struct trace *trace, struct summary_rows *rows, struct table *table,
-		     uint64_t wall_ns)
+static void put_table(struct trace *trace, struct summary_rows *rows, struct table *table,
+		      uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->rows.out;
 	const int width = pmc_screen_width(&table->screen);
@@ -341,7 +471,6 @@ static int put_table(struct trace *trace, struct summary_rows *rows, struct tabl
 			pmc_out_str(out, "\nwoken by, and share of the time waited:\n");
 		put_chain(out, trace->summary, t, width);
 	}
-	return 0;
 }
 
 /* In the chosen format; columns of the table are those of the rows there are. */
@@ -367,12 +496,14 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 	code = tool_rows_choose(&trace->rows, &table, 0);
 	table.screen = trace->rows.screen;
 	if (!code && trace->rows.format == TRACE_JSON)
-		for (uint64_t i = 0; i < table.n_rows; i++)
-			put_json(trace, list[table.order[i]]);
+		for (uint64_t i = 0; i < table.n_rows; i++) {
+			make_row(&rows, table.order[i]);
+			put_json(&rows, &table);
+		}
 	else if (!code && trace->rows.format == TRACE_CSV)
 		table_print(&table, TABLE_CSV, &trace->rows.out);
 	else if (!code)
-		code = put_table(trace, &rows, &table, wall_ns);
+		put_table(trace, &rows, &table, wall_ns);
 	return code;
 }
 
@@ -420,21 +551,15 @@ int trace_summary_end(struct trace *trace)
 	if (trace->by == TRACE_BY_DEFAULT && tool_rows_is_table(&trace->rows) &&
 	    count_rows(summary) > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
-	trace_pools(summary, trace->by == TRACE_BY_POOL);
+	make_pools(summary, trace->by == TRACE_BY_POOL);
 	n = count_rows(summary);
-	rows = calloc(n + 1, sizeof(struct trace_thread *));
-	if (!rows || summary->failed) {
-		free(rows);
-		return tool_fail(EXIT_FAIL, "out of memory");
-	}
+	rows = tool_realloc(NULL, (n + 1) * sizeof(struct trace_thread *));
 	/* Wakers of rows may be others. */
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
-		trace_parts_sort(&t->wakers);
-		trace_parts_sort(&t->blocked);
-		if (!trace_is_row(t))
-			continue;
-		trace_stacks_join(trace, t);
-		rows[i++] = t;
+		trace_waits_sort(&t->wakers);
+		trace_waits_sort(&t->blocked);
+		if (trace_is_row(t))
+			rows[i++] = t;
 	}
 	qsort(rows, n, sizeof(struct trace_thread *), order);
 	code = put_all(trace, rows, n, now - summary->start_ns);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - one run of `pmctl trace`: flags, tracepoints, rings. Private to this folder.
+ * trace.h - one run of `pmctl trace`: flags, tracepoints, rings, and with --summary the threads it
+ * follows. Private to this folder.
  *
- * flags.c fills the first part, points.c the tracepoints, open.c the rings; follow.c reads them and
- * hands each record to write.c or, with --summary, to summary.c.
+ * cmd_trace.c fills the first part, points.c the tracepoints, open.c the rings; follow.c reads them
+ * and hands each record to write.c or, with --summary, to summary.c.
  */
 #ifndef PMC_TOOLS_TRACE_TRACE_H
 #define PMC_TOOLS_TRACE_TRACE_H
 
 #include "lib/base/arena.h"
+#include "lib/base/hash.h"
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
 #include "tools/unwind/unwind.h"
@@ -85,18 +87,94 @@ struct trace {
 	unsigned ring_pages; /* in use */
 	char online[4096];   /* the list of CPUs, when it was read last */
 
-	struct unwind unwind;	 /* with --stacks */
-	struct symbols *symbols; /* NULL: without */
+	struct unwind unwind;
 
 	struct tool_child child;
 	uint64_t late;
 	struct trace_summary *summary; /* NULL: without --summary */
 };
 
+/* ---- threads of --summary ------------------------------------------------------------------- */
+
+enum trace_thread_state {
+	THREAD_UNKNOWN,
+	THREAD_RUNNING,
+	THREAD_RUNNABLE,
+	THREAD_BLOCKED,
+	THREAD_GONE, /* has ended, or it is not known where it is */
+};
+
+#define TRACE_NAME_BYTES 20
+
+struct trace_thread {
+	uint32_t pid, tid; /* pid 0: unknown */
+	uint32_t threads;  /* of a pool; 0: a thread */
+	char name[TRACE_NAME_BYTES];
+	enum trace_thread_state state;
+	bool wanted;	   /* of the target */
+	bool slept;	   /* throughout; set at the end */
+	uint64_t since_ns; /* the state's start */
+	uint64_t oncpu_ns, delay_ns, longest_ns, blocked_ns;
+	uint64_t preempted, waited;	  /* switches from it */
+	uint64_t unseen;		  /* switches to or from it without a record */
+	uint32_t waits[65];		  /* [0]: below 1 us; [i]: from 2^(i-1) us on */
+	const char *reason;		  /* while blocked; or at the start, NULL: not asleep */
+	const struct unwind_stack *stack; /* of the last wait; NULL: not known */
+	/* Its waits by reason, by the thread that ended them, and with --stacks by stack. */
+	struct unwind_wait *blocked, *wakers, *stacks;
+	struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
+	struct trace_thread *pool;  /* at the end: threads whose names differ in digits only */
+	struct trace_thread *next;
+	/* of a pool */
+	char pattern[TRACE_NAME_BYTES + 1]; /* of the names of its threads, and whether wanted */
+	struct {
+		uint64_t ns;
+		unsigned n;
+	} sum; /* scratch */
+	UT_hash_handle hh;
+};
+
+#define TRACE_SUMMARY_CPUS 8192	      /* the largest CONFIG_NR_CPUS */
+#define TRACE_TIDS	   (4u << 20) /* PID_MAX_LIMIT of include/linux/threads.h */
+
+enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, N_POINTS };
+
+/* sched_switch, and PERF_RECORD_SWITCH_CPU_WIDE in both threads. */
+enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
+
+struct trace_summary {
+	struct trace *trace;
+	const struct trace_point *points[N_POINTS];
+	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
+	const struct pmc_tracepoint_field *waking, *waking_by, *waking_flags;
+	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
+	struct trace_thread interrupt;	     /* wakes threads from interrupts, in anybody's name */
+	struct trace_reason *reasons;
+	struct place *places;
+	uint64_t start_ns;
+	unsigned asleep; /* at the end: threads of the machine without a row that sleep */
+	bool some;	 /* only threads of the target and what they start */
+	struct trace_cpu {
+		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
+		uint64_t time_ns;
+		enum trace_switch last;
+	} * cpus;
+};
+
+static inline bool trace_is_row(const struct trace_thread *t)
+{
+	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING || t->slept);
+}
+static inline unsigned trace_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
 /* Functions that return int return 0, or the exit code after they have printed why. */
 
-/* flags.c */
-int trace_flags(struct trace *trace, int argc, char **argv);
+/* cmd_trace.c */
 /* The exit code of a failure before the command has started. */
 int trace_failed(const struct trace *trace);
 
@@ -106,17 +184,15 @@ void trace_free_points(struct trace *trace);
 const struct trace_point *trace_point_of(const struct trace *trace,
 					 const struct pmc_record *record);
 
-/* functions.c */
+/* print.c: functions of the kernel, and records in its own words, the print formats. */
 /* The kernel's function at the address; start (may be NULL): where it starts. NULL: addresses are
  * hidden (kernel.kptr_restrict). */
 const char *trace_function_at(uint64_t address, uint64_t *start);
 
-/* print.c: records in the kernel's own words, its print formats. */
-/* NULL: no memory. */
 struct trace_print *trace_print_new(void);
 /* Accepts NULL. */
 void trace_print_free(struct trace_print *print);
-/* A file of tracefs, with a NUL behind it; NULL if it cannot be read. The caller frees it. */
+/* A file of tracefs, with two NULs behind it; NULL if it cannot be read. The caller frees it. */
 char *trace_read_tracefs(const char *path, size_t *size);
 /* Reads the format file of a tracepoint from tracefs. One that fails is not evaluated. */
 void trace_print_load(struct trace_print *print, const char *system, const char *name);
@@ -137,13 +213,14 @@ struct trace_frame_names {
 };
 
 /* stacks.c */
-/* Of the stack of a record, and of one that the unwinder found. */
+/* Of the stack of a record. */
 void trace_stack_of(struct trace *trace, const struct pmc_record *record,
 		    struct trace_frame_names *names);
-void trace_stack_names(struct trace *trace, const uint64_t *words, unsigned depth, uint16_t flags,
-		       pid_t pid, struct trace_frame_names *names);
 /* As the items of an array. */
 void trace_stack_json(struct pmc_json *json, const struct trace_frame_names *names);
+/* Of the thread's waits: in the table a line with the stack of most time; in JSON all. */
+void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int width);
+void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct pmc_json *json);
 
 /* open.c */
 int trace_open(struct trace *trace);
@@ -164,8 +241,25 @@ int trace_summary_start(struct trace *trace);
 void trace_summary_take(struct trace *trace, const struct pmc_record *record);
 /* A PERF_RECORD_SWITCH_CPU_WIDE. */
 void trace_summary_switch(struct trace *trace, const struct pmc_record *record);
+struct trace_thread *trace_thread_add(struct trace_summary *summary, int64_t tid, bool wanted);
+/* Ends the state the thread is in: its time until `now` is known. */
+void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now);
+/* Adds to its time blocked. */
+void trace_blocked_add(struct trace_summary *summary, struct trace_thread *thread,
+		       const char *reason, uint64_t ns);
+/* Where a thread waits, as "futex", "fsync (D)" or "sleep", one pointer for each text: by its state
+ * of proc_pid_stat(5), and its stack as in /proc; "": not known. */
+const char *trace_reason_in(struct trace_summary *summary, char state, char *stack);
+
+/* summary_proc.c */
+/* The threads of a process and its descendants, 0: of the machine. 0 or -errno. */
+int trace_summary_add_target(struct trace_summary *summary, pid_t target);
+/* Threads without a record that sleep: of the target they become rows, of the machine a number. */
+void trace_summary_find_asleep(struct trace *trace);
 
 /* summary_write.c */
+/* Most time first. */
+void trace_waits_sort(struct unwind_wait **list);
 /* Whether there are the columns that flags name. */
 int trace_summary_check(struct trace *trace);
 /* Prints it. */

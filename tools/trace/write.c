@@ -2,7 +2,6 @@
 /* write.c - a record as text, as a line of fields or of JSON; the totals at the end. */
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
-#include "tools/trace/summary.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * images.c - what events must record, and the images, stacks and waits that follow from records.
+ * images.c - what events must record, and the images, modules, stacks and waits that follow from
+ * records.
  *
  * Records of executable mappings come from the fork or exec of a process on. Of one that started
  * before, or whose records were lost, /proc has the mappings.
@@ -8,7 +9,7 @@
 #include "tools/unwind/private.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "tools/unwind/unwind.h"
+#include "tools/symbol/symbol.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,12 +136,44 @@ static void drop_image(struct unwind *unwind, struct unwind_image *image)
 	free(image);
 }
 
+/* ---- modules ------------------------------------------------------------------------------ */
+
+struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word)
+{
+	const unsigned index = PMC_STACK_MODULE(word);
+
+	return index < unwind->n_modules ? unwind->list[index] : NULL;
+}
+
+/* NULL: there are too many. */
+static struct unwind_module *module_of(struct unwind *unwind, const char *path, const void *id,
+				       size_t bytes)
+{
+	struct symbol_module *file = symbols_module(unwind->symbols, path, id, (unsigned)bytes);
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_module *module;
+
+	HASH_FIND_PTR(unwind->modules, &file, module);
+	if (module || unwind->n_modules == PMC_NO_MODULE)
+		return module;
+	module = pmc_arena_alloc(arena, sizeof(*module));
+	module->file = file;
+	module->index = unwind->n_modules;
+	unwind->list = pmc_arena_grow(arena, unwind->list, unwind->n_modules, &unwind->room,
+				      sizeof(struct unwind_module *));
+	unwind->list[unwind->n_modules++] = module;
+	HASH_ADD_PTR(unwind->modules, file, module);
+	return module;
+}
+
+/* ---- processes ---------------------------------------------------------------------------- */
+
 static void add_map(struct unwind *unwind, struct unwind_image *image, struct unwind_map *map,
 		    const char *name, const void *id, size_t id_bytes)
 {
 	/* "//anon", "[heap]": code that was made at run time. */
 	if ((name[0] == '/' && name[1] != '/') || !strcmp(name, "[vdso]"))
-		map->module = unwind_module(unwind, name, id, id_bytes);
+		map->module = module_of(unwind, name, id, id_bytes);
 	unwind_maps_add(&image->maps, map);
 }
 
@@ -178,7 +211,7 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	image->n_read = image->maps.n;
 }
 
-struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid)
+static struct unwind_image *image_of(struct unwind *unwind, uint32_t pid)
 {
 	struct unwind_image *image = find_image(unwind, pid);
 
@@ -193,7 +226,7 @@ struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid)
 
 static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mmap)
 {
-	struct unwind_image *image = unwind_image_of(unwind, mmap->pid);
+	struct unwind_image *image = image_of(unwind, mmap->pid);
 	struct unwind_map map = { .start = mmap->addr,
 				  .end = mmap->addr + mmap->len,
 				  .file_offset = mmap->file_offset };
@@ -209,7 +242,7 @@ static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)
 	struct unwind_image *image = find_image(unwind, task->pid);
 
 	if (task->pid != task->ppid) {
-		const struct unwind_image *parent = unwind_image_of(unwind, task->ppid);
+		const struct unwind_image *parent = image_of(unwind, task->ppid);
 
 		image = new_image(unwind, task->pid);
 		unwind_maps_copy(&image->maps, &parent->maps);
@@ -240,6 +273,11 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 		new_image(unwind, record->comm.pid);
 }
 
+void unwind_init(struct unwind *unwind, bool frame_pointers)
+{
+	*unwind = (struct unwind){ .frame_pointers = frame_pointers, .symbols = symbols_new(NULL) };
+}
+
 void unwind_free(struct unwind *unwind)
 {
 	struct unwind_image *image, *next;
@@ -247,7 +285,7 @@ void unwind_free(struct unwind *unwind)
 	HASH_ITER (hh, unwind->images, image, next)
 		drop_image(unwind, image);
 	unwind_rules_free(unwind);
-	unwind_modules_close(unwind);
+	symbols_free(unwind->symbols);
 	pmc_arena_free(&unwind->arena);
 }
 
@@ -340,9 +378,9 @@ static bool has_user(const struct pmc_record *record)
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags)
 {
-	return has_user(record) ? unwind_walk(unwind, unwind_image_of(unwind, record->pid), record,
-					      words, flags) :
-				  0;
+	return has_user(record) ?
+		       unwind_walk(unwind, image_of(unwind, record->pid), record, words, flags) :
+		       0;
 }
 
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record)
@@ -354,35 +392,22 @@ const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct p
 	return depth ? keep(unwind, words, depth, flags) : NULL;
 }
 
-/* ---- waits of each thread in each stack ----------------------------------------------------- */
-
-/* Beyond these, waits have no stack: some 100 MB. */
-enum { WAITS_MOST = 1000000 };
-
-static struct unwind_wait *find(struct unwind *unwind, const void *thread,
-				struct unwind_wait **list, const struct unwind_stack *stack)
-{
-	struct pmc_arena *arena = &unwind->arena;
-	struct unwind_wait *wait, key = { .key = { thread, stack } };
-
-	HASH_FIND(hh, unwind->waits, &key.key, sizeof(key.key), wait);
-	if (wait || (stack && HASH_COUNT(unwind->waits) >= WAITS_MOST))
-		return wait;
-	wait = pmc_arena_alloc(arena, sizeof(*wait));
-	wait->key = key.key;
-	wait->next = *list;
-	*list = wait;
-	HASH_ADD(hh, unwind->waits, key, sizeof(wait->key), wait);
-	return wait;
-}
+/* ---- waits ---------------------------------------------------------------------------------- */
 
 void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
-		     const struct unwind_stack *stack, uint64_t n, uint64_t ns)
+		     const void *of, uint64_t n, uint64_t ns)
 {
-	struct unwind_wait *wait = find(unwind, thread, list, stack);
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_wait *wait, key = { .key = { thread, of } };
 
-	if (!wait)
-		wait = find(unwind, thread, list, NULL);
+	HASH_FIND(hh, unwind->waits, &key.key, sizeof(key.key), wait);
+	if (!wait) {
+		wait = pmc_arena_alloc(arena, sizeof(*wait));
+		wait->key = key.key;
+		wait->next = *list;
+		*list = wait;
+		HASH_ADD(hh, unwind->waits, key, sizeof(wait->key), wait);
+	}
 	wait->n += n;
 	pmc_add_sat(&wait->ns, ns);
 }

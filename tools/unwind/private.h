@@ -2,17 +2,14 @@
 /*
  * private.h - processes and their mappings, modules and unwind rules. Private to this folder.
  *
- * images.c follows processes; walk.c walks stacks by the rules of module.c.
+ * images.c follows processes; walk.c walks stacks.
  */
 #pragma once
 
 #include "tools/unwind/unwind.h"
 
-#include <limits.h>
 #include <pmc/sampler.h>
 
-/* A path, NUL, and a build ID. */
-#define UNWIND_KEY (PATH_MAX + 1 + 64)
 /* A copy of the stack takes this of the ring, also if less of it is in use. */
 #define UNWIND_STACK_BYTES 8192
 
@@ -38,20 +35,10 @@ struct unwind_image {
 };
 
 /* images.c */
-struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid);
 void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
 void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
 const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);
 void unwind_maps_free(struct unwind_maps *maps);
-
-/* module.c. NULL: too many. */
-struct unwind_module *unwind_module(struct unwind *unwind, const char *path, const void *id,
-				    size_t bytes);
-/* The address of a byte of the file as its symbol table has it. */
-uint64_t unwind_module_address(struct unwind_module *module, uint64_t file_offset);
-/* Unwind rules for an address of the module; NULL: there are none. */
-struct Dwarf_CFI_s *unwind_module_cfi(struct unwind_module *module);
-void unwind_modules_close(struct unwind *unwind);
 
 /* walk.c. The stack of a sample, the innermost frame first: `words` for PMC_STACK_DEPTH_MAX frames.
  * Returns their number. */

@@ -21,22 +21,16 @@ struct pmc_counter_event;
 struct pmc_failure;
 struct pmc_open_options;
 
-struct unwind_elf;
 struct unwind_image;
 struct unwind_rule;
 
 /* A program or library. */
 struct unwind_module {
-	const char *path;
-	uint8_t id[64]; /* its build ID */
-	unsigned id_bytes;
+	struct symbol_module *file;
 	unsigned index; /* in the order of their first use */
 	/* For the owner. */
 	uint64_t hash;
 	unsigned place;
-	/* Private to module.c. */
-	bool opened;
-	struct unwind_elf *elf; /* NULL: cannot be read */
 	UT_hash_handle hh;
 };
 
@@ -49,30 +43,30 @@ struct unwind_stack {
 	uint64_t words[];
 };
 
-/* Waits of a thread in one stack. */
+/* Waits of a thread in one stack, or of another kind of the owner's. */
 struct unwind_wait {
 	struct {
-		const void *thread;
-		const struct unwind_stack *stack; /* NULL: none is known */
+		const void *thread, *of; /* of a stack that is not known: NULL */
 	} key;
 	uint64_t n, ns;
 	struct unwind_wait *next; /* of the thread */
 	UT_hash_handle hh;
 };
 
-/* All zero but for frame_pointers: nothing is known yet. */
 struct unwind {
 	bool frame_pointers; /* stacks by these, else by unwind tables */
+	struct symbols *symbols;
 	struct pmc_arena arena;
-	struct unwind_module *modules, **list; /* by path and build ID; by index */
+	struct unwind_module *modules, **list; /* by file; by index */
 	unsigned n_modules;
 	size_t room; /* of the list */
 	struct unwind_stack *stacks;
-	struct unwind_wait *waits;   /* by thread and stack */
+	struct unwind_wait *waits;   /* by thread and kind */
 	struct unwind_image *images; /* by pid; the newest */
 	struct unwind_rule *rules;
 };
 
+void unwind_init(struct unwind *unwind, bool frame_pointers);
 /* Pages of a ring that suffice for some thousands of stacks. */
 unsigned unwind_pages(const struct unwind *unwind);
 /* Adds a stack to samples. */
@@ -91,9 +85,9 @@ unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, u
 		       uint16_t *flags);
 /* The same, each stack once. NULL: it has none, or too many are known. */
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record);
-/* Adds waits in a stack to the list of the owner's thread. */
+/* Adds to the waits of that kind in a list of the owner's thread. */
 void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
-		     const struct unwind_stack *stack, uint64_t n, uint64_t ns);
+		     const void *of, uint64_t n, uint64_t ns);
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);
 void unwind_free(struct unwind *unwind);

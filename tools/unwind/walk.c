@@ -6,6 +6,7 @@
  * each address. Values of registers are computed here: rules are DWARF expressions, mostly "the
  * frame's address plus a number".
  */
+#include "tools/symbol/symbol.h"
 #include "tools/unwind/private.h"
 
 #include <asm/perf_regs.h>
@@ -52,7 +53,7 @@ uint64_t unwind_registers(void)
 }
 
 /* A frame as words of a stack have it. */
-static uint64_t word_of(const struct unwind_map *map, uint64_t pc)
+static uint64_t word_of(const struct unwind *unwind, const struct unwind_map *map, uint64_t pc)
 {
 	const struct unwind_module *module = map ? map->module : NULL;
 	const uint64_t mask = PMC_STACK_ADDRESS(UINT64_MAX);
@@ -60,7 +61,8 @@ static uint64_t word_of(const struct unwind_map *map, uint64_t pc)
 	if (!module)
 		return (uint64_t)PMC_NO_MODULE << 48 | (pc & mask);
 	return (uint64_t)module->index << 48 |
-	       (unwind_module_address(map->module, pc - map->start + map->file_offset) & mask);
+	       (symbols_address(unwind->symbols, module->file, pc - map->start + map->file_offset) &
+		mask);
 }
 
 /* Code without frame pointers uses their register for something else, so what is found there may be
@@ -73,8 +75,8 @@ static bool is_code(const struct unwind_image *image, uint64_t pc)
 /* ---- frame pointers, followed by the kernel ----------------------------------------------- */
 
 /* Callers' addresses are those behind the call. */
-static unsigned take_chain(const struct unwind_image *image, const struct pmc_record *record,
-			   uint64_t *words, uint16_t *flags)
+static unsigned take_chain(const struct unwind *unwind, const struct unwind_image *image,
+			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
 	const struct pmc_record_sample *sample = &record->sample;
 	unsigned depth = 0;
@@ -93,7 +95,7 @@ static unsigned take_chain(const struct unwind_image *image, const struct pmc_re
 			*flags |= PMC_STACK_BROKEN;
 			break;
 		}
-		words[depth++] = word_of(unwind_maps_find(&image->maps, pc), pc);
+		words[depth++] = word_of(unwind, unwind_maps_find(&image->maps, pc), pc);
 	}
 	return depth;
 }
@@ -126,7 +128,7 @@ static const struct unwind_rule *rule_of(struct unwind *unwind, struct unwind_mo
 		return rule;
 	rule = pmc_arena_alloc(arena, sizeof(*rule));
 	rule->key = key.key;
-	cfi = unwind_module_cfi(module);
+	cfi = symbols_unwind_rules(unwind->symbols, module->file);
 	if (cfi && dwarf_cfi_addrframe(cfi, address, &rule->frame) != 0)
 		rule->frame = NULL;
 	if (rule->frame) {
@@ -363,7 +365,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
 		const struct unwind_rule *rule = NULL;
 
-		words[depth] = word_of(map, pc);
+		words[depth] = word_of(unwind, map, pc);
 		if (map && map->module)
 			rule = rule_of(unwind, map->module, PMC_STACK_ADDRESS(words[depth]));
 		depth++;
@@ -409,5 +411,5 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 {
 	if (record->present & PERF_SAMPLE_STACK_USER)
 		return walk_stack(unwind, image, record, words, flags);
-	return take_chain(image, record, words, flags);
+	return take_chain(unwind, image, record, words, flags);
 }

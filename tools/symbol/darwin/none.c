@@ -40,9 +40,10 @@ bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, 
 	return false;
 }
 
-const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address)
+const struct symbol_entry *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
+					     uint64_t address)
 {
-	(void)table, (void)address;
+	(void)symbols, (void)module, (void)address;
 	return NULL;
 }
 
