@@ -11,18 +11,18 @@
 #include <elfutils/libdwfl.h>
 #include <string.h>
 
-struct unit_function {
-	uint64_t start, end;
-	Dwarf_Die die;
-};
-
-/* A compile unit in the list of its module; its functions are listed when an address in it is
- * looked up. */
+/* A compile unit in the list of its module; its functions, which are DIEs, are listed when an
+ * address in it is looked up. */
 struct unit {
 	Dwarf_Die die, lines; /* of a split unit: its content; the skeleton, which has the lines */
-	struct unit_function *functions;
-	size_t n, room;
+	struct symbol_list functions;
 	bool listed;
+};
+
+/* Of a module. */
+struct units {
+	struct symbol_list list;
+	uint64_t bias;
 };
 
 enum { NESTED_MOST = 32, BLOCKS_MOST = 256 };
@@ -42,19 +42,24 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-static void add_function(struct pmc_arena *arena, struct unit *unit, Dwarf_Die *die)
+/* Adds the address ranges of a DIE. */
+static void add_ranges(struct pmc_arena *arena, struct symbol_list *list, Dwarf_Die *die,
+		       const void *of)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		if (start >= end)
-			continue;
-		unit->functions = pmc_arena_grow(arena, unit->functions, unit->n, &unit->room,
-						 sizeof(*unit->functions));
-		unit->functions[unit->n++] =
-			(struct unit_function){ .start = start, .end = end, .die = *die };
-	}
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start < end)
+			symbol_list_add(arena, list, start, end, of);
+}
+
+static void add_function(struct pmc_arena *arena, struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Die *kept = pmc_arena_alloc(arena, sizeof(*kept));
+
+	*kept = *die;
+	add_ranges(arena, &unit->functions, die, kept);
 }
 
 /* Functions stand below the unit, its namespaces and, in some compilers' files, its types. */
@@ -83,39 +88,25 @@ static void list_functions(struct pmc_arena *arena, struct unit *unit, Dwarf_Die
 	} while (next_sibling(&die));
 }
 
-static struct unit_function *find_function(struct pmc_arena *arena, struct unit *unit,
-					   Dwarf_Addr address)
+static const Dwarf_Die *find_function(struct pmc_arena *arena, struct unit *unit,
+				      Dwarf_Addr address)
 {
-	size_t n;
+	const struct symbol_range *found;
 
 	if (!unit->listed) {
 		unit->listed = true;
 		list_functions(arena, unit, &unit->die, 0);
-		symbol_sort(arena, unit->functions, unit->n);
+		symbol_list_sort(arena, &unit->functions);
 	}
-	n = symbol_n_started(unit->functions, unit->n, sizeof(*unit->functions), address);
-	return n && address < unit->functions[n - 1].end ? &unit->functions[n - 1] : NULL;
+	found = symbol_list_find(&unit->functions, address);
+	return found ? found->of : NULL;
 }
 
 /* ---- units of a module ------------------------------------------------------------------- */
 
-static void add_ranges(struct pmc_arena *arena, struct units *units, struct unit *unit)
+static struct units *list_units(struct pmc_arena *arena, struct symbol_module *module)
 {
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
-
-	while ((at = dwarf_ranges(&unit->lines, at, &base, &start, &end)) > 0) {
-		if (start >= end)
-			continue;
-		units->ranges = pmc_arena_grow(arena, units->ranges, units->n, &units->room,
-					       sizeof(*units->ranges));
-		units->ranges[units->n++] = (struct unit_range){ start, end, unit };
-	}
-}
-
-static void list_units(struct pmc_arena *arena, struct symbol_module *module)
-{
-	struct units *units = &module->units;
+	struct units *units = pmc_arena_alloc(arena, sizeof(*units));
 	Dwarf_Die *die = NULL, split;
 	uint8_t kind;
 
@@ -127,24 +118,23 @@ static void list_units(struct pmc_arena *arena, struct symbol_module *module)
 		if (dwarf_cu_info(die->cu, NULL, &kind, NULL, &split, NULL, NULL, NULL) == 0 &&
 		    kind == DW_UT_skeleton && split.cu)
 			unit->die = split;
-		add_ranges(arena, units, unit);
+		add_ranges(arena, &units->list, &unit->lines, unit);
 	}
-	symbol_sort(arena, units->ranges, units->n);
+	symbol_list_sort(arena, &units->list);
+	return units;
 }
 
+/* `address` becomes one of DWARF. */
 static struct unit *find_unit(struct pmc_arena *arena, struct symbol_module *module,
-			      uint64_t address)
+			      uint64_t *address)
 {
-	struct units *units = &module->units;
-	size_t n;
+	const struct symbol_range *found;
 
-	if (!module->has_units) {
-		module->has_units = true;
-		list_units(arena, module);
-	}
-	address -= units->bias;
-	n = symbol_n_started(units->ranges, units->n, sizeof(*units->ranges), address);
-	return n && address < units->ranges[n - 1].end ? units->ranges[n - 1].unit : NULL;
+	if (!module->units)
+		module->units = list_units(arena, module);
+	*address -= module->units->bias;
+	found = symbol_list_find(&module->units->list, *address);
+	return found ? (struct unit *)found->of : NULL;
 }
 
 /* ---- frames ------------------------------------------------------------------------------ */
@@ -195,10 +185,10 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute)
 }
 
 /* The DIEs around an address within a function, the innermost last: inlined functions only. */
-static unsigned find_inlined(const struct unit_function *function, Dwarf_Addr address,
-			     Dwarf_Die *inlined, unsigned most)
+static unsigned find_inlined(const Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die *inlined,
+			     unsigned most)
 {
-	Dwarf_Die die = function->die, child;
+	Dwarf_Die die = *function, child;
 	unsigned n = 0;
 
 	for (unsigned depth = 0; depth < BLOCKS_MOST && n < most; depth++) {
@@ -257,21 +247,19 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 			     unsigned most)
 {
 	struct pmc_arena *arena = &symbols->arena;
-	struct unit *unit = module->dwfl_module ? find_unit(arena, module, address) : NULL;
-	struct unit_function *function;
-	Dwarf_Die inlined[NESTED_MOST];
+	struct unit *unit = module->dwfl_module ? find_unit(arena, module, &address) : NULL;
+	Dwarf_Die inlined[NESTED_MOST], function;
+	const Dwarf_Die *found;
 	unsigned n = 0;
 
 	if (!unit || !most)
 		return 0;
-	address -= module->units.bias;
-	function = find_function(arena, unit, address);
+	found = find_function(arena, unit, address);
 	memset(frames, 0, sizeof(*frames));
 	set_line(symbols, unit, address, frames);
-	if (!function)
+	if (!found)
 		return frames->file ? 1 : 0;
-	n = find_inlined(function, address, inlined,
-			 most - 1 < NESTED_MOST ? most - 1 : NESTED_MOST);
+	n = find_inlined(found, address, inlined, most - 1 < NESTED_MOST ? most - 1 : NESTED_MOST);
 	for (unsigned i = 0; i < n; i++) {
 		Dwarf_Die *die = &inlined[n - 1 - i];
 
@@ -280,6 +268,7 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 		frames[i + 1] = (struct symbol_frame){ 0 };
 		set_call(symbols, unit, die, &frames[i + 1]);
 	}
-	frames[n].function = name_of(symbols, &function->die, raw);
+	function = *found;
+	frames[n].function = name_of(symbols, &function, raw);
 	return n + 1;
 }

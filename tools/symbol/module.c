@@ -295,16 +295,6 @@ static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int
 	read_headers(module);
 }
 
-/* The file without the root, if it is of that build; else -1. */
-static int open_own(const struct symbol_module *module, char path[SYMBOL_PATH_MAX])
-{
-	int fd = open_build(module->path, module->id, module->id_bytes);
-
-	if (fd >= 0)
-		snprintf(path, SYMBOL_PATH_MAX, "%s", module->path);
-	return fd;
-}
-
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 {
 	const bool vdso = !strcmp(module->path, "[vdso]");
@@ -316,7 +306,9 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	module->status = fd >= 0 ? check(fd, module->id, module->id_bytes) : SYMBOL_MISSING;
 	/* The machine's own file, or the debug file of the right build, which has symbols, too. */
 	if (module->status != SYMBOL_OPEN) {
-		other = *symbols->root && !vdso ? open_own(module, path) : -1;
+		snprintf(path, sizeof(path), "%s", module->path);
+		other = *symbols->root && !vdso ? open_build(path, module->id, module->id_bytes) :
+						  -1;
 		if (other < 0)
 			other = find_by_id(symbols, module, path);
 		if (fd >= 0)
@@ -371,14 +363,14 @@ struct Dwarf_CFI_s *symbols_unwind_rules(struct symbols *symbols, struct symbol_
 
 const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
 {
-	const struct symbol_entry *entry;
+	const struct symbol_range *entry;
 	Dwarf_Addr base;
 
 	if (symbols_status(symbols, module) != SYMBOL_OPEN || !module->dwfl_module)
 		return NULL;
 	dwfl_module_info(module->dwfl_module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
 	entry = symbol_table_find(symbols, module, base + offset);
-	return entry && entry->raw && entry->start == base + offset ?
-		       symbol_name(symbols, entry->raw) :
+	return entry && entry->of && entry->start == base + offset ?
+		       symbol_name(symbols, entry->of) :
 		       NULL;
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "lib/base/hash.h"
-#include "lib/base/sort.h"
 #include "tools/symbol/symbol.h"
 
 #include <stddef.h>
@@ -17,30 +16,20 @@ enum {
 	SYMBOL_PATH_MAX = 4096
 };
 
-struct symbol_entry {
+/* What lies from `start` to `end`: a name, as compilers make it, or NULL; a unit or function of
+ * DWARF. */
+struct symbol_range {
 	uint64_t start, end;
-	const char *raw; /* NULL: unknown */
+	const void *of;
 };
 
-/* Sorted by start, of equal ones that which came last; an entry may lie in the one before. */
-struct symbol_table {
-	struct symbol_entry *list;
+/* Sorted by start; a range may lie in the one before. */
+struct symbol_list {
+	struct symbol_range *list;
 	size_t n, room;
 };
 
-struct unit; /* of DWARF */
-
-struct unit_range {
-	uint64_t start, end;
-	struct unit *unit;
-};
-
-struct units {
-	struct unit_range *ranges;
-	size_t n, room;
-	uint64_t bias;
-};
-
+struct units; /* of DWARF */
 struct known_place;
 
 struct symbol_module {
@@ -48,7 +37,7 @@ struct symbol_module {
 	uint8_t id[SYMBOL_ID_MOST];
 	unsigned id_bytes;
 	pid_t pid; /* of a perf map, else 0 */
-	bool opened, has_table, has_units;
+	bool opened, has_table;
 	enum symbol_status status;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
@@ -56,8 +45,8 @@ struct symbol_module {
 		uint64_t offset, address, file_bytes, bytes;
 	} segments[SYMBOL_SEGMENTS_MOST];
 	unsigned n_segments;
-	struct symbol_table table;
-	struct units units;
+	struct symbol_list table; /* of names */
+	struct units *units;	  /* NULL: not listed yet */
 	struct known_place *places;
 	UT_hash_handle hh;
 };
@@ -71,13 +60,6 @@ struct symbols {
 	struct text *texts, *names;
 };
 
-/* dwarf.c. Sorts a list of structs that begin with their start; equal ones stay in their order. */
-#define symbol_sort(arena, list, n)                                                                \
-	pmc_sort(list, pmc_arena_alloc(arena, (n) * sizeof(*(list))), n, sizeof(*(list)),          \
-		 symbol_by_start, NULL)
-int symbol_by_start(const void *a, const void *b, const void *arg);
-/* How many of such a list start at the address or before. */
-size_t symbol_n_started(const void *list, size_t n, size_t size, uint64_t address);
 /* symbols_text() of a name that is perhaps mangled; NULL: it is empty. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
@@ -88,8 +70,14 @@ void symbol_survive_shrinking(void);
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
 void symbol_module_close(struct symbol_module *module);
 
-/* table.c. Of an open module. */
-const struct symbol_entry *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
+/* table.c */
+void symbol_list_add(struct pmc_arena *arena, struct symbol_list *list, uint64_t start,
+		     uint64_t end, const void *of);
+/* Equal starts stay in their order. */
+void symbol_list_sort(struct pmc_arena *arena, struct symbol_list *list);
+const struct symbol_range *symbol_list_find(const struct symbol_list *list, uint64_t address);
+/* Of an open module. */
+const struct symbol_range *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
 					     uint64_t address);
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
 

@@ -163,19 +163,19 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 		    struct symbol_place *place)
 {
 	static const struct symbol_frame unknown;
-	const struct symbol_entry *entry = symbol_table_find(symbols, module, address);
+	const struct symbol_range *entry = symbol_table_find(symbols, module, address);
 	struct symbol_frame frames[INLINED_MOST], *kept;
 
-	place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->raw : NULL, frames,
+	place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->of : NULL, frames,
 				       INLINED_MOST);
 	place->frames = &unknown;
 	if (entry)
 		place->start = entry->start;
-	if (entry && entry->raw) {
+	if (entry && entry->of) {
 		if (!place->n)
 			frames[place->n++] = (struct symbol_frame){ 0 };
 		if (!frames[place->n - 1].function)
-			frames[place->n - 1].function = symbol_name(symbols, entry->raw);
+			frames[place->n - 1].function = symbol_name(symbols, entry->of);
 	}
 	if (!place->n) {
 		place->n = 1;

@@ -6,15 +6,63 @@
  */
 #include "tools/symbol/private.h"
 #include "lib/base/file.h"
+#include "lib/base/sort.h"
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+void symbol_list_add(struct pmc_arena *arena, struct symbol_list *list, uint64_t start,
+		     uint64_t end, const void *of)
+{
+	list->list = pmc_arena_grow(arena, list->list, list->n, &list->room, sizeof(*list->list));
+	list->list[list->n++] = (struct symbol_range){ start, end, of };
+}
+
+static int by_start(const void *a, const void *b, const void *arg)
+{
+	const struct symbol_range *x = a, *y = b;
+
+	(void)arg;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+void symbol_list_sort(struct pmc_arena *arena, struct symbol_list *list)
+{
+	struct symbol_range *scratch = pmc_arena_alloc(arena, list->n * sizeof(*scratch));
+
+	pmc_sort(list->list, scratch, list->n, sizeof(*scratch), by_start, NULL);
+}
+
+const struct symbol_range *symbol_list_find(const struct symbol_list *list, uint64_t address)
+{
+	enum { AROUND = 8 };
+	size_t low = 0, high = list->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (list->list[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* One that lies in others may have ended before the address. */
+	for (size_t i = low; i > 0 && low - i < AROUND; i--)
+		if (address < list->list[i - 1].end)
+			return &list->list[i - 1];
+	return NULL;
+}
+
+/* ---- symbol tables -------------------------------------------------------------------------- */
 
 static bool is_code(Elf *elf, GElf_Word section)
 {
@@ -40,11 +88,7 @@ static bool is_function(const GElf_Sym *symbol, GElf_Word section, Elf *elf, con
 static void add(struct symbols *symbols, struct symbol_module *module, uint64_t start, uint64_t end,
 		const char *raw)
 {
-	struct symbol_table *table = &module->table;
-
-	table->list = pmc_arena_grow(&symbols->arena, table->list, table->n, &table->room,
-				     sizeof(*table->list));
-	table->list[table->n++] = (struct symbol_entry){ start, end, raw };
+	symbol_list_add(&symbols->arena, &module->table, start, end, raw);
 }
 
 static int64_t signed_at(const char *at)
@@ -170,34 +214,12 @@ static void read_stubs(struct symbols *symbols, struct symbol_module *module)
 	}
 }
 
-int symbol_by_start(const void *a, const void *b, const void *arg)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	(void)arg;
-	return (x > y) - (x < y);
-}
-
-size_t symbol_n_started(const void *list, size_t n, size_t size, uint64_t address)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (*(const uint64_t *)((const char *)list + middle * size) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void sort(struct symbols *symbols, struct symbol_table *table)
+/* Of equal starts the last one stays. */
+static void sort(struct symbols *symbols, struct symbol_list *table)
 {
 	size_t kept = 0;
 
-	symbol_sort(&symbols->arena, table->list, table->n);
+	symbol_list_sort(&symbols->arena, table);
 	for (size_t i = 0; i < table->n; i++)
 		if (i + 1 == table->n || table->list[i].start != table->list[i + 1].start)
 			table->list[kept++] = table->list[i];
@@ -229,48 +251,27 @@ static void read_table(struct symbols *symbols, struct symbol_module *module)
 	sort(symbols, &module->table);
 }
 
-const struct symbol_entry *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
+const struct symbol_range *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
 					     uint64_t address)
 {
-	enum { AROUND = 8 };
-	const struct symbol_table *table = &module->table;
-	size_t low;
-
 	if (!module->has_table && module->dwfl_module)
 		read_table(symbols, module);
 	module->has_table = true;
-	low = symbol_n_started(table->list, table->n, sizeof(*table->list), address);
-
-	/* One that lies in others may have ended before the address. */
-	for (size_t i = low; i > 0 && low - i < AROUND; i--)
-		if (address < table->list[i - 1].end)
-			return &table->list[i - 1];
-	return NULL;
+	return symbol_list_find(&module->table, address);
 }
 
 /* ---- perf maps ------------------------------------------------------------------------------ */
 
-static bool hexadecimal(const char **at, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(*at, &end, 16);
-	if (errno || end == *at || *end != ' ')
-		return false;
-	*at = end + 1;
-	return true;
-}
-
 static void add_line(struct symbols *symbols, struct symbol_module *module, char *line)
 {
-	const char *at = line;
 	uint64_t start, size;
+	int name = 0;
 
 	line[strcspn(line, "\n")] = '\0';
 	/* Code that is compiled again is appended: the last line counts. */
-	if (hexadecimal(&at, &start) && hexadecimal(&at, &size) && *at && start + size >= start)
-		add(symbols, module, start, start + size, symbols_text(symbols, at));
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &name) == 2 && line[name] &&
+	    start + size >= start)
+		add(symbols, module, start, start + size, symbols_text(symbols, line + name));
 }
 
 static enum symbol_status read_lines(struct symbols *symbols, struct symbol_module *module,

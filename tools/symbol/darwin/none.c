@@ -40,7 +40,7 @@ bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, 
 	return false;
 }
 
-const struct symbol_entry *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
+const struct symbol_range *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
 					     uint64_t address)
 {
 	(void)symbols, (void)module, (void)address;
