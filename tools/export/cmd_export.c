@@ -280,3 +280,19 @@ bool export_is_time(const struct pmc_p_event *event)
 {
 	return !strcmp(event->unit, "ns");
 }
+
+const struct export_pair *export_pair_of(struct pmc_arena *arena, struct export_pair **table,
+					 const char *a, const char *b)
+{
+	const struct export_pair_key key = { a, b };
+	struct export_pair *pair;
+
+	HASH_FIND(hh, *table, &key, sizeof(key), pair);
+	if (!pair) {
+		pair = pmc_arena_alloc(arena, sizeof(*pair));
+		pair->key = key;
+		pair->index = HASH_COUNT(*table);
+		HASH_ADD(hh, *table, key, sizeof(key), pair);
+	}
+	return pair;
+}

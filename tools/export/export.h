@@ -26,6 +26,15 @@ struct export_list {
 	const struct pmc_fold_row *pool; /* of the thread; NULL: it is unknown */
 };
 
+/* Two texts of spots, which have each text once, and its place in their table. */
+struct export_pair {
+	struct export_pair_key {
+		const char *a, *b;
+	} key;
+	uint64_t index;
+	UT_hash_handle hh;
+};
+
 struct export
 {
 	struct pmc_profile *profile;
@@ -52,3 +61,6 @@ struct export
 void export_find_samples(struct export *export);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
+/* The pair in the table, which is in the order of the indexes. */
+const struct export_pair *export_pair_of(struct pmc_arena *arena, struct export_pair **table,
+					 const char *a, const char *b);

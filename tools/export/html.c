@@ -115,21 +115,12 @@ static void find_roots(struct export *export, struct roots *roots)
 
 /* ---- flame graphs --------------------------------------------------------------------------- */
 
-/* A function of some box. Names and modules are those of spots, which are the same for all. */
-struct function {
-	struct function_key {
-		const char *name, *module;
-	} key;
-	uint64_t index;
-	UT_hash_handle hh;
-};
-
 struct flame {
 	struct export *export;
 	const struct roots *roots;
 	struct pmc_arena arena; /* of one event */
 	struct pmc_sample_fold fold;
-	struct function *functions; /* in the order of their index */
+	struct export_pair *functions; /* of boxes: names and modules of spots */
 	uint64_t boxes, left_out;
 	bool *shown;	      /* of each row of the fold */
 	double most_left_out; /* share of a root that no box that is left out exceeds */
@@ -213,22 +204,6 @@ static void choose_boxes(struct flame *flame)
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-static uint64_t function_of(struct flame *flame, const struct pmc_sample_row *row)
-{
-	struct pmc_arena *arena = &flame->arena;
-	const struct function_key key = { row->function, row->module };
-	struct function *function;
-
-	HASH_FIND(hh, flame->functions, &key, sizeof(key), function);
-	if (!function) {
-		function = pmc_arena_alloc(arena, sizeof(*function));
-		function->key = key;
-		function->index = HASH_COUNT(flame->functions);
-		HASH_ADD(hh, flame->functions, key, sizeof(key), function);
-	}
-	return function->index;
-}
-
 /* Five numbers a box: depth, function or root, own weight, weight, samples. A caller comes before
  * its callees. */
 static void put_boxes(struct flame *flame, struct pmc_json *json)
@@ -244,7 +219,11 @@ static void put_boxes(struct flame *flame, struct pmc_json *json)
 		if (!row->depth)
 			pmc_number(row->function, UINT32_MAX, &root);
 		pmc_json_u64(json, NULL, row->depth);
-		pmc_json_u64(json, NULL, row->depth ? function_of(flame, row) : root);
+		if (row->depth)
+			root = export_pair_of(&flame->arena, &flame->functions, row->function,
+					      row->module)
+				       ->index;
+		pmc_json_u64(json, NULL, root);
 		pmc_json_u64(json, NULL, row->self);
 		pmc_json_u64(json, NULL, row->total);
 		pmc_json_u64(json, NULL, row->total_samples);
@@ -254,17 +233,17 @@ static void put_boxes(struct flame *flame, struct pmc_json *json)
 
 static void put_functions(const struct flame *flame, struct pmc_json *json)
 {
-	const struct function *function;
+	const struct export_pair *function;
 
 	pmc_json_line(json);
 	pmc_json_array(json, "functions");
 	for (function = flame->functions; function; function = function->hh.next)
-		pmc_json_str(json, NULL, function->key.name);
+		pmc_json_str(json, NULL, function->key.a);
 	pmc_json_array_end(json);
 	pmc_json_line(json);
 	pmc_json_array(json, "modules");
 	for (function = flame->functions; function; function = function->hh.next)
-		pmc_json_str(json, NULL, function->key.module);
+		pmc_json_str(json, NULL, function->key.b);
 	pmc_json_array_end(json);
 }
 

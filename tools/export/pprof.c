@@ -95,20 +95,11 @@ struct text {
 	char bytes[];
 };
 
-/* A function of a file, or a module: a number from 1. */
-struct numbered {
-	struct numbered_key {
-		const char *a, *b; /* of spots, which have each text once */
-	} key;
-	uint64_t number;
-	UT_hash_handle hh;
-};
-
 struct pprof {
 	struct export *export;
 	struct proto whole, message, part;
 	struct text *texts;
-	struct numbered *functions, *modules;
+	struct export_pair *functions, *modules; /* a function has a file */
 	struct spot_list spots;
 };
 
@@ -140,23 +131,15 @@ static uint64_t str(struct pprof *p, const char *bytes)
 	return text(p, bytes, strlen(bytes));
 }
 
-/* The number of a pair of texts; *is_new: it was not known. */
-static uint64_t number_of(struct pprof *p, struct numbered **table, const char *a, const char *b,
+/* The number of a pair of texts, from 1; *is_new: it was not known. */
+static uint64_t number_of(struct pprof *p, struct export_pair **table, const char *a, const char *b,
 			  bool *is_new)
 {
-	struct pmc_arena *arena = &p->export->arena;
-	const struct numbered_key key = { a, b };
-	struct numbered *known;
+	const unsigned before = HASH_COUNT(*table);
+	const uint64_t number = 1 + export_pair_of(&p->export->arena, table, a, b)->index;
 
-	HASH_FIND(hh, *table, &key, sizeof(key), known);
-	*is_new = !known;
-	if (known)
-		return known->number;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	known->key = key;
-	known->number = HASH_COUNT(*table) + 1;
-	HASH_ADD(hh, *table, key, sizeof(key), known);
-	return known->number;
+	*is_new = number > before;
+	return number;
 }
 
 /* The message is complete: a field of the profile. What is written goes out in pieces. */
