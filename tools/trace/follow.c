@@ -132,15 +132,9 @@ static void empty_rings(struct trace *trace)
 
 /* ---- the loop ----------------------------------------------------------------------------- */
 
-struct following {
-	uint64_t end_ns;  /* 0: none */
-	bool stopped;	  /* nothing is written any more */
-	uint64_t scan_ns; /* when CPUs are looked at next */
-};
-
-static bool is_over(struct trace *trace, const struct following *now, uint64_t ns)
+static bool is_over(struct trace *trace, uint64_t ns)
 {
-	if (trace->rows.out.error || (now->end_ns && ns >= now->end_ns))
+	if (trace->rows.out.error || (trace->end_ns && ns >= trace->end_ns))
 		return true;
 	if (trace->command)
 		return tool_child_ended(&trace->child, false);
@@ -148,32 +142,32 @@ static bool is_over(struct trace *trace, const struct following *now, uint64_t n
 	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
 }
 
-static void stop(struct trace *trace, struct following *now)
+/* Nothing is written to the rings any more. */
+static void stop(struct trace *trace)
 {
-	if (!now->stopped) {
-		pmc_sampler_set_disable(trace->set);
-		trace->stopped_ns = pmc_now_ns();
-	}
-	now->stopped = true;
+	if (trace->stopped_ns)
+		return;
+	pmc_sampler_set_disable(trace->set);
+	trace->stopped_ns = pmc_now_ns();
 }
 
 /* The time to wait for a record. */
-static int check(struct trace *trace, struct following *now)
+static int check(struct trace *trace)
 {
-	uint64_t ns = pmc_now_ns();
+	const uint64_t ns = pmc_now_ns();
 
-	if (!now->stopped && ns >= now->scan_ns) {
+	if (!trace->stopped_ns && ns >= trace->scan_ns) {
 		trace_scan_cpus(trace);
-		now->scan_ns = ns + SCAN_NS;
+		trace->scan_ns = ns + SCAN_NS;
 	}
-	if (!now->stopped && is_over(trace, now, ns))
-		stop(trace, now);
-	if (now->stopped || !now->end_ns || now->end_ns - ns > SLICE_MS * 1000000ull)
+	if (!trace->stopped_ns && is_over(trace, ns))
+		stop(trace);
+	if (trace->stopped_ns || !trace->end_ns || trace->end_ns - ns > SLICE_MS * 1000000ull)
 		return SLICE_MS;
-	return (int)((now->end_ns - ns) / 1000000) + 1;
+	return (int)((trace->end_ns - ns) / 1000000) + 1;
 }
 
-static void follow(struct trace *trace, struct following *now)
+static void follow(struct trace *trace)
 {
 	struct pmc_sampler *from;
 	struct pmc_record record;
@@ -184,9 +178,8 @@ static void follow(struct trace *trace, struct following *now)
 		error = pmc_sampler_set_next(trace->set, &record, &from);
 		if (error == -EAGAIN) {
 			pmc_out_flush(&trace->rows.out);
-			error = pmc_sampler_set_next_wait(trace->set, &record, &from,
-							  check(trace, now));
-			if (error == -EAGAIN && now->stopped)
+			error = pmc_sampler_set_next_wait(trace->set, &record, &from, check(trace));
+			if (error == -EAGAIN && trace->stopped_ns)
 				return;
 		}
 		if (!error)
@@ -196,18 +189,17 @@ static void follow(struct trace *trace, struct following *now)
 		else if (error != -EAGAIN && error != -EINTR && error != -EPROTO)
 			return; /* -ENODATA: all traced threads have ended */
 		if (!(++records % 256))
-			(void)check(trace, now);
+			(void)check(trace);
 	}
 }
 
 int trace_follow(struct trace *trace)
 {
-	struct following now = { 0 };
 	int code = 0;
 
 	catch_signals(trace);
 	if (trace->duration_ns)
-		now.end_ns = pmc_now_ns() + trace->duration_ns;
+		trace->end_ns = pmc_now_ns() + trace->duration_ns;
 	/* Events of a command start with its exec. */
 	if (!trace->command || trace->summary)
 		code = pmc_sampler_set_enable(trace->set);
@@ -217,8 +209,8 @@ int trace_follow(struct trace *trace)
 		code = tool_child_go(&trace->child, trace->command[0]);
 	if (code)
 		return code;
-	follow(trace, &now);
-	stop(trace, &now);
+	follow(trace);
+	stop(trace);
 	empty_rings(trace);
 	pmc_out_flush(&trace->rows.out);
 	return 0;

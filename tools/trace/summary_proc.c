@@ -34,7 +34,7 @@ static void add_waiting(struct trace_summary *summary, uint32_t tid)
 	struct pmc_proc_stat stat;
 	char stack[8192];
 
-	if (!thread || !read_stat(tid, &stat) || !is_asleep(&stat))
+	if (!read_stat(tid, &stat) || !is_asleep(&stat))
 		return;
 	/* Root only; without it the kind of wait is known. */
 	pmc_file_read(stack, sizeof(stack), "/proc/%u/stack", tid);

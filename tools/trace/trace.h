@@ -68,6 +68,8 @@ struct trace {
 	pid_t pid;	/* 0: none */
 	char **command; /* NULL: none */
 	uint64_t duration_ns;
+	uint64_t end_ns;       /* 0: none */
+	uint64_t scan_ns;      /* when CPUs are looked at next */
 	uint64_t stopped_ns;   /* when the events were disabled, before the last records are read */
 	unsigned pages;	       /* 0: the default */
 	struct tool_rows rows; /* the output, and what is chosen of --summary */

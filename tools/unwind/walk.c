@@ -37,19 +37,21 @@ static const uint8_t perf_of[REGISTERS] = {
 static const uint8_t perf_of[REGISTERS] = { 0,	1,  2,	3,  4,	5,  6,	7,  8,	9,  10,
 					    11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 					    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 };
-#else
-#define REGISTERS 0
+#else /* stacks by frame pointers only */
+#define REGISTERS 1
+#define SP	  0
+#define PC	  0
+#define FP	  0
+static const uint8_t perf_of[REGISTERS];
 #endif
 
 uint64_t unwind_registers(void)
 {
 	uint64_t mask = 0;
 
-#if REGISTERS
 	for (unsigned i = 0; i < REGISTERS; i++)
 		mask |= UINT64_C(1) << perf_of[i];
-#endif
-	return mask;
+	return PC ? mask : 0;
 }
 
 /* A frame as words of a stack have it. */
@@ -99,8 +101,6 @@ static unsigned take_chain(const struct unwind *unwind, const struct unwind_imag
 	}
 	return depth;
 }
-
-#if REGISTERS
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
@@ -389,22 +389,6 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		*flags |= PMC_STACK_BROKEN;
 	return depth;
 }
-
-#else
-
-static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *image,
-			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
-{
-	(void)unwind, (void)image, (void)record, (void)words, (void)flags;
-	return 0;
-}
-
-void unwind_rules_free(struct unwind *unwind)
-{
-	(void)unwind;
-}
-
-#endif
 
 unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 		     const struct pmc_record *record, uint64_t *words, uint16_t *flags)
