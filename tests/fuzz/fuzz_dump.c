@@ -11,8 +11,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tools/export/export.h"
 #include "tools/merge/merge.h"
-#include "tools/report/samples.h"
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 
 #include <fcntl.h>
 

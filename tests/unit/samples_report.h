@@ -5,7 +5,7 @@
 
 #include "tests/unit/report_profile.h"
 #include "tests/unit/samples_made.h"
-#include "tools/report/samples.h"
+#include "tools/report/report.h"
 #include "tests/unit/unit.h"
 
 static const struct made_event clock_event = {

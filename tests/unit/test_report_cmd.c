@@ -3,7 +3,7 @@
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unpack.h"
 #include "tools/cli/pmctl.h"
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c - pmctl diff: compares the threads of two runs, by name or another key. */
 #include "tools/diff/diff.h"
-#include "tools/report/read.h"
+#include "tools/report/report.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,7 @@
 /* read.c - dumps to rows: each dump is folded by the key, and is one value of its side. */
 #include "lib/base/number.h"
 #include "tools/diff/diff.h"
-#include "tools/report/read.h"
-#include "tools/report/samples.h"
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 
 #include <math.h>
 #include <stdio.h>

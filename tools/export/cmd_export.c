@@ -2,8 +2,7 @@
 /* cmd_export.c - pmctl export: converts dumps for other tools. */
 #include "tools/cli/flags.h"
 #include "tools/export/export.h"
-#include "tools/report/read.h"
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 #include "tools/view/report.h"
 #include "tools/cli/pmctl.h"
 

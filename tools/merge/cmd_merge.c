@@ -2,7 +2,7 @@
 /* cmd_merge.c - pmctl merge: combines dumps into one, losslessly and in canonical order. */
 #include "tools/cli/flags.h"
 #include "tools/merge/merge.h"
-#include "tools/report/samples.h"
+#include "tools/report/report.h"
 #include "tools/rows/profile.h"
 
 #include <errno.h>

@@ -3,9 +3,7 @@
 #include "tools/table/table.h"
 #include "tools/view/report.h"
 #include "tools/cli/flags.h"
-#include "tools/report/read.h"
-#include "tools/report/samples.h"
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

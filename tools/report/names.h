@@ -4,7 +4,7 @@
 #define PMC_TOOLS_REPORT_NAMES_H
 
 #include "lib/base/hash.h"
-#include "tools/report/samples.h"
+#include "tools/report/report.h"
 #include "tools/symbol/symbol.h"
 
 /* Words of JIT or unknown code, which is in no file, and of stacks whose callers are missing. */

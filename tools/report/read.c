@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* read.c - reads dumps into a profile. */
-#include "tools/report/read.h"
+#include "tools/report/report.h"
 #include "tools/cli/pmctl.h"
 
 static int read_one(void *to, int fd, const char *name)

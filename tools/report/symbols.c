@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.c - names for start routines that a dump knows as module and offset only. */
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 
 #include <string.h>
 #include <sys/stat.h>

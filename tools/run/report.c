@@ -6,8 +6,7 @@
 #include "tools/view/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
-#include "tools/report/symbols.h"
-#include "tools/report/samples.h"
+#include "tools/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* table.c - the table a person sees: title, rows by CPU time, the rest in one row, totals. */
-#include "tools/view/table.h"
+/*
+ * table.c - the table a person sees: title, columns and which of them are hidden first, rows by CPU
+ * time, the rest in one row, totals.
+ */
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
+#include "tools/view/view.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 
 /* ---- title ------------------------------------------------------------------------------- */
 
-void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverage,
-		       struct pmc_out *out)
+static void table_figures(struct pmc_view *view, const struct pmc_coverage *coverage,
+			  struct pmc_out *out)
 {
 	const struct pmc_screen *screen = &view->options->screen;
 	const uint64_t cpu_ns = coverage->shown_cpu_ns, threads = coverage->selected;
@@ -37,8 +40,8 @@ void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverag
 		table_say(out, screen, " on %n hosts", hosts);
 }
 
-const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
-			      char room[48])
+static const char *table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
+				 char room[48])
 {
 	/* The command that was started, whatever it became by exec. */
 	const char *command = pmc_view_command(view->first ? view->first->origin : NULL);
@@ -57,13 +60,13 @@ void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage)
 	enum { INDENT = 11, COLUMN = 27, GAP = 2, LEAST = 12 };
 	int screen = pmc_screen_width(&view->options->screen);
 	char buf[200], runs[48];
-	const char *command = pmc_table_command(view, coverage, runs);
+	const char *command = table_command(view, coverage, runs);
 	struct pmc_out *out = view->out, text;
 	int room, width;
 
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	pmc_out_char(&text, ' ');
-	pmc_table_figures(view, coverage, &text);
+	table_figures(view, coverage, &text);
 	room = screen - INDENT - GAP - pmc_utf8_columns(buf, text.len);
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[1m");
@@ -264,6 +267,493 @@ void pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
 	sum_threads(table->view, &total);
 	lines_below(table, coverage, &total);
 	table->n_below = 0;
+}
+
+/* ---- columns ----------------------------------------------------------------------------- */
+
+enum { NAME_MOST = 32 };
+
+static bool is_key(const struct table_column *column)
+{
+	return column->kind == PMC_COL_KEY ||
+	       (column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_thread);
+}
+
+/* The end of a path, which distinguishes files best, is kept. */
+static enum pmc_cut cut_of(const struct pmc_view *view, const struct table_column *column)
+{
+	const enum pmc_fold_by key =
+		column->kind == PMC_COL_KEY ? pmc_key_at(view, column->index) : PMC_BY_NONE;
+
+	if (key == PMC_BY_PATH)
+		return PMC_CUT_END;
+	if (key == PMC_BY_EXE ||
+	    (column->kind == PMC_COL_FIELD &&
+	     (column->index == PMC_FIELD_exe || column->index == PMC_FIELD_start_routine)))
+		return PMC_CUT_LEFT;
+	return PMC_CUT_MIDDLE;
+}
+
+static void add_column(struct pmc_table *table, const struct table_column *column,
+		       enum table_drop drop)
+{
+	const struct pmc_view *view = table->view;
+	struct table_column *to = &table->columns[table->n];
+
+	*to = *column;
+	to->drop = (unsigned char)drop;
+	/* The last requested event is hidden first; of other columns the rightmost. */
+	to->place = drop == TABLE_DROP_EVENT ? column->index : table->n;
+	to->cut = (unsigned char)cut_of(view, column);
+	/* Cut short, names of functions and the paths of --by start tell little. */
+	to->functions = pmc_is_sample_key(view, column) ||
+			(column->kind == PMC_COL_KEY && view->options->path_of &&
+			 pmc_key_at(view, column->index) == PMC_BY_START);
+	/* Names of C++ and Rust functions have no end. The first column shrinks to what fits. */
+	if (column->kind == PMC_COL_SAMPLE && column->unit == TABLE_TEXT)
+		to->most = NAME_MOST;
+	if (column->kind == PMC_COL_KEY && table->n)
+		to->most = view->options->wide ? 0 :
+			   to->functions       ? pmc_screen_width(&view->options->screen) / 2 :
+						 NAME_MOST;
+	to->together = column->kind == PMC_COL_SAMPLE &&
+		       (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total);
+	table->n++;
+}
+
+static void add_bar(struct pmc_table *table)
+{
+	static const struct table_column bar = {
+		.name = "", .kind = PMC_COL_FIELD, .index = PMC_FIELD_share, .unit = TABLE_BAR
+	};
+
+	add_column(table, &bar, TABLE_DROP_BAR);
+}
+
+/* ---- choice ------------------------------------------------------------------------------ */
+
+/* Whether some metric is made of this event and shows it in fewer columns. */
+static bool is_input(struct pmc_view *view, unsigned event)
+{
+	struct pmc_event_def *def = &view->events.events[event].def;
+	struct pmc_event_def kept = *def;
+	bool input = false;
+
+	/* Cycles and instructions are worth seeing for themselves. */
+	if (def->type == PERF_TYPE_HARDWARE && def->config <= PERF_COUNT_HW_INSTRUCTIONS)
+		return false;
+	def->type = UINT32_MAX;
+	for (unsigned i = 0; i < pmc_n_metrics && !input; i++)
+		input = view->events.ratios >> i & 1 && !pmc_metric_applies(i, &view->events.set);
+	*def = kept;
+	return input;
+}
+
+/* The event that counts what the accounting column shows; -1: none. Of duplicates the last one:
+ * these columns stand behind the events. */
+static int twin_of(const struct pmc_table *table, unsigned field)
+{
+	if (field == PMC_FIELD_cpu_ns)
+		return table->view->clock_event;
+	if (field == PMC_FIELD_faults)
+		return pmc_view_software(table->view, PERF_COUNT_SW_PAGE_FAULTS, true);
+	if (field == PMC_FIELD_voluntary_switches || field == PMC_FIELD_involuntary_switches)
+		return pmc_view_software(table->view, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
+	return -1;
+}
+
+/* The event that stands in the accounting column's place: its twin, unless that has fewer values.
+ * -1: none. */
+static int event_for(const struct pmc_table *table, unsigned field)
+{
+	const int event = twin_of(table, field);
+	const uint64_t rows = event < 0 ? 0 : table->all->events[event].rows;
+
+	if (field == PMC_FIELD_cpu_ns)
+		return event;
+	return rows && rows >= table->all->usage_rows ? event : -1;
+}
+
+/* Whether the event's values are in the place of an accounting column, or those in its own. */
+static bool is_twin(const struct pmc_table *table, unsigned event)
+{
+	static const unsigned fields[] = { PMC_FIELD_cpu_ns, PMC_FIELD_faults,
+					   PMC_FIELD_voluntary_switches };
+
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (twin_of(table, fields[i]) == (int)event)
+			return true;
+	return false;
+}
+
+static bool has_many_hosts(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 1; i < profile->n_processes; i++)
+		if (strcmp(profile->processes[0]->host, profile->processes[i]->host))
+			return true;
+	return false;
+}
+
+static bool any_scaled(const struct pmc_table *table)
+{
+	for (unsigned i = 0; i < table->view->events.set.count; i++)
+		if (table->all->events[i].scaled)
+			return true;
+	return false;
+}
+
+static bool wants_field(const struct pmc_table *table, unsigned field)
+{
+	const struct pmc_profile *profile = table->view->profile;
+	bool many = profile->n_processes > 1;
+
+	switch (field) {
+	case PMC_FIELD_host:
+		return many && has_many_hosts(profile);
+	case PMC_FIELD_pid:
+		return many;
+	case PMC_FIELD_ran:
+		return any_scaled(table);
+	case PMC_FIELD_lost_samples:
+		return table->all->lost_samples;
+	case PMC_FIELD_voluntary_switches:
+	case PMC_FIELD_involuntary_switches:
+	case PMC_FIELD_faults:
+		return table->all->usage_rows || event_for(table, field) >= 0;
+	default:
+		return true;
+	}
+}
+
+static const struct table_column *value_of(const struct pmc_columns *columns, unsigned event)
+{
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].kind == PMC_COL_EVENT && columns->list[i].index == event &&
+		    columns->list[i].part == PMC_PART_VALUE)
+			return &columns->list[i];
+	return NULL;
+}
+
+/* When a field is hidden; requested: an event stands in its place. */
+static enum table_drop drop_of(const struct table_column *column, bool requested)
+{
+	if (column->when != USAGE || column->index == PMC_FIELD_ran)
+		return TABLE_STAYS;
+	if (column->index == PMC_FIELD_samples || column->index == PMC_FIELD_lost_samples)
+		return TABLE_DROP_LAST;
+	return requested ? TABLE_DROP_EVENT : TABLE_DROP_USAGE;
+}
+
+static void add_field(struct pmc_table *table, const struct pmc_columns *columns,
+		      const struct table_column *column)
+{
+	int event = event_for(table, column->index);
+
+	if (!wants_field(table, column->index))
+		return;
+	/* One event stands for both kinds of switches. */
+	if (event >= 0 && column->index == PMC_FIELD_involuntary_switches)
+		return;
+	add_column(table, event < 0 ? column : value_of(columns, (unsigned)event),
+		   drop_of(column, event >= 0));
+	if (column->index == PMC_FIELD_share && !table->view->options->timeline)
+		add_bar(table);
+}
+
+static void add_event(struct pmc_table *table, const struct table_column *column)
+{
+	struct pmc_view *view = table->view;
+	bool core = view->events.set.events[column->index].core_type[0];
+
+	if (column->part != PMC_PART_VALUE)
+		add_column(table, column, TABLE_DROP_SPREAD);
+	else if (!is_twin(table, column->index))
+		add_column(table, column,
+			   core || is_input(view, column->index) ? TABLE_DROP_INPUT :
+								   TABLE_DROP_EVENT);
+}
+
+static void add_sample(struct pmc_table *table, const struct table_column *column)
+{
+	const struct pmc_view *view = table->view;
+	const unsigned share = view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
+
+	add_column(table, column,
+		   column->index == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
+		   column->index == PMC_SAMPLE_module  ? TABLE_DROP_INPUT :
+							 TABLE_STAYS);
+	if (column->index == share)
+		add_bar(table);
+}
+
+static void add_usual(struct pmc_table *table, const struct pmc_columns *columns)
+{
+	const struct pmc_report_options *options = table->view->options;
+	bool spread = table->lines.groups && options->by != PMC_BY_NONE;
+
+	/* The events stand between the accounting columns. */
+	for (int usage = 0; usage < 2; usage++) {
+		for (unsigned i = 0; i < columns->n; i++) {
+			const struct table_column *column = &columns->list[i];
+			bool split = column->part != PMC_PART_VALUE;
+
+			if (column->when == NEVER || (column->when == WIDE && !options->wide) ||
+			    (column->when == USAGE) != usage || (split && !spread))
+				continue;
+			if (column->kind == PMC_COL_FIELD)
+				add_field(table, columns, column);
+			else if (column->kind == PMC_COL_EVENT)
+				add_event(table, column);
+			else if (column->kind == PMC_COL_SAMPLE)
+				add_sample(table, column);
+			else
+				add_column(table, column,
+					   column->kind == PMC_COL_METRIC ? TABLE_DROP_METRIC :
+									    TABLE_DROP_SPREAD);
+		}
+	}
+}
+
+/* Sums have their labels in this column: among those of --columns another one of text may be it. */
+static void choose_label(struct pmc_table *table)
+{
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (column->unit != TABLE_TEXT || (table->labels && !is_key(column)))
+			continue;
+		table->labels = column;
+		if (is_key(column))
+			return;
+	}
+}
+
+/* ---- rows and cells ----------------------------------------------------------------------- */
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct pmc_table *table = arg;
+
+	table->at = i;
+	if (i < table->lines.n)
+		pmc_line_row(&table->lines, i);
+	else if (table->rest)
+		table->lines.row = (struct pmc_row){ .sample = table->rest };
+	else
+		table->lines.row = (struct pmc_row){ .sums = table->below[i - table->lines.n] };
+}
+
+/* Unattributed work or that of descendants. */
+static bool is_beside(const struct pmc_table *table, const struct pmc_row *row)
+{
+	return row->sums && (row->sums == &table->coverage->unattributed ||
+			     row->sums == &table->coverage->descendants);
+}
+
+static bool is_spread(const struct table_column *column)
+{
+	return (column->kind == PMC_COL_CPU || column->kind == PMC_COL_EVENT) &&
+	       column->part >= PMC_PART_MIN && column->part <= PMC_PART_STDDEV;
+}
+
+/* Percent of all CPU time, for the bar; 0 for rows that have none. */
+static double share_of(struct pmc_table *table, const struct pmc_row *row)
+{
+	static const struct table_column share = { .kind = PMC_COL_FIELD,
+						   .index = PMC_FIELD_share };
+	struct table_cell cell;
+
+	if (row->sample)
+		return row->sample == table->rest ? 0 : pmc_sample_share(table->view, row->sample);
+	if (is_beside(table, row) || row->sums == table->all)
+		return 0;
+	cell = pmc_cell(table->view, &share, row);
+	return cell.kind == CELL_REAL ? cell.real : 0;
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	struct pmc_table *table = arg;
+	const struct pmc_row *row = &table->lines.row;
+
+	if (column->unit == TABLE_BAR)
+		return cell_real(share_of(table, row), TABLE_DECIMALS);
+	if (row->sample && row->sample == table->rest)
+		return pmc_sample_rest(table, column);
+	if (row->sums && !row->sums->groups && column == table->labels)
+		return cell_text(row->sums->label);
+	if (table->branches && pmc_is_sample_key(table->view, column))
+		return pmc_table_branch(table);
+	/* A ratio of two small differences is noise. */
+	if ((is_spread(column) && row->sums->threads < 2) ||
+	    (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed))
+		return cell_null();
+	return pmc_cell(table->view, column, row);
+}
+
+/* Without a line between them a root would look like a callee of the last line of the tree above:
+ * an only callee stands in its caller's column. */
+static struct table_line line_of(void *arg)
+{
+	const struct pmc_table *table = arg;
+	const uint64_t i = table->at;
+	const bool root =
+		table->branches && (i >= table->lines.n ||
+				    !((const struct pmc_sample_row *)table->lines.list[i])->depth);
+
+	return (struct table_line){ .dim = is_beside(table, &table->lines.row), .gap = i && root };
+}
+
+static void lay_out(struct pmc_table *table)
+{
+	table->print = (struct table){
+		.columns = table->columns,
+		.n_columns = table->n,
+		.n_rows = table->lines.n + table->n_below,
+		.arg = table,
+		.row = make_row,
+		.cell = cell_of,
+		.line = line_of,
+		.screen = table->view->options->screen,
+		.arena = table->view->arena,
+		.wide = table->view->options->wide,
+		.indent = 2,
+	};
+	table_layout(&table->print);
+}
+
+/* ---- what is printed ----------------------------------------------------------------------- */
+
+/* Sums whose labels no column has. */
+static const char *unnamed_sums(struct pmc_table *table)
+{
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; !table->labels && i < table->n_below; i++)
+		pmc_outf(&out, "%s%s", i ? ", " : "",
+			 table->rest ? table->rest->function : table->below[i]->label);
+	return pmc_arena_strndup(table->view->arena, buf, out.len);
+}
+
+static void note_marks(struct pmc_table *table, struct pmc_footer *footer)
+{
+	footer->partial = table->print.has_partial;
+	footer->estimate = table->print.has_estimate;
+	for (unsigned i = 0; i < table->print.n; i++) {
+		const struct table_column *column = table->print.places[i].column;
+
+		footer->scaled |= column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_ran;
+	}
+	footer->hidden = table->print.hidden;
+	footer->sums = unnamed_sums(table);
+}
+
+static void put_markdown_note(void *arg, const char *text, size_t len)
+{
+	struct pmc_out *out = arg;
+
+	pmc_out_str(out, "- ");
+	table_put_markdown(out, text + 1, len - 1);
+	pmc_out_char(out, '\n');
+}
+
+static void put_json_note(void *arg, const char *text, size_t len)
+{
+	pmc_json_strn(arg, NULL, text + 1, len - 1);
+}
+
+/* Title, columns, cells and footer as a JSON object. */
+static void put_json(struct pmc_table *table, struct pmc_footer *footer, const char *figures)
+{
+	const uint64_t n = table->lines.n;
+	struct pmc_view *view = table->view;
+	char runs[48];
+	struct pmc_json json;
+
+	pmc_json_init(&json, view->out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_str(&json, "command", table_command(view, table->coverage, runs));
+	pmc_json_str(&json, "figures", figures);
+	pmc_json_u64(&json, "all", table->lines.all);
+	table_page_columns(&table->print, &json);
+	table_page_rows(&table->print, &json, "rows", 0, n);
+	table_page_rows(&table->print, &json, "sums", n, n + table->n_below);
+	pmc_json_array(&json, "notes");
+	pmc_view_footer(view, footer, put_json_note, &json);
+	pmc_json_array_end(&json);
+	pmc_json_object_end(&json);
+}
+
+static void put_markdown(struct pmc_table *table, const struct pmc_footer *footer,
+			 const char *figures)
+{
+	struct pmc_view *view = table->view;
+	char buf[512], runs[48];
+	struct pmc_out text;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	table_say(&text, &(struct pmc_screen){ .width = 110, .ascii = view->options->screen.ascii },
+		  "%100S", table_command(view, table->coverage, runs));
+	pmc_out_str(view->out, "**");
+	table_put_markdown(view->out, buf, text.len);
+	pmc_outf(view->out, "**: %s\n\n", figures);
+	table_print(&table->print, TABLE_MARKDOWN, view->out);
+	pmc_out_char(view->out, '\n');
+	pmc_view_footer(view, footer, put_markdown_note, view->out);
+}
+
+void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
+{
+	struct pmc_view *view = table->view;
+	char buf[200];
+	struct pmc_out text;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	table_figures(view, table->coverage, &text);
+	note_marks(table, footer);
+	if (view->options->cells) {
+		put_json(table, footer, buf);
+	} else if (view->options->format == PMC_FORMAT_MARKDOWN) {
+		put_markdown(table, footer, buf);
+	} else {
+		if (!pmc_by_samples(view->by))
+			pmc_table_title(view, table->coverage);
+		table_print(&table->print, TABLE_PLAIN, view->out);
+		pmc_out_char(view->out, '\n');
+		pmc_view_footer(view, footer, pmc_view_put_line, view);
+	}
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+int pmc_table_make(struct pmc_table *table)
+{
+	struct pmc_view *view = table->view;
+	const struct pmc_columns *columns =
+		table->lines.groups ? &view->of_groups : &view->of_threads;
+	struct pmc_columns chosen;
+
+	if (view->options->columns) {
+		if (pmc_columns_choose(view, columns, &chosen))
+			return -EINVAL;
+		columns = &chosen;
+	}
+	table->columns =
+		pmc_arena_alloc(view->arena, (columns->n * 2 + 4) * sizeof(*table->columns));
+	if (view->options->columns) {
+		for (unsigned i = 0; i < chosen.n; i++)
+			add_column(table, &chosen.list[i], TABLE_STAYS);
+	} else {
+		for (unsigned i = 0; i < columns->n; i++)
+			if (is_key(&columns->list[i]) && columns->list[i].index != PMC_ALL_KEYS)
+				add_column(table, &columns->list[i], TABLE_STAYS);
+		add_usual(table, columns);
+	}
+	choose_label(table);
+	lay_out(table);
+	return 0;
 }
 
 int pmc_view_table(struct pmc_view *view)

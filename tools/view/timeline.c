@@ -7,7 +7,7 @@
  */
 #include "lib/base/sort.h"
 #include "lib/base/utf8.h"
-#include "tools/view/table.h"
+#include "tools/view/view.h"
 
 #include <linux/perf_event.h>
 

@@ -211,11 +211,6 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
 int pmc_view_table(struct pmc_view *view);
 /* A document; or, as JSON lines, its processes, threads (or groups) and regions with their type. */
 int pmc_view_json(struct pmc_view *view);
-/* Members of an object. Events: empty without a set or counts. */
-void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
-			   const struct pmc_p_process *process);
-void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
-			  const struct pmc_p_set_view *set, const struct pmc_count *counts);
 int pmc_view_csv(struct pmc_view *view);
 /* Rates over time, a line for each thread or group. */
 int pmc_view_timeline(struct pmc_view *view);
@@ -261,5 +256,49 @@ void pmc_view_put_line(void *view, const char *line, size_t len);
 #define pmc_say(view, ...) table_say((view)->out, &(view)->options->screen, __VA_ARGS__)
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* Where a line of a tree hangs: a caller with one callee goes on in the same level. */
+struct pmc_branch {
+	unsigned level;
+	uint64_t last; /* bits: no line follows below the same caller at that level */
+	bool connected;
+};
+
+struct pmc_table {
+	struct pmc_view *view;
+	struct pmc_lines lines;
+	const struct pmc_fold_row *below[4]; /* sums under the lines */
+	unsigned n_below;
+	const struct pmc_sample_row *rest; /* below rows of samples; NULL: none */
+	uint64_t at;			   /* line of the row that was made last */
+	struct pmc_branch *branches;	   /* of the lines of a tree; else NULL */
+	char *label;			   /* room for the label of one line of it */
+	const struct pmc_fold_row *all;	   /* the sum of all rows */
+	const struct pmc_coverage *coverage;
+	struct table_column *columns;
+	unsigned n;
+	const struct table_column *labels; /* has those of sums; NULL: no column of text */
+	struct table print;
+};
+
+/* Completes `coverage` for title and footer where the lines are not those of threads. */
+void pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage);
+void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage);
+/* Chooses the columns and lays them out. 0, or -EINVAL with view->problem set. */
+int pmc_table_make(struct pmc_table *table);
+/* "(17 more)": lines beyond those that are shown. */
+const char *pmc_more(const struct pmc_lines *lines);
+static inline bool pmc_is_sample_key(const struct pmc_view *view, const struct table_column *column)
+{
+	return column->kind == PMC_COL_KEY && pmc_by_samples(pmc_key_at(view, column->index));
+}
+/* A cell of table->rest. */
+struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column);
+/* The label of the last row made, which is a line of a tree. */
+struct table_cell pmc_table_branch(struct pmc_table *table);
+/* Title (of samples the caller puts it), table and footer in the format. */
+void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.c - none on macOS: pmctl is built there without elfutils, which reads symbol tables. */
-#include "tools/report/symbols.h"
+#include "tools/report/report.h"
 
 void symbols_resolve(struct pmc_profile *profile, const char *host)
 {
