@@ -114,26 +114,53 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	memcpy(words + 2, area->raw, n * sizeof(*words));
 }
 
-/* Reads each group, in user space if its events are on counters. */
-fast_inline void read_counters(struct region_area *area, uint64_t *words)
+/* Reads each group in user space if its events are on counters. */
+__attribute__((noinline)) static void read_each(struct region_area *area, uint64_t *words)
 {
 	pmc_user_page *const *pages = area->pages;
 	const uint16_t *first = area->first;
 
-	words += REGION_CPU;
-	if (unlikely(area->mode == REGION_CLOCK)) {
+	if (area->mode == REGION_CLOCK) {
 		read_clock(words);
 		return;
 	}
 	for (unsigned g = 0; g < area->groups; g++, first++) {
 		const unsigned n = first[1] - first[0];
 
-		if (unlikely(area->mode != REGION_USER) ||
-		    unlikely(!pmc_user_read_group(pages, n, &words[0], &words[1], &words[2])))
+		if (area->mode != REGION_USER ||
+		    !pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
 			read_group(area, g, words);
 		pages += n;
 		words += 2 + n;
 	}
+}
+
+/* Without a call, all groups in user space. False: one of them cannot be read so. */
+fast_inline bool read_in_user_space(const struct region_area *area, uint64_t *words)
+{
+	pmc_user_page *const *pages = area->pages;
+	const uint16_t *first = area->first;
+	unsigned left = area->groups;
+
+	if (area->mode != REGION_USER)
+		return false;
+	for (;;) {
+		const unsigned n = first[1] - first[0];
+
+		if (!pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
+			return false;
+		if (--left == 0)
+			return true;
+		pages += n;
+		words += 2 + n;
+		first++;
+	}
+}
+
+fast_inline void read_counters(struct region_area *area, uint64_t *words)
+{
+	if (unlikely(!read_in_user_space(area, words + REGION_CPU)))
+		read_each(area, words + REGION_CPU);
 }
 
 /* ---- names ---------------------------------------------------------------------------------*/
