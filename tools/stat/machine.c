@@ -68,7 +68,7 @@ static int open_cpu(struct stat_job *stat, int cpu)
 {
 	const struct pmc_plan *plan = &stat->live.plan;
 	const struct stat_key key = key_of(stat, cpu);
-	struct stat_row *row = &stat->rows[stat_row(stat, &key)];
+	struct stat_row *row = stat_row(stat, &key);
 	int error = live_groups_open(&row->groups, &stat->live,
 				     stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
 				     stat->cgroup ? stat->cgroup_fd : -1, cpu);
@@ -90,7 +90,7 @@ static int open_cpu(struct stat_job *stat, int cpu)
 static void leave_cpu(struct stat_job *stat, int cpu)
 {
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = stat->rows[r];
 
 		for (unsigned g = 0; g < row->groups.n; g++)
 			if (row->groups.list[g].cpu == cpu)

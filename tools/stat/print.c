@@ -334,7 +334,7 @@ static void make_rows(struct stat_lines *lines)
 
 	lines->list = pmc_arena_alloc(lines->arena, (stat->n_rows + 1) * sizeof(*lines->list));
 	for (unsigned r = stat->by != BY_TOTAL; r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = stat->rows[r];
 
 		if (row->seen || row->shown || lines->cumulative)
 			lines->list[lines->n++] = row;
@@ -428,7 +428,7 @@ static bool hides_places(const struct stat_job *stat)
 	bool asleep = false;
 
 	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
-		const struct stat_row *row = &stat->rows[r];
+		const struct stat_row *row = stat->rows[r];
 
 		if (row->places[0].ns)
 			return false;

@@ -13,23 +13,23 @@
  */
 #define SLACK_NS 1000000u
 
-unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
+struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key)
 {
+	struct pmc_arena *arena = &stat->arena;
 	struct stat_row *row;
 
-	/* Threads are looked for in the order of their rows. */
-	for (unsigned n = 0, i = stat->found; n < stat->n_rows; n++) {
-		i = i + 1 < stat->n_rows ? i + 1 : 0;
-		if (!memcmp(&stat->rows[i].key, key, sizeof(*key)) && !stat->rows[i].ended)
-			return stat->found = i;
-	}
-	stat->rows = pmc_arena_grow(&stat->arena, stat->rows, stat->n_rows, &stat->rows_room,
-				    sizeof(*row));
-	row = &stat->rows[stat->n_rows];
+	HASH_FIND(hh, stat->by_key, key, sizeof(*key), row);
+	if (row && !row->ended)
+		return row;
+	if (row)
+		HASH_DEL(stat->by_key, row);
+	row = pmc_arena_alloc(arena, sizeof(*row));
 	*row = (struct stat_row){ .key = *key, .seen = true, .shown = true };
-	row->counts =
-		pmc_arena_alloc(&stat->arena, (stat->live.view.count + 1) * sizeof(*row->counts));
-	return stat->n_rows++;
+	row->counts = pmc_arena_alloc(arena, (stat->live.view.count + 1) * sizeof(*row->counts));
+	HASH_ADD(hh, stat->by_key, key, sizeof(*key), row);
+	stat->rows = pmc_arena_grow(arena, stat->rows, stat->n_rows, &stat->rows_room,
+				    sizeof(*stat->rows));
+	return stat->rows[stat->n_rows++] = row;
 }
 
 /* ---- readings ------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void end_row(struct stat_row *row)
 void stat_read(struct stat_job *stat)
 {
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = stat->rows[r];
 		bool was_read = false;
 
 		for (unsigned g = 0; g < row->groups.n; g++) {
@@ -82,11 +82,11 @@ void stat_step(struct stat_job *stat)
 	stat->rest.before = stat->rest.sum;
 	stat->rest.clock_before_ns = stat->rest.clock_ns;
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		stat->rows[r].before = stat->rows[r].sum;
-		stat->rows[r].shown = stat->rows[r].seen;
-		stat->rows[r].stepped = true;
-		for (unsigned g = 0; g < stat->rows[r].groups.n; g++)
-			live_group_step(&stat->rows[r].groups.list[g]);
+		stat->rows[r]->before = stat->rows[r]->sum;
+		stat->rows[r]->shown = stat->rows[r]->seen;
+		stat->rows[r]->stepped = true;
+		for (unsigned g = 0; g < stat->rows[r]->groups.n; g++)
+			live_group_step(&stat->rows[r]->groups.list[g]);
 	}
 }
 
@@ -167,7 +167,7 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 	if (!process_ns || !stat->process_ns)
 		return;
 	for (unsigned r = 1; r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = stat->rows[r];
 		const uint64_t ns = ran(row);
 
 		cpu = pmc_sub_sat(cpu, ns);
@@ -199,7 +199,7 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	};
 
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = stat->rows[r];
 
 		set_span(row, cumulative);
 		live_counts_clear(live, row->counts);
@@ -210,7 +210,7 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	}
 	/* These times are known at its end. */
 	if (stat->target == STAT_COMMAND && stat->ended)
-		live_counts_os(live, &of_command, false, stat->rows[0].counts);
+		live_counts_os(live, &of_command, false, stat->rows[0]->counts);
 	set_span(rest, cumulative);
 	rest->shown = rest_ns || rest->span.cpu_ns;
 	if (rest->counts)

@@ -53,13 +53,13 @@ static int explain(const struct stat_job *stat, int error)
 static void start(struct stat_job *stat)
 {
 	for (unsigned r = 0; r < stat->n_rows && stat->target != STAT_COMMAND; r++)
-		live_groups_enable(&stat->rows[r].groups);
+		live_groups_enable(&stat->rows[r]->groups);
 	stat_find_children(stat);
 	stat->begin_ns = stat->before_ns = stat->budget.now_ns = pmc_now_ns();
 	stat_read_waits(stat);
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		memset(stat->rows[r].places, 0, sizeof(stat->rows[r].places));
-		stat->rows[r].sum = stat->rows[r].before = (struct live_span){ .ns = 0 };
+		memset(stat->rows[r]->places, 0, sizeof(stat->rows[r]->places));
+		stat->rows[r]->sum = stat->rows[r]->before = (struct live_span){ .ns = 0 };
 	}
 	stat->scanned_ns = stat->read_ns = stat->begin_ns;
 	stat_rest_start(stat);
@@ -100,7 +100,7 @@ static int open_all(struct stat_job *stat)
 		return code;
 	stat_row(stat, &STAT_NO_KEY);
 	if (stat->target == STAT_COMMAND)
-		error = live_groups_open(&stat->rows[0].groups, &stat->live, PMC_PERF_GROUP_EXEC,
+		error = live_groups_open(&stat->rows[0]->groups, &stat->live, PMC_PERF_GROUP_EXEC,
 					 stat->child_pid, -1);
 	else if (stat->target == STAT_MACHINE)
 		error = stat_scan_cpus(stat);
@@ -133,9 +133,9 @@ void stat_close(struct stat_job *stat)
 	if (stat->cgroup && stat->cgroup_fd >= 0)
 		close(stat->cgroup_fd);
 	for (unsigned r = 0; r < stat->n_rows; r++) {
-		live_groups_free(&stat->rows[r].groups);
-		if (stat->rows[r].task)
-			live_task_close(stat->rows[r].task, &stat->budget);
+		live_groups_free(&stat->rows[r]->groups);
+		if (stat->rows[r]->task)
+			live_task_close(stat->rows[r]->task, &stat->budget);
 	}
 }
 

@@ -28,12 +28,12 @@ struct stat_key {
 /* A printed line: the total, what is counted on CPUs, a thread, or the sum of several. */
 struct stat_row {
 	struct stat_key key;
-	struct live_task *task; /* of one thread alone */
-	const char *name;	/* of the thread or pool; NULL: neither */
-	const char *label;	/* of sums, in tables: in the first column of the key */
-	unsigned threads;	/* of a pool; 0: no pool */
-	uint64_t pool;		/* its key */
-	UT_hash_handle hh;
+	struct live_task *task;	   /* of one thread alone */
+	const char *name;	   /* of the thread or pool; NULL: neither */
+	const char *label;	   /* of sums, in tables: in the first column of the key */
+	unsigned threads;	   /* of a pool; 0: no pool */
+	uint64_t pool;		   /* its key */
+	UT_hash_handle hh;	   /* by that key, or by its own */
 	struct live_groups groups; /* whose counts it sums; of a thread, or on CPUs */
 	/* Since the start, and then at the last step; ns of an interval 0: no more than CPU time is
 	 * known. */
@@ -82,10 +82,10 @@ struct stat_job {
 	/* what is counted */
 	struct stat_process *processes; /* or the thread of -t */
 	unsigned n_processes;
-	struct stat_row *rows; /* [0]: the total */
+	struct stat_row **rows; /* [0]: the total; in the order in which they were found */
 	unsigned n_rows;
 	size_t rows_room;
-	unsigned found;		      /* the row that was looked for last */
+	struct stat_row *by_key;      /* those that have not ended */
 	struct stat_row rest;	      /* CPU time of a process that no row has */
 	unsigned clock;		      /* task-clock in the plan; UINT_MAX: not counted */
 	uint64_t process_ns;	      /* CPU time of the processes at begin_ns; 0: unknown */
@@ -130,7 +130,7 @@ int stat_run(struct stat_job *stat);
 
 /* ---- rows.c ---- */
 /* The row of a key, added if it is new. */
-unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
+struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key);
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);

@@ -75,7 +75,7 @@ void stat_read_waits(struct stat_job *stat)
 	stat->budget.reading++;
 	stat->alive = stat->ran = 0;
 	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
-		struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = stat->rows[r];
 
 		if (row->seen)
 			read_waits(stat, row);
@@ -95,12 +95,11 @@ void stat_read_waits(struct stat_job *stat)
 static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 {
 	const struct stat_key key = { -1, -1, -1, -1, (int)tid };
-	const unsigned before = stat->n_rows, r = stat_row(stat, &key);
-	struct stat_row *row = &stat->rows[r];
+	struct stat_row *row = stat_row(stat, &key);
 	int error;
 
 	row->seen = true;
-	if (r < before)
+	if (row->task)
 		return 0;
 	row->task = pmc_arena_alloc(&stat->arena, sizeof(*row->task));
 	live_task_init(row->task, pid, tid);
@@ -152,7 +151,7 @@ static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, p
 static int scan_rows(struct stat_job *stat)
 {
 	for (unsigned r = 1; r < stat->n_rows; r++)
-		stat->rows[r].seen = false;
+		stat->rows[r]->seen = false;
 	return for_each(stat, scan_process);
 }
 
@@ -162,9 +161,9 @@ static bool is_unchanged(const struct stat_job *stat)
 	unsigned n = 0, exist = 0;
 
 	for (unsigned r = 1; r < stat->n_rows; r++) {
-		if (stat->rows[r].seen && stat->rows[r].ended)
+		if (stat->rows[r]->seen && stat->rows[r]->ended)
 			return false;
-		n += stat->rows[r].seen;
+		n += stat->rows[r]->seen;
 	}
 	for (unsigned p = 0; p < stat->n_processes; p++)
 		exist += stat->processes[p].ended ? 0 : live_tids_count(stat->processes[p].pid);
@@ -176,8 +175,8 @@ void stat_scan_threads(struct stat_job *stat)
 	int error;
 
 	if (stat->target == STAT_THREAD) {
-		stat->rows[1].seen =
-			!pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->rows[1].key.tid);
+		stat->rows[1]->seen =
+			!pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->rows[1]->key.tid);
 		return;
 	}
 	if (is_unchanged(stat))
@@ -225,7 +224,7 @@ static int try_open(struct stat_job *stat, pid_t pid)
 	int error = live_tids_read(pid, &tids);
 
 	for (unsigned i = 0; i < tids.n && !error; i++) {
-		error = open_task(stat, &stat->rows[0], PMC_PERF_GROUP_PLAIN, tids.list[i]);
+		error = open_task(stat, stat->rows[0], PMC_PERF_GROUP_PLAIN, tids.list[i]);
 		/* The thread has ended. */
 		if (error == -ESRCH)
 			error = 0;
@@ -260,7 +259,7 @@ int stat_open_process(struct stat_job *stat)
 	if (stat_has_waits(stat))
 		return scan_rows(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
-		live_groups_free(&stat->rows[0].groups);
+		live_groups_free(&stat->rows[0]->groups);
 		error = for_each(stat, try_open);
 		stat->restarts += error == 1;
 	}
