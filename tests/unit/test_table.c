@@ -302,7 +302,8 @@ static void rows_are_chosen(void **state)
 static void sentences(void **state)
 {
 	const struct pmc_screen screens[] = { { .width = 20 }, { .width = 20, .ascii = true } };
-	static const char *const wanted[] = { "1 row of 2,000 rows · 1.50 µs · 50.0 % name abc…",
+	static const char *const wanted[] = { "1 row of 2,000 rows · 1.50 µs · "
+					      "50.0 % name abc…",
 					      "1 row of 2,000 rows, 1.50 us, 50.0 % name a..." };
 
 	(void)state;
