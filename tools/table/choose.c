@@ -126,11 +126,7 @@ bool table_matches(const struct table_cell *cell, const char *glob)
 	if (cell->kind == CELL_TEXT && cell->len >= sizeof(buf))
 		return !fnmatch(glob, cell->text, 0);
 	pmc_out_to_mem(&out, buf, sizeof(buf));
-	if (cell->kind == CELL_NUMBER)
-		table_put_whole(&out, cell);
-	else if (cell->kind == CELL_REAL)
-		pmc_out_fixed(&out, cell->real, cell->decimals);
-	else if (cell->kind != CELL_NULL)
+	if (!table_put_number(&out, cell) && cell->kind != CELL_NULL)
 		pmc_out_bytes(&out, cell->text, cell->len);
 	last = cell->kind == CELL_TEXT ? strrchr(buf, '/') : NULL;
 	return !fnmatch(glob, buf, 0) || (last && !fnmatch(glob, last + 1, 0));

@@ -8,24 +8,24 @@
 #include "lib/base/json.h"
 #include "tools/table/private.h"
 
+/* False: it is no number. */
+bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
+{
+	if (cell->kind == CELL_REAL) {
+		pmc_out_fixed(out, cell->real, cell->decimals);
+	} else if (cell->kind == CELL_NUMBER) {
+		pmc_out_str(out, cell->negative ? "-" : "");
+		pmc_out_u64(out, cell->number);
+	}
+	return cell->kind == CELL_REAL || cell->kind == CELL_NUMBER;
+}
+
 /* ---- CSV ---------------------------------------------------------------------------------- */
 
 void table_put_csv(struct pmc_out *out, const struct table_cell *cell)
 {
-	switch (cell->kind) {
-	case CELL_NULL:
-		break;
-	case CELL_NUMBER:
-		table_put_whole(out, cell);
-		break;
-	case CELL_REAL:
-		if (pmc_out_fixed_fits(cell->real))
-			pmc_out_fixed(out, cell->real, cell->decimals);
-		break;
-	default:
+	if (!table_put_number(out, cell) && cell->kind != CELL_NULL)
 		pmc_csv_text(out, cell->text, cell->len);
-		break;
-	}
 }
 
 static bool is_data(const struct table_column *column)
@@ -84,16 +84,12 @@ void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 
 void table_put_json(struct pmc_out *out, const struct table_cell *cell)
 {
-	if (cell->kind == CELL_NUMBER)
-		table_put_whole(out, cell);
+	if (cell->kind == CELL_NULL)
+		pmc_out_str(out, "null");
 	else if (cell->kind == CELL_TEXT)
 		pmc_json_quoted(out, cell->text, cell->len);
-	else if (cell->kind == CELL_BOOL)
+	else if (!table_put_number(out, cell))
 		pmc_out_bytes(out, cell->text, cell->len);
-	else if (cell->kind == CELL_REAL && pmc_out_fixed_fits(cell->real))
-		pmc_out_fixed(out, cell->real, cell->decimals);
-	else
-		pmc_out_bytes(out, "null", 4);
 }
 
 void table_print_json(const struct table *table, bool array, struct pmc_out *out)

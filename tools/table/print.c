@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c - lines of a table for people: aligned, or as Markdown. */
+/* print.c - a table for people, aligned or as Markdown, and the sentences around it. */
 #include "lib/base/utf8.h"
 #include "tools/table/private.h"
 
@@ -205,18 +205,13 @@ void table_put_markdown(struct pmc_out *out, const char *text, size_t len)
 static void put_markdown_text(const struct table *table, const char *text, size_t len,
 			      struct pmc_out *out)
 {
-	for (size_t at = 0, part; at < len; at += part) {
-		char buf[1024];
-		struct pmc_out safe;
+	const size_t cap = 4 * len + 1; /* a byte may become \xNN */
+	char *buf = pmc_arena_alloc(table->arena, cap);
+	struct pmc_out safe;
 
-		part = len - at < 100 ? len - at : 100;
-		/* Not within a character. */
-		while (at + part < len && part > 97 && (text[at + part] & 0xc0) == 0x80)
-			part--;
-		pmc_out_to_mem(&safe, buf, sizeof(buf));
-		pmc_utf8_fit(&safe, text + at, part, 0, PMC_CUT_END, table->screen.ascii);
-		table_put_markdown(out, buf, safe.len);
-	}
+	pmc_out_to_mem(&safe, buf, cap);
+	pmc_utf8_fit(&safe, text, len, 0, PMC_CUT_END, table->screen.ascii);
+	table_put_markdown(out, buf, safe.len);
 }
 
 static void put_markdown_cell(const struct table *table, const struct table_place *place,
@@ -269,25 +264,101 @@ static void print_markdown(const struct table *table, struct pmc_out *out)
 		put_markdown_row(table, r, out);
 }
 
-/* ---- formats -------------------------------------------------------------------------------- */
+/* ---- sentences ------------------------------------------------------------------------------ */
 
-static void print_csv(const struct table *table, struct pmc_out *out)
+void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char *format, ...)
 {
-	table_csv_head(table, out);
-	for (uint64_t r = 0; r < table->n_rows; r++)
-		table_csv_row(table, r, out);
+	const int most = pmc_screen_width(screen) - 4;
+	uint64_t last = 0;
+	va_list args;
+
+	va_start(args, format);
+	for (const char *at = format; *at;) {
+		const size_t plain = strcspn(at, "%");
+		const char *text;
+		int columns = 0;
+
+		pmc_out_bytes(out, at, plain);
+		at += plain;
+		if (!*at++)
+			break;
+		for (; *at >= '0' && *at <= '9'; at++)
+			columns = columns * 10 + *at - '0';
+		switch (*at++) {
+		case 'n':
+			last = va_arg(args, uint64_t);
+			pmc_show_integer(out, last);
+			break;
+		case '(':
+			text = last == 1 ? at : at + strcspn(at, "|") + 1;
+			pmc_out_bytes(out, text, strcspn(text, "|)"));
+			at += strcspn(at, ")") + 1;
+			break;
+		case 't':
+			pmc_show_time(out, (double)va_arg(args, uint64_t),
+				      screen->ascii ? "us" : "µs");
+			break;
+		case 'v':
+			pmc_show_number(out, va_arg(args, double));
+			break;
+		case 'p':
+			pmc_show_percent(out, va_arg(args, double));
+			break;
+		case 's':
+			pmc_out_str(out, va_arg(args, const char *));
+			break;
+		case 'S':
+			text = va_arg(args, const char *);
+			columns = columns < most ? columns : most;
+			pmc_utf8_fit(out, text, strlen(text), columns, PMC_CUT_END, screen->ascii);
+			break;
+		case '.':
+			pmc_out_str(out, screen->ascii ? ", " : " · ");
+			break;
+		default:
+			pmc_out_char(out, '%');
+			break;
+		}
+	}
+	va_end(args);
 }
+
+bool table_put_reason(struct pmc_out *out, const struct pmc_screen *screen, const char *head,
+		      const struct table_reason *list, unsigned n, unsigned i)
+{
+	for (unsigned k = 0; k < i && list[i].why; k++)
+		if (list[k].why && !strcmp(list[k].why, list[i].why))
+			return false;
+	if (!list[i].why)
+		return false;
+	pmc_out_str(out, head);
+	for (unsigned k = i; k < n; k++)
+		if (list[k].why && !strcmp(list[k].why, list[i].why))
+			table_say(out, screen, k == i ? "%S" : ", %S", list[k].name);
+	pmc_outf(out, ": %s", list[i].why);
+	return true;
+}
+
+/* ---- formats -------------------------------------------------------------------------------- */
 
 void table_print(const struct table *table, enum table_format format, struct pmc_out *out)
 {
-	if (format == TABLE_CSV)
-		print_csv(table, out);
-	else if (format == TABLE_JSON || format == TABLE_JSONL)
+	switch (format) {
+	case TABLE_CSV:
+		table_csv_head(table, out);
+		for (uint64_t r = 0; r < table->n_rows; r++)
+			table_csv_row(table, r, out);
+		break;
+	case TABLE_JSON:
+	case TABLE_JSONL:
 		table_print_json(table, format == TABLE_JSON, out);
-	else if (format == TABLE_MARKDOWN)
+		break;
+	case TABLE_MARKDOWN:
 		print_markdown(table, out);
-	else {
+		break;
+	default:
 		table_put_head(table, out);
 		table_put_rows(table, 0, table->n_rows, out);
+		break;
 	}
 }

@@ -19,11 +19,8 @@ static inline double table_value(const struct table_cell *cell)
 	return cell->kind == CELL_REAL ? cell->real : cell->negative ? -size : size;
 }
 
-static inline void table_put_whole(struct pmc_out *out, const struct table_cell *cell)
-{
-	pmc_out_str(out, cell->negative ? "-" : "");
-	pmc_out_u64(out, cell->number);
-}
+/* As in CSV and JSON. False: it is no number. */
+bool table_put_number(struct pmc_out *out, const struct table_cell *cell);
 
 /* Makes that row of the table, after choice and order, the current one. */
 static inline void table_row(const struct table *table, uint64_t row)

@@ -262,10 +262,11 @@ static struct table_cell metric_cell(struct pmc_view *view, const struct table_c
 				     const struct pmc_row *row)
 {
 	const unsigned metric = column->index;
-	struct table_cell cell = { .kind = CELL_NULL, .decimals = TABLE_DECIMALS };
+	struct table_cell cell;
 	struct pmc_metric_usage usage = { 0 };
 	struct pmc_ratio ratio = { 0 };
 	const struct pmc_ratio *sum;
+	double value;
 	bool known;
 
 	if (pmc_metric_is_accounting(metric)) {
@@ -273,7 +274,7 @@ static struct table_cell metric_cell(struct pmc_view *view, const struct table_c
 			usage_of_thread(row, &usage);
 		else
 			usage_of_sums(row->sums, &usage);
-		known = pmc_metric_of_usage(metric, &usage, &cell.real);
+		known = pmc_metric_of_usage(metric, &usage, &value);
 	} else {
 		sum = row->thread ? NULL : pmc_fold_ratio(row->sums, &view->events, metric);
 		if (sum)
@@ -281,13 +282,13 @@ static struct table_cell metric_cell(struct pmc_view *view, const struct table_c
 		if (row->thread)
 			pmc_union_ratio(&view->events, row->thread->set, row->thread->counts,
 					metric, &ratio);
-		known = pmc_ratio_value(metric, &ratio, &cell.real);
+		known = pmc_ratio_value(metric, &ratio, &value);
 	}
 	if (!known)
-		return cell;
+		return cell_null();
 	if (column->part == PMC_PART_STATE)
 		return cell_text(pmc_ratio_state_name(ratio.state));
-	cell.kind = CELL_REAL;
+	cell = cell_real(value, TABLE_DECIMALS);
 	cell.estimate = ratio.state;
 	return cell;
 }
