@@ -175,7 +175,7 @@ static struct pmc_fold_stat sum_of(struct pmc_union *u, const struct pmc_count *
 {
 	struct pmc_fold_row row;
 
-	pmc_fold_init(&row, u);
+	pmc_fold_init(&row, u, false);
 	for (unsigned i = 0; i < n; i++) {
 		struct pmc_count three[EVENTS] = { list[i], list[i], list[i] };
 		struct pmc_p_thread thread = { .process = &process, .set = &set, .counts = three };
@@ -227,7 +227,7 @@ static void states(void **state)
 	/* a sum that overflows stops at the largest number */
 	struct pmc_fold_row row;
 
-	pmc_fold_init(&row, &u);
+	pmc_fold_init(&row, &u, false);
 	pmc_fold_add_value(&row.cpu, UINT64_MAX - 1, true);
 	pmc_fold_add_value(&row.cpu, 7, true);
 	assert_int_equal(row.cpu.sum, UINT64_MAX);

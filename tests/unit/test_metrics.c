@@ -37,8 +37,8 @@ static void take(const char *name, const struct pmc_p_set_view *set, const struc
 {
 	struct pmc_metric_events pair;
 
-	pmc_metric_events(metric(name), set, &pair);
-	pmc_ratio_take(metric(name), &pair, set, counts, ratio);
+	if (pmc_metric_events(metric(name), set, NULL, &pair))
+		pmc_ratio_take(metric(name), &pair, set, counts, ratio);
 }
 
 static double value_of(const char *name, const struct pmc_ratio *ratio)

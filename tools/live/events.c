@@ -195,8 +195,7 @@ bool live_shows_metric(const struct live_events *events, unsigned metric)
 
 		if (m == metric || strncmp(pmc_metrics[m].name, "stall_", 6) != 0)
 			continue;
-		pmc_metric_events(m, view, &of);
-		if (of.applies && !view->events[of.a].def.state)
+		if (pmc_metric_events(m, view, NULL, &of) && !view->events[of.a].def.state)
 			return false;
 	}
 	return true;
@@ -210,8 +209,8 @@ struct table_cell live_metric_cell(const struct live_events *events, const struc
 	struct table_cell cell;
 	double value;
 
-	pmc_metric_events(metric, &events->view, &of);
-	pmc_ratio_take(metric, &of, &events->view, counts, &ratio);
+	if (pmc_metric_events(metric, &events->view, counts, &of))
+		pmc_ratio_take(metric, &of, &events->view, counts, &ratio);
 	if (!pmc_ratio_value(metric, &ratio, &value))
 		return cell_null();
 	cell = cell_real(value, TABLE_DECIMALS);

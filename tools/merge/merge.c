@@ -73,11 +73,10 @@ struct merge {
 
 struct merge *merge_new(const struct merge_options *options)
 {
-	struct merge *merge = calloc(1, sizeof(*merge));
+	struct merge *merge = tool_realloc(NULL, sizeof(*merge));
 	size_t bytes = options->index_bytes;
 
-	if (!merge)
-		pmc_arena_exhausted();
+	memset(merge, 0, sizeof(*merge));
 	if (!bytes)
 		bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4;
 	if (!options->index_bytes && bytes > INDEX_MOST)
@@ -319,16 +318,13 @@ static int spill_open(void)
 
 static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct merge_input *seen)
 {
-	struct map *maps = realloc(merge->maps, (merge->n_maps + 1) * sizeof(*maps));
 	uint8_t *data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
 
-	if (!maps)
-		pmc_arena_exhausted();
-	merge->maps = maps;
 	if (data == MAP_FAILED)
 		return -errno;
-	maps[merge->n_maps] = (struct map){ data, len, at };
-	read_map(merge, &maps[merge->n_maps++], seen);
+	merge->maps = tool_realloc(merge->maps, (merge->n_maps + 1) * sizeof(*merge->maps));
+	merge->maps[merge->n_maps] = (struct map){ data, len, at };
+	read_map(merge, &merge->maps[merge->n_maps++], seen);
 	return 0;
 }
 
@@ -392,12 +388,10 @@ static int stream_order(const struct stream *a, const struct stream *b)
 /* By streams, then each of them. */
 static void sort(struct merge *merge)
 {
-	struct entry *sorted = malloc((merge->room + 1) * sizeof(*sorted));
+	struct entry *sorted = tool_realloc(NULL, (merge->room + 1) * sizeof(*sorted));
 	struct stream *stream;
 	size_t end = 0;
 
-	if (!sorted)
-		pmc_arena_exhausted();
 	HASH_SORT(merge->streams, stream_order);
 	for (stream = merge->streams; stream; stream = stream->hh.next)
 		stream->n = 0;

@@ -104,8 +104,7 @@ static void find_ratios(struct pmc_union *u, struct pmc_union_map *map)
 		struct pmc_union_ratio *ratio = &map->ratios[map->n_ratios];
 
 		ratio->metric = i;
-		pmc_metric_events(i, map->set, &ratio->events);
-		if (!ratio->events.applies)
+		if (!pmc_metric_events(i, map->set, NULL, &ratio->events))
 			continue;
 		map->n_ratios++;
 		u->ratios |= UINT64_C(1) << i;
@@ -175,7 +174,7 @@ static size_t ratios_bytes(const struct pmc_union *u)
 	return (size_t)__builtin_popcountll(u->ratios) * sizeof(struct pmc_ratio);
 }
 
-void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
+void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u, bool region)
 {
 	unsigned n = u->set.count ? u->set.count : 1;
 
@@ -183,13 +182,10 @@ void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
 	row->events = pmc_arena_alloc(u->arena, n * sizeof(*row->events));
 	row->ratios = pmc_arena_alloc(u->arena, ratios_bytes(u) + 1);
 	pmc_fold_clear(row, u);
-}
-
-void pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u)
-{
-	pmc_fold_init(row, u);
+	if (!region)
+		return;
 	row->self = pmc_arena_alloc(u->arena, sizeof(*row->self));
-	pmc_fold_init(row->self, u);
+	pmc_fold_init(row->self, u, false);
 }
 
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
@@ -641,10 +637,7 @@ static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_th
 	struct pmc_arena *arena = fold->u->arena;
 	struct pmc_fold_row *row = pmc_arena_alloc(arena, sizeof(*row));
 
-	if (thread->region)
-		pmc_fold_init_region(row, fold->u);
-	else
-		pmc_fold_init(row, fold->u);
+	pmc_fold_init(row, fold->u, thread->region);
 	row->groups = memcpy(pmc_arena_alloc(arena, bytes), groups, bytes);
 	row->index = fold->n_rows++;
 	if (fold->last_row)

@@ -103,11 +103,9 @@ struct pmc_fold_row {
 	UT_hash_handle hh; /* by groups */
 };
 
-/* After the last set was added to the union, from whose arena the row's stats come. May be cleared
- * and used again. */
-void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
-/* The same for the row of a region, with its `self`. */
-void pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
+/* After the last set was added to the union, from whose arena the row's stats come. region: with a
+ * row `self`. May be cleared and used again. */
+void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u, bool region);
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u);
 /* `spread`: keep what the standard deviation needs. */
 void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
@@ -127,22 +125,13 @@ struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pm
 
 /* ---- groups ---------------------------------------------------------------------------- */
 
+/* Rows of functions, lines, modules and paths are made of samples, by the caller of pmc_report(),
+ * which has the names. */
 enum pmc_fold_by {
-	PMC_BY_NONE = 0, /* threads, or pools if there are many (table) */
-	PMC_BY_THREAD,
-	PMC_BY_POOL, /* names that differ in digits only, or where the kernel cut them */
-	PMC_BY_NAME,
-	PMC_BY_START,
-	PMC_BY_PROCESS,
-	PMC_BY_EXE,
-	PMC_BY_HOST,
-	PMC_BY_RANK,
-	PMC_BY_REGION, /* the rows are what a thread did in a region */
-	/* The caller of pmc_report(), which has the names, makes these rows of samples. */
-	PMC_BY_FUNCTION,
-	PMC_BY_LINE,
-	PMC_BY_MODULE,
-	PMC_BY_PATH,
+	PMC_BY_NONE, /* threads, or pools if there are many (table) */
+#define X(name, alias, value, doc) value,
+#include "tools/rows/by.def"
+#undef X
 };
 
 static inline bool pmc_by_samples(enum pmc_fold_by by)

@@ -42,9 +42,8 @@ bool pmc_metric_is_accounting(unsigned metric)
 	return pmc_formulas[metric].kind == CPU_PCT || pmc_formulas[metric].kind == SWITCHES_PER_S;
 }
 
-/* The first pair of events for a and b; with counts: that has values. */
-static bool find_pair(unsigned metric, const struct pmc_p_set_view *set,
-		      const struct pmc_count *counts, struct pmc_metric_events *events)
+bool pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
+		       const struct pmc_count *counts, struct pmc_metric_events *events)
 {
 	const struct pmc_formula *formula = &pmc_formulas[metric];
 
@@ -57,29 +56,19 @@ static bool find_pair(unsigned metric, const struct pmc_p_set_view *set,
 			    !is_pair(&set->events[i], &set->events[j]) ||
 			    (counts && !pmc_count_has_value(&counts[j])))
 				continue;
-			*events = (struct pmc_metric_events){ true, i, j };
+			*events = (struct pmc_metric_events){ i, j };
 			return true;
 		}
 	}
 	return false;
 }
 
-void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
-		       struct pmc_metric_events *events)
-{
-	events->applies = find_pair(metric, set, NULL, events);
-}
-
 bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set)
 {
 	struct pmc_metric_events events;
 
-	if (metric >= pmc_n_metrics)
-		return false;
-	if (pmc_metric_is_accounting(metric))
-		return true;
-	pmc_metric_events(metric, set, &events);
-	return events.applies;
+	return metric < pmc_n_metrics &&
+	       (pmc_metric_is_accounting(metric) || pmc_metric_events(metric, set, NULL, &events));
 }
 
 static bool quotient(double factor, uint64_t dividend, uint64_t divisor, double *value)
@@ -134,10 +123,10 @@ void pmc_ratio_take(unsigned metric, const struct pmc_metric_events *events,
 	struct pmc_ratio row = { .known = true };
 	const struct pmc_count *a, *b;
 
-	if (!pair.applies || !counts)
+	if (!counts)
 		return;
 	if ((!pmc_count_has_value(&counts[pair.a]) || !pmc_count_has_value(&counts[pair.b])) &&
-	    !find_pair(metric, set, counts, &pair))
+	    !pmc_metric_events(metric, set, counts, &pair))
 		return;
 	a = &counts[pair.a];
 	b = &counts[pair.b];

@@ -32,11 +32,11 @@ bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set);
 
 /* The events of a set that a metric is made of. */
 struct pmc_metric_events {
-	bool applies;
 	unsigned a, b; /* if these have no values, other events of the set are tried */
 };
-void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
-		       struct pmc_metric_events *events);
+/* The first pair; with counts (not NULL): that has values. False: there is none. */
+bool pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
+		       const struct pmc_count *counts, struct pmc_metric_events *events);
 
 /* Of two states the higher one is used for both. */
 enum pmc_ratio_state {

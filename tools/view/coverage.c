@@ -303,8 +303,8 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	const struct pmc_profile *profile = view->profile;
 
 	memset(coverage, 0, sizeof(*coverage));
-	pmc_fold_init(&coverage->unattributed, &view->events);
-	pmc_fold_init(&coverage->descendants, &view->events);
+	pmc_fold_init(&coverage->unattributed, &view->events, false);
+	pmc_fold_init(&coverage->descendants, &view->events, false);
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		process_add(view, profile->processes[i], coverage);
 	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)

@@ -180,9 +180,7 @@ static void sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
 	struct pmc_lines *lines = &table->lines;
 	struct pmc_fold_row *rest = pmc_arena_alloc(view->arena, sizeof(*rest));
 
-	pmc_fold_init_region(rest, &view->events);
-	if (view->by != PMC_BY_REGION)
-		rest->self = NULL;
+	pmc_fold_init(rest, &view->events, view->by == PMC_BY_REGION);
 	for (uint64_t i = 0; i < lines->all; i++) {
 		struct pmc_fold_row *sum = i < lines->n ? total : rest;
 
@@ -263,7 +261,7 @@ void pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
 {
 	struct pmc_fold_row total;
 
-	pmc_fold_init(&total, &table->view->events);
+	pmc_fold_init(&total, &table->view->events, false);
 	sum_threads(table->view, &total);
 	lines_below(table, coverage, &total);
 	table->n_below = 0;
@@ -767,7 +765,7 @@ int pmc_view_table(struct pmc_view *view)
 	if (err)
 		return err;
 	pmc_view_coverage(view, &coverage);
-	pmc_fold_init(&total, &view->events);
+	pmc_fold_init(&total, &view->events, false);
 	table->view = view;
 	table->all = footer.all = &total;
 	table->coverage = footer.coverage = &coverage;
