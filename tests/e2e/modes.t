@@ -99,7 +99,7 @@ run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$AGENT" \
 "$PMCTL" report "$T/nobody/table.pmc" >"$T/err"
 like "$(grep 'user mode only' "$T/err" | head -n 1)" 'user mode only: page-faults;' \
 	"nobody: the table marks page-faults only as user mode" || diag_file "$T/err" table
-like "$(cat "$T/err")" 'not counted: context-switches \(not permitted' \
+like "$(cat "$T/err")" 'not counted: context-switches: not permitted' \
 	"nobody: the table gives the reason for context-switches"
 
 done_testing
