@@ -139,8 +139,6 @@ struct table_column {
 	unsigned char kind, part, when;
 	bool json;
 	unsigned index;
-	const char *key; /* `,"name":` of a JSON object */
-	size_t key_len;
 };
 
 /* By name, name and suffix, or head; NULL with *problem set to a text in the arena that names the

@@ -273,23 +273,6 @@ void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *colum
 	}
 }
 
-static void make_keys(struct pmc_view *view, struct pmc_columns *columns)
-{
-	for (unsigned i = 0; i < columns->n; i++) {
-		struct table_column *column = &columns->list[i];
-		size_t cap = strlen(column->name) * 6 + 16;
-		char *text = pmc_arena_alloc(view->arena, cap);
-		struct pmc_out out;
-
-		pmc_out_to_mem(&out, text, cap);
-		pmc_out_char(&out, ',');
-		pmc_json_quoted(&out, column->name, strlen(column->name));
-		pmc_out_char(&out, ':');
-		column->key = text;
-		column->key_len = out.len;
-	}
-}
-
 static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 {
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
@@ -372,7 +355,6 @@ void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *co
 		columns->first_metric = columns->n;
 		add_metrics(view, columns);
 	}
-	make_keys(view, columns);
 }
 
 /* ---- by name ----------------------------------------------------------------------------- */

@@ -119,27 +119,21 @@ static void json_events(struct pmc_view *view, struct pmc_json *json, const char
 
 static void put_value(struct pmc_json *json, const char *key, const struct table_cell *cell)
 {
-	pmc_outf(json->out, "%s\"%s\":", json->need_comma ? "," : "", key);
+	if (json->need_comma)
+		pmc_out_char(json->out, ',');
+	pmc_json_quoted(json->out, key, strlen(key));
+	pmc_out_char(json->out, ':');
 	table_put_json(json->out, cell);
 	json->need_comma = true;
 }
 
-static void put_member_cell(struct pmc_json *json, const struct table_column *column,
-			    const struct table_cell *cell)
-{
-	pmc_out_bytes(json->out, column->key + !json->need_comma,
-		      column->key_len - !json->need_comma);
-	table_put_json(json->out, cell);
-	json->need_comma = true;
-}
-
-/* Columns as members of the object that was just begun. */
 /* Of several keys: they are in an object of their own. */
 static bool is_one_key(const struct pmc_view *view, const struct table_column *column)
 {
 	return column->kind == PMC_COL_KEY && view->n_outer && column->index != PMC_ALL_KEYS;
 }
 
+/* Columns as members of the object that was just begun. */
 static void put_cells(struct pmc_view *view, struct pmc_json *json,
 		      const struct table_column *column, unsigned n, const struct pmc_row *row)
 {
@@ -149,7 +143,7 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json,
 		if (column->kind == PMC_COL_CPU || !column->json || is_one_key(view, column))
 			continue;
 		cell = pmc_cell(view, column, row);
-		put_member_cell(json, column, &cell);
+		put_value(json, column->name, &cell);
 	}
 }
 
@@ -167,7 +161,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 
 		if (list[i].json) {
 			cell = pmc_cell(view, &list[i], row);
-			put_member_cell(json, &list[i], &cell);
+			put_value(json, list[i].name, &cell);
 		}
 		states[i] = cell.estimate;
 		estimates |= cell.estimate != PMC_RATIO_EXACT;
@@ -259,7 +253,7 @@ static void json_keys(struct pmc_view *view, struct pmc_json *json, const struct
 			pmc_json_object(json, "keys");
 		any = true;
 		cell = pmc_cell(view, column, row);
-		put_member_cell(json, column, &cell);
+		put_value(json, column->name, &cell);
 	}
 	if (any)
 		pmc_json_object_end(json);

@@ -291,13 +291,6 @@ struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 	}
 }
 
-double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row)
-{
-	const uint64_t weight = view->by == PMC_BY_PATH ? row->total : row->self;
-
-	return view->samples.weight ? 100 * ((double)weight / (double)view->samples.weight) : 0;
-}
-
 /* ---- the heaviest paths ------------------------------------------------------------------ */
 
 enum { BRANCHES = 30, BRANCH_ROWS = 100 }; /* without --top */

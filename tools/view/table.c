@@ -471,16 +471,19 @@ static void add_event(struct pmc_table *table, const struct table_column *column
 								   TABLE_DROP_EVENT);
 }
 
+/* The column of a share that has the bar. */
+static unsigned bar_of_samples(const struct pmc_view *view)
+{
+	return view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
+}
+
 static void add_sample(struct pmc_table *table, const struct table_column *column)
 {
-	const struct pmc_view *view = table->view;
-	const unsigned share = view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
-
 	add_column(table, column,
 		   column->index == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
 		   column->index == PMC_SAMPLE_module  ? TABLE_DROP_INPUT :
 							 TABLE_STAYS);
-	if (column->index == share)
+	if (column->index == bar_of_samples(table->view))
 		add_bar(table);
 }
 
@@ -554,18 +557,18 @@ static bool is_spread(const struct table_column *column)
 	       column->part >= PMC_PART_MIN && column->part <= PMC_PART_STDDEV;
 }
 
-/* Percent of all CPU time, for the bar; 0 for rows that have none. */
+/* Percent of all CPU time, or of the samples, for the bar; 0 for rows that have none. */
 static double share_of(struct pmc_table *table, const struct pmc_row *row)
 {
-	static const struct table_column share = { .kind = PMC_COL_FIELD,
-						   .index = PMC_FIELD_share };
+	static const struct table_column cpu = { .kind = PMC_COL_FIELD, .index = PMC_FIELD_share };
+	const struct table_column samples = { .kind = PMC_COL_SAMPLE,
+					      .index = bar_of_samples(table->view) };
 	struct table_cell cell;
 
-	if (row->sample)
-		return row->sample == table->rest ? 0 : pmc_sample_share(table->view, row->sample);
-	if (is_beside(table, row) || row->sums == table->all)
+	if (row->sample ? row->sample == table->rest :
+			  is_beside(table, row) || row->sums == table->all)
 		return 0;
-	cell = pmc_cell(table->view, &share, row);
+	cell = pmc_cell(table->view, row->sample ? &samples : &cpu, row);
 	return cell.kind == CELL_REAL ? cell.real : 0;
 }
 

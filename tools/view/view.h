@@ -222,8 +222,6 @@ struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 				  const struct pmc_sample_row *row);
 /* Its key, of paths as flame graphs have it: from the outermost caller on. */
 struct table_cell pmc_sample_key_cell(struct pmc_view *view, const struct pmc_sample_row *row);
-/* The value of a row's bar: of paths the total, else self, in percent. */
-double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
 /* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row
  * that has siblings or no caller, and the rows below it for as long as each has one callee. */
 void pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines);
