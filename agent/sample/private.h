@@ -93,6 +93,3 @@ void sample_dwarf_forked(void);
 
 /* ---- sample_signal.c ---- */
 void sample_signal_forked(void);
-/* Threads in libunwind; while `held`, none enters. */
-extern _Atomic uint32_t sample_walking;
-extern _Atomic bool sample_held;

@@ -40,6 +40,8 @@ void agent_sample_let(void);
 bool agent_sample_move_fd(int fd);
 /* In a forked child, before it has a slot. */
 void agent_sample_forked(void);
+
+/* ---- sample_dwarf.c ---- */
 /* Around fork(): no thread is in libunwind, whose locks the child would inherit. */
 void agent_sample_fork_begin(void);
 void agent_sample_fork_end(void);

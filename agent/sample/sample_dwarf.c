@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <libunwind.h>
+#include <sched.h>
 #include <ucontext.h>
 
 __thread bool agent_unwinding;
@@ -35,6 +36,12 @@ static struct {
 	unw_addr_space_t space;
 } lib;
 static _Atomic bool usable;
+/* Threads in libunwind; while `held`, none enters. */
+static _Atomic uint32_t walking;
+static _Atomic bool held;
+
+/* Attempts to find no thread in libunwind before a fork. */
+#define PATIENCE 10000u
 
 /* ---- what libunwind asks for ---------------------------------------------------------------*/
 
@@ -244,14 +251,14 @@ bool sample_walk_dwarf(struct sample_walk *walk)
 
 	if (!atomic_load(&usable))
 		return false;
-	atomic_fetch_add(&sample_walking, 1);
-	can = !atomic_load(&sample_held);
+	atomic_fetch_add(&walking, 1);
+	can = !atomic_load(&held);
 	if (can) {
 		agent_unwinding = true;
 		walk_all(walk);
 		agent_unwinding = false;
 	}
-	atomic_fetch_sub(&sample_walking, 1);
+	atomic_fetch_sub(&walking, 1);
 	return can;
 }
 
@@ -266,6 +273,22 @@ void sample_dwarf_closed(void)
 void sample_dwarf_forked(void)
 {
 	/* A thread that does not exist here may have locked a pool. */
-	if (atomic_load(&sample_walking) > agent_unwinding)
+	if (atomic_load(&walking) > agent_unwinding)
 		atomic_store(&usable, false);
+	atomic_store(&walking, 0);
+	atomic_store(&held, false);
+}
+
+void agent_sample_fork_begin(void)
+{
+	if (!atomic_load(&usable))
+		return;
+	atomic_store(&held, true);
+	for (unsigned i = 0; atomic_load(&walking) && i < PATIENCE; i++)
+		sched_yield();
+}
+
+void agent_sample_fork_end(void)
+{
+	atomic_store(&held, false);
 }

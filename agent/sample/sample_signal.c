@@ -12,9 +12,6 @@
 
 #include "agent/base/poison.h"
 
-_Atomic uint32_t sample_walking;
-_Atomic bool sample_held;
-
 /* Of the first samples of a thread each is measured, then one of as many. */
 #define MEASURED_EACH 8u
 
@@ -51,8 +48,6 @@ static void scratch_give(struct sample_walk *walk)
 void sample_signal_forked(void)
 {
 	atomic_store(&scratch_taken, 0);
-	atomic_store(&sample_walking, 0);
-	atomic_store(&sample_held, false);
 }
 
 /* Removes the agent's own frames. By frame pointers the first frame of the host may be missing. */

@@ -6,12 +6,8 @@
 #include "agent/sample/private.h"
 #include "lib/dump/frame.h"
 
-#include <sched.h>
-
 #include "agent/base/poison.h"
 
-/* Attempts to find no thread in libunwind before a fork. */
-#define PATIENCE 10000u
 /* Where the handler takes a tenth of the period at most. */
 #define AHEAD_PERIOD_NS 500000u
 #define EVENTSET_BYTES	1024u
@@ -363,20 +359,6 @@ void agent_sample_forked(void)
 	sample_dwarf_forked();
 	sample_signal_forked();
 	sample_area_forked();
-}
-
-void agent_sample_fork_begin(void)
-{
-	if (!sample_ready() || !atomic_load(&signal_number))
-		return;
-	atomic_store(&sample_held, true);
-	for (unsigned i = 0; atomic_load(&sample_walking) && i < PATIENCE; i++)
-		sched_yield();
-}
-
-void agent_sample_fork_end(void)
-{
-	atomic_store(&sample_held, false);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
