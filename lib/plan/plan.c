@@ -107,6 +107,8 @@ struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_at
 	/* Without :k a PMU of its own was tried in user mode too. */
 	return (struct pmc_tried){
 		.attr = &attr->base,
+		.placed = pmc_event_is_uncore(event),
+		.pid = -1,
 		.kernel_only = pmc_event_filter(event) == PMC_KERNEL_ONLY ||
 			       (event->type >= PERF_TYPE_MAX && !event->asked_scope),
 	};

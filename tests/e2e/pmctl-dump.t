@@ -253,6 +253,8 @@ is "$(processes three.pmc)" '["bash","waiters-of-tree","waiters-of-tree"]' "--tr
 like "$(cat "$T/err")" "^pmctl dump: warning: 1 of 4 processes were left out: no agent in process [0-9]* \(.*sleep\)[^;]*" \
 	"--tree: a process without an agent is left out, with one warning"
 is "$(wc -l <"$T/err")" 1 "--tree: and nothing else is said"
+run "$PMCTL" dump --tree $$ -o self.pmc
+unlike "$(cat "$T/err")" "$PMCTL" "--tree: pmctl itself is not a process to dump"
 run "$PMCTL" dump --name 'waiters-of-*'
 is "$status $(cat "$T/out")" "0 $T/tree.pmc" "--name: the path of the dump that the processes share is printed once"
 run "$PMCTL" ctl --name 'waiters-of-*' stop

@@ -341,6 +341,8 @@ is "$status" 153 "SIGXFSZ is at its default in the command"
 # ---- --strict ----------------------------------------------------------------------------
 run "$PMCTL" run --strict -e page-faults,task-clock,sched:none -o strict.pmc -- touch started
 is "$status" 2 "--strict: an unknown event is bad usage"
+run "$PMCTL" run --strict --report off -- true
+is "$status $(cat "$T/err")" "0 " "--strict: nobody asked for the default events"
 run "$PMCTL" run --strict -e page-faults,task-clock -o strict.pmc --report off -- touch started
 is "$status $(ls started strict.pmc)" "0 started
 strict.pmc" "--strict: the command runs if every event can be counted"

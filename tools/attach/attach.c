@@ -461,7 +461,11 @@ FILE *attach_open_text(const struct attach *target, const char *name)
 {
 	int fd = openat(target->image, name, O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
 }
 
 int attach_maps(struct attach *target)
@@ -539,6 +543,8 @@ int attach_tasks_open(struct attach *target)
 	struct dirent *entry;
 
 	tasks->dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!tasks->dir && fd >= 0)
+		close(fd);
 	if (!tasks->dir)
 		return errno == ENOENT || errno == ESRCH ?
 			       attach_gone(target->pid) :

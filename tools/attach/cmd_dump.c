@@ -485,9 +485,13 @@ static bool lives_until(int pidfd, uint64_t ns)
 	struct pollfd process = { .fd = pidfd, .events = POLLIN };
 
 	for (uint64_t now; (now = pmc_now_ns()) < ns;) {
-		const uint64_t ms = (ns - now) / 1000000 + 1;
+		const uint64_t left = ns - now;
+		const struct timespec wait = { (time_t)(left / 1000000000),
+					       (long)(left % 1000000000) };
 
-		if (poll(&process, 1, ms < INT_MAX ? (int)ms : INT_MAX) > 0)
+		const int n = ppoll(&process, 1, &wait, NULL);
+
+		if (n > 0 || (n < 0 && errno != EINTR))
 			return false;
 	}
 	return true;

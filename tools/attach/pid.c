@@ -125,6 +125,8 @@ static int find(const struct attach_targets *targets, struct live_tids *found)
 	code = attach_pid(targets->tree, &pid);
 	if (!code && live_tree_pids(pid, found) != 0)
 		code = tool_fail(EXIT_FAIL, "no such process: %d", pid);
+	if (!code && !found->n)
+		code = tool_fail(EXIT_FAIL, "no process of the tree of %d can be read", pid);
 	return code;
 }
 
@@ -135,7 +137,7 @@ int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pi
 		!!targets->pid + !!targets->pids + !!targets->tree + !!targets->named;
 	struct live_tids found = { .n = 0 };
 	char why[ATTACH_WHY], first[ATTACH_WHY] = "";
-	unsigned failed = 0;
+	unsigned n = 0, failed = 0;
 	pid_t pid;
 	int code;
 
@@ -152,18 +154,25 @@ int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pi
 	}
 	code = find(targets, &found);
 	for (unsigned i = 0; i < found.n && !code; i++) {
+		int error;
+
+		/* pmctl itself, where it is in the tree. */
+		if (found.list[i] == getpid())
+			continue;
+		n++;
 		tool_keep_errors(why, sizeof(why));
-		failed += act(found.list[i], arg) != 0;
+		error = act(found.list[i], arg);
 		tool_keep_errors(NULL, 0);
-		if (!first[0])
+		failed += error != 0;
+		if (!error && why[0])
+			tool_warn("%s", why);
+		else if (error && !first[0])
 			strcpy(first, why);
 	}
-	if (!code && failed && failed == found.n)
+	if (!code && failed && failed == n)
 		code = tool_fail(EXIT_FAIL, "%s", first);
 	else if (failed)
-		tool_warn("%u of %u processes were left out: %s", failed, found.n, first);
-	else if (first[0])
-		tool_warn("%s", first);
+		tool_warn("%u of %u processes were left out: %s", failed, n, first);
 	live_tids_free(&found);
 	return code;
 }

@@ -257,7 +257,7 @@ int run_check_events(struct run *run)
 {
 	char buf[512], why[400];
 	struct choice choice;
-	int code = run->strict ? make_plan(run) : 0;
+	int code = run->strict && run->config.events ? make_plan(run) : 0;
 
 	if (!run->strict || code)
 		return code;
