@@ -9,6 +9,7 @@
 #include "tools/unwind/private.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/base/proc.h"
 #include "tools/symbol/symbol.h"
 
 #include <errno.h>
@@ -180,18 +181,16 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 static void read_maps(struct unwind *unwind, struct unwind_image *image)
 {
 	char path[64], permissions[5], *line = NULL, status[4096];
-	const char *threads;
 	size_t room = 0, bytes = 0;
+	uint64_t threads;
 	FILE *file;
 	ssize_t n;
 
 	image->threads = 0;
 	image->maps.n = 0;
-	threads = pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 ?
-			  strstr(status, "\nThreads:") :
-			  NULL;
-	if (threads)
-		sscanf(threads, "\nThreads: %" SCNu32, &image->threads);
+	if (pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 &&
+	    pmc_proc_number(status, "Threads", &threads))
+		image->threads = (uint32_t)threads;
 	snprintf(path, sizeof(path), "/proc/%u/maps", image->pid);
 	file = fopen(path, "re");
 	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {

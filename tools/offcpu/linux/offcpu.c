@@ -17,6 +17,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/base/proc.h"
 #include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"
 #include "tools/offcpu/private.h"
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,54 +41,27 @@
 /* The inode of a process's PID namespace; 0: cannot be read. */
 static uint64_t namespace_of(const char *pid)
 {
-	char path[64], text[40]; /* pid:[4026531836] */
-	const char *at = text + 5;
-	uint64_t inode = 0;
-	ssize_t n;
+	char path[64];
+	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%s/ns/pid", pid);
-	n = readlink(path, text, sizeof(text) - 1);
-	if (n > 5)
-		pmc_number_take(&at, text + n, 10, &inode);
-	return inode;
-}
-
-/* "NSpid:\t4711\t1": the numbers from the outermost namespace to the thread's own. False: there is
- * one only, so that is pmctl's. */
-static bool innermost(const char *text, const char *name, uint32_t *number)
-{
-	const char *line = strstr(text, name), *end, *last = NULL;
-	unsigned n = 0;
-
-	if (!line)
-		return false;
-	end = line + strcspn(line + 1, "\n") + 1;
-	for (const char *at = line; at < end; at++)
-		if (*at == '\t') {
-			last = at + 1;
-			n++;
-		}
-	if (n < 2)
-		return false;
-	*number = (uint32_t)strtoul(last, NULL, 10);
-	return true;
+	return stat(path, &st) ? 0 : st.st_ino;
 }
 
 /* Those of thread `tid`, which has `numbers` if it is in pmctl's namespace. False: it has ended. */
 static bool read_numbers(uint32_t tid, struct off_numbers *numbers)
 {
 	char text[16384], name[16];
-	struct off_numbers inner;
+	uint64_t inode, pid, number;
 
-	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", tid) <= 0)
-		return false;
-	if (!innermost(text, "\nNStgid:", &inner.pid) || !innermost(text, "\nNSpid:", &inner.tid))
-		return true;
 	snprintf(name, sizeof(name), "%u", tid);
-	inner.pid_namespace = namespace_of(name);
-	if (!inner.pid_namespace)
+	inode = namespace_of(name);
+	if (!inode || inode == namespace_of("self"))
+		return inode != 0;
+	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", tid) <= 0 ||
+	    !pmc_proc_last(text, "NStgid", &pid) || !pmc_proc_last(text, "NSpid", &number))
 		return false;
-	*numbers = inner;
+	*numbers = (struct off_numbers){ inode, (uint32_t)pid, (uint32_t)number };
 	return true;
 }
 
