@@ -18,7 +18,7 @@
 struct perf_module {
 	const struct pmc_p_module *module;
 	uint64_t start, bytes; /* start 0: there is no room for it */
-	uint64_t mapped_in;    /* the process of perf_layout.process that has it already */
+	uint64_t mapped_in;    /* the process of perf_data.n_processes that has it already */
 	UT_hash_handle hh;
 };
 
@@ -29,122 +29,6 @@ struct perf_space {
 };
 
 enum { PERF_SPACES_MOST = 512 };
-
-struct perf_layout {
-	struct export *export;
-	struct perf_module *modules;
-	struct perf_space spaces[PERF_SPACES_MOST];
-	unsigned n_spaces;
-	uint64_t process; /* counts processes as they are written */
-};
-
-/* Addresses of JIT or unknown code are below, as a dump has 48 bits of them. */
-#define MODULES_START	 (UINT64_C(1) << 48)
-#define MODULES_END	 (UINT64_C(1) << 62)
-#define FILE_OFFSET_MOST (UINT64_C(1) << 47)
-#define PAGE_BYTES	 UINT64_C(65536)
-
-/* Linux has no PID from here on. */
-#define NUMBERS_OF_SPACE  4194304u
-#define NUMBER_OF_UNKNOWN (NUMBERS_OF_SPACE - 1)
-
-/* perf looks for symbols by their offset in the file. Where the file is not known, most have the
- * same numbers as addresses. */
-static uint64_t file_offset(const struct perf_layout *layout, const struct pmc_p_stack *stack,
-			    unsigned i)
-{
-	const struct pmc_p_frame *frame = &stack->frames[i];
-	uint64_t offset;
-
-	if (!names_file_offset(layout->export->names, stack->process, frame, &offset))
-		offset = frame->address;
-	return offset < FILE_OFFSET_MOST ? offset : FILE_OFFSET_MOST - 1;
-}
-
-static struct perf_module *find_module(const struct perf_layout *layout,
-				       const struct pmc_p_module *module)
-{
-	struct perf_module *found = NULL;
-
-	if (module)
-		HASH_FIND_PTR(layout->modules, &module, found);
-	return found;
-}
-
-static void measure(struct perf_layout *layout, const struct pmc_p_stack *stack)
-{
-	struct pmc_arena *arena = &layout->export->arena;
-
-	for (unsigned i = 0; stack && i < stack->depth; i++) {
-		const struct pmc_p_module *of = stack->frames[i].module;
-		struct perf_module *module = find_module(layout, of);
-		uint64_t bytes;
-
-		if (!of || names_skip(stack, i))
-			continue;
-		if (!module) {
-			module = pmc_arena_alloc(arena, sizeof(*module));
-			module->module = of;
-			HASH_ADD_PTR(layout->modules, module, module);
-		}
-		bytes = (file_offset(layout, stack, i) / PAGE_BYTES + 1) * PAGE_BYTES;
-		module->bytes = bytes > module->bytes ? bytes : module->bytes;
-	}
-}
-
-/* Finds the addresses of all modules of the samples. */
-static void lay_out(struct perf_layout *layout)
-{
-	const struct export *export = layout->export;
-	uint64_t next = MODULES_START;
-
-	for (uint64_t i = 0; i < export->n_lists; i++)
-		for (uint64_t k = 0; k < export->lists[i].of->n; k++)
-			measure(layout, export->lists[i].of->list[k].stack);
-	for (struct perf_module *at = layout->modules; at; at = at->hh.next) {
-		if (at->bytes > MODULES_END - next)
-			continue;
-		at->start = next;
-		next += at->bytes;
-	}
-}
-
-static uint64_t address_of(const struct perf_layout *layout, const struct pmc_p_stack *stack,
-			   unsigned i)
-{
-	const struct perf_module *module = find_module(layout, stack->frames[i].module);
-
-	return module && module->start ? module->start + file_offset(layout, stack, i) :
-					 stack->frames[i].address;
-}
-
-/* Number of the process's space; -1: there are too many. */
-static int space_of(struct perf_layout *layout, const struct pmc_p_process *process)
-{
-	const struct perf_space space = { process->host, process->boot_id,
-					  process->fixed.pid_namespace };
-
-	for (unsigned i = 0; i < layout->n_spaces; i++) {
-		const struct perf_space *known = &layout->spaces[i];
-
-		if (known->pid_namespace == space.pid_namespace &&
-		    !strcmp(known->host, space.host) && !strcmp(known->boot_id, space.boot_id))
-			return (int)i;
-	}
-	if (layout->n_spaces == PERF_SPACES_MOST)
-		return -1;
-	layout->spaces[layout->n_spaces] = space;
-	return (int)layout->n_spaces++;
-}
-
-/* A PID or TID of that space; 0: it is not known. */
-static uint32_t number_in(unsigned space, uint32_t number)
-{
-	number %= NUMBERS_OF_SPACE;
-	return space * NUMBERS_OF_SPACE + (number ? number : NUMBER_OF_UNKNOWN);
-}
-
-/* ---- records -------------------------------------------------------------------------------- */
 
 /* A thread at a time, as every record has it. */
 struct perf_who {
@@ -159,6 +43,131 @@ struct perf_record {
 	unsigned words; /* with the head */
 	uint64_t word[PERF_RECORD_WORDS];
 };
+
+struct perf_data {
+	struct export *export;
+	struct perf_module *modules;
+	struct perf_space spaces[PERF_SPACES_MOST];
+	unsigned n_spaces;
+	uint64_t n_processes; /* that were begun */
+	/* The head has sizes of what follows, so the records are made twice: without `out` they are
+	 * counted only. */
+	struct pmc_out *out;
+	uint64_t bytes;
+	struct perf_record record;
+	uint64_t samples_a_record;
+	/* The section that is being written. */
+	const struct pmc_p_process *process;
+	const struct pmc_p_row *row; /* NULL: it is not in the dump */
+	bool in_thread, left_out;
+	int space;
+	struct perf_who main, thread;
+};
+
+/* Addresses of JIT or unknown code are below, as a dump has 48 bits of them. */
+#define MODULES_START	 (UINT64_C(1) << 48)
+#define MODULES_END	 (UINT64_C(1) << 62)
+#define FILE_OFFSET_MOST (UINT64_C(1) << 47)
+#define PAGE_BYTES	 UINT64_C(65536)
+
+/* Linux has no PID from here on. */
+#define NUMBERS_OF_SPACE  4194304u
+#define NUMBER_OF_UNKNOWN (NUMBERS_OF_SPACE - 1)
+
+/* perf looks for symbols by their offset in the file. Where the file is not known, most have the
+ * same numbers as addresses. */
+static uint64_t file_offset(const struct perf_data *p, const struct pmc_p_stack *stack, unsigned i)
+{
+	const struct pmc_p_frame *frame = &stack->frames[i];
+	uint64_t offset;
+
+	if (!names_file_offset(p->export->names, stack->process, frame, &offset))
+		offset = frame->address;
+	return offset < FILE_OFFSET_MOST ? offset : FILE_OFFSET_MOST - 1;
+}
+
+static struct perf_module *find_module(const struct perf_data *p, const struct pmc_p_module *module)
+{
+	struct perf_module *found = NULL;
+
+	if (module)
+		HASH_FIND_PTR(p->modules, &module, found);
+	return found;
+}
+
+static void measure(struct perf_data *p, const struct pmc_p_stack *stack)
+{
+	struct pmc_arena *arena = &p->export->arena;
+
+	for (unsigned i = 0; stack && i < stack->depth; i++) {
+		const struct pmc_p_module *of = stack->frames[i].module;
+		struct perf_module *module = find_module(p, of);
+		uint64_t bytes;
+
+		if (!of || names_skip(stack, i))
+			continue;
+		if (!module) {
+			module = pmc_arena_alloc(arena, sizeof(*module));
+			module->module = of;
+			HASH_ADD_PTR(p->modules, module, module);
+		}
+		bytes = (file_offset(p, stack, i) / PAGE_BYTES + 1) * PAGE_BYTES;
+		module->bytes = bytes > module->bytes ? bytes : module->bytes;
+	}
+}
+
+/* Finds the addresses of all modules of the samples. */
+static void lay_out(struct perf_data *p)
+{
+	const struct export *export = p->export;
+	uint64_t next = MODULES_START;
+
+	for (uint64_t i = 0; i < export->n_lists; i++)
+		for (uint64_t k = 0; k < export->lists[i].of->n; k++)
+			measure(p, export->lists[i].of->list[k].stack);
+	for (struct perf_module *at = p->modules; at; at = at->hh.next) {
+		if (at->bytes > MODULES_END - next)
+			continue;
+		at->start = next;
+		next += at->bytes;
+	}
+}
+
+static uint64_t address_of(const struct perf_data *p, const struct pmc_p_stack *stack, unsigned i)
+{
+	const struct perf_module *module = find_module(p, stack->frames[i].module);
+
+	return module && module->start ? module->start + file_offset(p, stack, i) :
+					 stack->frames[i].address;
+}
+
+/* Number of the process's space; -1: there are too many. */
+static int space_of(struct perf_data *p, const struct pmc_p_process *process)
+{
+	const struct perf_space space = { process->host, process->boot_id,
+					  process->fixed.pid_namespace };
+
+	for (unsigned i = 0; i < p->n_spaces; i++) {
+		const struct perf_space *known = &p->spaces[i];
+
+		if (known->pid_namespace == space.pid_namespace &&
+		    !strcmp(known->host, space.host) && !strcmp(known->boot_id, space.boot_id))
+			return (int)i;
+	}
+	if (p->n_spaces == PERF_SPACES_MOST)
+		return -1;
+	p->spaces[p->n_spaces] = space;
+	return (int)p->n_spaces++;
+}
+
+/* A PID or TID of that space; 0: it is not known. */
+static uint32_t number_in(unsigned space, uint32_t number)
+{
+	number %= NUMBERS_OF_SPACE;
+	return space * NUMBERS_OF_SPACE + (number ? number : NUMBER_OF_UNKNOWN);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
 
 static void put_u64(struct perf_record *record, uint64_t value)
 {
@@ -210,23 +219,6 @@ static void put_who(struct perf_record *record, const struct perf_who *who, uint
 #define RECORDS_MOST 1000000
 
 enum { COMM_BYTES = 16, PATH_BYTES = 4096 };
-
-struct perf_data {
-	struct export *export;
-	struct perf_layout layout;
-	/* The head has sizes of what follows, so the records are made twice: without `out` they are
-	 * counted only. */
-	struct pmc_out *out;
-	uint64_t bytes;
-	struct perf_record record;
-	uint64_t samples_a_record;
-	/* The section that is being written. */
-	const struct pmc_p_process *process;
-	const struct pmc_p_row *row; /* NULL: it is not in the dump */
-	bool in_thread, left_out;
-	int space;
-	struct perf_who main, thread;
-};
 
 static void put_words(struct perf_data *p)
 {
@@ -307,8 +299,8 @@ static void begin_process(struct perf_data *p, const struct pmc_p_process *proce
 
 	p->process = process;
 	p->in_thread = false;
-	p->layout.process++;
-	p->space = space_of(&p->layout, process);
+	p->n_processes++;
+	p->space = space_of(p, process);
 	p->left_out |= p->space < 0;
 	if (p->space < 0)
 		return;
@@ -342,12 +334,12 @@ static void begin_thread(struct perf_data *p, const struct pmc_p_row *row)
 static void put_new_modules(struct perf_data *p, const struct pmc_p_stack *stack)
 {
 	for (unsigned i = 0; stack && i < stack->depth; i++) {
-		struct perf_module *module = find_module(&p->layout, stack->frames[i].module);
+		struct perf_module *module = find_module(p, stack->frames[i].module);
 
-		if (!module || !module->start || module->mapped_in == p->layout.process ||
+		if (!module || !module->start || module->mapped_in == p->n_processes ||
 		    names_skip(stack, i))
 			continue;
-		module->mapped_in = p->layout.process;
+		module->mapped_in = p->n_processes;
 		put_module(p, module);
 	}
 }
@@ -369,7 +361,7 @@ static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, 
 	put_u64(record, PERF_CALLERS_IN_USER);
 	for (unsigned i = 0; stack && i < stack->depth && i < PERF_DEPTH_MOST; i++)
 		if (!names_skip(stack, i))
-			put_u64(record, p->out ? address_of(&p->layout, stack, i) : 0);
+			put_u64(record, p->out ? address_of(p, stack, i) : 0);
 	if (record->words == CHAIN)
 		put_u64(record, 0);
 	record->word[IP] = record->word[CHAIN];
@@ -529,10 +521,10 @@ void export_perf_data(struct export *export)
 	struct perf_data *p = pmc_arena_alloc(&export->arena, sizeof(*p));
 	uint64_t samples = 0, data_bytes;
 
-	p->export = p->layout.export = export;
+	p->export = export;
 	for (unsigned i = 0; i < export->n_events; i++)
 		pmc_add_sat(&samples, export->events[i].samples);
-	lay_out(&p->layout);
+	lay_out(p);
 	p->samples_a_record = samples / RECORDS_MOST + (samples % RECORDS_MOST != 0);
 	if (p->samples_a_record > 1)
 		tool_warn("a record stands for up to %llu of the %llu samples, with the sum of "
