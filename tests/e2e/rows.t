@@ -21,7 +21,6 @@ flags="--by --sort --where --columns --top --width -o"
 while IFS='|' read -r name command has; do
 	command=${command/PID/$pid}
 	formats="table csv json jsonl markdown"
-	case $has in *"no jsonl"*) formats="table csv json markdown" ;; esac
 	for format in $formats; do
 		for flag in "" $flags; do
 			value=$(grep -oE -e "(^|;)$flag [^;]*" <<<"$has" | sed "s/^.*$flag //")
@@ -48,7 +47,7 @@ diff|diff a.pmc b.pmc --all|--by name;--sort delta;--where name=*;--columns thre
 stat|stat -p PID -n 1 -I 20ms|--by thread;--columns task-clock;--width 60;-o o
 stat of threads|stat -p PID -n 1 -I 20ms --by thread|--by -;--sort name;--where name=*;--columns thread,task-clock;--top 1;--width 60;-o o
 top|top -b -n 1 -I 20ms PID|--by pool;--sort tid;--where name=*;--columns thread,cpu;--top 1;--width 60
-trace|trace --summary -d 20ms -a|--by pool;--sort tid;--where name=*;--columns name,tid;--top 1;-o o;json: --columns;no jsonl
+trace|trace --summary -d 20ms -a|--by pool;--sort tid;--where name=*;--columns name,tid;--top 1;-o o
 bench|bench -r 2 true|--sort command;--where command=true;--columns command,command;--width 60;-o o;json: --sort;json: --where;json: --columns
 list|list *-faults|--sort name;--where name=*;--columns name,pmu;--top 1;--width 60;-o o
 doctor|doctor|

@@ -9,7 +9,7 @@
 enum { INLINED_MOST = PMC_PLACE_FUNCTIONS_MAX };
 
 struct text {
-	const char *key, *value;
+	const char *key, *value; /* value: of `names`, the name without mangling */
 	UT_hash_handle hh;
 };
 
@@ -19,45 +19,40 @@ struct known_place {
 	UT_hash_handle hh;
 };
 
-static struct text *find_text(struct text *table, const char *key, size_t len)
-{
-	struct text *text;
-
-	HASH_FIND(hh, table, key, len, text);
-	return text;
-}
-
-static const char *add_text(struct symbols *symbols, struct text **table, const char *key,
-			    size_t len, const char *value)
+/* The key's own, perhaps new. */
+static struct text *text_of(struct symbols *symbols, struct text **table, const char *key,
+			    size_t len)
 {
 	struct pmc_arena *arena = &symbols->arena;
-	struct text *text = pmc_arena_alloc(arena, sizeof(*text));
+	struct text *text;
 
+	HASH_FIND(hh, *table, key, len, text);
+	if (text)
+		return text;
+	text = pmc_arena_alloc(arena, sizeof(*text));
 	text->key = pmc_arena_strndup(arena, key, len);
-	text->value = value ? value : text->key;
 	HASH_ADD_KEYPTR(hh, *table, text->key, len, text);
-	return text->value;
+	return text;
 }
 
 const char *symbols_text(struct symbols *symbols, const char *text)
 {
-	const size_t len = strnlen(text, SYMBOL_NAME_MOST);
-	const struct text *found = find_text(symbols->texts, text, len);
-
-	return found ? found->value : add_text(symbols, &symbols->texts, text, len, NULL);
+	return text_of(symbols, &symbols->texts, text, strnlen(text, SYMBOL_NAME_MOST))->key;
 }
 
 const char *symbol_name(struct symbols *symbols, const char *raw)
 {
 	const size_t len = strnlen(raw, SYMBOL_NAME_MOST);
-	const struct text *found = find_text(symbols->names, raw, len);
 	char buf[SYMBOL_NAME_MOST];
-	const char *text;
+	struct text *name;
 
-	if (found || !len)
-		return found ? found->value : NULL;
-	text = symbols_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
-	return add_text(symbols, &symbols->names, raw, len, text);
+	if (!len)
+		return NULL;
+	name = text_of(symbols, &symbols->names, raw, len);
+	if (!name->value)
+		name->value =
+			symbols_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
+	return name->value;
 }
 
 /* ---- modules ----------------------------------------------------------------------------- */
