@@ -716,7 +716,9 @@ static int write_runs(struct bench *bench)
 	for (unsigned i = 0; i < n; i++)
 		list[i].index = i;
 	code = tool_rows_choose(&bench->rows, &table, 0);
-	return code || !table.n_rows ? code : tool_rows_print(&bench->rows, &table);
+	if (!code && table.n_rows)
+		tool_rows_print(&bench->rows, &table);
+	return code;
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */

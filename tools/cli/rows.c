@@ -34,13 +34,12 @@ int tool_rows_open(struct tool_rows *rows)
 	return EXIT_OK;
 }
 
-int tool_rows_print(struct tool_rows *rows, struct table *table)
+void tool_rows_print(struct tool_rows *rows, struct table *table)
 {
 	table->screen = rows->screen;
 	if (tool_rows_is_table(rows))
 		table_layout(table);
 	table_print(table, (enum table_format)rows->format, &rows->out);
-	return EXIT_OK;
 }
 
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
@@ -55,8 +54,6 @@ void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
 	if (rows->format != TABLE_PLAIN || !table->hidden || !table->hidden[0])
 		return;
 	line = pmc_arena_alloc(table->arena, strlen(table->hidden) + 64);
-	if (!line)
-		return;
 	pmc_out_to_mem(&out, line, strlen(table->hidden) + 64);
 	pmc_outf(&out, " columns not shown: %s (a larger --width has room)", table->hidden);
 	pmc_show_wrapped(&rows->out, line, pmc_screen_width(&rows->screen));

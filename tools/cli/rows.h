@@ -27,14 +27,14 @@ static inline bool tool_rows_is_table(const struct tool_rows *rows)
 	return rows->format == TABLE_PLAIN || rows->format == TABLE_MARKDOWN;
 }
 
-/* All return 0, or the exit code with the error printed. */
+/* These return 0, or the exit code with the error printed. */
 /* table_apply() */
 int tool_rows_choose(const struct tool_rows *rows, struct table *table, unsigned sums);
 /* Opens rows->out for standard output or the file, with the screen that it is. */
 int tool_rows_open(struct tool_rows *rows);
-/* Chooses units and widths where the format has any, and prints the table to rows->out. */
-int tool_rows_print(struct tool_rows *rows, struct table *table);
 int tool_rows_close(struct tool_rows *rows);
+/* Chooses units and widths where the format has any, and prints the table to rows->out. */
+void tool_rows_print(struct tool_rows *rows, struct table *table);
 /* Under a table: how many rows and which columns it does not show. */
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table);
 

@@ -513,13 +513,12 @@ static void write_notes(const struct lines *lines, struct pmc_out *line, bool in
 	}
 }
 
-static int write_table(struct lines *lines, struct table *table)
+static void write_table(struct lines *lines, struct table *table)
 {
 	struct diff *diff = lines->diff;
 	bool intervals = false;
 	char buf[1024];
 	struct pmc_out line;
-	int code;
 
 	choose_scales(lines, table);
 	for (uint64_t i = 0; i < table->n_rows; i++) {
@@ -532,11 +531,10 @@ static int write_table(struct lines *lines, struct table *table)
 	write_side(diff, 0, &line);
 	write_side(diff, 1, &line);
 	pmc_out_char(&diff->out.out, '\n');
-	code = tool_rows_print(&diff->out, table);
+	tool_rows_print(&diff->out, table);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_put_left_out(&diff->out, table);
 	write_notes(lines, &line, intervals);
-	return code;
 }
 
 int diff_write_rows(struct diff *diff)
@@ -550,7 +548,7 @@ int diff_write_rows(struct diff *diff)
 			       .cell = cell_of,
 			       .arena = &diff->arena,
 			       .indent = 2 };
-	int code, closed;
+	int code;
 
 	pmc_screen_from_env(&diff->out.screen, environ);
 	make_lines(&lines);
@@ -567,9 +565,8 @@ int diff_write_rows(struct diff *diff)
 	if (diff->out.format == TABLE_JSON)
 		put_json(&table);
 	else if (lines.for_people)
-		code = write_table(&lines, &table);
+		write_table(&lines, &table);
 	else
-		code = tool_rows_print(&diff->out, &table);
-	closed = tool_rows_close(&diff->out);
-	return code ? code : closed;
+		tool_rows_print(&diff->out, &table);
+	return tool_rows_close(&diff->out);
 }

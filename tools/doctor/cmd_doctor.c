@@ -71,7 +71,7 @@ static int print_rows(struct tool_rows *rows, const struct result *results, unsi
 			       .row = make_row,
 			       .cell = cell_of,
 			       .arena = &arena };
-	int code = tool_rows_open(rows), closed;
+	int code = tool_rows_open(rows);
 
 	if (code)
 		return code;
@@ -79,12 +79,12 @@ static int print_rows(struct tool_rows *rows, const struct result *results, unsi
 		pmc_outf(&rows->out,
 			 "{\"ok\":%s,\"hardware\":%s,\"checks\":", ok ? "true" : "false",
 			 doctor_hardware(facts) ? "true" : "false");
-	code = tool_rows_print(rows, &table);
+	tool_rows_print(rows, &table);
 	if (rows->format == TABLE_JSON)
 		pmc_out_str(&rows->out, "}\n");
-	closed = tool_rows_close(rows);
+	code = tool_rows_close(rows);
 	pmc_arena_free(&arena);
-	return code ? code : closed;
+	return code;
 }
 
 /* `missing`: the required events, if they cannot be counted; else NULL. facts NULL: no summary. */

@@ -280,7 +280,7 @@ static int print(struct list *list, struct tool_rows *rows)
 			       .cell = cell_of,
 			       .arena = &list->arena,
 			       .wide = !rows->width };
-	int code = tool_rows_choose(rows, &table, 0), closed;
+	int code = tool_rows_choose(rows, &table, 0);
 
 	if (!code)
 		code = tool_rows_open(rows);
@@ -306,11 +306,10 @@ static int print(struct list *list, struct tool_rows *rows)
 		table.screen = rows->screen;
 		put_sections(rows, &table, &printed);
 	} else {
-		code = tool_rows_print(rows, &table);
+		tool_rows_print(rows, &table);
 	}
 	tool_rows_put_left_out(rows, &table);
-	closed = tool_rows_close(rows);
-	return code ? code : closed;
+	return tool_rows_close(rows);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
