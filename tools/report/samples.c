@@ -267,7 +267,7 @@ void report_fold_samples(struct pmc_sample_fold *fold, void *names)
 		const struct pmc_p_samples *samples = fold->lists[i];
 
 		f.thread = i + 1;
-		if (fold->groups)
+		if (fold->groups && samples->n)
 			f.group = find_group(&f, fold->groups[i]);
 		for (uint64_t k = 0; k < samples->n; k++)
 			add_sample(&f, &samples->list[k]);
