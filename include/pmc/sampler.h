@@ -134,8 +134,9 @@ int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, ui
 int pmc_sampler_set_new(struct pmc_sampler_set **set, uint64_t settle_ns);
 /*
  * A set with a ring of `pages` pages on every online CPU, for one event. Of the options `cpu` is
- * ignored; the target is PMC_TARGET_ANY unless it is a cgroup or a pid other than 0; the time and
- * sample_id_all, which the order needs, are added, and PMC_READ_FORMAT_LOST if the kernel has it.
+ * ignored; the target is PMC_TARGET_ANY unless it is a cgroup, a process or a pid other than 0; the
+ * time and sample_id_all, which the order needs, are added, and PMC_READ_FORMAT_LOST if the kernel
+ * has it.
  * The rings and counters belong to the set. Errors: pmc_counter_open(), pmc_sampler_open().
  */
 int pmc_sampler_set_open(struct pmc_sampler_set **set, const struct pmc_counter_event *event,

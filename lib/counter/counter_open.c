@@ -11,10 +11,14 @@
 #include "lib/counter/counter.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Readings of a process's threads, until those that were joined are gone. */
+#define JOINED_POLLS 100u
 
 /* ---- failures -----------------------------------------------------------------------------*/
 
@@ -300,8 +304,8 @@ static bool is_of(const struct pmc_counter_event *event, const char *pmu)
 	return pmc_counter_event_pmu(&any, pmu, NULL, 0, NULL) == 0 && any.type == event->type;
 }
 
-/* Whether the target is a process that has several threads: the kernel counts one, and those that
- * it starts later. */
+/* Whether the target is a process that has several threads, or may have: the kernel counts one, and
+ * those that it starts later. A thread that was joined is still there for a moment. */
 static bool has_threads(const struct pmc_open_options *open)
 {
 	struct pmc_out out;
@@ -312,8 +316,11 @@ static bool has_threads(const struct pmc_open_options *open)
 		return false;
 	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/%d/task", open->pid ? (int)open->pid : (int)getpid());
-	/* Links of the directory: two, and one for each thread. */
-	return stat(path, &tasks) == 0 && tasks.st_nlink > 3;
+	for (unsigned i = 0; i < JOINED_POLLS; i++, sched_yield())
+		/* Links of the directory: two, and one for each thread. */
+		if (stat(path, &tasks) == 0 && tasks.st_nlink <= 3)
+			return false;
+	return true;
 }
 
 /* Errors about a name, thread or descriptor in the request. */
@@ -329,9 +336,9 @@ static bool blame_given(const struct counter_request *request, int error,
 			     "not the directory of a cgroup; open one in /sys/fs/cgroup");
 	else if (error == -EOPNOTSUPP && has_threads(open))
 		counter_fail(failure, error, "pid",
-			     "the process has several threads, and a counter follows one and "
-			     "those that it starts later; open one for each thread in "
-			     "/proc/PID/task by PMC_TARGET_PID");
+			     "the process has several threads, or /proc cannot be read, and a "
+			     "counter follows one thread and those that it starts later; open one "
+			     "for each thread in /proc/PID/task by PMC_TARGET_PID");
 	else if (error == -ESRCH && is_by_pid(open))
 		counter_fail(
 			failure, error, "pid",

@@ -560,8 +560,7 @@ static void put_string(struct pmc_out *out, const char *member, const char *text
 		pmc_utf8_safe(out, text, strlen(text), 0);
 }
 
-/* ---- text: fields of samples and trailers
- * -------------------------------------------------------- */
+/* ---- text: fields of samples and trailers --------------------------------------------------- */
 
 static void put_words(struct pmc_out *out, const uint64_t *words, uint64_t n)
 {
@@ -640,8 +639,7 @@ static void put_fields(struct pmc_out *out, const struct pmc_record *record, uin
 #include "lib/sampler/record_fields.def"
 }
 
-/* ---- text: bodies of other records
- * --------------------------------------------------------------- */
+/* ---- text: bodies of other records ---------------------------------------------------------- */
 
 static void text_take_file(struct pmc_out *out, const struct pmc_record *r)
 {

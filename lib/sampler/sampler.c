@@ -533,6 +533,9 @@ int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, ui
 
 	if (error || !count || !enabled_ns || !running_ns)
 		return error ? error : -EINVAL;
+	/* The page has the count of one thread. */
+	if (sampler->first && sampler->first->counter && sampler->first->counter->attr.base.inherit)
+		return -EOPNOTSUPP;
 	page = sampler->ring.page;
 	return pmc_user_read_group(&page, 1, enabled_ns, running_ns, count) ? 0 : -EOPNOTSUPP;
 }

@@ -214,6 +214,11 @@ bench -r 3 -e page-faults --format jsonl --sort run --where run=[12] true
 is "$(jq -c '[.command, .run, .exit]' "$T/out" | tr '\n' ' ')" '["true",2,0] ["true",1,0] ' "JSON lines are runs, and obey flags of rows"
 bench -r 3 -e page-faults --columns measurement,delta --where 'measurement=page*' "$PROG/pages 1000" "$PROG/pages 3000"
 is "$(grep -c page-faults "$T/out") $(grep -c time "$T/out")" "2 1" "--where chooses measurements of each command"
+bench -r 2 --where 'measurement=walltime' true
+is "$status $(grep -c wall_time "$T/out") $(grep -c walltime "$T/err")" "1 1 1" "--where without a row: told, and the results are not lost"
+mkdir -p "$T/here" && cp "$(type -P true)" "$T/here/only-here"
+(cd "$T/here" && PATH=:$PATH "$PMCTL" bench -r 1 only-here) >"$T/out" 2>"$T/err"
+is "$?" 0 "an empty element of PATH in front is the current directory"
 bench -r 3 --sort nothing true
 is "$status $(grep -c "unknown column 'nothing'" "$T/err")" "2 1" "an unknown column is refused before the runs"
 bench -r 2 -o "$T/results" --output "$T/results" true

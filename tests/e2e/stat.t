@@ -266,6 +266,27 @@ stat -p "$(pgrep -P $switching)" --per-thread -I 10ms -n 2
 is "$status $(cat "$T/err")" "0 " "nor of a process without child processes"
 kill $switching
 wait $switching 2>"$T/err"
+# Several processes: one named by a thread's ID is refused, and children that nobody waits for end.
+cat >"$T/ended.py" <<'END'
+import os, subprocess, sys
+children = [subprocess.Popen(["sleep", "0.3"]) for _ in range(2)]
+pids = ",".join(str(child.pid) for child in children)
+sys.exit(subprocess.run([sys.argv[1], "stat", "-p", pids, "-e", "page-faults"] + sys.argv[2:]).returncode)
+END
+for rows in "" "--per-thread"; do
+	# shellcheck disable=SC2086
+	run timeout 60 python3 "$T/ended.py" "$PMCTL" $rows
+	is "$status" 0 "stat -p A,B $rows: ends with the last process, which its parent has not reaped"
+done
+"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
+waiter=$!
+exec 9>"$T/stdin"
+await grep -q ready "$T/waiters"
+tid=$(ls /proc/$waiter/task | tail -n 1)
+stat -p "$$,$tid" -n 1 -I 10ms
+like "$status $(cat "$T/err")" "^1 .*$tid is a thread" "a thread's ID among processes is refused"
+exec 9>&-
+wait $waiter
 # Before the first reading and at the last one there is no child process.
 rm -f "$T/parent.in" && mkfifo "$T/parent.in"
 python3 -c 'import subprocess, sys

@@ -418,8 +418,14 @@ static int run_bench(struct bench *bench)
 	warn_of_shell(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
 	printed = bench->n_runs ? bench_write(bench) : 0;
-	if (!printed)
+	/* A condition that no row meets has been refused; the measurements are shown without it. */
+	if (printed && bench->rows.choice.n_where) {
+		bench->rows.choice.n_where = 0;
+		bench_write(bench);
+		tool_rows_close(&bench->rows);
+	} else if (!printed) {
 		printed = tool_rows_close(&bench->rows);
+	}
 	if (!code && bench->interrupted)
 		tool_warn("interrupted: results cover the completed runs");
 	bench_raise_again();

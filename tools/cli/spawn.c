@@ -73,18 +73,17 @@ bool tool_find_command_file(const char *command, char path[PATH_MAX])
 	if (strchr(command, '/'))
 		return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX &&
 		       access(path, F_OK) == 0;
-	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
+	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir;) {
+		const int len = (int)strcspn(dir, ":");
 		struct stat st;
-		int len;
 
-		dir += *dir == ':';
-		len = (int)strcspn(dir, ":");
 		/* An empty element is the current directory. */
 		if (*command &&
 		    snprintf(path, PATH_MAX, "%.*s/%s", len ? len : 1, len ? dir : ".", command) <
 			    PATH_MAX &&
 		    access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 			return true;
+		dir = dir[len] ? dir + len + 1 : NULL;
 	}
 	return false;
 }

@@ -49,7 +49,7 @@ static int compare_tids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int live_refuse_ended(pid_t pid)
+bool live_is_zombie(pid_t pid)
 {
 	struct pollfd process = { .events = POLLIN };
 	bool ended;
@@ -60,6 +60,22 @@ int live_refuse_ended(pid_t pid)
 	ended = process.fd >= 0 && poll(&process, 1, 0) > 0;
 	if (process.fd >= 0)
 		close(process.fd);
+	return ended;
+}
+
+bool live_is_thread(pid_t pid)
+{
+	char text[4096];
+	uint64_t process;
+
+	return pmc_file_read(text, sizeof(text), "/proc/%d/status", pid) > 0 &&
+	       pmc_proc_number(text, "Tgid", &process) && process != (uint64_t)pid;
+}
+
+int live_refuse_ended(pid_t pid)
+{
+	const bool ended = live_is_zombie(pid);
+
 	if (pmc_path_exists("/proc/%d", pid) != 0)
 		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
 	return !ended ? 0 :
@@ -122,6 +138,9 @@ struct named {
 	struct live_tids *found;
 };
 
+/* What the kernel adds to the name of a file that is not there any more. */
+#define DELETED " (deleted)"
+
 /* The comm of a name of more than 15 bytes is cut; the file is known of one's own processes only.
  */
 static void take_named(const char *name, void *arg)
@@ -138,7 +157,12 @@ static void take_named(const char *name, void *arg)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	len = readlink(path, file, sizeof(file) - 1);
 	file[len > 0 ? len : 0] = '\0';
-	if (fnmatch(named->glob, text, 0) == 0 || fnmatch(named->glob, pmc_base_name(file), 0) == 0)
+	/* Replaced since, as by an upgrade of its package. */
+	if (len > (ssize_t)strlen(DELETED) && !strcmp(file + len - strlen(DELETED), DELETED))
+		file[len - (ssize_t)strlen(DELETED)] = '\0';
+	if ((fnmatch(named->glob, text, 0) == 0 ||
+	     (len > 0 && fnmatch(named->glob, pmc_base_name(file), 0) == 0)) &&
+	    !live_is_zombie((pid_t)pid))
 		add(named->found, (pid_t)pid);
 }
 
@@ -171,15 +195,9 @@ int live_tree_pids(pid_t pid, struct live_tids *pids)
 	const int error = live_tree_read(pid, pids);
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < pids->n; i++) {
-		/* Of other threads than the main one there is none. */
-		int fd = (int)syscall(SYS_pidfd_open, pids->list[i], 0);
-
-		if (fd < 0)
-			continue;
-		close(fd);
-		pids->list[kept++] = pids->list[i];
-	}
+	for (unsigned i = 0; i < pids->n; i++)
+		if (!live_is_thread(pids->list[i]))
+			pids->list[kept++] = pids->list[i];
 	pids->n = kept;
 	return error;
 }

@@ -28,6 +28,10 @@ struct live_tids {
 /* 0; the exit code after an error message if the process is not there, or has ended and only waits
  * for its parent to reap it. */
 int live_refuse_ended(pid_t pid);
+/* Whether the process has ended, and its parent has not reaped it yet. */
+bool live_is_zombie(pid_t pid);
+/* Whether it is the ID of a thread that is not the main one of its process. */
+bool live_is_thread(pid_t pid);
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
 /* The same with the threads of all its descendants, as far as the kernel lists them

@@ -129,7 +129,7 @@ void stat_rest_start(struct stat_job *stat)
 	const struct live_events *live = &stat->live;
 	struct stat_row *rest = &stat->rest;
 	const int clock = stat_clock(stat);
-	bool ended;
+	bool ended = false;
 
 	stat->clock = UINT_MAX;
 	if (!stat_has_waits(stat))

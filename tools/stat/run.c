@@ -164,7 +164,8 @@ static bool target_ended(struct stat_job *stat)
 		struct stat_process *process = &stat->processes[p];
 
 		process->ended |=
-			pmc_path_exists("/proc/%d/task/%d", process->pid, process->pid) != 0;
+			pmc_path_exists("/proc/%d/task/%d", process->pid, process->pid) != 0 ||
+			(stat->target == STAT_PROCESS && live_is_zombie(process->pid));
 		ended &= process->ended;
 	}
 	return ended;

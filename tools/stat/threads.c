@@ -108,6 +108,8 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 	if (error == -EACCES || error == -EPERM) {
 		stat->refused = error;
 		live_events_refuse(&stat->live, error);
+		for (unsigned r = 0; r < stat->n_rows; r++)
+			live_groups_free(&stat->rows[r]->groups);
 		error = 0;
 	}
 	if (!error)
@@ -132,17 +134,17 @@ static int scan_process(struct stat_job *stat, pid_t pid)
 	return error;
 }
 
-/* -ESRCH: all processes have ended. */
+/* -ESRCH: all processes have ended. Else an error of one of them, or 1 if one returned that. */
 static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, pid_t pid))
 {
 	int error = -ESRCH;
 
-	for (unsigned p = 0; p < stat->n_processes && (!error || error == -ESRCH); p++) {
+	for (unsigned p = 0; p < stat->n_processes; p++) {
 		struct stat_process *process = &stat->processes[p];
 		const int of_process = process->ended ? -ESRCH : visit(stat, process->pid);
 
 		process->ended = of_process == -ESRCH;
-		if (!process->ended)
+		if (!process->ended && (error == -ESRCH || !error || of_process < 0))
 			error = of_process;
 	}
 	return error;
@@ -238,24 +240,18 @@ static int try_open(struct stat_job *stat, pid_t pid)
 	return error;
 }
 
-/* Not the main thread of its process, whose ID the process has. */
-static bool is_other_thread(pid_t pid)
-{
-	uint64_t process;
-	char text[4096];
-
-	return pmc_file_read(text, sizeof(text), "/proc/%d/status", pid) > 0 &&
-	       pmc_proc_number(text, "Tgid", &process) && process != (uint64_t)pid;
-}
-
 int stat_open_process(struct stat_job *stat)
 {
 	int error = 1;
 
 	if (stat->target == STAT_THREAD)
 		return open_row(stat, stat->pid, stat->pid);
-	if (!stat->name && is_other_thread(stat->pid))
-		return -ECHILD;
+	/* The files of a thread list all threads of its process. */
+	for (unsigned p = 0; p < stat->n_processes; p++)
+		if (live_is_thread(stat->processes[p].pid)) {
+			stat->pid = stat->processes[p].pid;
+			return -ECHILD;
+		}
 	if (stat_has_waits(stat))
 		return scan_rows(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {

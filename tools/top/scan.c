@@ -103,7 +103,9 @@ static void set_ended(struct top_watch *watch, struct top_process *process, uint
 	for (unsigned i = 0; i < process->n; i++)
 		rows += process->tasks[i]->task.known ? process->tasks[i]->task.span.cpu_ns : 0;
 	process->ended_ns = process->clock_ns && watch->before_ns ? pmc_sub_sat(begin_ns, rows) : 0;
-	process->clock_ns = live_process_cpu_ns(process->pid);
+	/* 0: it has ended meanwhile. */
+	rows = live_process_cpu_ns(process->pid);
+	process->clock_ns = rows ? rows : process->clock_ns;
 }
 
 /* What the process has waited for since the last scan. The stat of a thread is as of its last run;
