@@ -22,6 +22,16 @@
 /* Performance levels that are told apart, and counters of kperf. */
 enum { PMC_MAC_LEVELS = 8, PMC_MAC_COUNTERS = 32 };
 
+/* struct rusage_info_v6, of which struct rusage_info_v4 is the beginning; times are in units of the
+ * timebase. */
+struct pmc_mac_usage {
+	uint8_t uuid[16];
+	uint64_t user, system, other[4], resident_bytes, footprint_bytes, start, exit;
+	uint64_t more[18], peak_footprint_bytes, instructions, cycles;
+	uint64_t energy[4], flags; /* version 4 ends before the flags */
+	uint64_t fast_user, fast_system, fast_instructions, fast_cycles, rest[16];
+};
+
 /* ---- the system calls: -errno on failure, in the numbers of the running system ----------- */
 struct pmc_mac_calls {
 	/* thread_selfcounts(1): instructions and cycles of the calling thread. 0. */
@@ -29,7 +39,7 @@ struct pmc_mac_calls {
 	/* proc_pidinfo() of this process: the number of bytes stored. */
 	int (*thread_info)(unsigned flavor, uint64_t tid, void *to, size_t bytes);
 	/* proc_pid_rusage() in the version of that number. 0. */
-	int (*process_usage)(pid_t pid, int version, void *to, size_t bytes);
+	int (*process_usage)(pid_t pid, int version, struct pmc_mac_usage *to);
 	/* pthread_threadid_np() of the caller. */
 	uint64_t (*self_tid)(void);
 	/* "Performance", "Efficiency"; NULL: unknown. */
@@ -44,23 +54,6 @@ struct pmc_mac_calls {
 	int (*last_error)(void);
 };
 extern const struct pmc_mac_calls pmc_mac_system;
-
-/* struct rusage_info_v6, of which struct rusage_info_v4 is the beginning; times are in units of the
- * timebase. */
-struct pmc_mac_usage {
-	uint8_t uuid[16];
-	uint64_t user, system, other[4], resident_bytes, footprint_bytes, start, exit;
-	uint64_t more[18], peak_footprint_bytes, instructions, cycles;
-	uint64_t energy[4], flags; /* version 4 ends before the flags */
-	uint64_t fast_user, fast_system, fast_instructions, fast_cycles, rest[16];
-};
-_Static_assert(offsetof(struct pmc_mac_usage, resident_bytes) == 64 &&
-		       offsetof(struct pmc_mac_usage, exit) == 88 &&
-		       offsetof(struct pmc_mac_usage, instructions) == 248 &&
-		       offsetof(struct pmc_mac_usage, flags) == 296 &&
-		       offsetof(struct pmc_mac_usage, fast_instructions) == 320 &&
-		       sizeof(struct pmc_mac_usage) == 464,
-	       "struct rusage_info_v6");
 
 /* Units of the timebase in nanoseconds; 0 if it is unknown. */
 static inline uint64_t pmc_mac_ns(uint64_t units, uint32_t numer, uint32_t denom)

@@ -118,11 +118,11 @@ static int double_thread_info(unsigned flavor, uint64_t tid, void *to, size_t by
 
 /* The sum over all threads, ended ones too. The work on the last level is 10 for each that has
  * any. */
-static inline int double_usage(pid_t pid, int version, void *to, size_t bytes)
+static inline int double_usage(pid_t pid, int version, struct pmc_mac_usage *to)
 {
 	uint64_t words[58] = { 0 }, slow = 0;
 
-	memset(to, 0xa5, bytes);
+	memset(to, 0xa5, sizeof(*to));
 	if (mac_double.usage_error || version > mac_double.usage_version)
 		return mac_double.usage_error ? mac_double.usage_error : -EINVAL;
 	if (version != 4 && version != 6)
@@ -136,7 +136,7 @@ static inline int double_usage(pid_t pid, int version, void *to, size_t bytes)
 	words[2] = 24 * words[31];
 	words[40] = words[31] - slow;
 	words[41] = 2 * words[40];
-	memcpy(to, words, version == 4 ? 296 : bytes < sizeof(words) ? bytes : sizeof(words));
+	memcpy(to, words, version == 4 ? 296 : sizeof(words));
 	return 0;
 }
 

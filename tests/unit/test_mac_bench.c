@@ -20,12 +20,12 @@ static struct {
 	bool no_counters;
 } usage;
 
-static int usage_of(pid_t pid, int version, void *to, size_t bytes)
+static int usage_of(pid_t pid, int version, struct pmc_mac_usage *to)
 {
 	struct pmc_mac_usage reply = { .user = 24000, .system = 12000 };
 
 	assert_int_equal(version, 4);
-	memset(to, 0xa5, bytes);
+	memset(to, 0xa5, sizeof(*to));
 	/* It has ended and was not reaped. */
 	if (usage.error || kill(pid, 0) != 0)
 		return usage.error ? usage.error : -errno;

@@ -353,10 +353,10 @@ static struct {
 } reply;
 
 /* A call that fails leaves garbage. */
-static int usage_of(pid_t pid, int version, void *to, size_t bytes)
+static int usage_of(pid_t pid, int version, struct pmc_mac_usage *to)
 {
 	assert_int_equal(version, 4);
-	memset(to, 0xa5, bytes);
+	memset(to, 0xa5, sizeof(*to));
 	if (!reply.error)
 		memcpy(to, reply.words, sizeof(reply.words));
 	return reply.error;

@@ -17,12 +17,12 @@ static struct {
 	bool no_counters, translated;
 } readings;
 
-static int usage_of(pid_t pid, int version, void *to, size_t bytes)
+static int usage_of(pid_t pid, int version, struct pmc_mac_usage *to)
 {
 	struct pmc_mac_usage reply = { .user = ++readings.n * 1000000 };
 
 	assert_int_equal(version, 4);
-	memset(to, 0xa5, bytes);
+	memset(to, 0xa5, sizeof(*to));
 	if (readings.error && readings.n >= readings.from)
 		return readings.error;
 	reply.instructions = readings.no_counters ? 0 : readings.n * 3000;

@@ -29,14 +29,11 @@ static int thread_info_of(unsigned flavor, uint64_t tid, void *to, size_t bytes)
 	return got > 0 ? got : errno ? -errno : -EIO;
 }
 
-static int process_usage(pid_t pid, int version, void *to, size_t bytes)
+static int process_usage(pid_t pid, int version, struct pmc_mac_usage *to)
 {
-	if (bytes < (version > RUSAGE_INFO_V4 ? sizeof(struct rusage_info_v6) :
-						sizeof(struct rusage_info_v4)))
-		return -EINVAL;
 	/* errno is not set by all versions of libproc. */
 	errno = 0;
-	if (proc_pid_rusage(pid, version, to) == 0)
+	if (proc_pid_rusage(pid, version, (void *)to) == 0)
 		return 0;
 	return errno ? -errno : -EIO;
 }
@@ -49,7 +46,9 @@ AT(resident_bytes, ri_resident_size);
 AT(exit, ri_proc_exit_abstime);
 AT(peak_footprint_bytes, ri_lifetime_max_phys_footprint);
 AT(cycles, ri_cycles);
+AT(flags, ri_flags);
 AT(fast_cycles, ri_pcycles);
+_Static_assert(sizeof(struct pmc_mac_usage) == sizeof(struct rusage_info_v6), "room for all of it");
 
 static uint64_t self_tid(void)
 {

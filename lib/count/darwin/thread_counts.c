@@ -447,13 +447,13 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to)
 {
 	struct pmc_mac_usage usage;
-	int error = pmc_mac_system.process_usage(getpid(), 6, &usage, sizeof(usage));
+	int error = pmc_mac_system.process_usage(getpid(), 6, &usage);
 	const bool levels = !error;
 
 	memset(to, 0, sizeof(*to));
 	to->kpc_error = PMC_REASON_OWN_THREAD;
 	if (error)
-		error = pmc_mac_system.process_usage(getpid(), 4, &usage, sizeof(usage));
+		error = pmc_mac_system.process_usage(getpid(), 4, &usage);
 	if (error) {
 		to->counts_error = (uint32_t)-error;
 		return;

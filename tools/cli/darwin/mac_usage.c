@@ -9,7 +9,7 @@ int mac_usage_read(pid_t pid, struct mac_usage *usage)
 {
 	struct pmc_mac_usage raw;
 	uint32_t numer = 1, denom = 1;
-	int error = pmc_mac_system.process_usage(pid, 4, &raw, sizeof(raw));
+	int error = pmc_mac_system.process_usage(pid, 4, &raw);
 
 	memset(usage, 0, sizeof(*usage));
 	if (error)
