@@ -325,8 +325,8 @@ void pmc_group_explain(const struct pmc_group *group, int error, struct pmc_fail
 struct pmc_counter_cpus;
 
 /* Opens a group of n events on every online CPU (of an uncore PMU: on those that count it). Of the
- * options `cpu` is ignored; the target is PMC_TARGET_ANY unless it is a cgroup, a process or a
- * pid other than 0. On failure nothing stays open. -ENODEV: no online CPU counts all of the events. */
+ * options `cpu` is ignored; the target is PMC_TARGET_ANY unless it is a cgroup, a process or a pid
+ * other than 0. On failure nothing stays open. -ENODEV: no online CPU counts all of the events. */
 int pmc_counter_cpus_open(struct pmc_counter_cpus **cpus, const struct pmc_counter_event *events,
 			  size_t n, const struct pmc_open_options *options,
 			  struct pmc_failure *failure);

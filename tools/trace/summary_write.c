@@ -17,7 +17,7 @@
 #define NAME_COLUMNS 15 /* of threads */
 #define LEAST_NAME   4	/* of a name that is cut */
 /* The width of the columns beside that of reasons. */
-#define OTHER_COLUMNS 64
+#define OTHER_COLUMNS 72
 #define LEAST_ROOM    16
 
 /* ---- pools ---------------------------------------------------------------------------------- */
