@@ -84,21 +84,22 @@ int agent_report_open(void)
 	return fd;
 }
 
-static void take_all(struct summary *summary, const void *pending, size_t len)
+static int take_all(struct summary *summary, const void *pending, size_t len)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), flags, 0);
+	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), flags, 0), error = 0;
 	struct pmc_scan scan = { .data = pending, .len = len };
 	struct pmc_frame frame;
 
 	if (fd >= 0) {
 		if (agent.out)
 			lseek(fd, (off_t)agent.reported.dump_start, SEEK_SET);
-		pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
+		error = pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
 		pmc_fd_close(fd);
 	}
-	while (pmc_scan_next(&scan, &frame))
-		summary_take(&frame, summary);
+	while (!error && pmc_scan_next(&scan, &frame))
+		error = summary_take(&frame, summary);
+	return error;
 }
 
 static void print(struct pmc_arena *arena, struct summary *summary, int fd)
@@ -134,13 +135,17 @@ void agent_report_print(int fd)
 	struct summary *summary = summary_new(&arena, agent.job, agent.identity, &agent.plan);
 	size_t len;
 	const void *pending = agent_file_waiting(&len);
+	int error = summary ? take_all(summary, pending, len) : -ENOMEM;
 
 	pmc_screen_of_fd(&where.screen, fd);
-	if (summary) {
-		take_all(summary, pending, len);
+	if (!error) {
 		summary_read_again(summary);
-		take_all(summary, pending, len);
-		print(&arena, summary, fd);
+		error = take_all(summary, pending, len);
 	}
+	if (!error)
+		print(&arena, summary, fd);
+	else if (error == -ENOMEM)
+		pmc_log(PMC_LOG_WARN, "too many threads for the summary at exit; keep a dump "
+				      "(PMC_OUT=FILE) and use pmctl report FILE");
 	pmc_arena_free(&arena);
 }

@@ -79,10 +79,16 @@ __attribute__((noinline)) static void stacks(struct pmc_frame_buf *buf, uint64_t
 
 void agent_thread_frames(struct slot *slot, uint64_t snapshot)
 {
+	const bool regions = agent_region_has(slot);
 	struct pmc_frame_buf buf;
 
-	if (!(slot->regions || agent_sample_has(slot)) || !agent_buf_open(&buf, CHUNK))
+	if (!regions && !agent_sample_has(slot))
 		return;
+	if (!agent_buf_open(&buf, CHUNK)) {
+		if (regions)
+			agent_note(NOTE_REGION_MEMORY);
+		return;
+	}
 	regions_and_samples(&buf, slot, snapshot);
 	stacks(&buf, snapshot);
 	agent_buf_close(&buf);

@@ -20,7 +20,6 @@ enum {
 	NUMBER = 9,	     /* columns of a number at least: ~1.71G+ */
 	COLUMNS = 7 + PMC_EVENTS_MAX, /* thread or pool is not one of them */
 	NAME_MOST = 40,		      /* columns of a command or an event's name */
-	IMAGES = 64,		      /* of the first process, by exec; others are left out */
 };
 
 struct cell {
@@ -46,11 +45,13 @@ struct event {
 	const struct pmc_planned *last; /* of its parts */
 };
 
-/* The newest PROCESS frame of an image. */
-struct image {
-	uint8_t identity[16];
-	uint64_t snapshot;
-	struct pmc_process_fixed fixed;
+enum kind { ROW, FIRST_IMAGE, CHILD };
+
+/* The newest frame of a thread or process. */
+struct newest {
+	uint64_t key; /* 0: a free entry */
+	uint64_t time_ns;
+	enum kind kind;
 };
 
 struct column {
@@ -64,9 +65,12 @@ struct column {
 struct summary {
 	const uint8_t *job, *identity;
 	const struct pmc_plan *plan;
-	bool adds; /* the second reading */
-	unsigned n_images, n_events;
-	struct image images[IMAGES]; /* of the first process */
+	struct pmc_arena *arena;
+	bool adds;	      /* the second reading */
+	bool failed;	      /* no memory */
+	struct newest *table; /* a hash table */
+	size_t table_n, table_room;
+	unsigned n_events;
 	struct event events[PMC_EVENTS_MAX];
 	/* The result. */
 	bool pools; /* the rows are of pools, not of threads */
@@ -89,6 +93,67 @@ struct summary {
 	struct pmc_out line; /* of the footer, in text */
 	char text[8192];
 };
+
+/* ---- the newest frame of each process and thread ------------------------------------------ */
+
+#define PROCESS_SEQ UINT64_MAX
+/* 12 MiB with the tables before: the program may have little memory left. */
+#define TABLE_MOST ((size_t)1 << 18)
+
+/* Identities are random, so that half of one is enough. */
+static uint64_t key_of(const struct pmc_frame *frame, uint64_t seq)
+{
+	uint64_t key;
+
+	memcpy(&key, frame->head.identity, sizeof(key));
+	key ^= (seq + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return key ? key : 1;
+}
+
+static struct newest *find(const struct summary *s, uint64_t key)
+{
+	size_t at = (size_t)(key >> 7) & (s->table_room - 1);
+
+	while (s->table[at].key && s->table[at].key != key)
+		at = (at + 1) & (s->table_room - 1);
+	return &s->table[at];
+}
+
+static void grow(struct summary *s)
+{
+	const struct newest *old = s->table;
+	const size_t room = s->table_room;
+
+	s->table_room = room ? room * 2 : 1024;
+	s->table = room < TABLE_MOST ?
+			   pmc_arena_alloc(s->arena, s->table_room * sizeof(*s->table)) :
+			   NULL;
+	s->failed = !s->table;
+	for (size_t i = 0; s->table && i < room; i++)
+		if (old[i].key)
+			*find(s, old[i].key) = old[i];
+}
+
+/* First reading: keeps the time of the newest frame. Second reading: whether this is that frame,
+ * and of that kind; each is that once. */
+static bool is_newest(struct summary *s, uint64_t key, uint64_t time_ns, enum kind kind)
+{
+	struct newest *newest = find(s, key);
+
+	if (s->adds) {
+		if (newest->key != key || newest->time_ns != time_ns || newest->kind != kind)
+			return false;
+		newest->time_ns = UINT64_MAX;
+		return true;
+	}
+	if (newest->key && newest->time_ns > time_ns)
+		return false;
+	s->table_n += !newest->key;
+	*newest = (struct newest){ key, time_ns, kind };
+	if (s->table_n * 2 > s->table_room)
+		grow(s);
+	return false;
+}
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -280,46 +345,47 @@ static void add_thread(struct summary *s, const struct pmc_frame *frame,
 	place(s, &row);
 }
 
-static struct image *find_image(struct summary *s, const uint8_t identity[16])
+/* An image of the first process. */
+static void add_image(struct summary *s, const struct pmc_process_fixed *fixed)
 {
-	for (unsigned i = 0; i < s->n_images; i++)
-		if (memcmp(s->images[i].identity, identity, 16) == 0)
-			return &s->images[i];
-	return NULL;
+	s->seen += fixed->threads_seen;
+	pmc_add_sat(&s->cpu_ns, fixed->cpu_ns);
+	pmc_add_sat(&s->overhead_ns, fixed->overhead_ns);
+	pmc_add_sat(&s->off_ns, fixed->off_ns);
+	if (!s->start_ns || fixed->start_ns < s->start_ns)
+		s->start_ns = fixed->start_ns;
+	if (fixed->time_ns >= s->end_ns) {
+		s->end_ns = fixed->time_ns;
+		s->waited_cpu_ns = fixed->children_cpu_ns;
+	}
 }
 
 static void take_process(struct summary *s, const struct pmc_frame *frame)
 {
-	struct image *image = find_image(s, frame->head.identity);
 	struct pmc_process_fixed fixed;
+	enum kind kind;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (memcmp(fixed.job, s->job, sizeof(fixed.job)) != 0)
+	kind = fixed.flags & PMC_PROCESS_FIRST ? FIRST_IMAGE : CHILD;
+	if (memcmp(fixed.job, s->job, sizeof(fixed.job)) != 0 ||
+	    !is_newest(s, key_of(frame, PROCESS_SEQ), fixed.time_ns, kind))
 		return;
-	if (!(fixed.flags & PMC_PROCESS_FIRST)) {
-		/* A child that was replaced by exec goes on as its next image. */
-		s->children += fixed.how_ended && fixed.how_ended != PMC_ENDED_EXEC;
-		pmc_add_sat(&s->children_cpu_ns, fixed.how_ended ? fixed.cpu_ns : 0);
+	if (kind == FIRST_IMAGE) {
+		add_image(s, &fixed);
 		return;
 	}
-	if (!image && s->n_images < IMAGES)
-		image = &s->images[s->n_images++];
-	if (!image || image->fixed.time_ns > fixed.time_ns)
-		return;
-	memcpy(image->identity, frame->head.identity, 16);
-	image->snapshot = frame->head.snapshot;
-	image->fixed = fixed;
+	/* A child that was replaced by exec goes on as its next image. */
+	s->children += fixed.how_ended != PMC_ENDED_EXEC;
+	pmc_add_sat(&s->children_cpu_ns, fixed.cpu_ns);
 }
 
-/* A thread counts by its last row: that of its end, or else that of the end of its image. */
 static void take_thread(struct summary *s, const struct pmc_frame *frame)
 {
-	const struct image *image = find_image(s, frame->head.identity);
 	struct pmc_thread_fixed fixed;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (image && (fixed.state == PMC_THREAD_EXITED || fixed.state == PMC_THREAD_KILLED ||
-		      frame->head.snapshot == image->snapshot))
+	if (is_newest(s, key_of(frame, fixed.seq), fixed.time_ns, ROW) &&
+	    find(s, key_of(frame, PROCESS_SEQ))->kind == FIRST_IMAGE)
 		add_thread(s, frame, &fixed);
 }
 
@@ -327,11 +393,13 @@ int summary_take(const struct pmc_frame *frame, void *arg)
 {
 	struct summary *s = arg;
 
+	if (s->failed)
+		return -ENOMEM;
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return 0;
-	if (frame->head.type == PMC_FRAME_PROCESS && !s->adds)
+	if (frame->head.type == PMC_FRAME_PROCESS)
 		take_process(s, frame);
-	else if (frame->head.type == PMC_FRAME_THREAD && s->adds)
+	else if (frame->head.type == PMC_FRAME_THREAD)
 		take_thread(s, frame);
 	return 0;
 }
@@ -339,20 +407,6 @@ int summary_take(const struct pmc_frame *frame, void *arg)
 void summary_read_again(struct summary *s)
 {
 	s->adds = true;
-	for (unsigned i = 0; i < s->n_images; i++) {
-		const struct pmc_process_fixed *fixed = &s->images[i].fixed;
-
-		s->seen += fixed->threads_seen;
-		pmc_add_sat(&s->cpu_ns, fixed->cpu_ns);
-		pmc_add_sat(&s->overhead_ns, fixed->overhead_ns);
-		pmc_add_sat(&s->off_ns, fixed->off_ns);
-		if (!s->start_ns || fixed->start_ns < s->start_ns)
-			s->start_ns = fixed->start_ns;
-		if (fixed->time_ns >= s->end_ns) {
-			s->end_ns = fixed->time_ns;
-			s->waited_cpu_ns = fixed->children_cpu_ns;
-		}
-	}
 }
 
 struct summary *summary_new(struct pmc_arena *arena, const uint8_t job[16],
@@ -365,8 +419,10 @@ struct summary *summary_new(struct pmc_arena *arena, const uint8_t job[16],
 	s->job = job;
 	s->identity = identity;
 	s->plan = plan;
+	s->arena = arena;
 	take_plan(s);
-	return s;
+	grow(s);
+	return s->failed ? NULL : s;
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -507,7 +563,8 @@ static void put_cell(struct summary *s, const struct column *column, const struc
 {
 	const struct cell *cell = &row->cells[column->cell], *by = &row->cells[column->by];
 
-	if (!cell->known || (column->kind == IPC && !(by->sum > 0))) {
+	/* A ratio of sums over different threads has no meaning. */
+	if (!cell->known || (column->kind == IPC && (!(by->sum > 0) || cell->lacks != by->lacks))) {
 		pmc_out_char(out, '-');
 		return;
 	}

@@ -2,8 +2,8 @@
 /*
  * summary.h - the summary at the end of a job: threads of its first process, read from the dump.
  *
- * The dump is read twice: first its images are found, then the last rows of their threads are added
- * up. All memory is the caller's arena. Async-signal-safe.
+ * The dump is read twice: first each thread's and process's newest frame is found, then those
+ * frames are added up. All memory is the caller's arena. Async-signal-safe.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct summary_form {
  * memory. The arguments must outlive it. */
 struct summary *summary_new(struct pmc_arena *arena, const uint8_t job[16],
 			    const uint8_t identity[16], const struct pmc_plan *plan);
-/* Takes a frame; of pmc_scan_fd()'s form. 0. */
+/* Takes a frame; of pmc_scan_fd()'s form. 0 or -ENOMEM. */
 int summary_take(const struct pmc_frame *frame, void *summary);
 /* After all frames: they are taken a second time. */
 void summary_read_again(struct summary *summary);

@@ -639,6 +639,16 @@ __attribute__((cold)) static struct region_area *attach_area(void)
 	return area;
 }
 
+static bool has_area(const struct slot *slot, const struct region_area *area)
+{
+	return area && atomic_load(&area->owner) == slot->seq + 1;
+}
+
+bool agent_region_has(struct slot *slot)
+{
+	return has_area(slot, area_of(slot));
+}
+
 void agent_regions_last(void)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
@@ -649,8 +659,7 @@ void agent_regions_last(void)
 		struct slot *slot = registry_slot(&agent_registry, i);
 		struct region_area *area = area_of(slot);
 
-		if (!area || (atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE ||
-		    atomic_load(&area->owner) != slot->seq + 1)
+		if ((atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE || !has_area(slot, area))
 			continue;
 		add_cost(area);
 		if (area != mine && area->top->record)

@@ -6,6 +6,8 @@
 
 /* In the thread that ends the process: closes its open regions, notes those of other threads. */
 void agent_regions_last(void);
+/* Whether the slot's thread has marked a region. */
+bool agent_region_has(struct slot *slot);
 /* Appends the frame of the next record, from *index on, of a live thread's slot. buf has
  * REGION_FRAME_BYTES of room. False: there are no more. */
 bool agent_region_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,

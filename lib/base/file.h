@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PMC_PATH_MAX 512
 
@@ -17,6 +18,10 @@ long pmc_fd_read(int fd, void *bytes, size_t len);
 long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset);
 struct stat;
 int pmc_fd_stat(int fd, struct stat *st);
+/* The width of a terminal, 0 if it is not known; -1: no terminal. */
+int pmc_fd_columns(int fd);
+/* RLIMIT_FSIZE; UINT64_MAX: none. */
+uint64_t pmc_file_limit(void);
 int pmc_fd_truncate(int fd); /* to 0 bytes */
 void pmc_fd_close(int fd);
 int pmc_path_access(const char *path); /* 0: the path exists */

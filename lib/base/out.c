@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -323,15 +322,14 @@ __attribute__((noinline)) static void escape(struct pmc_out *out)
 /* False: a write of so many bytes may exceed RLIMIT_FSIZE. */
 static bool fits(int fd, size_t len)
 {
-	struct rlimit limit;
+	const uint64_t limit = pmc_file_limit();
 	struct stat st;
 	off_t at;
 
-	if (pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+	if (limit == UINT64_MAX || pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return true;
 	at = lseek(fd, 0, SEEK_CUR);
-	return (uint64_t)(st.st_size > at ? st.st_size : at) + len <= limit.rlim_cur;
+	return (uint64_t)(st.st_size > at ? st.st_size : at) + len <= limit;
 }
 
 void pmc_log(enum pmc_log_level level, const char *format, ...)

@@ -2,13 +2,13 @@
 /* show.c - numbers, units and lines as people read them, and their screen; see show.h. */
 #include "lib/base/show.h"
 #include "lib/base/config.h"
+#include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 
 /* Three to four digits: 1.71, 58.10, 123.4. */
 static void digits(struct pmc_out *out, double value)
@@ -166,12 +166,11 @@ void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp)
 
 void pmc_screen_of_fd(struct pmc_screen *screen, int fd)
 {
-	struct winsize size = { .ws_col = 0 };
-	const int saved = errno;
+	const int saved = errno, columns = pmc_fd_columns(fd);
 
-	if (ioctl(fd, TIOCGWINSZ, &size) != 0)
+	if (columns < 0)
 		screen->color = false;
-	else if (size.ws_col)
-		screen->width = size.ws_col;
+	else if (columns)
+		screen->width = columns;
 	errno = saved;
 }

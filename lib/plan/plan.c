@@ -497,6 +497,7 @@ static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struc
 	struct pmc_event_def def;
 
 	pmc_cursor_bytes(cursor, &def, sizeof(def));
+	cursor->bad |= def.position >= PMC_EVENTS_MAX;
 	name = take_text(cursor, arena);
 	unit = take_text(cursor, arena);
 	core_type = take_text(cursor, arena);

@@ -27,6 +27,11 @@ regions nest 20
 is "$status $(jq -c '[.groups[] | [.key, .threads, .calls]] | sort' x.json)" \
 	'0 [["inner",20,100],["middle",20,100],["outer",20,20]]' "nested: number of threads and calls of each region"
 is "$(jq '.regions | length' x.json)" 60 "nested: one row per region and thread"
+for key in pool start; do
+	"$PMCTL" report --by $key --format json x.pmc | jq -r '.groups[].key' | sort >keys
+	is "$("$PMCTL" report --by $key,region --format json x.pmc | jq -r '.groups[].keys.'$key | sort -u)" \
+		"$(grep -vx '(main)' keys)" "regions by $key: the keys of threads are those of --by $key"
+done
 is "$(jq -c '[.regions | group_by([.pid, .seq])[] | map({ key: .region, value: . }) | from_entries |
 	(.inner.cpu_ns <= .middle.cpu_ns and .middle.cpu_ns <= .outer.cpu_ns and
 	 .inner.events[0].value <= .middle.events[0].value and

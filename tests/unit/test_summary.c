@@ -48,7 +48,7 @@ static void put_thread(uint8_t identity, uint64_t seq, const char *name, uint64_
 		.n_groups = set ? 1 : 0,
 		.start_ns = 1000,
 		.end_ns = live_at ? 0 : 2000,
-		.time_ns = 2000,
+		.time_ns = 2000 + live_at,
 		.cpu_ns = cpu_ms * 1000000,
 		.minor_faults = 10,
 		.voluntary_switches = 3,

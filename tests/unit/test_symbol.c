@@ -53,11 +53,17 @@ static const char cxx_cc[] =
 	"}\n"
 	"int main(int argc, char **) { return shop::Box<int>{1}.twice(argc) > 9; }\n";
 
-/* Calls into other modules. */
+/* Calls into other modules, beside a function that is chosen at load time and a variable of each
+ * thread: their relocations are among those of the calls. */
 static const char calls_c[] =
 	"double exp(double); double pow(double, double); int atoi(const char *);\n"
+	"static int one(void) { return 1; }\n"
+	"static int (*choose(void))(void) { return one; }\n"
+	"static int chosen(void) __attribute__((ifunc(\"choose\")));\n"
+	"__thread int each;\n"
+	"int *mine(void) { return &each; }\n"
 	"int main(int argc, char **argv) {\n"
-	"	return (int)(exp(argc) + pow(argc, 3)) + atoi(argv[0]);\n"
+	"	return (int)(exp(argc) + pow(argc, 3)) + atoi(argv[0]) + chosen() + *mine();\n"
 	"}\n";
 
 static char dir[] = "/tmp/pmc-symbol-XXXXXX";
@@ -275,18 +281,22 @@ static void test_stripped(void **state)
 	is_frame(&place(module_of("pie", "pie"), 0)->frames[0], NULL, NULL, 0, false);
 }
 
-/* Each stub of a call as objdump names it, from its first to its last byte. */
+/* Each stub of a call as objdump names it, from its first to its last byte. each@plt is none: there
+ * objdump goes by the order of relocations. */
 static void test_stubs(void **state)
 {
 	static const char *const made_by[][2] = {
 #ifdef __x86_64__
 		{ "gcc -Wl,-z,lazy -fcf-protection=none", "objdump" },
 		{ "gcc -no-pie -fcf-protection=full -Wl,-z,ibtplt", "objdump" },
+		{ "gcc -shared -fPIC -Wl,-z,lazy -mtls-dialect=gnu2", "objdump" },
 #endif
 		{ "gcc -Wl,-z,now", "objdump" },
 		{ "clang -fuse-ld=lld", "objdump" },
 		{ "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump" },
 		{ "aarch64-linux-gnu-gcc -Wl,-z,pac-plt", "aarch64-linux-gnu-objdump" },
+		{ "aarch64-linux-gnu-gcc -Wl,-z,force-bti", "aarch64-linux-gnu-objdump" },
+		{ "aarch64-linux-gnu-gcc -shared -fPIC", "aarch64-linux-gnu-objdump" },
 	};
 	char command[256], name[64], file[16];
 
@@ -298,7 +308,8 @@ static void test_stubs(void **state)
 		snprintf(file, sizeof(file), "calls-%u", i);
 		shell("%s -s -fno-builtin -O2 -o %s calls.c -lm", made_by[i][0], file);
 		snprintf(command, sizeof(command),
-			 "%s -d %s/%s | sed -n 's/^\\([0-9a-f]*\\) <\\([a-z]*@plt\\)>:$/\\1 \\2/p'",
+			 "%s -d %s/%s | sed -n '/each@/d; s/^\\([0-9a-f]*\\) "
+			 "<\\([a-z]*@plt\\)>:$/\\1 \\2/p'",
 			 made_by[i][1], dir, file);
 		pipe = popen(command, "r");
 		assert_non_null(pipe);

@@ -13,7 +13,7 @@ is "$(jq -r '[.threads[1].events[] | .state] | join(" ")' "$M/software.json")" \
 	"counted not-supported counted" "software events are counted beside a hardware event that is not supported"
 is "$(jq -r '.processes[0].inherit_mode' "$M/software.json")" full \
 	"PMC_INHERIT=auto is full if the events take no PMU counter"
-like "$(cat "$M/table")" 'pmctl doctor' "the report refers to pmctl doctor"
+like "$(tr -s '\n ' ' ' <"$M/table")" 'pmctl doctor' "the report refers to pmctl doctor"
 is "$(tail -n 1 "$M/doctor")" 0 "doctor exits with 0 because software events can be counted"
 like "$(grep -A1 '^pmu ' "$M/doctor")" 'blocks .*pmu=on' "doctor: the pmu check blocks and names the QEMU option pmu=on"
 like "$(grep '^cycles ' "$M/doctor")" 'blocks .*ENOENT: this virtual machine has no hardware PMU' \

@@ -96,7 +96,7 @@ static void sort_rows(struct diff *diff)
 	for (struct diff_row *row = diff->rows; row; row = row->hh.next)
 		for (unsigned i = 0; i < 2; i++) {
 			diff_compare(diff, row, diff_first(diff) + i, &value);
-			row->impact[i] = fabs(diff_change(&value));
+			row->impact[i] = fabs((double)diff_change(&value));
 			most = fmax(most, row->impact[i]);
 		}
 	for (struct diff_row *row = diff->rows; row && pmc_by_samples(diff->by); row = row->hh.next)

@@ -21,6 +21,9 @@ struct diff_column {
 	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
 };
 
+/* A count: long double has all integers up to 2^64 (x86, arm64). */
+typedef long double diff_number;
+
 struct diff_row {
 	const char *key, *label; /* in JSON and CSV; in tables */
 	bool there[2];
@@ -35,7 +38,7 @@ struct diff_sum {
 		uint64_t column;
 	} key;
 	UT_hash_handle hh;
-	double of[]; /* NAN: none */
+	diff_number of[]; /* NAN: none */
 };
 
 /* A process of a side, and the first dump that has it. */
@@ -88,7 +91,7 @@ int diff_read(struct diff *diff);
 struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row, unsigned column);
 /* Adds to what the row has in a dump. */
 void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
-	      double more);
+	      diff_number more);
 /* The first file of a side. */
 static inline const char **diff_files(const struct diff *diff, unsigned side)
 {
@@ -103,7 +106,7 @@ static inline unsigned diff_first(const struct diff *diff)
 struct diff_compared {
 	struct diff_side { /* of one dump the value, of several the mean that is compared */
 		struct bench_summary summary;
-		double value;
+		diff_number value;
 	} sides[2];
 	struct bench_delta delta;
 	bool comparable;
@@ -112,7 +115,7 @@ struct diff_compared {
 bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned column,
 		  struct diff_compared *result);
 
-static inline double diff_change(const struct diff_compared *value)
+static inline diff_number diff_change(const struct diff_compared *value)
 {
 	return value->sides[1].value - value->sides[0].value;
 }

@@ -84,7 +84,7 @@ struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row
 }
 
 void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
-	      double more)
+	      diff_number more)
 {
 	const unsigned n = diff->n_files[0] + diff->n_files[1];
 	struct diff_sum *sum = diff_sum_of(diff, row, column);
@@ -101,7 +101,7 @@ void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, un
 }
 
 /* Adds to a row of the dump (NULL: none), and to the total. */
-static void add(struct dump *dump, const struct diff_row *row, unsigned column, double value)
+static void add(struct dump *dump, const struct diff_row *row, unsigned column, diff_number value)
 {
 	if (row)
 		diff_add(dump->diff, row, column, dump->at, value);
@@ -141,7 +141,7 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 			continue;
 		diff->scaled |= state == PMC_SCALED;
 		add(dump, row, (unsigned)(column - diff->columns),
-		    from->events[i].sum * pmc_event_scale(&u->set.events[i]));
+		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
 	}
 }
 

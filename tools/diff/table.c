@@ -49,13 +49,13 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 		double *values = diff->values;
 
 		for (unsigned i = 0; i < diff->n_files[side]; i++, dump++) {
-			double value = sum ? sum->of[dump] : NAN;
+			diff_number value = sum ? sum->of[dump] : NAN;
 
 			/* Threads and functions missing in a dump count as 0 there. */
 			if (isnan(value) && (!threads || isnan(threads->of[dump])) && total &&
 			    !isnan(total->of[dump]))
 				value = 0;
-			values[i] = value;
+			values[i] = (double)value;
 			sides[side].value = value;
 		}
 		bench_summarize(values, diff->n_files[side], &sides[side].summary);
@@ -90,7 +90,8 @@ static bool is_event_too(const struct diff *diff, const struct diff_row *row, un
 static bool is_changed(const struct lines *lines, const struct line *line)
 {
 	const struct diff_compared *value = &line->value;
-	const double change = fabs(diff_change(value)), before = fabs(value->sides[0].value);
+	const double change = fabs((double)diff_change(value)),
+		     before = fabs((double)value->sides[0].value);
 
 	if (!value->comparable || change == 0 ||
 	    change < lines->diff->columns[line->column].least ||
@@ -215,10 +216,10 @@ static void choose_scales(struct lines *lines, const struct table *table)
 			const struct line *line = &lines->list[table->order[i]];
 
 			for (unsigned side = 0; side < 2 && line->column == c; side++) {
-				const double of = line->value.sides[side].value;
+				const diff_number of = line->value.sides[side].value;
 
-				real |= of != round(of);
-				most = fmax(most, of);
+				real |= of != roundl(of);
+				most = fmax(most, (double)of);
 			}
 		}
 		if (diff->columns[c].is_time)
@@ -230,7 +231,7 @@ static void choose_scales(struct lines *lines, const struct table *table)
 }
 
 /* In tables with that scale. */
-static struct table_cell number_cell(const struct lines *lines, bool known, double value,
+static struct table_cell number_cell(const struct lines *lines, bool known, diff_number value,
 				     const struct pmc_scale *scale, unsigned decimals)
 {
 	struct table_cell cell = known ? cell_double(value, decimals) : cell_null();
@@ -339,11 +340,14 @@ static const struct table_column columns[N_COLUMNS] = {
 static void name_columns(const struct diff *diff, struct table_column list[N_COLUMNS])
 {
 	memcpy(list, columns, sizeof(columns));
-	list[KEY].head = diff->by == PMC_BY_POOL || diff->by == PMC_BY_NAME ? "thread" :
-			 !pmc_by_samples(diff->by)			    ? "row" :
-			 diff->by == PMC_BY_LINE			    ? "line" :
-			 diff->by == PMC_BY_MODULE			    ? "module" :
-									      "function";
+	list[KEY].head = !pmc_by_samples(diff->by) &&
+					 (diff->outer[0] ||
+					  (diff->by != PMC_BY_POOL && diff->by != PMC_BY_NAME)) ?
+				 "row" :
+			 !pmc_by_samples(diff->by) ? "thread" :
+			 diff->by == PMC_BY_LINE   ? "line" :
+			 diff->by == PMC_BY_MODULE ? "module" :
+						     "function";
 	if (diff->out.screen.ascii)
 		list[INTERVAL].head = "+- %";
 	for (unsigned i = SIDE_A; i < N_COLUMNS; i++)

@@ -63,7 +63,7 @@ static int add_input(void *to, int fd, const char *name)
 	struct merge_input seen;
 	int error = merge_add_fd(merge, fd, &seen);
 
-	if (error && (merge_spill_trouble(merge) || error == -ESTALE)) {
+	if (error && (merge_spill_trouble(merge) || error == -ESTALE || error == -ENOMEM)) {
 		fail(merge, "read", name, error);
 		return INPUT_FATAL;
 	}

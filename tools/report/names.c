@@ -290,6 +290,9 @@ static void find_spots(struct report_names *names, const struct pmc_p_process *p
 
 	if (by != NAMES_MODULE || !*module)
 		names_place(names, process, frame, &place, &in_dump);
+	/* All names are of one function, but in a hostile dump. */
+	if (by == NAMES_MODULE || !place.frames[0].function)
+		place.n = 1;
 	spots->n = place.n;
 	spots->list = pmc_arena_alloc(&names->arena, place.n * sizeof(*spots->list));
 	if (by == NAMES_MODULE && *module) {

@@ -535,7 +535,7 @@ struct pmc_fold_entry {
 void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, const unsigned char *outer,
 		    enum pmc_fold_by by)
 {
-	*fold = (struct pmc_fold){ .u = u };
+	*fold = (struct pmc_fold){ .u = u, .only_labels = pmc_by_samples(by) };
 	for (; outer && *outer && fold->n_keys + 1 < PMC_KEYS_MOST; outer++)
 		fold->keys[fold->n_keys++].by = (enum pmc_fold_by) * outer;
 	if (!pmc_by_samples(by))
@@ -637,7 +637,8 @@ static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_th
 	struct pmc_arena *arena = fold->u->arena;
 	struct pmc_fold_row *row = pmc_arena_alloc(arena, sizeof(*row));
 
-	pmc_fold_init(row, fold->u, thread->region);
+	if (!fold->only_labels)
+		pmc_fold_init(row, fold->u, thread->region);
 	row->groups = memcpy(pmc_arena_alloc(arena, bytes), groups, bytes);
 	row->index = fold->n_rows++;
 	if (fold->last_row)

@@ -163,6 +163,7 @@ struct pmc_fold_key { /* private */
 struct pmc_fold {
 	struct pmc_union *u;
 	bool spread;
+	bool only_labels; /* rows are keys of samples, without sums */
 	/* Set after pmc_fold_begin(): the functions of a stack as text, to fold threads by start
 	 * routine and where they were created; NULL: by start routine alone. */
 	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-	SYMBOL_SEGMENTS_MOST = 16,
+	SYMBOL_SEGMENTS_MOST = 32,
 	SYMBOL_ID_MOST = 64,
 	SYMBOL_NAME_MOST = 4096,
 	SYMBOL_PATH_MAX = 4096
@@ -46,7 +46,9 @@ struct symbol_module {
 	} segments[SYMBOL_SEGMENTS_MOST];
 	unsigned n_segments;
 	struct symbol_list table; /* of names */
-	struct units *units;	  /* NULL: not listed yet */
+	struct symbol_list stubs; /* of offsets of names in the section stub_strings */
+	size_t stub_strings;
+	struct units *units; /* NULL: not listed yet */
 	struct known_place *places;
 	UT_hash_handle hh;
 };
@@ -79,6 +81,10 @@ const struct symbol_range *symbol_list_find(const struct symbol_list *list, uint
 /* Of an open module. */
 const struct symbol_range *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
 					     uint64_t address);
+/* After symbol_table_find(): the name of the stub of a call to another module, FUNCTION@plt; NULL:
+ * none is there. */
+const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t address, uint64_t *start);
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
 
 /* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. `raw`: the function in the

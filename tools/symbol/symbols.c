@@ -159,8 +159,18 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 {
 	static const struct symbol_frame unknown;
 	const struct symbol_range *entry = symbol_table_find(symbols, module, address);
+	const char *stub = entry && entry->of ?
+				   NULL :
+				   symbol_stub_name(symbols, module, address, &place->start);
 	struct symbol_frame frames[INLINED_MOST], *kept;
 
+	if (stub) {
+		kept = pmc_arena_alloc(&symbols->arena, sizeof(*kept));
+		kept->function = stub;
+		place->n = 1;
+		place->frames = kept;
+		return;
+	}
 	place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->of : NULL, frames,
 				       INLINED_MOST);
 	place->frames = &unknown;

@@ -164,54 +164,135 @@ static Elf_Scn *section_of(Elf *elf, const char *wanted, GElf_Shdr *header)
 	return NULL;
 }
 
-static void add_stub(struct symbols *symbols, struct symbol_module *module, uint64_t start,
-		     uint64_t bytes, const char *raw)
+/* The address in the global offset table that each jump slot's relocation fills, with the offset of
+ * the target's name. */
+static void read_slots(struct symbols *symbols, struct symbol_module *module, Elf *elf,
+		       struct symbol_list *slots)
 {
-	char text[SYMBOL_NAME_MOST], name[SYMBOL_NAME_MOST + 8];
+	GElf_Shdr rela, table;
+	Elf_Scn *scn = section_of(elf, ".rela.plt", &rela);
+	Elf_Data *list = scn ? elf_getdata(scn, NULL) : NULL;
+	Elf_Scn *names = list && rela.sh_entsize ? elf_getscn(elf, rela.sh_link) : NULL;
+	Elf_Data *targets = names && gelf_getshdr(names, &table) ? elf_getdata(names, NULL) : NULL;
 
-	snprintf(name, sizeof(name), "%s@plt",
-		 symbols_demangle(raw, text, sizeof(text)) ? text : raw);
-	add(symbols, module, start, start + bytes, symbols_text(symbols, name));
-}
-
-/* Stubs of calls to other modules have no symbols. They are in the order of the relocations of
- * their targets' addresses, at the end of their section: .plt, behind a part that finds the target
- * at the first call, or .plt.sec where the CPU checks targets of jumps (IBT). */
-static void read_stubs(struct symbols *symbols, struct symbol_module *module)
-{
-	enum { ARM_HEAD_BYTES = 32 };
-	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
-	GElf_Shdr plt, rela, table;
-	GElf_Ehdr head;
-	Elf_Scn *scn = elf ? section_of(elf, ".rela.plt", &rela) : NULL;
-	Elf_Data *list = scn ? elf_getdata(scn, NULL) : NULL, *targets = NULL;
-	uint64_t n, bytes = 16;
-
-	if (!list || !gelf_getehdr(elf, &head) || !rela.sh_entsize ||
-	    (!section_of(elf, ".plt.sec", &plt) && !section_of(elf, ".plt", &plt)))
-		return;
-	n = list->d_size / rela.sh_entsize;
-	scn = elf_getscn(elf, rela.sh_link);
-	if (scn && gelf_getshdr(scn, &table))
-		targets = elf_getdata(scn, NULL);
-	/* 24 with branch target identification or pointer authentication. */
-	if (head.e_machine == EM_AARCH64 && n && plt.sh_size > ARM_HEAD_BYTES)
-		bytes = (plt.sh_size - ARM_HEAD_BYTES) / n;
-	else if (head.e_machine != EM_X86_64)
-		return;
-	for (uint64_t i = 0; targets && bytes && i < n && n <= plt.sh_size / bytes; i++) {
+	for (size_t i = 0; targets && i < list->d_size / rela.sh_entsize; i++) {
 		GElf_Rela to;
 		GElf_Sym symbol;
-		const char *name = NULL;
 
 		if (gelf_getrela(list, (int)i, &to) &&
-		    gelf_getsym(targets, (int)GELF_R_SYM(to.r_info), &symbol))
-			name = elf_strptr(elf, table.sh_link, symbol.st_name);
-		if (name && *name)
-			add_stub(symbols, module, plt.sh_addr + plt.sh_size - (n - i) * bytes,
-				 bytes, name);
+		    (GELF_R_TYPE(to.r_info) == R_X86_64_JUMP_SLOT ||
+		     GELF_R_TYPE(to.r_info) == R_AARCH64_JUMP_SLOT) &&
+		    gelf_getsym(targets, (int)GELF_R_SYM(to.r_info), &symbol) && symbol.st_name)
+			symbol_list_add(&symbols->arena, slots, to.r_offset, to.r_offset + 8,
+					(void *)(uintptr_t)symbol.st_name);
 	}
+	if (targets)
+		module->stub_strings = table.sh_link;
+	symbol_list_sort(&symbols->arena, slots);
+}
+
+/* The slot that the code at an address jumps through; 0: no stub. endbr64, bnd, jmp *slot(%rip). */
+static uint64_t slot_of_x86(const uint8_t *code, size_t bytes, uint64_t address)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	size_t at = bytes >= sizeof(endbr) && !memcmp(code, endbr, sizeof(endbr)) ? 4 : 0;
+
+	at += at < bytes && code[at] == 0xf2;
+	if (bytes < at + 6 || code[at] != 0xff || code[at + 1] != 0x25)
+		return 0;
+	return address + at + 6 + (uint64_t)signed_at((const char *)code + at + 2);
+}
+
+/* adrp x16, page; ldr x17, [x16, offset]. */
+static uint64_t slot_of_arm(const uint8_t *code, size_t bytes, uint64_t address)
+{
+	uint32_t adrp, ldr;
+	int64_t pages;
+
+	if (bytes < 8)
+		return 0;
+	memcpy(&adrp, code, 4);
+	memcpy(&ldr, code + 4, 4);
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
+		return 0;
+	/* 21 bits with a sign: two low ones, then 19. */
+	pages = (int64_t)((uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 43) >> 43;
+	return (address & ~UINT64_C(0xfff)) + ((uint64_t)pages << 12) + (ldr >> 10 & 0xfff) * 8;
+}
+
+/* Up to and with br x17. */
+static size_t bytes_of_arm(const uint8_t *code, size_t bytes)
+{
+	static const uint8_t branch[] = { 0x20, 0x02, 0x1f, 0xd6 };
+	size_t at = 8;
+
+	while (at < 24 && at + 4 <= bytes && memcmp(code + at, branch, 4) != 0)
+		at += 4;
+	return at + 4;
+}
+
+/* Stubs of calls to other modules have no symbols: each is known by the slot that it jumps through.
+ * They are in .plt, behind a part that finds the target at the first call, or in .plt.sec where the
+ * CPU checks targets of jumps (IBT). On ARM a stub may begin with such a check, and sizes differ.
+ */
+static void read_stubs_of(struct symbols *symbols, struct symbol_module *module, Elf *elf,
+			  const char *section, const struct symbol_list *slots)
+{
+	GElf_Shdr plt;
+	GElf_Ehdr head;
+	Elf_Scn *scn = section_of(elf, section, &plt);
+	Elf_Data *data = scn && plt.sh_type == SHT_PROGBITS ? elf_getdata(scn, NULL) : NULL;
+	const uint8_t *code = data ? data->d_buf : NULL;
+	const bool arm = gelf_getehdr(elf, &head) && head.e_machine == EM_AARCH64;
+	static const uint8_t bti_c[] = { 0x5f, 0x24, 0x03, 0xd5 };
+
+	for (size_t at = 0; code && at < data->d_size; at += arm ? 4 : 16) {
+		const size_t left = data->d_size - at;
+		const uint64_t address = plt.sh_addr + at;
+		const uint64_t target = arm ? slot_of_arm(code + at, left, address) :
+					      slot_of_x86(code + at, left, address);
+		const struct symbol_range *slot = target ? symbol_list_find(slots, target) : NULL;
+		const bool checks = arm && at >= 4 && !memcmp(code + at - 4, bti_c, 4);
+
+		if (slot && slot->start == target)
+			symbol_list_add(&symbols->arena, &module->stubs, address - (checks ? 4 : 0),
+					address + (arm ? bytes_of_arm(code + at, left) : 16),
+					slot->of);
+	}
+}
+
+static void read_stubs(struct symbols *symbols, struct symbol_module *module)
+{
+	struct symbol_list slots = { .n = 0 };
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
+
+	if (!elf)
+		return;
+	read_slots(symbols, module, elf, &slots);
+	if (!slots.n)
+		return;
+	read_stubs_of(symbols, module, elf, ".plt", &slots);
+	read_stubs_of(symbols, module, elf, ".plt.sec", &slots);
+	symbol_list_sort(&symbols->arena, &module->stubs);
+}
+
+const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t address, uint64_t *start)
+{
+	const struct symbol_range *stub = symbol_list_find(&module->stubs, address);
+	char text[SYMBOL_NAME_MOST], name[SYMBOL_NAME_MOST + 8];
+	GElf_Addr bias;
+	const char *raw = stub ? elf_strptr(dwfl_module_getelf(module->dwfl_module, &bias),
+					    module->stub_strings, (size_t)(uintptr_t)stub->of) :
+				 NULL;
+
+	if (!raw || !raw[0])
+		return NULL;
+	*start = stub->start;
+	snprintf(name, sizeof(name), "%.*s@plt", SYMBOL_NAME_MOST - 1,
+		 symbols_demangle(raw, text, sizeof(text)) ? text : raw);
+	return symbols_text(symbols, name);
 }
 
 /* Of equal starts the last one stays. */

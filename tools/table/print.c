@@ -334,7 +334,7 @@ bool table_put_reason(struct pmc_out *out, const struct pmc_screen *screen, cons
 	pmc_out_str(out, head);
 	for (unsigned k = i; k < n; k++)
 		if (list[k].why && !strcmp(list[k].why, list[i].why))
-			table_say(out, screen, k == i ? "%S" : ", %S", list[k].name);
+			table_say(out, screen, k == i ? "%200S" : ", %200S", list[k].name);
 	pmc_outf(out, ": %s", list[i].why);
 	return true;
 }

@@ -59,14 +59,15 @@ static inline struct table_cell cell_real(double value, unsigned decimals)
 				    .real = value };
 }
 
-/* Whole numbers as such, others with that many decimals. */
-static inline struct table_cell cell_double(double value, unsigned decimals)
+/* Whole numbers as such, others with that many decimals. long double has all integers up to 2^64
+ * (x86, arm64). */
+static inline struct table_cell cell_double(long double value, unsigned decimals)
 {
-	const double size = value < 0 ? -value : value;
+	const long double size = value < 0 ? -value : value;
 	struct table_cell cell;
 
-	if (!(size < 0x1p53 && (double)(uint64_t)size == size))
-		return cell_real(value, decimals);
+	if (!(size < 0x1p64L && (long double)(uint64_t)size == size))
+		return cell_real((double)value, decimals);
 	cell = cell_number(true, (uint64_t)size);
 	cell.negative = value < 0;
 	return cell;

@@ -298,7 +298,7 @@ static struct table_cell key_cell(struct pmc_view *view, unsigned index, const s
 {
 	const struct pmc_fold_row *group = row->sample ? row->sample->group : row->sums;
 	struct table_cell last;
-	char *text;
+	size_t room;
 
 	if (index < view->groups.n_keys)
 		return group->groups ? cell_text(group->groups[index]->label) : cell_null();
@@ -307,9 +307,13 @@ static struct table_cell key_cell(struct pmc_view *view, unsigned index, const s
 	last = pmc_sample_key_cell(view, row->sample);
 	if (index != PMC_ALL_KEYS)
 		return last;
-	text = pmc_arena_alloc(view->arena, strlen(group->label) + last.len + 2);
-	memcpy(stpcpy(stpcpy(text, group->label), ","), last.text, last.len);
-	return cell_text(text);
+	room = strlen(group->label) + last.len + 2;
+	if (view->keys_room < room) {
+		view->keys_room = 2 * room;
+		view->keys = pmc_arena_alloc(view->arena, view->keys_room);
+	}
+	memcpy(stpcpy(stpcpy(view->keys, group->label), ","), last.text, last.len);
+	return cell_textn(view->keys, room - 1);
 }
 
 struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *column,

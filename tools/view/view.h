@@ -133,6 +133,8 @@ struct pmc_view {
 	const struct pmc_p_process *first;
 	const char *problem; /* in the profile's arena */
 	char text[512];
+	char *keys; /* text of PMC_ALL_KEYS */
+	size_t keys_room;
 };
 
 /* The thread as a row; `row` is good as long as the thread and until the next row is made. */

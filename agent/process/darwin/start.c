@@ -125,8 +125,10 @@ static enum agent_note note_of(uint32_t reason)
 {
 	switch (reason) {
 	case EPERM:
-		refused |= pmc_mac_system.is_root();
-		return refused ? NOTE_MAC_EVENT_REFUSED : NOTE_MAC_ROOT;
+		if (!pmc_mac_system.is_root())
+			return NOTE_MAC_ROOT;
+		refused = true;
+		return NOTE_MAC_EVENT_REFUSED;
 	case EBUSY:
 		return NOTE_MAC_BUSY;
 	case PMC_REASON_NO_EVENT:

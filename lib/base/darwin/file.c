@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +39,22 @@ long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
 int pmc_fd_stat(int fd, struct stat *st)
 {
 	return fstat(fd, st) == 0 ? 0 : -errno;
+}
+
+int pmc_fd_columns(int fd)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : -1;
+}
+
+uint64_t pmc_file_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ?
+		       limit.rlim_cur :
+		       UINT64_MAX;
 }
 
 int pmc_fd_truncate(int fd)

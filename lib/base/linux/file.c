@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +38,21 @@ long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
 int pmc_fd_stat(int fd, struct stat *st)
 {
 	return (int)pmc_sys2(SYS_fstat, fd, st);
+}
+
+int pmc_fd_columns(int fd)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	return pmc_sys3(SYS_ioctl, fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : -1;
+}
+
+uint64_t pmc_file_limit(void)
+{
+	struct rlimit limit;
+
+	return pmc_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 ? limit.rlim_cur :
+									     UINT64_MAX;
 }
 
 int pmc_fd_truncate(int fd)

@@ -279,7 +279,7 @@ unsigned pmc_mac_kpc_open(struct pmc_mac *mac, struct pmc_mac_event *events, uns
 	if (!load())
 		return fail_all(events, n, PMC_REASON_NO_KPERF);
 	added = set_up(mac, events, n, attach, &reason);
-	if (!added && reason == EPERM && find_refused(mac, events, n))
+	if (!added && !attach && reason == EPERM && find_refused(mac, events, n))
 		added = set_up(mac, events, n, attach, &reason);
 	if (!added)
 		return fail_all(events, n, reason);

@@ -38,6 +38,9 @@
 
 /* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
+/* Beyond these, waits have no stack: some 100 MB. */
+#define WAITS_MOST 1000000u
+
 /* The inode of a process's PID namespace; 0: cannot be read. */
 static uint64_t namespace_of(const char *pid)
 {
@@ -52,15 +55,19 @@ static uint64_t namespace_of(const char *pid)
 static bool read_numbers(uint32_t tid, struct off_numbers *numbers)
 {
 	char text[16384], name[16];
-	uint64_t inode, pid, number;
+	uint64_t inode, outer, pid, number;
 
 	snprintf(name, sizeof(name), "%u", tid);
 	inode = namespace_of(name);
 	if (!inode || inode == namespace_of("self"))
 		return inode != 0;
 	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", tid) <= 0 ||
-	    !pmc_proc_last(text, "NStgid", &pid) || !pmc_proc_last(text, "NSpid", &number))
+	    !pmc_proc_last(text, "NStgid", &pid) || !pmc_proc_last(text, "NSpid", &number) ||
+	    !pmc_proc_number(text, "NSpid", &outer))
 		return false;
+	/* One number: /proc is of another namespace than pmctl's, and this is another process. */
+	if (outer == number)
+		return true;
 	*numbers = (struct off_numbers){ inode, (uint32_t)pid, (uint32_t)number };
 	return true;
 }
@@ -140,7 +147,8 @@ static void take_stack(struct off_cpu *off, const struct pmc_record *record)
 
 static void add_wait(struct off_cpu *off, struct off_thread *thread, uint64_t ns)
 {
-	unwind_wait_add(&off->unwind, thread, &thread->waits, thread->stack, 1, ns);
+	unwind_wait_add(&off->unwind, thread, &thread->waits,
+			HASH_COUNT(off->unwind.waits) < WAITS_MOST ? thread->stack : NULL, 1, ns);
 	thread->n_waits++;
 	pmc_add_sat(&thread->wait_ns, ns);
 	if (thread->stack && thread->stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))

@@ -54,9 +54,13 @@ int run_print_plan(struct run *run)
 int run_check_events(struct run *run)
 {
 	struct pmc_plan plan;
-	int code = run->strict ? make_plan(run, &plan) : 0;
+	int code = 0;
 
-	if (!run->strict || code)
+	if (run->strict && run->config.sample.on)
+		return tool_fail(EXIT_OURS, "cannot sample: there is no sampling on macOS");
+	if (run->strict && run->config.events)
+		code = make_plan(run, &plan);
+	if (!run->strict || !run->config.events || code)
 		return code;
 	for (unsigned i = plan.opened; i < plan.count; i++)
 		code = tool_fail(EXIT_OURS, "cannot count %s: %s", plan.events[i].event.name,

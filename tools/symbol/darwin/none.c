@@ -47,6 +47,13 @@ const struct symbol_range *symbol_table_find(struct symbols *symbols, struct sym
 	return NULL;
 }
 
+const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t address, uint64_t *start)
+{
+	(void)symbols, (void)module, (void)address, (void)start;
+	return NULL;
+}
+
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t address, const char *raw, struct symbol_frame *frames,
 			     unsigned most)
