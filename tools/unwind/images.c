@@ -146,16 +146,19 @@ struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t wor
 	return index < unwind->n_modules ? unwind->list[index] : NULL;
 }
 
-/* NULL: there are too many. */
+/* NULL: there are too many; a process may map ever new files. */
 static struct unwind_module *module_of(struct unwind *unwind, const char *path, const void *id,
 				       size_t bytes)
 {
-	struct symbol_module *file = symbols_module(unwind->symbols, path, id, (unsigned)bytes);
 	struct pmc_arena *arena = &unwind->arena;
 	struct unwind_module *module;
+	struct symbol_module *file;
 
+	if (unwind->n_modules == PMC_NO_MODULE)
+		return NULL;
+	file = symbols_module(unwind->symbols, path, id, (unsigned)bytes);
 	HASH_FIND_PTR(unwind->modules, &file, module);
-	if (module || unwind->n_modules == PMC_NO_MODULE)
+	if (module)
 		return module;
 	module = pmc_arena_alloc(arena, sizeof(*module));
 	module->file = file;
