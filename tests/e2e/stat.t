@@ -105,6 +105,7 @@ attach -e page-faults --cumulative
 is "$(jq -s '[.[].events[0].value] | . == sort' "$T/out")" true "--cumulative never falls"
 
 mkfifo "$T/stdin"
+rm -f "$T/waiters"
 "$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
 waiter=$!
 exec 9>"$T/stdin"
@@ -278,6 +279,7 @@ for rows in "" "--per-thread"; do
 	run timeout 60 python3 "$T/ended.py" "$PMCTL" $rows
 	is "$status" 0 "stat -p A,B $rows: ends with the last process, which its parent has not reaped"
 done
+rm -f "$T/waiters"
 "$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
 waiter=$!
 exec 9>"$T/stdin"
@@ -361,6 +363,7 @@ for end in zombie reaped; do
 done
 
 # Threads end before their files are read again, or sleep until then.
+rm -f "$T/waiters"
 "$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
 waiter=$!
 exec 9>"$T/stdin"
