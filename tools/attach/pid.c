@@ -125,8 +125,6 @@ static int find(const struct attach_targets *targets, struct live_tids *found)
 	code = attach_pid(targets->tree, &pid);
 	if (!code && live_tree_pids(pid, found) != 0)
 		code = tool_fail(EXIT_FAIL, "no such process: %d", pid);
-	if (!code && !found->n)
-		code = tool_fail(EXIT_FAIL, "no process of the tree of %d can be read", pid);
 	return code;
 }
 
