@@ -105,11 +105,15 @@ attach -e page-faults --cumulative
 is "$(jq -s '[.[].events[0].value] | . == sort' "$T/out")" true "--cumulative never falls"
 
 mkfifo "$T/stdin"
-rm -f "$T/waiters"
-"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
-waiter=$!
-exec 9>"$T/stdin"
-await grep -q ready "$T/waiters"
+# The program opens its output after the fork: "ready" must not be that of the one before.
+start_waiters() {
+	rm -f "$T/waiters"
+	"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
+	waiter=$!
+	exec 9>"$T/stdin"
+	await grep -q ready "$T/waiters"
+}
+start_waiters
 are_asleep() { [ -z "$(grep -L ') S ' /proc/$waiter/task/*/stat)" ]; }
 await are_asleep
 stat -p $waiter --per-thread --format json -I 20ms -n 3
@@ -279,11 +283,7 @@ for rows in "" "--per-thread"; do
 	run timeout 60 python3 "$T/ended.py" "$PMCTL" $rows
 	is "$status" 0 "stat -p A,B $rows: ends with the last process, which its parent has not reaped"
 done
-rm -f "$T/waiters"
-"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
-waiter=$!
-exec 9>"$T/stdin"
-await grep -q ready "$T/waiters"
+start_waiters
 tid=$(ls /proc/$waiter/task | tail -n 1)
 stat -p "$$,$tid" -n 1 -I 10ms
 like "$status $(cat "$T/err")" "^1 .*$tid is a thread" "a thread's ID among processes is refused"
@@ -363,11 +363,7 @@ for end in zombie reaped; do
 done
 
 # Threads end before their files are read again, or sleep until then.
-rm -f "$T/waiters"
-"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
-waiter=$!
-exec 9>"$T/stdin"
-await grep -q ready "$T/waiters"
+start_waiters
 stat -p $waiter --per-thread -e run-delay --format json -- kill -KILL $waiter
 ok "values that were not read are null" jq -es 'length > 3 and all(
 	(.run_delay_ns == null and .voluntary_switches == null and .events[0].value == null) or
