@@ -218,7 +218,7 @@ enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4, AGENT_WAIT = 
 void agent_filters_at_start(void);
 /* Whether they may be made. Probes the first filter that is there. Async-signal-safe. */
 bool agent_permitted(enum agent_call call);
-/* From now on these may not be made. */
+/* Forbids calls (bits of enum agent_call) from now on. */
 void agent_forbid(unsigned calls);
 /* Bits of calls: those to leave out, and those that returned. */
 struct agent_trial {

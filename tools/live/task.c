@@ -138,7 +138,7 @@ struct named {
 	struct live_tids *found;
 };
 
-/* What the kernel adds to the name of a file that is not there any more. */
+/* The kernel adds it to the path of a deleted file. */
 #define DELETED " (deleted)"
 
 /* The comm of a name of more than 15 bytes is cut; the file is known of one's own processes only.
@@ -157,7 +157,7 @@ static void take_named(const char *name, void *arg)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	len = readlink(path, file, sizeof(file) - 1);
 	file[len > 0 ? len : 0] = '\0';
-	/* Replaced since, as by an upgrade of its package. */
+	/* The file was replaced while the program ran, as an upgrade of its package does. */
 	if (len > (ssize_t)strlen(DELETED) && !strcmp(file + len - strlen(DELETED), DELETED))
 		file[len - (ssize_t)strlen(DELETED)] = '\0';
 	if ((fnmatch(named->glob, text, 0) == 0 ||

@@ -290,7 +290,7 @@ static void find_spots(struct report_names *names, const struct pmc_p_process *p
 
 	if (by != NAMES_MODULE || !*module)
 		names_place(names, process, frame, &place, &in_dump);
-	/* All names are of one function, but in a hostile dump. */
+	/* Only a hostile dump has several names for such an address. */
 	if (by == NAMES_MODULE || !place.frames[0].function)
 		place.n = 1;
 	spots->n = place.n;

@@ -139,7 +139,7 @@ static inline bool pmc_by_samples(enum pmc_fold_by by)
 	return by >= PMC_BY_FUNCTION;
 }
 
-/* Keys by which rows are folded at the same time, the most. */
+/* The most keys by which rows are folded at the same time. */
 enum { PMC_KEYS_MOST = 6 };
 
 /* Threads that have a key in common. */

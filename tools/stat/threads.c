@@ -134,7 +134,8 @@ static int scan_process(struct stat_job *stat, pid_t pid)
 	return error;
 }
 
-/* -ESRCH: all processes have ended. Else an error of one of them, or 1 if one returned that. */
+/* -ESRCH: all processes have ended; else an error of one of them; else 1 if `visit` returned 1 for
+ * one of them, or 0. */
 static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, pid_t pid))
 {
 	int error = -ESRCH;

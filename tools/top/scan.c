@@ -103,7 +103,7 @@ static void set_ended(struct top_watch *watch, struct top_process *process, uint
 	for (unsigned i = 0; i < process->n; i++)
 		rows += process->tasks[i]->task.known ? process->tasks[i]->task.span.cpu_ns : 0;
 	process->ended_ns = process->clock_ns && watch->before_ns ? pmc_sub_sat(begin_ns, rows) : 0;
-	/* 0: it has ended meanwhile. */
+	/* 0: the process has ended meanwhile. */
 	rows = live_process_cpu_ns(process->pid);
 	process->clock_ns = rows ? rows : process->clock_ns;
 }

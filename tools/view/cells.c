@@ -293,7 +293,8 @@ static struct table_cell metric_cell(struct pmc_view *view, const struct table_c
 	return cell;
 }
 
-/* Of all keys the text, joined by commas; of one that of the row's group, or of its function. */
+/* The text of one key: of the row's group, or of its function; with PMC_ALL_KEYS those of all,
+ * joined by commas. */
 static struct table_cell key_cell(struct pmc_view *view, unsigned index, const struct pmc_row *row)
 {
 	const struct pmc_fold_row *group = row->sample ? row->sample->group : row->sums;

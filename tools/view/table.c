@@ -781,7 +781,7 @@ int pmc_view_table(struct pmc_view *view)
 		pmc_table_sum(table, &coverage);
 	else
 		lines_below(table, &coverage, &total);
-	/* Shares are of all CPU time, which a sum of task-clock over a part of the work is not. */
+	/* Shares are of all CPU time, and this task-clock covers a part of the work only. */
 	if (view->clock_event >= 0 &&
 	    pmc_fold_state(&total.events[view->clock_event], total.rows) == PMC_PARTIAL)
 		view->clock_event = -1;
