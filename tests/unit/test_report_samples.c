@@ -161,6 +161,75 @@ static void paths_bottom_up(void **state)
 	has(text, "\nlib.so+0x3000;app+0x2000;app+0x1000,2,1,30,");
 }
 
+/* A stack of so many functions, each of which has a row of its own. */
+static char *deep_paths(unsigned depth, enum pmc_report_format format, const char **problem)
+{
+	static uint64_t frames[4000];
+	const struct pmc_stacks_fixed fixed = { .n_modules = 1, .n_stacks = 1 };
+	const struct pmc_stack_def def = { .id = 1, .depth = (uint16_t)depth };
+	const struct pmc_sample sample = { 1, 1, 1000 };
+	struct report_names *names = report_names_new(NULL);
+	const struct pmc_report_options options = { .by = PMC_BY_PATH,
+						    .format = format,
+						    .top = -1,
+						    .fold_samples = report_fold_samples,
+						    .names_arg = names };
+	struct pmc_profile profile;
+	uint64_t set, module;
+	char *text;
+	int result;
+
+	made_begin();
+	set = made_set(&clock_event, 1);
+	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .eventset = set }, "h", "x", "x");
+	made_thread(1, (struct pmc_thread_fixed){ .tid = 1, .eventset = set }, "t", NULL, 0);
+	module = made_module("/opt/none/app", "id");
+	pmc_frame_begin(&made, PMC_FRAME_STACKS, made_identity(1), ++made_snapshot, &fixed,
+			sizeof(fixed));
+	pmc_frame_bytes(&made, &module, sizeof(module));
+	for (unsigned i = 0; i < depth; i++) /* app+0x10000 is called last */
+		frames[i] = MADE_FRAME(0, 0x10000 + i);
+	pmc_put_stack(&made, &def, frames);
+	pmc_frame_end(&made);
+	made_samples(1, (struct pmc_samples_fixed){ .eventset = set, .period = 1000, .samples = 1 },
+		     1000, &sample, 1);
+	made_profile(&profile, false);
+	text = made_report(&profile, &options, &result, problem);
+	assert_int_equal(result, 0);
+	report_names_free(names);
+	pmc_profile_free(&profile);
+	return text;
+}
+
+/* The keys of all rows would have depth^2 functions. */
+static void keys_of_deep_paths(void **state)
+{
+	enum { NAME = sizeof("app+0x10000"), KEPT = 4096 / NAME };
+	static const enum pmc_report_format formats[] = { PMC_FORMAT_CSV, PMC_FORMAT_JSON,
+							  PMC_FORMAT_JSON_LINES };
+	const char *problem = NULL;
+	char *text;
+
+	for (unsigned i = 0; i < 3; i++) {
+		const size_t some = strlen(deep_paths(1000, formats[i], &problem));
+
+		assert_non_null(problem);
+		text = deep_paths(2000, formats[i], &problem);
+		assert_true(strlen(text) < 5 * some / 2);
+	}
+	text = deep_paths(2000, PMC_FORMAT_CSV, &problem);
+	has(text, "\n(1 functions);app+0x107ce;");
+	has(text, "\n(1659 functions);app+0x10154;app+0x10153;");
+	has(text, ";app+0x10001;app+0x10000,1999,1,");
+	deep_paths(KEPT, PMC_FORMAT_CSV, &problem);
+	assert_null(problem);
+	/* Each function is in a key once for each stack, which the dump has, too. */
+	text = deep_paths(2000, PMC_FORMAT_FOLDED, &problem);
+	assert_null(problem);
+	has(text, "t;app+0x107cf;app+0x107ce;");
+	has_not(text, " functions)");
+}
+
 static void tree_in_a_table(void **state)
 {
 	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH });
@@ -422,6 +491,7 @@ int main(void)
 		cmocka_unit_test(periods_that_are_too_short),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),
+		cmocka_unit_test(keys_of_deep_paths),
 		cmocka_unit_test(tree_in_a_table),
 		cmocka_unit_test(top_of_a_tree),
 		cmocka_unit_test(as_json),

@@ -159,6 +159,8 @@ static int print(struct request *request, struct pmc_profile *profile)
 		return tool_fail(err == -EINVAL ? EXIT_USAGE : EXIT_FAIL, "%s", problem);
 	if (err)
 		return tool_fail_write(where, -err);
+	if (problem)
+		tool_warn("%s", problem);
 	return EXIT_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "tools/view/view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- choice ------------------------------------------------------------------------------ */
@@ -169,25 +170,6 @@ static int choose(struct pmc_view *view)
 	return 0;
 }
 
-/* Room for the longest key of a path. */
-static void make_room(struct pmc_view *view)
-{
-	const struct pmc_sample_fold *fold = &view->samples.fold;
-	size_t most = 0;
-
-	for (uint64_t i = 0; view->by == PMC_BY_PATH && i < fold->n_rows; i++) {
-		size_t len = 1;
-
-		/* Only ends of paths: their callers' keys are shorter. */
-		if (i + 1 < fold->n_rows && fold->rows[i + 1]->parent == fold->rows[i])
-			continue;
-		for (const struct pmc_sample_row *row = fold->rows[i]; row; row = row->parent)
-			len += strlen(row->function) + 1;
-		most = len > most ? len : most;
-	}
-	view->samples.path = pmc_arena_alloc(view->arena, most + 1);
-}
-
 int pmc_view_sample_rows(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
@@ -203,7 +185,6 @@ int pmc_view_sample_rows(struct pmc_view *view)
 		add_groups(view);
 	if (options->fold_samples)
 		options->fold_samples(fold, options->names_arg);
-	make_room(view);
 	pmc_view_select_rows(view);
 	return 0;
 }
@@ -217,17 +198,38 @@ static struct table_cell percent(const struct pmc_view_samples *samples, uint64_
 		       cell_null();
 }
 
+/* Most bytes of a path as the key of a row, if it has more than one function: the paths of all rows
+ * grow with the square of their depth. */
+enum { KEY_MOST = 4096 };
+
 /* From the outermost caller on, as flame graphs have it; bottom-up from where samples were taken.
  * A ';' in a name would look like two names. */
 static struct table_cell path(struct pmc_view *view, const struct pmc_sample_row *row)
 {
-	char *from = view->samples.path;
+	struct pmc_view_samples *samples = &view->samples;
+	const bool all = view->options->format == PMC_FORMAT_FOLDED;
+	const struct pmc_sample_row *left = row;
+	char number[32] = "", *from;
 	size_t len = 0, at;
 
-	for (const struct pmc_sample_row *r = row; r; r = r->parent)
-		len += strlen(r->function) + 1;
-	at = len;
-	for (const struct pmc_sample_row *r = row; r; r = r->parent) {
+	do {
+		len += strlen(left->function) + 1;
+		left = left->parent;
+	} while (left && (all || len + strlen(left->function) + 1 <= KEY_MOST));
+	if (left) {
+		snprintf(number, sizeof(number), "(%u functions);", left->depth + 1);
+		view->problem =
+			"keys of paths above 4,096 bytes begin with the number of functions "
+			"that were left out; depth, function and the order of rows have "
+			"the whole tree";
+	}
+	at = len += strlen(number);
+	if (samples->path_room < len) {
+		samples->path_room = 2 * len;
+		samples->path = pmc_arena_alloc(view->arena, samples->path_room);
+	}
+	from = samples->path;
+	for (const struct pmc_sample_row *r = row; r != left; r = r->parent) {
 		const size_t bytes = strlen(r->function);
 
 		from[--at] = ';';
@@ -236,6 +238,7 @@ static struct table_cell path(struct pmc_view *view, const struct pmc_sample_row
 		for (char *c = from + at; (c = memchr(c, ';', bytes - (size_t)(c - from - at)));)
 			*c = ':';
 	}
+	memcpy(from, number, at);
 	from[len - 1] = '\0';
 	return cell_textn(from, len - 1);
 }

@@ -94,7 +94,8 @@ struct pmc_view_samples {
 	uint64_t value;		    /* of the event, in the same threads */
 	bool has_value;		    /* it is known of all */
 	uint64_t period, frequency; /* 0: not the same for all */
-	char *path;		    /* room for the longest key of a row */
+	char *path;		    /* room for the key of a row */
+	size_t path_room;
 	/* Rows before --where, and how many of them it selects. */
 	uint64_t n_all, n_matches;
 	uint64_t selected_total; /* sum of selected rows that are below no other one */
