@@ -83,10 +83,10 @@ struct agent {
 	struct agent_reported reported; /* by the image before an exec: not to be reported again */
 	struct pmc_config config;
 	enum pmc_inherit inherit;
-	struct pmc_plan plan;	     /* of every thread */
-	struct pmc_plan user_plan;   /* of threads after a loss of privilege; may be empty */
-	struct pmc_plan clock_plan;  /* of the inherit groups with PMC_INHERIT=clock */
-	struct pmc_plan uncore_plan; /* hash 0: no uncore events */
+	struct pmc_plan plan;	      /* of every thread */
+	struct pmc_plan user_plan;    /* of threads after a loss of privilege; may be empty */
+	struct pmc_plan inherit_plan; /* of the inherit groups if it is another one; hash 0: none */
+	struct pmc_plan uncore_plan;  /* hash 0: no uncore events */
 	const char *exe, *cmdline, *host;
 	const char *out; /* absolute pattern; NULL: the job's private dump */
 	const char *private_dump;

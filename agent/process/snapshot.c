@@ -40,8 +40,9 @@ __attribute__((noinline)) static const struct pmc_usage *usage_of(struct pmc_fra
 	static unsigned tasks_read; /* at the end, in one thread */
 	struct pmc_usage *usage = (struct pmc_usage *)(buf->data + buf->cap);
 
-	if (!agent.plan.os && (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
-			       tasks_read++ >= TASKS_READ_MOST))
+	if (!agent.plan.os && !pmc_agent_control.usage &&
+	    (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
+	     tasks_read++ >= TASKS_READ_MOST))
 		return NULL;
 	return pmc_usage_of_task(tid, (char *)buf->data + buf->len, buf->cap - buf->len, usage) ?
 		       usage :

@@ -73,6 +73,8 @@ static bool plan_events(const struct agent_job *job)
 		agent_refuse("PMC_EVENTS", text, error.text);
 		return false;
 	}
+	/* Snapshots at intervals do not look into /proc for other threads. */
+	pmc_events_account(&events, !agent.config.interval);
 	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
 }
 
@@ -158,8 +160,15 @@ static void publish(void)
 	c->pid = agent.pid;
 	memcpy(c->identity, agent.identity, 16);
 	c->registry = (uint64_t)(uintptr_t)&agent_registry;
-	for (unsigned g = 0; g <= agent.plan.groups; g++)
+	for (unsigned g = 0; g <= agent.plan.readings; g++)
 		c->first[g] = (uint16_t)agent.plan.first[g];
+	c->accounts = (uint8_t)(agent.plan.readings - agent.plan.groups);
+	for (unsigned i = agent.plan.opened; i < c->first[agent.plan.readings]; i++) {
+		const struct pmc_event *event = &agent.plan.events[i].event;
+
+		c->accounted[i] = (uint8_t)event->config;
+		c->usage = pmc_event_account(event->type, event->config) == PMC_ACCOUNT_USAGE;
+	}
 	c->os = agent.plan.os;
 	c->eventset = agent.plan.hash;
 	c->eventset_frame = (uint64_t)(uintptr_t)agent.plan.frame;
@@ -174,11 +183,30 @@ static void publish(void)
 		agent_note(NOTE_NO_COUNTING);
 }
 
+/* Faults and switches since `before` are the agent's own: neither the row of the main thread nor
+ * the process has them. */
+static void leave_out(const struct pmc_usage *before)
+{
+	struct pmc_usage now, *left_out[] = { &agent.reported.thread, &agent.reported.process };
+
+	pmc_usage_thread(&now);
+	for (unsigned i = 0; i < 2; i++) {
+		left_out[i]->minor_faults += now.minor_faults - before->minor_faults;
+		left_out[i]->major_faults += now.major_faults - before->major_faults;
+		left_out[i]->voluntary_switches +=
+			now.voluntary_switches - before->voluntary_switches;
+		left_out[i]->involuntary_switches +=
+			now.involuntary_switches - before->involuntary_switches;
+	}
+}
+
 void agent_start(int argc, char **argv, char **envp)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns(), own_ns = cpu_ns;
+	struct pmc_usage before;
 	int saved = errno;
 
+	pmc_usage_thread(&before);
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_STARTING);
 	/* Not as initialised data, which would cost a page copied from the file. */
 	pmc_agent_control.magic = PMC_CONTROL_MAGIC;
@@ -206,8 +234,9 @@ void agent_start(int argc, char **argv, char **envp)
 		agent_inherit_open();
 	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)
 		agent_note(NOTE_OWN_EXEC);
-	agent_publish_process();
 	agent_signals_init();
+	leave_out(&before);
+	agent_publish_process();
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
 	/* CPU time: opening the first perf event of an idle system sleeps for milliseconds. */
 	agent_overhead_add(pmc_process_cpu_ns() - cpu_ns);

@@ -224,7 +224,7 @@ static void take_readings(const struct pmc_plan *plan, const struct pmc_frame *f
 	uint64_t value;
 
 	pmc_cursor_init(&cursor, frame);
-	for (unsigned g = 0; g < n && g < plan->groups; g++) {
+	for (unsigned g = 0; g < n && g < plan->readings; g++) {
 		const unsigned end = plan->first[g + 1];
 		unsigned at = plan->first[g];
 
@@ -277,7 +277,7 @@ static void add_events(const struct summary *s, const struct pmc_frame *frame,
 
 		if (!last)
 			continue;
-		if (!pmc_event_is_of_os(&last->event))
+		if (last->event.type != PMC_TYPE_OS)
 			add_count(&counts[i], &s->events[i], was_on, cell);
 		else if (last->event.config == PMC_OS_RUN_DELAY)
 			add_value(cell, known && delay, (double)fixed->run_delay_ns);
@@ -300,7 +300,7 @@ static void take_plan(struct summary *s)
 		event->last = planned;
 		event->of_machine = planned->error == PMC_REASON_UNCORE;
 		event->counted |=
-			planned->state == PMC_COUNTED || pmc_event_is_of_os(&planned->event);
+			planned->state == PMC_COUNTED || planned->event.type == PMC_TYPE_OS;
 		if (s->n_events <= planned->event.position)
 			s->n_events = planned->event.position + 1;
 	}

@@ -78,19 +78,27 @@ static inline bool is_stale(const struct region_area *area)
 	return area->resets != atomic_load_explicit(area->resets_now, memory_order_relaxed);
 }
 
-/* CPU time of the calling thread while counting was on. */
-__attribute__((noinline)) static void read_clock(uint64_t *cpu_ns)
+/* CPU time of the calling thread while counting was on, or the groups of accounted events. */
+__attribute__((noinline)) static void read_accounts(const struct region_area *area, uint64_t *words)
 {
 	struct account_words now = { .unknown = 0 };
 	struct account_side side;
+	struct pmc_usage usage;
 
-	pmc_thread_cpu_ns(0, cpu_ns);
-	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_relaxed))
-		return;
-	now.of[ACCOUNT_CPU] = *cpu_ns;
-	agent_account(agent_self, &side);
-	account_values(&side, &now);
-	*cpu_ns = now.of[ACCOUNT_CPU];
+	pmc_thread_cpu_ns(0, &now.of[ACCOUNT_CPU]);
+	if (pmc_agent_control.usage && area->mode != REGION_CLOCK) {
+		pmc_usage_thread(&usage);
+		account_put_usage(&now, &usage);
+	}
+	if (atomic_load_explicit(&pmc_agent_control.switched, memory_order_relaxed)) {
+		agent_account(agent_self, &side);
+		account_values(&side, &now);
+	}
+	words[0] = now.of[ACCOUNT_CPU];
+	for (unsigned g = agent.plan.groups; area->mode != REGION_CLOCK && g < area->groups; g++) {
+		words[0] = words[1] = now.of[ACCOUNT_CPU];
+		words += 2 + snapshot_accounted(&pmc_agent_control, g, &now, words + 2);
+	}
 }
 
 /* ---- reading the counters ------------------------------------------------------------------*/
@@ -120,19 +128,17 @@ __attribute__((noinline)) static void read_each(struct region_area *area, uint64
 	pmc_user_page *const *pages = area->pages;
 	const uint16_t *first = area->first;
 
-	if (area->mode == REGION_CLOCK) {
-		read_clock(words);
-		return;
-	}
-	for (unsigned g = 0; g < area->groups; g++, first++) {
+	for (unsigned g = 0; area->mode != REGION_CLOCK && g < agent.plan.groups; g++, first++) {
 		const unsigned n = first[1] - first[0];
 
-		if (area->mode != REGION_USER ||
+		if (area->mode == REGION_READ ||
 		    !pmc_user_read_group(pages, n, &words[0], &words[1], &words[2]))
 			read_group(area, g, words);
 		pages += n;
 		words += 2 + n;
 	}
+	if (area->mode == REGION_CLOCK || area->groups > agent.plan.groups)
+		read_accounts(area, words);
 }
 
 /* Without a call, all groups in user space. False: one of them cannot be read so. */
@@ -334,7 +340,7 @@ static void abandon_change(struct region_area *area)
 static void begin_at_reset(const struct region_area *area, uint64_t *words)
 {
 	const uint64_t *base = set_base(&agent_registry, area->slot->data);
-	const uint64_t *values = base + 2 * area->groups;
+	const uint64_t *values = base + 2 * agent.plan.groups;
 
 	words[REGION_ENDS] = area->now[REGION_ENDS];
 	words += REGION_CPU;
@@ -346,7 +352,9 @@ static void begin_at_reset(const struct region_area *area, uint64_t *words)
 		const unsigned at = area->first[g], n = area->first[g + 1] - at;
 
 		/* A group that could not be read at the reset has no reading. */
-		if (base[2 * g]) {
+		if (g >= agent.plan.groups) {
+			memset(words, 0, (2 + n) * sizeof(*words));
+		} else if (base[2 * g]) {
 			words[0] = base[2 * g];
 			words[1] = base[2 * g + 1];
 			memcpy(words + 2, values + at, n * sizeof(*words));
@@ -446,7 +454,8 @@ __attribute__((cold)) static void measure_cost(struct region_area *area)
 
 static struct region_area *map_area(struct slot *slot)
 {
-	unsigned capacity = REGION_CPU + 2 * agent.plan.groups + agent.plan.opened;
+	unsigned capacity =
+		REGION_CPU + 2 * agent.plan.readings + agent.plan.first[agent.plan.readings];
 	struct region_area *area;
 
 	/* CPU time at least. */
@@ -484,7 +493,7 @@ static bool map_pages(struct region_area *area)
 		/* An event that cannot be read at the first try (a software event) never can be,
 		 * unless its group is off the counters just now. */
 		if (!pmc_user_read_group(&area->pages[i], 1, &enabled, &running, &value) &&
-		    atomic_load(&pmc_agent_control.counting) && area->groups == 1)
+		    atomic_load(&pmc_agent_control.counting) && agent.plan.groups == 1)
 			goto fail;
 	}
 	return true;
@@ -503,12 +512,14 @@ static void choose_mode(struct region_area *area)
 	area->first = pmc_agent_control.first;
 	area->fds = set_fds(&agent_registry, set);
 	area->ids = set_ids(set);
-	area->groups = agent.plan.groups;
+	area->groups = agent.plan.readings;
 	area->mode = REGION_CLOCK;
 	area->words = REGION_CPU + 1;
-	if (agent.plan.opened && area->fds[0] >= 0) {
-		area->mode = map_pages(area) ? REGION_USER : REGION_READ;
-		area->words = REGION_CPU + 2 * area->groups + agent.plan.opened;
+	if (agent.plan.opened ? area->fds[0] >= 0 : area->groups > 0) {
+		area->mode = !agent.plan.opened || !map_pages(area) ? REGION_READ :
+			     area->groups > agent.plan.groups	    ? REGION_MIXED :
+								      REGION_USER;
+		area->words = REGION_CPU + 2 * area->groups + area->first[area->groups];
 	}
 	/* The cost that the area's last thread measured still holds, if this one is read like it.
 	 */

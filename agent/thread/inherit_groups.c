@@ -55,7 +55,7 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 		return error == AGENT_NOT_ALLOWED ? -EPERM : error;
 	}
 	totals->first[g + 1] = (uint16_t)(g + 1);
-	totals->groups = plan->opened = plan->groups = g + 1;
+	totals->groups = plan->opened = plan->groups = plan->readings = g + 1;
 	return 0;
 }
 
@@ -98,12 +98,35 @@ static void open_uncore(void)
 
 /* ---- inherit groups ------------------------------------------------------------------------*/
 
+/* Whether accounted events are counted by perf events too: accounts are of processes with an agent,
+ * and of children that have ended. */
+static bool needs_twins(void)
+{
+	return agent.plan.readings > agent.plan.groups &&
+	       (agent.config.inherit == PMC_INHERIT_FULL || !agent.config.follow);
+}
+
+static int plan_twins(struct pmc_plan *twins)
+{
+	const unsigned count = agent.plan.count;
+	struct pmc_events events = {
+		.list = pmc_arena_alloc(&agent.arena, (count + 1) * sizeof(*events.list)),
+		.count = count,
+	};
+
+	for (unsigned i = 0; events.list && i < count; i++) {
+		events.list[i] = agent.plan.events[i].event;
+		events.list[i].accounted = false;
+	}
+	return events.list ? pmc_plan_make(&events, agent_probe(), &agent.arena, twins) : -ENOMEM;
+}
+
 static enum pmc_inherit resolve(enum pmc_inherit asked)
 {
 	if (asked != PMC_INHERIT_AUTO)
 		return asked;
 	if (agent.plan.opened == 0)
-		return PMC_INHERIT_OFF;
+		return needs_twins() ? PMC_INHERIT_FULL : PMC_INHERIT_OFF;
 	/* Inherited copies use PMU counters beside the own groups. */
 	if (!agent.plan.hardware || pmc_plan_fits_twice(&agent.plan, agent_probe()))
 		return PMC_INHERIT_FULL;
@@ -114,13 +137,15 @@ static const struct pmc_plan *choose(void)
 {
 	agent.inherit =
 		agent_permitted(AGENT_PERF) ? resolve(agent.config.inherit) : PMC_INHERIT_OFF;
+	if (agent.inherit == PMC_INHERIT_FULL && needs_twins())
+		return plan_twins(&agent.inherit_plan) == 0 ? &agent.inherit_plan : NULL;
 	if (agent.inherit == PMC_INHERIT_FULL && agent.plan.opened == 0)
 		agent.inherit = PMC_INHERIT_CLOCK;
 	if (agent.inherit == PMC_INHERIT_FULL)
 		return &agent.plan;
 	if (agent.inherit == PMC_INHERIT_CLOCK &&
-	    pmc_plan_clock(&agent.arena, &agent.clock_plan) == 0)
-		return &agent.clock_plan;
+	    pmc_plan_clock(&agent.arena, &agent.inherit_plan) == 0)
+		return &agent.inherit_plan;
 	return NULL;
 }
 
@@ -132,7 +157,8 @@ static void open_inherit(const struct pmc_plan *plan)
 	int error;
 
 	/* Without agents in descendants their counters are not used twice. */
-	exec_plan = !agent.config.follow && agent.plan.opened ? &agent.plan : plan;
+	exec_plan =
+		!agent.config.follow && agent.plan.opened && !needs_twins() ? &agent.plan : plan;
 	error = open_all(threads, plan, PMC_PERF_GROUP_THREADS);
 	if (error == -EINVAL) {
 		error = open_all(threads, plan, PMC_PERF_GROUP_PLAIN);
@@ -154,6 +180,8 @@ void agent_inherit_open(void)
 	plan = choose();
 	if (plan)
 		open_inherit(plan);
+	pmc_agent_control.inherit_frame = (uint64_t)(uintptr_t)agent.inherit_plan.frame;
+	pmc_agent_control.inherit_bytes = agent.inherit_plan.frame_bytes;
 	if (pmc_agent_control.counting)
 		agent_inherit_enable();
 }
@@ -189,8 +217,8 @@ void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 	}
 	snapshot_total(&reader, buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS);
 	snapshot_total(&reader, buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC);
-	if (agent.clock_plan.hash)
-		pmc_plan_frame(&agent.clock_plan, buf);
+	if (agent.inherit_plan.hash)
+		pmc_plan_frame(&agent.inherit_plan, buf);
 }
 
 void agent_inherit_forked(void)
@@ -201,6 +229,6 @@ void agent_inherit_forked(void)
 	agent.uncore_plan.hash = 0;
 	pmc_agent_control.threads.groups = 0;
 	pmc_agent_control.execs.groups = 0;
-	agent.clock_plan.hash = 0;
+	agent.inherit_plan.hash = 0;
 	agent.inherit = PMC_INHERIT_OFF;
 }

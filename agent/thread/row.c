@@ -134,7 +134,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		registry_close_fds(&agent_registry, slot);
 	agent_thread_words(slot, own, usage, seen.enabled_ns, &now);
 	time_ns = now.of[ACCOUNT_WALL];
-	snapshot_put_words(&reader, slot, &now, row, phases);
+	snapshot_put_words(&reader, buf, slot, &now, row, phases);
 	if (seen.waited_ns && plan->hardware)
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))

@@ -122,6 +122,9 @@ struct pmc_event_def {
 #define PMC_EVENT_SUM	     4	/* only in reports: the sum over all types of cores */
 #define PMC_EVENT_EXCLUSIVE  8	/* its group shares the PMU with no other group of the thread */
 #define PMC_EVENT_UNFILTERED 16 /* counts all modes, also if it was opened for user mode only */
+/* No perf event: its readings are of the thread's CPU clock and getrusage(2). Its groups follow
+ * those of perf events, and totals do not have them. */
+#define PMC_EVENT_ACCOUNTED 32
 
 /* ---- PMC_FRAME_SITE ----------------------------------------------------------------------
  * Variable part: str module (its path), str symbol (empty: unknown). */
@@ -160,6 +163,7 @@ enum pmc_inherit {
 #define PMC_PROCESS_NO_SWITCHES 8  /* switches are unknown, not 0 */
 #define PMC_PROCESS_NO_STATUS	16 /* PMC_ENDED_EXIT: how_code is unknown, not 0 */
 #define PMC_PROCESS_LEFT	32 /* child processes still ran when it ended */
+#define PMC_PROCESS_OUTSIDE	64 /* by pmctl dump: without rows of threads that had ended */
 
 struct pmc_process_fixed {
 	uint8_t parent_identity[16]; /* 0: unknown */

@@ -238,6 +238,58 @@ enum pmc_filter pmc_event_filter(const struct pmc_event *event)
 	return event->filter;
 }
 
+enum pmc_account pmc_event_account(uint32_t type, uint64_t config)
+{
+	if (type != PERF_TYPE_SOFTWARE)
+		return PMC_ACCOUNT_NONE;
+	switch (config) {
+	case PERF_COUNT_SW_CPU_CLOCK:
+	case PERF_COUNT_SW_TASK_CLOCK:
+		return PMC_ACCOUNT_CLOCK;
+	case PERF_COUNT_SW_PAGE_FAULTS:
+	case PERF_COUNT_SW_CONTEXT_SWITCHES:
+	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+	case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+		return PMC_ACCOUNT_USAGE;
+	default:
+		return PMC_ACCOUNT_NONE;
+	}
+}
+
+uint64_t pmc_event_accounted(uint64_t config, uint64_t cpu_ns, uint64_t minor_faults,
+			     uint64_t major_faults, uint64_t switches)
+{
+	switch (config) {
+	case PERF_COUNT_SW_PAGE_FAULTS:
+		return minor_faults + major_faults;
+	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+		return minor_faults;
+	case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+		return major_faults;
+	case PERF_COUNT_SW_CONTEXT_SWITCHES:
+		return switches;
+	default:
+		return cpu_ns;
+	}
+}
+
+void pmc_events_account(struct pmc_events *list, bool usage)
+{
+	unsigned seen = 0;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		struct pmc_event *event = &list->list[i];
+		const enum pmc_account account = pmc_event_account(event->type, event->config);
+
+		if (!account || (account == PMC_ACCOUNT_USAGE && !usage) || event->pmu[0] ||
+		    !pmc_event_is_of_core(event, NULL) || event->brace != PMC_NO_BRACE ||
+		    event->asked_scope || event->pinned)
+			continue;
+		event->accounted = !(seen & 1u << event->config);
+		seen |= 1u << event->config;
+	}
+}
+
 bool pmc_event_needs_pmu(const struct pmc_event *event)
 {
 	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&

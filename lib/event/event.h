@@ -45,10 +45,11 @@ struct pmc_event {
 	uint64_t config, config1, config2, config3;
 	double scale;
 	bool exclude_user, exclude_kernel;
-	bool asked_scope;  /* :u or :k was given: never fall back to another scope */
-	uint8_t filter;	   /* of tracepoints and probes; ask pmc_event_filter() */
-	bool pinned;	   /* :D, as in perf: counted all of the time or not at all */
-	int brace;	   /* number of its {...}, PMC_NO_BRACE outside */
+	bool asked_scope; /* :u or :k was given: never fall back to another scope */
+	uint8_t filter;	  /* of tracepoints and probes; ask pmc_event_filter() */
+	bool pinned;	  /* :D, as in perf: counted all of the time or not at all */
+	bool accounted; /* by the kernel for each thread: no perf event, see pmc_events_account() */
+	int brace;	/* number of its {...}, PMC_NO_BRACE outside */
 	unsigned position; /* place in the user's list */
 };
 
@@ -84,8 +85,23 @@ enum pmc_filter pmc_event_filter(const struct pmc_event *event);
 /* Whether the OS counts the event by itself: no perf event is opened for it. */
 static inline bool pmc_event_is_of_os(const struct pmc_event *event)
 {
-	return event->type == PMC_TYPE_OS;
+	return event->type == PMC_TYPE_OS || event->accounted;
 }
+
+/* The kernel's accounts that a software event can be taken from. */
+enum pmc_account {
+	PMC_ACCOUNT_NONE,
+	PMC_ACCOUNT_CLOCK, /* the CPU clock of the thread: task-clock, cpu-clock */
+	PMC_ACCOUNT_USAGE, /* getrusage(2): faults and context switches */
+};
+#define PMC_ACCOUNTED_MOST 6 /* such events */
+enum pmc_account pmc_event_account(uint32_t type, uint64_t config);
+/* The value of such an event. */
+uint64_t pmc_event_accounted(uint64_t config, uint64_t cpu_ns, uint64_t minor_faults,
+			     uint64_t major_faults, uint64_t switches);
+/* Marks events that are taken from accounts: those outside braces, without modifiers and not given
+ * as software/NAME/, each once; of getrusage(2) only with `usage`. */
+void pmc_events_account(struct pmc_events *list, bool usage);
 
 /* Whether the event counts for the whole machine; no thread opens it. */
 static inline bool pmc_event_is_uncore(const struct pmc_event *event)

@@ -183,12 +183,20 @@ static bool has_value(const struct pmu_parse *p, struct event_span name)
 static int set_named_event(struct pmu_parse *p, const struct term *named)
 {
 	const struct event_span name = named->name;
+	struct pmc_event generic;
 	char text[FILE_MAX];
 	struct event_span rest;
 
-	if (named->value.at || event_has(name, '.') ||
-	    read_pmu_file(p, "events", name, "", text, sizeof(text)) < 0)
+	if (named->value.at || event_has(name, '.'))
 		return EVENT_NOT_MINE;
+	if (read_pmu_file(p, "events", name, "", text, sizeof(text)) < 0) {
+		/* The kernel's software PMU has no files of its events. */
+		if (!event_span_is(p->pmu, "software") || !event_builtin(name, &generic) ||
+		    generic.type != PERF_TYPE_SOFTWARE)
+			return EVENT_NOT_MINE;
+		p->event->config = generic.config;
+		return EVENT_FOUND;
+	}
 	for (rest = event_span_of(text); rest.at;) {
 		struct term term = take_term(&rest);
 		int rc = 0;

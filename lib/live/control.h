@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 13
+#define PMC_CONTROL_VERSION 14
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -52,8 +52,10 @@ struct pmc_control {
 	uint8_t identity[16];
 	_Atomic uint64_t snapshot; /* number of the newest frames */
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
-	uint16_t first[PMC_EVENTS_MAX + 1];
-	uint16_t reserved2;
+	uint16_t first[PMC_EVENTS_MAX + 1]; /* groups of accounted events included */
+	uint8_t accounted[PMC_EVENTS_MAX];  /* of an accounted event its config */
+	uint8_t accounts;		    /* their groups: 0 to 2 */
+	uint8_t usage;			    /* one of them is of getrusage(2) */
 	_Atomic uint32_t switched; /* number of changes of accounts; 0: none has been opened */
 	_Atomic uint32_t resets;   /* written by pmctl ctl reset, after the accounts */
 	uint32_t os;		   /* of the plan: OS events */
@@ -74,7 +76,8 @@ struct pmc_control {
 	/* Uncore events; eventset 0: none. */
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
-	_Atomic int32_t out_fd;	  /* descriptor of the dump, plus 1; 0: not open */
+	uint64_t inherit_frame, inherit_bytes; /* set of threads and execs, if another one */
+	_Atomic int32_t out_fd;		       /* descriptor of the dump, plus 1; 0: not open */
 	_Atomic uint32_t leaving; /* calls of exec whose final rows are written, or being written */
 	uint64_t samples;	  /* struct sample_tables; 0: none */
 	/* Why the agent is dormant, as printed on stderr. */
@@ -106,6 +109,7 @@ enum region_mode {
 	REGION_CLOCK, /* no group is open: CPU time alone */
 	REGION_READ,  /* read(2) */
 	REGION_USER,  /* in user space; read(2) for a group that is not on its counters */
+	REGION_MIXED, /* so, and accounted events */
 	REGION_MODES,
 };
 

@@ -405,8 +405,10 @@ static void fill(struct packing *packing, bool pairs)
 {
 	packing->groups = packing->silent = 0;
 	for (unsigned i = 0; i < packing->count; i++)
-		packing->group[i] =
-			packing->events[i].state == PMC_COUNTED ? WAITING : PMC_NO_GROUP;
+		packing->group[i] = packing->events[i].state == PMC_COUNTED &&
+						    !packing->events[i].event.accounted ?
+					    WAITING :
+					    PMC_NO_GROUP;
 	for (unsigned i = 0; i < packing->count; i++)
 		if (packing->group[i] == WAITING && is_pinned(packing, i))
 			add_group(packing, i, pairs);

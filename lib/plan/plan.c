@@ -163,6 +163,8 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 		const struct pmc_event *event = &tried[i].event;
 
 		alone[i] = -1;
+		if (event->accounted)
+			continue;
 		if (!pmc_event_is_uncore(event) && !pmc_event_is_of_os(event)) {
 			alone[i] = pmc_plan_try(open, &tried[i]);
 			if (alone[i] == -EINVAL)
@@ -189,6 +191,25 @@ static void pin_leaders(struct pmc_plan *plan)
 			plan->events[plan->first[g]].event.pinned |= plan->events[i].event.pinned;
 }
 
+/* The events of an account are a group. */
+static void add_accounted(struct pmc_plan *plan, const struct pmc_planned *tried, unsigned count,
+			  enum pmc_account account)
+{
+	const unsigned before = plan->count;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct pmc_event *event = &tried[i].event;
+
+		if (!event->accounted || pmc_event_account(event->type, event->config) != account)
+			continue;
+		plan->events[plan->count] = tried[i];
+		plan->events[plan->count].group = (uint16_t)plan->readings;
+		plan->events[plan->count++].flags |= PMC_EVENT_ACCOUNTED;
+	}
+	if (plan->count > before)
+		plan->first[++plan->readings] = plan->count;
+}
+
 void pmc_plan_order(struct pmc_plan *plan, const struct pmc_planned *tried, unsigned count)
 {
 	for (unsigned g = 0; g < plan->groups; g++) {
@@ -201,8 +222,11 @@ void pmc_plan_order(struct pmc_plan *plan, const struct pmc_planned *tried, unsi
 		}
 	}
 	plan->first[plan->groups] = plan->opened = plan->count;
+	plan->readings = plan->groups;
+	add_accounted(plan, tried, count, PMC_ACCOUNT_CLOCK);
+	add_accounted(plan, tried, count, PMC_ACCOUNT_USAGE);
 	for (unsigned i = 0; i < count; i++)
-		if (tried[i].group == PMC_NO_GROUP)
+		if (tried[i].group == PMC_NO_GROUP && !tried[i].event.accounted)
 			plan->events[plan->count++] = tried[i];
 }
 
@@ -274,7 +298,7 @@ int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan)
 		.scale = 1.0,
 		.brace = PMC_NO_BRACE,
 	};
-	plan->count = plan->opened = plan->groups = plan->first[1] = 1;
+	plan->count = plan->opened = plan->groups = plan->readings = plan->first[1] = 1;
 	return pmc_plan_seal(plan, arena);
 }
 
@@ -290,8 +314,8 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 		struct pmc_planned *p = &user->events[i];
 
 		*p = plan->events[i];
-		if (p->group == PMC_NO_GROUP || p->scope != PMC_SCOPE_ALL || p->event.asked_scope ||
-		    pmc_event_filter(&p->event) == PMC_UNFILTERED)
+		if (p->group == PMC_NO_GROUP || p->event.accounted || p->scope != PMC_SCOPE_ALL ||
+		    p->event.asked_scope || pmc_event_filter(&p->event) == PMC_UNFILTERED)
 			continue;
 		p->scope = PMC_SCOPE_USER;
 		p->flags |= PMC_EVENT_FELL_BACK;
@@ -303,7 +327,7 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 		p->error = EACCES;
 	}
 	if (!changed)
-		user->count = user->opened = user->groups = 0;
+		user->count = user->opened = user->groups = user->readings = 0;
 	return pmc_plan_seal(user, arena);
 }
 
@@ -380,7 +404,7 @@ int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct
 
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 {
-	pmc_begin_eventset(buf, plan->count, plan->groups);
+	pmc_begin_eventset(buf, plan->count, plan->readings);
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct pmc_planned *p = &plan->events[i];
 		struct pmc_event_def def = {
@@ -450,7 +474,7 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	plan->stops = plan->hardware && plan->opened > plan->groups;
 	plan->os = 0;
 	for (unsigned i = 0; i < plan->count; i++)
-		if (pmc_event_is_of_os(&plan->events[i].event))
+		if (plan->events[i].event.type == PMC_TYPE_OS)
 			plan->os |= 1u << (plan->events[i].event.config & 31);
 	if (plan->count == 0)
 		return 0;
@@ -518,6 +542,7 @@ static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struc
 			.filter = def.flags & PMC_EVENT_UNFILTERED ? PMC_UNFILTERED : PMC_FILTERED,
 			.brace = PMC_NO_BRACE,
 			.position = def.position,
+			.accounted = def.flags & PMC_EVENT_ACCOUNTED,
 		},
 		.group = def.group,
 		.scope = def.scope,
@@ -527,16 +552,24 @@ static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struc
 	};
 }
 
-/* Opened events come first, group by group. */
+/* Events with a group come first, group by group, and those that are opened before the others. */
 static bool take_group(struct pmc_plan *plan, const struct pmc_planned *p)
 {
 	if (p->group == PMC_NO_GROUP)
-		return true;
-	if (plan->opened != plan->count || p->group + 1u < plan->groups || p->group > plan->groups)
+		return !p->event.accounted;
+	if (plan->first[plan->readings] != plan->count || p->group + 1u < plan->readings ||
+	    p->group > plan->readings)
 		return false;
-	if (p->group == plan->groups)
-		plan->first[plan->groups++] = plan->opened;
-	plan->first[plan->groups] = ++plan->opened;
+	if (p->group == plan->readings)
+		plan->first[++plan->readings] = plan->count;
+	plan->first[plan->readings] = plan->count + 1;
+	if (p->event.accounted)
+		return plan->readings <= plan->groups + 2 &&
+		       plan->count < plan->opened + PMC_ACCOUNTED_MOST;
+	if (plan->groups + 1u < plan->readings)
+		return false;
+	plan->groups = plan->readings;
+	plan->opened = plan->count + 1;
 	plan->hardware |= pmc_event_needs_pmu(&p->event);
 	return true;
 }

@@ -25,8 +25,10 @@ struct pmc_planned {
 struct pmc_plan {
 	struct pmc_planned *events;
 	unsigned count;	 /* all events */
-	unsigned opened; /* the first so many, which have a group */
+	unsigned opened; /* the first so many, which have a group of perf events */
 	unsigned groups;
+	/* Groups in a row: those, and one or two of accounted events, see enum pmc_account. */
+	unsigned readings;
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
 	bool hardware;			    /* an opened event takes a counter of a PMU */
 	bool stops;			    /* groups are disabled before they are closed */

@@ -169,7 +169,7 @@ snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf, const
 		.tid = slot->tid,
 		.state = (uint8_t)state,
 		.flags = (uint8_t)(slot->flags | os_flags(control->os)),
-		.n_groups = (uint16_t)reader->registry->n_groups,
+		.n_groups = (uint16_t)(reader->registry->n_groups + control->accounts),
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
 		.eventset = snapshot_eventset(control, slot),
@@ -216,10 +216,9 @@ void snapshot_account(const struct reader *reader, const struct slot *slot,
 
 /* Not inlined: what this and the reading of the words have on the signal stack would be there at
  * the same time. */
-__attribute__((noinline)) void snapshot_put_words(const struct reader *reader,
-						  const struct slot *slot,
-						  struct account_words *now,
-						  struct pmc_thread_fixed *row, bool phases)
+__attribute__((noinline)) static void put_words(const struct reader *reader,
+						const struct slot *slot, struct account_words *now,
+						struct pmc_thread_fixed *row, bool phases)
 {
 	struct account_side side;
 
@@ -230,6 +229,45 @@ __attribute__((noinline)) void snapshot_put_words(const struct reader *reader,
 	}
 	snapshot_account(reader, slot, &side);
 	put_counted(&side, now, row, phases);
+}
+
+unsigned snapshot_accounted(const struct pmc_control *control, unsigned group,
+			    const struct account_words *now, uint64_t *values)
+{
+	const unsigned first = control->first[group], n = control->first[group + 1] - first;
+	const uint8_t *config = control->accounted + first;
+	const uint64_t *of = now->of;
+
+	for (unsigned i = 0; i < n; i++)
+		values[i] = pmc_event_accounted(config[i], of[ACCOUNT_CPU], of[ACCOUNT_MINOR],
+						of[ACCOUNT_MAJOR],
+						of[ACCOUNT_VOLUNTARY] + of[ACCOUNT_INVOLUNTARY]);
+	return n;
+}
+
+void snapshot_put_words(const struct reader *reader, struct pmc_frame_buf *buf,
+			const struct slot *slot, struct account_words *now,
+			struct pmc_thread_fixed *row, bool phases)
+{
+	const struct pmc_control *control = reader->control;
+	const unsigned groups = reader->registry->n_groups;
+	uint64_t values[PMC_ACCOUNTED_MOST];
+
+	put_words(reader, slot, now, row, phases);
+	for (unsigned g = groups; g < groups + control->accounts; g++) {
+		struct pmc_reading reading = {
+			.enabled_ns = row->cpu_ns,
+			.running_ns = row->cpu_ns,
+			.n = snapshot_accounted(control, g, now, values),
+		};
+
+		/* Those of getrusage(2) are the last group. */
+		if (row->flags & PMC_THREAD_NO_CPU ||
+		    (row->flags & PMC_THREAD_NO_RUSAGE && control->usage &&
+		     g + 1 == groups + control->accounts))
+			reading = (struct pmc_reading){ .error = PMC_REASON_OS };
+		pmc_put_reading(buf, &reading, values);
+	}
 }
 
 void snapshot_process(const struct reader *reader, struct account_words *now,
@@ -246,14 +284,14 @@ void snapshot_process(const struct reader *reader, struct account_words *now,
 
 /* ---- a region's record as a REGION frame ---------------------------------------------------- */
 
-/* Differences modulo 2^64 may be slightly negative. */
-static uint64_t at_least_0(uint64_t sum)
+/* Differences modulo 2^64 may be slightly negative. none: they are from before a reset. */
+static uint64_t at_least_0(uint64_t sum, bool none)
 {
-	return (int64_t)sum < 0 ? 0 : sum;
+	return (int64_t)sum < 0 || none ? 0 : sum;
 }
 
 static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
-			 const uint16_t *first, uint32_t reason, const uint64_t *words)
+			 const uint16_t *first, uint32_t reason, const uint64_t *words, bool none)
 {
 	words += REGION_CPU;
 	for (unsigned g = 0; g < area->groups; g++) {
@@ -264,13 +302,13 @@ static void put_readings(struct pmc_frame_buf *buf, const struct region_area *ar
 		if (area->mode == REGION_CLOCK)
 			reading.error = reason ? reason : EBADF;
 		if (!reading.error) {
-			reading.enabled_ns = at_least_0(words[0]);
-			reading.running_ns = at_least_0(words[1]);
+			reading.enabled_ns = at_least_0(words[0], none);
+			reading.running_ns = at_least_0(words[1], none);
 			reading.n = n;
 		}
 		to = pmc_put_reading(buf, &reading, NULL);
 		for (unsigned i = 0; to && i < reading.n; i++)
-			to[i] = at_least_0(words[2 + i]);
+			to[i] = at_least_0(words[2 + i], none);
 		words += 2 + n;
 	}
 }
@@ -282,23 +320,22 @@ static void fill(const struct reader *reader, struct pmc_frame_buf *buf, const s
 	const struct pmc_control *control = reader->control;
 	/* By a reset that is still to be applied. */
 	const bool cleared = area->resets != atomic_load(&control->resets);
-	static const uint64_t zero[2 * REGION_WORDS];
-	const uint64_t *inclusive = cleared ? zero : record->words;
+	const uint64_t *inclusive = record->words;
 	const uint64_t *exclusive = inclusive + area->capacity;
 	const uint64_t calls = cleared ? 0 : record->calls;
 	bool has_cpu = calls && (area->mode == REGION_CLOCK ||
-				 (!area->errors[0] && at_least_0(inclusive[REGION_CPU])));
+				 (!area->errors[0] && at_least_0(inclusive[REGION_CPU], cleared)));
 	struct pmc_region_fixed fixed = {
 		.seq = area->owner - 1,
 		.calls = calls,
 		.outermost = cleared ? 0 : record->outermost,
-		.nested = inclusive[REGION_ENDS],
-		.direct = exclusive[REGION_ENDS],
+		.nested = at_least_0(inclusive[REGION_ENDS], cleared),
+		.direct = at_least_0(exclusive[REGION_ENDS], cleared),
 		.open = record->open,
 		.time_ns = pmc_now_ns(),
 		.eventset = area->eventset,
-		.cpu_ns = has_cpu ? at_least_0(inclusive[REGION_CPU]) : 0,
-		.self_cpu_ns = has_cpu ? at_least_0(exclusive[REGION_CPU]) : 0,
+		.cpu_ns = has_cpu ? at_least_0(inclusive[REGION_CPU], cleared) : 0,
+		.self_cpu_ns = has_cpu ? at_least_0(exclusive[REGION_CPU], cleared) : 0,
 		.inside_cpu_ns = area->inside[REGION_CPU],
 		.around_cpu_ns = area->around[REGION_CPU],
 		.n_groups = (uint16_t)area->groups,
@@ -310,16 +347,16 @@ static void fill(const struct reader *reader, struct pmc_frame_buf *buf, const s
 	pmc_frame_begin(buf, PMC_FRAME_REGION, control->identity, reader->snapshot, &fixed,
 			sizeof(fixed));
 	pmc_frame_str(buf, record->name, record->name_len);
-	put_readings(buf, area, control->first, slot->reason, inclusive);
-	put_readings(buf, area, control->first, slot->reason, exclusive);
-	put_readings(buf, area, control->first, slot->reason, area->inside);
-	put_readings(buf, area, control->first, slot->reason, area->around);
+	put_readings(buf, area, control->first, slot->reason, inclusive, cleared);
+	put_readings(buf, area, control->first, slot->reason, exclusive, cleared);
+	put_readings(buf, area, control->first, slot->reason, area->inside, false);
+	put_readings(buf, area, control->first, slot->reason, area->around, false);
 }
 
 /* Whether the area has the groups of its thread, and sizes that an agent writes. */
 static bool is_sound(const struct reader *reader, const struct region_area *area)
 {
-	const unsigned groups = reader->registry->n_groups;
+	const unsigned groups = reader->registry->n_groups + reader->control->accounts;
 	const unsigned readings = 2 * groups + reader->control->first[groups];
 	const unsigned words = REGION_CPU + (area->mode == REGION_CLOCK ? 1 : readings);
 

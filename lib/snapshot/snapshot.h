@@ -125,7 +125,8 @@ void snapshot_total(const struct reader *reader, struct pmc_frame_buf *buf,
 #define SNAPSHOT_ROW_BYTES(groups, events)                                                         \
 	(SNAPSHOT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +         \
 	 (groups) * sizeof(struct pmc_reading) +                                                   \
-	 ((events) + PMC_PERF_GROUP_WORDS(events)) * sizeof(uint64_t))
+	 ((events) + PMC_PERF_GROUP_WORDS(events)) * sizeof(uint64_t) +                            \
+	 2 * sizeof(struct pmc_reading) + PMC_ACCOUNTED_MOST * sizeof(uint64_t))
 
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
 static inline uint64_t snapshot_eventset(const struct pmc_control *control, const struct slot *slot)
@@ -139,9 +140,14 @@ static inline uint64_t snapshot_eventset(const struct pmc_control *control, cons
 struct pmc_thread_fixed *snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf,
 					    const struct slot *slot, enum pmc_thread_state state,
 					    bool phases);
-/* Puts present values of the kernel, less those of the thread's account. Not row->time_ns. */
-void snapshot_put_words(const struct reader *reader, const struct slot *slot,
-			struct account_words *now, struct pmc_thread_fixed *row, bool phases);
+/* Puts present values of the kernel, less those of the thread's account, and appends the readings
+ * of accounted events. Not row->time_ns. */
+void snapshot_put_words(const struct reader *reader, struct pmc_frame_buf *buf,
+			const struct slot *slot, struct account_words *now,
+			struct pmc_thread_fixed *row, bool phases);
+/* The number of events of a group of accounted ones, and their values. */
+unsigned snapshot_accounted(const struct pmc_control *control, unsigned group,
+			    const struct account_words *now, uint64_t *values);
 /* The slot's account; if there is none, one that subtracts nothing. */
 void snapshot_account(const struct reader *reader, const struct slot *slot,
 		      struct account_side *side);

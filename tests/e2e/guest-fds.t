@@ -3,7 +3,7 @@
 # guest-fds.t - the host keeps its descriptor numbers, its limit and its EMFILE.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
-export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
+export PMC_EVENTS='{task-clock,page-faults}' PMC_REPORT=off
 hard=$(ulimit -Hn)
 [ "$hard" = unlimited ] && hard=1048576
 
@@ -86,7 +86,7 @@ within "$(jq .process.coverage.attributed_cpu_ns f.json)" "$(jq .process.coverag
 	"soft = hard = 64: the rows explain the CPU time"
 
 # ---- a limit that the host lowers ----------------------------------------------------------------
-PMC_EVENTS=task-clock run limited 1024 "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/lowered.pmc" "$PROG/crowd" 100 512
+PMC_EVENTS={task-clock} run limited 1024 "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/lowered.pmc" "$PROG/crowd" 100 512
 is "$(cat out)" "crowd of 100" "soft = hard = 512 after the start: the host ends normally"
 is "$(summary lowered.pmc)" "101 rows, 101 counted" "soft = hard = 512 after the start: every thread is counted"
 
@@ -114,7 +114,7 @@ is "$(jq -c '[[.threads[].name], [.processes[0].notes[].code]]' r.json)" \
 	'[["usurp","before","after"],[13]]' "the dump is opened again and has all rows" || diag_file r.json
 
 # ---- 5,000 threads, six events each --------------------------------------------------------------
-export PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults
+export PMC_EVENTS='{task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults}'
 # Raise the hard limit if permitted.
 many() {
 	bash -c '{ [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 65536 ] || ulimit -Hn 65536; } 2>/dev/null

@@ -105,7 +105,7 @@ else
 	skip "perf_event_paranoid is 0, which permits uncore events" "uncore event of user nobody"
 fi
 
-run in_tree whole "$PMCTL" run -n -e cs,machine/clock/ -- true
+run in_tree whole "$PMCTL" run -n -e cpu-migrations,machine/clock/ -- true
 like "$(cat out)" '  machine/clock/ on CPU 0' "run -n lists the uncore event and its CPU"
 like "$(cat out)" 'per thread: descriptors 1,' "run -n plans no descriptor per thread for the uncore event"
 run in_tree whole "$PMCTL" run -e '{cs,machine/clock/}' -- true

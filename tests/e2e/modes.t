@@ -55,11 +55,11 @@ gcc -O1 -o "$T/busy" "$T/busy.c" || exit 1
 names="cpu-clock task-clock page-faults context-switches cpu-migrations minor-faults major-faults
 	alignment-faults emulation-faults dummy bpf-output cgroup-switches"
 list=
-for name in $names; do list+=$name,$name:u,$name:k,; done
+for name in $names; do list+=software/$name/,software/$name/u,software/$name/k,; done
 
 # became NAME: state and scope, plain / :u / :k.
 became() {
-	jq -r --arg n "$1" '[.threads[0].events[] | select(.name == $n or .name == $n + ":u" or .name == $n + ":k") |
+	jq -r --arg n "software/$1/" '[.threads[0].events[] | select(.name == $n or .name == $n + "u" or .name == $n + "k") |
 		if .value != null then .state + " " + .scope else .state end] | join(" / ")' "$2"
 }
 
@@ -92,10 +92,10 @@ for user in root nobody; do
 		"$user: one note that :u and :k have no effect on clocks"
 done
 is "$(json "$T/nobody/root.json" '.threads[0] | (.voluntary_switches + .involuntary_switches) as $n |
-	[.events[] | select(.name == "context-switches") | .value] | .[0] > 50 and .[0] <= $n')" true \
+	[.events[] | select(.name == "software/context-switches/") | .value] | .[0] > 50 and .[0] <= $n')" true \
 	"root: context-switches are those of the accounting column, less those before the agent"
 run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$AGENT" \
-	PMC_EVENTS=task-clock,context-switches,page-faults PMC_REPORT=off PMC_OUT="$T/nobody/table.pmc" "$T/busy"
+	PMC_EVENTS='{task-clock,page-faults},{context-switches}' PMC_REPORT=off PMC_OUT="$T/nobody/table.pmc" "$T/busy"
 "$PMCTL" report "$T/nobody/table.pmc" >"$T/err"
 like "$(grep 'user mode only' "$T/err" | head -n 1)" 'user mode only: page-faults;' \
 	"nobody: the table marks page-faults only as user mode" || diag_file "$T/err" table

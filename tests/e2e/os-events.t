@@ -29,7 +29,7 @@ ok "each is counted in all modes" jq -e '[.threads[].events[] | .state == "count
 PMC_EVENTS=run-delay,page-faults report "$PROG/crowd" 3
 is "$(json "$T/report.json" '.processes[0].unattributed[0] | "\(.state) \(.value)"')" "not-counted null" \
 	"work outside rows has no values"
-like "$("$PMCTL" run -n -e run-delay,page-faults -- true)" "getrusage.*:" "run -n: they take no descriptor"
+like "$("$PMCTL" run -n -e run-delay,page-faults -- true)" "accounts of each thread" "run -n: they take no descriptor"
 
 # ---- only where they are asked for ------------------------------------------------------------
 reads() { strace -f -o "$T/strace" -e trace=openat env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c schedstat "$T/strace"; }

@@ -10,7 +10,7 @@ paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null)
 
 if [ "$paranoid" = 2 ]; then
 	mkdir -m 777 "$T/nobody"
-	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
+	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS='{task-clock,page-faults}' \
 		PMC_REPORT=off PMC_OUT="$T/nobody/r.pmc" "$T/churn" 20 20000
 	"$PMCTL" report --format json "$T/nobody/r.pmc" >"$T/nobody/r.json"
 	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host exits with 0"
@@ -20,7 +20,7 @@ if [ "$paranoid" = 2 ]; then
 		diag "$(json "$T/nobody/r.json" '.threads[0]')"
 	is "$(json "$T/nobody/r.json" '.threads[0].events[0].name')" task-clock \
 		"nobody: the event keeps its name"
-	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults "$T/churn" 20 20000
+	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS='{task-clock,page-faults}' "$T/churn" 20 20000
 	like "$(cat "$T/err")" 'page-faults:u' "nobody: the table marks user mode only"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults:k \
 		PMC_REPORT=off PMC_OUT="$T/nobody/k.pmc" "$T/churn" 3 20000
@@ -32,7 +32,7 @@ else
 fi
 
 for how in errno kill; do
-	for events in default task-clock,page-faults; do
+	for events in default '{task-clock,page-faults}'; do
 		r=$T/$how.json
 		rm -f "$T/r.pmc"
 		set --
@@ -125,7 +125,7 @@ int main(void)
 END
 cc -O1 -o "$T/drop" "$T/drop.c" -pthread
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
-	PMC_EVENTS=page-faults,context-switches,task-clock PMC_REPORT=off PMC_OUT=$T/drop.pmc run agent "$T/drop"
+	PMC_EVENTS='{page-faults},{context-switches},{task-clock}' PMC_REPORT=off PMC_OUT=$T/drop.pmc run agent "$T/drop"
 	is "$status" 0 "privilege dropped: the host exits with 0"
 	is "$("$O/pmctl" report --format json "$T/drop.pmc" |
 		jq -r '.threads[] | select(.seq > 0) | [.events[] | if .value == null then .state else .scope end] |

@@ -43,7 +43,7 @@ csv_value() {
 print(*[r[sys.argv[2]] for r in csv.DictReader(sys.stdin) if r["name"] == sys.argv[1]])' "$@"
 }
 n_handled=0
-EVENTS=page-faults,context-switches
+EVENTS='{page-faults,context-switches}'
 serve PMC_EVENTS=$EVENTS
 
 # ---- tables -----------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ struct ev {
 	uint16_t group, position;
 	uint8_t scope, state;
 	uint32_t error;
+	uint16_t flags;
 };
 
 static inline uint64_t build_set(const struct ev *events, uint16_t n, uint16_t groups)
@@ -54,6 +55,7 @@ static inline uint64_t build_set(const struct ev *events, uint16_t n, uint16_t g
 			.scale = 1.0,
 			.position = events[i].position,
 			.error = events[i].error,
+			.flags = events[i].flags,
 		};
 
 		pmc_put_event(&build, &def, events[i].name, "", "");

@@ -233,14 +233,20 @@ static void rows_are_true(void **state)
 {
 	struct pmc_thread_fixed row;
 	struct pmc_reading reading;
+	struct pmc_usage before, now;
 	uint64_t value, all;
 
 	if (group[0] < 0)
 		skip();
+	pmc_usage_thread(&before);
 	look(&row, &reading, &value);
+	pmc_usage_thread(&now);
 	assert_int_equal(row.seq, 3);
 	assert_int_equal(row.tid, getpid());
-	assert_true(row.flags & PMC_THREAD_NO_RUSAGE);
+	/* Of this thread, read from /proc by the same function as of any other. */
+	assert_false(row.flags & PMC_THREAD_NO_RUSAGE);
+	assert_in_range(row.minor_faults, before.minor_faults, now.minor_faults);
+	assert_in_range(row.voluntary_switches, before.voluntary_switches, now.voluntary_switches);
 	assert_int_equal(row.reason, 0);
 	assert_int_equal(reading.n, 1);
 	assert_int_equal(reading.running_ns, reading.enabled_ns);

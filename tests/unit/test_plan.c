@@ -209,6 +209,47 @@ static int decode(const char *text, size_t len)
 	return rc;
 }
 
+/* Software events that the kernel accounts for anyway. */
+static void accounted_events_open_nothing(void **state)
+{
+	static const char text[] = "task-clock,page-faults,context-switches,{minor-faults},"
+				   "page-faults:u,task-clock,major-faults,cpu-migrations";
+	static const char *const accounted[] = { "task-clock", "page-faults", "context-switches",
+						 "major-faults" };
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	struct pmc_plan back;
+	struct pmc_out out;
+	char hex[8192];
+
+	assert_int_equal(pmc_events_parse(text, NULL, &arena, &events, &error), 0);
+	pmc_events_account(&events, true);
+	make_plan(&events);
+	assert_int_equal(plan.opened, 4);
+	assert_int_equal(plan.readings, plan.groups + 2);
+	assert_int_equal(plan.first[plan.readings], 8);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct pmc_planned *planned = &plan.events[plan.opened + i];
+
+		assert_string_equal(planned->event.name, accounted[i]);
+		assert_int_equal(planned->group, plan.groups + (i > 0));
+		assert_int_equal(planned->flags, PMC_EVENT_ACCOUNTED);
+	}
+	pmc_out_to_mem(&out, hex, sizeof(hex));
+	pmc_plan_encode(&plan, &out);
+	assert_int_equal(pmc_plan_decode(hex, out.len, &arena, &back), 0);
+	assert_int_equal(back.hash, plan.hash);
+	assert_int_equal(back.opened, plan.opened);
+	assert_int_equal(back.readings, plan.readings);
+	assert_true(back.events[back.opened].event.accounted);
+	/* Without faults and switches, of which snapshots know those of their own thread only. */
+	pmc_events_parse(text, NULL, &arena, &events, &error);
+	pmc_events_account(&events, false);
+	make_plan(&events);
+	assert_int_equal(plan.opened, 7);
+	assert_int_equal(plan.readings, plan.groups + 1);
+}
+
 static void damaged_text_is_refused(void **state)
 {
 	struct pmc_events events = hardware(&arena, 3);
@@ -323,6 +364,7 @@ int main(void)
 		PLAN_TEST(pinned_events_take_their_counters_first),
 		PLAN_TEST(software_events_do_not_take_turns),
 		PLAN_TEST(text_brings_the_plan_back),
+		PLAN_TEST(accounted_events_open_nothing),
 		PLAN_TEST(damaged_text_is_refused),
 	};
 

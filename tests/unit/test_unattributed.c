@@ -413,10 +413,53 @@ static void an_orphaned_total(void **state)
 	assert_null(find(1)->descendants.set);
 }
 
+/* What rows have from clocks and getrusage, work outside them has from those of the process. */
+static void accounts_of_the_process(void **state)
+{
+	const struct ev events[] = {
+		{ .name = "task-clock", .type = 1, .config = 1, .flags = PMC_EVENT_ACCOUNTED },
+		{ .name = "faults", .type = 1, .config = 2, .flags = PMC_EVENT_ACCOUNTED },
+		{ .name = "cycles" },
+	};
+	struct pmc_process_fixed fixed = {
+		.pid = 1,
+		.flags = FIRST,
+		.cpu_ns = 130,
+		.minor_faults = 9,
+		.major_faults = 2,
+		.time_ns = 1000,
+		.end_ns = 1000,
+		.how_ended = PMC_ENDED_EXIT,
+		.children_cpu_ns = 50,
+	};
+	const struct pmc_p_process *p;
+	uint64_t set = build_set(events, 3, 1);
+
+	memcpy(fixed.job, id(7), 16);
+	build_process(1, 1, &fixed, "exe");
+	build_row((struct thread_row){ .identity = 1,
+				       .flags = PMC_THREAD_MAIN,
+				       .cpu_ns = 100,
+				       .set = set,
+				       .n = 3,
+				       .values = { 100, 0, 7 } });
+	load();
+	p = find(1);
+	check_value(&p->unattributed, 30);
+	assert_int_equal(p->unattributed.counts[1].raw, 11);
+	assert_int_equal(p->unattributed.counts[1].state, PMC_COUNTED);
+	/* Nothing counted cycles there: that is not 0. */
+	assert_int_equal(p->unattributed.counts[2].state, PMC_NOT_COUNTED);
+	/* wait4(2) has no more than the CPU time of children, here. */
+	check_value(&p->descendants, 50);
+	assert_int_equal(p->descendants.counts[1].state, PMC_NOT_COUNTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PROFILE_TEST(rows_come_off),
+		PROFILE_TEST(accounts_of_the_process),
 		PROFILE_TEST(the_newest_total_holds),
 		PROFILE_TEST(a_little_below_is_none),
 		PROFILE_TEST(scaled_is_unknown),

@@ -744,6 +744,7 @@ bool attach_is_alive(const struct attach *target, const struct slot *slot)
 
 static bool registry_is_sound(const struct attach *target, const struct registry *registry)
 {
+	const struct pmc_control *control = &target->control;
 	size_t words = 3 * registry->n_groups + registry->n_fds + (registry->n_fds + 1) / 2;
 	size_t least = sizeof(struct slot) + words * sizeof(uint64_t);
 
@@ -751,8 +752,11 @@ static bool registry_is_sound(const struct attach *target, const struct registry
 	       registry->set_words == words && registry->slot_bytes >= least &&
 	       registry->slot_bytes < least + 64 && registry->slot_bytes % 8 == 0 &&
 	       registry->capacity <= REGISTRY_CAPACITY && registry->high <= registry->capacity &&
-	       first_is_sound(target->control.first, registry->n_groups) &&
-	       target->control.first[registry->n_groups] == registry->n_fds;
+	       control->accounts <= 2 &&
+	       first_is_sound(control->first, registry->n_groups + control->accounts) &&
+	       control->first[registry->n_groups] == registry->n_fds &&
+	       control->first[registry->n_groups + control->accounts] - registry->n_fds <=
+		       PMC_ACCOUNTED_MOST;
 }
 
 /* Room for one more slot. Memory grows with the slots that are kept, not with the size that the

@@ -339,10 +339,11 @@ static int apply(struct switching *s)
 static int report(const struct switching *s)
 {
 	static const char *const done[] = { "started", "stopped", "reset to 0" };
-	const bool events = s->target->registry.n_groups, samples = is_sampling(s->target);
+	const bool groups = s->target->registry.n_groups,
+		   events = groups || s->target->control.accounts, samples = is_sampling(s->target);
 	pid_t pid = s->target->pid;
 
-	if (events && !s->threads && s->uncounted)
+	if (groups && !s->threads && s->uncounted)
 		return tool_fail(EXIT_FAIL,
 				 "no counters to switch: none of the %u threads of process %d has "
 				 "any; pmctl doctor shows what blocks them",
@@ -355,7 +356,7 @@ static int report(const struct switching *s)
 	       s->threads == 1 ? "" : "s");
 	if (!events && !samples)
 		printf("; no perf event is counted");
-	else if (events && s->uncounted)
+	else if (groups && s->uncounted)
 		printf("; %u without counters, or just ended", s->uncounted);
 	putchar('\n');
 	return 0;

@@ -5,7 +5,6 @@
 #include "lib/base/number.h"
 #include "lib/base/proc.h"
 #include "lib/dump/frame.h"
-#include "lib/plan/plan.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
@@ -85,9 +84,8 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 {
 	const struct snapshot_groups groups = snapshot_groups_of(&target->reader, slot);
 	const bool phases = target->control.switched;
-	struct account_words now = { .unknown = ACCOUNT_USAGE };
+	struct account_words now;
 	struct pmc_thread_fixed *row;
-	struct pmc_proc_sched sched;
 	const char *module;
 	uint64_t offset;
 
@@ -105,15 +103,9 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	if (row->created_stack && !attach_is_alive(target, slot))
 		row->created_stack = 0;
 	snapshot_put_groups(&target->reader, buf, &groups, &row->reason);
-	if (target->control.os) {
-		attach_thread_words(target, slot->tid, &now);
-	} else {
-		if (!sched_of(&target->tasks, our_tid(target, slot->tid), &sched))
-			now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
-		now.of[ACCOUNT_CPU] = sched.cpu_ns;
-	}
+	attach_thread_words(target, slot->tid, &now);
 	now.of[ACCOUNT_WALL] = row->time_ns = pmc_now_ns();
-	snapshot_put_words(&target->reader, slot, &now, row, phases);
+	snapshot_put_words(&target->reader, buf, slot, &now, row, phases);
 	pmc_frame_end(buf);
 }
 
@@ -155,8 +147,6 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 {
 	const struct sample_tables *tables = snapshot_tables(&target->reader);
 	const struct pmc_control *c = &target->control;
-	struct pmc_arena arena = { 0 };
-	struct pmc_plan clock;
 
 	copy_set(target, c->eventset_frame, c->eventset_bytes, c->eventset, buf);
 	copy_set(target, c->user_frame, c->user_bytes, c->user_eventset, buf);
@@ -164,12 +154,7 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 		copy_set(target, tables->eventset_frame, tables->eventset_bytes,
 			 tables->like.eventset, buf);
 	copy_set(target, c->uncore_frame, c->uncore_bytes, c->uncore.eventset, buf);
-	/* PMC_INHERIT=clock: always the same set. */
-	if (pmc_plan_clock(&arena, &clock) == 0 &&
-	    ((c->threads.groups && c->threads.eventset == clock.hash) ||
-	     (c->execs.groups && c->execs.eventset == clock.hash)))
-		pmc_plan_frame(&clock, buf);
-	pmc_arena_free(&arena);
+	copy_set(target, c->inherit_frame, c->inherit_bytes, c->threads.eventset, buf);
 }
 
 /* ---- process ------------------------------------------------------------------------------*/
@@ -237,6 +222,7 @@ static void put_process_frame(const struct attach *target, struct pmc_frame_buf 
 	fixed.max_rss_bytes = status_number(target->image, "VmHWM") * 1024;
 	attach_process_words(target, &now);
 	snapshot_process(&target->reader, &now, &side, &fixed);
+	fixed.flags |= PMC_PROCESS_OUTSIDE;
 	fixed.end_ns = 0;
 	fixed.how_ended = PMC_RUNNING;
 	fixed.how_code = 0;

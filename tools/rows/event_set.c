@@ -73,6 +73,7 @@ static bool parse(const struct pmc_frame *frame, struct pmc_arena *arena,
 		}
 		def->flags &= (uint16_t)~PMC_EVENT_SUM;
 		slots[i].part.group = def->group;
+		slots[i].part.accounted = def->flags & PMC_EVENT_ACCOUNTED;
 		if (def->state < PMC_NOT_COUNTED || def->state > PMC_NOT_PERMITTED)
 			def->state = group == PMC_NO_GROUP ? PMC_NOT_COUNTED : PMC_COUNTED;
 		if (def->type == PMC_TYPE_OS) {
@@ -422,7 +423,7 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 			counts[i] = groups[g].count;
 			if (groups[g].values)
 				memcpy(&counts[i].raw, groups[g].values + part->index * 8, 8);
-		} else if (part->state == PMC_COUNTED && g == PMC_NO_GROUP) {
+		} else if (part->state == PMC_COUNTED && (g == PMC_NO_GROUP || part->accounted)) {
 			counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
 							.error = PMC_REASON_OS };
 		} else if (g < n_groups || g >= PMC_SUM_GROUP) {

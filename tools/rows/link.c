@@ -299,29 +299,32 @@ static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fix
 	pmc_add_sat(&process->involuntary_switches, fixed->involuntary_switches);
 }
 
-/* Other dumps of a running process have the rows of threads that ended, and lack those of threads
- * that were started during a snapshot. */
-static bool is_from_outside(const struct pmc_thread_fixed *fixed)
+static bool has_accounted(const struct pmc_p_set_view *set)
 {
-	return fixed->state == PMC_THREAD_LIVE && fixed->flags & PMC_THREAD_NO_RUSAGE;
+	unsigned i = 0;
+
+	while (i < set->count && !(set->events[i].def.flags & PMC_EVENT_ACCOUNTED))
+		i++;
+	return i < set->count;
 }
 
 /* Coverage of a process, and its rows' share of the totals: each row is unpacked once. */
 static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
-	bool outside = process->known && process->fixed.how_ended == PMC_RUNNING;
+	const bool outside = process->known && process->fixed.flags & PMC_PROCESS_OUTSIDE;
 	struct pmc_thread_buf buf;
 	uint32_t reason;
 
 	for (uint64_t i = 0; i < process->n_threads; i++) {
 		const struct pmc_p_thread *row = profile_unpack(profile, process->threads[i], &buf);
 
-		outside &= is_from_outside(&row->fixed);
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
 		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
 			add_usage(process, &row->fixed);
 		list_set(profile, row->set);
+		if (!process->accounted && row->set && has_accounted(row->set))
+			process->accounted = row->set;
 		profile_subtract_row(process, row);
 		if (row_counted(row, &reason))
 			process->threads_counted++;

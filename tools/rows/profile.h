@@ -93,13 +93,15 @@ struct pmc_p_process {
 		uint64_t count;
 	} * uncounted;
 	unsigned n_uncounted;
-	struct pmc_p_remainder unattributed; /* first process only: thread group - rows */
+	/* Of a first process: thread group - rows; and of each one its accounted events. */
+	struct pmc_p_remainder unattributed;
 	/* First process only: exec group - covered rows. CPU time may be known without a set. */
 	struct pmc_p_remainder descendants;
 	struct pmc_p_remainder machine; /* first process only: uncore events, summed over CPUs */
 	struct pmc_p_note *notes;	/* by code, then text */
 	unsigned n_notes;
 	/* private: */
+	const struct pmc_p_set_view *accounted; /* of rows, with accounted events; or NULL */
 	uint64_t index; /* in profile->processes, from 1; 0: of another job */
 	struct pmc_p_row *rows, *last_row;
 	uint64_t n_rows, settle_at;

@@ -55,6 +55,7 @@ struct set_part {
 	uint8_t state;
 	uint8_t core; /* type, numbered from 1; 0: none */
 	bool hidden;  /* shown in its sum only */
+	bool accounted;
 };
 
 /* An EVENTSET frame, in the user's order. */

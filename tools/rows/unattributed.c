@@ -9,6 +9,7 @@
  */
 #include "tools/rows/tables.h"
 #include "lib/base/number.h"
+#include "lib/event/event.h"
 
 #include <string.h>
 
@@ -241,11 +242,74 @@ static void see_rows(const struct pmc_p_process *p)
 		p->root->seen_cpu_ns += pmc_sub_sat(p->attributed_cpu_ns, p->fixed.cpu_ns);
 }
 
+/* What the kernel accounts to the work of `rest`, in place of a perf event. usage: its faults and
+ * switches; NULL: unknown. */
+static void add_accounted(struct pmc_profile *profile, const struct pmc_p_process *p,
+			  struct pmc_p_remainder *rest, const uint64_t *cpu_ns,
+			  const struct pmc_thread_fixed *usage)
+{
+	if (!p->accounted || (!rest->set && !cpu_ns && !usage))
+		return;
+	if (!rest->set) {
+		rest->set = p->accounted;
+		rest->counts = pmc_arena_alloc(&profile->arena,
+					       (rest->set->count + 1) * sizeof(*rest->counts));
+		for (unsigned i = 0; i < rest->set->count; i++)
+			rest->counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
+							      .error = PMC_REASON_OS };
+	}
+	for (unsigned i = 0; i < rest->set->count; i++) {
+		const struct pmc_event_def *def = &rest->set->events[i].def;
+		const bool clock = pmc_event_account(def->type, def->config) == PMC_ACCOUNT_CLOCK;
+
+		if (def->flags & PMC_EVENT_ACCOUNTED && (clock ? cpu_ns != NULL : usage != NULL))
+			rest->counts[i] = (struct pmc_count){
+				.raw = clock ? *cpu_ns :
+					       pmc_event_accounted(
+						       def->config, 0, usage->minor_faults,
+						       usage->major_faults,
+						       usage->voluntary_switches +
+							       usage->involuntary_switches),
+				.state = PMC_COUNTED,
+			};
+	}
+}
+
+static void subtract_accounted(struct pmc_p_remainder *execs, const struct pmc_p_remainder *rest)
+{
+	for (unsigned i = 0; rest->set && i < execs->set->count; i++) {
+		const int at = find_event(rest->set, execs->set, i);
+
+		if (at >= 0 && rest->set->events[at].def.flags & PMC_EVENT_ACCOUNTED &&
+		    rest->counts[at].state == PMC_COUNTED)
+			execs->counts[i].raw =
+				pmc_sub_sat(execs->counts[i].raw, rest->counts[at].raw);
+	}
+}
+
+/* Accounted events of work of the process beside its rows. */
+static void close_accounted(struct pmc_profile *profile, struct pmc_p_process *p)
+{
+	const uint64_t cpu_ns = pmc_sub_sat(p->fixed.cpu_ns, p->attributed_cpu_ns);
+	struct pmc_thread_fixed usage;
+	const bool has = pmc_process_usage_rest(p, &usage);
+	uint64_t newest_ns;
+	const bool known = p->known && !pmc_process_never_on(&p->fixed) &&
+			   !pmc_process_end_unseen(p, &newest_ns);
+
+	add_accounted(profile, p, &p->unattributed, known ? &cpu_ns : NULL, has ? &usage : NULL);
+	/* An exec group has counted them, too. */
+	if (p->root && p->root != p && p->root->descendants.set &&
+	    p->fixed.flags & PMC_PROCESS_COVERED)
+		subtract_accounted(&p->root->descendants, &p->unattributed);
+}
+
 void profile_close_totals(struct pmc_profile *profile)
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		see_rows(profile->processes[i]);
 		subtract_rest(profile->processes[i]);
+		close_accounted(profile, profile->processes[i]);
 	}
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *p = profile->processes[i];
@@ -254,6 +318,8 @@ void profile_close_totals(struct pmc_profile *profile)
 		if (both && p->open->with_forks)
 			subtract_execs(&p->unattributed, &p->descendants);
 		close_unseen(p);
+		if (p->descendants.has_cpu)
+			add_accounted(profile, p, &p->descendants, &p->descendants.cpu_ns, NULL);
 	}
 }
 

@@ -422,7 +422,8 @@ static void usage(struct pmc_view *view, const struct pmc_fold_row *all)
 
 	if (all->rows && !all->usage_rows && view->by != PMC_BY_REGION && !(switches && faults))
 		note(view,
-		     " not shown: %s (a snapshot from outside has them of ended threads only)",
+		     " not shown: %s (snapshots of the program itself have them of ended "
+		     "threads only)",
 		     switches ? "page-faults" :
 		     faults   ? "vol, invol" :
 				"vol, invol, page-faults");

@@ -184,7 +184,7 @@ int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool
 	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * (making->n + 1));
 	if (!plan->events)
 		return -ENOMEM;
-	plan->groups = set_groups(making);
+	plan->groups = plan->readings = set_groups(making);
 	pmc_plan_order(plan, making->events, making->n);
 	return pmc_plan_seal(plan, arena);
 }
@@ -202,7 +202,7 @@ int pmc_mac_plan_totals(const struct pmc_plan *rows, struct pmc_arena *arena,
 		totals->count++;
 	}
 	totals->first[1] = totals->opened = totals->count;
-	totals->groups = totals->count > 0;
+	totals->groups = totals->readings = totals->count > 0;
 	return pmc_plan_seal(totals, arena);
 }
 

@@ -226,13 +226,16 @@ static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *p
 	}
 }
 
-static int make_plan(struct run *run)
+/* totals: of a program without the agent, which takes events from accounts. */
+static int make_plan(struct run *run, bool totals)
 {
 	const char *text = run->config.events ? run->config.events : pmc_events_default;
 	struct pmc_events events;
 
 	if (tool_parse_events("--events", text, &run->arena, &events))
 		return EXIT_OURS;
+	if (!totals)
+		pmc_events_account(&events, !run->config.interval);
 	return pmc_plan_make(&events, tool_perf_open, &run->arena, &run->plan) ?
 		       tool_fail(EXIT_OURS, "cannot plan the events '%s'", text) :
 		       0;
@@ -257,7 +260,7 @@ int run_check_events(struct run *run)
 {
 	char buf[512], why[400];
 	struct choice choice;
-	int code = run->strict && run->config.events ? make_plan(run) : 0;
+	int code = run->strict && run->config.events ? make_plan(run, false) : 0;
 
 	if (!run->strict || code)
 		return code;
@@ -305,7 +308,7 @@ static int print_stacks(struct run *run)
 
 int run_print_plan(struct run *run)
 {
-	int code = make_plan(run);
+	int code = make_plan(run, false);
 
 	if (code)
 		return code;
@@ -314,9 +317,8 @@ int run_print_plan(struct run *run)
 	print_groups(&run->plan);
 	print_others(&run->plan, pmc_event_is_uncore,
 		     "for the whole machine, in the first process of the job:");
-	if (run->plan.os)
-		print_others(&run->plan, pmc_event_is_of_os,
-			     "from /proc and getrusage, at the end of threads and in snapshots:");
+	print_others(&run->plan, pmc_event_is_of_os,
+		     "from the kernel's accounts of each thread, without a descriptor:");
 	printf("per thread: descriptors %u, groups %u; also CPU time, faults and switches\n",
 	       run->plan.opened, run->plan.groups);
 	printf("inherit %s\n", inherit_mode(run->config.inherit, &run->plan));
@@ -330,7 +332,8 @@ int run_prepare(struct run *run)
 	check_samples(run);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		run->totals.fds[i] = -1;
-	return program_obstacle(run->program.kind) && !run->program.hidden ? make_plan(run) : 0;
+	return program_obstacle(run->program.kind) && !run->program.hidden ? make_plan(run, true) :
+									     0;
 }
 
 void run_totals_open(struct run *run)
@@ -351,7 +354,8 @@ void run_totals_open(struct run *run)
 		  strerror(-totals->error));
 }
 
-/* Finds an event of the plan among counts, which are in the user's order. */
+/* Finds an event of the plan among counts, which are in the user's order: those of another list of
+ * events are not the same ones. */
 static const struct pmc_count *count_of(const struct pmc_p_set_view *set,
 					const struct pmc_count *counts,
 					const struct pmc_event *event)
@@ -360,6 +364,9 @@ static const struct pmc_count *count_of(const struct pmc_p_set_view *set,
 
 	for (unsigned i = 0; i < set->count; i++)
 		if (set->events[i].def.position == event->position &&
+		    set->events[i].def.type == event->type &&
+		    set->events[i].def.config == event->config &&
+		    !strcmp(set->events[i].name, event->name) &&
 		    !strcmp(set->events[i].core_type, core_type))
 			return &counts[i];
 	return NULL;
@@ -370,7 +377,7 @@ static void subtract(const struct run *run, unsigned g, const struct pmc_p_set_v
 {
 	const struct pmc_plan *plan = &run->plan;
 
-	if (!set || !counts || set->hash != plan->hash)
+	if (!set || !counts)
 		return;
 	for (unsigned i = 0; i < reading->n; i++) {
 		const struct pmc_count *count =
