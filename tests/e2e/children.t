@@ -23,6 +23,7 @@ for events in task-clock software/config=98/; do
 		between "$(tenths '.processes[0].coverage.descendants_cpu_ns')" 9 11 \
 			"$how, $events: the first process has its CPU time" || diag_file run.json run.json
 		like "$(cat table)" "coverage [0-9]\.[0-9] %" "$how, $events: coverage is below 10 %"
+		unlike "$(cat table)" "1 of 1 thread|at least 0" "$how, $events: it is not said that all threads are counted"
 		like "$(tr -s '\n ' ' ' <table)" "CPU of child processes is in no thread" "$how, $events: a line says so"
 		unlike "$(cat table)" "some rows could not" "$how, $events: no thread row is said to lack counts"
 	done
@@ -38,6 +39,16 @@ for events in task-clock software/config=98/; do
 	like "$(cat table)" "coverage (9[0-9]|100)" "fork exit, $events: coverage is above 90 %"
 	between "$(tenths '[.threads[].cpu_ns] | max')" 9 11 "fork exit, $events: the child's row has its CPU time"
 done
+
+# A child that was killed after it had written that it runs.
+export PMCTL
+run agent timeout 60 bash -c 'sleep 1000 & pid=$!; unset LD_PRELOAD
+	until "$PMCTL" dump $pid -o killed.pmc; do sleep 0.01; done
+	"$PMCTL" report --format json killed.pmc >running.json
+	kill -9 $pid; wait $pid
+	"$PMCTL" report --format json killed.pmc >reaped.json'
+is "$(jq -r '.processes[0].how_ended' running.json reaped.json | paste -sd' ')" "running lost" \
+	"how_ended of a child: running, and lost after its parent waited for it" || diag_file reaped reaped.json
 
 # A child is still running when the process that started it ends; then it ends, too.
 mkfifo hold

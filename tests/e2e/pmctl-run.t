@@ -281,6 +281,9 @@ gcc -O1 -static -o start start.c && gcc -O1 -o dynamic burn.c
 run "$PMCTL" run -e task-clock --report "json=$T/started.json" -- ./start ./static
 ok "a static program: events of static programs it starts are counted" \
 	jq -e '.processes[0].unattributed[0].value > 10000000' "$T/started.json"
+run "$PMCTL" run --report "json=$T/started.json" -- ./start ./static
+ok "a static program: without events, the CPU time of static programs it starts is known" \
+	jq -e '.processes[0].coverage.descendants_cpu_ns > 10000000' "$T/started.json"
 run "$PMCTL" run -e task-clock --report "json=$T/started.json" -o started.pmc -- ./start ./dynamic
 ok "a static program: a dynamic program it starts is not counted twice" jq -e '.threads[0].events[0].value as $dynamic | (.threads | length == 1) and
 	([.processes[] | select(.exe | endswith("/start")) | .unattributed[0].value] |

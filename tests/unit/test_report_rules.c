@@ -55,6 +55,7 @@ static void lost_rows(void **state)
 	struct pmc_profile profile;
 	char *text;
 
+	process.cpu_ns = 1 * MS;
 	for (unsigned seen = 1; seen < 3; seen++) {
 		made_begin();
 		process.threads_seen = seen;
@@ -68,6 +69,52 @@ static void lost_rows(void **state)
 							"1 of 1 thread counted"));
 		pmc_profile_free(&profile);
 	}
+}
+
+/* CPU time without a row: a raw clone's, or that of a child that was killed and waited for. */
+static void cpu_time_without_a_row(void **state)
+{
+	static const struct {
+		uint64_t own, children;
+		const char *counted;
+	} cases[] = {
+		{ 400, 0, " · 1 of 1 thread counted" },
+		{ 404, 3, " · 1 of 1 thread counted" },
+		{ 600, 0, " · 1 thread counted, perhaps not all" },
+		{ 400, 200, " · 1 thread counted, perhaps not all" },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pmc_process_fixed process = process_like;
+		struct pmc_profile profile;
+		char *text;
+
+		process.cpu_ns = cases[i].own * MS;
+		process.children_cpu_ns = cases[i].children * MS;
+		process.threads_seen = 1;
+		made_begin();
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ 0 });
+		assert_non_null(strstr(text, cases[i].counted));
+		assert_int_equal(!strstr(text, " at least 1 thread in 1 process"), i < 2);
+		pmc_profile_free(&profile);
+	}
+}
+
+static void no_rows(void **state)
+{
+	struct pmc_profile profile;
+	char *text;
+
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/static", "static");
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_non_null(strstr(text, " · no thread counted"));
+	assert_null(strstr(text, " 0 threads"));
+	pmc_profile_free(&profile);
 }
 
 /* An accounting column is replaced only by an event that counts both modes. */
@@ -327,6 +374,8 @@ static void a_child_outlasts_its_parent(void **state)
 	char *text;
 
 	process.flags |= PMC_PROCESS_LEFT;
+	process.cpu_ns = 400 * MS;
+	child.cpu_ns = 0;
 	child.pid++;
 	child.flags = PMC_PROCESS_FORKED;
 	for (unsigned ended = 0; ended < 2; ended++) {
@@ -436,6 +485,8 @@ int main(void)
 		cmocka_unit_test(cpu_time_outside_the_clock),
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),
+		cmocka_unit_test(cpu_time_without_a_row),
+		cmocka_unit_test(no_rows),
 		cmocka_unit_test(a_child_outlasts_its_parent),
 		cmocka_unit_test(children_that_a_process_leaves),
 		cmocka_unit_test(modes),

@@ -7,6 +7,7 @@
  * from the start or after an exec, the result of wait4 becomes a newer PROCESS frame, for every
  * later reader of the file.
  */
+#include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "lib/base/out.h"
 #include "lib/dump/frame.h"
@@ -185,6 +186,11 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 	struct pmc_out out;
 
 	put_ending(&fixed, child);
+	/* Descendants with an agent, of a command without one, are a job of their own. */
+	if (before || !profile->n_processes)
+		fixed.children_cpu_ns = pmc_sub_sat(pmc_timeval_ns(&child->usage.ru_utime) +
+							    pmc_timeval_ns(&child->usage.ru_stime),
+						    child->cpu_ns);
 	if (getentropy(identity, 16) != 0 || getentropy(fixed.job, 16) != 0)
 		return;
 	if (before) {
@@ -192,7 +198,6 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 		fixed.ppid = before->fixed.ppid;
 		fixed.pid_namespace = before->fixed.pid_namespace;
 		fixed.start_ns = before->fixed.end_ns;
-		fixed.children_cpu_ns = before->fixed.children_cpu_ns;
 		fixed.rank = before->fixed.rank;
 		memcpy(fixed.job, before->fixed.job, sizeof(fixed.job));
 		memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* coverage.c - the coverage summary: what is known beside the rows, of all processes. */
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/base/proc.h"
 #include "lib/base/sort.h"
 #include "tools/view/view.h"
-#include "lib/base/number.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* Adds what the rows of a process do not explain, as a thread that did it. */
 static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
@@ -51,6 +57,31 @@ static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *
 	return false;
 }
 
+bool pmc_process_is_gone(const struct pmc_p_process *process)
+{
+	const pid_t pid = (pid_t)process->fixed.pid;
+	unsigned long long seconds, hundredths;
+	struct pmc_proc_stat now;
+	char text[512];
+	struct stat st;
+
+	if (!process->known || process->fixed.how_ended != PMC_RUNNING ||
+	    pmc_file_read(text, sizeof(text), "/proc/sys/kernel/random/boot_id") <= 0 ||
+	    strcmp(text, process->boot_id) != 0 || stat("/proc/self/ns/pid", &st) != 0 ||
+	    st.st_ino != process->fixed.pid_namespace)
+		return false;
+	if (kill(pid, 0) != 0)
+		return errno == ESRCH;
+	/* Another one may have its ID, which is younger than the frame. */
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", (int)pid) <= 0 ||
+	    !pmc_proc_stat(text, &now) || pmc_file_read(text, sizeof(text), "/proc/uptime") <= 0 ||
+	    sscanf(text, "%llu.%2llu", &seconds, &hundredths) != 2)
+		return false;
+	/* Both are rounded down. */
+	return (100 * seconds + hundredths + 2 - now.start_ticks) * PMC_TICK_NS <
+	       pmc_now_ns() - process->fixed.time_ns;
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_coverage *coverage)
 {
@@ -66,11 +97,14 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	}
 	/* Threads that ran at the end may be in no row. */
 	coverage->lacks_rows |= fixed->how_ended == PMC_ENDED_SIGNAL && fixed->how_code == SIGKILL;
+	coverage->lacks_rows |=
+		pmc_process_is_gone(process) || (!process->n_threads && fixed->cpu_ns);
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
 		coverage->usage_unknown = true;
-		coverage->running += process->known && !has_killed(view, process);
+		coverage->running += process->known && !has_killed(view, process) &&
+				     !pmc_process_is_gone(process);
 		pmc_add_sat(&coverage->threads_seen, fixed->threads_seen > process->n_threads ?
 							     fixed->threads_seen :
 							     process->n_threads);
@@ -298,6 +332,13 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 	}
 }
 
+/* Whether it is more than the start and exit of the processes take, which are in no row. */
+static bool needs_threads(const struct pmc_view *view, const struct pmc_coverage *coverage,
+			  uint64_t cpu_ns)
+{
+	return cpu_ns > coverage->cpu_ns / 20 && cpu_ns / 10000000 > view->profile->n_processes;
+}
+
 void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
@@ -310,6 +351,8 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)
 		coverage->is_sampled =
 			profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event);
+	coverage->lacks_rows |= needs_threads(view, coverage, coverage->unattributed.cpu.sum) ||
+				needs_threads(view, coverage, coverage->descendants.cpu.sum);
 	count_rows(view, coverage);
 	wall_add(view, coverage);
 	count_left(view, coverage);

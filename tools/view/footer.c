@@ -27,13 +27,19 @@ static void end(struct pmc_view *view)
 
 /* Processes whose end is not in the dump, or rows, have any number of threads. all NULL: of rows
  * that are there. */
-static void counted(struct pmc_view *view, uint64_t counted, uint64_t not,
+static void counted(struct pmc_view *view, uint64_t n_counted, uint64_t n_uncounted,
 		    const struct pmc_coverage *all)
 {
 	const bool unseen = all && all->unseen_ends, more = unseen || (all && all->lacks_rows);
 
-	say(view, "%.%n of %s%n %(thread|threads) counted%s", counted, more ? "at least " : "",
-	    counted + not, unseen ? "; later rows are unknown" : "");
+	if (n_uncounted || !more)
+		say(view, "%.%n of %s%n %(thread|threads) counted", n_counted,
+		    more ? "at least " : "", n_counted + n_uncounted);
+	else if (n_counted)
+		say(view, "%.%n %(thread|threads) counted, perhaps not all", n_counted);
+	else
+		say(view, "%.no thread counted");
+	say(view, unseen ? "; later rows are unknown" : "");
 }
 
 /* Of the rows that --where selects. */

@@ -349,7 +349,7 @@ static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 
 /* ---- processes ------------------------------------------------------------------------------*/
 
-/* "lost": its rows are there, but no frame of the process. */
+/* "lost": its rows are there, but no frame of the process, or none of its end. */
 static void json_ended(struct pmc_json *json, const struct pmc_p_process *process)
 {
 	char text[24];
@@ -372,7 +372,8 @@ static void json_ended(struct pmc_json *json, const struct pmc_p_process *proces
 		pmc_out_str(&out, "running");
 		break;
 	}
-	pmc_json_str(json, "how_ended", process->known ? text : "lost");
+	pmc_json_str(json, "how_ended",
+		     process->known && !pmc_process_is_gone(process) ? text : "lost");
 }
 
 static void json_coverage(struct pmc_json *json, const struct pmc_p_process *process)

@@ -109,7 +109,8 @@ void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, en
 /* The end of "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if
- * no row meets the conditions, or out's error. With 0 *problem is a warning or NULL. Flushes out. */
+ * no row meets the conditions, or out's error. With 0 *problem is a warning or NULL. Flushes
+ * out. */
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem);
 

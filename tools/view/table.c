@@ -19,6 +19,7 @@ static void table_figures(struct pmc_view *view, const struct pmc_coverage *cove
 	const uint64_t cpu_ns = coverage->shown_cpu_ns, threads = coverage->selected;
 	const uint64_t hosts = view->n_where ? coverage->selected_hosts : coverage->hosts;
 	const bool wall = coverage->wall_ns && coverage->runs == 1;
+	const uint64_t seen = coverage->threads_seen > threads ? coverage->threads_seen : threads;
 
 	if (wall)
 		table_say(out, screen, "%t wall%.", coverage->wall_ns);
@@ -32,9 +33,10 @@ static void table_figures(struct pmc_view *view, const struct pmc_coverage *cove
 		pmc_out_str(out, " CPUs)");
 	}
 	table_say(out, screen, view->n_where ? "%.%n of " : "%.", threads);
-	table_say(out, screen, "%s%n %(thread|threads) in %n %(process|processes)",
-		  coverage->lacks_rows ? "at least " : "",
-		  coverage->threads_seen > threads ? coverage->threads_seen : threads,
+	if (seen || !coverage->lacks_rows)
+		table_say(out, screen, "%s%n %(thread|threads) in ",
+			  coverage->lacks_rows ? "at least " : "", seen);
+	table_say(out, screen, "%n %(process|processes)",
 		  view->n_where ? coverage->selected_processes : coverage->processes);
 	if (hosts > 1)
 		table_say(out, screen, " on %n hosts", hosts);

@@ -202,12 +202,14 @@ struct pmc_coverage {
 	uint64_t left;
 	bool has_unattributed, has_descendants;
 	bool usage_unknown; /* faults and switches of some process as a whole */
-	bool lacks_rows;    /* rows were lost: there may have been more threads than are known */
+	bool lacks_rows;    /* there may have been more threads than are known */
 	bool has_cpu;	    /* counting was on in some thread of the view */
 	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
 void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
+/* Whether it has ended, as far as this machine knows, although the dump does not say so. */
+bool pmc_process_is_gone(const struct pmc_p_process *process);
 
 /* ---- the views --------------------------------------------------------------------------- */
 
