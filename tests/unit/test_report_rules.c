@@ -103,6 +103,48 @@ static void cpu_time_without_a_row(void **state)
 	}
 }
 
+/* CPU time outside the rows says little about system calls, and more about instructions. */
+static void totals_of_events(void **state)
+{
+	static const struct made_event events[] = {
+		{ .name = "instructions", .config = PERF_COUNT_HW_INSTRUCTIONS },
+		{ .name = "sys:write", .type = PERF_TYPE_TRACEPOINT, .config = 77 },
+	};
+	static const struct {
+		uint64_t outside_us;
+		bool counted;
+		const char *total;
+	} cases[] = {
+		{ 0, false, " 500        300\n" },
+		{ 60, false, " 500        300+\n" },
+		{ 400, false, " 500+        300+\n" },
+		{ 400, true, " 500        307\n" },
+	};
+	const struct made_value value = { 1, 1, 0, 2, { 500, 300 } };
+	const struct made_value whole = { 1, 1, 0, 2, { 500, 307 } };
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pmc_process_fixed process = process_like;
+		struct pmc_profile profile;
+		uint64_t set;
+		char *text;
+
+		made_begin();
+		set = made_set(events, 2);
+		process.cpu_ns = 400 * MS + 1000 * cases[i].outside_us;
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 400 * MS, set), "app", &value, 1);
+		if (cases[i].counted)
+			made_total(1, PMC_TOTAL_THREADS, set, &whole, 1);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){
+						  .columns = "cpu_ns,instructions,sys:write" });
+		if (!strstr(text, cases[i].total))
+			fail_msg("%u: no '%s' in %s", i, cases[i].total, text);
+		pmc_profile_free(&profile);
+	}
+}
+
 static void no_rows(void **state)
 {
 	struct pmc_profile profile;
@@ -487,6 +529,7 @@ int main(void)
 		cmocka_unit_test(lost_rows),
 		cmocka_unit_test(cpu_time_without_a_row),
 		cmocka_unit_test(no_rows),
+		cmocka_unit_test(totals_of_events),
 		cmocka_unit_test(a_child_outlasts_its_parent),
 		cmocka_unit_test(children_that_a_process_leaves),
 		cmocka_unit_test(modes),

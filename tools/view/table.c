@@ -114,9 +114,21 @@ static uint64_t some_ns(const struct pmc_fold_row *total)
 	return total->cpu.sum / 200 > 1000000 ? total->cpu.sum / 200 : 1000000;
 }
 
-/* Adds what is beside the rows to their sum. An event that was not counted there, in CPU time
- * worth mentioning (lacks: in part of it), makes the sum partial; so do faults and switches that
- * are not known. */
+/* Whether 0.5 % of an event may have been in so much CPU time, in which it was not counted: system
+ * calls, faults and the like take 100 ns; others may be ten times as frequent there as in rows. */
+static bool may_matter(const struct pmc_p_event *event, uint64_t n,
+		       const struct pmc_fold_row *total, uint64_t ns)
+{
+	if (!strcmp(event->unit, "ns"))
+		return ns > some_ns(total);
+	return event->def.type == PERF_TYPE_SOFTWARE || event->def.type == PERF_TYPE_TRACEPOINT ?
+		       ns > n / 2 :
+		       ns > total->cpu.sum / 2000;
+}
+
+/* Adds what is beside the rows to their sum. An event that was not counted there (lacks: in a part
+ * worth mentioning) makes the sum partial if it may matter; so do faults and switches that are not
+ * known. */
 static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		       const struct pmc_fold_row *beside, bool has_usage, bool lacks)
 {
@@ -145,7 +157,8 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 			pmc_add_sat(&stat->enabled_ns, more->enabled_ns);
 			pmc_add_sat(&stat->running_ns, more->running_ns);
 			stat->scaled += more->scaled;
-		} else if (matters) {
+		} else if (may_matter(&view->events.set.events[i], stat->sum, total,
+				      beside->cpu.sum)) {
 			stat->extra++;
 		}
 	}
