@@ -181,6 +181,7 @@ void agent_final(enum pmc_ended how, int code)
 		struct slot *self = agent_self;
 		uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
+		agent_thread_stop(self);
 		agent_sample_end(self);
 		agent_regions_last();
 		regions_and_samples(&buf, self, snapshot);

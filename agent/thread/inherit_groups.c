@@ -106,19 +106,28 @@ static bool needs_twins(void)
 	       (agent.config.inherit == PMC_INHERIT_FULL || !agent.config.follow);
 }
 
-static int plan_twins(struct pmc_plan *twins)
+/* The events of inherit groups, NULL: none. Without PMC_INHERIT=full no tracepoints: they would
+ * count the agent's own calls, some twenty a thread. */
+static const struct pmc_plan *full_plan(void)
 {
-	const unsigned count = agent.plan.count;
-	struct pmc_events events = {
-		.list = pmc_arena_alloc(&agent.arena, (count + 1) * sizeof(*events.list)),
-		.count = count,
-	};
+	const bool twins = needs_twins(), full = agent.config.inherit == PMC_INHERIT_FULL;
+	struct pmc_plan *plan = &agent.inherit_plan;
+	struct pmc_events events = { 0 };
 
-	for (unsigned i = 0; events.list && i < count; i++) {
-		events.list[i] = agent.plan.events[i].event;
-		events.list[i].accounted = false;
+	if (!twins && (full || !agent.plan.traces))
+		return &agent.plan;
+	events.list = pmc_arena_alloc(&agent.arena, (agent.plan.count + 1) * sizeof(*events.list));
+	for (unsigned i = 0; events.list && i < agent.plan.count; i++) {
+		struct pmc_event *event = &events.list[events.count];
+
+		*event = agent.plan.events[i].event;
+		events.count +=
+			event->accounted ? twins : full || event->type != PERF_TYPE_TRACEPOINT;
+		event->accounted = false;
 	}
-	return events.list ? pmc_plan_make(&events, agent_probe(), &agent.arena, twins) : -ENOMEM;
+	return pmc_plan_make(&events, agent_probe(), &agent.arena, plan) == 0 && plan->groups ?
+		       plan :
+		       NULL;
 }
 
 static enum pmc_inherit resolve(enum pmc_inherit asked)
@@ -137,12 +146,14 @@ static const struct pmc_plan *choose(void)
 {
 	agent.inherit =
 		agent_permitted(AGENT_PERF) ? resolve(agent.config.inherit) : PMC_INHERIT_OFF;
-	if (agent.inherit == PMC_INHERIT_FULL && needs_twins())
-		return plan_twins(&agent.inherit_plan) == 0 ? &agent.inherit_plan : NULL;
-	if (agent.inherit == PMC_INHERIT_FULL && agent.plan.opened == 0)
+	if (agent.inherit == PMC_INHERIT_FULL && agent.plan.opened == 0 && !needs_twins())
 		agent.inherit = PMC_INHERIT_CLOCK;
-	if (agent.inherit == PMC_INHERIT_FULL)
-		return &agent.plan;
+	if (agent.inherit == PMC_INHERIT_FULL) {
+		const struct pmc_plan *plan = full_plan();
+
+		agent.inherit = plan ? PMC_INHERIT_FULL : PMC_INHERIT_OFF;
+		return plan;
+	}
 	if (agent.inherit == PMC_INHERIT_CLOCK &&
 	    pmc_plan_clock(&agent.arena, &agent.inherit_plan) == 0)
 		return &agent.inherit_plan;

@@ -124,10 +124,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	row = snapshot_begin_row(&reader, buf, slot, state, phases);
 	if (!row)
 		return false;
-	/* Groups before the accounting: they would count that. A group that is disabled as a whole
-	 * is cheaper to close, and to read where access to the PMU traps. */
-	if (last && plan->stops)
-		agent_groups_disable(&groups);
+	/* Groups before the accounting: they would count that. */
 	seen = snapshot_put_groups(&reader, buf, &groups, &row->reason);
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)

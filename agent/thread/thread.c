@@ -31,6 +31,14 @@ static uint64_t end_clock(bool groups)
 	return groups ? agent_overhead_clock() : pmc_now_ns();
 }
 
+void agent_thread_stop(struct slot *slot)
+{
+	const struct snapshot_groups groups = agent_groups_of(slot);
+
+	if (slot->n_fds && agent.plan.stops)
+		agent_groups_disable(&groups);
+}
+
 /* Last thing in a thread: its final row. */
 static void end_thread(struct slot *slot)
 {
@@ -40,6 +48,7 @@ static void end_thread(struct slot *slot)
 	struct pmc_frame_buf buf;
 
 	agent_tick_thread(slot, false);
+	agent_thread_stop(slot);
 	start = end_clock(groups);
 	agent_regions_end();
 	agent_sample_end(slot);
@@ -274,7 +283,16 @@ void agent_thread_begin(struct slot *slot)
 	/* Its creator may have named it before its tid was in the slot. */
 	if (!slot->name[0] || atomic_load(&agent.named_threads))
 		name_now(slot->name);
-	/* Not after PMC_START=off or pmctl ctl stop. */
+	if (slot->reason)
+		atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
+	if (slot->n_fds) {
+		cpu_ns = agent_overhead_clock() - cpu_ns;
+		agent_overhead_add(cpu_ns + inherited_ns(slot, cpu_ns));
+	}
+	agent_sample_begin(slot);
+	/* After the agent's work, which they would count; a tick switches them. Not after
+	 * PMC_START=off or pmctl ctl stop. */
 	if (atomic_load(&pmc_agent_control.counting)) {
 		start_account(slot);
 		agent_groups_enable(&groups);
@@ -284,15 +302,6 @@ void agent_thread_begin(struct slot *slot)
 			set_account(slot, true);
 		}
 	}
-	/* Bookkeeping after the groups are enabled: what precedes them is unattributed. */
-	if (slot->reason)
-		atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
-	if (slot->n_fds) {
-		cpu_ns = agent_overhead_clock() - cpu_ns;
-		agent_overhead_add(cpu_ns + inherited_ns(slot, cpu_ns));
-	}
-	agent_sample_begin(slot);
 	agent_tick_thread(slot, true);
 }
 

@@ -39,6 +39,8 @@ struct slot *agent_thread_reserve(void);
 void agent_thread_reserve_groups(struct slot *slot);
 /* First thing in a new thread: fills the slot, opens and enables the groups. */
 void agent_thread_begin(struct slot *slot);
+/* Before the agent works at the end of a thread: stops its groups, if that work would count. */
+void agent_thread_stop(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);

@@ -471,7 +471,12 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	plan->hash = 0;
 	plan->frame = NULL;
 	plan->frame_bytes = 0;
-	plan->stops = plan->hardware && plan->opened > plan->groups;
+	plan->traces = false;
+	for (unsigned i = 0; i < plan->opened; i++)
+		plan->traces |= plan->events[i].event.type == PERF_TYPE_TRACEPOINT;
+	/* Tracepoints would count the agent's calls. A group that is disabled as a whole is cheaper
+	 * to close, and to read where access to the PMU traps. */
+	plan->stops = plan->traces || (plan->hardware && plan->opened > plan->groups);
 	plan->os = 0;
 	for (unsigned i = 0; i < plan->count; i++)
 		if (plan->events[i].event.type == PMC_TYPE_OS)

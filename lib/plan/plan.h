@@ -31,7 +31,8 @@ struct pmc_plan {
 	unsigned readings;
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
 	bool hardware;			    /* an opened event takes a counter of a PMU */
-	bool stops;			    /* groups are disabled before they are closed */
+	bool traces;			    /* an opened event is a tracepoint */
+	bool stops;  /* groups are disabled before a thread's end is handled */
 	unsigned os; /* bits 1 << enum pmc_os_event: in the list, not among the opened ones */
 	struct pmc_attr *attrs; /* of the opened events, as own groups take them */
 	const void *frame;	/* EVENTSET; NULL if count is 0 */

@@ -41,7 +41,7 @@ done
 # modes NAME EVENT: state and scope of the main thread's EVENT plain / :u / :k; 0 if it read that.
 modes() {
 	jq -r --arg n "$2" '[.threads[] | select(.seq == 0) | .events[] |
-		select(.name == $n or .name == $n + ":u" or .name == $n + ":k") |
+		select(.name | IN($n, "software/" + $n + "/", $n + ":u", $n + ":k")) |
 		if .value == null then .state elif .value == 0 then "0" else .scope end] | join(" / ")' "$M/software-$1.json"
 }
 for level in 2 1; do
