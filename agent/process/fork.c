@@ -18,6 +18,12 @@ _Atomic uint32_t *agent_alive;
 /* For the child's handler of pthread_atfork. */
 static bool in_fork;
 
+static bool is_on(void)
+{
+	return atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) ==
+	       PMC_CONTROL_ON;
+}
+
 /* A child created without fork() (_Fork, raw clone) becomes a process at its first call into the
  * agent. Its row and its events start there; its CPU time before that is unattributed. */
 static void begin_late(void)
@@ -34,8 +40,10 @@ static void become_process(void)
 {
 	uint64_t start = pmc_now_ns();
 	uint32_t capacity = agent_registry.capacity;
+	struct pmc_usage before;
 	int saved = errno;
 
+	pmc_usage_thread(&before);
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	memcpy(agent.parent, agent.identity, 16);
 	agent_identity(agent.identity);
@@ -61,25 +69,20 @@ static void become_process(void)
 	/* Not before: pmctl would take the parent's stacks for those of the child. */
 	memcpy(pmc_agent_control.identity, agent.identity, 16);
 	pmc_agent_control.pid = agent.pid;
-	agent_publish_process();
 	agent_file_forked();
 	agent_start_routines_forked();
 	agent_report_forked();
 	agent_tick_forked();
 	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
-	else if (agent.measured)
+	agent_leave_out(&before);
+	agent_publish_process();
+	if (is_on() && agent.measured)
 		agent_thread_main();
 	if (!in_fork && agent_self)
 		agent_self->start_ns = start;
 	agent_regions_forked();
 	errno = saved;
-}
-
-static bool is_on(void)
-{
-	return atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) ==
-	       PMC_CONTROL_ON;
 }
 
 bool agent_active(void)

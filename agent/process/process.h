@@ -9,6 +9,9 @@
 /* In the constructor. Sets pmc_agent_control.state to PMC_CONTROL_ON unless the agent is to stay
  * dormant here. */
 void agent_start(int argc, char **argv, char **envp);
+/* Faults and switches since `before` are the agent's own: neither the row of the main thread nor
+ * the process gets them. Before agent_publish_process(). */
+void agent_leave_out(const struct pmc_usage *before);
 
 /* ---- settings.c ---- */
 /* Reads PMC_* into agent.config, with copies of the texts. False: a value is invalid, and refused.

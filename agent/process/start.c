@@ -183,9 +183,7 @@ static void publish(void)
 		agent_note(NOTE_NO_COUNTING);
 }
 
-/* Faults and switches since `before` are the agent's own: neither the row of the main thread nor
- * the process has them. */
-static void leave_out(const struct pmc_usage *before)
+void agent_leave_out(const struct pmc_usage *before)
 {
 	struct pmc_usage now, *left_out[] = { &agent.reported.thread, &agent.reported.process };
 
@@ -235,7 +233,7 @@ void agent_start(int argc, char **argv, char **envp)
 	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)
 		agent_note(NOTE_OWN_EXEC);
 	agent_signals_init();
-	leave_out(&before);
+	agent_leave_out(&before);
 	agent_publish_process();
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
 	/* CPU time: opening the first perf event of an idle system sleeps for milliseconds. */
