@@ -25,7 +25,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-soak.XXXXXX")
 trap 'rm -rf "$T"' EXIT
 for v in $(compgen -e | grep '^PMC_'); do unset "$v"; done
 unset LD_PRELOAD
-export PMC_REPORT=off PMC_EVENTS=task-clock,page-faults
+export PMC_REPORT=off PMC_EVENTS='{task-clock,page-faults}'
 failed=0
 echo "soak: $limit s, SEED=$SEED"
 

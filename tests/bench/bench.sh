@@ -19,7 +19,8 @@ trap 'rm -rf "$T"' EXIT
 
 B=$O/bench
 agent=$O/libpmcagent.so
-events4=task-clock,page-faults,context-switches,cpu-migrations
+# Perf events: in braces.
+events4='{task-clock,page-faults,context-switches,cpu-migrations}'
 # OS accounting only, with and without a PMU: no kernel has a software event of this number.
 accounting="PMC_EVENTS=software/config=0x7fff/"
 
