@@ -20,7 +20,7 @@ live_trace() {
 	: >"$T/live"
 	for i in 1 2 3; do
 		before=$(awk '$1 == "ctxt" { print $2 }' /proc/stat)
-		ours=$(cpu_of "$O/pmctl" trace -e sched:sched_switch -a -o "$T/trace" -d 3s)
+		ours=$(cpu_of "$O/pmctl" trace -e sched:sched_switch -a --format record -o "$T/trace" -d 3s)
 		rate=$((($(awk '$1 == "ctxt" { print $2 }' /proc/stat) - before) / 3))
 		theirs=$(cpu_of perf record -q -e sched:sched_switch -a -o "$T/perf.data" -- sleep 3)
 		script=$(cpu_of bash -c 'perf script -i "$1" >"$2"' - "$T/perf.data" "$T/script")

@@ -72,7 +72,7 @@ input_switches() {
 mostly "-a: stacks of records of such a process" input_switches
 input_lines() {
 	feed_trace -e sched:sched_switch -g -p $pid -d 300ms -o x
-	[[ $(cat x) =~ $'PrevPID: '$pid$' '[^$'\n']*$'\n'($'\t'[^$'\n']*$'\n')*$'\tcall_input\n\tplace_input\n\tmain\n' ]]
+	[[ $(cat x) =~ $' prev_pid='$pid$' '[^$'\n']*$'\n'($'\t'[^$'\n']*$'\n')*$'\tcall_input\n\tplace_input\n\tmain\n' ]]
 }
 mostly "text: a line for each function" input_lines
 exec 9>&-

@@ -4,6 +4,8 @@
 #include "tests/unit/made_machine.h"
 #include "tools/trace/trace.h"
 
+#include <fcntl.h>
+
 #define N(list) (sizeof(list) / sizeof((list)[0]))
 
 /* ---- tracepoints ------------------------------------------------------------------------------
@@ -63,7 +65,8 @@ int __wrap_trace_find_points(struct trace *trace)
 {
 	trace->by_id = pmc_arena_alloc(&trace->arena, 65536 * sizeof(*trace->by_id));
 	trace->points = pmc_arena_alloc(&trace->arena, N(made_points) * sizeof(*trace->points));
-	if (trace->rows.format == TRACE_TEXT && !trace->summarize)
+	if ((trace->rows.format == TRACE_TEXT || trace->rows.format == TRACE_RECORD) &&
+	    !trace->summarize)
 		trace->print = trace_print_new();
 	for (unsigned i = 0; i < N(made_points); i++) {
 		const char *format = made_points[i].format;
@@ -77,6 +80,7 @@ int __wrap_trace_find_points(struct trace *trace)
 		assert_int_equal(
 			pmc_tracepoint_parse(&point->tracepoint, format, strlen(format), NULL), 0);
 		strcpy(point->name, made_points[i].name);
+		point->syscall = !strncmp(point->name, "syscalls:", 9);
 		if (i == 0) {
 			point->prev_pid = pmc_tracepoint_find(point->tracepoint, "prev_pid");
 			point->prev_comm = pmc_tracepoint_find(point->tracepoint, "prev_comm");
@@ -209,6 +213,7 @@ static void opened(uint64_t us, unsigned cpu, int by)
 
 	data[8] = 1;
 	memset(data + 16, 0xff, 8);
+	data[16] = (unsigned char)AT_FDCWD;
 	data[24] = 0x10;
 	data[33] = 2;
 	emit(us, cpu, by, data, sizeof(data), NULL, 0);
@@ -258,8 +263,20 @@ static unsigned made_pool;
 int __wrap_trace_follow(struct trace *trace);
 int __wrap_trace_follow(struct trace *trace)
 {
+	static const int tids[] = { MAIN, IO, POOL };
+
 	now_tracing = trace;
 	begin_ns = machine_ns;
+	for (unsigned i = 0; i < N(tids); i++) {
+		unsigned char name[16];
+		struct pmc_record record = { .type = PERF_RECORD_COMM };
+
+		put_name(name, tids[i]);
+		record.comm = (struct pmc_record_comm){ .pid = MAIN,
+							.tid = (uint32_t)tids[i],
+							.comm = (const char *)name };
+		trace_name_take(trace, &record);
+	}
 	emit_all(made_pool);
 	return 0;
 }
@@ -271,6 +288,7 @@ static void records(void **state)
 {
 	static const char *const lines[] = {
 		"pmctl trace -e sched:sched_switch,sched:sched_wakeup,syscalls:sys_enter_openat",
+		"pmctl trace -e sched:sched_switch,syscalls:sys_enter_openat --format record",
 		"pmctl trace -e sched:sched_wakeup,syscalls:sys_enter_openat --format fields",
 		"pmctl trace -e sched:sched_switch,syscalls:sys_enter_openat --format json",
 		"pmctl trace -e sched:sched_wakeup -- ./app",

@@ -49,13 +49,12 @@ static int set_filter(void *to, const struct tool_args *args)
 
 static const char *const keys[] = { [TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool" };
 static const char *const unwinders[] = { [TRACE_BY_DWARF] = "dwarf", [TRACE_BY_FP] = "fp" };
-static const char *const formats[] = { [TRACE_TEXT] = "text",
-				       [TRACE_JSON] = "json",
-				       [TRACE_CSV] = "csv",
-				       [TRACE_MARKDOWN] = "markdown",
-				       [TRACE_FIELDS] = "fields" };
+static const char *const formats[] = {
+	[TRACE_TEXT] = "text",	       [TRACE_JSON] = "json",	  [TRACE_CSV] = "csv",
+	[TRACE_MARKDOWN] = "markdown", [TRACE_FIELDS] = "fields", [TRACE_RECORD] = "record"
+};
 static const char *const format_aliases[] = {
-	[TRACE_TEXT] = "table", [TRACE_JSON] = "jsonl", [TRACE_FIELDS] = NULL
+	[TRACE_TEXT] = "table", [TRACE_JSON] = "jsonl", [TRACE_RECORD] = NULL
 };
 const struct tool_flag cmd_trace_flags[] = {
 	FLAG_CALL('e', "--events", "NAMES", add_events,
@@ -136,7 +135,8 @@ static int run_trace(struct trace *trace)
 	int code, closed;
 
 	/* The command's own output is on the standard output. */
-	if (trace->rows.format == TRACE_TEXT && trace->command && !trace->rows.output)
+	if ((trace->rows.format == TRACE_TEXT || trace->rows.format == TRACE_RECORD) &&
+	    trace->command && !trace->rows.output)
 		trace->rows.output = "/dev/stderr";
 	code = tool_rows_open(&trace->rows) ? trace_failed(trace) : 0;
 	if (!code && trace->summarize)

@@ -84,8 +84,10 @@ static void take(struct trace *trace, const struct pmc_record *record, struct tr
 			trace_write(trace, record);
 	} else if (record->type == PERF_RECORD_SWITCH_CPU_WIDE) {
 		trace_summary_switch(trace, record);
-	} else if (trace->stacks) {
-		unwind_take(&trace->unwind, record);
+	} else {
+		trace_name_take(trace, record);
+		if (trace->stacks)
+			unwind_take(&trace->unwind, record);
 	}
 }
 

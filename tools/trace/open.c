@@ -163,9 +163,9 @@ static int open_event(struct trace *trace, struct trace_ring *ring,
 	return error;
 }
 
-/* maps: this event of the thread records mappings, too. */
+/* first: this event of the thread records names, and for stacks mappings, too. */
 static int open_one(struct trace *trace, struct trace_ring *ring, const struct trace_point *point,
-		    pid_t tid, bool maps, struct pmc_failure *why)
+		    pid_t tid, bool first, struct pmc_failure *why)
 {
 	struct pmc_open_options options;
 	struct pmc_counter_event event;
@@ -181,7 +181,8 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	options.sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW;
 	if (trace->stacks && !trace->summarize)
 		unwind_options_stack(&trace->unwind, &options);
-	if (maps)
+	options.comm = options.task = first && trace->rows.format == TRACE_TEXT;
+	if (first && trace->stacks)
 		unwind_options_maps(&options);
 	/* The system calls that threads wait in, and the switches without a record. */
 	if (trace->summarize && point->prev_pid) {
@@ -224,7 +225,7 @@ static bool leave_out(struct trace *trace, struct trace_point *point, int error)
 static int open_points(struct trace *trace, struct trace_ring *ring, pid_t tid,
 		       struct pmc_failure *why)
 {
-	bool maps = trace->stacks && !trace->summarize;
+	bool first = !trace->summarize;
 	int error = 0;
 
 	for (unsigned p = 0; p < trace->n_points && !error; p++) {
@@ -232,9 +233,9 @@ static int open_points(struct trace *trace, struct trace_ring *ring, pid_t tid,
 
 		if (point->refused)
 			continue;
-		error = open_one(trace, ring, point, tid, maps, why);
+		error = open_one(trace, ring, point, tid, first, why);
 		if (!error)
-			maps = false;
+			first = false;
 		else if (leave_out(trace, point, error))
 			error = 0;
 	}

@@ -68,6 +68,7 @@ static int add(struct trace *trace, const char *name, const char *filter, struct
 			       0;
 	}
 	strcpy(point->name, name);
+	point->syscall = !strncmp(name, "syscalls:", 9);
 	if (!strcmp(name, "sched:sched_switch")) {
 		point->prev_pid = pmc_tracepoint_find(point->tracepoint, "prev_pid");
 		point->prev_comm = pmc_tracepoint_find(point->tracepoint, "prev_comm");
@@ -172,7 +173,8 @@ int trace_find_points(struct trace *trace)
 	int code = 0;
 
 	trace->by_id = pmc_arena_alloc(&trace->arena, IDS * sizeof(*trace->by_id));
-	if (trace->rows.format == TRACE_TEXT && !trace->summarize)
+	if ((trace->rows.format == TRACE_TEXT || trace->rows.format == TRACE_RECORD) &&
+	    !trace->summarize)
 		trace->print = trace_print_new();
 	for (unsigned i = 0; i < trace->n_lists && !code; i++) {
 		const struct trace_names *list = &trace->lists[i];

@@ -28,6 +28,7 @@ enum trace_format {
 	TRACE_CSV = TABLE_CSV,
 	TRACE_MARKDOWN = TABLE_MARKDOWN,
 	TRACE_FIELDS,
+	TRACE_RECORD,
 };
 
 struct pmc_json;
@@ -38,6 +39,7 @@ struct trace_point {
 	const char *filter; /* in the kernel; NULL: none */
 	bool matched;	    /* by a glob */
 	bool refused;	    /* by the kernel; left out, as it is only matched */
+	bool syscall;	    /* the start or end of a system call */
 	/* Of sched:sched_switch; NULL in all others. */
 	const struct pmc_tracepoint_field *prev_pid, *prev_comm, *next_pid, *next_comm;
 };
@@ -80,7 +82,9 @@ struct trace {
 	struct trace_point *points;
 	unsigned n_points, n_refused;
 	size_t room_points;
-	struct trace_print *print; /* NULL: not for text */
+	struct trace_print *print; /* NULL: not for text and record */
+	struct trace_name *names;  /* of threads, for text */
+	uint64_t first_ns;	   /* time of the first record; 0: none yet */
 	uint16_t *by_id;	   /* index + 1 in points of a tracepoint's number; 0: none */
 
 	struct pmc_sampler_set *set;
@@ -268,6 +272,8 @@ int trace_summary_check(struct trace *trace);
 int trace_summary_end(struct trace *trace);
 
 /* write.c */
+/* A record that tells the name of a thread. */
+void trace_name_take(struct trace *trace, const struct pmc_record *record);
 void trace_write(struct trace *trace, const struct pmc_record *record);
 void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost);
 /* Prints the numbers of records printed and lost to stderr. */

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* write.c - a record as text, as a line of fields or of JSON; the totals at the end. */
+/* write.c - a record as a line of text, fields or JSON, or as four lines; the totals at the end. */
+#include "lib/base/file.h"
 #include "lib/base/json.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define VALUE_BYTES 8192
+/* Of a name, a PID and a TID; and of a tracepoint. */
+enum { TASK_COLUMNS = 26, EVENT_COLUMNS = 25 };
 
 /* ---- text and fields ---------------------------------------------------------------------- */
 
@@ -38,18 +46,96 @@ static bool is_own_key(const char *name)
 	return false;
 }
 
-static void put_fields(struct pmc_out *out, const struct trace_point *point,
-		       const struct pmc_record *record, bool line)
+/* ---- values as people know them ------------------------------------------------------------ */
+
+/* As the kernel's print format has it: TASK_* of include/linux/sched.h. */
+static void put_state(struct pmc_out *out, int64_t state)
 {
+	static const char letters[] = "SDTtXZPI";
+
+	for (unsigned i = 0; letters[i]; i++)
+		if (state >> i & 1) {
+			pmc_out_char(out, letters[i]);
+			return;
+		}
+	pmc_out_str(out, state >> (sizeof(letters) - 1) & 1 ? "R+" : "R");
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	const size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && !strcmp(text + len - n, end);
+}
+
+/* The text at an address of the process, which may have changed since. */
+static bool put_path(struct pmc_out *out, pid_t pid, uint64_t address)
+{
+	const size_t page = 4096, n = page - address % page;
+	char text[PATH_MAX];
+	const struct iovec to = { text, sizeof(text) };
+	const struct iovec from[] = { { (void *)(uintptr_t)address, n },
+				      { (void *)(uintptr_t)(address + n), page - n } };
+	const ssize_t got = process_vm_readv(pid, &to, 1, from, 2, 0);
+	const char *end = got > 0 ? memchr(text, '\0', (size_t)got) : NULL;
+
+	/* Of memory that was used for something else since. */
+	if (!end || end == text || !pmc_utf8_is_safe(text))
+		return false;
+	pmc_out_char(out, '"');
+	pmc_utf8_safe(out, text, (size_t)(end - text), 0);
+	pmc_out_char(out, '"');
+	return true;
+}
+
+/* False: it is printed as in other formats. */
+static bool put_known(struct pmc_out *out, const struct trace_point *point,
+		      const struct pmc_tracepoint_field *field, const struct pmc_record *record)
+{
+	const char *name = field->name;
+	char octal[32];
+	int64_t value;
+
+	if (field->kind != PMC_TRACEPOINT_INTEGER ||
+	    pmc_tracepoint_integer(field, record, &value) != 0)
+		return false;
+	if (point->prev_pid && !strcmp(name, "prev_state"))
+		put_state(out, value);
+	else if (!point->syscall)
+		return false;
+	else if (field->is_pointer)
+		return (ends_in(name, "name") || ends_in(name, "path")) &&
+		       put_path(out, (pid_t)record->pid, (uint64_t)value);
+	else if (ends_in(name, "dfd") && (int32_t)value == AT_FDCWD)
+		pmc_out_str(out, "AT_FDCWD");
+	else if (ends_in(name, "dfd"))
+		pmc_out_i64(out, (int32_t)value);
+	else if (!strcmp(name, "flags"))
+		pmc_outf(out, "0x%llx", (unsigned long long)value);
+	else if (!strcmp(name, "mode")) {
+		snprintf(octal, sizeof(octal), "%#llo", (unsigned long long)value);
+		pmc_out_str(out, octal);
+	} else
+		return false;
+	return true;
+}
+
+static void put_fields(struct trace *trace, const struct trace_point *point,
+		       const struct pmc_record *record)
+{
+	const bool text = trace->rows.format == TRACE_TEXT;
+	const bool line = trace->rows.format == TRACE_FIELDS;
+	struct pmc_out *out = &trace->rows.out;
 	const struct pmc_tracepoint_field *field;
 
 	for (size_t i = 0; (field = pmc_tracepoint_at(point->tracepoint, i)); i++) {
-		if (field->is_common)
+		if (field->is_common || (text && !strcmp(field->name, "__syscall_nr")))
 			continue;
 		pmc_out_str(out, line && is_own_key(field->name) ? " args." : " ");
 		put_name(out, field->name);
 		pmc_out_char(out, '=');
-		put_field(out, field, record);
+		if (!text || !put_known(out, point, field, record))
+			put_field(out, field, record);
 	}
 }
 
@@ -80,11 +166,25 @@ static void put_stack(struct trace *trace, const struct pmc_record *record, cons
 	}
 }
 
-static void put_text(struct trace *trace, const struct trace_point *point,
-		     const struct pmc_record *record)
+/* The kernel's own text, or fields. */
+static void put_printed(struct trace *trace, const struct trace_point *point,
+			const struct pmc_record *record)
+{
+	const char *printed = trace_print_text(trace->print, point->tracepoint, record);
+
+	if (printed) {
+		/* A thread's name must not move a terminal's cursor or forge a line. */
+		pmc_out_char(&trace->rows.out, ' ');
+		pmc_utf8_safe(&trace->rows.out, printed, strlen(printed), 0);
+	} else {
+		put_fields(trace, point, record);
+	}
+}
+
+static void put_record(struct trace *trace, const struct trace_point *point,
+		       const struct pmc_record *record)
 {
 	struct pmc_out *out = &trace->rows.out;
-	const char *printed;
 
 	pmc_out_str(out, "TID: ");
 	pmc_out_i64(out, tid_of(point, record));
@@ -104,14 +204,7 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 	} else {
 		pmc_out_char(out, '\n');
 		put_name(out, point->name);
-		printed = trace_print_text(trace->print, point->tracepoint, record);
-		if (printed) {
-			/* A thread's name must not move a terminal's cursor or forge a line. */
-			pmc_out_char(out, ' ');
-			pmc_utf8_safe(out, printed, strlen(printed), 0);
-		} else {
-			put_fields(out, point, record, false);
-		}
+		put_printed(trace, point, record);
 	}
 	pmc_out_char(out, '\n');
 	put_stack(trace, record, "\t", "\n");
@@ -127,11 +220,107 @@ static void put_line(struct trace *trace, const struct trace_point *point,
 		 "time_ns=%llu cpu=%u pid=%d tid=%lld event=", (unsigned long long)record->time,
 		 record->cpu, (int)record->pid, (long long)tid_of(point, record));
 	put_name(out, point->name);
-	put_fields(out, point, record, true);
+	put_fields(trace, point, record);
 	if (trace->stacks)
 		pmc_out_str(out, " stack=");
 	put_stack(trace, record, "", ";");
 	pmc_out_char(out, '\n');
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+struct trace_name {
+	uint32_t tid;
+	char comm[TRACE_NAME_BYTES]; /* "": not known */
+	UT_hash_handle hh;
+};
+
+/* The name of a thread, NULL: to be read from /proc, if there is none yet. */
+static struct trace_name *name_of(struct trace *trace, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct pmc_arena *arena = &trace->arena;
+	struct trace_name *name;
+
+	HASH_FIND(hh, trace->names, &tid, sizeof(tid), name);
+	if (name && !comm)
+		return name;
+	if (!name) {
+		name = pmc_arena_alloc(arena, sizeof(*name));
+		name->tid = tid;
+		HASH_ADD(hh, trace->names, tid, sizeof(name->tid), name);
+	}
+	if (comm)
+		snprintf(name->comm, sizeof(name->comm), "%s", comm);
+	else if (!tid)
+		strcpy(name->comm, "swapper");
+	else if (pmc_file_read(name->comm, sizeof(name->comm), "/proc/%u/task/%u/comm", pid, tid) <
+		 0)
+		name->comm[0] = '\0';
+	name->comm[strcspn(name->comm, "\n")] = '\0';
+	return name;
+}
+
+void trace_name_take(struct trace *trace, const struct pmc_record *record)
+{
+	if (trace->rows.format != TRACE_TEXT || trace->summary)
+		return;
+	if (record->type == PERF_RECORD_COMM)
+		(void)name_of(trace, 0, record->comm.tid, record->comm.comm);
+	/* A thread begins with the name of the one that starts it. */
+	if (record->type == PERF_RECORD_FORK)
+		(void)name_of(trace, 0, record->task.tid,
+			      name_of(trace, record->task.ppid, record->task.ptid, NULL)->comm);
+}
+
+static void put_task(struct trace *trace, const struct trace_point *point,
+		     const struct pmc_record *record)
+{
+	const int64_t tid = tid_of(point, record);
+	const char *comm;
+	char text[VALUE_BYTES];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	if (point->prev_comm) {
+		put_field(&out, point->prev_comm, record);
+	} else {
+		comm = name_of(trace, record->pid, record->tid, NULL)->comm;
+		pmc_utf8_safe(&out, comm[0] ? comm : "?", strlen(comm[0] ? comm : "?"), 0);
+	}
+	/* An exiting thread has no PID any more. */
+	if ((int32_t)record->pid < 0)
+		pmc_outf(&out, ":?/%lld", (long long)tid);
+	else
+		pmc_outf(&out, ":%u/%lld", record->pid, (long long)tid);
+	pmc_out_bytes(&trace->rows.out, text, out.len);
+	pmc_out_pad(&trace->rows.out, ' ', TASK_COLUMNS - pmc_utf8_columns(text, out.len));
+}
+
+static void put_text(struct trace *trace, const struct trace_point *point,
+		     const struct pmc_record *record)
+{
+	struct pmc_out *out = &trace->rows.out;
+	const size_t len = strlen(point->name);
+	char head[64];
+	uint64_t us;
+
+	trace->first_ns = trace->first_ns ? trace->first_ns : record->time;
+	us = pmc_sub_sat(record->time, trace->first_ns) / 1000;
+	snprintf(head, sizeof(head), "%5llu.%06llu [%03u] ", (unsigned long long)us / 1000000,
+		 (unsigned long long)us % 1000000, record->cpu);
+	pmc_out_str(out, head);
+	put_task(trace, point, record);
+	pmc_out_char(out, ' ');
+	put_name(out, point->name);
+	pmc_out_pad(out, ' ', len < EVENT_COLUMNS ? (int)(EVENT_COLUMNS - len) : 0);
+	if (point->prev_pid || point->syscall || !point->tracepoint)
+		put_fields(trace, point, record);
+	else
+		put_printed(trace, point, record);
+	pmc_out_char(out, '\n');
+	put_stack(trace, record, "\t", "\n");
+	if (trace->stacks)
+		pmc_out_char(out, '\n');
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -217,6 +406,8 @@ void trace_write(struct trace *trace, const struct pmc_record *record)
 		put_json(trace, point, record);
 	else if (trace->rows.format == TRACE_FIELDS)
 		put_line(trace, point, record);
+	else if (trace->rows.format == TRACE_RECORD)
+		put_record(trace, point, record);
 	else
 		put_text(trace, point, record);
 }
