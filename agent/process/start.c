@@ -166,8 +166,9 @@ static void publish(void)
 	for (unsigned i = agent.plan.opened; i < c->first[agent.plan.readings]; i++) {
 		const struct pmc_event *event = &agent.plan.events[i].event;
 
-		c->accounted[i] = (uint8_t)event->config;
-		c->usage = pmc_event_account(event->type, event->config) == PMC_ACCOUNT_USAGE;
+		c->accounted[i] =
+			(uint8_t)(event->config | (event->type == PMC_TYPE_OS ? ACCOUNTED_OS : 0));
+		c->usage |= pmc_event_account(event->type, event->config) == PMC_ACCOUNT_USAGE;
 	}
 	c->os = agent.plan.os;
 	c->eventset = agent.plan.hash;

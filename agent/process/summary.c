@@ -266,7 +266,6 @@ static void add_events(const struct summary *s, const struct pmc_frame *frame,
 		       const struct pmc_thread_fixed *fixed, bool known, bool was_on,
 		       struct row *row)
 {
-	const bool times = fixed->flags & PMC_THREAD_TIMES, delay = fixed->flags & PMC_THREAD_DELAY;
 	struct count counts[PMC_EVENTS_MAX] = { 0 };
 
 	known &= fixed->eventset == s->plan->hash;
@@ -277,15 +276,7 @@ static void add_events(const struct summary *s, const struct pmc_frame *frame,
 
 		if (!last)
 			continue;
-		if (last->event.type != PMC_TYPE_OS)
-			add_count(&counts[i], &s->events[i], was_on, cell);
-		else if (last->event.config == PMC_OS_RUN_DELAY)
-			add_value(cell, known && delay, (double)fixed->run_delay_ns);
-		else
-			add_value(cell, known && times,
-				  (double)(last->event.config == PMC_OS_USER_TIME ?
-						   fixed->user_ns :
-						   fixed->system_ns));
+		add_count(&counts[i], &s->events[i], was_on, cell);
 	}
 }
 
@@ -299,8 +290,7 @@ static void take_plan(struct summary *s)
 		event->parts++;
 		event->last = planned;
 		event->of_machine = planned->error == PMC_REASON_UNCORE;
-		event->counted |=
-			planned->state == PMC_COUNTED || planned->event.type == PMC_TYPE_OS;
+		event->counted |= planned->state == PMC_COUNTED;
 		if (s->n_events <= planned->event.position)
 			s->n_events = planned->event.position + 1;
 	}

@@ -95,7 +95,7 @@ struct pmc_eventset_fixed {
 	uint32_t reserved;
 };
 
-/* Events that the OS counts by itself, as nanoseconds. Their values are fields of thread rows. */
+/* Events that the OS counts by itself, as nanoseconds: PMC_EVENT_ACCOUNTED in rows of threads. */
 #define PMC_TYPE_OS 4294967280
 enum pmc_os_event {
 	PMC_OS_RUN_DELAY = 0, /* waiting for a CPU */
@@ -122,8 +122,8 @@ struct pmc_event_def {
 #define PMC_EVENT_SUM	     4	/* only in reports: the sum over all types of cores */
 #define PMC_EVENT_EXCLUSIVE  8	/* its group shares the PMU with no other group of the thread */
 #define PMC_EVENT_UNFILTERED 16 /* counts all modes, also if it was opened for user mode only */
-/* No perf event: its readings are of the thread's CPU clock and getrusage(2). Its groups follow
- * those of perf events, and totals do not have them. */
+/* No perf event: its readings are of the thread's CPU clock, getrusage(2) or schedstat. Its groups
+ * follow those of perf events, and totals do not have them. */
 #define PMC_EVENT_ACCOUNTED 32
 
 /* ---- PMC_FRAME_SITE ----------------------------------------------------------------------
@@ -206,8 +206,6 @@ enum pmc_thread_state {
 #define PMC_THREAD_NO_RUSAGE 4	/* faults and switches are unknown, not 0 */
 #define PMC_THREAD_NO_CPU    8	/* cpu_ns is unknown */
 #define PMC_THREAD_OFF	     16 /* counting was off at the snapshot */
-#define PMC_THREAD_TIMES     32 /* user_ns and system_ns are known */
-#define PMC_THREAD_DELAY     64 /* run_delay_ns is known */
 
 /* Why there are no counts. Smaller numbers are errno values. */
 enum pmc_reason {
@@ -227,7 +225,7 @@ enum pmc_reason {
 	PMC_REASON_UNCORE_FULL,	   /* uncore, on more CPUs than an event set has room for */
 	PMC_REASON_KERNEL_ONLY,	   /* requested in user mode, and occurs in kernel mode only */
 	PMC_REASON_ALL_PINNED,	   /* the pinned events of the list leave no counter for it */
-	PMC_REASON_OS,		   /* of PMC_TYPE_OS: not read, or not in a row of a thread */
+	PMC_REASON_OS,		   /* accounted: not read, or not in a row of a thread */
 	/* Only on macOS: */
 	PMC_REASON_NO_COUNTERS = 4160, /* a virtual machine without counters */
 	PMC_REASON_OWN_THREAD,	       /* only the thread itself can read it, and has not */
@@ -259,8 +257,6 @@ struct pmc_thread_fixed {
 	/* Left out if both are 0, and nothing follows. */
 	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
 	uint64_t reset_ns; /* time of the last reset; 0: none */
-	/* Left out unless the event set has an event of PMC_TYPE_OS. */
-	uint64_t run_delay_ns, user_ns, system_ns;
 };
 
 /* ---- PMC_FRAME_TOTAL ---------------------------------------------------------------------

@@ -66,12 +66,10 @@ void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, c
 		   const char *unit, const char *core_type);
 
 /* ---- THREAD, TOTAL: n_groups times pmc_put_reading; REGION: the name, and four times as many - */
-/* Rows are written without the fields about phases and of OS events unless these are in use. */
+/* Rows are written without the fields about phases unless these are in use. */
 static inline size_t pmc_thread_bytes(const struct pmc_thread_fixed *fixed)
 {
-	if (fixed->flags & (PMC_THREAD_TIMES | PMC_THREAD_DELAY))
-		return sizeof(*fixed);
-	return fixed->off_ns || fixed->reset_ns ? offsetof(struct pmc_thread_fixed, run_delay_ns) :
+	return fixed->off_ns || fixed->reset_ns ? sizeof(*fixed) :
 						  offsetof(struct pmc_thread_fixed, off_ns);
 }
 /* As pmc_frame_begin, with a fixed part of pmc_thread_bytes(). */

@@ -240,36 +240,39 @@ enum pmc_filter pmc_event_filter(const struct pmc_event *event)
 
 enum pmc_account pmc_event_account(uint32_t type, uint64_t config)
 {
-	if (type != PERF_TYPE_SOFTWARE)
+	static const uint8_t software[] = {
+		[PERF_COUNT_SW_CPU_CLOCK] = PMC_ACCOUNT_CLOCK,
+		[PERF_COUNT_SW_TASK_CLOCK] = PMC_ACCOUNT_CLOCK,
+		[PERF_COUNT_SW_PAGE_FAULTS] = PMC_ACCOUNT_USAGE,
+		[PERF_COUNT_SW_CONTEXT_SWITCHES] = PMC_ACCOUNT_USAGE,
+		[PERF_COUNT_SW_PAGE_FAULTS_MIN] = PMC_ACCOUNT_USAGE,
+		[PERF_COUNT_SW_PAGE_FAULTS_MAJ] = PMC_ACCOUNT_USAGE,
+	};
+
+	if (type == PERF_TYPE_SOFTWARE && config < COUNT(software))
+		return software[config];
+	if (type != PMC_TYPE_OS || config > PMC_OS_SYSTEM_TIME)
 		return PMC_ACCOUNT_NONE;
-	switch (config) {
-	case PERF_COUNT_SW_CPU_CLOCK:
-	case PERF_COUNT_SW_TASK_CLOCK:
-		return PMC_ACCOUNT_CLOCK;
-	case PERF_COUNT_SW_PAGE_FAULTS:
-	case PERF_COUNT_SW_CONTEXT_SWITCHES:
-	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
-	case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
-		return PMC_ACCOUNT_USAGE;
-	default:
-		return PMC_ACCOUNT_NONE;
-	}
+	return config == PMC_OS_RUN_DELAY ? PMC_ACCOUNT_DELAY : PMC_ACCOUNT_USAGE;
 }
 
-uint64_t pmc_event_accounted(uint64_t config, uint64_t cpu_ns, uint64_t minor_faults,
-			     uint64_t major_faults, uint64_t switches)
+uint64_t pmc_event_accounted(uint32_t type, uint64_t config, const struct pmc_accounted *accounts)
 {
+	if (type == PMC_TYPE_OS)
+		return config == PMC_OS_RUN_DELAY ? accounts->delay_ns :
+		       config == PMC_OS_USER_TIME ? accounts->user_ns :
+						    accounts->system_ns;
 	switch (config) {
 	case PERF_COUNT_SW_PAGE_FAULTS:
-		return minor_faults + major_faults;
+		return accounts->minor_faults + accounts->major_faults;
 	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
-		return minor_faults;
+		return accounts->minor_faults;
 	case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
-		return major_faults;
+		return accounts->major_faults;
 	case PERF_COUNT_SW_CONTEXT_SWITCHES:
-		return switches;
+		return accounts->switches;
 	default:
-		return cpu_ns;
+		return accounts->cpu_ns;
 	}
 }
 
@@ -280,13 +283,16 @@ void pmc_events_account(struct pmc_events *list, bool usage)
 	for (unsigned i = 0; i < list->count; i++) {
 		struct pmc_event *event = &list->list[i];
 		const enum pmc_account account = pmc_event_account(event->type, event->config);
+		const bool os = event->type == PMC_TYPE_OS;
+		const unsigned bit = 1u << (event->config & 15) << (os ? 16 : 0);
 
-		if (!account || (account == PMC_ACCOUNT_USAGE && !usage) || event->pmu[0] ||
-		    !pmc_event_is_of_core(event, NULL) || event->brace != PMC_NO_BRACE ||
-		    event->asked_scope || event->pinned)
+		if (!account || seen & bit)
 			continue;
-		event->accounted = !(seen & 1u << event->config);
-		seen |= 1u << event->config;
+		event->accounted =
+			os || ((usage || account != PMC_ACCOUNT_USAGE) && !event->pmu[0] &&
+			       pmc_event_is_of_core(event, NULL) && event->brace == PMC_NO_BRACE &&
+			       !event->asked_scope && !event->pinned);
+		seen |= event->accounted ? bit : 0;
 	}
 }
 

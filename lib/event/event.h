@@ -88,19 +88,25 @@ static inline bool pmc_event_is_of_os(const struct pmc_event *event)
 	return event->type == PMC_TYPE_OS || event->accounted;
 }
 
-/* The kernel's accounts that a software event can be taken from. */
+/* The kernel's accounts that an event can be taken from. */
 enum pmc_account {
 	PMC_ACCOUNT_NONE,
 	PMC_ACCOUNT_CLOCK, /* the CPU clock of the thread: task-clock, cpu-clock */
-	PMC_ACCOUNT_USAGE, /* getrusage(2): faults and context switches */
+	PMC_ACCOUNT_USAGE, /* getrusage(2): faults, context switches, user and system time */
+	PMC_ACCOUNT_DELAY, /* /proc/TID/schedstat: run-delay */
+	PMC_ACCOUNTS,
 };
-#define PMC_ACCOUNTED_MOST 6 /* such events */
+#define PMC_ACCOUNTED_MOST 9 /* such events */
+/* What they have of a thread or a process. */
+struct pmc_accounted {
+	uint64_t cpu_ns, minor_faults, major_faults, switches, user_ns, system_ns, delay_ns;
+};
 enum pmc_account pmc_event_account(uint32_t type, uint64_t config);
 /* The value of such an event. */
-uint64_t pmc_event_accounted(uint64_t config, uint64_t cpu_ns, uint64_t minor_faults,
-			     uint64_t major_faults, uint64_t switches);
-/* Marks events that are taken from accounts: those outside braces, without modifiers and not given
- * as software/NAME/, each once; of getrusage(2) only with `usage`. */
+uint64_t pmc_event_accounted(uint32_t type, uint64_t config, const struct pmc_accounted *accounts);
+/* Marks events that are taken from accounts: those of PMC_TYPE_OS, and software events outside
+ * braces, without modifiers and not given as software/NAME/, each once; faults and switches only
+ * with `usage`. */
 void pmc_events_account(struct pmc_events *list, bool usage);
 
 /* Whether the event counts for the whole machine; no thread opens it. */

@@ -41,6 +41,9 @@ struct pmc_control_totals {
 	uint64_t base[3 * PMC_EVENTS_MAX]; /* written by pmctl ctl; see set_base() */
 };
 
+/* Of PMC_TYPE_OS, not of perf's software events. */
+#define ACCOUNTED_OS 0x80u
+
 struct pmc_control {
 	uint64_t magic;
 	uint32_t version;
@@ -53,8 +56,8 @@ struct pmc_control {
 	_Atomic uint64_t snapshot; /* number of the newest frames */
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
 	uint16_t first[PMC_EVENTS_MAX + 1]; /* groups of accounted events included */
-	uint8_t accounted[PMC_EVENTS_MAX];  /* of an accounted event its config */
-	uint8_t accounts;		    /* their groups: 0 to 2 */
+	uint8_t accounted[PMC_EVENTS_MAX];  /* config of an accounted event, ACCOUNTED_OS */
+	uint8_t accounts;		    /* their groups: 0 to 3 */
 	uint8_t usage;			    /* one of them is of getrusage(2) */
 	_Atomic uint32_t switched; /* number of changes of accounts; 0: none has been opened */
 	_Atomic uint32_t resets;   /* written by pmctl ctl reset, after the accounts */

@@ -223,8 +223,8 @@ void pmc_plan_order(struct pmc_plan *plan, const struct pmc_planned *tried, unsi
 	}
 	plan->first[plan->groups] = plan->opened = plan->count;
 	plan->readings = plan->groups;
-	add_accounted(plan, tried, count, PMC_ACCOUNT_CLOCK);
-	add_accounted(plan, tried, count, PMC_ACCOUNT_USAGE);
+	for (enum pmc_account account = PMC_ACCOUNT_CLOCK; account < PMC_ACCOUNTS; account++)
+		add_accounted(plan, tried, count, account);
 	for (unsigned i = 0; i < count; i++)
 		if (tried[i].group == PMC_NO_GROUP && !tried[i].event.accounted)
 			plan->events[plan->count++] = tried[i];
@@ -569,7 +569,7 @@ static bool take_group(struct pmc_plan *plan, const struct pmc_planned *p)
 		plan->first[++plan->readings] = plan->count;
 	plan->first[plan->readings] = plan->count + 1;
 	if (p->event.accounted)
-		return plan->readings <= plan->groups + 2 &&
+		return plan->readings < plan->groups + PMC_ACCOUNTS &&
 		       plan->count < plan->opened + PMC_ACCOUNTED_MOST;
 	if (plan->groups + 1u < plan->readings)
 		return false;

@@ -27,7 +27,7 @@ struct pmc_plan {
 	unsigned count;	 /* all events */
 	unsigned opened; /* the first so many, which have a group of perf events */
 	unsigned groups;
-	/* Groups in a row: those, and one or two of accounted events, see enum pmc_account. */
+	/* Groups in a row: those, and one for each account that has events. */
 	unsigned readings;
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
 	bool hardware;			    /* an opened event takes a counter of a PMU */

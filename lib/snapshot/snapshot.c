@@ -75,22 +75,7 @@ void snapshot_total(const struct reader *reader, struct pmc_frame_buf *buf,
 
 /* ---- what rows and processes have beside their groups ---------------------------------------- */
 
-/* Only these rows have the fields. */
-static void put_os(const struct account_words *now, struct pmc_thread_fixed *row)
-{
-	if (row->flags & PMC_THREAD_TIMES) {
-		row->user_ns = now->of[ACCOUNT_USER];
-		row->system_ns = now->of[ACCOUNT_SYSTEM];
-	}
-	if (row->flags & PMC_THREAD_DELAY)
-		row->run_delay_ns = now->of[ACCOUNT_DELAY];
-	if (now->unknown & ACCOUNT_TIMES)
-		row->flags &= (uint8_t)~PMC_THREAD_TIMES;
-	if (now->unknown & ACCOUNT_BIT(ACCOUNT_DELAY))
-		row->flags &= (uint8_t)~PMC_THREAD_DELAY;
-}
-
-/* The values in a row, of now; those of OS events where the row's flags have room for them. */
+/* The values in a row, of now. */
 static void put_row(const struct account_words *now, struct pmc_thread_fixed *row)
 {
 	row->cpu_ns = now->of[ACCOUNT_CPU];
@@ -102,7 +87,6 @@ static void put_row(const struct account_words *now, struct pmc_thread_fixed *ro
 		row->flags |= PMC_THREAD_NO_CPU;
 	if (now->unknown & (ACCOUNT_FAULTS | ACCOUNT_SWITCHES))
 		row->flags |= PMC_THREAD_NO_RUSAGE;
-	put_os(now, row);
 }
 
 /* The same of now less the account's, in a row whose start_ns is known. phases: it has room for
@@ -142,13 +126,6 @@ static void put_process(const struct account_side *side, struct account_words *n
 		process->pre_cpu_ns = 0;
 }
 
-/* Flags of a row that has fields for these OS events. */
-static uint8_t os_flags(unsigned os)
-{
-	return (uint8_t)((os & 1u << PMC_OS_RUN_DELAY ? PMC_THREAD_DELAY : 0) |
-			 (os & ~(1u << PMC_OS_RUN_DELAY) ? PMC_THREAD_TIMES : 0));
-}
-
 static uint32_t created_stack(const struct reader *reader, const struct slot *slot)
 {
 	const struct sample_tables *tables = snapshot_tables(reader);
@@ -168,7 +145,7 @@ snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf, const
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = (uint8_t)state,
-		.flags = (uint8_t)(slot->flags | os_flags(control->os)),
+		.flags = (uint8_t)slot->flags,
 		.n_groups = (uint16_t)(reader->registry->n_groups + control->accounts),
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
@@ -231,17 +208,34 @@ __attribute__((noinline)) static void put_words(const struct reader *reader,
 	put_counted(&side, now, row, phases);
 }
 
+static enum pmc_account account_of(const struct pmc_control *control, unsigned event)
+{
+	const unsigned kind = control->accounted[event];
+
+	return pmc_event_account(kind & ACCOUNTED_OS ? PMC_TYPE_OS : PERF_TYPE_SOFTWARE,
+				 kind & ~ACCOUNTED_OS);
+}
+
 unsigned snapshot_accounted(const struct pmc_control *control, unsigned group,
 			    const struct account_words *now, uint64_t *values)
 {
 	const unsigned first = control->first[group], n = control->first[group + 1] - first;
-	const uint8_t *config = control->accounted + first;
+	const uint8_t *kinds = control->accounted + first;
 	const uint64_t *of = now->of;
+	const struct pmc_accounted accounts = {
+		.cpu_ns = of[ACCOUNT_CPU],
+		.minor_faults = of[ACCOUNT_MINOR],
+		.major_faults = of[ACCOUNT_MAJOR],
+		.switches = of[ACCOUNT_VOLUNTARY] + of[ACCOUNT_INVOLUNTARY],
+		.user_ns = of[ACCOUNT_USER],
+		.system_ns = of[ACCOUNT_SYSTEM],
+		.delay_ns = of[ACCOUNT_DELAY],
+	};
 
 	for (unsigned i = 0; i < n; i++)
-		values[i] = pmc_event_accounted(config[i], of[ACCOUNT_CPU], of[ACCOUNT_MINOR],
-						of[ACCOUNT_MAJOR],
-						of[ACCOUNT_VOLUNTARY] + of[ACCOUNT_INVOLUNTARY]);
+		values[i] = pmc_event_accounted(kinds[i] & ACCOUNTED_OS ? PMC_TYPE_OS :
+									  PERF_TYPE_SOFTWARE,
+						kinds[i] & ~ACCOUNTED_OS, &accounts);
 	return n;
 }
 
@@ -249,22 +243,28 @@ void snapshot_put_words(const struct reader *reader, struct pmc_frame_buf *buf,
 			const struct slot *slot, struct account_words *now,
 			struct pmc_thread_fixed *row, bool phases)
 {
+	static const uint32_t needs[PMC_ACCOUNTS] = {
+		[PMC_ACCOUNT_CLOCK] = ACCOUNT_BIT(ACCOUNT_CPU),
+		[PMC_ACCOUNT_USAGE] = ACCOUNT_USAGE,
+		[PMC_ACCOUNT_DELAY] = ACCOUNT_BIT(ACCOUNT_DELAY),
+	};
 	const struct pmc_control *control = reader->control;
 	const unsigned groups = reader->registry->n_groups;
 	uint64_t values[PMC_ACCOUNTED_MOST];
 
 	put_words(reader, slot, now, row, phases);
 	for (unsigned g = groups; g < groups + control->accounts; g++) {
+		const enum pmc_account account = account_of(control, control->first[g]);
+		/* A thread that waits for a CPU does not use one. */
+		const uint64_t ns =
+			row->cpu_ns + (account == PMC_ACCOUNT_DELAY ? now->of[ACCOUNT_DELAY] : 0);
 		struct pmc_reading reading = {
-			.enabled_ns = row->cpu_ns,
-			.running_ns = row->cpu_ns,
+			.enabled_ns = ns,
+			.running_ns = ns,
 			.n = snapshot_accounted(control, g, now, values),
 		};
 
-		/* Those of getrusage(2) are the last group. */
-		if (row->flags & PMC_THREAD_NO_CPU ||
-		    (row->flags & PMC_THREAD_NO_RUSAGE && control->usage &&
-		     g + 1 == groups + control->accounts))
+		if (now->unknown & needs[account])
 			reading = (struct pmc_reading){ .error = PMC_REASON_OS };
 		pmc_put_reading(buf, &reading, values);
 	}

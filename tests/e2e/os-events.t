@@ -31,6 +31,11 @@ is "$(json "$T/report.json" '.processes[0].unattributed[0] | "\(.state) \(.value
 	"work outside rows has no values"
 like "$("$PMCTL" run -n -e run-delay,page-faults -- true)" "accounts of each thread" "run -n: they take no descriptor"
 
+report "$PROG/regions" nest 5
+is "$(json "$T/report.json" '[.regions[].events[].state] | unique | join(" ")')" counted "marked regions have them"
+ok "a region has the user time of its CPU time" jq -e '[.regions[] | .events[1].value + .events[2].value - .cpu_ns |
+	fabs < 2000000] | all' "$T/report.json"
+
 # ---- only where they are asked for ------------------------------------------------------------
 reads() { strace -f -o "$T/strace" -e trace=openat env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c schedstat "$T/strace"; }
 between "$(reads)" 5 20 "schedstat is read at the end of each thread"

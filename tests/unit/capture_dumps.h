@@ -23,12 +23,14 @@ static inline void dump_plain(void)
 		{ .name = "run-delay",
 		  .type = PMC_TYPE_OS,
 		  .config = PMC_OS_RUN_DELAY,
-		  .group = PMC_NO_GROUP,
+		  .group = 0,
+		  .flags = PMC_EVENT_ACCOUNTED,
 		  .unit = "ns" },
 		{ .name = "user-time",
 		  .type = PMC_TYPE_OS,
 		  .config = PMC_OS_USER_TIME,
-		  .group = PMC_NO_GROUP,
+		  .group = 1,
+		  .flags = PMC_EVENT_ACCOUNTED,
 		  .unit = "ns" },
 	};
 	static const char *const names[] = { "xz", "xz-worker-1", "xz-worker-2", "xz-worker-3" };
@@ -45,14 +47,14 @@ static inline void dump_plain(void)
 	for (unsigned i = 0; i < 4; i++) {
 		struct pmc_thread_fixed row =
 			dump_thread(700, i, (i ? 295 : 12) * MS + i * 999, set);
+		const struct made_value values[] = {
+			{ row.cpu_ns, row.cpu_ns, 0, 1, { 31 * MS * i + 1234 } },
+			{ row.cpu_ns, row.cpu_ns, 0, 1, { row.cpu_ns - 2 * MS } },
+		};
 
 		row.state = PMC_THREAD_KILLED;
-		row.flags |= PMC_THREAD_TIMES | PMC_THREAD_DELAY;
-		row.run_delay_ns = 31 * MS * i + 1234;
-		row.user_ns = row.cpu_ns - 2 * MS;
-		row.system_ns = 2 * MS;
 		row.minor_faults = i;
-		made_thread(1, row, names[i], NULL, 0);
+		made_thread(1, row, names[i], values, 2);
 	}
 }
 

@@ -162,7 +162,7 @@ static void off_for_a_time(void **state)
 	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
 	has_lines(text, "\n,,,not-counted\n");
 	text = report((struct pmc_report_options){ 0 });
-	has_lines(text, "0 of 1 thread counted");
+	has_lines(text, "0 of at least 1 thread counted");
 }
 
 /* A process without values: they are not 0, in sums neither. */
@@ -402,13 +402,13 @@ static void events_of_a_killed_child(void **state)
 	}
 }
 
-/* Steps of OS events are enabled while counting is on; `at` counts from the start of the job. */
+/* `at` counts from the start of the job. */
 static void steps_of_two_processes(void **state)
 {
 	static const struct made_event delay[] = { { .name = "run-delay",
 						     .type = PMC_TYPE_OS,
 						     .config = PMC_OS_RUN_DELAY,
-						     .group = PMC_NO_GROUP,
+						     .flags = PMC_EVENT_ACCOUNTED,
 						     .unit = "ns" } };
 	struct pmc_process_fixed process = process_like, child = process_like;
 	struct pmc_thread_fixed thread = thread_at(0, 1300 * MS, 100 * MS), other;
@@ -419,24 +419,25 @@ static void steps_of_two_processes(void **state)
 	child.pid++;
 	child.flags = PMC_PROCESS_FORKED;
 	child.start_ns = 1600 * MS;
-	thread.flags |= PMC_THREAD_DELAY;
 	other = thread;
 	other.start_ns = child.start_ns;
 	made_process(1, &process, "node", "/bin/app", "app");
 	made_process(2, &child, "node", "/bin/app", "app");
-	for (unsigned step = 0; step < 2; step++) {
-		thread.time_ns = (step ? 1500 : 1300) * MS;
-		thread.run_delay_ns = (step + 1) * 7 * MS;
-		made_thread(1, thread, "app", NULL, 0);
-		other.time_ns = (step ? 1900 : 1700) * MS;
-		other.run_delay_ns = (step + 1) * 9 * MS;
-		made_thread(2, other, "app", NULL, 0);
+	for (uint64_t step = 1; step <= 2; step++) {
+		const struct made_value
+			first = { step * 8 * MS, step * 8 * MS, 0, 1, { step * 7 * MS } },
+			second = { step * 10 * MS, step * 10 * MS, 0, 1, { step * 9 * MS } };
+
+		thread.time_ns = (step == 1 ? 1300 : 1500) * MS;
+		made_thread(1, thread, "app", &first, 1);
+		other.time_ns = (step == 1 ? 1700 : 1900) * MS;
+		made_thread(2, other, "app", &second, 1);
 	}
 	text = csv("at,for,run-delay,run-delay.enabled_ns", true);
-	has_lines(text, "\n300000000,300000000,7000000,300000000\n"
-			"500000000,200000000,7000000,200000000\n"
-			"700000000,100000000,9000000,100000000\n"
-			"900000000,200000000,9000000,200000000\n");
+	has_lines(text, "\n300000000,300000000,7000000,8000000\n"
+			"500000000,200000000,7000000,8000000\n"
+			"700000000,100000000,9000000,10000000\n"
+			"900000000,200000000,9000000,10000000\n");
 }
 
 int main(void)

@@ -752,7 +752,7 @@ static bool registry_is_sound(const struct attach *target, const struct registry
 	       registry->set_words == words && registry->slot_bytes >= least &&
 	       registry->slot_bytes < least + 64 && registry->slot_bytes % 8 == 0 &&
 	       registry->capacity <= REGISTRY_CAPACITY && registry->high <= registry->capacity &&
-	       control->accounts <= 2 &&
+	       control->accounts < PMC_ACCOUNTS &&
 	       first_is_sound(control->first, registry->n_groups + control->accounts) &&
 	       control->first[registry->n_groups] == registry->n_fds &&
 	       control->first[registry->n_groups + control->accounts] - registry->n_fds <=

@@ -438,35 +438,6 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 		sum_counts(set, counts);
 }
 
-/* Events of the OS, whose values are fields of the row; they were counted for on_ns. */
-void profile_take_os(const struct pmc_p_eventset *set, const struct pmc_thread_fixed *fixed,
-		     uint64_t on_ns, struct pmc_count *counts)
-{
-	const struct {
-		uint64_t value;
-		uint8_t flag;
-	} fields[] = {
-		[PMC_OS_RUN_DELAY] = { fixed->run_delay_ns, PMC_THREAD_DELAY },
-		[PMC_OS_USER_TIME] = { fixed->user_ns, PMC_THREAD_TIMES },
-		[PMC_OS_SYSTEM_TIME] = { fixed->system_ns, PMC_THREAD_TIMES },
-	};
-
-	for (unsigned i = 0; i < set->view.count; i++) {
-		const struct pmc_event_def *def = &set->view.events[i].def;
-
-		if (def->type != PMC_TYPE_OS)
-			continue;
-		if (fixed->reason == PMC_REASON_NOT_STARTED)
-			counts[i].error = fixed->reason;
-		else if (def->config < sizeof(fields) / sizeof(fields[0]) &&
-			 fixed->flags & fields[def->config].flag)
-			counts[i] = (struct pmc_count){ .raw = fields[def->config].value,
-							.enabled_ns = on_ns,
-							.running_ns = on_ns,
-							.state = PMC_COUNTED };
-	}
-}
-
 void profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
 		   struct pmc_p_remainder *counts)
 {

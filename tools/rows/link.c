@@ -299,11 +299,13 @@ static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fix
 	pmc_add_sat(&process->involuntary_switches, fixed->involuntary_switches);
 }
 
+/* What a process has, too: not run delay, nor user and system time. */
 static bool has_accounted(const struct pmc_p_set_view *set)
 {
 	unsigned i = 0;
 
-	while (i < set->count && !(set->events[i].def.flags & PMC_EVENT_ACCOUNTED))
+	while (i < set->count && (!(set->events[i].def.flags & PMC_EVENT_ACCOUNTED) ||
+				  set->events[i].def.type == PMC_TYPE_OS))
 		i++;
 	return i < set->count;
 }

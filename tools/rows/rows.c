@@ -246,7 +246,6 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	if (!set)
 		return thread;
 	profile_take_counts(set, fixed->n_groups, &cursor, on, buf->counts);
-	profile_take_os(set, fixed, pmc_thread_on_ns(fixed, pmc_thread_until(thread)), buf->counts);
 	thread->set = &set->view;
 	thread->counts = buf->counts;
 	return thread;

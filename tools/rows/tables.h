@@ -137,8 +137,6 @@ struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint6
  * counting was switched on in the thread's life, so a thread that has not run since counted 0. */
 void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 			 struct pmc_cursor *cursor, bool was_on, struct pmc_count *counts);
-void profile_take_os(const struct pmc_p_eventset *set, const struct pmc_thread_fixed *fixed,
-		     uint64_t on_ns, struct pmc_count *counts);
 /* The counts of a total (NULL: none); no set if its event set is missing. */
 void profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
 		   struct pmc_p_remainder *counts);

@@ -242,34 +242,33 @@ static void see_rows(const struct pmc_p_process *p)
 		p->root->seen_cpu_ns += pmc_sub_sat(p->attributed_cpu_ns, p->fixed.cpu_ns);
 }
 
-/* What the kernel accounts to the work of `rest`, in place of a perf event. usage: its faults and
- * switches; NULL: unknown. */
+/* What the kernel accounts to the work of `rest`, in place of a perf event: of a process it does
+ * not say more than CPU time, faults and switches. Each is known or not. */
 static void add_accounted(struct pmc_profile *profile, const struct pmc_p_process *p,
-			  struct pmc_p_remainder *rest, const uint64_t *cpu_ns,
-			  const struct pmc_thread_fixed *usage)
+			  struct pmc_p_remainder *rest, const struct pmc_accounted *work,
+			  bool clock, bool usage)
 {
-	if (!p->accounted || (!rest->set && !cpu_ns && !usage))
+	if (!p->accounted || (!rest->set && !clock && !usage))
 		return;
 	if (!rest->set) {
 		rest->set = p->accounted;
 		rest->counts = pmc_arena_alloc(&profile->arena,
 					       (rest->set->count + 1) * sizeof(*rest->counts));
 		for (unsigned i = 0; i < rest->set->count; i++)
-			rest->counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
-							      .error = PMC_REASON_OS };
+			rest->counts[i] = (struct pmc_count){
+				.state = PMC_NOT_COUNTED,
+				.error = rest->set->events[i].def.flags & PMC_EVENT_ACCOUNTED ?
+						 PMC_REASON_OS :
+						 PMC_REASON_NONE,
+			};
 	}
 	for (unsigned i = 0; i < rest->set->count; i++) {
 		const struct pmc_event_def *def = &rest->set->events[i].def;
-		const bool clock = pmc_event_account(def->type, def->config) == PMC_ACCOUNT_CLOCK;
 
-		if (def->flags & PMC_EVENT_ACCOUNTED && (clock ? cpu_ns != NULL : usage != NULL))
+		if (def->flags & PMC_EVENT_ACCOUNTED && def->type == SOFTWARE &&
+		    (pmc_event_account(SOFTWARE, def->config) == PMC_ACCOUNT_CLOCK ? clock : usage))
 			rest->counts[i] = (struct pmc_count){
-				.raw = clock ? *cpu_ns :
-					       pmc_event_accounted(
-						       def->config, 0, usage->minor_faults,
-						       usage->major_faults,
-						       usage->voluntary_switches +
-							       usage->involuntary_switches),
+				.raw = pmc_event_accounted(SOFTWARE, def->config, work),
 				.state = PMC_COUNTED,
 			};
 	}
@@ -290,14 +289,19 @@ static void subtract_accounted(struct pmc_p_remainder *execs, const struct pmc_p
 /* Accounted events of work of the process beside its rows. */
 static void close_accounted(struct pmc_profile *profile, struct pmc_p_process *p)
 {
-	const uint64_t cpu_ns = pmc_sub_sat(p->fixed.cpu_ns, p->attributed_cpu_ns);
-	struct pmc_thread_fixed usage;
+	struct pmc_thread_fixed usage = { 0 };
 	const bool has = pmc_process_usage_rest(p, &usage);
+	const struct pmc_accounted work = {
+		.cpu_ns = pmc_sub_sat(p->fixed.cpu_ns, p->attributed_cpu_ns),
+		.minor_faults = usage.minor_faults,
+		.major_faults = usage.major_faults,
+		.switches = usage.voluntary_switches + usage.involuntary_switches,
+	};
 	uint64_t newest_ns;
 	const bool known = p->known && !pmc_process_never_on(&p->fixed) &&
 			   !pmc_process_end_unseen(p, &newest_ns);
 
-	add_accounted(profile, p, &p->unattributed, known ? &cpu_ns : NULL, has ? &usage : NULL);
+	add_accounted(profile, p, &p->unattributed, &work, known, has);
 	/* An exec group has counted them, too. */
 	if (p->root && p->root != p && p->root->descendants.set &&
 	    p->fixed.flags & PMC_PROCESS_COVERED)
@@ -318,8 +322,9 @@ void profile_close_totals(struct pmc_profile *profile)
 		if (both && p->open->with_forks)
 			subtract_execs(&p->unattributed, &p->descendants);
 		close_unseen(p);
-		if (p->descendants.has_cpu)
-			add_accounted(profile, p, &p->descendants, &p->descendants.cpu_ns, NULL);
+		add_accounted(profile, p, &p->descendants,
+			      &(const struct pmc_accounted){ .cpu_ns = p->descendants.cpu_ns },
+			      p->descendants.has_cpu, false);
 	}
 }
 

@@ -463,14 +463,6 @@ static const struct pmc_count *count_before(const struct pmc_p_thread *before,
 		       NULL;
 }
 
-/* Events of the OS have no clock of their own: they count while counting is on. */
-static void time_os_events(struct pmc_p_thread *step, struct pmc_count *counts, uint64_t on_ns)
-{
-	for (unsigned i = 0; step->set && step->counts && i < step->set->count; i++)
-		if (step->set->events[i].def.type == PMC_TYPE_OS && pmc_count_has_value(&counts[i]))
-			counts[i].enabled_ns = counts[i].running_ns = on_ns;
-}
-
 /* Counting was off all the time. */
 static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
 {
@@ -526,7 +518,6 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	dt_ns = since ? pmc_sub_sat(fixed->time_ns, since) : 0;
 	if (before && !before->fixed.start_ns)
 		on_ns = dt_ns;
-	time_os_events(&buf->step, buf->counts, on_ns);
 	pmc_row_of(view, &buf->step, row);
 	row->step = true;
 	row->t_ns = fixed->time_ns;
