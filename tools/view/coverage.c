@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -60,7 +60,6 @@ static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *
 bool pmc_process_is_gone(const struct pmc_p_process *process)
 {
 	const pid_t pid = (pid_t)process->fixed.pid;
-	unsigned long long seconds, hundredths;
 	struct pmc_proc_stat now;
 	char text[512];
 	struct stat st;
@@ -74,12 +73,11 @@ bool pmc_process_is_gone(const struct pmc_p_process *process)
 		return errno == ESRCH;
 	/* Another one may have its ID, which is younger than the frame. */
 	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", (int)pid) <= 0 ||
-	    !pmc_proc_stat(text, &now) || pmc_file_read(text, sizeof(text), "/proc/uptime") <= 0 ||
-	    sscanf(text, "%llu.%2llu", &seconds, &hundredths) != 2)
+	    !pmc_proc_stat(text, &now) || pmc_file_read(text, sizeof(text), "/proc/uptime") <= 0)
 		return false;
 	/* Both are rounded down. */
-	return (100 * seconds + hundredths + 2 - now.start_ticks) * PMC_TICK_NS <
-	       pmc_now_ns() - process->fixed.time_ns;
+	return (100 * strtod(text, NULL) + 2 - (double)now.start_ticks) * PMC_TICK_NS <
+	       (double)(pmc_now_ns() - process->fixed.time_ns);
 }
 
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
