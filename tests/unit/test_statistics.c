@@ -261,6 +261,94 @@ static void equal_sides_rarely_differ(void **state)
 	}
 }
 
+/* A machine whose speed drifts by 1 % (standard deviation), and forgets it in `lasts` runs. */
+struct drift {
+	double speed, lasts;
+	uint64_t seed;
+};
+
+static double normal(uint64_t *seed)
+{
+	double sum = -6;
+
+	for (unsigned i = 0; i < 12; i++)
+		sum += uniform(seed);
+	return sum;
+}
+
+/* So many runs later. */
+static void pass(struct drift *drift, double runs)
+{
+	const double kept = exp(-runs / drift->lasts);
+
+	drift->speed = kept * drift->speed + sqrt(1 - kept * kept) * 0.01 * normal(&drift->seed);
+}
+
+static void session(struct drift *drift, double of, double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pass(drift, 1);
+		values[i] = of * (1 + drift->speed + 0.005 * normal(&drift->seed));
+		values[i] *= uniform(&drift->seed) < 0.03 ? 2 : 1;
+	}
+}
+
+/* Sessions of 400 runs, of a program and then of one that takes so much more; 5 minutes or 30,000
+ * runs lie between. How many of 100 are significant, with `widen` as sessions. */
+static unsigned alarms(double lasts, double more, bool widen)
+{
+	enum { RUNS = 400 };
+	struct drift drift = { .lasts = lasts, .seed = 4711 };
+	static double values[2][RUNS];
+	struct bench_summary sides[2];
+	struct bench_delta delta;
+	unsigned n = 0;
+
+	for (unsigned trial = 0; trial < 100; trial++) {
+		for (unsigned s = 0; s < 2; s++) {
+			pass(&drift, 30000);
+			session(&drift, s ? 1 + more : 1, values[s], RUNS);
+			bench_summarize(values[s], RUNS, &sides[s]);
+		}
+		bench_compare(&sides[0], &sides[1], &delta);
+		if (widen)
+			bench_compare_sessions(values[0], RUNS, values[1], RUNS, &delta);
+		if (widen)
+			bench_widen(&delta, BENCH_DRIFT_PCT * delta.base / 100);
+		n += delta.significant;
+	}
+	return n;
+}
+
+static void sessions_of_a_machine_that_drifts(void **state)
+{
+	static const double lasts[] = { 1, 30, 300, 3000, 30000 };
+
+	for (unsigned i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++) {
+		assert_in_range(alarms(lasts[i], 0, true), 0, 5);
+		assert_in_range(alarms(lasts[i], 0.06, true), 90, 100);
+	}
+	/* As for runs that take turns. */
+	assert_in_range(alarms(3000, 0, false), 30, 100);
+}
+
+static void differences_that_are_not_worth_a_mark(void **state)
+{
+	struct bench_summary sides[2];
+	struct bench_delta delta;
+	double values[2][3] = { { 1600, 1600, 1600 }, { 1904, 1904, 1904 } };
+
+	for (unsigned s = 0; s < 2; s++)
+		bench_summarize(values[s], 3, &sides[s]);
+	bench_compare(&sides[0], &sides[1], &delta);
+	assert_true(delta.significant);
+	bench_widen(&delta, 100);
+	assert_true(delta.significant);
+	assert_true(fabs(delta.ci_pct - 6.25) < 1e-9);
+	bench_widen(&delta, 1024);
+	assert_false(delta.significant);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +361,8 @@ int main(void)
 		cmocka_unit_test(drift_cancels_in_pairs),
 		cmocka_unit_test(without_an_answer),
 		cmocka_unit_test(equal_sides_rarely_differ),
+		cmocka_unit_test(sessions_of_a_machine_that_drifts),
+		cmocka_unit_test(differences_that_are_not_worth_a_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,9 +79,8 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 	size_t n, n_base;
 	double *values = values_of(bench, command, thread, measure, &n);
 	double *base = values_of(bench, reference, thread, measure, &n_base);
-	/* Commands took turns, so that their runs of one round are a pair. */
-	const bool pairs = !bench->sequential && reference >= bench->commands &&
-			   reference < bench->commands + bench->n_commands;
+	const bool own =
+		reference >= bench->commands && reference < bench->commands + bench->n_commands;
 	struct bench_summary summary;
 
 	*row = (struct bench_row){ .delta.known = false };
@@ -89,8 +88,17 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 	bench_summarize(base, n_base, &summary);
 	if (is_base(&summary))
 		bench_compare(&summary, &row->summary, &row->delta);
-	if (row->delta.known && pairs)
+	if (row->delta.known && !own) {
+		bench_compare_sessions(base, n_base, values, n, &row->delta);
+		if (bench->measures[measure].unit == BENCH_NS)
+			bench_widen(&row->delta, BENCH_DRIFT_PCT * row->delta.base / 100);
+	}
+	/* Commands took turns, so that their runs of one round are a pair. */
+	if (row->delta.known && own && !bench->sequential)
 		bench_compare_pairs(base, values, n < n_base ? n : n_base, &summary, &row->delta);
+	/* How many pages of a file a program maps at a fault is up to the page cache. */
+	if (row->delta.known && !thread && measure == BENCH_RSS)
+		bench_widen(&row->delta, 1 << 20);
 	free(base);
 	free(values);
 }
@@ -595,6 +603,13 @@ static void write_notes(struct bench *bench, const struct results *results)
 
 	pmc_out_to_mem(&note.line, note.text, sizeof(note.text));
 	note_delta(&note, results);
+	if (bench->baseline) {
+		pmc_outf(&note.line,
+			 "Intervals of times include a drift of %d %% between this session and the "
+			 "baseline's; commands of one bench are compared more exactly.",
+			 BENCH_DRIFT_PCT);
+		end(&note);
+	}
 	note.gap = true;
 	note_fastest(&note);
 	note.gap = true;

@@ -204,3 +204,43 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 	delta->ci_pct = half_of(mean.error, (double)(mean.n - 1)) / delta->base * 100;
 	judge(delta);
 }
+
+/* ---- sessions ----------------------------------------------------------------------------- */
+
+/* The error of the mean by the medians of ten parts: of a machine that drifts, runs that follow one
+ * another are alike. Medians, since a few slow runs are no drift. */
+static struct bench_mean mean_of_parts(const double *values, size_t n)
+{
+	enum { PARTS = 10 };
+	double medians[PARTS];
+	struct bench_summary part;
+
+	for (size_t i = 0; i < PARTS; i++) {
+		const size_t from = i * n / PARTS, to = (i + 1) * n / PARTS;
+
+		bench_summarize(values + from, to - from, &part);
+		medians[i] = part.n ? part.median : NAN;
+	}
+	bench_summarize(medians, PARTS, &part);
+	return mean_of(&part, false);
+}
+
+void bench_widen(struct bench_delta *delta, double least)
+{
+	if (delta->has_ci && delta->base > 0)
+		delta->ci_pct = hypot(delta->ci_pct, least / delta->base * 100);
+	judge(delta);
+}
+
+void bench_compare_sessions(const double *reference, size_t n_reference, const double *values,
+			    size_t n, struct bench_delta *delta)
+{
+	const struct bench_mean means[2] = { mean_of_parts(reference, n_reference),
+					     mean_of_parts(values, n) };
+	const double error = means[0].error + means[1].error;
+
+	if (delta->has_ci && error > 0 && means[0].n > 1 && means[1].n > 1)
+		delta->ci_pct = fmax(delta->ci_pct,
+				     half_of(error, bench_welch_df(means)) / delta->base * 100);
+	judge(delta);
+}

@@ -52,6 +52,15 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 void bench_compare_pairs(const double *reference, const double *values, size_t n,
 			 const struct bench_summary *of_reference, struct bench_delta *delta);
 
+/* Of sides that were measured in sessions of their own, in which the machine was slower or faster:
+ * n runs in the order of time. The interval is also that of the spread of parts of each session. */
+void bench_compare_sessions(const double *reference, size_t n_reference, const double *values,
+			    size_t n, struct bench_delta *delta);
+/* The drift between sessions, in percent, by which intervals of times are widened. */
+#define BENCH_DRIFT_PCT 3
+/* Widens the interval by what is not worth a mark, in units of the values. */
+void bench_widen(struct bench_delta *delta, double least);
+
 /* The value that |t| exceeds with probability 1 - level, for df > 0 degrees of freedom. */
 double bench_t_quantile(double level, double df);
 /* Welch-Satterthwaite degrees of freedom; both have n > 1, and one an error. */
