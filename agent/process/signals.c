@@ -103,13 +103,14 @@ static int stack_flag(void (*handler)(int, siginfo_t *, void *))
 	return handler == on_fatal && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
 }
 
-static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
+static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags,
+		    struct sigaction *old)
 {
 	struct sigaction action = { .sa_sigaction = handler,
 				    .sa_flags = SA_SIGINFO | stack_flag(handler) | flags };
 
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	if (agent_sigaction(signo, &action, NULL) == 0)
+	if (agent_sigaction(signo, &action, old) == 0)
 		table[signo].ours = true;
 }
 
@@ -157,6 +158,20 @@ static void install_once(int signo, const struct sigaction *action, struct sigac
 	atomic_store(&table[signo].armed, true);
 }
 
+/* The same in one call where it is, while all signals are blocked: one that the host ignores is not
+ * handled meanwhile, and the kernel drops it when it is ignored again. */
+static void take_fatal(int signo)
+{
+	struct sigaction *was = &table[signo].original;
+
+	install(signo, on_fatal, 0, was);
+	if (!table[signo].ours || was->sa_handler == SIG_DFL)
+		return;
+	table[signo].ours = false;
+	agent_sigaction(signo, was, NULL);
+	memset(was, 0, sizeof(*was));
+}
+
 /* Installs a handler where the action is SIG_DFL; false: it is not. */
 static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
@@ -165,7 +180,7 @@ static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), i
 	if (agent_sigaction(signo, NULL, &now) != 0 || now.sa_handler != SIG_DFL)
 		return false;
 	table[signo].original = now;
-	install(signo, handler, flags);
+	install(signo, handler, flags, NULL);
 	return table[signo].ours;
 }
 
@@ -464,15 +479,19 @@ static bool needs_stacks(int signo, const struct sigaction *action)
 
 void agent_signals_init(void)
 {
+	const uint64_t all = UINT64_MAX;
 	int dump = agent.config.dump;
+	uint64_t mask = 0;
 
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
 	all_on_stack = agent_is_go_program();
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
-			take_default(fatal[i], on_fatal, 0);
+			take_fatal(fatal[i]);
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 	if (!dump)
 		return;
 	take_default(dump, on_dump, SA_RESTART);
@@ -526,11 +545,11 @@ static void restore(int signo, const struct sigaction *action)
 		return;
 	table[signo].original = *action;
 	if (signo == agent.config.dump)
-		install(signo, on_dump, SA_RESTART);
+		install(signo, on_dump, SA_RESTART, NULL);
 	else if (signo == SIGIO)
-		install(signo, on_unqueued, SA_RESTART);
+		install(signo, on_unqueued, SA_RESTART, NULL);
 	else if (signo < SIGRTMIN)
-		install(signo, on_fatal, 0);
+		install(signo, on_fatal, 0, NULL);
 }
 
 /* The host has installed a handler of its own. */

@@ -105,7 +105,9 @@ static const struct event_cores *find_cores(struct event_parse *parse)
 		cores->known = true;
 		/* x86 that is not hybrid has a PMU "cpu". */
 		if (pmc_path_exists("%s/cpu", parse->roots.sysfs) != 0)
-			pmc_dir_visit(try_core, parse, "%s", parse->roots.sysfs);
+			parse->events->no_cores =
+				pmc_dir_visit(try_core, parse, "%s", parse->roots.sysfs) == 0 &&
+				cores->n == 0;
 		if (parse->arena->failed)
 			return NULL;
 		if (cores->n < 2)

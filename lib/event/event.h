@@ -57,6 +57,7 @@ struct pmc_events {
 	struct pmc_event *list;
 	unsigned count;
 	unsigned sets; /* bit n: the n-th row of sets.def was named */
+	bool no_cores; /* sysfs has no PMU of a core: no hardware event can be counted */
 };
 
 struct pmc_parse_error {

@@ -153,10 +153,18 @@ static int try_behind(pmc_perf_opener open, struct pmc_planned *tried, unsigned 
 	return fd;
 }
 
+static bool is_of_any_core(const struct pmc_event *event)
+{
+	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_HW_CACHE ||
+	       event->type == PERF_TYPE_RAW;
+}
+
 /* Tries and packs the events; returns the number of groups. */
-static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsigned count)
+static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsigned count,
+			   bool no_cores)
 {
 	int alone[PMC_EVENTS_MAX];
+	bool lacking = false;
 	unsigned groups;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -165,8 +173,16 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 		alone[i] = -1;
 		if (event->accounted)
 			continue;
+		/* Without a PMU of a core one try tells for all its events. */
+		if (lacking && is_of_any_core(event)) {
+			tried[i].scope = (uint8_t)scope_of(event);
+			tried[i].state = PMC_NOT_SUPPORTED;
+			tried[i].error = ENOENT;
+			continue;
+		}
 		if (!pmc_event_is_uncore(event) && !pmc_event_is_of_os(event)) {
 			alone[i] = pmc_plan_try(open, &tried[i]);
+			lacking |= no_cores && is_of_any_core(event) && alone[i] == -ENOENT;
 			if (alone[i] == -EINVAL)
 				alone[i] = try_behind(open, tried, i, alone);
 			continue;
@@ -244,7 +260,7 @@ int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct 
 		return -ENOMEM;
 	for (unsigned i = 0; i < events->count; i++)
 		tried[i].event = events->list[i];
-	plan->groups = try_events(open, tried, events->count);
+	plan->groups = try_events(open, tried, events->count, events->no_cores);
 	pmc_plan_order(plan, tried, events->count);
 	pin_leaders(plan);
 	return pmc_plan_seal(plan, arena);
