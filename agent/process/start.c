@@ -73,8 +73,9 @@ static bool plan_events(const struct agent_job *job)
 		agent_refuse("PMC_EVENTS", text, error.text);
 		return false;
 	}
-	/* Snapshots at intervals do not look into /proc for other threads. */
-	pmc_events_account(&events, !agent.config.interval);
+	/* getrusage(2) is of the own thread, and /proc too expensive for snapshots of all of them.
+	 */
+	pmc_events_account(&events, !agent.config.interval && !agent.config.dump);
 	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
 }
 

@@ -168,8 +168,10 @@ static void open_inherit(const struct pmc_plan *plan)
 	int error;
 
 	/* Without agents in descendants their counters are not used twice. */
-	exec_plan =
-		!agent.config.follow && agent.plan.opened && !needs_twins() ? &agent.plan : plan;
+	exec_plan = !agent.config.follow && agent.plan.opened &&
+				    !(agent.inherit == PMC_INHERIT_FULL && needs_twins()) ?
+			    &agent.plan :
+			    plan;
 	error = open_all(threads, plan, PMC_PERF_GROUP_THREADS);
 	if (error == -EINVAL) {
 		error = open_all(threads, plan, PMC_PERF_GROUP_PLAIN);

@@ -581,14 +581,14 @@ static bool take_group(struct pmc_plan *plan, const struct pmc_planned *p)
 	if (plan->first[plan->readings] != plan->count || p->group + 1u < plan->readings ||
 	    p->group > plan->readings)
 		return false;
+	if (p->event.accounted ? p->group < plan->groups : plan->readings > plan->groups)
+		return false;
 	if (p->group == plan->readings)
 		plan->first[++plan->readings] = plan->count;
 	plan->first[plan->readings] = plan->count + 1;
 	if (p->event.accounted)
 		return plan->readings < plan->groups + PMC_ACCOUNTS &&
 		       plan->count < plan->opened + PMC_ACCOUNTED_MOST;
-	if (plan->groups + 1u < plan->readings)
-		return false;
 	plan->groups = plan->readings;
 	plan->opened = plan->count + 1;
 	plan->hardware |= pmc_event_needs_pmu(&p->event);

@@ -126,7 +126,7 @@ void snapshot_total(const struct reader *reader, struct pmc_frame_buf *buf,
 	(SNAPSHOT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +         \
 	 (groups) * sizeof(struct pmc_reading) +                                                   \
 	 ((events) + PMC_PERF_GROUP_WORDS(events)) * sizeof(uint64_t) +                            \
-	 2 * sizeof(struct pmc_reading) + PMC_ACCOUNTED_MOST * sizeof(uint64_t))
+	 PMC_ACCOUNTS * sizeof(struct pmc_reading) + PMC_ACCOUNTED_MOST * sizeof(uint64_t))
 
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
 static inline uint64_t snapshot_eventset(const struct pmc_control *control, const struct slot *slot)

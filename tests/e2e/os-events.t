@@ -42,6 +42,12 @@ between "$(reads)" 5 20 "schedstat is read at the end of each thread"
 is "$(PMC_EVENTS=user-time reads)" 0 "not for another event"
 is "$(PMC_EVENTS=page-faults reads)" 0 "nor without"
 
+opens() { strace -f -o "$T/strace" -e trace=perf_event_open env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c perf_event_open "$T/strace"; }
+accounted=task-clock,cpu-clock,page-faults,minor-faults,major-faults,context-switches,run-delay
+is "$(PMC_EVENTS=$accounted opens)" 0 "no perf event is opened for what the kernel accounts for"
+between "$(PMC_EVENTS=page-faults PMC_DUMP=USR1 opens)" 6 20 "but one a thread for faults if snapshots may be asked for"
+between "$(PMC_EVENTS=software/page-faults/ opens)" 6 20 "and for software/NAME/"
+
 # ---- other rows -------------------------------------------------------------------------------
 report sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exec "$0" 1 10' "$PROG/starve"
 ok "after an exec the main thread starts at 0" jq -e '[.threads[] | select(.seq == 0)] | length == 2 and

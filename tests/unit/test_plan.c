@@ -250,6 +250,45 @@ static void accounted_events_open_nothing(void **state)
 	assert_int_equal(plan.readings, plan.groups + 1);
 }
 
+/* An event set whose accounted events are not the last groups. */
+static void mixed_groups_are_refused(void **state)
+{
+	static const struct {
+		uint16_t group[3], flags[3];
+		int error;
+	} sets[] = {
+		{ { 0, 1, 1 }, { 0, PMC_EVENT_ACCOUNTED, PMC_EVENT_ACCOUNTED }, 0 },
+		{ { 0, 0, 0 }, { 0, PMC_EVENT_ACCOUNTED, PMC_EVENT_ACCOUNTED }, -EINVAL },
+		{ { 0, 0, 1 }, { PMC_EVENT_ACCOUNTED, 0, 0 }, -EINVAL },
+		{ { 0, 1, 1 }, { 0, PMC_EVENT_ACCOUNTED, 0 }, -EINVAL },
+		{ { 0, 1, PMC_NO_GROUP },
+		  { 0, PMC_EVENT_ACCOUNTED, PMC_EVENT_ACCOUNTED },
+		  -EINVAL },
+	};
+
+	for (unsigned s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) {
+		uint64_t room[128];
+		struct pmc_frame_buf buf;
+		struct pmc_plan made;
+
+		pmc_frame_buf_init(&buf, room, sizeof(room));
+		pmc_begin_eventset(&buf, 3, 2);
+		for (unsigned i = 0; i < 3; i++) {
+			const struct pmc_event_def def = {
+				.type = PERF_TYPE_SOFTWARE,
+				.config = PERF_COUNT_SW_PAGE_FAULTS,
+				.group = sets[s].group[i],
+				.flags = sets[s].flags[i],
+			};
+
+			pmc_put_event(&buf, &def, "faults", "", "");
+		}
+		pmc_frame_end(&buf);
+		assert_int_equal(pmc_plan_from_frame(buf.data, buf.len, &arena, &made),
+				 sets[s].error);
+	}
+}
+
 static void damaged_text_is_refused(void **state)
 {
 	struct pmc_events events = hardware(&arena, 3);
@@ -365,6 +404,7 @@ int main(void)
 		PLAN_TEST(software_events_do_not_take_turns),
 		PLAN_TEST(text_brings_the_plan_back),
 		PLAN_TEST(accounted_events_open_nothing),
+		PLAN_TEST(mixed_groups_are_refused),
 		PLAN_TEST(damaged_text_is_refused),
 	};
 

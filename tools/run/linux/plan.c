@@ -235,7 +235,7 @@ static int make_plan(struct run *run, bool totals)
 	if (tool_parse_events("--events", text, &run->arena, &events))
 		return EXIT_OURS;
 	if (!totals)
-		pmc_events_account(&events, !run->config.interval);
+		pmc_events_account(&events, !run->config.interval && !run->config.dump);
 	return pmc_plan_make(&events, tool_perf_open, &run->arena, &run->plan) ?
 		       tool_fail(EXIT_OURS, "cannot plan the events '%s'", text) :
 		       0;
