@@ -6,7 +6,7 @@
 cd "$T" || exit 1
 
 run "$PMCTL" run --sample task-clock/997 -e task-clock,page-faults -o x.pmc --report off -- \
-	sh -c "$PROG/call_tree 3000; $PROG/burners 2 50"
+	sh -c "$PROG/call_tree 40000; $PROG/burners 2 50"
 
 # report FLAG...: in $T/out
 by() { run "$PMCTL" report x.pmc "$@"; }
