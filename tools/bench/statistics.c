@@ -227,8 +227,10 @@ static struct bench_mean mean_of_parts(const double *values, size_t n)
 
 void bench_widen(struct bench_delta *delta, double least)
 {
-	if (delta->has_ci && delta->base > 0)
-		delta->ci_pct = hypot(delta->ci_pct, least / delta->base * 100);
+	const double pct = delta->base > 0 ? least / delta->base * 100 : 0;
+
+	if (delta->has_ci)
+		delta->ci_pct = sqrt(delta->ci_pct * delta->ci_pct + pct * pct);
 	judge(delta);
 }
 
