@@ -158,8 +158,9 @@ static void install_once(int signo, const struct sigaction *action, struct sigac
 	atomic_store(&table[signo].armed, true);
 }
 
-/* The same in one call where it is, while all signals are blocked: one that the host ignores is not
- * handled meanwhile, and the kernel drops it when it is ignored again. */
+/* Handles a fatal signal where its action is SIG_DFL, with one system call. All signals are
+ * blocked: one that the host ignores is not handled before its action is put back, and then the
+ * kernel drops it. */
 static void take_fatal(int signo)
 {
 	struct sigaction *was = &table[signo].original;

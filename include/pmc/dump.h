@@ -254,7 +254,7 @@ struct pmc_thread_fixed {
 	char name[16];		/* NUL-padded */
 	uint32_t reason;	/* 0: counted; else errno or enum pmc_reason */
 	uint32_t created_stack; /* ID of the stack that created it; 0: unknown */
-	/* Left out if both are 0, and nothing follows. */
+	/* Left out if both are 0. */
 	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
 	uint64_t reset_ns; /* time of the last reset; 0: none */
 };

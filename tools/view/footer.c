@@ -428,8 +428,7 @@ static void usage(struct pmc_view *view, const struct pmc_fold_row *all)
 
 	if (all->rows && !all->usage_rows && view->by != PMC_BY_REGION && !(switches && faults))
 		note(view,
-		     " not shown: %s (snapshots of the program itself have them of ended "
-		     "threads only)",
+		     " not shown: %s (not known of threads that still ran at the last snapshot)",
 		     switches ? "page-faults" :
 		     faults   ? "vol, invol" :
 				"vol, invol, page-faults");
