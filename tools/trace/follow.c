@@ -100,6 +100,13 @@ static void explain(const struct trace_ring *ring, int error)
 	tool_warn("CPU %d: %s: %s", ring->cpu, why.what, why.advice);
 }
 
+/* A process that forked while its events were switched off may have children with events that are
+ * on, which go on writing records. */
+static bool is_after_stop(const struct trace *trace, const struct pmc_record *record)
+{
+	return trace->stopped_ns && record->time > trace->stopped_ns;
+}
+
 void trace_empty_ring(struct trace *trace, struct trace_ring *ring)
 {
 	struct pmc_record record;
@@ -111,6 +118,8 @@ void trace_empty_ring(struct trace *trace, struct trace_ring *ring)
 	pmc_sampler_set_remove(trace->set, ring->sampler);
 	do {
 		error = pmc_sampler_next(ring->sampler, &record);
+		if (!error && is_after_stop(trace, &record))
+			break;
 		if (!error)
 			take(trace, &record, ring);
 	} while (!error || error == -EPROTO);
@@ -144,7 +153,7 @@ static bool is_over(struct trace *trace, uint64_t ns)
 	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
 }
 
-/* Nothing is written to the rings any more. */
+/* Nothing is written to the rings any more, but see is_after_stop(). */
 static void stop(struct trace *trace)
 {
 	if (trace->stopped_ns)
@@ -184,6 +193,8 @@ static void follow(struct trace *trace)
 			if (error == -EAGAIN && trace->stopped_ns)
 				return;
 		}
+		if (!error && is_after_stop(trace, &record))
+			return;
 		if (!error)
 			take(trace, &record, ring_of(trace, from));
 		else if (from && error != -EPROTO)

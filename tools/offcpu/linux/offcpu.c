@@ -271,6 +271,9 @@ static void *read_rings(void *arg)
 
 	do {
 		error = pmc_sampler_set_next_wait(off->set, &record, NULL, SLICE_MS);
+		/* Children that were forked while the events were switched off may go on. */
+		if (!error && atomic_load(&off->stop) && record.time > off->stop_ns)
+			break;
 		if (!error)
 			off_take(off, &record);
 		else if (error == -ENODATA)
