@@ -53,6 +53,17 @@ static const char cxx_cc[] =
 	"}\n"
 	"int main(int argc, char **) { return shop::Box<int>{1}.twice(argc) > 9; }\n";
 
+/* A function of assembly code whose unwind rules begin anew in the middle. */
+static const char twofold_c[] =
+	"#include <elf.h>\n#include <stdio.h>\n"
+	"int outer(int); void twofold(void); extern const char __ehdr_start[];\n"
+	"#define HALF \".cfi_startproc\\n.fill 8, 4, 0\\n.cfi_endproc\\n\"\n"
+	"__asm__(\".text\\n.globl twofold\\n.type twofold, %function\\ntwofold:\\n\"\n"
+	"	HALF HALF \".size twofold, .-twofold\\n\");\n"
+	"int main(int argc, char **argv) { (void)argv;\n"
+	"	printf(\"twofold %lx\\n\", (unsigned long)((char *)twofold + 40 - __ehdr_start));\n"
+	"	return outer(argc) < 0; }\n";
+
 /* Calls into other modules, beside a function that is chosen at load time and a variable of each
  * thread: their relocations are among those of the calls. */
 static const char calls_c[] =
@@ -176,12 +187,14 @@ static int set_up(void **state)
 	put_text("plain.c", plain_c);
 	put_text("main.c", main_c);
 	put_text("cxx.cc", cxx_cc);
+	put_text("twofold.c", twofold_c);
 	put_text("calls.c", calls_c);
 	shell("gcc -g -O2 -c where.c plain.c main.c && "
 	      "gcc -o pie where.o plain.o main.o -ldl && "
 	      "gcc -Wl,--build-id=0x4d4d -o rebuilt where.o plain.o main.o -ldl && "
 	      "gcc -no-pie -o nopie where.o plain.o main.o -ldl && "
 	      "gcc -O2 -o nodebug where.c plain.c main.c -ldl && "
+	      "gcc -g -O2 -o twofold where.c plain.c twofold.c -ldl && "
 	      "cp pie stripped && strip stripped && "
 	      "gcc -g -O2 -fPIC -shared -o libplain.so where.c plain.c -ldl && "
 	      "gcc -O2 -o uses main.c -L. -lplain && "
@@ -263,6 +276,19 @@ static void test_symbol_table(void **state)
 
 	assert_int_equal(at->n, 1);
 	is_frame(&at->frames[0], "outer", NULL, 0, false);
+}
+
+/* Without DWARF: no lines, and no inlined functions. */
+static void test_functions_only(void **state)
+{
+	struct symbol_module *module = module_of("twofold", "twofold");
+	const uint64_t inner = address_in("twofold", "inner");
+
+	symbols_functions_only(module);
+	assert_int_equal(place(module, inner)->n, 1);
+	is_frame(&place(module, inner)->frames[0], "outer", NULL, 0, false);
+	is_frame(&place(module, address_in("twofold", "twofold"))->frames[0], "twofold", NULL, 0,
+		 false);
 }
 
 static void test_stripped(void **state)
@@ -508,11 +534,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(test_programs),	  TEST(test_shared_library),   TEST(test_cxx_names),
-		TEST(test_symbol_table),  TEST(test_stripped),	       TEST(test_stubs),
-		TEST(test_debug_link),	  TEST(test_wrong_debug_link), TEST(test_debuginfod_cache),
-		TEST(test_root),	  TEST(test_other_build),      TEST(test_modules_are_kept),
-		TEST(test_damaged_files), TEST(test_shrinking_file),   TEST(test_vdso),
+		TEST(test_programs),
+		TEST(test_shared_library),
+		TEST(test_cxx_names),
+		TEST(test_symbol_table),
+		TEST(test_functions_only),
+		TEST(test_stripped),
+		TEST(test_stubs),
+		TEST(test_debug_link),
+		TEST(test_wrong_debug_link),
+		TEST(test_debuginfod_cache),
+		TEST(test_root),
+		TEST(test_other_build),
+		TEST(test_modules_are_kept),
+		TEST(test_damaged_files),
+		TEST(test_shrinking_file),
+		TEST(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

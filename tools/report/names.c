@@ -180,6 +180,8 @@ static struct symbol_module *module_of(struct report_names *names,
 	if (!module->user)
 		module->user = symbols_module(names->symbols, module->path, module->build_id,
 					      (unsigned)module->build_id_len);
+	if (!module->is_innermost && module->user)
+		symbols_functions_only(module->user);
 	return module->user;
 }
 
@@ -254,7 +256,9 @@ void names_place(struct report_names *names, const struct pmc_p_process *process
 	if (kept)
 		take_kept(names, kept, place);
 	known = names_knowledge(place);
-	if (kept && !names->has_root && (known == 2 || !pmc_is_known_build(frame)))
+	if (kept && !names->has_root &&
+	    (known == 2 || !pmc_is_known_build(frame) ||
+	     (known && frame->module && !frame->module->is_innermost)))
 		return;
 	module = module_of(names, process, frame->module);
 	if (!module)

@@ -208,6 +208,7 @@ struct pmc_p_module {
 	const char *path; /* "[vdso]": the kernel's */
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: it has none */
+	bool is_innermost;   /* some stack ends in it */
 	void *user;	     /* of the caller; NULL at first */
 	UT_hash_handle hh;   /* private */
 };

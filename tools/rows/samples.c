@@ -138,6 +138,8 @@ static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *
 				find_module(profile, word_at(hashes, PMC_STACK_MODULE(word)));
 		stack->frames[i].address = PMC_STACK_ADDRESS(word);
 	}
+	if (stack->depth && stack->frames[0].module)
+		stack->frames[0].module->is_innermost = true;
 	HASH_ADD(hh, profile->tables->stacks, process, STACK_KEY, stack);
 }
 

@@ -37,7 +37,7 @@ struct symbol_module {
 	uint8_t id[SYMBOL_ID_MOST];
 	unsigned id_bytes;
 	pid_t pid; /* of a perf map, else 0 */
-	bool opened, has_table;
+	bool opened, has_table, functions_only;
 	enum symbol_status status;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;

@@ -50,6 +50,9 @@ struct symbol_module *symbols_module(struct symbols *symbols, const char *path, 
  * this user or root owns it. */
 struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid);
 
+/* Of this module only the functions are wanted, which its symbol table has: its DWARF, perhaps many
+ * megabytes, is not read. */
+void symbols_functions_only(struct symbol_module *module);
 /* A place for an address as the module's symbol table has it; in a perf map, as the process had it.
  * Never NULL; without symbols it has one frame of unknown function. */
 const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,

@@ -141,6 +141,11 @@ const char *symbols_path(const struct symbol_module *module)
 	return module->path;
 }
 
+void symbols_functions_only(struct symbol_module *module)
+{
+	module->functions_only = true;
+}
+
 const uint8_t *symbols_id(const struct symbol_module *module, unsigned *bytes)
 {
 	*bytes = module->id_bytes;
@@ -171,8 +176,9 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 		place->frames = kept;
 		return;
 	}
-	place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->of : NULL, frames,
-				       INLINED_MOST);
+	if (!module->functions_only || !entry || !entry->of)
+		place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->of : NULL,
+					       frames, INLINED_MOST);
 	place->frames = &unknown;
 	if (entry)
 		place->start = entry->start;

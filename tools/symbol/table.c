@@ -295,15 +295,23 @@ const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *modu
 	return symbols_text(symbols, name);
 }
 
-/* Of equal starts the last one stays. */
+/* Of equal starts the last one stays; bounds without a name are left out within a function that has
+ * one: assembly code may have several. */
 static void sort(struct symbols *symbols, struct symbol_list *table)
 {
+	uint64_t named_end = 0;
 	size_t kept = 0;
 
 	symbol_list_sort(&symbols->arena, table);
-	for (size_t i = 0; i < table->n; i++)
-		if (i + 1 == table->n || table->list[i].start != table->list[i + 1].start)
-			table->list[kept++] = table->list[i];
+	for (size_t i = 0; i < table->n; i++) {
+		const struct symbol_range *range = &table->list[i];
+
+		if (range->of && range->end > named_end)
+			named_end = range->end;
+		if ((i + 1 == table->n || range->start != range[1].start) &&
+		    (range->of || range->start >= named_end))
+			table->list[kept++] = *range;
+	}
 	table->n = kept;
 	/* Without a size a function ends where the next one starts. */
 	for (size_t i = 0; i + 1 < kept; i++)
