@@ -75,8 +75,8 @@ void agent_timer_start(struct slot *slot);
 void agent_tick_start(void);
 /* In a forked child, which has no timers. */
 void agent_tick_forked(void);
-/* The agent's own signal has come from a timer. Async-signal-safe. */
-void agent_tick_signal(void);
+/* The agent's own signal has come from a timer. context: ucontext_t. Async-signal-safe. */
+void agent_tick_signal(const void *context);
 /* The number of the agent's signal has changed; 0: none is left. */
 void agent_tick_moved(int signo);
 /* Before an exec: no snapshot starts any more, and no signal stays pending for the new image. */

@@ -302,7 +302,7 @@ static void on_own(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (is_tick(info))
-		agent_tick_signal();
+		agent_tick_signal(context);
 	else if (is_overflow(info))
 		agent_sample_signal(info->si_code == POLL_HUP, context);
 	else

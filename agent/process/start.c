@@ -108,7 +108,7 @@ static bool plan_samples(void)
 	return false;
 }
 
-static bool prepare(int argc, char **argv, char **envp)
+__attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 {
 	struct agent_job job;
 	char exe[PATH_MAX];

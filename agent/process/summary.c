@@ -379,7 +379,7 @@ static void take_thread(struct summary *s, const struct pmc_frame *frame)
 		add_thread(s, frame, &fixed);
 }
 
-int summary_take(const struct pmc_frame *frame, void *arg)
+__attribute__((cold)) int summary_take(const struct pmc_frame *frame, void *arg)
 {
 	struct summary *s = arg;
 

@@ -8,6 +8,9 @@
  * no snapshots, and no blocked system call is interrupted. Timers expire in the kernel's clock
  * interrupt, so an interval has at least that length.
  *
+ * Threads that switch too often for a sampling event (agent/sample/sample_switches.c) are sampled
+ * by the same timers.
+ *
  * The timers count against RLIMIT_SIGPENDING, which all processes of the user share: the agent
  * takes a part of it. Children by fork have no timers, and exec deletes them.
  *
@@ -65,7 +68,8 @@ static void stop_timer(struct slot *slot)
 
 void agent_timer_start(struct slot *slot)
 {
-	uint64_t period = atomic_load(&tick.period_ns);
+	const uint64_t period =
+		agent_sample_timed(slot) ? PERIOD_MOST_NS : atomic_load(&tick.period_ns);
 	/* The clock of a thread, see pmc_thread_cpu_ns: any thread may create its timer. */
 	const clockid_t clock = (clockid_t)((~slot->tid << 3) | PMC_CLOCK_OF_THREAD);
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
@@ -85,7 +89,8 @@ void agent_timer_start(struct slot *slot)
 	if (atomic_fetch_sub(&tick.left, 1) <= 0 ||
 	    pmc_sys3(SYS_timer_create, clock, &event, &id) != 0) {
 		atomic_fetch_add(&tick.left, 1);
-		agent_note(NOTE_TICK);
+		if (!agent_sample_timed(slot))
+			agent_note(NOTE_TICK);
 		return;
 	}
 	pmc_sys4(SYS_timer_settime, id, 0, &times, NULL);
@@ -99,6 +104,12 @@ static void restart(struct slot *slot)
 {
 	stop_timer(slot);
 	agent_timer_start(slot);
+}
+
+bool agent_timer_switch(struct slot *slot)
+{
+	restart(slot);
+	return atomic_load(&slot->timer);
 }
 
 static void restart_timers(void)
@@ -230,7 +241,7 @@ void agent_tick_thread(struct slot *slot, bool begins)
 	look();
 }
 
-void agent_tick_signal(void)
+void agent_tick_signal(const void *context)
 {
 	/* The interrupted agent code may hold a lock: the next tick follows soon. */
 	if (!agent_active() || agent_fds_busy())
@@ -240,6 +251,7 @@ void agent_tick_signal(void)
 		return;
 	if (!look())
 		agent_overhead_add(TICK_NS);
+	agent_sample_tick(context);
 }
 
 /* How many timers this process may have: from the user's queued signals and the limit. */
@@ -257,7 +269,7 @@ static int room(void)
 	return (int)(pmc_sub_sat(limit.rlim_cur, used) / ROOM_SHARE);
 }
 
-static void start_timers(int signo)
+static void start_timers(int signo, bool ticks)
 {
 	struct timespec jiffy = { 0, 0 };
 	uint64_t jiffy_ns;
@@ -276,7 +288,7 @@ static void start_timers(int signo)
 	tick.room = agent_permitted(AGENT_TIMER) ? room() : 0;
 	if (!tick.room)
 		signo = 0;
-	if (!signo)
+	if (!signo && ticks)
 		agent_note(NOTE_TICK);
 	atomic_store(&tick.signo, signo);
 	atomic_store(&tick.left, tick.room);
@@ -297,8 +309,8 @@ void agent_tick_start(void)
 	signo = ticks || agent.config.sample.on ? agent_own_signal_take(0) : 0;
 	if (agent.config.sample.on)
 		agent_own_signal_take_unqueued();
-	if (ticks)
-		start_timers(signo);
+	if (ticks || signo)
+		start_timers(signo, ticks);
 	agent_sample_start(signo);
 }
 
@@ -318,7 +330,7 @@ void agent_tick_moved(int signo)
 {
 	if (!atomic_load(&tick.on))
 		return;
-	if (!signo)
+	if (!signo && (agent.config.interval || agent.config.delay))
 		agent_note(NOTE_TICK);
 	atomic_store(&tick.signo, signo);
 	restart_timers();

@@ -19,6 +19,9 @@ extern bool sample_reads; /* whether process_vm_readv may be called */
 struct sample_thread *sample_of(const struct slot *slot);
 /* Switches the event of the calling thread off. */
 void sample_disarm(int fd);
+/* Opens the event of the calling thread and closes it. False: it cannot be opened. */
+bool sample_open(struct slot *slot, struct sample_thread *thread);
+void sample_close(struct sample_thread *thread);
 
 /* ---- sample_modules.c: reads of memory that may not be there, and modules ---- */
 #define SAMPLE_BLOCK  1024u /* divides the size of a page */
@@ -93,3 +96,12 @@ void sample_dwarf_forked(void);
 
 /* ---- sample_signal.c ---- */
 void sample_signal_forked(void);
+/* Takes a sample in a signal handler. fd: of the event; -1: of a timer, after `ns` of CPU time. */
+void sample_take(struct sample_thread *thread, int fd, uint64_t ns, const void *context);
+
+/* ---- sample_switches.c ---- */
+/* After a sample of the thread's event: whether a timer takes the place of the event from now on.
+ */
+bool sample_to_timer(struct slot *slot, struct sample_thread *thread);
+/* The thread ends. */
+void sample_timed_end(struct sample_thread *thread);

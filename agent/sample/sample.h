@@ -41,6 +41,15 @@ bool agent_sample_move_fd(int fd);
 /* In a forked child, before it has a slot. */
 void agent_sample_forked(void);
 
+/* ---- sample_switches.c ---- */
+/* Whether the thread is sampled by its timer. */
+bool agent_sample_timed(const struct slot *slot);
+/* At a tick of the calling thread's timer. context: ucontext_t. */
+void agent_sample_tick(const void *context);
+/* agent/process: starts the calling thread's timer anew, or stops it if nothing needs it. False: it
+ * has none. */
+bool agent_timer_switch(struct slot *slot);
+
 /* ---- sample_dwarf.c ---- */
 /* Around fork(): no thread is in libunwind, whose locks the child would inherit. */
 void agent_sample_fork_begin(void);

@@ -158,8 +158,27 @@ static uint64_t weight_of(struct sample_thread *thread, int fd)
 struct work {
 	struct sample_walk *walk;
 	struct sample_thread *thread;
-	int fd;
+	int fd;	     /* of the event; -1: of a timer */
+	uint64_t ns; /* CPU time since the last sample of the timer */
 };
+
+/* Whether the interrupt came in a system call, which has just returned or is about to start again:
+ * like overflows of the event there, it is no sample. */
+static bool in_system_call(struct sample_walk *walk)
+{
+#if defined(__x86_64__)
+	static const uint8_t instruction[] = { 0x0f, 0x05 };
+#elif defined(__aarch64__)
+	static const uint8_t instruction[] = { 0x01, 0x00, 0x00, 0xd4 };
+#endif
+	uint8_t code[2 * sizeof(instruction)];
+
+	sample_memory_init(&walk->memory, walk->regs.sp);
+	return sample_bytes(&walk->memory, walk->regs.ip - sizeof(instruction), code,
+			    sizeof(code)) &&
+	       (memcmp(code, instruction, sizeof(instruction)) == 0 ||
+		memcmp(code + sizeof(instruction), instruction, sizeof(instruction)) == 0);
+}
 
 static void take(void *arg)
 {
@@ -172,8 +191,10 @@ static void take(void *arg)
 	/* A reset that comes from here on clears this sample as well. */
 	if (reset_ns != thread->reset_ns)
 		sample_counts_clear(thread, reset_ns);
+	if (work->fd < 0 && in_system_call(work->walk))
+		return;
 	stack = walk_id(work->walk);
-	if (!sample_count(thread, stack, weight_of(thread, work->fd))) {
+	if (!sample_count(thread, stack, work->fd < 0 ? work->ns : weight_of(thread, work->fd))) {
 		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
 		return;
 	}
@@ -222,20 +243,21 @@ static unsigned measured(struct sample_thread *thread)
 	return n % MEASURED_EACH ? 0 : MEASURED_EACH;
 }
 
-static void take_measured(struct work *work, const void *context)
+void sample_take(struct sample_thread *thread, int fd, uint64_t ns, const void *context)
 {
-	const unsigned times = measured(work->thread);
+	const unsigned times = measured(thread);
 	const uint64_t start = times ? agent_overhead_clock() : 0;
+	struct work work = { .thread = thread, .fd = fd, .ns = ns };
 	void *top;
 
-	work->walk = agent_unwinding ? NULL : scratch_take(&top);
-	if (work->walk) {
-		work->walk->outer = 0;
-		take_regs(context, &work->walk->regs);
-		call_on_stack(top, take, work);
-		scratch_give(work->walk);
+	work.walk = agent_unwinding ? NULL : scratch_take(&top);
+	if (work.walk) {
+		work.walk->outer = 0;
+		take_regs(context, &work.walk->regs);
+		call_on_stack(top, take, &work);
+		scratch_give(work.walk);
 	} else {
-		atomic_fetch_add_explicit(&work->thread->lost, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
 	}
 	if (times)
 		agent_overhead_add((agent_overhead_clock() - start) * times);
@@ -244,12 +266,13 @@ static void take_measured(struct work *work, const void *context)
 void agent_sample_signal(bool stopped, const void *context)
 {
 	struct slot *slot = agent_active() ? agent_self : NULL;
-	struct work work = { .thread = slot ? sample_of(slot) : NULL };
+	struct sample_thread *thread = slot ? sample_of(slot) : NULL;
+	int fd;
 
-	if (!work.thread)
+	if (!thread)
 		return;
-	work.fd = atomic_load_explicit(&work.thread->fd, memory_order_relaxed) - 1;
-	if (work.fd < 0)
+	fd = atomic_load_explicit(&thread->fd, memory_order_relaxed) - 1;
+	if (fd < 0)
 		return;
 	agent_sample_dropped();
 	/* It may kill for what a sample needs. The event is not switched on again: one more signal
@@ -261,12 +284,13 @@ void agent_sample_signal(bool stopped, const void *context)
 	/* The last handler may have switched the event on again. If it overflowed in each, the
 	 * program would never go on. */
 	if (stopped && sample_event.ahead > 1)
-		sample_disarm(work.fd);
+		sample_disarm(fd);
 	if (atomic_load(&pmc_agent_control.counting))
-		take_measured(&work, context);
+		sample_take(thread, fd, 0, context);
 	else
-		work.thread->off += weight_of(work.thread, work.fd);
-	agent_sample_enable(slot);
+		thread->off += weight_of(thread, fd);
+	if (!sample_to_timer(slot, thread))
+		agent_sample_enable(slot);
 }
 
 /* ---- stacks at thread creation (PMC_STACKS) ------------------------------------------------- */

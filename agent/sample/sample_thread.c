@@ -199,29 +199,39 @@ static int open_event(const struct slot *slot, uint64_t *id)
 	return error ? error : fd;
 }
 
-void agent_sample_begin(struct slot *slot)
+bool sample_open(struct slot *slot, struct sample_thread *thread)
 {
-	struct sample_thread *thread = sample_of(slot);
-	int fd, number = atomic_load(&signal_number);
+	const int number = atomic_load(&signal_number);
+	int fd;
 
-	if (!thread || !number || !sample_event.on || slot->flags & PMC_THREAD_ADOPTED)
-		return;
-	if (!agent_fds_take(1)) {
-		agent_note(NOTE_SAMPLE_OPEN);
-		return;
-	}
+	if (!agent_fds_take(1))
+		return false;
 	fd = open_event(slot, &thread->id);
 	if (fd < 0 || route(fd, slot, number) != 0) {
 		agent_fds_close(&fd, 1);
+		return false;
+	}
+	thread->off = thread->last = 0;
+	atomic_store(&thread->left, 0);
+	atomic_store(&thread->fd, fd + 1);
+	return true;
+}
+
+void agent_sample_begin(struct slot *slot)
+{
+	struct sample_thread *thread = sample_of(slot);
+
+	if (!thread || !atomic_load(&signal_number) || !sample_event.on ||
+	    slot->flags & PMC_THREAD_ADOPTED)
+		return;
+	if (!sample_open(slot, thread)) {
 		agent_note(NOTE_SAMPLE_OPEN);
 		return;
 	}
-	atomic_store(&thread->left, 0);
-	atomic_store(&thread->fd, fd + 1);
 	/* If counting is switched on from outside, nobody arms it: samples are dropped until
 	 * then. */
 	if (!agent.config.delay || atomic_load(&pmc_agent_control.counting))
-		arm(thread, fd);
+		arm(thread, atomic_load(&thread->fd) - 1);
 }
 
 void agent_sample_enable(struct slot *slot)
@@ -241,22 +251,29 @@ static void read_last(struct sample_thread *thread, int fd)
 	pmc_perf_group_read(fd, thread->id, 1, &reading, words);
 	if (!reading.n)
 		return;
-	thread->enabled_ns = reading.enabled_ns;
-	thread->running_ns = reading.running_ns;
-	thread->value = words[0] - thread->off;
+	thread->enabled_ns += reading.enabled_ns;
+	thread->running_ns += reading.running_ns;
+	thread->value += words[0] - thread->off;
+}
+
+void sample_close(struct sample_thread *thread)
+{
+	int fd = atomic_load(&thread->fd) - 1;
+
+	sample_disarm(fd);
+	read_last(thread, fd);
+	atomic_store(&thread->fd, 0);
+	agent_fds_close(&fd, 1);
 }
 
 void agent_sample_end(struct slot *slot)
 {
 	struct sample_thread *thread;
-	int fd = event_of(slot, &thread);
 
-	if (fd < 0)
-		return;
-	sample_disarm(fd);
-	read_last(thread, fd);
-	atomic_store(&thread->fd, 0);
-	agent_fds_close(&fd, 1);
+	if (event_of(slot, &thread) >= 0)
+		sample_close(thread);
+	else if (thread)
+		sample_timed_end(thread);
 }
 
 void agent_sample_release(struct slot *slot)
@@ -277,6 +294,8 @@ void agent_sample_release(struct slot *slot)
 	}
 	thread->created_stack = 0;
 	thread->enabled_ns = thread->running_ns = thread->value = thread->last = thread->off = 0;
+	thread->from_ns = thread->from_switches = thread->looked_ns = 0;
+	thread->timed = thread->flags = 0;
 	thread->samples = thread->lost = thread->truncated = thread->reset_ns = 0;
 	thread->had = 0;
 }

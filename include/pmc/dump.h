@@ -378,9 +378,12 @@ struct pmc_samples_fixed {
 	uint64_t throttled; /* periods for which the kernel sent no signal */
 	uint64_t truncated; /* samples with a truncated stack */
 	uint16_t n_groups;  /* 1 in part 0, else 0 */
-	uint16_t flags;	    /* 0 */
+	uint16_t flags;	    /* PMC_SAMPLES_* */
 	uint32_t reserved;
 };
+/* The thread switched so often that samples were taken in clock interrupts, at least for a time:
+ * they are fewer than the frequency says, and each stands for the CPU time since the one before. */
+#define PMC_SAMPLES_TIMED 1
 
 struct pmc_sample {
 	uint32_t stack; /* ID; 0: no stack */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 14
+#define PMC_CONTROL_VERSION 15
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -272,15 +272,20 @@ struct sample_thread {
 	uint32_t created_stack;
 	uint64_t id; /* of the event */
 	struct sample_counts *_Atomic counts;
-	uint64_t last;				/* the last reading */
-	uint64_t off;				/* of the reading, while counting was off */
-	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
+	uint64_t last; /* the last reading; of a thread with a timer its CPU time then */
+	uint64_t off;  /* of the reading, while counting was off */
+	/* Of events that were closed, and of the time with a timer. */
+	_Atomic uint64_t enabled_ns, running_ns, value;
+	/* Since when its context switches are counted: CPU time, switches; and when they were last
+	 * looked at. */
+	uint64_t from_ns, from_switches, looked_ns;
 	_Atomic uint64_t samples, lost, truncated;
 	_Atomic uint64_t reset_ns; /* the reset since which they are; 0: the thread's start */
 	/* The most entries that `counts` had before a reset. Frames for as many are written, some
 	 * of them empty: each replaces a frame from before the reset. */
 	_Atomic uint32_t had;
-	uint32_t reserved;
+	_Atomic uint16_t timed; /* samples come from the thread's timer, and no event is open */
+	_Atomic uint16_t flags; /* PMC_SAMPLES_TIMED */
 };
 
 /* Samples of a thread by stack. */

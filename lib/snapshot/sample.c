@@ -56,13 +56,20 @@ uint64_t snapshot_sampled(const struct reader *reader, const struct sample_threa
 	uint64_t words[PMC_PERF_GROUP_WORDS(1)] = { 0 };
 	const int fd = atomic_load(&thread->fd); /* plus 1 */
 
-	*reading = (struct pmc_reading){ .n = 1,
-					 .enabled_ns = thread->enabled_ns,
-					 .running_ns = thread->running_ns };
+	const struct pmc_reading closed = { .n = 1,
+					    .enabled_ns = atomic_load(&thread->enabled_ns),
+					    .running_ns = atomic_load(&thread->running_ns) };
+	const uint64_t value = atomic_load(&thread->value);
+
+	*reading = closed;
 	if (fd <= 0)
-		return thread->value;
+		return value;
 	reader_group(reader, fd - 1, thread->id, 1, reading, words);
-	return pmc_sub_sat(words[0], thread->off);
+	if (!reading->n)
+		return value;
+	reading->enabled_ns += closed.enabled_ns;
+	reading->running_ns += closed.running_ns;
+	return value + pmc_sub_sat(words[0], thread->off);
 }
 
 static void put_reading(const struct reader *reader, struct pmc_frame_buf *buf,
@@ -145,6 +152,7 @@ static enum snapshot_result put_part(const struct reader *reader, struct pmc_fra
 		fixed->samples = atomic_load(&thread->samples);
 		fixed->lost = atomic_load(&thread->lost);
 		fixed->truncated = atomic_load(&thread->truncated);
+		fixed->flags = atomic_load(&thread->flags);
 	}
 	if (!part)
 		put_reading(reader, buf, thread, sampled);

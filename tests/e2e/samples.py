@@ -57,7 +57,7 @@ for kind, digest, who, snapshot, body, fixed in frames():
             created.append((who, number))
     elif kind == 10:
         seq, time, _, part, n, _, _, taken, lost, _, cut = struct.unpack_from("<3Q2I6Q", body)
-        (groups,) = struct.unpack_from("<H", body, 80)
+        groups, flags = struct.unpack_from("<HH", body, 80)
         at, value = fixed, 0
         if groups:
             *_, n_values = struct.unpack_from("<QQII", body, at)
@@ -66,7 +66,7 @@ for kind, digest, who, snapshot, body, fixed in frames():
         listed = [struct.unpack_from("<IIQ", body, at + 16 * i) for i in range(n)]
         key = who, seq, part
         if key not in samples or samples[key][0] < (snapshot, time):
-            samples[key] = (snapshot, time), dict(samples=taken, lost=lost, cut=cut, value=value), listed
+            samples[key] = (snapshot, time), dict(samples=taken, lost=lost, cut=cut, value=value, flags=flags), listed
 
 wanted = {}
 for places, _ in stacks.values():

@@ -90,6 +90,18 @@ done
 PMC_SAMPLE=task-clock/500 PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/samples" taken 100
 is "$status $(cat out)" "0 0 taken" "a handler of the program for the agent's number gets no signal of samples"
 
+# ---- threads that switch often -------------------------------------------------------------------
+sample switching 600
+# Each of two threads computes for some 10 us and then waits for the other.
+is "$($read_samples x.pmc total | jq -s '[.[] | select(.samples > 0) | .flags] | add')" 2 "threads that switch often are sampled by a timer"
+"$PMCTL" report --by function --format json x.pmc >x.json
+between "$(jq '[.groups[] | {(.function): .self}] | add | .most / .few' x.json)" 0.8 3 \
+	"the weights are those of the CPU time: 3 to 2"
+between "$(jq '[.groups[] | select(.function == "leaf")][0] | .self / 600e6' x.json)" 0.7 1.1 \
+	"of the time after that as well"
+between "$(jq '[.groups[] | select(.function == "leaf")][0].samples' x.json)" 200 620 "when it switches no more it has its event again"
+like "$("$PMCTL" report --by function x.pmc | tr -s ' \n' ' ')" "2 threads that switch often" "the report says so"
+
 # ---- memory that goes --------------------------------------------------------------------------
 for unwind in dwarf fp; do
 	rm -f x.pmc

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -347,6 +348,53 @@ static void past_the_agent(void)
 	burn(leaf);
 }
 
+static int there[2], back[2];
+
+NOINLINE void most(void)
+{
+	for (unsigned i = 0; i < 15000; i++)
+		sink += i;
+}
+
+NOINLINE void few(void)
+{
+	for (unsigned i = 0; i < 5000; i++)
+		sink += i;
+}
+
+static void *answer(void *arg)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		few();
+	return arg;
+}
+
+/* Two threads on one CPU that switch after each some 5 us, then one that does not. */
+static int switching(void)
+{
+	pthread_t thread;
+	cpu_set_t one;
+	char byte = 0;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	if (pipe(there) || pipe(back) || pthread_create(&thread, NULL, answer, NULL))
+		return 3;
+	for (long end = now_ms() + until_ms; now_ms() < end;) {
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			return 3;
+		most();
+		few();
+	}
+	close(there[1]);
+	pthread_join(thread, NULL);
+	burn(leaf);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -379,6 +427,8 @@ int main(int argc, char **argv)
 		with_blocked(SIGIO, argv[0]);
 		return 3;
 	}
+	if (!strcmp(name, "switching"))
+		return switching();
 	if (!strcmp(name, "past")) {
 		past_the_agent();
 		return 0;

@@ -117,6 +117,11 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 	pmc_add_sat(&to->lost, fixed->lost);
 	pmc_add_sat(&to->throttled, fixed->throttled);
 	pmc_add_sat(&to->incomplete, fixed->truncated);
+	if (fixed->flags & PMC_SAMPLES_TIMED) {
+		to->timed++;
+		pmc_add_sat(&to->timed_samples, samples->samples);
+		pmc_add_sat(&to->timed_ns, samples->weight);
+	}
 	if (first || to->period != fixed->period)
 		to->period = first ? fixed->period : 0;
 	if (first || to->frequency != fixed->frequency)
@@ -391,6 +396,12 @@ static void put_losses(struct pmc_view *view)
 		pmc_say(view, "%.%n suppressed by the kernel's rate limit", samples->throttled);
 	if (samples->incomplete)
 		pmc_say(view, "%.%n with a truncated stack", samples->incomplete);
+	if (samples->timed)
+		pmc_say(view,
+			"%.%n %(thread that switches|threads that switch) often: one sample per %t "
+			"of CPU time",
+			samples->timed,
+			samples->timed_ns / (samples->timed_samples + !samples->timed_samples));
 }
 
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */

@@ -91,10 +91,11 @@ struct pmc_view_samples {
 	const struct pmc_p_event *event; /* NULL: there are no samples */
 	const char *others;		 /* names of other events with samples; "" none */
 	uint64_t samples, weight, lost, throttled, incomplete;
-	uint64_t value;		    /* of the event, in the same threads */
-	bool has_value;		    /* it is known of all */
-	uint64_t period, frequency; /* 0: not the same for all */
-	char *path;		    /* room for the key of a row */
+	uint64_t timed, timed_samples, timed_ns; /* threads with PMC_SAMPLES_TIMED, and theirs */
+	uint64_t value;				 /* of the event, in the same threads */
+	bool has_value;				 /* it is known of all */
+	uint64_t period, frequency;		 /* 0: not the same for all */
+	char *path;				 /* room for the key of a row */
 	size_t path_room;
 	/* Rows before --where, and how many of them it selects. */
 	uint64_t n_all, n_matches;
@@ -187,9 +188,10 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
-	bool is_sampled;  /* overhead_ns lacks the kernel's work for the signals of samples */
-	uint64_t wall_ns; /* for which counting was on; 0: unknown */
-	uint64_t off_ns;  /* of the process for which it was off the longest */
+	bool is_sampled;	/* overhead_ns lacks the kernel's work for the signals of samples */
+	uint64_t perf_switches; /* context switches with perf events, whose price it lacks */
+	uint64_t wall_ns;	/* for which counting was on; 0: unknown */
+	uint64_t off_ns;	/* of the process for which it was off the longest */
 	uint64_t off_processes;
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t ended_elsewhere; /* threads whose rows are in another dump */
