@@ -80,6 +80,19 @@ bool pmc_process_is_gone(const struct pmc_p_process *process)
 	       (double)(pmc_now_ns() - process->fixed.time_ns);
 }
 
+/* Whether the kernel switches events when it switches threads. */
+static bool has_perf_events(const struct pmc_union *events)
+{
+	for (unsigned i = 0; i < events->set.count; i++) {
+		const struct pmc_event_def *def = &events->set.events[i].def;
+
+		if (def->state == PMC_COUNTED &&
+		    !(def->flags & (PMC_EVENT_ACCOUNTED | PMC_EVENT_UNCORE)))
+			return true;
+	}
+	return false;
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_coverage *coverage)
 {
@@ -112,6 +125,9 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	pmc_add_sat(&coverage->threads_seen, fixed->threads_seen);
 	pmc_add_sat(&coverage->cpu_ns, fixed->cpu_ns);
 	pmc_add_sat(&coverage->overhead_ns, fixed->overhead_ns);
+	if (has_perf_events(&view->events) && !(fixed->flags & PMC_PROCESS_NO_SWITCHES))
+		pmc_add_sat(&coverage->perf_switches,
+			    fixed->voluntary_switches + fixed->involuntary_switches);
 	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;

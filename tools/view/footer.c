@@ -86,6 +86,14 @@ static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 	}
 }
 
+/* Whether the kernel's work for perf events at context switches, some 1 us each, is more than 1 %
+ * and than 10 ms. */
+static bool lacks_switches(const struct pmc_coverage *coverage)
+{
+	return coverage->perf_switches > 10000 &&
+	       coverage->perf_switches > coverage->cpu_ns / 100 / 1000;
+}
+
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const uint64_t beside = coverage->descendants.cpu.sum, some = coverage->cpu_ns / 100;
@@ -95,9 +103,15 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	share(view, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
-		say(view, "%.agent overhead%s %p %%", coverage->is_sampled ? " at least" : "",
+		say(view, "%.agent overhead%s %p %%",
+		    coverage->is_sampled || lacks_switches(coverage) ? " at least" : "",
 		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 	end(view);
+	if (lacks_switches(coverage))
+		note(view,
+		     " the overhead lacks the kernel's work for events at %n context switches (0.5 "
+		     "to 2 us each)",
+		     coverage->perf_switches);
 	if (unattributed > some && unattributed > 10000000)
 		note(view,
 		     " %t CPU is in no thread's row: threads made by a raw clone, or whose row "
