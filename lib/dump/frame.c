@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct pmc_eventset_fixed) == 8, "fixed part as documented
 _Static_assert(sizeof(struct pmc_event_def) == 56, "event as documented");
 _Static_assert(sizeof(struct pmc_site_fixed) == 8, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_reading) == 24, "reading as documented");
-_Static_assert(sizeof(struct pmc_process_fixed) == 184, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_process_fixed) == 192, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_thread_fixed) == 144, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_total_fixed) == 24, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_note_fixed) == 16, "fixed part as documented");

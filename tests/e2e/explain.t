@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# explain.t - pmctl explain names the cause that a program was written with, and none where there is
+# none; from a command, from dumps, as another user.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+
+# causes_of CASE [MS]: the causes that explain names, but for waits for a CPU, which other programs
+# of this machine may cause.
+causes_of() {
+	run "$PMCTL" explain --json -- "$PROG/causes" "$@"
+	jq -r '[.findings[].cause] | unique | join(" ")' out
+}
+
+planted="handoff short-lived page-faults allocator"
+[ "$(nproc)" -lt 2 ] || planted+=" imbalance spin serial"
+[ "$(id -u)" -ne 0 ] || planted+=" lock"
+right=0
+for cause in $planted cpu-starved; do
+	found=$(causes_of "$cause")
+	if [[ " $found " == *" $cause "* ]]; then
+		right=$((right + 1))
+	else
+		diag "$cause: '$found' $(jq -c '[.findings[] | [.pool, .cause, .evidence]]' out)"
+	fi
+done
+n=$(wc -w <<<"$planted cpu-starved")
+between "$right" $((n - 1)) "$n" "the planted cause is named, but for one of $n at most"
+like " $(causes_of processes) " " short-lived " "short-lived: processes"
+
+wrong=0
+for none in one pair sleeper copier; do
+	found=$(causes_of "$none" | tr ' ' '\n' | grep -vxE 'cpu-starved|preempted')
+	[ -n "$found" ] || continue
+	wrong=$((wrong + 1))
+	diag "$none: $found $(jq -c '[.findings[] | [.pool, .evidence]]' out)"
+done
+between $wrong 0 1 "no cause where there is none, but for one of 4 at most"
+
+# ---- forms -----------------------------------------------------------------------------------
+run "$PMCTL" explain -o kept.pmc -- "$PROG/causes" short-lived 100
+like "$(tr -s ' \n' ' ' <out)" 'causes \(2000 threads\): .* evidence .* not .* unknown .* try ' "a finding as text"
+run "$PMCTL" explain --json kept.pmc
+is "$status $(jq -c '[.findings[0].cause, (.cpus > 0), (.findings[0] | keys)]' out)" \
+	'0 ["short-lived",true,["cause","evidence","excluded","gain","pool","text","try","unknown"]]' "a kept dump says the same"
+PMC_REPORT=off PMC_OUT=$T/plain.pmc run agent "$PROG/causes" one 100
+run "$PMCTL" explain plain.pmc
+like "$(tr -s ' \n' ' ' <out)" "nothing stands out unknown waits for a CPU .*; locks" \
+	"a dump without run delay and waits: what is unknown is said"
+run "$PMCTL" explain -- sh -c 'exit 7'
+is "$status" 7 "the exit status is that of the command"
+run "$PMCTL" explain -- "$T/none"
+is "$status $(wc -l <err)" "127 1" "a command that is not there"
+refuses 2 "nothing to explain" "no operand" explain
+refuses 2 "not both" "a dump and a command" explain kept.pmc -- true
+refuses 1 "cannot read" "a dump that is not there" explain none.pmc
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 777 "$T"
+	run as_nobody "$PMCTL" explain --json -- "$PROG/causes" lock 100
+	is "$(jq -c '[([.findings[].cause] - ["cpu-starved", "preempted"])]' out)" "[[]]" "another user: no guess without waits"
+else
+	skip "not root" "another user: no guess without waits"
+fi
+is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'pmctl-explain-*' -newer kept.pmc | wc -l)" 0 "no directory stays"
+
+done_testing

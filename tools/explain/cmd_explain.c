@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_explain.c - pmctl explain: runs a command with what the rules need, or reads dumps, and says
+ * what slows each pool of threads.
+ */
+#include "lib/base/json.h"
+#include "tools/cli/flags.h"
+#include "tools/explain/explain.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct request {
+	int json;
+	uint64_t top;
+	char **command;
+	const char **files;
+	unsigned n_files;
+	const char *dump;   /* of the command */
+	char dir[PATH_MAX]; /* of a dump that is not kept; "" */
+};
+
+#define FLAG_OPTIONS struct request
+
+static const char *const formats[] = { "table", "json" };
+
+const struct tool_flag cmd_explain_flags[] = {
+	FLAG_WORD(0, "--format", "FORMAT", json, formats, "output"),
+	FLAG_CONSTANT(0, "--json", json, 1, "output and errors as JSON"),
+	FLAG_TOP(top, "number of findings; 0: all"),
+	FLAG_OUTPUT(dump, "dump of CMD that is kept"),
+	OPERAND_TAIL(command),
+	OPERAND_LIST(files, n_files),
+	FLAG_END,
+};
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+/* What pmctl run records for the rules. Waits need the kernel's switch records of root. */
+static int run_command(const struct request *request)
+{
+	const char *argv[16 + 1], **copy;
+	int n = 0, words = 0, code;
+
+	argv[n++] = "run";
+	argv[n++] = "-e";
+	argv[n++] = "@default,run-delay";
+	argv[n++] = "--sample=task-clock/499";
+#ifndef TOOL_WITHOUT_PERF_EVENTS
+	if (geteuid() == 0)
+		argv[n++] = "--off-cpu";
+#endif
+	argv[n++] = "--report";
+	argv[n++] = "off";
+	argv[n++] = "-o";
+	argv[n++] = request->dump;
+	argv[n++] = "--";
+	while (request->command[words])
+		words++;
+	copy = calloc((size_t)(n + words) + 1, sizeof(*copy));
+	if (!copy)
+		return tool_fail(EXIT_OURS, "%s", strerror(ENOMEM));
+	memcpy(copy, argv, (size_t)n * sizeof(*argv));
+	memcpy(copy + n, request->command, (size_t)words * sizeof(*copy));
+	code = cmd_run(n + words, (char **)(void *)copy);
+	free(copy);
+	return code;
+}
+
+/* In a child: pmctl run ends as its command did, perhaps by a signal. *status: of wait. */
+static int run(const struct request *request, int *status)
+{
+	void (*on_interrupt)(int), (*on_quit)(int);
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(errno));
+	if (!pid) {
+		const int code = run_command(request);
+
+		fflush(NULL);
+		_exit(code);
+	}
+	/* The terminal sends them to the command, too, which decides. */
+	on_interrupt = signal(SIGINT, SIG_IGN);
+	on_quit = signal(SIGQUIT, SIG_IGN);
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, on_interrupt);
+	signal(SIGQUIT, on_quit);
+	return 0;
+}
+
+/* A dump in a directory of its own, which is removed at the end. */
+static int make_dump(struct request *request)
+{
+	static char path[sizeof(request->dir) + 16];
+	const char *tmp = getenv("TMPDIR");
+
+	if (request->dump)
+		return 0;
+	tmp = tmp && *tmp ? tmp : "/tmp";
+	snprintf(request->dir, sizeof(request->dir), "%s/pmctl-explain-XXXXXX", tmp);
+	if (!mkdtemp(request->dir)) {
+		request->dir[0] = '\0';
+		return tool_fail(EXIT_OURS,
+				 "cannot make a directory in %s: %s; set TMPDIR to another one, or "
+				 "add -o FILE",
+				 tmp, strerror(errno));
+	}
+	snprintf(path, sizeof(path), "%s/dump.pmc", request->dir);
+	request->dump = path;
+	return 0;
+}
+
+static void remove_dump(const struct request *request)
+{
+	if (!request->dir[0])
+		return;
+	unlink(request->dump);
+	rmdir(request->dir);
+}
+
+/* ---- output -------------------------------------------------------------------------------- */
+
+static void put_list(const char *head, const char *const *list, unsigned n)
+{
+	char line[2048];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, line, sizeof(line) - 1);
+	for (unsigned i = 0; i < n; i++)
+		pmc_outf(&out, "%s%s", i ? "; " : "", list[i]);
+	line[out.len] = '\0';
+	if (n)
+		tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s", head, line);
+}
+
+static void put_finding(const struct finding *finding)
+{
+	const char *gain = "";
+	char text[64];
+
+	tool_wrapped_line(tool_columns(STDOUT_FILENO), " %s: %s", finding->pool, finding->text);
+	put_list("evidence", finding->evidence, finding->n_evidence);
+	put_list("not", finding->excluded, finding->n_excluded);
+	put_list("unknown", finding->unknown, finding->n_unknown);
+	if (finding->gain > 1) {
+		snprintf(text, sizeof(text), ": at most %.1f times as fast", finding->gain);
+		gain = text;
+	}
+	tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s%s", "try", finding->advice,
+			  gain);
+}
+
+/* What was not recorded, so that nothing can be said about it. */
+static void put_nothing(const struct facts *facts)
+{
+	const char *unknown[EXPLAIN_LINES];
+	unsigned n = 0;
+
+	if (!facts->has_delay)
+		unknown[n++] = "waits for a CPU (-e run-delay)";
+	if (!facts->has_waits)
+		unknown[n++] = "locks (--off-cpu, as root)";
+	if (!facts->has_samples)
+		unknown[n++] = "spinning and allocation (--sample)";
+	if (!facts->has_counters)
+		unknown[n++] = "memory and branches (no hardware counters)";
+	puts(" nothing stands out");
+	put_list("unknown", unknown, n);
+}
+
+static void print_text(const struct facts *facts, const struct finding *list, unsigned n,
+		       unsigned shown)
+{
+	printf(" %s wall · %s CPU", explain_time(facts->arena, facts->wall),
+	       explain_time(facts->arena, facts->cpu));
+	if (facts->cpus && facts->wall)
+		printf(" (%.2f of %u CPUs)", (double)facts->cpu / (double)facts->wall, facts->cpus);
+	printf(" · %llu thread%s in %llu pool%s\n\n", (unsigned long long)facts->threads,
+	       facts->threads == 1 ? "" : "s", (unsigned long long)facts->n_pools,
+	       facts->n_pools == 1 ? "" : "s");
+	for (unsigned i = 0; i < shown; i++)
+		put_finding(&list[i]);
+	if (shown < n)
+		printf(" and %u more (--top)\n", n - shown);
+	if (!n)
+		put_nothing(facts);
+}
+
+static void put_texts(struct pmc_json *json, const char *key, const char *const *list, unsigned n)
+{
+	pmc_json_array(json, key);
+	for (unsigned i = 0; i < n; i++)
+		pmc_json_str(json, NULL, list[i]);
+	pmc_json_array_end(json);
+}
+
+static int print_json(const struct facts *facts, const struct finding *list, unsigned shown)
+{
+	static char room[64 << 10];
+	struct pmc_json json;
+	struct pmc_out out;
+	int error;
+
+	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
+	pmc_json_init(&json, &out, true);
+	pmc_json_object(&json, NULL);
+	pmc_json_u64(&json, "wall_ns", facts->wall);
+	pmc_json_u64(&json, "cpu_ns", facts->cpu);
+	pmc_json_known(&json, "run_delay_ns", facts->has_delay, facts->delay);
+	pmc_json_known(&json, "cpus", facts->cpus, facts->cpus);
+	pmc_json_array(&json, "findings");
+	for (unsigned i = 0; i < shown; i++) {
+		const struct finding *finding = &list[i];
+
+		pmc_json_object(&json, NULL);
+		pmc_json_str(&json, "pool", finding->pool);
+		pmc_json_str(&json, "cause", finding->cause);
+		pmc_json_str(&json, "text", finding->text);
+		put_texts(&json, "evidence", finding->evidence, finding->n_evidence);
+		put_texts(&json, "excluded", finding->excluded, finding->n_excluded);
+		put_texts(&json, "unknown", finding->unknown, finding->n_unknown);
+		pmc_json_str(&json, "try", finding->advice);
+		if (finding->gain > 1)
+			pmc_json_double(&json, "gain", finding->gain);
+		else
+			pmc_json_null(&json, "gain");
+		pmc_json_object_end(&json);
+	}
+	pmc_json_array_end(&json);
+	pmc_json_object_end(&json);
+	pmc_out_char(&out, '\n');
+	error = pmc_out_flush(&out);
+	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
+}
+
+static int explain(const struct request *request, const char *const *files, unsigned n_files)
+{
+	struct report_names *names = report_names_new(NULL);
+	struct pmc_arena arena = { 0 };
+	struct pmc_profile profile;
+	struct finding *list;
+	struct facts facts;
+	unsigned n, shown;
+	int code;
+
+	pmc_profile_init(&profile, &(struct pmc_profile_options){ .timeline = false });
+	code = report_read(&profile, files, n_files);
+	if (!code) {
+		pmc_profile_finish(&profile);
+		code = explain_facts(&profile, names, &arena, &facts);
+	}
+	if (!code) {
+		list = explain_find(&facts, &n);
+		shown = request->top && request->top < n ? (unsigned)request->top : n;
+		if (request->json)
+			code = print_json(&facts, list, shown);
+		else
+			print_text(&facts, list, n, shown);
+	}
+	pmc_profile_free(&profile);
+	report_names_free(names);
+	pmc_arena_free(&arena);
+	return code;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	struct request request = { .json = 0 };
+	int code = tool_args_parse(argc, argv, &request), status = 0;
+
+	if (code)
+		return code;
+	if (!request.command || !*request.command) {
+		if (request.dump)
+			return tool_fail(EXIT_USAGE, "-o keeps the dump of a command; add -- CMD");
+		if (!request.n_files)
+			return tool_fail(EXIT_USAGE,
+					 "nothing to explain; name dumps, or -- and a command");
+		return explain(&request, request.files, request.n_files);
+	}
+	if (request.n_files)
+		return tool_fail(EXIT_USAGE,
+				 "'%.60s' in front of --; name dumps or a command, "
+				 "not both",
+				 request.files[0]);
+	code = make_dump(&request);
+	if (!code)
+		code = run(&request, &status);
+	/* The reason of pmctl run has been printed. */
+	if (!code && WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_OURS &&
+	    access(request.dump, F_OK) != 0)
+		code = WEXITSTATUS(status);
+	else if (!code)
+		code = explain(&request, &request.dump, 1);
+	remove_dump(&request);
+	return code ? code : tool_end_as(status);
+}

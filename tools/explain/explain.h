@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain.h - why threads are slow: facts of each pool, and rules that judge them.
+ * Private to this folder.
+ *
+ * A rule speaks only with its evidence: what was not recorded is `has_...` false, never 0.
+ */
+#ifndef PMC_TOOLS_EXPLAIN_EXPLAIN_H
+#define PMC_TOOLS_EXPLAIN_EXPLAIN_H
+
+#include "tools/report/report.h"
+#include "tools/rows/fold.h"
+
+/* Threads of one pool; times in ns, summed over its threads. */
+struct pool_facts {
+	const char *name;
+	uint64_t threads;
+	uint64_t life;			  /* from start to end */
+	uint64_t first_start, last_start; /* of a thread */
+	uint64_t cpu;
+	uint64_t most_cpu, most_cpu_life; /* of the thread with most CPU time */
+	/* Without main threads, which often only start the others. */
+	uint64_t workers, workers_cpu, workers_most, workers_most_life;
+	bool has_usage;
+	uint64_t voluntary, involuntary, minor_faults, major_faults;
+	bool has_delay;
+	uint64_t delay; /* runnable, without a CPU */
+	/* By samples off CPU: time in functions that take locks. */
+	bool has_waits;
+	uint64_t waits, locks;
+	const char *lock; /* the function around them with most of that; NULL: unknown */
+	uint64_t lock_most;
+	/* By samples on CPU, of which these are in functions that spin, or allocate. */
+	uint64_t samples, spinning, allocating;
+};
+
+struct facts {
+	const struct pmc_profile *profile;
+	struct pmc_arena *arena;
+	struct pool_facts *pools;
+	uint64_t n_pools, threads;
+	uint64_t wall, cpu, delay; /* wall: of the dump as a whole */
+	bool has_delay, has_waits, has_samples, has_counters;
+	unsigned cpus; /* 0: unknown */
+	/* Process images other than the first, and their CPU time. */
+	uint64_t children, children_cpu;
+	const char *child; /* the program that most of them run */
+	uint64_t of_child;
+};
+
+/* 0, or the exit code with the error printed. */
+int explain_facts(const struct pmc_profile *profile, struct report_names *names,
+		  struct pmc_arena *arena, struct facts *facts);
+
+enum { EXPLAIN_LINES = 4 };
+
+struct finding {
+	const char *pool, *cause;
+	const char *text; /* one line */
+	const char *evidence[EXPLAIN_LINES], *excluded[EXPLAIN_LINES], *unknown[EXPLAIN_LINES];
+	unsigned n_evidence, n_excluded, n_unknown;
+	const char *advice;
+	double gain; /* how many times as fast at most; 0: unknown */
+};
+
+/* The findings, by what they may gain; *n of them. */
+struct finding *explain_find(const struct facts *facts, unsigned *n);
+
+/* A text in the arena. */
+const char *explain_text(struct pmc_arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* "24.4 s", "3.1 ms": of the arena. */
+const char *explain_time(struct pmc_arena *arena, uint64_t ns);
+
+#endif

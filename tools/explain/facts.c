@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* facts.c - what a dump says of each pool of threads, for the rules. */
+#include "tools/explain/explain.h"
+#include "tools/cli/pmctl.h"
+#include "tools/report/names.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *explain_text(struct pmc_arena *arena, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return pmc_arena_strdup(arena, text);
+}
+
+const char *explain_time(struct pmc_arena *arena, uint64_t ns)
+{
+	const double s = (double)ns / 1e9;
+
+	return s >= 100	 ? explain_text(arena, "%.0f s", s) :
+	       s >= 1	 ? explain_text(arena, "%.1f s", s) :
+	       s >= 1e-3 ? explain_text(arena, "%.1f ms", s * 1e3) :
+			   explain_text(arena, "%.1f us", s * 1e6);
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* The value of an event of the row. False: it has none. */
+static bool value_of(const struct pmc_p_thread *thread, const char *event, uint64_t *value)
+{
+	for (unsigned i = 0; thread->set && i < thread->set->count; i++)
+		if (!strcmp(thread->set->events[i].name, event) &&
+		    pmc_count_has_value(&thread->counts[i])) {
+			*value = pmc_count_value(&thread->counts[i]);
+			return true;
+		}
+	return false;
+}
+
+static void add_thread(struct facts *facts, struct pool_facts *pool,
+		       const struct pmc_p_thread *thread)
+{
+	const struct pmc_thread_fixed *fixed = &thread->fixed;
+	const uint64_t life = pmc_sub_sat(pmc_thread_until(thread), fixed->start_ns);
+	uint64_t delay = 0, cycles;
+
+	if (!pool->threads++) {
+		pool->has_usage = pool->has_delay = true;
+		pool->first_start = fixed->start_ns;
+	}
+	if (fixed->start_ns < pool->first_start)
+		pool->first_start = fixed->start_ns;
+	if (fixed->start_ns > pool->last_start)
+		pool->last_start = fixed->start_ns;
+	pool->life += life;
+	pool->cpu += fixed->cpu_ns;
+	if (fixed->cpu_ns >= pool->most_cpu) {
+		pool->most_cpu = fixed->cpu_ns;
+		pool->most_cpu_life = life;
+	}
+	if (!(fixed->flags & PMC_THREAD_MAIN)) {
+		pool->workers++;
+		pool->workers_cpu += fixed->cpu_ns;
+		if (fixed->cpu_ns >= pool->workers_most) {
+			pool->workers_most = fixed->cpu_ns;
+			pool->workers_most_life = life;
+		}
+	}
+	pool->has_usage &= !(fixed->flags & PMC_THREAD_NO_RUSAGE);
+	pool->voluntary += fixed->voluntary_switches;
+	pool->involuntary += fixed->involuntary_switches;
+	pool->minor_faults += fixed->minor_faults;
+	pool->major_faults += fixed->major_faults;
+	pool->has_delay &= value_of(thread, "run-delay", &delay);
+	pool->delay += delay;
+	facts->has_counters |= value_of(thread, "cycles", &cycles);
+	facts->threads++;
+	facts->cpu += fixed->cpu_ns;
+	facts->delay += delay;
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
+
+static const char *const lock_functions[] = {
+	"__lll_lock_wait",
+	"__lll_lock_wait_private",
+	"__GI___lll_lock_wait",
+	"__pthread_mutex_lock_full",
+	"pthread_mutex_lock",
+	"__pthread_mutex_lock",
+	"___pthread_mutex_lock",
+	"__GI___pthread_mutex_lock",
+	"__pthread_rwlock_rdlock_full64",
+	"__pthread_rwlock_wrlock_full64",
+	"__pthread_rwlock_rdlock",
+	"__pthread_rwlock_wrlock",
+	"std::sys::sync::mutex::futex::Mutex::lock_contended",
+	"std::sys::sync::rwlock::futex::RwLock::write_contended",
+	"std::sys::sync::rwlock::futex::RwLock::read_contended",
+};
+static const char *const spin_functions[] = {
+	"pthread_spin_lock", "__pthread_spin_lock", "__GI___pthread_spin_lock",
+	"sched_yield",	     "__sched_yield",	    "__GI___sched_yield",
+};
+static const char *const heap_functions[] = {
+	"malloc",
+	"_int_malloc",
+	"free",
+	"_int_free",
+	"__libc_malloc",
+	"__libc_free",
+	"cfree",
+	"calloc",
+	"__libc_calloc",
+	"realloc",
+	"_int_realloc",
+	"__libc_realloc",
+	"malloc_consolidate",
+	"unlink_chunk",
+	"unlink_chunk.isra.0",
+	"sysmalloc",
+	"systrim",
+	"systrim.constprop.0",
+	"arena_get2",
+	"__GI___libc_malloc",
+	"__GI___libc_free",
+	"tcache_init",
+	"_int_free_merge_chunk",
+	"_int_free_create_chunk",
+};
+
+/* A function of the C library that only stands between the program and the kernel. */
+static bool is_plumbing(const char *function)
+{
+	return strstr(function, "futex") || strstr(function, "lll_lock") ||
+	       strstr(function, "mutex_lock") || strstr(function, "mutex_cond_lock") ||
+	       strstr(function, "rwlock");
+}
+
+static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
+{
+	size_t i = 0;
+
+	pool->waits += ns;
+	while (i < spots->n && i < 4 && !IS_ONE_OF(spots->list[i]->function, lock_functions))
+		i++;
+	if (i == spots->n || i == 4)
+		return;
+	pool->locks += ns;
+	while (i < spots->n && is_plumbing(spots->list[i]->function))
+		i++;
+	if (i < spots->n && ns > pool->lock_most) {
+		pool->lock_most = ns;
+		pool->lock = spots->list[i]->function;
+	}
+}
+
+static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
+			const struct pmc_p_samples *samples)
+{
+	const bool off_cpu = samples->event && pmc_is_off_cpu(samples->event);
+	struct spot_list spots = { .n = 0 };
+
+	if (!samples->event)
+		return;
+	pool->has_waits |= off_cpu;
+	facts->has_waits |= off_cpu;
+	facts->has_samples |= !off_cpu;
+	for (uint64_t i = 0; i < samples->n; i++) {
+		const struct pmc_p_sample *sample = &samples->list[i];
+
+		names_of_stack(names, sample->stack, NAMES_FUNCTION, false, &spots);
+		if (off_cpu) {
+			add_wait(pool, &spots, sample->weight);
+			continue;
+		}
+		pool->samples += sample->count;
+		if (IS_ONE_OF(spots.list[0]->function, spin_functions))
+			pool->spinning += sample->count;
+		if (IS_ONE_OF(spots.list[0]->function, heap_functions))
+			pool->allocating += sample->count;
+	}
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+struct program {
+	const char *exe;
+	uint64_t images;
+	UT_hash_handle hh;
+};
+
+static void add_child(struct facts *facts, struct program **programs,
+		      const struct pmc_p_process *process)
+{
+	struct pmc_arena *arena = facts->arena;
+	struct program *program;
+
+	facts->children++;
+	facts->children_cpu += process->fixed.cpu_ns;
+	HASH_FIND(hh, *programs, process->exe, strlen(process->exe), program);
+	if (!program) {
+		program = pmc_arena_alloc(arena, sizeof(*program));
+		program->exe = process->exe;
+		HASH_ADD_KEYPTR(hh, *programs, program->exe, strlen(program->exe), program);
+	}
+	if (++program->images > facts->of_child) {
+		facts->of_child = program->images;
+		facts->child = pmc_base_name(program->exe);
+	}
+}
+
+static int add_processes(struct facts *facts)
+{
+	const struct pmc_profile *profile = facts->profile;
+	uint64_t first = UINT64_MAX, last = 0, newest;
+	struct program *programs = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		const struct pmc_process_fixed *fixed = &process->fixed;
+		uint64_t end = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+
+		if (!process->known)
+			continue;
+		if (strcmp(process->host, profile->processes[0]->host) != 0)
+			return tool_fail(EXIT_FAIL,
+					 "cannot explain dumps of several hosts (%s, %s) at once; "
+					 "name those of one",
+					 profile->processes[0]->host, process->host);
+		if (pmc_process_end_unseen(process, &newest) && newest > end)
+			end = newest;
+		first = fixed->start_ns < first ? fixed->start_ns : first;
+		last = end > last ? end : last;
+		facts->cpus = fixed->cpus > facts->cpus ? fixed->cpus : facts->cpus;
+		if (!(fixed->flags & PMC_PROCESS_FIRST))
+			add_child(facts, &programs, process);
+	}
+	facts->wall = pmc_sub_sat(last, first);
+	return 0;
+}
+
+int explain_facts(const struct pmc_profile *profile, struct report_names *names,
+		  struct pmc_arena *arena, struct facts *facts)
+{
+	struct pmc_thread_buf buf;
+	struct pmc_union events;
+	struct pmc_fold fold;
+	int code;
+
+	*facts = (struct facts){ .profile = profile, .arena = arena };
+	pmc_union_init(&events, arena);
+	pmc_fold_begin(&fold, &events, NULL, PMC_BY_POOL);
+	for (uint64_t i = 0; i < profile->n_threads; i++)
+		pmc_fold_find(&fold, pmc_profile_thread(profile, profile->threads[i], &buf));
+	pmc_fold_end(&fold);
+	facts->n_pools = fold.n_rows;
+	facts->pools = pmc_arena_alloc(arena, (fold.n_rows + 1) * sizeof(*facts->pools));
+	for (const struct pmc_fold_row *row = fold.rows; row; row = row->next)
+		facts->pools[row->index].name = row->label;
+	for (uint64_t i = 0; i < profile->n_threads; i++) {
+		const struct pmc_p_row *row = profile->threads[i];
+		const struct pmc_p_thread *thread;
+		struct pmc_p_samples **samples;
+		struct pool_facts *pool;
+		uint64_t n;
+
+		if (i + 1 < profile->n_threads && pmc_same_thread(row, profile->threads[i + 1]))
+			continue;
+		thread = pmc_profile_thread(profile, row, &buf);
+		pool = &facts->pools[pmc_fold_find(&fold, thread)->index];
+		add_thread(facts, pool, thread);
+		samples = pmc_profile_samples_of(profile, row, &n);
+		for (uint64_t k = 0; samples && k < n; k++)
+			add_samples(facts, pool, names, samples[k]);
+	}
+	code = add_processes(facts);
+	facts->has_delay = facts->n_pools != 0;
+	for (uint64_t i = 0; i < facts->n_pools; i++)
+		facts->has_delay &= facts->pools[i].has_delay;
+	return code;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.c - judges the facts: a table of rules, of which the first that speaks names the cause of a
+ * pool.
+ *
+ * Thresholds are shares of time, so that they hold on any machine. A gain is what the pool, or the
+ * whole run, could be faster at most if the cause were gone, by the arithmetic of its rule.
+ */
+#include "tools/explain/explain.h"
+#include "lib/base/sort.h"
+
+#include <string.h>
+
+/* Times of things that a rule estimates, in ns: a page fault, the start and end of a thread and of
+ * a process, a voluntary context switch. */
+#define FAULT_NS   500u
+#define THREAD_NS  30000u
+#define PROCESS_NS 600000u
+#define SWITCH_NS  1500u
+
+struct judging {
+	const struct facts *facts;
+	const struct pool_facts *pool;
+	struct finding *finding;
+};
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+#define SAY(j, ...)	 explain_text((j)->facts->arena, __VA_ARGS__)
+#define TIME(j, ns)	 explain_time((j)->facts->arena, ns)
+#define EVIDENCE(j, ...) ((j)->finding->evidence[(j)->finding->n_evidence++] = SAY(j, __VA_ARGS__))
+#define EXCLUDE(j, ...)	 ((j)->finding->excluded[(j)->finding->n_excluded++] = SAY(j, __VA_ARGS__))
+#define UNKNOWN(j, ...)	 ((j)->finding->unknown[(j)->finding->n_unknown++] = SAY(j, __VA_ARGS__))
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return 100 * share(part, whole);
+}
+
+/* A count of something in a second of `ns`. */
+static double rate(uint64_t count, uint64_t ns)
+{
+	return 1e9 * share(count, ns);
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* ---- rules: whether the cause is that of the pool, and the finding --------------------------- */
+
+/* Threads of the run that wanted a CPU, on average. */
+static double runnable(const struct facts *facts)
+{
+	return share(facts->cpu + facts->delay, facts->wall);
+}
+
+static bool waits_for_cpu(const struct pool_facts *pool)
+{
+	const uint64_t wanted = pool->cpu + pool->delay;
+
+	return pool->has_delay && pool->delay > 50000000 && share(pool->delay, wanted) >= 0.15 &&
+	       share(pool->delay, pool->life) >= 0.1;
+}
+
+static bool cpu_starved(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const struct pool_facts *pool = j->pool;
+	const uint64_t wanted = pool->cpu + pool->delay;
+	const double others = runnable(facts) - share(wanted, facts->wall);
+	const double room = facts->cpus - others;
+
+	if (!waits_for_cpu(pool) || !facts->cpus || runnable(facts) <= 1.05 * facts->cpus)
+		return false;
+	j->finding->text =
+		SAY(j, "waits for a CPU %.0f %% of its time", percent(pool->delay, pool->life));
+	EVIDENCE(j, "run delay %s of %s; %u CPU%s, %.1f threads runnable on average",
+		 TIME(j, pool->delay), TIME(j, pool->life), facts->cpus, plural(facts->cpus),
+		 runnable(facts));
+	j->finding->gain = share(wanted, pool->cpu);
+	if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
+		j->finding->advice = SAY(j, "more CPUs, or at most %.0f such thread%s", room,
+					 plural((uint64_t)(room + 0.5)));
+	else
+		j->finding->advice = "more CPUs";
+	return true;
+}
+
+static bool preempted(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const struct pool_facts *pool = j->pool;
+	const uint64_t wanted = pool->cpu + pool->delay;
+
+	if (!waits_for_cpu(pool) || !facts->cpus)
+		return false;
+	j->finding->text = SAY(j, "waits for a CPU %.0f %% of its time, behind others",
+			       percent(pool->delay, pool->life));
+	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, on %u CPU%s",
+		 TIME(j, pool->delay), TIME(j, pool->life), runnable(facts), facts->cpus,
+		 plural(facts->cpus));
+	j->finding->gain = share(wanted, pool->cpu);
+	j->finding->advice = "no other work on these CPUs; a CPU limit (cgroup) or an affinity of "
+			     "threads would look the same";
+	return true;
+}
+
+static bool lock(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+
+	if (!pool->has_waits || share(pool->locks, pool->life) < 0.15 || pool->locks < 50000000)
+		return false;
+	j->finding->text =
+		SAY(j, "waits for a lock %.0f %% of its time", percent(pool->locks, pool->life));
+	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, pool->locks),
+		 TIME(j, pool->life), pool->lock ? ", most of it in " : "",
+		 pool->lock ? pool->lock : "");
+	j->finding->gain = share(pool->life, pool->life - pool->locks);
+	j->finding->advice = "hold the lock for less time, or split what it protects";
+	return true;
+}
+
+/* A pool whose threads wait while one thread of the run computes. */
+static const struct pool_facts *idle_workers(const struct facts *facts,
+					     const struct pool_facts *hot)
+{
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
+		const struct pool_facts *pool = &facts->pools[i];
+
+		if (pool != hot && pool->threads >= 2 &&
+		    share(pool->life, facts->wall) >= 0.5 * (double)pool->threads &&
+		    share(pool->cpu, facts->wall) >= 0.01 && share(pool->cpu, pool->life) <= 0.4)
+			return pool;
+	}
+	return NULL;
+}
+
+static bool serial(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const struct pool_facts *pool = j->pool, *workers = idle_workers(facts, pool);
+	const double cpus = share(facts->cpu, facts->wall);
+	double most;
+
+	if (facts->cpus < 2 || !workers || share(pool->most_cpu, facts->wall) < 0.7 ||
+	    pool->cpu - pool->most_cpu > facts->wall / 10 || cpus > 1.6)
+		return false;
+	most = (double)(workers->threads + 1);
+	most = most < facts->cpus ? most : facts->cpus;
+	j->finding->text = SAY(j, "one thread computes while %s waits", workers->name);
+	EVIDENCE(j, "%s of %s on a CPU; the %llu threads of %s %s together",
+		 TIME(j, pool->most_cpu), TIME(j, facts->wall),
+		 (unsigned long long)workers->threads, workers->name, TIME(j, workers->cpu));
+	j->finding->gain = most / (cpus > 1 ? cpus : 1);
+	j->finding->advice = SAY(j, "give part of its work to %s", workers->name);
+	return true;
+}
+
+static bool imbalance(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const struct pool_facts *pool = j->pool;
+	const double mean = (double)pool->workers_cpu / (double)(pool->workers + !pool->workers);
+
+	if (pool->workers < 2 || pool->workers > 4096 || (double)pool->workers_most < 1.4 * mean ||
+	    share(pool->workers_most, facts->wall) < 0.5 ||
+	    share(pool->workers_most, pool->workers_most_life) < 0.7 ||
+	    pool->last_start - pool->first_start > facts->wall / 4)
+		return false;
+	j->finding->text = "its threads have unequal work";
+	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s",
+		 (unsigned long long)pool->workers, TIME(j, pool->workers_most),
+		 TIME(j, (uint64_t)mean));
+	j->finding->gain = (double)pool->workers_most / mean;
+	j->finding->advice = "smaller pieces of work that idle threads take";
+	return true;
+}
+
+/* Two threads on one CPU are often preempted by the wake-up of the other. */
+static uint64_t switches(const struct pool_facts *pool)
+{
+	return pool->voluntary + pool->involuntary;
+}
+
+/* A pool with as many switches: they may wait for each other. */
+static const struct pool_facts *partner_of(const struct facts *facts, const struct pool_facts *pool)
+{
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
+		const struct pool_facts *other = &facts->pools[i];
+
+		if (other != pool && other->has_usage &&
+		    switches(other) * 10 > switches(pool) * 7 &&
+		    switches(pool) * 10 > switches(other) * 7)
+			return other;
+	}
+	return NULL;
+}
+
+static bool handoff(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const struct pool_facts *pool = j->pool, *partner = partner_of(facts, pool);
+	const uint64_t all = switches(pool);
+
+	if (!pool->has_usage || !partner || rate(all, pool->cpu) < 20000 || all < 5000 ||
+	    share(pool->voluntary, all) < 0.3)
+		return false;
+	j->finding->text = SAY(j, "hands over to another thread after each %s of CPU time",
+			       TIME(j, pool->cpu / all));
+	EVIDENCE(j, "%llu context switches in %s of CPU time, as many as %s",
+		 (unsigned long long)all, TIME(j, pool->cpu), partner->name);
+	if (all * SWITCH_NS < pool->cpu)
+		j->finding->gain = share(pool->cpu, pool->cpu - all * SWITCH_NS);
+	j->finding->advice = "hand over more work at a time";
+	return true;
+}
+
+static bool short_lived(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	const uint64_t cost = pool->threads * THREAD_NS;
+
+	if (pool->threads < 200 || share(pool->cpu, pool->threads) > 1e6 ||
+	    share(pool->life, pool->threads) > 1e8 || share(cost, pool->cpu + cost) < 0.1)
+		return false;
+	j->finding->text =
+		SAY(j, "%llu threads of %s of CPU time each", (unsigned long long)pool->threads,
+		    TIME(j, pool->cpu / pool->threads));
+	EVIDENCE(j, "the start and end of a thread take some 30 us, of these %s together",
+		 TIME(j, cost));
+	j->finding->gain = share(pool->cpu + cost, pool->cpu);
+	j->finding->advice = "threads that live on and take further work";
+	return true;
+}
+
+static bool page_faults(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	const uint64_t cost = pool->minor_faults * FAULT_NS;
+
+	if (!pool->has_usage || share(cost, pool->cpu) < 0.1)
+		return false;
+	j->finding->text = SAY(j, "spends some %.0f %% of its CPU time on page faults",
+			       percent(cost, pool->cpu));
+	EVIDENCE(j, "%llu page faults in %s of CPU time, some 0.5 us each",
+		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu));
+	j->finding->gain = cost < pool->cpu ? share(pool->cpu, pool->cpu - cost) : 0;
+	j->finding->advice = "use memory again instead of returning it, or larger pages";
+	return true;
+}
+
+static bool disk(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+
+	if (!pool->has_usage || pool->major_faults < 100 ||
+	    rate(pool->major_faults, pool->life) < 50 || share(pool->cpu, pool->life) > 0.7)
+		return false;
+	j->finding->text = "waits for pages from a file or swap";
+	EVIDENCE(j, "%llu major page faults in %s", (unsigned long long)pool->major_faults,
+		 TIME(j, pool->life));
+	j->finding->advice = "read ahead (madvise, readahead), or more memory";
+	return true;
+}
+
+static bool spin(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+
+	if (pool->samples < 50 || share(pool->spinning, pool->samples) < 0.2)
+		return false;
+	j->finding->text =
+		SAY(j, "spins %.0f %% of its CPU time", percent(pool->spinning, pool->samples));
+	EVIDENCE(j, "%llu of %llu samples in spin locks and sched_yield",
+		 (unsigned long long)pool->spinning, (unsigned long long)pool->samples);
+	j->finding->gain = share(pool->samples, pool->samples - pool->spinning);
+	j->finding->advice = "a lock that sleeps";
+	return true;
+}
+
+static bool allocator(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+
+	if (pool->samples < 50 || share(pool->allocating, pool->samples) < 0.25)
+		return false;
+	j->finding->text = SAY(j, "allocates memory %.0f %% of its CPU time",
+			       percent(pool->allocating, pool->samples));
+	EVIDENCE(j, "%llu of %llu samples in malloc, free and their kin",
+		 (unsigned long long)pool->allocating, (unsigned long long)pool->samples);
+	j->finding->gain = share(pool->samples, pool->samples - pool->allocating);
+	j->finding->advice = "fewer and larger allocations, or another allocator";
+	return true;
+}
+
+/* Threads of run times that collect garbage, by the beginning of their names. */
+static bool gc(struct judging *j)
+{
+	static const char *const collectors[] = { "GC Thread",	    "G1 ",
+						  "ZWorker",	    "ZDriver",
+						  "Shenandoah",	    "GC Slave",
+						  ".NET Server GC", ".NET Background GC",
+						  "Parallel GC" };
+	const struct pool_facts *pool = j->pool;
+	bool collects = false;
+
+	for (unsigned i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++)
+		collects |= !strncmp(pool->name, collectors[i], strlen(collectors[i]));
+	if (!collects || share(pool->cpu, j->facts->cpu) < 0.2)
+		return false;
+	j->finding->text = SAY(j, "collects garbage, %.0f %% of all CPU time",
+			       percent(pool->cpu, j->facts->cpu));
+	EVIDENCE(j, "%s of %s", TIME(j, pool->cpu), TIME(j, j->facts->cpu));
+	j->finding->gain = share(j->facts->cpu, j->facts->cpu - pool->cpu);
+	j->finding->advice = "fewer allocations, or a larger heap";
+	return true;
+}
+
+/* Of causes that hold for the same pool the first one is named. */
+static const struct rule {
+	const char *cause;
+	bool (*judge)(struct judging *j);
+} rules[] = {
+	{ "lock", lock },
+	{ "gc", gc },
+	{ "short-lived", short_lived },
+	{ "handoff", handoff },
+	{ "cpu-starved", cpu_starved },
+	{ "imbalance", imbalance },
+	{ "serial", serial },
+	{ "disk", disk },
+	{ "spin", spin },
+	{ "allocator", allocator },
+	{ "page-faults", page_faults },
+	{ "preempted", preempted },
+};
+
+/* ---- findings ---------------------------------------------------------------------------- */
+
+/* What else was looked at, and what could not be. */
+static void add_rest(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const struct pool_facts *pool = j->pool;
+	const char *cause = j->finding->cause;
+
+	if (pool->has_delay && !waits_for_cpu(pool))
+		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
+			percent(pool->delay, pool->life));
+	if (pool->has_waits && strcmp(cause, "lock") != 0)
+		EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));
+	if (pool->has_usage && !pool->major_faults)
+		EXCLUDE(j, "disk (no major page fault)");
+	if (!pool->has_delay)
+		UNKNOWN(j, "waits for a CPU (-e run-delay)");
+	if (!pool->has_waits)
+		UNKNOWN(j, "locks (--off-cpu, as root)");
+	if (!facts->has_counters)
+		UNKNOWN(j, "memory and branches (no hardware counters)");
+}
+
+/* Pools that hardly use a CPU, nor wait for one or for locks, cannot gain. */
+static bool matters(const struct facts *facts, const struct pool_facts *pool)
+{
+	return share(pool->cpu + pool->delay, facts->cpu + facts->delay) >= 0.05 ||
+	       share(pool->locks, facts->wall) >= 0.2 ||
+	       (pool->major_faults >= 100 && share(pool->life, facts->wall) >= 0.2);
+}
+
+static bool judge_pool(struct judging *j)
+{
+	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		memset(j->finding, 0, sizeof(*j->finding));
+		j->finding->pool =
+			SAY(j, "%s (%llu thread%s)", j->pool->name,
+			    (unsigned long long)j->pool->threads, plural(j->pool->threads));
+		j->finding->cause = rules[i].cause;
+		if (rules[i].judge(j)) {
+			add_rest(j);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool judge_children(struct judging *j)
+{
+	const struct facts *facts = j->facts;
+	const uint64_t cost = facts->children * PROCESS_NS;
+
+	if (facts->children < 50 || share(facts->children_cpu, facts->children) > 5e6 ||
+	    share(cost, facts->cpu + facts->delay) < 0.1)
+		return false;
+	memset(j->finding, 0, sizeof(*j->finding));
+	j->finding->pool =
+		SAY(j, "%s%s", facts->of_child < facts->children ? "children, most of them " : "",
+		    facts->child);
+	j->finding->cause = "short-lived";
+	j->finding->text =
+		SAY(j, "%llu processes of %s of CPU time each", (unsigned long long)facts->children,
+		    TIME(j, facts->children_cpu / facts->children));
+	EVIDENCE(j, "the start and end of a process take some 0.6 ms, of these %s together",
+		 TIME(j, cost));
+	j->finding->advice = "one process that does the work of many";
+	return true;
+}
+
+static int by_gain(const void *a, const void *b, const void *arg)
+{
+	const struct finding *x = a, *y = b;
+
+	(void)arg;
+	return (y->gain > x->gain) - (y->gain < x->gain);
+}
+
+struct finding *explain_find(const struct facts *facts, unsigned *n)
+{
+	struct finding *list = pmc_arena_alloc(facts->arena, (facts->n_pools + 2) * sizeof(*list));
+	struct finding *scratch =
+		pmc_arena_alloc(facts->arena, (facts->n_pools + 2) * sizeof(*list));
+	struct judging j = { .facts = facts };
+
+	*n = 0;
+	j.finding = &list[*n];
+	*n += judge_children(&j);
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
+		j.pool = &facts->pools[i];
+		j.finding = &list[*n];
+		*n += matters(facts, j.pool) && judge_pool(&j);
+	}
+	pmc_sort(list, scratch, *n, sizeof(*list), by_gain, NULL);
+	return list;
+}
