@@ -52,8 +52,20 @@ is "$status" 7 "the exit status is that of the command"
 run "$PMCTL" explain -- "$T/none"
 is "$status $(wc -l <err)" "127 1" "a command that is not there"
 refuses 2 "nothing to explain" "no operand" explain
-refuses 2 "not both" "a dump and a command" explain kept.pmc -- true
+refuses 2 "at once" "a dump and a command" explain kept.pmc -- true
 refuses 1 "cannot read" "a dump that is not there" explain none.pmc
+# ---- running processes -------------------------------------------------------------------------
+"$PROG/causes" handoff 60000 &
+pid=$!
+two_threads() { [ "$(ls /proc/$pid/task | wc -l)" = 2 ]; }
+await two_threads
+run "$PMCTL" explain --json -p $pid -d 500ms
+kill $pid
+wait $pid 2>/dev/null
+like " $(jq -r '[.findings[].cause] | unique | join(" ")' out) " " handoff " "-p: a running process"
+between "$(jq .wall_ns out)" 480e6 2e9 "-p: for the time that was asked for"
+refuses 1 "no such process" "a process that is not there" explain -p 4194304
+
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$T"
 	run as_nobody "$PMCTL" explain --json -- "$PROG/causes" lock 100

@@ -140,6 +140,7 @@ static void *answer(void *arg)
 {
 	char byte;
 
+	prctl(PR_SET_NAME, "answer");
 	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
 		;
 	return arg;

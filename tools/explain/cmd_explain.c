@@ -18,6 +18,8 @@
 struct request {
 	int json;
 	uint64_t top;
+	const char *pids, *name;
+	uint64_t duration_ns;
 	char **command;
 	const char **files;
 	unsigned n_files;
@@ -30,6 +32,9 @@ struct request {
 static const char *const formats[] = { "table", "json" };
 
 const struct tool_flag cmd_explain_flags[] = {
+	FLAG_PROCESSES(pids, "running processes and their threads: 12,34"),
+	FLAG_NAMED(name, "processes whose program has that name, as -p"),
+	FLAG_DURATION(duration_ns, "how long running processes are watched (default: 10s)"),
 	FLAG_WORD(0, "--format", "FORMAT", json, formats, "output"),
 	FLAG_CONSTANT(0, "--json", json, 1, "output and errors as JSON"),
 	FLAG_TOP(top, "number of findings; 0: all"),
@@ -169,9 +174,10 @@ static void put_nothing(const struct facts *facts)
 	if (!facts->has_delay)
 		unknown[n++] = "waits for a CPU (-e run-delay)";
 	if (!facts->has_waits)
-		unknown[n++] = "locks (--off-cpu, as root)";
+		unknown[n++] = explain_text(facts->arena, "locks (%s)", explain_how_waits(facts));
 	if (!facts->has_samples)
-		unknown[n++] = "spinning and allocation (--sample)";
+		unknown[n++] = facts->profile ? "spinning and allocation (--sample)" :
+						"spinning and allocation (pmctl explain -- CMD)";
 	if (!facts->has_counters)
 		unknown[n++] = "memory and branches (no hardware counters)";
 	puts(" nothing stands out");
@@ -243,14 +249,24 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
 }
 
-static int explain(const struct request *request, const char *const *files, unsigned n_files)
+static int print(const struct request *request, const struct facts *facts)
+{
+	unsigned n, shown;
+	const struct finding *list = explain_find(facts, &n);
+
+	shown = request->top && request->top < n ? (unsigned)request->top : n;
+	if (request->json)
+		return print_json(facts, list, shown);
+	print_text(facts, list, n, shown);
+	return EXIT_OK;
+}
+
+static int explain_dumps(const struct request *request, const char *const *files, unsigned n_files)
 {
 	struct report_names *names = report_names_new(NULL);
 	struct pmc_arena arena = { 0 };
 	struct pmc_profile profile;
-	struct finding *list;
 	struct facts facts;
-	unsigned n, shown;
 	int code;
 
 	pmc_profile_init(&profile, &(struct pmc_profile_options){ .timeline = false });
@@ -259,49 +275,62 @@ static int explain(const struct request *request, const char *const *files, unsi
 		pmc_profile_finish(&profile);
 		code = explain_facts(&profile, names, &arena, &facts);
 	}
-	if (!code) {
-		list = explain_find(&facts, &n);
-		shown = request->top && request->top < n ? (unsigned)request->top : n;
-		if (request->json)
-			code = print_json(&facts, list, shown);
-		else
-			print_text(&facts, list, n, shown);
-	}
+	if (!code)
+		code = print(request, &facts);
 	pmc_profile_free(&profile);
 	report_names_free(names);
 	pmc_arena_free(&arena);
 	return code;
 }
 
+static int explain_running(const struct request *request)
+{
+	struct pmc_arena arena = { 0 };
+	struct facts facts;
+	int code =
+		explain_watch(request->pids, request->name, request->duration_ns, &arena, &facts);
+
+	if (!code)
+		code = print(request, &facts);
+	pmc_arena_free(&arena);
+	return code;
+}
+
+static int explain_command(struct request *request)
+{
+	int code = make_dump(request), status = 0;
+
+	if (!code)
+		code = run(request, &status);
+	/* The reason of pmctl run has been printed. */
+	if (!code && WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_OURS &&
+	    access(request->dump, F_OK) != 0)
+		code = WEXITSTATUS(status);
+	else if (!code)
+		code = explain_dumps(request, &request->dump, 1);
+	remove_dump(request);
+	return code ? code : tool_end_as(status);
+}
+
 int cmd_explain(int argc, char **argv)
 {
-	struct request request = { .json = 0 };
-	int code = tool_args_parse(argc, argv, &request), status = 0;
+	struct request request = { .duration_ns = 10 * FLAG_S };
+	const int code = tool_args_parse(argc, argv, &request);
+	const bool command = request.command && *request.command;
+	const bool running = request.pids || request.name;
 
 	if (code)
 		return code;
-	if (!request.command || !*request.command) {
-		if (request.dump)
-			return tool_fail(EXIT_USAGE, "-o keeps the dump of a command; add -- CMD");
-		if (!request.n_files)
-			return tool_fail(EXIT_USAGE,
-					 "nothing to explain; name dumps, or -- and a command");
-		return explain(&request, request.files, request.n_files);
-	}
-	if (request.n_files)
+	if (!command && !running && !request.n_files)
 		return tool_fail(EXIT_USAGE,
-				 "'%.60s' in front of --; name dumps or a command, "
-				 "not both",
-				 request.files[0]);
-	code = make_dump(&request);
-	if (!code)
-		code = run(&request, &status);
-	/* The reason of pmctl run has been printed. */
-	if (!code && WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_OURS &&
-	    access(request.dump, F_OK) != 0)
-		code = WEXITSTATUS(status);
-	else if (!code)
-		code = explain(&request, &request.dump, 1);
-	remove_dump(&request);
-	return code ? code : tool_end_as(status);
+				 "nothing to explain; name dumps, -p PID, or -- and a command");
+	if (command + running + (request.n_files != 0) > 1)
+		return tool_fail(EXIT_USAGE, "dumps, running processes and a command cannot be "
+					     "explained at once; name one of them");
+	if (!command && request.dump)
+		return tool_fail(EXIT_USAGE, "-o keeps the dump of a command; add -- CMD");
+	if (command)
+		return explain_command(&request);
+	return running ? explain_running(&request) :
+			 explain_dumps(&request, request.files, request.n_files);
 }

@@ -35,7 +35,7 @@ struct pool_facts {
 };
 
 struct facts {
-	const struct pmc_profile *profile;
+	const struct pmc_profile *profile; /* NULL: of running processes */
 	struct pmc_arena *arena;
 	struct pool_facts *pools;
 	uint64_t n_pools, threads;
@@ -48,9 +48,14 @@ struct facts {
 	uint64_t of_child;
 };
 
-/* 0, or the exit code with the error printed. */
+/* Of a dump. 0, or the exit code with the error printed. */
 int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 		  struct pmc_arena *arena, struct facts *facts);
+
+/* The same of running processes, for a time: a list such as "12,34", or those whose program has
+ * that name; one may be NULL. */
+int explain_watch(const char *pids, const char *name, uint64_t duration_ns, struct pmc_arena *arena,
+		  struct facts *facts);
 
 enum { EXPLAIN_LINES = 4 };
 
@@ -65,6 +70,12 @@ struct finding {
 
 /* The findings, by what they may gain; *n of them. */
 struct finding *explain_find(const struct facts *facts, unsigned *n);
+
+/* What would record waits. */
+static inline const char *explain_how_waits(const struct facts *facts)
+{
+	return facts->profile ? "--off-cpu, as root" : "pmctl explain -- CMD, as root";
+}
 
 /* A text in the arena. */
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)

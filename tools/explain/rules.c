@@ -362,7 +362,7 @@ static void add_rest(struct judging *j)
 	if (!pool->has_delay)
 		UNKNOWN(j, "waits for a CPU (-e run-delay)");
 	if (!pool->has_waits)
-		UNKNOWN(j, "locks (--off-cpu, as root)");
+		UNKNOWN(j, "locks (%s)", explain_how_waits(facts));
 	if (!facts->has_counters)
 		UNKNOWN(j, "memory and branches (no hardware counters)");
 }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.c - facts of running processes: what their threads do for a time, as /proc shows it.
+ *
+ * Threads that start and end between two readings are not seen.
+ */
+#include "tools/cli/pmctl.h"
+#include "tools/explain/explain.h"
+#include "tools/live/task.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Between two readings. */
+#define STEP_NS UINT64_C(50000000)
+
+struct watched {
+	int tid;
+	struct live_task task;
+	struct live_span sum;
+	bool ended;
+	struct watched *next; /* all that were seen */
+	UT_hash_handle hh;    /* those that live */
+};
+
+struct watch {
+	struct pmc_arena *arena;
+	const struct live_tids *pids;
+	struct live_tids tids;
+	struct live_budget budget;
+	struct watched *all, *live;
+	uint64_t begin_ns, scanned_ns;
+};
+
+/* What a thread did since the last reading. */
+static void read_thread(struct watch *watch, struct watched *thread)
+{
+	const int error = live_task_read(&thread->task, watch->scanned_ns, &watch->budget);
+
+	if (!error && thread->task.known)
+		live_span_add(&thread->sum, &thread->task.span);
+	if (error != -ESRCH)
+		return;
+	thread->ended = true;
+	live_task_close(&thread->task, &watch->budget);
+	HASH_DEL(watch->live, thread);
+}
+
+static void add_new(struct watch *watch, int pid, int tid)
+{
+	struct pmc_arena *arena = watch->arena;
+	struct watched *thread;
+
+	HASH_FIND_INT(watch->live, &tid, thread);
+	if (thread)
+		return;
+	thread = pmc_arena_alloc(arena, sizeof(*thread));
+	thread->tid = tid;
+	live_task_init(&thread->task, pid, tid);
+	thread->next = watch->all;
+	watch->all = thread;
+	HASH_ADD_INT(watch->live, tid, thread);
+}
+
+/* False: all processes have ended. */
+static bool read_all(struct watch *watch)
+{
+	const uint64_t now = pmc_now_ns();
+	struct watched *thread, *next;
+	bool any = false;
+
+	for (unsigned p = 0; p < watch->pids->n; p++) {
+		const pid_t pid = watch->pids->list[p];
+
+		if (live_is_zombie(pid) || live_tids_read(pid, &watch->tids))
+			continue;
+		any = true;
+		for (unsigned i = 0; i < watch->tids.n; i++)
+			add_new(watch, pid, watch->tids.list[i]);
+	}
+	watch->budget.reading++;
+	HASH_ITER (hh, watch->live, thread, next)
+		read_thread(watch, thread);
+	watch->scanned_ns = now;
+	return any;
+}
+
+/* ---- pools ------------------------------------------------------------------------------- */
+
+struct pool {
+	uint64_t key;
+	struct pool_facts facts;
+	UT_hash_handle hh;
+};
+
+static struct pool_facts *pool_of(struct watch *watch, struct pool **pools,
+				  const struct watched *thread)
+{
+	char name[LIVE_NAME];
+	const uint64_t key = live_pool_key(thread->task.stat.name, name);
+	struct pmc_arena *arena = watch->arena;
+	struct pool *pool;
+
+	HASH_FIND(hh, *pools, &key, sizeof(key), pool);
+	if (pool)
+		return &pool->facts;
+	pool = pmc_arena_alloc(arena, sizeof(*pool));
+	pool->key = key;
+	pool->facts.name = pmc_arena_strndup(arena, name, strnlen(name, sizeof(name)));
+	HASH_ADD(hh, *pools, key, sizeof(key), pool);
+	return &pool->facts;
+}
+
+static void add_thread(struct facts *facts, struct pool_facts *pool, const struct watched *thread,
+		       uint64_t begin_ns)
+{
+	const struct live_span *sum = &thread->sum;
+	uint64_t start = live_start_ns(&thread->task.stat);
+
+	start = start > begin_ns ? start : begin_ns;
+	if (!pool->threads++)
+		pool->first_start = start;
+	pool->has_usage = pool->has_delay = true;
+	if (start < pool->first_start)
+		pool->first_start = start;
+	if (start > pool->last_start)
+		pool->last_start = start;
+	pool->life += sum->ns;
+	pool->cpu += sum->cpu_ns;
+	pool->delay += sum->delay_ns;
+	pool->voluntary += sum->voluntary;
+	pool->involuntary += sum->involuntary;
+	pool->minor_faults += sum->minor_faults;
+	pool->major_faults += sum->major_faults;
+	if (sum->cpu_ns >= pool->most_cpu) {
+		pool->most_cpu = sum->cpu_ns;
+		pool->most_cpu_life = sum->ns;
+	}
+	if (thread->task.pid != thread->task.tid) {
+		pool->workers++;
+		pool->workers_cpu += sum->cpu_ns;
+		if (sum->cpu_ns >= pool->workers_most) {
+			pool->workers_most = sum->cpu_ns;
+			pool->workers_most_life = sum->ns;
+		}
+	}
+	facts->threads++;
+	facts->cpu += sum->cpu_ns;
+	facts->delay += sum->delay_ns;
+}
+
+static unsigned count_cpus(pid_t pid)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(pid, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 0;
+}
+
+static void make_facts(struct watch *watch, struct facts *facts)
+{
+	struct pool *pools = NULL;
+
+	for (const struct watched *thread = watch->all; thread; thread = thread->next)
+		if (thread->sum.ns)
+			add_thread(facts, pool_of(watch, &pools, thread), thread, watch->begin_ns);
+	facts->pools =
+		pmc_arena_alloc(watch->arena, (HASH_COUNT(pools) + 1) * sizeof(*facts->pools));
+	for (const struct pool *pool = pools; pool; pool = pool->hh.next)
+		facts->pools[facts->n_pools++] = pool->facts;
+	facts->wall = watch->scanned_ns - watch->begin_ns;
+	facts->has_delay = facts->n_pools != 0;
+}
+
+int explain_watch(const char *pids, const char *name, uint64_t duration_ns, struct pmc_arena *arena,
+		  struct facts *facts)
+{
+	struct live_tids found = { .n = 0 };
+	struct watch watch = { .arena = arena, .pids = &found };
+	int code = live_find(pids, name, &found);
+	bool alive;
+
+	*facts = (struct facts){ .arena = arena };
+	if (code)
+		return code;
+	facts->cpus = count_cpus(found.list[0]);
+	live_budget_init(&watch.budget);
+	watch.begin_ns = pmc_now_ns();
+	alive = read_all(&watch);
+	while (alive && watch.scanned_ns < watch.begin_ns + duration_ns) {
+		const uint64_t left = watch.begin_ns + duration_ns - watch.scanned_ns;
+		const struct timespec nap = { .tv_nsec = (long)(left < STEP_NS ? left : STEP_NS) };
+
+		nanosleep(&nap, NULL);
+		alive = read_all(&watch);
+	}
+	make_facts(&watch, facts);
+	for (struct watched *thread = watch.live; thread; thread = thread->hh.next)
+		live_task_close(&thread->task, &watch.budget);
+	live_tids_free(&watch.tids);
+	live_tids_free(&found);
+	if (!facts->n_pools)
+		return tool_fail(EXIT_FAIL, "the process has ended before it could be watched");
+	return 0;
+}
