@@ -9,6 +9,7 @@
 #include "tools/rows/profile.h"
 #include "tools/view/report.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/explain/explain.h"
 #include "tools/export/export.h"
 #include "tools/merge/merge.h"
 #include "tools/report/report.h"
@@ -210,6 +211,27 @@ static void export(int fd, uint8_t choice)
 	pmc_profile_free(&profile);
 }
 
+/* As in pmctl explain. */
+static void explain(int fd)
+{
+	const struct pmc_profile_options read = { .timeline = false };
+	struct report_names *names = report_names_new("/nonexistent");
+	struct pmc_arena arena = { 0 };
+	struct pmc_profile profile;
+	struct facts facts;
+	unsigned n;
+
+	FUZZ_CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	pmc_profile_init(&profile, &read);
+	FUZZ_CHECK(pmc_profile_add_fd(&profile, fd) == 0);
+	pmc_profile_finish(&profile);
+	if (explain_facts(&profile, names, &arena, &facts) == 0)
+		explain_find(&facts, &n);
+	report_names_free(names);
+	pmc_arena_free(&arena);
+	pmc_profile_free(&profile);
+}
+
 static int merge(int fd, const struct merge_options *options, struct merge_input *seen)
 {
 	int to = memfd_create("merged", MFD_CLOEXEC);
@@ -275,6 +297,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	report(fd, data[0], data[1]);
 	if (data[1] & 32)
 		export(fd, data[0]);
+	if (data[1] & 64)
+		explain(fd);
 	options.compact = (data[1] & 8) != 0;
 	once = merge(fd, &options, &seen);
 	FUZZ_CHECK(seen.bytes == size - 2);
