@@ -65,10 +65,11 @@ struct finding {
 	const char *evidence[EXPLAIN_LINES], *excluded[EXPLAIN_LINES], *unknown[EXPLAIN_LINES];
 	unsigned n_evidence, n_excluded, n_unknown;
 	const char *advice;
-	double gain; /* how many times as fast at most; 0: unknown */
+	double gain;	/* how many times as fast at most; 0: unknown */
+	double loss_ns; /* time that the cause takes from the threads; 0: unknown */
 };
 
-/* The findings, by what they may gain; *n of them. */
+/* The findings, those that lose most time first; *n of them. */
 struct finding *explain_find(const struct facts *facts, unsigned *n);
 
 /* What would record waits. */

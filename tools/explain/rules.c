@@ -383,10 +383,14 @@ static bool judge_pool(struct judging *j)
 			SAY(j, "%s (%llu thread%s)", j->pool->name,
 			    (unsigned long long)j->pool->threads, plural(j->pool->threads));
 		j->finding->cause = rules[i].cause;
-		if (rules[i].judge(j)) {
-			add_rest(j);
-			return true;
-		}
+		if (!rules[i].judge(j))
+			continue;
+		if (j->finding->gain > 1)
+			j->finding->loss_ns =
+				(double)(j->pool->cpu + j->pool->delay + j->pool->locks) *
+				(1 - 1 / j->finding->gain);
+		add_rest(j);
+		return true;
 	}
 	return false;
 }
@@ -407,18 +411,19 @@ static bool judge_children(struct judging *j)
 	j->finding->text =
 		SAY(j, "%llu processes of %s of CPU time each", (unsigned long long)facts->children,
 		    TIME(j, facts->children_cpu / facts->children));
+	j->finding->loss_ns = (double)cost;
 	EVIDENCE(j, "the start and end of a process take some 0.6 ms, of these %s together",
 		 TIME(j, cost));
 	j->finding->advice = "one process that does the work of many";
 	return true;
 }
 
-static int by_gain(const void *a, const void *b, const void *arg)
+static int by_loss(const void *a, const void *b, const void *arg)
 {
 	const struct finding *x = a, *y = b;
 
 	(void)arg;
-	return (y->gain > x->gain) - (y->gain < x->gain);
+	return (y->loss_ns > x->loss_ns) - (y->loss_ns < x->loss_ns);
 }
 
 struct finding *explain_find(const struct facts *facts, unsigned *n)
@@ -436,6 +441,6 @@ struct finding *explain_find(const struct facts *facts, unsigned *n)
 		j.finding = &list[*n];
 		*n += matters(facts, j.pool) && judge_pool(&j);
 	}
-	pmc_sort(list, scratch, *n, sizeof(*list), by_gain, NULL);
+	pmc_sort(list, scratch, *n, sizeof(*list), by_loss, NULL);
 	return list;
 }
