@@ -52,6 +52,10 @@ echo
 pong="$B/switch_cost 50000"
 beside "ping-pong on one CPU, OS events" "≤ 1.05 ×" "$pong" "env $preload PMC_EVENTS=$os_events $pong" \
 	"perf stat -e $os_events -o $T/stat $pong"
+long_pong="$B/switch_cost 400000"
+beside "the same, longer, sampled at 997 Hz" "≤ 1.10 ×" "$long_pong" \
+	"env $preload PMC_OUT=$T/dump.pong PMC_SAMPLE=task-clock/997 $long_pong" \
+	"perf record -q -F 997 -o $T/perf.data $long_pong"
 short="$B/thread_cost 20000 0"
 beside "20,000 short threads, OS events" "≤ 1.15 ×" "$short" "env $preload PMC_EVENTS=$os_events $short" \
 	"perf stat -e $os_events -o $T/stat $short"
