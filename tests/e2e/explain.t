@@ -39,7 +39,7 @@ between $wrong 0 1 "no cause where there is none, but for one of 4 at most"
 
 # ---- forms -----------------------------------------------------------------------------------
 run "$PMCTL" explain -o kept.pmc -- "$PROG/causes" short-lived 100
-like "$(tr -s ' \n' ' ' <out)" 'causes \(2000 threads\): .* evidence .* not .* unknown .* try ' "a finding as text"
+like "$(tr -s ' \n' ' ' <err)" 'causes \(2000 threads\): .* evidence .* not .* unknown .* try ' "a finding as text"
 run "$PMCTL" explain --json kept.pmc
 is "$status $(jq -c '[.findings[0].cause, (.cpus > 0), (.findings[0] | keys)]' out)" \
 	'0 ["short-lived",true,["cause","evidence","excluded","gain","pool","text","try","unknown"]]' "a kept dump says the same"

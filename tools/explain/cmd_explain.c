@@ -306,8 +306,13 @@ static int explain_command(struct request *request)
 	if (!code && WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_OURS &&
 	    access(request->dump, F_OK) != 0)
 		code = WEXITSTATUS(status);
-	else if (!code)
+	else if (!code) {
+		/* As pmctl stat: standard output may be data of the command. */
+		fflush(stdout);
+		if (!request->json)
+			dup2(STDERR_FILENO, STDOUT_FILENO);
 		code = explain_dumps(request, &request->dump, 1);
+	}
 	remove_dump(request);
 	return code ? code : tool_end_as(status);
 }
