@@ -41,6 +41,8 @@ static const char *const reasons[] = {
 	REASON(FD_BUDGET) = "the agent's share of file descriptors is used up",
 	REASON(RECYCLED) = "its file descriptor was taken over by the program",
 	REASON(NEVER_RAN) = "enabled, but never scheduled on the PMU",
+	REASON(SCALED) = "its group was multiplexed, so the difference to its rows is not exact",
+	REASON(SET_LOST) = "its event set is not in the dump",
 	REASON(NOT_STARTED) = "counting was off (PMC_START, PMC_DELAY, pmctl ctl)",
 	REASON(ROW_LOST) = "its row is not in the dump, or not yet",
 	REASON(PINNED) = "pinned, but the PMU had no counter for it all the time",
@@ -70,7 +72,7 @@ const char *pmc_reason_text(uint32_t reason)
 		return pmc_error_means((int)reason);
 	if (reason - PMC_REASON_ADOPTED < sizeof(reasons) / sizeof(reasons[0]))
 		text = reasons[reason - PMC_REASON_ADOPTED];
-	return text ? text : "the kernel refused it";
+	return text ? text : "for a reason that this version does not know";
 }
 
 size_t pmc_pool_pattern(const char *name, size_t len, char *pattern)
