@@ -354,26 +354,25 @@ static int measure_commands(struct bench *bench, struct bench_runner *runner, un
  * only in digits are one name (db-pool-1, db-pool-2: db-pool-*), as in reports. */
 
 struct under_agent {
-	char dir[64], dump[80];
+	char dir[PATH_MAX], dump[PATH_MAX + 8];
 };
 
 /* Sets the variables that load the agent into commands; other lines keep the environment. */
 static int set_up(struct bench *bench, struct under_agent *agent)
 {
-	const char *old = getenv(TOOL_PRELOAD), *tmp = getenv("TMPDIR");
+	const char *old = getenv(TOOL_PRELOAD);
 	char dir[PATH_MAX], found[PATH_MAX], preload[2 * PATH_MAX];
 	size_t n = 0;
+	int code;
 
 	if (!tool_find_agent(dir, found))
 		return tool_fail(EXIT_FAIL,
 				 "cannot find the agent: no %s in %s or %s/../lib/pmc; install "
 				 "pmctl whole",
 				 TOOL_AGENT_FILE, dir, dir);
-	snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
-		 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-	if (!mkdtemp(agent->dir))
-		return tool_fail(EXIT_FAIL, "cannot make a directory for dumps: %s",
-				 strerror(errno));
+	code = tool_make_dir(agent->dir, "bench", "");
+	if (code)
+		return code;
 	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
 	snprintf(preload, sizeof(preload), "%s%s%s", found, old && *old ? ":" : "", old ? old : "");
 	while (environ[n])

@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -144,6 +145,24 @@ int tool_open_text(const char *path)
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	return fd;
+}
+
+int tool_make_dir(char dir[PATH_MAX], const char *command, const char *keeps)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *real;
+
+	if (!tmp || !*tmp)
+		tmp = "/tmp";
+	real = realpath(tmp, NULL);
+	snprintf(dir, PATH_MAX, "%s/pmctl-%s-XXXXXX", real ? real : tmp, command);
+	free(real);
+	if (mkdtemp(dir))
+		return 0;
+	dir[0] = '\0';
+	return tool_fail(EXIT_OURS,
+			 "cannot make a private dump in %s: %s; set TMPDIR to another directory%s",
+			 tmp, strerror(errno), keeps);
 }
 
 int tool_open_output(const char *path, int code)

@@ -170,6 +170,9 @@ int tool_open_dump(const char *path, bool create, struct stat *st);
 /* pmc_text_open(), blocking. /dev/stdout and /dev/stderr are the streams themselves, also where
  * they are files. */
 int tool_open_text(const char *path);
+/* Makes a directory for a dump that is not kept, named pmctl-COMMAND-XXXXXX, in $TMPDIR or /tmp.
+ * `keeps`: the flag that makes it unnecessary. 0, or the exit code with the error printed. */
+int tool_make_dir(char dir[PATH_MAX], const char *command, const char *keeps);
 /* Opens and empties the file for a flag -o; "-" is standard output. The descriptor; or, with the
  * error printed, -code. */
 int tool_open_output(const char *path, int code);

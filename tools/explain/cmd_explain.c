@@ -46,6 +46,21 @@ const struct tool_flag cmd_explain_flags[] = {
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* The name of the dump as pmctl run -o takes it: % stands for a pattern there. */
+static const char *literal(const char *path)
+{
+	char *text = malloc(2 * strlen(path) + 1), *to = text;
+
+	for (; text && *path; path++) {
+		if (*path == '%')
+			*to++ = '%';
+		*to++ = *path;
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
 /* What pmctl run records for the rules. Waits need the kernel's switch records of root. */
 static int run_command(const struct request *request)
 {
@@ -63,7 +78,7 @@ static int run_command(const struct request *request)
 	argv[n++] = "--report";
 	argv[n++] = "off";
 	argv[n++] = "-o";
-	argv[n++] = request->dump;
+	argv[n++] = literal(request->dump);
 	argv[n++] = "--";
 	while (request->command[words])
 		words++;
@@ -106,20 +121,14 @@ static int run(const struct request *request, int *status)
 /* A dump in a directory of its own, which is removed at the end. */
 static int make_dump(struct request *request)
 {
-	static char path[sizeof(request->dir) + 16];
-	const char *tmp = getenv("TMPDIR");
+	static char path[PATH_MAX + 16];
+	int code;
 
 	if (request->dump)
 		return 0;
-	tmp = tmp && *tmp ? tmp : "/tmp";
-	snprintf(request->dir, sizeof(request->dir), "%s/pmctl-explain-XXXXXX", tmp);
-	if (!mkdtemp(request->dir)) {
-		request->dir[0] = '\0';
-		return tool_fail(EXIT_OURS,
-				 "cannot make a directory in %s: %s; set TMPDIR to another one, or "
-				 "add -o FILE",
-				 tmp, strerror(errno));
-	}
+	code = tool_make_dir(request->dir, "explain", " or add -o FILE");
+	if (code)
+		return code;
 	snprintf(path, sizeof(path), "%s/dump.pmc", request->dir);
 	request->dump = path;
 	return 0;

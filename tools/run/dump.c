@@ -388,21 +388,10 @@ static int check_directory(const char *path)
 
 static int open_private(struct run_dump *dump)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *dir;
+	const int code = tool_make_dir(dump->private_dir, "run", " or add -o FILE");
 
-	if (!tmp || !*tmp)
-		tmp = "/tmp";
-	dir = realpath(tmp, NULL);
-	snprintf(dump->private_dir, PATH_MAX, "%s/pmctl-run-XXXXXX", dir ? dir : tmp);
-	free(dir);
-	if (!mkdtemp(dump->private_dir)) {
-		dump->private_dir[0] = '\0';
-		return tool_fail(EXIT_OURS,
-				 "cannot make a private dump in %s: %s; set TMPDIR to another "
-				 "directory or add -o FILE",
-				 tmp, strerror(errno));
-	}
+	if (code)
+		return code;
 	strcpy(put_literal(dump->path, dump->private_dir), "/dump.pmc");
 	expand(dump->path, false, dump->file);
 	return 0;
