@@ -18,7 +18,7 @@ struct pool_facts {
 	uint64_t life;			  /* from start to end */
 	uint64_t first_start, last_start; /* of a thread */
 	uint64_t cpu;
-	uint64_t most_cpu, most_cpu_life; /* of the thread with most CPU time */
+	uint64_t most_cpu; /* of one thread */
 	/* Without main threads, which often only start the others. */
 	uint64_t workers, workers_cpu, workers_most, workers_most_life;
 	bool has_usage;
@@ -32,6 +32,13 @@ struct pool_facts {
 	uint64_t lock_most;
 	/* By samples on CPU, of which these are in functions that spin, or allocate. */
 	uint64_t samples, spinning, allocating;
+};
+
+/* What one thread did. */
+struct thread_facts {
+	bool is_main, has_usage, has_delay;
+	uint64_t start, life, cpu, delay;
+	uint64_t voluntary, involuntary, minor_faults, major_faults;
 };
 
 struct facts {
@@ -77,6 +84,8 @@ static inline const char *explain_how_waits(const struct facts *facts)
 {
 	return facts->profile ? "--off-cpu, as root" : "pmctl explain -- CMD, as root";
 }
+
+void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);
 
 /* A text in the arena. */
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)

@@ -43,46 +43,60 @@ static bool value_of(const struct pmc_p_thread *thread, const char *event, uint6
 	return false;
 }
 
+void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread)
+{
+	if (!pool->threads++) {
+		pool->has_usage = pool->has_delay = true;
+		pool->first_start = thread->start;
+	}
+	if (thread->start < pool->first_start)
+		pool->first_start = thread->start;
+	if (thread->start > pool->last_start)
+		pool->last_start = thread->start;
+	pool->life += thread->life;
+	pool->cpu += thread->cpu;
+	if (thread->cpu > pool->most_cpu)
+		pool->most_cpu = thread->cpu;
+	if (!thread->is_main) {
+		pool->workers++;
+		pool->workers_cpu += thread->cpu;
+		if (thread->cpu >= pool->workers_most) {
+			pool->workers_most = thread->cpu;
+			pool->workers_most_life = thread->life;
+		}
+	}
+	pool->has_usage &= thread->has_usage;
+	pool->voluntary += thread->voluntary;
+	pool->involuntary += thread->involuntary;
+	pool->minor_faults += thread->minor_faults;
+	pool->major_faults += thread->major_faults;
+	pool->has_delay &= thread->has_delay;
+	pool->delay += thread->delay;
+	facts->threads++;
+	facts->cpu += thread->cpu;
+	facts->delay += thread->delay;
+}
+
 static void add_thread(struct facts *facts, struct pool_facts *pool,
 		       const struct pmc_p_thread *thread)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
-	const uint64_t life = pmc_sub_sat(pmc_thread_until(thread), fixed->start_ns);
-	uint64_t delay = 0, cycles;
+	struct thread_facts own = {
+		.is_main = fixed->flags & PMC_THREAD_MAIN,
+		.has_usage = !(fixed->flags & PMC_THREAD_NO_RUSAGE),
+		.start = fixed->start_ns,
+		.life = pmc_sub_sat(pmc_thread_until(thread), fixed->start_ns),
+		.cpu = fixed->cpu_ns,
+		.voluntary = fixed->voluntary_switches,
+		.involuntary = fixed->involuntary_switches,
+		.minor_faults = fixed->minor_faults,
+		.major_faults = fixed->major_faults,
+	};
+	uint64_t cycles;
 
-	if (!pool->threads++) {
-		pool->has_usage = pool->has_delay = true;
-		pool->first_start = fixed->start_ns;
-	}
-	if (fixed->start_ns < pool->first_start)
-		pool->first_start = fixed->start_ns;
-	if (fixed->start_ns > pool->last_start)
-		pool->last_start = fixed->start_ns;
-	pool->life += life;
-	pool->cpu += fixed->cpu_ns;
-	if (fixed->cpu_ns >= pool->most_cpu) {
-		pool->most_cpu = fixed->cpu_ns;
-		pool->most_cpu_life = life;
-	}
-	if (!(fixed->flags & PMC_THREAD_MAIN)) {
-		pool->workers++;
-		pool->workers_cpu += fixed->cpu_ns;
-		if (fixed->cpu_ns >= pool->workers_most) {
-			pool->workers_most = fixed->cpu_ns;
-			pool->workers_most_life = life;
-		}
-	}
-	pool->has_usage &= !(fixed->flags & PMC_THREAD_NO_RUSAGE);
-	pool->voluntary += fixed->voluntary_switches;
-	pool->involuntary += fixed->involuntary_switches;
-	pool->minor_faults += fixed->minor_faults;
-	pool->major_faults += fixed->major_faults;
-	pool->has_delay &= value_of(thread, "run-delay", &delay);
-	pool->delay += delay;
+	own.has_delay = value_of(thread, "run-delay", &own.delay);
 	facts->has_counters |= value_of(thread, "cycles", &cycles);
-	facts->threads++;
-	facts->cpu += fixed->cpu_ns;
-	facts->delay += delay;
+	explain_add(facts, pool, &own);
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */

@@ -118,38 +118,22 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 		       uint64_t begin_ns)
 {
 	const struct live_span *sum = &thread->sum;
-	uint64_t start = live_start_ns(&thread->task.stat);
+	const uint64_t start = live_start_ns(&thread->task.stat);
 
-	start = start > begin_ns ? start : begin_ns;
-	if (!pool->threads++)
-		pool->first_start = start;
-	pool->has_usage = pool->has_delay = true;
-	if (start < pool->first_start)
-		pool->first_start = start;
-	if (start > pool->last_start)
-		pool->last_start = start;
-	pool->life += sum->ns;
-	pool->cpu += sum->cpu_ns;
-	pool->delay += sum->delay_ns;
-	pool->voluntary += sum->voluntary;
-	pool->involuntary += sum->involuntary;
-	pool->minor_faults += sum->minor_faults;
-	pool->major_faults += sum->major_faults;
-	if (sum->cpu_ns >= pool->most_cpu) {
-		pool->most_cpu = sum->cpu_ns;
-		pool->most_cpu_life = sum->ns;
-	}
-	if (thread->task.pid != thread->task.tid) {
-		pool->workers++;
-		pool->workers_cpu += sum->cpu_ns;
-		if (sum->cpu_ns >= pool->workers_most) {
-			pool->workers_most = sum->cpu_ns;
-			pool->workers_most_life = sum->ns;
-		}
-	}
-	facts->threads++;
-	facts->cpu += sum->cpu_ns;
-	facts->delay += sum->delay_ns;
+	explain_add(facts, pool,
+		    &(struct thread_facts){
+			    .is_main = thread->task.pid == thread->task.tid,
+			    .has_usage = true,
+			    .has_delay = true,
+			    .start = start > begin_ns ? start : begin_ns,
+			    .life = sum->ns,
+			    .cpu = sum->cpu_ns,
+			    .delay = sum->delay_ns,
+			    .voluntary = sum->voluntary,
+			    .involuntary = sum->involuntary,
+			    .minor_faults = sum->minor_faults,
+			    .major_faults = sum->major_faults,
+		    });
 }
 
 static unsigned count_cpus(pid_t pid)
