@@ -205,6 +205,8 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			continue;
 		}
 		pool->samples += sample->count;
+		if (!strcmp(samples->event->unit, "ns"))
+			pool->sampled += sample->weight;
 		if (IS_ONE_OF(spots.list[0]->function, spin_functions))
 			pool->spinning += sample->count;
 		if (IS_ONE_OF(spots.list[0]->function, heap_functions))

@@ -101,14 +101,15 @@ static bool preempted(struct judging *j)
 
 	if (!waits_for_cpu(pool) || !facts->cpus)
 		return false;
-	j->finding->text = SAY(j, "waits for a CPU %.0f %% of its time, behind others",
-			       percent(pool->delay, pool->life));
+	j->finding->text =
+		SAY(j, "waits for a CPU %.0f %% of its time, because of other programs or a limit",
+		    percent(pool->delay, pool->life));
 	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, on %u CPU%s",
 		 TIME(j, pool->delay), TIME(j, pool->life), runnable(facts), facts->cpus,
 		 plural(facts->cpus));
 	j->finding->gain = share(wanted, pool->cpu);
-	j->finding->advice = "no other work on these CPUs; a CPU limit (cgroup) or an affinity of "
-			     "threads would look the same";
+	j->finding->advice = "fewer other programs on these CPUs; or a larger limit of CPU time "
+			     "(cgroup), or a wider affinity";
 	return true;
 }
 
@@ -121,7 +122,7 @@ static bool lock(struct judging *j)
 	j->finding->text =
 		SAY(j, "waits for a lock %.0f %% of its time", percent(pool->locks, pool->life));
 	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, pool->locks),
-		 TIME(j, pool->life), pool->lock ? ", most of it in " : "",
+		 TIME(j, pool->life), pool->lock ? ", the largest part in " : "",
 		 pool->lock ? pool->lock : "");
 	j->finding->gain = share(pool->life, pool->life - pool->locks);
 	j->finding->advice = "hold the lock for less time, or split what it protects";
@@ -180,7 +181,7 @@ static bool imbalance(struct judging *j)
 		 (unsigned long long)pool->workers, TIME(j, pool->workers_most),
 		 TIME(j, (uint64_t)mean));
 	j->finding->gain = (double)pool->workers_most / mean;
-	j->finding->advice = "smaller pieces of work that idle threads take";
+	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
 }
 
@@ -213,13 +214,13 @@ static bool handoff(struct judging *j)
 	if (!pool->has_usage || !partner || rate(all, pool->cpu) < 20000 || all < 5000 ||
 	    share(pool->voluntary, all) < 0.3)
 		return false;
-	j->finding->text = SAY(j, "hands over to another thread after each %s of CPU time",
+	j->finding->text = SAY(j, "switches to another thread after every %s of CPU time",
 			       TIME(j, pool->cpu / all));
 	EVIDENCE(j, "%llu context switches in %s of CPU time, as many as %s",
 		 (unsigned long long)all, TIME(j, pool->cpu), partner->name);
 	if (all * SWITCH_NS < pool->cpu)
 		j->finding->gain = share(pool->cpu, pool->cpu - all * SWITCH_NS);
-	j->finding->advice = "hand over more work at a time";
+	j->finding->advice = "pass on more work at a time";
 	return true;
 }
 
@@ -234,10 +235,9 @@ static bool short_lived(struct judging *j)
 	j->finding->text =
 		SAY(j, "%llu threads of %s of CPU time each", (unsigned long long)pool->threads,
 		    TIME(j, pool->cpu / pool->threads));
-	EVIDENCE(j, "the start and end of a thread take some 30 us, of these %s together",
-		 TIME(j, cost));
+	EVIDENCE(j, "start and end of a thread take some 30 us: %s for all of them", TIME(j, cost));
 	j->finding->gain = share(pool->cpu + cost, pool->cpu);
-	j->finding->advice = "threads that live on and take further work";
+	j->finding->advice = "threads that are used again (a thread pool)";
 	return true;
 }
 
@@ -253,7 +253,7 @@ static bool page_faults(struct judging *j)
 	EVIDENCE(j, "%llu page faults in %s of CPU time, some 0.5 us each",
 		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu));
 	j->finding->gain = cost < pool->cpu ? share(pool->cpu, pool->cpu - cost) : 0;
-	j->finding->advice = "use memory again instead of returning it, or larger pages";
+	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
 	return true;
 }
 
@@ -271,37 +271,39 @@ static bool disk(struct judging *j)
 	return true;
 }
 
-static bool spin(struct judging *j)
+/* A fifth of its CPU time or more is in functions that have `n` of its samples, which are taken in
+ * user mode only. */
+static bool takes_samples(struct judging *j, uint64_t n, const char *does, const char *functions)
 {
 	const struct pool_facts *pool = j->pool;
+	const uint64_t user = pool->sampled < pool->cpu ? pool->sampled : pool->cpu;
+	const double of_cpu = share(n, pool->samples) * share(user, pool->cpu);
 
-	if (pool->samples < 50 || share(pool->spinning, pool->samples) < 0.2)
+	if (pool->samples < 50 || of_cpu < 0.2)
 		return false;
-	j->finding->text =
-		SAY(j, "spins %.0f %% of its CPU time", percent(pool->spinning, pool->samples));
-	EVIDENCE(j, "%llu of %llu samples in spin locks and sched_yield",
-		 (unsigned long long)pool->spinning, (unsigned long long)pool->samples);
-	j->finding->gain = share(pool->samples, pool->samples - pool->spinning);
-	j->finding->advice = "a lock that sleeps";
+	j->finding->text = SAY(j, "%s %.0f %% of its CPU time", does, 100 * of_cpu);
+	EVIDENCE(j, "%llu of %llu samples in %s; samples are of user mode, %.0f %% of its CPU time",
+		 (unsigned long long)n, (unsigned long long)pool->samples, functions,
+		 percent(user, pool->cpu));
+	if (of_cpu < 0.99)
+		j->finding->gain = 1 / (1 - of_cpu);
 	return true;
+}
+
+static bool spin(struct judging *j)
+{
+	j->finding->advice = "a lock that sleeps";
+	return takes_samples(j, j->pool->spinning, "spins", "spin locks and sched_yield");
 }
 
 static bool allocator(struct judging *j)
 {
-	const struct pool_facts *pool = j->pool;
-
-	if (pool->samples < 50 || share(pool->allocating, pool->samples) < 0.25)
-		return false;
-	j->finding->text = SAY(j, "allocates memory %.0f %% of its CPU time",
-			       percent(pool->allocating, pool->samples));
-	EVIDENCE(j, "%llu of %llu samples in malloc, free and their kin",
-		 (unsigned long long)pool->allocating, (unsigned long long)pool->samples);
-	j->finding->gain = share(pool->samples, pool->samples - pool->allocating);
 	j->finding->advice = "fewer and larger allocations, or another allocator";
-	return true;
+	return takes_samples(j, j->pool->allocating, "allocates and frees memory",
+			     "malloc, free and functions below them");
 }
 
-/* Threads of run times that collect garbage, by the beginning of their names. */
+/* Garbage collector threads of runtimes, by the beginning of their names. */
 static bool gc(struct judging *j)
 {
 	static const char *const collectors[] = { "GC Thread",	    "G1 ",
@@ -412,9 +414,9 @@ static bool judge_children(struct judging *j)
 		SAY(j, "%llu processes of %s of CPU time each", (unsigned long long)facts->children,
 		    TIME(j, facts->children_cpu / facts->children));
 	j->finding->loss_ns = (double)cost;
-	EVIDENCE(j, "the start and end of a process take some 0.6 ms, of these %s together",
+	EVIDENCE(j, "start and end of a process take some 0.6 ms: %s for all of them",
 		 TIME(j, cost));
-	j->finding->advice = "one process that does the work of many";
+	j->finding->advice = "one process that does the work of several";
 	return true;
 }
 
