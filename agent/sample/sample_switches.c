@@ -15,14 +15,14 @@
 
 #include "agent/base/poison.h"
 
-/* Mean CPU time between two context switches: with less than the first a thread has a timer, of
- * which the event would take some 3 %; with more than the second it has its event back. */
+/* Mean CPU time between two context switches. Below OFTEN_NS, where the event would take some 3 %,
+ * a thread is sampled by its timer; above SELDOM_NS by its event again. */
 #define OFTEN_NS  250000u
 #define SELDOM_NS 1000000u
-/* No mean is made of fewer. */
+/* Fewer switches are too few for a mean. */
 #define SWITCHES_LEAST 16u
-/* CPU time in which they are counted with an event, and with a timer; and wall time between two
- * looks at them. */
+/* The CPU time over which switches are counted, with an event and with a timer; and the least wall
+ * time between two checks. */
 #define EVENT_NS 50000000u
 #define TIMER_NS 250000000u
 #define LOOK_NS	 5000000u

@@ -276,8 +276,8 @@ struct sample_thread {
 	uint64_t off;  /* of the reading, while counting was off */
 	/* Of events that were closed, and of the time with a timer. */
 	_Atomic uint64_t enabled_ns, running_ns, value;
-	/* Since when its context switches are counted: CPU time, switches; and when they were last
-	 * looked at. */
+	/* Its CPU time and context switches when they began to be counted, and the time of the last
+	 * check. */
 	uint64_t from_ns, from_switches, looked_ns;
 	_Atomic uint64_t samples, lost, truncated;
 	_Atomic uint64_t reset_ns; /* the reset since which they are; 0: the thread's start */

@@ -31,7 +31,7 @@ struct pool_facts {
 	const char *lock; /* the function around them with most of that; NULL: unknown */
 	uint64_t lock_most;
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or
-	 * allocate; sampled: the CPU time that all of them stand for, 0 by an event other than
+	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
 	uint64_t samples, spinning, allocating, sampled;
 };

@@ -109,8 +109,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	end(view);
 	if (lacks_switches(coverage))
 		note(view,
-		     " the overhead lacks the kernel's work for events at %n context switches (0.5 "
-		     "to 2 us each)",
+		     " the overhead does not include the kernel's work for perf events at %n "
+		     "context switches (0.5 to 2 us each)",
 		     coverage->perf_switches);
 	if (unattributed > some && unattributed > 10000000)
 		note(view,

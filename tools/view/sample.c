@@ -401,7 +401,7 @@ static void put_losses(struct pmc_view *view)
 			"%.%n %(thread that switches|threads that switch) often: one sample per %t "
 			"of CPU time",
 			samples->timed,
-			samples->timed_ns / (samples->timed_samples + !samples->timed_samples));
+			samples->timed_samples ? samples->timed_ns / samples->timed_samples : 0);
 }
 
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
