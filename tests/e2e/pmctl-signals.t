@@ -101,6 +101,7 @@ kill -TERM "$pid"
 wait "$pid" 2>/dev/null
 
 # The report after Ctrl-C.
+: >"$T/log"
 "$PMCTL" run -- sh -c 'echo ready; exec sleep 1000' >"$T/log" 2>"$T/err" &
 pid=$!
 await grep -q ready "$T/log"
