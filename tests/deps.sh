@@ -87,6 +87,10 @@ check() {
 	program strace strace
 	program ssh-agent openssh-client
 	program pgrep procps
+	program mpicc.openmpi libopenmpi-dev
+	program mpirun.openmpi openmpi-bin
+	program mpicc.mpich libmpich-dev
+	program mpirun.mpich mpich
 	program go golang-go
 	program pkg-config pkg-config
 	program man man-db

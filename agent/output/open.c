@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* open.c - the name of a dump, its first frames, and why one cannot be opened. */
 #include "agent/output/output.h"
+#include "lib/base/labels.h"
 #include "lib/dump/output.h"
 
 #include "agent/base/poison.h"
@@ -9,6 +10,8 @@ void agent_out_expand(struct pmc_out *out, const char *pattern, const char *lett
 {
 	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
 	struct timespec now;
+	const char *job;
+	size_t len;
 
 	for (const char *p = pattern; *p; p++) {
 		if (p[0] != '%' || !p[1]) {
@@ -22,7 +25,11 @@ void agent_out_expand(struct pmc_out *out, const char *pattern, const char *lett
 		}
 		switch (*p) {
 		case 'j':
-			pmc_out_hex_bytes(out, agent.job, 8);
+			job = pmc_label(agent.labels, "job", &len);
+			if (!job)
+				pmc_out_hex_bytes(out, agent.job, 8);
+			for (; job && len; len--, job++)
+				pmc_out_char(out, *job == '/' ? '_' : *job);
 			break;
 		case 't':
 			clock_gettime(CLOCK_REALTIME, &now);
@@ -85,8 +92,8 @@ void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
 {
 	struct pmc_frame_buf buf;
 
-	/* Command lines are cut at 4 KiB. */
-	if (!agent_buf_open(&buf, 8192))
+	/* Paths and command lines are cut at 4 KiB, labels at 2 KiB. */
+	if (!agent_buf_open(&buf, 16384))
 		return;
 	agent_process_frame(&buf, snapshot, how, code);
 	agent_buf_close(&buf);

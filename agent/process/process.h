@@ -14,15 +14,15 @@ void agent_start(int argc, char **argv, char **envp);
 void agent_leave_out(const struct pmc_usage *before);
 
 /* ---- settings.c ---- */
-/* Reads PMC_* into agent.config, with copies of the texts. False: a value is invalid, and refused.
- */
+/* Reads PMC_* into agent.config, with copies of the texts, and the rank and labels. False: a value
+ * is invalid, and refused. */
 bool agent_configure(char *const *envp);
 /* Logs one line, and keeps the agent dormant here and silent in descendants. */
 void agent_refuse(const char *variable, const char *value, const char *why);
 /* Logs a line for each variable whose name is nearly one of PMC_*. */
 void agent_tell_misspelt(char *const *envp);
-/* Says what runs here: fills agent.exe, cmdline, host, rank and measured. */
-void agent_read_program(const char *exe, int argc, char **argv, char *const *envp);
+/* Says what runs here: fills agent.exe, cmdline, host and measured. */
+void agent_read_program(const char *exe, int argc, char **argv);
 /* In its first process: the job's ID, and where its dump is. */
 void agent_begin_job(char *const *envp);
 /* The same after agent_file_path: opens PMC_OUT, or does without, and prepares the report. */

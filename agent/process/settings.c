@@ -2,6 +2,7 @@
 /* settings.c - what the PMC_* variables say of this process, checked and copied. */
 #include "agent/process/process.h"
 #include "lib/dump/command_line.h"
+#include "lib/base/labels.h"
 
 #include <sys/utsname.h>
 
@@ -41,22 +42,6 @@ static bool is_selected(int argc, char **argv)
 	return !only || pmc_glob_list(only, names[0]) || pmc_glob_list(only, names[1]);
 }
 
-/* The number that an MPI launcher gave; -1: none. */
-static int32_t find_rank(char *const *envp)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-					     "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = pmc_env(envp, names[i]);
-		uint64_t rank;
-
-		if (text && pmc_number(text, INT32_MAX, &rank))
-			return (int32_t)rank;
-	}
-	return -1;
-}
-
 /* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
 static const char *absolute_out(const char *pattern)
 {
@@ -85,9 +70,10 @@ bool agent_configure(char *const *envp)
 {
 	struct pmc_config *config = &agent.config;
 	struct pmc_config_error error;
+	char labels[PMC_LABELS_BYTES];
+	struct pmc_out out;
 
 	if (pmc_config_from_env(envp, config, &error) != 0) {
-		struct pmc_out out;
 		char why[160];
 
 		pmc_out_to_mem(&out, why, sizeof(why));
@@ -106,6 +92,9 @@ bool agent_configure(char *const *envp)
 	config->skip = agent_copy(config->skip);
 	config->report.file = agent_copy(config->report.file);
 	config->sample.event = agent_copy(config->sample.event);
+	pmc_out_to_mem(&out, labels, sizeof(labels));
+	agent.rank = pmc_labels(&out, envp, config->label);
+	agent.labels = agent_copy(labels);
 	pmc_log_level = config->log;
 	return true;
 }
@@ -121,7 +110,7 @@ void agent_tell_misspelt(char *const *envp)
 	}
 }
 
-void agent_read_program(const char *exe, int argc, char **argv, char *const *envp)
+void agent_read_program(const char *exe, int argc, char **argv)
 {
 	static char *none[] = { NULL };
 	char text[PMC_COMMAND_LINE_BYTES];
@@ -133,7 +122,6 @@ void agent_read_program(const char *exe, int argc, char **argv, char *const *env
 	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
 	agent.cmdline = agent_copy(text);
 	agent.host = agent_copy(uname(&host) == 0 ? host.nodename : "");
-	agent.rank = find_rank(envp);
 	agent.measured = is_selected(argc, argv);
 }
 

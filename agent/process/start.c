@@ -121,7 +121,7 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 	agent.preloaded = agent_env_preloads(envp);
 	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	agent_read_program(exe, argc, argv, envp);
+	agent_read_program(exe, argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
 	if (!plan_events(&job) || !plan_samples())
@@ -180,6 +180,7 @@ static void publish(void)
 	c->user_bytes = agent.user_plan.frame_bytes;
 	c->exe = (uint64_t)(uintptr_t)agent.exe;
 	c->cmdline = (uint64_t)(uintptr_t)agent.cmdline;
+	c->labels = (uint64_t)(uintptr_t)agent.labels;
 	c->counting = agent.config.start && !agent.config.delay;
 	if (!c->counting)
 		agent_note(NOTE_NO_COUNTING);

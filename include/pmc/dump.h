@@ -142,7 +142,8 @@ struct pmc_reading {
 };
 
 /* ---- PMC_FRAME_PROCESS -------------------------------------------------------------------
- * Variable part: str host, str boot_id, str exe, str cmdline (arguments joined by one space). */
+ * Variable part: str host, str boot_id, str exe, str cmdline (arguments joined by one space),
+ * str labels ("key=value,key=value"). */
 enum pmc_ended {
 	PMC_RUNNING = 0,
 	PMC_ENDED_EXIT = 1,   /* how_code = status */

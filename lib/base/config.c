@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* config.c - parses the settings of config.def. */
 #include "lib/base/config.h"
+#include "lib/base/labels.h"
 #include "lib/base/number.h"
 #include "lib/base/suggest.h"
 
@@ -92,6 +93,12 @@ static int parse_TEXT(const char *value, pmc_config_TEXT *to)
 {
 	*to = value;
 	return 0;
+}
+
+static int parse_LABEL(const char *value, pmc_config_LABEL *to)
+{
+	*to = value;
+	return pmc_labels_valid(value) ? 0 : -EINVAL;
 }
 
 /* The row of the word that value's first len bytes are, or -EINVAL. */

@@ -52,6 +52,7 @@ struct pmc_config_report {
 };
 
 typedef const char *pmc_config_TEXT;
+typedef const char *pmc_config_LABEL;
 typedef enum pmc_inherit pmc_config_INHERIT;
 typedef struct pmc_config_report pmc_config_REPORT;
 typedef struct pmc_config_sample pmc_config_SAMPLE;

@@ -176,6 +176,7 @@ uint64_t pmc_build_process(struct pmc_frame_buf *buf, const uint8_t identity[16]
 	put_text(buf, text->boot_id);
 	put_text(buf, text->exe);
 	put_text(buf, text->cmdline);
+	put_text(buf, text->labels);
 	return pmc_frame_end(buf);
 }
 

@@ -42,7 +42,7 @@ void pmc_frame_drop(struct pmc_frame_buf *buf);
  * them are started by pmc_begin_* or pmc_frame_begin: append the list with pmc_put_*, then call
  * pmc_frame_end. */
 struct pmc_process_text {
-	const char *host, *boot_id, *exe, *cmdline; /* NULL: unknown */
+	const char *host, *boot_id, *exe, *cmdline, *labels; /* NULL: unknown */
 };
 
 uint64_t pmc_build_process(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,

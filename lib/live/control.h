@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 15
+#define PMC_CONTROL_VERSION 16
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -68,7 +68,7 @@ struct pmc_control {
 	uint64_t user_eventset, user_frame, user_bytes;
 	/* For the PROCESS frame; CPU time, faults and times are read from /proc. */
 	struct pmc_process_fixed process;
-	uint64_t exe, cmdline; /* NUL-terminated */
+	uint64_t exe, cmdline, labels; /* NUL-terminated */
 	_Atomic uint64_t seen, uncounted, overhead_ns;
 	struct pmc_control_totals threads, execs;
 	/* Values that the image before an exec has reported, or the parent of an unnoticed fork:

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 {
 	const uint64_t threads = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
 	const uint64_t samples = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
-	const struct pmc_process_text text = { "host-1", "boot", "/usr/bin/server", "server" };
+	const struct pmc_process_text text = { "host-1", "boot", "/usr/bin/server", "server", "" };
 	struct pmc_process_fixed process = { .pid = 1000,
 					     .rank = -1,
 					     .start_ns = 1,

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 {
 	static uint64_t room[8192];
 	const struct pmc_event_def def = { .scale = 1 };
-	const struct pmc_process_text text = { "host", "boot", "/bin/app", "app" };
+	const struct pmc_process_text text = { "host", "boot", "/bin/app", "app", "" };
 	const struct pmc_reading reading = { .enabled_ns = 5, .running_ns = 5, .n = 1 };
 	const uint64_t value = (UINT64_C(1) << 53) + strtoul(argv[argc - 1], NULL, 10);
 	struct pmc_process_fixed process = { .pid = 7, .rank = -1, .flags = PMC_PROCESS_FIRST };

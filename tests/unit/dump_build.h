@@ -79,7 +79,7 @@ static inline void build_reading(unsigned ran, uint32_t error, unsigned n, const
 static inline void build_process(uint8_t identity, uint64_t snapshot,
 				 const struct pmc_process_fixed *fixed, const char *exe)
 {
-	const struct pmc_process_text text = { "host", "boot", exe, exe };
+	const struct pmc_process_text text = { "host", "boot", exe, exe, "" };
 
 	pmc_build_process(&build, id(identity), snapshot, fixed, &text);
 }

@@ -73,10 +73,13 @@ static inline uint64_t made_set(const struct made_event *events, unsigned n)
 	return pmc_frame_end(&made);
 }
 
+/* Of the processes made from here on. */
+static const char *made_labels __attribute__((unused)) = "";
+
 static inline void made_process(unsigned id, const struct pmc_process_fixed *fixed,
 				const char *host, const char *exe, const char *cmdline)
 {
-	const struct pmc_process_text text = { host, "boot", exe, cmdline };
+	const struct pmc_process_text text = { host, "boot", exe, cmdline, made_labels };
 
 	pmc_build_process(&made, made_identity(id), ++made_snapshot, fixed, &text);
 }

@@ -99,7 +99,7 @@ static void snapshot(uint64_t self)
 
 static void finish(struct pmc_profile *profile)
 {
-	const struct pmc_process_text text = { "mac", "", "app", "app" };
+	const struct pmc_process_text text = { "mac", "", "app", "app", "" };
 	const struct pmc_process_fixed fixed = { .pid = 1, .eventset = agent.plan.hash };
 	static uint64_t room[512];
 	struct pmc_frame_buf buf;

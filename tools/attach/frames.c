@@ -211,11 +211,11 @@ static void put_process_frame(const struct attach *target, struct pmc_frame_buf 
 {
 	const struct pmc_control *control = &target->control;
 	struct pmc_process_fixed fixed = control->process;
-	char boot[64], exe[4096], cmdline[4096];
+	char boot[64], exe[4096], cmdline[4096], labels[4096];
 	struct account_words now;
 	struct account_side side;
 	struct utsname host;
-	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
+	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline, labels };
 
 	/* The parent's ID would be one of pmctl's PID namespace. */
 	fixed.ppid = target->other_pid_namespace ? 0 : (uint32_t)status_number(target->dir, "PPid");
@@ -230,6 +230,7 @@ static void put_process_frame(const struct attach *target, struct pmc_frame_buf 
 	pmc_file_read(boot, sizeof(boot), "/proc/sys/kernel/random/boot_id");
 	read_text(target, control->exe, exe);
 	read_text(target, control->cmdline, cmdline);
+	read_text(target, control->labels, labels);
 	pmc_build_process(buf, control->identity, control->snapshot, &fixed, &text);
 }
 

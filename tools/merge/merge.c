@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) int entry_order(const void *left, c
 	return order ? order : memcmp(a->bytes, b->bytes, a->size);
 }
 
-/* Makes the frame a PROCESS frame without a command line, which is the last of its texts. */
+/* Makes the frame a PROCESS frame without a command line, which is the fourth of its texts. */
 static void strip_args(struct merge *merge, struct pmc_frame *frame)
 {
 	void *room = pmc_arena_alloc(&merge->stripped, frame->head.size);
@@ -154,9 +154,9 @@ static void strip_args(struct merge *merge, struct pmc_frame *frame)
 	pmc_frame_begin(&buf, PMC_FRAME_PROCESS, frame->head.identity, frame->head.snapshot,
 			frame->fixed, frame->head.fixed);
 	pmc_cursor_init(&cursor, frame);
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		pmc_cursor_str(&cursor, &text, &len);
-		pmc_frame_str(&buf, text, i < 3 && !cursor.bad ? len : 0);
+		pmc_frame_str(&buf, text, i != 3 && !cursor.bad ? len : 0);
 	}
 	if (pmc_frame_end(&buf))
 		pmc_frame_view(frame, buf.data, buf.len);

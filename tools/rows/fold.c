@@ -4,6 +4,7 @@
  * state and spread, and which group a thread belongs to.
  */
 #include "tools/rows/fold.h"
+#include "lib/base/labels.h"
 #include "lib/base/number.h"
 
 #include <string.h>
@@ -196,6 +197,7 @@ void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 	*row = (struct pmc_fold_row){ .label = "", .events = events, .ratios = ratios };
 	memset(ratios, 0, ratios_bytes(u));
 	stat_clear(&row->cpu);
+	stat_clear(&row->outside_mpi);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_clear(&events[i]);
 }
@@ -301,6 +303,8 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	row->sampled_rows += thread->sampled;
 	pmc_add_sat(&row->samples, thread->samples);
 	pmc_add_sat(&row->lost_samples, thread->lost_samples);
+	if (thread->has_outside_mpi)
+		pmc_fold_add_value(&row->outside_mpi, thread->outside_mpi_ns, spread);
 	if (thread->set) {
 		add_counts(row, u, thread, spread);
 		add_ratios(row, u, thread);
@@ -341,6 +345,7 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	into->sampled_rows += row->sampled_rows;
 	pmc_add_sat(&into->samples, row->samples);
 	pmc_add_sat(&into->lost_samples, row->lost_samples);
+	stat_merge(&into->outside_mpi, &row->outside_mpi);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_merge(&into->events[i], &row->events[i]);
 	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
@@ -348,6 +353,51 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	pmc_add_sat(&into->calls, row->calls);
 	if (into->self && row->self)
 		pmc_fold_merge(into->self, row->self, u);
+}
+
+static void stat_part(struct pmc_fold_stat *into, const struct pmc_fold_stat *stat, uint64_t rows,
+		      const char *label)
+{
+	if (stat->why != WHY_NONE)
+		stat_why(into, (enum pmc_state)stat->why, stat->error);
+	if (!stat->rows)
+		return;
+	if (!into->rows || stat->sum > into->max)
+		into->largest = label;
+	pmc_fold_add_value(into, stat->sum, true);
+	into->scaled += stat->scaled != 0;
+	into->extra += stat->rows < rows + stat->extra;
+	pmc_add_sat(&into->raw, stat->raw);
+	pmc_add_sat(&into->enabled_ns, stat->enabled_ns);
+	pmc_add_sat(&into->running_ns, stat->running_ns);
+}
+
+void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
+		   const struct pmc_union *u, const struct pmc_fold_group *of)
+{
+	const char *label = of->label;
+
+	into->threads += part->threads;
+	into->rows++;
+	into->parts += !of->is_nameless;
+	stat_part(&into->cpu, &part->cpu, part->rows, label);
+	into->usage_rows += part->usage_rows != 0;
+	into->usage_lacks |= part->usage_rows < part->rows;
+	pmc_add_sat(&into->minor_faults, part->minor_faults);
+	pmc_add_sat(&into->major_faults, part->major_faults);
+	pmc_add_sat(&into->voluntary_switches, part->voluntary_switches);
+	pmc_add_sat(&into->involuntary_switches, part->involuntary_switches);
+	into->sampled_rows += part->sampled_rows != 0;
+	pmc_add_sat(&into->samples, part->samples);
+	pmc_add_sat(&into->lost_samples, part->lost_samples);
+	stat_part(&into->outside_mpi, &part->outside_mpi, part->rows, label);
+	for (unsigned i = 0; i < u->set.count; i++)
+		stat_part(&into->events[i], &part->events[i], part->rows, label);
+	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
+		pmc_ratio_add(&into->ratios[i], &part->ratios[i]);
+	pmc_add_sat(&into->calls, part->calls);
+	if (into->self && part->self)
+		pmc_fold_part(into->self, part->self, u, of);
 }
 
 enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
@@ -484,6 +534,17 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 		if (process->known && process->fixed.rank >= 0)
 			pmc_out_i64(&out, process->fixed.rank);
 		break;
+	case PMC_BY_JOB:
+		text = pmc_label(process->labels, "job", &len);
+		if (text)
+			pmc_out_bytes(&out, text, len);
+		else if (process->known)
+			pmc_out_hex_bytes(&out, process->fixed.job, 8);
+		break;
+	case PMC_BY_POD:
+		text = pmc_label(process->labels, "pod", &len);
+		pmc_out_bytes(&out, text, text ? len : 0);
+		break;
 	case PMC_BY_REGION:
 		pmc_out_bytes(&out, thread->region->name, thread->region->name_len);
 		break;
@@ -495,7 +556,7 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 
 static const char *nameless(enum pmc_fold_by by)
 {
-	if (by == PMC_BY_RANK)
+	if (by == PMC_BY_RANK || by == PMC_BY_POD)
 		return "(none)";
 	return by <= PMC_BY_NAME || by == PMC_BY_REGION ? "(unnamed)" : "(unknown)";
 }
@@ -590,6 +651,7 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, struct pmc_fold_k
 	if (!entry->group) {
 		entry->group = pmc_arena_alloc(arena, sizeof(*entry->group));
 		entry->group->label = label_of(fold, key->by, thread, text, len);
+		entry->group->is_nameless = !len;
 	}
 	if (pool && key->n_pools < sizeof(key->pools) / sizeof(key->pools[0]))
 		key->pools[key->n_pools++] = entry;

@@ -76,9 +76,10 @@ struct pmc_fold_stat {
 	uint64_t extra;	       /* contributions beside the rows: unattributed, descendants */
 	uint64_t sum, min, max;
 	uint64_t raw, enabled_ns, running_ns;
-	double mean, m2; /* Welford's, if the spread is kept */
-	uint32_t error;	 /* behind `why`, if it is the same for all */
-	uint8_t why;	 /* the state of rows without a value, NOT_COUNTED if they differ */
+	double mean, m2;     /* Welford's, if the spread is kept */
+	const char *largest; /* of sums of parts: the part with the most; else NULL */
+	uint32_t error;	     /* behind `why`, if it is the same for all */
+	uint8_t why;	     /* the state of rows without a value, NOT_COUNTED if they differ */
 };
 
 struct pmc_fold_row {
@@ -86,6 +87,7 @@ struct pmc_fold_row {
 	uint64_t index;	   /* in its fold */
 	uint64_t threads;
 	uint64_t rows;
+	uint64_t parts;	  /* of pmc_fold_part() */
 	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
 	struct pmc_fold_stat cpu;
 	uint64_t usage_rows; /* rows whose faults and switches are known */
@@ -93,10 +95,11 @@ struct pmc_fold_row {
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	uint64_t sampled_rows; /* rows whose samples are known */
 	uint64_t samples, lost_samples;
-	struct pmc_fold_stat *events; /* union->set.count */
-	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
-	uint64_t calls;		      /* of a region: entries that ended */
-	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
+	struct pmc_fold_stat outside_mpi; /* see struct pmc_p_thread */
+	struct pmc_fold_stat *events;	  /* union->set.count */
+	struct pmc_ratio *ratios;  /* of the metrics in union->ratios, see pmc_fold_ratio() */
+	uint64_t calls;		   /* of a region: entries that ended */
+	struct pmc_fold_row *self; /* of a region: without inner ones; else NULL */
 	/* By key, from pmc_fold_find(); NULL: a sum of other rows. */
 	const struct pmc_fold_group *const *groups;
 	struct pmc_fold_row *next;
@@ -113,6 +116,10 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 /* Adds one row of sums to another; the spread is lost. */
 void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 		    const struct pmc_union *u);
+/* Adds one row of sums as a single value, that of its last key: of a rank or host. Statistics are
+ * then over these, as are `rows` and the rows of every sum. */
+void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
+		   const struct pmc_union *u, const struct pmc_fold_group *of);
 void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread);
 
 /* State of a sum over `rows` rows. */
@@ -148,7 +155,8 @@ struct pmc_fold_group {
 	uint64_t threads; /* pmc_fold_find() calls */
 	char name[16];	  /* the first thread's */
 	unsigned char name_len;
-	bool many_names; /* not all threads have that name */
+	bool many_names;  /* not all threads have that name */
+	bool is_nameless; /* threads without the key: of no rank, say */
 };
 
 struct pmc_fold_entry;

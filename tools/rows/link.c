@@ -53,6 +53,7 @@ static void read_process(struct pmc_profile *profile, const struct table_frame *
 	process->boot_id = profile_text(arena, &cursor);
 	process->exe = profile_text(arena, &cursor);
 	process->cmdline = profile_text(arena, &cursor);
+	process->labels = profile_text(arena, &cursor);
 }
 
 static void list_processes(struct pmc_profile *profile)

@@ -31,7 +31,7 @@ struct pmc_p_process *profile_process(struct pmc_profile *profile, const uint8_t
 		process = pmc_arena_alloc(arena, sizeof(*process));
 		memcpy(process->identity, identity, 16);
 		process->host = process->boot_id = "";
-		process->exe = process->cmdline = "";
+		process->exe = process->cmdline = process->labels = "";
 		process->fixed.rank = -1;
 		process->tables = tables;
 		HASH_ADD(hh, tables->processes, identity, 16, process);

@@ -78,8 +78,8 @@ struct pmc_p_process {
 	 * another one. */
 	const struct pmc_p_process *origin;
 	uint64_t job_start_ns; /* start of the job's first process of that host in the dump */
-	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
-	struct pmc_p_row **threads;		    /* by seq */
+	const char *host, *boot_id, *exe, *cmdline, *labels; /* "" where unknown */
+	struct pmc_p_row **threads;			     /* by seq */
 	uint64_t n_threads;
 	/* coverage */
 	/* Sums of its rows. */
@@ -154,6 +154,10 @@ struct pmc_p_thread {
 	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
 	bool sampled; /* samples and lost_samples are known; waits are no samples */
 	uint64_t samples, lost_samples;
+	/* CPU time in user mode outside the MPI library, by its samples; known if it is sampled, in
+	 * a dump in which some samples are in such a library. */
+	bool has_outside_mpi;
+	uint64_t outside_mpi_ns;
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
@@ -209,6 +213,7 @@ struct pmc_p_module {
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: it has none */
 	bool is_innermost;   /* some stack ends in it */
+	bool is_mpi;	     /* of an MPI library */
 	void *user;	     /* of the caller; NULL at first */
 	UT_hash_handle hh;   /* private */
 };
@@ -223,6 +228,7 @@ struct pmc_p_stack {
 	const struct pmc_p_process *process; /* the key, with id */
 	uint32_t id;
 	uint16_t depth, flags;	     /* PMC_STACK_* */
+	bool in_mpi;		     /* in an MPI library, or called by one */
 	UT_hash_handle hh;	     /* private */
 	struct pmc_p_frame frames[]; /* the innermost first */
 };
@@ -264,6 +270,7 @@ struct pmc_p_samples {
 	/* Of the event itself, which the weights should add up to; NULL: unknown. */
 	const struct pmc_count *count;
 	uint64_t samples, weight; /* sums over the list */
+	uint64_t mpi_weight;	  /* of these, in an MPI library */
 	uint64_t n;
 	size_t room;		   /* private */
 	struct pmc_p_sample *list; /* a stack may be there more than once */
@@ -285,6 +292,7 @@ struct pmc_profile {
 	uint64_t n_samples;
 	struct pmc_p_module **modules; /* by path, then build ID */
 	uint64_t n_modules;
+	bool has_mpi; /* some stack is in an MPI library */
 	uint64_t damaged_frames;
 	uint64_t frames;		   /* good frames added */
 	struct pmc_profile_tables *tables; /* private */

@@ -251,8 +251,24 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	return thread;
 }
 
+/* Clocks weigh samples by the time in user mode; of other events the share of the weights is one of
+ * the CPU time. */
+static void find_outside_mpi(const struct pmc_p_samples *samples, struct pmc_p_thread *thread)
+{
+	const uint64_t weight = pmc_sub_sat(samples->weight, samples->mpi_weight);
+
+	thread->has_outside_mpi = !(thread->fixed.flags & PMC_THREAD_NO_CPU);
+	thread->outside_mpi_ns = weight;
+	if (strcmp(samples->event->unit, "ns") != 0)
+		thread->outside_mpi_ns =
+			samples->weight ? (uint64_t)((double)thread->fixed.cpu_ns *
+						     ((double)weight / (double)samples->weight)) :
+					  0;
+}
+
 static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *thread)
 {
+	const struct pmc_p_samples *most = NULL;
 	struct pmc_p_samples **of;
 	uint64_t n;
 
@@ -263,7 +279,11 @@ static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *
 		thread->sampled = true;
 		pmc_add_sat(&thread->samples, of[i]->samples);
 		pmc_add_sat(&thread->lost_samples, of[i]->fixed.lost);
+		if (!most || of[i]->samples > most->samples)
+			most = of[i];
 	}
+	if (most && profile->has_mpi)
+		find_outside_mpi(most, thread);
 }
 
 const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,

@@ -5,6 +5,23 @@
 
 #include <string.h>
 
+/* ---- MPI libraries ------------------------------------------------------------------------*/
+
+/* Of Open MPI, MPICH and their kin, with what they transfer data by. */
+static bool is_mpi_library(const char *path)
+{
+	static const char *const names[] = { "libmpi",	    "libpmpi", "libmpl.",  "libopen-pal",
+					     "libopen-rte", "libpmix", "mca_",	   "libmca_",
+					     "libucp.",	    "libuct",  "libucs.",  "libucm",
+					     "libfabric.",  "libpsm",  "libhcoll." };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* ---- modules ------------------------------------------------------------------------------*/
 
 static struct pmc_p_module *find_module(const struct pmc_profile *profile, uint64_t hash)
@@ -28,6 +45,7 @@ bool profile_add_module(struct pmc_profile *profile, const struct pmc_frame *fra
 	module->hash = frame->head.hash;
 	pmc_cursor_init(&cursor, frame);
 	module->path = profile_text(arena, &cursor);
+	module->is_mpi = is_mpi_library(module->path);
 	if (!pmc_cursor_str(&cursor, &build_id, &module->build_id_len))
 		return false;
 	module->build_id = (void *)pmc_arena_strndup(arena, build_id, module->build_id_len);
@@ -137,7 +155,9 @@ static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *
 			stack->frames[i].module =
 				find_module(profile, word_at(hashes, PMC_STACK_MODULE(word)));
 		stack->frames[i].address = PMC_STACK_ADDRESS(word);
+		stack->in_mpi |= stack->frames[i].module && stack->frames[i].module->is_mpi;
 	}
+	profile->has_mpi |= stack->in_mpi;
 	if (stack->depth && stack->frames[0].module)
 		stack->frames[0].module->is_innermost = true;
 	HASH_ADD(hh, profile->tables->stacks, process, STACK_KEY, stack);
@@ -229,18 +249,22 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 	if (fixed.part == 0)
 		take_event(profile, samples, kept);
 	for (uint32_t i = 0; i < fixed.n; i++) {
+		const struct pmc_p_stack *stack;
 		struct pmc_sample sample;
 
 		memcpy(&sample, words + i * sizeof(sample), sizeof(sample));
+		stack = pmc_profile_stack(profile, process, sample.stack);
 		samples->list = pmc_arena_grow(&profile->arena, samples->list, samples->n,
 					       &samples->room, sizeof(*samples->list));
 		samples->list[samples->n++] = (struct pmc_p_sample){
-			.stack = pmc_profile_stack(profile, process, sample.stack),
+			.stack = stack,
 			.count = sample.count,
 			.weight = sample.weight,
 		};
 		pmc_add_sat(&samples->samples, sample.count);
 		pmc_add_sat(&samples->weight, sample.weight);
+		if (stack && stack->in_mpi)
+			pmc_add_sat(&samples->mpi_weight, sample.weight);
 	}
 }
 

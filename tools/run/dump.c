@@ -8,6 +8,7 @@
  * later reader of the file.
  */
 #include "lib/base/clock.h"
+#include "lib/base/labels.h"
 #include "lib/base/number.h"
 #include "lib/base/out.h"
 #include "lib/dump/frame.h"
@@ -130,7 +131,7 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 			   const struct pmc_profile *profile, const struct pmc_p_process *known)
 {
 	const struct pmc_process_text text = { known->host, known->boot_id, known->exe,
-					       known->cmdline };
+					       known->cmdline, known->labels };
 	struct pmc_process_fixed fixed = known->fixed;
 
 	/* PMC_PROCESS_NO_STATUS: the rest is known. */
@@ -181,7 +182,8 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 		.rank = -1,
 	};
 	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES], text[200];
-	struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
+	char labels[PMC_LABELS_BYTES];
+	struct pmc_process_text names = { host, boot_id, run->program.path, cmdline, labels };
 	uint8_t identity[16];
 	struct pmc_out out;
 
@@ -203,7 +205,7 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 		memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);
 		subtract_others(&fixed, profile, NULL);
 		names = (struct pmc_process_text){ before->host, before->boot_id, "",
-						   before->cmdline };
+						   before->cmdline, before->labels };
 		pmc_build_process(buf, identity, 1, &fixed, &names);
 		put_note(buf, identity, 1, NOTE_NO_AGENT,
 			 "the program that it became by exec %s: no thread rows",
@@ -215,6 +217,8 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 	run_boot_id(boot_id, sizeof(boot_id));
 	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
 	pmc_command_line(&out, run->cmd, run->config.args);
+	pmc_out_to_mem(&out, labels, sizeof(labels));
+	fixed.rank = pmc_labels(&out, environ, run->config.label);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
 	put_note(buf, identity, 1, NOTE_NO_AGENT,

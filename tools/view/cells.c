@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cells.c - the value that a row has in a column. */
+#include "lib/base/labels.h"
 #include "tools/view/view.h"
 
 #include <string.h>
@@ -49,6 +50,36 @@ static struct table_cell sampled(const struct pmc_fold_row *sums, uint64_t value
 
 	cell.partial = sums->sampled_rows && sums->sampled_rows < sums->rows;
 	return cell;
+}
+
+static struct table_cell outside_mpi(const struct pmc_fold_row *sums)
+{
+	struct table_cell cell = cell_number(sums->outside_mpi.rows, sums->outside_mpi.sum);
+
+	cell.partial = sums->outside_mpi.rows &&
+		       sums->outside_mpi.rows < sums->rows + sums->outside_mpi.extra;
+	return cell;
+}
+
+static struct table_cell label_of(const struct pmc_p_process *process, const char *key)
+{
+	size_t len;
+	const char *text = pmc_label(process->labels, key, &len);
+
+	return text ? cell_textn(text, len) : cell_null();
+}
+
+/* As --by job has it. */
+static struct table_cell job(struct pmc_view *view, const struct pmc_p_process *process)
+{
+	struct table_cell cell = label_of(process, "job");
+	struct pmc_out out;
+
+	if (cell.kind != CELL_NULL || !process->known)
+		return cell;
+	pmc_out_to_mem(&out, view->text, sizeof(view->text));
+	pmc_out_hex_bytes(&out, process->fixed.job, 8);
+	return cell_textn(view->text, out.len);
 }
 
 /* Of the CPU time of all rows, by the clock that stands for it. */
@@ -195,6 +226,11 @@ static struct table_cell stat_cell(const struct pmc_fold_stat *stat, double scal
 	case PMC_PART_STDDEV:
 		return cell_real(pmc_fold_stddev(stat) * scale,
 				 scale == 1 ? TABLE_DECIMALS : TABLE_SCALED_DECIMALS);
+	case PMC_PART_IMBALANCE:
+		return stat->mean > 0 ? cell_real((double)stat->max / stat->mean, TABLE_DECIMALS) :
+					cell_null();
+	case PMC_PART_LARGEST:
+		return cell_text(stat->largest);
 	default:
 		cell = whole(stat->sum, scale);
 		cell.partial = state == PMC_PARTIAL;
@@ -326,6 +362,9 @@ struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *col
 				     field_of_group(view, column->index, row);
 	case PMC_COL_CPU: /* the spread of the clock that the row shows */
 		return !row->sums ? cell_null() :
+		       column->index == PMC_FIELD_outside_mpi_ns ?
+				    stat_cell(&row->sums->outside_mpi, 1, column->part,
+					      row->sums->rows) :
 		       view->clock_event < 0 ?
 				    stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
 				    stat_cell(&row->sums->events[view->clock_event],

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED };
+enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, ACROSS };
 
 static const struct field {
 	const char *name, *head;
@@ -32,10 +32,18 @@ static const struct part thread_parts[] = {
 	{ ".scope", PMC_PART_SCOPE },
 };
 static const struct part group_parts[] = {
-	{ ".sum", PMC_PART_VALUE },   { ".min", PMC_PART_MIN },	      { ".mean", PMC_PART_MEAN },
-	{ ".max", PMC_PART_MAX },     { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
-	{ ".scope", PMC_PART_SCOPE }, { ".self", PMC_PART_SELF },
+	{ ".sum", PMC_PART_VALUE },	  { ".min", PMC_PART_MIN },
+	{ ".mean", PMC_PART_MEAN },	  { ".max", PMC_PART_MAX },
+	{ ".stddev", PMC_PART_STDDEV },	  { ".imbalance", PMC_PART_IMBALANCE },
+	{ ".largest", PMC_PART_LARGEST }, { ".state", PMC_PART_STATE },
+	{ ".scope", PMC_PART_SCOPE },	  { ".self", PMC_PART_SELF },
 };
+enum { N_GROUP_PARTS = sizeof(group_parts) / sizeof(group_parts[0]) };
+
+static bool has_part(const struct pmc_view *view, enum pmc_part part)
+{
+	return (part != PMC_PART_IMBALANCE && part != PMC_PART_LARGEST) || view->options->across;
+}
 
 static struct table_column *add(struct pmc_columns *columns, const struct table_column *column)
 {
@@ -72,6 +80,62 @@ static bool has_samples(const struct pmc_view *view)
 	return false;
 }
 
+/* The head of a part of a sum, in tables. */
+static const char *part_head(const struct pmc_view *view, const struct part *part)
+{
+	char buf[32];
+	struct pmc_out out;
+
+	if (part->part == PMC_PART_LARGEST) {
+		pmc_out_to_mem(&out, buf, sizeof(buf));
+		pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
+		return pmc_arena_strndup(view->arena, buf, out.len);
+	}
+	return part->part == PMC_PART_STDDEV	? view->glyphs->sigma :
+	       part->part == PMC_PART_IMBALANCE ? "max/mean" :
+						  part->suffix + 1;
+}
+
+/* Ranks that wait use CPU time, too: the time outside the MPI library tells them apart. */
+static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns *columns)
+{
+	const bool across = view->options->across, mpi = field == PMC_FIELD_outside_mpi_ns;
+
+	for (unsigned p = 1; p < N_GROUP_PARTS && group_parts[p].part < PMC_PART_RAW; p++) {
+		struct table_column column = {
+			.name = fields[field].name,
+			.suffix = group_parts[p].suffix,
+			.head = part_head(view, &group_parts[p]),
+			.kind = PMC_COL_CPU,
+			.index = field,
+			.part = group_parts[p].part,
+			.unit = TABLE_NS,
+			.when = mpi == (across && view->profile->has_mpi) ? LEAD : WIDE,
+			.blank = true,
+		};
+
+		if (!has_part(view, group_parts[p].part))
+			continue;
+		if (column.part == PMC_PART_IMBALANCE)
+			column.unit = TABLE_RATIO;
+		else if (column.part == PMC_PART_LARGEST)
+			column.unit = TABLE_TEXT;
+		add(columns, &column);
+	}
+}
+
+/* "ranks", "processes" */
+static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
+{
+	const char *name = pmc_by_names[by];
+	char buf[32];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "%s%s", name, name[strlen(name) - 1] == 's' ? "es" : "s");
+	return pmc_arena_strndup(view->arena, buf, out.len);
+}
+
 static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
 	enum shown shown = groups ? fields[i].groups : fields[i].threads;
@@ -90,23 +154,22 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		shown = view->by == PMC_BY_REGION ? BOTH : NONE;
 	else if (shown == SAMPLED)
 		shown = has_samples(view) ? BOTH : NONE;
+	else if (shown == MPI)
+		shown = view->profile->has_mpi && has_samples(view) ? BOTH : NONE;
+	else if (shown == ACROSS)
+		shown = view->options->across ? BOTH : NONE;
 	else if (i == PMC_FIELD_at && !view->options->timeline)
 		shown = NONE;
 	if (shown == NONE)
 		return;
 	column.hidden = shown < CSV;
 	column.json = shown >= BOTH;
+	if (i == PMC_FIELD_parts)
+		column.head = plural(view, view->options->across);
 	add(columns, &column);
 	/* The spread of CPU time stands beside its sum. */
-	for (unsigned p = 1; groups && i == PMC_FIELD_cpu_ns && p < 5; p++) {
-		column.kind = PMC_COL_CPU;
-		column.blank = true;
-		column.suffix = group_parts[p].suffix;
-		column.head = p < 4 ? group_parts[p].suffix + 1 : view->glyphs->sigma;
-		column.part = group_parts[p].part;
-		column.json = false;
-		add(columns, &column);
-	}
+	if (groups && (i == PMC_FIELD_cpu_ns || i == PMC_FIELD_outside_mpi_ns))
+		add_spread(view, i, columns);
 }
 
 /* Counted for the whole machine: no row has it. */
@@ -137,14 +200,13 @@ static const char *event_head(struct pmc_view *view, unsigned i, const struct pa
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "%.100s%s", name, user ? ":u" : "");
 	if (!value)
-		pmc_outf(&out, " %s",
-			 part->part == PMC_PART_STDDEV ? view->glyphs->sigma : part->suffix + 1);
+		pmc_outf(&out, " %s", part_head(view, part));
 	return pmc_arena_strndup(view->arena, buf, out.len);
 }
 
 static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
-	unsigned n = groups ? 7 + (view->by == PMC_BY_REGION) :
+	unsigned n = groups ? N_GROUP_PARTS - (view->by != PMC_BY_REGION) :
 			      sizeof(thread_parts) / sizeof(thread_parts[0]);
 	const struct part *parts = groups ? group_parts : thread_parts;
 	const struct pmc_p_event *event = &view->events.set.events[i];
@@ -165,11 +227,15 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 			.kept = value && view->requested[i] && !is_uncore(event),
 		};
 
+		if (!has_part(view, parts[p].part))
+			continue;
 		if (parts[p].part == PMC_PART_RAW)
 			column.unit = TABLE_COUNT;
+		else if (parts[p].part == PMC_PART_IMBALANCE)
+			column.unit = TABLE_RATIO;
 		else if (parts[p].part == PMC_PART_ENABLED || parts[p].part == PMC_PART_RUNNING)
 			column.unit = TABLE_NS;
-		else if (word)
+		else if (word || parts[p].part == PMC_PART_LARGEST)
 			column.unit = TABLE_TEXT;
 		if (!groups && !value)
 			column.when = NEVER;
@@ -338,9 +404,9 @@ void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *co
 {
 	unsigned events = view->events.set.count;
 
-	columns->list = pmc_arena_alloc(
-		view->arena, (N_FIELDS + PMC_KEYS_MOST + 5 + events * 8 + 2 * pmc_n_metrics) *
-				     sizeof(*columns->list));
+	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + PMC_KEYS_MOST + 14 +
+						      events * N_GROUP_PARTS + 2 * pmc_n_metrics) *
+							     sizeof(*columns->list));
 	if (groups)
 		add_keys(view, columns);
 	if (groups && pmc_by_samples(view->by)) {

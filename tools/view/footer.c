@@ -615,6 +615,52 @@ static void not_shown(struct pmc_view *view, const char *columns)
 	note(view, ")");
 }
 
+/* ---- ranks ------------------------------------------------------------------------------- */
+
+static bool is_by_rank(const struct pmc_view *view)
+{
+	return view->options->across == PMC_BY_RANK || view->by == PMC_BY_RANK ||
+	       memchr(view->outer, PMC_BY_RANK, view->n_outer);
+}
+
+/* Which rank the others wait for. */
+static void ranks(struct pmc_view *view)
+{
+	struct pmc_fold_row all;
+	struct pmc_thread_buf buf;
+	struct pmc_fold fold;
+	bool sampled = false;
+
+	if (!is_by_rank(view))
+		return;
+	pmc_fold_init(&all, &view->events, false);
+	pmc_fold_begin(&fold, &view->events, NULL, PMC_BY_RANK);
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		pmc_fold_thread(&fold, pmc_profile_thread(view->profile, view->rows[i], &buf));
+	pmc_fold_end(&fold);
+	for (const struct pmc_fold_row *rank = fold.rows; rank; rank = rank->next) {
+		sampled |= rank->sampled_rows && !rank->groups[0]->is_nameless;
+		if (!rank->groups[0]->is_nameless)
+			pmc_fold_part(&all, rank, &view->events, rank->groups[0]);
+	}
+	if (all.parts < 2)
+		return;
+	if (all.outside_mpi.sum)
+		note(view,
+		     " rank %s has most CPU time outside the MPI library: %t in user mode, %v × "
+		     "the "
+		     "mean of %n ranks",
+		     all.outside_mpi.largest, all.outside_mpi.max,
+		     (double)all.outside_mpi.max / all.outside_mpi.mean, all.outside_mpi.rows);
+	else if (sampled)
+		note(view,
+		     " no sample of the ranks is in an MPI library that is known by its name");
+	else
+		note(view,
+		     " ranks that wait in the MPI library use CPU time, too: samples tell which "
+		     "one is slow; add PMC_SAMPLE=on (pmctl run --sample)");
+}
+
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
 		     void (*put)(void *arg, const char *line, size_t len), void *arg)
 {
@@ -637,6 +683,7 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
 	else if (!samples)
 		coverage(view, all);
 	runs(view, all);
+	ranks(view);
 	if (all->ended_elsewhere)
 		note(view,
 		     " %n %(thread|threads) had ended before the snapshot: rows and samples of "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - a profile as JSON: every process, every row, null where nothing is known. */
+#include "lib/base/labels.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
@@ -205,9 +206,10 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
 		      const struct pmc_row *row)
 {
-	static const char *const names[] = { "sum", "min", "mean", "max", "stddev" };
+	static const char *const names[] = { "sum",    "min",	    "mean",   "max",
+					     "stddev", "imbalance", "largest" };
 
-	for (unsigned i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < (view->options->across ? 7 : 5); i++) {
 		struct table_cell cell = pmc_cell(view, &view->of_groups.list[first + i], row);
 
 		put_value(json, names[i], &cell);
@@ -227,7 +229,8 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
 	json_stat(view, json, first, row);
 	if (row->sums->self) {
-		struct table_cell cell = pmc_cell(view, column + 7, row);
+		struct table_cell cell =
+			pmc_cell(view, column + (view->options->across ? 9 : 7), row);
 
 		put_value(json, "self", &cell);
 	}
@@ -268,15 +271,15 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 	if (row->sample)
 		return;
 	for (unsigned i = 1; i < columns->n; i++) {
-		if (columns->list[i].kind != PMC_COL_CPU)
+		if (columns->list[i].kind != PMC_COL_CPU || columns->list[i].part != PMC_PART_MIN)
 			continue;
 		/* Its sum is the column in front. */
-		if (columns->list[i - 1].json || columns->list[i].json) {
-			pmc_json_object(json, "cpu");
-			json_stat(view, json, i - 1, row);
-			pmc_json_object_end(json);
-		}
-		break;
+		if (!columns->list[i - 1].json && !columns->list[i].json)
+			continue;
+		pmc_json_object(json,
+				columns->list[i].index == PMC_FIELD_cpu_ns ? "cpu" : "outside_mpi");
+		json_stat(view, json, i - 1, row);
+		pmc_json_object_end(json);
 	}
 	pmc_json_array(json, "events");
 	for (unsigned i = 0; i < columns->n; i++)
@@ -406,6 +409,23 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	pmc_json_object_end(json);
 }
 
+static void json_labels(struct pmc_json *json, const char *labels)
+{
+	const char *key, *value;
+	size_t key_len, len;
+	char name[64];
+
+	pmc_json_object(json, "labels");
+	while ((value = pmc_label_next(&labels, &key, &key_len, &len))) {
+		struct pmc_out out;
+
+		pmc_out_to_mem(&out, name, sizeof(name));
+		pmc_out_bytes(&out, key, key_len < sizeof(name) ? key_len : sizeof(name) - 1);
+		pmc_json_strn(json, name, value, len);
+	}
+	pmc_json_object_end(json);
+}
+
 static void json_notes(struct pmc_json *json, const struct pmc_p_process *process)
 {
 	pmc_json_array(json, "notes");
@@ -449,6 +469,7 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	json_ended(json, process);
 	pmc_json_bool(json, "left_children", fixed->flags & PMC_PROCESS_LEFT);
 	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
+	json_labels(json, process->labels);
 	pmc_json_known(json, "minor_faults", usage, fixed->minor_faults);
 	pmc_json_known(json, "major_faults", usage, fixed->major_faults);
 	pmc_json_known(json, "voluntary_switches", switches, fixed->voluntary_switches);

@@ -161,6 +161,37 @@ static void fold_rows(struct pmc_view *view)
 	pmc_fold_end(&view->groups);
 }
 
+/* Sums by the key of --across: each is a value of the row that its threads are in. */
+static void fold_across(struct pmc_view *view)
+{
+	const uint64_t n = view->by == PMC_BY_REGION ? view->n_regions : view->n_rows;
+	unsigned char keys[PMC_KEYS_MOST] = { PMC_BY_NONE };
+	struct pmc_fold_row **into = NULL;
+	struct pmc_thread_buf buf;
+	struct pmc_fold parts;
+	size_t room = 0;
+
+	memcpy(keys, view->outer, view->n_outer);
+	keys[view->n_outer] = (unsigned char)view->by;
+	pmc_fold_begin(&parts, &view->events, keys, view->options->across);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct pmc_p_thread *thread =
+			view->by == PMC_BY_REGION ?
+				&view->regions[i] :
+				pmc_profile_thread(view->profile, view->rows[i], &buf);
+		const struct pmc_fold_row *part = pmc_fold_find(&parts, thread);
+
+		into = pmc_arena_grow(view->arena, into, part->index, &room, sizeof(*into));
+		into[part->index] = pmc_fold_find(&view->groups, thread);
+		pmc_fold_thread(&parts, thread);
+	}
+	pmc_fold_end(&parts);
+	for (struct pmc_fold_row *part = parts.rows; part; part = part->next)
+		pmc_fold_part(into[part->index], part, &view->events,
+			      part->groups[parts.n_keys - 1]);
+	pmc_fold_end(&view->groups);
+}
+
 static int view_make(struct pmc_view *view)
 {
 	static const unsigned char pools[] = { PMC_BY_POOL, PMC_BY_NONE };
@@ -192,6 +223,8 @@ static int view_make(struct pmc_view *view)
 	view->groups.path_arg = options->names_arg;
 	if (pmc_by_samples(view->by))
 		err = pmc_view_sample_rows(view);
+	else if (view->by != PMC_BY_NONE && options->across)
+		fold_across(view);
 	else if (view->by != PMC_BY_NONE)
 		fold_rows(view);
 	return err ? err : pmc_view_check_selection(view);

@@ -67,8 +67,9 @@ struct pmc_report_options {
 	enum pmc_report_format format;
 	enum pmc_fold_by by;		    /* of several keys the last one */
 	unsigned char outer[PMC_KEYS_MOST]; /* those before it, ended by PMC_BY_NONE */
-	const char *sort;		    /* column; NULL: CPU time */
-	const char *const *where;	    /* "COLUMN=GLOB", all must match */
+	enum pmc_fold_by across;  /* statistics are over sums by this key; NONE: over threads */
+	const char *sort;	  /* column; NULL: CPU time */
+	const char *const *where; /* "COLUMN=GLOB", all must match */
 	unsigned n_where;
 	const char *columns; /* "a,b,c" of a table or CSV; NULL: the usual ones */
 	int top;	     /* rows shown; -1: default (20 in a table, all else); 0: all */

@@ -525,7 +525,10 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 			else
 				add_column(table, column,
 					   column->kind == PMC_COL_METRIC ? TABLE_DROP_METRIC :
-									    TABLE_DROP_SPREAD);
+					   !options->across || column->part == PMC_PART_STDDEV ?
+									    TABLE_DROP_SPREAD :
+					   column->part < PMC_PART_STDDEV ? TABLE_DROP_EVENT :
+									    TABLE_DROP_LAST);
 		}
 	}
 }
@@ -569,7 +572,7 @@ static bool is_beside(const struct pmc_table *table, const struct pmc_row *row)
 static bool is_spread(const struct table_column *column)
 {
 	return (column->kind == PMC_COL_CPU || column->kind == PMC_COL_EVENT) &&
-	       column->part >= PMC_PART_MIN && column->part <= PMC_PART_STDDEV;
+	       column->part >= PMC_PART_MIN && column->part <= PMC_PART_LARGEST;
 }
 
 /* Percent of all CPU time, or of the samples, for the bar; 0 for rows that have none. */
@@ -591,6 +594,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	struct pmc_table *table = arg;
 	const struct pmc_row *row = &table->lines.row;
+	const bool across = table->view->options->across;
 
 	if (column->unit == TABLE_BAR)
 		return cell_real(share_of(table, row), TABLE_DECIMALS);
@@ -601,7 +605,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	if (table->branches && pmc_is_sample_key(table->view, column))
 		return pmc_table_branch(table);
 	/* A ratio of two small differences is noise. */
-	if ((is_spread(column) && row->sums->threads < 2) ||
+	if ((is_spread(column) && (across ? row->sums->rows : row->sums->threads) < 2) ||
 	    (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed))
 		return cell_null();
 	return pmc_cell(table->view, column, row);

@@ -41,6 +41,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 		.boot_id = boot_id(),
 		.exe = agent.exe,
 		.cmdline = agent.cmdline,
+		.labels = agent.labels,
 	};
 	struct pmc_process_fixed fixed = pmc_agent_control.process;
 	struct pmc_usage usage;

@@ -182,7 +182,7 @@ static bool prepare(int argc, char **argv, char **envp)
 
 	if (!agent_configure(envp) || !join_job(envp))
 		return false;
-	agent_read_program(_NSGetExecutablePath(exe, &room) == 0 ? exe : "", argc, argv, envp);
+	agent_read_program(_NSGetExecutablePath(exe, &room) == 0 ? exe : "", argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
 	if (!plan_events())
