@@ -543,7 +543,8 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 		break;
 	case PMC_BY_POD:
 		text = pmc_label(process->labels, "pod", &len);
-		pmc_out_bytes(&out, text, text ? len : 0);
+		if (text)
+			pmc_out_bytes(&out, text, len);
 		break;
 	case PMC_BY_REGION:
 		pmc_out_bytes(&out, thread->region->name, thread->region->name_len);
