@@ -87,6 +87,7 @@ void agent_file_path(void)
 	}
 	agent_out_expand(&out, agent.out, "phre%");
 	memcpy(pmc_agent_control.out, file_path, out.len + 1);
+	agent_out_directory(file_path);
 }
 
 /*
@@ -122,29 +123,6 @@ static int stat_path(const char *path, struct stat *st)
 	return (int)pmc_sys4(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Whether a % of the pattern names the directory that the dump is in. */
-static bool names_directory(const char *pattern)
-{
-	const char *slash = pattern ? strrchr(pattern, '/') : NULL;
-
-	return slash && memchr(pattern, '%', (size_t)(slash - pattern));
-}
-
-/* Makes the directory of the dump, if it is one for each job, rank or the like. */
-static bool make_directory(void)
-{
-	char *slash = strrchr(file_path, '/');
-	long error;
-
-	if (!agent.out || !slash ||
-	    !(names_directory(agent.out) || (agent.first && names_directory(agent.config.out))))
-		return false;
-	*slash = '\0';
-	error = pmc_sys3(SYS_mkdirat, AT_FDCWD, file_path, 0777);
-	*slash = '/';
-	return !error || error == -EEXIST;
-}
-
 static int open_plain(void)
 {
 	struct stat st;
@@ -154,8 +132,6 @@ static int open_plain(void)
 		return -ENOENT;
 	/* A private dump that its owner has removed is not created again: nobody would read it. */
 	fd = pmc_dump_open(file_path, agent.out || agent.first || agent_job_owner_alive(), &st);
-	if (fd == -ENOENT && make_directory())
-		fd = pmc_dump_open(file_path, true, &st);
 	if (fd < 0)
 		return fd;
 	file.dev = st.st_dev;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* open.c - the name of a dump, its first frames, and why one cannot be opened. */
 #include "agent/output/output.h"
+#include "lib/base/file.h"
 #include "lib/base/labels.h"
 #include "lib/dump/output.h"
 
@@ -51,6 +52,26 @@ void agent_out_expand(struct pmc_out *out, const char *pattern, const char *lett
 			pmc_out_char(out, '%');
 		}
 	}
+}
+
+static bool names_directory(const char *pattern)
+{
+	const char *slash = pattern ? strrchr(pattern, '/') : NULL;
+
+	return slash && memchr(pattern, '%', (size_t)(slash - pattern));
+}
+
+void agent_out_directory(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	/* In the first process %j and %t are already expanded in agent.out. */
+	if (!agent.out || !slash ||
+	    !(names_directory(agent.out) || (agent.first && names_directory(agent.config.out))))
+		return;
+	*slash = '\0';
+	pmc_dir_make(path);
+	*slash = '/';
 }
 
 const char *agent_file_fix(int error)

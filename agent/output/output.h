@@ -61,6 +61,9 @@ void agent_write_guard_end(const struct agent_write_guard *guard, bool failed);
 /* Names of dumps, and why one cannot be opened. Async-signal-safe. */
 /* Expands those letters after a '%' in a pattern of PMC_OUT; leaves the others. */
 void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters);
+/* Creates the directory of the dump at `path` if a % of PMC_OUT names it. Changes `path` for the
+ * time of the call: only while single-threaded. */
+void agent_out_directory(char *path);
 /* Reason and fix for an -errno of opening a file for output. */
 const char *agent_file_fix(int error);
 

@@ -25,6 +25,7 @@ uint64_t pmc_file_limit(void);
 int pmc_fd_truncate(int fd); /* to 0 bytes */
 void pmc_fd_close(int fd);
 int pmc_path_access(const char *path); /* 0: the path exists */
+void pmc_dir_make(const char *path);   /* if it can be made; mode 0777 less the umask */
 /* A path from a format: 0 or -ENAMETOOLONG. */
 int pmc_path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));

@@ -28,6 +28,7 @@ void agent_file_path(void)
 		agent_out_expand(&out, agent.out, "pher%");
 	else
 		pmc_out_str(&out, agent.private_dump);
+	agent_out_directory(path);
 }
 
 static bool is_dump(int fd, struct stat *st)

@@ -24,6 +24,14 @@ void pmc_fd_close(int fd)
 	close(fd);
 }
 
+void pmc_dir_make(const char *path)
+{
+	const int kept = errno;
+
+	mkdir(path, 0777);
+	errno = kept;
+}
+
 int pmc_path_access(const char *path)
 {
 	return access(path, F_OK) == 0 ? 0 : -errno;

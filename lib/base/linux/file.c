@@ -25,6 +25,11 @@ void pmc_fd_close(int fd)
 	pmc_sys1(SYS_close, fd);
 }
 
+void pmc_dir_make(const char *path)
+{
+	pmc_sys3(SYS_mkdirat, AT_FDCWD, path, 0777);
+}
+
 int pmc_path_access(const char *path)
 {
 	return (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
