@@ -330,27 +330,34 @@ static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *s
 	pmc_add_sat(&into->running_ns, stat->running_ns);
 }
 
-void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
-		    const struct pmc_union *u)
+/* What has no statistics. */
+static void merge_sums(struct pmc_fold_row *into, const struct pmc_fold_row *row,
+		       const struct pmc_union *u)
 {
 	into->threads += row->threads;
-	into->rows += row->rows;
-	into->wall_ns = 0;
-	stat_merge(&into->cpu, &row->cpu);
-	into->usage_rows += row->usage_rows;
 	pmc_add_sat(&into->minor_faults, row->minor_faults);
 	pmc_add_sat(&into->major_faults, row->major_faults);
 	pmc_add_sat(&into->voluntary_switches, row->voluntary_switches);
 	pmc_add_sat(&into->involuntary_switches, row->involuntary_switches);
-	into->sampled_rows += row->sampled_rows;
 	pmc_add_sat(&into->samples, row->samples);
 	pmc_add_sat(&into->lost_samples, row->lost_samples);
-	stat_merge(&into->outside_mpi, &row->outside_mpi);
-	for (unsigned i = 0; i < u->set.count; i++)
-		stat_merge(&into->events[i], &row->events[i]);
 	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
 		pmc_ratio_add(&into->ratios[i], &row->ratios[i]);
 	pmc_add_sat(&into->calls, row->calls);
+}
+
+void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
+		    const struct pmc_union *u)
+{
+	merge_sums(into, row, u);
+	into->rows += row->rows;
+	into->wall_ns = 0;
+	stat_merge(&into->cpu, &row->cpu);
+	into->usage_rows += row->usage_rows;
+	into->sampled_rows += row->sampled_rows;
+	stat_merge(&into->outside_mpi, &row->outside_mpi);
+	for (unsigned i = 0; i < u->set.count; i++)
+		stat_merge(&into->events[i], &row->events[i]);
 	if (into->self && row->self)
 		pmc_fold_merge(into->self, row->self, u);
 }
@@ -377,25 +384,16 @@ void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 {
 	const char *label = of->label;
 
-	into->threads += part->threads;
+	merge_sums(into, part, u);
 	into->rows++;
 	into->parts += !of->is_nameless;
 	stat_part(&into->cpu, &part->cpu, part->rows, label);
 	into->usage_rows += part->usage_rows != 0;
 	into->usage_lacks |= part->usage_rows < part->rows;
-	pmc_add_sat(&into->minor_faults, part->minor_faults);
-	pmc_add_sat(&into->major_faults, part->major_faults);
-	pmc_add_sat(&into->voluntary_switches, part->voluntary_switches);
-	pmc_add_sat(&into->involuntary_switches, part->involuntary_switches);
 	into->sampled_rows += part->sampled_rows != 0;
-	pmc_add_sat(&into->samples, part->samples);
-	pmc_add_sat(&into->lost_samples, part->lost_samples);
 	stat_part(&into->outside_mpi, &part->outside_mpi, part->rows, label);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_part(&into->events[i], &part->events[i], part->rows, label);
-	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
-		pmc_ratio_add(&into->ratios[i], &part->ratios[i]);
-	pmc_add_sat(&into->calls, part->calls);
 	if (into->self && part->self)
 		pmc_fold_part(into->self, part->self, u, of);
 }

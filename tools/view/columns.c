@@ -80,6 +80,31 @@ static bool has_samples(const struct pmc_view *view)
 	return false;
 }
 
+static bool has_mpi(const struct pmc_view *view)
+{
+	return view->profile->has_mpi && has_samples(view);
+}
+
+/* unit: of the value. */
+static unsigned char part_unit(enum pmc_part part, unsigned char unit)
+{
+	switch (part) {
+	case PMC_PART_RAW:
+		return TABLE_COUNT;
+	case PMC_PART_ENABLED:
+	case PMC_PART_RUNNING:
+		return TABLE_NS;
+	case PMC_PART_IMBALANCE:
+		return TABLE_RATIO;
+	case PMC_PART_LARGEST:
+	case PMC_PART_STATE:
+	case PMC_PART_SCOPE:
+		return TABLE_TEXT;
+	default:
+		return unit;
+	}
+}
+
 /* The head of a part of a sum, in tables. */
 static const char *part_head(const struct pmc_view *view, const struct part *part)
 {
@@ -99,28 +124,25 @@ static const char *part_head(const struct pmc_view *view, const struct part *par
 /* Ranks that wait use CPU time, too: the time outside the MPI library tells them apart. */
 static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns *columns)
 {
-	const bool across = view->options->across, mpi = field == PMC_FIELD_outside_mpi_ns;
+	const bool mpi = field == PMC_FIELD_outside_mpi_ns;
 
-	for (unsigned p = 1; p < N_GROUP_PARTS && group_parts[p].part < PMC_PART_RAW; p++) {
-		struct table_column column = {
-			.name = fields[field].name,
-			.suffix = group_parts[p].suffix,
-			.head = part_head(view, &group_parts[p]),
-			.kind = PMC_COL_CPU,
-			.index = field,
-			.part = group_parts[p].part,
-			.unit = TABLE_NS,
-			.when = mpi == (across && view->profile->has_mpi) ? LEAD : WIDE,
-			.blank = true,
-		};
+	for (unsigned p = 1; p < N_GROUP_PARTS; p++) {
+		const struct part *part = &group_parts[p];
 
-		if (!has_part(view, group_parts[p].part))
+		if (part->part > PMC_PART_LARGEST || !has_part(view, part->part))
 			continue;
-		if (column.part == PMC_PART_IMBALANCE)
-			column.unit = TABLE_RATIO;
-		else if (column.part == PMC_PART_LARGEST)
-			column.unit = TABLE_TEXT;
-		add(columns, &column);
+		add(columns,
+		    &(struct table_column){
+			    .name = fields[field].name,
+			    .suffix = part->suffix,
+			    .head = part_head(view, part),
+			    .kind = PMC_COL_CPU,
+			    .index = field,
+			    .part = part->part,
+			    .unit = part_unit(part->part, TABLE_NS),
+			    .when = mpi == (view->options->across && has_mpi(view)) ? LEAD : WIDE,
+			    .blank = true,
+		    });
 	}
 }
 
@@ -155,7 +177,7 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	else if (shown == SAMPLED)
 		shown = has_samples(view) ? BOTH : NONE;
 	else if (shown == MPI)
-		shown = view->profile->has_mpi && has_samples(view) ? BOTH : NONE;
+		shown = has_mpi(view) ? BOTH : NONE;
 	else if (shown == ACROSS)
 		shown = view->options->across ? BOTH : NONE;
 	else if (i == PMC_FIELD_at && !view->options->timeline)
@@ -220,7 +242,8 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 			.kind = PMC_COL_EVENT,
 			.index = i,
 			.part = parts[p].part,
-			.unit = !strcmp(event->unit, "ns") ? TABLE_NS : TABLE_COUNT,
+			.unit = part_unit(parts[p].part,
+					  !strcmp(event->unit, "ns") ? TABLE_NS : TABLE_COUNT),
 			.when = value ? LEAD :
 				word  ? NEVER :
 					WIDE,
@@ -229,14 +252,6 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 
 		if (!has_part(view, parts[p].part))
 			continue;
-		if (parts[p].part == PMC_PART_RAW)
-			column.unit = TABLE_COUNT;
-		else if (parts[p].part == PMC_PART_IMBALANCE)
-			column.unit = TABLE_RATIO;
-		else if (parts[p].part == PMC_PART_ENABLED || parts[p].part == PMC_PART_RUNNING)
-			column.unit = TABLE_NS;
-		else if (word || parts[p].part == PMC_PART_LARGEST)
-			column.unit = TABLE_TEXT;
 		if (!groups && !value)
 			column.when = NEVER;
 		if (groups && column.when == WIDE && parts[p].part != PMC_PART_SELF)
@@ -404,7 +419,7 @@ void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *co
 {
 	unsigned events = view->events.set.count;
 
-	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + PMC_KEYS_MOST + 14 +
+	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + PMC_KEYS_MOST + 2 * N_GROUP_PARTS +
 						      events * N_GROUP_PARTS + 2 * pmc_n_metrics) *
 							     sizeof(*columns->list));
 	if (groups)

@@ -203,17 +203,24 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 	json_metrics(view, json, &view->of_threads, row);
 }
 
+/* The sum of a column and the statistics in the columns behind it. */
 static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
 		      const struct pmc_row *row)
 {
-	static const char *const names[] = { "sum",    "min",	    "mean",   "max",
-					     "stddev", "imbalance", "largest" };
+	static const char *const names[] = {
+		[PMC_PART_VALUE] = "sum",	[PMC_PART_MIN] = "min",
+		[PMC_PART_MEAN] = "mean",	[PMC_PART_MAX] = "max",
+		[PMC_PART_STDDEV] = "stddev",	[PMC_PART_IMBALANCE] = "imbalance",
+		[PMC_PART_LARGEST] = "largest",
+	};
+	const struct table_column *column = &view->of_groups.list[first];
 
-	for (unsigned i = 0; i < (view->options->across ? 7 : 5); i++) {
-		struct table_cell cell = pmc_cell(view, &view->of_groups.list[first + i], row);
+	do {
+		struct table_cell cell = pmc_cell(view, column, row);
 
-		put_value(json, names[i], &cell);
-	}
+		put_value(json, names[column->part], &cell);
+		column++;
+	} while (column->part > PMC_PART_VALUE && column->part <= PMC_PART_LARGEST);
 }
 
 static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsigned first,
@@ -229,9 +236,11 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
 	json_stat(view, json, first, row);
 	if (row->sums->self) {
-		struct table_cell cell =
-			pmc_cell(view, column + (view->options->across ? 9 : 7), row);
+		struct table_cell cell;
 
+		while (column->part != PMC_PART_SELF)
+			column++;
+		cell = pmc_cell(view, column, row);
 		put_value(json, "self", &cell);
 	}
 	pmc_json_u64(json, "counted_rows", stat->rows);
@@ -411,9 +420,9 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 
 static void json_labels(struct pmc_json *json, const char *labels)
 {
-	const char *key, *value;
-	size_t key_len, len;
-	char name[64];
+	const char *const all = labels, *key, *value;
+	size_t key_len, len, first_len;
+	char name[PMC_LABELS_BYTES];
 
 	pmc_json_object(json, "labels");
 	while ((value = pmc_label_next(&labels, &key, &key_len, &len))) {
@@ -421,7 +430,9 @@ static void json_labels(struct pmc_json *json, const char *labels)
 
 		pmc_out_to_mem(&out, name, sizeof(name));
 		pmc_out_bytes(&out, key, key_len < sizeof(name) ? key_len : sizeof(name) - 1);
-		pmc_json_strn(json, name, value, len);
+		/* Of several labels with one key the first is valid. */
+		if (pmc_label(all, name, &first_len) == value)
+			pmc_json_strn(json, name, value, len);
 	}
 	pmc_json_object_end(json);
 }
