@@ -12,9 +12,9 @@ enum { VALUE_MOST = 128, USERS_MOST = 1024 };
 
 static const char keys[N_LABELS][11] = { "rank", "local-rank", "job", "pod", "namespace", "node" };
 
-/* Of several variables the first one: the launcher that started the process is nearer than the
- * scheduler that started the launcher. Of Open MPI, PMIx, MPICH, MVAPICH, Slurm, PBS, LSF; and as
- * Kubernetes users name them (downward API). */
+/* Variables of Open MPI, PMIx, MPICH, MVAPICH, Slurm, PBS and LSF, and customary names of the
+ * downward API of Kubernetes. Of several for one label the first in the list is used: ranks of a
+ * launcher, not those of the scheduler that started it. */
 static const struct {
 	unsigned char label;
 	char name[31];
@@ -62,7 +62,7 @@ static void find(char *const *envp, const char *values[N_LABELS])
 		}
 }
 
-/* In a value that something else has set, what would end it or cannot be printed is "_". */
+/* Separators and control characters become "_". */
 static void put_value(struct pmc_out *out, const char *value)
 {
 	for (unsigned i = 0; value[i] && i < VALUE_MOST; i++) {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels.h - what launchers, schedulers, Kubernetes and PMC_LABEL say of a process: the text
- * "key=value,key=value" of a PROCESS frame.
+ * labels.h - labels of a process, from variables of launchers, schedulers and Kubernetes and from
+ * PMC_LABEL: the text "key=value,key=value" of a PROCESS frame.
  */
 #pragma once
 
 #include "lib/base/out.h"
 
-/* Longer labels are cut. */
+/* Longer text is cut. */
 #define PMC_LABELS_BYTES 2048
 
-/* Writes those of an environment: the user's (PMC_LABEL; NULL: none), then local-rank, job, pod,
- * namespace and node where they are known. Returns the rank; -1: none. Async-signal-safe. */
+/* Writes the user's labels (value of PMC_LABEL; NULL: none), then local-rank, job, pod, namespace
+ * and node as far as the environment has them. Returns the rank; -1: none. Async-signal-safe. */
 int32_t pmc_labels(struct pmc_out *out, char *const *envp, const char *users);
-/* Moves *labels over the next label; *key is its key of *key_len bytes. Returns its value, of
- * *len bytes; NULL: there is none. */
+/* The next label: sets *key and *key_len, returns its value of *len bytes, and moves *labels past
+ * it. NULL: no more labels. */
 const char *pmc_label_next(const char **labels, const char **key, size_t *key_len, size_t *len);
-/* The value of the first label with that key, of *len bytes; NULL: none has it. */
+/* The value, of *len bytes, of the first label with that key; NULL: none. */
 const char *pmc_label(const char *labels, const char *key, size_t *len);
-/* Whether it is one or more labels, with keys of letters, digits and . _ -, at most 1,024 bytes. */
+/* Whether the text is a list of labels whose keys consist of letters, digits, and . _ -, of at most
+ * 1,024 bytes. */
 bool pmc_labels_valid(const char *labels);

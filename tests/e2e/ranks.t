@@ -44,7 +44,7 @@ is "$(jq -r '.groups[0].cpu.largest' out)" \
 	"and it names the rank with the most"
 report --across rank
 like "$(cat out)" "ranks .*max/mean.*max rank" "a table across ranks has their number and imbalance"
-like "$(cat out)" "samples tell which" "ranks without samples: the report says what would tell the slow one"
+like "$(cat out)" "samples show the slow rank" "ranks without samples: the report says how to find the slow one"
 "$PMCTL" report --across rank --format csv runs-job_7 >pools.csv
 is "$("$PMCTL" report --across rank --by pool --format csv runs-job_7 | cmp - pools.csv && echo same)" same \
 	"--across alone is by pool"

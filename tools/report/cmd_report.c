@@ -27,7 +27,7 @@ struct request {
 const struct tool_flag cmd_report_flags[] = {
 	FLAG_BY_KEYS(keys, pmc_by_names, .aliases = pmc_by_aliases),
 	FLAG_WORD(0, "--across", "KEY", options.across, pmc_by_names,
-		  "statistics over ranks, hosts or processes instead of threads; imbalance",
+		  "statistics over ranks, hosts or processes instead of threads",
 		  .aliases = pmc_by_aliases),
 	FLAG_BOOL(0, "--bottom-up", options.inverted,
 		  "with --by path: from functions to their callers"),
@@ -108,8 +108,8 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->across && (options->timeline || pmc_by_samples(options->by) ||
 				options->by == PMC_BY_THREAD || options->across >= PMC_BY_REGION))
 		return tool_fail(EXIT_USAGE,
-				 "--across KEY is for sums of threads: --across rank, host or "
-				 "process, with --by pool, name or region");
+				 "invalid --across: it compares sums of threads; give --across "
+				 "rank, host or process with --by pool, name or region");
 	if (options->across && options->by == PMC_BY_NONE)
 		options->by = PMC_BY_POOL;
 	options->where = request->where;

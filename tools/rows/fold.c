@@ -330,7 +330,7 @@ static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *s
 	pmc_add_sat(&into->running_ns, stat->running_ns);
 }
 
-/* What has no statistics. */
+/* Adds the sums that have no minimum, mean and maximum. */
 static void merge_sums(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 		       const struct pmc_union *u)
 {

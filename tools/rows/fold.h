@@ -77,7 +77,7 @@ struct pmc_fold_stat {
 	uint64_t sum, min, max;
 	uint64_t raw, enabled_ns, running_ns;
 	double mean, m2;     /* Welford's, if the spread is kept */
-	const char *largest; /* of sums of parts: the part with the most; else NULL */
+	const char *largest; /* by pmc_fold_part(): label of the part with the maximum; else NULL */
 	uint32_t error;	     /* behind `why`, if it is the same for all */
 	uint8_t why;	     /* the state of rows without a value, NOT_COUNTED if they differ */
 };
@@ -87,7 +87,7 @@ struct pmc_fold_row {
 	uint64_t index;	   /* in its fold */
 	uint64_t threads;
 	uint64_t rows;
-	uint64_t parts;	  /* of pmc_fold_part() */
+	uint64_t parts;	  /* added by pmc_fold_part(), but for one without a name */
 	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
 	struct pmc_fold_stat cpu;
 	uint64_t usage_rows; /* rows whose faults and switches are known */
@@ -116,8 +116,9 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 /* Adds one row of sums to another; the spread is lost. */
 void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 		    const struct pmc_union *u);
-/* Adds one row of sums as a single value, that of its last key: of a rank or host. Statistics are
- * then over these, as are `rows` and the rows of every sum. */
+/* Adds the sums of a part, such as a rank or host, as one value each. Minimum, mean, maximum and
+ * standard deviation of `into` are then over parts, not threads; `rows` counts parts. `of`: the
+ * part. */
 void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 		   const struct pmc_union *u, const struct pmc_fold_group *of);
 void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread);
@@ -156,7 +157,7 @@ struct pmc_fold_group {
 	char name[16];	  /* the first thread's */
 	unsigned char name_len;
 	bool many_names;  /* not all threads have that name */
-	bool is_nameless; /* threads without the key: of no rank, say */
+	bool is_nameless; /* its threads have no such key, such as no rank */
 };
 
 struct pmc_fold_entry;

@@ -154,8 +154,8 @@ struct pmc_p_thread {
 	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
 	bool sampled; /* samples and lost_samples are known; waits are no samples */
 	uint64_t samples, lost_samples;
-	/* CPU time in user mode outside the MPI library, by its samples; known if it is sampled, in
-	 * a dump in which some samples are in such a library. */
+	/* CPU time in user mode outside MPI libraries, estimated from the thread's samples; known
+	 * if the thread is sampled and some stack of the dump is in an MPI library. */
 	bool has_outside_mpi;
 	uint64_t outside_mpi_ns;
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
@@ -228,7 +228,7 @@ struct pmc_p_stack {
 	const struct pmc_p_process *process; /* the key, with id */
 	uint32_t id;
 	uint16_t depth, flags;	     /* PMC_STACK_* */
-	bool in_mpi;		     /* in an MPI library, or called by one */
+	bool in_mpi;		     /* some frame is in an MPI library */
 	UT_hash_handle hh;	     /* private */
 	struct pmc_p_frame frames[]; /* the innermost first */
 };
@@ -270,7 +270,7 @@ struct pmc_p_samples {
 	/* Of the event itself, which the weights should add up to; NULL: unknown. */
 	const struct pmc_count *count;
 	uint64_t samples, weight; /* sums over the list */
-	uint64_t mpi_weight;	  /* of these, in an MPI library */
+	uint64_t mpi_weight;	  /* of samples in an MPI library */
 	uint64_t n;
 	size_t room;		   /* private */
 	struct pmc_p_sample *list; /* a stack may be there more than once */

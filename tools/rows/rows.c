@@ -251,8 +251,8 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	return thread;
 }
 
-/* Clocks weigh samples by the time in user mode; of other events the share of the weights is one of
- * the CPU time. */
+/* Samples by a clock are weighted by time in user mode. Of other events, the share of the samples
+ * is taken as the share of CPU time. */
 static void find_outside_mpi(const struct pmc_p_samples *samples, struct pmc_p_thread *thread)
 {
 	const uint64_t weight = pmc_sub_sat(samples->weight, samples->mpi_weight);

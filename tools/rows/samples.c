@@ -7,7 +7,7 @@
 
 /* ---- MPI libraries ------------------------------------------------------------------------*/
 
-/* Of Open MPI, MPICH and their kin, with what they transfer data by. */
+/* A library of Open MPI, MPICH or a derivative, or one by which these transfer data. */
 static bool is_mpi_library(const char *path)
 {
 	static const char *const names[] = { "libmpi",	    "libpmpi", "libmpl.",  "libopen-pal",

@@ -85,7 +85,7 @@ static bool has_mpi(const struct pmc_view *view)
 	return view->profile->has_mpi && has_samples(view);
 }
 
-/* unit: of the value. */
+/* The unit of a part of a value that has this unit. */
 static unsigned char part_unit(enum pmc_part part, unsigned char unit)
 {
 	switch (part) {
@@ -121,7 +121,8 @@ static const char *part_head(const struct pmc_view *view, const struct part *par
 						  part->suffix + 1;
 }
 
-/* Ranks that wait use CPU time, too: the time outside the MPI library tells them apart. */
+/* --across shows the statistics of the time outside the MPI library in place of those of CPU time:
+ * ranks that wait use CPU time, too. */
 static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns *columns)
 {
 	const bool mpi = field == PMC_FIELD_outside_mpi_ns;

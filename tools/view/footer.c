@@ -623,7 +623,7 @@ static bool is_by_rank(const struct pmc_view *view)
 	       memchr(view->outer, PMC_BY_RANK, view->n_outer);
 }
 
-/* Which rank the others wait for. */
+/* The rank with the most CPU time outside the MPI library: others wait for it. */
 static void ranks(struct pmc_view *view)
 {
 	struct pmc_fold_row all;
@@ -647,18 +647,15 @@ static void ranks(struct pmc_view *view)
 		return;
 	if (all.outside_mpi.sum)
 		note(view,
-		     " rank %s has most CPU time outside the MPI library: %t in user mode, %v × "
-		     "the "
-		     "mean of %n ranks",
+		     " rank %s has the most CPU time in user mode outside the MPI library: %t, "
+		     "%v × the mean of %n ranks",
 		     all.outside_mpi.largest, all.outside_mpi.max,
 		     (double)all.outside_mpi.max / all.outside_mpi.mean, all.outside_mpi.rows);
 	else if (sampled)
-		note(view,
-		     " no sample of the ranks is in an MPI library that is known by its name");
+		note(view, " no sample is in a known MPI library: time outside it is unknown");
 	else
-		note(view,
-		     " ranks that wait in the MPI library use CPU time, too: samples tell which "
-		     "one is slow; add PMC_SAMPLE=on (pmctl run --sample)");
+		note(view, " waiting in the MPI library takes CPU time, too; samples show the slow "
+			   "rank: PMC_SAMPLE=on, or pmctl run --sample");
 }
 
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,

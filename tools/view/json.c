@@ -203,7 +203,7 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 	json_metrics(view, json, &view->of_threads, row);
 }
 
-/* The sum of a column and the statistics in the columns behind it. */
+/* The sum in the column `first`, and its statistics in the columns after it. */
 static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
 		      const struct pmc_row *row)
 {

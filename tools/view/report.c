@@ -161,7 +161,8 @@ static void fold_rows(struct pmc_view *view)
 	pmc_fold_end(&view->groups);
 }
 
-/* Sums by the key of --across: each is a value of the row that its threads are in. */
+/* --across: sums threads by the keys of --by and that of --across, then adds each sum as one value
+ * to its row of --by. */
 static void fold_across(struct pmc_view *view)
 {
 	const uint64_t n = view->by == PMC_BY_REGION ? view->n_regions : view->n_rows;

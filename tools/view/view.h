@@ -18,8 +18,8 @@ enum pmc_part {
 	PMC_PART_MEAN,
 	PMC_PART_MAX,
 	PMC_PART_STDDEV,
-	PMC_PART_IMBALANCE, /* with --across: the maximum by the mean, and whose it is */
-	PMC_PART_LARGEST,
+	PMC_PART_IMBALANCE, /* with --across: maximum / mean */
+	PMC_PART_LARGEST,   /* with --across: the rank, host, ... with the maximum */
 	PMC_PART_RAW,
 	PMC_PART_ENABLED,
 	PMC_PART_RUNNING,
