@@ -15,11 +15,12 @@ static void work(long n)
 {
 	double x = 1;
 
-	for (long i = 0; i < n * 10000000; i++)
+	for (long i = 0; i < n * 40000000; i++)
 		x = x * 1.0000001 + 1e-9;
 	result = x;
 }
 
+/* With an argument each rank has the same work. */
 int main(int argc, char **argv)
 {
 	double one = 1, sum = 0;
@@ -28,7 +29,7 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (int step = 0; step < 5; step++) {
-		work(rank + 1);
+		work(argc > 1 ? 1 : rank + 1);
 		MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	}
 	if (!rank)
@@ -61,5 +62,12 @@ for mpi in openmpi mpich; do
 		"$mpi: ranks in the order of their CPU time outside the MPI library" || diag "$(jq -c '.groups[] | [.key, .cpu_ns, .outside_mpi_ns, .samples]' out)"
 	run "$PMCTL" report --across rank $mpi-*
 	like "$(cat out)" "rank 3 has the most CPU time" "$mpi: the report names the slow rank"
+	balanced() {
+		rm -f even*.pmc
+		PMC_SAMPLE=on PMC_REPORT=off PMC_OUT="$T/even-%r.pmc" run env LD_PRELOAD="$AGENT" "${launch[@]}" ./uneven.$mpi even
+		run "$PMCTL" report --across rank even*.pmc
+		grep -q "no rank has significantly more" out
+	}
+	mostly "$mpi: of equal ranks none is named" balanced
 done
 done_testing

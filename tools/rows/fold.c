@@ -303,6 +303,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	row->sampled_rows += thread->sampled;
 	pmc_add_sat(&row->samples, thread->samples);
 	pmc_add_sat(&row->lost_samples, thread->lost_samples);
+	pmc_add_sat(&row->outside_mpi_samples, thread->outside_mpi_samples);
 	if (thread->has_outside_mpi)
 		pmc_fold_add_value(&row->outside_mpi, thread->outside_mpi_ns, spread);
 	if (thread->set) {
@@ -341,6 +342,7 @@ static void merge_sums(struct pmc_fold_row *into, const struct pmc_fold_row *row
 	pmc_add_sat(&into->involuntary_switches, row->involuntary_switches);
 	pmc_add_sat(&into->samples, row->samples);
 	pmc_add_sat(&into->lost_samples, row->lost_samples);
+	pmc_add_sat(&into->outside_mpi_samples, row->outside_mpi_samples);
 	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
 		pmc_ratio_add(&into->ratios[i], &row->ratios[i]);
 	pmc_add_sat(&into->calls, row->calls);

@@ -96,10 +96,11 @@ struct pmc_fold_row {
 	uint64_t sampled_rows; /* rows whose samples are known */
 	uint64_t samples, lost_samples;
 	struct pmc_fold_stat outside_mpi; /* see struct pmc_p_thread */
-	struct pmc_fold_stat *events;	  /* union->set.count */
-	struct pmc_ratio *ratios;  /* of the metrics in union->ratios, see pmc_fold_ratio() */
-	uint64_t calls;		   /* of a region: entries that ended */
-	struct pmc_fold_row *self; /* of a region: without inner ones; else NULL */
+	uint64_t outside_mpi_samples;
+	struct pmc_fold_stat *events; /* union->set.count */
+	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
+	uint64_t calls;		      /* of a region: entries that ended */
+	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
 	/* By key, from pmc_fold_find(); NULL: a sum of other rows. */
 	const struct pmc_fold_group *const *groups;
 	struct pmc_fold_row *next;

@@ -157,7 +157,7 @@ struct pmc_p_thread {
 	/* CPU time in user mode outside MPI libraries, estimated from the thread's samples; known
 	 * if the thread is sampled and some stack of the dump is in an MPI library. */
 	bool has_outside_mpi;
-	uint64_t outside_mpi_ns;
+	uint64_t outside_mpi_ns, outside_mpi_samples;
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
@@ -269,8 +269,8 @@ struct pmc_p_samples {
 	const struct pmc_p_event *event; /* NULL: its event set is missing */
 	/* Of the event itself, which the weights should add up to; NULL: unknown. */
 	const struct pmc_count *count;
-	uint64_t samples, weight; /* sums over the list */
-	uint64_t mpi_weight;	  /* of samples in an MPI library */
+	uint64_t samples, weight;	  /* sums over the list */
+	uint64_t mpi_samples, mpi_weight; /* of these, in an MPI library */
 	uint64_t n;
 	size_t room;		   /* private */
 	struct pmc_p_sample *list; /* a stack may be there more than once */

@@ -258,6 +258,7 @@ static void find_outside_mpi(const struct pmc_p_samples *samples, struct pmc_p_t
 	const uint64_t weight = pmc_sub_sat(samples->weight, samples->mpi_weight);
 
 	thread->has_outside_mpi = !(thread->fixed.flags & PMC_THREAD_NO_CPU);
+	thread->outside_mpi_samples = pmc_sub_sat(samples->samples, samples->mpi_samples);
 	thread->outside_mpi_ns = weight;
 	if (strcmp(samples->event->unit, "ns") != 0)
 		thread->outside_mpi_ns =

@@ -263,8 +263,10 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		};
 		pmc_add_sat(&samples->samples, sample.count);
 		pmc_add_sat(&samples->weight, sample.weight);
-		if (stack && stack->in_mpi)
-			pmc_add_sat(&samples->mpi_weight, sample.weight);
+		if (!stack || !stack->in_mpi)
+			continue;
+		pmc_add_sat(&samples->mpi_samples, sample.count);
+		pmc_add_sat(&samples->mpi_weight, sample.weight);
 	}
 }
 

@@ -623,13 +623,22 @@ static bool is_by_rank(const struct pmc_view *view)
 	       memchr(view->outer, PMC_BY_RANK, view->n_outer);
 }
 
-/* The rank with the most CPU time outside the MPI library: others wait for it. */
+/* Whether the rank with the most CPU time outside the MPI library has more than the mean by three
+ * standard errors, of its number of samples (Poisson). */
+static bool stands_out(const struct pmc_fold_row *rank, const struct pmc_fold_stat *all)
+{
+	const double most = (double)all->max, n = (double)rank->outside_mpi_samples;
+
+	return most - all->mean > 3 * most / pmc_square_root(n > 1 ? n : 1);
+}
+
+/* The rank that others wait for. */
 static void ranks(struct pmc_view *view)
 {
+	const struct pmc_fold_row *most = NULL;
 	struct pmc_fold_row all;
 	struct pmc_thread_buf buf;
 	struct pmc_fold fold;
-	bool sampled = false;
 
 	if (!is_by_rank(view))
 		return;
@@ -639,23 +648,30 @@ static void ranks(struct pmc_view *view)
 		pmc_fold_thread(&fold, pmc_profile_thread(view->profile, view->rows[i], &buf));
 	pmc_fold_end(&fold);
 	for (const struct pmc_fold_row *rank = fold.rows; rank; rank = rank->next) {
-		sampled |= rank->sampled_rows && !rank->groups[0]->is_nameless;
-		if (!rank->groups[0]->is_nameless)
-			pmc_fold_part(&all, rank, &view->events, rank->groups[0]);
+		if (rank->groups[0]->is_nameless)
+			continue;
+		pmc_fold_part(&all, rank, &view->events, rank->groups[0]);
+		if (all.outside_mpi.largest == rank->groups[0]->label)
+			most = rank;
 	}
 	if (all.parts < 2)
 		return;
-	if (all.outside_mpi.sum)
+	if (!all.sampled_rows)
+		note(view, " waiting in the MPI library takes CPU time, too; samples show the slow "
+			   "rank: PMC_SAMPLE=on, or pmctl run --sample");
+	else if (!all.outside_mpi.sum)
+		note(view, " no sample is in a known MPI library: time outside it is unknown");
+	else if (stands_out(most, &all.outside_mpi))
 		note(view,
 		     " rank %s has the most CPU time in user mode outside the MPI library: %t, "
 		     "%v × the mean of %n ranks",
-		     all.outside_mpi.largest, all.outside_mpi.max,
+		     most->label, all.outside_mpi.max,
 		     (double)all.outside_mpi.max / all.outside_mpi.mean, all.outside_mpi.rows);
-	else if (sampled)
-		note(view, " no sample is in a known MPI library: time outside it is unknown");
 	else
-		note(view, " waiting in the MPI library takes CPU time, too; samples show the slow "
-			   "rank: PMC_SAMPLE=on, or pmctl run --sample");
+		note(view,
+		     " no rank has significantly more CPU time outside the MPI library than the "
+		     "mean (%n samples of rank %s)",
+		     most->outside_mpi_samples, most->label);
 }
 
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
