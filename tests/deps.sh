@@ -153,7 +153,7 @@ macos() {
 	program prove perl
 }
 
-# Host programs of make check-hosts, with HOSTS=short some of them; sources of redis and git are fetched by their tests.
+# Host programs of make check-hosts, with HOSTS=short some of them; sources of redis, git and ruby are fetched by their tests.
 hosts() {
 	check
 	fuzz
@@ -171,6 +171,10 @@ hosts() {
 	program mariadbd mariadb-server
 	program sysbench sysbench
 	program cgi-fcgi libfcgi-bin
+	program firefox-esr firefox-esr
+	program ruby ruby
+	program prometheus prometheus
+	program prometheus-node-exporter prometheus-node-exporter
 	ls /usr/sbin/php-fpm* >/dev/null 2>&1 || need php-fpm
 }
 

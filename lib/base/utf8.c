@@ -258,3 +258,19 @@ void pmc_csv_text(struct pmc_out *out, const char *text, size_t len)
 	pmc_utf8_safe(out, text + from, len - from, 0);
 	pmc_out_str(out, quote ? "\"" : "");
 }
+
+void pmc_prometheus_label(struct pmc_out *out, const char *key, const char *text, size_t len)
+{
+	char safe[8192];
+	struct pmc_out harmless;
+
+	pmc_out_to_mem(&harmless, safe, sizeof(safe));
+	pmc_utf8_safe(&harmless, text, len, 0);
+	pmc_outf(out, "%s=\"", key);
+	for (size_t i = 0; i < harmless.len; i++) {
+		if (safe[i] == '"' || safe[i] == '\\')
+			pmc_out_char(out, '\\');
+		pmc_out_char(out, safe[i]);
+	}
+	pmc_out_char(out, '"');
+}

@@ -37,5 +37,8 @@ void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii);
 /* Prints text as a cell of CSV: quoted where needed, harmless to terminals and spreadsheets. */
 void pmc_csv_text(struct pmc_out *out, const char *text, size_t len);
 
+/* Prints key="text" as a label of the text formats of Prometheus and OpenMetrics. */
+void pmc_prometheus_label(struct pmc_out *out, const char *key, const char *text, size_t len);
+
 /* Terminal width of valid, harmless text. */
 int pmc_utf8_columns(const char *text, size_t len);

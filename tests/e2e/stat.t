@@ -328,6 +328,9 @@ done
 burners --per-thread --format csv
 within "$(awk -F, '$3 == "true" { sum += $7 } END { print sum }' "$T/out")" "$(cat "$T/used")" 2 \
 	"rows of CSV have the same total, and no row is one"
+burners --per-thread
+like "$(grep -cE '[0-9]\+ +[0-9]+\+' "$T/err") $(grep -c '^ +: ' "$T/err")" "^[1-9][0-9]* 1$" \
+	"waits and switches of threads that have ended are marked"
 # The process ends by itself: its parent does not wait for it (zombie), or the kernel has reaped it at once.
 cat >"$T/parent.py" <<'END'
 import os, signal, sys

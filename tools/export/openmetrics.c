@@ -49,22 +49,6 @@ static const struct family of_threads[] = {
 	  THREAD(involuntary_switches), PMC_THREAD_NO_RUSAGE, false },
 };
 
-static void put_label(struct pmc_out *out, const char *key, const char *value, size_t len)
-{
-	char text[8192];
-	struct pmc_out safe;
-
-	pmc_out_to_mem(&safe, text, sizeof(text));
-	pmc_utf8_safe(&safe, value, len, 0);
-	pmc_outf(out, "%s=\"", key);
-	for (size_t i = 0; i < safe.len; i++) {
-		if (text[i] == '"' || text[i] == '\\')
-			pmc_out_char(out, '\\');
-		pmc_out_char(out, text[i]);
-	}
-	pmc_out_char(out, '"');
-}
-
 static void begin_family(struct metrics *m, const struct family *family)
 {
 	const char *type = family->gauge ? "gauge" : "counter";
@@ -86,11 +70,11 @@ static void begin_sample(struct metrics *m, const struct family *family,
 	size_t len;
 
 	pmc_outf(out, "%s%s{", family->name, family->gauge ? "" : "_total");
-	put_label(out, "host", process->host, strlen(process->host));
+	pmc_prometheus_label(out, "host", process->host, strlen(process->host));
 	pmc_outf(out, ",pid=\"%u\",image=\"", process->fixed.pid);
 	pmc_out_hex_bytes(out, process->identity, 4);
 	pmc_out_str(out, "\",");
-	put_label(out, "exe", process->exe, strlen(process->exe));
+	pmc_prometheus_label(out, "exe", process->exe, strlen(process->exe));
 	if (process->fixed.rank >= 0)
 		pmc_outf(out, ",rank=\"%d\"", process->fixed.rank);
 	if (!thread)
@@ -98,7 +82,7 @@ static void begin_sample(struct metrics *m, const struct family *family,
 	name = pmc_thread_label(thread, &len);
 	pmc_outf(out, ",tid=\"%u\",seq=\"%llu\",", thread->fixed.tid,
 		 (unsigned long long)thread->fixed.seq);
-	put_label(out, "thread", name, len);
+	pmc_prometheus_label(out, "thread", name, len);
 }
 
 static void end_sample(struct metrics *m, const char *unit, uint64_t value)
@@ -151,19 +135,6 @@ static void put_of_threads(struct metrics *m, const struct family *family)
 
 /* ---- events: a family for each unit ------------------------------------------------------- */
 
-/* The base unit as names of families have it: "" of a count. */
-static void unit_of(const struct pmc_p_event *event, char unit[32])
-{
-	unsigned n = 0;
-
-	for (const char *at = event->unit; *at && n < 31; at++)
-		if ((*at | 32) >= 'a' && (*at | 32) <= 'z')
-			unit[n++] = (char)(*at | 32);
-	unit[n] = '\0';
-	if (export_is_time(event))
-		memcpy(unit, "seconds", sizeof("seconds"));
-}
-
 static void put_event(struct metrics *m, const struct family *family,
 		      const struct pmc_p_thread *thread, unsigned which)
 {
@@ -173,7 +144,7 @@ static void put_event(struct metrics *m, const struct family *family,
 	double value;
 	char unit[32];
 
-	unit_of(event, unit);
+	pmc_event_metric_unit(event, unit);
 	if (!pmc_count_has_value(count) || strcmp(unit, family->unit) != 0)
 		return;
 	value = (double)pmc_count_value(count) * scale;
@@ -181,7 +152,7 @@ static void put_event(struct metrics *m, const struct family *family,
 		return;
 	begin_sample(m, family, thread->process, thread);
 	pmc_outf(m->out, ",position=\"%u\",", which);
-	put_label(m->out, "event", event->name, strlen(event->name));
+	pmc_prometheus_label(m->out, "event", event->name, strlen(event->name));
 	pmc_outf(m->out, ",state=\"%s\"", count->state == PMC_SCALED ? "scaled" : "counted");
 	if (scale == 1) {
 		end_sample(m, unit, pmc_count_value(count));
@@ -223,7 +194,7 @@ static bool is_known(const struct pmc_profile *profile, const struct pmc_p_event
 		for (unsigned i = 0; i < profile->sets[s]->count; i++) {
 			if (&profile->sets[s]->events[i] == event)
 				return false;
-			unit_of(&profile->sets[s]->events[i], other);
+			pmc_event_metric_unit(&profile->sets[s]->events[i], other);
 			if (!strcmp(other, unit))
 				return true;
 		}
@@ -242,7 +213,7 @@ static void put_metrics(struct export *export, bool prometheus)
 		put_of_threads(&m, &of_threads[i]);
 	for (unsigned s = 0; s < profile->n_sets; s++)
 		for (unsigned i = 0; i < profile->sets[s]->count; i++) {
-			unit_of(&profile->sets[s]->events[i], unit);
+			pmc_event_metric_unit(&profile->sets[s]->events[i], unit);
 			if (!is_known(profile, &profile->sets[s]->events[i], unit))
 				put_events(&m, unit);
 		}

@@ -541,6 +541,7 @@ struct live_span live_span_since(const struct live_span *now, const struct live_
 		.major_faults = pmc_sub_sat(now->major_faults, before->major_faults),
 		.user_ns = pmc_sub_sat(now->user_ns, before->user_ns),
 		.system_ns = pmc_sub_sat(now->system_ns, before->system_ns),
+		.lacks = now->lacks && !before->lacks,
 	};
 }
 
@@ -556,6 +557,7 @@ void live_span_add(struct live_span *sum, const struct live_span *span)
 	sum->major_faults += span->major_faults;
 	sum->user_ns += span->user_ns;
 	sum->system_ns += span->system_ns;
+	sum->lacks |= span->lacks;
 }
 
 void live_place_add(struct live_place *places, const char *name, uint64_t ns)

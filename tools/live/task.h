@@ -93,6 +93,7 @@ struct live_span {
 	uint64_t voluntary, involuntary; /* switches */
 	uint64_t minor_faults, major_faults;
 	uint64_t user_ns, system_ns; /* in units of 10 ms */
+	bool lacks; /* waits and switches between the last reading of a thread and its end */
 };
 
 struct live_task {

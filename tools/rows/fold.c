@@ -30,6 +30,18 @@ double pmc_event_scale(const struct pmc_p_event *event)
 	return scale > 0 && scale - scale == 0 ? scale : 1;
 }
 
+void pmc_event_metric_unit(const struct pmc_p_event *event, char unit[32])
+{
+	unsigned n = 0;
+
+	for (const char *at = event->unit; *at && n < 31; at++)
+		if ((*at | 32) >= 'a' && (*at | 32) <= 'z')
+			unit[n++] = (char)(*at | 32);
+	unit[n] = '\0';
+	if (!strcmp(event->unit, "ns"))
+		memcpy(unit, "seconds", sizeof("seconds"));
+}
+
 /* The column's name; with "#2" if asked for twice, "@type" on hybrid CPUs. */
 static const char *label(struct pmc_arena *arena, const struct pmc_p_event *event, unsigned nth)
 {

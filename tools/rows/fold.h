@@ -68,6 +68,8 @@ const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 
 /* The factor from a count to its unit; 1 where the dump has no valid one. */
 double pmc_event_scale(const struct pmc_p_event *event);
+/* Its unit as names of metrics of Prometheus have it: "" of a count, "seconds" of ns. */
+void pmc_event_metric_unit(const struct pmc_p_event *event, char unit[32]);
 
 /* ---- sums ------------------------------------------------------------------------------ */
 

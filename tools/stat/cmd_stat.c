@@ -34,6 +34,9 @@ const struct tool_flag cmd_stat_flags[] = {
 	PER("node", BY_NODE, "memory node"),
 	FLAG_BY(by, keys, .once = ROWS),
 	FLAG_BOOL(0, "--cumulative", cumulative, "counts since the start in each interval"),
+	FLAG_ROW(0, "--prometheus", "FILE",
+		 "a text file for Prometheus, replaced each interval (default: 15s)",
+		 FLAG_TYPE_FILE, prometheus),
 	FLAG_BOOL(0, "--clear", clear, "each interval on a cleared screen"),
 	FLAG_SORT(0, output.choice.sort, "order of the rows (default: as they were found)"),
 	FLAG_TOP(output.choice.top, "number of rows (default: all)"),
@@ -55,6 +58,12 @@ static int check(const struct stat_job *stat)
 	if (stat->target == STAT_COMMAND && !stat->cmd)
 		return tool_fail(EXIT_USAGE, "no target; pmctl stat -- CMD [ARG...], -p PID, "
 					     "--name GLOB, -t TID, -a, or --cgroup NAME");
+	if (stat->prometheus &&
+	    (choice->sort || choice->top || choice->n_where || choice->columns || stat->clear ||
+	     stat->output.output || stat->output.format || stat->output.width))
+		return tool_fail(EXIT_USAGE,
+				 "--prometheus writes a file of its own, with all rows; "
+				 "give it -e, -I, -n and --by only");
 	if ((stat->count || stat->cumulative || stat->clear) && !stat->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n, --cumulative and --clear need an interval; "
 					     "give -I TIME");
@@ -81,9 +90,13 @@ static int parse(struct stat_job *stat, int argc, char **argv)
 						       STAT_COMMAND;
 	if (stat->tid)
 		stat->by = BY_THREAD;
+	if (stat->prometheus && !stat->interval_ns)
+		stat->interval_ns = 15000000000u;
+	if (stat->prometheus && stat->target == STAT_PROCESS && stat->by == BY_TOTAL)
+		stat->by = BY_POOL;
 	code = check(stat);
 	/* A command goes on after its first interval. */
-	if (stat->count == 1 && stat->target != STAT_COMMAND) {
+	if (stat->count == 1 && stat->target != STAT_COMMAND && !stat->prometheus) {
 		stat->duration_ns = stat->interval_ns;
 		stat->interval_ns = 0;
 	}
@@ -130,7 +143,7 @@ static void warn(const struct stat_job *stat)
 		tool_warn("child processes of %d are not counted: rows are of its own threads; "
 			  "pmctl top -p %d shows children, pmctl stat --cgroup counts them",
 			  stat->pid, stat->pid);
-	if (stat->unread_ns)
+	if (stat->unread_ns && !stat->prometheus)
 		tool_warn("the process ended %llu ms after its last reading: threads that started "
 			  "and %s of the others in that time are missing",
 			  (unsigned long long)(stat->unread_ns / 1000000u + 1),
@@ -150,13 +163,13 @@ int cmd_stat(int argc, char **argv)
 	if (!code)
 		code = stat_columns(&stat);
 	if (!code)
-		code = tool_rows_open(&stat.output);
+		code = stat.prometheus ? stat_prometheus_open(&stat) : tool_rows_open(&stat.output);
 	if (!code)
 		code = stat_run(&stat);
 	stat_close(&stat);
 	if (!code) {
 		warn(&stat);
-		code = tool_rows_close(&stat.output);
+		code = stat.prometheus ? 0 : tool_rows_close(&stat.output);
 	}
 	if (!code && stat.target == STAT_COMMAND)
 		code = tool_end_as(stat.child.status);

@@ -256,6 +256,15 @@ static struct table_cell place_cell(const struct stat_lines *lines)
 	return cell_text(text);
 }
 
+/* Waits and switches. */
+static struct table_cell at_least(const struct stat_row *line, uint64_t value)
+{
+	struct table_cell cell = cell_number(line->span.ns, value);
+
+	cell.partial = line->span.lacks;
+	return cell;
+}
+
 static struct table_cell part_of_key(int value)
 {
 	return cell_number(value >= 0, (uint64_t)value);

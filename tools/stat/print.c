@@ -445,6 +445,14 @@ static bool any_scaled(const struct stat_job *stat, const struct pmc_count *coun
 	return false;
 }
 
+static bool any_lacks(const struct stat_lines *lines)
+{
+	for (unsigned i = 0; i < lines->n; i++)
+		if (lines->list[i]->span.lacks)
+			return true;
+	return false;
+}
+
 static void put_note(struct stat_job *stat, const char *text)
 {
 	struct tool_rows *output = &stat->output;
@@ -503,6 +511,9 @@ static void put_notes(const struct stat_lines *lines)
 		put_note(stat, text);
 	if (any_scaled(stat, total))
 		put_note(stat, " ~ multiplexed: scaled to the whole time");
+	if (any_lacks(lines))
+		put_note(stat, " +: without what threads did between their last reading and their "
+			       "end");
 	if (hides_places(stat))
 		put_note(stat, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);

@@ -16,6 +16,7 @@
 struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key)
 {
 	struct pmc_arena *arena = &stat->arena;
+	const size_t counts = (stat->live.view.count + 1) * sizeof(struct pmc_count);
 	struct stat_row *row;
 
 	HASH_FIND(hh, stat->by_key, key, sizeof(*key), row);
@@ -23,13 +24,57 @@ struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key)
 		return row;
 	if (row)
 		HASH_DEL(stat->by_key, row);
-	row = pmc_arena_alloc(arena, sizeof(*row));
+	row = stat->dropped;
+	if (row)
+		stat->dropped = row->next;
+	else
+		row = pmc_arena_alloc(arena, sizeof(*row) + counts);
 	*row = (struct stat_row){ .key = *key, .seen = true, .shown = true };
-	row->counts = pmc_arena_alloc(arena, (stat->live.view.count + 1) * sizeof(*row->counts));
+	row->counts = (struct pmc_count *)(row + 1);
 	HASH_ADD(hh, stat->by_key, key, sizeof(*key), row);
 	stat->rows = pmc_arena_grow(arena, stat->rows, stat->n_rows, &stat->rows_room,
 				    sizeof(*stat->rows));
 	return stat->rows[stat->n_rows++] = row;
+}
+
+/* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a
+ * thread has had since it was put on a CPU, up to a tick. */
+static uint64_t ran(struct stat_row *row)
+{
+	row->ran_ns += row->clock_ns - row->ran_clock_ns;
+	row->ran_clock_ns = row->clock_ns;
+	if (row->sum.cpu_ns > row->ran_ns)
+		row->ran_ns = row->sum.cpu_ns;
+	return row->ran_ns;
+}
+
+bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row)
+{
+	return stat->target == STAT_PROCESS && row->task && !row->seen;
+}
+
+void stat_drop_rows(struct stat_job *stat)
+{
+	unsigned kept = 1;
+
+	for (unsigned r = 1; r < stat->n_rows; r++) {
+		struct stat_row *row = stat->rows[r], *same;
+
+		if (!stat_row_is_over(stat, row)) {
+			stat->rows[kept++] = row;
+			continue;
+		}
+		HASH_FIND(hh, stat->by_key, &row->key, sizeof(row->key), same);
+		if (same == row)
+			HASH_DEL(stat->by_key, row);
+		stat->dropped_ns += ran(row);
+		stat->dropped_clock_ns += row->later ? row->clock_ns : ran(row);
+		live_groups_free(&row->groups);
+		live_task_close(row->task, &stat->budget);
+		row->next = stat->dropped;
+		stat->dropped = row;
+	}
+	stat->n_rows = stat->n_rows ? kept : 0;
 }
 
 /* ---- readings ------------------------------------------------------------------------------- */
@@ -48,6 +93,7 @@ static void end_row(struct stat_row *row)
 	const uint64_t since_ns = row->clock_ns - row->clock_read_ns;
 	const uint64_t lag_ns = pmc_sub_sat(row->clock_ns, row->sum.cpu_ns);
 
+	row->sum.lacks |= since_ns > 0;
 	row->sum.cpu_ns += since_ns > lag_ns ? since_ns : lag_ns;
 	row->sum.ns += row->sum.ns > row->before.ns ? since_ns : 0;
 }
@@ -145,17 +191,6 @@ void stat_rest_start(struct stat_job *stat)
 		stat->process_ns = stat_processes_ns(stat, &ended);
 }
 
-/* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a
- * thread has had since it was put on a CPU, up to a tick. */
-static uint64_t ran(struct stat_row *row)
-{
-	row->ran_ns += row->clock_ns - row->ran_clock_ns;
-	row->ran_clock_ns = row->clock_ns;
-	if (row->sum.cpu_ns > row->ran_ns)
-		row->ran_ns = row->sum.cpu_ns;
-	return row->ran_ns;
-}
-
 /* Never falls, so that the intervals add up. */
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 {
@@ -166,6 +201,8 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 
 	if (!process_ns || !stat->process_ns)
 		return;
+	cpu = pmc_sub_sat(cpu, stat->dropped_ns);
+	clock = pmc_sub_sat(clock, stat->dropped_clock_ns);
 	for (unsigned r = 1; r < stat->n_rows; r++) {
 		struct stat_row *row = stat->rows[r];
 		const uint64_t ns = ran(row);

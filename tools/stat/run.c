@@ -78,8 +78,14 @@ static int find_processes(struct stat_job *stat)
 	stat->n_processes = stat->tid ? 1 : pids.n;
 	stat->processes =
 		pmc_arena_alloc(&stat->arena, stat->n_processes * sizeof(*stat->processes) + 1);
-	for (unsigned p = 0; p < stat->n_processes; p++)
-		stat->processes[p].pid = stat->tid ? stat->tid : pids.list[p];
+	for (unsigned p = 0; p < stat->n_processes; p++) {
+		struct stat_process *process = &stat->processes[p];
+
+		*process = (struct stat_process){ .pid = stat->tid ? stat->tid : pids.list[p] };
+		if (!stat->tid && pmc_file_read(process->program, sizeof(process->program),
+						"/proc/%d/comm", process->pid) > 0)
+			process->program[strcspn(process->program, "\n")] = '\0';
+	}
 	live_tids_free(&pids);
 	return code;
 }
@@ -93,7 +99,7 @@ static int open_all(struct stat_job *stat)
 	 * with the old limit. */
 	live_budget_init(&stat->budget);
 	/* These times come from the same file as names. */
-	stat->budget.brief = !(stat->live.plan.os & ~(1u << PMC_OS_RUN_DELAY));
+	stat->budget.brief = !(stat->live.plan.os & ~(1u << PMC_OS_RUN_DELAY)) && !stat->prometheus;
 	if (!code && stat->cgroup)
 		code = stat_open_cgroup(stat);
 	if (code)
@@ -210,12 +216,18 @@ static void look(struct stat_job *stat)
 	stat->scanned_ns = now;
 }
 
-static void step(struct stat_job *stat, bool last)
+static int step(struct stat_job *stat, bool last)
 {
+	int code = 0;
+
 	/* Once a second. */
 	scan(stat, last ? 1 : (unsigned)(1000000000u / stat->interval_ns));
-	stat_print(stat, false);
+	if (stat->prometheus)
+		code = stat_prometheus_write(stat);
+	else
+		stat_print(stat, false);
 	stat_step(stat);
+	return code;
 }
 
 /* Waits until `until`, 0: for ever. True: the target has ended, or a signal has come. */
@@ -268,13 +280,16 @@ int stat_run(struct stat_job *stat)
 	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
 	if (stat->cmd)
 		code = tool_child_go(&stat->child, stat->cmd[0]);
+	/* Series begin with 0. */
+	if (!code && stat->prometheus)
+		code = stat_prometheus_write(stat);
 	while (!code && !ended) {
 		const uint64_t ns =
 			stat->interval_ns ? (n + 1) * stat->interval_ns : stat->duration_ns;
 
 		ended = wait_until(stat, &wait, ns ? stat->begin_ns + ns : 0);
 		if (stat->interval_ns)
-			step(stat, ended || stat->count == 1);
+			code = step(stat, ended || stat->count == 1);
 		/* Intervals that were missed are not made up for. */
 		n = stat->interval_ns ? (stat->before_ns - stat->begin_ns) / stat->interval_ns : 0;
 		if (stat->count && --stat->count == 0 && !last_interval(stat))
@@ -288,7 +303,10 @@ int stat_run(struct stat_job *stat)
 			scan(stat, 1);
 		getrusage(RUSAGE_CHILDREN, &stat->usage);
 		stat->ended = true;
-		stat_print(stat, true);
+		if (stat->prometheus)
+			code = stat_prometheus_end(stat);
+		else
+			stat_print(stat, true);
 	}
 	/* A command that gave the duration only. */
 	if (!code && stat->child.pid)

@@ -28,12 +28,14 @@ struct stat_key {
 /* A printed line: the total, what is counted on CPUs, a thread, or the sum of several. */
 struct stat_row {
 	struct stat_key key;
-	struct live_task *task;	   /* of one thread alone */
-	const char *name;	   /* of the thread or pool; NULL: neither */
-	const char *label;	   /* of sums, in tables: in the first column of the key */
-	unsigned threads;	   /* of a pool; 0: no pool */
-	uint64_t pool;		   /* its key */
-	UT_hash_handle hh;	   /* by that key, or by its own */
+	struct live_task *task; /* of one thread alone: `thread` */
+	struct live_task thread;
+	const char *name;  /* of the thread or pool; NULL: neither */
+	const char *label; /* of sums, in tables: in the first column of the key */
+	unsigned threads;  /* of a pool; 0: no pool */
+	uint64_t pool;	   /* its key */
+	UT_hash_handle hh; /* by that key, or by its own */
+	struct stat_row *next;
 	struct live_groups groups; /* whose counts it sums; of a thread, or on CPUs */
 	/* Since the start, and then at the last step; ns of an interval 0: no more than CPU time is
 	 * known. */
@@ -54,7 +56,8 @@ struct stat_row {
 
 struct stat_process {
 	pid_t pid;
-	uint64_t cpu_ns;       /* as it was last read */
+	uint64_t cpu_ns; /* as it was last read */
+	char program[LIVE_NAME];
 	uint64_t child_faults; /* of children that it has waited for, at the start */
 	bool ended;	       /* another one may have its ID */
 };
@@ -76,6 +79,8 @@ struct stat_job {
 	uint64_t interval_ns, count;
 	uint64_t duration_ns; /* of one interval, which is the summary; 0: until the target ends */
 	bool cumulative, clear;
+	const char *prometheus; /* the file; NULL: none */
+	struct stat_prometheus *exposition;
 
 	struct live_events live;
 
@@ -85,9 +90,11 @@ struct stat_job {
 	struct stat_row **rows; /* [0]: the total; in the order in which they were found */
 	unsigned n_rows;
 	size_t rows_room;
-	struct stat_row *by_key;      /* those that have not ended */
-	struct stat_row rest;	      /* CPU time of a process that no row has */
-	unsigned clock;		      /* task-clock in the plan; UINT_MAX: not counted */
+	struct stat_row *by_key;	       /* those that have not ended */
+	struct stat_row *dropped;	       /* to be used again, linked by `next` */
+	uint64_t dropped_ns, dropped_clock_ns; /* CPU time of such rows, by both clocks */
+	struct stat_row rest;		       /* CPU time of a process that no row has */
+	unsigned clock;			       /* task-clock in the plan; UINT_MAX: not counted */
 	uint64_t process_ns;	      /* CPU time of the processes at begin_ns; 0: unknown */
 	uint64_t scanned_ns, read_ns; /* when threads were looked for, and read, last; 0: never */
 	struct live_budget budget;    /* of files of threads */
@@ -131,6 +138,10 @@ int stat_run(struct stat_job *stat);
 /* ---- rows.c ---- */
 /* The row of a key, added if it is new. */
 struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key);
+/* Whether its thread has ended, and its last counts are known. */
+bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row);
+/* Gives up the rows of those. */
+void stat_drop_rows(struct stat_job *stat);
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
@@ -182,5 +193,14 @@ struct stat_lines {
 int stat_columns(struct stat_job *stat);
 struct table_cell stat_cell(void *arg, const struct table_column *column); /* arg: the lines */
 void stat_print(struct stat_job *stat, bool summary);
+
+/* ---- prometheus.c: these return 0, or the exit code with the error printed ---- */
+/* Whether the file can be written. */
+int stat_prometheus_open(struct stat_job *stat);
+/* All since the start, in the place of the last file. */
+int stat_prometheus_write(struct stat_job *stat);
+/* Of a command that has ended the file stays, of others it is removed: what is not counted any more
+ * must not look like something that stands still. */
+int stat_prometheus_end(struct stat_job *stat);
 
 #endif

@@ -101,7 +101,7 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 	row->seen = true;
 	if (row->task)
 		return 0;
-	row->task = pmc_arena_alloc(&stat->arena, sizeof(*row->task));
+	row->task = &row->thread;
 	live_task_init(row->task, pid, tid);
 	row->name = row->task->stat.name;
 	error = stat->refused ? 0 : open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
