@@ -8,6 +8,14 @@ struct agent agent;
 AGENT_API struct pmc_control pmc_agent_control;
 struct registry agent_registry;
 
+__attribute__((noinline)) uint64_t agent_overhead_clock(void)
+{
+	uint64_t ns;
+
+	pmc_thread_cpu_ns(0, &ns);
+	return ns;
+}
+
 /* ---- notes --------------------------------------------------------------------------------- */
 
 static const struct {

@@ -117,13 +117,7 @@ static inline struct reader agent_reader(uint64_t snapshot)
 
 /* The clock for time spent in agent code, which adds up to the overhead of the agent. CPU time of
  * the thread: wall time would include preemption. */
-static inline uint64_t agent_overhead_clock(void)
-{
-	uint64_t ns;
-
-	pmc_thread_cpu_ns(0, &ns);
-	return ns;
-}
+uint64_t agent_overhead_clock(void);
 
 static inline void agent_overhead_add(uint64_t ns)
 {

@@ -38,7 +38,7 @@ static void begin_late(void)
 /* Async-signal-safe, as the child of a multi-threaded process requires. */
 static void become_process(void)
 {
-	uint64_t start = pmc_now_ns();
+	uint64_t start = pmc_now_ns(), cpu_ns = agent_overhead_clock();
 	uint32_t capacity = agent_registry.capacity;
 	struct pmc_usage before;
 	int saved = errno;
@@ -82,6 +82,7 @@ static void become_process(void)
 	if (!in_fork && agent_self)
 		agent_self->start_ns = start;
 	agent_regions_forked();
+	agent_overhead_add(agent_overhead_clock() - cpu_ns);
 	errno = saved;
 }
 

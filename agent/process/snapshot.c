@@ -133,11 +133,12 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 	}
 }
 
-static void all(struct pmc_frame_buf *buf, enum pmc_thread_state state, enum pmc_ended how,
-		int code)
+/* start: when the work for it began, by the clock of overhead. The last one's writing takes as long
+ * again. */
+static void all(struct pmc_frame_buf *buf, uint64_t start, enum pmc_thread_state state,
+		enum pmc_ended how, int code)
 {
-	uint64_t start = agent_overhead_clock(),
-		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 	if (agent.measured) {
 		/* The end of the buffer is free: rows are built at its start. */
@@ -152,7 +153,7 @@ static void all(struct pmc_frame_buf *buf, enum pmc_thread_state state, enum pmc
 	/* Totals are read after the rows that are subtracted from them. */
 	agent_inherit_frames(buf, snapshot);
 	agent_notes_frames(buf, snapshot, how != PMC_RUNNING);
-	agent_overhead_add(agent_overhead_clock() - start);
+	agent_overhead_add((agent_overhead_clock() - start) << (how != PMC_RUNNING));
 	agent_process_frame(buf, snapshot, how, code);
 	/* At the start and the end of a process image; see agent_process_header. */
 	if (agent.plan.hash && how != PMC_RUNNING)
@@ -170,6 +171,7 @@ static void note_own_dumps(void)
 
 void agent_final(enum pmc_ended how, int code)
 {
+	const uint64_t start = agent_overhead_clock();
 	struct pmc_frame_buf buf;
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
@@ -195,7 +197,7 @@ void agent_final(enum pmc_ended how, int code)
 		registry_release(&agent_registry, self);
 		agent_self = NULL;
 	}
-	all(&buf, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
+	all(&buf, start, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
 	/* A short process needs one write only. */
 	agent_file_no_header();
 	agent_buf_close(&buf);
@@ -234,7 +236,7 @@ static void take_snapshot(void)
 		return;
 	if (agent_file_takes_snapshot()) {
 		agent_file_begin();
-		all(&buf, PMC_THREAD_LIVE, PMC_RUNNING, 0);
+		all(&buf, agent_overhead_clock(), PMC_THREAD_LIVE, PMC_RUNNING, 0);
 	} else {
 		agent_notes_frames(&buf, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
 				   false);
@@ -262,7 +264,7 @@ void agent_before_exec(void)
 	if (!agent_buf_open(&buf, CHUNK))
 		return;
 	agent_regions_before_exec();
-	all(&buf, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
+	all(&buf, agent_overhead_clock(), PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
 	agent_file_no_header();
 	agent_buf_close(&buf);
 	agent_file_flush();

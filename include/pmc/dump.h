@@ -191,8 +191,8 @@ struct pmc_process_fixed {
 	uint64_t off_ns;
 	uint64_t children_cpu_ns; /* of ended children that were waited for, and of theirs */
 	uint64_t pid_namespace;	  /* inode of /proc/self/ns/pid; 0: unknown */
-	uint32_t cpus; /* that the main thread might run on when the agent started; 0: unknown */
-	uint32_t reserved;
+	uint32_t cpus;	  /* that the main thread might run on when the agent started; 0: unknown */
+	uint32_t exit_us; /* of cpu_ns, the kernel's work after the agent's end; 0: unknown */
 };
 
 /* ---- PMC_FRAME_THREAD --------------------------------------------------------------------

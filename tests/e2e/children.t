@@ -65,6 +65,28 @@ for code in 'cat hold & :' 'cat hold & /bin/true' 'cat hold & /bin/true; :' '(ca
 	like "$("$PMCTL" report run.pmc)" "coverage [0-9.]+ %" "sh -c '$code': coverage is known after its end"
 done
 
+# An orphan's CPU time is in no wait4(2) of the first process, that of a program without the agent is.
+burn='my $x; $x++ while (times)[0] + (times)[1] < 0.2'
+rm -f run.pmc orphan
+PMC_OUT=$T/run.pmc run agent sh -c "LD_PRELOAD= perl -e '$burn'"'; (perl -e "$0; open F, q(>), q(orphan)" &)
+	until [ -e orphan ]; do sleep 0.01; done' "$burn"
+await eval '"$PMCTL" report --format json run.pmc | jq -e ".processes | all(.how_ended | startswith(\"exit\"))"'
+"$PMCTL" report --format json run.pmc >run.json
+between "$(tenths '.processes[0].coverage.descendants_cpu_ns')" 9 12 "beside an orphan with a row the program without one is not lost"
+
+# What the kernel does at the end of a program with much memory is in the totals of pmctl run.
+if command -v python3 >/dev/null; then
+	run "$PMCTL" run -o big.pmc --report json=big.json -- python3 -c 'import mmap, os
+m = mmap.mmap(-1, 400 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+m.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, 400 << 20, 4096): m[at] = 1
+print(sum(os.times()[:2]), flush=True)
+os._exit(0)'
+	ok "exit: its CPU time is in that of the process" jq -e --argjson used "$(cat out)" '.processes | map(.coverage) |
+		max_by(.cpu_ns) | .cpu_ns > $used * 1e9 + 5e6 and .cpu_ns - .attributed_cpu_ns > 5e6' big.json ||
+		diag_file big.json big.json
+fi
+
 # left COMMAND ARG...: how many programs the notes of a run say were executed without the agent.
 left() {
 	rm -f run.pmc

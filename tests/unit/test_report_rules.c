@@ -394,6 +394,7 @@ static void rows_of_a_killed_child(void **state)
 	made_begin();
 	process.children_cpu_ns = 310 * MS;
 	child.pid++;
+	child.ppid = process.pid;
 	child.flags = PMC_PROCESS_FORKED;
 	child.how_ended = PMC_RUNNING;
 	child.cpu_ns = 5 * MS;

@@ -455,11 +455,82 @@ static void accounts_of_the_process(void **state)
 	assert_int_equal(p->descendants.counts[1].state, PMC_NOT_COUNTED);
 }
 
+/* The root's wait4(2) has 300 of descendants; of one in the dump, which used 200, only if the root
+ * or a process that it waited for did wait for it. */
+static void descendants_that_nobody_waited_for(void **state)
+{
+	static const struct {
+		uint32_t ppid, of_child;
+		uint64_t end_ns;
+		uint64_t rest;
+	} cases[] = {
+		{ 10, 0, 500, 100 }, /* a child */
+		{ 12, 0, 500, 100 }, /* perhaps a child of a program without an agent */
+		{ 10, 0, 0, 100 },   /* perhaps killed */
+		{ 1, 0, 500, 300 },  /* an orphan, of init */
+		{ 5, 0, 500, 300 },  /* and of a subreaper */
+		{ 3, 0, 500, 300 },   { 10, 0, 1500, 300 }, /* it outlived the root */
+		{ 1, 150, 500, 300 },			    /* an orphan with a child */
+		{ 10, 40, 500, 60 },			    /* a child with a child */
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct ev clock = {
+			.name = "task-clock", .type = 1, .config = 1, .flags = PMC_EVENT_ACCOUNTED
+		};
+		struct pmc_process_fixed fixed = {
+			.pid = 10,
+			.ppid = 5,
+			.flags = FIRST,
+			.start_ns = 1,
+			.cpu_ns = 100,
+			.time_ns = 1000,
+			.end_ns = 1000,
+			.how_ended = PMC_ENDED_EXIT,
+			.children_cpu_ns = 300,
+		};
+		uint64_t set;
+
+		if (i) {
+			profile_end(state);
+			profile_begin(state);
+		}
+		set = build_set(&clock, 1, 1);
+		memcpy(fixed.job, id(7), 16);
+		build_process(1, 1, &fixed, "exe");
+		build_row((struct thread_row){ .identity = 1,
+					       .flags = PMC_THREAD_MAIN,
+					       .cpu_ns = 100,
+					       .set = set,
+					       .n = 1,
+					       .values = { 100 } });
+		fixed.flags = 0;
+		fixed.children_cpu_ns = 0;
+		fixed.pid = 11;
+		fixed.ppid = cases[i].ppid;
+		fixed.start_ns = 2;
+		fixed.cpu_ns = 200;
+		fixed.end_ns = cases[i].end_ns;
+		fixed.how_ended = fixed.end_ns ? PMC_ENDED_EXIT : PMC_RUNNING;
+		build_process(2, 1, &fixed, "exe");
+		if (cases[i].of_child) {
+			fixed.pid = 13;
+			fixed.ppid = 11;
+			fixed.start_ns = 3;
+			fixed.cpu_ns = cases[i].of_child;
+			build_process(3, 1, &fixed, "exe");
+		}
+		load();
+		check_value(&find(1)->descendants, cases[i].rest);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PROFILE_TEST(rows_come_off),
 		PROFILE_TEST(accounts_of_the_process),
+		PROFILE_TEST(descendants_that_nobody_waited_for),
 		PROFILE_TEST(the_newest_total_holds),
 		PROFILE_TEST(a_little_below_is_none),
 		PROFILE_TEST(scaled_is_unknown),

@@ -167,7 +167,10 @@ static void put_finding(const struct finding *finding)
 	put_list("not", finding->excluded, finding->n_excluded);
 	put_list("unknown", finding->unknown, finding->n_unknown);
 	if (finding->gain > 1) {
-		snprintf(text, sizeof(text), ": at most %.1f times as fast", finding->gain);
+		snprintf(text, sizeof(text),
+			 finding->estimate ? ": some %.1f times as fast, by that estimate" :
+					     ": at most %.1f times as fast",
+			 finding->gain);
 		gain = text;
 	}
 	tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s%s", "try", finding->advice,

@@ -24,7 +24,9 @@ struct pool_facts {
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	bool has_delay;
-	uint64_t delay; /* runnable, without a CPU */
+	uint64_t delay;	    /* runnable, without a CPU */
+	double most_slowed; /* (cpu + delay) / cpu of the thread that lived longest */
+	uint64_t longest;   /* its life */
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
 	uint64_t waits, locks;
@@ -48,7 +50,8 @@ struct facts {
 	struct pmc_arena *arena;
 	struct pool_facts *pools;
 	uint64_t n_pools, threads;
-	uint64_t wall, cpu, delay; /* wall: of the dump as a whole */
+	/* wall: of the dump as a whole; cpu: that of no thread's row, too */
+	uint64_t wall, cpu, delay;
 	bool has_delay, has_waits, has_samples, has_counters;
 	unsigned cpus; /* 0: unknown */
 	/* Process images other than the first, and their CPU time. */
@@ -75,6 +78,7 @@ struct finding {
 	unsigned n_evidence, n_excluded, n_unknown;
 	const char *advice;
 	double gain;	/* how many times as fast at most; 0: unknown */
+	bool estimate;	/* it is by a usual price of things that were counted */
 	double loss_ns; /* time that the cause takes from the threads; 0: unknown */
 };
 

@@ -70,6 +70,10 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pool->involuntary += thread->involuntary;
 	pool->minor_faults += thread->minor_faults;
 	pool->major_faults += thread->major_faults;
+	if (thread->cpu && thread->life >= pool->longest) {
+		pool->longest = thread->life;
+		pool->most_slowed = (double)(thread->cpu + thread->delay) / (double)thread->cpu;
+	}
 	pool->has_delay &= thread->has_delay;
 	pool->delay += thread->delay;
 	facts->threads++;
@@ -265,6 +269,10 @@ static int add_processes(struct facts *facts)
 		first = fixed->start_ns < first ? fixed->start_ns : first;
 		last = end > last ? end : last;
 		facts->cpus = fixed->cpus > facts->cpus ? fixed->cpus : facts->cpus;
+		if (!pmc_process_end_unseen(process, &newest))
+			facts->cpu += pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
+		if (process->descendants.has_cpu)
+			facts->cpu += process->descendants.cpu_ns;
 		if (!(fixed->flags & PMC_PROCESS_FIRST))
 			add_child(facts, &programs, process);
 	}

@@ -18,6 +18,9 @@
 #define PROCESS_NS 600000u
 #define SWITCH_NS  1500u
 
+/* Less waiting for a CPU may be by chance. */
+#define LEAST_DELAY_NS 50000000u
+
 struct judging {
 	const struct facts *facts;
 	const struct pool_facts *pool;
@@ -65,8 +68,16 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 {
 	const uint64_t wanted = pool->cpu + pool->delay;
 
-	return pool->has_delay && pool->delay > 50000000 && share(pool->delay, wanted) >= 0.15 &&
-	       share(pool->delay, pool->life) >= 0.1;
+	return pool->has_delay && pool->delay > LEAST_DELAY_NS &&
+	       share(pool->delay, wanted) >= 0.15 && share(pool->delay, pool->life) >= 0.1;
+}
+
+/* Of all its work together, or of the thread that lasted longest. */
+static double gain_of_cpus(const struct pool_facts *pool)
+{
+	const double all = share(pool->cpu + pool->delay, pool->cpu);
+
+	return pool->most_slowed > all ? pool->most_slowed : all;
 }
 
 static bool cpu_starved(struct judging *j)
@@ -84,7 +95,7 @@ static bool cpu_starved(struct judging *j)
 	EVIDENCE(j, "run delay %s of %s; %u CPU%s, %.1f threads runnable on average",
 		 TIME(j, pool->delay), TIME(j, pool->life), facts->cpus, plural(facts->cpus),
 		 runnable(facts));
-	j->finding->gain = share(wanted, pool->cpu);
+	j->finding->gain = gain_of_cpus(pool);
 	if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
 		j->finding->advice = SAY(j, "more CPUs, or at most %.0f such thread%s", room,
 					 plural((uint64_t)(room + 0.5)));
@@ -97,7 +108,6 @@ static bool preempted(struct judging *j)
 {
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool;
-	const uint64_t wanted = pool->cpu + pool->delay;
 
 	if (!waits_for_cpu(pool) || !facts->cpus)
 		return false;
@@ -107,7 +117,7 @@ static bool preempted(struct judging *j)
 	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, on %u CPU%s",
 		 TIME(j, pool->delay), TIME(j, pool->life), runnable(facts), facts->cpus,
 		 plural(facts->cpus));
-	j->finding->gain = share(wanted, pool->cpu);
+	j->finding->gain = gain_of_cpus(pool);
 	j->finding->advice = "fewer other programs on these CPUs; or a larger limit of CPU time "
 			     "(cgroup), or a wider affinity";
 	return true;
@@ -218,8 +228,8 @@ static bool handoff(struct judging *j)
 			       TIME(j, pool->cpu / all));
 	EVIDENCE(j, "%llu context switches in %s of CPU time, as many as %s",
 		 (unsigned long long)all, TIME(j, pool->cpu), partner->name);
-	if (all * SWITCH_NS < pool->cpu)
-		j->finding->gain = share(pool->cpu, pool->cpu - all * SWITCH_NS);
+	/* What a round trip takes, and its work, cannot be told apart. */
+	j->finding->loss_ns = (double)(all * SWITCH_NS);
 	j->finding->advice = "pass on more work at a time";
 	return true;
 }
@@ -237,6 +247,7 @@ static bool short_lived(struct judging *j)
 		    TIME(j, pool->cpu / pool->threads));
 	EVIDENCE(j, "start and end of a thread take some 30 us: %s for all of them", TIME(j, cost));
 	j->finding->gain = share(pool->cpu + cost, pool->cpu);
+	j->finding->estimate = true;
 	j->finding->advice = "threads that are used again (a thread pool)";
 	return true;
 }
@@ -250,9 +261,10 @@ static bool page_faults(struct judging *j)
 		return false;
 	j->finding->text = SAY(j, "spends some %.0f %% of its CPU time on page faults",
 			       percent(cost, pool->cpu));
-	EVIDENCE(j, "%llu page faults in %s of CPU time, some 0.5 us each",
+	EVIDENCE(j, "%llu page faults in %s of CPU time, some 0.5 us each, often more",
 		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu));
 	j->finding->gain = cost < pool->cpu ? share(pool->cpu, pool->cpu - cost) : 0;
+	j->finding->estimate = true;
 	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
 	return true;
 }
@@ -354,9 +366,12 @@ static void add_rest(struct judging *j)
 	const struct pool_facts *pool = j->pool;
 	const char *cause = j->finding->cause;
 
-	if (pool->has_delay && !waits_for_cpu(pool))
+	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
+	else if (pool->has_delay && pool->delay <= LEAST_DELAY_NS)
+		UNKNOWN(j, "CPUs: run delay %.1f %% of its time, of %s only",
+			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && strcmp(cause, "lock") != 0)
 		EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));
 	if (pool->has_usage && !pool->major_faults)

@@ -143,7 +143,7 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	if (p->root)
 		p->root->phases |= fixed->off_ns != 0;
 	if (!profile_is_first(p)) {
-		if (p->root)
+		if (p->root && !p->origin->not_waited_for)
 			p->root->seen_cpu_ns += fixed->cpu_ns;
 		return;
 	}
@@ -158,6 +158,69 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	p->root = job->root = p;
 }
 
+/* ---- descendants that the first process did not wait for, nor did one that it waited for --------
+ */
+
+struct reaper {
+	uint64_t key[2];
+	const struct pmc_p_process *process;
+	UT_hash_handle hh;
+};
+
+/* Only what is certain, since others count twice. getppid() at a process's end is the one that
+ * reaps it: init or a subreaper, which is older than the job, after its parent's end. */
+static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_process *root,
+			   const struct pmc_p_process *reaper)
+{
+	const struct pmc_process_fixed *last = &p->last_image->fixed;
+
+	if (last->how_ended != PMC_RUNNING &&
+	    last->end_ns > root->origin->last_image->fixed.time_ns)
+		return true;
+	if (last->ppid == root->fixed.pid)
+		return false;
+	if (reaper)
+		return reaper->not_waited_for;
+	return last->ppid <= 1 || last->ppid == root->fixed.ppid || last->ppid < root->fixed.pid;
+}
+
+static void find_reapers(struct pmc_profile *profile)
+{
+	struct pmc_arena *arena = &profile->arena;
+	struct reaper *table = NULL, *found;
+	struct job *jobs = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		profile->processes[i]->origin->last_image = profile->processes[i];
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct pmc_p_process *p = profile->processes[i];
+		uint64_t key[2] = { p->last_image ? p->last_image->fixed.ppid : 0,
+				    p->fixed.pid_namespace };
+		struct job *job;
+
+		if (!p->known || p->origin != p)
+			continue;
+		job = job_of(arena, &jobs, p->fixed.job);
+		HASH_FIND(hh, table, key, sizeof(key), found);
+		if (profile_is_first(p) || (job->root && strcmp(job->root->host, p->host) != 0))
+			job->root = p;
+		else if (job->root)
+			p->not_waited_for = not_waited_for(
+				p, job->root,
+				found && !memcmp(found->process->fixed.job, p->fixed.job, 16) ?
+					found->process :
+					NULL);
+		key[0] = p->fixed.pid;
+		HASH_FIND(hh, table, key, sizeof(key), found);
+		if (!found) {
+			found = pmc_arena_alloc(arena, sizeof(*found));
+			memcpy(found->key, key, sizeof(key));
+			HASH_ADD(hh, table, key, sizeof(key), found);
+		}
+		found->process = p;
+	}
+}
+
 /* Sets origin, job_start_ns and root of each process of the list, and what roots sum. */
 static void link_images(struct pmc_profile *profile)
 {
@@ -167,12 +230,18 @@ static void link_images(struct pmc_profile *profile)
 	/* On each host in the order of their start. */
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *process = profile->processes[i];
-		struct job *job;
 
 		process->origin = process;
+		if (process->known)
+			link_origin(&profile->arena, &images, process);
+	}
+	find_reapers(profile);
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct pmc_p_process *process = profile->processes[i];
+		struct job *job;
+
 		if (!process->known)
 			continue;
-		link_origin(&profile->arena, &images, process);
 		job = job_of(&profile->arena, &jobs, process->fixed.job);
 		if (!job->start || strcmp(job->start->host, process->host) != 0)
 			job->start = process;

@@ -76,7 +76,7 @@ struct pmc_p_process {
 	uint64_t snapshot;
 	/* The first image of its process in the dump: itself, unless an exec put it in the place of
 	 * another one. */
-	const struct pmc_p_process *origin;
+	struct pmc_p_process *origin;
 	uint64_t job_start_ns; /* start of the job's first process of that host in the dump */
 	const char *host, *boot_id, *exe, *cmdline, *labels; /* "" where unknown */
 	struct pmc_p_row **threads;			     /* by seq */
@@ -113,6 +113,9 @@ struct pmc_p_process {
 	 * counting was off for a time in any. */
 	uint64_t children_cpu_ns, seen_cpu_ns;
 	bool phases;
+	/* Of an origin: its last image; whether the root's children_cpu_ns lacks it. */
+	struct pmc_p_process *last_image;
+	bool not_waited_for;
 	bool named; /* its sites have names by pmc_profile_name_sites() */
 	const struct pmc_profile_tables *tables; /* of its profile */
 	UT_hash_handle hh;			 /* by identity */

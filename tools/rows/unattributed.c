@@ -238,7 +238,7 @@ static void subtract_rest(const struct pmc_p_process *p)
 /* A process that was killed may have newer rows than its own frame. */
 static void see_rows(const struct pmc_p_process *p)
 {
-	if (p->root && p->root != p)
+	if (p->root && p->root != p && !p->origin->not_waited_for)
 		p->root->seen_cpu_ns += pmc_sub_sat(p->attributed_cpu_ns, p->fixed.cpu_ns);
 }
 

@@ -104,6 +104,17 @@ static void subtract_others(struct pmc_process_fixed *fixed, const struct pmc_pr
 	}
 }
 
+/* CPU time of its exit: wait4's includes time in which counting was off. */
+static uint64_t exit_of(const struct run *run, const struct pmc_profile *profile,
+			const struct pmc_p_process *last)
+{
+	struct pmc_process_fixed whole = last->fixed;
+
+	whole.cpu_ns = run->child.cpu_ns;
+	subtract_others(&whole, profile, last);
+	return last->fixed.off_ns ? 0 : pmc_sub_sat(whole.cpu_ns, last->fixed.cpu_ns);
+}
+
 /* An image whose last frames are older than its end. */
 static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 			    const struct pmc_profile *profile, const struct pmc_p_process *known,
@@ -134,10 +145,15 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 					       known->cmdline, known->labels };
 	struct pmc_process_fixed fixed = known->fixed;
 
-	/* PMC_PROCESS_NO_STATUS: the rest is known. */
-	if (fixed.how_ended == PMC_ENDED_EXIT)
+	if (fixed.how_ended == PMC_ENDED_EXIT || fixed.how_ended == PMC_ENDED_SIGNAL) {
+		const uint64_t exit_ns = exit_of(run, profile, known);
+
 		put_status(&fixed, &run->child);
-	else
+		fixed.cpu_ns += exit_ns;
+		fixed.exit_us =
+			exit_ns / 1000 < UINT32_MAX ? (uint32_t)(exit_ns / 1000) : UINT32_MAX;
+		fixed.end_ns = run->child.end_ns;
+	} else
 		complete_killed(buf, run, profile, known, &fixed);
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
@@ -553,11 +569,13 @@ static const struct pmc_p_process *first_process(const struct run *run,
 	return first;
 }
 
-/* Whether wait4's result has more of the process than the dump. After an exec its CPU time in
- * phases in which counting was off is not known. */
-static bool lacks_end(const struct pmc_p_process *last)
+/* Whether wait4's result has more of the process than the dump, and of its exit what counts. After
+ * an exec its CPU time in phases in which counting was off is not known. */
+static bool lacks_end(const struct run *run, const struct pmc_profile *profile,
+		      const struct pmc_p_process *last)
 {
-	return !last || last->fixed.how_ended == PMC_RUNNING ||
+	return !last || exit_of(run, profile, last) > run->child.cpu_ns / 100 ||
+	       last->fixed.how_ended == PMC_RUNNING ||
 	       (last->fixed.flags & PMC_PROCESS_NO_STATUS) ||
 	       (last->fixed.how_ended == PMC_ENDED_EXEC && !last->fixed.off_ns);
 }
@@ -586,7 +604,7 @@ static int read_job(struct run *run, struct pmc_profile *profile)
 		memcpy(job, first->fixed.job, sizeof(job));
 	again = known && has_other_jobs(profile, job);
 	/* Of a pattern's files only the agent knows which is its own. */
-	if (lacks_end(first) && !run->dump.pattern)
+	if (lacks_end(run, profile, first) && !run->dump.pattern)
 		again |= complete(run, profile, first);
 	if (!again)
 		return 0;

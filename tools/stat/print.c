@@ -324,6 +324,7 @@ static struct table table_of(struct stat_lines *lines, const struct table_column
 		.cell = stat_cell,
 		.screen = lines->stat->output.screen,
 		.arena = lines->arena,
+		.wide = lines->stat->output.format == TABLE_MARKDOWN,
 	};
 }
 

@@ -125,6 +125,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	pmc_add_sat(&coverage->threads_seen, fixed->threads_seen);
 	pmc_add_sat(&coverage->cpu_ns, fixed->cpu_ns);
 	pmc_add_sat(&coverage->overhead_ns, fixed->overhead_ns);
+	pmc_add_sat(&coverage->exits_ns, fixed->exit_us * (uint64_t)1000);
+	coverage->forked |= fixed->flags & PMC_PROCESS_FORKED;
 	if (has_perf_events(&view->events) && !(fixed->flags & PMC_PROCESS_NO_SWITCHES))
 		pmc_add_sat(&coverage->perf_switches,
 			    fixed->voluntary_switches + fixed->involuntary_switches);
@@ -346,11 +348,13 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 	}
 }
 
-/* Whether it is more than the start and exit of the processes take, which are in no row. */
+/* Whether it is more than the start and end of processes and threads take, which are in no row. */
 static bool needs_threads(const struct pmc_view *view, const struct pmc_coverage *coverage,
 			  uint64_t cpu_ns)
 {
-	return cpu_ns > coverage->cpu_ns / 20 && cpu_ns / 10000000 > view->profile->n_processes;
+	const uint64_t rest_ns = pmc_sub_sat(cpu_ns, pmc_coverage_ends_ns(coverage));
+
+	return rest_ns > coverage->cpu_ns / 20 && rest_ns / 10000000 > view->profile->n_processes;
 }
 
 void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)

@@ -104,7 +104,9 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
 		say(view, "%.agent overhead%s %p %%",
-		    coverage->is_sampled || lacks_switches(coverage) ? " at least" : "",
+		    coverage->is_sampled || coverage->forked || lacks_switches(coverage) ?
+			    " at least" :
+			    "",
 		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 	end(view);
 	if (lacks_switches(coverage))
@@ -113,10 +115,10 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		     "context switches (0.5 to 2 us each)",
 		     coverage->perf_switches);
 	if (unattributed > some && unattributed > 10000000)
-		note(view,
-		     " %t CPU is in no thread's row: threads made by a raw clone, or whose row "
-		     "could not be written",
-		     unattributed);
+		note(view, " %t CPU is in no thread's row: %s", unattributed,
+		     unattributed <= pmc_coverage_ends_ns(coverage) ?
+			     "the kernel's work at the start and end of threads and processes" :
+			     "threads made by a raw clone, or whose row could not be written");
 	if (coverage->has_descendants && beside > some && beside > 10000000)
 		note(view,
 		     " %t CPU of child processes is in no thread's row: programs without an agent, "

@@ -464,7 +464,9 @@ static void explain(struct pmc_view *view)
 	}
 	put_losses(view);
 	if (lacks_some(samples))
-		pmc_say(view, "%.not sampled: %skernel mode, and threads shorter than a period",
+		pmc_say(view,
+			"%.not sampled: %skernel mode, and up to a period at the end of each "
+			"thread",
 			lost_overflows(samples) ? "lost overflows (the period is too short for "
 						  "the machine), " :
 						  "");

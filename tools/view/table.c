@@ -636,7 +636,8 @@ static void lay_out(struct pmc_table *table)
 		.line = line_of,
 		.screen = table->view->options->screen,
 		.arena = table->view->arena,
-		.wide = table->view->options->wide,
+		.wide = table->view->options->wide ||
+			table->view->options->format == PMC_FORMAT_MARKDOWN,
 		.indent = 2,
 	};
 	table_layout(&table->print);

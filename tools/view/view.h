@@ -190,7 +190,9 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
+	uint64_t exits_ns;	/* of cpu_ns, known work of the kernel at the end of processes */
 	bool is_sampled;	/* overhead_ns lacks the kernel's work for the signals of samples */
+	bool forked;		/* it lacks that of copying and freeing the pages of the agent */
 	uint64_t perf_switches; /* context switches with perf events, whose price it lacks */
 	uint64_t wall_ns;	/* for which counting was on; 0: unknown */
 	uint64_t off_ns;	/* of the process for which it was off the longest */
@@ -212,6 +214,12 @@ struct pmc_coverage {
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
 void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
+/* What the kernel's work at the start and end of so many threads takes at most, usually a third,
+ * and at the end of processes. */
+static inline uint64_t pmc_coverage_ends_ns(const struct pmc_coverage *coverage)
+{
+	return coverage->exits_ns + coverage->threads_seen * 100000;
+}
 /* Whether it has ended, as far as this machine knows, although the dump does not say so. */
 bool pmc_process_is_gone(const struct pmc_p_process *process);
 
