@@ -217,9 +217,12 @@ void agent_fds_quiet(void)
 
 void agent_fds_exec_child(void)
 {
+	struct rlimit now;
+
 	/* A vfork child has a limit of its own, which it must not keep as a window of another
-	 * thread raised it. */
-	if (fds.windowed && fds.windows)
+	 * thread raised it, at its exec or before. */
+	if (fds.windowed && pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &now) == 0 &&
+	    now.rlim_cur == fds.host.rlim_max)
 		set_soft(fds.host.rlim_cur);
 }
 
@@ -263,6 +266,9 @@ void agent_fds_close(int *list, unsigned n)
 	if (atomic_load(&fds.held))
 		wait_to_close();
 	agent_fds_unmark(list, n);
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] >= 0 && !pmc_perf_is_event(list[i], 0))
+			list[i] = -1;
 	pmc_perf_group_close(list, n);
 	atomic_fetch_sub(&fds.used, ONE_CLOSING + n);
 }

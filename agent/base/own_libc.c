@@ -191,8 +191,9 @@ static long result(long value)
 /* The vDSO's (real.c); the agent's first calls are made before it is looked up. */
 int clock_gettime(clockid_t id, struct timespec *now)
 {
-	return real_clock_gettime ? real_clock_gettime(id, now) :
-				    (int)result(pmc_sys2(SYS_clock_gettime, id, now));
+	int (*const clock)(clockid_t, struct timespec *) = real_clock_gettime;
+
+	return clock ? clock(id, now) : (int)result(pmc_sys2(SYS_clock_gettime, id, now));
 }
 
 /* The sixth argument, which pmc_sysN does not have, is the offset of a file, 0 for memory. */

@@ -2,7 +2,7 @@
 /*
  * fd.c - hides the agent's descriptors and raised limits of them from the host. Overrides: close
  * close_range closefrom dup2 dup3 fclose getrlimit getrlimit64 setrlimit setrlimit64 prlimit
- * prlimit64 posix_spawn posix_spawnp popen system.
+ * prlimit64 getdtablesize sysconf posix_spawn posix_spawnp popen system.
  *
  * Programs close all descriptors when they become daemons. The agent's stay open: close() succeeds,
  * for programs that take the numbers from /proc/self/fd, and the range calls skip them. If the host
@@ -140,6 +140,20 @@ static int limit(int pid, unsigned resource, const struct rlimit *new, struct rl
 AGENT_API int getrlimit(RESOURCE resource, struct rlimit *rlimit)
 {
 	return limit(0, (unsigned)resource, NULL, rlimit);
+}
+
+/* libc's do not call the public getrlimit. The largest number of descriptors is well below 2^31. */
+AGENT_API int getdtablesize(void)
+{
+	struct rlimit now = { 256, 256 };
+
+	limit(0, RLIMIT_NOFILE, NULL, &now);
+	return now.rlim_cur < INT_MAX ? (int)now.rlim_cur : INT_MAX;
+}
+
+AGENT_API long sysconf(int name)
+{
+	return name == _SC_OPEN_MAX ? getdtablesize() : REAL(sysconf)(name);
 }
 
 AGENT_API int setrlimit(RESOURCE resource, const struct rlimit *rlimit)

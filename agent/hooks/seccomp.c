@@ -6,6 +6,8 @@
  * Filters are installed by prctl (thread.c) or, as in libseccomp, by syscall(SYS_seccomp): libc has
  * no function for it. The agent's own calls of syscall() bypass this hook: the linker wraps them
  * (--wrap=syscall) into jumps to libc's.
+ *
+ * Programs for an older libc close and duplicate descriptors by syscall(), too: see fd.c.
  */
 #include "agent/hooks/hooks.h"
 
@@ -19,6 +21,7 @@
 
 long (*agent_libc_syscall)(long, ...);
 long agent_watched_syscall(long number, ...);
+AGENT_API int close_range(unsigned first, unsigned last, int flags);
 
 /* syscall() itself: calls that are not watched go to libc's by a jump, with their arguments in the
  * registers. Before the constructor libc's address is unknown. */
@@ -28,11 +31,13 @@ long agent_watched_syscall(long number, ...);
 #if defined(__x86_64__)
 #define ENTRY	      "endbr64\n"
 #define WATCH(number) "cmp $" TEXT(number) ", %rdi\n je agent_watched_syscall\n"
+#define WATCH_DUP2    WATCH(SYS_dup2)
 #define JUMP	      "mov agent_libc_syscall(%rip), %r11\n" \
 		      "test %r11, %r11\n jz agent_watched_syscall\n jmp *%r11\n"
 #elif defined(__aarch64__)
 #define ENTRY	      "hint #34\n" /* bti c */
 #define WATCH(number) "cmp x0, #" TEXT(number) "\n b.eq agent_watched_syscall\n"
+#define WATCH_DUP2
 #define JUMP	      "adrp x16, agent_libc_syscall\n ldr x16, [x16, #:lo12:agent_libc_syscall]\n" \
 		      "cbz x16, agent_watched_syscall\n br x16\n"
 #else
@@ -48,6 +53,7 @@ __asm__(".text\n"
 	"syscall:\n"
 	".cfi_startproc\n"
 	ENTRY WATCH(SYS_prctl) WATCH(SYS_seccomp) WATCH(SYS_exit_group)
+	WATCH(SYS_close) WATCH(SYS_close_range) WATCH_DUP2 WATCH(SYS_dup3)
 	".cfi_endproc\n"
 	".size syscall, . - syscall\n"
 	"__wrap_syscall:\n"
@@ -215,6 +221,9 @@ long agent_filtering_call(long number, const long args[6])
 	 * stopped. */
 	held = filter && number == SYS_seccomp && (args[1] & SECCOMP_FILTER_FLAG_TSYNC) &&
 	       agent_fds_hold();
+	/* The clock of the vDSO reads the time stamp counter. */
+	if (number == SYS_prctl && args[0] == PR_SET_TSC && args[1] == PR_TSC_SIGSEGV)
+		real_clock_gettime = NULL;
 	result = libc_syscall(number, args);
 	agent_fds_let(held);
 	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)
@@ -231,7 +240,20 @@ long agent_watched_syscall(long number, ...)
 	for (unsigned i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
-	if (number == SYS_exit_group)
+	switch (number) {
+	case SYS_exit_group:
 		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff, false);
+		break;
+	case SYS_close:
+		return close((int)a[0]);
+	case SYS_close_range:
+		return close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
+#ifdef SYS_dup2
+	case SYS_dup2:
+		return dup2((int)a[0], (int)a[1]);
+#endif
+	case SYS_dup3:
+		return dup3((int)a[0], (int)a[1], (int)a[2]);
+	}
 	return agent_filtering_call(number, a);
 }

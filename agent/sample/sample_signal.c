@@ -147,7 +147,8 @@ static uint64_t weight_of(struct sample_thread *thread, int fd)
 
 	if (!sample_event.by_reading)
 		return sample_event.period;
-	pmc_perf_group_read(fd, thread->id, 1, &reading, words);
+	if (pmc_perf_is_event(fd, thread->id))
+		pmc_perf_group_read(fd, thread->id, 1, &reading, words);
 	if (!reading.n)
 		return 0;
 	weight = words[0] - thread->last;

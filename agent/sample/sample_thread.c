@@ -260,8 +260,10 @@ void sample_close(struct sample_thread *thread)
 {
 	int fd = atomic_load(&thread->fd) - 1;
 
-	sample_disarm(fd);
-	read_last(thread, fd);
+	if (pmc_perf_is_event(fd, thread->id)) {
+		sample_disarm(fd);
+		read_last(thread, fd);
+	}
 	atomic_store(&thread->fd, 0);
 	agent_fds_close(&fd, 1);
 }

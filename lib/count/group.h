@@ -106,6 +106,10 @@ int pmc_perf_group_disable(int leader);
 /* Words in a reading of n events. */
 #define PMC_PERF_GROUP_WORDS(n) (3 + 2 * (n))
 
+/* Whether the descriptor is that event (id 0: any): the program may have closed it by a system call
+ * that nobody saw, and opened a file of its own, which a read would wait for, or take data from. */
+bool pmc_perf_is_event(int fd, uint64_t id);
+
 /* Reads the group: its times into *reading, its values into words[0..n). If the descriptor no
  * longer is the group (id), or a pinned group lost its counters, reading->error says so and n is
  * 0. */

@@ -59,8 +59,10 @@ static inline void reader_group(const struct reader *reader, int fd, uint64_t id
 {
 	if (reader->copy)
 		reader->read_group(reader->from, fd, id, n, reading, words);
-	else
+	else if (pmc_perf_is_event(fd, id))
 		pmc_perf_group_read(fd, id, n, reading, words);
+	else
+		*reading = (struct pmc_reading){ .error = PMC_REASON_RECYCLED };
 }
 
 static inline uint32_t reader_index(const struct reader *reader, const struct slot *slot)

@@ -32,6 +32,19 @@ pid=$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)
 is "$(jq --argjson p "$pid" '[.threads[] | select(.pid == $p and all(.events[]; .state == "counted"))] |
 	length' r.json)" 201 "soft 64: every thread is counted"
 
+# ---- a host that closes descriptors, and more, past libc -------------------------------------------
+for how in call inline tsc limits; do
+	limits=(100 100)
+	[ $how != limits ] || limits=(1000 "$hard")
+	limited "${limits[@]}" "$PROG/raw_fds" $how >bare
+	bare=$?
+	for set in X=1 PMC_INTERVAL=5ms PMC_SAMPLE=task-clock/2000; do
+		run limited "${limits[@]}" env LD_PRELOAD="$AGENT" PMC_OUT="$T/raw.pmc" "$set" timeout -s KILL 60 "$PROG/raw_fds" $how
+		is "$status" $bare "raw_fds $how, $set: ends as without the agent"
+		same bare out "raw_fds $how, $set: finds its descriptors"
+	done
+done
+
 # ---- a host that closes all descriptors ----------------------------------------------------------
 closes() {
 	"$(python3 -c 'import sys; print(sys.executable)')" -c '
@@ -111,7 +124,7 @@ PMC_OUT=$T/usurped.pmc run agent "$PROG/usurp" "$T/usurped.pmc" "$T/usurper"
 is "$status $(cat out)" "0 0 bytes" "no row is written to the file that has the dump's number"
 summary usurped.pmc >/dev/null
 is "$(jq -c '[[.threads[].name], [.processes[0].notes[].code]]' r.json)" \
-	'[["usurp","before","after"],[13]]' "the dump is opened again and has all rows" || diag_file r.json
+	'[["usurp","before","after"],[13]]' "the dump is opened again and has all rows" || diag_file r.json r.json
 
 # ---- 5,000 threads, six events each --------------------------------------------------------------
 export PMC_EVENTS='{task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults}'

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* usurp DUMP FILE: between two threads, replaces the descriptor of DUMP by FILE with a dup3 system
  * call, which the agent cannot interpose. */
+#include "inline_call.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,7 +45,7 @@ int main(int argc, char **argv)
 		return 2;
 	dump = number_of(argv[1]);
 	fd = open(argv[2], O_RDWR | O_CREAT, 0600);
-	if (dump < 0 || fd < 0 || syscall(SYS_dup3, fd, dump, 0) != dump || run("after"))
+	if (dump < 0 || fd < 0 || inline_call(SYS_dup3, fd, dump, 0) != dump || run("after"))
 		return 1;
 	printf("%lld bytes\n", (long long)lseek(fd, 0, SEEK_END));
 	return 0;

@@ -221,6 +221,13 @@ int pmc_perf_group_disable(int leader)
 	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
+bool pmc_perf_is_event(int fd, uint64_t id)
+{
+	uint64_t now = 0;
+
+	return pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &now) == 0 && (!id || now == id);
+}
+
 void pmc_perf_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
 			 uint64_t *words)
 {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * raw_fds call|inline: closes all descriptors past libc, by syscall() or by an instruction, while
+ * threads run, and opens pipes in their place. Then the threads end. Fails if a pipe was closed or
+ * lost data.
+ *
+ * raw_fds tsc: disables the time stamp counter, and ends with status 5.
+ *
+ * raw_fds limits: the limit of descriptors as sysconf() and vfork children see it, while threads
+ * start; fails if one differs from that at the start.
+ */
+#include "inline_call.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS = 4, PIPES = 40 };
+
+static _Atomic int started, go;
+
+static void *wait_to_go(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	atomic_fetch_add(&started, 1);
+	while (!go)
+		nanosleep(&nap, NULL);
+	return arg;
+}
+
+static int fds(int inlined)
+{
+	pthread_t threads[THREADS];
+	int pipes[PIPES][2], bad = 0;
+	char c = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, wait_to_go, NULL);
+	while (started < THREADS)
+		;
+	if (inlined)
+		inline_call(SYS_close_range, 3, 65535, 0);
+	else
+		syscall(SYS_close_range, 3, 65535, 0);
+	for (int i = 0; i < PIPES; i++)
+		if (pipe(pipes[i]) != 0 || write(pipes[i][1], "x", 1) != 1)
+			return 2;
+	go = 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < PIPES; i++)
+		bad += write(pipes[i][1], "y", 1) != 1 || read(pipes[i][0], &c, 1) != 1 || c != 'x';
+	printf("%d of %d pipes are not as before\n", bad, PIPES);
+	return bad != 0;
+}
+
+static void *end_at_once(void *arg)
+{
+	return arg;
+}
+
+static void *storm(void *arg)
+{
+	pthread_t thread;
+
+	while (!go)
+		if (pthread_create(&thread, NULL, end_at_once, NULL) == 0)
+			pthread_join(thread, NULL);
+	return arg;
+}
+
+static int limits(const char *self)
+{
+	struct rlimit at_start;
+	pthread_t threads[2];
+	int bad = 0, status;
+	char text[32];
+
+	getrlimit(RLIMIT_NOFILE, &at_start);
+	snprintf(text, sizeof(text), "%ld", (long)at_start.rlim_cur);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, storm, NULL);
+	for (int i = 0; i < 100000; i++)
+		bad += sysconf(_SC_OPEN_MAX) != (long)at_start.rlim_cur ||
+		       getdtablesize() != (int)at_start.rlim_cur;
+	printf("%d readings differ\n", bad);
+	for (int i = 0; i < 500; i++) {
+		const pid_t pid = vfork();
+
+		if (pid == 0) {
+			execl(self, self, "is", text, (char *)NULL);
+			_exit(99);
+		}
+		waitpid(pid, &status, 0);
+		bad += status != 0;
+	}
+	go = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d readings and children differ\n", bad);
+	return bad != 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit now;
+
+	if (argc > 2 && !strcmp(argv[1], "is")) {
+		getrlimit(RLIMIT_NOFILE, &now);
+		return (long)now.rlim_cur != atol(argv[2]);
+	}
+	if (argc != 2)
+		return 2;
+	if (!strcmp(argv[1], "limits"))
+		return limits(argv[0]);
+	if (!strcmp(argv[1], "tsc")) {
+#ifdef __x86_64__
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+#endif
+		return 5;
+	}
+	return fds(!strcmp(argv[1], "inline"));
+}
