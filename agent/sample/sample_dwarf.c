@@ -243,6 +243,10 @@ static void walk_all(struct sample_walk *walk)
 			walk->flags |= PMC_STACK_BROKEN;
 		break;
 	}
+	/* Every function that works was called: its code has no unwind tables, and the guess by the
+	 * frame pointer found none. */
+	if (walk->depth == 1)
+		walk->flags |= PMC_STACK_BROKEN;
 }
 
 bool sample_walk_dwarf(struct sample_walk *walk)

@@ -4,6 +4,7 @@
  *
  * prog-flags: -pthread
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,10 @@ static void allocator(void)
 {
 	static void *volatile kept[512];
 
+#ifdef M_TRIM_THRESHOLD
+	/* Not page faults: memory is kept. */
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
 	for (long end = now_us(CLOCK_MONOTONIC) + ms * 1000; now_us(CLOCK_MONOTONIC) < end;)
 		for (unsigned i = 0; i < 100000; i++) {
 			void *volatile *at = &kept[(i * 2654435761u) >> 23];

@@ -183,6 +183,11 @@ static void put_nothing(const struct facts *facts)
 	const char *unknown[EXPLAIN_LINES];
 	unsigned n = 0;
 
+	if (!facts->threads) {
+		puts(" no thread has a row, so that nothing is known of what they do; pmctl report "
+		     "says why");
+		return;
+	}
 	if (!facts->has_delay)
 		unknown[n++] = "waits for a CPU (-e run-delay)";
 	if (!facts->has_waits)

@@ -56,6 +56,17 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* How many times as fast the run could be with all of its CPUs busy. */
+static double room_of(const struct facts *facts)
+{
+	return facts->cpus ? (double)facts->cpus / share(facts->cpu, facts->wall) : 0;
+}
+
+static double least(double gain, double room)
+{
+	return room > 1 && room < gain ? room : gain;
+}
+
 /* ---- rules: whether the cause is that of the pool, and the finding --------------------------- */
 
 /* Threads of the run that wanted a CPU, on average. */
@@ -134,7 +145,7 @@ static bool lock(struct judging *j)
 	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, pool->locks),
 		 TIME(j, pool->life), pool->lock ? ", the largest part in " : "",
 		 pool->lock ? pool->lock : "");
-	j->finding->gain = share(pool->life, pool->life - pool->locks);
+	j->finding->gain = least(share(pool->life, pool->life - pool->locks), room_of(j->facts));
 	j->finding->advice = "hold the lock for less time, or split what it protects";
 	return true;
 }
@@ -190,7 +201,7 @@ static bool imbalance(struct judging *j)
 	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s",
 		 (unsigned long long)pool->workers, TIME(j, pool->workers_most),
 		 TIME(j, (uint64_t)mean));
-	j->finding->gain = (double)pool->workers_most / mean;
+	j->finding->gain = least((double)pool->workers_most / mean, room_of(facts));
 	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
 }
@@ -366,6 +377,10 @@ static void add_rest(struct judging *j)
 	const struct pool_facts *pool = j->pool;
 	const char *cause = j->finding->cause;
 
+	if (waits_for_cpu(pool) && strcmp(cause, "cpu-starved") != 0 &&
+	    strcmp(cause, "preempted") != 0)
+		EVIDENCE(j, "besides, it waits for a CPU %.0f %% of its time",
+			 percent(pool->delay, pool->life));
 	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));

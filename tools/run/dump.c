@@ -134,8 +134,9 @@ static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 	fixed->flags |= PMC_PROCESS_NO_SWITCHES;
 	put_ending(fixed, &run->child);
 	put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
-		 "%s %s: threads that ran then have no row, or one as of the last snapshot",
-		 known->exe, how(&run->child, true, text));
+		 "%s %s: threads that ran then have no row, or one as of the last snapshot%s",
+		 known->exe, how(&run->child, true, text),
+		 run->config.interval ? "" : " (pmctl run -I 100ms takes some)");
 }
 
 static void complete_known(struct pmc_frame_buf *buf, const struct run *run,

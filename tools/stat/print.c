@@ -454,6 +454,17 @@ static bool any_lacks(const struct stat_lines *lines)
 	return false;
 }
 
+/* A tenth or more. */
+static bool lacks_clock(const struct stat_lines *lines)
+{
+	const struct stat_row *total = lines->list[lines->n - 1];
+	const int clock = stat_clock(lines->stat);
+
+	return clock >= 0 && stat_has_waits(lines->stat) &&
+	       pmc_count_has_value(&total->counts[clock]) && total->span.cpu_ns > 10000000 &&
+	       (double)pmc_count_value(&total->counts[clock]) < 0.9 * (double)total->span.cpu_ns;
+}
+
 static void put_note(struct stat_job *stat, const char *text)
 {
 	struct tool_rows *output = &stat->output;
@@ -515,6 +526,10 @@ static void put_notes(const struct stat_lines *lines)
 	if (any_lacks(lines))
 		put_note(stat, " +: without what threads did between their last reading and their "
 			       "end");
+	if (lacks_clock(lines))
+		put_note(stat,
+			 " CPUs and task-clock leave out a part of each context switch, which "
+			 "cpu has");
 	if (hides_places(stat))
 		put_note(stat, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);

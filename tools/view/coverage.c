@@ -133,6 +133,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;
+	if (!process->n_threads)
+		pmc_add_sat(&coverage->rowless_ns, rest);
 	coverage->has_unattributed = true;
 	remainder_add(view, &process->unattributed, !pmc_process_never_on(fixed), rest,
 		      &coverage->unattributed);

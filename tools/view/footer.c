@@ -118,6 +118,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		note(view, " %t CPU is in no thread's row: %s", unattributed,
 		     unattributed <= pmc_coverage_ends_ns(coverage) ?
 			     "the kernel's work at the start and end of threads and processes" :
+		     coverage->rowless_ns > unattributed / 2 ?
+			     "programs without the agent, or whose end it did not see" :
 			     "threads made by a raw clone, or whose row could not be written");
 	if (coverage->has_descendants && beside > some && beside > 10000000)
 		note(view,

@@ -190,6 +190,7 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
+	uint64_t rowless_ns;	/* of cpu_ns, of processes without any row */
 	uint64_t exits_ns;	/* of cpu_ns, known work of the kernel at the end of processes */
 	bool is_sampled;	/* overhead_ns lacks the kernel's work for the signals of samples */
 	bool forked;		/* it lacks that of copying and freeing the pages of the agent */
