@@ -366,4 +366,6 @@ else
 	skip "all hardware events can be counted" "--strict refuses"
 fi
 
+run "$PMCTL" run -o - -- true
+is "$status $(wc -l <"$T/err") $(ls -- - 2>/dev/null)" "2 1 " "run -o -: refused"
 done_testing

@@ -143,6 +143,9 @@ static int check_environment(struct run *run)
 		return refuse_value(error.variable, error.value, error.accepted);
 	if (run->config.report.kind == PMC_REPORT_HTML && !run->config.report.file)
 		return refuse_value("--report", "html", "html=FILE");
+	if (run->config.out && !strcmp(run->config.out, "-"))
+		return tool_fail(EXIT_USAGE, "the dump cannot go to the standard output, which is "
+					     "the command's; -o FILE names a file");
 	if (run->append && !run->config.out)
 		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
 	if (run->unwind_flag && !run->config.sample.on && !run->config.stacks &&
