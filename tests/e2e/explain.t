@@ -27,6 +27,7 @@ done
 n=$(wc -w <<<"$planted cpu-starved")
 between "$right" $((n - 1)) "$n" "the planted cause is named, but for one of $n at most"
 like " $(causes_of processes) " " short-lived " "short-lived: processes"
+[ "$(id -u)" -ne 0 ] || like " $(causes_of turns) " " handoff " "handoff: between threads of one name"
 
 wrong=0
 for none in one pair sleeper copier; do

@@ -161,6 +161,41 @@ static void handoff(void)
 	pthread_join(thread, NULL);
 }
 
+static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn_passed = PTHREAD_COND_INITIALIZER;
+static long turn;
+
+/* Every second turn is that of the thread. */
+static void *take_turns(void *own)
+{
+	const long last = ms * 100;
+
+	prctl(PR_SET_NAME, "turns");
+	pthread_mutex_lock(&turn_lock);
+	while (turn < last) {
+		if (turn % 2 == (long)own) {
+			turn++;
+			pthread_cond_signal(&turn_passed);
+		} else {
+			pthread_cond_wait(&turn_passed, &turn_lock);
+		}
+	}
+	pthread_cond_broadcast(&turn_passed);
+	pthread_mutex_unlock(&turn_lock);
+	return own;
+}
+
+static void turns(void)
+{
+	pthread_t threads[2];
+
+	for (long i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, take_turns, (void *)i))
+			exit(3);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void *nothing(void *arg)
 {
 	return arg;
@@ -252,6 +287,8 @@ int main(int argc, char **argv)
 		serial();
 	else if (!strcmp(cause, "handoff"))
 		handoff();
+	else if (!strcmp(cause, "turns"))
+		turns();
 	else if (!strcmp(cause, "short-lived"))
 		short_lived();
 	else if (!strcmp(cause, "processes"))

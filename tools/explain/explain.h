@@ -29,7 +29,7 @@ struct pool_facts {
 	uint64_t longest;   /* its life */
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
-	uint64_t waits, locks;
+	uint64_t waits, locks, handed; /* handed: for conditions and semaphores */
 	const char *lock; /* the function around them with most of that; NULL: unknown */
 	uint64_t lock_most;
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or

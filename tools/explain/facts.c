@@ -171,11 +171,27 @@ static bool is_plumbing(const char *function)
 	       strstr(function, "rwlock");
 }
 
+/* Waits that another thread of the program ends. */
+static bool waits_for_thread(const char *function)
+{
+	return strstr(function, "cond_wait") || strstr(function, "cond_timedwait") ||
+	       strstr(function, "cond_clockwait") || strstr(function, "sem_wait") ||
+	       strstr(function, "barrier_wait") || strstr(function, "condvar::futex");
+}
+
 static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
 {
 	size_t i = 0;
 
 	pool->waits += ns;
+	while (i < spots->n && i < 4 && !waits_for_thread(spots->list[i]->function))
+		i++;
+	/* The lock of a condition is taken again on the way. */
+	if (i < spots->n && i < 4) {
+		pool->handed += ns;
+		return;
+	}
+	i = 0;
 	while (i < spots->n && i < 4 && !IS_ONE_OF(spots->list[i]->function, lock_functions))
 		i++;
 	if (i == spots->n || i == 4)

@@ -231,14 +231,18 @@ static bool handoff(struct judging *j)
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool, *partner = partner_of(facts, pool);
 	const uint64_t all = switches(pool);
+	/* They may be of one name. */
+	const bool each_other = pool->threads >= 2 && pool->handed * 2 > pool->waits;
 
-	if (!pool->has_usage || !partner || rate(all, pool->cpu) < 20000 || all < 5000 ||
-	    share(pool->voluntary, all) < 0.3)
+	if (!pool->has_usage || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
+	    all < 5000 || share(pool->voluntary, all) < 0.3)
 		return false;
 	j->finding->text = SAY(j, "switches to another thread after every %s of CPU time",
 			       TIME(j, pool->cpu / all));
-	EVIDENCE(j, "%llu context switches in %s of CPU time, as many as %s",
-		 (unsigned long long)all, TIME(j, pool->cpu), partner->name);
+	EVIDENCE(j, "%llu context switches in %s of CPU time%s%s", (unsigned long long)all,
+		 TIME(j, pool->cpu),
+		 partner ? ", as many as " : ", most waits are for conditions and semaphores",
+		 partner ? partner->name : "");
 	/* What a round trip takes, and its work, cannot be told apart. */
 	j->finding->loss_ns = (double)(all * SWITCH_NS);
 	j->finding->advice = "pass on more work at a time";
