@@ -29,12 +29,17 @@ static bool is_hidden(int fd)
 	return hidden;
 }
 
-AGENT_API int close(int fd)
+int agent_host_close(int fd)
 {
 	return is_hidden(fd) ? 0 : REAL(close)(fd);
 }
 
-AGENT_API int close_range(unsigned first, unsigned last, int flags)
+AGENT_API int close(int fd)
+{
+	return agent_host_close(fd);
+}
+
+int agent_host_close_range(unsigned first, unsigned last, int flags)
 {
 	int highest = agent_fds_highest();
 	unsigned from = first;
@@ -53,12 +58,17 @@ AGENT_API int close_range(unsigned first, unsigned last, int flags)
 	return (int)syscall(SYS_close_range, from, last, flags);
 }
 
+AGENT_API int close_range(unsigned first, unsigned last, int flags)
+{
+	return agent_host_close_range(first, last, flags);
+}
+
 AGENT_API void closefrom(int first)
 {
 	/* As in glibc: never fails, and a negative number means from 0. */
 	int saved = errno;
 
-	if (close_range(first < 0 ? 0 : (unsigned)first, UINT_MAX, 0) != 0)
+	if (agent_host_close_range(first < 0 ? 0 : (unsigned)first, UINT_MAX, 0) != 0)
 		for (int fd = first < 0 ? 0 : first; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
 			if (!is_hidden(fd))
 				REAL(close)(fd);
@@ -77,24 +87,24 @@ static void make_room(int from, int fd)
 	errno = saved;
 }
 
-AGENT_API int dup2(int from, int to)
+bool agent_host_dup(int from, int to)
 {
 	if (is_hidden(from)) {
 		errno = EBADF;
-		return -1;
+		return false;
 	}
 	make_room(from, to);
-	return REAL(dup2)(from, to);
+	return true;
+}
+
+AGENT_API int dup2(int from, int to)
+{
+	return agent_host_dup(from, to) ? REAL(dup2)(from, to) : -1;
 }
 
 AGENT_API int dup3(int from, int to, int flags)
 {
-	if (is_hidden(from)) {
-		errno = EBADF;
-		return -1;
-	}
-	make_room(from, to);
-	return REAL(dup3)(from, to, flags);
+	return agent_host_dup(from, to) ? REAL(dup3)(from, to, flags) : -1;
 }
 
 /* xz, sort and all of coreutils close stderr before they exit, to check that their output was

@@ -8,6 +8,12 @@
 
 /* libc's syscall(), for the agent's own calls. */
 extern long (*agent_libc_syscall)(long, ...);
+/* As the calls of the host, whose descriptors the agent's are not. agent_host_dup: makes room for a
+ * duplicate; false, with errno: of a descriptor that the host does not have. */
+int agent_host_close(int fd);
+int agent_host_close_range(unsigned first, unsigned last, int flags);
+bool agent_host_dup(int from, int to);
+
 /* First in the constructor: before it no syscall() of the agent's works. */
 void agent_syscall_init(void);
 /* Makes the host's system call. If it installs a seccomp filter, the agent first tries whether it

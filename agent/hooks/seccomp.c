@@ -21,7 +21,6 @@
 
 long (*agent_libc_syscall)(long, ...);
 long agent_watched_syscall(long number, ...);
-AGENT_API int close_range(unsigned first, unsigned last, int flags);
 
 /* syscall() itself: calls that are not watched go to libc's by a jump, with their arguments in the
  * registers. Before the constructor libc's address is unknown. */
@@ -245,15 +244,16 @@ long agent_watched_syscall(long number, ...)
 		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff, false);
 		break;
 	case SYS_close:
-		return close((int)a[0]);
+		return agent_host_close((int)a[0]);
 	case SYS_close_range:
-		return close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
+		return agent_host_close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
 #ifdef SYS_dup2
 	case SYS_dup2:
-		return dup2((int)a[0], (int)a[1]);
 #endif
 	case SYS_dup3:
-		return dup3((int)a[0], (int)a[1], (int)a[2]);
+		if (!agent_host_dup((int)a[0], (int)a[1]))
+			return -1;
+		break;
 	}
 	return agent_filtering_call(number, a);
 }

@@ -124,7 +124,7 @@ like "$(cat flip.err)" 'damaged' "one flipped bit: pmctl report prints a warning
 
 PMC_ARGS=full "$PMCTL" run --report off -o secret.pmc -- true --token=hunter2
 "$PMCTL" merge --strip-args secret.pmc -o public.pmc
-is "$(grep -c hunter2 secret.pmc) $(grep -c hunter2 public.pmc)" "1 0" "--strip-args removes command lines"
+is "$(grep -q hunter2 secret.pmc && echo kept) $(grep -c hunter2 public.pmc)" "kept 0" "--strip-args removes command lines"
 is "$("$PMCTL" report --format json public.pmc | jq -r '.processes[] | "\(.how_ended) \(.exe | sub(".*/"; ""))"')" \
 	"exit:0 true" "--strip-args keeps the exit status and the executable"
 is "$("$PMCTL" report --format json public.pmc | jq -c '[.threads, .damaged_frames]')" \
