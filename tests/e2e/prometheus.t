@@ -125,4 +125,7 @@ PMC_OUT=run.pmc PMC_REPORT=off agent /bin/true
 cp run.pmc kept.pmc
 run "$PMCTL" stat --prometheus run.pmc -- true
 is "$status $(cmp run.pmc kept.pmc && echo same)" "1 same" "refused: a dump"
+# A file that is left would look like counts that stand still.
+run "$PMCTL" stat --name no-such-program --prometheus left.prom
+is "$status $(ls left.prom 2>/dev/null)" "1 " "no process: no file is left"
 done_testing

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FLAG_OPTIONS struct stat_job
 #define ROWS	     "kind of rows"
@@ -62,8 +63,8 @@ static int check(const struct stat_job *stat)
 	    (choice->sort || choice->top || choice->n_where || choice->columns || stat->clear ||
 	     stat->output.output || stat->output.format || stat->output.width))
 		return tool_fail(EXIT_USAGE,
-				 "--prometheus writes a file of its own, with all rows; "
-				 "give it -e, -I, -n and --by only");
+				 "--prometheus cannot be combined with flags of rows or output; "
+				 "use it with -e, -I, -n and --by");
 	if ((stat->count || stat->cumulative || stat->clear) && !stat->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n, --cumulative and --clear need an interval; "
 					     "give -I TIME");
@@ -167,6 +168,9 @@ int cmd_stat(int argc, char **argv)
 	if (!code)
 		code = stat_run(&stat);
 	stat_close(&stat);
+	/* After a failure nothing is counted: see stat_prometheus_end(). */
+	if (code && stat.exposition)
+		unlink(stat.prometheus);
 	if (!code) {
 		warn(&stat);
 		code = stat.prometheus ? 0 : tool_rows_close(&stat.output);

@@ -5,8 +5,8 @@
  *
  * It is written beside the file and renamed, so that a reader finds it whole. A sample is a sum
  * over rows with the same labels, since the start; as a counter it never falls, also where the
- * estimate of a multiplexed event does. Rows of threads that have ended are given up, so that
- * memory grows with the number of names only.
+ * estimate of a multiplexed event does. Rows of threads that have ended are
+ * removed, so that memory does not grow with their number.
  *
  * Source: "Exposition formats" of Prometheus, and the README of node_exporter's textfile collector.
  */
@@ -216,7 +216,8 @@ static void add_row(struct stat_prometheus *to, const struct stat_row *row)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-static void put_family(struct pmc_out *out, struct family *family)
+/* keeps: sums of rows that have ended are shown, too; not of single threads. */
+static void put_family(struct pmc_out *out, struct family *family, bool keeps)
 {
 	struct series *series, *next;
 
@@ -228,11 +229,13 @@ static void put_family(struct pmc_out *out, struct family *family)
 
 		if (family->gauge ? series->there : sum > series->shown)
 			series->shown = sum;
-		if (!family->gauge || series->there) {
+		if (series->there || (keeps && !family->gauge)) {
 			snprintf(text, sizeof(text), "%.15g", series->shown);
 			pmc_outf(out, "%s%s%s%s %s\n", family->name, series->labels[0] ? "{" : "",
 				 series->labels, series->labels[0] ? "}" : "", text);
 		}
+		if (!series->there && !keeps)
+			HASH_DEL(family->series, series);
 		series->now = 0;
 		series->there = false;
 	}
@@ -253,7 +256,7 @@ static int write_beside(struct stat_prometheus *to, char temporary[PATH_MAX])
 		error = -errno;
 	pmc_out_to_fd(&out, fd, text, sizeof(text));
 	for (struct family *family = to->families; family; family = family->next)
-		put_family(&out, family);
+		put_family(&out, family, to->stat->by != BY_THREAD);
 	pmc_out_flush(&out);
 	if (!error && out.error)
 		error = out.error;
