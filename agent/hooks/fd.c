@@ -152,7 +152,7 @@ AGENT_API int getrlimit(RESOURCE resource, struct rlimit *rlimit)
 	return limit(0, (unsigned)resource, NULL, rlimit);
 }
 
-/* libc's do not call the public getrlimit. The largest number of descriptors is well below 2^31. */
+/* libc's getdtablesize and sysconf do not call the public getrlimit. */
 AGENT_API int getdtablesize(void)
 {
 	struct rlimit now = { 256, 256 };

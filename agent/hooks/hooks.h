@@ -8,8 +8,8 @@
 
 /* libc's syscall(), for the agent's own calls. */
 extern long (*agent_libc_syscall)(long, ...);
-/* As the calls of the host, whose descriptors the agent's are not. agent_host_dup: makes room for a
- * duplicate; false, with errno: of a descriptor that the host does not have. */
+/* The hooks of close, close_range, dup2 and dup3, for callers inside the agent. agent_host_dup:
+ * moves the agent's descriptor out of the way; false, with errno: `from` is the agent's. */
 int agent_host_close(int fd);
 int agent_host_close_range(unsigned first, unsigned last, int flags);
 bool agent_host_dup(int from, int to);

@@ -133,8 +133,8 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 	}
 }
 
-/* start: when the work for it began, by the clock of overhead. The last one's writing takes as long
- * again. */
+/* start: of the work for this snapshot, by agent_overhead_clock(). The last snapshot counts twice:
+ * writing it takes about as long as building it. */
 static void all(struct pmc_frame_buf *buf, uint64_t start, enum pmc_thread_state state,
 		enum pmc_ended how, int code)
 {

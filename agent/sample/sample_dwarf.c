@@ -243,8 +243,8 @@ static void walk_all(struct sample_walk *walk)
 			walk->flags |= PMC_STACK_BROKEN;
 		break;
 	}
-	/* Every function that works was called: its code has no unwind tables, and the guess by the
-	 * frame pointer found none. */
+	/* A running function has a caller: this one has no unwind tables, and the frame pointer
+	 * leads nowhere. */
 	if (walk->depth == 1)
 		walk->flags |= PMC_STACK_BROKEN;
 }

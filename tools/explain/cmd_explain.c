@@ -184,8 +184,7 @@ static void put_nothing(const struct facts *facts)
 	unsigned n = 0;
 
 	if (!facts->threads) {
-		puts(" no thread has a row, so that nothing is known of what they do; pmctl report "
-		     "says why");
+		puts(" no thread rows to judge; pmctl report shows the reason");
 		return;
 	}
 	if (!facts->has_delay)

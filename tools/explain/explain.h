@@ -50,7 +50,7 @@ struct facts {
 	struct pmc_arena *arena;
 	struct pool_facts *pools;
 	uint64_t n_pools, threads;
-	/* wall: of the dump as a whole; cpu: that of no thread's row, too */
+	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows */
 	uint64_t wall, cpu, delay;
 	bool has_delay, has_waits, has_samples, has_counters;
 	unsigned cpus; /* 0: unknown */
@@ -78,7 +78,7 @@ struct finding {
 	unsigned n_evidence, n_excluded, n_unknown;
 	const char *advice;
 	double gain;	/* how many times as fast at most; 0: unknown */
-	bool estimate;	/* it is by a usual price of things that were counted */
+	bool estimate;	/* gain is an estimate: counts × typical costs */
 	double loss_ns; /* time that the cause takes from the threads; 0: unknown */
 };
 

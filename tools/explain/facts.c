@@ -186,7 +186,7 @@ static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uin
 	pool->waits += ns;
 	while (i < spots->n && i < 4 && !waits_for_thread(spots->list[i]->function))
 		i++;
-	/* The lock of a condition is taken again on the way. */
+	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
 	if (i < spots->n && i < 4) {
 		pool->handed += ns;
 		return;

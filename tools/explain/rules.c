@@ -18,7 +18,7 @@
 #define PROCESS_NS 600000u
 #define SWITCH_NS  1500u
 
-/* Less waiting for a CPU may be by chance. */
+/* A shorter run delay may be chance. */
 #define LEAST_DELAY_NS 50000000u
 
 struct judging {
@@ -83,7 +83,7 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 	       share(pool->delay, wanted) >= 0.15 && share(pool->delay, pool->life) >= 0.1;
 }
 
-/* Of all its work together, or of the thread that lasted longest. */
+/* The larger one of: the pool as a whole, its longest-lived thread. */
 static double gain_of_cpus(const struct pool_facts *pool)
 {
 	const double all = share(pool->cpu + pool->delay, pool->cpu);
@@ -231,7 +231,7 @@ static bool handoff(struct judging *j)
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool, *partner = partner_of(facts, pool);
 	const uint64_t all = switches(pool);
-	/* They may be of one name. */
+	/* Both threads may be in this pool. */
 	const bool each_other = pool->threads >= 2 && pool->handed * 2 > pool->waits;
 
 	if (!pool->has_usage || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
@@ -243,7 +243,7 @@ static bool handoff(struct judging *j)
 		 TIME(j, pool->cpu),
 		 partner ? ", as many as " : ", most waits are for conditions and semaphores",
 		 partner ? partner->name : "");
-	/* What a round trip takes, and its work, cannot be told apart. */
+	/* No gain: the cost of a round trip cannot be separated from its work. */
 	j->finding->loss_ns = (double)(all * SWITCH_NS);
 	j->finding->advice = "pass on more work at a time";
 	return true;
@@ -383,13 +383,13 @@ static void add_rest(struct judging *j)
 
 	if (waits_for_cpu(pool) && strcmp(cause, "cpu-starved") != 0 &&
 	    strcmp(cause, "preempted") != 0)
-		EVIDENCE(j, "besides, it waits for a CPU %.0f %% of its time",
+		EVIDENCE(j, "also waits for a CPU %.0f %% of its time",
 			 percent(pool->delay, pool->life));
 	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
 	else if (pool->has_delay && pool->delay <= LEAST_DELAY_NS)
-		UNKNOWN(j, "CPUs: run delay %.1f %% of its time, of %s only",
+		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && strcmp(cause, "lock") != 0)
 		EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));

@@ -158,8 +158,7 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	p->root = job->root = p;
 }
 
-/* ---- descendants that the first process did not wait for, nor did one that it waited for --------
- */
+/* ---- descendants whose CPU time is not in the first process's wait4(2) ---- */
 
 struct reaper {
 	uint64_t key[2];
@@ -167,8 +166,9 @@ struct reaper {
 	UT_hash_handle hh;
 };
 
-/* Only what is certain, since others count twice. getppid() at a process's end is the one that
- * reaps it: init or a subreaper, which is older than the job, after its parent's end. */
+/* True only if certain: CPU time excluded by mistake would be counted twice. At the end of a
+ * process getppid() is the process that reaps it: after its parent's end init or a subreaper, which
+ * started before the job. */
 static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_process *root,
 			   const struct pmc_p_process *reaper)
 {

@@ -144,8 +144,8 @@ static int check_environment(struct run *run)
 	if (run->config.report.kind == PMC_REPORT_HTML && !run->config.report.file)
 		return refuse_value("--report", "html", "html=FILE");
 	if (run->config.out && !strcmp(run->config.out, "-"))
-		return tool_fail(EXIT_USAGE, "the dump cannot go to the standard output, which is "
-					     "the command's; -o FILE names a file");
+		return tool_fail(EXIT_USAGE, "cannot write the dump to standard output: the "
+					     "command writes there; name a file with -o");
 	if (run->append && !run->config.out)
 		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
 	if (run->unwind_flag && !run->config.sample.on && !run->config.stacks &&

@@ -454,7 +454,7 @@ static bool any_lacks(const struct stat_lines *lines)
 	return false;
 }
 
-/* A tenth or more. */
+/* Whether task-clock is less than nine tenths of the CPU time. */
 static bool lacks_clock(const struct stat_lines *lines)
 {
 	const struct stat_row *total = lines->list[lines->n - 1];
@@ -524,12 +524,11 @@ static void put_notes(const struct stat_lines *lines)
 	if (any_scaled(stat, total))
 		put_note(stat, " ~ multiplexed: scaled to the whole time");
 	if (any_lacks(lines))
-		put_note(stat, " +: without what threads did between their last reading and their "
-			       "end");
+		put_note(stat, " +: at least; what a thread did between its last reading and its "
+			       "end is not included");
 	if (lacks_clock(lines))
-		put_note(stat,
-			 " CPUs and task-clock leave out a part of each context switch, which "
-			 "cpu has");
+		put_note(stat, " CPUs and task-clock exclude part of each context switch; cpu "
+			       "includes it");
 	if (hides_places(stat))
 		put_note(stat, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);

@@ -140,7 +140,7 @@ int stat_run(struct stat_job *stat);
 struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key);
 /* Whether its thread has ended, and its last counts are known. */
 bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row);
-/* Gives up the rows of those. */
+/* Removes those rows; stat_row() uses their memory again. */
 void stat_drop_rows(struct stat_job *stat);
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last step, or since the start. */

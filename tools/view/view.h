@@ -215,7 +215,7 @@ struct pmc_coverage {
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
 void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
-/* What the kernel's work at the start and end of so many threads takes at most, usually a third,
+/* Upper bound of the kernel's work at the start and end of threads, 100 us each (usually 30 us),
  * and at the end of processes. */
 static inline uint64_t pmc_coverage_ends_ns(const struct pmc_coverage *coverage)
 {
