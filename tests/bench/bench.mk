@@ -10,10 +10,10 @@ benches: $(BENCH_BIN)
 $(O)/bench/%.so: tests/bench/%.c
 	mkdir -p $(@D)
 	$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -shared -fPIC -ftls-model=initial-exec -o $@ $< $(LIBS)
-$(O)/bench/gen_dump $(O)/bench/gen_samples: $(O)/libpmc.a
+$(O)/bench/gen_dump $(O)/bench/gen_samples $(O)/bench/gen_history: $(O)/libpmc.a
 $(O)/bench/%: tests/bench/%.c
 	mkdir -p $(@D)
-	$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< $(filter %.a,$^) $(LIBS)
+	$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< $(filter %.a,$^) $(LIBS) -lm
 
 bench: ## print the table of costs, as ratios to the bare program
 	sh tests/deps.sh bench

@@ -8,6 +8,8 @@ cd "$T" || exit 1
 for dump in a b; do
 	PMC_EVENTS=task-clock,page-faults PMC_OUT=$dump.pmc PMC_REPORT=off run agent "$PROG/churn" 8 3000
 done
+make -s -C "$ROOT" O="$O" "$O/bench/gen_history" >&2
+mkdir h && (cd h && "$O/bench/gen_history" 12 1 0 1)
 mkfifo in
 "$PROG/waiters" 3 <in >ready &
 pid=$!
@@ -44,6 +46,7 @@ report|report a.pmc|--by pool;--sort vol;--where name=*;--columns thread,vol;--t
 report by keys|report a.pmc --by exe,pool|--by -;--sort pool;--where exe=*;--columns exe,vol;--top 1;--width 60;-o o
 diff by keys|diff a.pmc b.pmc --all --by exe,name|--by -;--sort delta;--where key=*;--columns key,a;--top 1;--width 60;-o o;json: --sort;json: --where;json: --columns
 diff|diff a.pmc b.pmc --all|--by name;--sort delta;--where name=*;--columns thread,a;--top 1;--width 60;-o o;json: --sort;json: --where;json: --columns
+history|history h --all|--by name;--sort runs;--where name=*;--columns thread,before;--top 1;--width 60;-o o
 stat|stat -p PID -n 1 -I 20ms|--by thread;--columns task-clock;--width 60;-o o
 stat of threads|stat -p PID -n 1 -I 20ms --by thread|--by -;--sort name;--where name=*;--columns thread,task-clock;--top 1;--width 60;-o o
 top|top -b -n 1 -I 20ms PID|--by pool;--sort tid;--where name=*;--columns thread,cpu;--top 1;--width 60

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,25 @@ static int read_path(struct inputs *inputs, const char *path)
 	return problem;
 }
 
+/* A path, or where there is none a pattern that no shell has replaced. */
+static int read_pattern(struct inputs *inputs, const char *path)
+{
+	int problem = read_path(inputs, path);
+	glob_t found;
+
+	if (problem != -ENOENT || !strpbrk(path, "*?[") || glob(path, 0, NULL, &found))
+		return problem;
+	for (size_t i = 0; i < found.gl_pathc && problem != INPUT_FATAL; i++) {
+		problem = read_path(inputs, found.gl_pathv[i]);
+		if (problem && problem != INPUT_FATAL) {
+			leave_out(inputs, found.gl_pathv[i], problem);
+			problem = 0;
+		}
+	}
+	globfree(&found);
+	return problem;
+}
+
 static int fail_only(const char *path, int problem)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
@@ -151,20 +171,20 @@ int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, v
 
 	pmc_out_to_mem(&inputs.out, inputs.left_out, sizeof(inputs.left_out));
 	for (unsigned i = 0; i < n; i++) {
-		problem = read_path(&inputs, paths[i]);
+		problem = read_pattern(&inputs, paths[i]);
 		if (problem == INPUT_FATAL)
 			return EXIT_FAIL;
 		if (problem)
 			leave_out(&inputs, paths[i], problem);
 	}
 	inputs.left_out[inputs.out.len] = 0;
-	if (!inputs.good && n == 1)
+	if (!inputs.good && n == 1 && problem)
 		return fail_only(paths[0], problem);
 	if (inputs.bad > 8)
 		tool_warn("%u inputs could not be read; the first are named", inputs.bad);
 	if (!inputs.good)
-		return tool_fail(EXIT_FAIL, "no dump among %u inputs: %s%s", n, inputs.left_out,
-				 inputs.some_empty ? "; empty: " WAITING : "");
+		return tool_fail(EXIT_FAIL, "no dump among %u inputs: %s%s", inputs.bad,
+				 inputs.left_out, inputs.some_empty ? "; empty: " WAITING : "");
 	if (inputs.bad)
 		tool_warn("left out: %s%s", inputs.left_out,
 			  inputs.some_empty ? "; empty: " WAITING : "");

@@ -3,6 +3,7 @@
 #include "tools/diff/diff.h"
 #include "tools/report/report.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,9 @@ static int set_vs(void *to, const struct tool_args *args)
 
 const struct tool_flag cmd_diff_flags[] = {
 	FLAG_CALL(0, "--vs", NULL, set_vs, "between the dumps of side A and those of B"),
+	FLAG_LIST(0, "--a", "GLOB", patterns[0], n_patterns[0],
+		  "dumps of side A, in place of operands; repeatable"),
+	FLAG_LIST(0, "--b", "GLOB", patterns[1], n_patterns[1], "dumps of side B; repeatable"),
 	FLAG_BY_KEYS(keys, keys, .aliases = pmc_by_aliases),
 	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
 	FLAG_SYMFS(root),
@@ -46,6 +50,59 @@ const struct tool_flag cmd_diff_flags[] = {
 	OPERAND_LIST(files, n_files[0]),
 	FLAG_END,
 };
+
+/* The files that the patterns of --a and --b match, as operands with --vs. */
+static int match_sides(struct diff *diff)
+{
+	size_t n = 0, room = 0;
+
+	if (diff->n_files[0])
+		return tool_fail(EXIT_USAGE,
+				 "%s: the dumps are named by --a and --b, or without them",
+				 diff->files[0]);
+	for (unsigned side = 0; side < 2; side++) {
+		for (unsigned i = 0; i < diff->n_patterns[side]; i++) {
+			const char *pattern = diff->patterns[side][i];
+			glob_t found;
+
+			if (glob(pattern, 0, NULL, &found))
+				return tool_fail(EXIT_FAIL,
+						 "--%c %s: no such file; quote a pattern",
+						 "ab"[side], pattern);
+			for (size_t k = 0; k < found.gl_pathc; k++) {
+				diff->files =
+					tool_list_grow(diff->files, n, &room, sizeof(*diff->files));
+				diff->files[n++] =
+					pmc_arena_strdup(&diff->arena, found.gl_pathv[k]);
+			}
+			globfree(&found);
+		}
+		if (!side)
+			diff->n_first = (unsigned)n;
+	}
+	diff->n_files[0] = (unsigned)n;
+	diff->vs = true;
+	return 0;
+}
+
+/* 0, or the exit code with the error printed. */
+static int choose_sides(struct diff *diff)
+{
+	int code = diff->n_patterns[0] || diff->n_patterns[1] ? match_sides(diff) : 0;
+
+	if (code)
+		return code;
+	/* Without --vs the second of two files is the other side. */
+	if (!diff->vs)
+		diff->n_first = diff->n_files[0] == 2 ? 1 : diff->n_files[0];
+	diff->n_files[1] = diff->n_files[0] - diff->n_first;
+	diff->n_files[0] = diff->n_first;
+	if (!diff->n_files[0] || !diff->n_files[1])
+		return tool_fail(
+			EXIT_USAGE,
+			"diff needs two dumps, or several on each side: pmctl diff A... --vs B...");
+	return 0;
+}
 
 static int parse(struct diff *diff, int argc, char **argv)
 {
@@ -66,16 +123,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 	    (diff->out.choice.sort || diff->out.choice.columns || diff->out.choice.n_where))
 		return tool_fail(EXIT_USAGE, "--format json has whole rows; use --format jsonl "
 					     "with --sort, --where and --columns");
-	/* Without --vs the second of two files is the other side. */
-	if (!diff->vs)
-		diff->n_first = diff->n_files[0] == 2 ? 1 : diff->n_files[0];
-	diff->n_files[1] = diff->n_files[0] - diff->n_first;
-	diff->n_files[0] = diff->n_first;
-	if (!diff->n_files[0] || !diff->n_files[1])
-		return tool_fail(
-			EXIT_USAGE,
-			"diff needs two dumps, or several on each side: pmctl diff A... --vs B...");
-	return 0;
+	return choose_sides(diff);
 }
 
 static int by_impact(const struct diff_row *x, const struct diff_row *y)

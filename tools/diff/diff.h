@@ -9,6 +9,7 @@
 #include "tools/rows/fold.h"
 #include "tools/view/report.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 /* The columns before the events. */
@@ -31,14 +32,15 @@ struct diff_row {
 	UT_hash_handle hh; /* by key, in the order of the output */
 };
 
-/* The sums of a row in a column, in each dump. */
+/* The sums of a row in a column, in dumps up to the last one that has it. */
 struct diff_sum {
 	struct diff_sum_key {
 		const struct diff_row *row;
 		uint64_t column;
 	} key;
+	unsigned n, room;
+	diff_number *of; /* NAN: none */
 	UT_hash_handle hh;
-	diff_number of[]; /* NAN: none */
 };
 
 /* A process of a side, and the first dump that has it. */
@@ -56,7 +58,9 @@ struct diff {
 	unsigned char keys[PMC_KEYS_MOST + 1]; /* of --by */
 	enum pmc_fold_by by;		       /* the last one */
 	unsigned char outer[PMC_KEYS_MOST];    /* those before it, ended by PMC_BY_NONE */
-	const char **files;		       /* of side A, then of side B */
+	const char **patterns[2];	       /* of --a and --b */
+	unsigned n_patterns[2];
+	const char **files; /* of side A, then of side B */
 	unsigned n_files[2];
 	bool vs;
 	unsigned n_first; /* files of side A */
@@ -85,10 +89,23 @@ struct diff {
 	} sampled[2];
 };
 
+/* Adds the columns before the events, for a number of dumps. */
+void diff_start(struct diff *diff);
+/* Adds the rows of dump `at` of that side. */
+void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
+	       struct pmc_profile *profile);
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 /* NULL: the row has nothing in that column. */
 struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row, unsigned column);
+/* NAN: none. */
+static inline diff_number diff_sum_in(const struct diff_sum *sum, unsigned dump)
+{
+	return sum && dump < sum->n ? sum->of[dump] : (diff_number)NAN;
+}
+/* What the row has in a dump: threads and functions that are missing in it are 0 there. */
+diff_number diff_value(const struct diff *diff, const struct diff_row *row, unsigned column,
+		       unsigned dump);
 /* Adds to what the row has in a dump. */
 void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
 	      diff_number more);
@@ -119,6 +136,18 @@ static inline diff_number diff_change(const struct diff_compared *value)
 {
 	return value->sides[1].value - value->sides[0].value;
 }
+
+/* Whether an event that the row has counts the same. */
+bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsigned column);
+/* The unit of a column in a table whose largest value is `most`; real: some have fractions. */
+void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
+		struct pmc_scale *scale);
+/* The name and its unit in tables, good until the next call; without a scale the name of CSV. */
+struct table_cell diff_name_cell(const struct diff_column *column, const struct pmc_scale *scale);
+/* The head of the rows. */
+const char *diff_key_head(const struct diff *diff);
+/* Prints the text of `line` and empties it. */
+void diff_end_line(struct diff *diff, struct pmc_out *line);
 
 /* In the chosen form. 0, or the exit code with the error printed. */
 int diff_write_rows(struct diff *diff);

@@ -19,7 +19,8 @@ enum { EVENTS_MOST = 16 };
 struct dump {
 	struct diff *diff;
 	unsigned side, at; /* at: of all dumps */
-	struct pmc_profile profile;
+	const char *file;
+	struct pmc_profile *profile;
 	struct pmc_arena arena;
 };
 
@@ -86,18 +87,36 @@ struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row
 void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
 	      diff_number more)
 {
-	const unsigned n = diff->n_files[0] + diff->n_files[1];
 	struct diff_sum *sum = diff_sum_of(diff, row, column);
 	struct pmc_arena *arena = &diff->arena;
 
 	if (!sum) {
-		sum = pmc_arena_alloc(arena, sizeof(*sum) + n * sizeof(sum->of[0]));
+		sum = pmc_arena_alloc(arena, sizeof(*sum));
 		sum->key = (struct diff_sum_key){ row, column };
-		for (unsigned i = 0; i < n; i++)
-			sum->of[i] = NAN;
 		HASH_ADD(hh, diff->sums, key, sizeof(sum->key), sum);
 	}
+	if (dump >= sum->room) {
+		const diff_number *old = sum->of;
+
+		sum->room = dump < 8 ? 8 : 2 * dump;
+		sum->of = pmc_arena_alloc(arena, sum->room * sizeof(*sum->of));
+		for (unsigned i = 0; i < sum->n; i++)
+			sum->of[i] = old[i];
+	}
+	for (; sum->n <= dump; sum->n++)
+		sum->of[sum->n] = NAN;
 	sum->of[dump] = isnan(sum->of[dump]) ? more : sum->of[dump] + more;
+}
+
+diff_number diff_value(const struct diff *diff, const struct diff_row *row, unsigned column,
+		       unsigned dump)
+{
+	const diff_number value = diff_sum_in(diff_sum_of(diff, row, column), dump);
+
+	if (isnan(value) && isnan(diff_sum_in(diff_sum_of(diff, row, DIFF_THREADS), dump)) &&
+	    !isnan(diff_sum_in(diff_sum_of(diff, &diff->total, column), dump)))
+		return 0;
+	return value;
 }
 
 /* Adds to a row of the dump (NULL: none), and to the total. */
@@ -149,7 +168,7 @@ static void take_threads(struct dump *dump)
 {
 	struct pmc_groups groups;
 
-	pmc_groups_make(&dump->profile, dump->diff->outer, dump->diff->by, &dump->arena, &groups);
+	pmc_groups_make(dump->profile, dump->diff->outer, dump->diff->by, &dump->arena, &groups);
 	for (const struct pmc_fold_row *row = groups.rows; row; row = row->next)
 		take_row(dump, row->label, row, groups.events);
 	if (groups.unattributed)
@@ -237,8 +256,8 @@ static bool is_wanted(const struct diff *diff, const struct pmc_p_event *event, 
 
 static void take_samples(struct dump *dump)
 {
-	struct pmc_p_samples **samples = dump->profile.samples;
-	const uint64_t n = dump->profile.n_samples;
+	struct pmc_p_samples **samples = dump->profile->samples;
+	const uint64_t n = dump->profile->n_samples;
 	struct pmc_sample_fold fold = { .by = dump->diff->by, .arena = &dump->arena };
 	struct report_names *names = report_names_new(dump->diff->root);
 	unsigned events = 0;
@@ -282,7 +301,7 @@ static void warn_repeated(struct dump *dump, const struct pmc_p_process *process
 
 	memcpy(new->key.identity, process->identity, sizeof(new->key.identity));
 	new->key.side = dump->side;
-	new->file = diff->files[dump->at];
+	new->file = dump->file;
 	HASH_FIND(hh, diff->processes, &new->key, sizeof(new->key), seen);
 	if (!seen)
 		HASH_ADD(hh, diff->processes, key, sizeof(new->key), new);
@@ -300,8 +319,8 @@ static void take_processes(struct dump *dump)
 	struct diff *diff = dump->diff;
 	const unsigned side = dump->side;
 
-	for (uint64_t p = 0; p < dump->profile.n_processes; p++) {
-		const struct pmc_p_process *process = dump->profile.processes[p];
+	for (uint64_t p = 0; p < dump->profile->n_processes; p++) {
+		const struct pmc_p_process *process = dump->profile->processes[p];
 		const char *host = process->host, *old = diff->hosts[side];
 		char text[1024];
 
@@ -317,25 +336,35 @@ static void take_processes(struct dump *dump)
 	}
 }
 
+void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
+	       struct pmc_profile *profile)
+{
+	struct dump dump = {
+		.diff = diff, .at = at, .side = side, .file = file, .profile = profile
+	};
+
+	symbols_resolve(profile, NULL);
+	take_processes(&dump);
+	if (pmc_by_samples(diff->by))
+		take_samples(&dump);
+	else
+		take_threads(&dump);
+	pmc_arena_free(&dump.arena);
+}
+
 static int read_dump(struct diff *diff, unsigned at)
 {
 	const struct pmc_profile_options options = { .timeline = false };
-	struct dump dump = { .diff = diff, .at = at, .side = at >= diff->n_files[0] };
+	struct pmc_profile profile;
 	int code;
 
-	pmc_profile_init(&dump.profile, &options);
-	code = report_read(&dump.profile, &diff->files[at], 1);
+	pmc_profile_init(&profile, &options);
+	code = report_read(&profile, &diff->files[at], 1);
 	if (!code) {
-		pmc_profile_finish(&dump.profile);
-		symbols_resolve(&dump.profile, NULL);
-		take_processes(&dump);
-		if (pmc_by_samples(diff->by))
-			take_samples(&dump);
-		else
-			take_threads(&dump);
+		pmc_profile_finish(&profile);
+		diff_take(diff, at >= diff->n_files[0], at, diff->files[at], &profile);
 	}
-	pmc_arena_free(&dump.arena);
-	pmc_profile_free(&dump.profile);
+	pmc_profile_free(&profile);
 	return code;
 }
 
@@ -350,19 +379,15 @@ static void warn_sampleless(const struct diff *diff)
 		for (unsigned c = DIFF_EVENTS; c < diff->n_columns && !some; c++) {
 			const struct diff_sum *sum = diff_sum_of(diff, &diff->total, c);
 
-			some = sum && !isnan(sum->of[at]);
+			some = !isnan(diff_sum_in(sum, at));
 		}
 		if (!some)
 			tool_warn("%s has no samples: it is left out of the mean", diff->files[at]);
 	}
 }
 
-int diff_read(struct diff *diff)
+void diff_start(struct diff *diff)
 {
-	const unsigned n = diff->n_files[0] + diff->n_files[1];
-	int code = 0;
-
-	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
 	/* With heads as reports have them. */
 	add_column(diff, "cpu_ns", "cpu", true);
 	add_column(diff, "threads", "threads", false)->least = 1;
@@ -371,6 +396,15 @@ int diff_read(struct diff *diff)
 	add_column(diff, "involuntary_switches", "invol", false);
 	diff->total.key = diff->total.label = "total";
 	diff->others.key = diff->others.label = "others";
+}
+
+int diff_read(struct diff *diff)
+{
+	const unsigned n = diff->n_files[0] + diff->n_files[1];
+	int code = 0;
+
+	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
+	diff_start(diff);
 	/* Every unreadable file is named. */
 	for (unsigned at = 0; at < n; at++)
 		code = read_dump(diff, at) ? EXIT_FAIL : code;

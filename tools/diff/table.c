@@ -39,9 +39,6 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 		  struct diff_compared *result)
 {
 	const struct diff_column *of = &diff->columns[column];
-	const struct diff_sum *sum = diff_sum_of(diff, row, column),
-			      *total = diff_sum_of(diff, &diff->total, column),
-			      *threads = diff_sum_of(diff, row, DIFF_THREADS);
 	struct diff_side *sides = result->sides;
 	struct bench_mean means[2];
 
@@ -49,12 +46,8 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 		double *values = diff->values;
 
 		for (unsigned i = 0; i < diff->n_files[side]; i++, dump++) {
-			diff_number value = sum ? sum->of[dump] : NAN;
+			const diff_number value = diff_value(diff, row, column, dump);
 
-			/* Threads and functions missing in a dump count as 0 there. */
-			if (isnan(value) && (!threads || isnan(threads->of[dump])) && total &&
-			    !isnan(total->of[dump]))
-				value = 0;
 			values[i] = (double)value;
 			sides[side].value = value;
 		}
@@ -76,13 +69,12 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 /* ---- which lines -------------------------------------------------------------------------- */
 
 /* The event that counts the same is shown. */
-static bool is_event_too(const struct diff *diff, const struct diff_row *row, unsigned column)
+bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsigned column)
 {
-	struct diff_compared value;
-
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns && column < DIFF_EVENTS; c++)
-		if (!strcmp(diff->columns[c].name, diff->columns[column].head))
-			return diff_compare(diff, row, c, &value);
+		if (!strcmp(diff->columns[c].name, diff->columns[column].head) &&
+		    diff_sum_of(diff, row, c))
+			return true;
 	return false;
 }
 
@@ -115,7 +107,7 @@ static bool add_row(struct lines *lines, const struct diff_row *row, bool all)
 		if (!diff_compare(diff, row, c, &line->value))
 			continue;
 		if (lines->for_people &&
-		    (is_event_too(diff, row, c) ||
+		    (diff_is_event_too(diff, row, c) ||
 		     (value->comparable && !value->sides[0].value && !value->sides[1].value)))
 			continue;
 		if (lines->for_people && !all && !is_changed(lines, line) &&
@@ -141,7 +133,7 @@ static void add_other(struct lines *lines, const struct diff_row *row)
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c += step) {
 		const struct diff_sum *sum = diff_sum_of(diff, row, c);
 
-		for (unsigned i = 0; sum && i < diff->n_files[0] + diff->n_files[1]; i++)
+		for (unsigned i = 0; sum && i < sum->n; i++)
 			if (!isnan(sum->of[i]))
 				diff_add(diff, &diff->others, c, i, sum->of[i]);
 	}
@@ -203,6 +195,15 @@ static void make_lines(struct lines *lines)
 
 enum { KEY, SIDE, NAME, SIDE_A, SIDE_B, CHANGE, PERCENT, INTERVAL, MARK, N_COLUMNS };
 
+void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
+		struct pmc_scale *scale)
+{
+	if (diff->columns[column].is_time)
+		pmc_scale_time(scale, most, diff->out.screen.ascii ? "us" : "µs");
+	else
+		pmc_scale_count(scale, most, real);
+}
+
 /* One unit for a measurement in all rows, from the largest value. */
 static void choose_scales(struct lines *lines, const struct table *table)
 {
@@ -222,11 +223,7 @@ static void choose_scales(struct lines *lines, const struct table *table)
 				most = fmax(most, (double)of);
 			}
 		}
-		if (diff->columns[c].is_time)
-			pmc_scale_time(&lines->scales[c], most,
-				       diff->out.screen.ascii ? "us" : "µs");
-		else
-			pmc_scale_count(&lines->scales[c], most, real);
+		diff_scale(diff, c, most, real, &lines->scales[c]);
 	}
 }
 
@@ -241,18 +238,15 @@ static struct table_cell number_cell(const struct lines *lines, bool known, diff
 	return cell;
 }
 
-/* The name and its unit: good until the next row. */
-static struct table_cell name_cell(const struct lines *lines)
+struct table_cell diff_name_cell(const struct diff_column *column, const struct pmc_scale *scale)
 {
 	static char text[160];
-	const struct diff_column *column = &lines->diff->columns[lines->at->column];
-	const char *unit = lines->scales[lines->at->column].unit;
 	struct pmc_out out;
 
-	if (!lines->for_people)
+	if (!scale)
 		return cell_text(column->name);
 	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%.*s%s%s", 150, column->head, *unit ? " " : "", unit);
+	pmc_outf(&out, "%.*s%s%s", 150, column->head, *scale->unit ? " " : "", scale->unit);
 	return cell_textn(text, out.len);
 }
 
@@ -275,7 +269,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	case SIDE:
 		return cell_text(presence);
 	case NAME:
-		return name_cell(lines);
+		return diff_name_cell(&lines->diff->columns[line->column], people ? scale : NULL);
 	case SIDE_A:
 	case SIDE_B:
 		sides += column->index - SIDE_A;
@@ -337,17 +331,19 @@ static const struct table_column columns[N_COLUMNS] = {
 	{ .name = "significant", .index = MARK, .head = "", .blank = true },
 };
 
+const char *diff_key_head(const struct diff *diff)
+{
+	if (!pmc_by_samples(diff->by))
+		return diff->outer[0] || (diff->by != PMC_BY_POOL && diff->by != PMC_BY_NAME) ?
+			       "row" :
+			       "thread";
+	return diff->by == PMC_BY_LINE ? "line" : diff->by == PMC_BY_MODULE ? "module" : "function";
+}
+
 static void name_columns(const struct diff *diff, struct table_column list[N_COLUMNS])
 {
 	memcpy(list, columns, sizeof(columns));
-	list[KEY].head = !pmc_by_samples(diff->by) &&
-					 (diff->outer[0] ||
-					  (diff->by != PMC_BY_POOL && diff->by != PMC_BY_NAME)) ?
-				 "row" :
-			 !pmc_by_samples(diff->by) ? "thread" :
-			 diff->by == PMC_BY_LINE   ? "line" :
-			 diff->by == PMC_BY_MODULE ? "module" :
-						     "function";
+	list[KEY].head = diff_key_head(diff);
 	if (diff->out.screen.ascii)
 		list[INTERVAL].head = "+- %";
 	for (unsigned i = SIDE_A; i < N_COLUMNS; i++)
@@ -411,8 +407,7 @@ static void put_json(struct table *table)
 
 enum { FIELD = 60 }; /* columns of names in sentences */
 
-/* Prints the text of `line` and empties it. */
-static void end_line(struct diff *diff, struct pmc_out *line)
+void diff_end_line(struct diff *diff, struct pmc_out *line)
 {
 	pmc_show_wrapped(&diff->out.out, line->buf, pmc_screen_width(&diff->out.screen));
 	pmc_out_to_mem(line, line->buf, line->cap);
@@ -434,7 +429,7 @@ static void write_side(struct diff *diff, unsigned side, struct pmc_out *line)
 	if (sampled->value)
 		table_say(line, screen, ", %p %% of it",
 			  100 * ((double)sampled->weight / (double)sampled->value));
-	end_line(diff, line);
+	diff_end_line(diff, line);
 }
 
 static void note_scopes(struct diff *diff, struct pmc_out *line)
@@ -448,7 +443,7 @@ static void note_scopes(struct diff *diff, struct pmc_out *line)
 			  !scopes[0] ? "on side B only" :
 			  !scopes[1] ? "on side A only" :
 				       "in different modes (user, kernel) and is not compared");
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 }
 
@@ -464,24 +459,24 @@ static void note_others(const struct lines *lines, struct pmc_out *line)
 		table_say(line, screen,
 			  " %n %(row is|rows are) beyond --top %n (--top 0 shows all)", beyond,
 			  (uint64_t)diff->top);
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 	if (small) {
 		table_say(line, screen,
 			  " %n %(row|rows) changed less than the thresholds or not at all", small);
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 	if (lines->left_out) {
 		pmc_outf(line,
 			 " thresholds: %s, 1 %% of the total, and %s (--all shows smaller changes)",
 			 repeated ? "statistical significance" : "5 %",
 			 pmc_by_samples(diff->by) ? "10 samples" : "10 ms, 1 thread or 100 events");
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 	if (!repeated) {
 		pmc_out_str(line, " noise is unknown with one run a side; give several: pmctl diff "
 				  "A... --vs B...");
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 }
 
@@ -495,7 +490,7 @@ static void write_notes(const struct lines *lines, struct pmc_out *line, bool in
 	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1])) {
 		table_say(line, screen, " hosts differ: A %60S, B %60S", diff->hosts[0],
 			  diff->hosts[1]);
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 	for (unsigned side = 0; side < 2; side++) {
 		if (!diff->off_ns[side])
@@ -503,17 +498,17 @@ static void write_notes(const struct lines *lines, struct pmc_out *line, bool in
 		table_say(line, screen,
 			  " counting was off in %s for %t: its values are of the rest",
 			  side ? "B" : "A", diff->off_ns[side]);
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 	if (diff->scaled) {
 		pmc_out_str(line,
 			    " some counts were multiplexed, and are scaled to the whole time");
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 	if (intervals) {
 		pmc_outf(line, " *: statistically significant: the 95 %% interval (%s) excludes 0",
 			 screen->ascii ? "+-" : "±");
-		end_line(diff, line);
+		diff_end_line(diff, line);
 	}
 }
 

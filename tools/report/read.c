@@ -3,7 +3,7 @@
 #include "tools/report/report.h"
 #include "tools/cli/pmctl.h"
 
-static int read_one(void *to, int fd, const char *name)
+int report_read_one(void *to, int fd, const char *name)
 {
 	struct pmc_profile *profile = to;
 	const uint64_t frames = profile->frames, damaged = profile->damaged_frames;
@@ -27,7 +27,7 @@ static int read_one(void *to, int fd, const char *name)
 
 int report_read(struct pmc_profile *profile, const char *const *files, unsigned n)
 {
-	return tool_inputs_read(files, n, read_one, profile);
+	return tool_inputs_read(files, n, report_read_one, profile);
 }
 
 int report_check_output(const char *output, const char *const *files, unsigned n)

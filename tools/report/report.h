@@ -11,6 +11,8 @@
 /* Adds the frames of the inputs (tools/cli/inputs.h). Damaged ones are a warning while one is good.
  * 0, or the exit code with the error printed. */
 int report_read(struct pmc_profile *profile, const char *const *files, unsigned n);
+/* An input_reader of tools/cli/pmctl.h: adds the frames of one input. */
+int report_read_one(void *profile, int fd, const char *name);
 /* The keys of --by, ended by 0: the last one, PMC_BY_NONE without any, and those before it. 0, or
  * the exit code with the error printed. */
 int report_set_keys(const unsigned char *keys, unsigned char *outer, enum pmc_fold_by *by);

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# history.t - pmctl history: planted changes in generated runs, order, labels, refusals.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+make -s -C "$ROOT" O="$O" "$O/bench/gen_history" >&2
+gen=$O/bench/gen_history
+
+history_() { run "$PMCTL" history "$@"; }
+# FILTER: of the JSON in out, the changes.
+changes() { jq -r "[.[] | select(.run != null)] | $1" out; }
+
+mkdir steady && (cd steady && "$gen" 200 1 3 1)
+history_ steady --format json
+is "$status $(changes length)" "0 0" "a slow wave is no change"
+is "$(jq -r '[.[] | select(.name == "cpu_ns") | .runs] | unique | tostring' out)" "[200]" "each run has a value"
+between "$(jq '.[] | select(.key == "total" and .name == "cpu_ns").before | round' out)" 1090000000 1110000000 \
+	"the level is the mean"
+
+mkdir step && (cd step && "$gen" 200 1 0 2 120 worker 3)
+history_ step --order name --format json
+is "$(changes '[.[].name] | unique | tostring')" '["cpu_ns"]' "a planted change of 3 %"
+is "$(changes '[.[].key] | unique | tostring')" '["total","worker-*"]' "is of its pool and of the total"
+between "$(changes '.[] | select(.key == "worker-*").run')" 115 125 "at its run"
+is "$(changes '.[] | select(.key == "worker-*") | .run_first <= 120 and .run_last >= 120')" true "which is in its interval"
+is "$(changes '.[] | select(.key == "worker-*") | (.change_pct - 3 | fabs) <= .ci_pct + 0.2')" true \
+	"and the interval of the change has 3 %"
+is "$(changes '.[] | select(.key == "worker-*") | "\(.labels) \(.file)"')" \
+	"build=$(changes '.[] | select(.key == "worker-*").run') step/run-$(changes '.[] | select(.key == "worker-*").run').pmc" \
+	"its labels and file"
+history_ step --order name --label build
+like "$(grep worker out)" ' 1[12][0-9]$' "the label that names it in the table"
+unlike "$(cat out)" flusher "rows without a change are not there"
+like "$(cat out)" '[0-9]+ measurements have no change' "but counted"
+
+history_ step --order name --fail-above 2
+is "$status" 1 "--fail-above: a change upwards by more"
+like "$(cat err)" 'worker-\* is 3\.[0-9] % larger from run 1[12][0-9]' "is named"
+history_ step --order name --fail-above 10
+is "$status" 0 "by less: passes"
+(cd step && "$gen" 200 1 0 2 60 worker 6 140 worker -6)
+history_ step --order name --fail-above 2
+is "$status" 0 "a change that was undone passes"
+history_ step --order name --format json
+is "$(changes '[.[] | select(.key == "worker-*") | .change_pct > 0] | tostring')" "[true,false]" "and is two changes"
+
+# By time of the files, which is not that of their names.
+(cd step && "$gen" 60 0.1 0 3 31 worker 5 && for i in {61..200}; do rm "run-$i.pmc"; done)
+for i in {1..60}; do touch -d "2026-01-01 +$((61 - i)) hours" "step/run-$i.pmc"; done
+history_ step --format json --where key=worker-\* --where name=cpu_ns
+is "$(jq -r '.[] | "\(.run) \(.change_pct < 0) \(.file)"' out)" "31 true step/run-30.pmc" "runs are in the order of time"
+history_ 'step/*.pmc' --order name --format json --where key=worker-\* --where name=cpu_ns
+is "$(jq -r '.[] | "\(.run) \(.change_pct > 0) \(.file)"' out)" "31 true step/run-31.pmc" \
+	"a pattern, in the order of the numbers in names"
+
+: >step/empty.pmc
+history_ step step/empty.pmc --format json
+is "$status" 0 "an empty dump"
+like "$(cat err)" 'left out: step/empty.pmc .*empty' "is named and left out"
+
+history_
+is "$status" 2 "no dumps: refused"
+history_ step/run-1.pmc
+is "$status" 1 "one run"
+like "$(cat err)" 'at least 10 runs' "is too few"
+history_ step --by function
+is "$status" 1 "no samples: refused"
+history_ step --by thread
+is "$status" 2 "threads are not the same in two runs"
+done_testing

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * changes.c - change points by binary segmentation with Pettitt's test, judged by permutations of
+ * blocks.
+ *
+ * Times of runs are not independent: a machine is slower for an hour, and runs that follow one
+ * another are alike. A test that takes them for independent calls every such hour a change. So what
+ * is permuted are blocks of runs, longer than the runs resemble each other once the change itself
+ * is taken off. A series of fewer than BLOCKS_LEAST blocks, such as a random walk, has no change
+ * that could be told from its drift.
+ */
+#include "tools/bench/changes.h"
+#include "tools/cli/pmctl.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	PERMUTATIONS = 399,
+	BLOCKS_LEAST = 10,
+	LAGS_MOST = 200, /* over which resemblance is summed */
+	CURVE = 4,	 /* coefficients of a cubic curve */
+	FEW = 3,	 /* steps that are judged one by one */
+	CHANGES_MOST = 64,
+	TREND_POINTS = 200,
+};
+
+/* Changes below this are not worth a line, however significant they are. */
+#define LEAST_PCT 1.0
+/* Values of less resemblance are taken for independent. */
+#define RESEMBLANCE 0.1
+/* The least square of a step in units of its error, beside a curve. */
+#define SUDDEN 12.0
+/* The mean square of the largest distance of a Brownian bridge from 0. */
+#define BRIDGE_SQUARE (M_PI * M_PI / 12)
+/* The 95 % quantile of the likelihood ratio of a change's place (B. E. Hansen, "Sample splitting
+ * and threshold estimation", Econometrica 68 (2000), table I). */
+#define PLACE_RATIO 7.35
+
+struct series {
+	const double *values;
+	double *ranks, *scratch, *sums; /* n each; sums: n + 1 */
+	uint32_t *order, *blocks;
+	size_t n;
+	double level;
+	uint64_t random;
+};
+
+/* ---- one segment -------------------------------------------------------------------------- */
+
+static const double *sorted_values;
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = sorted_values[*(const uint32_t *)a],
+		     y = sorted_values[*(const uint32_t *)b];
+
+	return (x > y) - (x < y);
+}
+
+/* Ranks of the values from..to less their mean, in series->ranks from 0; equal values have equal
+ * ranks. False: all values are equal. */
+static bool rank_values(struct series *series, size_t from, size_t to)
+{
+	const size_t n = to - from;
+	uint32_t *order = series->order;
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	sorted_values = series->values + from;
+	qsort(order, n, sizeof(*order), by_value);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1;
+		     next < n && sorted_values[order[next]] == sorted_values[order[i]];)
+			next++;
+		for (size_t k = i; k < next; k++)
+			series->ranks[order[k]] = ((double)i + (double)next - (double)n) / 2;
+	}
+	return sorted_values[order[0]] < sorted_values[order[n - 1]];
+}
+
+/* The largest sum of ranks up to a place that leaves enough on both sides. */
+static double largest_sum(const double *ranks, size_t n, size_t *at)
+{
+	double sum = 0, most = -1;
+
+	*at = BENCH_SIDE_LEAST;
+	for (size_t i = 0; i + BENCH_SIDE_LEAST < n; i++) {
+		sum += ranks[i];
+		if (i + 1 >= BENCH_SIDE_LEAST && fabs(sum) > most) {
+			most = fabs(sum);
+			*at = i + 1;
+		}
+	}
+	return most;
+}
+
+/* The ranks less their means before and after that place, in series->scratch. Returns the sum of
+ * squares. */
+static double take_off(struct series *series, size_t n, size_t at)
+{
+	double means[2] = { 0, 0 }, square = 0;
+
+	for (size_t i = 0; i < n; i++)
+		means[i >= at] += series->ranks[i] / (double)(i < at ? at : n - at);
+	for (size_t i = 0; i < n; i++) {
+		series->scratch[i] = series->ranks[i] - means[i >= at];
+		square += series->scratch[i] * series->scratch[i];
+	}
+	return square;
+}
+
+static double correlation(const struct series *series, size_t n, size_t lag, double square)
+{
+	double product = 0;
+
+	for (size_t i = lag; i < n; i++)
+		product += series->scratch[i] * series->scratch[i - lag];
+	return square > 0 ? product / square : 0;
+}
+
+/* So many runs resemble each other, once the change is taken off: from there on the correlation of
+ * ranks is small. *inflated: by how much that makes the variance of a mean larger than that of
+ * independent runs; at least as in an autoregressive series of first order, with the bias of short
+ * series taken off. */
+static size_t block_length(const struct series *series, size_t n, double square, double *inflated)
+{
+	const double small = fmax(RESEMBLANCE, 1.64 / sqrt((double)n));
+	const double first = correlation(series, n, 1, square);
+	const double rho = fmin(fmax(first + (2 + 4 * first) / (double)n, 0), 0.99);
+	const size_t most = n / BLOCKS_LEAST, far = most < LAGS_MOST ? most : LAGS_MOST;
+	double sum = 1;
+	size_t lag = 1;
+
+	while (lag <= most && correlation(series, n, lag, square) >= small)
+		lag++;
+	for (size_t i = 1; i <= far; i++)
+		sum += 2 * correlation(series, n, i, square) * (1 - (double)i / (double)(far + 1));
+	*inflated = fmax(sum, (1 + rho) / (1 - rho));
+	return lag == 1 ? 1 : 2 * lag;
+}
+
+static uint64_t next_random(struct series *series)
+{
+	series->random ^= series->random << 13;
+	series->random ^= series->random >> 7;
+	series->random ^= series->random << 17;
+	return series->random;
+}
+
+/* The probability of so large a sum in a series of independent runs: ranks whose sum of squares is
+ * that make a Brownian bridge. */
+static double independent_probability(double most, double square)
+{
+	return 2 * exp(-2 * most * most / square);
+}
+
+static double sum_of_squares(const double *values, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += values[i] * values[i];
+	return sum;
+}
+
+/* The probability of so large a sum in a series without a change, by permuted blocks. Below what so
+ * few permutations can show it is that of a Brownian bridge with their spread. */
+static double probability(struct series *series, size_t n, double most, size_t length)
+{
+	const size_t n_blocks = (n + length - 1) / length;
+	uint32_t *blocks = series->blocks;
+	unsigned larger = 0;
+	double square = 0, counted;
+	size_t at;
+
+	for (size_t i = 0; i < n_blocks; i++)
+		blocks[i] = (uint32_t)i;
+	for (unsigned p = 0; p < PERMUTATIONS; p++) {
+		size_t to = 0;
+		double sum;
+
+		for (size_t i = n_blocks - 1; i > 0; i--) {
+			const size_t other = next_random(series) % (i + 1);
+			const uint32_t block = blocks[i];
+
+			blocks[i] = blocks[other];
+			blocks[other] = block;
+		}
+		for (size_t i = 0; i < n_blocks; i++) {
+			const size_t from = blocks[i] * length,
+				     size = from + length < n ? length : n - from;
+
+			memcpy(series->scratch + to, series->ranks + from, size * sizeof(double));
+			to += size;
+		}
+		sum = largest_sum(series->scratch, n, &at);
+		larger += sum >= most;
+		if (larger > PERMUTATIONS / 10)
+			return 1;
+		square += sum * sum / PERMUTATIONS;
+	}
+	counted = (1.0 + larger) / (1 + PERMUTATIONS);
+	if (larger || n_blocks < 2 * BLOCKS_LEAST || square <= 0)
+		return counted;
+	return fmin(counted, independent_probability(most, square / BRIDGE_SQUARE));
+}
+
+/* Whether it changed at once, not little by little: of a cubic curve with a step through the ranks
+ * around it, the step is needed. So many runs are looked at that a step of that size would show. */
+static bool is_sudden(struct series *series, size_t n, size_t at, double square, double inflated)
+{
+	const double noise = square / (double)n * inflated;
+	double step = 0, size, ss = 0, sy = 0, yy = 0, x2 = 0, x4 = 0;
+	double pp[CURVE] = { 0 }, ps[CURVE] = { 0 }, py[CURVE] = { 0 };
+	size_t half, from, to, m;
+
+	for (size_t i = 0; i < n; i++)
+		step += i < at ? -series->ranks[i] / (double)at :
+				 series->ranks[i] / (double)(n - at);
+	size = 5 * SUDDEN * 8 * noise / (step * step);
+	half = noise <= 0 || size < 2 * BENCH_SIDE_LEAST ? 2 * BENCH_SIDE_LEAST :
+	       size > (double)n				 ? n :
+							   (size_t)size;
+	from = at > half ? at - half : 0;
+	to = n - at > half ? at + half : n;
+	m = to - from;
+	for (size_t i = from; i < to; i++) {
+		const double x = (double)i - (double)(from + to - 1) / 2;
+
+		x2 += x * x;
+		x4 += x * x * x * x;
+	}
+	for (size_t i = from; i < to; i++) {
+		const double x = (double)i - (double)(from + to - 1) / 2, s = i >= at,
+			     y = series->ranks[i];
+		/* Orthogonal on these places. */
+		const double curve[CURVE] = { 1, x, x * x - x2 / (double)m,
+					      x * x * x - x * x4 / x2 };
+
+		for (unsigned k = 0; k < CURVE; k++) {
+			pp[k] += curve[k] * curve[k];
+			ps[k] += curve[k] * s;
+			py[k] += curve[k] * y;
+		}
+		ss += s * s;
+		sy += s * y;
+		yy += y * y;
+	}
+	/* What of step and ranks the curve leaves. */
+	for (unsigned k = 0; k < CURVE; k++) {
+		ss -= ps[k] * ps[k] / pp[k];
+		sy -= ps[k] * py[k] / pp[k];
+		yy -= py[k] * py[k] / pp[k];
+	}
+	return ss > 0 && sy * sy / ss * (double)m > SUDDEN * inflated * (yy - sy * sy / ss);
+}
+
+/* The place of a step between two values, if runs were independent. False: none. */
+static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
+{
+	const size_t n = to - from;
+	double most;
+
+	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
+		return false;
+	most = largest_sum(series->ranks, n, at);
+	*at += from;
+	return independent_probability(most, sum_of_squares(series->ranks, n)) <= series->level;
+}
+
+/* The place of a change between two values, and the length of blocks there. False: none. */
+static bool find_change(struct series *series, size_t from, size_t to, size_t *at, size_t *length)
+{
+	const size_t n = to - from;
+	double most, all, square, inflated;
+
+	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
+		return false;
+	all = sum_of_squares(series->ranks, n);
+	most = largest_sum(series->ranks, n, at);
+	square = take_off(series, n, *at);
+	*length = block_length(series, n, square, &inflated);
+	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
+	    independent_probability(most, all * inflated) > series->level ||
+	    probability(series, n, most, *length) > series->level)
+		return false;
+	*at += from;
+	return true;
+}
+
+struct places {
+	size_t n, most, at[CHANGES_MOST], block[CHANGES_MOST];
+};
+
+static void add_place(struct places *places, size_t at, size_t length)
+{
+	if (places->n == places->most)
+		return;
+	places->at[places->n] = at;
+	places->block[places->n++] = length;
+}
+
+static void drop_place(struct places *places, size_t c)
+{
+	places->n--;
+	memmove(&places->at[c], &places->at[c + 1], (places->n - c) * sizeof(size_t));
+	memmove(&places->block[c], &places->block[c + 1], (places->n - c) * sizeof(size_t));
+}
+
+/* By that test, or as if runs were independent. */
+static void segment(struct series *series, size_t from, size_t to, bool independent,
+		    struct places *places)
+{
+	size_t at, length = 1;
+
+	if (places->n == places->most ||
+	    !(independent ? find_step(series, from, to, &at) :
+			    find_change(series, from, to, &at, &length)))
+		return;
+	segment(series, from, at, independent, places);
+	add_place(places, at, length);
+	segment(series, at, to, independent, places);
+}
+
+/* Several changes hide each other: what the first leaves resembles itself for long. So few steps
+ * between them are each judged without the others. More of them are how the series drifts. */
+static void few_changes(struct series *series, struct places *places)
+{
+	struct places steps = { .most = 2 * FEW };
+	size_t c = 0;
+
+	segment(series, 0, series->n, true, &steps);
+	if (steps.n == steps.most)
+		return;
+	while (c < steps.n) {
+		const size_t from = c ? steps.at[c - 1] : 0,
+			     to = c + 1 < steps.n ? steps.at[c + 1] : series->n;
+
+		if (find_change(series, from, to, &steps.at[c], &steps.block[c])) {
+			c++;
+			continue;
+		}
+		/* The one before has other neighbours now. */
+		drop_place(&steps, c);
+		c -= c > 0;
+	}
+	if (steps.n > places->n && steps.n <= FEW)
+		*places = steps;
+}
+
+/* ---- the changes -------------------------------------------------------------------------- */
+
+/* Sums of the values from..to less the first one: series->sums[i] are of the first i. */
+static void sum_up(struct series *series, size_t from, size_t to)
+{
+	series->sums[0] = 0;
+	for (size_t i = from; i < to; i++)
+		series->sums[i - from + 1] =
+			series->sums[i - from] + (series->values[i] - series->values[from]);
+}
+
+/* By how much a change after the first k of n values lessens the sum of squares. */
+static double explained(const struct series *series, size_t n, size_t k)
+{
+	const double left = series->sums[k], all = series->sums[n],
+		     distance = left / (double)k - (all - left) / (double)(n - k);
+
+	return distance * distance * (double)k * (double)(n - k) / (double)n;
+}
+
+/* The mean of each block. The last one may be longer. */
+static size_t block_means(const double *values, size_t n, size_t length, double *means)
+{
+	const size_t n_blocks = n / length ? n / length : 1;
+
+	for (size_t b = 0; b < n_blocks; b++) {
+		const size_t from = b * length, to = b + 1 == n_blocks ? n : from + length;
+
+		means[b] = 0;
+		for (size_t i = from; i < to; i++)
+			means[b] += values[i] / (double)(to - from);
+	}
+	return n_blocks;
+}
+
+/* Change c, between the changes around it, at its best place. */
+static void describe(struct series *series, struct places *places, size_t c,
+		     struct bench_change *change)
+{
+	const size_t from = c ? places->at[c - 1] : 0,
+		     to = c + 1 < places->n ? places->at[c + 1] : series->n, n = to - from,
+		     length = places->block[c];
+	size_t best = places->at[c] - from;
+	struct bench_summary sides[2];
+	struct bench_mean means[2];
+	double noise = 0;
+
+	sum_up(series, from, to);
+	/* Pettitt's place leans towards the middle; near it the best one by least squares. */
+	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++)
+		if (explained(series, n, k) > explained(series, n, best))
+			best = k;
+	*change =
+		(struct bench_change){ .at = from + best, .from = from + best, .to = from + best };
+	for (unsigned side = 0; side < 2; side++) {
+		const size_t start = side ? from + best : from, end = side ? to : from + best;
+		const double mean =
+			(side ? series->sums[n] - series->sums[best] : series->sums[best]) /
+			(double)(end - start);
+
+		for (size_t i = start; i < end; i++) {
+			const double rest = series->values[i] - series->values[from] - mean;
+
+			noise += rest * rest / (double)n;
+		}
+		bench_summarize(
+			series->scratch,
+			block_means(series->values + start, end - start, length, series->scratch),
+			&sides[side]);
+	}
+	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++) {
+		if (explained(series, n, best) - explained(series, n, k) >
+		    PLACE_RATIO * noise * (double)length)
+			continue;
+		if (from + k < change->from)
+			change->from = from + k;
+		if (from + k > change->to)
+			change->to = from + k;
+	}
+	bench_compare(&sides[0], &sides[1], &change->delta);
+	bench_means(&sides[0], &sides[1], means);
+	change->before = means[0].value;
+	change->after = means[1].value;
+	places->at[c] = change->at;
+}
+
+size_t bench_changes(const double *values, size_t n, double level, struct bench_change *changes,
+		     size_t room)
+{
+	struct series series = {
+		.values = values, .n = n, .level = level, .random = UINT64_C(0x9e3779b97f4a7c15)
+	};
+	struct places places = { .most = CHANGES_MOST };
+	size_t listed = 0;
+
+	if (n < 2 * BENCH_SIDE_LEAST || n > UINT32_MAX)
+		return 0;
+	series.ranks = tool_realloc(NULL, (3 * n + 1) * sizeof(double));
+	series.scratch = series.ranks + n;
+	series.sums = series.scratch + n;
+	series.order = tool_realloc(NULL, 2 * n * sizeof(*series.order));
+	series.blocks = series.order + n;
+	segment(&series, 0, n, false, &places);
+	few_changes(&series, &places);
+	/* What is too small goes, the smallest first, and its neighbours are looked at again. */
+	while (places.n) {
+		size_t least = 0;
+		double smallest = INFINITY;
+
+		for (size_t c = 0; c < places.n; c++) {
+			struct bench_change change;
+			const struct bench_delta *delta = &change.delta;
+
+			describe(&series, &places, c, &change);
+			/* From or to 0 is a change of any size. */
+			if (!delta->known || (delta->has_ci && delta->significant) ||
+			    (!delta->has_ci && fabs(delta->pct) >= LEAST_PCT))
+				continue;
+			if (fabs(delta->pct) < smallest) {
+				smallest = fabs(delta->pct);
+				least = c;
+			}
+		}
+		if (smallest == INFINITY)
+			break;
+		drop_place(&places, least);
+	}
+	for (size_t c = 0; c < places.n && listed < room; c++)
+		describe(&series, &places, c, &changes[listed++]);
+	free(series.ranks);
+	free(series.order);
+	return listed;
+}
+
+/* ---- trend -------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sen's slope: the median of the slopes of all pairs, here of means of blocks, of which there are
+ * few enough for all pairs. */
+void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
+{
+	size_t n_points, n_slopes = 0;
+	double *points, *slopes, median, spread;
+
+	*trend = (struct bench_trend){ .known = false };
+	if (n < 2 * BENCH_SIDE_LEAST)
+		return;
+	points = tool_realloc(NULL, n * sizeof(*points));
+	n_points = block_means(values, n, n / TREND_POINTS + 1, points);
+	slopes = tool_realloc(NULL, n_points * n_points * sizeof(*slopes));
+	for (size_t i = 0; i < n_points; i++)
+		for (size_t k = i + 1; k < n_points; k++)
+			slopes[n_slopes++] = (points[k] - points[i]) / (double)(k - i);
+	qsort(slopes, n_slopes, sizeof(*slopes), by_size);
+	qsort(points, n_points, sizeof(*points), by_size);
+	median = fabs(points[n_points / 2]);
+	/* Of Kendall's tau, as a number of slopes around the median. */
+	spread = 1.96 *
+		 sqrt((double)n_points * (double)(n_points - 1) * (2 * (double)n_points + 5) / 18);
+	if (median > 0 && n_slopes) {
+		const double half = fmin(spread, (double)n_slopes - 1) / 2,
+			     middle = (double)(n_slopes - 1) / 2;
+		const double low = slopes[(size_t)(middle - half)],
+			     high = slopes[(size_t)(middle + half)],
+			     whole = (double)(n_points - 1) / median * 100;
+
+		trend->known = true;
+		trend->pct = slopes[n_slopes / 2] * whole;
+		trend->ci_pct = (high - low) / 2 * whole;
+		trend->significant = low > 0 || high < 0;
+	}
+	free(points);
+	free(slopes);
+}

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_history.c - pmctl history: many runs in the order of time, where a measurement of a row
+ * changed, and at which run.
+ *
+ * Rows and sums are those of pmctl diff with one side; a line is a change, or a measurement without
+ * one.
+ */
+#include "lib/base/labels.h"
+#include "lib/base/utf8.h"
+#include "tools/bench/changes.h"
+#include "tools/diff/diff.h"
+#include "tools/report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FLAG_OPTIONS struct history
+
+enum { ORDER_TIME, ORDER_NAME, ORDER_GIVEN };
+enum { CHANGES_MOST = 64 };
+/* The probability of a false change among all measurements of all rows. */
+#define LEVEL 0.05
+
+struct run {
+	const char *file, *labels;
+	uint64_t time_ns; /* last modification of the file */
+	unsigned dump;	  /* in sums */
+};
+
+struct line {
+	const struct diff_row *row;
+	unsigned column;
+	bool changed, goes_on; /* goes_on: below a line of the same row */
+	size_t n;	       /* runs that have a value */
+	struct bench_change change;
+	struct bench_trend trend;
+};
+
+struct history {
+	struct diff diff;
+	const char **paths;
+	unsigned n_paths;
+	int order;
+	const char *label; /* key of the label that names a run; NULL: chosen */
+
+	struct run *runs;
+	size_t n_runs, runs_room;
+	size_t n_series, n_unchanged;
+	struct line *lines, *at;
+	size_t n_lines, lines_room, sums; /* sums: lines of the total, the last ones */
+	struct pmc_scale scales[DIFF_EVENTS + PMC_UNION_MAX];
+	bool for_people;
+};
+
+static const char *const keys[] = {
+#define X(name, alias, value, doc)                                                                 \
+	[value] = value == PMC_BY_THREAD || value == PMC_BY_REGION || value == PMC_BY_PATH ?       \
+			  NULL :                                                                   \
+			  #name,
+#include "tools/rows/by.def"
+#undef X
+};
+
+const struct tool_flag cmd_history_flags[] = {
+	FLAG_BY_KEYS(diff.keys, keys, .aliases = pmc_by_aliases),
+	FLAG_WORD(0, "--order", "WORD", order, ((const char *const[]){ "time", "name", "given" }),
+		  "order of runs: by time of the file, by name"),
+	FLAG_TEXT(0, "--label", "KEY", label,
+		  "key of PMC_LABEL that names a run (default: commit)"),
+	FLAG_EVENT(diff.event, "event of the samples (default: all, without waits)"),
+	FLAG_SYMFS(diff.root),
+	FLAG_BOOL(0, "--all", diff.all, "measurements without a change, too"),
+	FLAG_SORT(0, diff.out.choice.sort, "column to sort by (default: CPU time of the rows)"),
+	FLAG_TOP(diff.top, "number of lines; 0: all (default: 20 in tables)"),
+	FLAG_ROWS_CHOICE(diff.out),
+	FLAG_PERCENT(0, "--fail-above", diff.fail_above,
+		     "exit status 1 if a last change is this large"),
+	FLAG_FORMAT(diff.out.format, TABLE_FORMATS),
+	FLAG_ROWS_OUTPUT(diff.out),
+	OPERAND_LIST(paths, n_paths),
+	FLAG_END,
+};
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
+static int read_run(void *to, int fd, const char *name)
+{
+	const struct pmc_profile_options options = { .timeline = false };
+	struct history *history = to;
+	struct pmc_arena *arena = &history->diff.arena;
+	struct pmc_profile profile;
+	struct stat st;
+	int problem;
+
+	pmc_profile_init(&profile, &options);
+	problem = report_read_one(&profile, fd, name);
+	if (!problem) {
+		struct run run = { .file = pmc_arena_strdup(arena, name),
+				   .labels = "",
+				   .dump = (unsigned)history->n_runs };
+
+		pmc_profile_finish(&profile);
+		diff_take(&history->diff, 0, run.dump, run.file, &profile);
+		for (uint64_t i = 0; i < profile.n_processes && !*run.labels; i++)
+			run.labels = pmc_arena_strdup(arena, profile.processes[i]->labels);
+		if (fstat(fd, &st) == 0)
+			run.time_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+				      (uint64_t)st.st_mtim.tv_nsec;
+		history->runs = tool_list_grow(history->runs, history->n_runs, &history->runs_room,
+					       sizeof(run));
+		history->runs[history->n_runs++] = run;
+	}
+	pmc_profile_free(&profile);
+	return problem;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns ? 1 : -1) :
+					  strverscmp(x->file, y->file);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(((const struct run *)a)->file, ((const struct run *)b)->file);
+}
+
+static int read_runs(struct history *history)
+{
+	int code;
+
+	diff_start(&history->diff);
+	code = tool_inputs_read(history->paths, history->n_paths, read_run, history);
+	if (code)
+		return code;
+	if (history->n_runs < 2 * BENCH_SIDE_LEAST)
+		return tool_fail(
+			EXIT_FAIL,
+			"a history has at least %d runs, and here are %zu; give more dumps, "
+			"or compare two with pmctl diff",
+			2 * BENCH_SIDE_LEAST, history->n_runs);
+	if (history->order != ORDER_GIVEN)
+		qsort(history->runs, history->n_runs, sizeof(*history->runs),
+		      history->order == ORDER_TIME ? by_time : by_name);
+	return 0;
+}
+
+/* ---- series ------------------------------------------------------------------------------- */
+
+/* The values of the runs that have one, and the places of these runs. Returns their number. */
+static size_t values_of(const struct history *history, const struct diff_row *row, unsigned column,
+			double *values, size_t *places)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < history->n_runs; i++) {
+		const diff_number value =
+			diff_value(&history->diff, row, column, history->runs[i].dump);
+
+		if (isnan(value))
+			continue;
+		values[n] = (double)value;
+		places[n++] = i;
+	}
+	return n;
+}
+
+static struct line *add_line(struct history *history, const struct diff_row *row, unsigned column)
+{
+	struct line *line;
+
+	history->lines = tool_list_grow(history->lines, history->n_lines, &history->lines_room,
+					sizeof(*line));
+	line = &history->lines[history->n_lines++];
+	*line = (struct line){ .row = row, .column = column };
+	return line;
+}
+
+/* Adds the lines of a measurement: its changes, or one without. `values` and `places` have room for
+ * each run. */
+static void take_series(struct history *history, const struct diff_row *row, unsigned column,
+			double *values, size_t *places)
+{
+	const size_t n = values_of(history, row, column, values, places);
+	/* Of the total in a table the first measurement is always there. */
+	const bool always = !history->for_people || history->diff.all ||
+			    (row == &history->diff.total && column == diff_first(&history->diff));
+	struct bench_change changes[CHANGES_MOST];
+	struct bench_summary whole;
+	struct bench_trend trend;
+	struct line *line;
+	size_t n_changes;
+
+	if (n < 2 * BENCH_SIDE_LEAST)
+		return;
+	n_changes =
+		bench_changes(values, n, LEVEL / (double)history->n_series, changes, CHANGES_MOST);
+	history->n_unchanged += !n_changes && !always;
+	if (!n_changes && !always)
+		return;
+	bench_trend_of(values, n, &trend);
+	for (size_t i = 0; i < n_changes; i++) {
+		line = add_line(history, row, column);
+		line->n = n;
+		line->changed = true;
+		line->change = changes[i];
+		line->change.at = places[changes[i].at];
+		line->change.from = places[changes[i].from];
+		line->change.to = places[changes[i].to];
+		line->trend = trend;
+	}
+	if (n_changes)
+		return;
+	bench_summarize(values, n, &whole);
+	line = add_line(history, row, column);
+	line->n = n;
+	line->change.before = whole.trimmed.n ? whole.trimmed.value : whole.mean;
+	line->trend = trend;
+}
+
+/* Whether the row has a value in the column that an event does not have, too. */
+static bool is_series(const struct history *history, const struct diff_row *row, unsigned column)
+{
+	return diff_sum_of(&history->diff, row, column) &&
+	       !diff_is_event_too(&history->diff, row, column);
+}
+
+static int by_weight(const struct diff_row *x, const struct diff_row *y)
+{
+	if (x->impact[0] != y->impact[0])
+		return x->impact[0] < y->impact[0] ? 1 : -1;
+	return strcmp(x->key, y->key);
+}
+
+/* Orders the rows by the sum of their first column, and counts the series: each is a chance to be
+ * wrong, so all of them share one level. */
+static void order_rows(struct history *history)
+{
+	struct diff *diff = &history->diff;
+
+	for (struct diff_row *row = diff->rows; row; row = row->hh.next) {
+		const struct diff_sum *sum = diff_sum_of(diff, row, diff_first(diff));
+
+		for (unsigned i = 0; sum && i < sum->n; i++)
+			row->impact[0] += isnan(sum->of[i]) ? 0 : (double)sum->of[i];
+	}
+	HASH_SORT(diff->rows, by_weight);
+	for (const struct diff_row *row = diff->rows; row; row = row->hh.next)
+		for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
+			history->n_series += is_series(history, row, c);
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
+		history->n_series += is_series(history, &diff->total, c);
+}
+
+static void take_row(struct history *history, const struct diff_row *row, double *values,
+		     size_t *places)
+{
+	for (unsigned c = diff_first(&history->diff); c < history->diff.n_columns; c++)
+		if (is_series(history, row, c))
+			take_series(history, row, c, values, places);
+}
+
+static void make_lines(struct history *history)
+{
+	const struct diff *diff = &history->diff;
+	double *values = tool_realloc(NULL, history->n_runs * sizeof(*values));
+	size_t *places = tool_realloc(NULL, history->n_runs * sizeof(*places));
+
+	order_rows(history);
+	for (const struct diff_row *row = diff->rows; row; row = row->hh.next)
+		take_row(history, row, values, places);
+	history->sums = history->n_lines;
+	take_row(history, &diff->total, values, places);
+	history->sums = history->n_lines - history->sums;
+	free(values);
+	free(places);
+}
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+enum {
+	KEY,
+	NAME,
+	RUNS,
+	TREND,
+	BEFORE,
+	AFTER,
+	PERCENT,
+	INTERVAL,
+	RUN,
+	FIRST,
+	LAST,
+	LABEL,
+	LABELS,
+	RUN_FILE,
+	N_COLUMNS
+};
+
+static const struct table_column columns[N_COLUMNS] = {
+	{ .name = "key", .index = KEY, .cut = PMC_CUT_MIDDLE },
+	{ .name = "name", .index = NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE },
+	{ .name = "runs", .index = RUNS, .unit = TABLE_WHOLE, .data = true },
+	{ .name = "trend_pct",
+	  .index = TREND,
+	  .head = "trend %",
+	  .unit = TABLE_PERCENT,
+	  .drop = TABLE_DROP_METRIC,
+	  .blank = true },
+	{ .name = "before", .index = BEFORE, .unit = TABLE_COUNT, .kept = true },
+	{ .name = "after", .index = AFTER, .unit = TABLE_COUNT, .kept = true, .blank = true },
+	{ .name = "change_pct",
+	  .index = PERCENT,
+	  .head = "change %",
+	  .unit = TABLE_PERCENT,
+	  .kept = true,
+	  .blank = true },
+	{ .name = "ci_pct",
+	  .index = INTERVAL,
+	  .head = "± %",
+	  .unit = TABLE_PERCENT,
+	  .drop = TABLE_DROP_USAGE,
+	  .blank = true },
+	{ .name = "run", .index = RUN, .unit = TABLE_WHOLE, .kept = true, .blank = true },
+	{ .name = "run_first",
+	  .index = FIRST,
+	  .head = "from",
+	  .unit = TABLE_WHOLE,
+	  .drop = TABLE_DROP_INPUT,
+	  .blank = true },
+	{ .name = "run_last",
+	  .index = LAST,
+	  .head = "to",
+	  .unit = TABLE_WHOLE,
+	  .drop = TABLE_DROP_INPUT,
+	  .blank = true },
+	{ .name = "label", .index = LABEL, .hidden = true, .blank = true, .cut = PMC_CUT_END },
+	{ .name = "labels", .index = LABELS, .data = true },
+	{ .name = "file", .index = RUN_FILE, .data = true },
+};
+
+static struct table_cell number(const struct history *history, bool known, double value,
+				const struct pmc_scale *scale)
+{
+	struct table_cell cell = known ? cell_double(value, 3) : cell_null();
+
+	if (history->for_people)
+		cell.scale = scale;
+	return cell;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The name of a run for people. */
+static struct table_cell label_cell(const struct history *history, const struct run *run)
+{
+	const char *key = history->label ? history->label : "commit";
+	size_t len;
+	const char *value = pmc_label(run->labels, key, &len);
+
+	if (value)
+		return cell_textn(value, len);
+	if (history->label)
+		return cell_null();
+	return cell_text(*run->labels ? run->labels : base_name(run->file));
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	static const struct pmc_scale percent = { .divisor = 1, .decimals = 1, .unit = "" };
+	const struct history *history = arg;
+	const struct line *line = history->at;
+	const struct bench_change *change = &line->change;
+	const struct pmc_scale *scale = &history->scales[line->column];
+	const struct run *run = &history->runs[change->at];
+	const bool people = history->for_people, changed = line->changed;
+	struct table_cell cell;
+
+	switch (column->index) {
+	case KEY:
+		return cell_text(!people ? line->row->key : line->goes_on ? "" : line->row->label);
+	case NAME:
+		return diff_name_cell(&history->diff.columns[line->column], people ? scale : NULL);
+	case RUNS:
+		return cell_number(true, line->n);
+	case TREND:
+		cell = number(history, line->trend.known && (!people || line->trend.significant),
+			      line->trend.pct, &percent);
+		cell.plus = true;
+		return cell;
+	case BEFORE:
+		return number(history, true, change->before, scale);
+	case AFTER:
+		return number(history, changed, change->after, scale);
+	case PERCENT:
+		cell = number(history, changed && change->delta.known, change->delta.pct, &percent);
+		cell.plus = true;
+		return cell;
+	case INTERVAL:
+		return number(history, changed && change->delta.has_ci, change->delta.ci_pct,
+			      &percent);
+	case RUN:
+		return cell_number(changed, change->at + 1);
+	case FIRST:
+		return cell_number(changed, change->from + 1);
+	case LAST:
+		return cell_number(changed, change->to + 1);
+	case LABEL:
+		return changed ? label_cell(history, run) : cell_null();
+	case LABELS:
+		return cell_text(changed ? run->labels : NULL);
+	default:
+		return cell_text(changed ? run->file : NULL);
+	}
+}
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct history *history = arg;
+
+	history->at = &history->lines[i];
+}
+
+/* ---- output ------------------------------------------------------------------------------- */
+
+static void choose_scales(struct history *history, const struct table *table)
+{
+	for (unsigned c = diff_first(&history->diff); c < history->diff.n_columns; c++) {
+		double most = 0;
+
+		for (uint64_t i = 0; i < table->n_rows; i++) {
+			const struct line *line = &history->lines[table->order[i]];
+
+			if (line->column == c)
+				most = fmax(most, fmax(line->change.before, line->change.after));
+		}
+		diff_scale(&history->diff, c, most, true, &history->scales[c]);
+	}
+}
+
+/* The runs, and when the first and the last one were written. */
+static void write_head(struct history *history, struct pmc_out *line)
+{
+	const struct pmc_screen *screen = &history->diff.out.screen;
+	const struct run *first = &history->runs[0], *last = &history->runs[history->n_runs - 1];
+
+	table_say(line, screen, " %n runs: %60S", (uint64_t)history->n_runs, first->file);
+	if (history->diff.commands[0])
+		table_say(line, screen, " (%60S)", history->diff.commands[0]);
+	table_say(line, screen, " to %60S", last->file);
+	diff_end_line(&history->diff, line);
+}
+
+static void write_notes(struct history *history, struct pmc_out *line)
+{
+	struct diff *diff = &history->diff;
+	const struct pmc_screen *screen = &diff->out.screen;
+
+	if (history->n_unchanged) {
+		table_say(line, screen,
+			  " %n %(measurement has|measurements have) no change (--all shows "
+			  "%(it|them))",
+			  (uint64_t)history->n_unchanged);
+		diff_end_line(diff, line);
+	}
+	table_say(
+		line, screen,
+		" change: of at least 1 %%, from one level to another that lasts; all together "
+		"have a 5 %% chance to be false in runs that only drift; run: the first one after "
+		"it, with its 95 %% interval (from, to); trend: over all runs");
+	diff_end_line(diff, line);
+	if (diff->scaled) {
+		table_say(line, screen,
+			  " some counts were multiplexed, and are scaled to the whole time");
+		diff_end_line(diff, line);
+	}
+	if (diff->off_ns[0]) {
+		table_say(line, screen,
+			  " counting was off in some runs for up to %t: values are of the rest",
+			  diff->off_ns[0]);
+		diff_end_line(diff, line);
+	}
+}
+
+static void write_table(struct history *history, struct table *table)
+{
+	struct diff *diff = &history->diff;
+	char buf[1024];
+	struct pmc_out line;
+
+	choose_scales(history, table);
+	for (uint64_t i = 0; i < table->n_rows; i++)
+		history->lines[table->order[i]].goes_on =
+			i && history->lines[table->order[i - 1]].row ==
+				     history->lines[table->order[i]].row;
+	pmc_out_to_mem(&line, buf, sizeof(buf));
+	write_head(history, &line);
+	pmc_out_char(&diff->out.out, '\n');
+	tool_rows_print(&diff->out, table);
+	pmc_out_char(&diff->out.out, '\n');
+	tool_rows_put_left_out(&diff->out, table);
+	write_notes(history, &line);
+}
+
+static int write_lines(struct history *history)
+{
+	struct table_column list[N_COLUMNS];
+	struct tool_rows *out = &history->diff.out;
+	struct table table = { .columns = list,
+			       .n_columns = N_COLUMNS,
+			       .arg = history,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .arena = &history->diff.arena,
+			       .n_rows = history->n_lines,
+			       .indent = 2 };
+	int code;
+
+	memcpy(list, columns, sizeof(columns));
+	list[KEY].head = diff_key_head(&history->diff);
+	if (out->screen.ascii)
+		list[INTERVAL].head = "+- %";
+	history->for_people = false;
+	out->choice.top = history->diff.top;
+	code = tool_rows_choose(out, &table, (unsigned)history->sums);
+	history->for_people = tool_rows_is_table(out);
+	if (!code)
+		code = tool_rows_open(out);
+	if (code)
+		return code;
+	if (history->for_people)
+		write_table(history, &table);
+	else
+		tool_rows_print(out, &table);
+	return tool_rows_close(out);
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+/* 0, or the exit code with the largest last change upwards printed. */
+static int judge(const struct history *history)
+{
+	const struct diff *diff = &history->diff;
+	const struct line *worst = NULL;
+
+	for (size_t i = 0; i < history->n_lines && diff->fail_above >= 0; i++) {
+		const struct line *line = &history->lines[i];
+		const struct bench_delta *delta = &line->change.delta;
+		const bool last = i + 1 == history->n_lines || line[1].row != line->row ||
+				  line[1].column != line->column;
+
+		if (line->changed && last && delta->known && delta->pct > diff->fail_above &&
+		    (!worst || delta->pct > worst->change.delta.pct))
+			worst = line;
+	}
+	if (!worst)
+		return 0;
+	return tool_fail(EXIT_FAIL,
+			 "%s of %s is %.1f %% larger from run %zu (%.200s) on; --fail-above "
+			 "permits %.1f %%",
+			 diff->columns[worst->column].name, worst->row->label,
+			 worst->change.delta.pct, worst->change.at + 1,
+			 history->runs[worst->change.at].file, diff->fail_above);
+}
+
+static int parse(struct history *history, int argc, char **argv)
+{
+	struct diff *diff = &history->diff;
+	int code = tool_args_parse(argc, argv, history);
+
+	if (!code && diff->keys[0])
+		code = report_set_keys(diff->keys, diff->outer, &diff->by);
+	if (code)
+		return code;
+	if (diff->outer[0] && pmc_by_samples(diff->by))
+		return tool_fail(EXIT_USAGE, "history takes samples by one key, such as --by %s",
+				 pmc_by_names[diff->by]);
+	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
+		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
+				 diff->event ? "--event" : "--symfs");
+	if (!history->n_paths)
+		return tool_fail(EXIT_USAGE,
+				 "history needs dumps of several runs: pmctl history DIR|FILE...");
+	return report_check_output(diff->out.output, history->paths, history->n_paths);
+}
+
+static int run_history(struct history *history)
+{
+	struct diff *diff = &history->diff;
+	int code = read_runs(history);
+
+	if (code)
+		return code;
+	if (diff->n_columns == DIFF_EVENTS && pmc_by_samples(diff->by))
+		return tool_fail(EXIT_FAIL,
+				 "these dumps have no samples; pmctl run --sample takes some");
+	pmc_screen_from_env(&diff->out.screen, environ);
+	history->for_people = tool_rows_is_table(&diff->out);
+	make_lines(history);
+	code = write_lines(history);
+	return code ? code : judge(history);
+}
+
+int cmd_history(int argc, char **argv)
+{
+	static struct history history = {
+		.diff = { .by = PMC_BY_POOL, .top = UINT_MAX, .fail_above = -1 }
+	};
+	int code = parse(&history, argc, argv);
+
+	if (history.diff.top == UINT_MAX)
+		history.diff.top = tool_rows_is_table(&history.diff.out) ? 20 : 0;
+	if (!code)
+		code = run_history(&history);
+	free(history.runs);
+	free(history.lines);
+	pmc_arena_free(&history.diff.arena);
+	return code;
+}
