@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MS	    UINT64_C(1000000)
@@ -93,21 +94,17 @@ static int plan_make(struct pmc_bench *bench, struct pmc_failure *failure)
 int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *options,
 		   struct pmc_failure *failure)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_bench *made;
 	int kept = errno, error;
 
 	if (!bench)
 		return counter_fail(failure, -EINVAL, "bench", "NULL");
 	*bench = NULL;
-	made = pmc_arena_alloc(&arena, sizeof(*made));
-	if (!made) {
-		errno = kept;
-		return counter_fail(failure, -ENOMEM, "", "out of memory");
-	}
-	made->arena = arena;
-	error = options_of(options, &made->options);
-	if (error)
+	made = calloc(1, sizeof(*made));
+	error = made ? options_of(options, &made->options) : -ENOMEM;
+	if (error == -ENOMEM)
+		counter_fail(failure, error, "", "out of memory");
+	else if (error)
 		counter_fail(failure, error, "options",
 			     "begin with PMC_BENCH_INIT; 2 <= min_samples <= max_samples <= %d",
 			     SAMPLES_MAX);
@@ -123,12 +120,10 @@ int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *opt
 
 void pmc_bench_close(struct pmc_bench *bench)
 {
-	struct pmc_arena arena;
-
 	if (!bench)
 		return;
-	arena = bench->arena;
-	pmc_arena_free(&arena);
+	pmc_arena_free(&bench->arena);
+	free(bench);
 }
 
 int pmc_bench_set_baseline(struct pmc_bench *bench, size_t index)
@@ -344,8 +339,8 @@ struct samples {
 	uint64_t n, ops; /* samples; operations in each */
 	unsigned opened;
 	uint64_t *times;
-	struct value *values;	    /* `opened` of every sample */
-	double *per_op, *sort_room; /* scratch for one statistic */
+	struct value *values; /* `opened` of every sample */
+	double *per_op;	      /* scratch for one statistic */
 };
 
 static int samples_take(const struct pmc_bench_options *options, const struct counters *counters,
@@ -359,7 +354,6 @@ static int samples_take(const struct pmc_bench_options *options, const struct co
 	samples->values =
 		pmc_arena_alloc(arena, sizeof(*samples->values) * max * (samples->opened + 1));
 	samples->per_op = pmc_arena_alloc(arena, sizeof(double) * max);
-	samples->sort_room = pmc_arena_alloc(arena, sizeof(double) * max);
 	if (arena->failed)
 		return -ENOMEM;
 	while (samples->n < max &&
@@ -383,13 +377,6 @@ static void gather(const struct samples *samples, unsigned i, enum pmc_state sta
 		samples->per_op[count->samples++] = (double)value->count / (double)samples->ops;
 		count->total += value->count;
 	}
-}
-
-static void stat_of(const struct samples *samples, uint64_t n, uint64_t total,
-		    struct pmc_bench_stat *stat)
-{
-	bench_stat(samples->per_op, samples->sort_room, n,
-		   (double)total / (double)n / (double)samples->ops, stat);
 }
 
 /* ---- results --------------------------------------------------------------------------------*/
@@ -422,7 +409,7 @@ static void count_of(const struct pmc_bench *bench, const struct counters *count
 			count->state = PMC_SCALED;
 	}
 	if (count->samples)
-		stat_of(samples, count->samples, count->total, &count->per_op);
+		bench_stat(samples->per_op, count->samples, &count->per_op);
 }
 
 /* The first count with a value of an event that is this input of a metric. */
@@ -456,17 +443,14 @@ static int result_make(struct pmc_bench *bench, const struct counters *counters,
 {
 	unsigned n = bench->plan.count;
 	struct pmc_bench_count *counts = pmc_arena_alloc(&bench->arena, sizeof(*counts) * (n + 1));
-	uint64_t total = 0;
 
 	if (!counts)
 		return -ENOMEM;
 	for (unsigned k = 0; k < n; k++)
 		count_of(bench, counters, samples, bench->order[k], &counts[k]);
-	for (uint64_t k = 0; k < samples->n; k++) {
-		total += samples->times[k];
+	for (uint64_t k = 0; k < samples->n; k++)
 		samples->per_op[k] = (double)samples->times[k] / (double)samples->ops;
-	}
-	stat_of(samples, samples->n, total, &result->time_ns);
+	bench_stat(samples->per_op, samples->n, &result->time_ns);
 	result->ops_per_sample = samples->ops;
 	result->samples = samples->n;
 	result->n_counts = n;
@@ -512,10 +496,9 @@ int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, v
 	/* `run` may have run benchmarks itself. */
 	results = pmc_arena_grow(&bench->arena, bench->results, bench->n, &bench->room,
 				 sizeof(*results));
+	bench->results = results ? results : bench->results;
 	if (!error && !results)
 		error = -ENOMEM;
-	if (results)
-		bench->results = results;
 	if (!error)
 		results[bench->n++] = result;
 	errno = kept;

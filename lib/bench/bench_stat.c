@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_stat.c - median, spread and range of samples; also in pmctl for macOS. */
 #include "lib/base/number.h"
-#include "lib/base/sort.h"
 #include "lib/bench/bench.h"
 
-static int by_value(const void *a, const void *b, const void *unused)
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	(void)unused;
 	return (x > y) - (x < y);
 }
 
-void bench_stat(double *values, double *scratch, size_t n, double mean, struct pmc_bench_stat *stat)
+void bench_stat(double *values, size_t n, struct pmc_bench_stat *stat)
 {
-	double middle = 0, squares = 0;
+	double mean = 0, squares = 0;
 
-	pmc_sort(values, scratch, n, sizeof(*values), by_value, NULL);
+	qsort(values, n, sizeof(*values), by_value);
 	/* Relative to the minimum: equal values have no rounding error. */
 	for (size_t i = 0; i < n; i++)
-		middle += values[i] - values[0];
-	middle = values[0] + middle / (double)n;
+		mean += values[i] - values[0];
+	mean = values[0] + mean / (double)n;
 	for (size_t i = 0; i < n; i++)
-		squares += (values[i] - middle) * (values[i] - middle);
+		squares += (values[i] - mean) * (values[i] - mean);
 	*stat = (struct pmc_bench_stat){
 		.median = n % 2 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2,
 		.mean = mean,

@@ -50,14 +50,12 @@ static struct bench_mean trim(const double *values, size_t n)
 }
 
 /* Of n >= 1 values. */
-static void summarize(double *values, double *scratch, size_t n, struct bench_summary *summary)
+static void summarize(double *values, size_t n, struct bench_summary *summary)
 {
 	struct pmc_bench_stat stat;
-	double sum = 0, low, high;
+	double low, high;
 
-	for (size_t i = 0; i < n; i++)
-		sum += values[i] - values[0];
-	bench_stat(values, scratch, n, values[0] + sum / (double)n, &stat);
+	bench_stat(values, n, &stat);
 	*summary = (struct bench_summary){ .n = n,
 					   .mean = stat.mean,
 					   .stddev = stat.stddev,
@@ -78,7 +76,7 @@ static void summarize(double *values, double *scratch, size_t n, struct bench_su
 
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
 {
-	double *copy = tool_realloc(NULL, (2 * n + 1) * sizeof(*copy));
+	double *copy = tool_realloc(NULL, n * sizeof(*copy));
 	size_t known = 0;
 
 	*summary = (struct bench_summary){ 0 };
@@ -86,7 +84,7 @@ void bench_summarize(const double *values, size_t n, struct bench_summary *summa
 		if (!isnan(values[i]))
 			copy[known++] = values[i];
 	if (known)
-		summarize(copy, copy + n, known, summary);
+		summarize(copy, known, summary);
 	free(copy);
 }
 
