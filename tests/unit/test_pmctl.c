@@ -89,10 +89,6 @@ static void nearest(void **state)
 	assert_null(tool_nearest("", names, 4));
 	assert_null(tool_nearest("page-faults", names, 4));
 	assert_null(tool_nearest("cycles", names, 0));
-	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "--agnet"), "--agent");
-	assert_null(tool_nearest_flag(tool_find_command("merge"), "--agent"));
-	assert_string_equal(tool_nearest_command("reprot"), "report");
-	assert_null(tool_nearest_flag(tool_find_command("merge"), "-g"));
 }
 
 /* A man page as plain text, without macros, escapes and fonts. */

@@ -11,17 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *tool_nearest_flag(const struct tool_command *command, const char *flag)
-{
-	struct pmc_nearest nearest;
-
-	pmc_nearest_init(&nearest, flag, strcspn(flag, "="));
-	for (const struct tool_flag *row = command->flags; row; row = tool_flag_next(row))
-		if (row->name)
-			pmc_nearest_try(&nearest, row->name);
-	return nearest.name;
-}
-
 const char *tool_nearest(const char *word, const char *const *names, unsigned n)
 {
 	struct pmc_nearest nearest;
@@ -32,12 +21,17 @@ const char *tool_nearest(const char *word, const char *const *names, unsigned n)
 	return nearest.name;
 }
 
-const char *tool_nearest_command(const char *word)
+/* The nearest flag of the command; of NULL the nearest command. */
+static const char *nearest_of(const struct tool_command *command, const char *word)
 {
 	struct pmc_nearest nearest;
 
-	pmc_nearest_init(&nearest, word, strlen(word));
-	for (unsigned i = 0; i < tool_n_commands; i++)
+	pmc_nearest_init(&nearest, word, strcspn(word, "="));
+	for (const struct tool_flag *row = command ? command->flags : NULL; row;
+	     row = tool_flag_next(row))
+		if (row->name)
+			pmc_nearest_try(&nearest, row->name);
+	for (unsigned i = 0; i < tool_n_commands && !command; i++)
 		pmc_nearest_try(&nearest, tool_commands[i].name);
 	return nearest.name;
 }
@@ -67,9 +61,7 @@ int tool_refuse_word(const struct tool_command *command, const char *word)
 					 elsewhere[i].use);
 	if (command)
 		snprintf(text, sizeof(text), "pmctl %s --help lists them", name);
-	return tool_fail_unknown(
-		what, word, command ? tool_nearest_flag(command, word) : tool_nearest_command(word),
-		text);
+	return tool_fail_unknown(what, word, nearest_of(command, word), text);
 }
 
 /* ---- arguments ---------------------------------------------------------------------------- */

@@ -191,6 +191,3 @@ int tool_parse_events(const char *source, const char *text, struct pmc_arena *ar
 
 /* "a, b or c"; help: with the default marked. */
 void tool_words_text(const struct tool_flag *row, bool help, char *text, size_t size);
-
-/* The nearest flag of a command; NULL: none. */
-const char *tool_nearest_flag(const struct tool_command *command, const char *flag);

@@ -105,22 +105,17 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 	return inputs->good > before ? 0 : INPUT_NO_DUMPS;
 }
 
-static int open_path(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-	return fd < 0 ? -errno : fd;
-}
-
 static int read_path(struct inputs *inputs, const char *path)
 {
-	int dir, problem;
+	int dir, fd, problem;
 
 	if (!strcmp(path, "-"))
 		return read_file(inputs, STDIN_FILENO, "standard input");
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return read_file(inputs, open_path(path), path);
+	if (dir < 0) {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		return read_file(inputs, fd < 0 ? -errno : fd, path);
+	}
 	problem = read_directory(inputs, dir, path);
 	close(dir);
 	return problem;

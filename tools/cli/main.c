@@ -134,16 +134,13 @@ void tool_restore_signals(void)
  * output to a closed stdout remains an error. */
 static void fill_standard_fds(void)
 {
-	for (;;) {
-		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd;
 
-		if (fd < 0)
-			return;
-		if (fd > 2) {
-			close(fd);
-			return;
-		}
-	}
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }
 
 const struct tool_command *tool_find_command(const char *name)

@@ -111,6 +111,8 @@ bool tool_own_path(char path[PATH_MAX]);
 bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX]);
 /* The same for the agent. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
+/* Puts a value in front of an environment variable whose values are separated by colons. */
+void tool_prepend(const char *variable, const char *value);
 /* The file that execvp(3) starts: the first executable one in PATH. */
 bool tool_find_command_file(const char *command, char path[PATH_MAX]);
 /* Replaces the path of a script by that of its interpreter. */
@@ -185,7 +187,6 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);
-const char *tool_nearest_command(const char *word);
 /* An unknown flag of the command, or, with NULL, an unknown command: what was meant, or where else
  * it is. The exit code. */
 int tool_refuse_word(const struct tool_command *command, const char *word);

@@ -66,6 +66,17 @@ bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX])
 	return tool_find_beside(TOOL_AGENT_FILE, R_OK, dir, found);
 }
 
+void tool_prepend(const char *variable, const char *value)
+{
+	const char *old = getenv(variable) ? getenv(variable) : "";
+	const size_t bytes = strlen(value) + strlen(old) + 2;
+	char *text = tool_realloc(NULL, bytes);
+
+	snprintf(text, bytes, "%s%s%s", value, *old ? ":" : "", old);
+	setenv(variable, text, 1);
+	free(text);
+}
+
 bool tool_find_command_file(const char *command, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
@@ -205,13 +216,11 @@ int tool_spawn(const struct tool_spawn *spawn, pid_t *pid)
 	char **environment = spawn->environment ? spawn->environment : environ;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	int error = posix_spawnattr_init(&attr);
+	int error;
 
-	if (error)
-		return error;
-	error = posix_spawn_file_actions_init(&actions);
-	if (error)
-		goto out;
+	/* Of failed initialisations the next calls return an error. */
+	posix_spawnattr_init(&attr);
+	posix_spawn_file_actions_init(&actions);
 	error = set_signals(&attr, spawn);
 	if (!error)
 		error = set_io(&actions, spawn);
@@ -221,7 +230,6 @@ int tool_spawn(const struct tool_spawn *spawn, pid_t *pid)
 		error = posix_spawnp(pid, spawn->argv[0], &actions, &attr, spawn->argv,
 				     environment);
 	posix_spawn_file_actions_destroy(&actions);
-out:
 	posix_spawnattr_destroy(&attr);
 	return error;
 }

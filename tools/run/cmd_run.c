@@ -296,25 +296,13 @@ static int find_agent(struct run *run)
 		return tool_fail(EXIT_OURS,
 				 "cannot use the agent %s: %s cannot name a path with a %s; copy "
 				 "it elsewhere and add --agent FILE",
-				 run->agent, run_preload.variable, run_preload.separator_names);
+				 run->agent, TOOL_PRELOAD, run_preload.separator_names);
 	return 0;
-}
-
-/* Puts a value in front of a variable whose values are separated by colons. */
-static void prepend(const char *name, const char *value)
-{
-	const char *old = getenv(name) ? getenv(name) : "";
-	const size_t bytes = strlen(value) + strlen(old) + 2;
-	char *text = tool_realloc(NULL, bytes);
-
-	snprintf(text, bytes, "%s%s%s", value, *old ? ":" : "", old);
-	setenv(name, text, 1);
-	free(text);
 }
 
 static bool is_first_preload(const char *agent)
 {
-	const char *old = getenv(run_preload.variable);
+	const char *old = getenv(TOOL_PRELOAD);
 	size_t len = strlen(agent);
 
 	return old && strncmp(old, agent, len) == 0 &&
@@ -326,14 +314,14 @@ static int set_environment(struct run *run)
 	const char *asan = getenv("ASAN_OPTIONS");
 
 	if (run_preload.must_load && program_obstacle(run->program.kind))
-		unsetenv(run_preload.variable);
+		unsetenv(TOOL_PRELOAD);
 	else if (!is_first_preload(run->agent))
-		prepend(run_preload.variable, run->agent);
+		tool_prepend(TOOL_PRELOAD, run->agent);
 	setenv("PMC_OUT", run->dump.path, 1);
 	/* pmctl reports the whole tree. */
 	setenv("PMC_REPORT", "off", 1);
 	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
-		prepend("ASAN_OPTIONS", "verify_asan_link_order=0");
+		tool_prepend("ASAN_OPTIONS", "verify_asan_link_order=0");
 	return 0;
 }
 

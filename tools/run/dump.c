@@ -38,8 +38,9 @@
 #define NOTE_NO_AGENT 1000
 #define NOTE_KILLED   1001
 
-static void put_status(struct pmc_process_fixed *fixed, const struct run_child *child)
+static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child)
 {
+	fixed->end_ns = child->end_ns;
 	fixed->flags &= (uint8_t)~PMC_PROCESS_NO_STATUS;
 	if (WIFSIGNALED(child->status)) {
 		fixed->how_ended = PMC_ENDED_SIGNAL;
@@ -48,13 +49,6 @@ static void put_status(struct pmc_process_fixed *fixed, const struct run_child *
 		fixed->how_ended = PMC_ENDED_EXIT;
 		fixed->how_code = (uint8_t)WEXITSTATUS(child->status);
 	}
-}
-
-static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child)
-{
-	fixed->end_ns = child->end_ns;
-	fixed->time_ns = child->end_ns;
-	put_status(fixed, child);
 }
 
 /* How it ended unseen; has_rows: of some threads. */
@@ -69,10 +63,10 @@ static const char *how(const struct run_child *child, bool has_rows, char text[2
 	return text;
 }
 
-static void put_note(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		     uint32_t code, const char *format, ...) __attribute__((format(printf, 5, 6)));
-static void put_note(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		     uint32_t code, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void put_note(struct pmc_frame_buf *buf,
+							   const uint8_t identity[16],
+							   uint64_t snapshot, uint32_t code,
+							   const char *format, ...)
 {
 	const struct pmc_note_fixed note = { .code = code, .level = 1, .count = 1 };
 	char text[PATH_MAX + 400];
@@ -132,6 +126,7 @@ static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 		fixed->off_ns = run->child.end_ns - fixed->start_ns;
 	/* wait4's include those of the children it waited for. */
 	fixed->flags |= PMC_PROCESS_NO_SWITCHES;
+	fixed->time_ns = run->child.end_ns;
 	put_ending(fixed, &run->child);
 	put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
 		 "%s %s: threads that ran then have no row, or one as of the last snapshot%s",
@@ -149,11 +144,10 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 	if (fixed.how_ended == PMC_ENDED_EXIT || fixed.how_ended == PMC_ENDED_SIGNAL) {
 		const uint64_t exit_ns = exit_of(run, profile, known);
 
-		put_status(&fixed, &run->child);
+		put_ending(&fixed, &run->child);
 		fixed.cpu_ns += exit_ns;
 		fixed.exit_us =
 			exit_ns / 1000 < UINT32_MAX ? (uint32_t)(exit_ns / 1000) : UINT32_MAX;
-		fixed.end_ns = run->child.end_ns;
 	} else
 		complete_killed(buf, run, profile, known, &fixed);
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
@@ -188,6 +182,7 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 		.pid = (uint32_t)child->pid,
 		.ppid = (uint32_t)getpid(),
 		.start_ns = child->start_ns,
+		.time_ns = child->end_ns,
 		.cpu_ns = child->cpu_ns,
 		.minor_faults = (uint64_t)child->usage.ru_minflt,
 		.major_faults = (uint64_t)child->usage.ru_majflt,

@@ -79,8 +79,7 @@ void run_print_report(struct run *run);
 /* ---- OS/start.c -------------------------------------------------------------------------- */
 /* How the loader is told to load the agent. */
 struct run_preload {
-	const char *variable;	/* a list of libraries */
-	const char *separators; /* of the list, which no path in it can have */
+	const char *separators; /* of TOOL_PRELOAD, which no path in it can have */
 	const char *separator_names;
 	bool must_load; /* a program that cannot load a library of the list ends */
 };

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 const struct run_preload run_preload = {
-	.variable = "DYLD_INSERT_LIBRARIES",
 	.separators = ":",
 	.separator_names = "colon",
 	.must_load = true,

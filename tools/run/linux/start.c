@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 const struct run_preload run_preload = {
-	.variable = "LD_PRELOAD",
 	.separators = " :\t\n",
 	.separator_names = "space or colon",
 };
