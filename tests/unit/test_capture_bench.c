@@ -78,7 +78,7 @@ int __wrap_bench_runner_run(const struct bench *bench, struct bench_command *com
 	if (run + 1 == (size_t)made_command->fails_in)
 		result->status = 1 << 8;
 	for (unsigned m = BENCH_EVENTS; values && m < bench->n_measures; m++)
-		if (bench->measures[m].pass == BENCH_EVERY_PASS || bench->measures[m].pass == pass)
+		if (bench_counts(bench, bench->measures[m].event, pass))
 			values[m] = (double)machine_event(&bench->measures[m].event->event,
 							  (uint64_t)(ns * 0.95), 40, 140);
 	if (dump_path)

@@ -25,9 +25,7 @@ struct bench_measure {
 	const char *key;  /* in JSON and CSV */
 	enum bench_unit unit;
 	const struct pmc_planned *event; /* NULL: of the operating system */
-	unsigned pass; /* of an event: the runs i with i % passes == pass have it */
 };
-#define BENCH_EVERY_PASS ((unsigned)-1)
 
 /* The first measurements; events follow. */
 enum { BENCH_WALL, BENCH_USER, BENCH_SYS, BENCH_RSS, BENCH_EVENTS };
@@ -84,6 +82,7 @@ struct bench {
 	/* counters */
 	struct pmc_plan plan;
 	unsigned passes;
+	unsigned pass[PMC_EVENTS_MAX]; /* of each event of the plan: see bench_counts() */
 	bool by_agent; /* events with a pass are counted by the agent, in runs of its own */
 	struct bench_measure *measures;
 	unsigned n_measures;
@@ -94,6 +93,16 @@ struct bench {
 	size_t n_runs; /* of all commands */
 	struct bench_thread *threads, **last_thread;
 };
+
+#define BENCH_EVERY_PASS ((unsigned)-1)
+/* Whether run r counts the event. */
+static inline bool bench_counts(const struct bench *bench, const struct pmc_planned *event,
+				size_t r)
+{
+	const unsigned pass = bench->pass[event - bench->plan.events];
+
+	return pass == BENCH_EVERY_PASS || pass == r % bench->passes;
+}
 
 /* ---- measure.c ---------------------------------------------------------------------------- */
 /* Measures every command. 0, or the exit code with the error printed. */
@@ -141,11 +150,9 @@ static inline const char *bench_thread_column(const struct bench *bench, unsigne
 int bench_write(struct bench *bench);
 
 /* ---- of each OS, in linux/ and darwin/ ------------------------------------------------------ */
-/* Makes bench->plan of the events, and the number of passes. 0, or the exit code with the error
- * printed, as of the others that return an int. */
+/* Makes bench->plan of the events, and their passes. 0, or the exit code with the error printed, as
+ * of the others that return an int. */
 int bench_make_plan(struct bench *bench, const struct pmc_events *events);
-/* Of a counted event. */
-unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event);
 /* Events of the agent in its run r. */
 const char *bench_agent_events(struct bench *bench, size_t r);
 /* Beside the table: what events are counted of; NULL: the command and all that it starts. */

@@ -160,14 +160,9 @@ static int split(const char *text, char *to, char **argv)
 /* A word that a shell would take as an operator; NULL: none. */
 static const char *operator_in(char **argv)
 {
-	static const char *const operators[] = { "|", "||", "&&", "&",	";",
-						 ">", ">>", "<",  "2>", "2>&1" };
-
-	for (; *argv; argv++)
-		for (unsigned i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
-			if (!strcmp(*argv, operators[i]))
-				return *argv;
-	return NULL;
+	while (*argv && (!strpbrk(*argv, "|&;<>") || (*argv)[strspn(*argv, "|&;<>12")]))
+		argv++;
+	return *argv;
 }
 
 static int add_string(struct bench *bench, const char *text)
@@ -301,7 +296,6 @@ static void add_events(struct bench *bench)
 				.key = name,
 				.unit = strcmp(planned->event.unit, "ns") ? BENCH_COUNT : BENCH_NS,
 				.event = planned,
-				.pass = bench_pass_of(bench, planned),
 			};
 		}
 	}
@@ -310,10 +304,10 @@ static void add_events(struct bench *bench)
 static int plan(struct bench *bench)
 {
 	static const struct bench_measure system[BENCH_EVENTS] = {
-		[BENCH_WALL] = { "wall_time", "wall_ns", BENCH_NS, NULL, BENCH_EVERY_PASS },
-		[BENCH_USER] = { "user_time", "user_ns", BENCH_NS, NULL, BENCH_EVERY_PASS },
-		[BENCH_SYS] = { "system_time", "sys_ns", BENCH_NS, NULL, BENCH_EVERY_PASS },
-		[BENCH_RSS] = { "peak_rss", "peak_rss_bytes", BENCH_BYTES, NULL, BENCH_EVERY_PASS },
+		[BENCH_WALL] = { "wall_time", "wall_ns", BENCH_NS, NULL },
+		[BENCH_USER] = { "user_time", "user_ns", BENCH_NS, NULL },
+		[BENCH_SYS] = { "system_time", "sys_ns", BENCH_NS, NULL },
+		[BENCH_RSS] = { "peak_rss", "peak_rss_bytes", BENCH_BYTES, NULL },
 	};
 	const char *text = bench->events ? bench->events : pmc_events_default;
 	struct pmc_events events;
@@ -409,6 +403,12 @@ static bool regressed(const struct bench *bench)
 	return worse;
 }
 
+/* Before the runs bench_write() only checks the choice of rows. */
+static int check_rows(struct bench *bench)
+{
+	return bench->rows.format == TABLE_JSON ? 0 : bench_write(bench);
+}
+
 static int run_bench(struct bench *bench)
 {
 	int code, printed;
@@ -436,22 +436,14 @@ static int run_bench(struct bench *bench)
 
 int cmd_bench(int argc, char **argv)
 {
+	static int (*const steps[])(struct bench *) = {
+		plan, bench_read_baseline, check_rows, open_files, open_results, run_bench
+	};
 	struct bench bench = { .io = { -1, -1, -1 }, .last_thread = &bench.threads };
 	int code = parse(&bench, argc, argv);
 
-	if (!code)
-		code = plan(&bench);
-	if (!code)
-		code = bench_read_baseline(&bench);
-	/* Before the runs it only checks the choice of rows. */
-	if (!code && bench.rows.format != TABLE_JSON)
-		code = bench_write(&bench);
-	if (!code)
-		code = open_files(&bench);
-	if (!code)
-		code = open_results(&bench);
-	if (!code)
-		code = run_bench(&bench);
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]) && !code; i++)
+		code = steps[i](&bench);
 	pmc_arena_free(&bench.arena);
 	return code;
 }

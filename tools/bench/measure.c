@@ -98,13 +98,6 @@ static bool has_ended(pid_t pid)
 	return info.si_pid == pid;
 }
 
-static void wait_a_while(uint64_t ns)
-{
-	const struct timespec timeout = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	pselect(0, NULL, NULL, NULL, ns == UINT64_MAX ? NULL : &timeout, &bench_masks.waiting);
-}
-
 enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group)
 {
 	const uint64_t begin = pmc_now_ns();
@@ -120,7 +113,12 @@ enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group)
 				kill(-pid, sig);
 			kill(pid, sig); /* it may have left its group */
 		} else {
-			wait_a_while(stop || !timeout_ns ? UINT64_MAX : timeout_ns - spent);
+			const uint64_t ns = timeout_ns - spent;
+			const struct timespec left = { (time_t)(ns / 1000000000u),
+						       (long)(ns % 1000000000u) };
+
+			pselect(0, NULL, NULL, NULL, stop || !timeout_ns ? NULL : &left,
+				&bench_masks.waiting);
 		}
 	}
 	return stop;
@@ -360,8 +358,7 @@ struct under_agent {
 /* Sets the variables that load the agent into commands; other lines keep the environment. */
 static int set_up(struct bench *bench, struct under_agent *agent)
 {
-	const char *old = getenv(TOOL_PRELOAD);
-	char dir[PATH_MAX], found[PATH_MAX], preload[2 * PATH_MAX];
+	char dir[PATH_MAX], found[PATH_MAX];
 	size_t n = 0;
 	int code;
 
@@ -374,12 +371,11 @@ static int set_up(struct bench *bench, struct under_agent *agent)
 	if (code)
 		return code;
 	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
-	snprintf(preload, sizeof(preload), "%s%s%s", found, old && *old ? ":" : "", old ? old : "");
 	while (environ[n])
 		n++;
 	bench->environment = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*environ));
 	memcpy(bench->environment, environ, n * sizeof(*environ));
-	setenv(TOOL_PRELOAD, preload, 1);
+	tool_prepend(TOOL_PRELOAD, found);
 	setenv("PMC_OUT", agent->dump, 1);
 	setenv("PMC_REPORT", "off", 1);
 	/* Of an enclosing job: a run is a job of its own. */
@@ -440,11 +436,11 @@ static void take_events(struct bench *bench, struct bench_command *command,
 			const struct pmc_fold *fold, size_t r)
 {
 	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
-		struct pmc_planned *event =
-			&bench->plan.events[bench->measures[m].event - bench->plan.events];
+		const size_t i = (size_t)(bench->measures[m].event - bench->plan.events);
+		struct pmc_planned *event = &bench->plan.events[i];
 		double sum = fold->rows ? 0 : NAN;
 
-		if (bench->measures[m].pass != r % bench->passes)
+		if (bench->pass[i] != r % bench->passes)
 			continue;
 		for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
 			const struct pmc_fold_stat *stat = event_of(fold, row, event->event.name);

@@ -43,12 +43,9 @@ static double thread_value(const struct bench *bench, const struct bench_command
 {
 	const double *values = thread->values[command - bench->commands];
 
-	if (column && bench->by_agent) {
-		const unsigned pass = bench->measures[BENCH_EVENTS + column - 1].pass;
-
-		if (pass != BENCH_EVERY_PASS && pass != r % bench->passes)
-			return NAN;
-	}
+	if (column && bench->by_agent &&
+	    !bench_counts(bench, bench->measures[BENCH_EVENTS + column - 1].event, r))
+		return NAN;
 	return values ? values[r * bench_thread_columns(bench) + column] : 0;
 }
 

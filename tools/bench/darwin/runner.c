@@ -31,13 +31,6 @@
 const char *const bench_remark =
 	"cycles, instructions and clocks: of the command's own process, without its children.";
 
-/* The pass of an event of kperf is in `group`. */
-unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event)
-{
-	(void)bench;
-	return pmc_mac_kind(&event->event) == PMC_MAC_KPEP ? event->group : BENCH_EVERY_PASS;
-}
-
 /* Spreads events of kperf, a bit each, over passes. 0 or the exit code of a printed error. */
 static int spread(struct bench *bench, uint64_t kpep)
 {
@@ -57,7 +50,7 @@ static int spread(struct bench *bench, uint64_t kpep)
 	for (unsigned i = 0; i < fit.n && !code; i++) {
 		if (!(kpep >> i & 1))
 			continue;
-		plan->events[i].group = (uint16_t)fit.events[i].pass;
+		bench->pass[i] = fit.events[i].pass;
 		bench->by_agent |= !fit.events[i].reason;
 		if (fit.events[i].reason)
 			pmc_mac_refuse(&plan->events[i], fit.events[i].code);
@@ -83,6 +76,7 @@ int bench_make_plan(struct bench *bench, const struct pmc_events *events)
 		const int kind = pmc_mac_kind(&events->list[i]);
 
 		*planned = (struct pmc_planned){ .event = events->list[i], .scope = PMC_SCOPE_ALL };
+		bench->pass[i] = BENCH_EVERY_PASS;
 		if (kind < 0)
 			pmc_mac_refuse(planned, PMC_REASON_NO_SOURCE);
 		else if (kind == PMC_MAC_KPEP && !pmc_mac_system.is_root())
@@ -109,10 +103,8 @@ const char *bench_agent_events(struct bench *bench, size_t r)
 	pmc_out_to_mem(&out, pmc_arena_alloc(&bench->arena, room), room);
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct pmc_planned *planned = &plan->events[i];
-		const unsigned pass = bench_pass_of(bench, planned);
 
-		if (planned->group != PMC_NO_GROUP &&
-		    (pass == BENCH_EVERY_PASS || pass == r % bench->passes))
+		if (planned->group != PMC_NO_GROUP && bench_counts(bench, planned, r))
 			pmc_outf(&out, "%s%s", out.len ? "," : "", planned->event.name);
 	}
 	return out.buf;

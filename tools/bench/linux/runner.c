@@ -39,18 +39,6 @@ static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
 	return false;
 }
 
-/* The pass of a group: groups without hardware events are in each. */
-static unsigned pass_of(const struct pmc_plan *plan, unsigned group)
-{
-	unsigned pass = 0;
-
-	if (!group_needs_pmu(plan, group))
-		return BENCH_EVERY_PASS;
-	for (unsigned g = 0; g < group; g++)
-		pass += group_needs_pmu(plan, g);
-	return pass;
-}
-
 const char *const bench_remark;
 
 const char *bench_agent_events(struct bench *bench, size_t r)
@@ -59,16 +47,18 @@ const char *bench_agent_events(struct bench *bench, size_t r)
 	return bench->events ? bench->events : pmc_events_default;
 }
 
-unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event)
-{
-	return pass_of(&bench->plan, event->group);
-}
-
+/* Groups without hardware events are in each pass. */
 int bench_make_plan(struct bench *bench, const struct pmc_events *events)
 {
+	const struct pmc_plan *plan = &bench->plan;
+
 	pmc_plan_make(events, tool_perf_open, &bench->arena, &bench->plan);
-	for (unsigned g = 0; g < bench->plan.groups; g++)
-		bench->passes += group_needs_pmu(&bench->plan, g);
+	for (unsigned g = 0; g < plan->groups; g++) {
+		unsigned pass = group_needs_pmu(plan, g) ? bench->passes++ : BENCH_EVERY_PASS;
+
+		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
+			bench->pass[i] = pass;
+	}
 	bench->passes += bench->passes == 0;
 	return 0;
 }
@@ -153,15 +143,6 @@ int bench_runner_start(struct bench *bench, struct bench_runner **started)
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-/* Of a pass, or of every one. */
-static bool is_counted(const struct bench *bench, unsigned group, unsigned pass)
-{
-	const struct pmc_planned *first = &bench->plan.events[bench->plan.first[group]];
-	const unsigned of = bench_pass_of(bench, first);
-
-	return of == BENCH_EVERY_PASS || of == pass;
-}
-
 /*
  * Inherited by the command, they count from its exec.
  *
@@ -183,7 +164,7 @@ static int open_counters(const struct bench *bench, struct bench_runner *runner,
 	for (unsigned g = 0; g < plan->groups && !error; g++) {
 		const unsigned first = plan->first[g];
 
-		if (!is_counted(bench, g, pass))
+		if (!bench_counts(bench, &plan->events[first], pass))
 			continue;
 		error = pmc_plan_open_group(plan, g, &exec, runner->fds + first, &runner->ids[g]);
 		if (!error)
@@ -204,7 +185,7 @@ static void read_counters(const struct bench *bench, struct bench_command *comma
 		const unsigned first = plan->first[g], end = plan->first[g + 1];
 		struct pmc_reading now;
 
-		if (!is_counted(bench, g, pass))
+		if (!bench_counts(bench, &plan->events[first], pass))
 			continue;
 		pmc_perf_group_read(runner->fds[first], runner->ids[g], end - first, &now, words);
 		for (unsigned m = BENCH_EVENTS; now.n && now.running_ns && m < bench->n_measures;
