@@ -290,11 +290,9 @@ static void take_file(struct record_cursor *c, struct pmc_record *record)
 			c->bad = true;
 		m->build_id = (struct pmc_record_span){ .data = bytes + 4, .size = bytes[0] };
 	} else if (file) {
-		struct record_cursor ids = { .at = file, .end = file + 3 };
-
-		record_take_u32x2(&ids, &m->maj, &m->min);
-		m->ino = record_take_u64(&ids);
-		m->ino_generation = record_take_u64(&ids);
+		memcpy(&m->maj, file, sizeof(uint32_t[2]));
+		m->ino = file[1];
+		m->ino_generation = file[2];
 	}
 }
 
@@ -316,33 +314,9 @@ static void take_namespaces(struct record_cursor *c, struct pmc_record *record)
 	ns->links = (const struct perf_ns_link_info *)record_take(c, ns->n * words);
 }
 
-/* Two u16 in a u32, the one at the lower address first. */
-static void split(uint32_t both, uint16_t *a, uint16_t *b)
+static void take_tag(struct record_cursor *c, struct pmc_record *record)
 {
-	uint16_t halves[2];
-
-	memcpy(halves, &both, sizeof(halves));
-	*a = halves[0];
-	*b = halves[1];
-}
-
-static void take_ksymbol(struct record_cursor *c, struct pmc_record *record)
-{
-	struct pmc_record_ksymbol *k = &record->ksymbol;
-	uint32_t type_flags;
-
-	record_take_u32x2(c, &k->len, &type_flags);
-	split(type_flags, &k->ksym_type, &k->flags);
-}
-
-static void take_bpf(struct record_cursor *c, struct pmc_record *record)
-{
-	struct pmc_record_bpf *b = &record->bpf;
-	uint32_t type_flags;
-
-	record_take_u32x2(c, &type_flags, &b->id);
-	split(type_flags, &b->bpf_type, &b->flags);
-	b->tag = (const unsigned char *)record_take(c, 1);
+	record->bpf.tag = (const unsigned char *)record_take(c, 1);
 }
 
 static void take_text_poke(struct record_cursor *c, struct pmc_record *record)
@@ -368,6 +342,7 @@ static void decode_body(struct record_cursor *c, struct pmc_record *record)
 	switch (record->type) {
 #define U64(member)	  record->member = record_take_u64(c);
 #define U32X2(a, b)	  record_take_u32x2(c, &record->a, &record->b);
+#define WORD3(a, ...)	  *(uint64_t *)(void *)&record->a = record_take_u64(c);
 #define STRING(member)	  record->member = take_string(c);
 #define FLAG(member, bit) record->member = record->misc & (bit);
 #define READ(member)	  record_take_read(c, record->attr->read_format, &record->member);
@@ -668,15 +643,9 @@ static void text_take_namespaces(struct pmc_out *out, const struct pmc_record *r
 	pmc_out_char(out, '}');
 }
 
-static void text_take_ksymbol(struct pmc_out *out, const struct pmc_record *r)
+static void text_take_tag(struct pmc_out *out, const struct pmc_record *r)
 {
-	pmc_outf(out, " len=%u ksym_type=%u flags=%u", r->ksymbol.len, r->ksymbol.ksym_type,
-		 r->ksymbol.flags);
-}
-
-static void text_take_bpf(struct pmc_out *out, const struct pmc_record *r)
-{
-	pmc_outf(out, " bpf_type=%u flags=%u id=%u tag=", r->bpf.bpf_type, r->bpf.flags, r->bpf.id);
+	put_name(out, "tag");
 	if (r->bpf.tag)
 		pmc_out_hex_bytes(out, r->bpf.tag, 8);
 }
@@ -694,6 +663,9 @@ static void put_body(struct pmc_out *out, const struct pmc_record *record)
 #define U32X2(a, b)                                                                                \
 	put_number(out, #a, record->a);                                                            \
 	put_number(out, #b, record->b);
+#define WORD3(a, b, c)                                                                             \
+	U32X2(a, b)                                                                                \
+	put_number(out, #c, record->c);
 #define STRING(member)	  put_string(out, #member, record->member);
 #define FLAG(member, bit) put_number(out, #member, record->member);
 #define READ(member)	  put_read(out, #member, &record->member);
