@@ -237,14 +237,6 @@ static void counters_open(struct counters *counters, const struct pmc_plan *plan
 	}
 }
 
-static void counters_close(struct counters *counters)
-{
-	const unsigned *first = counters->plan->first;
-
-	for (unsigned g = 0; g < counters->plan->groups; g++)
-		pmc_perf_group_close(counters->fds + first[g], first[g + 1] - first[g]);
-}
-
 static void read_all(const struct counters *counters, struct readings *readings)
 {
 	const unsigned *first = counters->plan->first;
@@ -267,9 +259,9 @@ static void read_all(const struct counters *counters, struct readings *readings)
 	}
 }
 
-/* Time and counts of one call, the cost of the readings included. */
-static uint64_t take_raw(const struct counters *counters, pmc_bench_fn run, void *arg, uint64_t ops,
-			 struct value *values)
+/* Time and counts of one call, less the cost of the readings. */
+static uint64_t take(const struct counters *counters, pmc_bench_fn run, void *arg, uint64_t ops,
+		     struct value *values)
 {
 	const struct pmc_plan *plan = counters->plan;
 	struct readings before, after;
@@ -289,17 +281,8 @@ static uint64_t take_raw(const struct counters *counters, pmc_bench_fn run, void
 		    !pmc_scaled(after.values[i] - before.values[i], enabled, running,
 				&values[i].count))
 			values[i].state = running < enabled ? PMC_SCALED : PMC_COUNTED;
-	}
-	return time_ns;
-}
-
-static uint64_t take(const struct counters *counters, pmc_bench_fn run, void *arg, uint64_t ops,
-		     struct value *values)
-{
-	uint64_t time_ns = take_raw(counters, run, arg, ops, values);
-
-	for (unsigned i = 0; i < counters->plan->opened; i++)
 		values[i].count = pmc_sub_sat(values[i].count, counters->cost[i]);
+	}
 	return pmc_sub_sat(time_ns, counters->cost_ns);
 }
 
@@ -314,23 +297,21 @@ static void nothing(void *arg, uint64_t ops)
 /* The least of many samples: at least that much is spent every time. */
 static void calibrate(struct counters *counters)
 {
+	uint64_t least_ns = UINT64_MAX, least[PMC_EVENTS_MAX];
 	struct value values[PMC_EVENTS_MAX];
-	bool counted[PMC_EVENTS_MAX] = { false };
 
-	counters->cost_ns = UINT64_MAX;
+	memset(least, 0xff, sizeof(least));
 	for (unsigned k = 0; k < CALIBRATIONS; k++) {
-		uint64_t time_ns = take_raw(counters, nothing, NULL, 1, values);
+		uint64_t time_ns = take(counters, nothing, NULL, 1, values);
 
-		if (time_ns < counters->cost_ns)
-			counters->cost_ns = time_ns;
-		for (unsigned i = 0; i < counters->plan->opened; i++) {
-			if (values[i].state != PMC_COUNTED)
-				continue;
-			if (!counted[i] || values[i].count < counters->cost[i])
-				counters->cost[i] = values[i].count;
-			counted[i] = true;
-		}
+		least_ns = time_ns < least_ns ? time_ns : least_ns;
+		for (unsigned i = 0; i < counters->plan->opened; i++)
+			if (values[i].state == PMC_COUNTED && values[i].count < least[i])
+				least[i] = values[i].count;
 	}
+	counters->cost_ns = least_ns;
+	for (unsigned i = 0; i < counters->plan->opened; i++)
+		counters->cost[i] = least[i] == UINT64_MAX ? 0 : least[i];
 }
 
 /* ---- all samples ----------------------------------------------------------------------------*/
@@ -476,7 +457,7 @@ static int measure(struct pmc_bench *bench, pmc_bench_fn run, void *arg,
 	counters_open(&counters, &bench->plan);
 	calibrate(&counters);
 	error = samples_take(&bench->options, &counters, run, arg, &scratch, &samples);
-	counters_close(&counters);
+	pmc_perf_group_close(counters.fds, bench->plan.opened);
 	if (!error)
 		error = result_make(bench, &counters, &samples, result);
 	pmc_arena_free(&scratch);

@@ -17,31 +17,33 @@
 
 const struct pmc_event_roots *counter_roots;
 
-struct name_search {
-	uint32_t type;
-	uint64_t config;
-	struct pmc_out *out;
-};
+static void set_text(char *to, size_t size, const char *from)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, to, size);
+	pmc_out_str(&out, from);
+}
 
 static void try_name(const struct pmc_builtin *row, void *arg)
 {
-	struct name_search *search = arg;
+	struct pmc_counter_event *event = arg;
 
-	if (!search->out->len && !row->alias_of && row->type == search->type &&
-	    row->config == search->config)
-		pmc_out_str(search->out, row->name);
+	if (!event->name[0] && !row->alias_of && row->type == event->type &&
+	    row->config == event->config)
+		set_text(event->name, sizeof(event->name), row->name);
 }
 
 /* The name as in perf, or of the form "software 12". */
 static void set_name(struct pmc_counter_event *event, const char *kind)
 {
 	struct pmc_out out;
-	struct name_search search = { event->type, event->config, &out };
 
+	pmc_builtins_each(try_name, event);
+	if (event->name[0])
+		return;
 	pmc_out_to_mem(&out, event->name, sizeof(event->name));
-	pmc_builtins_each(try_name, &search);
-	if (!out.len)
-		pmc_outf(&out, "%s 0x%llx", kind, (unsigned long long)event->config);
+	pmc_outf(&out, "%s 0x%llx", kind, (unsigned long long)event->config);
 }
 
 const char *counter_event_name(const struct pmc_counter_event *event)
@@ -78,10 +80,8 @@ int pmc_counter_event_software(struct pmc_counter_event *event, uint64_t id)
 {
 	if (fill(event, PERF_TYPE_SOFTWARE, id, "software"))
 		return -EINVAL;
-	if (id == PERF_COUNT_SW_CPU_CLOCK || id == PERF_COUNT_SW_TASK_CLOCK) {
-		event->unit[0] = 'n';
-		event->unit[1] = 's';
-	}
+	if (id == PERF_COUNT_SW_CPU_CLOCK || id == PERF_COUNT_SW_TASK_CLOCK)
+		strcpy(event->unit, "ns");
 	return 0;
 }
 
@@ -130,18 +130,8 @@ int pmc_counter_event_breakpoint(struct pmc_counter_event *event, uint32_t type,
 
 #define TEXT_MAX 1024
 
-static void set_text(char *to, size_t size, const char *from)
-{
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, to, size);
-	pmc_out_str(&out, from);
-}
-
 static void set_event(const struct pmc_event *from, struct pmc_counter_event *event)
 {
-	size_t unit = strlen(from->unit);
-
 	*event = (struct pmc_counter_event){
 		.type = from->type,
 		.config = from->config,
@@ -155,8 +145,8 @@ static void set_event(const struct pmc_event *from, struct pmc_counter_event *ev
 		.filter = (uint8_t)from->filter,
 		.scale = from->scale,
 	};
-	if (unit < sizeof(event->unit))
-		memcpy(event->unit, from->unit, unit);
+	if (strlen(from->unit) < sizeof(event->unit))
+		strcpy(event->unit, from->unit);
 	set_text(event->name, sizeof(event->name), from->name);
 }
 

@@ -518,11 +518,6 @@ static uint64_t mark_of(const struct pmc_group *counters)
 	return (uint64_t)(uintptr_t)counters ^ UINT64_C(0x706d632d67726f75);
 }
 
-static bool is_open(const struct pmc_group_typed *group)
-{
-	return group->counters && group->open_mark == mark_of(group->counters);
-}
-
 int pmc_group_typed_open_with(struct pmc_group_typed *group,
 			      const struct pmc_group_typed_field *fields, unsigned n,
 			      const struct pmc_open_options *options)
@@ -532,7 +527,7 @@ int pmc_group_typed_open_with(struct pmc_group_typed *group,
 
 	if (!group)
 		return -EINVAL;
-	if (is_open(group))
+	if (group->counters && group->open_mark == mark_of(group->counters))
 		return -EALREADY;
 	*group = (struct pmc_group_typed){ .failed = -1, .scope = PMC_SCOPE_ALL, .cpu = -1 };
 	if (options) {

@@ -14,12 +14,6 @@
 
 /* ---- raw readings -------------------------------------------------------------------------*/
 
-/* A read failed or was too short: if the descriptor is another file now, the error is -EBADF. */
-static int error_of(const struct pmc_counter *counter, int error)
-{
-	return error && error != -ENOSPC && counter_check(counter) ? -EBADF : error;
-}
-
 static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room,
 		 struct pmc_perf_head *head, struct pmc_perf_value *values, size_t max)
 {
@@ -50,7 +44,8 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 
 	if (error == -ENOSPC)
 		error = fetch_large(counter, head, values, max);
-	return error_of(counter, error);
+	/* The descriptor may be another file now. */
+	return error && error != -ENOSPC && counter_check(counter) ? -EBADF : error;
 }
 
 uint64_t counter_running_ns(const struct pmc_counter *counter)
@@ -198,21 +193,10 @@ int pmc_counter_reset(struct pmc_counter *counter)
 
 /* ---- groups -------------------------------------------------------------------------------*/
 
-/* Spreads n decoded values from the start of the array to their places, last first, in place. */
-static void spread(struct pmc_group_value *values, uint64_t n)
-{
-	const unsigned char *from = (const unsigned char *)values;
-	struct pmc_perf_value one;
-
-	while (n-- > 0) {
-		memcpy(&one, from + n * sizeof(one), sizeof(one));
-		values[n] = (struct pmc_group_value){ one.value, one.id, one.lost, 0 };
-	}
-}
-
 int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
 			   struct pmc_group_value *values, size_t max)
 {
+	struct pmc_perf_value *decoded = (struct pmc_perf_value *)values;
 	const struct pmc_group *group;
 	struct pmc_perf_head head;
 	int error;
@@ -223,7 +207,7 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_ti
 	group = leader->group;
 	if (!(leader->attr.base.read_format & PERF_FORMAT_GROUP))
 		return -ENOTSUP;
-	error = counter_fetch(leader, &head, (struct pmc_perf_value *)values, max);
+	error = counter_fetch(leader, &head, decoded, max);
 	if (error)
 		return error;
 	*times = (struct pmc_group_times){
@@ -231,7 +215,12 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_ti
 		.enabled_ns = pmc_sub_sat(head.enabled_ns, leader->group_zero.enabled_ns),
 		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
 	};
-	spread(values, head.n < max ? head.n : max);
+	/* The last first, as a value takes more room than a decoded one. */
+	for (uint64_t i = head.n < max ? head.n : max; i-- > 0;) {
+		const struct pmc_perf_value one = decoded[i];
+
+		values[i] = (struct pmc_group_value){ one.value, one.id, one.lost, 0 };
+	}
 	/* The descriptor may be closed, and its number another event's. */
 	if (group ? head.n != group->count : counter_check(leader))
 		return -EBADF;

@@ -159,6 +159,11 @@ static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepo
 	return 0;
 }
 
+static const char *copy(struct pmc_tracepoint *tracepoint, struct event_span text)
+{
+	return pmc_arena_strndup(&tracepoint->arena, text.at, text.len);
+}
+
 /* The number of "word:NUMBER". */
 static bool take_number(struct event_span *rest, const char *word, uint64_t *value)
 {
@@ -206,30 +211,25 @@ static int parse_format(struct pmc_tracepoint *tracepoint, const char *text, siz
 	tracepoint->print_format = "";
 	while (rest.at) {
 		struct event_span line = event_trim(event_split(&rest, '\n'));
-		struct event_span value = event_trim(event_skip(line, line.len));
 		int error = 0;
 
 		number++;
 		if (starts(line, "name:")) {
-			value = without(line, "name:");
-			tracepoint->name =
-				pmc_arena_strndup(&tracepoint->arena, value.at, value.len);
+			tracepoint->name = copy(tracepoint, without(line, "name:"));
 		} else if (starts(line, "ID:")) {
 			has_id = event_number(without(line, "ID:"), &tracepoint->id);
 			error = has_id ? 0 : -EPROTO;
 		} else if (starts(line, "print fmt:")) {
-			value = without(line, "print fmt:");
-			tracepoint->print_format =
-				pmc_arena_strndup(&tracepoint->arena, value.at, value.len);
+			tracepoint->print_format = copy(tracepoint, without(line, "print fmt:"));
 		} else if (starts(line, "field:")) {
 			error = add_field(tracepoint, line);
 		}
 		if (tracepoint->arena.failed)
 			return -ENOMEM;
-		if (error)
+		if (error) {
 			*line_number = number;
-		if (error)
 			return error;
+		}
 	}
 	return has_id && tracepoint->name && tracepoint->count ? 0 : -EPROTO;
 }
@@ -251,7 +251,6 @@ static int parse(struct pmc_tracepoint **tracepoint, const char *system, const c
 		made->system = pmc_arena_strdup(&made->arena, system);
 	if (made && made->system)
 		error = parse_format(made, text, size, &line);
-
 	if (!error) {
 		*tracepoint = made;
 		return 0;
