@@ -179,12 +179,6 @@ static void show_progress(const struct bench *bench, uint64_t done, uint64_t spe
 	fflush(stderr);
 }
 
-static void clear_progress(void)
-{
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-}
-
 /* ---- one run ------------------------------------------------------------------------------ */
 
 static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
@@ -559,7 +553,9 @@ int bench_measure(struct bench *bench)
 		code = measure_commands(bench, runner, c,
 					bench->sequential ? c + 1 : bench->n_commands);
 	bench_runner_stop(runner);
-	clear_progress();
+	/* The progress. */
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
 	if (!code && (bench->per_thread || bench->by_agent) && !bench_signalled())
 		code = run_all_under_agent(bench);
 	bench->interrupted = bench_signalled();

@@ -63,12 +63,6 @@ static double *values_of(const struct bench *bench, const struct bench_command *
 	return values;
 }
 
-/* Nothing is in percent of a time below that of an empty shell. */
-static bool is_base(const struct bench_summary *summary)
-{
-	return summary->mean > 0 && (!summary->trimmed.n || summary->trimmed.value > 0);
-}
-
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
 		  const struct bench_command *reference, const struct bench_thread *thread,
 		  unsigned measure, struct bench_row *row)
@@ -83,7 +77,8 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 	*row = (struct bench_row){ .delta.known = false };
 	bench_summarize(values, n, &row->summary);
 	bench_summarize(base, n_base, &summary);
-	if (is_base(&summary))
+	/* Nothing is in percent of a time below that of an empty shell. */
+	if (summary.mean > 0 && (!summary.trimmed.n || summary.trimmed.value > 0))
 		bench_compare(&summary, &row->summary, &row->delta);
 	if (row->delta.known && !own) {
 		bench_compare_sessions(base, n_base, values, n, &row->delta);
@@ -446,12 +441,6 @@ static void put(struct note *note, const char *text)
 	pmc_out_str(&note->line, text);
 }
 
-/* Names of events come from sysfs and tracefs too. */
-static void put_event(struct note *note, const char *before, const char *name)
-{
-	table_say(&note->line, &note->bench->rows.screen, "%s%S", before, name);
-}
-
 /* In quotes if a sentence could not show where it ends. */
 static void put_quoted(struct note *note, const struct bench_command *command)
 {
@@ -576,7 +565,8 @@ static void note_scopes(struct note *note)
 		for (unsigned c = 0; c < bench->n_commands; c++)
 			scaled |= bench->commands[c].scaled[event - bench->plan.events];
 		if (event->scope == PMC_SCOPE_USER)
-			put_event(note, note->line.len ? ", " : "Counted in user mode only: ",
+			table_say(&note->line, &bench->rows.screen, "%s%S",
+				  note->line.len ? ", " : "Counted in user mode only: ",
 				  bench->measures[m].name);
 	}
 	if (note->line.len) {
@@ -752,11 +742,16 @@ static const char *delta_of(const struct bench_delta *delta)
 	return delta->known ? names[delta->paired][delta->trimmed] : NULL;
 }
 
-static void put_summary(struct pmc_json *json, const char *key, const struct bench_row *row)
+/* A measurement, or a column of the thread. */
+static void put_summary(struct pmc_json *json, const char *key, const struct bench *bench,
+			const struct bench_command *command, const struct bench_thread *thread,
+			unsigned column)
 {
-	const struct bench_summary *summary = &row->summary;
-	const struct bench_delta *delta = &row->delta;
+	struct bench_row row;
+	const struct bench_summary *summary = &row.summary;
+	const struct bench_delta *delta = &row.delta;
 
+	bench_row_of(bench, command, bench_reference(bench, command), thread, column, &row);
 	if (!summary->n) {
 		pmc_json_null(json, key);
 		return;
@@ -797,24 +792,17 @@ static void put_run(struct pmc_json *json, const struct bench *bench, const stru
 static void put_thread(struct pmc_json *json, const struct bench *bench,
 		       const struct bench_command *command, const struct bench_thread *thread)
 {
-	const struct bench_command *reference = bench_reference(bench, command);
-	struct bench_row row;
-
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", thread->name);
-	for (unsigned c = 0; c < bench_thread_columns(bench); c++) {
-		bench_row_of(bench, command, reference, thread, c, &row);
-		put_summary(json, bench_thread_column(bench, c), &row);
-	}
+	for (unsigned c = 0; c < bench_thread_columns(bench); c++)
+		put_summary(json, bench_thread_column(bench, c), bench, command, thread, c);
 	pmc_json_object_end(json);
 }
 
 static void put_command(struct pmc_json *json, const struct bench *bench,
 			const struct bench_command *command)
 {
-	struct bench_row row;
-
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "command", command->text);
@@ -824,10 +812,8 @@ static void put_command(struct pmc_json *json, const struct bench *bench,
 		put_run(json, bench, &command->runs[r]);
 	pmc_json_array_end(json);
 	pmc_json_object(json, "summary");
-	for (unsigned m = 0; m < bench->n_measures; m++) {
-		bench_row_of(bench, command, bench_reference(bench, command), NULL, m, &row);
-		put_summary(json, bench->measures[m].key, &row);
-	}
+	for (unsigned m = 0; m < bench->n_measures; m++)
+		put_summary(json, bench->measures[m].key, bench, command, NULL, m);
 	pmc_json_object_end(json);
 	if (bench->per_thread) {
 		pmc_json_array(json, "threads");
