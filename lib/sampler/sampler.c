@@ -7,6 +7,7 @@
  * record of all rings is returned while any ring's next record is settled.
  */
 #include "lib/base/clock.h"
+#include "lib/base/number.h"
 #include "lib/count/group.h"
 #include "lib/count/user_read.h"
 #include "lib/counter/counter.h"
@@ -553,12 +554,12 @@ static uint64_t deadline_in(int timeout_ms)
 
 static uint64_t time_left(uint64_t deadline)
 {
-	uint64_t now;
+	return deadline == UINT64_MAX ? UINT64_MAX : pmc_sub_sat(deadline, pmc_now_ns());
+}
 
-	if (deadline == UINT64_MAX)
-		return UINT64_MAX;
-	now = pmc_now_ns();
-	return now < deadline ? deadline - now : 0;
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* perf_poll() of kernel/events/core.c: POLLHUP once the event's task and all that inherited it have
@@ -590,16 +591,20 @@ static void update_ended(struct pmc_sampler *sampler)
 	sampler->ended = why;
 }
 
-/* Waits until one of the samplers may have a record, at most timeout_ns (UINT64_MAX: no limit) and
- * at most 100 ms. Sets `ended` of sources and samplers. 0, -EINTR or -ENOMEM. */
-static int wait_for(struct pmc_sampler *const *samplers, unsigned n, uint64_t timeout_ns)
+/* Waits until one of the samplers may have a record, at most until the deadline, `most_ns` and
+ * 100 ms. Sets `ended` of sources and samplers. 0, -EAGAIN: the deadline is over, -EINTR or
+ * -ENOMEM. */
+static int wait_for(struct pmc_sampler *const *samplers, unsigned n, uint64_t deadline,
+		    uint64_t most_ns)
 {
+	const uint64_t left = time_left(deadline);
+	struct timespec wait = { .tv_nsec = (long)least(left, least(most_ns, SLICE_NS)) };
 	struct pollfd *polled;
-	uint64_t ns = timeout_ns < SLICE_NS ? timeout_ns : SLICE_NS;
-	struct timespec wait = { .tv_nsec = (long)ns };
 	unsigned count = 0, i = 0;
 	int got;
 
+	if (!left)
+		return -EAGAIN;
 	for (unsigned k = 0; k < n; k++)
 		for (struct pmc_source *s = samplers[k]->first; s; s = s->next)
 			count += s->counter && !s->ended;
@@ -627,20 +632,13 @@ static int wait_for(struct pmc_sampler *const *samplers, unsigned n, uint64_t ti
 
 int pmc_sampler_next_wait(struct pmc_sampler *sampler, struct pmc_record *record, int timeout_ms)
 {
-	uint64_t deadline = deadline_in(timeout_ms), left;
-	int error;
+	const uint64_t deadline = deadline_in(timeout_ms);
+	int error, waited = 0;
 
-	for (;;) {
+	do
 		error = pmc_sampler_next(sampler, record);
-		if (error != -EAGAIN)
-			return error;
-		left = time_left(deadline);
-		if (!left)
-			return -EAGAIN;
-		error = wait_for(&sampler, 1, left);
-		if (error)
-			return error;
-	}
+	while (error == -EAGAIN && !(waited = wait_for(&sampler, 1, deadline, UINT64_MAX)));
+	return waited ? waited : error;
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
@@ -773,33 +771,25 @@ int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 }
 
 /* Records in the rings wait for their round to settle, not for more records. */
-static uint64_t wait_ns(const struct pmc_sampler_set *set, uint64_t left)
+static uint64_t settles_in(const struct pmc_sampler_set *set)
 {
-	uint64_t settled = time_left(set->round_end_ns + set->settle_ns);
-
 	for (unsigned i = 0; i < set->n; i++)
 		if (set->samplers[i]->peeked)
-			return settled < left ? settled : left;
-	return left;
+			return time_left(set->round_end_ns + set->settle_ns);
+	return UINT64_MAX;
 }
 
 int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *record,
 			      struct pmc_sampler **from, int timeout_ms)
 {
-	uint64_t deadline = deadline_in(timeout_ms), left;
-	int error;
+	const uint64_t deadline = deadline_in(timeout_ms);
+	int error, waited = 0;
 
-	for (;;) {
+	do
 		error = pmc_sampler_set_next(set, record, from);
-		if (error != -EAGAIN)
-			return error;
-		left = time_left(deadline);
-		if (!left)
-			return -EAGAIN;
-		error = wait_for(set->samplers, set->n, wait_ns(set, left));
-		if (error)
-			return error;
-	}
+	while (error == -EAGAIN &&
+	       !(waited = wait_for(set->samplers, set->n, deadline, settles_in(set))));
+	return waited ? waited : error;
 }
 
 /* ---- the set ------------------------------------------------------------------------------- */
