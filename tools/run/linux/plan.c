@@ -142,15 +142,6 @@ static bool needs_no_group(const struct pmc_event *event)
 	return pmc_event_is_uncore(event) || pmc_event_is_of_os(event);
 }
 
-static unsigned count_others(const struct pmc_plan *plan)
-{
-	unsigned n = 0;
-
-	for (unsigned i = plan->opened; i < plan->count; i++)
-		n += needs_no_group(&plan->events[i].event);
-	return n;
-}
-
 /* The name, and on hybrid CPUs the type of core. */
 static const char *label(const struct pmc_planned *p, char *buf, size_t cap)
 {
@@ -162,6 +153,7 @@ static const char *label(const struct pmc_planned *p, char *buf, size_t cap)
 
 static void print_groups(const struct pmc_plan *plan)
 {
+	const char *heading = "not counted here (see pmctl doctor):\n";
 	char buf[512], why[400];
 
 	for (unsigned g = 0; g < plan->groups; g++) {
@@ -176,14 +168,13 @@ static void print_groups(const struct pmc_plan *plan)
 			tool_line("  %s%s", label(&plan->events[i], buf, sizeof(buf)),
 				  scope_note(&plan->events[i]));
 	}
-	if (plan->opened + count_others(plan) == plan->count)
-		return;
-	puts("not counted here (see pmctl doctor):");
 	for (unsigned i = plan->opened; i < plan->count; i++) {
 		const struct pmc_planned *p = &plan->events[i];
 
 		if (needs_no_group(&p->event))
 			continue;
+		fputs(heading, stdout);
+		heading = "";
 		pmc_plan_why(p, p->error, why, sizeof(why));
 		tool_line("  %s: %s (%s)", label(p, buf, sizeof(buf)), pmc_state_name(p->state),
 			  why);
@@ -212,11 +203,11 @@ static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *p
 {
 	if (plan->opened == 0)
 		return "off: nothing to inherit";
-	switch (asked == PMC_INHERIT_AUTO ?
-			(plan->hardware && !pmc_plan_fits_twice(plan, tool_perf_open) ?
-				 PMC_INHERIT_CLOCK :
-				 PMC_INHERIT_FULL) :
-			asked) {
+	if (asked == PMC_INHERIT_AUTO)
+		asked = plan->hardware && !pmc_plan_fits_twice(plan, tool_perf_open) ?
+				PMC_INHERIT_CLOCK :
+				PMC_INHERIT_FULL;
+	switch (asked) {
 	case PMC_INHERIT_CLOCK:
 		return "clock: CPU time of work outside thread rows";
 	case PMC_INHERIT_FULL:
