@@ -60,7 +60,7 @@ static void look(const char *name, enum program_kind kind)
 	if (program.kind != kind)
 		fail_msg("%s is of kind %d, not %d", name, program.kind, kind);
 	assert_true(
-		(program_obstacle(kind) == NULL) ==
+		(program_obstacle[kind] == NULL) ==
 		(kind == PROGRAM_OK || kind == PROGRAM_NOT_FOUND || kind == PROGRAM_UNREADABLE));
 }
 

@@ -66,11 +66,6 @@ int tool_refuse_word(const struct tool_command *command, const char *word)
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-static bool is_number(const char *arg)
-{
-	return arg[0] && !arg[strspn(arg, "0123456789")];
-}
-
 /* The value attached to the argument if it is that flag: -oV, --out=V. */
 static bool is_flag(const struct tool_flag *row, const char *arg, const char **value)
 {
@@ -92,7 +87,9 @@ static bool takes_operand(const struct tool_flag *row, const struct tool_args *a
 		return args->dashes;
 	case FLAG_TYPE_PIDS:
 	case FLAG_TYPE_CALL:
-		return !args->dashes && is_number(args->value);
+		/* A number. */
+		return !args->dashes && *args->value &&
+		       !args->value[strspn(args->value, "0123456789")];
 	default:
 		return true;
 	}
@@ -359,12 +356,11 @@ static void append(const struct tool_args *args, const char ***list, unsigned *n
 
 static void join(const struct tool_args *args, const char **text)
 {
-	const size_t size = *text ? strlen(*text) + strlen(args->value) + 2 : 0;
-	char *joined = *text ? pmc_arena_alloc(&memory, size) : NULL;
+	const size_t size = (*text ? strlen(*text) + 1 : 0) + strlen(args->value) + 1;
+	char *joined = pmc_arena_alloc(&memory, size);
 
-	if (joined)
-		snprintf(joined, size, "%s,%s", *text, args->value);
-	*text = joined ? joined : args->value;
+	snprintf(joined, size, "%s%s%s", *text ? *text : "", *text ? "," : "", args->value);
+	*text = joined;
 }
 
 int tool_parse_events(const char *source, const char *text, struct pmc_arena *arena,

@@ -172,7 +172,6 @@ int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, v
 		if (problem)
 			leave_out(&inputs, paths[i], problem);
 	}
-	inputs.left_out[inputs.out.len] = 0;
 	if (!inputs.good && n == 1 && problem)
 		return fail_only(paths[0], problem);
 	if (inputs.bad > 8)

@@ -313,7 +313,7 @@ static int set_environment(struct run *run)
 {
 	const char *asan = getenv("ASAN_OPTIONS");
 
-	if (run_preload.must_load && program_obstacle(run->program.kind))
+	if (run_preload.must_load && program_obstacle[run->program.kind])
 		unsetenv(TOOL_PRELOAD);
 	else if (!is_first_preload(run->agent))
 		tool_prepend(TOOL_PRELOAD, run->agent);
@@ -355,7 +355,7 @@ static int look_at_program(struct run *run)
 						     strerror(-error));
 	if (!*run->cmd)
 		return 0;
-	obstacle = program_obstacle(run->program.kind);
+	obstacle = program_obstacle[run->program.kind];
 	if (obstacle)
 		tool_warn("%s %s; totals only, no thread rows%s", run->program.image, obstacle,
 			  run->program.hidden ?

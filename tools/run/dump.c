@@ -177,7 +177,7 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 			 const struct pmc_profile *profile, const struct pmc_p_process *before)
 {
 	const struct run_child *child = &run->child;
-	const char *obstacle = program_obstacle(run->program.kind);
+	const char *obstacle = program_obstacle[run->program.kind];
 	struct pmc_process_fixed fixed = {
 		.pid = (uint32_t)child->pid,
 		.ppid = (uint32_t)getpid(),

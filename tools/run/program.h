@@ -49,11 +49,7 @@ struct program {
  * 0, or -errno if the agent cannot be read; -ENOEXEC: it is not a library of this system. */
 int program_look(const char *command, const char *agent, struct program *program);
 /* Why the program cannot load the agent, as a predicate of its name; NULL: no reason known. */
-extern const char *const program_obstacles[PROGRAM_KINDS];
-static inline const char *program_obstacle(enum program_kind kind)
-{
-	return program_obstacles[kind];
-}
+extern const char *const program_obstacle[PROGRAM_KINDS];
 
 /* ---- cmd_run.c ---------------------------------------------------------------------------- */
 /* Fills path and image, and sets kind to NOT_FOUND or UNREADABLE. False: not found. */

@@ -50,7 +50,7 @@ int program_look(const char *command, const char *agent, struct program *program
 	return error;
 }
 
-const char *const program_obstacles[PROGRAM_KINDS] = {
+const char *const program_obstacle[PROGRAM_KINDS] = {
 	[PROGRAM_STATIC] = "has no loader and cannot load the agent",
 	[PROGRAM_FOREIGN] = "has another architecture than the agent",
 	[PROGRAM_SECURE] = "is setuid or setgid, so macOS drops DYLD_INSERT_LIBRARIES",

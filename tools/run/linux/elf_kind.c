@@ -177,7 +177,7 @@ int program_look(const char *command, const char *agent, struct program *program
 	return error;
 }
 
-const char *const program_obstacles[PROGRAM_KINDS] = {
+const char *const program_obstacle[PROGRAM_KINDS] = {
 	[PROGRAM_STATIC] = "is statically linked and cannot load the agent",
 	[PROGRAM_FOREIGN] = "has another architecture than the agent",
 	[PROGRAM_LIBC] = "uses another C library than the agent",

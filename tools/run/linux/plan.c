@@ -39,8 +39,9 @@ static void try_event(struct run *run, const char *name, struct choice *choice)
 	struct pmc_events events;
 	int fd;
 
-	*choice = (struct choice){ .name = name ? name : "", .error = -ENOMEM };
-	if (!name || pmc_events_parse(name, NULL, &run->arena, &events, &error) != 0)
+	*choice = (struct choice){ .name = name };
+	choice->error = pmc_events_parse(name, NULL, &run->arena, &events, &error);
+	if (choice->error)
 		return;
 	pmc_perf_sample_attr(&events.list[0], asked, &choice->attr);
 	choice->many = pmc_sample_rate(&events.list[0], asked) > PMC_SAMPLE_HZ_CHEAP;
@@ -54,7 +55,6 @@ static void try_event(struct run *run, const char *name, struct choice *choice)
 static void choose(struct run *run, struct choice *choice)
 {
 	const struct pmc_config_sample *asked = &run->config.sample;
-
 	const char *name = asked->event_len ?
 				   pmc_arena_strndup(&run->arena, asked->event, asked->event_len) :
 				   "cycles";
@@ -323,7 +323,7 @@ int run_prepare(struct run *run)
 	check_samples(run);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		run->totals.fds[i] = -1;
-	return program_obstacle(run->program.kind) && !run->program.hidden ? make_plan(run, true) :
+	return program_obstacle[run->program.kind] && !run->program.hidden ? make_plan(run, true) :
 									     0;
 }
 
