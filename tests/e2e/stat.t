@@ -159,11 +159,6 @@ for width in 80 200; do
 done
 run python3 "$T/columns.py" 80 "$PMCTL" stat -p $waiter --per-thread -e page-faults -I 20ms -n 2
 like "$(cat "$T/out")" "tid page-faults " "an event that was asked for has a column on a narrow terminal"
-# Threads that sleep have no file read in each interval, and no list of threads is.
-run strace -c -o "$T/calls" "$PMCTL" stat -p $waiter --per-thread -I 10ms -n 50
-calls() { awk -v call="$1" '$NF == call { n = $4 } END { print n + 0 }' "$T/calls"; }
-between "$(calls pread64)" 4 150 "files of threads that sleep are read now and then"
-between "$(calls getdents64)" 1 20 "and a list of threads that stays the same once"
 stat -p $waiter -e page-faults -I 20ms -n 1
 is "$(grep -c page-faults "$T/out")" 1 "-n 1 prints the numbers once"
 stat -p $waiter -e page-faults -I 20ms -n 1 --format json

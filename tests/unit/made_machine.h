@@ -340,16 +340,6 @@ int __wrap_live_tids_read(pid_t pid, struct live_tids *tids)
 	return tids->n ? 0 : -ESRCH;
 }
 
-unsigned __wrap_live_tids_count(pid_t pid);
-unsigned __wrap_live_tids_count(pid_t pid)
-{
-	struct live_tids tids = { .n = 0 };
-	unsigned n = live_tids_read(pid, &tids) ? 0 : tids.n;
-
-	live_tids_free(&tids);
-	return n;
-}
-
 uint64_t __wrap_live_process_cpu_ns(pid_t pid);
 uint64_t __wrap_live_process_cpu_ns(pid_t pid)
 {
@@ -361,18 +351,11 @@ uint64_t __wrap_live_process_cpu_ns(pid_t pid)
 	return sum;
 }
 
-bool __wrap_live_task_slept(struct live_task *task, const struct live_budget *budget);
-bool __wrap_live_task_slept(struct live_task *task, const struct live_budget *budget)
+void __wrap_live_children_add(pid_t tid, struct live_tids *pids);
+void __wrap_live_children_add(pid_t tid, struct live_tids *pids)
 {
-	return false;
-}
-
-int __wrap_live_task_children(struct live_task *task, struct live_budget *budget, char *text,
-			      size_t cap);
-int __wrap_live_task_children(struct live_task *task, struct live_budget *budget, char *text,
-			      size_t cap)
-{
-	return snprintf(text, cap, "%s", task->tid == SERVER ? "1300 " : "");
+	if (tid == SERVER)
+		pids->list[pids->n++] = HELPER;
 }
 
 int __wrap_live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget);

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct live_budget budget = { .most = 64, .turns = 1 };
+static struct live_budget budget = { .most = 64 };
 
 /* A thread that waits for `go`, and posts `done`, so often. */
 struct relay {
@@ -38,21 +38,6 @@ static void *run_relay(void *arg)
 		sem_post(&relay->done);
 	}
 	return NULL;
-}
-
-/* From the files themselves, whose readings live_task_read() spares. */
-static void read_waits(pid_t tid, struct live_task *exact)
-{
-	struct pmc_proc_sched sched;
-	char text[4096];
-
-	assert_true(pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", tid) > 0);
-	assert_true(pmc_proc_schedstat(text, &sched));
-	exact->sum.cpu_ns = sched.cpu_ns;
-	exact->slices = sched.slices;
-	assert_true(pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) > 0);
-	pmc_proc_number(text, "voluntary_ctxt_switches", &exact->sum.voluntary);
-	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &exact->sum.involuntary);
 }
 
 static void start_relay(struct relay *relay, unsigned rounds)
@@ -121,67 +106,23 @@ static void birth(void **state)
 
 static void asleep(void **state)
 {
-	struct live_task task, self;
+	struct live_task task;
 	struct relay relay;
 	uint64_t read;
 
 	start_relay(&relay, 1);
 	live_task_init(&task, getpid(), relay.tid);
-	/* The function that it sleeps in may be unknown at first. */
 	do {
 		await_sleep(&task, &budget);
 		read = task.read_ns;
-	} while (!live_task_slept(&task, &budget) || ahead_ns(&task));
+		assert_int_equal(live_task_read(&task, 0, &budget), 0);
+	} while (ahead_ns(&task));
 	assert_int_equal(task.span.cpu_ns, 0);
 	assert_int_equal(task.span.ns, task.read_ns - read);
 	assert_int_equal(task.span.blocked_ns, task.span.ns);
-	/* Its files are read again after a time. */
-	task.file_ns -= 2000000000;
-	assert_false(live_task_slept(&task, &budget));
-	/* A wait for a CPU may be going on. */
-	live_task_init(&self, getpid(), gettid());
-	assert_int_equal(live_task_read(&self, 0, &budget), 0);
-	assert_false(live_task_slept(&self, &budget));
 	sem_post(&relay.go);
 	pthread_join(relay.thread, NULL);
 	live_task_close(&task, &budget);
-	live_task_close(&self, &budget);
-}
-
-/* Between two readings of its switches they are as many as it got a CPU. */
-static void estimated_switches(void **state)
-{
-	struct live_budget rare = { .most = 64, .turns = 1, .brief = true };
-	struct live_task task, from, exact;
-	struct relay relay;
-
-	start_relay(&relay, 41);
-	live_task_init(&task, getpid(), relay.tid);
-	await_sleep(&task, &rare);
-	from = task;
-	rare.turns = 1u << 31;
-	rare.reading = 1 - (unsigned)relay.tid;
-	for (unsigned i = 0; i < 40; i++) {
-		sem_post(&relay.go);
-		sem_wait(&relay.done);
-	}
-	/* It did not sleep where `go` was there already. */
-	read_waits(relay.tid, &exact);
-	do {
-		assert_int_equal(live_task_read(&task, 0, &rare), 0);
-		assert_int_equal(task.sum.voluntary + task.sum.involuntary,
-				 from.sum.voluntary + from.sum.involuntary + task.slices -
-					 from.slices);
-	} while (task.slices < exact.slices);
-	assert_false(live_task_slept(&task, &budget));
-	rare.turns = 1;
-	await_sleep(&task, &rare);
-	read_waits(relay.tid, &exact);
-	assert_int_equal(task.sum.voluntary, exact.sum.voluntary);
-	assert_int_equal(task.sum.involuntary, exact.sum.involuntary);
-	sem_post(&relay.go);
-	pthread_join(relay.thread, NULL);
-	live_task_close(&task, &rare);
 }
 
 /* Without descriptors that are kept open, only the start time distinguishes a thread from a later
@@ -215,21 +156,6 @@ static void ended(void **state)
 	assert_int_equal(live_task_read(&task, 0, &budget), -ESRCH);
 	live_task_close(&task, &budget);
 	assert_int_equal(budget.open, 0);
-}
-
-static void number_of_threads(void **state)
-{
-	struct live_tids tids = { .n = 0 };
-	struct relay relay;
-
-	start_relay(&relay, 1);
-	assert_int_equal(live_tids_read(getpid(), &tids), 0);
-	assert_true(live_tids_have(&tids, relay.tid));
-	assert_int_equal(live_tids_count(getpid()), tids.n);
-	assert_int_equal(live_tids_count(1 << 30), 0);
-	sem_post(&relay.go);
-	pthread_join(relay.thread, NULL);
-	live_tids_free(&tids);
 }
 
 /* ---- recorded readings ---------------------------------------------------------------------- */
@@ -267,7 +193,6 @@ static void replay(struct live_task *task, const struct recorded *reading, struc
 	put_file(task, LIVE_WAIT, reading->state == 'S' ? "futex_do_wait" : "0");
 	if (task->read_ns)
 		task->read_ns = pmc_now_ns() - reading->ms * 1000000ull;
-	of->reading++;
 	assert_int_equal(live_task_read(task, 0, of), 0);
 }
 
@@ -307,7 +232,7 @@ static const struct recorded spinner[] = {
 
 static void shared_cpu(void **state)
 {
-	struct live_budget every = { .turns = 1 };
+	struct live_budget every = { .most = 0 };
 	struct live_task task;
 	struct live_span sum;
 
@@ -319,15 +244,6 @@ static void shared_cpu(void **state)
 	assert_true(task.sum.delay_ns <= sum.ns - sum.cpu_ns + 10000000);
 }
 
-/* Only its schedstat is read in most readings. */
-static void shared_cpu_brief(void **state)
-{
-	struct live_budget rare = { .turns = 4, .brief = true };
-	struct live_task task;
-
-	assert_int_equal(REPLAY(spinner, &task, &rare).blocked_ns, 0);
-}
-
 static void alone(void **state)
 {
 	static const struct recorded list[] = {
@@ -335,7 +251,7 @@ static void alone(void **state)
 		{ 50, 1148, 0, 1, 0, 'R' },  { 50, 1200, 0, 1, 0, 'R' }, { 50, 1248, 0, 1, 0, 'R' },
 		{ 200, 1448, 0, 1, 0, 'R' }, { 50, 1500, 0, 1, 0, 'R' },
 	};
-	struct live_budget every = { .turns = 1 };
+	struct live_budget every = { .most = 0 };
 	struct live_task task;
 	struct live_span sum;
 
@@ -351,16 +267,14 @@ static void sleeper(void **state)
 		{ 0, 5, 1, 3, 3, 'S' },	 { 50, 5, 1, 3, 3, 'S' }, { 50, 6, 1, 4, 4, 'S' },
 		{ 50, 6, 1, 4, 4, 'S' }, { 50, 7, 3, 5, 5, 'S' },
 	};
-	struct live_budget budgets[] = { { .turns = 1 }, { .turns = 4, .brief = true } };
+	struct live_budget every = { .most = 0 };
 	struct live_task task;
 	struct live_span sum;
 
-	for (unsigned i = 0; i < 2; i++) {
-		sum = REPLAY(list, &task, &budgets[i]);
-		assert_int_equal(sum.cpu_ns, 2000000);
-		assert_int_equal(sum.delay_ns, 2000000);
-		assert_int_equal(sum.blocked_ns, sum.ns - 4000000);
-	}
+	sum = REPLAY(list, &task, &every);
+	assert_int_equal(sum.cpu_ns, 2000000);
+	assert_int_equal(sum.delay_ns, 2000000);
+	assert_int_equal(sum.blocked_ns, sum.ns - 4000000);
 }
 
 /* Wakes, waits for a CPU, runs and sleeps again; a wait that was taken for sleep is made up for. */
@@ -372,7 +286,7 @@ static void alternating(void **state)
 		{ 100, 60, 100, 8, 7, 'R' }, { 100, 60, 100, 8, 7, 'R' },
 		{ 50, 70, 220, 9, 8, 'S' },  { 100, 70, 220, 9, 8, 'S' },
 	};
-	struct live_budget every = { .turns = 1 };
+	struct live_budget every = { .most = 0 };
 	struct live_task task;
 	struct live_span sum;
 
@@ -393,7 +307,7 @@ static void waited_before(void **state)
 		{ 100, 20, 2190, 6, 5, 'R' },
 		{ 100, 30, 2190, 6, 6, 'S' },
 	};
-	struct live_budget every = { .turns = 1 };
+	struct live_budget every = { .most = 0 };
 	struct live_task task;
 	struct live_span sum;
 
@@ -404,17 +318,10 @@ static void waited_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(birth),
-		cmocka_unit_test(asleep),
-		cmocka_unit_test(estimated_switches),
-		cmocka_unit_test(another_thread),
-		cmocka_unit_test(ended),
-		cmocka_unit_test(number_of_threads),
-		cmocka_unit_test(shared_cpu),
-		cmocka_unit_test(shared_cpu_brief),
-		cmocka_unit_test(alone),
-		cmocka_unit_test(sleeper),
-		cmocka_unit_test(alternating),
+		cmocka_unit_test(birth),	  cmocka_unit_test(asleep),
+		cmocka_unit_test(another_thread), cmocka_unit_test(ended),
+		cmocka_unit_test(shared_cpu),	  cmocka_unit_test(alone),
+		cmocka_unit_test(sleeper),	  cmocka_unit_test(alternating),
 		cmocka_unit_test(waited_before),
 	};
 

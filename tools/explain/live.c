@@ -81,7 +81,6 @@ static bool read_all(struct watch *watch)
 		for (unsigned i = 0; i < watch->tids.n; i++)
 			add_new(watch, pid, watch->tids.list[i]);
 	}
-	watch->budget.reading++;
 	HASH_ITER (hh, watch->live, thread, next)
 		read_thread(watch, thread);
 	watch->scanned_ns = now;

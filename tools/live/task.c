@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,28 +106,36 @@ int live_tids_read(pid_t pid, struct live_tids *tids)
 	return error;
 }
 
-/* A child is in the list of the thread that started it, or of another one if that has ended. */
-int live_tree_read(pid_t pid, struct live_tids *tids)
+void live_children_add(pid_t tid, struct live_tids *pids)
 {
 	char text[65536];
+	const char *at = text;
 	uint64_t child;
+
+	pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", tid, tid);
+	for (; pmc_number_take(&at, NULL, 10, &child); at += strspn(at, " "))
+		if (child <= INT_MAX)
+			add(pids, (pid_t)child);
+}
+
+int live_tree_read(pid_t pid, struct live_tids *tids)
+{
+	struct live_tids children = { .n = 0 };
 	int error;
 
 	tids->n = 0;
 	error = add_tids(pid, tids);
 	/* The list grows: threads of children have children. */
 	for (unsigned i = 0; i < tids->n && !error; i++) {
-		const char *at = text;
-
-		if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", tids->list[i],
-				  tids->list[i]) <= 0)
-			continue;
-		for (; !error && pmc_number_take(&at, NULL, 10, &child); at += strspn(at, " ")) {
-			error = child <= INT_MAX ? add_tids((pid_t)child, tids) : 0;
+		children.n = 0;
+		live_children_add(tids->list[i], &children);
+		for (unsigned c = 0; c < children.n && !error; c++) {
+			error = add_tids(children.list[c], tids);
 			/* It has ended. */
 			error = error == -ESRCH ? 0 : error;
 		}
 	}
+	live_tids_free(&children);
 	sort_tids(tids);
 	return error;
 }
@@ -204,27 +211,16 @@ int live_tree_pids(pid_t pid, struct live_tids *pids)
 
 bool live_has_children(pid_t pid)
 {
-	struct live_tids tids = { .n = 0 };
-	bool found = false;
-	char text[64];
+	struct live_tids tids = { .n = 0 }, children = { .n = 0 };
+	bool found;
 
 	live_tids_read(pid, &tids);
-	for (unsigned i = 0; i < tids.n && !found; i++) {
-		pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", pid, tids.list[i]);
-		found = text[0];
-	}
+	for (unsigned i = 0; i < tids.n && !children.n; i++)
+		live_children_add(tids.list[i], &children);
+	found = children.n;
 	live_tids_free(&tids);
+	live_tids_free(&children);
 	return found;
-}
-
-/* proc_task_getattr() in fs/proc/base.c adds them to the links of a directory. */
-unsigned live_tids_count(pid_t pid)
-{
-	struct stat dir;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	return stat(path, &dir) == 0 && dir.st_nlink > 2 ? (unsigned)dir.st_nlink - 2 : 0;
 }
 
 bool live_tids_have(const struct live_tids *tids, pid_t tid)
@@ -266,10 +262,7 @@ uint64_t live_process_cpu_ns(pid_t pid)
 /* Of wchan, for a thread that did not run since. */
 #define RETRIES 3
 
-/* The kernel removes events from a thread that executes a set-user-ID program: they stand still. */
-#define TRUST_NS 1000000000u
-
-static const char *const names[] = { "schedstat", "stat", "status", "wchan", "children" };
+static const char *const names[] = { "schedstat", "stat", "status", "wchan" };
 
 void live_budget_init(struct live_budget *budget)
 {
@@ -282,11 +275,6 @@ void live_budget_init(struct live_budget *budget)
 	setrlimit(RLIMIT_NOFILE, &files);
 	/* The other half is for events. */
 	budget->most = files.rlim_cur / 2 < 1u << 20 ? (unsigned)(files.rlim_cur / 2) : 1u << 20;
-}
-
-static uint64_t now_of(const struct live_budget *budget)
-{
-	return budget->now_ns ? budget->now_ns : pmc_now_ns();
 }
 
 void live_task_init(struct live_task *task, pid_t pid, pid_t tid)
@@ -381,37 +369,14 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 	task->known = true;
 }
 
-/* Each reading: as many switches as it got a CPU, in the proportion that was found last. */
-static void estimate_switches(struct live_task *task, uint64_t slices)
-{
-	const uint64_t n = pmc_sub_sat(task->slices, slices);
-	const uint64_t voluntary = (uint64_t)(task->voluntary_share * (double)n + 0.5);
-
-	task->sum.voluntary += voluntary;
-	task->sum.involuntary += n - voluntary;
-}
-
 static void read_switches(struct live_task *task, struct live_budget *budget)
 {
-	struct live_span *sum = &task->sum;
-	uint64_t voluntary, all;
 	char text[4096];
 
 	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) <= 0)
 		return;
-	pmc_proc_number(text, "voluntary_ctxt_switches", &sum->voluntary);
-	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &sum->involuntary);
-	voluntary = pmc_sub_sat(sum->voluntary, task->voluntary);
-	all = voluntary + pmc_sub_sat(sum->involuntary, task->involuntary);
-	if (all)
-		task->voluntary_share = (double)voluntary / (double)all;
-	task->voluntary = sum->voluntary;
-	task->involuntary = sum->involuntary;
-}
-
-int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap)
-{
-	return read_file(task, LIVE_CHILDREN, budget, text, cap);
+	pmc_proc_number(text, "voluntary_ctxt_switches", &task->sum.voluntary);
+	pmc_proc_number(text, "nonvoluntary_ctxt_switches", &task->sum.involuntary);
 }
 
 /* Of a thread that has ended, or another one with its ID: -ESRCH. */
@@ -433,27 +398,6 @@ static int read_stat(struct live_task *task, struct live_budget *budget, bool fi
 	return 0;
 }
 
-/* Of a thread that has run, or may have. */
-static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t slices, bool due,
-		     bool first)
-{
-	const bool full = due || !budget->brief || task->slices == slices;
-	int error = full ? read_stat(task, budget, first) : 0;
-
-	if (error)
-		return error;
-	task->owes = !due;
-	if (due)
-		read_switches(task, budget);
-	else
-		estimate_switches(task, slices);
-	if (full) {
-		read_wchan(task, budget);
-		task->retries = RETRIES;
-	}
-	return 0;
-}
-
 /* When the first interval of a thread began that was not there at that time; 0: unknown. */
 static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
 {
@@ -469,13 +413,10 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 {
 	const struct live_span from = task->sum;
 	const uint64_t slices = task->slices;
-	struct pmc_proc_sched now;
+	const bool first = !task->read_ns;
 	uint64_t from_ns = task->read_ns;
-	const bool first = !from_ns;
-	/* Not all threads in the same reading. */
-	const bool due = first || budget->turns <= 1 ||
-			 (budget->reading + (unsigned)task->tid) % budget->turns == 0;
 	bool same, runnable = live_is_runnable(task);
+	struct pmc_proc_sched now;
 	char text[128];
 	int n = read_file(task, LIVE_SCHEDSTAT, budget, text, sizeof(text));
 
@@ -486,25 +427,28 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	task->charged_ns = now.delay_ns;
 	task->sum.cpu_ns = now.cpu_ns;
 	task->slices = now.slices;
-	task->read_ns = task->file_ns = now_of(budget);
+	task->read_ns = budget->now_ns ? budget->now_ns : pmc_now_ns();
 	same = !first && task->sum.cpu_ns == from.cpu_ns && task->slices == slices;
 	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
-	if (!same || live_is_runnable(task) || (task->owes && due)) {
-		n = read_rest(task, budget, slices, due, first);
+	if (!same || runnable) {
+		n = read_stat(task, budget, first);
 		if (n)
 			return n;
-	}
-	/* It may have been on its way to sleep. It may also be that wchan is not permitted. */
-	if (same && !task->wchan[0] && task->retries) {
+		read_switches(task, budget);
+		read_wchan(task, budget);
+		task->retries = RETRIES;
+	} else if (!task->wchan[0] && task->retries) {
+		/* It may have been on its way to sleep. It may also be that wchan is not permitted.
+		 */
 		task->retries--;
 		read_wchan(task, budget);
 	}
 	if (first)
 		from_ns = first_since(task, since_ns);
-	/* Throughout, as far as its switches are known. */
-	runnable = runnable && live_is_runnable(task) &&
-		   (due || same ? task->sum.voluntary == from.voluntary : !task->voluntary_share);
 	if (from_ns) {
+		/* Runnable throughout, as far as its switches are known. */
+		runnable =
+			runnable && live_is_runnable(task) && task->sum.voluntary == from.voluntary;
 		set_span(task, from_ns, &from, runnable);
 	} else {
 		task->charged_before_ns = now.delay_ns;
@@ -512,20 +456,6 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 		task->waited = live_is_runnable(task);
 	}
 	return 0;
-}
-
-bool live_task_slept(struct live_task *task, const struct live_budget *budget)
-{
-	const uint64_t from_ns = task->read_ns, now = now_of(budget);
-	const struct live_span from = task->sum;
-
-	/* Its wait for a CPU may go on, or the function that it sleeps in be unknown yet. */
-	if (live_is_runnable(task) || task->owes || (!task->wchan[0] && task->retries) ||
-	    now - task->file_ns > TRUST_NS)
-		return false;
-	task->read_ns = now;
-	set_span(task, from_ns, &from, false);
-	return true;
 }
 
 struct live_span live_span_since(const struct live_span *now, const struct live_span *before)

@@ -34,18 +34,18 @@ bool live_is_zombie(pid_t pid);
 bool live_is_thread(pid_t pid);
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
-/* The same with the threads of all its descendants, as far as the kernel lists them
- * (CONFIG_PROC_CHILDREN). */
+/* Appends the processes that a thread has started, and those of its threads that have ended, as far
+ * as the kernel lists them (CONFIG_PROC_CHILDREN). */
+void live_children_add(pid_t tid, struct live_tids *pids);
+/* live_tids_read() with the threads of all its descendants. */
 int live_tree_read(pid_t pid, struct live_tids *tids);
 /* The same without the other threads of these processes. */
 int live_tree_pids(pid_t pid, struct live_tids *pids);
 /* The processes of a list such as "12,34" and those whose program has that name, by its comm or its
  * file; either may be NULL. 0, or the exit code after an error message. */
 int live_find(const char *list, const char *glob, struct live_tids *found);
-/* Whether it has child processes, as far as the kernel lists them. */
+/* Whether it has child processes. */
 bool live_has_children(pid_t pid);
-/* How many there are, which is read in one call; 0: unknown. */
-unsigned live_tids_count(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);
 void live_tids_free(struct live_tids *tids);
 
@@ -68,21 +68,15 @@ enum live_file {
 	LIVE_STAT,
 	LIVE_STATUS,
 	LIVE_WAIT,
-	LIVE_CHILDREN,
 	LIVE_FILES,
 };
 
 /* Shared by all threads. */
 struct live_budget {
 	unsigned most, open; /* how many files may be kept open, and are */
-	/* With many threads the switches of one that runs are read in every so many readings (0 is
-	 * 1): they take as long as all the rest. brief: so are its name, state and place. */
-	unsigned turns, reading; /* reading: the caller counts them */
-	bool brief;
 	uint64_t now_ns; /* time of the readings, so that intervals of all threads are the same; 0:
 			  * each has its own */
 };
-#define LIVE_MANY_RUN 250
 
 /* Of one interval, or since the start; sums of several threads have `ns` of all of them. */
 struct live_span {
@@ -104,11 +98,7 @@ struct live_task {
 	uint64_t slices;	/* how often it got a CPU */
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
 	uint64_t read_ns;	/* when the interval ended; 0: never */
-	uint64_t file_ns;	/* when a file was read */
 	unsigned retries;	/* of wchan */
-	bool owes;		/* it has run since; its switches are estimates */
-	uint64_t voluntary, involuntary; /* as they were read */
-	double voluntary_share;		 /* between the last two of these readings */
 	/* Run delay as the kernel has added it, and how much of it before the first reading. */
 	uint64_t charged_ns, charged_before_ns;
 	uint64_t cpu_before_ns; /* CPU time before it */
@@ -123,12 +113,6 @@ void live_task_init(struct live_task *task, pid_t pid, pid_t tid);
 /* since_ns: the first reading of a thread that has started after this time is an interval too; 0:
  * of none. 0; -ESRCH: it has ended; -errno. */
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget);
-/* The next interval, without a reading, of a thread that an event shows not to have run since the
- * last one. False: it has to be read all the same. */
-bool live_task_slept(struct live_task *task, const struct live_budget *budget);
-/* The IDs of the processes that it has started (needs CONFIG_PROC_CHILDREN), as text. The length or
- * -errno. */
-int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap);
 void live_task_close(struct live_task *task, struct live_budget *budget);
 
 void live_span_add(struct live_span *sum, const struct live_span *span);

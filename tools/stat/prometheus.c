@@ -97,17 +97,15 @@ static void put_label(struct pmc_out *out, const char *key, const char *value)
 /* NULL: the row is of several programs. */
 static const char *program_of(const struct stat_job *stat, const struct stat_row *row)
 {
-	const char *name = NULL, *slash;
+	const char *name = NULL;
 
-	if (stat->target == STAT_COMMAND) {
-		slash = strrchr(stat->cmd[0], '/');
-		return slash ? slash + 1 : stat->cmd[0];
-	}
+	if (stat->target == STAT_COMMAND)
+		return pmc_base_name(stat->cmd[0]);
 	for (unsigned p = 0; p < stat->n_processes; p++) {
 		const struct stat_process *process = &stat->processes[p];
 
-		if (row->task && row->task->pid == process->pid)
-			return process->program[0] ? process->program : NULL;
+		if (row->task && row->task->pid != process->pid)
+			continue;
 		if (name && strcmp(name, process->program) != 0)
 			return NULL;
 		name = process->program;
@@ -241,25 +239,22 @@ static void put_family(struct pmc_out *out, struct family *family, bool keeps)
 	}
 }
 
-static int write_beside(struct stat_prometheus *to, char temporary[PATH_MAX])
+static int write_file(struct stat_prometheus *to)
 {
-	const mode_t mask = umask(0);
-	char text[16384];
+	char temporary[PATH_MAX], text[16384];
 	struct pmc_out out;
-	int fd, error = 0;
+	int fd, error;
 
-	umask(mask);
-	fd = mkostemp(temporary, O_CLOEXEC);
+	if (snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.%d", to->stat->prometheus,
+		     getpid()) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, 0666 & ~mask) != 0)
-		error = -errno;
 	pmc_out_to_fd(&out, fd, text, sizeof(text));
 	for (struct family *family = to->families; family; family = family->next)
 		put_family(&out, family, to->stat->by != BY_THREAD);
-	pmc_out_flush(&out);
-	if (!error && out.error)
-		error = out.error;
+	error = pmc_out_flush(&out);
 	if (close(fd) != 0 && !error)
 		error = -errno;
 	if (!error && rename(temporary, to->stat->prometheus) != 0)
@@ -272,8 +267,7 @@ static int write_beside(struct stat_prometheus *to, char temporary[PATH_MAX])
 int stat_prometheus_write(struct stat_job *stat)
 {
 	struct stat_prometheus *to = stat->exposition;
-	char temporary[PATH_MAX];
-	int error = -ENAMETOOLONG;
+	int error;
 
 	stat_sum(stat, true);
 	for (unsigned r = stat->by != BY_TOTAL; r < stat->n_rows; r++) {
@@ -284,9 +278,7 @@ int stat_prometheus_write(struct stat_job *stat)
 	if (stat->rest.shown)
 		add_row(to, &stat->rest);
 	stat_drop_rows(stat);
-	if (snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.XXXXXX", stat->prometheus) <
-	    (int)sizeof(temporary))
-		error = write_beside(to, temporary);
+	error = write_file(to);
 	return error ? tool_fail(EXIT_FAIL, "cannot write %s: %s", stat->prometheus,
 				 tool_output_why(error)) :
 		       0;

@@ -98,28 +98,21 @@ static void end_row(struct stat_row *row)
 	row->sum.ns += row->sum.ns > row->before.ns ? since_ns : 0;
 }
 
-void stat_read(struct stat_job *stat)
+void stat_read_row(const struct stat_job *stat, struct stat_row *row)
 {
-	for (unsigned r = 0; r < stat->n_rows; r++) {
-		struct stat_row *row = stat->rows[r];
-		bool was_read = false;
+	bool was_open = false;
 
-		for (unsigned g = 0; g < row->groups.n; g++) {
-			struct live_group *group = &row->groups.list[g];
+	for (unsigned g = 0; g < row->groups.n; g++) {
+		struct live_group *group = &row->groups.list[g];
 
-			/* This time passes only while the thread runs. */
-			row->slept = live_group_read(group) &&
-				     group->now.enabled_ns == group->before.enabled_ns;
-			if (group->fds && !group->now.error)
-				read_clock(stat, group, row);
-			was_read |= group->fds != NULL;
-		}
-		if (!r || row->seen || !was_read)
-			continue;
-		for (unsigned g = 0; g < row->groups.n; g++)
-			live_group_close(&row->groups.list[g]);
-		end_row(row);
+		was_open |= group->fds != NULL;
+		if (live_group_read(group))
+			read_clock(stat, group, row);
+		if (!row->seen)
+			live_group_close(group);
 	}
+	if (!row->seen && was_open)
+		end_row(row);
 }
 
 void stat_step(struct stat_job *stat)
@@ -130,7 +123,6 @@ void stat_step(struct stat_job *stat)
 	for (unsigned r = 0; r < stat->n_rows; r++) {
 		stat->rows[r]->before = stat->rows[r]->sum;
 		stat->rows[r]->shown = stat->rows[r]->seen;
-		stat->rows[r]->stepped = true;
 		for (unsigned g = 0; g < stat->rows[r]->groups.n; g++)
 			live_group_step(&stat->rows[r]->groups.list[g]);
 	}

@@ -61,7 +61,7 @@ static void start(struct stat_job *stat)
 		memset(stat->rows[r]->places, 0, sizeof(stat->rows[r]->places));
 		stat->rows[r]->sum = stat->rows[r]->before = (struct live_span){ .ns = 0 };
 	}
-	stat->scanned_ns = stat->read_ns = stat->begin_ns;
+	stat->read_ns = stat->begin_ns;
 	stat_rest_start(stat);
 }
 
@@ -98,8 +98,6 @@ static int open_all(struct stat_job *stat)
 	/* A descriptor for each event and thread, and files of threads. The command has been forked
 	 * with the old limit. */
 	live_budget_init(&stat->budget);
-	/* These times come from the same file as names. */
-	stat->budget.brief = !(stat->live.plan.os & ~(1u << PMC_OS_RUN_DELAY)) && !stat->prometheus;
 	if (!code && stat->cgroup)
 		code = stat_open_cgroup(stat);
 	if (code)
@@ -122,18 +120,6 @@ static int open_all(struct stat_job *stat)
 	return 0;
 }
 
-void stat_rescan(struct stat_job *stat)
-{
-	int error = 0;
-
-	if (stat_has_waits(stat))
-		stat_scan_threads(stat);
-	else if (stat->target == STAT_MACHINE)
-		error = stat_scan_cpus(stat);
-	if (error && !stat->error)
-		stat->error = error;
-}
-
 void stat_close(struct stat_job *stat)
 {
 	if (stat->cgroup && stat->cgroup_fd >= 0)
@@ -148,12 +134,10 @@ void stat_close(struct stat_job *stat)
 /* ---- intervals: the time, a signal, or the end of the target -----------------------------------
  */
 
-/* How often new threads are looked for, and the end of one where no descriptor tells it. */
+/* How often threads are looked for and read, and the end of one where no descriptor tells it. */
 #define LOOK_NS 100000000u
-/* So many threads are read as often, more of them less often; all files of many that run in every
- * so many readings. */
-#define LOOK_AT	   64u
-#define LOOK_TURNS 8u
+/* So many threads are read as often, more of them less often. */
+#define LOOK_AT 64u
 /* PIDFD_THREAD of <linux/pidfd.h>, since Linux 6.9. */
 #define FOR_THREAD O_EXCL
 
@@ -185,43 +169,32 @@ static int open_target(const struct stat_job *stat)
 			    stat->target == STAT_THREAD ? FOR_THREAD : 0);
 }
 
-/* turns: of many threads that run; 1: all files of all threads. */
-static void scan(struct stat_job *stat, unsigned turns)
+static void scan(struct stat_job *stat)
 {
 	const uint64_t now = stat->budget.now_ns = pmc_now_ns();
 	bool ended = false;
 	/* Rows that are read later have no less. */
 	const uint64_t process_ns = stat->process_ns ? stat_processes_ns(stat, &ended) : 0;
+	const int error = stat_has_waits(stat)	       ? stat_scan_threads(stat) :
+			  stat->target == STAT_MACHINE ? stat_scan_cpus(stat) :
+							 0;
 
-	stat->budget.turns = stat->ran > LIVE_MANY_RUN ? turns : 1;
-	stat_rescan(stat);
-	stat_read(stat);
+	if (error && error != -ESRCH && !stat->error)
+		stat->error = error;
+	for (unsigned r = 0; r < stat->n_rows; r++)
+		stat_read_row(stat, stat->rows[r]);
 	stat_read_waits(stat);
 	stat_rest_read(stat, process_ns);
 	if (ended && !stat->unread_ns)
 		stat->unread_ns = now - stat->read_ns;
-	stat->now_ns = stat->scanned_ns = stat->read_ns = now;
+	stat->now_ns = stat->read_ns = now;
 }
 
-/* In the middle of an interval. */
-static void look(struct stat_job *stat)
-{
-	const uint64_t now = stat->budget.now_ns = pmc_now_ns();
-
-	if (now - stat->read_ns >= LOOK_NS * (uint64_t)(1 + stat->alive / LOOK_AT)) {
-		scan(stat, LOOK_TURNS);
-		return;
-	}
-	stat_rescan(stat);
-	stat->scanned_ns = now;
-}
-
-static int step(struct stat_job *stat, bool last)
+static int step(struct stat_job *stat)
 {
 	int code = 0;
 
-	/* Once a second. */
-	scan(stat, last ? 1 : (unsigned)(1000000000u / stat->interval_ns));
+	scan(stat);
 	if (stat->prometheus)
 		code = stat_prometheus_write(stat);
 	else
@@ -245,8 +218,9 @@ static bool wait_until(struct stat_job *stat, const struct live_wait *wait, uint
 			return true;
 		if (last)
 			return false;
-		if (scans)
-			look(stat);
+		if (scans &&
+		    pmc_now_ns() - stat->read_ns >= LOOK_NS * (uint64_t)(1 + stat->alive / LOOK_AT))
+			scan(stat);
 	}
 }
 
@@ -289,7 +263,7 @@ int stat_run(struct stat_job *stat)
 
 		ended = wait_until(stat, &wait, ns ? stat->begin_ns + ns : 0);
 		if (stat->interval_ns)
-			code = step(stat, ended || stat->count == 1);
+			code = step(stat);
 		/* Intervals that were missed are not made up for. */
 		n = stat->interval_ns ? (stat->before_ns - stat->begin_ns) / stat->interval_ns : 0;
 		if (stat->count && --stat->count == 0 && !last_interval(stat))
@@ -300,7 +274,7 @@ int stat_run(struct stat_job *stat)
 		stat_find_children(stat);
 		/* Intervals add up to the summary. */
 		if (!stat->interval_ns)
-			scan(stat, 1);
+			scan(stat);
 		getrusage(RUSAGE_CHILDREN, &stat->usage);
 		stat->ended = true;
 		if (stat->prometheus)

@@ -45,9 +45,7 @@ struct stat_row {
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	bool ended;		  /* of a thread: another one may have its ID */
 	bool shown;		  /* seen at any time in this interval */
-	bool slept;		  /* of a thread: its events say so of the last interval */
 	bool later;		  /* of a thread: it has started since the start */
-	bool stepped;		  /* its events have been enabled for an interval */
 	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
 	/* task-clock since the start, 0: not counted; at the last step and the last reading */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
@@ -58,8 +56,7 @@ struct stat_process {
 	pid_t pid;
 	uint64_t cpu_ns; /* as it was last read */
 	char program[LIVE_NAME];
-	uint64_t child_faults; /* of children that it has waited for, at the start */
-	bool ended;	       /* another one may have its ID */
+	bool ended; /* another one may have its ID */
 };
 
 struct stat_job {
@@ -95,14 +92,15 @@ struct stat_job {
 	uint64_t dropped_ns, dropped_clock_ns; /* CPU time of such rows, by both clocks */
 	struct stat_row rest;		       /* CPU time of a process that no row has */
 	unsigned clock;			       /* task-clock in the plan; UINT_MAX: not counted */
-	uint64_t process_ns;	      /* CPU time of the processes at begin_ns; 0: unknown */
-	uint64_t scanned_ns, read_ns; /* when threads were looked for, and read, last; 0: never */
-	struct live_budget budget;    /* of files of threads */
-	unsigned alive, ran;	      /* rows of threads in the last scan */
-	uint64_t unread_ns;	      /* last time of a process that had gone before it was read */
-	unsigned restarts;	      /* of attaching, since threads were started meanwhile */
+	uint64_t process_ns;	   /* CPU time of the processes at begin_ns; 0: unknown */
+	uint64_t read_ns;	   /* when threads were looked for and read last; 0: never */
+	struct live_budget budget; /* of files of threads */
+	unsigned alive;		   /* rows of threads in the last scan */
+	uint64_t unread_ns;	   /* last time of a process that had gone before it was read */
+	unsigned restarts;	   /* of attaching, since threads were started meanwhile */
 	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
 	bool children;			 /* the process has or had some, which rows lack */
+	uint64_t child_faults;		 /* of those that it had waited for at the start */
 	bool unsettled;			 /* threads were started during each attempt */
 	int error;			 /* first failure of a scan */
 	int refused; /* -errno: events of another user's threads, which have waits alone */
@@ -128,8 +126,6 @@ struct stat_job {
 	bool headed;
 };
 
-/* Rows of threads and CPUs that are new, and those that have ended. */
-void stat_rescan(struct stat_job *stat);
 void stat_close(struct stat_job *stat);
 /* Runs intervals until the target ends, the count is reached, or a signal comes. 0, or the exit
  * code with the error printed. */
@@ -142,7 +138,8 @@ struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key);
 bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row);
 /* Removes those rows; stat_row() uses their memory again. */
 void stat_drop_rows(struct stat_job *stat);
-void stat_read(struct stat_job *stat);
+/* Reads its groups, for the last time if it is not seen any more. */
+void stat_read_row(const struct stat_job *stat, struct stat_row *row);
 /* Sums of the groups: since the last step, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
 /* The next interval begins. */
@@ -156,9 +153,10 @@ uint64_t stat_processes_ns(struct stat_job *stat, bool *ended);
 void stat_rest_start(struct stat_job *stat);
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
 
-/* ---- threads.c, machine.c: parts of stat_run() and stat_rescan() ---- */
+/* ---- threads.c, machine.c: parts of stat_run() ---- */
 int stat_open_process(struct stat_job *stat);
-void stat_scan_threads(struct stat_job *stat);
+/* Rows of threads that are new; others have ended. -ESRCH: all have; or another -errno. */
+int stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
 /* Whether the process has child processes, or has waited for some since the start. */
 void stat_find_children(struct stat_job *stat);

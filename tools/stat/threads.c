@@ -50,12 +50,13 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 {
 	struct live_task *task = row->task;
 	const bool first = !task->read_ns;
-	int error = 0;
+	const int error = live_task_read(task, stat->read_ns, &stat->budget);
 
-	if (!row->slept || !row->stepped || !live_task_slept(task, &stat->budget))
-		error = live_task_read(task, stat->scanned_ns, &stat->budget);
-	if (error == -ESRCH)
+	if (error == -ESRCH) {
 		row->ended = true;
+		row->seen = false;
+		stat_read_row(stat, row);
+	}
 	if (error)
 		return;
 	row->clock_read_ns = row->clock_ns;
@@ -70,25 +71,15 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 
 void stat_read_waits(struct stat_job *stat)
 {
-	bool ended = false;
-
-	stat->budget.reading++;
-	stat->alive = stat->ran = 0;
+	stat->alive = 0;
 	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
 		struct stat_row *row = stat->rows[r];
 
 		if (row->seen)
 			read_waits(stat, row);
-		else
+		if (!row->seen)
 			live_task_close(row->task, &stat->budget);
 		stat->alive += row->seen;
-		ended |= row->seen && row->ended;
-		stat->ran += row->seen && row->task->known && row->task->span.cpu_ns;
-	}
-	/* Another thread may have started, so that their number is the same. */
-	if (ended) {
-		stat_rescan(stat);
-		stat_read(stat);
 	}
 }
 
@@ -112,8 +103,6 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 			live_groups_free(&stat->rows[r]->groups);
 		error = 0;
 	}
-	if (!error)
-		read_waits(stat, row);
 	if (stat->begin_ns)
 		live_groups_enable(&row->groups);
 	return error;
@@ -151,63 +140,28 @@ static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, p
 	return error;
 }
 
-static int scan_rows(struct stat_job *stat)
+int stat_scan_threads(struct stat_job *stat)
 {
+	if (stat->target == STAT_THREAD)
+		return 0;
 	for (unsigned r = 1; r < stat->n_rows; r++)
 		stat->rows[r]->seen = false;
 	return for_each(stat, scan_process);
 }
 
-/* Whether as many threads exist as have rows, none of which has ended. */
-static bool is_unchanged(const struct stat_job *stat)
-{
-	unsigned n = 0, exist = 0;
-
-	for (unsigned r = 1; r < stat->n_rows; r++) {
-		if (stat->rows[r]->seen && stat->rows[r]->ended)
-			return false;
-		n += stat->rows[r]->seen;
-	}
-	for (unsigned p = 0; p < stat->n_processes; p++)
-		exist += stat->processes[p].ended ? 0 : live_tids_count(stat->processes[p].pid);
-	return n && n == exist;
-}
-
-void stat_scan_threads(struct stat_job *stat)
-{
-	int error;
-
-	if (stat->target == STAT_THREAD) {
-		stat->rows[1]->seen =
-			!pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->rows[1]->key.tid);
-		return;
-	}
-	if (is_unchanged(stat))
-		return;
-	error = scan_rows(stat);
-	if (error && error != -ESRCH && !stat->error)
-		stat->error = error;
-}
-
-static bool has_children(const struct stat_job *stat, struct stat_process *process)
-{
-	struct pmc_proc_stat now;
-	char text[1024];
-
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/stat", process->pid,
-			  process->pid) <= 0 ||
-	    !pmc_proc_stat(text, &now))
-		return false;
-	if (!stat->begin_ns)
-		process->child_faults = now.child_faults;
-	return now.child_faults != process->child_faults || live_has_children(process->pid);
-}
-
 /* Of several processes some are children of others. */
 void stat_find_children(struct stat_job *stat)
 {
-	if (stat->n_processes == 1 && stat_has_waits(stat) && !stat->children && !stat->tid)
-		stat->children = has_children(stat, stat->processes);
+	struct pmc_proc_stat now = { .child_faults = 0 };
+	char text[1024];
+
+	if (stat->n_processes != 1 || !stat_has_waits(stat) || stat->tid)
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", stat->pid) > 0)
+		pmc_proc_stat(text, &now);
+	if (!stat->begin_ns)
+		stat->child_faults = now.child_faults;
+	stat->children |= live_has_children(stat->pid) || now.child_faults > stat->child_faults;
 }
 
 /* ---- the whole process -------------------------------------------------------------------- */
@@ -254,7 +208,7 @@ int stat_open_process(struct stat_job *stat)
 			return -ECHILD;
 		}
 	if (stat_has_waits(stat))
-		return scan_rows(stat);
+		return stat_scan_threads(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
 		live_groups_free(&stat->rows[0]->groups);
 		error = for_each(stat, try_open);

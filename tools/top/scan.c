@@ -45,7 +45,6 @@ static struct top_task *read_task(struct top_watch *watch, struct top_task *task
 		return NULL;
 	}
 	task->born = first;
-	watch->ran += !task->task.known || task->task.span.cpu_ns;
 	if (first)
 		top_events_open(watch, task);
 	top_events_read(watch, task);
@@ -226,23 +225,17 @@ static void take_process(const char *name, void *arg)
 		add_process(arg, (pid_t)pid);
 }
 
-/* A child is in the list of the thread that started it, or of another one if that has ended (needs
- * CONFIG_PROC_CHILDREN). Only a thread that ran can have started one. */
-static void find_children(struct top_watch *watch, struct top_task *task)
+/* Only a thread that ran can have started one. */
+static void find_children(struct top_watch *watch, const struct top_task *task)
 {
-	char text[4096];
-	const char *at = text;
-	uint64_t pid;
+	struct live_tids *children = &watch->tids;
 
 	if (task->task.known && !task->task.span.cpu_ns)
 		return;
-	if (live_task_children(&task->task, &watch->budget, text, sizeof(text)) <= 0)
-		return;
-	while (pmc_number_take(&at, NULL, 10, &pid)) {
-		if (pid <= INT_MAX)
-			add_process(watch, (pid_t)pid);
-		at += strspn(at, " ");
-	}
+	children->n = 0;
+	live_children_add(task->task.tid, children);
+	for (unsigned i = 0; i < children->n; i++)
+		add_process(watch, children->list[i]);
 }
 
 static void drop_unseen(struct top_watch *watch)
@@ -305,10 +298,6 @@ bool top_watch_scan(struct top_watch *watch)
 		pmc_dir_visit(take_process, watch, "/proc");
 		drop_unseen(watch);
 	}
-	/* Of 1,000 threads that run, every 5 s. */
-	watch->budget.turns = 1 + watch->ran / LIVE_MANY_RUN;
-	watch->budget.reading++;
-	watch->ran = 0;
 	scan_tree(watch);
 	drop_unseen(watch);
 	set_children(watch, carry_ns);

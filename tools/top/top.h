@@ -81,7 +81,6 @@ struct top_watch {
 	struct live_tids tids;
 	struct top_process *processes;
 	unsigned n, n_tasks;
-	unsigned ran;		    /* threads that ran in the last interval */
 	uint64_t numbers;	    /* of threads ever seen */
 	uint64_t now_ns, before_ns; /* of the last scans; before_ns 0: only one so far */
 	unsigned slots;		    /* of the histories, that are in use beside the present one */
