@@ -16,63 +16,41 @@ struct result {
 
 static const char *const statuses[] = { "ok", "limits", "blocks" };
 
-enum { NAME, STATUS, DETAIL, FIX, IS_COMMAND, HINT };
-
-static const struct table_column of_checks[] = {
-	{ .name = "name", .index = NAME },
-	{ .name = "status", .index = STATUS },
-	{ .name = "detail", .index = DETAIL },
-	{ .name = "remedy", .head = "fix", .index = FIX, .blank = true },
-	{ .name = "remedy_is_command", .index = IS_COMMAND, .data = true },
-	{ .name = "hint", .index = HINT, .blank = true },
+static const struct table_column columns[] = {
+	{ .name = "name", .index = 0 },
+	{ .name = "status", .index = 1 },
+	{ .name = "detail", .index = 2 },
+	{ .name = "remedy", .head = "fix", .index = 3, .blank = true },
+	{ .name = "remedy_is_command", .index = 4, .data = true },
+	{ .name = "hint", .index = 5, .blank = true },
 };
-
-struct checks {
-	const struct result *list, *at;
-};
-
-static void make_row(void *arg, uint64_t i)
-{
-	struct checks *checks = arg;
-
-	checks->at = &checks->list[i];
-}
-
-static struct table_cell cell_of(void *arg, const struct table_column *column)
-{
-	const struct result *result = ((const struct checks *)arg)->at;
-	const struct doctor_finding *finding = &result->finding;
-
-	switch (column->index) {
-	case NAME:
-		return cell_text(result->name);
-	case STATUS:
-		return cell_text(statuses[finding->status]);
-	case DETAIL:
-		return cell_text(finding->detail);
-	case FIX:
-		return cell_text(finding->fix[0] ? finding->fix : NULL);
-	case IS_COMMAND:
-		return cell_bool(finding->fix_is_command);
-	default:
-		return cell_text(finding->hint[0] ? finding->hint : NULL);
-	}
-}
+enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 static int print_rows(struct tool_rows *rows, const struct result *results, unsigned n, bool ok,
 		      const struct doctor_facts *facts)
 {
-	struct checks checks = { .list = results };
 	struct pmc_arena arena = { 0 };
-	struct table table = { .columns = of_checks,
-			       .n_columns = sizeof(of_checks) / sizeof(of_checks[0]),
-			       .n_rows = n,
-			       .arg = &checks,
-			       .row = make_row,
-			       .cell = cell_of,
-			       .arena = &arena };
+	struct table_cells cells = { .n = N_COLUMNS };
+	struct table table = {
+		.columns = columns, .n_columns = N_COLUMNS, .n_rows = n, .arena = &arena
+	};
 	int code = tool_rows_open(rows);
 
+	cells.cells = pmc_arena_alloc(&arena, n * N_COLUMNS * sizeof(*cells.cells));
+	for (unsigned i = 0; i < n; i++) {
+		const struct doctor_finding *finding = &results[i].finding;
+		const struct table_cell row[N_COLUMNS] = {
+			cell_text(results[i].name),
+			cell_text(statuses[finding->status]),
+			cell_text(finding->detail),
+			cell_text(finding->fix[0] ? finding->fix : NULL),
+			cell_bool(finding->fix_is_command),
+			cell_text(finding->hint[0] ? finding->hint : NULL),
+		};
+
+		memcpy(cells.cells + i * N_COLUMNS, row, sizeof(row));
+	}
+	table_set_cells(&table, &cells);
 	if (code)
 		return code;
 	if (rows->format == TABLE_JSON)

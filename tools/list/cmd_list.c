@@ -152,7 +152,7 @@ static void add_sets(struct list *list)
 
 /* ---- output: as a table by PMU, or in the formats of all rows ------------------------------- */
 
-enum { PMU, NAME, TYPE, DESCRIPTION, AVAILABLE, REASON, YES_NO, TEXT };
+enum { PMU, NAME, TYPE, DESCRIPTION, AVAILABLE, REASON, YES_NO, TEXT, N_CELLS };
 
 static const struct table_column columns[] = {
 	{ .name = "pmu", .index = PMU, .blank = true },
@@ -169,57 +169,27 @@ static const struct table_column of_pmu[] = {
 	{ .name = "text", .index = TEXT },
 };
 
-struct printed {
-	const struct list *list;
-	const struct list_row *at;
-	bool alike; /* all rows of the PMU have one reason, which is in its heading */
-	char text[1024];
-};
-
-static void make_row(void *arg, uint64_t i)
+/* Of all columns, but the text below a heading. */
+static struct table_cell *cells_of(struct list *list)
 {
-	struct printed *printed = arg;
+	struct table_cell *cells =
+		pmc_arena_alloc(&list->arena, (list->n + 1) * N_CELLS * sizeof(*cells));
 
-	printed->at = &printed->list->rows[i];
-}
+	for (unsigned i = 0; i < list->n; i++) {
+		const struct list_row *row = &list->rows[i];
+		const struct table_cell of_row[N_CELLS] = {
+			[PMU] = cell_text(row->pmu),
+			[NAME] = cell_text(row->name),
+			[TYPE] = cell_text(row->type),
+			[DESCRIPTION] = cell_text(row->description),
+			[AVAILABLE] = cell_bool(row->answer.available),
+			[REASON] = cell_text(row->answer.reason),
+			[YES_NO] = cell_text(row->answer.available ? "yes" : "no"),
+		};
 
-/* The description, and why the event is not available. */
-static struct table_cell text_cell(struct printed *printed)
-{
-	const struct list_row *row = printed->at;
-	const char *why = printed->alike ? NULL : row->answer.reason;
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, printed->text, sizeof(printed->text));
-	pmc_out_str(&out, row->description);
-	if (why)
-		pmc_outf(&out, " (%s%s)", row->answer.available ? "" : "not available: ", why);
-	return cell_textn(printed->text, out.len);
-}
-
-static struct table_cell cell_of(void *arg, const struct table_column *column)
-{
-	struct printed *printed = arg;
-	const struct list_row *row = printed->at;
-
-	switch (column->index) {
-	case PMU:
-		return cell_text(row->pmu);
-	case NAME:
-		return cell_text(row->name);
-	case TYPE:
-		return cell_text(row->type);
-	case DESCRIPTION:
-		return cell_text(row->description);
-	case AVAILABLE:
-		return cell_bool(row->answer.available);
-	case REASON:
-		return cell_text(row->answer.reason);
-	case YES_NO:
-		return cell_text(row->answer.available ? "yes" : "no");
-	default:
-		return text_cell(printed);
+		memcpy(cells + i * N_CELLS, of_row, sizeof(of_row));
 	}
+	return cells;
 }
 
 static bool equal(const char *a, const char *b)
@@ -228,10 +198,11 @@ static bool equal(const char *a, const char *b)
 }
 
 /* Rows that have a heading in common, and the reason in it if all have one. */
-static void put_section(struct tool_rows *rows, struct table *table, struct printed *printed)
+static void put_section(struct tool_rows *rows, struct table *table, struct list *list, bool alike)
 {
-	const struct list_row *first = &printed->list->rows[table->order[0]];
+	const struct list_row *first = &list->rows[table->order[0]];
 	const struct list_answer *answer = &first->answer;
+	struct table_cells *cells = table->arg;
 	struct pmc_out *out = &rows->out;
 
 	pmc_outf(out, "%s events", first->type);
@@ -239,49 +210,58 @@ static void put_section(struct tool_rows *rows, struct table *table, struct prin
 		pmc_out_str(out, " of PMU ");
 		pmc_utf8_safe(out, first->pmu, strlen(first->pmu), 0);
 	}
-	if (printed->alike && answer->reason)
+	if (alike && answer->reason)
 		pmc_outf(out, ": %s%s", answer->available ? "" : "not available, ", answer->reason);
 	pmc_out_char(out, '\n');
+	for (uint64_t i = 0; i < table->n_rows; i++) {
+		const struct list_row *row = &list->rows[table->order[i]];
+		const char *text = row->description;
+
+		if (!alike && row->answer.reason)
+			text = list_text(
+				list, "%s (%s%s)", row->description,
+				row->answer.available ? "" : "not available: ", row->answer.reason);
+		cells->cells[table->order[i] * N_CELLS + TEXT] = cell_text(text);
+	}
 	table_layout(table);
 	table_put_rows(table, 0, table->n_rows, out);
 }
 
-static void put_sections(struct tool_rows *rows, struct table *table, struct printed *printed)
+static void put_sections(struct tool_rows *rows, struct table *table, struct list *list)
 {
 	for (uint64_t i = 0, n; i < table->n_rows; i += n) {
-		const struct list_row *all = printed->list->rows, *first = &all[table->order[i]];
+		const struct list_row *first = &list->rows[table->order[i]];
 		struct table part = *table;
+		bool alike = true;
 
-		printed->alike = true;
 		for (n = 1; i + n < table->n_rows; n++) {
-			const struct list_row *row = &all[table->order[i + n]];
+			const struct list_row *row = &list->rows[table->order[i + n]];
 
 			if (!equal(first->type, row->type) || !equal(first->pmu, row->pmu))
 				break;
-			printed->alike &= first->answer.available == row->answer.available &&
-					  equal(first->answer.reason, row->answer.reason);
+			alike &= first->answer.available == row->answer.available &&
+				 equal(first->answer.reason, row->answer.reason);
 		}
 		part.order += i;
 		part.n_rows = n;
 		if (i)
 			pmc_out_char(&rows->out, '\n');
-		put_section(rows, &part, printed);
+		put_section(rows, &part, list, alike);
 	}
 }
 
 static int print(struct list *list, struct tool_rows *rows)
 {
-	struct printed printed = { .list = list };
+	struct table_cells cells = { .cells = cells_of(list), .n = N_CELLS };
 	struct table table = { .columns = columns,
 			       .n_columns = sizeof(columns) / sizeof(columns[0]),
 			       .n_rows = list->n,
-			       .arg = &printed,
-			       .row = make_row,
-			       .cell = cell_of,
 			       .arena = &list->arena,
 			       .wide = !rows->width };
-	int code = tool_rows_choose(rows, &table, 0);
+	int code;
 
+	table_set_cells(&table, &cells);
+	code = tool_rows_choose(rows, &table, 0);
 	if (!code)
 		code = tool_rows_open(rows);
 	if (code)
@@ -304,7 +284,7 @@ static int print(struct list *list, struct tool_rows *rows)
 		table.n_columns = sizeof(of_pmu) / sizeof(of_pmu[0]);
 		table.indent = 2;
 		table.screen = rows->screen;
-		put_sections(rows, &table, &printed);
+		put_sections(rows, &table, list);
 	} else {
 		tool_rows_print(rows, &table);
 	}

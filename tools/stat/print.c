@@ -14,77 +14,52 @@
 /* ---- the sum of one target as a list: value, unit, event and rate ------------------------------
  */
 
-enum { VALUE, UNIT, EVENT, RATE };
+enum { VALUE, UNIT, EVENT, RATE, N_CELLS };
 
-static const struct table_column list_columns[] = {
+static const struct table_column list_columns[N_CELLS] = {
 	{ .name = "value", .unit = TABLE_COUNT, .index = VALUE, .least = 18, .kept = true },
 	{ .name = "unit", .unit = TABLE_TEXT, .index = UNIT, .least = 6, .kept = true },
 	{ .name = "event", .unit = TABLE_TEXT, .index = EVENT, .least = 23, .kept = true },
 	{ .name = "rate", .unit = TABLE_TEXT, .index = RATE, .blank = true },
 };
 
-struct item {
-	struct table_cell cells[4];
-	struct pmc_scale scale;
-	char rate[64];
-	bool first; /* of the times, below the counts */
-};
-
-struct list {
-	struct item *items;
-	const struct item *at;
-	unsigned n;
-};
-
-static void set_item(void *arg, uint64_t i)
+/* Returns the cell of the rate. */
+static struct table_cell *add(struct table *table, struct table_cell value, double divisor,
+			      int decimals, const char *unit, const char *name)
 {
-	struct list *list = arg;
+	struct table_cells *list = table->arg;
+	struct table_cell *cells = list->cells + table->n_rows++ * N_CELLS;
+	struct pmc_scale *scale = pmc_arena_alloc(table->arena, sizeof(*scale));
 
-	list->at = &list->items[i];
-}
-
-static struct table_cell cell_of(void *arg, const struct table_column *column)
-{
-	return ((struct list *)arg)->at->cells[column->index];
-}
-
-static struct table_line line_of(void *arg)
-{
-	return (struct table_line){ .gap = ((struct list *)arg)->at->first };
-}
-
-static struct item *add(struct list *list, struct table_cell value, double divisor, int decimals,
-			const char *unit, const char *name)
-{
-	struct item *item = &list->items[list->n++];
-
-	*item = (struct item){
-		.cells = { [VALUE] = value, [UNIT] = cell_text(unit), [EVENT] = cell_text(name) },
-		.scale = { divisor, decimals, "" },
-	};
-	item->cells[VALUE].scale = value.kind == CELL_TEXT ? NULL : &item->scale;
-	return item;
+	*scale = (struct pmc_scale){ divisor, decimals, "" };
+	cells[VALUE] = value;
+	cells[VALUE].scale = value.kind == CELL_TEXT ? NULL : scale;
+	cells[UNIT] = cell_text(unit);
+	cells[EVENT] = cell_text(name);
+	cells[RATE] = cell_null();
+	return &cells[RATE];
 }
 
 /* Clocks in ms; what has a scale, such as energy, with decimals. */
-static void add_event(struct list *list, const struct stat_lines *lines, unsigned e)
+static void add_event(struct table *table, const struct stat_lines *lines, unsigned e)
 {
 	const struct stat_job *stat = lines->stat;
 	const struct pmc_p_event *event = &stat->live.view.events[e];
 	const struct table_cell cell = live_event_cell(&stat->live, lines->at->counts, e);
 	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
 	const bool clock = !strcmp(event->unit, "ns");
-	struct item *item;
+	struct table_cell *of_rate;
 	struct pmc_out rate;
+	char text[64];
 
 	if (cell.kind == CELL_NULL) {
-		add(list, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
+		add(table, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
 		    event->name);
 		return;
 	}
-	item = add(list, cell, clock ? 1e6 : 1, event->unit[0] ? 2 : 0, clock ? "ms" : event->unit,
-		   event->name);
-	pmc_out_to_mem(&rate, item->rate, sizeof(item->rate));
+	of_rate = add(table, cell, clock ? 1e6 : 1, event->unit[0] ? 2 : 0,
+		      clock ? "ms" : event->unit, event->name);
+	pmc_out_to_mem(&rate, text, sizeof(text));
 	if (clock && (int)e == stat_clock(stat) && lines->ns) {
 		pmc_out_fixed(&rate, value / (double)lines->ns, 3);
 		pmc_out_str(&rate, " CPUs");
@@ -95,54 +70,54 @@ static void add_event(struct list *list, const struct stat_lines *lines, unsigne
 	if (event->def.scope != PMC_SCOPE_ALL)
 		pmc_outf(&rate, "%s%s mode", rate.len ? "  " : "",
 			 pmc_scope_name(event->def.scope));
-	item->cells[RATE] = cell_text(rate.len ? item->rate : NULL);
+	*of_rate = cell_text(rate.len ? pmc_arena_strdup(table->arena, text) : NULL);
 }
 
-static void add_time(struct list *list, const char *name, uint64_t ns)
+static void add_time(struct table *table, const char *name, uint64_t ns)
 {
-	add(list, cell_number(true, ns), 1e9, 6, "s", name);
+	add(table, cell_number(true, ns), 1e9, 6, "s", name);
 }
 
 static void put_list(struct stat_lines *lines)
 {
 	struct stat_job *stat = lines->stat;
 	const struct live_events *live = &stat->live;
+	const size_t most = live->view.count + pmc_n_metrics + 3;
 	struct pmc_out *out = &stat->output.out;
-	struct list list = { .items = pmc_arena_alloc(lines->arena,
-						      (live->view.count + pmc_n_metrics + 3) *
-							      sizeof(struct item)) };
+	struct table_cells cells = { .n = N_CELLS };
 	struct table table = {
 		.columns = list_columns,
-		.n_columns = sizeof(list_columns) / sizeof(list_columns[0]),
-		.arg = &list,
-		.row = set_item,
-		.cell = cell_of,
-		.line = line_of,
+		.n_columns = N_CELLS,
 		.screen = stat->output.screen,
 		.arena = lines->arena,
 		.tight = true,
 	};
+	uint64_t counts;
 
+	cells.cells = pmc_arena_alloc(lines->arena, most * N_CELLS * sizeof(*cells.cells));
+	table_set_cells(&table, &cells);
 	lines->at = lines->list[0];
 	for (unsigned e = 0; e < live->view.count; e++)
-		add_event(&list, lines, e);
+		add_event(&table, lines, e);
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
 		if (live_shows_metric(live, m))
-			add(&list, live_metric_cell(live, lines->at->counts, m), 1,
+			add(&table, live_metric_cell(live, lines->at->counts, m), 1,
 			    pmc_metrics[m].decimals, "", pmc_metrics[m].column);
-	add_time(&list, "elapsed", lines->ns);
-	list.items[list.n - 1].first = true;
+	counts = table.n_rows;
+	add_time(&table, "elapsed", lines->ns);
 	if (stat->target == STAT_COMMAND) {
-		add_time(&list, "user", pmc_timeval_ns(&stat->usage.ru_utime));
-		add_time(&list, "system", pmc_timeval_ns(&stat->usage.ru_stime));
+		add_time(&table, "user", pmc_timeval_ns(&stat->usage.ru_utime));
+		add_time(&table, "system", pmc_timeval_ns(&stat->usage.ru_stime));
 	}
-	table.n_rows = list.n;
 	table_layout(&table);
 	pmc_out_char(out, '\n');
-	if (stat->output.format == TABLE_MARKDOWN)
+	if (stat->output.format == TABLE_MARKDOWN) {
 		table_print(&table, TABLE_MARKDOWN, out);
-	else
-		table_put_rows(&table, 0, list.n, out);
+	} else {
+		table_put_rows(&table, 0, counts, out);
+		pmc_out_char(out, '\n');
+		table_put_rows(&table, counts, table.n_rows, out);
+	}
 	pmc_out_char(out, '\n');
 }
 

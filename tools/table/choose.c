@@ -222,6 +222,27 @@ void table_sort(const struct table *table, const struct table_column *column, bo
 		order[i] = items[i].row;
 }
 
+/* ---- rows of cells --------------------------------------------------------------------------- */
+
+static void set_row(void *arg, uint64_t row)
+{
+	struct table_cells *cells = arg;
+
+	cells->at = cells->cells + row * cells->n;
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	return ((const struct table_cells *)arg)->at[column->index];
+}
+
+void table_set_cells(struct table *table, struct table_cells *cells)
+{
+	table->arg = cells;
+	table->row = set_row;
+	table->cell = cell_of;
+}
+
 /* ---- what the user chooses ------------------------------------------------------------------ */
 
 const char *table_near(const struct table *table, const struct table_condition *condition)

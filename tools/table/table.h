@@ -223,6 +223,15 @@ struct table {
 	bool has_partial, has_estimate; /* marks in shown columns */
 };
 
+/* Rows of cells that are ready: row i from cells + i * n on, by column->index. */
+struct table_cells {
+	struct table_cell *cells;
+	unsigned n;
+	const struct table_cell *at; /* the current row */
+};
+/* Makes them the rows of the table; texts live as long as it does. */
+void table_set_cells(struct table *table, struct table_cells *cells);
+
 /* The choices of a user by flags. */
 struct table_choice {
 	const char *columns, *sort; /* NULL: all of them; as the rows are */
