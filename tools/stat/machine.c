@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,42 +133,21 @@ int stat_scan_cpus(struct stat_job *stat)
 
 /* ---- the cgroup of --cgroup ------------------------------------------------------------------ */
 
-/* Where the hierarchy that perf knows is mounted: perf_event is a controller of cgroup v1 if one of
- * its hierarchies is mounted, else of cgroup v2, where it is always on
- * (Documentation/admin-guide/cgroup-v2.rst). */
-static bool find_mount(char *dir, size_t cap)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent *mount;
-	bool found = false, v1 = false;
-
-	while (mounts && !v1 && (mount = getmntent(mounts))) {
-		v1 = !strcmp(mount->mnt_type, "cgroup") && hasmntopt(mount, "perf_event");
-		if (!v1 && strcmp(mount->mnt_type, "cgroup2") != 0)
-			continue;
-		found = (size_t)snprintf(dir, cap, "%s", mount->mnt_dir) < cap;
-	}
-	if (mounts)
-		endmntent(mounts);
-	return found;
-}
-
+/* Below the hierarchy that perf knows, where systemd mounts it: of the controller perf_event of
+ * cgroup v1 if that is mounted, else of cgroup v2, where it is always on
+ * (Documentation/admin-guide/cgroup-v2.rst). Elsewhere by its path. */
 int stat_open_cgroup(struct stat_job *stat)
 {
-	char mount[2048] = "", path[4096];
+	static const char *const mounts[] = { "/sys/fs/cgroup/perf_event/",
+					      "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/", "" };
+	const unsigned n = stat->cgroup[0] == '/' ? 4 : 3;
+	char path[4096];
 
 	stat->cgroup_fd = -1;
-	if (!find_mount(mount, sizeof(mount)) && stat->cgroup[0] != '/')
-		return tool_fail(EXIT_FAIL,
-				 "no cgroup %s: no cgroup file system is mounted; mount -t "
-				 "cgroup2 none /sys/fs/cgroup",
-				 stat->cgroup);
-	if (!strncmp(stat->cgroup, mount, strlen(mount)))
-		snprintf(path, sizeof(path), "%s", stat->cgroup);
-	else
-		snprintf(path, sizeof(path), "%s/%s", mount,
-			 stat->cgroup + (stat->cgroup[0] == '/'));
-	stat->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (unsigned i = 0; i < n && stat->cgroup_fd < 0; i++) {
+		snprintf(path, sizeof(path), "%s%s", mounts[i], stat->cgroup);
+		stat->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
 	if (stat->cgroup_fd >= 0)
 		return 0;
 	return tool_fail(EXIT_FAIL, "no cgroup %s: %s: %s; /proc/PID/cgroup has that of a process",
