@@ -16,7 +16,7 @@ struct result {
 
 static const char *const statuses[] = { "ok", "limits", "blocks" };
 
-static const struct table_column columns[] = {
+static const struct table_column of_checks[] = {
 	{ .name = "name", .index = 0 },
 	{ .name = "status", .index = 1 },
 	{ .name = "detail", .index = 2 },
@@ -24,7 +24,7 @@ static const struct table_column columns[] = {
 	{ .name = "remedy_is_command", .index = 4, .data = true },
 	{ .name = "hint", .index = 5, .blank = true },
 };
-enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { N_COLUMNS = sizeof(of_checks) / sizeof(of_checks[0]) };
 
 static int print_rows(struct tool_rows *rows, const struct result *results, unsigned n, bool ok,
 		      const struct doctor_facts *facts)
@@ -32,7 +32,7 @@ static int print_rows(struct tool_rows *rows, const struct result *results, unsi
 	struct pmc_arena arena = { 0 };
 	struct table_cells cells = { .n = N_COLUMNS };
 	struct table table = {
-		.columns = columns, .n_columns = N_COLUMNS, .n_rows = n, .arena = &arena
+		.columns = of_checks, .n_columns = N_COLUMNS, .n_rows = n, .arena = &arena
 	};
 	int code = tool_rows_open(rows);
 

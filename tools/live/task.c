@@ -14,6 +14,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -458,35 +459,24 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	return 0;
 }
 
+/* Its members but `lacks`, as a list. */
+enum { SPAN_WORDS = offsetof(struct live_span, lacks) / sizeof(uint64_t) };
+
 struct live_span live_span_since(const struct live_span *now, const struct live_span *before)
 {
-	return (struct live_span){
-		.ns = pmc_sub_sat(now->ns, before->ns),
-		.cpu_ns = pmc_sub_sat(now->cpu_ns, before->cpu_ns),
-		.delay_ns = pmc_sub_sat(now->delay_ns, before->delay_ns),
-		.blocked_ns = pmc_sub_sat(now->blocked_ns, before->blocked_ns),
-		.voluntary = pmc_sub_sat(now->voluntary, before->voluntary),
-		.involuntary = pmc_sub_sat(now->involuntary, before->involuntary),
-		.minor_faults = pmc_sub_sat(now->minor_faults, before->minor_faults),
-		.major_faults = pmc_sub_sat(now->major_faults, before->major_faults),
-		.user_ns = pmc_sub_sat(now->user_ns, before->user_ns),
-		.system_ns = pmc_sub_sat(now->system_ns, before->system_ns),
-		.lacks = now->lacks && !before->lacks,
-	};
+	struct live_span since = *now;
+	uint64_t *to = (uint64_t *)&since;
+
+	for (unsigned i = 0; i < SPAN_WORDS; i++)
+		to[i] = pmc_sub_sat(to[i], ((const uint64_t *)before)[i]);
+	since.lacks = now->lacks && !before->lacks;
+	return since;
 }
 
 void live_span_add(struct live_span *sum, const struct live_span *span)
 {
-	sum->ns += span->ns;
-	sum->cpu_ns += span->cpu_ns;
-	sum->delay_ns += span->delay_ns;
-	sum->blocked_ns += span->blocked_ns;
-	sum->voluntary += span->voluntary;
-	sum->involuntary += span->involuntary;
-	sum->minor_faults += span->minor_faults;
-	sum->major_faults += span->major_faults;
-	sum->user_ns += span->user_ns;
-	sum->system_ns += span->system_ns;
+	for (unsigned i = 0; i < SPAN_WORDS; i++)
+		((uint64_t *)sum)[i] += ((const uint64_t *)span)[i];
 	sum->lacks |= span->lacks;
 }
 

@@ -140,15 +140,6 @@ static void set_children(struct top_watch *watch, int64_t before_ns)
 	watch->children_us[0] += (uint32_t)(watch->children_ns / 1000);
 }
 
-/* Ended threads stay until they are reaped. */
-static bool is_alive(const struct top_process *process)
-{
-	for (unsigned i = 0; i < process->n; i++)
-		if (!strchr("ZX", process->tasks[i]->task.stat.state))
-			return true;
-	return false;
-}
-
 /* NULL: not found. IDs of other threads may be lower. */
 static const struct top_task *main_task(const struct top_process *process)
 {
@@ -302,7 +293,7 @@ bool top_watch_scan(struct top_watch *watch)
 	drop_unseen(watch);
 	set_children(watch, carry_ns);
 	for (process = watch->processes; process; process = process->hh.next)
-		alive |= process->root && is_alive(process);
+		alive |= process->root && !live_is_zombie(process->pid);
 	/* A slot is over when less than half an interval is missing. */
 	if (watch->slot_used_ns + watch->flags->interval_ns / 2 >= watch->slot_ns)
 		begin_slot(watch, true);

@@ -76,15 +76,14 @@ static void put_counts(const struct pmc_p_thread *thread, bool ascii, struct pmc
 
 #define MOST_REGIONS 32
 
-struct regions {
-	const struct pmc_profile *now, *before; /* before: NULL: none */
-	const struct pmc_p_region *at, *was;	/* was: at the last reading; NULL: not there */
-	uint64_t ns;				/* since then */
-};
+static struct table_cell rate_cell(uint64_t now, uint64_t was, double factor)
+{
+	return cell_real((double)pmc_sub_sat(now, was) * factor, 1);
+}
 
-enum { NAME, CALLS_PER_S, CPU, SELF, TIME, CALLS, OPEN };
+enum { NAME, CALLS_PER_S, CPU, SELF, TIME, OPEN, CALLS, N_COLUMNS };
 
-static const struct table_column columns[] = {
+static const struct table_column columns[N_COLUMNS] = {
 	{ .name = "marked regions", .unit = TABLE_TEXT, .index = NAME, .least = 24, .most = 24 },
 	{ .name = "calls/s", .unit = TABLE_WHOLE, .index = CALLS_PER_S, .least = 8, .kept = true },
 	{ .name = "CPU%", .unit = TABLE_RATIO, .index = CPU, .decimals = 1, .kept = true },
@@ -94,46 +93,26 @@ static const struct table_column columns[] = {
 	{ .name = "calls", .unit = TABLE_WHOLE, .index = CALLS },
 };
 
-static void set_region(void *arg, uint64_t i)
+/* before: the profile of the last reading, ns ago; NULL: none. */
+static void set_cells(const struct pmc_p_region *region, const struct pmc_profile *before,
+		      uint64_t ns, struct table_cell cells[N_COLUMNS])
 {
-	struct regions *regions = arg;
-	const struct pmc_profile *before = regions->before;
+	const struct pmc_region_fixed *now = &region->fixed;
 
-	regions->at = regions->now->regions[i];
-	regions->was = NULL;
-	for (uint64_t r = 0; before && r < before->n_regions && !regions->was; r++)
-		if (!strcmp(before->regions[r]->name, regions->at->name))
-			regions->was = before->regions[r];
-}
+	cells[NAME] = cell_text(region->name);
+	cells[TIME] = cell_number(true, now->cpu_ns);
+	cells[OPEN] = cell_text(now->open ? "open" : NULL);
+	cells[CALLS] = cell_number(true, now->calls);
+	cells[CALLS_PER_S] = cells[CPU] = cells[SELF] = cell_null();
+	for (uint64_t r = 0; ns && before && r < before->n_regions; r++) {
+		const struct pmc_region_fixed *was = &before->regions[r]->fixed;
 
-static struct table_cell rate_cell(const struct regions *regions, uint64_t now, uint64_t was,
-				   double factor)
-{
-	return cell_real((double)pmc_sub_sat(now, was) * factor / (double)regions->ns, 1);
-}
-
-static struct table_cell region_cell(void *arg, const struct table_column *column)
-{
-	const struct regions *regions = arg;
-	const struct pmc_p_region *at = regions->at, *was = regions->was;
-
-	if (column->index >= CALLS_PER_S && column->index <= SELF && (!was || !regions->ns))
-		return cell_null();
-	switch (column->index) {
-	case NAME:
-		return cell_text(at->name);
-	case CALLS_PER_S:
-		return rate_cell(regions, at->fixed.calls, was->fixed.calls, 1e9);
-	case CPU:
-		return rate_cell(regions, at->fixed.cpu_ns, was->fixed.cpu_ns, 100);
-	case SELF:
-		return rate_cell(regions, at->fixed.self_cpu_ns, was->fixed.self_cpu_ns, 100);
-	case TIME:
-		return cell_number(true, at->fixed.cpu_ns);
-	case CALLS:
-		return cell_number(true, at->fixed.calls);
-	default:
-		return cell_text(at->fixed.open ? "open" : NULL);
+		if (strcmp(before->regions[r]->name, region->name) != 0)
+			continue;
+		cells[CALLS_PER_S] = rate_cell(now->calls, was->calls, 1e9 / (double)ns);
+		cells[CPU] = rate_cell(now->cpu_ns, was->cpu_ns, 100 / (double)ns);
+		cells[SELF] = rate_cell(now->self_cpu_ns, was->self_cpu_ns, 100 / (double)ns);
+		return;
 	}
 }
 
@@ -142,15 +121,12 @@ static void put_regions(const struct top_screen *screen, const struct pmc_profil
 			struct pmc_out *out)
 {
 	const struct table_choice choice = { .sort = "CPU time", .top = MOST_REGIONS };
-	struct regions regions = { .now = now, .before = screen->inside.profile, .ns = ns };
 	struct pmc_arena arena = { 0 };
+	struct table_cells cells = { .n = N_COLUMNS };
 	struct table table = {
 		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
+		.n_columns = N_COLUMNS,
 		.n_rows = now->n_regions,
-		.arg = &regions,
-		.row = set_region,
-		.cell = region_cell,
 		.screen = screen->job->flags.rows.screen,
 		.arena = &arena,
 		.indent = 1,
@@ -158,6 +134,11 @@ static void put_regions(const struct top_screen *screen, const struct pmc_profil
 	};
 	const char *problem;
 
+	cells.cells =
+		pmc_arena_alloc(&arena, (now->n_regions + 1) * N_COLUMNS * sizeof(*cells.cells));
+	for (uint64_t r = 0; r < now->n_regions; r++)
+		set_cells(now->regions[r], screen->inside.profile, ns, cells.cells + r * N_COLUMNS);
+	table_set_cells(&table, &cells);
 	if (now->n_regions && !table_apply(&table, &choice, 0, &problem)) {
 		table_layout(&table);
 		pmc_out_char(out, '\n');

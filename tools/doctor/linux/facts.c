@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- attempts ------------------------------------------------------------------------------- */
@@ -319,23 +318,20 @@ bool doctor_agent_version(const char *path, char version[32])
 {
 	/* The version in agent/hooks/main.c follows this marker. */
 	static const char marker[] = "pmcagent-version:";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const char *file = MAP_FAILED, *at = NULL;
-	struct stat st;
+	FILE *file = fopen(path, "re");
+	const char *at = NULL;
+	char *text = NULL;
+	size_t room = 0;
 
 	version[0] = '\0';
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (file == MAP_FAILED)
-		return false;
-	at = memmem(file, (size_t)st.st_size, marker, sizeof(marker) - 1);
-	if (at) {
-		at += sizeof(marker) - 1;
-		snprintf(version, 32, "%.*s", (int)(file + st.st_size - at), at);
+	while (file && !at && getdelim(&text, &room, '\0', file) > 0) {
+		at = strstr(text, marker);
+		if (at)
+			snprintf(version, 32, "%s", at + sizeof(marker) - 1);
 	}
-	munmap((void *)(uintptr_t)file, (size_t)st.st_size);
+	free(text);
+	if (file)
+		fclose(file);
 	return version[0] != '\0';
 }
 
