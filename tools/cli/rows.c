@@ -42,21 +42,28 @@ void tool_rows_print(struct tool_rows *rows, struct table *table)
 	table_print(table, (enum table_format)rows->format, &rows->out);
 }
 
+void tool_rows_say(struct tool_rows *rows, const char *format, ...)
+{
+	char line[8192];
+	struct pmc_out out;
+	va_list args;
+
+	pmc_out_to_mem(&out, line, sizeof(line));
+	va_start(args, format);
+	table_vsay(&out, &rows->screen, format, args);
+	va_end(args);
+	pmc_show_wrapped(&rows->out, line, pmc_screen_width(&rows->screen));
+}
+
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
 {
-	struct pmc_out out;
-	char *line;
-
 	if (table->n_more && tool_rows_is_table(rows))
 		pmc_outf(&rows->out, "%s and %llu more (--top 0 shows all)\n",
 			 rows->format == TABLE_MARKDOWN ? "\n" : "",
 			 (unsigned long long)table->n_more);
-	if (rows->format != TABLE_PLAIN || !table->hidden || !table->hidden[0])
-		return;
-	line = pmc_arena_alloc(table->arena, strlen(table->hidden) + 64);
-	pmc_out_to_mem(&out, line, strlen(table->hidden) + 64);
-	pmc_outf(&out, " columns not shown: %s (a larger --width has room)", table->hidden);
-	pmc_show_wrapped(&rows->out, line, pmc_screen_width(&rows->screen));
+	if (rows->format == TABLE_PLAIN && table->hidden && table->hidden[0])
+		tool_rows_say(rows, " columns not shown: %s (a larger --width has room)",
+			      table->hidden);
 }
 
 int tool_rows_close(struct tool_rows *rows)

@@ -448,68 +448,53 @@ static void choose_scales(struct history *history, const struct table *table)
 	}
 }
 
-/* The runs, and when the first and the last one were written. */
-static void write_head(struct history *history, struct pmc_out *line)
+static void write_head(struct history *history)
 {
-	const struct pmc_screen *screen = &history->diff.out.screen;
-	const struct run *first = &history->runs[0], *last = &history->runs[history->n_runs - 1];
+	const char *command = history->diff.commands[0];
 
-	table_say(line, screen, " %n runs: %60S", (uint64_t)history->n_runs, first->file);
-	if (history->diff.commands[0])
-		table_say(line, screen, " (%60S)", history->diff.commands[0]);
-	table_say(line, screen, " to %60S", last->file);
-	diff_end_line(&history->diff, line);
+	tool_rows_say(&history->diff.out, " %n runs%s%60S: %60S to %60S", (uint64_t)history->n_runs,
+		      command ? " of " : "", command ? command : "", history->runs[0].file,
+		      history->runs[history->n_runs - 1].file);
 }
 
-static void write_notes(struct history *history, struct pmc_out *line)
+static void write_notes(struct history *history)
 {
 	struct diff *diff = &history->diff;
-	const struct pmc_screen *screen = &diff->out.screen;
 
-	if (history->n_unchanged) {
-		table_say(line, screen,
-			  " %n %(measurement has|measurements have) no change (--all shows "
-			  "%(it|them))",
-			  (uint64_t)history->n_unchanged);
-		diff_end_line(diff, line);
-	}
-	table_say(
-		line, screen,
+	if (history->n_unchanged)
+		tool_rows_say(&diff->out,
+			      " %n %(measurement has|measurements have) no change (--all shows "
+			      "%(it|them))",
+			      (uint64_t)history->n_unchanged);
+	tool_rows_say(
+		&diff->out,
 		" change: of at least 1 %%, from one level to another that lasts; all together "
-		"have a 5 %% chance to be false in runs that only drift; run: the first one after "
-		"it, with its 95 %% interval (from, to); trend: over all runs");
-	diff_end_line(diff, line);
-	if (diff->scaled) {
-		table_say(line, screen,
-			  " some counts were multiplexed, and are scaled to the whole time");
-		diff_end_line(diff, line);
-	}
-	if (diff->off_ns[0]) {
-		table_say(line, screen,
-			  " counting was off in some runs for up to %t: values are of the rest",
-			  diff->off_ns[0]);
-		diff_end_line(diff, line);
-	}
+		"have a 5 %% chance to be false in runs that only drift; run: the first one "
+		"after it, with its 95 %% interval (from, to); trend: over all runs");
+	if (diff->scaled)
+		tool_rows_say(&diff->out,
+			      " some counts were multiplexed, and are scaled to the whole time");
+	if (diff->off_ns[0])
+		tool_rows_say(&diff->out,
+			      " counting was off in some runs for up to %t: values are of the rest",
+			      diff->off_ns[0]);
 }
 
 static void write_table(struct history *history, struct table *table)
 {
 	struct diff *diff = &history->diff;
-	char buf[1024];
-	struct pmc_out line;
 
 	choose_scales(history, table);
 	for (uint64_t i = 0; i < table->n_rows; i++)
 		history->lines[table->order[i]].goes_on =
 			i && history->lines[table->order[i - 1]].row ==
 				     history->lines[table->order[i]].row;
-	pmc_out_to_mem(&line, buf, sizeof(buf));
-	write_head(history, &line);
+	write_head(history);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_print(&diff->out, table);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_put_left_out(&diff->out, table);
-	write_notes(history, &line);
+	write_notes(history);
 }
 
 static int write_lines(struct history *history)

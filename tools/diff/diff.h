@@ -146,8 +146,6 @@ void diff_scale(const struct diff *diff, unsigned column, double most, bool real
 struct table_cell diff_name_cell(const struct diff_column *column, const struct pmc_scale *scale);
 /* The head of the rows. */
 const char *diff_key_head(const struct diff *diff);
-/* Prints the text of `line` and empties it. */
-void diff_end_line(struct diff *diff, struct pmc_out *line);
 
 /* In the chosen form. 0, or the exit code with the error printed. */
 int diff_write_rows(struct diff *diff);

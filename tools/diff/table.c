@@ -405,119 +405,92 @@ static void put_json(struct table *table)
 
 /* ---- what stands around the lines --------------------------------------------------------- */
 
-enum { FIELD = 60 }; /* columns of names in sentences */
-
-void diff_end_line(struct diff *diff, struct pmc_out *line)
-{
-	pmc_show_wrapped(&diff->out.out, line->buf, pmc_screen_width(&diff->out.screen));
-	pmc_out_to_mem(line, line->buf, line->cap);
-}
-
-static void write_side(struct diff *diff, unsigned side, struct pmc_out *line)
+static void write_side(struct diff *diff, unsigned side)
 {
 	const struct pmc_screen *screen = &diff->out.screen;
 	const struct diff_sampled *sampled = &diff->sampled[side];
+	struct pmc_out line;
+	char text[1024];
 
-	table_say(line, screen, " %s %60S", side ? "B" : "A", diff_files(diff, side)[0]);
+	pmc_out_to_mem(&line, text, sizeof(text));
+	table_say(&line, screen, " %s %60S", side ? "B" : "A", diff_files(diff, side)[0]);
 	if (diff->n_files[side] > 1)
-		pmc_outf(line, " and %u more", diff->n_files[side] - 1);
+		pmc_outf(&line, " and %u more", diff->n_files[side] - 1);
 	if (diff->commands[side])
-		table_say(line, screen, ": %60S", diff->commands[side]);
+		table_say(&line, screen, ": %60S", diff->commands[side]);
 	if (sampled->event)
-		table_say(line, screen, "; %n %(sample|samples) by %60S", sampled->samples,
+		table_say(&line, screen, "; %n %(sample|samples) by %60S", sampled->samples,
 			  sampled->event);
 	if (sampled->value)
-		table_say(line, screen, ", %p %% of it",
+		table_say(&line, screen, ", %p %% of it",
 			  100 * ((double)sampled->weight / (double)sampled->value));
-	diff_end_line(diff, line);
-}
-
-static void note_scopes(struct diff *diff, struct pmc_out *line)
-{
-	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++) {
-		const unsigned *scopes = diff->columns[c].scopes;
-
-		if (scopes[0] == scopes[1])
-			continue;
-		table_say(line, &diff->out.screen, " %60S was counted %s", diff->columns[c].name,
-			  !scopes[0] ? "on side B only" :
-			  !scopes[1] ? "on side A only" :
-				       "in different modes (user, kernel) and is not compared");
-		diff_end_line(diff, line);
-	}
+	tool_rows_say(&diff->out, "%s", text);
 }
 
 /* Which lines and rows are left out. */
-static void note_others(const struct lines *lines, struct pmc_out *line)
+static void note_others(const struct lines *lines)
 {
 	struct diff *diff = lines->diff;
-	const struct pmc_screen *screen = &diff->out.screen;
 	const uint64_t beyond = lines->n_beyond, small = lines->n_others - lines->n_beyond;
 	const bool repeated = diff->n_files[0] > 1 && diff->n_files[1] > 1;
 
-	if (beyond) {
-		table_say(line, screen,
-			  " %n %(row is|rows are) beyond --top %n (--top 0 shows all)", beyond,
-			  (uint64_t)diff->top);
-		diff_end_line(diff, line);
-	}
-	if (small) {
-		table_say(line, screen,
-			  " %n %(row|rows) changed less than the thresholds or not at all", small);
-		diff_end_line(diff, line);
-	}
-	if (lines->left_out) {
-		pmc_outf(line,
-			 " thresholds: %s, 1 %% of the total, and %s (--all shows smaller changes)",
-			 repeated ? "statistical significance" : "5 %",
-			 pmc_by_samples(diff->by) ? "10 samples" : "10 ms, 1 thread or 100 events");
-		diff_end_line(diff, line);
-	}
-	if (!repeated) {
-		pmc_out_str(line, " noise is unknown with one run a side; give several: pmctl diff "
-				  "A... --vs B...");
-		diff_end_line(diff, line);
-	}
+	if (beyond)
+		tool_rows_say(&diff->out,
+			      " %n %(row is|rows are) beyond --top %n (--top 0 shows all)", beyond,
+			      (uint64_t)diff->top);
+	if (small)
+		tool_rows_say(&diff->out,
+			      " %n %(row|rows) changed less than the thresholds or not at all",
+			      small);
+	if (lines->left_out)
+		tool_rows_say(&diff->out,
+			      " thresholds: %s, 1 %% of the total, and %s (--all shows smaller "
+			      "changes)",
+			      repeated ? "statistical significance" : "5 %",
+			      pmc_by_samples(diff->by) ? "10 samples" :
+							 "10 ms, 1 thread or 100 events");
+	if (!repeated)
+		tool_rows_say(&diff->out, " noise is unknown with one run a side; give several: "
+					  "pmctl diff A... --vs B...");
 }
 
-static void write_notes(const struct lines *lines, struct pmc_out *line, bool intervals)
+static void write_notes(const struct lines *lines, bool intervals)
 {
 	struct diff *diff = lines->diff;
-	const struct pmc_screen *screen = &diff->out.screen;
+	struct tool_rows *rows = &diff->out;
 
-	note_others(lines, line);
-	note_scopes(diff, line);
-	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1])) {
-		table_say(line, screen, " hosts differ: A %60S, B %60S", diff->hosts[0],
-			  diff->hosts[1]);
-		diff_end_line(diff, line);
+	note_others(lines);
+	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++) {
+		const unsigned *scopes = diff->columns[c].scopes;
+
+		if (scopes[0] != scopes[1])
+			tool_rows_say(rows, " %60S was counted %s", diff->columns[c].name,
+				      !scopes[0] ? "on side B only" :
+				      !scopes[1] ? "on side A only" :
+						   "in different modes (user, kernel) and is not "
+						   "compared");
 	}
-	for (unsigned side = 0; side < 2; side++) {
-		if (!diff->off_ns[side])
-			continue;
-		table_say(line, screen,
-			  " counting was off in %s for %t: its values are of the rest",
-			  side ? "B" : "A", diff->off_ns[side]);
-		diff_end_line(diff, line);
-	}
-	if (diff->scaled) {
-		pmc_out_str(line,
-			    " some counts were multiplexed, and are scaled to the whole time");
-		diff_end_line(diff, line);
-	}
-	if (intervals) {
-		pmc_outf(line, " *: statistically significant: the 95 %% interval (%s) excludes 0",
-			 screen->ascii ? "+-" : "±");
-		diff_end_line(diff, line);
-	}
+	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1]))
+		tool_rows_say(rows, " hosts differ: A %60S, B %60S", diff->hosts[0],
+			      diff->hosts[1]);
+	for (unsigned side = 0; side < 2; side++)
+		if (diff->off_ns[side])
+			tool_rows_say(rows,
+				      " counting was off in %s for %t: its values are of the rest",
+				      side ? "B" : "A", diff->off_ns[side]);
+	if (diff->scaled)
+		tool_rows_say(rows,
+			      " some counts were multiplexed, and are scaled to the whole time");
+	if (intervals)
+		tool_rows_say(rows,
+			      " *: statistically significant: the 95 %% interval (%s) excludes 0",
+			      rows->screen.ascii ? "+-" : "±");
 }
 
 static void write_table(struct lines *lines, struct table *table)
 {
 	struct diff *diff = lines->diff;
 	bool intervals = false;
-	char buf[1024];
-	struct pmc_out line;
 
 	choose_scales(lines, table);
 	for (uint64_t i = 0; i < table->n_rows; i++) {
@@ -526,14 +499,13 @@ static void write_table(struct lines *lines, struct table *table)
 		at->goes_on = i && lines->list[table->order[i - 1]].row == at->row;
 		intervals |= at->value.delta.has_ci;
 	}
-	pmc_out_to_mem(&line, buf, sizeof(buf));
-	write_side(diff, 0, &line);
-	write_side(diff, 1, &line);
+	write_side(diff, 0);
+	write_side(diff, 1);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_print(&diff->out, table);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_put_left_out(&diff->out, table);
-	write_notes(lines, &line, intervals);
+	write_notes(lines, intervals);
 }
 
 int diff_write_rows(struct diff *diff)

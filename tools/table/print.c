@@ -266,13 +266,12 @@ static void print_markdown(const struct table *table, struct pmc_out *out)
 
 /* ---- sentences ------------------------------------------------------------------------------ */
 
-void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char *format, ...)
+void table_vsay(struct pmc_out *out, const struct pmc_screen *screen, const char *format,
+		va_list args)
 {
 	const int most = pmc_screen_width(screen) - 4;
 	uint64_t last = 0;
-	va_list args;
 
-	va_start(args, format);
 	for (const char *at = format; *at;) {
 		const size_t plain = strcspn(at, "%");
 		const char *text;
@@ -320,6 +319,14 @@ void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char 
 			break;
 		}
 	}
+}
+
+void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	table_vsay(out, screen, format, args);
 	va_end(args);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/base/out.h"
 #include "lib/base/show.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -268,6 +269,8 @@ void table_put_json(struct pmc_out *out, const struct table_cell *cell);
  * ns, uint64_t; %v, %p: a double as a number or percentage; %s: text; %40S: text of unknown origin,
  * cut to so many columns (none: not cut); %.: a dot between parts; %%. */
 void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char *format, ...);
+void table_vsay(struct pmc_out *out, const struct pmc_screen *screen, const char *format,
+		va_list args);
 
 /* Why something has no value. */
 struct table_reason {
