@@ -18,7 +18,8 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 	const struct pmc_planned *planned = &events->plan.events[i];
 	const struct pmc_event *event = &planned->event;
 	const char *type = event->core_type ? event->core_type : "";
-	const bool uncore = pmc_event_is_uncore(event) && machine;
+	const bool uncore = pmc_event_is_uncore(event) && machine,
+		   is_os = pmc_event_is_of_os(event);
 	char name[256];
 
 	snprintf(name, sizeof(name), "%s%s%s", event->name, *type ? "@" : "", type);
@@ -27,7 +28,8 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 			.type = event->type,
 			.group = planned->group,
 			.scope = planned->scope,
-			.state = uncore ? PMC_COUNTED : planned->state,
+			/* Events of the OS come from /proc. */
+			.state = uncore || is_os ? PMC_COUNTED : planned->state,
 			.config = event->config,
 			.config1 = event->config1,
 			.config2 = event->config2,
@@ -35,7 +37,7 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 			.scale = event->scale,
 			.position = (uint16_t)event->position,
 			.flags = planned->flags,
-			.error = uncore ? 0 : (uint32_t)planned->error,
+			.error = uncore || is_os ? 0 : (uint32_t)planned->error,
 		},
 		.name = pmc_arena_strdup(arena, name),
 		.unit = event->unit ? event->unit : "",
@@ -61,7 +63,7 @@ static void add_events(struct live_events *events, bool optional, bool machine,
 			if (!optional || state == PMC_COUNTED || state == PMC_NOT_PERMITTED)
 				add_event(events, i, machine, arena);
 			else
-				events->absent[events->n_absent++] = i;
+				events->view_of[i] = LIVE_ABSENT;
 		}
 }
 
@@ -110,10 +112,11 @@ void live_events_refuse(struct live_events *events, int error)
 	}
 }
 
-bool live_events_any(const struct live_events *events)
+bool live_events_any(const struct live_events *events, bool os)
 {
-	for (unsigned i = 0; i < events->view.count; i++)
-		if (events->view.events[i].def.state == PMC_COUNTED)
+	for (unsigned e = 0; e < events->view.count; e++)
+		if (live_event_is_open(events, e) ||
+		    (os && events->view.events[e].def.type == PMC_TYPE_OS))
 			return true;
 	return false;
 }
@@ -137,8 +140,7 @@ void live_counts_clear(const struct live_events *events, struct pmc_count *count
 		const struct pmc_event_def *def = &events->view.events[e].def;
 
 		counts[e] = (struct pmc_count){ .state = PMC_NOT_COUNTED };
-		/* Events of the OS come from /proc. */
-		if (def->state && def->type != PMC_TYPE_OS) {
+		if (def->state) {
 			counts[e].state = def->state;
 			counts[e].error = def->error;
 		}
@@ -386,13 +388,12 @@ void live_counts_add(const struct live_events *events, struct pmc_count *to,
 		     const struct pmc_count *more)
 {
 	for (unsigned e = 0; e < events->view.count; e++) {
-		const struct pmc_event_def *def = &events->view.events[e].def;
 		/* Not an uncore event in the row of another CPU, nor a thread that ended before it
 		 * was counted. */
 		const bool open =
 			more[e].state != PMC_NOT_COUNTED || more[e].enabled_ns || more[e].error;
 
-		if (open && (!def->state || def->type == PMC_TYPE_OS))
+		if (open && !events->view.events[e].def.state)
 			add(&to[e], &more[e]);
 	}
 }

@@ -7,16 +7,19 @@
 #include "tools/rows/metrics.h"
 #include "tools/table/table.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The machine lacks it. */
+#define LIVE_ABSENT UINT_MAX
+
 struct live_events {
 	struct pmc_plan plan;
-	struct pmc_p_set_view view;		   /* in the user's order */
-	struct pmc_p_event *list;		   /* those of the view */
-	unsigned view_of[PMC_EVENTS_MAX];	   /* of each event of the plan */
-	unsigned absent[PMC_EVENTS_MAX], n_absent; /* events of the plan that were left out */
+	struct pmc_p_set_view view;	  /* in the user's order */
+	struct pmc_p_event *list;	  /* those of the view */
+	unsigned view_of[PMC_EVENTS_MAX]; /* of each event of the plan, or LIVE_ABSENT */
 };
 
 /* Counted by default where the machine has them. */
@@ -34,8 +37,15 @@ void live_events_refuse(struct live_events *events, int error);
  * so no event of it is opened here. 0 or -errno. */
 int live_events_of_agent(struct live_events *events, const void *frame, size_t len,
 			 struct pmc_arena *arena);
-/* Whether any event can be counted. */
-bool live_events_any(const struct live_events *events);
+/* Whether any event can be counted; os: events of the OS, too. */
+bool live_events_any(const struct live_events *events, bool os);
+/* Whether an event of a PMU or the kernel is open. */
+static inline bool live_event_is_open(const struct live_events *events, unsigned event)
+{
+	const struct pmc_event_def *def = &events->view.events[event].def;
+
+	return !def->state && def->type != PMC_TYPE_OS;
+}
 /* Why an event of the view has no value. */
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap);
 

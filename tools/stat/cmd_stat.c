@@ -120,7 +120,7 @@ static int plan(struct stat_job *stat)
 				    &stat->arena);
 
 	/* Events of the OS: of rows of threads, and of a command that has ended. */
-	if (code || live_events_any(live) || stat_has_waits(stat) ||
+	if (code || live_events_any(live, false) || stat_has_waits(stat) ||
 	    (stat->target == STAT_COMMAND && live->plan.os & ~(1u << PMC_OS_RUN_DELAY)))
 		return code;
 	if (live->view.count && live->view.events[0].def.type == PMC_TYPE_OS)

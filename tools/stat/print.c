@@ -110,6 +110,7 @@ static void put_list(struct stat_lines *lines)
 		add_time(&table, "system", pmc_timeval_ns(&stat->usage.ru_stime));
 	}
 	table_layout(&table);
+	lines->scaled = table.has_estimate;
 	pmc_out_char(out, '\n');
 	if (stat->output.format == TABLE_MARKDOWN) {
 		table_print(&table, TABLE_MARKDOWN, out);
@@ -392,6 +393,8 @@ static void put_table(struct stat_lines *lines)
 		table_put_rows(table, 0, lines->n, out);
 	}
 	stat->hidden = table->hidden;
+	lines->scaled = table->has_estimate;
+	lines->lacks = table->has_partial;
 	stat->lines += lines->n;
 	stat->headed = true;
 }
@@ -413,22 +416,6 @@ static bool hides_places(const struct stat_job *stat)
 	return asleep;
 }
 
-static bool any_scaled(const struct stat_job *stat, const struct pmc_count *counts)
-{
-	for (unsigned e = 0; e < stat->live.view.count; e++)
-		if (counts[e].state == PMC_SCALED)
-			return true;
-	return false;
-}
-
-static bool any_lacks(const struct stat_lines *lines)
-{
-	for (unsigned i = 0; i < lines->n; i++)
-		if (lines->list[i]->span.lacks)
-			return true;
-	return false;
-}
-
 static void put_note(struct stat_job *stat, const char *text)
 {
 	struct tool_rows *output = &stat->output;
@@ -442,36 +429,34 @@ static void put_note(struct stat_job *stat, const char *text)
 static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 {
 	const struct live_events *live = &stat->live;
-	const unsigned n = live->n_absent + live->view.count;
-	struct pmc_arena arena = { 0 };
-	struct table_reason *list = pmc_arena_alloc(&arena, (n + 1) * sizeof(*list));
-	char why[320], text[8192];
+	const struct pmc_plan *plan = &live->plan;
+	struct table_reason list[PMC_EVENTS_MAX];
+	char absent[320] = "", why[PMC_EVENTS_MAX][320], text[8192];
 	struct pmc_out out;
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < live->n_absent; i++) {
-		const struct pmc_planned *absent = &live->plan.events[live->absent[i]];
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct pmc_planned *planned = &plan->events[i];
+		const unsigned e = live->view_of[i];
 
-		/* The reason of the first is that of all. */
-		if (!i)
-			pmc_plan_why(absent, absent->error, why, sizeof(why));
-		list[i] =
-			(struct table_reason){ absent->event.name, pmc_arena_strdup(&arena, why) };
-	}
-	for (unsigned e = 0; e < live->view.count; e++) {
-		const bool counted =
-			!live->view.events[e].def.state || pmc_count_has_value(&total[e]);
-
-		live_events_why(live, e, why, sizeof(why));
-		list[live->n_absent + e] =
-			(struct table_reason){ live->view.events[e].name,
-					       counted ? NULL : pmc_arena_strdup(&arena, why) };
+		if (e != LIVE_ABSENT &&
+		    (live_event_is_open(live, e) || pmc_count_has_value(&total[e])))
+			continue;
+		pmc_plan_why(planned, planned->error, why[n], sizeof(why[n]));
+		/* The reason of the first event that the machine lacks is that of all. */
+		if (e == LIVE_ABSENT && !absent[0])
+			strcpy(absent, why[n]);
+		list[n] = (struct table_reason){
+			e == LIVE_ABSENT ? planned->event.name : live->view.events[e].name,
+			e == LIVE_ABSENT ? absent : why[n],
+		};
+		n++;
 	}
 	for (unsigned i = 0; i < n; i++) {
 		pmc_out_to_mem(&out, text, sizeof(text));
 		if (table_put_reason(&out, &stat->output.screen, " not counted: ", list, n, i))
 			put_note(stat, text);
 	}
-	pmc_arena_free(&arena);
 }
 
 static void put_notes(const struct stat_lines *lines)
@@ -485,9 +470,9 @@ static void put_notes(const struct stat_lines *lines)
 		 hidden);
 	if (hidden[0])
 		put_note(stat, text);
-	if (any_scaled(stat, total))
+	if (lines->scaled)
 		put_note(stat, " ~ multiplexed: scaled to the whole time");
-	if (any_lacks(lines))
+	if (lines->lacks)
 		put_note(stat, " +: at least; what a thread did between its last reading and its "
 			       "end is not included");
 	if (hides_places(stat))

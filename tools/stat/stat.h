@@ -182,8 +182,9 @@ struct stat_lines {
 	const struct stat_row *at; /* the current one */
 	unsigned n;
 	bool summary, cumulative;
-	bool labels; /* for people, not for programs */
-	uint64_t ns; /* that the counts are of */
+	bool labels;	    /* for people, not for programs */
+	bool scaled, lacks; /* marks in the table */
+	uint64_t ns;	    /* that the counts are of */
 	struct pmc_arena *arena;
 };
 

@@ -22,23 +22,6 @@
 /* Above the granularity of CPU times in /proc. */
 #define STOPPED_NS 20000000u
 
-/* Values of events of the OS come from /proc. */
-static bool take_os(struct live_events *live)
-{
-	bool some = false;
-
-	for (unsigned e = 0; e < live->view.count; e++) {
-		struct pmc_event_def *def = &live->list[e].def;
-
-		if (def->type != PMC_TYPE_OS)
-			continue;
-		def->state = PMC_COUNTED;
-		def->error = 0;
-		some = true;
-	}
-	return some;
-}
-
 /* Counts what the frame of an agent lists, by its groups; NULL: what top_events_plan() chooses. */
 static void change_events(struct top_watch *watch, const struct pmc_frame_buf *eventset)
 {
@@ -49,12 +32,12 @@ static void change_events(struct top_watch *watch, const struct pmc_frame_buf *e
 		for (unsigned t = 0; t < process->n; t++)
 			top_events_close(process->tasks[t]);
 	pmc_arena_free(&watch->arena);
-	*live = (struct live_events){ .n_absent = 0 };
+	*live = (struct live_events){ .list = NULL };
 	/* Columns of an agent that could open none of its events would be empty. */
 	if (!eventset ||
 	    live_events_of_agent(live, eventset->data, eventset->len, &watch->arena) != 0 ||
-	    !(take_os(live) || live_events_any(live)))
-		*live = (struct live_events){ .n_absent = 0 };
+	    !live_events_any(live, true))
+		*live = (struct live_events){ .list = NULL };
 	if (!eventset)
 		top_events_plan(watch);
 	for (process = watch->processes; process; process = process->hh.next)
@@ -74,7 +57,7 @@ int top_events_plan(struct top_watch *watch)
 	if (!flags->events && flags->all)
 		return 0;
 	code = live_events_plan(&watch->live, text, !flags->events, false, &watch->arena);
-	if (code || take_os(&watch->live) || live_events_any(&watch->live))
+	if (code || live_events_any(&watch->live, true))
 		return code;
 	if (!flags->events) {
 		watch->live.view.count = 0;
