@@ -138,7 +138,7 @@ static void pools(void **state)
 	struct top_look look = { .by = TOP_POOL, .sort = "cpu" };
 
 	assert_string_equal(names(&look), "worker-*,e\033[1m,server,io");
-	assert_string_equal(cell(0, TOP_TID), "2");
+	assert_string_equal(cell(0, TOP_THREADS), "2");
 	assert_string_equal(cell(0, TOP_CPU), "80.000");
 	assert_string_equal(cell(0, TOP_ONCPU), "40.000");
 	assert_string_equal(cell(0, TOP_DELAY), "120.000");
@@ -157,7 +157,7 @@ static void whole_process(void **state)
 	/* Threads that have ended used two more CPUs. */
 	process.ended_ns = 2000000000u;
 	assert_string_equal(names(&look), "server");
-	assert_string_equal(cell(0, TOP_TID), "5");
+	assert_string_equal(cell(0, TOP_THREADS), "5");
 	assert_string_equal(cell(0, TOP_PID), "7");
 	assert_string_equal(cell(0, TOP_CPU), "283.000");
 	assert_string_equal(cell(0, TOP_STATE), "2R 1D 2S");

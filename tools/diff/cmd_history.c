@@ -378,7 +378,7 @@ static struct table_cell label_cell(const struct history *history, const struct 
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	static const struct pmc_scale percent = { .divisor = 1, .decimals = 1, .unit = "" };
-	const struct history *history = arg;
+	struct history *history = arg;
 	const struct line *line = history->at;
 	const struct bench_change *change = &line->change;
 	const struct pmc_scale *scale = &history->scales[line->column];
@@ -390,7 +390,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	case KEY:
 		return cell_text(!people ? line->row->key : line->goes_on ? "" : line->row->label);
 	case NAME:
-		return diff_name_cell(&history->diff.columns[line->column], people ? scale : NULL);
+		return diff_name_cell(&history->diff, line->column, people ? scale : NULL);
 	case RUNS:
 		return cell_number(true, line->n);
 	case TREND:

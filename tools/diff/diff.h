@@ -142,8 +142,8 @@ bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsi
 /* The unit of a column in a table whose largest value is `most`; real: some have fractions. */
 void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
 		struct pmc_scale *scale);
-/* The name and its unit in tables, good until the next call; without a scale the name of CSV. */
-struct table_cell diff_name_cell(const struct diff_column *column, const struct pmc_scale *scale);
+/* The name and its unit in tables; without a scale the name of CSV. */
+struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale);
 /* The head of the rows. */
 const char *diff_key_head(const struct diff *diff);
 

@@ -26,7 +26,7 @@ struct line {
 struct lines {
 	struct diff *diff;
 	bool for_people; /* texts and units of tables */
-	struct line *list, *at;
+	struct line *list;
 	unsigned n, sums;  /* sums: the last ones, of others and the total */
 	unsigned n_others; /* rows without a line */
 	unsigned n_beyond; /* of these, rows that changed but are beyond --top */
@@ -193,6 +193,9 @@ static void make_lines(struct lines *lines)
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
+/* Of numbers that are not whole, in CSV. */
+enum { TABLE_LINE_DECIMALS = 3 };
+
 enum { KEY, SIDE, NAME, SIDE_A, SIDE_B, CHANGE, PERCENT, INTERVAL, MARK, N_COLUMNS };
 
 void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
@@ -238,71 +241,59 @@ static struct table_cell number_cell(const struct lines *lines, bool known, diff
 	return cell;
 }
 
-struct table_cell diff_name_cell(const struct diff_column *column, const struct pmc_scale *scale)
+struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale)
 {
-	static char text[160];
+	const char *unit = scale ? scale->unit : "";
 	struct pmc_out out;
+	char text[160];
 
 	if (!scale)
-		return cell_text(column->name);
+		return cell_text(diff->columns[column].name);
 	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%.*s%s%s", 150, column->head, *scale->unit ? " " : "", scale->unit);
-	return cell_textn(text, out.len);
+	pmc_outf(&out, "%.*s%s%s", 150, diff->columns[column].head, *unit ? " " : "", unit);
+	return cell_text(pmc_arena_strdup(&diff->arena, text));
 }
 
-static struct table_cell cell_of(void *arg, const struct table_column *column)
+static void set_cells(const struct lines *lines, const struct line *line, struct table_cell *cells)
 {
 	static const struct pmc_scale percent = { .divisor = 1, .decimals = 1, .unit = "" };
-	const struct lines *lines = arg;
-	const struct line *line = lines->at;
 	const struct diff_side *sides = line->value.sides;
 	const struct bench_delta *delta = &line->value.delta;
 	const struct pmc_scale *scale = &lines->scales[line->column];
 	const bool *there = line->row->there, people = lines->for_people;
 	const char *presence = there[0] && there[1] ? "both" : there[0] ? "gone" : "new";
-	const unsigned decimals = column->decimals;
-	struct table_cell cell;
+	/* In tables: an interval wider than the value itself says nothing. */
+	const bool wide = people && !delta->significant && delta->ci_pct > 100;
+	const unsigned decimals =
+		lines->diff->out.format == TABLE_JSON ? PMC_JSON_DECIMALS : TABLE_LINE_DECIMALS;
 
-	switch (column->index) {
-	case KEY:
-		return cell_text(!people ? line->row->key : line->goes_on ? "" : line->row->label);
-	case SIDE:
-		return cell_text(presence);
-	case NAME:
-		return diff_name_cell(&lines->diff->columns[line->column], people ? scale : NULL);
-	case SIDE_A:
-	case SIDE_B:
-		sides += column->index - SIDE_A;
-		return number_cell(lines, sides->summary.n, sides->value, scale, decimals);
-	case CHANGE:
-		cell = number_cell(lines, line->value.comparable, diff_change(&line->value), scale,
-				   decimals);
-		cell.plus = true;
-		return cell;
-	case PERCENT:
-		if (people && there[0] != there[1])
-			return cell_text(presence);
-		cell = number_cell(lines, delta->known, delta->pct, &percent, decimals);
-		cell.plus = true;
-		return cell;
-	case INTERVAL:
-		/* In tables: an interval wider than the value itself says nothing. */
-		return number_cell(lines,
-				   delta->has_ci &&
-					   !(people && !delta->significant && delta->ci_pct > 100),
-				   delta->ci_pct, &percent, decimals);
-	default:
-		if (people)
-			return cell_text(delta->has_ci && delta->significant ? "*" : NULL);
-		return delta->has_ci ? cell_bool(delta->significant) : cell_null();
-	}
+	cells[KEY] = cell_text(!people ? line->row->key : line->goes_on ? "" : line->row->label);
+	cells[SIDE] = cell_text(presence);
+	cells[NAME] = diff_name_cell(lines->diff, line->column, people ? scale : NULL);
+	for (unsigned side = 0; side < 2; side++)
+		cells[SIDE_A + side] = number_cell(lines, sides[side].summary.n, sides[side].value,
+						   scale, decimals);
+	cells[CHANGE] = number_cell(lines, line->value.comparable, diff_change(&line->value), scale,
+				    decimals);
+	cells[PERCENT] = number_cell(lines, delta->known, delta->pct, &percent, decimals);
+	cells[CHANGE].plus = cells[PERCENT].plus = true;
+	if (people && there[0] != there[1])
+		cells[PERCENT] = cell_text(presence);
+	cells[INTERVAL] =
+		number_cell(lines, delta->has_ci && !wide, delta->ci_pct, &percent, decimals);
+	cells[MARK] = !people		 ? cell_bool(delta->significant) :
+		      delta->significant ? cell_text("*") :
+					   cell_null();
+	if (!delta->has_ci)
+		cells[MARK] = cell_null();
 }
 
-static void make_row(void *arg, uint64_t i)
+static void make_cells(const struct lines *lines, const struct table *table)
 {
-	struct lines *lines = arg;
+	const struct table_cells *cells = table->arg;
 
-	lines->at = &lines->list[i];
+	for (unsigned i = 0; i < lines->n; i++)
+		set_cells(lines, &lines->list[i], cells->cells + i * N_COLUMNS);
 }
 
 static const struct table_column columns[N_COLUMNS] = {
@@ -346,16 +337,15 @@ static void name_columns(const struct diff *diff, struct table_column list[N_COL
 	list[KEY].head = diff_key_head(diff);
 	if (diff->out.screen.ascii)
 		list[INTERVAL].head = "+- %";
-	for (unsigned i = SIDE_A; i < N_COLUMNS; i++)
-		list[i].decimals = diff->out.format == TABLE_JSON ? PMC_JSON_DECIMALS : 3;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
 /* The rows of the lines up to `to`, each with its lines in a list. */
-static void put_rows(struct table *table, const char *key, uint64_t from, uint64_t to)
+static void put_rows(const struct table *table, const struct lines *lines, const char *key,
+		     uint64_t from, uint64_t to)
 {
-	struct lines *lines = table->arg;
+	const struct table_cells *cells = table->arg;
 	struct pmc_out *out = &lines->diff->out.out;
 
 	pmc_outf(out, "\"%s\":[", key);
@@ -363,37 +353,31 @@ static void put_rows(struct table *table, const char *key, uint64_t from, uint64
 		const struct diff_row *row = lines->list[i].row;
 		const bool first = i == from || lines->list[i - 1].row != row;
 
-		make_row(lines, i);
-		for (unsigned c = 0; c < N_COLUMNS; c++) {
-			const struct table_cell cell = cell_of(lines, &table->columns[c]);
-
-			if (c < NAME && !first)
-				continue;
+		for (unsigned c = first ? KEY : NAME; c < N_COLUMNS; c++) {
 			if (c == KEY)
 				pmc_out_str(out, i == from ? "\n{" : ",\n{");
 			if (c == NAME)
 				pmc_out_str(out, first ? ",\"events\":[{" : ",{");
 			pmc_outf(out, "%s\"%s\":", c == KEY || c == NAME ? "" : ",",
 				 table->columns[c].name);
-			table_put_json(out, &cell);
+			table_put_json(out, &cells->cells[i * N_COLUMNS + c]);
 		}
 		pmc_out_str(out, i + 1 == to || lines->list[i + 1].row != row ? "}]}" : "}");
 	}
 	pmc_out_char(out, ']');
 }
 
-static void put_json(struct table *table)
+static void put_json(const struct table *table, const struct lines *lines)
 {
-	struct lines *lines = table->arg;
 	struct diff *diff = lines->diff;
 	const uint64_t n = lines->n - lines->sums;
 	struct pmc_json json;
 
 	pmc_json_init(&json, &diff->out.out, false);
 	pmc_json_object(&json, NULL);
-	put_rows(table, "rows", 0, n);
+	put_rows(table, lines, "rows", 0, n);
 	pmc_out_char(&diff->out.out, ',');
-	put_rows(table, "total", n, lines->n);
+	put_rows(table, lines, "total", n, lines->n);
 	json.need_comma = true;
 	for (unsigned side = 0; side < 2; side++) {
 		pmc_json_str(&json, side ? "hosts_b" : "hosts_a", diff->hosts[side]);
@@ -499,6 +483,7 @@ static void write_table(struct lines *lines, struct table *table)
 		at->goes_on = i && lines->list[table->order[i - 1]].row == at->row;
 		intervals |= at->value.delta.has_ci;
 	}
+	make_cells(lines, table);
 	write_side(diff, 0);
 	write_side(diff, 1);
 	pmc_out_char(&diff->out.out, '\n');
@@ -512,13 +497,10 @@ int diff_write_rows(struct diff *diff)
 {
 	struct table_column list[N_COLUMNS];
 	struct lines lines = { .diff = diff, .for_people = tool_rows_is_table(&diff->out) };
-	struct table table = { .columns = list,
-			       .n_columns = N_COLUMNS,
-			       .arg = &lines,
-			       .row = make_row,
-			       .cell = cell_of,
-			       .arena = &diff->arena,
-			       .indent = 2 };
+	struct table_cells cells = { .n = N_COLUMNS };
+	struct table table = {
+		.columns = list, .n_columns = N_COLUMNS, .arena = &diff->arena, .indent = 2
+	};
 	int code;
 
 	pmc_screen_from_env(&diff->out.screen, environ);
@@ -527,6 +509,10 @@ int diff_write_rows(struct diff *diff)
 	table.n_rows = lines.n;
 	/* Conditions and order are of the values, as in CSV. */
 	lines.for_people = false;
+	cells.cells =
+		pmc_arena_alloc(&diff->arena, (lines.n + 1) * N_COLUMNS * sizeof(*cells.cells));
+	table_set_cells(&table, &cells);
+	make_cells(&lines, &table);
 	code = tool_rows_choose(&diff->out, &table, lines.sums);
 	lines.for_people = tool_rows_is_table(&diff->out);
 	if (!code)
@@ -534,7 +520,7 @@ int diff_write_rows(struct diff *diff)
 	if (code)
 		return code;
 	if (diff->out.format == TABLE_JSON)
-		put_json(&table);
+		put_json(&table, &lines);
 	else if (lines.for_people)
 		write_table(&lines, &table);
 	else

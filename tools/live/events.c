@@ -121,15 +121,16 @@ bool live_events_any(const struct live_events *events, bool os)
 	return false;
 }
 
-void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)
+int live_events_fail(const struct live_events *events, const char *text, int code)
 {
-	snprintf(text, cap, "this machine has none of the events");
-	for (unsigned i = 0; i < events->plan.count && event < events->view.count; i++)
-		if (events->view_of[i] == event) {
-			pmc_plan_why(&events->plan.events[i], events->plan.events[i].error, text,
-				     cap);
-			return;
-		}
+	char why[320] = "this machine has none of the events";
+
+	for (unsigned i = 0; i < events->plan.count; i++)
+		if (events->view_of[i] == 0)
+			pmc_plan_why(&events->plan.events[i], events->plan.events[i].error, why,
+				     sizeof(why));
+	return tool_fail(code, "cannot count %s: %s",
+			 events->view.count ? events->list[0].name : text, why);
 }
 
 /* ---- counts of the view ------------------------------------------------------------------- */

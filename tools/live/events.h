@@ -46,8 +46,8 @@ static inline bool live_event_is_open(const struct live_events *events, unsigned
 
 	return !def->state && def->type != PMC_TYPE_OS;
 }
-/* Why an event of the view has no value. */
-void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap);
+/* None can be counted: prints why the first cannot. Returns the code. */
+int live_events_fail(const struct live_events *events, const char *text, int code);
 
 /* ---- groups ------------------------------------------------------------------------------- */
 

@@ -115,7 +115,6 @@ static int plan(struct stat_job *stat)
 			   stat->target == STAT_MACHINE ? "cpu-clock," SWITCHES "," LIVE_HARDWARE :
 							  "task-clock," SWITCHES "," LIVE_HARDWARE;
 	struct live_events *live = &stat->live;
-	char why[320];
 	int code = live_events_plan(live, text, !stat->events, stat->target == STAT_MACHINE,
 				    &stat->arena);
 
@@ -129,9 +128,7 @@ static int plan(struct stat_job *stat)
 				 stat->target == STAT_PROCESS ? "add --per-thread or --by pool" :
 				 stat->cmd ? "pmctl run -e counts each thread of a command" :
 					     "give -p PID --per-thread");
-	live_events_why(live, 0, why, sizeof(why));
-	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",
-			 live->view.count ? live->view.events[0].name : text, why);
+	return live_events_fail(live, text, stat->cmd ? EXIT_OURS : EXIT_FAIL);
 }
 
 static void warn(const struct stat_job *stat)

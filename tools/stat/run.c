@@ -224,14 +224,6 @@ static bool wait_until(struct stat_job *stat, const struct live_wait *wait, uint
 	}
 }
 
-/* Whether the command goes on, without intervals. */
-static bool last_interval(struct stat_job *stat)
-{
-	if (stat->target == STAT_COMMAND)
-		stat->interval_ns = 0;
-	return stat->target == STAT_COMMAND;
-}
-
 int stat_run(struct stat_job *stat)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
@@ -266,8 +258,11 @@ int stat_run(struct stat_job *stat)
 			code = step(stat);
 		/* Intervals that were missed are not made up for. */
 		n = stat->interval_ns ? (stat->before_ns - stat->begin_ns) / stat->interval_ns : 0;
-		if (stat->count && --stat->count == 0 && !last_interval(stat))
-			ended = true;
+		/* A command goes on, without intervals. */
+		if (stat->count && --stat->count == 0) {
+			ended |= stat->target != STAT_COMMAND;
+			stat->interval_ns *= stat->target != STAT_COMMAND;
+		}
 		ended |= stat->output.out.error != 0;
 	}
 	if (!code) {

@@ -100,17 +100,14 @@ void top_put_data(const struct top_job *job, enum table_format format, bool firs
 		  struct pmc_out *out)
 {
 	static struct top_layout layout;
-	static char last[16 << 10];
-	char names[sizeof(last)];
-	struct pmc_out head;
+	static uint64_t events;
+	const uint64_t hash = job->watch.live.view.hash;
 
 	top_layout_make(&layout, job, 0, most_rows(job), TOP_DATA);
-	pmc_out_to_mem(&head, names, sizeof(names));
-	table_csv_head(&layout.table, &head);
 	/* Again where the events of an agent have changed. */
-	if (format == TABLE_CSV && (first || strcmp(names, last) != 0))
-		pmc_out_str(out, names);
-	strcpy(last, names);
+	if (format == TABLE_CSV && (first || hash != events))
+		table_csv_head(&layout.table, out);
+	events = hash;
 	if (format != TABLE_CSV)
 		table_print(&layout.table, TABLE_JSONL, out);
 	for (unsigned r = 0; format == TABLE_CSV && r < layout.table.n_rows; r++)

@@ -19,6 +19,9 @@ static bool applies(const struct top_watch *watch, enum top_column column, enum 
 	switch (column) {
 	case TOP_PID:
 		return by == TOP_PROCESS || (by == TOP_THREAD && (data || watch->n > 1));
+	case TOP_TID:
+		return by == TOP_THREAD;
+	case TOP_THREADS:
 	case TOP_ONCPU:
 		return by != TOP_THREAD;
 	case TOP_START:
@@ -61,10 +64,6 @@ static struct table_column field_of(const struct top_look *look, enum top_column
 
 	if (column == TOP_PID && look->by == TOP_PROCESS)
 		made.place = 100 - fields[TOP_TID].priority;
-	if (column == TOP_TID && !thread) {
-		made.name = "threads";
-		made.unit = TABLE_WHOLE;
-	}
 	if (column == TOP_STATE && !thread)
 		made.least = 7;
 	return made;
@@ -272,7 +271,6 @@ struct table_cell top_cell(void *arg, const struct table_column *column)
 	const struct top_source *source = arg;
 	const struct top_row *row = source->row;
 	const struct live_span *span = &row->span;
-	const bool thread = row->by == TOP_THREAD;
 
 	if (column->kind == TOP_TIME)
 		return cell_number(true, source->watch->now_ns);

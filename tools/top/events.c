@@ -50,7 +50,6 @@ int top_events_plan(struct top_watch *watch)
 {
 	const struct top_flags *flags = watch->flags;
 	const char *text = flags->events ? flags->events : "cycles,instructions";
-	char why[320];
 	int code;
 
 	/* Descriptors for every thread of the machine are opened only when events are asked for. */
@@ -63,9 +62,7 @@ int top_events_plan(struct top_watch *watch)
 		watch->live.view.count = 0;
 		return 0;
 	}
-	live_events_why(&watch->live, 0, why, sizeof(why));
-	return tool_fail(flags->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",
-			 watch->live.view.events[0].name, why);
+	return live_events_fail(&watch->live, text, flags->cmd ? EXIT_OURS : EXIT_FAIL);
 }
 
 void top_events_close(struct top_task *task)
