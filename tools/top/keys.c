@@ -286,101 +286,90 @@ static bool is_help(int key)
 	return key == 'h' || key == '?' || key == KEY_F(1);
 }
 
-/* Keys of the table and of the view of one thread. */
-static bool press_any(struct top_screen *screen, int key)
+/* Rows by which a key moves the selection; 0: it does not. */
+static long rows_of(const struct top_screen *screen, int key)
 {
-	switch (key) {
-	case 'q':
-		quit(screen);
-		return true;
-	case ' ':
-		screen->paused = !screen->paused;
-		return true;
-	case '\n':
-	case '\r':
-	case KEY_ENTER:
-		enter(screen);
-		return true;
-	case ESCAPE:
-	case KEY_BACKSPACE:
-	case 127:
-		back(screen);
-		return true;
-	default:
-		return false;
-	}
+	const long page = screen->height > 1 ? screen->height - 1 : 1;
+	const struct {
+		int key;
+		long rows;
+	} moves[] = {
+		{ KEY_UP, -1 },
+		{ 'k', -1 },
+		{ KEY_DOWN, 1 },
+		{ 'j', 1 },
+		{ KEY_PPAGE, -page },
+		{ KEY_NPAGE, page },
+		{ KEY_HOME, -LONG_MAX / 2 },
+		{ KEY_END, LONG_MAX / 2 },
+	};
+
+	for (unsigned i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
+		if (moves[i].key == key)
+			return moves[i].rows;
+	return 0;
 }
 
 static void press_table(struct top_screen *screen, int key)
 {
-	static const char letters[] = "CDBVIFN";
+	static const char letters[] = "CDBVIFN", by[] = "tpP";
 	static const char *const sorted[] = { "cpu",   "delay",	      "blocked", "vol",
 					      "invol", "page-faults", "name" };
-	const long page = screen->height > 1 ? screen->height - 1 : 1;
 	struct top_job *job = screen->job;
+	const bool ascii = key > 0 && key < 128;
 
-	switch (key) {
-	case KEY_UP:
-	case 'k':
-		move_by(screen, -1);
-		break;
-	case KEY_DOWN:
-	case 'j':
-		move_by(screen, 1);
-		break;
-	case KEY_PPAGE:
-		move_by(screen, -page);
-		break;
-	case KEY_NPAGE:
-		move_by(screen, page);
-		break;
-	case KEY_HOME:
-		move_by(screen, -LONG_MAX / 2);
-		break;
-	case KEY_END:
-		move_by(screen, LONG_MAX / 2);
-		break;
-	case '<':
-	case KEY_LEFT:
+	if (rows_of(screen, key)) {
+		move_by(screen, rows_of(screen, key));
+	} else if (key == '<' || key == KEY_LEFT) {
 		sort_beside(screen, -1);
-		break;
-	case '>':
-	case KEY_RIGHT:
+	} else if (key == '>' || key == KEY_RIGHT) {
 		sort_beside(screen, 1);
-		break;
-	case 'r':
+	} else if (key == 'r') {
 		job->look.reverse = !job->look.reverse;
 		top_remake(screen);
-		break;
-	case 't':
-		fold(screen, TOP_THREAD);
-		break;
-	case 'p':
-		fold(screen, TOP_POOL);
-		break;
-	case 'P':
-		fold(screen, TOP_PROCESS);
-		break;
-	case 'c':
+	} else if (key == 'c') {
 		top_watch_commands(&job->watch, !job->watch.commands);
 		top_remake(screen);
-		break;
-	case '/':
+	} else if (key == '/') {
 		ask(screen, TOP_ASK_FILTER, job->look.filter);
-		break;
-	case 'w':
+	} else if (key == 'w') {
 		ask_csv(screen);
-		break;
-	case 'd':
+	} else if (key == 'd') {
 		ask_dump(screen);
+	} else if (is_help(key)) {
+		screen->view = TOP_HELP;
+	} else if (ascii && strchr(by, key)) {
+		fold(screen, TOP_THREAD + (enum top_by)(strchr(by, key) - by));
+	} else if (ascii && strchr(letters, key)) {
+		sort_by(screen, sorted[strchr(letters, key) - letters]);
+	} else {
+		snprintf(screen->message, sizeof(screen->message), "h shows the keys");
+	}
+}
+
+/* Keys of the table and of the view of one thread, then of the table alone. */
+static void press(struct top_screen *screen, int key)
+{
+	switch (key) {
+	case 'q':
+		quit(screen);
+		break;
+	case ' ':
+		screen->paused = !screen->paused;
+		break;
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+		enter(screen);
+		break;
+	case ESCAPE:
+	case KEY_BACKSPACE:
+	case 127:
+		back(screen);
 		break;
 	default:
-		if (is_help(key))
-			screen->view = TOP_HELP;
-		else if (key > 0 && key < 128 && strchr(letters, key))
-			sort_by(screen, sorted[strchr(letters, key) - letters]);
-		else
-			snprintf(screen->message, sizeof(screen->message), "h shows the keys");
+		if (screen->view == TOP_TABLE)
+			press_table(screen, key);
 	}
 }
 
@@ -393,8 +382,8 @@ void top_press(struct top_screen *screen, int key)
 		screen->view = TOP_HELP_COLUMNS;
 	else if (screen->view == TOP_HELP || screen->view == TOP_HELP_COLUMNS)
 		screen->view = TOP_TABLE;
-	else if (!press_any(screen, key) && screen->view == TOP_TABLE)
-		press_table(screen, key);
+	else
+		press(screen, key);
 }
 
 static void put_left_out(const struct top_screen *screen, struct pmc_out *out)
