@@ -146,8 +146,11 @@ struct named {
 	struct live_tids *found;
 };
 
-/* The comm of a name of more than 15 bytes is cut; the file is known of one's own processes only,
- * and while it was not replaced. */
+/* The kernel adds it to the path of a deleted file. */
+#define DELETED " (deleted)"
+
+/* The comm of a name of more than 15 bytes is cut; the file is known of one's own processes only.
+ */
 static void take_named(const char *name, void *arg)
 {
 	const struct named *named = arg;
@@ -162,6 +165,9 @@ static void take_named(const char *name, void *arg)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	len = readlink(path, file, sizeof(file) - 1);
 	file[len > 0 ? len : 0] = '\0';
+	/* The file was replaced while the program ran, as an upgrade of its package does. */
+	if (len > (ssize_t)strlen(DELETED) && !strcmp(file + len - strlen(DELETED), DELETED))
+		file[len - (ssize_t)strlen(DELETED)] = '\0';
 	if ((fnmatch(named->glob, text, 0) == 0 ||
 	     (len > 0 && fnmatch(named->glob, pmc_base_name(file), 0) == 0)) &&
 	    !live_is_zombie((pid_t)pid))

@@ -248,6 +248,8 @@ static int write_file(struct stat_prometheus *to)
 	if (snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.%d", to->stat->prometheus,
 		     getpid()) >= (int)sizeof(temporary))
 		return -ENAMETOOLONG;
+	/* Of a run with this process ID that was killed. */
+	unlink(temporary);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
