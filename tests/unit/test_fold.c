@@ -159,7 +159,7 @@ static void groups(void **state)
 		}
 		assert_int_equal(row->threads, n);
 		assert_int_equal(row->usage_rows, known);
-		assert_int_equal(row->minor_faults, faults);
+		assert_int_equal(row->usage.minor_faults, faults);
 		compare(&row->cpu, brute_force(row->label, -1));
 		for (int e = 0; e < EVENTS; e++)
 			compare(&row->events[e], brute_force(row->label, e));

@@ -143,9 +143,10 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 	if (from->usage_rows) {
 		const struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
 
-		add(dump, whole, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
-		add(dump, whole, DIFF_VOLUNTARY, from->voluntary_switches);
-		add(dump, whole, DIFF_INVOLUNTARY, from->involuntary_switches);
+		add(dump, whole, DIFF_FAULTS,
+		    (double)(from->usage.minor_faults + from->usage.major_faults));
+		add(dump, whole, DIFF_VOLUNTARY, from->usage.voluntary_switches);
+		add(dump, whole, DIFF_INVOLUNTARY, from->usage.involuntary_switches);
 	}
 	for (unsigned i = 0; i < u->set.count; i++) {
 		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);

@@ -307,10 +307,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
 		row->usage_rows++;
-		pmc_add_sat(&row->minor_faults, fixed->minor_faults);
-		pmc_add_sat(&row->major_faults, fixed->major_faults);
-		pmc_add_sat(&row->voluntary_switches, fixed->voluntary_switches);
-		pmc_add_sat(&row->involuntary_switches, fixed->involuntary_switches);
+		pmc_usage_add(&row->usage, &PMC_USAGE_OF(fixed));
 	}
 	row->sampled_rows += thread->sampled;
 	pmc_add_sat(&row->samples, thread->samples);
@@ -324,6 +321,19 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	}
 	if (thread->region && row->self)
 		add_self(row, u, thread, spread);
+}
+
+void pmc_fold_one(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread)
+{
+	pmc_fold_clear(row, u);
+	pmc_fold_add(row, u, thread, false);
+	for (unsigned i = 0; i < u->set.count; i++) {
+		const struct pmc_event_def *def = &u->set.events[i].def;
+
+		if (!row->events[i].rows && row->events[i].why == WHY_NONE &&
+		    def->state != PMC_COUNTED)
+			stat_why(&row->events[i], (enum pmc_state)def->state, def->error);
+	}
 }
 
 static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *stat)
@@ -348,10 +358,7 @@ static void merge_sums(struct pmc_fold_row *into, const struct pmc_fold_row *row
 		       const struct pmc_union *u)
 {
 	into->threads += row->threads;
-	pmc_add_sat(&into->minor_faults, row->minor_faults);
-	pmc_add_sat(&into->major_faults, row->major_faults);
-	pmc_add_sat(&into->voluntary_switches, row->voluntary_switches);
-	pmc_add_sat(&into->involuntary_switches, row->involuntary_switches);
+	pmc_usage_add(&into->usage, &row->usage);
 	pmc_add_sat(&into->samples, row->samples);
 	pmc_add_sat(&into->lost_samples, row->lost_samples);
 	pmc_add_sat(&into->outside_mpi_samples, row->outside_mpi_samples);

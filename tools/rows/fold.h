@@ -94,7 +94,7 @@ struct pmc_fold_row {
 	struct pmc_fold_stat cpu;
 	uint64_t usage_rows; /* rows whose faults and switches are known */
 	bool usage_lacks;    /* those of work beside the rows, in a total */
-	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	struct pmc_usage usage;
 	uint64_t sampled_rows; /* rows whose samples are known */
 	uint64_t samples, lost_samples;
 	struct pmc_fold_stat outside_mpi; /* see struct pmc_p_thread */
@@ -116,6 +116,8 @@ void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u);
 /* `spread`: keep what the standard deviation needs. */
 void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
 		  bool spread);
+/* Makes the row a sum of this thread alone, which has a state for each event of the union. */
+void pmc_fold_one(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread);
 /* Adds one row of sums to another; the spread is lost. */
 void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 		    const struct pmc_union *u);

@@ -361,14 +361,6 @@ static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *v
 	profile->sets[profile->n_sets++] = view;
 }
 
-static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fixed *fixed)
-{
-	pmc_add_sat(&process->minor_faults, fixed->minor_faults);
-	pmc_add_sat(&process->major_faults, fixed->major_faults);
-	pmc_add_sat(&process->voluntary_switches, fixed->voluntary_switches);
-	pmc_add_sat(&process->involuntary_switches, fixed->involuntary_switches);
-}
-
 /* What a process has, too: not run delay, nor user and system time. */
 static bool has_accounted(const struct pmc_p_set_view *set)
 {
@@ -393,7 +385,7 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
 		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
-			add_usage(process, &row->fixed);
+			pmc_usage_add(&process->usage, &PMC_USAGE_OF(&row->fixed));
 		list_set(profile, row->set);
 		if (!process->accounted && row->set && has_accounted(row->set))
 			process->accounted = row->set;

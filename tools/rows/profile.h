@@ -9,6 +9,7 @@
 #ifndef PMC_TOOLS_ROWS_PROFILE_H
 #define PMC_TOOLS_ROWS_PROFILE_H
 
+#include "lib/base/clock.h"
 #include "lib/base/hash.h"
 #include "lib/base/number.h"
 #include "lib/dump/frame.h"
@@ -50,6 +51,21 @@ struct pmc_p_process;
 struct pmc_p_thread;
 struct pmc_p_region;
 
+/* Faults and switches of a row, or of a process. */
+#define PMC_USAGE_OF(fixed)                                                                        \
+	((struct pmc_usage){ .minor_faults = (fixed)->minor_faults,                                \
+			     .major_faults = (fixed)->major_faults,                                \
+			     .voluntary_switches = (fixed)->voluntary_switches,                    \
+			     .involuntary_switches = (fixed)->involuntary_switches })
+
+static inline void pmc_usage_add(struct pmc_usage *sum, const struct pmc_usage *more)
+{
+	pmc_add_sat(&sum->minor_faults, more->minor_faults);
+	pmc_add_sat(&sum->major_faults, more->major_faults);
+	pmc_add_sat(&sum->voluntary_switches, more->voluntary_switches);
+	pmc_add_sat(&sum->involuntary_switches, more->involuntary_switches);
+}
+
 /* On hybrid CPUs each event of several core types is preceded by its sum. */
 #define PMC_SET_EVENTS_MAX (PMC_EVENTS_MAX + PMC_EVENTS_MAX / 2)
 
@@ -84,7 +100,7 @@ struct pmc_p_process {
 	/* coverage */
 	/* Sums of its rows. */
 	uint64_t attributed_cpu_ns;
-	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	struct pmc_usage usage;
 	uint64_t threads_counted; /* rows with counts, or without events */
 	/* Threads that had ended, in a dump that only has snapshots from outside. */
 	uint64_t ended_elsewhere;
@@ -330,9 +346,9 @@ const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 /* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
  * the last time known of it. */
 bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
-/* The faults and switches of a process that are in no row, or in one that does not know them; no
- * other member of *rest is set. False: they are not known. */
-bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_thread_fixed *rest);
+/* The faults and switches of a process that are in no row, or in one that does not know them.
+ * False: they are not known. */
+bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_usage *rest);
 /* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n);

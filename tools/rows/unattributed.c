@@ -289,7 +289,7 @@ static void subtract_accounted(struct pmc_p_remainder *execs, const struct pmc_p
 /* Accounted events of work of the process beside its rows. */
 static void close_accounted(struct pmc_profile *profile, struct pmc_p_process *p)
 {
-	struct pmc_thread_fixed usage = { 0 };
+	struct pmc_usage usage = { 0 };
 	const bool has = pmc_process_usage_rest(p, &usage);
 	const struct pmc_accounted work = {
 		.cpu_ns = pmc_sub_sat(p->fixed.cpu_ns, p->attributed_cpu_ns),
@@ -348,22 +348,21 @@ static bool has_usage(const struct pmc_p_process *process)
 
 	return process->known && process->n_threads && !pmc_process_never_on(fixed) &&
 	       !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
-	       !pmc_process_end_unseen(process, &newest_ns) &&
-	       fixed->minor_faults >= process->minor_faults &&
-	       fixed->major_faults >= process->major_faults &&
-	       fixed->voluntary_switches >= process->voluntary_switches &&
-	       fixed->involuntary_switches >= process->involuntary_switches;
+	       !pmc_process_end_unseen(process, &newest_ns);
 }
 
-bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_thread_fixed *rest)
+bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_usage *rest)
 {
-	const struct pmc_process_fixed *fixed = &process->fixed;
+	const struct pmc_usage *rows = &process->usage;
 
-	if (!has_usage(process))
-		return false;
-	rest->minor_faults = fixed->minor_faults - process->minor_faults;
-	rest->major_faults = fixed->major_faults - process->major_faults;
-	rest->voluntary_switches = fixed->voluntary_switches - process->voluntary_switches;
-	rest->involuntary_switches = fixed->involuntary_switches - process->involuntary_switches;
-	return true;
+	*rest = PMC_USAGE_OF(&process->fixed);
+	return has_usage(process) &&
+	       !__builtin_sub_overflow(rest->minor_faults, rows->minor_faults,
+				       &rest->minor_faults) &&
+	       !__builtin_sub_overflow(rest->major_faults, rows->major_faults,
+				       &rest->major_faults) &&
+	       !__builtin_sub_overflow(rest->voluntary_switches, rows->voluntary_switches,
+				       &rest->voluntary_switches) &&
+	       !__builtin_sub_overflow(rest->involuntary_switches, rows->involuntary_switches,
+				       &rest->involuntary_switches);
 }

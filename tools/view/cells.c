@@ -31,12 +31,7 @@ static struct table_cell start(struct pmc_view *view, const struct pmc_p_thread 
 	return cell_textn(view->text, out.len);
 }
 
-static inline struct table_cell usage(const struct pmc_thread_fixed *fixed, uint64_t value)
-{
-	return cell_number(!(fixed->flags & PMC_THREAD_NO_RUSAGE), value);
-}
-
-static struct table_cell usages(const struct pmc_fold_row *sums, uint64_t value)
+static struct table_cell usage(const struct pmc_fold_row *sums, uint64_t value)
 {
 	struct table_cell cell = cell_number(sums->usage_rows, value);
 
@@ -104,59 +99,36 @@ static uint64_t since_start(const struct pmc_row *row)
 	return row->t_ns > start_ns ? row->t_ns - start_ns : 0;
 }
 
-static void lessen(double *least, bool known, uint64_t running_ns, uint64_t enabled_ns)
-{
-	double share = enabled_ns ? (double)running_ns / (double)enabled_ns : 1;
-
-	if (known && share < *least)
-		*least = share;
-}
-
 /* The least share of time that any event of the row was on the PMU. */
-static struct table_cell ran(const struct pmc_view *view, const struct pmc_row *row)
+static struct table_cell ran(const struct pmc_view *view, const struct pmc_fold_row *sums)
 {
 	double least = 2;
 
 	for (unsigned i = 0; i < view->events.set.count; i++) {
-		const struct pmc_count *count = row->thread ? &row->counts[i] : NULL;
-		const struct pmc_fold_stat *stat = row->thread ? NULL : &row->sums->events[i];
+		const struct pmc_fold_stat *stat = &sums->events[i];
+		const double share =
+			stat->enabled_ns ? (double)stat->running_ns / (double)stat->enabled_ns : 1;
 
-		if (count)
-			lessen(&least, pmc_count_has_value(count), count->running_ns,
-			       count->enabled_ns);
-		else
-			lessen(&least, stat->rows, stat->running_ns, stat->enabled_ns);
+		if (stat->rows && share < least)
+			least = share;
 	}
 	return least > 1 ? cell_null() : cell_real(100 * least, TABLE_DECIMALS);
 }
 
-static inline struct table_cell field_of_thread(struct pmc_view *view, unsigned field,
-						const struct pmc_row *row)
-{
-	const struct pmc_p_thread *t = row->thread;
-	const struct pmc_thread_fixed *f = &t->fixed;
-	const struct pmc_p_process *p = t->process;
-
-	switch (field) {
-#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
-	case PMC_FIELD_##name:                                                                     \
-		return of_thread;
-#include "tools/view/columns.def"
-#undef X
-	default:
-		return cell_null();
-	}
-}
-
-static struct table_cell field_of_group(struct pmc_view *view, unsigned field,
-					const struct pmc_row *row)
+static struct table_cell field_cell(struct pmc_view *view, unsigned field,
+				    const struct pmc_row *row)
 {
 	const struct pmc_fold_row *s = row->sums;
+	const struct pmc_p_thread *t = row->thread;
+	const struct pmc_thread_fixed *f = t ? &t->fixed : NULL;
+	const struct pmc_p_process *p = t ? t->process : NULL;
 
+	if (!t && field < PMC_FIELD_threads)
+		return cell_null();
 	switch (field) {
-#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
+#define X(name, head, unit, threads, groups, table, value)                                         \
 	case PMC_FIELD_##name:                                                                     \
-		return of_group;
+		return value;
 #include "tools/view/columns.def"
 #undef X
 	default:
@@ -165,31 +137,6 @@ static struct table_cell field_of_group(struct pmc_view *view, unsigned field,
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
-
-static struct table_cell event_of_thread(const struct pmc_count *count, double scale,
-					 enum pmc_part part)
-{
-	bool has_value = pmc_count_has_value(count);
-
-	switch (part) {
-	case PMC_PART_VALUE:
-		if (has_value && scale != 1)
-			return cell_real((double)pmc_count_value(count) * scale,
-					 TABLE_SCALED_DECIMALS);
-		return cell_number(has_value, count->state == PMC_COUNTED ? count->raw :
-									    pmc_count_value(count));
-	case PMC_PART_RAW:
-		return cell_number(has_value, count->raw);
-	case PMC_PART_ENABLED:
-		return cell_number(has_value, count->enabled_ns);
-	case PMC_PART_RUNNING:
-		return cell_number(has_value, count->running_ns);
-	case PMC_PART_STATE:
-		return cell_text(pmc_state_name(count->state));
-	default:
-		return cell_null();
-	}
-}
 
 /* Sums made by merging, and unattributed work, have no spread. */
 static bool lacks_spread(const struct pmc_fold_stat *stat)
@@ -213,9 +160,15 @@ static struct table_cell stat_cell(const struct pmc_fold_stat *stat, double scal
 		return cell_text(pmc_state_name(state));
 	if (!stat->rows)
 		return cell_null();
-	if (part != PMC_PART_VALUE && lacks_spread(stat))
+	if (part >= PMC_PART_MIN && part <= PMC_PART_LARGEST && lacks_spread(stat))
 		return cell_null();
 	switch (part) {
+	case PMC_PART_RAW:
+		return cell_number(true, stat->raw);
+	case PMC_PART_ENABLED:
+		return cell_number(true, stat->enabled_ns);
+	case PMC_PART_RUNNING:
+		return cell_number(true, stat->running_ns);
 	case PMC_PART_MIN:
 		return whole(stat->min, scale);
 	case PMC_PART_MEAN:
@@ -261,8 +214,6 @@ static struct table_cell event_cell(struct pmc_view *view, const struct table_co
 
 	if (column->part == PMC_PART_SCOPE)
 		return scope(view, column->index, row);
-	if (row->thread)
-		return event_of_thread(&row->counts[column->index], scale, column->part);
 	if (column->part != PMC_PART_SELF)
 		return stat_cell(&sums->events[column->index], scale, column->part, sums->rows);
 	return sums->self ? stat_cell(&sums->self->events[column->index], scale, PMC_PART_VALUE,
@@ -272,60 +223,29 @@ static struct table_cell event_cell(struct pmc_view *view, const struct table_co
 
 /* ---- metrics ----------------------------------------------------------------------------- */
 
-static void usage_of_thread(const struct pmc_row *row, struct pmc_metric_usage *usage)
+static struct table_cell metric_cell(const struct pmc_view *view, const struct table_column *column,
+				     const struct pmc_fold_row *sums)
 {
-	const struct pmc_thread_fixed *fixed = &row->thread->fixed;
-
-	usage->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
-	usage->has_switches = !(fixed->flags & PMC_THREAD_NO_RUSAGE);
-	usage->switches = fixed->voluntary_switches + fixed->involuntary_switches;
-	usage->wall_ns =
-		row->step ? row->on_ns : pmc_thread_on_ns(fixed, pmc_thread_until(row->thread));
-	usage->cpu_ns = fixed->cpu_ns;
-}
-
-static void usage_of_sums(const struct pmc_fold_row *sums, struct pmc_metric_usage *usage)
-{
-	usage->has_cpu = sums->cpu.rows && sums->cpu.rows == sums->rows + sums->cpu.extra;
-	usage->has_switches =
-		sums->usage_rows && sums->usage_rows == sums->rows && !sums->usage_lacks;
-	usage->cpu_ns = sums->cpu.sum;
-	usage->wall_ns = sums->wall_ns;
-	usage->switches = sums->voluntary_switches + sums->involuntary_switches;
-}
-
-static struct table_cell metric_cell(struct pmc_view *view, const struct table_column *column,
-				     const struct pmc_row *row)
-{
-	const unsigned metric = column->index;
+	const struct pmc_metric_usage usage = {
+		.has_cpu = sums->cpu.rows && sums->cpu.rows == sums->rows + sums->cpu.extra,
+		.has_switches =
+			sums->usage_rows && sums->usage_rows == sums->rows && !sums->usage_lacks,
+		.cpu_ns = sums->cpu.sum,
+		.wall_ns = sums->wall_ns,
+		.switches = sums->usage.voluntary_switches + sums->usage.involuntary_switches,
+	};
+	const struct pmc_ratio *ratio = pmc_fold_ratio(sums, &view->events, column->index);
 	struct table_cell cell;
-	struct pmc_metric_usage usage = { 0 };
-	struct pmc_ratio ratio = { 0 };
-	const struct pmc_ratio *sum;
 	double value;
-	bool known;
 
-	if (pmc_metric_is_accounting(metric)) {
-		if (row->thread)
-			usage_of_thread(row, &usage);
-		else
-			usage_of_sums(row->sums, &usage);
-		known = pmc_metric_of_usage(metric, &usage, &value);
-	} else {
-		sum = row->thread ? NULL : pmc_fold_ratio(row->sums, &view->events, metric);
-		if (sum)
-			ratio = *sum;
-		if (row->thread)
-			pmc_union_ratio(&view->events, row->thread->set, row->thread->counts,
-					metric, &ratio);
-		known = pmc_ratio_value(metric, &ratio, &value);
-	}
-	if (!known)
+	if (pmc_metric_is_accounting(column->index) ?
+		    !pmc_metric_of_usage(column->index, &usage, &value) :
+		    !ratio || !pmc_ratio_value(column->index, ratio, &value))
 		return cell_null();
 	if (column->part == PMC_PART_STATE)
-		return cell_text(pmc_ratio_state_name(ratio.state));
+		return cell_text(pmc_ratio_state_name(ratio->state));
 	cell = cell_real(value, TABLE_DECIMALS);
-	cell.estimate = ratio.state;
+	cell.estimate = ratio ? ratio->state : PMC_RATIO_EXACT;
 	return cell;
 }
 
@@ -358,18 +278,16 @@ struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *col
 {
 	switch (column->kind) {
 	case PMC_COL_FIELD:
-		return row->thread ? field_of_thread(view, column->index, row) :
-				     field_of_group(view, column->index, row);
+		return field_cell(view, column->index, row);
 	case PMC_COL_CPU: /* the spread of the clock that the row shows */
-		return !row->sums ? cell_null() :
-		       column->index == PMC_FIELD_outside_mpi_ns ?
-				    stat_cell(&row->sums->outside_mpi, 1, column->part,
-					      row->sums->rows) :
+		return column->index == PMC_FIELD_outside_mpi_ns ?
+			       stat_cell(&row->sums->outside_mpi, 1, column->part,
+					 row->sums->rows) :
 		       view->clock_event < 0 ?
-				    stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
-				    stat_cell(&row->sums->events[view->clock_event],
-					      view->events.set.events[view->clock_event].def.scale,
-					      column->part, row->sums->rows);
+			       stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
+			       stat_cell(&row->sums->events[view->clock_event],
+					 view->events.set.events[view->clock_event].def.scale,
+					 column->part, row->sums->rows);
 	case PMC_COL_EVENT:
 		return event_cell(view, column, row);
 	case PMC_COL_KEY:
@@ -377,48 +295,14 @@ struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *col
 	case PMC_COL_SAMPLE:
 		return pmc_sample_cell(view, column->index, row->sample);
 	default:
-		return metric_cell(view, column, row);
+		return metric_cell(view, column, row->sums);
 	}
 }
 
 /* ---- rows of threads --------------------------------------------------------------------- */
 
-static bool is_in_order(const uint16_t *map, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (map[i] != i)
-			return false;
-	return true;
-}
-
-/* The counts of a thread without readings: why each event was not counted. */
-static void not_counted(struct pmc_view *view, const struct pmc_p_thread *thread)
-{
-	for (unsigned i = 0; i < view->events.set.count; i++) {
-		const struct pmc_event_def *def = &view->events.set.events[i].def;
-
-		view->counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
-						      .error = thread->fixed.reason };
-		if (def->state != PMC_COUNTED) {
-			view->counts[i].state = def->state;
-			view->counts[i].error = def->error;
-		}
-	}
-}
-
 void pmc_row_of(struct pmc_view *view, const struct pmc_p_thread *thread, struct pmc_row *row)
 {
-	const struct pmc_p_set_view *set = thread->set;
-	const uint16_t *map = set && thread->counts ? pmc_union_map(&view->events, set) : NULL;
-	unsigned n = view->events.set.count;
-
-	*row = (struct pmc_row){ .thread = thread, .counts = view->counts };
-	if (map && set->count == n && is_in_order(map, n)) {
-		row->counts = thread->counts;
-		return;
-	}
-	not_counted(view, thread);
-	for (unsigned i = 0; map && i < set->count; i++)
-		if (map[i] != PMC_NO_COLUMN)
-			view->counts[map[i]] = thread->counts[i];
+	pmc_fold_one(&view->one, &view->events, thread);
+	*row = (struct pmc_row){ .thread = thread, .sums = &view->one };
 }

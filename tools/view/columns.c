@@ -10,7 +10,7 @@ static const struct field {
 	const char *name, *head;
 	unsigned char unit, threads, groups, table;
 } fields[] = {
-#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
+#define X(name, head, unit, threads, groups, table, value)                                         \
 	{ #name, head, TABLE_##unit, threads, groups, table },
 #include "tools/view/columns.def"
 #undef X

@@ -33,17 +33,14 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 static void usage_add(const struct pmc_p_process *process, struct pmc_coverage *coverage)
 {
 	struct pmc_fold_row *row = &coverage->unattributed;
-	struct pmc_thread_fixed rest;
+	struct pmc_usage rest;
 
 	if (!pmc_process_usage_rest(process, &rest)) {
 		coverage->usage_unknown = true;
 		return;
 	}
 	row->usage_rows++;
-	pmc_add_sat(&row->minor_faults, rest.minor_faults);
-	pmc_add_sat(&row->major_faults, rest.major_faults);
-	pmc_add_sat(&row->voluntary_switches, rest.voluntary_switches);
-	pmc_add_sat(&row->involuntary_switches, rest.involuntary_switches);
+	pmc_usage_add(&row->usage, &rest);
 }
 
 static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *process)

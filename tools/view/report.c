@@ -62,8 +62,7 @@ static void view_events(struct pmc_view *view)
 	}
 	for (uint64_t i = 0; i < profile->n_regions; i++)
 		pmc_union_add(&view->events, profile->regions[i]->set, true);
-	view->counts =
-		pmc_arena_alloc(view->arena, (view->events.set.count + 1) * sizeof(*view->counts));
+	pmc_fold_init(&view->one, &view->events, false);
 	view->requested = requested = pmc_arena_alloc(view->arena, view->events.set.count + 1);
 	for (unsigned i = 0; i < profile->n_sets; i++)
 		note_requested(view, profile->sets[i], requested);
@@ -143,7 +142,7 @@ static void choose_clock(struct pmc_view *view)
 		return;
 	for (uint64_t i = 0; i < view->n_rows; i++) {
 		pmc_row_of(view, pmc_profile_thread(view->profile, view->rows[i], &buf), &row);
-		if (!pmc_count_has_value(&row.counts[event]))
+		if (!row.sums->events[event].rows)
 			return;
 	}
 	view->clock_event = event;
@@ -233,10 +232,7 @@ static int view_make(struct pmc_view *view)
 
 static const struct pmc_fold_row *some(const struct pmc_fold_row *beside)
 {
-	return beside->rows || beside->cpu.sum || beside->minor_faults || beside->major_faults ||
-			       beside->voluntary_switches || beside->involuntary_switches ?
-		       beside :
-		       NULL;
+	return beside->rows || beside->cpu.sum || beside->usage_rows ? beside : NULL;
 }
 
 void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, enum pmc_fold_by by,

@@ -522,7 +522,7 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	row->step = true;
 	row->t_ns = fixed->time_ns;
 	row->dt_ns = dt_ns;
-	row->on_ns = on_ns;
+	view->one.wall_ns = on_ns;
 }
 
 static void machine_row(struct pmc_lines *lines, uint64_t i)

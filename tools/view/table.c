@@ -139,10 +139,7 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		pmc_fold_add_value(&total->cpu, beside->cpu.sum, false);
 	}
 	total->usage_lacks |= matters && !has_usage;
-	pmc_add_sat(&total->minor_faults, beside->minor_faults);
-	pmc_add_sat(&total->major_faults, beside->major_faults);
-	pmc_add_sat(&total->voluntary_switches, beside->voluntary_switches);
-	pmc_add_sat(&total->involuntary_switches, beside->involuntary_switches);
+	pmc_usage_add(&total->usage, &beside->usage);
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		struct pmc_fold_stat *stat = &total->events[i];
 		const struct pmc_fold_stat *more = &beside->events[i];
@@ -200,10 +197,10 @@ static void sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
 		struct pmc_fold_row *sum = i < lines->n ? total : rest;
 
 		pmc_line_row(lines, i);
-		if (lines->row.sums)
-			pmc_fold_merge(sum, lines->row.sums, &view->events);
-		else
+		if (lines->row.thread)
 			pmc_fold_add(sum, &view->events, lines->row.thread, false);
+		else
+			pmc_fold_merge(sum, lines->row.sums, &view->events);
 	}
 	pmc_fold_merge(total, rest, &view->events);
 	if (lines->n == lines->all || view->options->summary)
@@ -600,7 +597,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		return cell_real(share_of(table, row), TABLE_DECIMALS);
 	if (row->sample && row->sample == table->rest)
 		return pmc_sample_rest(table, column);
-	if (row->sums && !row->sums->groups && column == table->labels)
+	if (!row->thread && row->sums && !row->sums->groups && column == table->labels)
 		return cell_text(row->sums->label);
 	if (table->branches && pmc_is_sample_key(table->view, column))
 		return pmc_table_branch(table);

@@ -96,15 +96,12 @@ static bool is_clock(const struct timeline *line, unsigned column)
 static double value_of(const struct timeline *line, const struct pmc_row *row, unsigned column,
 		       bool *known)
 {
-	const struct pmc_count *count = column ? &row->counts[column - 1] : NULL;
+	const struct pmc_fold_stat *stat =
+		column ? &row->sums->events[column - 1] : &row->sums->cpu;
 	const struct pmc_p_event *events = line->view->events.set.events;
 
-	*known = column ? pmc_count_has_value(count) :
-			  !(row->thread->fixed.flags & PMC_THREAD_NO_CPU);
-	if (!*known)
-		return 0;
-	return column ? (double)pmc_count_value(count) * pmc_event_scale(&events[column - 1]) :
-			(double)row->thread->fixed.cpu_ns;
+	*known = stat->rows;
+	return (double)stat->sum * (column ? pmc_event_scale(&events[column - 1]) : 1);
 }
 
 /* Adds a value to the bins that its interval covers, as a rate. */

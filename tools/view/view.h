@@ -73,14 +73,12 @@ int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
 
 /* ---- rows and cells ---------------------------------------------------------------------- */
 
-struct pmc_row { /* a line of a view: a thread, a sum, or a function */
-	const struct pmc_p_thread *thread;
-	const struct pmc_count *counts; /* of the thread, one per event column */
-	const struct pmc_fold_row *sums;
+struct pmc_row {			   /* a line of a view: a thread, a sum, or a function */
+	const struct pmc_p_thread *thread; /* NULL: several */
+	const struct pmc_fold_row *sums;   /* of the thread, too; NULL: it is of samples */
 	const struct pmc_sample_row *sample;
 	bool step; /* of a timeline: what the thread did in dt_ns before t_ns */
 	uint64_t t_ns, dt_ns;
-	uint64_t on_ns; /* of dt_ns, the time for which counting was on */
 };
 
 struct pmc_glyphs {
@@ -130,8 +128,8 @@ struct pmc_view {
 	struct pmc_fold groups;
 	struct pmc_view_samples samples;
 	struct pmc_columns of_threads, of_groups;
-	bool *json_events;	  /* by column: whether JSON has the event */
-	struct pmc_count *counts; /* one per event column, for the current row */
+	bool *json_events;	 /* by column: whether JSON has the event */
+	struct pmc_fold_row one; /* the thread that is the current row */
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
