@@ -247,7 +247,7 @@ static void views(void **state)
 	text = made_report(&profile, &options, &result, NULL);
 	assert_non_null(strstr(text, "all threads"));
 	assert_non_null(strstr(text, "parse"));
-	assert_non_null(strstr(text, "0.03 µs and 20 instructions"));
+	assert_non_null(strstr(text, "begin and end cost 0.03 µs, subtracted"));
 	options.format = PMC_FORMAT_JSON;
 	text = made_report(&profile, &options, &result, NULL);
 	assert_non_null(strstr(text, "\"calls\":20"));

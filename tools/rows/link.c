@@ -76,9 +76,10 @@ static void list_processes(struct pmc_profile *profile)
 
 /* ---- images: which are of one process, when their job started, whose totals have their work -- */
 
-struct replaced {
+/* The newest image with a process ID. */
+struct newest {
 	uint64_t key[2];
-	struct pmc_p_process *image; /* ended by exec, without a successor so far; NULL: none */
+	struct pmc_p_process *image; /* NULL: none */
 	UT_hash_handle hh;
 };
 
@@ -89,34 +90,19 @@ struct job {
 	UT_hash_handle hh;
 };
 
-/* The same process ID is another process on another host, or after a boot. */
-static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_process *before)
+static struct newest *newest_of(struct pmc_arena *arena, struct newest **table, uint64_t pid,
+				uint64_t pid_namespace)
 {
-	return !(image->fixed.flags & PMC_PROCESS_FORKED) &&
-	       image->fixed.start_ns > before->fixed.start_ns &&
-	       !strcmp(image->host, before->host) && !strcmp(image->boot_id, before->boot_id) &&
-	       !memcmp(image->fixed.job, before->fixed.job, sizeof(image->fixed.job));
-}
-
-static void link_origin(struct pmc_arena *arena, struct replaced **table,
-			struct pmc_p_process *image)
-{
-	const uint64_t key[2] = { image->fixed.pid, image->fixed.pid_namespace };
-	struct replaced *found;
+	const uint64_t key[2] = { pid, pid_namespace };
+	struct newest *found;
 
 	HASH_FIND(hh, *table, key, sizeof(key), found);
-	if (found && found->image && is_successor(image, found->image))
-		image->origin = found->image->origin;
-	if (found)
-		found->image = NULL;
-	if (image->fixed.how_ended != PMC_ENDED_EXEC)
-		return;
 	if (!found) {
 		found = pmc_arena_alloc(arena, sizeof(*found));
 		memcpy(found->key, key, sizeof(key));
 		HASH_ADD(hh, *table, key, sizeof(key), found);
 	}
-	found->image = image;
+	return found;
 }
 
 static struct job *job_of(struct pmc_arena *arena, struct job **table, const uint8_t id[16])
@@ -132,6 +118,38 @@ static struct job *job_of(struct pmc_arena *arena, struct job **table, const uin
 	return job;
 }
 
+static bool is_same_job(const struct pmc_p_process *a, const struct pmc_p_process *b)
+{
+	return !strcmp(a->host, b->host) &&
+	       !memcmp(a->fixed.job, b->fixed.job, sizeof(a->fixed.job));
+}
+
+/* The same process ID is another process on another host, or after a boot. */
+static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_process *before)
+{
+	return before->fixed.how_ended == PMC_ENDED_EXEC &&
+	       !(image->fixed.flags & PMC_PROCESS_FORKED) &&
+	       image->fixed.start_ns > before->fixed.start_ns && is_same_job(image, before) &&
+	       !strcmp(image->boot_id, before->boot_id);
+}
+
+/* Whether its CPU time is not in the first process's wait4(2). True only if certain: CPU time
+ * excluded by mistake would be counted twice. At the end of a process getppid() is the process that
+ * reaps it: after its parent's end init or a subreaper, which started before the job. */
+static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_process *root)
+{
+	const struct pmc_process_fixed *last = &p->last_image->fixed;
+
+	if (last->how_ended != PMC_RUNNING &&
+	    last->end_ns > root->origin->last_image->fixed.time_ns)
+		return true;
+	if (last->ppid == root->fixed.pid)
+		return false;
+	if (p->parent)
+		return p->parent->not_waited_for;
+	return last->ppid <= 1 || last->ppid == root->fixed.ppid || last->ppid < root->fixed.pid;
+}
+
 static void link_root(struct job *job, struct pmc_p_process *p)
 {
 	struct pmc_p_process *before = job->root;
@@ -143,6 +161,8 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	if (p->root)
 		p->root->phases |= fixed->off_ns != 0;
 	if (!profile_is_first(p)) {
+		if (p->root && p->origin == p)
+			p->not_waited_for = not_waited_for(p, p->root);
 		if (p->root && !p->origin->not_waited_for)
 			p->root->seen_cpu_ns += fixed->cpu_ns;
 		return;
@@ -158,96 +178,52 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	p->root = job->root = p;
 }
 
-/* ---- descendants whose CPU time is not in the first process's wait4(2) ---- */
-
-struct reaper {
-	uint64_t key[2];
-	const struct pmc_p_process *process;
-	UT_hash_handle hh;
-};
-
-/* True only if certain: CPU time excluded by mistake would be counted twice. At the end of a
- * process getppid() is the process that reaps it: after its parent's end init or a subreaper, which
- * started before the job. */
-static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_process *root,
-			   const struct pmc_p_process *reaper)
-{
-	const struct pmc_process_fixed *last = &p->last_image->fixed;
-
-	if (last->how_ended != PMC_RUNNING &&
-	    last->end_ns > root->origin->last_image->fixed.time_ns)
-		return true;
-	if (last->ppid == root->fixed.pid)
-		return false;
-	if (reaper)
-		return reaper->not_waited_for;
-	return last->ppid <= 1 || last->ppid == root->fixed.ppid || last->ppid < root->fixed.pid;
-}
-
-static void find_reapers(struct pmc_profile *profile)
-{
-	struct pmc_arena *arena = &profile->arena;
-	struct reaper *table = NULL, *found;
-	struct job *jobs = NULL;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		profile->processes[i]->origin->last_image = profile->processes[i];
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *p = profile->processes[i];
-		uint64_t key[2] = { p->last_image ? p->last_image->fixed.ppid : 0,
-				    p->fixed.pid_namespace };
-		struct job *job;
-
-		if (!p->known || p->origin != p)
-			continue;
-		job = job_of(arena, &jobs, p->fixed.job);
-		HASH_FIND(hh, table, key, sizeof(key), found);
-		if (profile_is_first(p) || (job->root && strcmp(job->root->host, p->host) != 0))
-			job->root = p;
-		else if (job->root)
-			p->not_waited_for = not_waited_for(
-				p, job->root,
-				found && !memcmp(found->process->fixed.job, p->fixed.job, 16) ?
-					found->process :
-					NULL);
-		key[0] = p->fixed.pid;
-		HASH_FIND(hh, table, key, sizeof(key), found);
-		if (!found) {
-			found = pmc_arena_alloc(arena, sizeof(*found));
-			memcpy(found->key, key, sizeof(key));
-			HASH_ADD(hh, table, key, sizeof(key), found);
-		}
-		found->process = p;
-	}
-}
-
-/* Sets origin, job_start_ns and root of each process of the list, and what roots sum. */
+/* Sets origin and last_image of each process of the list, which are on each host in the order of
+ * their start. */
 static void link_images(struct pmc_profile *profile)
 {
-	struct replaced *images = NULL;
+	struct newest *table = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct pmc_p_process *p = profile->processes[i];
+		struct newest *newest =
+			newest_of(&profile->arena, &table, p->fixed.pid, p->fixed.pid_namespace);
+
+		p->origin = p;
+		if (p->known && newest->image && is_successor(p, newest->image))
+			p->origin = newest->image->origin;
+		if (p->known)
+			newest->image = p;
+		p->origin->last_image = p;
+	}
+}
+
+/* Sets parent, job_start_ns and root of each process of the list, and what roots sum. */
+static void link_jobs(struct pmc_profile *profile)
+{
+	struct pmc_arena *arena = &profile->arena;
+	struct newest *table = NULL;
 	struct job *jobs = NULL;
 
-	/* On each host in the order of their start. */
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *process = profile->processes[i];
-
-		process->origin = process;
-		if (process->known)
-			link_origin(&profile->arena, &images, process);
-	}
-	find_reapers(profile);
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *process = profile->processes[i];
+		struct pmc_p_process *p = profile->processes[i], *parent;
+		const uint64_t pid_namespace = p->fixed.pid_namespace;
 		struct job *job;
 
-		if (!process->known)
+		if (!p->known)
 			continue;
-		job = job_of(&profile->arena, &jobs, process->fixed.job);
-		if (!job->start || strcmp(job->start->host, process->host) != 0)
-			job->start = process;
-		process->job_start_ns = job->start->fixed.start_ns;
-		link_root(job, process);
+		job = job_of(arena, &jobs, p->fixed.job);
+		if (!job->start || strcmp(job->start->host, p->host) != 0)
+			job->start = p;
+		p->job_start_ns = job->start->fixed.start_ns;
+		parent = newest_of(arena, &table, p->origin->last_image->fixed.ppid, pid_namespace)
+				 ->image;
+		if (parent && is_same_job(parent, p))
+			p->parent = parent->origin;
+		newest_of(arena, &table, p->fixed.pid, pid_namespace)->image = p;
+		link_root(job, p);
 	}
+	profile->n_jobs = HASH_COUNT(jobs);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -450,6 +426,7 @@ void pmc_profile_finish(struct pmc_profile *profile)
 {
 	list_processes(profile);
 	link_images(profile);
+	link_jobs(profile);
 	list_rows(profile);
 	link_frames(profile);
 	profile_open_totals(profile);

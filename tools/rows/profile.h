@@ -93,6 +93,8 @@ struct pmc_p_process {
 	/* The first image of its process in the dump: itself, unless an exec put it in the place of
 	 * another one. */
 	struct pmc_p_process *origin;
+	struct pmc_p_process *last_image; /* of an origin */
+	struct pmc_p_process *parent;	  /* the origin of it or of its reaper; NULL: unknown */
 	uint64_t job_start_ns; /* start of the job's first process of that host in the dump */
 	const char *host, *boot_id, *exe, *cmdline, *labels; /* "" where unknown */
 	struct pmc_p_row **threads;			     /* by seq */
@@ -129,10 +131,8 @@ struct pmc_p_process {
 	 * counting was off for a time in any. */
 	uint64_t children_cpu_ns, seen_cpu_ns;
 	bool phases;
-	/* Of an origin: its last image; whether the root's children_cpu_ns lacks it. */
-	struct pmc_p_process *last_image;
-	bool not_waited_for;
-	bool named; /* its sites have names by pmc_profile_name_sites() */
+	bool not_waited_for; /* of an origin: the root's children_cpu_ns lacks it */
+	bool named;	     /* its sites have names by pmc_profile_name_sites() */
 	const struct pmc_profile_tables *tables; /* of its profile */
 	UT_hash_handle hh;			 /* by identity */
 };
@@ -298,7 +298,7 @@ struct pmc_p_samples {
 struct pmc_profile {
 	struct pmc_arena arena;
 	struct pmc_p_process **processes; /* by host, start_ns, pid, identity */
-	uint64_t n_processes;
+	uint64_t n_processes, n_jobs;
 	struct pmc_p_row **threads; /* all rows: processes in order, then seq */
 	uint64_t n_threads;
 	struct pmc_p_row **timeline; /* every snapshot, if asked for: process, seq, snapshot */

@@ -3,7 +3,6 @@
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/proc.h"
-#include "lib/base/sort.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
@@ -127,9 +126,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	if (has_perf_events(&view->events) && !(fixed->flags & PMC_PROCESS_NO_SWITCHES))
 		pmc_add_sat(&coverage->perf_switches,
 			    fixed->voluntary_switches + fixed->involuntary_switches);
-	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
-		       fixed->cpu_ns - process->attributed_cpu_ns :
-		       0;
+	rest = pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
 	if (!process->n_threads)
 		pmc_add_sat(&coverage->rowless_ns, rest);
 	coverage->has_unattributed = true;
@@ -145,93 +142,37 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	}
 }
 
-struct span {
-	uint64_t from, to;
-};
-
-static int by_from(const void *a, const void *b, const void *arg)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	const struct span *x = a, *y = b;
-
-	(void)arg;
-	return (x->from > y->from) - (x->from < y->from);
+	return a > b ? a : b;
 }
 
-/* The time in which any of the n spans was: without the gaps between runs. */
-static uint64_t spanned(struct span *spans, struct span *scratch, uint64_t n)
-{
-	uint64_t to = 0, sum = 0;
-
-	pmc_sort(spans, scratch, n, sizeof(*spans), by_from, NULL);
-	for (uint64_t i = 0; i < n; i++) {
-		const uint64_t from = spans[i].from > to ? spans[i].from : to;
-
-		if (spans[i].to <= from)
-			continue;
-		sum += spans[i].to - from;
-		to = spans[i].to;
-	}
-	return sum;
-}
-
-/* The time in which processes ran and counting was on, on the host where that is longest. Of a
- * process it is taken to be the last part of its life. */
+/* The time in which processes ran and counting was on, without the gaps between runs, on the host
+ * where that is longest. Of a process it is taken to be the last part of its life. */
 static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	const uint64_t all = profile->n_processes;
-	struct span *spans = pmc_arena_alloc(view->arena, 2 * (all + 1) * sizeof(*spans));
-	const char *host = NULL;
-	uint64_t n = 0;
+	const char *host = "";
+	uint64_t end, to = 0, sum = 0;
 
-	for (uint64_t i = 0; i <= all; i++) {
-		const struct pmc_p_process *process = i < all ? profile->processes[i] : NULL;
-		uint64_t end;
+	/* By host and start. */
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		const uint64_t off_ns = process->fixed.off_ns;
 
-		if (process && !process->known)
+		if (!process->known)
 			continue;
-		if (n && (!process || strcmp(host, process->host) != 0)) {
-			const uint64_t wall_ns = spanned(spans, spans + all + 1, n);
-
-			coverage->wall_ns =
-				wall_ns > coverage->wall_ns ? wall_ns : coverage->wall_ns;
+		if (!coverage->hosts || strcmp(host, process->host) != 0) {
+			host = process->host;
 			coverage->hosts++;
-			n = 0;
+			to = sum = 0;
 		}
-		if (!process)
-			break;
-		host = process->host;
 		pmc_process_end_unseen(process, &end);
-		coverage->off_ns = process->fixed.off_ns > coverage->off_ns ?
-					   process->fixed.off_ns :
-					   coverage->off_ns;
-		spans[n++] = (struct span){ process->fixed.start_ns + process->fixed.off_ns, end };
+		coverage->off_ns = larger(coverage->off_ns, off_ns);
+		sum += pmc_sub_sat(end, larger(process->fixed.start_ns + off_ns, to));
+		to = larger(to, end);
+		coverage->wall_ns = larger(coverage->wall_ns, sum);
 	}
-}
-
-/* A job, a process with all its images, or a process ID. */
-struct subject {
-	uint8_t key[16];
-	const struct pmc_p_process *image; /* the newest */
-	bool off, selected;
-	UT_hash_handle hh;
-};
-
-static struct subject *subject_of(struct pmc_view *view, struct subject **table, const void *key,
-				  size_t len)
-{
-	struct pmc_arena *arena = view->arena;
-	uint8_t whole[16] = { 0 };
-	struct subject *subject;
-
-	memcpy(whole, key, len);
-	HASH_FIND(hh, *table, whole, sizeof(whole), subject);
-	if (subject)
-		return subject;
-	subject = pmc_arena_alloc(arena, sizeof(*subject));
-	memcpy(subject->key, whole, sizeof(whole));
-	HASH_ADD(hh, *table, key, sizeof(whole), subject);
-	return subject;
 }
 
 static bool has_ended(const struct pmc_p_process *process)
@@ -240,16 +181,10 @@ static bool has_ended(const struct pmc_p_process *process)
 	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
 }
 
-static bool is_left(const struct pmc_p_process *process)
+/* Whether the process ended after its parent, and after the first process with the flag. */
+static bool ended_late(const struct pmc_p_process *process, uint64_t first_ns)
 {
-	return process->fixed.flags & PMC_PROCESS_LEFT;
-}
-
-/* Whether the process ended after its parent (NULL: unknown), whose ID then is that of another
- * process, and after the first process with the flag. */
-static bool ended_late(const struct pmc_p_process *process, const struct pmc_p_process *parent,
-		       uint64_t first_ns)
-{
+	const struct pmc_p_process *parent = process->parent ? process->parent->last_image : NULL;
 	const uint64_t end_ns = process->fixed.end_ns;
 
 	return has_ended(process) && !(process->fixed.flags & PMC_PROCESS_FIRST) &&
@@ -261,57 +196,44 @@ static bool ended_late(const struct pmc_p_process *process, const struct pmc_p_p
 static void count_left(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct subject *pids = NULL;
 	uint64_t late = 0, first_ns = UINT64_MAX;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
-		const uint64_t pid = process->fixed.pid;
 
-		coverage->left += is_left(process);
-		if (is_left(process) && process->fixed.end_ns < first_ns)
-			first_ns = process->fixed.end_ns;
-		subject_of(view, &pids, &pid, sizeof(pid))->image = process;
+		if (!(process->fixed.flags & PMC_PROCESS_LEFT))
+			continue;
+		coverage->left++;
+		first_ns = process->fixed.end_ns < first_ns ? process->fixed.end_ns : first_ns;
 	}
-	for (uint64_t i = 0; i < profile->n_processes && coverage->left; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
-		const uint64_t ppid = process->fixed.ppid;
-
-		late += ended_late(process, subject_of(view, &pids, &ppid, sizeof(ppid))->image,
-				   first_ns);
-	}
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		late += ended_late(profile->processes[i], first_ns);
 	coverage->left = pmc_sub_sat(coverage->left, late);
 	coverage->lacks_rows |= coverage->left != 0;
 	pmc_add_sat(&coverage->threads_uncounted, coverage->left);
 }
 
-static struct subject *process_of(struct pmc_view *view, struct subject **table,
-				  const struct pmc_p_process *process)
-{
-	return subject_of(view, table, &process->origin, sizeof(process->origin));
-}
-
-/* Runs, and processes, each once for all of its images. */
+/* Processes, each once for all of its images. */
 static void count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct subject *runs = NULL, *processes = NULL;
+	enum { OFF = 1, SELECTED = 2 };
+	uint8_t *are =
+		pmc_arena_alloc(view->arena, profile->n_processes + 1); /* by index of origin */
 
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		are[profile->processes[i]->origin->index] |=
+			profile->processes[i]->fixed.off_ns ? OFF : 0;
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		are[view->rows[i]->process->origin->index] |= SELECTED;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		if (process->known)
-			subject_of(view, &runs, process->fixed.job, sizeof(process->fixed.job));
-		process_of(view, &processes, process)->off |= process->fixed.off_ns != 0;
-	}
-	for (uint64_t i = 0; i < view->n_rows; i++)
-		if (!i || view->rows[i - 1]->process != view->rows[i]->process)
-			process_of(view, &processes, view->rows[i]->process)->selected = true;
-	coverage->runs = HASH_COUNT(runs);
-	coverage->processes = HASH_COUNT(processes);
-	for (struct subject *process = processes; process; process = process->hh.next) {
-		coverage->off_processes += process->off;
-		coverage->selected_processes += process->selected;
+		if (process->origin != process)
+			continue;
+		coverage->processes++;
+		coverage->off_processes += (are[process->index] & OFF) != 0;
+		coverage->selected_processes += (are[process->index] & SELECTED) != 0;
 	}
 }
 
@@ -361,6 +283,7 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	const struct pmc_profile *profile = view->profile;
 
 	memset(coverage, 0, sizeof(*coverage));
+	coverage->runs = profile->n_jobs;
 	pmc_fold_init(&coverage->unattributed, &view->events, false);
 	pmc_fold_init(&coverage->descendants, &view->events, false);
 	for (uint64_t i = 0; i < profile->n_processes; i++)

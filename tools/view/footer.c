@@ -109,11 +109,6 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 			    "",
 		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 	end(view);
-	if (lacks_switches(coverage))
-		note(view,
-		     " the overhead does not include the kernel's work for perf events at %n "
-		     "context switches (0.5 to 2 us each)",
-		     coverage->perf_switches);
 	if (unattributed > some && unattributed > 10000000)
 		note(view, " %t CPU is in no thread's row: %s", unattributed,
 		     unattributed <= pmc_coverage_ends_ns(coverage) ?
@@ -136,25 +131,6 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	     " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and switches too, "
 	     "are of the rest%s",
 	     coverage->has_earlier ? ", but of threads that ended before" : "");
-}
-
-/* CPU time that is not in the task-clock in its place: what the title has more than the total. */
-static void outside_clock(struct pmc_view *view, const struct pmc_footer *footer)
-{
-	const uint64_t cpu_ns = footer->coverage->shown_cpu_ns;
-	const struct pmc_fold_stat *clock;
-	uint64_t outside_ns;
-
-	if (view->clock_event < 0 || view->options->timeline || view->by == PMC_BY_REGION)
-		return;
-	clock = &footer->all->events[view->clock_event];
-	outside_ns = pmc_sub_sat(cpu_ns, clock->sum);
-	if (clock->rows >= footer->all->rows + clock->extra && outside_ns >= cpu_ns / 100 &&
-	    outside_ns)
-		note(view,
-		     " %t CPU is not in task-clock, which leaves out the start and end of programs "
-		     "and threads, and a part of each context switch",
-		     outside_ns);
 }
 
 /* Which part is missing in values that are printed with a +. */
@@ -221,20 +197,6 @@ static void uncore(struct pmc_view *view)
 
 /* ---- marked regions ---------------------------------------------------------------------- */
 
-static void pair_cost(struct pmc_view *view, const struct pmc_p_region *region)
-{
-	say(view, "%.begin and end cost %t", region->fixed.around_cpu_ns);
-	for (unsigned i = 0; region->set && region->around && i < region->set->count; i++) {
-		if (strcmp(region->set->events[i].name, "instructions") ||
-		    !pmc_count_has_value(&region->around[i]))
-			continue;
-		say(view, " and %n instructions", pmc_count_value(&region->around[i]));
-		break;
-	}
-	say(view, "%s, subtracted",
-	    region->fixed.flags & PMC_REGION_USER_READS ? " (read in user space)" : "");
-}
-
 static void regions(struct pmc_view *view)
 {
 	const struct pmc_p_region *dearest = NULL;
@@ -258,7 +220,8 @@ static void regions(struct pmc_view *view)
 	}
 	say(view, " regions include inner regions; self excludes them");
 	if (dearest)
-		pair_cost(view, dearest);
+		say(view, "%.begin and end cost %t%s, subtracted", dearest->fixed.around_cpu_ns,
+		    dearest->fixed.flags & PMC_REGION_USER_READS ? " (read in user space)" : "");
 	end(view);
 }
 
@@ -431,25 +394,18 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all)
 		note(view, " more events than columns; --format json has them all");
 }
 
-static bool has_values(const struct pmc_view *view, const struct pmc_fold_row *all, uint64_t config)
-{
-	int event = pmc_view_software(view, config, true);
-
-	return event >= 0 && all->events[event].rows;
-}
-
 /* Columns that are left out because they are known of no thread. */
 static void usage(struct pmc_view *view, const struct pmc_fold_row *all)
 {
-	bool switches = has_values(view, all, PERF_COUNT_SW_CONTEXT_SWITCHES);
-	bool faults = has_values(view, all, PERF_COUNT_SW_PAGE_FAULTS);
+	const int switches = pmc_view_software(view, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
+	const int faults = pmc_view_software(view, PERF_COUNT_SW_PAGE_FAULTS, true);
 
-	if (all->rows && !all->usage_rows && view->by != PMC_BY_REGION && !(switches && faults))
+	if (all->rows && !all->usage_rows && view->by != PMC_BY_REGION &&
+	    (switches < 0 || !all->events[switches].rows) &&
+	    (faults < 0 || !all->events[faults].rows))
 		note(view,
-		     " not shown: %s (not known of threads that still ran at the last snapshot)",
-		     switches ? "page-faults" :
-		     faults   ? "vol, invol" :
-				"vol, invol, page-faults");
+		     " not shown: vol, invol, page-faults (not known of threads that still ran "
+		     "at the last snapshot)");
 }
 
 static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
@@ -595,7 +551,6 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;
 
-	outside_clock(view, footer);
 	regions(view);
 	keep &= !sampled(view);
 	uncounted(view);
