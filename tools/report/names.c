@@ -465,44 +465,28 @@ static double share(const struct names_counts *counts, uint64_t samples)
 	return samples < counts->samples && percent > 99 ? 99 : percent;
 }
 
-static void warn_of_unknown(const struct names_counts *counts)
+/* The files are here, or the dump has the names that they had. */
+static void warn_of_spots(const struct names_counts *counts)
 {
-	const double percent = share(counts, counts->unknown);
+	const double nameless = share(counts, counts->nameless);
+	const double lineless = share(counts, counts->lineless);
 
-	if (percent > 0)
-		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
-			  "time; let the program write a perf map (java "
-			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
-			  "node --perf-basic-prof)",
-			  percent);
-}
-
-/* The file is here, or the dump has the names that it had. */
-static void warn_of_nameless(const struct names_counts *counts)
-{
-	const double percent = share(counts, counts->nameless);
-
-	if (percent > 0)
+	if (nameless > 0)
 		tool_warn("%.0f %% of the samples are in functions without a name, such as %s: "
 			  "install the debug symbols of its package, let DEBUGINFOD_URLS name a "
 			  "server that has them, or --symfs a directory with the files",
-			  percent, counts->most_nameless->function);
-}
-
-static void warn_of_lineless(const struct names_counts *counts)
-{
-	const double percent = share(counts, counts->lineless);
-
-	if (percent > 0)
+			  nameless, counts->most_nameless->function);
+	if (lineless > 0)
 		tool_warn("%.0f %% of the samples are in functions without source lines, such as "
 			  "%.200s: %s has no line information; compile it with -g, or install the "
 			  "debug symbols of its package",
-			  percent, counts->most_lineless->function, counts->most_lineless->module);
+			  lineless, counts->most_lineless->function, counts->most_lineless->module);
 }
 
 /* Code that was compiled at run time. */
 static void warn_of_no_file(const struct report_names *names)
 {
+	const double unknown = share(&names->counts, names->counts.unknown);
 	const struct symbol_module *large = NULL;
 	struct stat st;
 
@@ -515,8 +499,12 @@ static void warn_of_no_file(const struct report_names *names)
 			"fit into memory, so its functions have no names; let the program write a "
 			"smaller perf map",
 			symbols_path(large), (double)st.st_size / (1 << 20));
-	else
-		warn_of_unknown(&names->counts);
+	else if (unknown > 0)
+		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
+			  "time; let the program write a perf map (java "
+			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
+			  "node --perf-basic-prof)",
+			  unknown);
 }
 
 void report_names_warn(struct report_names *names, const char *fix)
@@ -561,8 +549,6 @@ void report_names_warn(struct report_names *names, const char *fix)
 			  "(%s%s); %s",
 			  symbols_path(first), why[status], n - 1, n == 2 ? "" : "s", text,
 			  n > 4 ? ", ..." : "", fix);
-	if (!n && !names->changed) {
-		warn_of_nameless(&names->counts);
-		warn_of_lineless(&names->counts);
-	}
+	if (!n && !names->changed)
+		warn_of_spots(&names->counts);
 }

@@ -420,25 +420,6 @@ static bool lost_overflows(const struct pmc_view_samples *samples)
 	       samples->weight < samples->value - samples->value / 10;
 }
 
-/* Waits are recorded from outside, where it is not known whether the agent counts. */
-static void explain_waits(struct pmc_view *view)
-{
-	const struct pmc_view_samples *samples = &view->samples;
-	uint64_t most_ns = 0;
-
-	pmc_say(view, "%n %(wait|waits) of %t together, by off-cpu", samples->samples,
-		samples->weight);
-	put_losses(view);
-	for (uint64_t i = 0; i < samples->fold.n_lists; i++)
-		if (samples->fold.lists[i]->process->fixed.off_ns > most_ns)
-			most_ns = samples->fold.lists[i]->process->fixed.off_ns;
-	if (most_ns)
-		pmc_say(view,
-			"%.waits during the %t not counted (PMC_START, PMC_DELAY, pmctl ctl stop "
-			"or reset) are included",
-			most_ns);
-}
-
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
@@ -449,7 +430,9 @@ static void explain(struct pmc_view *view)
 		return;
 	}
 	if (pmc_is_off_cpu(samples->event)) {
-		explain_waits(view);
+		pmc_say(view, "%n %(wait|waits) of %t together, by off-cpu", samples->samples,
+			samples->weight);
+		put_losses(view);
 		return;
 	}
 	pmc_say(view, "%n %(sample|samples) by %60S", samples->samples, samples->event->name);
