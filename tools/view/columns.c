@@ -116,7 +116,7 @@ static const char *part_head(const struct pmc_view *view, const struct part *par
 		pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
 		return pmc_arena_strndup(view->arena, buf, out.len);
 	}
-	return part->part == PMC_PART_STDDEV	? view->glyphs->sigma :
+	return part->part == PMC_PART_STDDEV	? view->options->screen.ascii ? "stddev" : "σ" :
 	       part->part == PMC_PART_IMBALANCE ? "max/mean" :
 						  part->suffix + 1;
 }

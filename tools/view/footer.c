@@ -11,12 +11,14 @@
 /* Room for a line with the names of 1024 events. */
 enum { LINE_CAP = 1 << 17 };
 
-/* Ends the line in view->out. */
+/* Makes the line in view->out a note. */
 static void end(struct pmc_view *view)
 {
 	struct pmc_out *line = view->out;
 
-	view->put_line(view->put_arg, line->buf, line->len);
+	view->notes = pmc_arena_grow(view->arena, view->notes, view->n_notes, &view->notes_room,
+				     sizeof(*view->notes));
+	view->notes[view->n_notes++] = pmc_arena_strndup(view->arena, line->buf, line->len);
 	pmc_out_to_mem(line, line->buf, line->cap);
 }
 
@@ -633,19 +635,15 @@ static void ranks(struct pmc_view *view)
 		     most->outside_mpi_samples, most->label);
 }
 
-void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
-		     void (*put)(void *arg, const char *line, size_t len), void *arg)
+void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	const struct pmc_coverage *all = footer->coverage;
 	const bool samples = pmc_by_samples(view->by);
-	char *buf = pmc_arena_alloc(view->arena, LINE_CAP);
+	struct pmc_out *const out = view->out;
 	struct pmc_out line;
 
-	view->page = view->out;
-	pmc_out_to_mem(&line, buf, LINE_CAP);
+	pmc_out_to_mem(&line, pmc_arena_alloc(view->arena, LINE_CAP), LINE_CAP);
 	view->out = &line;
-	view->put_line = put;
-	view->put_arg = arg;
 	if (!samples)
 		uncore(view);
 	if (view->n_row_where && view->samples.event)
@@ -675,5 +673,12 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
 	if (footer->hidden && footer->hidden[0])
 		not_shown(view, footer->hidden);
 	notes(view);
-	view->out = view->page;
+	view->out = out;
+}
+
+void pmc_view_put_notes(const struct pmc_view *view)
+{
+	for (size_t i = 0; i < view->n_notes; i++)
+		pmc_show_wrapped(view->out, view->notes[i],
+				 pmc_screen_width(&view->options->screen));
 }

@@ -10,11 +10,6 @@
 /* More threads than this are shown as pools. */
 #define MANY_THREADS 20
 
-static const struct pmc_glyphs glyphs[] = {
-	{ "σ", "─ unattributed", "─ descendants" },
-	{ "stddev", "- unattributed", "- descendants" }, /* ASCII */
-};
-
 /* Whether the set has the events that are counted by default, and no others. */
 static bool is_default(const struct pmc_p_set_view *set)
 {
@@ -205,7 +200,6 @@ static int view_make(struct pmc_view *view)
 	while (!options->timeline && view->outer[view->n_outer])
 		view->n_outer++;
 	view->clock_event = -1;
-	view->glyphs = &glyphs[options->screen.ascii];
 	view_events(view);
 	view->first = first_process(view->profile);
 	pmc_columns_make(view, false, &view->of_threads);
@@ -291,14 +285,6 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 	if (problem)
 		*problem = view.problem;
 	return err;
-}
-
-void pmc_view_put_line(void *view, const char *line, size_t len)
-{
-	const struct pmc_view *to = view;
-
-	(void)len;
-	pmc_show_wrapped(to->page, line, pmc_screen_width(&to->options->screen));
 }
 
 const char *pmc_view_command(const struct pmc_p_process *process)

@@ -617,10 +617,12 @@ int pmc_view_sample_table(struct pmc_view *view)
 	if (view->options->format == PMC_FORMAT_TABLE)
 		pmc_table_title(view, &coverage);
 	put_explained(view);
-	if (view->samples.event && view->samples.fold.n_rows)
+	if (view->samples.event && view->samples.fold.n_rows) {
 		pmc_table_put(table, &footer);
-	else
-		pmc_view_footer(view, &footer, pmc_view_put_line, view);
+		return 0;
+	}
+	pmc_view_footer(view, &footer);
+	pmc_view_put_notes(view);
 	return 0;
 }
 

@@ -250,20 +250,22 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 {
 	struct pmc_view *view = table->view;
 	const bool lacks = uncounted_ns(view, coverage) > some_ns(total);
+	const bool ascii = view->options->screen.ascii;
 
 	/* A metric of the total takes the run's time, not a thread's. */
 	total->wall_ns = coverage->wall_ns;
 	total->label = view->by == PMC_BY_REGION ? "all threads" : "total";
 	if (view->by != PMC_BY_REGION && !view->n_where) {
 		if (coverage->has_unattributed)
-			line_beside(table, view->glyphs->unattributed, &coverage->unattributed,
-				    total, !coverage->usage_unknown, lacks);
+			line_beside(table, ascii ? "- unattributed" : "─ unattributed",
+				    &coverage->unattributed, total, !coverage->usage_unknown,
+				    lacks);
 		/* Those of rows that do not know them are in the processes' own. */
 		if (coverage->has_unattributed && !coverage->usage_unknown)
 			total->usage_rows = total->rows ? total->rows : 1;
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
-			line_beside(table, view->glyphs->descendants, &coverage->descendants, total,
-				    false, lacks);
+			line_beside(table, ascii ? "- descendants" : "─ descendants",
+				    &coverage->descendants, total, false, lacks);
 	}
 	table->below[table->n_below++] = total;
 	coverage->shown_cpu_ns = total->cpu.sum;
@@ -396,12 +398,11 @@ static bool is_twin(const struct pmc_table *table, unsigned event)
 	return false;
 }
 
+/* Processes are in the order of their hosts. */
 static bool has_many_hosts(const struct pmc_profile *profile)
 {
-	for (uint64_t i = 1; i < profile->n_processes; i++)
-		if (strcmp(profile->processes[0]->host, profile->processes[i]->host))
-			return true;
-	return false;
+	return strcmp(profile->processes[0]->host,
+		      profile->processes[profile->n_processes - 1]->host) != 0;
 }
 
 static bool any_scaled(const struct pmc_table *table)
@@ -668,22 +669,8 @@ static void note_marks(struct pmc_table *table, struct pmc_footer *footer)
 	footer->sums = unnamed_sums(table);
 }
 
-static void put_markdown_note(void *arg, const char *text, size_t len)
-{
-	struct pmc_out *out = arg;
-
-	pmc_out_str(out, "- ");
-	table_put_markdown(out, text + 1, len - 1);
-	pmc_out_char(out, '\n');
-}
-
-static void put_json_note(void *arg, const char *text, size_t len)
-{
-	pmc_json_strn(arg, NULL, text + 1, len - 1);
-}
-
 /* Title, columns, cells and footer as a JSON object. */
-static void put_json(struct pmc_table *table, struct pmc_footer *footer, const char *figures)
+static void put_json(struct pmc_table *table, const char *figures)
 {
 	const uint64_t n = table->lines.n;
 	struct pmc_view *view = table->view;
@@ -699,13 +686,13 @@ static void put_json(struct pmc_table *table, struct pmc_footer *footer, const c
 	table_page_rows(&table->print, &json, "rows", 0, n);
 	table_page_rows(&table->print, &json, "sums", n, n + table->n_below);
 	pmc_json_array(&json, "notes");
-	pmc_view_footer(view, footer, put_json_note, &json);
+	for (size_t i = 0; i < view->n_notes; i++)
+		pmc_json_str(&json, NULL, view->notes[i] + 1);
 	pmc_json_array_end(&json);
 	pmc_json_object_end(&json);
 }
 
-static void put_markdown(struct pmc_table *table, const struct pmc_footer *footer,
-			 const char *figures)
+static void put_markdown(struct pmc_table *table, const char *figures)
 {
 	struct pmc_view *view = table->view;
 	char buf[512], runs[48];
@@ -719,7 +706,11 @@ static void put_markdown(struct pmc_table *table, const struct pmc_footer *foote
 	pmc_outf(view->out, "**: %s\n\n", figures);
 	table_print(&table->print, TABLE_MARKDOWN, view->out);
 	pmc_out_char(view->out, '\n');
-	pmc_view_footer(view, footer, put_markdown_note, view->out);
+	for (size_t i = 0; i < view->n_notes; i++) {
+		pmc_out_str(view->out, "- ");
+		table_put_markdown(view->out, view->notes[i] + 1, strlen(view->notes[i] + 1));
+		pmc_out_char(view->out, '\n');
+	}
 }
 
 void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
@@ -731,16 +722,17 @@ void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	table_figures(view, table->coverage, &text);
 	note_marks(table, footer);
+	pmc_view_footer(view, footer);
 	if (view->options->cells) {
-		put_json(table, footer, buf);
+		put_json(table, buf);
 	} else if (view->options->format == PMC_FORMAT_MARKDOWN) {
-		put_markdown(table, footer, buf);
+		put_markdown(table, buf);
 	} else {
 		if (!pmc_by_samples(view->by))
 			pmc_table_title(view, table->coverage);
 		table_print(&table->print, TABLE_PLAIN, view->out);
 		pmc_out_char(view->out, '\n');
-		pmc_view_footer(view, footer, pmc_view_put_line, view);
+		pmc_view_put_notes(view);
 	}
 }
 

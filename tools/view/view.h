@@ -81,10 +81,6 @@ struct pmc_row {			   /* a line of a view: a thread, a sum, or a function */
 	uint64_t t_ns, dt_ns;
 };
 
-struct pmc_glyphs {
-	const char *sigma, *unattributed, *descendants;
-};
-
 /* The samples of a view, by one event. */
 struct pmc_view_samples {
 	struct pmc_sample_fold fold;
@@ -108,12 +104,9 @@ struct pmc_view {
 	struct pmc_profile *profile;
 	const struct pmc_report_options *options;
 	struct pmc_out *out;
-	/* Takes lines of the footer from `out` when they end; `page` is what that was before. */
-	struct pmc_out *page;
-	void (*put_line)(void *arg, const char *line, size_t len);
-	void *put_arg;
 	struct pmc_arena *arena;
-	const struct pmc_glyphs *glyphs;
+	const char **notes; /* by pmc_view_footer() */
+	size_t n_notes, notes_room;
 	struct pmc_union events;
 	const bool *requested;	    /* by column: of a set that is not the default one */
 	enum pmc_fold_by by;	    /* of the rows; NONE: threads. Of several keys the last one */
@@ -261,11 +254,10 @@ struct pmc_footer {
 	const char *sums;		/* labels of the last rows, if no column has them; or "" */
 	bool partial, estimate, scaled; /* marks that the table has */
 };
-/* Calls `put` for each line, which begins with a space. */
-void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer,
-		     void (*put)(void *arg, const char *line, size_t len), void *arg);
-/* Prints a line of a view, wrapped at the screen's width. */
-void pmc_view_put_line(void *view, const char *line, size_t len);
+/* Makes view->notes. */
+void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
+/* Prints them, wrapped at the screen's width. */
+void pmc_view_put_notes(const struct pmc_view *view);
 /* table_say() to view->out. */
 #define pmc_say(view, ...) table_say((view)->out, &(view)->options->screen, __VA_ARGS__)
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
