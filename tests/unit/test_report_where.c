@@ -188,7 +188,6 @@ static void condition_without_samples(void **state)
 
 	report_with((struct pmc_report_options){ .where = where, .n_where = 1 }, -EINVAL, &problem);
 	has(problem, "'function'");
-	has(problem, "--by function");
 }
 
 /* It says why, as a table does. */

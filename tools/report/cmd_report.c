@@ -74,27 +74,6 @@ static int check_folded(const struct pmc_report_options *options)
 	return 0;
 }
 
-/* --html: pmctl export checks the rest. */
-static int check_page(const struct request *request, int argc, char **argv)
-{
-	struct tool_args args;
-
-	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args))
-		if (args.flag && !tool_args_is(&args, "--html") &&
-		    !tool_args_is(&args, "--event") && !tool_args_is(&args, "--symfs"))
-			return tool_fail(EXIT_USAGE,
-					 "--html has all rows, sorted and filtered in the browser; "
-					 "%s cannot be used with it",
-					 args.flag);
-	if (!request->n_files)
-		return tool_fail(EXIT_USAGE,
-				 "no dump given: '%.60s' is the page that --html writes; name the "
-				 "dumps after it",
-				 request->page);
-	return 0;
-}
-
 static int parse(struct request *request, int argc, char **argv)
 {
 	struct pmc_report_options *options = &request->options;
@@ -113,8 +92,6 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->across && options->by == PMC_BY_NONE)
 		options->by = PMC_BY_POOL;
 	options->where = request->where;
-	if (request->page)
-		return check_page(request, argc, argv);
 	options->dumps = request->files;
 	options->n_dumps = request->n_files;
 	for (unsigned i = 0; i < request->n_files; i++)
@@ -228,33 +205,25 @@ static int as_diff(int argc, char **argv)
 	return cmd_diff(n, argv);
 }
 
-/* report --html FILE is an export. */
-static int as_export(const struct request *request)
+/* report --html FILE is an export of the same files, which refuses other flags than its own. */
+static int as_export(int argc, char **argv)
 {
-	const char **argv = calloc(request->n_files + 12, sizeof(*argv));
-	int n = 0, code;
+	const char **to = tool_realloc(NULL, ((size_t)argc + 4) * sizeof(*to));
+	int n = 0;
 
-	if (!argv)
-		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
-	argv[n++] = "export";
-	argv[n++] = "--to";
-	argv[n++] = "html";
-	argv[n++] = "-o";
-	argv[n++] = request->page;
-	if (request->options.event) {
-		argv[n++] = "--event";
-		argv[n++] = request->options.event;
+	to[n++] = "export";
+	to[n++] = "--to";
+	to[n++] = "html";
+	for (int i = 1; i < argc; i++) {
+		const bool joined = !strncmp(argv[i], "--html=", strlen("--html="));
+
+		if (joined || !strcmp(argv[i], "--html"))
+			to[n++] = "-o";
+		if (strcmp(argv[i], "--html"))
+			to[n++] = argv[i] + (joined ? strlen("--html=") : 0);
 	}
-	if (request->root) {
-		argv[n++] = "--symfs";
-		argv[n++] = request->root;
-	}
-	argv[n++] = "--";
-	for (unsigned i = 0; i < request->n_files; i++)
-		argv[n++] = request->files[i];
-	code = cmd_export(n, (char **)(void *)argv);
-	free(argv);
-	return code;
+	to[n] = NULL;
+	return cmd_export(n, (char **)(void *)to);
 }
 
 int cmd_report(int argc, char **argv)
@@ -265,9 +234,8 @@ int cmd_report(int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strcmp(argv[i], "--diff"))
 			return as_diff(argc, argv);
-
+		else if (!strncmp(argv[i], "--html", strlen("--html")))
+			return as_export(argc, argv);
 	code = parse(&request, argc, argv);
-	if (code)
-		return code;
-	return request.page ? as_export(&request) : report(&request);
+	return code ? code : report(&request);
 }

@@ -516,8 +516,6 @@ void report_names_warn(struct report_names *names, const char *fix)
 	};
 	const struct symbol_module *first = NULL;
 	enum symbol_status status = SYMBOL_OPEN;
-	char text[200] = "";
-	struct pmc_out more;
 	unsigned n = 0;
 
 	if (symbols_shrunk())
@@ -528,7 +526,6 @@ void report_names_warn(struct report_names *names, const char *fix)
 			  "functions have no names; %s",
 			  names->changed, fix);
 	warn_of_no_file(names);
-	pmc_out_to_mem(&more, text, sizeof(text));
 	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
 		const enum symbol_status its = symbols_status(names->symbols, at->module);
 
@@ -537,18 +534,13 @@ void report_names_warn(struct report_names *names, const char *fix)
 			continue;
 		if (!n++)
 			first = at->module, status = its;
-		else if (n <= 4)
-			pmc_outf(&more, "%s%.40s", more.len ? ", " : "",
-				 pmc_base_name(symbols_path(at->module)));
 	}
 	if (n == 1)
 		tool_warn("%s %s: its functions have no names; %s", symbols_path(first),
 			  why[status], fix);
 	else if (n)
-		tool_warn("%s %s: its functions have no names; %u more module%s: no symbols "
-			  "(%s%s); %s",
-			  symbols_path(first), why[status], n - 1, n == 2 ? "" : "s", text,
-			  n > 4 ? ", ..." : "", fix);
+		tool_warn("%s %s: its functions have no names, nor those of %u more module%s; %s",
+			  symbols_path(first), why[status], n - 1, n == 2 ? "" : "s", fix);
 	if (!n && !names->changed)
 		warn_of_spots(&names->counts);
 }

@@ -3,6 +3,7 @@
 #include "tools/view/view.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 
 enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, ACROSS };
 
@@ -21,22 +22,31 @@ static const struct field {
 struct part {
 	const char *suffix;
 	enum pmc_part part;
+	unsigned char unit; /* OF_VALUE: that of the value */
+	const char *head;   /* in tables; NULL: the suffix */
 };
 
+enum { OF_VALUE = 0xff };
+
 static const struct part thread_parts[] = {
-	{ "", PMC_PART_VALUE },
-	{ ".raw", PMC_PART_RAW },
-	{ ".enabled_ns", PMC_PART_ENABLED },
-	{ ".running_ns", PMC_PART_RUNNING },
-	{ ".state", PMC_PART_STATE },
-	{ ".scope", PMC_PART_SCOPE },
+	{ "", PMC_PART_VALUE, OF_VALUE, NULL },
+	{ ".raw", PMC_PART_RAW, TABLE_COUNT, NULL },
+	{ ".enabled_ns", PMC_PART_ENABLED, TABLE_NS, NULL },
+	{ ".running_ns", PMC_PART_RUNNING, TABLE_NS, NULL },
+	{ ".state", PMC_PART_STATE, TABLE_TEXT, NULL },
+	{ ".scope", PMC_PART_SCOPE, TABLE_TEXT, NULL },
 };
 static const struct part group_parts[] = {
-	{ ".sum", PMC_PART_VALUE },	  { ".min", PMC_PART_MIN },
-	{ ".mean", PMC_PART_MEAN },	  { ".max", PMC_PART_MAX },
-	{ ".stddev", PMC_PART_STDDEV },	  { ".imbalance", PMC_PART_IMBALANCE },
-	{ ".largest", PMC_PART_LARGEST }, { ".state", PMC_PART_STATE },
-	{ ".scope", PMC_PART_SCOPE },	  { ".self", PMC_PART_SELF },
+	{ ".sum", PMC_PART_VALUE, OF_VALUE, NULL },
+	{ ".min", PMC_PART_MIN, OF_VALUE, NULL },
+	{ ".mean", PMC_PART_MEAN, OF_VALUE, NULL },
+	{ ".max", PMC_PART_MAX, OF_VALUE, NULL },
+	{ ".stddev", PMC_PART_STDDEV, OF_VALUE, "σ" },
+	{ ".imbalance", PMC_PART_IMBALANCE, TABLE_RATIO, "max/mean" },
+	{ ".largest", PMC_PART_LARGEST, TABLE_TEXT, NULL },
+	{ ".state", PMC_PART_STATE, TABLE_TEXT, NULL },
+	{ ".scope", PMC_PART_SCOPE, TABLE_TEXT, NULL },
+	{ ".self", PMC_PART_SELF, OF_VALUE, NULL },
 };
 enum { N_GROUP_PARTS = sizeof(group_parts) / sizeof(group_parts[0]) };
 
@@ -85,40 +95,20 @@ static bool has_mpi(const struct pmc_view *view)
 	return view->profile->has_mpi && has_samples(view);
 }
 
-/* The unit of a part of a value that has this unit. */
-static unsigned char part_unit(enum pmc_part part, unsigned char unit)
-{
-	switch (part) {
-	case PMC_PART_RAW:
-		return TABLE_COUNT;
-	case PMC_PART_ENABLED:
-	case PMC_PART_RUNNING:
-		return TABLE_NS;
-	case PMC_PART_IMBALANCE:
-		return TABLE_RATIO;
-	case PMC_PART_LARGEST:
-	case PMC_PART_STATE:
-	case PMC_PART_SCOPE:
-		return TABLE_TEXT;
-	default:
-		return unit;
-	}
-}
-
 /* The head of a part of a sum, in tables. */
 static const char *part_head(const struct pmc_view *view, const struct part *part)
 {
 	char buf[32];
 	struct pmc_out out;
 
-	if (part->part == PMC_PART_LARGEST) {
-		pmc_out_to_mem(&out, buf, sizeof(buf));
-		pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
-		return pmc_arena_strndup(view->arena, buf, out.len);
-	}
-	return part->part == PMC_PART_STDDEV	? view->options->screen.ascii ? "stddev" : "σ" :
-	       part->part == PMC_PART_IMBALANCE ? "max/mean" :
-						  part->suffix + 1;
+	if (part->part != PMC_PART_LARGEST)
+		return part->head && !(part->part == PMC_PART_STDDEV &&
+				       view->options->screen.ascii) ?
+			       part->head :
+			       part->suffix + 1;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
+	return pmc_arena_strndup(view->arena, buf, out.len);
 }
 
 /* --across shows the statistics of the time outside the MPI library in place of those of CPU time:
@@ -140,8 +130,12 @@ static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns
 			    .kind = PMC_COL_CPU,
 			    .index = field,
 			    .part = part->part,
-			    .unit = part_unit(part->part, TABLE_NS),
+			    .unit = part->unit == OF_VALUE ? TABLE_NS : part->unit,
 			    .when = mpi == (view->options->across && has_mpi(view)) ? LEAD : WIDE,
+			    .drop = !view->options->across || part->part == PMC_PART_STDDEV ?
+					    TABLE_DROP_SPREAD :
+				    part->part < PMC_PART_STDDEV ? TABLE_DROP_EVENT :
+								   TABLE_DROP_LAST,
 			    .blank = true,
 		    });
 	}
@@ -169,6 +163,9 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		.index = i,
 		.unit = fields[i].unit,
 		.when = fields[i].table,
+		.drop = i == PMC_FIELD_samples || i == PMC_FIELD_lost_samples ? TABLE_DROP_LAST :
+			fields[i].table == USAGE && i != PMC_FIELD_ran	      ? TABLE_DROP_USAGE :
+										TABLE_STAYS,
 	};
 
 	if (shown == STEP)
@@ -227,12 +224,32 @@ static const char *event_head(struct pmc_view *view, unsigned i, const struct pa
 	return pmc_arena_strndup(view->arena, buf, out.len);
 }
 
+/* Whether some metric is made of this event and shows it in fewer columns. */
+static bool is_input(struct pmc_view *view, unsigned event)
+{
+	struct pmc_event_def *def = &view->events.events[event].def;
+	struct pmc_event_def kept = *def;
+	bool input = false;
+
+	/* Cycles and instructions are worth seeing for themselves. */
+	if (def->type == PERF_TYPE_HARDWARE && def->config <= PERF_COUNT_HW_INSTRUCTIONS)
+		return false;
+	def->type = UINT32_MAX;
+	for (unsigned i = 0; i < pmc_n_metrics && !input; i++)
+		input = view->events.ratios >> i & 1 && !pmc_metric_applies(i, &view->events.set);
+	*def = kept;
+	return input;
+}
+
 static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
 	unsigned n = groups ? N_GROUP_PARTS - (view->by != PMC_BY_REGION) :
 			      sizeof(thread_parts) / sizeof(thread_parts[0]);
 	const struct part *parts = groups ? group_parts : thread_parts;
 	const struct pmc_p_event *event = &view->events.set.events[i];
+	const enum table_drop drop =
+		event->core_type[0] || is_input(view, i) ? TABLE_DROP_INPUT : TABLE_DROP_EVENT;
+	const unsigned char unit = !strcmp(event->unit, "ns") ? TABLE_NS : TABLE_COUNT;
 
 	for (unsigned p = 0; p < n; p++) {
 		bool value = parts[p].part == PMC_PART_VALUE;
@@ -243,11 +260,11 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 			.kind = PMC_COL_EVENT,
 			.index = i,
 			.part = parts[p].part,
-			.unit = part_unit(parts[p].part,
-					  !strcmp(event->unit, "ns") ? TABLE_NS : TABLE_COUNT),
+			.unit = parts[p].unit != OF_VALUE ? parts[p].unit : unit,
 			.when = value ? LEAD :
 				word  ? NEVER :
 					WIDE,
+			.drop = !value ? TABLE_DROP_SPREAD : drop,
 			.kept = value && view->requested[i] && !is_uncore(event),
 		};
 
@@ -311,6 +328,9 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 			.index = i,
 			.unit = field->unit,
 			.when = field->table,
+			.drop = i == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
+				i == PMC_SAMPLE_module	? TABLE_DROP_INPUT :
+							  TABLE_STAYS,
 			.json = true,
 		};
 
@@ -367,6 +387,7 @@ static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 			.unit = TABLE_RATIO,
 			.decimals = (unsigned char)metric->decimals,
 			.when = metric->table ? LEAD : WIDE,
+			.drop = TABLE_DROP_METRIC,
 			.json = true,
 		};
 
@@ -441,37 +462,13 @@ void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *co
 
 /* ---- by name ----------------------------------------------------------------------------- */
 
-static bool is_of_samples(const char *word, size_t len)
-{
-	static const char *const names[] = {
-#define X(name, ...) #name,
-#include "tools/view/sample_columns.def"
-#undef X
-	};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (len == strlen(names[i]) && !memcmp(word, names[i], len))
-			return true;
-	return false;
-}
-
 const struct table_column *pmc_columns_find(struct pmc_view *view,
 					    const struct pmc_columns *columns, const char *name,
 					    size_t len)
 {
-	struct pmc_arena *arena =
-		&view->profile->arena; /* for who reads it after the view is gone */
-	const struct table_column *column =
-		table_find(columns->list, columns->n, name, len, arena, &view->problem);
-	char buf[256];
-	struct pmc_out out;
-
-	if (column || pmc_by_samples(view->by) || !is_of_samples(name, len))
-		return column;
-	pmc_out_to_mem(&out, buf, sizeof(buf));
-	pmc_outf(&out, "'%.*s' is a column of --by function, line and path", (int)len, name);
-	view->problem = pmc_arena_strndup(arena, buf, out.len);
-	return NULL;
+	/* The profile's arena: the problem is read after the view is gone. */
+	return table_find(columns->list, columns->n, name, len, &view->profile->arena,
+			  &view->problem);
 }
 
 int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,

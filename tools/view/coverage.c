@@ -2,12 +2,10 @@
 /* coverage.c - the coverage summary: what is known beside the rows, of all processes. */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "lib/base/proc.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -55,9 +53,7 @@ static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *
 
 bool pmc_process_is_gone(const struct pmc_p_process *process)
 {
-	const pid_t pid = (pid_t)process->fixed.pid;
-	struct pmc_proc_stat now;
-	char text[512];
+	char text[64];
 	struct stat st;
 
 	if (!process->known || process->fixed.how_ended != PMC_RUNNING ||
@@ -65,15 +61,7 @@ bool pmc_process_is_gone(const struct pmc_p_process *process)
 	    strcmp(text, process->boot_id) != 0 || stat("/proc/self/ns/pid", &st) != 0 ||
 	    st.st_ino != process->fixed.pid_namespace)
 		return false;
-	if (kill(pid, 0) != 0)
-		return errno == ESRCH;
-	/* Another one may have its ID, which is younger than the frame. */
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", (int)pid) <= 0 ||
-	    !pmc_proc_stat(text, &now) || pmc_file_read(text, sizeof(text), "/proc/uptime") <= 0)
-		return false;
-	/* Both are rounded down. */
-	return (100 * strtod(text, NULL) + 2 - (double)now.start_ticks) * PMC_TICK_NS <
-	       (double)(pmc_now_ns() - process->fixed.time_ns);
+	return kill((pid_t)process->fixed.pid, 0) != 0 && errno == ESRCH;
 }
 
 /* Whether the kernel switches events when it switches threads. */

@@ -396,20 +396,6 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all)
 		note(view, " more events than columns; --format json has them all");
 }
 
-/* Columns that are left out because they are known of no thread. */
-static void usage(struct pmc_view *view, const struct pmc_fold_row *all)
-{
-	const int switches = pmc_view_software(view, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
-	const int faults = pmc_view_software(view, PERF_COUNT_SW_PAGE_FAULTS, true);
-
-	if (all->rows && !all->usage_rows && view->by != PMC_BY_REGION &&
-	    (switches < 0 || !all->events[switches].rows) &&
-	    (faults < 0 || !all->events[faults].rows))
-		note(view,
-		     " not shown: vol, invol, page-faults (not known of threads that still ran "
-		     "at the last snapshot)");
-}
-
 static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 {
 	bool any = false;
@@ -558,8 +544,6 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 	uncounted(view);
 	advice(view, keep);
 	missing(view, footer->all);
-	if (footer->coverage->has_cpu)
-		usage(view, footer->all);
 	user_only(view, footer->all);
 }
 

@@ -42,27 +42,26 @@ static void table_figures(struct pmc_view *view, const struct pmc_coverage *cove
 		table_say(out, screen, " on %n hosts", hosts);
 }
 
-static const char *table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
-				 char room[48])
+static const char *table_command(const struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	/* The command that was started, whatever it became by exec. */
 	const char *command = pmc_view_command(view->first ? view->first->origin : NULL);
+	char runs[48];
 	struct pmc_out text;
 
 	if (coverage->runs < 2)
 		return command[0] ? command : "(unknown command)";
-	pmc_out_to_mem(&text, room, 48);
-	pmc_show_integer(&text, coverage->runs);
-	pmc_out_str(&text, " runs");
-	return room;
+	pmc_out_to_mem(&text, runs, sizeof(runs));
+	table_say(&text, &view->options->screen, "%n runs", coverage->runs);
+	return pmc_arena_strndup(view->arena, runs, text.len);
 }
 
 void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	enum { INDENT = 11, COLUMN = 27, GAP = 2, LEAST = 12 };
 	int screen = pmc_screen_width(&view->options->screen);
-	char buf[200], runs[48];
-	const char *command = table_command(view, coverage, runs);
+	char buf[200];
+	const char *command = table_command(view, coverage);
 	struct pmc_out *out = view->out, text;
 	int room, width;
 
@@ -344,23 +343,6 @@ static void add_bar(struct pmc_table *table)
 
 /* ---- choice ------------------------------------------------------------------------------ */
 
-/* Whether some metric is made of this event and shows it in fewer columns. */
-static bool is_input(struct pmc_view *view, unsigned event)
-{
-	struct pmc_event_def *def = &view->events.events[event].def;
-	struct pmc_event_def kept = *def;
-	bool input = false;
-
-	/* Cycles and instructions are worth seeing for themselves. */
-	if (def->type == PERF_TYPE_HARDWARE && def->config <= PERF_COUNT_HW_INSTRUCTIONS)
-		return false;
-	def->type = UINT32_MAX;
-	for (unsigned i = 0; i < pmc_n_metrics && !input; i++)
-		input = view->events.ratios >> i & 1 && !pmc_metric_applies(i, &view->events.set);
-	*def = kept;
-	return input;
-}
-
 /* The event that counts what the accounting column shows; -1: none. Of duplicates the last one:
  * these columns stand behind the events. */
 static int twin_of(const struct pmc_table *table, unsigned field)
@@ -445,16 +427,6 @@ static const struct table_column *value_of(const struct pmc_columns *columns, un
 	return NULL;
 }
 
-/* When a field is hidden; requested: an event stands in its place. */
-static enum table_drop drop_of(const struct table_column *column, bool requested)
-{
-	if (column->when != USAGE || column->index == PMC_FIELD_ran)
-		return TABLE_STAYS;
-	if (column->index == PMC_FIELD_samples || column->index == PMC_FIELD_lost_samples)
-		return TABLE_DROP_LAST;
-	return requested ? TABLE_DROP_EVENT : TABLE_DROP_USAGE;
-}
-
 static void add_field(struct pmc_table *table, const struct pmc_columns *columns,
 		      const struct table_column *column)
 {
@@ -465,39 +437,19 @@ static void add_field(struct pmc_table *table, const struct pmc_columns *columns
 	/* One event stands for both kinds of switches. */
 	if (event >= 0 && column->index == PMC_FIELD_involuntary_switches)
 		return;
-	add_column(table, event < 0 ? column : value_of(columns, (unsigned)event),
-		   drop_of(column, event >= 0));
+	if (event < 0)
+		add_column(table, column, column->drop);
+	else
+		add_column(table, value_of(columns, (unsigned)event),
+			   column->drop == TABLE_STAYS ? TABLE_STAYS : TABLE_DROP_EVENT);
 	if (column->index == PMC_FIELD_share && !table->view->options->timeline)
 		add_bar(table);
-}
-
-static void add_event(struct pmc_table *table, const struct table_column *column)
-{
-	struct pmc_view *view = table->view;
-	bool core = view->events.set.events[column->index].core_type[0];
-
-	if (column->part != PMC_PART_VALUE)
-		add_column(table, column, TABLE_DROP_SPREAD);
-	else if (!is_twin(table, column->index))
-		add_column(table, column,
-			   core || is_input(view, column->index) ? TABLE_DROP_INPUT :
-								   TABLE_DROP_EVENT);
 }
 
 /* The column of a share that has the bar. */
 static unsigned bar_of_samples(const struct pmc_view *view)
 {
 	return view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
-}
-
-static void add_sample(struct pmc_table *table, const struct table_column *column)
-{
-	add_column(table, column,
-		   column->index == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
-		   column->index == PMC_SAMPLE_module  ? TABLE_DROP_INPUT :
-							 TABLE_STAYS);
-	if (column->index == bar_of_samples(table->view))
-		add_bar(table);
 }
 
 static void add_usual(struct pmc_table *table, const struct pmc_columns *columns)
@@ -516,17 +468,12 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 				continue;
 			if (column->kind == PMC_COL_FIELD)
 				add_field(table, columns, column);
-			else if (column->kind == PMC_COL_EVENT)
-				add_event(table, column);
-			else if (column->kind == PMC_COL_SAMPLE)
-				add_sample(table, column);
-			else
-				add_column(table, column,
-					   column->kind == PMC_COL_METRIC ? TABLE_DROP_METRIC :
-					   !options->across || column->part == PMC_PART_STDDEV ?
-									    TABLE_DROP_SPREAD :
-					   column->part < PMC_PART_STDDEV ? TABLE_DROP_EVENT :
-									    TABLE_DROP_LAST);
+			else if (column->kind != PMC_COL_EVENT || split ||
+				 !is_twin(table, column->index))
+				add_column(table, column, column->drop);
+			if (column->kind == PMC_COL_SAMPLE &&
+			    column->index == bar_of_samples(table->view))
+				add_bar(table);
 		}
 	}
 }
@@ -674,12 +621,11 @@ static void put_json(struct pmc_table *table, const char *figures)
 {
 	const uint64_t n = table->lines.n;
 	struct pmc_view *view = table->view;
-	char runs[48];
 	struct pmc_json json;
 
 	pmc_json_init(&json, view->out, false);
 	pmc_json_object(&json, NULL);
-	pmc_json_str(&json, "command", table_command(view, table->coverage, runs));
+	pmc_json_str(&json, "command", table_command(view, table->coverage));
 	pmc_json_str(&json, "figures", figures);
 	pmc_json_u64(&json, "all", table->lines.all);
 	table_page_columns(&table->print, &json);
@@ -695,12 +641,12 @@ static void put_json(struct pmc_table *table, const char *figures)
 static void put_markdown(struct pmc_table *table, const char *figures)
 {
 	struct pmc_view *view = table->view;
-	char buf[512], runs[48];
+	char buf[512];
 	struct pmc_out text;
 
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	table_say(&text, &(struct pmc_screen){ .width = 110, .ascii = view->options->screen.ascii },
-		  "%100S", table_command(view, table->coverage, runs));
+		  "%100S", table_command(view, table->coverage));
 	pmc_out_str(view->out, "**");
 	table_put_markdown(view->out, buf, text.len);
 	pmc_outf(view->out, "**: %s\n\n", figures);
