@@ -69,22 +69,21 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 {
 	struct pmc_view_samples *samples = &view->samples;
 	const char *asked = view->options->event;
+	const struct sampled *best = NULL;
 	char buf[512];
 	struct pmc_out out;
-	unsigned most = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (asked ? is_asked(view->options, list[i].event) :
-			    is_rather(&list[i], &list[most]))
-			most = i;
-	if (n && (!asked || is_asked(view->options, list[most].event)))
-		samples->event = list[most].event;
+			    !best || is_rather(&list[i], best))
+			best = &list[i];
+	samples->event = best ? best->event : NULL;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	for (unsigned i = 0; i < n; i++)
-		if (list[i].event != samples->event)
+		if (&list[i] != best)
 			pmc_outf(&out, "%s%s", out.len ? ", " : "", list[i].event->name);
 	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
-	if (!asked || samples->event || (view->n_where && !view->n_rows))
+	if (!asked || best || (view->n_where && !view->n_rows))
 		return 0;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "no samples by event '%.60s'%s%s", asked, n ? "; there are some by " : "",
@@ -483,18 +482,14 @@ static void put_explained(struct pmc_view *view)
 
 enum { LEVELS_MOST = 24, STEP_BYTES = 9 };
 
-struct caller {
-	uint64_t shown, seen; /* callees that are lines */
-};
-
 /* Lines are in the order of the tree: the callees of a line follow it. */
 static void make_branches(struct pmc_table *table)
 {
 	const struct pmc_lines *lines = &table->lines;
 	struct pmc_arena *arena = table->view->arena;
-	struct caller *callers = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*callers));
 	size_t longest = 0, depth = 0;
-	uint64_t *above;
+	uint64_t follows = 0; /* bits: a line below hangs from the caller at that level */
+	unsigned *levels;     /* of the callers of the current line, by depth */
 
 	for (uint64_t i = 0; i < lines->n; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
@@ -503,31 +498,26 @@ static void make_branches(struct pmc_table *table)
 		depth = row->depth > depth ? row->depth : depth;
 		longest = len > longest ? len : longest;
 	}
-	above = pmc_arena_alloc(arena, (depth + 1) * sizeof(*above));
+	levels = pmc_arena_alloc(arena, (depth + 1) * sizeof(*levels));
 	table->branches = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*table->branches));
 	table->label = pmc_arena_alloc(arena, longest + LEVELS_MOST * STEP_BYTES + 1);
 	for (uint64_t i = 0; i < lines->n; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
-
-		above[row->depth] = i;
-		if (row->depth)
-			callers[above[row->depth - 1]].shown++;
-	}
-	for (uint64_t i = 0; i < lines->n; i++) {
-		const struct pmc_sample_row *row = lines->list[i];
 		struct pmc_branch *branch = &table->branches[i];
-		struct caller *caller;
 
-		above[row->depth] = i;
-		if (!row->depth)
-			continue;
-		caller = &callers[above[row->depth - 1]];
-		*branch = table->branches[above[row->depth - 1]];
-		branch->connected = row->parent->callees > 1 && branch->level < LEVELS_MOST;
-		if (!branch->connected)
-			continue;
-		branch->last |= (uint64_t)(++caller->seen == caller->shown) << branch->level;
-		branch->level++;
+		branch->level = row->depth ? levels[row->depth - 1] : 0;
+		branch->connected =
+			row->depth && row->parent->callees > 1 && branch->level < LEVELS_MOST;
+		branch->level += branch->connected;
+		levels[row->depth] = branch->level;
+	}
+	for (uint64_t i = lines->n; i-- > 0;) {
+		struct pmc_branch *branch = &table->branches[i];
+
+		follows &= (UINT64_C(1) << branch->level) - 1;
+		branch->last = ~follows;
+		if (branch->connected)
+			follows |= UINT64_C(1) << (branch->level - 1);
 	}
 }
 
