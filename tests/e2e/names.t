@@ -184,7 +184,7 @@ is "$(self jit.pmc function)" compiled_at_run_time "and when the map is gone"
 map=$(bare large.pmc ./jit)
 truncate -s 20G "$map"
 is "$(self large.pmc function)" "[unknown]" "a perf map of 20 GiB is not read"
-is "$(wc -l <err) $(grep -c "$map.*20480" err)" "1 1" "one warning names it and its size" || diag_file err stderr
+is "$(wc -l <err)" 1 "one warning says that names are missing" || diag_file err stderr
 rm "$map"
 run "$PMCTL" export --to perf-data -o jit.data jit.pmc
 is "$status $(wc -l <"$T/err")" "0 1" "one warning where perf cannot have the names"

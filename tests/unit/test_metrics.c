@@ -296,25 +296,17 @@ static void topdown(void **state)
 
 static void accounting(void **state)
 {
-	const struct pmc_metric_usage known = { .has_cpu = true,
-						.has_switches = true,
-						.cpu_ns = 500000000,
-						.wall_ns = 2000000000,
-						.switches = 7 };
-	struct pmc_metric_usage input = known;
+	struct pmc_ratio ratio = { .a = 500000000, .b = 2000000000, .known = true };
 	double value;
 
 	assert_true(pmc_metric_applies(metric("cpu_pct"), NULL));
 	assert_true(pmc_metric_applies(metric("switches_per_s"), NULL));
-	assert_true(pmc_metric_of_usage(metric("cpu_pct"), &input, &value) && value == 25);
-	assert_true(pmc_metric_of_usage(metric("switches_per_s"), &input, &value) && value == 3.5);
-	input.has_cpu = input.has_switches = false;
-	assert_false(pmc_metric_of_usage(metric("cpu_pct"), &input, &value));
-	assert_false(pmc_metric_of_usage(metric("switches_per_s"), &input, &value));
-	input = known;
-	input.wall_ns = 0;
-	assert_false(pmc_metric_of_usage(metric("cpu_pct"), &input, &value));
-	assert_false(pmc_metric_of_usage(metric("switches_per_s"), &input, &value));
+	assert_true(pmc_ratio_value(metric("cpu_pct"), &ratio, &value) && value == 25);
+	ratio.a = 7;
+	assert_true(pmc_ratio_value(metric("switches_per_s"), &ratio, &value) && value == 3.5);
+	ratio.b = 0;
+	assert_false(pmc_ratio_value(metric("cpu_pct"), &ratio, &value));
+	assert_false(pmc_ratio_value(metric("switches_per_s"), &ratio, &value));
 }
 
 static void the_table(void **state)

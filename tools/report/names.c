@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Bytes of a spot that tell it from others. */
@@ -483,30 +482,6 @@ static void warn_of_spots(const struct names_counts *counts)
 			  lineless, counts->most_lineless->function, counts->most_lineless->module);
 }
 
-/* Code that was compiled at run time. */
-static void warn_of_no_file(const struct report_names *names)
-{
-	const double unknown = share(&names->counts, names->counts.unknown);
-	const struct symbol_module *large = NULL;
-	struct stat st;
-
-	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next)
-		if (symbols_status(names->symbols, at->module) == SYMBOL_TOO_LARGE)
-			large = at->module;
-	if (large && stat(symbols_path(large), &st) == 0)
-		tool_warn(
-			"cannot read %s: its %.1f MiB are above the limit of 1024.0 MiB or do not "
-			"fit into memory, so its functions have no names; let the program write a "
-			"smaller perf map",
-			symbols_path(large), (double)st.st_size / (1 << 20));
-	else if (unknown > 0)
-		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
-			  "time; let the program write a perf map (java "
-			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
-			  "node --perf-basic-prof)",
-			  unknown);
-}
-
 void report_names_warn(struct report_names *names, const char *fix)
 {
 	static const char *const why[] = {
@@ -514,6 +489,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 		[SYMBOL_DIFFERS] = "is not the file that was measured (its build ID differs)",
 		[SYMBOL_BAD] = "cannot be read as an ELF file",
 	};
+	const double unknown = share(&names->counts, names->counts.unknown);
 	const struct symbol_module *first = NULL;
 	enum symbol_status status = SYMBOL_OPEN;
 	unsigned n = 0;
@@ -525,7 +501,12 @@ void report_names_warn(struct report_names *names, const char *fix)
 		tool_warn("%s has changed since the program started, and has no build ID: its "
 			  "functions have no names; %s",
 			  names->changed, fix);
-	warn_of_no_file(names);
+	if (unknown > 0)
+		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
+			  "time; let the program write a perf map (java "
+			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
+			  "node --perf-basic-prof)",
+			  unknown);
 	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
 		const enum symbol_status its = symbols_status(names->symbols, at->module);
 

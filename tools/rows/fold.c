@@ -6,6 +6,7 @@
 #include "tools/rows/fold.h"
 #include "lib/base/labels.h"
 #include "lib/base/number.h"
+#include "lib/event/formula.h"
 
 #include <string.h>
 
@@ -442,6 +443,27 @@ struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pm
 	const uint64_t bit = UINT64_C(1) << metric;
 
 	return u->ratios & bit ? &row->ratios[__builtin_popcountll(u->ratios & (bit - 1))] : NULL;
+}
+
+struct pmc_ratio pmc_fold_metric(const struct pmc_fold_row *row, const struct pmc_union *u,
+				 unsigned metric)
+{
+	const struct pmc_ratio *ratio = pmc_fold_ratio(row, u, metric);
+
+	if (pmc_formulas[metric].kind == CPU_PCT)
+		return (struct pmc_ratio){
+			.a = row->cpu.sum,
+			.b = row->wall_ns,
+			.known = pmc_fold_state(&row->cpu, row->rows) == PMC_COUNTED,
+		};
+	if (pmc_formulas[metric].kind == SWITCHES_PER_S)
+		return (struct pmc_ratio){
+			.a = row->usage.voluntary_switches + row->usage.involuntary_switches,
+			.b = row->wall_ns,
+			.known = row->usage_rows && row->usage_rows == row->rows &&
+				 !row->usage_lacks,
+		};
+	return ratio ? *ratio : (struct pmc_ratio){ .known = false };
 }
 
 /* ---- names and keys ------------------------------------------------------------------------ */

@@ -136,6 +136,10 @@ double pmc_fold_stddev(const struct pmc_fold_stat *stat);
 struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pmc_union *u,
 				 unsigned metric);
 
+/* The same, also of a metric of OS accounting; all zero: not known. */
+struct pmc_ratio pmc_fold_metric(const struct pmc_fold_row *row, const struct pmc_union *u,
+				 unsigned metric);
+
 /* ---- groups ---------------------------------------------------------------------------- */
 
 /* Rows of functions, lines, modules and paths are made of samples, by the caller of pmc_report(),

@@ -31,10 +31,8 @@ static bool is_input(const struct pmc_p_event *event, enum pmc_input input)
 /* Whether the two counted the same part of the same work. */
 static bool is_pair(const struct pmc_p_event *a, const struct pmc_p_event *b)
 {
-	const char *a_type = a->core_type ? a->core_type : "";
-	const char *b_type = b->core_type ? b->core_type : "";
-
-	return a->def.scope == b->def.scope && !strcmp(a_type, b_type);
+	return a->def.scope == b->def.scope &&
+	       !strcmp(a->core_type ? a->core_type : "", b->core_type ? b->core_type : "");
 }
 
 bool pmc_metric_is_accounting(unsigned metric)
@@ -151,19 +149,15 @@ bool pmc_ratio_value(unsigned metric, const struct pmc_ratio *ratio, double *val
 	case PER:
 		return quotient(1, a, b, value);
 	case PCT:
+	case CPU_PCT:
 		return quotient(100, a, b, value);
 	case KI:
 		return quotient(1000, a, b, value);
 	case EXCESS_PCT:
 		return quotient(100, a > b ? a - b : 0, a, value);
+	case SWITCHES_PER_S:
+		return quotient(1e9, a, b, value);
 	default:
 		return false;
 	}
-}
-
-bool pmc_metric_of_usage(unsigned metric, const struct pmc_metric_usage *usage, double *value)
-{
-	if (pmc_formulas[metric].kind == CPU_PCT)
-		return usage->has_cpu && quotient(100, usage->cpu_ns, usage->wall_ns, value);
-	return usage->has_switches && quotient(1e9, usage->switches, usage->wall_ns, value);
 }

@@ -47,7 +47,8 @@ enum pmc_ratio_state {
 
 const char *pmc_ratio_state_name(unsigned state);
 
-/* The two sums of a ratio, over the rows that have both values. All zero: no row. */
+/* The two sums of a ratio, over the rows that have both values. All zero: no row. Of OS accounting:
+ * CPU time or context switches, and the time for which counting was on. */
 struct pmc_ratio {
 	uint64_t a, b;
 	bool known;
@@ -62,16 +63,7 @@ void pmc_ratio_take(unsigned metric, const struct pmc_metric_events *events,
 void pmc_ratio_add(struct pmc_ratio *into, const struct pmc_ratio *more);
 bool pmc_ratio_value(unsigned metric, const struct pmc_ratio *ratio, double *value);
 
-/* ---- OS accounting ----------------------------------------------------------------------- */
-
-struct pmc_metric_usage {
-	bool has_cpu, has_switches;
-	uint64_t cpu_ns, wall_ns; /* wall_ns 0: unknown */
-	uint64_t switches;	  /* voluntary + involuntary */
-};
-
 /* Whether the metric is made of OS accounting, and not of events. */
 bool pmc_metric_is_accounting(unsigned metric);
-bool pmc_metric_of_usage(unsigned metric, const struct pmc_metric_usage *usage, double *value);
 
 #endif

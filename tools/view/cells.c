@@ -226,26 +226,16 @@ static struct table_cell event_cell(struct pmc_view *view, const struct table_co
 static struct table_cell metric_cell(const struct pmc_view *view, const struct table_column *column,
 				     const struct pmc_fold_row *sums)
 {
-	const struct pmc_metric_usage usage = {
-		.has_cpu = sums->cpu.rows && sums->cpu.rows == sums->rows + sums->cpu.extra,
-		.has_switches =
-			sums->usage_rows && sums->usage_rows == sums->rows && !sums->usage_lacks,
-		.cpu_ns = sums->cpu.sum,
-		.wall_ns = sums->wall_ns,
-		.switches = sums->usage.voluntary_switches + sums->usage.involuntary_switches,
-	};
-	const struct pmc_ratio *ratio = pmc_fold_ratio(sums, &view->events, column->index);
+	const struct pmc_ratio ratio = pmc_fold_metric(sums, &view->events, column->index);
 	struct table_cell cell;
 	double value;
 
-	if (pmc_metric_is_accounting(column->index) ?
-		    !pmc_metric_of_usage(column->index, &usage, &value) :
-		    !ratio || !pmc_ratio_value(column->index, ratio, &value))
+	if (!pmc_ratio_value(column->index, &ratio, &value))
 		return cell_null();
 	if (column->part == PMC_PART_STATE)
-		return cell_text(pmc_ratio_state_name(ratio->state));
+		return cell_text(pmc_ratio_state_name(ratio.state));
 	cell = cell_real(value, TABLE_DECIMALS);
-	cell.estimate = ratio ? ratio->state : PMC_RATIO_EXACT;
+	cell.estimate = ratio.state;
 	return cell;
 }
 

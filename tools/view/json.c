@@ -453,12 +453,6 @@ static void json_notes(struct pmc_json *json, const struct pmc_p_process *proces
 	pmc_json_array_end(json);
 }
 
-static void json_remainder(struct pmc_view *view, struct pmc_json *json, const char *key,
-			   const struct pmc_p_remainder *remainder)
-{
-	json_events(view, json, key, remainder->set, remainder->counts);
-}
-
 static void json_process(struct pmc_view *view, struct pmc_json *json,
 			 const struct pmc_p_process *process)
 {
@@ -488,9 +482,11 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
 	json_coverage(json, process);
 	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);
-	json_remainder(view, json, "unattributed", &process->unattributed);
-	json_remainder(view, json, "descendants", &process->descendants);
-	json_remainder(view, json, "machine", &process->machine);
+	json_events(view, json, "unattributed", process->unattributed.set,
+		    process->unattributed.counts);
+	json_events(view, json, "descendants", process->descendants.set,
+		    process->descendants.counts);
+	json_events(view, json, "machine", process->machine.set, process->machine.counts);
 	json_notes(json, process);
 }
 

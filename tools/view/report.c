@@ -143,23 +143,12 @@ static void choose_clock(struct pmc_view *view)
 	view->clock_event = event;
 }
 
-static void fold_rows(struct pmc_view *view)
-{
-	struct pmc_thread_buf buf;
-
-	for (uint64_t i = 0; i < view->n_regions && view->by == PMC_BY_REGION; i++)
-		pmc_fold_thread(&view->groups, &view->regions[i]);
-	for (uint64_t i = 0; i < view->n_rows && view->by != PMC_BY_REGION; i++)
-		pmc_fold_thread(&view->groups,
-				pmc_profile_thread(view->profile, view->rows[i], &buf));
-	pmc_fold_end(&view->groups);
-}
-
 /* --across: sums threads by the keys of --by and that of --across, then adds each sum as one value
  * to its row of --by. */
-static void fold_across(struct pmc_view *view)
+static void fold_rows(struct pmc_view *view)
 {
-	const uint64_t n = view->by == PMC_BY_REGION ? view->n_regions : view->n_rows;
+	const bool regions = view->by == PMC_BY_REGION;
+	const uint64_t n = regions ? view->n_regions : view->n_rows;
 	unsigned char keys[PMC_KEYS_MOST] = { PMC_BY_NONE };
 	struct pmc_fold_row **into = NULL;
 	struct pmc_thread_buf buf;
@@ -171,11 +160,15 @@ static void fold_across(struct pmc_view *view)
 	pmc_fold_begin(&parts, &view->events, keys, view->options->across);
 	for (uint64_t i = 0; i < n; i++) {
 		const struct pmc_p_thread *thread =
-			view->by == PMC_BY_REGION ?
-				&view->regions[i] :
-				pmc_profile_thread(view->profile, view->rows[i], &buf);
-		const struct pmc_fold_row *part = pmc_fold_find(&parts, thread);
+			regions ? &view->regions[i] :
+				  pmc_profile_thread(view->profile, view->rows[i], &buf);
+		const struct pmc_fold_row *part;
 
+		if (!view->options->across) {
+			pmc_fold_thread(&view->groups, thread);
+			continue;
+		}
+		part = pmc_fold_find(&parts, thread);
 		into = pmc_arena_grow(view->arena, into, part->index, &room, sizeof(*into));
 		into[part->index] = pmc_fold_find(&view->groups, thread);
 		pmc_fold_thread(&parts, thread);
@@ -217,8 +210,6 @@ static int view_make(struct pmc_view *view)
 	view->groups.path_arg = options->names_arg;
 	if (pmc_by_samples(view->by))
 		err = pmc_view_sample_rows(view);
-	else if (view->by != PMC_BY_NONE && options->across)
-		fold_across(view);
 	else if (view->by != PMC_BY_NONE)
 		fold_rows(view);
 	return err ? err : pmc_view_check_selection(view);
