@@ -28,9 +28,16 @@ void table_put_csv(struct pmc_out *out, const struct table_cell *cell)
 		pmc_csv_text(out, cell->text, cell->len);
 }
 
-static bool is_data(const struct table_column *column)
+/* The next column of CSV and JSON from *i on; NULL: there is none. */
+static const struct table_column *next_data(const struct table *table, unsigned *i)
 {
-	return column->unit != TABLE_BAR && !column->hidden;
+	while (*i < table->n_columns) {
+		const struct table_column *column = &table->columns[(*i)++];
+
+		if (column->unit != TABLE_BAR && !column->hidden)
+			return column;
+	}
+	return NULL;
 }
 
 /* The name with its suffix. */
@@ -39,42 +46,33 @@ static size_t full_name(const struct table_column *column, char *buf, size_t cap
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, buf, cap);
-	pmc_out_str(&out, column->name);
-	pmc_out_str(&out, column->suffix ? column->suffix : "");
+	pmc_outf(&out, "%s%s", column->name, column->suffix ? column->suffix : "");
 	return out.len;
 }
 
 void table_csv_head(const struct table *table, struct pmc_out *out)
 {
-	bool some = false;
+	const struct table_column *column;
+	const char *comma = "";
+	char buf[512];
 
-	for (unsigned i = 0; i < table->n_columns; i++) {
-		char buf[512];
-
-		if (!is_data(&table->columns[i]))
-			continue;
-		if (some)
-			pmc_out_char(out, ',');
-		some = true;
-		pmc_csv_text(out, buf, full_name(&table->columns[i], buf, sizeof(buf)));
+	for (unsigned i = 0; (column = next_data(table, &i)); comma = ",") {
+		pmc_out_str(out, comma);
+		pmc_csv_text(out, buf, full_name(column, buf, sizeof(buf)));
 	}
 	pmc_out_char(out, '\n');
 }
 
 void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 {
-	bool some = false;
+	const struct table_column *column;
+	const char *comma = "";
 
 	table_row(table, row);
-	for (unsigned i = 0; i < table->n_columns; i++) {
-		struct table_cell cell;
+	for (unsigned i = 0; (column = next_data(table, &i)); comma = ",") {
+		const struct table_cell cell = table->cell(table->arg, column);
 
-		if (!is_data(&table->columns[i]))
-			continue;
-		if (some)
-			pmc_out_char(out, ',');
-		some = true;
-		cell = table->cell(table->arg, &table->columns[i]);
+		pmc_out_str(out, comma);
 		table_put_csv(out, &cell);
 	}
 	pmc_out_char(out, '\n');
@@ -96,26 +94,21 @@ void table_print_json(const struct table *table, bool array, struct pmc_out *out
 {
 	pmc_out_str(out, array ? "[" : "");
 	for (uint64_t r = 0; r < table->n_rows; r++) {
-		bool some = false;
+		const struct table_column *column;
+		const char *comma = "";
+		char buf[512];
 
 		table_row(table, r);
-		pmc_out_str(out, !array ? "" : r ? ",\n" : "\n");
-		for (unsigned i = 0; i < table->n_columns; i++) {
-			const struct table_column *column = &table->columns[i];
-			struct table_cell cell;
-			char buf[512];
+		pmc_out_str(out, !array ? "{" : r ? ",\n{" : "\n{");
+		for (unsigned i = 0; (column = next_data(table, &i)); comma = ",") {
+			const struct table_cell cell = table->cell(table->arg, column);
 
-			if (!is_data(column))
-				continue;
-			pmc_out_char(out, some ? ',' : '{');
-			some = true;
+			pmc_out_str(out, comma);
 			pmc_json_quoted(out, buf, full_name(column, buf, sizeof(buf)));
 			pmc_out_char(out, ':');
-			cell = table->cell(table->arg, column);
 			table_put_json(out, &cell);
 		}
-		pmc_out_str(out, !some ? "{}" : "}");
-		pmc_out_str(out, array ? "" : "\n");
+		pmc_out_str(out, array ? "}" : "}\n");
 	}
 	pmc_out_str(out, !array ? "" : table->n_rows ? "\n]\n" : "]\n");
 }
