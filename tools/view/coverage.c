@@ -40,17 +40,6 @@ static void usage_add(const struct pmc_p_process *process, struct pmc_coverage *
 	pmc_usage_add(&row->usage, &rest);
 }
 
-static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *process)
-{
-	struct pmc_thread_buf buf;
-
-	for (uint64_t i = 0; i < process->n_threads; i++)
-		if (pmc_profile_thread(view->profile, process->threads[i], &buf)->fixed.state ==
-		    PMC_THREAD_KILLED)
-			return true;
-	return false;
-}
-
 bool pmc_process_is_gone(const struct pmc_p_process *process)
 {
 	char text[64];
@@ -98,8 +87,6 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
 		coverage->usage_unknown = true;
-		coverage->running += process->known && !has_killed(view, process) &&
-				     !pmc_process_is_gone(process);
 		pmc_add_sat(&coverage->threads_seen, fixed->threads_seen > process->n_threads ?
 							     fixed->threads_seen :
 							     process->n_threads);
@@ -205,23 +192,15 @@ static void count_left(struct pmc_view *view, struct pmc_coverage *coverage)
 static void count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	enum { OFF = 1, SELECTED = 2 };
-	uint8_t *are =
-		pmc_arena_alloc(view->arena, profile->n_processes + 1); /* by index of origin */
+	bool *selected = pmc_arena_alloc(view->arena, profile->n_processes + 1); /* by index */
 
 	for (uint64_t i = 0; i < profile->n_processes; i++)
-		are[profile->processes[i]->origin->index] |=
-			profile->processes[i]->fixed.off_ns ? OFF : 0;
-	for (uint64_t i = 0; i < view->n_rows; i++)
-		are[view->rows[i]->process->origin->index] |= SELECTED;
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
+		coverage->processes += profile->processes[i]->origin == profile->processes[i];
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		const uint64_t index = view->rows[i]->process->origin->index;
 
-		if (process->origin != process)
-			continue;
-		coverage->processes++;
-		coverage->off_processes += (are[process->index] & OFF) != 0;
-		coverage->selected_processes += (are[process->index] & SELECTED) != 0;
+		coverage->selected_processes += !selected[index];
+		selected[index] = true;
 	}
 }
 

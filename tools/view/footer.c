@@ -67,11 +67,8 @@ static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	double percent;
 
-	if (coverage->unseen_ends && coverage->running == coverage->unseen_ends)
-		say(view, "unknown: %n %(process|processes) still running at the last snapshot",
-		    coverage->running);
-	else if (coverage->unseen_ends)
-		say(view, "unknown: the end of %n %(process|processes) was not seen",
+	if (coverage->unseen_ends)
+		say(view, "unknown: the end of %n %(process|processes) is not in the dump",
 		    coverage->unseen_ends);
 	else if (coverage->left)
 		say(view,
@@ -126,12 +123,10 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	/* Time in which counting was off. */
 	if (!coverage->off_ns)
 		return;
-	say(view, " %t not counted", coverage->off_ns);
-	if (coverage->processes > 1)
-		say(view, " in %n of %n processes", coverage->off_processes, coverage->processes);
 	note(view,
-	     " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and switches too, "
-	     "are of the rest%s",
+	     " %s%t not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time "
+	     "and switches too, are of the rest%s",
+	     coverage->processes > 1 ? "up to " : "", coverage->off_ns,
 	     coverage->has_earlier ? ", but of threads that ended before" : "");
 }
 
@@ -154,16 +149,13 @@ static void uncore_value(struct pmc_view *view, const struct pmc_p_event *event,
 			 const struct pmc_count *count)
 {
 	const double value = (double)pmc_count_value(count) * pmc_event_scale(event);
+	const char *why = count->state == PMC_NOT_PERMITTED ?
+				  "needs kernel.perf_event_paranoid=0 or CAP_PERFMON" :
+			  count->error ? pmc_reason_text(count->error) :
+					 NULL;
 
 	if (!pmc_count_has_value(count))
-		say(view, "%s%s%s", pmc_state_name(count->state),
-		    count->state == PMC_NOT_PERMITTED ?
-			    ": needs kernel.perf_event_paranoid=0 or CAP_PERFMON" :
-		    count->error ? ": " :
-				   "",
-		    count->state != PMC_NOT_PERMITTED && count->error ?
-			    pmc_reason_text(count->error) :
-			    "");
+		say(view, why ? "%s: %s" : "%s", pmc_state_name(count->state), why);
 	else if (!strcmp(event->unit, "ns"))
 		say(view, "%t", pmc_nearest_integer(value));
 	else
@@ -174,10 +166,7 @@ static void uncore_value(struct pmc_view *view, const struct pmc_p_event *event,
 static void uncore(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
-	unsigned n = 0;
 
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		n += profile->processes[i]->machine.set != NULL;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 		const struct pmc_p_set_view *set = process->machine.set;
@@ -190,7 +179,7 @@ static void uncore(struct pmc_view *view)
 			if (count->state == PMC_SCALED)
 				say(view, ", scaled");
 			/* Counts of several first processes may overlap in time. */
-			if (n > 1 && process->known)
+			if (profile->n_jobs > 1 && process->known)
 				pmc_outf(view->out, ", while process %u ran", process->fixed.pid);
 			end(view);
 		}

@@ -188,14 +188,12 @@ struct pmc_coverage {
 	uint64_t perf_switches; /* context switches with perf events, whose price it lacks */
 	uint64_t wall_ns;	/* for which counting was on; 0: unknown */
 	uint64_t off_ns;	/* of the process for which it was off the longest */
-	uint64_t off_processes;
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t ended_elsewhere; /* threads whose rows are in another dump */
 	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t selected_hosts;
 	uint64_t unseen_ends; /* processes whose rows are newer than they are */
-	uint64_t running;     /* of these, processes that ran when last seen */
 	/* Processes that ended before their children, of which no end is in the dump. */
 	uint64_t left;
 	bool has_unattributed, has_descendants;
