@@ -54,6 +54,7 @@ struct report_names {
 	struct spot *spots;
 	struct known_address *addresses;
 	struct known_path *paths;
+	struct spot_list path;		/* room of make_path() */
 	struct unnamed_module *unnamed; /* modules with addresses without a name */
 	const char *changed;		/* path of a file that is not the one that was measured */
 	struct names_counts counts;
@@ -350,16 +351,11 @@ static void add_spot(struct report_names *names, struct spot_list *spots, struct
 	spots->list[spots->n++] = spot;
 }
 
-/* Whether it is one of work or a wait in the agent, as when it writes a row. */
-static bool is_of_agent(const struct pmc_p_stack *stack)
-{
-	return stack && stack->depth && in_agent(&stack->frames[0]);
-}
-
 void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
 		    bool mark, struct spot_list *to)
 {
-	const bool agent = is_of_agent(stack);
+	/* Work or a wait in the agent, as when it writes a row. */
+	const bool agent = stack && stack->depth && in_agent(&stack->frames[0]);
 	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
 	const struct spot *unknown = names_word(names, NAMES_UNKNOWN);
 
@@ -388,21 +384,16 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 
 static const char *make_path(struct report_names *names, const struct pmc_p_stack *stack)
 {
+	struct spot_list *spots = &names->path;
 	struct pmc_out out;
 	char buf[512];
+	bool is_main = false;
 
 	pmc_out_to_mem(&out, buf, sizeof(buf));
-	for (unsigned i = 0; i < stack->depth; i++) {
-		const struct spots *spots;
-
-		if (names_skip(stack, i))
-			continue;
-		spots = names_of_frame(names, stack->process, &stack->frames[i], NAMES_FUNCTION);
-		for (unsigned k = 0; k < spots->n; k++) {
-			pmc_outf(&out, "%s%s", out.len ? " < " : "", spots->list[k]->function);
-			if (!strcmp(spots->list[k]->function, "main"))
-				return pmc_arena_strndup(&names->arena, buf, out.len);
-		}
+	names_of_stack(names, stack, NAMES_FUNCTION, false, spots);
+	for (size_t i = 0; i < spots->n && !is_main; i++) {
+		pmc_outf(&out, "%s%s", i ? " < " : "", spots->list[i]->function);
+		is_main = !strcmp(spots->list[i]->function, "main");
 	}
 	return pmc_arena_strndup(&names->arena, buf, out.len);
 }

@@ -55,15 +55,11 @@ static bool has_part(const struct pmc_view *view, enum pmc_part part)
 	return (part != PMC_PART_IMBALANCE && part != PMC_PART_LARGEST) || view->options->across;
 }
 
-static struct table_column *add(struct pmc_columns *columns, const struct table_column *column)
+static void add(struct pmc_columns *columns, const struct table_column *column)
 {
-	struct table_column *to = &columns->list[columns->n++];
-
-	*to = *column;
-	to->suffix = to->suffix ? to->suffix : "";
+	columns->list[columns->n] = *column;
 	/* Names, IDs and numbers of rows have no value on purpose where they have none. */
-	to->blank |= to->unit <= TABLE_WHOLE;
-	return to;
+	columns->list[columns->n++].blank |= column->unit <= TABLE_WHOLE;
 }
 
 const char *const pmc_by_names[PMC_N_BY] = {

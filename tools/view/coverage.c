@@ -29,15 +29,14 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 /* Those that are in no row, or in one that does not know them. */
 static void usage_add(const struct pmc_p_process *process, struct pmc_coverage *coverage)
 {
-	struct pmc_fold_row *row = &coverage->unattributed;
 	struct pmc_usage rest;
 
 	if (!pmc_process_usage_rest(process, &rest)) {
 		coverage->usage_unknown = true;
 		return;
 	}
-	row->usage_rows++;
-	pmc_usage_add(&row->usage, &rest);
+	coverage->unattributed.usage_rows++;
+	pmc_usage_add(&coverage->unattributed.usage, &rest);
 }
 
 bool pmc_process_is_gone(const struct pmc_p_process *process)
@@ -66,6 +65,11 @@ static bool has_perf_events(const struct pmc_union *events)
 	return false;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_coverage *coverage)
 {
@@ -87,9 +91,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
 		coverage->usage_unknown = true;
-		pmc_add_sat(&coverage->threads_seen, fixed->threads_seen > process->n_threads ?
-							     fixed->threads_seen :
-							     process->n_threads);
+		pmc_add_sat(&coverage->threads_seen,
+			    larger(fixed->threads_seen, process->n_threads));
 		pmc_add_sat(&coverage->cpu_ns, process->attributed_cpu_ns);
 		return;
 	}
@@ -115,11 +118,6 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		remainder_add(view, &process->descendants, process->descendants.has_cpu,
 			      process->descendants.cpu_ns, &coverage->descendants);
 	}
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* The time in which processes ran and counting was on, without the gaps between runs, on the host
