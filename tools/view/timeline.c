@@ -15,7 +15,8 @@ enum { LABEL_MOST = 24, SPARK_LEAST = 8, SPARK_MOST = 60, PEAK = 6, LEVELS = 8 }
 
 struct timeline {
 	struct pmc_view *view;
-	uint64_t span_ns;	    /* from the start of a job to its last step, of the longest */
+	uint64_t from_ns;	    /* the first start of a thread, since that of its job */
+	uint64_t span_ns;	    /* from there to the last step */
 	unsigned n_columns, n_bins; /* columns: CPU time, then events */
 	int task_clock;		    /* its event, which is CPU time once more; -1: none */
 	double *bins;		    /* of all groups, of each all columns */
@@ -33,7 +34,13 @@ static double *bins_of(const struct timeline *line, const struct pmc_fold_row *g
 	return line->bins + (group->index * line->n_columns + column) * line->n_bins;
 }
 
-/* The group of each step. The newest step of a thread comes first: its name labels the thread. */
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The group of each step, and the time of all. The newest step of a thread comes first: its name
+ * labels the thread. */
 static const struct pmc_fold_row **find_groups(struct timeline *line)
 {
 	struct pmc_view *view = line->view;
@@ -41,17 +48,23 @@ static const struct pmc_fold_row **find_groups(struct timeline *line)
 	const struct pmc_fold_row **groups =
 		pmc_arena_alloc(view->arena, (view->n_rows + 1) * sizeof(*groups));
 	struct pmc_thread_buf buf;
+	uint64_t from = UINT64_MAX, to = 0, at_ns;
 
 	pmc_fold_begin(fold, &view->events, view->options->outer, view->options->by);
 	for (uint64_t i = view->n_rows; i--;) {
 		const struct pmc_p_row *row = view->rows[i];
-		const uint64_t at_ns = pmc_sub_sat(row->time_ns, row->process->job_start_ns);
+		const uint64_t job_ns = row->process->job_start_ns;
 
-		line->span_ns = at_ns > line->span_ns ? at_ns : line->span_ns;
 		groups[i] = pmc_fold_find(fold, pmc_profile_thread(view->profile, row, &buf));
 		if (groups[i] != groups[i + 1] || !pmc_same_thread(row, view->rows[i + 1]))
 			pmc_fold_thread(fold, &buf.thread);
+		if (buf.thread.fixed.start_ns)
+			from = at_most(from, pmc_sub_sat(buf.thread.fixed.start_ns, job_ns));
+		at_ns = pmc_sub_sat(row->time_ns, job_ns);
+		to = at_ns > to ? at_ns : to;
 	}
+	line->from_ns = at_most(from, to);
+	line->span_ns = to - line->from_ns;
 	pmc_fold_end(fold);
 	return groups;
 }
@@ -61,7 +74,8 @@ static void spread(const struct timeline *line, const struct pmc_row *row, doubl
 		   double *bins)
 {
 	const double bin_ns = (double)line->span_ns / line->n_bins;
-	const double to = (double)row->t_ns - (double)row->thread->process->job_start_ns;
+	const double start_ns = (double)row->thread->process->job_start_ns + (double)line->from_ns;
+	const double to = (double)row->t_ns - start_ns;
 	const double from = to - (double)row->dt_ns, rate = value / (double)row->dt_ns;
 	const double first = from / bin_ns;
 
