@@ -31,29 +31,18 @@ static struct table_cell start(struct pmc_view *view, const struct pmc_p_thread 
 	return cell_textn(view->text, out.len);
 }
 
+/* A sum that n_known of n_rows have. */
+static struct table_cell sum(uint64_t n_known, uint64_t n_rows, uint64_t value)
+{
+	struct table_cell cell = cell_number(n_known, value);
+
+	cell.partial = n_known && n_known < n_rows;
+	return cell;
+}
+
 static struct table_cell usage(const struct pmc_fold_row *sums, uint64_t value)
 {
-	struct table_cell cell = cell_number(sums->usage_rows, value);
-
-	cell.partial = sums->usage_rows && (sums->usage_rows < sums->rows || sums->usage_lacks);
-	return cell;
-}
-
-static struct table_cell sampled(const struct pmc_fold_row *sums, uint64_t value)
-{
-	struct table_cell cell = cell_number(sums->sampled_rows, value);
-
-	cell.partial = sums->sampled_rows && sums->sampled_rows < sums->rows;
-	return cell;
-}
-
-static struct table_cell outside_mpi(const struct pmc_fold_row *sums)
-{
-	struct table_cell cell = cell_number(sums->outside_mpi.rows, sums->outside_mpi.sum);
-
-	cell.partial = sums->outside_mpi.rows &&
-		       sums->outside_mpi.rows < sums->rows + sums->outside_mpi.extra;
-	return cell;
+	return sum(sums->usage_rows, sums->rows + sums->usage_lacks, value);
 }
 
 static struct table_cell label_of(const struct pmc_p_process *process, const char *key)
