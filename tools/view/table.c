@@ -380,13 +380,6 @@ static bool is_twin(const struct pmc_table *table, unsigned event)
 	return false;
 }
 
-/* Processes are in the order of their hosts. */
-static bool has_many_hosts(const struct pmc_profile *profile)
-{
-	return strcmp(profile->processes[0]->host,
-		      profile->processes[profile->n_processes - 1]->host) != 0;
-}
-
 static bool any_scaled(const struct pmc_table *table)
 {
 	for (unsigned i = 0; i < table->view->events.set.count; i++)
@@ -402,7 +395,9 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 
 	switch (field) {
 	case PMC_FIELD_host:
-		return many && has_many_hosts(profile);
+		/* Processes are in the order of their hosts. */
+		return many && strcmp(profile->processes[0]->host,
+				      profile->processes[profile->n_processes - 1]->host) != 0;
 	case PMC_FIELD_pid:
 		return many;
 	case PMC_FIELD_ran:
