@@ -68,49 +68,22 @@ static int no_agent(const struct attach *target)
 		target->pid, exe);
 }
 
-/* A user ID of the process that is not ours; -1: none, or unknown. */
-static long foreign_uid(const struct attach *target)
-{
-	char text[256];
-	unsigned uids[4];
-
-	attach_status(target->dir, "Uid", text);
-	if (sscanf(text, "%u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) != 4)
-		return -1;
-	for (unsigned i = 0; i < 4; i++)
-		if (uids[i] != geteuid())
-			return uids[i];
-	return -1;
-}
-
 static int not_permitted(const struct attach *target)
 {
 	const bool dumping = tool_command_name && strcmp(tool_command_name, "dump") == 0;
-	const bool root = geteuid() == 0;
-	const long uid = root ? -1 : foreign_uid(target);
-	const char *why, *fix;
-	char scope[16], text[64];
-	int level;
+	const char *why = "it belongs to another user, or is not dumpable; use sudo";
+	char scope[16];
 
-	if (uid >= 0)
-		return tool_fail(EXIT_FAIL,
-				 "cannot read process %d: it belongs to user ID %ld; run pmctl as "
-				 "that user or with sudo",
-				 target->pid, uid);
 	pmc_file_read(scope, sizeof(scope), "/proc/sys/kernel/yama/ptrace_scope");
-	level = atoi(scope);
-	snprintf(text, sizeof(text), "kernel.yama.ptrace_scope=%d forbids it", level);
-	if (level >= 3 || (level > 0 && !root))
-		why = text;
-	else
-		why = root ? "no ptrace permission (pmctl lacks CAP_SYS_PTRACE, or is confined by "
-			     "a container or a security module)" :
-			     "no ptrace permission (it is not dumpable, or pmctl is confined)";
-	fix = level >= 3 ? "boot with another value" :
-	      root	 ? "run it with that capability, outside the container" :
-	      level > 0	 ? "use sudo or sudo sysctl kernel.yama.ptrace_scope=0" :
-			   "use sudo";
-	return tool_fail(EXIT_FAIL, "cannot read process %d: %s; %s%s", target->pid, why, fix,
+	if (atoi(scope) >= 3)
+		why = "kernel.yama.ptrace_scope=3 forbids it; boot with another value";
+	else if (geteuid() == 0)
+		why = "pmctl lacks CAP_SYS_PTRACE, or is confined by a container or a security "
+		      "module; run it outside";
+	else if (atoi(scope) > 0)
+		why = "kernel.yama.ptrace_scope forbids it, or it belongs to another user; use "
+		      "sudo";
+	return tool_fail(EXIT_FAIL, "cannot read process %d: %s%s", target->pid, why,
 			 dumping ? ", or pmctl dump --signal if PMC_DUMP was set at its start" :
 				   "");
 }
