@@ -101,7 +101,7 @@ int __wrap_trace_open(struct trace *trace)
 	trace->rings = pmc_arena_alloc(&trace->arena, 2 * sizeof(*trace->rings));
 	assert_non_null(trace->rings);
 	for (int cpu = 0; cpu < 2; cpu++)
-		trace->rings[cpu] = (struct trace_ring){ .cpu = cpu, .used = true };
+		trace->rings[cpu] = (struct trace_ring){ .cpu = cpu };
 	return 0;
 }
 

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define SLICE_MS 100
-#define SCAN_NS	 1000000000u
 
 /* ---- signals ------------------------------------------------------------------------------ */
 
@@ -107,7 +106,7 @@ static bool is_after_stop(const struct trace *trace, const struct pmc_record *re
 	return trace->stopped_ns && record->time > trace->stopped_ns;
 }
 
-void trace_empty_ring(struct trace *trace, struct trace_ring *ring)
+static void empty_ring(struct trace *trace, struct trace_ring *ring)
 {
 	struct pmc_record record;
 	uint64_t lost;
@@ -124,9 +123,8 @@ void trace_empty_ring(struct trace *trace, struct trace_ring *ring)
 			take(trace, &record, ring);
 	} while (!error || error == -EPROTO);
 	/* Losses are reported with the next record, which the last ones do not have. */
-	if (pmc_sampler_lost(ring->sampler, &lost) == 0 && ring->lost_before + lost > ring->lost)
-		lose(trace, ring, ring->lost_before + lost - ring->lost);
-	ring->lost_before = ring->lost;
+	if (pmc_sampler_lost(ring->sampler, &lost) == 0 && lost > ring->lost)
+		lose(trace, ring, lost - ring->lost);
 }
 
 /* Reads the remaining records: nothing is written any more, so no record needs to wait for older
@@ -138,7 +136,7 @@ static void empty_rings(struct trace *trace)
 	pmc_sampler_set_read_totals(trace->set, &totals);
 	trace->late = totals.late;
 	for (unsigned r = 0; r < trace->n_rings; r++)
-		trace_empty_ring(trace, &trace->rings[r]);
+		empty_ring(trace, &trace->rings[r]);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------- */
@@ -167,10 +165,6 @@ static int check(struct trace *trace)
 {
 	const uint64_t ns = pmc_now_ns();
 
-	if (!trace->stopped_ns && ns >= trace->scan_ns) {
-		trace_scan_cpus(trace);
-		trace->scan_ns = ns + SCAN_NS;
-	}
 	if (!trace->stopped_ns && is_over(trace, ns))
 		stop(trace);
 	if (trace->stopped_ns || !trace->end_ns || trace->end_ns - ns > SLICE_MS * 1000000ull)

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #define DEFAULT_PAGES 512
@@ -26,8 +25,7 @@
 #define LARGE_SETTLE_NS 10000000
 
 #define CPUS	      "/sys/devices/system/cpu"
-#define MOST_CPUS     8192 /* the largest CONFIG_NR_CPUS */
-#define MOST_ATTEMPTS 20u  /* to attach */
+#define MOST_ATTEMPTS 20u /* to attach */
 
 static int say_why(const struct trace *trace, const struct pmc_failure *why)
 {
@@ -46,19 +44,6 @@ static bool in_list(const char *at, uint64_t cpu)
 	return false;
 }
 
-/* Room for CPUs that come online later. */
-static unsigned possible_cpus(void)
-{
-	char text[4096];
-	const char *at = text;
-	uint64_t first, last = MOST_CPUS - 1;
-
-	if (pmc_file_read(text, sizeof(text), CPUS "/possible") > 0)
-		while (pmc_range_take(&at, &first, &last))
-			;
-	return last < MOST_CPUS ? (unsigned)last + 1 : MOST_CPUS;
-}
-
 /* Not all that a CPU does. */
 static bool follows_threads(const struct trace *trace)
 {
@@ -67,9 +52,10 @@ static bool follows_threads(const struct trace *trace)
 
 static int find_cpus(struct trace *trace)
 {
-	char list[sizeof(trace->online)];
-	const char *at = trace->cpus;
+	char list[4096];
+	const char *at = list, *wanted = trace->cpus;
 	uint64_t first, last;
+	size_t room = 0;
 
 	/* Events of threads can be opened for CPUs that are offline; they go on when these are not.
 	 */
@@ -77,14 +63,15 @@ static int find_cpus(struct trace *trace)
 			  follows_threads(trace) ? "present" : "online") <= 0)
 		return tool_fail(trace_failed(trace),
 				 "cannot read which CPUs are online: mount sysfs at /sys");
-	trace->n_rings = possible_cpus();
-	trace->rings = pmc_arena_alloc(&trace->arena, trace->n_rings * sizeof(*trace->rings));
-	for (unsigned cpu = 0; cpu < trace->n_rings; cpu++)
-		trace->rings[cpu] = (struct trace_ring){
-			.cpu = (int)cpu,
-			.used = in_list(list, cpu) && (!at || in_list(at, cpu)),
-		};
-	while (at && pmc_range_take(&at, &first, &last))
+	while (pmc_range_take(&at, &first, &last))
+		for (uint64_t cpu = first; cpu <= last; cpu++) {
+			if (wanted && !in_list(wanted, cpu))
+				continue;
+			trace->rings = pmc_arena_grow(&trace->arena, trace->rings, trace->n_rings,
+						      &room, sizeof(*trace->rings));
+			trace->rings[trace->n_rings++] = (struct trace_ring){ .cpu = (int)cpu };
+		}
+	while (wanted && pmc_range_take(&wanted, &first, &last))
 		for (uint64_t cpu = first; cpu <= last; cpu++)
 			if (!in_list(list, cpu))
 				return tool_fail(EXIT_FAIL,
@@ -261,14 +248,13 @@ static int open_thread(struct trace *trace, pid_t tid)
 	int error = 0;
 
 	for (unsigned r = 0; r < trace->n_rings && !error; r++)
-		if (trace->rings[r].used)
-			error = open_on(trace, &trace->rings[r], tid, &why);
+		error = open_on(trace, &trace->rings[r], tid, &why);
 	if (error == -ESRCH && tid && trace->pid)
 		return 0; /* the thread has ended */
 	return error > 0 ? error : error ? say_why(trace, &why) : 0;
 }
 
-void trace_close_ring(struct trace *trace, struct trace_ring *ring)
+static void close_ring(struct trace *trace, struct trace_ring *ring)
 {
 	if (ring->sampler)
 		pmc_sampler_set_remove(trace->set, ring->sampler);
@@ -313,7 +299,7 @@ static int open_process(struct trace *trace)
 
 	for (unsigned i = 0; i < MOST_ATTEMPTS && error == 1; i++) {
 		for (unsigned r = 0; r < trace->n_rings; r++)
-			trace_close_ring(trace, &trace->rings[r]);
+			close_ring(trace, &trace->rings[r]);
 		error = try_process(trace, &tids, &after, &code);
 	}
 	live_tids_free(&tids);
@@ -333,48 +319,9 @@ static int open_process(struct trace *trace)
 			   0;
 }
 
-void trace_scan_cpus(struct trace *trace)
-{
-	char text[sizeof(trace->online)];
-	struct pmc_failure why = { .advice = "out of memory" };
-
-	if (trace->cpus || follows_threads(trace) ||
-	    pmc_file_read(text, sizeof(text), CPUS "/online") <= 0 || !strcmp(text, trace->online))
-		return;
-	strcpy(trace->online, text);
-	for (unsigned cpu = 0; cpu < trace->n_rings; cpu++) {
-		struct trace_ring *ring = &trace->rings[cpu];
-		const bool online = in_list(text, cpu);
-		int error;
-
-		ring->offline |= !online;
-		if (!online || (ring->sampler && !ring->offline))
-			continue;
-		/* The events of a CPU that went offline have ended. */
-		trace_empty_ring(trace, ring);
-		trace_close_ring(trace, ring);
-		ring->offline = false;
-		ring->used = true;
-		error = open_on(trace, ring, 0, &why);
-		if (!error && ring->sampler)
-			error = pmc_sampler_set_enable(trace->set);
-		if (error)
-			tool_warn("CPU %u, which came online, is not traced: %s", cpu, why.advice);
-	}
-}
-
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int trace_open(struct trace *trace)
 {
+	struct live_budget files; /* of which none is needed, but the limit is raised */
 	int code;
 
 	trace->ring_pages = trace->pages ? trace->pages : DEFAULT_PAGES;
@@ -390,8 +337,7 @@ int trace_open(struct trace *trace)
 		code = tool_child_start(&trace->child, trace->command);
 	if (code)
 		return code;
-	raise_limit();
-	pmc_file_read(trace->online, sizeof(trace->online), CPUS "/online");
+	live_budget_init(&files);
 	if (trace->pid && (!trace->summarize || trace->stacks))
 		code = open_process(trace);
 	else
@@ -405,6 +351,6 @@ int trace_open(struct trace *trace)
 void trace_close(struct trace *trace)
 {
 	for (unsigned r = 0; r < trace->n_rings; r++)
-		trace_close_ring(trace, &trace->rings[r]);
+		close_ring(trace, &trace->rings[r]);
 	pmc_sampler_set_free(trace->set);
 }

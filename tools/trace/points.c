@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* points.c - the tracepoints of -e, and the one that a record belongs to. */
-#include "lib/base/file.h"
 #include "lib/base/suggest.h"
-#include "lib/event/source.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
 
@@ -48,10 +46,13 @@ static int add(struct trace *trace, const char *name, const char *filter, struct
 {
 	char system[sizeof(trace->points->name)];
 	size_t colon = strcspn(name, ":");
-	struct trace_point *point = &trace->points[trace->n_points];
+	struct trace_point *point;
 	uint64_t id;
 	int error;
 
+	trace->points = pmc_arena_grow(&trace->arena, trace->points, trace->n_points,
+				       &trace->room_points, sizeof(*trace->points));
+	point = &trace->points[trace->n_points];
 	*point = (struct trace_point){ .filter = filter };
 	*why = (struct pmc_failure){ .advice = "its name is not SYSTEM:NAME" };
 	if (strlen(name) >= sizeof(point->name) || !name[colon])
@@ -123,8 +124,6 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 			continue;
 		found = true;
 		n = trace->n_points;
-		trace->points = pmc_arena_grow(&trace->arena, trace->points, n, &trace->room_points,
-					       sizeof(*trace->points));
 		error = add(trace, name, filter, &why);
 		if (error == -EEXIST)
 			return say_why(trace, name, &why);
@@ -138,33 +137,23 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 	return failed && trace->n_points == before ? say_why(trace, failed, &why) : 0;
 }
 
-/* The reason for which tracefs has no list of names: that of loading a tracepoint that every kernel
- * has, or that of the file alone. */
-static int no_names(struct trace *trace, const char *word)
-{
-	const struct pmc_event_roots roots = { 0 };
-	const char *root = event_tracefs(&roots);
-	struct pmc_tracepoint *any;
-	struct pmc_failure why = { .what = "" };
-	int error;
-	char byte[2];
-
-	if (pmc_tracepoint_load(&any, "sched", "sched_switch", &why) != 0)
-		return say_why(trace, word, &why);
-	pmc_tracepoint_free(any);
-	error = pmc_file_read(byte, sizeof(byte), "%s/available_events", root);
-	return tool_fail(trace_failed(trace),
-			 "cannot trace %s: cannot read %s/available_events: %s; run as root", word,
-			 root, error < 0 && error != -EFBIG ? strerror(-error) : "it is empty");
-}
-
 static int add_word(struct trace *trace, const char *word, const struct trace_names *list,
 		    const char *names)
 {
+	struct pmc_tracepoint *any;
+	struct pmc_failure why;
+
 	if (!*word)
 		return tool_fail(EXIT_USAGE, "an empty name in -e '%s'", list->names);
-	return names && *names ? add_matching(trace, word, list->filter, names) :
-				 no_names(trace, word);
+	if (names && *names)
+		return add_matching(trace, word, list->filter, names);
+	/* The reason is that of a tracepoint that every kernel has, or that of the list alone. */
+	if (!pmc_tracepoint_load(&any, "sched", "sched_switch", &why)) {
+		pmc_tracepoint_free(any);
+		why = (struct pmc_failure){ .advice = "its list available_events in tracefs cannot "
+						      "be read; run as root" };
+	}
+	return say_why(trace, word, &why);
 }
 
 int trace_find_points(struct trace *trace)

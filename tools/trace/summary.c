@@ -127,22 +127,21 @@ static const char *reason_of(struct trace_summary *summary, int64_t prev_state,
 }
 
 /* The outermost function of lines as "[<0>] do_nanosleep+0x64/0x110", with the module of some
- * behind it: "[<0>] nfsd+0x13a/0x1a0 [nfsd]". It is in the last line. */
+ * behind it: "[<0>] nfsd+0x13a/0x1a0 [nfsd]". */
 static const char *outermost(char *stack)
 {
-	for (char *end = stack + strlen(stack); end; end = strrchr(stack, '\n')) {
-		char *name;
+	const char *found = NULL;
 
-		*end = '\0';
-		name = strrchr(stack, '\n');
-		name = strchr(name ? name : stack, ' ');
-		if (!name)
+	for (char *line; (line = strsep(&stack, "\n"));) {
+		char *name = strchr(line, ' ');
+
+		if (!name++)
 			continue;
-		name[1 + strcspn(name + 1, "+")] = '\0';
-		if (name[1] && !is_entry(name + 1))
-			return name + 1;
+		name[strcspn(name, "+")] = '\0';
+		if (*name && !is_entry(name))
+			found = name;
 	}
-	return NULL;
+	return found;
 }
 
 const char *trace_reason_in(struct trace_summary *summary, char state, char *stack)

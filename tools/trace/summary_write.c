@@ -269,26 +269,22 @@ static void put_column(struct pmc_json *json, struct summary_rows *rows,
 	}
 }
 
-static void put_columns(struct pmc_json *json, struct summary_rows *rows, const unsigned *list,
-			unsigned n)
+/* Whether it tells something of the row, for those who did not choose columns. */
+static bool is_told(const struct summary_rows *rows, const struct table_column *column)
 {
-	for (unsigned i = 0; i < n; i++)
-		put_column(json, rows, &all_columns[list[i]]);
+	const bool pool = rows->at->threads;
+
+	return column->index == PID || column->index == TID ? !pool :
+	       column->index == THREADS			    ? pool :
+					  column->index != IN || rows->trace->stacks;
 }
 
-/* All columns, and what no column has. */
-static void put_all_columns(struct pmc_json *json, struct summary_rows *rows)
+/* What no column has. */
+static void put_rest(struct pmc_json *json, const struct trace_thread *t)
 {
-	const struct trace_thread *t = rows->at;
 	unsigned last = 64;
 
-	if (t->threads)
-		put_columns(json, rows, (unsigned[]){ NAME, THREADS }, 2);
-	else
-		put_columns(json, rows, (unsigned[]){ PID, TID, NAME }, 3);
-	put_columns(json, rows, (unsigned[]){ ON_CPU, DELAY, BLOCKED }, 3);
 	pmc_json_u64(json, "switches", t->waited + t->preempted);
-	put_columns(json, rows, (unsigned[]){ WAITED, PREEMPTED, UNSEEN, LONGEST }, 4);
 	while (last && !t->waits[last])
 		last--;
 	pmc_json_array(json, "wait_log2_us");
@@ -296,20 +292,20 @@ static void put_all_columns(struct pmc_json *json, struct summary_rows *rows)
 		pmc_json_u64(json, NULL, t->waits[i]);
 	pmc_json_array_end(json);
 	put_wakers(json, t);
-	if (rows->trace->stacks)
-		trace_stacks_json(rows->trace, rows->at, json);
 }
 
 static void put_json(struct summary_rows *rows, const struct table *table)
 {
+	const bool chosen = rows->trace->rows.choice.columns;
 	struct pmc_json json;
 
 	pmc_json_init(&json, &rows->trace->rows.out, false);
 	pmc_json_object(&json, NULL);
-	for (unsigned i = 0; rows->trace->rows.choice.columns && i < table->n_columns; i++)
-		put_column(&json, rows, &table->columns[i]);
-	if (!rows->trace->rows.choice.columns)
-		put_all_columns(&json, rows);
+	for (unsigned i = 0; i < table->n_columns; i++)
+		if (chosen || is_told(rows, &table->columns[i]))
+			put_column(&json, rows, &table->columns[i]);
+	if (!chosen)
+		put_rest(&json, rows->at);
 	pmc_json_object_end(&json);
 	pmc_out_char(&rows->trace->rows.out, '\n');
 }

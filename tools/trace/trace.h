@@ -51,13 +51,10 @@ struct trace_names {
 
 struct trace_ring {
 	int cpu;
-	bool used;		     /* the CPU is traced */
-	struct pmc_sampler *sampler; /* NULL: nothing to trace on this CPU */
-	bool offline;		     /* the CPU has been, since it was opened */
+	struct pmc_sampler *sampler; /* NULL: the CPU went offline */
 	struct pmc_counter **counters;
 	size_t n_counters, room_counters;
 	uint64_t records, lost; /* printed; reported as lost */
-	uint64_t lost_before;	/* in earlier samplers of the CPU */
 };
 
 struct trace {
@@ -71,7 +68,6 @@ struct trace {
 	char **command; /* NULL: none */
 	uint64_t duration_ns;
 	uint64_t end_ns;       /* 0: none */
-	uint64_t scan_ns;      /* when CPUs are looked at next */
 	uint64_t stopped_ns;   /* when the events were disabled, before the last records are read */
 	unsigned pages;	       /* 0: the default */
 	struct tool_rows rows; /* the output, and what is chosen of --summary */
@@ -89,9 +85,8 @@ struct trace {
 
 	struct pmc_sampler_set *set;
 	struct trace_ring *rings;
-	unsigned n_rings;    /* of all CPUs that there may be */
+	unsigned n_rings;
 	unsigned ring_pages; /* in use */
-	char online[4096];   /* the list of CPUs, when it was read last */
 
 	struct unwind unwind;
 
@@ -232,14 +227,8 @@ void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct 
 int trace_open(struct trace *trace);
 void trace_close(struct trace *trace);
 
-void trace_close_ring(struct trace *trace, struct trace_ring *ring);
-/* Opens rings of CPUs that have come online. */
-void trace_scan_cpus(struct trace *trace);
-
 /* follow.c */
 int trace_follow(struct trace *trace);
-/* Takes the records that are left in the ring of events that have ended. */
-void trace_empty_ring(struct trace *trace, struct trace_ring *ring);
 
 /* summary.c */
 /* After the rings are open, before tracing starts. */

@@ -455,8 +455,6 @@ static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint
 		pmc_json_u64(&json, "asleep", trace->summary->asleep);
 	pmc_json_array(&json, "cpus");
 	for (unsigned r = 0; r < trace->n_rings; r++) {
-		if (!trace->rings[r].used)
-			continue;
 		pmc_json_object(&json, NULL);
 		pmc_json_i64(&json, "cpu", trace->rings[r].cpu);
 		pmc_json_u64(&json, "records", trace->rings[r].records);
