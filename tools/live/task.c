@@ -229,6 +229,14 @@ bool live_tids_have(const struct live_tids *tids, pid_t tid)
 	return tids->n && bsearch(&tid, tids->list, tids->n, sizeof(tid), compare_tids);
 }
 
+bool live_tids_have_all(const struct live_tids *tids, const struct live_tids *of)
+{
+	for (unsigned i = 0; i < of->n; i++)
+		if (!live_tids_have(tids, of->list[i]))
+			return false;
+	return true;
+}
+
 void live_tids_free(struct live_tids *tids)
 {
 	free(tids->list);

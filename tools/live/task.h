@@ -47,6 +47,7 @@ int live_find(const char *list, const char *glob, struct live_tids *found);
 /* Whether it has child processes. */
 bool live_has_children(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);
+bool live_tids_have_all(const struct live_tids *tids, const struct live_tids *of);
 void live_tids_free(struct live_tids *tids);
 
 /* ---- times -------------------------------------------------------------------------------- */

@@ -42,8 +42,6 @@ enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns)
 					       (long)(left % 1000000000u) };
 		enum live_event event;
 
-		if (until_ns && !left)
-			return LIVE_TIME;
 		if (ppoll(fds, 2, until_ns ? &time : NULL, NULL) < 0 && errno != EINTR)
 			return LIVE_ENDED;
 		event = take_signals(wait);
@@ -53,5 +51,7 @@ enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns)
 			return LIVE_ENDED;
 		if (fds[1].revents)
 			return LIVE_INPUT;
+		if (until_ns && !left)
+			return LIVE_TIME;
 	}
 }

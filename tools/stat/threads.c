@@ -166,14 +166,6 @@ void stat_find_children(struct stat_job *stat)
 
 /* ---- the whole process -------------------------------------------------------------------- */
 
-static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
-{
-	for (unsigned i = 0; i < tids->n; i++)
-		if (!live_tids_have(of, tids->list[i]))
-			return false;
-	return true;
-}
-
 /* 1: a thread has started meanwhile. */
 static int try_open(struct stat_job *stat, pid_t pid)
 {
@@ -188,7 +180,7 @@ static int try_open(struct stat_job *stat, pid_t pid)
 	}
 	if (!error)
 		error = live_tids_read(pid, &after);
-	if (!error && !is_subset(&tids, &after))
+	if (!error && !live_tids_have_all(&tids, &after))
 		error = 1;
 	live_tids_free(&tids);
 	live_tids_free(&after);

@@ -3,8 +3,8 @@
  * follow.c - from the start of tracing to its end: reads the rings, in order of time, and empties
  * them.
  *
- * The first SIGINT, SIGTERM or SIGHUP ends the tracing (of a command: is forwarded to it, and the
- * command's end ends the tracing), the second ends pmctl at once.
+ * SIGINT, SIGTERM or SIGHUP ends the tracing (of a command: is forwarded to it, and the command's
+ * end ends the tracing), another one pmctl.
  */
 #include "lib/base/clock.h"
 #include "tools/cli/pmctl.h"
@@ -13,39 +13,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SLICE_MS 100
-
-/* ---- signals ------------------------------------------------------------------------------ */
-
-static volatile sig_atomic_t signalled;
-static struct tool_child *volatile forward_to;
-
-static void on_signal(int sig, siginfo_t *info, void *context)
-{
-	int saved = errno;
-
-	(void)context;
-	signalled = sig;
-	/* The terminal sends its signals to the command, too. */
-	if (forward_to && forward_to->pid && info->si_code != SI_KERNEL)
-		kill(forward_to->pid, sig);
-	errno = saved;
-}
-
-static void catch_signals(struct trace *trace)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_sigaction = on_signal,
-				    .sa_flags = SA_SIGINFO | (int)SA_RESETHAND };
-	struct sigaction was;
-
-	if (trace->command)
-		forward_to = &trace->child;
-	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (sigaction(ends[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-			sigaction(ends[i], &action, NULL);
-}
 
 /* ---- records ------------------------------------------------------------------------------ */
 
@@ -145,10 +115,10 @@ static bool is_over(struct trace *trace, uint64_t ns)
 {
 	if (trace->rows.out.error || (trace->end_ns && ns >= trace->end_ns))
 		return true;
-	if (trace->command)
-		return tool_child_ended(&trace->child, false);
+	if (live_wait(&trace->wait, 1) != LIVE_TIME)
+		return true;
 	/* With --summary the rings are those of the whole machine. */
-	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
+	return trace->pid && trace->summary && kill(trace->pid, 0) && errno == ESRCH;
 }
 
 /* Nothing is written to the rings any more, but see is_after_stop(). */
@@ -158,6 +128,8 @@ static void stop(struct trace *trace)
 		return;
 	pmc_sampler_set_disable(trace->set);
 	trace->stopped_ns = pmc_now_ns();
+	close(trace->wait.signals);
+	sigprocmask(SIG_SETMASK, &trace->was_blocked, NULL);
 }
 
 /* The time to wait for a record. */
@@ -202,9 +174,15 @@ static void follow(struct trace *trace)
 
 int trace_follow(struct trace *trace)
 {
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	int code = 0;
 
-	catch_signals(trace);
+	trace->wait = (struct live_wait){
+		.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &trace->was_blocked),
+		.input = -1,
+		.child = &trace->child,
+		.forward = trace->command,
+	};
 	if (trace->duration_ns)
 		trace->end_ns = pmc_now_ns() + trace->duration_ns;
 	/* Events of a command start with its exec. */

@@ -267,40 +267,24 @@ static void close_ring(struct trace *trace, struct trace_ring *ring)
 	ring->n_counters = ring->room_counters = 0;
 }
 
-static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
-{
-	for (unsigned i = 0; i < tids->n; i++)
-		if (!live_tids_have(of, tids->list[i]))
-			return false;
-	return true;
-}
-
-/* 1: a thread has started meanwhile. */
-static int try_process(struct trace *trace, struct live_tids *tids, struct live_tids *after,
-		       int *code)
-{
-	int error = live_tree_read(trace->pid, tids);
-
-	for (unsigned i = 0; i < tids->n && !error && !*code; i++)
-		*code = open_thread(trace, tids->list[i]);
-	if (!error && !*code)
-		error = live_tree_read(trace->pid, after);
-	return !error && !*code && !is_subset(tids, after) ? 1 : error;
-}
-
 /* All threads. One that starts meanwhile inherits the events of the thread that creates it, as far
  * as these are open yet, and how far is not visible from outside. So they are closed and opened
  * again until no thread has started meanwhile. Tracing starts after that, in all of them. */
 static int open_process(struct trace *trace)
 {
 	struct live_tids tids = { .n = 0 }, after = { .n = 0 };
-	int error = 1, code = 0;
-	bool any = false;
+	int error = 0, code = 0;
+	bool any = false, steady = false;
 
-	for (unsigned i = 0; i < MOST_ATTEMPTS && error == 1; i++) {
+	for (unsigned i = 0; i < MOST_ATTEMPTS && !steady && !error && !code; i++) {
 		for (unsigned r = 0; r < trace->n_rings; r++)
 			close_ring(trace, &trace->rings[r]);
-		error = try_process(trace, &tids, &after, &code);
+		error = live_tree_read(trace->pid, &tids);
+		for (unsigned t = 0; t < tids.n && !error && !code; t++)
+			code = open_thread(trace, tids.list[t]);
+		if (!error && !code)
+			error = live_tree_read(trace->pid, &after);
+		steady = live_tids_have_all(&tids, &after);
 	}
 	live_tids_free(&tids);
 	live_tids_free(&after);
@@ -310,13 +294,14 @@ static int open_process(struct trace *trace)
 		return code;
 	if (error == -ESRCH || (!error && !any))
 		return tool_fail(EXIT_FAIL, "no such process: %d", trace->pid);
-	if (error == 1)
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot read /proc/%d/task: %s", trace->pid,
+				 strerror(-error));
+	if (!steady)
 		tool_warn("threads of process %d were started during each of %u attempts to "
 			  "attach: some may not be traced",
 			  trace->pid, MOST_ATTEMPTS);
-	return error < 0 ? tool_fail(EXIT_FAIL, "cannot read /proc/%d/task: %s", trace->pid,
-				     strerror(-error)) :
-			   0;
+	return 0;
 }
 
 int trace_open(struct trace *trace)

@@ -13,6 +13,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
+#include "tools/live/wait.h"
 #include "tools/unwind/unwind.h"
 
 #include <pmc/sampler.h>
@@ -91,6 +92,8 @@ struct trace {
 	struct unwind unwind;
 
 	struct tool_child child;
+	struct live_wait wait;
+	sigset_t was_blocked; /* before the tracing */
 	uint64_t late;
 	struct trace_summary *summary; /* NULL: without --summary */
 };

@@ -186,12 +186,8 @@ static void put_record(struct trace *trace, const struct trace_point *point,
 {
 	struct pmc_out *out = &trace->rows.out;
 
-	pmc_out_str(out, "TID: ");
-	pmc_out_i64(out, tid_of(point, record));
-	pmc_out_str(out, ", PID: ");
-	pmc_out_i64(out, (int32_t)record->pid);
-	pmc_out_str(out, "\nTIME: ");
-	pmc_out_u64(out, record->time);
+	pmc_outf(out, "TID: %lld, PID: %d\nTIME: %llu", (long long)tid_of(point, record),
+		 (int)record->pid, (unsigned long long)record->time);
 	if (point->prev_pid) {
 		pmc_out_str(out, "\nPrevPID: ");
 		put_field(out, point->prev_pid, record);
@@ -301,14 +297,12 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 {
 	struct pmc_out *out = &trace->rows.out;
 	const size_t len = strlen(point->name);
-	char head[64];
 	uint64_t us;
 
 	trace->first_ns = trace->first_ns ? trace->first_ns : record->time;
 	us = pmc_sub_sat(record->time, trace->first_ns) / 1000;
-	snprintf(head, sizeof(head), "%5llu.%06llu [%03u] ", (unsigned long long)us / 1000000,
+	pmc_outf(out, "%5llu.%06llu [%03u] ", (unsigned long long)us / 1000000,
 		 (unsigned long long)us % 1000000, record->cpu);
-	pmc_out_str(out, head);
 	put_task(trace, point, record);
 	pmc_out_char(out, ' ');
 	put_name(out, point->name);
