@@ -8,7 +8,7 @@ let flame, tree, zoomed, matches, isExpression;
 
 /* The name of a root, and what tells it from others of that name. */
 function rootName(root) {
-	if (!root.pool) return data.by_pool ? '(other pools)' : '(unknown threads)';
+	if (!root.pool) return '(unknown threads)';
 	if (root.thread === null) return root.pool;
 	return (
 		root.thread +

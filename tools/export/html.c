@@ -9,11 +9,10 @@
 #include "lib/base/hash.h"
 #include "lib/base/json.h"
 #include "lib/base/number.h"
-#include "lib/base/sort.h"
 #include "tools/export/export.h"
 
 #include <errno.h>
-#include <math.h>
+#include <stdio.h>
 #include <sys/random.h>
 
 /* Bounds of the page. */
@@ -22,23 +21,23 @@ enum {
 	HTML_THREADS_MOST = 200, /* with a flame graph of their own; of more, pools have one */
 	HTML_BOXES_MOST = 50000, /* of an event */
 };
-#define HTML_LEAST_SHARE 0.0001 /* of a thread's or pool's samples, of a box */
+#define HTML_LEAST_SHARE 0.0001 /* of the samples of a thread or pool, of a box */
 
 /* ---- threads and pools that have flame graphs of their own ---------------------------------- */
 
-/* The owner of flame graphs: a thread or a pool, and the first root for all the others. */
+/* The owner of flame graphs: a thread or a pool; the first root is that of unknown threads. */
 struct root {
-	const struct pmc_p_row *thread; /* of a pool: its first; NULL: the others */
+	const struct pmc_p_row *thread; /* of a pool: its first; NULL: unknown */
 	const char *pool;
-	uint64_t samples;
-	struct pmc_fold_row *number; /* its label: the outermost name of its paths */
 };
 
 struct roots {
 	bool are_pools;
 	struct root *list;
-	unsigned n;
-	const struct pmc_fold_row **of; /* the number of the root of each of export->lists */
+	uint64_t n;
+	/* Of each of export->lists a row whose label is the number of its root: it becomes the
+	 * outermost name of the paths. */
+	const struct pmc_fold_row **of;
 };
 
 static uint64_t count_threads(const struct export *export)
@@ -56,61 +55,38 @@ static uint64_t count_threads(const struct export *export)
 	return n;
 }
 
-static int by_samples(const void *a, const void *b, const void *arg)
-{
-	const struct root *x = a, *y = b;
-
-	(void)arg;
-	return (x->samples < y->samples) - (x->samples > y->samples);
-}
-
-/* Those with most samples stay, and the first root takes the others. */
 static void find_roots(struct export *export, struct roots *roots)
 {
 	struct pmc_arena *arena = &export->arena;
+	struct pmc_fold_row *unknown = pmc_arena_alloc(arena, sizeof(*unknown));
 	struct pmc_thread_buf buf;
 	struct pmc_fold fold;
-	struct root *scratch;
 
+	unknown->label = "0";
 	roots->are_pools = count_threads(export) > HTML_THREADS_MOST;
 	roots->list = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->list));
-	scratch = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*scratch));
 	roots->of = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->of));
-	roots->list[0].number = pmc_arena_alloc(arena, sizeof(struct pmc_fold_row));
-	roots->list[0].number->label = "0";
 	pmc_fold_begin(&fold, &export->united, NULL,
 		       roots->are_pools ? PMC_BY_POOL : PMC_BY_THREAD);
 	for (uint64_t i = 0; i < export->n_lists; i++) {
-		const struct pmc_p_samples *of = export->lists[i].of;
-		struct root *root = &roots->list[0];
+		const struct pmc_p_row *row = export->lists[i].of->row;
+		struct root *root;
 
-		roots->of[i] = root->number;
-		if (!of->row)
+		roots->of[i] = unknown;
+		if (!row)
 			continue;
-		roots->of[i] =
-			pmc_fold_find(&fold, pmc_profile_thread(export->profile, of->row, &buf));
+		roots->of[i] = pmc_fold_find(&fold, pmc_profile_thread(export->profile, row, &buf));
 		root = &roots->list[1 + roots->of[i]->index];
-		if (!root->thread) {
-			root->thread = of->row;
-			root->pool = export->lists[i].pool->label;
-			root->number = (struct pmc_fold_row *)roots->of[i];
-		}
-		pmc_add_sat(&root->samples, of->samples);
+		root->thread = root->thread ? root->thread : row;
+		root->pool = export->lists[i].pool->label;
 	}
-	pmc_sort(roots->list + 1, scratch, fold.n_rows, sizeof(*scratch), by_samples, NULL);
-	roots->n =
-		fold.n_rows < HTML_THREADS_MOST ? 1 + (unsigned)fold.n_rows : 1 + HTML_THREADS_MOST;
-	for (uint64_t i = 1; i <= fold.n_rows; i++) {
-		char text[16];
-		struct pmc_out out;
+	roots->n = 1 + fold.n_rows;
+	for (struct pmc_fold_row *row = fold.rows; row; row = row->next) {
+		char text[24];
 
-		pmc_out_to_mem(&out, text, sizeof(text));
-		pmc_out_u64(&out, i < roots->n ? i : 0);
-		roots->list[i].number->label = pmc_arena_strndup(arena, text, out.len);
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->index + 1);
+		row->label = pmc_arena_strdup(arena, text);
 	}
-	for (uint64_t i = 0; i < export->n_lists; i++)
-		if (!strcmp(roots->of[i]->label, "0"))
-			roots->of[i] = roots->list[0].number;
 }
 
 /* ---- flame graphs --------------------------------------------------------------------------- */
@@ -121,7 +97,7 @@ struct flame {
 	struct pmc_arena arena; /* of one event */
 	struct pmc_sample_fold fold;
 	struct export_pair *functions; /* of boxes: names and modules of spots */
-	uint64_t boxes, left_out;
+	uint64_t n_shown, left_out;
 	bool *shown;	      /* of each row of the fold */
 	double most_left_out; /* share of a root that no box that is left out exceeds */
 };
@@ -148,58 +124,36 @@ static void choose_samples(struct flame *flame, unsigned event)
 	report_fold_samples(fold, export->names);
 }
 
-/* Of the thread's or pool's weight. A callee has at most its caller's share. */
-struct ranked {
-	double share;
-	uint64_t row;
-};
-
-static int by_share(const void *a, const void *b, const void *arg)
-{
-	const struct ranked *x = a, *y = b;
-
-	(void)arg;
-	return (x->share < y->share) - (x->share > y->share);
-}
-
-/* The boxes that are large enough, roots before all others. Returns their number. */
-static uint64_t rank_boxes(const struct flame *flame, struct ranked *ranks)
+/* Shows further boxes, those with at least that share of their thread or pool, as many as fit. A
+ * caller has at least its callee's share and comes before it. */
+static void show_boxes(struct flame *flame, double least)
 {
 	double whole = 0;
-	uint64_t n = 0;
 
 	for (uint64_t i = 0; i < flame->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = flame->fold.rows[i];
-		const double total = (double)row->total;
 
 		if (!row->depth)
-			whole = total;
-		if (!row->depth)
-			ranks[n++] = (struct ranked){ HUGE_VAL, i };
-		else if (total >= HTML_LEAST_SHARE * whole)
-			ranks[n++] = (struct ranked){ whole > 0 ? total / whole : 0, i };
+			whole = (double)row->total;
+		if (flame->shown[i] || (row->depth && (double)row->total < least * whole))
+			continue;
+		flame->shown[i] = flame->n_shown < HTML_BOXES_MOST;
+		flame->n_shown += flame->shown[i];
+		if (!flame->shown[i] && flame->most_left_out < 2 * least)
+			flame->most_left_out = 2 * least;
 	}
-	return n;
 }
 
-/* Shows the largest boxes. Of equal ones those that come first: callers, and whole stacks. */
+/* The largest first. */
 static void choose_boxes(struct flame *flame)
 {
-	const uint64_t n_rows = flame->fold.n_rows;
-	struct ranked *ranks = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*ranks));
-	struct ranked *scratch = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*ranks));
+	const uint64_t n = flame->fold.n_rows;
 
-	flame->shown = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*flame->shown));
+	flame->shown = pmc_arena_alloc(&flame->arena, (n + 1) * sizeof(*flame->shown));
 	flame->most_left_out = HTML_LEAST_SHARE;
-	flame->boxes = rank_boxes(flame, ranks);
-	if (flame->boxes > HTML_BOXES_MOST) {
-		pmc_sort(ranks, scratch, flame->boxes, sizeof(*ranks), by_share, NULL);
-		flame->boxes = HTML_BOXES_MOST;
-		flame->most_left_out = ranks[HTML_BOXES_MOST].share;
-	}
-	for (uint64_t i = 0; i < flame->boxes; i++)
-		flame->shown[ranks[i].row] = true;
-	flame->left_out = n_rows - flame->boxes;
+	for (double least = 16384 * HTML_LEAST_SHARE; least >= HTML_LEAST_SHARE; least /= 2)
+		show_boxes(flame, least);
+	flame->left_out = n - flame->n_shown;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -286,7 +240,7 @@ static void put_flame(struct flame *flame, unsigned index, struct pmc_json *json
 	pmc_json_object_end(json);
 }
 
-static void put_root(const struct export *export, const struct roots *roots, unsigned i,
+static void put_root(const struct export *export, const struct roots *roots, uint64_t i,
 		     struct pmc_json *json)
 {
 	const struct root *root = &roots->list[i];
@@ -319,7 +273,7 @@ static void put_flames(struct export *export, struct pmc_json *json)
 	find_roots(export, &roots);
 	pmc_json_bool(json, "by_pool", roots.are_pools);
 	pmc_json_array(json, "roots");
-	for (unsigned i = 0; i < roots.n; i++)
+	for (uint64_t i = 0; i < roots.n; i++)
 		put_root(export, &roots, i, json);
 	pmc_json_array_end(json);
 	pmc_json_array(json, "flames");
