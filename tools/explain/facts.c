@@ -105,10 +105,18 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
+/* Names are compared without what the C library puts before them ("__GI___libc_malloc") and
+ * compilers behind them ("unlink_chunk.isra.0"). */
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
+	static const char *const before[] = { "__", "_", "GI___", "libc_" };
+
+	for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		if (!strncmp(name, before[i], strlen(before[i])))
+			name += strlen(before[i]);
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(name, list[i]))
+		if (strlen(list[i]) == strcspn(name, ".") &&
+		    !strncmp(name, list[i], strlen(list[i])))
 			return true;
 	return false;
 }
@@ -116,51 +124,36 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 #define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
 
 static const char *const lock_functions[] = {
-	"__lll_lock_wait",
-	"__lll_lock_wait_private",
-	"__GI___lll_lock_wait",
-	"__pthread_mutex_lock_full",
+	"lll_lock_wait",
+	"lll_lock_wait_private",
 	"pthread_mutex_lock",
-	"__pthread_mutex_lock",
-	"___pthread_mutex_lock",
-	"__GI___pthread_mutex_lock",
-	"__pthread_rwlock_rdlock_full64",
-	"__pthread_rwlock_wrlock_full64",
-	"__pthread_rwlock_rdlock",
-	"__pthread_rwlock_wrlock",
+	"pthread_mutex_lock_full",
+	"pthread_rwlock_rdlock",
+	"pthread_rwlock_wrlock",
+	"pthread_rwlock_rdlock_full64",
+	"pthread_rwlock_wrlock_full64",
 	"std::sys::sync::mutex::futex::Mutex::lock_contended",
 	"std::sys::sync::rwlock::futex::RwLock::write_contended",
 	"std::sys::sync::rwlock::futex::RwLock::read_contended",
 };
-static const char *const spin_functions[] = {
-	"pthread_spin_lock", "__pthread_spin_lock", "__GI___pthread_spin_lock",
-	"sched_yield",	     "__sched_yield",	    "__GI___sched_yield",
-};
+static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield" };
 static const char *const heap_functions[] = {
 	"malloc",
-	"_int_malloc",
-	"free",
-	"_int_free",
-	"__libc_malloc",
-	"__libc_free",
-	"cfree",
 	"calloc",
-	"__libc_calloc",
 	"realloc",
-	"_int_realloc",
-	"__libc_realloc",
-	"malloc_consolidate",
+	"free",
+	"cfree",
+	"int_malloc",
+	"int_realloc",
+	"int_free",
 	"unlink_chunk",
-	"unlink_chunk.isra.0",
+	"malloc_consolidate",
+	"int_free_create_chunk",
+	"int_free_merge_chunk",
 	"sysmalloc",
 	"systrim",
-	"systrim.constprop.0",
 	"arena_get2",
-	"__GI___libc_malloc",
-	"__GI___libc_free",
 	"tcache_init",
-	"_int_free_merge_chunk",
-	"_int_free_create_chunk",
 };
 
 /* A function of the C library that only stands between the program and the kernel. */
