@@ -476,18 +476,6 @@ bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *n
 	return n > 0 || n == -EFBIG;
 }
 
-/* The tid as gettid() returns it in the process: the innermost of the NSpid line. 0: gone. */
-static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
-{
-	uint64_t tid = (uint64_t)pid;
-	char text[4096];
-
-	if (!attach_read_task(tasks, pid, "status", text, sizeof(text)))
-		return 0;
-	pmc_proc_last(text, "NSpid", &tid);
-	return (uint32_t)tid;
-}
-
 static int by_tid(const void *a, const void *b)
 {
 	const struct attach_task *x = a, *y = b;
@@ -495,18 +483,23 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+/* tid: as gettid() returns it in the process, the innermost of the NSpid line. */
 static void add_task(struct attach *target, const char *name)
 {
 	struct attach_tasks *tasks = &target->tasks;
-	pid_t pid = (pid_t)strtol(name, NULL, 10);
+	const pid_t pid = (pid_t)strtol(name, NULL, 10);
+	uint64_t tid = (uint64_t)pid;
+	char text[4096];
 
 	if (pid <= 0)
 		return;
+	if (target->other_pid_namespace) {
+		tid = 0;
+		if (attach_read_task(tasks, pid, "status", text, sizeof(text)))
+			pmc_proc_last(text, "NSpid", &tid);
+	}
 	tasks->list = tool_list_grow(tasks->list, tasks->n, &tasks->room, sizeof(*tasks->list));
-	tasks->list[tasks->n++] = (struct attach_task){
-		.pid = pid,
-		.tid = target->other_pid_namespace ? inner_tid(tasks, pid) : (uint32_t)pid,
-	};
+	tasks->list[tasks->n++] = (struct attach_task){ .pid = pid, .tid = (uint32_t)tid };
 }
 
 int attach_tasks_open(struct attach *target)
@@ -528,14 +521,6 @@ int attach_tasks_open(struct attach *target)
 	if (tasks->n)
 		qsort(tasks->list, tasks->n, sizeof(*tasks->list), by_tid);
 	return 0;
-}
-
-static void tasks_close(struct attach_tasks *tasks)
-{
-	if (tasks->dir)
-		closedir(tasks->dir);
-	free(tasks->list);
-	*tasks = (struct attach_tasks){ .dir = NULL };
 }
 
 struct attach_task *attach_task_of(const struct attach *target, uint32_t tid)
@@ -635,12 +620,15 @@ int attach_open(struct attach *target, pid_t pid, unsigned flags)
 
 static void forget_slots(struct attach *target)
 {
+	if (target->tasks.dir)
+		closedir(target->tasks.dir);
+	free(target->tasks.list);
+	target->tasks = (struct attach_tasks){ .dir = NULL };
 	free(target->registry.slots);
 	free(target->index);
 	target->registry.slots = NULL;
 	target->index = NULL;
 	target->n_slots = target->room = 0;
-	tasks_close(&target->tasks);
 }
 
 void attach_close(struct attach *target)
@@ -732,19 +720,8 @@ static bool registry_is_sound(const struct attach *target, const struct registry
 		       PMC_ACCOUNTED_MOST;
 }
 
-/* Room for one more slot. Memory grows with the slots that are kept, not with the size that the
- * registry claims. */
-static void reserve(struct attach *target)
-{
-	if (target->n_slots < target->room)
-		return;
-	target->room = target->room ? 2 * target->room : 64;
-	target->index = tool_realloc(target->index, target->room * sizeof(*target->index));
-	target->registry.slots =
-		tool_realloc(target->registry.slots, target->room * target->registry.slot_bytes);
-}
-
-/* Keeps slots `from` to `to` that are equal in two copies. */
+/* Keeps slots `from` to `to` that are equal in two copies. Memory grows with the slots that are
+ * kept, not with the size that the registry claims. */
 static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, char *second)
 {
 	const size_t bytes = target->registry.slot_bytes;
@@ -758,7 +735,13 @@ static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, 
 		/* An agent has at most as many rows as threads. */
 		if (target->n_slots > 2 * target->tasks.n + NEWBORN)
 			return damaged(target);
-		reserve(target);
+		if (target->n_slots == target->room) {
+			target->room = target->room ? 2 * target->room : 64;
+			target->index =
+				tool_realloc(target->index, target->room * sizeof(*target->index));
+			target->registry.slots =
+				tool_realloc(target->registry.slots, target->room * bytes);
+		}
 		memcpy(target->registry.slots + target->n_slots * bytes, first, bytes);
 		target->index[target->n_slots++] = i;
 		task = attach_task_of(target, a->tid);

@@ -205,15 +205,6 @@ struct asking {
 	uint8_t *data;
 };
 
-/* Whether the process has a handler for the signal; without one it could be killed. */
-static bool is_caught(const struct attach *target, int signo)
-{
-	char caught[256];
-
-	attach_status(target->dir, "SigCgt", caught);
-	return strtoull(caught, NULL, 16) >> (signo - 1) & 1;
-}
-
 /* PMC_DUMP in the environment at the start of the program: 0 or -errno. */
 static int find_signal(struct asking *asking)
 {
@@ -336,7 +327,7 @@ static int wait_for_answer(struct asking *asking)
 static int ask(struct asking *asking)
 {
 	const struct attach *target = &asking->target;
-	char pids[256];
+	char text[256];
 	int error = asking->known ? 0 : find_signal(asking);
 
 	if (error == -ENOENT || error == -EINVAL || (!error && !asking->signo))
@@ -346,13 +337,15 @@ static int ask(struct asking *asking)
 				 target->pid);
 	if (error)
 		return attach_no_memory(target, error);
-	attach_status(target->dir, "NSpid", pids);
-	asking->pid = strtoull(strrchr(pids, '\t') ? strrchr(pids, '\t') : pids, NULL, 10);
+	attach_status(target->dir, "NSpid", text);
+	asking->pid = strtoull(strrchr(text, '\t') ? strrchr(text, '\t') : text, NULL, 10);
 	find_dump(asking);
 	/* Frames from before the signal are no answer. */
 	if (asking->fd >= 0)
 		asking->at = lseek(asking->fd, 0, SEEK_END);
-	if (!is_caught(target, asking->signo))
+	/* Without a handler it could be killed. */
+	attach_status(target->dir, "SigCgt", text);
+	if (!(strtoull(text, NULL, 16) >> (asking->signo - 1) & 1))
 		return tool_fail(EXIT_FAIL,
 				 "cannot signal process %d: it has no handler of its dump signal "
 				 "%d: there is no agent that counts, or the program replaced the "

@@ -19,38 +19,25 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The ID here of a thread of the process, which may have started since; 0: unknown. */
-static pid_t our_tid(const struct attach *target, uint32_t tid)
-{
-	const struct attach_task *task;
-
-	if (!target->other_pid_namespace)
-		return (pid_t)tid;
-	task = attach_task_of(target, tid);
-	return task ? task->pid : 0;
-}
-
-/* Also false for CPU time 0, a kernel without CONFIG_SCHED_INFO: every thread here has run. */
-static bool sched_of(const struct attach_tasks *tasks, pid_t pid, struct pmc_proc_sched *sched)
-{
-	char text[128];
-
-	*sched = (struct pmc_proc_sched){ .cpu_ns = 0 };
-	return pid && attach_read_task(tasks, pid, "schedstat", text, sizeof(text)) &&
-	       pmc_proc_schedstat(text, sched) && sched->cpu_ns;
-}
-
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
 {
 	const struct attach_tasks *tasks = &target->tasks;
 	const bool delay = target->control.os & 1u << PMC_OS_RUN_DELAY;
-	const pid_t pid = our_tid(target, tid);
+	struct pmc_proc_sched sched = { .cpu_ns = 0 };
+	const struct attach_task *task;
 	struct pmc_usage usage = { 0 };
-	struct pmc_proc_sched sched;
 	char status[4096], stat[1024];
+	pid_t pid = (pid_t)tid;
 
 	*now = (struct account_words){ .of[ACCOUNT_WALL] = pmc_now_ns() };
-	if (!sched_of(tasks, pid, &sched))
+	/* The thread may have started since; 0: unknown. */
+	if (target->other_pid_namespace) {
+		task = attach_task_of(target, tid);
+		pid = task ? task->pid : 0;
+	}
+	/* CPU time 0 is that of a kernel without CONFIG_SCHED_INFO: every thread here has run. */
+	if (!pid || !attach_read_task(tasks, pid, "schedstat", stat, sizeof(stat)) ||
+	    !pmc_proc_schedstat(stat, &sched) || !sched.cpu_ns)
 		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU) | (delay ? ACCOUNT_BIT(ACCOUNT_DELAY) : 0);
 	now->of[ACCOUNT_CPU] = sched.cpu_ns;
 	if (delay)
@@ -130,17 +117,6 @@ static void copy_set(const struct attach *target, uint64_t address, uint64_t byt
 		buf->len += frame.head.size;
 	}
 	free(data);
-}
-
-/* Appends the EVENTSET frame of threads, if the process has one with this hash. */
-static void put_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf)
-{
-	const struct pmc_control *c = &target->control;
-
-	if (hash == c->eventset)
-		copy_set(target, c->eventset_frame, c->eventset_bytes, hash, buf);
-	else if (hash == c->user_eventset)
-		copy_set(target, c->user_frame, c->user_bytes, hash, buf);
 }
 
 static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
@@ -372,16 +348,6 @@ int attach_collect_stacks(struct attach *target, struct snapshot_written *writte
 	return finish(target);
 }
 
-/* Regions, row and process of one slot of the last look. */
-static int collect_thread(struct attach *target, uint32_t index, struct pmc_frame_buf *buf)
-{
-	struct attach_missing missing = { .tries = ATTACH_FEW_TRIES };
-
-	buf->len = 0;
-	put_row(target, registry_slot(&target->registry, index), &missing, buf, true);
-	return put_process(target, buf);
-}
-
 /* ---- for commands that show threads again and again: agent.h -------------------------------- */
 
 /* Of one event set. */
@@ -467,18 +433,25 @@ int attach_agent_leader(const struct attach *agent, const struct attach_thread *
 
 void attach_agent_set(const struct attach *agent, uint64_t eventset, struct pmc_frame_buf *buf)
 {
+	const struct pmc_control *c = &agent->control;
+
 	pmc_frame_buf_init(buf, tool_realloc(NULL, SET_BYTES), SET_BYTES);
-	put_set(agent, eventset, buf);
+	if (eventset == c->eventset)
+		copy_set(agent, c->eventset_frame, c->eventset_bytes, eventset, buf);
+	else if (eventset == c->user_eventset)
+		copy_set(agent, c->user_frame, c->user_bytes, eventset, buf);
 }
 
 bool attach_agent_frames(struct attach *agent, const struct attach_thread *thread,
 			 struct pmc_frame_buf *buf, char *why)
 {
+	struct attach_missing missing = { .tries = ATTACH_FEW_TRIES };
 	int code;
 
 	pmc_frame_buf_init(buf, NULL, 0);
+	put_row(agent, registry_slot(&agent->registry, thread->slot), &missing, buf, true);
 	tool_keep_errors(why, ATTACH_WHY);
-	code = collect_thread(agent, thread->slot, buf);
+	code = put_process(agent, buf);
 	tool_keep_errors(NULL, 0);
 	return !code;
 }
