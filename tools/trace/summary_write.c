@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define MOST_ROWS    40
 #define MOST_THREADS 20 /* more: pools, unless threads are asked for */
@@ -94,31 +95,14 @@ static void make_pools(struct trace_summary *summary, bool rows)
 	}
 }
 
-static int most_time(const void *a, const void *b)
+static int most_time(const struct unwind_wait *a, const struct unwind_wait *b)
 {
-	const struct unwind_wait *x = *(struct unwind_wait *const *)a;
-	const struct unwind_wait *y = *(struct unwind_wait *const *)b;
-
-	return (x->ns < y->ns) - (x->ns > y->ns);
+	return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
 void trace_waits_sort(struct unwind_wait **list)
 {
-	struct unwind_wait **waits = NULL, *wait;
-	size_t n = 0, room = 0;
-
-	for (wait = *list; wait; wait = wait->next) {
-		waits = tool_list_grow(waits, n, &room, sizeof(*waits));
-		waits[n++] = wait;
-	}
-	if (n)
-		qsort(waits, n, sizeof(*waits), most_time);
-	for (size_t i = 0; i < n; i++) {
-		*list = waits[i];
-		list = &waits[i]->next;
-	}
-	*list = NULL;
-	free(waits);
+	LL_SORT(*list, most_time);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -489,6 +473,8 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 	named[NAME].head = pools ? "pool" : "thread";
 	if (trace->rows.choice.top == UINT_MAX)
 		trace->rows.choice.top = tool_rows_is_table(&trace->rows) ? MOST_ROWS : 0;
+	if (!trace->rows.choice.sort)
+		trace->rows.choice.sort = "oncpu_ns";
 	code = tool_rows_choose(&trace->rows, &table, 0);
 	table.screen = trace->rows.screen;
 	if (!code && trace->rows.format == TRACE_JSON)
@@ -512,17 +498,6 @@ int trace_summary_check(struct trace *trace)
 	return tool_rows_choose(&trace->rows, &table, 0);
 }
 
-/* Most CPU time first. */
-static int order(const void *a, const void *b)
-{
-	const struct trace_thread *left = *(struct trace_thread *const *)a;
-	const struct trace_thread *right = *(struct trace_thread *const *)b;
-
-	if (left->oncpu_ns != right->oncpu_ns)
-		return left->oncpu_ns < right->oncpu_ns ? 1 : -1;
-	return left->tid < right->tid ? -1 : left->tid > right->tid;
-}
-
 static size_t count_rows(const struct trace_summary *summary)
 {
 	size_t n = 0;
@@ -537,7 +512,7 @@ int trace_summary_end(struct trace *trace)
 	struct trace_summary *summary = trace->summary;
 	struct trace_thread **rows;
 	uint64_t now = trace->stopped_ns;
-	size_t n = 0, i = 0;
+	size_t n, i;
 	int code;
 
 	trace_summary_find_asleep(trace);
@@ -548,16 +523,15 @@ int trace_summary_end(struct trace *trace)
 	    count_rows(summary) > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
 	make_pools(summary, trace->by == TRACE_BY_POOL);
-	n = count_rows(summary);
+	n = i = count_rows(summary);
 	rows = tool_realloc(NULL, (n + 1) * sizeof(struct trace_thread *));
 	/* Wakers of rows may be others. */
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
 		trace_waits_sort(&t->wakers);
 		trace_waits_sort(&t->blocked);
 		if (trace_is_row(t))
-			rows[i++] = t;
+			rows[--i] = t;
 	}
-	qsort(rows, n, sizeof(struct trace_thread *), order);
 	code = put_all(trace, rows, n, now - summary->start_ns);
 	free(rows);
 	return code;
