@@ -235,8 +235,7 @@ static void leave(struct attach *target)
 }
 
 /* ---- groups -------------------------------------------------------------------------------*/
-/* The program may have reused the number: a foreign file must not be read, a pipe would lose data.
- */
+/* The program may have reused the number: of a foreign pipe, reading would take data. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error)
 {
 	uint64_t now = 0;

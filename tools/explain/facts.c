@@ -174,27 +174,26 @@ static bool waits_for_thread(const char *function)
 
 static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
 {
-	size_t i = 0;
+	const size_t inner = spots->n < 4 ? spots->n : 4;
+	bool for_thread = false;
+	size_t lock = inner;
 
 	pool->waits += ns;
-	while (i < spots->n && i < 4 && !waits_for_thread(spots->list[i]->function))
-		i++;
-	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
-	if (i < spots->n && i < 4) {
-		pool->handed += ns;
-		return;
+	for (size_t i = inner; i-- > 0;) {
+		for_thread |= waits_for_thread(spots->list[i]->function);
+		lock = IS_ONE_OF(spots->list[i]->function, lock_functions) ? i : lock;
 	}
-	i = 0;
-	while (i < spots->n && i < 4 && !IS_ONE_OF(spots->list[i]->function, lock_functions))
-		i++;
-	if (i == spots->n || i == 4)
+	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
+	if (for_thread)
+		pool->handed += ns;
+	if (for_thread || lock == inner)
 		return;
 	pool->locks += ns;
-	while (i < spots->n && is_plumbing(spots->list[i]->function))
-		i++;
-	if (i < spots->n && ns > pool->lock_most) {
+	while (lock < spots->n && is_plumbing(spots->list[lock]->function))
+		lock++;
+	if (lock < spots->n && ns > pool->lock_most) {
 		pool->lock_most = ns;
-		pool->lock = spots->list[i]->function;
+		pool->lock = spots->list[lock]->function;
 	}
 }
 

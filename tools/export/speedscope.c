@@ -16,8 +16,7 @@ struct shown {
 	uint64_t weight;
 };
 
-/* speedscope opens the first one: waits last, then as the report chooses its event, then by weight.
- */
+/* speedscope opens the first: waits last, then as the report chooses its event, then by weight. */
 static int by_weight(const void *a, const void *b, const void *arg)
 {
 	const struct shown *x = a, *y = b;

@@ -27,8 +27,7 @@
 
 const bool symbol_supported = true;
 
-/* ---- files that become shorter ----------------------------------------------------------------
- */
+/* ---- files that become shorter ------------------------------------------------------------- */
 
 static uintptr_t page;
 static _Atomic bool shrunk;
@@ -68,8 +67,7 @@ void symbol_survive_shrinking(void)
 		sigaction(SIGBUS, &action, NULL);
 }
 
-/* ---- files by build ID --------------------------------------------------------------------------
- */
+/* ---- files by build ID --------------------------------------------------------------------- */
 
 /* An empty ID fits any ELF file. */
 static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)

@@ -57,7 +57,7 @@ static int find_cpus(struct trace *trace)
 	uint64_t first, last;
 	size_t room = 0;
 
-	/* Events of threads can be opened for CPUs that are offline; they go on when these are not.
+	/* Events of threads can be opened for CPUs that are offline, and go on when these are not.
 	 */
 	if (pmc_file_read(list, sizeof(list), CPUS "/%s",
 			  follows_threads(trace) ? "present" : "online") <= 0)

@@ -80,8 +80,7 @@ void trace_stack_json(struct pmc_json *json, const struct trace_frame_names *nam
 		pmc_json_str(json, NULL, names->list[i]);
 }
 
-/* ---- waits ------------------------------------------------------------------------------------
- */
+/* ---- waits --------------------------------------------------------------------------------- */
 
 #define NAME_COLUMNS 60
 

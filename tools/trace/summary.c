@@ -27,8 +27,7 @@
 /* common_flags: TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI of include/linux/trace_events.h. */
 #define IN_INTERRUPT 0x58
 
-/* ---- where threads wait -----------------------------------------------------------------------
- */
+/* ---- where threads wait -------------------------------------------------------------------- */
 
 /* The outermost frames of the kernel's stack, which end with the system call. */
 #define FRAMES 6
@@ -42,8 +41,7 @@ struct trace_reason {
 	UT_hash_handle hh;
 };
 
-/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; states of proc_pid_stat(5).
- */
+/* prev_state: bits of include/linux/sched.h since Linux 4.14; states: of proc_pid_stat(5). */
 static const struct {
 	int64_t bits;
 	const char *states, *name;
