@@ -17,6 +17,7 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,18 +103,17 @@ static int open_build(const char *path, const uint8_t *id, unsigned id_bytes)
 /* ---- symbols that are not in the file of the module ----------------------------------------- */
 
 struct search {
-	const struct symbols *symbols;
+	const char *root;
 	const uint8_t *id;
 	unsigned id_bytes;
 	char hex[2 * SYMBOL_ID_MOST + 1];
-	char *path; /* SYMBOL_PATH_MAX */
+	char path[SYMBOL_PATH_MAX]; /* the last one that was tried */
 };
 
 static bool search_init(struct search *search, const struct symbols *symbols, const uint8_t *id,
-			unsigned id_bytes, char *path)
+			unsigned id_bytes)
 {
-	*search =
-		(struct search){ .symbols = symbols, .id = id, .id_bytes = id_bytes, .path = path };
+	*search = (struct search){ .root = symbols->root, .id = id, .id_bytes = id_bytes };
 	if (id_bytes < 2 || id_bytes > SYMBOL_ID_MOST)
 		return false;
 	for (unsigned i = 0; i < id_bytes; i++)
@@ -121,21 +121,28 @@ static bool search_init(struct search *search, const struct symbols *symbols, co
 	return true;
 }
 
-/* The file at search->path if it is of the module, else -1. */
-static int try(const struct search *search)
+static int try(struct search *search, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The file at that path if it is of the module, else -1. */
+static int try(struct search *search, const char *format, ...)
 {
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(search->path, sizeof(search->path), format, args);
+	va_end(args);
 	return open_build(search->path, search->id, search->id_bytes);
 }
 
-static int try_package(const struct search *search)
+static int try_package(struct search *search)
 {
-	snprintf(search->path, SYMBOL_PATH_MAX, "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
-		 search->symbols->root, search->hex, search->hex + 2);
-	return try(search);
+	return try(search, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", search->root, search->hex,
+		   search->hex + 2);
 }
 
 /* As debuginfod's client does. */
-static int try_cache(const struct search *search, const char *kind)
+static int try_cache(struct search *search, const char *kind)
 {
 	static const char *const places[][2] = {
 		{ "DEBUGINFOD_CACHE_PATH", "" },
@@ -146,51 +153,28 @@ static int try_cache(const struct search *search, const char *kind)
 	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		const char *dir = getenv(places[i][0]);
 
-		if (!dir || !*dir)
-			continue;
-		snprintf(search->path, SYMBOL_PATH_MAX, "%s%s/%s/%s", dir, places[i][1],
-			 search->hex, kind);
-		return try(search);
+		if (dir && *dir)
+			return try(search, "%s%s/%s/%s", dir, places[i][1], search->hex, kind);
 	}
 	return -1;
 }
 
-/* A file with that build ID, from where debug packages and debuginfod keep them; -1: none. Its path
- * is put in `path`. */
-static int find_by_id(const struct symbols *symbols, const struct symbol_module *module,
-		      char path[SYMBOL_PATH_MAX])
-{
-	struct search search;
-	int fd;
-
-	if (!search_init(&search, symbols, module->id, module->id_bytes, path))
-		return -1;
-	fd = try_cache(&search, "executable");
-	if (fd < 0)
-		fd = try_package(&search);
-	return fd < 0 ? try_cache(&search, "debuginfo") : fd;
-}
-
 /* `link` is the name in .gnu_debuglink, which gdb looks for in the same places. */
-static int try_link(const struct search *search, const char *file, const char *link)
+static int try_link(struct search *search, const char *file, const char *link)
 {
-	const char *slash = strrchr(file, '/'), *root = search->symbols->root;
+	const char *slash = strrchr(file, '/'), *root = search->root;
 	const int dir = slash ? (int)(slash - file) : 0;
 	const size_t below = strlen(root) <= (size_t)dir ? strlen(root) : 0;
-	int fd = -1;
+	int fd;
 
 	if (!link || !*link || strchr(link, '/') || !slash)
 		return -1;
-	for (unsigned i = 0; i < 2 && fd < 0; i++) {
-		snprintf(search->path, SYMBOL_PATH_MAX, "%.*s%s/%s", dir, file, i ? "/.debug" : "",
-			 link);
-		fd = try(search);
-	}
-	if (fd >= 0)
-		return fd;
-	snprintf(search->path, SYMBOL_PATH_MAX, "%s/usr/lib/debug%.*s/%s", root, dir - (int)below,
-		 file + below, link);
-	return try(search);
+	fd = try(search, "%.*s/%s", dir, file, link);
+	if (fd < 0)
+		fd = try(search, "%.*s/.debug/%s", dir, file, link);
+	return fd < 0 ? try(search, "%s/usr/lib/debug%.*s/%s", root, dir - (int)below, file + below,
+			    link) :
+			fd;
 }
 
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
@@ -198,12 +182,11 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 {
 	const unsigned char *id;
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	char path[SYMBOL_PATH_MAX];
 	struct search search;
 	GElf_Addr at;
 	int n = dwfl_module_build_id(module, &id, &at), fd = -1;
 
-	if (n <= 0 || !search_init(&search, *user, id, (unsigned)n, path))
+	if (n <= 0 || !search_init(&search, *user, id, (unsigned)n))
 		return -1;
 	fd = try_package(&search);
 	if (fd < 0)
@@ -211,7 +194,7 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 	if (fd < 0)
 		fd = try_cache(&search, "debuginfo");
 	if (fd >= 0) {
-		*found = strdup(path);
+		*found = strdup(search.path);
 		return fd;
 	}
 	if (!urls || !*urls)
@@ -297,7 +280,8 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 {
 	const bool vdso = !strcmp(module->path, "[vdso]");
 	char path[SYMBOL_PATH_MAX];
-	int fd, other;
+	struct search search;
+	int fd, other = -1;
 
 	snprintf(path, sizeof(path), "%s%s", vdso ? "" : symbols->root, module->path);
 	fd = vdso ? open_vdso() : pmc_file_open_regular(path, 0);
@@ -305,10 +289,16 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	/* The machine's own file, or the debug file of the right build, which has symbols, too. */
 	if (module->status != SYMBOL_OPEN) {
 		snprintf(path, sizeof(path), "%s", module->path);
-		other = *symbols->root && !vdso ? open_build(path, module->id, module->id_bytes) :
-						  -1;
-		if (other < 0)
-			other = find_by_id(symbols, module, path);
+		if (*symbols->root && !vdso)
+			other = open_build(path, module->id, module->id_bytes);
+		if (other < 0 && search_init(&search, symbols, module->id, module->id_bytes)) {
+			other = try_cache(&search, "executable");
+			if (other < 0)
+				other = try_package(&search);
+			if (other < 0)
+				other = try_cache(&search, "debuginfo");
+			strcpy(path, search.path);
+		}
 		if (fd >= 0)
 			close(fd);
 		fd = other;
