@@ -494,12 +494,38 @@ static void a_child_without_a_row(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Task-clock is in the place of the CPU time, and counted less. */
+static void cpu_time_outside_the_clock(void **state)
+{
+	static const struct made_event event = { .name = "task-clock",
+						 .type = PERF_TYPE_SOFTWARE,
+						 .config = PERF_COUNT_SW_TASK_CLOCK };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	process.cpu_ns = 400 * MS;
+	for (unsigned outside = 0; outside < 2; outside++) {
+		const uint64_t ns = (outside ? 300 : 399) * MS;
+		const struct made_value value = { ns, ns, 0, 1, { ns } };
+
+		made_begin();
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 400 * MS, made_set(&event, 1)), "app", &value, 1);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ 0 });
+		assert_int_equal(strstr(text, " 0.10 s CPU is not in task-clock") != NULL, outside);
+		pmc_profile_free(&profile);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_of_a_killed_child),
 		cmocka_unit_test(rates_stay_numbers),
 		cmocka_unit_test(a_child_without_a_row),
+		cmocka_unit_test(cpu_time_outside_the_clock),
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),
 		cmocka_unit_test(cpu_time_without_a_row),

@@ -108,6 +108,11 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 			    "",
 		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 	end(view);
+	if (lacks_switches(coverage))
+		note(view,
+		     " the overhead does not include the kernel's work for perf events at %n "
+		     "context switches (0.5 to 2 us each)",
+		     coverage->perf_switches);
 	if (unattributed > some && unattributed > 10000000)
 		note(view, " %t CPU is in no thread's row: %s", unattributed,
 		     unattributed <= pmc_coverage_ends_ns(coverage) ?
@@ -128,6 +133,25 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	     "and switches too, are of the rest%s",
 	     coverage->processes > 1 ? "up to " : "", coverage->off_ns,
 	     coverage->has_earlier ? ", but of threads that ended before" : "");
+}
+
+/* CPU time that is not in the task-clock in its place: what the title has more than the total. */
+static void outside_clock(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	const uint64_t cpu_ns = footer->coverage->shown_cpu_ns;
+	const struct pmc_fold_stat *clock;
+	uint64_t outside_ns;
+
+	if (view->clock_event < 0 || view->options->timeline || view->by == PMC_BY_REGION)
+		return;
+	clock = &footer->all->events[view->clock_event];
+	outside_ns = pmc_sub_sat(cpu_ns, clock->sum);
+	if (clock->rows >= footer->all->rows + clock->extra && outside_ns >= cpu_ns / 100 &&
+	    outside_ns)
+		note(view,
+		     " %t CPU is not in task-clock, which leaves out the start and end of programs "
+		     "and threads, and a part of each context switch",
+		     outside_ns);
 }
 
 /* Which part is missing in values that are printed with a +. */
@@ -528,6 +552,7 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;
 
+	outside_clock(view, footer);
 	regions(view);
 	keep &= !sampled(view);
 	uncounted(view);
