@@ -272,6 +272,9 @@ void agent_thread_begin(struct slot *slot)
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
 	const struct snapshot_groups groups = agent_groups_of(slot);
 
+	/* The agent stopped after the thread was made, for a filter that kills for its calls. */
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		return;
 	agent_self = slot;
 	slot->tid = own_tid(slot);
 	slot->start_ns = start;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* latefilter TIMES: starts TIMES children; each installs in its eight threads a seccomp filter that
- * kills on perf_event_open, then all eight create threads. Prints how many children were killed. */
+/* latefilter TIMES [busy]: starts TIMES children; each installs in its eight threads a seccomp
+ * filter that kills on perf_event_open, then all eight create threads. With busy the filter kills
+ * on prctl, and they create threads all the time. Prints how many children were killed. */
 #include "filter.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -13,6 +15,7 @@
 
 enum { THREADS = 8 };
 static pthread_barrier_t filtered;
+static bool busy;
 
 static void *nothing(void *arg)
 {
@@ -23,8 +26,9 @@ static void *make_threads(void *arg)
 {
 	pthread_t thread;
 
-	pthread_barrier_wait(&filtered);
-	for (int i = 0; i < 3; i++)
+	if (!busy)
+		pthread_barrier_wait(&filtered);
+	for (int i = 0; i < (busy ? 30 : 3); i++)
 		if (pthread_create(&thread, NULL, nothing, NULL) == 0)
 			pthread_join(thread, NULL);
 	return arg;
@@ -32,7 +36,8 @@ static void *make_threads(void *arg)
 
 static int child(void)
 {
-	struct sock_filter code[] = FILTER(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS);
+	struct sock_filter code[] =
+		FILTER(busy ? SYS_prctl : SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS);
 	struct sock_fprog filter = { .len = FILTER_LEN, .filter = code };
 	pthread_t threads[THREADS];
 
@@ -43,7 +48,8 @@ static int child(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter))
 		return 1;
-	pthread_barrier_wait(&filtered);
+	if (!busy)
+		pthread_barrier_wait(&filtered);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
@@ -53,6 +59,10 @@ int main(int argc, char **argv)
 {
 	int times = argc > 1 ? atoi(argv[1]) : 100, died = 0;
 
+	busy = argc > 2;
+	/* From now on names of threads are looked up. */
+	if (busy)
+		pthread_setname_np(pthread_self(), "late");
 	for (int i = 0; i < times; i++) {
 		pid_t pid = fork();
 		int status;
