@@ -116,7 +116,9 @@ void pmc_show_time(struct pmc_out *out, double ns, const char *micro)
 
 void pmc_show_percent(struct pmc_out *out, double percent)
 {
-	if (percent >= 100)
+	if (percent > 0 && percent < 0.05)
+		pmc_out_str(out, "<0.1");
+	else if (percent >= 100)
 		pmc_out_fixed(out, percent, 0);
 	else
 		pmc_out_fixed(out, percent < 99.9 ? percent : 99.9, 1);

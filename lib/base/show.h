@@ -32,7 +32,7 @@ void pmc_show_count(struct pmc_out *out, uint64_t n, const char *one, const char
 void pmc_show_number(struct pmc_out *out, double value); /* 1.71G, 61,220 */
 /* 0.57 s, 12.3 ms; `micro` is the unit's sign: "µs" or "us". */
 void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
-/* 99.6, or 100; 99.9 for what is not quite 100. */
+/* 99.6, or 100; 99.9 for what is not quite 100, <0.1 for what is not quite 0. */
 void pmc_show_percent(struct pmc_out *out, double percent);
 /* A line that begins with a space, broken between words where the screen ends. */
 void pmc_show_wrapped(struct pmc_out *out, const char *line, int width);

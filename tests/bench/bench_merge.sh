@@ -41,6 +41,13 @@ line "  its memory" "$((peak * 1024 / rows)) B a row" "≤ 200 B a row"
 cost "report, CSV of every row" "≥ 1 M rows/s" "$O/pmctl" report --format csv "$T/merged.pmc"
 cost "report, JSON of every row" "≥ 1 M rows/s" "$O/pmctl" report --format json "$T/merged.pmc"
 
+# One dump a run, with a change of 3 % at run 6,000.
+mkdir "$T/history"
+(cd "$T/history" && "$B/gen_history" 10000 1 0 1 6000 worker 3)
+(rows=10000 unit=runs bytes=$(cat "$T"/history/*.pmc | wc -c)
+	cost "history of 10,000 dumps" "10,000 in 5 s" "$O/pmctl" history "$T/history" --order name)
+rm -r "$T/history"
+
 # All with different stacks: a row for each function, and for each path.
 "$B/gen_samples" 10000 $((rows / 3)) >"$T/samples.pmc"
 unit=samples rows=$((rows / 3)) bytes=$(stat -c %s "$T/samples.pmc")
