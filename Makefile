@@ -146,6 +146,14 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 	$(call product,pmctl )
 	$(CC) $(CFLAGS) -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $(TOOL_OBJ) $(O)/libpmc.a $(TOOL_LIBS) $(LIBS)
 
+# For jobs of MPI, built by its compiler: make mpi MPICC=mpicc.mpich
+MPICC ?= mpicc
+mpi: $(O)/pmctl-mpi ## build pmctl-mpi, which merges and reports on the ranks of a job
+$(O)/pmctl-mpi: tools/merge/mpi/pmctl_mpi.c $(TOOL_LIB) $(O)/libpmc.a
+	$(call product,mpi   )
+	command -v $(MPICC) >/dev/null || { echo "make mpi: no $(MPICC); apt-get install libopenmpi-dev openmpi-bin, or libmpich-dev mpich" >&2; exit 1; }
+	$(MPICC) $(BASE) -MF $@.d $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS) $(LIBS)
+
 # Without libc, and as small as possible: see its first comment.
 $(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
 	$(CC) $(BASE) -MT $@ -O2 $(filter -g%,$(CFLAGS)) -ffreestanding -fno-stack-protector -fno-pie \
@@ -172,4 +180,4 @@ clean: ## remove all build directories
 help: ## print this list
 	@cat Makefile $(PARTS) | sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' | expand -t 22
 
-.PHONY: all deps demo clean help FORCE
+.PHONY: all mpi deps demo clean help FORCE

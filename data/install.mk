@@ -13,7 +13,7 @@ man_pages = $(filter %.$(1),$(INSTALL_MAN))
 
 install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(PKGDIR) $(DESTDIR)$(DATADIR)
-	install -m755 $(O)/pmctl $(DESTDIR)$(BINDIR)
+	install -m755 $(O)/pmctl $(wildcard $(O)/pmctl-mpi) $(DESTDIR)$(BINDIR)
 	install -m755 $(INSTALL_AGENT) $(DESTDIR)$(LIBDIR)/pmc
 	install -m644 $(O)/public/libpmc.a $(DESTDIR)$(LIBDIR)
 	install -m755 $(O)/libpmc.so $(DESTDIR)$(LIBDIR)/$(SO_FILE)
@@ -28,7 +28,7 @@ install: all ## install under DESTDIR/PREFIX
 	$(foreach s,$(MAN_SECTIONS),install -m644 $(call man_pages,$(s)) $(DESTDIR)$(MANDIR)/man$(s) &&) true
 
 uninstall: ## remove the installed files
-	rm -f $(DESTDIR)$(BINDIR)/pmctl $(call into,$(LIBDIR)/pmc,$(INSTALL_AGENT)) $(DESTDIR)$(PKGDIR)/pmc.pc \
+	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(BINDIR)/pmctl-mpi $(call into,$(LIBDIR)/pmc,$(INSTALL_AGENT)) $(DESTDIR)$(PKGDIR)/pmc.pc \
 		$(call into,$(LIBDIR),libpmc.a libpmc.so $(SONAME) $(SO_FILE)) \
 		$(call into,$(INCDIR)/pmc,$(INSTALL_INC)) $(call into,$(DATADIR),$(INSTALL_DATA)) \
 		$(foreach s,$(MAN_SECTIONS),$(call into,$(MANDIR)/man$(s),$(call man_pages,$(s))))

@@ -45,6 +45,7 @@ tools/attach: lib/* tables tools/cli tools/live
 tools/bench: lib/* tables tools/cli tools/bench/helper tools/list
 tools/bench/helper: lib/base
 tools/merge: lib/* tables tools/cli tools/report
+tools/merge/mpi: lib/* tables tools/cli tools/merge
 tools/report: lib/* tables tools/cli tools/symbol
 tools/symbol: shared
 tools/export: lib/* tables tools/cli tools/report tools/symbol

@@ -41,6 +41,18 @@ line "  its memory" "$((peak * 1024 / rows)) B a row" "≤ 200 B a row"
 cost "report, CSV of every row" "≥ 1 M rows/s" "$O/pmctl" report --format csv "$T/merged.pmc"
 cost "report, JSON of every row" "≥ 1 M rows/s" "$O/pmctl" report --format json "$T/merged.pmc"
 
+# 10,000 dumps merged by the ranks of a job; wall time.
+if command -v mpirun.openmpi >/dev/null && make -s O="$O" MPICC=mpicc.openmpi mpi >/dev/null 2>>"$T/err"; then
+	mkdir "$T/ranks"
+	for seed in $(seq 10000); do "$B/gen_dump" $((rows / 10000 + 1)) "$seed" 1 >"$T/ranks/$seed.pmc"; done
+	for ranks in 1 2 4; do
+		from=$EPOCHREALTIME
+		mpirun.openmpi --allow-run-as-root --oversubscribe -n $ranks "$O/pmctl-mpi" merge "$T/ranks" -o "$T/ranks.pmc" 2>>"$T/err"
+		line "pmctl-mpi merge of 10,000 dumps, $ranks rank(s)" "$(awk "BEGIN { printf \"%.2f s\", $EPOCHREALTIME - $from }")"
+	done
+	rm -r "$T/ranks" "$T/ranks.pmc"
+fi
+
 # One dump a run, with a change of 3 % at run 6,000.
 mkdir "$T/history"
 (cd "$T/history" && "$B/gen_history" 10000 1 0 1 6000 worker 3)

@@ -131,4 +131,14 @@ is "$("$PMCTL" report --format json public.pmc | jq -c '[.threads, .damaged_fram
 	"$("$PMCTL" report --format json secret.pmc | jq -c '[.threads, .damaged_frames]')" \
 	"--strip-args keeps the thread rows"
 
+# ---- memory --------------------------------------------------------------------------------------
+make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
+"$O/bench/gen_dump" 50000 1 >large.pmc
+"$PMCTL" merge large.pmc -o whole.pmc
+run "$PMCTL" merge --memory 1m large.pmc -o parts.pmc
+is "$status $(cmp whole.pmc parts.pmc 2>&1)" "0 " "--memory: the same bytes"
+for size in 0 1000 1X 1MB -1 99999999999G; do
+	run "$PMCTL" merge --memory=$size large.pmc -o bad.pmc
+	is "$status $(grep -c -e "--memory '$size'" err)" "2 1" "--memory $size: refused"
+done
 done_testing

@@ -70,4 +70,42 @@ for mpi in openmpi mpich; do
 	}
 	mostly "$mpi: of equal ranks none is named" balanced
 done
+
+# ---- dumps merged by the ranks of a job ----------------------------------------------------------
+make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
+mkdir dumps
+for i in {1..40}; do
+	"$O/bench/gen_dump" $((i * 10)) "$i" >"dumps/$i.pmc"
+done
+: >dumps/empty.pmc
+head -c 3000 dumps/40.pmc >dumps/cut.pmc
+head -c 100 "$PMCTL" >dumps/foreign.pmc
+"$PMCTL" merge dumps -o want.pmc 2>/dev/null
+for mpi in openmpi mpich; do
+	if ! command -v mpicc.$mpi >mpicc.path; then
+		skip "no mpicc.$mpi: apt-get install libopenmpi-dev libmpich-dev" "pmctl-mpi with $mpi"
+		continue
+	fi
+	rm -f "$O/pmctl-mpi"
+	ok "$mpi: pmctl-mpi is built" make -s -C "$ROOT" O="$O" MPICC=mpicc.$mpi mpi
+	launch=(mpirun.$mpi)
+	[ $mpi = openmpi ] && launch+=(--allow-run-as-root --oversubscribe)
+	for n in 1 3 4; do
+		run "${launch[@]}" -n $n "$O/pmctl-mpi" merge dumps missing.pmc -o got.pmc
+		is "$status $(cmp want.pmc got.pmc 2>&1)" "0 " "$mpi: $n ranks merge to the same bytes"
+		like "$(cat err)" "left out:.*missing.pmc" "$mpi: and name what they leave out"
+		rm -f got.pmc
+	done
+	run "${launch[@]}" -n 3 "$O/pmctl-mpi" report --by name --format csv dumps
+	is "$status $(cmp out <("$PMCTL" report --by name --format csv want.pmc) 2>&1)" "0 " "$mpi: report is that of the union"
+	# One rank cannot write its part, or dies at its start.
+	for bad in "env TMPDIR=/nonexistent $O/pmctl-mpi merge dumps -o got.pmc" "sh -c 'kill -9 \$\$'"; do
+		run eval "${launch[*]}" -n 3 "$O/pmctl-mpi" merge dumps -o got.pmc : -n 1 "$bad"
+		ok "$mpi: a rank fails: ${bad##*/}" [ "$status" -ne 0 ]
+		is "$(echo got.pmc*)" "got.pmc*" "$mpi: and nothing has the output's name"
+	done
+	run "${launch[@]}" -n 2 "$O/pmctl-mpi" merge dumps
+	ok "$mpi: no output: refused" [ "$status" -ne 0 ]
+	is "$(grep -c 'no output; add -o OUT' err)" 1 "$mpi: once"
+done
 done_testing

@@ -10,26 +10,39 @@
 #include <string.h>
 #include <unistd.h>
 
-struct request {
-	const char **files;
-	unsigned n_files;
-	const char *out;
-	bool names;
-	struct merge_options options;
-};
+#define FLAG_OPTIONS struct merge_request
 
-#define FLAG_OPTIONS struct request
+/* SIZE: bytes, or with K, M or G. Less than a megabyte holds too few frames to be worth a file. */
+static int set_memory(void *to, const struct tool_args *args)
+{
+	static const char units[] = "KMG";
+	struct merge_request *request = to;
+	const char *end = args->value, *unit;
+	uint64_t bytes;
+
+	if (!pmc_number_take(&end, NULL, 10, &bytes))
+		return tool_fail_value(args, "a size, such as 256M");
+	unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	if ((*end && (!unit || end[1])) || bytes > UINT32_MAX)
+		return tool_fail_value(args, "a size, such as 256M");
+	bytes <<= unit ? 10 * (unit - units + 1) : 0;
+	if (bytes < 1 << 20 || bytes > SIZE_MAX / 2)
+		return tool_fail_value(args, "a size of at least 1M");
+	request->options.index_bytes = bytes;
+	return 0;
+}
 
 const struct tool_flag cmd_merge_flags[] = {
 	FLAG_OUTPUT(out, "output dump; - is standard output"),
 	FLAG_BOOL(0, "--compact", options.compact, "only the newest snapshot of each thread"),
 	FLAG_BOOL(0, "--names", names, "add names of sampled functions from files here"),
+	FLAG_CALL(0, "--memory", "SIZE", set_memory, "memory before temporary files are used"),
 	FLAG_BOOL(0, "--strip-args", options.strip_args, "no command lines of processes"),
 	OPERAND_LIST(files, n_files),
 	FLAG_END,
 };
 
-static int parse(int argc, char **argv, struct request *request)
+int merge_parse(int argc, char **argv, struct merge_request *request)
 {
 	int code = tool_args_parse(argc, argv, request);
 
@@ -42,7 +55,7 @@ static int parse(int argc, char **argv, struct request *request)
 	return EXIT_OK;
 }
 
-static int fail(const struct merge *merge, const char *what, const char *name, int error)
+int merge_fail(const struct merge *merge, const char *what, const char *name, int error)
 {
 	const char *spill = merge_spill_trouble(merge);
 
@@ -64,7 +77,7 @@ static int add_input(void *to, int fd, const char *name)
 	int error = merge_add_fd(merge, fd, &seen);
 
 	if (error && (merge_spill_trouble(merge) || error == -ESTALE || error == -ENOMEM)) {
-		fail(merge, "read", name, error);
+		merge_fail(merge, "read", name, error);
 		return INPUT_FATAL;
 	}
 	if (error)
@@ -99,7 +112,7 @@ static int add_names(int fd)
 	return error;
 }
 
-static int merge_all(struct merge *merge, const struct request *request,
+static int merge_all(struct merge *merge, const struct merge_request *request,
 		     struct merge_output *output)
 {
 	int error = tool_inputs_read(request->files, request->n_files, add_input, merge);
@@ -112,18 +125,19 @@ static int merge_all(struct merge *merge, const struct request *request,
 	if (!error)
 		error = merge_output_commit(output);
 	if (error)
-		return fail(merge, "write",
-			    strcmp(request->out, "-") ? request->out : "standard output", error);
+		return merge_fail(merge, "write",
+				  strcmp(request->out, "-") ? request->out : "standard output",
+				  error);
 	return EXIT_OK;
 }
 
 int cmd_merge(int argc, char **argv)
 {
-	struct request request = { .n_files = 0 };
+	struct merge_request request = { .n_files = 0 };
 	struct merge_output output;
 	struct merge *merge = NULL;
 	const char *why;
-	int code = parse(argc, argv, &request), error;
+	int code = merge_parse(argc, argv, &request), error;
 
 	if (code)
 		return code;

@@ -2,8 +2,6 @@
 /*
  * merge.h - the union of dumps: each frame once, in canonical order, in bounded memory.
  *
- * Private to this folder.
- *
  * The output depends on the set of good frames in the inputs and on nothing else.
  */
 #ifndef PMC_TOOLS_MERGE_MERGE_H
@@ -19,6 +17,17 @@ struct merge_options {
 	size_t index_bytes; /* memory for the index; 0: a quarter of the machine's, at most 1 GiB */
 };
 
+/* The arguments of pmctl merge. */
+struct merge_request {
+	const char **files;
+	unsigned n_files;
+	const char *out;
+	bool names;
+	struct merge_options options;
+};
+/* Sets the request. 0, or the exit code with the error printed. */
+int merge_parse(int argc, char **argv, struct merge_request *request);
+
 /* Contents of one input. */
 struct merge_input {
 	uint64_t bytes, good, damaged; /* good, damaged: frames */
@@ -32,6 +41,8 @@ struct merge *merge_new(const struct merge_options *options);
 int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen);
 /* Writes the union; the merge is then empty. 0 or -errno; ESTALE: an input was overwritten. */
 int merge_write(struct merge *merge, int fd);
+/* "cannot <what> <name>: why" with the fix: prints it and returns the exit code. */
+int merge_fail(const struct merge *merge, const char *what, const char *name, int error);
 /* The directory of temporary files if the last error was about them, else NULL. */
 const char *merge_spill_trouble(const struct merge *merge);
 void merge_free(struct merge *merge);

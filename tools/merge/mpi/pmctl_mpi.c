@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pmctl_mpi.c - pmctl-mpi: pmctl merge and report with the dumps shared out to the ranks of a job.
+ *
+ * Rank 0 lists the files; each rank merges a share of about the same bytes. Unions are then joined
+ * in a tree: rank r sends its own to rank r - 2^k, where 2^k is the lowest bit of r. A union does
+ * not depend on the order, so that of rank 0 has the same bytes as that of pmctl merge. What is
+ * neither input nor output is in files without a name in TMPDIR: nothing is left of a rank that
+ * dies.
+ */
+#include "lib/dump/frame.h"
+#include "tools/cli/flags.h"
+#include "tools/merge/merge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 16 << 20, TAG = 1 };
+
+static int rank, ranks;
+
+struct input {
+	char *path;
+	uint64_t bytes;
+};
+
+struct inputs {
+	struct input *list;
+	size_t n, room;
+};
+
+/* A rank fails alone: the others must not wait for it. */
+static _Noreturn void give_up(int code)
+{
+	fflush(NULL);
+	MPI_Abort(MPI_COMM_WORLD, code);
+	_exit(code);
+}
+
+/* ---- the share of a rank ------------------------------------------------------------------- */
+
+/* An input_reader that reads no more than the first frame's head. */
+static int list_input(void *to, int fd, const char *name)
+{
+	struct inputs *inputs = to;
+	uint8_t head[PMC_MAGIC_BYTES];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	n = pread(fd, head, sizeof(head), 0);
+	if (!S_ISREG(st.st_mode) || n < 0)
+		return S_ISREG(st.st_mode) ? -errno : -ESPIPE;
+	if (!pmc_is_dump(head, n))
+		return n ? INPUT_FOREIGN : INPUT_EMPTY;
+	inputs->list =
+		tool_list_grow(inputs->list, inputs->n, &inputs->room, sizeof(*inputs->list));
+	inputs->list[inputs->n++] =
+		(struct input){ .path = strdup(name), .bytes = (uint64_t)st.st_size };
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct input *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->path, y->path);
+}
+
+static void broadcast(void *data, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += CHUNK)
+		MPI_Bcast((char *)data + at, (int)(bytes - at < CHUNK ? bytes - at : CHUNK),
+			  MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+/* The inputs of rank 0 in all ranks, the largest first. 0, or the exit code. */
+static int share_list(const struct merge_request *request, struct inputs *inputs)
+{
+	uint64_t head[3] = { 0, 0, 0 }; /* exit code, inputs, bytes of text */
+	char *text = NULL, *to;
+
+	if (!rank) {
+		head[0] = (uint64_t)tool_inputs_read(request->files, request->n_files, list_input,
+						     inputs);
+		if (inputs->n)
+			qsort(inputs->list, inputs->n, sizeof(*inputs->list), by_size);
+		head[1] = inputs->n;
+		for (size_t i = 0; i < inputs->n; i++)
+			head[2] += sizeof(uint64_t) + strlen(inputs->list[i].path) + 1;
+	}
+	MPI_Bcast(head, 3, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	if (head[0])
+		return (int)head[0];
+	to = text = tool_realloc(NULL, head[2]);
+	for (size_t i = 0; i < inputs->n; i++) {
+		memcpy(to, &inputs->list[i].bytes, sizeof(uint64_t));
+		to = stpcpy(to + sizeof(uint64_t), inputs->list[i].path) + 1;
+	}
+	broadcast(text, head[2]);
+	to = text;
+	for (size_t i = 0; rank && i < head[1]; i++) {
+		struct input input;
+
+		memcpy(&input.bytes, to, sizeof(uint64_t));
+		input.path = strdup(to + sizeof(uint64_t));
+		to += sizeof(uint64_t) + strlen(input.path) + 1;
+		inputs->list = tool_list_grow(inputs->list, inputs->n, &inputs->room,
+					      sizeof(*inputs->list));
+		inputs->list[inputs->n++] = input;
+	}
+	free(text);
+	return 0;
+}
+
+/* Damaged or missing files are a warning. */
+static void add_input(struct merge *merge, const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct merge_input seen = { 0 };
+	const int error = fd < 0 ? -errno : merge_add_fd(merge, fd, &seen);
+
+	if (fd >= 0)
+		close(fd);
+	if (error && (merge_spill_trouble(merge) || error == -ESTALE || error == -ENOMEM))
+		give_up(merge_fail(merge, "read", path, error));
+	if (error)
+		tool_warn("left out: %s (%s)", path, strerror(-error));
+	else if (!seen.good)
+		tool_warn("left out: %s (no valid frame)", path);
+	else if (seen.damaged)
+		tool_warn("%s: %llu damaged frame%s skipped", path,
+			  (unsigned long long)seen.damaged, seen.damaged == 1 ? "" : "s");
+}
+
+/* Each input, the largest first, goes to the rank that has the least so far. */
+static void merge_share(struct merge *merge, const struct inputs *inputs)
+{
+	uint64_t *loads = calloc((size_t)ranks, sizeof(*loads));
+
+	if (!loads)
+		give_up(tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM)));
+	for (size_t i = 0; i < inputs->n; i++) {
+		int least = 0;
+
+		for (int r = 1; r < ranks; r++)
+			if (loads[r] < loads[least])
+				least = r;
+		/* Opening a file costs something, too. */
+		loads[least] += inputs->list[i].bytes + 4096;
+		if (least == rank)
+			add_input(merge, inputs->list[i].path);
+	}
+	free(loads);
+}
+
+/* ---- joining ------------------------------------------------------------------------------- */
+
+static int nameless_file(const struct merge *merge)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/pmctl-mpi.XXXXXX", dir && *dir ? dir : "/tmp");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		give_up(merge_fail(merge, "create", path, -errno));
+	unlink(path);
+	return fd;
+}
+
+static void send_union(struct merge *merge, int to, char *room)
+{
+	const int fd = nameless_file(merge), error = merge_write(merge, fd);
+	uint64_t bytes = (uint64_t)lseek(fd, 0, SEEK_END);
+	off_t at = 0;
+	ssize_t n;
+
+	if (error)
+		give_up(merge_fail(merge, "write", "a temporary file in TMPDIR", error));
+	MPI_Send(&bytes, 1, MPI_UINT64_T, to, TAG, MPI_COMM_WORLD);
+	for (; bytes; bytes -= (uint64_t)n, at += n) {
+		n = pread(fd, room, bytes < CHUNK ? bytes : CHUNK, at);
+		if (n <= 0)
+			give_up(merge_fail(merge, "read", "a temporary file in TMPDIR",
+					   n ? -errno : -EIO));
+		MPI_Send(room, (int)n, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+	}
+	close(fd);
+}
+
+static void add_union(struct merge *merge, int from, char *room)
+{
+	const int fd = nameless_file(merge);
+	struct merge_input seen;
+	MPI_Status status;
+	uint64_t bytes;
+	int error, n;
+
+	MPI_Recv(&bytes, 1, MPI_UINT64_T, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	for (; bytes; bytes -= (uint64_t)n) {
+		MPI_Recv(room, CHUNK, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &status);
+		MPI_Get_count(&status, MPI_BYTE, &n);
+		for (ssize_t done = 0, wrote; done < n; done += wrote) {
+			wrote = write(fd, room + done, (size_t)(n - done));
+			if (wrote < 0)
+				give_up(merge_fail(merge, "write", "a temporary file in TMPDIR",
+						   -errno));
+		}
+	}
+	lseek(fd, 0, SEEK_SET);
+	error = merge_add_fd(merge, fd, &seen);
+	if (error)
+		give_up(merge_fail(merge, "read", "a temporary file in TMPDIR", error));
+	close(fd);
+}
+
+/* True in rank 0, which has the union then. */
+static bool join(struct merge *merge)
+{
+	char *room = tool_realloc(NULL, CHUNK);
+	int bit = 1;
+
+	for (; bit < ranks && !(rank & bit); bit <<= 1)
+		if (rank + bit < ranks)
+			add_union(merge, rank + bit, room);
+	if (rank)
+		send_union(merge, rank - bit, room);
+	free(room);
+	return !rank;
+}
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+static int write_output(struct merge *merge, const char *path)
+{
+	struct merge_output output;
+	const char *why;
+	int error = merge_output_open(&output, path, &why);
+
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot write %s: %s", path,
+				 why ? why : tool_output_why(error));
+	error = merge_write(merge, output.fd);
+	if (!error)
+		error = merge_output_commit(&output);
+	merge_output_close(&output);
+	return error ? merge_fail(merge, "write", path, error) : 0;
+}
+
+/* pmctl report of the union, with these flags. */
+static int report(struct merge *merge, int argc, char **argv)
+{
+	const int fd = nameless_file(merge);
+	int error = merge_write(merge, fd);
+
+	if (error)
+		return merge_fail(merge, "write", "a temporary file in TMPDIR", error);
+	lseek(fd, 0, SEEK_SET);
+	if (dup2(fd, STDIN_FILENO) < 0)
+		return tool_fail(EXIT_FAIL, "%s", strerror(errno));
+	close(fd);
+	return cmd_report(argc, argv);
+}
+
+/* Takes the operands out of the flags of pmctl report, whose operand is then standard input. */
+static int parse_report(int *argc, char **argv, struct merge_request *request)
+{
+	size_t room = 0;
+	struct tool_args args;
+	int kept = 1;
+
+	tool_args_init(&args, *argc, argv);
+	for (int at = args.at; tool_args_next(&args); at = args.at) {
+		if (!args.row && args.flag)
+			return tool_refuse_word(args.command, args.flag);
+		if (args.flag) {
+			while (at < args.at)
+				argv[kept++] = argv[at++];
+			continue;
+		}
+		request->files = tool_list_grow(request->files, request->n_files, &room,
+						sizeof(*request->files));
+		request->files[request->n_files++] = args.value;
+	}
+	if (!request->n_files)
+		return tool_fail(EXIT_USAGE, "no dumps; pmctl-mpi report FILE|DIR...");
+	argv[kept++] = (char *)"-";
+	argv[kept] = NULL;
+	*argc = kept;
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	const bool merges = argc > 1 && !strcmp(argv[1], "merge"),
+		   reports = argc > 1 && !strcmp(argv[1], "report");
+	struct merge_request request = { .n_files = 0 };
+	char **words = calloc((size_t)argc + 2, sizeof(*words)), kept[1024];
+	struct inputs inputs = { .n = 0 };
+	struct merge *merge;
+	int n = argc - 1, code;
+
+	/* Each rank would say it. */
+	if (rank)
+		tool_keep_errors(kept, sizeof(kept));
+	if (!merges && !reports)
+		return tool_fail(EXIT_USAGE,
+				 "no command; mpirun pmctl-mpi merge FILE|DIR... -o OUT, "
+				 "or mpirun pmctl-mpi report FILE|DIR...");
+	tool_command_name = argv[1];
+	memcpy(words, argv + 1, (size_t)n * sizeof(*words));
+	code = merges ? merge_parse(n, words, &request) : parse_report(&n, words, &request);
+	if (!code && request.names)
+		code = tool_fail(EXIT_USAGE, "--names reads files of one machine: run pmctl merge "
+					     "--names on the result");
+	if (!code)
+		code = share_list(&request, &inputs);
+	if (code)
+		return code;
+	tool_keep_errors(NULL, 0);
+	merge = merge_new(&request.options);
+	merge_share(merge, &inputs);
+	if (join(merge)) {
+		code = merges ? write_output(merge, request.out) : report(merge, n, words);
+		if (code)
+			give_up(code);
+	}
+	merge_free(merge);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	code = run(argc, argv);
+	if (fflush(stdout) != 0 && !code)
+		code = tool_fail_write("to standard output", errno);
+	MPI_Finalize();
+	return code;
+}
