@@ -7,7 +7,9 @@
  * before, or whose records were lost, /proc has the mappings.
  */
 #include "tools/unwind/private.h"
+#include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/base/proc.h"
 #include "tools/symbol/symbol.h"
 
 #include <errno.h>
@@ -51,7 +53,7 @@ static struct unwind_image *find_image(struct unwind *unwind, uint32_t pid)
 	return image;
 }
 
-/* The image of a process, without mappings. */
+/* The image of a process of one thread, without mappings. */
 static struct unwind_image *new_image(struct unwind *unwind, uint32_t pid)
 {
 	struct pmc_arena *arena = &unwind->arena;
@@ -64,6 +66,7 @@ static struct unwind_image *new_image(struct unwind *unwind, uint32_t pid)
 		image->pid = pid;
 		HASH_ADD(hh, unwind->images, pid, sizeof(pid), image);
 	}
+	image->threads = 1;
 	image->n_maps = 0;
 	return image;
 }
@@ -121,12 +124,17 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 
 static void read_maps(struct unwind *unwind, struct unwind_image *image)
 {
-	char path[64], permissions[5], *line = NULL;
+	char path[64], permissions[5], *line = NULL, status[4096];
 	size_t room = 0, bytes = 0;
+	uint64_t threads;
 	FILE *file;
 	ssize_t n;
 
+	image->threads = 0;
 	image->n_maps = 0;
+	if (pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 &&
+	    pmc_proc_number(status, "Threads", &threads))
+		image->threads = (uint32_t)threads;
 	snprintf(path, sizeof(path), "/proc/%u/maps", image->pid);
 	file = fopen(path, "re");
 	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {
@@ -174,22 +182,25 @@ static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mm
 
 static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)
 {
-	const struct unwind_image *parent;
-	struct unwind_image *image;
+	struct unwind_image *image = find_image(unwind, task->pid);
 
-	if (task->pid == task->ppid)
-		return;
-	parent = image_of(unwind, task->ppid);
-	image = new_image(unwind, task->pid);
-	add_maps(image, parent->maps, parent->n_maps);
+	if (task->pid != task->ppid) {
+		const struct unwind_image *parent = image_of(unwind, task->ppid);
+
+		image = new_image(unwind, task->pid);
+		add_maps(image, parent->maps, parent->n_maps);
+	} else if (image) {
+		image->threads++;
+	}
 }
 
-/* Where other threads live on, the mappings are read again. */
+/* Where the number is too small, as of threads whose start was not recorded, the mappings are read
+ * again. */
 static void take_exit(struct unwind *unwind, const struct pmc_record_task *task)
 {
 	struct unwind_image *image = find_image(unwind, task->pid);
 
-	if (image && task->pid == task->tid)
+	if (image && image->threads && !--image->threads)
 		drop_image(unwind, image);
 }
 

@@ -22,6 +22,7 @@ struct unwind_map {
 /* A process from its fork or exec to the next exec. */
 struct unwind_image {
 	uint32_t pid;
+	uint32_t threads;	     /* that have not ended */
 	struct unwind_map *maps;     /* later ones replace what they overlap */
 	size_t n_maps, room, n_read; /* n_read: when they were last read */
 	UT_hash_handle hh;
