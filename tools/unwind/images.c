@@ -19,30 +19,89 @@
 #include <string.h>
 
 #define MAPS_MOST  ((size_t)16 << 20) /* bytes of /proc/PID/maps */
-#define MAPS_AGAIN 1024
+#define MAPS_AGAIN 4096
 
 /* ---- what is mapped where in a process ------------------------------------------------------ */
 
-const struct unwind_map *unwind_map_at(const struct unwind_image *image, uint64_t address)
+/* The first mapping that ends above the address. */
+static size_t first_above(const struct unwind_maps *maps, uint64_t address)
 {
-	for (size_t i = image->n_maps; i-- > 0;)
-		if (address >= image->maps[i].start && address < image->maps[i].end)
-			return &image->maps[i];
-	return NULL;
+	size_t low = 0, high = maps->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (maps->list[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-/* Maps are freed with the process: memory of their own. */
-static void add_maps(struct unwind_image *image, const struct unwind_map *maps, size_t n)
+const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address)
 {
-	if (image->n_maps + n > image->room) {
-		image->room = 2 * (image->n_maps + n) + 16;
-		image->maps = realloc(image->maps, image->room * sizeof(*maps));
-		if (!image->maps)
-			pmc_arena_exhausted();
+	const size_t i = first_above(maps, address);
+
+	return i < maps->n && maps->list[i].start <= address ? &maps->list[i] : NULL;
+}
+
+/* The maps of a process are freed with it: memory of their own. */
+static void make_room(struct unwind_maps *maps, size_t n)
+{
+	size_t room = maps->room ? maps->room : 16;
+
+	while (room < n)
+		room *= 2;
+	if (room == maps->room)
+		return;
+	maps->list = realloc(maps->list, room * sizeof(*maps->list));
+	maps->room = room;
+	if (!maps->list)
+		pmc_arena_exhausted();
+}
+
+/* A mapping replaces what was there, but for what sticks out on both sides. */
+void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map)
+{
+	const size_t from = first_above(maps, map->start);
+	struct unwind_map pieces[3];
+	size_t to, n = 0;
+
+	if (map->start >= map->end)
+		return;
+	make_room(maps, maps->n + 2);
+	if (from < maps->n && maps->list[from].start < map->start) {
+		pieces[n] = maps->list[from];
+		pieces[n++].end = map->start;
 	}
-	if (n)
-		memcpy(image->maps + image->n_maps, maps, n * sizeof(*maps));
-	image->n_maps += n;
+	pieces[n++] = *map;
+	for (to = from; to < maps->n && maps->list[to].start < map->end; to++) {
+		const struct unwind_map *old = &maps->list[to];
+
+		if (old->end <= map->end)
+			continue;
+		pieces[n] = *old;
+		pieces[n].start = map->end;
+		pieces[n++].file_offset += map->end - old->start;
+	}
+	memmove(maps->list + from + n, maps->list + to, (maps->n - to) * sizeof(*maps->list));
+	memcpy(maps->list + from, pieces, n * sizeof(*maps->list));
+	maps->n += n - (to - from);
+}
+
+void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *old)
+{
+	make_room(maps, old->n);
+	if (old->n)
+		memcpy(maps->list, old->list, old->n * sizeof(*old->list));
+	maps->n = old->n;
+}
+
+void unwind_maps_free(struct unwind_maps *maps)
+{
+	free(maps->list);
+	*maps = (struct unwind_maps){ .list = NULL };
 }
 
 static struct unwind_image *find_image(struct unwind *unwind, uint32_t pid)
@@ -67,14 +126,14 @@ static struct unwind_image *new_image(struct unwind *unwind, uint32_t pid)
 		HASH_ADD(hh, unwind->images, pid, sizeof(pid), image);
 	}
 	image->threads = 1;
-	image->n_maps = 0;
+	image->maps.n = 0;
 	return image;
 }
 
 static void drop_image(struct unwind *unwind, struct unwind_image *image)
 {
 	HASH_DEL(unwind->images, image);
-	free(image->maps);
+	unwind_maps_free(&image->maps);
 	free(image);
 }
 
@@ -119,7 +178,7 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 	/* "//anon", "[heap]": code that was made at run time. */
 	if ((name[0] == '/' && name[1] != '/') || !strcmp(name, "[vdso]"))
 		map->module = module_of(unwind, name, id, id_bytes);
-	add_maps(image, map, 1);
+	unwind_maps_add(&image->maps, map);
 }
 
 static void read_maps(struct unwind *unwind, struct unwind_image *image)
@@ -131,7 +190,7 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	ssize_t n;
 
 	image->threads = 0;
-	image->n_maps = 0;
+	image->maps.n = 0;
 	if (pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 &&
 	    pmc_proc_number(status, "Threads", &threads))
 		image->threads = (uint32_t)threads;
@@ -151,7 +210,7 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	free(line);
 	if (file)
 		fclose(file);
-	image->n_read = image->n_maps;
+	image->n_read = image->maps.n;
 }
 
 static struct unwind_image *image_of(struct unwind *unwind, uint32_t pid)
@@ -175,7 +234,7 @@ static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mm
 				  .file_offset = mmap->file_offset };
 
 	/* There are no records of what is unmapped: the list would grow for ever. */
-	if (image->n_maps >= MAPS_AGAIN + 2 * image->n_read)
+	if (image->maps.n >= MAPS_AGAIN + 2 * image->n_read)
 		read_maps(unwind, image);
 	add_map(unwind, image, &map, mmap->filename, mmap->build_id.data, mmap->build_id.size);
 }
@@ -188,7 +247,7 @@ static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)
 		const struct unwind_image *parent = image_of(unwind, task->ppid);
 
 		image = new_image(unwind, task->pid);
-		add_maps(image, parent->maps, parent->n_maps);
+		unwind_maps_copy(&image->maps, &parent->maps);
 	} else if (image) {
 		image->threads++;
 	}

@@ -19,17 +19,26 @@ struct unwind_map {
 	struct unwind_module *module; /* NULL: no file */
 };
 
+/* Sorted by address. */
+struct unwind_maps {
+	struct unwind_map *list;
+	size_t n, room;
+};
+
 /* A process from its fork or exec to the next exec. */
 struct unwind_image {
 	uint32_t pid;
-	uint32_t threads;	     /* that have not ended */
-	struct unwind_map *maps;     /* later ones replace what they overlap */
-	size_t n_maps, room, n_read; /* n_read: when they were last read */
+	uint32_t threads; /* that have not ended */
+	struct unwind_maps maps;
+	size_t n_read; /* of maps, when they were last read */
 	UT_hash_handle hh;
 };
 
-/* images.c; NULL: nothing is mapped there. */
-const struct unwind_map *unwind_map_at(const struct unwind_image *image, uint64_t address);
+/* images.c */
+void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
+void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
+const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);
+void unwind_maps_free(struct unwind_maps *maps);
 
 /* walk.c. The stack of a sample, the innermost frame first: `words` for PMC_STACK_DEPTH_MAX frames.
  * Returns their number. */

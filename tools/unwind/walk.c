@@ -3,7 +3,8 @@
  * walk.c - call stacks from user registers and a copy of the stack, by unwind tables.
  *
  * libdw finds and executes the rules for an address, which is slow, so their results are kept for
- * each address.
+ * each address. Values of registers are computed here: rules are DWARF expressions, mostly "the
+ * frame's address plus a number".
  */
 #include "tools/symbol/symbol.h"
 #include "tools/unwind/private.h"
@@ -13,7 +14,7 @@
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 
-enum { RULES_MOST = 200000 };
+enum { RULES_MOST = 200000, VALUES_MOST = 16 };
 
 /* The CPU's registers: their numbers in perf, by those in DWARF. Callees may use the others without
  * saving them. */
@@ -70,7 +71,7 @@ static uint64_t word_of(const struct unwind *unwind, const struct unwind_map *ma
  * no address of code. Without any mapping nothing is known of the process. */
 static bool is_code(const struct unwind_image *image, uint64_t pc)
 {
-	return !image->n_maps || unwind_map_at(image, pc);
+	return !image->maps.n || unwind_maps_find(&image->maps, pc);
 }
 
 /* ---- frame pointers, followed by the kernel ----------------------------------------------- */
@@ -96,7 +97,7 @@ static unsigned take_chain(const struct unwind *unwind, const struct unwind_imag
 			*flags |= PMC_STACK_BROKEN;
 			break;
 		}
-		words[depth++] = word_of(unwind, unwind_map_at(image, pc), pc);
+		words[depth++] = word_of(unwind, unwind_maps_find(&image->maps, pc), pc);
 	}
 	return depth;
 }
@@ -177,37 +178,94 @@ static bool get(const struct walk *walk, uint64_t number, uint64_t *value)
 	return number == PC || walk->known & 1u << number;
 }
 
-/* Of the expressions that compilers and the C library write: a register or the frame's address,
- * numbers added to it, and what memory has there. Those of lazily bound .plt stubs are not
- * computed, so a stack that starts in one is broken. */
+/* Of DW_OP_*; a: below the top of the stack, b: the top. */
+static bool compute(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
+{
+	const int64_t x = (int64_t)a, y = (int64_t)b;
+	const struct {
+		uint8_t atom;
+		uint64_t result;
+	} operations[] = {
+		{ DW_OP_plus, a + b },
+		{ DW_OP_minus, a - b },
+		{ DW_OP_and, a & b },
+		{ DW_OP_or, a | b },
+		{ DW_OP_mul, a * b },
+		{ DW_OP_shl, b < 64 ? a << b : 0 },
+		{ DW_OP_shr, b < 64 ? a >> b : 0 },
+		{ DW_OP_eq, a == b },
+		{ DW_OP_ne, a != b },
+		{ DW_OP_ge, x >= y },
+		{ DW_OP_gt, x > y },
+		{ DW_OP_le, x <= y },
+		{ DW_OP_lt, x < y },
+	};
+
+	for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (operations[i].atom == atom) {
+			*result = operations[i].result;
+			return true;
+		}
+	return false;
+}
+
+/* A word that the operation pushes by itself. */
+static bool push(const struct walk *walk, const Dwarf_Op *op, uint64_t *value)
+{
+	const uint8_t atom = op->atom;
+
+	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
+		*value = atom - DW_OP_lit0;
+		return true;
+	}
+	if (atom >= DW_OP_const1u && atom <= DW_OP_consts) {
+		*value = op->number;
+		return true;
+	}
+	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
+		if (!get(walk, atom - DW_OP_breg0, value))
+			return false;
+		*value += op->number;
+		return true;
+	}
+	if (atom == DW_OP_bregx) {
+		if (!get(walk, op->number, value))
+			return false;
+		*value += op->number2;
+		return true;
+	}
+	*value = walk->cfa;
+	return atom == DW_OP_call_frame_cfa;
+}
+
 static bool evaluate(struct walk *walk, const Dwarf_Op *ops, size_t n, uint64_t *result,
 		     bool *is_value)
 {
-	for (size_t i = 0; i < n; i++) {
-		const uint8_t atom = ops[i].atom;
+	uint64_t values[VALUES_MOST];
+	unsigned depth = 0;
 
-		if (atom == DW_OP_call_frame_cfa) {
-			*result = walk->cfa;
-		} else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
-			if (!get(walk, atom - DW_OP_breg0, result))
-				return false;
-			*result += ops[i].number;
-		} else if (atom == DW_OP_bregx) {
-			if (!get(walk, ops[i].number, result))
-				return false;
-			*result += ops[i].number2;
-		} else if (i && atom == DW_OP_plus_uconst) {
-			*result += ops[i].number;
-		} else if (i && atom == DW_OP_deref) {
-			if (!load(walk, *result, result))
-				return false;
-		} else if (i && atom == DW_OP_stack_value) {
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *top = depth ? &values[depth - 1] : NULL, loaded;
+
+		if (ops[i].atom == DW_OP_stack_value) {
 			*is_value = true;
-		} else {
+		} else if (top && ops[i].atom == DW_OP_plus_uconst) {
+			*top += ops[i].number;
+		} else if (top && ops[i].atom == DW_OP_deref) {
+			if (!load(walk, *top, &loaded))
+				return false;
+			*top = loaded;
+		} else if (depth >= 2 &&
+			   compute(ops[i].atom, values[depth - 2], *top, &values[depth - 2])) {
+			depth--;
+		} else if (depth == VALUES_MOST || !push(walk, &ops[i], &values[depth])) {
 			return false;
+		} else {
+			depth++;
 		}
 	}
-	return n != 0;
+	*result = depth ? values[depth - 1] : 0;
+	return depth != 0;
 }
 
 /* ---- steps -------------------------------------------------------------------------------- */
@@ -304,7 +362,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		return 0;
 	while (step == STEP_ON && depth < PMC_STACK_DEPTH_MAX) {
 		const uint64_t pc = walk.registers[PC] - !inside, sp = walk.registers[SP];
-		const struct unwind_map *map = unwind_map_at(image, pc);
+		const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
 		const struct unwind_rule *rule = NULL;
 
 		words[depth] = word_of(unwind, map, pc);
