@@ -146,6 +146,27 @@ static void small_and_short(void **state)
 	assert_int_equal(bench_changes(values, 0, 0.05, changes, 8), 0);
 }
 
+/* The last runs of many, and few runs; whole numbers that are nearly always the same. */
+static void large(void **state)
+{
+	struct bench_change changes[8];
+
+	make(NOISE, 1000, 7);
+	step(994, 1000, 20);
+	assert_int_equal(bench_changes(values, 1000, 0.001, changes, 8), 1);
+	assert_int_equal(changes[0].at, 994);
+	make(NOISE, 12, 8);
+	step(6, 12, 100);
+	assert_int_equal(bench_changes(values, 12, 0.001, changes, 8), 1);
+	assert_int_equal(changes[0].at, 6);
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		random_state = seed * 0x9e3779b97f4a7c15ull | 1;
+		for (unsigned i = 0; i < 200; i++)
+			values[i] = uniform() < 0.1 ? 2 : 1;
+		assert_int_equal(bench_changes(values, 200, 0.05, changes, 8), 0);
+	}
+}
+
 static void trends(void **state)
 {
 	struct bench_trend trend;
@@ -178,6 +199,7 @@ int main(void)
 		cmocka_unit_test(planted),
 		cmocka_unit_test(several),
 		cmocka_unit_test(small_and_short),
+		cmocka_unit_test(large),
 		cmocka_unit_test(trends),
 	};
 

@@ -32,6 +32,8 @@ enum {
 #define RESEMBLANCE 0.1
 /* The least square of a step in units of its error, beside a curve. */
 #define SUDDEN 12.0
+/* The least step, in standard deviations, that a few runs show. */
+#define LARGE 6.0
 /* The mean square of the largest distance of a Brownian bridge from 0. */
 #define BRIDGE_SQUARE (M_PI * M_PI / 12)
 /* The 95 % quantile of the likelihood ratio of a change's place (B. E. Hansen, "Sample splitting
@@ -48,6 +50,13 @@ struct series {
 };
 
 /* ---- one segment -------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
 
 static const double *sorted_values;
 
@@ -94,6 +103,24 @@ static double largest_sum(const double *ranks, size_t n, size_t *at)
 		}
 	}
 	return most;
+}
+
+/* Sums of the values from..to less the first one: series->sums[i] are of the first i. */
+static void sum_up(struct series *series, size_t from, size_t to)
+{
+	series->sums[0] = 0;
+	for (size_t i = from; i < to; i++)
+		series->sums[i - from + 1] =
+			series->sums[i - from] + (series->values[i] - series->values[from]);
+}
+
+/* By how much a change after the first k of n values lessens the sum of squares. */
+static double explained(const struct series *series, size_t n, size_t k)
+{
+	const double left = series->sums[k], all = series->sums[n],
+		     distance = left / (double)k - (all - left) / (double)(n - k);
+
+	return distance * distance * (double)k * (double)(n - k) / (double)n;
 }
 
 /* The ranks less their means before and after that place, in series->scratch. Returns the sum of
@@ -257,6 +284,42 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 	return ss > 0 && sy * sy / ss * (double)m > SUDDEN * inflated * (yy - sy * sy / ss);
 }
 
+/* The middle of n values, which are put in order. */
+static double median_of(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), by_size);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* Whether there is a step that is large beside the spread of the values on both sides of it, which
+ * needs no more than the least number of them: the best place by least squares. Medians, since a
+ * few slow runs are no change. */
+static bool is_large(struct series *series, size_t from, size_t to, size_t *at)
+{
+	const double *values = series->values + from;
+	const size_t n = to - from;
+	double medians[2], spread, inflated, *rest = series->scratch;
+	size_t best = BENCH_SIDE_LEAST, wrong[2] = { 0, 0 };
+
+	sum_up(series, from, to);
+	for (size_t k = best; k + BENCH_SIDE_LEAST <= n; k++)
+		if (explained(series, n, k) > explained(series, n, best))
+			best = k;
+	memcpy(rest, values, n * sizeof(*rest));
+	medians[0] = median_of(rest, best);
+	medians[1] = median_of(rest + best, n - best);
+	for (size_t i = 0; i < n; i++) {
+		rest[i] = fabs(values[i] - medians[i >= best]);
+		wrong[i >= best] += rest[i] >= fabs(values[i] - medians[i < best]);
+	}
+	spread = 1.4826 * median_of(rest, n);
+	block_length(series, n, take_off(series, n, best), &inflated);
+	*at = best;
+	if (wrong[0] * 10 > (spread > 0 ? best : 0) || wrong[1] * 10 > (spread > 0 ? n - best : 0))
+		return false;
+	return fabs(medians[1] - medians[0]) > LARGE * spread * sqrt(inflated);
+}
+
 /* The place of a step between two values, if runs were independent. False: none. */
 static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
 {
@@ -279,6 +342,11 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
 		return false;
 	all = sum_of_squares(series->ranks, n);
+	if (is_large(series, from, to, at)) {
+		*length = block_length(series, n, take_off(series, n, *at), &inflated);
+		*at += from;
+		return true;
+	}
 	most = largest_sum(series->ranks, n, at);
 	square = take_off(series, n, *at);
 	*length = block_length(series, n, square, &inflated);
@@ -351,24 +419,6 @@ static void few_changes(struct series *series, struct places *places)
 }
 
 /* ---- the changes -------------------------------------------------------------------------- */
-
-/* Sums of the values from..to less the first one: series->sums[i] are of the first i. */
-static void sum_up(struct series *series, size_t from, size_t to)
-{
-	series->sums[0] = 0;
-	for (size_t i = from; i < to; i++)
-		series->sums[i - from + 1] =
-			series->sums[i - from] + (series->values[i] - series->values[from]);
-}
-
-/* By how much a change after the first k of n values lessens the sum of squares. */
-static double explained(const struct series *series, size_t n, size_t k)
-{
-	const double left = series->sums[k], all = series->sums[n],
-		     distance = left / (double)k - (all - left) / (double)(n - k);
-
-	return distance * distance * (double)k * (double)(n - k) / (double)n;
-}
 
 /* The mean of each block. The last one may be longer. */
 static size_t block_means(const double *values, size_t n, size_t length, double *means)
@@ -485,13 +535,6 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 }
 
 /* ---- trend -------------------------------------------------------------------------------- */
-
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* Sen's slope: the median of the slopes of all pairs, here of means of blocks, of which there are
  * few enough for all pairs. */

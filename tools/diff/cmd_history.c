@@ -139,6 +139,7 @@ static int read_runs(struct history *history)
 	code = tool_inputs_read(history->paths, history->n_paths, read_run, history);
 	if (code)
 		return code;
+	history->diff.n_files[0] = (unsigned)history->n_runs;
 	if (history->n_runs < 2 * BENCH_SIDE_LEAST)
 		return tool_fail(
 			EXIT_FAIL,
@@ -188,8 +189,9 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 			double *values, size_t *places)
 {
 	const size_t n = values_of(history, row, column, values, places);
-	/* Of the total in a table the first measurement is always there. */
+	/* Of the total in a table the first measurement is always there; a condition is of all. */
 	const bool always = !history->for_people || history->diff.all ||
+			    history->diff.out.choice.n_where ||
 			    (row == &history->diff.total && column == diff_first(&history->diff));
 	struct bench_change changes[CHANGES_MOST];
 	struct bench_summary whole;

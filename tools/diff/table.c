@@ -72,9 +72,10 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsigned column)
 {
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns && column < DIFF_EVENTS; c++)
-		if (!strcmp(diff->columns[c].name, diff->columns[column].head) &&
-		    diff_sum_of(diff, row, c))
-			return true;
+		for (unsigned i = 0; i < diff->n_files[0] + diff->n_files[1]; i++)
+			if (!strcmp(diff->columns[c].name, diff->columns[column].head) &&
+			    !isnan(diff_value(diff, row, c, i)))
+				return true;
 	return false;
 }
 
