@@ -35,7 +35,7 @@ like "$(cat out)" '[0-9]+ measurements have no change' "but counted"
 
 history_ step --order name --fail-above 2
 is "$status" 1 "--fail-above: a change upwards by more"
-like "$(cat err)" 'worker-\* is 3\.[0-9] % larger from run 1[12][0-9]' "is named"
+like "$(cat err)" 'worker-\* is 3\.[0-9] % above .* run 1[12][0-9]' "is named"
 history_ step --order name --fail-above 10
 is "$status" 0 "by less: passes"
 (cd step && "$gen" 200 1 0 2 60 worker 6 140 worker -6)
@@ -43,6 +43,26 @@ history_ step --order name --fail-above 2
 is "$status" 0 "a change that was undone passes"
 history_ step --order name --format json
 is "$(changes '[.[] | select(.key == "worker-*") | .change_pct > 0] | tostring')" "[true,false]" "and is two changes"
+
+(cd step && "$gen" 200 1 0 2 60 worker 30 140 worker -4)
+history_ step --order name --fail-above 5
+is "$status" 1 "one that was undone in part fails"
+history_ step --order name --fail-above 5 --where 'key=flusher*'
+is "$status" 0 "--where: only these rows are judged, and one without a change is there"
+like "$(cat out)" flusher "in the table"
+history_ step step/run-7.pmc --order name
+like "$(cat err)" '1 dump is left out: the run is in another dump' "a run counts once"
+(cd step && "$gen" 14 0.5 0 3 8 worker 100)
+history_ step/run-{1..14}.pmc --order name --format json
+is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few runs"
+(cd step && "$gen" 200 0.5 0 3 195 worker 100)
+history_ step --order name --format json
+is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"
+head -c -20 step/run-20.pmc >cut && mv cut step/run-20.pmc
+history_ step --order name
+like "$(cat err)" 'run-20.pmc is left out' "a damaged dump is left out"
+history_ step --label branch
+is "$status" 1 "a label that no run has"
 
 # By time of the files, which is not that of their names.
 (cd step && "$gen" 60 0.1 0 3 31 worker 5 && for i in {61..200}; do rm "run-$i.pmc"; done)

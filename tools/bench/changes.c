@@ -33,7 +33,7 @@ enum {
 /* The least square of a step in units of its error, beside a curve. */
 #define SUDDEN 12.0
 /* The least step, in standard deviations, that a few runs show. */
-#define LARGE 6.0
+#define LARGE 5.0
 /* The mean square of the largest distance of a Brownian bridge from 0. */
 #define BRIDGE_SQUARE (M_PI * M_PI / 12)
 /* The 95 % quantile of the likelihood ratio of a change's place (B. E. Hansen, "Sample splitting
@@ -89,16 +89,24 @@ static bool rank_values(struct series *series, size_t from, size_t to)
 	return sorted_values[order[0]] < sorted_values[order[n - 1]];
 }
 
-/* The largest sum of ranks up to a place that leaves enough on both sides. */
+/* The largest sum of ranks up to a place that leaves enough on both sides, and the place at which
+ * the sum is largest beside its spread there: the former leans to the middle. */
 static double largest_sum(const double *ranks, size_t n, size_t *at)
 {
-	double sum = 0, most = -1;
+	double sum = 0, most = -1, clearest = -1;
 
 	*at = BENCH_SIDE_LEAST;
 	for (size_t i = 0; i + BENCH_SIDE_LEAST < n; i++) {
+		const double k = (double)(i + 1);
+		double clear;
+
 		sum += ranks[i];
-		if (i + 1 >= BENCH_SIDE_LEAST && fabs(sum) > most) {
-			most = fabs(sum);
+		clear = sum * sum / (k * ((double)n - k));
+		if (i + 1 < BENCH_SIDE_LEAST)
+			continue;
+		most = fmax(most, fabs(sum));
+		if (clear > clearest) {
+			clearest = clear;
 			*at = i + 1;
 		}
 	}
@@ -448,7 +456,6 @@ static void describe(struct series *series, struct places *places, size_t c,
 	double noise = 0;
 
 	sum_up(series, from, to);
-	/* Pettitt's place leans towards the middle; near it the best one by least squares. */
 	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++)
 		if (explained(series, n, k) > explained(series, n, best))
 			best = k;

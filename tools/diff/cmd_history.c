@@ -49,7 +49,8 @@ struct history {
 
 	struct run *runs;
 	size_t n_runs, runs_room;
-	size_t n_series, n_unchanged;
+	size_t n_series[2]; /* whose values differ: accounting, and those of is_cost() */
+	size_t n_changed, n_unchanged, n_repeated;
 	struct line *lines, *at;
 	size_t n_lines, lines_room, sums; /* sums: lines of the total, the last ones */
 	struct pmc_scale scales[DIFF_EVENTS + PMC_UNION_MAX];
@@ -77,8 +78,7 @@ const struct tool_flag cmd_history_flags[] = {
 	FLAG_SORT(0, diff.out.choice.sort, "column to sort by (default: CPU time of the rows)"),
 	FLAG_TOP(diff.top, "number of lines; 0: all (default: 20 in tables)"),
 	FLAG_ROWS_CHOICE(diff.out),
-	FLAG_PERCENT(0, "--fail-above", diff.fail_above,
-		     "exit status 1 if a last change is this large"),
+	FLAG_PERCENT(0, "--fail-above", diff.fail_above, "exit status 1 if the level rose by this"),
 	FLAG_FORMAT(diff.out.format, TABLE_FORMATS),
 	FLAG_ROWS_OUTPUT(diff.out),
 	OPERAND_LIST(paths, n_paths),
@@ -87,33 +87,53 @@ const struct tool_flag cmd_history_flags[] = {
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
+/* Whether a process of the dump is in one that was read: a copy, or the same file again. */
+static bool is_known(const struct history *history, const struct pmc_profile *profile)
+{
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		if (diff_has_process(&history->diff, profile->processes[i]))
+			return true;
+	return false;
+}
+
+static void take_run(struct history *history, struct pmc_profile *profile, const char *name,
+		     uint64_t time_ns)
+{
+	struct pmc_arena *arena = &history->diff.arena;
+	struct run run = { .file = pmc_arena_strdup(arena, name),
+			   .labels = "",
+			   .time_ns = time_ns,
+			   .dump = (unsigned)history->n_runs };
+
+	diff_take(&history->diff, 0, run.dump, run.file, profile);
+	for (uint64_t i = 0; i < profile->n_processes && !*run.labels; i++)
+		run.labels = pmc_arena_strdup(arena, profile->processes[i]->labels);
+	history->runs =
+		tool_list_grow(history->runs, history->n_runs, &history->runs_room, sizeof(run));
+	history->runs[history->n_runs++] = run;
+}
+
 static int read_run(void *to, int fd, const char *name)
 {
 	const struct pmc_profile_options options = { .timeline = false };
 	struct history *history = to;
-	struct pmc_arena *arena = &history->diff.arena;
 	struct pmc_profile profile;
 	struct stat st;
 	int problem;
 
 	pmc_profile_init(&profile, &options);
 	problem = report_read_one(&profile, fd, name);
-	if (!problem) {
-		struct run run = { .file = pmc_arena_strdup(arena, name),
-				   .labels = "",
-				   .dump = (unsigned)history->n_runs };
-
+	if (!problem)
 		pmc_profile_finish(&profile);
-		diff_take(&history->diff, 0, run.dump, run.file, &profile);
-		for (uint64_t i = 0; i < profile.n_processes && !*run.labels; i++)
-			run.labels = pmc_arena_strdup(arena, profile.processes[i]->labels);
-		if (fstat(fd, &st) == 0)
-			run.time_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 +
-				      (uint64_t)st.st_mtim.tv_nsec;
-		history->runs = tool_list_grow(history->runs, history->n_runs, &history->runs_room,
-					       sizeof(run));
-		history->runs[history->n_runs++] = run;
-	}
+	if (!problem && profile.damaged_frames)
+		tool_warn("%s is left out: its values are not whole", name);
+	else if (!problem && is_known(history, &profile))
+		history->n_repeated++;
+	else if (!problem)
+		take_run(history, &profile, name,
+			 fstat(fd, &st) ? 0 :
+					  (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+						  (uint64_t)st.st_mtim.tv_nsec);
 	pmc_profile_free(&profile);
 	return problem;
 }
@@ -131,6 +151,16 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(((const struct run *)a)->file, ((const struct run *)b)->file);
 }
 
+static bool has_label(const struct history *history)
+{
+	size_t len;
+
+	for (size_t i = 0; i < history->n_runs; i++)
+		if (pmc_label(history->runs[i].labels, history->label, &len))
+			return true;
+	return false;
+}
+
 static int read_runs(struct history *history)
 {
 	int code;
@@ -139,6 +169,9 @@ static int read_runs(struct history *history)
 	code = tool_inputs_read(history->paths, history->n_paths, read_run, history);
 	if (code)
 		return code;
+	if (history->n_repeated)
+		tool_warn("%zu dump%s left out: the run is in another dump, too",
+			  history->n_repeated, history->n_repeated == 1 ? " is" : "s are");
 	history->diff.n_files[0] = (unsigned)history->n_runs;
 	if (history->n_runs < 2 * BENCH_SIDE_LEAST)
 		return tool_fail(
@@ -146,6 +179,10 @@ static int read_runs(struct history *history)
 			"a history has at least %d runs, and here are %zu; give more dumps, "
 			"or compare two with pmctl diff",
 			2 * BENCH_SIDE_LEAST, history->n_runs);
+	if (history->label && !has_label(history))
+		return tool_fail(EXIT_FAIL,
+				 "no run has the label '%.60s'; PMC_LABEL=%.60s=... gives it one",
+				 history->label, history->label);
 	if (history->order != ORDER_GIVEN)
 		qsort(history->runs, history->n_runs, sizeof(*history->runs),
 		      history->order == ORDER_TIME ? by_time : by_name);
@@ -172,6 +209,12 @@ static size_t values_of(const struct history *history, const struct diff_row *ro
 	return n;
 }
 
+/* CPU time and events, which have half of the level: they are few, and what is looked for. */
+static bool is_cost(unsigned column)
+{
+	return column == DIFF_CPU || column >= DIFF_EVENTS;
+}
+
 static struct line *add_line(struct history *history, const struct diff_row *row, unsigned column)
 {
 	struct line *line;
@@ -193,6 +236,7 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 	const bool always = !history->for_people || history->diff.all ||
 			    history->diff.out.choice.n_where ||
 			    (row == &history->diff.total && column == diff_first(&history->diff));
+	const size_t of_its_kind = history->n_series[is_cost(column)];
 	struct bench_change changes[CHANGES_MOST];
 	struct bench_summary whole;
 	struct bench_trend trend;
@@ -201,9 +245,10 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 
 	if (n < 2 * BENCH_SIDE_LEAST)
 		return;
-	n_changes =
-		bench_changes(values, n, LEVEL / (double)history->n_series, changes, CHANGES_MOST);
+	n_changes = bench_changes(values, n, LEVEL / 2 / fmax(1, (double)of_its_kind), changes,
+				  CHANGES_MOST);
 	history->n_unchanged += !n_changes && !always;
+	history->n_changed += n_changes > 0;
 	if (!n_changes && !always)
 		return;
 	bench_trend_of(values, n, &trend);
@@ -226,11 +271,28 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 	line->trend = trend;
 }
 
-/* Whether the row has a value in the column that an event does not have, too. */
+/* Whether the row has values in the column that an event does not have, too. */
 static bool is_series(const struct history *history, const struct diff_row *row, unsigned column)
 {
 	return diff_sum_of(&history->diff, row, column) &&
 	       !diff_is_event_too(&history->diff, row, column);
+}
+
+static bool varies(const struct history *history, const struct diff_row *row, unsigned column)
+{
+	const struct diff_sum *sum = diff_sum_of(&history->diff, row, column);
+
+	for (unsigned i = 1; i < sum->n; i++)
+		if (sum->of[i] != sum->of[0])
+			return true;
+	return false;
+}
+
+static void count_series(struct history *history, const struct diff_row *row)
+{
+	for (unsigned c = diff_first(&history->diff); c < history->diff.n_columns; c++)
+		if (is_series(history, row, c) && varies(history, row, c))
+			history->n_series[is_cost(c)]++;
 }
 
 static int by_weight(const struct diff_row *x, const struct diff_row *y)
@@ -240,8 +302,8 @@ static int by_weight(const struct diff_row *x, const struct diff_row *y)
 	return strcmp(x->key, y->key);
 }
 
-/* Orders the rows by the sum of their first column, and counts the series: each is a chance to be
- * wrong, so all of them share one level. */
+/* Orders the rows by the sum of their first column, and counts the series that vary: each is a
+ * chance to be wrong, so all of them share one level. */
 static void order_rows(struct history *history)
 {
 	struct diff *diff = &history->diff;
@@ -254,10 +316,8 @@ static void order_rows(struct history *history)
 	}
 	HASH_SORT(diff->rows, by_weight);
 	for (const struct diff_row *row = diff->rows; row; row = row->hh.next)
-		for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
-			history->n_series += is_series(history, row, c);
-	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
-		history->n_series += is_series(history, &diff->total, c);
+		count_series(history, row);
+	count_series(history, &diff->total);
 }
 
 static void take_row(struct history *history, const struct diff_row *row, double *values,
@@ -439,14 +499,19 @@ static void choose_scales(struct history *history, const struct table *table)
 {
 	for (unsigned c = diff_first(&history->diff); c < history->diff.n_columns; c++) {
 		double most = 0;
+		bool real = false;
 
 		for (uint64_t i = 0; i < table->n_rows; i++) {
 			const struct line *line = &history->lines[table->order[i]];
+			const struct bench_change *change = &line->change;
 
-			if (line->column == c)
-				most = fmax(most, fmax(line->change.before, line->change.after));
+			if (line->column != c)
+				continue;
+			most = fmax(most, fmax(change->before, change->after));
+			real |= change->before != round(change->before) ||
+				change->after != round(change->after);
 		}
-		diff_scale(&history->diff, c, most, true, &history->scales[c]);
+		diff_scale(&history->diff, c, most, real, &history->scales[c]);
 	}
 }
 
@@ -463,16 +528,17 @@ static void write_notes(struct history *history)
 {
 	struct diff *diff = &history->diff;
 
-	if (history->n_unchanged)
+	if (!history->n_changed)
+		tool_rows_say(&diff->out, " no measurement has changed%s",
+			      history->n_unchanged ? " (--all shows them)" : "");
+	else if (history->n_unchanged)
 		tool_rows_say(&diff->out,
 			      " %n %(measurement has|measurements have) no change (--all shows "
 			      "%(it|them))",
 			      (uint64_t)history->n_unchanged);
-	tool_rows_say(
-		&diff->out,
-		" change: of at least 1 %%, from one level to another that lasts; all together "
-		"have a 5 %% chance to be false in runs that only drift; run: the first one "
-		"after it, with its 95 %% interval (from, to); trend: over all runs");
+	if (history->n_changed)
+		tool_rows_say(&diff->out, " run: the first one after the change, with its 95 %% "
+					  "interval (from, to)");
 	if (diff->scaled)
 		tool_rows_say(&diff->out,
 			      " some counts were multiplexed, and are scaled to the whole time");
@@ -499,6 +565,66 @@ static void write_table(struct history *history, struct table *table)
 	write_notes(history);
 }
 
+/* ---- --fail-above -------------------------------------------------------------------------- */
+
+/* By how many percent the level of the last runs is above the lowest one before; `line` is the last
+ * change of a measurement, `first` its first one. From 0 to something is any number. */
+static double rise(const struct line *first, const struct line *line)
+{
+	double least = first->change.before;
+
+	for (const struct line *at = first; at < line; at++)
+		least = fmin(least, at->change.after);
+	if (line->change.after <= least)
+		return 0;
+	return least > 0 ? (line->change.after / least - 1) * 100 : INFINITY;
+}
+
+/* 0, or the exit code with the largest rise printed: of CPU time and events of all rows, or of the
+ * lines that --where chose. */
+static int judge(const struct history *history, const struct table *table)
+{
+	const struct diff *diff = &history->diff;
+	const size_t chosen = table->n_rows + table->n_more;
+	const struct line *worst = NULL;
+	double most = 0;
+
+	for (size_t i = 0, first = 0; i < history->n_lines && diff->fail_above >= 0; i++) {
+		const struct line *line = &history->lines[i], *begin = &history->lines[first];
+		bool wanted = is_cost(line->column);
+
+		if (begin->row != line->row || begin->column != line->column)
+			first = i;
+		begin = &history->lines[first];
+		if (diff->out.choice.n_where) {
+			wanted = false;
+			for (size_t k = 0; k < chosen && !wanted; k++)
+				wanted = table->order[k] == i;
+		}
+		if (!line->changed || !wanted ||
+		    (i + 1 < history->n_lines && line[1].row == line->row &&
+		     line[1].column == line->column))
+			continue;
+		if (rise(begin, line) > fmax(diff->fail_above, most)) {
+			most = rise(begin, line);
+			worst = line;
+		}
+	}
+	if (!worst)
+		return 0;
+	if (most == INFINITY)
+		return tool_fail(EXIT_FAIL, "%s of %s was 0 before run %zu (%.200s)",
+				 diff->columns[worst->column].name, worst->row->label,
+				 worst->change.at + 1, history->runs[worst->change.at].file);
+	return tool_fail(EXIT_FAIL,
+			 "%s of %s is %.1f %% above its lowest level, after its last change at run "
+			 "%zu (%.200s); --fail-above permits %.1f %%",
+			 diff->columns[worst->column].name, worst->row->label, most,
+			 worst->change.at + 1, history->runs[worst->change.at].file,
+			 diff->fail_above);
+}
+
+/* In the chosen form; then judges. */
 static int write_lines(struct history *history)
 {
 	struct table_column list[N_COLUMNS];
@@ -529,36 +655,11 @@ static int write_lines(struct history *history)
 		write_table(history, &table);
 	else
 		tool_rows_print(out, &table);
-	return tool_rows_close(out);
+	code = tool_rows_close(out);
+	return code ? code : judge(history, &table);
 }
 
 /* ---- the command -------------------------------------------------------------------------- */
-
-/* 0, or the exit code with the largest last change upwards printed. */
-static int judge(const struct history *history)
-{
-	const struct diff *diff = &history->diff;
-	const struct line *worst = NULL;
-
-	for (size_t i = 0; i < history->n_lines && diff->fail_above >= 0; i++) {
-		const struct line *line = &history->lines[i];
-		const struct bench_delta *delta = &line->change.delta;
-		const bool last = i + 1 == history->n_lines || line[1].row != line->row ||
-				  line[1].column != line->column;
-
-		if (line->changed && last && delta->known && delta->pct > diff->fail_above &&
-		    (!worst || delta->pct > worst->change.delta.pct))
-			worst = line;
-	}
-	if (!worst)
-		return 0;
-	return tool_fail(EXIT_FAIL,
-			 "%s of %s is %.1f %% larger from run %zu (%.200s) on; --fail-above "
-			 "permits %.1f %%",
-			 diff->columns[worst->column].name, worst->row->label,
-			 worst->change.delta.pct, worst->change.at + 1,
-			 history->runs[worst->change.at].file, diff->fail_above);
-}
 
 static int parse(struct history *history, int argc, char **argv)
 {
@@ -594,8 +695,7 @@ static int run_history(struct history *history)
 	pmc_screen_from_env(&diff->out.screen, environ);
 	history->for_people = tool_rows_is_table(&diff->out);
 	make_lines(history);
-	code = write_lines(history);
-	return code ? code : judge(history);
+	return write_lines(history);
 }
 
 int cmd_history(int argc, char **argv)

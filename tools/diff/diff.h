@@ -94,6 +94,8 @@ void diff_start(struct diff *diff);
 /* Adds the rows of dump `at` of that side. */
 void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
 	       struct pmc_profile *profile);
+/* Whether a dump of the first side has the process. */
+bool diff_has_process(const struct diff *diff, const struct pmc_p_process *process);
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 /* NULL: the row has nothing in that column. */

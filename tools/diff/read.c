@@ -292,6 +292,16 @@ static void take_samples(struct dump *dump)
 
 /* ---- dumps -------------------------------------------------------------------------------- */
 
+bool diff_has_process(const struct diff *diff, const struct pmc_p_process *process)
+{
+	struct diff_process *seen, key;
+
+	memset(&key, 0, sizeof(key));
+	memcpy(key.key.identity, process->identity, sizeof(key.key.identity));
+	HASH_FIND(hh, diff->processes, &key.key, sizeof(key.key), seen);
+	return seen;
+}
+
 /* One run must not count as several: its values would look more certain than they are. Processes
  * in the same dump and ranks of one job differ in identity. */
 static void warn_repeated(struct dump *dump, const struct pmc_p_process *process)
