@@ -416,6 +416,17 @@ static bool hides_places(const struct stat_job *stat)
 	return asleep;
 }
 
+/* Whether task-clock is less than nine tenths of the CPU time. */
+static bool lacks_clock(const struct stat_lines *lines)
+{
+	const struct stat_row *total = lines->list[lines->n - 1];
+	const int clock = stat_clock(lines->stat);
+
+	return clock >= 0 && stat_has_waits(lines->stat) &&
+	       pmc_count_has_value(&total->counts[clock]) && total->span.cpu_ns > 10000000 &&
+	       (double)pmc_count_value(&total->counts[clock]) < 0.9 * (double)total->span.cpu_ns;
+}
+
 static void put_note(struct stat_job *stat, const char *text)
 {
 	struct tool_rows *output = &stat->output;
@@ -475,6 +486,9 @@ static void put_notes(const struct stat_lines *lines)
 	if (lines->lacks)
 		put_note(stat, " +: at least; what a thread did between its last reading and its "
 			       "end is not included");
+	if (lacks_clock(lines))
+		put_note(stat, " CPUs and task-clock exclude part of each context switch; cpu "
+			       "includes it");
 	if (hides_places(stat))
 		put_note(stat, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);
