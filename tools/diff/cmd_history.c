@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #define FLAG_OPTIONS struct history
+#define DIGITS	     "0123456789"
 
 enum { ORDER_TIME, ORDER_NAME, ORDER_GIVEN };
 enum { CHANGES_MOST = 64 };
@@ -27,8 +28,8 @@ enum { CHANGES_MOST = 64 };
 
 struct run {
 	const char *file, *labels;
-	uint64_t time_ns; /* last modification of the file */
-	unsigned dump;	  /* in sums */
+	time_t time;   /* last modification of the file */
+	unsigned dump; /* in sums */
 };
 
 struct line {
@@ -97,12 +98,12 @@ static bool is_known(const struct history *history, const struct pmc_profile *pr
 }
 
 static void take_run(struct history *history, struct pmc_profile *profile, const char *name,
-		     uint64_t time_ns)
+		     time_t time)
 {
 	struct pmc_arena *arena = &history->diff.arena;
 	struct run run = { .file = pmc_arena_strdup(arena, name),
 			   .labels = "",
-			   .time_ns = time_ns,
+			   .time = time,
 			   .dump = (unsigned)history->n_runs };
 
 	diff_take(&history->diff, 0, run.dump, run.file, profile);
@@ -130,25 +131,48 @@ static int read_run(void *to, int fd, const char *name)
 	else if (!problem && is_known(history, &profile))
 		history->n_repeated++;
 	else if (!problem)
-		take_run(history, &profile, name,
-			 fstat(fd, &st) ? 0 :
-					  (uint64_t)st.st_mtim.tv_sec * 1000000000 +
-						  (uint64_t)st.st_mtim.tv_nsec);
+		take_run(history, &profile, name, fstat(fd, &st) ? 0 : st.st_mtime);
 	pmc_profile_free(&profile);
 	return problem;
+}
+
+/* Numbers in names by their size: run-9 before run-10. */
+static int compare_names(const char *a, const char *b)
+{
+	while (*a && *b) {
+		const size_t x = strspn(a, DIGITS), y = strspn(b, DIGITS);
+		const size_t more = x > y ? x - y : y - x;
+
+		if (x && y) {
+			const char *rest = x > y ? a : b;
+
+			/* What one has more than zeros in front. */
+			if (strspn(rest, "0") < more)
+				return x > y ? 1 : -1;
+			a += x > y ? more : 0;
+			b += y > x ? more : 0;
+		}
+		if (*a != *b)
+			break;
+		a++;
+		b++;
+	}
+	return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const char *x = ((const struct run *)a)->file, *y = ((const struct run *)b)->file;
+	const int order = compare_names(x, y);
+
+	return order ? order : strcmp(x, y);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns ? 1 : -1) :
-					  strverscmp(x->file, y->file);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(((const struct run *)a)->file, ((const struct run *)b)->file);
+	return x->time != y->time ? (x->time > y->time ? 1 : -1) : by_name(a, b);
 }
 
 static bool has_label(const struct history *history)

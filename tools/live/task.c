@@ -94,7 +94,8 @@ static int add_tids(pid_t pid, struct live_tids *tids)
 
 static void sort_tids(struct live_tids *tids)
 {
-	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
+	if (tids->n)
+		qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
 }
 
 int live_tids_read(pid_t pid, struct live_tids *tids)
