@@ -145,7 +145,8 @@ while "$PMCTL" dump "$pid" -o "$T/each.pmc" >/dev/null 2>each.err; do
 	[ "$n" != 1 ] || "$PMCTL" dump "$pid" -o "$T/often.pmc" -I 5ms >/dev/null 2>often.err &
 	warned+=$(grep -v -e ': regions' -e 'child processes' each.err)
 	[ "$n" -gt 20 ] || cat each.pmc >>some.pmc
-	[ $((n % 4)) != 0 ] || "$PMCTL" ctl "$pid" reset >/dev/null
+	# A snapshot has the samples since the last reset, which some.pmc must not lack.
+	[ "$n" -le 20 ] || [ $((n % 4)) != 0 ] || "$PMCTL" ctl "$pid" reset >/dev/null
 	mv each.pmc last.pmc
 done
 wait
@@ -157,7 +158,7 @@ for file in some often last; do
 	is "$("$PMCTL" report --format json $file.pmc 2>report.err | jq .damaged_frames)$(cat report.err)" 0 "storm, $file: no frame is damaged"
 	# Near the end of the process few threads are left.
 	[ $file = last ] ||
-		between "$($read_samples $file.pmc total | jq -s 'map(.samples) | add')" 10 10000000 "storm, $file: there are samples"
+		between "$($read_samples $file.pmc total | jq -s 'map(.samples) | add')" 1 10000000 "storm, $file: there are samples"
 done
 "$PMCTL" report --by path --format json storm.pmc >own.json
 "$PMCTL" merge storm.pmc some.pmc often.pmc last.pmc -o both.pmc
