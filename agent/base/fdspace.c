@@ -21,10 +21,8 @@
 /* More than system() needs to start its child. */
 #define QUIET_NS    5000000u
 #define ONE_CLOSING (1ull << 32)
-/* Attempts before giving up: yields, then sleeps of 50 µs plus timer slack; 0.1 s in all. */
-#define PATIENCE 1000u
-#define YIELDS	 100u
-#define NAP_NS	 50000
+#define YIELDS	    100u
+#define NAP_NS	    50000
 
 static struct {
 	struct rlimit host;
@@ -128,9 +126,7 @@ static void enter(void)
 	unlock();
 }
 
-/* Between two attempts. The thread that is waited for may have lost its CPU, so yielding is not
- * enough. */
-static void wait_between(unsigned attempts)
+void agent_wait_between(unsigned attempts)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	const uint32_t nothing = 0;
@@ -147,15 +143,15 @@ __attribute__((noinline, cold)) static void wait_to_open(void)
 	while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
 		sched_yield();
 	/* Bounded: this may be a signal handler that interrupted the fork. */
-	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++)
-		wait_between(i);
+	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++)
+		agent_wait_between(i);
 }
 
 __attribute__((noinline, cold)) static void wait_to_close(void)
 {
-	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++) {
+	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++) {
 		atomic_fetch_sub(&fds.used, ONE_CLOSING);
-		wait_between(i);
+		agent_wait_between(i);
 		atomic_fetch_add(&fds.used, ONE_CLOSING);
 	}
 }
@@ -184,13 +180,13 @@ bool agent_fds_hold(void)
 	atomic_fetch_add(&fds.held, 1);
 	/* A window lasts microseconds, or as long as its thread waits for a CPU. Bounded: this may
 	 * be a signal handler that interrupted one. */
-	for (unsigned i = 0; i < PATIENCE; i++) {
+	for (unsigned i = 0; i < AGENT_PATIENCE; i++) {
 		if (try_lock()) {
 			if (fds.windows == 0 && atomic_load(&fds.used) < ONE_CLOSING)
 				return true;
 			unlock();
 		}
-		wait_between(i);
+		agent_wait_between(i);
 	}
 	atomic_fetch_sub(&fds.held, 1);
 	return false;

@@ -198,6 +198,7 @@ static void before_filter(long number, const long args[6])
 	/* Threads that are about to open their groups see that it has ended, or this. */
 	agent_forbid(AGENT_PERF);
 	agent_leave(PMC_RUNNING, 0, false);
+	agent_threads_settle();
 	agent_signals_forget();
 }
 

@@ -18,6 +18,26 @@ __thread struct slot *agent_self;
 static __thread unsigned rounds;
 static pthread_key_t key;
 
+/* Threads in the agent's work at their start or end. */
+static _Atomic unsigned inside;
+
+/* False: the agent has stopped, for a filter that kills for its calls, or for the end of the
+ * process. */
+static bool enter(void)
+{
+	atomic_fetch_add(&inside, 1);
+	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
+		return true;
+	atomic_fetch_sub(&inside, 1);
+	return false;
+}
+
+void agent_threads_settle(void)
+{
+	for (unsigned i = 0; atomic_load(&inside) && i < AGENT_PATIENCE; i++)
+		agent_wait_between(i);
+}
+
 static void name_now(char name[16])
 {
 	/* 0.1 us; covers all ways to name a thread. */
@@ -79,12 +99,14 @@ static void at_thread_end(void *arg)
 		errno = saved;
 		return;
 	}
-	if (agent_self && atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
+	if (agent_self && enter()) {
 		end_thread(agent_self);
-	else if (agent_self)
+		atomic_fetch_sub(&inside, 1);
+	} else if (agent_self) {
 		/* The final snapshot is reading this slot: the CPU clock of a thread that has gone
 		 * cannot be read. */
 		agent_ending_wait(AGENT_WRITTEN);
+	}
 	agent_self = NULL;
 	errno = saved;
 }
@@ -266,15 +288,12 @@ static uint64_t inherited_ns(const struct slot *slot, uint64_t own_ns)
 	return own_ns * inherited / slot->n_fds / 2;
 }
 
-void agent_thread_begin(struct slot *slot)
+static void begin_thread(struct slot *slot)
 {
 	/* Without events the two system calls for the clock would be a large part of the cost. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
 	const struct snapshot_groups groups = agent_groups_of(slot);
 
-	/* The agent stopped after the thread was made, for a filter that kills for its calls. */
-	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
-		return;
 	agent_self = slot;
 	slot->tid = own_tid(slot);
 	slot->start_ns = start;
@@ -308,6 +327,14 @@ void agent_thread_begin(struct slot *slot)
 	agent_tick_thread(slot, true);
 }
 
+void agent_thread_begin(struct slot *slot)
+{
+	if (!enter())
+		return;
+	begin_thread(slot);
+	atomic_fetch_sub(&inside, 1);
+}
+
 void agent_thread_main(void)
 {
 	struct slot *slot = agent_thread_reserve();
@@ -318,8 +345,9 @@ void agent_thread_main(void)
 		return;
 	agent_thread_reserve_groups(slot);
 	slot->flags |= PMC_THREAD_MAIN;
-	/* The fork may have been in a destructor. */
+	/* The fork may have been in a destructor, and beside other threads. */
 	rounds = 0;
+	atomic_store(&inside, 0);
 	agent_thread_begin(slot);
 	/* The agent's start-up is part of the main thread. */
 	slot->start_ns = agent.start_ns;

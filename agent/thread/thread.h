@@ -37,13 +37,17 @@ int agent_threads_init(void);
 struct slot *agent_thread_reserve(void);
 /* Takes descriptors for its groups; called by the creator. */
 void agent_thread_reserve_groups(struct slot *slot);
-/* First thing in a new thread: fills the slot, opens and enables the groups. */
+/* First thing in a new thread: fills the slot, opens and enables the groups. Nothing, if the agent
+ * has stopped since the thread was made. */
 void agent_thread_begin(struct slot *slot);
 /* Before the agent works at the end of a thread: stops its groups, if that work would count. */
 void agent_thread_stop(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
+/* After the agent has stopped: waits until no other thread is in the agent's work at its start or
+ * end, 0.1 s at most. */
+void agent_threads_settle(void);
 /* The main thread of a process image, or the one that called fork. */
 void agent_thread_main(void);
 
