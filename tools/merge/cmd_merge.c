@@ -70,7 +70,7 @@ int merge_fail(const struct merge *merge, const char *what, const char *name, in
 	return tool_fail(EXIT_FAIL, "cannot %s %s: %s", what, name, strerror(-error));
 }
 
-static int add_input(void *to, int fd, const char *name)
+int merge_add_input(void *to, int fd, const char *name)
 {
 	struct merge *merge = to;
 	struct merge_input seen;
@@ -115,7 +115,7 @@ static int add_names(int fd)
 static int merge_all(struct merge *merge, const struct merge_request *request,
 		     struct merge_output *output)
 {
-	int error = tool_inputs_read(request->files, request->n_files, add_input, merge);
+	int error = tool_inputs_read(request->files, request->n_files, merge_add_input, merge);
 
 	if (error)
 		return error;

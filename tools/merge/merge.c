@@ -301,8 +301,7 @@ const char *merge_spill_trouble(const struct merge *merge)
 	return merge->spill_failed ? spill_dir() : NULL;
 }
 
-/* A new unlinked file: its descriptor, or -errno. */
-static int spill_open(void)
+int merge_temporary(void)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -332,7 +331,7 @@ static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct m
 static int copy(struct merge *merge, int from)
 {
 	char buf[1 << 16], room[256];
-	int to = spill_open(), error = 0;
+	int to = merge_temporary(), error = 0;
 	struct pmc_out out;
 	ssize_t n = 1;
 
@@ -467,7 +466,7 @@ static int write_union(struct merge *merge, int fd)
 int merge_reload(struct merge *merge, int (*add)(int fd))
 {
 	struct merge_input seen;
-	int fd = spill_open(), error;
+	int fd = merge_temporary(), error;
 
 	merge->spill_failed = true;
 	if (fd < 0)

@@ -41,11 +41,15 @@ struct merge *merge_new(const struct merge_options *options);
 int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen);
 /* Writes the union; the merge is then empty. 0 or -errno; ESTALE: an input was overwritten. */
 int merge_write(struct merge *merge, int fd);
+/* An input_reader of tools/cli/pmctl.h: adds one input to a struct merge. */
+int merge_add_input(void *merge, int fd, const char *name);
 /* "cannot <what> <name>: why" with the fix: prints it and returns the exit code. */
 int merge_fail(const struct merge *merge, const char *what, const char *name, int error);
 /* The directory of temporary files if the last error was about them, else NULL. */
 const char *merge_spill_trouble(const struct merge *merge);
 void merge_free(struct merge *merge);
+/* A new file in TMPDIR that has no name: its descriptor, or -errno. */
+int merge_temporary(void);
 
 /* Writes the union so far to a temporary file, lets `add` read it and add frames at its end, and
  * reads it back. 0 or -errno. */

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,24 +120,19 @@ static int share_list(const struct merge_request *request, struct inputs *inputs
 	return 0;
 }
 
-/* Damaged or missing files are a warning. */
+/* A file that has been damaged or removed since it was listed is a warning. */
 static void add_input(struct merge *merge, const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct merge_input seen = { 0 };
-	const int error = fd < 0 ? -errno : merge_add_fd(merge, fd, &seen);
+	const int problem = fd < 0 ? -errno : merge_add_input(merge, fd, path);
 
 	if (fd >= 0)
 		close(fd);
-	if (error && (merge_spill_trouble(merge) || error == -ESTALE || error == -ENOMEM))
-		give_up(merge_fail(merge, "read", path, error));
-	if (error)
-		tool_warn("left out: %s (%s)", path, strerror(-error));
-	else if (!seen.good)
-		tool_warn("left out: %s (no valid frame)", path);
-	else if (seen.damaged)
-		tool_warn("%s: %llu damaged frame%s skipped", path,
-			  (unsigned long long)seen.damaged, seen.damaged == 1 ? "" : "s");
+	if (problem == INPUT_FATAL)
+		give_up(EXIT_FAIL);
+	if (problem)
+		tool_warn("left out: %s (%s)", path,
+			  problem < 0 ? strerror(-problem) : "no valid frame");
 }
 
 /* Each input, the largest first, goes to the rank that has the least so far. */
@@ -164,23 +158,18 @@ static void merge_share(struct merge *merge, const struct inputs *inputs)
 
 /* ---- joining ------------------------------------------------------------------------------- */
 
-static int nameless_file(const struct merge *merge)
+static int temporary(const struct merge *merge)
 {
-	const char *dir = getenv("TMPDIR");
-	char path[PATH_MAX];
-	int fd;
+	const int fd = merge_temporary();
 
-	snprintf(path, sizeof(path), "%s/pmctl-mpi.XXXXXX", dir && *dir ? dir : "/tmp");
-	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
-		give_up(merge_fail(merge, "create", path, -errno));
-	unlink(path);
+		give_up(merge_fail(merge, "create", "a temporary file in TMPDIR", fd));
 	return fd;
 }
 
 static void send_union(struct merge *merge, int to, char *room)
 {
-	const int fd = nameless_file(merge), error = merge_write(merge, fd);
+	const int fd = temporary(merge), error = merge_write(merge, fd);
 	uint64_t bytes = (uint64_t)lseek(fd, 0, SEEK_END);
 	off_t at = 0;
 	ssize_t n;
@@ -200,7 +189,7 @@ static void send_union(struct merge *merge, int to, char *room)
 
 static void add_union(struct merge *merge, int from, char *room)
 {
-	const int fd = nameless_file(merge);
+	const int fd = temporary(merge);
 	struct merge_input seen;
 	MPI_Status status;
 	uint64_t bytes;
@@ -260,7 +249,7 @@ static int write_output(struct merge *merge, const char *path)
 /* pmctl report of the union, with these flags. */
 static int report(struct merge *merge, int argc, char **argv)
 {
-	const int fd = nameless_file(merge);
+	const int fd = temporary(merge);
 	int error = merge_write(merge, fd);
 
 	if (error)
