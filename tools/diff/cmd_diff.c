@@ -10,8 +10,7 @@
 
 #define FLAG_OPTIONS struct diff
 
-/* Threads and regions are not the same in two runs, and there are no trees of paths. */
-static const char *const keys[] = {
+const char *const diff_keys[DIFF_KEYS] = {
 #define X(name, alias, value, doc)                                                                 \
 	[value] = value == PMC_BY_THREAD || value == PMC_BY_REGION || value == PMC_BY_PATH ?       \
 			  NULL :                                                                   \
@@ -19,6 +18,7 @@ static const char *const keys[] = {
 #include "tools/rows/by.def"
 #undef X
 };
+
 /* Starts the other side. */
 static int set_vs(void *to, const struct tool_args *args)
 {
@@ -36,7 +36,7 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_LIST(0, "--a", "GLOB", patterns[0], n_patterns[0],
 		  "dumps of side A, in place of operands; repeatable"),
 	FLAG_LIST(0, "--b", "GLOB", patterns[1], n_patterns[1], "dumps of side B; repeatable"),
-	FLAG_BY_KEYS(keys, keys, .aliases = pmc_by_aliases),
+	FLAG_BY_KEYS(keys, diff_keys, .aliases = pmc_by_aliases),
 	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
 	FLAG_SYMFS(root),
 	FLAG_BOOL(0, "--all", all, "rows and measurements below the thresholds, too"),
@@ -104,21 +104,28 @@ static int choose_sides(struct diff *diff)
 	return 0;
 }
 
+int diff_choose_keys(struct diff *diff)
+{
+	int code = diff->keys[0] ? report_set_keys(diff->keys, diff->outer, &diff->by) : 0;
+
+	if (code)
+		return code;
+	if (diff->outer[0] && pmc_by_samples(diff->by))
+		return tool_fail(EXIT_USAGE, "%s compares samples by one key, such as --by %s",
+				 tool_command_name, pmc_by_names[diff->by]);
+	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
+		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
+				 diff->event ? "--event" : "--symfs");
+	return 0;
+}
+
 static int parse(struct diff *diff, int argc, char **argv)
 {
 	int code = tool_args_parse(argc, argv, diff);
 
+	code = code ? code : diff_choose_keys(diff);
 	if (code)
 		return code;
-	code = diff->keys[0] ? report_set_keys(diff->keys, diff->outer, &diff->by) : 0;
-	if (code)
-		return code;
-	if (diff->outer[0] && pmc_by_samples(diff->by))
-		return tool_fail(EXIT_USAGE, "diff compares samples by one key, such as --by %s",
-				 pmc_by_names[diff->by]);
-	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
-		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
-				 diff->event ? "--event" : "--symfs");
 	if (diff->out.format == TABLE_JSON &&
 	    (diff->out.choice.sort || diff->out.choice.columns || diff->out.choice.n_where))
 		return tool_fail(EXIT_USAGE, "--format json has whole rows; use --format jsonl "
@@ -153,11 +160,6 @@ static void sort_rows(struct diff *diff)
 	HASH_SORT(diff->rows, by_impact);
 }
 
-static bool is_judged(unsigned column)
-{
-	return column == DIFF_CPU || column >= DIFF_EVENTS;
-}
-
 /* Says why, and the fix. --fail-above must not pass if events or samples are missing. */
 static int nothing_compared(const struct diff *diff)
 {
@@ -167,7 +169,7 @@ static int nothing_compared(const struct diff *diff)
 	char text[400];
 
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
-		for (unsigned side = 0; side < 2 && is_judged(c); side++)
+		for (unsigned side = 0; side < 2 && diff_is_cost(c); side++)
 			has[side] |= diff_compare(diff, &diff->total, c, &value) &&
 				     value.sides[side].summary.n &&
 				     (!samples || value.sides[side].value > 0);
@@ -199,7 +201,7 @@ static int judge(const struct diff *diff)
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		const struct bench_delta *delta = &value.delta;
 
-		if (!is_judged(c) || !diff_compare(diff, &diff->total, c, &value) ||
+		if (!diff_is_cost(c) || !diff_compare(diff, &diff->total, c, &value) ||
 		    !value.comparable ||
 		    (pmc_by_samples(diff->by) &&
 		     !(value.sides[0].value > 0 && value.sides[1].value > 0)))

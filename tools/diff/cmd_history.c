@@ -23,7 +23,8 @@
 
 enum { ORDER_TIME, ORDER_NAME, ORDER_GIVEN };
 enum { CHANGES_MOST = 64 };
-/* The probability of a false change among all measurements of all rows. */
+/* The probability of a false change among all measurements of all rows. Half of it is for CPU time
+ * and events: they are few, and what is looked for. */
 #define LEVEL 0.05
 
 struct run {
@@ -36,6 +37,7 @@ struct line {
 	const struct diff_row *row;
 	unsigned column;
 	bool changed, goes_on; /* goes_on: below a line of the same row */
+	bool judged;	       /* by --fail-above */
 	size_t n;	       /* runs that have a value */
 	struct bench_change change;
 	struct bench_trend trend;
@@ -50,7 +52,7 @@ struct history {
 
 	struct run *runs;
 	size_t n_runs, runs_room;
-	size_t n_series[2]; /* whose values differ: accounting, and those of is_cost() */
+	size_t n_series[2]; /* whose values differ: accounting, and those of diff_is_cost() */
 	size_t n_changed, n_unchanged, n_repeated;
 	struct line *lines, *at;
 	size_t n_lines, lines_room, sums; /* sums: lines of the total, the last ones */
@@ -58,17 +60,8 @@ struct history {
 	bool for_people;
 };
 
-static const char *const keys[] = {
-#define X(name, alias, value, doc)                                                                 \
-	[value] = value == PMC_BY_THREAD || value == PMC_BY_REGION || value == PMC_BY_PATH ?       \
-			  NULL :                                                                   \
-			  #name,
-#include "tools/rows/by.def"
-#undef X
-};
-
 const struct tool_flag cmd_history_flags[] = {
-	FLAG_BY_KEYS(diff.keys, keys, .aliases = pmc_by_aliases),
+	FLAG_BY_KEYS(diff.keys, diff_keys, .aliases = pmc_by_aliases),
 	FLAG_WORD(0, "--order", "WORD", order, ((const char *const[]){ "time", "name", "given" }),
 		  "order of runs: by time of the file, by name"),
 	FLAG_TEXT(0, "--label", "KEY", label,
@@ -127,7 +120,7 @@ static int read_run(void *to, int fd, const char *name)
 	if (!problem)
 		pmc_profile_finish(&profile);
 	if (!problem && profile.damaged_frames)
-		tool_warn("%s is left out: its values are not whole", name);
+		tool_warn("%s is left out, since it is damaged", name);
 	else if (!problem && is_known(history, &profile))
 		history->n_repeated++;
 	else if (!problem)
@@ -233,12 +226,6 @@ static size_t values_of(const struct history *history, const struct diff_row *ro
 	return n;
 }
 
-/* CPU time and events, which have half of the level: they are few, and what is looked for. */
-static bool is_cost(unsigned column)
-{
-	return column == DIFF_CPU || column >= DIFF_EVENTS;
-}
-
 static struct line *add_line(struct history *history, const struct diff_row *row, unsigned column)
 {
 	struct line *line;
@@ -260,7 +247,7 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 	const bool always = !history->for_people || history->diff.all ||
 			    history->diff.out.choice.n_where ||
 			    (row == &history->diff.total && column == diff_first(&history->diff));
-	const size_t of_its_kind = history->n_series[is_cost(column)];
+	const size_t of_its_kind = history->n_series[diff_is_cost(column)];
 	struct bench_change changes[CHANGES_MOST];
 	struct bench_summary whole;
 	struct bench_trend trend;
@@ -309,14 +296,14 @@ static bool varies(const struct history *history, const struct diff_row *row, un
 	for (unsigned i = 1; i < sum->n; i++)
 		if (sum->of[i] != sum->of[0])
 			return true;
-	return false;
+	return sum->n < history->n_runs;
 }
 
 static void count_series(struct history *history, const struct diff_row *row)
 {
 	for (unsigned c = diff_first(&history->diff); c < history->diff.n_columns; c++)
 		if (is_series(history, row, c) && varies(history, row, c))
-			history->n_series[is_cost(c)]++;
+			history->n_series[diff_is_cost(c)]++;
 }
 
 static int by_weight(const struct diff_row *x, const struct diff_row *y)
@@ -440,13 +427,6 @@ static struct table_cell number(const struct history *history, bool known, doubl
 	return cell;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The name of a run for people. */
 static struct table_cell label_cell(const struct history *history, const struct run *run)
 {
@@ -458,7 +438,7 @@ static struct table_cell label_cell(const struct history *history, const struct 
 		return cell_textn(value, len);
 	if (history->label)
 		return cell_null();
-	return cell_text(*run->labels ? run->labels : base_name(run->file));
+	return cell_text(*run->labels ? run->labels : pmc_base_name(run->file));
 }
 
 static struct table_cell cell_of(void *arg, const struct table_column *column)
@@ -604,46 +584,45 @@ static double rise(const struct line *first, const struct line *line)
 	return least > 0 ? (line->change.after / least - 1) * 100 : INFINITY;
 }
 
+static bool is_same_series(const struct line *a, const struct line *b)
+{
+	return a->row == b->row && a->column == b->column;
+}
+
 /* 0, or the exit code with the largest rise printed: of CPU time and events of all rows, or of the
  * lines that --where chose. */
-static int judge(const struct history *history, const struct table *table)
+static int judge(struct history *history, const struct table *table)
 {
 	const struct diff *diff = &history->diff;
-	const size_t chosen = table->n_rows + table->n_more;
-	const struct line *worst = NULL;
+	const struct line *worst = NULL, *first = history->lines;
+	const bool chosen = diff->out.choice.n_where;
+	char rose[64];
 	double most = 0;
 
-	for (size_t i = 0, first = 0; i < history->n_lines && diff->fail_above >= 0; i++) {
-		const struct line *line = &history->lines[i], *begin = &history->lines[first];
-		bool wanted = is_cost(line->column);
+	for (uint64_t i = 0; chosen && i < table->n_rows + table->n_more; i++)
+		history->lines[table->order[i]].judged = true;
+	for (size_t i = 0; i < history->n_lines; i++) {
+		const struct line *line = &history->lines[i];
+		const bool last = i + 1 == history->n_lines || !is_same_series(line, line + 1);
 
-		if (begin->row != line->row || begin->column != line->column)
-			first = i;
-		begin = &history->lines[first];
-		if (diff->out.choice.n_where) {
-			wanted = false;
-			for (size_t k = 0; k < chosen && !wanted; k++)
-				wanted = table->order[k] == i;
-		}
-		if (!line->changed || !wanted ||
-		    (i + 1 < history->n_lines && line[1].row == line->row &&
-		     line[1].column == line->column))
+		if (!is_same_series(first, line))
+			first = line;
+		if (!line->changed || !last ||
+		    !(chosen ? line->judged : diff_is_cost(line->column)) ||
+		    rise(first, line) <= fmax(diff->fail_above, most))
 			continue;
-		if (rise(begin, line) > fmax(diff->fail_above, most)) {
-			most = rise(begin, line);
-			worst = line;
-		}
+		most = rise(first, line);
+		worst = line;
 	}
-	if (!worst)
+	if (!worst || diff->fail_above < 0)
 		return 0;
-	if (most == INFINITY)
-		return tool_fail(EXIT_FAIL, "%s of %s was 0 before run %zu (%.200s)",
-				 diff->columns[worst->column].name, worst->row->label,
-				 worst->change.at + 1, history->runs[worst->change.at].file);
+	snprintf(rose, sizeof(rose),
+		 most < INFINITY ? "is %.1f %% above its lowest level" : "was 0 in earlier runs",
+		 most);
 	return tool_fail(EXIT_FAIL,
-			 "%s of %s is %.1f %% above its lowest level, after its last change at run "
-			 "%zu (%.200s); --fail-above permits %.1f %%",
-			 diff->columns[worst->column].name, worst->row->label, most,
+			 "%s of %s %s; its last change is at run %zu (%.200s); --fail-above "
+			 "permits a rise of %.1f %%",
+			 diff->columns[worst->column].name, worst->row->label, rose,
 			 worst->change.at + 1, history->runs[worst->change.at].file,
 			 diff->fail_above);
 }
@@ -690,16 +669,9 @@ static int parse(struct history *history, int argc, char **argv)
 	struct diff *diff = &history->diff;
 	int code = tool_args_parse(argc, argv, history);
 
-	if (!code && diff->keys[0])
-		code = report_set_keys(diff->keys, diff->outer, &diff->by);
+	code = code ? code : diff_choose_keys(diff);
 	if (code)
 		return code;
-	if (diff->outer[0] && pmc_by_samples(diff->by))
-		return tool_fail(EXIT_USAGE, "history takes samples by one key, such as --by %s",
-				 pmc_by_names[diff->by]);
-	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
-		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
-				 diff->event ? "--event" : "--symfs");
 	if (!history->n_paths)
 		return tool_fail(EXIT_USAGE,
 				 "history needs dumps of several runs: pmctl history DIR|FILE...");

@@ -22,6 +22,12 @@ struct diff_column {
 	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
 };
 
+/* CPU time and events, by which --fail-above judges. */
+static inline bool diff_is_cost(unsigned column)
+{
+	return column == DIFF_CPU || column >= DIFF_EVENTS;
+}
+
 /* A count: long double has all integers up to 2^64 (x86, arm64). */
 typedef long double diff_number;
 
@@ -89,7 +95,19 @@ struct diff {
 	} sampled[2];
 };
 
-/* Adds the columns before the events, for a number of dumps. */
+/* Names of the values of --by, by enum pmc_fold_by; NULL: threads and regions are not the same in
+ * two runs, and there are no trees of paths. */
+enum {
+	DIFF_KEYS = 1
+#define X(name, alias, value, doc) +1
+#include "tools/rows/by.def"
+#undef X
+};
+extern const char *const diff_keys[DIFF_KEYS];
+/* Sets by and outer from the words of --by, and checks the flags of samples. 0, or the exit code
+ * with the error printed. */
+int diff_choose_keys(struct diff *diff);
+/* Adds the columns before the events. */
 void diff_start(struct diff *diff);
 /* Adds the rows of dump `at` of that side. */
 void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
