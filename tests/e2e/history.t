@@ -82,7 +82,7 @@ history_
 is "$status" 2 "no dumps: refused"
 history_ step/run-1.pmc
 is "$status" 1 "one run"
-like "$(cat err)" 'at least 10 runs' "is too few"
+like "$(cat err)" 'at least 10 runs are needed' "is too few"
 history_ step --by function
 is "$status" 1 "no samples: refused"
 history_ step --by thread

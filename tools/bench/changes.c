@@ -3,11 +3,11 @@
  * changes.c - change points by binary segmentation with Pettitt's test, judged by permutations of
  * blocks.
  *
- * Times of runs are not independent: a machine is slower for an hour, and runs that follow one
- * another are alike. A test that takes them for independent calls every such hour a change. So what
- * is permuted are blocks of runs, longer than the runs resemble each other once the change itself
- * is taken off. A series of fewer than BLOCKS_LEAST blocks, such as a random walk, has no change
- * that could be told from its drift.
+ * Times of runs are not independent: a machine is slower for an hour, so runs that follow one
+ * another are correlated, and a test for independent values would call each such hour a change.
+ * Therefore blocks of runs are permuted, longer than the autocorrelation that is left without the
+ * change. Where fewer than BLOCKS_LEAST blocks fit into a series, as into a random walk, a change
+ * cannot be told from drift.
  */
 #include "tools/bench/changes.h"
 #include "tools/cli/pmctl.h"
@@ -19,20 +19,20 @@
 enum {
 	PERMUTATIONS = 399,
 	BLOCKS_LEAST = 10,
-	LAGS_MOST = 200, /* over which resemblance is summed */
-	CURVE = 4,	 /* coefficients of a cubic curve */
-	FEW = 3,	 /* steps that are judged one by one */
+	LAGS_MOST = 200, /* of the autocorrelations that are summed */
+	CURVE = 4,	 /* coefficients of a cubic polynomial */
+	FEW = 3,	 /* the most steps that are tested one by one */
 	CHANGES_MOST = 64,
 	TREND_POINTS = 200,
 };
 
 /* Changes below this are not worth a line, however significant they are. */
 #define LEAST_PCT 1.0
-/* Values of less resemblance are taken for independent. */
-#define RESEMBLANCE 0.1
-/* The least square of a step in units of its error, beside a curve. */
+/* Below this autocorrelation values are taken for independent. */
+#define CORRELATED 0.1
+/* The least F statistic of a step that is added to a cubic polynomial. */
 #define SUDDEN 12.0
-/* The least step, in standard deviations, that a few runs show. */
+/* The least step, in standard deviations, that BENCH_SIDE_LEAST runs are enough for. */
 #define LARGE 5.0
 /* The mean square of the largest distance of a Brownian bridge from 0. */
 #define BRIDGE_SQUARE (M_PI * M_PI / 12)
@@ -89,24 +89,25 @@ static bool rank_values(struct series *series, size_t from, size_t to)
 	return sorted_values[order[0]] < sorted_values[order[n - 1]];
 }
 
-/* The largest sum of ranks up to a place that leaves enough on both sides, and the place at which
- * the sum is largest beside its spread there: the former leans to the middle. */
+/* The largest sum of the first k ranks, by its absolute value. *at: the k at which it is largest in
+ * units of its standard deviation; where it is largest itself is nearer to the middle than a change
+ * is. At least BENCH_SIDE_LEAST ranks are on both sides. */
 static double largest_sum(const double *ranks, size_t n, size_t *at)
 {
-	double sum = 0, most = -1, clearest = -1;
+	double sum = 0, most = -1, best = -1;
 
 	*at = BENCH_SIDE_LEAST;
 	for (size_t i = 0; i + BENCH_SIDE_LEAST < n; i++) {
 		const double k = (double)(i + 1);
-		double clear;
+		double ratio;
 
 		sum += ranks[i];
-		clear = sum * sum / (k * ((double)n - k));
+		ratio = sum * sum / (k * ((double)n - k));
 		if (i + 1 < BENCH_SIDE_LEAST)
 			continue;
 		most = fmax(most, fabs(sum));
-		if (clear > clearest) {
-			clearest = clear;
+		if (ratio > best) {
+			best = ratio;
 			*at = i + 1;
 		}
 	}
@@ -122,7 +123,7 @@ static void sum_up(struct series *series, size_t from, size_t to)
 			series->sums[i - from] + (series->values[i] - series->values[from]);
 }
 
-/* By how much a change after the first k of n values lessens the sum of squares. */
+/* The reduction of the sum of squared residuals by a step after the first k of n values. */
 static double explained(const struct series *series, size_t n, size_t k)
 {
 	const double left = series->sums[k], all = series->sums[n],
@@ -131,9 +132,9 @@ static double explained(const struct series *series, size_t n, size_t k)
 	return distance * distance * (double)k * (double)(n - k) / (double)n;
 }
 
-/* The ranks less their means before and after that place, in series->scratch. Returns the sum of
- * squares. */
-static double take_off(struct series *series, size_t n, size_t at)
+/* Puts the residuals of the ranks from their means before and after that place into
+ * series->scratch. Returns the sum of their squares. */
+static double residuals(struct series *series, size_t n, size_t at)
 {
 	double means[2] = { 0, 0 }, square = 0;
 
@@ -146,7 +147,8 @@ static double take_off(struct series *series, size_t n, size_t at)
 	return square;
 }
 
-static double correlation(const struct series *series, size_t n, size_t lag, double square)
+/* Of the residuals, whose sum of squares is that. */
+static double autocorrelation(const struct series *series, size_t n, size_t lag, double square)
 {
 	double product = 0;
 
@@ -155,23 +157,24 @@ static double correlation(const struct series *series, size_t n, size_t lag, dou
 	return square > 0 ? product / square : 0;
 }
 
-/* So many runs resemble each other, once the change is taken off: from there on the correlation of
- * ranks is small. *inflated: by how much that makes the variance of a mean larger than that of
- * independent runs; at least as in an autoregressive series of first order, with the bias of short
- * series taken off. */
+/* The length of the blocks: twice the lag at which the autocorrelation of the residuals is small; 1
+ * if it is small at once. *inflated: the factor by which the autocorrelation raises the variance of
+ * a mean (Bartlett's weights); at least that of an autoregressive series of first order, corrected
+ * for the bias of short series. */
 static size_t block_length(const struct series *series, size_t n, double square, double *inflated)
 {
-	const double small = fmax(RESEMBLANCE, 1.64 / sqrt((double)n));
-	const double first = correlation(series, n, 1, square);
+	const double small = fmax(CORRELATED, 1.64 / sqrt((double)n));
+	const double first = autocorrelation(series, n, 1, square);
 	const double rho = fmin(fmax(first + (2 + 4 * first) / (double)n, 0), 0.99);
 	const size_t most = n / BLOCKS_LEAST, far = most < LAGS_MOST ? most : LAGS_MOST;
 	double sum = 1;
 	size_t lag = 1;
 
-	while (lag <= most && correlation(series, n, lag, square) >= small)
+	while (lag <= most && autocorrelation(series, n, lag, square) >= small)
 		lag++;
 	for (size_t i = 1; i <= far; i++)
-		sum += 2 * correlation(series, n, i, square) * (1 - (double)i / (double)(far + 1));
+		sum += 2 * autocorrelation(series, n, i, square) *
+		       (1 - (double)i / (double)(far + 1));
 	*inflated = fmax(sum, (1 + rho) / (1 - rho));
 	return lag == 1 ? 1 : 2 * lag;
 }
@@ -184,8 +187,8 @@ static uint64_t next_random(struct series *series)
 	return series->random;
 }
 
-/* The probability of so large a sum in a series of independent runs: ranks whose sum of squares is
- * that make a Brownian bridge. */
+/* The probability of a sum as large as `most` if values are independent: sums of ranks, whose sum
+ * of squares is `square`, are a Brownian bridge. */
 static double independent_probability(double most, double square)
 {
 	return 2 * exp(-2 * most * most / square);
@@ -200,8 +203,9 @@ static double sum_of_squares(const double *values, size_t n)
 	return sum;
 }
 
-/* The probability of so large a sum in a series without a change, by permuted blocks. Below what so
- * few permutations can show it is that of a Brownian bridge with their spread. */
+/* The probability of a sum as large as `most` without a change, by permutations of blocks. A
+ * probability that is too small for their number is that of a Brownian bridge of the same variance.
+ */
 static double probability(struct series *series, size_t n, double most, size_t length)
 {
 	const size_t n_blocks = (n + length - 1) / length;
@@ -242,8 +246,9 @@ static double probability(struct series *series, size_t n, double most, size_t l
 	return fmin(counted, independent_probability(most, square / BRIDGE_SQUARE));
 }
 
-/* Whether it changed at once, not little by little: of a cubic curve with a step through the ranks
- * around it, the step is needed. So many runs are looked at that a step of that size would show. */
+/* Whether the ranks change at once and not gradually: an F test of a step that is added to a cubic
+ * polynomial. The window around the place is as wide as makes the expected F five times the least
+ * one. */
 static bool is_sudden(struct series *series, size_t n, size_t at, double square, double inflated)
 {
 	const double noise = square / (double)n * inflated;
@@ -270,7 +275,7 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 	for (size_t i = from; i < to; i++) {
 		const double x = (double)i - (double)(from + to - 1) / 2, s = i >= at,
 			     y = series->ranks[i];
-		/* Orthogonal on these places. */
+		/* Orthogonal polynomials on the window. */
 		const double curve[CURVE] = { 1, x, x * x - x2 / (double)m,
 					      x * x * x - x * x4 / x2 };
 
@@ -283,7 +288,7 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 		sy += s * y;
 		yy += y * y;
 	}
-	/* What of step and ranks the curve leaves. */
+	/* Residuals of the step and of the ranks from the polynomial. */
 	for (unsigned k = 0; k < CURVE; k++) {
 		ss -= ps[k] * ps[k] / pp[k];
 		sy -= ps[k] * py[k] / pp[k];
@@ -292,43 +297,38 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 	return ss > 0 && sy * sy / ss * (double)m > SUDDEN * inflated * (yy - sy * sy / ss);
 }
 
-/* The middle of n values, which are put in order. */
-static double median_of(double *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), by_size);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-/* Whether there is a step that is large beside the spread of the values on both sides of it, which
- * needs no more than the least number of them: the best place by least squares. Medians, since a
- * few slow runs are no change. */
+/* Whether the best step by least squares is larger than LARGE standard deviations, estimated by
+ * medians: then BENCH_SIDE_LEAST runs are enough. At most a tenth of the runs of a side may be
+ * nearer to the level of the other one, and none where most values are equal, as numbers of threads
+ * are. */
 static bool is_large(struct series *series, size_t from, size_t to, size_t *at)
 {
 	const double *values = series->values + from;
 	const size_t n = to - from;
-	double medians[2], spread, inflated, *rest = series->scratch;
+	double spread, inflated, *rest = series->scratch;
+	struct bench_summary sides[2], around;
 	size_t best = BENCH_SIDE_LEAST, wrong[2] = { 0, 0 };
 
 	sum_up(series, from, to);
 	for (size_t k = best; k + BENCH_SIDE_LEAST <= n; k++)
 		if (explained(series, n, k) > explained(series, n, best))
 			best = k;
-	memcpy(rest, values, n * sizeof(*rest));
-	medians[0] = median_of(rest, best);
-	medians[1] = median_of(rest + best, n - best);
+	bench_summarize(values, best, &sides[0]);
+	bench_summarize(values + best, n - best, &sides[1]);
 	for (size_t i = 0; i < n; i++) {
-		rest[i] = fabs(values[i] - medians[i >= best]);
-		wrong[i >= best] += rest[i] >= fabs(values[i] - medians[i < best]);
+		rest[i] = fabs(values[i] - sides[i >= best].median);
+		wrong[i >= best] += rest[i] >= fabs(values[i] - sides[i < best].median);
 	}
-	spread = 1.4826 * median_of(rest, n);
-	block_length(series, n, take_off(series, n, best), &inflated);
+	bench_summarize(rest, n, &around);
+	spread = 1.4826 * around.median; /* the standard deviation of normal values */
+	block_length(series, n, residuals(series, n, best), &inflated);
 	*at = best;
 	if (wrong[0] * 10 > (spread > 0 ? best : 0) || wrong[1] * 10 > (spread > 0 ? n - best : 0))
 		return false;
-	return fabs(medians[1] - medians[0]) > LARGE * spread * sqrt(inflated);
+	return fabs(sides[1].median - sides[0].median) > LARGE * spread * sqrt(inflated);
 }
 
-/* The place of a step between two values, if runs were independent. False: none. */
+/* Looks for a step, as if runs were independent. */
 static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
 {
 	const size_t n = to - from;
@@ -341,7 +341,7 @@ static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
 	return independent_probability(most, sum_of_squares(series->ranks, n)) <= series->level;
 }
 
-/* The place of a change between two values, and the length of blocks there. False: none. */
+/* Looks for a change: its place, and the length of the blocks. */
 static bool find_change(struct series *series, size_t from, size_t to, size_t *at, size_t *length)
 {
 	const size_t n = to - from;
@@ -351,12 +351,12 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 		return false;
 	all = sum_of_squares(series->ranks, n);
 	if (is_large(series, from, to, at)) {
-		*length = block_length(series, n, take_off(series, n, *at), &inflated);
+		*length = block_length(series, n, residuals(series, n, *at), &inflated);
 		*at += from;
 		return true;
 	}
 	most = largest_sum(series->ranks, n, at);
-	square = take_off(series, n, *at);
+	square = residuals(series, n, *at);
 	*length = block_length(series, n, square, &inflated);
 	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
 	    independent_probability(most, all * inflated) > series->level ||
@@ -366,6 +366,7 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 	return true;
 }
 
+/* Places of changes in order, and the length of blocks at each. */
 struct places {
 	size_t n, most, at[CHANGES_MOST], block[CHANGES_MOST];
 };
@@ -385,7 +386,7 @@ static void drop_place(struct places *places, size_t c)
 	memmove(&places->block[c], &places->block[c + 1], (places->n - c) * sizeof(size_t));
 }
 
-/* By that test, or as if runs were independent. */
+/* Binary segmentation by find_change(), or by find_step(). */
 static void segment(struct series *series, size_t from, size_t to, bool independent,
 		    struct places *places)
 {
@@ -400,8 +401,8 @@ static void segment(struct series *series, size_t from, size_t to, bool independ
 	segment(series, at, to, independent, places);
 }
 
-/* Several changes hide each other: what the first leaves resembles itself for long. So few steps
- * between them are each judged without the others. More of them are how the series drifts. */
+/* Several changes hide each other: without one of them, the others are autocorrelation. So each of
+ * a few steps is tested between its neighbours. More than FEW are taken for drift. */
 static void few_changes(struct series *series, struct places *places)
 {
 	struct places steps = { .most = 2 * FEW };
@@ -511,7 +512,8 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 	series.blocks = series.order + n;
 	segment(&series, 0, n, false, &places);
 	few_changes(&series, &places);
-	/* What is too small goes, the smallest first, and its neighbours are looked at again. */
+	/* Drops changes that are too small, the smallest first: those beside it then have other
+	 * means. */
 	while (places.n) {
 		size_t least = 0;
 		double smallest = INFINITY;
@@ -521,7 +523,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 			const struct bench_delta *delta = &change.delta;
 
 			describe(&series, &places, c, &change);
-			/* From or to 0 is a change of any size. */
+			/* Not known: from 0. */
 			if (!delta->known || (delta->has_ci && delta->significant) ||
 			    (!delta->has_ci && fabs(delta->pct) >= LEAST_PCT))
 				continue;

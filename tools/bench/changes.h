@@ -28,7 +28,8 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 		     size_t room);
 
 /* The slope of a line through the values, in percent of their median from the first value to the
- * last, and its 95 % interval. Not known for fewer than ten values or a median of 0. */
+ * last, and its 95 % interval if they are independent. Not known for fewer than ten values or a
+ * median of 0. */
 struct bench_trend {
 	bool known, significant; /* significant: the interval excludes 0 */
 	double pct, ci_pct;

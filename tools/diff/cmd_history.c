@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_history.c - pmctl history: many runs in the order of time, where a measurement of a row
- * changed, and at which run.
+ * cmd_history.c - pmctl history: at which run a measurement of a row changed, over many runs in the
+ * order of time.
  *
  * Rows and sums are those of pmctl diff with one side; a line is a change, or a measurement without
  * one.
@@ -63,7 +63,7 @@ struct history {
 const struct tool_flag cmd_history_flags[] = {
 	FLAG_BY_KEYS(diff.keys, diff_keys, .aliases = pmc_by_aliases),
 	FLAG_WORD(0, "--order", "WORD", order, ((const char *const[]){ "time", "name", "given" }),
-		  "order of runs: by time of the file, by name"),
+		  "order of the runs"),
 	FLAG_TEXT(0, "--label", "KEY", label,
 		  "key of PMC_LABEL that names a run (default: commit)"),
 	FLAG_EVENT(diff.event, "event of the samples (default: all, without waits)"),
@@ -193,9 +193,9 @@ static int read_runs(struct history *history)
 	if (history->n_runs < 2 * BENCH_SIDE_LEAST)
 		return tool_fail(
 			EXIT_FAIL,
-			"a history has at least %d runs, and here are %zu; give more dumps, "
-			"or compare two with pmctl diff",
-			2 * BENCH_SIDE_LEAST, history->n_runs);
+			"at least %d runs are needed, and %zu %s there; give more dumps, or "
+			"compare two with pmctl diff",
+			2 * BENCH_SIDE_LEAST, history->n_runs, history->n_runs == 1 ? "is" : "are");
 	if (history->label && !has_label(history))
 		return tool_fail(EXIT_FAIL,
 				 "no run has the label '%.60s'; PMC_LABEL=%.60s=... gives it one",
@@ -616,9 +616,10 @@ static int judge(struct history *history, const struct table *table)
 	}
 	if (!worst || diff->fail_above < 0)
 		return 0;
-	snprintf(rose, sizeof(rose),
-		 most < INFINITY ? "is %.1f %% above its lowest level" : "was 0 in earlier runs",
-		 most);
+	if (most < INFINITY)
+		snprintf(rose, sizeof(rose), "is %.1f %% above its lowest level", most);
+	else
+		snprintf(rose, sizeof(rose), "was 0 in earlier runs");
 	return tool_fail(EXIT_FAIL,
 			 "%s of %s %s; its last change is at run %zu (%.200s); --fail-above "
 			 "permits a rise of %.1f %%",
