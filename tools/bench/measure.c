@@ -553,7 +553,7 @@ int bench_measure(struct bench *bench)
 		code = measure_commands(bench, runner, c,
 					bench->sequential ? c + 1 : bench->n_commands);
 	bench_runner_stop(runner);
-	/* The progress. */
+	/* Removes the line that shows the progress. */
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 	if (!code && (bench->per_thread || bench->by_agent) && !bench_signalled())

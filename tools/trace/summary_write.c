@@ -253,7 +253,7 @@ static void put_column(struct pmc_json *json, struct summary_rows *rows,
 	}
 }
 
-/* Whether it tells something of the row, for those who did not choose columns. */
+/* Whether the column is in the JSON of this row if the user chose no columns. */
 static bool is_told(const struct summary_rows *rows, const struct table_column *column)
 {
 	const bool pool = rows->at->threads;
@@ -263,7 +263,7 @@ static bool is_told(const struct summary_rows *rows, const struct table_column *
 					  column->index != IN || rows->trace->stacks;
 }
 
-/* What no column has. */
+/* Members of the JSON that are no columns. */
 static void put_rest(struct pmc_json *json, const struct trace_thread *t)
 {
 	unsigned last = 64;
