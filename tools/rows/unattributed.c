@@ -62,28 +62,41 @@ static void invalidate(struct pmc_count *count, uint32_t reason)
 		*count = (struct pmc_count){ .state = PMC_NOT_COUNTED, .error = reason };
 }
 
+/* The loader's CPU time, before the agent. */
+static uint64_t loader_ns(const struct pmc_p_thread *row)
+{
+	return row->fixed.flags & PMC_THREAD_MAIN ? row->process->fixed.pre_cpu_ns : 0;
+}
+
 /* CPU time that an inherit group can have counted: since the agent started. */
 static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 {
 	if (row->fixed.flags & (PMC_THREAD_ADOPTED | PMC_THREAD_NO_CPU))
 		return 0;
-	if (!(row->fixed.flags & PMC_THREAD_MAIN))
-		return row->fixed.cpu_ns;
-	return pmc_sub_sat(row->fixed.cpu_ns, row->process->fixed.pre_cpu_ns);
+	return pmc_sub_sat(row->fixed.cpu_ns, loader_ns(row));
+}
+
+/* The row's task-clock as the total's group counted it, which the agent opened: the CPU clock has
+ * the loader's time, too. */
+static uint64_t counted_ns(const struct pmc_p_thread *row, int at)
+{
+	const uint64_t ns = row->counts[at].raw;
+
+	return row->set->events[at].def.flags & PMC_EVENT_ACCOUNTED ?
+		       pmc_sub_sat(ns, loader_ns(row)) :
+		       ns;
 }
 
 /* CPU time of a row by the clock of the total, task-clock: of a virtual CPU it includes the time in
  * which the hypervisor ran something else, which the CPU clock leaves out. The CPU clock includes
- * the thread's start and end. */
-static uint64_t row_task_ns(const struct pmc_p_thread *row, const struct pmc_count *task_clock)
+ * the thread's start and end. at < 0: the row has no task-clock. */
+static uint64_t row_task_ns(const struct pmc_p_thread *row, int at)
 {
 	uint64_t ns = row->fixed.flags & PMC_THREAD_NO_CPU ? 0 : row->fixed.cpu_ns, counted;
 
-	if (task_clock->state != PMC_COUNTED)
+	if (at < 0 || row->counts[at].state != PMC_COUNTED)
 		return ns;
-	counted = task_clock->raw;
-	if (row->fixed.flags & PMC_THREAD_MAIN)
-		counted += row->process->fixed.pre_cpu_ns;
+	counted = counted_ns(row, at) + loader_ns(row);
 	return counted > ns ? counted : ns;
 }
 
@@ -93,7 +106,7 @@ static void subtract_row(struct open_total *total, const struct pmc_p_thread *ro
 {
 	const struct pmc_p_set_view *set = total->rest->set;
 	const bool lost = !row->set && row->fixed.eventset;
-	const struct pmc_count none = { .state = PMC_NOT_COUNTED }, *task_clock = &none;
+	int clock_at = -1;
 
 	if (!set)
 		return;
@@ -103,19 +116,21 @@ static void subtract_row(struct open_total *total, const struct pmc_p_thread *ro
 	for (unsigned i = 0; i < set->count; i++) {
 		struct pmc_count *count = &total->rest->counts[i];
 		const int at = total->map[i];
+		const bool clock = is_task_clock(&set->events[i]);
 
-		if (at >= 0 && is_task_clock(&set->events[i]))
-			task_clock = &row->counts[at];
-		if (at < 0 && is_task_clock(&set->events[i]))
+		if (at >= 0 && clock)
+			clock_at = at;
+		if (at < 0 && clock)
 			count->raw = pmc_sub_sat(count->raw, row_cpu_ns(row));
 		else if (at < 0 && lost)
 			invalidate(count, PMC_REASON_SET_LOST);
 		else if (at >= 0 && row->counts[at].state == PMC_SCALED)
 			invalidate(count, PMC_REASON_SCALED);
 		else if (at >= 0 && row->counts[at].state == PMC_COUNTED)
-			count->raw = pmc_sub_sat(count->raw, row->counts[at].raw);
+			count->raw = pmc_sub_sat(count->raw,
+						 clock ? counted_ns(row, at) : row->counts[at].raw);
 	}
-	total->rest->cpu_ns = pmc_sub_sat(total->rest->cpu_ns, row_task_ns(row, task_clock));
+	total->rest->cpu_ns = pmc_sub_sat(total->rest->cpu_ns, row_task_ns(row, clock_at));
 }
 
 /* For a thread group that counted exec'd descendants: subtracts those without a row. */
