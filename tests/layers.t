@@ -56,10 +56,11 @@ tools/list: lib/* tables tools/cli
 tools/live: lib/* tables tools/cli
 tools/stat: lib/* tables tools/cli tools/live
 tools/unwind: lib/* tables tools/symbol
-tools/offcpu: lib/* tables tools/cli tools/symbol tools/unwind
-tools/run: lib/* tables tools/cli tools/attach tools/offcpu tools/report
+tools/rings: lib/* tables tools/cli tools/live
+tools/profile: lib/* tables tools/cli tools/live tools/report tools/rings tools/symbol tools/unwind
+tools/run: lib/* tables tools/cli tools/attach tools/profile tools/report
 tools/top: lib/* tables tools/cli tools/live tools/attach tools/symbol
-tools/trace: lib/* tables tools/cli tools/live tools/symbol tools/unwind
+tools/trace: lib/* tables tools/cli tools/live tools/rings tools/symbol tools/unwind
 END
 
 # folder_of PATH: its folder as named in RULES.

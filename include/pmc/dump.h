@@ -326,7 +326,8 @@ struct pmc_region_fixed {
 };
 
 /* ---- PMC_FRAME_MODULE --------------------------------------------------------------------
- * Variable part: str path ("[vdso]": the kernel's), str build_id (bytes; empty: none). */
+ * Variable part: str path ("[vdso]": the kernel's; "[kernel]": the kernel itself, whose build_id is
+ * the boot ID as text), str build_id (bytes; empty: none). */
 struct pmc_module_fixed {
 	uint64_t reserved;
 };

@@ -97,11 +97,12 @@ int __wrap_trace_find_points(struct trace *trace)
 int __wrap_trace_open(struct trace *trace);
 int __wrap_trace_open(struct trace *trace)
 {
-	trace->n_rings = 2;
-	trace->rings = pmc_arena_alloc(&trace->arena, 2 * sizeof(*trace->rings));
-	assert_non_null(trace->rings);
+	trace->rings.owner = trace;
+	trace->rings.n = 2;
+	trace->rings.list = pmc_arena_alloc(&trace->arena, 2 * sizeof(*trace->rings.list));
+	assert_non_null(trace->rings.list);
 	for (int cpu = 0; cpu < 2; cpu++)
-		trace->rings[cpu] = (struct trace_ring){ .cpu = cpu };
+		trace->rings.list[cpu] = (struct ring){ .cpu = cpu };
 	return 0;
 }
 
@@ -158,7 +159,7 @@ static void emit(uint64_t us, unsigned cpu, int tid, void *data, size_t size, co
 	memcpy((char *)data + 4, &tid, 4);
 	if (!trace_point_of(now_tracing, &record))
 		return;
-	now_tracing->rings[cpu].records++;
+	now_tracing->rings.list[cpu].records++;
 	if (now_tracing->summary)
 		trace_summary_take(now_tracing, &record);
 	else
@@ -252,17 +253,18 @@ static void emit_all(unsigned pool)
 		us += 1000;
 		switched(us, 0, 0, RUNS, MAIN);
 	}
-	trace_write_loss(now_tracing, &now_tracing->rings[1], 5);
-	now_tracing->rings[1].lost = 5;
+	trace_write_loss(now_tracing, &now_tracing->rings.list[1], 5);
+	now_tracing->rings.list[1].lost = 5;
 	machine_ns = begin_ns + (us + 500) * 1000;
-	now_tracing->stopped_ns = machine_ns;
+	now_tracing->rings.stopped_ns = machine_ns;
 }
 
 static unsigned made_pool;
 
-int __wrap_trace_follow(struct trace *trace);
-int __wrap_trace_follow(struct trace *trace)
+int __wrap_rings_follow(struct rings *rings);
+int __wrap_rings_follow(struct rings *rings)
 {
+	struct trace *trace = rings->owner;
 	static const int tids[] = { MAIN, IO, POOL };
 
 	now_tracing = trace;

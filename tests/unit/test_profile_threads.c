@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_off_cpu.c - waits by switch records. */
-#include "tools/offcpu/private.h"
+/* test_profile_threads.c - CPU time and waits by switch records. */
+#include "tools/profile/private.h"
 #include "tests/unit/unit.h"
 
 /* ---- switches ----------------------------------------------------------------------------- */
 
-static void take(struct off_cpu *off, uint32_t type, uint64_t time, uint32_t tid, bool out)
+static void take(struct prof *prof, uint32_t type, uint64_t time, uint32_t tid, bool out)
 {
 	struct pmc_record record = { .type = type, .time = time, .pid = 1, .tid = tid };
 
@@ -13,13 +13,13 @@ static void take(struct off_cpu *off, uint32_t type, uint64_t time, uint32_t tid
 		record.lost.lost = 7;
 	else
 		record.context_switch.out = out;
-	off_take(off, &record);
+	prof_take(prof, &record);
 }
 
-static void is_thread(const struct off_cpu *off, uint32_t tid, uint64_t waits, uint64_t ns,
+static void is_thread(const struct prof *prof, uint32_t tid, uint64_t waits, uint64_t ns,
 		      uint64_t lost)
 {
-	const struct off_thread *thread = off->last;
+	const struct prof_thread *thread = prof->last;
 
 	while (thread && thread->tid != tid)
 		thread = thread->next;
@@ -31,34 +31,57 @@ static void is_thread(const struct off_cpu *off, uint32_t tid, uint64_t waits, u
 
 static void a_loss_ends_waits_without_time(void **state)
 {
-	struct off_cpu off = { .lost = 0 };
+	struct prof prof = { .lost = 0 };
 
-	unwind_init(&off.unwind, false);
+	unwind_init(&prof.unwind, false);
 
 	/* Thread 1 waits once before and once after the loss, 2 and 3 during it. */
-	take(&off, PERF_RECORD_SWITCH, 10, 1, true);
-	take(&off, PERF_RECORD_SWITCH, 20, 2, true);
-	take(&off, PERF_RECORD_SWITCH, 30, 1, false);
-	take(&off, PERF_RECORD_SWITCH, 40, 3, true);
-	take(&off, PERF_RECORD_LOST, 1000, 2, false);
-	take(&off, PERF_RECORD_SWITCH, 1010, 1, true);
-	take(&off, PERF_RECORD_SWITCH, 1020, 2, false);
-	take(&off, PERF_RECORD_SWITCH, 1040, 1, false);
+	take(&prof, PERF_RECORD_SWITCH, 10, 1, true);
+	take(&prof, PERF_RECORD_SWITCH, 20, 2, true);
+	take(&prof, PERF_RECORD_SWITCH, 30, 1, false);
+	take(&prof, PERF_RECORD_SWITCH, 40, 3, true);
+	take(&prof, PERF_RECORD_LOST, 1000, 2, false);
+	take(&prof, PERF_RECORD_SWITCH, 1010, 1, true);
+	take(&prof, PERF_RECORD_SWITCH, 1020, 2, false);
+	take(&prof, PERF_RECORD_SWITCH, 1040, 1, false);
 	/* The next wait of 2 is whole. */
-	take(&off, PERF_RECORD_SWITCH, 1050, 2, true);
-	off.stop_ns = 1100;
-	off_settle(&off);
-	is_thread(&off, 1, 2, 20 + 30, 0);
-	is_thread(&off, 2, 1, 50, 1);
-	is_thread(&off, 3, 0, 0, 1);
-	assert_int_equal(off.lost, 7);
-	unwind_free(&off.unwind);
-	pmc_arena_free(&off.arena);
+	take(&prof, PERF_RECORD_SWITCH, 1050, 2, true);
+	prof.stop_ns = 1100;
+	prof_settle(&prof);
+	is_thread(&prof, 1, 2, 20 + 30, 0);
+	is_thread(&prof, 2, 1, 50, 1);
+	is_thread(&prof, 3, 0, 0, 1);
+	assert_int_equal(prof.lost, 7);
+	prof_free(&prof);
+}
+
+/* A thread that ran before its first record, and one that did not. */
+static void cpu_time_is_between_switches(void **state)
+{
+	struct prof prof = { .start_ns = 100 };
+	const struct prof_thread *thread;
+
+	unwind_init(&prof.unwind, false);
+	prof_thread_add(&prof, 1, 1, 0);
+	prof_thread_add(&prof, 1, 2, 0);
+	take(&prof, PERF_RECORD_SWITCH, 130, 1, true);
+	take(&prof, PERF_RECORD_SWITCH, 140, 2, false);
+	take(&prof, PERF_RECORD_SWITCH, 150, 1, false);
+	take(&prof, PERF_RECORD_SWITCH_CPU_WIDE, 165, 2, true);
+	prof.stop_ns = 200;
+	prof_settle(&prof);
+	HASH_FIND_INT(prof.threads, &(int){ 1 }, thread);
+	assert_int_equal(thread->cpu_ns, 30 + 50);
+	assert_int_equal(thread->voluntary, 1);
+	HASH_FIND_INT(prof.threads, &(int){ 2 }, thread);
+	assert_int_equal(thread->cpu_ns, 25);
+	prof_free(&prof);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpu_time_is_between_switches),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 	};
 

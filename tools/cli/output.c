@@ -129,6 +129,32 @@ int tool_open_dump(const char *path, bool create, struct stat *st)
 	return -EBUSY;
 }
 
+int tool_keep_old(const char *path, int code, const char *otherwise)
+{
+	bool replaces = false;
+	char old[TOOL_OLD_MAX];
+	struct stat st;
+	int fd, error = 0;
+
+	snprintf(old, sizeof(old), "%s.old", path);
+	fd = open(old, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0) {
+		error = pmc_dump_check(fd, &st);
+		replaces = true;
+		close(fd);
+	} else if (errno != ENOENT) {
+		error = -errno;
+	}
+	if (!error && rename(path, old) != 0)
+		error = -errno;
+	if (error)
+		return tool_fail(code, "cannot keep the existing dump as %s: %s", old,
+				 tool_output_why(error));
+	tool_warn("%s exists: kept as %s%s%s", path, old,
+		  replaces ? ", which replaces an older one" : "", otherwise);
+	return 0;
+}
+
 int tool_open_text(const char *path)
 {
 	const int stream = !strcmp(path, "/dev/stdout") ? STDOUT_FILENO :

@@ -170,6 +170,10 @@ int tool_spawn(const struct tool_spawn *spawn, pid_t *pid);
 const char *tool_output_why(int error);
 /* pmc_dump_open(), which also refuses the file of a standard stream. */
 int tool_open_dump(const char *path, bool create, struct stat *st);
+#define TOOL_OLD_MAX (2 * PATH_MAX + 4)
+/* Renames an existing dump to PATH.old, with a warning that ends in `otherwise`. 0, or `code` with
+ * the error printed. */
+int tool_keep_old(const char *path, int code, const char *otherwise);
 /* pmc_text_open(), blocking. /dev/stdout and /dev/stderr are the streams themselves, also where
  * they are files. */
 int tool_open_text(const char *path);

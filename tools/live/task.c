@@ -120,13 +120,16 @@ void live_children_add(pid_t tid, struct live_tids *pids)
 			add(pids, (pid_t)child);
 }
 
-int live_tree_read(pid_t pid, struct live_tids *tids)
+int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
 {
 	struct live_tids children = { .n = 0 };
-	int error;
+	int error = 0;
 
 	tids->n = 0;
-	error = add_tids(pid, tids);
+	for (unsigned i = 0; i < pids->n && (!error || error == -ESRCH); i++)
+		error = add_tids(pids->list[i], tids);
+	if (error == -ESRCH && tids->n)
+		error = 0;
 	/* The list grows: threads of children have children. */
 	for (unsigned i = 0; i < tids->n && !error; i++) {
 		children.n = 0;
@@ -140,6 +143,11 @@ int live_tree_read(pid_t pid, struct live_tids *tids)
 	live_tids_free(&children);
 	sort_tids(tids);
 	return error;
+}
+
+int live_tree_read(pid_t pid, struct live_tids *tids)
+{
+	return live_trees_read(&(const struct live_tids){ .list = &pid, .n = 1 }, tids);
 }
 
 struct named {

@@ -39,6 +39,8 @@ int live_tids_read(pid_t pid, struct live_tids *tids);
 void live_children_add(pid_t tid, struct live_tids *pids);
 /* live_tids_read() with the threads of all its descendants. */
 int live_tree_read(pid_t pid, struct live_tids *tids);
+/* The same of several processes; those that have ended are left out, unless all have. */
+int live_trees_read(const struct live_tids *pids, struct live_tids *tids);
 /* The same without the other threads of these processes. */
 int live_tree_pids(pid_t pid, struct live_tids *pids);
 /* The processes of a list such as "12,34" and those whose program has that name, by its comm or its

@@ -1,48 +1,140 @@
 /* SPDX-License-Identifier: MIT */
-/* private.h - threads and their waits. Private to this folder. */
+/*
+ * private.h - threads, their samples and waits, and the rows that are made of them.
+ *
+ * Private to this folder.
+ *
+ * threads.c follows records, rows.c makes rows where no agent does, write.c writes frames. Waits
+ * alone are recorded beside the agent by off_cpu.c; cmd_profile.c records all.
+ */
 #pragma once
 
 #include "lib/base/hash.h"
-#include "tools/offcpu/offcpu.h"
+#include "lib/dump/frame.h"
+#include "tools/profile/profile.h"
 #include "tools/unwind/unwind.h"
 
-#include <pmc/sampler.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <pmc/record.h>
 
 /* A thread as its row has it: by the numbers of its own PID namespace. */
-struct off_numbers {
+struct prof_numbers {
 	uint64_t pid_namespace; /* 0: pmctl's, else the inode */
 	uint32_t pid, tid;	/* 0: not known */
 };
 
-struct off_thread {
+/* What /proc has of a thread. */
+struct prof_reading {
+	bool known;
+	uint64_t cpu_ns, delay_ns;
+	struct pmc_usage usage;
+};
+
+/* A process from its fork or exec, or the start of the recording, to its end or the next exec. */
+struct prof_image {
+	uint32_t pid, ppid;
+	uint8_t identity[16];
+	const struct prof_image *parent; /* NULL: unknown */
+	const char *exe, *cmdline;	 /* "": unknown */
+	uint64_t start_ns, end_ns;	 /* 0: not ended */
+	bool replaced, first;		 /* by exec; the target, of several the first */
+	bool lacks_usage;		 /* of some rows faults are unknown */
+	uint64_t eventset;		 /* of its rows; 0: they have no events */
+	uint64_t n_threads, alive;
+	uint64_t cpu_ns; /* of its rows */
+	struct pmc_usage usage;
+	struct prof_image *next;
+	UT_hash_handle hh; /* by pid; the newest of a number */
+};
+
+struct prof_thread {
 	uint32_t pid, tid; /* in pmctl's PID namespace */
-	struct off_numbers numbers;
+	struct prof_numbers numbers;
 	uint64_t start_ns, end_ns; /* 0: before the recording; not ended */
 	bool waiting;
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */
 	const struct unwind_stack *stack; /* of the last switch; NULL: not recorded */
-	struct unwind_wait *waits;
+	struct unwind_wait *waits, *samples;
 	uint64_t n_waits, wait_ns, lost, incomplete;
-	struct off_thread *next; /* the one that was seen before */
-	UT_hash_handle hh;	 /* by tid; the newest of a number */
+	uint64_t n_samples, weight, truncated; /* on CPU */
+	struct prof_thread *next;	       /* the one that was seen before */
+	UT_hash_handle hh;		       /* by tid; the newest of a number */
+	/* Only where rows are made: */
+	struct prof_image *image;
+	uint64_t seq;
+	char name[16];
+	enum { PROF_UNKNOWN, PROF_ON, PROF_OFF } state;
+	uint64_t on_ns, cpu_ns; /* since when it is on a CPU; CPU time by switches */
+	uint64_t voluntary, involuntary;
+	struct prof_reading before; /* at the start */
+	bool by_switches;	    /* its CPU time, as it began by an exec */
 };
 
-struct off_cpu {
+struct prof {
 	struct pmc_arena arena;
 	struct unwind unwind;
-
-	struct pmc_sampler_set *set;
-	pthread_t reader;
-	bool reads; /* the reader was started */
-	_Atomic bool stop;
 	uint64_t lost, lost_ns; /* records, and the time of the last report of a loss */
-	uint64_t stop_ns;
-
-	struct off_thread *threads, *last;
+	uint64_t start_ns, stop_ns;
+	struct prof_thread *threads, *last;
+	bool makes_rows, machine; /* machine: not of a target */
+	struct prof_image *images, *last_image;
 };
 
-void off_take(struct off_cpu *off, const struct pmc_record *record);
+/* ---- threads.c ---------------------------------------------------------------------------- */
+
+/* A sample with PERF_SAMPLE_PERIOD is of work on a CPU, another of a switch. */
+void prof_take(struct prof *prof, const struct pmc_record *record);
+struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t tid,
+				    uint64_t start_ns);
 /* Ends the waits that last until now. */
-void off_settle(struct off_cpu *off);
+void prof_settle(struct prof *prof);
+void prof_free(struct prof *prof);
+
+/* ---- rows.c ------------------------------------------------------------------------------- */
+
+/* The image of a process, as /proc has it if none is known yet. */
+struct prof_image *prof_image_of(struct prof *prof, uint32_t pid, uint64_t start_ns);
+/* Of a fork, or of an exec, whose program is not known yet. */
+struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t start_ns, bool exec);
+/* The first file that an image of an exec maps is its program. */
+void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
+/* Before the start: a thread of the target. */
+void prof_add_target(struct prof *prof, pid_t tid);
+/* After the recording: PROCESS and THREAD frames, with what is in them of each thread. */
+struct prof_writing;
+void prof_write_rows(struct prof_writing *w);
+
+/* ---- write.c ------------------------------------------------------------------------------ */
+
+struct prof_writing {
+	struct prof *prof;
+	struct pmc_arena arena;
+	struct pmc_frame_buf buf;
+	/* Hashes of the EVENTSET frames of waits, samples and rows; 0: none. */
+	uint64_t off_set, on_set, delay_set;
+	uint64_t frequency;
+	uint64_t lost; /* records whose thread is unknown: part of the first row that is written */
+	int fd, error;
+	const uint8_t **written; /* identity of the image that has a stack already, by stack */
+	uint64_t *hashes;	 /* of modules of a frame */
+	bool any;
+};
+
+/* Where the frames of a thread belong. */
+struct prof_place {
+	const uint8_t *identity;
+	uint64_t snapshot, seq;
+};
+
+void prof_write_begin(struct prof_writing *w, struct prof *prof, int fd);
+/* Room in the buffer; what was in it is written. */
+void prof_write_room(struct prof_writing *w, size_t bytes);
+/* An EVENTSET frame of one event: its hash. */
+uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *def, const char *name,
+			  const char *unit);
+/* Its stacks, waits and samples. */
+void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
+		       const struct prof_thread *thread);
+void prof_write_end(struct prof_writing *w);
+
+/* The inode of a process's PID namespace; 0: cannot be read. */
+uint64_t prof_namespace_of(const char *pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offcpu.h - where the threads of a command wait: call stacks at context switches, and how long
+ * profile.h - where the threads of a command wait: call stacks at context switches, and how long
  * each wait lasted, recorded from outside.
  *
  * Nothing runs in the command: the kernel writes a record at each switch, a thread of pmctl reads

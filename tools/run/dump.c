@@ -319,35 +319,6 @@ static int refuse_dump(const char *path, const char *why)
 	return tool_fail(EXIT_OURS, "cannot write the dump to %s: %s", path, why);
 }
 
-#define OLD_MAX (2 * PATH_MAX + 4)
-
-/* Moves an existing dump out of the way, to FILE.old. */
-static int keep_old(const char *path)
-{
-	bool replaces = false;
-	char old[OLD_MAX];
-	struct stat st;
-	int fd, error = 0;
-
-	snprintf(old, sizeof(old), "%s.old", path);
-	fd = open(old, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0) {
-		error = pmc_dump_check(fd, &st);
-		replaces = true;
-		close(fd);
-	} else if (errno != ENOENT) {
-		error = -errno;
-	}
-	if (!error && rename(path, old) != 0)
-		error = -errno;
-	if (error)
-		return tool_fail(EXIT_OURS, "cannot keep the existing dump as %s: %s", old,
-				 tool_output_why(error));
-	tool_warn("%s exists: kept as %s%s; --append adds to it instead", path, old,
-		  replaces ? ", which replaces an older one" : "");
-	return 0;
-}
-
 /* Tells other runs that this one writes to the file: they append instead of moving it away. */
 static int lock_file(struct run_dump *dump)
 {
@@ -385,7 +356,7 @@ static int check_existing(struct run *run)
 	/* A command that cannot start leaves the existing dump in place. */
 	if (st.st_size && run->out_flag && !run->append && program_can_start(&run->program)) {
 		if (!in_use)
-			return keep_old(path);
+			return tool_keep_old(path, EXIT_OURS, "; --append adds to it instead");
 		tool_warn("%s is being written by another pmctl run: appending to it", path);
 	}
 	run->dump.before = (uint64_t)st.st_size;
@@ -438,7 +409,7 @@ int run_dump_name(struct run *run)
 
 int run_dump_refuse_overwrite(const struct run *run, const char *report)
 {
-	char old[OLD_MAX];
+	char old[TOOL_OLD_MAX];
 	int code;
 
 	if (!run->config.out || run->dump.pattern)

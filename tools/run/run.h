@@ -9,7 +9,7 @@
 #include "lib/base/config.h"
 #include "lib/plan/plan.h"
 #include "tools/rows/profile.h"
-#include "tools/offcpu/offcpu.h"
+#include "tools/profile/profile.h"
 #include "tools/run/program.h"
 
 #include <limits.h>

@@ -42,6 +42,12 @@ enum symbol_status {
 struct symbols *symbols_new(const char *root);
 void symbols_free(struct symbols *symbols);
 
+/* The kernel, whose build ID is that of the boot, as text: its code is elsewhere after each boot.
+ */
+#define SYMBOL_KERNEL "[kernel]"
+/* False: unknown. */
+bool symbols_boot_id(char text[64]);
+
 /* The module of a path and build ID; the ID may be empty where none is known. "[vdso]" is the
  * kernel's. NULL where symbols are not supported (macOS). */
 struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.c - the modules and places that are known, each looked up once. */
 #include "tools/symbol/private.h"
+#include "lib/base/file.h"
 
 #include <pmc/dump.h>
 #include <stdio.h>
@@ -111,6 +112,11 @@ struct symbol_module *symbols_module(struct symbols *symbols, const char *path, 
 	return symbol_supported ? find_module(symbols, path, id, id_bytes, 0) : NULL;
 }
 
+bool symbols_boot_id(char text[64])
+{
+	return pmc_file_read(text, 64, "/proc/sys/kernel/random/boot_id") > 0;
+}
+
 struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid)
 {
 	char path[64];
@@ -126,6 +132,8 @@ static void open_once(struct symbols *symbols, struct symbol_module *module)
 	module->opened = true;
 	if (module->pid)
 		module->status = symbol_perf_map_read(symbols, module);
+	else if (!strcmp(module->path, SYMBOL_KERNEL))
+		module->status = symbol_kernel_read(symbols, module);
 	else
 		symbol_module_open(symbols, module);
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pmc/dump.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,7 +352,7 @@ const struct symbol_range *symbol_table_find(struct symbols *symbols, struct sym
 
 /* ---- perf maps ------------------------------------------------------------------------------ */
 
-static void add_line(struct symbols *symbols, struct symbol_module *module, char *line)
+static void add_compiled(struct symbols *symbols, struct symbol_module *module, char *line)
 {
 	uint64_t start, size;
 	int name = 0;
@@ -363,8 +364,10 @@ static void add_line(struct symbols *symbols, struct symbol_module *module, char
 		add(symbols, module, start, start + size, symbols_text(symbols, line + name));
 }
 
+typedef void line_reader(struct symbols *symbols, struct symbol_module *module, char *line);
+
 static enum symbol_status read_lines(struct symbols *symbols, struct symbol_module *module,
-				     FILE *file)
+				     FILE *file, line_reader *add_line)
 {
 	/* The program may write on while the file is read. */
 	int64_t left = SYMBOL_PERF_MAP_MOST;
@@ -397,11 +400,48 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 	else if (st.st_size > SYMBOL_PERF_MAP_MOST)
 		status = SYMBOL_TOO_LARGE;
 	else if ((file = fdopen(fd, "r"))) {
-		status = read_lines(symbols, module, file);
+		status = read_lines(symbols, module, file, add_compiled);
 		sort(symbols, &module->table);
 		fclose(file);
 		return status;
 	}
 	close(fd);
 	return status;
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+/* "ffffffff81000000 T name", with the name of a kernel module in brackets behind it. */
+static void add_kernel(struct symbols *symbols, struct symbol_module *module, char *line)
+{
+	char type, text[SYMBOL_NAME_MOST];
+	uint64_t start;
+	int name = 0;
+
+	line[strcspn(line, "\t\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 " %c %n", &start, &type, &name) != 2 || !start || !line[name] ||
+	    !strchr("tTwW", type))
+		return;
+	snprintf(text, sizeof(text), "%s [k]", line + name);
+	start = PMC_STACK_ADDRESS(start);
+	add(symbols, module, start, start, symbols_text(symbols, text));
+}
+
+enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_module *module)
+{
+	char boot_id[SYMBOL_ID_MOST];
+	FILE *file;
+
+	if (!symbols_boot_id(boot_id) || strlen(boot_id) != module->id_bytes ||
+	    memcmp(module->id, boot_id, module->id_bytes) != 0)
+		return SYMBOL_DIFFERS;
+	file = fopen("/proc/kallsyms", "re");
+	if (!file)
+		return SYMBOL_MISSING;
+	read_lines(symbols, module, file, add_kernel);
+	fclose(file);
+	sort(symbols, &module->table);
+	module->functions_only = true;
+	/* Addresses are hidden (kernel.kptr_restrict). */
+	return module->table.n ? SYMBOL_OPEN : SYMBOL_MISSING;
 }

@@ -16,7 +16,7 @@ static int set_cpus(void *to, const struct tool_args *args)
 	uint64_t first, last;
 	bool right = *at;
 
-	((struct trace *)to)->cpus = args->value;
+	((struct trace *)to)->rings.cpus = args->value;
 	while (right && *at)
 		right = *at != ',' && pmc_range_take(&at, &first, &last) && first <= last &&
 			last <= INT32_MAX && (*at || at[-1] != ',');
@@ -63,8 +63,8 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_CALL('C', "--cpus", "CPUS", set_cpus, "everything on these CPUs, as 0-3,8"),
 	FLAG_PROCESS(pid, "threads of a process and what they start"),
 	FLAG_CALL(0, "--filter", "FILTER", set_filter, "condition on fields of the -e before it"),
-	FLAG_DURATION(duration_ns, "end of the trace (default: SIGINT, or CMD's end)"),
-	FLAG_NUMBER('m', "--pages", "PAGES", pages, 1, 1u << 18,
+	FLAG_DURATION(rings.duration_ns, "end of the trace (default: SIGINT, or CMD's end)"),
+	FLAG_NUMBER('m', "--pages", "PAGES", rings.asked_pages, 1, 1u << 18,
 		    "size of the ring of each CPU (default: 512)", .accepted = POWER),
 	FLAG_OUTPUT(rows.output, "output file (default: stdout; text with CMD: stderr)"),
 	FLAG_WIDTH(rows.width),
@@ -79,14 +79,9 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_WORD(0, "--format", "FORMAT", rows.format, formats,
 		  "output; csv, markdown: of --summary", .aliases = format_aliases),
 	OPERAND_NO_NUMBER,
-	OPERAND_COMMAND(command),
+	OPERAND_COMMAND(rings.command),
 	FLAG_END,
 };
-
-int trace_failed(const struct trace *trace)
-{
-	return trace->command ? EXIT_OURS : EXIT_FAIL;
-}
 
 static int parse(struct trace *trace, int argc, char **argv)
 {
@@ -98,8 +93,9 @@ static int parse(struct trace *trace, int argc, char **argv)
 	code = tool_args_parse(argc, argv, trace);
 	if (code)
 		return code;
-	if (trace->pages & (trace->pages - 1))
-		return tool_fail(EXIT_USAGE, "invalid --pages '%u'; give " POWER, trace->pages);
+	if (trace->rings.asked_pages & (trace->rings.asked_pages - 1))
+		return tool_fail(EXIT_USAGE, "invalid --pages '%u'; give " POWER,
+				 trace->rings.asked_pages);
 	trace->stacks |= trace->stacks_by != TRACE_NO_STACKS;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
@@ -109,7 +105,7 @@ static int parse(struct trace *trace, int argc, char **argv)
 	     trace->rows.choice.top != UINT_MAX))
 		return tool_fail(EXIT_USAGE, "--by, --sort, --top, --where, --columns and the "
 					     "formats csv and markdown are for --summary");
-	if (trace->summarize && trace->cpus)
+	if (trace->summarize && trace->rings.cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");
 	if (trace->summarize)
@@ -121,7 +117,7 @@ static int parse(struct trace *trace, int argc, char **argv)
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "
 				 "(pmctl list '*sched*' shows names), or --summary for times "
 				 "of threads");
-	targets = trace->all + !!trace->cpus + !!trace->pid + !!trace->command;
+	targets = trace->all + !!trace->rings.cpus + !!trace->pid + !!trace->rings.command;
 	if (targets > 1)
 		return tool_fail(EXIT_USAGE, "more than one target; give one of -a, -C CPUS, "
 					     "-p PID and -- CMD");
@@ -136,14 +132,14 @@ static int run_trace(struct trace *trace)
 
 	/* The command's own output is on the standard output. */
 	if ((trace->rows.format == TRACE_TEXT || trace->rows.format == TRACE_RECORD) &&
-	    trace->command && !trace->rows.output)
+	    trace->rings.command && !trace->rows.output)
 		trace->rows.output = "/dev/stderr";
-	code = tool_rows_open(&trace->rows) ? trace_failed(trace) : 0;
+	code = tool_rows_open(&trace->rows) ? rings_failed(&trace->rings) : 0;
 	if (!code && trace->summarize)
 		code = trace_summary_start(trace);
 	if (code)
 		return code;
-	code = trace_follow(trace);
+	code = rings_follow(&trace->rings);
 	if (!code && trace->summary)
 		code = trace_summary_end(trace);
 	closed = tool_rows_close(&trace->rows);
@@ -151,17 +147,17 @@ static int run_trace(struct trace *trace)
 		return code;
 	if (!closed)
 		trace_write_totals(trace);
-	if (trace->command) {
-		tool_child_ended(&trace->child, true);
+	if (trace->rings.command) {
+		tool_child_ended(&trace->rings.child, true);
 		if (!closed)
-			return tool_end_as(trace->child.status);
+			return tool_end_as(trace->rings.child.status);
 	}
 	return closed;
 }
 
 int cmd_trace(int argc, char **argv)
 {
-	struct trace trace = { .child = { .socket = -1 } };
+	struct trace trace = { .rings.child.socket = -1 };
 	int code = parse(&trace, argc, argv);
 
 	unwind_init(&trace.unwind, trace.stacks_by == TRACE_BY_FP);
@@ -173,8 +169,7 @@ int cmd_trace(int argc, char **argv)
 		code = trace_open(&trace);
 	if (!code)
 		code = run_trace(&trace);
-	tool_child_drop(&trace.child);
-	trace_close(&trace);
+	rings_close(&trace.rings);
 	unwind_free(&trace.unwind);
 	trace_free_points(&trace);
 	pmc_arena_free(&trace.arena);

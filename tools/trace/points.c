@@ -95,7 +95,7 @@ static bool matches(const char *pattern, const char *name)
 
 static int say_why(const struct trace *trace, const char *what, const struct pmc_failure *why)
 {
-	return tool_fail(trace_failed(trace), "cannot trace %s: %s", what, why->advice);
+	return tool_fail(rings_failed(&trace->rings), "cannot trace %s: %s", what, why->advice);
 }
 
 static int unknown(const char *word, const char *names)

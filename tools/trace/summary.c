@@ -393,7 +393,7 @@ static void on_stack(struct trace_summary *summary, const struct pmc_record *rec
 
 	if (thread && thread->wanted &&
 	    (thread->state == THREAD_BLOCKED || thread->state == THREAD_RUNNING))
-		thread->stack = unwind_stack_of(&summary->trace->unwind, record);
+		thread->stack = unwind_stack_of(&summary->trace->unwind, record, true);
 }
 
 void trace_summary_take(struct trace *trace, const struct pmc_record *record)
@@ -432,7 +432,7 @@ int trace_summary_start(struct trace *trace)
 					     [WAKING] = "sched:sched_waking" };
 	struct pmc_arena *arena = &trace->arena;
 	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
-	pid_t target = trace->pid ? trace->pid : trace->child.pid;
+	pid_t target = trace->pid ? trace->pid : trace->rings.child.pid;
 
 	summary->by_tid = pmc_arena_alloc(arena, TRACE_TIDS * sizeof(struct trace_thread *));
 	summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
@@ -456,6 +456,6 @@ int trace_summary_start(struct trace *trace)
 	summary->waking_flags = field(summary, WAKING, "common_flags");
 	summary->some = target != 0;
 	if (trace_summary_add_target(summary, target) && target)
-		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
+		return tool_fail(rings_failed(&trace->rings), "no process %d; see ps", target);
 	return 0;
 }

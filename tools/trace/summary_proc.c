@@ -100,7 +100,7 @@ void trace_summary_find_asleep(struct trace *trace)
 		    t->state != THREAD_UNKNOWN)
 			continue;
 		if (summary->some)
-			add_asleep(summary, t, trace->stopped_ns);
+			add_asleep(summary, t, trace->rings.stopped_ns);
 		else
 			summary->asleep += read_stat(t->tid, &stat) && is_asleep(&stat);
 	}

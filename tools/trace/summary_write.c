@@ -511,7 +511,7 @@ int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
 	struct trace_thread **rows;
-	uint64_t now = trace->stopped_ns;
+	uint64_t now = trace->rings.stopped_ns;
 	size_t n, i;
 	int code;
 

@@ -3,8 +3,8 @@
  * trace.h - one run of `pmctl trace`: flags, tracepoints, rings, and with --summary the threads it
  * follows. Private to this folder.
  *
- * cmd_trace.c fills the first part, points.c the tracepoints, open.c the rings; follow.c reads them
- * and hands each record to write.c or, with --summary, to summary.c.
+ * cmd_trace.c fills the first part, points.c the tracepoints; open.c opens their events, and hands
+ * each record to write.c or, with --summary, to summary.c.
  */
 #ifndef PMC_TOOLS_TRACE_TRACE_H
 #define PMC_TOOLS_TRACE_TRACE_H
@@ -13,7 +13,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
-#include "tools/live/wait.h"
+#include "tools/rings/rings.h"
 #include "tools/unwind/unwind.h"
 
 #include <pmc/sampler.h>
@@ -50,27 +50,15 @@ struct trace_names {
 	const char *names, *filter;
 };
 
-struct trace_ring {
-	int cpu;
-	struct pmc_sampler *sampler; /* NULL: the CPU went offline */
-	struct pmc_counter **counters;
-	size_t n_counters, room_counters;
-	uint64_t records, lost; /* printed; reported as lost */
-};
-
 struct trace {
 	struct pmc_arena arena;
 
 	struct trace_names *lists;
 	unsigned n_lists;
-	const char *cpus;
 	bool all;
-	pid_t pid;	/* 0: none */
-	char **command; /* NULL: none */
-	uint64_t duration_ns;
-	uint64_t end_ns;       /* 0: none */
-	uint64_t stopped_ns;   /* when the events were disabled, before the last records are read */
-	unsigned pages;	       /* 0: the default */
+	pid_t pid; /* 0: none */
+	struct live_tids target;
+	struct rings rings;
 	struct tool_rows rows; /* the output, and what is chosen of --summary */
 	bool summarize, stacks;
 	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
@@ -84,17 +72,7 @@ struct trace {
 	uint64_t first_ns;	   /* time of the first record; 0: none yet */
 	uint16_t *by_id;	   /* index + 1 in points of a tracepoint's number; 0: none */
 
-	struct pmc_sampler_set *set;
-	struct trace_ring *rings;
-	unsigned n_rings;
-	unsigned ring_pages; /* in use */
-
 	struct unwind unwind;
-
-	struct tool_child child;
-	struct live_wait wait;
-	sigset_t was_blocked; /* before the tracing */
-	uint64_t late;
 	struct trace_summary *summary; /* NULL: without --summary */
 };
 
@@ -178,10 +156,6 @@ static inline unsigned trace_percent(uint64_t part, uint64_t whole)
 
 /* Functions that return int return 0, or the exit code after they have printed why. */
 
-/* cmd_trace.c */
-/* The exit code of a failure before the command has started. */
-int trace_failed(const struct trace *trace);
-
 /* points.c */
 int trace_find_points(struct trace *trace);
 void trace_free_points(struct trace *trace);
@@ -228,10 +202,6 @@ void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct 
 
 /* open.c */
 int trace_open(struct trace *trace);
-void trace_close(struct trace *trace);
-
-/* follow.c */
-int trace_follow(struct trace *trace);
 
 /* summary.c */
 /* After the rings are open, before tracing starts. */
@@ -267,7 +237,7 @@ int trace_summary_end(struct trace *trace);
 /* A record that tells the name of a thread. */
 void trace_name_take(struct trace *trace, const struct pmc_record *record);
 void trace_write(struct trace *trace, const struct pmc_record *record);
-void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost);
+void trace_write_loss(struct trace *trace, const struct ring *ring, uint64_t lost);
 /* Prints the numbers of records printed and lost to stderr. */
 void trace_write_totals(const struct trace *trace);
 

@@ -406,7 +406,7 @@ void trace_write(struct trace *trace, const struct pmc_record *record)
 		put_text(trace, point, record);
 }
 
-void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost)
+void trace_write_loss(struct trace *trace, const struct ring *ring, uint64_t lost)
 {
 	if (trace->summary)
 		return;
@@ -423,15 +423,16 @@ static void put_totals(struct pmc_out *out, const struct trace *trace, uint64_t 
 {
 	pmc_outf(out, "pmctl trace: %llu record%s, %llu lost", (unsigned long long)records,
 		 records == 1 ? "" : "s", (unsigned long long)lost);
-	if (trace->late)
-		pmc_outf(out, ", %llu out of order", (unsigned long long)trace->late);
+	if (trace->rings.late)
+		pmc_outf(out, ", %llu out of order", (unsigned long long)trace->rings.late);
 	pmc_out_char(out, '\n');
-	for (unsigned r = 0; r < trace->n_rings; r++)
-		if (trace->rings[r].lost)
-			pmc_outf(out, "  CPU %d: %llu record%s, %llu lost\n", trace->rings[r].cpu,
-				 (unsigned long long)trace->rings[r].records,
-				 trace->rings[r].records == 1 ? "" : "s",
-				 (unsigned long long)trace->rings[r].lost);
+	for (unsigned r = 0; r < trace->rings.n; r++)
+		if (trace->rings.list[r].lost)
+			pmc_outf(out, "  CPU %d: %llu record%s, %llu lost\n",
+				 trace->rings.list[r].cpu,
+				 (unsigned long long)trace->rings.list[r].records,
+				 trace->rings.list[r].records == 1 ? "" : "s",
+				 (unsigned long long)trace->rings.list[r].lost);
 }
 
 static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint64_t records,
@@ -444,15 +445,15 @@ static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint
 	pmc_json_bool(&json, "summary", true);
 	pmc_json_u64(&json, "records", records);
 	pmc_json_u64(&json, "lost", lost);
-	pmc_json_u64(&json, "late", trace->late);
+	pmc_json_u64(&json, "late", trace->rings.late);
 	if (trace->summary)
 		pmc_json_u64(&json, "asleep", trace->summary->asleep);
 	pmc_json_array(&json, "cpus");
-	for (unsigned r = 0; r < trace->n_rings; r++) {
+	for (unsigned r = 0; r < trace->rings.n; r++) {
 		pmc_json_object(&json, NULL);
-		pmc_json_i64(&json, "cpu", trace->rings[r].cpu);
-		pmc_json_u64(&json, "records", trace->rings[r].records);
-		pmc_json_u64(&json, "lost", trace->rings[r].lost);
+		pmc_json_i64(&json, "cpu", trace->rings.list[r].cpu);
+		pmc_json_u64(&json, "records", trace->rings.list[r].records);
+		pmc_json_u64(&json, "lost", trace->rings.list[r].lost);
 		pmc_json_object_end(&json);
 	}
 	pmc_json_array_end(&json);
@@ -466,9 +467,9 @@ void trace_write_totals(const struct trace *trace)
 	struct pmc_out out;
 	uint64_t records = 0, lost = 0;
 
-	for (unsigned r = 0; r < trace->n_rings; r++) {
-		records += trace->rings[r].records;
-		lost += trace->rings[r].lost;
+	for (unsigned r = 0; r < trace->rings.n; r++) {
+		records += trace->rings.list[r].records;
+		lost += trace->rings.list[r].lost;
 	}
 	pmc_out_to_fd(&out, STDERR_FILENO, room, sizeof(room));
 	if (trace->rows.format == TRACE_JSON)

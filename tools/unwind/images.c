@@ -280,6 +280,14 @@ void unwind_init(struct unwind *unwind, bool frame_pointers)
 	*unwind = (struct unwind){ .frame_pointers = frame_pointers, .symbols = symbols_new(NULL) };
 }
 
+void unwind_add_kernel(struct unwind *unwind)
+{
+	char boot_id[64] = "";
+
+	symbols_boot_id(boot_id);
+	unwind->kernel = module_of(unwind, SYMBOL_KERNEL, boot_id, strlen(boot_id));
+}
+
 void unwind_free(struct unwind *unwind)
 {
 	struct unwind_image *image, *next;
@@ -302,11 +310,14 @@ void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *
 {
 	const uint64_t registers = unwind_registers();
 
-	options->exclude_callchain_kernel = true;
-	if (unwind->frame_pointers || !registers) {
+	const bool pointers = unwind->frame_pointers || !registers;
+
+	options->exclude_callchain_kernel = !unwind->kernel;
+	options->exclude_callchain_user = !pointers;
+	if (pointers || unwind->kernel)
 		options->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (pointers)
 		return;
-	}
 	options->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	options->sample_regs_user = registers;
 	options->sample_stack_user = UNWIND_STACK_BYTES;
@@ -366,32 +377,55 @@ static const struct unwind_stack *keep(struct unwind *unwind, const uint64_t *wo
 }
 
 /* A kernel thread has no user registers, an exiting thread no process. */
-static bool has_user(const struct pmc_record *record)
+static bool has_stack(const struct pmc_record *record)
 {
 	const struct pmc_record_sample *sample = &record->sample;
 
 	if ((int32_t)record->pid <= 0)
 		return false;
-	if (record->present & PERF_SAMPLE_REGS_USER)
-		return sample->regs_user.abi != PERF_SAMPLE_REGS_ABI_NONE;
+	if (record->present & PERF_SAMPLE_REGS_USER &&
+	    sample->regs_user.abi != PERF_SAMPLE_REGS_ABI_NONE)
+		return true;
 	return record->present & PERF_SAMPLE_CALLCHAIN && sample->n_callchain;
 }
 
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags)
 {
-	return has_user(record) ?
+	return has_stack(record) ?
 		       unwind_walk(unwind, image_of(unwind, record->pid), record, words, flags) :
 		       0;
 }
 
-const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record)
+/* It is in the stack of each wait, and says nothing of what is waited for. */
+static bool is_scheduler(struct unwind *unwind, uint64_t word)
+{
+	static const char *const names[] = { "schedule", "__schedule", "io_schedule",
+					     "preempt_schedule" };
+	const char *name;
+
+	if (!unwind->kernel || PMC_STACK_MODULE(word) != unwind->kernel->index)
+		return false;
+	name = symbols_at(unwind->symbols, unwind->kernel->file, PMC_STACK_ADDRESS(word))
+		       ->frames[0]
+		       .function;
+	for (unsigned i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record,
+					   bool of_switch)
 {
 	uint64_t words[PMC_STACK_DEPTH_MAX];
 	uint16_t flags = 0;
 	const unsigned depth = unwind_frames(unwind, record, words, &flags);
+	unsigned from = 0;
 
-	return depth ? keep(unwind, words, depth, flags) : NULL;
+	while (of_switch && from + 1 < depth && is_scheduler(unwind, words[from]))
+		from++;
+	return depth ? keep(unwind, words + from, depth - from, flags) : NULL;
 }
 
 /* ---- waits ---------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.h - user call stacks of samples, by unwind tables or frame pointers, from outside the
+ * unwind.h - call stacks of samples, by unwind tables or frame pointers, from outside the
  * processes.
  *
  * The owner opens events with the options below and hands over all their records in the order of
@@ -54,7 +54,8 @@ struct unwind_wait {
 };
 
 struct unwind {
-	bool frame_pointers; /* stacks by these, else by unwind tables */
+	bool frame_pointers;	      /* stacks by these, else by unwind tables */
+	struct unwind_module *kernel; /* stacks have its functions, too; NULL: not */
 	struct symbols *symbols;
 	struct pmc_arena arena;
 	struct unwind_module *modules, **list; /* by file; by index */
@@ -67,6 +68,9 @@ struct unwind {
 };
 
 void unwind_init(struct unwind *unwind, bool frame_pointers);
+/* Before the options: stacks have functions of the kernel, too, from the system call or interrupt
+ * on. */
+void unwind_add_kernel(struct unwind *unwind);
 /* Pages of a ring that suffice for some thousands of stacks. */
 unsigned unwind_pages(const struct unwind *unwind);
 /* Adds a stack to samples. */
@@ -83,8 +87,10 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record);
  * PMC_STACK_* flags. Returns their number; 0: it has none. */
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags);
-/* The same, each stack once. NULL: it has none, or too many are known. */
-const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record);
+/* The same, each stack once; of a switch without the scheduler's own functions. NULL: it has none,
+ * or too many are known. */
+const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record,
+					   bool of_switch);
 /* Adds to the waits of that kind in a list of the owner's thread. */
 void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
 		     const void *of, uint64_t n, uint64_t ns);

@@ -74,30 +74,41 @@ static bool is_code(const struct unwind_image *image, uint64_t pc)
 	return !image->maps.n || unwind_maps_find(&image->maps, pc);
 }
 
-/* ---- frame pointers, followed by the kernel ----------------------------------------------- */
+/* ---- what the kernel has found: its own functions, and callers by frame pointers --------------
+ */
 
 /* Callers' addresses are those behind the call. */
 static unsigned take_chain(const struct unwind *unwind, const struct unwind_image *image,
 			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
 	const struct pmc_record_sample *sample = &record->sample;
+	bool kernel = false, called = false;
 	unsigned depth = 0;
 
-	*flags |= PMC_STACK_FP;
 	for (uint64_t i = 0; i < sample->n_callchain; i++) {
-		const uint64_t pc = sample->callchain[i] - (depth > 0);
+		const uint64_t pc = sample->callchain[i] - called;
 
-		if (sample->callchain[i] >= (uint64_t)PERF_CONTEXT_MAX)
+		if (sample->callchain[i] >= (uint64_t)PERF_CONTEXT_MAX) {
+			kernel = sample->callchain[i] == (uint64_t)PERF_CONTEXT_KERNEL;
+			called = false;
 			continue;
+		}
 		if (depth == PMC_STACK_DEPTH_MAX) {
 			*flags |= PMC_STACK_TRUNCATED;
 			break;
 		}
-		if (depth && !is_code(image, pc)) {
+		if (!kernel && called && !is_code(image, pc)) {
 			*flags |= PMC_STACK_BROKEN;
 			break;
 		}
-		words[depth++] = word_of(unwind, unwind_maps_find(&image->maps, pc), pc);
+		called = true;
+		if (!kernel)
+			*flags |= PMC_STACK_FP;
+		if (!kernel)
+			words[depth++] = word_of(unwind, unwind_maps_find(&image->maps, pc), pc);
+		else if (unwind->kernel)
+			words[depth++] =
+				(uint64_t)unwind->kernel->index << 48 | PMC_STACK_ADDRESS(pc);
 	}
 	return depth;
 }
@@ -351,7 +362,8 @@ static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 }
 
 static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *image,
-			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
+			   const struct pmc_record *record, uint64_t *words, unsigned most,
+			   uint16_t *flags)
 {
 	struct walk walk = { .bottom = 0 };
 	enum step step = STEP_ON;
@@ -360,7 +372,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 
 	if (!begin(&walk, &record->sample))
 		return 0;
-	while (step == STEP_ON && depth < PMC_STACK_DEPTH_MAX) {
+	while (step == STEP_ON && depth < most) {
 		const uint64_t pc = walk.registers[PC] - !inside, sp = walk.registers[SP];
 		const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
 		const struct unwind_rule *rule = NULL;
@@ -393,7 +405,12 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 		     const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
+	unsigned depth = 0;
+
+	if (record->present & PERF_SAMPLE_CALLCHAIN)
+		depth = take_chain(unwind, image, record, words, flags);
 	if (record->present & PERF_SAMPLE_STACK_USER)
-		return walk_stack(unwind, image, record, words, flags);
-	return take_chain(unwind, image, record, words, flags);
+		depth += walk_stack(unwind, image, record, words + depth,
+				    PMC_STACK_DEPTH_MAX - depth, flags);
+	return depth;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* none.c - macOS writes no records of switches: pmctl run has no --off-cpu there. */
-#include "tools/offcpu/offcpu.h"
+#include "tools/profile/profile.h"
 
 void off_cpu_stop(struct off_cpu *off)
 {

@@ -33,6 +33,12 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 	return SYMBOL_MISSING;
 }
 
+enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_module *module)
+{
+	(void)symbols, (void)module;
+	return SYMBOL_MISSING;
+}
+
 bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 			 uint64_t *offset)
 {

@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# profile.t - pmctl profile: samples and waits of programs without an agent, from outside.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+[ "$(id -u)" = 0 ] || skip_all "samples of the kernel need root"
+
+# total FUNCTION: ns in a function and what it calls, in the report in $T/functions
+total() {
+	jq "[.groups[] | select(.function == \"$1\") | .total] | add // 0" functions
+}
+
+# functions DUMP [FLAGS]: its report by function
+functions() {
+	"$PMCTL" report --by function --format json "$@" >functions
+}
+
+# shares FILE NAME: each function's share of the samples is that of the CPU time that the program
+# has measured, within five points: 1,000 samples have a standard deviation of 1.6.
+shares() {
+	local all part name ns
+	all=$(awk '{ n += $2 } END { print n }' "$1")
+	part=0
+	for name in $(cut -d' ' -f1 "$1"); do
+		part=$((part + $(total "$name")))
+	done
+	while read -r name ns; do
+		between "$(total "$name")" "$((part * (ns * 100 / all - 5) / 100))" "$((part * (ns * 100 / all + 5) / 100))" \
+			"$2: share of $name"
+	done <"$1"
+}
+
+# ---- a command --------------------------------------------------------------------------------
+run "$PMCTL" profile -o x.pmc -- "$PROG/work"
+is "$status" 0 "the command's status"
+mv out spent
+functions x.pmc
+shares spent "unwind tables"
+is "$(jq '[.groups[] | select(.module == "[kernel]")] | length > 0' functions)" true "there are functions of the kernel"
+is "$(jq -r '[.groups[] | select(.module == "[kernel]" and (.function | endswith(" [k]") | not))] | length' functions)" 0 \
+	"each is marked [k]"
+"$PMCTL" report --format json x.pmc >rows
+is "$(jq -c '[.threads[] | [.name, .state]]' rows)" '[["work","exited"]]' "one row"
+# The program's own clock has not the loader, and a CPU that the hypervisor took is in both.
+between "$(jq '.threads[0].cpu_ns' rows)" "$(awk '{ n += $2 } END { print n }' spent)" \
+	"$(awk '{ n += $2 } END { print n * 1.2 + 100000000 }' spent)" "its CPU time, by switches"
+run "$PMCTL" profile --unwind fp -o fp.pmc -- "$PROG/work"
+# The C library has no frame pointers, so what calls it is missing.
+grep -v zeros out >spent
+functions fp.pmc
+shares spent "frame pointers"
+
+run "$PMCTL" profile -o x.pmc -- sh -c 'exit 7'
+is "$status" 7 "the command's status is passed on"
+like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"
+run "$PMCTL" profile -- sh -c 'kill -TERM $$'
+is "$status" 143 "a command that is killed"
+run "$PMCTL" profile -- "$T/none"
+is "$status" 127 "no such command"
+run env TMPDIR="$T" "$PMCTL" profile -- true
+is "$(echo pmctl-profile-*)" 'pmctl-profile-*' "nothing is left of a dump that is not kept"
+
+# ---- processes, exec, waits -------------------------------------------------------------------
+run "$PMCTL" profile -o tree.pmc -- sh -c "'$PROG/work' exec '$PROG/off_cpu'; sleep 0.2"
+is "$status" 0 "a tree of processes"
+grep place out >places
+"$PMCTL" report --format json tree.pmc >rows
+is "$(jq -c '[.processes[].exe | split("/")[-1]] | unique | map(select(. == "work" or . == "off_cpu" or . == "sleep"))' rows)" \
+	'["off_cpu","sleep","work"]' "each program has rows"
+is "$(jq '[.processes[] | .cpu_ns == .attributed_cpu_ns] | all' rows)" true "all CPU time is in rows"
+functions tree.pmc --event off-cpu
+while read -r name least most; do
+	between "$(total "$name")" "$least" "$most" "time in $name"
+done <places
+is "$(jq '[.groups[].function | select(startswith("do_nanosleep"))] | length > 0' functions)" true "what the kernel waits in"
+is "$(jq '[.groups[] | select(.function | test("^(__)?schedule \\[k\\]")) | .self] | add // 0' functions)" 0 \
+	"the scheduler's own functions are left out"
+
+# ---- a running program ------------------------------------------------------------------------
+mkfifo in
+"$PROG/work" attach <in >attached &
+pid=$!
+exec 9>in
+await grep -q ready attached
+run "$PMCTL" profile -p $pid -d 1s -o p.pmc
+is "$status" 0 "a running process"
+worker=$(grep -l worker /proc/$pid/task/*/comm | cut -d/ -f5)
+before=$(awk '{ print $1 }' "/proc/$pid/task/$worker/schedstat")
+run "$PMCTL" profile -t "$worker" -d 0.3s -o t.pmc
+after=$(awk '{ print $1 }' "/proc/$pid/task/$worker/schedstat")
+exec 9>&-
+wait $pid
+"$PMCTL" report --format json p.pmc >rows
+is "$(jq -c '[.threads[].name] | sort' rows)" '["sleeper","work","worker"]' "each thread has a row, also one that sleeps"
+is "$(jq -c '[.threads[] | select(.name == "sleeper") | .cpu_ns, .voluntary_switches]' rows)" '[0,0]' "it did nothing"
+functions p.pmc
+sed 1d attached >spent
+shares spent "attached"
+is "$("$PMCTL" report --format json t.pmc | jq -c '[.threads[].name]')" '["worker"]' "-t: one thread"
+between "$("$PMCTL" report --format json t.pmc | jq '.threads[0].cpu_ns')" 1 $((after - before)) "its CPU time is that of /proc"
+
+# ---- other users, parts -----------------------------------------------------------------------
+run "$PMCTL" profile --on-cpu -o on.pmc -- "$PROG/work"
+is "$("$PMCTL" report --by function --event off-cpu on.pmc 2>&1 | grep -c together)" 0 "--on-cpu: no waits"
+run "$PMCTL" profile --off-cpu -o off.pmc -- sleep 0.1
+functions off.pmc
+is "$(jq -r .sampling.event functions)" off-cpu "--off-cpu: waits only"
+chmod 777 "$T"
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
+	rm -f x.pmc
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" profile -o user.pmc -- "$PROG/work"
+	is "$status" 0 "an unprivileged user"
+	like "$(cat err)" 'kernel.perf_event_paranoid' "what would permit more"
+	functions user.pmc
+	is "$(jq '[.groups[] | select(.module == "[kernel]")] | length' functions)" 0 "its own functions only"
+	between "$(total tenth)" "$(jq '.sampling.weight * 0.02' functions)" "$(jq '.sampling.weight * 0.25' functions)" \
+		"which have samples"
+else
+	skip 4 "perf_event_paranoid permits everybody to sample the kernel"
+fi
+run "$PMCTL" profile -a -d 0.3s -o all.pmc
+is "$status" 0 "the machine"
+between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
+	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"
+
+# ---- what the result is good for --------------------------------------------------------------
+"$PMCTL" merge tree.pmc p.pmc -o all.pmc
+for to in folded pprof speedscope perf-data chrome html; do
+	run "$PMCTL" export --to $to -o "x.$to" all.pmc
+	is "$status" 0 "export to $to"
+done
+run "$PMCTL" diff x.pmc.old fp.pmc --by function
+is "$status" 0 "diff by function"
+
+# ---- refusals ---------------------------------------------------------------------------------
+# refused STATUS TEXT ARGS
+refused() {
+	local want=$1 text=$2
+	shift 2
+	run "$PMCTL" profile "$@"
+	is "$status" "$want" "$*: refused"
+	like "$(cat err)" "$text" "$*: why"
+}
+refused 2 'no target'
+refused 2 'more than one target' -a -- true
+refused 2 'leave out -e' --off-cpu --event cycles -- true
+refused 2 'FILE' -o - -- true
+refused 1 'no such process' -p 99999999
+refused 125 'nosuch' --event nosuch -- true
+refused 125 'cannot write' -o "$T/none/x" -- true
+echo text >text
+refused 125 'cannot write text' -o text -- true
+is "$(cat text)" text "it is unchanged"
+done_testing

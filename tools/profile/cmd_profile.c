@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_profile.c - pmctl profile: where any program computes and waits, recorded from outside.
+ *
+ * Two events on each thread and CPU: one that samples work on the CPU, and context switches, whose
+ * samples have the stacks of waits. Their result is a dump like that of the agent.
+ */
+#include "lib/base/advice.h"
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
+#include "tools/cli/flags.h"
+#include "tools/profile/private.h"
+#include "tools/report/report.h"
+#include "tools/rings/rings.h"
+#include "tools/symbol/symbol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct job {
+	const char *pids, *name, *event, *output;
+	pid_t tid;
+	bool machine, on_cpu, off_cpu;
+	uint64_t frequency;
+	enum { UNWIND_AUTO, UNWIND_DWARF, UNWIND_FP } unwind;
+	int width, top;
+
+	struct rings rings;
+	struct live_tids processes;
+	struct prof prof;
+	struct pmc_counter_event sampled;
+	bool user_only; /* the kernel's work may not be observed */
+	bool counted_lost;
+	char dir[PATH_MAX], path[PATH_MAX]; /* of a dump that is not kept */
+};
+
+/* ---- flags ---------------------------------------------------------------------------------- */
+
+#define FLAG_OPTIONS struct job
+
+static const char *const unwinders[] = {
+	[UNWIND_AUTO] = "auto", [UNWIND_DWARF] = "dwarf", [UNWIND_FP] = "fp"
+};
+
+const struct tool_flag cmd_profile_flags[] = {
+	FLAG_PROCESSES(pids, "processes with all that they start: 12,34"),
+	FLAG_NAMED(name, "processes whose program has that name, as -p"),
+	FLAG_ID('t', "--tid", "TID", tid, "thread", "this thread alone"),
+	FLAG_MACHINE(machine, "everything on all CPUs"),
+	FLAG_EVENT(event, "event to sample (default: cycles, else task-clock)"),
+	FLAG_NUMBER('F', "--frequency", "HZ", frequency, 1, 100000,
+		    "samples in a second of CPU time (default: 997)"),
+	FLAG_DURATION(rings.duration_ns, "end of the recording (default: SIGINT, or CMD's end)"),
+	FLAG_BOOL(0, "--on-cpu", on_cpu, "samples on CPU only"),
+	FLAG_BOOL(0, "--off-cpu", off_cpu, "waits only"),
+	FLAG_WORD(0, "--unwind", "HOW", unwind, unwinders,
+		  "user stacks by unwind tables or frame pointers"),
+	FLAG_OUTPUT(output, "dump to write (default: a table of functions)"),
+	FLAG_TOP(top, "number of rows of the table (default: 20)"),
+	FLAG_WIDTH(width),
+	OPERAND_NO_NUMBER,
+	OPERAND_COMMAND(rings.command),
+	FLAG_END,
+};
+
+static int parse(struct job *job, int argc, char **argv)
+{
+	int code, targets;
+
+	job->frequency = 997;
+	job->top = -1;
+	code = tool_args_parse(argc, argv, job);
+	if (code)
+		return code;
+	targets = (job->pids || job->name) + !!job->tid + job->machine + !!job->rings.command;
+	if (targets != 1)
+		return tool_fail(EXIT_USAGE,
+				 "%s; give one of -p PID, --name GLOB, -t TID, -a and -- CMD",
+				 targets ? "more than one target" : "no target");
+	if (job->on_cpu && job->off_cpu)
+		job->on_cpu = job->off_cpu = false;
+	if (job->off_cpu && job->event)
+		return tool_fail(EXIT_USAGE, "--off-cpu takes no samples of events; leave out -e");
+	if (job->output && !strcmp(job->output, "-"))
+		return tool_fail(EXIT_USAGE, "a dump is not written to a pipe; give -o FILE");
+	return 0;
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static bool takes_samples(const struct job *job)
+{
+	return !job->off_cpu;
+}
+
+/* Stacks of waits are those of switches, which happen in the kernel. */
+static bool takes_waits(const struct job *job)
+{
+	return !job->on_cpu && !job->user_only;
+}
+
+static void sampling_options(const struct job *job, struct pmc_open_options *options)
+{
+	options->sample_period = 0;
+	options->sample_freq = job->frequency;
+	options->sample_type |= PERF_SAMPLE_PERIOD;
+	options->exclude_kernel = job->user_only;
+	options->exclude_hv = job->user_only;
+	options->user_if_denied = false;
+	unwind_options_stack(&job->prof.unwind, options);
+}
+
+static int add_event(struct job *job, struct ring *ring, const struct pmc_counter_event *event,
+		     struct pmc_open_options *options, bool first, struct pmc_failure *why)
+{
+	struct pmc_counter *counter;
+	int error;
+
+	/* Records of threads, of switches and of mappings come from one event. */
+	if (first) {
+		options->context_switch = true;
+		unwind_options_maps(options);
+	}
+	error = unwind_open(&counter, event, options, why);
+	return error ? error : rings_add(&job->rings, ring, counter, why);
+}
+
+static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *why)
+{
+	struct job *job = arg;
+	struct pmc_open_options options;
+	struct pmc_counter_event switches;
+	int error = 0;
+
+	if (takes_samples(job)) {
+		rings_options(&job->rings, ring, tid, &options);
+		sampling_options(job, &options);
+		error = add_event(job, ring, &job->sampled, &options, true, why);
+	}
+	if (error || !takes_waits(job))
+		return error;
+	error = pmc_counter_event_parse(&switches, "context-switches", NULL);
+	if (error)
+		return error;
+	rings_options(&job->rings, ring, tid, &options);
+	options.user_if_denied = false;
+	unwind_options_stack(&job->prof.unwind, &options);
+	return add_event(job, ring, &switches, &options, !takes_samples(job), why);
+}
+
+/* Whether an event can sample here, as tried on this process. */
+static int try_event(struct job *job, const char *name, struct pmc_failure *why)
+{
+	struct pmc_open_options options = PMC_OPEN_INIT;
+	struct pmc_counter *counter;
+	int error = pmc_counter_event_parse(&job->sampled, name, why);
+
+	sampling_options(job, &options);
+	if (!error)
+		error = unwind_open(&counter, &job->sampled, &options, why);
+	if (!error)
+		pmc_counter_close(counter);
+	return error;
+}
+
+static int choose_event(struct job *job)
+{
+	struct pmc_failure why;
+	int error;
+
+	if (!takes_samples(job))
+		return 0;
+	error = try_event(job, job->event ? job->event : "cycles", &why);
+	if (error && !job->event)
+		error = try_event(job, job->machine ? "cpu-clock" : "task-clock", &why);
+	return error ? tool_fail(rings_failed(&job->rings), "cannot sample %s: %s", why.what,
+				 why.advice) :
+		       0;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static void take(void *arg, struct ring *ring, const struct pmc_record *record)
+{
+	struct job *job = arg;
+
+	(void)ring;
+	prof_take(&job->prof, record);
+}
+
+static void lose(void *arg, struct ring *ring, uint64_t lost)
+{
+	struct job *job = arg;
+
+	(void)ring;
+	pmc_add_sat(&job->prof.lost, lost);
+	/* Of waits that last until now, some may have ended meanwhile. */
+	job->prof.lost_ns = job->rings.stopped_ns ? job->rings.stopped_ns : pmc_now_ns();
+}
+
+/* ---- the recording -------------------------------------------------------------------------- */
+
+static int find_target(struct job *job)
+{
+	int code = 0;
+
+	if (job->pids || job->name) {
+		code = live_find(job->pids, job->name, &job->processes);
+		job->rings.processes = &job->processes;
+	}
+	job->rings.thread = job->tid;
+	return code;
+}
+
+/* The threads that there are when the events are open: each has a row. */
+static void add_targets(struct job *job)
+{
+	struct live_tids tids = { .n = 0 };
+
+	job->prof.start_ns = pmc_now_ns();
+	if (job->tid)
+		prof_add_target(&job->prof, job->tid);
+	if (job->processes.n)
+		live_trees_read(&job->processes, &tids);
+	/* The main thread of a process is its first. */
+	for (unsigned i = 0; i < tids.n; i++)
+		if (!live_is_thread(tids.list[i]))
+			prof_add_target(&job->prof, tids.list[i]);
+	for (unsigned i = 0; i < tids.n; i++)
+		if (live_is_thread(tids.list[i]))
+			prof_add_target(&job->prof, tids.list[i]);
+	live_tids_free(&tids);
+}
+
+static int record(struct job *job)
+{
+	static const struct rings_use use = {
+		.verb = "profile", .open = open_on, .take = take, .lose = lose
+	};
+	struct rings *rings = &job->rings;
+	struct pmc_here here;
+	int code;
+
+	pmc_here_read(&here, NULL);
+	job->user_only = here.paranoid > 1 && here.perfmon != PMC_YES;
+	unwind_init(&job->prof.unwind, job->unwind == UNWIND_FP);
+	if (!job->user_only)
+		unwind_add_kernel(&job->prof.unwind);
+	else
+		tool_warn("functions of the kernel%s cannot be recorded by this user; sysctl "
+			  "kernel.perf_event_paranoid=1 or CAP_PERFMON permits it",
+			  job->on_cpu ? "" : " and stacks of waits");
+	rings->use = &use;
+	rings->owner = job;
+	rings->pages = unwind_pages(&job->prof.unwind);
+	job->prof.makes_rows = true;
+	job->prof.machine = job->machine;
+	code = choose_event(job);
+	if (!code)
+		code = rings_open(rings);
+	if (code)
+		return code;
+	add_targets(job);
+	code = rings_follow(rings);
+	job->prof.stop_ns = rings->stopped_ns;
+	prof_settle(&job->prof);
+	return code;
+}
+
+/* ---- the dump ------------------------------------------------------------------------------- */
+
+static int open_dump(struct job *job, int *fd)
+{
+	struct stat st;
+
+	if (job->output) {
+		snprintf(job->path, sizeof(job->path), "%s", job->output);
+	} else {
+		int code = tool_make_dir(job->dir, "profile", "-o");
+
+		if (code)
+			return code;
+		snprintf(job->path, sizeof(job->path), "%.*s/profile.pmc", PATH_MAX - 16, job->dir);
+	}
+	*fd = tool_open_dump(job->path, true, &st);
+	if (*fd >= 0 && st.st_size) {
+		const int code = tool_keep_old(job->path, rings_failed(&job->rings), "");
+
+		close(*fd);
+		*fd = code ? -EEXIST : tool_open_dump(job->path, true, &st);
+		if (code)
+			return code;
+	}
+	if (*fd < 0)
+		return tool_fail(rings_failed(&job->rings), "cannot write %s: %s", job->path,
+				 tool_output_why(*fd));
+	return 0;
+}
+
+static int write_dump(struct job *job, int fd)
+{
+	static const struct pmc_event_def off = { .type = PMC_TYPE_OS,
+						  .config = PMC_OS_OFF_CPU,
+						  .scale = 1 };
+	const struct pmc_event_def on = { .type = job->sampled.type,
+					  .scope = job->user_only ? PMC_SCOPE_USER : PMC_SCOPE_ALL,
+					  .config = job->sampled.config,
+					  .config1 = job->sampled.config1,
+					  .config2 = job->sampled.config2,
+					  .scale = 1,
+					  .flags = job->user_only && !job->event ?
+							   PMC_EVENT_FELL_BACK :
+							   0 };
+	struct prof_writing w;
+
+	prof_write_begin(&w, &job->prof, fd);
+	w.frequency = job->frequency;
+	if (takes_samples(job))
+		w.on_set = prof_write_event(&w, &on, job->sampled.name, job->sampled.unit);
+	if (!job->on_cpu)
+		w.off_set = prof_write_event(&w, &off, "off-cpu", "ns");
+	prof_write_rows(&w);
+	prof_write_end(&w);
+	if (w.error)
+		return tool_fail(EXIT_FAIL, "cannot write %s: %s", job->path, strerror(w.error));
+	if (job->prof.lost)
+		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
+			  "--unwind fp makes fewer or smaller ones",
+			  (unsigned long long)job->prof.lost);
+	return 0;
+}
+
+static int print_table(struct job *job)
+{
+	char top[16], width[16];
+	const char *argv[16] = { "report", "--by", "function" };
+	int argc = 3;
+
+	if (job->top >= 0) {
+		snprintf(top, sizeof(top), "%d", job->top);
+		argv[argc++] = "--top";
+		argv[argc++] = top;
+	}
+	if (job->width) {
+		snprintf(width, sizeof(width), "%d", job->width);
+		argv[argc++] = "--width";
+		argv[argc++] = width;
+	}
+	/* The command's own output is on the standard output. */
+	if (job->rings.command) {
+		argv[argc++] = "-o";
+		argv[argc++] = "/dev/stderr";
+	}
+	argv[argc++] = "--";
+	argv[argc++] = job->path;
+	return cmd_report(argc, (char **)(void *)argv);
+}
+
+/* Names of functions, while the programs and their perf maps are there. */
+static int keep_names(struct job *job, int fd)
+{
+	const char *file = job->path, *why = NULL;
+	struct pmc_profile profile;
+	int code;
+
+	pmc_profile_init(&profile, &(struct pmc_profile_options){ .timeline = false });
+	code = report_read(&profile, &file, 1);
+	pmc_profile_finish(&profile);
+	if (!code)
+		why = report_keep_names(&profile, fd);
+	if (why)
+		tool_warn("%s lacks names of functions: %s", job->path, why);
+	pmc_profile_free(&profile);
+	return code;
+}
+
+static int finish(struct job *job, int fd)
+{
+	int code = write_dump(job, fd);
+
+	if (!code && job->output)
+		code = keep_names(job, fd);
+	close(fd);
+	if (!code && !job->output)
+		code = print_table(job);
+	else if (!code && !job->rings.command)
+		tool_line("pmctl report --by function %s shows where the time went", job->path);
+	return code;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct job job = { .rings.child.socket = -1 };
+	int fd = -1, code = parse(&job, argc, argv);
+
+	if (!code)
+		code = find_target(&job);
+	if (!code)
+		code = open_dump(&job, &fd);
+	if (!code)
+		code = record(&job);
+	if (!code)
+		code = finish(&job, fd);
+	if (*job.dir) {
+		unlink(job.path);
+		rmdir(job.dir);
+	}
+	if (!code && job.rings.command) {
+		tool_child_ended(&job.rings.child, true);
+		code = tool_end_as(job.rings.child.status);
+	}
+	rings_close(&job.rings);
+	prof_free(&job.prof);
+	live_tids_free(&job.processes);
+	return code;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * off_cpu.c - waits of a command under the agent: events on it that write a record at each switch,
+ * the thread that reads them, and the rows of the agent's dump that they belong to.
+ *
+ * The event is the kernel's count of context switches, which an unprivileged user may sample where
+ * perf_event_paranoid is 1 or less, and which needs no tracefs. An inherited event has a ring only
+ * if it is bound to a CPU, so there is one for each CPU.
+ */
+#include "lib/base/clock.h"
+#include "lib/base/number.h"
+#include "tools/cli/pmctl.h"
+#include "tools/profile/private.h"
+#include "tools/rows/profile.h"
+
+#include <errno.h>
+#include <pmc/sampler.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGES_LEAST 16
+#define SLICE_MS    100
+
+struct off_cpu {
+	struct prof prof;
+	struct pmc_sampler_set *set;
+	pthread_t reader;
+	bool reads; /* the reader was started */
+	_Atomic bool stop;
+};
+
+/* ---- the recording -------------------------------------------------------------------------- */
+
+static int open_rings(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
+{
+	unsigned pages = unwind_pages(&off->prof.unwind);
+	struct pmc_open_options options = PMC_OPEN_INIT;
+	struct pmc_counter_event event;
+	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
+
+	options.target = PMC_TARGET_PID;
+	options.pid = pid;
+	options.inherit = true;
+	options.enable_on_exec = true;
+	options.user_if_denied = false;
+	/* Who, where and when. */
+	options.context_switch = true;
+	unwind_options_maps(&options);
+	options.use_clockid = true;
+	options.clockid = CLOCK_MONOTONIC; /* of dumps */
+	options.sample_period = 1;
+	options.sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	unwind_options_stack(&off->prof.unwind, &options);
+	if (!error)
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
+	if (error && error != -EACCES && error != -EPERM) { /* Linux before 5.12 */
+		options.build_id = false;
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
+	}
+	/* More than this user may lock. */
+	while (error == -EPERM && (pages /= 2) >= PAGES_LEAST)
+		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
+	return error;
+}
+
+static void *read_rings(void *arg)
+{
+	struct off_cpu *off = arg;
+	struct pmc_record record;
+	int error;
+
+	do {
+		error = pmc_sampler_set_next_wait(off->set, &record, NULL, SLICE_MS);
+		/* Children that were forked while the events were switched off may go on. */
+		if (!error && atomic_load(&off->stop) && record.time > off->prof.stop_ns)
+			break;
+		if (!error)
+			prof_take(&off->prof, &record);
+		else if (error == -ENODATA)
+			break;
+	} while (!error || !atomic_load(&off->stop));
+	return NULL;
+}
+
+int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
+{
+	struct off_cpu *off = tool_realloc(NULL, sizeof(*off));
+	struct pmc_failure why = { .advice = "out of memory" };
+	int error;
+
+	*to = off;
+	memset(off, 0, sizeof(*off));
+	unwind_init(&off->prof.unwind, frame_pointers);
+	error = open_rings(off, pid, &why);
+	if (error)
+		return tool_fail(EXIT_OURS, "cannot record where threads wait (--off-cpu): %s",
+				 why.advice);
+	/* The caller has blocked the signals that it waits for. */
+	error = pthread_create(&off->reader, NULL, read_rings, off);
+	if (error)
+		return tool_fail(EXIT_OURS, "cannot start a thread: %s", strerror(error));
+	off->reads = true;
+	return 0;
+}
+
+/* The kernel reports losses with the next record that fits, and none may have come. */
+static void add_unreported(struct off_cpu *off)
+{
+	uint64_t lost;
+
+	if (pmc_sampler_set_lost(off->set, &lost) || lost <= off->prof.lost)
+		return;
+	off->prof.lost = lost;
+	off->prof.lost_ns = off->prof.stop_ns;
+}
+
+void off_cpu_stop(struct off_cpu *off)
+{
+	if (!off || !off->reads)
+		return;
+	pmc_sampler_set_disable(off->set);
+	off->prof.stop_ns = pmc_now_ns();
+	atomic_store(&off->stop, true);
+	pthread_join(off->reader, NULL);
+	off->reads = false;
+	add_unreported(off);
+	prof_settle(&off->prof);
+}
+
+void off_cpu_free(struct off_cpu *off)
+{
+	if (!off)
+		return;
+	off_cpu_stop(off);
+	pmc_sampler_set_free(off->set);
+	prof_free(&off->prof);
+	free(off);
+}
+
+/* ---- rows of the agent's dump -------------------------------------------------------------- */
+
+struct row {
+	struct prof_numbers key;
+	uint64_t start_ns, end_ns;
+	const struct pmc_p_process *process;
+	uint64_t seq;
+	bool taken;
+	struct row *next; /* of the same numbers */
+	UT_hash_handle hh;
+};
+
+struct finder {
+	struct pmc_arena arena;
+	struct row *rows;
+	uint64_t pid_namespace;
+};
+
+static void add_row(struct finder *f, const struct pmc_profile *profile,
+		    const struct pmc_p_row *packed, struct pmc_thread_buf *buf)
+{
+	struct pmc_arena *arena = &f->arena;
+	const struct pmc_p_thread *thread = pmc_profile_thread(profile, packed, buf);
+	struct row *row = pmc_arena_alloc(arena, sizeof(*row)), *first;
+
+	if (thread->process->fixed.pid_namespace != f->pid_namespace && f->pid_namespace)
+		row->key.pid_namespace = thread->process->fixed.pid_namespace;
+	row->key.pid = thread->process->fixed.pid;
+	row->key.tid = thread->fixed.tid;
+	row->process = thread->process;
+	row->seq = packed->seq;
+	row->start_ns = thread->fixed.start_ns;
+	row->end_ns = thread->fixed.end_ns ? thread->fixed.end_ns : UINT64_MAX;
+	HASH_FIND(hh, f->rows, &row->key, sizeof(row->key), first);
+	if (first) {
+		row->next = first->next;
+		first->next = row;
+	} else {
+		HASH_ADD(hh, f->rows, key, sizeof(row->key), row);
+	}
+}
+
+/* Numbers of threads and processes are used again, and an exec keeps them: the row that lived
+ * longest while the thread did. */
+static struct row *row_of(struct finder *f, const struct prof_thread *thread)
+{
+	const uint64_t thread_end = thread->end_ns ? thread->end_ns : UINT64_MAX;
+	struct row *row, *best = NULL;
+	uint64_t most = 0;
+
+	HASH_FIND(hh, f->rows, &thread->numbers, sizeof(thread->numbers), row);
+	for (; row; row = row->next) {
+		const uint64_t start =
+			row->start_ns > thread->start_ns ? row->start_ns : thread->start_ns;
+		const uint64_t end = row->end_ns < thread_end ? row->end_ns : thread_end;
+
+		if (row->taken || start >= end || end - start <= most)
+			continue;
+		most = end - start;
+		best = row;
+	}
+	return best;
+}
+
+static void put_threads(struct prof_writing *w, struct finder *f)
+{
+	uint64_t without = 0, without_ns = 0, all_ns = 0, unknown = 0;
+
+	for (struct prof_thread *thread = w->prof->last; thread && !w->error;
+	     thread = thread->next) {
+		struct row *row = row_of(f, thread);
+
+		pmc_add_sat(&all_ns, thread->wait_ns);
+		if (!row && thread->n_waits) {
+			without++;
+			unknown += !thread->numbers.tid;
+			pmc_add_sat(&without_ns, thread->wait_ns);
+		}
+		if (!row)
+			continue;
+		row->taken = true;
+		prof_write_thread(w,
+				  &(struct prof_place){ row->process->identity,
+							row->process->snapshot, row->seq },
+				  thread);
+	}
+	/* A child by vfork has no row until its exec. */
+	if (without_ns > all_ns / 100)
+		tool_warn(
+			"waits of threads without a row are in no report: %.3f s, threads: %llu%s",
+			(double)without_ns / 1e9, (unsigned long long)without,
+			unknown ? "; some ended before their numbers in another PID namespace "
+				  "were read" :
+				  "");
+}
+
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path, int fd)
+{
+	static const struct pmc_event_def def = { .type = PMC_TYPE_OS,
+						  .config = PMC_OS_OFF_CPU,
+						  .scale = 1 };
+	struct finder f = { .pid_namespace = prof_namespace_of("self") };
+	struct pmc_thread_buf *buf = pmc_arena_alloc(&f.arena, sizeof(*buf));
+	struct prof_writing w;
+
+	prof_write_begin(&w, &off->prof, fd);
+	for (uint64_t i = 0; i < profile->n_threads; i++)
+		add_row(&f, profile, profile->threads[i], buf);
+	if (fd >= 0) {
+		w.off_set = prof_write_event(&w, &def, "off-cpu", "ns");
+		put_threads(&w, &f);
+	}
+	prof_write_end(&w);
+	if (w.error)
+		tool_warn("cannot write where threads waited to %s: %s", path, strerror(w.error));
+	if (off->prof.lost)
+		tool_warn("%llu records of switches were lost: waits are missing; add --unwind fp "
+			  "for smaller records",
+			  (unsigned long long)off->prof.lost);
+	if (fd >= 0)
+		close(fd);
+	pmc_arena_free(&f.arena);
+	return w.any;
+}

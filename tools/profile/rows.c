@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.c - rows of threads and processes where no agent makes them.
+ *
+ * A thread that lives on is read in /proc before and after the recording. The CPU time and the
+ * switches of one that ended are those of its records; its faults and run delay are unknown.
+ */
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/base/proc.h"
+#include "tools/profile/private.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define SNAPSHOT 2
+
+/* ---- images ------------------------------------------------------------------------------- */
+
+/* The program as /proc has it, if `exe` is NULL or still it: records are read up to 100 ms after
+ * they were written. */
+static void read_program(struct prof *prof, struct prof_image *image, const char *exe)
+{
+	char text[4096], path[64];
+	uint64_t parent;
+	ssize_t n;
+
+	if (!image->ppid && pmc_file_read(text, sizeof(text), "/proc/%u/status", image->pid) > 0 &&
+	    pmc_proc_number(text, "PPid", &parent))
+		image->ppid = (uint32_t)parent;
+	snprintf(path, sizeof(path), "/proc/%u/exe", image->pid);
+	n = readlink(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	if (exe && strcmp(exe, text) != 0)
+		return;
+	image->exe = pmc_arena_strdup(&prof->arena, text);
+	n = pmc_file_read(text, sizeof(text), "/proc/%u/cmdline", image->pid);
+	while (n > 0 && !text[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	if (n > 0)
+		image->cmdline = pmc_arena_strndup(&prof->arena, text, (size_t)n);
+}
+
+struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t start_ns, bool exec)
+{
+	struct pmc_arena *arena = &prof->arena;
+	struct prof_image *old, *image = pmc_arena_alloc(arena, sizeof(*image));
+
+	HASH_FIND(hh, prof->images, &pid, sizeof(pid), old);
+	if (old) {
+		HASH_DEL(prof->images, old);
+		old->end_ns = old->end_ns ? old->end_ns : start_ns;
+	}
+	*image = (struct prof_image){ .pid = pid,
+				      .start_ns = start_ns,
+				      .exe = "",
+				      .cmdline = "",
+				      .parent = exec && old ? old : NULL,
+				      .ppid = old ? old->ppid : 0,
+				      .first = (!prof->last_image && !prof->machine) ||
+					       (exec && old && old->first),
+				      .next = prof->last_image };
+	if (getrandom(image->identity, sizeof(image->identity), GRND_NONBLOCK) < 0)
+		memcpy(image->identity, &image, sizeof(image));
+	prof->last_image = image;
+	HASH_ADD(hh, prof->images, pid, sizeof(image->pid), image);
+	return image;
+}
+
+struct prof_image *prof_image_of(struct prof *prof, uint32_t pid, uint64_t start_ns)
+{
+	struct prof_image *image;
+
+	HASH_FIND(hh, prof->images, &pid, sizeof(pid), image);
+	if (image)
+		return image;
+	image = prof_image_add(prof, pid, start_ns ? start_ns : prof->start_ns, true);
+	read_program(prof, image, NULL);
+	return image;
+}
+
+void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path)
+{
+	struct prof_image *image;
+
+	HASH_FIND(hh, prof->images, &pid, sizeof(pid), image);
+	if (!image || *image->exe || *path != '/')
+		return;
+	image->exe = image->cmdline = pmc_arena_strdup(&prof->arena, path);
+	read_program(prof, image, path);
+}
+
+/* ---- readings ----------------------------------------------------------------------------- */
+
+static void read_task(const struct prof_thread *thread, struct prof_reading *to)
+{
+	struct pmc_proc_sched sched;
+	char text[4096], stat[1024];
+
+	*to = (struct prof_reading){ .known = false };
+	if (pmc_file_read(text, sizeof(text), "/proc/%u/task/%u/schedstat", thread->pid,
+			  thread->tid) <= 0 ||
+	    !pmc_proc_schedstat(text, &sched))
+		return;
+	to->cpu_ns = sched.cpu_ns;
+	to->delay_ns = sched.delay_ns;
+	to->known = pmc_file_read(text, sizeof(text), "/proc/%u/task/%u/status", thread->pid,
+				  thread->tid) > 0 &&
+		    pmc_file_read(stat, sizeof(stat), "/proc/%u/task/%u/stat", thread->pid,
+				  thread->tid) > 0 &&
+		    pmc_task_status(text, thread->tid, &to->usage) &&
+		    pmc_task_stat(stat, &to->usage);
+}
+
+void prof_add_target(struct prof *prof, pid_t tid)
+{
+	struct prof_thread *thread;
+	char status[4096], name[64];
+	uint64_t pid;
+
+	if (pmc_file_read(status, sizeof(status), "/proc/%d/status", tid) <= 0 ||
+	    !pmc_proc_number(status, "Tgid", &pid))
+		return;
+	thread = prof_thread_add(prof, (uint32_t)pid, (uint32_t)tid, 0);
+	if (pmc_file_read(name, sizeof(name), "/proc/%d/comm", tid) > 0)
+		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
+			 name);
+	read_task(thread, &thread->before);
+}
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+static void put_row(struct prof_writing *w, const struct prof_thread *thread,
+		    const uint64_t *delay_ns, struct pmc_thread_fixed *fixed)
+{
+	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
+
+	if (delay_ns) {
+		fixed->eventset = w->delay_set;
+		fixed->n_groups = 1;
+		thread->image->eventset = w->delay_set;
+	}
+	prof_write_room(w, sizeof(*fixed) + 256);
+	pmc_begin_thread(&w->buf, thread->image->identity, SNAPSHOT, fixed);
+	if (delay_ns)
+		pmc_put_reading(&w->buf, &reading, delay_ns);
+	pmc_frame_end(&w->buf);
+}
+
+static void write_thread(struct prof_writing *w, const struct prof_thread *thread)
+{
+	struct prof_image *image = thread->image;
+	struct prof_reading after = { .known = false };
+	struct pmc_thread_fixed fixed = {
+		.seq = thread->seq,
+		.tid = thread->tid,
+		.flags = thread->seq ? 0 : PMC_THREAD_MAIN,
+		.state = !thread->end_ns				    ? PMC_THREAD_LIVE :
+			 image->replaced && thread->end_ns == image->end_ns ? PMC_THREAD_EXEC :
+									      PMC_THREAD_EXITED,
+		.start_ns = thread->start_ns ? thread->start_ns : w->prof->start_ns,
+		.end_ns = thread->end_ns,
+		.time_ns = thread->end_ns ? thread->end_ns : w->prof->stop_ns,
+		.cpu_ns = thread->cpu_ns,
+		.voluntary_switches = thread->voluntary,
+		.involuntary_switches = thread->involuntary,
+		.created_by = PMC_NO_SEQ,
+	};
+	const struct prof_place place = { image->identity, SNAPSHOT, thread->seq };
+	uint64_t delay_ns;
+
+	memcpy(fixed.name, thread->name, sizeof(fixed.name));
+	if (!thread->end_ns && thread->before.known)
+		read_task(thread, &after);
+	delay_ns = pmc_sub_sat(after.delay_ns, thread->before.delay_ns);
+	if (!after.known) {
+		fixed.flags |= PMC_THREAD_NO_RUSAGE;
+		image->lacks_usage = true;
+	}
+	if (after.known) {
+		const struct pmc_usage *from = &thread->before.usage;
+
+		fixed.minor_faults = after.usage.minor_faults - from->minor_faults;
+		fixed.major_faults = after.usage.major_faults - from->major_faults;
+	}
+	if (after.known && !thread->by_switches)
+		fixed.cpu_ns = pmc_sub_sat(after.cpu_ns, thread->before.cpu_ns);
+	put_row(w, thread, after.known ? &delay_ns : NULL, &fixed);
+	prof_write_thread(w, &place, thread);
+	pmc_add_sat(&image->cpu_ns, fixed.cpu_ns);
+	image->usage.minor_faults += fixed.minor_faults;
+	image->usage.major_faults += fixed.major_faults;
+	image->usage.voluntary_switches += fixed.voluntary_switches;
+	image->usage.involuntary_switches += fixed.involuntary_switches;
+}
+
+static void write_image(struct prof_writing *w, const struct prof_image *image,
+			const uint8_t job[16])
+{
+	char boot_id[64] = "";
+	struct utsname host;
+	struct pmc_process_fixed fixed = {
+		.pid = image->pid,
+		.ppid = image->ppid,
+		.start_ns = image->start_ns,
+		.end_ns = image->end_ns,
+		.time_ns = image->end_ns ? image->end_ns : w->prof->stop_ns,
+		.cpu_ns = image->cpu_ns,
+		.minor_faults = image->usage.minor_faults,
+		.major_faults = image->usage.major_faults,
+		.voluntary_switches = image->usage.voluntary_switches,
+		.involuntary_switches = image->usage.involuntary_switches,
+		.threads_seen = image->n_threads,
+		.threads_counted = image->n_threads,
+		.eventset = image->eventset,
+		.how_ended = !image->end_ns  ? PMC_RUNNING :
+			     image->replaced ? PMC_ENDED_EXEC :
+					       PMC_ENDED_EXIT,
+		.flags = (image->first ? PMC_PROCESS_FIRST : 0) | PMC_PROCESS_NO_STATUS |
+			 (image->lacks_usage ? PMC_PROCESS_NO_SWITCHES : 0),
+		.rank = -1,
+		.pid_namespace = prof_namespace_of("self"),
+		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+	};
+	const struct pmc_process_text text = { host.nodename, boot_id, image->exe, image->cmdline,
+					       NULL };
+
+	if (uname(&host) != 0)
+		host.nodename[0] = '\0';
+	pmc_file_read(boot_id, sizeof(boot_id), "/proc/sys/kernel/random/boot_id");
+	memcpy(fixed.job, job, sizeof(fixed.job));
+	if (image->parent)
+		memcpy(fixed.parent_identity, image->parent->identity, 16);
+	prof_write_room(w, 32768);
+	pmc_build_process(&w->buf, image->identity, SNAPSHOT, &fixed, &text);
+}
+
+void prof_write_rows(struct prof_writing *w)
+{
+	const struct pmc_event_def delay = { .type = PMC_TYPE_OS,
+					     .config = PMC_OS_RUN_DELAY,
+					     .scale = 1,
+					     .flags = PMC_EVENT_ACCOUNTED };
+	const struct prof *prof = w->prof;
+	const struct prof_image *first = NULL;
+
+	w->delay_set = prof_write_event(w, &delay, "run-delay", "ns");
+	for (const struct prof_thread *thread = prof->last; thread; thread = thread->next)
+		write_thread(w, thread);
+	for (const struct prof_image *image = prof->last_image; image; image = image->next)
+		first = image;
+	for (struct prof_image *image = prof->last_image; image; image = image->next)
+		write_image(w, image, first->identity);
+}

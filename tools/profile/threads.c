@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - threads by their records: when they were on a CPU, their samples there, and their
+ * waits.
+ *
+ * A switch leaves two records: a sample with the stack, and PERF_RECORD_SWITCH, which says whether
+ * the thread could have gone on (preempted). The next PERF_RECORD_SWITCH of the thread ends the
+ * wait. So a wait includes the time that the thread, woken up, waits for a CPU.
+ *
+ * Where records were lost, any waiting thread may have run meanwhile, so waits that had begun are
+ * counted as lost and add no time.
+ */
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "lib/base/proc.h"
+#include "tools/profile/private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- numbers in other PID namespaces -------------------------------------------------------- */
+
+/* Beyond these, waits have no stack: some 100 MB. */
+#define WAITS_MOST 1000000u
+
+/* The inode of a process's PID namespace; 0: cannot be read. */
+uint64_t prof_namespace_of(const char *pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/pid", pid);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* Those of thread `tid`, which has `numbers` if it is in pmctl's namespace. False: it has ended. */
+static bool read_numbers(uint32_t tid, struct prof_numbers *numbers)
+{
+	char text[16384], name[16];
+	uint64_t inode, outer, pid, number;
+
+	snprintf(name, sizeof(name), "%u", tid);
+	inode = prof_namespace_of(name);
+	if (!inode || inode == prof_namespace_of("self"))
+		return inode != 0;
+	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", tid) <= 0 ||
+	    !pmc_proc_last(text, "NStgid", &pid) || !pmc_proc_last(text, "NSpid", &number) ||
+	    !pmc_proc_number(text, "NSpid", &outer))
+		return false;
+	/* One number: /proc is of another namespace than pmctl's, and this is another process. */
+	if (outer == number)
+		return true;
+	*numbers = (struct prof_numbers){ inode, (uint32_t)pid, (uint32_t)number };
+	return true;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static void leave_cpu(const struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
+{
+	uint64_t since_ns = thread->on_ns;
+
+	/* The first record of a thread tells what it did before. */
+	if (thread->state == PROF_UNKNOWN)
+		since_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
+	if (thread->state != PROF_OFF)
+		pmc_add_sat(&thread->cpu_ns, pmc_sub_sat(now_ns, since_ns));
+	thread->state = PROF_OFF;
+}
+
+static void end_thread(const struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
+{
+	if (thread->state == PROF_ON)
+		leave_cpu(prof, thread, now_ns);
+	thread->end_ns = now_ns;
+	if (thread->image && !--thread->image->alive)
+		thread->image->end_ns = now_ns;
+}
+
+static void take_name(struct prof_thread *thread, const char *name)
+{
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
+}
+
+struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t tid,
+				    uint64_t start_ns)
+{
+	struct pmc_arena *arena = &prof->arena;
+	struct prof_thread *old, *thread = pmc_arena_alloc(arena, sizeof(*thread));
+
+	HASH_FIND(hh, prof->threads, &tid, sizeof(tid), old);
+	if (old)
+		HASH_DEL(prof->threads, old);
+	thread->pid = pid;
+	thread->tid = tid;
+	thread->numbers = (struct prof_numbers){ .pid = pid, .tid = tid };
+	/* Of an exec the thread goes on, as another. */
+	if (old && old->pid == pid)
+		thread->numbers = old->numbers;
+	if (old && !old->end_ns)
+		end_thread(prof, old, start_ns);
+	thread->start_ns = start_ns;
+	if (prof->makes_rows) {
+		thread->image = prof_image_of(prof, pid, start_ns);
+		thread->image->alive++;
+		thread->seq = thread->image->n_threads++;
+		if (old)
+			memcpy(thread->name, old->name, sizeof(thread->name));
+	}
+	thread->next = prof->last;
+	prof->last = thread;
+	HASH_ADD(hh, prof->threads, tid, sizeof(tid), thread);
+	return thread;
+}
+
+static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record *record)
+{
+	struct prof_thread *thread;
+
+	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
+	if (thread && !thread->end_ns)
+		return thread;
+	/* It runs on for a moment after its end. */
+	if (thread && prof->makes_rows && thread->end_ns && thread->image->end_ns)
+		return NULL;
+	return (int32_t)record->tid > 0 ?
+		       prof_thread_add(prof, record->pid, record->tid, record->time) :
+		       NULL;
+}
+
+/* Threads of a namespace stay in it; a child's own may be new. */
+static void take_fork(struct prof *prof, const struct pmc_record_task *task)
+{
+	struct prof_thread *thread, *parent;
+	struct prof_image *image = NULL;
+	uint64_t outside;
+
+	HASH_FIND(hh, prof->threads, &task->ptid, sizeof(task->ptid), parent);
+	if (prof->makes_rows && task->pid != task->ppid)
+		image = prof_image_add(prof, task->pid, task->time, false);
+	if (image && parent) {
+		image->parent = parent->image;
+		image->ppid = task->ppid;
+		image->exe = parent->image->exe;
+		image->cmdline = parent->image->cmdline;
+	}
+	thread = prof_thread_add(prof, task->pid, task->tid, task->time);
+	thread->state = PROF_OFF;
+	thread->before.known = true;
+	if (parent)
+		memcpy(thread->name, parent->name, sizeof(thread->name));
+	outside = parent ? parent->numbers.pid_namespace : 0;
+	if (task->pid == task->ppid && !outside)
+		return;
+	thread->numbers = (struct prof_numbers){ .pid = task->pid, .tid = task->tid };
+	if (!read_numbers(task->tid, &thread->numbers) && outside)
+		thread->numbers = (struct prof_numbers){ .pid_namespace = outside };
+}
+
+static void take_exit(struct prof *prof, const struct pmc_record_task *task)
+{
+	struct prof_thread *thread;
+
+	HASH_FIND(hh, prof->threads, &task->tid, sizeof(task->tid), thread);
+	if (thread && !thread->end_ns)
+		end_thread(prof, thread, task->time);
+}
+
+static void take_comm(struct prof *prof, const struct pmc_record *record)
+{
+	const struct pmc_record_comm *comm = &record->comm;
+	struct prof_thread *thread, *old;
+
+	HASH_FIND(hh, prof->threads, &comm->tid, sizeof(comm->tid), old);
+	thread = old;
+	if (comm->exec) {
+		const uint64_t on_ns = record->time;
+
+		if (old && !old->end_ns && old->state == PROF_ON)
+			leave_cpu(prof, old, on_ns);
+		if (prof->makes_rows && old)
+			old->image->replaced = true;
+		if (prof->makes_rows)
+			prof_image_add(prof, comm->pid, record->time, true);
+		thread = prof_thread_add(prof, comm->pid, comm->tid, record->time);
+		thread->state = PROF_ON;
+		thread->on_ns = on_ns;
+		thread->by_switches = true;
+		thread->before = old ? old->before : (struct prof_reading){ .known = true };
+	}
+	if (thread)
+		take_name(thread, comm->comm);
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static bool is_incomplete(const struct unwind_stack *stack)
+{
+	return stack && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN);
+}
+
+static void take_sample(struct prof *prof, const struct pmc_record *record)
+{
+	struct prof_thread *thread = thread_of(prof, record);
+	const struct unwind_stack *stack;
+
+	if (!thread)
+		return;
+	if (thread->state == PROF_UNKNOWN) {
+		thread->state = PROF_ON;
+		thread->on_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
+	}
+	stack = unwind_stack_of(&prof->unwind, record, false);
+	unwind_wait_add(&prof->unwind, &thread->samples, &thread->samples, stack, 1,
+			record->sample.period);
+	thread->n_samples++;
+	pmc_add_sat(&thread->weight, record->sample.period);
+	thread->truncated += is_incomplete(stack);
+}
+
+/* ---- switches ----------------------------------------------------------------------------- */
+
+static void take_stack(struct prof *prof, const struct pmc_record *record)
+{
+	struct prof_thread *thread = thread_of(prof, record);
+
+	if (!thread)
+		return;
+	thread->stack = unwind_stack_of(&prof->unwind, record, true);
+	thread->stack_ns = record->time;
+}
+
+static void add_wait(struct prof *prof, struct prof_thread *thread, uint64_t ns)
+{
+	unwind_wait_add(&prof->unwind, thread, &thread->waits,
+			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? thread->stack : NULL, 1, ns);
+	thread->n_waits++;
+	pmc_add_sat(&thread->wait_ns, ns);
+	thread->incomplete += is_incomplete(thread->stack);
+}
+
+static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
+{
+	if (!thread->waiting)
+		return;
+	thread->waiting = false;
+	if (thread->since_ns <= prof->lost_ns)
+		thread->lost++;
+	else
+		add_wait(prof, thread, pmc_sub_sat(now_ns, thread->since_ns));
+}
+
+static void take_switch(struct prof *prof, const struct pmc_record *record)
+{
+	struct prof_thread *thread = thread_of(prof, record);
+
+	if (!thread)
+		return;
+	if (record->context_switch.out) {
+		leave_cpu(prof, thread, record->time);
+		thread->involuntary += record->context_switch.preempted;
+		thread->voluntary += !record->context_switch.preempted;
+		/* The record of its return was lost. */
+		thread->lost += thread->waiting;
+		thread->waiting = !record->context_switch.preempted;
+		thread->since_ns = record->time;
+		/* It may be that of an earlier switch. */
+		if (thread->stack_ns <= prof->lost_ns)
+			thread->stack = NULL;
+		return;
+	}
+	thread->state = PROF_ON;
+	thread->on_ns = record->time;
+	end_wait(prof, thread, record->time);
+	thread->stack = NULL;
+}
+
+static void take_lost(struct prof *prof, const struct pmc_record *record)
+{
+	pmc_add_sat(&prof->lost, record->lost.lost);
+	if (record->time > prof->lost_ns)
+		prof->lost_ns = record->time;
+}
+
+void prof_take(struct prof *prof, const struct pmc_record *record)
+{
+	unwind_take(&prof->unwind, record);
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		if (record->present & PERF_SAMPLE_PERIOD)
+			take_sample(prof, record);
+		else
+			take_stack(prof, record);
+		break;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		take_switch(prof, record);
+		break;
+	case PERF_RECORD_FORK:
+		take_fork(prof, &record->task);
+		break;
+	case PERF_RECORD_EXIT:
+		take_exit(prof, &record->task);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(prof, record);
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		if (prof->makes_rows)
+			prof_image_mapped(prof, record->mmap.pid, record->mmap.filename);
+		break;
+	case PERF_RECORD_LOST:
+		take_lost(prof, record);
+		break;
+	default:
+		break;
+	}
+}
+
+void prof_settle(struct prof *prof)
+{
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
+		if (!thread->end_ns) {
+			if (thread->state == PROF_ON)
+				leave_cpu(prof, thread, prof->stop_ns);
+			end_wait(prof, thread, prof->stop_ns);
+		}
+}
+
+void prof_free(struct prof *prof)
+{
+	unwind_free(&prof->unwind);
+	pmc_arena_free(&prof->arena);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* write.c - frames: EVENTSET, MODULE, STACKS, and SAMPLES of threads. */
+#include "lib/base/number.h"
+#include "tools/profile/private.h"
+#include "tools/symbol/symbol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROOM_BYTES   PMC_FRAME_MAX_BYTES
+#define STACKS_BYTES (256u << 10)
+
+static void flush(struct prof_writing *w)
+{
+	if (!w->error && w->buf.len && write(w->fd, w->buf.data, w->buf.len) != (ssize_t)w->buf.len)
+		w->error = errno ? errno : ENOSPC;
+	w->any |= w->buf.len != 0;
+	w->buf.len = 0;
+}
+
+void prof_write_room(struct prof_writing *w, size_t bytes)
+{
+	if (w->buf.cap - w->buf.len < bytes)
+		flush(w);
+}
+
+uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *def, const char *name,
+			  const char *unit)
+{
+	prof_write_room(w, 4096);
+	pmc_begin_eventset(&w->buf, 1, 1);
+	pmc_put_event(&w->buf, def, name, unit, "");
+	return pmc_frame_end(&w->buf);
+}
+
+void prof_write_begin(struct prof_writing *w, struct prof *prof, int fd)
+{
+	struct pmc_arena *arena = &w->arena;
+
+	*w = (struct prof_writing){ .prof = prof, .lost = prof->lost, .fd = fd };
+	w->written =
+		pmc_arena_alloc(arena, (HASH_COUNT(prof->unwind.stacks) + 1) * sizeof(*w->written));
+	w->hashes = pmc_arena_alloc(arena, (prof->unwind.n_modules + 1) * sizeof(*w->hashes));
+	pmc_frame_buf_init(&w->buf, pmc_arena_alloc(arena, 2 * ROOM_BYTES), 2 * ROOM_BYTES);
+}
+
+void prof_write_end(struct prof_writing *w)
+{
+	flush(w);
+	pmc_arena_free(&w->arena);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/* The modules of a stack get their places in the frame. */
+static void list_modules(struct prof_writing *w, const struct unwind_stack *stack, uint64_t *hashes,
+			 unsigned *n)
+{
+	for (unsigned i = 0; i < stack->depth; i++) {
+		struct unwind_module *module = unwind_module_at(&w->prof->unwind, stack->words[i]);
+		const uint8_t *id;
+		unsigned id_bytes;
+
+		if (!module || module->place)
+			continue;
+		if (!module->hash) {
+			prof_write_room(w, PMC_MODULE_BYTES);
+			id = symbols_id(module->file, &id_bytes);
+			module->hash =
+				pmc_build_module(&w->buf, symbols_path(module->file), id, id_bytes);
+		}
+		hashes[(*n)++] = module->hash;
+		module->place = *n;
+	}
+}
+
+static void put_stack(struct prof_writing *w, const struct unwind_stack *stack)
+{
+	const struct pmc_stack_def def = { .id = stack->id,
+					   .depth = stack->depth,
+					   .flags = stack->flags };
+	uint64_t words[PMC_STACK_DEPTH_MAX];
+
+	for (unsigned i = 0; i < stack->depth; i++) {
+		const struct unwind_module *module =
+			unwind_module_at(&w->prof->unwind, stack->words[i]);
+		const uint64_t place = module ? module->place - 1 : PMC_NO_MODULE;
+
+		words[i] = place << 48 | PMC_STACK_ADDRESS(stack->words[i]);
+	}
+	pmc_put_stack(&w->buf, &def, words);
+}
+
+/* Up to n stacks of a process as one frame. */
+static void put_stacks(struct prof_writing *w, const struct prof_place *place,
+		       const struct unwind_stack **list, unsigned n)
+{
+	const struct pmc_stacks_fixed fixed = { .n_stacks = n };
+	struct pmc_stacks_fixed *in_frame;
+	unsigned n_modules = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		list_modules(w, list[i], w->hashes, &n_modules);
+	prof_write_room(w, ROOM_BYTES);
+	in_frame = pmc_frame_begin(&w->buf, PMC_FRAME_STACKS, place->identity, place->snapshot,
+				   &fixed, sizeof(fixed));
+	if (in_frame)
+		in_frame->n_modules = n_modules;
+	pmc_frame_bytes(&w->buf, w->hashes, n_modules * sizeof(*w->hashes));
+	for (unsigned i = 0; i < n; i++)
+		put_stack(w, list[i]);
+	pmc_frame_end(&w->buf);
+	for (unsigned i = 0; i < w->prof->unwind.n_modules; i++)
+		w->prof->unwind.list[i]->place = 0;
+}
+
+/* Those of a thread that its process does not have yet. */
+static void put_thread_stacks(struct prof_writing *w, const struct prof_place *place,
+			      const struct unwind_wait *waits)
+{
+	const struct unwind_stack *list[256];
+	unsigned n = 0;
+	size_t bytes = 0;
+
+	for (const struct unwind_wait *wait = waits; wait; wait = wait->next) {
+		const struct unwind_stack *stack = wait->key.of;
+
+		if (!stack || w->written[stack->id - PMC_STACK_OUTSIDE] == place->identity)
+			continue;
+		w->written[stack->id - PMC_STACK_OUTSIDE] = place->identity;
+		list[n++] = stack;
+		bytes += 8 + 8u * stack->depth;
+		if (n == 256 || bytes > STACKS_BYTES) {
+			put_stacks(w, place, list, n);
+			n = 0;
+			bytes = 0;
+		}
+	}
+	if (n)
+		put_stacks(w, place, list, n);
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+/* `first` is that of part 0, with the sums; the others have its thread and event only. */
+static void put_part(struct prof_writing *w, const struct prof_place *place,
+		     const struct pmc_samples_fixed *first, uint64_t sum, uint32_t part,
+		     const struct pmc_sample *list, uint32_t n)
+{
+	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
+	struct pmc_samples_fixed fixed = {
+		.seq = place->seq,
+		.time_ns = w->prof->stop_ns,
+		.eventset = first->eventset,
+	};
+
+	if (!part) {
+		fixed = *first;
+		fixed.seq = place->seq;
+		fixed.time_ns = w->prof->stop_ns;
+		fixed.n_groups = 1;
+	}
+	fixed.part = part;
+	fixed.n = n;
+	prof_write_room(w, sizeof(fixed) + n * sizeof(*list) + 256);
+	pmc_frame_begin(&w->buf, PMC_FRAME_SAMPLES, place->identity, place->snapshot, &fixed,
+			sizeof(fixed));
+	if (!part)
+		pmc_put_reading(&w->buf, &reading, &sum);
+	if (n)
+		pmc_frame_bytes(&w->buf, list, n * sizeof(*list));
+	pmc_frame_end(&w->buf);
+}
+
+static void put_samples(struct prof_writing *w, const struct prof_place *place,
+			const struct pmc_samples_fixed *first, uint64_t sum,
+			const struct unwind_wait *waits)
+{
+	struct pmc_sample list[PMC_SAMPLES_PART];
+	uint32_t part = 0, n = 0;
+
+	put_thread_stacks(w, place, waits);
+	for (const struct unwind_wait *wait = waits; wait; wait = wait->next) {
+		const struct unwind_stack *stack = wait->key.of;
+
+		list[n++] = (struct pmc_sample){
+			.stack = stack ? stack->id : 0,
+			.count = wait->n < UINT32_MAX ? (uint32_t)wait->n : UINT32_MAX,
+			.weight = wait->ns,
+		};
+		if (n < PMC_SAMPLES_PART)
+			continue;
+		put_part(w, place, first, sum, part++, list, n);
+		n = 0;
+	}
+	if (n || !part)
+		put_part(w, place, first, sum, part, list, n);
+}
+
+void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
+		       const struct prof_thread *thread)
+{
+	struct pmc_samples_fixed of_waits = {
+		.eventset = w->off_set,
+		.samples = thread->n_waits,
+		.lost = thread->lost,
+		.truncated = thread->incomplete,
+	};
+	const struct pmc_samples_fixed on_cpu = {
+		.eventset = w->on_set,
+		.frequency = w->frequency,
+		.samples = thread->n_samples,
+		.truncated = thread->truncated,
+	};
+
+	if (w->off_set) {
+		pmc_add_sat(&of_waits.lost, w->lost);
+		w->lost = 0;
+		put_samples(w, place, &of_waits, thread->wait_ns, thread->waits);
+	}
+	if (w->on_set)
+		put_samples(w, place, &on_cpu, thread->weight, thread->samples);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rings.h - a ring on each CPU for events of the machine, of processes with all that they start, or
+ * of a command, and their records in the order of time.
+ *
+ * An inherited event has a ring only if it is bound to a CPU, so a thread has its events on each
+ * CPU; those of one CPU share its ring. The owner opens the events and takes the records. For one
+ * thread.
+ */
+#pragma once
+
+#include "lib/base/arena.h"
+#include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
+#include "tools/live/wait.h"
+
+#include <pmc/sampler.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ring {
+	int cpu;
+	struct pmc_sampler *sampler; /* NULL: the CPU went offline */
+	struct pmc_counter **counters;
+	size_t n_counters, room_counters;
+	uint64_t records, lost; /* samples taken; records reported as lost */
+};
+
+/* What the owner does; functions return 0, a negative errno with *why, or the exit code after a
+ * message. */
+struct rings_use {
+	const char *verb; /* in "cannot VERB <event>" */
+	/* Opens the events of a thread (0: of all) on the ring's CPU, disabled, each handed to
+	 * rings_add(). */
+	int (*open)(void *owner, struct ring *ring, pid_t tid, struct pmc_failure *why);
+	/* Any record but PERF_RECORD_LOST. */
+	void (*take)(void *owner, struct ring *ring, const struct pmc_record *record);
+	/* So many records of the ring were lost. */
+	void (*lose)(void *owner, struct ring *ring, uint64_t lost);
+	/* Before a wait. False: nothing more is wanted. */
+	bool (*flush)(void *owner);
+};
+
+struct rings {
+	/* Set by the owner. */
+	const struct rings_use *use;
+	void *owner;
+	char **command;			   /* NULL: none */
+	const struct live_tids *processes; /* with all that they start; NULL: none */
+	pid_t thread;			   /* alone; 0: none */
+	const char *cpus;		   /* of the machine only these; NULL: all */
+	bool machine;			   /* events of the machine, whatever the target is */
+	unsigned asked_pages, pages;	   /* of a ring: by the user, 0: not; in use */
+	uint64_t settle_ns;		   /* as of pmc_sampler_set_new() */
+	uint64_t duration_ns;		   /* 0: without end */
+
+	struct pmc_arena arena;
+	struct pmc_sampler_set *set;
+	struct ring *list;
+	unsigned n;
+	struct tool_child child; /* the command; its socket is -1 before */
+	struct live_wait wait;
+	sigset_t was_blocked; /* before the recording */
+	uint64_t end_ns;      /* 0: none */
+	uint64_t stopped_ns;  /* when the events were disabled, before the last records are read */
+	uint64_t late;	      /* records out of order */
+};
+
+/* The exit code of a failure before the command has started. */
+int rings_failed(const struct rings *rings);
+/* Opens rings and events. 0, or the exit code after a message. */
+int rings_open(struct rings *rings);
+/* Options of an event of one thread (0: of all) on the ring's CPU, which samples, without a stack,
+ * each time it occurs. */
+void rings_options(const struct rings *rings, const struct ring *ring, pid_t tid,
+		   struct pmc_open_options *options);
+/* The counter becomes the ring's and writes to it. As rings_use.open. */
+int rings_add(struct rings *rings, struct ring *ring, struct pmc_counter *counter,
+	      struct pmc_failure *why);
+/* From the start of the recording to its end: SIGINT, SIGTERM or SIGHUP (of a command: is forwarded
+ * to it), the end of the command, of all threads, or of the time. Then the rings are emptied. 0, or
+ * the exit code after a message. */
+int rings_follow(struct rings *rings);
+void rings_close(struct rings *rings);
