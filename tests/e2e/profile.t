@@ -19,7 +19,7 @@ functions() {
 # has measured, within five points: 1,000 samples have a standard deviation of 1.6.
 shares() {
 	local all part name ns
-	all=$(awk '{ n += $2 } END { print n }' "$1")
+	all=$(awk '{ n += $2 } END { printf "%.0f", n }' "$1")
 	part=0
 	for name in $(cut -d' ' -f1 "$1"); do
 		part=$((part + $(total "$name")))
@@ -42,8 +42,8 @@ is "$(jq -r '[.groups[] | select(.module == "[kernel]" and (.function | endswith
 "$PMCTL" report --format json x.pmc >rows
 is "$(jq -c '[.threads[] | [.name, .state]]' rows)" '[["work","exited"]]' "one row"
 # The program's own clock has not the loader, and a CPU that the hypervisor took is in both.
-between "$(jq '.threads[0].cpu_ns' rows)" "$(awk '{ n += $2 } END { print n }' spent)" \
-	"$(awk '{ n += $2 } END { print n * 1.2 + 100000000 }' spent)" "its CPU time, by switches"
+between "$(jq '.threads[0].cpu_ns' rows)" "$(awk '{ n += $2 } END { printf "%.0f", n }' spent)" \
+	"$(awk '{ n += $2 } END { printf "%.0f", n * 1.2 + 100000000 }' spent)" "its CPU time, by switches"
 run "$PMCTL" profile --unwind fp -o fp.pmc -- "$PROG/work"
 # The C library has no frame pointers, so what calls it is missing.
 grep -v zeros out >spent
@@ -93,6 +93,9 @@ wait $pid
 "$PMCTL" report --format json p.pmc >rows
 is "$(jq -c '[.threads[].name] | sort' rows)" '["sleeper","work","worker"]' "each thread has a row, also one that sleeps"
 is "$(jq -c '[.threads[] | select(.name == "sleeper") | .cpu_ns, .voluntary_switches]' rows)" '[0,0]' "it did nothing"
+sleeper=$("$PMCTL" report --by thread,function --event off-cpu --format json p.pmc |
+	jq '[.groups[] | select(.keys.thread | startswith("sleeper")) | .self] | add')
+between "$sleeper" 990000000 9e18 "it waited all the time"
 functions p.pmc
 sed 1d attached >spent
 shares spent "attached"

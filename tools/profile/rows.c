@@ -122,18 +122,25 @@ static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 
 void prof_add_target(struct prof *prof, pid_t tid)
 {
+	struct pmc_proc_stat stat;
 	struct prof_thread *thread;
-	char status[4096], name[64];
+	char text[4096];
 	uint64_t pid;
 
-	if (pmc_file_read(status, sizeof(status), "/proc/%d/status", tid) <= 0 ||
-	    !pmc_proc_number(status, "Tgid", &pid))
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) <= 0 ||
+	    !pmc_proc_number(text, "Tgid", &pid) ||
+	    pmc_file_read(text, sizeof(text), "/proc/%d/stat", tid) <= 0 ||
+	    !pmc_proc_stat(text, &stat))
 		return;
 	thread = prof_thread_add(prof, (uint32_t)pid, (uint32_t)tid, 0);
-	if (pmc_file_read(name, sizeof(name), "/proc/%d/comm", tid) > 0)
-		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
-			 name);
+	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
 	read_task(thread, &thread->before);
+	if (stat.state == 'R')
+		return;
+	/* A wait whose stack is not known. */
+	thread->state = PROF_OFF;
+	thread->waiting = true;
+	thread->since_ns = prof->start_ns;
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */

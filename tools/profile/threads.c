@@ -22,7 +22,7 @@
 
 /* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
-/* Beyond these, waits have no stack: some 100 MB. */
+/* Beyond these, waits and samples have no stack: some 100 MB. */
 #define WAITS_MOST 1000000u
 
 /* The inode of a process's PID namespace; 0: cannot be read. */
@@ -122,8 +122,8 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
 	if (thread && !thread->end_ns)
 		return thread;
-	/* It runs on for a moment after its end. */
-	if (thread && prof->makes_rows && thread->end_ns && thread->image->end_ns)
+	/* Of all that a CPU does, a thread has records after its end. */
+	if (thread && prof->makes_rows && thread->pid == record->pid)
 		return NULL;
 	return (int32_t)record->tid > 0 ?
 		       prof_thread_add(prof, record->pid, record->tid, record->time) :
@@ -213,7 +213,8 @@ static void take_sample(struct prof *prof, const struct pmc_record *record)
 		thread->on_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
 	}
 	stack = unwind_stack_of(&prof->unwind, record, false);
-	unwind_wait_add(&prof->unwind, &thread->samples, &thread->samples, stack, 1,
+	unwind_wait_add(&prof->unwind, &thread->samples, &thread->samples,
+			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 1,
 			record->sample.period);
 	thread->n_samples++;
 	pmc_add_sat(&thread->weight, record->sample.period);

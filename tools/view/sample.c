@@ -447,11 +447,14 @@ static void explain(struct pmc_view *view)
 	put_losses(view);
 	if (lacks_some(samples))
 		pmc_say(view,
-			"%.not sampled: %skernel mode, and up to a period at the end of each "
+			"%.not sampled: %skernel mode%s, and up to a period at the end of each "
 			"thread",
 			lost_overflows(samples) ? "lost overflows (the period is too short for "
 						  "the machine), " :
-						  "");
+						  "",
+			samples->weight < samples->value / 5 * 4 ?
+				" (pmctl profile -- CMD samples it)" :
+				"");
 }
 
 static void put_explained(struct pmc_view *view)
