@@ -5,7 +5,7 @@
 
 refuses 2 "'report'" "mistyped command" reprot
 refuses 2 "pmctl help" "unknown command" frobnicate
-refuses 2 "use pmctl run --sample" "a command of other tools" record
+refuses 2 "use pmctl profile" "a command of other tools" record
 refuses 2 "use pmctl dump PID or pmctl stat -p PID" "a flag of other commands" run -p 12
 refuses 2 "" "no abbreviations" rep
 refuses 2 "'merge'" "help of a mistyped command" help megre

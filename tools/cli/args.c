@@ -40,10 +40,12 @@ static const char *nearest_of(const struct tool_command *command, const char *wo
 static const struct {
 	const char *command, *word, *use; /* command NULL: the word is a command */
 } elsewhere[] = {
-	{ NULL, "record", "pmctl run --sample -o FILE -- CMD" },
+	{ NULL, "record", "pmctl profile -o FILE -- CMD" },
 	{ NULL, "script", "pmctl export" },
 	{ NULL, "annotate", "pmctl report --by line" },
 	{ NULL, "attach", "pmctl dump PID or pmctl stat -p PID" },
+	{ "profile", "-g", "no flag: call stacks are always recorded" },
+	{ "profile", "--call-graph", "--unwind dwarf or --unwind fp" },
 	{ "run", "-p", "pmctl dump PID or pmctl stat -p PID for a running process" },
 	{ "run", "--pid", "pmctl dump PID or pmctl stat -p PID for a running process" },
 };
@@ -53,10 +55,11 @@ int tool_refuse_word(const struct tool_command *command, const char *word)
 	const char *name = command ? command->name : "";
 	const char *what = word[0] == '-' ? "unknown flag" : "unknown command";
 	char text[64] = "pmctl help lists the commands";
+	const size_t len = strcspn(word, "=");
 
 	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 		if (strcmp(elsewhere[i].command ? elsewhere[i].command : "", name) == 0 &&
-		    strcmp(elsewhere[i].word, word) == 0)
+		    strlen(elsewhere[i].word) == len && !strncmp(elsewhere[i].word, word, len))
 			return tool_fail(EXIT_USAGE, "%s '%s'; use %s", what, word,
 					 elsewhere[i].use);
 	if (command)
