@@ -43,7 +43,11 @@ run "$PMCTL" explain -o kept.pmc -- "$PROG/causes" short-lived 100
 like "$(tr -s ' \n' ' ' <err)" 'causes \(2000 threads\): .* evidence .* not .* unknown .* try ' "a finding as text"
 run "$PMCTL" explain --json kept.pmc
 is "$status $(jq -c '[.findings[0].cause, (.cpus > 0), (.findings[0] | keys)]' out)" \
-	'0 ["short-lived",true,["cause","evidence","excluded","gain","pool","text","try","unknown"]]' "a kept dump says the same"
+	'0 ["short-lived",true,["arithmetic","cause","evidence","excluded","gain","pool","text","try","unknown"]]' "a kept dump says the same"
+# What is right of the last = is the gain that is printed above, to a digit.
+run "$PMCTL" explain -v kept.pmc
+is "$(tr -s ' \n' ' ' <out | grep -oE 'some [0-9.]+ times .* gain \(CPU time [0-9.]+ [mu]?s \+ 2000 threads x 30 us\) / [0-9.]+ [mu]?s = [0-9.]+' |
+	awk '{ print $2 - $NF < 0.06 && $NF - $2 < 0.06 }')" 1 "-v: the arithmetic behind a gain"
 PMC_REPORT=off PMC_OUT=$T/plain.pmc run agent "$PROG/causes" one 100
 run "$PMCTL" explain plain.pmc
 like "$(tr -s ' \n' ' ' <out)" "nothing stands out unknown waits for a CPU .*; locks" \

@@ -17,6 +17,7 @@
 
 struct request {
 	int json;
+	bool verbose;
 	uint64_t top;
 	const char *pids, *name;
 	uint64_t duration_ns;
@@ -37,6 +38,7 @@ const struct tool_flag cmd_explain_flags[] = {
 	FLAG_DURATION(duration_ns, "how long running processes are watched (default: 10s)"),
 	FLAG_WORD(0, "--format", "FORMAT", json, formats, "output"),
 	FLAG_CONSTANT(0, "--json", json, 1, "output and errors as JSON"),
+	FLAG_BOOL('v', "--verbose", verbose, "the arithmetic behind each gain"),
 	FLAG_TOP(top, "number of findings; 0: all"),
 	FLAG_OUTPUT(dump, "dump of CMD that is kept"),
 	OPERAND_TAIL(command),
@@ -157,7 +159,7 @@ static void put_list(const char *head, const char *const *list, unsigned n)
 		tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s", head, line);
 }
 
-static void put_finding(const struct finding *finding)
+static void put_finding(const struct finding *finding, bool verbose)
 {
 	const char *gain = "";
 	char text[64];
@@ -175,6 +177,8 @@ static void put_finding(const struct finding *finding)
 	}
 	tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s%s", "try", finding->advice,
 			  gain);
+	if (verbose && finding->gain > 1)
+		put_list("gain", &finding->arithmetic, 1);
 }
 
 /* What was not recorded, so that nothing can be said about it. */
@@ -200,8 +204,8 @@ static void put_nothing(const struct facts *facts)
 	put_list("unknown", unknown, n);
 }
 
-static void print_text(const struct facts *facts, const struct finding *list, unsigned n,
-		       unsigned shown)
+static void print_text(const struct request *request, const struct facts *facts,
+		       const struct finding *list, unsigned n, unsigned shown)
 {
 	printf(" %s wall · %s CPU", explain_time(facts->arena, facts->wall),
 	       explain_time(facts->arena, facts->cpu));
@@ -211,7 +215,7 @@ static void print_text(const struct facts *facts, const struct finding *list, un
 	       facts->threads == 1 ? "" : "s", (unsigned long long)facts->n_pools,
 	       facts->n_pools == 1 ? "" : "s");
 	for (unsigned i = 0; i < shown; i++)
-		put_finding(&list[i]);
+		put_finding(&list[i], request->verbose);
 	if (shown < n)
 		printf(" and %u more (--top)\n", n - shown);
 	if (!n)
@@ -256,6 +260,7 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 			pmc_json_double(&json, "gain", finding->gain);
 		else
 			pmc_json_null(&json, "gain");
+		pmc_json_str(&json, "arithmetic", finding->gain > 1 ? finding->arithmetic : NULL);
 		pmc_json_object_end(&json);
 	}
 	pmc_json_array_end(&json);
@@ -273,7 +278,7 @@ static int print(const struct request *request, const struct facts *facts)
 	shown = request->top && request->top < n ? (unsigned)request->top : n;
 	if (request->json)
 		return print_json(facts, list, shown);
-	print_text(facts, list, n, shown);
+	print_text(request, facts, list, n, shown);
 	return EXIT_OK;
 }
 

@@ -24,9 +24,9 @@ struct pool_facts {
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	bool has_delay;
-	uint64_t delay;	    /* runnable, without a CPU */
-	double most_slowed; /* (cpu + delay) / cpu of the thread that lived longest */
-	uint64_t longest;   /* its life */
+	uint64_t delay; /* runnable, without a CPU */
+	/* Of the thread that lived longest among those with CPU time. */
+	uint64_t longest, longest_cpu, longest_delay;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
 	uint64_t waits, locks, handed; /* handed: for conditions and semaphores */
@@ -77,9 +77,10 @@ struct finding {
 	const char *evidence[EXPLAIN_LINES], *excluded[EXPLAIN_LINES], *unknown[EXPLAIN_LINES];
 	unsigned n_evidence, n_excluded, n_unknown;
 	const char *advice;
-	double gain;	/* how many times as fast at most; 0: unknown */
-	bool estimate;	/* gain is an estimate: counts × typical costs */
-	double loss_ns; /* time that the cause takes from the threads; 0: unknown */
+	double gain;		/* how many times as fast at most; 0: unknown */
+	const char *arithmetic; /* of the gain: "34.1 s / (34.1 s - 5.0 s) = 1.2" */
+	bool estimate;		/* gain is an estimate: counts × typical costs */
+	double loss_ns;		/* time that the cause takes from the threads; 0: unknown */
 };
 
 /* The findings, those that lose most time first; *n of them. */

@@ -72,7 +72,8 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pool->major_faults += thread->major_faults;
 	if (thread->cpu && thread->life >= pool->longest) {
 		pool->longest = thread->life;
-		pool->most_slowed = (double)(thread->cpu + thread->delay) / (double)thread->cpu;
+		pool->longest_cpu = thread->cpu;
+		pool->longest_delay = thread->delay;
 	}
 	pool->has_delay &= thread->has_delay;
 	pool->delay += thread->delay;

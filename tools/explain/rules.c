@@ -33,7 +33,9 @@ struct judging {
 #define TIME(j, ns)	 explain_time((j)->facts->arena, ns)
 #define EVIDENCE(j, ...) ((j)->finding->evidence[(j)->finding->n_evidence++] = SAY(j, __VA_ARGS__))
 #define EXCLUDE(j, ...)	 ((j)->finding->excluded[(j)->finding->n_excluded++] = SAY(j, __VA_ARGS__))
-#define UNKNOWN(j, ...)	 ((j)->finding->unknown[(j)->finding->n_unknown++] = SAY(j, __VA_ARGS__))
+#define GAIN(j, times, ...)                                                                        \
+	((j)->finding->gain = (times), (j)->finding->arithmetic = SAY(j, __VA_ARGS__))
+#define UNKNOWN(j, ...) ((j)->finding->unknown[(j)->finding->n_unknown++] = SAY(j, __VA_ARGS__))
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -56,15 +58,15 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* How many times as fast the run could be with all of its CPUs busy. */
-static double room_of(const struct facts *facts)
+/* The run cannot be faster than with all of its CPUs busy. */
+static void limit_to_cpus(struct judging *j)
 {
-	return facts->cpus ? (double)facts->cpus / share(facts->cpu, facts->wall) : 0;
-}
+	const struct facts *facts = j->facts;
+	const double busy = share(facts->cpu, facts->wall), room = (double)facts->cpus / busy;
 
-static double least(double gain, double room)
-{
-	return room > 1 && room < gain ? room : gain;
+	if (facts->cpus && room > 1 && room < j->finding->gain)
+		GAIN(j, room, "%s, but %u CPUs / %.2f busy = %.2f", j->finding->arithmetic,
+		     facts->cpus, busy, room);
 }
 
 /* ---- rules: whether the cause is that of the pool, and the finding --------------------------- */
@@ -84,11 +86,17 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 }
 
 /* The larger one of: the pool as a whole, its longest-lived thread. */
-static double gain_of_cpus(const struct pool_facts *pool)
+static void gain_of_cpus(struct judging *j)
 {
-	const double all = share(pool->cpu + pool->delay, pool->cpu);
+	const struct pool_facts *pool = j->pool;
+	const double all = share(pool->cpu + pool->delay, pool->cpu),
+		     one = share(pool->longest_cpu + pool->longest_delay, pool->longest_cpu);
+	const uint64_t cpu = one > all ? pool->longest_cpu : pool->cpu,
+		       delay = one > all ? pool->longest_delay : pool->delay;
 
-	return pool->most_slowed > all ? pool->most_slowed : all;
+	GAIN(j, one > all ? one : all, "%s(CPU time %s + run delay %s) / %s = %.2f",
+	     one > all && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, cpu),
+	     TIME(j, delay), TIME(j, cpu), one > all ? one : all);
 }
 
 static bool cpu_starved(struct judging *j)
@@ -106,7 +114,7 @@ static bool cpu_starved(struct judging *j)
 	EVIDENCE(j, "run delay %s of %s; %u CPU%s, %.1f threads runnable on average",
 		 TIME(j, pool->delay), TIME(j, pool->life), facts->cpus, plural(facts->cpus),
 		 runnable(facts));
-	j->finding->gain = gain_of_cpus(pool);
+	gain_of_cpus(j);
 	if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
 		j->finding->advice = SAY(j, "more CPUs, or at most %.0f such thread%s", room,
 					 plural((uint64_t)(room + 0.5)));
@@ -128,7 +136,7 @@ static bool preempted(struct judging *j)
 	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, on %u CPU%s",
 		 TIME(j, pool->delay), TIME(j, pool->life), runnable(facts), facts->cpus,
 		 plural(facts->cpus));
-	j->finding->gain = gain_of_cpus(pool);
+	gain_of_cpus(j);
 	j->finding->advice = "fewer other programs on these CPUs; or a larger limit of CPU time "
 			     "(cgroup), or a wider affinity";
 	return true;
@@ -145,7 +153,10 @@ static bool lock(struct judging *j)
 	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, pool->locks),
 		 TIME(j, pool->life), pool->lock ? ", the largest part in " : "",
 		 pool->lock ? pool->lock : "");
-	j->finding->gain = least(share(pool->life, pool->life - pool->locks), room_of(j->facts));
+	GAIN(j, share(pool->life, pool->life - pool->locks), "%s / (%s - %s in locks) = %.2f",
+	     TIME(j, pool->life), TIME(j, pool->life), TIME(j, pool->locks),
+	     share(pool->life, pool->life - pool->locks));
+	limit_to_cpus(j);
 	j->finding->advice = "hold the lock for less time, or split what it protects";
 	return true;
 }
@@ -181,7 +192,10 @@ static bool serial(struct judging *j)
 	EVIDENCE(j, "%s of %s on a CPU; the %llu threads of %s %s together",
 		 TIME(j, pool->most_cpu), TIME(j, facts->wall),
 		 (unsigned long long)workers->threads, workers->name, TIME(j, workers->cpu));
-	j->finding->gain = most / (cpus > 1 ? cpus : 1);
+	GAIN(j, most / (cpus > 1 ? cpus : 1),
+	     "the fewer of %llu threads and %u CPUs / %.2f busy = %.2f",
+	     (unsigned long long)workers->threads + 1, facts->cpus, cpus > 1 ? cpus : 1,
+	     most / (cpus > 1 ? cpus : 1));
 	j->finding->advice = SAY(j, "give part of its work to %s", workers->name);
 	return true;
 }
@@ -201,7 +215,9 @@ static bool imbalance(struct judging *j)
 	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s",
 		 (unsigned long long)pool->workers, TIME(j, pool->workers_most),
 		 TIME(j, (uint64_t)mean));
-	j->finding->gain = least((double)pool->workers_most / mean, room_of(facts));
+	GAIN(j, (double)pool->workers_most / mean, "%s / %s = %.2f", TIME(j, pool->workers_most),
+	     TIME(j, (uint64_t)mean), (double)pool->workers_most / mean);
+	limit_to_cpus(j);
 	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
 }
@@ -261,7 +277,10 @@ static bool short_lived(struct judging *j)
 		SAY(j, "%llu threads of %s of CPU time each", (unsigned long long)pool->threads,
 		    TIME(j, pool->cpu / pool->threads));
 	EVIDENCE(j, "start and end of a thread take some 30 us: %s for all of them", TIME(j, cost));
-	j->finding->gain = share(pool->cpu + cost, pool->cpu);
+	GAIN(j, share(pool->cpu + cost, pool->cpu),
+	     "(CPU time %s + %llu threads x 30 us) / %s = %.2f", TIME(j, pool->cpu),
+	     (unsigned long long)pool->threads, TIME(j, pool->cpu),
+	     share(pool->cpu + cost, pool->cpu));
 	j->finding->estimate = true;
 	j->finding->advice = "threads that are used again (a thread pool)";
 	return true;
@@ -278,7 +297,11 @@ static bool page_faults(struct judging *j)
 			       percent(cost, pool->cpu));
 	EVIDENCE(j, "%llu page faults in %s of CPU time, some 0.5 us each, often more",
 		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu));
-	j->finding->gain = cost < pool->cpu ? share(pool->cpu, pool->cpu - cost) : 0;
+	if (cost < pool->cpu)
+		GAIN(j, share(pool->cpu, pool->cpu - cost),
+		     "CPU time %s / (%s - %llu faults x 0.5 us) = %.2f", TIME(j, pool->cpu),
+		     TIME(j, pool->cpu), (unsigned long long)pool->minor_faults,
+		     share(pool->cpu, pool->cpu - cost));
 	j->finding->estimate = true;
 	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
 	return true;
@@ -313,7 +336,10 @@ static bool takes_samples(struct judging *j, uint64_t n, const char *does, const
 		 (unsigned long long)n, (unsigned long long)pool->samples, functions,
 		 percent(user, pool->cpu));
 	if (of_cpu < 0.99)
-		j->finding->gain = 1 / (1 - of_cpu);
+		GAIN(j, 1 / (1 - of_cpu),
+		     "1 / (1 - %llu / %llu samples x %.2f in user mode) = %.2f",
+		     (unsigned long long)n, (unsigned long long)pool->samples,
+		     share(user, pool->cpu), 1 / (1 - of_cpu));
 	return true;
 }
 
@@ -348,7 +374,9 @@ static bool gc(struct judging *j)
 	j->finding->text = SAY(j, "collects garbage, %.0f %% of all CPU time",
 			       percent(pool->cpu, j->facts->cpu));
 	EVIDENCE(j, "%s of %s", TIME(j, pool->cpu), TIME(j, j->facts->cpu));
-	j->finding->gain = share(j->facts->cpu, j->facts->cpu - pool->cpu);
+	GAIN(j, share(j->facts->cpu, j->facts->cpu - pool->cpu), "CPU time %s / (%s - %s) = %.2f",
+	     TIME(j, j->facts->cpu), TIME(j, j->facts->cpu), TIME(j, pool->cpu),
+	     share(j->facts->cpu, j->facts->cpu - pool->cpu));
 	j->finding->advice = "fewer allocations, or a larger heap";
 	return true;
 }
