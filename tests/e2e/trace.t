@@ -229,7 +229,7 @@ is "$status" 4 "--summary of a command"
 within "$(row .oncpu_ns)" "$oncpu" 5 "CPU time of a child is that of /proc/PID/schedstat"
 between "$(($(row .run_delay_ns) - delay))" -20000000 20000000 "and so is its run delay"
 between "$(row '.blocked_ns | add')" 100000000 60000000000 "and it slept"
-is "$(row '(.wait_log2_us | add) >= .involuntary_switches and .longest_wait_ns <= .run_delay_ns')" true \
+is "$(row '([.run_delay_histogram[][1]] | add) >= .involuntary_switches and .longest_run_delay_ns <= .run_delay_ns')" true \
 	"the waits are in the histogram"
 is "$(jq -s 'map(select(.name == "mark")) | length' x.json)" 0 \
 	"only threads of the command have rows"

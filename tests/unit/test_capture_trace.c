@@ -320,6 +320,8 @@ static void summary(void **state)
 	capture_run("pmctl trace --summary --format json --by pool");
 	capture_run("pmctl trace --summary --format json --columns name,pid,blocked_ns,blocked_in "
 		    "--where name=pool-* --sort name --top 2");
+	capture_run("pmctl trace --summary --by pool --histogram --where name=pool-*");
+	capture_run("pmctl trace --summary --by pool --histogram --format csv --where name=io");
 	made_pool = 22;
 	capture_run("pmctl trace --summary");
 	made_pool = 60;

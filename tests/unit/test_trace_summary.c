@@ -3,6 +3,7 @@
 #include "tools/trace/trace.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct trace trace;
@@ -129,21 +130,69 @@ static void no_wake_up(void **state)
 	assert_int_equal(a->delay_ns, 6000);
 }
 
+static void check_reason(char state, const char *lines, const char *reason, enum trace_cause cause)
+{
+	struct trace_thread *a = trace_thread_add(&summary, 10, true);
+	char stack[256];
+
+	snprintf(stack, sizeof(stack), "%s", lines);
+	trace_reason_in(&summary, a, state, stack);
+	assert_string_equal(a->reason, reason);
+	assert_int_equal(a->cause, cause);
+}
+
 /* Some lines have the module of the function. */
 static void kernel_stacks(void **state)
 {
-	char nfsd[] = "[<0>] svc_recv+0x8f/0x2a0 [sunrpc]\n[<0>] nfsd+0xd5/0x190 [nfsd]\n"
-		      "[<0>] kthread+0xda/0x100\n[<0>] ret_from_fork+0x22/0x30";
-	char sleep[] = "[<0>] hrtimer_nanosleep+0x99/0x120\n"
-		       "[<0>] __x64_sys_nanosleep+0xb6/0xf0\n"
-		       "[<0>] do_syscall_64+0x3b/0x90\n"
-		       "[<0>] entry_SYSCALL_64_after_hwframe+0x44/0xae";
-	char none[] = "", entry[] = "[<0>] kthread+0xda/0x100\n";
+	check_reason('S',
+		     "[<0>] svc_recv+0x8f/0x2a0 [sunrpc]\n[<0>] nfsd+0xd5/0x190 [nfsd]\n"
+		     "[<0>] kthread+0xda/0x100\n[<0>] ret_from_fork+0x22/0x30",
+		     "nfsd", CAUSE_OTHER);
+	check_reason('D',
+		     "[<0>] hrtimer_nanosleep+0x99/0x120\n"
+		     "[<0>] __x64_sys_nanosleep+0xb6/0xf0\n"
+		     "[<0>] do_syscall_64+0x3b/0x90\n"
+		     "[<0>] entry_SYSCALL_64_after_hwframe+0x44/0xae",
+		     "nanosleep (D)", CAUSE_TIMER);
+	check_reason('S',
+		     "[<0>] pipe_read+0x2f/0x90\n[<0>] vfs_read+0x1/0x2\n[<0>] ksys_read+0x1/0x2",
+		     "read", CAUSE_PIPE);
+	/* The outermost function that shows a cause. */
+	check_reason('D', "[<0>] mutex_lock+0x1/0x2\n[<0>] exc_page_fault+0x1/0x2",
+		     "page fault (D)", CAUSE_PAGE_FAULT);
+	check_reason('D', "", "disk", CAUSE_DISK);
+	check_reason('I', "[<0>] kthread+0xda/0x100\n", "idle", CAUSE_OTHER);
+}
 
-	assert_string_equal(trace_reason_in(&summary, 'S', nfsd), "nfsd");
-	assert_string_equal(trace_reason_in(&summary, 'D', sleep), "nanosleep (D)");
-	assert_string_equal(trace_reason_in(&summary, 'D', none), "disk");
-	assert_string_equal(trace_reason_in(&summary, 'I', entry), "idle");
+/* Thread 10 waits from 2000 to 5000, 6000 to 7000 and 8000 to 8500; thread 11 wakes it twice, and
+ * runs until 3000, and from 4000 on. */
+static void waits_by_waker(void **state)
+{
+	struct trace_thread *a, *b;
+	const struct trace_wait *by;
+
+	take(1500, OUT, 0, 10);
+	take(2000, OUT, 10, 11);
+	take(3000, OUT, 11, 0);
+	take(4000, OUT, 0, 11);
+	a = summary.by_tid[10];
+	b = summary.by_tid[11];
+	a->waker = b;
+	take(5000, OUT_PREEMPTED, 11, 10);
+	take(6000, OUT, 10, 11);
+	a->waker = b;
+	take(7000, OUT_PREEMPTED, 11, 10);
+	take(8000, OUT, 10, 11);
+	take(8500, OUT_PREEMPTED, 11, 10);
+	by = a->waits;
+	assert_ptr_equal(by->key.waker, &summary.no_thread[BY_UNKNOWN]);
+	assert_int_equal(by->ns, 500);
+	by = by->next;
+	assert_null(by->next);
+	assert_ptr_equal(by->key.waker, b);
+	assert_int_equal(by->lengths.n, 2);
+	assert_int_equal(by->lengths.most, 3000);
+	assert_int_equal(by->ns, 3000 + 1000);
 }
 
 int main(void)
@@ -155,6 +204,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ended_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_wake_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(kernel_stacks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(waits_by_waker, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,7 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_BOOL('g', "--stacks", stacks, "call stack of each record; of waits in --summary"),
 	FLAG_WORD(0, "--unwind", "HOW", stacks_by, unwinders,
 		  "--stacks by unwind tables or frame pointers"),
+	FLAG_BOOL(0, "--histogram", histogram, "lengths of waits in --summary"),
 	FLAG_BY(by, keys),
 	FLAG_SORT(0, rows.choice.sort, "column to sort rows by (default: time on CPU)"),
 	FLAG_TOP(rows.choice.top, "number of rows; 0: all (default: 40 in tables)"),
@@ -100,11 +101,13 @@ static int parse(struct trace *trace, int argc, char **argv)
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
 	if (!trace->summarize &&
-	    (trace->by || trace->rows.format == TRACE_CSV || trace->rows.format == TRACE_MARKDOWN ||
-	     trace->rows.choice.sort || trace->rows.choice.columns || trace->rows.choice.n_where ||
+	    (trace->by || trace->histogram || trace->rows.format == TRACE_CSV ||
+	     trace->rows.format == TRACE_MARKDOWN || trace->rows.choice.sort ||
+	     trace->rows.choice.columns || trace->rows.choice.n_where ||
 	     trace->rows.choice.top != UINT_MAX))
-		return tool_fail(EXIT_USAGE, "--by, --sort, --top, --where, --columns and the "
-					     "formats csv and markdown are for --summary");
+		return tool_fail(EXIT_USAGE, "--histogram, --by, --sort, --top, --where, "
+					     "--columns and the formats csv and markdown are for "
+					     "--summary");
 	if (trace->summarize && trace->rings.cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");

@@ -30,7 +30,7 @@
 /* ---- where threads wait -------------------------------------------------------------------- */
 
 /* The outermost frames of the kernel's stack, which end with the system call. */
-#define FRAMES 6
+#define FRAMES 12
 
 struct trace_reason {
 	struct {
@@ -38,6 +38,7 @@ struct trace_reason {
 		uint64_t kind;
 	} key;
 	const char *name;
+	enum trace_cause cause;
 	UT_hash_handle hh;
 };
 
@@ -84,6 +85,43 @@ static const char *plain(const char *name)
 	return strstr(name, "page_fault") ? "page fault" : name;
 }
 
+/* CAUSE_OTHER: the function does not show any. */
+static enum trace_cause cause_of(const char *function)
+{
+	static const struct {
+		const char *part;
+		enum trace_cause cause;
+	} parts[] = {
+		{ "page_fault", CAUSE_PAGE_FAULT },
+		{ "futex", CAUSE_LOCK },
+		{ "flock", CAUSE_LOCK },
+		{ "locks_", CAUSE_LOCK },
+		{ "semtimedop", CAUSE_LOCK },
+		{ "mutex", CAUSE_LOCK },
+		{ "rwsem", CAUSE_LOCK },
+		{ "pipe_", CAUSE_PIPE },
+		{ "poll", CAUSE_POLL },
+		{ "select", CAUSE_POLL },
+		{ "sock_", CAUSE_SOCKET },
+		{ "accept", CAUSE_SOCKET },
+		{ "inet_", CAUSE_SOCKET },
+		{ "unix_", CAUSE_SOCKET },
+		{ "nanosleep", CAUSE_TIMER },
+		{ "sys_wait", CAUSE_CHILD },
+		{ "kernel_wait", CAUSE_CHILD },
+		{ "vfork", CAUSE_CHILD },
+		{ "sigtimedwait", CAUSE_SIGNAL },
+		{ "sigsuspend", CAUSE_SIGNAL },
+		{ "sys_pause", CAUSE_SIGNAL },
+		{ "tty_", CAUSE_TERMINAL },
+	};
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(function, parts[i].part))
+			return parts[i].cause;
+	return CAUSE_OTHER;
+}
+
 /* One text for each function and kind of wait; function NULL: the kind alone. */
 static const char *name_of(struct trace_summary *summary, const char *function, unsigned kind)
 {
@@ -94,13 +132,31 @@ static const char *name_of(struct trace_summary *summary, const char *function, 
 	return symbols_text(summary->trace->unwind.symbols, text);
 }
 
+/* By the frames of the key: the system call, and the outermost function that shows a cause. */
+static void judge(struct trace_summary *summary, struct trace_reason *reason, unsigned n)
+{
+	const char *call = NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *function = trace_function_at(reason->key.frames[i], NULL);
+
+		if (!function || is_entry(function))
+			continue;
+		call = call ? call : function;
+		if (reason->cause == CAUSE_OTHER)
+			reason->cause = cause_of(function);
+	}
+	if (reason->cause == CAUSE_OTHER && reason->key.kind == DISK)
+		reason->cause = CAUSE_DISK;
+	reason->name = name_of(summary, call, (unsigned)reason->key.kind);
+}
+
 /* Of a record of sched_switch; record NULL: of the state alone. */
-static const char *reason_of(struct trace_summary *summary, int64_t prev_state,
-			     const struct pmc_record *record)
+static void set_reason(struct trace_summary *summary, struct trace_thread *thread,
+		       int64_t prev_state, const struct pmc_record *record)
 {
 	struct pmc_arena *arena = &summary->trace->arena;
 	struct trace_reason key = { .name = NULL }, *reason;
-	const char *function = NULL;
 	unsigned n = 0;
 
 	while (key.key.kind < OTHER && !(prev_state & kinds[key.key.kind].bits))
@@ -110,45 +166,40 @@ static const char *reason_of(struct trace_summary *summary, int64_t prev_state,
 			if (record->sample.callchain[i] < (uint64_t)PERF_CONTEXT_MAX)
 				key.key.frames[n++] = record->sample.callchain[i];
 	HASH_FIND(hh, summary->reasons, &key.key, sizeof(key.key), reason);
-	if (reason)
-		return reason->name;
-	for (unsigned i = 0; i < n && !function; i++) {
-		function = trace_function_at(key.key.frames[i], NULL);
-		if (function && is_entry(function))
-			function = NULL;
+	if (!reason) {
+		reason = pmc_arena_alloc(arena, sizeof(*reason));
+		*reason = key;
+		judge(summary, reason, n);
+		HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
 	}
-	reason = pmc_arena_alloc(arena, sizeof(*reason));
-	reason->key = key.key;
-	reason->name = name_of(summary, function, (unsigned)key.key.kind);
-	HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
-	return reason->name;
+	thread->reason = reason->name;
+	thread->cause = reason->cause;
 }
 
-/* The outermost function of lines as "[<0>] do_nanosleep+0x64/0x110", with the module of some
+/* Lines as "[<0>] do_nanosleep+0x64/0x110", the innermost function first, with the module of some
  * behind it: "[<0>] nfsd+0x13a/0x1a0 [nfsd]". */
-static const char *outermost(char *stack)
+void trace_reason_in(struct trace_summary *summary, struct trace_thread *thread, char state,
+		     char *stack)
 {
-	const char *found = NULL;
+	const char *call = NULL;
+	unsigned kind = 0;
 
+	while (kind < OTHER && !strchr(kinds[kind].states, state))
+		kind++;
+	thread->cause = kind == DISK ? CAUSE_DISK : CAUSE_OTHER;
 	for (char *line; (line = strsep(&stack, "\n"));) {
 		char *name = strchr(line, ' ');
 
 		if (!name++)
 			continue;
 		name[strcspn(name, "+")] = '\0';
-		if (*name && !is_entry(name))
-			found = name;
+		if (!*name || is_entry(name))
+			continue;
+		call = name;
+		if (cause_of(name) != CAUSE_OTHER)
+			thread->cause = cause_of(name);
 	}
-	return found;
-}
-
-const char *trace_reason_in(struct trace_summary *summary, char state, char *stack)
-{
-	unsigned kind = 0;
-
-	while (kind < OTHER && !strchr(kinds[kind].states, state))
-		kind++;
-	return name_of(summary, outermost(stack), kind);
+	thread->reason = name_of(summary, call, kind);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -175,29 +226,22 @@ static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid
 	return trace_thread_add(summary, tid, !summary->some);
 }
 
-void trace_blocked_add(struct trace_summary *summary, struct trace_thread *thread,
-		       const char *reason, uint64_t ns)
-{
-	thread->blocked_ns += ns;
-	unwind_wait_add(&summary->trace->unwind, thread, &thread->blocked, reason, 1, ns);
-}
-
 void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
 {
-	uint64_t ns = pmc_sub_sat(now, thread->since_ns), us = ns / 1000;
+	struct unwind *unwind = &summary->trace->unwind;
+	const uint64_t ns = pmc_sub_sat(now, thread->since_ns);
 
 	if (thread->state == THREAD_RUNNING) {
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
-		trace_blocked_add(summary, thread, thread->reason, ns);
+		thread->blocked_ns += ns;
+		unwind_wait_add(unwind, thread, &thread->blocked, thread->reason, 1, ns);
 		if (summary->trace->stacks)
-			unwind_wait_add(&summary->trace->unwind, thread, &thread->stacks,
-					thread->stack, 1, ns);
+			unwind_wait_add(unwind, thread, &thread->stacks, thread->stack, 1, ns);
+		trace_wait_end(summary, thread, now);
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;
-		thread->waits[us ? 64 - __builtin_clzll(us) : 0]++;
-		if (ns > thread->longest_ns)
-			thread->longest_ns = ns;
+		pmc_histogram_add(&summary->trace->arena, &thread->delays, ns);
 	}
 	thread->since_ns = now;
 }
@@ -229,7 +273,7 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 	}
 	thread->waited++;
 	enter(summary, thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
-	thread->reason = reason_of(summary, state, record);
+	set_reason(summary, thread, state, record);
 	thread->waker = NULL;
 	/* The thread ID may be reused. */
 	if (state & STATE_ENDED)
@@ -341,19 +385,15 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 	if (thread->state == THREAD_UNKNOWN) {
 		thread->state = THREAD_BLOCKED;
 		if (!thread->reason)
-			thread->reason = reason_of(summary, 0, NULL);
+			set_reason(summary, thread, 0, NULL);
 	}
-	if (thread->state == THREAD_BLOCKED && thread->waker)
-		unwind_wait_add(&summary->trace->unwind, thread, &thread->wakers, thread->waker, 1,
-				pmc_sub_sat(record->time, thread->since_ns));
-	thread->waker = NULL;
 	enter(summary, thread, THREAD_RUNNABLE, record->time);
 }
 
 /* The running thread wakes another; in an interrupt it has nothing to do with that. */
 static void on_waking(struct trace_summary *summary, const struct pmc_record *record)
 {
-	struct trace_thread *thread, *by = &summary->interrupt;
+	struct trace_thread *thread, *by = &summary->no_thread[BY_INTERRUPT];
 	int64_t tid, from = 0, flags = 0;
 
 	if (pmc_tracepoint_integer(summary->waking, record, &tid))
@@ -430,6 +470,9 @@ int trace_summary_start(struct trace *trace)
 					     [WAKEUP_NEW] = "sched:sched_wakeup_new",
 					     [FORK] = "sched:sched_process_fork",
 					     [WAKING] = "sched:sched_waking" };
+	static const char *const no_threads[] = { [BY_INTERRUPT] = "(interrupt)",
+						  [BY_UNKNOWN] = "(unknown)",
+						  [BY_NOBODY] = "(still blocked)" };
 	struct pmc_arena *arena = &trace->arena;
 	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
 	pid_t target = trace->pid ? trace->pid : trace->rings.child.pid;
@@ -438,7 +481,8 @@ int trace_summary_start(struct trace *trace)
 	summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
 	trace->summary = summary;
 	summary->trace = trace;
-	snprintf(summary->interrupt.name, sizeof(summary->interrupt.name), "(interrupt)");
+	for (unsigned i = 0; i < N_NO_THREADS; i++)
+		strcpy(summary->no_thread[i].name, no_threads[i]);
 	/* Reads the functions now: later, records would be lost meanwhile. */
 	(void)trace_function_at(0, NULL);
 	summary->start_ns = pmc_now_ns();

@@ -38,7 +38,7 @@ static void add_waiting(struct trace_summary *summary, uint32_t tid)
 		return;
 	/* Root only; without it the kind of wait is known. */
 	pmc_file_read(stack, sizeof(stack), "/proc/%u/stack", tid);
-	thread->reason = trace_reason_in(summary, stat.state, stack);
+	trace_reason_in(summary, thread, stat.state, stack);
 }
 
 static void add_thread(const char *name, void *arg)
@@ -73,7 +73,7 @@ int trace_summary_add_target(struct trace_summary *summary, pid_t target)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void add_asleep(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
+static void add_asleep(struct trace_thread *thread)
 {
 	struct pmc_proc_stat stat;
 	uint64_t pid = 0;
@@ -87,7 +87,7 @@ static void add_asleep(struct trace_summary *summary, struct trace_thread *threa
 	thread->pid = (uint32_t)pid;
 	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
 	thread->slept = true;
-	trace_blocked_add(summary, thread, thread->reason, pmc_sub_sat(now, summary->start_ns));
+	thread->state = THREAD_BLOCKED; /* since the start of the trace */
 }
 
 void trace_summary_find_asleep(struct trace *trace)
@@ -100,7 +100,7 @@ void trace_summary_find_asleep(struct trace *trace)
 		    t->state != THREAD_UNKNOWN)
 			continue;
 		if (summary->some)
-			add_asleep(summary, t, trace->rings.stopped_ns);
+			add_asleep(t);
 		else
 			summary->asleep += read_stat(t->tid, &stat) && is_asleep(&stat);
 	}

@@ -17,9 +17,11 @@
 #define MOST_LINKS   5
 #define NAME_COLUMNS 15 /* of threads */
 #define LEAST_NAME   4	/* of a name that is cut */
-/* The width of the columns beside that of reasons. */
-#define OTHER_COLUMNS 72
+/* The width of the columns beside that of reasons: of those that stay, of all. */
+#define OTHER_COLUMNS 61
+#define ALL_COLUMNS   150
 #define LEAST_ROOM    16
+#define MOST_ROOM     24 /* while others are hidden */
 
 /* ---- pools ---------------------------------------------------------------------------------- */
 
@@ -59,18 +61,15 @@ static void add_thread(struct trace_summary *summary, struct trace_thread *pool,
 	pool->preempted += thread->preempted;
 	pool->unseen += thread->unseen;
 	pool->waited += thread->waited;
-	if (thread->longest_ns > pool->longest_ns)
-		pool->longest_ns = thread->longest_ns;
-	for (unsigned i = 0; i < 65; i++)
-		pool->waits[i] += thread->waits[i];
+	pool->blocked_ns += thread->blocked_ns;
+	pmc_histogram_merge(&summary->trace->arena, &pool->delays, &thread->delays);
 	for (const struct unwind_wait *p = thread->blocked; p; p = p->next)
-		trace_blocked_add(summary, pool, p->key.of, p->ns);
+		unwind_wait_add(&summary->trace->unwind, pool, &pool->blocked, p->key.of, p->n,
+				p->ns);
 	for (const struct unwind_wait *p = thread->stacks; p; p = p->next)
 		unwind_wait_add(&summary->trace->unwind, pool, &pool->stacks, p->key.of, p->n,
 				p->ns);
-	for (const struct unwind_wait *p = thread->wakers; p; p = p->next)
-		unwind_wait_add(&summary->trace->unwind, pool, &pool->wakers,
-				((const struct trace_thread *)p->key.of)->pool, p->n, p->ns);
+	trace_waits_fold(summary, pool, thread);
 }
 
 /* Each thread gets its pool; with `rows` these take the place of the threads in summary->last. */
@@ -78,8 +77,11 @@ static void make_pools(struct trace_summary *summary, bool rows)
 {
 	struct trace_thread *pools = NULL, *threads = summary->last;
 
-	strcpy(summary->interrupt.pattern, summary->interrupt.name);
-	summary->interrupt.pool = &summary->interrupt;
+	for (struct trace_thread *t = summary->no_thread; t < summary->no_thread + N_NO_THREADS;
+	     t++) {
+		strcpy(t->pattern, t->name);
+		t->pool = t;
+	}
 	for (struct trace_thread *t = threads; t; t = t->next)
 		t->pool = pool_of(summary, &pools, t);
 	if (!rows)
@@ -100,6 +102,11 @@ static int most_time(const struct unwind_wait *a, const struct unwind_wait *b)
 	return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
+static int longest_first(const struct trace_wait *a, const struct trace_wait *b)
+{
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
 void trace_waits_sort(struct unwind_wait **list)
 {
 	LL_SORT(*list, most_time);
@@ -115,7 +122,25 @@ struct summary_rows {
 	char reasons[512];
 };
 
-enum { NAME, PID, TID, THREADS, ON_CPU, DELAY, LONGEST, BLOCKED, WAITED, PREEMPTED, UNSEEN, IN };
+enum {
+	NAME,
+	PID,
+	TID,
+	THREADS,
+	ON_CPU,
+	DELAY,
+	DELAY_P50,
+	DELAY_P99,
+	LONGEST_DELAY,
+	BLOCKED,
+	BLOCKED_P50,
+	BLOCKED_P99,
+	LONGEST_BLOCKED,
+	WAITED,
+	PREEMPTED,
+	UNSEEN,
+	IN
+};
 
 /* As many as fit: "futex 93 %, read 7 %". The first is cut if it is too long. */
 static struct table_cell reasons_cell(struct summary_rows *rows)
@@ -151,6 +176,12 @@ static struct table_cell doubtful(const struct trace_thread *t, uint64_t ns)
 	return cell;
 }
 
+/* The longest one is known exactly. */
+struct table_cell trace_percentile(const struct pmc_histogram *of, unsigned percent)
+{
+	return cell_number(of->n, pmc_histogram_percentile(of, percent));
+}
+
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	struct summary_rows *rows = arg;
@@ -169,8 +200,18 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		return doubtful(t, t->oncpu_ns);
 	case DELAY:
 		return doubtful(t, t->delay_ns);
-	case LONGEST:
-		return cell_number(true, t->longest_ns);
+	case DELAY_P50:
+		return trace_percentile(&t->delays, 50);
+	case DELAY_P99:
+		return trace_percentile(&t->delays, 99);
+	case LONGEST_DELAY:
+		return trace_percentile(&t->delays, 100);
+	case BLOCKED_P50:
+		return trace_percentile(&t->blocks, 50);
+	case BLOCKED_P99:
+		return trace_percentile(&t->blocks, 99);
+	case LONGEST_BLOCKED:
+		return trace_percentile(&t->blocks, 100);
 	case BLOCKED:
 		return doubtful(t, t->blocked_ns);
 	case WAITED:
@@ -191,20 +232,28 @@ static void make_row(void *arg, uint64_t i)
 	rows->at = rows->list[i];
 }
 
-#define TIME(field, title, place, ...)                                                             \
+#define TIME(field, title, which, ...)                                                             \
 	{                                                                                          \
-		.name = field, .head = title, .index = place, .unit = TABLE_NS, .together = true,  \
-		##__VA_ARGS__                                                                      \
+		.name = field, .head = title, .index = which, .unit = TABLE_NS, ##__VA_ARGS__      \
 	}
+#define SUM(field, title, which) TIME(field, title, which, .together = true)
+/* Of a high rank: hidden early. */
+#define LENGTH(field, title, which, rank)                                                          \
+	TIME(field, title, which, .drop = TABLE_DROP_USAGE, .place = rank)
 static const struct table_column all_columns[] = {
 	{ .name = "name", .index = NAME },
 	{ .name = "pid", .index = PID, .unit = TABLE_ID, .data = true },
 	{ .name = "tid", .index = TID, .unit = TABLE_ID },
 	{ .name = "threads", .index = THREADS, .unit = TABLE_WHOLE },
-	TIME("oncpu_ns", "on CPU", ON_CPU),
-	TIME("run_delay_ns", "delay", DELAY),
-	TIME("longest_wait_ns", "longest", LONGEST, .drop = TABLE_DROP_USAGE),
-	TIME("blocked_ns", "blocked", BLOCKED),
+	SUM("oncpu_ns", "on CPU", ON_CPU),
+	SUM("run_delay_ns", "delay", DELAY),
+	LENGTH("run_delay_p50_ns", "delay p50", DELAY_P50, 5),
+	LENGTH("run_delay_p99_ns", "delay p99", DELAY_P99, 1),
+	LENGTH("longest_run_delay_ns", "longest delay", LONGEST_DELAY, 3),
+	SUM("blocked_ns", "blocked", BLOCKED),
+	LENGTH("blocked_p50_ns", "blocked p50", BLOCKED_P50, 6),
+	LENGTH("blocked_p99_ns", "blocked p99", BLOCKED_P99, 2),
+	LENGTH("longest_blocked_ns", "longest blocked", LONGEST_BLOCKED, 4),
 	{ .name = "voluntary_switches", .index = WAITED, .unit = TABLE_WHOLE, .data = true },
 	{ .name = "involuntary_switches", .index = PREEMPTED, .unit = TABLE_WHOLE, .data = true },
 	{ .name = "unseen_switches", .index = UNSEEN, .unit = TABLE_WHOLE, .data = true },
@@ -214,17 +263,21 @@ static const struct table_column all_columns[] = {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void put_wakers(struct pmc_json *json, const struct trace_thread *t)
+static void put_wakers(struct pmc_json *json, const struct trace_summary *summary,
+		       const struct trace_thread *t)
 {
 	pmc_json_array(json, "woken_by");
-	for (const struct unwind_wait *p = t->wakers; p; p = p->next) {
-		const struct trace_thread *by = p->key.of;
+	for (const struct trace_wait *p = t->waits; p; p = p->next) {
+		const struct trace_thread *by = p->key.waker;
 
+		if (!trace_is_waker(summary, by))
+			continue;
 		pmc_json_object(json, NULL);
 		if (!by->threads)
 			pmc_json_u64(json, "tid", by->tid);
 		pmc_json_str(json, "name", by->name);
-		pmc_json_u64(json, "count", p->n);
+		pmc_json_str(json, "cause", trace_cause_name(p->key.cause));
+		pmc_json_u64(json, "count", p->lengths.n);
 		pmc_json_u64(json, "wait_ns", p->ns);
 		pmc_json_object_end(json);
 	}
@@ -264,18 +317,13 @@ static bool is_told(const struct summary_rows *rows, const struct table_column *
 }
 
 /* Members of the JSON that are no columns. */
-static void put_rest(struct pmc_json *json, const struct trace_thread *t)
+static void put_rest(struct pmc_json *json, const struct trace_summary *summary,
+		     const struct trace_thread *t)
 {
-	unsigned last = 64;
-
 	pmc_json_u64(json, "switches", t->waited + t->preempted);
-	while (last && !t->waits[last])
-		last--;
-	pmc_json_array(json, "wait_log2_us");
-	for (unsigned i = 0; i <= last; i++)
-		pmc_json_u64(json, NULL, t->waits[i]);
-	pmc_json_array_end(json);
-	put_wakers(json, t);
+	trace_histogram_json(json, "run_delay_histogram", &t->delays);
+	trace_histogram_json(json, "blocked_histogram", &t->blocks);
+	put_wakers(json, summary, t);
 }
 
 static void put_json(struct summary_rows *rows, const struct table *table)
@@ -289,7 +337,7 @@ static void put_json(struct summary_rows *rows, const struct table *table)
 		if (chosen || is_told(rows, &table->columns[i]))
 			put_column(&json, rows, &table->columns[i]);
 	if (!chosen)
-		put_rest(&json, rows->at);
+		put_rest(&json, rows->trace->summary, rows->at);
 	pmc_json_object_end(&json);
 	pmc_out_char(&rows->trace->rows.out, '\n');
 }
@@ -302,23 +350,39 @@ struct waker {
 	unsigned threads, part;
 };
 
-static struct waker main_waker(const struct trace_thread *t)
+/* Waits of one waker for several causes are several of the list. */
+static bool is_first(const struct trace_thread *t, const struct trace_wait *wait)
+{
+	const struct trace_wait *p = t->waits;
+
+	while (p->key.waker != wait->key.waker)
+		p = p->next;
+	return p == wait;
+}
+
+static struct waker main_waker(const struct trace_summary *summary, const struct trace_thread *t)
 {
 	struct waker most = { .by = NULL };
 	uint64_t all = 0;
 
-	for (const struct unwind_wait *p = t->wakers; p; p = p->next)
-		((const struct trace_thread *)p->key.of)->pool->sum.n = 0;
-	for (const struct unwind_wait *p = t->wakers; p; p = p->next) {
-		const struct trace_thread *by = p->key.of;
+	for (const struct trace_wait *p = t->waits; p; p = p->next) {
+		p->key.waker->pool->sum.n = 0;
+		p->key.waker->pool->sum.ns = 0;
+	}
+	for (const struct trace_wait *p = t->waits; p; p = p->next) {
+		struct trace_thread *pool = p->key.waker->pool;
 
-		by->pool->sum.ns = p->ns + (by->pool->sum.n++ ? by->pool->sum.ns : 0);
+		if (!trace_is_waker(summary, p->key.waker))
+			continue;
+		pool->sum.n += is_first(t, p);
+		pool->sum.ns += p->ns;
 		all += p->ns;
 	}
-	for (const struct unwind_wait *p = t->wakers; p; p = p->next) {
-		const struct trace_thread *by = p->key.of;
+	for (const struct trace_wait *p = t->waits; p; p = p->next) {
+		const struct trace_thread *by = p->key.waker;
 
-		if (!most.by || by->pool->sum.ns > most.by->pool->sum.ns)
+		if (trace_is_waker(summary, by) &&
+		    (!most.by || by->pool->sum.ns > most.by->pool->sum.ns))
 			most = (struct waker){ .by = by, .threads = by->pool->sum.n };
 	}
 	most.part = most.by ? trace_percent(most.by->pool->sum.ns, all) : 0;
@@ -362,20 +426,20 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 		      const struct trace_thread *t, int width)
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
-	struct waker waker = main_waker(t);
+	struct waker waker = main_waker(summary, t);
 	int column = NAME_COLUMNS + 8;
 
 	pmc_out_pad(out, ' ', NAME_COLUMNS - put_name(out, t->name));
 	pmc_outf(out, " %7u", t->threads ? t->threads : t->tid);
 	for (unsigned n = 1; n <= MOST_LINKS && waker.by; n++) {
-		bool last = waker.by == &summary->interrupt;
+		bool last = waker.by == &summary->no_thread[BY_INTERRUPT];
 
 		column = put_waker(out, &waker, column, width);
 		for (unsigned i = 0; i < n; i++)
 			last |= seen[i] == waker.by ||
 				(waker.threads > 1 && seen[i]->pool == waker.by->pool);
 		seen[n] = waker.by;
-		waker = last ? (struct waker){ .by = NULL } : main_waker(waker.by);
+		waker = last ? (struct waker){ .by = NULL } : main_waker(summary, waker.by);
 	}
 	pmc_out_char(out, '\n');
 }
@@ -402,19 +466,15 @@ static void put_head(struct trace *trace, const struct summary_rows *rows,
 	pmc_out_str(out, " ms\n\n");
 }
 
-static void put_notes(struct trace *trace, const struct summary_rows *rows,
-		      const struct table *table)
+void trace_put_notes(struct trace *trace, const struct table *table, uint64_t unseen)
 {
 	struct pmc_out *out = &trace->rows.out;
 	const unsigned asleep = trace->summary->asleep;
-	uint64_t unseen = 0;
 
 	tool_rows_put_left_out(&trace->rows, table);
 	if (asleep)
 		pmc_outf(out, "%u other thread%s slept throughout\n", asleep,
 			 asleep == 1 ? "" : "s");
-	for (uint64_t i = 0; i < table->n_rows; i++)
-		unseen += rows->list[table->order[i]]->unseen;
 	if (unseen)
 		pmc_outf(out,
 			 "~: %llu switch%s not recorded: these times may be wrong by up to a wait "
@@ -427,9 +487,14 @@ static void put_table(struct trace *trace, struct summary_rows *rows, struct tab
 {
 	struct pmc_out *out = &trace->rows.out;
 	const int width = pmc_screen_width(&table->screen);
+	uint64_t unseen = 0;
 	size_t woken = 0;
 
-	rows->room = width > OTHER_COLUMNS + LEAST_ROOM ? width - OTHER_COLUMNS : LEAST_ROOM;
+	rows->room = width - OTHER_COLUMNS;
+	if (rows->room > MOST_ROOM)
+		rows->room = width - ALL_COLUMNS > MOST_ROOM ? width - ALL_COLUMNS : MOST_ROOM;
+	if (rows->room < LEAST_ROOM)
+		rows->room = LEAST_ROOM;
 	table_layout(table);
 	put_head(trace, rows, table, wall_ns);
 	if (trace->rows.format == TRACE_MARKDOWN)
@@ -440,12 +505,14 @@ static void put_table(struct trace *trace, struct summary_rows *rows, struct tab
 		table_put_rows(table, i, i + 1, out);
 		trace_stacks_line(trace, rows->list[table->order[i]], width);
 	}
-	put_notes(trace, rows, table);
+	for (uint64_t i = 0; i < table->n_rows; i++)
+		unseen += rows->list[table->order[i]]->unseen;
+	trace_put_notes(trace, table, unseen);
 	for (uint64_t i = 0;
 	     i < table->n_rows && i < MOST_CHAINS && trace->rows.format == TRACE_TEXT; i++) {
 		const struct trace_thread *t = rows->list[table->order[i]];
 
-		if (!t->wakers)
+		if (!main_waker(trace->summary, t).by)
 			continue;
 		if (!woken++)
 			pmc_out_str(out, "\nwoken by, and share of the time waited:\n");
@@ -471,22 +538,24 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 
 	memcpy(named, all_columns, sizeof(all_columns));
 	named[NAME].head = pools ? "pool" : "thread";
-	if (trace->rows.choice.top == UINT_MAX)
-		trace->rows.choice.top = tool_rows_is_table(&trace->rows) ? MOST_ROWS : 0;
 	if (!trace->rows.choice.sort)
 		trace->rows.choice.sort = "oncpu_ns";
 	code = tool_rows_choose(&trace->rows, &table, 0);
+	if (code)
+		return code;
 	table.screen = trace->rows.screen;
-	if (!code && trace->rows.format == TRACE_JSON)
+	if (trace->rows.format == TRACE_JSON)
 		for (uint64_t i = 0; i < table.n_rows; i++) {
 			make_row(&rows, table.order[i]);
 			put_json(&rows, &table);
 		}
-	else if (!code && trace->rows.format == TRACE_CSV)
-		table_print(&table, TABLE_CSV, &trace->rows.out);
-	else if (!code)
+	else if (tool_rows_is_table(&trace->rows))
 		put_table(trace, &rows, &table, wall_ns);
-	return code;
+	else if (!trace->histogram)
+		table_print(&table, TABLE_CSV, &trace->rows.out);
+	if (trace->histogram && trace->rows.format != TRACE_JSON)
+		trace_histogram_print(trace, list, table.order, table.n_rows);
+	return 0;
 }
 
 int trace_summary_check(struct trace *trace)
@@ -516,9 +585,12 @@ int trace_summary_end(struct trace *trace)
 	int code;
 
 	trace_summary_find_asleep(trace);
-	for (struct trace_thread *t = summary->last; t; t = t->next)
-		if (trace_is_row(t))
-			trace_thread_settle(summary, t, now);
+	for (struct trace_thread *t = summary->last; t; t = t->next) {
+		if (!trace_is_row(t))
+			continue;
+		t->waker = &summary->no_thread[BY_NOBODY];
+		trace_thread_settle(summary, t, now);
+	}
 	if (trace->by == TRACE_BY_DEFAULT && tool_rows_is_table(&trace->rows) &&
 	    count_rows(summary) > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
@@ -527,11 +599,15 @@ int trace_summary_end(struct trace *trace)
 	rows = tool_realloc(NULL, (n + 1) * sizeof(struct trace_thread *));
 	/* Wakers of rows may be others. */
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
-		trace_waits_sort(&t->wakers);
+		LL_SORT(t->waits, longest_first);
 		trace_waits_sort(&t->blocked);
+		for (const struct trace_wait *p = t->waits; p; p = p->next)
+			pmc_histogram_merge(&trace->arena, &t->blocks, &p->lengths);
 		if (trace_is_row(t))
 			rows[--i] = t;
 	}
+	if (trace->rows.choice.top == UINT_MAX)
+		trace->rows.choice.top = tool_rows_is_table(&trace->rows) ? MOST_ROWS : 0;
 	code = put_all(trace, rows, n, now - summary->start_ns);
 	free(rows);
 	return code;

@@ -11,6 +11,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
+#include "lib/base/histogram.h"
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
 #include "tools/rings/rings.h"
@@ -61,6 +62,7 @@ struct trace {
 	struct rings rings;
 	struct tool_rows rows; /* the output, and what is chosen of --summary */
 	bool summarize, stacks;
+	bool histogram; /* of the waits, below or in place of the rows */
 	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
 	enum { TRACE_NO_STACKS, TRACE_BY_DWARF, TRACE_BY_FP } stacks_by; /* of --unwind */
 
@@ -86,6 +88,35 @@ enum trace_thread_state {
 	THREAD_GONE, /* has ended, or it is not known where it is */
 };
 
+/* What a thread waits for, by the functions of the kernel that it is in. */
+enum trace_cause {
+	CAUSE_OTHER,
+	CAUSE_LOCK,
+	CAUSE_PIPE,
+	CAUSE_SOCKET,
+	CAUSE_TIMER,
+	CAUSE_DISK,
+	CAUSE_PAGE_FAULT,
+	CAUSE_POLL,
+	CAUSE_CHILD,
+	CAUSE_SIGNAL,
+	CAUSE_TERMINAL,
+	N_CAUSES
+};
+
+/* Waits of a thread for one cause that one other thread ended. */
+struct trace_wait {
+	struct {
+		const void *thread;
+		const struct trace_thread *waker;
+		uint64_t cause; /* enum trace_cause */
+	} key;
+	uint64_t ns;
+	struct pmc_histogram lengths;
+	struct trace_wait *next; /* of the thread */
+	UT_hash_handle hh;
+};
+
 #define TRACE_NAME_BYTES 20
 
 struct trace_thread {
@@ -96,16 +127,18 @@ struct trace_thread {
 	bool wanted;	   /* of the target */
 	bool slept;	   /* throughout; set at the end */
 	uint64_t since_ns; /* the state's start */
-	uint64_t oncpu_ns, delay_ns, longest_ns, blocked_ns;
-	uint64_t preempted, waited;	  /* switches from it */
-	uint64_t unseen;		  /* switches to or from it without a record */
-	uint32_t waits[65];		  /* [0]: below 1 us; [i]: from 2^(i-1) us on */
-	const char *reason;		  /* while blocked; or at the start, NULL: not asleep */
-	const struct unwind_stack *stack; /* of the last wait; NULL: not known */
-	/* Its waits by reason, by the thread that ended them, and with --stacks by stack. */
-	struct unwind_wait *blocked, *wakers, *stacks;
-	struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
-	struct trace_thread *pool;  /* at the end: threads whose names differ in digits only */
+	uint64_t oncpu_ns, delay_ns, blocked_ns;
+	struct pmc_histogram delays, blocks; /* waits that they are sums of; blocks: at the end */
+	uint64_t preempted, waited;	     /* switches from it */
+	uint64_t unseen;		     /* switches to or from it without a record */
+	const char *reason;		     /* while blocked; or at the start, NULL: not asleep */
+	enum trace_cause cause;		     /* of the same wait */
+	const struct unwind_stack *stack;    /* of the last wait; NULL: not known */
+	/* Its waits by reason, and with --stacks by stack; by the thread that ended them. */
+	struct unwind_wait *blocked, *stacks;
+	struct trace_wait *waits;
+	const struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
+	struct trace_thread *pool; /* at the end: threads whose names differ in digits only */
 	struct trace_thread *next;
 	/* of a pool */
 	char pattern[TRACE_NAME_BYTES + 1]; /* of the names of its threads, and whether wanted */
@@ -124,14 +157,19 @@ enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, N_POINTS };
 /* sched_switch, and PERF_RECORD_SWITCH_CPU_WIDE in both threads. */
 enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
 
+/* What stands in the place of a waker: an interrupt, which comes in anybody's name; wake-ups that
+ * were not recorded; waits that have not ended. */
+enum { BY_INTERRUPT, BY_UNKNOWN, BY_NOBODY, N_NO_THREADS };
+
 struct trace_summary {
 	struct trace *trace;
 	const struct trace_point *points[N_POINTS];
 	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
 	const struct pmc_tracepoint_field *waking, *waking_by, *waking_flags;
 	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
-	struct trace_thread interrupt;	     /* wakes threads from interrupts, in anybody's name */
+	struct trace_thread no_thread[N_NO_THREADS];
 	struct trace_reason *reasons;
+	struct trace_wait *waits;
 	struct place *places;
 	uint64_t start_ns;
 	unsigned asleep; /* at the end: threads of the machine without a row that sleep */
@@ -146,6 +184,11 @@ struct trace_summary {
 static inline bool trace_is_row(const struct trace_thread *t)
 {
 	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING || t->slept);
+}
+/* Of the waits of a row: a thread, or the interrupt. */
+static inline bool trace_is_waker(const struct trace_summary *summary, const struct trace_thread *t)
+{
+	return t != &summary->no_thread[BY_UNKNOWN] && t != &summary->no_thread[BY_NOBODY];
 }
 static inline unsigned trace_percent(uint64_t part, uint64_t whole)
 {
@@ -212,12 +255,19 @@ void trace_summary_switch(struct trace *trace, const struct pmc_record *record);
 struct trace_thread *trace_thread_add(struct trace_summary *summary, int64_t tid, bool wanted);
 /* Ends the state the thread is in: its time until `now` is known. */
 void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now);
-/* Adds to its time blocked. */
-void trace_blocked_add(struct trace_summary *summary, struct trace_thread *thread,
-		       const char *reason, uint64_t ns);
-/* Where a thread waits, as "futex", "fsync (D)" or "sleep", one pointer for each text: by its state
- * of proc_pid_stat(5), and its stack as in /proc; "": not known. */
-const char *trace_reason_in(struct trace_summary *summary, char state, char *stack);
+/* Sets the reason, as "futex", "fsync (D)" or "sleep", one pointer for each text, and the cause of
+ * a thread that waits: by its state of proc_pid_stat(5), and its stack as in /proc; "": not known.
+ */
+void trace_reason_in(struct trace_summary *summary, struct trace_thread *thread, char state,
+		     char *stack);
+
+/* summary_waker.c */
+/* A wait of the thread, until now, which its waker ends. */
+void trace_wait_end(struct trace_summary *summary, struct trace_thread *thread, uint64_t now);
+/* Adds waits of a thread of the pool to those of the pool. */
+void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
+		      const struct trace_thread *thread);
+const char *trace_cause_name(uint64_t cause);
 
 /* summary_proc.c */
 /* The threads of a process and its descendants, 0: of the machine. 0 or -errno. */
@@ -228,8 +278,20 @@ void trace_summary_find_asleep(struct trace *trace);
 /* summary_write.c */
 /* Most time first. */
 void trace_waits_sort(struct unwind_wait **list);
+/* Of p50, p99 and the longest. */
+struct table_cell trace_percentile(const struct pmc_histogram *of, unsigned percent);
 /* Whether there are the columns that flags name. */
 int trace_summary_check(struct trace *trace);
+/* Below a table: what it does not show, and switches that were not recorded. */
+void trace_put_notes(struct trace *trace, const struct table *table, uint64_t unseen);
+
+/* summary_histogram.c: of the waits of these rows; in CSV every bucket with a wait. */
+void trace_histogram_print(struct trace *trace, struct trace_thread *const *list,
+			   const uint64_t *order, uint64_t n);
+/* Pairs of the largest time of a bucket, in ns, and its number of waits. */
+void trace_histogram_json(struct pmc_json *json, const char *key, const struct pmc_histogram *of);
+
+/* summary_write.c */
 /* Prints it. */
 int trace_summary_end(struct trace *trace);
 

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# trace-waits.t - pmctl trace --summary: lengths of waits against perf's records of the same run.
+. "$(dirname "$0")/lib.sh"
+with_tracefs
+cd "$T" || exit 1
+python=$(python3 -c 'import sys; print(sys.executable)')
+trace() { run timeout -s KILL 100 "$PMCTL" trace "$@"; }
+
+# a sleeps and writes, b reads, sleeps and writes, c reads. Each thread measures its waits: the time
+# of a call without its time on and waiting for a CPU.
+cat >pipeline.py <<'END'
+import collections, os, threading, time
+ab, bc = os.pipe(), os.pipe()
+waited = collections.Counter()
+def now():
+    on, ready = open("/proc/thread-self/schedstat").read().split()[:2]
+    return time.monotonic_ns() - int(on) - int(ready)
+def wait(*key):
+    def call(function, *args):
+        begin = now()
+        function(*args)
+        waited[key] += now() - begin
+    return call
+def stage(name, work):
+    def run():
+        open("/proc/thread-self/comm", "w").write(name)
+        start.wait()
+        for i in range(20):
+            work()
+    return threading.Thread(target=run)
+def a():
+    wait("a", "(interrupt)", "timer")(time.sleep, 0.02)
+    os.write(ab[1], b"x")
+def b():
+    wait("b", "a", "pipe")(os.read, ab[0], 1)
+    wait("b", "(interrupt)", "timer")(time.sleep, 0.01)
+    os.write(bc[1], b"x")
+def c():
+    wait("c", "b", "pipe")(os.read, bc[0], 1)
+start = threading.Barrier(3)
+threads = [stage(name, work) for name, work in (("a", a), ("b", b), ("c", c))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+for key, ns in sorted(waited.items()):
+    print(*key, ns)
+END
+
+# ---- lengths -----------------------------------------------------------------------------------
+# Waits between perf's records, and their percentiles by nearest rank. Each tool's record of a switch
+# takes some microseconds, which the other one counts. Threads with switches that the kernel did not
+# record are left out: on an idle machine those of the pipeline.
+cat >lengths.py <<'END'
+import collections, json, re, sys
+rows = {row["tid"]: row for row in map(json.loads, open("x.json")) if not row["unseen_switches"]}
+waits = {"run_delay": collections.defaultdict(list), "blocked": collections.defaultdict(list)}
+state = {}
+def ends(tid, now):
+    if tid in state:
+        what, since = state.pop(tid)
+        waits[what][tid].append(now - since)
+for line in open("perf.txt"):
+    at = re.match(r"\s*(\d+)\.(\d{9}):\s+sched:(\w+): (.*)", line)
+    now, field = int(at[1] + at[2]), dict(re.findall(r"(\w+)=(\S+)", at[4]))
+    if at[3] == "sched_switch":
+        prev = int(field["prev_pid"])
+        ends(int(field["next_pid"]), now)
+        if field["prev_state"][0] not in "XZ":
+            state[prev] = "run_delay" if field["prev_state"][0] == "R" else "blocked", now
+    elif state.get(int(field["pid"]), ("blocked",))[0] == "blocked":
+        ends(int(field["pid"]), now)
+        state[int(field["pid"])] = "run_delay", now
+def bucket(ns):
+    shift = max(ns.bit_length() - 5, 0)
+    return shift * 16 + (ns >> shift)
+compared = wrong = 0
+for tid, row in rows.items():
+    for what, of in waits.items():
+        lengths, counts = sorted(of[tid]), [n for bound, n in row[what + "_histogram"]]
+        if len(lengths) < 20:
+            continue
+        compared += 1
+        wrong += abs(sum(counts) - len(lengths)) > 2 + len(lengths) / 50
+        for percent, got in (50, row[what + "_p50_ns"]), (99, row[what + "_p99_ns"]), (100, row["longest_%s_ns" % what]):
+            want = lengths[(len(lengths) * percent + 99) // 100 - 1]
+            near = [bucket(max(want + by, 0)) for by in (-50000, 50000)]
+            # perf may lack a record, and with it the longest wait.
+            if percent == 100 and sum(counts) != len(lengths):
+                continue
+            right = near[0] - 1 <= bucket(got) <= near[1] + 1
+            wrong += not right
+            print(tid, what, percent, got, "is" if right else "wants", want, "of", len(lengths), sum(counts))
+print(compared, "compared,", wrong, "wrong")
+sys.exit(wrong > 0 or compared < 4)
+END
+lengths_agree() {
+	run perf record -q -B -N -a -R -m 1024 -c 1 -e sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new -o perf.data -- \
+		"$PMCTL" trace --summary --by thread --format json -o x.json -- \
+		sh -c '"$1" 4 400 & "$2" pipeline.py; wait' sh "$PROG/starve" "$python"
+	perf script -i perf.data --ns -F time,event,trace >perf.txt 2>>err
+	"$python" lengths.py >>err
+}
+least=3 mostly "p50, p99 and the longest wait are those of perf's records, to a bucket" lengths_agree
+
+trace --summary --by pool --histogram --format csv -o x.csv -- "$PROG/waiters" 5 </dev/null
+is "$(head -n 1 x.csv) $(awk -F, 'NR > 1 && ($4 <= 0 || $5 <= 0)' x.csv)" "name,tid,wait,most_ns,count,share_pct " "--histogram as CSV: a row for each bucket with a wait"
+is "$(awk -F, 'NR > 1 { sum[$3] += $6 } END { printf "%.2f %.2f", sum["blocked"], sum["for a CPU"] }' x.csv)" "100.00 100.00" "their shares are of each kind of waits"
+trace --summary --histogram -o x -- "$PROG/waiters" 5 </dev/null
+like "$(cat x)" "waiters +[0-9]+ +blocked +[0-9.]+ .?s +[0-9]+ " "--histogram as text is below the table"
+
+done_testing
