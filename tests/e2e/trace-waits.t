@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace-waits.t - pmctl trace --summary: lengths of waits against perf's records of the same run.
+# trace-waits.t - pmctl trace --summary: lengths of waits against perf's records of the same run, and
+# who waits for whom in a pipeline that measures itself.
 . "$(dirname "$0")/lib.sh"
 with_tracefs
 cd "$T" || exit 1
@@ -109,5 +110,38 @@ is "$(head -n 1 x.csv) $(awk -F, 'NR > 1 && ($4 <= 0 || $5 <= 0)' x.csv)" "name,
 is "$(awk -F, 'NR > 1 { sum[$3] += $6 } END { printf "%.2f %.2f", sum["blocked"], sum["for a CPU"] }' x.csv)" "100.00 100.00" "their shares are of each kind of waits"
 trace --summary --histogram -o x -- "$PROG/waiters" 5 </dev/null
 like "$(cat x)" "waiters +[0-9]+ +blocked +[0-9.]+ .?s +[0-9]+ " "--histogram as text is below the table"
+
+# ---- who waits for whom ------------------------------------------------------------------------
+# Kernels drop records of wake-ups by interrupts of an idle CPU: these waits have an unknown waker.
+cells_agree() {
+	trace --summary --by pool,waker --format json -o x.json -- "$python" pipeline.py
+	while read -r pool waker cause want; do
+		got=$(jq -s --arg p "$pool" --arg w "$waker" --arg c "$cause" \
+			'map(select(.pool == $p and (.waker == $w or .waker == "(unknown)") and .cause == $c).blocked_ns) | add' x.json)
+		echo "$pool $waker $cause: $got wants $want" >>err
+		awk -v got="${got:-0}" -v want="$want" 'BEGIN { exit !(got > want * 0.97 && got < want * 1.03) }' || return
+	done <out
+	[ "$(wc -l <out)" = 4 ]
+}
+least=3 mostly "a pipeline: who waited for whom, for what and how long, to 3 %" cells_agree
+is "$(jq -s 'map(select(.waker_oncpu_ns != null and .waker_oncpu_ns + .waker_run_delay_ns + .waker_blocked_ns > .blocked_ns + 1000)) | length' x.json)" 0 \
+	"the waker's times are not longer than the wait"
+is "$(jq 'select(.pool == "c" and .waker == "b" and .cause == "pipe") | .waker_blocked_ns > 0.7 * .blocked_ns' x.json)" true \
+	"c waits while b is blocked itself"
+trace --summary --by pool,waker -- "$python" pipeline.py
+like "$(cat err)" "pool .*\(interrupt\).* sum .*c .*waker on CPU.*c +b +pipe " "as text: a matrix, then the waits by cause"
+trace --summary --by pool,waker -- true
+is "$(head -n 1 err)" "no thread was blocked" "no waits"
+# More pools than the matrix has rows.
+cat >pools.py <<'END'
+import threading, time
+def sleep(name):
+    open("/proc/thread-self/comm", "w").write(name)
+    time.sleep(0.01)
+for c in "abcdefghijklmnop":
+    threading.Thread(target=sleep, args=(c,)).start()
+END
+trace --summary --by pool,waker --width 300 -- "$python" pools.py
+is "$(sed '/^the same/,$d' err | grep -c .) $(grep -c '^(others) ' err)" "15 1" "a matrix has 12 pools, and one row of others"
 
 done_testing

@@ -379,7 +379,7 @@ links_wake() {
 }
 mostly "a chain of wakers, and the place of a wait is cut" links_wake
 between "$(sed -n 's/^longest //p' out)" 70 80 "no line is longer than the terminal"
-refused 2 "thread or pool" --summary --by x -a
+refused 2 "thread, pool or pool,waker" --summary --by x -a
 refused 2 "for --summary" --by pool -e sched_switch -a
 refused 2 "for --summary" --format csv -e sched_switch -a
 refused 2 "unknown column" --summary --sort delai -a -d 10ms

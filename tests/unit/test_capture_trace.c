@@ -311,6 +311,7 @@ static void summary(void **state)
 	static const char *const views[] = {
 		"pmctl trace --summary",
 		"pmctl trace --summary --by pool",
+		"pmctl trace --summary --by pool,waker",
 	};
 
 	made_pool = 4;
@@ -320,8 +321,10 @@ static void summary(void **state)
 	capture_run("pmctl trace --summary --format json --by pool");
 	capture_run("pmctl trace --summary --format json --columns name,pid,blocked_ns,blocked_in "
 		    "--where name=pool-* --sort name --top 2");
+	capture_run("pmctl trace --summary --format json --by pool,waker --where cause=lock");
 	capture_run("pmctl trace --summary --by pool --histogram --where name=pool-*");
 	capture_run("pmctl trace --summary --by pool --histogram --format csv --where name=io");
+	capture_run("pmctl trace --summary --by pool,waker --histogram");
 	made_pool = 22;
 	capture_run("pmctl trace --summary");
 	made_pool = 60;

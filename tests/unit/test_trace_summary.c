@@ -171,6 +171,7 @@ static void waits_by_waker(void **state)
 	struct trace_thread *a, *b;
 	const struct trace_wait *by;
 
+	trace.by = TRACE_BY_WAKER;
 	take(1500, OUT, 0, 10);
 	take(2000, OUT, 10, 11);
 	take(3000, OUT, 11, 0);
@@ -193,6 +194,39 @@ static void waits_by_waker(void **state)
 	assert_int_equal(by->lengths.n, 2);
 	assert_int_equal(by->lengths.most, 3000);
 	assert_int_equal(by->ns, 3000 + 1000);
+	assert_int_equal(by->waker_ns[0], 1000 + 1000 + 1000);
+	assert_int_equal(by->waker_ns[1], 0);
+	assert_int_equal(by->waker_ns[2], 1000);
+	assert_int_equal(a->blocked_ns, by->ns + 500);
+	trace.by = TRACE_BY_DEFAULT;
+}
+
+/* Thread 10 waits while thread 11 runs for half of each 100 ns, in far more turns than are kept. */
+static void long_past(void **state)
+{
+	struct trace_thread *a;
+	uint64_t ns = 10000;
+
+	trace.by = TRACE_BY_WAKER;
+	take(1500, OUT, 0, 10);
+	take(2000, OUT, 10, 11);
+	for (; ns < 1000000; ns += 100) {
+		take(ns, OUT, 11, 0);
+		take(ns + 50, OUT, 0, 11);
+	}
+	a = summary.by_tid[10];
+	a->waker = summary.by_tid[11];
+	take(ns, OUT, 11, 10);
+	assert_int_equal(a->waits->ns, 998000);
+	/* To a hundredth of the length of the wait. */
+	assert_in_range(a->waits->waker_ns[0], 503000 - 9980, 503000 + 9980);
+	assert_in_range(a->waits->waker_ns[2], 495000 - 9980, 495000 + 9980);
+	a->since_ns = 500000;
+	a->state = THREAD_BLOCKED;
+	a->waker = summary.by_tid[11];
+	trace_thread_settle(&summary, a, ns);
+	assert_in_range(a->waits->waker_ns[0], 503000 + 250000 - 5000, 503000 + 250000 + 5000);
+	trace.by = TRACE_BY_DEFAULT;
 }
 
 int main(void)
@@ -205,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_wake_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(kernel_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waits_by_waker, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_past, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

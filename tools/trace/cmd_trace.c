@@ -47,7 +47,9 @@ static int set_filter(void *to, const struct tool_args *args)
 	return 0;
 }
 
-static const char *const keys[] = { [TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool" };
+static const char *const keys[] = {
+	[TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool", [TRACE_BY_WAKER] = "pool,waker"
+};
 static const char *const unwinders[] = { [TRACE_BY_DWARF] = "dwarf", [TRACE_BY_FP] = "fp" };
 static const char *const formats[] = {
 	[TRACE_TEXT] = "text",	       [TRACE_JSON] = "json",	  [TRACE_CSV] = "csv",
@@ -108,6 +110,9 @@ static int parse(struct trace *trace, int argc, char **argv)
 		return tool_fail(EXIT_USAGE, "--histogram, --by, --sort, --top, --where, "
 					     "--columns and the formats csv and markdown are for "
 					     "--summary");
+	if ((trace->histogram || trace->stacks) && trace->by == TRACE_BY_WAKER)
+		return tool_fail(EXIT_USAGE, "--by pool,waker has neither histograms nor stacks; "
+					     "use --by pool");
 	if (trace->summarize && trace->rings.cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");

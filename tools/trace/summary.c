@@ -244,6 +244,8 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 		pmc_histogram_add(&summary->trace->arena, &thread->delays, ns);
 	}
 	thread->since_ns = now;
+	if (summary->trace->by == TRACE_BY_WAKER)
+		trace_past_add(summary, thread);
 }
 
 static void enter(struct trace_summary *summary, struct trace_thread *thread,

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* summary_waker.c - waits by the thread that ended them and by cause. */
+/*
+ * summary_waker.c - waits by the thread that ended them, and --by pool,waker: a matrix of these
+ * times, and for each cause what the waker did meanwhile.
+ *
+ * Who ends a wait is known when it ends, so the times of every thread are kept: the last changes of
+ * its state exactly, older ones thinned out, between which times are interpolated.
+ */
 #include "lib/base/number.h"
+#include "lib/base/sort.h"
+#include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
+
+#include <string.h>
+
+#define MOST_PAST  256
+#define MOST_POOLS 12 /* of the matrix; the others are together */
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
@@ -22,6 +35,44 @@ static struct trace_wait *wait_of(struct trace_summary *summary, struct trace_th
 	return wait;
 }
 
+void trace_past_add(struct trace_summary *summary, struct trace_thread *thread)
+{
+	if (thread->n_past == MOST_PAST) {
+		thread->n_past /= 2;
+		for (size_t i = 0; i < thread->n_past; i++)
+			thread->past[i] = thread->past[2 * i + 1];
+	}
+	thread->past = pmc_arena_grow(&summary->trace->arena, thread->past, thread->n_past,
+				      &thread->room_past, sizeof(*thread->past));
+	thread->past[thread->n_past++] =
+		(struct trace_past){ thread->since_ns,
+				     { thread->oncpu_ns, thread->delay_ns, thread->blocked_ns } };
+}
+
+static struct trace_past past_at(const struct trace_summary *summary, const struct trace_thread *t,
+				 uint64_t ns)
+{
+	struct trace_past at = { ns, { t->oncpu_ns, t->delay_ns, t->blocked_ns } };
+	struct trace_past from = { .ns = summary->start_ns };
+	size_t i = t->n_past;
+	double part;
+
+	while (i && t->past[i - 1].ns > ns)
+		i--;
+	if (i == t->n_past) {
+		if (t->state >= THREAD_RUNNING && t->state <= THREAD_BLOCKED)
+			at.of[t->state - THREAD_RUNNING] += pmc_sub_sat(ns, t->since_ns);
+		return at;
+	}
+	if (i)
+		from = t->past[i - 1];
+	part = (double)pmc_sub_sat(ns, from.ns) / (double)(t->past[i].ns - from.ns);
+	for (unsigned k = 0; k < 3; k++)
+		at.of[k] = from.of[k] +
+			   pmc_nearest_integer(part * (double)(t->past[i].of[k] - from.of[k]));
+	return at;
+}
+
 void trace_wait_end(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
 {
 	const struct trace_thread *by =
@@ -32,6 +83,13 @@ void trace_wait_end(struct trace_summary *summary, struct trace_thread *thread, 
 	thread->waker = NULL;
 	wait->ns += ns;
 	pmc_histogram_add(&summary->trace->arena, &wait->lengths, ns);
+	if (summary->trace->by == TRACE_BY_WAKER && by->tid) {
+		const struct trace_past begin = past_at(summary, by, thread->since_ns),
+					end = past_at(summary, by, now);
+
+		for (unsigned k = 0; k < 3; k++)
+			wait->waker_ns[k] += pmc_sub_sat(end.of[k], begin.of[k]);
+	}
 }
 
 void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
@@ -41,9 +99,142 @@ void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 		struct trace_wait *wait = wait_of(summary, pool, p->key.waker->pool, p->key.cause);
 
 		wait->ns += p->ns;
+		for (unsigned k = 0; k < 3; k++)
+			wait->waker_ns[k] += p->waker_ns[k];
 		pmc_histogram_merge(&summary->trace->arena, &wait->lengths, &p->lengths);
 	}
 }
+
+/* ---- the matrix ----------------------------------------------------------------------------- */
+
+static int most_blocked(const void *a, const void *b, const void *arg)
+{
+	const struct trace_thread *const *x = a, *const *y = b;
+
+	(void)arg;
+	return ((*x)->blocked_ns < (*y)->blocked_ns) - ((*x)->blocked_ns > (*y)->blocked_ns);
+}
+
+static int most_ended(const void *a, const void *b, const void *arg)
+{
+	const struct trace_thread *const *x = a, *const *y = b;
+
+	(void)arg;
+	return ((*x)->sum.ns < (*y)->sum.ns) - ((*x)->sum.ns > (*y)->sum.ns);
+}
+
+/* The place of number i of a list: those behind the first ones share one. */
+static unsigned place_of(size_t i)
+{
+	return i < MOST_POOLS ? (unsigned)i : MOST_POOLS;
+}
+
+static void sort(struct pmc_arena *arena, struct trace_thread **list, size_t n, pmc_order *order)
+{
+	void *scratch = pmc_arena_alloc(arena, n * sizeof(struct trace_thread *));
+
+	pmc_sort(list, scratch, n, sizeof(struct trace_thread *), order, NULL);
+}
+
+/* Wakers of the pools, most time first, with their places in sum.n. */
+static struct trace_thread **rank_wakers(struct pmc_arena *arena, struct trace_thread *const *pools,
+					 size_t n_pools, size_t *n)
+{
+	struct trace_thread **list = NULL;
+	size_t room = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < n_pools; i++)
+		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next)
+			memset(&p->key.waker->pool->sum, 0, sizeof(p->key.waker->sum));
+	for (size_t i = 0; i < n_pools; i++)
+		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
+			struct trace_thread *waker = p->key.waker->pool;
+
+			waker->sum.ns += p->ns;
+			if (waker->sum.n++)
+				continue;
+			list = pmc_arena_grow(arena, list, *n, &room,
+					      sizeof(struct trace_thread *));
+			list[(*n)++] = waker;
+		}
+	sort(arena, list, *n, most_ended);
+	for (size_t i = 0; i < *n; i++)
+		list[i]->sum.n = place_of(i);
+	return list;
+}
+
+/* A row for each pool, a column for each of their wakers, and the sum. */
+static void put_matrix(struct trace *trace, struct trace_thread *const *list, size_t n_pools)
+{
+	struct pmc_arena *arena = &trace->arena;
+	struct trace_thread **pools, **wakers;
+	struct table_column columns[MOST_POOLS + 3] = { { .name = "pool" } };
+	struct table_cell cells[MOST_POOLS + 1][MOST_POOLS + 3] = { 0 };
+	struct table_cells rows = { &cells[0][0], MOST_POOLS + 3, NULL };
+	struct table table = { .columns = columns, .arena = arena };
+	size_t n;
+
+	pools = pmc_arena_alloc(arena, n_pools * sizeof(struct trace_thread *));
+	memcpy(pools, list, n_pools * sizeof(struct trace_thread *));
+	sort(arena, pools, n_pools, most_blocked);
+	wakers = rank_wakers(arena, list, n_pools, &n);
+	table.n_rows = n_pools ? place_of(n_pools - 1) + 1u : 0;
+	table.n_columns = n ? place_of(n - 1) + 3 : 2;
+	for (unsigned c = 1; c < table.n_columns; c++)
+		columns[c] = (struct table_column){
+			.name = c + 1 == table.n_columns ? "sum" :
+				c > MOST_POOLS		 ? "(others)" :
+							   wakers[c - 1]->name,
+			.unit = TABLE_NS,
+			.together = true,
+			.blank = true,
+			.drop = c + 1 == table.n_columns ? TABLE_STAYS : TABLE_DROP_LAST,
+			.index = c,
+			.place = c,
+		};
+	for (size_t i = 0; i < n_pools; i++) {
+		struct table_cell *row = cells[place_of(i)], *sum = &row[table.n_columns - 1];
+
+		*sum = cell_number(true, sum->number + pools[i]->blocked_ns);
+		row[0] = cell_text(i < MOST_POOLS ? pools[i]->name : "(others)");
+		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
+			struct table_cell *cell = &row[p->key.waker->pool->sum.n + 1];
+
+			*cell = cell_number(true, cell->number + p->ns);
+		}
+	}
+	table_set_cells(&table, &rows);
+	pmc_out_str(&trace->rows.out, "time blocked, by the pool that ended the waits:\n\n");
+	tool_rows_print(&trace->rows, &table);
+	tool_rows_put_left_out(&trace->rows, &table);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+enum {
+	POOL,
+	WAKER,
+	CAUSE,
+	COUNT,
+	BLOCKED,
+	P50,
+	P99,
+	LONGEST,
+	WAKER_RUNS,
+	WAKER_READY,
+	WAKER_BLOCKED
+};
+
+struct waker_row {
+	const struct trace_thread *pool;
+	const struct trace_wait *wait;
+};
+
+struct waker_rows {
+	struct waker_row *list;
+	const struct waker_row *at;
+};
 
 const char *trace_cause_name(uint64_t cause)
 {
@@ -62,4 +253,114 @@ const char *trace_cause_name(uint64_t cause)
 	};
 
 	return names[cause];
+}
+
+static struct table_cell cell_of(void *arg, const struct table_column *column)
+{
+	const struct waker_rows *rows = arg;
+	const struct trace_wait *wait = rows->at->wait;
+	const struct trace_thread *waker = wait->key.waker;
+	struct table_cell cell;
+
+	switch (column->index) {
+	case POOL:
+		return cell_text(rows->at->pool->name);
+	case WAKER:
+		return cell_text(waker->name);
+	case CAUSE:
+		return cell_text(trace_cause_name(wait->key.cause));
+	case COUNT:
+		return cell_number(true, wait->lengths.n);
+	case BLOCKED:
+		cell = cell_number(true, wait->ns);
+		cell.estimate = rows->at->pool->unseen != 0;
+		return cell;
+	case P50:
+		return trace_percentile(&wait->lengths, 50);
+	case P99:
+		return trace_percentile(&wait->lengths, 99);
+	case LONGEST:
+		return trace_percentile(&wait->lengths, 100);
+	default:
+		/* Interrupts are no thread, of which there would be times. */
+		return cell_number(waker->threads, wait->waker_ns[column->index - WAKER_RUNS]);
+	}
+}
+
+static void make_row(void *arg, uint64_t i)
+{
+	struct waker_rows *rows = arg;
+
+	rows->at = &rows->list[i];
+}
+
+#define TIME(field, title, place, ...)                                                             \
+	{                                                                                          \
+		.name = field, .head = title, .index = place, .unit = TABLE_NS, ##__VA_ARGS__      \
+	}
+static const struct table_column columns[] = {
+	{ .name = "pool", .index = POOL },
+	{ .name = "waker", .index = WAKER },
+	{ .name = "cause", .index = CAUSE },
+	{ .name = "waits", .index = COUNT, .unit = TABLE_WHOLE },
+	TIME("blocked_ns", "blocked", BLOCKED, .together = true),
+	TIME("blocked_p50_ns", "p50", P50, .drop = TABLE_DROP_SPREAD),
+	TIME("blocked_p99_ns", "p99", P99, .drop = TABLE_DROP_SPREAD),
+	TIME("longest_blocked_ns", "longest", LONGEST, .drop = TABLE_DROP_SPREAD),
+	TIME("waker_oncpu_ns", "waker on CPU", WAKER_RUNS, .drop = TABLE_DROP_USAGE,
+	     .together = true),
+	TIME("waker_run_delay_ns", "delay", WAKER_READY, .drop = TABLE_DROP_USAGE,
+	     .together = true),
+	TIME("waker_blocked_ns", "blocked", WAKER_BLOCKED, .drop = TABLE_DROP_USAGE,
+	     .together = true),
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+int trace_waker_check(struct trace *trace)
+{
+	struct table table = { .columns = columns, .n_columns = N_COLUMNS, .arena = &trace->arena };
+
+	return tool_rows_choose(&trace->rows, &table, 0);
+}
+
+int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n)
+{
+	struct waker_rows rows = { .list = NULL };
+	struct table table = { .columns = columns,
+			       .n_columns = N_COLUMNS,
+			       .arg = &rows,
+			       .row = make_row,
+			       .cell = cell_of,
+			       .arena = &trace->arena };
+	uint64_t unseen = 0;
+	size_t room = 0;
+	int code;
+
+	for (size_t i = 0; i < n; i++)
+		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
+			rows.list = pmc_arena_grow(&trace->arena, rows.list, table.n_rows, &room,
+						   sizeof(*rows.list));
+			rows.list[table.n_rows++] = (struct waker_row){ pools[i], p };
+		}
+	if (!trace->rows.choice.sort)
+		trace->rows.choice.sort = "blocked_ns";
+	code = tool_rows_choose(&trace->rows, &table, 0);
+	if (code)
+		return code;
+	if (!tool_rows_is_table(&trace->rows)) {
+		table_print(&table, trace->rows.format == TRACE_JSON ? TABLE_JSONL : TABLE_CSV,
+			    &trace->rows.out);
+		return 0;
+	}
+	if (!table.n_rows) {
+		pmc_out_str(&trace->rows.out, "no thread was blocked\n");
+		return 0;
+	}
+	put_matrix(trace, pools, n);
+	pmc_out_str(&trace->rows.out, "\nthe same by cause, and times of the waker meanwhile:\n\n");
+	tool_rows_print(&trace->rows, &table);
+	for (size_t i = 0; i < n; i++)
+		unseen += pools[i]->unseen;
+	trace_put_notes(trace, &table, unseen);
+	return 0;
 }

@@ -564,6 +564,8 @@ int trace_summary_check(struct trace *trace)
 			       .n_columns = N_COLUMNS,
 			       .arena = &trace->arena };
 
+	if (trace->by == TRACE_BY_WAKER)
+		return trace_waker_check(trace);
 	return tool_rows_choose(&trace->rows, &table, 0);
 }
 
@@ -594,7 +596,7 @@ int trace_summary_end(struct trace *trace)
 	if (trace->by == TRACE_BY_DEFAULT && tool_rows_is_table(&trace->rows) &&
 	    count_rows(summary) > MOST_THREADS)
 		trace->by = TRACE_BY_POOL;
-	make_pools(summary, trace->by == TRACE_BY_POOL);
+	make_pools(summary, trace->by == TRACE_BY_POOL || trace->by == TRACE_BY_WAKER);
 	n = i = count_rows(summary);
 	rows = tool_realloc(NULL, (n + 1) * sizeof(struct trace_thread *));
 	/* Wakers of rows may be others. */
@@ -608,7 +610,10 @@ int trace_summary_end(struct trace *trace)
 	}
 	if (trace->rows.choice.top == UINT_MAX)
 		trace->rows.choice.top = tool_rows_is_table(&trace->rows) ? MOST_ROWS : 0;
-	code = put_all(trace, rows, n, now - summary->start_ns);
+	if (trace->by == TRACE_BY_WAKER)
+		code = trace_waker_rows(trace, rows, n);
+	else
+		code = put_all(trace, rows, n, now - summary->start_ns);
 	free(rows);
 	return code;
 }

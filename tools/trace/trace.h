@@ -63,7 +63,7 @@ struct trace {
 	struct tool_rows rows; /* the output, and what is chosen of --summary */
 	bool summarize, stacks;
 	bool histogram; /* of the waits, below or in place of the rows */
-	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
+	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL, TRACE_BY_WAKER } by;
 	enum { TRACE_NO_STACKS, TRACE_BY_DWARF, TRACE_BY_FP } stacks_by; /* of --unwind */
 
 	struct trace_point *points;
@@ -112,9 +112,15 @@ struct trace_wait {
 		uint64_t cause; /* enum trace_cause */
 	} key;
 	uint64_t ns;
+	uint64_t waker_ns[3]; /* of that, the waker: on a CPU, waiting for one, blocked */
 	struct pmc_histogram lengths;
 	struct trace_wait *next; /* of the thread */
 	UT_hash_handle hh;
+};
+
+/* Times of a thread until then. */
+struct trace_past {
+	uint64_t ns, of[3]; /* on a CPU, waiting for one, blocked */
 };
 
 #define TRACE_NAME_BYTES 20
@@ -138,6 +144,8 @@ struct trace_thread {
 	struct unwind_wait *blocked, *stacks;
 	struct trace_wait *waits;
 	const struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
+	struct trace_past *past;	  /* by waker: the older, the fewer */
+	size_t n_past, room_past;
 	struct trace_thread *pool; /* at the end: threads whose names differ in digits only */
 	struct trace_thread *next;
 	/* of a pool */
@@ -261,13 +269,19 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 void trace_reason_in(struct trace_summary *summary, struct trace_thread *thread, char state,
 		     char *stack);
 
-/* summary_waker.c */
+/* summary_waker.c: --by pool,waker, and the waits by waker that it is made of. */
 /* A wait of the thread, until now, which its waker ends. */
 void trace_wait_end(struct trace_summary *summary, struct trace_thread *thread, uint64_t now);
 /* Adds waits of a thread of the pool to those of the pool. */
 void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 		      const struct trace_thread *thread);
+/* Keeps its times until now. */
+void trace_past_add(struct trace_summary *summary, struct trace_thread *thread);
 const char *trace_cause_name(uint64_t cause);
+/* Waits of the pools as rows, in text with a matrix above. */
+int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n);
+/* Whether there are the columns that flags name. */
+int trace_waker_check(struct trace *trace);
 
 /* summary_proc.c */
 /* The threads of a process and its descendants, 0: of the machine. 0 or -errno. */
