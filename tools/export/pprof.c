@@ -9,68 +9,31 @@
 #include "lib/base/hash.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
+#include "tools/export/bytes.h"
 #include "tools/export/export.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- messages of Protocol Buffers ----------------------------------------------------------- */
 
-/* All zero is empty; free(data). */
-struct proto {
-	uint8_t *data;
-	size_t len, room;
-};
-
 enum { VARINT = 0, BYTES = 2 };
 
-static void put(struct proto *proto, const void *bytes, size_t len)
-{
-	const size_t room = 2 * (proto->len + len) + 64;
-
-	if (proto->len + len > proto->room) {
-		proto->data = realloc(proto->data, room);
-		if (!proto->data)
-			pmc_arena_exhausted();
-		proto->room = room;
-	}
-	if (len)
-		memcpy(proto->data + proto->len, bytes, len);
-	proto->len += len;
-}
-
-/* The next number of a packed field, whose contents the message is. */
-static void proto_packed(struct proto *proto, uint64_t value)
-{
-	uint8_t bytes[10];
-	unsigned n = 0;
-
-	do {
-		bytes[n] = (uint8_t)(value & 0x7f);
-		value >>= 7;
-		bytes[n++] |= value ? 0x80 : 0;
-	} while (value);
-	put(proto, bytes, n);
-}
-
 /* A field; numbers of 0 are left out, as they are the default. */
-static void proto_number(struct proto *proto, unsigned field, uint64_t value)
+static void proto_number(struct export_bytes *proto, unsigned field, uint64_t value)
 {
 	if (!value)
 		return;
-	proto_packed(proto, field << 3 | VARINT);
-	proto_packed(proto, value);
+	export_varint(proto, field << 3 | VARINT);
+	export_varint(proto, value);
 }
 
-static void proto_bytes(struct proto *proto, unsigned field, const void *bytes, size_t len)
+static void proto_bytes(struct export_bytes *proto, unsigned field, const void *bytes, size_t len)
 {
-	proto_packed(proto, field << 3 | BYTES);
-	proto_packed(proto, len);
-	put(proto, bytes, len);
+	export_varint(proto, field << 3 | BYTES);
+	export_varint(proto, len);
+	export_put(proto, bytes, len);
 }
 
 /* A field that is a message, which is empty then. */
-static void proto_message(struct proto *proto, unsigned field, struct proto *message)
+static void proto_message(struct export_bytes *proto, unsigned field, struct export_bytes *message)
 {
 	proto_bytes(proto, field, message->data, message->len);
 	message->len = 0;
@@ -97,7 +60,7 @@ struct text {
 
 struct pprof {
 	struct export *export;
-	struct proto whole, message, part;
+	struct export_bytes whole, message, part;
 	struct text *texts;
 	struct export_pair *functions, *modules; /* a function has a file */
 	struct spot_list spots;
@@ -262,11 +225,11 @@ static void put_sample(struct pprof *p, const struct export_list *list,
 {
 	names_of_stack(p->export->names, sample->stack, NAMES_FUNCTION_AND_LINE, true, &p->spots);
 	for (size_t i = 0; i < p->spots.n; i++)
-		proto_packed(&p->part, p->spots.list[i]->index + 1);
+		export_varint(&p->part, p->spots.list[i]->index + 1);
 	proto_message(&p->message, SAMPLE_LOCATION, &p->part);
 	for (unsigned i = 0; i < p->export->n_events; i++) {
-		proto_packed(&p->part, i == list->event ? sample->count : 0);
-		proto_packed(&p->part, i == list->event ? sample->weight : 0);
+		export_varint(&p->part, i == list->event ? sample->count : 0);
+		export_varint(&p->part, i == list->event ? sample->weight : 0);
 	}
 	proto_message(&p->message, SAMPLE_VALUE, &p->part);
 	put_labels(p, list->of);
