@@ -176,6 +176,25 @@ const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 	return map ? map->set : NULL;
 }
 
+const struct pmc_count *pmc_union_counts(struct pmc_union *u, const struct pmc_p_thread *thread,
+					 const struct pmc_p_set_view **set, struct pmc_count *none)
+{
+	*set = thread->set;
+	if (*set && thread->counts)
+		return thread->counts;
+	*set = pmc_union_set_of(u, thread);
+	for (unsigned i = 0; *set && i < (*set)->count; i++) {
+		const struct pmc_event_def *def = &(*set)->events[i].def;
+
+		none[i] = (struct pmc_count){ .state = def->state, .error = def->error };
+		if (none[i].state == PMC_COUNTED) {
+			none[i].state = PMC_NOT_COUNTED;
+			none[i].error = thread->fixed.reason;
+		}
+	}
+	return none;
+}
+
 /* ---- sums ---------------------------------------------------------------------------------- */
 
 static void stat_clear(struct pmc_fold_stat *stat)

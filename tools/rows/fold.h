@@ -65,6 +65,10 @@ void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
 /* The set a row was to be counted with: its own or its process's. May be NULL. */
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 					      const struct pmc_p_thread *thread);
+/* Counts of every event of that set (*set), also where the row has none: these are in `none`, with
+ * room for PMC_SET_EVENTS_MAX. */
+const struct pmc_count *pmc_union_counts(struct pmc_union *u, const struct pmc_p_thread *thread,
+					 const struct pmc_p_set_view **set, struct pmc_count *none);
 
 /* The factor from a count to its unit; 1 where the dump has no valid one. */
 double pmc_event_scale(const struct pmc_p_event *event);

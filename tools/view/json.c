@@ -179,25 +179,10 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 
 static void json_row(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
 {
-	const struct pmc_p_thread *thread = row->thread;
-	const struct pmc_p_set_view *set = thread->set;
-	const struct pmc_count *counts = thread->counts;
+	const struct pmc_p_set_view *set;
 	struct pmc_count none[PMC_SET_EVENTS_MAX];
+	const struct pmc_count *counts = pmc_union_counts(&view->events, row->thread, &set, none);
 
-	/* Every event the thread was to count, even where it has no counts at all. */
-	if (!set || !counts) {
-		set = pmc_union_set_of(&view->events, thread);
-		for (unsigned i = 0; set && i < set->count; i++) {
-			const struct pmc_event_def *def = &set->events[i].def;
-
-			none[i] = (struct pmc_count){ .state = def->state, .error = def->error };
-			if (none[i].state == PMC_COUNTED) {
-				none[i].state = PMC_NOT_COUNTED;
-				none[i].error = thread->fixed.reason;
-			}
-		}
-		counts = none;
-	}
 	put_cells(view, json, view->of_threads.list, view->of_threads.n_fields, row);
 	json_events(view, json, "events", set, counts);
 	json_metrics(view, json, &view->of_threads, row);
@@ -361,13 +346,15 @@ static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 
 /* ---- processes ------------------------------------------------------------------------------*/
 
-/* "lost": its rows are there, but no frame of the process, or none of its end. */
-static void json_ended(struct pmc_json *json, const struct pmc_p_process *process)
+void pmc_process_ended(const struct pmc_p_process *process, char text[PMC_ENDED_BYTES])
 {
-	char text[24];
 	struct pmc_out out;
 
-	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_out_to_mem(&out, text, PMC_ENDED_BYTES);
+	if (!process->known || pmc_process_is_gone(process)) {
+		pmc_out_str(&out, "lost");
+		return;
+	}
 	switch (process->fixed.how_ended) {
 	case PMC_ENDED_EXIT:
 		pmc_out_str(&out, "exit");
@@ -384,8 +371,6 @@ static void json_ended(struct pmc_json *json, const struct pmc_p_process *proces
 		pmc_out_str(&out, "running");
 		break;
 	}
-	pmc_json_str(json, "how_ended",
-		     process->known && !pmc_process_is_gone(process) ? text : "lost");
 }
 
 static void json_coverage(struct pmc_json *json, const struct pmc_p_process *process)
@@ -461,6 +446,7 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	bool known = process->known;
 	bool usage = known && !pmc_process_never_on(fixed);
 	bool switches = usage && !(fixed->flags & PMC_PROCESS_NO_SWITCHES);
+	char ended[PMC_ENDED_BYTES];
 
 	pmc_json_str(json, "host", known ? process->host : NULL);
 	pmc_json_str(json, "boot_id", known ? process->boot_id : NULL);
@@ -471,7 +457,8 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_str(json, "cmdline", known ? process->cmdline : NULL);
 	pmc_json_known(json, "start_ns", known, fixed->start_ns);
 	pmc_json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
-	json_ended(json, process);
+	pmc_process_ended(process, ended);
+	pmc_json_str(json, "how_ended", ended);
 	pmc_json_bool(json, "left_children", fixed->flags & PMC_PROCESS_LEFT);
 	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
 	json_labels(json, process->labels);

@@ -107,6 +107,11 @@ struct pmc_groups {
 void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, enum pmc_fold_by by,
 		     struct pmc_arena *arena, struct pmc_groups *groups);
 
+/* How a process ended: "running", "exit:0", "exit" without a known status, "signal:9", "exec";
+ * "lost": its rows are there, but no frame of the process, or none of its end. */
+#define PMC_ENDED_BYTES 24
+void pmc_process_ended(const struct pmc_p_process *process, char text[PMC_ENDED_BYTES]);
+
 /* The end of "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if
