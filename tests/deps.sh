@@ -52,6 +52,7 @@ build() {
 	header traceevent/event-parse.h libtraceevent-dev
 	header ncurses.h libncurses-dev
 	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
+	ldconfig -p 2>/dev/null | grep -q 'libzstd\.so\.1' || need libzstd1
 }
 
 demo() {
@@ -71,6 +72,7 @@ check() {
 	program java default-jdk-headless java -version
 	program javac default-jdk-headless
 	program node nodejs node --version
+	program npm npm
 	program rustc rustc rustc --version
 	program perf linux-perf perf --version
 	program musl-gcc musl-tools

@@ -67,3 +67,18 @@ cost "report --by function of $rows samples" "" "$O/pmctl" report --by function 
 line "  its memory" "$((peak / 1024)) MiB"
 cost "report --by path" "" "$O/pmctl" report --by path "$T/samples.pmc"
 line "  its memory" "$((peak / 1024)) MiB"
+
+# Tables with 3 million rows of events, and sums of them in DuckDB beside those of the CSV.
+"$B/gen_dump" 500000 >"$T/tables.pmc"
+(rows=3000000 unit=rows bytes=$(stat -c %s "$T/tables.pmc")
+	cost "export --to parquet of 3 M rows of events" "≥ 1 M rows/s" "$O/pmctl" export --to parquet -o "$T/tables" "$T/tables.pmc")
+line "  a row" "$(du -sb "$T/tables/events" | awk '{ printf "%.1f B", $1 / 3000000 }')" "≤ 40 B"
+"$O/pmctl" export --to csv -o "$T/tables.csv" "$T/tables.pmc"
+if command -v node >/dev/null && sh tests/parquet/fetch.sh "$O/parquet" 2>>"$T/err"; then
+	read=$PWD/tests/parquet/read.mjs
+	mapfile -t ms < <(cd "$O/parquet" && node "$read" time 5 \
+		"SELECT name, sum(value) FROM read_parquet('$T/tables/events/**/*.parquet') WHERE newest AND event = 'cycles' GROUP BY name" \
+		"SELECT name, sum(cycles) FROM read_csv('$T/tables.csv') GROUP BY name")
+	line "  sums by name in DuckDB" "$(awk "BEGIN { printf \"%.1f × as fast as of CSV (%.0f ms)\", ${ms[1]} / ${ms[0]}, ${ms[0]} }")" "≥ 5 ×"
+fi
+rm -r "$T/tables" "$T/tables.pmc" "$T/tables.csv"

@@ -15,6 +15,8 @@
 #include "tools/report/report.h"
 
 #include <fcntl.h>
+#include <ftw.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -34,6 +36,7 @@ struct reference {
 };
 
 static int nowhere = -1;
+static char tables[64]; /* a directory in TMPDIR */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -41,6 +44,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	FUZZ_CHECK(nowhere >= 0);
+	snprintf(tables, sizeof(tables), "%.40s/tables-XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	FUZZ_CHECK(mkdtemp(tables));
+	rmdir(tables);
 	return 0;
 }
 
@@ -177,6 +183,14 @@ static void report(int fd, uint8_t choice, uint8_t more)
 	report_names_free(names);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
 /* As in pmctl export. */
 static void export(int fd, uint8_t choice)
 {
@@ -184,16 +198,18 @@ static void export(int fd, uint8_t choice)
 		void (*write)(struct export *export);
 		enum export_samples samples;
 	} exporters[] = {
-#define X(id, name, samples, binary) { export_##id, samples },
+#define X(id, name, samples, output) { export_##id, samples },
 #include "tools/export/exporters.def"
 #undef X
 	};
 	const unsigned which = choice % (sizeof(exporters) / sizeof(exporters[0]));
 	static char room[64 << 10];
-	const struct pmc_profile_options read = { .timeline = choice & 1 };
+	const struct pmc_profile_options read = {
+		.timeline = choice & 1 || exporters[which].write == export_parquet
+	};
 	struct pmc_profile profile;
 	struct pmc_out out;
-	struct export e = { .profile = &profile, .out = &out };
+	struct export e = { .profile = &profile, .out = &out, .directory = tables };
 
 	FUZZ_CHECK(lseek(fd, 0, SEEK_SET) == 0);
 	pmc_profile_init(&profile, &read);
@@ -206,6 +222,7 @@ static void export(int fd, uint8_t choice)
 	if (exporters[which].samples != NEEDED ||
 	    (e.n_events && (exporters[which].write != export_folded || e.has_rows)))
 		exporters[which].write(&e);
+	nftw(tables, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	report_names_free(e.names);
 	pmc_arena_free(&e.arena);
 	pmc_profile_free(&profile);

@@ -12,7 +12,7 @@
 
 enum {
 	EXPORT_NONE,
-#define X(id, name, samples, binary) EXPORT_##id,
+#define X(id, name, samples, output) EXPORT_##id,
 #include "tools/export/exporters.def"
 #undef X
 };
@@ -20,15 +20,15 @@ enum {
 static const struct exporter {
 	void (*write)(struct export *export);
 	enum export_samples samples;
-	bool binary;
+	enum export_output output;
 } exporters[] = {
-#define X(id, name, samples, binary) [EXPORT_##id] = { export_##id, samples, binary },
+#define X(id, name, samples, output) [EXPORT_##id] = { export_##id, samples, output },
 #include "tools/export/exporters.def"
 #undef X
 };
 
 static const char *const formats[] = {
-#define X(id, name, samples, binary) [EXPORT_##id] = name,
+#define X(id, name, samples, output) [EXPORT_##id] = name,
 #include "tools/export/exporters.def"
 #undef X
 };
@@ -67,7 +67,11 @@ static int parse(struct request *request, int argc, char **argv)
 	if ((request->event || request->root) && exporters[request->format].samples == NO)
 		return tool_fail(EXIT_USAGE, "%s is for samples, of which %s has none",
 				 request->event ? "--event" : "--symfs", name);
-	if (exporters[request->format].binary && !request->output && isatty(STDOUT_FILENO))
+	if (exporters[request->format].output == DIRECTORY &&
+	    (!request->output || !strcmp(request->output, "-")))
+		return tool_fail(EXIT_USAGE, "%s is files in a directory; add -o DIR", name);
+	if (exporters[request->format].output == BINARY && !request->output &&
+	    isatty(STDOUT_FILENO))
 		return tool_fail(EXIT_USAGE, "%s is binary; add -o FILE", name);
 	return report_check_output(request->output, request->files, request->n_files);
 }
@@ -129,6 +133,13 @@ static int write_output(const struct request *request, struct export *export)
 	struct pmc_out out;
 	int fd = STDOUT_FILENO, error;
 
+	if (exporters[request->format].output == DIRECTORY) {
+		export->directory = request->output;
+		exporters[request->format].write(export);
+		if (!export->code)
+			report_names_warn(export->names, names_fix(request));
+		return export->code;
+	}
 	if (request->output)
 		fd = tool_open_output(request->output, EXIT_FAIL);
 	if (fd < 0)
@@ -161,7 +172,7 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 		return tool_fail(EXIT_FAIL,
 				 "no thread of the samples is known: their rows are damaged or "
 				 "missing; folded needs them, other formats do not");
-	if (export.n_events && samples != NO)
+	if (samples != NO && (export.n_events || request->format == EXPORT_parquet))
 		export.names = report_names_new(request->root);
 	if (samples != NO)
 		warn_of_none(&export);
@@ -173,6 +184,16 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 	return code;
 }
 
+static int read_dated(void *to, int fd, const char *name)
+{
+	struct pmc_profile *profile = to;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		profile->recorded_ms = (uint64_t)st.st_mtime * 1000;
+	return report_read_one(profile, fd, name);
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct request request = { .output = NULL };
@@ -182,9 +203,9 @@ int cmd_export(int argc, char **argv)
 
 	if (code)
 		return code;
-	options.timeline = request.format == EXPORT_chrome;
+	options.timeline = request.format == EXPORT_chrome || request.format == EXPORT_parquet;
 	pmc_profile_init(&profile, &options);
-	code = report_read(&profile, request.files, request.n_files);
+	code = tool_inputs_read(request.files, request.n_files, read_dated, &profile);
 	if (!code) {
 		pmc_profile_finish(&profile);
 		code = name_and_write(&request, &profile);

@@ -12,6 +12,10 @@
 
 /* Whether a format has samples. */
 enum export_samples { NO, SHOWN, NEEDED };
+enum export_output { TEXT, BINARY, DIRECTORY };
+
+/* Key of the processes in a file of Parquet. */
+#define EXPORT_PROCESSES "pmc.processes"
 
 /* An event of samples, and their sums. */
 struct export_event {
@@ -43,7 +47,9 @@ struct export
 	const char **files;	    /* the dumps */
 	unsigned n_files;
 	struct pmc_arena arena;
-	struct pmc_out *out; /* errors stick */
+	struct pmc_out *out; /* errors stick; NULL: the output is a directory */
+	const char *directory;
+	int code; /* of a directory: exit code of the first error, which is printed */
 	/* By export_find_samples(): events that are exported, their samples and pools. */
 	struct export_event events[EXPORT_EVENTS_MOST];
 	unsigned n_events;
@@ -54,7 +60,7 @@ struct export
 	bool has_rows; /* a thread of the samples is known; export_folded() needs one */
 };
 
-#define X(id, name, samples, binary) void export_##id(struct export *export);
+#define X(id, name, samples, output) void export_##id(struct export *export);
 #include "tools/export/exporters.def"
 #undef X
 

@@ -32,8 +32,11 @@ static int set_memory(void *to, const struct tool_args *args)
 	return 0;
 }
 
+static const char *const formats[] = { "dump", "parquet" };
+
 const struct tool_flag cmd_merge_flags[] = {
 	FLAG_OUTPUT(out, "output dump; - is standard output"),
+	FLAG_WORD(0, "--to", "FORMAT", parquet, formats, "output"),
 	FLAG_BOOL(0, "--compact", options.compact, "only the newest snapshot of each thread"),
 	FLAG_BOOL(0, "--names", names, "add names of sampled functions from files here"),
 	FLAG_CALL(0, "--memory", "SIZE", set_memory, "memory before temporary files are used"),
@@ -41,6 +44,28 @@ const struct tool_flag cmd_merge_flags[] = {
 	OPERAND_LIST(files, n_files),
 	FLAG_END,
 };
+
+/* The union as tables is an export of all dumps. */
+static int write_tables(const struct merge_request *request)
+{
+	static const char *const first[] = { "export", "--to", "parquet", "-o", NULL, "--" };
+	const unsigned n = sizeof(first) / sizeof(first[0]);
+	char **argv;
+	int code;
+
+	if (request->options.compact || request->options.strip_args ||
+	    request->options.index_bytes || request->names)
+		return tool_fail(EXIT_USAGE, "--to parquet takes no flag but -o; "
+					     "run pmctl merge first, then pmctl export");
+	argv = tool_realloc(NULL, (n + request->n_files + 1) * sizeof(*argv));
+	memcpy(argv, first, sizeof(first));
+	argv[n - 2] = (char *)request->out;
+	memcpy(argv + n, request->files, request->n_files * sizeof(*argv));
+	argv[n + request->n_files] = NULL;
+	code = cmd_export((int)(n + request->n_files), argv);
+	free(argv);
+	return code;
+}
 
 int merge_parse(int argc, char **argv, struct merge_request *request)
 {
@@ -141,6 +166,8 @@ int cmd_merge(int argc, char **argv)
 
 	if (code)
 		return code;
+	if (request.parquet)
+		return write_tables(&request);
 	error = merge_output_open(&output, request.out, &why);
 	if (error) {
 		code = tool_fail(EXIT_FAIL, "cannot write %s: %s", request.out,

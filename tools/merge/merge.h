@@ -23,6 +23,7 @@ struct merge_request {
 	unsigned n_files;
 	const char *out;
 	bool names;
+	bool parquet; /* tables in the directory `out` */
 	struct merge_options options;
 };
 /* Sets the request. 0, or the exit code with the error printed. */

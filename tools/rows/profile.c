@@ -34,6 +34,7 @@ struct pmc_p_process *profile_process(struct pmc_profile *profile, const uint8_t
 		process->exe = process->cmdline = process->labels = "";
 		process->fixed.rank = -1;
 		process->tables = tables;
+		process->recorded_ms = profile->recorded_ms;
 		HASH_ADD(hh, tables->processes, identity, 16, process);
 	}
 	tables->last_process = process;

@@ -90,6 +90,7 @@ struct pmc_p_process {
 	struct pmc_process_fixed fixed;
 	bool known; /* a PROCESS frame was read; else only other frames refer to it */
 	uint64_t snapshot;
+	uint64_t recorded_ms; /* profile->recorded_ms at its first frame */
 	/* The first image of its process in the dump: itself, unless an exec put it in the place of
 	 * another one. */
 	struct pmc_p_process *origin;
@@ -311,7 +312,8 @@ struct pmc_profile {
 	uint64_t n_samples;
 	struct pmc_p_module **modules; /* by path, then build ID */
 	uint64_t n_modules;
-	bool has_mpi; /* some stack is in an MPI library */
+	bool has_mpi;	      /* some stack is in an MPI library */
+	uint64_t recorded_ms; /* set by the caller: time of the input since 1970; 0: unknown */
 	uint64_t damaged_frames;
 	uint64_t frames;		   /* good frames added */
 	struct pmc_profile_tables *tables; /* private */

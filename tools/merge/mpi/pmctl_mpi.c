@@ -312,6 +312,9 @@ static int run(int argc, char **argv)
 	if (!code && request.names)
 		code = tool_fail(EXIT_USAGE, "--names reads files of one machine: run pmctl merge "
 					     "--names on the result");
+	if (!code && request.parquet)
+		code = tool_fail(EXIT_USAGE, "--to: ranks write dumps: run pmctl export --to "
+					     "parquet on the result");
 	if (!code)
 		code = share_list(&request, &inputs);
 	if (code)

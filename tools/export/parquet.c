@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parquet.c - files of Apache Parquet: pages, dictionaries, and their footer in Thrift.
+ *
+ * Source: the Parquet format 2.10 (parquet.thrift, Encodings.md, LogicalTypes.md), and "Thrift
+ * compact protocol encoding". Numbers are little-endian there, as on all hosts of pmctl.
+ */
+#include "tools/export/parquet.h"
+#include "lib/base/hash.h"
+#include "lib/base/utf8.h"
+#include "tools/export/bytes.h"
+
+#include <dlfcn.h>
+
+/* A row group with this much text in its dictionaries is complete. */
+#define TEXT_MOST (32u << 20)
+/* Longer texts have no place in statistics. */
+#define STATISTIC_MOST 64
+
+/* ---- zstd ----------------------------------------------------------------------------------
+ * Loaded where it is needed, so that no build needs it; the functions are of its stable API. */
+
+static struct {
+	void *context;
+	size_t (*bound)(size_t bytes);
+	size_t (*compress)(void *context, void *to, size_t room, const void *from, size_t bytes,
+			   int level);
+	unsigned (*is_error)(size_t code);
+} zstd;
+
+const char *parquet_init(void)
+{
+	static const char *const names[] = { "libzstd.so.1", "libzstd.1.dylib" };
+	void *(*new_context)(void), *library = NULL;
+
+	if (zstd.context)
+		return NULL;
+	for (unsigned i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return "libzstd cannot be loaded; install the package libzstd1";
+	*(void **)&new_context = dlsym(library, "ZSTD_createCCtx");
+	*(void **)&zstd.bound = dlsym(library, "ZSTD_compressBound");
+	*(void **)&zstd.compress = dlsym(library, "ZSTD_compressCCtx");
+	*(void **)&zstd.is_error = dlsym(library, "ZSTD_isError");
+	if (new_context && zstd.bound && zstd.compress && zstd.is_error)
+		zstd.context = new_context();
+	return zstd.context ? NULL : "libzstd lacks functions; install the package libzstd1";
+}
+
+static void compress(const struct export_bytes *from, struct export_bytes *to)
+{
+	const size_t room = zstd.bound(from->len);
+	size_t len;
+
+	to->len = 0;
+	len = zstd.compress(zstd.context, export_more(to, room), room, from->data, from->len, 1);
+	/* With enough room nothing but memory can be missing. */
+	if (zstd.is_error(len))
+		pmc_arena_exhausted();
+	to->len = len;
+}
+
+/* ---- Thrift, compact protocol --------------------------------------------------------------- */
+
+enum { THRIFT_TRUE = 1, THRIFT_FALSE, THRIFT_I8, THRIFT_I32 = 5, THRIFT_I64, THRIFT_BINARY = 8 };
+enum { THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
+
+struct thrift {
+	struct export_bytes to;
+	unsigned depth;
+	unsigned last[8]; /* field of each open struct; its fields come in order */
+};
+
+static void thrift_field(struct thrift *thrift, unsigned id, unsigned type)
+{
+	unsigned *last = &thrift->last[thrift->depth];
+
+	*export_more(&thrift->to, 1) = (uint8_t)((id - *last) << 4 | type);
+	*last = id;
+}
+
+/* An element of a list has no field. */
+static void thrift_open(struct thrift *thrift)
+{
+	thrift->last[++thrift->depth] = 0;
+}
+
+static void thrift_close(struct thrift *thrift)
+{
+	*export_more(&thrift->to, 1) = 0;
+	thrift->depth--;
+}
+
+static void thrift_struct(struct thrift *thrift, unsigned id)
+{
+	thrift_field(thrift, id, THRIFT_STRUCT);
+	thrift_open(thrift);
+}
+
+static void thrift_empty(struct thrift *thrift, unsigned id)
+{
+	thrift_struct(thrift, id);
+	thrift_close(thrift);
+}
+
+/* No number in Parquet's structs is negative: zigzag doubles them. */
+static void thrift_i32(struct thrift *thrift, unsigned id, uint32_t value)
+{
+	thrift_field(thrift, id, THRIFT_I32);
+	export_varint(&thrift->to, (uint64_t)value << 1);
+}
+
+static void thrift_i64(struct thrift *thrift, unsigned id, uint64_t value)
+{
+	thrift_field(thrift, id, THRIFT_I64);
+	export_varint(&thrift->to, value << 1);
+}
+
+static void thrift_bool(struct thrift *thrift, unsigned id, bool value)
+{
+	thrift_field(thrift, id, value ? THRIFT_TRUE : THRIFT_FALSE);
+}
+
+static void thrift_bytes(struct thrift *thrift, unsigned id, const void *bytes, size_t len)
+{
+	thrift_field(thrift, id, THRIFT_BINARY);
+	export_varint(&thrift->to, len);
+	export_put(&thrift->to, bytes, len);
+}
+
+static void thrift_text(struct thrift *thrift, unsigned id, const char *text)
+{
+	thrift_bytes(thrift, id, text, strlen(text));
+}
+
+static void thrift_list(struct thrift *thrift, unsigned id, unsigned type, size_t n)
+{
+	thrift_field(thrift, id, THRIFT_LIST);
+	*export_more(&thrift->to, 1) = (uint8_t)((n < 15 ? n : 15) << 4 | type);
+	if (n >= 15)
+		export_varint(&thrift->to, n);
+}
+
+/* ---- types ---------------------------------------------------------------------------------- */
+
+enum { BOOLEAN = 0, INT32 = 1, INT64 = 2, DOUBLE = 5, BYTE_ARRAY = 6 };
+enum { UTF8 = 0, TIMESTAMP_MILLIS = 9, UINT_32 = 13, UINT_64 = 14, NO_CONVERTED = 255 };
+enum { LOGICAL_STRING = 1, LOGICAL_TIMESTAMP = 8, LOGICAL_INTEGER = 10 };
+enum { PLAIN = 0, RLE = 3, RLE_DICTIONARY = 8 };
+enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
+enum { ZSTD = 6, OPTIONAL = 1 };
+
+static const struct {
+	uint8_t physical, converted, bytes;
+} types[] = {
+	[PARQUET_BOOL] = { BOOLEAN, NO_CONVERTED, 1 },
+	[PARQUET_U32] = { INT32, UINT_32, 4 },
+	[PARQUET_U64] = { INT64, UINT_64, 8 },
+	[PARQUET_DOUBLE] = { DOUBLE, NO_CONVERTED, 8 },
+	[PARQUET_TIME] = { INT64, TIMESTAMP_MILLIS, 8 },
+	[PARQUET_TEXT] = { BYTE_ARRAY, UTF8, 0 },
+};
+
+static void put_logical(struct thrift *thrift, enum parquet_type type)
+{
+	thrift_struct(thrift, 10);
+	if (type == PARQUET_TEXT) {
+		thrift_empty(thrift, LOGICAL_STRING);
+	} else if (type == PARQUET_TIME) {
+		thrift_struct(thrift, LOGICAL_TIMESTAMP);
+		thrift_bool(thrift, 1, true); /* adjusted to UTC */
+		thrift_struct(thrift, 2);
+		thrift_empty(thrift, 1); /* milliseconds */
+		thrift_close(thrift);
+		thrift_close(thrift);
+	} else {
+		thrift_struct(thrift, LOGICAL_INTEGER);
+		thrift_field(thrift, 1, THRIFT_I8);
+		*export_more(&thrift->to, 1) = (uint8_t)(8 * types[type].bytes);
+		thrift_bool(thrift, 2, false); /* signed */
+		thrift_close(thrift);
+	}
+	thrift_close(thrift);
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+/* The texts of a column in a row group: each once, found by their hash. */
+struct dictionary {
+	struct export_bytes page; /* length and bytes of each */
+	uint32_t *at;		  /* where each one is in the page */
+	size_t room;
+	uint32_t n, last;
+	uint32_t *slots; /* number of a text plus 1; 0: empty */
+	uint32_t n_slots;
+};
+
+struct chunk {
+	uint64_t *values; /* of rows with one; of texts their numbers, of doubles their bits */
+	uint8_t *known;	  /* of each row */
+	uint32_t n;	  /* values */
+	uint64_t least, greatest;
+	struct dictionary dictionary;
+};
+
+struct parquet {
+	const struct parquet_column *columns;
+	unsigned n_columns;
+	struct chunk *chunks;
+	uint32_t rows, room;	   /* of the row group */
+	size_t texts;		   /* bytes in its dictionaries */
+	uint64_t all_rows, offset; /* of the file */
+	uint32_t n_groups;
+	struct pmc_out *out;
+	struct thrift groups; /* descriptions of row groups, for the footer */
+	struct thrift header; /* of a page; then the footer */
+	struct export_bytes page, packed, safe;
+	uint32_t *words; /* room for PARQUET_ROWS */
+};
+
+static const uint8_t *text_at(const struct dictionary *d, uint32_t number, uint32_t *len)
+{
+	const uint8_t *at = d->page.data + d->at[number];
+
+	memcpy(len, at, sizeof(*len));
+	return at + sizeof(*len);
+}
+
+static bool is_text(const struct dictionary *d, uint32_t number, const char *text, size_t len)
+{
+	uint32_t its_len;
+	const uint8_t *its = text_at(d, number, &its_len);
+
+	return its_len == len && !memcmp(its, text, len);
+}
+
+/* The slot of a text, or the empty one for it. */
+static uint32_t *find_slot(const struct dictionary *d, const char *text, size_t len)
+{
+	uint32_t at = (uint32_t)pmc_hash(text, len) & (d->n_slots - 1);
+
+	while (d->slots[at] && !is_text(d, d->slots[at] - 1, text, len))
+		at = (at + 1) & (d->n_slots - 1);
+	return &d->slots[at];
+}
+
+static void grow_slots(struct dictionary *d)
+{
+	const uint32_t n = d->n_slots ? 2 * d->n_slots : 256;
+	uint32_t len;
+
+	d->slots = tool_realloc(d->slots, n * sizeof(*d->slots));
+	memset(d->slots, 0, n * sizeof(*d->slots));
+	d->n_slots = n;
+	for (uint32_t i = 0; i < d->n; i++) {
+		const char *text = (const char *)text_at(d, i, &len);
+
+		*find_slot(d, text, len) = i + 1;
+	}
+}
+
+/* Most texts are that of the row before. */
+static uint32_t number_of(struct dictionary *d, const char *text, size_t len)
+{
+	const uint32_t length = (uint32_t)len;
+	uint32_t *slot;
+
+	if (d->n && is_text(d, d->last, text, len))
+		return d->last;
+	if (2 * d->n >= d->n_slots)
+		grow_slots(d);
+	slot = find_slot(d, text, len);
+	if (!*slot) {
+		d->at = tool_list_grow(d->at, d->n, &d->room, sizeof(*d->at));
+		d->at[d->n] = (uint32_t)d->page.len;
+		export_put(&d->page, &length, sizeof(length));
+		export_put(&d->page, text, len);
+		*slot = ++d->n;
+	}
+	d->last = *slot - 1;
+	return d->last;
+}
+
+static bool is_printable(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && text[i] >= 0x20 && text[i] < 0x7f)
+		i++;
+	return i == len;
+}
+
+/* Readers refuse what is no UTF-8, and print everything else. */
+static uint32_t take_text(struct parquet *parquet, struct dictionary *d, const char *text,
+			  size_t len)
+{
+	struct export_bytes *safe = &parquet->safe;
+	const size_t before = d->page.len;
+	struct pmc_out out;
+	uint32_t number;
+
+	if (!is_printable(text, len)) {
+		/* An escape takes up to ten bytes. */
+		safe->len = 0;
+		export_more(safe, 10 * len + 1);
+		pmc_out_to_mem(&out, (char *)safe->data, safe->len);
+		pmc_utf8_safe(&out, text, len, 0);
+		text = (const char *)safe->data;
+		len = out.len;
+	}
+	number = number_of(d, text, len);
+	parquet->texts += d->page.len - before;
+	return number;
+}
+
+/* Bits of doubles that are in the order of the numbers. */
+static uint64_t ordered(enum parquet_type type, uint64_t bits)
+{
+	if (type != PARQUET_DOUBLE)
+		return bits;
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static void take_value(struct parquet *parquet, unsigned column, const struct parquet_value *value)
+{
+	const enum parquet_type type = parquet->columns[column].type;
+	struct chunk *chunk = &parquet->chunks[column];
+	uint64_t bits = value->number;
+
+	chunk->known[parquet->rows] = value->known;
+	if (!value->known)
+		return;
+	if (type == PARQUET_TEXT)
+		bits = take_text(parquet, &chunk->dictionary, value->text, value->number);
+	else if (type == PARQUET_DOUBLE)
+		memcpy(&bits, &value->real, sizeof(bits));
+	if (!chunk->n || ordered(type, bits) < ordered(type, chunk->least))
+		chunk->least = bits;
+	if (!chunk->n || ordered(type, bits) > ordered(type, chunk->greatest))
+		chunk->greatest = bits;
+	chunk->values[chunk->n++] = bits;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* Whole groups of eight words of that width as bits; what is missing in the last group is 0. */
+static void pack(struct export_bytes *to, const uint32_t *words, uint32_t n, unsigned width)
+{
+	const uint32_t groups = (n + 7) / 8;
+	uint8_t *at;
+	uint64_t bits = 0;
+	unsigned have = 0;
+
+	if (!n)
+		return;
+	export_varint(to, (uint64_t)groups << 1 | 1);
+	at = export_more(to, (size_t)groups * width);
+	for (uint32_t i = 0; i < 8 * groups; i++) {
+		bits |= (uint64_t)(i < n ? words[i] : 0) << have;
+		for (have += width; have >= 8; have -= 8, bits >>= 8)
+			*at++ = (uint8_t)bits;
+	}
+}
+
+static void put_run(struct export_bytes *to, uint32_t word, uint32_t n, unsigned width)
+{
+	export_varint(to, (uint64_t)n << 1);
+	export_put(to, &word, (width + 7) / 8);
+}
+
+/* Eight or more equal words are a run, all others packed. */
+static void put_hybrid(struct export_bytes *to, const uint32_t *words, uint32_t n, unsigned width)
+{
+	uint32_t packed = 0, at = 0;
+
+	while (at < n) {
+		uint32_t end = at + 1;
+
+		while (end < n && words[end] == words[at])
+			end++;
+		if (end - at < 8) {
+			at = at + 8 < n ? at + 8 : n;
+			continue;
+		}
+		pack(to, words + packed, at - packed, width);
+		put_run(to, words[at], end - at, width);
+		packed = at = end;
+	}
+	pack(to, words + packed, n - packed, width);
+}
+
+static void put_levels(struct parquet *parquet, const struct chunk *chunk)
+{
+	struct export_bytes *page = &parquet->page;
+	const size_t at = page->len;
+	uint32_t len;
+
+	export_more(page, sizeof(len));
+	if (chunk->n == parquet->rows) {
+		put_run(page, 1, parquet->rows, 1);
+	} else {
+		for (uint32_t i = 0; i < parquet->rows; i++)
+			parquet->words[i] = chunk->known[i];
+		put_hybrid(page, parquet->words, parquet->rows, 1);
+	}
+	len = (uint32_t)(page->len - at - sizeof(len));
+	memcpy(page->data + at, &len, sizeof(len));
+}
+
+static void put_texts(struct parquet *parquet, const struct chunk *chunk)
+{
+	const uint32_t last = chunk->dictionary.n - 1;
+	const unsigned width = last ? 32 - (unsigned)__builtin_clz(last) : 1;
+
+	for (uint32_t i = 0; i < chunk->n; i++)
+		parquet->words[i] = (uint32_t)chunk->values[i];
+	*export_more(&parquet->page, 1) = (uint8_t)width;
+	put_hybrid(&parquet->page, parquet->words, chunk->n, width);
+}
+
+static void put_values(struct parquet *parquet, const struct chunk *chunk, enum parquet_type type)
+{
+	struct export_bytes *page = &parquet->page;
+	uint8_t *to;
+
+	if (!chunk->n)
+		return;
+	if (type == PARQUET_TEXT) {
+		put_texts(parquet, chunk);
+	} else if (type == PARQUET_BOOL) {
+		to = export_more(page, (chunk->n + 7) / 8);
+		memset(to, 0, (chunk->n + 7) / 8);
+		for (uint32_t i = 0; i < chunk->n; i++)
+			to[i / 8] |= (uint8_t)(chunk->values[i] << i % 8);
+	} else if (type == PARQUET_U32) {
+		to = export_more(page, chunk->n * sizeof(uint32_t));
+		for (uint32_t i = 0; i < chunk->n; i++)
+			memcpy(to + i * sizeof(uint32_t), &chunk->values[i], sizeof(uint32_t));
+	} else {
+		export_put(page, chunk->values, chunk->n * sizeof(uint64_t));
+	}
+}
+
+/* Where pages of a column are, and their size. */
+struct extent {
+	uint64_t dictionary, data;
+	uint64_t raw, packed;
+};
+
+/* Compresses and writes parquet->page. */
+static void put_page(struct parquet *parquet, unsigned type, uint32_t n, unsigned encoding,
+		     struct extent *extent)
+{
+	struct thrift *header = &parquet->header;
+
+	compress(&parquet->page, &parquet->packed);
+	header->to.len = 0;
+	thrift_open(header);
+	thrift_i32(header, 1, type);
+	thrift_i32(header, 2, (uint32_t)parquet->page.len);
+	thrift_i32(header, 3, (uint32_t)parquet->packed.len);
+	thrift_struct(header, type == DATA_PAGE ? 5 : 7);
+	thrift_i32(header, 1, n);
+	thrift_i32(header, 2, encoding);
+	if (type == DATA_PAGE) {
+		thrift_i32(header, 3, RLE); /* definition levels */
+		thrift_i32(header, 4, RLE); /* repetition levels */
+	}
+	thrift_close(header);
+	thrift_close(header);
+	pmc_out_bytes(parquet->out, (const char *)header->to.data, header->to.len);
+	pmc_out_bytes(parquet->out, (const char *)parquet->packed.data, parquet->packed.len);
+	extent->raw += header->to.len + parquet->page.len;
+	extent->packed += header->to.len + parquet->packed.len;
+}
+
+/* ---- row groups ----------------------------------------------------------------------------- */
+
+/* A text of the statistics; NULL: it is too long. */
+static const uint8_t *extreme(const struct dictionary *d, bool greatest, uint32_t *len)
+{
+	const uint8_t *most = NULL;
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint32_t its_len, less;
+		const uint8_t *its = text_at(d, i, &its_len);
+		int order;
+
+		if (its_len > STATISTIC_MOST)
+			return NULL;
+		less = most && *len < its_len ? *len : its_len;
+		order = most ? memcmp(its, most, less) : 0;
+		if (most && !order)
+			order = its_len < *len ? -1 : 1;
+		if (!most || (order > 0) == greatest) {
+			most = its;
+			*len = its_len;
+		}
+	}
+	return most;
+}
+
+static void put_statistics(struct parquet *parquet, const struct chunk *chunk,
+			   enum parquet_type type)
+{
+	struct thrift *groups = &parquet->groups;
+	const void *greatest = &chunk->greatest, *least = &chunk->least;
+	uint32_t greatest_len = types[type].bytes, least_len = types[type].bytes;
+
+	if (type == PARQUET_TEXT) {
+		greatest = extreme(&chunk->dictionary, true, &greatest_len);
+		least = extreme(&chunk->dictionary, false, &least_len);
+	}
+	thrift_struct(groups, 12);
+	thrift_i64(groups, 3, parquet->rows - chunk->n);
+	if (chunk->n && greatest) {
+		thrift_bytes(groups, 5, greatest, greatest_len);
+		thrift_bytes(groups, 6, least, least_len);
+	}
+	thrift_close(groups);
+}
+
+/* Returns its size without compression. */
+static uint64_t put_chunk(struct parquet *parquet, unsigned column)
+{
+	const enum parquet_type type = parquet->columns[column].type;
+	struct chunk *chunk = &parquet->chunks[column];
+	const bool texts = type == PARQUET_TEXT && chunk->n;
+	struct extent extent = { .dictionary = parquet->offset };
+	struct thrift *groups = &parquet->groups;
+
+	if (texts) {
+		parquet->page.len = 0;
+		export_put(&parquet->page, chunk->dictionary.page.data, chunk->dictionary.page.len);
+		put_page(parquet, DICTIONARY_PAGE, chunk->dictionary.n, PLAIN, &extent);
+	}
+	extent.data = parquet->offset + extent.packed;
+	parquet->page.len = 0;
+	put_levels(parquet, chunk);
+	put_values(parquet, chunk, type);
+	put_page(parquet, DATA_PAGE, parquet->rows, texts ? RLE_DICTIONARY : PLAIN, &extent);
+
+	thrift_open(groups);
+	thrift_i64(groups, 2, 0); /* deprecated */
+	thrift_struct(groups, 3);
+	thrift_i32(groups, 1, types[type].physical);
+	thrift_list(groups, 2, THRIFT_I32, texts ? 3 : 2);
+	export_varint(&groups->to, PLAIN << 1);
+	export_varint(&groups->to, RLE << 1);
+	if (texts)
+		export_varint(&groups->to, RLE_DICTIONARY << 1);
+	thrift_list(groups, 3, THRIFT_BINARY, 1);
+	export_varint(&groups->to, strlen(parquet->columns[column].name));
+	export_put(&groups->to, parquet->columns[column].name,
+		   strlen(parquet->columns[column].name));
+	thrift_i32(groups, 4, ZSTD);
+	thrift_i64(groups, 5, parquet->rows);
+	thrift_i64(groups, 6, extent.raw);
+	thrift_i64(groups, 7, extent.packed);
+	thrift_i64(groups, 9, extent.data);
+	if (texts)
+		thrift_i64(groups, 11, extent.dictionary);
+	put_statistics(parquet, chunk, type);
+	thrift_close(groups);
+	thrift_close(groups);
+	parquet->offset += extent.packed;
+	return extent.raw;
+}
+
+static void clear_chunk(struct chunk *chunk)
+{
+	struct dictionary *d = &chunk->dictionary;
+
+	chunk->n = d->n = d->last = 0;
+	d->page.len = 0;
+	if (d->n_slots)
+		memset(d->slots, 0, d->n_slots * sizeof(*d->slots));
+}
+
+static void end_group(struct parquet *parquet)
+{
+	const uint64_t from = parquet->offset;
+	struct thrift *groups = &parquet->groups;
+	uint64_t raw = 0;
+
+	if (!parquet->rows)
+		return;
+	thrift_open(groups);
+	thrift_list(groups, 1, THRIFT_STRUCT, parquet->n_columns);
+	for (unsigned i = 0; i < parquet->n_columns; i++)
+		raw += put_chunk(parquet, i);
+	thrift_i64(groups, 2, raw);
+	thrift_i64(groups, 3, parquet->rows);
+	thrift_i64(groups, 5, from);
+	thrift_i64(groups, 6, parquet->offset - from);
+	thrift_close(groups);
+	parquet->all_rows += parquet->rows;
+	parquet->n_groups++;
+	parquet->rows = 0;
+	parquet->texts = 0;
+	for (unsigned i = 0; i < parquet->n_columns; i++)
+		clear_chunk(&parquet->chunks[i]);
+}
+
+static void grow_rows(struct parquet *parquet)
+{
+	const uint32_t room = parquet->room ? 4 * parquet->room : 480;
+
+	for (unsigned i = 0; i < parquet->n_columns; i++) {
+		struct chunk *chunk = &parquet->chunks[i];
+
+		chunk->values = tool_realloc(chunk->values, room * sizeof(*chunk->values));
+		chunk->known = tool_realloc(chunk->known, room * sizeof(*chunk->known));
+	}
+	parquet->words = tool_realloc(parquet->words, room * sizeof(*parquet->words));
+	parquet->room = room;
+}
+
+void parquet_row(struct parquet *parquet, const void *row)
+{
+	if (parquet->rows == parquet->room)
+		grow_rows(parquet);
+	for (unsigned i = 0; i < parquet->n_columns; i++) {
+		const struct parquet_value value = parquet->columns[i].value(row);
+
+		take_value(parquet, i, &value);
+	}
+	if (++parquet->rows == PARQUET_ROWS || parquet->texts > TEXT_MOST)
+		end_group(parquet);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+struct parquet *parquet_new(const struct parquet_column *columns, unsigned n)
+{
+	struct parquet *parquet = tool_realloc(NULL, sizeof(*parquet));
+
+	*parquet = (struct parquet){ .columns = columns, .n_columns = n };
+	parquet->chunks = tool_realloc(NULL, n * sizeof(*parquet->chunks));
+	memset(parquet->chunks, 0, n * sizeof(*parquet->chunks));
+	return parquet;
+}
+
+void parquet_free(struct parquet *parquet)
+{
+	for (unsigned i = 0; parquet && i < parquet->n_columns; i++) {
+		struct chunk *chunk = &parquet->chunks[i];
+
+		free(chunk->values);
+		free(chunk->known);
+		free(chunk->dictionary.page.data);
+		free(chunk->dictionary.at);
+		free(chunk->dictionary.slots);
+	}
+	if (!parquet)
+		return;
+	free(parquet->chunks);
+	free(parquet->groups.to.data);
+	free(parquet->header.to.data);
+	free(parquet->page.data);
+	free(parquet->packed.data);
+	free(parquet->safe.data);
+	free(parquet->words);
+	free(parquet);
+}
+
+static const char magic[] = { 'P', 'A', 'R', '1' };
+
+void parquet_begin(struct parquet *parquet, struct pmc_out *out)
+{
+	parquet->out = out;
+	parquet->all_rows = 0;
+	parquet->n_groups = 0;
+	parquet->groups.to.len = 0;
+	parquet->offset = sizeof(magic);
+	pmc_out_bytes(out, magic, sizeof(magic));
+}
+
+static void put_schema(struct thrift *footer, const struct parquet_column *columns, unsigned n)
+{
+	thrift_list(footer, 2, THRIFT_STRUCT, n + 1);
+	thrift_open(footer);
+	thrift_text(footer, 4, "schema");
+	thrift_i32(footer, 5, n);
+	thrift_close(footer);
+	for (unsigned i = 0; i < n; i++) {
+		const enum parquet_type type = columns[i].type;
+
+		thrift_open(footer);
+		thrift_i32(footer, 1, types[type].physical);
+		thrift_i32(footer, 3, OPTIONAL);
+		thrift_text(footer, 4, columns[i].name);
+		if (types[type].converted != NO_CONVERTED) {
+			thrift_i32(footer, 6, types[type].converted);
+			put_logical(footer, type);
+		}
+		thrift_close(footer);
+	}
+}
+
+void parquet_end(struct parquet *parquet, const char *key, const char *text, size_t len)
+{
+	struct thrift *footer = &parquet->header;
+	uint32_t bytes;
+
+	end_group(parquet);
+	footer->to.len = 0;
+	thrift_open(footer);
+	thrift_i32(footer, 1, 2); /* version */
+	put_schema(footer, parquet->columns, parquet->n_columns);
+	thrift_i64(footer, 3, parquet->all_rows);
+	thrift_list(footer, 4, THRIFT_STRUCT, parquet->n_groups);
+	export_put(&footer->to, parquet->groups.to.data, parquet->groups.to.len);
+	if (key) {
+		thrift_list(footer, 5, THRIFT_STRUCT, 1);
+		thrift_open(footer);
+		thrift_text(footer, 1, key);
+		thrift_bytes(footer, 2, text, len);
+		thrift_close(footer);
+	}
+	thrift_text(footer, 6, "pmctl version " PMC_VERSION);
+	/* Order of the least and greatest values: that of the types. */
+	thrift_list(footer, 7, THRIFT_STRUCT, parquet->n_columns);
+	for (unsigned i = 0; i < parquet->n_columns; i++) {
+		thrift_open(footer);
+		thrift_empty(footer, 1);
+		thrift_close(footer);
+	}
+	thrift_close(footer);
+	bytes = (uint32_t)footer->to.len;
+	pmc_out_bytes(parquet->out, (const char *)footer->to.data, footer->to.len);
+	pmc_out_bytes(parquet->out, (const char *)&bytes, sizeof(bytes));
+	pmc_out_bytes(parquet->out, magic, sizeof(magic));
+	pmc_out_flush(parquet->out);
+}
