@@ -7,7 +7,8 @@
  * no function for it. The agent's own calls of syscall() bypass this hook: the linker wraps them
  * (--wrap=syscall) into jumps to libc's.
  *
- * Programs for an older libc close and duplicate descriptors by syscall(), too: see fd.c.
+ * Programs for an older libc close and duplicate descriptors by syscall(), too: see fd.c. Browsers
+ * reset all handlers by it in the child of a fork: a tick would kill the child.
  */
 #include "agent/hooks/hooks.h"
 
@@ -51,7 +52,7 @@ __asm__(".text\n"
 	".p2align 4\n"
 	"syscall:\n"
 	".cfi_startproc\n"
-	ENTRY WATCH(SYS_prctl) WATCH(SYS_seccomp) WATCH(SYS_exit_group)
+	ENTRY WATCH(SYS_prctl) WATCH(SYS_seccomp) WATCH(SYS_exit_group) WATCH(SYS_rt_sigaction)
 	WATCH(SYS_close) WATCH(SYS_close_range) WATCH_DUP2 WATCH(SYS_dup3)
 	".cfi_endproc\n"
 	".size syscall, . - syscall\n"
@@ -243,6 +244,10 @@ long agent_watched_syscall(long number, ...)
 	switch (number) {
 	case SYS_exit_group:
 		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff, false);
+		break;
+	case SYS_rt_sigaction:
+		if (agent_own_signal_call((int)a[0], (const void *)a[1], (void *)a[2]))
+			return 0;
 		break;
 	case SYS_close:
 		return agent_host_close((int)a[0]);

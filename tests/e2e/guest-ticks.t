@@ -37,6 +37,7 @@ fork from a thread, child returns    |   0 | $ticks thread-forks
 main leaves by pthread_exit          |   0 | $ticks main-leaves
 seccomp strict                       |   5 | $ticks strict
 seccomp calls that fail              |   0 | $ticks probes
+handlers reset past libc in a child  |   0 | $ticks resets
 setpriv                              |   0 | setpriv --reuid 65534 --regid 65534 --clear-groups id -u
 unshare(1) with a user namespace     |   0 | unshare -Ur id -u
 nsenter(1)                           |   0 | nsenter -t $$ -m -p id -u

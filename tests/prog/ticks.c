@@ -386,6 +386,34 @@ static int probes(void)
 	return 0;
 }
 
+/* All handlers are reset past sigaction(), as browsers do in the child of a fork. */
+static int resets(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} none = { NULL, 0, NULL, 0 }, was;
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int i = 1; i <= 64; i++)
+			syscall(SYS_rt_sigaction, i, &none, NULL, sizeof(none.mask));
+		for (int i = 1; i <= 64; i++)
+			if (syscall(SYS_rt_sigaction, i, NULL, &was, sizeof(was.mask)) == 0 &&
+			    was.handler)
+				_exit(2);
+		work_ms(BUSY_MS);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	printf("child: %d\n", status);
+	work_ms(TICKS_MS);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -404,6 +432,7 @@ static const struct {
 	{ "main-leaves", main_leaves },
 	{ "strict", strict },
 	{ "probes", probes },
+	{ "resets", resets },
 };
 
 int main(int argc, char **argv)
