@@ -26,7 +26,13 @@ for cause in $planted cpu-starved; do
 done
 n=$(wc -w <<<"$planted cpu-starved")
 between "$right" $((n - 1)) "$n" "the planted cause is named, but for one of $n at most"
-like " $(causes_of processes) " " short-lived " "short-lived: processes"
+found=$(causes_of processes)
+# 500 processes, which the rule calls short up to 5 ms of CPU time.
+if [ "$(jq '.cpu_ns > 500 * 4000000' out)" = true ]; then
+	skip "a process takes more than 4 ms of CPU time here" "short-lived: processes"
+else
+	like " $found " " short-lived " "short-lived: processes"
+fi
 [ "$(id -u)" -ne 0 ] || like " $(causes_of turns) " " handoff " "handoff: between threads of one name"
 
 wrong=0
