@@ -55,8 +55,11 @@ is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"
 run "$PMCTL" profile -- sh -c 'kill -TERM $$'
 is "$status" 143 "a command that is killed"
-run "$PMCTL" profile -- "$T/none"
-is "$status" 127 "no such command"
+run "$PMCTL" profile -o new.pmc -- "$T/none"
+is "$status $(ls new.pmc 2>&1 | grep -c 'No such')" "127 1" "no such command: no dump"
+cp x.pmc same.pmc
+run "$PMCTL" profile -o same.pmc -- "$T/none"
+same x.pmc same.pmc "which leaves an existing one in its place"
 run env TMPDIR="$T" "$PMCTL" profile -- true
 is "$(echo pmctl-profile-*)" 'pmctl-profile-*' "nothing is left of a dump that is not kept"
 
@@ -114,12 +117,14 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" profile -o user.pmc -- "$PROG/work"
 	is "$status" 0 "an unprivileged user"
 	like "$(cat err)" 'kernel.perf_event_paranoid' "what would permit more"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" profile --off-cpu -- true
+	is "$status $(wc -l <err)" "125 1" "waits alone are refused"
 	functions user.pmc
 	is "$(jq '[.groups[] | select(.module == "[kernel]")] | length' functions)" 0 "its own functions only"
 	between "$(total tenth)" "$(jq '.sampling.weight * 0.02' functions)" "$(jq '.sampling.weight * 0.25' functions)" \
 		"which have samples"
 else
-	skip 4 "perf_event_paranoid permits everybody to sample the kernel"
+	skip 5 "perf_event_paranoid permits everybody to sample the kernel"
 fi
 run "$PMCTL" profile -a -d 0.3s -o all.pmc
 is "$status" 0 "the machine"

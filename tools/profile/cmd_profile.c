@@ -31,9 +31,9 @@ struct job {
 	struct live_tids processes;
 	struct prof prof;
 	struct pmc_counter_event sampled;
-	bool user_only; /* the kernel's work may not be observed */
-	bool counted_lost;
-	char dir[PATH_MAX], path[PATH_MAX]; /* of a dump that is not kept */
+	bool user_only;			    /* the kernel's work may not be observed */
+	char path[PATH_MAX], dir[PATH_MAX]; /* of the dump; its own directory, if it is not kept */
+	bool exists, is_old; /* the dump was there, with frames of another recording */
 };
 
 /* ---- flags ---------------------------------------------------------------------------------- */
@@ -249,6 +249,11 @@ static int record(struct job *job)
 	unwind_init(&job->prof.unwind, job->unwind == UNWIND_FP);
 	if (!job->user_only)
 		unwind_add_kernel(&job->prof.unwind);
+	else if (job->off_cpu)
+		return tool_fail(rings_failed(rings),
+				 "cannot record where threads wait: switches are in the kernel, "
+				 "which this user may not observe; sysctl "
+				 "kernel.perf_event_paranoid=1 or CAP_PERFMON permits it");
 	else
 		tool_warn("functions of the kernel%s cannot be recorded by this user; sysctl "
 			  "kernel.perf_event_paranoid=1 or CAP_PERFMON permits it",
@@ -272,6 +277,13 @@ static int record(struct job *job)
 
 /* ---- the dump ------------------------------------------------------------------------------- */
 
+static int refuse_dump(const struct job *job, int error)
+{
+	return tool_fail(rings_failed(&job->rings), "cannot write %s: %s", job->path,
+			 tool_output_why(error));
+}
+
+/* Before the recording, whose result would be lost otherwise. An old dump stays until then. */
 static int open_dump(struct job *job, int *fd)
 {
 	struct stat st;
@@ -285,19 +297,22 @@ static int open_dump(struct job *job, int *fd)
 			return code;
 		snprintf(job->path, sizeof(job->path), "%.*s/profile.pmc", PATH_MAX - 16, job->dir);
 	}
+	job->exists = access(job->path, F_OK) == 0;
 	*fd = tool_open_dump(job->path, true, &st);
-	if (*fd >= 0 && st.st_size) {
-		const int code = tool_keep_old(job->path, rings_failed(&job->rings), "");
+	job->is_old = *fd >= 0 && st.st_size;
+	return *fd < 0 ? refuse_dump(job, *fd) : 0;
+}
 
-		close(*fd);
-		*fd = code ? -EEXIST : tool_open_dump(job->path, true, &st);
-		if (code)
-			return code;
-	}
-	if (*fd < 0)
-		return tool_fail(rings_failed(&job->rings), "cannot write %s: %s", job->path,
-				 tool_output_why(*fd));
-	return 0;
+static int replace_old(struct job *job, int *fd)
+{
+	int code = tool_keep_old(job->path, rings_failed(&job->rings), "");
+	struct stat st;
+
+	if (code)
+		return code;
+	close(*fd);
+	*fd = tool_open_dump(job->path, true, &st);
+	return *fd < 0 ? refuse_dump(job, *fd) : 0;
 }
 
 static int write_dump(struct job *job, int fd)
@@ -377,13 +392,14 @@ static int keep_names(struct job *job, int fd)
 	return code;
 }
 
-static int finish(struct job *job, int fd)
+static int finish(struct job *job, int *fd)
 {
-	int code = write_dump(job, fd);
+	int code = job->is_old ? replace_old(job, fd) : 0;
 
+	if (!code)
+		code = write_dump(job, *fd);
 	if (!code && job->output)
-		code = keep_names(job, fd);
-	close(fd);
+		code = keep_names(job, *fd);
 	if (!code && !job->output)
 		code = print_table(job);
 	else if (!code && !job->rings.command)
@@ -403,11 +419,14 @@ int cmd_profile(int argc, char **argv)
 	if (!code)
 		code = record(&job);
 	if (!code)
-		code = finish(&job, fd);
-	if (*job.dir) {
+		code = finish(&job, &fd);
+	/* Nothing was recorded. */
+	if (fd >= 0 && (!job.output || (code && !job.exists && lseek(fd, 0, SEEK_END) == 0)))
 		unlink(job.path);
+	if (fd >= 0)
+		close(fd);
+	if (*job.dir)
 		rmdir(job.dir);
-	}
 	if (!code && job.rings.command) {
 		tool_child_ended(&job.rings.child, true);
 		code = tool_end_as(job.rings.child.status);

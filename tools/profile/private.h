@@ -99,7 +99,7 @@ struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t star
 void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
 /* Before the start: a thread of the target. */
 void prof_add_target(struct prof *prof, pid_t tid);
-/* After the recording: PROCESS and THREAD frames, with what is in them of each thread. */
+/* After the recording: PROCESS and THREAD frames, and the samples and waits of each thread. */
 struct prof_writing;
 void prof_write_rows(struct prof_writing *w);
 

@@ -11,8 +11,6 @@
 #include "lib/base/proc.h"
 #include "tools/profile/private.h"
 
-#include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

@@ -20,10 +20,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- numbers in other PID namespaces -------------------------------------------------------- */
-
 /* Beyond these, waits and samples have no stack: some 100 MB. */
 #define WAITS_MOST 1000000u
+
+/* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
 /* The inode of a process's PID namespace; 0: cannot be read. */
 uint64_t prof_namespace_of(const char *pid)
@@ -58,15 +58,20 @@ static bool read_numbers(uint32_t tid, struct prof_numbers *numbers)
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
+/* A first record that a thread has of a CPU tells that it was on one before. */
+static void was_on_cpu(const struct prof *prof, struct prof_thread *thread)
+{
+	if (thread->state != PROF_UNKNOWN)
+		return;
+	thread->state = PROF_ON;
+	thread->on_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
+}
+
 static void leave_cpu(const struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
 {
-	uint64_t since_ns = thread->on_ns;
-
-	/* The first record of a thread tells what it did before. */
-	if (thread->state == PROF_UNKNOWN)
-		since_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
-	if (thread->state != PROF_OFF)
-		pmc_add_sat(&thread->cpu_ns, pmc_sub_sat(now_ns, since_ns));
+	was_on_cpu(prof, thread);
+	if (thread->state == PROF_ON)
+		pmc_add_sat(&thread->cpu_ns, pmc_sub_sat(now_ns, thread->on_ns));
 	thread->state = PROF_OFF;
 }
 
@@ -152,7 +157,8 @@ static void take_fork(struct prof *prof, const struct pmc_record_task *task)
 	if (parent)
 		memcpy(thread->name, parent->name, sizeof(thread->name));
 	outside = parent ? parent->numbers.pid_namespace : 0;
-	if (task->pid == task->ppid && !outside)
+	/* They find the rows of the agent's dump. */
+	if (prof->makes_rows || (task->pid == task->ppid && !outside))
 		return;
 	thread->numbers = (struct prof_numbers){ .pid = task->pid, .tid = task->tid };
 	if (!read_numbers(task->tid, &thread->numbers) && outside)
@@ -208,10 +214,7 @@ static void take_sample(struct prof *prof, const struct pmc_record *record)
 
 	if (!thread)
 		return;
-	if (thread->state == PROF_UNKNOWN) {
-		thread->state = PROF_ON;
-		thread->on_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
-	}
+	was_on_cpu(prof, thread);
 	stack = unwind_stack_of(&prof->unwind, record, false);
 	unwind_wait_add(&prof->unwind, &thread->samples, &thread->samples,
 			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 1,
