@@ -75,8 +75,9 @@ await eval '"$PMCTL" report --format json run.pmc | jq -e ".processes | all(.how
 between "$(tenths '.processes[0].coverage.descendants_cpu_ns')" 9 12 "beside an orphan with a row the program without one is not lost"
 
 # What the kernel does at the end of a program with much memory is in the totals of pmctl run.
-if command -v python3 >/dev/null; then
-	run "$PMCTL" run -o big.pmc --report json=big.json -- python3 -c 'import mmap, os
+# python3 may be a shell script of a version manager, whose CPU time is in another image of the process.
+if python=$(python3 -c 'import sys; print(sys.executable)'); then
+	run "$PMCTL" run -o big.pmc --report json=big.json -- "$python" -c 'import mmap, os
 m = mmap.mmap(-1, 400 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)
 for at in range(0, 400 << 20, 4096): m[at] = 1
