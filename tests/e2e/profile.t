@@ -128,8 +128,42 @@ else
 fi
 run "$PMCTL" profile -a -d 0.3s -o all.pmc
 is "$status" 0 "the machine"
+is "$("$PMCTL" report --format json all.pmc | jq '[.threads[].name | select(. == "")] | length')" 0 "its threads have names"
 between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
 	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"
+
+# ---- a cgroup ---------------------------------------------------------------------------------
+group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)perf_event(,|$)/ { print $2; exit }' /proc/self/mounts)
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)}/pmc-test.$$
+if ! mkdir -p "$group/below" 2>why; then
+	skip "no cgroup can be made: $(cat why)" "a cgroup"
+else
+	rm attached
+	(
+		echo $BASHPID >"$group/below/cgroup.procs"
+		exec "$PROG/work" attach <in >attached
+	) &
+	inside=$!
+	"$PROG/work" attach <in >/dev/null &
+	outside=$!
+	exec 9>in
+	await grep -q ready attached
+	run "$PMCTL" profile --cgroup "${group##*/}" -d 0.5s -o group.pmc
+	is "$status" 0 "a cgroup by its name"
+	run "$PMCTL" profile --cgroup "$group" -d 0.1s -o path.pmc
+	is "$status" 0 "by its path"
+	exec 9>&-
+	wait $inside $outside
+	"$PMCTL" report --format json group.pmc >rows
+	is "$(jq -c "[.threads[].pid == $inside] | unique" rows)" '[true]' "the threads below it alone"
+	is "$(jq -c '[.threads[].name] | sort' rows)" '["sleeper","work","worker"]' "all of them"
+	sed 1d attached >spent
+	functions group.pmc
+	shares spent "cgroup"
+	rmdir "$group/below" "$group"
+fi
+run "$PMCTL" profile --cgroup no-such-cgroup
+is "$status" 1 "no such cgroup"
 
 # ---- what the result is good for --------------------------------------------------------------
 "$PMCTL" merge tree.pmc p.pmc -o all.pmc

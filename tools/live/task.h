@@ -46,6 +46,11 @@ int live_tree_pids(pid_t pid, struct live_tids *pids);
 /* The processes of a list such as "12,34" and those whose program has that name, by its comm or its
  * file; either may be NULL. 0, or the exit code after an error message. */
 int live_find(const char *list, const char *glob, struct live_tids *found);
+/* The directory of a cgroup, for perf events and the next function. 0, or the exit code after an
+ * error message. */
+int live_cgroup_open(const char *name, int *fd);
+/* The threads in it and below it, in no order. */
+void live_cgroup_threads(int fd, struct live_tids *tids);
 /* Whether it has child processes. */
 bool live_has_children(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 struct job {
-	const char *pids, *name, *event, *output;
+	const char *pids, *name, *cgroup, *event, *output;
 	pid_t tid;
 	bool machine, on_cpu, off_cpu;
 	uint64_t frequency;
@@ -49,6 +49,7 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_NAMED(name, "processes whose program has that name, as -p"),
 	FLAG_ID('t', "--tid", "TID", tid, "thread", "this thread alone"),
 	FLAG_MACHINE(machine, "everything on all CPUs"),
+	FLAG_TEXT(0, "--cgroup", "NAME", cgroup, "a cgroup, by path or by name below its mount"),
 	FLAG_TEXT('e', "--event", "EVENT", event,
 		  "event to sample (default: cycles, else task-clock)"),
 	FLAG_NUMBER('F', "--frequency", "HZ", frequency, 1, 100000,
@@ -75,10 +76,12 @@ static int parse(struct job *job, int argc, char **argv)
 	code = tool_args_parse(argc, argv, job);
 	if (code)
 		return code;
-	targets = (job->pids || job->name) + !!job->tid + job->machine + !!job->rings.command;
+	targets = (job->pids || job->name) + !!job->tid + job->machine + !!job->cgroup +
+		  !!job->rings.command;
 	if (targets != 1)
 		return tool_fail(EXIT_USAGE,
-				 "%s; give one of -p PID, --name GLOB, -t TID, -a and -- CMD",
+				 "%s; give one of -p PID, --name GLOB, -t TID, -a, --cgroup NAME "
+				 "and -- CMD",
 				 targets ? "more than one target" : "no target");
 	if (job->on_cpu && job->off_cpu)
 		job->on_cpu = job->off_cpu = false;
@@ -175,7 +178,7 @@ static int choose_event(struct job *job)
 		return 0;
 	error = try_event(job, job->event ? job->event : "cycles", &why);
 	if (error && !job->event)
-		error = try_event(job, job->machine ? "cpu-clock" : "task-clock", &why);
+		error = try_event(job, job->prof.machine ? "cpu-clock" : "task-clock", &why);
 	return error ? tool_fail(rings_failed(&job->rings), "cannot sample %s: %s", why.what,
 				 why.advice) :
 		       0;
@@ -211,6 +214,8 @@ static int find_target(struct job *job)
 		code = live_find(job->pids, job->name, &job->processes);
 		job->rings.processes = &job->processes;
 	}
+	if (job->cgroup)
+		code = live_cgroup_open(job->cgroup, &job->rings.cgroup_fd);
 	job->rings.thread = job->tid;
 	return code;
 }
@@ -225,6 +230,8 @@ static void add_targets(struct job *job)
 		prof_add_target(&job->prof, job->tid);
 	if (job->processes.n)
 		live_trees_read(&job->processes, &tids);
+	else if (job->rings.cgroup_fd)
+		live_cgroup_threads(job->rings.cgroup_fd, &tids);
 	/* The main thread of a process is its first. */
 	for (unsigned i = 0; i < tids.n; i++)
 		if (!live_is_thread(tids.list[i]))
@@ -262,7 +269,7 @@ static int record(struct job *job)
 	rings->owner = job;
 	rings->pages = unwind_pages(&job->prof.unwind);
 	job->prof.makes_rows = true;
-	job->prof.machine = job->machine;
+	job->prof.machine = job->machine || job->cgroup;
 	code = choose_event(job);
 	if (!code)
 		code = rings_open(rings);
@@ -432,6 +439,8 @@ int cmd_profile(int argc, char **argv)
 		code = tool_end_as(job.rings.child.status);
 	}
 	rings_close(&job.rings);
+	if (job.rings.cgroup_fd)
+		close(job.rings.cgroup_fd);
 	prof_free(&job.prof);
 	live_tids_free(&job.processes);
 	return code;

@@ -167,7 +167,7 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	struct pmc_thread_fixed fixed = {
 		.seq = thread->seq,
 		.tid = thread->tid,
-		.flags = thread->seq ? 0 : PMC_THREAD_MAIN,
+		.flags = thread->tid == thread->pid ? PMC_THREAD_MAIN : 0,
 		.state = !thread->end_ns				    ? PMC_THREAD_LIVE :
 			 image->replaced && thread->end_ns == image->end_ns ? PMC_THREAD_EXEC :
 									      PMC_THREAD_EXITED,

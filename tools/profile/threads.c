@@ -120,6 +120,20 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 	return thread;
 }
 
+/* Of all that CPUs do, most threads have started before. */
+static struct prof_thread *add_seen(struct prof *prof, const struct pmc_record *record)
+{
+	struct prof_thread *thread = prof_thread_add(prof, record->pid, record->tid, record->time);
+	char name[32];
+
+	if (prof->makes_rows && !*thread->name &&
+	    pmc_file_read(name, sizeof(name), "/proc/%u/task/%u/comm", record->pid, record->tid) >
+		    0)
+		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
+			 name);
+	return thread;
+}
+
 static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record *record)
 {
 	struct prof_thread *thread;
@@ -130,9 +144,7 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	/* Of all that a CPU does, a thread has records after its end. */
 	if (thread && prof->makes_rows && thread->pid == record->pid)
 		return NULL;
-	return (int32_t)record->tid > 0 ?
-		       prof_thread_add(prof, record->pid, record->tid, record->time) :
-		       NULL;
+	return (int32_t)record->tid > 0 ? add_seen(prof, record) : NULL;
 }
 
 /* Threads of a namespace stay in it; a child's own may be new. */

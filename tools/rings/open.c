@@ -81,6 +81,10 @@ void rings_options(const struct rings *rings, const struct ring *ring, pid_t tid
 	*options = (struct pmc_open_options)PMC_OPEN_INIT;
 	options->target = tid ? PMC_TARGET_PID : PMC_TARGET_ANY;
 	options->pid = tid;
+	if (rings->cgroup_fd) {
+		options->target = PMC_TARGET_CGROUP;
+		options->cgroup_fd = rings->cgroup_fd;
+	}
 	options->cpu = ring->cpu;
 	options->inherit = tid && !rings->thread;
 	options->enable_on_exec = tid && rings->command;

@@ -49,6 +49,7 @@ struct rings {
 	char **command;			   /* NULL: none */
 	const struct live_tids *processes; /* with all that they start; NULL: none */
 	pid_t thread;			   /* alone; 0: none */
+	int cgroup_fd;			   /* 0: none; else all CPUs, while it runs on them */
 	const char *cpus;		   /* of the machine only these; NULL: all */
 	bool machine;			   /* events of the machine, whatever the target is */
 	unsigned asked_pages, pages;	   /* of a ring: by the user, 0: not; in use */

@@ -8,7 +8,6 @@
 #include "tools/stat/stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,27 +128,4 @@ int stat_scan_cpus(struct stat_job *stat)
 		*was ^= bit;
 	}
 	return 0;
-}
-
-/* ---- the cgroup of --cgroup ------------------------------------------------------------------ */
-
-/* Below the hierarchy that perf knows, where systemd mounts it: of the controller perf_event of
- * cgroup v1 if that is mounted, else of cgroup v2, where it is always on
- * (Documentation/admin-guide/cgroup-v2.rst). Elsewhere by its path. */
-int stat_open_cgroup(struct stat_job *stat)
-{
-	static const char *const mounts[] = { "/sys/fs/cgroup/perf_event/",
-					      "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/", "" };
-	const unsigned n = stat->cgroup[0] == '/' ? 4 : 3;
-	char path[4096];
-
-	stat->cgroup_fd = -1;
-	for (unsigned i = 0; i < n && stat->cgroup_fd < 0; i++) {
-		snprintf(path, sizeof(path), "%s%s", mounts[i], stat->cgroup);
-		stat->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (stat->cgroup_fd >= 0)
-		return 0;
-	return tool_fail(EXIT_FAIL, "no cgroup %s: %s: %s; /proc/PID/cgroup has that of a process",
-			 stat->cgroup, path, strerror(errno));
 }

@@ -99,7 +99,7 @@ static int open_all(struct stat_job *stat)
 	 * with the old limit. */
 	live_budget_init(&stat->budget);
 	if (!code && stat->cgroup)
-		code = stat_open_cgroup(stat);
+		code = live_cgroup_open(stat->cgroup, &stat->cgroup_fd);
 	if (code)
 		return code;
 	stat_row(stat, &STAT_NO_KEY);

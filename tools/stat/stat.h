@@ -167,8 +167,6 @@ static inline bool stat_has_waits(const struct stat_job *stat)
 }
 /* Groups on each CPU that is online, and none on others. 0 or -errno. */
 int stat_scan_cpus(struct stat_job *stat);
-/* Opens the directory of the cgroup. 0, or the exit code with the error printed. */
-int stat_open_cgroup(struct stat_job *stat);
 
 /* ---- output ---- */
 
