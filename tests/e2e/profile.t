@@ -24,6 +24,7 @@ shares() {
 	for name in $(cut -d' ' -f1 "$1"); do
 		part=$((part + $(total "$name")))
 	done
+	part=$((part ? part : 1000)) # without names nothing is within the bounds
 	while read -r name ns; do
 		between "$(total "$name")" "$((part * (ns * 100 / all - 5) / 100))" "$((part * (ns * 100 / all + 5) / 100))" \
 			"$2: share of $name"
@@ -126,9 +127,16 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
 else
 	skip 5 "perf_event_paranoid permits everybody to sample the kernel"
 fi
+rm attached
+"$PROG/work" attach <in >attached &
+exec 9>in
+await grep -q ready attached
 run "$PMCTL" profile -a -d 0.3s -o all.pmc
 is "$status" 0 "the machine"
-is "$("$PMCTL" report --format json all.pmc | jq '[.threads[].name | select(. == "")] | length')" 0 "its threads have names"
+exec 9>&-
+wait $!
+is "$("$PMCTL" report --format json all.pmc | jq -c '[.threads[].name | select(. == "worker")]')" '["worker"]' \
+	"a thread that ran before has its name"
 between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
 	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"
 
@@ -164,6 +172,32 @@ else
 fi
 run "$PMCTL" profile --cgroup no-such-cgroup
 is "$status" 1 "no such cgroup"
+
+# ---- files that only the process sees ---------------------------------------------------------
+# In its own mount namespace, below a directory of this test that is empty outside.
+mkdir container
+cat >enter <<EOF
+mount -t tmpfs none "$T/container" && cp "$PROG/work" "$T/container/inside" && exec "$T/container/inside" "\$@"
+EOF
+if ! unshare -m true 2>why; then
+	skip 2 "no mount namespace: $(cat why)"
+else
+	run "$PMCTL" profile -o mounts.pmc -- unshare -m sh enter
+	mv out spent
+	functions mounts.pmc
+	shares spent "an exec in another mount namespace"
+	rm attached
+	unshare -m sh enter attach <in >attached &
+	inside=$!
+	exec 9>in
+	await grep -q ready attached
+	run "$PMCTL" profile -p $inside -d 0.5s -o mounts.pmc
+	exec 9>&-
+	wait $inside
+	sed 1d attached >spent
+	functions mounts.pmc
+	shares spent "a program that runs in one"
+fi
 
 # ---- what the result is good for --------------------------------------------------------------
 "$PMCTL" merge tree.pmc p.pmc -o all.pmc

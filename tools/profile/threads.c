@@ -121,14 +121,13 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 }
 
 /* Of all that CPUs do, most threads have started before. */
-static struct prof_thread *add_seen(struct prof *prof, const struct pmc_record *record)
+static struct prof_thread *add_seen(struct prof *prof, uint32_t pid, uint32_t tid, uint64_t now_ns)
 {
-	struct prof_thread *thread = prof_thread_add(prof, record->pid, record->tid, record->time);
-	char name[32];
+	struct prof_thread *thread = prof_thread_add(prof, pid, tid, now_ns);
+	char name[256];
 
 	if (prof->makes_rows && !*thread->name &&
-	    pmc_file_read(name, sizeof(name), "/proc/%u/task/%u/comm", record->pid, record->tid) >
-		    0)
+	    pmc_file_read(name, sizeof(name), "/proc/%u/task/%u/comm", pid, tid) > 0)
 		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
 			 name);
 	return thread;
@@ -144,7 +143,8 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	/* Of all that a CPU does, a thread has records after its end. */
 	if (thread && prof->makes_rows && thread->pid == record->pid)
 		return NULL;
-	return (int32_t)record->tid > 0 ? add_seen(prof, record) : NULL;
+	return (int32_t)record->tid > 0 ? add_seen(prof, record->pid, record->tid, record->time) :
+					  NULL;
 }
 
 /* Threads of a namespace stay in it; a child's own may be new. */
@@ -155,6 +155,8 @@ static void take_fork(struct prof *prof, const struct pmc_record_task *task)
 	uint64_t outside;
 
 	HASH_FIND(hh, prof->threads, &task->ptid, sizeof(task->ptid), parent);
+	if (!parent && prof->machine && (int32_t)task->ptid > 0)
+		parent = add_seen(prof, task->ppid, task->ptid, task->time);
 	if (prof->makes_rows && task->pid != task->ppid)
 		image = prof_image_add(prof, task->pid, task->time, false);
 	if (image && parent) {

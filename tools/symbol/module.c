@@ -16,6 +16,8 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 const bool symbol_supported = true;
@@ -98,6 +101,70 @@ static int open_build(const char *path, const uint8_t *id, unsigned id_bytes)
 		fd = -1;
 	}
 	return fd;
+}
+
+/* ---- files of processes with another root -----------------------------------------------------
+ */
+
+static int roots[SYMBOL_ROOTS_MOST];
+static unsigned n_roots;
+
+bool symbols_add_root(int fd)
+{
+	if (n_roots == SYMBOL_ROOTS_MOST)
+		return false;
+	roots[n_roots++] = fd;
+	return true;
+}
+
+/* Its symbolic links lead nowhere else. Linux before 5.6: -1. */
+static int open_below(int root, const char *path)
+{
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	const int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int again = -1;
+
+	if (fd >= 0) {
+		again = pmc_fd_reopen(fd);
+		close(fd);
+	}
+	return again;
+}
+
+unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST])
+{
+	const int fd = open_below(root, path);
+	const void *found;
+	ssize_t bytes = 0;
+	Elf *elf;
+
+	if (fd < 0)
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		bytes = dwelf_elf_gnu_build_id(elf, &found);
+	if (bytes < 0 || bytes > SYMBOL_ID_MOST)
+		bytes = 0;
+	if (bytes)
+		memcpy(id, found, (size_t)bytes);
+	elf_end(elf);
+	close(fd);
+	return (unsigned)bytes;
+}
+
+static int open_in_roots(const char *path, const uint8_t *id, unsigned id_bytes)
+{
+	for (unsigned i = 0; i < n_roots; i++) {
+		const int fd = open_below(roots[i], path);
+
+		if (fd >= 0 && check(fd, id, id_bytes) == SYMBOL_OPEN)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
 }
 
 /* ---- symbols that are not in the file of the module ----------------------------------------- */
@@ -291,6 +358,8 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 		snprintf(path, sizeof(path), "%s", module->path);
 		if (*symbols->root && !vdso)
 			other = open_build(path, module->id, module->id_bytes);
+		if (other < 0)
+			other = open_in_roots(path, module->id, module->id_bytes);
 		if (other < 0 && search_init(&search, symbols, module->id, module->id_bytes)) {
 			other = try_cache(&search, "executable");
 			if (other < 0)

@@ -9,12 +9,7 @@
 
 #include <stddef.h>
 
-enum {
-	SYMBOL_SEGMENTS_MOST = 32,
-	SYMBOL_ID_MOST = 64,
-	SYMBOL_NAME_MOST = 4096,
-	SYMBOL_PATH_MAX = 4096
-};
+enum { SYMBOL_SEGMENTS_MOST = 32, SYMBOL_NAME_MOST = 4096, SYMBOL_PATH_MAX = 4096 };
 
 /* What lies from `start` to `end`: a name, as compilers make it, or NULL; a unit or function of
  * DWARF. */

@@ -36,11 +36,21 @@ enum symbol_status {
 	SYMBOL_TOO_LARGE, /* a perf map above SYMBOL_PERF_MAP_MOST, or above the free memory */
 };
 
+enum { SYMBOL_ID_MOST = 64 };
+
 #define SYMBOL_PERF_MAP_MOST (INT64_C(1) << 30)
 
 /* `root` comes before the paths of modules and debug files; NULL: none. */
 struct symbols *symbols_new(const char *root);
 void symbols_free(struct symbols *symbols);
+
+/* A root directory of other processes, as of a container, opened with O_PATH and kept open: modules
+ * that have no file of their build here are looked for below it, by all symbols of this process. At
+ * most SYMBOL_ROOTS_MOST are taken. False: too many. */
+#define SYMBOL_ROOTS_MOST 64
+bool symbols_add_root(int fd);
+/* The build ID of a file below such a directory. Returns its bytes; 0: none, or no such file. */
+unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST]);
 
 /* The kernel, whose build ID is that of the boot, as text: its code is elsewhere after each boot.
  */

@@ -13,10 +13,13 @@
 #include "tools/symbol/symbol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAPS_MOST  ((size_t)16 << 20) /* bytes of /proc/PID/maps */
 #define MAPS_AGAIN 4096
@@ -170,13 +173,63 @@ static struct unwind_module *module_of(struct unwind *unwind, const char *path, 
 	return module;
 }
 
+/* ---- root directories ----------------------------------------------------------------------- */
+
+/* The one of a process; of one that has ended, or that may not be looked at, `known`. */
+static const struct unwind_root *root_of(struct unwind *unwind, const char *pid,
+					 const struct unwind_root *known)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_root *root;
+	char mounts[64], path[64];
+	struct stat ns, dir;
+
+	snprintf(mounts, sizeof(mounts), "/proc/%s/ns/mnt", pid);
+	snprintf(path, sizeof(path), "/proc/%s/root", pid);
+	if (stat(mounts, &ns) || stat(path, &dir))
+		return known;
+	for (root = unwind->roots; root; root = root->next)
+		if (root->mounts == ns.st_ino && root->device == dir.st_dev &&
+		    root->inode == dir.st_ino)
+			return root;
+	root = pmc_arena_alloc(arena, sizeof(*root));
+	*root = (struct unwind_root){ ns.st_ino, dir.st_dev, dir.st_ino, -1, unwind->roots };
+	/* The first is pmctl's. An open namespace keeps its mounts. */
+	if (unwind->roots)
+		root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root->fd >= 0 &&
+	    (!symbols_add_root(root->fd) || open(mounts, O_RDONLY | O_CLOEXEC) < 0)) {
+		close(root->fd);
+		root->fd = -1;
+	}
+	unwind->roots = root;
+	return root;
+}
+
+static void find_root(struct unwind *unwind, struct unwind_image *image)
+{
+	char pid[16];
+
+	if (!unwind->roots)
+		root_of(unwind, "self", NULL);
+	snprintf(pid, sizeof(pid), "%u", image->pid);
+	image->root = root_of(unwind, pid, image->root);
+}
+
 /* ---- processes ---------------------------------------------------------------------------- */
 
 static void add_map(struct unwind *unwind, struct unwind_image *image, struct unwind_map *map,
 		    const char *name, const void *id, size_t id_bytes)
 {
+	uint8_t below[SYMBOL_ID_MOST];
+	const bool file = name[0] == '/' && name[1] != '/';
+
+	if (file && !id_bytes && image->root && image->root->fd >= 0) {
+		id_bytes = symbols_file_id(image->root->fd, name, below);
+		id = below;
+	}
 	/* "//anon", "[heap]": code that was made at run time. */
-	if ((name[0] == '/' && name[1] != '/') || !strcmp(name, "[vdso]"))
+	if (file || !strcmp(name, "[vdso]"))
 		map->module = module_of(unwind, name, id, id_bytes);
 	unwind_maps_add(&image->maps, map);
 }
@@ -219,6 +272,7 @@ static struct unwind_image *image_of(struct unwind *unwind, uint32_t pid)
 
 	if (!image) {
 		image = new_image(unwind, pid);
+		find_root(unwind, image);
 		read_maps(unwind, image);
 	}
 	return image;
@@ -247,6 +301,7 @@ static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)
 		const struct unwind_image *parent = image_of(unwind, task->ppid);
 
 		image = new_image(unwind, task->pid);
+		image->root = parent->root;
 		unwind_maps_copy(&image->maps, &parent->maps);
 	} else if (image) {
 		image->threads++;
@@ -272,7 +327,7 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 	else if (record->type == PERF_RECORD_EXIT)
 		take_exit(unwind, &record->task);
 	else if (record->type == PERF_RECORD_COMM && record->comm.exec)
-		new_image(unwind, record->comm.pid);
+		find_root(unwind, new_image(unwind, record->comm.pid));
 }
 
 void unwind_init(struct unwind *unwind, bool frame_pointers)

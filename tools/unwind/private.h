@@ -25,12 +25,22 @@ struct unwind_maps {
 	size_t n, room;
 };
 
+/* The root directory of processes that have another one than pmctl, as those of a container. */
+struct unwind_root {
+	ino_t mounts; /* the namespace */
+	dev_t device;
+	ino_t inode; /* of the directory */
+	int fd;	     /* -1: pmctl's own, or too many are known */
+	struct unwind_root *next;
+};
+
 /* A process from its fork or exec to the next exec. */
 struct unwind_image {
 	uint32_t pid;
 	uint32_t threads; /* that have not ended */
 	struct unwind_maps maps;
 	size_t n_read; /* of maps, when they were last read */
+	const struct unwind_root *root;
 	UT_hash_handle hh;
 };
 

@@ -22,6 +22,7 @@ struct pmc_failure;
 struct pmc_open_options;
 
 struct unwind_image;
+struct unwind_root;
 struct unwind_rule;
 
 /* A program or library. */
@@ -65,6 +66,7 @@ struct unwind {
 	struct unwind_wait *waits;   /* by thread and kind */
 	struct unwind_image *images; /* by pid; the newest */
 	struct unwind_rule *rules;
+	struct unwind_root *roots;
 };
 
 void unwind_init(struct unwind *unwind, bool frame_pointers);
