@@ -64,6 +64,19 @@ same x.pmc same.pmc "which leaves an existing one in its place"
 run env TMPDIR="$T" "$PMCTL" profile -- true
 is "$(echo pmctl-profile-*)" 'pmctl-profile-*' "nothing is left of a dump that is not kept"
 
+# ---- deep stacks ------------------------------------------------------------------------------
+# truncated FLAGS: "few" or "most" of the samples of a program with a deep stack are.
+truncated() {
+	rm -f deep.pmc
+	run "$PMCTL" profile --on-cpu "$@" -o deep.pmc -- "$PROG/work" deep
+	"$PMCTL" report --format json deep.pmc >rows
+	functions deep.pmc
+	jq -r --argjson main "$(total main)" '.threads[0] | if .cpu_ns * 0.1 > $main then "most" else "few" end' rows
+}
+is "$(truncated --unwind dwarf)" most "the copy of the stack does not reach main"
+is "$(truncated --unwind dwarf --stack-size 65528)" few "a larger one does"
+is "$(truncated --unwind auto)" few "auto: frame pointers do"
+
 # ---- processes, exec, waits -------------------------------------------------------------------
 run "$PMCTL" profile -o tree.pmc -- sh -c "'$PROG/work' exec '$PROG/off_cpu'; sleep 0.2"
 is "$status" 0 "a tree of processes"

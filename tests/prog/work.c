@@ -5,7 +5,7 @@
  * Works for a second of CPU time in tenth(), fifth(), rest() and zeros(), the last of which is in
  * the kernel, and prints "FUNCTION NS" for each. With the argument "attach" a thread does so until
  * standard input ends, another sleeps, and "ready" is printed first. With "exec CMD" it works, then
- * calls exec.
+ * calls exec. With "deep" it does so below 60 calls whose frames have 24 KB.
  *
  * prog-flags: -fno-omit-frame-pointer -fno-optimize-sibling-calls -mno-omit-leaf-frame-pointer
  */
@@ -91,6 +91,17 @@ static void work(uint64_t ns)
 		}
 }
 
+WORK static unsigned deep(unsigned frames)
+{
+	volatile char room[400];
+
+	room[frames] = 1;
+	if (frames)
+		return deep(frames - 1) + (unsigned)room[frames];
+	work(200000000);
+	return (unsigned)room[0];
+}
+
 static void print(void)
 {
 	for (unsigned i = 0; i < N; i++)
@@ -129,6 +140,8 @@ int main(int argc, char **argv)
 		print();
 		return 0;
 	}
+	if (argc > 1 && !strcmp(argv[1], "deep"))
+		return deep(60) == 0;
 	work(argc > 2 ? 200000000 : 1000000000);
 	print();
 	if (argc > 2)

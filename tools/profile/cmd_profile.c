@@ -23,7 +23,7 @@ struct job {
 	const char *pids, *name, *cgroup, *event, *output;
 	pid_t tid;
 	bool machine, on_cpu, off_cpu;
-	uint64_t frequency;
+	uint64_t frequency, stack_bytes;
 	enum { UNWIND_AUTO, UNWIND_DWARF, UNWIND_FP } unwind;
 	int width, top;
 
@@ -59,6 +59,8 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_BOOL(0, "--off-cpu", off_cpu, "waits only"),
 	FLAG_WORD(0, "--unwind", "HOW", unwind, unwinders,
 		  "user stacks by unwind tables or frame pointers"),
+	FLAG_NUMBER(0, "--stack-size", "BYTES", stack_bytes, 512, UNWIND_STACK_MOST,
+		    "copy of each user stack (default: 8192)"),
 	FLAG_OUTPUT(output, "dump to write (default: a table of functions)"),
 	FLAG_TOP(top, "number of rows of the table (default: 20)"),
 	FLAG_WIDTH(width),
@@ -72,6 +74,7 @@ static int parse(struct job *job, int argc, char **argv)
 	int code, targets;
 
 	job->frequency = 997;
+	job->stack_bytes = UNWIND_STACK_BYTES;
 	job->top = -1;
 	code = tool_args_parse(argc, argv, job);
 	if (code)
@@ -254,6 +257,8 @@ static int record(struct job *job)
 	pmc_here_read(&here, NULL);
 	job->user_only = here.paranoid > 1 && here.perfmon != PMC_YES;
 	unwind_init(&job->prof.unwind, job->unwind == UNWIND_FP);
+	job->prof.unwind.both = job->unwind == UNWIND_AUTO;
+	job->prof.unwind.stack_bytes = (unsigned)job->stack_bytes & ~7u;
 	if (!job->user_only)
 		unwind_add_kernel(&job->prof.unwind);
 	else if (job->off_cpu)

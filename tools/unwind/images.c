@@ -332,7 +332,9 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 
 void unwind_init(struct unwind *unwind, bool frame_pointers)
 {
-	*unwind = (struct unwind){ .frame_pointers = frame_pointers, .symbols = symbols_new(NULL) };
+	*unwind = (struct unwind){ .frame_pointers = frame_pointers,
+				   .stack_bytes = UNWIND_STACK_BYTES,
+				   .symbols = symbols_new(NULL) };
 }
 
 void unwind_add_kernel(struct unwind *unwind)
@@ -368,14 +370,14 @@ void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *
 	const bool pointers = unwind->frame_pointers || !registers;
 
 	options->exclude_callchain_kernel = !unwind->kernel;
-	options->exclude_callchain_user = !pointers;
-	if (pointers || unwind->kernel)
+	options->exclude_callchain_user = !pointers && !unwind->both;
+	if (pointers || unwind->both || unwind->kernel)
 		options->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (pointers)
 		return;
 	options->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	options->sample_regs_user = registers;
-	options->sample_stack_user = UNWIND_STACK_BYTES;
+	options->sample_stack_user = unwind->stack_bytes;
 }
 
 void unwind_options_maps(struct pmc_open_options *options)
@@ -452,22 +454,29 @@ unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, u
 		       0;
 }
 
+bool unwind_is_named(struct unwind *unwind, uint64_t word, const char *const *names)
+{
+	struct unwind_module *module = unwind_module_at(unwind, word);
+	const char *name =
+		module ? symbols_at(unwind->symbols, module->file, PMC_STACK_ADDRESS(word))
+				 ->frames[0]
+				 .function :
+			 NULL;
+
+	for (; name && *names; names++)
+		if (!strncmp(name, *names, strlen(*names)))
+			return true;
+	return false;
+}
+
 /* It is in the stack of each wait, and says nothing of what is waited for. */
 static bool is_scheduler(struct unwind *unwind, uint64_t word)
 {
 	static const char *const names[] = { "schedule", "__schedule", "io_schedule",
-					     "preempt_schedule" };
-	const char *name;
+					     "preempt_schedule", NULL };
 
-	if (!unwind->kernel || PMC_STACK_MODULE(word) != unwind->kernel->index)
-		return false;
-	name = symbols_at(unwind->symbols, unwind->kernel->file, PMC_STACK_ADDRESS(word))
-		       ->frames[0]
-		       .function;
-	for (unsigned i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
+	return unwind->kernel && PMC_STACK_MODULE(word) == unwind->kernel->index &&
+	       unwind_is_named(unwind, word, names);
 }
 
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record,

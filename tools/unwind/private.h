@@ -10,9 +10,6 @@
 
 #include <pmc/sampler.h>
 
-/* A copy of the stack takes this of the ring, also if less of it is in use. */
-#define UNWIND_STACK_BYTES 8192
-
 /* Where a file is mapped. */
 struct unwind_map {
 	uint64_t start, end, file_offset;
@@ -45,6 +42,8 @@ struct unwind_image {
 };
 
 /* images.c */
+/* Whether the name of the function there begins with one of these, the last of which is NULL. */
+bool unwind_is_named(struct unwind *unwind, uint64_t word, const char *const *names);
 void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
 void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
 const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);

@@ -56,6 +56,8 @@ struct unwind_wait {
 
 struct unwind {
 	bool frame_pointers;	      /* stacks by these, else by unwind tables */
+	bool both;		      /* beyond the copy of the stack by frame pointers */
+	unsigned stack_bytes;	      /* of the copy, a multiple of 8 */
 	struct unwind_module *kernel; /* stacks have its functions, too; NULL: not */
 	struct symbols *symbols;
 	struct pmc_arena arena;
@@ -69,6 +71,8 @@ struct unwind {
 	struct unwind_root *roots;
 };
 
+#define UNWIND_STACK_BYTES 8192
+#define UNWIND_STACK_MOST  65528
 void unwind_init(struct unwind *unwind, bool frame_pointers);
 /* Before the options: stacks have functions of the kernel, too, from the system call or interrupt
  * on. */

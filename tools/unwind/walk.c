@@ -77,9 +77,12 @@ static bool is_code(const struct unwind_image *image, uint64_t pc)
 /* ---- what the kernel has found: its own functions, and callers by frame pointers --------------
  */
 
+enum { CHAIN_KERNEL = 1, CHAIN_USER = 2 };
+
 /* Callers' addresses are those behind the call. */
 static unsigned take_chain(const struct unwind *unwind, const struct unwind_image *image,
-			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
+			   const struct pmc_record *record, unsigned parts, uint64_t *words,
+			   uint16_t *flags)
 {
 	const struct pmc_record_sample *sample = &record->sample;
 	bool kernel = false, called = false;
@@ -93,6 +96,8 @@ static unsigned take_chain(const struct unwind *unwind, const struct unwind_imag
 			called = false;
 			continue;
 		}
+		if (!(parts & (kernel ? CHAIN_KERNEL : CHAIN_USER)))
+			continue;
 		if (depth == PMC_STACK_DEPTH_MAX) {
 			*flags |= PMC_STACK_TRUNCATED;
 			break;
@@ -402,15 +407,65 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 	return depth;
 }
 
+/* Whether nothing of interest called the function: it starts threads or programs, and the C library
+ * that has it mostly keeps no frame pointers. */
+static bool is_outermost(struct unwind *unwind, uint64_t word)
+{
+	static const char *const names[] = { "__libc_start", "start_thread", "runtime.goexit",
+					     NULL };
+	struct unwind_module *module = unwind_module_at(unwind, word);
+	const struct unwind_rule *rule =
+		module ? rule_of(unwind, module, PMC_STACK_ADDRESS(word)) : NULL;
+
+	return !rule || !rule->frame || unwind_is_named(unwind, word, names);
+}
+
+/* Beyond the copy of the stack: the callers that the kernel has found by frame pointers, from the
+ * frame on up to which most frames are the same. Returns the depth. */
+static unsigned go_on(struct unwind *unwind, const struct unwind_image *image,
+		      const struct pmc_record *record, uint64_t *words, unsigned depth,
+		      unsigned most, uint16_t *flags)
+{
+	uint64_t chain[PMC_STACK_DEPTH_MAX];
+	uint16_t found = 0;
+	const unsigned n = take_chain(unwind, image, record, CHAIN_USER, chain, &found);
+	unsigned at = n, longest = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned same = 0;
+
+		while (same <= i && same < depth && chain[i - same] == words[depth - 1 - same])
+			same++;
+		if (same > longest) {
+			longest = same;
+			at = i + 1;
+		}
+	}
+	if (at == n)
+		return depth;
+	while (at < n && depth < most)
+		words[depth++] = chain[at++];
+	*flags |= PMC_STACK_FP;
+	if (at == n && !(found & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN)) &&
+	    is_outermost(unwind, words[depth - 1]))
+		*flags &= (uint16_t)~PMC_STACK_TRUNCATED;
+	return depth;
+}
+
 unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 		     const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
-	unsigned depth = 0;
+	const bool copy = record->present & PERF_SAMPLE_STACK_USER;
+	unsigned n, depth = 0;
 
 	if (record->present & PERF_SAMPLE_CALLCHAIN)
-		depth = take_chain(unwind, image, record, words, flags);
-	if (record->present & PERF_SAMPLE_STACK_USER)
-		depth += walk_stack(unwind, image, record, words + depth,
-				    PMC_STACK_DEPTH_MAX - depth, flags);
-	return depth;
+		depth = take_chain(unwind, image, record,
+				   copy ? CHAIN_KERNEL : CHAIN_KERNEL | CHAIN_USER, words, flags);
+	if (!copy)
+		return depth;
+	n = walk_stack(unwind, image, record, words + depth, PMC_STACK_DEPTH_MAX - depth, flags);
+	if (unwind->both && *flags & PMC_STACK_TRUNCATED)
+		n = go_on(unwind, image, record, words + depth, n, PMC_STACK_DEPTH_MAX - depth,
+			  flags);
+	return depth + n;
 }
