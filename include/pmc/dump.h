@@ -47,6 +47,7 @@ enum pmc_frame_type {
 	PMC_FRAME_STACKS = 9,	/* call stacks, to which samples refer */
 	PMC_FRAME_SAMPLES = 10, /* samples of a thread by one event; the newest is valid */
 	PMC_FRAME_NAMES = 11,	/* functions and source lines of addresses in stacks */
+	PMC_FRAME_TIMES = 12,	/* when the samples of a thread were taken; the newest is valid */
 };
 
 struct pmc_frame_head {	      /* offset */
@@ -393,6 +394,19 @@ struct pmc_sample {
 	uint32_t stack; /* ID; 0: no stack */
 	uint32_t count;
 	uint64_t weight; /* sum of the periods, in the unit of the event */
+};
+
+/* ---- PMC_FRAME_TIMES ---------------------------------------------------------------------
+ * The samples of a SAMPLES frame once more, by time, as pmctl profile records them. The fixed part
+ * is struct pmc_samples_fixed with n_groups 0. Variable part: n times struct pmc_timed_sample.
+ *
+ * Samples of one stack in 10 ms of the clock are one entry. A wait of 10 ms or more has its own,
+ * with the time of its end. */
+#define PMC_TIMES_STEP_NS 10000000
+
+struct pmc_timed_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	struct pmc_sample sample;
 };
 
 /* ---- PMC_FRAME_NAMES ---------------------------------------------------------------------

@@ -54,6 +54,8 @@ shares spent "frame pointers"
 run "$PMCTL" profile -o x.pmc -- sh -c 'exit 7'
 is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"
+run "$PMCTL" profile -- nice
+is "$(cat out)" 0 "the command keeps its priority"
 run "$PMCTL" profile -- sh -c 'kill -TERM $$'
 is "$status" 143 "a command that is killed"
 run "$PMCTL" profile -o new.pmc -- "$T/none"
@@ -92,6 +94,31 @@ done <places
 is "$(jq '[.groups[].function | select(startswith("do_nanosleep"))] | length > 0' functions)" true "what the kernel waits in"
 is "$(jq '[.groups[] | select(.function | test("^(__)?schedule \\[k\\]")) | .self] | add // 0' functions)" 0 \
 	"the scheduler's own functions are left out"
+
+# ---- parts of the time ------------------------------------------------------------------------
+# weight FLAGS: the sum of the samples of tree.pmc
+weight() {
+	"$PMCTL" report --by function --format json "$@" tree.pmc | jq '[.groups[].self] | add // 0'
+}
+for event in off-cpu "$("$PMCTL" report --by function --format json tree.pmc | jq -r .sampling.event)"; do
+	all=$(weight --event "$event")
+	for ms in 3 150 333 900; do
+		is "$(($(weight --event "$event" --to ${ms}ms) + $(weight --event "$event" --from ${ms}ms)))" "$all" \
+			"$event: before and after $ms ms are all"
+	done
+done
+# `sh` waits in each part of the time, as far as it lasts.
+between "$("$PMCTL" report --by thread,function --event off-cpu --from 100ms --to 300ms --format json tree.pmc |
+	jq '[.groups[] | select(.keys.function == "do_wait [k]") | .self] | add')" 190000000 200000001 "a part of a wait"
+is "$(weight --event off-cpu --from 60m)" 0 "nothing is later than the end"
+run "$PMCTL" report --by function --from 2s --to 1s tree.pmc
+is "$status" 2 "--from after --to"
+run "$PMCTL" report --from 2s tree.pmc
+is "$status" 2 "rows have no times"
+PMC_OUT=$T/agent.pmc PMC_SAMPLE=task-clock@1000000 PMC_REPORT=off agent "$PROG/work" >out
+run "$PMCTL" report --by function --from 1ms agent.pmc
+is "$status" 1 "samples of the agent have no times"
+like "$(cat err)" 'pmctl profile records' "and the error says so"
 
 # ---- a running program ------------------------------------------------------------------------
 mkfifo in

@@ -104,7 +104,7 @@ static inline void random_frame(struct dump *dump)
 
 	pmc_frame_buf_init(&buf, memory, sizeof(memory));
 	random_identity(identity);
-	switch (below(14)) {
+	switch (below(15)) {
 	case 0: {
 		struct pmc_process_fixed fixed = { .pid = below(3),
 						   .rank = -1,
@@ -192,6 +192,19 @@ static inline void random_frame(struct dump *dump)
 		pmc_frame_begin(&buf, PMC_FRAME_NAMES, identity, 0, &fixed, sizeof(fixed));
 		pmc_frame_str(&buf, texts[below(4)], 1);
 		pmc_put_place(&buf, &def, &function);
+		break;
+	}
+	case 11: {
+		struct pmc_samples_fixed fixed = { .seq = below(3),
+						   .part = below(3),
+						   .n = below(3) };
+		struct pmc_timed_sample samples[2] = {
+			{ below(9), { below(4), below(9), rnd() >> 20 } },
+			{ rnd() >> 20, { below(4), below(9), rnd() >> 20 } }
+		};
+
+		pmc_frame_begin(&buf, PMC_FRAME_TIMES, identity, snapshot, &fixed, sizeof(fixed));
+		pmc_frame_bytes(&buf, samples, fixed.n * sizeof(samples[0]));
 		break;
 	}
 	default: {

@@ -357,6 +357,10 @@ static int write_dump(struct job *job, int fd)
 		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
 			  "--unwind fp makes fewer or smaller ones",
 			  (unsigned long long)job->prof.lost);
+	if (job->prof.lacks_times)
+		tool_warn("the times of %llu samples and waits were not kept: the recording is too "
+			  "long for report --from and --to; a lower -F or --on-cpu makes fewer",
+			  (unsigned long long)job->prof.lacks_times);
 	return 0;
 }
 

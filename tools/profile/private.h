@@ -46,6 +46,12 @@ struct prof_image {
 	UT_hash_handle hh; /* by pid; the newest of a number */
 };
 
+/* Samples or waits by time. */
+struct prof_times {
+	struct pmc_timed_sample *list;
+	size_t n, room;
+};
+
 struct prof_thread {
 	uint32_t pid, tid; /* in pmctl's PID namespace */
 	struct prof_numbers numbers;
@@ -56,8 +62,9 @@ struct prof_thread {
 	struct unwind_wait *waits, *samples;
 	uint64_t n_waits, wait_ns, lost, incomplete;
 	uint64_t n_samples, weight, truncated; /* on CPU */
-	struct prof_thread *next;	       /* the one that was seen before */
-	UT_hash_handle hh;		       /* by tid; the newest of a number */
+	struct prof_times sample_times, wait_times;
+	struct prof_thread *next; /* the one that was seen before */
+	UT_hash_handle hh;	  /* by tid; the newest of a number */
 	/* Only where rows are made: */
 	struct prof_image *image;
 	uint64_t seq;
@@ -77,6 +84,7 @@ struct prof {
 	struct prof_thread *threads, *last;
 	bool makes_rows, machine; /* machine: not of a target */
 	struct prof_image *images, *last_image;
+	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 };
 
 /* ---- threads.c ---------------------------------------------------------------------------- */

@@ -14,9 +14,11 @@
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/proc.h"
+#include "tools/cli/pmctl.h"
 #include "tools/profile/private.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -214,6 +216,42 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 		take_name(thread, comm->comm);
 }
 
+/* ---- times -------------------------------------------------------------------------------- */
+
+/* Beyond these, samples and waits have no time: some 100 MB. */
+#define TIMES_MOST 4000000u
+
+/* Those of one stack in one step are one entry, but for long waits. */
+static void add_time(struct prof *prof, struct prof_times *times, bool waits,
+		     const struct unwind_stack *stack, uint64_t now_ns, uint64_t ns)
+{
+	const uint64_t step = now_ns / PMC_TIMES_STEP_NS;
+	const uint32_t id = stack ? stack->id : 0;
+
+	if (!prof->makes_rows)
+		return;
+	for (size_t i = times->n; i--;) {
+		struct pmc_timed_sample *old = &times->list[i];
+
+		if (old->time_ns / PMC_TIMES_STEP_NS != step)
+			break;
+		if (old->sample.stack != id ||
+		    (waits && (ns >= PMC_TIMES_STEP_NS || old->sample.weight >= PMC_TIMES_STEP_NS)))
+			continue;
+		old->sample.count++;
+		pmc_add_sat(&old->sample.weight, ns);
+		old->time_ns = now_ns;
+		return;
+	}
+	if (prof->n_times == TIMES_MOST) {
+		prof->lacks_times++;
+		return;
+	}
+	prof->n_times++;
+	times->list = tool_list_grow(times->list, times->n, &times->room, sizeof(*times->list));
+	times->list[times->n++] = (struct pmc_timed_sample){ now_ns, { id, 1, ns } };
+}
+
 /* ---- samples ------------------------------------------------------------------------------ */
 
 static bool is_incomplete(const struct unwind_stack *stack)
@@ -233,6 +271,7 @@ static void take_sample(struct prof *prof, const struct pmc_record *record)
 	unwind_wait_add(&prof->unwind, &thread->samples, &thread->samples,
 			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 1,
 			record->sample.period);
+	add_time(prof, &thread->sample_times, false, stack, record->time, record->sample.period);
 	thread->n_samples++;
 	pmc_add_sat(&thread->weight, record->sample.period);
 	thread->truncated += is_incomplete(stack);
@@ -250,10 +289,11 @@ static void take_stack(struct prof *prof, const struct pmc_record *record)
 	thread->stack_ns = record->time;
 }
 
-static void add_wait(struct prof *prof, struct prof_thread *thread, uint64_t ns)
+static void add_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns, uint64_t ns)
 {
 	unwind_wait_add(&prof->unwind, thread, &thread->waits,
 			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? thread->stack : NULL, 1, ns);
+	add_time(prof, &thread->wait_times, true, thread->stack, now_ns, ns);
 	thread->n_waits++;
 	pmc_add_sat(&thread->wait_ns, ns);
 	thread->incomplete += is_incomplete(thread->stack);
@@ -267,7 +307,7 @@ static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now
 	if (thread->since_ns <= prof->lost_ns)
 		thread->lost++;
 	else
-		add_wait(prof, thread, pmc_sub_sat(now_ns, thread->since_ns));
+		add_wait(prof, thread, now_ns, pmc_sub_sat(now_ns, thread->since_ns));
 }
 
 static void take_switch(struct prof *prof, const struct pmc_record *record)
@@ -350,6 +390,10 @@ void prof_settle(struct prof *prof)
 
 void prof_free(struct prof *prof)
 {
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next) {
+		free(thread->sample_times.list);
+		free(thread->wait_times.list);
+	}
 	unwind_free(&prof->unwind);
 	pmc_arena_free(&prof->arena);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write.c - frames: EVENTSET, MODULE, STACKS, and SAMPLES of threads. */
+/* write.c - frames: EVENTSET, MODULE, STACKS, and SAMPLES and TIMES of threads. */
 #include "lib/base/number.h"
 #include "tools/profile/private.h"
 #include "tools/symbol/symbol.h"
@@ -199,6 +199,25 @@ static void put_samples(struct prof_writing *w, const struct prof_place *place,
 		put_part(w, place, first, sum, part, list, n);
 }
 
+static void put_times(struct prof_writing *w, const struct prof_place *place,
+		      const struct pmc_samples_fixed *first, const struct prof_times *times)
+{
+	struct pmc_samples_fixed fixed = *first;
+
+	fixed.seq = place->seq;
+	fixed.time_ns = w->prof->stop_ns;
+	for (size_t at = 0; at < times->n; at += fixed.n) {
+		fixed.n = times->n - at < PMC_SAMPLES_PART ? (uint32_t)(times->n - at) :
+							     PMC_SAMPLES_PART;
+		prof_write_room(w, sizeof(fixed) + fixed.n * sizeof(*times->list) + 256);
+		pmc_frame_begin(&w->buf, PMC_FRAME_TIMES, place->identity, place->snapshot, &fixed,
+				sizeof(fixed));
+		pmc_frame_bytes(&w->buf, times->list + at, fixed.n * sizeof(*times->list));
+		pmc_frame_end(&w->buf);
+		fixed.part++;
+	}
+}
+
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		       const struct prof_thread *thread)
 {
@@ -219,7 +238,10 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		pmc_add_sat(&of_waits.lost, w->lost);
 		w->lost = 0;
 		put_samples(w, place, &of_waits, thread->wait_ns, thread->waits);
+		put_times(w, place, &of_waits, &thread->wait_times);
 	}
-	if (w->on_set)
+	if (w->on_set) {
 		put_samples(w, place, &on_cpu, thread->weight, thread->samples);
+		put_times(w, place, &on_cpu, &thread->sample_times);
+	}
 }

@@ -38,6 +38,9 @@ const struct tool_flag cmd_report_flags[] = {
 	FLAG_WHERE(where, options.n_where),
 	FLAG_COLUMNS(options.columns),
 	FLAG_FORMAT(options.format, TABLE_FORMATS, "folded"),
+	FLAG_TIME(0, "--from", options.from_ns, FLAG_S, 0,
+		  "samples from then on, since the job's start"),
+	FLAG_TIME(0, "--to", options.to_ns, FLAG_S, 1, "samples until then"),
 	FLAG_BOOL(0, "--timeline", options.timeline,
 		  "one line per snapshot instead of one per thread"),
 	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
@@ -71,6 +74,32 @@ static int check_folded(const struct pmc_report_options *options)
 		return tool_fail(EXIT_USAGE,
 				 "--format folded has all paths from the first caller on; "
 				 "--bottom-up, --columns and --top cannot be used with it");
+	return 0;
+}
+
+/* --from, --to */
+static int set_window(struct pmc_report_options *options)
+{
+	if (!options->from_ns && !options->to_ns)
+		return 0;
+	if (!pmc_by_samples(options->by))
+		return tool_fail(EXIT_USAGE, "--from and --to are for samples; add --by function, "
+					     "line, module or path");
+	if (!options->to_ns)
+		options->to_ns = UINT64_MAX;
+	return options->from_ns < options->to_ns ?
+		       0 :
+		       tool_fail(EXIT_USAGE, "--from is not before --to; give an earlier one");
+}
+
+static int check_window(const struct pmc_profile *profile)
+{
+	if (profile->n_untimed && !profile->n_timed)
+		return tool_fail(EXIT_FAIL, "the samples have no times, so --from and --to cannot "
+					    "choose them; pmctl profile records times");
+	if (profile->n_untimed > profile->n_timed)
+		tool_warn("samples of %llu threads have no times: --from and --to leave them out",
+			  (unsigned long long)(profile->n_untimed - profile->n_timed));
 	return 0;
 }
 
@@ -115,7 +144,8 @@ static int parse(struct request *request, int argc, char **argv)
 	    !pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
 				 options->event ? "--event" : "--symfs");
-	return options->format == PMC_FORMAT_FOLDED ? check_folded(options) : 0;
+	code = set_window(options);
+	return code || options->format != PMC_FORMAT_FOLDED ? code : check_folded(options);
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -175,7 +205,9 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 
 static int report(struct request *request)
 {
-	const struct pmc_profile_options options = { .timeline = request->options.timeline };
+	const struct pmc_profile_options options = { .timeline = request->options.timeline,
+						     .from_ns = request->options.from_ns,
+						     .to_ns = request->options.to_ns };
 	struct pmc_profile profile;
 	int code;
 
@@ -186,8 +218,10 @@ static int report(struct request *request)
 	code = report_read(&profile, request->files, request->n_files);
 	if (!code) {
 		pmc_profile_finish(&profile);
-		code = name_and_print(request, &profile);
+		code = check_window(&profile);
 	}
+	if (!code)
+		code = name_and_print(request, &profile);
 	pmc_profile_free(&profile);
 	return code;
 }

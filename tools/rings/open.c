@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define LEAST_PAGES   16
 #define CPUS	      "/sys/devices/system/cpu"
 #define MOST_ATTEMPTS 20u /* to attach */
+#define READER_NICE   (-10)
 
 int rings_failed(const struct rings *rings)
 {
@@ -208,6 +210,8 @@ int rings_open(struct rings *rings)
 		code = tool_child_start(&rings->child, rings->command);
 	if (code)
 		return code;
+	/* Where the user may: what is read late is lost. The command keeps its priority. */
+	setpriority(PRIO_PROCESS, 0, READER_NICE);
 	live_budget_init(&files);
 	if (rings->processes)
 		return open_processes(rings);

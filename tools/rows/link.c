@@ -402,8 +402,8 @@ static void link_frames(struct pmc_profile *profile)
 
 	profile->regions =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_REGION] + 1) * sizeof(void *));
-	profile->samples =
-		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_SAMPLES] + 1) * sizeof(void *));
+	profile->samples = pmc_arena_alloc(
+		&profile->arena, (n[PMC_FRAME_SAMPLES] + n[PMC_FRAME_TIMES] + 1) * sizeof(void *));
 	profile_list_modules(profile);
 	HASH_SORT(tables->frames, frame_order);
 	for (struct table_frame *kept = tables->frames; kept; kept = kept->hh.next) {
@@ -417,7 +417,7 @@ static void link_frames(struct pmc_profile *profile)
 			profile_list_region(profile, kept);
 		else if (kept->key->type == PMC_FRAME_STACKS)
 			profile_list_stacks(profile, kept);
-		else if (kept->key->type == PMC_FRAME_SAMPLES)
+		else if (kept->key->type == PMC_FRAME_SAMPLES || kept->key->type == PMC_FRAME_TIMES)
 			profile_list_samples(profile, kept);
 	}
 }

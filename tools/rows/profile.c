@@ -160,6 +160,7 @@ bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subjec
 		subject->time_ns = fixed.region.time_ns;
 		return pmc_cursor_str(&cursor, &text, &len) && take_text(subject, text, len);
 	case PMC_FRAME_SAMPLES:
+	case PMC_FRAME_TIMES:
 		key->number = fixed.samples.seq;
 		subject->time_ns = fixed.samples.time_ns;
 		return frame->head.fixed >= sizeof(fixed.samples) &&
@@ -225,6 +226,11 @@ static bool add(struct pmc_profile *profile, const struct pmc_frame *frame)
 		good = profile_has_stacks(frame);
 		break;
 	case PMC_FRAME_SAMPLES:
+		good = profile_has_samples(frame, &fixed.samples);
+		break;
+	case PMC_FRAME_TIMES:
+		if (!profile->tables->options.to_ns)
+			return true;
 		good = profile_has_samples(frame, &fixed.samples);
 		break;
 	default:

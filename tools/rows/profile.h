@@ -310,6 +310,7 @@ struct pmc_profile {
 	uint64_t n_regions;
 	struct pmc_p_samples **samples; /* processes in order, then seq, then event set */
 	uint64_t n_samples;
+	uint64_t n_timed, n_untimed; /* with a window: lists of samples, and those without times */
 	struct pmc_p_module **modules; /* by path, then build ID */
 	uint64_t n_modules;
 	bool has_mpi;	      /* some stack is in an MPI library */
@@ -322,6 +323,9 @@ struct pmc_profile {
 struct pmc_profile_options {
 	bool timeline;		 /* keep older snapshots too */
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
+	/* Samples of this time since the start of the job only, as far as the dump has their times;
+	 * to_ns 0: all. */
+	uint64_t from_ns, to_ns;
 };
 
 void pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);

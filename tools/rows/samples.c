@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* samples.c - MODULE, STACKS and SAMPLES frames: the newest samples of a thread and event. */
+/* samples.c - MODULE, STACKS, SAMPLES and TIMES frames: the newest samples of a thread and event.
+ */
 #include "lib/base/number.h"
 #include "tools/rows/tables.h"
 
@@ -186,12 +187,14 @@ void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *
 static const uint8_t *samples_at(const struct pmc_frame *frame,
 				 const struct pmc_samples_fixed *fixed)
 {
+	const size_t bytes = frame->head.type == PMC_FRAME_TIMES ? sizeof(struct pmc_timed_sample) :
+								   sizeof(struct pmc_sample);
 	struct pmc_cursor cursor;
 
 	pmc_cursor_init(&cursor, frame);
 	if (!profile_skip_readings(&cursor, fixed->n_groups))
 		return NULL;
-	return profile_words(&cursor, sizeof(struct pmc_sample) / sizeof(uint64_t) * fixed->n);
+	return profile_words(&cursor, bytes / sizeof(uint64_t) * fixed->n);
 }
 
 bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples_fixed *fixed)
@@ -228,45 +231,93 @@ static void take_event(struct pmc_profile *profile, struct pmc_p_samples *sample
 
 	if (!set || set->view.count != 1)
 		return;
+	samples->event = &set->view.events[0];
+	/* Of all the time, not of the samples in a window. */
+	if (kept->key->type == PMC_FRAME_TIMES)
+		return;
 	counts = pmc_arena_alloc(&profile->arena, set->n_parts * sizeof(*counts));
 	pmc_cursor_init(&cursor, &kept->frame);
 	profile_take_counts(set, fixed->n_groups, &cursor, false, counts);
-	samples->event = &set->view.events[0];
 	samples->count = counts;
+}
+
+static void add_sample(struct pmc_profile *profile, struct pmc_p_samples *samples,
+		       const struct pmc_sample *sample)
+{
+	const struct pmc_p_stack *stack =
+		pmc_profile_stack(profile, samples->process, sample->stack);
+
+	samples->list = pmc_arena_grow(&profile->arena, samples->list, samples->n, &samples->room,
+				       sizeof(*samples->list));
+	samples->list[samples->n++] = (struct pmc_p_sample){
+		.stack = stack,
+		.count = sample->count,
+		.weight = sample->weight,
+	};
+	pmc_add_sat(&samples->samples, sample->count);
+	pmc_add_sat(&samples->weight, sample->weight);
+	if (!stack || !stack->in_mpi)
+		return;
+	pmc_add_sat(&samples->mpi_samples, sample->count);
+	pmc_add_sat(&samples->mpi_weight, sample->weight);
+}
+
+/* Of a wait only what is in the window. */
+static void add_timed(struct pmc_profile *profile, struct pmc_p_samples *samples,
+		      const struct pmc_timed_sample *timed)
+{
+	const struct pmc_profile_options *options = &profile->tables->options;
+	const uint64_t since_ns = samples->process->job_start_ns;
+	const uint64_t to = pmc_sub_sat(timed->time_ns, since_ns);
+	struct pmc_sample sample = timed->sample;
+	const struct pmc_p_stack *stack;
+	uint64_t start = to;
+
+	if (samples->event && pmc_is_off_cpu(samples->event))
+		start = pmc_sub_sat(to, sample.weight);
+	if (start >= options->to_ns || to < options->from_ns)
+		return;
+	if (start < options->from_ns)
+		sample.weight = pmc_sub_sat(sample.weight, options->from_ns - start);
+	if (start < to && to > options->to_ns)
+		sample.weight = pmc_sub_sat(sample.weight, to - options->to_ns);
+	add_sample(profile, samples, &sample);
+	stack = samples->list[samples->n - 1].stack;
+	if (stack && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+		samples->fixed.truncated += sample.count;
 }
 
 void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept)
 {
-	const struct pmc_p_process *process = kept->process;
+	const bool timed = kept->key->type == PMC_FRAME_TIMES;
+	const bool window = profile->tables->options.to_ns;
 	struct pmc_samples_fixed fixed;
 	struct pmc_p_samples *samples;
 	const uint8_t *words;
 
 	pmc_frame_fixed(&kept->frame, &fixed, sizeof(fixed));
-	samples = entry_of(profile, process, &fixed);
+	if (window && fixed.part == 0 && fixed.samples)
+		timed ? profile->n_timed++ : profile->n_untimed++;
+	if (window && !timed)
+		return;
+	samples = entry_of(profile, kept->process, &fixed);
 	words = samples_at(&kept->frame, &fixed);
 	/* Part 0 comes first. */
 	if (fixed.part == 0)
 		take_event(profile, samples, kept);
+	if (fixed.part == 0 && timed)
+		samples->fixed.truncated = 0;
 	for (uint32_t i = 0; i < fixed.n; i++) {
-		const struct pmc_p_stack *stack;
-		struct pmc_sample sample;
+		struct pmc_timed_sample at;
 
-		memcpy(&sample, words + i * sizeof(sample), sizeof(sample));
-		stack = pmc_profile_stack(profile, process, sample.stack);
-		samples->list = pmc_arena_grow(&profile->arena, samples->list, samples->n,
-					       &samples->room, sizeof(*samples->list));
-		samples->list[samples->n++] = (struct pmc_p_sample){
-			.stack = stack,
-			.count = sample.count,
-			.weight = sample.weight,
-		};
-		pmc_add_sat(&samples->samples, sample.count);
-		pmc_add_sat(&samples->weight, sample.weight);
-		if (!stack || !stack->in_mpi)
-			continue;
-		pmc_add_sat(&samples->mpi_samples, sample.count);
-		pmc_add_sat(&samples->mpi_weight, sample.weight);
+		if (timed)
+			memcpy(&at, words + i * sizeof(at), sizeof(at));
+		else
+			memcpy(&at.sample, words + i * sizeof(at.sample), sizeof(at.sample));
+		if (timed)
+			add_timed(profile, samples, &at);
+		else
+			add_sample(profile, samples, &at.sample);
 	}
 }
 

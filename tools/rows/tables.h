@@ -107,7 +107,7 @@ struct pmc_profile_tables {
 	struct pmc_p_site *sites;
 	struct pmc_p_process *processes, *last_process;
 	struct table_frame *frames;
-	uint64_t n_frames[PMC_FRAME_SAMPLES + 1]; /* by type */
+	uint64_t n_frames[PMC_FRAME_TIMES + 1]; /* by type */
 	struct pmc_p_module *modules;
 	struct pmc_p_stack *stacks;
 	struct table_place *places;
@@ -151,6 +151,7 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 void profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
 void profile_list_modules(struct pmc_profile *profile);
 void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept);
+/* Of a SAMPLES frame, or with a window of a TIMES frame what is in it. */
 void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
 
 /* names.c: the name of a start routine in a NAMES frame of that process; NULL: none. */

@@ -360,7 +360,10 @@ void unwind_free(struct unwind *unwind)
 
 unsigned unwind_pages(const struct unwind *unwind)
 {
-	return unwind->frame_pointers ? 256 : 2048;
+	/* A ring for each CPU: half a GiB in all, or as much as this user may lock. */
+	const unsigned many = sysconf(_SC_NPROCESSORS_CONF) <= 16 ? 8192 : 2048;
+
+	return unwind->frame_pointers ? 256 : many;
 }
 
 void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *options)

@@ -71,13 +71,14 @@ struct pmc_report_options {
 	const char *sort;	  /* column; NULL: CPU time */
 	const char *const *where; /* "COLUMN=GLOB", all must match */
 	unsigned n_where;
-	const char *columns; /* "a,b,c" of a table or CSV; NULL: the usual ones */
-	int top;	     /* rows shown; -1: default (20 in a table, all else); 0: all */
-	bool summary;	     /* totals and coverage without thread rows */
-	bool wide;	     /* every column, however wide */
-	bool timeline;	     /* a line per snapshot instead */
-	bool inverted;	     /* --by path: bottom-up */
-	const char *event;   /* whose samples are shown; NULL: the one with most */
+	const char *columns;	 /* "a,b,c" of a table or CSV; NULL: the usual ones */
+	int top;		 /* rows shown; -1: default (20 in a table, all else); 0: all */
+	bool summary;		 /* totals and coverage without thread rows */
+	bool wide;		 /* every column, however wide */
+	bool timeline;		 /* a line per snapshot instead */
+	bool inverted;		 /* --by path: bottom-up */
+	uint64_t from_ns, to_ns; /* samples of that time only; to_ns 0: all */
+	const char *event;	 /* whose samples are shown; NULL: the one with most */
 	/* Of that event; NULL: any. */
 	const char *core_type;
 	/* A table as JSON: its columns, cells and footer. --by function: no table, but the line in

@@ -419,6 +419,16 @@ static bool lost_overflows(const struct pmc_view_samples *samples)
 	       samples->weight < samples->value - samples->value / 10;
 }
 
+static void put_window(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+
+	if (options->from_ns)
+		pmc_say(view, ", from %t", options->from_ns);
+	if (options->to_ns && options->to_ns != UINT64_MAX)
+		pmc_say(view, ", until %t", options->to_ns);
+}
+
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
@@ -431,6 +441,7 @@ static void explain(struct pmc_view *view)
 	if (pmc_is_off_cpu(samples->event)) {
 		pmc_say(view, "%n %(wait|waits) of %t together, by off-cpu", samples->samples,
 			samples->weight);
+		put_window(view);
 		put_losses(view);
 		return;
 	}
@@ -444,6 +455,7 @@ static void explain(struct pmc_view *view)
 			100 * ((double)samples->weight / (double)samples->value));
 		put_amount(view, "", samples->value);
 	}
+	put_window(view);
 	put_losses(view);
 	if (lacks_some(samples))
 		pmc_say(view,
