@@ -120,6 +120,17 @@ run "$PMCTL" report --by function --from 1ms agent.pmc
 is "$status" 1 "samples of the agent have no times"
 like "$(cat err)" 'pmctl profile records' "and the error says so"
 
+# The calls over time: a wait is as long as in the program, and calls lie in their callers.
+"$PMCTL" export --to chrome tree.pmc >calls.json
+while read -r name least most; do
+	between "$(jq --arg name "$name" '[.traceEvents[] | select(.ph == "X" and .name == $name and .args.module) | .dur] |
+		add * 1000 | floor' calls.json)" "$least" "$((most + 10000000))" "chrome: time in $name"
+done <places
+is "$(jq '[.traceEvents[] | select(.ph == "X" and .args.module)] | group_by(.tid) | map(sort_by(.ts, -.dur) |
+	reduce .[] as $call ({open: [], bad: 0}; .open |= map(select(. > $call.ts + 0.002)) |
+		.bad += (.open | map(select(. < $call.ts + $call.dur - 0.002)) | length) | .open += [$call.ts + $call.dur]) |
+	.bad) | add' calls.json)" 0 "chrome: no call goes on after its caller"
+
 # ---- a running program ------------------------------------------------------------------------
 mkfifo in
 "$PROG/work" attach <in >attached &

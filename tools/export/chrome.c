@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - the Trace Event Format: each thread's life, and its rates between snapshots.
+ * chrome.c - the Trace Event Format: each thread's life, its stacks over time, and its rates
+ * between snapshots.
  *
  * Source: "Trace Event Format" of the Chromium project. Times are in microseconds from the start of
  * the job.
@@ -116,6 +117,126 @@ static void put_life(struct chrome *c, const struct pmc_p_thread *thread)
 	end(c);
 }
 
+/* ---- stacks over time ----------------------------------------------------------------------- */
+
+/* A call that goes on. */
+struct call {
+	const struct spot *spot;
+	uint64_t start_ns;
+};
+
+struct chart {
+	struct chrome *c;
+	const struct pmc_p_process *process;
+	uint32_t tid;
+	struct pmc_arena *arena;
+	struct spot_list spots;
+	struct call *calls; /* the outermost first */
+	size_t n, room;
+	uint64_t end_ns; /* of the last sample or wait */
+};
+
+/* Ends the calls from the n-th on. */
+static void close_calls(struct chart *chart, size_t n)
+{
+	struct chrome *c = chart->c;
+
+	while (chart->n > n) {
+		const struct call *call = &chart->calls[--chart->n];
+
+		begin(c, "X", call->spot->function, chart->process);
+		pmc_json_u64(&c->json, "tid", chart->tid);
+		pmc_json_double(&c->json, "ts", us(chart->process, call->start_ns));
+		pmc_json_double(&c->json, "dur",
+				(double)pmc_sub_sat(chart->end_ns, call->start_ns) / 1000);
+		pmc_json_object(&c->json, "args");
+		pmc_json_str(&c->json, "module", call->spot->module);
+		end(c);
+	}
+}
+
+/* A sample or wait of `ns` until its time: the callers that it shares with the one before go on. */
+static void add_to_chart(struct chart *chart, const struct pmc_p_sample *sample, uint64_t ns)
+{
+	struct spot_list *spots = &chart->spots;
+	uint64_t start = pmc_sub_sat(sample->time_ns, ns);
+	size_t same = 0;
+
+	/* A gap, as of a wait for a CPU. */
+	if (start > chart->end_ns + PMC_TIMES_STEP_NS)
+		close_calls(chart, 0);
+	else
+		start = chart->end_ns;
+	names_of_stack(chart->c->export->names, sample->stack, NAMES_FUNCTION, true, spots);
+	while (same < chart->n && same < spots->n &&
+	       chart->calls[same].spot == spots->list[spots->n - 1 - same])
+		same++;
+	close_calls(chart, same);
+	for (; same < spots->n; same++) {
+		chart->calls = pmc_arena_grow(chart->arena, chart->calls, chart->n, &chart->room,
+					      sizeof(*chart->calls));
+		chart->calls[chart->n++] = (struct call){ spots->list[spots->n - 1 - same], start };
+	}
+	if (sample->time_ns > start)
+		chart->end_ns = sample->time_ns;
+}
+
+/* The CPU time that samples stand for, in ns. */
+static uint64_t sample_ns(const struct pmc_p_samples *samples, const struct pmc_p_sample *sample)
+{
+	const uint64_t hz = samples->fixed.frequency;
+
+	if (samples->event && export_is_time(samples->event))
+		return sample->weight;
+	return hz ? sample->count * (1000000000 / hz) : 0;
+}
+
+/* Samples on the CPU and waits of a thread, which are lists side by side, by time. */
+static void put_chart(struct chrome *c, struct pmc_p_samples **lists, uint64_t n_lists)
+{
+	const struct pmc_p_thread *thread =
+		pmc_profile_thread(c->export->profile, lists[0]->row, &c->now);
+	struct chart chart = { .c = c,
+			       .process = lists[0]->process,
+			       .tid = thread->fixed.tid,
+			       .arena = &c->export->arena,
+			       .end_ns = thread->fixed.start_ns };
+	uint64_t *at = pmc_arena_alloc(chart.arena, n_lists * sizeof(*at));
+
+	for (;;) {
+		const struct pmc_p_samples *first = NULL;
+		uint64_t of = 0;
+
+		for (uint64_t i = 0; i < n_lists; i++)
+			if (at[i] < lists[i]->n &&
+			    (!first ||
+			     lists[i]->list[at[i]].time_ns < first->list[at[of]].time_ns)) {
+				first = lists[i];
+				of = i;
+			}
+		if (!first)
+			break;
+		add_to_chart(&chart, &first->list[at[of]], sample_ns(first, &first->list[at[of]]));
+		at[of]++;
+	}
+	close_calls(&chart, 0);
+}
+
+static void put_charts(struct chrome *c)
+{
+	const struct pmc_profile *profile = c->export->profile;
+
+	for (uint64_t i = 0, n; i < profile->n_timed_lists; i += n) {
+		struct pmc_p_samples **lists = profile->timed + i;
+
+		for (n = 1; i + n < profile->n_timed_lists; n++)
+			if (lists[n]->row != lists[0]->row)
+				break;
+		if (lists[0]->row && c->export->names)
+			put_chart(c, lists, n);
+	}
+}
+
 /* ---- rates ------------------------------------------------------------------------------- */
 
 /* `event` NULL: CPUs. */
@@ -229,6 +350,7 @@ void export_chrome(struct export *export)
 		put_process(c, profile->processes[i]);
 	for (uint64_t i = 0; i < profile->n_threads; i++)
 		put_life(c, pmc_profile_thread(profile, profile->threads[i], &c->now));
+	put_charts(c);
 	put_rates(c);
 	pmc_json_array_end(&c->json);
 	pmc_json_object_end(&c->json);

@@ -161,9 +161,11 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 				 .event = request->event,
 				 .files = request->files,
 				 .n_files = request->n_files };
-	const enum export_samples samples = exporters[request->format].samples;
+	enum export_samples samples = exporters[request->format].samples;
 	int code;
 
+	if (request->format == EXPORT_chrome && !profile->n_timed_lists)
+		samples = NO;
 	symbols_resolve(profile, NULL);
 	export_find_samples(&export);
 	if (!export.n_events && (samples == NEEDED || request->event))
@@ -204,6 +206,7 @@ int cmd_export(int argc, char **argv)
 	if (code)
 		return code;
 	options.timeline = request.format == EXPORT_chrome || request.format == EXPORT_parquet;
+	options.times = request.format == EXPORT_chrome;
 	pmc_profile_init(&profile, &options);
 	code = tool_inputs_read(request.files, request.n_files, read_dated, &profile);
 	if (!code) {

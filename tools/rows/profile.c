@@ -229,7 +229,7 @@ static bool add(struct pmc_profile *profile, const struct pmc_frame *frame)
 		good = profile_has_samples(frame, &fixed.samples);
 		break;
 	case PMC_FRAME_TIMES:
-		if (!profile->tables->options.to_ns)
+		if (!profile->tables->options.to_ns && !profile->tables->options.times)
 			return true;
 		good = profile_has_samples(frame, &fixed.samples);
 		break;

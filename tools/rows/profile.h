@@ -273,6 +273,7 @@ struct pmc_p_place {
 struct pmc_p_sample {
 	const struct pmc_p_stack *stack; /* NULL: none was taken, or it is not in the dump */
 	uint64_t count, weight;		 /* weight: sum of the periods, in the event's unit */
+	uint64_t time_ns;		 /* of a TIMES frame; else 0 */
 };
 
 /* Whether its samples are waits: not taken at a rate, each has its time in ns. */
@@ -310,6 +311,8 @@ struct pmc_profile {
 	uint64_t n_regions;
 	struct pmc_p_samples **samples; /* processes in order, then seq, then event set */
 	uint64_t n_samples;
+	struct pmc_p_samples **timed; /* the same by time, if asked for and known */
+	uint64_t n_timed_lists;
 	uint64_t n_timed, n_untimed; /* with a window: lists of samples, and those without times */
 	struct pmc_p_module **modules; /* by path, then build ID */
 	uint64_t n_modules;
@@ -322,6 +325,7 @@ struct pmc_profile {
 
 struct pmc_profile_options {
 	bool timeline;		 /* keep older snapshots too */
+	bool times;		 /* samples by time, too */
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 	/* Samples of this time since the start of the job only, as far as the dump has their times;
 	 * to_ns 0: all. */

@@ -202,13 +202,12 @@ bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples
 	return frame->head.fixed >= sizeof(*fixed) && samples_at(frame, fixed);
 }
 
-/* The entry of the thread and event, which is the newest if there is one. */
-static struct pmc_p_samples *entry_of(struct pmc_profile *profile,
-				      const struct pmc_p_process *process,
+/* The entry of the thread and event, which is the newest of the list if there is one. */
+static struct pmc_p_samples *entry_of(struct pmc_profile *profile, struct pmc_p_samples **list,
+				      uint64_t *n, const struct pmc_p_process *process,
 				      const struct pmc_samples_fixed *fixed)
 {
-	struct pmc_p_samples *last =
-		profile->n_samples ? profile->samples[profile->n_samples - 1] : NULL;
+	struct pmc_p_samples *last = *n ? list[*n - 1] : NULL;
 
 	if (last && last->process == process && last->fixed.seq == fixed->seq &&
 	    last->fixed.eventset == fixed->eventset)
@@ -217,7 +216,7 @@ static struct pmc_p_samples *entry_of(struct pmc_profile *profile,
 	last->process = process;
 	last->row = profile_find_row(process, fixed->seq);
 	last->fixed = *fixed;
-	profile->samples[profile->n_samples++] = last;
+	list[(*n)++] = last;
 	return last;
 }
 
@@ -242,7 +241,7 @@ static void take_event(struct pmc_profile *profile, struct pmc_p_samples *sample
 }
 
 static void add_sample(struct pmc_profile *profile, struct pmc_p_samples *samples,
-		       const struct pmc_sample *sample)
+		       const struct pmc_sample *sample, uint64_t time_ns)
 {
 	const struct pmc_p_stack *stack =
 		pmc_profile_stack(profile, samples->process, sample->stack);
@@ -253,6 +252,7 @@ static void add_sample(struct pmc_profile *profile, struct pmc_p_samples *sample
 		.stack = stack,
 		.count = sample->count,
 		.weight = sample->weight,
+		.time_ns = time_ns,
 	};
 	pmc_add_sat(&samples->samples, sample->count);
 	pmc_add_sat(&samples->weight, sample->weight);
@@ -275,13 +275,13 @@ static void add_timed(struct pmc_profile *profile, struct pmc_p_samples *samples
 
 	if (samples->event && pmc_is_off_cpu(samples->event))
 		start = pmc_sub_sat(to, sample.weight);
-	if (start >= options->to_ns || to < options->from_ns)
+	if (options->to_ns && (start >= options->to_ns || to < options->from_ns))
 		return;
 	if (start < options->from_ns)
 		sample.weight = pmc_sub_sat(sample.weight, options->from_ns - start);
-	if (start < to && to > options->to_ns)
+	if (options->to_ns && start < to && to > options->to_ns)
 		sample.weight = pmc_sub_sat(sample.weight, to - options->to_ns);
-	add_sample(profile, samples, &sample);
+	add_sample(profile, samples, &sample, timed->time_ns);
 	stack = samples->list[samples->n - 1].stack;
 	if (stack && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
 		samples->fixed.truncated += sample.count;
@@ -300,7 +300,10 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		timed ? profile->n_timed++ : profile->n_untimed++;
 	if (window && !timed)
 		return;
-	samples = entry_of(profile, kept->process, &fixed);
+	samples = timed && !window ? entry_of(profile, profile->timed, &profile->n_timed_lists,
+					      kept->process, &fixed) :
+				     entry_of(profile, profile->samples, &profile->n_samples,
+					      kept->process, &fixed);
 	words = samples_at(&kept->frame, &fixed);
 	/* Part 0 comes first. */
 	if (fixed.part == 0)
@@ -317,7 +320,7 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		if (timed)
 			add_timed(profile, samples, &at);
 		else
-			add_sample(profile, samples, &at.sample);
+			add_sample(profile, samples, &at.sample, 0);
 	}
 }
 
