@@ -258,7 +258,8 @@ void names_place(struct report_names *names, const struct pmc_p_process *process
 	known = names_knowledge(place);
 	if (kept && !names->has_root &&
 	    (known == 2 || !pmc_is_known_build(frame) ||
-	     (known && frame->module && !frame->module->is_innermost)))
+	     (known && frame->module &&
+	      (!frame->module->is_innermost || !strcmp(frame->module->path, SYMBOL_KERNEL)))))
 		return;
 	module = module_of(names, process, frame->module);
 	if (!module)
