@@ -43,6 +43,8 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_SORT(0, out.choice.sort, "column to sort by (default: change of CPU time)"),
 	FLAG_TOP(top, "number of rows; 0: all (default: 20 in tables)"),
 	FLAG_ROWS_CHOICE(out),
+	FLAG_TEXT(0, "--html", "FILE", page, "flame graph of the differences, as a page"),
+	FLAG_TEXT(0, "--per", "EVENT", per, "with --html: compares by that event's counts"),
 	FLAG_PERCENT(0, "--fail-above", fail_above,
 		     "exit status 1 if B's total is this much larger"),
 	FLAG_FORMAT(out.format, TABLE_FORMATS),
@@ -113,7 +115,7 @@ int diff_choose_keys(struct diff *diff)
 	if (diff->outer[0] && pmc_by_samples(diff->by))
 		return tool_fail(EXIT_USAGE, "%s compares samples by one key, such as --by %s",
 				 tool_command_name, pmc_by_names[diff->by]);
-	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
+	if ((diff->event || diff->root) && !pmc_by_samples(diff->by) && !diff->page)
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
 				 diff->event ? "--event" : "--symfs");
 	return 0;
@@ -130,6 +132,15 @@ static int parse(struct diff *diff, int argc, char **argv)
 	    (diff->out.choice.sort || diff->out.choice.columns || diff->out.choice.n_where))
 		return tool_fail(EXIT_USAGE, "--format json has whole rows; use --format jsonl "
 					     "with --sort, --where and --columns");
+	if (diff->page &&
+	    (diff->keys[0] || diff->out.format || diff->out.output || diff->all ||
+	     diff->out.choice.sort || diff->out.choice.columns || diff->out.choice.n_where ||
+	     diff->top != UINT_MAX || diff->fail_above >= 0))
+		return tool_fail(EXIT_USAGE,
+				 "--html writes a page of all samples; of the other flags "
+				 "it takes --event, --symfs and --per");
+	if (diff->per && !diff->page)
+		return tool_fail(EXIT_USAGE, "--per is for the page of --html; add --html FILE");
 	return choose_sides(diff);
 }
 
@@ -219,6 +230,37 @@ static int judge(const struct diff *diff)
 	return compared ? 0 : nothing_compared(diff);
 }
 
+/* --html is an export, which shows samples only. */
+static int write_page(const struct diff *diff)
+{
+	const unsigned n = diff->n_files[0] + diff->n_files[1];
+	const char **to = tool_realloc(NULL, (2 * n + 16) * sizeof(*to));
+	const struct {
+		const char *flag, *value;
+	} flags[] = { { "--to", "html" },
+		      { "-o", diff->page },
+		      { "--event", diff->event },
+		      { "--symfs", diff->root },
+		      { "--per", diff->per } };
+	int argc = 1;
+
+	to[0] = "export";
+	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (flags[i].value) {
+			to[argc++] = flags[i].flag;
+			to[argc++] = flags[i].value;
+		}
+	for (unsigned i = 0; i < diff->n_files[0]; i++) {
+		to[argc++] = "--before";
+		to[argc++] = diff->files[i];
+	}
+	to[argc++] = "--";
+	for (unsigned i = diff->n_files[0]; i < n; i++)
+		to[argc++] = diff->files[i];
+	to[argc] = NULL;
+	return cmd_export(argc, (char **)(void *)to);
+}
+
 static int run_diff(struct diff *diff)
 {
 	int code = report_check_output(diff->out.output, diff->files,
@@ -243,7 +285,7 @@ int cmd_diff(int argc, char **argv)
 	if (diff.top == UINT_MAX)
 		diff.top = tool_rows_is_table(&diff.out) ? 20 : 0;
 	if (!code)
-		code = run_diff(&diff);
+		code = diff.page ? write_page(&diff) : run_diff(&diff);
 	pmc_arena_free(&diff.arena);
 	return code;
 }

@@ -71,11 +71,12 @@ struct diff {
 	bool vs;
 	unsigned n_first; /* files of side A */
 	struct tool_rows out;
-	unsigned top;	   /* 0: all */
-	bool all;	   /* what has not changed, too */
-	double fail_above; /* percent; negative: not asked for */
-	const char *event; /* of samples; NULL: all but waits */
-	const char *root;  /* of modules and debug files; NULL: / */
+	unsigned top;		/* 0: all */
+	bool all;		/* what has not changed, too */
+	double fail_above;	/* percent; negative: not asked for */
+	const char *event;	/* of samples; NULL: all but waits */
+	const char *root;	/* of modules and debug files; NULL: / */
+	const char *page, *per; /* --html, --per */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
 	unsigned n_columns;

@@ -35,9 +35,9 @@ static const char *const formats[] = {
 
 struct request {
 	int format;
-	const char *event, *root, *output;
-	const char **files;
-	unsigned n_files;
+	const char *event, *root, *output, *per;
+	const char **files, **before;
+	unsigned n_files, n_before;
 };
 
 #define FLAG_OPTIONS struct request
@@ -47,6 +47,9 @@ const struct tool_flag cmd_export_flags[] = {
 	FLAG_OUTPUT(output, "output file instead of standard output"),
 	FLAG_EVENT(event, "event whose samples are exported (default: all)"),
 	FLAG_SYMFS(root),
+	FLAG_LIST(0, "--before", "FILE", before, n_before,
+		  "html: differences from this dump; repeatable, sums"),
+	FLAG_TEXT(0, "--per", "EVENT", per, "with --before: compares by that event's counts"),
 	OPERAND_LIST(files, n_files),
 	FLAG_END,
 };
@@ -67,6 +70,10 @@ static int parse(struct request *request, int argc, char **argv)
 	if ((request->event || request->root) && exporters[request->format].samples == NO)
 		return tool_fail(EXIT_USAGE, "%s is for samples, of which %s has none",
 				 request->event ? "--event" : "--symfs", name);
+	if (request->n_before && request->format != EXPORT_html)
+		return tool_fail(EXIT_USAGE, "--before is for a page; add --to html");
+	if (request->per && !request->n_before)
+		return tool_fail(EXIT_USAGE, "--per compares two sides; add --before FILE");
 	if (exporters[request->format].output == DIRECTORY &&
 	    (!request->output || !strcmp(request->output, "-")))
 		return tool_fail(EXIT_USAGE, "%s is files in a directory; add -o DIR", name);
@@ -88,7 +95,7 @@ static int no_samples(const struct request *request, const struct pmc_profile *p
 static void warn_of_none(const struct export *export)
 {
 	for (unsigned i = 0; i < export->n_events; i++)
-		if (!export->events[i].samples)
+		if (!export->events[i].samples && !pmc_is_off_cpu(export->events[i].event))
 			tool_warn("no samples by %.60s: samples are taken in user mode, of threads "
 				  "that run for a period; pmctl report --by function says how "
 				  "much of the event they explain",
@@ -155,12 +162,63 @@ static int write_output(const struct request *request, struct export *export)
 	return error ? tool_fail_write(where, -error) : EXIT_OK;
 }
 
-static int name_and_write(const struct request *request, struct pmc_profile *profile)
+/* The counts of --per, in all threads. */
+static int count_per(const struct request *request, struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+	struct pmc_thread_buf buf;
+
+	for (uint64_t i = 0; request->per && i < profile->n_threads; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(profile, profile->threads[i], &buf);
+
+		for (unsigned k = 0; thread->set && k < thread->set->count; k++)
+			if (!strcmp(thread->set->events[k].name, request->per) &&
+			    pmc_count_has_value(&thread->counts[k]))
+				export->per_count += (double)pmc_count_value(&thread->counts[k]) *
+						     pmc_event_scale(&thread->set->events[k]);
+	}
+	export->per = request->per;
+	return !request->per || export->per_count > 0 ?
+		       0 :
+		       tool_fail(EXIT_FAIL,
+				 "%s has no counts of %s; count it in both runs, with -e",
+				 export->files[0], request->per);
+}
+
+static int read_dated(void *to, int fd, const char *name);
+
+/* Side A of a page with differences. */
+static int read_before(const struct request *request, struct pmc_profile *profile,
+		       struct export *before)
+{
+	int code;
+
+	pmc_profile_init(profile, NULL);
+	code = tool_inputs_read(request->before, request->n_before, read_dated, profile);
+	if (code)
+		return code;
+	pmc_profile_finish(profile);
+	symbols_resolve(profile, NULL);
+	*before = (struct export){ .profile = profile,
+				   .event = request->event,
+				   .files = request->before,
+				   .n_files = request->n_before };
+	export_find_samples(before);
+	before->names = report_names_new(request->root);
+	return before->n_events ? count_per(request, before) :
+				  tool_fail(EXIT_FAIL, "%s has no samples%s", request->before[0],
+					    pmc_why_no_samples(profile));
+}
+
+static int name_and_write(const struct request *request, struct pmc_profile *profile,
+			  struct export *before)
 {
 	struct export export = { .profile = profile,
 				 .event = request->event,
 				 .files = request->files,
-				 .n_files = request->n_files };
+				 .n_files = request->n_files,
+				 .before = before };
 	enum export_samples samples = exporters[request->format].samples;
 	int code;
 
@@ -168,7 +226,7 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 		samples = NO;
 	symbols_resolve(profile, NULL);
 	export_find_samples(&export);
-	if (!export.n_events && (samples == NEEDED || request->event))
+	if (!export.n_events && (samples == NEEDED || request->event || before))
 		return no_samples(request, profile);
 	if (request->format == EXPORT_folded && !export.has_rows)
 		return tool_fail(EXIT_FAIL,
@@ -180,7 +238,9 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 		warn_of_none(&export);
 	if (request->format == EXPORT_folded)
 		warn_of_others(&export);
-	code = write_output(request, &export);
+	code = count_per(request, &export);
+	if (!code)
+		code = write_output(request, &export);
 	report_names_free(export.names);
 	pmc_arena_free(&export.arena);
 	return code;
@@ -200,9 +260,12 @@ int cmd_export(int argc, char **argv)
 {
 	struct request request = { .output = NULL };
 	struct pmc_profile_options options = { .timeline = false };
-	struct pmc_profile profile;
+	struct pmc_profile profile, old = { .n_threads = 0 };
+	struct export before = { .names = NULL };
 	int code = parse(&request, argc, argv);
 
+	if (!code && request.n_before)
+		code = read_before(&request, &old, &before);
 	if (code)
 		return code;
 	options.timeline = request.format == EXPORT_chrome || request.format == EXPORT_parquet;
@@ -211,7 +274,12 @@ int cmd_export(int argc, char **argv)
 	code = tool_inputs_read(request.files, request.n_files, read_dated, &profile);
 	if (!code) {
 		pmc_profile_finish(&profile);
-		code = name_and_write(&request, &profile);
+		code = name_and_write(&request, &profile, before.names ? &before : NULL);
+	}
+	if (before.names) {
+		report_names_free(before.names);
+		pmc_arena_free(&before.arena);
+		pmc_profile_free(&old);
 	}
 	pmc_profile_free(&profile);
 	return code;

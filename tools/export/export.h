@@ -46,6 +46,9 @@ struct export
 	const char *event;	    /* of samples; NULL: all */
 	const char **files;	    /* the dumps */
 	unsigned n_files;
+	struct export *before; /* what a page shows the differences from; NULL: none */
+	const char *per;       /* by whose counts both are compared; NULL: as shares */
+	double per_count;      /* in the unit of the event */
 	struct pmc_arena arena;
 	struct pmc_out *out; /* errors stick; NULL: the output is a directory */
 	const char *directory;

@@ -4,7 +4,7 @@
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-let flame, tree, zoomed, matches, isExpression;
+let flame, tree, zoomed, largest, matches, isExpression;
 
 /* The name of a root, and what tells it from others of that name. */
 function rootName(root) {
@@ -19,44 +19,129 @@ function rootName(root) {
 	);
 }
 
-function node(id, parent) {
-	return {
-		id,
-		parent,
-		name: id < 0 ? 'all' : flame.functions[id],
-		module: id < 0 ? '' : flame.modules[id],
-		own: 0,
-		total: 0,
-		samples: 0,
-		callees: new Map(),
-	};
+/* Of two dumps B is first, the other A; `side` is the one that is shown. */
+let side = 0;
+
+class Call {
+	constructor(id, name, module, parent) {
+		Object.assign(this, { id, name, module, parent, callees: new Map() });
+		this.sides = [
+			{ own: 0, total: 0, samples: 0 },
+			{ own: 0, total: 0, samples: 0 },
+		];
+	}
+	get own() {
+		return this.sides[side].own;
+	}
+	get total() {
+		return this.sides[side].total;
+	}
+	get samples() {
+		return this.sides[side].samples;
+	}
 }
+
+/* Functions of two dumps are the same by their names and those of their modules. */
+const keyOf = (from, id) =>
+	data.before ? from.functions[id] + '\0' + from.modules[id].replace(/.*\//, '') : id;
+
+function addBoxes(all, from, roots, accepts, to) {
+	const above = [];
+	let on = false;
+
+	for (let i = 0; i < from.boxes.length; i += 5) {
+		const [depth, id, own, total, samples] = from.boxes.slice(i, i + 5);
+		if (depth === 0) on = accepts(roots[id], id);
+		if (!on) continue;
+		let at = all;
+		if (depth) {
+			const parent = above[depth - 1],
+				key = keyOf(from, id);
+			at = parent.callees.get(key);
+			if (!at) {
+				at = new Call(key, from.functions[id], from.modules[id], parent);
+				parent.callees.set(key, at);
+			}
+		}
+		at.sides[to].own += own;
+		at.sides[to].total += total;
+		at.sides[to].samples += samples;
+		above[depth] = at;
+	}
+}
+
+const flameBefore = () =>
+	data.before &&
+	data.before.flames.find(
+		other => other.event === flame.event && other.core_type === flame.core_type,
+	);
 
 /* Of the roots that `accepts` names; the trees of several become one. */
 function makeTree(accepts) {
-	const all = node(-1, null),
-		above = [];
-	let on = false;
+	const all = new Call(-1, 'all', '', null),
+		before = flameBefore();
 
-	for (let i = 0; i < flame.boxes.length; i += 5) {
-		const [depth, id, own, total, samples] = flame.boxes.slice(i, i + 5);
-		if (depth === 0) on = accepts(data.roots[id], id);
-		if (!on) continue;
-		const parent = above[depth - 1];
-		let at = depth === 0 ? all : parent.callees.get(id);
-		if (!at) parent.callees.set(id, (at = node(id, parent)));
-		at.own += own;
-		at.total += total;
-		at.samples += samples;
-		above[depth] = at;
-	}
+	addBoxes(all, flame, data.roots, accepts, 0);
+	if (before) addBoxes(all, before, data.before.roots, accepts, 1);
 	return all;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+/* What a weight of a side is compared as: its share, or for each count of --per. */
+function norm(n, of) {
+	const whole = data.per ? (of ? data.per_before : data.per_after) : tree.sides[of].total;
+	return whole ? n / whole : 0;
+}
+
+const normText = x =>
+	data.per ? (flame.time ? time(x) : Number(x.toPrecision(4))) : (100 * x).toFixed(2) + ' %';
+
+function change(at, what) {
+	return norm(at.sides[0][what], 0) - norm(at.sides[1][what], 1);
+}
+
+function changeText(x) {
+	const sign = x > 0 ? '+' : x < 0 ? '−' : '';
+	return sign + normText(Math.abs(x)).toString().replace(' %', '');
+}
+
+const state = at => (!at.sides[1].total ? 'new' : !at.sides[0].total ? 'gone' : '');
+
+/* The largest change of a box below the outermost one. */
+function largestChange(at) {
+	let most = at === tree && !data.per ? 0 : Math.abs(change(at, 'total'));
+	for (const callee of at.callees.values()) most = Math.max(most, largestChange(callee));
+	return most;
+}
+
+function describeChange(at) {
+	const of = (name, i) =>
+		name +
+		' ' +
+		weight(at.sides[i].total) +
+		', ' +
+		normText(norm(at.sides[i].total, i)) +
+		', self ' +
+		normText(norm(at.sides[i].own, i));
+	return [
+		clean(at.name) + (state(at) && at !== tree ? ' (' + state(at) + ' in B)' : ''),
+		...(at.module ? [clean(at.module)] : []),
+		of('A', 1),
+		of('B', 0),
+		'change ' +
+			changeText(change(at, 'total')) +
+			', self ' +
+			changeText(change(at, 'own')) +
+			(data.per ? ' per ' + clean(data.per) : ' percentage points'),
+	];
 }
 
 const weight = n => (flame.time ? time(n) : integer(n));
 const unit = () => (flame.waits ? ' waits' : ' samples');
 
 function describe(at) {
+	if (data.before) return describeChange(at);
 	const lines = [clean(at.name)];
 	if (at.module) lines.push(clean(at.module));
 	lines.push(
@@ -93,7 +178,12 @@ function addBox(graph, at, left, width, depth, pixels) {
 	box.style.left = 100 * left + '%';
 	box.style.width = 100 * width + '%';
 	box.style.top = depth * boxHeight + 'px';
-	box.style.setProperty('--hue', hue(at));
+	box.style.setProperty('--hue', data.before ? (change(at, 'total') > 0 ? 4 : 215) : hue(at));
+	if (data.before)
+		box.style.setProperty(
+			'--sat',
+			90 * Math.sqrt(Math.min(1, Math.abs(change(at, 'total')) / largest)) + '%',
+		);
 	box.classList.toggle('thin', width * pixels < 4);
 	box.classList.toggle('above', at !== zoomed && isAbove(at));
 	box.classList.toggle('match', matches(at));
@@ -111,7 +201,7 @@ function drawBelow(graph, at, left, width, depth, pixels) {
 
 	addBox(graph, at, left, width, depth, pixels);
 	for (const callee of [...at.callees.values()].sort((a, b) => b.total - a.total)) {
-		const share = (width * callee.total) / at.total;
+		const share = at.total ? (width * callee.total) / at.total : 0;
 		if (share * pixels >= 0.5)
 			deepest = Math.max(
 				deepest,
@@ -160,7 +250,7 @@ function readSearch() {
 		isExpression = false;
 		pattern = { test: name => name.toLowerCase().includes(text.toLowerCase()) };
 	}
-	matches = at => text !== '' && at.id >= 0 && pattern.test(at.name);
+	matches = at => text !== '' && at.id !== -1 && pattern.test(at.name);
 }
 
 /* A match below another one is in its share. */
@@ -176,36 +266,69 @@ function listFunctions() {
 	const known = new Map(),
 		active = new Set();
 	const visit = at => {
-		if (at.id >= 0) {
+		if (at.id !== -1) {
 			let sum = known.get(at.id);
-			if (!sum) known.set(at.id, (sum = { at, own: 0, total: 0 }));
-			sum.own += at.own;
+			if (!sum) known.set(at.id, (sum = new Call(at.id, at.name, at.module)));
+			for (const i of [0, 1]) sum.sides[i].own += at.sides[i].own;
 		}
 		const first = !active.has(at.id);
-		if (first && at.id >= 0) known.get(at.id).total += at.total;
+		if (first && at.id !== -1)
+			for (const i of [0, 1])
+				known.get(at.id).sides[i].total += at.sides[i].total;
 		active.add(at.id);
 		for (const callee of at.callees.values()) visit(callee);
 		if (first) active.delete(at.id);
 	};
 	visit(tree);
-	return [...known.values()].map(({ at, own, total }) => [
-		at.name,
-		[own, weight(own)],
-		[own, percent(own, tree.total)],
-		[total, weight(total)],
-		[total, percent(total, tree.total)],
-		at.module,
-	]);
+	return [...known.values()];
 }
 
-const functionSort = { column: 1, reverse: false },
+const functionHeads = data.before
+	? ['function', '', 'self A', 'self B', 'change', 'total A', 'total B', 'change', 'module']
+	: ['function', 'self', '%', 'total', '%', 'module'];
+
+/* Changes are sorted by their size. */
+function functionCells(at) {
+	const of = (what, i) => {
+		const x = norm(at.sides[i][what], i);
+		return [x, normText(x)];
+	};
+	const changed = what => [Math.abs(change(at, what)), changeText(change(at, what))];
+
+	if (data.before)
+		return [
+			at.name,
+			state(at),
+			of('own', 1),
+			of('own', 0),
+			changed('own'),
+			of('total', 1),
+			of('total', 0),
+			changed('total'),
+			at.module,
+		];
+	return [
+		at.name,
+		[at.own, weight(at.own)],
+		[at.own, percent(at.own, tree.total)],
+		[at.total, weight(at.total)],
+		[at.total, percent(at.total, tree.total)],
+		at.module,
+	];
+}
+
+const functionSort = { column: data.before ? 7 : 1, reverse: false },
 	functionsMost = 100;
 
 function showFunctions() {
-	const columns = ['function', 'self', '%', 'total', '%', 'module'].map(
-		(head, index) => ({ head, index, text: index === 0 || index === 5 }),
-	);
-	const rows = listFunctions().filter(
+	const columns = functionHeads.map((head, index) => ({
+		head,
+		index,
+		text: ['function', '', 'module'].includes(head),
+	}));
+	const rows = listFunctions()
+		.map(functionCells)
+		.filter(
 		row => !$('search').value || matches({ id: 0, name: row[0] }),
 	);
 
@@ -250,7 +373,8 @@ function fillRoots() {
 		],
 		[
 			data.by_pool ? 'pools' : 'threads',
-			byWeight(sums).map(([id, n]) => option(rootName(data.roots[id]), id, n)),
+			/* Those of two runs are not the same. */
+			byWeight(data.before && !data.by_pool ? new Map() : sums).map(([id, n]) => option(rootName(data.roots[id]), id, n)),
 		],
 	]) {
 		const group = make('optgroup');
@@ -264,6 +388,8 @@ function fillRoots() {
 function showFlame() {
 	flame = data.flames[$('event').value];
 	$('explained').textContent = clean(flame.explained);
+	if (data.before && !flameBefore())
+		$('explained').textContent += '; A has no samples by this event';
 	for (const part of [$('frame'), $('details'), $('functions').parentElement])
 		part.hidden = !flame.weight;
 	const names = fillRoots();
@@ -274,9 +400,12 @@ function showFlame() {
 				value === 'all' ||
 				(value[0] === 'p'
 					? names[value.slice(1)] === root.pool
-					: +value === id),
+					: data.before
+						? data.roots[+value].pool === root.pool
+						: +value === id),
 		);
 		zoomed = tree;
+		largest = data.before ? largestChange(tree) || 1 : 1;
 		draw();
 		showFunctions();
 	};
@@ -307,6 +436,21 @@ function flames() {
 	});
 	$('which').textContent = data.by_pool ? 'Pool' : 'Thread';
 	$('event').onchange = showFlame;
+	if (data.before) {
+		$('flames').querySelector('h2').textContent = 'Differences from A to B';
+		$('legend').hidden = $('widths-label').hidden = false;
+		$('sides').textContent = clean(
+			'A: ' +
+				data.before.files.join(', ') +
+				'; B: ' +
+				data.files.join(', ') +
+				(data.per ? '; for each of ' + data.per : '; as shares'),
+		);
+		$('widths').onchange = () => {
+			side = +$('widths').value;
+			zoom(tree);
+		};
+	}
 	$('search').oninput = () => {
 		readSearch();
 		draw();

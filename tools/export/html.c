@@ -357,6 +357,23 @@ static uint64_t count_processes(const struct pmc_profile *profile)
 	return n;
 }
 
+/* The other side of a difference. */
+static void put_before(const struct export *export, struct pmc_json *json)
+{
+	struct export *before = export->before;
+
+	before->out = export->out;
+	pmc_json_object(json, "before");
+	put_files(before, json);
+	put_flames(before, json);
+	pmc_json_object_end(json);
+	pmc_json_str(json, "per", export->per);
+	if (!export->per)
+		return;
+	pmc_json_double(json, "per_before", before->per_count);
+	pmc_json_double(json, "per_after", export->per_count);
+}
+
 static void put_data(struct export *export)
 {
 	struct pmc_json json;
@@ -371,6 +388,8 @@ static void put_data(struct export *export)
 	put_files(export, &json);
 	put_tables(export, &json);
 	put_flames(export, &json);
+	if (export->before)
+		put_before(export, &json);
 	pmc_json_object_end(&json);
 }
 

@@ -214,7 +214,7 @@ function limits() {
 
 const first = data.tables[0].table;
 document.title = clean(first.command) + ' - pmctl';
-$('command').textContent = clean(first.command);
+$('command').textContent = (data.before ? 'B: ' : '') + clean(first.command);
 $('figures').textContent = clean(first.figures);
 const list = (word, names) =>
 	word +
