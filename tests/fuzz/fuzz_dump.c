@@ -129,7 +129,9 @@ static void check_samples(const struct pmc_profile *profile)
 static uint64_t write_report(int fd, const struct pmc_report_options *options, int to, bool tell)
 {
 	static char room[64 << 10];
-	const struct pmc_profile_options read = { .timeline = options->timeline };
+	const struct pmc_profile_options read = { .timeline = options->timeline,
+						  .from_ns = options->from_ns,
+						  .to_ns = options->to_ns };
 	struct pmc_profile profile;
 	const char *problem = NULL;
 	struct pmc_out out;
@@ -163,6 +165,8 @@ static void report(int fd, uint8_t choice, uint8_t more)
 		.timeline = (choice & 64) != 0,
 		.screen.color = (more & 128) != 0,
 		.sort = (more & 16) ? "cpu" : NULL,
+		.from_ns = (more & 80) == 80 ? 5 : 0,
+		.to_ns = (more & 80) == 80 ? 1000000000 : 0,
 	};
 
 	struct report_names *names;
@@ -205,7 +209,8 @@ static void export(int fd, uint8_t choice)
 	const unsigned which = choice % (sizeof(exporters) / sizeof(exporters[0]));
 	static char room[64 << 10];
 	const struct pmc_profile_options read = {
-		.timeline = choice & 1 || exporters[which].write == export_parquet
+		.timeline = choice & 1 || exporters[which].write == export_parquet,
+		.times = exporters[which].write == export_chrome,
 	};
 	struct pmc_profile profile;
 	struct pmc_out out;
