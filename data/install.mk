@@ -2,7 +2,7 @@
 # install.mk - make install and uninstall.
 
 INSTALL_AGENT := $(O)/libpmcagent.so $(O)/pmc-spawn
-INSTALL_INC   := $(wildcard include/pmc/*.h)
+INSTALL_INC   := $(wildcard include/pmc/*.h include/pmc/*.hpp)
 INSTALL_DATA  := $(wildcard data/*.tsv)
 INSTALL_MAN   := $(wildcard docs/man/*.[1-9])
 SO_FILE       := libpmc.so.$(VERSION)

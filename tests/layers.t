@@ -8,7 +8,7 @@ NOTHING_BUILT=1 # needs sources only
 cd "${LAYERS_ROOT:-$ROOT}" || exit 1
 
 sources() {
-	find "$@" \( -name '*.[ch]' -o -name '*.def' -o -name '*.cc' \) 2>/dev/null | sort
+	find "$@" \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.def' -o -name '*.cc' \) 2>/dev/null | sort
 }
 
 # Which folders each folder may include, besides its own. docs/ARCHITECTURE.md shows the same table.

@@ -20,7 +20,8 @@
  * with a note. errno is kept. A child of fork starts with sums of 0; regions open at the fork count
  * from there. Not for children of vfork.
  *
- * C++ has a guard that ends its region when the block is left, also by an exception:
+ * C++ has a guard that ends its region when the block is left, also by an exception; pmc/region.hpp
+ * calls it pmc::region:
  *
  * 	pmc_region guard("parse");
  *
@@ -120,8 +121,8 @@ __attribute__((unused)) static inline void pmc_region_end(void)
 class pmc_region
 {
       public:
-	/* A temporary would end its region at once. */
-#if defined(__has_cpp_attribute)
+	/* A temporary ends its region at once. Before C++17 clang warns about the attribute. */
+#if defined(__has_cpp_attribute) && (!defined(__clang__) || __cplusplus >= 201703L)
 #if __has_cpp_attribute(nodiscard) >= 201907L
 	[[nodiscard]]
 #endif

@@ -366,6 +366,38 @@ rm -f x.pmc
 PMC_REPORT=off PMC_OUT=x.pmc run agent ./markedxx
 "$PMCTL" report --by region --format json x.pmc >x.json
 is "$(cat out) $(calls guarded) $(calls all) $(note 46)" "ran 100 1 0" "C++: an exception closes the region of a guard"
+cat >guard.cc <<'END'
+#include <pmc/region.hpp>
+#include <type_traits>
+static_assert(!std::is_copy_constructible<pmc::region>::value && !std::is_copy_assignable<pmc::region>::value, "");
+static_assert(!std::is_move_constructible<pmc::region>::value && !std::is_move_assignable<pmc::region>::value, "");
+static_assert(!std::is_convertible<const char *, pmc::region>::value, "no region by accident");
+int main()
+{
+	for (int i = 0; i < 7; i++)
+		try {
+			pmc::region outer("outer");
+			pmc::region inner("inner");
+			throw i;
+		} catch (int) {
+		}
+}
+END
+echo '#include <pmc/region.hpp>
+int main() { pmc::region("at once"); }' >temporary.cc
+for cxx in "${E2E_CXX:-g++}" clang++; do
+	for standard in c++11 c++17 c++20; do
+		rm -f x.pmc
+		# shellcheck disable=SC2086
+		ok "region.hpp: $cxx, $standard: compiles" "$cxx" -std=$standard -O2 $strict guard.cc -o guard
+		PMC_REPORT=off PMC_OUT=x.pmc run agent ./guard
+		"$PMCTL" report --by region --format json x.pmc >x.json
+		is "$status $(calls inner) $(calls outer) $(note 46)" "0 7 7 0" "region.hpp: $cxx, $standard: exceptions close regions"
+	done
+	# shellcheck disable=SC2086
+	"$cxx" -std=c++17 $strict -c temporary.cc 2>temporary.err
+	ok "region.hpp: $cxx warns about a temporary" grep -q nodiscard temporary.err
+done
 
 # ---- other languages ----------------------------------------------------------------------------
 is "$(python3 "$ROOT/docs/examples/regions.py")" "sum 499999500000" "Python: runs without the agent"
