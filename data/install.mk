@@ -3,6 +3,7 @@
 
 INSTALL_AGENT := $(O)/libpmcagent.so $(O)/pmc-spawn
 INSTALL_INC   := $(wildcard include/pmc/*.h include/pmc/*.hpp)
+INSTALL_PY    := $(addprefix python/pmc/,__init__.py py.typed)
 INSTALL_DATA  := $(wildcard data/*.tsv)
 INSTALL_MAN   := $(wildcard docs/man/*.[1-9])
 SO_FILE       := libpmc.so.$(VERSION)
@@ -12,7 +13,7 @@ MAN_SECTIONS  := $(sort $(subst .,,$(suffix $(INSTALL_MAN))))
 man_pages = $(filter %.$(1),$(INSTALL_MAN))
 
 install: all ## install under DESTDIR/PREFIX
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(PKGDIR) $(DESTDIR)$(DATADIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(PKGDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(PYTHONDIR)/pmc
 	install -m755 $(O)/pmctl $(wildcard $(O)/pmctl-mpi) $(DESTDIR)$(BINDIR)
 	install -m755 $(INSTALL_AGENT) $(DESTDIR)$(LIBDIR)/pmc
 	install -m644 $(O)/public/libpmc.a $(DESTDIR)$(LIBDIR)
@@ -24,14 +25,16 @@ install: all ## install under DESTDIR/PREFIX
 	chmod 644 $(DESTDIR)$(PKGDIR)/pmc.pc
 	install -m644 $(INSTALL_INC) $(DESTDIR)$(INCDIR)/pmc
 	install -m644 $(INSTALL_DATA) $(DESTDIR)$(DATADIR)
+	install -m644 $(INSTALL_PY) $(DESTDIR)$(PYTHONDIR)/pmc
 	install -d $(foreach s,$(MAN_SECTIONS),$(DESTDIR)$(MANDIR)/man$(s))
 	$(foreach s,$(MAN_SECTIONS),install -m644 $(call man_pages,$(s)) $(DESTDIR)$(MANDIR)/man$(s) &&) true
 
 uninstall: ## remove the installed files
 	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(BINDIR)/pmctl-mpi $(call into,$(LIBDIR)/pmc,$(INSTALL_AGENT)) $(DESTDIR)$(PKGDIR)/pmc.pc \
 		$(call into,$(LIBDIR),libpmc.a libpmc.so $(SONAME) $(SO_FILE)) \
-		$(call into,$(INCDIR)/pmc,$(INSTALL_INC)) $(call into,$(DATADIR),$(INSTALL_DATA)) \
+		$(call into,$(INCDIR)/pmc,$(INSTALL_INC)) $(call into,$(DATADIR),$(INSTALL_DATA)) $(call into,$(PYTHONDIR)/pmc,$(INSTALL_PY)) \
 		$(foreach s,$(MAN_SECTIONS),$(call into,$(MANDIR)/man$(s),$(call man_pages,$(s))))
-	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(DATADIR)
+	rm -rf $(DESTDIR)$(PYTHONDIR)/pmc/__pycache__
+	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(DATADIR) $(DESTDIR)$(PYTHONDIR)/pmc
 
 .PHONY: install uninstall

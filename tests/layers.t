@@ -142,7 +142,7 @@ is "$bad" "" "uthash is included through lib/base/hash.h only"
 
 # ---- the tree ------------------------------------------------------------------------------
 bad=$(git ls-files -co --exclude-standard 2>/dev/null | cut -d/ -f1 | sort -u |
-	grep -vxE 'agent|lib|tools|include|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
+	grep -vxE 'agent|lib|tools|include|python|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
 is "$bad" "" "the top-level directory has no unexpected entry"
 
 bad=
@@ -159,7 +159,7 @@ bad=$(sources include lib agent tools tests | grep -v '\.def$' |
 		if (n + length(l) > 100) print FILENAME ":" FNR }')
 is "$bad" "" "no line is longer than 100 columns"
 
-bad=$(git ls-files -co --exclude-standard include lib agent tools tests docs README.md 2>/dev/null |
+bad=$(git ls-files -co --exclude-standard include lib agent tools python tests docs README.md 2>/dev/null |
 	grep -v '^tests/layers.t$' | xargs -r grep -nE 'TODO|FIXME|XXX[^0-9_.X"'"'"']' /dev/null | grep -vF 'XXXX')
 is "$bad" "" "no TODO, FIXME or XXX is left"
 
@@ -223,7 +223,7 @@ mapfile -t all_c < <(sources lib agent tools)
 bad=$(banned 'sprintf|gets|tmpnam|tempnam|mktemp' "${all_c[@]}")
 is "$bad" "" "agent and tools call no unsafe string or temporary-file function"
 
-bad=$(grep -rnE '(^|[^A-Za-z0-9_.])/(home|root|work)/[A-Za-z]' lib agent include tools tests docs README.md CHANGELOG.md Makefile .ci 2>/dev/null |
+bad=$(grep -rnE '(^|[^A-Za-z0-9_.])/(home|root|work)/[A-Za-z]' lib agent include tools python tests docs README.md CHANGELOG.md Makefile .ci 2>/dev/null |
 	grep -v '^tests/layers.t:')
 is "$bad" "" "no file has a path of a developer's machine"
 

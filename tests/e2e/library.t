@@ -11,7 +11,7 @@ LIB=$D/usr/lib
 ok "make install" make -s -C "$ROOT" -o all install DESTDIR="$D" PREFIX=/usr
 for f in bin/pmctl lib/libpmc.a lib/libpmc.so lib/pmc/libpmcagent.so lib/pkgconfig/pmc.pc \
 	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h include/pmc/tracepoint.h share/man/man1/pmctl.1 share/man/man1/pmctl-report.1 \
-	include/pmc/region.hpp share/man/man3/libpmc.3; do
+	include/pmc/region.hpp lib/python3/dist-packages/pmc/__init__.py share/man/man3/libpmc.3; do
 	ok "installs $f" test -s "$D/usr/$f"
 done
 is "$(find "$D" -perm /022 ! -type l | wc -l)" 0 "no installed file is writable by group or others"

@@ -38,6 +38,20 @@ ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c 
 "$PMCTL" report --format json big.pmc >big.json
 exact=9007199254740993 rounded=9007199254740992
 is "$(grep -c "\"value\":$exact,\"raw\":$exact" big.json)" 1 "the report has every digit"
+export PYTHONPATH=$ROOT/python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1 PMCTL
+is "$(python3 -c 'import pmc; print(pmc.read("big.pmc")[0]["cycles"])')" $exact "the Python module reads it exactly"
+# The interpreter of Debian has Debian's pandas.
+is "$(/usr/bin/python3 - 2>&1 <<'END'
+import pmc
+frame = pmc.read("big.pmc", frame=True)
+print(frame["cycles"][0], frame["cycles"].dtype, frame["created_by"].isna().sum())
+pmc._pmctl = lambda *args: {"threads": [{"n": 2**53 + 1, "large": 2**64 - 1, "text": "a"},
+                                        {"n": None, "large": 3, "text": None}]}
+frame = pmc.read("", frame=True)
+print(frame["n"].sum(), frame["n"].isna().sum(), frame["large"].max(), frame["text"].isna().sum())
+END
+)" "$exact Int64 1
+$exact 1 18446744073709551615 1" "and its frames have every digit"
 is "$("$PMCTL" report --format csv --columns cycles big.pmc | tail -1)" $exact "CSV has every digit"
 is "$("$PMCTL" diff --format json big.pmc bigger.pmc |
 	grep -o '"name":"cycles","a":[0-9]*,"b":[0-9]*,"delta":[0-9]*' | sort -u)" \

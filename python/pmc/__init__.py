@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: MIT
+"""Performance counts from Python: marked regions, counters of the own process, rows of dumps.
+
+    import pmc
+
+    with pmc.region("parse"):                   # counted per thread under libpmcagent.so
+        ...
+    with pmc.Group("cycles", "instructions", fallback="task-clock") as group:
+        ...
+    print(group.read())                         # {"cycles": 81234, "instructions": 99120}
+    rows = pmc.read("run.pmc", by="region")     # a list of dicts; frame=True: a pandas DataFrame
+
+Regions need the agent and nothing else, counters the library libpmc.so.0, read() the command pmctl.
+What was not counted is None, never 0. Python 3.9 or newer; pmc-python(3) is the manual page.
+"""
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import importlib
+import inspect
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import types
+import warnings
+from typing import (Any, Callable, Dict, Generator, Iterable, List, Literal, Optional, Tuple,
+                    TypeVar, Union, cast, overload)
+
+__all__ = ["Counter", "Error", "Group", "Reading", "Region", "read", "region"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Path = Union[str, "os.PathLike[str]"]
+_Words = Union[str, Iterable[str]]
+
+
+class Error(OSError):
+    """A call that failed: `errno`, and one line with the cause and the fix as `strerror`."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def _words(words: _Words) -> Tuple[str, ...]:
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def _beside(name: str, folder: str) -> Optional[str]:
+    """A file of the checkout's build, or of the prefix that this module is installed in."""
+    up = pathlib.Path(__file__).resolve().parents
+    places = [up[2] / "build"] + ([up[4] / folder] if len(up) > 4 else [])
+    return next((str(p / name) for p in places if (p / name).is_file()), None)
+
+
+# ---- regions ---------------------------------------------------------------------------------
+
+
+def _agent() -> Tuple[Any, Any]:
+    """Begin and end of the agent; None without it. PyDLL keeps the GIL: releasing it at each mark
+    would let another thread take it."""
+    program = ctypes.PyDLL(None)
+    try:
+        begin, end = program.pmc_region_begin, program.pmc_region_end
+    except AttributeError:
+        return None, None
+    begin.argtypes, begin.restype = [ctypes.c_char_p], None
+    end.argtypes, end.restype = [], None
+    return begin, end
+
+
+_begin, _end = _agent()
+
+
+class Region:
+    """What region() returns. It has no state: threads may share it, and enter it again."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self._name = name, os.fsencode(name)
+
+    def __enter__(self) -> Region:
+        if _begin is not None:
+            _begin(self._name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if _end is not None:
+            _end()
+
+    def __call__(self, function: _F) -> _F:
+        if isinstance(function, type) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"region {self.name}: a class or an asynchronous generator cannot be "
+                            "decorated; mark blocks of it by `with`")
+        if _begin is None:
+            return function
+        wrapper: Any
+        if inspect.iscoroutinefunction(function):
+            awaitable: Any = types.coroutine(self._steps)
+
+            async def wrapper(*args: Any, **kwargs: Any) -> Any:
+                return await awaitable(function(*args, **kwargs))
+        elif inspect.isgeneratorfunction(function):
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                return (yield from self._steps(function(*args, **kwargs)))
+        else:
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                with self:
+                    return function(*args, **kwargs)
+        return cast(_F, functools.wraps(function)(wrapper))
+
+    def _steps(self, steps: Any) -> Generator[Any, Any, Any]:
+        """Runs a generator or coroutine. The region is closed while it is suspended: what the
+        thread does then is not its own, and regions of one thread must nest."""
+        resume, sent = steps.send, None
+        while True:
+            with self:
+                try:
+                    result = resume(sent)
+                except StopIteration as end:
+                    return end.value
+            try:
+                resume, sent = steps.send, (yield result)
+            except BaseException as thrown:  # also GeneratorExit, of close()
+                resume, sent = steps.throw, thrown
+
+
+@overload
+def region(name: str) -> Region: ...
+@overload
+def region(name: _F) -> _F: ...
+
+
+def region(name: Any) -> Any:
+    """Marks a region: `with region("parse"):`, `@region("parse")`, or `@region`, which takes the
+    function's qualified name.
+
+    Under the agent each thread's counts in the region are summed up by name, for `pmctl report
+    --by region` and read(by="region"); without it nothing is done, and functions are not wrapped.
+    A region ends however it is left, also by an exception. Regions nest within their thread, so
+    the block of a `with` should contain no `yield` and no `await`: decorate the function instead.
+    Of a decorated generator or coroutine each step is a call of the region.
+    """
+    if callable(name):
+        return Region(name.__qualname__.rpartition("<locals>.")[2])(name)
+    return Region(name)
+
+
+# ---- counters --------------------------------------------------------------------------------
+
+
+class _Field(ctypes.Structure):  # struct pmc_group_typed_field
+    _fields_ = [(name, ctypes.c_char_p) for name in ("name", "event", "unit", "doc")]
+
+
+class _Typed(ctypes.Structure):  # struct pmc_group_typed
+    _fields_ = [("counters", ctypes.c_void_p), ("failed", ctypes.c_int32),
+                ("scope", ctypes.c_uint8), ("target", ctypes.c_uint8),
+                ("reserved", ctypes.c_uint8 * 2), ("pid", ctypes.c_int32),
+                ("cpu", ctypes.c_int32), ("open_mark", ctypes.c_uint64)]
+
+
+class _Times(ctypes.Structure):  # struct pmc_group_typed_times
+    _fields_ = [("enabled_ns", ctypes.c_uint64), ("running_ns", ctypes.c_uint64),
+                ("state", ctypes.c_int), ("reserved", ctypes.c_uint32 * 5)]
+
+
+class _Failure(ctypes.Structure):  # struct pmc_failure
+    _fields_ = [("error", ctypes.c_int), ("what", ctypes.c_char * 64),
+                ("advice", ctypes.c_char * 320), ("reserved", ctypes.c_uint32 * 7)]
+
+
+class _Options(ctypes.Structure):  # the head of struct pmc_open_options, and room for the rest
+    _fields_ = [("size", ctypes.c_uint32), ("target", ctypes.c_int), ("pid", ctypes.c_int),
+                ("cpu", ctypes.c_int), ("cgroup_fd", ctypes.c_int),
+                ("read_format", ctypes.c_uint64), ("enabled", ctypes.c_bool),
+                ("enable_on_exec", ctypes.c_bool), ("remove_on_exec", ctypes.c_bool),
+                ("inherit", ctypes.c_bool), ("rest", ctypes.c_char * 4096)]
+
+
+_TARGET_ANY = 1
+_SCOPES = ("all", "user", "kernel")
+_STATES = {0: "counted", 1: "scaled", 3: "not-counted"}
+
+
+@functools.lru_cache(maxsize=None)
+def _library() -> ctypes.PyDLL:
+    """libpmc: that of the dynamic linker, else one beside this module. PyDLL: see _agent()."""
+    try:
+        library = ctypes.PyDLL("libpmc.so.0")
+    except OSError as error:
+        beside = _beside("libpmc.so.0", "lib")
+        if not beside:
+            raise Error(errno.ENOENT, f"libpmc.so.0: cannot be loaded ({error}); install pmcagent "
+                        "(make install), or set LD_LIBRARY_PATH to its directory") from None
+        library = ctypes.PyDLL(beside)
+    library.pmc_open_options_init.restype = _Options
+    return library
+
+
+class Reading(Dict[str, Optional[int]]):
+    """Counts of a group by event name, all of the same moment; None: not counted.
+
+    Clocks (task-clock, cpu-clock) are in ns, other events are numbers of events.
+    """
+
+    enabled_ns: int  #: time for which the group was enabled
+    running_ns: int  #: part of that time for which it was on the PMU
+    state: str  #: "counted", "scaled" (estimates: count * enabled / running) or "not-counted"
+    reason: Optional[str]  #: why it was not counted, and the fix
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the counts are estimates, because other groups had the PMU for a while."""
+        return self.state == "scaled"
+
+
+class Group:
+    """Counters that are on the PMU together, so that ratios of their counts are valid.
+
+    events: as pmctl-run(1) -e takes them, each one event: "cycles", "instructions:u", "page-faults".
+    fallback: opened instead if those cannot be; the attribute `events` names what is counted.
+    pid: a thread ID; 0: the calling thread; -1: all threads, which needs a cpu. cpu: -1: any.
+    inherit: also count threads and processes that the thread starts from now on.
+
+    A new group is disabled. `with` enables it, and at the end reads and closes it; read() then
+    returns that last reading. Use a group in one thread at a time. Counts include what the
+    interpreter does between the calls: of an empty block some microseconds of task-clock.
+    """
+
+    _library: Optional[ctypes.PyDLL] = None
+
+    def __init__(self, *events: str, fallback: _Words = (), pid: int = 0, cpu: int = -1,
+                 inherit: bool = False) -> None:
+        self._last: Optional[Reading] = None
+        self._typed = _Typed()
+        self._library = _library()
+        options = self._library.pmc_open_options_init()
+        options.pid, options.cpu, options.inherit = pid, cpu, inherit
+        if pid == -1:
+            options.pid, options.target = 0, _TARGET_ANY
+        try:
+            self._open(events, options)
+        except Error:
+            if not fallback:
+                raise
+            self._open(_words(fallback), options)
+
+    def _open(self, events: Tuple[str, ...], options: _Options) -> None:
+        self.events = events
+        for event in events:
+            if events.count(event) > 1:
+                raise Error(errno.EINVAL, f"{event}: named twice in a group; name it once")
+        fields = [_Field(os.fsencode(event), os.fsencode(event), b"", b"") for event in events]
+        self._fields = (_Field * len(fields))(*fields)
+        self._call("open_with", self._fields, len(fields), ctypes.byref(options))
+
+    def _call(self, verb: str, *args: Any, but: Tuple[int, ...] = ()) -> Optional[Error]:
+        """Calls the function; an error other than `but` is raised, one of those returned."""
+        code = getattr(self._library, "pmc_group_typed_" + verb)(ctypes.byref(self._typed), *args)
+        if not code:
+            return None
+        failure = _Failure()
+        _library().pmc_group_typed_explain(ctypes.byref(self._typed), self._fields, code,
+                                           ctypes.byref(failure))
+        texts = [text.decode(errors="replace") for text in (failure.what, failure.advice)]
+        error = Error(-code, ": ".join(filter(None, texts)))
+        if -code not in but:
+            raise error
+        return error
+
+    def enable(self) -> None:
+        """Starts counting, or goes on."""
+        self._call("enable")
+
+    def disable(self) -> None:
+        """Stops counting; counts are kept."""
+        self._call("disable")
+
+    def reset(self) -> None:
+        """Sets counts and times to 0."""
+        self._call("reset")
+
+    def read(self) -> Reading:
+        """Counts since the last reset; of a group that its `with` has closed, the last ones.
+
+        Where nothing was counted (never enabled, no room on the PMU) the counts are None and
+        `reason` says why; Error: the group is closed, or its descriptors are.
+        """
+        if self._last is not None:
+            return self._last
+        values, times = (ctypes.c_uint64 * len(self.events))(), _Times()
+        error = self._call("read", len(values), values, ctypes.byref(times),
+                           but=(errno.EAGAIN, errno.EBUSY, errno.ENODATA))
+        counts: List[Optional[int]] = [None] * len(values) if error else list(values)
+        reading = Reading(zip(self.events, counts))
+        reading.enabled_ns, reading.running_ns = times.enabled_ns, times.running_ns
+        reading.state, reading.reason = _STATES[times.state], str(error) if error else None
+        return reading
+
+    @property
+    def scope(self) -> str:
+        """The modes that are counted: "all", "user" (also if kernel mode is not permitted), "kernel"."""
+        return _SCOPES[self._typed.scope]
+
+    def close(self) -> None:
+        """Closes the descriptors. A group may be closed twice."""
+        if self._library:
+            self._library.pmc_group_typed_close(ctypes.byref(self._typed))
+
+    __del__ = close
+
+    def __enter__(self) -> Group:
+        self.enable()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.disable()
+            self._last = self.read()
+        finally:
+            self.close()
+
+
+class Counter(Group):
+    """A group of one event."""
+
+    def __init__(self, event: str, *, fallback: str = "", pid: int = 0, cpu: int = -1,
+                 inherit: bool = False) -> None:
+        super().__init__(event, fallback=fallback, pid=pid, cpu=cpu, inherit=inherit)
+
+    @property
+    def value(self) -> Optional[int]:
+        """The count of a reading made now; None: not counted."""
+        return self.read()[self.events[0]]
+
+
+# ---- dumps -----------------------------------------------------------------------------------
+
+
+def _pmctl(*args: str) -> Any:
+    """The JSON that pmctl prints. Its warnings become Python's."""
+    tool = os.environ.get("PMCTL") or shutil.which("pmctl") or _beside("pmctl", "bin")
+    try:
+        done = subprocess.run([tool or "pmctl", *args], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise Error(error.errno, f"{tool or 'pmctl'}: cannot be run ({error.strerror}); install "
+                    "pmcagent (make install), or set PMCTL to its path") from None
+    said = done.stderr.decode(errors="replace")
+    for line in said.splitlines():
+        message = json.loads(line) if line.startswith("{") else {}
+        if "warning" in message:
+            warnings.warn(message["warning"]["message"], stacklevel=3)
+        elif "error" in message:
+            said = message["error"]["message"]
+    if done.returncode:
+        raise Error(errno.EINVAL if done.returncode == 2 else errno.EIO,
+                    said.strip() or f"pmctl {args[0]}: ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def _flat(row: Dict[str, Any]) -> Dict[str, Any]:
+    """A row of the JSON with the columns of the CSV."""
+    flat: Dict[str, Any] = {}
+    for name, value in row.items():
+        if name in ("metrics", "keys"):
+            flat.update(value)
+        elif name == "cpu":
+            flat.update((f"cpu_ns.{part}", number) for part, number in value.items()
+                        if part != "sum")
+        elif name != "events":
+            flat[name] = value
+    seen: Dict[str, int] = {}
+    for event in row.get("events", ()):
+        column, core_type = event.pop("name"), event.pop("core_type", None)
+        core = f"@{core_type}" if core_type else ""
+        nth = seen[column + core] = seen.get(column + core, 0) + 1
+        column += (f"#{nth}" if nth > 1 else "") + core
+        flat.update((column if part == "value" else f"{column}.{part}", number)
+                    for part, number in event.items())
+    return flat
+
+
+def _columns(rows: List[Dict[str, Any]], pandas: Any) -> Dict[str, Any]:
+    """Columns for a frame. Of integers among None pandas makes doubles unless told the type."""
+    columns: Dict[str, Any] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        known = [value for value in values if value is not None]
+        if all(type(value) is int for value in known):
+            fits = max(known, default=0) < 2**63
+            values = pandas.array(values, dtype="Int64" if fits else object)
+        columns[name] = values
+    return columns
+
+
+@overload
+def read(*paths: _Path, by: str = ..., where: _Words = ..., sort: str = ..., top: int = ...,
+         frame: Literal[False] = ...) -> List[Dict[str, Any]]: ...
+@overload
+def read(*paths: _Path, by: str = ..., where: _Words = ..., sort: str = ..., top: int = ...,
+         frame: Literal[True]) -> Any: ...
+
+
+def read(*paths: _Path, by: str = "thread", where: _Words = (), sort: str = "", top: int = 0,
+         frame: bool = False) -> Any:
+    """Rows of dumps: a dict per row, or a pandas DataFrame of them if `frame` is true.
+
+    It runs `pmctl report --format json` (the command of PMCTL, else of PATH). by, where, sort and
+    top are its flags: by="thread" has a row per thread, other keys ("pool", "process", "region",
+    "function", "thread,function", ...) have sums. Columns are those of its CSV: "cpu_ns" and all
+    that end in _ns are in ns, "page-faults" is a thread's count, "page-faults.sum" that of a
+    group, "page-faults.state" says how it was counted. Counts are exact integers also above 2**53,
+    in a frame too; what was not counted is None (in a frame: <NA>). Error: pmctl failed.
+    """
+    if frame:
+        try:
+            pandas: Any = importlib.import_module("pandas")
+        except ImportError:
+            raise ImportError("pmc.read(frame=True): pandas is not installed; install python3-pandas, "
+                              "or call read() without frame for a list of dicts") from None
+    flags = [f"--where={word}" for word in _words(where)]
+    flags += [f"--by={by}"] if by != "thread" else []
+    flags += [f"--sort={sort}"] if sort else []
+    flags += [f"--top={top}"] if top else []
+    data = _pmctl("report", "--format=json", *flags, "--", *[os.fspath(path) for path in paths])
+    rows = [_flat(row) for row in data["threads" if by == "thread" else "groups"]]
+    return pandas.DataFrame(_columns(rows, pandas)) if frame else rows
