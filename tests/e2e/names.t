@@ -144,35 +144,7 @@ same x.pmc y.pmc "names are added once"
 same x.pmc y.pmc "a dump with names is a superset"
 
 # ---- code that is compiled at run time -----------------------------------------------------------
-cat >jit.c <<-END
-	#include <stdio.h>
-	#include <string.h>
-	#include <sys/mman.h>
-	#include <unistd.h>
-	__attribute__((noinline, aligned(64))) static long spin(long n)
-	{
-		long sum = 0;
-		for (volatile long i = 0; i < n; i++)
-			sum += i;
-		return sum;
-	}
-	int main(void)
-	{
-		char path[64];
-		void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		long (*volatile jitted)(long) = (long (*)(long))code;
-		FILE *map;
-		memcpy(code, (const void *)(unsigned long)spin, 128);
-		__builtin___clear_cache(code, (char *)code + 4096);
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-		map = fopen(path, "w");
-		fprintf(map, "%lx 80 compiled_at_run_time\n", (unsigned long)code);
-		fclose(map);
-		puts(path);
-		return jitted(100000000) == 1;
-	}
-END
-gcc -O1 -o jit jit.c
+cp "$PROG/jit" .
 run "$PMCTL" run --report off --sample task-clock@1000000 -o jit.pmc -- ./jit
 map=$(cat "$T/out")
 like "$map" '^/tmp/perf-[0-9]+\.map$' "a program with a perf map"

@@ -250,6 +250,31 @@ else
 	shares spent "a program that runs in one"
 fi
 
+# ---- code that is compiled at run time --------------------------------------------------------
+# compiled NAME CMD...: the function in which the program computes has its name
+compiled() {
+	local name=$1
+	shift
+	rm -f jit.pmc
+	run "$PMCTL" profile --on-cpu -o jit.pmc -- "$@"
+	functions jit.pmc
+	is "$(jq -r '.groups | max_by(.self).function' functions)" compiled_at_run_time "compiled code: $name"
+}
+compiled "of this user" "$PROG/jit"
+rm -f "$(cat out)"
+cp "$PROG/jit" /tmp/pmc-jit.$$ # which any user may execute
+compiled "of another user" setpriv --reuid 65534 --regid 65534 --clear-groups /tmp/pmc-jit.$$
+rm -f "$(cat out)" /tmp/pmc-jit.$$
+if unshare -m true 2>why; then
+	# Its own /tmp, with a map that is not the one here.
+	cat >inside <<-'END'
+		exec 5<"$1" && mount -t tmpfs none /tmp && cp /proc/self/fd/5 /tmp/jit && exec /tmp/jit
+	END
+	compiled "with another root" unshare -m sh inside "$PROG/jit"
+else
+	skip "no mount namespace: $(cat why)" "compiled code: with another root"
+fi
+
 # ---- what the result is good for --------------------------------------------------------------
 "$PMCTL" merge tree.pmc p.pmc -o all.pmc
 for to in folded pprof speedscope perf-data chrome html; do

@@ -220,6 +220,8 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 
 /* Beyond these, samples and waits have no time: some 100 MB. */
 #define TIMES_MOST 4000000u
+/* Of a step, as a thread may wait thousands of times in it. */
+#define TIMES_LOOKED_AT 64u
 
 /* Those of one stack in one step are one entry, but for long waits. */
 static void add_time(struct prof *prof, struct prof_times *times, bool waits,
@@ -230,7 +232,7 @@ static void add_time(struct prof *prof, struct prof_times *times, bool waits,
 
 	if (!prof->makes_rows)
 		return;
-	for (size_t i = times->n; i--;) {
+	for (size_t i = times->n; i-- && times->n - i <= TIMES_LOOKED_AT;) {
 		struct pmc_timed_sample *old = &times->list[i];
 
 		if (old->time_ns / PMC_TIMES_STEP_NS != step)

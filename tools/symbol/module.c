@@ -118,7 +118,7 @@ bool symbols_add_root(int fd)
 }
 
 /* Its symbolic links lead nowhere else. Linux before 5.6: -1. */
-static int open_below(int root, const char *path)
+int symbol_open_below(int root, const char *path)
 {
 	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -134,7 +134,7 @@ static int open_below(int root, const char *path)
 
 unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST])
 {
-	const int fd = open_below(root, path);
+	const int fd = symbol_open_below(root, path);
 	const void *found;
 	ssize_t bytes = 0;
 	Elf *elf;
@@ -157,7 +157,7 @@ unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST])
 static int open_in_roots(const char *path, const uint8_t *id, unsigned id_bytes)
 {
 	for (unsigned i = 0; i < n_roots; i++) {
-		const int fd = open_below(roots[i], path);
+		const int fd = symbol_open_below(roots[i], path);
 
 		if (fd >= 0 && check(fd, id, id_bytes) == SYMBOL_OPEN)
 			return fd;

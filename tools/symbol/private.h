@@ -64,6 +64,8 @@ const char *symbol_name(struct symbols *symbols, const char *raw);
 extern const bool symbol_supported;
 /* Reads files that become shorter meanwhile, from now on. */
 void symbol_survive_shrinking(void);
+/* Opens a file below a root directory, where its symbolic links stay; -1: cannot. */
+int symbol_open_below(int root, const char *path);
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
 void symbol_module_close(struct symbol_module *module);
 

@@ -52,6 +52,10 @@ bool symbols_add_root(int fd);
 /* The build ID of a file below such a directory. Returns its bytes; 0: none, or no such file. */
 unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST]);
 
+/* A process of another user, or with another root (-1: none) and number there: its perf map is
+ * read, too, by all symbols of this process. */
+void symbols_add_process(pid_t pid, uid_t owner, int root, pid_t number);
+
 /* The kernel, whose build ID is that of the boot, as text: its code is elsewhere after each boot.
  */
 #define SYMBOL_KERNEL "[kernel]"
@@ -63,7 +67,7 @@ bool symbols_boot_id(char text[64]);
 struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
 				     unsigned id_bytes);
 /* The perf map of a process, /tmp/perf-PID.map: code that was compiled at run time. It is read if
- * this user or root owns it. */
+ * this user, root or the process's user owns it. */
 struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid);
 
 /* Of this module only the functions are wanted, which its symbol table has: its DWARF, perhaps many

@@ -385,17 +385,52 @@ static enum symbol_status read_lines(struct symbols *symbols, struct symbol_modu
 	return left >= 0 && (feof(file) || ferror(file)) ? SYMBOL_OPEN : SYMBOL_TOO_LARGE;
 }
 
+/* Of others, or with another root. */
+static struct known_process {
+	pid_t pid, number;
+	uid_t owner;
+	int root;
+} processes[1024];
+static unsigned n_processes;
+
+static struct known_process *find_process(pid_t pid)
+{
+	for (unsigned i = 0; i < n_processes && i < 1024; i++)
+		if (processes[i].pid == pid)
+			return &processes[i];
+	return NULL;
+}
+
+void symbols_add_process(pid_t pid, uid_t owner, int root, pid_t number)
+{
+	struct known_process *process = find_process(pid);
+
+	/* Of more, the first ones are forgotten. */
+	if (!process)
+		process = &processes[n_processes++ % 1024];
+	*process = (struct known_process){ pid, number, owner, root };
+}
+
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
 {
-	/* Everybody can put a file of that name there. */
-	int fd = pmc_file_open_regular(module->path, O_NOFOLLOW);
+	const struct known_process *process = find_process(module->pid);
 	enum symbol_status status = SYMBOL_BAD;
+	char path[64];
 	struct stat st;
 	FILE *file;
+	int fd;
 
+	/* Everybody can put a file of that name there. */
+	if (process && process->root >= 0) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)process->number);
+		fd = symbol_open_below(process->root, path);
+	} else {
+		fd = pmc_file_open_regular(module->path, O_NOFOLLOW);
+	}
 	if (fd < 0)
 		return fd == -EINVAL ? SYMBOL_DIFFERS : SYMBOL_MISSING;
-	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()))
+	if (fstat(fd, &st) ||
+	    (st.st_uid && st.st_uid != geteuid() && !(process && st.st_uid == process->owner)))
 		status = SYMBOL_DIFFERS;
 	else if (st.st_size > SYMBOL_PERF_MAP_MOST)
 		status = SYMBOL_TOO_LARGE;

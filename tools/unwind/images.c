@@ -208,12 +208,22 @@ static const struct unwind_root *root_of(struct unwind *unwind, const char *pid,
 
 static void find_root(struct unwind *unwind, struct unwind_image *image)
 {
-	char pid[16];
+	char pid[16], path[32], status[4096];
+	uint64_t number;
+	struct stat st;
 
 	if (!unwind->roots)
 		root_of(unwind, "self", NULL);
 	snprintf(pid, sizeof(pid), "%u", image->pid);
 	image->root = root_of(unwind, pid, image->root);
+	snprintf(path, sizeof(path), "/proc/%s", pid);
+	if (!image->root || stat(path, &st))
+		return;
+	if (pmc_file_read(status, sizeof(status), "/proc/%s/status", pid) <= 0 ||
+	    !pmc_proc_last(status, "NSpid", &number))
+		number = image->pid;
+	if ((st.st_uid && st.st_uid != geteuid()) || image->root->fd >= 0)
+		symbols_add_process((pid_t)image->pid, st.st_uid, image->root->fd, (pid_t)number);
 }
 
 /* ---- processes ---------------------------------------------------------------------------- */
