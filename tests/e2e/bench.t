@@ -204,6 +204,44 @@ like "$(cat "$T/out")" 'by-pthread +.* new' "a thread of the second command only
 bench -r 2 --per-thread -- "$PROG/nothing_there"
 is "$status" 127 "--per-thread of no program"
 
+# ---- scans of parameters --------------------------------------------------------------------
+cat >"$T/args" <<'X'
+#!/bin/sh
+printf '%s\n' "$*" >>"$0.log"
+X
+chmod +x "$T/args"
+bench -r 2 -e page-faults -L n=1,2 -L word=a,b\\,c --json "$T/scan.json" \
+	"$T/args {n} '{word}'" "$T/args <{n}> {other}" --prepare "echo {word} >>$T/prepared"
+is "$status $(sort "$T/args.log" | uniq -c | awk '{ print $1, $2, $3 }' | tr '\n' ' ')" \
+	"0 2 1 a 2 1 b,c 2 2 a 2 2 b,c 4 <1> {other} 4 <2> {other} " "each command runs with each value that it has"
+is "$(sort "$T/prepared" | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" "8 a 8 b,c " "--prepare has the values of its command"
+is "$(jq -c '[.commands[].parameters | [.n, .word]]' "$T/scan.json")" \
+	'[["1","a"],["1","b,c"],["2","a"],["2","b,c"],["1","a"],["1","b,c"],["2","a"],["2","b,c"]]' "--json FILE has the values"
+like "$(jq -r '.commands[7].command' "$T/scan.json")" "<2> \{other\} \(word=b,c\)$" "a parameter of --prepare alone is behind the command"
+like "$(grep wall_time "$T/out")" "  n +word +wall_time ms .*command" "and the table is printed, with a row for each combination"
+bench -r 2 -e page-faults -L pages 100,3000 --fail-on page-faults -- "$PROG/pages" {pages}
+is "$status $(grep -c 'page-faults of .* larger; --fail-on permits 0.0' "$T/err")" "1 1" "-L NAME A,B as of hyperfine; --fail-on of the reference"
+bench -r 2 -e page-faults -L pages 3000,100 --fail-on page-faults --format csv -- "$PROG/pages" {pages}
+is "$status $(cut -d, -f2 "$T/out" | tr '\n' ' ')" "0 pages 3000 3000 100 100 " "fewer is no failure, and CSV has a column"
+bench -r 2 -e page-faults --fail-on page-faults=5000% "$PROG/pages 100" "$PROG/pages 3000"
+is "$status" 0 "--fail-on permits what it says"
+bench -r 2 --fail-above 5000 --fail-on page-faults -e page-faults "$PROG/pages 100" "$PROG/pages 3000"
+is "$status" 0 "--fail-above is the percentage of --fail-on"
+bench -r 1 --fail-on wall_ns true true
+is "$status $(grep -c 'each side needs two runs' "$T/err")" "1 1" "--fail-on of one run is no success"
+bench -r 2 -e major-faults --fail-on major-faults true true
+is "$status" 0 "--fail-on of what stays 0"
+for flags in "-L n" "-L n=" "-L n=1,2 -L n=3" "-L m=1" "-L mean=1 -- echo {mean}" "--setup {n} -L n=1 -- echo {n}" \
+	"--fail-on wal true" "--fail-on cycle true true" "--json $T/same -o $T/same true" "-L n $(seq -s, 1001) -- echo {n}"; do
+	# shellcheck disable=SC2086
+	bench -r 2 $flags true
+	is "$status $(wc -l <"$T/err")" "2 1" "refused: ${flags:0:60}"
+done
+bench -r 1 --json /dev/full true
+is "$status $(grep -c '^Benchmark 1' "$T/out")" "1 1" "--json that cannot be written: told, and the table is printed"
+bench -r 1 --json "$T/x.json" nosuchprogram
+unlike "$(cat "$T/err")" '^{' "--json FILE leaves errors as text"
+
 # ---- forms ------------------------------------------------------------------------------------
 bench -r 3 -e page-faults --format csv true 'echo "a,b"'
 is "$(python3 -c 'import csv,sys; print([len(r) for r in csv.reader(open(sys.argv[1]), strict=True)])' "$T/out")" \

@@ -113,11 +113,16 @@ static void bench(void **state)
 		"pmctl bench -r 4 -e cycles,page-faults --format csv " OLD " " NEW,
 		"pmctl bench -r 3 -e cycles,page-faults --format json " OLD " " NEW,
 		"pmctl bench -r 3 -e page-faults --per-thread --format json " OLD " " NEW,
+		"pmctl bench -r 2 -e page-faults -L n 1,2 --format csv -- " OLD " {n}",
+		"pmctl bench -r 2 -e page-faults -L n=1,2 --format json -- " OLD " {n}",
 		"pmctl bench -r 12 --format markdown " OLD " " NEW,
+		"pmctl bench -r 4 -e page-faults -L n=1,2 --format markdown " NEW " -- " OLD " {n}",
 		"pmctl bench -r 12 -e page-faults --per-thread --format markdown " OLD " " NEW,
 	};
 	static const char *const once[] = {
 		"pmctl bench -r 12 -e page-faults --fail-above 5 " NEW " " OLD,
+		"pmctl bench -r 12 -e page-faults --fail-on page-faults=5 " NEW " " OLD,
+		"pmctl bench -r 4 -e page-faults -L n=1,2 -L k=,b " NEW " -- " OLD " {n} {k}",
 		"pmctl bench -r 12 -e cycles " OLD,
 		"pmctl bench -r 3 -e cycles --per-thread " OLD " " NEW,
 		"pmctl bench -r 6 -e cycles ./fails " OLD,

@@ -36,8 +36,19 @@ struct bench_run {
 	double *values; /* of each measurement; NAN: none */
 };
 
+/* -L: its values replace {NAME} in commands. */
+struct bench_parameter {
+	const char *name;
+	const char **values;
+	unsigned n;
+	bool used; /* by a command */
+};
+
 struct bench_command {
 	const char *text;	 /* as shown */
+	const char *form;	 /* the same with {NAME}: one for all values of parameters */
+	const char *prepare;	 /* --prepare for it; NULL: none */
+	const char **values;	 /* of each parameter; NULL: the command does not have it */
 	char **argv;		 /* argv[0] as given */
 	char path[PATH_MAX];	 /* what is executed */
 	uint32_t first, n_words; /* of pmc-spawn's arguments */
@@ -70,12 +81,18 @@ struct bench {
 	uint64_t runs, warmups; /* runs 0: as many as the duration allows */
 	bool sequential, shell, ignore_failure, per_thread;
 	double fail_above; /* percent; negative: not asked for */
+	const char **fail_on, **scans, *json_file;
+	unsigned n_fail_on, n_scans;
 	struct tool_rows rows;
 	enum { BENCH_AUTO, BENCH_ALWAYS, BENCH_NEVER } color;
 	const char **words; /* commands as strings */
 	unsigned n_words;
 	char **tail; /* the command after "--" */
+	struct bench_parameter *parameters;
+	unsigned n_parameters;
+	uint64_t n_combinations; /* of their values */
 
+	int json_fd;
 	int io[3];	    /* the commands' standard descriptors; -1: pmctl's own */
 	char **environment; /* of shell lines; NULL: pmctl's own */
 
@@ -86,6 +103,7 @@ struct bench {
 	bool by_agent; /* events with a pass are counted by the agent, in runs of its own */
 	struct bench_measure *measures;
 	unsigned n_measures;
+	double *limits;	    /* of each: the most that it may be larger, in percent; NAN: none */
 	double shell_ns[3]; /* wall, user and system time of an empty shell; subtracted */
 
 	/* where it stands */
@@ -103,6 +121,20 @@ static inline bool bench_counts(const struct bench *bench, const struct pmc_plan
 
 	return pass == BENCH_EVERY_PASS || pass == r % bench->passes;
 }
+
+/* ---- scan.c ------------------------------------------------------------------------------- */
+/* Makes bench->parameters of the flags -L. 0, or the exit code with the error printed. */
+int bench_read_scans(struct bench *bench);
+/* Values of each parameter for the k-th combination of those that the command has, with its words
+ * or --prepare; NULL: there are no more. */
+const char **bench_values(struct bench *bench, char *const *words, uint64_t k);
+/* The text with {NAME} replaced. */
+char *bench_fill(struct bench *bench, const char *text, const char *const *values);
+/* A command's text with " (NAME={NAME})" for each parameter that only --prepare has. */
+const char *bench_form(struct bench *bench, const char *text, char *const *words);
+/* 0, or the exit code with the error printed: a parameter is in no command, or where it has no
+ * value. */
+int bench_check_scans(const struct bench *bench);
 
 /* ---- measure.c ---------------------------------------------------------------------------- */
 /* Measures every command. 0, or the exit code with the error printed. */
@@ -145,6 +177,9 @@ static inline const char *bench_thread_column(const struct bench *bench, unsigne
 {
 	return column ? bench->measures[BENCH_EVENTS + column - 1].event->event.name : "cpu_ns";
 }
+/* Whether tables or rows have a column or measurement of that name. */
+bool bench_has_name(const struct bench *bench, const char *name);
+void bench_write_json(struct bench *bench, struct pmc_out *out);
 /* Prints to bench->rows, which is open; without runs it only checks the choice of rows. 0, or the
  * exit code with the error printed. */
 int bench_write(struct bench *bench);

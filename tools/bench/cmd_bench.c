@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_bench.c - pmctl bench: its flags, commands, events and files. */
 #include "lib/base/config.h"
+#include "lib/base/suggest.h"
 #include "lib/dump/command_line.h"
 #include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,14 +41,20 @@ const struct tool_flag cmd_bench_flags[] = {
 		  "further runs under the agent: threads that changed"),
 	FLAG_TEXT(0, "--baseline", "FILE", baseline_file,
 		  "JSON of an earlier bench to compare with"),
+	FLAG_LIST('L', "--parameter-list", "NAME=A,B,C", scans, n_scans,
+		  "runs with each value for {NAME}; repeatable", .pair = true),
 	FLAG_PERCENT(0, "--fail-above", fail_above,
 		     "exit status 1 if significantly slower by this percentage"),
+	FLAG_LIST(0, "--fail-on", "METRIC[=PCT]", fail_on, n_fail_on,
+		  "exit status 1 if this is significantly larger; repeatable"),
 	FLAG_SORT(0, rows.choice.sort, "column to sort by (default: as they were measured)"),
 	FLAG_ROWS_CHOICE(rows),
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_WIDTH(rows.width),
 	FLAG_ROW('o', NULL, "FILE", "output file of the results", FLAG_TYPE_FILE, rows.output,
 		 .once = "output"),
+	FLAG_ROW(0, "--json", "FILE", "JSON of all runs, beside the output", FLAG_TYPE_FILE,
+		 json_file),
 	FLAG_WORD(0, "--color", "WHEN", color, colors, "colored changes"),
 	OPERAND_TAIL(tail),
 	OPERAND_LIST(words, n_words),
@@ -217,6 +225,44 @@ static int add_argv(struct bench *bench, char **argv)
 	return add(bench, typed(bench, argv), argv);
 }
 
+/* A command for each combination of the values of its parameters. line: its text; NULL: it is an
+ * argument vector. */
+static int add_each(struct bench *bench, char *line, char **argv)
+{
+	char *const lines[] = { line, NULL };
+	char *const *words = line ? lines : argv;
+	const char **values, *form = NULL;
+	size_t n = 0;
+	int code;
+
+	while (words[n])
+		n++;
+	for (uint64_t k = 0; (values = bench_values(bench, words, k)); k++) {
+		struct bench_command *command = &bench->commands[bench->n_commands];
+		char **filled = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*filled));
+
+		for (size_t i = 0; i < n; i++)
+			filled[i] = bench_fill(bench, words[i], values);
+		code = line ? add_string(bench, filled[0]) : add_argv(bench, filled);
+		if (code)
+			return code;
+		if (!k)
+			form = bench_form(bench,
+					  line ? line : masked(bench, typed(bench, argv), argv),
+					  words);
+		/* Text with a secret has been masked. */
+		if (line && command->text != filled[0])
+			form = bench_form(bench, command->text, words);
+		command->form = form;
+		command->text = bench_fill(
+			bench, line ? form : bench_form(bench, command->text, words), values);
+		command->values = values;
+		if (bench->prepare)
+			command->prepare = bench_fill(bench, bench->prepare, values);
+	}
+	return 0;
+}
+
 /* ---- arguments ---------------------------------------------------------------------------- */
 
 /* The file must not be one that the bench reads, or writes another thing to. */
@@ -224,12 +270,13 @@ static int refuse_overwrite(const struct bench *bench, const char *flag, const c
 {
 	const char *const others[][2] = { { bench->input, "the file of --input" },
 					  { bench->baseline_file, "the file of --baseline" },
-					  { file == bench->output ? NULL : bench->output,
-					    "the file of --output" } };
+					  { bench->output, "the file of --output" },
+					  { bench->rows.output, "the file of -o" } };
 	int code = 0;
 
-	for (unsigned i = 0; i < 3 && file && !code; i++)
-		code = tool_refuse_overwrite(flag, file, others[i][0], others[i][1]);
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]) && file && !code; i++)
+		if (file != others[i][0])
+			code = tool_refuse_overwrite(flag, file, others[i][0], others[i][1]);
 	return code;
 }
 
@@ -239,31 +286,48 @@ static int parse(struct bench *bench, int argc, char **argv)
 	int code;
 
 	bench->fail_above = -1;
-	bench->commands = pmc_arena_alloc(&bench->arena, sizeof(*bench->commands) * (size_t)argc);
 	code = tool_args_parse(argc, argv, bench);
+	if (!code)
+		code = bench_read_scans(bench);
+	if (code)
+		return code;
+	bench->commands =
+		pmc_arena_alloc(&bench->arena, sizeof(*bench->commands) * bench->n_combinations *
+						       (bench->n_words + 1));
 	/* --shell applies to all strings, also those before the flag. */
 	for (unsigned i = 0; i < bench->n_words && !code; i++)
-		code = add_string(bench, bench->words[i]);
+		code = add_each(bench, (char *)bench->words[i], NULL);
 	if (!code && bench->tail)
-		code = add_argv(bench, bench->tail);
+		code = add_each(bench, NULL, bench->tail);
 	if (code)
 		return code;
 	if (!bench->n_commands)
 		return tool_fail(EXIT_USAGE,
 				 "no command; pmctl bench 'CMD A' 'CMD B', or -- CMD [ARG...]");
+	code = bench_check_scans(bench);
+	if (code)
+		return code;
 	if (bench->runs && bench->duration_ns)
 		return tool_fail(EXIT_USAGE, "--duration and --runs exclude each other; give one");
 	bench->duration_ns = bench->duration_ns ? bench->duration_ns : 5 * FLAG_S;
-	if (bench->fail_above >= 0 && bench->n_commands < 2 && !bench->baseline_file)
+	if ((bench->fail_above >= 0 || bench->n_fail_on) && bench->n_commands < 2 &&
+	    !bench->baseline_file)
 		return tool_fail(EXIT_USAGE,
-				 "--fail-above has nothing to compare with; name two commands "
-				 "or --baseline FILE");
+				 "%s has nothing to compare with; name two commands "
+				 "or --baseline FILE",
+				 bench->n_fail_on ? "--fail-on" : "--fail-above");
 	if (rows->format == TABLE_JSON &&
 	    (rows->choice.sort || rows->choice.columns || rows->choice.n_where))
 		return tool_fail(EXIT_USAGE, "--format json has whole runs; use --format jsonl "
 					     "with --sort, --where and --columns");
-	code = refuse_overwrite(bench, "--output", bench->output);
-	return code ? code : refuse_overwrite(bench, "-o", rows->output);
+	for (unsigned i = 0; i < 3 && !code; i++) {
+		const char *const files[][2] = { { "--output", bench->output },
+						 { "-o", rows->output },
+						 { "--json", bench->json_file } };
+
+		code = refuse_overwrite(bench, files[i][0], files[i][1]);
+	}
+	return code;
 }
 
 /* ---- the plan ----------------------------------------------------------------------------- */
@@ -299,6 +363,59 @@ static void add_events(struct bench *bench)
 			};
 		}
 	}
+}
+
+/* METRIC[=PCT] of --fail-on; the name of an event may have a = in it. */
+static int add_limit(struct bench *bench, const char *text)
+{
+	char *name = pmc_arena_strdup(&bench->arena, text), *equals = strrchr(name, '=');
+	double limit = bench->fail_above > 0 ? bench->fail_above : 0, own;
+	struct pmc_nearest nearest;
+	char why[320];
+
+	if (equals && tool_percent(equals + 1, &own)) {
+		*equals = '\0';
+		limit = own;
+	}
+	pmc_nearest_init(&nearest, name, strlen(name));
+	for (unsigned m = 0; m < bench->n_measures; m++) {
+		if (!strcmp(name, bench->measures[m].name) ||
+		    !strcmp(name, bench->measures[m].key)) {
+			bench->limits[m] = limit;
+			return 0;
+		}
+		pmc_nearest_try(&nearest, bench->measures[m].name);
+	}
+	for (unsigned i = 0; i < bench->plan.count; i++) {
+		if (strcmp(name, bench->plan.events[i].event.name) != 0)
+			continue;
+		bench_why(bench, &bench->plan.events[i], why, sizeof(why));
+		return tool_fail(EXIT_FAIL, "--fail-on %s: not counted: %s", name, why);
+	}
+	return tool_fail_unknown("unknown measurement", name, nearest.name,
+				 "give one of the table, such as wall_time");
+}
+
+/* Without --fail-on, wall time and the events of -e are judged. */
+static int set_limits(struct bench *bench)
+{
+	int code = 0;
+
+	bench->limits = pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(double));
+	for (unsigned m = 0; m < bench->n_measures; m++)
+		bench->limits[m] =
+			bench->fail_above >= 0 && !bench->n_fail_on &&
+					(m == BENCH_WALL || (m >= BENCH_EVENTS && bench->events)) ?
+				bench->fail_above :
+				NAN;
+	for (unsigned i = 0; i < bench->n_fail_on && !code; i++)
+		code = add_limit(bench, bench->fail_on[i]);
+	for (unsigned p = 0; p < bench->n_parameters && !code; p++)
+		if (bench_has_name(bench, bench->parameters[p].name))
+			code = tool_fail(EXIT_USAGE,
+					 "-L %s: a column has this name; choose another",
+					 bench->parameters[p].name);
+	return code;
 }
 
 static int plan(struct bench *bench)
@@ -382,25 +499,33 @@ static void warn_of_shell(const struct bench *bench)
 	}
 }
 
-/* Whether wall time, or a requested event, is significantly worse by more than --fail-above. */
-static bool regressed(const struct bench *bench)
+/* 0, or the exit code with what is significantly larger than its limit printed. */
+static int judge(const struct bench *bench)
 {
-	bool worse = false;
-
-	for (unsigned c = 0; c < bench->n_commands && bench->fail_above >= 0; c++) {
-		const struct bench_command *command = &bench->commands[c];
+	for (unsigned i = 0; i < bench->n_commands * bench->n_measures; i++) {
+		const struct bench_command *command = &bench->commands[i / bench->n_measures];
 		const struct bench_command *reference = bench_reference(bench, command);
+		const unsigned m = i % bench->n_measures;
+		struct bench_row row;
 
-		for (unsigned m = 0; reference && m < bench->n_measures; m++) {
-			struct bench_row row;
-
-			if (m != BENCH_WALL && (m < BENCH_EVENTS || !bench->events))
-				continue;
-			bench_row_of(bench, command, reference, NULL, m, &row);
-			worse |= row.delta.significant && row.delta.pct > bench->fail_above;
-		}
+		if (isnan(bench->limits[m]) || !reference)
+			continue;
+		bench_row_of(bench, command, reference, NULL, m, &row);
+		/* Nothing is larger than it was if it is 0. */
+		if (bench->n_fail_on && !row.delta.has_ci &&
+		    !(row.summary.n > 1 && row.summary.max == 0))
+			return tool_fail(
+				EXIT_FAIL,
+				"--fail-on %s: '%.80s' cannot be compared: each side needs "
+				"two runs, and the reference a value that is not 0",
+				bench->measures[m].name, command->text);
+		if (row.delta.significant && row.delta.pct > bench->limits[m])
+			return tool_fail(
+				EXIT_FAIL, "%s of '%.80s' is %.1f %% larger; %s permits %.1f %%",
+				bench->measures[m].name, command->text, row.delta.pct,
+				bench->n_fail_on ? "--fail-on" : "--fail-above", bench->limits[m]);
 	}
-	return worse;
+	return 0;
 }
 
 /* Before the runs bench_write() only checks the choice of rows. */
@@ -409,9 +534,35 @@ static int check_rows(struct bench *bench)
 	return bench->rows.format == TABLE_JSON ? 0 : bench_write(bench);
 }
 
+/* ---- files beside the output ---------------------------------------------------------------- */
+
+static int open_beside(struct bench *bench)
+{
+	if (bench->json_file)
+		bench->json_fd = tool_open_output(bench->json_file, EXIT_FAIL);
+	return bench->json_fd < 0 ? -bench->json_fd : 0;
+}
+
+static int write_beside(struct bench *bench, const char *file, int fd,
+			void (*write)(struct bench *bench, struct pmc_out *out))
+{
+	static char room[64 << 10];
+	struct pmc_out out;
+	int error;
+
+	if (!file || !bench->n_runs)
+		return 0;
+	pmc_out_to_fd(&out, fd, room, sizeof(room));
+	write(bench, &out);
+	error = pmc_out_flush(&out);
+	if (fd != STDOUT_FILENO && close(fd) && !error)
+		error = -errno;
+	return error ? tool_fail_write(file, -error) : 0;
+}
+
 static int run_bench(struct bench *bench)
 {
-	int code, printed;
+	int code, printed, failed;
 
 	bench_catch_signals();
 	code = bench_measure(bench);
@@ -426,19 +577,21 @@ static int run_bench(struct bench *bench)
 	} else if (!printed) {
 		printed = tool_rows_close(&bench->rows);
 	}
+	failed = write_beside(bench, bench->json_file, bench->json_fd, bench_write_json);
+	printed = printed ? printed : failed;
 	if (!code && bench->interrupted)
 		tool_warn("interrupted: results cover the completed runs");
 	bench_raise_again();
-	if (!code && !printed && regressed(bench))
-		code = tool_fail(EXIT_FAIL, "a command is slower than --fail-above permits");
+	if (!code && !printed)
+		code = judge(bench);
 	return code ? code : printed;
 }
 
 int cmd_bench(int argc, char **argv)
 {
-	static int (*const steps[])(struct bench *) = {
-		plan, bench_read_baseline, check_rows, open_files, open_results, run_bench
-	};
+	static int (*const steps[])(
+		struct bench *) = { plan,	set_limits,   bench_read_baseline, check_rows,
+				    open_files, open_results, open_beside,	   run_bench };
 	struct bench bench = { .io = { -1, -1, -1 }, .last_thread = &bench.threads };
 	int code = parse(&bench, argc, argv);
 

@@ -230,7 +230,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	unsigned pass = (unsigned)(command->n_runs % bench->passes);
 	struct bench_run *run = new_run(bench, command);
 	struct spawn_result result;
-	int code = run_line(bench, "--prepare", bench->prepare);
+	int code = run_line(bench, "--prepare", command->prepare);
 
 	if (code || bench_signalled())
 		return code;
@@ -311,7 +311,6 @@ static int measure_shell(struct bench *bench)
 	shell.n_commands = 1;
 	shell.runs = SHELL_RUNS;
 	shell.warmups = 3;
-	shell.prepare = NULL;
 	shell.n_measures = BENCH_EVENTS;
 	shell.plan.groups = 0;
 	shell.passes = 1;
@@ -489,7 +488,7 @@ static int run_under_agent(struct bench *bench, struct bench_command *command,
 			   struct bench_runner *runner, struct under_agent *agent, size_t r)
 {
 	struct spawn_result result;
-	int code = run_line(bench, "--prepare", bench->prepare), error;
+	int code = run_line(bench, "--prepare", command->prepare), error;
 
 	if (code || bench_signalled())
 		return code;

@@ -110,7 +110,8 @@ struct result {
 
 struct results {
 	const struct bench *bench;
-	struct result *list, *at;
+	struct result *list;
+	const struct result *at;
 	size_t n, room;
 	bool for_people; /* with units and marks; else as it is compared and ordered */
 	bool nested;	 /* events of a thread are under its CPU time */
@@ -185,7 +186,7 @@ static void add_threads(struct results *results, const struct bench_command *com
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-enum { COMMAND, NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA };
+enum { COMMAND, NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA, PARAMETERS };
 
 /* "wall_time"; of a thread "pool-*", and "pool-* cycles" or nested "  cycles". For people with the
  * unit, and how many runs have it if an event is not in all. */
@@ -270,6 +271,8 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 				  [MAX] = summary->max };
 	struct table_cell cell;
 
+	if (column->index >= PARAMETERS)
+		return cell_text(result->command->values[column->index - PARAMETERS]);
 	if (column->index == COMMAND)
 		return cell_text(result->command->text);
 	if (column->index == NAME)
@@ -323,6 +326,88 @@ static const struct table_column columns[] = {
 };
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+bool bench_has_name(const struct bench *bench, const char *name)
+{
+	bool found = !strcmp(name, "run") || !strcmp(name, "exit");
+
+	for (unsigned i = 0; i < N_COLUMNS; i++)
+		found |= !strcmp(name, columns[i].name);
+	for (unsigned m = 0; m < bench->n_measures; m++)
+		found |= !strcmp(name, bench->measures[m].name) ||
+			 !strcmp(name, bench->measures[m].key);
+	return found;
+}
+
+/* Columns of parameters, with indices from `first`. */
+static void put_parameters(const struct bench *bench, struct table_column *to, unsigned first,
+			   bool data)
+{
+	for (unsigned p = 0; p < bench->n_parameters; p++)
+		to[p] = (struct table_column){ .name = bench->parameters[p].name,
+					       .index = first + p,
+					       .data = data };
+}
+
+/* ---- the table of a scan ------------------------------------------------------------------ */
+
+/* A row for each command, with its values of parameters, its means, and the change of wall time. */
+static void write_scan(struct bench *bench, struct results *results)
+{
+	const unsigned n_values = bench->n_parameters + bench->n_measures, n = n_values + 2;
+	const bool several = bench->n_words + !!bench->tail > 1;
+	const bool markdown = bench->rows.format == TABLE_MARKDOWN;
+	struct pmc_arena *arena = &bench->arena;
+	struct table_column *list = pmc_arena_alloc(arena, n * sizeof(*list));
+	struct table_cells cells = { .n = n };
+	struct table table = { .columns = list,
+			       .n_columns = n - !several,
+			       .screen = bench->rows.screen,
+			       .arena = arena,
+			       .wide = markdown,
+			       .indent = 2 };
+	struct table_cell *cell;
+
+	cell = cells.cells = pmc_arena_alloc(arena, results->n * n * sizeof(*cell));
+	for (size_t i = 0; i < results->n; i++) {
+		const struct bench_command *command = results->list[i].command;
+		const struct bench_summary *summary = &results->list[i].values.summary;
+
+		if (results->list[i].thread)
+			continue;
+		if (results->list[i].measure == bench->measures) {
+			results->at = &results->list[i];
+			cell[n_values] = delta_cell(results);
+			if (cell[n_values].kind == CELL_TEXT)
+				cell[n_values].text = pmc_arena_strdup(arena, results->text);
+			cell[n - 1] = cell_text(command->form);
+			for (unsigned p = 0; p < bench->n_parameters; p++)
+				*cell++ = cell_text(command->values[p]);
+			table.n_rows++;
+		}
+		*cell++ = cell_real(summary->n ? summary->mean : NAN, 3);
+		if (cell == cells.cells + table.n_rows * n - 2)
+			cell += 2;
+	}
+	put_parameters(bench, list, 0, false);
+	for (unsigned i = bench->n_parameters; i < n_values; i++) {
+		const struct bench_measure *measure = &bench->measures[i - bench->n_parameters];
+
+		list[i] = (struct table_column){ .name = measure->name, .index = i };
+		list[i].unit = measure->unit == BENCH_NS ? TABLE_NS : TABLE_COUNT;
+		list[i].scale_unit = measure->unit == BENCH_BYTES ? "B" : NULL;
+		list[i].drop = measure->event ? TABLE_DROP_EVENT : TABLE_DROP_INPUT;
+	}
+	list[bench->n_parameters].drop = TABLE_STAYS;
+	list[n_values] = (struct table_column){
+		.name = "delta", .head = "wall_time delta", .index = n_values, .blank = true
+	};
+	list[n - 1] = (struct table_column){ .name = "command", .index = n - 1 };
+	table_set_cells(&table, &cells);
+	table_layout(&table);
+	pmc_out_str(&bench->rows.out, "\n");
+	table_print(&table, markdown ? TABLE_MARKDOWN : TABLE_PLAIN, &bench->rows.out);
+}
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
@@ -608,8 +693,10 @@ static int write_tables(struct bench *bench)
 {
 	const struct table_choice *choice = &bench->rows.choice;
 	struct results results = { .bench = bench, .nested = !choice->sort && !choice->n_where };
-	struct table table = { .columns = columns,
-			       .n_columns = N_COLUMNS,
+	struct table_column *all =
+		pmc_arena_alloc(&bench->arena, (N_COLUMNS + bench->n_parameters) * sizeof(*all));
+	struct table table = { .columns = all,
+			       .n_columns = N_COLUMNS + bench->n_parameters,
 			       .arg = &results,
 			       .row = make_row,
 			       .cell = cell_of,
@@ -621,6 +708,9 @@ static int write_tables(struct bench *bench)
 	bool first = true;
 	int code;
 
+	/* The deltas are last. */
+	put_parameters(bench, all, PARAMETERS, true);
+	memcpy(all + bench->n_parameters, columns, sizeof(columns));
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		for (unsigned m = 0; m < bench->n_measures && bench->commands[c].n_runs; m++)
 			add_result(&results, &bench->commands[c], NULL, m);
@@ -639,6 +729,8 @@ static int write_tables(struct bench *bench)
 		pmc_out_str(&bench->rows.out,
 			    table.hidden[0] && bench->rows.format == TABLE_PLAIN ? "\n" : "");
 		tool_rows_put_left_out(&bench->rows, &table);
+		if (bench->n_parameters)
+			write_scan(bench, &results);
 		write_notes(bench, &results);
 	}
 	free(results.list);
@@ -659,6 +751,7 @@ static bool is_whole(double value)
 	return !isnan(value) && value >= 0 && value < 9e15 && value == floor(value);
 }
 
+/* The values of measurements are followed by those of parameters. */
 enum { RUN_COMMAND, RUN_NUMBER, RUN_EXIT, RUN_VALUES };
 
 struct runs {
@@ -690,6 +783,9 @@ static struct table_cell run_cell(void *arg, const struct table_column *column)
 	case RUN_EXIT:
 		return cell_number(true, (uint64_t)exit_of(run->status));
 	default:
+		if (column->index >= RUN_VALUES + runs->bench->n_measures)
+			return cell_text(runs->command->values[column->index - RUN_VALUES -
+							       runs->bench->n_measures]);
 		value = run->values[column->index - RUN_VALUES];
 		return cell_real(value, is_whole(value) ? 0 : 3);
 	}
@@ -697,11 +793,11 @@ static struct table_cell run_cell(void *arg, const struct table_column *column)
 
 static int write_runs(struct bench *bench)
 {
-	const unsigned n = RUN_VALUES + bench->n_measures;
-	struct table_column *list = pmc_arena_alloc(&bench->arena, n * sizeof(*list));
+	const unsigned n = RUN_VALUES + bench->n_measures, p = bench->n_parameters;
+	struct table_column *list = pmc_arena_alloc(&bench->arena, (p + n) * sizeof(*list));
 	struct runs runs = { .bench = bench };
 	struct table table = { .columns = list,
-			       .n_columns = n,
+			       .n_columns = p + n,
 			       .n_rows = bench->n_runs,
 			       .arg = &runs,
 			       .row = make_run,
@@ -709,14 +805,15 @@ static int write_runs(struct bench *bench)
 			       .arena = &bench->arena };
 	int code;
 
-	list[RUN_COMMAND] = (struct table_column){ .name = "command" };
-	list[RUN_NUMBER] = (struct table_column){ .name = "run", .unit = TABLE_ID };
-	list[RUN_EXIT] = (struct table_column){ .name = "exit", .unit = TABLE_ID };
+	*list++ = (struct table_column){ .name = "command", .index = RUN_COMMAND };
+	put_parameters(bench, list, n, false);
+	list += p;
+	*list++ = (struct table_column){ .name = "run", .index = RUN_NUMBER, .unit = TABLE_ID };
+	*list++ = (struct table_column){ .name = "exit", .index = RUN_EXIT, .unit = TABLE_ID };
 	for (unsigned m = 0; m < bench->n_measures; m++)
-		list[RUN_VALUES + m] = (struct table_column){ .name = bench->measures[m].key,
-							      .unit = TABLE_COUNT };
-	for (unsigned i = 0; i < n; i++)
-		list[i].index = i;
+		*list++ = (struct table_column){ .name = bench->measures[m].key,
+						 .index = RUN_VALUES + m,
+						 .unit = TABLE_COUNT };
 	code = tool_rows_choose(&bench->rows, &table, 0);
 	if (!code && table.n_rows)
 		tool_rows_print(&bench->rows, &table);
@@ -806,6 +903,12 @@ static void put_command(struct pmc_json *json, const struct bench *bench,
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "command", command->text);
+	if (bench->n_parameters) {
+		pmc_json_object(json, "parameters");
+		for (unsigned p = 0; p < bench->n_parameters; p++)
+			pmc_json_str(json, bench->parameters[p].name, command->values[p]);
+		pmc_json_object_end(json);
+	}
 	pmc_json_u64(json, "failures", command->failures);
 	pmc_json_array(json, "runs");
 	for (size_t r = 0; r < command->n_runs; r++)
@@ -843,7 +946,7 @@ static void put_planned(struct pmc_json *json, const struct bench *bench,
 	pmc_json_object_end(json);
 }
 
-static void write_json(const struct bench *bench, struct pmc_out *out)
+void bench_write_json(struct bench *bench, struct pmc_out *out)
 {
 	struct pmc_json json;
 
@@ -866,6 +969,6 @@ int bench_write(struct bench *bench)
 {
 	if (bench->rows.format != TABLE_JSON)
 		return tool_rows_is_table(&bench->rows) ? write_tables(bench) : write_runs(bench);
-	write_json(bench, &bench->rows.out);
+	bench_write_json(bench, &bench->rows.out);
 	return 0;
 }

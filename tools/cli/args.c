@@ -98,6 +98,18 @@ static bool takes_operand(const struct tool_flag *row, const struct tool_args *a
 	}
 }
 
+/* Lists of flags, as long as pmctl lives. */
+static struct pmc_arena memory;
+
+static const char *joined(const char *a, const char *between, const char *b)
+{
+	const size_t size = strlen(a) + strlen(between) + strlen(b) + 1;
+	char *text = pmc_arena_alloc(&memory, size);
+
+	snprintf(text, size, "%s%s%s", a, between, b);
+	return text;
+}
+
 /* The rest of the arguments is that of a command to run. */
 static bool starts_command(const struct tool_flag *row)
 {
@@ -142,6 +154,8 @@ bool tool_args_next(struct tool_args *args)
 		args->value = args->argv[args->at++];
 	else if (row->argument[0] == '[')
 		args->value = "on";
+	if (row->pair && args->value && !strchr(args->value, '=') && args->at < args->argc)
+		args->value = joined(args->value, "=", args->argv[args->at++]);
 	return true;
 }
 
@@ -160,7 +174,7 @@ bool tool_args_scan(int argc, char **argv)
 		if (!args.row)
 			continue;
 		help |= args.row->type == FLAG_TYPE_HELP;
-		tool_json_errors |= tool_args_is(&args, "--json") ||
+		tool_json_errors |= (tool_args_is(&args, "--json") && !args.row->argument) ||
 				    (tool_args_is(&args, "--format") && args.value &&
 				     strcmp(args.value, "json") == 0);
 	}
@@ -244,12 +258,17 @@ static int set_time(const struct tool_args *args, uint64_t *ns)
 	return tool_fail_value(args, accepted);
 }
 
-static int set_percent(const struct tool_args *args, double *percent)
+bool tool_percent(const char *text, double *percent)
 {
 	char *end;
 
-	*percent = strtod(args->value, &end);
-	if (end == args->value || (*end && strcmp(end, "%")) || !(*percent >= 0 && *percent < 1e6))
+	*percent = strtod(text, &end);
+	return end != text && (!*end || !strcmp(end, "%")) && *percent >= 0 && *percent < 1e6;
+}
+
+static int set_percent(const struct tool_args *args, double *percent)
+{
+	if (!tool_percent(args->value, percent))
 		return tool_fail_value(args, "a percentage such as 5 or 2.5");
 	return 0;
 }
@@ -347,23 +366,11 @@ static int check_text(const struct tool_args *args)
 	}
 }
 
-/* Lists of flags, as long as pmctl lives. */
-static struct pmc_arena memory;
-
 static void append(const struct tool_args *args, const char ***list, unsigned *n)
 {
 	if (!*list)
 		*list = pmc_arena_alloc(&memory, sizeof(**list) * (size_t)args->argc);
 	(*list)[(*n)++] = args->value;
-}
-
-static void join(const struct tool_args *args, const char **text)
-{
-	const size_t size = (*text ? strlen(*text) + 1 : 0) + strlen(args->value) + 1;
-	char *joined = pmc_arena_alloc(&memory, size);
-
-	snprintf(joined, size, "%s%s%s", *text ? *text : "", *text ? "," : "", args->value);
-	*text = joined;
 }
 
 int tool_parse_events(const char *source, const char *text, struct pmc_arena *arena,
@@ -444,7 +451,9 @@ static int set(const struct tool_args *args, char *options)
 		append(args, to, (unsigned *)(void *)(options + row->length_at));
 		return 0;
 	case FLAG_TYPE_EVENTS:
-		join(args, to);
+		*(const char **)to = *(const char **)to ?
+					     joined(*(const char **)to, ",", args->value) :
+					     args->value;
 		return 0;
 	case FLAG_TYPE_CALL:
 		return row->set(options, args);

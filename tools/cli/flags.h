@@ -50,6 +50,7 @@ struct tool_flag {
 	const char *const *words, *const *aliases;
 	unsigned n_words;
 	int (*set)(void *options, const struct tool_args *args); /* 0 or the exit code */
+	bool pair; /* NAME VALUE stands for NAME=VALUE */
 };
 
 /* The next row of the table; NULL: it was the last. */
@@ -81,9 +82,9 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 #define FLAG_BOOL(key, flag, member, text) FLAG_CONSTANT(key, flag, member, true, text)
 #define FLAG_TEXT(key, flag, takes, member, text, ...)                                             \
 	FLAG_ROW(key, flag, takes, text, FLAG_TYPE_TEXT, member, ##__VA_ARGS__)
-#define FLAG_LIST(key, flag, takes, member, length, text)                                          \
+#define FLAG_LIST(key, flag, takes, member, length, text, ...)                                     \
 	FLAG_ROW(key, flag, takes, text, FLAG_TYPE_LIST, member,                                   \
-		 .length_at = offsetof(FLAG_OPTIONS, length))
+		 .length_at = offsetof(FLAG_OPTIONS, length), ##__VA_ARGS__)
 #define FLAG_NUMBER(key, flag, takes, member, from, to, text, ...)                                 \
 	FLAG_ROW(key, flag, takes, text, FLAG_TYPE_NUMBER, member, .least = from, .most = to,      \
 		 ##__VA_ARGS__)
@@ -182,6 +183,8 @@ bool tool_args_scan(int argc, char **argv);
 /* "invalid FLAG 'VALUE'; give ACCEPTED" */
 int tool_fail_value(const struct tool_args *args, const char *accepted);
 int tool_refuse_number(void *options, const struct tool_args *args);
+/* "5", "2.5%"; false: it is no percentage from 0. */
+bool tool_percent(const char *text, double *percent);
 
 /* pmc_events_parse(): 0, or the exit code with the error printed, "SOURCE 'TEXT': why". */
 struct pmc_arena;

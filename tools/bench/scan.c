@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.c - parameters of commands: -L NAME=A,B,C runs a command with each value for {NAME}. */
+#include "tools/bench/bench.h"
+
+enum { COMBINATIONS_MOST = 1000 };
+
+/* ---- the flag ----------------------------------------------------------------------------- */
+
+/* "A,B,C"; a comma behind a backslash is part of a value. */
+static void read_values(struct bench *bench, struct bench_parameter *parameter, char *text)
+{
+	char *to = text;
+
+	parameter->values =
+		pmc_arena_alloc(&bench->arena, (strlen(text) + 1) * sizeof(*parameter->values));
+	parameter->values[parameter->n++] = text;
+	for (; *text; text++) {
+		if (*text == ',') {
+			*to++ = '\0';
+			parameter->values[parameter->n++] = to;
+			continue;
+		}
+		text += text[0] == '\\' && text[1] == ',';
+		*to++ = *text;
+	}
+	*to = '\0';
+}
+
+static int read_scan(struct bench *bench, const char *text)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	struct bench_parameter *parameter = &bench->parameters[bench->n_parameters];
+	const size_t len = strspn(text, letters);
+
+	if (!len || text[len] != '=' || !text[len + 1])
+		return tool_fail(EXIT_USAGE,
+				 "invalid -L '%.60s'; give NAME=A,B,C, a name of letters, digits, "
+				 "- and _",
+				 text);
+	parameter->name = pmc_arena_strndup(&bench->arena, text, len);
+	for (unsigned p = 0; p < bench->n_parameters; p++)
+		if (!strcmp(bench->parameters[p].name, parameter->name))
+			return tool_fail(EXIT_USAGE,
+					 "-L %.60s is there twice; give all values in "
+					 "one",
+					 parameter->name);
+	read_values(bench, parameter, pmc_arena_strdup(&bench->arena, text + len + 1));
+	bench->n_parameters++;
+	bench->n_combinations *= parameter->n;
+	if (bench->n_combinations > COMBINATIONS_MOST)
+		return tool_fail(EXIT_USAGE, "-L has more than %d combinations; give fewer values",
+				 COMBINATIONS_MOST);
+	return 0;
+}
+
+int bench_read_scans(struct bench *bench)
+{
+	int code = 0;
+
+	bench->parameters =
+		pmc_arena_alloc(&bench->arena, (bench->n_scans + 1) * sizeof(*bench->parameters));
+	bench->n_combinations = 1;
+	for (unsigned i = 0; i < bench->n_scans && !code; i++)
+		code = read_scan(bench, bench->scans[i]);
+	return code;
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static size_t length_at(const char *text, const struct bench_parameter *parameter)
+{
+	const size_t len = strlen(parameter->name);
+
+	return text[0] == '{' && !strncmp(text + 1, parameter->name, len) && text[1 + len] == '}' ?
+		       len + 2 :
+		       0;
+}
+
+static bool is_in(const char *text, const struct bench_parameter *parameter)
+{
+	while (text && (text = strchr(text, '{')) && !length_at(text, parameter))
+		text++;
+	return text;
+}
+
+static bool are_in(char *const *words, const struct bench_parameter *parameter)
+{
+	while (*words && !is_in(*words, parameter))
+		words++;
+	return *words;
+}
+
+const char **bench_values(struct bench *bench, char *const *words, uint64_t k)
+{
+	const char **values =
+		pmc_arena_alloc(&bench->arena, (bench->n_parameters + 1) * sizeof(*values));
+	uint64_t n = 1;
+
+	/* The last parameter changes from each command to the next. */
+	for (unsigned p = bench->n_parameters; p-- > 0;) {
+		struct bench_parameter *parameter = &bench->parameters[p];
+
+		if (!are_in(words, parameter) && !is_in(bench->prepare, parameter))
+			continue;
+		parameter->used = true;
+		values[p] = parameter->values[k / n % parameter->n];
+		n *= parameter->n;
+	}
+	return k < n ? values : NULL;
+}
+
+char *bench_fill(struct bench *bench, const char *text, const char *const *values)
+{
+	size_t most = 1, room;
+	struct pmc_out out;
+
+	for (unsigned p = 0; p < bench->n_parameters; p++)
+		most = values[p] && strlen(values[p]) > most ? strlen(values[p]) : most;
+	room = strlen(text) * most + 1;
+	pmc_out_to_mem(&out, pmc_arena_alloc(&bench->arena, room), room);
+	while (*text) {
+		size_t len = 0;
+
+		for (unsigned p = 0; p < bench->n_parameters && !len; p++) {
+			len = length_at(text, &bench->parameters[p]);
+			pmc_out_str(&out, len ? values[p] : "");
+		}
+		pmc_out_bytes(&out, text, !len);
+		text += len ? len : 1;
+	}
+	return out.buf;
+}
+
+const char *bench_form(struct bench *bench, const char *text, char *const *words)
+{
+	size_t room = strlen(text) + 1;
+	struct pmc_out out;
+
+	for (unsigned p = 0; p < bench->n_parameters; p++)
+		room += 2 * strlen(bench->parameters[p].name) + sizeof(" (={})");
+	pmc_out_to_mem(&out, pmc_arena_alloc(&bench->arena, room), room);
+	pmc_out_str(&out, text);
+	for (unsigned p = 0; p < bench->n_parameters; p++)
+		if (is_in(bench->prepare, &bench->parameters[p]) &&
+		    !are_in(words, &bench->parameters[p]))
+			pmc_outf(&out, " (%s={%s})", bench->parameters[p].name,
+				 bench->parameters[p].name);
+	return out.buf;
+}
+
+int bench_check_scans(const struct bench *bench)
+{
+	for (unsigned p = 0; p < bench->n_parameters; p++) {
+		const struct bench_parameter *parameter = &bench->parameters[p];
+
+		if (!parameter->used)
+			return tool_fail(EXIT_USAGE,
+					 "-L %.60s: no command has {%.60s}; write it where the "
+					 "values belong",
+					 parameter->name, parameter->name);
+		if (is_in(bench->setup, parameter) || is_in(bench->cleanup, parameter))
+			return tool_fail(EXIT_USAGE,
+					 "--setup and --cleanup run once for all commands; use "
+					 "{%.60s} in --prepare",
+					 parameter->name);
+	}
+	return 0;
+}
