@@ -210,7 +210,7 @@ cat >"$T/args" <<'X'
 printf '%s\n' "$*" >>"$0.log"
 X
 chmod +x "$T/args"
-bench -r 2 -e page-faults -L n=1,2 -L word=a,b\\,c --json "$T/scan.json" \
+bench -r 2 -e page-faults -L n=1,2 -L word=a,b\\,c --json "$T/scan.json" --html "$T/scan.html" \
 	"$T/args {n} '{word}'" "$T/args <{n}> {other}" --prepare "echo {word} >>$T/prepared"
 is "$status $(sort "$T/args.log" | uniq -c | awk '{ print $1, $2, $3 }' | tr '\n' ' ')" \
 	"0 2 1 a 2 1 b,c 2 2 a 2 2 b,c 4 <1> {other} 4 <2> {other} " "each command runs with each value that it has"
@@ -219,6 +219,15 @@ is "$(jq -c '[.commands[].parameters | [.n, .word]]' "$T/scan.json")" \
 	'[["1","a"],["1","b,c"],["2","a"],["2","b,c"],["1","a"],["1","b,c"],["2","a"],["2","b,c"]]' "--json FILE has the values"
 like "$(jq -r '.commands[7].command' "$T/scan.json")" "<2> \{other\} \(word=b,c\)$" "a parameter of --prepare alone is behind the command"
 like "$(grep wall_time "$T/out")" "  n +word +wall_time ms .*command" "and the table is printed, with a row for each combination"
+is "$(python3 - "$T/scan.html" <<'X'
+import re, sys
+page = open(sys.argv[1]).read()
+import xml.etree.ElementTree as tree
+plots = [tree.fromstring(x) for x in re.findall("<svg.*?</svg>", page, re.S)]
+ns = "{http://www.w3.org/2000/svg}"
+print(*[len(list(plot.iter(ns + "circle"))) for plot in plots], "<script" in page, "args <" in page)
+X
+)" "8 8 8 8 8 False False" "--html FILE has a plot of each measurement with all points, and escaped text"
 bench -r 2 -e page-faults -L pages 100,3000 --fail-on page-faults -- "$PROG/pages" {pages}
 is "$status $(grep -c 'page-faults of .* larger; --fail-on permits 0.0' "$T/err")" "1 1" "-L NAME A,B as of hyperfine; --fail-on of the reference"
 bench -r 2 -e page-faults -L pages 3000,100 --fail-on page-faults --format csv -- "$PROG/pages" {pages}

@@ -57,6 +57,17 @@ static void summaries(void **state)
 	assert_true(a.n == 0 && a.mean == 0);
 }
 
+static void interval_of_a_mean(void **state)
+{
+	static const double values[] = { 10, 12 };
+	struct bench_summary summary;
+
+	bench_summarize(values, 2, &summary);
+	assert_true(fabs(bench_mean_ci(&summary) - 12.7062) < 0.0001);
+	bench_summarize(values, 1, &summary);
+	assert_true(bench_mean_ci(&summary) == 0);
+}
+
 static void differences(void **state)
 {
 	struct bench_summary a, b;
@@ -354,6 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_quantiles),
 		cmocka_unit_test(summaries),
+		cmocka_unit_test(interval_of_a_mean),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(outliers_do_not_hide_a_difference),
 		cmocka_unit_test(mostly_equal_values),

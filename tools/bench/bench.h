@@ -81,7 +81,7 @@ struct bench {
 	uint64_t runs, warmups; /* runs 0: as many as the duration allows */
 	bool sequential, shell, ignore_failure, per_thread;
 	double fail_above; /* percent; negative: not asked for */
-	const char **fail_on, **scans, *json_file;
+	const char **fail_on, **scans, *json_file, *page_file;
 	unsigned n_fail_on, n_scans;
 	struct tool_rows rows;
 	enum { BENCH_AUTO, BENCH_ALWAYS, BENCH_NEVER } color;
@@ -92,7 +92,7 @@ struct bench {
 	unsigned n_parameters;
 	uint64_t n_combinations; /* of their values */
 
-	int json_fd;
+	int beside[2];	    /* descriptors for json_file and page_file */
 	int io[3];	    /* the commands' standard descriptors; -1: pmctl's own */
 	char **environment; /* of shell lines; NULL: pmctl's own */
 
@@ -183,6 +183,9 @@ void bench_write_json(struct bench *bench, struct pmc_out *out);
 /* Prints to bench->rows, which is open; without runs it only checks the choice of rows. 0, or the
  * exit code with the error printed. */
 int bench_write(struct bench *bench);
+
+/* ---- page.c ------------------------------------------------------------------------------- */
+void bench_write_page(struct bench *bench, struct pmc_out *out);
 
 /* ---- of each OS, in linux/ and darwin/ ------------------------------------------------------ */
 /* Makes bench->plan of the events, and their passes. 0, or the exit code with the error printed, as

@@ -55,6 +55,8 @@ const struct tool_flag cmd_bench_flags[] = {
 		 .once = "output"),
 	FLAG_ROW(0, "--json", "FILE", "JSON of all runs, beside the output", FLAG_TYPE_FILE,
 		 json_file),
+	FLAG_ROW(0, "--html", "FILE", "page with plots, beside the output", FLAG_TYPE_FILE,
+		 page_file),
 	FLAG_WORD(0, "--color", "WHEN", color, colors, "colored changes"),
 	OPERAND_TAIL(tail),
 	OPERAND_LIST(words, n_words),
@@ -271,7 +273,8 @@ static int refuse_overwrite(const struct bench *bench, const char *flag, const c
 	const char *const others[][2] = { { bench->input, "the file of --input" },
 					  { bench->baseline_file, "the file of --baseline" },
 					  { bench->output, "the file of --output" },
-					  { bench->rows.output, "the file of -o" } };
+					  { bench->rows.output, "the file of -o" },
+					  { bench->json_file, "the file of --json" } };
 	int code = 0;
 
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]) && file && !code; i++)
@@ -320,10 +323,11 @@ static int parse(struct bench *bench, int argc, char **argv)
 	    (rows->choice.sort || rows->choice.columns || rows->choice.n_where))
 		return tool_fail(EXIT_USAGE, "--format json has whole runs; use --format jsonl "
 					     "with --sort, --where and --columns");
-	for (unsigned i = 0; i < 3 && !code; i++) {
+	for (unsigned i = 0; i < 4 && !code; i++) {
 		const char *const files[][2] = { { "--output", bench->output },
 						 { "-o", rows->output },
-						 { "--json", bench->json_file } };
+						 { "--json", bench->json_file },
+						 { "--html", bench->page_file } };
 
 		code = refuse_overwrite(bench, files[i][0], files[i][1]);
 	}
@@ -538,9 +542,14 @@ static int check_rows(struct bench *bench)
 
 static int open_beside(struct bench *bench)
 {
-	if (bench->json_file)
-		bench->json_fd = tool_open_output(bench->json_file, EXIT_FAIL);
-	return bench->json_fd < 0 ? -bench->json_fd : 0;
+	for (unsigned i = 0; i < 2; i++) {
+		const char *file = i ? bench->page_file : bench->json_file;
+
+		bench->beside[i] = file ? tool_open_output(file, EXIT_FAIL) : 0;
+		if (bench->beside[i] < 0)
+			return -bench->beside[i];
+	}
+	return 0;
 }
 
 static int write_beside(struct bench *bench, const char *file, int fd,
@@ -577,7 +586,9 @@ static int run_bench(struct bench *bench)
 	} else if (!printed) {
 		printed = tool_rows_close(&bench->rows);
 	}
-	failed = write_beside(bench, bench->json_file, bench->json_fd, bench_write_json);
+	failed = write_beside(bench, bench->json_file, bench->beside[0], bench_write_json);
+	if (!failed)
+		failed = write_beside(bench, bench->page_file, bench->beside[1], bench_write_page);
 	printed = printed ? printed : failed;
 	if (!code && bench->interrupted)
 		tool_warn("interrupted: results cover the completed runs");

@@ -155,6 +155,13 @@ static double half_of(double error, double df)
 	return error > 0 ? bench_t_quantile(LEVEL, df) * sqrt(error) : 0;
 }
 
+double bench_mean_ci(const struct bench_summary *summary)
+{
+	const struct bench_mean mean = mean_of(summary, false);
+
+	return mean.n > 1 ? half_of(mean.error, (double)(mean.n - 1)) : 0;
+}
+
 static void judge(struct bench_delta *delta)
 {
 	delta->significant =

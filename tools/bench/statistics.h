@@ -33,6 +33,9 @@ void bench_summarize(const double *values, size_t n, struct bench_summary *summa
 bool bench_means(const struct bench_summary *reference, const struct bench_summary *summary,
 		 struct bench_mean means[2]);
 
+/* Half of the 95 % interval of the mean; 0 of fewer than two values. */
+double bench_mean_ci(const struct bench_summary *summary);
+
 struct bench_delta {
 	bool known;	    /* both have values, and the reference is not 0 */
 	bool has_ci;	    /* both have at least two */

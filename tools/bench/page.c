@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.c - the results as a page: a table, and a plot of each measurement over the values of the
+ * first parameter, or over the commands where there is none.
+ *
+ * The plots are SVG, and the page needs no scripts. Command lines are in it: text is escaped.
+ */
+#include "tools/bench/bench.h"
+
+#include <math.h>
+
+enum { LEFT = 80, TOP = 30, WIDTH = 620, HEIGHT = 240, LINE = 18 };
+
+struct plot {
+	const struct bench *bench;
+	struct pmc_out *out;
+	unsigned n;	  /* places on the x axis */
+	unsigned *places; /* of each command; n: it does not have the parameter */
+	unsigned *series; /* of each command: one for those that differ in the place alone */
+	unsigned n_series;
+	/* of one measurement */
+	struct bench_row *rows; /* of each command */
+	double most;
+	struct pmc_scale scale;
+};
+
+static void put_text(const struct plot *plot, const char *text)
+{
+	char buf[1024];
+	struct pmc_out safe;
+
+	pmc_out_to_mem(&safe, buf, sizeof(buf));
+	table_say(&safe, &plot->bench->rows.screen, "%90S", text ? text : "-");
+	for (const char *c = buf; *c; c++)
+		pmc_outf(plot->out, strchr("<>&", *c) ? "&#%d;" : "%c", *c);
+}
+
+static void put_mean(const struct plot *plot, const struct bench_summary *summary)
+{
+	pmc_show_scaled(plot->out, &plot->scale, summary->n ? summary->mean : NAN);
+	pmc_out_str(plot->out, summary->n > 1 ? " ± " : "");
+	if (summary->n > 1)
+		pmc_show_scaled(plot->out, &plot->scale, bench_mean_ci(summary));
+}
+
+/* Chooses the measurement: "wall_time ms". */
+static void choose(struct plot *plot, unsigned m)
+{
+	const struct bench_measure *measure = &plot->bench->measures[m];
+
+	plot->most = 0;
+	for (unsigned c = 0; c < plot->bench->n_commands; c++) {
+		const struct bench_summary *summary = &plot->rows[c].summary;
+
+		bench_row_of(plot->bench, &plot->bench->commands[c], NULL, NULL, m, &plot->rows[c]);
+		plot->most = fmax(plot->most, summary->mean + bench_mean_ci(summary));
+	}
+	if (measure->unit == BENCH_NS)
+		pmc_scale_time(&plot->scale, plot->most, "µs");
+	else
+		pmc_scale_count(&plot->scale, plot->most, true);
+	put_text(plot, measure->name);
+	pmc_outf(plot->out, " %s%s", plot->scale.unit, measure->unit == BENCH_BYTES ? "B" : "");
+}
+
+static void put_table(struct plot *plot)
+{
+	const struct bench *bench = plot->bench;
+
+	pmc_out_str(plot->out, "<table><tr><th>measurement");
+	for (unsigned c = 0; c < bench->n_commands; c++) {
+		pmc_out_str(plot->out, "<th>");
+		put_text(plot, bench->commands[c].text);
+	}
+	for (unsigned p = 0; p < bench->n_parameters; p++) {
+		pmc_outf(plot->out, "\n<tr><th>%s", bench->parameters[p].name);
+		for (unsigned c = 0; c < bench->n_commands; c++) {
+			pmc_out_str(plot->out, "<td>");
+			put_text(plot, bench->commands[c].values[p]);
+		}
+	}
+	for (unsigned m = 0; m < bench->n_measures; m++) {
+		pmc_out_str(plot->out, "\n<tr><th>");
+		choose(plot, m);
+		for (unsigned c = 0; c < bench->n_commands; c++) {
+			pmc_out_str(plot->out, "<td>");
+			put_mean(plot, &plot->rows[c].summary);
+		}
+	}
+	pmc_out_str(plot->out, "\n</table>\n");
+}
+
+/* ---- plots -------------------------------------------------------------------------------- */
+
+static int x_of(const struct plot *plot, unsigned place)
+{
+	return LEFT + (int)(WIDTH * (2 * place + 1) / (2 * plot->n));
+}
+
+static int y_of(const struct plot *plot, double value)
+{
+	return TOP + HEIGHT - (int)lround(HEIGHT * fmax(value, 0) / plot->most);
+}
+
+static void begin_text(const struct plot *plot, const char *anchor, int x, int y)
+{
+	pmc_outf(plot->out, "<text text-anchor='%s' x='%d' y='%d'>", anchor, x, y);
+}
+
+static void draw_axes(const struct plot *plot)
+{
+	const struct bench_parameter *over = plot->bench->parameters;
+	const bool scan = plot->bench->n_parameters;
+	const double most = plot->most / plot->scale.divisor, power = pow(10, floor(log10(most)));
+	const double step = power * (most < 2 * power ? 0.5 : most < 5 * power ? 1 : 2);
+	struct pmc_scale scale = plot->scale;
+
+	scale.decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
+	for (double at = 0; at <= most; at += step) {
+		const int y = y_of(plot, at * scale.divisor);
+
+		begin_text(plot, "end", LEFT - 6, y + 4);
+		pmc_show_scaled(plot->out, &scale, at * scale.divisor);
+		pmc_outf(plot->out, "</text><path opacity='.2' d='M%d %dh%d'/>\n", LEFT, y, WIDTH);
+	}
+	/* At most twenty labels. */
+	for (unsigned i = 0; i < plot->n; i += 1 + plot->n / 20) {
+		begin_text(plot, "middle", x_of(plot, i), TOP + HEIGHT + LINE);
+		put_text(plot, scan ? over->values[i] : plot->bench->commands[i].text);
+		pmc_out_str(plot->out, "</text>\n");
+	}
+	begin_text(plot, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 2 * LINE);
+	pmc_outf(plot->out, "%s</text>\n", scan ? over->name : "");
+}
+
+/* A point with its interval, and a line from the point before; of a command without the parameter a
+ * line across. */
+static void draw_point(const struct plot *plot, unsigned c, const unsigned *before)
+{
+	const struct bench_summary *summary = &plot->rows[c].summary;
+	const double ci = bench_mean_ci(summary);
+	const int x = x_of(plot, plot->places[c]), y = y_of(plot, summary->mean);
+
+	pmc_out_str(plot->out, "<g><title>");
+	put_text(plot, plot->bench->commands[c].text);
+	pmc_out_str(plot->out, ": ");
+	put_mean(plot, summary);
+	pmc_outf(plot->out, " %s</title>", plot->scale.unit);
+	if (plot->places[c] == plot->n)
+		pmc_outf(plot->out, "<path stroke-dasharray='6' d='M%d %dh%d'/>", LEFT, y, WIDTH);
+	else
+		pmc_outf(plot->out, "<circle r='3' cx='%d' cy='%d'/><path d='M%d %dV%d'/>", x, y, x,
+			 y_of(plot, summary->mean - ci), y_of(plot, summary->mean + ci));
+	if (before)
+		pmc_outf(plot->out, "<path d='M%d %dL%d %d'/>", x_of(plot, plot->places[*before]),
+			 y_of(plot, plot->rows[*before].summary.mean), x, y);
+	pmc_out_str(plot->out, "</g>\n");
+}
+
+static void draw_series(const struct plot *plot, unsigned s)
+{
+	static const char *const colors[] = { "#0a6", "#37f", "#e60", "#c3c", "#999", "#b22" };
+	const struct bench *bench = plot->bench;
+	const struct bench_command *any = NULL;
+	unsigned last = 0;
+
+	pmc_outf(plot->out, "<g color='%s' stroke='currentColor'>\n", colors[s % 6]);
+	for (unsigned c = 0; c < bench->n_commands; c++) {
+		if (plot->series[c] != s || !plot->rows[c].summary.n)
+			continue;
+		draw_point(plot, c, any && bench->n_parameters ? &last : NULL);
+		any = &bench->commands[c];
+		last = c;
+	}
+	begin_text(plot, "start", LEFT, TOP + HEIGHT + LINE * (4 + (int)s));
+	if (any && bench->n_parameters)
+		put_text(plot, any->form);
+	for (unsigned p = 1; p < bench->n_parameters && any; p++) {
+		pmc_outf(plot->out, " %s=", bench->parameters[p].name);
+		put_text(plot, any->values[p]);
+	}
+	pmc_out_str(plot->out, "</text></g>\n");
+}
+
+static bool same_series(const struct bench *bench, const struct bench_command *a,
+			const struct bench_command *b)
+{
+	bool same = a->form == b->form || !bench->n_parameters;
+
+	for (unsigned p = 1; p < bench->n_parameters; p++)
+		same &= a->values[p] == b->values[p];
+	return same;
+}
+
+static void place(struct plot *plot)
+{
+	const struct bench *bench = plot->bench;
+
+	plot->n = bench->n_parameters ? bench->parameters->n : bench->n_commands;
+	for (unsigned c = 0; c < bench->n_commands; c++) {
+		const struct bench_command *command = &bench->commands[c];
+		unsigned first = 0, at = 0;
+
+		while (!same_series(bench, &bench->commands[first], command))
+			first++;
+		plot->series[c] = first == c ? plot->n_series++ : plot->series[first];
+		while (bench->n_parameters && at < plot->n &&
+		       bench->parameters->values[at] != command->values[0])
+			at++;
+		plot->places[c] = bench->n_parameters ? at : c;
+	}
+}
+
+void bench_write_page(struct bench *bench, struct pmc_out *out)
+{
+	const size_t n = bench->n_commands;
+	struct plot plot = { .bench = bench, .out = out };
+
+	plot.places = pmc_arena_alloc(&bench->arena, n * sizeof(*plot.places));
+	plot.series = pmc_arena_alloc(&bench->arena, n * sizeof(*plot.series));
+	plot.rows = pmc_arena_alloc(&bench->arena, n * sizeof(*plot.rows));
+	place(&plot);
+	pmc_out_str(out, "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n"
+			 "<meta http-equiv='Content-Security-Policy'\n content=\"default-src "
+			 "'none'; style-src 'unsafe-inline'\">\n"
+			 "<meta name='color-scheme' content='light dark'>\n"
+			 "<title>pmctl bench</title>\n<style>\n"
+			 "body { font: 14px system-ui, sans-serif; }\n"
+			 "svg { max-width: 45rem; display: block; margin-top: 2rem; }\n"
+			 "text { fill: currentColor; stroke: none; font-size: 13px; }\n"
+			 "circle { fill: currentColor; }\n"
+			 "th, td { padding: 0 .5rem; text-align: right; }\n"
+			 "th { max-width: 12rem; overflow-wrap: anywhere; }\n"
+			 "td, th:first-child { white-space: nowrap; }\n"
+			 "</style></head><body>\n<h1>pmctl bench</h1>\n");
+	put_table(&plot);
+	for (unsigned m = 0; m < bench->n_measures; m++) {
+		pmc_outf(out, "<h2>");
+		choose(&plot, m);
+		pmc_outf(out,
+			 "</h2>\n<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' "
+			 "fill='none' stroke='currentColor'>\n",
+			 LEFT + WIDTH + 20, TOP + HEIGHT + LINE * (4 + (int)plot.n_series));
+		if (plot.most > 0)
+			draw_axes(&plot);
+		for (unsigned s = 0; s < plot.n_series && plot.most > 0; s++)
+			draw_series(&plot, s);
+		pmc_out_str(out, "</svg>\n");
+	}
+	pmc_out_str(out, "</body></html>\n");
+}
