@@ -17,9 +17,9 @@ page_data() {
 # the boxes of the graph.
 cat >shown.js <<'JS'
 const fs = require('fs');
-const [page, widths] = process.argv.slice(2);
+const [page, widths, view] = process.argv.slice(2);
 const parts = fs.readFileSync(page, 'utf8').split(/<script[^>]*>\n/);
-const values = { event: '0', root: 'all', search: '', filter: '', widths };
+const values = { event: '0', root: 'all', search: '', filter: '', widths, view };
 const text = { data: parts[1].split('\n</script>')[0] };
 const elements = {};
 const anything = target =>
@@ -39,7 +39,11 @@ eval(script + `;
 	const boxes = [];
 	const walk = at => { boxes.push([at.name, at.total, change(at, 'total')]); at.callees.forEach(walk); };
 	walk(tree);
-	console.log(JSON.stringify({ rows: listFunctions().map(functionCells), boxes, most: largest }));`);
+	const tops = [...tree.callees.values()].filter(at => at.total).map(at => [at.name, at.total]);
+	let deepest = 0;
+	const ends = at => { deepest += at.own; at.callees.forEach(ends); };
+	ends(tree);
+	console.log(JSON.stringify({ tops, deepest, rows: listFunctions().map(functionCells), boxes, most: largest }));`);
 JS
 
 run "$PMCTL" diff a.pmc b.pmc --html d.html
@@ -66,6 +70,11 @@ if command -v node >/dev/null; then
 	is "$(jq -c '[.rows[] | select(.[1] == "gone") | .[6][0] == 0] | [length > 0, all]' shown.json)" '[true,true]' "and some are gone"
 	is "$(jq .boxes[0][1] shown.json)" "$(jq .sampling.weight b.json)" "widths are those of B"
 	is "$(node shown.js d.html 1 | jq .boxes[0][1])" "$(jq .sampling.weight a.json)" "or of A"
+	# Seen from the functions: each has what it took itself, with its callers below.
+	node shown.js d.html 0 callers >callers.json
+	is "$(jq -c '.tops | sort' callers.json)" \
+		"$(jq -c '[.groups[] | select(.self > 0) | [.function, .self]] | sort' b.json)" "callers: the functions in B"
+	is "$(jq -c '.deepest' callers.json)" "$(jq -c '.boxes[0][1]' shown.json)" "callers: their stacks have all of it"
 	"$PMCTL" diff a.pmc b.pmc --per page-faults --html per.html
 	node shown.js per.html 0 >per.json
 	faults() { "$PMCTL" report --format json "$1" | jq '[.threads[].events[] | select(.name == "page-faults").value] | add'; }
@@ -74,7 +83,7 @@ if command -v node >/dev/null; then
 	is "$(jq '[.rows[] | .[2][0]] | add | round' per.json)" \
 		"$(jq -n "$(jq .sampling.weight a.json) / $(faults a.pmc) | round")" "--per: A's"
 else
-	skip 13 "no node, which runs scripts" "the page's script"
+	skip 15 "no node, which runs scripts" "the page's script"
 fi
 "$PMCTL" diff a.pmc --vs b.pmc b.pmc a.pmc --html many.html
 is "$(page_data many.html | jq -c '[.before.files, .files]')" '[["a.pmc"],["b.pmc","b.pmc","a.pmc"]]' "several dumps a side"

@@ -4,7 +4,8 @@
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-let flame, tree, zoomed, largest, matches, isExpression;
+/* `calls` has callers above their callees; `tree` is what is drawn. */
+let flame, calls, tree, zoomed, largest, matches, isExpression;
 
 /* The name of a root, and what tells it from others of that name. */
 function rootName(root) {
@@ -86,6 +87,44 @@ function makeTree(accepts) {
 	return all;
 }
 
+/* Each function with what it did itself, and below it its callers, with their parts of that. */
+function invert(whole) {
+	const all = new Call(-1, 'all', '', null);
+	const add = (at, from) => {
+		for (const i of [0, 1]) {
+			at.sides[i].total += from[i].own;
+			/* Samples of a call itself: those that are in none of its callees. */
+			at.sides[i].samples += from[i].alone;
+		}
+	};
+	const visit = from => {
+		const own = from.sides.map((sums, i) => ({
+			own: sums.own,
+			alone: [...from.callees.values()].reduce(
+				(left, callee) => left - callee.sides[i].samples,
+				sums.samples,
+			),
+		}));
+		let at = all;
+		if (own[0].own || own[1].own) {
+			add(all, own);
+			for (let call = from; call.id !== -1; call = call.parent) {
+				let below = at.callees.get(call.id);
+				if (!below) {
+					below = new Call(call.id, call.name, call.module, at);
+					at.callees.set(call.id, below);
+				}
+				at = below;
+				add(at, own);
+			}
+			for (const i of [0, 1]) at.sides[i].own += own[i].own;
+		}
+		from.callees.forEach(visit);
+	};
+	visit(whole);
+	return all;
+}
+
 /* ---- differences ----------------------------------------------------------------------------- */
 
 /* What a weight of a side is compared as: its share, or for each count of --per. */
@@ -116,14 +155,14 @@ function largestChange(at) {
 }
 
 function describeChange(at) {
+	const self = text => (tree === calls ? ', self ' + text : '');
 	const of = (name, i) =>
 		name +
 		' ' +
 		weight(at.sides[i].total) +
 		', ' +
 		normText(norm(at.sides[i].total, i)) +
-		', self ' +
-		normText(norm(at.sides[i].own, i));
+		self(normText(norm(at.sides[i].own, i)));
 	return [
 		clean(at.name) + (state(at) && at !== tree ? ' (' + state(at) + ' in B)' : ''),
 		...(at.module ? [clean(at.module)] : []),
@@ -131,8 +170,7 @@ function describeChange(at) {
 		of('B', 0),
 		'change ' +
 			changeText(change(at, 'total')) +
-			', self ' +
-			changeText(change(at, 'own')) +
+			self(changeText(change(at, 'own'))) +
 			(data.per ? ' per ' + clean(data.per) : ' percentage points'),
 	];
 }
@@ -156,7 +194,8 @@ function describe(at) {
 				? ''
 				: ', ' + percent(at.total, zoomed.total) + ' of the zoomed box'),
 	);
-	lines.push('self ' + weight(at.own) + ', ' + percent(at.own, tree.total));
+	if (tree === calls)
+		lines.push('self ' + weight(at.own) + ', ' + percent(at.own, tree.total));
 	return lines;
 }
 
@@ -164,22 +203,32 @@ function describe(at) {
 
 const boxHeight = 18;
 
-/* Warm colours; of waits blue ones. The same function has the same. */
+/* A colour for each kind of code, as in the page's legend, a little other for each function. */
 function hue(at) {
+	const kind =
+		at.module === '[kernel]'
+			? 28
+			: at.module === ''
+				? 285
+				: /\.so(\.|$)|^\[vdso\]/.test(at.module)
+					? 55
+					: 130;
 	let hash = 0;
 	for (const c of at.name) hash = (hash * 31 + c.codePointAt(0)) >>> 0;
-	return (flame.waits ? 185 : 8) + (hash % 50);
+	return kind - 9 + (hash % 19);
 }
 
 function addBox(graph, at, left, width, depth, pixels) {
 	const box = make('div', width * pixels > 24 ? at.name : null, 'box');
 	box.node = at;
+	at.box = box;
+	box.depth = depth;
 	box.tabIndex = 0;
 	box.style.left = 100 * left + '%';
 	box.style.width = 100 * width + '%';
-	box.style.top = depth * boxHeight + 'px';
 	box.style.setProperty('--hue', data.before ? (change(at, 'total') > 0 ? 4 : 215) : hue(at));
-	if (data.before)
+	if (at.id === -1) box.style.setProperty('--sat', '0%');
+	else if (data.before)
 		box.style.setProperty(
 			'--sat',
 			90 * Math.sqrt(Math.min(1, Math.abs(change(at, 'total')) / largest)) + '%',
@@ -220,9 +269,13 @@ function draw() {
 
 	for (let at = zoomed.parent; at; at = at.parent) above.unshift(at);
 	above.forEach((at, depth) => addBox(graph, at, 0, 1, depth, pixels));
-	const deepest = drawBelow(graph, zoomed, 0, 1, above.length, pixels);
+	const deepest = drawBelow(graph, zoomed, 0, 1, above.length, pixels),
+		upwards = $('view').value === 'flame';
+	for (const box of graph.children)
+		box.style.top = (upwards ? deepest - box.depth : box.depth) * boxHeight + 'px';
 	$('graph').replaceChildren(graph);
 	$('graph').style.height = (deepest + 1) * boxHeight + 2 + 'px';
+	if (upwards) $('frame').scrollTop = $('frame').scrollHeight;
 	$('reset').disabled = zoomed === tree;
 	$('share').textContent = $('search').value
 		? (isExpression ? '' : 'not a valid regular expression: taken as plain text; ') +
@@ -279,7 +332,7 @@ function listFunctions() {
 		for (const callee of at.callees.values()) visit(callee);
 		if (first) active.delete(at.id);
 	};
-	visit(tree);
+	visit(calls);
 	return [...known.values()];
 }
 
@@ -325,6 +378,7 @@ function showFunctions() {
 		head,
 		index,
 		text: ['function', '', 'module'].includes(head),
+		path: head === 'module',
 	}));
 	const rows = listFunctions()
 		.map(functionCells)
@@ -395,7 +449,7 @@ function showFlame() {
 	const names = fillRoots();
 	$('root').onchange = () => {
 		const value = $('root').value;
-		tree = makeTree(
+		calls = makeTree(
 			(root, id) =>
 				value === 'all' ||
 				(value[0] === 'p'
@@ -404,6 +458,7 @@ function showFlame() {
 						? data.roots[+value].pool === root.pool
 						: +value === id),
 		);
+		tree = $('view').value === 'callers' ? invert(calls) : calls;
 		zoomed = tree;
 		largest = data.before ? largestChange(tree) || 1 : 1;
 		draw();
@@ -436,6 +491,9 @@ function flames() {
 	});
 	$('which').textContent = data.by_pool ? 'Pool' : 'Thread';
 	$('event').onchange = showFlame;
+	$('view').onchange = () => $('root').onchange();
+	$('list').ontoggle = draw;
+	$('kinds').hidden = !!data.before;
 	if (data.before) {
 		$('flames').querySelector('h2').textContent = 'Differences from A to B';
 		$('legend').hidden = $('widths-label').hidden = false;
@@ -463,9 +521,27 @@ function flames() {
 	const graph = $('graph'),
 		tip = $('tip');
 	graph.onclick = event => event.target.node && zoom(event.target.node);
-	graph.onkeydown = event => {
-		if (event.key === 'Enter' && event.target.node) zoom(event.target.node);
+	/* Arrows go to the caller, the largest callee, and the boxes beside. */
+	const go = (at, key) => {
+		const beside = [...graph.children].filter(box => box.depth === at.box.depth);
+		const to = beside.indexOf(at.box) + (key === 'ArrowRight' ? 1 : -1);
+		if (key === 'ArrowLeft' || key === 'ArrowRight') return beside[to];
+		const down = key === ($('view').value === 'flame' ? 'ArrowUp' : 'ArrowDown');
+		return down
+			? [...at.callees.values()].sort((a, b) => b.total - a.total)[0]?.box
+			: at.parent?.box;
 	};
+	graph.onkeydown = event => {
+		const at = event.target.node;
+		if (at && event.key === 'Enter') zoom(at);
+		if (!at || !event.key.startsWith('Arrow')) return;
+		event.preventDefault();
+		go(at, event.key)?.focus();
+	};
+	graph.addEventListener('focusin', event => {
+		if (event.target.node)
+			$('details').textContent = describe(event.target.node).join(' · ');
+	});
 	graph.onpointermove = event => {
 		const at = event.target.node;
 		tip.hidden = !at;

@@ -79,6 +79,7 @@ function makeRow(cells, columns, bars) {
 			column.text ? 'text' : column.share ? 'share' : '',
 		);
 		if (column.text) td.title = clean(cellText(cell));
+		if (column.path) td.textContent = clean(cellText(cell).replace(/.*\//, ''));
 		if (column.share && bars && Array.isArray(cell)) {
 			const bar = make('i');
 			bar.style.width = (5 * cell[0]) / bars + 'rem';
