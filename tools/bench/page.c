@@ -107,15 +107,30 @@ static void begin_text(const struct plot *plot, const char *anchor, int x, int y
 	pmc_outf(plot->out, "<text text-anchor='%s' x='%d' y='%d'>", anchor, x, y);
 }
 
+/* The distance of lines: 1, 2 or 5 times a power of 10. */
+static double step_of(double most, int *decimals)
+{
+	double power = 1, step;
+
+	while (power * 10 <= most)
+		power *= 10;
+	while (power > most && power > 1e-12)
+		power /= 10;
+	step = power * (most < 2 * power ? 0.5 : most < 5 * power ? 1 : 2);
+	*decimals = 0;
+	for (double left = step; left < 0.999 && *decimals < 12; left *= 10)
+		++*decimals;
+	return step;
+}
+
 static void draw_axes(const struct plot *plot)
 {
 	const struct bench_parameter *over = plot->bench->parameters;
 	const bool scan = plot->bench->n_parameters;
-	const double most = plot->most / plot->scale.divisor, power = pow(10, floor(log10(most)));
-	const double step = power * (most < 2 * power ? 0.5 : most < 5 * power ? 1 : 2);
+	const double most = plot->most / plot->scale.divisor;
 	struct pmc_scale scale = plot->scale;
+	const double step = step_of(most, &scale.decimals);
 
-	scale.decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
 	for (double at = 0; at <= most; at += step) {
 		const int y = y_of(plot, at * scale.divisor);
 
