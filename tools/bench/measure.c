@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 #include "tools/rows/fold.h"
 
 #include <errno.h>
@@ -141,6 +142,7 @@ static int run_line(const struct bench *bench, const char *flag, const char *lin
 
 	if (!line)
 		return 0;
+	tool_progress_hide();
 	error = tool_spawn(&spawn, &pid);
 	if (error)
 		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
@@ -157,26 +159,11 @@ static int run_line(const struct bench *bench, const char *flag, const char *lin
 			 WEXITSTATUS(status));
 }
 
-/* ---- progress on a terminal --------------------------------------------------------------- */
-
-static void show_progress(const struct bench *bench, uint64_t done, uint64_t spent_ns,
-			  uint64_t end_ns)
+/* Unless commands may write to the terminal. */
+static void begin_progress(const struct bench *bench, const char *what, uint64_t total)
 {
-	static const char bar[] = "########################################"
-				  "........................................";
-	static uint64_t shown_ns;
-	uint64_t now = pmc_now_ns();
-	double share = end_ns ? (double)spent_ns / (double)end_ns :
-				(double)done / (double)(bench->runs ? bench->runs : 1);
-
-	if (!isatty(STDERR_FILENO) || now - shown_ns < 100000000)
-		return;
-	shown_ns = now;
-	fprintf(stderr, "\r [%.40s] %llu runs", bar + 40 - (int)(fmin(share, 1) * 40),
-		(unsigned long long)done);
-	if (done && share > 0 && share < 1)
-		fprintf(stderr, ", %.0f s left ", (double)spent_ns / 1e9 * (1 - share) / share);
-	fflush(stderr);
+	if (bench->io[2] >= 0)
+		tool_progress_begin(what, total);
 }
 
 /* ---- one run ------------------------------------------------------------------------------ */
@@ -276,13 +263,19 @@ static int run_rounds(struct bench *bench, struct bench_runner *runner, unsigned
 	uint64_t least = bench->runs ? bench->runs : LEAST_RUNS * (uint64_t)bench->passes;
 	uint64_t most = bench->runs ? bench->runs : MOST_RUNS;
 	uint64_t limit = bench->runs ? 0 : bench->duration_ns * (to - from);
-	uint64_t begin = pmc_now_ns(), spent = 0;
+	uint64_t begin, spent = 0, done = 0;
 	unsigned *order = pmc_arena_alloc(&bench->arena, (to - from) * sizeof(*order));
+	double share;
 	int code = 0;
 
+	begin_progress(bench, "warming up", bench->warmups * (to - from));
 	for (uint64_t round = 0; round < bench->warmups && !code && !bench_signalled(); round++)
-		for (unsigned c = from; c < to && !code && !bench_signalled(); c++)
+		for (unsigned c = from; c < to && !code && !bench_signalled(); c++) {
 			code = run_once(bench, &bench->commands[c], runner, false);
+			tool_progress_add(1);
+		}
+	tool_progress_end();
+	begin_progress(bench, "measuring", 1000000);
 	begin = pmc_now_ns();
 	for (uint64_t round = 0; round < most && (round < least || spent < limit); round++) {
 		if (code || bench_signalled())
@@ -291,9 +284,13 @@ static int run_rounds(struct bench *bench, struct bench_runner *runner, unsigned
 		for (unsigned i = 0; i < to - from && !code && !bench_signalled(); i++) {
 			code = run_once(bench, &bench->commands[order[i]], runner, true);
 			spent = pmc_now_ns() - begin;
-			show_progress(bench, round + 1, spent, limit);
+			share = (double)++done / (double)(least * (to - from));
+			if (limit)
+				share = fmin(share, (double)spent / (double)limit);
+			tool_progress_step((uint64_t)(share * 1e6));
 		}
 	}
+	tool_progress_end();
 	return code;
 }
 
@@ -520,17 +517,23 @@ static int run_all_under_agent(struct bench *bench)
 	struct bench_runner *runner = NULL;
 	struct under_agent agent = { .dir = "" };
 	int code = set_up(bench, &agent);
+	size_t rounds;
 
 	if (!code)
 		setenv("PMC_EVENTS", bench_agent_events(bench, 0), 1);
 	if (!code)
 		code = bench_runner_start(bench, &runner);
-	for (size_t r = 0; r < AGENT_RUNS && r < bench->commands[0].n_runs && !code; r++) {
+	rounds = bench->commands[0].n_runs < AGENT_RUNS ? bench->commands[0].n_runs : AGENT_RUNS;
+	begin_progress(bench, "running under the agent", rounds * bench->n_commands);
+	for (size_t r = 0; r < rounds && !code; r++) {
 		shuffle(order, 0, bench->n_commands);
-		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
+		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++) {
 			code = run_under_agent(bench, &bench->commands[order[i]], runner, &agent,
 					       r);
+			tool_progress_add(1);
+		}
 	}
+	tool_progress_end();
 	bench_runner_stop(runner);
 	unlink(agent.dump);
 	if (agent.dir[0])
@@ -552,9 +555,6 @@ int bench_measure(struct bench *bench)
 		code = measure_commands(bench, runner, c,
 					bench->sequential ? c + 1 : bench->n_commands);
 	bench_runner_stop(runner);
-	/* Removes the line that shows the progress. */
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
 	if (!code && (bench->per_thread || bench->by_agent) && !bench_signalled())
 		code = run_all_under_agent(bench);
 	bench->interrupted = bench_signalled();

@@ -3,6 +3,7 @@
 #include "lib/base/out.h"
 #include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -159,19 +160,35 @@ static int fail_only(const char *path, int problem)
 			 problem == -ENOENT ? "; PMC_OUT or pmctl run -o names the dump" : "");
 }
 
+/* Of files; 0: not known. */
+static uint64_t bytes_of(const char *const *paths, unsigned n)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))
+			return 0;
+		bytes += (uint64_t)st.st_size;
+	}
+	return bytes;
+}
+
 int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, void *to)
 {
 	struct inputs inputs = { .read = read, .to = to };
 	int problem = 0;
 
 	pmc_out_to_mem(&inputs.out, inputs.left_out, sizeof(inputs.left_out));
-	for (unsigned i = 0; i < n; i++) {
+	tool_progress_begin("reading dumps", bytes_of(paths, n));
+	for (unsigned i = 0; i < n && problem != INPUT_FATAL; i++) {
 		problem = read_pattern(&inputs, paths[i]);
-		if (problem == INPUT_FATAL)
-			return EXIT_FAIL;
-		if (problem)
+		if (problem && problem != INPUT_FATAL)
 			leave_out(&inputs, paths[i], problem);
 	}
+	tool_progress_end();
+	if (problem == INPUT_FATAL)
+		return EXIT_FAIL;
 	if (!inputs.good && n == 1 && problem)
 		return fail_only(paths[0], problem);
 	if (inputs.bad > 8)

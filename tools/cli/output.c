@@ -10,6 +10,7 @@
 #include "lib/dump/output.h"
 #include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 #include "tools/view/report.h"
 
 #include <errno.h>
@@ -44,6 +45,7 @@ static void put(const char *kind, int code, const char *text)
 	struct pmc_out out;
 	struct pmc_json json;
 
+	tool_progress_hide();
 	pmc_out_to_fd(&out, STDERR_FILENO, line, sizeof(line));
 	if (tool_json_errors) {
 		pmc_json_init(&json, &out, false);

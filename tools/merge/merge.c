@@ -9,6 +9,7 @@
 #include "lib/base/out.h"
 #include "lib/base/sort.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 #include "tools/merge/merge.h"
 #include "tools/rows/profile.h"
 
@@ -270,6 +271,7 @@ static void read_map(struct merge *merge, const struct map *map, struct merge_in
 	while (pmc_scan_next(&scan, &frame)) {
 		const struct entry entry = entry_of(merge, &frame);
 
+		tool_progress_add(seen ? frame.head.size : 0);
 		if (seen) {
 			seen->good++;
 			if (merge->options.compact && has_subject(merge, &entry, &frame))
@@ -427,6 +429,7 @@ static int write_entries(struct merge *merge, struct pmc_out *out)
 			error = -ESTALE;
 		else if (i + 1 == merge->n || entry_order(entry, entry + 1, NULL) != 0)
 			pmc_out_bytes(out, (const char *)entry->bytes, entry->size);
+		tool_progress_add(1);
 	}
 	return error;
 }
@@ -459,7 +462,9 @@ static int write_union(struct merge *merge, int fd)
 	int error;
 
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
+	tool_progress_begin("writing frames", merge->n_frames);
 	error = is_in_parts(merge) ? write_parts(merge, &out) : write_entries(merge, &out);
+	tool_progress_end();
 	return error ? error : pmc_out_flush(&out);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "lib/dump/output.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 #include "tools/merge/merge.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ static void on_signal(int signal)
 
 	if (temporary[0])
 		unlink(temporary);
+	tool_progress_hide();
 	if (signal == SIGBUS) {
 		(void)!write(STDERR_FILENO, truncated, sizeof(truncated) - 1);
 		_exit(EXIT_FAIL);

@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/progress.h"
 #include "tools/profile/private.h"
 #include "tools/report/report.h"
 #include "tools/rings/rings.h"
@@ -207,6 +208,14 @@ static void lose(void *arg, struct ring *ring, uint64_t lost)
 	job->prof.lost_ns = job->rings.stopped_ns ? job->rings.stopped_ns : pmc_now_ns();
 }
 
+static bool show_progress(void *arg)
+{
+	const struct job *job = arg;
+
+	tool_progress_step(pmc_now_ns() - job->prof.start_ns);
+	return true;
+}
+
 /* ---- the recording -------------------------------------------------------------------------- */
 
 static int find_target(struct job *job)
@@ -248,7 +257,11 @@ static void add_targets(struct job *job)
 static int record(struct job *job)
 {
 	static const struct rings_use use = {
-		.verb = "profile", .open = open_on, .take = take, .lose = lose
+		.verb = "profile",
+		.open = open_on,
+		.take = take,
+		.lose = lose,
+		.flush = show_progress,
 	};
 	struct rings *rings = &job->rings;
 	struct pmc_here here;
@@ -281,7 +294,11 @@ static int record(struct job *job)
 	if (code)
 		return code;
 	add_targets(job);
+	/* The terminal is the command's, if there is one. */
+	if (!rings->command)
+		tool_progress_begin("recording", rings->duration_ns);
 	code = rings_follow(rings);
+	tool_progress_end();
 	job->prof.stop_ns = rings->stopped_ns;
 	prof_settle(&job->prof);
 	return code;

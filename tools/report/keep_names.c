@@ -8,6 +8,7 @@
  */
 #include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 #include "tools/report/names.h"
 
 #include <errno.h>
@@ -250,11 +251,13 @@ static int write_names(const struct pmc_profile *profile, int fd)
 		want_stack(k, stack);
 	want_starts(k);
 	HASH_SORT(k->wanted, by_subject);
+	tool_progress_begin("naming functions", HASH_COUNT(k->wanted));
 	for (first = at = k->wanted; at && !error; at = at->hh.next) {
 		if (!same_subject(first, at) || k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
 			error = write_frame(k, first);
 		first = at;
 		keep(k, at);
+		tool_progress_add(1);
 	}
 	if (first && !error)
 		error = write_frame(k, first);
@@ -276,8 +279,10 @@ const char *report_keep_names(const struct pmc_profile *profile, int fd)
 {
 	int status = 0;
 	sigset_t alarms;
-	pid_t pid = fork();
+	pid_t pid;
 
+	tool_progress_begin("naming functions", 0);
+	pid = fork();
 	if (!pid) {
 		tool_no_core();
 		signal(SIGBUS, SIG_DFL);
@@ -290,6 +295,7 @@ const char *report_keep_names(const struct pmc_profile *profile, int fd)
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	tool_progress_end();
 	if (pid < 0)
 		return strerror(errno);
 	if (WIFEXITED(status))

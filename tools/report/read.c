@@ -2,13 +2,16 @@
 /* read.c - reads dumps into a profile. */
 #include "tools/report/report.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 
 int report_read_one(void *to, int fd, const char *name)
 {
 	struct pmc_profile *profile = to;
 	const uint64_t frames = profile->frames, damaged = profile->damaged_frames;
-	const int err = pmc_profile_add_fd(profile, fd);
+	int err;
 
+	profile->step = tool_progress_add;
+	err = pmc_profile_add_fd(profile, fd);
 	if (err)
 		return err;
 	if (profile->frames == frames) {

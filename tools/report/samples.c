@@ -3,6 +3,7 @@
 #include "tools/report/report.h"
 #include "lib/base/sort.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 #include "tools/report/names.h"
 
 /* A function, line, or place in the tree. */
@@ -262,16 +263,23 @@ static void make_rows(struct folding *f)
 void report_fold_samples(struct pmc_sample_fold *fold, void *names)
 {
 	struct folding f = { .fold = fold, .names = names, .arena = fold->arena };
+	uint64_t total = 0;
 
+	for (uint64_t i = 0; i < fold->n_lists; i++)
+		total += fold->lists[i]->n;
+	tool_progress_begin("naming functions", total);
 	for (uint64_t i = 0; i < fold->n_lists; i++) {
 		const struct pmc_p_samples *samples = fold->lists[i];
 
 		f.thread = i + 1;
 		if (fold->groups && samples->n)
 			f.group = find_group(&f, fold->groups[i]);
-		for (uint64_t k = 0; k < samples->n; k++)
+		for (uint64_t k = 0; k < samples->n; k++) {
 			add_sample(&f, &samples->list[k]);
+			tool_progress_add(1);
+		}
 	}
+	tool_progress_end();
 	make_rows(&f);
 }
 

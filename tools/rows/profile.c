@@ -259,9 +259,13 @@ void pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_
 	profile->damaged_frames += scan.damaged;
 }
 
-static int add_one(const struct pmc_frame *frame, void *profile)
+static int add_one(const struct pmc_frame *frame, void *to)
 {
+	struct pmc_profile *profile = to;
+
 	pmc_profile_add(profile, frame);
+	if (profile->step)
+		profile->step(frame->head.size);
 	return 0;
 }
 

@@ -320,6 +320,7 @@ struct pmc_profile {
 	uint64_t recorded_ms; /* set by the caller: time of the input since 1970; 0: unknown */
 	uint64_t damaged_frames;
 	uint64_t frames;		   /* good frames added */
+	void (*step)(uint64_t bytes);	   /* set by the caller: is told of each frame; or NULL */
 	struct pmc_profile_tables *tables; /* private */
 };
 
