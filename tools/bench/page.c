@@ -55,6 +55,8 @@ static void choose(struct plot *plot, unsigned m)
 		bench_row_of(plot->bench, &plot->bench->commands[c], NULL, NULL, m, &plot->rows[c]);
 		plot->most = fmax(plot->most, summary->mean + bench_mean_ci(summary));
 	}
+	if (!(plot->most > 0))
+		plot->most = 1;
 	if (measure->unit == BENCH_NS)
 		pmc_scale_time(&plot->scale, plot->most, "µs");
 	else
@@ -256,9 +258,8 @@ void bench_write_page(struct bench *bench, struct pmc_out *out)
 			 "</h2>\n<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' "
 			 "fill='none' stroke='currentColor'>\n",
 			 LEFT + WIDTH + 20, TOP + HEIGHT + LINE * (4 + (int)plot.n_series));
-		if (plot.most > 0)
-			draw_axes(&plot);
-		for (unsigned s = 0; s < plot.n_series && plot.most > 0; s++)
+		draw_axes(&plot);
+		for (unsigned s = 0; s < plot.n_series; s++)
 			draw_series(&plot, s);
 		pmc_out_str(out, "</svg>\n");
 	}
