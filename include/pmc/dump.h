@@ -406,7 +406,9 @@ struct pmc_sample {
 
 struct pmc_timed_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	struct pmc_sample sample;
+	uint32_t stack;	  /* as in struct pmc_sample */
+	uint32_t count;
+	uint64_t weight;
 };
 
 /* ---- PMC_FRAME_NAMES ---------------------------------------------------------------------

@@ -199,8 +199,8 @@ static inline void random_frame(struct dump *dump)
 						   .part = below(3),
 						   .n = below(3) };
 		struct pmc_timed_sample samples[2] = {
-			{ below(9), { below(4), below(9), rnd() >> 20 } },
-			{ rnd() >> 20, { below(4), below(9), rnd() >> 20 } }
+			{ below(9), below(4), below(9), rnd() >> 20 },
+			{ rnd() >> 20, below(4), below(9), rnd() >> 20 }
 		};
 
 		pmc_frame_begin(&buf, PMC_FRAME_TIMES, identity, snapshot, &fixed, sizeof(fixed));

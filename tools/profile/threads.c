@@ -237,11 +237,11 @@ static void add_time(struct prof *prof, struct prof_times *times, bool waits,
 
 		if (old->time_ns / PMC_TIMES_STEP_NS != step)
 			break;
-		if (old->sample.stack != id ||
-		    (waits && (ns >= PMC_TIMES_STEP_NS || old->sample.weight >= PMC_TIMES_STEP_NS)))
+		if (old->stack != id ||
+		    (waits && (ns >= PMC_TIMES_STEP_NS || old->weight >= PMC_TIMES_STEP_NS)))
 			continue;
-		old->sample.count++;
-		pmc_add_sat(&old->sample.weight, ns);
+		old->count++;
+		pmc_add_sat(&old->weight, ns);
 		old->time_ns = now_ns;
 		return;
 	}
@@ -251,7 +251,7 @@ static void add_time(struct prof *prof, struct prof_times *times, bool waits,
 	}
 	prof->n_times++;
 	times->list = tool_list_grow(times->list, times->n, &times->room, sizeof(*times->list));
-	times->list[times->n++] = (struct pmc_timed_sample){ now_ns, { id, 1, ns } };
+	times->list[times->n++] = (struct pmc_timed_sample){ now_ns, id, 1, ns };
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */

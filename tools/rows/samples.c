@@ -269,7 +269,7 @@ static void add_timed(struct pmc_profile *profile, struct pmc_p_samples *samples
 	const struct pmc_profile_options *options = &profile->tables->options;
 	const uint64_t since_ns = samples->process->job_start_ns;
 	const uint64_t to = pmc_sub_sat(timed->time_ns, since_ns);
-	struct pmc_sample sample = timed->sample;
+	struct pmc_sample sample = { timed->stack, timed->count, timed->weight };
 	const struct pmc_p_stack *stack;
 	uint64_t start = to;
 
@@ -312,15 +312,15 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		samples->fixed.truncated = 0;
 	for (uint32_t i = 0; i < fixed.n; i++) {
 		struct pmc_timed_sample at;
+		struct pmc_sample sample;
 
-		if (timed)
+		if (timed) {
 			memcpy(&at, words + i * sizeof(at), sizeof(at));
-		else
-			memcpy(&at.sample, words + i * sizeof(at.sample), sizeof(at.sample));
-		if (timed)
 			add_timed(profile, samples, &at);
-		else
-			add_sample(profile, samples, &at.sample, 0);
+		} else {
+			memcpy(&sample, words + i * sizeof(sample), sizeof(sample));
+			add_sample(profile, samples, &sample, 0);
+		}
 	}
 }
 
