@@ -6,8 +6,10 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -316,20 +318,30 @@ static void *spin(void *arg)
 	return NULL;
 }
 
+/* arg: set when it is to end. */
+static void *spin_until(void *arg)
+{
+	while (!atomic_load((atomic_bool *)arg))
+		;
+	return NULL;
+}
+
 /* This process: its own thread runs between all readings, and another one beside it. */
 static void ended_threads(void **state)
 {
 	struct top_flags own = { .interval_ns = 10000000u };
 	struct top_watch of_own;
+	atomic_bool stop = false;
 	pthread_t thread;
-	unsigned ms = 400, short_ms = 30;
+	unsigned short_ms = 30;
 
 	assert_int_equal(top_watch_start(&of_own, &own, getpid()), 0);
-	assert_int_equal(pthread_create(&thread, NULL, spin, &ms), 0);
+	assert_int_equal(pthread_create(&thread, NULL, spin_until, &stop), 0);
 	for (int i = 0; i < 300; i++) {
 		assert_true(top_watch_scan(&of_own));
 		assert_int_equal(of_own.processes->ended_ns, 0);
 	}
+	atomic_store(&stop, true);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	top_watch_scan(&of_own);
 	assert_int_equal(pthread_create(&thread, NULL, spin, &short_ms), 0);
@@ -339,7 +351,8 @@ static void ended_threads(void **state)
 	top_watch_stop(&of_own);
 }
 
-static pid_t start_child(unsigned ms)
+/* stop: set in shared memory when the child is to end after `ms`; NULL: it ends then. */
+static pid_t start_child(unsigned ms, atomic_bool *stop)
 {
 	const pid_t pid = fork();
 
@@ -347,6 +360,8 @@ static pid_t start_child(unsigned ms)
 	if (pid)
 		return pid;
 	spin_ms(ms);
+	if (stop)
+		spin_until(stop);
 	_exit(0);
 }
 
@@ -357,14 +372,18 @@ static void ended_children(void **state)
 	struct top_look look = { .by = TOP_PROCESS, .sort = "cpu" };
 	struct top_screen screen = { .job = &(struct top_job){ .look = look } };
 	struct top_watch *of_own = &screen.job->watch;
+	atomic_bool *stop = mmap(NULL, sizeof(*stop), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid;
 
+	assert_ptr_not_equal(stop, MAP_FAILED);
 	assert_int_equal(top_watch_start(of_own, &own, getpid()), 0);
 	assert_true(top_watch_scan(of_own));
-	pid = start_child(300);
+	pid = start_child(100, stop);
 	assert_true(top_watch_scan(of_own));
 	assert_true(top_watch_scan(of_own));
 	assert_int_equal(of_own->n, 2);
+	atomic_store(stop, true);
 	while (waitid(P_PID, (id_t)pid, &(siginfo_t){ .si_pid = 0 }, WEXITED | WNOWAIT) != 0)
 		;
 	assert_true(top_watch_scan(of_own));
@@ -373,7 +392,7 @@ static void ended_children(void **state)
 	assert_int_equal(of_own->n, 1);
 	assert_int_equal(of_own->children_ns, 0);
 	for (unsigned i = 0; i < 40; i++)
-		assert_true(waitpid(start_child(5), NULL, 0) > 0);
+		assert_true(waitpid(start_child(5, NULL), NULL, 0) > 0);
 	assert_true(top_watch_scan(of_own));
 	assert_in_range(of_own->children_ns, 170000000, 1000000000);
 	/* Their row has no thread that could be shown alone. */
@@ -390,6 +409,7 @@ static void ended_children(void **state)
 	}
 	pmc_arena_free(&screen.job->rows.arena);
 	top_watch_stop(of_own);
+	munmap(stop, sizeof(*stop));
 }
 
 static void several_roots(void **state)
