@@ -34,9 +34,10 @@ $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS) $(LIBS)
 
 # Programs to be measured, compiled without any of our flags.
+$(O)/prog/regions_read: $(O)/libpmc.a
 $(O)/prog/%: tests/prog/%.c
 	mkdir -p $(@D)
-	$(CC) -O2 -g -D_GNU_SOURCE -MMD -MP -MT $@ -o $@ $< -pthread -ldl $(prog_flags)
+	$(CC) -O2 -g -D_GNU_SOURCE -MMD -MP -MT $@ -o $@ $< $(filter %.a,$^) -pthread -ldl $(prog_flags)
 
 $(O)/prog/%: tests/prog/%.cc
 	mkdir -p $(@D)

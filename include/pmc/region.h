@@ -6,10 +6,10 @@
  * 	...
  * 	pmc_region_end();
  *
- * Nothing is linked. Under libpmcagent.so (see libpmcagent(7)) a pair reads the calling thread's
- * counters twice and adds the difference to the name's sum; `pmctl report --by region` shows the
- * sums. Without the agent a pair does nothing and takes less than 5 ns, also in static programs,
- * which no agent can be preloaded into.
+ * Nothing is linked for that. Under libpmcagent.so (see libpmcagent(7)) a pair reads the calling
+ * thread's counters twice and adds the difference to the name's sum; `pmctl report --by region`
+ * shows the sums. Without the agent a pair does nothing and takes less than 5 ns, also in static
+ * programs, which no agent can be preloaded into.
  *
  * Regions nest, up to 1,024 deep, and may recurse. An end closes the last open region of its
  * thread. Ends without a begin, regions still open when a thread ends, names of more than 255 bytes
@@ -31,7 +31,46 @@
 #ifndef PMC_REGION_H
 #define PMC_REGION_H
 
+#include <pmc/api.h>
+
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* ---- sums, by libpmc ----------------------------------------------------------------------- */
+
+/* What the calling thread has done in a region since its start, a fork, or the last `pmctl ctl PID
+ * reset`. The cost of marking is taken off, as in reports. Values that are not known are 0. */
+struct pmc_region_sum {
+	uint64_t calls;		      /* entries that have ended; the sums are theirs */
+	uint64_t open;		      /* entries that have not */
+	uint64_t cpu_ns, self_cpu_ns; /* CPU time; self: without the regions inside */
+	/* Of the event, raw: pmc_scale() makes the estimate of one that ran part of the time.
+	 * Clocks are in ns, other events are numbers of events. */
+	uint64_t count, self_count;
+	uint64_t enabled_ns, running_ns; /* of `count` */
+	bool has_cpu, has_count;
+	uint8_t reserved[38];
+};
+
+PMC_API_BEGIN
+
+/* Sets *sum to the sums of the calling thread's region of that name, as it was given to
+ * pmc_region_begin (cut after 255 bytes). event: a name of PMC_EVENTS; of one that a CPU has for
+ * each type of core the sum over them; NULL: none. Needs libpmc; for a thread's own regions only.
+ * Takes some microseconds, and longer the more regions the thread has. Thread-safe, not
+ * async-signal-safe; errno is kept.
+ *
+ * 0 or: -ENODEV: no agent of the same version measures this process and its threads. -ENOENT: the
+ * thread has not begun this region. -EINVAL: PMC_EVENTS does not have the event. -ENODATA: it was
+ * not counted (not supported, not permitted, its group cannot be read); -EBUSY: it had no counter
+ * yet; of both but the event all of *sum is valid. -EAGAIN: called from a signal handler that
+ * interrupted a begin or an end. */
+int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *sum);
+
+PMC_API_END
+
+/* ---- marks, by this header alone ----------------------------------------------------------- */
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* frame.c - builds frames without allocation and finds them in untrusted bytes; see frame.h. */
 #include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/dump/frame.h"
 
 #include <errno.h>
@@ -248,6 +249,26 @@ void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,
 {
 	pmc_frame_bytes(buf, def, sizeof(*def));
 	pmc_frame_bytes(buf, functions, def->n_functions * sizeof(*functions));
+}
+
+/* calls * cost, added to *sum. */
+static void add_times(uint64_t *sum, uint64_t calls, uint64_t cost)
+{
+	uint64_t product;
+
+	pmc_add_sat(sum, __builtin_mul_overflow(calls, cost, &product) ? UINT64_MAX : product);
+}
+
+uint64_t pmc_region_overhead(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
+			     uint64_t around)
+{
+	uint64_t sum = 0;
+
+	if (exclusive)
+		around = pmc_sub_sat(around, inside);
+	add_times(&sum, exclusive ? fixed->calls : fixed->outermost, inside);
+	add_times(&sum, exclusive ? fixed->direct : fixed->nested, around);
+	return sum;
 }
 
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,

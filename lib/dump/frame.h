@@ -87,6 +87,10 @@ void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,
 			  const uint64_t *values);
 
+/* The overhead of marking in the inclusive or exclusive sum of a region; see pmc/dump.h. */
+uint64_t pmc_region_overhead(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
+			     uint64_t around);
+
 /* ---- scanning ---------------------------------------------------------------------------*/
 /* Whether a file that starts with these n bytes starts with a frame. n < 0: could not be read. */
 #define PMC_MAGIC_BYTES 4

@@ -74,6 +74,14 @@ def _agent() -> Tuple[Any, Any]:
 _begin, _end = _agent()
 
 
+_SUMS = ("calls", "open", "cpu_ns", "self_cpu_ns", "count", "self_count", "enabled_ns", "running_ns")
+
+
+class _Sum(ctypes.Structure):  # struct pmc_region_sum
+    _fields_ = [(name, ctypes.c_uint64) for name in _SUMS] + [
+        ("has_cpu", ctypes.c_bool), ("has_count", ctypes.c_bool), ("reserved", ctypes.c_uint8 * 38)]
+
+
 class Region:
     """What region() returns. It has no state: threads may share it, and enter it again."""
 
@@ -88,6 +96,24 @@ class Region:
     def __exit__(self, *_: object) -> None:
         if _end is not None:
             _end()
+
+    def read(self, event: Optional[str] = None) -> Dict[str, Optional[int]]:
+        """What the calling thread has done in this region: `calls` that have ended, `open` ones that
+        have not, `cpu_ns` and `self_cpu_ns` (without the regions inside), and of an event of
+        PMC_EVENTS `count`, `self_count`, `enabled_ns`, `running_ns` (raw: scale it if it ran part of
+        the time). What was not counted is None. Error: no agent, not begun, unknown event."""
+        found = _Sum()
+        code = -_library().pmc_region_read(self._name, event and os.fsencode(event),
+                                           ctypes.byref(found))
+        if code not in (0, errno.ENODATA, errno.EBUSY):
+            raise Error(code, f"region {self.name}{event and ', ' + event or ''}: " + {
+                errno.ENODEV: "this thread is not measured; start the program by pmctl run",
+                errno.ENOENT: "this thread has not begun it; names of regions are per thread",
+                errno.EINVAL: "not counted in this run; name the event in PMC_EVENTS",
+            }.get(code, os.strerror(code)))
+        known = [True, True, found.has_cpu, found.has_cpu] + 4 * [found.has_count]
+        return {name: getattr(found, name) if is_known else None
+                for name, is_known in zip(_SUMS[:None if event else 4], known)}
 
     def __call__(self, function: _F) -> _F:
         if isinstance(function, type) or inspect.isasyncgenfunction(function):

@@ -159,6 +159,28 @@ between "$(faults coroutine)" 130 190 "page faults of coroutines that take turns
 is "$(jq '.groups[] | select(.key == "shared") | .threads' x.json)" 3 "threads share a region"
 is "$(jq -c '[.processes[].notes[] | select(.text | test("region"))]' x.json)" '[]' "every region was ended, in order"
 
+cat >read.py <<'END_PY'
+with pmc.region("read"):
+    touch(100)
+r = pmc.region("read")
+try:
+    print(r.read(), r.read("page-faults"), sep="\n")
+    r.read("cycles")
+except pmc.Error as error:
+    print(error)
+END_PY
+py "$(cat read.py)"
+is "$status $(cat out)" "0 region read: this thread is not measured; start the program by pmctl run" \
+	"a region cannot be read without the agent"
+PMC_EVENTS=page-faults PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$python" -W error -c "$PAGES$(cat read.py)"
+"$PMCTL" report --by region --format json x.pmc >x.json
+is "$(head -n 2 out | tr "'" '"' | jq -sc .)" "$(jq -c '.regions[] | select(.region == "read") |
+	{ calls, open, cpu_ns, self_cpu_ns } as $times | .events[0] as $all | [$times, $times +
+	{ count: $all.raw, self_count: .self[0].raw, enabled_ns: $all.enabled_ns, running_ns: $all.running_ns }]' x.json)" \
+	"a program reads the counts that the dump has"
+is "$(sed -n 3p out)" "region read, cycles: not counted in this run; name the event in PMC_EVENTS" \
+	"an event that was not asked for is an error"
+
 # ---- counters ------------------------------------------------------------------------------------
 py 'with pmc.Group("page-faults", "task-clock") as group:
     touch(400)

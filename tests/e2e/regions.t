@@ -399,6 +399,32 @@ for cxx in "${E2E_CXX:-g++}" clang++; do
 	ok "region.hpp: $cxx warns about a temporary" grep -q nodiscard temporary.err
 done
 
+# ---- a program reads its own regions ------------------------------------------------------------
+# expect NAME EVENT: what the dump has of the main thread's region
+expect() {
+	jq -r --arg n "$1" --arg e "$2" '.regions[] | select(.region == $n and .tid == .pid) |
+		(.events[] | select(.name == $e)) as $all | (.self[] | select(.name == $e)) as $self |
+		"0 \(.calls) \(.open) \(.cpu_ns) \(.self_cpu_ns) \($all.raw) \($self.raw) " +
+		"\($all.enabled_ns) \($all.running_ns)"' x.json | head -n 1
+}
+run "$PROG/regions_read" page-faults
+is "$status $(sort -u out)" "0 ENODEV 0 0" "pmc_region_read: without the agent there is none"
+for event in page-faults task-clock software/dummy/ context-switches; do
+	rm -f x.pmc
+	# In braces: by a perf event.
+	PMC_EVENTS="task-clock,page-faults,{context-switches,software/dummy/},$nowhere" \
+		PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/regions_read" "$event"
+	"$PMCTL" report --by region --format json x.pmc >x.json
+	is "$(sed -n 1p out)" "$(expect outer "$event")" "pmc_region_read: outer and $event are those of the dump"
+	is "$(sed -n 2p out)" "$(expect inner "$event")" "pmc_region_read: inner and $event are those of the dump"
+	is "$(sed -n 3p out)" "$(expect inner "$event" | cut -d' ' -f1-5)" "pmc_region_read: without an event"
+	is "$(sed -n 4p out)" "ENOENT 0 0" "pmc_region_read: a region of another thread is not found"
+	like "$(sed -n 5p out)" '^EINVAL 7 0 [1-9][0-9]* [1-9][0-9]*$' "pmc_region_read: an event that was not asked for"
+	like "$(sed -n 6p out)" '^0 1 1' "pmc_region_read: a child of fork has sums of its own"
+done
+PMC_EVENTS=task-clock,$nowhere PMC_REPORT=off run agent "$PROG/regions_read" "$nowhere"
+like "$(sed -n 1p out)" '^ENODATA 3 0 [1-9][0-9]* [1-9][0-9]*$' "pmc_region_read: an event that cannot be counted has no count"
+
 # ---- other languages ----------------------------------------------------------------------------
 is "$(python3 "$ROOT/docs/examples/regions.py")" "sum 499999500000" "Python: runs without the agent"
 rm -f x.pmc

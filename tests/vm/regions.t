@@ -26,6 +26,10 @@ for how in 0 1; do
 		each=$(($(sums rounds-$how $region instructions:u | tr -d '[]') - 1000 * k * 1000))
 		between "$each" 0 $((k * 20000)) "$name: $region: 1,000 calls, at most 20 extra instructions a pair ($each)"
 	done
+	is "$(sed -n 1p "$M/read-$how.out" | cut -d' ' -f6,7)" \
+		"$(jq -r '.regions[] | select(.region == "outer" and .tid == .pid) |
+			"\(.events[0].raw) \(.self[0].raw)"' "$M/read-$how.json")" \
+		"pmc_region_read, $name: instructions are those of the dump"
 	# pmctl dump reads the same sums as the report at exit; an open region has no count yet.
 	"$PMCTL" report --by region --format json "$M/outside-$how.pmc" >"$M/outside-$how.json"
 	for report in held outside; do

@@ -3,27 +3,6 @@
 #include "tools/rows/tables.h"
 #include "lib/base/number.h"
 
-/* calls * cost, added to *sum. */
-static void add_times(uint64_t *sum, uint64_t calls, uint64_t cost)
-{
-	uint64_t product;
-
-	pmc_add_sat(sum, __builtin_mul_overflow(calls, cost, &product) ? UINT64_MAX : product);
-}
-
-/* The overhead of marking in the inclusive or exclusive sum; see pmc/dump.h. */
-static uint64_t cost_of(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
-			uint64_t around)
-{
-	uint64_t sum = 0;
-
-	if (exclusive)
-		around = pmc_sub_sat(around, inside);
-	add_times(&sum, exclusive ? fixed->calls : fixed->outermost, inside);
-	add_times(&sum, exclusive ? fixed->direct : fixed->nested, around);
-	return sum;
-}
-
 static uint64_t value_of(const struct pmc_count *count)
 {
 	return pmc_count_has_value(count) ? pmc_count_value(count) : 0;
@@ -35,8 +14,9 @@ static void take_off(const struct pmc_region_fixed *fixed, bool exclusive, unsig
 {
 	for (unsigned i = 0; i < n_shown; i++) {
 		struct pmc_count *count = &parts[(exclusive ? EXCLUSIVE : INCLUSIVE) * n + i];
-		uint64_t cost = cost_of(fixed, exclusive, value_of(&parts[INSIDE * n + i]),
-					value_of(&parts[AROUND * n + i]));
+		uint64_t cost =
+			pmc_region_overhead(fixed, exclusive, value_of(&parts[INSIDE * n + i]),
+					    value_of(&parts[AROUND * n + i]));
 
 		/* An event that ran half of the time saw half of the cost. */
 		if (count->state == PMC_SCALED)
@@ -93,11 +73,11 @@ void profile_list_region(struct pmc_profile *profile, const struct table_frame *
 	region->name = kept->key->text;
 	region->name_len = kept->text_len;
 	if (fixed->flags & PMC_REGION_COST) {
-		fixed->cpu_ns =
-			pmc_sub_sat(fixed->cpu_ns, cost_of(fixed, false, fixed->inside_cpu_ns,
-							   fixed->around_cpu_ns));
-		fixed->self_cpu_ns =
-			pmc_sub_sat(fixed->self_cpu_ns, cost_of(fixed, true, fixed->inside_cpu_ns,
+		fixed->cpu_ns = pmc_sub_sat(fixed->cpu_ns,
+					    pmc_region_overhead(fixed, false, fixed->inside_cpu_ns,
+								fixed->around_cpu_ns));
+		fixed->self_cpu_ns = pmc_sub_sat(
+			fixed->self_cpu_ns, pmc_region_overhead(fixed, true, fixed->inside_cpu_ns,
 								fixed->around_cpu_ns));
 	}
 	profile->regions[profile->n_regions++] = region;

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* region.c - pmc_region_read: a thread's own region, as a snapshot of the agent would have it. */
+#include "lib/base/number.h"
+#include "lib/snapshot/snapshot.h"
+
+#define PMC_REGION_API_ONLY
+#include <pmc/region.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum part { INCLUSIVE, EXCLUSIVE, INSIDE, AROUND, PARTS };
+
+/* Which values of a reading are of the event. */
+struct wanted {
+	unsigned n;			    /* events that have groups */
+	uint64_t events;		    /* bits */
+	uint16_t first[PMC_EVENTS_MAX + 1]; /* of each group */
+};
+
+/* NULL: no agent counts this process, or it is another version. */
+static const struct pmc_control *find_agent(void)
+{
+	const int saved = errno;
+	const struct pmc_control *control = dlsym(RTLD_DEFAULT, "pmc_agent_control");
+
+	errno = saved;
+	if (!control || control->magic != PMC_CONTROL_MAGIC ||
+	    control->version != PMC_CONTROL_VERSION || control->bytes != sizeof(*control) ||
+	    atomic_load(&control->state) != PMC_CONTROL_ON || control->pid != getpid())
+		return NULL;
+	return control;
+}
+
+static const struct slot *find_slot(const struct registry *registry)
+{
+	const uint32_t tid = (uint32_t)gettid(), high = atomic_load(&registry->high);
+
+	for (uint32_t i = 0; i < high; i++) {
+		const struct slot *slot = registry_slot(registry, i);
+
+		if ((atomic_load(&slot->word) & ~0xffffu) == SLOT_LIVE && slot->tid == tid)
+			return slot;
+	}
+	return NULL;
+}
+
+/* Finds the event in the event set of the frame. 0, -EINVAL, or -ENODATA: it is not counted. */
+static int find_event(const struct pmc_control *control, uint64_t eventset, const char *name,
+		      struct wanted *wanted)
+{
+	const bool user = eventset != control->eventset;
+	const uint8_t *bytes =
+		(const uint8_t *)(uintptr_t)(user ? control->user_frame : control->eventset_frame);
+	struct pmc_eventset_fixed fixed;
+	struct pmc_event_def def;
+	struct pmc_cursor cursor;
+	struct pmc_frame frame;
+	const char *text;
+	size_t len;
+	int error = -EINVAL;
+
+	if (!eventset)
+		return -EINVAL;
+	pmc_frame_view(&frame, bytes, user ? control->user_bytes : control->eventset_bytes);
+	pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
+	pmc_cursor_init(&cursor, &frame);
+	for (unsigned i = 0; i < fixed.n_events; i++) {
+		pmc_cursor_bytes(&cursor, &def, sizeof(def));
+		pmc_cursor_str(&cursor, &text, &len);
+		if (len == strlen(name) && !memcmp(text, name, len)) {
+			if (def.group != PMC_NO_GROUP && def.state == PMC_COUNTED) {
+				wanted->events |= UINT64_C(1) << wanted->n;
+				error = 0;
+			} else if (error) {
+				error = -ENODATA;
+			}
+		}
+		if (def.group != PMC_NO_GROUP)
+			wanted->first[def.group + 1] = (uint16_t)++wanted->n;
+		pmc_cursor_str(&cursor, &text, &len); /* unit */
+		pmc_cursor_str(&cursor, &text, &len); /* type of core */
+	}
+	return cursor.bad ? -ENODATA : error;
+}
+
+/* Adds up the event's values in each part. 0 or -ENODATA. */
+static int add_counts(struct pmc_cursor *cursor, unsigned n_groups, const struct wanted *wanted,
+		      uint64_t counts[PARTS], struct pmc_region_sum *sum)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < PARTS * n_groups; i++) {
+		const unsigned part = i / n_groups, g = i % n_groups;
+		struct pmc_reading reading;
+		uint64_t value;
+		bool found = false;
+
+		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
+		for (unsigned e = wanted->first[g]; e < wanted->first[g + 1]; e++) {
+			const bool is_wanted = wanted->events >> e & 1;
+
+			found |= is_wanted;
+			if (e - wanted->first[g] < reading.n &&
+			    pmc_cursor_bytes(cursor, &value, sizeof(value)))
+				counts[part] += is_wanted ? value : 0;
+		}
+		if (!found || part != INCLUSIVE)
+			continue;
+		error = reading.error ? -ENODATA : error;
+		if (sum->enabled_ns < reading.enabled_ns)
+			sum->enabled_ns = reading.enabled_ns;
+		sum->running_ns += reading.running_ns;
+	}
+	return cursor->bad ? -ENODATA : error;
+}
+
+/* What is left without the cost of marking. An event that ran half of the time saw half of it. */
+static uint64_t net(const struct pmc_region_fixed *fixed, bool exclusive,
+		    const uint64_t counts[PARTS], const struct pmc_region_sum *sum)
+{
+	uint64_t cost = 0;
+
+	if (fixed->flags & PMC_REGION_COST)
+		cost = pmc_region_overhead(fixed, exclusive, counts[INSIDE], counts[AROUND]);
+	if (sum->running_ns < sum->enabled_ns)
+		pmc_scaled(cost, sum->running_ns, sum->enabled_ns, &cost);
+	return pmc_sub_sat(counts[exclusive ? EXCLUSIVE : INCLUSIVE], cost);
+}
+
+static int fill_count(const struct pmc_control *control, const struct pmc_region_fixed *fixed,
+		      struct pmc_cursor *cursor, const char *event, struct pmc_region_sum *sum)
+{
+	struct wanted wanted = { .n = 0 };
+	uint64_t counts[PARTS] = { 0 };
+	int error = find_event(control, fixed->eventset, event, &wanted);
+
+	if (error || !sum->calls)
+		return error;
+	error = add_counts(cursor, fixed->n_groups, &wanted, counts, sum);
+	/* Until an outermost entry has ended the sums are 0. */
+	if (!error && fixed->outermost && !sum->running_ns)
+		error = -EBUSY;
+	if (error)
+		return error;
+	sum->has_count = true;
+	sum->count = net(fixed, false, counts, sum);
+	sum->self_count = net(fixed, true, counts, sum);
+	return 0;
+}
+
+static int fill(const struct pmc_control *control, const struct pmc_frame *frame, const char *event,
+		struct pmc_region_sum *sum)
+{
+	struct pmc_region_fixed fixed;
+	struct pmc_cursor cursor;
+	const char *name;
+	size_t len;
+
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	pmc_cursor_init(&cursor, frame);
+	pmc_cursor_str(&cursor, &name, &len);
+	sum->calls = fixed.calls;
+	sum->open = fixed.open;
+	sum->has_cpu = fixed.flags & PMC_REGION_CPU;
+	if (sum->has_cpu) {
+		const uint64_t times[PARTS] = { fixed.cpu_ns, fixed.self_cpu_ns,
+						fixed.inside_cpu_ns, fixed.around_cpu_ns };
+
+		sum->cpu_ns = net(&fixed, false, times, sum);
+		sum->self_cpu_ns = net(&fixed, true, times, sum);
+	}
+	return event ? fill_count(control, &fixed, &cursor, event, sum) : 0;
+}
+
+static bool has_name(const struct pmc_frame *frame, const char *name)
+{
+	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
+
+	pmc_cursor_init(&cursor, frame);
+	return pmc_cursor_str(&cursor, &text, &len) && len == strnlen(name, REGION_NAME - 1) &&
+	       !memcmp(text, name, len);
+}
+
+int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *sum)
+{
+	_Alignas(8) uint8_t room[REGION_FRAME_BYTES];
+	const struct pmc_control *control = find_agent();
+	struct reader reader = { .control = control };
+	const struct slot *slot;
+
+	*sum = (struct pmc_region_sum){ .calls = 0 };
+	if (!control)
+		return -ENODEV;
+	reader.registry = (const struct registry *)(uintptr_t)control->registry;
+	slot = find_slot(reader.registry);
+	if (!slot)
+		return -ENODEV;
+	/* The first "record" has the regions beyond the last one. */
+	for (uint32_t i = 0;; i++) {
+		struct pmc_frame_buf buf;
+		struct pmc_frame frame;
+
+		pmc_frame_buf_init(&buf, room, sizeof(room));
+		switch (snapshot_region(&reader, &buf, slot, i)) {
+		case SNAPSHOT_CHANGING:
+			return -EAGAIN;
+		case SNAPSHOT_PUT:
+			break;
+		default:
+			return -ENOENT;
+		}
+		if (!buf.len)
+			continue;
+		pmc_frame_view(&frame, room, buf.len);
+		if (has_name(&frame, name ? name : ""))
+			return fill(control, &frame, event, sum);
+	}
+}
