@@ -442,7 +442,7 @@ static void add_rows(struct summary *s)
 
 	for (unsigned i = 0; i < s->n_rows; i++)
 		sorted[i] = &s->rows[i];
-	pmc_sort(sorted, scratch, s->n_rows, sizeof(*sorted), by_cpu, NULL);
+	pmc_merge_runs((char *)sorted, (char *)scratch, s->n_rows, sizeof(*sorted), by_cpu, NULL);
 	for (unsigned i = 0; i < s->n_rows; i++)
 		if (i < THREADS)
 			add_line(s, sorted[i]);

@@ -2,8 +2,7 @@
 /*
  * sort.h - a stable merge sort without allocation, fast where a list comes nearly in order.
  *
- * Inlined, so that the compiler sees the item size and the comparison. The agent's report must not
- * call qsort, which may call malloc.
+ * Inlined, so that the compiler sees the item size and the comparison.
  */
 #pragma once
 
@@ -25,9 +24,9 @@ static inline __attribute__((always_inline)) size_t pmc_run_end(const char *item
 	return from < n ? from : n;
 }
 
-/* Merges neighbouring runs until one is left. scratch has room for n items too. */
+/* Merges neighbouring runs until one is left. */
 static inline __attribute__((always_inline)) void
-pmc_sort(void *items, void *scratch, size_t n, size_t size, pmc_order *order, const void *arg)
+pmc_merge_runs(char *items, char *scratch, size_t n, size_t size, pmc_order *order, const void *arg)
 {
 	char *from = items, *to = scratch;
 
@@ -54,4 +53,23 @@ pmc_sort(void *items, void *scratch, size_t n, size_t size, pmc_order *order, co
 	}
 	if (from != items)
 		memcpy(items, from, n * size);
+}
+
+/* scratch has room for n items too. The run at the start is merged once, with the sorted rest. */
+static inline __attribute__((always_inline)) void
+pmc_sort(void *items, void *scratch, size_t n, size_t size, pmc_order *order, const void *arg)
+{
+	char *const first = items, *const copy = scratch;
+	size_t low = n ? pmc_run_end(first, 0, n, size, order, arg) : 0, high = n - low;
+
+	if (!high)
+		return;
+	pmc_merge_runs(first + low * size, scratch, high, size, order, arg);
+	memcpy(copy, first + low * size, high * size);
+	for (char *put = first + n * size; high;) {
+		const bool left =
+			low && order(first + (low - 1) * size, copy + (high - 1) * size, arg) > 0;
+
+		memcpy(put -= size, left ? first + --low * size : copy + --high * size, size);
+	}
 }

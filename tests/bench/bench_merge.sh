@@ -34,6 +34,10 @@ cost "cat of $rows rows, $((bytes / 1000000)) MB" "" cat "${files[@]}"
 cost "merge of 8 dumps" "≥ 3 M rows/s, ≥ 500 MB/s per core" \
 	"$O/pmctl" merge "${files[@]}" -o "$T/merged.pmc"
 line "  its memory" "$((peak / 1024)) MiB" "bounded"
+cost "merge --memory 256M" "≥ 2 M rows/s per core" \
+	"$O/pmctl" merge --memory 256M "${files[@]}" -o "$T/again.pmc"
+line "  its memory" "$((peak / 1024)) MiB" "≤ 300 MiB"
+cmp "$T/merged.pmc" "$T/again.pmc" 2>>"$T/err" || echo "merge --memory: other bytes" >>"$T/err"
 cost "merge of the merged" "" "$O/pmctl" merge "$T/merged.pmc" -o "$T/again.pmc"
 rm -f "$T/again.pmc"
 cost "report, table" "≥ 2 M rows/s" "$O/pmctl" report "$T/merged.pmc"

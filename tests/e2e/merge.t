@@ -137,6 +137,12 @@ make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
 "$PMCTL" merge large.pmc -o whole.pmc
 run "$PMCTL" merge --memory 1m large.pmc -o parts.pmc
 is "$status $(cmp whole.pmc parts.pmc 2>&1)" "0 " "--memory: the same bytes"
+# Frames of many processes in turns: those of one lie far from each other.
+"$O/bench/gen_dump" 300000 1 3000 >large.pmc
+"$PMCTL" merge large.pmc -o whole.pmc
+ok "--memory: merges a dump of 3,000 processes" "$PROG/rusage" ru "$PMCTL" merge --memory 16M large.pmc -o parts.pmc
+ok "--memory: the same bytes of 3,000 processes" cmp whole.pmc parts.pmc
+between "$(($(jq .max_rss_kib ru) / 1024))" 4 40 "--memory 16M: memory in use in MiB, of $(($(wc -c <large.pmc) >> 20)) MiB"
 for size in 0 1000 1X 1MB -1 99999999999G; do
 	run "$PMCTL" merge --memory=$size large.pmc -o bad.pmc
 	is "$status $(grep -c -e "--memory '$size'" err)" "2 1" "--memory $size: refused"

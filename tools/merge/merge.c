@@ -2,10 +2,13 @@
 /*
  * merge.c - the union of inputs: an index of their frames, sorted.
  *
- * Inputs are mapped and stay where they lie. Where the index of all would be too large, the inputs
- * are read again for each part of the canonical order, which a sample of the frames divides.
+ * Inputs are mapped and stay where they lie. Where the index of all would be too large, sorted runs
+ * of it are written to a temporary file and merged. Pages of the inputs that have been used do not
+ * stay in memory.
  */
+#include "lib/base/file.h"
 #include "lib/base/hash.h"
+#include "lib/base/number.h"
 #include "lib/base/out.h"
 #include "lib/base/sort.h"
 #include "tools/cli/pmctl.h"
@@ -26,11 +29,15 @@
 /* Memory of the index: a container may have less than the machine. */
 #define INDEX_MOST ((size_t)1 << 30)
 
-enum { SAMPLED = 4096 };
+/* Entries that are read of a run at a time. */
+enum { RUN_ENTRIES = 1024 };
+/* The kernel maps at least so many bytes around one that is not in memory, or a large folio. */
+#define AROUND_FAULT ((size_t)64 << 10)
 
 struct map {
 	uint8_t *data;
-	size_t len, at; /* where to begin */
+	size_t len, at;	     /* where to begin */
+	const uint8_t *last; /* read last while frames are written; NULL: none in memory */
 };
 
 /* The frames of a process image, which come nearly in order, however many share a file. */
@@ -45,6 +52,15 @@ struct entry {
 	uint64_t snapshot, hash;
 	const uint8_t *bytes;
 	uint32_t size;
+	uint32_t map; /* index, or NO_MAP: in memory */
+};
+#define NO_MAP UINT32_MAX
+
+/* A sorted part of the index: in the temporary file, and as far as it is read, in memory. */
+struct run {
+	const struct entry *at, *end;
+	uint64_t next, left; /* entries of the file */
+	struct entry *room;
 };
 
 /* The subject of frames, and the newest frame about it. */
@@ -59,18 +75,36 @@ struct merge {
 	struct merge_options options;
 	struct map *maps;
 	size_t n_maps;
-	struct entry *entries; /* of all inputs; of a part if there are more than `most` */
-	size_t n, room, most;
+	struct entry *entries; /* that are in no run yet, at most `most` */
+	struct entry *scratch; /* of `scratch_room` entries */
+	size_t n, room, most, scratch_room;
+	size_t window,
+		used;  /* bytes of inputs in memory: at most, and read since they were measured */
+	size_t mapped; /* bytes of files in memory before there were inputs */
 	uint64_t n_frames;
-	struct entry sample[SAMPLED]; /* each stride-th frame */
-	uint64_t n_sampled, stride;
-	const struct entry *from, *to; /* bounds of the part that is written; NULL: none */
+	struct run *runs;
+	size_t n_runs, runs_room;
+	int runs_fd; /* -1: none */
 	struct stream *streams, *last;
 	struct subject *subjects;
 	struct pmc_arena arena;	   /* of these */
 	struct pmc_arena stripped; /* frames without their command line */
 	bool spill_failed;
 };
+
+/* Of files, in the memory of this process; 0: unknown. */
+static size_t mapped_bytes(void)
+{
+	char text[128];
+	uint64_t pages = 0;
+	const char *at = text;
+
+	if (pmc_file_read(text, sizeof(text), "/proc/self/statm") <= 0)
+		return 0;
+	for (unsigned i = 0; i < 3 && pmc_number_take(&at, NULL, 10, &pages); i++)
+		at += *at == ' ';
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
 
 struct merge *merge_new(const struct merge_options *options)
 {
@@ -83,8 +117,10 @@ struct merge *merge_new(const struct merge_options *options)
 	if (!options->index_bytes && bytes > INDEX_MOST)
 		bytes = INDEX_MOST;
 	merge->options = *options;
-	merge->most = bytes / (2 * sizeof(struct entry));
-	merge->stride = 1;
+	merge->window = bytes / 8;
+	merge->most = (bytes - 2 * merge->window) / (2 * sizeof(struct entry));
+	merge->runs_fd = -1;
+	merge->mapped = mapped_bytes();
 	return merge;
 }
 
@@ -92,18 +128,25 @@ static void clear(struct merge *merge)
 {
 	for (size_t i = 0; i < merge->n_maps; i++)
 		munmap(merge->maps[i].data, merge->maps[i].len);
+	for (size_t i = 0; i < merge->n_runs; i++)
+		free(merge->runs[i].room);
+	if (merge->runs_fd >= 0)
+		close(merge->runs_fd);
 	free(merge->maps);
 	free(merge->entries);
+	free(merge->scratch);
+	free(merge->runs);
 	pmc_arena_free(&merge->arena);
 	pmc_arena_free(&merge->stripped);
 	merge->maps = NULL;
-	merge->entries = NULL;
+	merge->entries = merge->scratch = NULL;
 	merge->streams = merge->last = NULL;
 	merge->subjects = NULL;
-	merge->n_maps = merge->n = merge->room = 0;
-	merge->n_frames = merge->n_sampled = 0;
-	merge->from = merge->to = NULL;
-	merge->stride = 1;
+	merge->n_maps = merge->n = merge->room = merge->scratch_room = merge->used = 0;
+	merge->runs = NULL;
+	merge->n_runs = merge->runs_room = 0;
+	merge->n_frames = 0;
+	merge->runs_fd = -1;
 }
 
 void merge_free(struct merge *merge)
@@ -116,34 +159,34 @@ void merge_free(struct merge *merge)
 
 /* ---- entries ------------------------------------------------------------------------------ */
 
-/* By identity, snapshot and hash. */
-static inline __attribute__((always_inline)) int place_order(const struct entry *a,
-							     const struct entry *b)
+/* By identity, snapshot, hash and size, without a look at the inputs. */
+static inline __attribute__((always_inline)) int place_order(const void *left, const void *right,
+							     const void *arg)
 {
+	const struct entry *a = left, *b = right;
 	int order = 0;
 
+	(void)arg;
 	if (a->stream != b->stream)
 		order = memcmp(a->stream->identity, b->stream->identity, 16);
 	if (!order)
 		order = (a->snapshot > b->snapshot) - (a->snapshot < b->snapshot);
-	return order ? order : (a->hash > b->hash) - (a->hash < b->hash);
+	if (!order)
+		order = (a->hash > b->hash) - (a->hash < b->hash);
+	return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Frames of equal hash and different bytes are both kept. */
-static inline __attribute__((always_inline)) int entry_order(const void *left, const void *right,
-							     const void *arg)
+/* Frames of one place and different bytes are both kept. */
+static int entry_order(const void *left, const void *right, const void *arg)
 {
 	const struct entry *a = left, *b = right;
-	int order = place_order(a, b);
+	const int order = place_order(a, b, arg);
 
-	(void)arg;
-	if (!order)
-		order = (a->size > b->size) - (a->size < b->size);
 	return order ? order : memcmp(a->bytes, b->bytes, a->size);
 }
 
 /* Makes the frame a PROCESS frame without a command line, which is the fourth of its texts. */
-static void strip_args(struct merge *merge, struct pmc_frame *frame)
+static bool strip_args(struct merge *merge, struct pmc_frame *frame)
 {
 	void *room = pmc_arena_alloc(&merge->stripped, frame->head.size);
 	struct pmc_frame_buf buf;
@@ -159,8 +202,10 @@ static void strip_args(struct merge *merge, struct pmc_frame *frame)
 		pmc_cursor_str(&cursor, &text, &len);
 		pmc_frame_str(&buf, text, i != 3 && !cursor.bad ? len : 0);
 	}
-	if (pmc_frame_end(&buf))
-		pmc_frame_view(frame, buf.data, buf.len);
+	if (!pmc_frame_end(&buf))
+		return false;
+	pmc_frame_view(frame, buf.data, buf.len);
+	return true;
 }
 
 static struct stream *stream_of(struct merge *merge, const uint8_t identity[16])
@@ -180,16 +225,17 @@ static struct stream *stream_of(struct merge *merge, const uint8_t identity[16])
 	return stream;
 }
 
-static struct entry entry_of(struct merge *merge, struct pmc_frame *frame)
+static struct entry entry_of(struct merge *merge, struct pmc_frame *frame, size_t map)
 {
 	if (merge->options.strip_args && frame->head.type == PMC_FRAME_PROCESS &&
-	    frame->head.version == PMC_DUMP_VERSION)
-		strip_args(merge, frame);
+	    frame->head.version == PMC_DUMP_VERSION && strip_args(merge, frame))
+		map = NO_MAP;
 	return (struct entry){ .stream = stream_of(merge, frame->head.identity),
 			       .snapshot = frame->head.snapshot,
 			       .hash = frame->head.hash,
 			       .bytes = frame->bytes,
-			       .size = frame->head.size };
+			       .size = frame->head.size,
+			       .map = (uint32_t)map };
 }
 
 static void append(struct merge *merge, const struct entry *entry)
@@ -234,59 +280,123 @@ static bool has_subject(struct merge *merge, const struct entry *entry,
 	return true;
 }
 
-/* When the sample is full, every second one of it stays. */
-static void take_sample(struct merge *merge, const struct entry *entry)
+/* ---- the index ---------------------------------------------------------------------------- */
+
+static int stream_order(const struct stream *a, const struct stream *b)
 {
-	if (merge->n_frames % merge->stride != 0)
+	return memcmp(a->identity, b->identity, sizeof(a->identity));
+}
+
+/* By streams, then each of them. */
+static void sort(struct merge *merge)
+{
+	struct entry *sorted;
+	struct stream *stream;
+	size_t end = 0;
+
+	if (merge->scratch_room < merge->room || !merge->scratch) {
+		free(merge->scratch);
+		merge->scratch = tool_realloc(NULL, (merge->room + 1) * sizeof(*sorted));
+		merge->scratch_room = merge->room;
+	}
+	sorted = merge->scratch;
+
+	HASH_SORT(merge->streams, stream_order);
+	for (stream = merge->streams; stream; stream = stream->hh.next)
+		stream->n = 0;
+	for (size_t i = 0; i < merge->n; i++)
+		merge->entries[i].stream->n++;
+	for (stream = merge->streams; stream; stream = stream->hh.next) {
+		stream->end = end;
+		end += stream->n;
+	}
+	for (size_t i = 0; i < merge->n; i++)
+		sorted[merge->entries[i].stream->end++] = merge->entries[i];
+	for (stream = merge->streams; stream; stream = stream->hh.next) {
+		const size_t at = stream->end - stream->n;
+
+		pmc_sort(sorted + at, merge->entries + at, stream->n, sizeof(*sorted), place_order,
+			 NULL);
+	}
+	merge->scratch = merge->entries;
+	merge->entries = sorted;
+}
+
+/* Makes a run of the entries. 0 or -errno. */
+static int spill(struct merge *merge)
+{
+	static char room[64 << 10];
+	struct run run = { .left = merge->n };
+	struct pmc_out out;
+	int error;
+
+	if (merge->runs_fd < 0)
+		merge->runs_fd = merge_temporary();
+	if (merge->runs_fd < 0)
+		return merge->runs_fd;
+	sort(merge);
+	for (size_t i = 0; i < merge->n_runs; i++)
+		run.next += merge->runs[i].left;
+	pmc_out_to_fd(&out, merge->runs_fd, room, sizeof(room));
+	pmc_out_bytes(&out, (const char *)merge->entries, merge->n * sizeof(*merge->entries));
+	error = pmc_out_flush(&out);
+	merge->runs =
+		tool_list_grow(merge->runs, merge->n_runs, &merge->runs_room, sizeof(*merge->runs));
+	merge->runs[merge->n_runs++] = run;
+	merge->n = 0;
+	return error;
+}
+
+/* After so many more bytes of inputs have been read: takes the inputs out of memory where they fill
+ * the window. They are read again where they are used. */
+static void use_bytes(struct merge *merge, size_t bytes)
+{
+	merge->used += bytes;
+	if (merge->used <= merge->window / 16)
 		return;
-	if (merge->n_sampled == SAMPLED) {
-		for (unsigned i = 0; i < SAMPLED / 2; i++)
-			merge->sample[i] = merge->sample[2 * i];
-		merge->n_sampled = SAMPLED / 2;
-		merge->stride *= 2;
-		if (merge->n_frames % merge->stride != 0)
-			return;
+	merge->used = 0;
+	if (pmc_sub_sat(mapped_bytes(), merge->mapped) <= merge->window)
+		return;
+	for (size_t i = 0; i < merge->n_maps; i++) {
+		struct map *map = &merge->maps[i];
+
+		if (map->last)
+			madvise(map->data, map->len, MADV_DONTNEED);
+		map->last = NULL;
 	}
-	merge->sample[merge->n_sampled++] = *entry;
 }
 
-/* With `compact` the index is one of threads, and not limited. */
-static bool is_in_parts(const struct merge *merge)
+/* Takes the entries of an input. With `compact` the index is one of threads, and not limited. */
+static int read_map(struct merge *merge, size_t index, struct merge_input *seen)
 {
-	return !merge->options.compact && merge->n_frames > merge->most;
-}
-
-static bool is_in_part(const struct merge *merge, const struct entry *entry)
-{
-	return (!merge->from || place_order(entry, merge->from) >= 0) &&
-	       (!merge->to || place_order(entry, merge->to) < 0);
-}
-
-/* Takes the entries of an input; seen: at first sight, else those of the part. */
-static void read_map(struct merge *merge, const struct map *map, struct merge_input *seen)
-{
+	const struct map *map = &merge->maps[index];
 	struct pmc_scan scan = { .data = map->data + map->at, .len = map->len - map->at };
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t kept = (uintptr_t)map->data;
 	struct pmc_frame frame;
+	int error = 0;
 
-	while (pmc_scan_next(&scan, &frame)) {
-		const struct entry entry = entry_of(merge, &frame);
+	while (!error && pmc_scan_next(&scan, &frame)) {
+		const uintptr_t at = (uintptr_t)frame.bytes;
+		const struct entry entry = entry_of(merge, &frame, index);
 
-		tool_progress_add(seen ? frame.head.size : 0);
-		if (seen) {
-			seen->good++;
-			if (merge->options.compact && has_subject(merge, &entry, &frame))
-				continue;
-			take_sample(merge, &entry);
-			merge->n_frames++;
-			merge->n = is_in_parts(merge) ? 0 : merge->n;
+		tool_progress_add(frame.head.size);
+		seen->good++;
+		if (at - kept > merge->window) {
+			madvise((void *)kept, (at - kept) & -page, MADV_DONTNEED);
+			kept += (at - kept) & -page;
 		}
-		if (seen ? !is_in_parts(merge) : is_in_part(merge, &entry))
-			append(merge, &entry);
+		if (merge->options.compact && has_subject(merge, &entry, &frame))
+			continue;
+		if (!merge->options.compact && merge->n >= merge->most)
+			error = spill(merge);
+		merge->spill_failed = error != 0;
+		append(merge, &entry);
+		merge->n_frames++;
 	}
-	if (is_in_parts(merge))
-		madvise(map->data, map->len, MADV_DONTNEED);
-	if (seen)
-		seen->damaged = scan.damaged;
+	use_bytes(merge, (size_t)(map->data + map->len - (uint8_t *)kept));
+	seen->damaged = scan.damaged;
+	return error;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------- */
@@ -324,9 +434,8 @@ static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct m
 	if (data == MAP_FAILED)
 		return -errno;
 	merge->maps = tool_realloc(merge->maps, (merge->n_maps + 1) * sizeof(*merge->maps));
-	merge->maps[merge->n_maps] = (struct map){ data, len, at };
-	read_map(merge, &merge->maps[merge->n_maps++], seen);
-	return 0;
+	merge->maps[merge->n_maps] = (struct map){ data, len, at, data };
+	return read_map(merge, merge->n_maps++, seen);
 }
 
 /* Copies what cannot be mapped to a temporary file: its descriptor, or -errno. */
@@ -381,78 +490,151 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-static int stream_order(const struct stream *a, const struct stream *b)
+static bool refill(const struct merge *merge, struct run *run)
 {
-	return memcmp(a->identity, b->identity, sizeof(a->identity));
+	const uint64_t n = run->left < RUN_ENTRIES ? run->left : RUN_ENTRIES;
+	const size_t bytes = n * sizeof(*run->room);
+	const off_t at = (off_t)(run->next * sizeof(*run->room));
+
+	if (!n)
+		return false;
+	if (!run->room)
+		run->room = tool_realloc(NULL, RUN_ENTRIES * sizeof(*run->room));
+	/* The file has no name: only a failing disk can shorten it. */
+	if (pread(merge->runs_fd, run->room, bytes, at) != (ssize_t)bytes)
+		return false;
+	run->at = run->room;
+	run->end = run->room + n;
+	run->next += n;
+	run->left -= n;
+	return true;
 }
 
-/* By streams, then each of them. */
-static void sort(struct merge *merge)
+/* Moves a run down to its place in the heap, whose first run has the lowest entry. */
+static void sift(struct run *runs, size_t n, size_t i)
 {
-	struct entry *sorted = tool_realloc(NULL, (merge->room + 1) * sizeof(*sorted));
-	struct stream *stream;
-	size_t end = 0;
+	const struct run run = runs[i];
 
-	HASH_SORT(merge->streams, stream_order);
-	for (stream = merge->streams; stream; stream = stream->hh.next)
-		stream->n = 0;
-	for (size_t i = 0; i < merge->n; i++)
-		merge->entries[i].stream->n++;
-	for (stream = merge->streams; stream; stream = stream->hh.next) {
-		stream->end = end;
-		end += stream->n;
+	for (size_t child; (child = 2 * i + 1) < n; i = child) {
+		if (child + 1 < n && place_order(runs[child + 1].at, runs[child].at, NULL) < 0)
+			child++;
+		if (place_order(run.at, runs[child].at, NULL) <= 0)
+			break;
+		runs[i] = runs[child];
 	}
-	for (size_t i = 0; i < merge->n; i++)
-		sorted[merge->entries[i].stream->end++] = merge->entries[i];
-	for (stream = merge->streams; stream; stream = stream->hh.next) {
-		const size_t at = stream->end - stream->n;
-
-		pmc_sort(sorted + at, merge->entries + at, stream->n, sizeof(*sorted), entry_order,
-			 NULL);
-	}
-	free(merge->entries);
-	merge->entries = sorted;
+	runs[i] = run;
 }
 
-/* Each once. */
-static int write_entries(struct merge *merge, struct pmc_out *out)
+/* Puts the last run, of n, in the place of one that has ended. */
+static size_t drop_run(struct run *runs, size_t n, size_t i)
+{
+	const struct run ended = runs[i];
+
+	runs[i] = runs[n - 1];
+	runs[n - 1] = ended;
+	return n - 1;
+}
+
+/* How much of the inputs the entry brings into memory. */
+static void use_input(struct merge *merge, const struct entry *entry)
+{
+	struct map *map;
+	size_t step;
+
+	if (entry->map == NO_MAP)
+		return;
+	map = &merge->maps[entry->map];
+	step = (size_t)(entry->bytes - map->last);
+	step = map->last && step < AROUND_FAULT ? step : AROUND_FAULT;
+	map->last = entry->bytes;
+	use_bytes(merge, step);
+}
+
+/* Frames of one place, each once: nearly always it is one. */
+struct same {
+	struct entry *list;
+	size_t n, room;
+};
+
+static void add_same(struct merge *merge, struct same *same, const struct entry *entry)
+{
+	use_input(merge, entry);
+	for (size_t i = 0; i < same->n; i++)
+		if (entry_order(&same->list[i], entry, NULL) == 0)
+			return;
+	same->list = tool_list_grow(same->list, same->n, &same->room, sizeof(*same->list));
+	same->list[same->n++] = *entry;
+}
+
+static int qsort_order(const void *a, const void *b)
+{
+	return entry_order(a, b, NULL);
+}
+
+/* Inputs are mapped: their contents may change. */
+static int write_same(struct same *same, struct pmc_out *out)
 {
 	struct pmc_frame frame;
-	int error = 0;
 
-	sort(merge);
-	for (size_t i = 0; i < merge->n && !error && !out->error; i++) {
-		const struct entry *entry = &merge->entries[i];
+	if (same->n > 1)
+		qsort(same->list, same->n, sizeof(*same->list), qsort_order);
+	for (size_t i = 0; i < same->n; i++) {
+		const struct entry *entry = &same->list[i];
 
-		/* Inputs are mapped: their contents may change. */
 		if (!pmc_frame_still(&frame, entry->bytes, entry->size, entry->hash))
-			error = -ESTALE;
-		else if (i + 1 == merge->n || entry_order(entry, entry + 1, NULL) != 0)
-			pmc_out_bytes(out, (const char *)entry->bytes, entry->size);
-		tool_progress_add(1);
+			return -ESTALE;
+		pmc_out_bytes(out, (const char *)entry->bytes, entry->size);
 	}
-	return error;
+	same->n = 0;
+	return out->error;
 }
 
-static int write_parts(struct merge *merge, struct pmc_out *out)
+/* Makes a heap of the runs, the entries in memory included. Returns their number. */
+static size_t make_heap(struct merge *merge)
 {
-	const uint64_t n = merge->n_sampled, parts = merge->n_frames / merge->most + 1;
-	static struct entry scratch[SAMPLED];
-	uint64_t frames = 0;
+	struct run *runs;
+	size_t n;
+
+	sort(merge);
+	free(merge->scratch);
+	merge->scratch = NULL;
+	merge->runs = tool_list_grow(merge->runs, merge->n_runs, &merge->runs_room, sizeof(*runs));
+	merge->runs[merge->n_runs++] =
+		(struct run){ .at = merge->entries, .end = merge->entries + merge->n };
+	runs = merge->runs;
+	n = merge->n_runs;
+	for (size_t i = n; i-- > 0;)
+		if (runs[i].at == runs[i].end && !refill(merge, &runs[i]))
+			n = drop_run(runs, n, i);
+	for (size_t i = n; i-- > 0;)
+		sift(runs, n, i);
+	return n;
+}
+
+/* Writes each frame once. 0 or -errno. */
+static int write_entries(struct merge *merge, struct pmc_out *out)
+{
+	size_t n = make_heap(merge);
+	struct run *first = merge->runs;
+	struct same same = { .n = 0 };
+	uint64_t taken = 0;
 	int error = 0;
 
-	pmc_sort(merge->sample, scratch, n, sizeof(*scratch), entry_order, NULL);
-	for (uint64_t i = 1; i <= parts && !error && !out->error; i++) {
-		merge->from = merge->to;
-		merge->to = i < parts ? &merge->sample[i * n / parts] : NULL;
-		merge->n = 0;
-		pmc_arena_free(&merge->stripped);
-		for (size_t map = 0; map < merge->n_maps; map++)
-			read_map(merge, &merge->maps[map], NULL);
-		frames += merge->n;
-		error = write_entries(merge, out);
+	while (n && !error) {
+		if (same.n && place_order(same.list, first->at, NULL) != 0)
+			error = write_same(&same, out);
+		add_same(merge, &same, first->at);
+		taken++;
+		tool_progress_add(1);
+		if (++first->at == first->end && !refill(merge, first))
+			n = drop_run(first, n, 0);
+		if (n)
+			sift(first, n, 0);
 	}
-	return error || out->error || frames == merge->n_frames ? error : -ESTALE;
+	if (!error)
+		error = write_same(&same, out);
+	free(same.list);
+	return error || taken == merge->n_frames ? error : -EIO;
 }
 
 static int write_union(struct merge *merge, int fd)
@@ -463,7 +645,7 @@ static int write_union(struct merge *merge, int fd)
 
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	tool_progress_begin("writing frames", merge->n_frames);
-	error = is_in_parts(merge) ? write_parts(merge, &out) : write_entries(merge, &out);
+	error = write_entries(merge, &out);
 	tool_progress_end();
 	return error ? error : pmc_out_flush(&out);
 }
