@@ -120,6 +120,33 @@ run "$PMCTL" report --by function --from 1ms agent.pmc
 is "$status" 1 "samples of the agent have no times"
 like "$(cat err)" 'pmctl profile records' "and the error says so"
 
+# The parts of all intervals are the whole, in each function.
+# sums KEY: samples and amount by name, also of functions of several modules
+sums() {
+	jq -c "[.groups[] | { key: $1, samples, self }] | group_by(.key) | .[] | [.[0].key, (map(.samples) | add), (map(.self) | add)]"
+}
+every() { "$PMCTL" report --every "$@" --format json tree.pmc; }
+for event in off-cpu "$("$PMCTL" report --by function --format json tree.pmc | jq -r .sampling.event)"; do
+	"$PMCTL" report --by function --event "$event" --format json tree.pmc | sums .key >whole
+	for ms in 7ms 100ms 0.25 60; do
+		every $ms --event "$event" | sums .keys.function >parts
+		same whole parts "$event: intervals of $ms add up"
+	done
+done
+is "$(every 100ms --by thread,module --event off-cpu | jq -c '[.groups[].keys.time | tonumber * 10 | round] | unique == [range(0; max + 1)]')" \
+	true "waits are in each interval that they last"
+is "$(every 50ms --event off-cpu | jq '[.groups[] | [.keys.time, .self]] | group_by(.[0]) | map(map(.[1]) | add) | max <=
+	50000001 * 10')" true "no interval has more than its time from each of at most 10 threads"
+is "$("$PMCTL" report --every 0.1 --top 1 --event off-cpu --columns time tree.pmc | grep -cE '^  [0-9.]+ *$')" \
+	"$(every 0.1 --event off-cpu | jq '[.groups[].keys.time] | unique | length')" "--top is for each interval"
+for bad in "--every 1 --by thread" "--every 1 --timeline" "--by time,function" "--every 1 --by thread,time,function" "--every 0"; do
+	# shellcheck disable=SC2086
+	run "$PMCTL" report $bad tree.pmc
+	is "$status $(wc -l <err)" "2 1" "$bad: refused"
+done
+run "$PMCTL" report --every 1us tree.pmc
+is "$status $(wc -l <err)" "1 1" "too many intervals"
+
 # The calls over time: a wait is as long as in the program, and calls lie in their callers.
 "$PMCTL" export --to chrome tree.pmc >calls.json
 while read -r name least most; do
@@ -207,7 +234,7 @@ else
 	outside=$!
 	exec 9>in
 	await grep -q ready attached
-	run "$PMCTL" profile --cgroup "${group##*/}" -d 0.5s -o group.pmc
+	run "$PMCTL" profile --cgroup "${group##*/}" -d 2s -o group.pmc
 	is "$status" 0 "a cgroup by its name"
 	run "$PMCTL" profile --cgroup "$group" -d 0.1s -o path.pmc
 	is "$status" 0 "by its path"

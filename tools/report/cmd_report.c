@@ -41,6 +41,8 @@ const struct tool_flag cmd_report_flags[] = {
 	FLAG_TIME(0, "--from", options.from_ns, FLAG_S, 0,
 		  "samples from then on, since the job's start"),
 	FLAG_TIME(0, "--to", options.to_ns, FLAG_S, 1, "samples until then"),
+	FLAG_TIME(0, "--every", options.every_ns, FLAG_S, 1,
+		  "samples by interval: the top functions of each"),
 	FLAG_BOOL(0, "--timeline", options.timeline,
 		  "one line per snapshot instead of one per thread"),
 	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
@@ -77,9 +79,43 @@ static int check_folded(const struct pmc_report_options *options)
 	return 0;
 }
 
+/* --every: the interval is the first key, unless it has another place. */
+static int set_every(struct pmc_report_options *options)
+{
+	unsigned char *outer = options->outer;
+	const bool has_time = memchr(outer, PMC_BY_TIME, PMC_KEYS_MOST);
+
+	if (!options->every_ns)
+		return has_time || options->by == PMC_BY_TIME ?
+			       tool_fail(EXIT_USAGE, "--by time needs --every TIME, such as "
+						     "--every 1") :
+			       0;
+	if (options->by == PMC_BY_NONE || options->by == PMC_BY_TIME)
+		options->by = PMC_BY_FUNCTION;
+	if (!pmc_by_samples(options->by))
+		return tool_fail(EXIT_USAGE,
+				 "--every is for samples: --by function, line, module or "
+				 "path; --timeline has snapshots of threads");
+	if (has_time && outer[0] != PMC_BY_TIME)
+		return tool_fail(EXIT_USAGE, "--every: time is the first key; give --by time,...");
+	if (!has_time && outer[PMC_KEYS_MOST - 2])
+		return tool_fail(EXIT_USAGE, "--every: too many keys with the time");
+	if (!has_time) {
+		memmove(outer + 1, outer, PMC_KEYS_MOST - 1);
+		outer[0] = PMC_BY_TIME;
+	}
+	if (!options->to_ns)
+		options->to_ns = UINT64_MAX;
+	return 0;
+}
+
 /* --from, --to */
 static int set_window(struct pmc_report_options *options)
 {
+	const int code = set_every(options);
+
+	if (code)
+		return code;
 	if (!options->from_ns && !options->to_ns)
 		return 0;
 	if (!pmc_by_samples(options->by))
@@ -95,10 +131,15 @@ static int set_window(struct pmc_report_options *options)
 static int check_window(const struct pmc_profile *profile)
 {
 	if (profile->n_untimed && !profile->n_timed)
-		return tool_fail(EXIT_FAIL, "the samples have no times, so --from and --to cannot "
-					    "choose them; pmctl profile records times");
+		return tool_fail(EXIT_FAIL,
+				 "the samples have no times, so --from, --to and --every "
+				 "cannot choose them; pmctl profile records times");
+	if (profile->too_many_intervals)
+		return tool_fail(EXIT_FAIL,
+				 "--every: more than 10,000 intervals; give a longer one, "
+				 "or --from and --to");
 	if (profile->n_untimed > profile->n_timed)
-		tool_warn("samples of %llu threads have no times: --from and --to leave them out",
+		tool_warn("samples of %llu threads have no times and are left out",
 			  (unsigned long long)(profile->n_untimed - profile->n_timed));
 	return 0;
 }
@@ -111,6 +152,9 @@ static int parse(struct request *request, int argc, char **argv)
 	if (code)
 		return code;
 	code = report_set_keys(request->keys, options->outer, &options->by);
+	if (code)
+		return code;
+	code = set_window(options);
 	if (code)
 		return code;
 	if (options->across && (options->timeline || pmc_by_samples(options->by) ||
@@ -144,8 +188,7 @@ static int parse(struct request *request, int argc, char **argv)
 	    !pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
 				 options->event ? "--event" : "--symfs");
-	code = set_window(options);
-	return code || options->format != PMC_FORMAT_FOLDED ? code : check_folded(options);
+	return options->format != PMC_FORMAT_FOLDED ? 0 : check_folded(options);
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -207,7 +250,8 @@ static int report(struct request *request)
 {
 	const struct pmc_profile_options options = { .timeline = request->options.timeline,
 						     .from_ns = request->options.from_ns,
-						     .to_ns = request->options.to_ns };
+						     .to_ns = request->options.to_ns,
+						     .every_ns = request->options.every_ns };
 	struct pmc_profile profile;
 	int code;
 

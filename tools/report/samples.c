@@ -199,6 +199,8 @@ static int by_caller(const void *a, const void *b, const void *arg)
 	(void)arg;
 	if (of_x != of_y)
 		return of_x < of_y ? -1 : 1;
+	if (x->is_group && x->row.group->groups[0]->time_ns != y->row.group->groups[0]->time_ns)
+		return x->row.group->groups[0]->time_ns < y->row.group->groups[0]->time_ns ? -1 : 1;
 	if (x->row.total != y->row.total)
 		return x->row.total < y->row.total ? 1 : -1;
 	names = strcmp(x->row.function, y->row.function);

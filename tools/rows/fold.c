@@ -8,6 +8,7 @@
 #include "lib/base/number.h"
 #include "lib/event/formula.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WHY_NONE 0xff
@@ -548,6 +549,22 @@ static bool is_cut(size_t len)
 	return len >= 15;
 }
 
+/* With the decimals that multiples of `every` need. */
+static void put_seconds(struct pmc_out *out, uint64_t ns, uint64_t every)
+{
+	unsigned decimals = 9;
+	char fraction[10];
+
+	pmc_out_u64(out, ns / 1000000000);
+	while (decimals && every % 10 == 0) {
+		every /= 10;
+		decimals--;
+	}
+	snprintf(fraction, sizeof(fraction), "%09u", (unsigned)(ns % 1000000000));
+	if (decimals)
+		pmc_outf(out, ".%.*s", (int)decimals, fraction);
+}
+
 /* The text threads are grouped by. Returns its length. */
 static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 		     const struct pmc_p_thread *thread, char *buf)
@@ -605,6 +622,9 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 		text = pmc_label(process->labels, "pod", &len);
 		if (text)
 			pmc_out_bytes(&out, text, len);
+		break;
+	case PMC_BY_TIME:
+		put_seconds(&out, thread->time_ns, thread->every_ns);
 		break;
 	case PMC_BY_REGION:
 		pmc_out_bytes(&out, thread->region->name, thread->region->name_len);
@@ -713,6 +733,7 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, struct pmc_fold_k
 		entry->group = pmc_arena_alloc(arena, sizeof(*entry->group));
 		entry->group->label = label_of(fold, key->by, thread, text, len);
 		entry->group->is_nameless = !len;
+		entry->group->time_ns = thread->time_ns;
 	}
 	if (pool && key->n_pools < sizeof(key->pools) / sizeof(key->pools[0]))
 		key->pools[key->n_pools++] = entry;

@@ -170,6 +170,7 @@ struct pmc_fold_group {
 	char name[16];	  /* the first thread's */
 	unsigned char name_len;
 	bool many_names;  /* not all threads have that name */
+	uint64_t time_ns; /* of an interval */
 	bool is_nameless; /* its threads have no such key, such as no rank */
 };
 

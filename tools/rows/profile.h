@@ -178,6 +178,8 @@ struct pmc_p_thread {
 	 * if the thread is sampled and some stack of the dump is in an MPI library. */
 	bool has_outside_mpi;
 	uint64_t outside_mpi_ns, outside_mpi_samples;
+	/* The begin of the interval of its samples (--every), a multiple of every_ns. */
+	uint64_t time_ns, every_ns;
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
@@ -293,6 +295,7 @@ struct pmc_p_samples {
 	uint64_t samples, weight;	  /* sums over the list */
 	uint64_t mpi_samples, mpi_weight; /* of these, in an MPI library */
 	uint64_t n;
+	uint64_t time_ns;	   /* with options.every_ns: the begin of the interval */
 	size_t room;		   /* private */
 	struct pmc_p_sample *list; /* a stack may be there more than once */
 };
@@ -314,6 +317,7 @@ struct pmc_profile {
 	struct pmc_p_samples **timed; /* the same by time, if asked for and known */
 	uint64_t n_timed_lists;
 	uint64_t n_timed, n_untimed; /* with a window: lists of samples, and those without times */
+	bool too_many_intervals;     /* later samples are left out */
 	struct pmc_p_module **modules; /* by path, then build ID */
 	uint64_t n_modules;
 	bool has_mpi;	      /* some stack is in an MPI library */
@@ -331,6 +335,7 @@ struct pmc_profile_options {
 	/* Samples of this time since the start of the job only, as far as the dump has their times;
 	 * to_ns 0: all. */
 	uint64_t from_ns, to_ns;
+	uint64_t every_ns; /* with to_ns: a list of samples for each such interval; 0: one */
 };
 
 void pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);

@@ -202,6 +202,25 @@ bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples
 	return frame->head.fixed >= sizeof(*fixed) && samples_at(frame, fixed);
 }
 
+static struct pmc_p_samples *new_entry(struct pmc_profile *profile,
+				       const struct pmc_p_process *process,
+				       const struct pmc_samples_fixed *fixed)
+{
+	struct pmc_p_samples *entry = pmc_arena_alloc(&profile->arena, sizeof(*entry));
+
+	entry->process = process;
+	entry->row = profile_find_row(process, fixed->seq);
+	entry->fixed = *fixed;
+	return entry;
+}
+
+static bool is_entry_of(const struct pmc_p_samples *entry, const struct pmc_p_process *process,
+			const struct pmc_samples_fixed *fixed)
+{
+	return entry->process == process && entry->fixed.seq == fixed->seq &&
+	       entry->fixed.eventset == fixed->eventset;
+}
+
 /* The entry of the thread and event, which is the newest of the list if there is one. */
 static struct pmc_p_samples *entry_of(struct pmc_profile *profile, struct pmc_p_samples **list,
 				      uint64_t *n, const struct pmc_p_process *process,
@@ -209,15 +228,55 @@ static struct pmc_p_samples *entry_of(struct pmc_profile *profile, struct pmc_p_
 {
 	struct pmc_p_samples *last = *n ? list[*n - 1] : NULL;
 
-	if (last && last->process == process && last->fixed.seq == fixed->seq &&
-	    last->fixed.eventset == fixed->eventset)
+	if (last && is_entry_of(last, process, fixed))
 		return last;
-	last = pmc_arena_alloc(&profile->arena, sizeof(*last));
-	last->process = process;
-	last->row = profile_find_row(process, fixed->seq);
-	last->fixed = *fixed;
+	last = new_entry(profile, process, fixed);
 	list[(*n)++] = last;
 	return last;
+}
+
+enum { INTERVALS_MOST = 10000 };
+
+/* The entry of one interval of the thread and event of `samples`, which has none of its own. */
+static struct pmc_p_samples *interval_of(struct pmc_profile *profile,
+					 const struct pmc_p_samples *samples, uint64_t number)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	struct pmc_p_samples *entry = tables->intervals[number];
+
+	if (entry)
+		return entry;
+	entry = new_entry(profile, samples->process, &samples->fixed);
+	entry->event = samples->event;
+	entry->time_ns = tables->options.from_ns + number * tables->options.every_ns;
+	/* What was lost is known for all the time only. */
+	if (tables->n_intervals)
+		entry->fixed.lost = entry->fixed.throttled = 0;
+	if (number >= tables->n_intervals)
+		tables->n_intervals = (unsigned)number + 1;
+	tables->intervals[number] = entry;
+	profile->samples = pmc_arena_grow(&profile->arena, profile->samples, profile->n_samples,
+					  &tables->samples_room, sizeof(*profile->samples));
+	profile->samples[profile->n_samples++] = entry;
+	return entry;
+}
+
+/* Begins the intervals of another thread or event. */
+static struct pmc_p_samples *intervals_of(struct pmc_profile *profile,
+					  const struct pmc_p_process *process,
+					  const struct pmc_samples_fixed *fixed)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+
+	if (tables->whole && is_entry_of(tables->whole, process, fixed))
+		return tables->whole;
+	if (!tables->intervals)
+		tables->intervals = pmc_arena_alloc(&profile->arena,
+						    INTERVALS_MOST * sizeof(*tables->intervals));
+	memset(tables->intervals, 0, tables->n_intervals * sizeof(*tables->intervals));
+	tables->n_intervals = 0;
+	tables->whole = new_entry(profile, process, fixed);
+	return tables->whole;
 }
 
 static void take_event(struct pmc_profile *profile, struct pmc_p_samples *samples,
@@ -262,6 +321,31 @@ static void add_sample(struct pmc_profile *profile, struct pmc_p_samples *sample
 	pmc_add_sat(&samples->mpi_weight, sample->weight);
 }
 
+/* What is between two times, of a wait in parts; it has ended in the last of them. */
+static void add_between(struct pmc_profile *profile, struct pmc_p_samples *samples,
+			const struct pmc_sample *sample, uint64_t from, uint64_t to)
+{
+	const struct pmc_profile_options *options = &profile->tables->options;
+	const uint64_t every = options->every_ns, first = (from - options->from_ns) / every;
+	uint64_t last = (to - options->from_ns) / every;
+
+	/* Nothing of a wait is in the interval that begins when it ends. */
+	last -= last > first && (to - options->from_ns) % every == 0;
+	if (last >= INTERVALS_MOST) {
+		profile->too_many_intervals = true;
+		return;
+	}
+	for (uint64_t i = first; i <= last; i++) {
+		const uint64_t begin = options->from_ns + i * every, end = begin + every;
+		const uint64_t a = from > begin ? from : begin, b = to < end ? to : end;
+		struct pmc_sample part = *sample;
+
+		part.count = i == last ? sample->count : 0;
+		part.weight = first == last ? sample->weight : b - a;
+		add_sample(profile, interval_of(profile, samples, i), &part, 0);
+	}
+}
+
 /* Of a wait only what is in the window. */
 static void add_timed(struct pmc_profile *profile, struct pmc_p_samples *samples,
 		      const struct pmc_timed_sample *timed)
@@ -281,6 +365,12 @@ static void add_timed(struct pmc_profile *profile, struct pmc_p_samples *samples
 		sample.weight = pmc_sub_sat(sample.weight, options->from_ns - start);
 	if (options->to_ns && start < to && to > options->to_ns)
 		sample.weight = pmc_sub_sat(sample.weight, to - options->to_ns);
+	if (options->every_ns) {
+		add_between(profile, samples, &sample,
+			    start > options->from_ns ? start : options->from_ns,
+			    to < options->to_ns ? to : options->to_ns);
+		return;
+	}
 	add_sample(profile, samples, &sample, timed->time_ns);
 	stack = samples->list[samples->n - 1].stack;
 	if (stack && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
@@ -300,7 +390,8 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		timed ? profile->n_timed++ : profile->n_untimed++;
 	if (window && !timed)
 		return;
-	samples = timed && !window ? entry_of(profile, profile->timed, &profile->n_timed_lists,
+	samples = profile->tables->options.every_ns ? intervals_of(profile, kept->process, &fixed) :
+		  timed && !window ? entry_of(profile, profile->timed, &profile->n_timed_lists,
 					      kept->process, &fixed) :
 				     entry_of(profile, profile->samples, &profile->n_samples,
 					      kept->process, &fixed);

@@ -110,6 +110,10 @@ struct pmc_profile_tables {
 	uint64_t n_frames[PMC_FRAME_TIMES + 1]; /* by type */
 	struct pmc_p_module *modules;
 	struct pmc_p_stack *stacks;
+	size_t samples_room;
+	struct pmc_p_samples **intervals; /* of the last thread and event, by number */
+	unsigned n_intervals;
+	struct pmc_p_samples *whole; /* the thread and event */
 	struct table_place *places;
 	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };

@@ -429,6 +429,8 @@ static void add_keys(struct pmc_view *view, struct pmc_columns *columns)
 		column.index = i;
 		column.head = pmc_by_names[by ? by : PMC_BY_THREAD];
 		column.name = view->n_outer ? column.head : "key";
+		if (by == PMC_BY_TIME)
+			column.head = "time s";
 		add(columns, &column);
 	}
 }

@@ -78,6 +78,7 @@ struct pmc_report_options {
 	bool timeline;		 /* a line per snapshot instead */
 	bool inverted;		 /* --by path: bottom-up */
 	uint64_t from_ns, to_ns; /* samples of that time only; to_ns 0: all */
+	uint64_t every_ns;	 /* with --by time: its intervals; --top is for each of them */
 	const char *event;	 /* whose samples are shown; NULL: the one with most */
 	/* Of that event; NULL: any. */
 	const char *core_type;

@@ -353,6 +353,44 @@ static int sort_lines(struct pmc_lines *lines)
 	return 0;
 }
 
+static const struct pmc_sample_row *sample_row(const void *line)
+{
+	return *(const struct pmc_sample_row *const *)line;
+}
+
+static int by_interval(const void *a, const void *b, const void *arg)
+{
+	const uint64_t x = sample_row(a)->group->groups[0]->time_ns;
+	const uint64_t y = sample_row(b)->group->groups[0]->time_ns;
+
+	(void)arg;
+	return (x > y) - (x < y);
+}
+
+/* Lines of samples by time, the first `top` of each interval in front of all others. Returns their
+ * number. Unless --top asks for them, those that only call others are not among them. */
+static uint64_t sort_intervals(struct pmc_lines *lines, uint64_t top)
+{
+	struct pmc_arena *arena = lines->view->arena;
+	const void **list = pmc_arena_alloc(arena, 2 * (lines->all + 1) * sizeof(*list));
+	const void **rest = list + lines->all + 1;
+	const bool asked = lines->view->options->top >= 0;
+	uint64_t shown = 0, left = 0, taken = 0;
+
+	pmc_sort(lines->list, list, lines->all, sizeof(*list), by_interval, NULL);
+	for (uint64_t i = 0; i < lines->all; i++) {
+		if (!i || by_interval(&lines->list[i - 1], &lines->list[i], NULL))
+			taken = 0;
+		if (!top || (taken++ < top && (asked || sample_row(&lines->list[i])->self)))
+			list[shown++] = lines->list[i];
+		else
+			rest[left++] = lines->list[i];
+	}
+	memcpy(list + shown, rest, left * sizeof(*list));
+	lines->list = list;
+	return shown;
+}
+
 /* How many lines a view shows: 0 is all. Of a tree pmc_sample_top() chooses them. */
 static uint64_t limit(const struct pmc_view *view)
 {
@@ -362,7 +400,7 @@ static uint64_t limit(const struct pmc_view *view)
 		return (uint64_t)top;
 	if (!pmc_format_is_table(view->options->format) || view->options->timeline)
 		return 0;
-	return 20;
+	return view->options->every_ns ? 5 : 20;
 }
 
 int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
@@ -396,6 +434,8 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	lines->n = top && top + (options->top < 0) < n ? top : n;
 	if (!err && top && samples && view->by == PMC_BY_PATH)
 		pmc_sample_top(view, lines);
+	else if (!err && samples && options->every_ns)
+		lines->n = sort_intervals(lines, top);
 	return err;
 }
 

@@ -130,6 +130,17 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 		pmc_add_sat(&to->value, pmc_count_value(samples->count));
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		const uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* The groups of the threads by the keys before that of samples. */
 static void add_groups(struct pmc_view *view)
 {
@@ -137,10 +148,14 @@ static void add_groups(struct pmc_view *view)
 	struct pmc_thread_buf buf;
 
 	fold->groups = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->groups));
-	for (uint64_t i = 0; i < fold->n_lists; i++)
-		fold->groups[i] =
-			pmc_fold_find(&view->groups,
-				      pmc_profile_thread(view->profile, fold->lists[i]->row, &buf));
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
+		struct pmc_p_thread thread =
+			*pmc_profile_thread(view->profile, fold->lists[i]->row, &buf);
+
+		thread.time_ns = fold->lists[i]->time_ns;
+		thread.every_ns = common_divisor(view->options->every_ns, view->options->from_ns);
+		fold->groups[i] = pmc_fold_find(&view->groups, &thread);
+	}
 	pmc_fold_end(&view->groups);
 }
 
@@ -427,6 +442,8 @@ static void put_window(struct pmc_view *view)
 		pmc_say(view, ", from %t", options->from_ns);
 	if (options->to_ns && options->to_ns != UINT64_MAX)
 		pmc_say(view, ", until %t", options->to_ns);
+	if (options->every_ns)
+		pmc_say(view, ", in intervals of %t", options->every_ns);
 }
 
 /* Which samples there are, how much of the event they explain, and what is missing. */
