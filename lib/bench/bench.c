@@ -7,16 +7,18 @@
  * than starting and stopping them. What the readings and the call itself add to the difference is
  * measured once and subtracted.
  */
-#include "lib/bench/bench.h"
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
+#include "lib/bench/statistics.h"
 #include "lib/count/group.h"
 #include "lib/counter/counter.h"
 #include "lib/dump/words.h"
 #include "lib/event/formula.h"
 #include "lib/plan/plan.h"
+
+#include <pmc/bench.h>
 
 #include <errno.h>
 #include <math.h>
@@ -362,6 +364,20 @@ static void gather(const struct samples *samples, unsigned i, enum pmc_state sta
 
 /* ---- results --------------------------------------------------------------------------------*/
 
+/* Of n >= 1 values. -ENOMEM. */
+static int stat_of(const double *values, size_t n, struct pmc_bench_stat *stat)
+{
+	struct bench_summary summary;
+
+	bench_summarize(values, n, &summary);
+	*stat = (struct pmc_bench_stat){ .median = summary.median,
+					 .mean = summary.mean,
+					 .stddev = summary.stddev,
+					 .min = summary.min,
+					 .max = summary.max };
+	return summary.n ? 0 : -ENOMEM;
+}
+
 /* Event i of the plan. For a multiplexed event the samples in which it ran all the time are exact;
  * scaled samples are added only if those are too few. */
 static void count_of(const struct pmc_bench *bench, const struct counters *counters,
@@ -390,7 +406,7 @@ static void count_of(const struct pmc_bench *bench, const struct counters *count
 			count->state = PMC_SCALED;
 	}
 	if (count->samples)
-		bench_stat(samples->per_op, count->samples, &count->per_op);
+		stat_of(samples->per_op, count->samples, &count->per_op);
 }
 
 /* The first count with a value of an event that is this input of a metric. */
@@ -431,7 +447,8 @@ static int result_make(struct pmc_bench *bench, const struct counters *counters,
 		count_of(bench, counters, samples, bench->order[k], &counts[k]);
 	for (uint64_t k = 0; k < samples->n; k++)
 		samples->per_op[k] = (double)samples->times[k] / (double)samples->ops;
-	bench_stat(samples->per_op, samples->n, &result->time_ns);
+	if (stat_of(samples->per_op, samples->n, &result->time_ns))
+		return -ENOMEM;
 	result->ops_per_sample = samples->ops;
 	result->samples = samples->n;
 	result->n_counts = n;

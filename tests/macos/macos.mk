@@ -17,7 +17,7 @@ MAC_TOOLS := $(wildcard tools/rows/*.c tools/table/*.c tools/view/*.c) tools/sym
 	tools/report/symbols.c, \
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_LIB   := $(filter-out lib/event/pfm.c,$(foreach d,base event count dump plan,$(wildcard lib/$(d)/*.c lib/$(d)/darwin/*.c))) \
-	lib/bench/bench_stat.c
+	lib/bench/statistics.c
 MAC_AGENT := agent/base/agent.c agent/output/open.c $(addprefix agent/process/,report.c settings.c summary.c) agent/thread/start_routine.c \
 	$(wildcard agent/*/darwin/*.c)
 

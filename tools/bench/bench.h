@@ -9,7 +9,7 @@
 
 #include "lib/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
-#include "tools/bench/statistics.h"
+#include "lib/bench/statistics.h"
 #include "tools/cli/rows.h"
 
 #include <signal.h>

@@ -9,7 +9,7 @@
 #ifndef PMC_TOOLS_BENCH_CHANGES_H
 #define PMC_TOOLS_BENCH_CHANGES_H
 
-#include "tools/bench/statistics.h"
+#include "lib/bench/statistics.h"
 
 /* Fewer values before or after a change are not enough to call it one. */
 #define BENCH_SIDE_LEAST 5

@@ -4,7 +4,7 @@
 #define PMC_TOOLS_DIFF_H
 
 #include "lib/base/hash.h"
-#include "tools/bench/statistics.h"
+#include "lib/bench/statistics.h"
 #include "tools/cli/rows.h"
 #include "tools/rows/fold.h"
 #include "tools/view/report.h"

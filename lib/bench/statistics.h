@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.h - repeated measurements: a summary of each side, and their difference. */
-#ifndef PMC_TOOLS_BENCH_STATISTICS_H
-#define PMC_TOOLS_BENCH_STATISTICS_H
+/*
+ * statistics.h - repeated measurements: a summary of each side, and their difference; for pmctl and
+ * libpmc, which does not link libm.
+ */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +27,7 @@ struct bench_summary {
 	struct bench_mean trimmed;
 };
 
-/* NAN: no value. */
+/* NAN: no value. Without memory for a copy of the values the summary is that of none. */
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary);
 
 /* The values that are compared of two sides: their trimmed means if both have one (true), else
@@ -68,5 +70,3 @@ void bench_widen(struct bench_delta *delta, double least);
 double bench_t_quantile(double level, double df);
 /* Welch-Satterthwaite degrees of freedom; both have n > 1, and one an error. */
 double bench_welch_df(const struct bench_mean means[2]);
-
-#endif

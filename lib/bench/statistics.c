@@ -6,15 +6,22 @@
  * are twice as slow, and a few of them widen an interval of means beyond any use. Welch's t test
  * with winsorized variances then is Yuen's.
  */
-#include "tools/bench/statistics.h"
-#include "lib/bench/bench.h"
-#include "tools/cli/pmctl.h"
+#include "lib/bench/statistics.h"
+#include "lib/base/number.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define LEVEL 0.95
 /* A difference below this is not worth a mark, however significant it is. */
 #define LEAST_PCT 1.0
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
 
 /* Of sorted values, interpolated between neighbours (type 7 of R and NumPy). */
 static double quartile(const double *values, size_t n, double share)
@@ -52,16 +59,23 @@ static struct bench_mean trim(const double *values, size_t n)
 /* Of n >= 1 values. */
 static void summarize(double *values, size_t n, struct bench_summary *summary)
 {
-	struct pmc_bench_stat stat;
-	double low, high;
+	double mean = 0, squares = 0, low, high;
 
-	bench_stat(values, n, &stat);
-	*summary = (struct bench_summary){ .n = n,
-					   .mean = stat.mean,
-					   .stddev = stat.stddev,
-					   .median = stat.median,
-					   .min = stat.min,
-					   .max = stat.max };
+	qsort(values, n, sizeof(*values), by_value);
+	/* Relative to the minimum: equal values have no rounding error. */
+	for (size_t i = 0; i < n; i++)
+		mean += values[i] - values[0];
+	mean = values[0] + mean / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (values[i] - mean) * (values[i] - mean);
+	*summary = (struct bench_summary){
+		.n = n,
+		.mean = mean,
+		.stddev = n > 1 ? pmc_square_root(squares / (double)(n - 1)) : 0,
+		.median = n % 2 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2,
+		.min = values[0],
+		.max = values[n - 1],
+	};
 	low = quartile(values, n, 0.25);
 	high = quartile(values, n, 0.75);
 	for (size_t i = 0; i < n; i++)
@@ -70,17 +84,17 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 	if (n >= BENCH_TRIMMED)
 		summary->trimmed = trim(values, n);
 	/* Values of which most are equal: their spread is in what was cut. */
-	if (summary->trimmed.error == 0 && stat.min < stat.max)
+	if (summary->trimmed.error == 0 && summary->min < summary->max)
 		summary->trimmed.n = 0;
 }
 
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
 {
-	double *copy = tool_realloc(NULL, n * sizeof(*copy));
+	double *copy = malloc(n * sizeof(*copy));
 	size_t known = 0;
 
 	*summary = (struct bench_summary){ 0 };
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; copy && i < n; i++)
 		if (!isnan(values[i]))
 			copy[known++] = values[i];
 	if (known)
@@ -90,36 +104,44 @@ void bench_summarize(const double *values, size_t n, struct bench_summary *summa
 
 /* ---- Student's t distribution ------------------------------------------------------------- */
 
-/* Of cos(x) to that power, by Simpson's rule. */
-static double integral(double from, double to, double power)
+/* A quantile t and the density there, of |t|. */
+struct quantile {
+	double t, density;
+};
+
+/* How both change with the level. */
+static struct quantile slope(const struct quantile *at, double df)
 {
-	enum { PARTS = 200 };
-	const double width = (to - from) / PARTS;
-	double sum = 0;
-
-	for (int i = 0; i <= PARTS; i++) {
-		const int weight = i == 0 || i == PARTS ? 1 : i % 2 ? 4 : 2;
-
-		sum += weight * pow(cos(from + i * width), power);
-	}
-	return sum * width / 3;
+	return (struct quantile){ 1 / at->density, -(df + 1) * at->t / (df + at->t * at->t) };
 }
 
-/* With t = sqrt(df) * tan(x) the density is proportional to cos(x)^(df - 1), which falls: Newton's
- * steps towards the quantile grow smaller and never pass it. */
+/* From the median, where the density is known, to the level in steps by the Runge-Kutta method: no
+ * function of libm is needed. */
 double bench_t_quantile(double level, double df)
 {
-	const double density =
-		2 / sqrt(acos(-1)) * exp(lgamma((df + 1) / 2) - lgamma(df / 2)); /* at 0 */
-	double x = 0;
+	const double pi = 3.14159265358979323846;
+	struct quantile now = { 0, 2 / pmc_square_root(pi * df) };
+	double a = df / 2;
 
-	for (int i = 0; i < 50 && level > 1e-13; i++) {
-		const double next = x + level / (density * pow(cos(x), df - 1));
+	/* gamma(a + 1/2) / gamma(a), by its series from 64 on. */
+	for (; a < 64; a++)
+		now.density *= a / (a + 0.5);
+	now.density *= pmc_square_root(a) * (1 - 1 / (8 * a) + 1 / (128 * a * a) +
+					     5 / (1024 * a * a * a) - 21 / (32768 * a * a * a * a));
+	for (double p = 0, h; p < level; p += h) {
+		struct quantile k[4], at = now;
 
-		level -= density * integral(x, next, df - 1);
-		x = next;
+		h = (1 - p) / 256 < level - p ? (1 - p) / 256 : level - p;
+		for (int i = 0; i < 4; i++) {
+			k[i] = slope(&at, df);
+			at.t = now.t + (i < 2 ? h / 2 : h) * k[i].t;
+			at.density = now.density + (i < 2 ? h / 2 : h) * k[i].density;
+		}
+		now.t += h / 6 * (k[0].t + 2 * k[1].t + 2 * k[2].t + k[3].t);
+		now.density +=
+			h / 6 * (k[0].density + 2 * k[1].density + 2 * k[2].density + k[3].density);
 	}
-	return sqrt(df) * tan(x);
+	return now.t;
 }
 
 /* ---- two sides ---------------------------------------------------------------------------- */
@@ -152,7 +174,7 @@ double bench_welch_df(const struct bench_mean means[2])
 /* Half of the interval around a value with this squared error. */
 static double half_of(double error, double df)
 {
-	return error > 0 ? bench_t_quantile(LEVEL, df) * sqrt(error) : 0;
+	return error > 0 ? bench_t_quantile(LEVEL, df) * pmc_square_root(error) : 0;
 }
 
 double bench_mean_ci(const struct bench_summary *summary)
@@ -191,13 +213,13 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 void bench_compare_pairs(const double *reference, const double *values, size_t n,
 			 const struct bench_summary *of_reference, struct bench_delta *delta)
 {
-	double *differences = tool_realloc(NULL, (n + 1) * sizeof(*differences));
+	double *differences = malloc((n + 1) * sizeof(*differences));
 	struct bench_summary pairs;
 	struct bench_mean mean;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; differences && i < n; i++)
 		differences[i] = values[i] - reference[i];
-	bench_summarize(differences, n, &pairs);
+	bench_summarize(differences, differences ? n : 0, &pairs);
 	free(differences);
 	if (!delta->known || pairs.n < BENCH_TRIMMED)
 		return;
@@ -235,7 +257,7 @@ void bench_widen(struct bench_delta *delta, double least)
 	const double pct = delta->base > 0 ? least / delta->base * 100 : 0;
 
 	if (delta->has_ci)
-		delta->ci_pct = sqrt(delta->ci_pct * delta->ci_pct + pct * pct);
+		delta->ci_pct = pmc_square_root(delta->ci_pct * delta->ci_pct + pct * pct);
 	judge(delta);
 }
 
@@ -245,9 +267,11 @@ void bench_compare_sessions(const double *reference, size_t n_reference, const d
 	const struct bench_mean means[2] = { mean_of_parts(reference, n_reference),
 					     mean_of_parts(values, n) };
 	const double error = means[0].error + means[1].error;
+	double ci_pct = 0;
 
-	if (delta->has_ci && error > 0 && means[0].n > 1 && means[1].n > 1)
-		delta->ci_pct = fmax(delta->ci_pct,
-				     half_of(error, bench_welch_df(means)) / delta->base * 100);
+	if (delta->has_ci && means[0].n > 1 && means[1].n > 1)
+		ci_pct = half_of(error, bench_welch_df(means)) / delta->base * 100;
+	if (ci_pct > delta->ci_pct)
+		delta->ci_pct = ci_pct;
 	judge(delta);
 }
