@@ -24,8 +24,9 @@
  * Method: the function is called with a growing number of operations until one call, a sample,
  * lasts 1 ms, and then repeatedly with that number. Clock and counters are read around each sample,
  * so all results are of the same work. The cost of the readings is measured with an empty function
- * and subtracted. Results are per operation: median, mean, standard deviation (n - 1), minimum and
- * maximum of the samples.
+ * and subtracted. Results are per operation: median, median absolute deviation (MAD), mean,
+ * standard deviation (n - 1), minimum, maximum and outliers of the samples. A speed-up has a 95 %
+ * interval and is significant if that excludes 1. Results of an unstable machine are marked.
  *
  * It works without a PMU: events that cannot be counted are left out of the table, with a line that
  * gives the reason. For a multiplexed event only samples in which it ran all the time are used; if
@@ -33,8 +34,9 @@
  * never ran has no value.
  *
  * Functions return 0 or a negative errno. A bench and its results belong to one thread at a time.
- * It counts the thread that calls pmc_bench_run(), not threads that the function starts. Not
- * async-signal-safe. C11 and C++17; link with -lpmc -ldl -pthread.
+ * Counted are the thread that calls pmc_bench_run() and the threads of pmc_bench_run_case(), not
+ * threads that the function starts. Not async-signal-safe. C11 and C++17; link with -lpmc -ldl
+ * -pthread.
  */
 #ifndef PMC_BENCH_H
 #define PMC_BENCH_H
@@ -104,7 +106,55 @@ int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *opt
 int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, void *arg,
 		  uint64_t bytes_per_op);
 
-/* Sets the result that speed-ups are relative to; by default the first. -ENOENT: no such index. */
+/* One call of the functions of a case. */
+struct pmc_bench_sample {
+	uint64_t ops;	  /* operations to perform, in each thread */
+	int64_t value;	  /* of the parameter; 0: there is none */
+	uint32_t thread;  /* from 0; 0 is the thread that called pmc_bench_run_case() */
+	uint32_t threads; /* that run at the same time */
+};
+typedef void (*pmc_bench_sample_fn)(void *arg, const struct pmc_bench_sample *sample);
+
+/* Start from PMC_BENCH_CASE_INIT or pmc_bench_case_init(). 0 and NULL mean the default. */
+struct pmc_bench_case {
+	uint32_t size;	  /* of this struct in bytes, for later versions */
+	uint32_t threads; /* 1; at most 1,024 */
+	const char *name;
+	pmc_bench_sample_fn run;
+	/* Before and after each call of `run`, on thread 0; neither timed nor counted. */
+	pmc_bench_sample_fn setup, teardown;
+	void *arg;
+	uint64_t bytes_per_op;
+	const char *parameter; /* its name; NULL: no parameter */
+	const int64_t *values; /* of the parameter; a result for each */
+	size_t n_values;
+};
+static inline struct pmc_bench_case pmc_bench_case_init(void)
+{
+	struct pmc_bench_case what;
+
+	memset(&what, 0, sizeof(what));
+	what.size = sizeof(what);
+	return what;
+}
+#ifdef __cplusplus
+#define PMC_BENCH_CASE_INIT (pmc_bench_case_init())
+#else
+#define PMC_BENCH_CASE_INIT                                                                        \
+	{                                                                                          \
+		.size = sizeof(struct pmc_bench_case)                                              \
+	}
+#endif
+
+/* As pmc_bench_run(), for each value of a parameter. With several threads all start `run` at the
+ * same time: the time of a sample is that from the first start to the last end, counts are sums
+ * over the threads, and operations are those of all threads. Texts are copied. -EINVAL also: too
+ * many threads, values without a parameter or the reverse. -EAGAIN: a thread cannot be created.
+ * After an error the results of earlier values remain. */
+int pmc_bench_run_case(struct pmc_bench *bench, const struct pmc_bench_case *what);
+
+/* Sets the result that speed-ups are relative to; by default the first. Of a case with a parameter
+ * all results are: each for those of the same value. -ENOENT: no such index. */
 int pmc_bench_set_baseline(struct pmc_bench *bench, size_t index);
 
 struct pmc_bench_stat {
@@ -124,23 +174,39 @@ struct pmc_bench_count {
 	/* Per operation; valid if the state is PMC_COUNTED or PMC_SCALED. The mean is total /
 	 * operations. */
 	struct pmc_bench_stat per_op;
-	uint64_t reserved[4];
+	const double *samples_per_op; /* as samples_ns of the result; NaN: not used */
+	uint64_t reserved[3];
 };
 
 struct pmc_bench_result {
 	const char *name;
-	uint64_t ops_per_sample;
+	uint64_t ops_per_sample; /* of all threads */
 	uint64_t samples;
 	uint64_t bytes_per_op;
 	struct pmc_bench_stat time_ns; /* wall time per operation */
 	double ops_per_s;	       /* from the median time */
 	double bytes_per_s;	       /* from the median time; 0 without bytes_per_op */
 	double ipc;		       /* instructions per cycle; NaN if not counted */
-	double speedup;		       /* baseline's median / this median; NaN if either is 0 */
+	/* Time of the baseline / this time, of the means without the lowest and highest quarter of
+	 * samples; of all samples if there are fewer than 10. NaN: no baseline, or a time of 0. */
+	double speedup;
 	bool baseline;
+	bool significant; /* the interval of the speed-up excludes 1 */
+	/* |drift| > 0.05, mad_ns > 0.05 * median, or stddev > 0.25 * mean: measure again. */
+	bool unstable;
+	uint32_t threads;
 	size_t n_counts;
 	const struct pmc_bench_count *counts; /* in the order of options.events */
-	uint64_t reserved[8];
+	double mad_ns;			      /* median absolute deviation from the median */
+	uint64_t outliers; /* samples beyond the quartiles by > 1.5 interquartile ranges */
+	double drift;	   /* median of the second half of samples / that of the first, - 1 */
+	/* 95 % interval of the speed-up, with an allowance of 3 % for changes of the machine's
+	 * speed between two benchmarks; NaN if there is no speed-up. */
+	double speedup_low, speedup_high;
+	const double *samples_ns; /* time per operation of each sample, in the order of time */
+	const char *parameter;	  /* NULL: none */
+	int64_t value;
+	uint64_t reserved[4];
 };
 
 /* Results in the order of the runs, valid until the bench is closed. speedup and baseline are those
@@ -181,6 +247,40 @@ inline int bench_run(struct pmc_bench *bench, const char *name, const Op &op,
 
 	return pmc_bench_run(bench, name, loop::run,
 			     const_cast<void *>(static_cast<const void *>(&op)), bytes_per_op);
+}
+
+struct bench_nothing {
+	void operator()(const pmc_bench_sample &) const
+	{
+	}
+};
+
+/* Measures op(sample), called once per operation, by all threads at the same time; setup(sample)
+ * and teardown(sample) are called before and after each sample. `what` has the rest. */
+template <class Op, class Setup = bench_nothing, class Teardown = bench_nothing>
+inline int bench_run_case(struct pmc_bench *bench, struct pmc_bench_case what, const Op &op,
+			  const Setup &setup = Setup(), const Teardown &teardown = Teardown())
+{
+	struct calls {
+		const Op &op;
+		const Setup &setup;
+		const Teardown &teardown;
+	} all = { op, setup, teardown };
+
+	what.arg = &all;
+	what.run = [](void *arg, const pmc_bench_sample *sample) {
+		const Op &one = static_cast<calls *>(arg)->op;
+
+		for (uint64_t n = sample->ops; n > 0; n--)
+			one(*sample);
+	};
+	what.setup = [](void *arg, const pmc_bench_sample *sample) {
+		static_cast<calls *>(arg)->setup(*sample);
+	};
+	what.teardown = [](void *arg, const pmc_bench_sample *sample) {
+		static_cast<calls *>(arg)->teardown(*sample);
+	};
+	return pmc_bench_run_case(bench, &what);
 }
 } // namespace pmc
 #endif

@@ -56,7 +56,12 @@ static struct bench_mean trim(const double *values, size_t n)
 				    .error = squares / ((double)kept * (double)(kept - 1)) };
 }
 
-/* Of n >= 1 values. */
+static double middle(const double *sorted, size_t n)
+{
+	return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
+}
+
+/* Of n >= 1 values, which are changed. */
 static void summarize(double *values, size_t n, struct bench_summary *summary)
 {
 	double mean = 0, squares = 0, low, high;
@@ -72,7 +77,7 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 		.n = n,
 		.mean = mean,
 		.stddev = n > 1 ? pmc_square_root(squares / (double)(n - 1)) : 0,
-		.median = n % 2 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2,
+		.median = middle(values, n),
 		.min = values[0],
 		.max = values[n - 1],
 	};
@@ -86,6 +91,10 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 	/* Values of which most are equal: their spread is in what was cut. */
 	if (summary->trimmed.error == 0 && summary->min < summary->max)
 		summary->trimmed.n = 0;
+	for (size_t i = 0; i < n; i++)
+		values[i] = fabs(values[i] - summary->median);
+	qsort(values, n, sizeof(*values), by_value);
+	summary->mad = middle(values, n);
 }
 
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
@@ -234,9 +243,8 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 
 /* ---- sessions ----------------------------------------------------------------------------- */
 
-/* The error of the mean by the medians of ten parts: of a machine that drifts, runs that follow one
- * another are alike. Medians, since a few slow runs are no drift. */
-static struct bench_mean mean_of_parts(const double *values, size_t n)
+/* Medians, since a few slow runs are no drift. */
+struct bench_mean bench_mean_of_parts(const double *values, size_t n)
 {
 	enum { PARTS = 10 };
 	double medians[PARTS];
@@ -252,6 +260,26 @@ static struct bench_mean mean_of_parts(const double *values, size_t n)
 	return mean_of(&part, false);
 }
 
+double bench_drift(const double *values, size_t n)
+{
+	struct bench_summary halves[2];
+
+	bench_summarize(values, n / 2, &halves[0]);
+	bench_summarize(values + n / 2, n - n / 2, &halves[1]);
+	return halves[0].median > 0 ? halves[1].median / halves[0].median - 1 : 0;
+}
+
+double bench_ratio_ci(const struct bench_mean means[2])
+{
+	struct bench_mean relative[2];
+
+	for (int i = 0; i < 2; i++)
+		relative[i] =
+			(struct bench_mean){ means[i].n, 1,
+					     means[i].error / (means[i].value * means[i].value) };
+	return half_of(relative[0].error + relative[1].error, bench_welch_df(relative));
+}
+
 void bench_widen(struct bench_delta *delta, double least)
 {
 	const double pct = delta->base > 0 ? least / delta->base * 100 : 0;
@@ -264,8 +292,8 @@ void bench_widen(struct bench_delta *delta, double least)
 void bench_compare_sessions(const double *reference, size_t n_reference, const double *values,
 			    size_t n, struct bench_delta *delta)
 {
-	const struct bench_mean means[2] = { mean_of_parts(reference, n_reference),
-					     mean_of_parts(values, n) };
+	const struct bench_mean means[2] = { bench_mean_of_parts(reference, n_reference),
+					     bench_mean_of_parts(values, n) };
 	const double error = means[0].error + means[1].error;
 	double ci_pct = 0;
 

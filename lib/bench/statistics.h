@@ -19,6 +19,7 @@ struct bench_mean {
 struct bench_summary {
 	size_t n; /* 0: no value, and the rest is 0 */
 	double mean, stddev, median, min, max;
+	double mad; /* median absolute deviation from the median */
 	/* Values beyond the quartiles by more than 1.5 interquartile ranges. They stay in the rest.
 	 */
 	size_t outliers;
@@ -47,6 +48,14 @@ struct bench_delta {
 	double pct, ci_pct; /* in percent of base; the 95 % interval is ± ci_pct */
 	double base;	    /* the absolute value of the reference's mean, trimmed if that is */
 };
+
+/* The error of the mean by the medians of ten parts of a series in the order of time: on a machine
+ * that drifts, neighbours are alike. n 0: there are fewer than two parts. */
+struct bench_mean bench_mean_of_parts(const double *values, size_t n);
+/* The ratio of two means > 0 is within its quotient / (1 + this) and quotient * (1 + this). */
+double bench_ratio_ci(const struct bench_mean means[2]);
+/* Of a series in the order of time: the median of its second half / that of its first, - 1. */
+double bench_drift(const double *values, size_t n);
 
 /* Of two sides that are independent of each other: by Welch's t test, or Yuen's. */
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,

@@ -5,7 +5,9 @@
  * The cells of the table are padded, so that its source is readable too. Columns without any value
  * are left out, with the reason in a note.
  */
+#include "lib/base/file.h"
 #include "lib/base/json.h"
+#include "lib/base/proc.h"
 #include "lib/base/utf8.h"
 #include "lib/bench/bench.h"
 #include "lib/dump/words.h"
@@ -13,6 +15,8 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #define CELL_BYTES   256
 #define NAME_COLUMNS 48
@@ -44,6 +48,21 @@ static void show(struct pmc_out *out, double value, const char *const *units, co
 		value /= 1000;
 	pmc_out_fixed(out, value, value < 9.9995 ? 3 : value < 99.995 ? 2 : 1);
 	pmc_outf(out, " %s%s", *units, unit);
+}
+
+static void show_spread(struct pmc_out *out, double value, double spread)
+{
+	show(out, value, times, "");
+	pmc_out_str(out, " ± ");
+	show(out, spread, times, "");
+}
+
+static void show_ratio(struct pmc_out *out, double ratio)
+{
+	if (ratio < 0.001)
+		pmc_out_str(out, "<0.001");
+	else
+		pmc_out_fixed(out, ratio, ratio < 0.0995 ? 3 : 2);
 }
 
 static void show_event(struct pmc_out *out, const struct pmc_bench_count *count)
@@ -82,14 +101,23 @@ static void show_text(struct pmc_out *out, const char *text, int columns)
 	}
 }
 
-enum kind { NAME, TIME, MEAN, LEAST, OPS, BYTES, EVENT, IPC, SPEEDUP };
+static void show_value(struct pmc_out *out, const struct pmc_bench_result *result)
+{
+	show_text(out, result->parameter, NAME_COLUMNS);
+	pmc_outf(out, "=%lld", (long long)result->value);
+}
+
+enum kind { NAME, VALUE, THREADS, TIME, MEAN, LEAST, OUTLIERS, OPS, BYTES, EVENT, IPC, SPEEDUP };
 
 static void show_head(struct pmc_out *out, enum kind kind, const struct pmc_bench_count *count)
 {
 	static const char *const heads[] = {
-		[NAME] = "benchmark", [TIME] = "time/op",     [MEAN] = "mean ± σ",
-		[LEAST] = "min",      [OPS] = "ops/s",	      [BYTES] = "bytes/s",
-		[IPC] = "IPC",	      [SPEEDUP] = "speed-up",
+		[NAME] = "benchmark",	 [VALUE] = "parameter",
+		[THREADS] = "threads",	 [TIME] = "time/op ± MAD",
+		[MEAN] = "mean ± σ",	 [LEAST] = "min",
+		[OUTLIERS] = "outliers", [OPS] = "ops/s",
+		[BYTES] = "bytes/s",	 [IPC] = "IPC",
+		[SPEEDUP] = "speed-up",
 	};
 
 	if (kind != EVENT) {
@@ -107,14 +135,19 @@ static void show_cell(struct pmc_out *out, enum kind kind, size_t event,
 {
 	if (kind == NAME) {
 		show_text(out, result->name, NAME_COLUMNS);
+	} else if (kind == VALUE && result->parameter) {
+		show_value(out, result);
+	} else if (kind == THREADS) {
+		pmc_outf(out, "%u", result->threads);
 	} else if (kind == TIME) {
-		show(out, result->time_ns.median, times, "");
+		show_spread(out, result->time_ns.median, result->mad_ns);
 	} else if (kind == MEAN) {
-		show(out, result->time_ns.mean, times, "");
-		pmc_out_str(out, " ± ");
-		show(out, result->time_ns.stddev, times, "");
+		show_spread(out, result->time_ns.mean, result->time_ns.stddev);
 	} else if (kind == LEAST) {
 		show(out, result->time_ns.min, times, "");
+	} else if (kind == OUTLIERS) {
+		pmc_outf(out, "%llu/%llu", (unsigned long long)result->outliers,
+			 (unsigned long long)result->samples);
 	} else if (kind == OPS) {
 		show(out, result->ops_per_s, prefixes, "/s");
 	} else if (kind == BYTES && result->bytes_per_op) {
@@ -125,10 +158,13 @@ static void show_cell(struct pmc_out *out, enum kind kind, size_t event,
 		pmc_out_fixed(out, result->ipc, 2);
 	} else if (kind == SPEEDUP && result->baseline) {
 		pmc_out_str(out, "baseline");
-	} else if (kind == SPEEDUP && result->speedup < 0.01) {
-		pmc_out_str(out, "<0.01");
 	} else if (kind == SPEEDUP && !isnan(result->speedup)) {
-		pmc_out_fixed(out, result->speedup, 2);
+		show_ratio(out, result->speedup);
+		pmc_out_str(out, " (");
+		show_ratio(out, result->speedup_low);
+		pmc_out_str(out, "–");
+		show_ratio(out, result->speedup_high);
+		pmc_out_str(out, result->significant ? ")" : "), not significant");
 	} else {
 		pmc_out_char(out, '-');
 	}
@@ -167,7 +203,7 @@ static bool has_values(const struct pmc_bench *bench, struct column *column)
 	for (size_t r = 0; r <= bench->n; r++) {
 		int width = make_cell(bench, column, r, text);
 
-		any |= r && strcmp(text, "-");
+		any |= r && strcmp(text, column->kind == THREADS ? "1" : "-");
 		column->width = width > column->width ? width : column->width;
 	}
 	return any;
@@ -241,9 +277,34 @@ static void note(const struct pmc_bench *bench, bool scaled, const char *head, s
 	pmc_out_str(out, begun ? ".\n" : "");
 }
 
+static void note_unstable(const struct pmc_bench *bench, struct pmc_out *out)
+{
+	struct pmc_bench_result result;
+	bool begun = false;
+
+	for (size_t i = 0; !pmc_bench_get(bench, i, &result); i++) {
+		double share;
+		const char *figure = bench_unstable(&result, &share);
+
+		if (!figure)
+			continue;
+		pmc_out_str(out, begun ? ", " : "\nUnstable machine, measure again: ");
+		show_text(out, result.name, 0);
+		if (result.parameter) {
+			pmc_out_char(out, ' ');
+			show_value(out, &result);
+		}
+		pmc_outf(out, " (%s ", figure);
+		pmc_out_fixed(out, share * 100, 1);
+		pmc_out_str(out, " %)");
+		begun = true;
+	}
+	pmc_out_str(out, begun ? ".\n" : "");
+}
+
 static void write_markdown(const struct pmc_bench *bench, struct pmc_out *out)
 {
-	struct column columns[PMC_EVENTS_MAX + 8];
+	struct column columns[PMC_EVENTS_MAX + SPEEDUP + 1];
 	bool missing[PMC_EVENTS_MAX] = { false };
 	struct pmc_bench_result first;
 	unsigned n = 0;
@@ -265,6 +326,7 @@ static void write_markdown(const struct pmc_bench *bench, struct pmc_out *out)
 	note_missing(bench, first.counts, missing, out);
 	note(bench, false, "\nIn user mode only: ", out);
 	note(bench, true, "\nMarked ~ (multiplexed, scaled): ", out);
+	note_unstable(bench, out);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------*/
@@ -280,10 +342,22 @@ static void write_stat(struct pmc_json *json, const char *key, const struct pmc_
 	pmc_json_object_end(json);
 }
 
-static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
-			const struct pmc_bench_count *counts, size_t i)
+static void write_samples(struct pmc_json *json, const char *key, const double *values, uint64_t n)
 {
-	const struct pmc_bench_count *count = &counts[i];
+	const bool pretty = json->pretty;
+
+	pmc_json_array(json, key);
+	json->pretty = false;
+	for (uint64_t k = 0; k < n; k++)
+		pmc_json_double(json, NULL, values[k]);
+	pmc_json_array_end(json);
+	json->pretty = pretty;
+}
+
+static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
+			const struct pmc_bench_result *result, size_t i)
+{
+	const struct pmc_bench_count *count = &result->counts[i];
 	char why[WHY_BYTES];
 
 	pmc_json_object(json, NULL);
@@ -296,10 +370,12 @@ static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
 	pmc_json_known(json, "total", has_value(count), count->total);
 	if (has_value(count)) {
 		write_stat(json, "per_op", &count->per_op);
+		write_samples(json, "samples_per_op", count->samples_per_op, result->samples);
 		pmc_json_null(json, "reason");
 	} else {
-		why_of(bench, counts, i, why);
+		why_of(bench, result->counts, i, why);
 		pmc_json_null(json, "per_op");
+		pmc_json_null(json, "samples_per_op");
 		pmc_json_str(json, "reason", why);
 	}
 	pmc_json_object_end(json);
@@ -308,11 +384,24 @@ static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
 static void write_result(struct pmc_json *json, const struct pmc_bench *bench,
 			 const struct pmc_bench_result *result)
 {
+	double share;
+
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", result->name);
+	pmc_json_str(json, "parameter", result->parameter);
+	if (result->parameter)
+		pmc_json_i64(json, "value", result->value);
+	else
+		pmc_json_null(json, "value");
+	pmc_json_u64(json, "threads", result->threads);
 	pmc_json_u64(json, "ops_per_sample", result->ops_per_sample);
 	pmc_json_u64(json, "samples", result->samples);
 	write_stat(json, "time_ns", &result->time_ns);
+	pmc_json_double(json, "mad_ns", result->mad_ns);
+	pmc_json_u64(json, "outliers", result->outliers);
+	pmc_json_double(json, "drift", result->drift);
+	pmc_json_str(json, "unstable", bench_unstable(result, &share));
+	write_samples(json, "samples_ns", result->samples_ns, result->samples);
 	/* NaN becomes null: a time of 0 has no rate. */
 	pmc_json_double(json, "ops_per_s", result->ops_per_s > 0 ? result->ops_per_s : NAN);
 	pmc_json_known(json, "bytes_per_op", result->bytes_per_op, result->bytes_per_op);
@@ -320,10 +409,47 @@ static void write_result(struct pmc_json *json, const struct pmc_bench *bench,
 	pmc_json_double(json, "ipc", result->ipc);
 	pmc_json_bool(json, "baseline", result->baseline);
 	pmc_json_double(json, "speedup", result->speedup);
+	pmc_json_double(json, "speedup_low", result->speedup_low);
+	pmc_json_double(json, "speedup_high", result->speedup_high);
+	pmc_json_bool(json, "significant", result->significant);
 	pmc_json_array(json, "events");
 	for (size_t i = 0; i < result->n_counts; i++)
-		write_count(json, bench, result->counts, i);
+		write_count(json, bench, result, i);
 	pmc_json_array_end(json);
+	pmc_json_object_end(json);
+}
+
+static void write_options(struct pmc_json *json, const struct pmc_bench_options *options)
+{
+	pmc_json_object(json, "options");
+	pmc_json_str(json, "events", options->events);
+	pmc_json_u64(json, "min_samples", options->min_samples);
+	pmc_json_u64(json, "max_samples", options->max_samples);
+	pmc_json_u64(json, "warmup_ns", options->warmup_ns);
+	pmc_json_u64(json, "sample_ns", options->sample_ns);
+	pmc_json_u64(json, "total_ns", options->total_ns);
+	pmc_json_object_end(json);
+}
+
+static void write_host(struct pmc_json *json)
+{
+	struct utsname name = { .sysname = "" };
+	char text[4096], *cpu, governor[64];
+
+	uname(&name);
+	/* The first CPU is in the part of the file that is read. */
+	pmc_file_read(text, sizeof(text), "/proc/cpuinfo");
+	cpu = (char *)pmc_proc_field(text, "model name");
+	pmc_file_read(governor, sizeof(governor),
+		      "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	pmc_json_object(json, "host");
+	pmc_json_str(json, "name", name.nodename);
+	pmc_json_strn(json, "cpu", cpu, cpu ? strcspn(cpu, "\n") : 0);
+	pmc_json_u64(json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	pmc_json_str(json, "kernel", name.release);
+	pmc_json_str(json, "machine", name.machine);
+	pmc_json_str(json, "governor", *governor ? governor : NULL);
+	pmc_json_str(json, "pmcagent", PMC_VERSION);
 	pmc_json_object_end(json);
 }
 
@@ -334,6 +460,8 @@ static void write_json(const struct pmc_bench *bench, struct pmc_out *out)
 
 	pmc_json_init(&json, out, true);
 	pmc_json_object(&json, NULL);
+	write_options(&json, &bench->options);
+	write_host(&json);
 	pmc_json_array(&json, "benchmarks");
 	for (size_t i = 0; !pmc_bench_get(bench, i, &result); i++)
 		write_result(&json, bench, &result);

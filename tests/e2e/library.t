@@ -36,8 +36,8 @@ is "$(readlink -f "$LIB/libpmc.so")" "$(readlink -f "$LIB/libpmc.so.0")" \
 is "$(sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$T/dynamic" | grep -vE '^(libc\.so|ld-linux|libdl|libpthread)')" "" \
 	"libpmc.so depends on the C library only"
 unlike "$(cat "$T/dynamic")" TEXTREL "libpmc.so has no text relocations"
-# Inline functions that make options are also exported, for other languages.
-python3 "$ROOT/tests/public_api.py" "$ROOT/include" | grep -E '^extern|_options_init' | cut -f 2 | sort >"$T/declared"
+# Inline functions that make options and cases are also exported, for other languages.
+python3 "$ROOT/tests/public_api.py" "$ROOT/include" | grep -E '^extern|_(options|case)_init' | cut -f 2 | sort >"$T/declared"
 nm -D --defined-only "$LIB/libpmc.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$T/exported"
 ok "the headers declare functions" grep -q pmc_counter_open "$T/declared"
 is "$(comm -23 "$T/declared" "$T/exported")" "" "every function of the headers is exported (lib/libpmc.map)"

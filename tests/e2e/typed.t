@@ -80,7 +80,7 @@ done
 
 # ---- the documentation's examples ----------------------------------------------------------
 for compiler in gcc clang; do
-	for example in typed_group bench_sum; do
+	for example in typed_group bench_sum bench_cases; do
 		ok "$compiler: $example compiles" \
 			compile $compiler -o "$T/$example" docs/examples/$example.c "${link[@]}"
 		run "$T/$example"
@@ -97,11 +97,20 @@ for compiler in gcc clang; do
 	is "$(jq -r '.benchmarks[] | .time_ns | .min > 0 and .min <= .median and .median <= .max' \
 		"$T/out" | sort -u)" true "$compiler: bench_sum --json: 0 < min ≤ median ≤ max"
 done
+run "$T/bench_cases" --json
+is "$(jq -r '[.benchmarks[] | "\(.name) \(.parameter) \(.value) \(.threads) \(.baseline)"] | join("; ")' "$T/out")" \
+	"qsort n 16 1 true; qsort n 256 1 true; insertion n 16 1 false; insertion n 256 1 false; atomic add null null 1 false; atomic add null null 2 false" \
+	"bench_cases --json has each value and number of threads"
+is "$(jq -r '[.benchmarks[] | .speedup != null and .speedup_low < .speedup and .speedup < .speedup_high] | map(tostring) | join(" ")' \
+	"$T/out")" "true true true true false false" "bench_cases --json: speed-ups to the same value, with intervals"
+is "$(jq -r '[.benchmarks[] | (.samples_ns | length) == .samples] | all' "$T/out")" true "bench_cases --json has all samples"
+is "$(jq -r '.host | "\(.cpus) \(.kernel) \(.machine)"' "$T/out")" "$(nproc --all) $(uname -rm)" "bench_cases --json names the host"
+is "$(jq -r '.options | "\(.total_ns) \(.sample_ns) \(.min_samples)"' "$T/out")" "50000000 1000000 10" "bench_cases --json has the options"
 for compiler in g++ clang++; do
 	ok "$compiler: bench_lambda compiles" \
 		compile $compiler -o "$T/bench_lambda" docs/examples/bench_lambda.cc "${link[@]}"
 	run "$T/bench_lambda"
-	is "$status $(grep -c '^| std::' "$T/out")" "0 2" "$compiler: bench_lambda runs" ||
+	is "$status $(grep -c '^| std::' "$T/out")" "0 4" "$compiler: bench_lambda runs" ||
 		diag_file "$T/err" stderr
 done
 

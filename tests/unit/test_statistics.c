@@ -173,6 +173,44 @@ static void differences(void **state)
 	assert_true(delta.significant && delta.pct < 0);
 }
 
+/* Calculated in Python: the density of t integrated by Simpson's rule. */
+static void interval_of_a_ratio(void **state)
+{
+	struct bench_summary a, b;
+	struct bench_mean means[2];
+
+	bench_summarize(slow, 8, &a);
+	bench_summarize(fast, 5, &b);
+	bench_means(&a, &b, means);
+	assert_true(near(bench_ratio_ci(means), 0.4821959495484786, 1e-6));
+	/* Of the quotient and its inverse; the unit has no effect. */
+	bench_means(&b, &a, means);
+	means[0].value *= 1000;
+	means[0].error *= 1000 * 1000;
+	assert_true(near(bench_ratio_ci(means), 0.4821959495484786, 1e-6));
+	means[0].error = means[1].error = 0;
+	assert_true(bench_ratio_ci(means) == 0);
+}
+
+static void spread_and_drift(void **state)
+{
+	const double odd[] = { 1, 1, 2, 2, 4, 6, 9 }, even[] = { 9, 1, 4, 2 };
+	const double rises[] = { 10, 99, 10, 10, 12, 12, 1, 12, 12 };
+	struct bench_summary summary;
+
+	bench_summarize(odd, 7, &summary);
+	assert_true(summary.mad == 1);
+	/* Distances 6, 2, 1, 1 from 3. */
+	bench_summarize(even, 4, &summary);
+	assert_true(summary.mad == 1.5);
+	bench_summarize(odd, 1, &summary);
+	assert_true(summary.mad == 0);
+	assert_true(near(bench_drift(rises, 9), 0.2, 1e-12));
+	assert_true(bench_drift(rises, 1) == 0);
+	assert_int_equal(bench_mean_of_parts(rises, 9).n, 9);
+	assert_int_equal(bench_mean_of_parts(rises, 1).n, 1);
+}
+
 /*
  * A deterministic program, and one that is 2 % slower, on a machine that makes one run in six twice
  * as slow. The expected numbers are sums of fractions, with t quantiles from integrating the
@@ -452,6 +490,8 @@ int main(void)
 		cmocka_unit_test(summaries),
 		cmocka_unit_test(interval_of_a_mean),
 		cmocka_unit_test(differences),
+		cmocka_unit_test(interval_of_a_ratio),
+		cmocka_unit_test(spread_and_drift),
 		cmocka_unit_test(outliers_do_not_hide_a_difference),
 		cmocka_unit_test(mostly_equal_values),
 		cmocka_unit_test(sides_are_compared_by_the_same_mean),
