@@ -191,6 +191,7 @@ check)
 bench)
 	check
 	program hyperfine hyperfine
+	header benchmark/benchmark.h libbenchmark-dev
 	ldconfig -p | grep -q 'libprofiler\.so\.0' || need libgoogle-perftools4
 	;;
 *)

@@ -256,6 +256,7 @@ fi
 . tests/bench/bench_merge.sh
 . tests/bench/bench_live.sh
 . tests/bench/bench_price.sh
+. tests/bench/bench_micro.sh
 
 [ ! -s "$T/err" ] || {
 	echo "bench: programs wrote to stderr:" >&2
