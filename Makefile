@@ -35,10 +35,12 @@ product = @echo "  $(1) $@"
 endif
 
 # ---- flags ---------------------------------------------------------------------------------
+# Where pmctl finds the agent, as seen from BINDIR.
+AGENT_DIR := $(if $(filter-out $(PREFIX)/bin $(PREFIX)/lib,$(BINDIR) $(LIBDIR)),$(shell realpath -ms --relative-to=$(BINDIR) $(LIBDIR)),../lib)/pmc
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
         -Wpointer-arith -Wwrite-strings $(if $(WERROR),-Werror)
-BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclude -I$(O)/gen \
-        $(WARN) -fno-strict-aliasing -MMD -MP
+BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -DPMC_AGENT_DIR='"$(AGENT_DIR)"' \
+        -iquote . -Iinclude -I$(O)/gen $(WARN) -fno-strict-aliasing -MMD -MP
 # The agent runs in foreign processes: hidden symbols, and TLS that needs no allocation.
 AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # CET, where the compiler has it: a library without its mark turns the shadow stack of the host off.

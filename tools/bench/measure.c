@@ -354,8 +354,8 @@ static int set_up(struct bench *bench, struct under_agent *agent)
 
 	if (!tool_find_agent(dir, found))
 		return tool_fail(EXIT_FAIL,
-				 "cannot find the agent: no %s in %s or %s/../lib/pmc; install "
-				 "pmctl whole",
+				 "cannot find the agent: no %s in %s or %s/" PMC_AGENT_DIR
+				 "; install pmctl whole",
 				 TOOL_AGENT_FILE, dir, dir);
 	code = tool_make_dir(agent->dir, "bench", "");
 	if (code)

@@ -106,8 +106,8 @@ int tool_columns(int fd);
 #endif
 /* The file of pmctl itself. */
 bool tool_own_path(char path[PATH_MAX]);
-/* Looks for a file that permits `mode` of access(2) beside pmctl, in `dir`, and in ../lib/pmc from
- * there. */
+/* Looks for a file that permits `mode` of access(2) beside pmctl, in `dir`, and in PMC_AGENT_DIR
+ * (Makefile) from there. */
 bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX]);
 /* The same for the agent. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);

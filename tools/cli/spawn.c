@@ -41,7 +41,7 @@ bool tool_own_path(char path[PATH_MAX])
 
 bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX])
 {
-	static const char *const places[] = { "", "/../lib/pmc" };
+	static const char *const places[] = { "", "/" PMC_AGENT_DIR };
 	char own[PATH_MAX], real[PATH_MAX], *slash;
 
 	dir[0] = found[0] = '\0';

@@ -128,10 +128,10 @@ int bench_runner_start(struct bench *bench, struct bench_runner **started)
 	int error;
 
 	if (!path[0] && !tool_find_beside("pmc-spawn", X_OK, dir, path))
-		return tool_fail(
-			EXIT_FAIL,
-			"cannot find pmc-spawn in %s or %s/../lib/pmc; install pmctl whole", dir,
-			dir);
+		return tool_fail(EXIT_FAIL,
+				 "cannot find pmc-spawn in %s or %s/" PMC_AGENT_DIR
+				 "; install pmctl whole",
+				 dir, dir);
 	spawn.argv = words_of(bench, path);
 	memset(runner->fds, -1, sizeof(runner->fds));
 	memset(runner->anchors, -1, sizeof(runner->anchors));
