@@ -14,6 +14,7 @@ INCDIR  ?= $(PREFIX)/include
 MANDIR  ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/pmc
 PKGDIR  ?= $(LIBDIR)/pkgconfig
+DOCDIR  ?= $(PREFIX)/share/doc/pmc
 PYTHONDIR ?= $(PREFIX)/lib/python3/dist-packages
 DESTDIR ?=
 CFLAGS  ?= -O2 -g

@@ -95,6 +95,7 @@ check() {
 	program mpirun.mpich mpich
 	program go golang-go
 	program pkg-config pkg-config
+	program cmake cmake
 	program man man-db
 	program tmux tmux
 	[ -e /usr/share/i18n/locales/de_DE ] || need locales

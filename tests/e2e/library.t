@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# library.t - the installed libpmc: make install, pkg-config, shared and static linking, gcc and clang;
+# library.t - the installed libpmc: make install, pkg-config, CMake, shared and static linking, gcc and clang;
 # exported symbols; examples of the documentation, compiled and run.
 . "$(dirname "$0")/lib.sh"
 export O
@@ -11,7 +11,7 @@ LIB=$D/usr/lib
 ok "make install" make -s -C "$ROOT" -o all install DESTDIR="$D" PREFIX=/usr
 for f in bin/pmctl lib/libpmc.a lib/libpmc.so lib/pmc/libpmcagent.so lib/pkgconfig/pmc.pc \
 	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h include/pmc/tracepoint.h share/man/man1/pmctl.1 share/man/man1/pmctl-report.1 \
-	include/pmc/region.hpp lib/python3/dist-packages/pmc/__init__.py share/man/man3/libpmc.3; do
+	lib/cmake/pmc/pmcConfig.cmake share/doc/pmc/examples/count.c include/pmc/region.hpp lib/python3/dist-packages/pmc/__init__.py share/man/man3/libpmc.3; do
 	ok "installs $f" test -s "$D/usr/$f"
 done
 is "$(find "$D" -perm /022 ! -type l | wc -l)" 0 "no installed file is writable by group or others"
@@ -27,6 +27,23 @@ is "$(pkg --modversion)" "$("$PMCTL" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]
 	"the version in pmc.pc equals that of pmctl"
 is "$(pkg --libs | xargs)" "-L$LIB -lpmc" "pkg-config --libs gives -lpmc only"
 is "$(pkg --libs --static | xargs)" "-L$LIB -lpmc -ldl -pthread" "pkg-config --libs --static adds -ldl -pthread"
+
+# ---- CMake ------------------------------------------------------------------------------------
+mkdir "$T/project"
+cp "$ROOT/tests/e2e/find_package.cmake" "$T/project/CMakeLists.txt"
+# cmake_project DIR ARG...: configures it in DIR.
+cmake_project() { cmake -S "$T/project" -B "$T/$1" -DCMAKE_PREFIX_PATH="$D/usr" -DEXAMPLES="$D/usr/share/doc/pmc/examples" "${@:2}"; }
+ok "find_package(pmc) finds the version" cmake_project cmake "-DWANTED=$(pkg --modversion)"
+ok "a CMake project builds" cmake --build "$T/cmake"
+like "$(readelf -d "$T/cmake/shared")" 'NEEDED.*\[libpmc\.so\.0\]' "pmc::pmc is the shared library"
+unlike "$(readelf -d "$T/cmake/static")" libpmc "pmc::pmc_static is the static library"
+for program in shared static; do
+	like "$("$T/cmake/$program")" '^[0-9]+ page faults$' "the program with the $program library runs"
+done
+for wanted in 99.0 "$(pkg --modversion | sed 's/[0-9]*$/99/')"; do
+	run cmake_project none "-DWANTED=$wanted"
+	like "$status $(cat "$T/err")" '^1 .*compatible[[:space:]]+with' "find_package(pmc $wanted) fails"
+done
 
 # ---- symbols and dependencies -----------------------------------------------------------------
 readelf -dW "$LIB/libpmc.so" >"$T/dynamic"
