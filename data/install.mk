@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# install.mk - make install and uninstall.
+# install.mk - make install and uninstall, and the Debian packages.
 
 INSTALL_AGENT := $(O)/libpmcagent.so $(O)/pmc-spawn
 INSTALL_INC   := $(wildcard include/pmc/*.h include/pmc/*.hpp)
@@ -44,4 +44,15 @@ uninstall: ## remove the installed files
 	rm -rf $(DESTDIR)$(PYTHONDIR)/pmc/__pycache__
 	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR) $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(DATADIR) $(DESTDIR)$(PYTHONDIR)/pmc
 
-.PHONY: install uninstall
+# The packages are built in a copy of the tracked files. MAKEFLAGS, and O in the environment, would
+# reach the make inside.
+DEB_TREE := $(O)/deb/pmcagent-$(VERSION)
+deb: ## build Debian packages in $(O)/deb
+	sh tests/deps.sh deb
+	[ "$$(dpkg-parsechangelog -S Version)" = $(VERSION) ] || { echo "make deb: debian/changelog begins with another version than $(VERSION); add an entry" >&2; exit 1; }
+	rm -rf $(O)/deb && mkdir -p $(DEB_TREE)
+	git ls-files -z | xargs -0 cp -P --parents -t $(DEB_TREE)
+	cd $(DEB_TREE) && env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u O -u PREFIX dpkg-buildpackage -b -nc -us -uc -j$(JOBS) >../build.log 2>&1 || { tail -n 30 ../build.log >&2; exit 1; }
+	ls $(O)/deb/*.deb
+
+.PHONY: install uninstall deb

@@ -85,6 +85,9 @@ check-hosts: all progs ## compare other projects' tests and servers with and wit
 	sh tests/deps.sh hosts
 	O=$(O) HOSTS=$(HOSTS) bash tests/check.sh hosts
 
+check-deb: deb ## examine the Debian packages, install and use them in a clean Debian
+	O=$(O) bash tests/check.sh deb
+
 check-planner: ## compare the counter assignment with brute force, print the numbers
 	sh tests/deps.sh build
 	$(MAKE) -j$(JOBS) $(O)/planner/planner
@@ -101,4 +104,4 @@ tsan: ## build and run the unit tests under ThreadSanitizer
 	$(MAKE) -j$(JOBS) O=$(O)-tsan CFLAGS='-O1 -g -fsanitize=thread' units
 	O=$(O)-tsan bash tests/check.sh unit
 
-.PHONY: units progs examples guests check check-unit check-golden check-e2e check-vm check-hosts check-planner soak asan tsan
+.PHONY: units progs examples guests check check-unit check-golden check-e2e check-vm check-hosts check-deb check-planner soak asan tsan

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# check.sh [unit|e2e|vm|hosts|all] - runs the tests by prove and lists what was skipped and why.
+# check.sh [unit|e2e|vm|hosts|deb|all] - runs the tests by prove and lists what was skipped and why.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
@@ -30,6 +30,10 @@ case $what in
 unit) tests=("${unit[@]}") ;;
 e2e) tests=("${e2e[@]}") ;;
 vm) tests=("${vm[@]}") ;;
+deb) # not part of all; most of its time is the network's
+	tests=(tests/packages/*.t)
+	export CHECK_LIMIT=${CHECK_LIMIT:-1800}
+	;;
 # Not part of all. The full suites take more than an hour, one at a time.
 hosts)
 	tests=(tests/hosts/*.t)
@@ -39,7 +43,7 @@ hosts)
 # The emulated machines last: each needs a core, but not an idle machine.
 all) tests=("${unit[@]}" "${e2e[@]}" "${vm[@]}") ;;
 *)
-	echo "usage: check.sh [unit|e2e|vm|hosts|all]" >&2
+	echo "usage: check.sh [unit|e2e|vm|hosts|deb|all]" >&2
 	exit 2
 	;;
 esac

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deps.sh build|demo|check|bench|vm|fuzz|hosts|macos [ARCH] - installs missing packages.
+# deps.sh build|demo|check|deb|bench|vm|fuzz|hosts|macos [ARCH] - installs missing packages.
 #
 # Package names are Debian's. Without root it prints the missing packages and fails. A program on the
 # PATH that runs counts as installed.
@@ -157,6 +157,14 @@ macos() {
 	program prove perl
 }
 
+# make deb, and check-deb. dpkg-buildpackage wants build-essential whatever compiler is there.
+deb() {
+	build
+	for p in build-essential debhelper dh-python lintian debootstrap; do
+		has_package $p || need $p
+	done
+}
+
 # Host programs of make check-hosts, with HOSTS=short some of them; sources of redis, git and ruby are fetched by their tests.
 hosts() {
 	check
@@ -184,7 +192,7 @@ hosts() {
 
 foreign=
 case $stage in
-build | demo | vm | fuzz | hosts | macos) $stage ;;
+build | demo | deb | vm | fuzz | hosts | macos) $stage ;;
 check)
 	check
 	vm
@@ -196,7 +204,7 @@ bench)
 	ldconfig -p | grep -q 'libprofiler\.so\.0' || need libgoogle-perftools4
 	;;
 *)
-	echo "usage: deps.sh build|demo|check|bench|vm|fuzz|hosts|macos [arm64]" >&2
+	echo "usage: deps.sh build|demo|check|deb|bench|vm|fuzz|hosts|macos [arm64]" >&2
 	exit 2
 	;;
 esac

@@ -142,7 +142,7 @@ is "$bad" "" "uthash is included through lib/base/hash.h only"
 
 # ---- the tree ------------------------------------------------------------------------------
 bad=$(git ls-files -co --exclude-standard 2>/dev/null | cut -d/ -f1 | sort -u |
-	grep -vxE 'agent|lib|tools|include|python|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
+	grep -vxE 'agent|lib|tools|include|python|tests|docs|data|debian|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
 is "$bad" "" "the top-level directory has no unexpected entry"
 
 bad=
