@@ -85,10 +85,10 @@ struct attach_targets {
 	bool many;	   /* errors of single processes are one warning */
 };
 #define ATTACH_TARGET_FLAGS(targets)                                                               \
-	FLAG_PROCESSES(targets.pids, "processes"),                                                 \
+	FLAG_PROCESSES(targets.pids, "processes", .agent = true),                                  \
 		FLAG_TEXT(0, "--tree", "PID", targets.tree, "a process and its descendants",       \
-			  .once = "process ID"),                                                   \
-		FLAG_NAMED(targets.named, "processes whose program has this name")
+			  .once = "process ID", .agent = true),                                    \
+		FLAG_NAMED(targets.named, "processes whose program has this name", .agent = true)
 
 /* A process ID from the command line. The ID of a `pmctl run` becomes that of the program it
  * measures, and a warning says so. */

@@ -394,8 +394,12 @@ struct request {
 	"a process ID and an action are required: pmctl ctl PID|--tree PID|--name GLOB "           \
 	"start|stop|reset|status"
 
-const struct tool_flag cmd_ctl_flags[] = { ATTACH_TARGET_FLAGS(targets), OPERAND_LIST(words, n),
-					   FLAG_END };
+const struct tool_flag cmd_ctl_flags[] = {
+	ATTACH_TARGET_FLAGS(targets),
+	FLAG_LIST(0, NULL, "PID", words, n, NULL, .words = actions, .n_words = ACTIONS,
+		  .agent = true),
+	FLAG_END,
+};
 
 int cmd_ctl(int argc, char **argv)
 {

@@ -428,7 +428,7 @@ const struct tool_flag cmd_dump_flags[] = {
 		      "time between snapshots, until the process ends (default: one)"),
 	FLAG_COUNT(count, "number of snapshots with -I"),
 	FLAG_BOOL(0, "--signal", signal, "snapshot by the process itself, on its PMC_DUMP signal"),
-	OPERAND_TEXT(targets.pid, .once = "process ID"),
+	OPERAND_TEXT("PID", targets.pid, .once = "process ID", .agent = true),
 	FLAG_END,
 };
 

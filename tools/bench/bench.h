@@ -154,6 +154,7 @@ extern struct bench_masks {
 enum spawn_stop bench_wait(pid_t pid, uint64_t timeout_ns, int sig, bool group);
 
 /* ---- results.c ---------------------------------------------------------------------------- */
+extern const struct table_column bench_columns[9];
 /* A measurement over the runs that have it. */
 struct bench_row {
 	struct bench_summary summary;

@@ -48,7 +48,7 @@ const struct tool_flag cmd_bench_flags[] = {
 	FLAG_LIST(0, "--fail-on", "METRIC[=PCT]", fail_on, n_fail_on,
 		  "exit status 1 if this is significantly larger; repeatable"),
 	FLAG_SORT(0, rows.choice.sort, "column to sort by (default: as they were measured)"),
-	FLAG_ROWS_CHOICE(rows),
+	FLAG_ROWS_CHOICE(rows, bench_columns),
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_WIDTH(rows.width),
 	FLAG_ROW('o', NULL, "FILE", "output file of the results", FLAG_TYPE_FILE, rows.output,

@@ -313,7 +313,7 @@ static struct table_line line_of(void *arg)
 	{                                                                                          \
 		.name = title, .index = place, .unit = TABLE_COUNT, .drop = when,                  \
 	}
-static const struct table_column columns[] = {
+const struct table_column bench_columns[] = {
 	{ .name = "command", .index = COMMAND, .data = true },
 	{ .name = "measurement", .index = NAME, .functions = true },
 	NUMBER("mean", MEAN, TABLE_STAYS),
@@ -325,14 +325,14 @@ static const struct table_column columns[] = {
 	{ .name = "delta", .index = DELTA, .unit = TABLE_PERCENT, .blank = true },
 };
 
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_COLUMNS (sizeof(bench_columns) / sizeof(bench_columns[0]))
 
 bool bench_has_name(const struct bench *bench, const char *name)
 {
 	bool found = !strcmp(name, "run") || !strcmp(name, "exit");
 
 	for (unsigned i = 0; i < N_COLUMNS; i++)
-		found |= !strcmp(name, columns[i].name);
+		found |= !strcmp(name, bench_columns[i].name);
 	for (unsigned m = 0; m < bench->n_measures; m++)
 		found |= !strcmp(name, bench->measures[m].name) ||
 			 !strcmp(name, bench->measures[m].key);
@@ -710,7 +710,7 @@ static int write_tables(struct bench *bench)
 
 	/* The deltas are last. */
 	put_parameters(bench, all, PARAMETERS, true);
-	memcpy(all + bench->n_parameters, columns, sizeof(columns));
+	memcpy(all + bench->n_parameters, bench_columns, sizeof(bench_columns));
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		for (unsigned m = 0; m < bench->n_measures && bench->commands[c].n_runs; m++)
 			add_result(&results, &bench->commands[c], NULL, m);

@@ -110,12 +110,6 @@ static const char *joined(const char *a, const char *between, const char *b)
 	return text;
 }
 
-/* The rest of the arguments is that of a command to run. */
-static bool starts_command(const struct tool_flag *row)
-{
-	return row && (row->type == FLAG_TYPE_COMMAND || row->type == FLAG_TYPE_TAIL);
-}
-
 void tool_args_init(struct tool_args *args, int argc, char **argv)
 {
 	*args = (struct tool_args){
@@ -170,7 +164,7 @@ bool tool_args_scan(int argc, char **argv)
 	bool help = false;
 
 	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args) && !starts_command(args.row)) {
+	while (tool_args_next(&args) && !tool_flag_starts_command(args.row)) {
 		if (!args.row)
 			continue;
 		help |= args.row->type == FLAG_TYPE_HELP;
@@ -477,7 +471,7 @@ int tool_args_take(struct tool_args *args, void *options)
 		code = check_form(args);
 		if (!code)
 			code = set(args, options);
-		if (starts_command(args->row))
+		if (tool_flag_starts_command(args->row))
 			break;
 	}
 	return code;

@@ -33,22 +33,28 @@ enum tool_flag_type {
 };
 
 struct tool_args;
+struct table_column;
 
 struct tool_flag {
 	const char *name; /* "--flag"; NULL: a letter only */
 	char letter;	  /* 0: none; without name and letter the row is of operands */
 	enum tool_flag_type type;
-	const char *argument;	    /* NULL: takes none; "[...]": optional */
-	const char *help;	    /* without the words; NULL: of operands */
-	const char *def;	    /* for the help; NULL: none */
-	const char *accepted;	    /* for errors; NULL: by the type */
-	const char *once;	    /* what may be given once only; NULL: the last one counts */
+	const char *argument; /* NULL: takes none; "[...]": optional; pmctl complete knows some */
+	const char *help;     /* without the words; NULL: of operands */
+	const char *def;      /* for the help; NULL: none */
+	const char *accepted; /* for errors; NULL: by the type */
+	const char *once;     /* what may be given once only; NULL: the last one counts */
 	size_t at, size, length_at; /* of the member, and the place of the length of a list */
 	uint64_t least, most;
 	uint64_t unit_ns; /* of a time without a unit */
 	/* Some may be NULL: no word has that value. The first is the default. */
 	const char *const *words, *const *aliases;
 	unsigned n_words;
+	/* For pmctl complete: of --columns, the columns of the rows, and whether there are those of
+	 * events and metrics, too; of processes, only those with the agent. */
+	const struct table_column *columns;
+	unsigned n_columns;
+	bool counts, agent;
 	int (*set)(void *options, const struct tool_args *args); /* 0 or the exit code */
 	bool pair; /* NAME VALUE stands for NAME=VALUE */
 };
@@ -57,6 +63,12 @@ struct tool_flag {
 static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row)
 {
 	return row->type == FLAG_TYPE_HELP ? NULL : row + 1;
+}
+
+/* Whether the rest of the arguments is that of a command to run. */
+static inline bool tool_flag_starts_command(const struct tool_flag *row)
+{
+	return row && (row->type == FLAG_TYPE_COMMAND || row->type == FLAG_TYPE_TAIL);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -106,11 +118,12 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 	FLAG_NUMBER(key, flag, takes, member, 1, INT_MAX, text, .once = kind,                      \
 		    .accepted = "a " kind " ID")
 #define FLAG_PROCESS(member, text) FLAG_ID('p', "--pid", "PID", member, "process", text)
-#define FLAG_PROCESSES(member, text)                                                               \
+#define FLAG_PROCESSES(member, text, ...)                                                          \
 	FLAG_ROW('p', "--pid", "PID", text, FLAG_TYPE_PIDS, member,                                \
-		 .once = "list of processes (-p takes PID,PID)")
+		 .once = "list of processes (-p takes PID,PID)", ##__VA_ARGS__)
 
-#define FLAG_NAMED(member, text)   FLAG_TEXT(0, "--name", "GLOB", member, text, .once = "name")
+#define FLAG_NAMED(member, text, ...)                                                              \
+	FLAG_TEXT(0, "--name", "GLOB", member, text, .once = "name", ##__VA_ARGS__)
 #define FLAG_MACHINE(member, text) FLAG_BOOL('a', "--all-cpus", member, text)
 
 #define FLAG_INTERVAL(member, from, text) FLAG_TIME('I', "--interval", member, FLAG_MS, from, text)
@@ -130,8 +143,9 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 #define FLAG_WHERE(member, length)                                                                 \
 	FLAG_LIST(0, "--where", "COLUMN=GLOB", member, length,                                     \
 		  "filter on a column; repeatable, all must match")
-#define FLAG_COLUMNS(member)                                                                       \
-	FLAG_TEXT(0, "--columns", "A,B,C", member, "columns and their order, in tables and CSV")
+#define FLAG_COLUMNS(member, list, ...)                                                            \
+	FLAG_TEXT(0, "--columns", "A,B,C", member, "columns and their order, in tables and CSV",   \
+		  .columns = list, .n_columns = sizeof(list) / sizeof((list)[0]), ##__VA_ARGS__)
 #define FLAG_TOP(member, text) FLAG_NUMBER(0, "--top", "N", member, 0, INT_MAX, text)
 #define FLAG_FORMAT(member, ...)                                                                   \
 	FLAG_WORD(0, "--format", "FORMAT", member, ((const char *const[]){ __VA_ARGS__ }), "output")
@@ -144,13 +158,13 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 		 FLAG_TYPE_DIRECTORY, member)
 
 /* Rows of operands: an operand is that of the first row that takes it. */
-#define OPERAND_COMMAND(member)	     FLAG_ROW(0, NULL, NULL, NULL, FLAG_TYPE_COMMAND, member)
-#define OPERAND_TAIL(member)	     FLAG_ROW(0, NULL, NULL, NULL, FLAG_TYPE_TAIL, member)
-#define OPERAND_LIST(member, length) FLAG_LIST(0, NULL, NULL, member, length, NULL)
-#define OPERAND_TEXT(member, ...)    FLAG_TEXT(0, NULL, NULL, member, NULL, ##__VA_ARGS__)
+#define OPERAND_COMMAND(member)		 FLAG_ROW(0, NULL, NULL, NULL, FLAG_TYPE_COMMAND, member)
+#define OPERAND_TAIL(member)		 FLAG_ROW(0, NULL, NULL, NULL, FLAG_TYPE_TAIL, member)
+#define OPERAND_LIST(member, length)	 FLAG_LIST(0, NULL, "FILE", member, length, NULL)
+#define OPERAND_TEXT(takes, member, ...) FLAG_TEXT(0, NULL, takes, member, NULL, ##__VA_ARGS__)
 /* A number in front of "--" may be meant as a process ID. */
 #define OPERAND_PIDS(member)                                                                       \
-	FLAG_ROW(0, NULL, NULL, NULL, FLAG_TYPE_PIDS, member,                                      \
+	FLAG_ROW(0, NULL, "PID", NULL, FLAG_TYPE_PIDS, member,                                     \
 		 .once = "list of processes (-p takes PID,PID)")
 #define OPERAND_NO_NUMBER FLAG_CALL(0, NULL, NULL, tool_refuse_number, NULL)
 

@@ -85,7 +85,8 @@ struct request {
 
 #define FLAG_OPTIONS struct request
 
-const struct tool_flag cmd_help_flags[] = { OPERAND_TEXT(command, .once = "command"), FLAG_END };
+const struct tool_flag cmd_help_flags[] = { OPERAND_TEXT("COMMAND", command, .once = "command"),
+					    FLAG_END };
 
 int cmd_help(int argc, char **argv)
 {

@@ -15,9 +15,10 @@ struct tool_rows {
 	struct pmc_out out;
 };
 
-/* `rows` is the member of FLAG_OPTIONS. */
-#define FLAG_ROWS_CHOICE(rows)                                                                     \
-	FLAG_WHERE(rows.choice.where, rows.choice.n_where), FLAG_COLUMNS(rows.choice.columns)
+/* `rows` is the member of FLAG_OPTIONS; an array of all columns follows. */
+#define FLAG_ROWS_CHOICE(rows, ...)                                                                \
+	FLAG_WHERE(rows.choice.where, rows.choice.n_where),                                        \
+		FLAG_COLUMNS(rows.choice.columns, __VA_ARGS__)
 #define FLAG_ROWS_OUTPUT(rows)                                                                     \
 	FLAG_WIDTH(rows.width), FLAG_OUTPUT(rows.output, "output file instead of standard output")
 

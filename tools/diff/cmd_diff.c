@@ -43,7 +43,7 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_BOOL(0, "--all", all, "rows and measurements below the thresholds, too"),
 	FLAG_SORT(0, out.choice.sort, "column to sort by (default: change of CPU time)"),
 	FLAG_TOP(top, "number of rows; 0: all (default: 20 in tables)"),
-	FLAG_ROWS_CHOICE(out),
+	FLAG_ROWS_CHOICE(out, diff_table_columns),
 	FLAG_TEXT(0, "--html", "FILE", page, "flame graph of the differences, as a page"),
 	FLAG_TEXT(0, "--per", "EVENT", per, "with --html: compares by that event's counts"),
 	FLAG_PERCENT(0, "--fail-above", fail_above,

@@ -60,25 +60,6 @@ struct history {
 	bool for_people;
 };
 
-const struct tool_flag cmd_history_flags[] = {
-	FLAG_BY_KEYS(diff.keys, diff_keys, .aliases = pmc_by_aliases),
-	FLAG_WORD(0, "--order", "WORD", order, ((const char *const[]){ "time", "name", "given" }),
-		  "order of the runs"),
-	FLAG_TEXT(0, "--label", "KEY", label,
-		  "key of PMC_LABEL that names a run (default: commit)"),
-	FLAG_EVENT(diff.event, "event of the samples (default: all, without waits)"),
-	FLAG_SYMFS(diff.root),
-	FLAG_BOOL(0, "--all", diff.all, "measurements without a change, too"),
-	FLAG_SORT(0, diff.out.choice.sort, "column to sort by (default: CPU time of the rows)"),
-	FLAG_TOP(diff.top, "number of lines; 0: all (default: 20 in tables)"),
-	FLAG_ROWS_CHOICE(diff.out),
-	FLAG_PERCENT(0, "--fail-above", diff.fail_above, "exit status 1 if the level rose by this"),
-	FLAG_FORMAT(diff.out.format, TABLE_FORMATS),
-	FLAG_ROWS_OUTPUT(diff.out),
-	OPERAND_LIST(paths, n_paths),
-	FLAG_END,
-};
-
 /* ---- runs --------------------------------------------------------------------------------- */
 
 /* Whether a process of the dump is in one that was read: a copy, or the same file again. */
@@ -664,6 +645,25 @@ static int write_lines(struct history *history)
 }
 
 /* ---- the command -------------------------------------------------------------------------- */
+
+const struct tool_flag cmd_history_flags[] = {
+	FLAG_BY_KEYS(diff.keys, diff_keys, .aliases = pmc_by_aliases),
+	FLAG_WORD(0, "--order", "WORD", order, ((const char *const[]){ "time", "name", "given" }),
+		  "order of the runs"),
+	FLAG_TEXT(0, "--label", "KEY", label,
+		  "key of PMC_LABEL that names a run (default: commit)"),
+	FLAG_EVENT(diff.event, "event of the samples (default: all, without waits)"),
+	FLAG_SYMFS(diff.root),
+	FLAG_BOOL(0, "--all", diff.all, "measurements without a change, too"),
+	FLAG_SORT(0, diff.out.choice.sort, "column to sort by (default: CPU time of the rows)"),
+	FLAG_TOP(diff.top, "number of lines; 0: all (default: 20 in tables)"),
+	FLAG_ROWS_CHOICE(diff.out, columns),
+	FLAG_PERCENT(0, "--fail-above", diff.fail_above, "exit status 1 if the level rose by this"),
+	FLAG_FORMAT(diff.out.format, TABLE_FORMATS),
+	FLAG_ROWS_OUTPUT(diff.out),
+	OPERAND_LIST(paths, n_paths),
+	FLAG_END,
+};
 
 static int parse(struct history *history, int argc, char **argv)
 {

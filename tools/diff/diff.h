@@ -168,6 +168,7 @@ struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struc
 /* The head of the rows. */
 const char *diff_key_head(const struct diff *diff);
 
+extern const struct table_column diff_table_columns[9];
 /* In the chosen form. 0, or the exit code with the error printed. */
 int diff_write_rows(struct diff *diff);
 

@@ -297,7 +297,7 @@ static void make_cells(const struct lines *lines, const struct table *table)
 		set_cells(lines, &lines->list[i], cells->cells + i * N_COLUMNS);
 }
 
-static const struct table_column columns[N_COLUMNS] = {
+const struct table_column diff_table_columns[N_COLUMNS] = {
 	{ .name = "key", .index = KEY, .cut = PMC_CUT_MIDDLE },
 	{ .name = "side", .index = SIDE, .data = true },
 	{ .name = "name", .index = NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE },
@@ -334,7 +334,7 @@ const char *diff_key_head(const struct diff *diff)
 
 static void name_columns(const struct diff *diff, struct table_column list[N_COLUMNS])
 {
-	memcpy(list, columns, sizeof(columns));
+	memcpy(list, diff_table_columns, sizeof(diff_table_columns));
 	list[KEY].head = diff_key_head(diff);
 	if (diff->out.screen.ascii)
 		list[INTERVAL].head = "+- %";

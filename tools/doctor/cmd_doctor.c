@@ -132,7 +132,7 @@ const struct tool_flag cmd_doctor_flags[] = {
 		  "event that must be countable, else exit status 1"),
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_CONSTANT(0, "--json", rows.format, TABLE_JSON, "output and errors as JSON"),
-	OPERAND_TEXT(event, .once = "event"),
+	OPERAND_TEXT("EVENT", event, .once = "event"),
 	FLAG_END,
 };
 

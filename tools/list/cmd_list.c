@@ -307,11 +307,11 @@ const struct tool_flag cmd_list_flags[] = {
 		  "table of counter masks for --fit, instead of this machine"),
 	FLAG_SORT(0, rows.choice.sort, "column to sort by (default: by PMU)"),
 	FLAG_TOP(rows.choice.top, "number of rows; 0: all (the default)"),
-	FLAG_ROWS_CHOICE(rows),
+	FLAG_ROWS_CHOICE(rows, columns),
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_CONSTANT(0, "--json", rows.format, TABLE_JSON, "output and errors as JSON"),
 	FLAG_ROWS_OUTPUT(rows),
-	OPERAND_TEXT(glob,
+	OPERAND_TEXT("EVENT", glob,
 		     .once = "word or pattern (quote it to keep the shell from expanding it)"),
 	FLAG_END,
 };
@@ -356,7 +356,7 @@ static int run_fit(const struct request *request)
 	return code;
 }
 
-static void collect(struct list *list)
+void list_all(struct list *list)
 {
 	add_builtins(list);
 	list_machine(list);
@@ -382,7 +382,7 @@ static int find_unlisted(struct list *list, struct tool_rows *rows)
 	}
 	if (pmc_events_parse(list->glob, NULL, &list->arena, &events, &error)) {
 		list->glob = list_text(list, "*%s*", row.name);
-		collect(list);
+		list_all(list);
 		return list->n ? EXIT_OK :
 				 tool_fail(EXIT_USAGE, "event '%s': %s", row.name, error.text);
 	}
@@ -403,7 +403,7 @@ static int run_list(struct request *request)
 	int code = EXIT_OK;
 
 	list_init(&list);
-	collect(&list);
+	list_all(&list);
 	if (!list.n && list.glob)
 		code = find_unlisted(&list, &request->rows);
 	if (!code)

@@ -54,6 +54,8 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 /* Why the kernel refuses the event for the calling thread. */
 struct list_answer list_refusal(struct list *list, const struct pmc_planned *planned);
 
+/* All rows: from each source. */
+void list_all(struct list *list);
 /* The sources of rows: all that the OS has beside the built-in events. */
 void list_machine(struct list *list);
 void list_sysfs(struct list *list);

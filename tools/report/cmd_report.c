@@ -24,6 +24,13 @@ struct request {
 
 #define FLAG_OPTIONS struct request
 
+static const struct table_column columns[] = {
+	{ .name = "key" },
+#define X(field, title, ...) { .name = #field, .head = title },
+#include "tools/view/columns.def"
+#include "tools/view/sample_columns.def"
+#undef X
+};
 const struct tool_flag cmd_report_flags[] = {
 	FLAG_BY_KEYS(keys, pmc_by_names, .aliases = pmc_by_aliases),
 	FLAG_WORD(0, "--across", "KEY", options.across, pmc_by_names,
@@ -36,7 +43,7 @@ const struct tool_flag cmd_report_flags[] = {
 	FLAG_SORT(0, options.sort, "column to sort by (default: CPU time)"),
 	FLAG_TOP(options.top, "number of rows (of trees: branches); 0: all"),
 	FLAG_WHERE(where, options.n_where),
-	FLAG_COLUMNS(options.columns),
+	FLAG_COLUMNS(options.columns, columns, .counts = true),
 	FLAG_FORMAT(options.format, TABLE_FORMATS, "folded"),
 	FLAG_TIME(0, "--from", options.from_ns, FLAG_S, 0,
 		  "samples from then on, since the job's start"),

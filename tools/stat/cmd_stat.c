@@ -16,6 +16,12 @@ static const char *const keys[] = {
 	[BY_THREAD] = "thread", [BY_POOL] = "pool",	[BY_CPU] = "cpu",
 	[BY_CORE] = "core",	[BY_SOCKET] = "socket", [BY_NODE] = "node",
 };
+static const struct table_column columns[] = {
+	{ .name = "cpus" },
+#define X(field, title, ...) { .name = #field, .head = title },
+#include "tools/stat/columns.def"
+#undef X
+};
 const struct tool_flag cmd_stat_flags[] = {
 	FLAG_PROCESSES(pids, "processes, their threads, and children that start later: 12,34"),
 	FLAG_NAMED(name, "processes whose program has that name, as -p"),
@@ -41,7 +47,7 @@ const struct tool_flag cmd_stat_flags[] = {
 	FLAG_BOOL(0, "--clear", clear, "each interval on a cleared screen"),
 	FLAG_SORT(0, output.choice.sort, "order of the rows (default: as they were found)"),
 	FLAG_TOP(output.choice.top, "number of rows (default: all)"),
-	FLAG_ROWS_CHOICE(output),
+	FLAG_ROWS_CHOICE(output, columns, .counts = true),
 	FLAG_FORMAT(output.format, TABLE_FORMATS),
 	FLAG_ROWS_OUTPUT(output),
 	OPERAND_NO_NUMBER,

@@ -153,6 +153,12 @@ static int print_tables(struct top_job *job)
 static const char *const keys[] = {
 	[TOP_THREAD] = "thread", [TOP_POOL] = "pool", [TOP_PROCESS] = "process"
 };
+static const struct table_column columns[] = {
+	{ .name = "time_ns" },
+#define X(id, title, thread, ...) { .name = title, .head = thread },
+#include "tools/top/columns.def"
+#undef X
+};
 const struct tool_flag cmd_top_flags[] = {
 	FLAG_PROCESSES(pids, "process IDs: 12 or 12,34 (-p is optional for one)"),
 	FLAG_NAMED(name, "processes whose program has that name"),
@@ -165,7 +171,7 @@ const struct tool_flag cmd_top_flags[] = {
 	FLAG_BOOL('r', "--reverse", reverse, "smallest first"),
 	FLAG_BY(by, keys),
 	FLAG_TOP(rows.choice.top, "number of rows with -b (default: all)"),
-	FLAG_ROWS_CHOICE(rows),
+	FLAG_ROWS_CHOICE(rows, columns, .counts = true),
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_WIDTH(rows.width),
 	FLAG_TEXT(0, "--filter", "GLOB", filter, "rows whose name matches, or contains the word"),

@@ -78,7 +78,7 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_BY(by, keys),
 	FLAG_SORT(0, rows.choice.sort, "column to sort rows by (default: time on CPU)"),
 	FLAG_TOP(rows.choice.top, "number of rows; 0: all (default: 40 in tables)"),
-	FLAG_ROWS_CHOICE(rows),
+	FLAG_ROWS_CHOICE(rows, trace_columns),
 	FLAG_WORD(0, "--format", "FORMAT", rows.format, formats,
 		  "output; csv, markdown: of --summary", .aliases = format_aliases),
 	OPERAND_NO_NUMBER,

@@ -240,7 +240,7 @@ static void make_row(void *arg, uint64_t i)
 /* Of a high rank: hidden early. */
 #define LENGTH(field, title, which, rank)                                                          \
 	TIME(field, title, which, .drop = TABLE_DROP_USAGE, .place = rank)
-static const struct table_column all_columns[] = {
+const struct table_column trace_columns[] = {
 	{ .name = "name", .index = NAME },
 	{ .name = "pid", .index = PID, .unit = TABLE_ID, .data = true },
 	{ .name = "tid", .index = TID, .unit = TABLE_ID },
@@ -259,7 +259,7 @@ static const struct table_column all_columns[] = {
 	{ .name = "unseen_switches", .index = UNSEEN, .unit = TABLE_WHOLE, .data = true },
 	{ .name = "blocked_in", .head = "in", .index = IN },
 };
-#define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
+#define N_COLUMNS (sizeof(trace_columns) / sizeof(trace_columns[0]))
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -536,7 +536,7 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 			       .arena = &trace->arena };
 	int code;
 
-	memcpy(named, all_columns, sizeof(all_columns));
+	memcpy(named, trace_columns, sizeof(trace_columns));
 	named[NAME].head = pools ? "pool" : "thread";
 	if (!trace->rows.choice.sort)
 		trace->rows.choice.sort = "oncpu_ns";
@@ -560,7 +560,7 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 
 int trace_summary_check(struct trace *trace)
 {
-	struct table table = { .columns = all_columns,
+	struct table table = { .columns = trace_columns,
 			       .n_columns = N_COLUMNS,
 			       .arena = &trace->arena };
 

@@ -290,6 +290,7 @@ int trace_summary_add_target(struct trace_summary *summary, pid_t target);
 void trace_summary_find_asleep(struct trace *trace);
 
 /* summary_write.c */
+extern const struct table_column trace_columns[17];
 /* Most time first. */
 void trace_waits_sort(struct unwind_wait **list);
 /* Of p50, p99 and the longest. */
