@@ -8,6 +8,9 @@ INSTALL_DATA  := $(wildcard data/*.tsv)
 INSTALL_EXAMPLES := $(wildcard docs/examples/*.*)
 INSTALL_MAN   := $(wildcard docs/man/*.[1-9])
 CMAKEDIR      := $(LIBDIR)/cmake/pmc
+BASHDIR       ?= $(PREFIX)/share/bash-completion/completions
+# zsh of Debian reads vendor-completions of /usr, and site-functions of /usr/local.
+ZSHDIR        ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
 SO_FILE       := libpmc.so.$(VERSION)
 # fill FILE,DIR: makes FILE in DIR from data/FILE.in, with the paths of this installation.
 fill = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|; s|@SONAME@|$(SONAME)|' \
@@ -32,10 +35,14 @@ install: all ## install under DESTDIR/PREFIX
 	install -m644 $(INSTALL_DATA) $(DESTDIR)$(DATADIR)
 	install -m644 $(INSTALL_EXAMPLES) $(DESTDIR)$(DOCDIR)/examples
 	install -m644 $(INSTALL_PY) $(DESTDIR)$(PYTHONDIR)/pmc
+	install -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR)
+	install -m644 data/completion/pmctl.bash $(DESTDIR)$(BASHDIR)/pmctl
+	install -m644 data/completion/_pmctl $(DESTDIR)$(ZSHDIR)
 	install -d $(foreach s,$(MAN_SECTIONS),$(DESTDIR)$(MANDIR)/man$(s))
 	$(foreach s,$(MAN_SECTIONS),install -m644 $(call man_pages,$(s)) $(DESTDIR)$(MANDIR)/man$(s) &&) true
 
 uninstall: ## remove the installed files
+	rm -f $(DESTDIR)$(BASHDIR)/pmctl $(DESTDIR)$(ZSHDIR)/_pmctl
 	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(BINDIR)/pmctl-mpi $(call into,$(LIBDIR)/pmc,$(INSTALL_AGENT)) $(DESTDIR)$(PKGDIR)/pmc.pc \
 		$(call into,$(LIBDIR),libpmc.a libpmc.so $(SONAME) $(SO_FILE)) \
 		$(call into,$(INCDIR)/pmc,$(INSTALL_INC)) $(call into,$(DATADIR),$(INSTALL_DATA)) $(call into,$(PYTHONDIR)/pmc,$(INSTALL_PY)) \

@@ -98,6 +98,8 @@ check() {
 	program cmake cmake
 	program man man-db
 	program tmux tmux
+	program zsh zsh
+	[ -e /usr/share/bash-completion/bash_completion ] || need bash-completion
 	[ -e /usr/share/i18n/locales/de_DE ] || need locales
 	program groff groff-base
 	/usr/bin/python3 -c 'import pandas' >/dev/null 2>&1 || need python3-pandas

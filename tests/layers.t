@@ -53,6 +53,7 @@ tools/diff: lib/* tables tools/cli tools/report tools/bench
 tools/explain: lib/* tables tools/cli tools/live tools/report tools/symbol
 tools/doctor: lib/* tables tools/cli tools/list
 tools/list: lib/* tables tools/cli
+tools/complete: lib/* tables tools/cli tools/list
 tools/live: lib/* tables tools/cli
 tools/stat: lib/* tables tools/cli tools/live
 tools/unwind: lib/* tables tools/symbol

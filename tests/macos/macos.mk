@@ -15,7 +15,7 @@ MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
 MAC_TOOLS := $(wildcard tools/rows/*.c tools/table/*.c tools/view/*.c) tools/symbol/symbols.c $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c, \
-	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
+	$(wildcard tools/bench/*.c tools/cli/*.c tools/complete/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_LIB   := $(filter-out lib/event/pfm.c,$(foreach d,base event count dump plan,$(wildcard lib/$(d)/*.c lib/$(d)/darwin/*.c))) \
 	lib/bench/statistics.c
 MAC_AGENT := agent/base/agent.c agent/output/open.c $(addprefix agent/process/,report.c settings.c summary.c) agent/thread/start_routine.c \

@@ -165,6 +165,8 @@ static int dispatch(int argc, char **argv)
 		printf("pmctl %s\n", PMC_VERSION);
 		return EXIT_OK;
 	}
+	if (strcmp(argv[1], "complete") == 0)
+		return cmd_complete(argc - 1, argv + 1);
 	command = tool_find_command(argv[1]);
 	if (!command)
 		return tool_refuse_word(NULL, argv[1]);

@@ -16,6 +16,7 @@ enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_
 #define X(name, ...) int cmd_##name(int argc, char **argv);
 #include "tools/cli/commands.def"
 #undef X
+int cmd_complete(int argc, char **argv); /* for shells, not listed */
 
 /* Not every libc declares it. */
 extern char **environ;
