@@ -93,6 +93,8 @@ await eval '[ "$(cpu | cut -d. -f1)" -ge $((${begun%.*} + 3)) ]'
 pause
 within "$(awk -v a="$from" -v b="$(of live.prom pmc_cpu_seconds_total)" 'BEGIN { print b - a }')" \
 	"$(awk -v a="$begun" -v b="$(cpu)" 'BEGIN { print b - a }')" 2 "CPU time of the pools is that of the process"
+is "$(awk -v "ticks=$(sed 's/.*) //' /proc/$pid/stat | cut -d' ' -f13)" '/mode="system"/ { n += $NF } END { print n <= ticks / 100 + 0.05 }' live.prom)" 1 \
+	"its system time is not more than that of the process"
 kill -CONT $pid
 kill $pid
 wait $pid

@@ -149,11 +149,13 @@ static void add_time(struct stat_prometheus *to, const char *name, const char *h
 	add(to, family_of(to, name, help, false), text, (double)ns / 1e9);
 }
 
-/* CPU time is exact, its parts by mode are in steps of 10 ms. */
+/* The kernel tells the modes in steps of 10 ms of each thread. What a thread has used beyond its last
+ * steps is of unknown mode, and added when it has ended: until then it may become a step. */
 static void add_waits(struct stat_prometheus *to, const struct stat_row *row, const char *labels)
 {
 	static const char cpu[] = "pmc_cpu_seconds_total",
 			  of_cpu[] = "CPU time of threads, by mode in steps of 10 ms.";
+	const bool is_last = to->ended || to->stat->by == BY_TOTAL;
 	const struct live_span *span = &row->sum;
 
 	if (row == &to->stat->rest) {
@@ -161,7 +163,10 @@ static void add_waits(struct stat_prometheus *to, const struct stat_row *row, co
 		return;
 	}
 	add_time(to, cpu, of_cpu, labels, "user", span->user_ns);
-	add_time(to, cpu, of_cpu, labels, "system", pmc_sub_sat(span->cpu_ns, span->user_ns));
+	add_time(to, cpu, of_cpu, labels, "system", span->system_ns);
+	if (is_last)
+		add_time(to, cpu, of_cpu, labels, "unknown",
+			 pmc_sub_sat(span->cpu_ns, span->user_ns + span->system_ns));
 	add_time(to, "pmc_run_delay_seconds_total", "Time of runnable threads without a CPU.",
 		 labels, NULL, span->delay_ns);
 	add_time(to, "pmc_blocked_seconds_total", "Time of threads that slept or waited.", labels,
