@@ -131,6 +131,24 @@ is "$("$PMCTL" report --format json public.pmc | jq -c '[.threads, .damaged_fram
 	"$("$PMCTL" report --format json secret.pmc | jq -c '[.threads, .damaged_frames]')" \
 	"--strip-args keeps the thread rows"
 
+# ---- a file that is being written ----------------------------------------------------------------
+mkfifo go
+PMC_OUT=$T/live.pmc PMC_REPORT=off agent sh -c 'read -r _ <go' &
+live=$!
+await test -e live.pmc
+run "$PMCTL" merge secret.pmc -o live.pmc
+is "$status $(cat err)" "1 pmctl merge: cannot write live.pmc: a program is writing to it, and would lose what it writes later; name another file" \
+	"the dump of a running program is not replaced"
+echo >go
+wait $live
+run "$PMCTL" merge secret.pmc live.pmc -o live.pmc
+is "$status $("$PMCTL" report --format json live.pmc | jq '.processes | length')" "0 2" "after its end it is"
+(
+	ulimit -v 60000
+	run "$PMCTL" merge secret.pmc -o nomem.pmc
+)
+is "$(ls nomem.pmc.* 2>/dev/null)" "" "no temporary file is left without memory"
+
 # ---- memory --------------------------------------------------------------------------------------
 make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
 "$O/bench/gen_dump" 50000 1 >large.pmc

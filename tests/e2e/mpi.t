@@ -98,6 +98,13 @@ for mpi in openmpi mpich; do
 	done
 	run "${launch[@]}" -n 3 "$O/pmctl-mpi" report --by name --format csv dumps
 	is "$status $(cmp out <("$PMCTL" report --by name --format csv want.pmc) 2>&1)" "0 " "$mpi: report is that of the union"
+	# Operands are relative to where rank 0 is.
+	run "${launch[@]}" -n 1 -wdir "$T" "$O/pmctl-mpi" merge dumps -o got.pmc : -n 2 -wdir / "$O/pmctl-mpi" merge dumps -o got.pmc
+	is "$status $(cmp want.pmc got.pmc 2>&1)" "0 " "$mpi: ranks in another directory read the same files"
+	rm -f got.pmc
+	run "${launch[@]}" -n 2 sh -c 'cat "$1" | "$0" merge dumps - -o got.pmc' "$O/pmctl-mpi" dumps/1.pmc
+	is "$([ "$status" -ne 0 ] && grep -c 'cannot read standard input: ranks share out files' err) $(echo got.pmc*)" "1 got.pmc*" \
+		"$mpi: a pipe is refused"
 	# One rank cannot write its part, or dies at its start.
 	for bad in "env TMPDIR=/nonexistent $O/pmctl-mpi merge dumps -o got.pmc" "sh -c 'kill -9 \$\$'"; do
 		run eval "${launch[*]}" -n 3 "$O/pmctl-mpi" merge dumps -o got.pmc : -n 1 "$bad"

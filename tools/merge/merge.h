@@ -66,6 +66,8 @@ struct merge_output {
 /* 0, or -errno; *why then says what is wrong with the path, or is NULL. A signal that ends the
  * process removes the temporary file; SIGBUS also prints why and exits with 1. */
 int merge_output_open(struct merge_output *output, const char *path, const char **why);
+/* Handles those signals without an output, where inputs are read. */
+void merge_output_signals(void);
 /* Gives the temporary file the output's name. 0 or -errno. */
 int merge_output_commit(struct merge_output *output);
 /* Removes what is not committed. May be called twice. */

@@ -38,7 +38,15 @@ static void on_signal(int signal)
 	raise(signal);
 }
 
-static void handle_signals(void)
+/* At an exit for lack of memory. */
+static void remove_temporary(void)
+{
+	if (temporary[0])
+		unlink(temporary);
+	temporary[0] = '\0';
+}
+
+void merge_output_signals(void)
 {
 	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGBUS };
 	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
@@ -51,9 +59,20 @@ static void handle_signals(void)
 	}
 }
 
+/* Whether a process has the file open for writing: the kernel gives no lease of it then. What a
+ * program would write to a file that has been replaced is lost. */
+static bool is_written(int fd)
+{
+	const bool is_busy = fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+
+	if (!is_busy)
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+	return is_busy;
+}
+
 /* Looks at an existing file. 1: output->fd is open to be written, 0: it is to be replaced, or
  * -errno. */
-static int look_at(struct merge_output *output)
+static int look_at(struct merge_output *output, const char **why)
 {
 	struct stat st;
 	int fd, error;
@@ -65,6 +84,11 @@ static int look_at(struct merge_output *output)
 		if (fd < 0)
 			return -errno;
 		error = pmc_dump_check(fd, &st);
+		if (!error && is_written(fd)) {
+			*why = "a program is writing to it, and would lose what it writes later; "
+			       "name another file";
+			error = -EBUSY;
+		}
 		close(fd);
 		return error;
 	}
@@ -82,7 +106,7 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 
 	*output = (struct merge_output){ .fd = -1, .path = path };
 	*why = NULL;
-	handle_signals();
+	merge_output_signals();
 	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
 		if (isatty(STDOUT_FILENO)) {
 			*why = "a dump is binary; redirect it or name a file";
@@ -91,7 +115,7 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		return output->fd < 0 ? -errno : 0;
 	}
-	found = look_at(output);
+	found = look_at(output, why);
 	if (found)
 		return found < 0 ? found : 0;
 	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.XXXXXX", path) <
@@ -99,10 +123,12 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 		output->fd = mkostemp(temporary, O_CLOEXEC);
 	else
 		errno = ENAMETOOLONG;
-	if (output->fd >= 0)
-		return 0;
-	temporary[0] = '\0';
-	return -errno;
+	if (output->fd < 0) {
+		temporary[0] = '\0';
+		return -errno;
+	}
+	atexit(remove_temporary);
+	return 0;
 }
 
 int merge_output_commit(struct merge_output *output)
@@ -119,9 +145,7 @@ int merge_output_commit(struct merge_output *output)
 
 void merge_output_close(struct merge_output *output)
 {
-	if (temporary[0])
-		unlink(temporary);
-	temporary[0] = '\0';
+	remove_temporary();
 	if (output->fd >= 0)
 		close(output->fd);
 	output->fd = -1;

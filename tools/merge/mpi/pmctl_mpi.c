@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,19 @@ static _Noreturn void give_up(int code)
 
 /* ---- the share of a rank ------------------------------------------------------------------- */
 
+/* Ranks may have another working directory. */
+static char *absolute(const char *name)
+{
+	char *dir = name[0] == '/' ? NULL : getcwd(NULL, 0), *path;
+
+	if (!dir)
+		return strdup(name);
+	path = tool_realloc(NULL, strlen(dir) + strlen(name) + 2);
+	stpcpy(stpcpy(stpcpy(path, dir), "/"), name);
+	free(dir);
+	return path;
+}
+
 /* An input_reader that reads no more than the first frame's head. */
 static int list_input(void *to, int fd, const char *name)
 {
@@ -56,14 +70,19 @@ static int list_input(void *to, int fd, const char *name)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	n = pread(fd, head, sizeof(head), 0);
-	if (!S_ISREG(st.st_mode) || n < 0)
-		return S_ISREG(st.st_mode) ? -errno : -ESPIPE;
+	if (!S_ISREG(st.st_mode)) {
+		tool_fail(EXIT_FAIL, "cannot read %s: ranks share out files; write it to one first",
+			  name);
+		return INPUT_FATAL;
+	}
+	if (n < 0)
+		return -errno;
 	if (!pmc_is_dump(head, n))
 		return n ? INPUT_FOREIGN : INPUT_EMPTY;
 	inputs->list =
 		tool_list_grow(inputs->list, inputs->n, &inputs->room, sizeof(*inputs->list));
 	inputs->list[inputs->n++] =
-		(struct input){ .path = strdup(name), .bytes = (uint64_t)st.st_size };
+		(struct input){ .path = absolute(name), .bytes = (uint64_t)st.st_size };
 	return 0;
 }
 
@@ -120,14 +139,20 @@ static int share_list(const struct merge_request *request, struct inputs *inputs
 	return 0;
 }
 
-/* A file that has been damaged or removed since it was listed is a warning. */
+/* A file that has been damaged since it was listed is a warning. Rank 0 could open it. */
 static void add_input(struct merge *merge, const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	const int problem = fd < 0 ? -errno : merge_add_input(merge, fd, path);
+	int problem;
 
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		give_up(tool_fail(
+			EXIT_FAIL,
+			"rank %d cannot read %s, which rank 0 can: %s; put the dumps on a "
+			"file system that all ranks share",
+			rank, path, strerror(errno)));
+	problem = merge_add_input(merge, fd, path);
+	close(fd);
 	if (problem == INPUT_FATAL)
 		give_up(EXIT_FAIL);
 	if (problem)
@@ -336,6 +361,9 @@ int main(int argc, char **argv)
 	int code;
 
 	MPI_Init(&argc, &argv);
+	/* Its own handler prints a backtrace where an input is truncated meanwhile. */
+	signal(SIGBUS, SIG_DFL);
+	merge_output_signals();
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	code = run(argc, argv);
