@@ -42,6 +42,13 @@ largest=$(jq -r 'group_by(.pid) | map([(map(.cpu_ns) | add), .[0].pid]) | max | 
 is "$(jq -r '.groups[0].cpu.largest' out)" \
 	"$("$PMCTL" report --format json runs-job_7 | jq ".processes[] | select(.pid == $largest).rank")" \
 	"and it names the rank with the most"
+# A launcher without a rank, as the first and as the last process.
+PMC_OUT=$T/launcher.pmc PMC_REPORT=off agent true
+statistics() { "$PMCTL" report --across rank --by host --format json "$@" | jq -c '.groups[0].cpu | [.min, .mean, .max, .imbalance]'; }
+is "$(statistics launcher.pmc runs-job_7) $(statistics runs-job_7 launcher.pmc)" "$(statistics runs-job_7) $(statistics runs-job_7)" \
+	"--across rank: a process without a rank is not one of them"
+is "$("$PMCTL" report --across rank --by host --format json launcher.pmc runs-job_7 | jq '.groups[0].cpu.sum')" \
+	"$("$PMCTL" report --format json launcher.pmc runs-job_7 | jq '[.threads[].cpu_ns] | add')" "but in the sum"
 report --across rank
 like "$(cat out)" "ranks .*max/mean.*max rank" "a table across ranks has their number and imbalance"
 like "$(cat out)" "samples show the slow rank" "ranks without samples: the report says how to find the slow one"

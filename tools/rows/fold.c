@@ -404,9 +404,14 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 		pmc_fold_merge(into->self, row->self, u);
 }
 
+/* label NULL: to the sum only. */
 static void stat_part(struct pmc_fold_stat *into, const struct pmc_fold_stat *stat, uint64_t rows,
 		      const char *label)
 {
+	if (!label) {
+		pmc_add_sat(&into->sum, stat->sum);
+		return;
+	}
 	if (stat->why != WHY_NONE)
 		stat_why(into, (enum pmc_state)stat->why, stat->error);
 	if (!stat->rows)
@@ -424,15 +429,17 @@ static void stat_part(struct pmc_fold_stat *into, const struct pmc_fold_stat *st
 void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 		   const struct pmc_union *u, const struct pmc_fold_group *of)
 {
-	const char *label = of->label;
+	/* What has no rank is none of them: the launcher of a job. */
+	const bool beside = of->is_nameless && into->parts;
+	const char *label = beside ? NULL : of->label;
 
 	merge_sums(into, part, u);
-	into->rows++;
+	into->rows += !beside;
 	into->parts += !of->is_nameless;
 	stat_part(&into->cpu, &part->cpu, part->rows, label);
-	into->usage_rows += part->usage_rows != 0;
+	into->usage_rows += !beside && part->usage_rows;
 	into->usage_lacks |= part->usage_rows < part->rows;
-	into->sampled_rows += part->sampled_rows != 0;
+	into->sampled_rows += !beside && part->sampled_rows;
 	stat_part(&into->outside_mpi, &part->outside_mpi, part->rows, label);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_part(&into->events[i], &part->events[i], part->rows, label);

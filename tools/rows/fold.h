@@ -125,7 +125,8 @@ void pmc_fold_one(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 /* Adds one row of sums to another; the spread is lost. */
 void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 		    const struct pmc_union *u);
-/* Adds the sums of a part, such as a rank or host, as one value each. Minimum, mean, maximum and
+/* Adds the sums of a part, such as a rank or host, as one value each; one without a name, which
+ * comes after the others, is no value beside them, but is in the sums. Minimum, mean, maximum and
  * standard deviation of `into` are then over parts, not threads; `rows` counts parts. `of`: the
  * part. */
 void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,

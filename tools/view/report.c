@@ -174,9 +174,13 @@ static void fold_rows(struct pmc_view *view)
 		pmc_fold_thread(&parts, thread);
 	}
 	pmc_fold_end(&parts);
-	for (struct pmc_fold_row *part = parts.rows; part; part = part->next)
-		pmc_fold_part(into[part->index], part, &view->events,
-			      part->groups[parts.n_keys - 1]);
+	for (unsigned nameless = 0; nameless < 2; nameless++)
+		for (struct pmc_fold_row *part = parts.rows; part; part = part->next) {
+			const struct pmc_fold_group *of = part->groups[parts.n_keys - 1];
+
+			if (of->is_nameless == nameless)
+				pmc_fold_part(into[part->index], part, &view->events, of);
+		}
 	pmc_fold_end(&view->groups);
 }
 
