@@ -289,6 +289,9 @@ compiled() {
 }
 compiled "of this user" "$PROG/jit"
 rm -f "$(cat out)"
+compiled "of a jitdump" "$PROG/jit" dump
+rm -f "$(cat out)"
+is "$(jq '[.groups[] | select(.function == "compiled_before")] | length' functions)" 0 "and not the code that was there before"
 cp "$PROG/jit" /tmp/pmc-jit.$$ # which any user may execute
 compiled "of another user" setpriv --reuid 65534 --regid 65534 --clear-groups /tmp/pmc-jit.$$
 rm -f "$(cat out)" /tmp/pmc-jit.$$

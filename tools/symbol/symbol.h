@@ -56,6 +56,9 @@ unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST])
  * read, too, by all symbols of this process. */
 void symbols_add_process(pid_t pid, uid_t owner, int root, pid_t number);
 
+/* The jitdump of a process, which says the same as its perf map. */
+void symbols_add_jit_dump(pid_t pid, const char *path);
+
 /* The kernel, whose build ID is that of the boot, as text: its code is elsewhere after each boot.
  */
 #define SYMBOL_KERNEL "[kernel]"

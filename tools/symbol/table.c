@@ -2,7 +2,8 @@
 /*
  * table.c - functions sorted by address: of a module's symbol tables, stubs of calls to other
  * modules, and code that was compiled at run time, from the file /tmp/perf-PID.map that Java,
- * Node.js, .NET, Python and others write (lines of "START SIZE NAME", in hexadecimal).
+ * Node.js, .NET, Python and others write (lines of "START SIZE NAME", in hexadecimal), and from a
+ * jitdump (tools/perf/Documentation/jitdump-specification.txt of Linux).
  */
 #include "tools/symbol/private.h"
 #include "lib/base/file.h"
@@ -385,11 +386,67 @@ static enum symbol_status read_lines(struct symbols *symbols, struct symbol_modu
 	return left >= 0 && (feof(file) || ferror(file)) ? SYMBOL_OPEN : SYMBOL_TOO_LARGE;
 }
 
-/* Of others, or with another root. */
+/* Takes the bytes at the file's position, into `to` unless it is NULL. False: there are fewer. */
+static bool take(FILE *file, void *to, size_t bytes)
+{
+	char skipped[4096];
+
+	for (size_t n; bytes; bytes -= n) {
+		n = to ? bytes : bytes < sizeof(skipped) ? bytes : sizeof(skipped);
+		if (fread(to ? to : skipped, 1, n, file) != n)
+			return false;
+	}
+	return true;
+}
+
+/* Only code that is loaded has names; the last one at an address counts. */
+static enum symbol_status read_jit_dump(struct symbols *symbols, struct symbol_module *module,
+					FILE *file)
+{
+	enum { MAGIC = 0x4a695444, LOAD = 0 };
+	struct {
+		uint32_t magic, version, bytes, machine, reserved, pid;
+		uint64_t time, flags;
+	} head;
+	struct {
+		uint32_t id, bytes;
+		uint64_t time;
+	} record;
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, start, size, index;
+	} load;
+	char name[SYMBOL_NAME_MOST];
+
+	if (!take(file, &head, sizeof(head)) || head.magic != MAGIC || head.bytes < sizeof(head) ||
+	    !take(file, NULL, head.bytes - sizeof(head)))
+		return SYMBOL_BAD;
+	while (take(file, &record, sizeof(record)) && record.bytes >= sizeof(record)) {
+		size_t left = record.bytes - sizeof(record), n = 0;
+
+		if (record.id == LOAD && left >= sizeof(load)) {
+			left -= sizeof(load);
+			n = left < sizeof(name) - 1 ? left : sizeof(name) - 1;
+			if (!take(file, &load, sizeof(load)) || !take(file, name, n))
+				break;
+			name[n] = '\0';
+			if (name[0] && load.start + load.size >= load.start)
+				add(symbols, module, load.start, load.start + load.size,
+				    symbols_text(symbols, name));
+		}
+		/* The code itself. The program may write on: the last record may be cut. */
+		if (!take(file, NULL, left - n))
+			break;
+	}
+	return SYMBOL_OPEN;
+}
+
+/* Of others, with another root, or with a jitdump. */
 static struct known_process {
 	pid_t pid, number;
 	uid_t owner;
 	int root;
+	const char *jit_dump; /* as the process names it; NULL: none */
 } processes[1024];
 static unsigned n_processes;
 
@@ -408,25 +465,36 @@ void symbols_add_process(pid_t pid, uid_t owner, int root, pid_t number)
 	/* Of more, the first ones are forgotten. */
 	if (!process)
 		process = &processes[n_processes++ % 1024];
-	*process = (struct known_process){ pid, number, owner, root };
+	*process = (struct known_process){ pid, number, owner, root, NULL };
 }
 
-enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
+void symbols_add_jit_dump(pid_t pid, const char *path)
 {
-	const struct known_process *process = find_process(module->pid);
+	if (!find_process(pid))
+		symbols_add_process(pid, geteuid(), -1, pid);
+	find_process(pid)->jit_dump = strdup(path);
+}
+
+static enum symbol_status read_perf_map(struct symbols *symbols, struct symbol_module *module,
+					FILE *file)
+{
+	return read_lines(symbols, module, file, add_compiled);
+}
+
+typedef enum symbol_status file_reader(struct symbols *symbols, struct symbol_module *module,
+				       FILE *file);
+
+static enum symbol_status read_of_process(struct symbols *symbols, struct symbol_module *module,
+					  const struct known_process *process, const char *path,
+					  file_reader *reader)
+{
 	enum symbol_status status = SYMBOL_BAD;
-	char path[64];
 	struct stat st;
 	FILE *file;
-	int fd;
-
 	/* Everybody can put a file of that name there. */
-	if (process && process->root >= 0) {
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)process->number);
-		fd = symbol_open_below(process->root, path);
-	} else {
-		fd = pmc_file_open_regular(module->path, O_NOFOLLOW);
-	}
+	const int fd = process && process->root >= 0 ? symbol_open_below(process->root, path) :
+						       pmc_file_open_regular(path, O_NOFOLLOW);
+
 	if (fd < 0)
 		return fd == -EINVAL ? SYMBOL_DIFFERS : SYMBOL_MISSING;
 	if (fstat(fd, &st) ||
@@ -435,13 +503,27 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 	else if (st.st_size > SYMBOL_PERF_MAP_MOST)
 		status = SYMBOL_TOO_LARGE;
 	else if ((file = fdopen(fd, "r"))) {
-		status = read_lines(symbols, module, file, add_compiled);
-		sort(symbols, &module->table);
+		status = reader(symbols, module, file);
 		fclose(file);
 		return status;
 	}
 	close(fd);
 	return status;
+}
+
+enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
+{
+	const struct known_process *process = find_process(module->pid);
+	enum symbol_status status, dump = SYMBOL_MISSING;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map",
+		 (int)(process ? process->number : module->pid));
+	status = read_of_process(symbols, module, process, path, read_perf_map);
+	if (process && process->jit_dump)
+		dump = read_of_process(symbols, module, process, process->jit_dump, read_jit_dump);
+	sort(symbols, &module->table);
+	return dump == SYMBOL_MISSING || status == SYMBOL_OPEN ? status : dump;
 }
 
 /* ---- the kernel ----------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,6 +239,9 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 		id_bytes = symbols_file_id(image->root->fd, name, below);
 		id = below;
 	}
+	/* Programs map it, so that it is found. */
+	if (file && fnmatch("*/jit-*.dump", name, 0) == 0)
+		symbols_add_jit_dump((pid_t)image->pid, name);
 	/* "//anon", "[heap]": code that was made at run time. */
 	if (file || !strcmp(name, "[vdso]"))
 		map->module = module_of(unwind, name, id, id_bytes);
