@@ -68,7 +68,7 @@ static size_t with_changes(enum drift drift, size_t n)
 static void drift_is_no_change(void **state)
 {
 	for (enum drift drift = NOISE; drift < N_DRIFTS; drift++)
-		for (size_t n = 50; n <= 1000; n += 190) {
+		for (size_t n = 24; n <= 1000; n = n < 50 ? 50 : n + 190) {
 			const size_t found = with_changes(drift, n);
 
 			if (found > 5)
@@ -167,6 +167,36 @@ static void large(void **state)
 	}
 }
 
+/* Each of several large steps in few runs, which is noise to the others. */
+static void large_together(void **state)
+{
+	static const struct {
+		size_t n, runs[5];
+		double levels[5];
+	} of[] = {
+		{ 3, { 8, 8, 8 }, { 11.3, 17, 25.4 } },
+		{ 3, { 10, 5, 5 }, { 11.3, 25.8, 17.1 } },
+		{ 3, { 5, 5, 5 }, { 11.7, 16.9, 27 } },
+		{ 3, { 10, 5, 5 }, { 0, 11.5, 17.1 } },
+		{ 5, { 6, 6, 6, 6, 6 }, { 10, 15, 10, 15, 20 } },
+	};
+	struct bench_change changes[8];
+
+	for (unsigned k = 0; k < sizeof(of) / sizeof(of[0]); k++)
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			size_t n = 0;
+
+			random_state = seed * 0x9e3779b97f4a7c15ull | 1;
+			for (size_t c = 0; c < of[k].n; c++)
+				for (size_t i = 0; i < of[k].runs[c]; i++)
+					values[n++] = of[k].levels[c] * (1 + 0.02 * normal());
+			assert_int_equal(bench_changes(values, n, 0.0005, changes, 8), of[k].n - 1);
+			n = 0;
+			for (size_t c = 0; c + 1 < of[k].n; c++)
+				assert_int_equal(changes[c].at, n += of[k].runs[c]);
+		}
+}
+
 static void trends(void **state)
 {
 	struct bench_trend trend;
@@ -200,6 +230,7 @@ int main(void)
 		cmocka_unit_test(several),
 		cmocka_unit_test(small_and_short),
 		cmocka_unit_test(large),
+		cmocka_unit_test(large_together),
 		cmocka_unit_test(trends),
 	};
 

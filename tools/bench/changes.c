@@ -22,6 +22,7 @@ enum {
 	LAGS_MOST = 200, /* of the autocorrelations that are summed */
 	CURVE = 4,	 /* coefficients of a cubic polynomial */
 	FEW = 3,	 /* the most steps that are tested one by one */
+	LARGE_MOST = 8,	 /* the most large steps that are looked for at once */
 	CHANGES_MOST = 64,
 	TREND_POINTS = 200,
 };
@@ -132,17 +133,76 @@ static double explained(const struct series *series, size_t n, size_t k)
 	return distance * distance * (double)k * (double)(n - k) / (double)n;
 }
 
-/* Puts the residuals of the ranks from their means before and after that place into
- * series->scratch. Returns the sum of their squares. */
-static double residuals(struct series *series, size_t n, size_t at)
+/* The best step of the values from..to by least squares: the first value after it. *gain: the
+ * reduction of the sum of squared residuals. series->sums are of from..to. */
+static size_t best_step(struct series *series, size_t from, size_t to, double *gain)
 {
-	double means[2] = { 0, 0 }, square = 0;
+	const size_t n = to - from;
+	size_t best = BENCH_SIDE_LEAST;
 
-	for (size_t i = 0; i < n; i++)
-		means[i >= at] += series->ranks[i] / (double)(i < at ? at : n - at);
-	for (size_t i = 0; i < n; i++) {
-		series->scratch[i] = series->ranks[i] - means[i >= at];
-		square += series->scratch[i] * series->scratch[i];
+	sum_up(series, from, to);
+	for (size_t k = best; k + BENCH_SIDE_LEAST <= n; k++)
+		if (explained(series, n, k) > explained(series, n, best))
+			best = k;
+	*gain = explained(series, n, best);
+	return from + best;
+}
+
+/* Places of changes in order, and the length of blocks at each. */
+struct places {
+	size_t n, most, at[CHANGES_MOST], block[CHANGES_MOST];
+};
+
+static void add_place(struct places *places, size_t at, size_t length)
+{
+	size_t c = places->n;
+
+	if (c == places->most)
+		return;
+	for (; c && places->at[c - 1] > at; c--) {
+		places->at[c] = places->at[c - 1];
+		places->block[c] = places->block[c - 1];
+	}
+	places->at[c] = at;
+	places->block[c] = length;
+	places->n++;
+}
+
+static void drop_place(struct places *places, size_t c)
+{
+	places->n--;
+	memmove(&places->at[c], &places->at[c + 1], (places->n - c) * sizeof(size_t));
+	memmove(&places->block[c], &places->block[c + 1], (places->n - c) * sizeof(size_t));
+}
+
+/* The first and the last place of level c: of the values between two changes. */
+static size_t level_start(const struct places *places, size_t c, size_t from)
+{
+	return c ? places->at[c - 1] : from;
+}
+
+static size_t level_end(const struct places *places, size_t c, size_t to)
+{
+	return c < places->n ? places->at[c] : to;
+}
+
+/* Puts the residuals of the ranks of from..to from their means between the places into
+ * series->scratch. Returns the sum of their squares. */
+static double residuals(struct series *series, size_t from, size_t to, const struct places *places)
+{
+	double square = 0;
+
+	for (size_t c = 0; c <= places->n; c++) {
+		const size_t start = level_start(places, c, from) - from,
+			     end = level_end(places, c, to) - from;
+		double mean = 0;
+
+		for (size_t i = start; i < end; i++)
+			mean += series->ranks[i] / (double)(end - start);
+		for (size_t i = start; i < end; i++) {
+			series->scratch[i] = series->ranks[i] - mean;
+			square += series->scratch[i] * series->scratch[i];
+		}
 	}
 	return square;
 }
@@ -297,35 +357,93 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 	return ss > 0 && sy * sy / ss * (double)m > SUDDEN * inflated * (yy - sy * sy / ss);
 }
 
-/* Whether the best step by least squares is larger than LARGE standard deviations, estimated by
- * medians: then BENCH_SIDE_LEAST runs are enough. At most a tenth of the runs of a side may be
- * nearer to the level of the other one, and none where most values are equal, as numbers of threads
- * are. */
-static bool is_large(struct series *series, size_t from, size_t to, size_t *at)
+/* Whether at most a tenth of the values is nearer to another level than to their own, and none
+ * where most values are equal, as numbers of threads are. */
+static bool is_apart(const double *values, size_t n, double own, double other, bool equal)
 {
-	const double *values = series->values + from;
-	const size_t n = to - from;
-	double spread, inflated, *rest = series->scratch;
-	struct bench_summary sides[2], around;
-	size_t best = BENCH_SIDE_LEAST, wrong[2] = { 0, 0 };
+	size_t wrong = 0;
 
-	sum_up(series, from, to);
-	for (size_t k = best; k + BENCH_SIDE_LEAST <= n; k++)
-		if (explained(series, n, k) > explained(series, n, best))
-			best = k;
-	bench_summarize(values, best, &sides[0]);
-	bench_summarize(values + best, n - best, &sides[1]);
-	for (size_t i = 0; i < n; i++) {
-		rest[i] = fabs(values[i] - sides[i >= best].median);
-		wrong[i >= best] += rest[i] >= fabs(values[i] - sides[i < best].median);
+	for (size_t i = 0; i < n; i++)
+		wrong += fabs(values[i] - own) >= fabs(values[i] - other);
+	return wrong * 10 <= (equal ? 0 : n);
+}
+
+/* The step that is the smallest, or places->n if all are larger than LARGE standard deviations,
+ * estimated by medians from all levels. */
+static size_t too_small(struct series *series, size_t from, size_t to, struct places *places)
+{
+	double levels[LARGE_MOST + 1], least, smallest = INFINITY, inflated;
+	struct bench_summary summary;
+	size_t weakest = 0, length;
+
+	for (size_t c = 0; c <= places->n; c++) {
+		const size_t start = level_start(places, c, from), end = level_end(places, c, to);
+
+		bench_summarize(series->values + start, end - start, &summary);
+		levels[c] = summary.median;
+		for (size_t i = start; i < end; i++)
+			series->scratch[i - from] = fabs(series->values[i] - levels[c]);
 	}
-	bench_summarize(rest, n, &around);
-	spread = 1.4826 * around.median; /* the standard deviation of normal values */
-	block_length(series, n, residuals(series, n, best), &inflated);
-	*at = best;
-	if (wrong[0] * 10 > (spread > 0 ? best : 0) || wrong[1] * 10 > (spread > 0 ? n - best : 0))
-		return false;
-	return fabs(sides[1].median - sides[0].median) > LARGE * spread * sqrt(inflated);
+	bench_summarize(series->scratch, to - from, &summary);
+	length = block_length(series, to - from, residuals(series, from, to, places), &inflated);
+	/* 1.4826 medians are the standard deviation of normal values. */
+	least = LARGE * 1.4826 * summary.median * sqrt(inflated);
+	for (size_t c = 0; c < places->n; c++) {
+		const size_t start = level_start(places, c, from), at = places->at[c],
+			     end = level_end(places, c + 1, to);
+		const bool apart = is_apart(series->values + start, at - start, levels[c],
+					    levels[c + 1], least <= 0) &&
+				   is_apart(series->values + at, end - at, levels[c + 1], levels[c],
+					    least <= 0);
+		const double size = apart ? fabs(levels[c + 1] - levels[c]) : 0;
+
+		places->block[c] = length;
+		if (size < smallest) {
+			smallest = size;
+			weakest = c;
+		}
+	}
+	return smallest > least ? places->n : weakest;
+}
+
+/* Looks for steps that BENCH_SIDE_LEAST runs are enough for. Two steps hide each other, since each
+ * is noise to the other one: so there are first as many as places->most, the best by least squares,
+ * and the smallest is dropped until all are large. The ranks are those of from..to. */
+static bool large_steps(struct series *series, size_t from, size_t to, struct places *places)
+{
+	double gain;
+	size_t c;
+
+	while (places->n < places->most) {
+		double most = 0;
+		size_t at, best = 0;
+
+		for (c = 0; c <= places->n; c++) {
+			const size_t start = level_start(places, c, from),
+				     end = level_end(places, c, to);
+
+			if (end - start < 2 * BENCH_SIDE_LEAST)
+				continue;
+			at = best_step(series, start, end, &gain);
+			if (gain > most) {
+				most = gain;
+				best = at;
+			}
+		}
+		if (most <= 0)
+			break;
+		add_place(places, best, 1);
+	}
+	while (places->n) {
+		for (c = 0; c < places->n; c++)
+			places->at[c] = best_step(series, level_start(places, c, from),
+						  level_end(places, c + 1, to), &gain);
+		c = too_small(series, from, to, places);
+		if (c == places->n)
+			return true;
+		drop_place(places, c);
+	}
+	return false;
 }
 
 /* Looks for a step, as if runs were independent. */
@@ -345,18 +463,20 @@ static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
 static bool find_change(struct series *series, size_t from, size_t to, size_t *at, size_t *length)
 {
 	const size_t n = to - from;
+	struct places place = { .most = 1 };
 	double most, all, square, inflated;
 
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
 		return false;
-	all = sum_of_squares(series->ranks, n);
-	if (is_large(series, from, to, at)) {
-		*length = block_length(series, n, residuals(series, n, *at), &inflated);
-		*at += from;
+	if (large_steps(series, from, to, &place)) {
+		*at = place.at[0];
+		*length = place.block[0];
 		return true;
 	}
+	all = sum_of_squares(series->ranks, n);
 	most = largest_sum(series->ranks, n, at);
-	square = residuals(series, n, *at);
+	place = (struct places){ .n = 1, .at = { from + *at } };
+	square = residuals(series, from, to, &place);
 	*length = block_length(series, n, square, &inflated);
 	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
 	    independent_probability(most, all * inflated) > series->level ||
@@ -364,26 +484,6 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 		return false;
 	*at += from;
 	return true;
-}
-
-/* Places of changes in order, and the length of blocks at each. */
-struct places {
-	size_t n, most, at[CHANGES_MOST], block[CHANGES_MOST];
-};
-
-static void add_place(struct places *places, size_t at, size_t length)
-{
-	if (places->n == places->most)
-		return;
-	places->at[places->n] = at;
-	places->block[places->n++] = length;
-}
-
-static void drop_place(struct places *places, size_t c)
-{
-	places->n--;
-	memmove(&places->at[c], &places->at[c + 1], (places->n - c) * sizeof(size_t));
-	memmove(&places->block[c], &places->block[c + 1], (places->n - c) * sizeof(size_t));
 }
 
 /* Binary segmentation by find_change(), or by find_step(). */
@@ -451,15 +551,11 @@ static void describe(struct series *series, struct places *places, size_t c,
 	const size_t from = c ? places->at[c - 1] : 0,
 		     to = c + 1 < places->n ? places->at[c + 1] : series->n, n = to - from,
 		     length = places->block[c];
-	size_t best = places->at[c] - from;
 	struct bench_summary sides[2];
 	struct bench_mean means[2];
-	double noise = 0;
+	double gain, noise = 0;
+	const size_t best = best_step(series, from, to, &gain) - from;
 
-	sum_up(series, from, to);
-	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++)
-		if (explained(series, n, k) > explained(series, n, best))
-			best = k;
 	*change =
 		(struct bench_change){ .at = from + best, .from = from + best, .to = from + best };
 	for (unsigned side = 0; side < 2; side++) {
@@ -500,7 +596,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 	struct series series = {
 		.values = values, .n = n, .level = level, .random = UINT64_C(0x9e3779b97f4a7c15)
 	};
-	struct places places = { .most = CHANGES_MOST };
+	struct places places = { .most = CHANGES_MOST }, large = { .most = LARGE_MOST };
 	size_t listed = 0;
 
 	if (n < 2 * BENCH_SIDE_LEAST || n > UINT32_MAX)
@@ -510,7 +606,14 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 	series.sums = series.scratch + n;
 	series.order = tool_realloc(NULL, 2 * n * sizeof(*series.order));
 	series.blocks = series.order + n;
-	segment(&series, 0, n, false, &places);
+	if (rank_values(&series, 0, n))
+		large_steps(&series, 0, n, &large);
+	for (size_t c = 0; c <= large.n; c++) {
+		segment(&series, level_start(&large, c, 0), level_end(&large, c, n), false,
+			&places);
+		if (c < large.n)
+			add_place(&places, large.at[c], large.block[c]);
+	}
 	few_changes(&series, &places);
 	/* Drops changes that are too small, the smallest first: those beside it then have other
 	 * means. */
