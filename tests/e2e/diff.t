@@ -43,6 +43,14 @@ is "$(of 'fault-*' threads '"\(.a * 11 | round) \(.b * 11 | round)"')" "24 27" "
 diff_ a1.pmc{,,,,,,,,,,,,} b1.pmc{,,,,,,} --vs a1.pmc{,,,,,,,,,,} b1.pmc{,,,,,,,,} --format json
 is "$(of 'fault-*' threads '"\(.a) \(.b)"')" "2.2 2.4" "trimmed means where both sides can be"
 is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" true "with their percentage"
+# The shell's descendants are the other dumps of its job.
+for side in a b; do
+	record -o "$side-%j/%p.pmc" -- sh -c '"$1" 1 & "$1" 2 & wait' sh "$PROG/faults"
+done
+diff_ a-* b-* --format json
+mv out whole.json
+diff_ --a 'a-*/*' --b 'b-*/*' --format json
+is "$(find a-*/ -name '*.pmc' | wc -l) $(jq -c .rows out)" "3 $(jq -c .rows whole.json)" "the dumps of a job are one run"
 diff_ a1.pmc a1.pmc --format json
 is "$(jq '[.rows[].events[].delta | select(. != 0)] | length' out)" 0 "a dump does not differ from itself"
 

@@ -51,13 +51,25 @@ history_ step --order name --fail-above 5 --where 'key=flusher*'
 is "$status" 0 "--where: only these rows are judged, and one without a change is there"
 like "$(cat out)" flusher "in the table"
 history_ step step/run-7.pmc --order name
-like "$(cat err)" '1 dump is left out: the run is in another dump' "a run counts once"
+like "$(cat err)" 'step/run-7.pmc is left out: its runs are in other dumps' "a run counts once"
 (cd step && "$gen" 14 0.5 0 3 8 worker 100)
 history_ step/run-{1..14}.pmc --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few runs"
 (cd step && "$gen" 200 0.5 0 3 195 worker 100)
 history_ step --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"
+mkdir merged && cp step/run-{1..30}.pmc merged && "$PMCTL" merge merged/* -o merged/all.pmc
+history_ merged --order name
+like "$(cat err) $(cat out)" 'merged/all.pmc is left out.* 30 runs' "a merged dump is left out, not the runs in it"
+# Ranks with a job each, as a launcher starts them; a scheduler has one job for all runs.
+mkdir ranks
+for i in {10..19}; do
+	for rank in 0 1; do
+		SLURM_JOB_ID=7 SLURM_PROCID=$rank "$PMCTL" run --report off -o "ranks/$i-$rank.pmc" -- "$PROG/faults" 1 >/dev/null
+	done
+done
+history_ ranks --by rank --format csv
+is "$(grep -E '^(0|1|total),threads,' out | cut -d, -f1,3,5 | sort)" $'0,10,2\n1,10,2\ntotal,10,4' "the ranks of a job are one run"
 head -c -20 step/run-20.pmc >cut && mv cut step/run-20.pmc
 history_ step --order name
 like "$(cat err)" 'run-20.pmc is left out' "a damaged dump is left out"

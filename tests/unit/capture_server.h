@@ -147,6 +147,7 @@ static inline void server_child(unsigned process, uint64_t set)
 	struct pmc_process_fixed child = dump_process(12100, 9 * MS);
 	struct made_value values[SERVER_GROUPS];
 
+	child.job[1] = (uint8_t)(process - 1);
 	child.ppid = 12037;
 	child.flags = PMC_PROCESS_FORKED;
 	child.threads_seen = child.threads_counted = 1;
@@ -183,6 +184,7 @@ static inline void dump_server(unsigned run, bool changed)
 	struct made_value values[SERVER_GROUPS];
 	uint64_t set, sites[N(routines)] = { 0 }, seq = 0, sum = 0;
 
+	fixed.job[1] = (uint8_t)(process - 1); /* each run is a job */
 	made_begin();
 	set = made_set(server_events, SERVER_EVENTS);
 	for (unsigned i = 1; i < N(routines); i++)

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FLAG_OPTIONS struct history
 #define DIGITS	     "0123456789"
@@ -29,7 +28,7 @@ enum { CHANGES_MOST = 64 };
 
 struct run {
 	const char *file, *labels;
-	time_t time;   /* last modification of the file */
+	time_t time;   /* last modification of its dumps */
 	unsigned dump; /* in sums */
 };
 
@@ -53,7 +52,7 @@ struct history {
 	struct run *runs;
 	size_t n_runs, runs_room;
 	size_t n_series[2]; /* whose values differ: accounting, and those of diff_is_cost() */
-	size_t n_changed, n_unchanged, n_repeated;
+	size_t n_changed, n_unchanged;
 	struct line *lines, *at;
 	size_t n_lines, lines_room, sums; /* sums: lines of the total, the last ones */
 	struct pmc_scale scales[DIFF_EVENTS + PMC_UNION_MAX];
@@ -62,52 +61,37 @@ struct history {
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
-/* Whether a process of the dump is in one that was read: a copy, or the same file again. */
-static bool is_known(const struct history *history, const struct pmc_profile *profile)
+static void take_run(struct history *history, const struct diff_run *of,
+		     struct pmc_profile *profile)
 {
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		if (diff_has_process(&history->diff, profile->processes[i]))
-			return true;
-	return false;
-}
+	struct run run = {
+		.file = of->name, .labels = "", .time = of->time, .dump = (unsigned)history->n_runs
+	};
 
-static void take_run(struct history *history, struct pmc_profile *profile, const char *name,
-		     time_t time)
-{
-	struct pmc_arena *arena = &history->diff.arena;
-	struct run run = { .file = pmc_arena_strdup(arena, name),
-			   .labels = "",
-			   .time = time,
-			   .dump = (unsigned)history->n_runs };
-
-	diff_take(&history->diff, 0, run.dump, run.file, profile);
+	diff_take(&history->diff, 0, run.dump, profile);
 	for (uint64_t i = 0; i < profile->n_processes && !*run.labels; i++)
-		run.labels = pmc_arena_strdup(arena, profile->processes[i]->labels);
+		run.labels = pmc_arena_strdup(&history->diff.arena, profile->processes[i]->labels);
 	history->runs =
 		tool_list_grow(history->runs, history->n_runs, &history->runs_room, sizeof(run));
 	history->runs[history->n_runs++] = run;
 }
 
-static int read_run(void *to, int fd, const char *name)
+static int read_run(struct history *history, const struct diff_run *run)
 {
 	const struct pmc_profile_options options = { .timeline = false };
-	struct history *history = to;
 	struct pmc_profile profile;
-	struct stat st;
-	int problem;
+	int code;
 
 	pmc_profile_init(&profile, &options);
-	problem = report_read_one(&profile, fd, name);
-	if (!problem)
+	code = report_read(&profile, run->paths, run->n_paths);
+	if (!code)
 		pmc_profile_finish(&profile);
-	if (!problem && profile.damaged_frames)
-		tool_warn("%s is left out, since it is damaged", name);
-	else if (!problem && is_known(history, &profile))
-		history->n_repeated++;
-	else if (!problem)
-		take_run(history, &profile, name, fstat(fd, &st) ? 0 : st.st_mtime);
+	if (!code && profile.damaged_frames)
+		tool_warn("%s is left out, since it is damaged", run->name);
+	else if (!code)
+		take_run(history, run, &profile);
 	pmc_profile_free(&profile);
-	return problem;
+	return code;
 }
 
 /* Numbers in names by their size: run-9 before run-10. */
@@ -161,21 +145,26 @@ static bool has_label(const struct history *history)
 
 static int read_runs(struct history *history)
 {
+	struct diff_runs runs;
 	int code;
 
+	code = diff_find_runs(&history->diff, history->paths, history->n_paths, true, &runs);
 	diff_start(&history->diff);
-	code = tool_inputs_read(history->paths, history->n_paths, read_run, history);
+	for (unsigned i = 0; i < runs.n && !code; i++)
+		code = read_run(history, &runs.list[i]);
 	if (code)
 		return code;
-	if (history->n_repeated)
-		tool_warn("%zu dump%s left out: the run is in another dump, too",
-			  history->n_repeated, history->n_repeated == 1 ? " is" : "s are");
+	if (runs.n_repeated > 1)
+		tool_warn("%s and %u more are left out: their runs are in other dumps, too",
+			  runs.repeated, runs.n_repeated - 1);
+	else if (runs.n_repeated)
+		tool_warn("%s is left out: its runs are in other dumps, too", runs.repeated);
 	history->diff.n_files[0] = (unsigned)history->n_runs;
 	if (history->n_runs < 2 * BENCH_SIDE_LEAST)
 		return tool_fail(
 			EXIT_FAIL,
-			"at least %d runs are needed, and %zu %s there; give more dumps, or "
-			"compare two with pmctl diff",
+			"at least %d runs are needed, and %zu %s there (dumps of one job are one "
+			"run); give more dumps, or compare two with pmctl diff",
 			2 * BENCH_SIDE_LEAST, history->n_runs, history->n_runs == 1 ? "is" : "are");
 	if (history->label && !has_label(history))
 		return tool_fail(EXIT_FAIL,

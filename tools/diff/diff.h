@@ -49,14 +49,19 @@ struct diff_sum {
 	UT_hash_handle hh;
 };
 
-/* A process of a side, and the first dump that has it. */
-struct diff_process {
-	struct {
-		uint8_t identity[16];
-		uint64_t side;
-	} key;
-	const char *file;
-	UT_hash_handle hh;
+/* Dumps that are one run. */
+struct diff_run {
+	const char *name; /* of the first one */
+	const char **paths;
+	unsigned n_paths, room;
+	unsigned at; /* in the order of the command line */
+	time_t time; /* last modification of a dump */
+};
+
+struct diff_runs {
+	struct diff_run *list;
+	unsigned n, n_repeated; /* n_repeated: dumps with a process of another one */
+	const char *repeated;	/* the first of these */
 };
 
 struct diff {
@@ -66,7 +71,9 @@ struct diff {
 	unsigned char outer[PMC_KEYS_MOST];    /* those before it, ended by PMC_BY_NONE */
 	const char **patterns[2];	       /* of --a and --b */
 	unsigned n_patterns[2];
-	const char **files; /* of side A, then of side B */
+	/* Of side A, then of side B: operands, and when they are read the first dump of each run.
+	 */
+	const char **files;
 	unsigned n_files[2];
 	bool vs;
 	unsigned n_first; /* files of side A */
@@ -86,9 +93,7 @@ struct diff {
 	bool scaled;		 /* some count was */
 	const char *hosts[2];	 /* of each side, joined by commas */
 	const char *commands[2]; /* of the first process of each side's first dump */
-	struct diff_process *processes;
-	bool repeated[2];   /* a process is in several dumps of the side */
-	uint64_t off_ns[2]; /* longest time for which counting was off in a process */
+	uint64_t off_ns[2];	 /* longest time for which counting was off in a process */
 	/* Samples by the first event of each side, and the event's own counts if known. */
 	struct diff_sampled {
 		const char *event;
@@ -111,10 +116,12 @@ int diff_choose_keys(struct diff *diff);
 /* Adds the columns before the events. */
 void diff_start(struct diff *diff);
 /* Adds the rows of dump `at` of that side. */
-void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
-	       struct pmc_profile *profile);
-/* Whether a dump of the first side has the process. */
-bool diff_has_process(const struct diff *diff, const struct pmc_p_process *process);
+void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile *profile);
+/* The runs of the dumps, in the order of the command line. by_file: each file may be another run,
+ * and those whose processes are in other runs, too, are left out; else a path is of one run. 0, or
+ * the exit code with the error printed. */
+int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool by_file,
+		   struct diff_runs *runs);
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 /* NULL: the row has nothing in that column. */

@@ -18,8 +18,7 @@ enum { EVENTS_MOST = 16 };
 /* A dump that is read. */
 struct dump {
 	struct diff *diff;
-	unsigned side, at; /* at: of all dumps */
-	const char *file;
+	unsigned side, at; /* at: of all runs */
 	struct pmc_profile *profile;
 	struct pmc_arena arena;
 };
@@ -292,38 +291,6 @@ static void take_samples(struct dump *dump)
 
 /* ---- dumps -------------------------------------------------------------------------------- */
 
-bool diff_has_process(const struct diff *diff, const struct pmc_p_process *process)
-{
-	struct diff_process *seen, key;
-
-	memset(&key, 0, sizeof(key));
-	memcpy(key.key.identity, process->identity, sizeof(key.key.identity));
-	HASH_FIND(hh, diff->processes, &key.key, sizeof(key.key), seen);
-	return seen;
-}
-
-/* One run must not count as several: its values would look more certain than they are. Processes
- * in the same dump and ranks of one job differ in identity. */
-static void warn_repeated(struct dump *dump, const struct pmc_p_process *process)
-{
-	struct diff *diff = dump->diff;
-	struct pmc_arena *arena = &diff->arena;
-	struct diff_process *seen, *new = pmc_arena_alloc(arena, sizeof(*new));
-
-	memcpy(new->key.identity, process->identity, sizeof(new->key.identity));
-	new->key.side = dump->side;
-	new->file = dump->file;
-	HASH_FIND(hh, diff->processes, &new->key, sizeof(new->key), seen);
-	if (!seen)
-		HASH_ADD(hh, diff->processes, key, sizeof(new->key), new);
-	if (!seen || diff->repeated[dump->side])
-		return;
-	tool_warn("%s and %s have a process in common: one run counts as two; name each run once "
-		  "per side",
-		  seen->file, new->file);
-	diff->repeated[dump->side] = true;
-}
-
 /* The origin of a side: hosts, a command, time without counting. */
 static void take_processes(struct dump *dump)
 {
@@ -335,7 +302,6 @@ static void take_processes(struct dump *dump)
 		const char *host = process->host, *old = diff->hosts[side];
 		char text[1024];
 
-		warn_repeated(dump, process);
 		if (!diff->commands[side] && *process->cmdline)
 			diff->commands[side] = pmc_arena_strdup(&diff->arena, process->cmdline);
 		if (process->fixed.off_ns > diff->off_ns[side])
@@ -347,12 +313,9 @@ static void take_processes(struct dump *dump)
 	}
 }
 
-void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
-	       struct pmc_profile *profile)
+void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile *profile)
 {
-	struct dump dump = {
-		.diff = diff, .at = at, .side = side, .file = file, .profile = profile
-	};
+	struct dump dump = { .diff = diff, .at = at, .side = side, .profile = profile };
 
 	symbols_resolve(profile, NULL);
 	take_processes(&dump);
@@ -363,17 +326,17 @@ void diff_take(struct diff *diff, unsigned side, unsigned at, const char *file,
 	pmc_arena_free(&dump.arena);
 }
 
-static int read_dump(struct diff *diff, unsigned at)
+static int read_run(struct diff *diff, unsigned at, const struct diff_run *run)
 {
 	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile profile;
 	int code;
 
 	pmc_profile_init(&profile, &options);
-	code = report_read(&profile, &diff->files[at], 1);
+	code = report_read(&profile, run->paths, run->n_paths);
 	if (!code) {
 		pmc_profile_finish(&profile);
-		diff_take(diff, at >= diff->n_files[0], at, diff->files[at], &profile);
+		diff_take(diff, at >= diff->n_files[0], at, &profile);
 	}
 	pmc_profile_free(&profile);
 	return code;
@@ -411,14 +374,30 @@ void diff_start(struct diff *diff)
 
 int diff_read(struct diff *diff)
 {
-	const unsigned n = diff->n_files[0] + diff->n_files[1];
+	struct diff_runs runs[2];
+	const char **names;
+	unsigned n;
 	int code = 0;
 
+	for (unsigned side = 0; side < 2; side++)
+		code = diff_find_runs(diff, diff_files(diff, side), diff->n_files[side], false,
+				      &runs[side]) ?
+			       EXIT_FAIL :
+			       code;
+	if (code)
+		return code;
+	n = runs[0].n + runs[1].n;
 	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
+	names = pmc_arena_alloc(&diff->arena, n * sizeof(*names));
+	diff->files = names;
 	diff_start(diff);
-	/* Every unreadable file is named. */
-	for (unsigned at = 0; at < n; at++)
-		code = read_dump(diff, at) ? EXIT_FAIL : code;
+	for (unsigned side = 0, at = 0; side < 2; side++) {
+		diff->n_files[side] = runs[side].n;
+		for (unsigned i = 0; i < runs[side].n; i++, at++) {
+			names[at] = runs[side].list[i].name;
+			code = read_run(diff, at, &runs[side].list[i]) ? EXIT_FAIL : code;
+		}
+	}
 	if (code || !pmc_by_samples(diff->by))
 		return code;
 	if (diff->n_columns == DIFF_EVENTS && diff->event)

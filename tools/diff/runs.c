@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runs.c - which dumps are one run: those of a job, in which each rank or process may write its
+ * own.
+ *
+ * They have the ID of the job in common if the agent was in the launcher, too. Ranks that started
+ * with the agent are jobs of their own, with the launcher's job as a label. A scheduler's job may
+ * have several runs, in each of which a rank is once.
+ */
+#include "lib/base/labels.h"
+#include "tools/diff/diff.h"
+#include "tools/report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct image {
+	uint8_t identity[16], job[16];
+};
+
+/* A dump of history, or those of an operand of diff. */
+struct unit {
+	struct diff_run run;
+	unsigned at; /* in the order of the command line */
+	struct image *images;
+	uint64_t n_images;
+	const char *label; /* the launcher's job, if the unit is of one rank; else NULL */
+	int32_t rank;
+	unsigned nth; /* of the dumps of this rank */
+};
+
+struct units {
+	struct diff *diff;
+	bool by_file; /* each file is a unit */
+	struct unit *list;
+	size_t n, room;
+	struct claim *claims;
+	struct pmc_profile profile; /* the processes of the last unit */
+};
+
+/* What a run has: a process, a job, or the n-th dump of each rank of a launcher's job. */
+struct claim {
+	struct diff_run *run;
+	unsigned count; /* of a rank of a launcher's job: dumps so far */
+	UT_hash_handle hh;
+	char key[];
+};
+
+/* ---- dumps ------------------------------------------------------------------------------- */
+
+static int keep_process(const struct pmc_frame *frame, void *to)
+{
+	struct units *units = to;
+
+	units->profile.frames++;
+	if (frame->head.type == PMC_FRAME_PROCESS)
+		pmc_profile_add(&units->profile, frame);
+	return 0;
+}
+
+static void begin_unit(struct units *units)
+{
+	const struct pmc_profile_options options = { .timeline = false };
+
+	units->list = tool_list_grow(units->list, units->n, &units->room, sizeof(*units->list));
+	units->list[units->n] = (struct unit){ .at = (unsigned)units->n, .rank = -1 };
+	pmc_profile_init(&units->profile, &options);
+}
+
+/* Keeps what tells the run. */
+static void end_unit(struct units *units)
+{
+	struct unit *unit = &units->list[units->n];
+	struct pmc_profile *profile = &units->profile;
+	struct pmc_arena *arena = &units->diff->arena;
+	bool one_rank = true;
+	size_t len;
+
+	pmc_profile_finish(profile);
+	unit->n_images = profile->n_processes;
+	unit->images = pmc_arena_alloc(arena, (unit->n_images + 1) * sizeof(*unit->images));
+	for (uint64_t i = 0; i < unit->n_images; i++) {
+		const struct pmc_p_process *p = profile->processes[i];
+		const char *job = pmc_label(p->labels, "job", &len);
+
+		memcpy(unit->images[i].identity, p->identity, sizeof(p->identity));
+		memcpy(unit->images[i].job, p->fixed.job, sizeof(p->fixed.job));
+		if (p->fixed.rank < 0)
+			continue;
+		one_rank &= unit->rank < 0 || unit->rank == p->fixed.rank;
+		unit->rank = p->fixed.rank;
+		if (job && !unit->label)
+			unit->label = pmc_arena_strndup(arena, job, len);
+	}
+	if (!one_rank)
+		unit->label = NULL;
+	pmc_profile_free(profile);
+	units->n += unit->run.n_paths > 0;
+}
+
+static void take_path(struct pmc_arena *arena, struct diff_run *run, const char *path)
+{
+	if (run->n_paths == run->room) {
+		const char **old = run->paths;
+
+		run->room = run->room ? 2 * run->room : 1;
+		run->paths = pmc_arena_alloc(arena, run->room * sizeof(*run->paths));
+		for (unsigned i = 0; i < run->n_paths; i++)
+			run->paths[i] = old[i];
+	}
+	run->paths[run->n_paths++] = path;
+}
+
+static void add_path(struct units *units, int fd, const char *name, bool seekable)
+{
+	struct diff_run *run = &units->list[units->n].run;
+	struct pmc_arena *arena = &units->diff->arena;
+	char text[32];
+	struct stat st;
+
+	if (!run->name)
+		run->name = pmc_arena_strdup(arena, name);
+	/* A pipe can be read only once, later. */
+	snprintf(text, sizeof(text), "/dev/fd/%d", seekable ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	take_path(arena, run,
+		  pmc_arena_strdup(arena, seekable && fd != STDIN_FILENO ? name : text));
+	if (fstat(fd, &st) == 0 && st.st_mtime > run->time)
+		run->time = st.st_mtime;
+}
+
+/* An input_reader. */
+static int scan_file(void *to, int fd, const char *name)
+{
+	struct units *units = to;
+	const off_t start = lseek(fd, 0, SEEK_CUR);
+	uint64_t damaged = 0;
+	int err = 0;
+
+	if (units->by_file)
+		begin_unit(units);
+	units->profile.frames = 0;
+	if (start >= 0)
+		err = pmc_scan_fd(fd, keep_process, units, &damaged);
+	if (!err && start >= 0 && !units->profile.frames)
+		err = damaged ? INPUT_FOREIGN : INPUT_EMPTY;
+	if (!err && start >= 0 && lseek(fd, start, SEEK_SET) < 0)
+		err = -errno;
+	if (!err)
+		add_path(units, fd, name, start >= 0);
+	if (units->by_file)
+		end_unit(units);
+	return err;
+}
+
+/* ---- runs -------------------------------------------------------------------------------- */
+
+/* Made if there is none. */
+static struct claim *claim_of(struct units *units, const void *key, size_t len)
+{
+	struct pmc_arena *arena = &units->diff->arena;
+	struct claim *claim;
+
+	HASH_FIND(hh, units->claims, key, len, claim);
+	if (claim)
+		return claim;
+	claim = pmc_arena_alloc(arena, sizeof(*claim) + len);
+	memcpy(claim->key, key, len);
+	HASH_ADD_KEYPTR(hh, units->claims, claim->key, len, claim);
+	return claim;
+}
+
+static struct claim *claim_of_id(struct units *units, char kind, const uint8_t id[16])
+{
+	char key[17] = { kind };
+
+	memcpy(key + 1, id, 16);
+	return claim_of(units, key, sizeof(key));
+}
+
+static struct claim *claim_of_label(struct units *units, char kind, const struct unit *unit,
+				    unsigned number)
+{
+	char key[192];
+	const int len = snprintf(key, sizeof(key), "%c%u %.160s", kind, number, unit->label);
+
+	return claim_of(units, key, (size_t)len);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->run.time != y->run.time ? (x->run.time > y->run.time ? 1 : -1) :
+					    (x->at > y->at) - (x->at < y->at);
+}
+
+/* Merged dumps after the single ones. */
+static int by_images(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->n_images != y->n_images ? (x->n_images > y->n_images ? 1 : -1) :
+					    (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct diff_run *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The run of a process that the unit has, too; NULL: none. */
+static struct diff_run *repeated_of(struct units *units, const struct unit *unit)
+{
+	for (uint64_t i = 0; i < unit->n_images; i++) {
+		struct claim *claim = claim_of_id(units, 'p', unit->images[i].identity);
+
+		if (claim->run)
+			return claim->run;
+	}
+	return NULL;
+}
+
+static struct diff_run *run_of(struct units *units, const struct unit *unit)
+{
+	for (uint64_t i = 0; i < unit->n_images; i++) {
+		struct claim *claim = claim_of_id(units, 'j', unit->images[i].job);
+
+		if (claim->run)
+			return claim->run;
+	}
+	return unit->label ? claim_of_label(units, 'l', unit, unit->nth)->run : NULL;
+}
+
+static void claim_all(struct units *units, const struct unit *unit, struct diff_run *run)
+{
+	for (uint64_t i = 0; i < unit->n_images; i++) {
+		claim_of_id(units, 'p', unit->images[i].identity)->run = run;
+		claim_of_id(units, 'j', unit->images[i].job)->run = run;
+	}
+	if (unit->label)
+		claim_of_label(units, 'l', unit, unit->nth)->run = run;
+}
+
+/* Adds the unit to its run, or as a new one. */
+static void take_unit(struct units *units, const struct unit *unit, struct diff_runs *runs)
+{
+	struct diff_run *other = repeated_of(units, unit), *run = NULL;
+
+	/* As a run of diff it would make means look more certain than they are. */
+	if (other && !runs->n_repeated++)
+		runs->repeated = unit->run.name;
+	if (other && units->by_file)
+		return;
+	if (other && runs->n_repeated == 1)
+		tool_warn("%s and %s have a process in common: one run counts as two; name each "
+			  "run once per side",
+			  other->name, unit->run.name);
+	if (!other)
+		run = run_of(units, unit);
+	if (!run) {
+		run = &runs->list[runs->n++];
+		*run = unit->run;
+		run->at = unit->at;
+	} else {
+		for (unsigned i = 0; i < unit->run.n_paths; i++)
+			take_path(&units->diff->arena, run, unit->run.paths[i]);
+		if (unit->at < run->at) {
+			run->at = unit->at;
+			run->name = unit->run.name;
+		}
+		if (unit->run.time > run->time)
+			run->time = unit->run.time;
+	}
+	claim_all(units, unit, run);
+}
+
+int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool by_file,
+		   struct diff_runs *runs)
+{
+	struct units units = { .diff = diff, .by_file = by_file };
+	int code = 0;
+
+	*runs = (struct diff_runs){ .n = 0 };
+	if (by_file)
+		code = tool_inputs_read(paths, n, scan_file, &units);
+	/* Every unreadable operand is named. */
+	for (unsigned i = 0; i < n && !by_file; i++) {
+		begin_unit(&units);
+		code = tool_inputs_read(&paths[i], 1, scan_file, &units) ? EXIT_FAIL : code;
+		if (units.list[units.n].run.n_paths)
+			units.list[units.n].run.name = paths[i];
+		end_unit(&units);
+	}
+	if (code || !units.n)
+		goto end;
+	qsort(units.list, units.n, sizeof(*units.list), by_time);
+	for (size_t i = 0; i < units.n; i++)
+		if (units.list[i].label)
+			units.list[i].nth = claim_of_label(&units, 'r', &units.list[i],
+							   (unsigned)units.list[i].rank)
+						    ->count++;
+	qsort(units.list, units.n, sizeof(*units.list), by_images);
+	runs->list = pmc_arena_alloc(&diff->arena, units.n * sizeof(*runs->list));
+	for (size_t i = 0; i < units.n; i++)
+		take_unit(&units, &units.list[i], runs);
+	qsort(runs->list, runs->n, sizeof(*runs->list), by_place);
+end:
+	free(units.list);
+	return code;
+}
