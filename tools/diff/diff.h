@@ -18,7 +18,7 @@ enum { DIFF_CPU, DIFF_THREADS, DIFF_FAULTS, DIFF_VOLUNTARY, DIFF_INVOLUNTARY, DI
 struct diff_column {
 	const char *name, *head; /* in JSON and CSV; in tables */
 	bool is_time;
-	double least;	    /* smaller changes are not shown: the unit of a clock, a few samples */
+	double least;	    /* of one run a side, smaller changes are not shown */
 	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
 };
 

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* With one dump a side, smaller changes are not shown; and of the total in any case. */
+/* Smaller changes are not shown: with one run a side, and of the total in any case. */
 #define LEAST_CHANGE 0.05
 #define LEAST_SHARE  0.01
 
@@ -79,19 +79,21 @@ bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsi
 	return false;
 }
 
-/* With several dumps a side, changes that are statistically significant. */
+/* With several runs a side, changes that are statistically significant; from 0, if the interval of
+ * the new value excludes it. */
 static bool is_changed(const struct lines *lines, const struct line *line)
 {
 	const struct diff_compared *value = &line->value;
+	const struct bench_summary *a = &value->sides[0].summary, *b = &value->sides[1].summary;
 	const double change = fabs((double)diff_change(value)),
 		     before = fabs((double)value->sides[0].value);
 
-	if (!value->comparable || change == 0 ||
-	    change < lines->diff->columns[line->column].least ||
-	    change < LEAST_SHARE * lines->whole[line->column])
+	if (!value->comparable || change == 0 || change < LEAST_SHARE * lines->whole[line->column])
 		return false;
-	return value->delta.has_ci && before > 0 ? value->delta.significant :
-						   change >= LEAST_CHANGE * before;
+	if (a->n > 1 && b->n > 1)
+		return before > 0 ? value->delta.significant : change > bench_mean_ci(b);
+	return change >= lines->diff->columns[line->column].least &&
+	       change >= LEAST_CHANGE * before;
 }
 
 /* Adds the row's lines. Returns whether there are some that are not left out. */
@@ -428,12 +430,12 @@ static void note_others(const struct lines *lines)
 			      " %n %(row|rows) changed less than the thresholds or not at all",
 			      small);
 	if (lines->left_out)
-		tool_rows_say(&diff->out,
-			      " thresholds: %s, 1 %% of the total, and %s (--all shows smaller "
-			      "changes)",
-			      repeated ? "statistical significance" : "5 %",
-			      pmc_by_samples(diff->by) ? "10 samples" :
-							 "10 ms, 1 thread or 100 events");
+		tool_rows_say(&diff->out, " thresholds: %s (--all shows smaller changes)",
+			      repeated ?
+				      "statistical significance and 1 % of the total" :
+			      pmc_by_samples(diff->by) ?
+				      "5 %, 1 % of the total, and 10 samples" :
+				      "5 %, 1 % of the total, and 10 ms, 1 thread or 100 events");
 	if (!repeated)
 		tool_rows_say(&diff->out, " noise is unknown with one run a side; give several: "
 					  "pmctl diff A... --vs B...");
