@@ -647,7 +647,7 @@ const struct tool_flag cmd_history_flags[] = {
 	FLAG_SORT(0, diff.out.choice.sort, "column to sort by (default: CPU time of the rows)"),
 	FLAG_TOP(diff.top, "number of lines; 0: all (default: 20 in tables)"),
 	FLAG_ROWS_CHOICE(diff.out, columns),
-	FLAG_PERCENT(0, "--fail-above", diff.fail_above, "exit status 1 if the level rose by this"),
+	FLAG_PERCENT(0, "--fail-above", diff.fail_above, "exit status 1 if that far above the lowest level"),
 	FLAG_FORMAT(diff.out.format, TABLE_FORMATS),
 	FLAG_ROWS_OUTPUT(diff.out),
 	OPERAND_LIST(paths, n_paths),
