@@ -480,6 +480,69 @@ static void of_threads(void **state)
 	has_not(one, "(main)");
 }
 
+enum lost { NOTHING, A_FEW, STACKS, MODULE, PART, SAMPLES };
+
+/* Two ranks of 1 s each: of 1,000 samples 100 of rank 0 and 500 of rank 1 are outside the library.
+ * What is lost is of rank 0, which has 900 samples in the library. */
+static char *ranks_without(enum lost lost)
+{
+	const struct pmc_report_options options = { .by = PMC_BY_RANK };
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	made_begin();
+	for (unsigned rank = 0; rank < 2; rank++) {
+		const struct pmc_process_fixed process = { .pid = 7 + rank,
+							   .rank = (int)rank,
+							   .time_ns = 1000000000,
+							   .cpu_ns = 1000000000,
+							   .flags = PMC_PROCESS_FIRST };
+		const struct made_stack its[] = { { 1, 0, 1, { APP(MAIN) } },
+						  { 2, 0, 2, { LIB(READ), APP(MAIN) } } };
+		const uint32_t n = rank ? 500 : 100, no_stack = lost == A_FEW && !rank ? 10 : 0;
+		const struct pmc_sample list[] = { { 1, n - no_stack, (n - no_stack) * 1000000ull },
+						   { 2, 1000 - n, (1000 - n) * 1000000ull },
+						   { 0, no_stack, no_stack * 1000000ull } };
+		const uint64_t modules[] = { lost == MODULE && !rank ?
+						     1 :
+						     made_module("/usr/lib/libmpich.so.12", "mpi"),
+					     made_module("/opt/none/app", "app-id") };
+		const uint64_t clock = made_set(&clock_event, 1);
+
+		made_process(rank, &process, "elsewhere", "/bin/app", "app");
+		made_thread(rank, (struct pmc_thread_fixed){ .cpu_ns = 1000000000 }, "app", NULL,
+			    0);
+		if (rank || lost != STACKS)
+			made_stacks(rank, modules, 2, its, 2);
+		if (rank || lost != SAMPLES)
+			made_samples(rank,
+				     (struct pmc_samples_fixed){ .eventset = clock,
+								 .period = 1000000,
+								 .samples = 1000 },
+				     1000000000, list, lost == PART && !rank ? 1 : 3);
+	}
+	made_profile(&profile, false);
+	text = made_report(&profile, &options, &result, NULL);
+	assert_int_equal(result, 0);
+	pmc_profile_free(&profile);
+	return text;
+}
+
+/* Damage of one rank's frames does not make another the slow one, or that one. */
+static void slow_rank(void **state)
+{
+	has(ranks_without(NOTHING), "\n rank 1 has the most CPU time");
+	has(ranks_without(A_FEW), "\n rank 1 has the most CPU time");
+	for (enum lost lost = STACKS; lost <= SAMPLES; lost++) {
+		char *text = ranks_without(lost);
+
+		has(text, "\n stacks or samples of 1.00 s of CPU time are missing: which rank has");
+		has_not(text, "has the most CPU time in");
+		has(text, " 1.000               -   50.0");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +566,7 @@ int main(void)
 		cmocka_unit_test(of_threads),
 		cmocka_unit_test(without_samples),
 		cmocka_unit_test(without_rows),
+		cmocka_unit_test(slow_rank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

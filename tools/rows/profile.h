@@ -175,7 +175,8 @@ struct pmc_p_thread {
 	bool sampled; /* samples and lost_samples are known; waits are no samples */
 	uint64_t samples, lost_samples;
 	/* CPU time in user mode outside MPI libraries, estimated from the thread's samples; known
-	 * if the thread is sampled and some stack of the dump is in an MPI library. */
+	 * if the thread is sampled, some stack of the dump is in an MPI library, and stacks of at
+	 * most 1 % of the samples are missing. */
 	bool has_outside_mpi;
 	uint64_t outside_mpi_ns, outside_mpi_samples;
 	/* The begin of the interval of its samples (--every), a multiple of every_ns. */
@@ -251,6 +252,7 @@ struct pmc_p_stack {
 	uint32_t id;
 	uint16_t depth, flags;	     /* PMC_STACK_* */
 	bool in_mpi;		     /* some frame is in an MPI library */
+	bool lacks_module;	     /* a MODULE frame of it is not in the dump */
 	UT_hash_handle hh;	     /* private */
 	struct pmc_p_frame frames[]; /* the innermost first */
 };
@@ -294,6 +296,7 @@ struct pmc_p_samples {
 	const struct pmc_count *count;
 	uint64_t samples, weight;	  /* sums over the list */
 	uint64_t mpi_samples, mpi_weight; /* of these, in an MPI library */
+	uint64_t no_stack_samples;	  /* of these, whose stack is unknown, or a module of it */
 	uint64_t n;
 	uint64_t time_ns;	   /* with options.every_ns: the begin of the interval */
 	size_t room;		   /* private */

@@ -253,11 +253,18 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 
 /* Samples by a clock are weighted by time in user mode. Of other events, the share of the samples
  * is taken as the share of CPU time. */
-static void find_outside_mpi(const struct pmc_p_samples *samples, struct pmc_p_thread *thread)
+static void find_outside_mpi(const struct pmc_p_samples *samples, bool window,
+			     struct pmc_p_thread *thread)
 {
 	const uint64_t weight = pmc_sub_sat(samples->weight, samples->mpi_weight);
+	uint64_t unknown = samples->no_stack_samples;
 
-	thread->has_outside_mpi = !(thread->fixed.flags & PMC_THREAD_NO_CPU);
+	/* Of parts that are missing. */
+	if (!window)
+		pmc_add_sat(&unknown, pmc_sub_sat(samples->fixed.samples, samples->samples));
+	if (thread->fixed.flags & PMC_THREAD_NO_CPU || unknown > samples->samples / 100)
+		return;
+	thread->has_outside_mpi = true;
 	thread->outside_mpi_samples = pmc_sub_sat(samples->samples, samples->mpi_samples);
 	thread->outside_mpi_ns = weight;
 	if (strcmp(samples->event->unit, "ns") != 0)
@@ -284,7 +291,7 @@ static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *
 			most = of[i];
 	}
 	if (most && profile->has_mpi)
-		find_outside_mpi(most, thread);
+		find_outside_mpi(most, profile->tables->options.to_ns, thread);
 }
 
 const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,

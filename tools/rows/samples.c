@@ -152,9 +152,11 @@ static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *
 	for (unsigned i = 0; i < def->depth; i++) {
 		const uint64_t word = word_at(words, i);
 
-		if (PMC_STACK_MODULE(word) != PMC_NO_MODULE)
+		if (PMC_STACK_MODULE(word) != PMC_NO_MODULE) {
 			stack->frames[i].module =
 				find_module(profile, word_at(hashes, PMC_STACK_MODULE(word)));
+			stack->lacks_module |= !stack->frames[i].module;
+		}
 		stack->frames[i].address = PMC_STACK_ADDRESS(word);
 		stack->in_mpi |= stack->frames[i].module && stack->frames[i].module->is_mpi;
 	}
@@ -315,6 +317,8 @@ static void add_sample(struct pmc_profile *profile, struct pmc_p_samples *sample
 	};
 	pmc_add_sat(&samples->samples, sample->count);
 	pmc_add_sat(&samples->weight, sample->weight);
+	if (!stack || (!stack->in_mpi && stack->lacks_module))
+		pmc_add_sat(&samples->no_stack_samples, sample->count);
 	if (!stack || !stack->in_mpi)
 		return;
 	pmc_add_sat(&samples->mpi_samples, sample->count);

@@ -168,11 +168,13 @@ static struct table_cell stat_cell(const struct pmc_fold_stat *stat, double scal
 	case PMC_PART_STDDEV:
 		return cell_real(pmc_fold_stddev(stat) * scale,
 				 scale == 1 ? TABLE_DECIMALS : TABLE_SCALED_DECIMALS);
+	/* Of the parts that are unknown one may be the largest. */
 	case PMC_PART_IMBALANCE:
-		return stat->mean > 0 ? cell_real((double)stat->max / stat->mean, TABLE_DECIMALS) :
-					cell_null();
+		return stat->mean > 0 && state != PMC_PARTIAL ?
+			       cell_real((double)stat->max / stat->mean, TABLE_DECIMALS) :
+			       cell_null();
 	case PMC_PART_LARGEST:
-		return cell_text(stat->largest);
+		return cell_text(state != PMC_PARTIAL ? stat->largest : NULL);
 	default:
 		cell = whole(stat->sum, scale);
 		cell.partial = state == PMC_PARTIAL;

@@ -161,7 +161,9 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 
 	note(view, " +: at least this much; %s",
 	     view->n_where || coverage->threads_uncounted ||
-			     footer->all->usage_rows < footer->all->rows ?
+			     footer->all->usage_rows < footer->all->rows ||
+			     (footer->all->outside_mpi.rows &&
+			      footer->all->outside_mpi.rows < footer->all->rows) ?
 		     "some rows could not be counted" :
 	     coverage->ended_elsewhere ? "rows of ended threads are in another dump" :
 					 "work outside thread rows was not counted in full");
@@ -598,13 +600,21 @@ static void ranks(struct pmc_view *view)
 	struct pmc_fold_row all;
 	struct pmc_thread_buf buf;
 	struct pmc_fold fold;
+	uint64_t unknown_ns = 0; /* CPU time of threads whose stacks or samples are missing */
 
 	if (!is_by_rank(view))
 		return;
 	pmc_fold_init(&all, &view->events, false);
 	pmc_fold_begin(&fold, &view->events, NULL, PMC_BY_RANK);
-	for (uint64_t i = 0; i < view->n_rows; i++)
-		pmc_fold_thread(&fold, pmc_profile_thread(view->profile, view->rows[i], &buf));
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(view->profile, view->rows[i], &buf);
+
+		pmc_fold_thread(&fold, thread);
+		if (thread->process->fixed.rank >= 0 && !thread->has_outside_mpi &&
+		    !(thread->fixed.flags & PMC_THREAD_NO_CPU))
+			pmc_add_sat(&unknown_ns, thread->fixed.cpu_ns);
+	}
 	pmc_fold_end(&fold);
 	for (const struct pmc_fold_row *rank = fold.rows; rank; rank = rank->next) {
 		if (rank->groups[0]->is_nameless)
@@ -620,6 +630,11 @@ static void ranks(struct pmc_view *view)
 			   "rank: PMC_SAMPLE=on, or pmctl run --sample");
 	else if (!all.outside_mpi.sum)
 		note(view, " no sample is in a known MPI library: time outside it is unknown");
+	else if (unknown_ns > all.cpu.sum / 100)
+		note(view,
+		     " stacks or samples of %t of CPU time are missing: which rank has the most "
+		     "CPU time outside the MPI library is unknown",
+		     unknown_ns);
 	else if (stands_out(most, &all.outside_mpi))
 		note(view,
 		     " rank %s has the most CPU time in user mode outside the MPI library: %t, "
