@@ -626,8 +626,8 @@ static void ranks(struct pmc_view *view)
 	if (all.parts < 2)
 		return;
 	if (!all.sampled_rows)
-		note(view, " waiting in the MPI library takes CPU time, too; samples show the slow "
-			   "rank: PMC_SAMPLE=on, or pmctl run --sample");
+		note(view, " in MPI programs, waiting for other ranks takes CPU time, too; samples "
+			   "show the slow rank: PMC_SAMPLE=on, or pmctl run --sample");
 	else if (!all.outside_mpi.sum)
 		note(view, " no sample is in a known MPI library: time outside it is unknown");
 	else if (unknown_ns > all.cpu.sum / 100)
