@@ -133,15 +133,33 @@ static void bad_inputs(void **state)
 	PMCTL(&run, "merge", "folder", "-o", "out");
 	assert_int_equal(run.code, EXIT_OK);
 	assert_string_equal(run.err, "");
-	/* One that is told by its name only is not left out in silence. */
+	/* Nothing in it is left out in silence, but the output. */
 	put("folder/b.pmc", "this is a letter\n", 17);
 	put("folder/c", "this is a letter\n", 17);
-	PMCTL(&run, "merge", "folder", "-o", "out");
-	assert_int_equal(rename("folder/a.pmc", "a.pmc"), 0);
-	assert_int_equal(remove("folder/b.pmc") | remove("folder/c"), 0);
+	put("folder/d", "", 0);
+	PMCTL(&run, "merge", "folder", "-o", "folder/out");
 	assert_int_equal(run.code, EXIT_OK);
 	check_lines(run.err, 1);
-	assert_non_null(strstr(run.err, "left out: folder/b.pmc (no valid frame)"));
+	assert_non_null(strstr(run.err, "left out: folder/b.pmc (no valid frame), folder/c (no "
+					"valid frame), folder/d (empty); empty:"));
+	for (char name[] = "folder/d"; name[7] <= 'k'; name[7]++)
+		put(name, "", 0);
+	PMCTL(&run, "merge", "folder", "-o", "folder/out");
+	check_lines(run.err, 1);
+	assert_non_null(strstr(run.err, "folder/g (empty) and 4 more; empty:"));
+	assert_int_equal(rename("folder/a.pmc", "a.pmc") | remove("folder/out"), 0);
+	PMCTL(&run, "merge", "folder", "-o", "out");
+	check_lines(run.err, 1);
+	assert_non_null(
+		strstr(run.err, "folder has no dump in it: folder/b.pmc (no valid frame), "));
+	for (char name[] = "folder/d"; name[7] <= 'k'; name[7]++)
+		assert_int_equal(remove(name), 0);
+	assert_int_equal(remove("folder/b.pmc") | remove("folder/c"), 0);
+	assert_int_equal(mkdir("folder/in", 0700), 0);
+	PMCTL(&run, "merge", "folder", "-o", "out");
+	assert_int_equal(rmdir("folder/in"), 0);
+	assert_non_null(
+		strstr(run.err, "folder has no dump in it; sub-directories are not searched"));
 }
 
 static void outputs_that_are_refused(void **state)

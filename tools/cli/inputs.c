@@ -18,14 +18,17 @@
 /* Beside those of input_reader: of a directory. */
 #define INPUT_NO_DUMPS (INPUT_FATAL + 1)
 
-#define WAITING "nothing was recorded, or its process runs and has not written yet"
+enum { NAMED = 6 }; /* names of inputs in the warning */
+
+#define NOT_SEARCHED "sub-directories are not searched: name them, such as DIR/*"
+#define WAITING	     "nothing was recorded, or its process runs and has not written yet"
 
 struct inputs {
 	input_reader *read;
 	void *to;
 	unsigned good, bad;
-	bool some_empty;
-	char left_out[1024]; /* the bad ones and why, as far as they fit */
+	bool some_empty, some_directory; /* in a directory, which is not searched */
+	char left_out[2048];		 /* the bad ones and why, as far as they fit */
 	struct pmc_out out;
 };
 
@@ -39,7 +42,7 @@ static const char *why(int problem)
 
 static void leave_out(struct inputs *inputs, const char *name, int problem)
 {
-	if (inputs->bad++ < 8)
+	if (inputs->bad++ < NAMED)
 		pmc_outf(&inputs->out, "%s%.256s (%s)", inputs->bad > 1 ? ", " : "", name,
 			 why(problem));
 	inputs->some_empty |= problem == INPUT_EMPTY;
@@ -60,24 +63,31 @@ static int read_file(struct inputs *inputs, int fd, const char *name)
 
 static int no_dot(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.' && entry->d_type != DT_DIR;
+	return entry->d_name[0] != '.';
 }
 
-/* Other files in the directory than dumps are nobody's mistake: -ENOMSG, without reading them. A
- * damaged dump is told by its name. */
-static int open_entry(int dir, const char *name)
+/* Foreign files are not read, unless the name is that of a dump, which may be damaged. Not named is
+ * what is no file, and the output of this merge, which is empty yet. */
+static int read_entry(struct inputs *inputs, int dir, const char *entry, const char *path)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), problem = 0;
 	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    (pmc_is_dump(head, pread(fd, head, sizeof(head), 0)) || fnmatch("*.pmc", name, 0) == 0))
-		return fd;
+	if (fstat(fd, &st) != 0)
+		problem = -errno;
+	else if (!S_ISREG(st.st_mode))
+		inputs->some_directory |= S_ISDIR(st.st_mode);
+	else if (!st.st_size)
+		problem = fnmatch("*.pmctl-tmp.*", entry, 0) ? INPUT_EMPTY : 0;
+	else if (pmc_is_dump(head, pread(fd, head, sizeof(head), 0)) || !fnmatch("*.pmc", entry, 0))
+		return read_file(inputs, fd, path);
+	else
+		problem = INPUT_FOREIGN;
 	close(fd);
-	return -ENOMSG;
+	return problem;
 }
 
 static int read_directory(struct inputs *inputs, int dir, const char *path)
@@ -88,12 +98,10 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 
 	for (int i = 0; i < n; i++) {
 		char name[PATH_MAX];
-		int fd;
 
 		snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
-		fd = problem == INPUT_FATAL ? -1 : open_entry(dir, entries[i]->d_name);
-		if (problem != INPUT_FATAL && fd != -ENOMSG)
-			problem = read_file(inputs, fd, name);
+		if (problem != INPUT_FATAL)
+			problem = read_entry(inputs, dir, entries[i]->d_name, name);
 		if (problem && problem != INPUT_FATAL) {
 			leave_out(inputs, name, problem);
 			problem = 0;
@@ -141,7 +149,7 @@ static int read_pattern(struct inputs *inputs, const char *path)
 	return problem;
 }
 
-static int fail_only(const char *path, int problem)
+static int fail_only(const struct inputs *inputs, const char *path, int problem)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
 
@@ -149,8 +157,10 @@ static int fail_only(const char *path, int problem)
 		return tool_fail(EXIT_FAIL, "%s is empty: " WAITING "; pmctl dump PID writes now",
 				 name);
 	if (problem == INPUT_NO_DUMPS)
-		return tool_fail(EXIT_FAIL,
-				 "%s has no dump in it; PMC_OUT or pmctl run -o writes one", name);
+		return tool_fail(EXIT_FAIL, "%s has no dump in it%s%s; %s", name,
+				 inputs->bad ? ": " : "", inputs->left_out,
+				 inputs->some_directory ? NOT_SEARCHED :
+							  "PMC_OUT or pmctl run -o writes one");
 	if (problem == INPUT_FOREIGN)
 		return tool_fail(EXIT_FAIL,
 				 "%s is not a dump: it has no valid frame; PMC_OUT or "
@@ -183,19 +193,20 @@ int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, v
 	tool_progress_begin("reading dumps", bytes_of(paths, n));
 	for (unsigned i = 0; i < n && problem != INPUT_FATAL; i++) {
 		problem = read_pattern(&inputs, paths[i]);
-		if (problem && problem != INPUT_FATAL)
+		if (problem && problem != INPUT_FATAL && n > 1)
 			leave_out(&inputs, paths[i], problem);
 	}
+	if (inputs.bad > NAMED)
+		pmc_outf(&inputs.out, " and %u more", inputs.bad - NAMED);
 	tool_progress_end();
 	if (problem == INPUT_FATAL)
 		return EXIT_FAIL;
 	if (!inputs.good && n == 1 && problem)
-		return fail_only(paths[0], problem);
-	if (inputs.bad > 8)
-		tool_warn("%u inputs could not be read; the first are named", inputs.bad);
+		return fail_only(&inputs, paths[0], problem);
 	if (!inputs.good)
-		return tool_fail(EXIT_FAIL, "no dump among %u inputs: %s%s", inputs.bad,
-				 inputs.left_out, inputs.some_empty ? "; empty: " WAITING : "");
+		return tool_fail(EXIT_FAIL, "no dump among %u inputs: %s%s%s", inputs.bad,
+				 inputs.left_out, inputs.some_empty ? "; empty: " WAITING : "",
+				 inputs.some_directory ? "; " NOT_SEARCHED : "");
 	if (inputs.bad)
 		tool_warn("left out: %s%s", inputs.left_out,
 			  inputs.some_empty ? "; empty: " WAITING : "");

@@ -83,9 +83,9 @@ enum { INPUT_EMPTY = 1, INPUT_FOREIGN, INPUT_FATAL };
  * frame), or INPUT_FATAL: nothing more can be read, and the error is printed. */
 typedef int input_reader(void *to, int fd, const char *name);
 
-/* Reads each of the paths; "-" is standard input, a directory stands for the dumps in it, and a
- * pattern of glob(7) for what it matches. Inputs
- * that cannot be read, are empty or no dumps are named in one warning, unless they are all there
+/* Reads each of the paths; "-" is standard input, a directory stands for the dumps in it, without
+ * sub-directories, and a pattern of glob(7) for what it matches. Inputs that cannot be read, are
+ * empty or no dumps, also files of a directory, are named in one warning, unless they are all there
  * are. 0, or the exit code with the error printed. */
 int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, void *to);
 
