@@ -113,6 +113,8 @@ if perf stat -a true >/dev/null 2>&1; then
 	kill $stat
 	wait $stat
 	is "$? $(ls cpus.prom* 2>/dev/null)" "0 " "SIGTERM removes the file"
+	run "$PMCTL" stat -a --prometheus after.prom -e cpu-clock -- true
+	is "$status $(grep -c '^pmc_event_seconds_total' after.prom)" "0 1" "CPUs: after a command the file stays"
 fi
 for flags in "--format csv" "-o x" "--sort cpu" "--columns name" "--clear"; do
 	run "$PMCTL" stat --prometheus no.prom $flags -- true

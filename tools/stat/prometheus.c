@@ -315,7 +315,7 @@ int stat_prometheus_open(struct stat_job *stat)
 
 int stat_prometheus_end(struct stat_job *stat)
 {
-	if (stat->target == STAT_COMMAND)
+	if (stat->cmd)
 		return stat_prometheus_write(stat);
 	if (unlink(stat->prometheus) == 0 || errno == ENOENT)
 		return 0;
