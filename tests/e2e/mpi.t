@@ -105,6 +105,20 @@ for mpi in openmpi mpich; do
 	run "${launch[@]}" -n 2 sh -c 'cat "$1" | "$0" merge dumps - -o got.pmc' "$O/pmctl-mpi" dumps/1.pmc
 	is "$([ "$status" -ne 0 ] && grep -c 'cannot read standard input: ranks share out files' err) $(echo got.pmc*)" "1 got.pmc*" \
 		"$mpi: a pipe is refused"
+	run "${launch[@]}" -n 2 "$O/pmctl-mpi" report --by name dumps
+	is "$status $(grep -c $'\e' out)" "0 0" "$mpi: no colours, also if a rank has a terminal"
+	run "${launch[@]}" -n 2 "$O/pmctl-mpi" merge dumps -o -
+	if [ $mpi = openmpi ]; then
+		is "$status $(grep -c 'cannot write .* terminal.*; name a file with -o' err)" "1 1" "$mpi: a dump does not go through a terminal"
+	else
+		is "$status $(cmp want.pmc out 2>&1)" "0 " "$mpi: a dump to standard output"
+	fi
+	run "${launch[@]}" -n 2 "$O/pmctl-mpi" merge --help
+	is "$status $(grep -c '^Usage: pmctl-mpi merge' out)" "0 1" "$mpi: help, once"
+	run "${launch[@]}" -n 2 "$O/pmctl-mpi" --version
+	is "$status $(tr -d '\r' <out)" "0 $("$PMCTL" --version | sed 's/pmctl/&-mpi/')" "$mpi: version, once"
+	run "${launch[@]}" -n 2 "$O/pmctl-mpi" diff a b
+	is "$status $(grep -c "^pmctl-mpi: unknown command 'diff'" err)" "2 1" "$mpi: unknown command"
 	# One rank cannot write its part, or dies at its start.
 	for bad in "env TMPDIR=/nonexistent $O/pmctl-mpi merge dumps -o got.pmc" "sh -c 'kill -9 \$\$'"; do
 		run eval "${launch[*]}" -n 3 "$O/pmctl-mpi" merge dumps -o got.pmc : -n 1 "$bad"

@@ -46,8 +46,8 @@ static bool help(const char *command)
 
 	if (!row)
 		return false;
-	printf("Usage: pmctl %s %s\n\n%s: %s.\n\nFlags:\n", row->name, row->synopsis, row->name,
-	       row->summary);
+	printf("Usage: %s %s %s\n\n%s: %s.\n\nFlags:\n", tool_program, row->name, row->synopsis,
+	       row->name, row->summary);
 	for (const struct tool_flag *flag = row->flags; flag; flag = tool_flag_next(flag))
 		put_flag(flag);
 	if (strcmp(command, "run") == 0)

@@ -25,7 +25,7 @@
 /* ---- errors: one line on stderr, as text or as a JSON object -------------------------------- */
 
 bool tool_json_errors;
-const char *tool_command_name;
+const char *tool_program = "pmctl", *tool_command_name;
 
 static char *kept;
 static size_t kept_cap;
@@ -59,7 +59,7 @@ static void put(const char *kind, int code, const char *text)
 		pmc_json_object_end(&json);
 		pmc_out_char(&out, '\n');
 	} else {
-		pmc_outf(&out, "pmctl%s%s: %s", tool_command_name ? " " : "",
+		pmc_outf(&out, "%s%s%s: %s", tool_program, tool_command_name ? " " : "",
 			 tool_command_name ? tool_command_name : "", code ? "" : "warning: ");
 		pmc_utf8_safe(&out, text, strlen(text), 0);
 		pmc_out_char(&out, '\n');

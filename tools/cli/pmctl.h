@@ -37,8 +37,8 @@ const struct tool_command *tool_find_command(const char *name); /* NULL: there i
 /* All of pmctl but main(). Reports an error if the output could not be written. */
 int tool_main(int argc, char **argv);
 
-/* The running command, for messages; NULL: none yet. */
-extern const char *tool_command_name;
+/* The running program and command, for messages; command NULL: none yet. */
+extern const char *tool_program, *tool_command_name;
 /* pmctl ignores SIGPIPE and SIGXFSZ, so that a write fails instead. What they were when it was
  * started, which programs it starts get back. */
 enum { TOOL_IGNORED = 2 };

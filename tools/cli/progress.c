@@ -45,7 +45,7 @@ static void show(double seconds)
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, line, sizeof(line));
-	pmc_outf(&out, "\r\033[Kpmctl %s: %s, ", tool_command_name, progress.what);
+	pmc_outf(&out, "\r\033[K%s %s: %s, ", tool_program, tool_command_name, progress.what);
 	if (known)
 		pmc_outf(&out, "%d %%, ", (int)(fmin(share, 1) * 100));
 	pmc_out_fixed(&out, known ? seconds * (1 / fmin(share, 1) - 1) : seconds, 0);

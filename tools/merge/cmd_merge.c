@@ -74,7 +74,7 @@ int merge_parse(int argc, char **argv, struct merge_request *request)
 	if (code)
 		return code;
 	if (!request->n_files)
-		return tool_fail(EXIT_USAGE, "no dumps; pmctl merge FILE... -o OUT");
+		return tool_fail(EXIT_USAGE, "no dumps; %s merge FILE... -o OUT", tool_program);
 	if (!request->out)
 		return tool_fail(EXIT_USAGE, "no output; add -o OUT (- is standard output)");
 	return EXIT_OK;

@@ -100,6 +100,17 @@ static void broadcast(void *data, size_t bytes)
 			  MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* Open MPI gives a rank a terminal of its own, which alters binary output. */
+static int check_output(const char *out)
+{
+	const bool is_stdout = out && (!strcmp(out, "-") || !strcmp(out, "/dev/stdout"));
+
+	return is_stdout && isatty(STDOUT_FILENO) ?
+		       tool_fail(EXIT_FAIL, "cannot write the dump to standard output: it is a "
+					    "terminal, also under mpirun; name a file with -o") :
+		       0;
+}
+
 /* The inputs of rank 0 in all ranks, the largest first. 0, or the exit code. */
 static int share_list(const struct merge_request *request, struct inputs *inputs)
 {
@@ -107,8 +118,10 @@ static int share_list(const struct merge_request *request, struct inputs *inputs
 	char *text = NULL, *to;
 
 	if (!rank) {
-		head[0] = (uint64_t)tool_inputs_read(request->files, request->n_files, list_input,
-						     inputs);
+		head[0] = (uint64_t)check_output(request->out);
+		if (!head[0])
+			head[0] = (uint64_t)tool_inputs_read(request->files, request->n_files,
+							     list_input, inputs);
 		if (inputs->n)
 			qsort(inputs->list, inputs->n, sizeof(*inputs->list), by_size);
 		head[1] = inputs->n;
@@ -314,10 +327,29 @@ static int parse_report(int *argc, char **argv, struct merge_request *request)
 	return 0;
 }
 
+static int help(void)
+{
+	puts("pmctl-mpi: merges or reports many dumps on the ranks of a job\n\n"
+	     "Usage: mpirun [FLAGS] pmctl-mpi merge FILE|DIR... -o OUT\n"
+	     "       mpirun [FLAGS] pmctl-mpi report FILE|DIR... [FLAGS]\n\n"
+	     "Flags are those of pmctl: pmctl-mpi merge --help, pmctl-mpi report --help.\n\n"
+	     "Examples:\n"
+	     "  # One dump of all in a directory\n"
+	     "  mpirun pmctl-mpi merge dumps -o all.pmc\n"
+	     "  # A table with a row for each rank\n"
+	     "  mpirun pmctl-mpi report --by rank dumps");
+	return 0;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return !strcmp(word, a) || !strcmp(word, b);
+}
+
 static int run(int argc, char **argv)
 {
-	const bool merges = argc > 1 && !strcmp(argv[1], "merge"),
-		   reports = argc > 1 && !strcmp(argv[1], "report");
+	const char *command = argc > 1 ? argv[1] : "--help";
+	const bool merges = !strcmp(command, "merge"), reports = !strcmp(command, "report");
 	struct merge_request request = { .n_files = 0 };
 	char **words = calloc((size_t)argc + 2, sizeof(*words)), kept[1024];
 	struct inputs inputs = { .n = 0 };
@@ -327,11 +359,21 @@ static int run(int argc, char **argv)
 	/* Each rank would say it. */
 	if (rank)
 		tool_keep_errors(kept, sizeof(kept));
+	if (is_one_of(command, "--help", "-h"))
+		return rank ? 0 : help();
+	if (is_one_of(command, "--version", "-V"))
+		return rank ? 0 : puts("pmctl-mpi " PMC_VERSION) < 0;
 	if (!merges && !reports)
 		return tool_fail(EXIT_USAGE,
-				 "no command; mpirun pmctl-mpi merge FILE|DIR... -o OUT, "
-				 "or mpirun pmctl-mpi report FILE|DIR...");
-	tool_command_name = argv[1];
+				 "unknown command '%.60s'; mpirun pmctl-mpi merge FILE|DIR... "
+				 "-o OUT, or mpirun pmctl-mpi report FILE|DIR...",
+				 command);
+	tool_command_name = command;
+	if (tool_args_scan(argc - 1, argv + 1)) {
+		char *words_of_help[] = { (char *)"help", (char *)command, NULL };
+
+		return rank ? 0 : cmd_help(2, words_of_help);
+	}
 	memcpy(words, argv + 1, (size_t)n * sizeof(*words));
 	code = merges ? merge_parse(n, words, &request) : parse_report(&n, words, &request);
 	if (!code && request.names)
@@ -360,6 +402,9 @@ int main(int argc, char **argv)
 {
 	int code;
 
+	tool_program = "pmctl-mpi";
+	/* A terminal of a rank is not the user's. */
+	setenv("NO_COLOR", "1", 1);
 	MPI_Init(&argc, &argv);
 	/* Its own handler prints a backtrace where an input is truncated meanwhile. */
 	signal(SIGBUS, SIG_DFL);
