@@ -270,6 +270,31 @@ static void null_is_last_in_both_orders(void **state)
 	assert_memory_equal(order, ((uint64_t[]){ 2, 0, 1 }), sizeof(order));
 }
 
+static void numbers_in_texts_are_compared(void **state)
+{
+	static const char *const sorted[] = {
+		"",    "0",	"00",	  "007",   "7",
+		"8",   "10",	"11",	  "100",   "99999999999999999999",
+		"n",   "n-1:9", "n-1:10", "n-2:0", "n-10",
+		"n0a", "n00b",	"n1",	  "n01b",  "n2",
+		"nn"
+	};
+	enum { SIZE = sizeof(sorted) / sizeof(sorted[0]) };
+	struct person made[SIZE];
+	struct table table = make(100);
+	uint64_t order[SIZE];
+
+	for (unsigned i = 0; i < SIZE; i++)
+		made[i * 8 % SIZE] = (struct person){ .name = sorted[i] };
+	odd_people = made;
+	table.row = odd_row;
+	table_sort(&table, &columns[NAME], false, order, SIZE);
+	for (unsigned i = 0; i < SIZE; i++)
+		assert_string_equal(made[order[i]].name, sorted[i]);
+	table_sort(&table, &columns[NAME], true, order, SIZE);
+	assert_string_equal(made[order[0]].name, "nn");
+}
+
 /* The last row stands for a sum of the others. */
 static void rows_are_chosen(void **state)
 {
@@ -331,6 +356,7 @@ int main(void)
 		cmocka_unit_test(texts_have_the_width_of_what_is_shown),
 		cmocka_unit_test(conditions_select_rows),
 		cmocka_unit_test(null_is_last_in_both_orders),
+		cmocka_unit_test(numbers_in_texts_are_compared),
 		cmocka_unit_test(rows_are_chosen),
 		cmocka_unit_test(sentences),
 	};

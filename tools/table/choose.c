@@ -171,6 +171,8 @@ bool table_selects(const struct table *table, uint64_t row,
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
+#define DIGITS "0123456789"
+
 struct item {
 	uint64_t row;
 	bool reverse;
@@ -188,6 +190,36 @@ static int by_number(const void *a, const void *b, const void *arg)
 	return x->reverse && !isinf(x->number) && !isinf(y->number) ? -order : order;
 }
 
+/* As strcmp(), but numbers in the texts by their value: rank-2 is before rank-10. */
+static int natural_order(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+	size_t digits, other;
+	int order;
+
+	for (; *x && *y; x++, y++) {
+		if (!memchr(DIGITS, *x, 10) || !memchr(DIGITS, *y, 10)) {
+			if (*x != *y)
+				break;
+			continue;
+		}
+		x += strspn(x, "0");
+		y += strspn(y, "0");
+		digits = strspn(x, DIGITS);
+		other = strspn(y, DIGITS);
+		if (digits != other)
+			return digits < other ? -1 : 1;
+		order = memcmp(x, y, digits);
+		if (order)
+			return order;
+		/* The loop steps over the last digit, or the last 0. */
+		x += digits - 1;
+		y += digits - 1;
+	}
+	order = strcmp(x, y);
+	return order ? order : strcmp(a, b);
+}
+
 static int by_text(const void *a, const void *b, const void *arg)
 {
 	const struct item *x = a, *y = b;
@@ -195,7 +227,7 @@ static int by_text(const void *a, const void *b, const void *arg)
 	(void)arg;
 	if (!x->text || !y->text)
 		return !x->text - !y->text;
-	return x->reverse ? strcmp(y->text, x->text) : strcmp(x->text, y->text);
+	return x->reverse ? natural_order(y->text, x->text) : natural_order(x->text, y->text);
 }
 
 void table_sort(const struct table *table, const struct table_column *column, bool reverse,
