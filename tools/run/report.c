@@ -85,9 +85,10 @@ static void run_keep_names(const struct run *run, const struct pmc_profile *prof
 	if (run->dump.private_dir[0] || !report_wants_names(profile))
 		return;
 	if (run->dump.pattern) {
-		tool_warn("dumps of single processes (%s) get no names of functions; pmctl merge "
-			  "--names adds them",
-			  run->config.out);
+		if (pmc_profile_next_stack(profile, NULL))
+			tool_warn("dumps of single processes (%s) get no names of functions; "
+				  "pmctl merge --names adds them",
+				  run->config.out);
 		return;
 	}
 	fd = run_dump_append(run, &why);
