@@ -58,14 +58,6 @@ static const char *absolute_out(const char *pattern)
 	return agent_copy(text);
 }
 
-static bool out_is_valid(const char *pattern)
-{
-	for (; pattern && *pattern; pattern++)
-		if (*pattern == '%' && (!*++pattern || !strchr("phrejt%", *pattern)))
-			return false;
-	return true;
-}
-
 bool agent_configure(char *const *envp)
 {
 	struct pmc_config *config = &agent.config;
@@ -79,11 +71,6 @@ bool agent_configure(char *const *envp)
 		pmc_out_to_mem(&out, why, sizeof(why));
 		pmc_outf(&out, "invalid value; accepted: %s", error.accepted);
 		agent_refuse(error.variable, error.value, why);
-		return false;
-	}
-	if (!out_is_valid(config->out)) {
-		agent_refuse("PMC_OUT", config->out,
-			     "invalid %; accepted: %p %h %e %r %j %t %%, as in pmc-%h-%p.pmc");
 		return false;
 	}
 	config->events = agent_copy(config->events);

@@ -95,6 +95,15 @@ static int parse_TEXT(const char *value, pmc_config_TEXT *to)
 	return 0;
 }
 
+static int parse_PATTERN(const char *value, pmc_config_PATTERN *to)
+{
+	*to = value;
+	for (; *value; value++)
+		if (*value == '%' && (!*++value || !strchr("phrejt%", *value)))
+			return -EINVAL;
+	return 0;
+}
+
 static int parse_LABEL(const char *value, pmc_config_LABEL *to)
 {
 	*to = value;

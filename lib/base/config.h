@@ -53,6 +53,7 @@ struct pmc_config_report {
 
 typedef const char *pmc_config_TEXT;
 typedef const char *pmc_config_LABEL;
+typedef const char *pmc_config_PATTERN; /* with % and one of phrejt% */
 typedef enum pmc_inherit pmc_config_INHERIT;
 typedef struct pmc_config_report pmc_config_REPORT;
 typedef struct pmc_config_sample pmc_config_SAMPLE;

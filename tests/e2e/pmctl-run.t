@@ -146,6 +146,20 @@ is "$(json pattern.json '[.processes[] | .exe | sub(".*/"; "")] | sort | join(" 
 	"$(basename "$(readlink -f "$(command -v sh)")") sleep" "-o with a pattern: the report has all files"
 is "$(ls d-*-%-*.pmc | wc -l)" 2 "-o with a pattern: one file per process"
 
+for out in none/%p.pmc none/%j/%p.pmc none/%%-%p.pmc; do
+	run "$PMCTL" run -o $out -- touch "$T/ran"
+	is "$status $(ls "$T/ran" none 2>/dev/null)" "125 " "-o $out: exit status 125, nothing started"
+	like "$(cat "$T/err")" "dump to $out: its directory does not exist" "-o $out: the message gives the reason"
+done
+mkdir has
+run "$PMCTL" run --report off -o 'has/%j/%e.pmc' -- "$PROG/churn" 2 10
+is "$status $(find has -name churn.pmc | wc -l) $(wc -c <"$T/err")" "0 1 0" "-o with a placeholder in the directory: it is made; no warning of names"
+for out in x-%q.pmc x-%; do
+	run "$PMCTL" run -o $out -- touch "$T/ran"
+	is "$status $(ls "$T/ran" 2>/dev/null)" "2 " "-o $out: exit status 2, nothing started"
+	like "$(cat "$T/err")" "--output: '$out'; give a path with no other % than %p" "-o $out: the message gives the fix"
+done
+
 echo "not a dump" >foreign
 run "$PMCTL" run -o foreign -- touch "$T/ran"
 is "$status" 125 "-o naming a file that is not a dump: exit status 125"

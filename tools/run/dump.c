@@ -373,6 +373,23 @@ static int check_directory(const char *path)
 	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse_dump(path, tool_output_why(-errno));
 }
 
+/* The agent makes the directory if it has a placeholder, but not the one above. */
+static int check_pattern(const char *out)
+{
+	char dir[PATH_MAX], *slash;
+
+	strcpy(dir, out);
+	for (unsigned up = 0; up < 2 && (!up || strchr(dir, '%')); up++) {
+		slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			return 0;
+		*slash = '\0';
+	}
+	return strchr(dir, '%') || access(dir, W_OK | X_OK) == 0 ?
+		       0 :
+		       refuse_dump(out, tool_output_why(-errno));
+}
+
 static int open_private(struct run_dump *dump)
 {
 	const int code = tool_make_dir(dump->private_dir, "run", " or add -o FILE");
@@ -402,9 +419,10 @@ int run_dump_name(struct run *run)
 	if (dump->pattern && run->off_cpu_wanted)
 		return tool_fail(EXIT_USAGE, "--off-cpu needs one dump for all processes; "
 					     "give -o a name without %%");
-	if (dump->pattern)
-		expand(dump->path, true, dump->file);
-	return 0;
+	if (!dump->pattern)
+		return 0;
+	expand(dump->path, true, dump->file);
+	return check_pattern(out);
 }
 
 int run_dump_refuse_overwrite(const struct run *run, const char *report)
