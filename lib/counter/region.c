@@ -193,6 +193,8 @@ int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *
 	struct reader reader = { .control = control };
 	const struct slot *slot;
 
+	if (!sum)
+		return -EINVAL;
 	*sum = (struct pmc_region_sum){ .calls = 0 };
 	if (!control)
 		return -ENODEV;

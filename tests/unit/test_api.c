@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <pmc/bench.h>
 #include <pmc/group.h>
+#include <pmc/region.h>
 #include <pmc/sampler.h>
 #include <pmc/tracepoint.h>
 
@@ -40,6 +41,7 @@ struct fixture {
 	struct pmc_group_typed_times typed_times;
 	struct pmc_sampler_totals totals;
 	struct pmc_bench_result result;
+	struct pmc_region_sum region;
 	struct pmc_record record, raw;
 	struct pmc_record_read read;
 	struct pmc_record_regs regs;

@@ -149,8 +149,8 @@ static void add_time(struct stat_prometheus *to, const char *name, const char *h
 	add(to, family_of(to, name, help, false), text, (double)ns / 1e9);
 }
 
-/* The kernel tells the modes in steps of 10 ms of each thread. What a thread has used beyond its last
- * steps is of unknown mode, and added when it has ended: until then it may become a step. */
+/* The kernel tells the modes in steps of 10 ms of each thread. What a thread has used beyond its
+ * last steps is of unknown mode, and added when it has ended: until then it may become a step. */
 static void add_waits(struct stat_prometheus *to, const struct stat_row *row, const char *labels)
 {
 	static const char cpu[] = "pmc_cpu_seconds_total",
