@@ -135,6 +135,11 @@ export_ -o grown part.pmc
 export_ -o grown rank-11.pmc
 export_ -o grown rank-11.pmc
 is "$status $(count grown)" "0 $(count db)" "dumps one by one, one that has grown, and one again"
+files grown >want
+export_ -o grown rank-0.pmc part.pmc
+is "$status $(grep -c 'has newer snapshots of 1 of these processes; export their newest' err)" "1 1" "an older copy of a dump is refused"
+files grown >got
+same got want "which changes no file"
 export_ -o several text.pmc off.pmc
 export_ -o several text.pmc
 is "$status $(count several)" "0 $(sql several 'SELECT 2, 2')" "one of several jobs again"

@@ -286,6 +286,8 @@ static const struct parquet_column of_stacks[] = {
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
+/* Digits of a process in the footer of its file, and those of its identity. */
+enum { ENTRY = 48, IDENTITY = 32 };
 enum { PROCESSES, THREADS, EVENTS, SAMPLES, STACKS, WAITS, TABLES };
 
 static const struct table {
@@ -318,8 +320,11 @@ struct tables {
 	struct export *export;
 	struct part *parts;
 	uint64_t n_parts;
-	const char *partition;		/* the current one */
-	struct export_bytes identities; /* of its processes, sorted, as text of 32 digits each */
+	const char *partition; /* the current one */
+	uint64_t name;	       /* of its files: by the identities of its processes */
+	/* Of each process its identity, 32 digits, and the time of its newest snapshot, 16 digits;
+	 * sorted. */
+	struct export_bytes identities;
 	struct writer {
 		struct parquet *parquet;
 		struct pmc_out out;
@@ -339,15 +344,12 @@ struct tables {
 static char *path_of(const struct tables *t, unsigned table, const char *suffix)
 {
 	const size_t room = strlen(t->export->directory) + strlen(t->partition) + 64;
-	const uint64_t key[2] = { 0, 0 };
 	char *path = pmc_arena_alloc(&t->export->arena, room);
 	int len = snprintf(path, room, "%s/%s/%s", t->export->directory, tables[table].name,
 			   t->partition);
 
 	if (suffix)
-		snprintf(path + len, room - (size_t)len, "/%016llx%s",
-			 (unsigned long long)pmc_hash_sip(key, t->identities.data,
-							  t->identities.len),
+		snprintf(path + len, room - (size_t)len, "/%016llx%s", (unsigned long long)t->name,
 			 suffix);
 	return path;
 }
@@ -436,14 +438,14 @@ static void end_file(struct tables *t, unsigned table)
 }
 
 /* ---- earlier exports -------------------------------------------------------------------------
- * The file of processes says in its footer which ones it has. Of an earlier export whose processes
- * are all in this one the files are replaced; one that has only some of them would be counted twice
- * with this one, and is an error. */
+ * The file of processes says in its footer which ones it has, and how new they are. Of an earlier
+ * export whose processes are all in this one the files are replaced. It is an error if one has only
+ * some of them, which would be counted twice, or a newer snapshot of one, which would be lost. */
 
 /* Of two million processes. */
 #define FOOTER_MOST (64u << 20)
 
-/* The identities in a file of processes, as text of 32 digits each; *len 0: it is no such file. */
+/* The entries of a file of processes, as in struct tables; *len 0: it is no such file. */
 static char *read_identities(struct pmc_arena *arena, const char *path, size_t *len)
 {
 	static const char key[] = "\x18\x0d" EXPORT_PROCESSES "\x18";
@@ -479,18 +481,21 @@ static char *read_identities(struct pmc_arena *arena, const char *path, size_t *
 	return (char *)at;
 }
 
-/* How many of the identities this partition has; both lists are sorted. */
-static size_t count_common(const struct tables *t, const char *theirs, size_t len)
+/* How many of the processes this partition has, and how many of these are newer there; both lists
+ * are sorted. */
+static size_t count_common(const struct tables *t, const char *theirs, size_t len, size_t *newer)
 {
 	const char *ours = (const char *)t->identities.data, *end = ours + t->identities.len;
 	size_t n = 0;
 
+	*newer = 0;
 	for (const char *last = theirs + len; ours < end && theirs < last;) {
-		const int order = memcmp(ours, theirs, 32);
+		const int order = memcmp(ours, theirs, IDENTITY);
 
 		n += !order;
-		ours += order <= 0 ? 32 : 0;
-		theirs += order >= 0 ? 32 : 0;
+		*newer += !order && memcmp(ours, theirs, ENTRY) < 0;
+		ours += order <= 0 ? ENTRY : 0;
+		theirs += order >= 0 ? ENTRY : 0;
 	}
 	return n;
 }
@@ -520,14 +525,22 @@ static void check_earlier(struct tables *t)
 
 	while (dir && !t->code && (entry = readdir(dir))) {
 		const char *suffix = strrchr(entry->d_name, '.');
-		size_t len, common;
+		size_t len, common, newer;
 		char *theirs;
 
-		if (!suffix || strcmp(suffix, ".parquet") != 0 || !strcmp(entry->d_name, own))
+		if (!suffix || strcmp(suffix, ".parquet") != 0)
 			continue;
 		theirs = read_identities(&t->export->arena, file_in(t, path, entry->d_name), &len);
-		common = count_common(t, theirs, len - len % 32);
-		if (common && common == len / 32)
+		common = count_common(t, theirs, len - len % ENTRY, &newer);
+		if (newer)
+			t->code = tool_fail(EXIT_FAIL,
+					    "cannot write %s: %s there has newer snapshots of %zu "
+					    "of these processes; export their newest dumps, or "
+					    "into another directory",
+					    path, entry->d_name, newer);
+		else if (!strcmp(entry->d_name, own))
+			continue;
+		else if (common && common == len / ENTRY)
 			supersede(t, entry->d_name);
 		else if (common)
 			t->code = tool_fail(EXIT_FAIL,
@@ -767,24 +780,30 @@ static void find_parts(struct tables *t)
 static int by_identity(const void *a, const void *b, const void *arg)
 {
 	(void)arg;
-	return memcmp(a, b, 32);
+	return memcmp(a, b, IDENTITY);
 }
 
 static void take_identities(struct tables *t, const struct part *parts, uint64_t n)
 {
 	struct export_bytes *to = &t->identities;
 	struct pmc_arena scratch = { 0 };
+	const uint64_t key[2] = { 0, 0 };
 
 	to->len = 0;
+	t->name = 0;
 	for (uint64_t i = 0; i < n; i++) {
-		char digits[33];
+		char digits[ENTRY + 1];
 		struct pmc_out out;
+		uint64_t newest_ns;
 
+		pmc_process_end_unseen(parts[i].process, &newest_ns);
 		pmc_out_to_mem(&out, digits, sizeof(digits));
 		pmc_out_hex_bytes(&out, parts[i].process->identity, 16);
-		export_put(to, digits, 32);
+		pmc_outf(&out, "%016llx", (unsigned long long)newest_ns);
+		t->name += pmc_hash_sip(key, digits, IDENTITY);
+		export_put(to, digits, ENTRY);
 	}
-	pmc_sort(to->data, pmc_arena_alloc(&scratch, to->len), n, 32, by_identity, NULL);
+	pmc_sort(to->data, pmc_arena_alloc(&scratch, to->len), n, ENTRY, by_identity, NULL);
 	pmc_arena_free(&scratch);
 }
 
