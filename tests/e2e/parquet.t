@@ -180,6 +180,23 @@ PY
 export_ -o stale rank-0.pmc
 export_ -o stale unsampled.pmc
 is "$status $(sql stale 'SELECT count(*) FROM samples')" "0 0" "a table without rows replaces one with rows"
+mkdir locked
+exec 8<locked
+flock 8
+"$PMCTL" export --to parquet -o locked rank-0.pmc 8<&- &
+pid=$!
+ok "an export waits for another one into the same directory" await grep -E -- "-> FLOCK.* $pid " /proc/locks
+is "$(find locked -type f | wc -l)" 0 "before it writes"
+exec 8<&-
+wait "$pid"
+is "$? $(count locked)" "0 $(sql db 'SELECT count(*), 1 FROM threads WHERE rank = 0')" "and goes on after it"
+"$PMCTL" export --to parquet -o ended many.pmc &
+pid=$!
+until find ended -name ".pmctl-tmp.*" 2>/dev/null | grep -q . || ! kill -0 "$pid" 2>/dev/null; do :; done
+kill -TERM "$pid"
+wait "$pid"
+is "$? $(find ended -type f | wc -l)" "143 0" "a signal leaves no file"
+
 if unshare -u true 2>/dev/null; then
 	for host in one two; do
 		unshare -u -p -f sh -c "hostname $host; exec '$PMCTL' run --report off -e task-clock -o $host.pmc -- '$PROG/samples' leaf 20"

@@ -11,6 +11,7 @@
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
 #include "lib/base/utf8.h"
+#include "tools/cli/new_file.h"
 #include "tools/export/bytes.h"
 #include "tools/export/export.h"
 #include "tools/export/parquet.h"
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -313,7 +315,8 @@ struct part {
 };
 
 struct path {
-	char *temporary, *final; /* final NULL: of an earlier export, which is removed */
+	struct tool_new_file *file; /* NULL: of an earlier export, which is removed */
+	char *name;
 };
 
 struct tables {
@@ -382,28 +385,29 @@ static void make_directories(struct tables *t, char *path)
 	}
 }
 
-static void add_path(struct tables *t, char *temporary, char *final)
+static void add_path(struct tables *t, struct tool_new_file *file, char *name)
 {
 	t->paths = tool_list_grow(t->paths, t->n_paths, &t->paths_room, sizeof(*t->paths));
-	t->paths[t->n_paths++] = (struct path){ temporary, final };
+	t->paths[t->n_paths++] = (struct path){ file, name };
 }
 
 static void open_file(struct tables *t, unsigned table)
 {
 	struct writer *writer = &t->writers[table];
-	char *temporary = path_of(t, table, ".tmp");
+	char *name = path_of(t, table, ".parquet");
+	struct tool_new_file *file;
 
 	if (t->code)
 		return;
 	make_directories(t, path_of(t, table, NULL));
 	if (t->code)
 		return;
-	writer->fd = tool_open_output(temporary, EXIT_FAIL);
+	writer->fd = tool_new_file_open(name, &file);
 	if (writer->fd < 0) {
-		t->code = -writer->fd;
+		fail(t, name, -writer->fd);
 		return;
 	}
-	add_path(t, temporary, path_of(t, table, ".parquet"));
+	add_path(t, file, name);
 	pmc_out_to_fd(&writer->out, writer->fd, writer->room, sizeof(writer->room));
 	if (!writer->parquet)
 		writer->parquet = parquet_new(tables[table].columns, tables[table].n);
@@ -512,7 +516,7 @@ static char *file_in(const struct tables *t, const char *dir, const char *name)
 static void supersede(struct tables *t, const char *name)
 {
 	for (unsigned i = 0; i < TABLES; i++)
-		add_path(t, file_in(t, path_of(t, i, NULL), name), NULL);
+		add_path(t, NULL, file_in(t, path_of(t, i, NULL), name));
 }
 
 /* After the files of the partition are open. */
@@ -553,19 +557,22 @@ static void check_earlier(struct tables *t)
 		closedir(dir);
 }
 
-/* All files are complete: gives them their names. After an error: removes them. */
+/* All files are complete: gives them their names. */
 static void name_files(struct tables *t)
 {
-	for (size_t i = 0; i < t->n_paths; i++) {
-		const struct path *path = &t->paths[i];
+	sigset_t was;
 
-		if (!path->final && !t->code)
-			unlink(path->temporary);
-		else if (path->final && t->code)
-			unlink(path->temporary);
-		else if (path->final && rename(path->temporary, path->final) < 0)
-			fail(t, path->final, errno);
+	tool_new_files_hold(&was);
+	for (size_t i = 0; i < t->n_paths && !t->code; i++) {
+		const struct path *path = &t->paths[i];
+		const int error = path->file ? tool_new_file_name(path->file) : 0;
+
+		if (error)
+			fail(t, path->name, -error);
+		else if (!path->file)
+			unlink(path->name);
 	}
+	sigprocmask(SIG_SETMASK, &was, NULL);
 }
 
 /* ---- rows of a process ------------------------------------------------------------------------
@@ -825,7 +832,7 @@ static void put_partition(struct tables *t, const struct part *parts, uint64_t n
 		if (t->writers[i].fd >= 0)
 			end_file(t, i);
 		else
-			add_path(t, path_of(t, i, ".parquet"), NULL);
+			add_path(t, NULL, path_of(t, i, ".parquet"));
 	}
 	check_earlier(t);
 }
@@ -836,6 +843,7 @@ void export_parquet(struct export *export)
 	struct tables *t = pmc_arena_alloc(&export->arena, sizeof(*t));
 	const char *problem = parquet_init();
 	uint64_t end;
+	int lock;
 
 	if (!profile->n_processes)
 		problem = "no process is in the dumps";
@@ -849,6 +857,11 @@ void export_parquet(struct export *export)
 	for (unsigned i = 0; i < profile->n_sets; i++)
 		pmc_union_add(&export->united, profile->sets[i], true);
 	find_parts(t);
+	make_directories(t, pmc_arena_strdup(&export->arena, export->directory));
+	/* Another export waits, and then sees the files of this one. */
+	lock = open(export->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
 	for (uint64_t i = 0; i < t->n_parts && !t->code; i = end) {
 		end = i + 1;
 		while (end < t->n_parts && !by_partition(&t->parts[i], &t->parts[end], NULL))
@@ -856,6 +869,8 @@ void export_parquet(struct export *export)
 		put_partition(t, &t->parts[i], end - i, end == t->n_parts);
 	}
 	name_files(t);
+	if (lock >= 0)
+		close(lock);
 	for (unsigned i = 0; i < TABLES; i++)
 		parquet_free(t->writers[i].parquet);
 	free(t->identities.data);

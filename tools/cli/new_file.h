@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * new_file.h - files that get their names when they are complete.
+ *
+ * Until then a file is beside its place under a name of its own: readers never see a part of it,
+ * and an older file stays if there is an error. A file without a name is removed when pmctl ends,
+ * also by a signal.
+ */
+#pragma once
+
+#include <signal.h>
+
+struct tool_new_file;
+
+/* The descriptor, which the caller closes, and *file; or -errno. The mode is that of the file at
+ * `path`, else 0666 less the umask. */
+int tool_new_file_open(const char *path, struct tool_new_file **file);
+/* Replaces a file of that name. 0 or -errno. */
+int tool_new_file_name(struct tool_new_file *file);
+/* Blocks the signals that end pmctl, so that several files get their names or none; *was: the mask
+ * before. */
+void tool_new_files_hold(sigset_t *was);
