@@ -166,6 +166,19 @@ static void markdown_escapes_bars(void **state)
 			    "| =gamma | - | \\<0.001 | - |\n");
 }
 
+static void markdown_shows_markup_as_text(void **state)
+{
+	static const char link[] =
+		"[a](x:y) ![i](http://x.y/p.png) &lt;b> ~~c~~ www.x.y a@x.y C++ 1.5";
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	table_put_markdown(&out, link, strlen(link));
+	assert_string_equal(buf, "\\[a\\](x:y) !\\[i\\](http\\://x.y/p.png) \\&lt;b> "
+				 "\\~\\~c\\~\\~ www\\.x.y a\\@x.y C++ 1.5");
+}
+
 static void columns_are_found_by_name_and_head(void **state)
 {
 	static const char *const words[] = { "count", "count.sum", "count MJ", "count J" };
@@ -350,6 +363,7 @@ int main(void)
 		cmocka_unit_test(the_narrow_table_says_what_it_lacks),
 		cmocka_unit_test(formats_for_programs_have_every_column),
 		cmocka_unit_test(markdown_escapes_bars),
+		cmocka_unit_test(markdown_shows_markup_as_text),
 		cmocka_unit_test(columns_are_found_by_name_and_head),
 		cmocka_unit_test(chosen_columns_stay),
 		cmocka_unit_test(units_stay_while_they_suit),

@@ -195,9 +195,14 @@ void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struc
 void table_put_markdown(struct pmc_out *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (strchr("|\\`*_<", text[i]) && text[i])
+		const char *at = &text[i];
+
+		/* Renderers make links of bare addresses: http://, a@b, www. */
+		if ((strchr("|\\`*_<[]&~@", *at) && *at) ||
+		    (*at == ':' && i + 1 < len && at[1] == '/') ||
+		    (*at == '.' && i >= 3 && !strncasecmp(at - 3, "www", 3)))
 			pmc_out_char(out, '\\');
-		pmc_out_char(out, text[i]);
+		pmc_out_char(out, *at);
 	}
 }
 
