@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - a profile as JSON: every process, every row, null where nothing is known. */
+#include "lib/base/hash.h"
 #include "lib/base/labels.h"
 #include "tools/view/view.h"
 
@@ -403,23 +404,36 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	pmc_json_object_end(json);
 }
 
+struct label_key {
+	const char *text;
+	UT_hash_handle hh;
+};
+
 static void json_labels(struct pmc_json *json, const char *labels)
 {
-	const char *const all = labels, *key, *value;
-	size_t key_len, len, first_len;
+	struct label_key *known = NULL, *found;
+	struct pmc_arena own = { 0 }, *arena = &own;
+	const char *key, *value;
+	size_t key_len, len;
 	char name[PMC_LABELS_BYTES];
 
 	pmc_json_object(json, "labels");
 	while ((value = pmc_label_next(&labels, &key, &key_len, &len))) {
 		struct pmc_out out;
 
-		pmc_out_to_mem(&out, name, sizeof(name));
-		pmc_out_bytes(&out, key, key_len < sizeof(name) ? key_len : sizeof(name) - 1);
+		HASH_FIND(hh, known, key, key_len, found);
 		/* Of several labels with one key the first is valid. */
-		if (pmc_label(all, name, &first_len) == value)
-			pmc_json_strn(json, name, value, len);
+		if (found || key_len >= sizeof(name))
+			continue;
+		found = pmc_arena_alloc(arena, sizeof(*found));
+		found->text = key;
+		HASH_ADD_KEYPTR(hh, known, found->text, key_len, found);
+		pmc_out_to_mem(&out, name, sizeof(name));
+		pmc_out_bytes(&out, key, key_len);
+		pmc_json_strn(json, name, value, len);
 	}
 	pmc_json_object_end(json);
+	pmc_arena_free(arena);
 }
 
 static void json_notes(struct pmc_json *json, const struct pmc_p_process *process)
