@@ -70,16 +70,22 @@ static int no_dot(const struct dirent *entry)
  * what is no file, and the output of this merge, which is empty yet. */
 static int read_entry(struct inputs *inputs, int dir, const char *entry, const char *path)
 {
-	int fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), problem = 0;
 	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
+	int fd, problem = 0;
 
+	/* Opening a device may act on it, and closing a pipe ends its writer. */
+	if (fstatat(dir, entry, &st, 0) == 0 && !S_ISREG(st.st_mode)) {
+		inputs->some_directory |= S_ISDIR(st.st_mode);
+		return 0;
+	}
+	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) != 0)
 		problem = -errno;
 	else if (!S_ISREG(st.st_mode))
-		inputs->some_directory |= S_ISDIR(st.st_mode);
+		problem = 0;
 	else if (!st.st_size)
 		problem = fnmatch("*.pmctl-tmp.*", entry, 0) ? INPUT_EMPTY : 0;
 	else if (pmc_is_dump(head, pread(fd, head, sizeof(head), 0)) || !fnmatch("*.pmc", entry, 0))

@@ -453,13 +453,15 @@ static void end_file(struct tables *t, unsigned table)
 static char *read_identities(struct pmc_arena *arena, const char *path, size_t *len)
 {
 	static const char key[] = "\x18\x0d" EXPORT_PROCESSES "\x18";
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	uint32_t bytes = 0, tail[2] = { 0 };
 	const uint8_t *at, *end;
 	uint8_t *footer;
 	struct stat st;
+	int fd = -1;
 
 	*len = 0;
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    pread(fd, tail, sizeof(tail), st.st_size - (off_t)sizeof(tail)) == sizeof(tail) &&
 	    !memcmp(&tail[1], "PAR1", 4) && tail[0] <= FOOTER_MOST &&
