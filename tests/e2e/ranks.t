@@ -16,6 +16,15 @@ done
 is "$(find runs-* | sort | xargs)" "runs-job_7 runs-job_7/rank-0.pmc runs-job_7/rank-1.pmc runs-job_7/rank-2.pmc" \
 	"%j is the job of the launcher, %r the rank; the directory of the job is made"
 report() { run "$PMCTL" report "$@" runs-job_7; }
+mkdir hidden
+run env SLURM_JOB_ID=.x "$PMCTL" run -o 'hidden/%j.pmc' -- true
+is "$status $(grep -c 'nothing was recorded' err) $(ls -A hidden)" "0 0 .x.pmc" "%j that begins with a dot"
+mkfifo runs-job_7/fifo
+(exec echo text >runs-job_7/fifo) &
+ok "a writer waits" await grep -q 'State:.S' /proc/$!/status
+report
+is "$status $(timeout 60 cat runs-job_7/fifo)" "0 text" "a pipe in a directory of dumps is not opened"
+rm runs-job_7/fifo
 report --format json
 is "$(jq -c '[.processes[] | [.rank, .labels]]' out)" \
 	"$(jq -nc '[range(3) | [., { commit: "1a2b", branch: "main", "local-rank": "\(. % 2)", job: "job/7" }]]')" \

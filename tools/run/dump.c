@@ -491,10 +491,13 @@ void run_dump_close(struct run *run)
 /* Adds one file of the job to the profile, from where this run began to write. */
 static int add_file(const struct run *run, const char *path, struct pmc_profile *profile)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	int result = 0;
+	int fd, result = 0;
 
+	/* Closing a pipe would end its writer. */
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return 0;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
@@ -510,6 +513,13 @@ out:
 	return result;
 }
 
+/* A placeholder may begin with a dot. Not every libc can find such names. */
+#ifdef GLOB_PERIOD
+#define ALSO_HIDDEN GLOB_PERIOD
+#else
+#define ALSO_HIDDEN 0
+#endif
+
 /* Reads everything that this run's agents may have written; job: of that job only. */
 static int read_files(const struct run *run, const uint8_t *job, struct pmc_profile *profile)
 {
@@ -519,7 +529,7 @@ static int read_files(const struct run *run, const uint8_t *job, struct pmc_prof
 
 	pmc_profile_init(profile, &options);
 	if (run->dump.pattern) {
-		if (glob(run->dump.file, GLOB_NOSORT, NULL, &found) == 0)
+		if (glob(run->dump.file, GLOB_NOSORT | ALSO_HIDDEN, NULL, &found) == 0)
 			for (size_t i = 0; i < found.gl_pathc && result == 0; i++)
 				result = add_file(run, found.gl_pathv[i], profile);
 		globfree(&found);
