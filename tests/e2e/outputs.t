@@ -73,6 +73,31 @@ is "$(stat -c %a new) $(ls "$T" | grep -c pmctl-tmp)" "600 0" "merge: a dump has
 "$PMCTL" report --format json -o /dev/stdout good.pmc | cat >stdout.json
 ok "report: -o /dev/stdout to a pipe" jq .pmc stdout.json
 
+# ---- an older file stays until the new one is complete -----------------------------------------------
+writers=("report --format json good.pmc" "export --to openmetrics good.pmc" "diff good.pmc good.pmc" "list")
+if mkdir small && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
+	echo precious >small/file
+	cat /dev/zero >small/fill 2>/dev/null
+	for writer in "${writers[@]}"; do
+		run "$PMCTL" $writer -o small/file
+		is "$status $(cat small/file) $(ls -A small | xargs)" "1 precious file fill" "$writer, disk full: the older file"
+	done
+	umount small
+fi
+mkdir closed
+echo precious >kept
+echo precious >closed/file
+chmod 640 kept
+chmod 555 closed
+[ "$(id -u)" != 0 ] || chown 65534 closed/file
+for writer in "${writers[@]:3}"; do
+	run "$PMCTL" $writer -o kept
+	is "$(stat -c %a kept) $(grep -c precious kept)" "640 0" "$writer: the mode of the older file"
+	run as_nobody "$PMCTL" $writer -o closed/file
+	is "$(grep -c precious closed/file)" 0 "$writer: a file in a directory that is closed to the user"
+	echo precious | tee kept >closed/file
+done
+
 # ---- dumps, files of other users, files that are named twice ---------------------------------------
 # write_to WHAT FILE: each command that writes text to a file that is named.
 write_to() {

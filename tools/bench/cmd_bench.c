@@ -4,6 +4,7 @@
 #include "lib/base/suggest.h"
 #include "lib/dump/command_line.h"
 #include "tools/bench/bench.h"
+#include "tools/cli/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -545,7 +546,7 @@ static int open_beside(struct bench *bench)
 	for (unsigned i = 0; i < 2; i++) {
 		const char *file = i ? bench->page_file : bench->json_file;
 
-		bench->beside[i] = file ? tool_open_output(file, EXIT_FAIL) : 0;
+		bench->beside[i] = file ? tool_replace_begin(file, EXIT_FAIL) : 0;
 		if (bench->beside[i] < 0)
 			return -bench->beside[i];
 	}
@@ -563,9 +564,7 @@ static int write_beside(struct bench *bench, const char *file, int fd,
 		return 0;
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	write(bench, &out);
-	error = pmc_out_flush(&out);
-	if (fd != STDOUT_FILENO && close(fd) && !error)
-		error = -errno;
+	error = tool_replace_end(fd, pmc_out_flush(&out));
 	return error ? tool_fail_write(file, -error) : 0;
 }
 

@@ -13,6 +13,7 @@
 
 struct tool_new_file {
 	struct tool_new_file *next;
+	int fd;	     /* of tool_replace_begin(); -1: none */
 	pid_t owner; /* a child of pmctl leaves it alone */
 	const char *path;
 	char temporary[]; /* "": it has its name */
@@ -88,7 +89,7 @@ int tool_new_file_open(const char *path, struct tool_new_file **file)
 	sigset_t was;
 	int fd;
 
-	*new = (struct tool_new_file){ .next = files, .owner = getpid(), .path = path };
+	*new = (struct tool_new_file){ .next = files, .fd = -1, .owner = getpid(), .path = path };
 	memcpy(new->temporary, path, dir);
 	memcpy(new->temporary + dir, template, sizeof(template));
 	if (!files)
@@ -117,5 +118,45 @@ int tool_new_file_name(struct tool_new_file *file)
 	if (!error)
 		file->temporary[0] = '\0';
 	sigprocmask(SIG_SETMASK, &was, NULL);
+	return error;
+}
+
+int tool_replace_begin(const char *path, int code)
+{
+	struct tool_new_file *file;
+	struct stat st;
+	const bool exists = lstat(path, &st) == 0;
+	int fd = 0, error;
+
+	if (!strcmp(path, "-") || (exists && !S_ISREG(st.st_mode)))
+		return tool_open_output(path, code);
+	/* No dump, no file of another user: see lib/dump/output.h. */
+	if (exists)
+		fd = tool_open_text(path);
+	error = fd < 0 ? fd : 0;
+	if (fd > 0)
+		close(fd);
+	fd = error ? error : tool_new_file_open(path, &file);
+	/* The file may be written, but its directory may not. */
+	if (!error && exists && (fd == -EACCES || fd == -EPERM || fd == -EROFS))
+		return tool_open_output(path, code);
+	if (fd < 0)
+		return -tool_fail(code, "cannot write %s: %s", path, tool_output_why(fd));
+	file->fd = fd;
+	return fd;
+}
+
+int tool_replace_end(int fd, int error)
+{
+	if (fd == STDOUT_FILENO)
+		return error;
+	/* Some file systems report a full disk only now. */
+	if (close(fd) < 0 && !error)
+		error = -errno;
+	for (struct tool_new_file *file = files; file; file = file->next)
+		if (file->fd == fd) {
+			file->fd = -1;
+			return error ? error : tool_new_file_name(file);
+		}
 	return error;
 }

@@ -15,6 +15,12 @@ struct tool_new_file;
 /* The descriptor, which the caller closes, and *file; or -errno. The mode is that of the file at
  * `path`, else 0666 less the umask. */
 int tool_new_file_open(const char *path, struct tool_new_file **file);
+/* For a flag -o whose file is written at once: tool_open_output(), but a regular file keeps its
+ * contents until tool_replace_end(). */
+int tool_replace_begin(const char *path, int code);
+/* Closes the file, also if it is no regular file, but not standard output. Without an error the
+ * file gets its name. `error`, or another -errno. */
+int tool_replace_end(int fd, int error);
 /* Replaces a file of that name. 0 or -errno. */
 int tool_new_file_name(struct tool_new_file *file);
 /* Blocks the signals that end pmctl, so that several files get their names or none; *was: the mask

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - the flags and the output of commands that print the rows of a table. */
+#include "tools/cli/new_file.h"
 #include "tools/cli/rows.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ int tool_rows_open(struct tool_rows *rows)
 	int fd = STDOUT_FILENO;
 
 	if (rows->output)
-		fd = tool_open_output(rows->output, EXIT_FAIL);
+		fd = rows->streams ? tool_open_output(rows->output, EXIT_FAIL) :
+				     tool_replace_begin(rows->output, EXIT_FAIL);
 	if (fd < 0)
 		return -fd;
 	pmc_screen_from_env(&rows->screen, environ);
@@ -68,10 +70,8 @@ void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)
 
 int tool_rows_close(struct tool_rows *rows)
 {
-	int err = pmc_out_flush(&rows->out);
+	const int err = tool_replace_end(rows->out.fd, pmc_out_flush(&rows->out));
 
-	if (rows->out.fd != STDOUT_FILENO && close(rows->out.fd) && !err)
-		err = -errno;
 	return err ? tool_fail_write(rows->output ? rows->output : "to standard output", -err) :
 		     EXIT_OK;
 }

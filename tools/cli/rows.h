@@ -11,6 +11,7 @@ struct tool_rows {
 	int format; /* enum table_format */
 	int width;  /* 0: the terminal's */
 	const char *output;
+	bool streams; /* the file is read while it is written */
 	struct pmc_screen screen;
 	struct pmc_out out;
 };

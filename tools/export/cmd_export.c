@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_export.c - pmctl export: converts dumps for other tools. */
 #include "tools/cli/flags.h"
+#include "tools/cli/new_file.h"
 #include "tools/export/export.h"
 #include "tools/report/report.h"
 #include "tools/view/report.h"
@@ -148,15 +149,13 @@ static int write_output(const struct request *request, struct export *export)
 		return export->code;
 	}
 	if (request->output)
-		fd = tool_open_output(request->output, EXIT_FAIL);
+		fd = tool_replace_begin(request->output, EXIT_FAIL);
 	if (fd < 0)
 		return -fd;
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	export->out = &out;
 	exporters[request->format].write(export);
-	error = pmc_out_flush(&out);
-	if (fd != STDOUT_FILENO && close(fd) && !error)
-		error = -errno;
+	error = tool_replace_end(fd, pmc_out_flush(&out));
 	if (!error && export->names)
 		report_names_warn(export->names, names_fix(request));
 	return error ? tool_fail_write(where, -error) : EXIT_OK;

@@ -3,6 +3,7 @@
 #include "tools/table/table.h"
 #include "tools/view/report.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/new_file.h"
 #include "tools/report/report.h"
 
 #include <errno.h>
@@ -210,7 +211,7 @@ static int print(struct request *request, struct pmc_profile *profile)
 	int fd = STDOUT_FILENO, err;
 
 	if (request->output)
-		fd = tool_open_output(request->output, EXIT_FAIL);
+		fd = tool_replace_begin(request->output, EXIT_FAIL);
 	if (fd < 0)
 		return -fd;
 	pmc_screen_from_env(&screen, environ);
@@ -220,8 +221,7 @@ static int print(struct request *request, struct pmc_profile *profile)
 	request->options.screen = screen;
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	err = pmc_report(profile, &request->options, &out, &problem);
-	if (fd != STDOUT_FILENO && close(fd) && !err)
-		err = -errno;
+	err = tool_replace_end(fd, err);
 	if ((err == -EINVAL || err == -ENOENT) && problem)
 		return tool_fail(err == -EINVAL ? EXIT_USAGE : EXIT_FAIL, "%s", problem);
 	if (err)

@@ -159,7 +159,7 @@ static void warn(const struct stat_job *stat)
 
 int cmd_stat(int argc, char **argv)
 {
-	static struct stat_job stat = { .clock = UINT_MAX };
+	static struct stat_job stat = { .clock = UINT_MAX, .output.streams = true };
 	int code = parse(&stat, argc, argv);
 
 	if (!code)

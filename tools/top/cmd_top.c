@@ -272,7 +272,10 @@ static int run(struct top_job *job)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
 	struct top_flags *flags = &job->flags;
 	sigset_t was;
-	int code = tool_rows_open(&flags->rows);
+	int code;
+
+	flags->rows.streams = true;
+	code = tool_rows_open(&flags->rows);
 
 	if (!code && flags->cmd)
 		code = start_command(job);

@@ -165,7 +165,7 @@ static int run_trace(struct trace *trace)
 
 int cmd_trace(int argc, char **argv)
 {
-	struct trace trace = { .rings.child.socket = -1 };
+	struct trace trace = { .rings.child.socket = -1, .rows.streams = true };
 	int code = parse(&trace, argc, argv);
 
 	unwind_init(&trace.unwind, trace.stacks_by == TRACE_BY_FP);
