@@ -16,6 +16,11 @@ done
 is "$(find runs-* | sort | xargs)" "runs-job_7 runs-job_7/rank-0.pmc runs-job_7/rank-1.pmc runs-job_7/rank-2.pmc" \
 	"%j is the job of the launcher, %r the rank; the directory of the job is made"
 report() { run "$PMCTL" report "$@" runs-job_7; }
+PMC_LABEL=k=1,l=2,k=3 run "$PMCTL" run --report off -o twice.pmc -- true
+for format in json jsonl; do
+	"$PMCTL" report --format $format twice.pmc >out
+	is "$(grep -o '"k": *"[0-9]"' out | tr -d ' ')" '"k":"1"' "$format: of two labels with one key the first"
+done
 mkdir hidden
 run env SLURM_JOB_ID=.x "$PMCTL" run -o 'hidden/%j.pmc' -- true
 is "$status $(grep -c 'nothing was recorded' err) $(ls -A hidden)" "0 0 .x.pmc" "%j that begins with a dot"
