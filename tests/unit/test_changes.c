@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 static uint64_t random_state;
 
@@ -77,6 +78,24 @@ static void drift_is_no_change(void **state)
 		}
 }
 
+/* 50 times 36 measurements of few runs, as a program with eight pools has. */
+static void families_of_drift(void **state)
+{
+	struct bench_change changes[8];
+	unsigned found = 0;
+
+	for (uint64_t seed = 0; seed < 1800; seed++) {
+		const size_t n = seed % 3 == 0 ? 25 : seed % 3 == 1 ? 40 : 80;
+		double slow = 0;
+
+		make((enum drift)(seed % 4 % 3), n, seed);
+		for (size_t i = 0; i < n && seed % 4 == 3; i++, slow = 0.9 * slow + normal())
+			values[i] += 2 * normal() + slow;
+		found += bench_changes(values, n, 0.05 / 36, changes, 8) > 0;
+	}
+	assert_in_range(found, 0, 5);
+}
+
 static void step(size_t from, size_t to, double by)
 {
 	for (size_t i = from; i < to; i++)
@@ -104,6 +123,33 @@ static void planted(void **state)
 		}
 		assert_in_range(found, 18, 20);
 		assert_in_range(covered, 18, 20);
+	}
+}
+
+/* Of independent noise, in few runs. */
+static void small_in_few(void **state)
+{
+	static const struct {
+		size_t n, at;
+		double size;
+		unsigned least;
+	} of[] = { { 20, 10, 5, 60 }, { 40, 20, 3, 65 }, { 40, 33, 5, 70 }, { 60, 30, 2, 55 } };
+	struct bench_change changes[8];
+
+	for (unsigned k = 0; k < sizeof(of) / sizeof(of[0]); k++) {
+		unsigned found = 0;
+
+		for (uint64_t seed = 0; seed < 100; seed++) {
+			make(NOISE, of[k].n, seed);
+			step(of[k].at, of[k].n, of[k].size);
+			if (bench_changes(values, of[k].n, 0.0125, changes, 8) != 1)
+				continue;
+			found++;
+			assert_true(changes[0].delta.has_ci);
+		}
+		if (found < of[k].least)
+			fail_msg("%g after run %zu of %zu: found in %u of 100 series", of[k].size,
+				 of[k].at, of[k].n, found);
 	}
 }
 
@@ -150,6 +196,7 @@ static void small_and_short(void **state)
 static void large(void **state)
 {
 	struct bench_change changes[8];
+	size_t found = 0;
 
 	make(NOISE, 1000, 7);
 	step(994, 1000, 20);
@@ -163,8 +210,9 @@ static void large(void **state)
 		random_state = seed * 0x9e3779b97f4a7c15ull | 1;
 		for (unsigned i = 0; i < 200; i++)
 			values[i] = uniform() < 0.1 ? 2 : 1;
-		assert_int_equal(bench_changes(values, 200, 0.05, changes, 8), 0);
+		found += bench_changes(values, 200, 0.05, changes, 8);
 	}
+	assert_in_range(found, 0, 5);
 }
 
 /* Each of several large steps in few runs, which is noise to the others. */
@@ -218,6 +266,12 @@ static void trends(void **state)
 		values[i] = 3;
 	bench_trend_of(values, 50, &trend);
 	assert_true(trend.known && trend.pct == 0 && !trend.significant);
+	/* Medians of an even number of slopes and values. */
+	memcpy(values,
+	       (const double[]){ 100, 101, 103, 106, 110, 115, 121, 128, 136, 145, 155, 166 },
+	       12 * sizeof(double));
+	bench_trend_of(values, 12, &trend);
+	assert_true(fabs(trend.pct - 55.932) < 1e-3);
 	bench_trend_of(values, 9, &trend);
 	assert_false(trend.known);
 }
@@ -226,7 +280,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(drift_is_no_change),
+		cmocka_unit_test(families_of_drift),
 		cmocka_unit_test(planted),
+		cmocka_unit_test(small_in_few),
 		cmocka_unit_test(several),
 		cmocka_unit_test(small_and_short),
 		cmocka_unit_test(large),

@@ -8,12 +8,16 @@
  * Therefore blocks of runs are permuted, longer than the autocorrelation that is left without the
  * change. Where fewer than BLOCKS_LEAST blocks fit into a series, as into a random walk, a change
  * cannot be told from drift.
+ *
+ * Autocorrelations of few runs are too uncertain for this alone. There the changes are also
+ * compared with those that are found in made series, which drift as the values seem to.
  */
 #include "tools/bench/changes.h"
 #include "tools/cli/pmctl.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -25,6 +29,9 @@ enum {
 	LARGE_MOST = 8,	 /* the most large steps that are looked for at once */
 	CHANGES_MOST = 64,
 	TREND_POINTS = 200,
+	MADE_MOST = 99, /* the most values for which series are made */
+	SERIES = 199,
+	TENTH = SERIES / 10,
 };
 
 /* Changes below this are not worth a line, however significant they are. */
@@ -33,8 +40,13 @@ enum {
 #define CORRELATED 0.1
 /* The least F statistic of a step that is added to a cubic polynomial. */
 #define SUDDEN 12.0
+/* The least log likelihood ratio, doubled, of a step and a line, where a test of a step that is
+ * added to a curve needs more runs. */
+#define BETTER 11.0
 /* The least step, in standard deviations, that BENCH_SIDE_LEAST runs are enough for. */
 #define LARGE 5.0
+/* The level of each change in few runs. */
+#define EACH 0.02
 /* The mean square of the largest distance of a Brownian bridge from 0. */
 #define BRIDGE_SQUARE (M_PI * M_PI / 12)
 /* The 95 % quantile of the likelihood ratio of a change's place (B. E. Hansen, "Sample splitting
@@ -44,6 +56,7 @@ enum {
 struct series {
 	const double *values;
 	double *ranks, *scratch, *sums; /* n each; sums: n + 1 */
+	struct moments *moments;	/* n + 1 */
 	uint32_t *order, *blocks;
 	size_t n;
 	double level;
@@ -312,7 +325,7 @@ static double probability(struct series *series, size_t n, double most, size_t l
 static bool is_sudden(struct series *series, size_t n, size_t at, double square, double inflated)
 {
 	const double noise = square / (double)n * inflated;
-	double step = 0, size, ss = 0, sy = 0, yy = 0, x2 = 0, x4 = 0;
+	double step = 0, size, ss = 0, sy = 0, yy = 0, line = 0, x2 = 0, x4 = 0;
 	double pp[CURVE] = { 0 }, ps[CURVE] = { 0 }, py[CURVE] = { 0 };
 	size_t half, from, to, m;
 
@@ -353,7 +366,10 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 		ss -= ps[k] * ps[k] / pp[k];
 		sy -= ps[k] * py[k] / pp[k];
 		yy -= py[k] * py[k] / pp[k];
+		line = k < 2 ? yy : line;
 	}
+	if (m == n && series->n <= MADE_MOST && (double)n * log(line / square) > BETTER)
+		return true;
 	return ss > 0 && sy * sy / ss * (double)m > SUDDEN * inflated * (yy - sy * sy / ss);
 }
 
@@ -464,6 +480,8 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 {
 	const size_t n = to - from;
 	struct places place = { .most = 1 };
+	/* All changes of a few runs together are tested in the end. */
+	const double level = series->n <= MADE_MOST ? fmax(series->level, EACH) : series->level;
 	double most, all, square, inflated;
 
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
@@ -479,8 +497,8 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 	square = residuals(series, from, to, &place);
 	*length = block_length(series, n, square, &inflated);
 	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
-	    independent_probability(most, all * inflated) > series->level ||
-	    probability(series, n, most, *length) > series->level)
+	    independent_probability(most, all * inflated) > level ||
+	    probability(series, n, most, *length) > level)
 		return false;
 	*at += from;
 	return true;
@@ -527,6 +545,233 @@ static void few_changes(struct series *series, struct places *places)
 		*places = steps;
 }
 
+/* ---- made series -------------------------------------------------------------------------- */
+
+/* Of neighbours x, y. */
+struct moments {
+	double n, x, y, xx, xy, yy;
+};
+
+/* Around the means of the values from..to, of which series->moments has sums. */
+static struct moments moments_of(const struct series *series, size_t from, size_t to)
+{
+	const struct moments *end = &series->moments[to], *start = &series->moments[from + 1];
+	struct moments m = { end->n - start->n,	  end->x - start->x,   end->y - start->y,
+			     end->xx - start->xx, end->xy - start->xy, end->yy - start->yy };
+
+	m.x /= m.n;
+	m.y /= m.n;
+	m.xx -= m.n * m.x * m.x;
+	m.xy -= m.n * m.x * m.y;
+	m.yy -= m.n * m.y * m.y;
+	return m;
+}
+
+static struct moments sum_of(const struct moments *a, const struct moments *b, double sign)
+{
+	return (struct moments){ .xx = a->xx + sign * b->xx,
+				 .xy = a->xy + sign * b->xy,
+				 .yy = a->yy + sign * b->yy };
+}
+
+static double coefficient(const struct moments *m)
+{
+	return m->xx > 0 ? fmin(m->xy / m->xx, 0.99) : 0;
+}
+
+/* The square of what is left of value k, the first one of level b, after level a. */
+static double jump(const double *values, size_t k, const struct moments *a, const struct moments *b,
+		   double rho)
+{
+	const double rest = values[k] - rho * values[k - 1] -
+			    ((b->y - rho * b->x) - rho * (a->y - rho * a->x)) / (1 - rho);
+
+	return rest * rest;
+}
+
+/* How much better steps explain n values that are autoregressive of first order than this does
+ * alone, n times the logarithm of the ratio of squared residuals: ratios[m] is of m + 1 steps, each
+ * the best one beside those before. Returns the coefficient without a step. */
+static double step_ratios(struct series *series, const double *values, size_t n, double *ratios)
+{
+	struct moments *sums = series->moments, all;
+	struct places places = { .most = LARGE_MOST };
+	double jumps = 0, rest, first;
+
+	memset(sums, 0, 2 * sizeof(*sums));
+	for (size_t i = 1; i < n; i++) {
+		const double x = values[i - 1], y = values[i];
+		const struct moments *m = &sums[i];
+
+		sums[i + 1] = (struct moments){ m->n + 1,      m->x + x,      m->y + y,
+						m->xx + x * x, m->xy + x * y, m->yy + y * y };
+	}
+	all = moments_of(series, 0, n);
+	first = all.xx > 0 ? all.xy / all.xx : 0;
+	rest = all.yy - first * all.xy;
+	for (size_t m = 0; m < LARGE_MOST; m++) {
+		struct moments its = all;
+		double least = INFINITY;
+		size_t best = 0;
+
+		for (size_t c = 0; c <= places.n; c++) {
+			const size_t start = level_start(&places, c, 0),
+				     end = level_end(&places, c, n);
+			struct moments others;
+
+			if (end - start < 2 * BENCH_SIDE_LEAST)
+				continue;
+			others = moments_of(series, start, end);
+			others = sum_of(&all, &others, -1);
+			for (size_t k = start + BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= end;
+			     k++) {
+				const struct moments a = moments_of(series, start, k),
+						     b = moments_of(series, k, end);
+				const struct moments both = sum_of(&a, &b, 1),
+						     now = sum_of(&others, &both, 1);
+				const double rho = coefficient(&now),
+					     own = now.yy - 2 * rho * now.xy + rho * rho * now.xx +
+						   jump(values, k, &a, &b, rho);
+
+				if (own < least) {
+					least = own;
+					best = k;
+					its = now;
+				}
+			}
+		}
+		ratios[m] = m ? ratios[m - 1] : 0;
+		if (!best)
+			continue;
+		add_place(&places, best, 1);
+		all = its;
+		jumps = 0;
+		for (size_t c = 0; c < places.n; c++) {
+			const size_t k = places.at[c];
+			const struct moments a = moments_of(series, level_start(&places, c, 0), k),
+					     b = moments_of(series, k,
+							    level_end(&places, c + 1, n));
+
+			jumps += jump(values, k, &a, &b, coefficient(&all));
+		}
+		least = all.yy - coefficient(&all) * (2 * all.xy - coefficient(&all) * all.xx) +
+			jumps;
+		ratios[m] = (double)n * log(rest / fmax(least, 1e-12 * rest));
+	}
+	return first;
+}
+
+/* Of standard deviation 1. */
+static double normal(struct series *series)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += (double)(next_random(series) >> 11) * 0x1p-53;
+	return sum;
+}
+
+/* A drift like that of the values: an autoregressive one of first order with this coefficient, and
+ * noise beside it, which has the rest of the variance. */
+struct drift {
+	double rho, share;
+};
+
+/* The autocorrelations of lags 1 to 3, without a step there. The sums are of all values. */
+static void three_lags(struct series *series, size_t at, double lags[4])
+{
+	const size_t n = series->n;
+	double square;
+
+	for (size_t i = 0; i < n; i++) {
+		const double sum = series->sums[at], of = (double)(i < at ? at : n - at);
+
+		series->scratch[i] = series->values[i] - series->values[0] -
+				     (i < at ? sum : series->sums[n] - sum) / of;
+	}
+	square = sum_of_squares(series->scratch, n);
+	for (size_t lag = 1; lag < 4; lag++)
+		lags[lag] = autocorrelation(series, n, lag, square);
+}
+
+/* `first`: the coefficient of the values if there is no noise beside the drift. With noise it is
+ * the rate at which autocorrelations decline. A step has such noise, too: if nothing else is
+ * correlated, what is taken is halfway between the two. */
+static struct drift drift_of(struct series *series, double first)
+{
+	const double small = 1.64 / sqrt((double)series->n);
+	double lags[4], left[4], rate = first, rho, gain;
+
+	three_lags(series, best_step(series, 0, series->n, &gain), left);
+	three_lags(series, 0, lags);
+	if (lags[1] > small)
+		rate = fmin((lags[2] + lags[3]) / (lags[1] + lags[2]), 1);
+	rho = fmax(first, left[1] + left[2] > small ? rate : (first + rate) / 2);
+	/* The bias of short series. */
+	first += (1 + 3 * first) / (double)series->n;
+	rho = fmax(fmin(rho + (1 + 3 * rho) / (double)series->n, 0.99), 0);
+	return (struct drift){ rho, rho > 0 ? fmax(fmin(first / rho, 1), 0) : 0 };
+}
+
+static void make_drift(struct series *series, const struct drift *drift, double *values, size_t n)
+{
+	double state = normal(series);
+
+	for (size_t i = 0; i < n; i++) {
+		values[i] = sqrt(drift->share) * state + sqrt(1 - drift->share) * normal(series);
+		state = drift->rho * state + sqrt(1 - drift->rho * drift->rho) * normal(series);
+	}
+}
+
+/* The upper tenth of a sample: where it starts, and its mean distance from there. */
+struct tail {
+	double start, mean;
+};
+
+static struct tail tail_of(const double *sample)
+{
+	double sorted[SERIES];
+	struct tail tail = { 0 };
+
+	memcpy(sorted, sample, sizeof(sorted));
+	qsort(sorted, SERIES, sizeof(*sorted), by_size);
+	tail.start = sorted[SERIES - TENTH - 1];
+	for (size_t i = SERIES - TENTH; i < SERIES; i++)
+		tail.mean += (sorted[i] - tail.start) / TENTH;
+	return tail;
+}
+
+/* The probability of steps that explain as much in made series that drift like the values: of one
+ * step, two and many, the most unusual. Small probabilities are of exponential tails; 1: more than
+ * a tenth. */
+static double made_probability(struct series *series)
+{
+	static const unsigned steps[] = { 1, 2, LARGE_MOST };
+	double ratios[LARGE_MOST], own[LARGE_MOST], made[LARGE_MOST][SERIES], worst[SERIES],
+		most = -INFINITY;
+	const double first = step_ratios(series, series->values, series->n, own);
+	const struct drift drift = drift_of(series, first);
+	struct tail tail;
+
+	for (unsigned s = 0; s < SERIES; s++) {
+		make_drift(series, &drift, series->scratch, series->n);
+		step_ratios(series, series->scratch, series->n, ratios);
+		for (unsigned m = 0; m < LARGE_MOST; m++)
+			made[m][s] = ratios[m];
+		worst[s] = -INFINITY;
+	}
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		const unsigned m = steps[i] - 1;
+
+		tail = tail_of(made[m]);
+		for (unsigned s = 0; s < SERIES; s++)
+			worst[s] = fmax(worst[s], (made[m][s] - tail.start) / tail.mean);
+		most = fmax(most, (own[m] - tail.start) / tail.mean);
+	}
+	tail = tail_of(worst);
+	return most <= tail.start ? 1 : 0.1 * exp(-(most - tail.start) / tail.mean);
+}
+
 /* ---- the changes -------------------------------------------------------------------------- */
 
 /* The mean of each block. The last one may be longer. */
@@ -542,6 +787,23 @@ static size_t block_means(const double *values, size_t n, size_t length, double 
 			means[b] += values[i] / (double)(to - from);
 	}
 	return n_blocks;
+}
+
+/* Of means of blocks. Values of which one block is made have as many times the variance. */
+static void summarize_blocks(struct series *series, size_t from, size_t to, size_t length,
+			     struct bench_summary *summary)
+{
+	const double *values = series->values + from;
+
+	if (to - from >= 2 * length) {
+		const size_t n = block_means(values, to - from, length, series->scratch);
+
+		bench_summarize(series->scratch, n, summary);
+		return;
+	}
+	bench_summarize(values, to - from, summary);
+	summary->stddev *= sqrt((double)length);
+	summary->trimmed.error *= (double)length;
 }
 
 /* Change c, between the changes around it, at its best place. */
@@ -569,10 +831,7 @@ static void describe(struct series *series, struct places *places, size_t c,
 
 			noise += rest * rest / (double)n;
 		}
-		bench_summarize(
-			series->scratch,
-			block_means(series->values + start, end - start, length, series->scratch),
-			&sides[side]);
+		summarize_blocks(series, start, end, length, &sides[side]);
 	}
 	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++) {
 		if (explained(series, n, best) - explained(series, n, k) >
@@ -606,6 +865,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 	series.sums = series.scratch + n;
 	series.order = tool_realloc(NULL, 2 * n * sizeof(*series.order));
 	series.blocks = series.order + n;
+	series.moments = tool_realloc(NULL, (n + 1) * sizeof(*series.moments));
 	if (rank_values(&series, 0, n))
 		large_steps(&series, 0, n, &large);
 	for (size_t c = 0; c <= large.n; c++) {
@@ -639,14 +899,22 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 			break;
 		drop_place(&places, least);
 	}
+	if (places.n && n <= MADE_MOST && made_probability(&series) > level)
+		places.n = 0;
 	for (size_t c = 0; c < places.n && listed < room; c++)
 		describe(&series, &places, c, &changes[listed++]);
 	free(series.ranks);
 	free(series.order);
+	free(series.moments);
 	return listed;
 }
 
 /* ---- trend -------------------------------------------------------------------------------- */
+
+static double median_of(const double *sorted, size_t n)
+{
+	return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
 
 /* Sen's slope: the median of the slopes of all pairs, here of means of blocks, of which there are
  * few enough for all pairs. */
@@ -666,7 +934,7 @@ void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 			slopes[n_slopes++] = (points[k] - points[i]) / (double)(k - i);
 	qsort(slopes, n_slopes, sizeof(*slopes), by_size);
 	qsort(points, n_points, sizeof(*points), by_size);
-	median = fabs(points[n_points / 2]);
+	median = fabs(median_of(points, n_points));
 	/* Of Kendall's tau, as a number of slopes around the median. */
 	spread = 1.96 *
 		 sqrt((double)n_points * (double)(n_points - 1) * (2 * (double)n_points + 5) / 18);
@@ -678,7 +946,7 @@ void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 			     whole = (double)(n_points - 1) / median * 100;
 
 		trend->known = true;
-		trend->pct = slopes[n_slopes / 2] * whole;
+		trend->pct = median_of(slopes, n_slopes) * whole;
 		trend->ci_pct = (high - low) / 2 * whole;
 		trend->significant = low > 0 || high < 0;
 	}
