@@ -199,12 +199,23 @@ static void judge(struct bench_delta *delta)
 		delta->has_ci && fabs(delta->pct) >= LEAST_PCT && fabs(delta->pct) > delta->ci_pct;
 }
 
+/* Half of the interval of the difference in units of the reference, whose error grows with the
+ * quotient (delta method). A quotient below 1 does not narrow it: it must not exclude 0 unless
+ * Welch's does. */
+static double difference_ci(struct bench_mean means[2])
+{
+	const double quotient = means[1].value / means[0].value;
+
+	if (quotient * quotient > 1)
+		means[0].error *= quotient * quotient;
+	return half_of(means[0].error + means[1].error, bench_welch_df(means));
+}
+
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,
 		   struct bench_delta *delta)
 {
 	struct bench_mean means[2];
 	bool trimmed = bench_means(reference, summary, means);
-	double error;
 
 	*delta = (struct bench_delta){ .trimmed = trimmed, .base = fabs(means[0].value) };
 	delta->known = reference->n && summary->n && delta->base > 0;
@@ -214,8 +225,7 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 	delta->has_ci = reference->n > 1 && summary->n > 1;
 	if (!delta->has_ci)
 		return;
-	error = means[0].error + means[1].error;
-	delta->ci_pct = half_of(error, bench_welch_df(means)) / delta->base * 100;
+	delta->ci_pct = difference_ci(means) / delta->base * 100;
 	judge(delta);
 }
 
@@ -292,13 +302,12 @@ void bench_widen(struct bench_delta *delta, double least)
 void bench_compare_sessions(const double *reference, size_t n_reference, const double *values,
 			    size_t n, struct bench_delta *delta)
 {
-	const struct bench_mean means[2] = { bench_mean_of_parts(reference, n_reference),
-					     bench_mean_of_parts(values, n) };
-	const double error = means[0].error + means[1].error;
+	struct bench_mean means[2] = { bench_mean_of_parts(reference, n_reference),
+				       bench_mean_of_parts(values, n) };
 	double ci_pct = 0;
 
 	if (delta->has_ci && means[0].n > 1 && means[1].n > 1)
-		ci_pct = half_of(error, bench_welch_df(means)) / delta->base * 100;
+		ci_pct = difference_ci(means) / delta->base * 100;
 	if (ci_pct > delta->ci_pct)
 		delta->ci_pct = ci_pct;
 	judge(delta);
