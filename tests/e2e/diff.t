@@ -30,17 +30,29 @@ like "$(of 'fault-*' page-faults .ci_pct)" '^[0-9.]+$' "has an interval"
 diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc
 like "$(cat out)" '\*' "the table marks a significant difference"
 is "$(cat "$T/err")" "" "without a warning"
-diff_ a1.pmc a2.pmc a1.pmc --vs b1.pmc b2.pmc
-is "$status" 0 "one dump twice on a side"
-like "$(cat "$T/err")" 'a1\.pmc.*one run' "is warned of"
+diff_ a1.pmc a2.pmc a3.pmc a1.pmc --vs b1.pmc b2.pmc b3.pmc
+like "$(cat err)" 'a1\.pmc is left out: its runs are in other dumps' "one dump twice on a side: a warning"
+mv out twice
+diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc
+is "$(cat twice)" "$(cat out)" "and the dump counts once"
+head -c -20 a1.pmc >cut.pmc
+diff_ cut.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc --format json
+is "$status $(of 'fault-*' threads .a)" "0 2" "a damaged dump among several is left out"
+like "$(cat err)" 'cut.pmc is left out, since it is damaged' "which a warning says"
+diff_ cut.pmc a1.pmc
+is "$status" 0 "one damaged dump a side is compared"
 diff_ a1.pmc b1.pmc --vs a1.pmc b2.pmc
-is "$(cat "$T/err")" "" "but not one on both sides"
+is "$(cat "$T/err")" "" "one dump on both sides: no warning"
+for i in {1..13}; do
+	record -o "two-$i.pmc" -- "$PROG/faults" 2
+	record -o "three-$i.pmc" -- "$PROG/faults" 3
+done
 # Threads of A: 9 x 2, 2 x 3; of B: 6 x 2, 5 x 3. The middle half of A has no spread.
-diff_ a1.pmc{,,,,,,,,} b1.pmc{,} --vs a1.pmc{,,,,,} b1.pmc{,,,,} --format json
+diff_ two-{1..9}.pmc three-{1..2}.pmc --vs two-{1..6}.pmc three-{1..5}.pmc --format json
 is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" true "delta and percentage are of the same means"
 is "$(of 'fault-*' threads '"\(.a * 11 | round) \(.b * 11 | round)"')" "24 27" "means where one side cannot be trimmed"
 # 13 x 2, 7 x 3 and 11 x 2, 9 x 3 without 5 of each end: 2 and 4 of 10.
-diff_ a1.pmc{,,,,,,,,,,,,} b1.pmc{,,,,,,} --vs a1.pmc{,,,,,,,,,,} b1.pmc{,,,,,,,,} --format json
+diff_ two-{1..13}.pmc three-{1..7}.pmc --vs two-{1..11}.pmc three-{1..9}.pmc --format json
 is "$(of 'fault-*' threads '"\(.a) \(.b)"')" "2.2 2.4" "trimmed means where both sides can be"
 is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" true "with their percentage"
 # The shell's descendants are the other dumps of its job.

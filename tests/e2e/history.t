@@ -58,6 +58,10 @@ is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few ru
 (cd step && "$gen" 200 0.5 0 3 195 worker 100)
 history_ step --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"
+mkdir copied && cp -p step/run-{1..30}.pmc copied && cp copied/run-7.pmc copied/a.pmc
+touch copied/a.pmc
+history_ copied --order time
+like "$(cat err)" 'copied/a.pmc is left out' "of two copies the older one is kept, in its place"
 mkdir merged && cp step/run-{1..30}.pmc merged && "$PMCTL" merge merged/* -o merged/all.pmc
 history_ merged --order name
 like "$(cat err) $(cat out)" 'merged/all.pmc is left out.* 30 runs' "a merged dump is left out, not the runs in it"

@@ -78,17 +78,11 @@ static void take_run(struct history *history, const struct diff_run *of,
 
 static int read_run(struct history *history, const struct diff_run *run)
 {
-	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile profile;
-	int code;
+	bool whole;
+	const int code = diff_load_run(run, true, &profile, &whole);
 
-	pmc_profile_init(&profile, &options);
-	code = report_read(&profile, run->paths, run->n_paths);
-	if (!code)
-		pmc_profile_finish(&profile);
-	if (!code && profile.damaged_frames)
-		tool_warn("%s is left out, since it is damaged", run->name);
-	else if (!code)
+	if (!code && whole)
 		take_run(history, run, &profile);
 	pmc_profile_free(&profile);
 	return code;
@@ -154,11 +148,6 @@ static int read_runs(struct history *history)
 		code = read_run(history, &runs.list[i]);
 	if (code)
 		return code;
-	if (runs.n_repeated > 1)
-		tool_warn("%s and %u more are left out: their runs are in other dumps, too",
-			  runs.repeated, runs.n_repeated - 1);
-	else if (runs.n_repeated)
-		tool_warn("%s is left out: its runs are in other dumps, too", runs.repeated);
 	history->diff.n_files[0] = (unsigned)history->n_runs;
 	if (history->n_runs < 2 * BENCH_SIDE_LEAST)
 		return tool_fail(

@@ -60,8 +60,7 @@ struct diff_run {
 
 struct diff_runs {
 	struct diff_run *list;
-	unsigned n, n_repeated; /* n_repeated: dumps with a process of another one */
-	const char *repeated;	/* the first of these */
+	unsigned n;
 };
 
 struct diff {
@@ -117,11 +116,15 @@ int diff_choose_keys(struct diff *diff);
 void diff_start(struct diff *diff);
 /* Adds the rows of dump `at` of that side. */
 void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile *profile);
-/* The runs of the dumps, in the order of the command line. by_file: each file may be another run,
- * and those whose processes are in other runs, too, are left out; else a path is of one run. 0, or
- * the exit code with the error printed. */
+/* The runs of the dumps, in the order of the command line. by_file: each file may be another run;
+ * else a path is of one run. Those with processes of another one are left out, with a warning. 0,
+ * or the exit code with the error printed. */
 int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool by_file,
 		   struct diff_runs *runs);
+/* The dumps of a run, finished. 0 and false: they are damaged and left out, with a warning, since
+ * there are several. */
+int diff_load_run(const struct diff_run *run, bool several, struct pmc_profile *profile,
+		  bool *whole);
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 /* NULL: the row has nothing in that column. */

@@ -326,19 +326,48 @@ void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile
 	pmc_arena_free(&dump.arena);
 }
 
-static int read_run(struct diff *diff, unsigned at, const struct diff_run *run)
+int diff_load_run(const struct diff_run *run, bool several, struct pmc_profile *profile,
+		  bool *whole)
 {
 	const struct pmc_profile_options options = { .timeline = false };
-	struct pmc_profile profile;
 	int code;
 
-	pmc_profile_init(&profile, &options);
-	code = report_read(&profile, run->paths, run->n_paths);
-	if (!code) {
-		pmc_profile_finish(&profile);
-		diff_take(diff, at >= diff->n_files[0], at, &profile);
+	pmc_profile_init(profile, &options);
+	code = report_read(profile, run->paths, run->n_paths);
+	if (!code)
+		pmc_profile_finish(profile);
+	*whole = !several || !profile->damaged_frames;
+	if (!code && !*whole)
+		tool_warn("%s is left out, since it is damaged", run->name);
+	return code;
+}
+
+/* Adds the runs of a side after those before. */
+static int read_side(struct diff *diff, unsigned side, const struct diff_runs *runs)
+{
+	unsigned *n = &diff->n_files[side];
+	int code = 0;
+
+	*n = 0;
+	for (unsigned i = 0; i < runs->n; i++) {
+		const unsigned at = *n + (side ? diff->n_files[0] : 0);
+		struct pmc_profile profile;
+		bool whole;
+
+		if (diff_load_run(&runs->list[i], runs->n > 1, &profile, &whole)) {
+			code = EXIT_FAIL;
+		} else if (whole) {
+			diff_take(diff, side, at, &profile);
+			diff->files[at] = runs->list[i].name;
+			++*n;
+		}
+		pmc_profile_free(&profile);
 	}
-	pmc_profile_free(&profile);
+	if (!code && !*n)
+		return tool_fail(EXIT_FAIL,
+				 "all dumps of side %c are damaged; give whole ones, or two to "
+				 "compare what is left of them",
+				 side ? 'B' : 'A');
 	return code;
 }
 
@@ -375,7 +404,6 @@ void diff_start(struct diff *diff)
 int diff_read(struct diff *diff)
 {
 	struct diff_runs runs[2];
-	const char **names;
 	unsigned n;
 	int code = 0;
 
@@ -388,16 +416,10 @@ int diff_read(struct diff *diff)
 		return code;
 	n = runs[0].n + runs[1].n;
 	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
-	names = pmc_arena_alloc(&diff->arena, n * sizeof(*names));
-	diff->files = names;
+	diff->files = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->files));
 	diff_start(diff);
-	for (unsigned side = 0, at = 0; side < 2; side++) {
-		diff->n_files[side] = runs[side].n;
-		for (unsigned i = 0; i < runs[side].n; i++, at++) {
-			names[at] = runs[side].list[i].name;
-			code = read_run(diff, at, &runs[side].list[i]) ? EXIT_FAIL : code;
-		}
-	}
+	for (unsigned side = 0; side < 2; side++)
+		code = read_side(diff, side, &runs[side]) ? EXIT_FAIL : code;
 	if (code || !pmc_by_samples(diff->by))
 		return code;
 	if (diff->n_columns == DIFF_EVENTS && diff->event)

@@ -40,6 +40,8 @@ struct units {
 	struct unit *list;
 	size_t n, room;
 	struct claim *claims;
+	unsigned n_repeated;	    /* units with a process of another one */
+	const char *repeated;	    /* the first of these */
 	struct pmc_profile profile; /* the processes of the last unit */
 };
 
@@ -199,13 +201,12 @@ static int by_time(const void *a, const void *b)
 					    (x->at > y->at) - (x->at < y->at);
 }
 
-/* Merged dumps after the single ones. */
+/* Merged dumps after the single ones, and copies after the older ones. */
 static int by_images(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
-	return x->n_images != y->n_images ? (x->n_images > y->n_images ? 1 : -1) :
-					    (x->at > y->at) - (x->at < y->at);
+	return x->n_images != y->n_images ? (x->n_images > y->n_images ? 1 : -1) : by_time(a, b);
 }
 
 static int by_place(const void *a, const void *b)
@@ -215,16 +216,12 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* The run of a process that the unit has, too; NULL: none. */
-static struct diff_run *repeated_of(struct units *units, const struct unit *unit)
+static bool has_repeated(struct units *units, const struct unit *unit)
 {
-	for (uint64_t i = 0; i < unit->n_images; i++) {
-		struct claim *claim = claim_of_id(units, 'p', unit->images[i].identity);
-
-		if (claim->run)
-			return claim->run;
-	}
-	return NULL;
+	for (uint64_t i = 0; i < unit->n_images; i++)
+		if (claim_of_id(units, 'p', unit->images[i].identity)->run)
+			return true;
+	return false;
 }
 
 static struct diff_run *run_of(struct units *units, const struct unit *unit)
@@ -251,19 +248,14 @@ static void claim_all(struct units *units, const struct unit *unit, struct diff_
 /* Adds the unit to its run, or as a new one. */
 static void take_unit(struct units *units, const struct unit *unit, struct diff_runs *runs)
 {
-	struct diff_run *other = repeated_of(units, unit), *run = NULL;
+	struct diff_run *run;
 
-	/* As a run of diff it would make means look more certain than they are. */
-	if (other && !runs->n_repeated++)
-		runs->repeated = unit->run.name;
-	if (other && units->by_file)
+	/* As a run of its own it would make means look more certain than they are. */
+	if (has_repeated(units, unit)) {
+		units->repeated = units->n_repeated++ ? units->repeated : unit->run.name;
 		return;
-	if (other && runs->n_repeated == 1)
-		tool_warn("%s and %s have a process in common: one run counts as two; name each "
-			  "run once per side",
-			  other->name, unit->run.name);
-	if (!other)
-		run = run_of(units, unit);
+	}
+	run = run_of(units, unit);
 	if (!run) {
 		run = &runs->list[runs->n++];
 		*run = unit->run;
@@ -311,6 +303,11 @@ int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool
 	for (size_t i = 0; i < units.n; i++)
 		take_unit(&units, &units.list[i], runs);
 	qsort(runs->list, runs->n, sizeof(*runs->list), by_place);
+	if (units.n_repeated > 1)
+		tool_warn("%s and %u more are left out: their runs are in other dumps, too",
+			  units.repeated, units.n_repeated - 1);
+	else if (units.n_repeated)
+		tool_warn("%s is left out: its runs are in other dumps, too", units.repeated);
 end:
 	free(units.list);
 	return code;
