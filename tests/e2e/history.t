@@ -59,7 +59,7 @@ is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few ru
 history_ step --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"
 mkdir copied && cp -p step/run-{1..30}.pmc copied && cp copied/run-7.pmc copied/a.pmc
-touch copied/a.pmc
+touch -d '1 hour' copied/a.pmc # times of files are read in seconds
 history_ copied --order time
 like "$(cat err)" 'copied/a.pmc is left out' "of two copies the older one is kept, in its place"
 mkdir merged && cp step/run-{1..30}.pmc merged && "$PMCTL" merge merged/* -o merged/all.pmc

@@ -110,7 +110,7 @@ like "$(cat "$M/slow.md")" 'Marked ~ .*: instructions:u, cycles:u, r8:u' \
 	"long samples: a line below the table explains the mark ~"
 
 # The example of the documentation, on a machine with a PMU.
-like "$(head -n 1 "$M/example.md")" 'cycles/op \| instructions/op \|  IPC \| speed-up \|$' \
+like "$(head -n 1 "$M/example.md")" 'cycles/op \| +instructions/op \| +IPC \| +speed-up \|$' \
 	"documentation example: columns for cycles, instructions and IPC"
 is "$(grep -c '| 1.00 |' "$M/example.md")" 3 "documentation example: IPC is 1.00 for each of its three benchmarks"
 
