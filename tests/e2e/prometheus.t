@@ -89,7 +89,7 @@ pause
 begun=$(cpu)
 from=$(of live.prom pmc_cpu_seconds_total)
 kill -CONT $pid
-await eval '[ "$(cpu | cut -d. -f1)" -ge $((${begun%.*} + 3)) ]'
+await eval '[ "$(cpu | cut -d. -f1)" -ge $((${begun%.*} + 6)) ]'
 pause
 within "$(awk -v a="$from" -v b="$(of live.prom pmc_cpu_seconds_total)" 'BEGIN { print b - a }')" \
 	"$(awk -v a="$begun" -v b="$(cpu)" 'BEGIN { print b - a }')" 2 "CPU time of the pools is that of the process"
