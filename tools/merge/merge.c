@@ -550,7 +550,7 @@ static void use_input(struct merge *merge, const struct entry *entry)
 	use_bytes(merge, step);
 }
 
-/* Frames of one place, each once: nearly always it is one. */
+/* Frames with equal sort keys, without duplicates: nearly always one. */
 struct same {
 	struct entry *list;
 	size_t n, room;

@@ -429,7 +429,7 @@ static void stat_part(struct pmc_fold_stat *into, const struct pmc_fold_stat *st
 void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 		   const struct pmc_union *u, const struct pmc_fold_group *of)
 {
-	/* What has no rank is none of them: the launcher of a job. */
+	/* A part without a name, such as the launcher of an MPI job, is in the sums only. */
 	const bool beside = of->is_nameless && into->parts;
 	const char *label = beside ? NULL : of->label;
 

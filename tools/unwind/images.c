@@ -239,7 +239,7 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 		id_bytes = symbols_file_id(image->root->fd, name, below);
 		id = below;
 	}
-	/* Programs map it, so that it is found. */
+	/* A runtime maps its jitdump so that profilers find the path. */
 	if (file && fnmatch("*/jit-*.dump", name, 0) == 0)
 		symbols_add_jit_dump((pid_t)image->pid, name);
 	/* "//anon", "[heap]": code that was made at run time. */
