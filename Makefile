@@ -90,10 +90,11 @@ MAKEFLAGS += --no-builtin-rules
 all: $(O)/libpmcagent.so $(O)/pmctl $(O)/pmc-spawn $(O)/libpmc.a $(O)/libpmc.so $(O)/public/libpmc.a ## build the agent, pmctl and libpmc
 .DEFAULT_GOAL := all
 
-# A change of flags rebuilds everything.
+# A change of flags rebuilds everything, another spelling of $(O) nothing.
+FLAGS = $(subst $(O)/,,$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS))
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS)' > $@
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 FORCE:
 
 $(O)/obj/tools/%.o: private BASE += $(HARDEN)

@@ -14,7 +14,7 @@ EXAMPLE_BIN := $(patsubst docs/examples/%.c,$(O)/examples/%,$(wildcard docs/exam
 prog_flags = $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
 
 units: $(UNIT_BIN) $(O)/planner/planner
-progs: $(PROG_BIN)
+progs: $(PROG_BIN) $(addprefix $(O)/bench/,gen_dump gen_samples gen_history)
 examples: $(EXAMPLE_BIN)
 guests: $(PROG_C) $(VM_BIN) $(EXAMPLE_BIN)
 

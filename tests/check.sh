@@ -72,6 +72,11 @@ export TAP_DIR=$tap
 
 prove -j"${CHECK_JOBS:-2}" --timer --exec "$tap/exec" "${tests[@]}" 2>&1 | tee "$tap/prove.log"
 rc=${PIPESTATUS[0]}
+rebuilt=$(find "$O/pmctl" "$O/libpmcagent.so" -newer "$tap/exec" 2>/dev/null)
+if [ -n "$rebuilt" ]; then
+	echo "check: the tests rebuilt $rebuilt, while other tests used it" >&2
+	rc=1
+fi
 
 skips=$(grep -Hi '# *skip' "$tap"/*.tap 2>/dev/null |
 	sed -e 's|^.*[/+]\([^/+]*\)\.tap:|\1: |' -e 's/ok [0-9]* - //')

@@ -189,7 +189,7 @@ fi
 
 # ---- installed --------------------------------------------------------------------------------
 for prefix in /usr:vendor-completions /usr/local:site-functions; do
-	ok "make install, ${prefix%:*}" make -s -C "$ROOT" O="$O" install DESTDIR="$T/dest" PREFIX="${prefix%:*}"
+	ok "make install, ${prefix%:*}" make -s -C "$ROOT" O="$O" -o all install DESTDIR="$T/dest" PREFIX="${prefix%:*}"
 	same "$ROOT/data/completion/pmctl.bash" "$T/dest${prefix%:*}/share/bash-completion/completions/pmctl" "for bash"
 	same "$ROOT/data/completion/_pmctl" "$T/dest${prefix%:*}/share/zsh/${prefix#*:}/_pmctl" "for zsh"
 done

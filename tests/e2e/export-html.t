@@ -98,7 +98,6 @@ page_rest x.html >b
 same a b "pages differ in their data only"
 
 # ---- bounds ----------------------------------------------------------------------------------------
-make -s -C "$ROOT" O="$O" "$O/bench/gen_samples" >&2
 "$O/bench/gen_samples" 5000 50000 >large.pmc
 "$PMCTL" export --to html -o large.html large.pmc
 page_data large.html >large.json

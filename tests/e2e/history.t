@@ -3,7 +3,6 @@
 # history.t - pmctl history: planted changes in generated runs, order, labels, refusals.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
-make -s -C "$ROOT" O="$O" "$O/bench/gen_history" >&2
 gen=$O/bench/gen_history
 
 history_() { run "$PMCTL" history "$@"; }

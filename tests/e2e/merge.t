@@ -150,7 +150,6 @@ is "$status $("$PMCTL" report --format json live.pmc | jq '.processes | length')
 is "$(ls nomem.pmc.* 2>/dev/null)" "" "no temporary file is left without memory"
 
 # ---- memory --------------------------------------------------------------------------------------
-make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
 "$O/bench/gen_dump" 50000 1 >large.pmc
 "$PMCTL" merge large.pmc -o whole.pmc
 run "$PMCTL" merge --memory 1m large.pmc -o parts.pmc

@@ -72,7 +72,6 @@ for mpi in openmpi mpich; do
 done
 
 # ---- dumps merged by the ranks of a job ----------------------------------------------------------
-make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
 mkdir dumps
 for i in {1..40}; do
 	"$O/bench/gen_dump" $((i * 10)) "$i" >"dumps/$i.pmc"
@@ -87,7 +86,7 @@ for mpi in openmpi mpich; do
 		continue
 	fi
 	rm -f "$O/pmctl-mpi"
-	ok "$mpi: pmctl-mpi is built" make -s -C "$ROOT" O="$O" MPICC=mpicc.$mpi mpi
+	ok "$mpi: pmctl-mpi is built" make -s -C "$ROOT" O="$O" -o "$O/flags" MPICC=mpicc.$mpi mpi
 	launch=(mpirun.$mpi)
 	[ $mpi = openmpi ] && launch+=(--allow-run-as-root --oversubscribe)
 	for n in 1 3 4; do

@@ -7,7 +7,6 @@ cd "$T" || exit 1
 command -v node >/dev/null || skip_all "no node, which runs the readers"
 sh "$ROOT/tests/parquet/fetch.sh" "$O/parquet" 2>"$T/err" ||
 	skip_all "npm fetches nothing: $(tail -n 1 "$T/err")"
-make -s -C "$ROOT" O="$O" "$O/bench/gen_dump" >&2
 
 # sql DIR QUERY...: rows of the queries, cells joined by |.
 sql() { (cd "$O/parquet" && node "$ROOT/tests/parquet/read.mjs" duckdb "$(realpath -m "$OLDPWD/$1")" "${@:2}"); }

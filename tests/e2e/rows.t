@@ -8,7 +8,6 @@ cd "$T" || exit 1
 for dump in a b; do
 	PMC_EVENTS=task-clock,page-faults PMC_OUT=$dump.pmc PMC_REPORT=off run agent "$PROG/churn" 8 3000
 done
-make -s -C "$ROOT" O="$O" "$O/bench/gen_history" >&2
 mkdir h && (cd h && "$O/bench/gen_history" 12 1 0 1)
 mkfifo in
 "$PROG/waiters" 3 <in >ready &

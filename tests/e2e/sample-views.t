@@ -83,7 +83,6 @@ else
 fi
 
 # ---- a million samples of 10,000 threads -----------------------------------------------------
-make -s -C "$ROOT" O="$O" "$O/bench/gen_samples" >&2
 "$O/bench/gen_samples" 10000 1000000 >"$T/large.pmc"
 # peak KEY: kilobytes of memory that the report takes
 peak() {
