@@ -195,20 +195,28 @@ double bench_mean_ci(const struct bench_summary *summary)
 
 static void judge(struct bench_delta *delta)
 {
-	delta->significant =
-		delta->has_ci && fabs(delta->pct) >= LEAST_PCT && fabs(delta->pct) > delta->ci_pct;
+	delta->significant = delta->has_ci && fabs(delta->pct) >= LEAST_PCT &&
+			     fabs(delta->pct) > delta->difference_ci_pct;
 }
 
-/* Half of the interval of the difference in units of the reference, whose error grows with the
- * quotient (delta method). A quotient below 1 does not narrow it: it must not exclude 0 unless
- * Welch's does. */
-static double difference_ci(struct bench_mean means[2])
+static void at_least(double *value, double least)
+{
+	if (*value < least)
+		*value = least;
+}
+
+/* Makes the intervals at least those of these means. The error of the quotient grows with it (delta
+ * method); one below 1 does not narrow it: it must not exclude 0 unless Welch's does. */
+static void widen_to(struct bench_delta *delta, struct bench_mean means[2])
 {
 	const double quotient = means[1].value / means[0].value;
+	double ci = half_of(means[0].error + means[1].error, bench_welch_df(means));
 
+	at_least(&delta->difference_ci_pct, ci / delta->base * 100);
 	if (quotient * quotient > 1)
 		means[0].error *= quotient * quotient;
-	return half_of(means[0].error + means[1].error, bench_welch_df(means));
+	ci = half_of(means[0].error + means[1].error, bench_welch_df(means));
+	at_least(&delta->ci_pct, ci / delta->base * 100);
 }
 
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,
@@ -225,7 +233,7 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 	delta->has_ci = reference->n > 1 && summary->n > 1;
 	if (!delta->has_ci)
 		return;
-	delta->ci_pct = difference_ci(means) / delta->base * 100;
+	widen_to(delta, means);
 	judge(delta);
 }
 
@@ -248,6 +256,7 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 	delta->base = fabs(mean_of(of_reference, delta->trimmed).value);
 	delta->pct = mean.value / delta->base * 100;
 	delta->ci_pct = half_of(mean.error, (double)(mean.n - 1)) / delta->base * 100;
+	delta->difference_ci_pct = delta->ci_pct;
 	judge(delta);
 }
 
@@ -290,12 +299,19 @@ double bench_ratio_ci(const struct bench_mean means[2])
 	return half_of(relative[0].error + relative[1].error, bench_welch_df(relative));
 }
 
+static double root_of_sum(double a, double b)
+{
+	return pmc_square_root(a * a + b * b);
+}
+
 void bench_widen(struct bench_delta *delta, double least)
 {
 	const double pct = delta->base > 0 ? least / delta->base * 100 : 0;
 
-	if (delta->has_ci)
-		delta->ci_pct = pmc_square_root(delta->ci_pct * delta->ci_pct + pct * pct);
+	if (delta->has_ci) {
+		delta->ci_pct = root_of_sum(delta->ci_pct, pct);
+		delta->difference_ci_pct = root_of_sum(delta->difference_ci_pct, pct);
+	}
 	judge(delta);
 }
 
@@ -304,11 +320,8 @@ void bench_compare_sessions(const double *reference, size_t n_reference, const d
 {
 	struct bench_mean means[2] = { bench_mean_of_parts(reference, n_reference),
 				       bench_mean_of_parts(values, n) };
-	double ci_pct = 0;
 
 	if (delta->has_ci && means[0].n > 1 && means[1].n > 1)
-		ci_pct = difference_ci(means) / delta->base * 100;
-	if (ci_pct > delta->ci_pct)
-		delta->ci_pct = ci_pct;
+		widen_to(delta, means);
 	judge(delta);
 }

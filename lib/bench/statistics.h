@@ -42,11 +42,14 @@ double bench_mean_ci(const struct bench_summary *summary);
 struct bench_delta {
 	bool known;	    /* both have values, and the reference is not 0 */
 	bool has_ci;	    /* both have at least two */
-	bool significant;   /* the interval excludes 0, and the difference is at least 1 % */
+	bool significant;   /* the difference's interval excludes 0, and it is at least 1 % */
 	bool trimmed;	    /* of trimmed means */
 	bool paired;	    /* of the differences of pairs */
 	double pct, ci_pct; /* in percent of base; the 95 % interval is ± ci_pct */
-	double base;	    /* the absolute value of the reference's mean, trimmed if that is */
+	/* Of the difference alone, in percent of base. Percentages have the error of the base, too:
+	 * a large one may have ci_pct > pct where the difference is beyond doubt. */
+	double difference_ci_pct;
+	double base; /* the absolute value of the reference's mean, trimmed if that is */
 };
 
 /* The error of the mean by the medians of ten parts of a series in the order of time: on a machine

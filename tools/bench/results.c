@@ -569,7 +569,7 @@ static void put_difference(struct note *note, const struct bench_delta *delta)
 	pmc_show_scaled(line, &scale, ns);
 	if (delta->has_ci) {
 		pmc_out_str(line, ascii ? " +- " : " ± ");
-		pmc_show_scaled(line, &scale, delta->ci_pct * delta->base / 100);
+		pmc_show_scaled(line, &scale, delta->difference_ci_pct * delta->base / 100);
 	}
 	pmc_outf(line, " %s%s)", scale.unit, delta->has_ci ? "" : ", too few runs for an interval");
 }
@@ -597,7 +597,7 @@ static void note_fastest(struct note *note)
 		if (command == fastest || !delta->known)
 			continue;
 		put_quoted(note, fastest);
-		if (delta->has_ci && delta->pct <= delta->ci_pct) {
+		if (delta->has_ci && delta->pct <= delta->difference_ci_pct) {
 			put(note, " and ");
 			put_quoted(note, command);
 			pmc_outf(&note->line, ": no statistically significant difference in %s",

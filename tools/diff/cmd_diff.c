@@ -222,7 +222,7 @@ static int judge(const struct diff *diff)
 		if (diff->fail_above < 0)
 			break;
 		if (delta->known && delta->pct > diff->fail_above &&
-		    (!delta->has_ci || delta->pct > delta->ci_pct))
+		    (!delta->has_ci || delta->pct > delta->difference_ci_pct))
 			return tool_fail(EXIT_FAIL,
 					 "%s of the total is %.1f %% larger in B; --fail-above "
 					 "permits %.1f %%",

@@ -469,9 +469,8 @@ static void write_notes(const struct lines *lines, bool intervals)
 		tool_rows_say(rows,
 			      " some counts were multiplexed, and are scaled to the whole time");
 	if (intervals)
-		tool_rows_say(rows,
-			      " *: statistically significant: the 95 %% interval (%s) excludes 0",
-			      rows->screen.ascii ? "+-" : "±");
+		tool_rows_say(rows, " *: statistically significant: the 95 %% interval of the "
+				    "difference excludes 0");
 }
 
 static void write_table(struct lines *lines, struct table *table)
