@@ -62,6 +62,11 @@ for mpi in openmpi mpich; do
 		"$mpi: ranks in the order of their CPU time outside the MPI library" || diag "$(jq -c '.groups[] | [.key, .cpu_ns, .outside_mpi_ns, .samples]' out)"
 	run "$PMCTL" report --across rank $mpi-*
 	like "$(cat out)" "rank 3 has the most CPU time" "$mpi: the report names the slow rank"
+	run "${launch[@]}" "$PMCTL" run --report off --label tree=a -o "$T/each-$mpi-%j/%r.pmc" ./uneven.$mpi even
+	"$PMCTL" report --by job --format json each-$mpi-*/ >jobs.json
+	is "$(find each-$mpi-* -name '*.pmc' | sed 's,.*/,,' | sort | xargs) $(jq '.groups | length' jobs.json)" \
+		"0.pmc 1.pmc 2.pmc 3.pmc 1" "$mpi: ranks that started a pmctl run each are one job" || find each-$mpi-*
+	is "$(jq -r '.processes[].labels.tree' jobs.json | sort -u)" a "$mpi: and have the user's labels"
 	balanced() {
 		rm -f even*.pmc
 		PMC_SAMPLE=on PMC_REPORT=off PMC_OUT="$T/even-%r.pmc" run env LD_PRELOAD="$AGENT" "${launch[@]}" ./uneven.$mpi even

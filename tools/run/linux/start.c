@@ -8,10 +8,15 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/labels.h"
+#include "lib/base/out.h"
+#include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,4 +72,49 @@ void run_reap(struct run_child *child)
 void run_boot_id(char *text, size_t cap)
 {
 	pmc_file_read(text, cap, "/proc/sys/kernel/random/boot_id");
+}
+
+/* The address of mpiexec, which MPICH's launcher (Hydra) gives its proxy on every node. */
+static const char *hydra_address(char *cmdline, size_t len)
+{
+	static const char option[] = "--control-port";
+	const char *at = memmem(cmdline, len, option, sizeof(option));
+
+	return at ? at + sizeof(option) : NULL;
+}
+
+/* The ranks of Slurm and Open MPI have the ID of their job in the environment. Those of Hydra
+ * started a pmctl each, and nothing but that address is the same in all. */
+void run_label_job(void)
+{
+	enum { GENERATIONS = 8 };
+	const char *users = getenv("PMC_LABEL"), *job = NULL;
+	char labels[PMC_LABELS_BYTES], text[4096];
+	struct pmc_proc_stat stat;
+	struct pmc_out out;
+	pid_t pid = getppid();
+	size_t len;
+
+	pmc_out_to_mem(&out, labels, sizeof(labels));
+	if (!getenv("PMI_RANK") || (users && !pmc_labels_valid(users)) ||
+	    pmc_labels(&out, environ, users) < 0 || pmc_label(labels, "job", &len))
+		return;
+	for (unsigned i = 0; i < GENERATIONS && pid > 1; i++) {
+		if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", pid) <= 0 ||
+		    !pmc_proc_stat(text, &stat))
+			return;
+		if (!strncmp(stat.name, "hydra_pmi_proxy", 15)) {
+			const int n = pmc_file_read(text, sizeof(text), "/proc/%d/cmdline", pid);
+
+			job = n > 0 ? hydra_address(text, (size_t)n) : NULL;
+			break;
+		}
+		pid = (pid_t)stat.parent;
+	}
+	if (!job || strchr(job, ','))
+		return;
+	pmc_out_to_mem(&out, labels, sizeof(labels));
+	pmc_outf(&out, "%s%sjob=%s", users ? users : "", users ? "," : "", job);
+	if (pmc_labels_valid(labels))
+		setenv("PMC_LABEL", labels, 1);
 }
