@@ -107,6 +107,25 @@ else
 	skip "waits cannot be recorded here" "waits and their time"
 fi
 
+if "$PMCTL" profile --off-cpu -o times.pmc -- sh -c 'sleep 0.3; sleep 0.3' >"$T/out" 2>"$T/err"; then
+	"$PMCTL" export --to perf-data -o times.data times.pmc
+	script times comm,time,period | awk '$1 == "sh" && $3 > 250000000 { print $2 + 0 }' | sort -n >times
+	between "$(awk 'NR > 1 { print $1 - last } { last = $1 }' times)" 0.28 1 "samples of pmctl profile have their times" ||
+		diag "$(cat times)"
+	"$PMCTL" report --format json times.pmc >rows.json
+	is "$(perf report -T --stdio -g none -i times.data 2>/dev/null | sed -n '/^# *PID .*off-cpu/,$p' | awk '/^ *[0-9]/ { print $2 }' | sort -n | xargs)" \
+		"$(jq -r '.threads[].tid' rows.json | sort -nu | xargs)" "perf report -T has the threads"
+	if [ "$(awk '$3 == "do_wait" { print ($1 != 0) }' /proc/kallsyms 2>/dev/null)" = 1 ]; then
+		is "$(perf script -i times.data -F comm,ip,sym 2>/dev/null | awk '/^[^ \t]*sh/ { want = 1; next } want && / do_wait/ { n++ } { want = 0 } END { print n + 0 }')" \
+			"$("$PMCTL" report --by thread,function --format json times.pmc |
+				jq '[.groups[] | select(.keys.function == "do_wait [k]" and .self > 0).samples] | add')" "and functions of the kernel"
+	else
+		skip "addresses of the kernel are hidden" "functions of the kernel"
+	fi
+else
+	skip "waits cannot be recorded here: $(tail -n 1 "$T/err")" "times of samples"
+fi
+
 # ---- hosts ---------------------------------------------------------------------------------------
 if unshare -u -p -f --mount-proc sh -c 'hostname elsewhere && exec "$@"' sh \
 	"$PMCTL" run --report off --sample task-clock@1000000 -o other.pmc -- "$PROG/tree" 1 30 >/dev/null 2>&1; then

@@ -268,7 +268,7 @@ int cmd_export(int argc, char **argv)
 	if (code)
 		return code;
 	options.timeline = request.format == EXPORT_chrome || request.format == EXPORT_parquet;
-	options.times = request.format == EXPORT_chrome;
+	options.times = request.format == EXPORT_chrome || request.format == EXPORT_perf_data;
 	pmc_profile_init(&profile, &options);
 	code = tool_inputs_read(request.files, request.n_files, read_dated, &profile);
 	if (!code) {
@@ -332,8 +332,24 @@ static int event_of(struct export *export, const struct pmc_p_event *event)
 	return (int)i;
 }
 
+/* Of two lists in the same order: the same samples by time. */
+static const struct pmc_p_samples *by_time(const struct pmc_profile *profile,
+					   const struct pmc_p_samples *samples, uint64_t *at)
+{
+	const struct pmc_p_samples *timed =
+		*at < profile->n_timed_lists ? profile->timed[*at] : NULL;
+
+	if (!timed || timed->process != samples->process || timed->row != samples->row ||
+	    timed->event != samples->event)
+		return samples;
+	++*at;
+	return timed->samples == samples->samples && timed->weight == samples->weight ? timed :
+											samples;
+}
+
 void export_find_samples(struct export *export)
 {
+	uint64_t at = 0;
 	const struct pmc_profile *profile = export->profile;
 	struct pmc_thread_buf buf;
 
@@ -343,6 +359,7 @@ void export_find_samples(struct export *export)
 	pmc_fold_begin(&export->pools, &export->united, NULL, PMC_BY_POOL);
 	for (uint64_t i = 0; i < profile->n_samples; i++) {
 		const struct pmc_p_samples *samples = profile->samples[i];
+		const struct pmc_p_samples *timed = by_time(profile, samples, &at);
 		const int event = event_of(export, samples->event);
 		struct export_list *list = &export->lists[export->n_lists];
 		const struct pmc_p_thread *thread;
@@ -351,7 +368,7 @@ void export_find_samples(struct export *export)
 		if (event < 0)
 			continue;
 		export->n_lists++;
-		list->of = samples;
+		list->of = timed;
 		list->event = (unsigned)event;
 		pmc_add_sat(&export->events[event].samples, samples->samples);
 		pmc_add_sat(&export->events[event].weight, samples->weight);

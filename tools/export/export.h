@@ -25,7 +25,7 @@ struct export_event {
 
 /* The samples of a thread by an event. */
 struct export_list {
-	const struct pmc_p_samples *of;
+	const struct pmc_p_samples *of;	 /* by time, if the format has times and all are known */
 	unsigned event;			 /* index in the events */
 	const struct pmc_fold_row *pool; /* of the thread; NULL: it is unknown */
 };

@@ -2,15 +2,18 @@
 /*
  * perf_data.c - perf.data files, as perf record writes them.
  *
- * A dump has numbers of samples by thread and stack: each sample becomes a record with an equal
- * share of the weight, at the start of its thread. Source: tools/perf/Documentation/
- * perf.data-file-format.txt and include/uapi/linux/perf_event.h of the kernel.
+ * A dump has numbers of samples by thread and stack, and perhaps by time: each sample becomes a
+ * record with an equal share of the weight, at its time, or at the start of its thread. Source:
+ * tools/perf/Documentation/ perf.data-file-format.txt and include/uapi/linux/perf_event.h of the
+ * kernel.
  */
+#include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 #include "tools/export/export.h"
 #include "tools/export/perf_format.h"
-#include "lib/base/utf8.h"
+#include "tools/symbol/symbol.h"
 
 /* ---- where modules are, and numbers of processes on different hosts ------------------------- */
 
@@ -37,16 +40,23 @@ struct perf_who {
 };
 
 /* Deeper than any stack that is recorded; hostile dumps have deeper ones. */
-enum { PERF_RECORD_WORDS = 1024, PERF_DEPTH_MOST = PERF_RECORD_WORDS - 16 };
+enum { PERF_RECORD_WORDS = 1024 };
 
 struct perf_record {
 	unsigned words; /* with the head */
 	uint64_t word[PERF_RECORD_WORDS];
 };
 
+/* The kernel of this boot, at its own addresses; one of another machine is like any module. */
+struct perf_kernel {
+	const struct pmc_p_module *module; /* NULL: it is in no sample */
+	uint64_t first, last;
+};
+
 struct perf_data {
 	struct export *export;
 	struct perf_module *modules;
+	struct perf_kernel kernel;
 	struct perf_space spaces[PERF_SPACES_MOST];
 	unsigned n_spaces;
 	uint64_t n_processes; /* that were begun */
@@ -69,10 +79,16 @@ struct perf_data {
 #define MODULES_END	 (UINT64_C(1) << 62)
 #define FILE_OFFSET_MOST (UINT64_C(1) << 47)
 #define PAGE_BYTES	 UINT64_C(65536)
+#define KERNEL_HALF	 (UINT64_C(0xffff) << 48) /* which dumps leave out */
 
 /* Linux has no PID from here on. */
 #define NUMBERS_OF_SPACE  4194304u
 #define NUMBER_OF_UNKNOWN (NUMBERS_OF_SPACE - 1)
+
+static bool is_kernel(const struct pmc_p_module *module)
+{
+	return module && !strcmp(module->path, SYMBOL_KERNEL);
+}
 
 /* perf looks for symbols by their offset in the file. Where the file is not known, most have the
  * same numbers as addresses. */
@@ -81,6 +97,8 @@ static uint64_t file_offset(const struct perf_data *p, const struct pmc_p_stack 
 	const struct pmc_p_frame *frame = &stack->frames[i];
 	uint64_t offset;
 
+	if (is_kernel(frame->module))
+		return frame->address & (FILE_OFFSET_MOST - 1);
 	if (!names_file_offset(p->export->names, stack->process, frame, &offset))
 		offset = frame->address;
 	return offset < FILE_OFFSET_MOST ? offset : FILE_OFFSET_MOST - 1;
@@ -95,6 +113,18 @@ static struct perf_module *find_module(const struct perf_data *p, const struct p
 	return found;
 }
 
+static bool is_this_kernel(struct perf_data *p, const struct pmc_p_module *module)
+{
+	struct perf_kernel *kernel = &p->kernel;
+	char boot_id[64];
+
+	if (!kernel->module && is_kernel(module) && symbols_boot_id(boot_id) &&
+	    module->build_id_len == strlen(boot_id) &&
+	    !memcmp(module->build_id, boot_id, module->build_id_len))
+		*kernel = (struct perf_kernel){ module, UINT64_MAX, 0 };
+	return module && module == kernel->module;
+}
+
 static void measure(struct perf_data *p, const struct pmc_p_stack *stack)
 {
 	struct pmc_arena *arena = &p->export->arena;
@@ -106,6 +136,13 @@ static void measure(struct perf_data *p, const struct pmc_p_stack *stack)
 
 		if (!of || names_skip(stack, i))
 			continue;
+		if (is_this_kernel(p, of)) {
+			const uint64_t address = stack->frames[i].address | KERNEL_HALF;
+
+			p->kernel.first = address < p->kernel.first ? address : p->kernel.first;
+			p->kernel.last = address > p->kernel.last ? address : p->kernel.last;
+			continue;
+		}
 		if (!module) {
 			module = pmc_arena_alloc(arena, sizeof(*module));
 			module->module = of;
@@ -135,8 +172,11 @@ static void lay_out(struct perf_data *p)
 
 static uint64_t address_of(const struct perf_data *p, const struct pmc_p_stack *stack, unsigned i)
 {
-	const struct perf_module *module = find_module(p, stack->frames[i].module);
+	const struct pmc_p_module *of = stack->frames[i].module;
+	const struct perf_module *module = find_module(p, of);
 
+	if (of && of == p->kernel.module)
+		return stack->frames[i].address | KERNEL_HALF;
 	return module && module->start ? module->start + file_offset(p, stack, i) :
 					 stack->frames[i].address;
 }
@@ -267,28 +307,85 @@ static void put_comm(struct perf_data *p, const struct perf_who *who, unsigned m
 	end(p);
 }
 
-static void put_module(struct perf_data *p, const struct perf_module *module)
+/* A mapping of code with its build ID. */
+struct perf_map {
+	uint64_t start, bytes;
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_len;
+};
+
+static void put_map(struct perf_data *p, unsigned misc, const struct perf_who *who,
+		    const struct perf_map *map)
 {
 	enum { READ_EXEC = 5, PRIVATE = 2 };
-	const struct pmc_p_module *of = module->module;
-	const bool has_id = of->build_id_len && of->build_id_len <= PERF_BUILD_ID_BYTES;
+	const bool has_id = map->build_id_len && map->build_id_len <= PERF_BUILD_ID_BYTES;
 	struct perf_record *record = &p->record;
 	uint8_t id[4 + PERF_BUILD_ID_BYTES] = { 0 };
 
 	if (has_id) {
-		id[0] = (uint8_t)of->build_id_len;
-		memcpy(id + 4, of->build_id, of->build_id_len);
+		id[0] = (uint8_t)map->build_id_len;
+		memcpy(id + 4, map->build_id, map->build_id_len);
 	}
-	begin(record, PERF_MMAP2, PERF_MISC_USER | (has_id ? PERF_MISC_BUILD_ID : 0));
-	put_u32s(record, p->main.pid, p->main.tid);
-	put_u64(record, module->start);
-	put_u64(record, module->bytes);
+	begin(record, PERF_MMAP2, (uint16_t)(misc | (has_id ? PERF_MISC_BUILD_ID : 0)));
+	put_u32s(record, who->pid, who->tid);
+	put_u64(record, map->start);
+	put_u64(record, map->bytes);
 	put_u64(record, 0);
 	put_bytes(record, id, sizeof(id));
 	put_u32s(record, READ_EXEC, PRIVATE);
-	put_text(record, of->path, strlen(of->path), PATH_BYTES);
-	put_who(record, &p->main, 1);
+	put_text(record, map->path, strlen(map->path), PATH_BYTES);
+	put_who(record, who, 1);
 	end(p);
+}
+
+static void put_module(struct perf_data *p, const struct perf_module *module)
+{
+	const struct pmc_p_module *of = module->module;
+	const struct perf_map map = { module->start, module->bytes, of->path, of->build_id,
+				      of->build_id_len };
+
+	put_map(p, PERF_MISC_USER, &p->main, &map);
+}
+
+/* The notes are of ELF (elf(5)): sizes of name and descriptor, the type, then both, each padded to
+ * 4 bytes. */
+static size_t kernel_build_id(const char *notes, size_t bytes, const uint8_t **id)
+{
+	enum { BUILD_ID = 3 };
+	uint32_t head[3];
+
+	for (size_t at = 0; bytes - at >= sizeof(head) + 4;) {
+		memcpy(head, notes + at, sizeof(head));
+		at += sizeof(head);
+		if (head[0] > bytes - at || (head[0] + 3) / 4 * 4 > bytes - at ||
+		    head[1] > bytes - at - (head[0] + 3) / 4 * 4)
+			return 0;
+		*id = (const uint8_t *)notes + at + (head[0] + 3) / 4 * 4;
+		if (head[2] == BUILD_ID && head[0] == 4 && !memcmp(notes + at, "GNU", 4))
+			return head[1];
+		at += (head[0] + 3) / 4 * 4 + (head[1] + 3) / 4 * 4;
+		if (at > bytes)
+			return 0;
+	}
+	return 0;
+}
+
+static void put_kernel(struct perf_data *p)
+{
+	const struct perf_who everyone = { UINT32_MAX, 0, 1 };
+	const uint64_t start = p->kernel.first / PAGE_BYTES * PAGE_BYTES;
+	const uint64_t most = UINT64_MAX - start;
+	const uint64_t bytes = p->kernel.last - start + PAGE_BYTES;
+	struct perf_map map = { .start = start,
+				.bytes = bytes < most ? bytes : most,
+				.path = PERF_KERNEL_MAP };
+	char notes[4096];
+	const int n = pmc_file_read(notes, sizeof(notes), "/sys/kernel/notes");
+
+	if (n > 0)
+		map.build_id_len = kernel_build_id(notes, (size_t)n, &map.build_id);
+	put_map(p, PERF_MISC_KERNEL, &everyone, &map);
 }
 
 static void begin_process(struct perf_data *p, const struct pmc_p_process *process)
@@ -344,6 +441,11 @@ static void put_new_modules(struct perf_data *p, const struct pmc_p_stack *stack
 	}
 }
 
+static bool is_of_kernel(const struct perf_data *p, const struct pmc_p_frame *frame)
+{
+	return frame->module && frame->module == p->kernel.module;
+}
+
 static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, unsigned event)
 {
 	enum { IP = 2, PERIOD = 5, DEPTH = 6, CHAIN = 8 }; /* words */
@@ -351,17 +453,27 @@ static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, 
 	const struct pmc_p_stack *stack = sample->stack;
 	struct perf_record *record = &p->record;
 
-	begin(record, PERF_SAMPLE, PERF_MISC_USER);
+	const uint64_t contexts[] = { PERF_CALLERS_IN_USER, PERF_CALLERS_IN_KERNEL };
+	bool in_kernel = stack && stack->depth && is_of_kernel(p, &stack->frames[0]);
+
+	begin(record, PERF_SAMPLE, in_kernel ? PERF_MISC_KERNEL : PERF_MISC_USER);
 	put_u64(record, event + 1);
 	put_u64(record, 0);
 	put_u32s(record, p->thread.pid, p->thread.tid);
-	put_u64(record, p->thread.time_ns);
+	put_u64(record, time_of(sample->time_ns, p->thread.time_ns));
 	put_u64(record, 0);
 	put_u64(record, 0);
-	put_u64(record, PERF_CALLERS_IN_USER);
-	for (unsigned i = 0; stack && i < stack->depth && i < PERF_DEPTH_MOST; i++)
-		if (!names_skip(stack, i))
-			put_u64(record, p->out ? address_of(p, stack, i) : 0);
+	put_u64(record, contexts[in_kernel]);
+	for (unsigned i = 0; stack && i < stack->depth && record->words < PERF_RECORD_WORDS - 2;
+	     i++) {
+		if (names_skip(stack, i))
+			continue;
+		if (in_kernel != is_of_kernel(p, &stack->frames[i])) {
+			in_kernel = !in_kernel;
+			put_u64(record, contexts[in_kernel]);
+		}
+		put_u64(record, p->out ? address_of(p, stack, i) : 0);
+	}
 	if (record->words == CHAIN)
 		put_u64(record, 0);
 	record->word[IP] = record->word[CHAIN];
@@ -374,9 +486,28 @@ static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, 
 	}
 }
 
+/* The count of the thread, for perf report -T; unknown: what its samples add up to. */
+static void put_read(struct perf_data *p, const struct export_list *list)
+{
+	const struct pmc_count *count = list->of->count;
+	const bool known = count && pmc_count_has_value(count);
+	struct perf_record *record = &p->record;
+
+	begin(record, PERF_READ, 0);
+	put_u32s(record, p->thread.pid, p->thread.tid);
+	put_u64(record, known ? pmc_count_value(count) : list->of->weight);
+	put_u64(record, known ? count->enabled_ns : 0);
+	put_u64(record, known ? count->running_ns : 0);
+	put_u64(record, list->event + 1);
+	put_who(record, &p->thread, list->event + 1);
+	end(p);
+}
+
 static void put_data(struct perf_data *p)
 {
 	p->process = NULL;
+	if (p->kernel.module)
+		put_kernel(p);
 	for (uint64_t i = 0; i < p->export->n_lists; i++) {
 		const struct export_list *list = &p->export->lists[i];
 		const struct pmc_p_samples *of = list->of;
@@ -391,6 +522,7 @@ static void put_data(struct perf_data *p)
 			put_new_modules(p, of->list[k].stack);
 			put_records(p, &of->list[k], list->event);
 		}
+		put_read(p, list);
 	}
 }
 
@@ -403,18 +535,20 @@ static void put_attr(struct perf_data *p, unsigned index)
 	const struct pmc_samples_fixed *rate;
 	uint32_t type = def->type;
 	uint64_t config = def->config;
-	/* Samples are taken in user mode; perf warns where those of the kernel lack its symbols. */
-	uint64_t flags = PERF_EXCLUDE_KERNEL | PERF_ATTR_COMM | PERF_ATTR_TASK |
-			 PERF_SAMPLE_ID_ALL | PERF_EXCLUDE_KERNEL_CALLERS | PERF_ATTR_MMAP2 |
-			 PERF_ATTR_COMM_EXEC;
+	uint64_t flags = PERF_ATTR_COMM | PERF_ATTR_TASK | PERF_SAMPLE_ID_ALL | PERF_ATTR_MMAP2 |
+			 PERF_ATTR_COMM_EXEC | PERF_ATTR_INHERIT_STAT;
 
+	/* perf warns where samples of the kernel may be there without its symbols. */
+	if (!p->kernel.module)
+		flags |= PERF_EXCLUDE_KERNEL | PERF_EXCLUDE_KERNEL_CALLERS;
 	while (first->event != index)
 		first++;
 	rate = &first->of->fixed;
-	/* perf refuses a tracepoint without its format. */
+	/* perf refuses a tracepoint without its format; perf script shows no stacks of its event
+	 * `dummy`. */
 	if (type == PMC_TYPE_OS || type == PERF_TYPE_IS_TRACEPOINT) {
 		type = PERF_TYPE_IS_SOFTWARE;
-		config = PERF_SOFTWARE_DUMMY;
+		config = PERF_SOFTWARE_SWITCHES;
 	}
 	if (rate->frequency)
 		flags |= PERF_ATTR_FREQ;
@@ -423,7 +557,7 @@ static void put_attr(struct perf_data *p, unsigned index)
 	put_u64(&p->record, rate->frequency ? rate->frequency : rate->period);
 	put_u64(&p->record, PERF_HAS_IDENTIFIER | PERF_HAS_IP | PERF_HAS_TID | PERF_HAS_TIME |
 				    PERF_HAS_PERIOD | PERF_HAS_CALLCHAIN);
-	put_u64(&p->record, 0);
+	put_u64(&p->record, PERF_READ_ENABLED | PERF_READ_RUNNING | PERF_READ_ID);
 	put_u64(&p->record, flags);
 	put_u64(&p->record, 0);
 	put_u64(&p->record, def->config1);

@@ -9,7 +9,7 @@
 
 #include "lib/base/out.h"
 
-enum { PERF_TYPE_IS_SOFTWARE = 1, PERF_TYPE_IS_TRACEPOINT = 2, PERF_SOFTWARE_DUMMY = 9 };
+enum { PERF_TYPE_IS_SOFTWARE = 1, PERF_TYPE_IS_TRACEPOINT = 2, PERF_SOFTWARE_SWITCHES = 3 };
 
 enum {
 	PERF_HAS_IP = 1 << 0,
@@ -24,16 +24,30 @@ enum {
 #define PERF_EXCLUDE_KERNEL	    (UINT64_C(1) << 5)
 #define PERF_ATTR_COMM		    (UINT64_C(1) << 9)
 #define PERF_ATTR_FREQ		    (UINT64_C(1) << 10)
+#define PERF_ATTR_INHERIT_STAT	    (UINT64_C(1) << 11)
 #define PERF_ATTR_TASK		    (UINT64_C(1) << 13)
 #define PERF_SAMPLE_ID_ALL	    (UINT64_C(1) << 18)
 #define PERF_EXCLUDE_KERNEL_CALLERS (UINT64_C(1) << 21)
 #define PERF_ATTR_MMAP2		    (UINT64_C(1) << 23)
 #define PERF_ATTR_COMM_EXEC	    (UINT64_C(1) << 24)
 
-enum { PERF_COMM = 3, PERF_FORK = 7, PERF_SAMPLE = 9, PERF_MMAP2 = 10 };
-enum { PERF_MISC_USER = 2, PERF_MISC_EXEC = 1 << 13, PERF_MISC_BUILD_ID = 1 << 14 };
+enum { PERF_COMM = 3, PERF_FORK = 7, PERF_READ = 8, PERF_SAMPLE = 9, PERF_MMAP2 = 10 };
+enum {
+	PERF_MISC_KERNEL = 1,
+	PERF_MISC_USER = 2,
+	PERF_MISC_EXEC = 1 << 13,
+	PERF_MISC_BUILD_ID = 1 << 14
+};
 
-#define PERF_CALLERS_IN_USER ((uint64_t)-512) /* precedes the addresses of a call chain */
+/* Values of read_format. */
+enum { PERF_READ_ENABLED = 1, PERF_READ_RUNNING = 2, PERF_READ_ID = 4 };
+
+/* They precede addresses of a call chain. */
+#define PERF_CALLERS_IN_KERNEL ((uint64_t)-128)
+#define PERF_CALLERS_IN_USER   ((uint64_t)-512)
+
+/* A mapping of this name is that of the kernel; perf reads its symbols from /proc/kallsyms. */
+#define PERF_KERNEL_MAP "[kernel.kallsyms]"
 
 enum { PERF_FEATURE_EVENT_DESC = 12 };
 enum { PERF_FILE_HEAD_BYTES = 104, PERF_ATTR_BYTES = 64, PERF_BUILD_ID_BYTES = 20 };
