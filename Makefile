@@ -99,7 +99,7 @@ FORCE:
 
 $(O)/obj/tools/%.o: private BASE += $(HARDEN)
 # The page of pmctl export --to html as a string: page.html with the files that its lines name.
-$(O)/gen/page.inc: $(addprefix tools/export/,page.html page.css page.js flame.js)
+$(O)/gen/page.inc: $(addprefix tools/export/,page.html page.css page.js strip.js flame.js)
 	mkdir -p $(@D)
 	awk '/^@[a-z]*\.(css|js)$$/ { f = "tools/export/" substr($$0, 2); while ((getline s < f) > 0) print s; next } 1' $< | \
 		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' > $@

@@ -97,6 +97,28 @@ page_rest none.html >a
 page_rest x.html >b
 same a b "pages differ in their data only"
 
+# ---- source lines, and the time ------------------------------------------------------------------
+"$PMCTL" report --by line --format json x.pmc >lines.json
+is "$(jq -c '[.flames[0].lines | [range(0; length; 4) as $i | {f: .[$i + 1], l: .[$i + 2], w: .[$i + 3]}] | group_by([.f, .l])[] | [.[0].f, .[0].l, (map(.w) | add)]] | sort' data.json)" \
+	"$(jq -c '[.groups[] | select(.self > 0 and .line and .file) | [.file, .line, .self]] | group_by(.[0:2]) | map([.[0][0], .[0][1], (map(.[2]) | add)]) | sort' lines.json)" \
+	"own weights of source lines"
+PMC_OUT=$T/steps.pmc PMC_INTERVAL=20ms PMC_REPORT=off agent "$PROG/burners" 3 200 >out
+"$PMCTL" export --to html steps.pmc >steps.html
+page_data steps.html >steps.json
+"$PMCTL" report --format json steps.pmc >rows.json
+is "$(jq '.strip | "\(.lanes | length) \([.lanes[].cpu_ns | length] | unique)"' steps.json)" \
+	"$(jq '"\(.threads | map(select(.cpu_ns > 0)) | length) [200]"' rows.json)" "snapshots: a lane for each thread"
+within "$(jq '[.strip.lanes[].cpu_ns | add] | add' steps.json)" "$(jq '[.threads[].cpu_ns] | add' rows.json)" 1 \
+	"with its CPU time"
+if "$PMCTL" profile -o times.pmc -- sh -c 'sleep 0.3' >"$T/out" 2>"$T/err"; then
+	"$PMCTL" export --to html times.pmc >times.html
+	page_data times.html >times.json
+	between "$(jq '[.strip.lanes[] | select(.thread == "sleep") | .waits_ns | add] | add' times.json)" 290000000 1000000000 \
+		"pmctl profile: waits over time"
+else
+	skip "waits cannot be recorded here: $(tail -n 1 "$T/err")" "pmctl profile: waits over time"
+fi
+
 # ---- bounds ----------------------------------------------------------------------------------------
 "$O/bench/gen_samples" 5000 50000 >large.pmc
 "$PMCTL" export --to html -o large.html large.pmc

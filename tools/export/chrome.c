@@ -181,16 +181,6 @@ static void add_to_chart(struct chart *chart, const struct pmc_p_sample *sample,
 		chart->end_ns = sample->time_ns;
 }
 
-/* The CPU time that samples stand for, in ns. */
-static uint64_t sample_ns(const struct pmc_p_samples *samples, const struct pmc_p_sample *sample)
-{
-	const uint64_t hz = samples->fixed.frequency;
-
-	if (samples->event && export_is_time(samples->event))
-		return sample->weight;
-	return hz ? sample->count * (1000000000 / hz) : 0;
-}
-
 /* Samples on the CPU and waits of a thread, which are lists side by side, by time. */
 static void put_chart(struct chrome *c, struct pmc_p_samples **lists, uint64_t n_lists)
 {
@@ -216,7 +206,8 @@ static void put_chart(struct chrome *c, struct pmc_p_samples **lists, uint64_t n
 			}
 		if (!first)
 			break;
-		add_to_chart(&chart, &first->list[at[of]], sample_ns(first, &first->list[at[of]]));
+		add_to_chart(&chart, &first->list[at[of]],
+			     export_sample_ns(first, &first->list[at[of]]));
 		at[of]++;
 	}
 	close_calls(&chart, 0);

@@ -267,8 +267,10 @@ int cmd_export(int argc, char **argv)
 		code = read_before(&request, &old, &before);
 	if (code)
 		return code;
-	options.timeline = request.format == EXPORT_chrome || request.format == EXPORT_parquet;
-	options.times = request.format == EXPORT_chrome || request.format == EXPORT_perf_data;
+	options.timeline = request.format == EXPORT_chrome || request.format == EXPORT_parquet ||
+			   request.format == EXPORT_html;
+	options.times = request.format == EXPORT_chrome || request.format == EXPORT_perf_data ||
+			request.format == EXPORT_html;
 	pmc_profile_init(&profile, &options);
 	code = tool_inputs_read(request.files, request.n_files, read_dated, &profile);
 	if (!code) {
@@ -386,6 +388,15 @@ void export_find_samples(struct export *export)
 bool export_is_time(const struct pmc_p_event *event)
 {
 	return !strcmp(event->unit, "ns");
+}
+
+uint64_t export_sample_ns(const struct pmc_p_samples *samples, const struct pmc_p_sample *sample)
+{
+	const uint64_t hz = samples->fixed.frequency;
+
+	if (samples->event && export_is_time(samples->event))
+		return sample->weight;
+	return hz ? sample->count * (1000000000 / hz) : 0;
 }
 
 const struct export_pair *export_pair_of(struct pmc_arena *arena, struct export_pair **table,

@@ -68,6 +68,11 @@ struct export
 #undef X
 
 void export_find_samples(struct export *export);
+/* The CPU time or wait that samples stand for, in ns; 0: unknown. */
+uint64_t export_sample_ns(const struct pmc_p_samples *samples, const struct pmc_p_sample *sample);
+/* Adds "strip" to a page. */
+struct pmc_json;
+void export_strip(struct export *export, struct pmc_json *json);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
 /* The pair in the table, which is in the order of the indexes. */

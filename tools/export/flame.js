@@ -7,19 +7,6 @@
 /* `calls` has callers above their callees; `tree` is what is drawn. */
 let flame, calls, tree, zoomed, largest, matches, isExpression;
 
-/* The name of a root, and what tells it from others of that name. */
-function rootName(root) {
-	if (!root.pool) return '(unknown threads)';
-	if (root.thread === null) return root.pool;
-	return (
-		root.thread +
-		' (' +
-		root.tid +
-		(data.hosts.length > 1 ? ' on ' + root.host : '') +
-		')'
-	);
-}
-
 /* Of two dumps B is first, the other A; `side` is the one that is shown. */
 let side = 0;
 
@@ -288,6 +275,7 @@ function draw() {
 function zoom(at) {
 	zoomed = at;
 	draw();
+	showLines(at);
 }
 
 /* ---- search and functions -------------------------------------------------------------------- */
@@ -381,7 +369,7 @@ function showFunctions() {
 		path: head === 'module',
 	}));
 	const rows = listFunctions()
-		.map(functionCells)
+		.map(at => Object.assign(functionCells(at), { at }))
 		.filter(
 		row => !$('search').value || matches({ id: 0, name: row[0] }),
 	);
@@ -389,8 +377,50 @@ function showFunctions() {
 	sortRows(rows, functionSort.column, functionSort.reverse);
 	$('functions').tHead.replaceChildren(makeHead(columns, functionSort, showFunctions));
 	$('functions').tBodies[0].replaceChildren(
-		...rows.slice(0, functionsMost).map(row => makeRow(row, columns)),
+		...rows.slice(0, functionsMost).map(row => {
+			const tr = makeRow(row, columns);
+			if (row.at && linesOf(row.at).length) {
+				tr.cells[0].replaceChildren(button(row[0], () => showLines(row.at)));
+				tr.cells[0].title += ': its source lines';
+			}
+			return tr;
+		}),
 	);
+}
+
+/* ---- source lines of a function, of all threads ------------------------------------------------ */
+
+function linesOf(at) {
+	const lines = [];
+
+	for (let i = 0; !data.before && i < flame.lines.length; i += 4)
+		if (flame.lines[i] === at.id) lines.push(flame.lines.slice(i + 1, i + 4));
+	return lines;
+}
+
+const lineSort = { column: 1, reverse: false };
+
+function showLines(at) {
+	const rows = linesOf(at).map(([file, line, own]) => [
+			[line, file.replace(/.*\//, '') + ':' + line],
+			[own, weight(own)],
+			[own, percent(own, flame.weight)],
+		]),
+		columns = ['line', 'self', '%'].map((head, index) => ({
+			head,
+			index,
+			text: !index,
+		})),
+		box = $('lines');
+
+	box.hidden = !rows.length;
+	if (!rows.length) return;
+	sortRows(rows, lineSort.column, lineSort.reverse);
+	box.firstElementChild.textContent =
+		'Lines of ' + clean(at.name) + (flame.weight === tree.total ? '' : ', of all threads');
+	const table = box.querySelector('table');
+	table.tHead.replaceChildren(makeHead(columns, lineSort, () => showLines(at)));
+	table.tBodies[0].replaceChildren(...rows.map(row => makeRow(row, columns)));
 }
 
 /* ---- choices --------------------------------------------------------------------------------- */
@@ -461,6 +491,7 @@ function showFlame() {
 		tree = $('view').value === 'callers' ? invert(calls) : calls;
 		zoomed = tree;
 		largest = data.before ? largestChange(tree) || 1 : 1;
+		$('lines').hidden = true;
 		draw();
 		showFunctions();
 	};
@@ -547,13 +578,7 @@ function flames() {
 		tip.hidden = !at;
 		if (!at) return;
 		tip.textContent = describe(at).join('\n');
-		const x = Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8);
-		const y =
-			event.clientY + 18 + tip.offsetHeight < innerHeight
-				? event.clientY + 18
-				: event.clientY - tip.offsetHeight - 8;
-		tip.style.left = Math.max(x, 4) + 'px';
-		tip.style.top = Math.max(y, 4) + 'px';
+		placeTip(event);
 	};
 	graph.onpointerleave = () => {
 		tip.hidden = true;

@@ -9,6 +9,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/json.h"
 #include "lib/base/number.h"
+#include "lib/base/sort.h"
 #include "tools/export/export.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ enum {
 	HTML_ROWS_MOST = 2000,	 /* of a table; the others are one row */
 	HTML_THREADS_MOST = 200, /* with a flame graph of their own; of more, pools have one */
 	HTML_BOXES_MOST = 50000, /* of an event */
+	HTML_LINES_MOST = 5000,	 /* of an event, those with most samples of their own */
 };
 #define HTML_LEAST_SHARE 0.0001 /* of the samples of a thread or pool, of a box */
 
@@ -185,6 +187,47 @@ static void put_boxes(struct flame *flame, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
+static int by_self(const void *a, const void *b, const void *arg)
+{
+	const struct pmc_sample_row *const *x = a, *const *y = b;
+
+	(void)arg;
+	return ((*x)->self < (*y)->self) - ((*x)->self > (*y)->self);
+}
+
+/* Source lines of all threads: four values each: function, file, line, own weight. */
+static void put_lines(struct flame *flame, struct pmc_json *json)
+{
+	struct pmc_sample_fold fold = { .by = PMC_BY_LINE,
+					.silent = true,
+					.arena = &flame->arena,
+					.lists = flame->fold.lists,
+					.n_lists = flame->fold.n_lists };
+	const struct pmc_sample_row **scratch;
+	uint64_t n = 0;
+
+	report_fold_samples(&fold, flame->export->names);
+	scratch = pmc_arena_alloc(&flame->arena, (fold.n_rows + 1) * sizeof(*scratch));
+	pmc_sort(fold.rows, scratch, fold.n_rows, sizeof(*fold.rows), by_self, NULL);
+	pmc_json_line(json);
+	pmc_json_array(json, "lines");
+	for (uint64_t i = 0; i < fold.n_rows && n < HTML_LINES_MOST; i++) {
+		const struct pmc_sample_row *row = fold.rows[i];
+
+		if (!row->self || !row->line || !row->file[0])
+			continue;
+		n++;
+		pmc_json_u64(
+			json, NULL,
+			export_pair_of(&flame->arena, &flame->functions, row->function, row->module)
+				->index);
+		pmc_json_str(json, NULL, row->file);
+		pmc_json_u64(json, NULL, row->line);
+		pmc_json_u64(json, NULL, row->self);
+	}
+	pmc_json_array_end(json);
+}
+
 static void put_functions(const struct flame *flame, struct pmc_json *json)
 {
 	const struct export_pair *function;
@@ -236,6 +279,7 @@ static void put_flame(struct flame *flame, unsigned index, struct pmc_json *json
 	pmc_json_double(json, "most_left_out_pct", 100 * flame->most_left_out);
 	pmc_json_u64(json, "left_out", flame->left_out);
 	put_boxes(flame, json);
+	put_lines(flame, json);
 	put_functions(flame, json);
 	pmc_json_object_end(json);
 }
@@ -388,6 +432,7 @@ static void put_data(struct export *export)
 	put_files(export, &json);
 	put_tables(export, &json);
 	put_flames(export, &json);
+	export_strip(export, &json);
 	if (export->before)
 		put_before(export, &json);
 	pmc_json_object_end(&json);

@@ -134,7 +134,7 @@ static struct spot *spot_of(struct report_names *names, const char *module, uint
 		address = place->start;
 	if (!key.function)
 		key.function = offset_in(names, module, address);
-	names->counts.by_line |= by == NAMES_LINE;
+	names->counts.by_line = by == NAMES_LINE;
 	if (by != NAMES_FUNCTION && frame->file) {
 		key.file = frame->file;
 		key.line = frame->line;

@@ -173,7 +173,8 @@ static void add_sample(struct folding *f, const struct pmc_p_sample *sample)
 	struct known_stack *known = find_stack(f, sample->stack);
 	const bool paths = f->fold->by == PMC_BY_PATH;
 
-	names_count(f->names, sample->count, known->spot);
+	if (!f->fold->silent)
+		names_count(f->names, sample->count, known->spot);
 	pmc_add_sat(&known->self->row.samples, sample->count);
 	pmc_add_sat(&known->self->row.self, sample->weight);
 	for (unsigned i = 0; !paths && i < known->n; i++) {

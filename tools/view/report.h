@@ -55,6 +55,7 @@ struct pmc_sample_fold {
 	/* Of each list the group of its thread, each of which has rows of its own; NULL: none. */
 	const struct pmc_fold_row **groups;
 	bool group_rows; /* with a row for each group: of paths their outermost caller */
+	bool silent;	 /* no warning of samples without a name or line */
 	uint64_t n_lists;
 	struct pmc_arena *arena; /* for the result */
 	/* Result. Paths are in the order of the tree: a caller, then all it called, the heaviest
