@@ -4,13 +4,19 @@
  *
  * prog-flags: -pthread
  */
+#include <arpa/inet.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -267,45 +273,487 @@ static void copier(void)
 		fwrite(block, 1, fread(block, 1, sizeof(block), from), to);
 }
 
+/* ---- variants ---------------------------------------------------------------------------- */
+
+static long now_ms(void)
+{
+	return now_us(CLOCK_MONOTONIC) / 1000;
+}
+
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+NOINLINE static void with_rwlock(long index)
+{
+	for (int i = 0; i < 20; i++) {
+		if (index)
+			pthread_rwlock_rdlock(&rwlock);
+		else
+			pthread_rwlock_wrlock(&rwlock);
+		usleep((useconds_t)(index ? 100 : ms * 40));
+		pthread_rwlock_unlock(&rwlock);
+		compute(ms * 2);
+	}
+}
+
+/* All work is done under the lock. */
+NOINLINE static void convoy(long index)
+{
+	(void)index;
+	for (int i = 0; i < 40; i++) {
+		pthread_mutex_lock(&mutex);
+		compute(ms * 5);
+		pthread_mutex_unlock(&mutex);
+		usleep(100);
+	}
+}
+
+static void over_sockets(void)
+{
+	int pair[2];
+	pthread_t thread;
+	char byte = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		exit(3);
+	there[0] = back[1] = pair[1];
+	if (pthread_create(&thread, NULL, answer, NULL))
+		exit(3);
+	for (long end = now_ms() + ms; now_ms() < end;)
+		if (write(pair[0], &byte, 1) != 1 || read(pair[0], &byte, 1) != 1)
+			exit(3);
+	shutdown(pair[0], SHUT_RDWR);
+	pthread_join(thread, NULL);
+}
+
+static sem_t sems[2];
+
+static void *post(void *own)
+{
+	const long at = (long)own;
+
+	for (long i = 0; i < ms * 50; i++) {
+		sem_wait(&sems[at]);
+		sem_post(&sems[!at]);
+	}
+	return own;
+}
+
+static void semaphores(void)
+{
+	pthread_t thread;
+
+	sem_init(&sems[0], 0, 1);
+	sem_init(&sems[1], 0, 0);
+	if (pthread_create(&thread, NULL, post, (void *)1L))
+		exit(3);
+	post(NULL);
+	pthread_join(thread, NULL);
+}
+
+static void forks(void)
+{
+	for (long i = 0; i < ms / 2; i++) {
+		const pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void *compute_once(void *arg)
+{
+	compute(100);
+	return arg;
+}
+
+/* Each with a little work. */
+static void bursts(void)
+{
+	pthread_t threads[8];
+
+	for (long i = 0; i < ms; i++) {
+		for (int k = 0; k < 8; k++)
+			if (pthread_create(&threads[k], NULL, i % 2 ? nothing : compute_once, NULL))
+				exit(3);
+		for (int k = 0; k < 8; k++)
+			pthread_join(threads[k], NULL);
+	}
+}
+
+static void large_blocks(void)
+{
+	const size_t bytes = 3 << 20;
+
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+	for (long end = now_ms() + ms; now_ms() < end;) {
+		char *volatile block = malloc(bytes);
+
+		madvise((void *)(((unsigned long)block + 4095) & ~4095ul), bytes - 8192,
+			MADV_NOHUGEPAGE);
+		for (size_t i = 0; i < bytes; i += 4096)
+			block[i] = 1;
+		free(block);
+	}
+}
+
+/* Pages of a file that are copied when they are written to. */
+static void copied_pages(void)
+{
+	const size_t bytes = 2 << 20;
+	FILE *file = tmpfile();
+
+	if (!file || ftruncate(fileno(file), (off_t)bytes))
+		exit(3);
+	for (long end = now_ms() + ms; now_ms() < end;) {
+		char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0);
+
+		for (size_t i = 0; i < bytes; i += 4096)
+			at[i] = 1;
+		munmap(at, bytes);
+	}
+}
+
+/* Memory that is given back, and used again. */
+static void returned_pages(long index)
+{
+	const size_t bytes = 1 << 20;
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)index;
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	for (long end = now_ms() + ms; now_ms() < end;) {
+		for (size_t i = 0; i < bytes; i += 4096)
+			memory[i] = 1;
+		madvise(memory, bytes, MADV_DONTNEED);
+	}
+}
+
+static void clear_blocks(long index)
+{
+	void *kept[64] = { 0 };
+
+	for (long end = now_ms() + ms; now_ms() < end;)
+		for (unsigned i = 0; i < 50000; i++) {
+			const unsigned at = (i * 2654435761u + (unsigned)index) >> 26;
+
+			free(kept[at]);
+			kept[at] = calloc(1, i % 300 + 1);
+		}
+	for (int i = 0; i < 64; i++)
+		free(kept[i]);
+}
+
+static void growing(void)
+{
+	for (long end = now_ms() + ms; now_ms() < end;)
+		for (unsigned i = 0; i < 200; i++) {
+			char *volatile text = NULL;
+
+			for (size_t bytes = 1; bytes < 2000; bytes += 7)
+				text = realloc(text, bytes);
+			free(text);
+		}
+}
+
+static void *yield(void *arg)
+{
+	while (!__atomic_load_n(&done, __ATOMIC_RELAXED))
+		sched_yield();
+	return arg;
+}
+
+static void yielding(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, yield, NULL))
+		exit(3);
+	compute(ms * 1000);
+	__atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
+/* A server that takes 10 ms for an answer. */
+static void serve(int at)
+{
+	char byte;
+
+	while (recv(at, &byte, 1, 0) == 1) {
+		usleep(10000);
+		if (send(at, &byte, 1, MSG_NOSIGNAL) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void ask(int at)
+{
+	char byte = 0;
+
+	for (long i = 0; i < ms / 8; i++) {
+		compute(500);
+		if (send(at, &byte, 1, 0) != 1 || recv(at, &byte, 1, 0) != 1)
+			exit(3);
+	}
+	close(at);
+	wait(NULL);
+}
+
+static void tcp_peer(void)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(name);
+	int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(server, (struct sockaddr *)&name, len) || listen(server, 1) ||
+	    getsockname(server, (struct sockaddr *)&name, &len))
+		exit(3);
+	if (!fork()) {
+		close(client);
+		serve(accept(server, NULL, NULL));
+	}
+	if (connect(client, (struct sockaddr *)&name, len))
+		exit(3);
+	ask(client);
+}
+
+static void unix_peer(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+		exit(3);
+	if (!fork()) {
+		close(pair[0]);
+		serve(pair[1]);
+	}
+	close(pair[1]);
+	ask(pair[0]);
+}
+
+static void migrate(long index)
+{
+	for (long end = now_ms() + ms, i = index; now_ms() < end; i++) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET((unsigned long)(i % cpus), &set);
+		sched_setaffinity(0, sizeof(set), &set);
+		compute(10);
+	}
+}
+
+static void collect(long index)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "GC Thread#%ld", index);
+	prctl(PR_SET_NAME, name);
+	compute(ms * 1000);
+}
+
+static void few_large(long index)
+{
+	compute(index ? ms * 50 : ms * 800);
+}
+
+static void pinned(long index)
+{
+	cpu_set_t set;
+
+	(void)index;
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	compute(ms * 500);
+}
+
+static void many_processes(void)
+{
+	for (long i = 0; i < 2 * cpus; i++)
+		if (!fork()) {
+			compute(ms * 1000);
+			exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+}
+
+/* Each call waits until it is in the file. */
+static void synced(void)
+{
+	char name[] = "causes.XXXXXX";
+	const int file = mkstemp(name);
+
+	unlink(name);
+	for (long end = now_ms() + ms; now_ms() < end;)
+		if (write(file, name, sizeof(name)) != sizeof(name) || fsync(file))
+			exit(3);
+}
+
+/* ---- without a cause --------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void sorter(void)
+{
+	static int list[100000];
+
+	for (long end = now_ms() + ms; now_ms() < end;) {
+		for (unsigned i = 0; i < 100000; i++)
+			list[i] = (int)(i * 2654435761u);
+		qsort(list, 100000, sizeof(*list), by_value);
+	}
+}
+
+static void printer(void)
+{
+	FILE *to = fopen("/dev/null", "w");
+
+	for (long end = now_ms() + ms; to && now_ms() < end;)
+		for (int i = 0; i < 1000; i++)
+			fprintf(to, "%d %f %s\n", i, i / 7.0, "text");
+}
+
+static void poller(void)
+{
+	int ends[2];
+
+	if (pipe(ends))
+		exit(3);
+	for (long i = 0; i < ms / 10; i++) {
+		struct pollfd wanted = { .fd = ends[0], .events = POLLIN };
+
+		poll(&wanted, 1, 10);
+		compute(200);
+	}
+}
+
+/* Pieces of 5 ms are passed on. */
+static void *consume(void *arg)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1)
+		compute(5000);
+	return arg;
+}
+
+static void pipeline(void)
+{
+	pthread_t thread;
+	char byte = 0;
+
+	if (pipe(there) || pthread_create(&thread, NULL, consume, NULL))
+		exit(3);
+	for (long i = 0; i < ms / 5; i++) {
+		compute(5000);
+		if (write(there[1], &byte, 1) != 1)
+			exit(3);
+	}
+	close(there[1]);
+	pthread_join(thread, NULL);
+}
+
+static void rarely_locked(long index)
+{
+	(void)index;
+	for (int i = 0; i < 100; i++) {
+		compute(ms * 10);
+		pthread_mutex_lock(&mutex);
+		compute(20);
+		pthread_mutex_unlock(&mutex);
+	}
+}
+
+static void copies(void)
+{
+	static char from[1 << 20], to[1 << 20];
+
+	for (long end = now_ms() + ms; now_ms() < end;) {
+		memcpy(to, from, sizeof(to));
+		sink += (unsigned char)to[sink % sizeof(to)];
+	}
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	long threads; /* that do `each`; 0: run, negative: times the CPUs */
+	void (*each)(long index);
+} cases[] = {
+	{ "cpu-starved", NULL, -2, equal },
+	{ "processes-starved", many_processes, 0, NULL },
+	{ "pinned", NULL, 4, pinned },
+	{ "imbalance", NULL, -1, unequal },
+	{ "few-large", NULL, 4, few_large },
+	{ "lock", NULL, 4, with_lock },
+	{ "rwlock", NULL, 4, with_rwlock },
+	{ "convoy", NULL, 3, convoy },
+	{ "spin", NULL, 2, with_spinlock },
+	{ "yielding", yielding, 0, NULL },
+	{ "serial", serial, 0, NULL },
+	{ "handoff", handoff, 0, NULL },
+	{ "turns", turns, 0, NULL },
+	{ "over-sockets", over_sockets, 0, NULL },
+	{ "semaphores", semaphores, 0, NULL },
+	{ "short-lived", short_lived, 0, NULL },
+	{ "bursts", bursts, 0, NULL },
+	{ "processes", processes, 0, NULL },
+	{ "forks", forks, 0, NULL },
+	{ "page-faults", page_faults, 0, NULL },
+	{ "large-blocks", large_blocks, 0, NULL },
+	{ "copied-pages", copied_pages, 0, NULL },
+	{ "returned-pages", NULL, 1, returned_pages },
+	{ "allocator", allocator, 0, NULL },
+	{ "clear-blocks", NULL, 1, clear_blocks },
+	{ "growing", growing, 0, NULL },
+	{ "tcp-peer", tcp_peer, 0, NULL },
+	{ "unix-peer", unix_peer, 0, NULL },
+	{ "migrations", NULL, 1, migrate },
+	{ "gc", NULL, 1, collect },
+	{ "synced", synced, 0, NULL },
+	/* Without one. */
+	{ "one", NULL, 1, equal },
+	{ "pair", NULL, -1, equal },
+	{ "sleeper", sleeper, 0, NULL },
+	{ "copier", copier, 0, NULL },
+	{ "sorter", sorter, 0, NULL },
+	{ "printer", printer, 0, NULL },
+	{ "poller", poller, 0, NULL },
+	{ "pipeline", pipeline, 0, NULL },
+	{ "rarely-locked", NULL, -1, rarely_locked },
+	{ "copies", copies, 0, NULL },
+};
+
 int main(int argc, char **argv)
 {
-	const char *cause = argc > 1 ? argv[1] : "";
-
 	ms = argc > 2 ? atol(argv[2]) : ms;
 	cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	cpus = cpus > 128 ? 128 : cpus;
+	cpus = cpus > 64 ? 64 : cpus;
 	pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
-	if (!strcmp(cause, "cpu-starved"))
-		work(2 * cpus, equal);
-	else if (!strcmp(cause, "imbalance"))
-		work(cpus < 2 ? 2 : cpus, unequal);
-	else if (!strcmp(cause, "lock"))
-		work(4, with_lock);
-	else if (!strcmp(cause, "spin"))
-		work(2, with_spinlock);
-	else if (!strcmp(cause, "serial"))
-		serial();
-	else if (!strcmp(cause, "handoff"))
-		handoff();
-	else if (!strcmp(cause, "turns"))
-		turns();
-	else if (!strcmp(cause, "short-lived"))
-		short_lived();
-	else if (!strcmp(cause, "processes"))
-		processes();
-	else if (!strcmp(cause, "page-faults"))
-		page_faults();
-	else if (!strcmp(cause, "allocator"))
-		allocator();
-	else if (!strcmp(cause, "one"))
-		compute(ms * 1000);
-	else if (!strcmp(cause, "pair"))
-		work(cpus, equal);
-	else if (!strcmp(cause, "sleeper"))
-		sleeper();
-	else if (!strcmp(cause, "copier"))
-		copier();
-	else
-		return 2;
-	return 0;
+	for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const long n = cases[i].threads;
+
+		if (strcmp(argv[1], cases[i].name) != 0)
+			continue;
+		if (!n)
+			cases[i].run();
+		else
+			work(n > 0 ? n : n == -1 && cpus < 2 ? 2 : -n * cpus, cases[i].each);
+		return 0;
+	}
+	return 2;
 }

@@ -71,7 +71,7 @@ static int run_command(const struct request *request)
 
 	argv[n++] = "run";
 	argv[n++] = "-e";
-	argv[n++] = "@default,run-delay";
+	argv[n++] = "@default,run-delay,cpu-migrations,dTLB-load-misses";
 	argv[n++] = "--sample=task-clock/499";
 #ifndef TOOL_WITHOUT_PERF_EVENTS
 	if (geteuid() == 0)
@@ -282,7 +282,9 @@ static int print(const struct request *request, const struct facts *facts)
 	return EXIT_OK;
 }
 
-static int explain_dumps(const struct request *request, const char *const *files, unsigned n_files)
+/* limit: of the cgroup while they were recorded; NULL: unknown. */
+static int explain_dumps(const struct request *request, const char *const *files, unsigned n_files,
+			 const struct live_cpu_limit *limit)
 {
 	struct report_names *names = report_names_new(NULL);
 	struct pmc_arena arena = { 0 };
@@ -296,6 +298,8 @@ static int explain_dumps(const struct request *request, const char *const *files
 		pmc_profile_finish(&profile);
 		code = explain_facts(&profile, names, &arena, &facts);
 	}
+	if (!code && limit)
+		facts.limit = *limit;
 	if (!code)
 		code = print(request, &facts);
 	pmc_profile_free(&profile);
@@ -319,10 +323,14 @@ static int explain_running(const struct request *request)
 
 static int explain_command(struct request *request)
 {
+	struct live_cpu_limit before, limit;
 	int code = make_dump(request), status = 0;
 
+	live_cpu_limit_read(getpid(), &before);
 	if (!code)
 		code = run(request, &status);
+	live_cpu_limit_read(getpid(), &limit);
+	live_cpu_limit_since(&limit, &before);
 	/* The reason of pmctl run has been printed. */
 	if (!code && WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_OURS &&
 	    access(request->dump, F_OK) != 0)
@@ -332,7 +340,7 @@ static int explain_command(struct request *request)
 		fflush(stdout);
 		if (!request->json)
 			dup2(STDERR_FILENO, STDOUT_FILENO);
-		code = explain_dumps(request, &request->dump, 1);
+		code = explain_dumps(request, &request->dump, 1, &limit);
 	}
 	remove_dump(request);
 	return code ? code : tool_end_as(status);
@@ -358,5 +366,5 @@ int cmd_explain(int argc, char **argv)
 	if (command)
 		return explain_command(&request);
 	return running ? explain_running(&request) :
-			 explain_dumps(&request, request.files, request.n_files);
+			 explain_dumps(&request, request.files, request.n_files, NULL);
 }

@@ -8,8 +8,21 @@
 #ifndef PMC_TOOLS_EXPLAIN_EXPLAIN_H
 #define PMC_TOOLS_EXPLAIN_EXPLAIN_H
 
+#include "tools/live/limit.h"
 #include "tools/report/report.h"
 #include "tools/rows/fold.h"
+
+/* Events that rules judge. */
+enum explain_event {
+	EXPLAIN_MIGRATIONS,
+	EXPLAIN_CYCLES,
+	EXPLAIN_INSTRUCTIONS,
+	EXPLAIN_CACHE_MISSES,
+	EXPLAIN_BRANCH_MISSES,
+	EXPLAIN_TLB_MISSES,
+	EXPLAIN_STALLED, /* cycles without an instruction to start, in the front end */
+	EXPLAIN_EVENTS,
+};
 
 /* Threads of one pool; times in ns, summed over its threads. */
 struct pool_facts {
@@ -32,10 +45,19 @@ struct pool_facts {
 	uint64_t waits, locks, handed; /* handed: for conditions and semaphores */
 	const char *lock; /* the function around them with most of that; NULL: unknown */
 	uint64_t lock_most;
+	/* Waits for disks and for the other ends of sockets, and the function with most of each. */
+	bool has_places;
+	struct place_facts {
+		uint64_t ns, most;
+		const char *function;
+	} disk, network;
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
 	uint64_t samples, spinning, allocating, sampled;
+	/* Sums of events, and whether all threads with CPU time have them. */
+	uint64_t counts[EXPLAIN_EVENTS];
+	bool has_count[EXPLAIN_EVENTS];
 };
 
 /* What one thread did. */
@@ -43,6 +65,8 @@ struct thread_facts {
 	bool is_main, has_usage, has_delay;
 	uint64_t start, life, cpu, delay;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
+	uint64_t counts[EXPLAIN_EVENTS];
+	bool has_count[EXPLAIN_EVENTS];
 };
 
 struct facts {
@@ -53,7 +77,8 @@ struct facts {
 	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows */
 	uint64_t wall, cpu, delay;
 	bool has_delay, has_waits, has_samples, has_counters;
-	unsigned cpus; /* 0: unknown */
+	unsigned cpus;		     /* 0: unknown */
+	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
 	/* Process images other than the first, and their CPU time. */
 	uint64_t children, children_cpu;
 	const char *child; /* the program that most of them run */
@@ -91,6 +116,12 @@ static inline const char *explain_how_waits(const struct facts *facts)
 {
 	return facts->profile ? "--off-cpu, as root" : "pmctl explain -- CMD, as root";
 }
+
+/* A wait of ns, in functions from the innermost one on, those of the kernel first. */
+enum explain_wait { EXPLAIN_OTHER_WAIT, EXPLAIN_DISK_WAIT, EXPLAIN_NETWORK_WAIT };
+enum explain_wait explain_kernel_wait(const char *function);
+void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
+		       uint64_t ns);
 
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);
 

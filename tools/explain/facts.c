@@ -3,6 +3,7 @@
 #include "tools/explain/explain.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/names.h"
+#include "tools/symbol/symbol.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 {
 	if (!pool->threads++) {
 		pool->has_usage = pool->has_delay = true;
+		memset(pool->has_count, true, sizeof(pool->has_count));
 		pool->first_start = thread->start;
 	}
 	if (thread->start < pool->first_start)
@@ -75,6 +77,10 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->longest_cpu = thread->cpu;
 		pool->longest_delay = thread->delay;
 	}
+	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++) {
+		pool->counts[i] += thread->counts[i];
+		pool->has_count[i] &= thread->has_count[i] || !thread->cpu;
+	}
 	pool->has_delay &= thread->has_delay;
 	pool->delay += thread->delay;
 	facts->threads++;
@@ -97,10 +103,20 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		.minor_faults = fixed->minor_faults,
 		.major_faults = fixed->major_faults,
 	};
-	uint64_t cycles;
+	static const char *const events[EXPLAIN_EVENTS] = {
+		[EXPLAIN_MIGRATIONS] = "cpu-migrations",
+		[EXPLAIN_CYCLES] = "cycles",
+		[EXPLAIN_INSTRUCTIONS] = "instructions",
+		[EXPLAIN_CACHE_MISSES] = "cache-misses",
+		[EXPLAIN_BRANCH_MISSES] = "branch-misses",
+		[EXPLAIN_TLB_MISSES] = "dTLB-load-misses",
+		[EXPLAIN_STALLED] = "stalled-cycles-frontend",
+	};
 
 	own.has_delay = value_of(thread, "run-delay", &own.delay);
-	facts->has_counters |= value_of(thread, "cycles", &cycles);
+	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++)
+		own.has_count[i] = value_of(thread, events[i], &own.counts[i]);
+	facts->has_counters |= own.has_count[EXPLAIN_CYCLES];
 	explain_add(facts, pool, &own);
 }
 
@@ -110,7 +126,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
  * compilers behind them ("unlink_chunk.isra.0"). */
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
-	static const char *const before[] = { "__", "_", "GI___", "libc_" };
+	static const char *const before[] = { "__", "_", "GI___", "GI_", "libc_" };
 
 	for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strncmp(name, before[i], strlen(before[i])))
@@ -173,14 +189,105 @@ static bool waits_for_thread(const char *function)
 	       strstr(function, "barrier_wait") || strstr(function, "condvar::futex");
 }
 
+/* Of the C library. read(2) and write(2) are of all kinds of files. */
+static const char *const disk_functions[] = {
+	"fsync",   "fdatasync", "msync",     "syncfs",	  "sync",      "sync_file_range",
+	"pread",   "pread64",	"preadv",    "preadv2",	  "pwrite",    "pwrite64",
+	"pwritev", "pwritev2",	"fallocate", "fadvise64", "readahead", "copy_file_range",
+};
+static const char *const network_functions[] = {
+	"recv",	  "recvfrom", "recvmsg",  "recvmmsg", "send",
+	"sendto", "sendmsg",  "sendmmsg", "connect",  "res_context_send",
+};
+
+static bool begins(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(name, list[i], strlen(list[i])))
+			return true;
+	return false;
+}
+
+#define BEGINS(name, list) begins(name, list, sizeof(list) / sizeof((list)[0]))
+
+enum explain_wait explain_kernel_wait(const char *function)
+{
+	/* accept(2) and epoll are idle servers. */
+	static const char *const disk[] = {
+		"io_schedule",	   "folio_wait_",	  "wait_on_page_",
+		"bit_wait_io",	   "jbd2_log_wait",	  "__wait_on_buffer",
+		"submit_bio_wait", "blkdev_direct",	  "__iomap_dio_rw",
+		"rq_qos_wait",	   "balance_dirty_pages", "xfs_log_force",
+		"swap_read_folio", "vfs_fsync_range",	  "do_fsync",
+		"ksys_sync",
+	};
+	static const char *const network[] = {
+		"tcp_recvmsg",		 "tcp_sendmsg",		  "sk_wait_data",
+		"udp_recvmsg",		 "inet_recvmsg",	  "inet_stream_connect",
+		"__inet_stream_connect", "inet_wait_for_connect", "unix_stream_data_wait",
+		"unix_stream_read",	 "unix_dgram_recvmsg",	  "__skb_wait_for_more",
+		"sk_stream_wait",	 "sock_alloc_send",
+	};
+
+	return BEGINS(function, disk)	 ? EXPLAIN_DISK_WAIT :
+	       BEGINS(function, network) ? EXPLAIN_NETWORK_WAIT :
+					   EXPLAIN_OTHER_WAIT;
+}
+
+void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
+		       uint64_t ns)
+{
+	struct place_facts *place = kind == EXPLAIN_DISK_WAIT ? &pool->disk : &pool->network;
+
+	if (kind == EXPLAIN_OTHER_WAIT)
+		return;
+	place->ns += ns;
+	if (ns > place->most) {
+		place->most = ns;
+		place->function = function;
+	}
+}
+
+static bool is_of_kernel(const struct spot *spot)
+{
+	return !strcmp(spot->module, SYMBOL_KERNEL);
+}
+
+/* By functions of the kernel, from its innermost one on, else by that of the C library. */
+static void add_place(struct pool_facts *pool, const struct spot_list *spots, size_t user,
+		      uint64_t ns)
+{
+	enum explain_wait kind = EXPLAIN_OTHER_WAIT;
+	size_t program = user;
+
+	for (size_t i = 0; i < user && !kind; i++)
+		kind = explain_kernel_wait(spots->list[i]->function);
+	for (size_t i = user; i < spots->n && i < user + 4 && !kind; i++) {
+		const char *function = spots->list[i]->function;
+
+		kind = IS_ONE_OF(function, disk_functions)    ? EXPLAIN_DISK_WAIT :
+		       IS_ONE_OF(function, network_functions) ? EXPLAIN_NETWORK_WAIT :
+								EXPLAIN_OTHER_WAIT;
+	}
+	/* The program's function, behind those of the C library. */
+	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
+		program++;
+	explain_add_place(pool, kind, program < spots->n ? spots->list[program]->function : NULL,
+			  ns);
+}
+
 static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
 {
-	const size_t inner = spots->n < 4 ? spots->n : 4;
 	bool for_thread = false;
-	size_t lock = inner;
+	size_t user = 0, inner, lock;
 
+	while (user < spots->n && is_of_kernel(spots->list[user]))
+		user++;
+	inner = spots->n < user + 4 ? spots->n : user + 4;
+	lock = inner;
 	pool->waits += ns;
-	for (size_t i = inner; i-- > 0;) {
+	add_place(pool, spots, user, ns);
+	for (size_t i = inner; i-- > user;) {
 		for_thread |= waits_for_thread(spots->list[i]->function);
 		lock = IS_ONE_OF(spots->list[i]->function, lock_functions) ? i : lock;
 	}
@@ -207,6 +314,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 	if (!samples->event)
 		return;
 	pool->has_waits |= off_cpu;
+	pool->has_places |= off_cpu;
 	facts->has_waits |= off_cpu;
 	facts->has_samples |= !off_cpu;
 	for (uint64_t i = 0; i < samples->n; i++) {

@@ -21,6 +21,8 @@ struct watched {
 	int tid;
 	struct live_task task;
 	struct live_span sum;
+	/* Functions of the kernel that it waited in, by one look an interval. */
+	struct pool_facts places;
 	bool ended;
 	struct watched *next; /* all that were seen */
 	UT_hash_handle hh;    /* those that live */
@@ -40,8 +42,16 @@ static void read_thread(struct watch *watch, struct watched *thread)
 {
 	const int error = live_task_read(&thread->task, watch->scanned_ns, &watch->budget);
 
-	if (!error && thread->task.known)
-		live_span_add(&thread->sum, &thread->task.span);
+	if (!error && thread->task.known) {
+		const struct live_task *task = &thread->task;
+		const enum explain_wait kind = explain_kernel_wait(task->wchan);
+
+		live_span_add(&thread->sum, &task->span);
+		thread->places.has_places |= *task->wchan != 0;
+		explain_add_place(&thread->places, kind,
+				  kind ? pmc_arena_strdup(watch->arena, task->wchan) : NULL,
+				  task->span.blocked_ns);
+	}
 	if (error != -ESRCH)
 		return;
 	thread->ended = true;
@@ -113,12 +123,24 @@ static struct pool_facts *pool_of(struct watch *watch, struct pool **pools,
 	return &pool->facts;
 }
 
+static void add_places(struct place_facts *to, const struct place_facts *of)
+{
+	to->ns += of->ns;
+	if (of->ns > to->most) {
+		to->most = of->ns;
+		to->function = of->function;
+	}
+}
+
 static void add_thread(struct facts *facts, struct pool_facts *pool, const struct watched *thread,
 		       uint64_t begin_ns)
 {
 	const struct live_span *sum = &thread->sum;
 	const uint64_t start = live_start_ns(&thread->task.stat);
 
+	pool->has_places |= thread->places.has_places;
+	add_places(&pool->disk, &thread->places.disk);
+	add_places(&pool->network, &thread->places.network);
 	explain_add(facts, pool,
 		    &(struct thread_facts){
 			    .is_main = thread->task.pid == thread->task.tid,
@@ -162,6 +184,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 {
 	struct live_tids found = { .n = 0 };
 	struct watch watch = { .arena = arena, .pids = &found };
+	struct live_cpu_limit before;
 	int code = live_find(pids, name, &found);
 	bool alive;
 
@@ -169,6 +192,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	if (code)
 		return code;
 	facts->cpus = count_cpus(found.list[0]);
+	live_cpu_limit_read(found.list[0], &before);
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();
 	alive = read_all(&watch);
@@ -180,6 +204,8 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 		alive = read_all(&watch);
 	}
 	make_facts(&watch, facts);
+	live_cpu_limit_read(found.list[0], &facts->limit);
+	live_cpu_limit_since(&facts->limit, &before);
 	for (struct watched *thread = watch.live; thread; thread = thread->hh.next)
 		live_task_close(&thread->task, &watch.budget);
 	live_tids_free(&watch.tids);

@@ -17,6 +17,12 @@
 #define THREAD_NS  30000u
 #define PROCESS_NS 600000u
 #define SWITCH_NS  1500u
+/* Of a cache miss that goes to memory, and of a thread that goes on with the caches of another CPU,
+ * in ns; of a mispredicted branch and of an address that is looked up in page tables, in cycles. */
+#define MISS_NS	      80u
+#define MIGRATION_NS  5000u
+#define BRANCH_CYCLES 15u
+#define TLB_CYCLES    30u
 
 /* A shorter run delay may be chance. */
 #define LEAST_DELAY_NS 50000000u
@@ -99,6 +105,24 @@ static void gain_of_cpus(struct judging *j)
 	     TIME(j, delay), TIME(j, cpu), one > all ? one : all);
 }
 
+/* The cgroup may use fewer CPUs than its threads want. The busiest pools are held back most. */
+static bool held_back(struct judging *j)
+{
+	const struct live_cpu_limit *limit = &j->facts->limit;
+
+	if (limit->periods < 5 || share(limit->throttled, limit->periods) < 0.1 ||
+	    share(j->pool->cpu, j->facts->cpu) < 0.3)
+		return false;
+	j->finding->text =
+		SAY(j, "is held back by the limit of its cgroup, %.2f CPUs", limit->cpus);
+	EVIDENCE(j, "in %llu of %llu periods, for %s on the CPUs together",
+		 (unsigned long long)limit->throttled, (unsigned long long)limit->periods,
+		 TIME(j, limit->throttled_ns));
+	j->finding->loss_ns = (double)limit->throttled_ns;
+	j->finding->advice = "a larger limit (cpu.max), or fewer threads that run at once";
+	return true;
+}
+
 static bool cpu_starved(struct judging *j)
 {
 	const struct facts *facts = j->facts;
@@ -107,6 +131,8 @@ static bool cpu_starved(struct judging *j)
 	const double others = runnable(facts) - share(wanted, facts->wall);
 	const double room = facts->cpus - others;
 
+	if (held_back(j))
+		return true;
 	if (!waits_for_cpu(pool) || !facts->cpus || runnable(facts) <= 1.05 * facts->cpus)
 		return false;
 	j->finding->text =
@@ -251,7 +277,7 @@ static bool handoff(struct judging *j)
 	const bool each_other = pool->threads >= 2 && pool->handed * 2 > pool->waits;
 
 	if (!pool->has_usage || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
-	    all < 5000 || share(pool->voluntary, all) < 0.3)
+	    all < 2000 || share(pool->voluntary, all) < 0.3)
 		return false;
 	j->finding->text = SAY(j, "switches to another thread after every %s of CPU time",
 			       TIME(j, pool->cpu / all));
@@ -307,10 +333,43 @@ static bool page_faults(struct judging *j)
 	return true;
 }
 
+/* A wait for something outside of the run, if it is that share of the pool's time. */
+static bool waits_outside(struct judging *j, const struct place_facts *place, double least,
+			  const char *text, const char *in)
+{
+	const struct pool_facts *pool = j->pool;
+
+	if (!pool->has_places || share(place->ns, pool->life) < least || place->ns < 50000000)
+		return false;
+	j->finding->text = SAY(j, "%s %.0f %% of its time", text, percent(place->ns, pool->life));
+	EVIDENCE(j, "%s of %s in %s%s%s", TIME(j, place->ns), TIME(j, pool->life), in,
+		 place->function ? ", the largest part in " : "",
+		 place->function ? place->function : "");
+	if (place->ns < pool->life) {
+		GAIN(j, share(pool->life, pool->life - place->ns), "%s / (%s - %s) = %.2f",
+		     TIME(j, pool->life), TIME(j, pool->life), TIME(j, place->ns),
+		     share(pool->life, pool->life - place->ns));
+		limit_to_cpus(j);
+	}
+	return true;
+}
+
+static bool network(struct judging *j)
+{
+	j->finding->advice = "fewer round trips or several requests at once, or a look at what "
+			     "answers; nothing, where it only waits for requests";
+	return waits_outside(j, &j->pool->network, 0.3, "waits for the other ends of its sockets",
+			     "functions that send and receive");
+}
+
 static bool disk(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 
+	j->finding->advice = "fewer and larger requests, fewer calls of fsync, or more memory";
+	if (waits_outside(j, &pool->disk, 0.15, "waits for a disk",
+			  "reads, writes and synchronisation of files"))
+		return true;
 	if (!pool->has_usage || pool->major_faults < 100 ||
 	    rate(pool->major_faults, pool->life) < 50 || share(pool->cpu, pool->life) > 0.7)
 		return false;
@@ -345,8 +404,20 @@ static bool takes_samples(struct judging *j, uint64_t n, const char *does, const
 
 static bool spin(struct judging *j)
 {
+	const struct pool_facts *pool = j->pool;
+
 	j->finding->advice = "a lock that sleeps";
-	return takes_samples(j, j->pool->spinning, "spins", "spin locks and sched_yield");
+	if (takes_samples(j, pool->spinning, "spins", "spin locks and sched_yield"))
+		return true;
+	/* Most of the time of sched_yield is in the kernel, which has no samples. */
+	if (pool->samples < 20 || share(pool->spinning, pool->samples) < 0.6)
+		return false;
+	j->finding->text = "spins for most of its time in user mode";
+	EVIDENCE(j,
+		 "%llu of %llu samples in spin locks and sched_yield, most of whose time is in "
+		 "the kernel",
+		 (unsigned long long)pool->spinning, (unsigned long long)pool->samples);
+	return true;
 }
 
 static bool allocator(struct judging *j)
@@ -381,6 +452,89 @@ static bool gc(struct judging *j)
 	return true;
 }
 
+/* ---- rules that need counts of events -------------------------------------------------------- */
+
+static bool migrations(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	const uint64_t n = pool->counts[EXPLAIN_MIGRATIONS], cost = n * MIGRATION_NS;
+
+	if (!pool->has_count[EXPLAIN_MIGRATIONS] || n < 500 || share(cost, pool->cpu) < 0.1)
+		return false;
+	j->finding->text =
+		SAY(j, "goes to another CPU after every %s of CPU time", TIME(j, pool->cpu / n));
+	EVIDENCE(j, "%llu migrations in %s of CPU time, some 5 us each", (unsigned long long)n,
+		 TIME(j, pool->cpu));
+	j->finding->loss_ns = (double)cost;
+	j->finding->advice = "an affinity for each thread, or fewer threads that take turns";
+	return true;
+}
+
+/* A number of events of some cycles each, of all cycles. */
+static bool takes_cycles(struct judging *j, enum explain_event event, uint64_t each, double least,
+			 const char *text, const char *events)
+{
+	const struct pool_facts *pool = j->pool;
+	const uint64_t n = pool->counts[event], cycles = pool->counts[EXPLAIN_CYCLES];
+	const uint64_t cost = n * each;
+
+	if (!pool->has_count[event] || !pool->has_count[EXPLAIN_CYCLES] ||
+	    share(cost, cycles) < least)
+		return false;
+	j->finding->text = SAY(j, "spends some %.0f %% of its cycles on %s",
+			       cost < cycles ? percent(cost, cycles) : 100, text);
+	EVIDENCE(j, "%llu %s in %llu cycles, some %llu cycle%s each", (unsigned long long)n, events,
+		 (unsigned long long)cycles, (unsigned long long)each, plural(each));
+	if (pool->has_count[EXPLAIN_INSTRUCTIONS])
+		EVIDENCE(j, "%.2f instructions per cycle",
+			 share(pool->counts[EXPLAIN_INSTRUCTIONS], cycles));
+	j->finding->estimate = true;
+	if (cost < cycles)
+		GAIN(j, share(cycles, cycles - cost), "%llu cycles / (%llu - %llu x %llu) = %.2f",
+		     (unsigned long long)cycles, (unsigned long long)cycles, (unsigned long long)n,
+		     (unsigned long long)each, share(cycles, cycles - cost));
+	return true;
+}
+
+static bool tlb(struct judging *j)
+{
+	j->finding->advice = "larger pages (madvise MADV_HUGEPAGE), or data that lie closer";
+	return takes_cycles(j, EXPLAIN_TLB_MISSES, TLB_CYCLES, 0.1, "page tables",
+			    "loads without their address in the TLB");
+}
+
+static bool branches(struct judging *j)
+{
+	j->finding->advice = "fewer branches that depend on data, or sorted data";
+	return takes_cycles(j, EXPLAIN_BRANCH_MISSES, BRANCH_CYCLES, 0.15, "mispredicted branches",
+			    "mispredicted branches");
+}
+
+static bool frontend(struct judging *j)
+{
+	j->finding->advice = "less code in the hot path, or its order by a profile (PGO)";
+	return takes_cycles(j, EXPLAIN_STALLED, 1, 0.3, "waiting for instructions",
+			    "cycles without an instruction to start");
+}
+
+static bool memory(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	const uint64_t n = pool->counts[EXPLAIN_CACHE_MISSES], cost = n * MISS_NS;
+	const double ipc = share(pool->counts[EXPLAIN_INSTRUCTIONS], pool->counts[EXPLAIN_CYCLES]);
+
+	if (!pool->has_count[EXPLAIN_CACHE_MISSES] || share(cost, pool->cpu) < 0.25 ||
+	    !pool->has_count[EXPLAIN_INSTRUCTIONS] || !pool->has_count[EXPLAIN_CYCLES] || ipc > 1)
+		return false;
+	j->finding->text = "waits for memory for a large part of its CPU time";
+	EVIDENCE(j, "%llu cache misses in %s of CPU time, some 80 ns each if one after the other",
+		 (unsigned long long)n, TIME(j, pool->cpu));
+	EVIDENCE(j, "%.2f instructions per cycle", ipc);
+	j->finding->loss_ns = (double)(cost < pool->cpu ? cost : pool->cpu);
+	j->finding->advice = "smaller or denser data, or an order of access that follows memory";
+	return true;
+}
+
 /* Of causes that hold for the same pool the first one is named. */
 static const struct rule {
 	const char *cause;
@@ -394,9 +548,15 @@ static const struct rule {
 	{ "imbalance", imbalance },
 	{ "serial", serial },
 	{ "disk", disk },
+	{ "network", network },
 	{ "spin", spin },
 	{ "allocator", allocator },
 	{ "page-faults", page_faults },
+	{ "migrations", migrations },
+	{ "tlb", tlb },
+	{ "branches", branches },
+	{ "memory", memory },
+	{ "frontend", frontend },
 	{ "preempted", preempted },
 };
 
@@ -421,7 +581,10 @@ static void add_rest(struct judging *j)
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && strcmp(cause, "lock") != 0)
 		EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));
-	if (pool->has_usage && !pool->major_faults)
+	if (pool->has_places && strcmp(cause, "disk") != 0 && strcmp(cause, "network") != 0)
+		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
+			percent(pool->network.ns, pool->life));
+	else if (pool->has_usage && !pool->major_faults && !pool->has_places)
 		EXCLUDE(j, "disk (no major page fault)");
 	if (!pool->has_delay)
 		UNKNOWN(j, "waits for a CPU (-e run-delay)");
@@ -436,6 +599,7 @@ static bool matters(const struct facts *facts, const struct pool_facts *pool)
 {
 	return share(pool->cpu + pool->delay, facts->cpu + facts->delay) >= 0.05 ||
 	       share(pool->locks, facts->wall) >= 0.2 ||
+	       share(pool->disk.ns + pool->network.ns, facts->wall) >= 0.2 ||
 	       (pool->major_faults >= 100 && share(pool->life, facts->wall) >= 0.2);
 }
 

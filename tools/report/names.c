@@ -338,6 +338,17 @@ static bool in_agent(const struct pmc_p_frame *frame)
 	return frame->module && !strcmp(pmc_base_name(frame->module->path), "libpmcagent.so");
 }
 
+/* Work or a wait of the agent, as when it writes a row, also where the kernel does it. */
+static bool is_of_agent(const struct pmc_p_stack *stack)
+{
+	unsigned i = 0;
+
+	while (i < stack->depth && stack->frames[i].module &&
+	       !strcmp(stack->frames[i].module->path, SYMBOL_KERNEL))
+		i++;
+	return i < stack->depth && in_agent(&stack->frames[i]);
+}
+
 bool names_skip(const struct pmc_p_stack *stack, unsigned i)
 {
 	return i && in_agent(&stack->frames[i]);
@@ -355,8 +366,7 @@ static void add_spot(struct report_names *names, struct spot_list *spots, struct
 void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
 		    bool mark, struct spot_list *to)
 {
-	/* Work or a wait in the agent, as when it writes a row. */
-	const bool agent = stack && stack->depth && in_agent(&stack->frames[0]);
+	const bool agent = stack && is_of_agent(stack);
 	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
 	const struct spot *unknown = names_word(names, NAMES_UNKNOWN);
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* test_explain.c - the rules of pmctl explain, by made facts: those that need hardware counters, a
+ * limit of CPU time, or waits for disks and sockets; and none without their evidence. */
+#include "tests/unit/unit.h"
+#include "tools/explain/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define S UINT64_C(1000000000)
+
+static struct pmc_arena arena;
+static struct pool_facts pool;
+static struct facts facts;
+
+/* A thread that computes for a second, on one of two CPUs. */
+static int set_up(void **state)
+{
+	(void)state;
+	pool = (struct pool_facts){
+		.name = "worker-*",
+		.threads = 1,
+		.life = S,
+		.cpu = S,
+		.most_cpu = S,
+		.has_usage = true,
+		.has_delay = true,
+		.longest = S,
+		.longest_cpu = S,
+	};
+	facts = (struct facts){ .arena = &arena,
+				.pools = &pool,
+				.n_pools = 1,
+				.threads = 1,
+				.wall = S,
+				.cpu = S,
+				.has_delay = true,
+				.has_counters = true,
+				.cpus = 2 };
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	pmc_arena_free(&arena);
+	return 0;
+}
+
+static void count(enum explain_event event, uint64_t value)
+{
+	pool.counts[event] = value;
+	pool.has_count[event] = true;
+}
+
+/* The one finding; NULL: none. */
+static const struct finding *finding(void)
+{
+	unsigned n;
+	const struct finding *list = explain_find(&facts, &n);
+
+	assert_true(n <= 1);
+	return n ? list : NULL;
+}
+
+static const char *cause(void)
+{
+	const struct finding *found = finding();
+
+	return found ? found->cause : "";
+}
+
+static void none(void **state)
+{
+	assert_string_equal(cause(), "");
+	count(EXPLAIN_CYCLES, 3 * S);
+	count(EXPLAIN_INSTRUCTIONS, 6 * S);
+	count(EXPLAIN_CACHE_MISSES, 100000);
+	count(EXPLAIN_BRANCH_MISSES, 1000000);
+	count(EXPLAIN_TLB_MISSES, 100000);
+	count(EXPLAIN_STALLED, S / 4);
+	count(EXPLAIN_MIGRATIONS, 100);
+	assert_string_equal(cause(), "");
+}
+
+static void counts_of_hardware(void **state)
+{
+	count(EXPLAIN_CYCLES, 3 * S);
+	count(EXPLAIN_INSTRUCTIONS, S);
+	count(EXPLAIN_BRANCH_MISSES, S / 20);
+	assert_string_equal(cause(), "branches");
+	/* 3 / (3 - 0.05 x 15) */
+	assert_true(finding()->estimate && finding()->gain > 1.332 && finding()->gain < 1.334);
+	pool.has_count[EXPLAIN_BRANCH_MISSES] = false;
+	assert_string_equal(cause(), "");
+	count(EXPLAIN_TLB_MISSES, S / 50);
+	assert_string_equal(cause(), "tlb");
+	pool.has_count[EXPLAIN_TLB_MISSES] = false;
+	count(EXPLAIN_STALLED, S);
+	assert_string_equal(cause(), "frontend");
+	pool.has_count[EXPLAIN_STALLED] = false;
+	count(EXPLAIN_CACHE_MISSES, S / 200);
+	assert_string_equal(cause(), "memory");
+	/* They overlap with work. */
+	count(EXPLAIN_INSTRUCTIONS, 6 * S);
+	assert_string_equal(cause(), "");
+	count(EXPLAIN_INSTRUCTIONS, S);
+	pool.has_count[EXPLAIN_CYCLES] = false;
+	assert_string_equal(cause(), "");
+}
+
+static void moves_between_cpus(void **state)
+{
+	count(EXPLAIN_MIGRATIONS, 50000);
+	assert_string_equal(cause(), "migrations");
+	pool.has_count[EXPLAIN_MIGRATIONS] = false;
+	assert_string_equal(cause(), "");
+}
+
+static void limit_of_cgroup(void **state)
+{
+	facts.limit = (struct live_cpu_limit){ .cpus = 0.5, .periods = 20, .throttled = 1 };
+	assert_string_equal(cause(), "");
+	facts.limit.throttled = 15;
+	facts.limit.throttled_ns = S;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
+	/* A pool that hardly runs is not held back by it. */
+	facts.cpu = 10 * S;
+	assert_string_equal(cause(), "");
+}
+
+static void waits_for_disks_and_sockets(void **state)
+{
+	pool.cpu = pool.most_cpu = pool.longest_cpu = facts.cpu = S / 2;
+	pool.disk = (struct place_facts){ S / 4, S / 4, "commit" };
+	assert_string_equal(cause(), "");
+	pool.has_places = true;
+	assert_string_equal(cause(), "disk");
+	assert_non_null(strstr(finding()->evidence[0], "commit"));
+	pool.disk.ns = 0;
+	pool.network = (struct place_facts){ S / 2, S / 4, NULL };
+	assert_string_equal(cause(), "network");
+	pool.network.ns = S / 5;
+	assert_string_equal(cause(), "");
+}
+
+static void functions_of_the_kernel(void **state)
+{
+	static const struct {
+		const char *function;
+		enum explain_wait kind;
+	} known[] = {
+		{ "io_schedule [k]", EXPLAIN_DISK_WAIT },
+		{ "folio_wait_bit_common", EXPLAIN_DISK_WAIT },
+		{ "jbd2_log_wait_commit", EXPLAIN_DISK_WAIT },
+		{ "tcp_recvmsg_locked [k]", EXPLAIN_NETWORK_WAIT },
+		{ "unix_stream_data_wait", EXPLAIN_NETWORK_WAIT },
+		{ "futex_do_wait", EXPLAIN_OTHER_WAIT },
+		{ "inet_csk_accept", EXPLAIN_OTHER_WAIT },
+		{ "do_epoll_wait", EXPLAIN_OTHER_WAIT },
+		{ "", EXPLAIN_OTHER_WAIT },
+	};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_int_equal(explain_kernel_wait(known[i].function), known[i].kind);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(none, set_up),
+		cmocka_unit_test_setup(counts_of_hardware, set_up),
+		cmocka_unit_test_setup(moves_between_cpus, set_up),
+		cmocka_unit_test_setup(limit_of_cgroup, set_up),
+		cmocka_unit_test_setup(waits_for_disks_and_sockets, set_up),
+		cmocka_unit_test(functions_of_the_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, tear_down);
+}
