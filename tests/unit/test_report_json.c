@@ -466,6 +466,17 @@ static void write_errors(void **state)
 	}
 }
 
+/* One of the threads has no CPU time. */
+static void cpu_of_some_threads(void **state)
+{
+	const char *line = strstr(text_of((struct pmc_report_options){
+					  .by = PMC_BY_POOL, .format = PMC_FORMAT_TABLE }),
+				  "\n  total ");
+
+	assert_non_null(line);
+	assert_memory_equal(line + strspn(line, "\n total0123456789"), ".000+", 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +486,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(csv, setup, teardown),
 		cmocka_unit_test_setup_teardown(choice, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(cpu_of_some_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(write_errors, setup, teardown),
 		cmocka_unit_test(timeline),
 	};
