@@ -114,6 +114,18 @@ is "$(awk -F, 'NR > 1 { sum[$3] += $6 } END { printf "%.2f %.2f", sum["blocked"]
 trace --summary --histogram -o x -- "$PROG/waiters" 5 </dev/null
 like "$(cat x)" "waiters +[0-9]+ +blocked +[0-9.]+ .?s +[0-9]+ " "--histogram as text is below the table"
 
+trace --summary --format prometheus -o waits.prom -- "$PROG/waiters" 5 </dev/null
+is "$(awk -F '[{}]' '/_bucket/ { split($3, n, " "); if ($0 ~ /wait="cpu",le="1.024e-06"/) last = 0
+	if (n[1] < last) bad++; last = n[1] } /le="\+Inf"/ { whole = n[1]; last = 0 } /_count/ { if ($3 + 0 != whole) bad++; all += $3 } END { print bad + 0, (all > 0) }' waits.prom)" \
+	"0 1" "--format prometheus: buckets are sums, the last one of all waits"
+if command -v promtool >"$T/path"; then
+	is "$(promtool check metrics <waits.prom 2>&1)" "" "of which promtool has no complaint"
+else
+	skip "no promtool" "promtool has no complaint"
+fi
+run "$PMCTL" trace --summary --by pool,waker --format prometheus -- true
+is "$status" 2 "not of wakers"
+
 # ---- who waits for whom ------------------------------------------------------------------------
 # Kernels drop records of wake-ups by interrupts of an idle CPU: these waits have an unknown waker.
 cells_agree() {

@@ -5,8 +5,12 @@
  * A line of a table is a power of 2, a row of CSV a bucket.
  */
 #include "lib/base/json.h"
+#include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define MOST_SHOWN 10 /* threads or pools, in tables */
 
@@ -104,6 +108,53 @@ void trace_histogram_print(struct trace *trace, struct trace_thread *const *list
 	if (is_table)
 		pmc_out_char(&trace->rows.out, '\n');
 	tool_rows_print(&trace->rows, &table);
+}
+
+/* The same buckets for all, so that sums over labels have a meaning: each four times as wide as the
+ * one before, from 1,024 ns to 17.2 s. */
+static void put_series(struct pmc_out *out, const struct trace_thread *t, const char *wait,
+		       const struct pmc_histogram *of, uint64_t sum_ns)
+{
+	enum { FIRST = 6, LAST = 30 };
+	const struct pmc_octave *o = of->octaves;
+	struct pmc_out labels;
+	char text[256];
+	uint64_t n = 0;
+
+	pmc_out_to_mem(&labels, text, sizeof(text));
+	pmc_prometheus_label(&labels, t->threads ? "pool" : "thread", t->name, strlen(t->name));
+	if (!t->threads)
+		pmc_outf(&labels, ",tid=\"%u\"", t->tid);
+	pmc_outf(&labels, ",wait=\"%s\"", wait);
+	for (unsigned octave = FIRST; octave <= LAST; octave += 2) {
+		char bound[32];
+
+		for (; o && o->octave <= octave; o = o->next)
+			for (unsigned i = 0; i < PMC_HISTOGRAM_PARTS; i++)
+				n += o->n[i];
+		snprintf(bound, sizeof(bound), "%.10g", (double)(UINT64_C(16) << octave) / 1e9);
+		pmc_outf(out, "pmc_wait_seconds_bucket{%s,le=\"%s\"} %llu\n", text, bound,
+			 (unsigned long long)n);
+	}
+	pmc_outf(out, "pmc_wait_seconds_bucket{%s,le=\"+Inf\"} %llu\npmc_wait_seconds_sum{%s} ",
+		 text, (unsigned long long)of->n, text);
+	pmc_out_fixed(out, (double)sum_ns / 1e9, 9);
+	pmc_outf(out, "\npmc_wait_seconds_count{%s} %llu\n", text, (unsigned long long)of->n);
+}
+
+void trace_histogram_prometheus(struct trace *trace, struct trace_thread *const *list,
+				const uint64_t *order, uint64_t n)
+{
+	struct pmc_out *out = &trace->rows.out;
+
+	pmc_out_str(out, "# HELP pmc_wait_seconds Waits for a CPU, and blocked times.\n"
+			 "# TYPE pmc_wait_seconds histogram\n");
+	for (uint64_t i = 0; i < n; i++) {
+		const struct trace_thread *t = list[order[i]];
+
+		put_series(out, t, "cpu", &t->delays, t->delay_ns);
+		put_series(out, t, "blocked", &t->blocks, t->blocked_ns);
+	}
 }
 
 void trace_histogram_json(struct pmc_json *json, const char *key, const struct pmc_histogram *of)

@@ -551,9 +551,12 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 		}
 	else if (tool_rows_is_table(&trace->rows))
 		put_table(trace, &rows, &table, wall_ns);
+	else if (trace->rows.format == TRACE_PROMETHEUS)
+		trace_histogram_prometheus(trace, list, table.order, table.n_rows);
 	else if (!trace->histogram)
 		table_print(&table, TABLE_CSV, &trace->rows.out);
-	if (trace->histogram && trace->rows.format != TRACE_JSON)
+	if (trace->histogram && trace->rows.format != TRACE_JSON &&
+	    trace->rows.format != TRACE_PROMETHEUS)
 		trace_histogram_print(trace, list, table.order, table.n_rows);
 	return 0;
 }
@@ -595,6 +598,8 @@ int trace_summary_end(struct trace *trace)
 	}
 	if (trace->by == TRACE_BY_DEFAULT && tool_rows_is_table(&trace->rows) &&
 	    count_rows(summary) > MOST_THREADS)
+		trace->by = TRACE_BY_POOL;
+	if (trace->by == TRACE_BY_DEFAULT && trace->rows.format == TRACE_PROMETHEUS)
 		trace->by = TRACE_BY_POOL;
 	make_pools(summary, trace->by == TRACE_BY_POOL || trace->by == TRACE_BY_WAKER);
 	n = i = count_rows(summary);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In rows.format; CSV and Markdown only of --summary. */
+/* In rows.format; CSV, Markdown and Prometheus only of --summary. */
 enum trace_format {
 	TRACE_TEXT = TABLE_PLAIN,
 	TRACE_JSON = TABLE_JSON,
@@ -31,6 +31,7 @@ enum trace_format {
 	TRACE_MARKDOWN = TABLE_MARKDOWN,
 	TRACE_FIELDS,
 	TRACE_RECORD,
+	TRACE_PROMETHEUS, /* of --summary */
 };
 
 struct pmc_json;
@@ -304,6 +305,9 @@ void trace_put_notes(struct trace *trace, const struct table *table, uint64_t un
 void trace_histogram_print(struct trace *trace, struct trace_thread *const *list,
 			   const uint64_t *order, uint64_t n);
 /* Pairs of the largest time of a bucket, in ns, and its number of waits. */
+/* As the text format 0.0.4 of Prometheus has histograms, in seconds. */
+void trace_histogram_prometheus(struct trace *trace, struct trace_thread *const *list,
+				const uint64_t *order, uint64_t n);
 void trace_histogram_json(struct pmc_json *json, const char *key, const struct pmc_histogram *of);
 
 /* summary_write.c */
