@@ -145,6 +145,9 @@ is "$(jq -s 'map(select(.pool == "c" and .waker == "b" and .cause == "pipe") | .
 	"c waits while b is blocked itself"
 trace --summary --by pool,waker -- "$python" pipeline.py
 like "$(cat err)" "pool .*\((interrupt|unknown)\).* sum .*c .*waker on CPU.*c +(b|\(unknown\)) +pipe " "as text: a matrix, then the waits by cause"
+trace --summary -g --by pool,waker --format json -o x.json -- "$PROG/causes" handoff 100
+like "$(jq -r 'select(.pool == "causes" and .waker == "answer" and .cause == "pipe").waker_in' x.json)" 'write < answer( |$)' \
+	"--stacks: where the waker ended the waits"
 trace --summary --by pool,waker -- true
 # It may wait for its file.
 like "$(head -n 1 err)" "^(no thread was blocked|time blocked, )" "hardly any waits"

@@ -113,9 +113,8 @@ static int parse(struct trace *trace, int argc, char **argv)
 		return tool_fail(EXIT_USAGE, "--histogram, --by, --sort, --top, --where, "
 					     "--columns and the formats csv, markdown and "
 					     "prometheus are for --summary");
-	if ((trace->histogram || trace->stacks) && trace->by == TRACE_BY_WAKER)
-		return tool_fail(EXIT_USAGE, "--by pool,waker has neither histograms nor stacks; "
-					     "use --by pool");
+	if (trace->histogram && trace->by == TRACE_BY_WAKER)
+		return tool_fail(EXIT_USAGE, "--by pool,waker has no histograms; use --by pool");
 	if (trace->rows.format == TRACE_PROMETHEUS && trace->by == TRACE_BY_WAKER)
 		return tool_fail(EXIT_USAGE,
 				 "--format prometheus has no wakers; use --by pool or thread");

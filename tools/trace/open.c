@@ -48,6 +48,10 @@ static int open_one(struct trace *trace, struct ring *ring, const struct trace_p
 	if (trace->stacks && !trace->summarize)
 		unwind_options_stack(&trace->unwind, &options);
 	options.comm = options.task = first && trace->rows.format == TRACE_TEXT;
+	/* Of who ends waits. */
+	if (trace->stacks && trace->by == TRACE_BY_WAKER &&
+	    !strcmp(point->name, "sched:sched_waking"))
+		unwind_options_stack(&trace->unwind, &options);
 	if (first && trace->stacks)
 		unwind_options_maps(&options);
 	/* The system calls that threads wait in, and the switches without a record. */

@@ -193,6 +193,21 @@ void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int wid
 	pmc_out_char(out, '\n');
 }
 
+const char *trace_stack_text(struct trace *trace, const struct trace_thread *thread,
+			     const struct unwind_stack *stack)
+{
+	enum { SHOWN = 3 };
+	struct trace_frame_names names;
+	char text[3 * NAME_COLUMNS + 16];
+	struct pmc_out out;
+
+	name_caller(trace, thread, stack, &names);
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (unsigned i = 0; i < names.n && i < SHOWN; i++)
+		pmc_outf(&out, "%s%.60s", i ? " < " : "", names.list[i]);
+	return symbols_text(trace->unwind.symbols, text);
+}
+
 void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct pmc_json *json)
 {
 	struct trace_frame_names names;

@@ -411,8 +411,13 @@ static void on_waking(struct trace_summary *summary, const struct pmc_record *re
 		thread->state = THREAD_GONE;
 		return;
 	}
-	if (thread && by)
-		thread->waker = by;
+	if (!thread || !by)
+		return;
+	thread->waker = by;
+	thread->waker_stack =
+		summary->trace->stacks && summary->trace->by == TRACE_BY_WAKER && by->tid ?
+			unwind_stack_of(&summary->trace->unwind, record, true) :
+			NULL;
 }
 
 static void on_fork(struct trace_summary *summary, const struct pmc_record *record)

@@ -80,6 +80,9 @@ void trace_wait_end(struct trace_summary *summary, struct trace_thread *thread, 
 	struct trace_wait *wait = wait_of(summary, thread, by, thread->cause);
 	const uint64_t ns = pmc_sub_sat(now, thread->since_ns);
 
+	if (thread->waker && thread->waker_stack)
+		unwind_wait_add(&summary->trace->unwind, wait, &wait->places, thread->waker_stack,
+				1, ns);
 	thread->waker = NULL;
 	wait->ns += ns;
 	pmc_histogram_add(&summary->trace->arena, &wait->lengths, ns);
@@ -102,6 +105,10 @@ void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 		for (unsigned k = 0; k < 3; k++)
 			wait->waker_ns[k] += p->waker_ns[k];
 		pmc_histogram_merge(&summary->trace->arena, &wait->lengths, &p->lengths);
+		for (const struct unwind_wait *at = p->places; at; at = at->next)
+			unwind_wait_add(&summary->trace->unwind, wait, &wait->places,
+					trace_stack_text(summary->trace, p->key.waker, at->key.of),
+					at->n, at->ns);
 	}
 }
 
@@ -223,7 +230,8 @@ enum {
 	LONGEST,
 	WAKER_RUNS,
 	WAKER_READY,
-	WAKER_BLOCKED
+	WAKER_BLOCKED,
+	PLACE,
 };
 
 struct waker_row {
@@ -255,6 +263,16 @@ const char *trace_cause_name(uint64_t cause)
 	return names[cause];
 }
 
+/* Where the waker ended most of the time. */
+static struct table_cell place_of_most(const struct trace_wait *wait)
+{
+	const struct unwind_wait *most = wait->places;
+
+	for (const struct unwind_wait *at = most; at; at = at->next)
+		most = at->ns > most->ns ? at : most;
+	return most ? cell_text(most->key.of) : cell_null();
+}
+
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	const struct waker_rows *rows = arg;
@@ -281,6 +299,8 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		return trace_percentile(&wait->lengths, 99);
 	case LONGEST:
 		return trace_percentile(&wait->lengths, 100);
+	case PLACE:
+		return place_of_most(wait);
 	default:
 		/* Interrupts are no thread, of which there would be times. */
 		return cell_number(waker->threads, wait->waker_ns[column->index - WAKER_RUNS]);
@@ -313,12 +333,21 @@ static const struct table_column columns[] = {
 	     .together = true),
 	TIME("waker_blocked_ns", "blocked", WAKER_BLOCKED, .drop = TABLE_DROP_USAGE,
 	     .together = true),
+	{ .name = "waker_in", .head = "ended in", .index = PLACE, .drop = TABLE_DROP_LAST },
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_ALL (sizeof(columns) / sizeof(columns[0]))
+
+/* Without --stacks the last column is not there. */
+static unsigned n_columns(const struct trace *trace)
+{
+	return N_ALL - !trace->stacks;
+}
 
 int trace_waker_check(struct trace *trace)
 {
-	struct table table = { .columns = columns, .n_columns = N_COLUMNS, .arena = &trace->arena };
+	struct table table = { .columns = columns,
+			       .n_columns = n_columns(trace),
+			       .arena = &trace->arena };
 
 	return tool_rows_choose(&trace->rows, &table, 0);
 }
@@ -327,7 +356,7 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 {
 	struct waker_rows rows = { .list = NULL };
 	struct table table = { .columns = columns,
-			       .n_columns = N_COLUMNS,
+			       .n_columns = n_columns(trace),
 			       .arg = &rows,
 			       .row = make_row,
 			       .cell = cell_of,

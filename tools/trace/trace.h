@@ -115,6 +115,8 @@ struct trace_wait {
 	uint64_t ns;
 	uint64_t waker_ns[3]; /* of that, the waker: on a CPU, waiting for one, blocked */
 	struct pmc_histogram lengths;
+	/* With --stacks, by where the waker ended them: its stack; of pools the text of it. */
+	struct unwind_wait *places;
 	struct trace_wait *next; /* of the thread */
 	UT_hash_handle hh;
 };
@@ -145,7 +147,8 @@ struct trace_thread {
 	struct unwind_wait *blocked, *stacks;
 	struct trace_wait *waits;
 	const struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
-	struct trace_past *past;	  /* by waker: the older, the fewer */
+	const struct unwind_stack *waker_stack;
+	struct trace_past *past; /* by waker: the older, the fewer */
 	size_t n_past, room_past;
 	struct trace_thread *pool; /* at the end: threads whose names differ in digits only */
 	struct trace_thread *next;
@@ -250,6 +253,9 @@ void trace_stack_of(struct trace *trace, const struct pmc_record *record,
 void trace_stack_json(struct pmc_json *json, const struct trace_frame_names *names);
 /* Of the thread's waits: in the table a line with the stack of most time; in JSON all. */
 void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int width);
+/* The innermost functions, "futex_wake < unlock < work"; the same text has the same address. */
+const char *trace_stack_text(struct trace *trace, const struct trace_thread *thread,
+			     const struct unwind_stack *stack);
 void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct pmc_json *json);
 
 /* open.c */
