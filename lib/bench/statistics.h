@@ -52,6 +52,15 @@ struct bench_delta {
 	double base; /* the absolute value of the reference's mean, trimmed if that is */
 };
 
+/* The interval that is printed beside pct: one that does not contradict the mark. */
+static inline double bench_shown_ci(const struct bench_delta *delta)
+{
+	const double size = delta->pct < 0 ? -delta->pct : delta->pct;
+
+	return delta->significant && delta->ci_pct >= size ? delta->difference_ci_pct :
+							     delta->ci_pct;
+}
+
 /* The error of the mean by the medians of ten parts of a series in the order of time: on a machine
  * that drifts, neighbours are alike. n 0: there are fewer than two parts. */
 struct bench_mean bench_mean_of_parts(const double *values, size_t n);

@@ -40,7 +40,7 @@ unlike "$(cat "$T/table")" 'not counted' "counting was on all the time"
 "$PMCTL" run --off-cpu --start off -o "$T/off.pmc" --report off -- sleep 0.01
 like "$("$PMCTL" report --by function "$T/off.pmc" | tr -s '\n ' ' ')" 'together, by off-cpu .* not counted' \
 	"waits while counting is off: the table says so"
-like "$("$PMCTL" report "$T/run.pmc")" 'by path --event off-cpu' "a report of threads names the one of waits"
+like "$("$PMCTL" report "$T/run.pmc")" 'by tree --event off-cpu' "a report of threads names the one of waits"
 "$PMCTL" merge "$T/run.pmc" "$T/run.pmc" -o "$T/twice.pmc"
 "$PMCTL" report --by path --format json "$T/twice.pmc" | jq '.groups' >"$T/twice"
 is "$(cat "$T/twice")" "$(jq '.groups' "$T/paths")" "merged with itself it is the same"
@@ -108,10 +108,10 @@ is "$(cat "$T/other.pmc")" "precious" "a file that is no dump: nothing is append
 run "$PMCTL" run --off-cpu -- sleep 0.01
 like "$(cat "$T/err")" 'run --off-cpu -o run.pmc, then pmctl report .* run.pmc' "a run that is not kept: the hint says how"
 run "$PMCTL" run --off-cpu -o "$T/hint.pmc" -- sleep 0.01
-like "$(tr -s "\n " " " <"$T/err")" "report --by path --event off-cpu $T/hint.pmc" "a run that is kept: the hint names the file"
+like "$(tr -s "\n " " " <"$T/err")" "report --by tree --event off-cpu $T/hint.pmc" "a run that is kept: the hint names the file"
 
 run "$PMCTL" run --off-cpu -o "$T/a b.pmc" -- sleep 0.01
-like "$(tr -s "\n " " " <"$T/err")" "report --by path --event off-cpu '$T/a b.pmc'" "quoted for the shell"
+like "$(tr -s "\n " " " <"$T/err")" "report --by tree --event off-cpu '$T/a b.pmc'" "quoted for the shell"
 
 run "$PMCTL" run --off-cpu -o "$T/%p.pmc" -- true
 is "$status" 2 "a dump for each process: refused"

@@ -95,6 +95,14 @@ is "$(jq '[.groups[].function | select(startswith("do_nanosleep"))] | length > 0
 is "$(jq '[.groups[] | select(.function | test("^(__)?schedule \\[k\\]")) | .self] | add // 0' functions)" 0 \
 	"the scheduler's own functions are left out"
 
+# The kernel's work in a switch is in no time from switch to switch.
+run "$PMCTL" profile --on-cpu -o switches.pmc -- sh -c '"$1" handoff 500; times' sh "$PROG/causes"
+used=$(tail -n 1 out | tr 'ms' '  ' | awk '{ print ($1 * 60 + $2 + $3 * 60 + $4) * 1e9 }')
+"$PMCTL" report --format json switches.pmc >rows
+within "$(jq '[.threads[] | select(.name != "sh").cpu_ns] | add' rows)" "$used" 6 "CPU time of threads that switch all the time"
+between "$("$PMCTL" report --by function --format json switches.pmc | jq '.sampling | .weight / .value')" 0.8 1.1 \
+	"which is what samples explain"
+
 # ---- parts of the time ------------------------------------------------------------------------
 # weight FLAGS: the sum of the samples of tree.pmc
 weight() {

@@ -252,7 +252,7 @@ static struct table_cell delta_cell(struct results *results)
 	pmc_out_char(&out, '%');
 	if (delta->has_ci) {
 		pmc_out_str(&out, ascii ? " +- " : " ± ");
-		pmc_out_fixed(&out, delta->ci_pct, 1);
+		pmc_out_fixed(&out, bench_shown_ci(delta), 1);
 		pmc_out_char(&out, '%');
 	}
 	return cell_textn(out.buf, out.len);

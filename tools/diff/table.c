@@ -283,7 +283,8 @@ static void set_cells(const struct lines *lines, const struct line *line, struct
 	if (people && there[0] != there[1])
 		cells[PERCENT] = cell_text(presence);
 	cells[INTERVAL] =
-		number_cell(lines, delta->has_ci && !wide, delta->ci_pct, &percent, decimals);
+		number_cell(lines, delta->has_ci && !wide,
+			    people ? bench_shown_ci(delta) : delta->ci_pct, &percent, decimals);
 	cells[MARK] = !people		 ? cell_bool(delta->significant) :
 		      delta->significant ? cell_text("*") :
 					   cell_null();

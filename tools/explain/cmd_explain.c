@@ -181,6 +181,33 @@ static void put_finding(const struct finding *finding, bool verbose)
 		put_list("gain", &finding->arithmetic, 1);
 }
 
+/* What a pool did for most of its time. */
+static bool put_state(const struct facts *facts, const struct pool_facts *pool)
+{
+	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
+		     waits = (double)pool->any.ns / life;
+	char text[512];
+
+	if ((double)pool->cpu < 0.05 * (double)facts->cpu && pool->life < facts->wall / 2)
+		return false;
+	if (cpu >= 0.5)
+		snprintf(text, sizeof(text),
+			 " %.64s (%llu thread%s) computes %.0f %% of its time: pmctl profile, then "
+			 "pmctl report --by function, shows where",
+			 pool->name, (unsigned long long)pool->threads,
+			 pool->threads == 1 ? "" : "s", 100 * cpu);
+	else if (pool->has_places && waits >= 0.5)
+		snprintf(text, sizeof(text),
+			 " %.64s (%llu thread%s) waits %.0f %% of its time%s%.200s", pool->name,
+			 (unsigned long long)pool->threads, pool->threads == 1 ? "" : "s",
+			 100 * (waits > 1 ? 1 : waits), pool->any.function ? ", most in " : "",
+			 pool->any.function ? pool->any.function : "");
+	else
+		return false;
+	tool_wrapped_line(tool_columns(STDOUT_FILENO), "%s", text);
+	return true;
+}
+
 /* What was not recorded, so that nothing can be said about it. */
 static void put_nothing(const struct facts *facts)
 {
@@ -201,6 +228,8 @@ static void put_nothing(const struct facts *facts)
 	if (!facts->has_counters)
 		unknown[n++] = "memory and branches (no hardware counters)";
 	puts(" nothing stands out");
+	for (uint64_t i = 0, n = 0; i < facts->n_pools && n < 3; i++)
+		n += put_state(facts, &facts->pools[i]);
 	put_list("unknown", unknown, n);
 }
 

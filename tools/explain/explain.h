@@ -42,15 +42,18 @@ struct pool_facts {
 	uint64_t longest, longest_cpu, longest_delay;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
-	uint64_t waits, locks, handed; /* handed: for conditions and semaphores */
+	/* handed: for conditions and semaphores; futexes: for these and others that are no known
+	 * locks */
+	uint64_t waits, locks, handed, futexes;
 	const char *lock; /* the function around them with most of that; NULL: unknown */
 	uint64_t lock_most;
-	/* Waits for disks and for the other ends of sockets, and the function with most of each. */
+	/* Waits for disks, for the other ends of sockets, and all, and the function with most of
+	 * each. */
 	bool has_places;
 	struct place_facts {
 		uint64_t ns, most;
 		const char *function;
-	} disk, network;
+	} disk, network, any;
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
@@ -79,8 +82,10 @@ struct facts {
 	bool has_delay, has_waits, has_samples, has_counters;
 	unsigned cpus;		     /* 0: unknown */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
-	/* Process images other than the first, and their CPU time. */
-	uint64_t children, children_cpu;
+	uint64_t waits, lost;	     /* records of waits, and those that were lost */
+	/* Processes other than the first, and the CPU time of all images. */
+	uint64_t children; /* processes */
+	uint64_t children_cpu;
 	const char *child; /* the program that most of them run */
 	uint64_t of_child;
 };
@@ -114,11 +119,14 @@ struct finding *explain_find(const struct facts *facts, unsigned *n);
 /* What would record waits. */
 static inline const char *explain_how_waits(const struct facts *facts)
 {
-	return facts->profile ? "--off-cpu, as root" : "pmctl explain -- CMD, as root";
+	return !facts->profile ? "pmctl explain -- CMD, as root" :
+	       facts->lost     ? "many records of switches were lost" :
+				 "--off-cpu, as root";
 }
 
 /* A wait of ns, in functions from the innermost one on, those of the kernel first. */
 enum explain_wait { EXPLAIN_OTHER_WAIT, EXPLAIN_DISK_WAIT, EXPLAIN_NETWORK_WAIT };
+void explain_place_add(struct place_facts *place, const char *function, uint64_t ns);
 enum explain_wait explain_kernel_wait(const char *function);
 void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
 		       uint64_t ns);

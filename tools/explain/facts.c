@@ -234,18 +234,22 @@ enum explain_wait explain_kernel_wait(const char *function)
 					   EXPLAIN_OTHER_WAIT;
 }
 
-void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
-		       uint64_t ns)
+void explain_place_add(struct place_facts *place, const char *function, uint64_t ns)
 {
-	struct place_facts *place = kind == EXPLAIN_DISK_WAIT ? &pool->disk : &pool->network;
-
-	if (kind == EXPLAIN_OTHER_WAIT)
-		return;
 	place->ns += ns;
 	if (ns > place->most) {
 		place->most = ns;
 		place->function = function;
 	}
+}
+
+void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
+		       uint64_t ns)
+{
+	explain_place_add(&pool->any, function, ns);
+	if (kind != EXPLAIN_OTHER_WAIT)
+		explain_place_add(kind == EXPLAIN_DISK_WAIT ? &pool->disk : &pool->network,
+				  function, ns);
 }
 
 static bool is_of_kernel(const struct spot *spot)
@@ -276,6 +280,21 @@ static void add_place(struct pool_facts *pool, const struct spot_list *spots, si
 			  ns);
 }
 
+/* But for the end of a thread. */
+static bool waits_in_futex(const struct spot_list *spots)
+{
+	bool futex = false;
+
+	for (size_t i = 0; i < spots->n && i < 6; i++) {
+		const char *function = spots->list[i]->function;
+
+		if (strstr(function, "pthread_join") || strstr(function, "clockjoin"))
+			return false;
+		futex |= strstr(function, "futex") != NULL;
+	}
+	return futex;
+}
+
 static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
 {
 	bool for_thread = false;
@@ -294,8 +313,10 @@ static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uin
 	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
 	if (for_thread)
 		pool->handed += ns;
-	if (for_thread || lock == inner)
+	if (for_thread || lock == inner) {
+		pool->futexes += for_thread || waits_in_futex(spots) ? ns : 0;
 		return;
+	}
 	pool->locks += ns;
 	while (lock < spots->n && is_plumbing(spots->list[lock]->function))
 		lock++;
@@ -303,6 +324,21 @@ static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uin
 		pool->lock_most = ns;
 		pool->lock = spots->list[lock]->function;
 	}
+}
+
+/* A wait lasts until the thread runs again, so it has the run delay after it was woken. What it was
+ * blocked for is known for the pool as a whole. */
+static void take_delays_off(struct pool_facts *pool)
+{
+	const uint64_t blocked = pmc_sub_sat(pool->life, pool->cpu + pool->delay);
+	uint64_t *const parts[] = { &pool->locks,   &pool->handed,     &pool->futexes,
+				    &pool->disk.ns, &pool->network.ns, &pool->any.ns };
+
+	if (!pool->has_delay || blocked >= pool->waits)
+		return;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		*parts[i] = (uint64_t)((double)*parts[i] * (double)blocked / (double)pool->waits);
+	pool->waits = blocked;
 }
 
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
@@ -313,6 +349,8 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 
 	if (!samples->event)
 		return;
+	facts->lost += off_cpu ? samples->fixed.lost : 0;
+	facts->waits += off_cpu ? samples->samples : 0;
 	pool->has_waits |= off_cpu;
 	pool->has_places |= off_cpu;
 	facts->has_waits |= off_cpu;
@@ -349,7 +387,6 @@ static void add_child(struct facts *facts, struct program **programs,
 	struct pmc_arena *arena = facts->arena;
 	struct program *program;
 
-	facts->children++;
 	facts->children_cpu += process->fixed.cpu_ns;
 	HASH_FIND(hh, *programs, process->exe, strlen(process->exe), program);
 	if (!program) {
@@ -392,6 +429,8 @@ static int add_processes(struct facts *facts)
 			facts->cpu += process->descendants.cpu_ns;
 		if (!(fixed->flags & PMC_PROCESS_FIRST))
 			add_child(facts, &programs, process);
+		facts->children +=
+			process->origin == process && !(fixed->flags & PMC_PROCESS_FIRST);
 	}
 	facts->wall = pmc_sub_sat(last, first);
 	return 0;
@@ -433,7 +472,14 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 	}
 	code = add_processes(facts);
 	facts->has_delay = facts->n_pools != 0;
-	for (uint64_t i = 0; i < facts->n_pools; i++)
-		facts->has_delay &= facts->pools[i].has_delay;
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
+		struct pool_facts *pool = &facts->pools[i];
+
+		facts->has_delay &= pool->has_delay;
+		take_delays_off(pool);
+		/* What is left does not rule anything out. */
+		if (facts->lost > facts->waits / 50)
+			pool->has_waits = pool->has_places = facts->has_waits = false;
+	}
 	return code;
 }

@@ -21,8 +21,8 @@ struct watched {
 	int tid;
 	struct live_task task;
 	struct live_span sum;
-	/* Functions of the kernel that it waited in, by one look an interval. */
-	struct pool_facts places;
+	/* Functions of the kernel that it was found waiting in: numbers of looks, not times. */
+	struct pool_facts looks;
 	bool ended;
 	struct watched *next; /* all that were seen */
 	UT_hash_handle hh;    /* those that live */
@@ -34,8 +34,45 @@ struct watch {
 	struct live_tids tids;
 	struct live_budget budget;
 	struct watched *all, *live;
+	struct wchan *wchans;
 	uint64_t begin_ns, scanned_ns;
 };
+
+/* A function of the kernel, once for all threads. */
+struct wchan {
+	UT_hash_handle hh;
+	char name[];
+};
+
+static const char *wchan_text(struct watch *watch, const char *name)
+{
+	struct pmc_arena *arena = watch->arena;
+	const size_t len = strlen(name);
+	struct wchan *wchan;
+
+	if (!len)
+		return NULL;
+	HASH_FIND(hh, watch->wchans, name, len, wchan);
+	if (!wchan) {
+		wchan = pmc_arena_alloc(arena, sizeof(*wchan) + len + 1);
+		memcpy(wchan->name, name, len + 1);
+		HASH_ADD_KEYPTR(hh, watch->wchans, wchan->name, len, wchan);
+	}
+	return wchan->name;
+}
+
+/* A thread in state D that is about to go on has no function; most wait for a disk. */
+static void look(struct watch *watch, struct watched *thread)
+{
+	const char *name = thread->task.wchan;
+	const bool is_disk = thread->task.stat.state == 'D';
+	const bool asleep = is_disk || thread->task.stat.state == 'S';
+
+	if (asleep && (*name || is_disk))
+		explain_add_place(&thread->looks,
+				  *name ? explain_kernel_wait(name) : EXPLAIN_DISK_WAIT,
+				  wchan_text(watch, name), 1);
+}
 
 /* What a thread did since the last reading. */
 static void read_thread(struct watch *watch, struct watched *thread)
@@ -43,14 +80,8 @@ static void read_thread(struct watch *watch, struct watched *thread)
 	const int error = live_task_read(&thread->task, watch->scanned_ns, &watch->budget);
 
 	if (!error && thread->task.known) {
-		const struct live_task *task = &thread->task;
-		const enum explain_wait kind = explain_kernel_wait(task->wchan);
-
-		live_span_add(&thread->sum, &task->span);
-		thread->places.has_places |= *task->wchan != 0;
-		explain_add_place(&thread->places, kind,
-				  kind ? pmc_arena_strdup(watch->arena, task->wchan) : NULL,
-				  task->span.blocked_ns);
+		live_span_add(&thread->sum, &thread->task.span);
+		look(watch, thread);
 	}
 	if (error != -ESRCH)
 		return;
@@ -123,13 +154,10 @@ static struct pool_facts *pool_of(struct watch *watch, struct pool **pools,
 	return &pool->facts;
 }
 
-static void add_places(struct place_facts *to, const struct place_facts *of)
+/* The time that it was blocked, by how often it was found in each place. */
+static void add_looks(struct place_facts *to, const struct place_facts *looks, double each)
 {
-	to->ns += of->ns;
-	if (of->ns > to->most) {
-		to->most = of->ns;
-		to->function = of->function;
-	}
+	explain_place_add(to, looks->function, (uint64_t)(each * (double)looks->ns));
 }
 
 static void add_thread(struct facts *facts, struct pool_facts *pool, const struct watched *thread,
@@ -138,9 +166,13 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	const struct live_span *sum = &thread->sum;
 	const uint64_t start = live_start_ns(&thread->task.stat);
 
-	pool->has_places |= thread->places.has_places;
-	add_places(&pool->disk, &thread->places.disk);
-	add_places(&pool->network, &thread->places.network);
+	const struct pool_facts *looks = &thread->looks;
+	const double each = (double)sum->blocked_ns / (double)(looks->any.ns + !looks->any.ns);
+
+	pool->has_places |= looks->any.ns != 0;
+	add_looks(&pool->disk, &looks->disk, each);
+	add_looks(&pool->network, &looks->network, each);
+	add_looks(&pool->any, &looks->any, each);
 	explain_add(facts, pool,
 		    &(struct thread_facts){
 			    .is_main = thread->task.pid == thread->task.tid,

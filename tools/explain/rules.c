@@ -7,6 +7,7 @@
  * whole run, could be faster at most if the cause were gone, by the arithmetic of its rule.
  */
 #include "tools/explain/explain.h"
+#include "lib/base/number.h"
 #include "lib/base/sort.h"
 
 #include <string.h>
@@ -95,14 +96,14 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 static void gain_of_cpus(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
-	const double all = share(pool->cpu + pool->delay, pool->cpu),
-		     one = share(pool->longest_cpu + pool->longest_delay, pool->longest_cpu);
-	const uint64_t cpu = one > all ? pool->longest_cpu : pool->cpu,
+	const double all = share(pool->life, pmc_sub_sat(pool->life, pool->delay)),
+		     one = share(pool->longest, pmc_sub_sat(pool->longest, pool->longest_delay));
+	const uint64_t life = one > all ? pool->longest : pool->life,
 		       delay = one > all ? pool->longest_delay : pool->delay;
 
-	GAIN(j, one > all ? one : all, "%s(CPU time %s + run delay %s) / %s = %.2f",
-	     one > all && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, cpu),
-	     TIME(j, delay), TIME(j, cpu), one > all ? one : all);
+	GAIN(j, one > all ? one : all, "%s%s / (%s - run delay %s) = %.2f",
+	     one > all && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, life),
+	     TIME(j, life), TIME(j, delay), one > all ? one : all);
 }
 
 /* The cgroup may use fewer CPUs than its threads want. The busiest pools are held back most. */
@@ -141,7 +142,12 @@ static bool cpu_starved(struct judging *j)
 		 TIME(j, pool->delay), TIME(j, pool->life), facts->cpus, plural(facts->cpus),
 		 runnable(facts));
 	gain_of_cpus(j);
-	if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
+	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
+		EVIDENCE(j, "the run had %.2f CPUs: other programs, or a limit, took the rest",
+			 share(facts->cpu, facts->wall));
+	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
+		j->finding->advice = "more CPUs, or fewer other programs on them";
+	else if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
 		j->finding->advice = SAY(j, "more CPUs, or at most %.0f such thread%s", room,
 					 plural((uint64_t)(room + 0.5)));
 	else
@@ -277,7 +283,8 @@ static bool handoff(struct judging *j)
 	const bool each_other = pool->threads >= 2 && pool->handed * 2 > pool->waits;
 
 	if (!pool->has_usage || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
-	    all < 2000 || share(pool->voluntary, all) < 0.3)
+	    all < 2000 || share(pool->voluntary, all) < 0.3 ||
+	    share(pool->cpu + pool->delay, pool->life) < 0.15)
 		return false;
 	j->finding->text = SAY(j, "switches to another thread after every %s of CPU time",
 			       TIME(j, pool->cpu / all));
@@ -579,8 +586,15 @@ static void add_rest(struct judging *j)
 	else if (pool->has_delay && pool->delay <= LEAST_DELAY_NS)
 		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
-	if (pool->has_waits && strcmp(cause, "lock") != 0)
-		EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));
+	if (pool->has_waits && strcmp(cause, "lock") != 0) {
+		if (share(pool->futexes, pool->life) < 0.1 || !strcmp(cause, "handoff"))
+			EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));
+		else
+			UNKNOWN(j,
+				"locks (%.0f %% of its time are waits for conditions and futexes, "
+				"which are also the locks of runtimes)",
+				percent(pool->futexes, pool->life));
+	}
 	if (pool->has_places && strcmp(cause, "disk") != 0 && strcmp(cause, "network") != 0)
 		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
 			percent(pool->network.ns, pool->life));

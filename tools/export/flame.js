@@ -525,6 +525,7 @@ function flames() {
 	$('view').onchange = () => $('root').onchange();
 	$('list').ontoggle = draw;
 	$('kinds').hidden = !!data.before;
+	$('both').classList.toggle('wide', !!data.before);
 	if (data.before) {
 		$('flames').querySelector('h2').textContent = 'Differences from A to B';
 		$('legend').hidden = $('widths-label').hidden = false;

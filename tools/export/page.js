@@ -223,7 +223,7 @@ const list = (word, names) =>
 	names.slice(0, 20).join(', ') +
 	(names.length > 20 ? ' and ' + integer(names.length - 20) + ' more' : '');
 $('hosts').textContent = clean(
-	list('host', data.hosts) + (data.files.length > 1 ? ' · ' + list('dump', data.files) : ''),
+	(data.before ? 'tables of B · ' : '') + list('host', data.hosts) + (data.files.length > 1 ? ' · ' + list('dump', data.files) : ''),
 );
 $('notes').replaceChildren(...first.notes.map(note => make('li', note)));
 if (first.rows.length > manyThreads) shown = data.tables[1];

@@ -91,24 +91,48 @@ static void add_samples(struct strip *strip)
 		for (uint64_t k = 0; k < list->n; k++) {
 			const struct pmc_p_sample *sample = &list->list[k];
 			const uint64_t ns = export_sample_ns(list, sample);
+			const uint64_t step = sample->time_ns - sample->time_ns % PMC_TIMES_STEP_NS;
 
-			add(strip, list->row, waits, pmc_sub_sat(sample->time_ns, ns),
-			    sample->time_ns, ns);
+			/* Several that ended in a step of the clock are somewhere in it. */
+			if (ns <= PMC_TIMES_STEP_NS)
+				add(strip, list->row, waits, step, step + PMC_TIMES_STEP_NS, ns);
+			else
+				add(strip, list->row, waits, pmc_sub_sat(sample->time_ns, ns),
+				    sample->time_ns, ns);
 		}
 	}
 }
 
+/* When a thread ran is known where it has several rows, or lived for a short time only. */
 static void add_snapshots(struct strip *strip)
 {
+	enum { SHORT = 20 }; /* so many in the whole time */
 	const struct pmc_profile *profile = strip->export->profile;
 	struct pmc_thread_buf buf;
-	uint64_t cpu_ns = 0, from = 0;
+	uint64_t cpu_ns = 0, from = 0, whole = 0;
+	bool any = false;
+
+	for (uint64_t i = 0; i < profile->n_timeline; i++)
+		any |= i && pmc_same_thread(profile->timeline[i - 1], profile->timeline[i]);
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		const uint64_t life = pmc_sub_sat(process->fixed.time_ns, process->job_start_ns);
+
+		whole = life > whole ? life : whole;
+	}
+	if (!any)
+		return;
 
 	for (uint64_t i = 0; i < profile->n_timeline; i++) {
 		const struct pmc_p_row *row = profile->timeline[i];
 		const struct pmc_p_thread *now = pmc_profile_thread(profile, row, &buf);
 		const uint64_t to = now->fixed.end_ns ? now->fixed.end_ns : now->fixed.time_ns;
+		bool alone = i + 1 == profile->n_timeline ||
+			     !pmc_same_thread(row, profile->timeline[i + 1]);
 
+		alone &= !i || !pmc_same_thread(profile->timeline[i - 1], row);
+		if (alone && pmc_sub_sat(to, now->fixed.start_ns) > whole / SHORT)
+			continue;
 		if (!i || !pmc_same_thread(profile->timeline[i - 1], row)) {
 			cpu_ns = 0;
 			from = now->fixed.start_ns;
@@ -144,10 +168,10 @@ static int by_sum(const void *a, const void *b, const void *arg)
 	return ((*x)->sum < (*y)->sum) - ((*x)->sum > (*y)->sum);
 }
 
-static void put_steps(struct pmc_json *json, const char *name, const uint64_t *steps)
+static void put_steps(struct pmc_json *json, const char *name, const uint64_t *steps, uint64_t n)
 {
 	pmc_json_array(json, name);
-	for (unsigned i = 0; i < STRIP_STEPS; i++)
+	for (uint64_t i = 0; i < n; i++)
 		pmc_json_u64(json, NULL, steps[i]);
 	pmc_json_array_end(json);
 }
@@ -158,6 +182,7 @@ static void put_lane(struct strip *strip, const struct lane *lane, struct pmc_js
 		pmc_profile_thread(strip->export->profile, lane->thread, &strip->buf);
 	size_t len;
 	const char *name = pmc_thread_label(thread, &len);
+	const uint64_t steps = (strip->end_ns + strip->step_ns - 1) / strip->step_ns;
 
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
@@ -168,8 +193,8 @@ static void put_lane(struct strip *strip, const struct lane *lane, struct pmc_js
 		pmc_json_strn(json, "thread", name, len);
 	pmc_json_u64(json, "tid", thread->fixed.tid);
 	pmc_json_str(json, "host", thread->process->host);
-	put_steps(json, "cpu_ns", lane->cpu_ns);
-	put_steps(json, "waits_ns", lane->waits_ns);
+	put_steps(json, "cpu_ns", lane->cpu_ns, steps);
+	put_steps(json, "waits_ns", lane->waits_ns, steps);
 	pmc_json_object_end(json);
 }
 
@@ -186,6 +211,9 @@ void export_strip(struct export *export, struct pmc_json *json)
 		count_rows(&strip, PMC_BY_POOL);
 	n = strip.fold.n_rows;
 	strip.step_ns = strip.end_ns / STRIP_STEPS + 1;
+	/* Times are known to that. */
+	if (export->profile->n_timed_lists && strip.step_ns < PMC_TIMES_STEP_NS)
+		strip.step_ns = PMC_TIMES_STEP_NS;
 	strip.lanes = pmc_arena_alloc(arena, (n + 1) * sizeof(*strip.lanes));
 	add_all(&strip);
 	list = pmc_arena_alloc(arena, (n + 1) * sizeof(*list));

@@ -43,11 +43,11 @@ function drawLane(lane) {
 
 function describeStep(lane, i) {
 	const part = (what, ns) =>
-		what + ' ' + time(ns) + ' (' + percent(ns, strip.step_ns) + ' of the time)';
+		what + ' ' + time(ns) + ' (' + percent(lane.thread === null ? ns : Math.min(ns, strip.step_ns), strip.step_ns) + ' of the time)';
 	return [
 		clean(rootName(lane)),
 		time(i * strip.step_ns) + ' to ' + time((i + 1) * strip.step_ns),
-		part('on the CPU', lane.cpu_ns[i]),
+		part('on the CPU' + (strip.waits ? ' by samples' : ''), lane.cpu_ns[i]),
 		...(strip.waits ? [part('waits', lane.waits_ns[i])] : []),
 	];
 }
@@ -110,15 +110,20 @@ function showStrip() {
 	if (!lanes.length || data.before) return;
 	$('over-time').hidden = false;
 	$('lane-kinds').lastElementChild.hidden = !strip.waits;
+	if (strip.all > lanes.length)
+		$('lanes').append(
+			make('p', 'the ' + lanes.length + ' of ' + integer(strip.all) + ' with most CPU time'),
+		);
 	laneScale = strip.step_ns;
+	/* A thread fills it with all of its time. */
 	for (const lane of lanes)
-		for (let i = 0; i < lane.cpu_ns.length; i++)
+		for (let i = 0; lane.thread === null && i < lane.cpu_ns.length; i++)
 			laneScale = Math.max(laneScale, stepAt(lane, i));
 	lanes.forEach(addLane);
 	[0, 0.5, 1].forEach((share, i) => {
-		$('axis').children[i].textContent = share === 0 ? '0' : time(
-			share * strip.step_ns * lanes[0].cpu_ns.length,
-		);
+		$('axis').children[i].textContent =
+			Number(((share * strip.step_ns * lanes[0].cpu_ns.length) / 1e9).toPrecision(4)) +
+			' s';
 	});
 	const drawAll = () => lanes.forEach(drawLane);
 	drawAll();

@@ -18,6 +18,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 struct job {
@@ -362,6 +364,7 @@ static int write_dump(struct job *job, int fd)
 
 	prof_write_begin(&w, &job->prof, fd);
 	w.frequency = job->frequency;
+	w.of_time = !strcmp(job->sampled.unit, "ns");
 	if (takes_samples(job))
 		w.on_set = prof_write_event(&w, &on, job->sampled.name, job->sampled.unit);
 	if (!job->on_cpu)
@@ -425,10 +428,33 @@ static int keep_names(struct job *job, int fd)
 	return code;
 }
 
+/* Its events end some moments before it does; one that goes on, as after -d, is left alone. */
+static void read_command(struct job *job)
+{
+	enum { TRIES = 50 };
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct rusage usage;
+
+	if (!job->rings.command)
+		return;
+	for (const struct prof_thread *t = job->prof.last; t; t = t->next)
+		if (!t->end_ns)
+			return;
+	for (unsigned i = 0; !tool_child_ended(&job->rings.child, false); i++) {
+		if (i == TRIES)
+			return;
+		nanosleep(&nap, NULL);
+	}
+	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
+		job->prof.command_cpu_ns =
+			pmc_timeval_ns(&usage.ru_utime) + pmc_timeval_ns(&usage.ru_stime);
+}
+
 static int finish(struct job *job, int *fd)
 {
 	int code = job->is_old ? replace_old(job, fd) : 0;
 
+	read_command(job);
 	if (!code)
 		code = write_dump(job, *fd);
 	if (!code && job->output)

@@ -226,7 +226,7 @@ static void put_threads(struct prof_writing *w, struct finder *f)
 		prof_write_thread(w,
 				  &(struct prof_place){ row->process->identity,
 							row->process->snapshot, row->seq },
-				  thread);
+				  thread, 0);
 	}
 	/* A child by vfork has no row until its exec. */
 	if (without_ns > all_ns / 100)

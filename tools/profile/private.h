@@ -79,7 +79,8 @@ struct prof_thread {
 struct prof {
 	struct pmc_arena arena;
 	struct unwind unwind;
-	uint64_t lost, lost_ns; /* records, and the time of the last report of a loss */
+	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
+	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
 	uint64_t start_ns, stop_ns;
 	struct prof_thread *threads, *last;
 	bool makes_rows, machine; /* machine: not of a target */
@@ -120,6 +121,7 @@ struct prof_writing {
 	/* Hashes of the EVENTSET frames of waits, samples and rows; 0: none. */
 	uint64_t off_set, on_set, delay_set;
 	uint64_t frequency;
+	bool of_time;  /* samples are of an event that counts time on the CPU */
 	uint64_t lost; /* records whose thread is unknown: part of the first row that is written */
 	int fd, error;
 	const uint8_t **written; /* identity of the image that has a stack already, by stack */
@@ -141,7 +143,7 @@ uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *de
 			  const char *unit);
 /* Its stacks, waits and samples. */
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
-		       const struct prof_thread *thread);
+		       const struct prof_thread *thread, uint64_t cpu_ns);
 void prof_write_end(struct prof_writing *w);
 
 /* The inode of a process's PID namespace; 0: cannot be read. */

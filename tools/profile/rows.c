@@ -199,7 +199,7 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	if (after.known && !thread->by_switches)
 		fixed.cpu_ns = pmc_sub_sat(after.cpu_ns, thread->before.cpu_ns);
 	put_row(w, thread, after.known ? &delay_ns : NULL, &fixed);
-	prof_write_thread(w, &place, thread);
+	prof_write_thread(w, &place, thread, fixed.cpu_ns);
 	pmc_add_sat(&image->cpu_ns, fixed.cpu_ns);
 	image->usage.minor_faults += fixed.minor_faults;
 	image->usage.major_faults += fixed.major_faults;
@@ -248,6 +248,30 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 	pmc_build_process(&w->buf, image->identity, SNAPSHOT, &fixed, &text);
 }
 
+/* From switch to switch a thread has less time than the kernel accounts: its own work in a switch
+ * is on neither side. What the command used in all is known, and is divided by numbers of switches.
+ */
+static void add_switches(const struct prof *prof)
+{
+	enum { MOST_NS = 20000 }; /* a switch; more has other reasons */
+	uint64_t seen = 0, switches = 0, lost;
+
+	for (const struct prof_thread *t = prof->last; t; t = t->next)
+		if (t->end_ns) {
+			pmc_add_sat(&seen, t->cpu_ns);
+			pmc_add_sat(&switches, t->voluntary + t->involuntary);
+		}
+	lost = pmc_sub_sat(prof->command_cpu_ns, seen);
+	lost = lost < switches * MOST_NS ? lost : switches * MOST_NS;
+	if (!switches || lost < seen / 200)
+		return;
+	for (struct prof_thread *t = prof->last; t; t = t->next)
+		if (t->end_ns)
+			t->cpu_ns +=
+				(uint64_t)((double)lost * (double)(t->voluntary + t->involuntary) /
+					   (double)switches);
+}
+
 void prof_write_rows(struct prof_writing *w)
 {
 	const struct pmc_event_def delay = { .type = PMC_TYPE_OS,
@@ -257,6 +281,7 @@ void prof_write_rows(struct prof_writing *w)
 	const struct prof *prof = w->prof;
 	const struct prof_image *first = NULL;
 
+	add_switches(prof);
 	w->delay_set = prof_write_event(w, &delay, "run-delay", "ns");
 	for (const struct prof_thread *thread = prof->last; thread; thread = thread->next)
 		write_thread(w, thread);

@@ -219,7 +219,7 @@ static void put_times(struct prof_writing *w, const struct prof_place *place,
 }
 
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
-		       const struct prof_thread *thread)
+		       const struct prof_thread *thread, uint64_t cpu_ns)
 {
 	struct pmc_samples_fixed of_waits = {
 		.eventset = w->off_set,
@@ -241,7 +241,8 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		put_times(w, place, &of_waits, &thread->wait_times);
 	}
 	if (w->on_set) {
-		put_samples(w, place, &on_cpu, thread->weight, thread->samples);
+		put_samples(w, place, &on_cpu, w->of_time && cpu_ns ? cpu_ns : thread->weight,
+			    thread->samples);
 		put_times(w, place, &on_cpu, &thread->sample_times);
 	}
 }

@@ -430,7 +430,8 @@ const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 /* Words such as "(no stack)" have no module. */
 static bool is_lineless(const struct names_counts *counts, const struct spot *spot)
 {
-	return counts->by_line && spot->kind == SPOT_NAMED && spot->module[0] && !spot->file[0];
+	return counts->by_line && spot->kind == SPOT_NAMED && spot->module[0] && !spot->file[0] &&
+	       strcmp(spot->module, SYMBOL_KERNEL) != 0;
 }
 
 static void count_most(uint64_t samples, struct spot *spot, uint64_t *sum, const struct spot **most)
@@ -507,7 +508,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
 			  "time; let the program write a perf map (java "
 			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
-			  "node --perf-basic-prof)",
+			  "or while it runs jcmd PID Compiler.perfmap; node --perf-basic-prof)",
 			  unknown);
 	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
 		const enum symbol_status its = symbols_status(names->symbols, at->module);

@@ -288,7 +288,7 @@ static bool sampled(struct pmc_view *view)
 	if (samples)
 		sample_hint(view, "samples", "function");
 	if (waits)
-		sample_hint(view, "waits", "path --event off-cpu");
+		sample_hint(view, "waits", "tree --event off-cpu");
 	return (samples || waits) && view->options->keep_hint;
 }
 

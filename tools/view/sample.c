@@ -446,6 +446,23 @@ static void put_window(struct pmc_view *view)
 		pmc_say(view, ", in intervals of %t", options->every_ns);
 }
 
+/* Recordings of pmctl profile have samples in the kernel. */
+static bool has_kernel(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 0; i < profile->n_modules; i++)
+		if (!strcmp(profile->modules[i]->path, "[kernel]"))
+			return true;
+	return false;
+}
+
+static bool runs_java(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 0; i < profile->n_modules; i++)
+		if (!strcmp(pmc_base_name(profile->modules[i]->path), "libjvm.so"))
+			return true;
+	return false;
+}
+
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
@@ -474,7 +491,7 @@ static void explain(struct pmc_view *view)
 	}
 	put_window(view);
 	put_losses(view);
-	if (lacks_some(samples))
+	if (lacks_some(samples) && !has_kernel(view->profile))
 		pmc_say(view,
 			"%.not sampled: %skernel mode%s, and up to a period at the end of each "
 			"thread",
@@ -484,6 +501,9 @@ static void explain(struct pmc_view *view)
 			samples->weight < samples->value / 5 * 4 ?
 				" (pmctl profile -- CMD samples it)" :
 				"");
+	if (samples->incomplete > samples->samples / 3 && runs_java(view->profile))
+		pmc_say(view,
+			"%.Java: -XX:+PreserveFramePointer and --unwind fp have whole stacks");
 }
 
 static void put_explained(struct pmc_view *view)
