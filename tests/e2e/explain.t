@@ -120,6 +120,16 @@ is "$status $(wc -l <err)" "127 1" "a command that is not there"
 refuses 2 "nothing to explain" "no operand" explain
 refuses 2 "at once" "a dump and a command" explain kept.pmc -- true
 refuses 1 "cannot read" "a dump that is not there" explain none.pmc
+# Signals are forwarded, and what was recorded is explained.
+"$PMCTL" explain --json -o ended.pmc -- sh -c 'echo $$ >started; exec "$1" one 60000' sh "$PROG/causes" >ended.json 2>"$T/err" &
+pid=$!
+computes() { [ -s started ] && grep -q worker /proc/$(<started)/task/*/comm 2>/dev/null; }
+await computes
+kill -TERM $pid
+wait $pid
+is "$? $(kill -0 "$(<started)" 2>&1 | grep -c 'No such process')" "143 1" "SIGTERM: the command ends by it"
+ok "and its threads are judged" jq -e '.cpu_ns > 0' ended.json
+
 # ---- running processes -------------------------------------------------------------------------
 "$PROG/causes" handoff 60000 &
 pid=$!
@@ -131,6 +141,13 @@ wait $pid 2>/dev/null
 like " $(jq -r '[.findings[].cause] | unique | join(" ")' out) " " handoff " "-p: a running process"
 between "$(jq .wall_ns out)" 480e6 2e9 "-p: for the time that was asked for"
 refuses 1 "no such process" "a process that is not there" explain -p 4194304
+"$PMCTL" explain --json -p $$ -d 60m >stopped.json &
+pid=$!
+handled() { [ $((0x$(awk '/^SigCgt/ { print $2 }' /proc/$pid/status) & 2)) -ne 0 ]; }
+await handled
+kill -INT $pid
+wait $pid
+is "$? $(jq '.wall_ns > 0' stopped.json)" "0 true" "-p: at an interrupt, what was seen by then"
 
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$T"

@@ -119,6 +119,23 @@ else
 	skip "waits cannot be recorded here: $(tail -n 1 "$T/err")" "pmctl profile: waits over time"
 fi
 
+# ---- rows that are missing ----------------------------------------------------------------------
+"$PMCTL" run --report off --sample task-clock@1000000 -o two.pmc -- "$PROG/samples" threads 50
+# A THREAD frame has type 4, behind magic, size, hash and version.
+python3 - two.pmc missing.pmc <<'END'
+import struct, sys
+dump, at, done = bytearray(open(sys.argv[1], "rb").read()), 0, False
+while at < len(dump) and not done:
+    size = struct.unpack_from("<I", dump, at + 4)[0]
+    if dump[at + 17] == 4:
+        dump[at + size - 1] ^= 1
+        done = True
+    at += size
+open(sys.argv[2], "wb").write(dump)
+END
+run "$PMCTL" export --to html -o missing.html missing.pmc
+is "$status $(grep -c '1 damaged frame' err)" "0 1" "samples of a thread whose row is damaged"
+
 # ---- bounds ----------------------------------------------------------------------------------------
 "$O/bench/gen_samples" 5000 50000 >large.pmc
 "$PMCTL" export --to html -o large.html large.pmc

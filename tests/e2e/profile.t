@@ -95,6 +95,16 @@ is "$(jq '[.groups[].function | select(startswith("do_nanosleep"))] | length > 0
 is "$(jq '[.groups[] | select(.function | test("^(__)?schedule \\[k\\]")) | .self] | add // 0' functions)" 0 \
 	"the scheduler's own functions are left out"
 
+"$PMCTL" profile -d 100ms -o x.pmc -- sh -c 'echo $$ >started; exec "$1" one 60000' sh "$PROG/causes" 2>"$T/err" &
+pid=$!
+written() { [ -s x.pmc ] && [ "$(awk '/^State/ { print $2 }' /proc/$pid/status)" = S ] && [ -z "$(ls -l /proc/$pid/fd | grep signalfd)" ]; }
+await written
+kill -TERM $pid
+wait $pid
+is "$? $(kill -0 "$(<started)" 2>&1 | grep -c 'No such process')" "143 1" "a signal after the time is forwarded, too"
+(ulimit -f 4 && exec "$PMCTL" profile -o part.pmc -- "$PROG/work" 2>"$T/err" >"$T/out")
+like "$(cat err)" "cannot write part.pmc: File too large" "the reason why a dump is cut"
+
 # The kernel's work in a switch is in no time from switch to switch.
 run "$PMCTL" profile --on-cpu -o switches.pmc -- sh -c '"$1" handoff 500; times' sh "$PROG/causes"
 used=$(tail -n 1 out | tr 'ms' '  ' | awk '{ print ($1 * 60 + $2 + $3 * 60 + $4) * 1e9 }')

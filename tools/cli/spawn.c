@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -232,4 +233,41 @@ int tool_spawn(const struct tool_spawn *spawn, pid_t *pid)
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return error;
+}
+
+/* ---- the end of a command ------------------------------------------------------------------- */
+
+static volatile pid_t waited_for;
+
+static void forward(int signal, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_pid)
+		kill(waited_for, signal);
+}
+
+void tool_wait(pid_t pid, int *status)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	const struct sigaction action = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO };
+	struct sigaction old;
+	siginfo_t info;
+	sigset_t set;
+
+	waited_for = pid;
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+		sigaddset(&set, signals[i]);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	/* Not to another process of that ID. */
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_sigaction == forward)
+			signal(signals[i], SIG_DFL);
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
 }

@@ -8,7 +8,6 @@
 #include "tools/explain/explain.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +96,6 @@ static int run_command(const struct request *request)
 /* In a child: pmctl run ends as its command did, perhaps by a signal. *status: of wait. */
 static int run(const struct request *request, int *status)
 {
-	void (*on_interrupt)(int), (*on_quit)(int);
 	pid_t pid;
 
 	fflush(NULL);
@@ -110,13 +108,7 @@ static int run(const struct request *request, int *status)
 		fflush(NULL);
 		_exit(code);
 	}
-	/* The terminal sends them to the command, too, which decides. */
-	on_interrupt = signal(SIGINT, SIG_IGN);
-	on_quit = signal(SIGQUIT, SIG_IGN);
-	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-		;
-	signal(SIGINT, on_interrupt);
-	signal(SIGQUIT, on_quit);
+	tool_wait(pid, status);
 	return 0;
 }
 
@@ -228,8 +220,8 @@ static void put_nothing(const struct facts *facts)
 	if (!facts->has_counters)
 		unknown[n++] = "memory and branches (no hardware counters)";
 	puts(" nothing stands out");
-	for (uint64_t i = 0, n = 0; i < facts->n_pools && n < 3; i++)
-		n += put_state(facts, &facts->pools[i]);
+	for (uint64_t i = 0, states = 0; i < facts->n_pools && states < 3; i++)
+		states += put_state(facts, &facts->pools[i]);
 	put_list("unknown", unknown, n);
 }
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -211,6 +212,15 @@ static void make_facts(struct watch *watch, struct facts *facts)
 	facts->has_delay = facts->n_pools != 0;
 }
 
+static volatile sig_atomic_t stopped;
+
+/* What has been seen by then is explained; a second one ends pmctl. */
+static void stop(int sig)
+{
+	stopped = 1;
+	signal(sig, SIG_DFL);
+}
+
 int explain_watch(const char *pids, const char *name, uint64_t duration_ns, struct pmc_arena *arena,
 		  struct facts *facts)
 {
@@ -228,7 +238,9 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();
 	alive = read_all(&watch);
-	while (alive && watch.scanned_ns < watch.begin_ns + duration_ns) {
+	signal(SIGINT, stop);
+	signal(SIGTERM, stop);
+	while (alive && !stopped && watch.scanned_ns < watch.begin_ns + duration_ns) {
 		const uint64_t left = watch.begin_ns + duration_ns - watch.scanned_ns;
 		const struct timespec nap = { .tv_nsec = (long)(left < STEP_NS ? left : STEP_NS) };
 

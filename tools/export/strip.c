@@ -16,8 +16,8 @@ enum {
 struct lane {
 	const struct pmc_p_row *thread; /* of a pool: one of them */
 	const char *pool;
-	uint64_t sum; /* CPU time */
-	uint64_t cpu_ns[STRIP_STEPS], waits_ns[STRIP_STEPS];
+	uint64_t sum;		     /* CPU time */
+	uint64_t *cpu_ns, *waits_ns; /* of each step; NULL: it is not shown */
 };
 
 struct strip {
@@ -26,7 +26,7 @@ struct strip {
 	struct pmc_union united;
 	struct pmc_fold fold;
 	struct lane *lanes; /* NULL: rows are only counted */
-	bool are_pools;
+	bool are_pools, sums_known;
 	uint64_t step_ns, end_ns;
 };
 
@@ -65,8 +65,10 @@ static void add(struct strip *strip, const struct pmc_p_row *row, bool waits, ui
 	lane = &strip->lanes[of->index];
 	lane->thread = row;
 	lane->pool = of->label;
-	lane->sum += waits ? 0 : ns;
-	spread(strip, waits ? lane->waits_ns : lane->cpu_ns, from, to, ns);
+	if (!strip->sums_known)
+		lane->sum += waits ? 0 : ns;
+	if (lane->cpu_ns)
+		spread(strip, waits ? lane->waits_ns : lane->cpu_ns, from, to, ns);
 }
 
 /* By the event with most samples that is of work, and waits. */
@@ -203,7 +205,7 @@ void export_strip(struct export *export, struct pmc_json *json)
 	struct strip strip = { .export = export };
 	struct pmc_arena *arena = &export->arena;
 	struct lane **list, **scratch;
-	uint64_t n;
+	uint64_t n, n_shown;
 
 	count_rows(&strip, PMC_BY_THREAD);
 	strip.are_pools = strip.fold.n_rows > STRIP_LANES_MOST;
@@ -216,18 +218,25 @@ void export_strip(struct export *export, struct pmc_json *json)
 		strip.step_ns = PMC_TIMES_STEP_NS;
 	strip.lanes = pmc_arena_alloc(arena, (n + 1) * sizeof(*strip.lanes));
 	add_all(&strip);
+	strip.sums_known = true;
 	list = pmc_arena_alloc(arena, (n + 1) * sizeof(*list));
 	scratch = pmc_arena_alloc(arena, (n + 1) * sizeof(*scratch));
 	for (uint64_t i = 0; i < n; i++)
 		list[i] = &strip.lanes[i];
 	pmc_sort(list, scratch, n, sizeof(*list), by_sum, NULL);
+	n_shown = n < STRIP_LANES_MOST ? n : STRIP_LANES_MOST;
+	for (uint64_t i = 0; i < n_shown; i++) {
+		list[i]->cpu_ns = pmc_arena_alloc(arena, STRIP_STEPS * sizeof(uint64_t));
+		list[i]->waits_ns = pmc_arena_alloc(arena, STRIP_STEPS * sizeof(uint64_t));
+	}
+	add_all(&strip);
 	pmc_json_line(json);
 	pmc_json_object(json, "strip");
 	pmc_json_u64(json, "step_ns", strip.step_ns);
 	pmc_json_u64(json, "all", n);
 	pmc_json_bool(json, "waits", export->profile->n_timed_lists > 0);
 	pmc_json_array(json, "lanes");
-	for (uint64_t i = 0; i < n && i < STRIP_LANES_MOST; i++)
+	for (uint64_t i = 0; i < n_shown; i++)
 		put_lane(&strip, list[i], json);
 	pmc_json_array_end(json);
 	pmc_json_object_end(json);

@@ -322,7 +322,7 @@ static int open_dump(struct job *job, int *fd)
 	if (job->output) {
 		snprintf(job->path, sizeof(job->path), "%s", job->output);
 	} else {
-		int code = tool_make_dir(job->dir, "profile", "-o");
+		int code = tool_make_dir(job->dir, "profile", " or add -o FILE");
 
 		if (code)
 			return code;
@@ -487,7 +487,7 @@ int cmd_profile(int argc, char **argv)
 	if (*job.dir)
 		rmdir(job.dir);
 	if (!code && job.rings.command) {
-		tool_child_ended(&job.rings.child, true);
+		tool_child_wait(&job.rings.child);
 		code = tool_end_as(job.rings.child.status);
 	}
 	rings_close(&job.rings);

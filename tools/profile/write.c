@@ -14,9 +14,19 @@
 
 static void flush(struct prof_writing *w)
 {
-	if (!w->error && w->buf.len && write(w->fd, w->buf.data, w->buf.len) != (ssize_t)w->buf.len)
-		w->error = errno ? errno : ENOSPC;
-	w->any |= w->buf.len != 0;
+	const char *at = (const char *)w->buf.data;
+	size_t left = w->buf.len;
+
+	w->any |= left != 0;
+	/* After a part of it the next call has the reason. */
+	while (left && !w->error) {
+		const ssize_t n = write(w->fd, at, left);
+
+		if (n < 0 && errno != EINTR)
+			w->error = errno;
+		at += n > 0 ? n : 0;
+		left -= n > 0 ? (size_t)n : 0;
+	}
 	w->buf.len = 0;
 }
 

@@ -189,19 +189,28 @@ static void add_sample(struct folding *f, const struct pmc_p_sample *sample)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* The begin of the interval of a group; one of unknown threads has no keys. */
+static uint64_t time_of(const struct node *node)
+{
+	const struct pmc_fold_row *group = node->is_group ? node->row.group : NULL;
+
+	return group && group->groups ? group->groups[0]->time_ns : 0;
+}
+
 /* By caller in the order of creation, then the heaviest first. */
 static int by_caller(const void *a, const void *b, const void *arg)
 {
 	const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
 	const uint64_t of_x = x->parent ? x->parent->place : 0;
 	const uint64_t of_y = y->parent ? y->parent->place : 0;
+	const uint64_t time_x = time_of(x), time_y = time_of(y);
 	int names;
 
 	(void)arg;
 	if (of_x != of_y)
 		return of_x < of_y ? -1 : 1;
-	if (x->is_group && x->row.group->groups[0]->time_ns != y->row.group->groups[0]->time_ns)
-		return x->row.group->groups[0]->time_ns < y->row.group->groups[0]->time_ns ? -1 : 1;
+	if (time_x != time_y)
+		return time_x < time_y ? -1 : 1;
 	if (x->row.total != y->row.total)
 		return x->row.total < y->row.total ? 1 : -1;
 	names = strcmp(x->row.function, y->row.function);

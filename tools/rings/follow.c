@@ -115,7 +115,9 @@ static void stop(struct rings *rings)
 	pmc_sampler_set_disable(rings->set);
 	rings->stopped_ns = pmc_now_ns();
 	close(rings->wait.signals);
-	sigprocmask(SIG_SETMASK, &rings->was_blocked, NULL);
+	/* Those for a command wait until tool_wait() forwards them. */
+	if (!rings->command)
+		sigprocmask(SIG_SETMASK, &rings->was_blocked, NULL);
 }
 
 /* The time to wait for a record. */

@@ -161,7 +161,7 @@ static int run_trace(struct trace *trace)
 	if (!closed)
 		trace_write_totals(trace);
 	if (trace->rings.command) {
-		tool_child_ended(&trace->rings.child, true);
+		tool_child_wait(&trace->rings.child);
 		if (!closed)
 			return tool_end_as(trace->rings.child.status);
 	}

@@ -87,6 +87,15 @@ bool tool_child_ended(struct tool_child *child, bool wait)
 	return true;
 }
 
+void tool_child_wait(struct tool_child *child)
+{
+	const pid_t pid = child->pid;
+
+	child->pid = 0;
+	if (pid)
+		tool_wait(pid, &child->status);
+}
+
 void tool_child_drop(struct tool_child *child)
 {
 	if (!child->pid)
