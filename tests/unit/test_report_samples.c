@@ -340,12 +340,12 @@ static void hints(void **state)
 	const char *problem = NULL;
 	char *text = report((struct pmc_report_options){ .dumps = dumps, .n_dumps = 1 });
 
-	has(text, "--by path --event off-cpu some.pmc\n");
+	has(text, "--by tree --event off-cpu some.pmc\n");
 	has(text, "--by function some.pmc\n");
 	text = report((struct pmc_report_options){ .dumps = dumps, .n_dumps = 2 });
 	has(text, "--by function some.pmc 'my other.pmc'\n");
 	text = report((struct pmc_report_options){ .keep_hint = "KEEP" });
-	has(text, "KEEP, then pmctl report --by path --event off-cpu run.pmc\n");
+	has(text, "KEEP, then pmctl report --by tree --event off-cpu run.pmc\n");
 	has(text, "its samples were not kept");
 	has_not(text, "it has samples");
 	has_not(text, "keep this run");

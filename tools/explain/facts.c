@@ -132,7 +132,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 		if (!strncmp(name, before[i], strlen(before[i])))
 			name += strlen(before[i]);
 	for (size_t i = 0; i < n; i++)
-		if (strlen(list[i]) == strcspn(name, ".") &&
+		if (strlen(list[i]) == strcspn(name, ".@") &&
 		    !strncmp(name, list[i], strlen(list[i])))
 			return true;
 	return false;

@@ -167,6 +167,16 @@ bool symbols_is_perf_map(const struct symbol_module *module)
 
 /* ---- places ------------------------------------------------------------------------------ */
 
+/* The name by debug information, where the symbol table has another one: whether that is read
+ * depends on what was sampled, and a function must have one name. A part of a function ("f.cold",
+ * "f.isra.0") keeps that of the function. */
+static bool is_alias(const char *name, const char *symbol)
+{
+	const size_t len = strlen(name);
+
+	return strncmp(symbol, name, len) != 0 || (symbol[len] && symbol[len] != '.');
+}
+
 static void look_up(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 		    struct symbol_place *place)
 {
@@ -193,7 +203,8 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 	if (entry && entry->of) {
 		if (!place->n)
 			frames[place->n++] = (struct symbol_frame){ 0 };
-		if (!frames[place->n - 1].function)
+		if (!frames[place->n - 1].function ||
+		    is_alias(frames[place->n - 1].function, symbol_name(symbols, entry->of)))
 			frames[place->n - 1].function = symbol_name(symbols, entry->of);
 	}
 	if (!place->n) {
