@@ -251,6 +251,7 @@ void bench_write_page(struct bench *bench, struct pmc_out *out)
 			 "td, th:first-child { white-space: nowrap; }\n"
 			 "</style></head><body>\n<h1>pmctl bench</h1>\n");
 	put_table(&plot);
+	pmc_out_str(out, "<p>mean ± its 95 % interval</p>\n");
 	for (unsigned m = 0; m < bench->n_measures; m++) {
 		pmc_outf(out, "<h2>");
 		choose(&plot, m);

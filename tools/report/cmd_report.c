@@ -101,9 +101,10 @@ static int set_every(struct pmc_report_options *options)
 	if (options->by == PMC_BY_NONE || options->by == PMC_BY_TIME)
 		options->by = PMC_BY_FUNCTION;
 	if (!pmc_by_samples(options->by))
-		return tool_fail(EXIT_USAGE,
-				 "--every is for samples: --by function, line, module or "
-				 "path; --timeline has snapshots of threads");
+		return tool_fail(
+			EXIT_USAGE,
+			"--every is for samples: --by function, thread,function, line, module or "
+			"path; --timeline has snapshots of threads");
 	if (has_time && outer[0] != PMC_BY_TIME)
 		return tool_fail(EXIT_USAGE, "--every: time is the first key; give --by time,...");
 	if (!has_time && outer[PMC_KEYS_MOST - 2])
@@ -127,8 +128,10 @@ static int set_window(struct pmc_report_options *options)
 	if (!options->from_ns && !options->to_ns)
 		return 0;
 	if (!pmc_by_samples(options->by))
-		return tool_fail(EXIT_USAGE, "--from and --to are for samples; add --by function, "
-					     "line, module or path");
+		return tool_fail(
+			EXIT_USAGE,
+			"--from and --to are for samples; add --by function, thread,function, "
+			"line, module or path");
 	if (!options->to_ns)
 		options->to_ns = UINT64_MAX;
 	return options->from_ns < options->to_ns ?

@@ -13,7 +13,8 @@
 
 #define LEAST_PAGES   16
 #define CPUS	      "/sys/devices/system/cpu"
-#define MOST_ATTEMPTS 20u /* to attach */
+#define MOST_ATTEMPTS 20u /* to attach, for at most so long, as the target is slower meanwhile */
+#define MOST_NS	      2000000000u
 #define READER_NICE   (-10)
 
 int rings_failed(const struct rings *rings)
@@ -167,10 +168,14 @@ static int open_processes(struct rings *rings)
 {
 	const pid_t first = rings->processes->list[0];
 	struct live_tids tids = { .n = 0 }, after = { .n = 0 };
+	const uint64_t until = pmc_now_ns() + MOST_NS;
 	int error = 0, code = 0;
 	bool any = false, steady = false;
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < MOST_ATTEMPTS && !steady && !error && !code; i++) {
+	for (; i < MOST_ATTEMPTS && !steady && !error && !code; i++) {
+		if (i && pmc_now_ns() > until)
+			break;
 		for (unsigned r = 0; r < rings->n; r++)
 			close_ring(rings, &rings->list[r]);
 		error = live_trees_read(rings->processes, &tids);
@@ -194,7 +199,7 @@ static int open_processes(struct rings *rings)
 	if (!steady)
 		tool_warn("threads of process %d were started during each of %u attempts to "
 			  "attach: some may be missing",
-			  first, MOST_ATTEMPTS);
+			  first, i);
 	return 0;
 }
 
