@@ -64,8 +64,8 @@ PMC_API_BEGIN
  * 0 or: -ENODEV: no agent of the same version measures this process and its threads. -ENOENT: the
  * thread has not begun this region. -EINVAL: PMC_EVENTS does not have the event; sum is NULL.
  * -ENODATA: it was not counted (not supported, not permitted, its group cannot be read); -EBUSY: it
- * had no counter yet; with either, all of *sum but the count is valid. -EAGAIN: called from a
- * signal handler that interrupted a begin or an end. */
+ * had no counter yet; with either, all of *sum but the count is valid. -EAGAIN: a begin or an
+ * end of this thread is going on, which a signal handler has interrupted. */
 int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *sum);
 
 PMC_API_END

@@ -248,9 +248,8 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 	pmc_build_process(&w->buf, image->identity, SNAPSHOT, &fixed, &text);
 }
 
-/* From switch to switch a thread has less time than the kernel accounts: its own work in a switch
- * is on neither side. What the command used in all is known, and is divided by numbers of switches.
- */
+/* The time from switch to switch lacks the kernel's own work in each switch. The CPU time of the
+ * command as a whole has it: what is missing is divided by numbers of switches. */
 static void add_switches(const struct prof *prof)
 {
 	enum { MOST_NS = 20000 }; /* a switch; more has other reasons */
