@@ -168,7 +168,7 @@ diff_ --by line leaf.pmc deep.pmc
 like "$(cat out)" 'samples\.c:[0-9]+ ' "samples: source lines"
 unlike "$(cat out)" '/samples\.c:' "samples: a table has the last part of a path"
 diff_ --by line --format json leaf.pmc deep.pmc
-like "$(jq -r '.rows[].key' out)" '/samples\.c:[0-9]+$' "samples: JSON has the whole path"
+is "$(jq '[.rows[].key | test("/samples\\.c:[0-9]+$")] | any' out)" true "samples: JSON has the whole path"
 mkdir moved && cp "$PROG/samples" moved && record --sample task-clock@1000000 -o moved.pmc -- moved/samples deep 200
 diff_ --by module --format json leaf.pmc moved.pmc
 is "$(jq -r '.rows[] | select(.key == "samples") | .side' out)" both "samples: a module in another directory"
