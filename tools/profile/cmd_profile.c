@@ -14,6 +14,7 @@
 #include "tools/report/report.h"
 #include "tools/rings/rings.h"
 #include "tools/symbol/symbol.h"
+#include "tools/symbol/symbol.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -238,7 +239,11 @@ static int find_target(struct job *job)
 static void add_targets(struct job *job)
 {
 	struct live_tids tids = { .n = 0 };
+	const struct unwind *unwind = &job->prof.unwind;
 
+	/* Stacks of blocked threads need its functions, which takes a while. */
+	if (unwind->kernel && !job->rings.command && !job->machine)
+		(void)symbols_status(unwind->symbols, unwind->kernel->file);
 	job->prof.start_ns = pmc_now_ns();
 	if (job->tid)
 		prof_add_target(&job->prof, job->tid);

@@ -135,10 +135,10 @@ void prof_add_target(struct prof *prof, pid_t tid)
 	read_task(thread, &thread->before);
 	if (stat.state == 'R')
 		return;
-	/* A wait whose stack is not known. */
 	thread->state = PROF_OFF;
 	thread->waiting = true;
 	thread->since_ns = prof->start_ns;
+	thread->stack = unwind_blocked(&prof->unwind, thread->pid, thread->tid);
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */

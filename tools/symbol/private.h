@@ -41,6 +41,7 @@ struct symbol_module {
 	} segments[SYMBOL_SEGMENTS_MOST];
 	unsigned n_segments;
 	struct symbol_list table; /* of names */
+	struct symbol_list all;	  /* of the kernel: with each name of an address, not sorted */
 	struct symbol_list stubs; /* of offsets of names in the section stub_strings */
 	size_t stub_strings;
 	struct units *units; /* NULL: not listed yet */

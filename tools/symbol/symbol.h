@@ -62,6 +62,8 @@ void symbols_add_jit_dump(pid_t pid, const char *path);
 /* The kernel, whose build ID is that of the boot, as text: its code is elsewhere after each boot.
  */
 #define SYMBOL_KERNEL "[kernel]"
+/* Behind the names of its functions. */
+#define SYMBOL_KERNEL_MARK " [k]"
 /* False: unknown. */
 bool symbols_boot_id(char text[64]);
 
@@ -84,6 +86,10 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
  * NULL: none does. */
 const char *symbols_function(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t offset);
+/* The address of the first of the kernel's functions of that name, with SYMBOL_KERNEL_MARK. False:
+ * there is none. */
+bool symbols_kernel_find(struct symbols *symbols, struct symbol_module *module, const char *name,
+			 uint64_t *address);
 /* Where in the module's file the address is, by its segments. False: that is not known. */
 bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 			 uint64_t *offset);

@@ -149,6 +149,20 @@ const char *symbols_path(const struct symbol_module *module)
 	return module->path;
 }
 
+bool symbols_kernel_find(struct symbols *symbols, struct symbol_module *module, const char *name,
+			 uint64_t *address)
+{
+	const struct symbol_list *all = &module->all;
+
+	open_once(symbols, module);
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->list[i].of, name)) {
+			*address = all->list[i].start;
+			return true;
+		}
+	return false;
+}
+
 void symbols_functions_only(struct symbol_module *module)
 {
 	module->functions_only = true;

@@ -539,7 +539,7 @@ static void add_kernel(struct symbols *symbols, struct symbol_module *module, ch
 	if (sscanf(line, "%" SCNx64 " %c %n", &start, &type, &name) != 2 || !start || !line[name] ||
 	    !strchr("tTwW", type))
 		return;
-	snprintf(text, sizeof(text), "%s [k]", line + name);
+	snprintf(text, sizeof(text), "%s" SYMBOL_KERNEL_MARK, line + name);
 	start = PMC_STACK_ADDRESS(start);
 	add(symbols, module, start, start, symbols_text(symbols, text));
 }
@@ -557,8 +557,14 @@ enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_mod
 		return SYMBOL_MISSING;
 	read_lines(symbols, module, file, add_kernel);
 	fclose(file);
-	sort(symbols, &module->table);
 	module->functions_only = true;
 	/* Addresses are hidden (kernel.kptr_restrict). */
-	return module->table.n ? SYMBOL_OPEN : SYMBOL_MISSING;
+	if (!module->table.n)
+		return SYMBOL_MISSING;
+	module->all = module->table;
+	module->all.list =
+		pmc_arena_alloc(&symbols->arena, module->all.n * sizeof(*module->all.list));
+	memcpy(module->all.list, module->table.list, module->all.n * sizeof(*module->all.list));
+	sort(symbols, &module->table);
+	return SYMBOL_OPEN;
 }

@@ -2,7 +2,7 @@
 /*
  * private.h - processes and their mappings, modules and unwind rules. Private to this folder.
  *
- * images.c follows processes; walk.c walks stacks.
+ * images.c follows processes; walk.c walks stacks; blocked.c has those of threads that do not run.
  */
 #pragma once
 
@@ -55,4 +55,6 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 		     const struct pmc_record *record, uint64_t *words, uint16_t *flags);
 /* User registers to sample for it; 0: not on this CPU. */
 uint64_t unwind_registers(void);
+/* Of these, the stack pointer and the program counter. */
+uint64_t unwind_pointers(void);
 void unwind_rules_free(struct unwind *unwind);

@@ -24,6 +24,7 @@ struct pmc_open_options;
 struct unwind_image;
 struct unwind_root;
 struct unwind_rule;
+struct unwind_function;
 
 /* A program or library. */
 struct unwind_module {
@@ -69,6 +70,7 @@ struct unwind {
 	struct unwind_image *images; /* by pid; the newest */
 	struct unwind_rule *rules;
 	struct unwind_root *roots;
+	struct unwind_function *functions; /* of the kernel, by name */
 };
 
 #define UNWIND_STACK_BYTES 8192
@@ -97,6 +99,9 @@ unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, u
  * or too many are known. */
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record,
 					   bool of_switch);
+/* The stack of a thread that is blocked now, of which the kernel's part needs root. NULL: it runs,
+ * or this user may not see it. */
+const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, uint32_t tid);
 /* Adds to the waits of that kind in a list of the owner's thread. */
 void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
 		     const void *of, uint64_t n, uint64_t ns);

@@ -54,6 +54,11 @@ uint64_t unwind_registers(void)
 	return PC ? mask : 0;
 }
 
+uint64_t unwind_pointers(void)
+{
+	return PC ? UINT64_C(1) << perf_of[SP] | UINT64_C(1) << perf_of[PC] : 0;
+}
+
 /* A frame as words of a stack have it. */
 static uint64_t word_of(const struct unwind *unwind, const struct unwind_map *map, uint64_t pc)
 {
@@ -355,12 +360,14 @@ static enum step step_by_pointer(struct walk *walk)
 
 static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 {
-	if (sample->regs_user.abi != PERF_SAMPLE_REGS_ABI_64)
+	const struct pmc_record_regs *regs = &sample->regs_user;
+
+	if (regs->abi != PERF_SAMPLE_REGS_ABI_64 ||
+	    (regs->mask & unwind_pointers()) != unwind_pointers())
 		return false;
 	for (unsigned i = 0; i < REGISTERS; i++)
-		if (pmc_record_reg(&sample->regs_user, perf_of[i], &walk->registers[i]) != 0)
-			return false;
-	walk->known = UINT32_MAX;
+		if (!pmc_record_reg(regs, perf_of[i], &walk->registers[i]) && i != PC)
+			walk->known |= 1u << i;
 	walk->stack = sample->stack_user;
 	walk->bottom = walk->registers[SP];
 	return true;

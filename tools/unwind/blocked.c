@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocked.c - the stack of a thread that is blocked in a system call, as /proc has it.
+ *
+ * A switch that was before the recording has no record. The thread does not run, so what its stack
+ * and these files have stays until it wakes up (man 5 proc_pid_syscall, proc_pid_stack). Of its
+ * registers only two are known, so frames whose callers need others have none.
+ */
+#include "lib/base/file.h"
+#include "tools/symbol/symbol.h"
+#include "tools/unwind/private.h"
+
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Where a thread is in user mode. */
+struct place {
+	uint64_t registers[2]; /* stack pointer, program counter */
+	char text[256];	       /* as the file has it */
+};
+
+/* "0 0x3 ... SP PC", "-1 SP PC" or "running". */
+static bool read_place(struct place *place, uint32_t pid, uint32_t tid)
+{
+	const char *at;
+
+	if (pmc_file_read(place->text, sizeof(place->text), "/proc/%u/task/%u/syscall", pid, tid) <=
+	    0)
+		return false;
+	for (at = place->text + strlen(place->text); at > place->text && at[-1] != ' '; at--)
+		;
+	for (at -= at > place->text; at > place->text && at[-1] != ' '; at--)
+		;
+	return sscanf(at, "%" SCNx64 " %" SCNx64, &place->registers[0], &place->registers[1]) == 2;
+}
+
+/* As much as there is up to the end of the stack. */
+static size_t copy_stack(uint32_t pid, uint64_t from, void *to, size_t bytes)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t n = 0;
+
+	while (n < bytes) {
+		const size_t rest = page - (from + n) % page,
+			     part = rest < bytes - n ? rest : bytes - n;
+		const struct iovec local = { (char *)to + n, part };
+		const struct iovec remote = { (void *)(uintptr_t)(from + n), part };
+
+		if (process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) != (ssize_t)part)
+			break;
+		n += part;
+	}
+	return n;
+}
+
+/* A function of the kernel. */
+struct unwind_function {
+	uint64_t start; /* 0: unknown */
+	UT_hash_handle hh;
+	char name[];
+};
+
+static uint64_t start_of(struct unwind *unwind, const char *name)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_function *function;
+
+	HASH_FIND_STR(unwind->functions, name, function);
+	if (function)
+		return function->start;
+	function = pmc_arena_alloc(arena, sizeof(*function) + strlen(name) + 1);
+	strcpy(function->name, name);
+	(void)symbols_kernel_find(unwind->symbols, unwind->kernel->file, name, &function->start);
+	HASH_ADD_STR(unwind->functions, name, function);
+	return function->start;
+}
+
+/* Lines "[<0>] function+0x37/0x90", the innermost first, as a chain of a sample. */
+static unsigned read_kernel(struct unwind *unwind, uint32_t pid, uint32_t tid, uint64_t *chain)
+{
+	char text[16384], name[256];
+	uint64_t start, offset;
+	const char *at = text;
+	unsigned n = 0;
+
+	if (!unwind->kernel ||
+	    pmc_file_read(text, sizeof(text), "/proc/%u/task/%u/stack", pid, tid) <= 0)
+		return 0;
+	chain[n++] = (uint64_t)PERF_CONTEXT_KERNEL;
+	for (; at && n < PMC_STACK_DEPTH_MAX; at = strchr(at, '\n'), at += at != NULL) {
+		if (sscanf(at, "[<%*x>] %250[^+]+%" SCNx64, name, &offset) != 2)
+			continue;
+		strcat(name, SYMBOL_KERNEL_MARK);
+		start = start_of(unwind, name);
+		if (start)
+			chain[n++] = start + offset;
+	}
+	return n;
+}
+
+const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, uint32_t tid)
+{
+	uint64_t chain[PMC_STACK_DEPTH_MAX], copy[UNWIND_STACK_MOST / 8];
+	struct pmc_record record = {
+		.type = PERF_RECORD_SAMPLE, .present = PERF_SAMPLE_CALLCHAIN, .pid = pid, .tid = tid
+	};
+	struct pmc_record_sample *sample = &record.sample;
+	struct place place, after;
+
+	if (!read_place(&place, pid, tid))
+		return NULL;
+	sample->callchain = chain;
+	sample->n_callchain = read_kernel(unwind, pid, tid, chain);
+	sample->regs_user = (struct pmc_record_regs){ .abi = PERF_SAMPLE_REGS_ABI_64,
+						      .mask = unwind_pointers(),
+						      .values = place.registers };
+	sample->stack_user.data = (const uint8_t *)copy;
+	sample->stack_user.size = copy_stack(pid, place.registers[0], copy, unwind->stack_bytes);
+	if (sample->regs_user.mask && sample->stack_user.size)
+		record.present |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	/* Woken up meanwhile. */
+	if (!read_place(&after, pid, tid) || strcmp(place.text, after.text) != 0)
+		return NULL;
+	return unwind_stack_of(unwind, &record, true);
+}
