@@ -4,7 +4,7 @@
  *
  * A switch that was before the recording has no record. The thread does not run, so what its stack
  * and these files have stays until it wakes up (man 5 proc_pid_syscall, proc_pid_stack). Of its
- * registers only two are known, so frames whose callers need others have none.
+ * registers only two are known. A frame pointer is looked for in the stack.
  */
 #include "lib/base/file.h"
 #include "tools/symbol/symbol.h"
@@ -38,6 +38,13 @@ static bool read_place(struct place *place, uint32_t pid, uint32_t tid)
 	return sscanf(at, "%" SCNx64 " %" SCNx64, &place->registers[0], &place->registers[1]) == 2;
 }
 
+static bool copy(uint32_t pid, uint64_t from, void *to, size_t bytes)
+{
+	const struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
+
+	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
 /* As much as there is up to the end of the stack. */
 static size_t copy_stack(uint32_t pid, uint64_t from, void *to, size_t bytes)
 {
@@ -47,15 +54,78 @@ static size_t copy_stack(uint32_t pid, uint64_t from, void *to, size_t bytes)
 	while (n < bytes) {
 		const size_t rest = page - (from + n) % page,
 			     part = rest < bytes - n ? rest : bytes - n;
-		const struct iovec local = { (char *)to + n, part };
-		const struct iovec remote = { (void *)(uintptr_t)(from + n), part };
 
-		if (process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) != (ssize_t)part)
+		if (!copy(pid, from + n, (char *)to + n, part))
 			break;
 		n += part;
 	}
 	return n;
 }
+
+#if defined(__x86_64__)
+static int32_t offset_at(const uint8_t *at)
+{
+	int32_t offset;
+
+	memcpy(&offset, at, sizeof(offset));
+	return offset;
+}
+
+/* What the pointer behind `from` and an instruction's offset has. */
+static bool points_to(uint32_t pid, uint64_t from, const uint8_t *offset, uint64_t function)
+{
+	uint64_t target;
+
+	return copy(pid, from + (uint64_t)offset_at(offset), &target, sizeof(target)) &&
+	       target == function;
+}
+
+/* Code that jumps by a pointer, perhaps behind endbr64: where calls of other modules go. */
+static bool is_stub(uint32_t pid, uint64_t at, uint64_t function)
+{
+	static const uint8_t mark[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint8_t code[16], *jump = code;
+
+	if (!copy(pid, at, code, sizeof(code)))
+		return false;
+	jump += memcmp(code, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
+	jump += *jump == 0xf2;
+	return jump[0] == 0xff && jump[1] == 0x25 &&
+	       points_to(pid, at + (uint64_t)(jump + 6 - code), jump + 2, function);
+}
+
+/* call: e8 and an offset, ff 15 and that of a pointer, or ff /2 with a register. Of that nothing
+ * but the instruction is known. */
+bool unwind_is_behind_call(uint32_t pid, uint64_t address, uint64_t function)
+{
+	enum { MOST = 7, FIELD = 0x38, CALL = 0x10 };
+	uint8_t code[MOST];
+
+	if (!copy(pid, address - MOST, code, MOST))
+		return false;
+	if (code[2] == 0xe8) {
+		const uint64_t target = address + (uint64_t)offset_at(code + 3);
+
+		if (target == function || is_stub(pid, target, function))
+			return true;
+	}
+	if (code[1] == 0xff && code[2] == 0x15)
+		return points_to(pid, address, code + 3, function);
+	for (unsigned bytes = 2; bytes <= MOST; bytes++)
+		if (code[MOST - bytes] == 0xff && (code[MOST - bytes + 1] & FIELD) == CALL &&
+		    bytes != 5)
+			return true;
+	return false;
+}
+#else
+bool unwind_is_behind_call(uint32_t pid, uint64_t address, uint64_t function)
+{
+	(void)pid;
+	(void)address;
+	(void)function;
+	return false;
+}
+#endif
 
 /* A function of the kernel. */
 struct unwind_function {
@@ -104,7 +174,7 @@ static unsigned read_kernel(struct unwind *unwind, uint32_t pid, uint32_t tid, u
 
 const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, uint32_t tid)
 {
-	uint64_t chain[PMC_STACK_DEPTH_MAX], copy[UNWIND_STACK_MOST / 8];
+	uint64_t chain[PMC_STACK_DEPTH_MAX], stack[UNWIND_STACK_MOST / 8];
 	struct pmc_record record = {
 		.type = PERF_RECORD_SAMPLE, .present = PERF_SAMPLE_CALLCHAIN, .pid = pid, .tid = tid
 	};
@@ -118,8 +188,8 @@ const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, u
 	sample->regs_user = (struct pmc_record_regs){ .abi = PERF_SAMPLE_REGS_ABI_64,
 						      .mask = unwind_pointers(),
 						      .values = place.registers };
-	sample->stack_user.data = (const uint8_t *)copy;
-	sample->stack_user.size = copy_stack(pid, place.registers[0], copy, unwind->stack_bytes);
+	sample->stack_user.data = (const uint8_t *)stack;
+	sample->stack_user.size = copy_stack(pid, place.registers[0], stack, sizeof(stack));
 	if (sample->regs_user.mask && sample->stack_user.size)
 		record.present |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	/* Woken up meanwhile. */

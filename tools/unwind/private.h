@@ -57,4 +57,7 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 uint64_t unwind_registers(void);
 /* Of these, the stack pointer and the program counter. */
 uint64_t unwind_pointers(void);
+/* blocked.c: whether there is a call before an address of a process, as far as its code tells of
+ * that function. */
+bool unwind_is_behind_call(uint32_t pid, uint64_t address, uint64_t function);
 void unwind_rules_free(struct unwind *unwind);

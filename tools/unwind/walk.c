@@ -176,6 +176,7 @@ struct walk {
 	uint64_t bottom; /* address of the copy */
 	uint64_t cfa;
 	bool past_end; /* a read was behind the copy */
+	bool blocked;  /* of the registers only two are known at the start */
 };
 
 static bool load(struct walk *walk, uint64_t address, uint64_t *value)
@@ -316,6 +317,34 @@ static int recover(struct walk *walk, const struct unwind_rule *rule, unsigned n
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
 
+/* Of a blocked thread the frame pointer is unknown. It points below the return address of its
+ * function: the first address in the stack that is behind a call of it. */
+static void find_pointer(struct unwind *unwind, const struct unwind_image *image, struct walk *walk,
+			 const struct unwind_map *map, uint64_t pc, uint64_t address)
+{
+	const uint64_t start = symbols_at(unwind->symbols, map->module->file, address)->start;
+	const uint64_t function = pc - (address - start);
+	uint64_t at = walk->registers[SP];
+
+	/* Frames end at multiples of 16. */
+	for (at += at & 8; start && load(walk, at + 8, &pc); at += 16)
+		if (is_code(image, pc) && unwind_is_behind_call(image->pid, pc, function)) {
+			walk->registers[FP] = at;
+			walk->known |= 1u << FP;
+			return;
+		}
+}
+
+static bool needs_pointer(const struct walk *walk, const struct unwind_rule *rule)
+{
+	Dwarf_Op *ops;
+	size_t n;
+
+	return walk->blocked && !(walk->known & 1u << FP) &&
+	       dwarf_frame_cfa(rule->frame, &ops, &n) == 0 && n && ops->atom == DW_OP_bregx &&
+	       ops->number == FP;
+}
+
 static enum step step_by_rule(struct walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t caller[REGISTERS], pc;
@@ -365,6 +394,7 @@ static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 	if (regs->abi != PERF_SAMPLE_REGS_ABI_64 ||
 	    (regs->mask & unwind_pointers()) != unwind_pointers())
 		return false;
+	walk->blocked = regs->mask == unwind_pointers();
 	for (unsigned i = 0; i < REGISTERS; i++)
 		if (!pmc_record_reg(regs, perf_of[i], &walk->registers[i]) && i != PC)
 			walk->known |= 1u << i;
@@ -394,6 +424,9 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 			rule = rule_of(unwind, map->module, PMC_STACK_ADDRESS(words[depth]));
 		depth++;
 		if (rule && rule->frame) {
+			if (needs_pointer(&walk, rule))
+				find_pointer(unwind, image, &walk, map, pc,
+					     PMC_STACK_ADDRESS(words[depth - 1]));
 			step = step_by_rule(&walk, rule);
 		} else {
 			*flags |= PMC_STACK_FP;
