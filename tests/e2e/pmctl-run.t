@@ -299,9 +299,11 @@ run "$PMCTL" run --report "json=$T/started.json" -- ./start ./static
 ok "a static program: without events, the CPU time of static programs it starts is known" \
 	jq -e '.processes[0].coverage.descendants_cpu_ns > 10000000' "$T/started.json"
 run "$PMCTL" run -e task-clock --report "json=$T/started.json" -o started.pmc -- ./start ./dynamic
+# Of its own it has next to nothing, perhaps 0: perf events lack some microseconds of each switch, which
+# the row of the dynamic program has.
 ok "a static program: a dynamic program it starts is not counted twice" jq -e '.threads[0].events[0].value as $dynamic | (.threads | length == 1) and
 	([.processes[] | select(.exe | endswith("/start")) | .unattributed[0].value] |
-	.[0] > 0 and .[0] < $dynamic / 2)' "$T/started.json" || diag "$(cat "$T/started.json")"
+	.[0] >= 0 and .[0] < $dynamic / 2)' "$T/started.json" || diag "$(cat "$T/started.json")"
 run "$PMCTL" report --format json started.pmc
 is "$(json "$T/out" '[.processes[].unattributed[0].value] | tostring')" \
 	"$(json "$T/started.json" '[.processes[].unattributed[0].value] | tostring')" "a static program: the dump has the same unattributed values"
