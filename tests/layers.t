@@ -50,7 +50,7 @@ tools/report: lib/* tables tools/cli tools/symbol
 tools/symbol: shared
 tools/export: lib/* tables tools/cli tools/report tools/symbol
 tools/diff: lib/* tables tools/cli tools/report tools/bench
-tools/explain: lib/* tables tools/cli tools/live tools/report tools/symbol
+tools/explain: lib/* tables tools/cli tools/live tools/profile tools/report tools/symbol
 tools/doctor: lib/* tables tools/cli tools/list
 tools/list: lib/* tables tools/cli
 tools/complete: lib/* tables tools/cli tools/list

@@ -46,6 +46,7 @@ END
 [ "$(id -u)" -ne 0 ] || planted+=$(cat <<'END'
 
 lock lock
+own-lock lock
 rwlock lock
 convoy lock
 turns handoff
@@ -143,14 +144,29 @@ between "$(jq .wall_ns out)" 480e6 2e9 "-p: for the time that was asked for"
 refuses 1 "no such process" "a process that is not there" explain -p 4194304
 "$PMCTL" explain --json -p $$ -d 60m >stopped.json &
 pid=$!
-handled() { [ $((0x$(awk '/^SigCgt/ { print $2 }' /proc/$pid/status) & 2)) -ne 0 ]; }
+# SIGINT is ignored in the background. Records are read once SIGTERM is blocked, /proc once it is caught.
+handled() { grep -qE '^Sig(Blk|Cgt):.*[4567cdef]...$' /proc/$pid/status; }
 await handled
-kill -INT $pid
+kill -TERM $pid
 wait $pid
-is "$? $(jq '.wall_ns > 0' stopped.json)" "0 true" "-p: at an interrupt, what was seen by then"
+is "$? $(jq '.wall_ns > 0' stopped.json)" "0 true" "-p: at a signal, what was seen by then"
 
+works() { grep -q worker /proc/$pid/task/*/comm; }
+# running CASE [as_nobody]: what explain -p says of the program, as root with its locks
+running() {
+	"$PROG/causes" "$1" 60000 &
+	pid=$!
+	await works
+	run ${2:-} "$PMCTL" explain --json -p $pid -d 1s
+	kill $pid
+	wait $pid 2>/dev/null
+}
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$T"
+	running lock
+	like " $(jq -r '[.findings[].cause] | unique | join(" ")' out) " " lock " "-p: locks of a running process"
+	running lock as_nobody
+	is "$status $(jq -c '[.findings[].cause] - ["cpu-starved", "preempted"]' out)" "0 []" "-p: as another user, no guess"
 	run as_nobody "$PMCTL" explain --json -- "$PROG/causes" lock 100
 	is "$(jq -c '[([.findings[].cause] - ["cpu-starved", "preempted"])]' out)" "[[]]" "another user: no guess without waits"
 else

@@ -99,6 +99,38 @@ NOINLINE static void with_lock(long index)
 	}
 }
 
+/* A lock of the program's own: who has the byte of a pipe. */
+static int token[2];
+
+NOINLINE static void token_lock_acquire(void)
+{
+	char byte;
+
+	while (read(token[0], &byte, 1) != 1)
+		;
+}
+
+static void make_token(void)
+{
+	if (pipe(token) || write(token[1], "", 1) != 1)
+		exit(3);
+}
+
+NOINLINE static void with_own_lock(long index)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)index;
+	pthread_once(&once, make_token);
+	for (int i = 0; i < 20; i++) {
+		token_lock_acquire();
+		usleep((useconds_t)(ms * 5));
+		if (write(token[1], "", 1) != 1)
+			exit(3);
+		compute(ms * 2);
+	}
+}
+
 static pthread_spinlock_t spinlock;
 
 NOINLINE static void with_spinlock(long index)
@@ -700,6 +732,7 @@ static const struct {
 	{ "imbalance", NULL, -1, unequal },
 	{ "few-large", NULL, 4, few_large },
 	{ "lock", NULL, 4, with_lock },
+	{ "own-lock", NULL, 4, with_own_lock },
 	{ "rwlock", NULL, 4, with_rwlock },
 	{ "convoy", NULL, 3, convoy },
 	{ "spin", NULL, 2, with_spinlock },

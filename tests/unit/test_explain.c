@@ -83,6 +83,62 @@ static void none(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* A thread that works all the time among nine that are idle. */
+static void busiest_thread(void **state)
+{
+	pool.threads = 10;
+	pool.life = 10 * S;
+	pool.cpu = pool.most_cpu = pool.longest_cpu = S / 2;
+	pool.delay = S * 45 / 100;
+	pool.busiest_cpu = pool.cpu;
+	pool.busiest_delay = pool.delay;
+	pool.busiest_life = S;
+	facts.cpu = pool.cpu;
+	facts.delay = pool.delay;
+	assert_string_equal(cause(), "preempted");
+	assert_true(finding()->gain > 1.81 && finding()->gain < 1.82);
+	facts.cpus = 1;
+	facts.delay = S * 60 / 100;
+	assert_string_equal(cause(), "cpu-starved");
+	pool.busiest_life = 2 * S;
+	assert_string_equal(cause(), "");
+}
+
+/* CPU time and run delay of short programs are more than the time since the agent's start. */
+static void life_of_short_threads(void **state)
+{
+	struct facts all = { .arena = &arena };
+	struct pool_facts one = { .name = "as" };
+
+	explain_add(
+		&all, &one,
+		&(struct thread_facts){ .has_delay = true, .life = S, .cpu = S / 2, .delay = S });
+	assert_int_equal(one.life, S + S / 2);
+	explain_add(&all, &one,
+		    &(struct thread_facts){ .has_delay = true, .life = S, .cpu = S / 2 });
+	assert_int_equal(one.life, 2 * S + S / 2);
+	assert_int_equal(one.busiest_delay, S);
+	assert_int_equal(all.judged, S);
+}
+
+/* Two pools that switch as often: they wait for each other, unless one of them never waits. */
+static void partners(void **state)
+{
+	struct pool_facts two[2] = { pool, pool };
+
+	two[0].voluntary = 50000;
+	two[1].involuntary = 50000;
+	two[1].name = "server";
+	facts.pools = two;
+	facts.n_pools = 2;
+	facts.cpu = 2 * S;
+	assert_string_equal(cause(), "");
+	two[1].voluntary = two[1].involuntary = 25000;
+	two[0].cpu = two[0].most_cpu = S / 10;
+	two[1].cpu = two[1].most_cpu = S * 9 / 10;
+	assert_string_equal(cause(), "handoff");
+}
+
 static void counts_of_hardware(void **state)
 {
 	count(EXPLAIN_CYCLES, 3 * S);
@@ -170,6 +226,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, set_up),
+		cmocka_unit_test_setup(busiest_thread, set_up),
+		cmocka_unit_test_setup(life_of_short_threads, set_up),
+		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test_setup(counts_of_hardware, set_up),
 		cmocka_unit_test_setup(moves_between_cpus, set_up),
 		cmocka_unit_test_setup(limit_of_cgroup, set_up),

@@ -6,6 +6,8 @@
 #include "lib/base/json.h"
 #include "tools/cli/flags.h"
 #include "tools/explain/explain.h"
+#include "tools/live/task.h"
+#include "tools/profile/profile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -235,6 +237,11 @@ static void print_text(const struct request *request, const struct facts *facts,
 	printf(" · %llu thread%s in %llu pool%s\n\n", (unsigned long long)facts->threads,
 	       facts->threads == 1 ? "" : "s", (unsigned long long)facts->n_pools,
 	       facts->n_pools == 1 ? "" : "s");
+	if (pmc_sub_sat(facts->cpu, facts->judged) > facts->cpu / 10 + 10000000)
+		tool_wrapped_line(tool_columns(STDOUT_FILENO),
+				  " Threads without a row had %s of CPU time and cannot be judged "
+				  "(pmctl report shows the reason)\n",
+				  explain_time(facts->arena, facts->cpu - facts->judged));
 	for (unsigned i = 0; i < shown; i++)
 		put_finding(&list[i], request->verbose);
 	if (shown < n)
@@ -263,6 +270,7 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "wall_ns", facts->wall);
 	pmc_json_u64(&json, "cpu_ns", facts->cpu);
+	pmc_json_u64(&json, "without_row_ns", pmc_sub_sat(facts->cpu, facts->judged));
 	pmc_json_known(&json, "run_delay_ns", facts->has_delay, facts->delay);
 	pmc_json_known(&json, "cpus", facts->cpus, facts->cpus);
 	pmc_json_array(&json, "findings");
@@ -329,7 +337,8 @@ static int explain_dumps(const struct request *request, const char *const *files
 	return code;
 }
 
-static int explain_running(const struct request *request)
+/* Without records of the kernel: as /proc shows them. */
+static int explain_watched(const struct request *request)
 {
 	struct pmc_arena arena = { 0 };
 	struct facts facts;
@@ -340,6 +349,39 @@ static int explain_running(const struct request *request)
 		code = print(request, &facts);
 	pmc_arena_free(&arena);
 	return code;
+}
+
+#ifndef TOOL_WITHOUT_PERF_EVENTS
+static int explain_recorded(struct request *request)
+{
+	struct live_tids found = { .n = 0 };
+	struct live_cpu_limit before, limit;
+	int code = live_find(request->pids, request->name, &found);
+
+	if (!code)
+		code = make_dump(request);
+	if (!code) {
+		live_cpu_limit_read(found.list[0], &before);
+		code = profile_running(request->pids, request->name, request->duration_ns,
+				       request->dump);
+		live_cpu_limit_read(found.list[0], &limit);
+		live_cpu_limit_since(&limit, &before);
+	}
+	if (!code)
+		code = explain_dumps(request, &request->dump, 1, &limit);
+	remove_dump(request);
+	live_tids_free(&found);
+	return code;
+}
+#endif
+
+static int explain_running(struct request *request)
+{
+#ifndef TOOL_WITHOUT_PERF_EVENTS
+	if (profile_has_kernel())
+		return explain_recorded(request);
+#endif
+	return explain_watched(request);
 }
 
 static int explain_command(struct request *request)

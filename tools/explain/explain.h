@@ -33,13 +33,15 @@ struct pool_facts {
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */
 	/* Without main threads, which often only start the others. */
-	uint64_t workers, workers_cpu, workers_most, workers_most_life;
+	uint64_t workers, workers_cpu, workers_most, workers_most_life, workers_most_delay;
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	bool has_delay;
 	uint64_t delay; /* runnable, without a CPU */
 	/* Of the thread that lived longest among those with CPU time. */
 	uint64_t longest, longest_cpu, longest_delay;
+	/* Of the thread that wanted a CPU for most time. */
+	uint64_t busiest_cpu, busiest_delay, busiest_life;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
 	/* handed: for conditions and semaphores; futexes: for these and others that are no known
@@ -77,8 +79,9 @@ struct facts {
 	struct pmc_arena *arena;
 	struct pool_facts *pools;
 	uint64_t n_pools, threads;
-	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows */
-	uint64_t wall, cpu, delay;
+	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows, without it
+	 * judged */
+	uint64_t wall, cpu, judged, delay;
 	bool has_delay, has_waits, has_samples, has_counters;
 	unsigned cpus;		     /* 0: unknown */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */

@@ -5,6 +5,7 @@
 #include "tools/report/names.h"
 #include "tools/symbol/symbol.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,10 @@ static bool value_of(const struct pmc_p_thread *thread, const char *event, uint6
 
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread)
 {
+	/* CPU time and run delay are those since its fork, its start is that of the agent. */
+	const uint64_t wanted = thread->cpu + thread->delay,
+		       life = thread->life > wanted ? thread->life : wanted;
+
 	if (!pool->threads++) {
 		pool->has_usage = pool->has_delay = true;
 		memset(pool->has_count, true, sizeof(pool->has_count));
@@ -55,8 +60,13 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->first_start = thread->start;
 	if (thread->start > pool->last_start)
 		pool->last_start = thread->start;
-	pool->life += thread->life;
+	pool->life += life;
 	pool->cpu += thread->cpu;
+	if (wanted > pool->busiest_cpu + pool->busiest_delay) {
+		pool->busiest_cpu = thread->cpu;
+		pool->busiest_delay = thread->delay;
+		pool->busiest_life = life;
+	}
 	if (thread->cpu > pool->most_cpu)
 		pool->most_cpu = thread->cpu;
 	if (!thread->is_main) {
@@ -64,7 +74,8 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->workers_cpu += thread->cpu;
 		if (thread->cpu >= pool->workers_most) {
 			pool->workers_most = thread->cpu;
-			pool->workers_most_life = thread->life;
+			pool->workers_most_life = life;
+			pool->workers_most_delay = thread->delay;
 		}
 	}
 	pool->has_usage &= thread->has_usage;
@@ -72,8 +83,8 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pool->involuntary += thread->involuntary;
 	pool->minor_faults += thread->minor_faults;
 	pool->major_faults += thread->major_faults;
-	if (thread->cpu && thread->life >= pool->longest) {
-		pool->longest = thread->life;
+	if (thread->cpu && life >= pool->longest) {
+		pool->longest = life;
 		pool->longest_cpu = thread->cpu;
 		pool->longest_delay = thread->delay;
 	}
@@ -84,6 +95,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pool->has_delay &= thread->has_delay;
 	pool->delay += thread->delay;
 	facts->threads++;
+	facts->judged += thread->cpu;
 	facts->cpu += thread->cpu;
 	facts->delay += thread->delay;
 }
@@ -153,6 +165,39 @@ static const char *const lock_functions[] = {
 	"std::sys::sync::rwlock::futex::RwLock::write_contended",
 	"std::sys::sync::rwlock::futex::RwLock::read_contended",
 };
+/* By a name such as LockAcquire, lock_wait, Mutex::lock_contended, lockSlow or acquire_lock: where
+ * a program waits for a lock of its own making. Python's are also its conditions and semaphores,
+ * the C library's are known by other functions. */
+static bool is_named_lock(const char *function)
+{
+	static const char *const marks[] = { "acquire", "contended", "slow", "lockwait" };
+	static const char *const exact[] = { "take_gil", "ObjectMonitor::enter" };
+	static const char *const others[] = { "pythread", "lll", "condvar" };
+	char text[256];
+	size_t n = 0;
+	bool lock = false;
+
+	if (IS_ONE_OF(function, exact))
+		return true;
+	for (; *function && n < sizeof(text) - 1; function++)
+		if (isalnum((unsigned char)*function))
+			text[n++] = (char)tolower((unsigned char)*function);
+	text[n] = '\0';
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(text, others[i]))
+			return false;
+	for (const char *at = text; (at = strstr(at, "lock")) && !lock; at += 4) {
+		const size_t before = (size_t)(at - text);
+
+		lock = !(before && strchr("bc", at[-1])) && /* block, clock */
+		       !(before > 1 && !strncmp(at - 2, "un", 2));
+	}
+	for (unsigned i = 0; lock && i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(text, marks[i]))
+			return true;
+	return false;
+}
+
 static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield" };
 static const char *const heap_functions[] = {
 	"malloc",
@@ -297,28 +342,31 @@ static bool waits_in_futex(const struct spot_list *spots)
 
 static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
 {
-	bool for_thread = false;
-	size_t user = 0, inner, lock;
+	bool for_thread = false, named = false;
+	size_t user = 0, lock = spots->n;
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
 		user++;
-	inner = spots->n < user + 4 ? spots->n : user + 4;
-	lock = inner;
 	pool->waits += ns;
 	add_place(pool, spots, user, ns);
-	for (size_t i = inner; i-- > user;) {
-		for_thread |= waits_for_thread(spots->list[i]->function);
-		lock = IS_ONE_OF(spots->list[i]->function, lock_functions) ? i : lock;
+	for (size_t i = user; i < spots->n && i < user + 10 && !named; i++) {
+		const char *function = spots->list[i]->function;
+
+		named = is_named_lock(function);
+		for_thread |= i < user + 4 && waits_for_thread(function);
+		if (named ||
+		    (lock == spots->n && i < user + 4 && IS_ONE_OF(function, lock_functions)))
+			lock = i;
 	}
 	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
-	if (for_thread)
-		pool->handed += ns;
-	if (for_thread || lock == inner) {
+	if (lock == spots->n || (for_thread && !named)) {
+		pool->handed += for_thread ? ns : 0;
 		pool->futexes += for_thread || waits_in_futex(spots) ? ns : 0;
 		return;
 	}
 	pool->locks += ns;
-	while (lock < spots->n && is_plumbing(spots->list[lock]->function))
+	while (lock < spots->n && (is_plumbing(spots->list[lock]->function) ||
+				   is_named_lock(spots->list[lock]->function)))
 		lock++;
 	if (lock < spots->n && ns > pool->lock_most) {
 		pool->lock_most = ns;
@@ -363,6 +411,8 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			add_wait(pool, &spots, sample->weight);
 			continue;
 		}
+		if (is_of_kernel(spots.list[0]))
+			continue;
 		pool->samples += sample->count;
 		if (!strcmp(samples->event->unit, "ns"))
 			pool->sampled += sample->weight;

@@ -92,18 +92,42 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 	       share(pool->delay, wanted) >= 0.15 && share(pool->delay, pool->life) >= 0.1;
 }
 
-/* The larger one of: the pool as a whole, its longest-lived thread. */
-static void gain_of_cpus(struct judging *j)
+/* One that works all the time, perhaps among others that are idle. */
+static bool busiest_waits(const struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
-	const double all = share(pool->life, pmc_sub_sat(pool->life, pool->delay)),
-		     one = share(pool->longest, pmc_sub_sat(pool->longest, pool->longest_delay));
-	const uint64_t life = one > all ? pool->longest : pool->life,
-		       delay = one > all ? pool->longest_delay : pool->delay;
+	const uint64_t wanted = pool->busiest_cpu + pool->busiest_delay;
 
-	GAIN(j, one > all ? one : all, "%s%s / (%s - run delay %s) = %.2f",
-	     one > all && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, life),
-	     TIME(j, life), TIME(j, delay), one > all ? one : all);
+	return pool->has_delay && pool->threads > 1 && wanted >= j->facts->wall / 2 &&
+	       share(wanted, pool->busiest_life) >= 0.7 &&
+	       share(pool->busiest_delay, wanted) >= 0.25 && pool->busiest_delay > LEAST_DELAY_NS;
+}
+
+/* The wait of the pool, else of its busiest thread. The gain is the larger one of: that, and of its
+ * longest-lived thread. */
+static bool says_wait(struct judging *j, const char *though)
+{
+	const struct pool_facts *pool = j->pool;
+	const bool all = waits_for_cpu(pool);
+	uint64_t life = all ? pool->life : pool->busiest_life,
+		 delay = all ? pool->delay : pool->busiest_delay;
+	const double times = share(life, pmc_sub_sat(life, delay)),
+		     one = share(pool->longest, pmc_sub_sat(pool->longest, pool->longest_delay));
+	const bool longest = all && one > times;
+
+	if (!all && !busiest_waits(j))
+		return false;
+	j->finding->text = SAY(j, "%swaits for a CPU %.0f %% of its time%s",
+			       all ? "" : "its busiest thread ", percent(delay, life), though);
+	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, %u CPU%s",
+		 TIME(j, delay), TIME(j, life), runnable(j->facts), j->facts->cpus,
+		 plural(j->facts->cpus));
+	life = longest ? pool->longest : life;
+	delay = longest ? pool->longest_delay : delay;
+	GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
+	     longest && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, life),
+	     TIME(j, life), TIME(j, delay), longest ? one : times);
+	return true;
 }
 
 /* The cgroup may use fewer CPUs than its threads want. The busiest pools are held back most. */
@@ -134,19 +158,14 @@ static bool cpu_starved(struct judging *j)
 
 	if (held_back(j))
 		return true;
-	if (!waits_for_cpu(pool) || !facts->cpus || runnable(facts) <= 1.05 * facts->cpus)
+	if (!facts->cpus || runnable(facts) <= 1.05 * facts->cpus || !says_wait(j, ""))
 		return false;
-	j->finding->text =
-		SAY(j, "waits for a CPU %.0f %% of its time", percent(pool->delay, pool->life));
-	EVIDENCE(j, "run delay %s of %s; %u CPU%s, %.1f threads runnable on average",
-		 TIME(j, pool->delay), TIME(j, pool->life), facts->cpus, plural(facts->cpus),
-		 runnable(facts));
-	gain_of_cpus(j);
 	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
 		EVIDENCE(j, "the run had %.2f CPUs: other programs, or a limit, took the rest",
 			 share(facts->cpu, facts->wall));
 	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
-		j->finding->advice = "more CPUs, or fewer other programs on them";
+		j->finding->advice =
+			"more CPUs, fewer other programs on them, or a larger limit (cgroup)";
 	else if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
 		j->finding->advice = SAY(j, "more CPUs, or at most %.0f such thread%s", room,
 					 plural((uint64_t)(room + 0.5)));
@@ -157,20 +176,11 @@ static bool cpu_starved(struct judging *j)
 
 static bool preempted(struct judging *j)
 {
-	const struct facts *facts = j->facts;
-	const struct pool_facts *pool = j->pool;
-
-	if (!waits_for_cpu(pool) || !facts->cpus)
+	if (!j->facts->cpus || !says_wait(j, ", though the run wants fewer CPUs than there are"))
 		return false;
-	j->finding->text =
-		SAY(j, "waits for a CPU %.0f %% of its time, because of other programs or a limit",
-		    percent(pool->delay, pool->life));
-	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, on %u CPU%s",
-		 TIME(j, pool->delay), TIME(j, pool->life), runnable(facts), facts->cpus,
-		 plural(facts->cpus));
-	gain_of_cpus(j);
-	j->finding->advice = "fewer other programs on these CPUs; or a larger limit of CPU time "
-			     "(cgroup), or a wider affinity";
+	j->finding->advice = "a look at what else is on these CPUs (pmctl top), at limits (cgroup) "
+			     "and affinities, and whether threads of this run wake each other on "
+			     "one CPU";
 	return true;
 }
 
@@ -215,7 +225,9 @@ static bool serial(struct judging *j)
 	const double cpus = share(facts->cpu, facts->wall);
 	double most;
 
-	if (facts->cpus < 2 || !workers || share(pool->most_cpu, facts->wall) < 0.7 ||
+	if (facts->cpus < 2 || !workers ||
+	    share(pool->busiest_cpu + pool->busiest_delay, facts->wall) < 0.7 ||
+	    share(pool->most_cpu, facts->wall) < 0.35 ||
 	    pool->cpu - pool->most_cpu > facts->wall / 10 || cpus > 1.6)
 		return false;
 	most = (double)(workers->threads + 1);
@@ -239,8 +251,9 @@ static bool imbalance(struct judging *j)
 	const double mean = (double)pool->workers_cpu / (double)(pool->workers + !pool->workers);
 
 	if (pool->workers < 2 || pool->workers > 4096 || (double)pool->workers_most < 1.4 * mean ||
-	    share(pool->workers_most, facts->wall) < 0.5 ||
-	    share(pool->workers_most, pool->workers_most_life) < 0.7 ||
+	    share(pool->workers_most, facts->wall) < 0.35 ||
+	    share(pool->workers_most + pool->workers_most_delay, facts->wall) < 0.5 ||
+	    share(pool->workers_most + pool->workers_most_delay, pool->workers_most_life) < 0.7 ||
 	    pool->last_start - pool->first_start > facts->wall / 4)
 		return false;
 	j->finding->text = "its threads have unequal work";
@@ -266,7 +279,9 @@ static const struct pool_facts *partner_of(const struct facts *facts, const stru
 	for (uint64_t i = 0; i < facts->n_pools; i++) {
 		const struct pool_facts *other = &facts->pools[i];
 
+		/* One that never waits is not handed anything. */
 		if (other != pool && other->has_usage &&
+		    share(other->voluntary, switches(other)) >= 0.1 &&
 		    switches(other) * 10 > switches(pool) * 7 &&
 		    switches(pool) * 10 > switches(other) * 7)
 			return other;
@@ -441,7 +456,7 @@ static bool gc(struct judging *j)
 						  "ZWorker",	    "ZDriver",
 						  "Shenandoah",	    "GC Slave",
 						  ".NET Server GC", ".NET Background GC",
-						  "Parallel GC" };
+						  "Parallel GC",    "VM Thread" };
 	const struct pool_facts *pool = j->pool;
 	bool collects = false;
 
@@ -588,7 +603,8 @@ static void add_rest(struct judging *j)
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && strcmp(cause, "lock") != 0) {
 		if (share(pool->futexes, pool->life) < 0.1 || !strcmp(cause, "handoff"))
-			EXCLUDE(j, "locks (%.1f %%)", percent(pool->locks, pool->life));
+			EXCLUDE(j, "known locks (%.1f %%)",
+				percent(pool->locks, pool->life));
 		else
 			UNKNOWN(j,
 				"locks (%.0f %% of its time are waits for conditions and futexes, "

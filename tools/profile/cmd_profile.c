@@ -38,6 +38,7 @@ struct job {
 	bool user_only;			    /* the kernel's work may not be observed */
 	char path[PATH_MAX], dir[PATH_MAX]; /* of the dump; its own directory, if it is not kept */
 	bool exists, is_old; /* the dump was there, with frames of another recording */
+	bool for_caller;     /* who reads the dump at once, and prints */
 };
 
 /* ---- flags ---------------------------------------------------------------------------------- */
@@ -271,11 +272,9 @@ static int record(struct job *job)
 		.flush = show_progress,
 	};
 	struct rings *rings = &job->rings;
-	struct pmc_here here;
 	int code;
 
-	pmc_here_read(&here, NULL);
-	job->user_only = here.paranoid > 1 && here.perfmon != PMC_YES;
+	job->user_only = !profile_has_kernel();
 	unwind_init(&job->prof.unwind, job->unwind == UNWIND_FP);
 	job->prof.unwind.both = job->unwind == UNWIND_AUTO;
 	job->prof.unwind.stack_bytes = (unsigned)job->stack_bytes & ~7u;
@@ -462,7 +461,9 @@ static int finish(struct job *job, int *fd)
 	read_command(job);
 	if (!code)
 		code = write_dump(job, *fd);
-	if (!code && job->output)
+	if (code || job->for_caller)
+		return code;
+	if (job->output)
 		code = keep_names(job, *fd);
 	if (!code && !job->output)
 		code = print_table(job);
@@ -471,34 +472,61 @@ static int finish(struct job *job, int *fd)
 	return code;
 }
 
+static int profile(struct job *job)
+{
+	int fd = -1, code = find_target(job);
+
+	if (!code)
+		code = open_dump(job, &fd);
+	if (!code)
+		code = record(job);
+	if (!code)
+		code = finish(job, &fd);
+	/* Nothing was recorded. */
+	if (fd >= 0 && (!job->output || (code && !job->exists && lseek(fd, 0, SEEK_END) == 0)))
+		unlink(job->path);
+	if (fd >= 0)
+		close(fd);
+	if (*job->dir)
+		rmdir(job->dir);
+	if (!code && job->rings.command) {
+		tool_child_wait(&job->rings.child);
+		code = tool_end_as(job->rings.child.status);
+	}
+	rings_close(&job->rings);
+	if (job->rings.cgroup_fd)
+		close(job->rings.cgroup_fd);
+	prof_free(&job->prof);
+	live_tids_free(&job->processes);
+	return code;
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	struct job job = { .rings.child.socket = -1 };
-	int fd = -1, code = parse(&job, argc, argv);
+	const int code = parse(&job, argc, argv);
 
-	if (!code)
-		code = find_target(&job);
-	if (!code)
-		code = open_dump(&job, &fd);
-	if (!code)
-		code = record(&job);
-	if (!code)
-		code = finish(&job, &fd);
-	/* Nothing was recorded. */
-	if (fd >= 0 && (!job.output || (code && !job.exists && lseek(fd, 0, SEEK_END) == 0)))
-		unlink(job.path);
-	if (fd >= 0)
-		close(fd);
-	if (*job.dir)
-		rmdir(job.dir);
-	if (!code && job.rings.command) {
-		tool_child_wait(&job.rings.child);
-		code = tool_end_as(job.rings.child.status);
-	}
-	rings_close(&job.rings);
-	if (job.rings.cgroup_fd)
-		close(job.rings.cgroup_fd);
-	prof_free(&job.prof);
-	live_tids_free(&job.processes);
-	return code;
+	return code ? code : profile(&job);
+}
+
+bool profile_has_kernel(void)
+{
+	struct pmc_here here;
+
+	pmc_here_read(&here, NULL);
+	return here.paranoid <= 1 || here.perfmon == PMC_YES;
+}
+
+int profile_running(const char *pids, const char *name, uint64_t duration_ns, const char *path)
+{
+	struct job job = { .pids = pids,
+			   .name = name,
+			   .event = "task-clock",
+			   .frequency = 499,
+			   .stack_bytes = UNWIND_STACK_BYTES,
+			   .output = path,
+			   .for_caller = true,
+			   .rings = { .child.socket = -1, .duration_ns = duration_ns } };
+
+	return profile(&job);
 }

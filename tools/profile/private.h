@@ -40,6 +40,7 @@ struct prof_image {
 	bool lacks_usage;		 /* of some rows faults are unknown */
 	uint64_t eventset;		 /* of its rows; 0: they have no events */
 	uint64_t n_threads, alive;
+	unsigned cpus;	 /* that it may run on; 0: unknown */
 	uint64_t cpu_ns; /* of its rows */
 	struct pmc_usage usage;
 	struct prof_image *next;

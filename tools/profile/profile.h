@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - where the threads of a command wait: call stacks at context switches, and how long
- * each wait lasted, recorded from outside.
+ * profile.h - call stacks of samples and waits, recorded from outside: of running processes, and
+ * waits alone of a command of pmctl run.
  *
- * Nothing runs in the command: the kernel writes a record at each switch, a thread of pmctl reads
- * them. All functions are for the main thread.
+ * Nothing runs in these: the kernel writes a record at each switch, a thread of pmctl reads them.
+ * All functions are for the main thread.
  */
 #pragma once
 
@@ -12,6 +12,12 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Whether this user may record what the kernel does; without, waits have no stack. */
+bool profile_has_kernel(void);
+/* As pmctl profile: processes of a list, or those whose program has a name, one of which is NULL,
+ * for a time or until a signal, into a dump. 0, or the exit code after a message. */
+int profile_running(const char *pids, const char *name, uint64_t duration_ns, const char *path);
 
 struct off_cpu;
 

@@ -11,6 +11,7 @@
 #include "lib/base/proc.h"
 #include "tools/profile/private.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -27,6 +28,7 @@ static void read_program(struct prof *prof, struct prof_image *image, const char
 {
 	char text[4096], path[64];
 	uint64_t parent;
+	cpu_set_t cpus;
 	ssize_t n;
 
 	if (!image->ppid && pmc_file_read(text, sizeof(text), "/proc/%u/status", image->pid) > 0 &&
@@ -45,6 +47,8 @@ static void read_program(struct prof *prof, struct prof_image *image, const char
 		text[i] = text[i] ? text[i] : ' ';
 	if (n > 0)
 		image->cmdline = pmc_arena_strndup(&prof->arena, text, (size_t)n);
+	if (sched_getaffinity((pid_t)image->pid, sizeof(cpus), &cpus) == 0)
+		image->cpus = (unsigned)CPU_COUNT(&cpus);
 }
 
 struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t start_ns, bool exec)
@@ -233,7 +237,7 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 			 (image->lacks_usage ? PMC_PROCESS_NO_SWITCHES : 0),
 		.rank = -1,
 		.pid_namespace = prof_namespace_of("self"),
-		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.cpus = image->cpus ? image->cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	const struct pmc_process_text text = { host.nodename, boot_id, image->exe, image->cmdline,
 					       NULL };
