@@ -130,7 +130,7 @@ static void no_wake_up(void **state)
 	assert_int_equal(a->delay_ns, 6000);
 }
 
-static void check_reason(char state, const char *lines, const char *reason, enum trace_cause cause)
+static void check_reason(char state, const char *lines, const char *reason, enum live_cause cause)
 {
 	struct trace_thread *a = trace_thread_add(&summary, 10, true);
 	char stack[256];
@@ -161,6 +161,8 @@ static void kernel_stacks(void **state)
 	check_reason('D', "[<0>] mutex_lock+0x1/0x2\n[<0>] exc_page_fault+0x1/0x2",
 		     "page fault (D)", CAUSE_PAGE_FAULT);
 	check_reason('D', "", "disk", CAUSE_DISK);
+	check_reason('S', "[<0>] sk_wait_data+0x1/0x2\n[<0>] __sys_recvfrom+0x1/0x2", "recvfrom",
+		     CAUSE_SOCKET);
 	check_reason('I', "[<0>] kthread+0xda/0x100\n", "idle", CAUSE_OTHER);
 }
 

@@ -2,6 +2,7 @@
 /* facts.c - what a dump says of each pool of threads, for the rules. */
 #include "tools/explain/explain.h"
 #include "tools/cli/pmctl.h"
+#include "tools/live/cause.h"
 #include "tools/report/names.h"
 #include "tools/symbol/symbol.h"
 
@@ -245,38 +246,16 @@ static const char *const network_functions[] = {
 	"sendto", "sendmsg",  "sendmmsg", "connect",  "res_context_send",
 };
 
-static bool begins(const char *name, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strncmp(name, list[i], strlen(list[i])))
-			return true;
-	return false;
-}
-
-#define BEGINS(name, list) begins(name, list, sizeof(list) / sizeof((list)[0]))
-
 enum explain_wait explain_kernel_wait(const char *function)
 {
-	/* accept(2) and epoll are idle servers. */
-	static const char *const disk[] = {
-		"io_schedule",	   "folio_wait_",	  "wait_on_page_",
-		"bit_wait_io",	   "jbd2_log_wait",	  "__wait_on_buffer",
-		"submit_bio_wait", "blkdev_direct",	  "__iomap_dio_rw",
-		"rq_qos_wait",	   "balance_dirty_pages", "xfs_log_force",
-		"swap_read_folio", "vfs_fsync_range",	  "do_fsync",
-		"ksys_sync",
-	};
-	static const char *const network[] = {
-		"tcp_recvmsg",		 "tcp_sendmsg",		  "sk_wait_data",
-		"udp_recvmsg",		 "inet_recvmsg",	  "inet_stream_connect",
-		"__inet_stream_connect", "inet_wait_for_connect", "unix_stream_data_wait",
-		"unix_stream_read",	 "unix_dgram_recvmsg",	  "__skb_wait_for_more",
-		"sk_stream_wait",	 "sock_alloc_send",
-	};
+	const enum live_cause cause = live_cause_of(function);
 
-	return BEGINS(function, disk)	 ? EXPLAIN_DISK_WAIT :
-	       BEGINS(function, network) ? EXPLAIN_NETWORK_WAIT :
-					   EXPLAIN_OTHER_WAIT;
+	/* accept(2): an idle server. */
+	if (strstr(function, "accept") || strstr(function, "inet_csk"))
+		return EXPLAIN_OTHER_WAIT;
+	return cause == CAUSE_DISK   ? EXPLAIN_DISK_WAIT :
+	       cause == CAUSE_SOCKET ? EXPLAIN_NETWORK_WAIT :
+				       EXPLAIN_OTHER_WAIT;
 }
 
 void explain_place_add(struct place_facts *place, const char *function, uint64_t ns)

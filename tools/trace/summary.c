@@ -38,7 +38,7 @@ struct trace_reason {
 		uint64_t kind;
 	} key;
 	const char *name;
-	enum trace_cause cause;
+	enum live_cause cause;
 	UT_hash_handle hh;
 };
 
@@ -85,43 +85,6 @@ static const char *plain(const char *name)
 	return strstr(name, "page_fault") ? "page fault" : name;
 }
 
-/* CAUSE_OTHER: the function does not show any. */
-static enum trace_cause cause_of(const char *function)
-{
-	static const struct {
-		const char *part;
-		enum trace_cause cause;
-	} parts[] = {
-		{ "page_fault", CAUSE_PAGE_FAULT },
-		{ "futex", CAUSE_LOCK },
-		{ "flock", CAUSE_LOCK },
-		{ "locks_", CAUSE_LOCK },
-		{ "semtimedop", CAUSE_LOCK },
-		{ "mutex", CAUSE_LOCK },
-		{ "rwsem", CAUSE_LOCK },
-		{ "pipe_", CAUSE_PIPE },
-		{ "poll", CAUSE_POLL },
-		{ "select", CAUSE_POLL },
-		{ "sock_", CAUSE_SOCKET },
-		{ "accept", CAUSE_SOCKET },
-		{ "inet_", CAUSE_SOCKET },
-		{ "unix_", CAUSE_SOCKET },
-		{ "nanosleep", CAUSE_TIMER },
-		{ "sys_wait", CAUSE_CHILD },
-		{ "kernel_wait", CAUSE_CHILD },
-		{ "vfork", CAUSE_CHILD },
-		{ "sigtimedwait", CAUSE_SIGNAL },
-		{ "sigsuspend", CAUSE_SIGNAL },
-		{ "sys_pause", CAUSE_SIGNAL },
-		{ "tty_", CAUSE_TERMINAL },
-	};
-
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strstr(function, parts[i].part))
-			return parts[i].cause;
-	return CAUSE_OTHER;
-}
-
 /* One text for each function and kind of wait; function NULL: the kind alone. */
 static const char *name_of(struct trace_summary *summary, const char *function, unsigned kind)
 {
@@ -144,7 +107,7 @@ static void judge(struct trace_summary *summary, struct trace_reason *reason, un
 			continue;
 		call = call ? call : function;
 		if (reason->cause == CAUSE_OTHER)
-			reason->cause = cause_of(function);
+			reason->cause = live_cause_of(function);
 	}
 	if (reason->cause == CAUSE_OTHER && reason->key.kind == DISK)
 		reason->cause = CAUSE_DISK;
@@ -196,8 +159,8 @@ void trace_reason_in(struct trace_summary *summary, struct trace_thread *thread,
 		if (!*name || is_entry(name))
 			continue;
 		call = name;
-		if (cause_of(name) != CAUSE_OTHER)
-			thread->cause = cause_of(name);
+		if (live_cause_of(name) != CAUSE_OTHER)
+			thread->cause = live_cause_of(name);
 	}
 	thread->reason = name_of(summary, call, kind);
 }

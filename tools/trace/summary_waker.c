@@ -244,25 +244,6 @@ struct waker_rows {
 	const struct waker_row *at;
 };
 
-const char *trace_cause_name(uint64_t cause)
-{
-	static const char *const names[N_CAUSES] = {
-		[CAUSE_OTHER] = "other",
-		[CAUSE_LOCK] = "lock",
-		[CAUSE_PIPE] = "pipe",
-		[CAUSE_SOCKET] = "socket",
-		[CAUSE_TIMER] = "timer",
-		[CAUSE_DISK] = "disk",
-		[CAUSE_POLL] = "poll",
-		[CAUSE_CHILD] = "child",
-		[CAUSE_SIGNAL] = "signal",
-		[CAUSE_TERMINAL] = "terminal",
-		[CAUSE_PAGE_FAULT] = "page fault",
-	};
-
-	return names[cause];
-}
-
 /* Where the waker ended most of the time. */
 static struct table_cell place_of_most(const struct trace_wait *wait)
 {
@@ -286,7 +267,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	case WAKER:
 		return cell_text(waker->name);
 	case CAUSE:
-		return cell_text(trace_cause_name(wait->key.cause));
+		return cell_text(live_cause_name((enum live_cause)wait->key.cause));
 	case COUNT:
 		return cell_number(true, wait->lengths.n);
 	case BLOCKED:

@@ -276,7 +276,7 @@ static void put_wakers(struct pmc_json *json, const struct trace_summary *summar
 		if (!by->threads)
 			pmc_json_u64(json, "tid", by->tid);
 		pmc_json_str(json, "name", by->name);
-		pmc_json_str(json, "cause", trace_cause_name(p->key.cause));
+		pmc_json_str(json, "cause", live_cause_name((enum live_cause)p->key.cause));
 		pmc_json_u64(json, "count", p->lengths.n);
 		pmc_json_u64(json, "wait_ns", p->ns);
 		pmc_json_object_end(json);

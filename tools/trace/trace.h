@@ -14,6 +14,7 @@
 #include "lib/base/histogram.h"
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
+#include "tools/live/cause.h"
 #include "tools/rings/rings.h"
 #include "tools/unwind/unwind.h"
 
@@ -89,28 +90,12 @@ enum trace_thread_state {
 	THREAD_GONE, /* has ended, or it is not known where it is */
 };
 
-/* What a thread waits for, by the functions of the kernel that it is in. */
-enum trace_cause {
-	CAUSE_OTHER,
-	CAUSE_LOCK,
-	CAUSE_PIPE,
-	CAUSE_SOCKET,
-	CAUSE_TIMER,
-	CAUSE_DISK,
-	CAUSE_PAGE_FAULT,
-	CAUSE_POLL,
-	CAUSE_CHILD,
-	CAUSE_SIGNAL,
-	CAUSE_TERMINAL,
-	N_CAUSES
-};
-
 /* Waits of a thread for one cause that one other thread ended. */
 struct trace_wait {
 	struct {
 		const void *thread;
 		const struct trace_thread *waker;
-		uint64_t cause; /* enum trace_cause */
+		uint64_t cause; /* enum live_cause */
 	} key;
 	uint64_t ns;
 	uint64_t waker_ns[3]; /* of that, the waker: on a CPU, waiting for one, blocked */
@@ -141,7 +126,7 @@ struct trace_thread {
 	uint64_t preempted, waited;	     /* switches from it */
 	uint64_t unseen;		     /* switches to or from it without a record */
 	const char *reason;		     /* while blocked; or at the start, NULL: not asleep */
-	enum trace_cause cause;		     /* of the same wait */
+	enum live_cause cause;		     /* of the same wait */
 	const struct unwind_stack *stack;    /* of the last wait; NULL: not known */
 	/* Its waits by reason, and with --stacks by stack; by the thread that ended them. */
 	struct unwind_wait *blocked, *stacks;
@@ -284,7 +269,6 @@ void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 		      const struct trace_thread *thread);
 /* Keeps its times until now. */
 void trace_past_add(struct trace_summary *summary, struct trace_thread *thread);
-const char *trace_cause_name(uint64_t cause);
 /* Waits of the pools as rows, in text with a matrix above. */
 int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n);
 /* Whether there are the columns that flags name. */
