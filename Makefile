@@ -104,6 +104,11 @@ $(O)/gen/page.inc: $(addprefix tools/export/,page.html page.css page.js strip.js
 	awk '/^@[a-z]*\.(css|js)$$/ { f = "tools/export/" substr($$0, 2); while ((getline s < f) > 0) print s; next } 1' $< | \
 		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' > $@
 $(O)/obj/tools/export/html.o: $(O)/gen/page.inc
+# Its styles are those of other pages, too.
+$(O)/gen/style.inc: tools/export/page.css
+	mkdir -p $(@D)
+	sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $< > $@
+$(O)/obj/tools/cli/page.o: $(O)/gen/style.inc
 
 $(O)/obj/%.o: %.c $(O)/flags
 	mkdir -p $(@D)

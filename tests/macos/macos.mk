@@ -36,6 +36,7 @@ $(MAC)/$(1)/pmctl: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_TOOLS) tools/cli/pmctl.c
 $(MAC)/$(1)/libpmcagent.dylib: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_AGENT)) $(MAC)/$(1)/lib.a tests/macos/libSystem.tbd
 	$$(call MAC_LINK,$(1)) -dylib -install_name @rpath/libpmcagent.dylib -o $$@ $$(filter-out %.tbd,$$^)
 $(MAC)/$(1)/tools/export/html.o: $(O)/gen/page.inc
+$(MAC)/$(1)/tools/cli/page.o: $(O)/gen/style.inc
 endef
 $(eval $(call mac_arch,arm64,aarch64))
 $(eval $(call mac_arch,x86_64,x86))

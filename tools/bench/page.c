@@ -6,6 +6,7 @@
  * The plots are SVG, and the page needs no scripts. Command lines are in it: text is escaped.
  */
 #include "tools/bench/bench.h"
+#include "tools/cli/page.h"
 
 #include <math.h>
 
@@ -26,13 +27,7 @@ struct plot {
 
 static void put_text(const struct plot *plot, const char *text)
 {
-	char buf[1024];
-	struct pmc_out safe;
-
-	pmc_out_to_mem(&safe, buf, sizeof(buf));
-	table_say(&safe, &plot->bench->rows.screen, "%90S", text ? text : "-");
-	for (const char *c = buf; *c; c++)
-		pmc_outf(plot->out, strchr("<>&", *c) ? "&#%d;" : "%c", *c);
+	tool_page_text(plot->out, text ? text : "-", 90);
 }
 
 static void put_mean(const struct plot *plot, const struct bench_summary *summary)
@@ -69,7 +64,7 @@ static void put_table(struct plot *plot)
 {
 	const struct bench *bench = plot->bench;
 
-	pmc_out_str(plot->out, "<table><tr><th>measurement");
+	pmc_out_str(plot->out, "<div class='scroll'><table><tr><th>measurement");
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		pmc_out_str(plot->out, "<th>");
 		put_text(plot, bench->commands[c].text);
@@ -89,7 +84,7 @@ static void put_table(struct plot *plot)
 			put_mean(plot, &plot->rows[c].summary);
 		}
 	}
-	pmc_out_str(plot->out, "\n</table>\n");
+	pmc_out_str(plot->out, "\n</table></div>\n");
 }
 
 /* ---- plots -------------------------------------------------------------------------------- */
@@ -237,19 +232,10 @@ void bench_write_page(struct bench *bench, struct pmc_out *out)
 	plot.series = pmc_arena_alloc(&bench->arena, n * sizeof(*plot.series));
 	plot.rows = pmc_arena_alloc(&bench->arena, n * sizeof(*plot.rows));
 	place(&plot);
-	pmc_out_str(out, "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n"
-			 "<meta http-equiv='Content-Security-Policy'\n content=\"default-src "
-			 "'none'; style-src 'unsafe-inline'\">\n"
-			 "<meta name='color-scheme' content='light dark'>\n"
-			 "<title>pmctl bench</title>\n<style>\n"
-			 "body { font: 14px system-ui, sans-serif; }\n"
-			 "svg { max-width: 45rem; display: block; margin-top: 2rem; }\n"
-			 "text { fill: currentColor; stroke: none; font-size: 13px; }\n"
-			 "circle { fill: currentColor; }\n"
-			 "th, td { padding: 0 .5rem; text-align: right; }\n"
-			 "th { max-width: 12rem; overflow-wrap: anywhere; }\n"
-			 "td, th:first-child { white-space: nowrap; }\n"
-			 "</style></head><body>\n<h1>pmctl bench</h1>\n");
+	tool_page_begin(out, "pmctl bench",
+			"svg { max-width: 45rem; }\n"
+			"circle { fill: currentColor; }\n"
+			"th { max-width: 12rem; white-space: normal; overflow-wrap: anywhere; }\n");
 	put_table(&plot);
 	pmc_out_str(out, "<p>mean ± its 95 % interval</p>\n");
 	for (unsigned m = 0; m < bench->n_measures; m++) {
@@ -264,5 +250,5 @@ void bench_write_page(struct bench *bench, struct pmc_out *out)
 			draw_series(&plot, s);
 		pmc_out_str(out, "</svg>\n");
 	}
-	pmc_out_str(out, "</body></html>\n");
+	tool_page_end(out);
 }

@@ -23,10 +23,11 @@ struct tool_rows {
 #define FLAG_ROWS_OUTPUT(rows)                                                                     \
 	FLAG_WIDTH(rows.width), FLAG_OUTPUT(rows.output, "output file instead of standard output")
 
-/* Whether the rows are printed for people, aligned or as Markdown. */
+/* Whether the rows are printed for people, aligned, as Markdown or on a page. */
 static inline bool tool_rows_is_table(const struct tool_rows *rows)
 {
-	return rows->format == TABLE_PLAIN || rows->format == TABLE_MARKDOWN;
+	return rows->format == TABLE_PLAIN || rows->format == TABLE_MARKDOWN ||
+	       rows->format == TABLE_HTML;
 }
 
 /* These return 0, or the exit code with the error printed. */

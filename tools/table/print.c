@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c - a table for people, aligned or as Markdown, and the sentences around it. */
+/* print.c - a table for people, aligned, as Markdown or HTML, and the sentences around it. */
 #include "lib/base/utf8.h"
 #include "tools/table/private.h"
 
@@ -190,7 +190,7 @@ void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struc
 		put_row(table, r, out);
 }
 
-/* ---- Markdown ------------------------------------------------------------------------------- */
+/* ---- Markdown and HTML ---------------------------------------------------------------------- */
 
 void table_put_markdown(struct pmc_out *out, const char *text, size_t len)
 {
@@ -206,9 +206,17 @@ void table_put_markdown(struct pmc_out *out, const char *text, size_t len)
 	}
 }
 
+void table_put_html(struct pmc_out *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		pmc_outf(out, strchr("<>&'\"", text[i]) && text[i] ? "&#%d;" : "%c", text[i]);
+}
+
+typedef void put_escaped(struct pmc_out *out, const char *text, size_t len);
+
 /* Harmless and escaped, however long it is. */
-static void put_markdown_text(const struct table *table, const char *text, size_t len,
-			      struct pmc_out *out)
+static void put_safe(const struct table *table, const char *text, size_t len, put_escaped *put,
+		     struct pmc_out *out)
 {
 	const size_t cap = 4 * len + 1; /* a byte may become \xNN */
 	char *buf = pmc_arena_alloc(table->arena, cap);
@@ -216,24 +224,23 @@ static void put_markdown_text(const struct table *table, const char *text, size_
 
 	pmc_out_to_mem(&safe, buf, cap);
 	pmc_utf8_fit(&safe, text, len, 0, PMC_CUT_END, table->screen.ascii);
-	table_put_markdown(out, buf, safe.len);
+	put(out, buf, safe.len);
 }
 
-static void put_markdown_cell(const struct table *table, const struct table_place *place,
-			      const struct table_cell *cell, struct pmc_out *out)
+static void put_any_cell(const struct table *table, const struct table_place *place,
+			 const struct table_cell *cell, put_escaped *put, struct pmc_out *out)
 {
 	char buf[128];
 	struct pmc_out text;
 
-	pmc_out_str(out, "| ");
 	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) {
-		put_markdown_text(table, cell->text, cell->len, out);
+		put_safe(table, cell->text, cell->len, put, out);
 	} else {
 		pmc_out_to_mem(&text, buf, sizeof(buf));
 		table_show(place, cell, &text);
-		table_put_markdown(out, buf, text.len);
+		put(out, buf, text.len);
 	}
-	pmc_out_str(out, cell->partial ? "+ " : " ");
+	pmc_out_str(out, cell->partial ? "+" : "");
 }
 
 static void put_markdown_row(const struct table *table, uint64_t row, struct pmc_out *out)
@@ -243,8 +250,11 @@ static void put_markdown_row(const struct table *table, uint64_t row, struct pmc
 		const struct table_place *place = &table->places[i];
 		const struct table_cell cell = table->cell(table->arg, place->column);
 
-		if (place->column->unit != TABLE_BAR)
-			put_markdown_cell(table, place, &cell, out);
+		if (place->column->unit == TABLE_BAR)
+			continue;
+		pmc_out_str(out, "| ");
+		put_any_cell(table, place, &cell, table_put_markdown, out);
+		pmc_out_char(out, ' ');
 	}
 	pmc_out_str(out, "|\n");
 }
@@ -267,6 +277,29 @@ static void print_markdown(const struct table *table, struct pmc_out *out)
 	pmc_out_str(out, "|\n");
 	for (uint64_t r = 0; r < table->n_rows; r++)
 		put_markdown_row(table, r, out);
+}
+
+static void print_html(const struct table *table, struct pmc_out *out)
+{
+	pmc_out_str(out, "<div class='scroll'><table><thead><tr>");
+	for (unsigned i = 0; i < table->n; i++) {
+		pmc_out_str(out, table->places[i].left ? "<th class='text'>" : "<th>");
+		table_put_html(out, table->places[i].head, strlen(table->places[i].head));
+	}
+	pmc_out_str(out, "</thead><tbody>\n");
+	for (uint64_t r = 0; r < table->n_rows; r++) {
+		table_row(table, r);
+		pmc_out_str(out, "<tr>");
+		for (unsigned i = 0; i < table->n; i++) {
+			const struct table_place *place = &table->places[i];
+			const struct table_cell cell = table->cell(table->arg, place->column);
+
+			pmc_out_str(out, place->left ? "<td class='text'>" : "<td>");
+			put_any_cell(table, place, &cell, table_put_html, out);
+		}
+		pmc_out_char(out, '\n');
+	}
+	pmc_out_str(out, "</tbody></table></div>\n");
 }
 
 /* ---- sentences ------------------------------------------------------------------------------ */
@@ -367,6 +400,9 @@ void table_print(const struct table *table, enum table_format format, struct pmc
 		break;
 	case TABLE_MARKDOWN:
 		print_markdown(table, out);
+		break;
+	case TABLE_HTML:
+		print_html(table, out);
 		break;
 	default:
 		table_put_head(table, out);

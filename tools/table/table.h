@@ -177,8 +177,8 @@ const char *table_near(const struct table *table, const struct table_condition *
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-enum table_format { TABLE_PLAIN, TABLE_JSON, TABLE_CSV, TABLE_JSONL, TABLE_MARKDOWN };
-/* As words of --format, in that order. */
+enum table_format { TABLE_PLAIN, TABLE_JSON, TABLE_CSV, TABLE_JSONL, TABLE_MARKDOWN, TABLE_HTML };
+/* As words of --format, in that order, without HTML, of which a page is made. */
 #define TABLE_FORMATS "table", "json", "csv", "jsonl", "markdown"
 
 /* How a line of a table is printed. */
@@ -255,10 +255,12 @@ void table_put_rows(const struct table *table, uint64_t from, uint64_t to, struc
 bool table_same_heads(const struct table *a, const struct table *b);
 
 /* Head and all rows in a format; JSON: an array, or nothing but the objects of JSONL. Of PLAIN and
- * MARKDOWN after table_layout(). */
+ * MARKDOWN and HTML after table_layout(). */
 void table_print(const struct table *table, enum table_format format, struct pmc_out *out);
 /* Text in which Markdown finds nothing of its own. */
 void table_put_markdown(struct pmc_out *out, const char *text, size_t len);
+/* Text of HTML and SVG. */
+void table_put_html(struct pmc_out *out, const char *text, size_t len);
 /* A head of CSV, and rows without it. */
 void table_csv_head(const struct table *table, struct pmc_out *out);
 void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out);
