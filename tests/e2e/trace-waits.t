@@ -163,4 +163,70 @@ END
 trace --summary --by pool,waker --width 300 -- "$python" pools.py
 is "$(sed '/^the same/,$d' err | grep -c .) $(grep -c '^(others) ' err)" "15 1" "a matrix has 12 pools, and one row of others"
 
+# ---- as a page ---------------------------------------------------------------------------------
+# The picture, the matrix and the rows by cause have the same times, and those of the program.
+cat >page.py <<'END'
+import html, re, sys
+import xml.etree.ElementTree as tree
+page = open("x.html").read()
+svg = tree.fromstring(re.search("<svg.*?</svg>", page, re.S)[0])
+units = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+wrong = 0
+def table(heading):
+    rows = re.split("<tr>", re.search(heading + r".*?<table>(.*?)</table>", page, re.S)[1])[1:]
+    return [[html.unescape(re.sub("<.*?>", "", cell)).strip() for cell in re.split("<t[hd][^>]*>", row)[1:]] for row in rows]
+def ns(text, unit):
+    return float(text.strip("~<").replace(",", "") or 0) * units[unit]
+def check(what, got, want, share, least=0):
+    global wrong
+    bad = abs(got - want) > want * share + least
+    wrong += bad
+    print(what, got, "wants" if bad else "is", want)
+(_, *heads, _), *rows = table("by the pool")
+wakers, unit = [head.rsplit(" ", 1)[0] for head in heads], heads[0].rsplit(" ", 1)[1]
+step = units[unit] / 10 ** max(len(cell.partition(".")[2]) for row in rows for cell in row[1:])
+cells = {(row[0], waker): ns(cell, unit) for row in rows for waker, cell in zip(wakers, row[1:])}
+for pool, *_, total in rows:
+    check("sum of " + pool, sum(n for key, n in cells.items() if key[0] == pool), ns(total, unit), 0, step * len(wakers))
+head, *rows = table("by cause")
+at = next(i for i, name in enumerate(head) if name.startswith("blocked"))
+causes = {tuple(row[:3]): ns(row[at], head[at].split()[1]) for row in rows}
+for key, n in cells.items():
+    check("%s by %s: causes" % key, sum(ns for of, ns in causes.items() if of[:2] == key), n, 0.005, step)
+# The picture: in bold the pool and its time, then wakers, and times with the main cause.
+bold = {node for group in svg.iter("g") for node in group.findall("text")}
+texts, drawn = list(svg.iter("text")), {}
+for left, right in zip(texts[::2], texts[1::2]):
+    if left in bold:
+        pool = left.text
+        continue
+    value, u, cause = right.text.split(None, 2)
+    drawn[pool, left.text] = cause
+    check("%s by %s: picture" % (pool, left.text), ns(value, u), cells[pool, left.text], 0, step + units[u] / 10 ** len(value.partition(".")[2]))
+wrong += len(drawn) != len([path for path in svg.iter("path") if path.get("stroke-width")])
+for line in open("out"):
+    pool, waker, cause, want = line.split()
+    check(line.strip(), sum(causes.get((pool, by, cause), 0) for by in (waker, "(unknown)")), int(want), 0.03)
+    wrong += not any(drawn.get((pool, by), "").startswith(cause) for by in (waker, "(unknown)"))
+print(len(drawn), "arrows,", wrong, "wrong")
+sys.exit(wrong > 0 or len(drawn) < 4)
+END
+page_agrees() {
+	trace --summary --by pool,waker --top 0 --format html -o x.html -- "$python" pipeline.py
+	"$python" page.py >>err
+}
+least=3 mostly "--format html: the picture, the tables and the program's own times agree" page_agrees
+cat >names.py <<'END'
+import threading, time
+def sleep(name):
+    open("/proc/thread-self/comm", "w").write(name)
+    time.sleep(0.01)
+for name in ("</svg><b>&", "\x1b[31m\u202ex", "'\"{%s}"):
+    threading.Thread(target=sleep, args=(name,)).start()
+END
+trace --summary --by pool,waker --format html -o x.html -- "$python" names.py '<i>&'
+is "$(grep -c -e '<b>' -e '<i>' -e '&[^#]' -e "$(printf '\033')" -e "$(printf '\342\200\256')" x.html) $(grep -c "^<g.*>&#60;/svg&#62;&#60;b&#62;&#38;</text>" x.html)" \
+	"0 1" "names of threads and words of the command are escaped"
+refuses 2 'add --by pool,waker' "a page is of wakers" trace --summary --format html -- true
+
 done_testing

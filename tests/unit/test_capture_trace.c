@@ -306,6 +306,15 @@ static void records(void **state)
 	capture_end("trace");
 }
 
+/* The styles are those of tools/export/page.css. */
+static void page(void **state)
+{
+	made_pool = 4;
+	capture_begin();
+	capture_run("pmctl trace --summary --by pool,waker --format html");
+	capture_end("trace-page");
+}
+
 static void summary(void **state)
 {
 	static const char *const views[] = {
@@ -325,6 +334,8 @@ static void summary(void **state)
 	capture_run("pmctl trace --summary --by pool --histogram --where name=pool-*");
 	capture_run("pmctl trace --summary --by pool --histogram --format csv --where name=io");
 	capture_run("pmctl trace --summary --by pool,waker --histogram");
+	capture_run("pmctl trace --summary --by pool --format html");
+	capture_run("pmctl trace --format html -e sched:sched_switch");
 	made_pool = 22;
 	capture_run("pmctl trace --summary");
 	made_pool = 60;
@@ -337,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records),
 		cmocka_unit_test(summary),
+		cmocka_unit_test(page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,13 +51,12 @@ static const char *const keys[] = {
 	[TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool", [TRACE_BY_WAKER] = "pool,waker"
 };
 static const char *const unwinders[] = { [TRACE_BY_DWARF] = "dwarf", [TRACE_BY_FP] = "fp" };
-static const char *const formats[] = { [TRACE_TEXT] = "text",
-				       [TRACE_JSON] = "json",
-				       [TRACE_CSV] = "csv",
-				       [TRACE_MARKDOWN] = "markdown",
-				       [TRACE_FIELDS] = "fields",
-				       [TRACE_RECORD] = "record",
-				       [TRACE_PROMETHEUS] = "prometheus" };
+static const char *const formats[] = {
+	[TRACE_TEXT] = "text",	   [TRACE_JSON] = "json",
+	[TRACE_CSV] = "csv",	   [TRACE_MARKDOWN] = "markdown",
+	[TRACE_HTML] = "html",	   [TRACE_FIELDS] = "fields",
+	[TRACE_RECORD] = "record", [TRACE_PROMETHEUS] = "prometheus"
+};
 static const char *const format_aliases[] = {
 	[TRACE_TEXT] = "table", [TRACE_JSON] = "jsonl", [TRACE_PROMETHEUS] = NULL
 };
@@ -83,7 +82,8 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_TOP(rows.choice.top, "number of rows; 0: all (default: 40 in tables)"),
 	FLAG_ROWS_CHOICE(rows, trace_columns),
 	FLAG_WORD(0, "--format", "FORMAT", rows.format, formats,
-		  "output; csv, markdown, prometheus: of --summary", .aliases = format_aliases),
+		  "output; csv, markdown, prometheus, html: of --summary",
+		  .aliases = format_aliases),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(rings.command),
 	FLAG_END,
@@ -107,17 +107,20 @@ static int parse(struct trace *trace, int argc, char **argv)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
 	if (!trace->summarize &&
 	    (trace->by || trace->histogram || trace->rows.format == TRACE_CSV ||
-	     trace->rows.format == TRACE_MARKDOWN || trace->rows.format == TRACE_PROMETHEUS ||
-	     trace->rows.choice.sort || trace->rows.choice.columns || trace->rows.choice.n_where ||
+	     trace->rows.format == TRACE_MARKDOWN || trace->rows.format == TRACE_HTML ||
+	     trace->rows.format == TRACE_PROMETHEUS || trace->rows.choice.sort ||
+	     trace->rows.choice.columns || trace->rows.choice.n_where ||
 	     trace->rows.choice.top != UINT_MAX))
 		return tool_fail(EXIT_USAGE, "--histogram, --by, --sort, --top, --where, "
-					     "--columns and the formats csv, markdown and "
-					     "prometheus are for --summary");
+					     "--columns and the formats csv, markdown, "
+					     "prometheus and html are for --summary");
 	if (trace->histogram && trace->by == TRACE_BY_WAKER)
 		return tool_fail(EXIT_USAGE, "--by pool,waker has no histograms; use --by pool");
 	if (trace->rows.format == TRACE_PROMETHEUS && trace->by == TRACE_BY_WAKER)
 		return tool_fail(EXIT_USAGE,
 				 "--format prometheus has no wakers; use --by pool or thread");
+	if (trace->rows.format == TRACE_HTML && trace->by != TRACE_BY_WAKER)
+		return tool_fail(EXIT_USAGE, "--format html shows wakers; add --by pool,waker");
 	if (trace->summarize && trace->rings.cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");

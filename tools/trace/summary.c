@@ -442,7 +442,8 @@ int trace_summary_start(struct trace *trace)
 					     [WAKING] = "sched:sched_waking" };
 	static const char *const no_threads[] = { [BY_INTERRUPT] = "(interrupt)",
 						  [BY_UNKNOWN] = "(unknown)",
-						  [BY_NOBODY] = "(still blocked)" };
+						  [BY_NOBODY] = "(still blocked)",
+						  [BY_OTHERS] = "(others)" };
 	struct pmc_arena *arena = &trace->arena;
 	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
 	pid_t target = trace->pid ? trace->pid : trace->rings.child.pid;

@@ -8,13 +8,13 @@
  */
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
+#include "tools/cli/page.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
 
 #include <string.h>
 
-#define MOST_PAST  256
-#define MOST_POOLS 12 /* of the matrix; the others are together */
+#define MOST_PAST 256
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ static int most_ended(const void *a, const void *b, const void *arg)
 /* The place of number i of a list: those behind the first ones share one. */
 static unsigned place_of(size_t i)
 {
-	return i < MOST_POOLS ? (unsigned)i : MOST_POOLS;
+	return i < TRACE_MATRIX_POOLS ? (unsigned)i : TRACE_MATRIX_POOLS;
 }
 
 static void sort(struct pmc_arena *arena, struct trace_thread **list, size_t n, pmc_order *order)
@@ -171,48 +171,69 @@ static struct trace_thread **rank_wakers(struct pmc_arena *arena, struct trace_t
 	return list;
 }
 
-/* A row for each pool, a column for each of their wakers, and the sum. */
-static void put_matrix(struct trace *trace, struct trace_thread *const *list, size_t n_pools)
+static struct trace_matrix *make_matrix(struct trace *trace, struct trace_thread *const *list,
+					size_t n_pools)
 {
+	const struct trace_thread *others = &trace->summary->no_thread[BY_OTHERS];
 	struct pmc_arena *arena = &trace->arena;
+	struct trace_matrix *matrix = pmc_arena_alloc(arena, sizeof(*matrix));
 	struct trace_thread **pools, **wakers;
-	struct table_column columns[MOST_POOLS + 3] = { { .name = "pool" } };
-	struct table_cell cells[MOST_POOLS + 1][MOST_POOLS + 3] = { 0 };
-	struct table_cells rows = { &cells[0][0], MOST_POOLS + 3, NULL };
-	struct table table = { .columns = columns, .arena = arena };
 	size_t n;
 
 	pools = pmc_arena_alloc(arena, n_pools * sizeof(struct trace_thread *));
 	memcpy(pools, list, n_pools * sizeof(struct trace_thread *));
 	sort(arena, pools, n_pools, most_blocked);
 	wakers = rank_wakers(arena, list, n_pools, &n);
-	table.n_rows = n_pools ? place_of(n_pools - 1) + 1u : 0;
-	table.n_columns = n ? place_of(n - 1) + 3 : 2;
-	for (unsigned c = 1; c < table.n_columns; c++)
+	for (size_t i = 0; i < n && i <= TRACE_MATRIX_POOLS; i++, matrix->n_wakers++)
+		matrix->wakers[i] = i < TRACE_MATRIX_POOLS ? wakers[i] : others;
+	for (size_t i = 0; i < n_pools; i++) {
+		const unsigned place = place_of(i);
+
+		matrix->n_pools = place + 1;
+		matrix->pools[place] = i < TRACE_MATRIX_POOLS ? pools[i] : others;
+		matrix->blocked_ns[place] += pools[i]->blocked_ns;
+		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
+			struct trace_cell *cell = &matrix->cells[place][p->key.waker->pool->sum.n];
+
+			cell->ns += p->ns;
+			cell->of[p->key.cause] += p->ns;
+		}
+	}
+	return matrix;
+}
+
+/* A row for each pool, a column for each of their wakers, and the sum. */
+static void put_matrix(struct trace *trace, const struct trace_matrix *matrix)
+{
+	struct table_column columns[TRACE_MATRIX + 2] = { { .name = "pool" } };
+	struct table_cell cells[TRACE_MATRIX][TRACE_MATRIX + 2] = { 0 };
+	struct table_cells rows = { &cells[0][0], TRACE_MATRIX + 2, NULL };
+	struct table table = { .columns = columns,
+			       .n_columns = matrix->n_wakers + 2,
+			       .n_rows = matrix->n_pools,
+			       .arena = &trace->arena };
+
+	for (unsigned c = 1; c < table.n_columns; c++) {
+		const bool sum = c > matrix->n_wakers;
+
 		columns[c] = (struct table_column){
-			.name = c + 1 == table.n_columns ? "sum" :
-				c > MOST_POOLS		 ? "(others)" :
-							   wakers[c - 1]->name,
+			.name = sum ? "sum" : matrix->wakers[c - 1]->name,
 			.unit = TABLE_NS,
 			.together = true,
 			.blank = true,
-			.drop = c + 1 == table.n_columns ? TABLE_STAYS : TABLE_DROP_LAST,
+			.drop = sum ? TABLE_STAYS : TABLE_DROP_LAST,
 			.index = c,
 			.place = c,
 		};
-	for (size_t i = 0; i < n_pools; i++) {
-		struct table_cell *row = cells[place_of(i)], *sum = &row[table.n_columns - 1];
-
-		*sum = cell_number(true, sum->number + pools[i]->blocked_ns);
-		row[0] = cell_text(i < MOST_POOLS ? pools[i]->name : "(others)");
-		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
-			struct table_cell *cell = &row[p->key.waker->pool->sum.n + 1];
-
-			*cell = cell_number(true, cell->number + p->ns);
-		}
+	}
+	for (unsigned p = 0; p < matrix->n_pools; p++) {
+		cells[p][0] = cell_text(matrix->pools[p]->name);
+		for (unsigned w = 0; w < matrix->n_wakers; w++)
+			cells[p][w + 1] =
+				cell_number(matrix->cells[p][w].ns, matrix->cells[p][w].ns);
+		cells[p][matrix->n_wakers + 1] = cell_number(true, matrix->blocked_ns[p]);
 	}
 	table_set_cells(&table, &rows);
-	pmc_out_str(&trace->rows.out, "time blocked, by the pool that ended the waits:\n\n");
 	tool_rows_print(&trace->rows, &table);
 	tool_rows_put_left_out(&trace->rows, &table);
 }
@@ -342,6 +363,9 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 			       .row = make_row,
 			       .cell = cell_of,
 			       .arena = &trace->arena };
+	const bool html = trace->rows.format == TRACE_HTML;
+	struct pmc_out *out = &trace->rows.out;
+	struct trace_matrix *matrix;
 	uint64_t unseen = 0;
 	size_t room = 0;
 	int code;
@@ -362,15 +386,24 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 			    &trace->rows.out);
 		return 0;
 	}
-	if (!table.n_rows) {
+	if (!table.n_rows && !html) {
 		pmc_out_str(&trace->rows.out, "no thread was blocked\n");
 		return 0;
 	}
-	put_matrix(trace, pools, n);
-	pmc_out_str(&trace->rows.out, "\nthe same by cause, and times of the waker meanwhile:\n\n");
+	matrix = make_matrix(trace, pools, n);
+	if (html)
+		trace_page_begin(trace, matrix);
+	pmc_out_str(out, html ? "<h2>Time blocked, by the pool that ended the waits</h2>\n" :
+				"time blocked, by the pool that ended the waits:\n\n");
+	put_matrix(trace, matrix);
+	pmc_out_str(out, html ? "<h2>The same by cause, and times of the waker meanwhile</h2>\n" :
+				"\nthe same by cause, and times of the waker meanwhile:\n\n");
 	tool_rows_print(&trace->rows, &table);
 	for (size_t i = 0; i < n; i++)
 		unseen += pools[i]->unseen;
+	pmc_out_str(out, html ? "<p id='notes'>" : "");
 	trace_put_notes(trace, &table, unseen);
+	if (html)
+		tool_page_end(out);
 	return 0;
 }
