@@ -172,14 +172,15 @@ static const char *const lock_functions[] = {
 static bool is_named_lock(const char *function)
 {
 	static const char *const marks[] = { "acquire", "contended", "slow", "lockwait" };
-	static const char *const exact[] = { "take_gil", "ObjectMonitor::enter" };
+	static const char *const exact[] = { "take_gil", "ObjectMonitor::enter(" };
 	static const char *const others[] = { "pythread", "lll", "condvar" };
 	char text[256];
 	size_t n = 0;
 	bool lock = false;
 
-	if (IS_ONE_OF(function, exact))
-		return true;
+	for (unsigned i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+		if (!strncmp(function, exact[i], strlen(exact[i])))
+			return true;
 	for (; *function && n < sizeof(text) - 1; function++)
 		if (isalnum((unsigned char)*function))
 			text[n++] = (char)tolower((unsigned char)*function);
