@@ -86,7 +86,7 @@ if command -v node >/dev/null; then
 	is "$(jq '[.rows[] | .[2][0]] | add | round' per.json)" \
 		"$(jq -n "$(jq .sampling.weight a.json) / $(faults a.pmc) | round")" "--per: A's"
 else
-	skip 15 "no node, which runs scripts" "the page's script"
+	skip "no node, which runs scripts" "the page's script"
 fi
 "$PMCTL" diff a.pmc --vs b.pmc b.pmc a.pmc --html many.html
 is "$(page_data many.html | jq -c '[.before.files, .files]')" '[["a.pmc"],["b.pmc","b.pmc","a.pmc"]]' "several dumps a side"

@@ -89,8 +89,10 @@ cgroup=/sys/fs/cgroup
 [ ! -d $cgroup/cpu ] || cgroup=$cgroup/cpu
 if mkdir $cgroup/pmc-explain-$$ 2>"$T/err"; then
 	if { echo 20000 >$cgroup/pmc-explain-$$/cpu.cfs_quota_us || echo "20000 100000" >$cgroup/pmc-explain-$$/cpu.max; } 2>"$T/err"; then
-		(echo $BASHPID >$cgroup/pmc-explain-$$/cgroup.procs && exec "$PMCTL" explain --json -- "$PROG/causes" one 300) >limited 2>"$T/err"
+		(echo $BASHPID >$cgroup/pmc-explain-$$/cgroup.procs && exec "$PMCTL" explain --json -o limited.pmc -- "$PROG/causes" one 300) >limited 2>"$T/err"
 		like "$(jq -r '.findings[].text' limited)" 'limit of its cgroup, 0\.20 CPUs' "a limit of CPU time" || diag "$(cat limited)"
+		like "$("$PMCTL" explain --json limited.pmc | jq -r '.findings[].text')" 'limit of its cgroup, 0\.20 CPUs' \
+			"a limit of CPU time, from the dump"
 	else
 		skip "no limit can be set: $(tail -n 1 "$T/err")" "a limit of CPU time"
 	fi

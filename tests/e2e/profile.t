@@ -228,7 +228,7 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
 	between "$(total tenth)" "$(jq '.sampling.weight * 0.02' functions)" "$(jq '.sampling.weight * 0.25' functions)" \
 		"which have samples"
 else
-	skip 5 "perf_event_paranoid permits everybody to sample the kernel"
+	skip "perf_event_paranoid permits everybody to sample the kernel" "a user who may not"
 fi
 rm attached
 "$PROG/work" attach <in >attached &
@@ -283,7 +283,7 @@ cat >enter <<EOF
 mount -t tmpfs none "$T/container" && cp "$PROG/work" "$T/container/inside" && exec "$T/container/inside" "\$@"
 EOF
 if ! unshare -m true 2>why; then
-	skip 2 "no mount namespace: $(cat why)"
+	skip "no mount namespace: $(cat why)" "files that only the process sees"
 else
 	run "$PMCTL" profile -o mounts.pmc -- unshare -m sh enter
 	mv out spent

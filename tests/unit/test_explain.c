@@ -184,6 +184,13 @@ static void limit_of_cgroup(void **state)
 	/* A pool that hardly runs is not held back by it. */
 	facts.cpu = 10 * S;
 	assert_string_equal(cause(), "");
+	/* Of a dump the limit alone is known. */
+	set_up(NULL);
+	facts.limit = (struct live_cpu_limit){ .cpus = 0.5 };
+	pool.cpu = facts.cpu = S / 2;
+	assert_string_equal(cause(), "");
+	pool.delay = facts.delay = S / 2;
+	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
 }
 
 static void waits_for_disks_and_sockets(void **state)

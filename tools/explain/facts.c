@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* facts.c - what a dump says of each pool of threads, for the rules. */
 #include "tools/explain/explain.h"
+#include "lib/base/labels.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/cause.h"
 #include "tools/report/names.h"
@@ -9,6 +10,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)
@@ -435,6 +437,8 @@ static int add_processes(struct facts *facts)
 	const struct pmc_profile *profile = facts->profile;
 	uint64_t first = UINT64_MAX, last = 0, newest;
 	struct program *programs = NULL;
+	const char *limit;
+	size_t len;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
@@ -453,6 +457,9 @@ static int add_processes(struct facts *facts)
 		first = fixed->start_ns < first ? fixed->start_ns : first;
 		last = end > last ? end : last;
 		facts->cpus = fixed->cpus > facts->cpus ? fixed->cpus : facts->cpus;
+		limit = pmc_label(process->labels, "cpu-limit", &len);
+		if (limit)
+			facts->limit.cpus = strtod(limit, NULL);
 		if (!pmc_process_end_unseen(process, &newest))
 			facts->cpu += pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
 		if (process->descendants.has_cpu)

@@ -135,15 +135,26 @@ static bool held_back(struct judging *j)
 {
 	const struct live_cpu_limit *limit = &j->facts->limit;
 
-	if (limit->periods < 5 || share(limit->throttled, limit->periods) < 0.1 ||
-	    share(j->pool->cpu, j->facts->cpu) < 0.3)
+	/* A dump has the limit, but not how often it was reached. */
+	const bool used_up = !limit->periods && limit->cpus > 0 && limit->cpus < j->facts->cpus &&
+			     waits_for_cpu(j->pool) &&
+			     share(j->facts->cpu, j->facts->wall) > 0.8 * limit->cpus;
+
+	if (!used_up && (limit->periods < 5 || share(limit->throttled, limit->periods) < 0.1))
+		return false;
+	if (share(j->pool->cpu, j->facts->cpu) < 0.3)
 		return false;
 	j->finding->text =
 		SAY(j, "is held back by the limit of its cgroup, %.2f CPUs", limit->cpus);
-	EVIDENCE(j, "in %llu of %llu periods, for %s on the CPUs together",
-		 (unsigned long long)limit->throttled, (unsigned long long)limit->periods,
-		 TIME(j, limit->throttled_ns));
-	j->finding->loss_ns = (double)limit->throttled_ns;
+	if (used_up)
+		EVIDENCE(j, "the run had %.2f CPUs and wanted %.2f; run delay %s",
+			 share(j->facts->cpu, j->facts->wall), runnable(j->facts),
+			 TIME(j, j->pool->delay));
+	else
+		EVIDENCE(j, "in %llu of %llu periods, for %s on the CPUs together",
+			 (unsigned long long)limit->throttled, (unsigned long long)limit->periods,
+			 TIME(j, limit->throttled_ns));
+	j->finding->loss_ns = (double)(used_up ? j->pool->delay : limit->throttled_ns);
 	j->finding->advice = "a larger limit (cpu.max), or fewer threads that run at once";
 	return true;
 }
@@ -603,8 +614,7 @@ static void add_rest(struct judging *j)
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && strcmp(cause, "lock") != 0) {
 		if (share(pool->futexes, pool->life) < 0.1 || !strcmp(cause, "handoff"))
-			EXCLUDE(j, "known locks (%.1f %%)",
-				percent(pool->locks, pool->life));
+			EXCLUDE(j, "known locks (%.1f %%)", percent(pool->locks, pool->life));
 		else
 			UNKNOWN(j,
 				"locks (%.0f %% of its time are waits for conditions and futexes, "

@@ -139,7 +139,7 @@ static int check_environment(struct run *run)
 	struct pmc_events events;
 	int code = 0;
 
-	run_label_job();
+	run_label();
 	if (pmc_config_from_env(environ, &run->config, &error) != 0)
 		return refuse_value(error.variable, error.value, error.accepted);
 	if (run->config.report.kind == PMC_REPORT_HTML && !run->config.report.file)

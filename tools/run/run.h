@@ -101,8 +101,9 @@ int run_next_signal(const sigset_t *set, bool *from_terminal);
 void run_reap(struct run_child *child);
 /* The identity of the running kernel; "": unknown. */
 void run_boot_id(char *text, size_t cap);
-/* Adds the job to PMC_LABEL, where it is not in the environment of a rank of MPI, but is known. */
-void run_label_job(void);
+/* Adds to PMC_LABEL: the job, where it is not in the environment of a rank of MPI, but is known;
+ * the limit of CPU time of the cgroup, as cpu-limit=1.50, if it has one. */
+void run_label(void);
 
 /* ---- OS/plan.c: also counts of a program that cannot load the agent ----------------------- */
 /* Looks at what is to be sampled, and chooses the events of totals. */

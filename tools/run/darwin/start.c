@@ -79,6 +79,6 @@ void run_boot_id(char *text, size_t cap)
 		text[0] = '\0';
 }
 
-void run_label_job(void)
+void run_label(void)
 {
 }

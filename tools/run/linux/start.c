@@ -12,9 +12,11 @@
 #include "lib/base/out.h"
 #include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
+#include "tools/live/limit.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -83,23 +85,37 @@ static const char *hydra_address(char *cmdline, size_t len)
 	return at ? at + sizeof(option) : NULL;
 }
 
-/* The ranks of Slurm and Open MPI have the ID of their job in the environment. Those of Hydra
- * started a pmctl each, and nothing but that address is the same in all. */
-void run_label_job(void)
+/* Unless the user or the environment of a rank gives that key. */
+static void add_label(const char *key, const char *value)
 {
-	enum { GENERATIONS = 8 };
-	const char *users = getenv("PMC_LABEL"), *job = NULL;
-	char labels[PMC_LABELS_BYTES], text[4096];
-	struct pmc_proc_stat stat;
+	const char *users = getenv("PMC_LABEL");
+	char labels[PMC_LABELS_BYTES];
 	struct pmc_out out;
-	pid_t pid = getppid();
 	size_t len;
 
 	pmc_out_to_mem(&out, labels, sizeof(labels));
-	if (!getenv("PMI_RANK") || (users && !pmc_labels_valid(users)) ||
-	    pmc_labels(&out, environ, users) < 0 || pmc_label(labels, "job", &len))
+	if (users && !pmc_labels_valid(users))
 		return;
-	for (unsigned i = 0; i < GENERATIONS && pid > 1; i++) {
+	(void)pmc_labels(&out, environ, users);
+	if (pmc_label(labels, key, &len))
+		return;
+	pmc_out_to_mem(&out, labels, sizeof(labels));
+	pmc_outf(&out, "%s%s%s=%s", users ? users : "", users ? "," : "", key, value);
+	if (pmc_labels_valid(labels))
+		setenv("PMC_LABEL", labels, 1);
+}
+
+/* The ranks of Slurm and Open MPI have the ID of their job in the environment. Those of Hydra
+ * started a pmctl each, and nothing but that address is the same in all. */
+static void label_job(void)
+{
+	enum { GENERATIONS = 8 };
+	const char *job = NULL;
+	char text[4096];
+	struct pmc_proc_stat stat;
+	pid_t pid = getppid();
+
+	for (unsigned i = 0; getenv("PMI_RANK") && i < GENERATIONS && pid > 1; i++) {
 		if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", pid) <= 0 ||
 		    !pmc_proc_stat(text, &stat))
 			return;
@@ -111,10 +127,18 @@ void run_label_job(void)
 		}
 		pid = (pid_t)stat.parent;
 	}
-	if (!job || strchr(job, ','))
-		return;
-	pmc_out_to_mem(&out, labels, sizeof(labels));
-	pmc_outf(&out, "%s%sjob=%s", users ? users : "", users ? "," : "", job);
-	if (pmc_labels_valid(labels))
-		setenv("PMC_LABEL", labels, 1);
+	if (job && !strchr(job, ','))
+		add_label("job", job);
+}
+
+void run_label(void)
+{
+	struct live_cpu_limit limit;
+	char cpus[32];
+
+	label_job();
+	live_cpu_limit_read(getpid(), &limit);
+	snprintf(cpus, sizeof(cpus), "%.2f", limit.cpus);
+	if (limit.cpus > 0)
+		add_label("cpu-limit", cpus);
 }
