@@ -175,6 +175,8 @@ kill -TERM $stat
 wait $stat
 is "$?" 0 "a signal ends stat -p"
 like "$(cat "$T/out")" "elapsed" "with the summary"
+stat -p $waiter -- sh -c 'exit 7'
+is "$status" 7 "-p with a command: its exit status"
 stat -p $waiter -- true
 is "$status" 0 "a command gives the duration"
 exec 9>&-

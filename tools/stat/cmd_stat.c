@@ -178,7 +178,8 @@ int cmd_stat(int argc, char **argv)
 		warn(&stat);
 		code = stat.prometheus ? 0 : tool_rows_close(&stat.output);
 	}
-	if (!code && stat.target == STAT_COMMAND)
+	/* Also of a command that gives the duration, unless it was ended. */
+	if (!code && stat.cmd && (stat.target == STAT_COMMAND || !stat.child.pid))
 		code = tool_end_as(stat.child.status);
 	pmc_arena_free(&stat.arenas[0]);
 	pmc_arena_free(&stat.arenas[1]);
