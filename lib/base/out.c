@@ -85,9 +85,18 @@ static const char pairs[] = "00010203040506070809101112131415161718192021222324"
 /* Writes the decimal digits of value in front of `end`; returns where they start. */
 static char *decimal(char *end, uint64_t value)
 {
-	for (; value >= 100; value /= 100) {
+	/* Each division waits for the one before. */
+	for (; value >= 10000; value /= 10000) {
+		const unsigned four = (unsigned)(value % 10000);
+
+		end -= 4;
+		memcpy(end, pairs + four / 100 * 2, 2);
+		memcpy(end + 2, pairs + four % 100 * 2, 2);
+	}
+	if (value >= 100) {
 		end -= 2;
 		memcpy(end, pairs + value % 100 * 2, 2);
+		value /= 100;
 	}
 	if (value >= 10) {
 		end -= 2;
@@ -98,13 +107,35 @@ static char *decimal(char *end, uint64_t value)
 	return end;
 }
 
+static const uint64_t powers[] = {
+	1,
+	10,
+	100,
+	1000,
+	10000,
+	100000,
+	1000000,
+	10000000,
+	100000000,
+	1000000000,
+	10000000000,
+	100000000000,
+	1000000000000,
+	10000000000000,
+	100000000000000,
+	1000000000000000,
+	10000000000000000,
+	100000000000000000,
+	1000000000000000000,
+	10000000000000000000u,
+};
+
 static unsigned digits_of(uint64_t value)
 {
-	unsigned n = 1;
+	/* 1233 / 4096 is log10(2), near enough up to 64 bits. */
+	const unsigned n = (unsigned)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
 
-	for (; value >= 10000; value /= 10000)
-		n += 4;
-	return n + (value >= 10) + (value >= 100) + (value >= 1000);
+	return n + (value >= powers[n] || !value);
 }
 
 static char *hexadecimal(char text[24], uint64_t value)
@@ -152,7 +183,8 @@ void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
 
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 {
-	uint64_t unit = 1, whole, part;
+	const uint64_t unit = powers[decimals > 0 ? decimals : 0];
+	uint64_t whole, part;
 	char text[20], *p;
 	double mag = value < 0 ? -value : value;
 
@@ -160,8 +192,6 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 		pmc_out_char(out, '-');
 		return;
 	}
-	for (int i = 0; i < decimals; i++)
-		unit *= 10;
 	whole = (uint64_t)mag;
 	part = (uint64_t)((mag - (double)whole) * (double)unit + 0.5);
 	if (part >= unit) {
@@ -172,11 +202,10 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 		pmc_out_char(out, '-');
 	pmc_out_u64(out, whole);
 	if (decimals > 0) {
-		p = decimal(text + sizeof(text), part);
-		while (text + sizeof(text) - p < decimals)
-			*--p = '0';
-		*--p = '.';
-		pmc_out_bytes(out, p, (size_t)(text + sizeof(text) - p));
+		/* The digit in front of the others becomes the point. */
+		p = decimal(text + sizeof(text), unit + part);
+		*p = '.';
+		pmc_out_bytes(out, p, (size_t)decimals + 1);
 	}
 }
 

@@ -230,7 +230,7 @@ static bool is_formula(const char *text, size_t len)
 {
 	size_t at = 1;
 
-	if (!len || !memchr("=+-@", text[0], 4))
+	if (!len || (text[0] != '=' && text[0] != '+' && text[0] != '-' && text[0] != '@'))
 		return false;
 	if (text[0] == '=' || text[0] == '@')
 		return true;
@@ -239,8 +239,31 @@ static bool is_formula(const char *text, size_t len)
 	return at < len || len == 1;
 }
 
+/* Copies text that needs neither quotes nor escapes while it is checked. */
+static bool csv_plain(struct pmc_out *out, const char *text, size_t len)
+{
+	char *to = out->buf + out->len;
+
+	if (!len || len >= out->cap - out->len || text[0] == ' ' || text[len - 1] == ' ' ||
+	    is_formula(text, len))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < 0x20 || text[i] >= 0x7f || text[i] == ',' || text[i] == '"') {
+			*to = '\0';
+			return false;
+		}
+		to[i] = text[i];
+	}
+	out->len += len;
+	to[len] = '\0';
+	return true;
+}
+
 void pmc_csv_text(struct pmc_out *out, const char *text, size_t len)
 {
+	if (csv_plain(out, text, len))
+		return;
+
 	const bool quote = len && (memchr(text, ',', len) || memchr(text, '"', len) ||
 				   text[0] == ' ' || text[len - 1] == ' ');
 	size_t from = 0;

@@ -14,7 +14,8 @@ bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
 	if (cell->kind == CELL_REAL) {
 		pmc_out_fixed(out, cell->real, cell->decimals);
 	} else if (cell->kind == CELL_NUMBER) {
-		pmc_out_str(out, cell->negative ? "-" : "");
+		if (cell->negative)
+			pmc_out_char(out, '-');
 		pmc_out_u64(out, cell->number);
 	}
 	return cell->kind == CELL_REAL || cell->kind == CELL_NUMBER;
