@@ -315,6 +315,33 @@ static void csv(void **state)
 	assert_non_null(strstr(text, ",3500,500,1750.000000,3000,1250.000000,partial,user,"));
 }
 
+/* Groups of single threads are made when they are printed. With another key they are folded. */
+static void groups_of_threads(void **state)
+{
+	static const char of_groups[] = "cpu_ns,cpu_ns.stddev,minor_faults,cycles.sum,cycles.min,"
+					"cycles.mean,cycles.max,cycles.stddev,cycles.state,"
+					"instructions.state,cpu_pct";
+	static const struct pmc_report_options cases[] = {
+		{ .format = PMC_FORMAT_CSV, .columns = of_groups },
+		{ .format = PMC_FORMAT_CSV, .columns = of_groups, .sort = "cycles.max" },
+		{ .format = PMC_FORMAT_CSV, .columns = of_groups, .sort = "threads", .top = 2 },
+		{ .format = PMC_FORMAT_JSON, .columns = "cpu_ns,minor_faults,cpu_pct" },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pmc_report_options options = cases[i];
+		const char *start = options.format == PMC_FORMAT_JSON ? "\"groups\":" : "cpu_ns";
+		const char *groups, *folded;
+
+		options.by = PMC_BY_THREAD;
+		groups = strstr(text_of(options), start);
+		options.outer[0] = PMC_BY_THREAD;
+		options.by = PMC_BY_HOST;
+		folded = strstr(text_of(options), start);
+		assert_string_equal(groups, folded);
+	}
+}
+
 static void choice(void **state)
 {
 	const char *const by_name[] = { "name=job" }, *const two[] = { "host=al*", "cpu_ns=?000" };
@@ -484,6 +511,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(csv, setup, teardown),
+		cmocka_unit_test_setup_teardown(groups_of_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(choice, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(cpu_of_some_threads, setup, teardown),

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHY_NONE 0xff
 /* Of the keys of groups paths are the longest. */
 #define KEY_CAP 8192
 
@@ -124,6 +123,11 @@ static void find_ratios(struct pmc_union *u, struct pmc_union_map *map)
 		map->n_ratios++;
 		u->ratios |= UINT64_C(1) << i;
 	}
+	u->n_ratios = 0;
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		u->ratio_at[i] = (unsigned char)u->n_ratios;
+		u->n_ratios += u->ratios >> i & 1;
+	}
 }
 
 void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
@@ -153,16 +157,6 @@ const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *
 	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
 
 	return map ? map->column : NULL;
-}
-
-void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
-		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio)
-{
-	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
-
-	for (unsigned i = 0; map && i < map->n_ratios; i++)
-		if (map->ratios[i].metric == metric)
-			pmc_ratio_take(metric, &map->ratios[i].events, set, counts, ratio);
 }
 
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
@@ -200,12 +194,12 @@ const struct pmc_count *pmc_union_counts(struct pmc_union *u, const struct pmc_p
 
 static void stat_clear(struct pmc_fold_stat *stat)
 {
-	*stat = (struct pmc_fold_stat){ .min = UINT64_MAX, .why = WHY_NONE };
+	*stat = (struct pmc_fold_stat){ .min = UINT64_MAX, .why = PMC_WHY_NONE };
 }
 
 static size_t ratios_bytes(const struct pmc_union *u)
 {
-	return (size_t)__builtin_popcountll(u->ratios) * sizeof(struct pmc_ratio);
+	return u->n_ratios * sizeof(struct pmc_ratio);
 }
 
 void pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u, bool region)
@@ -253,7 +247,7 @@ void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 
 static void stat_why(struct pmc_fold_stat *stat, enum pmc_state state, uint32_t error)
 {
-	if (stat->why == WHY_NONE) {
+	if (stat->why == PMC_WHY_NONE) {
 		stat->why = (uint8_t)state;
 		stat->error = error;
 	} else {
@@ -264,31 +258,26 @@ static void stat_why(struct pmc_fold_stat *stat, enum pmc_state state, uint32_t 
 	}
 }
 
-static void add_ratios(struct pmc_fold_row *row, struct pmc_union *u,
-		       const struct pmc_p_thread *thread)
-{
-	for (uint64_t left = u->ratios; left; left &= left - 1) {
-		unsigned metric = (unsigned)__builtin_ctzll(left);
-
-		pmc_union_ratio(u, thread->set, thread->counts, metric,
-				pmc_fold_ratio(row, u, metric));
-	}
-}
-
 static void add_counts(struct pmc_fold_row *row, struct pmc_union *u,
 		       const struct pmc_p_thread *thread, bool spread)
 {
-	const uint16_t *map = pmc_union_map(u, thread->set);
+	const struct pmc_union_map *map = find_map(u, thread->set->hash);
 
 	if (!map || !thread->counts)
 		return;
+	for (unsigned i = 0; i < map->n_ratios; i++) {
+		const unsigned metric = map->ratios[i].metric;
+
+		pmc_ratio_take(metric, &map->ratios[i].events, thread->set, thread->counts,
+			       pmc_fold_ratio(row, u, metric));
+	}
 	for (unsigned i = 0; i < thread->set->count; i++) {
 		const struct pmc_count *count = &thread->counts[i];
 		struct pmc_fold_stat *stat;
 
-		if (map[i] == PMC_NO_COLUMN)
+		if (map->column[i] == PMC_NO_COLUMN)
 			continue;
-		stat = &row->events[map[i]];
+		stat = &row->events[map->column[i]];
 		if (count->state > PMC_SCALED) {
 			stat_why(stat, count->state, count->error);
 			continue;
@@ -336,10 +325,8 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	pmc_add_sat(&row->outside_mpi_samples, thread->outside_mpi_samples);
 	if (thread->has_outside_mpi)
 		pmc_fold_add_value(&row->outside_mpi, thread->outside_mpi_ns, spread);
-	if (thread->set) {
+	if (thread->set)
 		add_counts(row, u, thread, spread);
-		add_ratios(row, u, thread);
-	}
 	if (thread->region && row->self)
 		add_self(row, u, thread, spread);
 }
@@ -351,7 +338,7 @@ void pmc_fold_one(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	for (unsigned i = 0; i < u->set.count; i++) {
 		const struct pmc_event_def *def = &u->set.events[i].def;
 
-		if (!row->events[i].rows && row->events[i].why == WHY_NONE &&
+		if (!row->events[i].rows && row->events[i].why == PMC_WHY_NONE &&
 		    def->state != PMC_COUNTED)
 			stat_why(&row->events[i], (enum pmc_state)def->state, def->error);
 	}
@@ -359,7 +346,7 @@ void pmc_fold_one(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 
 static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *stat)
 {
-	if (stat->why != WHY_NONE)
+	if (stat->why != PMC_WHY_NONE)
 		stat_why(into, (enum pmc_state)stat->why, stat->error);
 	into->extra += stat->extra;
 	if (!stat->rows)
@@ -383,7 +370,7 @@ static void merge_sums(struct pmc_fold_row *into, const struct pmc_fold_row *row
 	pmc_add_sat(&into->samples, row->samples);
 	pmc_add_sat(&into->lost_samples, row->lost_samples);
 	pmc_add_sat(&into->outside_mpi_samples, row->outside_mpi_samples);
-	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
+	for (unsigned i = 0; i < u->n_ratios; i++)
 		pmc_ratio_add(&into->ratios[i], &row->ratios[i]);
 	pmc_add_sat(&into->calls, row->calls);
 }
@@ -412,7 +399,7 @@ static void stat_part(struct pmc_fold_stat *into, const struct pmc_fold_stat *st
 		pmc_add_sat(&into->sum, stat->sum);
 		return;
 	}
-	if (stat->why != WHY_NONE)
+	if (stat->why != PMC_WHY_NONE)
 		stat_why(into, (enum pmc_state)stat->why, stat->error);
 	if (!stat->rows)
 		return;
@@ -447,15 +434,6 @@ void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 		pmc_fold_part(into->self, part->self, u, of);
 }
 
-enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
-{
-	if (!stat->rows)
-		return stat->why == WHY_NONE ? PMC_NOT_COUNTED : (enum pmc_state)stat->why;
-	if (stat->rows < rows + stat->extra)
-		return PMC_PARTIAL;
-	return stat->scaled ? PMC_SCALED : PMC_COUNTED;
-}
-
 double pmc_fold_stddev(const struct pmc_fold_stat *stat)
 {
 	const double stddev = stat->rows ? pmc_square_root(stat->m2 / (double)stat->rows) : 0;
@@ -467,9 +445,7 @@ double pmc_fold_stddev(const struct pmc_fold_stat *stat)
 struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pmc_union *u,
 				 unsigned metric)
 {
-	const uint64_t bit = UINT64_C(1) << metric;
-
-	return u->ratios & bit ? &row->ratios[__builtin_popcountll(u->ratios & (bit - 1))] : NULL;
+	return u->ratios >> metric & 1 ? &row->ratios[u->ratio_at[metric]] : NULL;
 }
 
 struct pmc_ratio pmc_fold_metric(const struct pmc_fold_row *row, const struct pmc_union *u,
@@ -548,6 +524,16 @@ void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out)
 		pmc_out_str(out, thread->module[0] ? "+0x" : "0x");
 		pmc_outf(out, "%llx", (unsigned long long)thread->offset);
 	}
+}
+
+void pmc_thread_key(const struct pmc_p_thread *thread, struct pmc_out *out)
+{
+	size_t len;
+	const char *name = pmc_thread_label(thread, &len);
+
+	pmc_out_bytes(out, name, len);
+	pmc_out_char(out, ' ');
+	pmc_out_u64(out, thread->fixed.tid);
 }
 
 /* The kernel keeps 15 bytes of a name. */
@@ -658,9 +644,7 @@ static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	if (by == PMC_BY_THREAD) {
-		const char *name = pmc_thread_label(thread, &len);
-
-		pmc_outf(&out, "%.*s %u", (int)len, name, thread->fixed.tid);
+		pmc_thread_key(thread, &out);
 	} else if (by == PMC_BY_PROCESS && process->known) {
 		pmc_outf(&out, "%u %.200s", process->fixed.pid, pmc_base_name(process->exe));
 	} else if (by == PMC_BY_PROCESS || !len) {

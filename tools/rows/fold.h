@@ -49,6 +49,8 @@ struct pmc_union {
 	struct pmc_union_column *columns;
 	bool overflow;
 	uint64_t ratios;	    /* bits: metrics that some set has the events for */
+	unsigned n_ratios;	    /* of these */
+	unsigned char ratio_at[64]; /* private: by metric, its place in rows */
 	struct pmc_p_event *events; /* private, as the rest */
 	struct pmc_union_map *maps, *last;
 };
@@ -59,9 +61,6 @@ void pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
 void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
 /* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
-/* Adds a row, which has these counts of the set, to a metric. */
-void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
-		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio);
 /* The set a row was to be counted with: its own or its process's. May be NULL. */
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 					      const struct pmc_p_thread *thread);
@@ -133,8 +132,17 @@ void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 		   const struct pmc_union *u, const struct pmc_fold_group *of);
 void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread);
 
+/* Private: rows->why before any row without a value. */
+#define PMC_WHY_NONE 0xff
 /* State of a sum over `rows` rows. */
-enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows);
+static inline enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
+{
+	if (!stat->rows)
+		return stat->why == PMC_WHY_NONE ? PMC_NOT_COUNTED : (enum pmc_state)stat->why;
+	if (stat->rows < rows + stat->extra)
+		return PMC_PARTIAL;
+	return stat->scaled ? PMC_SCALED : PMC_COUNTED;
+}
 /* Of the whole population (divided by n), not of a sample. */
 double pmc_fold_stddev(const struct pmc_fold_stat *stat);
 /* The sums of the metric's terms, over the rows that have both events; NULL: no set has them. */
@@ -213,6 +221,8 @@ void pmc_fold_end(struct pmc_fold *fold);
  * unless the program renamed it. Up to 16 bytes, not NUL-terminated; the text is the thread's or
  * static. */
 const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
+/* Label of its group of --by thread: name and tid. */
+void pmc_thread_key(const struct pmc_p_thread *thread, struct pmc_out *out);
 /* Symbol, or module+offset; empty if unknown. */
 void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
 const char *pmc_base_name(const char *path);

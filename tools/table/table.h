@@ -22,7 +22,13 @@
 /* ---- cells -------------------------------------------------------------------------------- */
 
 struct table_cell {
-	enum { CELL_NULL, CELL_NUMBER, CELL_REAL, CELL_TEXT, CELL_BOOL } kind;
+	enum __attribute__((packed)) {
+		CELL_NULL,
+		CELL_NUMBER,
+		CELL_REAL,
+		CELL_TEXT,
+		CELL_BOOL
+	} kind;
 	bool partial;		/* a sum some rows are missing from: a + behind it */
 	unsigned char estimate; /* not 0: a ~ before it */
 	unsigned char decimals; /* of a real number in CSV and JSON */

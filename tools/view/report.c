@@ -214,7 +214,7 @@ static int view_make(struct pmc_view *view)
 	view->groups.path_arg = options->names_arg;
 	if (pmc_by_samples(view->by))
 		err = pmc_view_sample_rows(view);
-	else if (view->by != PMC_BY_NONE)
+	else if (view->by != PMC_BY_NONE && !view->threads_apart)
 		fold_rows(view);
 	return err ? err : pmc_view_check_selection(view);
 }
@@ -269,6 +269,8 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 		.options = options,
 		.out = out,
 		.arena = &arena,
+		.threads_apart = options->by == PMC_BY_THREAD && !options->outer[0] &&
+				 !options->across && !pmc_format_is_table(options->format),
 	};
 	int err = view_make(&view);
 

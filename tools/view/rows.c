@@ -408,8 +408,9 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	const struct pmc_report_options *options = view->options;
 	const struct pmc_fold_row *group = view->groups.rows;
 	const bool samples = groups && pmc_by_samples(view->by);
+	const bool folded = groups && !view->threads_apart;
 	uint64_t top = limit(view), n = samples ? view->samples.fold.n_rows :
-					groups	? view->groups.n_rows :
+					folded	? view->groups.n_rows :
 						  view->n_rows;
 	int err;
 
@@ -417,7 +418,7 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	lines->list = pmc_arena_alloc(view->arena, 2 * (n + 1) * sizeof(*lines->list));
 	for (uint64_t i = 0; i < n; i++) {
 		lines->list[i] = samples ? (const void *)view->samples.fold.rows[i] :
-				 groups	 ? (const void *)group :
+				 folded	 ? (const void *)group :
 					   &view->rows[i];
 		group = group ? group->next : NULL;
 	}
@@ -586,6 +587,23 @@ static void machine_row(struct pmc_lines *lines, uint64_t i)
 	pmc_row_of(lines->view, &lines->buf.step, &lines->row);
 }
 
+/* The group of a thread alone. */
+static void group_row(struct pmc_lines *lines, const struct pmc_p_thread *thread)
+{
+	struct pmc_fold_row *sums = &lines->view->one;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, lines->group_label, sizeof(lines->group_label));
+	pmc_thread_key(thread, &out);
+	lines->group.label = lines->group_label;
+	lines->group_list[0] = &lines->group;
+	pmc_fold_clear(sums, &lines->view->events);
+	pmc_fold_add(sums, &lines->view->events, thread, true);
+	sums->label = lines->group_label;
+	sums->groups = lines->group_list;
+	lines->row = (struct pmc_row){ .sums = sums };
+}
+
 void pmc_line_row(void *arg, uint64_t i)
 {
 	struct pmc_lines *lines = arg;
@@ -599,6 +617,8 @@ void pmc_line_row(void *arg, uint64_t i)
 	at = lines->list[i];
 	if (lines->groups && pmc_by_samples(view->by))
 		lines->row = (struct pmc_row){ .sample = lines->list[i] };
+	else if (lines->groups && view->threads_apart)
+		group_row(lines, pmc_profile_thread(view->profile, *at, &lines->buf.now));
 	else if (lines->groups)
 		lines->row = (struct pmc_row){ .sums = lines->list[i] };
 	else if (view->options->timeline)

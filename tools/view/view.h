@@ -119,6 +119,8 @@ struct pmc_view {
 	struct pmc_p_thread *regions; /* a thread for each region of these */
 	uint64_t n_regions;
 	struct pmc_fold groups;
+	/* --by thread: each thread is a group, which is made when it is the current row. */
+	bool threads_apart;
 	struct pmc_view_samples samples;
 	struct pmc_columns of_threads, of_groups;
 	bool *json_events;	 /* by column: whether JSON has the event */
@@ -162,6 +164,10 @@ struct pmc_lines {
 	uint64_t n, all;    /* shown; with those beyond --top */
 	struct pmc_row row; /* the current one */
 	struct pmc_row_buf buf;
+	/* With view->threads_apart, of the current row. */
+	struct pmc_fold_group group;
+	const struct pmc_fold_group *group_list[1];
+	char group_label[40];
 };
 /* Groups, threads or the steps of a timeline in the order in which they are shown: by
  * options->sort, then by CPU time (numbers downwards, text upwards, null last, equals in their
