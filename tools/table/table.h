@@ -147,6 +147,7 @@ struct table_column {
 	unsigned char kind, part, when;
 	bool json;
 	unsigned index;
+	const char *member; /* `,"NAME":` */
 };
 
 /* By name, name and suffix, or head; NULL with *problem set to a text in the arena that names the

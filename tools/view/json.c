@@ -22,8 +22,73 @@ static inline void put_known(struct pmc_out *out, bool known, uint64_t value)
 		pmc_out_bytes(out, "null", 4);
 }
 
+/* The text that is the same for all counts of an event. */
+struct event_text {
+	const char *name, *scope, *end;
+};
+struct json_set {
+	const struct pmc_p_set_view *set;
+	struct event_text *events;
+	UT_hash_handle hh;
+};
+
+/* Returns a copy of the text, and empties it. */
+static const char *take_text(struct pmc_view *view, struct pmc_out *text)
+{
+	const char *taken = pmc_arena_strndup(view->arena, text->buf, text->len);
+
+	text->len = 0;
+	return taken;
+}
+
+static void prepare_event(struct pmc_view *view, const struct pmc_p_event *event,
+			  struct event_text *text)
+{
+	/* An escape has at most six characters for a byte. */
+	const size_t cap = 6 * (strlen(event->name) + strlen(event->core_type) +
+				strlen(event->unit) + strlen(event->cpus)) +
+			   128;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, pmc_arena_alloc(view->arena, cap), cap);
+	put_member(&out, "{\"name\":", event->name);
+	text->name = take_text(view, &out);
+	pmc_outf(&out, ",\"scope\":\"%s\",\"state\":\"", pmc_scope_name(event->def.scope));
+	text->scope = take_text(view, &out);
+	if (event->core_type[0])
+		put_member(&out, "\",\"core_type\":", event->core_type);
+	else
+		pmc_out_str(&out, "\",\"core_type\":null");
+	if (event->unit[0])
+		put_member(&out, ",\"unit\":", event->unit);
+	if (event->cpus[0])
+		put_member(&out, ",\"cpus\":", event->cpus);
+	text->end = take_text(view, &out);
+}
+
+static const struct event_text *event_texts(struct pmc_view *view, const struct pmc_p_set_view *set)
+{
+	struct pmc_arena *arena = view->arena;
+	struct json_set *known = view->json_set;
+
+	if (known && known->set == set)
+		return known->events;
+	HASH_FIND(hh, view->json_sets, &set, sizeof(set), known);
+	if (!known) {
+		known = pmc_arena_alloc(arena, sizeof(*known));
+		known->set = set;
+		known->events = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*known->events));
+		for (unsigned i = 0; i < set->count; i++)
+			prepare_event(view, &set->events[i], &known->events[i]);
+		HASH_ADD(hh, view->json_sets, set, sizeof(set), known);
+	}
+	view->json_set = known;
+	return known->events;
+}
+
 static void put_event(const struct pmc_view *view, struct pmc_out *out,
-		      const struct pmc_p_event *event, const struct pmc_count *count)
+		      const struct pmc_p_event *event, const struct event_text *text,
+		      const struct pmc_count *count)
 {
 	struct pmc_advice here;
 	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
@@ -31,7 +96,7 @@ static void put_event(const struct pmc_view *view, struct pmc_out *out,
 	uint64_t value = has_value ? pmc_count_value(count) : 0;
 	double scaled = (double)value * scale;
 
-	put_member(out, "{\"name\":", event->name);
+	pmc_out_str(out, text->name);
 	pmc_out_str(out, ",\"value\":");
 	if (has_value && scale != 1 && pmc_out_fixed_fits(scaled))
 		pmc_out_fixed(out, scaled, TABLE_SCALED_DECIMALS);
@@ -43,18 +108,9 @@ static void put_event(const struct pmc_view *view, struct pmc_out *out,
 	put_known(out, has_times, count->enabled_ns);
 	pmc_out_str(out, ",\"running_ns\":");
 	put_known(out, has_times, count->running_ns);
-	pmc_out_str(out, ",\"scope\":\"");
-	pmc_out_str(out, pmc_scope_name(event->def.scope));
-	pmc_out_str(out, "\",\"state\":\"");
+	pmc_out_str(out, text->scope);
 	pmc_out_str(out, pmc_state_name(count->state));
-	if (event->core_type[0])
-		put_member(out, "\",\"core_type\":", event->core_type);
-	else
-		pmc_out_str(out, "\",\"core_type\":null");
-	if (event->unit[0])
-		put_member(out, ",\"unit\":", event->unit);
-	if (event->cpus[0])
-		put_member(out, ",\"cpus\":", event->cpus);
+	pmc_out_str(out, text->end);
 	if (!has_value && count->error)
 		put_member(out, ",\"reason\":",
 			   pmc_view_advise(view, &event->def, count->error, &here) ?
@@ -72,6 +128,17 @@ static bool is_chosen(const struct pmc_columns *chosen, unsigned kind, unsigned 
 	return false;
 }
 
+static void prepare_column(struct pmc_view *view, struct table_column *column)
+{
+	const size_t cap = 6 * strlen(column->name) + 8;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, pmc_arena_alloc(view->arena, cap), cap);
+	put_member(&out, ",", column->name);
+	pmc_out_char(&out, ':');
+	column->member = out.buf;
+}
+
 /* Makes those of --columns the members of rows. The spread of CPU time is in an object of its own,
  * events in a list. */
 static int choose(struct pmc_view *view, const struct pmc_columns *from)
@@ -79,6 +146,9 @@ static int choose(struct pmc_view *view, const struct pmc_columns *from)
 	struct pmc_columns *const lists[] = { &view->of_threads, &view->of_groups };
 	struct pmc_columns chosen = { 0 };
 
+	for (unsigned l = 0; l < 2; l++)
+		for (unsigned i = 0; i < lists[l]->n; i++)
+			prepare_column(view, &lists[l]->list[i]);
 	view->json_events = pmc_arena_alloc(view->arena, view->events.set.count + 1);
 	for (unsigned i = 0; i < view->events.set.count; i++)
 		view->json_events[i] = !view->options->columns;
@@ -103,28 +173,27 @@ static void json_events(struct pmc_view *view, struct pmc_json *json, const char
 {
 	const uint16_t *map =
 		set && view->options->columns ? pmc_union_map(&view->events, set) : NULL;
+	const struct event_text *texts = set && counts ? event_texts(view, set) : NULL;
 	bool some = false;
 
 	pmc_json_array(json, key);
-	for (unsigned i = 0; set && counts && i < set->count; i++) {
+	for (unsigned i = 0; texts && i < set->count; i++) {
 		if (map && (map[i] == PMC_NO_COLUMN || !view->json_events[map[i]]))
 			continue;
 		if (some)
 			pmc_out_char(view->out, ',');
 		some = true;
-		put_event(view, view->out, &set->events[i], &counts[i]);
+		put_event(view, view->out, &set->events[i], &texts[i], &counts[i]);
 	}
 	pmc_json_array_end(json);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------*/
 
-static void put_value(struct pmc_json *json, const char *key, const struct table_cell *cell)
+/* member: `,"NAME":` */
+static void put_value(struct pmc_json *json, const char *member, const struct table_cell *cell)
 {
-	if (json->need_comma)
-		pmc_out_char(json->out, ',');
-	pmc_json_quoted(json->out, key, strlen(key));
-	pmc_out_char(json->out, ':');
+	pmc_out_str(json->out, member + !json->need_comma);
 	table_put_json(json->out, cell);
 	json->need_comma = true;
 }
@@ -145,7 +214,7 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json,
 		if (column->kind == PMC_COL_CPU || !column->json || is_one_key(view, column))
 			continue;
 		cell = pmc_cell(view, column, row);
-		put_value(json, column->name, &cell);
+		put_value(json, column->member, &cell);
 	}
 }
 
@@ -163,7 +232,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 
 		if (list[i].json) {
 			cell = pmc_cell(view, &list[i], row);
-			put_value(json, list[i].name, &cell);
+			put_value(json, list[i].member, &cell);
 		}
 		states[i] = cell.estimate;
 		estimates |= cell.estimate != PMC_RATIO_EXACT;
@@ -193,18 +262,18 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
 		      const struct pmc_row *row)
 {
-	static const char *const names[] = {
-		[PMC_PART_VALUE] = "sum",	[PMC_PART_MIN] = "min",
-		[PMC_PART_MEAN] = "mean",	[PMC_PART_MAX] = "max",
-		[PMC_PART_STDDEV] = "stddev",	[PMC_PART_IMBALANCE] = "imbalance",
-		[PMC_PART_LARGEST] = "largest",
+	static const char *const members[] = {
+		[PMC_PART_VALUE] = ",\"sum\":",	      [PMC_PART_MIN] = ",\"min\":",
+		[PMC_PART_MEAN] = ",\"mean\":",	      [PMC_PART_MAX] = ",\"max\":",
+		[PMC_PART_STDDEV] = ",\"stddev\":",   [PMC_PART_IMBALANCE] = ",\"imbalance\":",
+		[PMC_PART_LARGEST] = ",\"largest\":",
 	};
 	const struct table_column *column = &view->of_groups.list[first];
 
 	do {
 		struct table_cell cell = pmc_cell(view, column, row);
 
-		put_value(json, names[column->part], &cell);
+		put_value(json, members[column->part], &cell);
 		column++;
 	} while (column->part > PMC_PART_VALUE && column->part <= PMC_PART_LARGEST);
 }
@@ -216,10 +285,14 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	const struct pmc_p_event *event = &view->events.set.events[column->index];
 	const struct pmc_fold_stat *stat = &row->sums->events[column->index];
 	bool mixed = view->events.columns[column->index].mixed_scope;
+	struct pmc_out *out = view->out;
 
-	pmc_json_object(json, NULL);
-	pmc_json_str(json, "name", event->name);
-	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
+	pmc_out_str(out, json->need_comma ? "," : "");
+	pmc_out_str(out, event_texts(view, &view->events.set)[column->index].name);
+	pmc_out_str(out, ",\"state\":\"");
+	pmc_out_str(out, pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
+	pmc_out_char(out, '"');
+	json->need_comma = true;
 	json_stat(view, json, first, row);
 	if (row->sums->self) {
 		struct table_cell cell;
@@ -227,13 +300,15 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 		while (column->part != PMC_PART_SELF)
 			column++;
 		cell = pmc_cell(view, column, row);
-		put_value(json, "self", &cell);
+		put_value(json, ",\"self\":", &cell);
 	}
-	pmc_json_u64(json, "counted_rows", stat->rows);
-	pmc_json_u64(json, "rows", row->sums->rows);
+	pmc_out_str(out, ",\"counted_rows\":");
+	pmc_out_u64(out, stat->rows);
+	pmc_out_str(out, ",\"rows\":");
+	pmc_out_u64(out, row->sums->rows);
 	pmc_json_str(json, "scope", mixed ? NULL : pmc_scope_name(event->def.scope));
 	pmc_json_str(json, "core_type", event->core_type[0] ? event->core_type : NULL);
-	pmc_json_object_end(json);
+	pmc_out_char(out, '}');
 }
 
 static void json_keys(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
@@ -251,7 +326,7 @@ static void json_keys(struct pmc_view *view, struct pmc_json *json, const struct
 			pmc_json_object(json, "keys");
 		any = true;
 		cell = pmc_cell(view, column, row);
-		put_value(json, column->name, &cell);
+		put_value(json, column->member, &cell);
 	}
 	if (any)
 		pmc_json_object_end(json);
