@@ -9,12 +9,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/pmc-report-XXXXXX";
 static char dump[64], empty[64], foreign[64], damaged[64], missing[64], output[64], torn[64];
-static char said[1 << 16], printed[1 << 20];
+static char said[1 << 16], printed[4 << 20];
 static bool json_errors; /* as pmctl sets it for --format json */
 
 static void put_file(char path[64], const char *name, const void *data, size_t len)
@@ -275,11 +276,68 @@ static void symbols(void **state)
 	pmc_profile_free(&profile);
 }
 
+static long faults_of_children(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return usage.ru_minflt;
+}
+
+/* One to seven processes print the same bytes, with names of hostile bytes. */
+static void jobs(void **state)
+{
+	static const char *const views[][2] = {
+		{ "csv", "--columns=name,seq,cpu_ns" },
+		{ "csv", "--by=thread" },
+		{ "json", "--columns=name,seq" },
+		{ "jsonl", "--columns=name,tid" },
+		{ "json", "--timeline" },
+		{ "csv", "--by=pool" },
+	};
+	static char one[sizeof(printed)];
+	struct pmc_process_fixed process = { .pid = 5, .start_ns = 1, .time_ns = 9, .rank = -1 };
+	struct pmc_thread_fixed fixed = { .tid = 5 };
+	char many[64];
+
+	made_begin();
+	made_process(1, &process, "h", "/bin/x", "x");
+	for (unsigned i = 0; i < 6000; i++) {
+		fixed.seq = i;
+		fixed.cpu_ns = i * 7919 % 6000;
+		made_thread(1, fixed, i % 3 ? "a,\"\n\xff" : "b\x01", NULL, 0);
+	}
+	put_file(many, "many.pmc", made.data, made.len);
+	for (unsigned i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		const char *format = views[i][0], *view = views[i][1];
+		long faults = faults_of_children();
+
+		assert_int_equal(run("--jobs=1", "--format", format, view, many, NULL), 0);
+		assert_int_equal(faults_of_children(), faults);
+		assert_true(strlen(printed) > 10 && strlen(printed) + 1 < sizeof(printed));
+		memcpy(one, printed, sizeof(one));
+		for (unsigned n = 2; n < 8; n += n == 2 ? 1 : 4) {
+			char count[16];
+
+			snprintf(count, sizeof(count), "--jobs=%u", n);
+			assert_int_equal(run(count, "--format", format, view, many, NULL), 0);
+			assert_string_equal(printed, one);
+		}
+		if (strcmp(view, "--by=pool"))
+			assert_true(faults_of_children() > faults);
+	}
+	unlink(many);
+	assert_int_equal(run("--jobs=0", dump, NULL), 2);
+	one_line_with("'0'");
+	assert_int_equal(run("--jobs", "-1", dump, NULL), 2);
+	one_line_with("'-1'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good),	     cmocka_unit_test(usage),	cmocka_unit_test(inputs),
-		cmocka_unit_test(full_disk), cmocka_unit_test(symbols),
+		cmocka_unit_test(full_disk), cmocka_unit_test(symbols), cmocka_unit_test(jobs),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

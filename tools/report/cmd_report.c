@@ -53,6 +53,8 @@ const struct tool_flag cmd_report_flags[] = {
 		  "samples by interval: the top functions of each"),
 	FLAG_BOOL(0, "--timeline", options.timeline,
 		  "one line per snapshot instead of one per thread"),
+	FLAG_NUMBER(0, "--jobs", "N", options.jobs, 1, 1024,
+		    "processes that print CSV and JSON (default: CPUs)"),
 	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
 	FLAG_WIDTH(options.screen.width),
 	FLAG_OUTPUT(output, "output file instead of standard output"),
@@ -175,6 +177,8 @@ static int parse(struct request *request, int argc, char **argv)
 				 "rank, host or process with --by pool, name or region");
 	if (options->across && options->by == PMC_BY_NONE)
 		options->by = PMC_BY_POOL;
+	if (!options->jobs)
+		options->jobs = pmc_cpus();
 	options->where = request->where;
 	options->dumps = request->files;
 	options->n_dumps = request->n_files;

@@ -575,6 +575,7 @@ struct json_list {
 	struct pmc_json json;
 	bool lines;
 	const char *type; /* of lines; NULL: none */
+	struct pmc_lines *rows;
 };
 
 /* Begins the next object of a list. */
@@ -610,23 +611,27 @@ static void end_list(struct json_list *list)
 		pmc_json_array_end(&list->json);
 }
 
+static void put_row(void *rows, uint64_t i)
+{
+	struct json_list *list = rows;
+	struct pmc_lines *lines = list->rows;
+	struct pmc_json *json = next(list);
+
+	pmc_line_row(lines, i);
+	if (lines->groups)
+		json_group(list->view, json, &lines->row);
+	else
+		json_row(list->view, json, &lines->row);
+	end(list);
+}
+
 static int json_rows(struct json_list *list, bool groups)
 {
-	struct pmc_view *view = list->view;
-	struct pmc_lines *lines = pmc_arena_alloc(view->arena, sizeof(*lines));
-	int err = pmc_view_lines(view, groups, lines);
+	int err;
 
-	for (uint64_t i = 0; !err && i < lines->n; i++) {
-		struct pmc_json *json = next(list);
-
-		pmc_line_row(lines, i);
-		if (groups)
-			json_group(view, json, &lines->row);
-		else
-			json_row(view, json, &lines->row);
-		end(list);
-	}
-	return err;
+	list->rows = pmc_arena_alloc(list->view->arena, sizeof(*list->rows));
+	err = pmc_view_lines(list->view, groups, list->rows);
+	return err ? err : pmc_print_rows(list->view, list->rows->n, put_row, list);
 }
 
 int pmc_view_json(struct pmc_view *view)

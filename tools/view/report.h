@@ -97,6 +97,7 @@ struct pmc_report_options {
 	const char *keep_hint;	     /* command that keeps this run; NULL: none */
 	const char *const *dumps;    /* the files that were read, for hints */
 	unsigned n_dumps;	     /* 0: unknown */
+	unsigned jobs;		     /* processes that print rows of CSV and JSON; 0: one */
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */
 };
 

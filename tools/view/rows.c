@@ -442,28 +442,44 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 
 /* ---- CSV ------------------------------------------------------------------------------- */
 
+struct csv {
+	struct table table;
+	struct pmc_lines lines;
+	struct pmc_out *out;
+};
+
+static void put_csv(void *rows, uint64_t i)
+{
+	struct csv *csv = rows;
+
+	table_csv_row(&csv->table, i, csv->out);
+}
+
 int pmc_view_csv(struct pmc_view *view)
 {
 	const bool groups = view->by != PMC_BY_NONE;
 	const struct pmc_profile *profile = view->profile;
 	struct pmc_columns columns = groups ? view->of_groups : view->of_threads;
-	struct pmc_lines lines;
-	struct table table = { .arg = &lines, .row = pmc_line_row, .cell = pmc_line_cell };
+	struct csv csv = { .out = view->out };
 	int err = view->options->columns ? pmc_columns_choose(view, &columns, &columns) : 0;
 
 	if (!err)
-		err = pmc_view_lines(view, groups, &lines);
+		err = pmc_view_lines(view, groups, &csv.lines);
 	if (err)
 		return err;
-	table.columns = columns.list;
-	table.n_columns = columns.n;
-	table.n_rows = lines.all = lines.n;
+	csv.lines.all = csv.lines.n;
+	csv.table = (struct table){ .columns = columns.list,
+				    .n_columns = columns.n,
+				    .n_rows = csv.lines.n,
+				    .arg = &csv.lines,
+				    .row = pmc_line_row,
+				    .cell = pmc_line_cell };
 	/* Uncore events are in no thread's row: processes that counted them have a row for it. */
 	if (!groups && !view->options->timeline && !view->n_where)
 		for (uint64_t i = 0; i < profile->n_processes; i++)
-			table.n_rows += profile->processes[i]->machine.set != NULL;
-	table_print(&table, TABLE_CSV, view->out);
-	return 0;
+			csv.table.n_rows += profile->processes[i]->machine.set != NULL;
+	table_csv_head(&csv.table, view->out);
+	return pmc_print_rows(view, csv.table.n_rows, put_csv, &csv);
 }
 
 /* ---- rows of lines ----------------------------------------------------------------------- */

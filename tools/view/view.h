@@ -220,6 +220,11 @@ static inline uint64_t pmc_coverage_ends_ns(const struct pmc_coverage *coverage)
 /* Whether it has ended, as far as this machine knows, although the dump does not say so. */
 bool pmc_process_is_gone(const struct pmc_p_process *process);
 
+/* Prints rows 0 to n by `put`, in options->jobs processes if there are many. `rows`, all it changes
+ * but for view->out, is the same behind each row. 0, or -ENOENT with view->problem set. */
+typedef void pmc_put_row(void *rows, uint64_t i);
+int pmc_print_rows(struct pmc_view *view, uint64_t n, pmc_put_row *put, void *rows);
+
 /* ---- the views --------------------------------------------------------------------------- */
 
 int pmc_view_table(struct pmc_view *view);

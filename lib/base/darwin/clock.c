@@ -15,6 +15,13 @@ uint64_t pmc_now_ns(void)
 	return clock_gettime_nsec_np(CLOCK_MONOTONIC);
 }
 
+unsigned pmc_cpus(void)
+{
+	const long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (unsigned)n : 1;
+}
+
 /* Of a thread by its number: proc_info(2) with PROC_PIDTHREADID64INFO, times in ns. */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 {

@@ -16,6 +16,17 @@ uint64_t pmc_now_ns(void)
 	return pmc_timespec_ns(&t);
 }
 
+unsigned pmc_cpus(void)
+{
+	unsigned long mask[1024];
+	const long bytes = pmc_sys3(SYS_sched_getaffinity, 0, sizeof(mask), (long)(uintptr_t)mask);
+	unsigned n = 0;
+
+	for (long i = 0; i < bytes / (long)sizeof(mask[0]); i++)
+		n += (unsigned)__builtin_popcountl(mask[i]);
+	return n ? n : 1;
+}
+
 static bool read_clock(clockid_t id, uint64_t *ns)
 {
 	struct timespec t;
