@@ -42,8 +42,14 @@ cost "merge of the merged" "" "$O/pmctl" merge "$T/merged.pmc" -o "$T/again.pmc"
 rm -f "$T/again.pmc"
 cost "report, table" "≥ 2 M rows/s" "$O/pmctl" report "$T/merged.pmc"
 line "  its memory" "$((peak * 1024 / rows)) B a row" "≤ 200 B a row"
-cost "report, CSV of every row" "≥ 1 M rows/s" "$O/pmctl" report --format csv "$T/merged.pmc"
-cost "report, JSON of every row" "≥ 1 M rows/s" "$O/pmctl" report --format json "$T/merged.pmc"
+for format in csv json; do
+	cost "report, $format of every row" "≥ 1.5 M rows/s" \
+		"$O/pmctl" report --jobs 1 --format $format "$T/merged.pmc"
+	cost "  by two processes" "wall 1.6 × as fast" \
+		"$O/pmctl" report --jobs 2 --format $format "$T/merged.pmc"
+	cost "report --by thread, $format" "" \
+		"$O/pmctl" report --jobs 1 --by thread --format $format "$T/merged.pmc"
+done
 
 # 10,000 dumps merged by the ranks of a job; wall time.
 if command -v mpirun.openmpi >/dev/null && make -s O="$O" MPICC=mpicc.openmpi mpi >/dev/null 2>>"$T/err"; then
