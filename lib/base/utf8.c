@@ -239,6 +239,9 @@ static bool is_formula(const char *text, size_t len)
 	return at < len || len == 1;
 }
 
+/* Bytes of CSV that need neither quotes nor escapes: printable ASCII but " and comma. */
+static const uint64_t csv_plain_bytes[4] = { 0xffffeffb00000000, 0x7fffffffffffffff };
+
 /* Copies text that needs neither quotes nor escapes while it is checked. */
 static bool csv_plain(struct pmc_out *out, const char *text, size_t len)
 {
@@ -248,7 +251,9 @@ static bool csv_plain(struct pmc_out *out, const char *text, size_t len)
 	    is_formula(text, len))
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] < 0x20 || text[i] >= 0x7f || text[i] == ',' || text[i] == '"') {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (!(csv_plain_bytes[c / 64] >> c % 64 & 1)) {
 			*to = '\0';
 			return false;
 		}

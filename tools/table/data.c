@@ -9,7 +9,7 @@
 #include "tools/table/private.h"
 
 /* False: it is no number. */
-bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
+static inline bool put_number(struct pmc_out *out, const struct table_cell *cell)
 {
 	if (cell->kind == CELL_REAL) {
 		pmc_out_fixed(out, cell->real, cell->decimals);
@@ -21,12 +21,22 @@ bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
 	return cell->kind == CELL_REAL || cell->kind == CELL_NUMBER;
 }
 
+bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
+{
+	return put_number(out, cell);
+}
+
 /* ---- CSV ---------------------------------------------------------------------------------- */
+
+static inline void put_csv(struct pmc_out *out, const struct table_cell *cell)
+{
+	if (!put_number(out, cell) && cell->kind != CELL_NULL)
+		pmc_csv_text(out, cell->text, cell->len);
+}
 
 void table_put_csv(struct pmc_out *out, const struct table_cell *cell)
 {
-	if (!table_put_number(out, cell) && cell->kind != CELL_NULL)
-		pmc_csv_text(out, cell->text, cell->len);
+	put_csv(out, cell);
 }
 
 /* The next column of CSV and JSON from *i on; NULL: there is none. */
@@ -67,14 +77,15 @@ void table_csv_head(const struct table *table, struct pmc_out *out)
 void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 {
 	const struct table_column *column;
-	const char *comma = "";
+	bool first = true;
 
 	table_row(table, row);
-	for (unsigned i = 0; (column = next_data(table, &i)); comma = ",") {
+	for (unsigned i = 0; (column = next_data(table, &i)); first = false) {
 		const struct table_cell cell = table->cell(table->arg, column);
 
-		pmc_out_str(out, comma);
-		table_put_csv(out, &cell);
+		if (!first)
+			pmc_out_char(out, ',');
+		put_csv(out, &cell);
 	}
 	pmc_out_char(out, '\n');
 }
@@ -87,7 +98,7 @@ void table_put_json(struct pmc_out *out, const struct table_cell *cell)
 		pmc_out_str(out, "null");
 	else if (cell->kind == CELL_TEXT)
 		pmc_json_quoted(out, cell->text, cell->len);
-	else if (!table_put_number(out, cell))
+	else if (!put_number(out, cell))
 		pmc_out_bytes(out, cell->text, cell->len);
 }
 

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* In one function with the others, every cell would save the registers of the largest one. */
+#define OWN_FUNCTION __attribute__((noinline))
+
 static struct table_cell label(const struct pmc_p_thread *thread)
 {
 	size_t len;
@@ -104,8 +107,8 @@ static struct table_cell ran(const struct pmc_view *view, const struct pmc_fold_
 	return least > 1 ? cell_null() : cell_real(100 * least, TABLE_DECIMALS);
 }
 
-static struct table_cell field_cell(struct pmc_view *view, unsigned field,
-				    const struct pmc_row *row)
+static OWN_FUNCTION struct table_cell field_cell(struct pmc_view *view, unsigned field,
+						 const struct pmc_row *row)
 {
 	const struct pmc_fold_row *s = row->sums;
 	const struct pmc_p_thread *t = row->thread;
@@ -139,8 +142,8 @@ static struct table_cell whole(uint64_t value, double scale)
 			    cell_real((double)value * scale, TABLE_SCALED_DECIMALS);
 }
 
-static struct table_cell stat_cell(const struct pmc_fold_stat *stat, double scale,
-				   enum pmc_part part, uint64_t rows)
+static __attribute__((noinline)) struct table_cell
+stat_cell(const struct pmc_fold_stat *stat, double scale, enum pmc_part part, uint64_t rows)
 {
 	enum pmc_state state = pmc_fold_state(stat, rows);
 	struct table_cell cell;
@@ -183,7 +186,8 @@ static struct table_cell stat_cell(const struct pmc_fold_stat *stat, double scal
 }
 
 /* Of a group null if its rows may have counted in different scopes. */
-static struct table_cell scope(struct pmc_view *view, unsigned event, const struct pmc_row *row)
+static OWN_FUNCTION struct table_cell scope(struct pmc_view *view, unsigned event,
+					    const struct pmc_row *row)
 {
 	const struct pmc_p_set_view *set =
 		row->thread ? pmc_union_set_of(&view->events, row->thread) : NULL;
@@ -214,8 +218,9 @@ static struct table_cell event_cell(struct pmc_view *view, const struct table_co
 
 /* ---- metrics ----------------------------------------------------------------------------- */
 
-static struct table_cell metric_cell(const struct pmc_view *view, const struct table_column *column,
-				     const struct pmc_fold_row *sums)
+static OWN_FUNCTION struct table_cell metric_cell(const struct pmc_view *view,
+						  const struct table_column *column,
+						  const struct pmc_fold_row *sums)
 {
 	const struct pmc_ratio ratio = pmc_fold_metric(sums, &view->events, column->index);
 	struct table_cell cell;
@@ -232,7 +237,8 @@ static struct table_cell metric_cell(const struct pmc_view *view, const struct t
 
 /* The text of one key: of the row's group, or of its function; with PMC_ALL_KEYS those of all,
  * joined by commas. */
-static struct table_cell key_cell(struct pmc_view *view, unsigned index, const struct pmc_row *row)
+static OWN_FUNCTION struct table_cell key_cell(struct pmc_view *view, unsigned index,
+					       const struct pmc_row *row)
 {
 	const struct pmc_fold_row *group = row->sample ? row->sample->group : row->sums;
 	struct table_cell last;
@@ -254,8 +260,8 @@ static struct table_cell key_cell(struct pmc_view *view, unsigned index, const s
 	return cell_textn(view->keys, room - 1);
 }
 
-struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *column,
-			   const struct pmc_row *row)
+static inline __attribute__((always_inline)) struct table_cell
+any_cell(struct pmc_view *view, const struct table_column *column, const struct pmc_row *row)
 {
 	switch (column->kind) {
 	case PMC_COL_FIELD:
@@ -278,6 +284,19 @@ struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *col
 	default:
 		return metric_cell(view, column, row->sums);
 	}
+}
+
+struct table_cell pmc_cell(struct pmc_view *view, const struct table_column *column,
+			   const struct pmc_row *row)
+{
+	return any_cell(view, column, row);
+}
+
+struct table_cell pmc_line_cell(void *arg, const struct table_column *column)
+{
+	struct pmc_lines *lines = arg;
+
+	return any_cell(lines->view, column, &lines->row);
 }
 
 /* ---- rows of threads --------------------------------------------------------------------- */

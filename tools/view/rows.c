@@ -643,10 +643,3 @@ void pmc_line_row(void *arg, uint64_t i)
 		pmc_row_of(view, pmc_profile_thread(view->profile, *at, &lines->buf.now),
 			   &lines->row);
 }
-
-struct table_cell pmc_line_cell(void *arg, const struct table_column *column)
-{
-	struct pmc_lines *lines = arg;
-
-	return pmc_cell(lines->view, column, &lines->row);
-}
