@@ -67,7 +67,7 @@ static int no_dot(const struct dirent *entry)
 }
 
 /* Foreign files are not read, unless the name is that of a dump, which may be damaged. Not named is
- * what is no file, and the output of this merge, which is empty yet. */
+ * what is no file. */
 static int read_entry(struct inputs *inputs, int dir, const char *entry, const char *path)
 {
 	uint8_t head[PMC_MAGIC_BYTES];
@@ -87,7 +87,7 @@ static int read_entry(struct inputs *inputs, int dir, const char *entry, const c
 	else if (!S_ISREG(st.st_mode))
 		problem = 0;
 	else if (!st.st_size)
-		problem = fnmatch("*.pmctl-tmp.*", entry, 0) ? INPUT_EMPTY : 0;
+		problem = INPUT_EMPTY;
 	else if (pmc_is_dump(head, pread(fd, head, sizeof(head), 0)) || !fnmatch("*.pmc", entry, 0))
 		return read_file(inputs, fd, path);
 	else

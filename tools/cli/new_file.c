@@ -2,6 +2,7 @@
 /* new_file.c - see new_file.h. */
 #include "tools/cli/new_file.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,7 @@ static struct tool_new_file *files; /* changes while signals are held */
 static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGXCPU, SIGBUS };
 enum { N_ENDING = sizeof(ending) / sizeof(ending[0]) };
 
-/* Async-signal-safe. */
-static void remove_files(void)
+void tool_new_files_remove(void)
 {
 	for (const struct tool_new_file *file = files; file; file = file->next)
 		if (file->owner == getpid())
@@ -33,7 +33,8 @@ static void remove_files(void)
 
 static void on_signal(int signal)
 {
-	remove_files();
+	tool_new_files_remove();
+	tool_progress_hide();
 	/* SA_RESETHAND: the default action follows. */
 	raise(signal);
 }
@@ -53,7 +54,7 @@ void tool_new_files_hold(sigset_t *was)
 	sigprocmask(SIG_BLOCK, &set, was);
 }
 
-static void handle_signals(void)
+void tool_new_files_handle(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, old;
 
@@ -63,7 +64,7 @@ static void handle_signals(void)
 		if (!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
 			sigaction(ending[i], &action, NULL);
 	}
-	atexit(remove_files);
+	atexit(tool_new_files_remove);
 }
 
 /* As a file has it that open(2) makes, or the one that is replaced. */
@@ -80,7 +81,7 @@ static void set_mode(int fd, const char *path)
 	fchmod(fd, st.st_mode & 0777);
 }
 
-int tool_new_file_open(const char *path, struct tool_new_file **file)
+int tool_new_dump_open(const char *path, struct tool_new_file **file)
 {
 	static const char template[] = ".pmctl-tmp.XXXXXX";
 	const char *slash = strrchr(path, '/');
@@ -93,7 +94,7 @@ int tool_new_file_open(const char *path, struct tool_new_file **file)
 	memcpy(new->temporary, path, dir);
 	memcpy(new->temporary + dir, template, sizeof(template));
 	if (!files)
-		handle_signals();
+		tool_new_files_handle();
 	tool_new_files_hold(&was);
 	fd = mkostemp(new->temporary, O_CLOEXEC);
 	if (fd < 0) {
@@ -103,6 +104,13 @@ int tool_new_file_open(const char *path, struct tool_new_file **file)
 		files = *file = new;
 	}
 	sigprocmask(SIG_SETMASK, &was, NULL);
+	return fd;
+}
+
+int tool_new_file_open(const char *path, struct tool_new_file **file)
+{
+	const int fd = tool_new_dump_open(path, file);
+
 	if (fd >= 0)
 		set_mode(fd, path);
 	return fd;

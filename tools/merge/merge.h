@@ -61,6 +61,7 @@ int merge_reload(struct merge *merge, int (*add)(int fd));
 struct merge_output {
 	int fd;
 	const char *path;
+	struct tool_new_file *file; /* NULL: it is written directly */
 };
 
 /* 0, or -errno; *why then says what is wrong with the path, or is NULL. A signal that ends the

@@ -1,62 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.c - the output of a merge: a temporary file beside it, renamed over it when complete.
+ * output.c - the output of a merge, which gets its name when it is complete.
  *
  * Readers never see a partial merge, and an input may be the output.
  */
 #include "lib/dump/output.h"
+#include "tools/cli/new_file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
 #include "tools/merge/merge.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The temporary file's path, for the signal handler; "": none. */
-static char temporary[PATH_MAX];
-
-static void on_signal(int signal)
+static void on_truncated(int signal)
 {
 	static const char truncated[] =
 		"pmctl merge: cannot read an input: it was truncated during the merge, or its disk "
 		"failed; run the merge again\n";
 
-	if (temporary[0])
-		unlink(temporary);
+	(void)signal;
+	tool_new_files_remove();
 	tool_progress_hide();
-	if (signal == SIGBUS) {
-		(void)!write(STDERR_FILENO, truncated, sizeof(truncated) - 1);
-		_exit(EXIT_FAIL);
-	}
-	/* SA_RESETHAND: the default action follows. */
-	raise(signal);
-}
-
-/* At an exit for lack of memory. */
-static void remove_temporary(void)
-{
-	if (temporary[0])
-		unlink(temporary);
-	temporary[0] = '\0';
+	(void)!write(STDERR_FILENO, truncated, sizeof(truncated) - 1);
+	_exit(EXIT_FAIL);
 }
 
 void merge_output_signals(void)
 {
-	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGBUS };
-	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-	struct sigaction old;
-
-	for (unsigned i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-		sigaction(ending[i], NULL, &old);
-		if (old.sa_handler == SIG_DFL)
-			sigaction(ending[i], &action, NULL);
-	}
+	signal(SIGBUS, on_truncated);
+	tool_new_files_handle();
 }
 
 /* Whether a process has the file open for writing: the kernel gives no lease of it then. What a
@@ -118,17 +93,8 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 	found = look_at(output, why);
 	if (found)
 		return found < 0 ? found : 0;
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.XXXXXX", path) <
-	    sizeof(temporary))
-		output->fd = mkostemp(temporary, O_CLOEXEC);
-	else
-		errno = ENAMETOOLONG;
-	if (output->fd < 0) {
-		temporary[0] = '\0';
-		return -errno;
-	}
-	atexit(remove_temporary);
-	return 0;
+	output->fd = tool_new_dump_open(path, &output->file);
+	return output->fd < 0 ? output->fd : 0;
 }
 
 int merge_output_commit(struct merge_output *output)
@@ -137,15 +103,14 @@ int merge_output_commit(struct merge_output *output)
 
 	output->fd = -1;
 	/* Some file systems report a full disk only when a descriptor is closed. */
-	if (close(fd) < 0 || (temporary[0] && rename(temporary, output->path) < 0))
+	if (close(fd) < 0)
 		return -errno;
-	temporary[0] = '\0';
-	return 0;
+	return output->file ? tool_new_file_name(output->file) : 0;
 }
 
 void merge_output_close(struct merge_output *output)
 {
-	remove_temporary();
+	tool_new_files_remove();
 	if (output->fd >= 0)
 		close(output->fd);
 	output->fd = -1;

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,8 +405,7 @@ int main(int argc, char **argv)
 	/* A terminal of a rank is not the user's. */
 	setenv("NO_COLOR", "1", 1);
 	MPI_Init(&argc, &argv);
-	/* Its own handler prints a backtrace where an input is truncated meanwhile. */
-	signal(SIGBUS, SIG_DFL);
+	/* Its own handler of SIGBUS prints a backtrace where an input is truncated meanwhile. */
 	merge_output_signals();
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
