@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define FLAG_OPTIONS struct history
-#define DIGITS	     "0123456789"
 
 enum { ORDER_TIME, ORDER_NAME, ORDER_GIVEN };
 enum { CHANGES_MOST = 64 };
@@ -89,35 +88,9 @@ static int read_run(struct history *history, const struct diff_run *run)
 }
 
 /* Numbers in names by their size: run-9 before run-10. */
-static int compare_names(const char *a, const char *b)
-{
-	while (*a && *b) {
-		const size_t x = strspn(a, DIGITS), y = strspn(b, DIGITS);
-		const size_t more = x > y ? x - y : y - x;
-
-		if (x && y) {
-			const char *rest = x > y ? a : b;
-
-			/* What one has more than zeros in front. */
-			if (strspn(rest, "0") < more)
-				return x > y ? 1 : -1;
-			a += x > y ? more : 0;
-			b += y > x ? more : 0;
-		}
-		if (*a != *b)
-			break;
-		a++;
-		b++;
-	}
-	return (unsigned char)*a - (unsigned char)*b;
-}
-
 static int by_name(const void *a, const void *b)
 {
-	const char *x = ((const struct run *)a)->file, *y = ((const struct run *)b)->file;
-	const int order = compare_names(x, y);
-
-	return order ? order : strcmp(x, y);
+	return table_natural_order(((const struct run *)a)->file, ((const struct run *)b)->file);
 }
 
 static int by_time(const void *a, const void *b)
@@ -335,56 +308,26 @@ enum {
 };
 
 static const struct table_column columns[N_COLUMNS] = {
-	{ .name = "key", .index = KEY, .cut = PMC_CUT_MIDDLE },
-	{ .name = "name", .index = NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE },
-	{ .name = "runs", .index = RUNS, .unit = TABLE_WHOLE, .data = true },
-	{ .name = "trend_pct",
-	  .index = TREND,
-	  .head = "trend %",
-	  .unit = TABLE_PERCENT,
-	  .drop = TABLE_DROP_METRIC,
-	  .blank = true },
-	{ .name = "before", .index = BEFORE, .unit = TABLE_COUNT, .kept = true },
-	{ .name = "after", .index = AFTER, .unit = TABLE_COUNT, .kept = true, .blank = true },
-	{ .name = "change_pct",
-	  .index = PERCENT,
-	  .head = "change %",
-	  .unit = TABLE_PERCENT,
-	  .kept = true,
-	  .blank = true },
-	{ .name = "ci_pct",
-	  .index = INTERVAL,
-	  .head = "± %",
-	  .unit = TABLE_PERCENT,
-	  .drop = TABLE_DROP_USAGE,
-	  .blank = true },
-	{ .name = "run", .index = RUN, .unit = TABLE_WHOLE, .kept = true, .blank = true },
-	{ .name = "run_first",
-	  .index = FIRST,
-	  .head = "from",
-	  .unit = TABLE_WHOLE,
-	  .drop = TABLE_DROP_INPUT,
-	  .blank = true },
-	{ .name = "run_last",
-	  .index = LAST,
-	  .head = "to",
-	  .unit = TABLE_WHOLE,
-	  .drop = TABLE_DROP_INPUT,
-	  .blank = true },
-	{ .name = "label", .index = LABEL, .hidden = true, .blank = true, .cut = PMC_CUT_END },
-	{ .name = "labels", .index = LABELS, .data = true },
-	{ .name = "file", .index = RUN_FILE, .data = true },
+	TABLE_COLUMN("key", KEY, .cut = PMC_CUT_MIDDLE),
+	TABLE_COLUMN("name", NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE),
+	TABLE_COLUMN("runs", RUNS, .unit = TABLE_WHOLE, .data = true),
+	TABLE_COLUMN("trend_pct", TREND, .head = "trend %", .unit = TABLE_PERCENT,
+		     .drop = TABLE_DROP_METRIC, .blank = true),
+	TABLE_COLUMN("before", BEFORE, .unit = TABLE_COUNT, .kept = true),
+	TABLE_COLUMN("after", AFTER, .unit = TABLE_COUNT, .kept = true, .blank = true),
+	TABLE_COLUMN("change_pct", PERCENT, .head = "change %", .unit = TABLE_PERCENT, .kept = true,
+		     .blank = true),
+	TABLE_COLUMN("ci_pct", INTERVAL, .head = "± %", .unit = TABLE_PERCENT,
+		     .drop = TABLE_DROP_USAGE, .blank = true),
+	TABLE_COLUMN("run", RUN, .unit = TABLE_WHOLE, .kept = true, .blank = true),
+	TABLE_COLUMN("run_first", FIRST, .head = "from", .unit = TABLE_WHOLE,
+		     .drop = TABLE_DROP_INPUT, .blank = true),
+	TABLE_COLUMN("run_last", LAST, .head = "to", .unit = TABLE_WHOLE, .drop = TABLE_DROP_INPUT,
+		     .blank = true),
+	TABLE_COLUMN("label", LABEL, .hidden = true, .blank = true, .cut = PMC_CUT_END),
+	TABLE_COLUMN("labels", LABELS, .data = true),
+	TABLE_COLUMN("file", RUN_FILE, .data = true),
 };
-
-static struct table_cell number(const struct history *history, bool known, double value,
-				const struct pmc_scale *scale)
-{
-	struct table_cell cell = known ? cell_double(value, 3) : cell_null();
-
-	if (history->for_people)
-		cell.scale = scale;
-	return cell;
-}
 
 /* The name of a run for people. */
 static struct table_cell label_cell(const struct history *history, const struct run *run)
@@ -419,21 +362,23 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	case RUNS:
 		return cell_number(true, line->n);
 	case TREND:
-		cell = number(history, line->trend.known && (!people || line->trend.significant),
-			      line->trend.pct, &percent);
+		cell = diff_number_cell(people,
+					line->trend.known && (!people || line->trend.significant),
+					line->trend.pct, &percent, TABLE_LINE_DECIMALS);
 		cell.plus = true;
 		return cell;
 	case BEFORE:
-		return number(history, true, change->before, scale);
+		return diff_number_cell(people, true, change->before, scale, TABLE_LINE_DECIMALS);
 	case AFTER:
-		return number(history, changed, change->after, scale);
+		return diff_number_cell(people, changed, change->after, scale, TABLE_LINE_DECIMALS);
 	case PERCENT:
-		cell = number(history, changed && change->delta.known, change->delta.pct, &percent);
+		cell = diff_number_cell(people, changed && change->delta.known, change->delta.pct,
+					&percent, TABLE_LINE_DECIMALS);
 		cell.plus = true;
 		return cell;
 	case INTERVAL:
-		return number(history, changed && change->delta.has_ci, change->delta.ci_pct,
-			      &percent);
+		return diff_number_cell(people, changed && change->delta.has_ci,
+					change->delta.ci_pct, &percent, TABLE_LINE_DECIMALS);
 	case RUN:
 		return cell_number(changed, change->at + 1);
 	case FIRST:

@@ -173,6 +173,17 @@ bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsi
 /* The unit of a column in a table whose largest value is `most`; real: some have fractions. */
 void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
 		struct pmc_scale *scale);
+/* Of numbers that are not whole, in CSV. */
+enum { TABLE_LINE_DECIMALS = 3 };
+/* people: in tables, with that scale. */
+static inline struct table_cell diff_number_cell(bool people, bool known, diff_number value,
+						 const struct pmc_scale *scale, unsigned decimals)
+{
+	struct table_cell cell = known ? cell_double(value, decimals) : cell_null();
+
+	cell.scale = people ? scale : NULL;
+	return cell;
+}
 /* The name and its unit in tables; without a scale the name of CSV. */
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale);
 /* The head of the rows. */

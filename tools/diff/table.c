@@ -196,9 +196,6 @@ static void make_lines(struct lines *lines)
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-/* Of numbers that are not whole, in CSV. */
-enum { TABLE_LINE_DECIMALS = 3 };
-
 enum { KEY, SIDE, NAME, SIDE_A, SIDE_B, CHANGE, PERCENT, INTERVAL, MARK, N_COLUMNS };
 
 void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
@@ -233,17 +230,6 @@ static void choose_scales(struct lines *lines, const struct table *table)
 	}
 }
 
-/* In tables with that scale. */
-static struct table_cell number_cell(const struct lines *lines, bool known, diff_number value,
-				     const struct pmc_scale *scale, unsigned decimals)
-{
-	struct table_cell cell = known ? cell_double(value, decimals) : cell_null();
-
-	if (lines->for_people)
-		cell.scale = scale;
-	return cell;
-}
-
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale)
 {
 	const char *unit = scale ? scale->unit : "";
@@ -274,17 +260,17 @@ static void set_cells(const struct lines *lines, const struct line *line, struct
 	cells[SIDE] = cell_text(presence);
 	cells[NAME] = diff_name_cell(lines->diff, line->column, people ? scale : NULL);
 	for (unsigned side = 0; side < 2; side++)
-		cells[SIDE_A + side] = number_cell(lines, sides[side].summary.n, sides[side].value,
-						   scale, decimals);
-	cells[CHANGE] = number_cell(lines, line->value.comparable, diff_change(&line->value), scale,
-				    decimals);
-	cells[PERCENT] = number_cell(lines, delta->known, delta->pct, &percent, decimals);
+		cells[SIDE_A + side] = diff_number_cell(people, sides[side].summary.n,
+							sides[side].value, scale, decimals);
+	cells[CHANGE] = diff_number_cell(people, line->value.comparable, diff_change(&line->value),
+					 scale, decimals);
+	cells[PERCENT] = diff_number_cell(people, delta->known, delta->pct, &percent, decimals);
 	cells[CHANGE].plus = cells[PERCENT].plus = true;
 	if (people && there[0] != there[1])
 		cells[PERCENT] = cell_text(presence);
-	cells[INTERVAL] =
-		number_cell(lines, delta->has_ci && !wide,
-			    people ? bench_shown_ci(delta) : delta->ci_pct, &percent, decimals);
+	cells[INTERVAL] = diff_number_cell(people, delta->has_ci && !wide,
+					   people ? bench_shown_ci(delta) : delta->ci_pct, &percent,
+					   decimals);
 	cells[MARK] = !people		 ? cell_bool(delta->significant) :
 		      delta->significant ? cell_text("*") :
 					   cell_null();
@@ -301,29 +287,17 @@ static void make_cells(const struct lines *lines, const struct table *table)
 }
 
 const struct table_column diff_table_columns[N_COLUMNS] = {
-	{ .name = "key", .index = KEY, .cut = PMC_CUT_MIDDLE },
-	{ .name = "side", .index = SIDE, .data = true },
-	{ .name = "name", .index = NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE },
-	{ .name = "a", .index = SIDE_A, .head = "A", .unit = TABLE_COUNT, .kept = true },
-	{ .name = "b", .index = SIDE_B, .head = "B", .unit = TABLE_COUNT, .kept = true },
-	{ .name = "delta",
-	  .index = CHANGE,
-	  .head = "B - A",
-	  .unit = TABLE_COUNT,
-	  .drop = TABLE_DROP_METRIC,
-	  .blank = true },
-	{ .name = "delta_pct",
-	  .index = PERCENT,
-	  .head = "delta %",
-	  .unit = TABLE_PERCENT,
-	  .blank = true },
-	{ .name = "ci_pct",
-	  .index = INTERVAL,
-	  .head = "± %",
-	  .unit = TABLE_PERCENT,
-	  .drop = TABLE_DROP_USAGE,
-	  .blank = true },
-	{ .name = "significant", .index = MARK, .head = "", .blank = true },
+	TABLE_COLUMN("key", KEY, .cut = PMC_CUT_MIDDLE),
+	TABLE_COLUMN("side", SIDE, .data = true),
+	TABLE_COLUMN("name", NAME, .head = "", .most = 32, .cut = PMC_CUT_MIDDLE),
+	TABLE_COLUMN("a", SIDE_A, .head = "A", .unit = TABLE_COUNT, .kept = true),
+	TABLE_COLUMN("b", SIDE_B, .head = "B", .unit = TABLE_COUNT, .kept = true),
+	TABLE_COLUMN("delta", CHANGE, .head = "B - A", .unit = TABLE_COUNT,
+		     .drop = TABLE_DROP_METRIC, .blank = true),
+	TABLE_COLUMN("delta_pct", PERCENT, .head = "delta %", .unit = TABLE_PERCENT, .blank = true),
+	TABLE_COLUMN("ci_pct", INTERVAL, .head = "± %", .unit = TABLE_PERCENT,
+		     .drop = TABLE_DROP_USAGE, .blank = true),
+	TABLE_COLUMN("significant", MARK, .head = "", .blank = true),
 };
 
 const char *diff_key_head(const struct diff *diff)

@@ -190,8 +190,7 @@ static int by_number(const void *a, const void *b, const void *arg)
 	return x->reverse && !isinf(x->number) && !isinf(y->number) ? -order : order;
 }
 
-/* As strcmp(), but numbers in the texts by their value: rank-2 is before rank-10. */
-static int natural_order(const char *a, const char *b)
+int table_natural_order(const char *a, const char *b)
 {
 	const char *x = a, *y = b;
 	size_t digits, other;
@@ -227,7 +226,8 @@ static int by_text(const void *a, const void *b, const void *arg)
 	(void)arg;
 	if (!x->text || !y->text)
 		return !x->text - !y->text;
-	return x->reverse ? natural_order(y->text, x->text) : natural_order(x->text, y->text);
+	return x->reverse ? table_natural_order(y->text, x->text) :
+			    table_natural_order(x->text, y->text);
 }
 
 void table_sort(const struct table *table, const struct table_column *column, bool reverse,

@@ -149,6 +149,10 @@ struct table_column {
 	unsigned index;
 	const char *member; /* `,"NAME":` */
 };
+#define TABLE_COLUMN(title, at, ...)                                                               \
+	{                                                                                          \
+		.name = title, .index = at, ##__VA_ARGS__                                          \
+	}
 
 /* By name, name and suffix, or head; NULL with *problem set to a text in the arena that names the
  * nearest one. */
@@ -178,6 +182,8 @@ bool table_selects(const struct table *table, uint64_t row,
  * equals as they are. */
 void table_sort(const struct table *table, const struct table_column *column, bool reverse,
 		uint64_t *order, uint64_t n);
+/* As strcmp(), but numbers in the texts by their value: rank-2 is before rank-10. */
+int table_natural_order(const char *a, const char *b);
 /* A value of the column, with or without a match, that the condition may have meant: one that has
  * its text in it, or the nearest. NULL: none. */
 const char *table_near(const struct table *table, const struct table_condition *condition);
