@@ -17,7 +17,7 @@ struct tool_new_file {
 	int fd;	     /* of tool_replace_begin(); -1: none */
 	pid_t owner; /* a child of pmctl leaves it alone */
 	const char *path;
-	char temporary[]; /* "": it has its name */
+	char temporary[];
 };
 
 static struct tool_new_file *files; /* changes while signals are held */
@@ -57,7 +57,11 @@ void tool_new_files_hold(sigset_t *was)
 void tool_new_files_handle(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, old;
+	static bool done;
 
+	if (done)
+		return;
+	done = true;
 	take_set(&action.sa_mask);
 	for (unsigned i = 0; i < N_ENDING; i++) {
 		sigaction(ending[i], NULL, &old);
@@ -93,8 +97,7 @@ int tool_new_dump_open(const char *path, struct tool_new_file **file)
 	*new = (struct tool_new_file){ .next = files, .fd = -1, .owner = getpid(), .path = path };
 	memcpy(new->temporary, path, dir);
 	memcpy(new->temporary + dir, template, sizeof(template));
-	if (!files)
-		tool_new_files_handle();
+	tool_new_files_handle();
 	tool_new_files_hold(&was);
 	fd = mkostemp(new->temporary, O_CLOEXEC);
 	if (fd < 0) {
@@ -118,13 +121,18 @@ int tool_new_file_open(const char *path, struct tool_new_file **file)
 
 int tool_new_file_name(struct tool_new_file *file)
 {
+	struct tool_new_file **at = &files;
 	sigset_t was;
 	int error;
 
 	tool_new_files_hold(&was);
 	error = rename(file->temporary, file->path) < 0 ? -errno : 0;
-	if (!error)
-		file->temporary[0] = '\0';
+	if (!error) {
+		while (*at != file)
+			at = &(*at)->next;
+		*at = file->next;
+		free(file);
+	}
 	sigprocmask(SIG_SETMASK, &was, NULL);
 	return error;
 }

@@ -23,7 +23,7 @@ int tool_replace_begin(const char *path, int code);
 /* Closes the file, also if it is no regular file, but not standard output. Without an error the
  * file gets its name. `error`, or another -errno. */
 int tool_replace_end(int fd, int error);
-/* Replaces a file of that name. 0 or -errno. */
+/* Replaces a file of that name, and frees `file`. 0 or -errno. */
 int tool_new_file_name(struct tool_new_file *file);
 /* Removes those without a name. Async-signal-safe. */
 void tool_new_files_remove(void);

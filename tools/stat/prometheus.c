@@ -3,24 +3,22 @@
  * prometheus.c - pmctl stat --prometheus: a file in the text format 0.0.4 of Prometheus, written
  * anew at each interval.
  *
- * It is written beside the file and renamed, so that a reader finds it whole. A sample is a sum
- * over rows with the same labels, since the start; as a counter it never falls, also where the
- * estimate of a multiplexed event does. Rows of threads that have ended are
- * removed, so that memory does not grow with their number.
+ * A reader finds it whole. A sample is a sum over rows with the same labels, since the start; as a
+ * counter it never falls, also where the estimate of a multiplexed event does. Rows of threads that
+ * have ended are removed, so that memory does not grow with their number.
  *
  * Source: "Exposition formats" of Prometheus, and the README of node_exporter's textfile collector.
  */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
+#include "tools/cli/new_file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -246,29 +244,21 @@ static void put_family(struct pmc_out *out, struct family *family, bool keeps)
 
 static int write_file(struct stat_prometheus *to)
 {
-	char temporary[PATH_MAX], text[16384];
+	struct tool_new_file *file;
+	const int fd = tool_new_file_open(to->stat->prometheus, &file);
+	char text[16384];
 	struct pmc_out out;
-	int fd, error;
+	int error;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp.%d", to->stat->prometheus,
-		     getpid()) >= (int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	/* Of a run with this process ID that was killed. */
-	unlink(temporary);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	pmc_out_to_fd(&out, fd, text, sizeof(text));
 	for (struct family *family = to->families; family; family = family->next)
 		put_family(&out, family, to->stat->by != BY_THREAD);
 	error = pmc_out_flush(&out);
 	if (close(fd) != 0 && !error)
 		error = -errno;
-	if (!error && rename(temporary, to->stat->prometheus) != 0)
-		error = -errno;
-	if (error)
-		unlink(temporary);
-	return error;
+	return error ? error : tool_new_file_name(file);
 }
 
 int stat_prometheus_write(struct stat_job *stat)
