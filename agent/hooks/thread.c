@@ -10,7 +10,6 @@
 #include "agent/hooks/hooks.h"
 
 #include <dlfcn.h>
-#include <linux/prctl.h>
 #include <stdarg.h>
 
 static void *run_posix(void *arg)

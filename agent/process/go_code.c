@@ -10,7 +10,6 @@
 #include "agent/process/process.h"
 #include "agent/base/real.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
 

@@ -20,7 +20,6 @@
 #include "lib/base/file.h"
 #include "lib/base/proc.h"
 
-#include <linux/prctl.h>
 #include <sched.h>
 
 #include "agent/base/poison.h"

@@ -10,7 +10,6 @@
 #include "lib/snapshot/snapshot.h"
 #include "lib/base/number.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* Only a pmctl ctl reset all the time could come during every copy. */

@@ -18,7 +18,6 @@
 #include "tools/attach/agent.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/types.h>
 

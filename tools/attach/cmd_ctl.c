@@ -9,8 +9,6 @@
 #include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
 
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -12,15 +12,12 @@
 #include "lib/base/utf8.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -4,16 +4,12 @@
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/proc.h"
-#include "lib/dump/frame.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

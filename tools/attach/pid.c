@@ -7,9 +7,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 
-#include <limits.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -10,7 +10,6 @@
  */
 #include "lib/base/clock.h"
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
 #include "tools/rows/fold.h"
 

@@ -10,7 +10,6 @@
 #include "lib/base/utf8.h"
 #include "lib/dump/words.h"
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 
 #include <limits.h>
 #include <math.h>

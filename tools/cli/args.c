@@ -8,7 +8,6 @@
 #include "tools/cli/flags.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *tool_nearest(const char *word, const char *const *names, unsigned n)

@@ -8,17 +8,14 @@
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
 #include "lib/dump/output.h"
-#include "lib/dump/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
 #include "tools/view/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "tools/report/report.h"
 
 #include <glob.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "tools/diff/diff.h"
 #include "tools/report/report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

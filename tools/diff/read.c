@@ -4,7 +4,6 @@
 #include "tools/diff/diff.h"
 #include "tools/report/report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

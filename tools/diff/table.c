@@ -10,8 +10,6 @@
 #include "lib/base/utf8.h"
 #include "tools/diff/diff.h"
 
-#include <math.h>
-
 /* Smaller changes are not shown: with one run a side, and of the total in any case. */
 #define LEAST_CHANGE 0.05
 #define LEAST_SHARE  0.01

@@ -7,7 +7,6 @@
 #include "tools/cli/rows.h"
 #include "tools/list/list.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroup.c - control groups by name, and their threads. */
 #include "lib/base/file.h"
-#include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 

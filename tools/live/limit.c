@@ -2,9 +2,9 @@
 /* limit.c - see limit.h. */
 #include "tools/live/limit.h"
 #include "lib/base/file.h"
-#include "lib/base/proc.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
 #include "tools/table/table.h"
-#include "tools/view/report.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/new_file.h"
 #include "tools/report/report.h"

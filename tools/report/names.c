@@ -4,10 +4,7 @@
 #include "lib/base/file.h"
 #include "lib/base/out.h"
 #include "tools/cli/pmctl.h"
-#include "tools/report/report.h"
-#include "tools/symbol/symbol.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

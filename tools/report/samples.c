@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - folds samples by function, line, module or call path. */
-#include "tools/report/report.h"
 #include "lib/base/sort.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"

@@ -8,7 +8,6 @@
  * mean multiplexing as long as the types together ran all the time, and scaling by enabled /
  * running would include time on other types. Events are scaled to the thread's time on their type.
  */
-#include "lib/base/number.h"
 #include "lib/base/out.h"
 #include "lib/base/sort.h"
 #include "tools/rows/tables.h"

@@ -5,7 +5,6 @@
  */
 #include "tools/rows/fold.h"
 #include "lib/base/labels.h"
-#include "lib/base/number.h"
 #include "lib/event/formula.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "tools/rows/tables.h"
-#include "lib/base/number.h"
 
 #include <string.h>
 

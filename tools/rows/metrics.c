@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - computes the rows of metrics.def from a row's counts. */
 #include "tools/rows/metrics.h"
-#include "lib/base/number.h"
 #include "lib/event/formula.h"
 
 #include <string.h>

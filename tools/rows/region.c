@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* region.c - REGION frames: the newest per thread and name, less the cost of marking. */
 #include "tools/rows/tables.h"
-#include "lib/base/number.h"
 
 static uint64_t value_of(const struct pmc_count *count)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - MODULE, STACKS, SAMPLES and TIMES frames: the newest samples of a thread and event.
  */
-#include "lib/base/number.h"
 #include "tools/rows/tables.h"
 
 #include <string.h>

@@ -8,7 +8,6 @@
  * the first process that started last before it.
  */
 #include "tools/rows/tables.h"
-#include "lib/base/number.h"
 #include "lib/event/event.h"
 
 #include <string.h>

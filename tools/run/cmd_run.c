@@ -9,7 +9,6 @@
 #include "lib/base/clock.h"
 #include "lib/event/event.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
 #include <errno.h>

@@ -8,7 +8,6 @@
 #include "tools/run/run.h"
 #include "tools/report/report.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stat.c - pmctl stat: counts of a command, a process, a thread, or the machine over time. */
-#include "tools/cli/pmctl.h"
 #include "tools/stat/stat.h"
 
 #include <limits.h>

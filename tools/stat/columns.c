@@ -2,7 +2,6 @@
 /* columns.c - the columns of pmctl stat, in the order of CSV, and the cells of a line. */
 #include "lib/base/clock.h"
 #include "lib/dump/words.h"
-#include "tools/cli/pmctl.h"
 #include "tools/stat/stat.h"
 
 #include <stdio.h>

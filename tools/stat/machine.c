@@ -3,13 +3,11 @@
  * cgroup on them. */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #define CPUS "/sys/devices/system/cpu"

@@ -13,7 +13,6 @@
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/new_file.h"
-#include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
 #include "tools/stat/stat.h"
 

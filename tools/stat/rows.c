@@ -4,9 +4,7 @@
 #include "lib/base/number.h"
 #include "tools/stat/stat.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/sysinfo.h>
 
 /* Clocks that are not read at the same time differ. schedstat of a thread on a CPU lags by a tick.

@@ -2,7 +2,6 @@
 /* run.c - a run: opens the groups of the target, waits for each interval, and closes them. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "tools/cli/pmctl.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>

@@ -11,9 +11,6 @@
 #include "tools/stat/stat.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MOST_RESTARTS 20
 

@@ -5,7 +5,6 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
-#include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
 #include <stdio.h>

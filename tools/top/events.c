@@ -8,7 +8,6 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/rows/fold.h"
 #include "tools/symbol/symbol.h"

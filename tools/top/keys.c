@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* keys.c - what each key does, and the help. */
 #include "lib/dump/output.h"
-#include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
 #include <errno.h>

@@ -3,12 +3,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "tools/cli/pmctl.h"
 #include "tools/symbol/symbol.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

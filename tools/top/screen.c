@@ -7,11 +7,8 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
-#include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <locale.h>
 #include <ncurses.h>
 #include <signal.h>

@@ -4,11 +4,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
-#include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
 #include "tools/top/top.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

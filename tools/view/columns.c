@@ -2,7 +2,6 @@
 /* columns.c - the columns of a view: those of columns.def, of its events and of its metrics. */
 #include "tools/view/view.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 
 enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, ACROSS };

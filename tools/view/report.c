@@ -4,7 +4,6 @@
 #include "lib/event/event.h"
 #include "tools/view/view.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 
 /* More threads than this are shown as pools. */

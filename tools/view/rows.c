@@ -3,7 +3,6 @@
  */
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
-#include "lib/dump/words.h"
 #include "tools/view/view.h"
 
 #include <errno.h>

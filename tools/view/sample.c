@@ -4,7 +4,6 @@
  * call trees as a table with what the samples explain, and call paths with their counts, a line
  * each, as flame graph tools read them.
  */
-#include "lib/base/json.h"
 #include "lib/base/sort.h"
 #include "lib/base/utf8.h"
 #include "lib/event/event.h"

@@ -15,7 +15,6 @@
 #include "lib/dump/words.h"
 #include "lib/plan/mac_plan.h"
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/list/mac_kpep.h"
 

@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
-#include <linux/wait.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>

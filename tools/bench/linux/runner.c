@@ -10,7 +10,6 @@
  * reach.
  */
 #include "tools/bench/bench.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 
 #include <errno.h>

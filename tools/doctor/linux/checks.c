@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* checks.c - judges the facts by the rules of checks.def, and whether a given event can be counted.
  */
-#include "lib/plan/plan.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
 #include "tools/list/list.h"

@@ -6,7 +6,6 @@
  */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "lib/plan/plan.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
@@ -17,7 +16,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* try.c - whether macOS counts an event for threads of this user, and which it counts at once. */
 #include "lib/plan/mac_plan.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/pmctl.h"
-#include "tools/list/list.h"
 #include "tools/list/mac_kpep.h"
 
 #include <stdlib.h>

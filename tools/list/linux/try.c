@@ -6,7 +6,6 @@
 #include "lib/base/advice.h"
 #include "lib/base/proc.h"
 #include "lib/dump/words.h"
-#include "lib/plan/plan.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"

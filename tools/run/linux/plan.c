@@ -13,11 +13,9 @@
 #include "lib/event/event.h"
 #include "lib/plan/plan.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/run/run.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

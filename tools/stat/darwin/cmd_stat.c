@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stat.c - pmctl stat on macOS: flags and output. */
-#include "lib/count/thread_counts.h"
 #include "tools/cli/flags.h"
 #include "tools/stat/mac_stat.h"
 
