@@ -296,6 +296,19 @@ void pmc_events_account(struct pmc_events *list, bool usage)
 	}
 }
 
+const char *pmc_event_label(const struct pmc_event *event, struct pmc_arena *arena)
+{
+	const char *type = event->core_type ? event->core_type : "";
+	const size_t room = strlen(event->name) + strlen(type) + 2;
+	struct pmc_out out;
+
+	if (!*type)
+		return event->name;
+	pmc_out_to_mem(&out, pmc_arena_alloc(arena, room), room);
+	pmc_outf(&out, "%s@%s", event->name, type);
+	return out.buf;
+}
+
 bool pmc_event_needs_pmu(const struct pmc_event *event)
 {
 	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&

@@ -116,6 +116,8 @@ static inline bool pmc_event_is_uncore(const struct pmc_event *event)
 	return event->cpus && event->cpus[0];
 }
 
+/* The name, on hybrid CPUs with the type of core: "cycles@cpu_core". */
+const char *pmc_event_label(const struct pmc_event *event, struct pmc_arena *arena);
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);
 /* Whether the event is counted by this type of core; NULL is "", no particular one. */

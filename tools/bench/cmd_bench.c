@@ -70,10 +70,8 @@ static int find_program(struct bench_command *command)
 {
 	const char *name = command->argv[0];
 	const bool found = tool_find_command_file(name, command->path);
-	struct stat st;
 
-	if (found && stat(command->path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    access(command->path, X_OK) == 0)
+	if (found && tool_is_program(command->path))
 		return 0;
 	if (found)
 		return tool_fail(EXIT_CANNOT_RUN, "cannot run %s: it is not an executable file",
@@ -268,19 +266,24 @@ static int add_each(struct bench *bench, char *line, char **argv)
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-/* The file must not be one that the bench reads, or writes another thing to. */
-static int refuse_overwrite(const struct bench *bench, const char *flag, const char *file)
+/* A file that is written must not be one that the bench reads, or writes another thing to. */
+static int refuse_overwrite(const struct bench *bench)
 {
-	const char *const others[][2] = { { bench->input, "the file of --input" },
-					  { bench->baseline_file, "the file of --baseline" },
-					  { bench->output, "the file of --output" },
-					  { bench->rows.output, "the file of -o" },
-					  { bench->json_file, "the file of --json" } };
+	const char *const files[][3] = {
+		{ bench->input, "--input", "the file of --input" },
+		{ bench->baseline_file, "--baseline", "the file of --baseline" },
+		{ bench->output, "--output", "the file of --output" },
+		{ bench->rows.output, "-o", "the file of -o" },
+		{ bench->json_file, "--json", "the file of --json" },
+		{ bench->page_file, "--html", NULL },
+	};
 	int code = 0;
 
-	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]) && file && !code; i++)
-		if (file != others[i][0])
-			code = tool_refuse_overwrite(flag, file, others[i][0], others[i][1]);
+	for (unsigned i = 2; i < 6; i++)
+		for (unsigned k = 0; k < 5 && files[i][0] && !code; k++)
+			if (k != i)
+				code = tool_refuse_overwrite(files[i][1], files[i][0], files[k][0],
+							     files[k][2]);
 	return code;
 }
 
@@ -324,28 +327,10 @@ static int parse(struct bench *bench, int argc, char **argv)
 	    (rows->choice.sort || rows->choice.columns || rows->choice.n_where))
 		return tool_fail(EXIT_USAGE, "--format json has whole runs; use --format jsonl "
 					     "with --sort, --where and --columns");
-	for (unsigned i = 0; i < 4 && !code; i++) {
-		const char *const files[][2] = { { "--output", bench->output },
-						 { "-o", rows->output },
-						 { "--json", bench->json_file },
-						 { "--html", bench->page_file } };
-
-		code = refuse_overwrite(bench, files[i][0], files[i][1]);
-	}
-	return code;
+	return refuse_overwrite(bench);
 }
 
 /* ---- the plan ----------------------------------------------------------------------------- */
-
-static const char *event_name(struct bench *bench, const struct pmc_event *event)
-{
-	char text[256];
-
-	if (!event->core_type || !*event->core_type)
-		return event->name;
-	snprintf(text, sizeof(text), "%s@%s", event->name, event->core_type);
-	return pmc_arena_strdup(&bench->arena, text);
-}
 
 /* Measurements in the user's order. */
 static void add_events(struct bench *bench)
@@ -359,7 +344,7 @@ static void add_events(struct bench *bench)
 
 			if (planned->event.position != position || planned->state != PMC_COUNTED)
 				continue;
-			name = event_name(bench, &planned->event);
+			name = pmc_event_label(&planned->event, &bench->arena);
 			bench->measures[bench->n_measures++] = (struct bench_measure){
 				.name = name,
 				.key = name,

@@ -259,13 +259,6 @@ bool tool_percent(const char *text, double *percent)
 	return end != text && (!*end || !strcmp(end, "%")) && *percent >= 0 && *percent < 1e6;
 }
 
-static int set_percent(const struct tool_args *args, double *percent)
-{
-	if (!tool_percent(args->value, percent))
-		return tool_fail_value(args, "a percentage such as 5 or 2.5");
-	return 0;
-}
-
 /* The index of the word; -1 with the error printed: it is none of the flag's. */
 static int find_word(const struct tool_args *args, const char *text)
 {
@@ -287,16 +280,6 @@ static int find_word(const struct tool_args *args, const char *text)
 	snprintf(what, sizeof(what), "invalid %s", args->flag);
 	tool_fail_unknown(what, text, nearest.name, accepted);
 	return -1;
-}
-
-static int set_word(const struct tool_args *args, void *to)
-{
-	const int word = find_word(args, args->value);
-
-	if (word < 0)
-		return EXIT_USAGE;
-	store(args->row, to, (uint64_t)word);
-	return 0;
 }
 
 static int set_words(const struct tool_args *args, unsigned char *to)
@@ -435,9 +418,14 @@ static int set(const struct tool_args *args, char *options)
 	case FLAG_TYPE_TIME:
 		return set_time(args, to);
 	case FLAG_TYPE_PERCENT:
-		return set_percent(args, to);
+		return tool_percent(args->value, to) ?
+			       0 :
+			       tool_fail_value(args, "a percentage such as 5 or 2.5");
 	case FLAG_TYPE_WORD:
-		return set_word(args, to);
+		code = find_word(args, args->value);
+		if (code >= 0)
+			store(row, to, (uint64_t)code);
+		return code < 0 ? EXIT_USAGE : 0;
 	case FLAG_TYPE_WORDS:
 		return set_words(args, to);
 	case FLAG_TYPE_LIST:

@@ -116,6 +116,8 @@ bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
 void tool_prepend(const char *variable, const char *value);
 /* The file that execvp(3) starts: the first executable one in PATH. */
 bool tool_find_command_file(const char *command, char path[PATH_MAX]);
+/* Whether it is an executable file. */
+bool tool_is_program(const char *path);
 /* Replaces the path of a script by that of its interpreter. */
 void tool_follow_scripts(char path[PATH_MAX]);
 

@@ -77,6 +77,13 @@ void tool_prepend(const char *variable, const char *value)
 	free(text);
 }
 
+bool tool_is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
 bool tool_find_command_file(const char *command, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
@@ -86,13 +93,12 @@ bool tool_find_command_file(const char *command, char path[PATH_MAX])
 		       access(path, F_OK) == 0;
 	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir;) {
 		const int len = (int)strcspn(dir, ":");
-		struct stat st;
 
 		/* An empty element is the current directory. */
 		if (*command &&
 		    snprintf(path, PATH_MAX, "%.*s/%s", len ? len : 1, len ? dir : ".", command) <
 			    PATH_MAX &&
-		    access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		    tool_is_program(path))
 			return true;
 		dir = dir[len] ? dir + len + 1 : NULL;
 	}

@@ -108,11 +108,6 @@ static void add_builtin(const struct pmc_builtin *builtin, void *arg)
 	list_add(list, &row);
 }
 
-static void add_builtins(struct list *list)
-{
-	pmc_builtins_each(add_builtin, list);
-}
-
 static void add_sets(struct list *list)
 {
 	for (unsigned i = 0; i < pmc_n_event_sets; i++) {
@@ -357,7 +352,7 @@ static int run_fit(const struct request *request)
 
 void list_all(struct list *list)
 {
-	add_builtins(list);
+	pmc_builtins_each(add_builtin, list);
 	list_machine(list);
 	add_sets(list);
 }

@@ -277,12 +277,9 @@ static uint64_t members(const struct list_fit *fit, unsigned pass)
 static void json_assignment(struct pmc_json *json, const struct list_fit *fit)
 {
 	pmc_json_object(json, "assignment");
-	for (unsigned i = 0; !fit->clash && i < fit->n; i++) {
-		if (fit->known_counters)
-			pmc_json_i64(json, fit->events[i].name, fit->events[i].counter);
-		else
-			pmc_json_null(json, fit->events[i].name);
-	}
+	for (unsigned i = 0; !fit->clash && i < fit->n; i++)
+		pmc_json_known(json, fit->events[i].name, fit->known_counters,
+			       (uint64_t)fit->events[i].counter);
 	pmc_json_object_end(json);
 }
 
@@ -304,10 +301,7 @@ static int print_json(const struct list_fit *fit)
 		json_events(&json, NULL, fit, members(fit, pass));
 	pmc_json_array_end(&json);
 	/* No number of passes counts an impossible event. */
-	if (possible(fit))
-		pmc_json_u64(&json, "lower_bound", fit->lower_bound);
-	else
-		pmc_json_null(&json, "lower_bound");
+	pmc_json_known(&json, "lower_bound", possible(fit), fit->lower_bound);
 	pmc_json_array(&json, "impossible");
 	for (unsigned i = 0; i < fit->n; i++) {
 		if (!fit->events[i].reason)

@@ -20,9 +20,7 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 	const char *type = event->core_type ? event->core_type : "";
 	const bool uncore = pmc_event_is_uncore(event) && machine,
 		   is_os = pmc_event_is_of_os(event);
-	char name[256];
 
-	snprintf(name, sizeof(name), "%s%s%s", event->name, *type ? "@" : "", type);
 	events->list[events->view.count] = (struct pmc_p_event){
 		.def = {
 			.type = event->type,
@@ -39,7 +37,7 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 			.flags = planned->flags,
 			.error = uncore || is_os ? 0 : (uint32_t)planned->error,
 		},
-		.name = pmc_arena_strdup(arena, name),
+		.name = pmc_event_label(event, arena),
 		.unit = event->unit ? event->unit : "",
 		.core_type = type,
 		.cpus = event->cpus ? event->cpus : "",

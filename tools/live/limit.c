@@ -58,6 +58,7 @@ static void take(struct live_cpu_limit *limit, const char *dir, bool v1)
 /* A line of proc_pid_cgroup: "0::/path" of v2, "1:cpu,cpuacct:/path" of v1. */
 static void take_line(struct live_cpu_limit *limit, char *line)
 {
+	static const char *const mounts[2][2] = { { "", "/unified" }, { "/cpu", "/cpu,cpuacct" } };
 	char *controllers = strchr(line, ':'),
 	     *path = controllers ? strchr(controllers + 1, ':') : NULL;
 	char dir[4096 + 64];
@@ -71,23 +72,14 @@ static void take_line(struct live_cpu_limit *limit, char *line)
 	if (v1 && strcmp(controllers, "cpu") != 0 && strncmp(controllers, "cpu,", 4) != 0 &&
 	    !strstr(controllers, ",cpu"))
 		return;
-	for (;;) {
-		char *slash = strrchr(path, '/');
-
-		if (v1) {
-			snprintf(dir, sizeof(dir), "/sys/fs/cgroup/cpu%s", path);
-			take(limit, dir, true);
-			snprintf(dir, sizeof(dir), "/sys/fs/cgroup/cpu,cpuacct%s", path);
-			take(limit, dir, true);
-		} else {
-			snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s", path);
-			take(limit, dir, false);
-			snprintf(dir, sizeof(dir), "/sys/fs/cgroup/unified%s", path);
-			take(limit, dir, false);
+	for (char *slash;; *slash = '\0') {
+		for (unsigned i = 0; i < 2; i++) {
+			snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s%s", mounts[v1][i], path);
+			take(limit, dir, v1);
 		}
+		slash = strrchr(path, '/');
 		if (!slash)
 			return;
-		*slash = '\0';
 	}
 }
 

@@ -35,10 +35,7 @@ bool program_find(const char *command, struct program *program)
 
 bool program_can_start(const struct program *program)
 {
-	struct stat st;
-
-	return program->kind != PROGRAM_NOT_FOUND && stat(program->path, &st) == 0 &&
-	       S_ISREG(st.st_mode) && access(program->path, X_OK) == 0;
+	return program->kind != PROGRAM_NOT_FOUND && tool_is_program(program->path);
 }
 
 /* ---- flags and PMC_* variables, checked before anything is started -------------------------- */

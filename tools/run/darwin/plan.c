@@ -34,13 +34,12 @@ int run_print_plan(struct run *run)
 
 	for (unsigned i = 0; !code && i < plan.count; i++) {
 		const struct pmc_planned *p = &plan.events[i];
-		const char *level = p->event.core_type ? p->event.core_type : "";
 
 		if (i == 0 && plan.opened)
 			puts("counted for each thread:");
 		if (i == plan.opened)
 			puts("not counted here:");
-		printf("  %s%s%s", p->event.name, *level ? "@" : "", level);
+		printf("  %s", pmc_event_label(&p->event, &run->arena));
 		if (i >= plan.opened)
 			printf(": %s (%s)", pmc_state_name(p->state),
 			       pmc_reason_text((uint32_t)p->error));

@@ -140,19 +140,11 @@ static bool needs_no_group(const struct pmc_event *event)
 	return pmc_event_is_uncore(event) || pmc_event_is_of_os(event);
 }
 
-/* The name, and on hybrid CPUs the type of core. */
-static const char *label(const struct pmc_planned *p, char *buf, size_t cap)
+static void print_groups(struct run *run)
 {
-	const char *type = p->event.core_type ? p->event.core_type : "";
-
-	snprintf(buf, cap, "%s%s%s", p->event.name, type[0] ? "@" : "", type);
-	return buf;
-}
-
-static void print_groups(const struct pmc_plan *plan)
-{
+	const struct pmc_plan *plan = &run->plan;
 	const char *heading = "not counted here (see pmctl doctor):\n";
-	char buf[512], why[400];
+	char why[400];
 
 	for (unsigned g = 0; g < plan->groups; g++) {
 		unsigned counters = 0;
@@ -163,7 +155,7 @@ static void print_groups(const struct pmc_plan *plan)
 		       plan->first[g + 1] - plan->first[g], counters,
 		       plan->events[plan->first[g]].event.pinned ? ", pinned" : "");
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
-			tool_line("  %s%s", label(&plan->events[i], buf, sizeof(buf)),
+			tool_line("  %s%s", pmc_event_label(&plan->events[i].event, &run->arena),
 				  scope_note(&plan->events[i]));
 	}
 	for (unsigned i = plan->opened; i < plan->count; i++) {
@@ -174,8 +166,8 @@ static void print_groups(const struct pmc_plan *plan)
 		fputs(heading, stdout);
 		heading = "";
 		pmc_plan_why(p, p->error, why, sizeof(why));
-		tool_line("  %s: %s (%s)", label(p, buf, sizeof(buf)), pmc_state_name(p->state),
-			  why);
+		tool_line("  %s: %s (%s)", pmc_event_label(&p->event, &run->arena),
+			  pmc_state_name(p->state), why);
 	}
 }
 
@@ -247,7 +239,7 @@ static bool is_refused(const struct pmc_planned *p, char *why, size_t cap)
 
 int run_check_events(struct run *run)
 {
-	char buf[512], why[400];
+	char why[400];
 	struct choice choice;
 	int code = run->strict && run->config.events ? make_plan(run, false) : 0;
 
@@ -256,7 +248,8 @@ int run_check_events(struct run *run)
 	for (unsigned i = 0; i < run->plan.count; i++)
 		if (is_refused(&run->plan.events[i], why, sizeof(why)))
 			code = tool_fail(EXIT_OURS, "cannot count %s: %s",
-					 label(&run->plan.events[i], buf, sizeof(buf)), why);
+					 pmc_event_label(&run->plan.events[i].event, &run->arena),
+					 why);
 	if (run->config.sample.on)
 		choose(run, &choice);
 	if (run->config.sample.on && choice.error)
@@ -303,7 +296,7 @@ int run_print_plan(struct run *run)
 		return code;
 	if (tool_perf_killed())
 		puts("a seccomp filter kills on perf_event_open: OS accounting only");
-	print_groups(&run->plan);
+	print_groups(run);
 	print_others(&run->plan, pmc_event_is_uncore,
 		     "for the whole machine, in the first process of the job:");
 	print_others(&run->plan, pmc_event_is_of_os,
