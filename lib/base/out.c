@@ -17,8 +17,7 @@ void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap)
 
 void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap)
 {
-	*out = (struct pmc_out){ .buf = buf, .cap = cap, .fd = -1 };
-	buf[0] = '\0';
+	*out = pmc_out_mem(buf, cap);
 }
 
 static void drain(struct pmc_out *out, const char *bytes, size_t len)

@@ -26,6 +26,12 @@ struct pmc_out {
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);
 /* The text in buf is always NUL-terminated (cap must be > 0). */
+static inline struct pmc_out pmc_out_mem(char *buf, size_t cap)
+{
+	buf[0] = '\0';
+	return (struct pmc_out){ .buf = buf, .cap = cap, .fd = -1 };
+}
+/* The same for one that is used again. */
 void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap);
 
 /* Private: bytes that do not fit in the buffer. */

@@ -90,9 +90,8 @@ static void show_event(struct pmc_out *out, const struct pmc_bench_count *count)
 static void show_text(struct pmc_out *out, const char *text, int columns)
 {
 	char safe[CELL_BYTES];
-	struct pmc_out to;
+	struct pmc_out to = pmc_out_mem(safe, sizeof(safe));
 
-	pmc_out_to_mem(&to, safe, sizeof(safe));
 	pmc_utf8_safe(&to, text, strlen(text), columns);
 	for (const char *c = safe; *c; c++) {
 		if (*c == '|')
@@ -183,9 +182,8 @@ static int make_cell(const struct pmc_bench *bench, const struct column *column,
 		     char text[CELL_BYTES])
 {
 	struct pmc_bench_result result;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, CELL_BYTES);
 
-	pmc_out_to_mem(&out, text, CELL_BYTES);
 	pmc_bench_get(bench, row ? row - 1 : 0, &result);
 	if (row)
 		show_cell(&out, column->kind, column->event, &result);

@@ -19,9 +19,8 @@ const struct pmc_event_roots *counter_roots;
 
 static void set_text(char *to, size_t size, const char *from)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(to, size);
 
-	pmc_out_to_mem(&out, to, size);
 	pmc_out_str(&out, from);
 }
 
@@ -206,12 +205,11 @@ int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *sy
 	const struct pmc_event_roots none = { 0 }, *roots = counter_roots ? counter_roots : &none;
 	char what[sizeof(failure->what)], why[PMC_PATH_MAX];
 	struct pmc_event found = { 0 };
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(what, sizeof(what));
 	int error;
 
 	if (!event || !system || !name)
 		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	pmc_out_to_mem(&out, what, sizeof(what));
 	pmc_outf(&out, "%s:%s", system, name);
 	error = event_tracepoint(roots, event_span_of(system), event_span_of(name), &found);
 	if (error == EVENT_NOT_MINE)
@@ -239,11 +237,10 @@ int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, c
 			     struct pmc_failure *failure)
 {
 	char text[TEXT_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	if (!event || !pmu || !fields)
 		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%s/%s/", pmu, fields);
 	if (out.error || !is_plain(pmu) || strchr(fields, '/'))
 		return counter_fail(failure, -EINVAL, pmu, "%s",
@@ -256,11 +253,10 @@ int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
 			  struct pmc_failure *failure)
 {
 	char terms[TEXT_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(terms, sizeof(terms));
 
 	if (!event || !pmu || (n && !fields))
 		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
-	pmc_out_to_mem(&out, terms, sizeof(terms));
 	for (size_t i = 0; i < n; i++) {
 		if (!fields[i].name || !is_plain(fields[i].name))
 			return counter_fail(

@@ -308,13 +308,12 @@ static bool is_of(const struct pmc_counter_event *event, const char *pmu)
  * those that it starts later. A thread that was joined is still there for a moment. */
 static bool has_threads(const struct pmc_open_options *open)
 {
-	struct pmc_out out;
 	struct stat tasks;
 	char path[32];
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
 	if (open->target != PMC_TARGET_PROCESS)
 		return false;
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/%d/task", open->pid ? (int)open->pid : (int)getpid());
 	for (unsigned i = 0; i < JOINED_POLLS; i++, sched_yield())
 		/* Links of the directory: two, and one for each thread. */

@@ -334,9 +334,8 @@ bool pmc_event_is_clock(const struct pmc_event *event)
 const char *pmc_sample_refusal(const struct pmc_event *event, const struct pmc_config_sample *asked,
 			       char text[PMC_SAMPLE_WHY])
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, PMC_SAMPLE_WHY);
 
-	pmc_out_to_mem(&out, text, PMC_SAMPLE_WHY);
 	if (event->exclude_user || pmc_event_filter(event) == PMC_KERNEL_ONLY)
 		pmc_out_str(&out, "it occurs in the kernel only, and samples are taken in user "
 				  "mode; name another event, such as task-clock");

@@ -358,9 +358,8 @@ int event_tracefs_error(const struct pmc_event_roots *roots, int error, char tex
 {
 	const char *root = event_tracefs(roots);
 	char why[320];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, PMC_PATH_MAX);
 
-	pmc_out_to_mem(&out, text, PMC_PATH_MAX);
 	if (error == -ENOENT)
 		pmc_outf(&out, "tracefs is not mounted; mount -t tracefs tracefs %s", root);
 	else if (error == -EACCES)

@@ -13,10 +13,9 @@
 
 int event_fail(struct event_parse *parse, int error, const char *at, const char *format, ...)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(parse->error->text, sizeof(parse->error->text));
 	va_list args;
 
-	pmc_out_to_mem(&out, parse->error->text, sizeof(parse->error->text));
 	va_start(args, format);
 	pmc_voutf(&out, format, args);
 	va_end(args);
@@ -197,9 +196,8 @@ void event_nearest_try(const char *name, void *arg)
 
 static void suggest_behind(struct event_nearest *nearest, struct event_span prefix, char c)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(nearest->prefix, sizeof(nearest->prefix));
 
-	pmc_out_to_mem(&out, nearest->prefix, sizeof(nearest->prefix));
 	pmc_out_bytes(&out, prefix.at, prefix.len);
 	pmc_out_char(&out, c);
 }

@@ -119,9 +119,8 @@ void pmc_plan_why(const struct pmc_planned *planned, int error, char *text, size
 	struct pmc_attr attr;
 	const struct pmc_tried tried = pmc_plan_tried(planned, &attr);
 	struct pmc_here here;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, cap);
 
-	pmc_out_to_mem(&out, text, cap);
 	if (error <= 0 || error >= PMC_REASON_ADOPTED) {
 		pmc_out_str(&out, pmc_reason_text((uint32_t)error));
 		return;
@@ -354,9 +353,8 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 static const char *cpu_name(uint64_t cpu, struct pmc_arena *arena)
 {
 	char text[24];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_u64(&out, cpu);
 	return pmc_arena_strndup(arena, text, out.len);
 }

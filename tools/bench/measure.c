@@ -447,7 +447,6 @@ static void take_events(struct bench *bench, struct bench_command *command,
 
 static int read_dump(struct bench *bench, struct bench_command *command, const char *path, size_t r)
 {
-	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile profile;
 	struct pmc_arena arena = { 0 };
 	struct pmc_thread_buf buf;
@@ -457,7 +456,7 @@ static int read_dump(struct bench *bench, struct bench_command *command, const c
 
 	if (fd < 0)
 		return -errno;
-	pmc_profile_init(&profile, &options);
+	pmc_profile_init(&profile, NULL);
 	error = pmc_profile_add_fd(&profile, fd);
 	close(fd);
 	if (!error) {

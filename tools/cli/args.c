@@ -193,13 +193,12 @@ int tool_refuse_number(void *options, const struct tool_args *args)
 
 void tool_words_text(const struct tool_flag *row, bool help, char *text, size_t size)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, size);
 	unsigned last = row->n_words - 1;
 	const char *between = "";
 
 	while (!row->words[last])
 		last--;
-	pmc_out_to_mem(&out, text, size);
 	for (unsigned i = 0; i <= last; i++) {
 		if (!row->words[i])
 			continue;

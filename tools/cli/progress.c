@@ -42,9 +42,8 @@ static void show(double seconds)
 	const bool known = share >= 0.01; /* below, the time left is a guess */
 	const int columns = tool_columns(STDERR_FILENO);
 	char line[160];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(line, sizeof(line));
 
-	pmc_out_to_mem(&out, line, sizeof(line));
 	pmc_outf(&out, "\r\033[K%s %s: %s, ", tool_program, tool_command_name, progress.what);
 	if (known)
 		pmc_outf(&out, "%d %%, ", (int)(fmin(share, 1) * 100));

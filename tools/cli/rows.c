@@ -47,10 +47,9 @@ void tool_rows_print(struct tool_rows *rows, struct table *table)
 void tool_rows_say(struct tool_rows *rows, const char *format, ...)
 {
 	char line[8192];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(line, sizeof(line));
 	va_list args;
 
-	pmc_out_to_mem(&out, line, sizeof(line));
 	va_start(args, format);
 	table_vsay(&out, &rows->screen, format, args);
 	va_end(args);

@@ -46,12 +46,11 @@ static void offer(const struct completion *to, const char *name, const char *des
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.:@/+=,%-";
-	struct pmc_out out;
 	char text[512];
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	if (strncmp(name, to->part, strlen(to->part)) != 0 || name[strspn(name, plain)])
 		return;
-	pmc_out_to_mem(&out, text, sizeof(text));
 	if (description && strcmp(description, name) != 0)
 		pmc_utf8_safe(&out, description, strlen(description), 100);
 	printf("%s%s%s%.*s\n", name, strcmp(to->kind, "open") ? "" : "=", out.len ? "\t" : "",

@@ -328,10 +328,9 @@ void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile
 int diff_load_run(const struct diff_run *run, bool several, struct pmc_profile *profile,
 		  bool *whole)
 {
-	const struct pmc_profile_options options = { .timeline = false };
 	int code;
 
-	pmc_profile_init(profile, &options);
+	pmc_profile_init(profile, NULL);
 	code = report_read(profile, run->paths, run->n_paths);
 	if (!code)
 		pmc_profile_finish(profile);

@@ -67,11 +67,9 @@ static int keep_process(const struct pmc_frame *frame, void *to)
 
 static void begin_unit(struct units *units)
 {
-	const struct pmc_profile_options options = { .timeline = false };
-
 	units->list = tool_list_grow(units->list, units->n, &units->room, sizeof(*units->list));
 	units->list[units->n] = (struct unit){ .at = (unsigned)units->n, .rank = -1 };
-	pmc_profile_init(&units->profile, &options);
+	pmc_profile_init(&units->profile, NULL);
 }
 
 /* Keeps what tells the run. */

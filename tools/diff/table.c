@@ -145,9 +145,8 @@ static void add_others(struct lines *lines)
 	struct diff *diff = lines->diff;
 	const unsigned before = lines->n;
 	char label[32];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(label, sizeof(label));
 
-	pmc_out_to_mem(&out, label, sizeof(label));
 	table_say(&out, &diff->out.screen, "%n %(other|others)", (uint64_t)lines->n_others);
 	diff->others.label = pmc_arena_strdup(&diff->arena, label);
 	if (add_row(lines, &diff->others, true))
@@ -231,12 +230,11 @@ static void choose_scales(struct lines *lines, const struct table *table)
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale)
 {
 	const char *unit = scale ? scale->unit : "";
-	struct pmc_out out;
 	char text[160];
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	if (!scale)
 		return cell_text(diff->columns[column].name);
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%.*s%s%s", 150, diff->columns[column].head, *unit ? " " : "", unit);
 	return cell_text(pmc_arena_strdup(&diff->arena, text));
 }
@@ -369,10 +367,9 @@ static void write_side(struct diff *diff, unsigned side)
 {
 	const struct pmc_screen *screen = &diff->out.screen;
 	const struct diff_sampled *sampled = &diff->sampled[side];
-	struct pmc_out line;
 	char text[1024];
+	struct pmc_out line = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&line, text, sizeof(text));
 	table_say(&line, screen, " %s %60S", side ? "B" : "A", diff_files(diff, side)[0]);
 	if (diff->n_files[side] > 1)
 		pmc_outf(&line, " and %u more", diff->n_files[side] - 1);

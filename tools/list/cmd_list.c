@@ -117,12 +117,11 @@ static void add_sets(struct list *list)
 		struct pmc_parse_error error;
 		struct pmc_events events;
 		unsigned open = 0;
-		struct pmc_out out;
 		char text[1000];
+		struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 		if (!list_wants(list, name))
 			continue;
-		pmc_out_to_mem(&out, text, sizeof(text));
 		pmc_outf(&out, "%s: ", pmc_event_sets[i].doc);
 		if (pmc_events_parse(name, &list->roots, &list->arena, &events, &error))
 			continue;

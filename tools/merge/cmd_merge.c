@@ -119,12 +119,11 @@ int merge_add_input(void *to, int fd, const char *name)
  * said on stderr. 0 or -errno. */
 static int add_names(int fd)
 {
-	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile profile;
 	const char *why;
 	int error;
 
-	pmc_profile_init(&profile, &options);
+	pmc_profile_init(&profile, NULL);
 	lseek(fd, 0, SEEK_SET);
 	error = pmc_profile_add_fd(&profile, fd);
 	if (!error) {

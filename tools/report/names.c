@@ -393,11 +393,10 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 static const char *make_path(struct report_names *names, const struct pmc_p_stack *stack)
 {
 	struct spot_list *spots = &names->path;
-	struct pmc_out out;
 	char buf[512];
 	bool is_main = false;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	names_of_stack(names, stack, NAMES_FUNCTION, false, spots);
 	for (size_t i = 0; i < spots->n && !is_main; i++) {
 		pmc_outf(&out, "%s%s", i ? " < " : "", spots->list[i]->function);

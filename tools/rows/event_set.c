@@ -127,9 +127,8 @@ static unsigned count_parts(const struct set_slot *slots, unsigned n, unsigned f
 static const char *join_cpus(struct pmc_arena *arena, const struct set_slot *slots, unsigned n)
 {
 	char text[CPUS_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	for (unsigned i = 0; i < n; i++)
 		pmc_outf(&out, i ? ",%s" : "%s", slots[i].event.cpus);
 	return pmc_arena_strndup(arena, text, out.len);

@@ -47,9 +47,8 @@ static const char *label(struct pmc_arena *arena, const struct pmc_p_event *even
 {
 	const size_t cap = strlen(event->name) + strlen(event->core_type) + 32;
 	char *label = pmc_arena_alloc(arena, cap);
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(label, cap);
 
-	pmc_out_to_mem(&out, label, cap);
 	pmc_out_str(&out, event->name);
 	if (nth > 1)
 		pmc_outf(&out, "#%u", nth);
@@ -562,11 +561,10 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 		     const struct pmc_p_thread *thread, char *buf)
 {
 	const struct pmc_p_process *process = thread->process;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, KEY_CAP);
 	const char *text;
 	size_t len;
 
-	pmc_out_to_mem(&out, buf, KEY_CAP);
 	switch (by) {
 	case PMC_BY_POOL:
 		text = pmc_thread_label(thread, &len);
@@ -639,9 +637,8 @@ static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 {
 	const struct pmc_p_process *process = thread->process;
 	char buf[320];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	if (by == PMC_BY_THREAD) {
 		pmc_thread_key(thread, &out);
 	} else if (by == PMC_BY_PROCESS && process->known) {

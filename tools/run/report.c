@@ -23,9 +23,8 @@ static void fail(const struct run *run, const char *what, int error)
 static const char *keep_hint(const struct run *run, char *text, size_t cap)
 {
 	const struct pmc_config_sample *sample = &run->config.sample;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, cap);
 
-	pmc_out_to_mem(&out, text, cap);
 	pmc_out_str(&out, "pmctl run ");
 	if (sample->on)
 		pmc_out_str(&out, "--sample");

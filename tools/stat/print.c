@@ -49,8 +49,8 @@ static void add_event(struct table *table, const struct stat_lines *lines, unsig
 	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
 	const bool clock = !strcmp(event->unit, "ns");
 	struct table_cell *of_rate;
-	struct pmc_out rate;
 	char text[64];
+	struct pmc_out rate = pmc_out_mem(text, sizeof(text));
 
 	if (cell.kind == CELL_NULL) {
 		add(table, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
@@ -59,7 +59,6 @@ static void add_event(struct table *table, const struct stat_lines *lines, unsig
 	}
 	of_rate = add(table, cell, clock ? 1e6 : 1, event->unit[0] ? 2 : 0,
 		      clock ? "ms" : event->unit, event->name);
-	pmc_out_to_mem(&rate, text, sizeof(text));
 	if (clock && (int)e == stat_clock(stat) && lines->ns) {
 		pmc_out_fixed(&rate, value / (double)lines->ns, 3);
 		pmc_out_str(&rate, " CPUs");

@@ -185,12 +185,11 @@ static void add_event(struct stat_prometheus *to, const struct stat_row *row, un
 	const struct table_cell cell = live_event_cell(live, row->counts, e);
 	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
 	char text[1024], name[80], unit[32];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	if (cell.kind == CELL_NULL)
 		return;
 	pmc_event_metric_unit(event, unit);
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_str(&out, labels);
 	put_label(&out, "event", event->name);
 	snprintf(name, sizeof(name), "pmc_event%s%s_total", *unit ? "_" : "", unit);
@@ -204,9 +203,8 @@ static void add_event(struct stat_prometheus *to, const struct stat_row *row, un
 static void add_row(struct stat_prometheus *to, const struct stat_row *row)
 {
 	char labels[768];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(labels, sizeof(labels));
 
-	pmc_out_to_mem(&out, labels, sizeof(labels));
 	put_labels(&out, to->stat, row);
 	if (stat_has_waits(to->stat))
 		add_waits(to, row, labels);

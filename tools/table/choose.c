@@ -16,12 +16,11 @@ static bool is_it(struct pmc_nearest *nearest, const char *name, const char *suf
 {
 	const size_t len = strlen(name), suffix_len = strlen(suffix);
 	char full[96];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(full, sizeof(full));
 
 	if (nearest->len == len + suffix_len && !memcmp(nearest->word, name, len) &&
 	    !memcmp(nearest->word + len, suffix, suffix_len))
 		return true;
-	pmc_out_to_mem(&out, full, sizeof(full));
 	pmc_outf(&out, "%s%s", name, suffix);
 	if (!out.error && pmc_nearest_try(nearest, full))
 		nearest->name = pmc_arena_strndup(arena, full, out.len);
@@ -50,9 +49,8 @@ static bool is_head(const struct table_column *column, const char *word, size_t 
 static const char *unknown(const struct pmc_nearest *nearest, struct pmc_arena *arena)
 {
 	char buf[256];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
 		 nearest->word);
 	if (nearest->name)
@@ -303,10 +301,9 @@ static int explain(const struct table *table, const struct table_choice *choice,
 		   const struct table_condition *conditions, const char **problem)
 {
 	const char *near = NULL;
-	struct pmc_out out;
 	char buf[512];
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	for (unsigned i = 0; i < choice->n_where; i++) {
 		pmc_outf(&out, "%s%.80s", i ? " and " : "no row has ", choice->where[i]);
 		near = near ? near : table_near(table, &conditions[i]);

@@ -21,10 +21,9 @@ static void measure_cell(const struct table *table, struct table_place *place,
 	place->estimate |= cell->estimate != 0;
 	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL || cell->scale) {
 		char buf[512];
-		struct pmc_out out;
+		struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 		int width;
 
-		pmc_out_to_mem(&out, buf, sizeof(buf));
 		if (cell->scale)
 			table_show(place, cell, &out);
 		/* Escaped text is wider than its bytes. */
@@ -163,14 +162,13 @@ static int width_of_numbers(const struct table_place *place)
 		const bool whole =
 			place->column->unit == TABLE_ID || place->column->unit == TABLE_WHOLE;
 		struct table_cell cell = { .kind = whole ? CELL_NUMBER : CELL_REAL };
-		struct pmc_out out;
 		char buf[64];
+		struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
 		if (whole)
 			cell.number = pmc_nearest_integer(values[i]);
 		else
 			cell.real = values[i];
-		pmc_out_to_mem(&out, buf, sizeof(buf));
 		table_show(place, &cell, &out);
 		most = (int)out.len > most ? (int)out.len : most;
 	}

@@ -82,12 +82,11 @@ void top_put_table(const struct top_job *job, int width, unsigned most, struct p
 	const bool ascii = job->flags.rows.screen.ascii;
 	static struct top_layout layout;
 	char text[8192];
-	struct pmc_out title;
+	struct pmc_out title = pmc_out_mem(text, sizeof(text));
 
 	if (most_rows(job) < most)
 		most = most_rows(job);
 	top_layout_make(&layout, job, 0, most, width);
-	pmc_out_to_mem(&title, text, sizeof(text));
 	top_put_title(job, ascii, &title);
 	pmc_utf8_fit(out, text, title.len, width, PMC_CUT_END, ascii);
 	pmc_out_str(out, markdown ? "\n\n" : "\n");

@@ -174,11 +174,10 @@ static struct table_cell rate(const struct top_row *row, uint64_t n)
 static struct table_cell states_cell(const struct top_row *row)
 {
 	static const char order[] = "RDSTtZXIPKWx";
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	if (row->task)
 		return cell_textn(&row->task->task.stat.state, 1);
-	pmc_out_to_mem(&out, text, sizeof(text));
 	for (const char *state = order; *state; state++)
 		if (row->states[(unsigned char)*state])
 			pmc_outf(&out, "%s%u%c", out.len ? " " : "",
@@ -241,11 +240,10 @@ static struct table_cell history_cell(const struct top_source *source)
 		       n = watch->slots < room ? watch->slots : room;
 	const uint32_t *us = source->row->cpu_us;
 	uint64_t most = watch->slot_ns / 1000;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	for (unsigned i = 1; i <= watch->slots; i++)
 		most = us[i] > most ? us[i] : most;
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_pad(&out, ' ', (int)(room - n));
 	top_put_sparkline(us, n, most, source->ascii, &out);
 	while (out.len && text[out.len - 1] == ' ')

@@ -197,7 +197,7 @@ static void name_start(struct top_watch *watch, const struct attach_thread *thre
 {
 	struct symbol_module *module = NULL;
 	const char *name = NULL;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(start, TOP_ROUTINE);
 
 	if (!watch->symbols)
 		watch->symbols = symbols_new(NULL);
@@ -205,7 +205,6 @@ static void name_start(struct top_watch *watch, const struct attach_thread *thre
 		module = symbols_module(watch->symbols, thread->module, NULL, 0);
 	if (module)
 		name = symbols_function(watch->symbols, module, thread->offset);
-	pmc_out_to_mem(&out, start, TOP_ROUTINE);
 	if (thread->main)
 		pmc_out_str(&out, "(main)");
 	else if (name)

@@ -114,12 +114,11 @@ static void put_line(const struct top_job *job, int line, const char *text, size
 		     attr_t attributes)
 {
 	char fitted[4096];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(fitted, sizeof(fitted));
 	int width;
 
 	if (line >= LINES)
 		return;
-	pmc_out_to_mem(&out, fitted, sizeof(fitted));
 	width = pmc_utf8_fit(&out, text, len, COLS, PMC_CUT_END, job->flags.rows.screen.ascii);
 	if (attributes & A_REVERSE)
 		pmc_out_pad(&out, ' ', COLS - width);
@@ -156,10 +155,9 @@ static void draw_head(const struct top_screen *screen)
 {
 	const struct table *table = &screen->layout.table;
 	char text[4096];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 	int at = 0;
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	table_put_head(table, &out);
 	put_line(screen->job, 1, text, out.len - 1, A_REVERSE);
 	for (unsigned i = 0; i < table->n; i++) {
@@ -201,9 +199,8 @@ static void draw_foot(const struct top_screen *screen)
 {
 	static const char *const questions[] = { "", "filter: ", "CSV file: ", "dump: " };
 	char text[512];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	if (screen->prompt) {
 		pmc_out_str(&out, questions[screen->prompt]);
 		pmc_utf8_fit(&out, screen->input, strlen(screen->input), 0, PMC_CUT_END,
@@ -229,13 +226,12 @@ static void draw(struct top_screen *screen)
 {
 	struct top_job *job = screen->job;
 	char text[16384];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	if (job->watch.note[0])
 		snprintf(screen->message, sizeof(screen->message), "%.255s", job->watch.note);
 	job->watch.note[0] = '\0';
 	erase();
-	pmc_out_to_mem(&out, text, sizeof(text));
 	if (screen->view == TOP_TABLE) {
 		top_put_title(job, job->flags.rows.screen.ascii, &out);
 		put_line(job, 0, text, out.len, A_BOLD);
@@ -313,14 +309,13 @@ int top_screen(struct top_job *job)
 	static char room[256 << 10];
 	struct top_screen screen = { .job = job };
 	SCREEN *terminal = NULL;
-	struct pmc_out last;
+	struct pmc_out last = pmc_out_mem(room, sizeof(room));
 	bool going = true;
 	FILE *keys = NULL;
 	int code = open_terminal(job, &terminal, &keys);
 
 	if (code)
 		return code;
-	pmc_out_to_mem(&last, room, sizeof(room));
 	if (job->flags.interval_ns > FIRST_NS)
 		job->next_ns = pmc_now_ns() + FIRST_NS;
 	top_rows_make(&job->rows, &job->watch, &job->look);

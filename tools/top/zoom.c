@@ -33,9 +33,8 @@ struct pairs {
 static void put_value(struct pairs *pairs, const char *what, bool known, bool is_ns, uint64_t value)
 {
 	char text[64];
-	struct pmc_out cell;
+	struct pmc_out cell = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&cell, text, sizeof(text));
 	if (!known)
 		pmc_out_char(&cell, '-');
 	else if (is_ns)
@@ -58,9 +57,8 @@ static void put_counts(const struct pmc_p_thread *thread, bool ascii, struct pmc
 		const struct pmc_p_event *event = &thread->set->events[e];
 		const struct pmc_count *count = &thread->counts[e];
 		char name[96];
-		struct pmc_out fitted;
+		struct pmc_out fitted = pmc_out_mem(name, sizeof(name));
 
-		pmc_out_to_mem(&fitted, name, sizeof(name));
 		pmc_utf8_fit(&fitted, event->name, strlen(event->name), 21, PMC_CUT_END, ascii);
 		put_value(&pairs, name, pmc_count_has_value(count), !strcmp(event->unit, "ns"),
 			  pmc_nearest_integer((double)pmc_count_value(count) *
@@ -161,17 +159,15 @@ static void keep_profile(struct top_inside *inside, struct pmc_profile *profile)
 
 static void take(struct top_screen *screen, const struct pmc_frame_buf *frames)
 {
-	const struct pmc_profile_options options = { .timeline = false };
 	struct pmc_profile *profile = tool_realloc(NULL, sizeof(*profile));
 	struct top_inside *inside = &screen->inside;
 	const uint64_t now_ns = pmc_now_ns();
 	struct pmc_thread_buf thread;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(inside->text, sizeof(inside->text));
 
-	pmc_profile_init(profile, &options);
+	pmc_profile_init(profile, NULL);
 	pmc_profile_add_buffer(profile, frames->data, frames->len);
 	pmc_profile_finish(profile);
-	pmc_out_to_mem(&out, inside->text, sizeof(inside->text));
 	if (profile->n_threads) {
 		put_counts(pmc_profile_thread(profile, profile->threads[0], &thread),
 			   screen->job->flags.rows.screen.ascii, &out);

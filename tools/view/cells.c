@@ -25,11 +25,10 @@ static struct table_cell pool(struct pmc_view *view, const struct pmc_thread_fix
 
 static struct table_cell start(struct pmc_view *view, const struct pmc_p_thread *thread)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(view->text, sizeof(view->text));
 
 	if (thread->symbol[0])
 		return cell_text(thread->symbol);
-	pmc_out_to_mem(&out, view->text, sizeof(view->text));
 	pmc_thread_start(thread, &out);
 	return cell_textn(view->text, out.len);
 }
@@ -60,11 +59,10 @@ static struct table_cell label_of(const struct pmc_p_process *process, const cha
 static struct table_cell job(struct pmc_view *view, const struct pmc_p_process *process)
 {
 	struct table_cell cell = label_of(process, "job");
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(view->text, sizeof(view->text));
 
 	if (cell.kind != CELL_NULL || !process->known)
 		return cell;
-	pmc_out_to_mem(&out, view->text, sizeof(view->text));
 	pmc_out_hex_bytes(&out, process->fixed.job, 8);
 	return cell_textn(view->text, out.len);
 }

@@ -94,14 +94,13 @@ static bool has_mpi(const struct pmc_view *view)
 static const char *part_head(const struct pmc_view *view, const struct part *part)
 {
 	char buf[32];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
 	if (part->part != PMC_PART_LARGEST)
 		return part->head && !(part->part == PMC_PART_STDDEV &&
 				       view->options->screen.ascii) ?
 			       part->head :
 			       part->suffix + 1;
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
 	return pmc_arena_strndup(view->arena, buf, out.len);
 }
@@ -141,9 +140,8 @@ static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
 {
 	const char *name = pmc_by_names[by];
 	char buf[32];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "%s%s", name, name[strlen(name) - 1] == 's' ? "es" : "s");
 	return pmc_arena_strndup(view->arena, buf, out.len);
 }
@@ -206,13 +204,12 @@ static const char *event_head(struct pmc_view *view, unsigned i, const struct pa
 	const bool value = part->part == PMC_PART_VALUE;
 	const bool user = is_user_only(&view->events.set.events[i]);
 	char buf[128];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
 	if (value && !strcmp(name, "instructions"))
 		name = "instr";
 	else if (value && !user)
 		return NULL;
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "%.100s%s", name, user ? ":u" : "");
 	if (!value)
 		pmc_outf(&out, " %s", part_head(view, part));

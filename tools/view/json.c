@@ -424,9 +424,8 @@ static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 
 void pmc_process_ended(const struct pmc_p_process *process, char text[PMC_ENDED_BYTES])
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, PMC_ENDED_BYTES);
 
-	pmc_out_to_mem(&out, text, PMC_ENDED_BYTES);
 	if (!process->known || pmc_process_is_gone(process)) {
 		pmc_out_str(&out, "lost");
 		return;

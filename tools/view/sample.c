@@ -270,13 +270,12 @@ static bool is_short(const struct pmc_view *view)
 const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
 			   char *room, size_t cap)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(room, cap);
 
 	if (by == PMC_BY_MODULE && !whole)
 		return pmc_base_name(row->function);
 	if (by != PMC_BY_LINE || !row->file[0])
 		return row->function;
-	pmc_out_to_mem(&out, room, cap);
 	pmc_outf(&out, "%s:%u", whole ? row->file : pmc_base_name(row->file), row->line);
 	return room;
 }

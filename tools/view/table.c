@@ -177,9 +177,8 @@ const char *pmc_more(const struct pmc_lines *lines)
 {
 	struct pmc_view *view = lines->view;
 	char text[48];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	table_say(&out, &view->options->screen, "(%n more)", lines->all - lines->n);
 	return pmc_arena_strndup(view->arena, text, out.len);
 }
@@ -589,9 +588,8 @@ static void lay_out(struct pmc_table *table)
 static const char *unnamed_sums(struct pmc_table *table)
 {
 	char buf[256];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	for (unsigned i = 0; !table->labels && i < table->n_below; i++)
 		pmc_outf(&out, "%s%s", i ? ", " : "",
 			 table->rest ? table->rest->function : table->below[i]->label);
@@ -637,9 +635,8 @@ static void put_markdown(struct pmc_table *table, const char *figures)
 {
 	struct pmc_view *view = table->view;
 	char buf[512];
-	struct pmc_out text;
+	struct pmc_out text = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&text, buf, sizeof(buf));
 	table_say(&text, &(struct pmc_screen){ .width = 110, .ascii = view->options->screen.ascii },
 		  "%100S", table_command(view, table->coverage));
 	pmc_out_str(view->out, "**");
@@ -658,9 +655,8 @@ void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
 {
 	struct pmc_view *view = table->view;
 	char buf[200];
-	struct pmc_out text;
+	struct pmc_out text = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&text, buf, sizeof(buf));
 	table_figures(view, table->coverage, &text);
 	note_marks(table, footer);
 	pmc_view_footer(view, footer);

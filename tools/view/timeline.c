@@ -243,12 +243,11 @@ static void make_columns(struct timeline *line, unsigned n_fit, struct table *ta
 	for (unsigned c = 0; c < line->n_columns && n_fit; c++) {
 		const char *name = c ? view->events.columns[c - 1].label : "CPUs";
 		char head[4 * SPARK_MOST];
-		struct pmc_out out;
+		struct pmc_out out = pmc_out_mem(head, sizeof(head));
 
 		if (!(line->peaks[c] > 0))
 			continue;
 		n_fit--;
-		pmc_out_to_mem(&out, head, sizeof(head));
 		pmc_utf8_fit(&out, name, strlen(name), (int)line->n_bins - 2, PMC_CUT_END,
 			     view->options->screen.ascii);
 		pmc_out_str(&out, is_time(line, c) ? "" : "/s");
@@ -308,9 +307,8 @@ static void put_scale(const struct timeline *line, uint64_t off_ns)
 {
 	const struct pmc_screen *screen = &line->view->options->screen;
 	char buf[256];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
 	table_say(&out, screen,
 		  " %t from left to right, %t a character; the highest character is the peak of "
 		  "the column",
