@@ -51,12 +51,11 @@ bool agent_job_text(char *text, bool with_reported)
 		.owner_ns = agent.owner_ns,
 		.events = agent.events_hash,
 	};
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, AGENT_JOB_TEXT);
 
 	memcpy(fixed.id, agent.job, sizeof(fixed.id));
 	if (with_reported)
 		fill_reported(&fixed.reported);
-	pmc_out_to_mem(&out, text, AGENT_JOB_TEXT);
 	pmc_out_str(&out, "PMC_JOB=2:");
 	pmc_out_hex_bytes(&out, (const uint8_t *)&fixed, sizeof(fixed));
 	pmc_out_char(&out, ':');
@@ -80,8 +79,8 @@ uint64_t agent_pid_namespace(void)
 
 bool agent_job_owner_alive(void)
 {
-	struct pmc_out out;
 	char path[40], exe[8];
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
 	/* The owner's pid is not known in another pid namespace. */
 	if (agent_pid_namespace() != agent.owner_ns)
@@ -90,7 +89,6 @@ bool agent_job_owner_alive(void)
 	if (syscall(SYS_kill, agent.owner, 0) != 0)
 		return errno == EPERM;
 	/* A zombie has no program. */
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/%d/exe", (int)agent.owner);
 	return syscall(SYS_readlinkat, AT_FDCWD, path, exe, sizeof(exe)) >= 0 || errno != ENOENT;
 }

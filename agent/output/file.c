@@ -77,9 +77,8 @@ static void pending_done(void)
 
 void agent_file_path(void)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(file_path, sizeof(file_path));
 
-	pmc_out_to_mem(&out, file_path, sizeof(file_path));
 	pmc_agent_control.out[0] = '\0';
 	if (!agent.out) {
 		pmc_out_str(&out, agent.private_dump ? agent.private_dump : "");

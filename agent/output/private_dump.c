@@ -34,9 +34,8 @@ static void put_name(struct pmc_out *out)
 const char *agent_private_path(char *const *envp)
 {
 	char text[PATH_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%s/", directory(envp));
 	put_name(&out);
 	return pmc_arena_strdup(&agent.arena, text);
@@ -45,10 +44,9 @@ const char *agent_private_path(char *const *envp)
 bool agent_private_is_ours(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	struct pmc_out out;
 	char name[NAME_ROOM];
+	struct pmc_out out = pmc_out_mem(name, sizeof(name));
 
-	pmc_out_to_mem(&out, name, sizeof(name));
 	put_name(&out);
 	return *path == '/' && strcmp(slash + 1, name) == 0;
 }
@@ -92,10 +90,9 @@ static uint64_t owner_of(const char *name)
 
 static bool is_process(uint64_t pid)
 {
-	struct pmc_out out;
 	char path[40];
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/%llu", (unsigned long long)pid);
 	return pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
@@ -105,12 +102,11 @@ static void sweep(const char *name, void *unused)
 	const char *own = agent.private_dump;
 	const uint64_t owner = owner_of(name);
 	char path[PATH_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
 	(void)unused;
 	if (!owner || is_process(owner))
 		return;
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "%.*s/%s", (int)(strrchr(own, '/') - own), own, name);
 	remove_dump(path);
 }

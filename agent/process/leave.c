@@ -125,14 +125,13 @@ void agent_report_forked(void)
 int agent_report_unblocked(int fd, struct pmc_out *out)
 {
 	char path[32];
-	struct pmc_out name;
+	struct pmc_out name = pmc_out_mem(path, sizeof(path));
 	struct stat st;
 	int again = -1;
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	out->patience_ms = AGENT_REPORT_PATIENCE_MS;
-	pmc_out_to_mem(&name, path, sizeof(path));
 	pmc_outf(&name, "/proc/self/fd/%d", fd);
 	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		again = (int)syscall(SYS_openat, AT_FDCWD, path,
@@ -179,9 +178,8 @@ static bool on_main_stack(void)
 static void report_in_clone(void)
 {
 	const size_t bytes = (size_t)256 << 10;
-	void *stack;
+	void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return;
 	if (agent_throwaway_clone(report, NULL, stack, bytes) < 0)

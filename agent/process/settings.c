@@ -16,10 +16,9 @@ const char *agent_copy(const char *text)
 void agent_refuse(const char *variable, const char *value, const char *why)
 {
 	static char off[] = "PMC_JOB=off";
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(pmc_agent_control.why, sizeof(pmc_agent_control.why));
 
 	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs uncounted)", variable, value, why);
-	pmc_out_to_mem(&out, pmc_agent_control.why, sizeof(pmc_agent_control.why));
 	pmc_outf(&out, "%s=%s: %s", variable, value, why);
 	agent.job_text = off;
 }
@@ -46,9 +45,8 @@ static bool is_selected(int argc, char **argv)
 static const char *absolute_out(const char *pattern)
 {
 	char text[PATH_MAX], cwd[PATH_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	if (*pattern != '/' && getcwd(cwd, sizeof(cwd))) {
 		for (const char *p = cwd; *p; p++)
 			pmc_outf(&out, *p == '%' ? "%%%%" : "%c", *p);
@@ -102,10 +100,9 @@ void agent_read_program(const char *exe, int argc, char **argv)
 	static char *none[] = { NULL };
 	char text[PMC_COMMAND_LINE_BYTES];
 	struct utsname host;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	agent.exe = agent_copy(*exe ? exe : argc > 0 ? argv[0] : "");
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
 	agent.cmdline = agent_copy(text);
 	agent.host = agent_copy(uname(&host) == 0 ? host.nodename : "");

@@ -497,9 +497,8 @@ static void add_event(struct summary *s, unsigned index)
 	const struct pmc_planned *last = s->events[index].last;
 	const bool time = strcmp(last->event.unit, "ns") == 0;
 	struct column column = { .kind = time ? TIME : COUNT, .cell = EVENTS + index };
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(column.head, sizeof(column.head));
 
-	pmc_out_to_mem(&out, column.head, sizeof(column.head));
 	put_name(s, &last->event, &out);
 	if (last->flags & PMC_EVENT_FELL_BACK && last->scope == PMC_SCOPE_USER)
 		pmc_out_str(&out, ":u");

@@ -40,10 +40,9 @@ static bool starting(void)
 
 static void read_name(uint32_t tid, char name[16])
 {
-	struct pmc_out out;
 	char path[40];
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/self/task/%u/comm", tid);
 	pmc_file_read_at(AT_FDCWD, path, name, 16);
 }

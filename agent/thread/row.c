@@ -117,11 +117,10 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Nobody else reads the groups any more. */
 	bool last = own && registry_unread(slot);
 	struct snapshot_seen seen;
-	struct pmc_thread_fixed *row;
 	struct account_words now;
 	uint64_t time_ns;
+	struct pmc_thread_fixed *row = snapshot_begin_row(&reader, buf, slot, state, phases);
 
-	row = snapshot_begin_row(&reader, buf, slot, state, phases);
 	if (!row)
 		return false;
 	/* Groups before the accounting: they would count that. */

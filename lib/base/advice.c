@@ -184,10 +184,9 @@ const char *pmc_advice_text(int error, const struct pmc_tried *tried, const stru
 			    char *buf, size_t cap)
 {
 	struct pmc_advice advice;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, cap);
 
 	pmc_advise(error, tried, here, &advice);
-	pmc_out_to_mem(&out, buf, cap);
 	pmc_out_str(&out, advice.means);
 	pmc_out_str(&out, "; ");
 	pmc_out_str(&out, advice.todo);
@@ -204,11 +203,10 @@ const char *pmc_error_means(int error)
 const char *pmc_error_name(int error, char *buf)
 {
 	const struct row *row = find(abs(error), 0);
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(buf, 24);
 
 	if (row)
 		return row->name;
-	pmc_out_to_mem(&out, buf, 24);
 	pmc_outf(&out, "errno %d", abs(error));
 	return buf;
 }

@@ -9,9 +9,8 @@
 
 int pmc_path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(path, PMC_PATH_MAX);
 
-	pmc_out_to_mem(&out, path, PMC_PATH_MAX);
 	pmc_voutf(&out, format, args);
 	return out.error ? -ENAMETOOLONG : 0;
 }

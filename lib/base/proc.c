@@ -118,9 +118,8 @@ bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage)
 /* The path is built in room: the caller may be on a small signal stack. */
 static bool read_task(uint32_t tid, const char *name, char *room, size_t bytes)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(room, bytes);
 
-	pmc_out_to_mem(&out, room, bytes);
 	pmc_outf(&out, "/proc/self/task/%u/%s", tid, name);
 	return pmc_file_read_at(AT_FDCWD, room, room, bytes) > 0;
 }

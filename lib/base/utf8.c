@@ -136,7 +136,7 @@ int pmc_utf8_fit(struct pmc_out *out, const char *text, size_t len, int columns,
 	const int all[2] = { INT_MAX, 0 };
 	int room[2], total, dots = ascii ? 3 : 1;
 	char buf[1024];
-	struct pmc_out fitted;
+	struct pmc_out fitted = pmc_out_mem(buf, sizeof(buf));
 
 	if ((columns <= 0 || len <= (size_t)columns) && all_plain(text, len)) {
 		pmc_out_bytes(out, text, len);
@@ -148,7 +148,6 @@ int pmc_utf8_fit(struct pmc_out *out, const char *text, size_t len, int columns,
 	columns = columns > dots ? columns - dots : 1;
 	room[0] = cut == PMC_CUT_END ? columns : cut == PMC_CUT_LEFT ? 0 : (columns + 1) / 2;
 	room[1] = columns - room[0];
-	pmc_out_to_mem(&fitted, buf, sizeof(buf));
 	print(&fitted, text, len, ascii, total, room);
 	pmc_out_bytes(out, buf, fitted.len);
 	return pmc_utf8_columns(buf, fitted.len);
@@ -290,9 +289,8 @@ void pmc_csv_text(struct pmc_out *out, const char *text, size_t len)
 void pmc_prometheus_label(struct pmc_out *out, const char *key, const char *text, size_t len)
 {
 	char safe[8192];
-	struct pmc_out harmless;
+	struct pmc_out harmless = pmc_out_mem(safe, sizeof(safe));
 
-	pmc_out_to_mem(&harmless, safe, sizeof(safe));
 	pmc_utf8_safe(&harmless, text, len, 0);
 	pmc_outf(out, "%s=\"", key);
 	for (size_t i = 0; i < harmless.len; i++) {

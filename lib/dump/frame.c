@@ -415,10 +415,9 @@ int pmc_scan_fd(int fd, int (*each)(const struct pmc_frame *frame, void *arg), v
 	const size_t room = 4 * (size_t)PMC_FRAME_MAX_BYTES;
 	struct pmc_scan scan = { .partial = true };
 	struct pmc_frame frame;
-	uint8_t *buf;
 	int result = 0;
+	uint8_t *buf = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	buf = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (buf == MAP_FAILED)
 		return -ENOMEM;
 	scan.data = buf;

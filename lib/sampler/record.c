@@ -322,10 +322,9 @@ static void take_tag(struct record_cursor *c, struct pmc_record *record)
 static void take_text_poke(struct record_cursor *c, struct pmc_record *record)
 {
 	struct pmc_record_text_poke *t = &record->text_poke;
-	const unsigned char *bytes;
 	uint16_t lens[2] = { 0, 0 };
+	const unsigned char *bytes = (const unsigned char *)c->at;
 
-	bytes = (const unsigned char *)c->at;
 	/* Two u16 lengths; the bytes follow directly. */
 	if (!record_take(c, 1))
 		return;

@@ -112,9 +112,8 @@ static bool has_label(const struct history *history)
 static int read_runs(struct history *history)
 {
 	struct diff_runs runs;
-	int code;
+	int code = diff_find_runs(&history->diff, history->paths, history->n_paths, true, &runs);
 
-	code = diff_find_runs(&history->diff, history->paths, history->n_paths, true, &runs);
 	diff_start(&history->diff);
 	for (unsigned i = 0; i < runs.n && !code; i++)
 		code = read_run(history, &runs.list[i]);

@@ -181,10 +181,9 @@ bool profile_add_names(struct pmc_profile *profile, const struct pmc_frame *fram
 	struct pmc_cursor cursor = profile_parts(frame, &fixed, sizeof(fixed));
 	struct place_key key = { 0 };
 	const uint8_t *functions;
-	const char **texts;
 	struct pmc_place_def def;
+	const char **texts = take_texts(arena, &cursor, fixed.n_texts);
 
-	texts = take_texts(arena, &cursor, fixed.n_texts);
 	if (!texts || !places_fit(cursor, &fixed))
 		return false;
 	key.module = fixed.module;

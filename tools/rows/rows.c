@@ -277,10 +277,9 @@ static void find_outside_mpi(const struct pmc_p_samples *samples, bool window,
 static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *thread)
 {
 	const struct pmc_p_samples *most = NULL;
-	struct pmc_p_samples **of;
 	uint64_t n;
+	struct pmc_p_samples **of = pmc_profile_samples_of(profile, thread->row, &n);
 
-	of = pmc_profile_samples_of(profile, thread->row, &n);
 	for (uint64_t i = 0; i < n; i++) {
 		if (!of[i]->event || pmc_is_off_cpu(of[i]->event))
 			continue;

@@ -21,9 +21,8 @@ static char path[PATH_MAX];
 
 void agent_file_path(void)
 {
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
-	pmc_out_to_mem(&out, path, sizeof(path));
 	if (agent.out)
 		agent_out_expand(&out, agent.out, "pher%");
 	else

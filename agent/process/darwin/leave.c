@@ -76,9 +76,8 @@ static void abandon(void)
 
 static void print_last(void)
 {
-	int fd;
+	int fd = agent_report_open();
 
-	fd = agent_report_open();
 	if (fd >= 0)
 		agent_report_print(fd);
 	if (fd > 2)

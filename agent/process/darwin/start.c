@@ -52,9 +52,8 @@ const char *agent_private_path(char *const *envp)
 {
 	const char *dir = pmc_env(envp, "TMPDIR");
 	char text[PATH_MAX];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%s/pmc-", dir && *dir == '/' ? dir : "/tmp");
 	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
 	pmc_outf(&out, "-%d.job", (int)agent.pid);
@@ -92,9 +91,8 @@ static bool parse_job(const char *text)
 static void make_job_text(void)
 {
 	char text[JOB_TEXT];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_str(&out, "PMC_JOB=mac1:");
 	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
 	pmc_outf(&out, ":%d:%s%c%s", (int)agent.owner, refused ? "r" : "", agent.out ? 'o' : 'p',

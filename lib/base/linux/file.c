@@ -73,13 +73,12 @@ long pmc_fd_read(int fd, void *bytes, size_t len)
 int pmc_fd_reopen(int fd)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	struct pmc_out out;
 	struct stat st;
 	char path[32];
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 
 	if (pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/self/fd/%d", fd);
 	return pmc_fd_open(AT_FDCWD, path, flags, 0);
 }

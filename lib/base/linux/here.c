@@ -48,10 +48,9 @@ static void read_status(struct pmc_here *here, const char *proc)
 	static const char first[] = "user:[4026531837]";
 	char text[TEXT], path[PMC_PATH_MAX];
 	const char *value;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
 	ssize_t n;
 
-	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "%s/self/ns/user", proc);
 	n = readlink(path, text, sizeof(first));
 	if (n > 0)
@@ -171,9 +170,8 @@ static void visit_pmu(const char *name, void *arg)
 static void read_pmus(struct pmc_here *here, const char *sys)
 {
 	struct pmu_search search = { .found = false };
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(search.devices, sizeof(search.devices));
 
-	pmc_out_to_mem(&out, search.devices, sizeof(search.devices));
 	pmc_outf(&out, "%s/bus/event_source/devices", sys);
 	if (pmc_dir_visit(visit_pmu, &search, "%s", search.devices) == 0)
 		here->core_pmu = search.found ? PMC_YES : PMC_NO;

@@ -211,9 +211,8 @@ static int run(const struct bench *bench, const struct bench_command *command,
 					       command->n_words };
 	struct pollfd fd = { .fd = runner->socket, .events = POLLIN };
 	bool told = false;
-	ssize_t n;
+	ssize_t n = send(runner->socket, &request, sizeof(request), MSG_NOSIGNAL);
 
-	n = send(runner->socket, &request, sizeof(request), MSG_NOSIGNAL);
 	while (n > 0 && ppoll(&fd, 1, NULL, &bench_masks.waiting) < 0 && errno == EINTR) {
 		if (told || !bench_signalled())
 			continue;
