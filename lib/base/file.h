@@ -22,8 +22,8 @@ int pmc_fd_stat(int fd, struct stat *st);
 int pmc_fd_columns(int fd);
 /* RLIMIT_FSIZE; UINT64_MAX: none. */
 uint64_t pmc_file_limit(void);
-int pmc_fd_truncate(int fd); /* to 0 bytes */
-void pmc_fd_close(int fd);
+int pmc_fd_truncate(int fd);	       /* to 0 bytes */
+void pmc_fd_close(int fd);	       /* below 0: nothing */
 int pmc_path_access(const char *path); /* 0: the path exists */
 void pmc_dir_make(const char *path);   /* if it can be made; mode 0777 less the umask */
 /* A path from a format: 0 or -ENAMETOOLONG. */

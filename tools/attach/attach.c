@@ -184,10 +184,8 @@ static void enter_by_thread(struct attach *target)
 			target->files = pidfd;
 			break;
 		}
-		if (pidfd >= 0)
-			close(pidfd);
-		if (dir >= 0)
-			close(dir);
+		pmc_fd_close(pidfd);
+		pmc_fd_close(dir);
 	}
 	if (tasks)
 		closedir(tasks);
@@ -225,8 +223,7 @@ static void leave(struct attach *target)
 			     &target->mem };
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (*all[i] >= 0)
-			close(*all[i]);
+		pmc_fd_close(*all[i]);
 		*all[i] = -1;
 	}
 }

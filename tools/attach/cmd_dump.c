@@ -384,8 +384,7 @@ static int dump_by_signal(pid_t pid)
 		code = attach_act(pid, 0, ask_agent, &asking);
 	}
 	free(asking.data);
-	if (asking.fd >= 0)
-		close(asking.fd);
+	pmc_fd_close(asking.fd);
 	return code;
 }
 
@@ -539,8 +538,7 @@ static int snapshot(struct attach *target, void *arg)
 	}
 	if (!code)
 		warn_missing(target, request, &missing);
-	if (out.fd >= 0)
-		close(out.fd);
+	pmc_fd_close(out.fd);
 	free(buf.data);
 	return code;
 }

@@ -149,10 +149,8 @@ static void host_name(const struct attach *target, struct utsname *host)
 		host->nodename[0] = '\0';
 	if (moved)
 		(void)setns(ours, CLONE_NEWUTS);
-	if (theirs >= 0)
-		close(theirs);
-	if (ours >= 0)
-		close(ours);
+	pmc_fd_close(theirs);
+	pmc_fd_close(ours);
 }
 
 void attach_process_words(const struct attach *target, struct account_words *now)

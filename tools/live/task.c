@@ -57,8 +57,7 @@ bool live_is_zombie(pid_t pid)
 	 * none, nor of a thread. */
 	process.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	ended = process.fd >= 0 && poll(&process, 1, 0) > 0;
-	if (process.fd >= 0)
-		close(process.fd);
+	pmc_fd_close(process.fd);
 	return ended;
 }
 
@@ -273,8 +272,7 @@ uint64_t live_process_cpu_ns(pid_t pid)
 	return pmc_timespec_ns(&time);
 }
 
-/* ---- readings of one thread --------------------------------------------------------------------
- */
+/* ---- readings of one thread ----------------------------------------------------------------- */
 
 /* Of wchan, for a thread that did not run since. */
 #define RETRIES 3

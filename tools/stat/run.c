@@ -10,8 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- start and end -----------------------------------------------------------------------------
- */
+/* ---- start and end -------------------------------------------------------------------------- */
 
 static void why_refused(const struct stat_job *stat, int error, char *text, size_t cap)
 {
@@ -130,8 +129,7 @@ void stat_close(struct stat_job *stat)
 	}
 }
 
-/* ---- intervals: the time, a signal, or the end of the target -----------------------------------
- */
+/* ---- intervals: the time, a signal, or the end of the target -------------------------------- */
 
 /* How often threads are looked for and read, and the end of one where no descriptor tells it. */
 #define LOOK_NS 100000000u
@@ -280,8 +278,7 @@ int stat_run(struct stat_job *stat)
 	if (!code && stat->child.pid)
 		kill(stat->child.pid, SIGTERM);
 	close(wait.signals);
-	if (wait.input >= 0)
-		close(wait.input);
+	pmc_fd_close(wait.input);
 	sigprocmask(SIG_SETMASK, &was, NULL);
 	return code;
 }

@@ -103,8 +103,7 @@ static int open_build(const char *path, const uint8_t *id, unsigned id_bytes)
 	return fd;
 }
 
-/* ---- files of processes with another root -----------------------------------------------------
- */
+/* ---- files of processes with another root --------------------------------------------------- */
 
 static int roots[SYMBOL_ROOTS_MOST];
 static unsigned n_roots;
@@ -161,8 +160,7 @@ static int open_in_roots(const char *path, const uint8_t *id, unsigned id_bytes)
 
 		if (fd >= 0 && check(fd, id, id_bytes) == SYMBOL_OPEN)
 			return fd;
-		if (fd >= 0)
-			close(fd);
+		pmc_fd_close(fd);
 	}
 	return -1;
 }
@@ -283,8 +281,7 @@ static int open_vdso(void)
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, image, bytes) == (ssize_t)bytes)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	pmc_fd_close(fd);
 	return -1;
 }
 
@@ -368,8 +365,7 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 				other = try_cache(&search, "debuginfo");
 			strcpy(path, search.path);
 		}
-		if (fd >= 0)
-			close(fd);
+		pmc_fd_close(fd);
 		fd = other;
 		if (fd >= 0)
 			module->status = SYMBOL_OPEN;
