@@ -117,8 +117,7 @@ const char *pmc_label(const char *labels, const char *key, size_t *len)
 
 static bool is_key_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '.' || c == '_' || c == '-';
+	return pmc_is_alnum(c) || c == '.' || c == '_' || c == '-';
 }
 
 bool pmc_labels_valid(const char *labels)

@@ -308,20 +308,16 @@ static struct table_line line_of(void *arg)
 	return (struct table_line){ .color = !colored ? 0 : delta->pct < 0 ? -1 : 1 };
 }
 
-#define NUMBER(title, place, when)                                                                 \
-	{                                                                                          \
-		.name = title, .index = place, .unit = TABLE_COUNT, .drop = when,                  \
-	}
 const struct table_column bench_columns[] = {
-	{ .name = "command", .index = COMMAND, .data = true },
-	{ .name = "measurement", .index = NAME, .functions = true },
-	NUMBER("mean", MEAN, TABLE_STAYS),
-	{ .name = "stddev", .head = "± σ", .index = SIGMA, .unit = TABLE_COUNT },
-	NUMBER("median", MEDIAN, TABLE_DROP_BAR),
-	NUMBER("min", MIN, TABLE_DROP_METRIC),
-	NUMBER("max", MAX, TABLE_DROP_INPUT),
-	{ .name = "outliers", .index = OUTLIERS, .unit = TABLE_WHOLE, .drop = TABLE_DROP_SPREAD },
-	{ .name = "delta", .index = DELTA, .unit = TABLE_PERCENT, .blank = true },
+	TABLE_COLUMN("command", COMMAND, .data = true),
+	TABLE_COLUMN("measurement", NAME, .functions = true),
+	TABLE_COLUMN("mean", MEAN, .unit = TABLE_COUNT),
+	TABLE_COLUMN("stddev", SIGMA, .head = "± σ", .unit = TABLE_COUNT),
+	TABLE_COLUMN("median", MEDIAN, .unit = TABLE_COUNT, .drop = TABLE_DROP_BAR),
+	TABLE_COLUMN("min", MIN, .unit = TABLE_COUNT, .drop = TABLE_DROP_METRIC),
+	TABLE_COLUMN("max", MAX, .unit = TABLE_COUNT, .drop = TABLE_DROP_INPUT),
+	TABLE_COLUMN("outliers", OUTLIERS, .unit = TABLE_WHOLE, .drop = TABLE_DROP_SPREAD),
+	TABLE_COLUMN("delta", DELTA, .unit = TABLE_PERCENT, .blank = true),
 };
 
 #define N_COLUMNS (sizeof(bench_columns) / sizeof(bench_columns[0]))
@@ -520,11 +516,6 @@ static void end(struct note *note)
 	pmc_out_to_mem(&note->line, note->text, sizeof(note->text));
 }
 
-static void put(struct note *note, const char *text)
-{
-	pmc_out_str(&note->line, text);
-}
-
 /* In quotes if a sentence could not show where it ends. */
 static void put_quoted(struct note *note, const struct bench_command *command)
 {
@@ -597,15 +588,15 @@ static void note_fastest(struct note *note)
 			continue;
 		put_quoted(note, fastest);
 		if (delta->has_ci && delta->pct <= delta->difference_ci_pct) {
-			put(note, " and ");
+			pmc_out_str(&note->line, " and ");
 			put_quoted(note, command);
 			pmc_outf(&note->line, ": no statistically significant difference in %s",
 				 bench->measures[BENCH_WALL].name);
 		} else {
-			put(note, " ran ");
+			pmc_out_str(&note->line, " ran ");
 			pmc_out_fixed(&note->line, 1 + delta->pct / 100,
 				      delta->has_ci && delta->ci_pct < 0.5 ? 3 : 2);
-			put(note, " times faster than ");
+			pmc_out_str(&note->line, " times faster than ");
 			put_quoted(note, command);
 			put_difference(note, delta);
 		}
@@ -632,7 +623,7 @@ static void note_missing(struct note *note)
 	for (unsigned i = 0; i < plan->count; i++)
 		if (table_put_reason(&note->line, &bench->rows.screen, "Not counted: ", list,
 				     plan->count, i)) {
-			put(note, ".");
+			pmc_out_str(&note->line, ".");
 			end(note);
 		}
 	pmc_arena_free(&arena);
@@ -654,15 +645,15 @@ static void note_scopes(struct note *note)
 				  bench->measures[m].name);
 	}
 	if (note->line.len) {
-		put(note, ".");
+		pmc_out_str(&note->line, ".");
 		end(note);
 	}
 	if (bench_remark && bench->n_measures > BENCH_EVENTS) {
-		put(note, bench_remark);
+		pmc_out_str(&note->line, bench_remark);
 		end(note);
 	}
 	if (scaled) {
-		put(note, "Marked ~: multiplexed, and scaled to the whole time.");
+		pmc_out_str(&note->line, "Marked ~: multiplexed, and scaled to the whole time.");
 		end(note);
 	}
 }
@@ -804,15 +795,14 @@ static int write_runs(struct bench *bench)
 			       .arena = &bench->arena };
 	int code;
 
-	*list++ = (struct table_column){ .name = "command", .index = RUN_COMMAND };
+	*list++ = (struct table_column)TABLE_COLUMN("command", RUN_COMMAND);
 	put_parameters(bench, list, n, false);
 	list += p;
-	*list++ = (struct table_column){ .name = "run", .index = RUN_NUMBER, .unit = TABLE_ID };
-	*list++ = (struct table_column){ .name = "exit", .index = RUN_EXIT, .unit = TABLE_ID };
+	*list++ = (struct table_column)TABLE_COLUMN("run", RUN_NUMBER, .unit = TABLE_ID);
+	*list++ = (struct table_column)TABLE_COLUMN("exit", RUN_EXIT, .unit = TABLE_ID);
 	for (unsigned m = 0; m < bench->n_measures; m++)
-		*list++ = (struct table_column){ .name = bench->measures[m].key,
-						 .index = RUN_VALUES + m,
-						 .unit = TABLE_COUNT };
+		*list++ = (struct table_column)TABLE_COLUMN(bench->measures[m].key, RUN_VALUES + m,
+							    .unit = TABLE_COUNT);
 	code = tool_rows_choose(&bench->rows, &table, 0);
 	if (!code && table.n_rows)
 		tool_rows_print(&bench->rows, &table);

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the sum of one target as a list: value, unit, event and rate ------------------------------
- */
+/* ---- the sum of one target as a list: value, unit, event and rate --------------------------- */
 
 enum { VALUE, UNIT, EVENT, RATE, N_CELLS };
 
@@ -121,8 +120,7 @@ static void put_list(struct stat_lines *lines)
 	pmc_out_char(out, '\n');
 }
 
-/* ---- a line as a JSON object: events and metrics are in objects of their own -------------------
- */
+/* ---- a line as a JSON object: events and metrics are in objects of their own ---------------- */
 
 static void put_cell(struct pmc_json *json, const char *key, const struct table_cell *cell)
 {

@@ -18,9 +18,10 @@ static unsigned most_rows(const struct top_job *job)
 	return top && top < n ? top : n;
 }
 
-static void put_cpus(const struct top_rows *rows, uint64_t ns, const char *what,
+static void put_cpus(const struct top_rows *rows, const char *dot, uint64_t ns, const char *what,
 		     struct pmc_out *out)
 {
+	pmc_out_str(out, dot);
 	pmc_out_fixed(out, rows->wall_ns ? (double)ns / (double)rows->wall_ns : 0, 2);
 	pmc_out_str(out, what);
 }
@@ -55,15 +56,11 @@ void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out)
 	if (look->filter[0])
 		pmc_outf(out, "%sfilter %s (%u hidden)", dot, look->filter, rows->hidden);
 	if (watch->before_ns) {
-		pmc_out_str(out, dot);
-		put_cpus(rows, rows->cpu_ns, " CPUs", out);
-		pmc_out_str(out, dot);
-		put_cpus(rows, rows->sum.delay_ns, " waiting for one", out);
+		put_cpus(rows, dot, rows->cpu_ns, " CPUs", out);
+		put_cpus(rows, dot, rows->sum.delay_ns, " waiting for one", out);
 		/* CPU time that no row has. */
-		if (look->by != TOP_PROCESS && rows->cpu_ns > known + rows->wall_ns / 100) {
-			pmc_out_str(out, dot);
-			put_cpus(rows, rows->cpu_ns - known, " by ended threads", out);
-		}
+		if (look->by != TOP_PROCESS && rows->cpu_ns > known + rows->wall_ns / 100)
+			put_cpus(rows, dot, rows->cpu_ns - known, " by ended threads", out);
 	}
 	/* The first thread whose events could not be opened. */
 	if (watch->error)
@@ -143,8 +140,7 @@ static int print_tables(struct top_job *job)
 	return tool_rows_close(rows);
 }
 
-/* ---- the command -------------------------------------------------------------------------------
- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 #define FLAG_OPTIONS struct top_flags
 
@@ -184,7 +180,6 @@ const struct tool_flag cmd_top_flags[] = {
 static int check(const struct top_flags *flags)
 {
 	const struct tool_rows *rows = &flags->rows;
-
 	const int targets = flags->all + !!flags->pids + !!flags->name + !!flags->cmd;
 
 	if (targets != 1)
@@ -270,10 +265,7 @@ static int run(struct top_job *job)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
 	struct top_flags *flags = &job->flags;
 	sigset_t was;
-	int code;
-
-	flags->rows.streams = true;
-	code = tool_rows_open(&flags->rows);
+	int code = tool_rows_open(&flags->rows);
 
 	if (!code && flags->cmd)
 		code = start_command(job);
@@ -304,7 +296,8 @@ static int run(struct top_job *job)
 int cmd_top(int argc, char **argv)
 {
 	static struct top_job job = { .child = { .socket = -1 },
-				      .flags = { .interval_ns = 1000000000u } };
+				      .flags = { .interval_ns = 1000000000u,
+						 .rows.streams = true } };
 	int code = tool_args_parse(argc, argv, &job.flags);
 
 	if (!code)

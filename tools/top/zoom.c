@@ -67,8 +67,7 @@ static void put_counts(const struct pmc_p_thread *thread, bool ascii, struct pmc
 	pmc_out_str(out, pairs.second ? "\n" : "");
 }
 
-/* ---- marked regions ---------------------------------------------------------------------------
- */
+/* ---- marked regions ------------------------------------------------------------------------- */
 
 #define MOST_REGIONS 32
 
@@ -145,8 +144,7 @@ static void put_regions(const struct top_screen *screen, const struct pmc_profil
 	pmc_arena_free(&arena);
 }
 
-/* ---- what the agent says -----------------------------------------------------------------------
- */
+/* ---- what the agent says -------------------------------------------------------------------- */
 
 /* Makes the profile that of the last reading; NULL: there is none. */
 static void keep_profile(struct top_inside *inside, struct pmc_profile *profile)

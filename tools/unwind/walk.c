@@ -79,8 +79,7 @@ static bool is_code(const struct unwind_image *image, uint64_t pc)
 	return !image->maps.n || unwind_maps_find(&image->maps, pc);
 }
 
-/* ---- what the kernel has found: its own functions, and callers by frame pointers --------------
- */
+/* ---- what the kernel has found: its own functions, and callers by frame pointers ------------ */
 
 enum { CHAIN_KERNEL = 1, CHAIN_USER = 2 };
 

@@ -121,8 +121,7 @@ static const char *why(const struct doctor_facts *f, int error, uint32_t type, b
 	return text;
 }
 
-/* ---- fixes that depend on facts ---------------------------------------------------------------
- */
+/* ---- fixes that depend on facts ------------------------------------------------------------- */
 
 static void fix_errno(const struct doctor_facts *f, struct doctor_finding *to, int error,
 		      enum pmc_perf_call call)
@@ -198,8 +197,7 @@ static void fix_holders(const struct doctor_facts *f, struct doctor_finding *to)
 		COMMAND("root sees every process", "sudo pmctl doctor");
 }
 
-/* ---- the rules --------------------------------------------------------------------------------
- */
+/* ---- the rules ------------------------------------------------------------------------------ */
 
 #include "tools/doctor/checks.def"
 #undef CHECK
