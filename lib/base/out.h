@@ -31,6 +31,8 @@ static inline struct pmc_out pmc_out_mem(char *buf, size_t cap)
 	buf[0] = '\0';
 	return (struct pmc_out){ .buf = buf, .cap = cap, .fd = -1 };
 }
+/* One whose text, out.buf, is of the block in which it is declared. */
+#define PMC_OUT_MEM(bytes) pmc_out_mem((char[bytes]){ 0 }, bytes)
 /* The same for one that is used again. */
 void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap);
 

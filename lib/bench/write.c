@@ -89,11 +89,10 @@ static void show_event(struct pmc_out *out, const struct pmc_bench_count *count)
 /* Text with | escaped and control characters replaced. */
 static void show_text(struct pmc_out *out, const char *text, int columns)
 {
-	char safe[CELL_BYTES];
-	struct pmc_out to = pmc_out_mem(safe, sizeof(safe));
+	struct pmc_out to = PMC_OUT_MEM(CELL_BYTES);
 
 	pmc_utf8_safe(&to, text, strlen(text), columns);
-	for (const char *c = safe; *c; c++) {
+	for (const char *c = to.buf; *c; c++) {
 		if (*c == '|')
 			pmc_out_char(out, '\\');
 		pmc_out_char(out, *c);

@@ -41,15 +41,14 @@ static void show(double seconds)
 	const double share = progress.total ? (double)progress.done / (double)progress.total : 0;
 	const bool known = share >= 0.01; /* below, the time left is a guess */
 	const int columns = tool_columns(STDERR_FILENO);
-	char line[160];
-	struct pmc_out out = pmc_out_mem(line, sizeof(line));
+	struct pmc_out out = PMC_OUT_MEM(160);
 
 	pmc_outf(&out, "\r\033[K%s %s: %s, ", tool_program, tool_command_name, progress.what);
 	if (known)
 		pmc_outf(&out, "%d %%, ", (int)(fmin(share, 1) * 100));
 	pmc_out_fixed(&out, known ? seconds * (1 / fmin(share, 1) - 1) : seconds, 0);
 	pmc_out_str(&out, known ? " s left" : " s");
-	put(line, columns && out.len > (size_t)columns + 3 ? (size_t)columns + 3 : out.len);
+	put(out.buf, columns && out.len > (size_t)columns + 3 ? (size_t)columns + 3 : out.len);
 }
 
 void tool_progress_step(uint64_t done)

@@ -46,14 +46,13 @@ void tool_rows_print(struct tool_rows *rows, struct table *table)
 
 void tool_rows_say(struct tool_rows *rows, const char *format, ...)
 {
-	char line[8192];
-	struct pmc_out out = pmc_out_mem(line, sizeof(line));
+	struct pmc_out out = PMC_OUT_MEM(8192);
 	va_list args;
 
 	va_start(args, format);
 	table_vsay(&out, &rows->screen, format, args);
 	va_end(args);
-	pmc_show_wrapped(&rows->out, line, pmc_screen_width(&rows->screen));
+	pmc_show_wrapped(&rows->out, out.buf, pmc_screen_width(&rows->screen));
 }
 
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)

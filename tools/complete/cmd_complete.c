@@ -46,15 +46,14 @@ static void offer(const struct completion *to, const char *name, const char *des
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.:@/+=,%-";
-	char text[512];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(512);
 
 	if (strncmp(name, to->part, strlen(to->part)) != 0 || name[strspn(name, plain)])
 		return;
 	if (description && strcmp(description, name) != 0)
 		pmc_utf8_safe(&out, description, strlen(description), 100);
 	printf("%s%s%s%.*s\n", name, strcmp(to->kind, "open") ? "" : "=", out.len ? "\t" : "",
-	       (int)out.len, text);
+	       (int)out.len, out.buf);
 }
 
 /* ---- values by the flag's argument ---------------------------------------------------------- */

@@ -144,11 +144,10 @@ static void add_others(struct lines *lines)
 {
 	struct diff *diff = lines->diff;
 	const unsigned before = lines->n;
-	char label[32];
-	struct pmc_out out = pmc_out_mem(label, sizeof(label));
+	struct pmc_out out = PMC_OUT_MEM(32);
 
 	table_say(&out, &diff->out.screen, "%n %(other|others)", (uint64_t)lines->n_others);
-	diff->others.label = pmc_arena_strdup(&diff->arena, label);
+	diff->others.label = pmc_arena_strdup(&diff->arena, out.buf);
 	if (add_row(lines, &diff->others, true))
 		lines->n = before + 1;
 }
@@ -230,13 +229,12 @@ static void choose_scales(struct lines *lines, const struct table *table)
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale)
 {
 	const char *unit = scale ? scale->unit : "";
-	char text[160];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(160);
 
 	if (!scale)
 		return cell_text(diff->columns[column].name);
 	pmc_outf(&out, "%.*s%s%s", 150, diff->columns[column].head, *unit ? " " : "", unit);
-	return cell_text(pmc_arena_strdup(&diff->arena, text));
+	return cell_text(pmc_arena_strdup(&diff->arena, out.buf));
 }
 
 static void set_cells(const struct lines *lines, const struct line *line, struct table_cell *cells)
@@ -367,8 +365,7 @@ static void write_side(struct diff *diff, unsigned side)
 {
 	const struct pmc_screen *screen = &diff->out.screen;
 	const struct diff_sampled *sampled = &diff->sampled[side];
-	char text[1024];
-	struct pmc_out line = pmc_out_mem(text, sizeof(text));
+	struct pmc_out line = PMC_OUT_MEM(1024);
 
 	table_say(&line, screen, " %s %60S", side ? "B" : "A", diff_files(diff, side)[0]);
 	if (diff->n_files[side] > 1)
@@ -381,7 +378,7 @@ static void write_side(struct diff *diff, unsigned side)
 	if (sampled->value)
 		table_say(&line, screen, ", %p %% of it",
 			  100 * ((double)sampled->weight / (double)sampled->value));
-	tool_rows_say(&diff->out, "%s", text);
+	tool_rows_say(&diff->out, "%s", line.buf);
 }
 
 /* Which lines and rows are left out. */

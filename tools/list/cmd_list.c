@@ -117,8 +117,7 @@ static void add_sets(struct list *list)
 		struct pmc_parse_error error;
 		struct pmc_events events;
 		unsigned open = 0;
-		char text[1000];
-		struct pmc_out out = pmc_out_mem(text, sizeof(text));
+		struct pmc_out out = PMC_OUT_MEM(1000);
 
 		if (!list_wants(list, name))
 			continue;
@@ -134,7 +133,7 @@ static void add_sets(struct list *list)
 			if (!answer.available && !reason)
 				reason = answer.reason;
 		}
-		row.description = text;
+		row.description = out.buf;
 		if (reason && open)
 			reason = list_text(list, "only %u of %u events: %s", open, events.count,
 					   reason);

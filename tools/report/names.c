@@ -393,16 +393,15 @@ void names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
 static const char *make_path(struct report_names *names, const struct pmc_p_stack *stack)
 {
 	struct spot_list *spots = &names->path;
-	char buf[512];
 	bool is_main = false;
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(512);
 
 	names_of_stack(names, stack, NAMES_FUNCTION, false, spots);
 	for (size_t i = 0; i < spots->n && !is_main; i++) {
 		pmc_outf(&out, "%s%s", i ? " < " : "", spots->list[i]->function);
 		is_main = !strcmp(spots->list[i]->function, "main");
 	}
-	return pmc_arena_strndup(&names->arena, buf, out.len);
+	return pmc_arena_strndup(&names->arena, out.buf, out.len);
 }
 
 const char *report_path_of(const struct pmc_p_stack *stack, void *arg)

@@ -126,12 +126,11 @@ static unsigned count_parts(const struct set_slot *slots, unsigned n, unsigned f
 
 static const char *join_cpus(struct pmc_arena *arena, const struct set_slot *slots, unsigned n)
 {
-	char text[CPUS_MAX];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(CPUS_MAX);
 
 	for (unsigned i = 0; i < n; i++)
 		pmc_outf(&out, i ? ",%s" : "%s", slots[i].event.cpus);
-	return pmc_arena_strndup(arena, text, out.len);
+	return pmc_arena_strndup(arena, out.buf, out.len);
 }
 
 /* Inserts the sum of the n events from `slots` on before them. Parts per CPU are not shown. */

@@ -636,8 +636,7 @@ static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 			    const struct pmc_p_thread *thread, const char *key, size_t len)
 {
 	const struct pmc_p_process *process = thread->process;
-	char buf[320];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(320);
 
 	if (by == PMC_BY_THREAD) {
 		pmc_thread_key(thread, &out);
@@ -648,7 +647,7 @@ static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 	} else {
 		return pmc_arena_strndup(fold->u->arena, key, len);
 	}
-	return pmc_arena_strndup(fold->u->arena, buf, out.len);
+	return pmc_arena_strndup(fold->u->arena, out.buf, out.len);
 }
 
 /* ---- groups ---------------------------------------------------------------------------- */

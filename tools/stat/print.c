@@ -48,8 +48,7 @@ static void add_event(struct table *table, const struct stat_lines *lines, unsig
 	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
 	const bool clock = !strcmp(event->unit, "ns");
 	struct table_cell *of_rate;
-	char text[64];
-	struct pmc_out rate = pmc_out_mem(text, sizeof(text));
+	struct pmc_out rate = PMC_OUT_MEM(64);
 
 	if (cell.kind == CELL_NULL) {
 		add(table, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
@@ -68,7 +67,7 @@ static void add_event(struct table *table, const struct stat_lines *lines, unsig
 	if (event->def.scope != PMC_SCOPE_ALL)
 		pmc_outf(&rate, "%s%s mode", rate.len ? "  " : "",
 			 pmc_scope_name(event->def.scope));
-	*of_rate = cell_text(rate.len ? pmc_arena_strdup(table->arena, text) : NULL);
+	*of_rate = cell_text(rate.len ? pmc_arena_strdup(table->arena, rate.buf) : NULL);
 }
 
 static void add_time(struct table *table, const char *name, uint64_t ns)

@@ -202,14 +202,13 @@ static void add_event(struct stat_prometheus *to, const struct stat_row *row, un
 
 static void add_row(struct stat_prometheus *to, const struct stat_row *row)
 {
-	char labels[768];
-	struct pmc_out out = pmc_out_mem(labels, sizeof(labels));
+	struct pmc_out out = PMC_OUT_MEM(768);
 
 	put_labels(&out, to->stat, row);
 	if (stat_has_waits(to->stat))
-		add_waits(to, row, labels);
+		add_waits(to, row, out.buf);
 	for (unsigned e = 0; e < to->stat->live.view.count; e++)
-		add_event(to, row, e, labels);
+		add_event(to, row, e, out.buf);
 }
 
 /* ---- the file ----------------------------------------------------------------------------- */

@@ -78,14 +78,13 @@ void top_put_table(const struct top_job *job, int width, unsigned most, struct p
 	const bool markdown = job->flags.rows.format == TABLE_MARKDOWN;
 	const bool ascii = job->flags.rows.screen.ascii;
 	static struct top_layout layout;
-	char text[8192];
-	struct pmc_out title = pmc_out_mem(text, sizeof(text));
+	struct pmc_out title = PMC_OUT_MEM(8192);
 
 	if (most_rows(job) < most)
 		most = most_rows(job);
 	top_layout_make(&layout, job, 0, most, width);
 	top_put_title(job, ascii, &title);
-	pmc_utf8_fit(out, text, title.len, width, PMC_CUT_END, ascii);
+	pmc_utf8_fit(out, title.buf, title.len, width, PMC_CUT_END, ascii);
 	pmc_out_str(out, markdown ? "\n\n" : "\n");
 	table_print(&layout.table, markdown ? TABLE_MARKDOWN : TABLE_PLAIN, out);
 	pmc_arena_free(&layout.arena);

@@ -113,8 +113,7 @@ static void stop(void)
 static void put_line(const struct top_job *job, int line, const char *text, size_t len,
 		     attr_t attributes)
 {
-	char fitted[4096];
-	struct pmc_out out = pmc_out_mem(fitted, sizeof(fitted));
+	struct pmc_out out = PMC_OUT_MEM(4096);
 	int width;
 
 	if (line >= LINES)
@@ -123,7 +122,7 @@ static void put_line(const struct top_job *job, int line, const char *text, size
 	if (attributes & A_REVERSE)
 		pmc_out_pad(&out, ' ', COLS - width);
 	attrset(attributes);
-	mvaddnstr(line, 0, fitted, (int)out.len);
+	mvaddnstr(line, 0, out.buf, (int)out.len);
 	attrset(A_NORMAL);
 }
 
@@ -154,12 +153,11 @@ static attr_t colour_of(const struct top_job *job, const struct top_row *row)
 static void draw_head(const struct top_screen *screen)
 {
 	const struct table *table = &screen->layout.table;
-	char text[4096];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(4096);
 	int at = 0;
 
 	table_put_head(table, &out);
-	put_line(screen->job, 1, text, out.len - 1, A_REVERSE);
+	put_line(screen->job, 1, out.buf, out.len - 1, A_REVERSE);
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct table_place *place = &table->places[i];
 
@@ -198,8 +196,7 @@ static void draw_table(struct top_screen *screen)
 static void draw_foot(const struct top_screen *screen)
 {
 	static const char *const questions[] = { "", "filter: ", "CSV file: ", "dump: " };
-	char text[512];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(512);
 
 	if (screen->prompt) {
 		pmc_out_str(&out, questions[screen->prompt]);
@@ -219,14 +216,13 @@ static void draw_foot(const struct top_screen *screen)
 		else
 			pmc_out_str(&out, "Space pause  w CSV");
 	}
-	put_line(screen->job, LINES - 1, text, out.len, A_NORMAL);
+	put_line(screen->job, LINES - 1, out.buf, out.len, A_NORMAL);
 }
 
 static void draw(struct top_screen *screen)
 {
 	struct top_job *job = screen->job;
-	char text[16384];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(16384);
 
 	if (job->watch.note[0])
 		snprintf(screen->message, sizeof(screen->message), "%.255s", job->watch.note);
@@ -234,14 +230,14 @@ static void draw(struct top_screen *screen)
 	erase();
 	if (screen->view == TOP_TABLE) {
 		top_put_title(job, job->flags.rows.screen.ascii, &out);
-		put_line(job, 0, text, out.len, A_BOLD);
+		put_line(job, 0, out.buf, out.len, A_BOLD);
 		draw_table(screen);
 	} else {
 		if (screen->view == TOP_ZOOM)
 			top_put_zoom(screen, &out);
 		else
 			top_put_help(screen, &out);
-		put_lines(job, text);
+		put_lines(job, out.buf);
 	}
 	draw_foot(screen);
 	refresh();

@@ -32,8 +32,7 @@ struct pairs {
 
 static void put_value(struct pairs *pairs, const char *what, bool known, bool is_ns, uint64_t value)
 {
-	char text[64];
-	struct pmc_out cell = pmc_out_mem(text, sizeof(text));
+	struct pmc_out cell = PMC_OUT_MEM(64);
 
 	if (!known)
 		pmc_out_char(&cell, '-');
@@ -41,7 +40,7 @@ static void put_value(struct pairs *pairs, const char *what, bool known, bool is
 		pmc_show_time(&cell, (double)value, "us");
 	else
 		pmc_show_integer(&cell, value);
-	pmc_outf(pairs->out, "  %-22s %s", what, text);
+	pmc_outf(pairs->out, "  %-22s %s", what, cell.buf);
 	if (pairs->second)
 		pmc_out_char(pairs->out, '\n');
 	else
@@ -56,11 +55,11 @@ static void put_counts(const struct pmc_p_thread *thread, bool ascii, struct pmc
 	for (unsigned e = 0; thread->set && e < thread->set->count; e++) {
 		const struct pmc_p_event *event = &thread->set->events[e];
 		const struct pmc_count *count = &thread->counts[e];
-		char name[96];
-		struct pmc_out fitted = pmc_out_mem(name, sizeof(name));
+		struct pmc_out fitted = PMC_OUT_MEM(96);
 
 		pmc_utf8_fit(&fitted, event->name, strlen(event->name), 21, PMC_CUT_END, ascii);
-		put_value(&pairs, name, pmc_count_has_value(count), !strcmp(event->unit, "ns"),
+		put_value(&pairs, fitted.buf, pmc_count_has_value(count),
+			  !strcmp(event->unit, "ns"),
 			  pmc_nearest_integer((double)pmc_count_value(count) *
 					      pmc_event_scale(event)));
 	}

@@ -93,8 +93,7 @@ static bool has_mpi(const struct pmc_view *view)
 /* The head of a part of a sum, in tables. */
 static const char *part_head(const struct pmc_view *view, const struct part *part)
 {
-	char buf[32];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(32);
 
 	if (part->part != PMC_PART_LARGEST)
 		return part->head && !(part->part == PMC_PART_STDDEV &&
@@ -102,7 +101,7 @@ static const char *part_head(const struct pmc_view *view, const struct part *par
 			       part->head :
 			       part->suffix + 1;
 	pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
-	return pmc_arena_strndup(view->arena, buf, out.len);
+	return pmc_arena_strndup(view->arena, out.buf, out.len);
 }
 
 /* --across shows the statistics of the time outside the MPI library in place of those of CPU time:
@@ -139,11 +138,10 @@ static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns
 static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
 {
 	const char *name = pmc_by_names[by];
-	char buf[32];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(32);
 
 	pmc_outf(&out, "%s%s", name, name[strlen(name) - 1] == 's' ? "es" : "s");
-	return pmc_arena_strndup(view->arena, buf, out.len);
+	return pmc_arena_strndup(view->arena, out.buf, out.len);
 }
 
 static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
@@ -203,8 +201,7 @@ static const char *event_head(struct pmc_view *view, unsigned i, const struct pa
 	const char *name = view->events.columns[i].label;
 	const bool value = part->part == PMC_PART_VALUE;
 	const bool user = is_user_only(&view->events.set.events[i]);
-	char buf[128];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(128);
 
 	if (value && !strcmp(name, "instructions"))
 		name = "instr";
@@ -213,7 +210,7 @@ static const char *event_head(struct pmc_view *view, unsigned i, const struct pa
 	pmc_outf(&out, "%.100s%s", name, user ? ":u" : "");
 	if (!value)
 		pmc_outf(&out, " %s", part_head(view, part));
-	return pmc_arena_strndup(view->arena, buf, out.len);
+	return pmc_arena_strndup(view->arena, out.buf, out.len);
 }
 
 /* Whether some metric is made of this event and shows it in fewer columns. */

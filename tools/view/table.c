@@ -176,11 +176,10 @@ static void ratios_beside(struct pmc_view *view, struct pmc_fold_row *total,
 const char *pmc_more(const struct pmc_lines *lines)
 {
 	struct pmc_view *view = lines->view;
-	char text[48];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+	struct pmc_out out = PMC_OUT_MEM(48);
 
 	table_say(&out, &view->options->screen, "(%n more)", lines->all - lines->n);
-	return pmc_arena_strndup(view->arena, text, out.len);
+	return pmc_arena_strndup(view->arena, out.buf, out.len);
 }
 
 /* Sums the lines that are shown, and the others into one line for the rest. */
@@ -587,13 +586,12 @@ static void lay_out(struct pmc_table *table)
 /* Sums whose labels no column has. */
 static const char *unnamed_sums(struct pmc_table *table)
 {
-	char buf[256];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(256);
 
 	for (unsigned i = 0; !table->labels && i < table->n_below; i++)
 		pmc_outf(&out, "%s%s", i ? ", " : "",
 			 table->rest ? table->rest->function : table->below[i]->label);
-	return pmc_arena_strndup(table->view->arena, buf, out.len);
+	return pmc_arena_strndup(table->view->arena, out.buf, out.len);
 }
 
 static void note_marks(struct pmc_table *table, struct pmc_footer *footer)
@@ -634,13 +632,12 @@ static void put_json(struct pmc_table *table, const char *figures)
 static void put_markdown(struct pmc_table *table, const char *figures)
 {
 	struct pmc_view *view = table->view;
-	char buf[512];
-	struct pmc_out text = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out text = PMC_OUT_MEM(512);
 
 	table_say(&text, &(struct pmc_screen){ .width = 110, .ascii = view->options->screen.ascii },
 		  "%100S", table_command(view, table->coverage));
 	pmc_out_str(view->out, "**");
-	table_put_markdown(view->out, buf, text.len);
+	table_put_markdown(view->out, text.buf, text.len);
 	pmc_outf(view->out, "**: %s\n\n", figures);
 	table_print(&table->print, TABLE_MARKDOWN, view->out);
 	pmc_out_char(view->out, '\n');
@@ -654,16 +651,15 @@ static void put_markdown(struct pmc_table *table, const char *figures)
 void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer)
 {
 	struct pmc_view *view = table->view;
-	char buf[200];
-	struct pmc_out text = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out text = PMC_OUT_MEM(200);
 
 	table_figures(view, table->coverage, &text);
 	note_marks(table, footer);
 	pmc_view_footer(view, footer);
 	if (view->options->cells) {
-		put_json(table, buf);
+		put_json(table, text.buf);
 	} else if (view->options->format == PMC_FORMAT_MARKDOWN) {
-		put_markdown(table, buf);
+		put_markdown(table, text.buf);
 	} else {
 		if (!pmc_by_samples(view->by))
 			pmc_table_title(view, table->coverage);

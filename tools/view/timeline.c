@@ -242,8 +242,7 @@ static void make_columns(struct timeline *line, unsigned n_fit, struct table *ta
 	};
 	for (unsigned c = 0; c < line->n_columns && n_fit; c++) {
 		const char *name = c ? view->events.columns[c - 1].label : "CPUs";
-		char head[4 * SPARK_MOST];
-		struct pmc_out out = pmc_out_mem(head, sizeof(head));
+		struct pmc_out out = PMC_OUT_MEM(4 * SPARK_MOST);
 
 		if (!(line->peaks[c] > 0))
 			continue;
@@ -251,7 +250,7 @@ static void make_columns(struct timeline *line, unsigned n_fit, struct table *ta
 		pmc_utf8_fit(&out, name, strlen(name), (int)line->n_bins - 2, PMC_CUT_END,
 			     view->options->screen.ascii);
 		pmc_out_str(&out, is_time(line, c) ? "" : "/s");
-		*to++ = (struct table_column){ .name = pmc_arena_strdup(view->arena, head),
+		*to++ = (struct table_column){ .name = pmc_arena_strdup(view->arena, out.buf),
 					       .kind = SPARK,
 					       .index = c,
 					       .blank = true };
@@ -306,8 +305,7 @@ static void put_lines(struct timeline *line, unsigned n_fit)
 static void put_scale(const struct timeline *line, uint64_t off_ns)
 {
 	const struct pmc_screen *screen = &line->view->options->screen;
-	char buf[256];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	struct pmc_out out = PMC_OUT_MEM(256);
 
 	table_say(&out, screen,
 		  " %t from left to right, %t a character; the highest character is the peak of "
@@ -318,7 +316,7 @@ static void put_scale(const struct timeline *line, uint64_t off_ns)
 			  "; wall and CPU time above are without %t not counted (PMC_START, "
 			  "PMC_DELAY, pmctl ctl stop or reset)",
 			  off_ns);
-	pmc_show_wrapped(line->view->out, buf, pmc_screen_width(screen));
+	pmc_show_wrapped(line->view->out, out.buf, pmc_screen_width(screen));
 }
 
 int pmc_view_timeline(struct pmc_view *view)
