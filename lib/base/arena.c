@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* arena.c - blocks of growing size; see arena.h. */
 #include "lib/base/arena.h"
+#include "lib/base/out.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -70,6 +71,17 @@ char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len)
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text)
 {
 	return pmc_arena_strndup(arena, text, strlen(text));
+}
+
+char *pmc_arena_format(struct pmc_arena *arena, const char *format, ...)
+{
+	struct pmc_out out = PMC_OUT_MEM(1024);
+	va_list args;
+
+	va_start(args, format);
+	pmc_voutf(&out, format, args);
+	va_end(args);
+	return pmc_arena_strndup(arena, out.buf, out.len);
 }
 
 void *pmc_arena_grow(struct pmc_arena *arena, void *list, size_t n, size_t *room, size_t item_bytes)

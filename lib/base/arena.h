@@ -19,6 +19,9 @@ void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes);
 /* A NUL-terminated copy of len bytes. */
 char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len);
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text);
+/* By pmc_outf(), of at most 1,023 bytes. */
+char *pmc_arena_format(struct pmc_arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* A list with room for item n: the list itself, or a copy of twice the size. The old ones stay in
  * the arena; together they are no larger than the new one. NULL: no memory. */
 void *pmc_arena_grow(struct pmc_arena *arena, void *list, size_t n, size_t *room,

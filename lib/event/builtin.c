@@ -298,15 +298,9 @@ void pmc_events_account(struct pmc_events *list, bool usage)
 
 const char *pmc_event_label(const struct pmc_event *event, struct pmc_arena *arena)
 {
-	const char *type = event->core_type ? event->core_type : "";
-	const size_t room = strlen(event->name) + strlen(type) + 2;
-	struct pmc_out out;
+	const char *type = event->core_type;
 
-	if (!*type)
-		return event->name;
-	pmc_out_to_mem(&out, pmc_arena_alloc(arena, room), room);
-	pmc_outf(&out, "%s@%s", event->name, type);
-	return out.buf;
+	return type && *type ? pmc_arena_format(arena, "%s@%s", event->name, type) : event->name;
 }
 
 bool pmc_event_needs_pmu(const struct pmc_event *event)

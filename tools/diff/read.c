@@ -299,7 +299,6 @@ static void take_processes(struct dump *dump)
 	for (uint64_t p = 0; p < dump->profile->n_processes; p++) {
 		const struct pmc_p_process *process = dump->profile->processes[p];
 		const char *host = process->host, *old = diff->hosts[side];
-		char text[1024];
 
 		if (!diff->commands[side] && *process->cmdline)
 			diff->commands[side] = pmc_arena_strdup(&diff->arena, process->cmdline);
@@ -307,8 +306,8 @@ static void take_processes(struct dump *dump)
 			diff->off_ns[side] = process->fixed.off_ns;
 		if (!*host || (old && (strstr(old, host) || strlen(old) > 512)))
 			continue;
-		snprintf(text, sizeof(text), "%s%s%.256s", old ? old : "", old ? "," : "", host);
-		diff->hosts[side] = pmc_arena_strdup(&diff->arena, text);
+		diff->hosts[side] = pmc_arena_format(&diff->arena, "%s%s%.256s", old ? old : "",
+						     old ? "," : "", host);
 	}
 }
 

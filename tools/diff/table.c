@@ -229,12 +229,11 @@ static void choose_scales(struct lines *lines, const struct table *table)
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale)
 {
 	const char *unit = scale ? scale->unit : "";
-	struct pmc_out out = PMC_OUT_MEM(160);
 
 	if (!scale)
 		return cell_text(diff->columns[column].name);
-	pmc_outf(&out, "%.*s%s%s", 150, diff->columns[column].head, *unit ? " " : "", unit);
-	return cell_text(pmc_arena_strdup(&diff->arena, out.buf));
+	return cell_text(pmc_arena_format(&diff->arena, "%.150s%s%s", diff->columns[column].head,
+					  *unit ? " " : "", unit));
 }
 
 static void set_cells(const struct lines *lines, const struct line *line, struct table_cell *cells)

@@ -15,23 +15,12 @@
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-const char *list_text(struct list *list, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return pmc_arena_strdup(&list->arena, text);
-}
-
 static void try_core_pmu(const char *name, void *arg)
 {
 	struct list *list = arg;
 
 	if (!list->core_pmu && pmc_is_core_pmu(list->roots.sysfs, name))
-		list->core_pmu = list_text(list, "%s", name);
+		list->core_pmu = pmc_arena_strdup(&list->arena, name);
 }
 
 void list_init(struct list *list)
@@ -97,7 +86,7 @@ static void add_builtin(const struct pmc_builtin *builtin, void *arg)
 		return;
 	row.answer = list_try(list, &event, -1);
 	if (builtin->alias_of)
-		row.description = list_text(list, "same as %s", builtin->alias_of);
+		row.description = pmc_arena_format(&list->arena, "same as %s", builtin->alias_of);
 	row.type = builtin->type == PERF_TYPE_SOFTWARE ? "software" :
 		   builtin->type == PMC_TYPE_OS	       ? "os" :
 		   builtin->type == PERF_TYPE_HW_CACHE ? "cache" :
@@ -111,7 +100,7 @@ static void add_builtin(const struct pmc_builtin *builtin, void *arg)
 static void add_sets(struct list *list)
 {
 	for (unsigned i = 0; i < pmc_n_event_sets; i++) {
-		const char *name = list_text(list, "@%s", pmc_event_sets[i].name);
+		const char *name = pmc_arena_format(&list->arena, "@%s", pmc_event_sets[i].name);
 		struct list_row row = { .name = name, .type = "set" };
 		const char *reason = NULL, *comma = "";
 		struct pmc_parse_error error;
@@ -135,8 +124,8 @@ static void add_sets(struct list *list)
 		}
 		row.description = out.buf;
 		if (reason && open)
-			reason = list_text(list, "only %u of %u events: %s", open, events.count,
-					   reason);
+			reason = pmc_arena_format(&list->arena, "only %u of %u events: %s", open,
+						  events.count, reason);
 		row.answer = (struct list_answer){ open == events.count, reason, NULL };
 		list_add(list, &row);
 	}
@@ -210,8 +199,8 @@ static void put_section(struct tool_rows *rows, struct table *table, struct list
 		const char *text = row->description;
 
 		if (!alike && row->answer.reason)
-			text = list_text(
-				list, "%s (%s%s)", row->description,
+			text = pmc_arena_format(
+				&list->arena, "%s (%s%s)", row->description,
 				row->answer.available ? "" : "not available: ", row->answer.reason);
 		cells->cells[table->order[i] * N_CELLS + TEXT] = cell_text(text);
 	}
@@ -373,7 +362,7 @@ static int find_unlisted(struct list *list, struct tool_rows *rows)
 					 "");
 	}
 	if (pmc_events_parse(list->glob, NULL, &list->arena, &events, &error)) {
-		list->glob = list_text(list, "*%s*", row.name);
+		list->glob = pmc_arena_format(&list->arena, "*%s*", row.name);
 		list_all(list);
 		return list->n ? EXIT_OK :
 				 tool_fail(EXIT_USAGE, "event '%s': %s", row.name, error.text);
@@ -383,8 +372,9 @@ static int find_unlisted(struct list *list, struct tool_rows *rows)
 				 list->glob);
 	row.answer = list_try(list, &events.list[0], -1);
 	row.pmu = events.list[0].pmu[0] ? events.list[0].pmu : NULL;
-	row.description = list_text(list, "type %u, config 0x%llx", events.list[0].type,
-				    (unsigned long long)events.list[0].config);
+	row.description =
+		pmc_arena_format(&list->arena, "type %u, config 0x%llx", events.list[0].type,
+				 (unsigned long long)events.list[0].config);
 	list_add(list, &row);
 	return EXIT_OK;
 }

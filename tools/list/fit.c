@@ -142,7 +142,8 @@ void list_fit_name(struct list_fit *fit, unsigned i, const char *name)
 	while (nth <= i && strcmp(fit->events[i - nth].asked, name) == 0)
 		nth++;
 	fit->events[i].asked = name;
-	fit->events[i].name = nth == 1 ? name : list_text(&fit->list, "%s#%u", name, nth);
+	fit->events[i].name =
+		nth == 1 ? name : pmc_arena_format(&fit->list.arena, "%s#%u", name, nth);
 }
 
 /* Puts each event into the first pass that has room for it. */

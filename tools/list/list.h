@@ -45,9 +45,6 @@ bool list_wants(const struct list *list, const char *name);
 void list_add(struct list *list, const struct list_row *row);
 /* Sorts the rows from `first` on by name. */
 void list_sort(struct list *list, unsigned first);
-/* Text in the list's arena. */
-const char *list_text(struct list *list, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* Opens the event on the calling thread or, with cpu >= 0, for that CPU. */
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu);

@@ -89,11 +89,10 @@ static const char *head_of(struct stat_job *stat, const struct pmc_p_event *even
 {
 	const bool user =
 		event->def.flags & PMC_EVENT_FELL_BACK && event->def.scope == PMC_SCOPE_USER;
-	char text[256];
 
-	snprintf(text, sizeof(text), "%s%s",
-		 strcmp(event->name, "instructions") ? event->name : "instr", user ? ":u" : "");
-	return pmc_arena_strdup(&stat->arena, text);
+	return pmc_arena_format(&stat->arena, "%s%s",
+				strcmp(event->name, "instructions") ? event->name : "instr",
+				user ? ":u" : "");
 }
 
 static void add_event(struct stat_job *stat, unsigned e)

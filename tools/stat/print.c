@@ -328,7 +328,6 @@ static void make_lines(struct stat_lines *lines)
 	struct stat_row **rows, *more, *total;
 	const char *problem;
 	struct table table;
-	char text[32];
 
 	make_rows(lines);
 	if (stat->by == BY_TOTAL)
@@ -344,8 +343,8 @@ static void make_lines(struct stat_lines *lines)
 	for (uint64_t i = 0; i < table.n_rows; i++)
 		lines->list[lines->n++] = rows[table.order[i]];
 	more = begin_sum(lines);
-	snprintf(text, sizeof(text), "(%llu more)", (unsigned long long)table.n_more);
-	more->label = pmc_arena_strdup(lines->arena, text);
+	more->label =
+		pmc_arena_format(lines->arena, "(%llu more)", (unsigned long long)table.n_more);
 	for (uint64_t i = table.n_rows; i < table.n_rows + table.n_more; i++)
 		add_to(lines, more, rows[table.order[i]]);
 	total = begin_sum(lines);

@@ -93,15 +93,12 @@ static bool has_mpi(const struct pmc_view *view)
 /* The head of a part of a sum, in tables. */
 static const char *part_head(const struct pmc_view *view, const struct part *part)
 {
-	struct pmc_out out = PMC_OUT_MEM(32);
-
 	if (part->part != PMC_PART_LARGEST)
 		return part->head && !(part->part == PMC_PART_STDDEV &&
 				       view->options->screen.ascii) ?
 			       part->head :
 			       part->suffix + 1;
-	pmc_outf(&out, "max %s", pmc_by_names[view->options->across]);
-	return pmc_arena_strndup(view->arena, out.buf, out.len);
+	return pmc_arena_format(view->arena, "max %s", pmc_by_names[view->options->across]);
 }
 
 /* --across shows the statistics of the time outside the MPI library in place of those of CPU time:
@@ -138,10 +135,9 @@ static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns
 static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
 {
 	const char *name = pmc_by_names[by];
-	struct pmc_out out = PMC_OUT_MEM(32);
 
-	pmc_outf(&out, "%s%s", name, name[strlen(name) - 1] == 's' ? "es" : "s");
-	return pmc_arena_strndup(view->arena, out.buf, out.len);
+	return pmc_arena_format(view->arena, "%s%s", name,
+				name[strlen(name) - 1] == 's' ? "es" : "s");
 }
 
 static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)

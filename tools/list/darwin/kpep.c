@@ -93,7 +93,7 @@ static void add_row(struct list *list, const struct kpep *kpep, void *event,
 	if (!name || !alias || strcmp(name, alias) == 0 || !list_wants(list, alias))
 		return;
 	row.name = alias;
-	row.description = list_text(list, "same as %s", name);
+	row.description = pmc_arena_format(&list->arena, "same as %s", name);
 	list_add(list, &row);
 }
 
@@ -173,9 +173,11 @@ static uint64_t remove_impossible(const struct kpep *kpep, struct list_fit *fit,
 				      fits == 0		      ? PMC_REASON_CONFLICT :
 								PMC_REASON_NO_KPERF;
 		fit->events[i].reason =
-			fits == -KPEP_NOT_FOUND ? "the database has no such event" :
-			fits == 0		? "the database gives it no counter" :
-				    list_text(&fit->list, "error %d of kperfdata", -fits);
+			fits == -KPEP_NOT_FOUND ?
+				"the database has no such event" :
+			fits == 0 ?
+				"the database gives it no counter" :
+				pmc_arena_format(&fit->list.arena, "error %d of kperfdata", -fits);
 	}
 	return events;
 }

@@ -34,8 +34,9 @@ static int cpu_of(struct list *list, const char *pmu)
 
 static void add_event(struct list *list, const char *pmu, const char *event, int cpu)
 {
-	const char *path = list_text(list, "%s/%s/events/%s", list->roots.sysfs, pmu, event);
-	const char *name = list_text(list, "%s/%s/", pmu, event);
+	const char *path =
+		pmc_arena_format(&list->arena, "%s/%s/events/%s", list->roots.sysfs, pmu, event);
+	const char *name = pmc_arena_format(&list->arena, "%s/%s/", pmu, event);
 	struct list_row row = { .pmu = pmu, .name = name, .type = "sysfs" };
 	struct pmc_arena arena = { 0 };
 	struct pmc_parse_error error;
@@ -45,7 +46,7 @@ static void add_event(struct list *list, const char *pmu, const char *event, int
 	if (!list_wants(list, name) || pmc_file_read(terms, sizeof(terms), "%s", path) < 0)
 		return;
 	if (pmc_events_parse(name, &list->roots, &arena, &events, &error))
-		row.answer.reason = list_text(list, "%s", error.text);
+		row.answer.reason = pmc_arena_strdup(&list->arena, error.text);
 	else
 		row.answer = list_try(list, &events.list[0], cpu);
 	pmc_arena_free(&arena);
@@ -53,7 +54,7 @@ static void add_event(struct list *list, const char *pmu, const char *event, int
 		row.answer.reason = "machine-wide only, not for each thread";
 	row.description = terms;
 	if (pmc_file_read(unit, sizeof(unit), "%s.unit", path) > 0)
-		row.description = list_text(list, "in %s; %s", unit, terms);
+		row.description = pmc_arena_format(&list->arena, "in %s; %s", unit, terms);
 	list_add(list, &row);
 }
 
@@ -66,8 +67,8 @@ void list_sysfs(struct list *list)
 		const char *pmu = pmus[i]->d_name;
 		int cpu = cpu_of(list, pmu);
 
-		m = scandir(list_text(list, "%s/%s/events", list->roots.sysfs, pmu), &events,
-			    no_dots, alphasort);
+		m = scandir(pmc_arena_format(&list->arena, "%s/%s/events", list->roots.sysfs, pmu),
+			    &events, no_dots, alphasort);
 		for (int k = 0; k < m; k++) {
 			add_event(list, pmu, events[k]->d_name, cpu);
 			free(events[k]);
@@ -98,7 +99,8 @@ static struct list_answer try_tracepoint(struct list *list)
 
 void list_tracepoints(struct list *list)
 {
-	const char *path = list_text(list, "%s/available_events", list->roots.tracefs);
+	const char *path =
+		pmc_arena_format(&list->arena, "%s/available_events", list->roots.tracefs);
 	struct list_row row = { .pmu = "tracepoint",
 				.type = "tracepoint",
 				.description = "kernel tracepoint" };

@@ -25,8 +25,8 @@ static struct list_answer refusal(struct list *list, const struct pmc_tried *tri
 		pmc_here_read(list->here, NULL);
 	}
 	pmc_advise(error, tried, list->here, &advice);
-	return (struct list_answer){ .reason = list_text(list, "%s", advice.means),
-				     .fix = list_text(list, "%s", advice.todo) };
+	return (struct list_answer){ .reason = pmc_arena_strdup(&list->arena, advice.means),
+				     .fix = pmc_arena_strdup(&list->arena, advice.todo) };
 }
 
 struct list_answer list_refusal(struct list *list, const struct pmc_planned *planned)
