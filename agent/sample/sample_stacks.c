@@ -55,11 +55,6 @@ int sample_area_init(uint32_t slots)
 	return 0;
 }
 
-bool sample_ready(void)
-{
-	return sample_tables.area != NULL;
-}
-
 void *sample_area(enum sample_part part, size_t item, size_t *n)
 {
 	*n = sample_room(&sample_tables, part, item);
@@ -277,7 +272,7 @@ __attribute__((noinline)) bool agent_sample_tables_next(struct pmc_frame_buf *bu
 	const struct reader reader = agent_reader(snapshot);
 	bool any = true;
 
-	if (!agent_sample_wanted() || !sample_ready() || atomic_exchange(&written.busy, true))
+	if (!agent_sample_wanted() || !sample_tables.area || atomic_exchange(&written.busy, true))
 		return false;
 	if (written.lost != agent_file_lost())
 		forget_written(), atomic_store(&written.busy, true);

@@ -187,9 +187,7 @@ const char *pmc_advice_text(int error, const struct pmc_tried *tried, const stru
 	struct pmc_out out = pmc_out_mem(buf, cap);
 
 	pmc_advise(error, tried, here, &advice);
-	pmc_out_str(&out, advice.means);
-	pmc_out_str(&out, "; ");
-	pmc_out_str(&out, advice.todo);
+	pmc_outf(&out, "%s; %s", advice.means, advice.todo);
 	return buf;
 }
 
