@@ -139,6 +139,55 @@ static void partners(void **state)
 	assert_string_equal(cause(), "handoff");
 }
 
+static void names_of_locks(void **state)
+{
+	static const char *const locks[] = {
+		"LockAcquireExtended",
+		"LWLockAcquire",
+		"lock_wait",
+		"token_lock_acquire",
+		"MDL_context::acquire_lock(MDL_request*, double)",
+		"<std::sys::sync::mutex::futex::Mutex>::lock_contended",
+		"parking_lot::raw_mutex::RawMutex::lock_slow",
+		"sync.(*Mutex).lockSlow",
+		"absl::Mutex::LockSlow(absl::MuHow, absl::Condition const*, int)",
+		"Lock<(anonymous namespace)::Spin>::lock_slow(int)",
+		"g_mutex_lock_slowpath",
+		"take_gil",
+		"ObjectMonitor::enter(JavaThread*)",
+	};
+	static const char *const others[] = {
+		"Queue::acquireJob(std::unique_lock<std::mutex>&)",
+		"ConnectionPool::acquire(std::unique_lock<std::mutex>&)",
+		"lock_wait_timeout_thread",
+		"take_gilded_frame",
+		"deadlock_detector_slow_scan",
+		"wait_for_lock_free_queue_slow",
+		"lock_free_queue_acquire",
+		"slow_flock_of_birds",
+		"release_locks_slow",
+		"acquire_interlocked_counter",
+		"locksmith_slow",
+		"lock_screen_slow_fade",
+		"acquire_block",
+		"unlock_slow",
+		"clock_wait",
+		"PyThread_acquire_lock_timed",
+		"lock_PyThread_acquire_lock",
+		"__lll_lock_wait",
+		"__condvar_acquire_lock",
+		"ObjectMonitor::wait(long, bool)",
+		"",
+	};
+
+	for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
+		if (!explain_names_lock(locks[i]))
+			fail_msg("%s is a lock", locks[i]);
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (explain_names_lock(others[i]))
+			fail_msg("%s is none", others[i]);
+}
+
 static void counts_of_hardware(void **state)
 {
 	count(EXPLAIN_CYCLES, 3 * S);
@@ -243,6 +292,7 @@ int main(void)
 		cmocka_unit_test_setup(busiest_thread, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(partners, set_up),
+		cmocka_unit_test(names_of_locks),
 		cmocka_unit_test_setup(counts_of_hardware, set_up),
 		cmocka_unit_test_setup(moves_between_cpus, set_up),
 		cmocka_unit_test_setup(limit_of_cgroup, set_up),

@@ -41,7 +41,7 @@ const struct tool_flag cmd_explain_flags[] = {
 	FLAG_CONSTANT(0, "--json", json, 1, "output and errors as JSON"),
 	FLAG_BOOL('v', "--verbose", verbose, "the arithmetic behind each gain"),
 	FLAG_TOP(top, "number of findings; 0: all"),
-	FLAG_OUTPUT(dump, "dump of CMD that is kept"),
+	FLAG_OUTPUT(dump, "dump to keep"),
 	OPERAND_TAIL(command),
 	OPERAND_LIST(files, n_files),
 	FLAG_END,
@@ -218,7 +218,7 @@ static void put_nothing(const struct facts *facts)
 		unknown[n++] = explain_text(facts->arena, "locks (%s)", explain_how_waits(facts));
 	if (!facts->has_samples)
 		unknown[n++] = facts->profile ? "spinning and allocation (--sample)" :
-						"spinning and allocation (pmctl explain -- CMD)";
+						"spinning and allocation (as root)";
 	if (!facts->has_counters)
 		unknown[n++] = "memory and branches (no hardware counters)";
 	puts(" nothing stands out");
@@ -358,8 +358,8 @@ static int explain_recorded(struct request *request)
 	struct live_cpu_limit before, limit;
 	int code = live_find(request->pids, request->name, &found);
 
-	if (!code)
-		code = make_dump(request);
+	if (!code && make_dump(request))
+		code = EXIT_FAIL;
 	if (!code) {
 		live_cpu_limit_read(found.list[0], &before);
 		code = profile_running(request->pids, request->name, request->duration_ns,
@@ -381,6 +381,9 @@ static int explain_running(struct request *request)
 	if (profile_has_kernel())
 		return explain_recorded(request);
 #endif
+	if (request->dump)
+		return tool_fail(EXIT_FAIL, "cannot record what the kernel does, so -o has no "
+					    "dump to keep: run it as root, or without -o");
 	return explain_watched(request);
 }
 
@@ -424,8 +427,9 @@ int cmd_explain(int argc, char **argv)
 	if (command + running + (request.n_files != 0) > 1)
 		return tool_fail(EXIT_USAGE, "dumps, running processes and a command cannot be "
 					     "explained at once; name one of them");
-	if (!command && request.dump)
-		return tool_fail(EXIT_USAGE, "-o keeps the dump of a command; add -- CMD");
+	if (!command && !running && request.dump)
+		return tool_fail(EXIT_USAGE, "-o keeps the dump of a command or of running "
+					     "processes; add -- CMD or -p PID");
 	if (command)
 		return explain_command(&request);
 	return running ? explain_running(&request) :

@@ -122,7 +122,7 @@ struct finding *explain_find(const struct facts *facts, unsigned *n);
 /* What would record waits. */
 static inline const char *explain_how_waits(const struct facts *facts)
 {
-	return !facts->profile ? "pmctl explain -- CMD, as root" :
+	return !facts->profile ? "as root" :
 	       facts->lost     ? "many records of switches were lost" :
 				 "--off-cpu, as root";
 }
@@ -133,6 +133,11 @@ void explain_place_add(struct place_facts *place, const char *function, uint64_t
 enum explain_wait explain_kernel_wait(const char *function);
 void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
 		       uint64_t ns);
+
+/* By a name such as LockAcquire, lock_wait, lock_contended, lockSlow or acquire_lock: where a
+ * program waits for a lock of its own making. Python's are also its conditions and semaphores, the
+ * C library's are known by other functions; a thread of that name waits for work. */
+bool explain_names_lock(const char *function);
 
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);
 

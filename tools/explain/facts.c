@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)
 {
@@ -168,38 +169,74 @@ static const char *const lock_functions[] = {
 	"std::sys::sync::rwlock::futex::RwLock::write_contended",
 	"std::sys::sync::rwlock::futex::RwLock::read_contended",
 };
-/* By a name such as LockAcquire, lock_wait, Mutex::lock_contended, lockSlow or acquire_lock: where
- * a program waits for a lock of its own making. Python's are also its conditions and semaphores,
- * the C library's are known by other functions. */
-static bool is_named_lock(const char *function)
+/* The next word of a name such as LWLockAcquire or lock_slow<T>(int): its length; 0: the last was.
+ */
+static size_t next_word(const char **at)
 {
-	static const char *const marks[] = { "acquire", "contended", "slow", "lockwait" };
-	static const char *const exact[] = { "take_gil", "ObjectMonitor::enter(" };
-	static const char *const others[] = { "pythread", "lll", "condvar" };
-	char text[256];
 	size_t n = 0;
-	bool lock = false;
 
-	for (unsigned i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
-		if (!strncmp(function, exact[i], strlen(exact[i])))
-			return true;
-	for (; *function && n < sizeof(text) - 1; function++)
-		if (isalnum((unsigned char)*function))
-			text[n++] = (char)tolower((unsigned char)*function);
-	text[n] = '\0';
-	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strstr(text, others[i]))
-			return false;
-	for (const char *at = text; (at = strstr(at, "lock")) && !lock; at += 4) {
-		const size_t before = (size_t)(at - text);
+	while (**at && strchr("_$.", **at))
+		(*at)++;
+	/* Of upper-case letters before a lower-case one the last begins a word. */
+	while (isalnum((unsigned char)(*at)[n]) &&
+	       !(n && isupper((unsigned char)(*at)[n]) &&
+		 (islower((unsigned char)(*at)[n - 1]) || islower((unsigned char)(*at)[n + 1]))))
+		n++;
+	return n;
+}
 
-		lock = !(before && strchr("bc", at[-1])) && /* block, clock */
-		       !(before > 1 && !strncmp(at - 2, "un", 2));
-	}
-	for (unsigned i = 0; lock && i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (strstr(text, marks[i]))
+static bool is_word(const char *word, size_t n, const char *const *list)
+{
+	for (; *list; list++)
+		if (strlen(*list) == n && !strncasecmp(word, *list, n))
 			return true;
 	return false;
+}
+
+/* The function's own name, without namespaces and parameters. */
+static const char *last_part(const char *function)
+{
+	const char *last = function;
+	unsigned depth = 0;
+
+	for (const char *at = function; *at; at++) {
+		depth += *at == '<';
+		depth -= *at == '>' && depth;
+		if (depth || (*at == '(' && at[1] != '*' && strncmp(at, "(anonymous", 10) != 0)) {
+			if (!depth)
+				break;
+			continue;
+		}
+		if (at[0] == ':' && at[1] == ':')
+			last = at + 2;
+		if (at[0] == ')' && at[1] == '.')
+			last = at + 2;
+	}
+	return last;
+}
+
+bool explain_names_lock(const char *function)
+{
+	static const char *const locks[] = { "lock",   "rwlock", "spinlock", "mutex",
+					     "wrlock", "rdlock", NULL };
+	static const char *const marks[] = { "acquire",	 "contended", "slow",
+					     "slowpath", "wait",      NULL };
+	static const char *const others[] = { "py", "lll", "condvar", "thread", "free", NULL };
+	const char *at = last_part(function);
+	bool named = false, lock = false, mark = false;
+
+	if (!strcmp(function, "take_gil") || !strncmp(function, "ObjectMonitor::enter(", 21))
+		return true;
+	for (size_t n; (n = next_word(&at)); at += n) {
+		const bool is_lock = is_word(at, n, locks), is_mark = is_word(at, n, marks);
+
+		if (is_word(at, n, others))
+			return false;
+		named |= (lock && is_mark) || (mark && is_lock);
+		lock = is_lock;
+		mark = is_mark;
+	}
+	return named;
 }
 
 static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield" };
@@ -324,17 +361,19 @@ static bool waits_in_futex(const struct spot_list *spots)
 
 static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
 {
-	bool for_thread = false, named = false;
+	bool for_thread = false, named = false, sleeps = false;
 	size_t user = 0, lock = spots->n;
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
 		user++;
 	pool->waits += ns;
 	add_place(pool, spots, user, ns);
+	for (size_t i = 0; i < spots->n && i < user + 4; i++)
+		sleeps |= strstr(spots->list[i]->function, "nanosleep") != NULL;
 	for (size_t i = user; i < spots->n && i < user + 10 && !named; i++) {
 		const char *function = spots->list[i]->function;
 
-		named = is_named_lock(function);
+		named = !sleeps && explain_names_lock(function);
 		for_thread |= i < user + 4 && waits_for_thread(function);
 		if (named ||
 		    (lock == spots->n && i < user + 4 && IS_ONE_OF(function, lock_functions)))
@@ -348,7 +387,7 @@ static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uin
 	}
 	pool->locks += ns;
 	while (lock < spots->n && (is_plumbing(spots->list[lock]->function) ||
-				   is_named_lock(spots->list[lock]->function)))
+				   explain_names_lock(spots->list[lock]->function)))
 		lock++;
 	if (lock < spots->n && ns > pool->lock_most) {
 		pool->lock_most = ns;
