@@ -171,15 +171,8 @@ static void follow(struct rings *rings)
 
 int rings_follow(struct rings *rings)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	int code = 0;
 
-	rings->wait = (struct live_wait){
-		.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &rings->was_blocked),
-		.input = -1,
-		.child = &rings->child,
-		.forward = rings->command,
-	};
 	if (rings->duration_ns)
 		rings->end_ns = pmc_now_ns() + rings->duration_ns;
 	/* Events of a command start with its exec. */

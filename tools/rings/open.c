@@ -206,6 +206,7 @@ static int open_processes(struct rings *rings)
 int rings_open(struct rings *rings)
 {
 	struct live_budget files; /* of which none is needed, but the limit is raised */
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	int code;
 
 	if (pmc_sampler_set_new(&rings->set, rings->settle_ns))
@@ -215,6 +216,13 @@ int rings_open(struct rings *rings)
 		code = tool_child_start(&rings->child, rings->command);
 	if (code)
 		return code;
+	/* Those that come while it attaches end the recording at its start. */
+	rings->wait = (struct live_wait){
+		.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &rings->was_blocked),
+		.input = -1,
+		.child = &rings->child,
+		.forward = rings->command,
+	};
 	/* Where the user may: what is read late is lost. The command keeps its priority. */
 	setpriority(PRIO_PROCESS, 0, READER_NICE);
 	live_budget_init(&files);
