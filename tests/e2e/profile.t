@@ -196,6 +196,20 @@ is "$(jq -c '[.threads[] | select(.name == "sleeper") | .cpu_ns, .voluntary_swit
 sleeper=$("$PMCTL" report --by thread,function --event off-cpu --format json p.pmc |
 	jq '[.groups[] | select(.keys.thread | startswith("sleeper")) | .self] | add')
 between "$sleeper" 990000000 9e18 "it waited all the time"
+# Return addresses that are left in the stack are no callers.
+"$PROG/stale" <in >stale &
+pid=$!
+exec 9>in
+echo line >&9
+await grep -q ready stale
+asleep() { grep -q '^State:.S' /proc/$pid/status; }
+await asleep
+run "$PMCTL" profile -p $pid -d 0.2s -o stale.pmc
+exec 9>&-
+wait $pid
+is "$("$PMCTL" report --by function --event off-cpu --format json stale.pmc | jq -c '
+	[.groups[].function] | contains(["next_request"]), contains(["deep"]), contains(["handle"])' | paste -sd' ')" \
+	"true false false" "a blocked thread: nothing that has returned is in its stack"
 # Its frame pointer is found in the stack on x86-64 alone.
 callers='["pause"]'
 [ "$(uname -m)" != x86_64 ] || callers='["start_thread", "sleeper", "pause"]'

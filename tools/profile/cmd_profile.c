@@ -13,8 +13,6 @@
 #include "tools/profile/private.h"
 #include "tools/report/report.h"
 #include "tools/rings/rings.h"
-#include "tools/symbol/symbol.h"
-#include "tools/symbol/symbol.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -240,12 +238,7 @@ static int find_target(struct job *job)
 static void add_targets(struct job *job)
 {
 	struct live_tids tids = { .n = 0 };
-	const struct unwind *unwind = &job->prof.unwind;
 
-	/* Stacks of blocked threads need its functions, which takes a while. */
-	if (unwind->kernel && !job->rings.command && !job->machine)
-		(void)symbols_status(unwind->symbols, unwind->kernel->file);
-	job->prof.start_ns = pmc_now_ns();
 	if (job->tid)
 		prof_add_target(&job->prof, job->tid);
 	if (job->processes.n)
@@ -260,6 +253,7 @@ static void add_targets(struct job *job)
 		if (live_is_thread(tids.list[i]))
 			prof_add_target(&job->prof, tids.list[i]);
 	live_tids_free(&tids);
+	prof_start(&job->prof);
 }
 
 static int record(struct job *job)

@@ -107,8 +107,9 @@ struct prof_image *prof_image_of(struct prof *prof, uint32_t pid, uint64_t start
 struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t start_ns, bool exec);
 /* The first file that an image of an exec maps is its program. */
 void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
-/* Before the start: a thread of the target. */
+/* A thread of the target, with its stack if it is blocked; after all of them, the start. */
 void prof_add_target(struct prof *prof, pid_t tid);
+void prof_start(struct prof *prof);
 /* After the recording: PROCESS and THREAD frames, and the samples and waits of each thread. */
 struct prof_writing;
 void prof_write_rows(struct prof_writing *w);

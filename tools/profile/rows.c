@@ -122,6 +122,17 @@ static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 		    pmc_task_stat(stat, &to->usage);
 }
 
+/* Its state: R, S, D, Z ...; 0: it has ended. */
+static char read_stat(pid_t tid, struct pmc_proc_stat *stat)
+{
+	char text[4096];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%d/stat", tid) > 0 &&
+			       pmc_proc_stat(text, stat) && !strchr("ZX", stat->state) ?
+		       stat->state :
+		       0;
+}
+
 void prof_add_target(struct prof *prof, pid_t tid)
 {
 	struct pmc_proc_stat stat;
@@ -130,19 +141,36 @@ void prof_add_target(struct prof *prof, pid_t tid)
 	uint64_t pid;
 
 	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) <= 0 ||
-	    !pmc_proc_number(text, "Tgid", &pid) ||
-	    pmc_file_read(text, sizeof(text), "/proc/%d/stat", tid) <= 0 ||
-	    !pmc_proc_stat(text, &stat))
+	    !pmc_proc_number(text, "Tgid", &pid) || !read_stat(tid, &stat))
 		return;
 	thread = prof_thread_add(prof, (uint32_t)pid, (uint32_t)tid, 0);
 	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
-	read_task(thread, &thread->before);
-	if (stat.state == 'R')
-		return;
-	thread->state = PROF_OFF;
-	thread->waiting = true;
-	thread->since_ns = prof->start_ns;
 	thread->stack = unwind_blocked(&prof->unwind, thread->pid, thread->tid);
+	read_task(thread, &thread->before);
+}
+
+void prof_start(struct prof *prof)
+{
+	struct pmc_proc_stat stat;
+
+	prof->start_ns = pmc_now_ns();
+	for (struct prof_image *image = prof->last_image; image; image = image->next)
+		image->start_ns = prof->start_ns;
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next) {
+		const uint64_t switches = thread->before.usage.voluntary_switches;
+		char state;
+
+		read_task(thread, &thread->before);
+		state = read_stat((pid_t)thread->tid, &stat);
+		if (!state || state == 'R')
+			continue;
+		/* Another wait than that of the stack. */
+		if (thread->before.usage.voluntary_switches != switches)
+			thread->stack = NULL;
+		thread->state = PROF_OFF;
+		thread->waiting = true;
+		thread->since_ns = prof->start_ns;
+	}
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */

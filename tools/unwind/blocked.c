@@ -4,7 +4,10 @@
  *
  * A switch that was before the recording has no record. The thread does not run, so what its stack
  * and these files have stays until it wakes up (man 5 proc_pid_syscall, proc_pid_stack). Of its
- * registers only two are known. A frame pointer is looked for in the stack.
+ * registers only two are known. The frame pointer is computed, where the function's first
+ * instructions tell how far it is from the stack pointer.
+ *
+ * Files and memory are those of the thread: those of a process go when its main thread ends.
  */
 #include "lib/base/file.h"
 #include "tools/symbol/symbol.h"
@@ -38,15 +41,15 @@ static bool read_place(struct place *place, uint32_t pid, uint32_t tid)
 	return sscanf(at, "%" SCNx64 " %" SCNx64, &place->registers[0], &place->registers[1]) == 2;
 }
 
-static bool copy(uint32_t pid, uint64_t from, void *to, size_t bytes)
+static bool copy(uint32_t tid, uint64_t from, void *to, size_t bytes)
 {
 	const struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
 
-	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+	return process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
 /* As much as there is up to the end of the stack. */
-static size_t copy_stack(uint32_t pid, uint64_t from, void *to, size_t bytes)
+static size_t copy_stack(uint32_t tid, uint64_t from, void *to, size_t bytes)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	size_t n = 0;
@@ -55,7 +58,7 @@ static size_t copy_stack(uint32_t pid, uint64_t from, void *to, size_t bytes)
 		const size_t rest = page - (from + n) % page,
 			     part = rest < bytes - n ? rest : bytes - n;
 
-		if (!copy(pid, from + n, (char *)to + n, part))
+		if (!copy(tid, from + n, (char *)to + n, part))
 			break;
 		n += part;
 	}
@@ -63,66 +66,66 @@ static size_t copy_stack(uint32_t pid, uint64_t from, void *to, size_t bytes)
 }
 
 #if defined(__x86_64__)
-static int32_t offset_at(const uint8_t *at)
+/* Sums what instructions "sub bytes, %rsp" take. False: the stack pointer is set otherwise, too. */
+static bool sum_subtractions(const uint8_t *at, const uint8_t *end, uint64_t *sum)
 {
-	int32_t offset;
+	uint32_t large;
 
-	memcpy(&offset, at, sizeof(offset));
-	return offset;
+	for (*sum = 0; at + 7 <= end; at++) {
+		if (at[0] != 0x48)
+			continue;
+		if ((at[1] == 0x83 && at[2] == 0xe4) || (at[1] == 0x29 && at[2] == 0xc4))
+			return false; /* and, sub of a register */
+		if (at[1] == 0x83 && at[2] == 0xec && at[3] < 0x80)
+			*sum += at[3];
+		if (at[1] == 0x81 && at[2] == 0xec) {
+			memcpy(&large, at + 3, sizeof(large));
+			*sum += large;
+		}
+	}
+	return *sum % 8 == 0;
 }
 
-/* What the pointer behind `from` and an instruction's offset has. */
-static bool points_to(uint32_t pid, uint64_t from, const uint8_t *offset, uint64_t function)
+bool unwind_frame_bytes(uint32_t tid, uint64_t function, uint64_t pc, uint64_t *bytes)
 {
-	uint64_t target;
+	static const uint8_t branch[] = { 0xf3, 0x0f, 0x1e, 0xfa }, move[] = { 0x48, 0x89, 0xe5 };
+	uint8_t code[64 + 7] = { 0 };
+	const size_t n = pc - function < 64 ? pc - function : 64;
+	const uint8_t *at = code, *end = code + n + 7;
 
-	return copy(pid, from + (uint64_t)offset_at(offset), &target, sizeof(target)) &&
-	       target == function;
-}
-
-/* Code that jumps by a pointer, perhaps behind endbr64: where calls of other modules go. */
-static bool is_stub(uint32_t pid, uint64_t at, uint64_t function)
-{
-	static const uint8_t mark[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	uint8_t code[16], *jump = code;
-
-	if (!copy(pid, at, code, sizeof(code)))
+	if (pc <= function || !copy(tid, function, code, n))
 		return false;
-	jump += memcmp(code, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
-	jump += *jump == 0xf2;
-	return jump[0] == 0xff && jump[1] == 0x25 &&
-	       points_to(pid, at + (uint64_t)(jump + 6 - code), jump + 2, function);
+	at += memcmp(at, branch, sizeof(branch)) == 0 ? sizeof(branch) : 0;
+	if (*at++ != 0x55) /* push %rbp */
+		return false;
+	at = memmem(at, 16, move, sizeof(move));
+	return at && sum_subtractions(at, end, bytes);
 }
 
-/* call: e8 and an offset, ff 15 and that of a pointer, or ff /2 with a register. Of that nothing
- * but the instruction is known. */
-bool unwind_is_behind_call(uint32_t pid, uint64_t address, uint64_t function)
+/* call: e8 and an offset, or ff /2 of 2 to 7 bytes. */
+bool unwind_is_behind_call(uint32_t tid, uint64_t address)
 {
 	enum { MOST = 7, FIELD = 0x38, CALL = 0x10 };
 	uint8_t code[MOST];
 
-	if (!copy(pid, address - MOST, code, MOST))
+	if (!copy(tid, address - MOST, code, MOST))
 		return false;
-	if (code[2] == 0xe8) {
-		const uint64_t target = address + (uint64_t)offset_at(code + 3);
-
-		if (target == function || is_stub(pid, target, function))
-			return true;
-	}
-	if (code[1] == 0xff && code[2] == 0x15)
-		return points_to(pid, address, code + 3, function);
 	for (unsigned bytes = 2; bytes <= MOST; bytes++)
-		if (code[MOST - bytes] == 0xff && (code[MOST - bytes + 1] & FIELD) == CALL &&
-		    bytes != 5)
+		if (bytes != 5 && code[MOST - bytes] == 0xff &&
+		    (code[MOST - bytes + 1] & FIELD) == CALL)
 			return true;
-	return false;
+	return code[2] == 0xe8;
 }
 #else
-bool unwind_is_behind_call(uint32_t pid, uint64_t address, uint64_t function)
+bool unwind_frame_bytes(uint32_t tid, uint64_t function, uint64_t pc, uint64_t *bytes)
 {
-	(void)pid;
-	(void)address;
-	(void)function;
+	(void)tid, (void)function, (void)pc, (void)bytes;
+	return false;
+}
+
+bool unwind_is_behind_call(uint32_t tid, uint64_t address)
+{
+	(void)tid, (void)address;
 	return false;
 }
 #endif
@@ -189,7 +192,7 @@ const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, u
 						      .mask = unwind_pointers(),
 						      .values = place.registers };
 	sample->stack_user.data = (const uint8_t *)stack;
-	sample->stack_user.size = copy_stack(pid, place.registers[0], stack, sizeof(stack));
+	sample->stack_user.size = copy_stack(tid, place.registers[0], stack, sizeof(stack));
 	if (sample->regs_user.mask && sample->stack_user.size)
 		record.present |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	/* Woken up meanwhile. */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,9 +249,39 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 	unwind_maps_add(&image->maps, map);
 }
 
+static FILE *open_filled(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	const int first = file ? getc(file) : EOF;
+
+	if (first != EOF && ungetc(first, file) != EOF)
+		return file;
+	if (file)
+		fclose(file);
+	return NULL;
+}
+
+/* That of the main thread is empty once it has ended. */
+static FILE *open_maps(uint32_t pid)
+{
+	char path[64];
+	glob_t threads;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	file = open_filled(path);
+	snprintf(path, sizeof(path), "/proc/%u/task/*/maps", pid);
+	if (file || glob(path, GLOB_NOSORT, NULL, &threads) != 0)
+		return file;
+	for (size_t i = 0; i < threads.gl_pathc && !file; i++)
+		file = open_filled(threads.gl_pathv[i]);
+	globfree(&threads);
+	return file;
+}
+
 static void read_maps(struct unwind *unwind, struct unwind_image *image)
 {
-	char path[64], permissions[5], *line = NULL, status[4096];
+	char permissions[5], *line = NULL, status[4096];
 	size_t room = 0, bytes = 0;
 	uint64_t threads;
 	FILE *file;
@@ -261,8 +292,7 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	if (pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 &&
 	    pmc_proc_number(status, "Threads", &threads))
 		image->threads = (uint32_t)threads;
-	snprintf(path, sizeof(path), "/proc/%u/maps", image->pid);
-	file = fopen(path, "re");
+	file = open_maps(image->pid);
 	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {
 		struct unwind_map map = { .module = NULL };
 		int name = 0;

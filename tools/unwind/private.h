@@ -57,7 +57,9 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 uint64_t unwind_registers(void);
 /* Of these, the stack pointer and the program counter. */
 uint64_t unwind_pointers(void);
-/* blocked.c: whether there is a call before an address of a process, as far as its code tells of
- * that function. */
-bool unwind_is_behind_call(uint32_t pid, uint64_t address, uint64_t function);
+/* blocked.c, by the code of a thread's process. How far the stack pointer is below the frame
+ * pointer, but for registers that are saved there, in a function with one; false: its code does not
+ * tell. */
+bool unwind_frame_bytes(uint32_t tid, uint64_t function, uint64_t pc, uint64_t *bytes);
+bool unwind_is_behind_call(uint32_t tid, uint64_t address);
 void unwind_rules_free(struct unwind *unwind);

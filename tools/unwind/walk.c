@@ -176,6 +176,7 @@ struct walk {
 	uint64_t cfa;
 	bool past_end; /* a read was behind the copy */
 	bool blocked;  /* of the registers only two are known at the start */
+	uint32_t tid;
 };
 
 static bool load(struct walk *walk, uint64_t address, uint64_t *value)
@@ -316,22 +317,59 @@ static int recover(struct walk *walk, const struct unwind_rule *rule, unsigned n
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
 
-/* Of a blocked thread the frame pointer is unknown. It points below the return address of its
- * function: the first address in the stack that is behind a call of it. */
-static void find_pointer(struct unwind *unwind, const struct unwind_image *image, struct walk *walk,
-			 const struct unwind_map *map, uint64_t pc, uint64_t address)
+#if defined(__x86_64__)
+/* Registers of the caller that the function has pushed, behind the frame pointer. */
+static unsigned count_pushed(const struct unwind_rule *rule)
 {
-	const uint64_t start = symbols_at(unwind->symbols, map->module->file, address)->start;
-	const uint64_t function = pc - (address - start);
-	uint64_t at = walk->registers[SP];
+	static const int saved[] = { 3, 12, 13, 14, 15 }; /* rbx, r12 to r15 */
+	Dwarf_Op memory[3], *ops;
+	unsigned count = 0;
+	size_t n;
 
-	/* Frames end at multiples of 16. */
-	for (at += at & 8; start && load(walk, at + 8, &pc); at += 16)
-		if (is_code(image, pc) && unwind_is_behind_call(image->pid, pc, function)) {
-			walk->registers[FP] = at;
-			walk->known |= 1u << FP;
-			return;
-		}
+	for (unsigned i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
+		count += dwarf_frame_register(rule->frame, saved[i], memory, &ops, &n) == 0 && n &&
+			 ops->atom == DW_OP_call_frame_cfa;
+	return count;
+}
+#else
+static unsigned count_pushed(const struct unwind_rule *rule)
+{
+	(void)rule;
+	return 0;
+}
+#endif
+
+static const struct unwind_rule *rule_at(struct unwind *unwind, const struct unwind_image *image,
+					 uint64_t pc)
+{
+	const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
+
+	return map && map->module ?
+		       rule_of(unwind, map->module, PMC_STACK_ADDRESS(word_of(unwind, map, pc))) :
+		       NULL;
+}
+
+/* Of a blocked thread the frame pointer is unknown. It is where the first instructions of the
+ * function have put it, if there is a return address above: behind a call, or to the code behind a
+ * signal handler. */
+static void find_pointer(struct unwind *unwind, const struct unwind_image *image, struct walk *walk,
+			 const struct unwind_rule *rule, uint64_t pc)
+{
+	const uint64_t start =
+		symbols_at(unwind->symbols, rule->key.module->file, rule->key.address)->start;
+	const struct unwind_rule *back;
+	uint64_t at, bytes;
+
+	if (!start || !unwind_frame_bytes(walk->tid, pc - (rule->key.address - start), pc, &bytes))
+		return;
+	at = walk->registers[SP] + bytes + 8 * count_pushed(rule);
+	if (at % 16 || !load(walk, at + 8, &pc) || !is_code(image, pc))
+		return;
+	back = rule_at(unwind, image, pc);
+	if (!unwind_is_behind_call(walk->tid, pc) && !(back && back->signal))
+		return;
+	walk->registers[FP] = at;
+	walk->known |= 1u << FP;
 }
 
 static bool needs_pointer(const struct walk *walk, const struct unwind_rule *rule)
@@ -406,7 +444,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 			   const struct pmc_record *record, uint64_t *words, unsigned most,
 			   uint16_t *flags)
 {
-	struct walk walk = { .bottom = 0 };
+	struct walk walk = { .tid = record->tid };
 	enum step step = STEP_ON;
 	bool inside = true; /* the instruction was executing, it did not call */
 	unsigned depth = 0;
@@ -424,8 +462,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		depth++;
 		if (rule && rule->frame) {
 			if (needs_pointer(&walk, rule))
-				find_pointer(unwind, image, &walk, map, pc,
-					     PMC_STACK_ADDRESS(words[depth - 1]));
+				find_pointer(unwind, image, &walk, rule, pc);
 			step = step_by_rule(&walk, rule);
 		} else {
 			*flags |= PMC_STACK_FP;
