@@ -147,7 +147,7 @@ refuses 1 "no such process" "a process that is not there" explain -p 4194304
 "$PMCTL" explain --json -p $$ -d 60m >stopped.json &
 pid=$!
 # SIGINT is ignored in the background. Records are read once SIGTERM is blocked, /proc once it is caught.
-handled() { grep -qE '^Sig(Blk|Cgt):.*[4567cdef]...$' /proc/$pid/status; }
+handled() { grep -q pmctl /proc/$pid/comm && grep -qE '^Sig(Blk|Cgt):.*[4567cdef]...$' /proc/$pid/status; }
 await handled
 kill -TERM $pid
 wait $pid
