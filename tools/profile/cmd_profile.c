@@ -371,7 +371,7 @@ static int write_dump(struct job *job, int fd)
 	prof_write_end(&w);
 	if (w.error)
 		return tool_fail(EXIT_FAIL, "cannot write %s: %s", job->path, strerror(w.error));
-	if (job->prof.lost)
+	if (job->prof.lost && !job->for_caller)
 		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
 			  "--unwind fp makes fewer or smaller ones",
 			  (unsigned long long)job->prof.lost);
@@ -517,7 +517,7 @@ int profile_running(const char *pids, const char *name, uint64_t duration_ns, co
 			   .name = name,
 			   .event = "task-clock",
 			   .frequency = 499,
-			   .stack_bytes = UNWIND_STACK_BYTES,
+			   .stack_bytes = UNWIND_STACK_BYTES / 2,
 			   .output = path,
 			   .for_caller = true,
 			   .rings = { .child.socket = -1, .duration_ns = duration_ns } };

@@ -16,7 +16,8 @@
 /* Whether this user may record what the kernel does; without, waits have no stack. */
 bool profile_has_kernel(void);
 /* As pmctl profile: processes of a list, or those whose program has a name, one of which is NULL,
- * for a time or until a signal, into a dump. 0, or the exit code after a message. */
+ * for a time or until a signal, into a dump, which has the number of lost records. Copies of the
+ * stack are half as large. 0, or the exit code after a message. */
 int profile_running(const char *pids, const char *name, uint64_t duration_ns, const char *path);
 
 struct off_cpu;

@@ -228,8 +228,14 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 		fixed.minor_faults = after.usage.minor_faults - from->minor_faults;
 		fixed.major_faults = after.usage.major_faults - from->major_faults;
 	}
-	if (after.known && !thread->by_switches)
+	/* Also what was in records that were lost. */
+	if (after.known && !thread->by_switches) {
+		const struct pmc_usage *from = &thread->before.usage, *to = &after.usage;
+
 		fixed.cpu_ns = pmc_sub_sat(after.cpu_ns, thread->before.cpu_ns);
+		fixed.voluntary_switches = to->voluntary_switches - from->voluntary_switches;
+		fixed.involuntary_switches = to->involuntary_switches - from->involuntary_switches;
+	}
 	put_row(w, thread, after.known ? &delay_ns : NULL, &fixed);
 	prof_write_thread(w, &place, thread, fixed.cpu_ns);
 	pmc_add_sat(&image->cpu_ns, fixed.cpu_ns);
