@@ -83,6 +83,7 @@ struct prof {
 	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
 	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
 	uint64_t start_ns, stop_ns;
+	uint64_t stolen_ns; /* by a hypervisor, from boot to the start */
 	struct prof_thread *threads, *last;
 	bool makes_rows, machine; /* machine: not of a target */
 	struct prof_image *images, *last_image;

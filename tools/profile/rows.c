@@ -122,6 +122,19 @@ static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 		    pmc_task_stat(stat, &to->usage);
 }
 
+#define TICK_NS UINT64_C(20000000) /* of that */
+
+/* Time that a hypervisor has taken from all CPUs since boot. */
+static uint64_t read_stolen(void)
+{
+	unsigned long long ticks = 0;
+	char text[256];
+
+	(void)pmc_file_read(text, sizeof(text), "/proc/stat");
+	sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks);
+	return ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 /* Its state: R, S, D, Z ...; 0: it has ended. */
 static char read_stat(pid_t tid, struct pmc_proc_stat *stat)
 {
@@ -154,6 +167,7 @@ void prof_start(struct prof *prof)
 	struct pmc_proc_stat stat;
 
 	prof->start_ns = pmc_now_ns();
+	prof->stolen_ns = read_stolen();
 	for (struct prof_image *image = prof->last_image; image; image = image->next)
 		image->start_ns = prof->start_ns;
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next) {
@@ -286,12 +300,14 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 	pmc_build_process(&w->buf, image->identity, SNAPSHOT, &fixed, &text);
 }
 
-/* The time from switch to switch lacks the kernel's own work in each switch. The CPU time of the
- * command as a whole has it: what is missing is divided by numbers of switches. */
-static void add_switches(const struct prof *prof)
+/* The time from switch to switch lacks the kernel's own work in each switch, and has what a
+ * hypervisor took meanwhile. The CPU time of the command as a whole is right: what is missing is
+ * divided by numbers of switches, what is too much, if it was taken, by CPU time. */
+static void correct_times(const struct prof *prof)
 {
 	enum { MOST_NS = 20000 }; /* a switch; more has other reasons */
-	uint64_t seen = 0, switches = 0, lost;
+	uint64_t seen = 0, switches = 0, lost, taken;
+	const uint64_t stolen = pmc_sub_sat(read_stolen(), prof->stolen_ns) + TICK_NS;
 
 	for (const struct prof_thread *t = prof->last; t; t = t->next)
 		if (t->end_ns) {
@@ -300,10 +316,14 @@ static void add_switches(const struct prof *prof)
 		}
 	lost = pmc_sub_sat(prof->command_cpu_ns, seen);
 	lost = lost < switches * MOST_NS ? lost : switches * MOST_NS;
-	if (!switches || lost < seen / 200)
+	taken = prof->command_cpu_ns ? pmc_sub_sat(seen, prof->command_cpu_ns) : 0;
+	if (taken > stolen || (taken < seen / 200 && lost < seen / 200))
 		return;
 	for (struct prof_thread *t = prof->last; t; t = t->next)
-		if (t->end_ns)
+		if (t->end_ns && taken)
+			t->cpu_ns = (uint64_t)((double)t->cpu_ns * (double)prof->command_cpu_ns /
+					       (double)seen);
+		else if (t->end_ns && switches)
 			t->cpu_ns +=
 				(uint64_t)((double)lost * (double)(t->voluntary + t->involuntary) /
 					   (double)switches);
@@ -318,7 +338,7 @@ void prof_write_rows(struct prof_writing *w)
 	const struct prof *prof = w->prof;
 	const struct prof_image *first = NULL;
 
-	add_switches(prof);
+	correct_times(prof);
 	w->delay_set = prof_write_event(w, &delay, "run-delay", "ns");
 	for (const struct prof_thread *thread = prof->last; thread; thread = thread->next)
 		write_thread(w, thread);
