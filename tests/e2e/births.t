@@ -9,7 +9,8 @@ counted() {
 	is "$(jq --arg n "$1" '[.threads[] | select(.name == $n and .cpu_ns > 0 and
 		all(.events[]; .state == "counted"))] | length' "$T/report.json")" "$2" \
 		"${3:-$1: counted}" ||
-		diag "$(jq -c '.threads[] | {name, state, cpu_ns, e: .events[0].state}' "$T/report.json")"
+		diag "$(jq -c --arg n "$1" '(.threads[] | select(.cpu_ns == 0 or any(.events[]; .state != "counted"))),
+			(.threads | group_by(.name) | map({(.[0].name): length}) | add)' "$T/report.json")"
 }
 
 report "$PROG/ends" 20
