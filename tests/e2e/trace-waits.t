@@ -99,7 +99,7 @@ def ranks(lengths, n, percent):
     at, more = (n * percent + 99) // 100 - 1, n - len(lengths)
     low, high = at - max(more, 0), at - min(more, 0)
     return lengths[min(max(low, 0), len(lengths) - 1)], lengths[high] if high < len(lengths) else 1 << 62
-failed = False
+failed, judged = False, 0
 for source, waits in ("records", of_records()), ("timehist", of_timehist()):
     compared = wrong = 0
     for (tid, what), lengths in sorted(waits.items()):
@@ -117,8 +117,10 @@ for source, waits in ("records", of_records()), ("timehist", of_timehist()):
                 print(source, tid, what, percent, got, "wants", low, high, "of", len(lengths), n)
     print(source, compared, "compared,", wrong, "wrong")
     # Each list has its own time of a record: a hypervisor that stops the CPU between them changes one.
-    failed |= wrong > compared * 3 / 10 or compared < 4
-sys.exit(failed)
+    failed |= wrong > compared * 3 / 10
+    judged += compared
+# On a busy machine one of the lists may lack records of all threads.
+sys.exit(failed or judged < 4)
 END
 lengths_agree() {
 	run perf record -q -B -N -a -R -m 1024 -c 1 -e sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new -o perf.data -- \
