@@ -121,6 +121,7 @@ void live_children_add(pid_t tid, struct live_tids *pids)
 int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
 {
 	struct live_tids children = { .n = 0 };
+	unsigned n = 0;
 	int error = 0;
 
 	tids->n = 0;
@@ -140,6 +141,11 @@ int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
 	}
 	live_tids_free(&children);
 	sort_tids(tids);
+	/* A process of the list may be a child of another. */
+	for (unsigned i = 0; i < tids->n; i++)
+		if (!n || tids->list[n - 1] != tids->list[i])
+			tids->list[n++] = tids->list[i];
+	tids->n = n;
 	return error;
 }
 
