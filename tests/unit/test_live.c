@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void stat_line(void **state)
@@ -84,12 +85,43 @@ static void own_threads(void **state)
 	live_tids_free(&tids);
 }
 
+/* A list of a process and its child, which is also found below the process. */
+static void threads_of_parent_and_child(void **state)
+{
+	struct live_tids tids = { .n = 0 };
+	int gate[2], status;
+	char byte;
+	pid_t child;
+
+	assert_int_equal(pipe(gate), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		close(gate[1]);
+		_exit((int)read(gate[0], &byte, 1));
+	}
+	assert_int_equal(
+		live_trees_read(
+			&(const struct live_tids){ .list = (pid_t[]){ getpid(), child }, .n = 2 },
+			&tids),
+		0);
+	assert_true(live_tids_have(&tids, getpid()));
+	assert_true(live_tids_have(&tids, child));
+	for (unsigned i = 1; i < tids.n; i++)
+		assert_true(tids.list[i - 1] < tids.list[i]);
+	live_tids_free(&tids);
+	close(gate[0]);
+	close(gate[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stat_line),	cmocka_unit_test(stat_line_cut),
 		cmocka_unit_test(status_lines), cmocka_unit_test(schedstat_line),
-		cmocka_unit_test(own_threads),
+		cmocka_unit_test(own_threads),	cmocka_unit_test(threads_of_parent_and_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
