@@ -233,12 +233,15 @@ youngest() {
 
 # ---- several processes -------------------------------------------------------------------------
 cp "$PROG/waiters" waiters-of-tree
+cp "$PROG/waiters" later
+mkfifo later.in
 : >log
 PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/tree.pmc" start bash -c '
 	env -u LD_PRELOAD sleep 1000 &
-	./waiters-of-tree 1 <in >>log & ./waiters-of-tree 2 <in >>log & wait' 2>/dev/null &
+	./waiters-of-tree 1 <in >>log & ./waiters-of-tree 2 <in >>log &
+	read -r line <later.in; ./later 1 <in >>log & wait' 2>/dev/null &
 pid=$!
-exec 9<>in
+exec 9<>in 8<>later.in
 both() { [ "$(grep -c ready log)" = 2 ]; }
 await both
 processes() { "$PMCTL" report --format json "$1" | jq -c '[.processes[] | select(.how_ended == "running") | .exe | split("/")[-1]] | sort'; }
@@ -264,12 +267,30 @@ run "$PMCTL" ctl -p "$both" start
 is "$status $(grep -c started "$T/out")" "0 2" "ctl -p PID,PID: both are started"
 run "$PMCTL" dump -p "${both%,*}" -o single.pmc -I 1ms -n 2
 is "$status $(processes single.pmc)" '0 ["waiters-of-tree"]' "dump -p PID: as PID"
+
+# Of all until they have ended, one that starts later included; `sleep` has no agent.
+"$PMCTL" dump --tree "$pid" -I 5ms -o often.pmc >often.out 2>often.err &
+dumper=$!
+snapshots_of() { # PROGRAM
+	"$PMCTL" report --timeline --format json often.pmc 2>/dev/null |
+		jq -s --arg exe "$1" '[.[] | select(.seq == 0 and .name == $exe)] | length'
+}
+twice() { [ "$(snapshots_of "$1")" -ge "$2" ] 2>/dev/null; }
+ok "dump --tree -I: snapshots of each process" await twice waiters-of-tree 4
+echo go >&8
+ok "dump --tree -I: a process that starts later is in them" await twice later 2
 run "$PMCTL" dump --name 'no-such-program*'
 like "$status $(cat "$T/err")" "^1 .*no-such-program" "--name without a match: exit status 1"
 pkill -P "$pid"
+pkill -x later
 wait "$pid" 2>/dev/null
-exec 9>&-
-for bad in "--tree 1 1" "-p 1,2 -I 1s" "-p 1 1" "--tree 1 --name x" "--name x -I 1s" "--tree x"; do
+exec 9>&- 8>&-
+wait $dumper
+is "$? $(cat often.out)" "0 often.pmc" "dump --tree -I ends with the processes, and prints the path once" || diag_file often.err stderr
+like "$(cat often.err)" "^pmctl dump: warning: 1 of [0-9]* processes were left out: no agent in process [0-9]* \(.*sleep\)[^;]*" \
+	"dump --tree -I: a process without an agent is named once"
+is "$(wc -l <often.err)" 1 "dump --tree -I: and nothing else is said"
+for bad in "--tree 1 1" "-p 1 1" "--tree 1 --name x" "--tree x"; do
 	# shellcheck disable=SC2086
 	run "$PMCTL" dump $bad
 	is "$status $(wc -l <"$T/err")" "2 1" "pmctl dump $bad: exit 2 and one line"

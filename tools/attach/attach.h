@@ -16,6 +16,7 @@
 #include "lib/live/registry.h"
 #include "lib/snapshot/snapshot.h"
 #include "tools/attach/agent.h"
+#include "tools/live/task.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -92,10 +93,17 @@ struct attach_targets {
 /* A process ID from the command line. The ID of a `pmctl run` becomes that of the program it
  * measures, and a warning says so. */
 int attach_pid(const char *text, pid_t *pid);
+/* Lists the processes, without pmctl itself. 0, or the exit code with the error printed. usage:
+ * where no process is given. */
+int attach_find(struct attach_targets *targets, const char *usage, struct live_tids *found);
 /* Calls act for each process, until the first error if there is only one. 0, or the exit code with
- * the error printed. usage: where no process is given. */
+ * the error printed. */
 int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pid_t pid, void *arg),
 		void *arg);
+
+/* Errors of `failed` of n processes, of which the first has this text: the exit code if all failed.
+ */
+int attach_left_out(unsigned failed, unsigned n, const char *why);
 
 /* ---- attach.c: errors that are printed; each returns EXIT_FAIL ---- */
 int attach_gone(pid_t pid);

@@ -403,25 +403,35 @@ struct written {
 	struct snapshot_written tables;
 };
 
+/* A process, and what its snapshots have found and written. */
+struct watched {
+	pid_t pid;
+	int pidfd;	     /* -1: of one snapshot */
+	bool taken;	     /* at least one snapshot of it */
+	uint64_t patient_ns; /* until then a missing agent is no error */
+	struct written written;
+};
+
 struct request {
 	struct attach_targets targets;
 	const char *out;
 	bool signal;
-	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
-	char printed[PATH_MAX];	     /* the path of the dump */
-	bool warned;		     /* of child processes */
-	int pidfd;		     /* of the process of the first snapshot; -1: any */
-	uint64_t patient_ns;	     /* until then a missing agent is no error */
-	struct written written;
+	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the processes end */
+	char **printed;		     /* paths of dumps */
+	size_t n_printed, printed_room;
+	bool warned;		 /* of child processes */
+	bool unwritable;	 /* the file of -o */
+	struct watched *watched; /* the one that is read now */
 };
 
+#define USAGE	     "a process ID is required: pmctl dump PID [-o FILE]"
 #define FLAG_OPTIONS struct request
 
 const struct tool_flag cmd_dump_flags[] = {
 	ATTACH_TARGET_FLAGS(targets),
 	FLAG_OUTPUT(out, "dump; - is stdout (default: the process's own, else pmc-HOST-PID.pmc)"),
 	FLAG_INTERVAL(interval_ns, FLAG_MS,
-		      "time between snapshots, until the process ends (default: one)"),
+		      "time between snapshots, until the processes end (default: one)"),
 	FLAG_COUNT(count, "number of snapshots with -I"),
 	FLAG_BOOL(0, "--signal", signal, "snapshot by the process itself, on its PMC_DUMP signal"),
 	OPERAND_TEXT("PID", targets.pid, .once = "process ID", .agent = true),
@@ -430,7 +440,6 @@ const struct tool_flag cmd_dump_flags[] = {
 
 static int parse(int argc, char **argv, struct request *request)
 {
-	const struct attach_targets *targets = &request->targets;
 	int code = tool_args_parse(argc, argv, request);
 
 	if (code)
@@ -441,9 +450,6 @@ static int parse(int argc, char **argv, struct request *request)
 	if (request->signal && request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-I cannot be used with --signal: set PMC_INTERVAL "
 					     "for the program instead");
-	if (request->interval_ns &&
-	    (targets->tree || targets->named || (targets->pids && strchr(targets->pids, ','))))
-		return tool_fail(EXIT_USAGE, "-I takes snapshots of one process; give its PID");
 	if (request->count && !request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n needs -I TIME, the time between two snapshots");
 	return 0;
@@ -466,24 +472,6 @@ static void warn_missing(const struct attach *target, struct request *request,
 		tool_warn("regions of process %d are damaged: some are missing", target->pid);
 	if (missing->samples)
 		tool_warn("samples of process %d are damaged: some are missing", target->pid);
-}
-
-/* Waits until that time; false: the process ended first. */
-static bool lives_until(int pidfd, uint64_t ns)
-{
-	struct pollfd process = { .fd = pidfd, .events = POLLIN };
-
-	for (uint64_t now; (now = pmc_now_ns()) < ns;) {
-		const uint64_t left = ns - now;
-		const struct timespec wait = { (time_t)(left / 1000000000),
-					       (long)(left % 1000000000) };
-
-		const int n = ppoll(&process, 1, &wait, NULL);
-
-		if (n > 0 || (n < 0 && errno != EINTR))
-			return false;
-	}
-	return true;
 }
 
 /* Appends modules and stacks, and writes all frames. Stacks are written once to a file, unless it
@@ -512,88 +500,197 @@ static int put(struct attach *target, struct written *written, struct attach_mis
 	return code;
 }
 
+/* Each path once: the processes of a job may share a dump. */
+static void print_path(struct request *request, const char *path)
+{
+	for (size_t i = 0; i < request->n_printed; i++)
+		if (!strcmp(request->printed[i], path))
+			return;
+	request->printed = tool_list_grow(request->printed, request->n_printed,
+					  &request->printed_room, sizeof(*request->printed));
+	request->printed[request->n_printed++] = strcpy(tool_realloc(NULL, strlen(path) + 1), path);
+	printf("%s\n", path);
+	fflush(stdout);
+}
+
 static int snapshot(struct attach *target, void *arg)
 {
 	struct request *request = arg;
+	struct watched *watched = request->watched;
 	struct attach_missing missing = { .changing = 0 };
 	bool own_file = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
 	struct output out = { .fd = -1 };
 	int code;
 
-	request->patient_ns = pmc_now_ns() + PATIENCE_NS;
+	watched->patient_ns = pmc_now_ns() + PATIENCE_NS;
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
-	if (request->pidfd >= 0 && attach_pidfd_ended(request->pidfd))
+	if (watched->pidfd >= 0 && attach_pidfd_ended(watched->pidfd))
 		return attach_gone(target->pid);
 	code = attach_collect(target, &missing, &buf, own_file);
+	if (code)
+		goto out;
+	code = open_output(target, request->out, &out);
 	if (!code)
-		code = open_output(target, request->out, &out);
-	if (!code)
-		code = put(target, &request->written, &missing, &buf, &out);
-	if (!code && strcmp(request->printed, out.path) != 0 &&
-	    (!request->out || strcmp(request->out, "-") != 0)) {
-		printf("%s\n", out.path);
-		fflush(stdout);
-		strcpy(request->printed, out.path);
-	}
+		code = put(target, &watched->written, &missing, &buf, &out);
+	request->unwritable = code == EXIT_FAIL && request->out;
+	if (!code && (!request->out || strcmp(request->out, "-") != 0))
+		print_path(request, out.path);
 	if (!code)
 		warn_missing(target, request, &missing);
+out:
 	pmc_fd_close(out.fd);
 	free(buf.data);
 	return code;
 }
 
-/* Snapshots by the wall clock, until the process has ended. */
-static int repeat(pid_t pid, struct request *request)
+static int dump(pid_t pid, void *arg)
+{
+	struct watched once = { .pid = pid, .pidfd = -1 };
+	struct request *request = arg;
+
+	request->watched = &once;
+	return request->signal ? dump_by_signal(pid) : attach_act(pid, 0, snapshot, request);
+}
+
+/* ---- -I: snapshots by the wall clock, until the processes have ended ------------------------- */
+
+struct watch {
+	struct watched *list;
+	size_t n, room;
+};
+
+/* Adds the processes that are not in the list. */
+static int watch_find(struct watch *watch, struct request *request)
+{
+	struct live_tids found = { .n = 0 };
+	const int code = attach_find(&request->targets, USAGE, &found);
+
+	for (unsigned i = 0; i < found.n && !code; i++) {
+		struct watched new = { .pid = found.list[i] };
+		size_t at = 0;
+
+		while (at < watch->n && watch->list[at].pid != new.pid)
+			at++;
+		if (at < watch->n || (new.pidfd = (int)syscall(SYS_pidfd_open, new.pid, 0)) < 0)
+			continue;
+		watch->list = tool_list_grow(watch->list, watch->n, &watch->room, sizeof(new));
+		watch->list[watch->n++] = new;
+	}
+	live_tids_free(&found);
+	return code;
+}
+
+/* Takes out the processes that have ended. */
+static void watch_drop(struct watch *watch)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < watch->n; i++)
+		if (attach_pidfd_ended(watch->list[i].pidfd))
+			close(watch->list[i].pidfd);
+		else
+			watch->list[kept++] = watch->list[i];
+	watch->n = kept;
+}
+
+/* Waits until that time, or until all processes have ended. */
+static void watch_wait(struct watch *watch, uint64_t until_ns)
+{
+	struct pollfd *ends = tool_realloc(NULL, watch->n * sizeof(*ends) + 1);
+
+	for (uint64_t now; watch->n && (now = pmc_now_ns()) < until_ns; watch_drop(watch)) {
+		const uint64_t left = until_ns - now;
+		const struct timespec wait = { (time_t)(left / 1000000000),
+					       (long)(left % 1000000000) };
+
+		for (size_t i = 0; i < watch->n; i++)
+			ends[i] = (struct pollfd){ watch->list[i].pidfd, POLLIN, 0 };
+		ppoll(ends, watch->n, &wait, NULL);
+	}
+	free(ends);
+}
+
+/* A snapshot of each process; *taken: of how many. Errors end the command if there is one process,
+ * at the first round of all, and where the file of -o cannot be written. */
+static int watch_round(struct watch *watch, struct request *request, bool first, unsigned *taken)
+{
+	const bool many = request->targets.many;
+	char text[ATTACH_WHY], why[ATTACH_WHY];
+	unsigned failed = 0;
+
+	*taken = 0;
+	for (size_t i = 0; i < watch->n; i++) {
+		struct watched *watched = request->watched = &watch->list[i];
+		int code;
+
+		tool_keep_errors(text, sizeof(text));
+		code = attach_act(watched->pid,
+				  watched->patient_ns > pmc_now_ns() ? ATTACH_PATIENT : 0, snapshot,
+				  request);
+		tool_keep_errors(NULL, 0);
+		if (!code && text[0])
+			tool_warn("%s", text);
+		*taken += !code;
+		watched->taken |= !code;
+		if (!code || code == ATTACH_AGAIN ||
+		    ((many || watched->taken) && attach_pidfd_ended(watched->pidfd)))
+			continue;
+		if (request->unwritable)
+			return tool_fail(code, "%s", text);
+		if (!failed++)
+			strcpy(why, text);
+	}
+	return first || !many ? attach_left_out(failed, (unsigned)watch->n, why) : 0;
+}
+
+static int repeat(struct request *request)
 {
 	const uint64_t retry_ns = request->interval_ns < RETRY_NS ? request->interval_ns : RETRY_NS;
-	uint64_t next = pmc_now_ns(), taken = 0, now;
-	int code = 0, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	uint64_t next = pmc_now_ns(), rounds = 0, now;
+	struct watch watch = { .n = 0 };
+	int code = watch_find(&watch, request);
+	char unused[ATTACH_WHY];
+	unsigned taken;
 
-	if (pidfd < 0)
-		return attach_gone(pid);
-	request->pidfd = pidfd;
-	for (;;) {
-		code = attach_act(pid, request->patient_ns > pmc_now_ns() ? ATTACH_PATIENT : 0,
-				  snapshot, request);
+	for (bool first = true; !code && watch.n; first = false) {
+		code = watch_round(&watch, request, first, &taken);
+		rounds += taken > 0;
+		if (code || (taken && rounds == request->count))
+			break;
 		now = pmc_now_ns();
-		if (code == ATTACH_AGAIN) {
-			if (lives_until(pidfd, now + retry_ns))
-				continue;
-			break;
-		}
-		if (code || ++taken == request->count)
-			break;
 		/* Late by a whole interval or more: skip those. */
 		next += request->interval_ns;
 		if (next < now)
 			next = now + request->interval_ns;
-		if (!lives_until(pidfd, next))
-			break;
+		/* Its agent is starting. */
+		if (!taken && (!request->targets.many || !rounds))
+			next = now + retry_ns;
+		watch_wait(&watch, next);
+		if (request->targets.many) {
+			tool_keep_errors(unused, sizeof(unused));
+			watch_find(&watch, request);
+			tool_keep_errors(NULL, 0);
+		}
 	}
-	/* The process ended, and an earlier snapshot was written. */
-	if (code && taken && attach_pidfd_ended(pidfd))
-		code = 0;
-	close(pidfd);
+	if (!code && !rounds)
+		code = tool_fail(EXIT_FAIL, "no snapshot: the processes have ended");
+	for (size_t i = 0; i < watch.n; i++)
+		close(watch.list[i].pidfd);
+	free(watch.list);
 	return code;
-}
-
-static int dump(pid_t pid, void *arg)
-{
-	struct request *request = arg;
-
-	if (request->signal)
-		return dump_by_signal(pid);
-	return request->interval_ns ? repeat(pid, request) : attach_act(pid, 0, snapshot, request);
 }
 
 int cmd_dump(int argc, char **argv)
 {
-	struct request request = { .pidfd = -1 };
+	struct request request = { .interval_ns = 0 };
 	int code = parse(argc, argv, &request);
 
-	return code ? code :
-		      attach_each(&request.targets,
-				  "a process ID is required: pmctl dump PID [-o FILE]", dump,
-				  &request);
+	if (!code)
+		code = request.interval_ns ? repeat(&request) :
+					     attach_each(&request.targets, USAGE, dump, &request);
+	for (size_t i = 0; i < request.n_printed; i++)
+		free(request.printed[i]);
+	free(request.printed);
+	return code;
 }

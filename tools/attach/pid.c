@@ -125,14 +125,11 @@ static int find(const struct attach_targets *targets, struct live_tids *found)
 	return code;
 }
 
-int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pid_t pid, void *arg),
-		void *arg)
+int attach_find(struct attach_targets *targets, const char *usage, struct live_tids *found)
 {
 	const unsigned given =
 		!!targets->pid + !!targets->pids + !!targets->tree + !!targets->named;
-	struct live_tids found = { .n = 0 };
-	char why[ATTACH_WHY], first[ATTACH_WHY] = "";
-	unsigned n = 0, failed = 0;
+	unsigned kept = 0;
 	pid_t pid;
 	int code;
 
@@ -140,21 +137,47 @@ int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pi
 		return tool_fail(EXIT_USAGE, "%s",
 				 given ? "PID, --pid, --tree and --name cannot be used together" :
 					 usage);
-	if (targets->pids && !strchr(targets->pids, ','))
+	if (targets->pids && !strchr(targets->pids, ',')) {
 		targets->pid = targets->pids;
+		targets->pids = NULL;
+	}
 	targets->many = !targets->pid;
 	if (!targets->many) {
 		code = attach_pid(targets->pid, &pid);
-		return code ? code : act(pid, arg);
+		if (!code)
+			live_tids_add(found, pid);
+		return code;
 	}
-	code = find(targets, &found);
-	for (unsigned i = 0; i < found.n && !code; i++) {
+	code = find(targets, found);
+	for (unsigned i = 0; i < found->n; i++)
+		if (found->list[i] != getpid())
+			found->list[kept++] = found->list[i];
+	found->n = kept;
+	return code;
+}
+
+int attach_left_out(unsigned failed, unsigned n, const char *why)
+{
+	if (failed && failed == n)
+		return tool_fail(EXIT_FAIL, "%s", why);
+	if (failed)
+		tool_warn("%u of %u processes were left out: %s", failed, n, why);
+	return 0;
+}
+
+int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pid_t pid, void *arg),
+		void *arg)
+{
+	struct live_tids found = { .n = 0 };
+	char why[ATTACH_WHY], first[ATTACH_WHY] = "";
+	int code = attach_find(targets, usage, &found);
+	unsigned failed = 0;
+
+	if (!code && !targets->many)
+		code = act(found.list[0], arg);
+	for (unsigned i = 0; i < found.n && targets->many && !code; i++) {
 		int error;
 
-		/* pmctl itself, where it is in the tree. */
-		if (found.list[i] == getpid())
-			continue;
-		n++;
 		tool_keep_errors(why, sizeof(why));
 		error = act(found.list[i], arg);
 		tool_keep_errors(NULL, 0);
@@ -164,10 +187,8 @@ int attach_each(struct attach_targets *targets, const char *usage, int (*act)(pi
 		else if (error && !first[0])
 			strcpy(first, why);
 	}
-	if (!code && failed && failed == n)
-		code = tool_fail(EXIT_FAIL, "%s", first);
-	else if (failed)
-		tool_warn("%u of %u processes were left out: %s", failed, n, first);
+	if (!code)
+		code = attach_left_out(failed, found.n, first);
 	live_tids_free(&found);
 	return code;
 }

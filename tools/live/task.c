@@ -27,7 +27,7 @@
 
 /* ---- the threads of a process ------------------------------------------------------------- */
 
-static void add(struct live_tids *tids, pid_t tid)
+void live_tids_add(struct live_tids *tids, pid_t tid)
 {
 	tids->list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*tids->list));
 	tids->list[tids->n++] = tid;
@@ -38,7 +38,7 @@ static void take_tid(const char *name, void *arg)
 	uint64_t tid;
 
 	if (pmc_number(name, INT_MAX, &tid))
-		add(arg, (pid_t)tid);
+		live_tids_add(arg, (pid_t)tid);
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -115,7 +115,7 @@ void live_children_add(pid_t tid, struct live_tids *pids)
 	pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", tid, tid);
 	for (; pmc_number_take(&at, NULL, 10, &child); at += strspn(at, " "))
 		if (child <= INT_MAX)
-			add(pids, (pid_t)child);
+			live_tids_add(pids, (pid_t)child);
 }
 
 int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
@@ -184,7 +184,7 @@ static void take_named(const char *name, void *arg)
 	if ((fnmatch(named->glob, text, 0) == 0 ||
 	     (len > 0 && fnmatch(named->glob, pmc_base_name(file), 0) == 0)) &&
 	    !live_is_zombie((pid_t)pid))
-		add(named->found, (pid_t)pid);
+		live_tids_add(named->found, (pid_t)pid);
 }
 
 int live_find(const char *list, const char *glob, struct live_tids *found)
@@ -196,7 +196,7 @@ int live_find(const char *list, const char *glob, struct live_tids *found)
 
 	for (; !code && list && pmc_number_take(&list, NULL, 10, &pid); list += *list == ',') {
 		code = live_refuse_ended((pid_t)pid);
-		add(found, (pid_t)pid);
+		live_tids_add(found, (pid_t)pid);
 	}
 	if (glob)
 		pmc_dir_visit(take_named, &named, "/proc");

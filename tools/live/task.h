@@ -53,6 +53,7 @@ int live_cgroup_open(const char *name, int *fd);
 void live_cgroup_threads(int fd, struct live_tids *tids);
 /* Whether it has child processes. */
 bool live_has_children(pid_t pid);
+void live_tids_add(struct live_tids *tids, pid_t tid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);
 bool live_tids_have_all(const struct live_tids *tids, const struct live_tids *of);
 void live_tids_free(struct live_tids *tids);
