@@ -186,14 +186,11 @@ static void put_logical(struct thrift *thrift, enum parquet_type type)
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* The texts of a column in a row group: each once, found by their hash. */
-struct dictionary {
-	struct export_bytes page; /* length and bytes of each */
-	uint32_t *at;		  /* where each one is in the page */
-	size_t room;
-	uint32_t n, last;
-	uint32_t *slots; /* number of a text plus 1; 0: empty */
-	uint32_t n_slots;
+/* A text of a column in a row group. */
+struct text {
+	uint32_t number; /* in the dictionary */
+	UT_hash_handle hh;
+	char bytes[]; /* with a NUL behind them; they have none */
 };
 
 struct chunk {
@@ -201,15 +198,16 @@ struct chunk {
 	uint8_t *known;	  /* of each row */
 	uint32_t n;	  /* values */
 	uint64_t least, greatest;
-	struct dictionary dictionary;
+	struct pmc_arena arena; /* of the texts */
+	struct text *texts, *last;
 };
 
 struct parquet {
 	const struct parquet_column *columns;
 	unsigned n_columns;
 	struct chunk *chunks;
-	uint32_t rows, room;	   /* of the row group */
-	size_t texts;		   /* bytes in its dictionaries */
+	uint32_t rows;		   /* of the row group */
+	size_t text_bytes;	   /* in its dictionaries */
 	uint64_t all_rows, offset; /* of the file */
 	uint32_t n_groups;
 	struct pmc_out *out;
@@ -219,67 +217,25 @@ struct parquet {
 	uint32_t *words; /* room for PARQUET_ROWS */
 };
 
-static const uint8_t *text_at(const struct dictionary *d, uint32_t number, uint32_t *len)
-{
-	const uint8_t *at = d->page.data + d->at[number];
-
-	memcpy(len, at, sizeof(*len));
-	return at + sizeof(*len);
-}
-
-static bool is_text(const struct dictionary *d, uint32_t number, const char *text, size_t len)
-{
-	uint32_t its_len;
-	const uint8_t *its = text_at(d, number, &its_len);
-
-	return its_len == len && !memcmp(its, text, len);
-}
-
-/* The slot of a text, or the empty one for it. */
-static uint32_t *find_slot(const struct dictionary *d, const char *text, size_t len)
-{
-	uint32_t at = (uint32_t)pmc_hash(text, len) & (d->n_slots - 1);
-
-	while (d->slots[at] && !is_text(d, d->slots[at] - 1, text, len))
-		at = (at + 1) & (d->n_slots - 1);
-	return &d->slots[at];
-}
-
-static void grow_slots(struct dictionary *d)
-{
-	const uint32_t n = d->n_slots ? 2 * d->n_slots : 256;
-	uint32_t len;
-
-	d->slots = tool_realloc(d->slots, n * sizeof(*d->slots));
-	memset(d->slots, 0, n * sizeof(*d->slots));
-	d->n_slots = n;
-	for (uint32_t i = 0; i < d->n; i++) {
-		const char *text = (const char *)text_at(d, i, &len);
-
-		*find_slot(d, text, len) = i + 1;
-	}
-}
-
 /* Most texts are that of the row before. */
-static uint32_t number_of(struct dictionary *d, const char *text, size_t len)
+static uint32_t number_of(struct parquet *parquet, struct chunk *chunk, const char *bytes,
+			  size_t len)
 {
-	const uint32_t length = (uint32_t)len;
-	uint32_t *slot;
+	struct pmc_arena *arena = &chunk->arena;
+	struct text *text = chunk->last;
 
-	if (d->n && is_text(d, d->last, text, len))
-		return d->last;
-	if (2 * d->n >= d->n_slots)
-		grow_slots(d);
-	slot = find_slot(d, text, len);
-	if (!*slot) {
-		d->at = tool_list_grow(d->at, d->n, &d->room, sizeof(*d->at));
-		d->at[d->n] = (uint32_t)d->page.len;
-		export_put(&d->page, &length, sizeof(length));
-		export_put(&d->page, text, len);
-		*slot = ++d->n;
+	if (text && text->hh.keylen == len && !memcmp(text->bytes, bytes, len))
+		return text->number;
+	HASH_FIND(hh, chunk->texts, bytes, len, text);
+	if (!text) {
+		text = pmc_arena_alloc(arena, sizeof(*text) + len + 1);
+		text->number = HASH_COUNT(chunk->texts);
+		memcpy(text->bytes, bytes, len);
+		HASH_ADD_KEYPTR(hh, chunk->texts, text->bytes, len, text);
+		parquet->text_bytes += sizeof(uint32_t) + len;
 	}
-	d->last = *slot - 1;
-	return d->last;
+	chunk->last = text;
+	return text->number;
 }
 
 static bool is_printable(const char *text, size_t len)
@@ -292,13 +248,11 @@ static bool is_printable(const char *text, size_t len)
 }
 
 /* Readers refuse what is no UTF-8, and print everything else. */
-static uint32_t take_text(struct parquet *parquet, struct dictionary *d, const char *text,
+static uint32_t take_text(struct parquet *parquet, struct chunk *chunk, const char *text,
 			  size_t len)
 {
 	struct export_bytes *safe = &parquet->safe;
-	const size_t before = d->page.len;
 	struct pmc_out out;
-	uint32_t number;
 
 	if (!is_printable(text, len)) {
 		/* An escape takes up to ten bytes. */
@@ -309,9 +263,7 @@ static uint32_t take_text(struct parquet *parquet, struct dictionary *d, const c
 		text = (const char *)safe->data;
 		len = out.len;
 	}
-	number = number_of(d, text, len);
-	parquet->texts += d->page.len - before;
-	return number;
+	return number_of(parquet, chunk, text, len);
 }
 
 /* Bits of doubles that are in the order of the numbers. */
@@ -332,7 +284,7 @@ static void take_value(struct parquet *parquet, unsigned column, const struct pa
 	if (!value->known)
 		return;
 	if (type == PARQUET_TEXT)
-		bits = take_text(parquet, &chunk->dictionary, value->text, value->number);
+		bits = take_text(parquet, chunk, value->text, value->number);
 	else if (type == PARQUET_DOUBLE)
 		memcpy(&bits, &value->real, sizeof(bits));
 	if (!chunk->n || ordered(type, bits) < ordered(type, chunk->least))
@@ -410,7 +362,7 @@ static void put_levels(struct parquet *parquet, const struct chunk *chunk)
 
 static void put_texts(struct parquet *parquet, const struct chunk *chunk)
 {
-	const uint32_t last = chunk->dictionary.n - 1;
+	const uint32_t last = HASH_COUNT(chunk->texts) - 1;
 	const unsigned width = last ? 32 - (unsigned)__builtin_clz(last) : 1;
 
 	for (uint32_t i = 0; i < chunk->n; i++)
@@ -477,46 +429,34 @@ static void put_page(struct parquet *parquet, unsigned type, uint32_t n, unsigne
 
 /* ---- row groups ----------------------------------------------------------------------------- */
 
-/* A text of the statistics; NULL: it is too long. */
-static const uint8_t *extreme(const struct dictionary *d, bool greatest, uint32_t *len)
+/* A text of the statistics; NULL: there is none, or one is too long. */
+static const char *extreme(const struct chunk *chunk, bool greatest)
 {
-	const uint8_t *most = NULL;
+	const struct text *most = chunk->texts;
 
-	for (uint32_t i = 0; i < d->n; i++) {
-		uint32_t its_len, less;
-		const uint8_t *its = text_at(d, i, &its_len);
-		int order;
-
-		if (its_len > STATISTIC_MOST)
+	for (const struct text *at = most; at; at = at->hh.next) {
+		if (at->hh.keylen > STATISTIC_MOST)
 			return NULL;
-		less = most && *len < its_len ? *len : its_len;
-		order = most ? memcmp(its, most, less) : 0;
-		if (most && !order)
-			order = its_len < *len ? -1 : 1;
-		if (!most || (order > 0) == greatest) {
-			most = its;
-			*len = its_len;
-		}
+		if ((strcmp(at->bytes, most->bytes) > 0) == greatest)
+			most = at;
 	}
-	return most;
+	return most ? most->bytes : NULL;
 }
 
 static void put_statistics(struct parquet *parquet, const struct chunk *chunk,
 			   enum parquet_type type)
 {
 	struct thrift *groups = &parquet->groups;
-	const void *greatest = &chunk->greatest, *least = &chunk->least;
-	uint32_t greatest_len = types[type].bytes, least_len = types[type].bytes;
+	const char *greatest = extreme(chunk, true);
 
-	if (type == PARQUET_TEXT) {
-		greatest = extreme(&chunk->dictionary, true, &greatest_len);
-		least = extreme(&chunk->dictionary, false, &least_len);
-	}
 	thrift_struct(groups, 12);
 	thrift_i64(groups, 3, parquet->rows - chunk->n);
-	if (chunk->n && greatest) {
-		thrift_bytes(groups, 5, greatest, greatest_len);
-		thrift_bytes(groups, 6, least, least_len);
+	if (greatest) {
+		thrift_text(groups, 5, greatest);
+		thrift_text(groups, 6, extreme(chunk, false));
+	} else if (type != PARQUET_TEXT && chunk->n) {
+		thrift_bytes(groups, 5, &chunk->greatest, types[type].bytes);
+		thrift_bytes(groups, 6, &chunk->least, types[type].bytes);
 	}
 	thrift_close(groups);
 }
@@ -532,8 +472,13 @@ static uint64_t put_chunk(struct parquet *parquet, unsigned column)
 
 	if (texts) {
 		parquet->page.len = 0;
-		export_put(&parquet->page, chunk->dictionary.page.data, chunk->dictionary.page.len);
-		put_page(parquet, DICTIONARY_PAGE, chunk->dictionary.n, PLAIN, &extent);
+		for (const struct text *at = chunk->texts; at; at = at->hh.next) {
+			const uint32_t len = at->hh.keylen;
+
+			export_put(&parquet->page, &len, sizeof(len));
+			export_put(&parquet->page, at->bytes, len);
+		}
+		put_page(parquet, DICTIONARY_PAGE, HASH_COUNT(chunk->texts), PLAIN, &extent);
 	}
 	extent.data = parquet->offset + extent.packed;
 	parquet->page.len = 0;
@@ -568,16 +513,6 @@ static uint64_t put_chunk(struct parquet *parquet, unsigned column)
 	return extent.raw;
 }
 
-static void clear_chunk(struct chunk *chunk)
-{
-	struct dictionary *d = &chunk->dictionary;
-
-	chunk->n = d->n = d->last = 0;
-	d->page.len = 0;
-	if (d->n_slots)
-		memset(d->slots, 0, d->n_slots * sizeof(*d->slots));
-}
-
 static void end_group(struct parquet *parquet)
 {
 	const uint64_t from = parquet->offset;
@@ -598,71 +533,56 @@ static void end_group(struct parquet *parquet)
 	parquet->all_rows += parquet->rows;
 	parquet->n_groups++;
 	parquet->rows = 0;
-	parquet->texts = 0;
-	for (unsigned i = 0; i < parquet->n_columns; i++)
-		clear_chunk(&parquet->chunks[i]);
-}
-
-static void grow_rows(struct parquet *parquet)
-{
-	const uint32_t room = parquet->room ? 4 * parquet->room : 480;
-
+	parquet->text_bytes = 0;
 	for (unsigned i = 0; i < parquet->n_columns; i++) {
 		struct chunk *chunk = &parquet->chunks[i];
 
-		chunk->values = tool_realloc(chunk->values, room * sizeof(*chunk->values));
-		chunk->known = tool_realloc(chunk->known, room * sizeof(*chunk->known));
+		chunk->n = 0;
+		chunk->texts = chunk->last = NULL;
+		pmc_arena_free(&chunk->arena);
 	}
-	parquet->words = tool_realloc(parquet->words, room * sizeof(*parquet->words));
-	parquet->room = room;
 }
 
 void parquet_row(struct parquet *parquet, const void *row)
 {
-	if (parquet->rows == parquet->room)
-		grow_rows(parquet);
 	for (unsigned i = 0; i < parquet->n_columns; i++) {
 		const struct parquet_value value = parquet->columns[i].value(row);
 
 		take_value(parquet, i, &value);
 	}
-	if (++parquet->rows == PARQUET_ROWS || parquet->texts > TEXT_MOST)
+	if (++parquet->rows == PARQUET_ROWS || parquet->text_bytes > TEXT_MOST)
 		end_group(parquet);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-struct parquet *parquet_new(const struct parquet_column *columns, unsigned n)
+/* Memory that is not used is not touched. */
+struct parquet *parquet_new(struct pmc_arena *arena, const struct parquet_column *columns,
+			    unsigned n)
 {
-	struct parquet *parquet = tool_realloc(NULL, sizeof(*parquet));
+	struct parquet *parquet = pmc_arena_alloc(arena, sizeof(*parquet));
 
 	*parquet = (struct parquet){ .columns = columns, .n_columns = n };
-	parquet->chunks = tool_realloc(NULL, n * sizeof(*parquet->chunks));
-	memset(parquet->chunks, 0, n * sizeof(*parquet->chunks));
+	parquet->words = pmc_arena_alloc(arena, PARQUET_ROWS * sizeof(*parquet->words));
+	parquet->chunks = pmc_arena_alloc(arena, n * sizeof(*parquet->chunks));
+	for (struct chunk *chunk = parquet->chunks; chunk < parquet->chunks + n; chunk++) {
+		chunk->values = pmc_arena_alloc(arena, PARQUET_ROWS * sizeof(*chunk->values));
+		chunk->known = pmc_arena_alloc(arena, PARQUET_ROWS * sizeof(*chunk->known));
+	}
 	return parquet;
 }
 
 void parquet_free(struct parquet *parquet)
 {
-	for (unsigned i = 0; parquet && i < parquet->n_columns; i++) {
-		struct chunk *chunk = &parquet->chunks[i];
-
-		free(chunk->values);
-		free(chunk->known);
-		free(chunk->dictionary.page.data);
-		free(chunk->dictionary.at);
-		free(chunk->dictionary.slots);
-	}
 	if (!parquet)
 		return;
-	free(parquet->chunks);
+	for (unsigned i = 0; i < parquet->n_columns; i++)
+		pmc_arena_free(&parquet->chunks[i].arena);
 	free(parquet->groups.to.data);
 	free(parquet->header.to.data);
 	free(parquet->page.data);
 	free(parquet->packed.data);
 	free(parquet->safe.data);
-	free(parquet->words);
-	free(parquet);
 }
 
 static const char magic[] = { 'P', 'A', 'R', '1' };

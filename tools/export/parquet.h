@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "lib/base/arena.h"
 #include "lib/base/out.h"
 
 /* What DuckDB reads at a time; a page of numbers is then just below 1 MB. */
@@ -38,7 +39,9 @@ struct parquet;
 
 /* Before all others: loads libzstd. NULL, or why it cannot be loaded. */
 const char *parquet_init(void);
-struct parquet *parquet_new(const struct parquet_column *columns, unsigned n);
+/* In memory of the arena. */
+struct parquet *parquet_new(struct pmc_arena *arena, const struct parquet_column *columns,
+			    unsigned n);
 void parquet_free(struct parquet *parquet);
 /* One file after the other. Errors stick in `out`. */
 void parquet_begin(struct parquet *parquet, struct pmc_out *out);

@@ -410,7 +410,8 @@ static void open_file(struct tables *t, unsigned table)
 	add_path(t, file, name);
 	pmc_out_to_fd(&writer->out, writer->fd, writer->room, sizeof(writer->room));
 	if (!writer->parquet)
-		writer->parquet = parquet_new(tables[table].columns, tables[table].n);
+		writer->parquet =
+			parquet_new(&t->export->arena, tables[table].columns, tables[table].n);
 	parquet_begin(writer->parquet, &writer->out);
 	writer->exists = true;
 }
