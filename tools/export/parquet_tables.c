@@ -324,7 +324,7 @@ struct tables {
 	struct part *parts;
 	uint64_t n_parts;
 	const char *partition; /* the current one */
-	uint64_t name;	       /* of its files: by the identities of its processes */
+	char file[32];	       /* name of its files: by the identities of its processes */
 	/* Of each process its identity, 32 digits, and the time of its newest snapshot, 16 digits;
 	 * sorted. */
 	struct export_bytes identities;
@@ -343,18 +343,14 @@ struct tables {
 	struct pmc_thread_buf buf;
 };
 
-/* The directory of the partition, or with a suffix the file in it. */
-static char *path_of(const struct tables *t, unsigned table, const char *suffix)
+/* A file in the directory of the partition; "": the directory. */
+static char *path_of(const struct tables *t, unsigned table, const char *file)
 {
-	const size_t room = strlen(t->export->directory) + strlen(t->partition) + 64;
-	char *path = pmc_arena_alloc(&t->export->arena, room);
-	int len = snprintf(path, room, "%s/%s/%s", t->export->directory, tables[table].name,
-			   t->partition);
+	struct pmc_out path = PMC_OUT_MEM(2 * PATH_MAX); /* no file has a longer one */
 
-	if (suffix)
-		snprintf(path + len, room - (size_t)len, "/%016llx%s", (unsigned long long)t->name,
-			 suffix);
-	return path;
+	pmc_outf(&path, "%s/%s/%s%s%s", t->export->directory, tables[table].name, t->partition,
+		 *file ? "/" : "", file);
+	return pmc_arena_strndup(&t->export->arena, path.buf, path.len);
 }
 
 static void fail(struct tables *t, const char *path, int error)
@@ -394,12 +390,12 @@ static void add_path(struct tables *t, struct tool_new_file *file, char *name)
 static void open_file(struct tables *t, unsigned table)
 {
 	struct writer *writer = &t->writers[table];
-	char *name = path_of(t, table, ".parquet");
+	char *name = path_of(t, table, t->file);
 	struct tool_new_file *file;
 
 	if (t->code)
 		return;
-	make_directories(t, path_of(t, table, NULL));
+	make_directories(t, path_of(t, table, ""));
 	if (t->code)
 		return;
 	writer->fd = tool_new_file_open(name, &file);
@@ -439,7 +435,7 @@ static void end_file(struct tables *t, unsigned table)
 		error = errno;
 	writer->fd = -1;
 	if (error)
-		fail(t, path_of(t, table, ".parquet"), error);
+		fail(t, path_of(t, table, t->file), error);
 }
 
 /* ---- earlier exports -------------------------------------------------------------------------
@@ -507,26 +503,10 @@ static size_t count_common(const struct tables *t, const char *theirs, size_t le
 	return n;
 }
 
-static char *file_in(const struct tables *t, const char *dir, const char *name)
-{
-	const size_t room = strlen(dir) + strlen(name) + 2;
-	char *path = pmc_arena_alloc(&t->export->arena, room);
-
-	snprintf(path, room, "%s/%s", dir, name);
-	return path;
-}
-
-static void supersede(struct tables *t, const char *name)
-{
-	for (unsigned i = 0; i < TABLES; i++)
-		add_path(t, NULL, file_in(t, path_of(t, i, NULL), name));
-}
-
 /* After the files of the partition are open. */
 static void check_earlier(struct tables *t)
 {
-	const char *own = strrchr(path_of(t, PROCESSES, ".parquet"), '/') + 1;
-	char *path = path_of(t, PROCESSES, NULL);
+	char *path = path_of(t, PROCESSES, "");
 	DIR *dir = t->code ? NULL : opendir(path);
 	struct dirent *entry;
 
@@ -537,7 +517,8 @@ static void check_earlier(struct tables *t)
 
 		if (!suffix || strcmp(suffix, ".parquet") != 0)
 			continue;
-		theirs = read_identities(&t->export->arena, file_in(t, path, entry->d_name), &len);
+		theirs = read_identities(&t->export->arena, path_of(t, PROCESSES, entry->d_name),
+					 &len);
 		common = count_common(t, theirs, len - len % ENTRY, &newer);
 		if (newer)
 			t->code = tool_fail(EXIT_FAIL,
@@ -545,10 +526,11 @@ static void check_earlier(struct tables *t)
 					    "of these processes; export their newest dumps, or "
 					    "into another directory",
 					    path, entry->d_name, newer);
-		else if (!strcmp(entry->d_name, own))
+		else if (!strcmp(entry->d_name, t->file))
 			continue;
 		else if (common && common == len / ENTRY)
-			supersede(t, entry->d_name);
+			for (unsigned i = 0; i < TABLES; i++)
+				add_path(t, NULL, path_of(t, i, entry->d_name));
 		else if (common)
 			t->code = tool_fail(EXIT_FAIL,
 					    "cannot write %s: %s there has %zu of these processes "
@@ -581,25 +563,18 @@ static void name_files(struct tables *t)
 /* ---- rows of a process ------------------------------------------------------------------------
  */
 
-static void take_identity(const uint8_t identity[16], char *text_of)
-{
-	static const uint8_t unknown[16];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text_of, 33);
-	if (memcmp(identity, unknown, sizeof(unknown)) != 0)
-		pmc_out_hex_bytes(&out, identity, 16);
-}
-
 static void put_process(struct tables *t, const struct pmc_p_process *its)
 {
+	static const uint8_t unknown[16];
+	const uint8_t *parent = its->fixed.parent_identity;
 	struct row *row = &t->row;
 	struct pmc_out out;
 
 	*row = (struct row){ .process = its, .newest = true };
-	pmc_out_to_mem(&out, row->identity, sizeof(row->identity));
-	pmc_out_hex_bytes(&out, its->identity, 16);
-	take_identity(its->fixed.parent_identity, row->parent);
+	out = pmc_out_mem(row->identity, sizeof(row->identity));
+	pmc_out_hex_bytes(&out, its->identity, sizeof(its->identity));
+	out = pmc_out_mem(row->parent, sizeof(row->parent));
+	pmc_out_hex_bytes(&out, parent, memcmp(parent, unknown, 16) ? 16 : 0);
 	pmc_process_ended(its, row->ended);
 	put(t, PROCESSES);
 }
@@ -607,11 +582,10 @@ static void put_process(struct tables *t, const struct pmc_p_process *its)
 static void take_thread(struct row *row, const struct pmc_p_thread *thread)
 {
 	const char *its = thread->fixed.name;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(row->start, sizeof(row->start));
 
 	row->thread = thread;
 	row->pool_len = pmc_pool_pattern(its, strnlen(its, sizeof(thread->fixed.name)), row->pool);
-	pmc_out_to_mem(&out, row->start, sizeof(row->start));
 	pmc_thread_start(thread, &out);
 	row->start_len = out.len;
 }
@@ -704,49 +678,44 @@ static void put_stacks(struct tables *t, const struct part *part)
  * %XX. Long values are cut, and end with their hash. */
 static void put_key(struct pmc_out *out, const char *key, const char *value, size_t len)
 {
-	const size_t most = 80;
+	enum { MOST = 80 };
 	const uint64_t none[2] = { 0, 0 };
-	char safe[10 * 80 + 1]; /* an escape takes up to ten bytes */
-	struct pmc_out escaped;
+	struct pmc_out escaped = PMC_OUT_MEM(10 * MOST + 1); /* an escape takes up to ten bytes */
 	size_t i, from;
 
 	pmc_outf(out, "%s=", key);
 	if (!len)
 		pmc_out_str(out, "__HIVE_DEFAULT_PARTITION__");
 	from = out->len;
-	pmc_out_to_mem(&escaped, safe, sizeof(safe));
-	pmc_utf8_safe(&escaped, value, len < most ? len : most, 0);
+	pmc_utf8_safe(&escaped, value, len < MOST ? len : MOST, 0);
 	for (i = 0; i < escaped.len && out->len < from + 200; i++) {
-		const char c = safe[i];
+		const char c = escaped.buf[i];
 
-		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-		    strchr("._-", c))
+		if (pmc_is_alnum(c) || strchr("._-", c))
 			pmc_out_char(out, c);
 		else
 			pmc_outf(out, "%%%02x", (unsigned char)c);
 	}
-	if (len > most || i < escaped.len)
+	if (len > MOST || i < escaped.len)
 		pmc_outf(out, "-%016llx", (unsigned long long)pmc_hash_sip(none, value, len));
 }
 
 static const char *partition_of(struct pmc_arena *arena, const struct pmc_p_process *its)
 {
-	char text_of[4096], job[17], rank[16] = "";
+	struct pmc_out out = PMC_OUT_MEM(4096), job = PMC_OUT_MEM(17);
 	const char *label;
-	struct pmc_out out;
+	char rank[16] = "";
 	size_t len = 0;
 
-	pmc_out_to_mem(&out, job, sizeof(job));
 	if (its->known)
-		pmc_out_hex_bytes(&out, its->fixed.job, 8);
+		pmc_out_hex_bytes(&job, its->fixed.job, 8);
 	label = pmc_label(its->labels, "job", &len);
 	if (its->known && its->fixed.rank >= 0)
 		snprintf(rank, sizeof(rank), "%d", its->fixed.rank);
-	pmc_out_to_mem(&out, text_of, sizeof(text_of));
-	put_key(&out, "job", label ? label : job, label ? len : strlen(job));
+	put_key(&out, "job", label ? label : job.buf, label ? len : job.len);
 	put_key(&out, "/host", its->host, strlen(its->host));
 	put_key(&out, "/rank", rank, strlen(rank));
-	return pmc_arena_strndup(arena, text_of, out.len);
+	return pmc_arena_strndup(arena, out.buf, out.len);
 }
 
 static int by_partition(const void *a, const void *b, const void *arg)
@@ -798,21 +767,20 @@ static void take_identities(struct tables *t, const struct part *parts, uint64_t
 	struct export_bytes *to = &t->identities;
 	struct pmc_arena scratch = { 0 };
 	const uint64_t key[2] = { 0, 0 };
+	unsigned long long name = 0;
 
 	to->len = 0;
-	t->name = 0;
 	for (uint64_t i = 0; i < n; i++) {
-		char digits[ENTRY + 1];
-		struct pmc_out out;
+		struct pmc_out digits = PMC_OUT_MEM(ENTRY + 1);
 		uint64_t newest_ns;
 
 		pmc_process_end_unseen(parts[i].process, &newest_ns);
-		pmc_out_to_mem(&out, digits, sizeof(digits));
-		pmc_out_hex_bytes(&out, parts[i].process->identity, 16);
-		pmc_outf(&out, "%016llx", (unsigned long long)newest_ns);
-		t->name += pmc_hash_sip(key, digits, IDENTITY);
-		export_put(to, digits, ENTRY);
+		pmc_out_hex_bytes(&digits, parts[i].process->identity, 16);
+		pmc_outf(&digits, "%016llx", (unsigned long long)newest_ns);
+		name += pmc_hash_sip(key, digits.buf, IDENTITY);
+		export_put(to, digits.buf, ENTRY);
 	}
+	snprintf(t->file, sizeof(t->file), "%016llx.parquet", name);
 	pmc_sort(to->data, pmc_arena_alloc(&scratch, to->len), n, ENTRY, by_identity, NULL);
 	pmc_arena_free(&scratch);
 }
@@ -835,7 +803,7 @@ static void put_partition(struct tables *t, const struct part *parts, uint64_t n
 		if (t->writers[i].fd >= 0)
 			end_file(t, i);
 		else
-			add_path(t, NULL, path_of(t, i, ".parquet"));
+			add_path(t, NULL, path_of(t, i, t->file));
 	}
 	check_earlier(t);
 }
