@@ -59,46 +59,17 @@ static struct parquet_value text(const char *text)
 	return text && *text ? textn(text, strlen(text)) : number(false, 0);
 }
 
-#define CELL(name, ...)                                                                            \
-	static struct parquet_value name(const void *of)                                           \
-	{                                                                                          \
-		const struct row *row = of;                                                        \
-                                                                                                   \
-		return __VA_ARGS__;                                                                \
-	}
+static struct parquet_value name_of(const struct pmc_thread_fixed *t)
+{
+	return textn(t->name, strnlen(t->name, sizeof(t->name)));
+}
 
-/* Columns of several tables. */
-CELL(process, textn(row->identity, 32))
-CELL(pid, number(row->process->known, row->process->fixed.pid))
-CELL(tid, number(row->thread, row->thread ? row->thread->fixed.tid : 0))
-CELL(seq, number(row->thread, row->thread ? row->thread->fixed.seq : 0))
-CELL(name, row->thread ? textn(row->thread->fixed.name,
-			       strnlen(row->thread->fixed.name, sizeof(row->thread->fixed.name))) :
-			 number(false, 0))
-CELL(pool, row->thread ? textn(row->pool, row->pool_len) : number(false, 0))
-CELL(event, text(row->event->name))
-CELL(unit, text(row->event->unit))
-CELL(scope, text(pmc_scope_name(row->event->def.scope)))
-CELL(stack, number(row->stack, row->stack ? row->stack->id : 0))
-CELL(function, text(row->spot->function))
-CELL(module, text(row->spot->module))
-CELL(file, text(row->spot->file))
-CELL(line, number(row->spot->line, row->spot->line))
-#define THREAD_COLUMNS                                                                             \
-	{ "process", PARQUET_TEXT, process }, { "pid", PARQUET_U32, pid },                         \
-		{ "tid", PARQUET_U32, tid }, { "seq", PARQUET_U64, seq },                          \
-		{ "name", PARQUET_TEXT, name },                                                    \
-	{                                                                                          \
-		"pool", PARQUET_TEXT, pool                                                         \
-	}
-#define SPOT_COLUMNS                                                                               \
-	{ "function", PARQUET_TEXT, function }, { "module", PARQUET_TEXT, module },                \
-		{ "file", PARQUET_TEXT, file },                                                    \
-	{                                                                                          \
-		"line", PARQUET_U32, line                                                          \
-	}
+static struct parquet_value usage(const struct pmc_thread_fixed *t, uint64_t value)
+{
+	return number(!(t->flags & PMC_THREAD_NO_RUSAGE), value);
+}
 
-/* processes: NULL where pmctl report --format json has null. */
+/* Values of processes are NULL where pmctl report --format json has null. */
 static bool is_on(const struct row *row)
 {
 	return row->process->known && !pmc_process_never_on(&row->process->fixed);
@@ -116,106 +87,11 @@ static bool has_switches(const struct row *row)
 	return is_on(row) && !(row->process->fixed.flags & PMC_PROCESS_NO_SWITCHES);
 }
 
-#define OF_PROCESS(name, known, field) CELL(name, number(known, row->process->fixed.field))
-CELL(parent, text(row->parent))
-CELL(exe, text(row->process->exe))
-CELL(cmdline, text(row->process->cmdline))
-CELL(labels, text(row->process->labels))
-CELL(boot_id, text(row->process->boot_id))
-CELL(recorded, number(row->process->recorded_ms, row->process->recorded_ms))
-CELL(ended, text(row->ended))
-CELL(attributed_cpu,
-     number(is_on(row) || row->process->attributed_cpu_ns, row->process->attributed_cpu_ns))
-CELL(p_counted, number(true, row->process->threads_counted))
-OF_PROCESS(ppid, row->process->known, ppid)
-OF_PROCESS(p_start, row->process->known, start_ns)
-OF_PROCESS(p_end, row->process->known && row->process->fixed.end_ns, end_ns)
-OF_PROCESS(p_time, row->process->known, time_ns)
-OF_PROCESS(p_cpu, is_whole(row), cpu_ns)
-OF_PROCESS(p_overhead, is_whole(row), overhead_ns)
-OF_PROCESS(p_minor, is_on(row), minor_faults)
-OF_PROCESS(p_major, is_on(row), major_faults)
-OF_PROCESS(p_voluntary, has_switches(row), voluntary_switches)
-OF_PROCESS(p_involuntary, has_switches(row), involuntary_switches)
-OF_PROCESS(p_rss, row->process->known, max_rss_bytes)
-OF_PROCESS(p_seen, row->process->known, threads_seen)
-
-static const struct parquet_column of_processes[] = {
-	{ "process", PARQUET_TEXT, process },
-	{ "parent", PARQUET_TEXT, parent },
-	{ "pid", PARQUET_U32, pid },
-	{ "ppid", PARQUET_U32, ppid },
-	{ "exe", PARQUET_TEXT, exe },
-	{ "cmdline", PARQUET_TEXT, cmdline },
-	{ "labels", PARQUET_TEXT, labels },
-	{ "boot_id", PARQUET_TEXT, boot_id },
-	{ "recorded", PARQUET_TIME, recorded },
-	{ "ended", PARQUET_TEXT, ended },
-	{ "start_ns", PARQUET_U64, p_start },
-	{ "end_ns", PARQUET_U64, p_end },
-	{ "time_ns", PARQUET_U64, p_time },
-	{ "cpu_ns", PARQUET_U64, p_cpu },
-	{ "attributed_cpu_ns", PARQUET_U64, attributed_cpu },
-	{ "overhead_ns", PARQUET_U64, p_overhead },
-	{ "minor_faults", PARQUET_U64, p_minor },
-	{ "major_faults", PARQUET_U64, p_major },
-	{ "voluntary_switches", PARQUET_U64, p_voluntary },
-	{ "involuntary_switches", PARQUET_U64, p_involuntary },
-	{ "max_rss_bytes", PARQUET_U64, p_rss },
-	{ "threads_seen", PARQUET_U64, p_seen },
-	{ "threads_counted", PARQUET_U64, p_counted },
-};
-
-/* threads */
-static bool lacks(const struct row *row, unsigned flag)
-{
-	return row->thread->fixed.flags & flag;
-}
-
-static const char *reason(uint32_t reason)
+static const char *reason_of(uint32_t reason)
 {
 	return reason ? pmc_reason_text(reason) : NULL;
 }
 
-#define OF_THREAD(name, known, field) CELL(name, number(known, row->thread->fixed.field))
-CELL(is_main, number(true, lacks(row, PMC_THREAD_MAIN)))
-CELL(start_routine, row->start_len ? textn(row->start, row->start_len) : number(false, 0))
-CELL(state, text(pmc_thread_state_name(row->thread->fixed.state)))
-CELL(t_reason, text(reason(row->thread->fixed.reason)))
-CELL(samples, number(row->thread->sampled, row->thread->samples))
-CELL(lost_samples, number(row->thread->sampled, row->thread->lost_samples))
-CELL(creation, number(row->thread->creation, row->thread->creation ? row->thread->creation->id : 0))
-OF_THREAD(created_by, row->thread->fixed.created_by != PMC_NO_SEQ, created_by)
-OF_THREAD(t_start, row->thread->fixed.start_ns, start_ns)
-OF_THREAD(t_end, row->thread->fixed.end_ns, end_ns)
-OF_THREAD(t_time, true, time_ns)
-OF_THREAD(t_cpu, !lacks(row, PMC_THREAD_NO_CPU), cpu_ns)
-OF_THREAD(t_minor, !lacks(row, PMC_THREAD_NO_RUSAGE), minor_faults)
-OF_THREAD(t_major, !lacks(row, PMC_THREAD_NO_RUSAGE), major_faults)
-OF_THREAD(t_voluntary, !lacks(row, PMC_THREAD_NO_RUSAGE), voluntary_switches)
-OF_THREAD(t_involuntary, !lacks(row, PMC_THREAD_NO_RUSAGE), involuntary_switches)
-
-static const struct parquet_column of_threads[] = {
-	THREAD_COLUMNS,
-	{ "main", PARQUET_BOOL, is_main },
-	{ "start_routine", PARQUET_TEXT, start_routine },
-	{ "created_by", PARQUET_U64, created_by },
-	{ "created_stack", PARQUET_U32, creation },
-	{ "state", PARQUET_TEXT, state },
-	{ "start_ns", PARQUET_U64, t_start },
-	{ "end_ns", PARQUET_U64, t_end },
-	{ "time_ns", PARQUET_U64, t_time },
-	{ "cpu_ns", PARQUET_U64, t_cpu },
-	{ "minor_faults", PARQUET_U64, t_minor },
-	{ "major_faults", PARQUET_U64, t_major },
-	{ "voluntary_switches", PARQUET_U64, t_voluntary },
-	{ "involuntary_switches", PARQUET_U64, t_involuntary },
-	{ "samples", PARQUET_U64, samples },
-	{ "lost_samples", PARQUET_U64, lost_samples },
-	{ "reason", PARQUET_TEXT, t_reason },
-};
-
-/* events */
 static bool has_value(const struct row *row)
 {
 	return pmc_count_has_value(row->count);
@@ -227,63 +103,32 @@ static bool has_times(const struct row *row)
 	return has_value(row) || row->count->enabled_ns;
 }
 
-CELL(kind, text(row->kind))
-CELL(snapshot, number(row->thread, row->thread ? row->thread->row->snapshot : 0))
-CELL(e_time, number(row->thread || row->process->known,
-		    row->thread ? row->thread->fixed.time_ns : row->process->fixed.time_ns))
-CELL(newest, number(true, row->newest))
-CELL(position, number(true, row->event->def.position))
-CELL(core_type, text(row->event->core_type))
-CELL(cpus, text(row->event->cpus))
-CELL(e_state, text(pmc_state_name(row->count->state)))
-CELL(e_reason, text(has_value(row) ? NULL : reason(row->count->error)))
-CELL(value, number(has_value(row), has_value(row) ? pmc_count_value(row->count) : 0))
-CELL(scale, (struct parquet_value){ .known = true, .real = pmc_event_scale(row->event) })
-CELL(raw, number(has_value(row), row->count->raw))
-CELL(enabled, number(has_times(row), row->count->enabled_ns))
-CELL(running, number(has_times(row), row->count->running_ns))
+#define X(table, name, type, ...)                                                                  \
+	static struct parquet_value table##_##name(const void *of)                                 \
+	{                                                                                          \
+		const struct row *row = of;                                                        \
+		const struct pmc_p_process *process = row->process;                                \
+		const struct pmc_p_thread *thread = row->thread;                                   \
+		const struct pmc_process_fixed *p = &process->fixed;                               \
+		const struct pmc_thread_fixed *t = thread ? &thread->fixed : NULL;                 \
+                                                                                                   \
+		(void)p, (void)t;                                                                  \
+		return __VA_ARGS__;                                                                \
+	}
+#include "tools/export/parquet.def"
+#undef X
 
-static const struct parquet_column of_events[] = {
-	{ "kind", PARQUET_TEXT, kind },		THREAD_COLUMNS,
-	{ "snapshot", PARQUET_U64, snapshot },	{ "time_ns", PARQUET_U64, e_time },
-	{ "newest", PARQUET_BOOL, newest },	{ "event", PARQUET_TEXT, event },
-	{ "position", PARQUET_U32, position },	{ "core_type", PARQUET_TEXT, core_type },
-	{ "cpus", PARQUET_TEXT, cpus },		{ "unit", PARQUET_TEXT, unit },
-	{ "scope", PARQUET_TEXT, scope },	{ "state", PARQUET_TEXT, e_state },
-	{ "reason", PARQUET_TEXT, e_reason },	{ "value", PARQUET_U64, value },
-	{ "scale", PARQUET_DOUBLE, scale },	{ "raw", PARQUET_U64, raw },
-	{ "enabled_ns", PARQUET_U64, enabled }, { "running_ns", PARQUET_U64, running },
+static const struct parquet_column columns[] = {
+#define X(table, name, type, ...) { #name, PARQUET_##type, table##_##name },
+#include "tools/export/parquet.def"
+#undef X
 };
 
-/* samples, waits and stacks */
-CELL(count, number(true, row->sample->count))
-CELL(weight, number(true, row->sample->weight))
-CELL(frame, number(true, row->frame))
-
-static const struct parquet_column of_samples[] = {
-	THREAD_COLUMNS,
-	{ "event", PARQUET_TEXT, event },
-	{ "unit", PARQUET_TEXT, unit },
-	{ "scope", PARQUET_TEXT, scope },
-	SPOT_COLUMNS,
-	{ "stack", PARQUET_U32, stack },
-	{ "samples", PARQUET_U64, count },
-	{ "weight", PARQUET_U64, weight },
-};
-
-static const struct parquet_column of_waits[] = {
-	THREAD_COLUMNS,
-	SPOT_COLUMNS,
-	{ "stack", PARQUET_U32, stack },
-	{ "waits", PARQUET_U64, count },
-	{ "wait_ns", PARQUET_U64, weight },
-};
-
-static const struct parquet_column of_stacks[] = {
-	{ "process", PARQUET_TEXT, process },
-	{ "stack", PARQUET_U32, stack },
-	{ "frame", PARQUET_U32, frame },
-	SPOT_COLUMNS,
+enum {
+#define X(table, name, type, ...) COLUMN_##table##_##name,
+#include "tools/export/parquet.def"
+#undef X
+	N_COLUMNS
 };
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -292,18 +137,18 @@ static const struct parquet_column of_stacks[] = {
 enum { ENTRY = 48, IDENTITY = 32 };
 enum { PROCESSES, THREADS, EVENTS, SAMPLES, STACKS, WAITS, TABLES };
 
+/* The columns of a table are up to those of the next one. */
 static const struct table {
 	const char *name;
-	const struct parquet_column *columns;
-	unsigned n;
+	unsigned first;
 } tables[] = {
-#define TABLE(columns) columns, sizeof(columns) / sizeof(columns[0])
-	[PROCESSES] = { "processes", TABLE(of_processes) },
-	[THREADS] = { "threads", TABLE(of_threads) },
-	[EVENTS] = { "events", TABLE(of_events) },
-	[SAMPLES] = { "samples", TABLE(of_samples) },
-	[STACKS] = { "stacks", TABLE(of_stacks) },
-	[WAITS] = { "waits", TABLE(of_waits) },
+	[PROCESSES] = { "processes", COLUMN_processes_process },
+	[THREADS] = { "threads", COLUMN_threads_process },
+	[EVENTS] = { "events", COLUMN_events_kind },
+	[SAMPLES] = { "samples", COLUMN_samples_process },
+	[STACKS] = { "stacks", COLUMN_stacks_process },
+	[WAITS] = { "waits", COLUMN_waits_process },
+	[TABLES] = { NULL, N_COLUMNS },
 };
 
 /* What a profile has of a process. */
@@ -406,8 +251,8 @@ static void open_file(struct tables *t, unsigned table)
 	add_path(t, file, name);
 	pmc_out_to_fd(&writer->out, writer->fd, writer->room, sizeof(writer->room));
 	if (!writer->parquet)
-		writer->parquet =
-			parquet_new(&t->export->arena, tables[table].columns, tables[table].n);
+		writer->parquet = parquet_new(&t->export->arena, columns + tables[table].first,
+					      tables[table + 1].first - tables[table].first);
 	parquet_begin(writer->parquet, &writer->out);
 	writer->exists = true;
 }
