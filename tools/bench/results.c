@@ -196,10 +196,9 @@ static struct table_cell name_cell(struct results *results)
 	const struct bench_measure *measure = result->measure;
 	const bool bytes = measure->unit == BENCH_BYTES;
 	const size_t n = result->values.summary.n;
-	struct pmc_out name, out;
-	char buf[256];
+	struct pmc_out name = PMC_OUT_MEM(256);
+	struct pmc_out out = pmc_out_mem(results->text, sizeof(results->text));
 
-	pmc_out_to_mem(&name, buf, sizeof(buf));
 	if (!result->thread)
 		pmc_out_str(&name, measure->name);
 	else if (!measure->event)
@@ -207,8 +206,7 @@ static struct table_cell name_cell(struct results *results)
 	else
 		pmc_outf(&name, "%s %s", results->nested ? " " : result->thread->name,
 			 measure->event->event.name);
-	pmc_out_to_mem(&out, results->text, sizeof(results->text));
-	pmc_utf8_fit(&out, buf, name.len, results->for_people ? 40 : 0, PMC_CUT_END,
+	pmc_utf8_fit(&out, name.buf, name.len, results->for_people ? 40 : 0, PMC_CUT_END,
 		     bench->rows.screen.ascii);
 	if (results->for_people && n && (result->scale.unit[0] || bytes))
 		pmc_outf(&out, " %s%s", result->scale.unit, bytes ? "B" : "");
@@ -238,13 +236,12 @@ static struct table_cell delta_cell(struct results *results)
 	const struct bench_delta *delta = &results->at->values.delta;
 	const char *presence = presence_of(results->bench, results->at);
 	const bool ascii = results->bench->rows.screen.ascii;
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(results->text, sizeof(results->text));
 
 	if (!results->for_people)
 		return cell_real(delta->known && !presence ? delta->pct : NAN, 3);
 	if (presence || !delta->known)
 		return cell_text(presence);
-	pmc_out_to_mem(&out, results->text, sizeof(results->text));
 	pmc_out_str(&out, !delta->significant ? "  " : marks[ascii][delta->pct > 0]);
 	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
 	pmc_out_fixed(&out, fabs(delta->pct), 1);

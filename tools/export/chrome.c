@@ -58,16 +58,14 @@ static void end(struct chrome *c)
 
 static void put_process(struct chrome *c, const struct pmc_p_process *process)
 {
-	char text[512];
-	struct pmc_out out;
+	struct pmc_out out = PMC_OUT_MEM(512);
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%.300s", pmc_base_name(process->exe));
 	if (c->hosts)
 		pmc_outf(&out, " on %.100s, process %u", process->host, process->fixed.pid);
 	begin(c, "M", "process_name", process);
 	pmc_json_object(&c->json, "args");
-	pmc_json_str(&c->json, "name", text);
+	pmc_json_str(&c->json, "name", out.buf);
 	end(c);
 }
 
@@ -96,17 +94,15 @@ static void put_life(struct chrome *c, const struct pmc_p_thread *thread)
 	const uint64_t until = pmc_thread_until(thread);
 	const uint64_t start =
 		thread->fixed.start_ns ? thread->fixed.start_ns : process->fixed.start_ns;
-	char text[64];
-	struct pmc_out out;
+	struct pmc_out text = PMC_OUT_MEM(64);
 
 	begin(c, "M", "thread_name", process);
 	pmc_json_u64(&c->json, "tid", thread->fixed.tid);
 	pmc_json_object(&c->json, "args");
 	pmc_json_strn(&c->json, "name", name, len);
 	end(c);
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_out_bytes(&out, name, len);
-	begin(c, "X", text, process);
+	pmc_out_bytes(&text, name, len);
+	begin(c, "X", text.buf, process);
 	pmc_json_u64(&c->json, "tid", thread->fixed.tid);
 	pmc_json_double(&c->json, "ts", us(process, start));
 	pmc_json_double(&c->json, "dur", (double)pmc_sub_sat(until, start) / 1000);
@@ -234,17 +230,15 @@ static void put_charts(struct chrome *c)
 static void put_rate(struct chrome *c, const struct pmc_p_thread *thread,
 		     const struct pmc_p_event *event, uint64_t at_ns, double rate)
 {
-	char text[512];
-	struct pmc_out out;
+	struct pmc_out out = PMC_OUT_MEM(512);
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%s %u: ", c->label, thread->fixed.tid);
 	if (event)
 		pmc_outf(&out, "%.280s%s%.40s per second", event->name, *event->unit ? " in " : "",
 			 event->unit);
 	else
 		pmc_out_str(&out, "CPUs");
-	begin(c, "C", text, thread->process);
+	begin(c, "C", out.buf, thread->process);
 	pmc_json_double(&c->json, "ts", us(thread->process, at_ns));
 	pmc_json_object(&c->json, "args");
 	pmc_json_double(&c->json, "value", rate);
@@ -288,8 +282,8 @@ static uint64_t last_ns(const struct pmc_p_thread *thread)
 static void take_label(struct chrome *c, uint64_t first)
 {
 	const struct pmc_profile *profile = c->export->profile;
+	struct pmc_out out = pmc_out_mem(c->label, sizeof(c->label));
 	uint64_t last = first;
-	struct pmc_out out;
 	const char *name;
 	size_t len;
 
@@ -298,7 +292,6 @@ static void take_label(struct chrome *c, uint64_t first)
 		last++;
 	name = pmc_thread_label(pmc_profile_thread(profile, profile->timeline[last], &c->now),
 				&len);
-	pmc_out_to_mem(&out, c->label, sizeof(c->label));
 	pmc_out_bytes(&out, name, len);
 }
 

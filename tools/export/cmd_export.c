@@ -106,11 +106,9 @@ static void warn_of_none(const struct export *export)
 /* A line of folded has one number. */
 static void warn_of_others(const struct export *export)
 {
-	char buf[512];
-	struct pmc_out names;
+	struct pmc_out names = PMC_OUT_MEM(512);
 	unsigned n = 0;
 
-	pmc_out_to_mem(&names, buf, sizeof(buf));
 	for (unsigned i = 0; i < export->n_events; i++) {
 		const char *name = export->events[i].event->name;
 		bool again = false;
@@ -123,7 +121,7 @@ static void warn_of_others(const struct export *export)
 	if (n > 1)
 		tool_warn("folded has the samples of one event, and the dump those of %u (%s); "
 			  "--event selects one",
-			  n, buf);
+			  n, names.buf);
 }
 
 static const char *names_fix(const struct request *request)

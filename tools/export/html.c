@@ -13,7 +13,6 @@
 #include "tools/export/export.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/random.h>
 
 /* Bounds of the page. */
@@ -83,12 +82,8 @@ static void find_roots(struct export *export, struct roots *roots)
 		root->pool = export->lists[i].pool->label;
 	}
 	roots->n = 1 + fold.n_rows;
-	for (struct pmc_fold_row *row = fold.rows; row; row = row->next) {
-		char text[24];
-
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->index + 1);
-		row->label = pmc_arena_strdup(arena, text);
-	}
+	for (struct pmc_fold_row *row = fold.rows; row; row = row->next)
+		row->label = pmc_arena_format(arena, "%llu", (unsigned long long)row->index + 1);
 }
 
 /* ---- flame graphs --------------------------------------------------------------------------- */
@@ -441,15 +436,14 @@ static void put_data(struct export *export)
 /* 128 bits that no name in a dump can contain but by chance. */
 static void make_nonce(char nonce[33])
 {
+	struct pmc_out out = pmc_out_mem(nonce, 33);
 	uint64_t bits[2];
-	struct pmc_out out;
 
 	if (getentropy(bits, sizeof(bits)) != 0) {
 		/* The key of these hashes is random, too. */
 		bits[0] = pmc_hash("nonce", 5);
 		bits[1] = pmc_hash(bits, sizeof(bits[0]));
 	}
-	pmc_out_to_mem(&out, nonce, 33);
 	pmc_out_hex_bytes(&out, (const uint8_t *)bits, sizeof(bits));
 }
 

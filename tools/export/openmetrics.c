@@ -166,14 +166,14 @@ static void put_event(struct metrics *m, const struct family *family,
 static void put_events(struct metrics *m, const char *unit)
 {
 	const struct pmc_profile *profile = m->export->profile;
-	struct family family = { .unit = unit,
-				 .help = "An event in a thread; scaled: it was multiplexed." };
-	struct pmc_out out;
-	char name[64];
+	struct pmc_out name = PMC_OUT_MEM(64);
+	const struct family family = {
+		.name = name.buf,
+		.unit = unit,
+		.help = "An event in a thread; scaled: it was multiplexed."
+	};
 
-	pmc_out_to_mem(&out, name, sizeof(name));
-	pmc_outf(&out, "pmc_thread_event%s%s", *unit ? "_" : "", unit);
-	family.name = name;
+	pmc_outf(&name, "pmc_thread_event%s%s", *unit ? "_" : "", unit);
 	begin_family(m, &family);
 	for (uint64_t i = 0; i < profile->n_threads; i++) {
 		const struct pmc_p_thread *thread =

@@ -240,9 +240,8 @@ static void put_bytes(struct perf_record *record, const void *bytes, size_t n)
 static void put_text(struct perf_record *record, const char *text, size_t len, size_t cap)
 {
 	char safe[4096];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(safe, cap);
 
-	pmc_out_to_mem(&out, safe, cap);
 	pmc_utf8_safe(&out, text, len, 0);
 	put_bytes(record, safe, out.len + 1);
 }
@@ -575,16 +574,14 @@ static void put_event_names(struct perf_data *p)
 	put_u32s(record, p->export->n_events, PERF_ATTR_BYTES);
 	for (unsigned i = 0; i < p->export->n_events; i++) {
 		const struct pmc_p_event *event = p->export->events[i].event;
+		struct pmc_out out = PMC_OUT_MEM(256);
 		unsigned head;
-		char text[256];
-		struct pmc_out out;
 
-		pmc_out_to_mem(&out, text, sizeof(text));
 		pmc_outf(&out, event->core_type[0] ? "%s/%s/" : "%s%s", event->core_type,
 			 event->name);
 		put_attr(p, i);
 		head = record->words++;
-		put_text(record, text, out.len, sizeof(text));
+		put_text(record, out.buf, out.len, out.cap);
 		put_u64(record, i + 1);
 		memcpy(&record->word[head], (uint32_t[]){ 1, (record->words - head - 2) * 8 }, 8);
 	}

@@ -71,21 +71,17 @@ static uint64_t text(struct pprof *p, const char *raw, size_t raw_len)
 {
 	struct pmc_arena *arena = &p->export->arena;
 	char bytes[8192];
-	struct pmc_out safe;
+	struct pmc_out safe = pmc_out_mem(bytes, sizeof(bytes));
 	struct text *known;
-	size_t len;
 
-	pmc_out_to_mem(&safe, bytes, sizeof(bytes));
 	pmc_utf8_safe(&safe, raw, raw_len, 0);
-	len = safe.len;
-
-	HASH_FIND(hh, p->texts, bytes, len, known);
+	HASH_FIND(hh, p->texts, bytes, safe.len, known);
 	if (known)
 		return known->number;
-	known = pmc_arena_alloc(arena, sizeof(*known) + len + 1);
-	memcpy(known->bytes, bytes, len);
+	known = pmc_arena_alloc(arena, sizeof(*known) + safe.len + 1);
+	memcpy(known->bytes, bytes, safe.len);
 	known->number = HASH_COUNT(p->texts);
-	HASH_ADD_KEYPTR(hh, p->texts, known->bytes, len, known);
+	HASH_ADD_KEYPTR(hh, p->texts, known->bytes, safe.len, known);
 	return known->number;
 }
 
@@ -239,19 +235,17 @@ static void put_sample(struct pprof *p, const struct export_list *list,
 static void put_head(struct pprof *p)
 {
 	const struct export *export = p->export;
-	char name[300];
-	struct pmc_out out;
 
 	/* The first string has to be empty. */
 	str(p, "");
 	for (unsigned i = 0; i < export->n_events; i++) {
 		const struct pmc_p_event *event = export->events[i].event;
 		const char *unit = export_is_time(event) ? "nanoseconds" : "count";
+		struct pmc_out name = PMC_OUT_MEM(300);
 
-		pmc_out_to_mem(&out, name, sizeof(name));
-		pmc_outf(&out, "%s%s", export->n_events > 1 ? event->name : "samples",
+		pmc_outf(&name, "%s%s", export->n_events > 1 ? event->name : "samples",
 			 export->n_events > 1 ? " samples" : "");
-		put_type(p, SAMPLE_TYPE, name, "count");
+		put_type(p, SAMPLE_TYPE, name.buf, "count");
 		put_type(p, SAMPLE_TYPE, event->name, unit);
 	}
 }

@@ -93,17 +93,15 @@ static void put_samples(struct export *export, struct pmc_json *json, const stru
 static void put_profile(struct export *export, struct pmc_json *json, const struct shown *shown)
 {
 	const struct pmc_p_event *event = export->events[shown->event].event;
-	struct pmc_out text;
-	char name[256];
+	struct pmc_out name = PMC_OUT_MEM(256);
 
-	pmc_out_to_mem(&text, name, sizeof(name));
-	pmc_out_str(&text, shown->pool ? shown->pool->label : "(unknown threads)");
+	pmc_out_str(&name, shown->pool ? shown->pool->label : "(unknown threads)");
 	if (export->n_events > 1)
-		pmc_outf(&text, " %s", event->name);
+		pmc_outf(&name, " %s", event->name);
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "type", "sampled");
-	pmc_json_str(json, "name", name);
+	pmc_json_str(json, "name", name.buf);
 	pmc_json_str(json, "unit", export_is_time(event) ? "nanoseconds" : "none");
 	pmc_json_u64(json, "startValue", 0);
 	pmc_json_u64(json, "endValue", shown->weight);

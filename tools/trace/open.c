@@ -17,15 +17,13 @@
 static int refuse_filter(const struct trace_point *point, int error)
 {
 	const struct pmc_tracepoint_field *field;
-	struct pmc_out names;
-	char text[1024];
+	struct pmc_out names = PMC_OUT_MEM(1024);
 
-	pmc_out_to_mem(&names, text, sizeof(text));
 	for (size_t i = 0; (field = pmc_tracepoint_at(point->tracepoint, i)); i++)
 		if (!field->is_common)
 			pmc_outf(&names, "%s%s", names.len ? ", " : "", field->name);
 	return tool_fail(EXIT_USAGE, "invalid --filter '%s' for %s: %s; its fields are %s",
-			 point->filter, point->name, strerror(-error), text);
+			 point->filter, point->name, strerror(-error), names.buf);
 }
 
 /* first: this event of the thread records names, and for stacks mappings, too. */

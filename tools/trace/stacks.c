@@ -168,8 +168,7 @@ void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int wid
 {
 	struct trace_frame_names names;
 	const struct unwind_wait *part;
-	struct pmc_out line, *out = &trace->rows.out;
-	char text[1024];
+	struct pmc_out *out = &trace->rows.out;
 	int room = width - 10, widest = width - 17 < NAME_COLUMNS ? width - 17 : NAME_COLUMNS;
 
 	join(trace, thread);
@@ -180,7 +179,8 @@ void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int wid
 	name_caller(trace, thread, part->key.of, &names);
 	pmc_outf(out, "  %3u %% in", trace_percent(part->ns, thread->blocked_ns));
 	for (unsigned i = 0; i < names.n; i++) {
-		pmc_out_to_mem(&line, text, sizeof(text));
+		struct pmc_out line = PMC_OUT_MEM(1024);
+
 		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]),
 				      widest > 1 ? widest : 1) +
 			(i ? 3 : 1);
@@ -188,7 +188,7 @@ void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int wid
 			pmc_out_str(out, " < ...");
 			break;
 		}
-		pmc_outf(out, "%s%.*s", i ? " < " : " ", (int)line.len, text);
+		pmc_outf(out, "%s%.*s", i ? " < " : " ", (int)line.len, line.buf);
 	}
 	pmc_out_char(out, '\n');
 }
@@ -198,14 +198,12 @@ const char *trace_stack_text(struct trace *trace, const struct trace_thread *thr
 {
 	enum { SHOWN = 3 };
 	struct trace_frame_names names;
-	char text[3 * NAME_COLUMNS + 16];
-	struct pmc_out out;
+	struct pmc_out out = PMC_OUT_MEM(3 * NAME_COLUMNS + 16);
 
 	name_caller(trace, thread, stack, &names);
-	pmc_out_to_mem(&out, text, sizeof(text));
 	for (unsigned i = 0; i < names.n && i < SHOWN; i++)
 		pmc_outf(&out, "%s%.60s", i ? " < " : "", names.list[i]);
-	return symbols_text(trace->unwind.symbols, text);
+	return symbols_text(trace->unwind.symbols, out.buf);
 }
 
 void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct pmc_json *json)

@@ -44,9 +44,8 @@ static void add(struct lines *lines, const struct trace_thread *t, const char *w
 		uint64_t count, uint64_t all)
 {
 	struct pmc_arena *arena = &lines->trace->arena;
+	struct pmc_out text = PMC_OUT_MEM(32);
 	struct table_cell *row;
-	struct pmc_out out;
-	char text[32];
 
 	lines->cells = pmc_arena_grow(arena, lines->cells, lines->n, &lines->room,
 				      N_CELLS * sizeof(*lines->cells));
@@ -59,9 +58,8 @@ static void add(struct lines *lines, const struct trace_thread *t, const char *w
 	row[SHARE] = row[BAR] = cell_real(100 * (double)count / (double)all, TABLE_DECIMALS);
 	if (!tool_rows_is_table(&lines->trace->rows))
 		return;
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_show_time(&out, (double)bound, lines->trace->rows.screen.ascii ? "us" : "µs");
-	row[BOUND] = cell_text(pmc_arena_strndup(arena, text, out.len));
+	pmc_show_time(&text, (double)bound, lines->trace->rows.screen.ascii ? "us" : "µs");
+	row[BOUND] = cell_text(pmc_arena_strndup(arena, text.buf, text.len));
 }
 
 static void add_waits(struct lines *lines, const struct trace_thread *t, const char *wait,
@@ -117,11 +115,10 @@ static void put_series(struct pmc_out *out, const struct trace_thread *t, const 
 {
 	enum { FIRST = 6, LAST = 30 };
 	const struct pmc_octave *o = of->octaves;
-	struct pmc_out labels;
-	char text[256];
+	struct pmc_out labels = PMC_OUT_MEM(256);
+	const char *text = labels.buf;
 	uint64_t n = 0;
 
-	pmc_out_to_mem(&labels, text, sizeof(text));
 	pmc_prometheus_label(&labels, t->threads ? "pool" : "thread", t->name, strlen(t->name));
 	if (!t->threads)
 		pmc_outf(&labels, ",tid=\"%u\"", t->tid);

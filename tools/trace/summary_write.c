@@ -147,9 +147,8 @@ static struct table_cell reasons_cell(struct summary_rows *rows)
 {
 	const struct trace_thread *t = rows->at;
 	int room = rows->room ? rows->room : (int)sizeof(rows->reasons);
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(rows->reasons, sizeof(rows->reasons));
 
-	pmc_out_to_mem(&out, rows->reasons, sizeof(rows->reasons));
 	for (const struct unwind_wait *p = t->blocked; p; p = p->next) {
 		const char *name = p->key.of;
 		unsigned part = trace_percent(p->ns, t->blocked_ns);
@@ -397,11 +396,9 @@ static int put_name(struct pmc_out *out, const char *name)
 /* Goes on below the first waker where the line ends. Returns the column behind it. */
 static int put_waker(struct pmc_out *out, const struct waker *waker, int column, int width)
 {
-	char text[128];
-	struct pmc_out line;
+	struct pmc_out line = PMC_OUT_MEM(128);
 	int columns;
 
-	pmc_out_to_mem(&line, text, sizeof(text));
 	pmc_out_str(&line, " <- ");
 	columns = put_name(&line, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name) +
 		  4 - (int)line.len;
@@ -416,7 +413,7 @@ static int put_waker(struct pmc_out *out, const struct waker *waker, int column,
 		pmc_out_char(out, '\n');
 		pmc_out_pad(out, ' ', column);
 	}
-	pmc_out_bytes(out, text, line.len);
+	pmc_out_bytes(out, line.buf, line.len);
 	return column + columns;
 }
 

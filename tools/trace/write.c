@@ -274,9 +274,8 @@ static void put_task(struct trace *trace, const struct trace_point *point,
 	const int64_t tid = tid_of(point, record);
 	const char *comm;
 	char text[VALUE_BYTES];
-	struct pmc_out out;
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_out_to_mem(&out, text, sizeof(text));
 	if (point->prev_comm) {
 		put_field(&out, point->prev_comm, record);
 	} else {
