@@ -240,20 +240,7 @@ static void put_matrix(struct trace *trace, const struct trace_matrix *matrix)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-enum {
-	POOL,
-	WAKER,
-	CAUSE,
-	COUNT,
-	BLOCKED,
-	P50,
-	P99,
-	LONGEST,
-	WAKER_RUNS,
-	WAKER_READY,
-	WAKER_BLOCKED,
-	PLACE,
-};
+enum { POOL, WAKER, CAUSE, COUNT, BLOCKED, LENGTH, MEANWHILE, PLACE };
 
 struct waker_row {
 	const struct trace_thread *pool;
@@ -282,7 +269,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	const struct trace_thread *waker = wait->key.waker;
 	struct table_cell cell;
 
-	switch (column->index) {
+	switch (column->kind) {
 	case POOL:
 		return cell_text(rows->at->pool->name);
 	case WAKER:
@@ -295,17 +282,13 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		cell = cell_number(true, wait->ns);
 		cell.estimate = rows->at->pool->unseen != 0;
 		return cell;
-	case P50:
-		return trace_percentile(&wait->lengths, 50);
-	case P99:
-		return trace_percentile(&wait->lengths, 99);
-	case LONGEST:
-		return trace_percentile(&wait->lengths, 100);
+	case LENGTH:
+		return trace_percentile(&wait->lengths, column->part);
 	case PLACE:
 		return place_of_most(wait);
 	default:
 		/* Interrupts are no thread, of which there would be times. */
-		return cell_number(waker->threads, wait->waker_ns[column->index - WAKER_RUNS]);
+		return cell_number(waker->threads, wait->waker_ns[column->part]);
 	}
 }
 
@@ -316,26 +299,24 @@ static void make_row(void *arg, uint64_t i)
 	rows->at = &rows->list[i];
 }
 
-#define TIME(field, title, place, ...)                                                             \
-	{                                                                                          \
-		.name = field, .head = title, .index = place, .unit = TABLE_NS, ##__VA_ARGS__      \
-	}
+#define PERCENTILE(title, shown, percent)                                                          \
+	TRACE_TIME(title, shown, .kind = LENGTH, .part = percent, .drop = TABLE_DROP_SPREAD)
+#define OF_WAKER(title, shown, which)                                                              \
+	TRACE_TIME(title, shown, .kind = MEANWHILE, .part = which, .drop = TABLE_DROP_USAGE,       \
+		   .together = true)
 static const struct table_column columns[] = {
-	{ .name = "pool", .index = POOL },
-	{ .name = "waker", .index = WAKER },
-	{ .name = "cause", .index = CAUSE },
-	{ .name = "waits", .index = COUNT, .unit = TABLE_WHOLE },
-	TIME("blocked_ns", "blocked", BLOCKED, .together = true),
-	TIME("blocked_p50_ns", "p50", P50, .drop = TABLE_DROP_SPREAD),
-	TIME("blocked_p99_ns", "p99", P99, .drop = TABLE_DROP_SPREAD),
-	TIME("longest_blocked_ns", "longest", LONGEST, .drop = TABLE_DROP_SPREAD),
-	TIME("waker_oncpu_ns", "waker on CPU", WAKER_RUNS, .drop = TABLE_DROP_USAGE,
-	     .together = true),
-	TIME("waker_run_delay_ns", "delay", WAKER_READY, .drop = TABLE_DROP_USAGE,
-	     .together = true),
-	TIME("waker_blocked_ns", "blocked", WAKER_BLOCKED, .drop = TABLE_DROP_USAGE,
-	     .together = true),
-	{ .name = "waker_in", .head = "ended in", .index = PLACE, .drop = TABLE_DROP_LAST },
+	{ .name = "pool", .kind = POOL },
+	{ .name = "waker", .kind = WAKER },
+	{ .name = "cause", .kind = CAUSE },
+	{ .name = "waits", .kind = COUNT, .unit = TABLE_WHOLE },
+	TRACE_TIME("blocked_ns", "blocked", .kind = BLOCKED, .together = true),
+	PERCENTILE("blocked_p50_ns", "p50", 50),
+	PERCENTILE("blocked_p99_ns", "p99", 99),
+	PERCENTILE("longest_blocked_ns", "longest", 100),
+	OF_WAKER("waker_oncpu_ns", "waker on CPU", 0),
+	OF_WAKER("waker_run_delay_ns", "delay", 1),
+	OF_WAKER("waker_blocked_ns", "blocked", 2),
+	{ .name = "waker_in", .head = "ended in", .kind = PLACE, .drop = TABLE_DROP_LAST },
 };
 #define N_ALL (sizeof(columns) / sizeof(columns[0]))
 

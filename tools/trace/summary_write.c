@@ -122,25 +122,8 @@ struct summary_rows {
 	char reasons[512];
 };
 
-enum {
-	NAME,
-	PID,
-	TID,
-	THREADS,
-	ON_CPU,
-	DELAY,
-	DELAY_P50,
-	DELAY_P99,
-	LONGEST_DELAY,
-	BLOCKED,
-	BLOCKED_P50,
-	BLOCKED_P99,
-	LONGEST_BLOCKED,
-	WAITED,
-	PREEMPTED,
-	UNSEEN,
-	IN
-};
+/* Kinds of columns: those behind THREADS have their field at column->index. */
+enum { NAME, PID, TID, THREADS, TIME, BLOCKED, LENGTH, COUNT, IN };
 
 /* As many as fit: "futex 93 %, read 7 %". The first is cut if it is too long. */
 static struct table_cell reasons_cell(struct summary_rows *rows)
@@ -185,8 +168,9 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	struct summary_rows *rows = arg;
 	const struct trace_thread *t = rows->at;
+	const void *field = (const char *)t + column->index;
 
-	switch (column->index) {
+	switch (column->kind) {
 	case NAME:
 		return cell_text(t->name);
 	case PID:
@@ -195,30 +179,13 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		return cell_number(!t->threads, t->tid);
 	case THREADS:
 		return cell_number(t->threads, t->threads);
-	case ON_CPU:
-		return doubtful(t, t->oncpu_ns);
-	case DELAY:
-		return doubtful(t, t->delay_ns);
-	case DELAY_P50:
-		return trace_percentile(&t->delays, 50);
-	case DELAY_P99:
-		return trace_percentile(&t->delays, 99);
-	case LONGEST_DELAY:
-		return trace_percentile(&t->delays, 100);
-	case BLOCKED_P50:
-		return trace_percentile(&t->blocks, 50);
-	case BLOCKED_P99:
-		return trace_percentile(&t->blocks, 99);
-	case LONGEST_BLOCKED:
-		return trace_percentile(&t->blocks, 100);
+	case TIME:
 	case BLOCKED:
-		return doubtful(t, t->blocked_ns);
-	case WAITED:
-		return cell_number(true, t->waited);
-	case PREEMPTED:
-		return cell_number(true, t->preempted);
-	case UNSEEN:
-		return cell_number(true, t->unseen);
+		return doubtful(t, *(const uint64_t *)field);
+	case LENGTH:
+		return trace_percentile(field, column->part);
+	case COUNT:
+		return cell_number(true, *(const uint64_t *)field);
 	default:
 		return reasons_cell(rows);
 	}
@@ -231,32 +198,33 @@ static void make_row(void *arg, uint64_t i)
 	rows->at = rows->list[i];
 }
 
-#define TIME(field, title, which, ...)                                                             \
+#define FIELD(what, member) .kind = what, .index = offsetof(struct trace_thread, member)
+#define NUMBER(title, member)                                                                      \
 	{                                                                                          \
-		.name = field, .head = title, .index = which, .unit = TABLE_NS, ##__VA_ARGS__      \
+		.name = title, FIELD(COUNT, member), .unit = TABLE_WHOLE, .data = true             \
 	}
-#define SUM(field, title, which) TIME(field, title, which, .together = true)
 /* Of a high rank: hidden early. */
-#define LENGTH(field, title, which, rank)                                                          \
-	TIME(field, title, which, .drop = TABLE_DROP_USAGE, .place = rank)
+#define PERCENTILE(title, shown, member, percent, rank)                                            \
+	TRACE_TIME(title, shown, FIELD(LENGTH, member), .part = percent, .drop = TABLE_DROP_USAGE, \
+		   .place = rank)
 const struct table_column trace_columns[] = {
-	{ .name = "name", .index = NAME },
-	{ .name = "pid", .index = PID, .unit = TABLE_ID, .data = true },
-	{ .name = "tid", .index = TID, .unit = TABLE_ID },
-	{ .name = "threads", .index = THREADS, .unit = TABLE_WHOLE },
-	SUM("oncpu_ns", "on CPU", ON_CPU),
-	SUM("run_delay_ns", "delay", DELAY),
-	LENGTH("run_delay_p50_ns", "delay p50", DELAY_P50, 5),
-	LENGTH("run_delay_p99_ns", "delay p99", DELAY_P99, 1),
-	LENGTH("longest_run_delay_ns", "longest delay", LONGEST_DELAY, 3),
-	SUM("blocked_ns", "blocked", BLOCKED),
-	LENGTH("blocked_p50_ns", "blocked p50", BLOCKED_P50, 6),
-	LENGTH("blocked_p99_ns", "blocked p99", BLOCKED_P99, 2),
-	LENGTH("longest_blocked_ns", "longest blocked", LONGEST_BLOCKED, 4),
-	{ .name = "voluntary_switches", .index = WAITED, .unit = TABLE_WHOLE, .data = true },
-	{ .name = "involuntary_switches", .index = PREEMPTED, .unit = TABLE_WHOLE, .data = true },
-	{ .name = "unseen_switches", .index = UNSEEN, .unit = TABLE_WHOLE, .data = true },
-	{ .name = "blocked_in", .head = "in", .index = IN },
+	{ .name = "name", .kind = NAME },
+	{ .name = "pid", .kind = PID, .unit = TABLE_ID, .data = true },
+	{ .name = "tid", .kind = TID, .unit = TABLE_ID },
+	{ .name = "threads", .kind = THREADS, .unit = TABLE_WHOLE },
+	TRACE_TIME("oncpu_ns", "on CPU", FIELD(TIME, oncpu_ns), .together = true),
+	TRACE_TIME("run_delay_ns", "delay", FIELD(TIME, delay_ns), .together = true),
+	PERCENTILE("run_delay_p50_ns", "delay p50", delays, 50, 5),
+	PERCENTILE("run_delay_p99_ns", "delay p99", delays, 99, 1),
+	PERCENTILE("longest_run_delay_ns", "longest delay", delays, 100, 3),
+	TRACE_TIME("blocked_ns", "blocked", FIELD(BLOCKED, blocked_ns), .together = true),
+	PERCENTILE("blocked_p50_ns", "blocked p50", blocks, 50, 6),
+	PERCENTILE("blocked_p99_ns", "blocked p99", blocks, 99, 2),
+	PERCENTILE("longest_blocked_ns", "longest blocked", blocks, 100, 4),
+	NUMBER("voluntary_switches", waited),
+	NUMBER("involuntary_switches", preempted),
+	NUMBER("unseen_switches", unseen),
+	{ .name = "blocked_in", .head = "in", .kind = IN },
 };
 #define N_COLUMNS (sizeof(trace_columns) / sizeof(trace_columns[0]))
 
@@ -289,16 +257,16 @@ static void put_column(struct pmc_json *json, struct summary_rows *rows,
 	const struct trace_thread *t = rows->at;
 	const struct table_cell cell = cell_of(rows, column);
 
-	if (column->index == NAME) {
+	if (column->kind == NAME) {
 		pmc_json_str(json, t->threads ? "pool" : "name", t->name);
-	} else if (column->index == BLOCKED) {
+	} else if (column->kind == BLOCKED) {
 		pmc_json_object(json, "blocked_ns");
 		for (const struct unwind_wait *p = t->blocked; p; p = p->next)
 			pmc_json_u64(json, p->key.of, p->ns);
 		pmc_json_object_end(json);
-	} else if (column->index == IN && rows->trace->stacks) {
+	} else if (column->kind == IN && rows->trace->stacks) {
 		trace_stacks_json(rows->trace, rows->at, json);
-	} else if (column->index == IN) {
+	} else if (column->kind == IN) {
 		pmc_json_strn(json, "blocked_in", cell.text, cell.len);
 	} else {
 		pmc_json_known(json, column->name, cell.kind == CELL_NUMBER, cell.number);
@@ -310,9 +278,9 @@ static bool is_told(const struct summary_rows *rows, const struct table_column *
 {
 	const bool pool = rows->at->threads;
 
-	return column->index == PID || column->index == TID ? !pool :
-	       column->index == THREADS			    ? pool :
-					  column->index != IN || rows->trace->stacks;
+	return column->kind == PID || column->kind == TID ? !pool :
+	       column->kind == THREADS			  ? pool :
+							    column->kind != IN || rows->trace->stacks;
 }
 
 /* Members of the JSON that are no columns. */
@@ -534,7 +502,7 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 	int code;
 
 	memcpy(named, trace_columns, sizeof(trace_columns));
-	named[NAME].head = pools ? "pool" : "thread";
+	named[0].head = pools ? "pool" : "thread";
 	if (!trace->rows.choice.sort)
 		trace->rows.choice.sort = "oncpu_ns";
 	code = tool_rows_choose(&trace->rows, &table, 0);

@@ -297,6 +297,10 @@ void trace_summary_find_asleep(struct trace *trace);
 
 /* summary_write.c */
 extern const struct table_column trace_columns[17];
+#define TRACE_TIME(title, shown, ...)                                                              \
+	{                                                                                          \
+		.name = title, .head = shown, .unit = TABLE_NS, __VA_ARGS__                        \
+	}
 /* Most time first. */
 void trace_waits_sort(struct unwind_wait **list);
 /* Of p50, p99 and the longest. */
