@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * summary_waker.c - waits by the thread that ended them, and --by pool,waker: a matrix of these
- * times, and for each cause what the waker did meanwhile.
+ * times, as a page, too, and for each cause what the waker did meanwhile.
  *
  * Who ends a wait is known when it ends, so the times of every thread are kept: the last changes of
  * its state exactly, older ones thinned out, between which times are interpolated.
@@ -12,9 +12,22 @@
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_PAST 256
+
+/* The pools that were blocked longest, and the wakers that ended most of it; the others of each are
+ * together, as BY_OTHERS. */
+enum { MATRIX_POOLS = 12, MATRIX = MATRIX_POOLS + 1 };
+struct matrix {
+	unsigned n_pools, n_wakers;
+	const struct trace_thread *pools[MATRIX], *wakers[MATRIX];
+	uint64_t blocked_ns[MATRIX]; /* of a pool: the sum of its cells */
+	struct cell {
+		uint64_t ns, of[N_CAUSES];
+	} cells[MATRIX][MATRIX]; /* of a pool by a waker */
+};
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
@@ -133,7 +146,7 @@ static int most_ended(const void *a, const void *b, const void *arg)
 /* The place of number i of a list: those behind the first ones share one. */
 static unsigned place_of(size_t i)
 {
-	return i < TRACE_MATRIX_POOLS ? (unsigned)i : TRACE_MATRIX_POOLS;
+	return i < MATRIX_POOLS ? (unsigned)i : MATRIX_POOLS;
 }
 
 static void sort(struct pmc_arena *arena, struct trace_thread **list, size_t n, pmc_order *order)
@@ -171,12 +184,12 @@ static struct trace_thread **rank_wakers(struct pmc_arena *arena, struct trace_t
 	return list;
 }
 
-static struct trace_matrix *make_matrix(struct trace *trace, struct trace_thread *const *list,
-					size_t n_pools)
+static struct matrix *make_matrix(struct trace *trace, struct trace_thread *const *list,
+				  size_t n_pools)
 {
 	const struct trace_thread *others = &trace->summary->no_thread[BY_OTHERS];
 	struct pmc_arena *arena = &trace->arena;
-	struct trace_matrix *matrix = pmc_arena_alloc(arena, sizeof(*matrix));
+	struct matrix *matrix = pmc_arena_alloc(arena, sizeof(*matrix));
 	struct trace_thread **pools, **wakers;
 	size_t n;
 
@@ -184,16 +197,16 @@ static struct trace_matrix *make_matrix(struct trace *trace, struct trace_thread
 	memcpy(pools, list, n_pools * sizeof(struct trace_thread *));
 	sort(arena, pools, n_pools, most_blocked);
 	wakers = rank_wakers(arena, list, n_pools, &n);
-	for (size_t i = 0; i < n && i <= TRACE_MATRIX_POOLS; i++, matrix->n_wakers++)
-		matrix->wakers[i] = i < TRACE_MATRIX_POOLS ? wakers[i] : others;
+	for (size_t i = 0; i < n && i <= MATRIX_POOLS; i++, matrix->n_wakers++)
+		matrix->wakers[i] = i < MATRIX_POOLS ? wakers[i] : others;
 	for (size_t i = 0; i < n_pools; i++) {
 		const unsigned place = place_of(i);
 
 		matrix->n_pools = place + 1;
-		matrix->pools[place] = i < TRACE_MATRIX_POOLS ? pools[i] : others;
+		matrix->pools[place] = i < MATRIX_POOLS ? pools[i] : others;
 		matrix->blocked_ns[place] += pools[i]->blocked_ns;
 		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
-			struct trace_cell *cell = &matrix->cells[place][p->key.waker->pool->sum.n];
+			struct cell *cell = &matrix->cells[place][p->key.waker->pool->sum.n];
 
 			cell->ns += p->ns;
 			cell->of[p->key.cause] += p->ns;
@@ -203,11 +216,11 @@ static struct trace_matrix *make_matrix(struct trace *trace, struct trace_thread
 }
 
 /* A row for each pool, a column for each of their wakers, and the sum. */
-static void put_matrix(struct trace *trace, const struct trace_matrix *matrix)
+static void put_matrix(struct trace *trace, const struct matrix *matrix)
 {
-	struct table_column columns[TRACE_MATRIX + 2] = { { .name = "pool" } };
-	struct table_cell cells[TRACE_MATRIX][TRACE_MATRIX + 2] = { 0 };
-	struct table_cells rows = { &cells[0][0], TRACE_MATRIX + 2, NULL };
+	struct table_column columns[MATRIX + 2] = { { .name = "pool" } };
+	struct table_cell cells[MATRIX][MATRIX + 2] = { 0 };
+	struct table_cells rows = { &cells[0][0], MATRIX + 2, NULL };
 	struct table table = { .columns = columns,
 			       .n_columns = matrix->n_wakers + 2,
 			       .n_rows = matrix->n_pools,
@@ -236,6 +249,242 @@ static void put_matrix(struct trace *trace, const struct trace_matrix *matrix)
 	table_set_cells(&table, &rows);
 	tool_rows_print(&trace->rows, &table);
 	tool_rows_put_left_out(&trace->rows, &table);
+}
+
+/* ---- the page -------------------------------------------------------------------------------
+ *
+ * A box for each pool, with a line for each waker, and an arrow from the waker's box to that line.
+ * The boxes are in one column, wakers above the pools that they wake where there is such an order.
+ * Arrows downwards are on the right of them, others on the left: none crosses a text. */
+
+/* In pixels. THICK: the widest arrow. */
+enum {
+	LANE = 75,
+	BOX = 250,
+	WIDTH = LANE + BOX + LANE,
+	HEAD = 24,
+	LINE = 19,
+	GAP = 16,
+	THICK = 12
+};
+enum { NONE = MATRIX, MOST_BOXES = 2 * MATRIX };
+
+struct box {
+	const struct trace_thread *thread;
+	unsigned pool, waker; /* places in the matrix, or NONE */
+	int y, height;	      /* height 0: it has no arrow, and is not drawn */
+};
+
+struct picture {
+	const struct matrix *matrix;
+	struct pmc_out *out;
+	struct box boxes[MOST_BOXES], *end; /* from the top */
+	uint64_t most_ns;		    /* of an arrow */
+	int height;
+};
+
+/* NULL: `from` wakes none of them for more than a hundredth of the time. */
+static const struct cell *arrow(const struct picture *picture, const struct box *from,
+				const struct box *to)
+{
+	const struct matrix *matrix = picture->matrix;
+	const struct cell *cell;
+
+	if (from->waker == NONE || to->pool == NONE)
+		return NULL;
+	cell = &matrix->cells[to->pool][from->waker];
+	return cell->ns > matrix->blocked_ns[to->pool] / 100 ? cell : NULL;
+}
+
+static void find_boxes(struct picture *picture)
+{
+	const struct matrix *matrix = picture->matrix;
+
+	picture->end = picture->boxes;
+	for (unsigned p = 0; p < matrix->n_pools; p++)
+		*picture->end++ = (struct box){ matrix->pools[p], p, NONE, 0, 0 };
+	for (unsigned w = 0; w < matrix->n_wakers; w++) {
+		struct box *box = picture->boxes;
+
+		while (box < picture->end && box->thread != matrix->wakers[w])
+			box++;
+		if (box == picture->end)
+			*picture->end++ = (struct box){ matrix->wakers[w], NONE, NONE, 0, 0 };
+		box->waker = w;
+	}
+}
+
+/* What the box wakes, less what it waits for, among those from `first` on; most of all if it
+ * waits for none of them. */
+static double surplus(const struct picture *picture, const struct box *box, const struct box *first)
+{
+	double out = 0, in = 0;
+
+	for (const struct box *p = first; p < picture->end; p++) {
+		if (p != box && arrow(picture, box, p))
+			out += (double)arrow(picture, box, p)->ns;
+		if (p != box && arrow(picture, p, box))
+			in += (double)arrow(picture, p, box)->ns;
+	}
+	return in > 0 ? out - in : 1e24 + out;
+}
+
+static void sort_boxes(struct picture *picture)
+{
+	for (struct box *at = picture->boxes; at < picture->end; at++) {
+		struct box *best = at, swap;
+
+		for (struct box *p = at; p < picture->end; p++)
+			if (surplus(picture, p, at) > surplus(picture, best, at))
+				best = p;
+		swap = *best;
+		memmove(at + 1, at, (size_t)((char *)best - (char *)at));
+		*at = swap;
+	}
+}
+
+static void place_boxes(struct picture *picture)
+{
+	picture->height = GAP / 2;
+	for (struct box *to = picture->boxes; to < picture->end; to++) {
+		bool alone = true;
+		int lines = 0;
+
+		for (const struct box *from = picture->boxes; from < picture->end; from++) {
+			const struct cell *cell = arrow(picture, from, to);
+
+			alone &= !cell && !arrow(picture, to, from);
+			lines += cell != NULL;
+			if (cell && cell->ns > picture->most_ns)
+				picture->most_ns = cell->ns;
+		}
+		to->y = picture->height;
+		to->height = alone ? 0 : HEAD + LINE * lines;
+		picture->height += alone ? 0 : to->height + GAP;
+	}
+}
+
+static enum live_cause main_cause(const struct cell *cell)
+{
+	unsigned most = 0;
+
+	for (unsigned c = 1; c < N_CAUSES; c++)
+		most = cell->of[c] > cell->of[most] ? c : most;
+	return (enum live_cause)most;
+}
+
+/* A name on the left of a box, and on the right a time, with the main cause: "620 ms pipe 93 %". */
+static void put_line(const struct picture *picture, const struct trace_thread *thread, int y,
+		     uint64_t ns, const struct cell *cell)
+{
+	struct pmc_out *out = picture->out;
+
+	pmc_outf(out, "<text x='%d' y='%d'>", LANE + 8, y);
+	tool_page_text(out, thread->name, 16);
+	pmc_outf(out, "</text><text text-anchor='end' x='%d' y='%d'>", LANE + BOX - 8, y);
+	if (ns)
+		pmc_show_time(out, (double)ns, "µs");
+	if (cell)
+		pmc_outf(out, " %s", live_cause_name(main_cause(cell)));
+	if (cell && trace_percent(cell->of[main_cause(cell)], ns) < 100)
+		pmc_outf(out, " %u %%", trace_percent(cell->of[main_cause(cell)], ns));
+	pmc_out_str(out, "</text>\n");
+}
+
+/* Its color is that of the main cause; all causes are shown under the pointer. */
+static void put_arrow(const struct picture *picture, const struct box *from, const struct box *to,
+		      int y2)
+{
+	const struct cell *cell = arrow(picture, from, to);
+	const bool down = from <= to;
+	const int way = down ? 1 : -1, edge = down ? LANE + BOX : LANE, y1 = from->y + HEAD / 2;
+	const int far = edge + way * (24 + 70 * abs(y2 - y1) / picture->height);
+	const int width = 1 + (int)((THICK - 1) * (double)cell->ns / (double)picture->most_ns);
+	const int half = width / 2 + 3;
+	struct pmc_out *out = picture->out;
+
+	pmc_outf(out, "<g color='hsl(%u 55%% 50%%)'><title>",
+		 (210 + 360 / N_CAUSES * main_cause(cell)) % 360);
+	tool_page_text(out, from->thread->name, 0);
+	pmc_out_str(out, " → ");
+	tool_page_text(out, to->thread->name, 0);
+	for (unsigned c = 0; c < N_CAUSES; c++) {
+		if (!cell->of[c])
+			continue;
+		pmc_outf(out, "\n%s ", live_cause_name((enum live_cause)c));
+		pmc_show_time(out, (double)cell->of[c], "µs");
+	}
+	pmc_outf(out,
+		 "</title><path stroke='currentColor' stroke-width='%d' d='M%d %dC%d %d %d %d %d "
+		 "%d'/><path fill='currentColor' d='M%d %dl%d %dv%dz'/></g>\n",
+		 width, edge, y1, far, y1, far, y2, edge + way * 8, y2, edge, y2, way * 9, -half,
+		 2 * half);
+}
+
+/* Dashed: no pool. */
+static void put_box(const struct picture *picture, const struct box *to)
+{
+	const struct matrix *matrix = picture->matrix;
+	int y = to->y + HEAD;
+
+	pmc_outf(picture->out,
+		 "<rect x='%d' y='%d' width='%d' height='%d' rx='4'%s/>\n<g font-weight='600'>",
+		 LANE, to->y, BOX, to->height, !to->thread->threads ? " class='none'" : "");
+	put_line(picture, to->thread, to->y + 17,
+		 to->pool == NONE ? 0 : matrix->blocked_ns[to->pool], NULL);
+	pmc_out_str(picture->out, "</g>");
+	for (const struct box *from = picture->boxes; from < picture->end; from++) {
+		const struct cell *cell = arrow(picture, from, to);
+
+		if (!cell)
+			continue;
+		put_line(picture, from->thread, y + 13, cell->ns, cell);
+		put_arrow(picture, from, to, y + 9);
+		y += LINE;
+	}
+}
+
+static void begin_page(struct trace *trace, const struct matrix *matrix)
+{
+	struct picture picture = { .matrix = matrix, .out = &trace->rows.out };
+	struct pmc_out *out = picture.out;
+	unsigned long long lost = 0;
+
+	/* The page is UTF-8, whatever the locale is. */
+	trace->rows.screen.ascii = false;
+	find_boxes(&picture);
+	sort_boxes(&picture);
+	place_boxes(&picture);
+	tool_page_begin(out, "Who waits for whom",
+			"svg { width: 100%; max-width: 30rem; }\n"
+			"rect { fill: var(--panel); stroke: var(--line); }\n"
+			"rect.none { stroke-dasharray: 4; fill: none; }\n");
+	pmc_out_str(out, "<p>");
+	for (char **word = trace->rings.command; word && *word; word++) {
+		tool_page_text(out, *word, 0);
+		pmc_out_str(out, word[1] ? " " : ": ");
+	}
+	if (trace->pid)
+		pmc_outf(out, "process %d: ", (int)trace->pid);
+	else if (!trace->rings.command)
+		pmc_out_str(out, "all CPUs: ");
+	pmc_show_time(out, (double)(trace->rings.stopped_ns - trace->summary->start_ns), "µs");
+	for (unsigned i = 0; i < trace->rings.n; i++)
+		lost += trace->rings.list[i].lost;
+	if (lost)
+		pmc_outf(out, "; %llu records were lost, so times may be wrong", lost);
+	pmc_outf(out, "</p>\n<p>%s</p>\n<svg viewBox='0 0 %d %d' fill='none'>\n",
+		 picture.most_ns ?
+			 "Each box is a pool of threads, with the time that it was blocked, and "
+			 "has a line for each pool that ended its waits, with their main cause. "
+			 "Arrows are as wide as these times; those below 1 % of the time of the "
+			 "pool are in the tables only." :
+			 "No thread was blocked.",
+		 WIDTH, picture.height);
+	for (const struct box *box = picture.boxes; box < picture.end; box++)
+		if (box->height)
+			put_box(&picture, box);
+	pmc_out_str(out, "</svg>\n");
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -346,7 +595,7 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 			       .arena = &trace->arena };
 	const bool html = trace->rows.format == TRACE_HTML;
 	struct pmc_out *out = &trace->rows.out;
-	struct trace_matrix *matrix;
+	struct matrix *matrix;
 	uint64_t unseen = 0;
 	size_t room = 0;
 	int code;
@@ -373,7 +622,7 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 	}
 	matrix = make_matrix(trace, pools, n);
 	if (html)
-		trace_page_begin(trace, matrix);
+		begin_page(trace, matrix);
 	pmc_out_str(out, html ? "<h2>Time blocked, by the pool that ended the waits</h2>\n" :
 				"time blocked, by the pool that ended the waits:\n\n");
 	put_matrix(trace, matrix);

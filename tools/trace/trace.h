@@ -274,20 +274,6 @@ void trace_past_add(struct trace_summary *summary, struct trace_thread *thread);
 int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n);
 /* Whether there are the columns that flags name. */
 int trace_waker_check(struct trace *trace);
-/* The pools that were blocked longest, and the wakers that ended most of it; the others of each are
- * together, as BY_OTHERS. */
-enum { TRACE_MATRIX_POOLS = 12, TRACE_MATRIX = TRACE_MATRIX_POOLS + 1 };
-struct trace_matrix {
-	unsigned n_pools, n_wakers;
-	const struct trace_thread *pools[TRACE_MATRIX], *wakers[TRACE_MATRIX];
-	uint64_t blocked_ns[TRACE_MATRIX]; /* of a pool: the sum of its cells */
-	struct trace_cell {
-		uint64_t ns, of[N_CAUSES];
-	} cells[TRACE_MATRIX][TRACE_MATRIX]; /* of a pool by a waker */
-};
-
-/* summary_page.c: up to the matrix as a table. */
-void trace_page_begin(struct trace *trace, const struct trace_matrix *matrix);
 
 /* summary_proc.c */
 /* The threads of a process and its descendants, 0: of the machine. 0 or -errno. */
