@@ -94,15 +94,14 @@ int __wrap_trace_find_points(struct trace *trace)
 	return 0;
 }
 
-int __wrap_trace_open(struct trace *trace);
-int __wrap_trace_open(struct trace *trace)
+int __wrap_rings_open(struct rings *rings);
+int __wrap_rings_open(struct rings *rings)
 {
-	trace->rings.owner = trace;
-	trace->rings.n = 2;
-	trace->rings.list = pmc_arena_alloc(&trace->arena, 2 * sizeof(*trace->rings.list));
-	assert_non_null(trace->rings.list);
+	rings->n = 2;
+	rings->list = pmc_arena_alloc(&rings->arena, 2 * sizeof(*rings->list));
+	assert_non_null(rings->list);
 	for (int cpu = 0; cpu < 2; cpu++)
-		trace->rings.list[cpu] = (struct ring){ .cpu = cpu };
+		rings->list[cpu] = (struct ring){ .cpu = cpu };
 	return 0;
 }
 

@@ -229,7 +229,7 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 		thread->state = THREAD_RUNNING;
 	thread->pid = (int32_t)record->pid > 0 ? record->pid : thread->pid;
 	if (record->type == PERF_RECORD_SAMPLE)
-		pmc_tracepoint_string(summary->points[SWITCH]->prev_comm, record, thread->name,
+		pmc_tracepoint_string(summary->points[SWITCH].prev_comm, record, thread->name,
 				      sizeof(thread->name));
 	if (state == 0 || state & STATE_PREEMPTED) {
 		thread->preempted++;
@@ -293,7 +293,7 @@ static struct trace_thread *change(struct trace_summary *summary, const struct p
 
 static void on_switch(struct trace_summary *summary, const struct pmc_record *record)
 {
-	const struct trace_point *point = summary->points[SWITCH];
+	const struct trace_point *point = &summary->points[SWITCH];
 	int64_t from, to, state;
 	struct trace_thread *next;
 
@@ -411,13 +411,13 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 	struct trace_summary *summary = trace->summary;
 	const struct trace_point *point = trace_point_of(trace, record);
 
-	if (point == summary->points[SWITCH])
+	if (point == &summary->points[SWITCH])
 		on_switch(summary, record);
-	else if (point == summary->points[WAKEUP])
+	else if (point == &summary->points[WAKEUP])
 		on_wakeup(summary, summary->woken[0], record);
-	else if (point == summary->points[WAKEUP_NEW])
+	else if (point == &summary->points[WAKEUP_NEW])
 		on_wakeup(summary, summary->woken[1], record);
-	else if (point == summary->points[WAKING])
+	else if (point == &summary->points[WAKING])
 		on_waking(summary, record);
 	else if (point)
 		on_fork(summary, record);
@@ -430,16 +430,11 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 static const struct pmc_tracepoint_field *field(const struct trace_summary *summary, unsigned point,
 						const char *name)
 {
-	return pmc_tracepoint_find(summary->points[point]->tracepoint, name);
+	return pmc_tracepoint_find(summary->points[point].tracepoint, name);
 }
 
 int trace_summary_start(struct trace *trace)
 {
-	static const char *const names[] = { [SWITCH] = "sched:sched_switch",
-					     [WAKEUP] = "sched:sched_wakeup",
-					     [WAKEUP_NEW] = "sched:sched_wakeup_new",
-					     [FORK] = "sched:sched_process_fork",
-					     [WAKING] = "sched:sched_waking" };
 	static const char *const no_threads[] = { [BY_INTERRUPT] = "(interrupt)",
 						  [BY_UNKNOWN] = "(unknown)",
 						  [BY_NOBODY] = "(still blocked)",
@@ -457,10 +452,7 @@ int trace_summary_start(struct trace *trace)
 	/* Reads the functions now: later, records would be lost meanwhile. */
 	(void)trace_function_at(0, NULL);
 	summary->start_ns = pmc_now_ns();
-	for (unsigned i = 0; i < N_POINTS; i++)
-		for (unsigned p = 0; p < trace->n_points; p++)
-			if (!strcmp(trace->points[p].name, names[i]))
-				summary->points[i] = &trace->points[p];
+	summary->points = trace->points;
 	summary->prev_state = field(summary, SWITCH, "prev_state");
 	summary->woken[0] = field(summary, WAKEUP, "pid");
 	summary->woken[1] = field(summary, WAKEUP_NEW, "pid");

@@ -3,8 +3,8 @@
  * trace.h - one run of `pmctl trace`: flags, tracepoints, rings, and with --summary the threads it
  * follows. Private to this folder.
  *
- * cmd_trace.c fills the first part, points.c the tracepoints; open.c opens their events, and hands
- * each record to write.c or, with --summary, to summary.c.
+ * cmd_trace.c fills the first part, points.c the tracepoints; cmd_trace.c opens their events, and
+ * hands each record to write.c or, with --summary, to summary.c.
  */
 #ifndef PMC_TOOLS_TRACE_TRACE_H
 #define PMC_TOOLS_TRACE_TRACE_H
@@ -150,7 +150,10 @@ struct trace_thread {
 #define TRACE_SUMMARY_CPUS 8192	      /* the largest CONFIG_NR_CPUS */
 #define TRACE_TIDS	   (4u << 20) /* PID_MAX_LIMIT of include/linux/threads.h */
 
-enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, N_POINTS };
+#define TRACE_SUMMARY_POINTS                                                                       \
+	"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_fork,"   \
+	"sched:sched_waking"
+enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING };
 
 /* sched_switch, and PERF_RECORD_SWITCH_CPU_WIDE in both threads. */
 enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
@@ -161,7 +164,7 @@ enum { BY_INTERRUPT, BY_UNKNOWN, BY_NOBODY, BY_OTHERS, N_NO_THREADS };
 
 struct trace_summary {
 	struct trace *trace;
-	const struct trace_point *points[N_POINTS];
+	const struct trace_point *points; /* by the enum above */
 	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
 	const struct pmc_tracepoint_field *waking, *waking_by, *waking_flags;
 	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
@@ -244,9 +247,6 @@ const char *trace_stack_text(struct trace *trace, const struct trace_thread *thr
 			     const struct unwind_stack *stack);
 void trace_stacks_json(struct trace *trace, struct trace_thread *thread, struct pmc_json *json);
 
-/* open.c */
-int trace_open(struct trace *trace);
-
 /* summary.c */
 /* After the rings are open, before tracing starts. */
 int trace_summary_start(struct trace *trace);
@@ -293,21 +293,18 @@ void trace_waits_sort(struct unwind_wait **list);
 struct table_cell trace_percentile(const struct pmc_histogram *of, unsigned percent);
 /* Whether there are the columns that flags name. */
 int trace_summary_check(struct trace *trace);
+int trace_summary_end(struct trace *trace);
 /* Below a table: what it does not show, and switches that were not recorded. */
 void trace_put_notes(struct trace *trace, const struct table *table, uint64_t unseen);
 
 /* summary_histogram.c: of the waits of these rows; in CSV every bucket with a wait. */
 void trace_histogram_print(struct trace *trace, struct trace_thread *const *list,
 			   const uint64_t *order, uint64_t n);
-/* Pairs of the largest time of a bucket, in ns, and its number of waits. */
 /* As the text format 0.0.4 of Prometheus has histograms, in seconds. */
 void trace_histogram_prometheus(struct trace *trace, struct trace_thread *const *list,
 				const uint64_t *order, uint64_t n);
+/* Pairs of the largest time of a bucket, in ns, and its number of waits. */
 void trace_histogram_json(struct pmc_json *json, const char *key, const struct pmc_histogram *of);
-
-/* summary_write.c */
-/* Prints it. */
-int trace_summary_end(struct trace *trace);
 
 /* write.c */
 /* A record that tells the name of a thread. */
