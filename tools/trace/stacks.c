@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct symbol_module *module_of(struct trace *trace, const struct unwind_module *module,
-				       pid_t pid)
-{
-	if (!module)
-		return symbols_perf_map(trace->unwind.symbols, pid);
-	return module->file;
-}
-
 /* Of stripped files the start of the function stands for all of it. */
 static const char *place_name(struct trace *trace, const struct unwind_module *module,
 			      const struct symbol_place *place, uint64_t address)
@@ -42,7 +34,8 @@ static void add_frame(struct trace *trace, uint64_t word, pid_t pid,
 {
 	const uint64_t address = PMC_STACK_ADDRESS(word);
 	struct unwind_module *module = unwind_module_at(&trace->unwind, word);
-	struct symbol_module *symbols = module_of(trace, module, pid);
+	struct symbol_module *symbols =
+		module ? module->file : symbols_perf_map(trace->unwind.symbols, pid);
 	const struct symbol_place *place;
 
 	if (!symbols)
