@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_merge.c - pmctl merge: combines dumps into one, losslessly and in canonical order. */
+#include "lib/dump/output.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/new_file.h"
+#include "tools/cli/progress.h"
 #include "tools/merge/merge.h"
 #include "tools/report/report.h"
 #include "tools/rows/profile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,6 +119,129 @@ int merge_add_input(void *to, int fd, const char *name)
 	return 0;
 }
 
+/* ---- the output, which gets its name when it is complete: readers never see a part of it, and an
+ * input may be the output --------------------------------------------------------------------- */
+
+static void on_truncated(int signal)
+{
+	static const char truncated[] =
+		"pmctl merge: cannot read an input: it was truncated during the merge, or its disk "
+		"failed; run the merge again\n";
+
+	(void)signal;
+	tool_new_files_remove();
+	tool_progress_hide();
+	(void)!write(STDERR_FILENO, truncated, sizeof(truncated) - 1);
+	_exit(EXIT_FAIL);
+}
+
+void merge_output_signals(void)
+{
+	signal(SIGBUS, on_truncated);
+	tool_new_files_handle();
+}
+
+/* Whether a process has the file open for writing: the kernel gives no lease of it then. What a
+ * program would write to a file that has been replaced is lost. */
+static bool is_written(int fd)
+{
+	const bool is_busy = fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+
+	if (!is_busy)
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+	return is_busy;
+}
+
+/* Looks at an existing file. 1: output->fd is open to be written, 0: it is to be replaced, or
+ * -errno; -ETXTBSY: a program is writing to it. */
+static int look_at(struct merge_output *output)
+{
+	struct stat st;
+	int fd, error;
+
+	if (lstat(output->path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		fd = open(output->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			return -errno;
+		error = pmc_dump_check(fd, &st);
+		if (!error && is_written(fd))
+			error = -ETXTBSY;
+		close(fd);
+		return error;
+	}
+	/* A pipe or device is written to directly. */
+	output->fd = tool_open_text(output->path);
+	if (output->fd < 0)
+		return output->fd;
+	/* Another file may have taken its name. */
+	return fstat(output->fd, &st) == 0 && !S_ISREG(st.st_mode) ? 1 : -EINVAL;
+}
+
+int merge_output_open(struct merge_output *output, const char *path)
+{
+	int found = 1;
+
+	*output = (struct merge_output){ .fd = -1, .path = path };
+	merge_output_signals();
+	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
+		if (isatty(STDOUT_FILENO))
+			return tool_fail(EXIT_FAIL,
+					 "cannot write %s: a dump is binary; redirect it or name a "
+					 "file",
+					 path);
+		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		found = output->fd < 0 ? -errno : 1;
+	} else {
+		found = look_at(output);
+	}
+	if (found == 0)
+		found = output->fd = tool_new_dump_open(path, &output->file);
+	if (found >= 0)
+		return 0;
+	return tool_fail(EXIT_FAIL, "cannot write %s: %s", path,
+			 found == -ETXTBSY ? "a program is writing to it, and would lose what it "
+					     "writes later; name another file" :
+					     tool_output_why(found));
+}
+
+/* Gives the temporary file the output's name. 0 or -errno. */
+static int commit(struct merge_output *output)
+{
+	const int fd = output->fd;
+
+	output->fd = -1;
+	/* Some file systems report a full disk only when a descriptor is closed. */
+	if (close(fd) < 0)
+		return -errno;
+	return output->file ? tool_new_file_name(output->file) : 0;
+}
+
+int merge_output_write(struct merge_output *output, struct merge *merge, int (*add)(int fd))
+{
+	int error = add ? merge_reload(merge, add) : 0;
+
+	if (!error)
+		error = merge_write(merge, output->fd);
+	if (!error)
+		error = commit(output);
+	return error ? merge_fail(merge, "write",
+				  strcmp(output->path, "-") ? output->path : "standard output",
+				  error) :
+		       0;
+}
+
+void merge_output_close(struct merge_output *output)
+{
+	tool_new_files_remove();
+	if (output->fd >= 0)
+		close(output->fd);
+	output->fd = -1;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
 /* Adds what files of this machine say about the addresses in stacks; which names are missing is
  * said on stderr. 0 or -errno. */
 static int add_names(int fd)
@@ -136,45 +263,24 @@ static int add_names(int fd)
 	return error;
 }
 
-static int merge_all(struct merge *merge, const struct merge_request *request,
-		     struct merge_output *output)
-{
-	int error = tool_inputs_read(request->files, request->n_files, merge_add_input, merge);
-
-	if (error)
-		return error;
-	error = request->names ? merge_reload(merge, add_names) : 0;
-	if (!error)
-		error = merge_write(merge, output->fd);
-	if (!error)
-		error = merge_output_commit(output);
-	if (error)
-		return merge_fail(merge, "write",
-				  strcmp(request->out, "-") ? request->out : "standard output",
-				  error);
-	return EXIT_OK;
-}
-
 int cmd_merge(int argc, char **argv)
 {
 	struct merge_request request = { .n_files = 0 };
 	struct merge_output output;
 	struct merge *merge = NULL;
-	const char *why;
-	int code = merge_parse(argc, argv, &request), error;
+	int code = merge_parse(argc, argv, &request);
 
 	if (code)
 		return code;
 	if (request.parquet)
 		return write_tables(&request);
-	error = merge_output_open(&output, request.out, &why);
-	if (error) {
-		code = tool_fail(EXIT_FAIL, "cannot write %s: %s", request.out,
-				 why ? why : tool_output_why(error));
-	} else {
+	code = merge_output_open(&output, request.out);
+	if (!code) {
 		merge = merge_new(&request.options);
-		code = merge_all(merge, &request, &output);
+		code = tool_inputs_read(request.files, request.n_files, merge_add_input, merge);
 	}
+	if (!code)
+		code = merge_output_write(&output, merge, request.names ? add_names : NULL);
 	merge_free(merge);
 	merge_output_close(&output);
 	return code;

@@ -64,13 +64,14 @@ struct merge_output {
 	struct tool_new_file *file; /* NULL: it is written directly */
 };
 
-/* 0, or -errno; *why then says what is wrong with the path, or is NULL. A signal that ends the
- * process removes the temporary file; SIGBUS also prints why and exits with 1. */
-int merge_output_open(struct merge_output *output, const char *path, const char **why);
+/* 0, or the exit code with the error printed. A signal that ends the process removes the temporary
+ * file; SIGBUS also prints why and exits with 1. */
+int merge_output_open(struct merge_output *output, const char *path);
 /* Handles those signals without an output, where inputs are read. */
 void merge_output_signals(void);
-/* Gives the temporary file the output's name. 0 or -errno. */
-int merge_output_commit(struct merge_output *output);
+/* Writes the union, before with `add` (NULL: none) as of merge_reload(), and gives the temporary
+ * file the output's name. The same. */
+int merge_output_write(struct merge_output *output, struct merge *merge, int (*add)(int fd));
 /* Removes what is not committed. May be called twice. */
 void merge_output_close(struct merge_output *output);
 

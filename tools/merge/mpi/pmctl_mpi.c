@@ -270,17 +270,12 @@ static bool join(struct merge *merge)
 static int write_output(struct merge *merge, const char *path)
 {
 	struct merge_output output;
-	const char *why;
-	int error = merge_output_open(&output, path, &why);
+	int code = merge_output_open(&output, path);
 
-	if (error)
-		return tool_fail(EXIT_FAIL, "cannot write %s: %s", path,
-				 why ? why : tool_output_why(error));
-	error = merge_write(merge, output.fd);
-	if (!error)
-		error = merge_output_commit(&output);
+	if (!code)
+		code = merge_output_write(&output, merge, NULL);
 	merge_output_close(&output);
-	return error ? merge_fail(merge, "write", path, error) : 0;
+	return code;
 }
 
 /* pmctl report of the union, with these flags. */
