@@ -111,16 +111,15 @@ struct merge *merge_new(const struct merge_options *options)
 	struct merge *merge = tool_realloc(NULL, sizeof(*merge));
 	size_t bytes = options->index_bytes;
 
-	memset(merge, 0, sizeof(*merge));
 	if (!bytes)
 		bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4;
 	if (!options->index_bytes && bytes > INDEX_MOST)
 		bytes = INDEX_MOST;
-	merge->options = *options;
-	merge->window = bytes / 8;
-	merge->most = (bytes - 2 * merge->window) / (2 * sizeof(struct entry));
-	merge->runs_fd = -1;
-	merge->mapped = mapped_bytes();
+	*merge = (struct merge){ .options = *options,
+				 .window = bytes / 8,
+				 .most = (bytes - 2 * (bytes / 8)) / (2 * sizeof(struct entry)),
+				 .mapped = mapped_bytes(),
+				 .runs_fd = -1 };
 	return merge;
 }
 
@@ -128,25 +127,19 @@ static void clear(struct merge *merge)
 {
 	for (size_t i = 0; i < merge->n_maps; i++)
 		munmap(merge->maps[i].data, merge->maps[i].len);
-	for (size_t i = 0; i < merge->n_runs; i++)
-		free(merge->runs[i].room);
-	if (merge->runs_fd >= 0)
-		close(merge->runs_fd);
+	pmc_fd_close(merge->runs_fd);
 	free(merge->maps);
 	free(merge->entries);
 	free(merge->scratch);
 	free(merge->runs);
 	pmc_arena_free(&merge->arena);
 	pmc_arena_free(&merge->stripped);
-	merge->maps = NULL;
-	merge->entries = merge->scratch = NULL;
-	merge->streams = merge->last = NULL;
-	merge->subjects = NULL;
-	merge->n_maps = merge->n = merge->room = merge->scratch_room = merge->used = 0;
-	merge->runs = NULL;
-	merge->n_runs = merge->runs_room = 0;
-	merge->n_frames = 0;
-	merge->runs_fd = -1;
+	*merge = (struct merge){ .options = merge->options,
+				 .most = merge->most,
+				 .window = merge->window,
+				 .mapped = merge->mapped,
+				 .runs_fd = -1,
+				 .spill_failed = merge->spill_failed };
 }
 
 void merge_free(struct merge *merge)
@@ -177,10 +170,10 @@ static inline __attribute__((always_inline)) int place_order(const void *left, c
 }
 
 /* Frames of one place and different bytes are both kept. */
-static int entry_order(const void *left, const void *right, const void *arg)
+static int entry_order(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
-	const int order = place_order(a, b, arg);
+	const int order = place_order(a, b, NULL);
 
 	return order ? order : memcmp(a->bytes, b->bytes, a->size);
 }
@@ -273,7 +266,7 @@ static bool has_subject(struct merge *merge, const struct entry *entry,
 	/* pmctl dump repeats the process's newest snapshot number. */
 	if (!order)
 		order = (subject.time_ns > known->time_ns) - (subject.time_ns < known->time_ns);
-	if (order > 0 || (!order && entry_order(entry, old, NULL) > 0)) {
+	if (order > 0 || (!order && entry_order(entry, old) > 0)) {
 		*old = *entry;
 		known->time_ns = subject.time_ns;
 	}
@@ -490,7 +483,7 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-static bool refill(const struct merge *merge, struct run *run)
+static bool refill(struct merge *merge, struct run *run)
 {
 	const uint64_t n = run->left < RUN_ENTRIES ? run->left : RUN_ENTRIES;
 	const size_t bytes = n * sizeof(*run->room);
@@ -499,7 +492,7 @@ static bool refill(const struct merge *merge, struct run *run)
 	if (!n)
 		return false;
 	if (!run->room)
-		run->room = tool_realloc(NULL, RUN_ENTRIES * sizeof(*run->room));
+		run->room = pmc_arena_alloc(&merge->arena, RUN_ENTRIES * sizeof(*run->room));
 	/* The file has no name: only a failing disk can shorten it. */
 	if (pread(merge->runs_fd, run->room, bytes, at) != (ssize_t)bytes)
 		return false;
@@ -523,16 +516,6 @@ static void sift(struct run *runs, size_t n, size_t i)
 		runs[i] = runs[child];
 	}
 	runs[i] = run;
-}
-
-/* Puts the last run, of n, in the place of one that has ended. */
-static size_t drop_run(struct run *runs, size_t n, size_t i)
-{
-	const struct run ended = runs[i];
-
-	runs[i] = runs[n - 1];
-	runs[n - 1] = ended;
-	return n - 1;
 }
 
 /* How much of the inputs the entry brings into memory. */
@@ -560,15 +543,10 @@ static void add_same(struct merge *merge, struct same *same, const struct entry 
 {
 	use_input(merge, entry);
 	for (size_t i = 0; i < same->n; i++)
-		if (entry_order(&same->list[i], entry, NULL) == 0)
+		if (entry_order(&same->list[i], entry) == 0)
 			return;
 	same->list = tool_list_grow(same->list, same->n, &same->room, sizeof(*same->list));
 	same->list[same->n++] = *entry;
-}
-
-static int qsort_order(const void *a, const void *b)
-{
-	return entry_order(a, b, NULL);
 }
 
 /* Inputs are mapped: their contents may change. */
@@ -577,7 +555,7 @@ static int write_same(struct same *same, struct pmc_out *out)
 	struct pmc_frame frame;
 
 	if (same->n > 1)
-		qsort(same->list, same->n, sizeof(*same->list), qsort_order);
+		qsort(same->list, same->n, sizeof(*same->list), entry_order);
 	for (size_t i = 0; i < same->n; i++) {
 		const struct entry *entry = &same->list[i];
 
@@ -605,7 +583,7 @@ static size_t make_heap(struct merge *merge)
 	n = merge->n_runs;
 	for (size_t i = n; i-- > 0;)
 		if (runs[i].at == runs[i].end && !refill(merge, &runs[i]))
-			n = drop_run(runs, n, i);
+			runs[i] = runs[--n];
 	for (size_t i = n; i-- > 0;)
 		sift(runs, n, i);
 	return n;
@@ -627,7 +605,7 @@ static int write_entries(struct merge *merge, struct pmc_out *out)
 		taken++;
 		tool_progress_add(1);
 		if (++first->at == first->end && !refill(merge, first))
-			n = drop_run(first, n, 0);
+			*first = first[--n];
 		if (n)
 			sift(first, n, 0);
 	}
