@@ -73,22 +73,35 @@ void symbol_survive_shrinking(void)
 
 /* ---- files by build ID --------------------------------------------------------------------- */
 
-/* An empty ID fits any ELF file. */
-static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)
+/* The build ID of a file. Returns its bytes; 0: none; -1: it is no ELF file. */
+static int read_id(int fd, uint8_t id[SYMBOL_ID_MOST])
 {
-	enum symbol_status status = SYMBOL_BAD;
-	const void *is;
+	const void *found;
+	ssize_t bytes = -1;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		status = !id_bytes || (dwelf_elf_gnu_build_id(elf, &is) == (ssize_t)id_bytes &&
-				       !memcmp(is, id, id_bytes)) ?
-				 SYMBOL_OPEN :
-				 SYMBOL_DIFFERS;
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
+		bytes = dwelf_elf_gnu_build_id(elf, &found);
+		bytes = bytes > 0 && bytes <= SYMBOL_ID_MOST ? bytes : 0;
+		if (bytes)
+			memcpy(id, found, (size_t)bytes);
+	}
 	elf_end(elf);
-	return status;
+	return (int)bytes;
+}
+
+/* An empty ID fits any ELF file. */
+static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)
+{
+	uint8_t is[SYMBOL_ID_MOST];
+	const int bytes = read_id(fd, is);
+
+	if (bytes < 0)
+		return SYMBOL_BAD;
+	return !id_bytes || (bytes == (int)id_bytes && !memcmp(is, id, id_bytes)) ? SYMBOL_OPEN :
+										    SYMBOL_DIFFERS;
 }
 
 /* The file at a path if it has that build ID; else -1. */
@@ -133,24 +146,10 @@ int symbol_open_below(int root, const char *path)
 
 unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST])
 {
-	const int fd = symbol_open_below(root, path);
-	const void *found;
-	ssize_t bytes = 0;
-	Elf *elf;
+	const int fd = symbol_open_below(root, path), bytes = fd < 0 ? 0 : read_id(fd, id);
 
-	if (fd < 0)
-		return 0;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		bytes = dwelf_elf_gnu_build_id(elf, &found);
-	if (bytes < 0 || bytes > SYMBOL_ID_MOST)
-		bytes = 0;
-	if (bytes)
-		memcpy(id, found, (size_t)bytes);
-	elf_end(elf);
-	close(fd);
-	return (unsigned)bytes;
+	pmc_fd_close(fd);
+	return bytes > 0 ? (unsigned)bytes : 0;
 }
 
 static int open_in_roots(const char *path, const uint8_t *id, unsigned id_bytes)
