@@ -54,26 +54,20 @@ static void add_ranges(struct pmc_arena *arena, struct symbol_list *list, Dwarf_
 			symbol_list_add(arena, list, start, end, of);
 }
 
-static void add_function(struct pmc_arena *arena, struct unit *unit, Dwarf_Die *die)
-{
-	Dwarf_Die *kept = pmc_arena_alloc(arena, sizeof(*kept));
-
-	*kept = *die;
-	add_ranges(arena, &unit->functions, die, kept);
-}
-
 /* Functions stand below the unit, its namespaces and, in some compilers' files, its types. */
 static void list_functions(struct pmc_arena *arena, struct unit *unit, Dwarf_Die *parent,
 			   unsigned depth)
 {
-	Dwarf_Die die;
+	Dwarf_Die die, *kept;
 
 	if (depth > NESTED_MOST || dwarf_child(parent, &die) != 0)
 		return;
 	do {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			add_function(arena, unit, &die);
+			kept = pmc_arena_alloc(arena, sizeof(*kept));
+			*kept = die;
+			add_ranges(arena, &unit->functions, &die, kept);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:

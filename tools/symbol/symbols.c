@@ -125,10 +125,10 @@ struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid)
 	return symbol_supported ? find_module(symbols, path, NULL, 0, pid) : NULL;
 }
 
-static void open_once(struct symbols *symbols, struct symbol_module *module)
+enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module)
 {
 	if (module->opened)
-		return;
+		return module->status;
 	module->opened = true;
 	if (module->pid)
 		module->status = symbol_perf_map_read(symbols, module);
@@ -136,11 +136,6 @@ static void open_once(struct symbols *symbols, struct symbol_module *module)
 		module->status = symbol_kernel_read(symbols, module);
 	else
 		symbol_module_open(symbols, module);
-}
-
-enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module)
-{
-	open_once(symbols, module);
 	return module->status;
 }
 
@@ -154,7 +149,7 @@ bool symbols_kernel_find(struct symbols *symbols, struct symbol_module *module, 
 {
 	const struct symbol_list *all = &module->all;
 
-	open_once(symbols, module);
+	symbols_status(symbols, module);
 	for (size_t i = 0; i < all->n; i++)
 		if (!strcmp(all->list[i].of, name)) {
 			*address = all->list[i].start;
@@ -240,7 +235,7 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
 	if (known)
 		return &known->place;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	open_once(symbols, module);
+	symbols_status(symbols, module);
 	known->address = address;
 	look_up(symbols, module, address, &known->place);
 	HASH_ADD(hh, module->places, address, sizeof(address), known);
