@@ -60,8 +60,9 @@ uint64_t unwind_pointers(void)
 }
 
 /* A frame as words of a stack have it. */
-static uint64_t word_of(const struct unwind *unwind, const struct unwind_map *map, uint64_t pc)
+static uint64_t word_of(const struct unwind *unwind, const struct unwind_image *image, uint64_t pc)
 {
+	const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
 	const struct unwind_module *module = map ? map->module : NULL;
 	const uint64_t mask = PMC_STACK_ADDRESS(UINT64_MAX);
 
@@ -114,7 +115,7 @@ static unsigned take_chain(const struct unwind *unwind, const struct unwind_imag
 		if (!kernel)
 			*flags |= PMC_STACK_FP;
 		if (!kernel)
-			words[depth++] = word_of(unwind, unwind_maps_find(&image->maps, pc), pc);
+			words[depth++] = word_of(unwind, image, pc);
 		else if (unwind->kernel)
 			words[depth++] =
 				(uint64_t)unwind->kernel->index << 48 | PMC_STACK_ADDRESS(pc);
@@ -135,21 +136,24 @@ struct unwind_rule {
 	UT_hash_handle hh;
 };
 
-static const struct unwind_rule *rule_of(struct unwind *unwind, struct unwind_module *module,
-					 uint64_t address)
+/* Of the module and address of a word; NULL: it has no module. */
+static const struct unwind_rule *rule_of(struct unwind *unwind, uint64_t word)
 {
 	struct pmc_arena *arena = &unwind->arena;
-	struct unwind_rule *rule, key = { .key = { module, address } };
+	struct unwind_module *module = unwind_module_at(unwind, word);
+	struct unwind_rule *rule, key = { .key = { module, PMC_STACK_ADDRESS(word) } };
 	Dwarf_CFI *cfi;
 	int number;
 
+	if (!module)
+		return NULL;
 	HASH_FIND(hh, unwind->rules, &key.key, sizeof(key.key), rule);
 	if (rule || HASH_COUNT(unwind->rules) >= RULES_MOST)
 		return rule;
 	rule = pmc_arena_alloc(arena, sizeof(*rule));
 	rule->key = key.key;
 	cfi = symbols_unwind_rules(unwind->symbols, module->file);
-	if (cfi && dwarf_cfi_addrframe(cfi, address, &rule->frame) != 0)
+	if (cfi && dwarf_cfi_addrframe(cfi, key.key.address, &rule->frame) != 0)
 		rule->frame = NULL;
 	if (rule->frame) {
 		number = dwarf_frame_info(rule->frame, NULL, NULL, &rule->signal);
@@ -339,16 +343,6 @@ static unsigned count_pushed(const struct unwind_rule *rule)
 }
 #endif
 
-static const struct unwind_rule *rule_at(struct unwind *unwind, const struct unwind_image *image,
-					 uint64_t pc)
-{
-	const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
-
-	return map && map->module ?
-		       rule_of(unwind, map->module, PMC_STACK_ADDRESS(word_of(unwind, map, pc))) :
-		       NULL;
-}
-
 /* Of a blocked thread the frame pointer is unknown. It is where the first instructions of the
  * function have put it, if there is a return address above: behind a call, or to the code behind a
  * signal handler. */
@@ -365,7 +359,7 @@ static void find_pointer(struct unwind *unwind, const struct unwind_image *image
 	at = walk->registers[SP] + bytes + 8 * count_pushed(rule);
 	if (at % 16 || !load(walk, at + 8, &pc) || !is_code(image, pc))
 		return;
-	back = rule_at(unwind, image, pc);
+	back = rule_of(unwind, word_of(unwind, image, pc));
 	if (!unwind_is_behind_call(walk->tid, pc) && !(back && back->signal))
 		return;
 	walk->registers[FP] = at;
@@ -453,13 +447,10 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		return 0;
 	while (step == STEP_ON && depth < most) {
 		const uint64_t pc = walk.registers[PC] - !inside, sp = walk.registers[SP];
-		const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
-		const struct unwind_rule *rule = NULL;
+		const uint64_t word = word_of(unwind, image, pc);
+		const struct unwind_rule *rule = rule_of(unwind, word);
 
-		words[depth] = word_of(unwind, map, pc);
-		if (map && map->module)
-			rule = rule_of(unwind, map->module, PMC_STACK_ADDRESS(words[depth]));
-		depth++;
+		words[depth++] = word;
 		if (rule && rule->frame) {
 			if (needs_pointer(&walk, rule))
 				find_pointer(unwind, image, &walk, rule, pc);
@@ -489,9 +480,7 @@ static bool is_outermost(struct unwind *unwind, uint64_t word)
 {
 	static const char *const names[] = { "__libc_start", "start_thread", "runtime.goexit",
 					     NULL };
-	struct unwind_module *module = unwind_module_at(unwind, word);
-	const struct unwind_rule *rule =
-		module ? rule_of(unwind, module, PMC_STACK_ADDRESS(word)) : NULL;
+	const struct unwind_rule *rule = rule_of(unwind, word);
 
 	return !rule || !rule->frame || unwind_is_named(unwind, word, names);
 }
