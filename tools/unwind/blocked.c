@@ -29,16 +29,11 @@ struct place {
 /* "0 0x3 ... SP PC", "-1 SP PC" or "running". */
 static bool read_place(struct place *place, uint32_t pid, uint32_t tid)
 {
-	const char *at;
+	uint64_t *sp = &place->registers[0], *pc = &place->registers[1];
 
-	if (pmc_file_read(place->text, sizeof(place->text), "/proc/%u/task/%u/syscall", pid, tid) <=
-	    0)
-		return false;
-	for (at = place->text + strlen(place->text); at > place->text && at[-1] != ' '; at--)
-		;
-	for (at -= at > place->text; at > place->text && at[-1] != ' '; at--)
-		;
-	return sscanf(at, "%" SCNx64 " %" SCNx64, &place->registers[0], &place->registers[1]) == 2;
+	pmc_file_read(place->text, sizeof(place->text), "/proc/%u/task/%u/syscall", pid, tid);
+	return sscanf(place->text, "-1 %" SCNx64 " %" SCNx64, sp, pc) == 2 ||
+	       sscanf(place->text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, sp, pc) == 2;
 }
 
 static bool copy(uint32_t tid, uint64_t from, void *to, size_t bytes)
