@@ -518,12 +518,6 @@ static int judge(const struct bench *bench)
 	return 0;
 }
 
-/* Before the runs bench_write() only checks the choice of rows. */
-static int check_rows(struct bench *bench)
-{
-	return bench->rows.format == TABLE_JSON ? 0 : bench_write(bench);
-}
-
 /* ---- files beside the output ---------------------------------------------------------------- */
 
 static int open_beside(struct bench *bench)
@@ -561,7 +555,7 @@ static int run_bench(struct bench *bench)
 	code = bench_measure(bench);
 	warn_of_shell(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
-	printed = bench->n_runs ? bench_write(bench) : 0;
+	printed = bench_write(bench);
 	/* A condition that no row meets has been refused; the measurements are shown without it. */
 	if (printed && bench->rows.choice.n_where) {
 		bench->rows.choice.n_where = 0;
@@ -585,7 +579,7 @@ static int run_bench(struct bench *bench)
 int cmd_bench(int argc, char **argv)
 {
 	static int (*const steps[])(
-		struct bench *) = { plan,	set_limits,   bench_read_baseline, check_rows,
+		struct bench *) = { plan,	set_limits,   bench_read_baseline, bench_write,
 				    open_files, open_results, open_beside,	   run_bench };
 	struct bench bench = { .io = { -1, -1, -1 }, .last_thread = &bench.threads };
 	int code = parse(&bench, argc, argv);

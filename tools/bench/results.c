@@ -955,6 +955,7 @@ int bench_write(struct bench *bench)
 {
 	if (bench->rows.format != TABLE_JSON)
 		return tool_rows_is_table(&bench->rows) ? write_tables(bench) : write_runs(bench);
-	bench_write_json(bench, &bench->rows.out);
+	if (bench->n_runs)
+		bench_write_json(bench, &bench->rows.out);
 	return 0;
 }
