@@ -24,12 +24,12 @@ static double us(const struct pmc_p_process *process, uint64_t ns)
 	return (double)pmc_sub_sat(ns, process->job_start_ns) / 1000;
 }
 
+/* Processes are in the order of their hosts. */
 static bool has_hosts(const struct pmc_profile *profile)
 {
-	for (uint64_t i = 1; i < profile->n_processes; i++)
-		if (strcmp(profile->processes[i]->host, profile->processes[0]->host) != 0)
-			return true;
-	return false;
+	const uint64_t n = profile->n_processes;
+
+	return n && strcmp(profile->processes[0]->host, profile->processes[n - 1]->host) != 0;
 }
 
 /* With several hosts a number from 1 in the order of the rows, which come process by process. */
