@@ -16,7 +16,7 @@ enum {
 struct lane {
 	const struct pmc_p_row *thread; /* of a pool: one of them */
 	const char *pool;
-	uint64_t sum;		     /* CPU time */
+	uint64_t sum;		     /* CPU time, while no lane is shown */
 	uint64_t *cpu_ns, *waits_ns; /* of each step; NULL: it is not shown */
 };
 
@@ -26,7 +26,7 @@ struct strip {
 	struct pmc_union united;
 	struct pmc_fold fold;
 	struct lane *lanes; /* NULL: rows are only counted */
-	bool are_pools, sums_known;
+	bool are_pools;
 	uint64_t step_ns, end_ns;
 };
 
@@ -65,10 +65,10 @@ static void add(struct strip *strip, const struct pmc_p_row *row, bool waits, ui
 	lane = &strip->lanes[of->index];
 	lane->thread = row;
 	lane->pool = of->label;
-	if (!strip->sums_known)
-		lane->sum += waits ? 0 : ns;
 	if (lane->cpu_ns)
 		spread(strip, waits ? lane->waits_ns : lane->cpu_ns, from, to, ns);
+	else
+		lane->sum += waits ? 0 : ns;
 }
 
 /* By the event with most samples that is of work, and waits. */
@@ -218,7 +218,6 @@ void export_strip(struct export *export, struct pmc_json *json)
 		strip.step_ns = PMC_TIMES_STEP_NS;
 	strip.lanes = pmc_arena_alloc(arena, (n + 1) * sizeof(*strip.lanes));
 	add_all(&strip);
-	strip.sums_known = true;
 	list = pmc_arena_alloc(arena, (n + 1) * sizeof(*list));
 	scratch = pmc_arena_alloc(arena, (n + 1) * sizeof(*scratch));
 	for (uint64_t i = 0; i < n; i++)
