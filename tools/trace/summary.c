@@ -52,24 +52,25 @@ static const struct {
 };
 enum { DISK = 1, OTHER = sizeof(kinds) / sizeof(kinds[0]) - 1 };
 
-static bool starts_with(const char *name, const char *start)
+/* What follows the first of the texts that the name starts with; NULL: it starts with none. */
+static const char *behind(const char *name, const char *const *starts)
 {
-	return !strncmp(name, start, strlen(start));
+	for (; *starts; starts++)
+		if (!strncmp(name, *starts, strlen(*starts)))
+			return name + strlen(*starts);
+	return NULL;
 }
 
 /* Code on the way into the kernel, of x86-64 and arm64. */
 static bool is_entry(const char *name)
 {
 	static const char *const starts[] = {
-		"entry_",   "do_syscall_", "x64_sys_call", "el0",	  "do_el0_svc",
-		"invoke_",  "ret_from_",   "kthread",	   "asm_",	  "irqentry_",
-		"do_int80", "__do_fast_",  "do_fast_",	   "ret_to_user", "el1",
+		"entry_",    "do_syscall_", "x64_sys_call", "el0",	 "do_el0_svc", "invoke_",
+		"ret_from_", "kthread",	    "asm_",	    "irqentry_", "do_int80",   "__do_fast_",
+		"do_fast_",  "ret_to_user", "el1",	    NULL,
 	};
 
-	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-		if (starts_with(name, starts[i]))
-			return true;
-	return false;
+	return behind(name, starts);
 }
 
 /* __x64_sys_futex is "futex"; a tail call leaves kernel_wait4 or do_sys_poll. */
@@ -77,12 +78,11 @@ static const char *plain(const char *name)
 {
 	static const char *const starts[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
 					      "__se_sys_",  "__do_sys_",    "__sys_",
-					      "ksys_",	    "do_sys_",	    "kernel_" };
+					      "ksys_",	    "do_sys_",	    "kernel_",
+					      NULL };
+	const char *call = behind(name, starts);
 
-	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-		if (starts_with(name, starts[i]))
-			return name + strlen(starts[i]);
-	return strstr(name, "page_fault") ? "page fault" : name;
+	return call ? call : strstr(name, "page_fault") ? "page fault" : name;
 }
 
 /* One text for each function and kind of wait; function NULL: the kind alone. */
