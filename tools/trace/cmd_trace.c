@@ -197,10 +197,9 @@ static int open_one(struct trace *trace, struct ring *ring, const struct trace_p
 	if (error)
 		return error;
 	error = rings_add(&trace->rings, ring, counter, why);
-	if (!error && point->filter)
-		error = pmc_counter_set_filter(counter, point->filter);
-	else
+	if (error || !point->filter)
 		return error;
+	error = pmc_counter_set_filter(counter, point->filter);
 	return error ? refuse_filter(point, error) : 0;
 }
 
