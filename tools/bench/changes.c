@@ -13,6 +13,7 @@
  * compared with those that are found in made series, which drift as the values seem to.
  */
 #include "tools/bench/changes.h"
+#include "lib/base/arena.h"
 #include "tools/cli/pmctl.h"
 
 #include <math.h>
@@ -53,11 +54,18 @@ enum {
  * and threshold estimation", Econometrica 68 (2000), table I). */
 #define PLACE_RATIO 7.35
 
+struct ordered {
+	double value; /* first: see by_size() */
+	size_t at;
+};
+
 struct series {
+	struct pmc_arena arena;
 	const double *values;
 	double *ranks, *scratch, *sums; /* n each; sums: n + 1 */
 	struct moments *moments;	/* n + 1 */
-	uint32_t *order, *blocks;
+	struct ordered *order;
+	uint32_t *blocks;
 	size_t n;
 	double level;
 	uint64_t random;
@@ -72,35 +80,23 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static const double *sorted_values;
-
-static int by_value(const void *a, const void *b)
-{
-	const double x = sorted_values[*(const uint32_t *)a],
-		     y = sorted_values[*(const uint32_t *)b];
-
-	return (x > y) - (x < y);
-}
-
 /* Ranks of the values from..to less their mean, in series->ranks from 0; equal values have equal
  * ranks. False: all values are equal. */
 static bool rank_values(struct series *series, size_t from, size_t to)
 {
 	const size_t n = to - from;
-	uint32_t *order = series->order;
+	struct ordered *order = series->order;
 
 	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	sorted_values = series->values + from;
-	qsort(order, n, sizeof(*order), by_value);
+		order[i] = (struct ordered){ series->values[from + i], i };
+	qsort(order, n, sizeof(*order), by_size);
 	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1;
-		     next < n && sorted_values[order[next]] == sorted_values[order[i]];)
+		for (next = i + 1; next < n && order[next].value == order[i].value;)
 			next++;
 		for (size_t k = i; k < next; k++)
-			series->ranks[order[k]] = ((double)i + (double)next - (double)n) / 2;
+			series->ranks[order[k].at] = ((double)i + (double)next - (double)n) / 2;
 	}
-	return sorted_values[order[0]] < sorted_values[order[n - 1]];
+	return order[0].value < order[n - 1].value;
 }
 
 /* The largest sum of the first k ranks, by its absolute value. *at: the k at which it is largest in
@@ -128,15 +124,6 @@ static double largest_sum(const double *ranks, size_t n, size_t *at)
 	return most;
 }
 
-/* Sums of the values from..to less the first one: series->sums[i] are of the first i. */
-static void sum_up(struct series *series, size_t from, size_t to)
-{
-	series->sums[0] = 0;
-	for (size_t i = from; i < to; i++)
-		series->sums[i - from + 1] =
-			series->sums[i - from] + (series->values[i] - series->values[from]);
-}
-
 /* The reduction of the sum of squared residuals by a step after the first k of n values. */
 static double explained(const struct series *series, size_t n, size_t k)
 {
@@ -147,13 +134,17 @@ static double explained(const struct series *series, size_t n, size_t k)
 }
 
 /* The best step of the values from..to by least squares: the first value after it. *gain: the
- * reduction of the sum of squared residuals. series->sums are of from..to. */
+ * reduction of the sum of squared residuals. Leaves sums of the values less the first one:
+ * series->sums[i] is of the first i. */
 static size_t best_step(struct series *series, size_t from, size_t to, double *gain)
 {
 	const size_t n = to - from;
 	size_t best = BENCH_SIDE_LEAST;
 
-	sum_up(series, from, to);
+	series->sums[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		series->sums[i + 1] =
+			series->sums[i] + (series->values[from + i] - series->values[from]);
 	for (size_t k = best; k + BENCH_SIDE_LEAST <= n; k++)
 		if (explained(series, n, k) > explained(series, n, best))
 			best = k;
@@ -163,7 +154,10 @@ static size_t best_step(struct series *series, size_t from, size_t to, double *g
 
 /* Places of changes in order, and the length of blocks at each. */
 struct places {
-	size_t n, most, at[CHANGES_MOST], block[CHANGES_MOST];
+	size_t n, most;
+	struct place {
+		size_t at, block;
+	} list[CHANGES_MOST];
 };
 
 static void add_place(struct places *places, size_t at, size_t length)
@@ -172,31 +166,27 @@ static void add_place(struct places *places, size_t at, size_t length)
 
 	if (c == places->most)
 		return;
-	for (; c && places->at[c - 1] > at; c--) {
-		places->at[c] = places->at[c - 1];
-		places->block[c] = places->block[c - 1];
-	}
-	places->at[c] = at;
-	places->block[c] = length;
+	for (; c && places->list[c - 1].at > at; c--)
+		places->list[c] = places->list[c - 1];
+	places->list[c] = (struct place){ at, length };
 	places->n++;
 }
 
 static void drop_place(struct places *places, size_t c)
 {
 	places->n--;
-	memmove(&places->at[c], &places->at[c + 1], (places->n - c) * sizeof(size_t));
-	memmove(&places->block[c], &places->block[c + 1], (places->n - c) * sizeof(size_t));
+	memmove(&places->list[c], &places->list[c + 1], (places->n - c) * sizeof(struct place));
 }
 
 /* The first and the last place of level c: of the values between two changes. */
 static size_t level_start(const struct places *places, size_t c, size_t from)
 {
-	return c ? places->at[c - 1] : from;
+	return c ? places->list[c - 1].at : from;
 }
 
 static size_t level_end(const struct places *places, size_t c, size_t to)
 {
-	return c < places->n ? places->at[c] : to;
+	return c < places->n ? places->list[c].at : to;
 }
 
 /* Puts the residuals of the ranks of from..to from their means between the places into
@@ -405,7 +395,7 @@ static size_t too_small(struct series *series, size_t from, size_t to, struct pl
 	/* 1.4826 medians are the standard deviation of normal values. */
 	least = LARGE * 1.4826 * summary.median * sqrt(inflated);
 	for (size_t c = 0; c < places->n; c++) {
-		const size_t start = level_start(places, c, from), at = places->at[c],
+		const size_t start = level_start(places, c, from), at = places->list[c].at,
 			     end = level_end(places, c + 1, to);
 		const bool apart = is_apart(series->values + start, at - start, levels[c],
 					    levels[c + 1], least <= 0) &&
@@ -413,7 +403,7 @@ static size_t too_small(struct series *series, size_t from, size_t to, struct pl
 					    least <= 0);
 		const double size = apart ? fabs(levels[c + 1] - levels[c]) : 0;
 
-		places->block[c] = length;
+		places->list[c].block = length;
 		if (size < smallest) {
 			smallest = size;
 			weakest = c;
@@ -452,8 +442,8 @@ static bool large_steps(struct series *series, size_t from, size_t to, struct pl
 	}
 	while (places->n) {
 		for (c = 0; c < places->n; c++)
-			places->at[c] = best_step(series, level_start(places, c, from),
-						  level_end(places, c + 1, to), &gain);
+			places->list[c].at = best_step(series, level_start(places, c, from),
+						       level_end(places, c + 1, to), &gain);
 		c = too_small(series, from, to, places);
 		if (c == places->n)
 			return true;
@@ -487,13 +477,13 @@ static bool find_change(struct series *series, size_t from, size_t to, size_t *a
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
 		return false;
 	if (large_steps(series, from, to, &place)) {
-		*at = place.at[0];
-		*length = place.block[0];
+		*at = place.list[0].at;
+		*length = place.list[0].block;
 		return true;
 	}
 	all = sum_of_squares(series->ranks, n);
 	most = largest_sum(series->ranks, n, at);
-	place = (struct places){ .n = 1, .at = { from + *at } };
+	place = (struct places){ .n = 1, .list = { { from + *at, 1 } } };
 	square = residuals(series, from, to, &place);
 	*length = block_length(series, n, square, &inflated);
 	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
@@ -530,10 +520,10 @@ static void few_changes(struct series *series, struct places *places)
 	if (steps.n == steps.most)
 		return;
 	while (c < steps.n) {
-		const size_t from = c ? steps.at[c - 1] : 0,
-			     to = c + 1 < steps.n ? steps.at[c + 1] : series->n;
+		const size_t from = level_start(&steps, c, 0),
+			     to = level_end(&steps, c + 1, series->n);
 
-		if (find_change(series, from, to, &steps.at[c], &steps.block[c])) {
+		if (find_change(series, from, to, &steps.list[c].at, &steps.list[c].block)) {
 			c++;
 			continue;
 		}
@@ -647,7 +637,7 @@ static double step_ratios(struct series *series, const double *values, size_t n,
 		all = its;
 		jumps = 0;
 		for (size_t c = 0; c < places.n; c++) {
-			const size_t k = places.at[c];
+			const size_t k = places.list[c].at;
 			const struct moments a = moments_of(series, level_start(&places, c, 0), k),
 					     b = moments_of(series, k,
 							    level_end(&places, c + 1, n));
@@ -810,9 +800,8 @@ static void summarize_blocks(struct series *series, size_t from, size_t to, size
 static void describe(struct series *series, struct places *places, size_t c,
 		     struct bench_change *change)
 {
-	const size_t from = c ? places->at[c - 1] : 0,
-		     to = c + 1 < places->n ? places->at[c + 1] : series->n, n = to - from,
-		     length = places->block[c];
+	const size_t from = level_start(places, c, 0), to = level_end(places, c + 1, series->n),
+		     n = to - from, length = places->list[c].block;
 	struct bench_summary sides[2];
 	struct bench_mean means[2];
 	double gain, noise = 0;
@@ -846,7 +835,7 @@ static void describe(struct series *series, struct places *places, size_t c,
 	bench_means(&sides[0], &sides[1], means);
 	change->before = means[0].value;
 	change->after = means[1].value;
-	places->at[c] = change->at;
+	places->list[c].at = change->at;
 }
 
 size_t bench_changes(const double *values, size_t n, double level, struct bench_change *changes,
@@ -860,19 +849,19 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 
 	if (n < 2 * BENCH_SIDE_LEAST || n > UINT32_MAX)
 		return 0;
-	series.ranks = tool_realloc(NULL, (3 * n + 1) * sizeof(double));
-	series.scratch = series.ranks + n;
-	series.sums = series.scratch + n;
-	series.order = tool_realloc(NULL, 2 * n * sizeof(*series.order));
-	series.blocks = series.order + n;
-	series.moments = tool_realloc(NULL, (n + 1) * sizeof(*series.moments));
+	series.ranks = pmc_arena_alloc(&series.arena, n * sizeof(double));
+	series.scratch = pmc_arena_alloc(&series.arena, n * sizeof(double));
+	series.sums = pmc_arena_alloc(&series.arena, (n + 1) * sizeof(double));
+	series.order = pmc_arena_alloc(&series.arena, n * sizeof(*series.order));
+	series.blocks = pmc_arena_alloc(&series.arena, n * sizeof(*series.blocks));
+	series.moments = pmc_arena_alloc(&series.arena, (n + 1) * sizeof(*series.moments));
 	if (rank_values(&series, 0, n))
 		large_steps(&series, 0, n, &large);
 	for (size_t c = 0; c <= large.n; c++) {
 		segment(&series, level_start(&large, c, 0), level_end(&large, c, n), false,
 			&places);
 		if (c < large.n)
-			add_place(&places, large.at[c], large.block[c]);
+			add_place(&places, large.list[c].at, large.list[c].block);
 	}
 	few_changes(&series, &places);
 	/* Drops changes that are too small, the smallest first: those beside it then have other
@@ -903,9 +892,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 		places.n = 0;
 	for (size_t c = 0; c < places.n && listed < room; c++)
 		describe(&series, &places, c, &changes[listed++]);
-	free(series.ranks);
-	free(series.order);
-	free(series.moments);
+	pmc_arena_free(&series.arena);
 	return listed;
 }
 
