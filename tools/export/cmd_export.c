@@ -183,7 +183,15 @@ static int count_per(const struct request *request, struct export *export)
 				 export->files[0], request->per);
 }
 
-static int read_dated(void *to, int fd, const char *name);
+static int read_dated(void *to, int fd, const char *name)
+{
+	struct pmc_profile *profile = to;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		profile->recorded_ms = (uint64_t)st.st_mtime * 1000;
+	return report_read_one(profile, fd, name);
+}
 
 /* Side A of a page with differences. */
 static int read_before(const struct request *request, struct pmc_profile *profile,
@@ -241,16 +249,6 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 	report_names_free(export.names);
 	pmc_arena_free(&export.arena);
 	return code;
-}
-
-static int read_dated(void *to, int fd, const char *name)
-{
-	struct pmc_profile *profile = to;
-	struct stat st;
-
-	if (fstat(fd, &st) == 0)
-		profile->recorded_ms = (uint64_t)st.st_mtime * 1000;
-	return report_read_one(profile, fd, name);
 }
 
 int cmd_export(int argc, char **argv)
@@ -362,8 +360,6 @@ void export_find_samples(struct export *export)
 		const struct pmc_p_samples *timed = by_time(profile, samples, &at);
 		const int event = event_of(export, samples->event);
 		struct export_list *list = &export->lists[export->n_lists];
-		const struct pmc_p_thread *thread;
-		struct pmc_fold_row *pool;
 
 		if (event < 0)
 			continue;
@@ -375,10 +371,8 @@ void export_find_samples(struct export *export)
 		if (!samples->row)
 			continue;
 		export->has_rows = true;
-		thread = pmc_profile_thread(profile, samples->row, &buf);
-		pool = pmc_fold_find(&export->pools, thread);
-		pmc_fold_add(pool, &export->united, thread, false);
-		list->pool = pool;
+		list->pool = pmc_fold_find(&export->pools,
+					   pmc_profile_thread(profile, samples->row, &buf));
 	}
 	pmc_fold_end(&export->pools);
 }
