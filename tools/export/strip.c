@@ -129,13 +129,13 @@ static void add_snapshots(struct strip *strip)
 		const struct pmc_p_row *row = profile->timeline[i];
 		const struct pmc_p_thread *now = pmc_profile_thread(profile, row, &buf);
 		const uint64_t to = now->fixed.end_ns ? now->fixed.end_ns : now->fixed.time_ns;
-		bool alone = i + 1 == profile->n_timeline ||
-			     !pmc_same_thread(row, profile->timeline[i + 1]);
+		const bool first = !i || !pmc_same_thread(profile->timeline[i - 1], row);
+		const bool last = i + 1 == profile->n_timeline ||
+				  !pmc_same_thread(row, profile->timeline[i + 1]);
 
-		alone &= !i || !pmc_same_thread(profile->timeline[i - 1], row);
-		if (alone && pmc_sub_sat(to, now->fixed.start_ns) > whole / SHORT)
+		if (first && last && pmc_sub_sat(to, now->fixed.start_ns) > whole / SHORT)
 			continue;
-		if (!i || !pmc_same_thread(profile->timeline[i - 1], row)) {
+		if (first) {
 			cpu_ns = 0;
 			from = now->fixed.start_ns;
 		}
