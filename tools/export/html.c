@@ -13,7 +13,6 @@
 #include "tools/export/export.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 /* Bounds of the page. */
 enum {
@@ -433,17 +432,12 @@ static void put_data(struct export *export)
 	pmc_json_object_end(&json);
 }
 
-/* 128 bits that no name in a dump can contain but by chance. */
+/* 128 bits that no name in a dump can contain but by chance: the key of these hashes is random. */
 static void make_nonce(char nonce[33])
 {
+	const uint64_t bits[] = { pmc_hash("page", 4), pmc_hash("nonce", 5) };
 	struct pmc_out out = pmc_out_mem(nonce, 33);
-	uint64_t bits[2];
 
-	if (getentropy(bits, sizeof(bits)) != 0) {
-		/* The key of these hashes is random, too. */
-		bits[0] = pmc_hash("nonce", 5);
-		bits[1] = pmc_hash(bits, sizeof(bits[0]));
-	}
 	pmc_out_hex_bytes(&out, (const uint8_t *)bits, sizeof(bits));
 }
 
