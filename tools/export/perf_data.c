@@ -351,21 +351,19 @@ static void put_module(struct perf_data *p, const struct perf_module *module)
  * 4 bytes. */
 static size_t kernel_build_id(const char *notes, size_t bytes, const uint8_t **id)
 {
-	enum { BUILD_ID = 3 };
+	enum { NAME, DESCRIPTOR, TYPE, BUILD_ID = 3 };
 	uint32_t head[3];
 
-	for (size_t at = 0; bytes - at >= sizeof(head) + 4;) {
+	for (size_t at = 0, of; at + sizeof(head) <= bytes; at = of + head[DESCRIPTOR]) {
 		memcpy(head, notes + at, sizeof(head));
 		at += sizeof(head);
-		if (head[0] > bytes - at || (head[0] + 3) / 4 * 4 > bytes - at ||
-		    head[1] > bytes - at - (head[0] + 3) / 4 * 4)
-			return 0;
-		*id = (const uint8_t *)notes + at + (head[0] + 3) / 4 * 4;
-		if (head[2] == BUILD_ID && head[0] == 4 && !memcmp(notes + at, "GNU", 4))
-			return head[1];
-		at += (head[0] + 3) / 4 * 4 + (head[1] + 3) / 4 * 4;
-		if (at > bytes)
-			return 0;
+		of = at + ((size_t)head[NAME] + 3) / 4 * 4;
+		if (of + head[DESCRIPTOR] > bytes)
+			break;
+		*id = (const uint8_t *)notes + of;
+		if (head[TYPE] == BUILD_ID && head[NAME] == 4 && !memcmp(notes + at, "GNU", 4))
+			return head[DESCRIPTOR];
+		head[DESCRIPTOR] += -head[DESCRIPTOR] & 3;
 	}
 	return 0;
 }
