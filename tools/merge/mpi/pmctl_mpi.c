@@ -45,25 +45,13 @@ static _Noreturn void give_up(int code)
 
 /* ---- the share of a rank ------------------------------------------------------------------- */
 
-/* Ranks may have another working directory. */
-static char *absolute(const char *name)
-{
-	char *dir = name[0] == '/' ? NULL : getcwd(NULL, 0), *path;
-
-	if (!dir)
-		return strdup(name);
-	path = tool_realloc(NULL, strlen(dir) + strlen(name) + 2);
-	stpcpy(stpcpy(stpcpy(path, dir), "/"), name);
-	free(dir);
-	return path;
-}
-
 /* An input_reader that reads no more than the first frame's head. */
 static int list_input(void *to, int fd, const char *name)
 {
 	struct inputs *inputs = to;
 	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
+	char *path;
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
@@ -80,8 +68,10 @@ static int list_input(void *to, int fd, const char *name)
 		return n ? INPUT_FOREIGN : INPUT_EMPTY;
 	inputs->list =
 		tool_list_grow(inputs->list, inputs->n, &inputs->room, sizeof(*inputs->list));
+	/* Ranks may have another working directory. */
+	path = realpath(name, NULL);
 	inputs->list[inputs->n++] =
-		(struct input){ .path = absolute(name), .bytes = (uint64_t)st.st_size };
+		(struct input){ .path = path ? path : strdup(name), .bytes = (uint64_t)st.st_size };
 	return 0;
 }
 
