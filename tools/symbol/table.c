@@ -386,19 +386,6 @@ static enum symbol_status read_lines(struct symbols *symbols, struct symbol_modu
 	return left >= 0 && (feof(file) || ferror(file)) ? SYMBOL_OPEN : SYMBOL_TOO_LARGE;
 }
 
-/* Takes the bytes at the file's position, into `to` unless it is NULL. False: there are fewer. */
-static bool take(FILE *file, void *to, size_t bytes)
-{
-	char skipped[4096];
-
-	for (size_t n; bytes; bytes -= n) {
-		n = to ? bytes : bytes < sizeof(skipped) ? bytes : sizeof(skipped);
-		if (fread(to ? to : skipped, 1, n, file) != n)
-			return false;
-	}
-	return true;
-}
-
 /* Only code that is loaded has names; the last one at an address counts. */
 static enum symbol_status read_jit_dump(struct symbols *symbols, struct symbol_module *module,
 					FILE *file)
@@ -418,24 +405,27 @@ static enum symbol_status read_jit_dump(struct symbols *symbols, struct symbol_m
 	} load;
 	char name[SYMBOL_NAME_MOST];
 
-	if (!take(file, &head, sizeof(head)) || head.magic != MAGIC || head.bytes < sizeof(head) ||
-	    !take(file, NULL, head.bytes - sizeof(head)))
+	if (fread(&head, sizeof(head), 1, file) != 1 || head.magic != MAGIC ||
+	    head.bytes < sizeof(head) || fseeko(file, head.bytes, SEEK_SET) != 0)
 		return SYMBOL_BAD;
-	while (take(file, &record, sizeof(record)) && record.bytes >= sizeof(record)) {
-		size_t left = record.bytes - sizeof(record), n = 0;
+	while (fread(&record, sizeof(record), 1, file) == 1 && record.bytes >= sizeof(record)) {
+		const size_t left = record.bytes - sizeof(record);
+		const off_t next = ftello(file) + (off_t)left;
+		size_t n;
 
 		if (record.id == LOAD && left >= sizeof(load)) {
-			left -= sizeof(load);
-			n = left < sizeof(name) - 1 ? left : sizeof(name) - 1;
-			if (!take(file, &load, sizeof(load)) || !take(file, name, n))
+			n = left - sizeof(load);
+			n = n < sizeof(name) - 1 ? n : sizeof(name) - 1;
+			if (fread(&load, sizeof(load), 1, file) != 1 ||
+			    fread(name, 1, n, file) != n)
 				break;
 			name[n] = '\0';
 			if (name[0] && load.start + load.size >= load.start)
 				add(symbols, module, load.start, load.start + load.size,
 				    symbols_text(symbols, name));
 		}
-		/* The code itself. The program may write on: the last record may be cut. */
-		if (!take(file, NULL, left - n))
+		/* Behind the code itself. */
+		if (fseeko(file, next, SEEK_SET) != 0)
 			break;
 	}
 	return SYMBOL_OPEN;
