@@ -9,6 +9,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A compile unit in the list of its module; its functions, which are DIEs, are listed when an
@@ -138,10 +139,8 @@ static const char *without_variant(const char *raw, char *room, size_t cap)
 {
 	static const char *const variants[] = { ".cold", ".part.", ".isra.", ".constprop.",
 						".lto_priv." };
-	size_t len = strnlen(raw, cap - 1);
 
-	memcpy(room, raw, len);
-	room[len] = '\0';
+	snprintf(room, cap, "%s", raw);
 	for (unsigned i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
 		char *at = strstr(room, variants[i]);
 

@@ -189,37 +189,19 @@ static bool is_alias(const char *name, const char *symbol)
 static void look_up(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 		    struct symbol_place *place)
 {
-	static const struct symbol_frame unknown;
 	const struct symbol_range *entry = symbol_table_find(symbols, module, address);
-	const char *stub = entry && entry->of ?
-				   NULL :
-				   symbol_stub_name(symbols, module, address, &place->start);
-	struct symbol_frame frames[INLINED_MOST], *kept;
+	const char *raw = entry ? entry->of : NULL;
+	const char *stub = raw ? NULL : symbol_stub_name(symbols, module, address, &place->start);
+	struct symbol_frame frames[INLINED_MOST] = { { .function = stub } }, *kept, *last;
 
-	if (stub) {
-		kept = pmc_arena_alloc(&symbols->arena, sizeof(*kept));
-		kept->function = stub;
-		place->n = 1;
-		place->frames = kept;
-		return;
-	}
-	if (!module->functions_only || !entry || !entry->of)
-		place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->of : NULL,
-					       frames, INLINED_MOST);
-	place->frames = &unknown;
-	if (entry)
+	if (!stub && (!module->functions_only || !raw))
+		place->n = symbol_dwarf_frames(symbols, module, address, raw, frames, INLINED_MOST);
+	place->n += !place->n;
+	last = &frames[place->n - 1];
+	if (raw && (!last->function || is_alias(last->function, symbol_name(symbols, raw))))
+		last->function = symbol_name(symbols, raw);
+	if (entry && !stub)
 		place->start = entry->start;
-	if (entry && entry->of) {
-		if (!place->n)
-			frames[place->n++] = (struct symbol_frame){ 0 };
-		if (!frames[place->n - 1].function ||
-		    is_alias(frames[place->n - 1].function, symbol_name(symbols, entry->of)))
-			frames[place->n - 1].function = symbol_name(symbols, entry->of);
-	}
-	if (!place->n) {
-		place->n = 1;
-		return;
-	}
 	kept = pmc_arena_alloc(&symbols->arena, place->n * sizeof(*kept));
 	memcpy(kept, frames, place->n * sizeof(*kept));
 	place->frames = kept;
