@@ -4,7 +4,19 @@
 #include "tests/unit/samples_made.h"
 #include "tests/unit/unit.h"
 
+#include <sys/mman.h>
+
 static struct pmc_profile profile;
+static uint64_t mapped; /* bytes of memory that arenas took */
+
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	mapped += fd < 0 ? bytes : 0;
+	return __real_mmap(at, bytes, protection, flags, fd, offset);
+}
 
 static const struct made_event clock_event = {
 	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
@@ -328,10 +340,29 @@ static void names_that_do_not_fit_are_damage(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* A list that grew by copies of one more entry would take the square of their number. */
+static void many_parts_take_little_memory(void **state)
+{
+	enum { PARTS = 4000 };
+	struct pmc_samples_fixed fixed = { .eventset = begin() };
+	const struct pmc_sample one[] = { { 1, 1, 10 } };
+
+	for (fixed.part = 0; fixed.part < PARTS; fixed.part++)
+		made_samples(1, fixed, 10, one, 1);
+	mapped = 0;
+	made_profile(&profile, false);
+	assert_int_equal(profile.n_samples, 1);
+	assert_int_equal(profile.samples[0]->n, PARTS);
+	assert_true(mapped > 0);
+	assert_in_range(mapped / made.len, 0, 8);
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_and_stacks_are_linked),
+		cmocka_unit_test(many_parts_take_little_memory),
 		cmocka_unit_test(newest_snapshot_of_each_part_counts),
 		cmocka_unit_test(lists_that_do_not_fit_are_damage),
 		cmocka_unit_test(missing_frames_leave_gaps),
