@@ -103,6 +103,7 @@ check() {
 	[ -e /usr/share/i18n/locales/de_DE ] || need locales
 	program groff groff-base
 	/usr/bin/python3 -c 'import pandas' >/dev/null 2>&1 || need python3-pandas
+	/usr/bin/python3 -c 'import prometheus_client.openmetrics' >/dev/null 2>&1 || need python3-prometheus-client
 	for lib in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4; do
 		ldconfig -p | grep -q "${lib%%:*}" || need "${lib#*:}"
 	done

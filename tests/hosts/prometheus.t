@@ -1,10 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prometheus.t - a Prometheus with node_exporter's textfile collector reads what pmctl stat writes.
+# prometheus.t - a Prometheus with node_exporter's textfile collector reads what pmctl stat writes; promtool
+# accepts what pmctl export writes.
 . "$(dirname "$0")/lib.sh"
 full || skip_all "runs with HOSTS=full"
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
 cd "$T" || exit 1
+
+PMC_OUT=$T/x.pmc PMC_REPORT=off agent "$PROG/named" >out
+"$PMCTL" export --to prometheus x.pmc >x.prom
+is "$(promtool check metrics <x.prom 2>&1)" "" "export --to prometheus: promtool has no complaint"
 
 mkdir textfile
 cat >steady.py <<'END'
