@@ -35,7 +35,8 @@ cp bare.pmc both.pmc
 "$PMCTL" merge --names bare.pmc -o named.pmc
 run "$PMCTL" run --report off --sample -- ./app
 is "$status $(wc -c <"$T/err")" "3 0" "a run without a dump to keep"
-"$PMCTL" run --report off --sample task-clock@1000000 -o '%e.each' -- ./app 2>/dev/null
+run "$PMCTL" run --report off --sample task-clock@1000000 -o '%e.each' -- ./app
+like "$(cat "$T/err")" 'get no names of functions; .*merge --names' "a dump for each process has no names, as a warning says"
 "$PMCTL" merge --names app.each -o each.pmc
 is "$(self each.pmc function)" before "a dump for each process gets names by merge"
 for line in app.c:5 5 '*.c*5'; do
