@@ -127,6 +127,7 @@ static void bad_inputs(void **state)
 	PMCTL(&run, "merge", "empty", "torn", "-o", "out");
 	assert_int_equal(run.code, EXIT_FAIL);
 	check_lines(run.err, 1);
+	assert_non_null(strstr(run.err, "; pmctl dump "));
 	assert_int_not_equal(access("out", F_OK), 0);
 	/* A directory stands for the dumps in it. */
 	assert_int_equal(rename("a.pmc", "folder/a.pmc"), 0);

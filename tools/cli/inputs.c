@@ -20,7 +20,9 @@
 enum { NAMED = 6 }; /* names of inputs in the warning */
 
 #define NOT_SEARCHED "sub-directories are not searched: name them, such as DIR/*"
-#define WAITING	     "nothing was recorded, or its process runs and has not written yet"
+#define WAITING                                                                                    \
+	"nothing was recorded, or its process runs and has not written yet; pmctl dump PID "       \
+	"writes now"
 
 struct inputs {
 	input_reader *read;
@@ -159,8 +161,7 @@ static int fail_only(const struct inputs *inputs, const char *path, int problem)
 	const char *name = strcmp(path, "-") ? path : "standard input";
 
 	if (problem == INPUT_EMPTY)
-		return tool_fail(EXIT_FAIL, "%s is empty: " WAITING "; pmctl dump PID writes now",
-				 name);
+		return tool_fail(EXIT_FAIL, "%s is empty: " WAITING, name);
 	if (problem == INPUT_NO_DUMPS)
 		return tool_fail(EXIT_FAIL, "%s has no dump in it%s%s; %s", name,
 				 inputs->bad ? ": " : "", inputs->left_out,
