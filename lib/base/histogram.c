@@ -2,6 +2,8 @@
 /* histogram.c - log-linear histograms; see histogram.h. */
 #include "lib/base/histogram.h"
 
+#include <string.h>
+
 /* NULL: no memory. */
 static struct pmc_octave *octave_of(struct pmc_arena *arena, struct pmc_histogram *of, unsigned i)
 {
@@ -20,16 +22,37 @@ static struct pmc_octave *octave_of(struct pmc_arena *arena, struct pmc_histogra
 	return octave;
 }
 
-void pmc_histogram_add(struct pmc_arena *arena, struct pmc_histogram *to, uint64_t value)
+unsigned pmc_histogram_bucket(uint64_t value)
 {
 	const unsigned i = value < PMC_HISTOGRAM_PARTS ? 0 : 60 - (unsigned)__builtin_clzll(value);
-	struct pmc_octave *octave = octave_of(arena, to, i);
 
-	if (!octave)
+	return i * PMC_HISTOGRAM_PARTS +
+	       (unsigned)((i ? value >> (i - 1) : value) % PMC_HISTOGRAM_PARTS);
+}
+
+void pmc_histogram_add_times(struct pmc_arena *arena, struct pmc_histogram *to, uint64_t value,
+			     uint64_t times)
+{
+	const unsigned bucket = pmc_histogram_bucket(value);
+	struct pmc_octave *octave = octave_of(arena, to, bucket / PMC_HISTOGRAM_PARTS);
+
+	if (!octave || !times)
 		return;
-	octave->n[(i ? value >> (i - 1) : value) % PMC_HISTOGRAM_PARTS]++;
-	to->n++;
+	octave->n[bucket % PMC_HISTOGRAM_PARTS] += times;
+	to->n += times;
 	to->most = value > to->most ? value : to->most;
+}
+
+void pmc_histogram_add(struct pmc_arena *arena, struct pmc_histogram *to, uint64_t value)
+{
+	pmc_histogram_add_times(arena, to, value, 1);
+}
+
+void pmc_histogram_clear(struct pmc_histogram *of)
+{
+	for (struct pmc_octave *octave = of->octaves; octave; octave = octave->next)
+		memset(octave->n, 0, sizeof(octave->n));
+	of->n = of->most = 0;
 }
 
 void pmc_histogram_merge(struct pmc_arena *arena, struct pmc_histogram *to,

@@ -27,8 +27,15 @@ struct pmc_histogram {
 };
 
 void pmc_histogram_add(struct pmc_arena *arena, struct pmc_histogram *to, uint64_t value);
+/* The value so many times. */
+void pmc_histogram_add_times(struct pmc_arena *arena, struct pmc_histogram *to, uint64_t value,
+			     uint64_t times);
+/* Empties it; its memory is used again. */
+void pmc_histogram_clear(struct pmc_histogram *of);
 void pmc_histogram_merge(struct pmc_arena *arena, struct pmc_histogram *to,
 			 const struct pmc_histogram *from);
+/* The number of the value's bucket: octave * PMC_HISTOGRAM_PARTS + part. */
+unsigned pmc_histogram_bucket(uint64_t value);
 /* The largest value that belongs to a bucket. */
 uint64_t pmc_histogram_bound(unsigned octave, unsigned part);
 /* The value that so many percent of the values do not exceed (nearest rank): the bound of its

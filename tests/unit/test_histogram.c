@@ -28,6 +28,8 @@ static void every_value_has_its_bucket(void **state)
 			while (!o->n[part])
 				part++;
 			assert_null(o->next);
+			assert_int_equal(pmc_histogram_bucket(value),
+					 o->octave * PMC_HISTOGRAM_PARTS + part);
 			assert_true(pmc_histogram_bound(o->octave, part) >= value);
 			assert_true(pmc_histogram_bound(o->octave, part) - value <= value / 16);
 			if (o->octave + part)
@@ -89,12 +91,35 @@ static void merged(void **state)
 	}
 }
 
+/* Emptied, it is as new, without new memory. */
+static void used_again(void **state)
+{
+	struct pmc_histogram of = { .n = 0 };
+	const struct pmc_octave *first;
+
+	pmc_histogram_add_times(&arena, &of, 100, 99);
+	pmc_histogram_add_times(&arena, &of, 5000, 1);
+	pmc_histogram_add_times(&arena, &of, 1000000, 0);
+	assert_int_equal(of.n, 100);
+	assert_int_equal(of.most, 5000);
+	assert_int_equal(pmc_histogram_percentile(&of, 99), 103);
+	assert_int_equal(pmc_histogram_percentile(&of, 100), 5000);
+	first = of.octaves;
+	pmc_histogram_clear(&of);
+	assert_int_equal(of.n, 0);
+	assert_int_equal(pmc_histogram_percentile(&of, 50), 0);
+	pmc_histogram_add(&arena, &of, 90);
+	assert_ptr_equal(of.octaves, first);
+	assert_int_equal(pmc_histogram_percentile(&of, 50), 90);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(every_value_has_its_bucket, tear_down),
 		cmocka_unit_test_teardown(percentiles, tear_down),
 		cmocka_unit_test_teardown(merged, tear_down),
+		cmocka_unit_test_teardown(used_again, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
