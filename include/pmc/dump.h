@@ -99,7 +99,7 @@ struct pmc_eventset_fixed {
 /* Events that the OS counts by itself, as nanoseconds: PMC_EVENT_ACCOUNTED in rows of threads. */
 #define PMC_TYPE_OS 4294967280
 enum pmc_os_event {
-	PMC_OS_RUN_DELAY = 0, /* waiting for a CPU */
+	PMC_OS_RUN_DELAY = 0, /* waiting for a CPU; of samples: after each preemption */
 	PMC_OS_USER_TIME = 1,
 	PMC_OS_SYSTEM_TIME = 2,
 	PMC_OS_OFF_CPU = 3, /* of samples only: waiting, with call stacks */
@@ -389,6 +389,9 @@ struct pmc_samples_fixed {
 /* The thread switched so often that samples were taken in clock interrupts, at least for a time:
  * they are fewer than the frequency says, and each stands for the CPU time since the one before. */
 #define PMC_SAMPLES_TIMED 1
+/* Waits of one entry lasted about as long as each other, to a sixteenth: weight / count. The
+ * longest one has an entry of its own. */
+#define PMC_SAMPLES_LENGTHS 2
 
 struct pmc_sample {
 	uint32_t stack; /* ID; 0: no stack */

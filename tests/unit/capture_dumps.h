@@ -109,6 +109,9 @@ static inline void dump_samples(unsigned more)
 	static const struct made_event wait = {
 		.name = "off-cpu", .type = PMC_TYPE_OS, .config = PMC_OS_OFF_CPU, .unit = "ns"
 	};
+	static const struct made_event delay = {
+		.name = "run-delay", .type = PMC_TYPE_OS, .config = PMC_OS_RUN_DELAY, .unit = "ns"
+	};
 	static const struct made_stack stacks[] = {
 		{ 1, 0, 1, { APP(S_MAIN) } },
 		{ 2, 0, 2, { APP(S_WORK), APP(S_MAIN) } },
@@ -126,15 +129,19 @@ static inline void dump_samples(unsigned more)
 	};
 	const struct pmc_sample pool[] = { { 2, 20, 20 * MS }, { 3, 4, 4 * MS } };
 	const struct pmc_sample touched[] = { { 1, 2, 2 }, { 3, 90, 90 } };
-	const struct pmc_sample waits[] = { { 5, 4, 1900 * MS }, { 3, 1, 120000 } };
+	const struct pmc_sample waits[] = { { 5, 3, 1400 * MS },
+					    { 5, 1, 500 * MS },
+					    { 3, 1, 120000 } };
+	const struct pmc_sample preempted[] = { { 0, 30, 60 * MS }, { 0, 1, 9 * MS } };
 	struct pmc_process_fixed fixed = dump_process(800, 200 * MS);
 	const unsigned process = more ? 50 : 1;
-	uint64_t clock_set, faults_set, wait_set, modules[2];
+	uint64_t clock_set, faults_set, wait_set, delay_set, modules[2];
 
 	made_begin();
 	clock_set = made_set(&clock, 1);
 	faults_set = made_set(&faults, 1);
 	wait_set = made_set(&wait, 1);
+	delay_set = made_set(&delay, 1);
 	fixed.threads_seen = fixed.threads_counted = 3;
 	made_process(process, &fixed, "node1", "/opt/none/app", "app --sort input");
 	made_thread(process, dump_thread(800, 0, (100 + more) * MS, 0), "app", NULL, 0);
@@ -165,8 +172,15 @@ static inline void dump_samples(unsigned more)
 		(struct pmc_samples_fixed){ .eventset = faults_set, .period = 1, .samples = 92 },
 		95, touched, N(touched));
 	made_samples(process,
-		     (struct pmc_samples_fixed){ .eventset = wait_set, .period = 1, .samples = 5 },
+		     (struct pmc_samples_fixed){ .eventset = wait_set,
+						 .period = 1,
+						 .samples = 5,
+						 .flags = PMC_SAMPLES_LENGTHS },
 		     0, waits, N(waits));
+	made_samples(process,
+		     (struct pmc_samples_fixed){
+			     .eventset = delay_set, .samples = 31, .flags = PMC_SAMPLES_LENGTHS },
+		     69 * MS, preempted, N(preempted));
 }
 
 /* ---- steps: eight snapshots of four threads -------------------------------------------------- */

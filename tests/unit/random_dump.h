@@ -175,7 +175,8 @@ static inline void random_frame(struct dump *dump)
 						   .time_ns = below(3),
 						   .part = below(3),
 						   .n = below(3),
-						   .n_groups = (uint16_t)below(2) };
+						   .n_groups = (uint16_t)below(2),
+						   .flags = (uint16_t)below(4) };
 		struct pmc_sample samples[2] = { { below(4), below(9), rnd() >> 20 },
 						 { below(4), below(9), rnd() >> 20 } };
 

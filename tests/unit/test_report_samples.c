@@ -455,6 +455,69 @@ static void start_and_creation(void **state)
 	has(text, "(unknown) < app+0x2000 < app+0x1000,1\n");
 }
 
+/* Lengths of waits: 98 of 1 ms and 2 of 40 ms in one thread, 1 of 3 s in the other, which no
+ * preemption is known of. Without the flag entries are of any lengths. */
+static void lengths_of_waits(void **state)
+{
+	static const struct made_event delay = {
+		.name = "run-delay", .type = PMC_TYPE_OS, .config = PMC_OS_RUN_DELAY, .unit = "ns"
+	};
+	const struct pmc_process_fixed process = { .pid = 7,
+						   .rank = -1,
+						   .end_ns = 1000000000,
+						   .time_ns = 1000000000,
+						   .flags = PMC_PROCESS_FIRST };
+	const struct pmc_sample waits[] = {
+		{ 0, 90, 90000000 }, { 0, 8, 8000000 }, { 0, 1, 40000000 }, { 0, 1, 40000000 }
+	};
+	const struct pmc_sample other[] = { { 0, 1, 3000000000 } };
+	const struct pmc_sample preempted[] = { { 0, 4, 400 }, { 0, 1, 110 } };
+	struct pmc_report_options options = { .format = PMC_FORMAT_CSV,
+					      .top = -1,
+					      .columns = "name,wait_ns,wait_p50_ns,wait_p99_ns,"
+							 "longest_wait_ns,preempted_p50_ns,"
+							 "longest_preempted_ns" };
+	struct pmc_samples_fixed fixed = { .flags = PMC_SAMPLES_LENGTHS, .samples = 100 };
+	const char *problem = NULL;
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	for (int lacks = 0; lacks < 2; lacks++) {
+		made_begin();
+		fixed.flags = lacks ? 0 : PMC_SAMPLES_LENGTHS;
+		made_process(1, &process, "elsewhere", "/bin/app", "app");
+		made_thread(1, (struct pmc_thread_fixed){ .cpu_ns = 20 }, "pool-1", NULL, 0);
+		made_thread(1, (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 10 }, "pool-2", NULL,
+			    0);
+		fixed.seq = 0;
+		fixed.eventset = made_set(&wait_event, 1);
+		made_samples(1, fixed, 178000000, waits, 4);
+		fixed.eventset = made_set(&delay, 1);
+		made_samples(1, fixed, 510, preempted, 2);
+		fixed.seq = 1;
+		fixed.eventset = made_set(&wait_event, 1);
+		made_samples(1, fixed, 3000000000, other, 1);
+		made_profile(&profile, false);
+		assert_int_equal(profile.n_samples, 2);
+		options.by = PMC_BY_NONE;
+		text = made_report(&profile, &options, &result, &problem);
+		if (lacks) {
+			assert_int_equal(result, -EINVAL);
+			has(problem, "wait_ns");
+		} else {
+			has(text, "pool-1,178000000,1015807,40000000,40000000,103,110\n");
+			has(text, "pool-2,3000000000,3000000000,3000000000,3000000000,,\n");
+			options.by = PMC_BY_POOL;
+			options.columns = "pool,wait_ns,wait_p50_ns,wait_p99_ns,longest_wait_ns,"
+					  "preempted_ns";
+			text = made_report(&profile, &options, &result, NULL);
+			has(text, "pool-*,3178000000,1015807,41943039,3000000000,510\n");
+		}
+		pmc_profile_free(&profile);
+	}
+}
+
 /* Rows of threads and groups have the number of samples; waits are none. */
 static void of_threads(void **state)
 {
@@ -564,6 +627,7 @@ int main(void)
 		cmocka_unit_test(start_and_creation),
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(of_threads),
+		cmocka_unit_test(lengths_of_waits),
 		cmocka_unit_test(without_samples),
 		cmocka_unit_test(without_rows),
 		cmocka_unit_test(slow_rank),

@@ -218,8 +218,16 @@ void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 {
 	struct pmc_fold_stat *events = row->events;
 	struct pmc_ratio *ratios = row->ratios;
+	const struct pmc_histogram waits = row->waits.lengths, delays = row->delays.lengths;
 
-	*row = (struct pmc_fold_row){ .label = "", .events = events, .ratios = ratios };
+	*row = (struct pmc_fold_row){ .label = "",
+				      .events = events,
+				      .ratios = ratios,
+				      .waits.lengths = waits,
+				      .delays.lengths = delays };
+	/* Their memory is used again. */
+	pmc_histogram_clear(&row->waits.lengths);
+	pmc_histogram_clear(&row->delays.lengths);
 	memset(ratios, 0, ratios_bytes(u));
 	stat_clear(&row->cpu);
 	stat_clear(&row->outside_mpi);
@@ -303,6 +311,31 @@ static void add_self(struct pmc_fold_row *row, struct pmc_union *u,
 	pmc_fold_add(row->self, u, &self, spread);
 }
 
+/* Waits of one entry are about as long as each other. */
+static void add_waits(struct pmc_fold_waits *to, const struct pmc_union *u,
+		      const struct pmc_p_samples *from)
+{
+	if (!from)
+		return;
+	to->rows++;
+	to->lacks += from->fixed.lost != 0;
+	pmc_add_sat(&to->ns, from->weight);
+	for (uint64_t i = 0; i < from->n; i++)
+		if (from->list[i].count)
+			pmc_histogram_add_times(u->arena, &to->lengths,
+						from->list[i].weight / from->list[i].count,
+						from->list[i].count);
+}
+
+static void merge_waits(struct pmc_fold_waits *to, const struct pmc_union *u,
+			const struct pmc_fold_waits *from)
+{
+	to->rows += from->rows;
+	to->lacks += from->lacks;
+	pmc_add_sat(&to->ns, from->ns);
+	pmc_histogram_merge(u->arena, &to->lengths, &from->lengths);
+}
+
 void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
 		  bool spread)
 {
@@ -321,6 +354,8 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	pmc_add_sat(&row->samples, thread->samples);
 	pmc_add_sat(&row->lost_samples, thread->lost_samples);
 	pmc_add_sat(&row->outside_mpi_samples, thread->outside_mpi_samples);
+	add_waits(&row->waits, u, thread->waits);
+	add_waits(&row->delays, u, thread->delays);
 	if (thread->has_outside_mpi)
 		pmc_fold_add_value(&row->outside_mpi, thread->outside_mpi_ns, spread);
 	if (thread->set)
@@ -368,6 +403,8 @@ static void merge_sums(struct pmc_fold_row *into, const struct pmc_fold_row *row
 	pmc_add_sat(&into->samples, row->samples);
 	pmc_add_sat(&into->lost_samples, row->lost_samples);
 	pmc_add_sat(&into->outside_mpi_samples, row->outside_mpi_samples);
+	merge_waits(&into->waits, u, &row->waits);
+	merge_waits(&into->delays, u, &row->delays);
 	for (unsigned i = 0; i < u->n_ratios; i++)
 		pmc_ratio_add(&into->ratios[i], &row->ratios[i]);
 	pmc_add_sat(&into->calls, row->calls);

@@ -9,6 +9,7 @@
 #define PMC_TOOLS_ROWS_FOLD_H
 
 #include "lib/base/hash.h"
+#include "lib/base/histogram.h"
 #include "lib/base/out.h"
 #include "tools/rows/metrics.h"
 #include "tools/rows/profile.h"
@@ -76,6 +77,14 @@ void pmc_event_metric_unit(const struct pmc_p_event *event, char unit[32]);
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
+/* How long waits of one kind lasted. */
+struct pmc_fold_waits {
+	uint64_t rows;	/* whose waits are known */
+	uint64_t lacks; /* of these, with lost records */
+	uint64_t ns;
+	struct pmc_histogram lengths;
+};
+
 struct pmc_fold_stat {
 	uint64_t rows, scaled; /* rows with a value; of these, the scaled ones */
 	uint64_t extra;	       /* contributions beside the rows: unattributed, descendants */
@@ -102,10 +111,11 @@ struct pmc_fold_row {
 	uint64_t samples, lost_samples;
 	struct pmc_fold_stat outside_mpi; /* see struct pmc_p_thread */
 	uint64_t outside_mpi_samples;
-	struct pmc_fold_stat *events; /* union->set.count */
-	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
-	uint64_t calls;		      /* of a region: entries that ended */
-	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
+	struct pmc_fold_waits waits, delays; /* see struct pmc_p_thread */
+	struct pmc_fold_stat *events;	     /* union->set.count */
+	struct pmc_ratio *ratios;  /* of the metrics in union->ratios, see pmc_fold_ratio() */
+	uint64_t calls;		   /* of a region: entries that ended */
+	struct pmc_fold_row *self; /* of a region: without inner ones; else NULL */
 	/* By key, from pmc_fold_find(); NULL: a sum of other rows. */
 	const struct pmc_fold_group *const *groups;
 	struct pmc_fold_row *next;

@@ -174,6 +174,8 @@ struct pmc_p_thread {
 	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
 	bool sampled; /* samples and lost_samples are known; waits are no samples */
 	uint64_t samples, lost_samples;
+	/* Waits, and those for a CPU after preemptions, whose lengths are known; NULL: not. */
+	const struct pmc_p_samples *waits, *delays;
 	/* CPU time in user mode outside MPI libraries, estimated from the thread's samples; known
 	 * if the thread is sampled, some stack of the dump is in an MPI library, and stacks of at
 	 * most 1 % of the samples are missing. */
@@ -317,6 +319,8 @@ struct pmc_profile {
 	uint64_t n_regions;
 	struct pmc_p_samples **samples; /* processes in order, then seq, then event set */
 	uint64_t n_samples;
+	struct pmc_p_samples **delays; /* of run delay, in the same order: not among the samples */
+	uint64_t n_delays;
 	struct pmc_p_samples **timed; /* the same by time, if asked for and known */
 	uint64_t n_timed_lists;
 	uint64_t n_timed, n_untimed; /* with a window: lists of samples, and those without times */
@@ -371,6 +375,9 @@ bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_usag
 /* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n);
+/* Those of its waits for a CPU, if their lengths are known; else NULL. */
+const struct pmc_p_samples *pmc_profile_delays_of(const struct pmc_profile *profile,
+						  const struct pmc_p_row *row);
 /* Names start routines that the dump has as module and offset only, in processes of `host`. `find`
  * returns the arena's text, or NULL. */
 void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,

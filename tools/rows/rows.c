@@ -280,7 +280,11 @@ static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *
 	uint64_t n;
 	struct pmc_p_samples **of = pmc_profile_samples_of(profile, thread->row, &n);
 
+	thread->delays = pmc_profile_delays_of(profile, thread->row);
 	for (uint64_t i = 0; i < n; i++) {
+		if (of[i]->event && pmc_is_off_cpu(of[i]->event) &&
+		    of[i]->fixed.flags & PMC_SAMPLES_LENGTHS)
+			thread->waits = of[i];
 		if (!of[i]->event || pmc_is_off_cpu(of[i]->event))
 			continue;
 		thread->sampled = true;

@@ -380,6 +380,15 @@ static void add_timed(struct pmc_profile *profile, struct pmc_p_samples *samples
 		samples->fixed.truncated += sample.count;
 }
 
+/* Waits for a CPU: their lengths are those of a thread, without stacks. */
+static bool is_of_delays(const struct pmc_profile *profile, const struct pmc_samples_fixed *fixed)
+{
+	const struct pmc_p_eventset *set = profile_find_set(profile, fixed->eventset);
+	const struct pmc_p_event *event = set && set->view.count == 1 ? set->view.events : NULL;
+
+	return event && event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_RUN_DELAY;
+}
+
 void profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept)
 {
 	const bool timed = kept->key->type == PMC_FRAME_TIMES;
@@ -387,17 +396,21 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 	struct pmc_samples_fixed fixed;
 	struct pmc_p_samples *samples;
 	const uint8_t *words;
+	bool delays;
 
 	pmc_frame_fixed(&kept->frame, &fixed, sizeof(fixed));
-	if (window && fixed.part == 0 && fixed.samples)
+	delays = !timed && is_of_delays(profile, &fixed);
+	if (window && !delays && fixed.part == 0 && fixed.samples)
 		timed ? profile->n_timed++ : profile->n_untimed++;
 	if (window && !timed)
 		return;
 	samples = profile->tables->options.every_ns ? intervals_of(profile, kept->process, &fixed) :
 		  timed && !window ? entry_of(profile, profile->timed, &profile->n_timed_lists,
 					      kept->process, &fixed) :
-				     entry_of(profile, profile->samples, &profile->n_samples,
-					      kept->process, &fixed);
+		  delays ? entry_of(profile, profile->delays, &profile->n_delays, kept->process,
+				    &fixed) :
+			   entry_of(profile, profile->samples, &profile->n_samples, kept->process,
+				    &fixed);
 	words = samples_at(&kept->frame, &fixed);
 	/* Part 0 comes first. */
 	if (fixed.part == 0)
@@ -418,15 +431,16 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 	}
 }
 
-struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
-					      const struct pmc_p_row *row, uint64_t *n)
+/* Those of the row's thread in such a list. */
+static struct pmc_p_samples **find_samples(struct pmc_p_samples **list, uint64_t n_list,
+					   const struct pmc_p_row *row, uint64_t *n)
 {
 	const uint64_t index = row->process->index;
-	uint64_t low = 0, high = profile->n_samples, end;
+	uint64_t low = 0, high = n_list, end;
 
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
-		const struct pmc_p_samples *at = profile->samples[middle];
+		const struct pmc_p_samples *at = list[middle];
 		const uint64_t its = at->process->index;
 
 		if (its < index || (its == index && at->fixed.seq < row->seq))
@@ -434,12 +448,27 @@ struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 		else
 			high = middle;
 	}
-	for (end = low; end < profile->n_samples; end++) {
-		const struct pmc_p_samples *at = profile->samples[end];
+	for (end = low; end < n_list; end++) {
+		const struct pmc_p_samples *at = list[end];
 
 		if (at->process != row->process || at->fixed.seq != row->seq)
 			break;
 	}
 	*n = end - low;
-	return *n ? profile->samples + low : NULL;
+	return *n ? list + low : NULL;
+}
+
+struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row, uint64_t *n)
+{
+	return find_samples(profile->samples, profile->n_samples, row, n);
+}
+
+const struct pmc_p_samples *pmc_profile_delays_of(const struct pmc_profile *profile,
+						  const struct pmc_p_row *row)
+{
+	uint64_t n;
+	struct pmc_p_samples **of = find_samples(profile->delays, profile->n_delays, row, &n);
+
+	return of && of[0]->fixed.flags & PMC_SAMPLES_LENGTHS ? of[0] : NULL;
 }

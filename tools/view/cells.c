@@ -47,6 +47,23 @@ static struct table_cell usage(const struct pmc_fold_row *sums, uint64_t value)
 	return sum(sums->usage_rows, sums->rows + sums->usage_lacks, value);
 }
 
+static struct table_cell waits(const struct pmc_fold_row *sums, const struct pmc_fold_waits *of,
+			       uint64_t value)
+{
+	return sum(of->rows, sums->rows + of->lacks, value);
+}
+
+/* Of no waits at all there is none. Waits that are not known may be longer than the longest one,
+ * but change others either way. */
+static struct table_cell percentile(const struct pmc_fold_row *sums,
+				    const struct pmc_fold_waits *of, unsigned percent)
+{
+	struct table_cell cell = waits(sums, of, pmc_histogram_percentile(&of->lengths, percent));
+
+	cell.partial &= percent == 100;
+	return of->lengths.n ? cell : cell_null();
+}
+
 static struct table_cell label_of(const struct pmc_p_process *process, const char *key)
 {
 	size_t len;

@@ -4,7 +4,7 @@
 
 #include <linux/perf_event.h>
 
-enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, ACROSS };
+enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, WAITS, ACROSS };
 
 static const struct field {
 	const char *name, *head;
@@ -85,6 +85,18 @@ static bool has_samples(const struct pmc_view *view)
 	return false;
 }
 
+static bool has_waits(const struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+
+	if (view->options->timeline || view->by == PMC_BY_REGION)
+		return false;
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i]->fixed.flags & PMC_SAMPLES_LENGTHS)
+			return true;
+	return false;
+}
+
 static bool has_mpi(const struct pmc_view *view)
 {
 	return view->profile->has_mpi && has_samples(view);
@@ -151,8 +163,11 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		.unit = fields[i].unit,
 		.when = fields[i].table,
 		.drop = i == PMC_FIELD_samples || i == PMC_FIELD_lost_samples ? TABLE_DROP_LAST :
-			fields[i].table == USAGE && i != PMC_FIELD_ran	      ? TABLE_DROP_USAGE :
-										TABLE_STAYS,
+			i == PMC_FIELD_wait_p50_ns || (i >= PMC_FIELD_preempted_ns &&
+						       i <= PMC_FIELD_longest_preempted_ns) ?
+										TABLE_DROP_SPREAD :
+			fields[i].table == USAGE && i != PMC_FIELD_ran ? TABLE_DROP_USAGE :
+									 TABLE_STAYS,
 	};
 
 	if (shown == STEP)
@@ -163,6 +178,8 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		shown = has_samples(view) ? BOTH : NONE;
 	else if (shown == MPI)
 		shown = has_mpi(view) ? BOTH : NONE;
+	else if (shown == WAITS)
+		shown = has_waits(view) ? BOTH : NONE;
 	else if (shown == ACROSS)
 		shown = view->options->across ? BOTH : NONE;
 	else if (i == PMC_FIELD_at && !view->options->timeline)

@@ -406,6 +406,8 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 	case PMC_FIELD_involuntary_switches:
 	case PMC_FIELD_faults:
 		return table->all->usage_rows || event_for(table, field) >= 0;
+	case PMC_FIELD_preempted_ns:
+		return table->all->delays.lengths.n;
 	default:
 		return true;
 	}
