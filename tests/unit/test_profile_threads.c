@@ -24,8 +24,8 @@ static void is_thread(const struct prof *prof, uint32_t tid, uint64_t waits, uin
 	while (thread && thread->tid != tid)
 		thread = thread->next;
 	assert_non_null(thread);
-	assert_int_equal(thread->n_waits, waits);
-	assert_int_equal(thread->wait_ns, ns);
+	assert_int_equal(thread->off.n, waits);
+	assert_int_equal(thread->off.ns, ns);
 	assert_int_equal(thread->lost, lost);
 }
 
@@ -52,6 +52,40 @@ static void a_loss_ends_waits_without_time(void **state)
 	is_thread(&prof, 2, 1, 50, 1);
 	is_thread(&prof, 3, 0, 0, 1);
 	assert_int_equal(prof.lost, 7);
+	prof_free(&prof);
+}
+
+/* Waits and preemptions are apart, each with its longest one; those of about one length together.
+ */
+static void lengths(void **state)
+{
+	struct prof prof = { .lost = 0 };
+	const struct prof_thread *thread;
+	uint64_t now = 1000;
+
+	unwind_init(&prof.unwind, false);
+	for (unsigned i = 0; i < 10; i++) {
+		struct pmc_record out = { .type = PERF_RECORD_SWITCH,
+					  .time = now,
+					  .pid = 1,
+					  .tid = 1,
+					  .context_switch = { .out = true, .preempted = i % 2 } };
+
+		prof_take(&prof, &out);
+		now += i == 4 ? 7000 : 1000 + i;
+		take(&prof, PERF_RECORD_SWITCH, now, 1, false);
+		now += 5;
+	}
+	HASH_FIND_INT(prof.threads, &(int){ 1 }, thread);
+	assert_int_equal(thread->off.n, 5);
+	assert_int_equal(thread->off.longest_ns, 7000);
+	assert_int_equal(thread->off.longest->n, 1);
+	assert_int_equal(thread->off.list->next->n, 4);
+	assert_int_equal(thread->off.list->next->ns, 4 * 1000 + 2 + 6 + 8);
+	assert_int_equal(thread->delays.n, 5);
+	assert_int_equal(thread->delays.longest_ns, 1009);
+	assert_int_equal(thread->delays.list->n, 5);
+	assert_null(thread->delays.list->next);
 	prof_free(&prof);
 }
 
@@ -83,6 +117,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_is_between_switches),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
+		cmocka_unit_test(lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

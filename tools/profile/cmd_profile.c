@@ -346,9 +346,6 @@ static int replace_old(struct job *job, int *fd)
 
 static int write_dump(struct job *job, int fd)
 {
-	static const struct pmc_event_def off = { .type = PMC_TYPE_OS,
-						  .config = PMC_OS_OFF_CPU,
-						  .scale = 1 };
 	const struct pmc_event_def on = { .type = job->sampled.type,
 					  .scope = job->user_only ? PMC_SCOPE_USER : PMC_SCOPE_ALL,
 					  .config = job->sampled.config,
@@ -365,8 +362,9 @@ static int write_dump(struct job *job, int fd)
 	w.of_time = !strcmp(job->sampled.unit, "ns");
 	if (takes_samples(job))
 		w.on_set = prof_write_event(&w, &on, job->sampled.name, job->sampled.unit);
-	if (!job->on_cpu)
-		w.off_set = prof_write_event(&w, &off, "off-cpu", "ns");
+	prof_write_wait_events(&w);
+	if (job->on_cpu)
+		w.off_set = 0;
 	prof_write_rows(&w);
 	prof_write_end(&w);
 	if (w.error)

@@ -214,11 +214,11 @@ static void put_threads(struct prof_writing *w, struct finder *f)
 	     thread = thread->next) {
 		struct row *row = row_of(f, thread);
 
-		pmc_add_sat(&all_ns, thread->wait_ns);
-		if (!row && thread->n_waits) {
+		pmc_add_sat(&all_ns, thread->off.ns);
+		if (!row && thread->off.n) {
 			without++;
 			unknown += !thread->numbers.tid;
-			pmc_add_sat(&without_ns, thread->wait_ns);
+			pmc_add_sat(&without_ns, thread->off.ns);
 		}
 		if (!row)
 			continue;
@@ -240,9 +240,6 @@ static void put_threads(struct prof_writing *w, struct finder *f)
 
 bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path, int fd)
 {
-	static const struct pmc_event_def def = { .type = PMC_TYPE_OS,
-						  .config = PMC_OS_OFF_CPU,
-						  .scale = 1 };
 	struct finder f = { .pid_namespace = prof_namespace_of("self") };
 	struct pmc_thread_buf *buf = pmc_arena_alloc(&f.arena, sizeof(*buf));
 	struct prof_writing w;
@@ -251,7 +248,7 @@ bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const
 	for (uint64_t i = 0; i < profile->n_threads; i++)
 		add_row(&f, profile, profile->threads[i], buf);
 	if (fd >= 0) {
-		w.off_set = prof_write_event(&w, &def, "off-cpu", "ns");
+		prof_write_wait_events(&w);
 		put_threads(&w, &f);
 	}
 	prof_write_end(&w);

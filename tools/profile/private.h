@@ -53,15 +53,23 @@ struct prof_times {
 	size_t n, room;
 };
 
+/* Waits of one kind, by stack and length. */
+struct prof_waits {
+	struct unwind_wait *list;
+	const struct unwind_wait *longest; /* those among which the longest one is */
+	uint64_t n, ns, longest_ns;
+};
+
 struct prof_thread {
 	uint32_t pid, tid; /* in pmctl's PID namespace */
 	struct prof_numbers numbers;
-	uint64_t start_ns, end_ns; /* 0: before the recording; not ended */
-	bool waiting;
+	uint64_t start_ns, end_ns;	  /* 0: before the recording; not ended */
+	bool waiting, preempted;	  /* without a CPU by its own will; not so */
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */
 	const struct unwind_stack *stack; /* of the last switch; NULL: not recorded */
-	struct unwind_wait *waits, *samples;
-	uint64_t n_waits, wait_ns, lost, incomplete;
+	struct prof_waits off, delays;	  /* delays: for a CPU, after preemptions; no stacks */
+	struct unwind_wait *samples;
+	uint64_t lost, incomplete;
 	uint64_t n_samples, weight, truncated; /* on CPU */
 	struct prof_times sample_times, wait_times;
 	struct prof_thread *next; /* the one that was seen before */
@@ -121,7 +129,7 @@ struct prof_writing {
 	struct prof *prof;
 	struct pmc_arena arena;
 	struct pmc_frame_buf buf;
-	/* Hashes of the EVENTSET frames of waits, samples and rows; 0: none. */
+	/* Hashes of the EVENTSET frames of waits, samples, and run delay; 0: none. */
 	uint64_t off_set, on_set, delay_set;
 	uint64_t frequency;
 	bool of_time;  /* samples are of an event that counts time on the CPU */
@@ -144,6 +152,8 @@ void prof_write_room(struct prof_writing *w, size_t bytes);
 /* An EVENTSET frame of one event: its hash. */
 uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *def, const char *name,
 			  const char *unit);
+/* Those of waits and of run delay. */
+void prof_write_wait_events(struct prof_writing *w);
 /* Its stacks, waits and samples. */
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		       const struct prof_thread *thread, uint64_t cpu_ns);

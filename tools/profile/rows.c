@@ -331,15 +331,10 @@ static void correct_times(const struct prof *prof)
 
 void prof_write_rows(struct prof_writing *w)
 {
-	const struct pmc_event_def delay = { .type = PMC_TYPE_OS,
-					     .config = PMC_OS_RUN_DELAY,
-					     .scale = 1,
-					     .flags = PMC_EVENT_ACCOUNTED };
 	const struct prof *prof = w->prof;
 	const struct prof_image *first = NULL;
 
 	correct_times(prof);
-	w->delay_set = prof_write_event(w, &delay, "run-delay", "ns");
 	for (const struct prof_thread *thread = prof->last; thread; thread = thread->next)
 		write_thread(w, thread);
 	for (const struct prof_image *image = prof->last_image; image; image = image->next)

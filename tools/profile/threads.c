@@ -12,6 +12,7 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/histogram.h"
 #include "lib/base/number.h"
 #include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
@@ -291,25 +292,41 @@ static void take_stack(struct prof *prof, const struct pmc_record *record)
 	thread->stack_ns = record->time;
 }
 
+static void add_to(struct prof *prof, struct prof_waits *to, const struct unwind_stack *stack,
+		   uint64_t ns)
+{
+	const struct unwind_wait *wait =
+		unwind_wait_add_one(&prof->unwind, to, &to->list,
+				    HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL,
+				    pmc_histogram_bucket(ns), ns);
+
+	to->n++;
+	pmc_add_sat(&to->ns, ns);
+	if (to->longest && ns <= to->longest_ns)
+		return;
+	to->longest = wait;
+	to->longest_ns = ns;
+}
+
 static void add_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns, uint64_t ns)
 {
-	unwind_wait_add(&prof->unwind, thread, &thread->waits,
-			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? thread->stack : NULL, 1, ns);
+	add_to(prof, &thread->off, thread->stack, ns);
 	add_time(prof, &thread->wait_times, true, thread->stack, now_ns, ns);
-	thread->n_waits++;
-	pmc_add_sat(&thread->wait_ns, ns);
 	thread->incomplete += is_incomplete(thread->stack);
 }
 
 static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
 {
-	if (!thread->waiting)
-		return;
-	thread->waiting = false;
-	if (thread->since_ns <= prof->lost_ns)
+	const uint64_t ns = pmc_sub_sat(now_ns, thread->since_ns);
+	const bool lost = thread->since_ns <= prof->lost_ns;
+
+	if (thread->preempted && !lost)
+		add_to(prof, &thread->delays, NULL, ns);
+	else if (thread->waiting && !lost)
+		add_wait(prof, thread, now_ns, ns);
+	else if (thread->waiting)
 		thread->lost++;
-	else
-		add_wait(prof, thread, now_ns, pmc_sub_sat(now_ns, thread->since_ns));
+	thread->waiting = thread->preempted = false;
 }
 
 static void take_switch(struct prof *prof, const struct pmc_record *record)
@@ -325,6 +342,7 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		/* The record of its return was lost. */
 		thread->lost += thread->waiting;
 		thread->waiting = !record->context_switch.preempted;
+		thread->preempted = record->context_switch.preempted;
 		thread->since_ns = record->time;
 		/* It may be that of an earlier switch. */
 		if (thread->stack_ns <= prof->lost_ns)

@@ -45,6 +45,20 @@ uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *de
 	return pmc_frame_end(&w->buf);
 }
 
+void prof_write_wait_events(struct prof_writing *w)
+{
+	const struct pmc_event_def off = { .type = PMC_TYPE_OS,
+					   .config = PMC_OS_OFF_CPU,
+					   .scale = 1 };
+	const struct pmc_event_def delay = { .type = PMC_TYPE_OS,
+					     .config = PMC_OS_RUN_DELAY,
+					     .scale = 1,
+					     .flags = PMC_EVENT_ACCOUNTED };
+
+	w->off_set = prof_write_event(w, &off, "off-cpu", "ns");
+	w->delay_set = prof_write_event(w, &delay, "run-delay", "ns");
+}
+
 void prof_write_begin(struct prof_writing *w, struct prof *prof, int fd)
 {
 	struct pmc_arena *arena = &w->arena;
@@ -184,29 +198,51 @@ static void put_part(struct prof_writing *w, const struct prof_place *place,
 	pmc_frame_end(&w->buf);
 }
 
+static struct pmc_sample entry_of(const struct unwind_wait *wait, uint64_t n, uint64_t ns)
+{
+	const struct unwind_stack *stack = wait->key.of;
+
+	return (struct pmc_sample){ .stack = stack ? stack->id : 0,
+				    .count = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+				    .weight = ns };
+}
+
+/* longest: of waits, the longest one, which gets an entry of its own; NULL: of samples. */
 static void put_samples(struct prof_writing *w, const struct prof_place *place,
 			const struct pmc_samples_fixed *first, uint64_t sum,
-			const struct unwind_wait *waits)
+			const struct unwind_wait *waits, const struct prof_waits *longest)
 {
 	struct pmc_sample list[PMC_SAMPLES_PART];
 	uint32_t part = 0, n = 0;
 
 	put_thread_stacks(w, place, waits);
 	for (const struct unwind_wait *wait = waits; wait; wait = wait->next) {
-		const struct unwind_stack *stack = wait->key.of;
+		uint64_t left = wait->n, left_ns = wait->ns;
 
-		list[n++] = (struct pmc_sample){
-			.stack = stack ? stack->id : 0,
-			.count = wait->n < UINT32_MAX ? (uint32_t)wait->n : UINT32_MAX,
-			.weight = wait->ns,
-		};
-		if (n < PMC_SAMPLES_PART)
+		if (longest && wait == longest->longest) {
+			list[n++] = entry_of(wait, 1, longest->longest_ns);
+			left--;
+			left_ns -= longest->longest_ns;
+		}
+		if (left)
+			list[n++] = entry_of(wait, left, left_ns);
+		if (n < PMC_SAMPLES_PART - 1)
 			continue;
 		put_part(w, place, first, sum, part++, list, n);
 		n = 0;
 	}
 	if (n || !part)
 		put_part(w, place, first, sum, part, list, n);
+}
+
+static void put_waits(struct prof_writing *w, const struct prof_place *place,
+		      const struct pmc_samples_fixed *first, const struct prof_waits *waits)
+{
+	struct pmc_samples_fixed fixed = *first;
+
+	fixed.samples = waits->n;
+	fixed.flags = PMC_SAMPLES_LENGTHS;
+	put_samples(w, place, &fixed, waits->ns, waits->list, waits);
 }
 
 static void put_times(struct prof_writing *w, const struct prof_place *place,
@@ -233,10 +269,11 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 {
 	struct pmc_samples_fixed of_waits = {
 		.eventset = w->off_set,
-		.samples = thread->n_waits,
+		.samples = thread->off.n,
 		.lost = thread->lost,
 		.truncated = thread->incomplete,
 	};
+	struct pmc_samples_fixed of_delays = { .eventset = w->delay_set };
 	const struct pmc_samples_fixed on_cpu = {
 		.eventset = w->on_set,
 		.frequency = w->frequency,
@@ -247,12 +284,14 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 	if (w->off_set) {
 		pmc_add_sat(&of_waits.lost, w->lost);
 		w->lost = 0;
-		put_samples(w, place, &of_waits, thread->wait_ns, thread->waits);
+		of_delays.lost = of_waits.lost;
+		put_waits(w, place, &of_waits, &thread->off);
+		put_waits(w, place, &of_delays, &thread->delays);
 		put_times(w, place, &of_waits, &thread->wait_times);
 	}
 	if (w->on_set) {
 		put_samples(w, place, &on_cpu, w->of_time && cpu_ns ? cpu_ns : thread->weight,
-			    thread->samples);
+			    thread->samples, NULL);
 		put_times(w, place, &on_cpu, &thread->sample_times);
 	}
 }

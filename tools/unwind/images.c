@@ -541,11 +541,11 @@ const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct p
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
-void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
-		     const void *of, uint64_t n, uint64_t ns)
+static struct unwind_wait *wait_of(struct unwind *unwind, const void *thread,
+				   struct unwind_wait **list, const void *of, uint64_t length)
 {
 	struct pmc_arena *arena = &unwind->arena;
-	struct unwind_wait *wait, key = { .key = { thread, of } };
+	struct unwind_wait *wait, key = { .key = { thread, of, length } };
 
 	HASH_FIND(hh, unwind->waits, &key.key, sizeof(key.key), wait);
 	if (!wait) {
@@ -555,6 +555,25 @@ void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wa
 		*list = wait;
 		HASH_ADD(hh, unwind->waits, key, sizeof(wait->key), wait);
 	}
+	return wait;
+}
+
+void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
+		     const void *of, uint64_t n, uint64_t ns)
+{
+	struct unwind_wait *wait = wait_of(unwind, thread, list, of, 0);
+
 	wait->n += n;
 	pmc_add_sat(&wait->ns, ns);
+}
+
+const struct unwind_wait *unwind_wait_add_one(struct unwind *unwind, const void *thread,
+					      struct unwind_wait **list, const void *of,
+					      uint64_t length, uint64_t ns)
+{
+	struct unwind_wait *wait = wait_of(unwind, thread, list, of, length);
+
+	wait->n++;
+	pmc_add_sat(&wait->ns, ns);
+	return wait;
 }

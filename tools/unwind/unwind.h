@@ -49,6 +49,7 @@ struct unwind_stack {
 struct unwind_wait {
 	struct {
 		const void *thread, *of; /* of a stack that is not known: NULL */
+		uint64_t length;	 /* as the owner groups them by length; else 0 */
 	} key;
 	uint64_t n, ns;
 	struct unwind_wait *next; /* of the thread */
@@ -105,6 +106,10 @@ const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, u
 /* Adds to the waits of that kind in a list of the owner's thread. */
 void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
 		     const void *of, uint64_t n, uint64_t ns);
+/* One wait, to those of that kind and length. Returns them. */
+const struct unwind_wait *unwind_wait_add_one(struct unwind *unwind, const void *thread,
+					      struct unwind_wait **list, const void *of,
+					      uint64_t length, uint64_t ns);
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);
 void unwind_free(struct unwind *unwind);
