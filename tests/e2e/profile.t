@@ -178,6 +178,51 @@ is "$(jq '[.traceEvents[] | select(.ph == "X" and .args.module)] | group_by(.tid
 		.bad += (.open | map(select(. < $call.ts + $call.dur - 0.002)) | length) | .open += [$call.ts + $call.dur]) |
 	.bad) | add' calls.json)" 0 "chrome: no call goes on after its caller"
 
+# ---- lengths of waits -------------------------------------------------------------------------
+# 2 ms 190 times, 15 ms nine times, 80 ms once: what the thread has measured itself is a little more.
+cat >sleeps.py <<'END'
+import sys, threading, time
+def run():
+    took = []
+    for ns in [2000000] * 95 + [15000000] * 9 + [2000000] * 95 + [80000000]:
+        begin = time.monotonic_ns()
+        time.sleep(ns / 1e9)
+        took.append(time.monotonic_ns() - begin)
+    took.sort()
+    print(took[99], took[197], took[199])
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+END
+lengths() { jq -r '.threads[] | select(.main | not) | .wait_p50_ns, .wait_p99_ns, .longest_wait_ns' "$@" | xargs; }
+# longer_by PCT GOT WANT LEAST: each of GOT is at least LEAST and exceeds WANT by PCT at most
+longer_by() {
+	awk -v most="$1" -v got="$2" -v want="$3" -v least="$4" 'BEGIN {
+		n = split(got, g); split(want, w); split(least, l)
+		for (i = 1; i <= 3; i++) if (g[i] < l[i] * 0.95 || g[i] > w[i] * (1 + most / 100)) exit 1
+		exit n != 3 }' || { diag "got $2, the thread measured $3"; return 1; }
+}
+run "$PMCTL" profile -o sleeps.pmc -- python3 sleeps.py
+took=$(cat out)
+ok "p50, p99 and the longest wait of a thread" \
+	longer_by 6.25 "$("$PMCTL" report --format json sleeps.pmc | lengths)" "$took" "2000000 15000000 80000000"
+PMC_REPORT=off run "$PMCTL" run --off-cpu -o of-agent.pmc -- python3 sleeps.py
+took=$(cat out)
+ok "also of a thread with the agent" \
+	longer_by 6.25 "$("$PMCTL" report --format json of-agent.pmc | lengths)" "$took" "2000000 15000000 80000000"
+# Of threads that only compute, waits for a CPU are after preemptions, but for one at the start of each.
+# /proc is read some time after the end, and has no wait that goes on.
+run "$PMCTL" profile -d 1s -o pinned.pmc -- "$PROG/causes" pinned 1000
+"$PMCTL" report --by pool --format json pinned.pmc | jq '.groups[] | select(.key == "worker-*")' >pinned
+delay=$(jq '.events[] | select(.name == "run-delay").sum' pinned)
+some=$(jq ".longest_preempted_ns * 4 + $delay / 50 | floor" pinned)
+between "$(jq .preempted_ns pinned)" $((delay * 3 / 4 - some)) $((delay + some)) "waits for a CPU after preemptions are the run delay of threads that compute"
+is "$(jq '.preempted_p50_ns <= .preempted_p99_ns and .preempted_p99_ns <= .longest_preempted_ns and .longest_preempted_ns * 4 <= .preempted_ns' pinned)" \
+	true "their percentiles"
+run "$PMCTL" profile --by pool --width 200 -- sleep 0.1
+like "$(cat err)" "wait p50" "--by: the table of rows of threads has them"
+refuses 2 "neither regions nor times" "--by region of a recording" profile --by region -- true
+
 # ---- a running program ------------------------------------------------------------------------
 mkfifo in
 "$PROG/work" attach <in >attached &

@@ -15,6 +15,7 @@
 #include "tools/rings/rings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -28,6 +29,7 @@ struct job {
 	uint64_t frequency, stack_bytes;
 	enum { UNWIND_AUTO, UNWIND_DWARF, UNWIND_FP } unwind;
 	int width, top;
+	unsigned char keys[PMC_KEYS_MOST + 1]; /* of the rows of the table; none: functions */
 
 	struct rings rings;
 	struct live_tids processes;
@@ -65,6 +67,7 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_NUMBER(0, "--stack-size", "BYTES", stack_bytes, 512, UNWIND_STACK_MOST,
 		    "copy of each user stack (default: 8192)"),
 	FLAG_OUTPUT(output, "dump to write (default: a table of functions)"),
+	FLAG_BY_KEYS(keys, pmc_by_names, .aliases = pmc_by_aliases),
 	FLAG_TOP(top, "number of rows of the table (default: 20)"),
 	FLAG_WIDTH(width),
 	OPERAND_NO_NUMBER,
@@ -74,6 +77,8 @@ const struct tool_flag cmd_profile_flags[] = {
 
 static int parse(struct job *job, int argc, char **argv)
 {
+	unsigned char outer[PMC_KEYS_MOST] = { 0 };
+	enum pmc_fold_by by;
 	int code, targets;
 
 	job->frequency = 997;
@@ -89,6 +94,12 @@ static int parse(struct job *job, int argc, char **argv)
 				 "%s; give one of -p PID, --name GLOB, -t TID, -a, --cgroup NAME "
 				 "and -- CMD",
 				 targets ? "more than one target" : "no target");
+	code = report_set_keys(job->keys, outer, &by);
+	if (code)
+		return code;
+	if (by == PMC_BY_REGION || memchr(job->keys, PMC_BY_TIME, PMC_KEYS_MOST))
+		return tool_fail(EXIT_USAGE, "the table of a recording has neither regions nor "
+					     "times; keep it by -o for report --every");
 	if (job->on_cpu && job->off_cpu)
 		job->on_cpu = job->off_cpu = false;
 	if (job->off_cpu && job->event)
@@ -382,10 +393,14 @@ static int write_dump(struct job *job, int fd)
 
 static int print_table(struct job *job)
 {
+	struct pmc_out by = PMC_OUT_MEM(256);
 	char top[16], width[16];
-	const char *argv[16] = { "report", "--by", "function" };
-	int argc = 3;
+	const char *argv[16] = { "report", "--by", by.buf };
+	int argc = 3, file;
 
+	for (const unsigned char *key = job->keys; *key; key++)
+		pmc_outf(&by, "%s%s", by.len ? "," : "", pmc_by_names[*key]);
+	pmc_out_str(&by, job->keys[0] ? "" : "function");
 	if (job->top >= 0) {
 		snprintf(top, sizeof(top), "%d", job->top);
 		argv[argc++] = "--top";
@@ -401,8 +416,12 @@ static int print_table(struct job *job)
 		argv[argc++] = "-o";
 		argv[argc++] = "/dev/stderr";
 	}
-	argv[argc++] = "--";
-	argv[argc++] = job->path;
+	/* Its name, which notes below the table would print, is gone afterwards. */
+	file = open(job->path, O_RDONLY | O_CLOEXEC);
+	if (file < 0 || dup2(file, STDIN_FILENO) < 0)
+		return tool_fail(EXIT_FAIL, "cannot read %s: %s", job->path, strerror(errno));
+	close(file);
+	argv[argc++] = "-";
 	return cmd_report(argc, (char **)(void *)argv);
 }
 
