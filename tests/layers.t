@@ -60,7 +60,7 @@ tools/unwind: lib/* tables tools/symbol
 tools/rings: lib/* tables tools/cli tools/live
 tools/profile: lib/* tables tools/cli tools/live tools/report tools/rings tools/symbol tools/unwind
 tools/run: lib/* tables tools/cli tools/attach tools/live tools/profile tools/report
-tools/top: lib/* tables tools/cli tools/live tools/attach tools/symbol
+tools/top: lib/* tables tools/cli tools/live tools/attach tools/rings tools/symbol
 tools/trace: lib/* tables tools/cli tools/live tools/rings tools/symbol tools/unwind
 END
 

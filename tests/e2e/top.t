@@ -162,6 +162,38 @@ like "$(sed -n 2p "$T/out")" 'run-delay ms user-time ms' "events of the OS are c
 ok "events of the OS have values" awk '$1 == "spinner-0" && n++ && $(NF - 1) + $NF > 0 { found = 1 }
 	END { exit !found }' "$T/out"
 
+# ---- lengths of waits -------------------------------------------------------------------------
+cat >"$T/sleeps.py" <<'PY'
+import threading, time
+def run(name, seconds):
+    open("/proc/thread-self/comm", "w").write(name)
+    while True:
+        time.sleep(seconds)
+threading.Thread(target=run, args=("short", 0.002)).start()
+run("long", 0.04)
+PY
+python3 "$T/sleeps.py" &
+sleeps=$!
+both() { [ "$(cat /proc/$sleeps/task/*/comm | xargs)" = "long short" ]; }
+await both
+run "$PMCTL" top -b -n 2 -I 1s --waits --by thread --format csv --columns name,wait-p50,wait-p99,longest-wait "$sleeps"
+# lengths NAME: of the last interval
+lengths() { awk -F, -v name="$1" '$1 == name { line = $2 " " $3 " " $4 } END { print line }' "$T/out"; }
+if [ "$status" = 0 ]; then
+	ok "--waits: a wait is as long as its sleep, or longer" awk -v short="$(lengths short)" -v long="$(lengths long)" 'BEGIN {
+		split(short, s); split(long, l)
+		exit !(s[1] > 1900000 && s[1] <= s[2] && s[2] <= s[3] && l[1] > 38000000 && l[1] <= l[3] && s[1] < l[1]) }'
+	run "$PMCTL" top -b -n 1 -I 300ms --waits --by pool "$sleeps"
+	like "$(sed -n 2p "$T/out")" 'wait p50 .*wait p99' "columns of the table"
+else
+	like "$(cat "$T/err")" "cannot record switches" "switches cannot be recorded"
+	skip "switches cannot be recorded" "columns of the table"
+fi
+run "$PMCTL" top -b -n 1 -I 50ms --columns name,wait-p50 "$sleeps"
+is "$status" 2 "without --waits there are no such columns"
+kill $sleeps
+wait $sleeps 2>"$T/err"
+
 # ---- commands and ends ------------------------------------------------------------------------
 seq 100 >"$T/of-command"
 run "$PMCTL" top -b -I 200ms -o "$T/of-command" -- sh -c 'echo out; echo err >&2; read line; sleep 0.5; exit 3' 

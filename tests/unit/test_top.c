@@ -445,6 +445,60 @@ static void used_id(void **state)
 	top_watch_stop(&of_own);
 }
 
+static void take(uint32_t type, uint64_t time, uint32_t tid, bool out, bool preempted)
+{
+	struct pmc_record record = { .type = type, .time = time, .tid = tid };
+
+	if (type == PERF_RECORD_LOST)
+		record.lost.lost = 3;
+	else if (type == PERF_RECORD_SWITCH)
+		record.context_switch =
+			(struct pmc_record_switch){ .out = out, .preempted = preempted };
+	else
+		record.task.tid = tid;
+	top_waits_take(watch.waits, &record);
+}
+
+/* Waits of the interval in which they end; not of what was lost, or of another thread's number. */
+static void lengths_of_waits(void **state)
+{
+	struct top_look look = { .by = TOP_POOL, .sort = "name" };
+
+	watch.waits = top_waits_new();
+	take(PERF_RECORD_SWITCH, 100, 8, true, false);
+	take(PERF_RECORD_SWITCH, 200, 8, false, false);
+	take(PERF_RECORD_SWITCH, 300, 8, true, true);
+	take(PERF_RECORD_SWITCH, 320, 8, false, false);
+	take(PERF_RECORD_SWITCH, 400, 9, true, false);
+	take(PERF_RECORD_SWITCH, 430, 9, false, false);
+	take(PERF_RECORD_SWITCH, 500, 9, true, false);
+	top_waits_step(watch.waits);
+	take(PERF_RECORD_SWITCH, 600, 9, false, false);
+	names(&look);
+	assert_string_equal(rows.list[3]->name, "worker-*");
+	assert_string_equal(cell(3, TOP_WAIT_P50), "30");
+	assert_string_equal(cell(3, TOP_LONGEST_WAIT), "100");
+	assert_string_equal(cell(3, TOP_PREEMPTED_P99), "20");
+	assert_string_equal(cell(2, TOP_WAIT_P99), "");
+	take(PERF_RECORD_SWITCH, 700, 8, true, false);
+	take(PERF_RECORD_SWITCH, 710, 9, true, false);
+	take(PERF_RECORD_LOST, 720, 0, false, false);
+	take(PERF_RECORD_SWITCH, 730, 8, false, false);
+	take(PERF_RECORD_EXIT, 740, 9, false, false);
+	take(PERF_RECORD_SWITCH, 750, 9, true, false);
+	take(PERF_RECORD_FORK, 760, 9, false, false);
+	take(PERF_RECORD_SWITCH, 790, 9, false, false);
+	top_waits_step(watch.waits);
+	names(&look);
+	assert_string_equal(cell(3, TOP_LONGEST_WAIT), "100");
+	assert_string_equal(cell(3, TOP_PREEMPTED_P50), "");
+	assert_int_equal(top_waits_lost(watch.waits), 3);
+	top_waits_step(watch.waits);
+	names(&look);
+	assert_string_equal(cell(3, TOP_LONGEST_WAIT), "");
+	top_waits_free(watch.waits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +512,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(filter_and_zoom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(layout, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(titles, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lengths_of_waits, set_up, tear_down),
 		cmocka_unit_test(sparkline),
 		cmocka_unit_test(ended_threads),
 		cmocka_unit_test(ended_children),

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define READ_NS UINT64_C(50000000)
+
 static unsigned most_rows(const struct top_job *job)
 {
 	const unsigned top = job->flags.rows.choice.top, n = job->rows.n;
@@ -69,6 +71,9 @@ void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out)
 	pmc_show_count(out, rows->threads, "thread", "threads");
 	pmc_out_str(out, " in ");
 	pmc_show_count(out, rows->processes, "process", "processes");
+	if (top_waits_lost(watch->waits))
+		pmc_outf(out, "%s%llu records of switches lost", dot,
+			 (unsigned long long)top_waits_lost(watch->waits));
 	if (strcmp(rows->sort, "cpu") != 0)
 		pmc_outf(out, "%sby %s", dot, rows->sort);
 }
@@ -168,6 +173,7 @@ const struct tool_flag cmd_top_flags[] = {
 	FLAG_FORMAT(rows.format, TABLE_FORMATS),
 	FLAG_WIDTH(rows.width),
 	FLAG_TEXT(0, "--filter", "GLOB", filter, "rows whose name matches, or contains the word"),
+	FLAG_BOOL(0, "--waits", waits, "record switches: how long waits lasted"),
 	FLAG_BOOL('c', "--command-line", commands, "show the command line of each process"),
 	FLAG_BOOL('b', "--batch", batch, "tables as plain text instead of a screen"),
 	FLAG_OUTPUT(output, "output of CMD (default: discarded)"),
@@ -248,8 +254,18 @@ bool top_step(struct top_job *job)
 
 enum live_event top_wait(struct top_job *job)
 {
-	const enum live_event event = live_wait(&job->wait, job->next_ns);
-	const uint64_t now = pmc_now_ns();
+	enum live_event event = LIVE_TIME;
+	uint64_t now = pmc_now_ns();
+
+	/* Rings have no room for the records of a whole interval. */
+	while (job->watch.waits && event == LIVE_TIME && now + READ_NS < job->next_ns) {
+		event = live_wait(&job->wait, now + READ_NS);
+		top_waits_read(job->watch.waits);
+		now = pmc_now_ns();
+	}
+	if (event == LIVE_TIME)
+		event = live_wait(&job->wait, job->next_ns);
+	now = pmc_now_ns();
 
 	/* Intervals that were missed are not made up for. */
 	if (event == LIVE_TIME)
@@ -272,6 +288,8 @@ static int run(struct top_job *job)
 		code = top_watch_start(&job->watch, flags, job->child.pid);
 	if (!code)
 		code = top_events_plan(&job->watch);
+	if (!code && flags->waits)
+		code = top_waits_start(&job->watch);
 	if (code)
 		return code;
 	job->wait = (struct live_wait){

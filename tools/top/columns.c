@@ -28,6 +28,13 @@ static bool applies(const struct top_watch *watch, enum top_column column, enum 
 		return by != TOP_PROCESS && (data || watch->agents);
 	case TOP_COMMAND_:
 		return watch->commands;
+	case TOP_WAIT_P50:
+	case TOP_WAIT_P99:
+	case TOP_LONGEST_WAIT:
+	case TOP_PREEMPTED_P50:
+	case TOP_PREEMPTED_P99:
+	case TOP_LONGEST_PREEMPTED:
+		return watch->waits;
 	default:
 		return true;
 	}
@@ -168,6 +175,12 @@ static double per_second(const struct top_row *row, double n)
 static struct table_cell rate(const struct top_row *row, uint64_t n)
 {
 	return row->known ? cell_real(per_second(row, (double)n), 3) : cell_null();
+}
+
+/* Of no waits there is none. */
+static struct table_cell length(const struct pmc_histogram *of, unsigned percent)
+{
+	return cell_number(of->n, pmc_histogram_percentile(of, percent));
 }
 
 /* 9S, or 2R 7S: the states of the threads, running ones first. */

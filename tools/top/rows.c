@@ -69,7 +69,7 @@ static struct top_row *row_of(struct top_rows *rows, const struct live_events *l
 	return row;
 }
 
-static void add_task(const struct top_watch *watch, struct top_row *row,
+static void add_task(struct top_rows *rows, const struct top_watch *watch, struct top_row *row,
 		     const struct top_task *task, enum top_by by)
 {
 	const uint64_t wall_ns = watch->before_ns ? watch->now_ns - watch->before_ns : 0;
@@ -94,6 +94,7 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 	for (unsigned i = 0; i < TOP_HISTORY; i++)
 		row->cpu_us[i] += task->cpu_us[i];
 	live_place_add(row->places, live->wchan, live->known ? live->span.blocked_ns : 0);
+	top_waits_add(watch->waits, live->tid, &rows->arena, &row->lengths);
 	if (task->counts)
 		live_counts_add(&watch->live, row->counts, task->counts);
 	if (!live->known)
@@ -125,7 +126,7 @@ static void add_process(struct top_rows *rows, const struct top_watch *watch,
 			memcpy(row->name, task->task.stat.name, LIVE_NAME);
 		else if (look->by != TOP_POOL || strcmp(row->name, task->task.stat.name) != 0)
 			memcpy(row->name, name, LIVE_NAME);
-		add_task(watch, row, task, look->by);
+		add_task(rows, watch, row, task, look->by);
 		/* Threads that have ended are part of their process only. */
 		if (look->by == TOP_PROCESS && !t && row->known)
 			row->span.cpu_ns += process->ended_ns;

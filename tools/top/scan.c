@@ -289,6 +289,8 @@ bool top_watch_scan(struct top_watch *watch)
 	}
 	scan_tree(watch);
 	drop_unseen(watch);
+	top_waits_read(watch->waits);
+	top_waits_step(watch->waits);
 	set_children(watch, carry_ns);
 	for (process = watch->processes; process; process = process->hh.next)
 		alive |= process->root && !live_is_zombie(process->pid);
@@ -347,6 +349,7 @@ void top_watch_stop(struct top_watch *watch)
 
 	HASH_ITER (hh, watch->processes, process, next)
 		free_process(watch, process);
+	top_waits_free(watch->waits);
 	symbols_free(watch->symbols);
 	live_tids_free(&watch->tids);
 	pmc_arena_free(&watch->arena);

@@ -3,13 +3,15 @@
  * top.h - pmctl top: what is watched, its rows, and how they are shown. Private to this folder.
  *
  * scan.c finds processes and threads and reads them (struct top_watch), events.c their events and
- * agents; rows.c folds them into rows, filters and sorts these; columns.c makes cells and lays them
- * out, which cmd_top.c prints and screen.c draws, keys.c and zoom.c with it.
+ * agents, waits.c records of their switches; rows.c folds them into rows, filters and sorts these;
+ * columns.c makes cells and lays them out, which cmd_top.c prints and screen.c draws, keys.c and
+ * zoom.c with it.
  */
 #ifndef PMC_TOOLS_TOP_TOP_H
 #define PMC_TOOLS_TOP_TOP_H
 
 #include "lib/base/hash.h"
+#include "lib/base/histogram.h"
 #include "tools/attach/agent.h"
 #include "tools/cli/rows.h"
 #include "tools/live/events.h"
@@ -17,6 +19,7 @@
 #include "tools/live/task.h"
 
 #include <limits.h>
+#include <pmc/record.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,7 +27,7 @@
 enum top_by { TOP_AUTO, TOP_THREAD, TOP_POOL, TOP_PROCESS };
 
 struct top_flags {
-	bool all, batch, reverse, commands;
+	bool all, batch, reverse, commands, waits;
 	char **cmd;	  /* NULL: none */
 	const char *pids; /* a list of process IDs; NULL: none */
 	const char *name; /* of programs; NULL: none */
@@ -90,6 +93,7 @@ struct top_watch {
 	int64_t children_carry_ns;
 	uint32_t children_us[TOP_HISTORY]; /* children_ns, the present slot first */
 	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
+	struct top_waits *waits;	/* --waits; NULL: none */
 	struct live_events live;	/* view.count 0: no events; view.hash: those of an agent */
 	int error;			/* of events: the first failure to open one */
 	bool commands;			/* command lines are read and shown */
@@ -116,6 +120,27 @@ void top_events_open(struct top_watch *watch, struct top_task *task);
 void top_events_read(struct top_watch *watch, struct top_task *task);
 void top_events_close(struct top_task *task);
 
+/* waits.c: lengths of waits, by records of switches */
+struct top_lengths {
+	struct pmc_histogram waits, delays; /* delays: for a CPU, after preemptions */
+};
+
+/* Of what is watched. 0, or the exit code after a message. */
+int top_waits_start(struct top_watch *watch);
+/* One that has no records yet. */
+struct top_waits *top_waits_new(void);
+void top_waits_take(struct top_waits *waits, const struct pmc_record *record);
+/* Takes the records that there are. This and the following accept NULL. */
+void top_waits_read(struct top_waits *waits);
+/* Ends the interval. */
+void top_waits_step(struct top_waits *waits);
+/* Adds those of a thread that ended in the last interval. */
+void top_waits_add(const struct top_waits *waits, pid_t tid, struct pmc_arena *arena,
+		   struct top_lengths *to);
+/* Records that were lost so far. */
+uint64_t top_waits_lost(const struct top_waits *waits);
+void top_waits_free(struct top_waits *waits);
+
 /* the agent: before and after the threads of a process are read */
 void top_agent_find(struct top_watch *watch, struct top_process *process);
 void top_agent_threads(struct top_watch *watch, struct top_process *process);
@@ -137,6 +162,7 @@ struct top_row {
 	unsigned states[128];	 /* number of threads in each state */
 	struct live_place places[LIVE_PLACES];
 	struct pmc_count *counts; /* of the view */
+	struct top_lengths lengths;
 	uint32_t cpu_us[TOP_HISTORY];
 	UT_hash_handle hh;
 };
