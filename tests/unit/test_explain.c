@@ -104,6 +104,26 @@ static void busiest_thread(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* Of a lock and a wait for a CPU the one that takes more time is named, with the other one. */
+static void larger_loss(void **state)
+{
+	pool.threads = pool.workers = 4;
+	pool.life = 5 * S;
+	pool.cpu = facts.cpu = 2 * S;
+	pool.has_waits = true;
+	pool.locks = pool.waits = S * 8 / 10;
+	pool.delay = facts.delay = S * 22 / 10;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_string_equal(finding()->evidence[1], "also waits for a lock 16 % of its time");
+	assert_int_equal(finding()->loss_ns, pool.delay);
+	pool.locks = pool.waits = S * 24 / 10;
+	pool.delay = facts.delay = S * 6 / 10;
+	facts.cpus = 1;
+	assert_string_equal(cause(), "lock");
+	assert_int_equal(finding()->n_evidence, 2);
+	assert_non_null(strstr(finding()->evidence[1], "also waits for a CPU"));
+}
+
 /* CPU time and run delay of short programs are more than the time since the agent's start. */
 static void life_of_short_threads(void **state)
 {
@@ -290,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, set_up),
 		cmocka_unit_test_setup(busiest_thread, set_up),
+		cmocka_unit_test_setup(larger_loss, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test(names_of_locks),

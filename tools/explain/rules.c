@@ -127,6 +127,7 @@ static bool says_wait(struct judging *j, const char *though)
 	GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
 	     longest && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, life),
 	     TIME(j, life), TIME(j, delay), longest ? one : times);
+	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest_delay);
 	return true;
 }
 
@@ -210,6 +211,7 @@ static bool lock(struct judging *j)
 	     TIME(j, pool->life), TIME(j, pool->life), TIME(j, pool->locks),
 	     share(pool->life, pool->life - pool->locks));
 	limit_to_cpus(j);
+	j->finding->loss_ns = (double)pool->locks;
 	j->finding->advice = "hold the lock for less time, or split what it protects";
 	return true;
 }
@@ -384,6 +386,7 @@ static bool waits_outside(struct judging *j, const struct place_facts *place, do
 		     share(pool->life, pool->life - place->ns));
 		limit_to_cpus(j);
 	}
+	j->finding->loss_ns = (double)place->ns;
 	return true;
 }
 
@@ -568,29 +571,30 @@ static bool memory(struct judging *j)
 	return true;
 }
 
-/* Of causes that hold for the same pool the first one is named. */
+/* Of causes that hold for the same pool the first one is named, but for waits. */
 static const struct rule {
 	const char *cause;
 	bool (*judge)(struct judging *j);
+	bool waits; /* it loses time of a kind of its own: of several such the largest is named */
 } rules[] = {
-	{ "lock", lock },
-	{ "gc", gc },
-	{ "short-lived", short_lived },
-	{ "handoff", handoff },
-	{ "cpu-starved", cpu_starved },
-	{ "imbalance", imbalance },
-	{ "serial", serial },
-	{ "disk", disk },
-	{ "network", network },
-	{ "spin", spin },
-	{ "allocator", allocator },
-	{ "page-faults", page_faults },
-	{ "migrations", migrations },
-	{ "tlb", tlb },
-	{ "branches", branches },
-	{ "memory", memory },
-	{ "frontend", frontend },
-	{ "preempted", preempted },
+	{ "lock", lock, true },
+	{ "gc", gc, false },
+	{ "short-lived", short_lived, false },
+	{ "handoff", handoff, false },
+	{ "cpu-starved", cpu_starved, true },
+	{ "imbalance", imbalance, false },
+	{ "serial", serial, false },
+	{ "disk", disk, true },
+	{ "network", network, true },
+	{ "spin", spin, false },
+	{ "allocator", allocator, false },
+	{ "page-faults", page_faults, false },
+	{ "migrations", migrations, false },
+	{ "tlb", tlb, false },
+	{ "branches", branches, false },
+	{ "memory", memory, false },
+	{ "frontend", frontend, false },
+	{ "preempted", preempted, true },
 };
 
 /* ---- findings ---------------------------------------------------------------------------- */
@@ -643,24 +647,43 @@ static bool matters(const struct facts *facts, const struct pool_facts *pool)
 	       (pool->major_faults >= 100 && share(pool->life, facts->wall) >= 0.2);
 }
 
+static bool judge_by(struct judging *j, const struct rule *rule)
+{
+	memset(j->finding, 0, sizeof(*j->finding));
+	j->finding->pool = SAY(j, "%s (%llu thread%s)", j->pool->name,
+			       (unsigned long long)j->pool->threads, plural(j->pool->threads));
+	j->finding->cause = rule->cause;
+	if (!rule->judge(j))
+		return false;
+	if (j->finding->gain > 1 && !j->finding->loss_ns)
+		j->finding->loss_ns = (double)(j->pool->cpu + j->pool->delay + j->pool->locks) *
+				      (1 - 1 / j->finding->gain);
+	return true;
+}
+
 static bool judge_pool(struct judging *j)
 {
+	const struct rule *named = NULL;
+	struct finding most = { .loss_ns = 0 };
+	const char *other = NULL;
+
 	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		memset(j->finding, 0, sizeof(*j->finding));
-		j->finding->pool =
-			SAY(j, "%s (%llu thread%s)", j->pool->name,
-			    (unsigned long long)j->pool->threads, plural(j->pool->threads));
-		j->finding->cause = rules[i].cause;
-		if (!rules[i].judge(j))
+		if (named && !(named->waits && rules[i].waits))
 			continue;
-		if (j->finding->gain > 1)
-			j->finding->loss_ns =
-				(double)(j->pool->cpu + j->pool->delay + j->pool->locks) *
-				(1 - 1 / j->finding->gain);
-		add_rest(j);
-		return true;
+		if (!judge_by(j, &rules[i]))
+			continue;
+		if (!named || j->finding->loss_ns > most.loss_ns) {
+			other = named ? most.text : NULL;
+			named = &rules[i];
+			most = *j->finding;
+		}
 	}
-	return false;
+	*j->finding = most;
+	if (other)
+		EVIDENCE(j, "also %s", other);
+	if (named)
+		add_rest(j);
+	return named;
 }
 
 static bool judge_children(struct judging *j)
