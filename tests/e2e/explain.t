@@ -3,6 +3,7 @@
 # explain.t - pmctl explain names the cause that a program was written with, and none where there is
 # none; from a command, from dumps, as another user.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/causes.sh"
 cd "$T" || exit 1
 
 # causes_of CASE [MS]: the causes that explain names.
@@ -11,50 +12,9 @@ causes_of() {
 	jq -r '[.findings[].cause] | unique | join(" ")' out
 }
 
-# A program for each line, and the causes one of which is its own.
-planted=$(cat <<'END'
-cpu-starved cpu-starved
-processes-starved cpu-starved
-pinned cpu-starved preempted
-handoff handoff
-over-sockets handoff
-short-lived short-lived
-bursts short-lived
-processes short-lived
-forks short-lived
-page-faults page-faults
-large-blocks page-faults
-copied-pages page-faults
-returned-pages page-faults
-allocator allocator
-clear-blocks allocator
-growing allocator
-gc gc
-END
-)
-[ "$(nproc)" -lt 2 ] || planted+=$(cat <<'END'
-
-imbalance imbalance
-few-large imbalance serial
-spin spin
-yielding spin
-serial serial
-migrations migrations
-END
-)
-# Waits are known.
-[ "$(id -u)" -ne 0 ] || planted+=$(cat <<'END'
-
-lock lock
-own-lock lock
-rwlock lock
-convoy lock
-turns handoff
-semaphores handoff
-tcp-peer network
-unix-peer network
-END
-)
+needs=any
+[ "$(nproc)" -lt 2 ] || needs+=" cpus"
+[ "$(id -u)" -ne 0 ] || needs+=" waits"
 n=0 right=0 busy=0
 while read -r program causes; do
 	n=$((n + 1))
@@ -70,7 +30,8 @@ while read -r program causes; do
 		continue
 	fi
 	[ -n "$cause" ] || diag "$program: '$found' $(jq -c '[.wall_ns, .cpu_ns, .run_delay_ns, (.findings[] | [.pool, .cause, .evidence])]' out)"
-done <<<"$planted"
+# shellcheck disable=SC2086
+done < <(planted $needs)
 [ $busy -lt 10 ] || diag "$busy programs waited for a CPU because of others"
 between "$right" $((n - 2)) "$n" "the planted cause is named, but for two of $n at most"
 

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# explain-dumps.t - pmctl explain without the evidence that root has: as another user, and from dumps
+# that pmctl run makes without flags. Fewer causes are named, and never another one than the
+# program's own.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/causes.sh"
+cd "$T" || exit 1
+as_nobody true 2>why || skip_all "no other user: $(tail -n 1 why)"
+mkdir -m 777 dumps
+cd dumps || exit 1
+
+# count NAME: whether the causes in the report $T/out are right, for the counts named, false and all.
+# A wait for a CPU may be that for other programs of this machine, and is true in any case.
+named=0 false=0 all=0
+count() {
+	local found other=0 cause
+	found=$(jq -r '[.findings[].cause] | unique | .[]' "$T/out")
+	for cause in $found; do
+		case " $causes " in
+		*" $cause "*) named=$((named + 1)) ;;
+		*) case $cause in cpu-starved | preempted) ;; *) other=1 ;; esac ;;
+		esac
+	done
+	all=$((all + 1)) false=$((false + other))
+	[ $other -eq 0 ] || diag "$program, $1: '$found' $(jq -c '[.wall_ns, .cpu_ns, .run_delay_ns, (.findings[] | [.pool, .cause, .evidence])]' "$T/out")"
+}
+
+while read -r program causes; do
+	rm -f ./*.pmc
+	run as_nobody "$PMCTL" explain --json -o explained.pmc -- "$PROG/causes" "$program" 100
+	count "another user"
+	run as_nobody "$PMCTL" run --report off -o plain.pmc -- "$PROG/causes" "$program" 100
+	run "$PMCTL" explain --json plain.pmc
+	count "a dump"
+done < <(planted any cpus waits)
+is "$all $false" "62 0" "of $all reports none names a cause that the program does not have"
+# On a busy machine few threads get enough CPU time to be judged.
+between $named 6 $all "some name the program's own"
+
+done_testing
