@@ -37,7 +37,6 @@ static void make_attr(void)
 	sample_event.by_reading = !clock;
 	/* A clock that goes on spares the kernel stopping and starting a timer at each sample. */
 	sample_event.ahead = clock && sample_event.period >= AHEAD_PERIOD_NS ? 2 : 1;
-	pmc_perf_size(attr);
 }
 
 static int parse(const char *name, char why[256])

@@ -26,7 +26,8 @@ void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bo
 	attr->config = event->config;
 	attr->config1 = event->config1;
 	attr->config2 = event->config2;
-	attr->read_format = PMC_PERF_GROUP_FORMAT;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			    PERF_FORMAT_ID | PERF_FORMAT_GROUP;
 	attr->disabled = leader;
 	attr->pinned = leader && event->pinned;
 	attr->exclude_user = event->exclude_user;

@@ -11,9 +11,6 @@
 #include "lib/event/event.h"
 
 #include <linux/perf_event.h>
-#include <pmc/dump.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* perf_event_attr up to config3, which older headers lack (PERF_ATTR_SIZE_VER8). */
 struct pmc_attr {
@@ -21,13 +18,10 @@ struct pmc_attr {
 	uint64_t config3;
 };
 
-/* Sets the attr's size and opens it: a close-on-exec descriptor or -errno. leader: -1, or the
- * descriptor of the group's leader. */
-int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags);
-/* The same in two steps, for an attr that is opened often. */
+/* Sets the attr's size. An attr of size 0 has the members of PERF_ATTR_SIZE_VER0. */
 void pmc_perf_size(struct pmc_attr *attr);
-int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leader,
-			unsigned long flags);
+/* A close-on-exec descriptor or -errno. leader: -1, or the descriptor of the group's leader. */
+int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags);
 /* Opens an event of the calling thread on any CPU: pmc_perf_open_self(), or a function that refuses
  * where a seccomp filter would kill, or a test's double. A descriptor or -errno. */
 typedef int (*pmc_perf_opener)(struct pmc_attr *attr, int leader);
@@ -99,10 +93,6 @@ int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
 int pmc_perf_group_enable(int leader);
 int pmc_perf_group_disable(int leader);
 
-/* The format of a group's reading. */
-#define PMC_PERF_GROUP_FORMAT                                                                      \
-	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |        \
-	 PERF_FORMAT_GROUP)
 /* Words in a reading of n events. */
 #define PMC_PERF_GROUP_WORDS(n) (3 + 2 * (n))
 

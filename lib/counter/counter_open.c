@@ -255,7 +255,7 @@ static int try_open(const struct counter_request *request, const struct pmc_coun
 
 	attr_of(request, leader, attr);
 	target_of(&request->open, &tried, &flags);
-	return pmc_perf_open_sized(attr, tried.pid, tried.cpu, leader ? leader->fd : -1, flags);
+	return pmc_perf_open(attr, tried.pid, tried.cpu, leader ? leader->fd : -1, flags);
 }
 
 /* ---- which option -------------------------------------------------------------------------*/

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
+int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
 	(void)attr, (void)pid, (void)cpu, (void)leader, (void)flags;
 	return -ENOSYS;

@@ -7,19 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <stdbool.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
-{
-	pmc_perf_size(attr);
-	return pmc_perf_open_sized(attr, pid, cpu, leader, flags);
-}
-
-int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leader,
-			unsigned long flags)
+int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
 	return (int)pmc_sys5(SYS_perf_event_open, attr, pid, cpu, leader,
 			     flags | PERF_FLAG_FD_CLOEXEC);
@@ -96,16 +87,14 @@ int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
 {
 	bool group = read_format & PERF_FORMAT_GROUP;
 	size_t each = 1 + bit(read_format, PERF_FORMAT_ID) + bit(read_format, PERF_FORMAT_LOST);
-	size_t at = 0;
+	size_t at = 1;
 
 	*head = (struct pmc_perf_head){ .n = 1 };
 	if (n_words < pmc_perf_read_words(read_format, group ? 0 : 1))
 		return -EINVAL;
-	/* The value comes before the times, but in a group after them. */
+	/* Before the times there is the value, or the number of values. */
 	if (group)
-		head->n = words[at++];
-	else
-		at++;
+		head->n = words[0];
 	if (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
 		head->enabled_ns = words[at++];
 	if (read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
@@ -161,8 +150,8 @@ __attribute__((noinline)) static int open_other(struct pmc_attr attr,
 		pmc_user_unrequest(&attr);
 	else
 		make_inherited(&attr, target->kind, leader < 0);
-	return pmc_perf_open_sized(&attr, target->pid, target->cpu, leader,
-				   cgroup ? PERF_FLAG_PID_CGROUP : 0);
+	return pmc_perf_open(&attr, target->pid, target->cpu, leader,
+			     cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
 /* Some kernels refuse an event that is to be read from user space but would count it otherwise. */
@@ -175,7 +164,7 @@ open_without_user_read(struct pmc_attr attr, const struct pmc_perf_target *targe
 	pmc_user_unrequest(&attr);
 	if (attr.base.config1 == config1)
 		return error;
-	return pmc_perf_open_sized(&attr, target->pid, target->cpu, leader, 0);
+	return pmc_perf_open(&attr, target->pid, target->cpu, leader, 0);
 }
 
 int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
@@ -187,7 +176,7 @@ int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
 
 	do {
 		if (own)
-			fd = pmc_perf_open_sized(&attrs[i], target->pid, target->cpu, leader, 0);
+			fd = pmc_perf_open(&attrs[i], target->pid, target->cpu, leader, 0);
 		else
 			fd = open_other(attrs[i], target, leader);
 		if (fd < 0 && own)
