@@ -27,18 +27,6 @@ static void carry(uint64_t cpu_ns, uint64_t delay_ns, const struct pmc_usage *us
 	memcpy(words, carried.of, sizeof(carried.of));
 }
 
-/* CPUs in the calling thread's affinity; 0: more than fit here. */
-static uint32_t count_cpus(void)
-{
-	uint64_t mask[64];
-	const long bytes = pmc_sys3(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	uint32_t n = 0;
-
-	for (long i = 0; i < bytes / 8; i++)
-		n += (uint32_t)__builtin_popcountll(mask[i]);
-	return n;
-}
-
 void agent_publish_process(void)
 {
 	const bool counting = atomic_load(&pmc_agent_control.counting);
@@ -47,7 +35,7 @@ void agent_publish_process(void)
 	agent_publish_image();
 	pmc_agent_control.process.pid_namespace =
 		agent.first ? agent.owner_ns : agent_pid_namespace();
-	pmc_agent_control.process.cpus = count_cpus();
+	pmc_agent_control.process.cpus = pmc_cpus();
 	carry(agent.reported.thread_cpu_ns, agent.reported.thread_delay_ns, &agent.reported.thread,
 	      pmc_agent_control.carried_thread);
 	carry(agent.reported.process_cpu_ns, 0, &agent.reported.process,

@@ -30,7 +30,7 @@ static inline uint64_t pmc_timeval_ns(const struct timeval *t)
 }
 
 uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
-unsigned pmc_cpus(void);   /* that this thread may run on */
+unsigned pmc_cpus(void);   /* that this thread may run on; 0: unknown */
 /* CPU time of a thread of this process; 0 and false if it has ended. tid 0: the caller. */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
 /* A thread's CPU clock ID is ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED, see

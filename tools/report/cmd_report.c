@@ -177,7 +177,7 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->across && options->by == PMC_BY_NONE)
 		options->by = PMC_BY_POOL;
 	if (!options->jobs)
-		options->jobs = pmc_cpus();
+		options->jobs = pmc_cpus() ? pmc_cpus() : 1;
 	options->where = request->where;
 	options->dumps = request->files;
 	options->n_dumps = request->n_files;

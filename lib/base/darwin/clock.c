@@ -19,7 +19,7 @@ unsigned pmc_cpus(void)
 {
 	const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return n > 0 ? (unsigned)n : 1;
+	return n > 0 ? (unsigned)n : 0;
 }
 
 /* Of a thread by its number: proc_info(2) with PROC_PIDTHREADID64INFO, times in ns. */

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 uint64_t pmc_now_ns(void)
 {
@@ -18,13 +17,13 @@ uint64_t pmc_now_ns(void)
 
 unsigned pmc_cpus(void)
 {
-	unsigned long mask[1024];
+	unsigned long mask[8192 / 8 / sizeof(long)]; /* the largest CONFIG_NR_CPUS */
 	const long bytes = pmc_sys3(SYS_sched_getaffinity, 0, sizeof(mask), (long)(uintptr_t)mask);
 	unsigned n = 0;
 
 	for (long i = 0; i < bytes / (long)sizeof(mask[0]); i++)
 		n += (unsigned)__builtin_popcountl(mask[i]);
-	return n ? n : 1;
+	return n;
 }
 
 static bool read_clock(clockid_t id, uint64_t *ns)

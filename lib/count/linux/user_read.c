@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* user_read.c - the pages that a thread's own events share with it; see user_read.h. */
 #include "lib/count/user_read.h"
+#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 
@@ -10,8 +11,6 @@
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* ---- what the pages may take ---------------------------------------------------------------*/
 
@@ -39,16 +38,11 @@ static _Atomic long allowance;
 /* perf_mmap() in kernel/events/core.c: the limit is per user, for each processor online. */
 static long allowance_init(void)
 {
-	long kib = sysctl("/proc/sys/kernel/perf_event_mlock_kb", 516), cpus = 0, bytes,
-	     expected = 0;
-	unsigned long mask[128];
+	const long kib = sysctl("/proc/sys/kernel/perf_event_mlock_kb", 516), cpus = pmc_cpus();
+	long expected = 0;
 
-	bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	for (long i = 0; i < bytes / (long)sizeof(*mask); i++)
-		cpus += __builtin_popcountl(mask[i]);
 	atomic_compare_exchange_strong(&allowance, &expected,
-				       1 + kib * 1024 / (long)page_bytes() * (cpus > 0 ? cpus : 1) /
-						       2);
+				       1 + kib * 1024 / (long)page_bytes() * (cpus ? cpus : 1) / 2);
 	return atomic_load(&allowance);
 }
 
