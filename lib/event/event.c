@@ -192,17 +192,11 @@ static int place(struct event_parse *parse, struct pmc_event *event)
 static int check_uncore(struct event_parse *parse, struct event_span item,
 			const struct pmc_event *event)
 {
-	if (!pmc_event_is_uncore(event))
+	if (!pmc_event_is_uncore(event) || (!event->asked_scope && event->brace == PMC_NO_BRACE))
 		return 0;
-	if (event->asked_scope)
-		return event_fail(parse, -EINVAL, item.at,
-				  "'%.*s' counts for the whole machine: leave out :u and :k",
-				  EVENT_SHOW(item));
-	if (event->brace != PMC_NO_BRACE)
-		return event_fail(parse, -EINVAL, item.at,
-				  "'%.*s' counts for the whole machine: leave out the braces",
-				  EVENT_SHOW(item));
-	return 0;
+	return event_fail(parse, -EINVAL, item.at,
+			  "'%.*s' counts for the whole machine: leave out %s", EVENT_SHOW(item),
+			  event->asked_scope ? ":u and :k" : "the braces");
 }
 
 /* ---- one event ----------------------------------------------------------------------------*/
@@ -217,7 +211,7 @@ static int resolve_elsewhere(struct event_parse *parse, struct event_span item,
 	int trace = event_tracepoint(&parse->roots, sys, name, event), rc;
 	struct event_nearest nearest;
 	const char *why, *more = "";
-	char unknown[PMC_PATH_MAX];
+	char unknown[PMC_PATH_MAX] = "";
 	int error = -ENOENT;
 
 	if (trace == EVENT_FOUND)
@@ -240,18 +234,15 @@ static int resolve_elsewhere(struct event_parse *parse, struct event_span item,
 	/* Only sys:name can be a tracepoint. */
 	rest = event_skip(base, sys.len < base.len ? sys.len + 1 : base.len);
 	if (event_is_file_name(sys) && event_is_file_name(rest)) {
-		more = ", and not a tracepoint";
-		if (trace)
+		more = trace ? ", and tracepoints are unknown: " : ", and not a tracepoint";
+		if (trace) {
 			error = event_tracefs_error(&parse->roots, trace, unknown);
+			why = NULL;
+		}
 	}
 	event_nearest_any(&nearest, &parse->roots, base);
-	if (trace && error != -ENOENT)
-		return event_fail(
-			parse, error, base.at,
-			"unknown event '%.*s': not built in, and tracepoints are unknown: %s%s",
-			EVENT_SHOW(base), unknown, nearest.text);
-	return event_fail(parse, error, base.at, "unknown event '%.*s': not built in%s%s%s%s",
-			  EVENT_SHOW(base), why ? "; libpfm4: " : "", why ? why : "", more,
+	return event_fail(parse, error, base.at, "unknown event '%.*s': not built in%s%s%s%s%s",
+			  EVENT_SHOW(base), why ? "; libpfm4: " : "", why ? why : "", more, unknown,
 			  nearest.text);
 }
 
@@ -322,15 +313,23 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 
 /* ---- lists ---------------------------------------------------------------------------------*/
 
-/* Takes one event: up to a separator, but anything between slashes. */
-static struct event_span take_event(struct event_span *rest)
+/* Takes what comes before one of the characters, but anything between slashes. */
+static struct event_span take_until(struct event_span *rest, const char *ends)
 {
 	struct event_span item = { rest->at, 0 };
 	bool inside = false;
 
-	while (item.len < rest->len && (inside || !strchr(",{} \t\n\r", item.at[item.len])))
+	while (item.len < rest->len && (inside || !strchr(ends, item.at[item.len])))
 		inside ^= item.at[item.len++] == '/';
-	*rest = event_trim(event_skip(*rest, item.len));
+	*rest = event_skip(*rest, item.len);
+	return item;
+}
+
+static struct event_span take_event(struct event_span *rest)
+{
+	struct event_span item = take_until(rest, ",{} \t\n\r");
+
+	*rest = event_trim(*rest);
 	return item;
 }
 
@@ -341,16 +340,13 @@ static int parse_list(struct event_parse *parse, struct event_span rest, int bra
 static int parse_brace(struct event_parse *parse, struct event_span *rest,
 		       struct event_span set_modifiers)
 {
-	struct event_span body = { rest->at, 0 }, whole = { rest->at - 1, 0 };
+	struct event_span whole = { rest->at - 1, 0 }, body = take_until(rest, "}");
 	struct event_span modifiers = { 0 };
-	bool inside = false;
 	int rc;
 
-	while (body.len < rest->len && (inside || body.at[body.len] != '}'))
-		inside ^= body.at[body.len++] == '/';
-	if (body.len == rest->len)
+	if (!rest->len)
 		return event_fail(parse, -EINVAL, whole.at, "'{' without '}'");
-	*rest = event_skip(*rest, body.len + 1);
+	*rest = event_skip(*rest, 1);
 	if (rest->len && rest->at[0] == ':') {
 		*rest = event_skip(*rest, 1);
 		modifiers = take_event(rest);

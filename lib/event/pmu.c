@@ -55,28 +55,19 @@ static uint64_t *config_of(struct pmc_event *event, struct event_span name)
 }
 
 /* Parses a format such as "config1:0-7,32-35" into a word and a mask. */
-static bool format_parse(struct pmc_event *event, struct event_span text, uint64_t **word,
-			 uint64_t *mask)
+static bool format_parse(struct pmc_event *event, const char *text, uint64_t **word, uint64_t *mask)
 {
-	*word = config_of(event, event_split(&text, ':'));
-	*mask = 0;
-	if (!*word || !text.at)
-		return false;
-	while (text.at) {
-		struct event_span last = event_split(&text, ','), first = event_split(&last, '-');
-		uint64_t low, high;
+	struct event_span bits = event_span_of(text);
+	uint64_t low, high;
 
-		if (!event_number(event_trim(first), &low))
+	*word = config_of(event, event_split(&bits, ':'));
+	*mask = 0;
+	while (bits.at && *bits.at) {
+		if (!pmc_range_take(&bits.at, &low, &high) || low > high || high > 63)
 			return false;
-		high = low;
-		if (last.at && !event_number(event_trim(last), &high))
-			return false;
-		if (low > high || high > 63)
-			return false;
-		*mask |= (high - low == 63 ? UINT64_MAX : (UINT64_C(1) << (high - low + 1)) - 1)
-			 << low;
+		*mask |= UINT64_MAX >> (63 - (high - low)) << low;
 	}
-	return true;
+	return *word && *mask;
 }
 
 /* Deposits the value's bits into the bits of the mask. False: the value has more. */
@@ -127,7 +118,7 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 			EVENT_SHOW(term->value), EVENT_SHOW(term->name));
 	len = read_pmu_file(p, "format", term->name, "", format, sizeof(format));
 	if (len >= 0) {
-		if (!format_parse(p->event, event_span_of(format), &word, &mask))
+		if (!format_parse(p->event, format, &word, &mask))
 			return event_fail(p->parse, -ENOENT, p->at,
 					  "field '%.*s': unknown format '%s' in sysfs",
 					  EVENT_SHOW(term->name), format);
