@@ -8,7 +8,6 @@
 
 #include "lib/base/advice.h"
 #include "lib/count/group.h"
-#include "lib/event/event.h"
 
 #include <pmc/counter.h>
 
@@ -65,8 +64,8 @@ enum pmc_filter counter_filter(const struct pmc_counter_event *event);
 int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* The same with the advice for a failed call on this machine. */
-void counter_fail_call(struct pmc_failure *failure, int error, const char *what,
-		       const struct pmc_tried *tried);
+int counter_fail_call(struct pmc_failure *failure, int error, const char *what,
+		      const struct pmc_tried *tried);
 /* The same for an error of something open: by the meanings, which end with an error of 0, else as
  * for a failed reading. */
 struct counter_meaning {
@@ -122,6 +121,8 @@ int counter_each_cpu(const struct pmc_counter_event *events, size_t n,
 /* The raw reading now. Stores the first max values. */
 int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 		  struct pmc_perf_value *values, size_t max);
+/* -EBADF if the descriptor is no longer this counter. */
+int counter_ioctl(const struct pmc_counter *counter, unsigned long request, const void *arg);
 /* The raw running time now; 0 if it cannot be read. */
 uint64_t counter_running_ns(const struct pmc_counter *counter);
 /* Its own readings start from this one. */

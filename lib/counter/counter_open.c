@@ -40,17 +40,17 @@ int counter_fail(struct pmc_failure *failure, int error, const char *what, const
 	return error;
 }
 
-void counter_fail_call(struct pmc_failure *failure, int error, const char *what,
-		       const struct pmc_tried *tried)
+int counter_fail_call(struct pmc_failure *failure, int error, const char *what,
+		      const struct pmc_tried *tried)
 {
 	char text[sizeof(failure->advice)];
 	struct pmc_here here;
 
 	if (!failure)
-		return;
+		return error;
 	pmc_here_read(&here, NULL);
-	counter_fail(failure, error, what, "%s",
-		     pmc_advice_text(error, tried, &here, text, sizeof(text)));
+	return counter_fail(failure, error, what, "%s",
+			    pmc_advice_text(error, tried, &here, text, sizeof(text)));
 }
 
 void counter_fail_open(struct pmc_failure *failure, int error, const char *what,
@@ -232,30 +232,27 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 		open->change_attr(&attr->base, open->change_arg);
 }
 
-static void target_of(const struct pmc_open_options *open, struct pmc_tried *tried,
-		      unsigned long *flags)
+static struct pmc_tried tried_of(const struct pmc_open_options *open)
 {
-	*flags = 0;
-	tried->placed = true;
-	tried->cpu = open->cpu;
-	tried->pid = open->target == PMC_TARGET_ANY ? -1 : open->pid;
-	if (open->target == PMC_TARGET_CGROUP) {
-		tried->cgroup = true;
-		tried->pid = open->cgroup_fd;
-		*flags = PERF_FLAG_PID_CGROUP;
-	}
+	const bool cgroup = open->target == PMC_TARGET_CGROUP, any = open->target == PMC_TARGET_ANY;
+
+	return (struct pmc_tried){ .placed = true,
+				   .cgroup = cgroup,
+				   .pid = cgroup ? open->cgroup_fd :
+					  any	 ? -1 :
+						   open->pid,
+				   .cpu = open->cpu };
 }
 
 /* The descriptor of a request, or -errno. */
 static int try_open(const struct counter_request *request, const struct pmc_counter *leader,
 		    struct pmc_attr *attr)
 {
-	struct pmc_tried tried = { .call = PMC_CALL_OPEN };
-	unsigned long flags;
+	const struct pmc_tried tried = tried_of(&request->open);
 
 	attr_of(request, leader, attr);
-	target_of(&request->open, &tried, &flags);
-	return pmc_perf_open(attr, tried.pid, tried.cpu, leader ? leader->fd : -1, flags);
+	return pmc_perf_open(attr, tried.pid, tried.cpu, leader ? leader->fd : -1,
+			     tried.cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
 /* ---- which option -------------------------------------------------------------------------*/
@@ -379,18 +376,15 @@ static bool exceeds_reading(const struct pmc_counter *leader)
 void counter_advise(const struct counter_request *request, bool sibling, int error,
 		    struct pmc_failure *failure)
 {
-	struct pmc_tried tried = { .call = PMC_CALL_OPEN,
-				   .sibling = sibling,
-				   .kernel_only =
-					   counter_filter(&request->event) == PMC_KERNEL_ONLY };
+	struct pmc_tried tried = tried_of(&request->open);
 	struct pmc_attr attr;
-	unsigned long flags;
 
 	if (!failure || blame_given(request, error, failure))
 		return;
 	attr_of(request, NULL, &attr);
-	target_of(&request->open, &tried, &flags);
 	tried.attr = &attr.base;
+	tried.sibling = sibling;
+	tried.kernel_only = counter_filter(&request->event) == PMC_KERNEL_ONLY;
 	counter_fail_call(failure, error, counter_event_name(&request->event), &tried);
 }
 

@@ -140,16 +140,12 @@ int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_
 int pmc_counter_read(const struct pmc_counter *counter, uint64_t *count)
 {
 	struct pmc_counter_reading reading;
-	uint64_t scaled;
 	int error = count ? pmc_counter_read_full(counter, &reading) : -EINVAL;
 
-	if (error)
-		return error;
-	scaled = reading.count;
-	if (reading.has_times)
-		error = pmc_scaled(reading.count, reading.enabled_ns, reading.running_ns, &scaled);
+	if (!error && reading.has_times)
+		return pmc_scale(reading.count, reading.enabled_ns, reading.running_ns, count);
 	if (!error)
-		*count = scaled;
+		*count = reading.count;
 	return error;
 }
 
@@ -301,17 +297,11 @@ static bool is_software(const struct pmc_counter *counter)
 	       type == PERF_TYPE_BREAKPOINT;
 }
 
-/* Not if the descriptor's number now belongs to another event. */
-static int ioctl_with(const struct pmc_counter *counter, unsigned long request, const void *arg)
+int counter_ioctl(const struct pmc_counter *counter, unsigned long request, const void *arg)
 {
 	int error = counter_check(counter);
 
 	return error ? error : pmc_perf_ioctl(counter->fd, request, (void *)(uintptr_t)arg);
-}
-
-static int ioctl_of(const struct pmc_counter *counter, unsigned long request)
-{
-	return ioctl_with(counter, request, NULL);
 }
 
 int pmc_counter_enable(struct pmc_counter *counter)
@@ -323,16 +313,16 @@ int pmc_counter_enable(struct pmc_counter *counter)
 		return -EINVAL;
 	leader = counter->group ? counter->group->members[0] : counter;
 	if (leader == counter || !is_software(leader) || !is_running(leader))
-		return ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
-	error = ioctl_of(leader, PERF_EVENT_IOC_DISABLE);
-	error = error ? error : ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
-	restarted = ioctl_of(leader, PERF_EVENT_IOC_ENABLE);
+		return counter_ioctl(counter, PERF_EVENT_IOC_ENABLE, NULL);
+	error = counter_ioctl(leader, PERF_EVENT_IOC_DISABLE, NULL);
+	error = error ? error : counter_ioctl(counter, PERF_EVENT_IOC_ENABLE, NULL);
+	restarted = counter_ioctl(leader, PERF_EVENT_IOC_ENABLE, NULL);
 	return error ? error : restarted;
 }
 
 int pmc_counter_disable(struct pmc_counter *counter)
 {
-	return counter ? ioctl_of(counter, PERF_EVENT_IOC_DISABLE) : -EINVAL;
+	return counter ? counter_ioctl(counter, PERF_EVENT_IOC_DISABLE, NULL) : -EINVAL;
 }
 
 /* A group opened here is enabled through its leader only: with PERF_IOC_FLAG_GROUP each member is
@@ -342,8 +332,8 @@ static int control_group(const struct pmc_counter *counter, unsigned long reques
 	if (!counter)
 		return -EINVAL;
 	if (counter->group)
-		return ioctl_of(counter->group->members[0], request);
-	return ioctl_with(counter, request, (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
+		return counter_ioctl(counter->group->members[0], request, NULL);
+	return counter_ioctl(counter, request, (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 }
 
 /* Whether an adopted counter is known to lead its group: a reading starts with the leader. */
@@ -363,8 +353,8 @@ int pmc_counter_enable_group(struct pmc_counter *counter)
 	if (error || counter->group || !is_leader(counter))
 		return error;
 	/* All members are enabled now; enabling the leader again starts them. */
-	error = ioctl_of(counter, PERF_EVENT_IOC_DISABLE);
-	return error ? error : ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
+	error = counter_ioctl(counter, PERF_EVENT_IOC_DISABLE, NULL);
+	return error ? error : counter_ioctl(counter, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 int pmc_counter_disable_group(struct pmc_counter *counter)
@@ -377,12 +367,12 @@ int pmc_counter_refresh(struct pmc_counter *counter, int overflows)
 	/* The kernel takes 0 as "no limit" and never disables. */
 	if (!counter || overflows <= 0)
 		return -EINVAL;
-	return ioctl_with(counter, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)overflows);
+	return counter_ioctl(counter, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)overflows);
 }
 
 int pmc_counter_set_period(struct pmc_counter *counter, uint64_t period)
 {
-	int error = counter ? ioctl_with(counter, PERF_EVENT_IOC_PERIOD, &period) : -EINVAL;
+	int error = counter ? counter_ioctl(counter, PERF_EVENT_IOC_PERIOD, &period) : -EINVAL;
 
 	if (!error)
 		counter->attr.base.sample_period = period;
@@ -393,12 +383,12 @@ int pmc_counter_set_bpf(struct pmc_counter *counter, int program_fd)
 {
 	if (!counter)
 		return -EINVAL;
-	return ioctl_with(counter, PERF_EVENT_IOC_SET_BPF, (void *)(intptr_t)program_fd);
+	return counter_ioctl(counter, PERF_EVENT_IOC_SET_BPF, (void *)(intptr_t)program_fd);
 }
 
 int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter)
 {
 	if (!counter || !filter)
 		return -EINVAL;
-	return ioctl_with(counter, PERF_EVENT_IOC_SET_FILTER, filter);
+	return counter_ioctl(counter, PERF_EVENT_IOC_SET_FILTER, filter);
 }

@@ -8,7 +8,6 @@
  */
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
-#include "lib/count/group.h"
 #include "lib/count/user_read.h"
 #include "lib/counter/counter.h"
 #include "lib/sampler/sampler.h"
@@ -177,8 +176,6 @@ static int add_source(struct pmc_sampler *sampler, struct pmc_counter *counter)
 	while (*end)
 		end = &(*end)->next;
 	*end = source;
-	if (!same_layout(&sampler->first->attr, &source->attr))
-		sampler->one_layout = false;
 	return 0;
 }
 
@@ -186,13 +183,11 @@ static int add_source(struct pmc_sampler *sampler, struct pmc_counter *counter)
 static const struct pmc_source *source_of(const struct pmc_sampler *sampler,
 					  const struct perf_event_header *header)
 {
+	const int where = pmc_record_identifier_at(header->type, header->size);
 	struct pmc_source *source = NULL;
-	int where;
 
-	if (sampler->one_layout)
-		return sampler->first;
-	where = pmc_record_identifier_at(header->type, header->size);
-	if (where >= 0)
+	/* Without identifiers all sources have the layout of the first. */
+	if (where >= 0 && sampler->first->next)
 		source = find_id(sampler,
 				 pmc_ring_word(&sampler->ring, sampler->at + (unsigned)where));
 	return source ? source : sampler->first;
@@ -201,10 +196,7 @@ static const struct pmc_source *source_of(const struct pmc_sampler *sampler,
 /* Makes the counter write to another ring, of the counter with descriptor `to`; -1: to none. */
 static int set_output(const struct pmc_counter *counter, int to)
 {
-	int error = counter_check(counter);
-
-	return error ? error :
-		       pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)to);
+	return counter_ioctl(counter, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)to);
 }
 
 int pmc_sampler_attach(struct pmc_sampler *sampler, struct pmc_counter *counter)
@@ -335,7 +327,6 @@ int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, 
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
-	made->one_layout = true;
 	error = counter_check(counter);
 	if (!error)
 		error = map_ring(made, pmc_counter_fd(counter), pages);
@@ -349,8 +340,7 @@ int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, 
 		if (error == -EBADF)
 			return counter_fail(failure, error, counter->name,
 					    "its descriptor was closed; open it again");
-		counter_fail_call(failure, error, counter->name, &tried);
-		return error;
+		return counter_fail_call(failure, error, counter->name, &tried);
 	}
 	*sampler = made;
 	return 0;
@@ -397,12 +387,11 @@ int pmc_sampler_fd(const struct pmc_sampler *sampler)
 static int pause_output(struct pmc_sampler *sampler, uintptr_t pause)
 {
 	int error = usable(sampler);
+	const struct pmc_counter *first = error ? NULL : sampler->first->counter;
 
-	if (!error)
-		error = sampler->first->counter ? counter_check(sampler->first->counter) : -EBADF;
-	return error ? error :
-		       pmc_perf_ioctl(pmc_sampler_fd(sampler), PERF_EVENT_IOC_PAUSE_OUTPUT,
-				      (void *)pause);
+	return first ? counter_ioctl(first, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)pause) :
+	       error ? error :
+		       -EBADF;
 }
 
 int pmc_sampler_pause(struct pmc_sampler *sampler)
@@ -443,8 +432,7 @@ static int deliver(struct pmc_sampler *sampler, const struct perf_event_header *
 	/* Sizes were checked when the record was found: the ring has been written to since. */
 	if (error)
 		error = -EPROTO;
-	/* With one layout the id was not needed to decode the record. */
-	if (sampler->one_layout && source->next)
+	if (sampler->first->next && !error)
 		source = find_id(sampler, record->present & PERF_SAMPLE_IDENTIFIER ?
 						  record->identifier :
 						  record->id);

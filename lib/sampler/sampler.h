@@ -71,10 +71,9 @@ struct pmc_source {
 
 struct pmc_sampler {
 	struct pmc_ring ring;
-	uint64_t at;	 /* the next record; what is before it is released by the next call */
-	int error;	 /* permanent: -EBADMSG */
-	int ended;	 /* 0, or why no record will follow those in the ring */
-	bool one_layout; /* all sources' records have the same layout */
+	uint64_t at; /* the next record; what is before it is released by the next call */
+	int error;   /* permanent: -EBADMSG */
+	int ended;   /* 0, or why no record will follow those in the ring */
 	void *map;
 	size_t map_bytes;
 	unsigned char *alive;	   /* 0 in children of fork, where the ring is not mapped */

@@ -244,7 +244,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	source.attr.sample_type |= PERF_SAMPLE_TIME;
 	source.attr.sample_id_all = 1;
 	sampler = calloc(1, sizeof(*sampler));
-	sampler->one_layout = true;
 	sampler->first = &source;
 	sampler->alive = &alive;
 	FUZZ_CHECK(pmc_ring_init(&sampler->ring, &page, bytes, room, joined) == 0);

@@ -26,7 +26,6 @@ static void sampler_init(struct made_sampler *m, uint64_t size)
 					 .attr = { .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
 						   .sample_id_all = 1 } };
 	m->sampler = calloc(1, sizeof(*m->sampler));
-	m->sampler->one_layout = true;
 	m->sampler->first = &m->source;
 	m->sampler->alive_bytes = 4096;
 	m->sampler->alive =
