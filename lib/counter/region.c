@@ -151,17 +151,13 @@ static int fill_count(const struct pmc_control *control, const struct pmc_region
 	return 0;
 }
 
-static int fill(const struct pmc_control *control, const struct pmc_frame *frame, const char *event,
-		struct pmc_region_sum *sum)
+/* cursor: behind the name. */
+static int fill(const struct pmc_control *control, const struct pmc_frame *frame,
+		struct pmc_cursor *cursor, const char *event, struct pmc_region_sum *sum)
 {
 	struct pmc_region_fixed fixed;
-	struct pmc_cursor cursor;
-	const char *name;
-	size_t len;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	pmc_cursor_init(&cursor, frame);
-	pmc_cursor_str(&cursor, &name, &len);
 	sum->calls = fixed.calls;
 	sum->open = fixed.open;
 	sum->has_cpu = fixed.flags & PMC_REGION_CPU;
@@ -172,18 +168,7 @@ static int fill(const struct pmc_control *control, const struct pmc_frame *frame
 		sum->cpu_ns = net(&fixed, false, times, sum);
 		sum->self_cpu_ns = net(&fixed, true, times, sum);
 	}
-	return event ? fill_count(control, &fixed, &cursor, event, sum) : 0;
-}
-
-static bool has_name(const struct pmc_frame *frame, const char *name)
-{
-	struct pmc_cursor cursor;
-	const char *text;
-	size_t len;
-
-	pmc_cursor_init(&cursor, frame);
-	return pmc_cursor_str(&cursor, &text, &len) && len == strnlen(name, REGION_NAME - 1) &&
-	       !memcmp(text, name, len);
+	return event ? fill_count(control, &fixed, cursor, event, sum) : 0;
 }
 
 int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *sum)
@@ -193,6 +178,7 @@ int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *
 	struct reader reader = { .control = control };
 	const struct slot *slot;
 
+	name = name ? name : "";
 	if (!sum)
 		return -EINVAL;
 	*sum = (struct pmc_region_sum){ .calls = 0 };
@@ -204,22 +190,23 @@ int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *
 		return -ENODEV;
 	/* The first "record" has the regions beyond the last one. */
 	for (uint32_t i = 0;; i++) {
+		enum snapshot_result result;
 		struct pmc_frame_buf buf;
+		struct pmc_cursor cursor;
 		struct pmc_frame frame;
+		const char *text;
+		size_t len;
 
 		pmc_frame_buf_init(&buf, room, sizeof(room));
-		switch (snapshot_region(&reader, &buf, slot, i)) {
-		case SNAPSHOT_CHANGING:
-			return -EAGAIN;
-		case SNAPSHOT_PUT:
-			break;
-		default:
-			return -ENOENT;
-		}
+		result = snapshot_region(&reader, &buf, slot, i);
+		if (result != SNAPSHOT_PUT)
+			return result == SNAPSHOT_CHANGING ? -EAGAIN : -ENOENT;
 		if (!buf.len)
 			continue;
 		pmc_frame_view(&frame, room, buf.len);
-		if (has_name(&frame, name ? name : ""))
-			return fill(control, &frame, event, sum);
+		pmc_cursor_init(&cursor, &frame);
+		if (pmc_cursor_str(&cursor, &text, &len) && len == strnlen(name, REGION_NAME - 1) &&
+		    !memcmp(text, name, len))
+			return fill(control, &frame, &cursor, event, sum);
 	}
 }
