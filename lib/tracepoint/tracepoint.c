@@ -7,7 +7,7 @@
  * number of bytes; include/trace/stages/stage6_event_callback.h.
  */
 #include "lib/base/arena.h"
-#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "lib/counter/counter.h"
 #include "lib/event/source.h"
@@ -107,12 +107,6 @@ static void set_kind(struct pmc_tracepoint_field *field, struct event_span base,
 
 /* ---- declarations -------------------------------------------------------------------------*/
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 /* "char prev_comm[16]", "__data_loc char[] msg", "const char * filename". */
 static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepoint_field *field,
 			   struct event_span text)
@@ -120,7 +114,6 @@ static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepo
 	struct event_span base, name, array = { NULL, 0 };
 	uint64_t elements = 0;
 	size_t end = text.len;
-	char *type;
 
 	if (end && text.at[end - 1] == ']') {
 		while (end && text.at[end - 1] != '[')
@@ -132,7 +125,7 @@ static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepo
 		event_number((struct event_span){ array.at + 1, array.len - 2 }, &elements);
 	}
 	name = (struct event_span){ text.at + end, 0 };
-	while (name.at > text.at && is_word(name.at[-1])) {
+	while (name.at > text.at && (pmc_is_alnum(name.at[-1]) || name.at[-1] == '_')) {
 		name.at--;
 		name.len++;
 	}
@@ -140,13 +133,10 @@ static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepo
 	if (!name.len || !base.len)
 		return -EPROTO;
 	field->name = pmc_arena_strndup(&tracepoint->arena, name.at, name.len);
-	type = pmc_arena_alloc(&tracepoint->arena, base.len + array.len + 1);
-	if (!field->name || !type)
+	field->type = pmc_arena_format(&tracepoint->arena, "%.*s%.*s", (int)base.len, base.at,
+				       (int)array.len, array.at);
+	if (!field->name || !field->type)
 		return -ENOMEM;
-	memcpy(type, base.at, base.len);
-	if (array.len)
-		memcpy(type + base.len, array.at, array.len);
-	field->type = type;
 	field->is_dynamic =
 		field->size == 4 && (starts(base, "__data_loc ") || starts(base, "__rel_loc "));
 	base = without(without(base, "__data_loc "), "__rel_loc ");
@@ -446,9 +436,17 @@ static int64_t integer_at(const unsigned char *data, uint32_t size, bool is_sign
 	return is_signed ? (int64_t)(value << unused) >> unused : (int64_t)value;
 }
 
-static bool has_elements(const struct pmc_tracepoint_field *field)
+/* The bytes of an integer, or of an array of them. */
+static int elements(const struct pmc_tracepoint_field *field, const struct pmc_record *record,
+		    struct pmc_record_span *bytes)
 {
-	return field->kind == PMC_TRACEPOINT_INTEGER || field->kind == PMC_TRACEPOINT_ARRAY;
+	int error = pmc_tracepoint_bytes(field, record, bytes);
+
+	if (error)
+		return error;
+	return field->kind == PMC_TRACEPOINT_INTEGER || field->kind == PMC_TRACEPOINT_ARRAY ?
+		       0 :
+		       -EINVAL;
 }
 
 int pmc_tracepoint_integer(const struct pmc_tracepoint_field *field,
@@ -463,12 +461,10 @@ int pmc_tracepoint_length(const struct pmc_tracepoint_field *field, const struct
 			  size_t *n)
 {
 	struct pmc_record_span bytes;
-	int error = pmc_tracepoint_bytes(field, record, &bytes);
+	int error = elements(field, record, &bytes);
 
-	if (error)
-		return error;
-	if (!has_elements(field) || !n)
-		return -EINVAL;
+	if (error || !n)
+		return error ? error : -EINVAL;
 	*n = bytes.size / field->element_bytes;
 	return 0;
 }
@@ -477,12 +473,10 @@ int pmc_tracepoint_element(const struct pmc_tracepoint_field *field,
 			   const struct pmc_record *record, size_t index, int64_t *value)
 {
 	struct pmc_record_span bytes;
-	int error = pmc_tracepoint_bytes(field, record, &bytes);
+	int error = elements(field, record, &bytes);
 
-	if (error)
-		return error;
-	if (!has_elements(field) || !value)
-		return -EINVAL;
+	if (error || !value)
+		return error ? error : -EINVAL;
 	if (index >= bytes.size / field->element_bytes)
 		return -ERANGE;
 	*value = integer_at(bytes.data + index * field->element_bytes, field->element_bytes,
@@ -501,20 +495,18 @@ int pmc_tracepoint_string(const struct pmc_tracepoint_field *field, const struct
 			  char *text, size_t size)
 {
 	struct pmc_record_span bytes;
+	struct pmc_out out;
 	int error = pmc_tracepoint_bytes(field, record, &bytes);
-	size_t len;
 
 	if (!text || !size)
 		return -EINVAL;
-	text[0] = '\0';
+	pmc_out_to_mem(&out, text, size);
 	if (error)
 		return error;
 	if (field->kind != PMC_TRACEPOINT_STRING)
 		return -EINVAL;
-	len = length_of(&bytes);
-	memcpy(text, bytes.data, len < size ? len : size - 1);
-	text[len < size ? len : size - 1] = '\0';
-	return len < size ? 0 : -ENOSPC;
+	pmc_out_bytes(&out, (const char *)bytes.data, length_of(&bytes));
+	return out.error;
 }
 
 static void put_integer(struct pmc_out *out, const struct pmc_tracepoint_field *field,
