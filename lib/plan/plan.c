@@ -4,11 +4,8 @@
  * EVENTSET frame, which PMC_JOB carries in hex.
  */
 #include "lib/plan/plan.h"
-#include "lib/base/advice.h"
 #include "lib/base/number.h"
-#include "lib/base/out.h"
 #include "lib/count/user_read.h"
-#include "lib/dump/frame.h"
 #include "lib/dump/words.h"
 
 #include <errno.h>
@@ -350,15 +347,6 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 
 #define CPU_MAX 1000000u
 
-static const char *cpu_name(uint64_t cpu, struct pmc_arena *arena)
-{
-	char text[24];
-	struct pmc_out out = pmc_out_mem(text, sizeof(text));
-
-	pmc_out_u64(&out, cpu);
-	return pmc_arena_strndup(arena, text, out.len);
-}
-
 /* Adds the event on each of its CPUs. 0, -ENOMEM or -E2BIG. */
 static int add_cpus(struct pmc_plan *uncore, const struct pmc_planned *event,
 		    struct pmc_arena *arena, int *cpus)
@@ -373,7 +361,7 @@ static int add_cpus(struct pmc_plan *uncore, const struct pmc_planned *event,
 			if (uncore->count == PMC_EVENTS_MAX)
 				return -E2BIG;
 			*one = *event;
-			one->event.core_type = cpu_name(cpu, arena);
+			one->event.core_type = pmc_arena_format(arena, "%d", (int)cpu);
 			if (!one->event.core_type)
 				return -ENOMEM;
 			one->flags |= PMC_EVENT_UNCORE;
@@ -461,25 +449,9 @@ static int make_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 	return 0;
 }
 
-/* The size of the plan's frame, or a little more. */
-static size_t frame_room(const struct pmc_plan *plan)
-{
-	size_t bytes = sizeof(struct pmc_frame_head) + sizeof(struct pmc_eventset_fixed) + 16;
-
-	for (unsigned i = 0; i < plan->count; i++) {
-		const struct pmc_event *event = &plan->events[i].event;
-
-		bytes += sizeof(struct pmc_event_def) + 3 * (sizeof(struct pmc_str) + 8) +
-			 strlen(event->name) + strlen(event->unit) +
-			 (event->core_type ? strlen(event->core_type) : 0);
-	}
-	return bytes;
-}
-
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 {
 	struct pmc_frame_buf buf;
-	size_t bytes;
 	void *room;
 
 	plan->hash = 0;
@@ -499,11 +471,11 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 		return 0;
 	if (make_attrs(plan, arena) != 0)
 		return -ENOMEM;
-	bytes = frame_room(plan);
-	room = pmc_arena_alloc(arena, bytes);
+	/* Pages that stay unused take no memory. */
+	room = pmc_arena_alloc(arena, PMC_FRAME_MAX_BYTES);
 	if (!room)
 		return -ENOMEM;
-	pmc_frame_buf_init(&buf, room, bytes);
+	pmc_frame_buf_init(&buf, room, PMC_FRAME_MAX_BYTES);
 	plan->hash = pmc_plan_frame(plan, &buf);
 	plan->frame = room;
 	plan->frame_bytes = buf.len;
