@@ -60,25 +60,20 @@ static int real_time_signal(const char *text)
 	return value >= SIGRTMIN && value <= SIGRTMAX ? value : -EINVAL;
 }
 
-static bool is_signal(int value)
-{
-	/* 32 and 33 are reserved by the C library. */
-	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN);
-}
-
 int pmc_signal_number(const char *text)
 {
 	int value = number(text);
 
-	if (value < 0) {
-		if (strncmp(text, "SIG", 3) == 0)
-			text += 3;
-		for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-			if (strcmp(text, signals[i].name) == 0)
-				return signals[i].number;
-		return real_time_signal(text);
-	}
-	return is_signal(value) ? value : -EINVAL;
+	/* 32 and 33 are reserved by the C library. */
+	if (value >= 0)
+		return value && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN) ? value :
+											 -EINVAL;
+	if (strncmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (strcmp(text, signals[i].name) == 0)
+			return signals[i].number;
+	return real_time_signal(text);
 }
 
 const struct pmc_knob pmc_knobs[] = {
@@ -168,23 +163,20 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 		return -EINVAL;
 	to->event = value;
 	to->event_len = strlen(value);
-	if (rate) {
-		if (!pmc_number(rate + 1, UINT64_MAX >> 1, &to->period) || !to->period)
-			return -EINVAL;
-		to->frequency = 0;
-	} else {
+	if (!rate)
 		rate = strrchr(value, '/');
-		/* A slash at the end closes the terms of a PMU. */
-		if (rate && rate[1]) {
-			if (!pmc_number(rate + 1, PMC_SAMPLE_HZ_MOST, &number) || !number)
-				return -EINVAL;
-			to->frequency = number;
-		} else {
-			rate = NULL;
-		}
-	}
-	if (rate)
+	/* A slash at the end closes the terms of a PMU. */
+	if (rate && (*rate == '@' || rate[1])) {
+		const bool is_period = *rate == '@';
+
+		if (!pmc_number(rate + 1, is_period ? UINT64_MAX >> 1 : PMC_SAMPLE_HZ_MOST,
+				&number) ||
+		    !number)
+			return -EINVAL;
+		to->period = is_period ? number : 0;
+		to->frequency = is_period ? 0 : number;
 		to->event_len = (size_t)(rate - value);
+	}
 	return to->event_len && !is_switches(value, to->event_len) ? 0 : -EINVAL;
 }
 

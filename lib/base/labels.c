@@ -115,11 +115,6 @@ const char *pmc_label(const char *labels, const char *key, size_t *len)
 	return NULL;
 }
 
-static bool is_key_char(char c)
-{
-	return pmc_is_alnum(c) || c == '.' || c == '_' || c == '-';
-}
-
 bool pmc_labels_valid(const char *labels)
 {
 	const char *key, *value, *from = labels;
@@ -132,7 +127,7 @@ bool pmc_labels_valid(const char *labels)
 		if (!value || !key_len)
 			return false;
 		for (size_t i = 0; i < key_len; i++)
-			if (!is_key_char(key[i]))
+			if (!pmc_is_alnum(key[i]) && !strchr("._-", key[i]))
 				return false;
 		for (size_t i = 0; i < len; i++)
 			if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)

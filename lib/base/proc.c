@@ -12,7 +12,7 @@
 bool pmc_proc_stat(const char *text, struct pmc_proc_stat *stat)
 {
 	const char *name = strchr(text, '('), *at = strrchr(text, ')');
-	uint64_t value = 0;
+	uint64_t fields[23];
 	size_t len;
 
 	if (!name || !at || at < name || at[1] != ' ' || !at[2])
@@ -24,30 +24,21 @@ bool pmc_proc_stat(const char *text, struct pmc_proc_stat *stat)
 	stat->name[len] = '\0';
 	stat->state = at[2];
 	at += 3;
-	for (unsigned field = 4; field <= 22; field++) {
+	for (unsigned i = 4; i <= 22; i++) {
 		at += *at == ' ';
 		/* Some are signed. */
 		at += *at == '-';
-		if (!pmc_number_take(&at, NULL, 10, &value))
+		if (!pmc_number_take(&at, NULL, 10, &fields[i]))
 			return false;
-		if (field == 4)
-			stat->parent = value;
-		else if (field == 10)
-			stat->minor_faults = value;
-		else if (field == 11)
-			stat->child_faults = value;
-		else if (field == 12)
-			stat->major_faults = value;
-		else if (field == 14)
-			stat->user_ticks = value;
-		else if (field == 15)
-			stat->system_ticks = value;
-		else if (field == 16)
-			stat->child_ticks = value;
-		else if (field == 17)
-			stat->child_ticks += value;
 	}
-	stat->start_ticks = value;
+	stat->parent = fields[4];
+	stat->minor_faults = fields[10];
+	stat->child_faults = fields[11];
+	stat->major_faults = fields[12];
+	stat->user_ticks = fields[14];
+	stat->system_ticks = fields[15];
+	stat->child_ticks = fields[16] + fields[17];
+	stat->start_ticks = fields[22];
 	return true;
 }
 

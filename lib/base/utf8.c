@@ -187,17 +187,12 @@ int pmc_utf8_columns(const char *text, size_t len)
 	return total;
 }
 
-static bool is_plain(char c)
-{
-	return pmc_is_alnum(c) || (c && strchr("_-./,:=@%+", c));
-}
-
 void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii)
 {
 	bool plain = *text, coded = !pmc_utf8_is_safe(text);
 
 	for (const char *at = text; *at; at++) {
-		plain &= is_plain(*at);
+		plain &= pmc_is_alnum(*at) || strchr("_-./,:=@%+", *at);
 		coded |= ascii && (unsigned char)*at > 0x7e;
 	}
 	if (*text == '-')
