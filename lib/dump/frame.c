@@ -234,7 +234,9 @@ struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8
 					  uint64_t snapshot, const struct pmc_thread_fixed *fixed)
 {
 	return pmc_frame_begin(buf, PMC_FRAME_THREAD, identity, snapshot, fixed,
-			       pmc_thread_bytes(fixed));
+			       fixed->off_ns || fixed->reset_ns ?
+				       sizeof(*fixed) :
+				       offsetof(struct pmc_thread_fixed, off_ns));
 }
 
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
