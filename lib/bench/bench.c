@@ -12,7 +12,6 @@
 #include "lib/base/number.h"
 #include "lib/count/group.h"
 #include "lib/counter/counter.h"
-#include "lib/event/formula.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,6 @@
  * inputs of metrics, and what follows from an event's type and code. */
 #include "lib/event/source.h"
 #include "lib/base/out.h"
-#include "lib/event/formula.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

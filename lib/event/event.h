@@ -17,11 +17,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/config.h"
 
-#include <pmc/dump.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define PMC_NO_BRACE (-1)
 /* Type of an event of Apple's kpep database, which has it by name; config is a hash of the name. */
 #define PMC_TYPE_KPEP 0x6b706570u
@@ -165,3 +160,26 @@ struct pmc_builtin {
 /* Calls visit for each built-in name; cache events have their canonical name only. The row is valid
  * during the call. */
 void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg);
+
+/* ---- metrics.def: inputs and formulas, for those who compute and who group them ------------ */
+
+enum pmc_input {
+#define INPUT(id, type, config, name) PMC_INPUT_##id,
+#include "lib/event/metrics.def"
+};
+
+enum pmc_formula_kind { PER, PCT, KI, EXCESS_PCT, CPU_PCT, SWITCHES_PER_S };
+
+struct pmc_formula {
+	enum pmc_formula_kind kind;
+	enum pmc_input a, b;
+};
+
+/* One for each row of metrics.def. */
+extern const struct pmc_formula pmc_formulas[];
+
+/* Whether an event of this type, config and name counts the input. */
+bool pmc_is_input(enum pmc_input input, uint32_t type, uint64_t config, const char *name);
+/* Whether the two form a ratio, which is exact only if they are in one group. Formulas per 1,000
+ * instructions do not count: they would tie all events to one. */
+bool pmc_is_ratio(const struct pmc_event *a, const struct pmc_event *b);

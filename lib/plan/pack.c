@@ -17,7 +17,6 @@
  * changes, how many are does not. So a probe runs over a workload that default events count.
  */
 #include "lib/base/clock.h"
-#include "lib/event/formula.h"
 #include "lib/plan/plan.h"
 
 #include <errno.h>

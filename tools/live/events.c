@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* events.c - plans a list of events and the view that reports use, and opens its groups. */
 #include "tools/live/events.h"
-#include "lib/event/formula.h"
 #include "tools/rows/fold.h"
 #include "lib/dump/words.h"
 #include "tools/cli/flags.h"

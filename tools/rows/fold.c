@@ -5,7 +5,7 @@
  */
 #include "tools/rows/fold.h"
 #include "lib/base/labels.h"
-#include "lib/event/formula.h"
+#include "lib/event/event.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - computes the rows of metrics.def from a row's counts. */
 #include "tools/rows/metrics.h"
-#include "lib/event/formula.h"
+#include "lib/event/event.h"
 
 #include <string.h>
 
