@@ -663,19 +663,15 @@ static int measure(struct pmc_bench *bench, const struct pmc_bench_case *what,
 
 static int run_value(struct pmc_bench *bench, const struct pmc_bench_case *what, int64_t value)
 {
-	struct bench_result *results,
-		result = { .of = {
-				   .name = pmc_arena_strdup(&bench->arena, what->name),
-				   .parameter = what->parameter ?
-							pmc_arena_strdup(&bench->arena,
-									 what->parameter) :
-							NULL,
-				   .value = value,
-				   .threads = what->threads ? what->threads : 1,
-				   .bytes_per_op = what->bytes_per_op,
-			   } };
-	int error = bench->arena.failed ? -ENOMEM : measure(bench, what, &result);
+	struct bench_result *results, result = { .of.value = value };
+	int error;
 
+	result.of.threads = what->threads ? what->threads : 1;
+	result.of.bytes_per_op = what->bytes_per_op;
+	result.of.name = pmc_arena_strdup(&bench->arena, what->name);
+	if (what->parameter)
+		result.of.parameter = pmc_arena_strdup(&bench->arena, what->parameter);
+	error = bench->arena.failed ? -ENOMEM : measure(bench, what, &result);
 	/* `run` may have run benchmarks itself. */
 	results = pmc_arena_grow(&bench->arena, bench->results, bench->n, &bench->room,
 				 sizeof(*results));
