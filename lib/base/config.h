@@ -9,9 +9,6 @@
 #include "lib/base/out.h"
 
 #include <pmc/dump.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum pmc_report_kind {
 	PMC_REPORT_AUTO,

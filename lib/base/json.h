@@ -10,9 +10,6 @@
 
 #include "lib/base/out.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct pmc_json {
 	struct pmc_out *out;
 	unsigned depth;

@@ -4,10 +4,6 @@
 
 #include "lib/base/out.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* The code point at text: its length in bytes, or 0 if these bytes are no UTF-8 (overlong,
  * surrogate, cut off, beyond U+10FFFF). len must be > 0. */
 size_t pmc_utf8_decode(const char *text, size_t len, uint32_t *code);

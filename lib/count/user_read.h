@@ -12,9 +12,6 @@
 
 #include "lib/count/group.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef const volatile struct perf_event_mmap_page pmc_user_page;
 
 /* Asks for user access where the kernel wants it asked for (arm64: config1 bit 1, if

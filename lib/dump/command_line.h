@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/config.h"
-#include "lib/base/out.h"
 
 /* Longer command lines are truncated. */
 #define PMC_COMMAND_LINE_BYTES 4096

@@ -3,11 +3,9 @@
 #pragma once
 
 #include "lib/base/number.h"
-#include "lib/base/out.h"
 #include "lib/base/show.h"
 
 #include <pmc/dump.h>
-#include <stddef.h>
 
 /* One clause for a reason or errno ("its start was not seen", "too many open files"). */
 const char *pmc_reason_text(uint32_t reason);

@@ -11,11 +11,6 @@
 #include "lib/count/user_read.h"
 #include "lib/live/registry.h"
 
-#include <pmc/dump.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
 #define PMC_CONTROL_VERSION 16
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file

@@ -12,9 +12,6 @@
 
 #include <pmc/dump.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- OS accounting while counting is on ---------------------------------------------------
  *

@@ -8,10 +8,8 @@
 #pragma once
 
 #include "lib/base/advice.h"
-#include "lib/base/out.h"
 #include "lib/count/group.h"
 #include "lib/dump/frame.h"
-#include "lib/event/event.h"
 
 struct pmc_planned {
 	struct pmc_event event;
