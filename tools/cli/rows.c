@@ -52,7 +52,13 @@ void tool_rows_say(struct tool_rows *rows, const char *format, ...)
 	va_start(args, format);
 	table_vsay(&out, &rows->screen, format, args);
 	va_end(args);
-	pmc_show_wrapped(&rows->out, out.buf, pmc_screen_width(&rows->screen));
+	if (rows->format != TABLE_MARKDOWN) {
+		pmc_show_wrapped(&rows->out, out.buf, pmc_screen_width(&rows->screen));
+		return;
+	}
+	pmc_out_char(&rows->out, '-');
+	table_put_markdown(&rows->out, out.buf, out.len);
+	pmc_out_char(&rows->out, '\n');
 }
 
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table)

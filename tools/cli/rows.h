@@ -38,7 +38,8 @@ int tool_rows_open(struct tool_rows *rows);
 int tool_rows_close(struct tool_rows *rows);
 /* Chooses units and widths where the format has any, and prints the table to rows->out. */
 void tool_rows_print(struct tool_rows *rows, struct table *table);
-/* Prints a sentence of table_say() that begins with a space, in lines of the screen. */
+/* Prints a sentence of table_say() that begins with a space, in lines of the screen; in Markdown an
+ * item. */
 void tool_rows_say(struct tool_rows *rows, const char *format, ...);
 /* Under a table: how many rows and which columns it does not show. */
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table);

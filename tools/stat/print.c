@@ -422,16 +422,6 @@ static bool lacks_clock(const struct stat_lines *lines)
 	       (double)pmc_count_value(&total->counts[clock]) < 0.9 * (double)total->span.cpu_ns;
 }
 
-static void put_note(struct stat_job *stat, const char *text)
-{
-	struct tool_rows *output = &stat->output;
-
-	if (output->format == TABLE_MARKDOWN)
-		pmc_outf(&output->out, "-%s\n", text);
-	else
-		tool_rows_say(output, "%s", text);
-}
-
 static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 {
 	const struct live_events *live = &stat->live;
@@ -461,7 +451,7 @@ static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 	for (unsigned i = 0; i < n; i++) {
 		pmc_out_to_mem(&out, text, sizeof(text));
 		if (table_put_reason(&out, &stat->output.screen, " not counted: ", list, n, i))
-			put_note(stat, text);
+			tool_rows_say(&stat->output, "%s", text);
 	}
 }
 
@@ -470,22 +460,22 @@ static void put_notes(const struct stat_lines *lines)
 	struct stat_job *stat = lines->stat;
 	const struct pmc_count *total = lines->list[lines->n - 1]->counts;
 	const char *hidden = stat->hidden ? stat->hidden : "";
-	char text[1024];
 
-	snprintf(text, sizeof(text), " not shown: %s; --columns chooses, --format csv has all",
-		 hidden);
 	if (hidden[0])
-		put_note(stat, text);
+		tool_rows_say(&stat->output,
+			      " not shown: %s; --columns chooses, --format csv has all", hidden);
 	if (lines->scaled)
-		put_note(stat, " ~ multiplexed: scaled to the whole time");
+		tool_rows_say(&stat->output, " ~ multiplexed: scaled to the whole time");
 	if (lines->lacks)
-		put_note(stat, " +: at least; what a thread did between its last reading and its "
-			       "end is not included");
+		tool_rows_say(&stat->output,
+			      " +: at least; what a thread did between its last reading and its "
+			      "end is not included");
 	if (lacks_clock(lines))
-		put_note(stat, " CPUs and task-clock exclude part of each context switch; cpu "
-			       "includes it");
+		tool_rows_say(&stat->output,
+			      " CPUs and task-clock exclude part of each context switch; cpu "
+			      "includes it");
 	if (hides_places(stat))
-		put_note(stat, " at: needs permission to trace the process (ptrace)");
+		tool_rows_say(&stat->output, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);
 }
 
