@@ -7,7 +7,6 @@
  * 	./a.out --json   the same and more as JSON
  */
 #include <pmc/bench.h>
-#include <pmc/counter.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

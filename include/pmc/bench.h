@@ -42,6 +42,7 @@
 #define PMC_BENCH_H
 
 #include <pmc/api.h>
+#include <pmc/counter_event.h>
 #include <pmc/dump.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,7 +62,6 @@ PMC_API_BEGIN
 typedef void (*pmc_bench_fn)(void *arg, uint64_t ops);
 
 struct pmc_bench;
-struct pmc_failure; /* <pmc/counter_event.h> */
 
 #define PMC_BENCH_EVENTS "task-clock,cycles,instructions,cache-misses,branch-misses"
 
