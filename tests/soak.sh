@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # soak.sh - a million threads, 10,000 processes, 30 minutes of samples in a storm, 20,000 attacks on
-# pmctl, then random programs under random signals, dumps and limits for ten minutes. Not part of make
-# check.
+# pmctl, then random programs under random signals, dumps and limits for ten minutes. Meanwhile sessions
+# of pmctl bench. Not part of make check.
 #
 #	make soak                    an hour and more
 #	SECONDS=20 make soak         a short run: everything in proportion to 600 s
@@ -43,6 +43,31 @@ rows() {
 			NR > 1 && $1 ~ e { n += $c } END { print n + 0 }'
 }
 
+# ---- sessions of pmctl bench ------------------------------------------------------------------
+# Each is compared with one of the sessions that are at least 5 minutes older. Of 100 comparisons of a
+# program with itself, at most 5 may be significant (pmctl-bench(1)), and 3 by chance.
+mkdir "$T/bench"
+began=() n_compared=0 n_alarms=0
+sessions() {
+	local i older baseline
+	for ((i = 0; i < $1; i++)); do
+		older=0 baseline=()
+		while [ $older -lt ${#began[@]} ] && [ $((SECONDS - began[older])) -ge $((limit / 2)) ]; do
+			older=$((older + 1))
+		done
+		[ $older = 0 ] || baseline=(--baseline "$T/bench/$((RANDOM % older))")
+		"$PMCTL" bench -r 40 -e task-clock --format json "${baseline[@]}" true \
+			>"$T/bench/${#began[@]}" 2>"$T/err" || wrong "pmctl bench: $(head -n 1 "$T/err")"
+		if [ $older -gt 0 ]; then
+			n_compared=$((n_compared + 1))
+			! jq -e '.commands[0].summary.wall_ns.significant' "$T/bench/${#began[@]}" >/dev/null ||
+				n_alarms=$((n_alarms + 1))
+		fi
+		began+=("$SECONDS")
+	done
+}
+sessions 10
+
 # ---- threads ----------------------------------------------------------------------------------
 n=$((1000000 * limit / 600))
 [ $n -le 1000000 ] || n=1000000
@@ -55,6 +80,7 @@ got=$(rows "$T/t.pmc" churn)
 [ "$(cat "$T/rss1")" -le $(($(cat "$T/rss0") + 2048)) ] || wrong "$n threads: $(cat "$T/rss1") KiB"
 echo "soak: $n threads: $got rows, $(cat "$T/rss1") KiB at most (100 threads: ${small##*$'\n'}), $SECONDS s"
 rm -f "$T"/*.pmc
+sessions 10
 
 # ---- processes -----------------------------------------------------------------------------------
 n=$((10000 * limit / 600))
@@ -84,6 +110,7 @@ for tunables in '' glibc.malloc.arena_max=1; do
 	[ "$? $(cat "$T/out")" = "0 storm: 0 errors" ] ||
 		wrong "sampling in a storm${tunables:+, $tunables}: $(cat "$T/out") $(head -n 1 "$T/err")"
 	echo "soak: $((SECONDS - at)) s of sampling in a storm${tunables:+, $tunables}, $(du -m "$T/x.pmc" | cut -f1) MB"
+	sessions 10
 done
 rm -f "$T"/*.pmc
 
@@ -224,9 +251,12 @@ rounds=0
 total=0
 at=$SECONDS
 while [ $((SECONDS - at)) -lt "$limit" ]; do
+	[ $((SECONDS - began[-1])) -lt $((limit / 100 + 1)) ] || sessions 1
 	# Hide bash's messages about killed jobs.
 	one $(((SEED + rounds * 7919) % 32768)) 2>/dev/null
 	rounds=$((rounds + 1))
 done
+echo "soak: $n_alarms of $n_compared sessions of pmctl bench differ from an earlier one of the same program"
+[ $n_alarms -le $((n_compared * 5 / 100 + 3)) ] || wrong "pmctl bench finds differences between sessions"
 echo "soak: $rounds random rounds, $total signals, $failed wrong, $SECONDS s, SEED=$SEED"
 [ $failed = 0 ]
