@@ -26,12 +26,6 @@ int rings_failed(const struct rings *rings)
 	return rings->command ? EXIT_OURS : EXIT_FAIL;
 }
 
-static int say_why(const struct rings *rings, const struct pmc_failure *why)
-{
-	return tool_fail(rings_failed(rings), "cannot %s %s: %s", rings->use->verb, why->what,
-			 why->advice);
-}
-
 /* ---- CPUs --------------------------------------------------------------------------------- */
 
 static bool in_list(const char *at, uint64_t cpu)
@@ -149,7 +143,10 @@ static int open_thread(struct rings *rings, pid_t tid)
 	}
 	if (error == -ESRCH && rings->processes)
 		return 0; /* the thread has ended */
-	return error > 0 ? error : error ? say_why(rings, &why) : 0;
+	if (error >= 0)
+		return error;
+	return tool_fail(rings_failed(rings), "cannot %s %s: %s", rings->use->verb, why.what,
+			 why.advice);
 }
 
 static void close_ring(struct rings *rings, struct ring *ring)
