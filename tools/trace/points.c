@@ -82,15 +82,12 @@ static int add(struct trace *trace, const char *name, const char *filter, struct
 	return 0;
 }
 
-static const char *after_colon(const char *name)
+/* The part of a name that a pattern is for: without a system it matches names in all systems. */
+static const char *part_of(const char *name, const char *pattern)
 {
-	return name + strcspn(name, ":") + (strchr(name, ':') != NULL);
-}
+	const char *colon = strchr(pattern, ':') ? NULL : strchr(name, ':');
 
-/* A pattern without a system matches names in all systems. */
-static bool matches(const char *pattern, const char *name)
-{
-	return fnmatch(pattern, strchr(pattern, ':') ? name : after_colon(name), 0) == 0;
+	return colon ? colon + 1 : name;
 }
 
 static int say_why(const struct trace *trace, const char *what, const struct pmc_failure *why)
@@ -104,7 +101,7 @@ static int unknown(const char *word, const char *names)
 
 	pmc_nearest_init(&nearest, word, strlen(word));
 	for (EACH_NAME(name, names))
-		pmc_nearest_try(&nearest, strchr(word, ':') ? name : after_colon(name));
+		pmc_nearest_try(&nearest, part_of(name, word));
 	return tool_fail_unknown("unknown tracepoint", word, nearest.name,
 				 "pmctl list '*:*' shows their names");
 }
@@ -120,7 +117,7 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 	int error;
 
 	for (EACH_NAME(name, names)) {
-		if (!matches(pattern, name))
+		if (fnmatch(pattern, part_of(name, pattern), 0) != 0)
 			continue;
 		found = true;
 		n = trace->n_points;
