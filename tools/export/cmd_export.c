@@ -271,13 +271,11 @@ int cmd_export(int argc, char **argv)
 	code = tool_inputs_read(request.files, request.n_files, read_dated, &profile);
 	if (!code) {
 		pmc_profile_finish(&profile);
-		code = name_and_write(&request, &profile, before.names ? &before : NULL);
+		code = name_and_write(&request, &profile, request.n_before ? &before : NULL);
 	}
-	if (before.names) {
-		report_names_free(before.names);
-		pmc_arena_free(&before.arena);
-		pmc_profile_free(&old);
-	}
+	report_names_free(before.names);
+	pmc_arena_free(&before.arena);
+	pmc_profile_free(&old);
 	pmc_profile_free(&profile);
 	return code;
 }

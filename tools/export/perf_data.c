@@ -3,9 +3,8 @@
  * perf_data.c - perf.data files, as perf record writes them.
  *
  * A dump has numbers of samples by thread and stack, and perhaps by time: each sample becomes a
- * record with an equal share of the weight, at its time, or at the start of its thread. Source:
- * tools/perf/Documentation/ perf.data-file-format.txt and include/uapi/linux/perf_event.h of the
- * kernel.
+ * record with an equal share of the weight, at its time, or at the start of its thread. See
+ * perf_format.h.
  */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
