@@ -127,15 +127,7 @@ void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 
 /* ---- the matrix ----------------------------------------------------------------------------- */
 
-static int most_blocked(const void *a, const void *b, const void *arg)
-{
-	const struct trace_thread *const *x = a, *const *y = b;
-
-	(void)arg;
-	return ((*x)->blocked_ns < (*y)->blocked_ns) - ((*x)->blocked_ns > (*y)->blocked_ns);
-}
-
-static int most_ended(const void *a, const void *b, const void *arg)
+static int most_time(const void *a, const void *b, const void *arg)
 {
 	const struct trace_thread *const *x = a, *const *y = b;
 
@@ -149,11 +141,12 @@ static unsigned place_of(size_t i)
 	return i < MATRIX_POOLS ? (unsigned)i : MATRIX_POOLS;
 }
 
-static void sort(struct pmc_arena *arena, struct trace_thread **list, size_t n, pmc_order *order)
+/* By sum.ns. */
+static void sort(struct pmc_arena *arena, struct trace_thread **list, size_t n)
 {
 	void *scratch = pmc_arena_alloc(arena, n * sizeof(struct trace_thread *));
 
-	pmc_sort(list, scratch, n, sizeof(struct trace_thread *), order, NULL);
+	pmc_sort(list, scratch, n, sizeof(struct trace_thread *), most_time, NULL);
 }
 
 /* Wakers of the pools, most time first, with their places in sum.n. */
@@ -178,7 +171,7 @@ static struct trace_thread **rank_wakers(struct pmc_arena *arena, struct trace_t
 					      sizeof(struct trace_thread *));
 			list[(*n)++] = waker;
 		}
-	sort(arena, list, *n, most_ended);
+	sort(arena, list, *n);
 	for (size_t i = 0; i < *n; i++)
 		list[i]->sum.n = place_of(i);
 	return list;
@@ -194,8 +187,11 @@ static struct matrix *make_matrix(struct trace *trace, struct trace_thread *cons
 	size_t n;
 
 	pools = pmc_arena_alloc(arena, n_pools * sizeof(struct trace_thread *));
-	memcpy(pools, list, n_pools * sizeof(struct trace_thread *));
-	sort(arena, pools, n_pools, most_blocked);
+	for (size_t i = 0; i < n_pools; i++) {
+		pools[i] = list[i];
+		pools[i]->sum.ns = pools[i]->blocked_ns;
+	}
+	sort(arena, pools, n_pools);
 	wakers = rank_wakers(arena, list, n_pools, &n);
 	for (size_t i = 0; i < n && i <= MATRIX_POOLS; i++, matrix->n_wakers++)
 		matrix->wakers[i] = i < MATRIX_POOLS ? wakers[i] : others;
@@ -569,30 +565,19 @@ static const struct table_column columns[] = {
 };
 #define N_ALL (sizeof(columns) / sizeof(columns[0]))
 
-/* Without --stacks the last column is not there. */
-static unsigned n_columns(const struct trace *trace)
+const struct table_column *trace_waker_columns(const struct trace *trace, unsigned *n)
 {
-	return N_ALL - !trace->stacks;
-}
-
-int trace_waker_check(struct trace *trace)
-{
-	struct table table = { .columns = columns,
-			       .n_columns = n_columns(trace),
-			       .arena = &trace->arena };
-
-	return tool_rows_choose(&trace->rows, &table, 0);
+	/* Without --stacks the last column is not there. */
+	*n = N_ALL - !trace->stacks;
+	return columns;
 }
 
 int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n)
 {
 	struct waker_rows rows = { .list = NULL };
-	struct table table = { .columns = columns,
-			       .n_columns = n_columns(trace),
-			       .arg = &rows,
-			       .row = make_row,
-			       .cell = cell_of,
-			       .arena = &trace->arena };
+	struct table table = {
+		.arg = &rows, .row = make_row, .cell = cell_of, .arena = &trace->arena
+	};
 	const bool html = trace->rows.format == TRACE_HTML;
 	struct pmc_out *out = &trace->rows.out;
 	struct matrix *matrix;
@@ -600,6 +585,7 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 	size_t room = 0;
 	int code;
 
+	table.columns = trace_waker_columns(trace, &table.n_columns);
 	for (size_t i = 0; i < n; i++)
 		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
 			rows.list = pmc_arena_grow(&trace->arena, rows.list, table.n_rows, &room,

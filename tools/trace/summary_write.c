@@ -533,7 +533,7 @@ int trace_summary_check(struct trace *trace)
 			       .arena = &trace->arena };
 
 	if (trace->by == TRACE_BY_WAKER)
-		return trace_waker_check(trace);
+		table.columns = trace_waker_columns(trace, &table.n_columns);
 	return tool_rows_choose(&trace->rows, &table, 0);
 }
 

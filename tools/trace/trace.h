@@ -3,8 +3,8 @@
  * trace.h - one run of `pmctl trace`: flags, tracepoints, rings, and with --summary the threads it
  * follows. Private to this folder.
  *
- * cmd_trace.c fills the first part, points.c the tracepoints; cmd_trace.c opens their events, and
- * hands each record to write.c or, with --summary, to summary.c.
+ * points.c finds the tracepoints; cmd_trace.c opens their events, and hands each record to write.c
+ * or, with --summary, to summary.c.
  */
 #ifndef PMC_TOOLS_TRACE_TRACE_H
 #define PMC_TOOLS_TRACE_TRACE_H
@@ -272,8 +272,7 @@ void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 void trace_past_add(struct trace_summary *summary, struct trace_thread *thread);
 /* Waits of the pools as rows, in text with a matrix above. */
 int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n);
-/* Whether there are the columns that flags name. */
-int trace_waker_check(struct trace *trace);
+const struct table_column *trace_waker_columns(const struct trace *trace, unsigned *n);
 
 /* summary_proc.c */
 /* The threads of a process and its descendants, 0: of the machine. 0 or -errno. */
