@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
-#include "tools/table/table.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/new_file.h"
+#include "tools/cli/rows.h"
 #include "tools/report/report.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct request {
 	struct pmc_report_options options;
+	struct tool_rows rows;
 	unsigned char keys[PMC_KEYS_MOST + 1];
-	const char **where;
 	const char **files;
 	unsigned n_files;
-	const char *output;
 	const char *root; /* --symfs */
 	const char *page; /* --html */
 	bool diff;
@@ -42,8 +38,7 @@ const struct tool_flag cmd_report_flags[] = {
 	FLAG_SYMFS(root),
 	FLAG_SORT(0, options.sort, "column to sort by (default: CPU time)"),
 	FLAG_TOP(options.top, "number of rows (of trees: branches); 0: all"),
-	FLAG_WHERE(where, options.n_where),
-	FLAG_COLUMNS(options.columns, columns, .counts = true),
+	FLAG_ROWS_CHOICE(rows, columns, .counts = true),
 	FLAG_FORMAT(options.format, TABLE_FORMATS, "folded"),
 	FLAG_TIME(0, "--from", options.from_ns, FLAG_S, 0,
 		  "samples from then on, since the job's start"),
@@ -55,8 +50,7 @@ const struct tool_flag cmd_report_flags[] = {
 	FLAG_NUMBER(0, "--jobs", "N", options.jobs, 1, 1024,
 		    "processes that print CSV and JSON (default: CPUs)"),
 	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
-	FLAG_WIDTH(options.screen.width),
-	FLAG_OUTPUT(output, "output file instead of standard output"),
+	FLAG_ROWS_OUTPUT(rows),
 	FLAG_TEXT(0, "--html", "FILE", page, "tables and flame graphs as a page, as pmctl export"),
 	FLAG_BOOL(0, "--diff", diff, "differences of two dumps, as pmctl diff"),
 	OPERAND_LIST(files, n_files),
@@ -161,12 +155,11 @@ static int parse(struct request *request, int argc, char **argv)
 	struct pmc_report_options *options = &request->options;
 	int code = tool_args_parse(argc, argv, request);
 
-	if (code)
-		return code;
-	code = report_set_keys(request->keys, options->outer, &options->by);
-	if (code)
-		return code;
-	code = set_window(options);
+	options->columns = request->rows.choice.columns;
+	options->where = request->rows.choice.where;
+	options->n_where = request->rows.choice.n_where;
+	code = code ? code : report_set_keys(request->keys, options->outer, &options->by);
+	code = code ? code : set_window(options);
 	if (code)
 		return code;
 	if (options->across && (options->timeline || pmc_by_samples(options->by) ||
@@ -178,7 +171,6 @@ static int parse(struct request *request, int argc, char **argv)
 		options->by = PMC_BY_POOL;
 	if (!options->jobs)
 		options->jobs = pmc_cpus() ? pmc_cpus() : 1;
-	options->where = request->where;
 	options->dumps = request->files;
 	options->n_dumps = request->n_files;
 	for (unsigned i = 0; i < request->n_files; i++)
@@ -209,32 +201,22 @@ static int parse(struct request *request, int argc, char **argv)
 
 static int print(struct request *request, struct pmc_profile *profile)
 {
-	static char room[256 << 10];
-	const char *where = request->output ? request->output : "to standard output";
+	struct tool_rows *rows = &request->rows;
 	const char *problem = NULL;
-	struct pmc_screen screen;
-	struct pmc_out out;
-	int fd = STDOUT_FILENO, err;
+	int err, code = tool_rows_open(rows);
 
-	if (request->output)
-		fd = tool_replace_begin(request->output, EXIT_FAIL);
-	if (fd < 0)
-		return -fd;
-	pmc_screen_from_env(&screen, environ);
-	pmc_screen_of_fd(&screen, fd);
-	if (request->options.screen.width)
-		screen.width = request->options.screen.width;
-	request->options.screen = screen;
-	pmc_out_to_fd(&out, fd, room, sizeof(room));
-	err = pmc_report(profile, &request->options, &out, &problem);
-	err = tool_replace_end(fd, err);
-	if ((err == -EINVAL || err == -ENOENT) && problem)
+	if (code)
+		return code;
+	request->options.screen = rows->screen;
+	err = pmc_report(profile, &request->options, &rows->out, &problem);
+	if ((err == -EINVAL || err == -ENOENT) && problem) {
+		tool_replace_end(rows->out.fd, err);
 		return tool_fail(err == -EINVAL ? EXIT_USAGE : EXIT_FAIL, "%s", problem);
-	if (err)
-		return tool_fail_write(where, -err);
-	if (problem)
+	}
+	code = tool_rows_close(rows);
+	if (!code && problem)
 		tool_warn("%s", problem);
-	return EXIT_OK;
+	return code;
 }
 
 static int name_and_print(struct request *request, struct pmc_profile *profile)
@@ -266,7 +248,7 @@ static int report(struct request *request)
 						     .to_ns = request->options.to_ns,
 						     .every_ns = request->options.every_ns };
 	struct pmc_profile profile;
-	int code = report_check_output(request->output, request->files, request->n_files);
+	int code = report_check_output(request->rows.output, request->files, request->n_files);
 
 	if (code)
 		return code;
