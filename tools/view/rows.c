@@ -14,34 +14,24 @@ static int conditions_make(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
 	const struct pmc_columns *threads = &view->of_threads, *rows = &view->of_groups;
-	struct pmc_columns all = { .n = threads->n + (pmc_by_samples(view->by) ? rows->n : 0) };
-	struct table_condition *list =
-		pmc_arena_alloc(view->arena, 2 * (options->n_where + 1) * sizeof(*list));
+	const unsigned n = threads->n + (pmc_by_samples(view->by) ? rows->n : 0);
+	struct table_column *all = pmc_arena_alloc(view->arena, n * sizeof(*all));
+	struct table_condition *list;
+	int err;
 
-	view->conditions = list;
-	view->row_conditions = list + options->n_where;
-	all.list = pmc_arena_alloc(view->arena, all.n * sizeof(*all.list));
-	memcpy(all.list, threads->list, threads->n * sizeof(*all.list));
-	memcpy(all.list + threads->n, rows->list, (all.n - threads->n) * sizeof(*all.list));
-	for (unsigned i = 0; i < options->n_where; i++) {
-		const size_t len = strcspn(options->where[i], "=");
-		struct table_condition condition = { .text = options->where[i],
-						     .glob = options->where[i] + len + 1 };
-
-		if (!len || !options->where[i][len]) {
-			view->problem = "invalid condition: expected COLUMN=GLOB, such as "
-					"name=worker-*";
-			return -EINVAL;
-		}
-		condition.column = pmc_columns_find(view, &all, options->where[i], len);
-		if (!condition.column)
-			return -EINVAL;
-		if (condition.column >= all.list + threads->n)
-			view->row_conditions[view->n_row_where++] = condition;
+	memcpy(all, threads->list, threads->n * sizeof(*all));
+	memcpy(all + threads->n, rows->list, (n - threads->n) * sizeof(*all));
+	/* The profile's arena: the problem is read after the view is gone. */
+	err = table_conditions(all, n, options->where, options->n_where, &view->profile->arena,
+			       &list, &view->problem);
+	view->conditions = pmc_arena_alloc(view->arena, 2 * (options->n_where + 1) * sizeof(*list));
+	view->row_conditions = view->conditions + options->n_where;
+	for (unsigned i = 0; i < options->n_where && !err; i++)
+		if (list[i].column >= all + threads->n)
+			view->row_conditions[view->n_row_where++] = list[i];
 		else
-			view->conditions[view->n_where++] = condition;
-	}
-	return 0;
+			view->conditions[view->n_where++] = list[i];
+	return err;
 }
 
 void pmc_view_conditions(struct pmc_view *view, bool of_rows)
