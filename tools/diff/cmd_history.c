@@ -53,7 +53,6 @@ struct history {
 	size_t n_changed, n_unchanged;
 	struct line *lines, *at;
 	size_t n_lines, lines_room, sums; /* sums: lines of the total, the last ones */
-	struct pmc_scale scales[DIFF_EVENTS + PMC_UNION_MAX];
 	bool for_people;
 };
 
@@ -347,7 +346,7 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	struct history *history = arg;
 	const struct line *line = history->at;
 	const struct bench_change *change = &line->change;
-	const struct pmc_scale *scale = &history->scales[line->column];
+	const struct pmc_scale *scale = &history->diff.columns[line->column].scale;
 	const struct run *run = &history->runs[change->at];
 	const bool people = history->for_people, changed = line->changed;
 	struct table_cell cell;
@@ -401,26 +400,6 @@ static void make_row(void *arg, uint64_t i)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-static void choose_scales(struct history *history, const struct table *table)
-{
-	for (unsigned c = diff_first(&history->diff); c < history->diff.n_columns; c++) {
-		double most = 0;
-		bool real = false;
-
-		for (uint64_t i = 0; i < table->n_rows; i++) {
-			const struct line *line = &history->lines[table->order[i]];
-			const struct bench_change *change = &line->change;
-
-			if (line->column != c)
-				continue;
-			most = fmax(most, fmax(change->before, change->after));
-			real |= change->before != round(change->before) ||
-				change->after != round(change->after);
-		}
-		diff_scale(&history->diff, c, most, real, &history->scales[c]);
-	}
-}
-
 static void write_head(struct history *history)
 {
 	const char *command = history->diff.commands[0];
@@ -458,11 +437,14 @@ static void write_table(struct history *history, struct table *table)
 {
 	struct diff *diff = &history->diff;
 
-	choose_scales(history, table);
-	for (uint64_t i = 0; i < table->n_rows; i++)
-		history->lines[table->order[i]].goes_on =
-			i && history->lines[table->order[i - 1]].row ==
-				     history->lines[table->order[i]].row;
+	for (uint64_t i = 0; i < table->n_rows; i++) {
+		struct line *at = &history->lines[table->order[i]];
+
+		at->goes_on = i && history->lines[table->order[i - 1]].row == at->row;
+		diff_measure(&diff->columns[at->column], at->change.before);
+		diff_measure(&diff->columns[at->column], at->change.after);
+	}
+	diff_choose_scales(diff);
 	write_head(history);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_print(&diff->out, table);

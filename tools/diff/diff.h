@@ -20,6 +20,10 @@ struct diff_column {
 	bool is_time;
 	double least;	    /* of one run a side, smaller changes are not shown */
 	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
+	/* In tables: the unit, by the largest value, and whether some have fractions. */
+	struct pmc_scale scale;
+	double most;
+	bool real;
 };
 
 /* CPU time and events, by which --fail-above judges. */
@@ -170,9 +174,14 @@ static inline diff_number diff_change(const struct diff_compared *value)
 
 /* Whether an event that the row has counts the same. */
 bool diff_is_event_too(const struct diff *diff, const struct diff_row *row, unsigned column);
-/* The unit of a column in a table whose largest value is `most`; real: some have fractions. */
-void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
-		struct pmc_scale *scale);
+/* Takes a value that a table shows into account for the unit of its column. */
+static inline void diff_measure(struct diff_column *column, diff_number value)
+{
+	column->real |= value != roundl(value);
+	column->most = fmax(column->most, (double)value);
+}
+/* The units of all columns, from these values. */
+void diff_choose_scales(struct diff *diff);
 /* Of numbers that are not whole, in CSV. */
 enum { TABLE_LINE_DECIMALS = 3 };
 /* people: in tables, with that scale. */

@@ -30,7 +30,6 @@ struct lines {
 	unsigned n_beyond; /* of these, rows that changed but are beyond --top */
 	bool left_out;	   /* lines that have not changed */
 	double *whole;	   /* of each column, the total of the larger side */
-	struct pmc_scale *scales;
 };
 
 bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned column,
@@ -164,7 +163,6 @@ static void make_lines(struct lines *lines)
 
 	lines->list = pmc_arena_alloc(&diff->arena, n * sizeof(*lines->list));
 	lines->whole = pmc_arena_alloc(&diff->arena, diff->n_columns * sizeof(*lines->whole));
-	lines->scales = pmc_arena_alloc(&diff->arena, diff->n_columns * sizeof(*lines->scales));
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct diff_compared value;
 
@@ -194,36 +192,13 @@ static void make_lines(struct lines *lines)
 
 enum { KEY, SIDE, NAME, SIDE_A, SIDE_B, CHANGE, PERCENT, INTERVAL, MARK, N_COLUMNS };
 
-void diff_scale(const struct diff *diff, unsigned column, double most, bool real,
-		struct pmc_scale *scale)
+void diff_choose_scales(struct diff *diff)
 {
-	if (diff->columns[column].is_time)
-		pmc_scale_time(scale, most, diff->out.screen.ascii ? "us" : "µs");
-	else
-		pmc_scale_count(scale, most, real);
-}
-
-/* One unit for a measurement in all rows, from the largest value. */
-static void choose_scales(struct lines *lines, const struct table *table)
-{
-	const struct diff *diff = lines->diff;
-
-	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
-		bool real = false;
-		double most = 0;
-
-		for (uint64_t i = 0; i < table->n_rows; i++) {
-			const struct line *line = &lines->list[table->order[i]];
-
-			for (unsigned side = 0; side < 2 && line->column == c; side++) {
-				const diff_number of = line->value.sides[side].value;
-
-				real |= of != roundl(of);
-				most = fmax(most, (double)of);
-			}
-		}
-		diff_scale(diff, c, most, real, &lines->scales[c]);
-	}
+	for (struct diff_column *c = diff->columns; c < diff->columns + diff->n_columns; c++)
+		if (c->is_time)
+			pmc_scale_time(&c->scale, c->most, diff->out.screen.ascii ? "us" : "µs");
+		else
+			pmc_scale_count(&c->scale, c->most, c->real);
 }
 
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale)
@@ -241,7 +216,7 @@ static void set_cells(const struct lines *lines, const struct line *line, struct
 	static const struct pmc_scale percent = { .divisor = 1, .decimals = 1, .unit = "" };
 	const struct diff_side *sides = line->value.sides;
 	const struct bench_delta *delta = &line->value.delta;
-	const struct pmc_scale *scale = &lines->scales[line->column];
+	const struct pmc_scale *scale = &lines->diff->columns[line->column].scale;
 	const bool *there = line->row->there, people = lines->for_people;
 	const char *presence = there[0] && there[1] ? "both" : there[0] ? "gone" : "new";
 	/* In tables: an interval wider than the value itself says nothing. */
@@ -444,13 +419,15 @@ static void write_table(struct lines *lines, struct table *table)
 	struct diff *diff = lines->diff;
 	bool intervals = false;
 
-	choose_scales(lines, table);
 	for (uint64_t i = 0; i < table->n_rows; i++) {
 		struct line *at = &lines->list[table->order[i]];
 
 		at->goes_on = i && lines->list[table->order[i - 1]].row == at->row;
 		intervals |= at->value.delta.has_ci;
+		for (unsigned side = 0; side < 2; side++)
+			diff_measure(&diff->columns[at->column], at->value.sides[side].value);
 	}
+	diff_choose_scales(diff);
 	make_cells(lines, table);
 	write_side(diff, 0);
 	write_side(diff, 1);
