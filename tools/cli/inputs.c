@@ -41,12 +41,16 @@ static const char *why(int problem)
 					   strerror(-problem);
 }
 
-static void leave_out(struct inputs *inputs, const char *name, int problem)
+/* INPUT_FATAL, or 0 with an input that cannot be read left out. */
+static int leave_out(struct inputs *inputs, const char *name, int problem)
 {
+	if (!problem || problem == INPUT_FATAL)
+		return problem;
 	if (inputs->bad++ < NAMED)
 		pmc_outf(&inputs->out, "%s%.256s (%s)", inputs->bad > 1 ? ", " : "", name,
 			 why(problem));
 	inputs->some_empty |= problem == INPUT_EMPTY;
+	return 0;
 }
 
 static int read_file(struct inputs *inputs, int fd, const char *name)
@@ -107,15 +111,12 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 		char name[PATH_MAX];
 
 		snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
-		if (problem != INPUT_FATAL)
-			problem = read_entry(inputs, dir, entries[i]->d_name, name);
-		if (problem && problem != INPUT_FATAL) {
-			leave_out(inputs, name, problem);
-			problem = 0;
-		}
+		if (!problem)
+			problem = leave_out(inputs, name,
+					    read_entry(inputs, dir, entries[i]->d_name, name));
 		free(entries[i]);
 	}
-	if (n < 0 || problem == INPUT_FATAL)
+	if (problem)
 		return problem;
 	free(entries);
 	return inputs->good > before ? 0 : INPUT_NO_DUMPS;
@@ -145,13 +146,10 @@ static int read_pattern(struct inputs *inputs, const char *path)
 
 	if (problem != -ENOENT || !strpbrk(path, "*?[") || glob(path, 0, NULL, &found))
 		return problem;
-	for (size_t i = 0; i < found.gl_pathc && problem != INPUT_FATAL; i++) {
-		problem = read_path(inputs, found.gl_pathv[i]);
-		if (problem && problem != INPUT_FATAL) {
-			leave_out(inputs, found.gl_pathv[i], problem);
-			problem = 0;
-		}
-	}
+	problem = 0;
+	for (size_t i = 0; i < found.gl_pathc && !problem; i++)
+		problem =
+			leave_out(inputs, found.gl_pathv[i], read_path(inputs, found.gl_pathv[i]));
 	globfree(&found);
 	return problem;
 }
@@ -199,8 +197,8 @@ int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, v
 	tool_progress_begin("reading dumps", bytes_of(paths, n));
 	for (unsigned i = 0; i < n && problem != INPUT_FATAL; i++) {
 		problem = read_pattern(&inputs, paths[i]);
-		if (problem && problem != INPUT_FATAL && n > 1)
-			leave_out(&inputs, paths[i], problem);
+		if (n > 1)
+			problem = leave_out(&inputs, paths[i], problem);
 	}
 	if (inputs.bad > NAMED)
 		pmc_outf(&inputs.out, " and %u more", inputs.bad - NAMED);
