@@ -478,36 +478,22 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	pmc_json_object_end(json);
 }
 
-struct label_key {
-	const char *text;
-	UT_hash_handle hh;
-};
-
+/* Of several labels with one key the first is valid. No agent writes more than these bytes. */
 static void json_labels(struct pmc_json *json, const char *labels)
 {
-	struct label_key *known = NULL, *found;
-	struct pmc_arena own = { 0 }, *arena = &own;
-	const char *key, *value;
-	size_t key_len, len;
+	const char *at = labels, *key, *value;
 	char name[PMC_LABELS_BYTES];
+	size_t key_len, len, valid_len;
 
 	pmc_json_object(json, "labels");
-	while ((value = pmc_label_next(&labels, &key, &key_len, &len))) {
-		struct pmc_out out;
-
-		HASH_FIND(hh, known, key, key_len, found);
-		/* Of several labels with one key the first is valid. */
-		if (found || key_len >= sizeof(name))
-			continue;
-		found = pmc_arena_alloc(arena, sizeof(*found));
-		found->text = key;
-		HASH_ADD_KEYPTR(hh, known, found->text, key_len, found);
-		pmc_out_to_mem(&out, name, sizeof(name));
-		pmc_out_bytes(&out, key, key_len);
-		pmc_json_strn(json, name, value, len);
+	while ((value = pmc_label_next(&at, &key, &key_len, &len)) &&
+	       value - labels < PMC_LABELS_BYTES) {
+		memcpy(name, key, key_len);
+		name[key_len] = '\0';
+		if (pmc_label(labels, name, &valid_len) == value)
+			pmc_json_strn(json, name, value, len);
 	}
 	pmc_json_object_end(json);
-	pmc_arena_free(arena);
 }
 
 static void json_notes(struct pmc_json *json, const struct pmc_p_process *process)
