@@ -363,18 +363,9 @@ static int check_existing(struct run *run)
 	return 0;
 }
 
-static int check_directory(const char *path)
-{
-	char dir[2 * PATH_MAX], *slash;
-
-	strcpy(dir, path);
-	slash = strrchr(dir, '/');
-	slash[slash == dir] = '\0';
-	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse_dump(path, tool_output_why(-errno));
-}
-
-/* The agent makes the directory if it has a placeholder, but not the one above. */
-static int check_pattern(const char *out)
+/* Whether files can be made there. The agent makes the directory if it has a placeholder, but not
+ * the one above. */
+static int check_directory(const char *out)
 {
 	char dir[PATH_MAX], *slash;
 
@@ -422,7 +413,7 @@ int run_dump_name(struct run *run)
 	if (!dump->pattern)
 		return 0;
 	expand(dump->path, true, dump->file);
-	return check_pattern(out);
+	return check_directory(out);
 }
 
 int run_dump_refuse_overwrite(const struct run *run, const char *report)
