@@ -565,13 +565,11 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 
 static void not_shown(struct pmc_view *view, const char *columns)
 {
-	const struct pmc_report_options *options = view->options;
+	const bool no_flags = view->options->no_flags;
 
-	say(view, " not shown: %s (", columns);
-	if (options->no_flags && options->keep_hint)
-		say(view, "%s, then ", options->keep_hint);
-	say(view, options->no_flags ? "pmctl report --wide " : "--wide");
-	if (options->no_flags)
+	say(view, no_flags ? " not shown: %s (pmctl report --wide " : " not shown: %s (--wide",
+	    columns);
+	if (no_flags)
 		dumps(view);
 	note(view, ")");
 }
