@@ -144,7 +144,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 	return choose_sides(diff);
 }
 
-static int by_impact(const struct diff_row *x, const struct diff_row *y)
+int diff_by_impact(const struct diff_row *x, const struct diff_row *y)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (x->impact[i] != y->impact[i])
@@ -168,7 +168,7 @@ static void sort_rows(struct diff *diff)
 	for (struct diff_row *row = diff->rows; row && pmc_by_samples(diff->by); row = row->hh.next)
 		if (row->impact[0] < most / 20)
 			row->impact[0] = 0;
-	HASH_SORT(diff->rows, by_impact);
+	HASH_SORT(diff->rows, diff_by_impact);
 }
 
 /* Says why, and the fix. --fail-above must not pass if events or samples are missing. */

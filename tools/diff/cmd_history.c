@@ -58,29 +58,24 @@ struct history {
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
-static void take_run(struct history *history, const struct diff_run *of,
-		     struct pmc_profile *profile)
+static int read_run(struct history *history, const struct diff_run *of)
 {
 	struct run run = {
 		.file = of->name, .labels = "", .time = of->time, .dump = (unsigned)history->n_runs
 	};
-
-	diff_take(&history->diff, 0, run.dump, profile);
-	for (uint64_t i = 0; i < profile->n_processes && !*run.labels; i++)
-		run.labels = pmc_arena_strdup(&history->diff.arena, profile->processes[i]->labels);
-	history->runs =
-		tool_list_grow(history->runs, history->n_runs, &history->runs_room, sizeof(run));
-	history->runs[history->n_runs++] = run;
-}
-
-static int read_run(struct history *history, const struct diff_run *run)
-{
 	struct pmc_profile profile;
 	bool whole;
-	const int code = diff_load_run(run, true, &profile, &whole);
+	const int code = diff_load_run(of, true, &profile, &whole);
 
-	if (!code && whole)
-		take_run(history, run, &profile);
+	if (!code && whole) {
+		diff_take(&history->diff, 0, run.dump, &profile);
+		for (uint64_t i = 0; i < profile.n_processes && !*run.labels; i++)
+			run.labels = pmc_arena_strdup(&history->diff.arena,
+						      profile.processes[i]->labels);
+		history->runs = tool_list_grow(history->runs, history->n_runs, &history->runs_room,
+					       sizeof(run));
+		history->runs[history->n_runs++] = run;
+	}
 	pmc_profile_free(&profile);
 	return code;
 }
@@ -235,13 +230,6 @@ static void count_series(struct history *history, const struct diff_row *row)
 			history->n_series[diff_is_cost(c)]++;
 }
 
-static int by_weight(const struct diff_row *x, const struct diff_row *y)
-{
-	if (x->impact[0] != y->impact[0])
-		return x->impact[0] < y->impact[0] ? 1 : -1;
-	return strcmp(x->key, y->key);
-}
-
 /* Orders the rows by the sum of their first column, and counts the series that vary: each is a
  * chance to be wrong, so all of them share one level. */
 static void order_rows(struct history *history)
@@ -254,7 +242,7 @@ static void order_rows(struct history *history)
 		for (unsigned i = 0; sum && i < sum->n; i++)
 			row->impact[0] += isnan(sum->of[i]) ? 0 : (double)sum->of[i];
 	}
-	HASH_SORT(diff->rows, by_weight);
+	HASH_SORT(diff->rows, diff_by_impact);
 	for (const struct diff_row *row = diff->rows; row; row = row->hh.next)
 		count_series(history, row);
 	count_series(history, &diff->total);

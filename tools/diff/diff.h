@@ -129,6 +129,8 @@ int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool
  * there are several. */
 int diff_load_run(const struct diff_run *run, bool several, struct pmc_profile *profile,
 		  bool *whole);
+/* For HASH_SORT(): the rows with most impact first. */
+int diff_by_impact(const struct diff_row *x, const struct diff_row *y);
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 /* NULL: the row has nothing in that column. */
