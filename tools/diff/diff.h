@@ -48,7 +48,8 @@ struct diff_sum {
 		const struct diff_row *row;
 		uint64_t column;
 	} key;
-	unsigned n, room;
+	unsigned n;
+	size_t room;
 	diff_number *of; /* NAN: none */
 	UT_hash_handle hh;
 };
@@ -57,7 +58,8 @@ struct diff_sum {
 struct diff_run {
 	const char *name; /* of the first one */
 	const char **paths;
-	unsigned n_paths, room;
+	unsigned n_paths;
+	size_t room;
 	unsigned at; /* in the order of the command line */
 	time_t time; /* last modification of a dump */
 };

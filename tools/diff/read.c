@@ -93,16 +93,10 @@ void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, un
 		sum->key = (struct diff_sum_key){ row, column };
 		HASH_ADD(hh, diff->sums, key, sizeof(sum->key), sum);
 	}
-	if (dump >= sum->room) {
-		const diff_number *old = sum->of;
-
-		sum->room = dump < 8 ? 8 : 2 * dump;
-		sum->of = pmc_arena_alloc(arena, sum->room * sizeof(*sum->of));
-		for (unsigned i = 0; i < sum->n; i++)
-			sum->of[i] = old[i];
+	while (sum->n <= dump) {
+		sum->of = pmc_arena_grow(arena, sum->of, sum->n, &sum->room, sizeof(*sum->of));
+		sum->of[sum->n++] = NAN;
 	}
-	for (; sum->n <= dump; sum->n++)
-		sum->of[sum->n] = NAN;
 	sum->of[dump] = isnan(sum->of[dump]) ? more : sum->of[dump] + more;
 }
 

@@ -26,7 +26,6 @@ struct image {
 /* A dump of history, or those of an operand of diff. */
 struct unit {
 	struct diff_run run;
-	unsigned at; /* in the order of the command line */
 	struct image *images;
 	uint64_t n_images;
 	const char *label; /* the launcher's job, if the unit is of one rank; else NULL */
@@ -68,7 +67,7 @@ static int keep_process(const struct pmc_frame *frame, void *to)
 static void begin_unit(struct units *units)
 {
 	units->list = tool_list_grow(units->list, units->n, &units->room, sizeof(*units->list));
-	units->list[units->n] = (struct unit){ .at = (unsigned)units->n, .rank = -1 };
+	units->list[units->n] = (struct unit){ .run.at = (unsigned)units->n, .rank = -1 };
 	pmc_profile_init(&units->profile, NULL);
 }
 
@@ -105,14 +104,8 @@ static void end_unit(struct units *units)
 
 static void take_path(struct pmc_arena *arena, struct diff_run *run, const char *path)
 {
-	if (run->n_paths == run->room) {
-		const char **old = run->paths;
-
-		run->room = run->room ? 2 * run->room : 1;
-		run->paths = pmc_arena_alloc(arena, run->room * sizeof(*run->paths));
-		for (unsigned i = 0; i < run->n_paths; i++)
-			run->paths[i] = old[i];
-	}
+	run->paths =
+		pmc_arena_grow(arena, run->paths, run->n_paths, &run->room, sizeof(*run->paths));
 	run->paths[run->n_paths++] = path;
 }
 
@@ -196,7 +189,7 @@ static int by_time(const void *a, const void *b)
 	const struct unit *x = a, *y = b;
 
 	return x->run.time != y->run.time ? (x->run.time > y->run.time ? 1 : -1) :
-					    (x->at > y->at) - (x->at < y->at);
+					    (x->run.at > y->run.at) - (x->run.at < y->run.at);
 }
 
 /* Merged dumps after the single ones, and copies after the older ones. */
@@ -257,12 +250,11 @@ static void take_unit(struct units *units, const struct unit *unit, struct diff_
 	if (!run) {
 		run = &runs->list[runs->n++];
 		*run = unit->run;
-		run->at = unit->at;
 	} else {
 		for (unsigned i = 0; i < unit->run.n_paths; i++)
 			take_path(&units->diff->arena, run, unit->run.paths[i]);
-		if (unit->at < run->at) {
-			run->at = unit->at;
+		if (unit->run.at < run->at) {
+			run->at = unit->run.at;
 			run->name = unit->run.name;
 		}
 		if (unit->run.time > run->time)
