@@ -72,8 +72,8 @@ static int read_run(struct history *history, const struct diff_run *of)
 		for (uint64_t i = 0; i < profile.n_processes && !*run.labels; i++)
 			run.labels = pmc_arena_strdup(&history->diff.arena,
 						      profile.processes[i]->labels);
-		history->runs = tool_list_grow(history->runs, history->n_runs, &history->runs_room,
-					       sizeof(run));
+		history->runs = pmc_arena_grow(&history->diff.arena, history->runs, history->n_runs,
+					       &history->runs_room, sizeof(run));
 		history->runs[history->n_runs++] = run;
 	}
 	pmc_profile_free(&profile);
@@ -154,8 +154,8 @@ static struct line *add_line(struct history *history, const struct diff_row *row
 {
 	struct line *line;
 
-	history->lines = tool_list_grow(history->lines, history->n_lines, &history->lines_room,
-					sizeof(*line));
+	history->lines = pmc_arena_grow(&history->diff.arena, history->lines, history->n_lines,
+					&history->lines_room, sizeof(*line));
 	line = &history->lines[history->n_lines++];
 	*line = (struct line){ .row = row, .column = column };
 	return line;
@@ -258,9 +258,9 @@ static void take_row(struct history *history, const struct diff_row *row, double
 
 static void make_lines(struct history *history)
 {
-	const struct diff *diff = &history->diff;
-	double *values = tool_realloc(NULL, history->n_runs * sizeof(*values));
-	size_t *places = tool_realloc(NULL, history->n_runs * sizeof(*places));
+	struct diff *diff = &history->diff;
+	double *values = pmc_arena_alloc(&diff->arena, history->n_runs * sizeof(*values));
+	size_t *places = pmc_arena_alloc(&diff->arena, history->n_runs * sizeof(*places));
 
 	order_rows(history);
 	for (const struct diff_row *row = diff->rows; row; row = row->hh.next)
@@ -268,8 +268,6 @@ static void make_lines(struct history *history)
 	history->sums = history->n_lines;
 	take_row(history, &diff->total, values, places);
 	history->sums = history->n_lines - history->sums;
-	free(values);
-	free(places);
 }
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -598,8 +596,6 @@ int cmd_history(int argc, char **argv)
 		history.diff.top = tool_rows_is_table(&history.diff.out) ? 20 : 0;
 	if (!code)
 		code = run_history(&history);
-	free(history.runs);
-	free(history.lines);
 	pmc_arena_free(&history.diff.arena);
 	return code;
 }
