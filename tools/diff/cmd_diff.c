@@ -72,8 +72,8 @@ static int match_sides(struct diff *diff)
 						 "--%c %s: no such file; quote a pattern",
 						 "ab"[side], pattern);
 			for (size_t k = 0; k < found.gl_pathc; k++) {
-				diff->files =
-					tool_list_grow(diff->files, n, &room, sizeof(*diff->files));
+				diff->files = pmc_arena_grow(&diff->arena, diff->files, n, &room,
+							     sizeof(*diff->files));
 				diff->files[n++] =
 					pmc_arena_strdup(&diff->arena, found.gl_pathv[k]);
 			}

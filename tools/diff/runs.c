@@ -66,7 +66,8 @@ static int keep_process(const struct pmc_frame *frame, void *to)
 
 static void begin_unit(struct units *units)
 {
-	units->list = tool_list_grow(units->list, units->n, &units->room, sizeof(*units->list));
+	units->list = pmc_arena_grow(&units->diff->arena, units->list, units->n, &units->room,
+				     sizeof(*units->list));
 	units->list[units->n] = (struct unit){ .run.at = (unsigned)units->n, .rank = -1 };
 	pmc_profile_init(&units->profile, NULL);
 }
@@ -281,7 +282,7 @@ int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool
 		end_unit(&units);
 	}
 	if (code || !units.n)
-		goto end;
+		return code;
 	qsort(units.list, units.n, sizeof(*units.list), by_time);
 	for (size_t i = 0; i < units.n; i++)
 		if (units.list[i].label)
@@ -298,7 +299,5 @@ int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool
 			  units.repeated, units.n_repeated - 1);
 	else if (units.n_repeated)
 		tool_warn("%s is left out: its runs are in other dumps, too", units.repeated);
-end:
-	free(units.list);
-	return code;
+	return 0;
 }
