@@ -43,37 +43,26 @@ void pmc_view_conditions(struct pmc_view *view, bool of_rows)
 		pmc_say(view, i ? " and %40S" : "%40S", list[i].text);
 }
 
-static bool holds(struct pmc_view *view, const struct table_condition *condition,
-		  const struct pmc_row *row)
-{
-	struct table_cell cell = pmc_cell(view, condition->column, row);
-
-	if (table_matches(&cell, condition->glob))
-		return true;
-	/* Tables call a main thread "(main)". */
-	if (condition->column->kind != PMC_COL_FIELD || condition->column->index != PMC_FIELD_name)
-		return false;
-	cell.text = pmc_thread_label(row->thread, &cell.len);
-	return table_matches(&cell, condition->glob);
-}
-
 static bool is_of(const struct table_column *column, unsigned index)
 {
 	return column->kind == PMC_COL_SAMPLE && column->index == index;
 }
 
-static bool row_holds(struct pmc_view *view, const struct table_condition *condition,
-		      const struct pmc_sample_row *row)
+static bool holds(struct pmc_view *view, const struct table_condition *condition,
+		  const struct pmc_row *row)
 {
 	const struct table_column *column = condition->column;
-	struct table_cell cell = pmc_cell(view, column, &(struct pmc_row){ .sample = row });
+	struct table_cell cell = pmc_cell(view, column, row);
 
 	if (table_matches(&cell, condition->glob))
 		return true;
-	/* Tables have FILE:LINE in that column. */
-	if (!is_of(column, PMC_SAMPLE_line) || view->by != PMC_BY_LINE)
+	/* Tables call a main thread "(main)", and have FILE:LINE in the column of lines. */
+	if (column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_name)
+		cell.text = pmc_thread_label(row->thread, &cell.len);
+	else if (is_of(column, PMC_SAMPLE_line) && view->by == PMC_BY_LINE)
+		cell = pmc_sample_key_cell(view, row->sample);
+	else
 		return false;
-	cell = pmc_sample_key_cell(view, row);
 	return table_matches(&cell, condition->glob);
 }
 
@@ -81,16 +70,16 @@ static bool row_holds(struct pmc_view *view, const struct table_condition *condi
  * condition on functions is met by a path if one of its functions matches. */
 static bool selects_row(struct pmc_view *view, const struct pmc_sample_row *row, bool *held)
 {
-	bool *holds = held + (size_t)row->depth * view->n_row_where, all = true;
+	bool *met = held + (size_t)row->depth * view->n_row_where, all = true;
 
 	for (unsigned i = 0; i < view->n_row_where; i++) {
 		const struct table_condition *condition = &view->row_conditions[i];
 		const bool inherited = row->depth && view->by == PMC_BY_PATH &&
 				       is_of(condition->column, PMC_SAMPLE_function) &&
-				       *(holds + i - view->n_row_where);
+				       *(met + i - view->n_row_where);
 
-		holds[i] = inherited || row_holds(view, condition, row);
-		all &= holds[i];
+		met[i] = inherited || holds(view, condition, &(struct pmc_row){ .sample = row });
+		all &= met[i];
 	}
 	return all;
 }
