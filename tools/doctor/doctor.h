@@ -55,23 +55,15 @@ void doctor_fix(struct doctor_finding *finding, const char *hint, bool root, con
 /* ---- the rules of checks.def and mac_checks.def as code; their users define COMMAND --------- */
 #define WORDS(...) doctor_fix(to, NULL, false, __VA_ARGS__)
 
-#define OK_IF(condition, ...)                                                                      \
+#define FINDING_IF(condition, level, fix, ...)                                                     \
 	if (condition) {                                                                           \
-		doctor_say(to, DOCTOR_OK, __VA_ARGS__);                                            \
-		return;                                                                            \
-	}
-#define LIMITS_IF(condition, fix, ...)                                                             \
-	if (condition) {                                                                           \
-		doctor_say(to, DOCTOR_LIMITS, __VA_ARGS__);                                        \
+		doctor_say(to, level, __VA_ARGS__);                                                \
 		fix;                                                                               \
 		return;                                                                            \
 	}
-#define BLOCKS_IF(condition, fix, ...)                                                             \
-	if (condition) {                                                                           \
-		doctor_say(to, DOCTOR_BLOCKS, __VA_ARGS__);                                        \
-		fix;                                                                               \
-		return;                                                                            \
-	}
+#define OK_IF(condition, ...)	       FINDING_IF(condition, DOCTOR_OK, (void)0, __VA_ARGS__)
+#define LIMITS_IF(condition, fix, ...) FINDING_IF(condition, DOCTOR_LIMITS, fix, __VA_ARGS__)
+#define BLOCKS_IF(condition, fix, ...) FINDING_IF(condition, DOCTOR_BLOCKS, fix, __VA_ARGS__)
 #define CHECK(id, name, ...)                                                                       \
 	static void judge_##id(const struct doctor_facts *f, struct doctor_finding *to)            \
 	{                                                                                          \

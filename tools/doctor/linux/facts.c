@@ -36,6 +36,7 @@ static struct pmc_attr attr_of(uint32_t type, uint64_t config, bool user)
 			.type = type,
 			.size = sizeof(struct perf_event_attr),
 			.config = config,
+			.disabled = 1,
 			.exclude_kernel = user,
 			.exclude_hv = user,
 		},
@@ -44,9 +45,8 @@ static struct pmc_attr attr_of(uint32_t type, uint64_t config, bool user)
 
 static int try_event(uint32_t type, uint64_t config, bool user)
 {
-	struct pmc_attr attr = attr_of(type, config, user);
+	const struct pmc_attr attr = attr_of(type, config, user);
 
-	attr.base.disabled = 1;
 	return tool_perf_try(&attr.base);
 }
 
@@ -76,7 +76,6 @@ static int try_ring(void)
 	int fd, error = 0;
 	void *ring;
 
-	attr.base.disabled = 1;
 	attr.base.sample_period = 1000000000;
 	fd = pmc_perf_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
