@@ -11,14 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void fail(const struct run *run, const char *what, int error)
-{
-	const char *file = run->config.report.file;
-
-	tool_fail(EXIT_FAIL, "%s%s%s: %s", what, file ? " to " : "", file ? file : "",
-		  strerror(-error));
-}
-
 /* The command that keeps such a run. */
 static const char *keep_hint(const struct run *run, char *text, size_t cap)
 {
@@ -109,7 +101,7 @@ void run_print_report(struct run *run)
 		.summary = run->config.report.kind == PMC_REPORT_SUMMARY,
 		.wide = run->wide,
 	};
-	const char *problem = NULL, *dump;
+	const char *problem = NULL, *dump, *file = run->config.report.file;
 	struct pmc_profile profile;
 	struct pmc_here here;
 	struct pmc_out out;
@@ -119,7 +111,7 @@ void run_print_report(struct run *run)
 		return;
 	result = run_dump_read(run, &profile);
 	if (result) {
-		fail(run, "cannot read the dump", result);
+		tool_fail(EXIT_FAIL, "cannot read the dump: %s", strerror(-result));
 		return;
 	}
 	if (run_has_nothing(&profile)) {
@@ -154,7 +146,8 @@ void run_print_report(struct run *run)
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));
 	result = pmc_report(&profile, &options, &out, &problem);
 	if (result)
-		fail(run, "cannot write the report", result);
+		tool_fail(EXIT_FAIL, "cannot write the report%s%s: %s", file ? " to " : "",
+			  file ? file : "", strerror(-result));
 out:
 	run_keep_names(run, &profile);
 	pmc_profile_free(&profile);
