@@ -15,22 +15,15 @@ static const char *find(struct pmc_arena *arena, const char *path, uint64_t offs
 	return name ? pmc_arena_strdup(arena, name) : NULL;
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 bool symbols_unchanged(const char *path, uint64_t start_ns)
 {
-	const int64_t age = clock_ns(CLOCK_MONOTONIC) - (int64_t)start_ns;
+	const uint64_t age = pmc_sub_sat(pmc_now_ns(), start_ns);
+	struct timespec now;
 	struct stat st;
 
+	clock_gettime(CLOCK_REALTIME, &now);
 	return start_ns && stat(path, &st) == 0 &&
-	       (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec <=
-		       clock_ns(CLOCK_REALTIME) - age;
+	       pmc_timespec_ns(&st.st_ctim) <= pmc_timespec_ns(&now) - age;
 }
 
 const char *symbols_start(struct symbols *symbols, const struct pmc_profile *profile,
