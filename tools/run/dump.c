@@ -491,15 +491,11 @@ static int add_file(const struct run *run, const char *path, struct pmc_profile 
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    (run->dump.pattern && st.st_mtime < run->dump.start_s))
-		goto out;
-	if (lseek(fd, (off_t)run->dump.before, SEEK_SET) < 0) {
-		result = -errno;
-		goto out;
-	}
-	result = pmc_profile_add_fd(profile, fd);
-out:
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    !(run->dump.pattern && st.st_mtime < run->dump.start_s))
+		result = lseek(fd, (off_t)run->dump.before, SEEK_SET) < 0 ?
+				 -errno :
+				 pmc_profile_add_fd(profile, fd);
 	close(fd);
 	return result;
 }
