@@ -59,13 +59,24 @@ static int open_new(const struct attach *target, struct output *out)
 	return open_ours(name, out);
 }
 
+/* Opens the file of this descriptor for reading: -ENOEXEC if it is no dump, or another -errno.
+ * Unlike a path of the process, the descriptor cannot become a device or a pipe. */
+static int read_dump(int fd)
+{
+	uint8_t head[PMC_MAGIC_BYTES];
+	const int again = pmc_fd_reopen(fd);
+
+	if (again < 0 || pmc_is_dump(head, pread(again, head, sizeof(head), 0)))
+		return again;
+	close(again);
+	return -ENOEXEC;
+}
+
 /* Why the duplicate must not be written to; NULL: it may be. */
 static const char *why_not(int fd)
 {
-	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL), again;
-	ssize_t n;
 
 	if (flags < 0 || fstat(fd, &st) != 0)
 		return strerror(errno);
@@ -80,12 +91,11 @@ static const char *why_not(int fd)
 		return fcntl(fd, F_GETSIG) == PMC_CONTROL_OUT_MARK ? NULL :
 								     "it is empty; use -o FILE";
 	/* The descriptor is not open for reading. */
-	again = pmc_fd_reopen(fd);
-	if (again < 0)
-		return strerror(-again);
-	n = pread(again, head, sizeof(head), 0);
-	close(again);
-	return pmc_is_dump(head, n) ? NULL : "it is not a dump; use -o FILE";
+	again = read_dump(fd);
+	pmc_fd_close(again);
+	return again >= 0	 ? NULL :
+	       again == -ENOEXEC ? "it is not a dump; use -o FILE" :
+				   strerror(-again);
 }
 
 /* A duplicate of the descriptor through which the process appends to its dump. -1: it has no dump
@@ -220,20 +230,6 @@ static int find_signal(struct asking *asking)
 	free(item);
 	fclose(file);
 	return result;
-}
-
-/* Opens the file of this descriptor for reading if it is a dump; else -1. Unlike a path of the
- * process, the descriptor cannot become a device or a pipe. */
-static int read_dump(int fd)
-{
-	uint8_t head[PMC_MAGIC_BYTES];
-	int again = pmc_fd_reopen(fd);
-
-	if (again >= 0 && !pmc_is_dump(head, pread(again, head, sizeof(head), 0))) {
-		close(again);
-		again = -1;
-	}
-	return again;
 }
 
 static void find_dump(struct asking *asking)
