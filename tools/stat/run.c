@@ -1,14 +1,344 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c - a run: opens the groups of the target, waits for each interval, and closes them. */
+/*
+ * run.c - a run: opens the groups of the target, on its threads or on CPUs, waits for each
+ * interval, and closes them.
+ */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/number.h"
+#include "tools/cli/try_open.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- CPUs that are online: their cores, sockets and nodes, and groups on each; a cgroup on them
+ */
+
+#define CPUS "/sys/devices/system/cpu"
+
+static int topology(int cpu, const char *file)
+{
+	char text[32];
+	uint64_t value;
+
+	if (pmc_file_read(text, sizeof(text), CPUS "/cpu%d/topology/%s", cpu, file) <= 0 ||
+	    !pmc_number(text, INT_MAX, &value))
+		return 0;
+	return (int)value;
+}
+
+/* cpuN has a link nodeM. */
+static void take_node(const char *name, void *arg)
+{
+	uint64_t node;
+
+	if (!strncmp(name, "node", 4) && pmc_number(name + 4, INT_MAX, &node))
+		*(int *)arg = (int)node;
+}
+
+static struct stat_key key_of(const struct stat_job *stat, int cpu)
+{
+	struct stat_key key = STAT_NO_KEY;
+
+	if (stat->by == BY_CPU)
+		key.cpu = cpu;
+	if (stat->by == BY_CORE || stat->by == BY_SOCKET)
+		key.socket = topology(cpu, "physical_package_id");
+	if (stat->by == BY_CORE)
+		key.core = topology(cpu, "core_id");
+	if (stat->by == BY_NODE) {
+		key.node = 0;
+		pmc_dir_visit(take_node, &key.node, CPUS "/cpu%d", cpu);
+	}
+	return key;
+}
+
+static bool counts_on(const struct stat_job *stat, unsigned event, int cpu)
+{
+	const char *at = stat->live.plan.events[event].event.cpus;
+	uint64_t first, last;
+
+	while (at && pmc_range_take(&at, &first, &last))
+		if (first <= (uint64_t)cpu && (uint64_t)cpu <= last)
+			return true;
+	return false;
+}
+
+static int open_cpu(struct stat_job *stat, int cpu)
+{
+	const struct pmc_plan *plan = &stat->live.plan;
+	const struct stat_key key = key_of(stat, cpu);
+	struct stat_row *row = stat_row(stat, &key);
+	int error = live_groups_open(&row->groups, &stat->live,
+				     stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
+				     stat->cgroup ? stat->cgroup_fd : -1, cpu);
+
+	row->seen = true;
+	/* Uncore events know no cgroups. */
+	for (unsigned i = plan->opened;
+	     i < plan->count && !error && !tool_perf_killed() && !stat->cgroup; i++)
+		if (pmc_event_is_uncore(&plan->events[i].event) && counts_on(stat, i, cpu))
+			error = live_groups_add(&row->groups, &stat->live, i, 1, PMC_PERF_GROUP_OWN,
+						-1, cpu);
+	if (stat->begin_ns)
+		live_groups_enable(&row->groups);
+	return error;
+}
+
+/* Counts of a CPU that went offline stay; its groups are detached and opened anew when it is back
+ * (perf_event_exit_cpu_context() in kernel/events/core.c). Its row is shown up to that interval. */
+static void leave_cpu(struct stat_job *stat, int cpu)
+{
+	for (unsigned r = 0; r < stat->n_rows; r++) {
+		struct stat_row *row = stat->rows[r];
+
+		for (unsigned g = 0; g < row->groups.n; g++)
+			if (row->groups.list[g].cpu == cpu)
+				live_group_close(&row->groups.list[g]);
+		if (r && row->key.cpu == cpu)
+			row->seen = false;
+	}
+}
+
+/* Groups on each CPU that is online, and none on others. 0 or -errno. */
+static int scan_cpus(struct stat_job *stat)
+{
+	uint64_t online[STAT_CPUS / 64] = { 0 }, first, last;
+	char text[4096];
+	const char *at = text;
+	int error = pmc_file_read(text, sizeof(text), CPUS "/online");
+
+	if (error <= 0)
+		return error ? error : -ENODEV;
+	while (pmc_range_take(&at, &first, &last))
+		for (; first <= last && first < STAT_CPUS; first++)
+			online[first / 64] |= 1ull << (first % 64);
+	for (unsigned cpu = 0; cpu < STAT_CPUS; cpu++) {
+		uint64_t *was = &stat->online[cpu / 64], bit = 1ull << (cpu % 64);
+
+		if (!((*was ^ online[cpu / 64]) & bit))
+			continue;
+		error = 0;
+		if (*was & bit)
+			leave_cpu(stat, (int)cpu);
+		else
+			error = open_cpu(stat, (int)cpu);
+		/* It went offline just now. */
+		if (error == -ENODEV)
+			continue;
+		if (error)
+			return error;
+		*was ^= bit;
+	}
+	return 0;
+}
+
+/* ---- threads: their groups, rows, and waits from /proc -------------------------------------- */
+
+/* An event that is not inherited. At a context switch between a thread and one that it has started
+ * the kernel exchanges their event contexts if all events are inherited, see
+ * perf_event_context_sched_out() in kernel/events/core.c. The leader would then belong to the other
+ * thread, and its siblings be refused: EINVAL, or ENODEV after that thread's end. */
+static int keep_context(pid_t tid)
+{
+	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE,
+					   .config = PERF_COUNT_SW_DUMMY,
+					   .disabled = 1,
+					   .exclude_kernel = 1,
+					   .exclude_hv = 1 } };
+
+	return pmc_perf_open(&attr, tid, -1, -1, 0);
+}
+
+/* -ESRCH: the thread has ended. To a sibling whose leader's thread has just ended Linux 6.18 says
+ * ENODEV. */
+static int open_task(struct stat_job *stat, struct stat_row *row, enum pmc_perf_group_kind kind,
+		     pid_t tid)
+{
+	int keeper = kind == PMC_PERF_GROUP_OWN ? -1 : keep_context(tid);
+	const int error = live_groups_open(&row->groups, &stat->live, kind, tid, -1);
+
+	pmc_perf_group_close(&keeper, 1);
+	return error == -ENODEV ? -ESRCH : error;
+}
+
+static void read_waits(struct stat_job *stat, struct stat_row *row)
+{
+	struct live_task *task = row->task;
+	const bool first = !task->read_ns;
+	const int error = live_task_read(task, stat->read_ns, &stat->budget);
+
+	if (error == -ESRCH) {
+		row->ended = true;
+		row->seen = false;
+		stat_read_row(stat, row);
+	}
+	if (error)
+		return;
+	row->clock_read_ns = row->clock_ns;
+	if (!task->known)
+		return;
+	/* All of a thread that has started since the last scan is known. */
+	row->later |= first;
+	live_span_add(&row->sum, &task->span);
+	if (task->span.blocked_ns)
+		live_place_add(row->places, task->wchan, task->span.blocked_ns);
+}
+
+static void read_all_waits(struct stat_job *stat)
+{
+	stat->alive = 0;
+	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
+		struct stat_row *row = stat->rows[r];
+
+		if (row->seen)
+			read_waits(stat, row);
+		if (!row->seen)
+			live_task_close(row->task, &stat->budget);
+		stat->alive += row->seen;
+	}
+}
+
+static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
+{
+	const struct stat_key key = { -1, -1, -1, -1, (int)tid };
+	struct stat_row *row = stat_row(stat, &key);
+	int error;
+
+	row->seen = true;
+	if (row->task)
+		return 0;
+	row->task = &row->thread;
+	live_task_init(row->task, pid, tid);
+	row->name = row->task->stat.name;
+	error = stat->refused ? 0 : open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
+	if (error == -EACCES || error == -EPERM) {
+		stat->refused = error;
+		live_events_refuse(&stat->live, error);
+		for (unsigned r = 0; r < stat->n_rows; r++)
+			live_groups_free(&stat->rows[r]->groups);
+		error = 0;
+	}
+	if (stat->begin_ns)
+		live_groups_enable(&row->groups);
+	return error;
+}
+
+/* Threads that end before their groups are open have rows without counts. */
+static int scan_process(struct stat_job *stat, pid_t pid)
+{
+	struct live_tids tids = { .n = 0 };
+	int error = live_tids_read(pid, &tids);
+
+	for (unsigned i = 0; i < tids.n && !error; i++) {
+		error = open_row(stat, pid, tids.list[i]);
+		if (error == -ESRCH && tids.list[i] != pid)
+			error = 0;
+	}
+	live_tids_free(&tids);
+	return error;
+}
+
+/* -ESRCH: all processes have ended; else an error of one of them; else 1 if `visit` returned 1 for
+ * one of them, or 0. */
+static int for_each(struct stat_job *stat, int (*visit)(struct stat_job *stat, pid_t pid))
+{
+	int error = -ESRCH;
+
+	for (unsigned p = 0; p < stat->n_processes; p++) {
+		struct stat_process *process = &stat->processes[p];
+		const int of_process = process->ended ? -ESRCH : visit(stat, process->pid);
+
+		process->ended = of_process == -ESRCH;
+		if (!process->ended && (error == -ESRCH || !error || of_process < 0))
+			error = of_process;
+	}
+	return error;
+}
+
+/* Rows of threads that are new; others have ended. -ESRCH: all have; or another -errno. */
+static int scan_threads(struct stat_job *stat)
+{
+	if (stat->target == STAT_THREAD)
+		return 0;
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		stat->rows[r]->seen = false;
+	return for_each(stat, scan_process);
+}
+
+/* Whether the process has child processes, or has waited for some since the start. Of several
+ * processes some are children of others. */
+static void find_children(struct stat_job *stat)
+{
+	struct pmc_proc_stat now = { .child_faults = 0 };
+	char text[1024];
+
+	if (stat->n_processes != 1 || !stat_has_waits(stat) || stat->tid)
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", stat->pid) > 0)
+		pmc_proc_stat(text, &now);
+	if (!stat->begin_ns)
+		stat->child_faults = now.child_faults;
+	stat->children |= live_has_children(stat->pid) || now.child_faults > stat->child_faults;
+}
+
+/* ---- the whole process ----------------------------------------------------------------------
+ * It is counted by inherited groups, one set for each of its threads; threads and processes that
+ * they start are included. A thread that starts while they are being opened may have inherited some
+ * of them or none, and nothing tells which. So groups are closed and opened again until no thread
+ * has started meanwhile. Counting starts after that, in all of them. */
+
+#define MOST_RESTARTS 20
+
+/* 1: a thread has started meanwhile. */
+static int try_open(struct stat_job *stat, pid_t pid)
+{
+	struct live_tids tids = { .n = 0 }, after = { .n = 0 };
+	int error = live_tids_read(pid, &tids);
+
+	for (unsigned i = 0; i < tids.n && !error; i++) {
+		error = open_task(stat, stat->rows[0], PMC_PERF_GROUP_PLAIN, tids.list[i]);
+		/* The thread has ended. */
+		if (error == -ESRCH)
+			error = 0;
+	}
+	if (!error)
+		error = live_tids_read(pid, &after);
+	if (!error && !live_tids_have_all(&tids, &after))
+		error = 1;
+	live_tids_free(&tids);
+	live_tids_free(&after);
+	return error;
+}
+
+static int open_process(struct stat_job *stat)
+{
+	int error = 1;
+
+	if (stat->target == STAT_THREAD)
+		return open_row(stat, stat->pid, stat->pid);
+	/* The files of a thread list all threads of its process. */
+	for (unsigned p = 0; p < stat->n_processes; p++)
+		if (live_is_thread(stat->processes[p].pid)) {
+			stat->pid = stat->processes[p].pid;
+			return -ECHILD;
+		}
+	if (stat_has_waits(stat))
+		return scan_threads(stat);
+	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
+		live_groups_free(&stat->rows[0]->groups);
+		error = for_each(stat, try_open);
+		stat->restarts += error == 1;
+	}
+	/* The groups of the last attempt are good for all but threads that started during it. */
+	stat->unsettled = error == 1;
+	return error == 1 ? 0 : error;
+}
 
 /* ---- start and end -------------------------------------------------------------------------- */
 
@@ -52,9 +382,9 @@ static void start(struct stat_job *stat)
 {
 	for (unsigned r = 0; r < stat->n_rows && stat->target != STAT_COMMAND; r++)
 		live_groups_enable(&stat->rows[r]->groups);
-	stat_find_children(stat);
+	find_children(stat);
 	stat->begin_ns = stat->before_ns = stat->budget.now_ns = pmc_now_ns();
-	stat_read_waits(stat);
+	read_all_waits(stat);
 	for (unsigned r = 0; r < stat->n_rows; r++) {
 		memset(stat->rows[r]->places, 0, sizeof(stat->rows[r]->places));
 		stat->rows[r]->sum = stat->rows[r]->before = (struct live_span){ .ns = 0 };
@@ -105,9 +435,9 @@ static int open_all(struct stat_job *stat)
 		error = live_groups_open(&stat->rows[0]->groups, &stat->live, PMC_PERF_GROUP_EXEC,
 					 stat->child_pid, -1);
 	else if (stat->target == STAT_MACHINE)
-		error = stat_scan_cpus(stat);
+		error = scan_cpus(stat);
 	else
-		error = stat_open_process(stat);
+		error = open_process(stat);
 	if (error)
 		return explain(stat, error);
 	if (stat->refused) {
@@ -172,15 +502,15 @@ static void scan(struct stat_job *stat)
 	bool ended = false;
 	/* Rows that are read later have no less. */
 	const uint64_t process_ns = stat->process_ns ? stat_processes_ns(stat, &ended) : 0;
-	const int error = stat_has_waits(stat)	       ? stat_scan_threads(stat) :
-			  stat->target == STAT_MACHINE ? stat_scan_cpus(stat) :
+	const int error = stat_has_waits(stat)	       ? scan_threads(stat) :
+			  stat->target == STAT_MACHINE ? scan_cpus(stat) :
 							 0;
 
 	if (error && error != -ESRCH && !stat->error)
 		stat->error = error;
 	for (unsigned r = 0; r < stat->n_rows; r++)
 		stat_read_row(stat, stat->rows[r]);
-	stat_read_waits(stat);
+	read_all_waits(stat);
 	stat_rest_read(stat, process_ns);
 	if (ended && !stat->unread_ns)
 		stat->unread_ns = now - stat->read_ns;
@@ -263,7 +593,7 @@ int stat_run(struct stat_job *stat)
 		ended |= stat->output.out.error != 0;
 	}
 	if (!code) {
-		stat_find_children(stat);
+		find_children(stat);
 		/* Intervals add up to the summary. */
 		if (!stat->interval_ns)
 			scan(stat);

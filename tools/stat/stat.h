@@ -153,20 +153,11 @@ uint64_t stat_processes_ns(struct stat_job *stat, bool *ended);
 void stat_rest_start(struct stat_job *stat);
 void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
 
-/* ---- threads.c, machine.c: parts of stat_run() ---- */
-int stat_open_process(struct stat_job *stat);
-/* Rows of threads that are new; others have ended. -ESRCH: all have; or another -errno. */
-int stat_scan_threads(struct stat_job *stat);
-void stat_read_waits(struct stat_job *stat);
-/* Whether the process has child processes, or has waited for some since the start. */
-void stat_find_children(struct stat_job *stat);
 /* Rows of threads, or of pools of them. */
 static inline bool stat_has_waits(const struct stat_job *stat)
 {
 	return stat->by == BY_THREAD || stat->by == BY_POOL;
 }
-/* Groups on each CPU that is online, and none on others. 0 or -errno. */
-int stat_scan_cpus(struct stat_job *stat);
 
 /* ---- output ---- */
 
