@@ -141,7 +141,7 @@ static uint64_t write_report(int fd, const struct pmc_report_options *options, i
 	pmc_profile_init(&profile, &read);
 	FUZZ_CHECK(pmc_profile_add_fd(&profile, fd) == 0);
 	pmc_profile_finish(&profile);
-	symbols_resolve(&profile, "elsewhere");
+	symbols_resolve(&profile);
 	check_samples(&profile);
 	damaged = profile.damaged_frames;
 	if (!tell)

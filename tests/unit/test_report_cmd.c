@@ -266,7 +266,7 @@ static void symbols(void **state)
 	fixed.start_site = made_site(self, "", offset);
 	made_thread(2, fixed, "c", NULL, 0);
 	made_profile(&profile, false);
-	symbols_resolve(&profile, NULL);
+	symbols_resolve(&profile);
 	for (uint64_t i = 0; i < profile.n_threads; i++)
 		assert_string_equal(unpack_row(&profile, profile.threads[i])->symbol,
 				    strcmp(profile.threads[i]->process->host, host) ||

@@ -309,7 +309,7 @@ void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile
 {
 	struct dump dump = { .diff = diff, .at = at, .side = side, .profile = profile };
 
-	symbols_resolve(profile, NULL);
+	symbols_resolve(profile);
 	take_processes(&dump);
 	if (pmc_by_samples(diff->by))
 		take_samples(&dump);

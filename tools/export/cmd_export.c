@@ -204,7 +204,7 @@ static int read_before(const struct request *request, struct pmc_profile *profil
 	if (code)
 		return code;
 	pmc_profile_finish(profile);
-	symbols_resolve(profile, NULL);
+	symbols_resolve(profile);
 	*before = (struct export){ .profile = profile,
 				   .event = request->event,
 				   .files = request->before,
@@ -229,7 +229,7 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 
 	if (request->format == EXPORT_chrome && !profile->n_timed_lists)
 		samples = NO;
-	symbols_resolve(profile, NULL);
+	symbols_resolve(profile);
 	export_find_samples(&export);
 	if (!export.n_events && (samples == NEEDED || request->event || before))
 		return no_samples(request, profile);

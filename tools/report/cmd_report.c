@@ -224,7 +224,7 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 	struct report_names *names = NULL;
 	int code;
 
-	symbols_resolve(profile, NULL);
+	symbols_resolve(profile);
 	if (pmc_by_samples(request->options.by) ||
 	    memchr(request->keys, PMC_BY_START, PMC_KEYS_MOST)) {
 		names = report_names_new(request->root);

@@ -47,15 +47,12 @@ const char *symbols_start(struct symbols *symbols, const struct pmc_profile *pro
 	return module ? symbols_function(symbols, module, offset) : NULL;
 }
 
-void symbols_resolve(struct pmc_profile *profile, const char *host)
+void symbols_resolve(struct pmc_profile *profile)
 {
 	struct symbols *symbols = symbols_new(NULL);
-	char name[256] = "";
+	char host[256] = "";
 
-	if (!host) {
-		gethostname(name, sizeof(name) - 1);
-		host = name;
-	}
+	gethostname(host, sizeof(host) - 1);
 	pmc_profile_name_sites(profile, host, find, symbols);
 	symbols_free(symbols);
 }

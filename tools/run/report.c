@@ -122,7 +122,7 @@ void run_print_report(struct run *run)
 		goto out;
 	pmc_screen_from_env(&options.screen, environ);
 	pmc_screen_of_fd(&options.screen, run->report_fd);
-	symbols_resolve(&profile, NULL);
+	symbols_resolve(&profile);
 	pmc_here_read(&here, NULL);
 	options.here = &here;
 	if (run->config.report.kind == PMC_REPORT_HTML) {

@@ -2,9 +2,9 @@
 /* symbols.c - none on macOS: pmctl is built there without elfutils, which reads symbol tables. */
 #include "tools/report/report.h"
 
-void symbols_resolve(struct pmc_profile *profile, const char *host)
+void symbols_resolve(struct pmc_profile *profile)
 {
-	(void)profile, (void)host;
+	(void)profile;
 }
 
 const char *symbols_start(struct symbols *symbols, const struct pmc_profile *profile,
