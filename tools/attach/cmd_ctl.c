@@ -261,17 +261,10 @@ static void reset_thread_group(struct switching *s)
 	write_base(s, offsetof(struct pmc_control, threads), totals, n);
 }
 
-static void switch_thread_group(const struct switching *s)
+/* Of the thread group a reset is reset_thread_group(). */
+static void switch_total(const struct switching *s, struct pmc_control_totals *totals)
 {
-	const struct snapshot_groups groups = snapshot_groups_of_total(&s->target->control.threads);
-
-	switch_groups(s, &groups);
-}
-
-static void switch_uncore(struct switching *s)
-{
-	struct pmc_control_totals *totals = &s->target->control.uncore;
-	unsigned n = 2 * totals->groups + totals->first[totals->groups];
+	const unsigned n = 2 * totals->groups + totals->first[totals->groups];
 	const struct snapshot_groups groups = snapshot_groups_of_total(totals);
 
 	if (s->action != RESET)
@@ -313,7 +306,7 @@ static int apply(struct switching *s)
 	 * never below the rows. */
 	if (s->action == START) {
 		switch_process(s->target, s->action, &s->lost_words);
-		switch_thread_group(s);
+		switch_total(s, &s->target->control.threads);
 	}
 	switch_threads(s, 0);
 	if (s->action != RESET) {
@@ -322,12 +315,12 @@ static int apply(struct switching *s)
 			switch_threads(s, begin > YOUNG_NS ? begin - YOUNG_NS : 1);
 	}
 	if (s->action == STOP)
-		switch_thread_group(s);
+		switch_total(s, &s->target->control.threads);
 	else if (s->action == RESET)
 		reset_thread_group(s);
 	if (s->action != START)
 		switch_process(s->target, s->action, &s->lost_words);
-	switch_uncore(s);
+	switch_total(s, &s->target->control.uncore);
 	if (!code && s->action == RESET)
 		code = write_control(s, offsetof(struct pmc_control, resets),
 				     s->target->control.resets + 1);
