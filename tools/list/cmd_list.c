@@ -325,14 +325,14 @@ static int parse(int argc, char **argv, struct request *request)
 	return EXIT_OK;
 }
 
-static int run_fit(const struct request *request)
+static int run_fit(struct request *request)
 {
 	struct list_fit fit = { 0 };
 	int code = request->db ? list_fit_db(&fit, request->fit, request->db) :
 				 list_fit_host(&fit, request->fit);
 
 	if (!code)
-		code = list_fit_print(&fit, request->rows.format == TABLE_JSON);
+		code = list_fit_print(&fit, &request->rows);
 	list_free(&fit.list);
 	return code;
 }

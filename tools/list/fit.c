@@ -5,7 +5,7 @@
 #include "lib/base/suggest.h"
 #include "lib/base/utf8.h"
 #include "lib/plan/matching.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/rows.h"
 #include "tools/list/list.h"
 
 #include <ctype.h>
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HEADER "name\talias\tcounter_mask"
 
@@ -284,15 +283,14 @@ static void json_assignment(struct pmc_json *json, const struct list_fit *fit)
 	pmc_json_object_end(json);
 }
 
-static int print_json(const struct list_fit *fit)
+static int print_json(const struct list_fit *fit, struct tool_rows *rows)
 {
-	char room[8192];
+	const int code = tool_rows_open(rows);
 	struct pmc_json json;
-	struct pmc_out out;
-	int error;
 
-	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	pmc_json_init(&json, &out, true);
+	if (code)
+		return code;
+	pmc_json_init(&json, &rows->out, true);
 	pmc_json_object(&json, NULL);
 	pmc_json_bool(&json, "fits", !fit->clash);
 	json_assignment(&json, fit);
@@ -315,9 +313,8 @@ static int print_json(const struct list_fit *fit)
 	pmc_json_array_end(&json);
 	pmc_json_str(&json, "remark", fit->remark);
 	pmc_json_object_end(&json);
-	pmc_out_char(&out, '\n');
-	error = pmc_out_flush(&out);
-	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
+	pmc_out_char(&rows->out, '\n');
+	return tool_rows_close(rows);
 }
 
 static void put_pass(const struct list_fit *fit, unsigned pass)
@@ -369,10 +366,10 @@ static void print_text(const struct list_fit *fit)
 		       fit->lower_bound < fit->passes ? "; not every combination was tried" : "");
 }
 
-int list_fit_print(const struct list_fit *fit, bool json)
+int list_fit_print(const struct list_fit *fit, struct tool_rows *rows)
 {
-	if (json)
-		return print_json(fit);
+	if (rows->format == TABLE_JSON)
+		return print_json(fit, rows);
 	print_text(fit);
 	return EXIT_OK;
 }

@@ -107,4 +107,5 @@ typedef int list_together(void *arg, uint64_t events);
 int list_fit_try(struct list_fit *fit, uint64_t events, list_together *together, void *arg);
 /* Names event i; equal names are neighbours. */
 void list_fit_name(struct list_fit *fit, unsigned i, const char *name);
-int list_fit_print(const struct list_fit *fit, bool json);
+struct tool_rows;
+int list_fit_print(const struct list_fit *fit, struct tool_rows *rows);
