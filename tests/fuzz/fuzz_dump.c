@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_dump.c - an arbitrary file read as by pmctl report and pmctl merge.
+ * fuzz_dump.c - an arbitrary file read as by pmctl report, export, explain, diff and merge.
  *
  * The first two bytes choose the view. Unless the highest bit of the first one is set, sizes and
  * hashes of frames are corrected, as otherwise only the scan would be reached; references to a
  * frame by its hash are corrected, too.
+ *
+ * prog-flags: -Wl,--wrap=mmap -Wl,--wrap=gethostname
  */
 #include "tools/rows/profile.h"
 #include "tools/view/report.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/diff/diff.h"
 #include "tools/explain/explain.h"
 #include "tools/export/export.h"
 #include "tools/merge/merge.h"
@@ -34,6 +37,29 @@ enum {
 struct reference {
 	uint64_t was, is;
 };
+
+/* The most memory that arenas may take for a dump: for tables and first blocks, and for each of its
+ * bytes. No number in a dump may ask for more, and no list grow with the square of its length. */
+enum { ROOM_BYTES = 32 << 20, ROOM_PER_BYTE = 512 };
+
+static size_t mapped;
+
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __wrap_gethostname(char *name, size_t bytes);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	mapped += fd < 0 ? bytes : 0;
+	return __real_mmap(at, bytes, protection, flags, fd, offset);
+}
+
+/* No dump is of this machine, whose files must not be read. */
+int __wrap_gethostname(char *name, size_t bytes)
+{
+	snprintf(name, bytes, "elsewhere");
+	return 0;
+}
 
 static int nowhere = -1;
 static char tables[64]; /* a directory in TMPDIR */
@@ -254,6 +280,41 @@ static void explain(int fd)
 	pmc_profile_free(&profile);
 }
 
+/* As in pmctl diff, of the dump with itself. */
+static void diff(int fd, uint8_t choice)
+{
+	const char *files[] = { "a.pmc", "b.pmc" };
+	double values[2];
+	struct diff diff = {
+		.by = (choice >> 4) % DIFF_KEYS,
+		.files = files,
+		.n_files = { 1, 1 },
+		.values = values,
+		.all = (choice & 8) != 0,
+		.top = choice % 3,
+		.fail_above = -1,
+		.root = "/nonexistent",
+		.out = { .format = choice % (TABLE_MARKDOWN + 1), .output = "/dev/null" },
+	};
+
+	/* Threads, regions and paths have no names that are the same in two runs. */
+	if (!diff_keys[diff.by])
+		diff.by = choice & 1 ? PMC_BY_FUNCTION : PMC_BY_POOL;
+	diff_start(&diff);
+	for (unsigned side = 0; side < 2; side++) {
+		struct pmc_profile profile;
+
+		FUZZ_CHECK(lseek(fd, 0, SEEK_SET) == 0);
+		pmc_profile_init(&profile, NULL);
+		FUZZ_CHECK(pmc_profile_add_fd(&profile, fd) == 0);
+		pmc_profile_finish(&profile);
+		diff_take(&diff, side, side, &profile);
+		pmc_profile_free(&profile);
+	}
+	FUZZ_CHECK(diff_write_rows(&diff) == 0);
+	pmc_arena_free(&diff.arena);
+}
+
 static int merge(int fd, const struct merge_options *options, struct merge_input *seen)
 {
 	int to = memfd_create("merged", MFD_CLOEXEC);
@@ -316,11 +377,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		seal(copy + 2, size - 2);
 	fd = fuzz_file(copy + 2, size - 2);
 	free(copy);
+	mapped = 0;
 	report(fd, data[0], data[1]);
+	FUZZ_CHECK(mapped <= ROOM_BYTES + ROOM_PER_BYTE * size);
 	if (data[1] & 32)
 		export(fd, data[0]);
 	if (data[1] & 64)
 		explain(fd);
+	mapped = 0;
+	if (data[1] & 16)
+		diff(fd, data[0]);
+	FUZZ_CHECK(mapped <= ROOM_BYTES + ROOM_PER_BYTE * size);
 	options.compact = (data[1] & 8) != 0;
 	once = merge(fd, &options, &seen);
 	FUZZ_CHECK(seen.bytes == size - 2);
