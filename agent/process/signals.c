@@ -148,7 +148,8 @@ static bool wants_once(int signo, const struct sigaction *action)
 }
 
 /* The action to install in its place. */
-static void install_once(int signo, const struct sigaction *action, struct sigaction *instead)
+__attribute__((cold)) static void install_once(int signo, const struct sigaction *action,
+					       struct sigaction *instead)
 {
 	*instead = *action;
 	instead->sa_flags = (action->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
@@ -225,7 +226,7 @@ static int hidden(unsigned blocked, const sigset_t *mask)
 	return is_any(now) ? (int)blocked : 0;
 }
 
-static void send_again(int signo, siginfo_t *info)
+__attribute__((cold)) static void send_again(int signo, siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL) {
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
@@ -273,7 +274,7 @@ static void drop(int signo)
 }
 
 /* The host uses this number: the agent takes the next free one. */
-static void move(int from)
+__attribute__((cold)) static void move(int from)
 {
 	int signo;
 
@@ -285,7 +286,7 @@ static void move(int from)
 	drop(from);
 }
 
-static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
+__attribute__((cold)) static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 {
 	if (agent_self && hidden(agent_self->blocked, &context->uc_sigmask) == signo) {
 		move(signo);
@@ -322,7 +323,7 @@ static void on_unqueued(int signo, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-void agent_own_signal_take_unqueued(void)
+__attribute__((cold)) void agent_own_signal_take_unqueued(void)
 {
 	/* Init does not die of it. */
 	if (agent.pid != 1 && agent.config.dump != SIGIO)
@@ -458,7 +459,7 @@ static bool is_ours(const struct sigaction *action)
 }
 
 /* Sets the flag anew in all of the agent's handlers. */
-static void renew_stack_flags(void)
+__attribute__((cold)) static void renew_stack_flags(void)
 {
 	for (int signo = 1; signo < _NSIG; signo++) {
 		struct sigaction action, was;
@@ -498,7 +499,7 @@ static bool needs_stacks(int signo, const struct sigaction *action)
 	       signo != SIGSYS;
 }
 
-void agent_signals_init(void)
+__attribute__((cold)) void agent_signals_init(void)
 {
 	const uint64_t all = UINT64_MAX;
 	int dump = agent.config.dump;
@@ -541,7 +542,7 @@ bool agent_signal_forget(int signo)
 	return true;
 }
 
-void agent_signals_forget(void)
+__attribute__((cold)) void agent_signals_forget(void)
 {
 	struct sigaction now;
 
@@ -560,7 +561,7 @@ void agent_signals_forget(void)
 }
 
 /* The host has set SIG_DFL by this action: installs the agent's handler, if it has one for it. */
-static void restore(int signo, const struct sigaction *action)
+__attribute__((cold)) static void restore(int signo, const struct sigaction *action)
 {
 	if (signo <= 0 || signo >= _NSIG || !(table[signo].ours || is_wanted(signo)))
 		return;
@@ -595,7 +596,8 @@ static void changed(int signo, const struct sigaction *action)
 		taken(signo);
 }
 
-static int set_action(int signo, const struct sigaction *action, struct sigaction *was)
+__attribute__((cold)) static int set_action(int signo, const struct sigaction *action,
+					    struct sigaction *was)
 {
 	struct sigaction once;
 	int result;
