@@ -59,8 +59,8 @@ AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)
 {
 	int saved = errno;
 
-	if (stack && !(stack->ss_flags & SS_DISABLE) && agent_active())
-		agent_signal_stack(stack->ss_size);
+	if (stack && agent_active())
+		agent_signal_stack(stack);
 	errno = saved;
 	return REAL(sigaltstack)(stack, old);
 }

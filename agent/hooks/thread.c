@@ -46,7 +46,7 @@ static struct slot *prepare(const void *routine, const void *caller)
 		slot->start_site = agent_start_routine(routine, &first);
 		/* Before a thread can run Go code. */
 		if (first && agent_is_go_code(routine))
-			agent_signal_all_on_stack();
+			agent_signal_go_code();
 		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}

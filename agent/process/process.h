@@ -98,11 +98,11 @@ void agent_signal_changed(int signo, const struct sigaction *action, struct siga
 bool agent_signal_forget(int signo);
 /* Does so for all fatal signals: the agent stops. */
 void agent_signals_forget(void);
-/* The host is about to give a thread an alternate stack of this size: if the agent's handlers do
- * not fit, all of them leave alternate stacks alone from here on. */
-void agent_signal_stack(size_t bytes);
-/* All of the agent's handlers use alternate stacks from here on. */
-void agent_signal_all_on_stack(void);
+/* The host is about to give the calling thread this alternate stack. If the agent's handlers do not
+ * fit, or another thread has it, handlers leave alternate stacks alone from here on. */
+void agent_signal_stack(const stack_t *stack);
+/* Go code may run from here on: all of the agent's handlers use alternate stacks. */
+void agent_signal_go_code(void);
 
 /* Reserves a signal for the agent's timers and sampling events, the first free one from this number
  * on (0: the lowest); 0: none is free. */

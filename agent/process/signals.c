@@ -15,8 +15,9 @@
  * Fatal signals are handled on a thread's alternate stack, for stack overflows, unless a thread has
  * a very small one. The other handlers return to the program, and use that stack only where Go code
  * requires it (agent/process/go_code.c), or where the program itself has a handler on it that may
- * come at any time, as run times do whose code runs on small stacks (Erlang): two threads may share
- * one, and overwrite each other's frames, or have unmapped it.
+ * come at any time, as run times do whose code runs on small stacks (Erlang). Even there they leave
+ * it alone once two threads have set the same one: each would overwrite the frames of the other.
+ * Elsewhere a thread may have unmapped it.
  */
 #include "agent/process/process.h"
 #include "agent/base/real.h"
@@ -93,12 +94,14 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 /* The stack of a handler on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 
-static _Atomic bool small_stack;  /* a thread has an alternate stack without room for a handler */
-static _Atomic bool all_on_stack; /* all handlers use alternate stacks */
+static _Atomic bool small_stack;   /* a thread has an alternate stack without room for a handler */
+static _Atomic bool shared_stack;  /* two threads have set the same one */
+static _Atomic bool host_on_stack; /* the host has a handler on it that may come at any time */
+static _Atomic bool go_code;	   /* all handlers use alternate stacks */
 
 static int stack_flag(void (*handler)(int, siginfo_t *, void *))
 {
-	if (atomic_load(&all_on_stack))
+	if (atomic_load(&go_code) || (atomic_load(&host_on_stack) && !atomic_load(&shared_stack)))
 		return SA_ONSTACK;
 	return handler == on_fatal && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
 }
@@ -474,19 +477,37 @@ __attribute__((cold)) static void renew_stack_flags(void)
 	}
 }
 
-void agent_signal_stack(size_t bytes)
+/* One of those above holds from here on. */
+__attribute__((cold)) static void learn(_Atomic bool *fact)
 {
-	const size_t frame = getauxval(AT_MINSIGSTKSZ);
+	const int was = stack_flag(on_dump) + stack_flag(on_fatal);
 
-	/* Kernels that do not say: AVX-512 takes 3.4 KiB. */
-	if (bytes < (frame ? frame : 4096) + HANDLER_BYTES && !atomic_exchange(&small_stack, true))
+	if (!atomic_exchange(fact, true) && stack_flag(on_dump) + stack_flag(on_fatal) != was)
 		renew_stack_flags();
 }
 
-void agent_signal_all_on_stack(void)
+void agent_signal_stack(const stack_t *stack)
 {
-	if (!atomic_exchange(&all_on_stack, true))
-		renew_stack_flags();
+	enum { TID_BITS = 22 };
+	static _Atomic uint64_t last;
+	const size_t frame = getauxval(AT_MINSIGSTKSZ);
+	const uint64_t now = (uint64_t)((uintptr_t)stack->ss_sp >> 5) << TID_BITS |
+			     (agent_self ? agent_self->tid : 0);
+	const uint64_t was = atomic_exchange(&last, now);
+
+	if (stack->ss_flags & SS_DISABLE)
+		return;
+	/* Or that thread has ended, and its memory is used again. */
+	if (was != now && (was ^ now) >> TID_BITS == 0)
+		learn(&shared_stack);
+	/* Kernels that do not say: AVX-512 takes 3.4 KiB. */
+	if (stack->ss_size < (frame ? frame : 4096) + HANDLER_BYTES)
+		learn(&small_stack);
+}
+
+void agent_signal_go_code(void)
+{
+	learn(&go_code);
 }
 
 /* Whether the host's action says that all handlers must use alternate stacks: a handler that may
@@ -508,7 +529,7 @@ __attribute__((cold)) void agent_signals_init(void)
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
-	all_on_stack = agent_is_go_program();
+	go_code = agent_is_go_program();
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
@@ -589,7 +610,7 @@ static void changed(int signo, const struct sigaction *action)
 	if (!agent_active())
 		return;
 	if (needs_stacks(signo, action))
-		agent_signal_all_on_stack();
+		learn(&host_on_stack);
 	if (action->sa_handler == SIG_DFL) /* with any flags */
 		restore(signo, action);
 	else

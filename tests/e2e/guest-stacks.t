@@ -19,6 +19,7 @@ guest() {
 
 for variable in PMC_INTERVAL=10ms PMC_SAMPLE=task-clock/997 PMC_SAMPLE=task-clock/4999; do
 	guest $variable "shared: 0 wrong" "threads share one alternate stack" "$PROG/stacks" shared
+	guest $variable "handler: 0 wrong" "threads share an alternate stack that a handler uses" "$PROG/stacks" handler
 	guest $variable "unmapped: 0 wrong" "alternate stacks that are unmapped" "$PROG/stacks" unmapped
 	guest $variable "coroutines: 0 wrong" "coroutines with stacks of 16 KiB" "$PROG/stacks" coroutines
 done

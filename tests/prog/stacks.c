@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks shared|unmapped|coroutines: threads compute on or beside unusual stacks, and check their
- * results. shared: all threads have set one alternate signal stack. unmapped: they have set one
- * that does not exist any more. coroutines: they switch between stacks of 16 KiB.
+ * stacks shared|handler|unmapped|coroutines: threads compute on or beside unusual stacks, and check
+ * their results. shared: all threads have set one alternate signal stack. handler: there is also a
+ * handler that uses it. unmapped: they have set one that does not exist any more. coroutines: they
+ * switch between stacks of 16 KiB.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ static void set_alternate(void)
 {
 	stack_t stack = { .ss_sp = alternate, .ss_size = STACK };
 
-	if (strcmp(mode, "shared") != 0) {
+	if (!strcmp(mode, "unmapped")) {
 		stack.ss_sp = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				   -1, 0);
 		sigaltstack(&stack, NULL);
@@ -113,13 +114,21 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
 int main(int argc, char **argv)
 {
+	const struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_ONSTACK };
 	uint64_t sums[THREADS], want;
 	pthread_t threads[THREADS];
 	unsigned wrong = 0;
 
 	mode = argc > 1 ? argv[1] : "shared";
+	if (!strcmp(mode, "handler"))
+		sigaction(SIGUSR2, &action, NULL);
 	alternate = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, work, &sums[i]) != 0)
