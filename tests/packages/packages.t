@@ -60,13 +60,12 @@ is "$status" 16 "no page of a program that is not in a package"
 for page in "5 pmc-dump" "7 libpmcagent" "3 libpmc" "3 pmc_counter_open" "3 pmc-python"; do
 	ok "man $page" inside man -w $page
 done
-if [ -e "$clean/usr/share/bash-completion/completions/pmctl" ]; then
-	# shellcheck disable=SC2016
-	run inside bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader pmctl
-		set -- $(complete -p pmctl); while [ "$1" != -F ]; do shift; done
-		COMP_WORDS=(pmctl repo) COMP_CWORD=1 COMP_LINE="pmctl repo" COMP_POINT=10; $2 pmctl repo pmctl; echo "${COMPREPLY[@]}"'
-	like "$(cat "$T/out")" '^report ?$' "bash completes pmctl repo" || diag_file "$T/err" stderr
-fi
+# shellcheck disable=SC2016
+run inside bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader pmctl
+	set -- $(complete -p pmctl); while [ "$1" != -F ]; do shift; done
+	COMP_WORDS=(pmctl repo) COMP_CWORD=1 COMP_LINE="pmctl repo" COMP_POINT=10; $2 pmctl repo pmctl; echo "${COMPREPLY[@]}"'
+like "$(cat "$T/out")" '^report ?$' "bash completes pmctl repo" || diag_file "$T/err" stderr
+ok "zsh has the completion" test -s "$clean/usr/share/zsh/vendor-completions/_pmctl"
 
 # ---- libpmc and the Python module ----------------------------------------------------------------
 run inside python3 -W error -c 'import pmc
