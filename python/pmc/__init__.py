@@ -98,10 +98,10 @@ class Region:
             _end()
 
     def read(self, event: Optional[str] = None) -> Dict[str, Optional[int]]:
-        """What the calling thread has done in this region: `calls` that have ended, `open` ones that
-        have not, `cpu_ns` and `self_cpu_ns` (without the regions inside), and of an event of
-        PMC_EVENTS `count`, `self_count`, `enabled_ns`, `running_ns` (raw: scale it if it ran part of
-        the time). What was not counted is None. Error: no agent, not begun, unknown event."""
+        """What the calling thread has done in this region: `calls` that have ended, their `cpu_ns`
+        and `self_cpu_ns` (without the regions inside), and of an event of PMC_EVENTS their `count`,
+        `self_count`, `enabled_ns`, `running_ns` (raw: scale it if it ran part of the time); `open`
+        calls have not ended. None: not counted. Error: no agent, not begun, unknown event."""
         found = _Sum()
         code = -_library().pmc_region_read(self._name, event and os.fsencode(event),
                                            ctypes.byref(found))
