@@ -67,15 +67,10 @@ static void put_commands(const struct completion *to)
 static void put_events(const struct completion *to)
 {
 	const bool tracepoints = strcmp(to->row->argument, "NAMES") == 0;
-	char glob[512], *at = glob;
+	char glob[512]; /* those that it matches besides are not offered */
 	struct list list = { .glob = glob };
 
-	for (const char *c = to->part; *c && at < glob + sizeof(glob) - 3; c++) {
-		if (!isalnum((unsigned char)*c))
-			*at++ = '\\';
-		*at++ = *c;
-	}
-	strcpy(at, "*");
+	snprintf(glob, sizeof(glob), "%s*", to->part);
 	list_init(&list);
 	list_all(&list);
 	for (unsigned i = 0; i < list.n; i++)
@@ -108,19 +103,10 @@ static void put_columns(const struct completion *to)
 
 static bool has_agent(const char *pid)
 {
-	char path[64], *line = NULL;
-	bool found = false;
-	size_t room = 0;
-	FILE *maps;
+	static char maps[1 << 22];
 
-	snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
-	maps = fopen(path, "re");
-	while (maps && !found && getline(&line, &room, maps) > 0)
-		found = strstr(line, "/" TOOL_AGENT_FILE);
-	free(line);
-	if (maps)
-		fclose(maps);
-	return found;
+	pmc_file_read(maps, sizeof(maps), "/proc/%.20s/maps", pid);
+	return strstr(maps, "/" TOOL_AGENT_FILE);
 }
 
 /* Neither threads of the kernel, which have no command line, nor processes of other users. */
