@@ -106,37 +106,6 @@ static char *decimal(char *end, uint64_t value)
 	return end;
 }
 
-static const uint64_t powers[] = {
-	1,
-	10,
-	100,
-	1000,
-	10000,
-	100000,
-	1000000,
-	10000000,
-	100000000,
-	1000000000,
-	10000000000,
-	100000000000,
-	1000000000000,
-	10000000000000,
-	100000000000000,
-	1000000000000000,
-	10000000000000000,
-	100000000000000000,
-	1000000000000000000,
-	10000000000000000000u,
-};
-
-static unsigned digits_of(uint64_t value)
-{
-	/* 1233 / 4096 is log10(2), near enough up to 64 bits. */
-	const unsigned n = (unsigned)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
-
-	return n + (value >= powers[n] || !value);
-}
-
 static char *hexadecimal(char text[24], uint64_t value)
 {
 	char *p = text + 23;
@@ -151,18 +120,9 @@ static char *hexadecimal(char text[24], uint64_t value)
 
 void pmc_out_u64(struct pmc_out *out, uint64_t value)
 {
-	char text[20], *p;
-	unsigned n;
+	char text[20], *p = decimal(text + sizeof(text), value);
 
-	if (out->cap - out->len <= sizeof(text)) {
-		p = decimal(text + sizeof(text), value);
-		pmc_out_bytes(out, p, (size_t)(text + sizeof(text) - p));
-		return;
-	}
-	n = digits_of(value);
-	decimal(out->buf + out->len + n, value);
-	out->len += n;
-	out->buf[out->len] = '\0';
+	pmc_out_bytes(out, p, (size_t)(text + sizeof(text) - p));
 }
 
 void pmc_out_i64(struct pmc_out *out, int64_t value)
@@ -182,8 +142,7 @@ void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
 
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 {
-	const uint64_t unit = powers[decimals > 0 ? decimals : 0];
-	uint64_t whole, part;
+	uint64_t unit = 1, whole, part;
 	char text[20], *p;
 	double mag = value < 0 ? -value : value;
 
@@ -191,6 +150,8 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 		pmc_out_char(out, '-');
 		return;
 	}
+	for (int i = 0; i < decimals; i++)
+		unit *= 10;
 	whole = (uint64_t)mag;
 	part = (uint64_t)((mag - (double)whole) * (double)unit + 0.5);
 	if (part >= unit) {
