@@ -256,14 +256,14 @@ void snapshot_put_words(const struct reader *reader, struct pmc_frame_buf *buf,
 	for (unsigned g = groups; g < groups + control->accounts; g++) {
 		const enum pmc_account account = account_of(control, control->first[g]);
 		/* A thread that waits for a CPU does not use one. */
-		const uint64_t ns =
+		uint64_t ns =
 			row->cpu_ns + (account == PMC_ACCOUNT_DELAY ? now->of[ACCOUNT_DELAY] : 0);
-		struct pmc_reading reading = {
-			.enabled_ns = ns,
-			.running_ns = ns,
-			.n = snapshot_accounted(control, g, now, values),
-		};
+		struct pmc_reading reading = { .n = snapshot_accounted(control, g, now, values) };
 
+		/* CPU clocks exclude stolen time, up to all of a short thread's: its count is 0. */
+		if (!ns && !phases)
+			ns = 1;
+		reading.enabled_ns = reading.running_ns = ns;
 		if (now->unknown & needs[account])
 			reading = (struct pmc_reading){ .error = PMC_REASON_OS };
 		pmc_put_reading(buf, &reading, values);
