@@ -270,14 +270,9 @@ static void add_events(const struct summary *s, const struct pmc_frame *frame,
 
 	known &= fixed->eventset == s->plan->hash;
 	take_readings(s->plan, frame, known ? fixed->n_groups : 0, counts);
-	for (unsigned i = 0; i < s->n_events; i++) {
-		const struct pmc_planned *last = s->events[i].last;
-		struct cell *cell = &row->cells[EVENTS + i];
-
-		if (!last)
-			continue;
-		add_count(&counts[i], &s->events[i], was_on, cell);
-	}
+	for (unsigned i = 0; i < s->n_events; i++)
+		if (s->events[i].last)
+			add_count(&counts[i], &s->events[i], was_on, &row->cells[EVENTS + i]);
 }
 
 /* The parts of one event have the same position in the list of the user. */
