@@ -278,9 +278,9 @@ static bool is_told(const struct summary_rows *rows, const struct table_column *
 {
 	const bool pool = rows->at->threads;
 
-	return column->kind == PID || column->kind == TID ? !pool :
-	       column->kind == THREADS			  ? pool :
-							    column->kind != IN || rows->trace->stacks;
+	if (column->kind == PID || column->kind == TID)
+		return !pool;
+	return column->kind == THREADS ? pool : column->kind != IN || rows->trace->stacks;
 }
 
 /* Members of the JSON that are no columns. */
