@@ -329,8 +329,10 @@ static int explain_dumps(const struct request *request, const char *const *files
 	}
 	if (!code && limit)
 		facts.limit = *limit;
-	if (!code)
+	if (!code) {
+		facts.fault_ns = explain_fault_ns(&profile);
 		code = print(request, &facts);
+	}
 	pmc_profile_free(&profile);
 	report_names_free(names);
 	pmc_arena_free(&arena);
@@ -345,8 +347,10 @@ static int explain_watched(const struct request *request)
 	int code =
 		explain_watch(request->pids, request->name, request->duration_ns, &arena, &facts);
 
-	if (!code)
+	if (!code) {
+		facts.fault_ns = explain_fault_ns(NULL);
 		code = print(request, &facts);
+	}
 	pmc_arena_free(&arena);
 	return code;
 }

@@ -84,6 +84,7 @@ struct facts {
 	uint64_t wall, cpu, judged, delay;
 	bool has_delay, has_waits, has_samples, has_counters;
 	unsigned cpus;		     /* 0: unknown */
+	uint64_t fault_ns;	     /* price of a page fault */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
 	uint64_t waits, lost;	     /* records of waits, and those that were lost */
 	/* Processes other than the first, and the CPU time of all images. */
@@ -101,6 +102,10 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
  * that name; one may be NULL. */
 int explain_watch(const char *pids, const char *name, uint64_t duration_ns, struct pmc_arena *arena,
 		  struct facts *facts);
+
+/* CPU time of a page fault: measured, of a dump of another machine or boot a usual one. Virtual
+ * machines with page tables in software take some 15 us. profile: NULL: of running processes. */
+uint64_t explain_fault_ns(const struct pmc_profile *profile);
 
 enum { EXPLAIN_LINES = 4 };
 

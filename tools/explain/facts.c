@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* facts.c - what a dump says of each pool of threads, for the rules. */
 #include "tools/explain/explain.h"
+#include "lib/base/clock.h"
 #include "lib/base/labels.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/cause.h"
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)
 {
@@ -33,6 +36,33 @@ const char *explain_time(struct pmc_arena *arena, uint64_t ns)
 	       s >= 1	 ? explain_text(arena, "%.1f s", s) :
 	       s >= 1e-3 ? explain_text(arena, "%.1f ms", s * 1e3) :
 			   explain_text(arena, "%.1f us", s * 1e6);
+}
+
+/* ---- the price of page faults ---------------------------------------------------------------- */
+
+uint64_t explain_fault_ns(const struct pmc_profile *profile)
+{
+	enum { USUAL_NS = 500, ROUNDS = 8, PAGES = 64 };
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t least = UINT64_MAX, before, after;
+	char boot_id[64];
+
+	if (profile && !(profile->n_processes && symbols_boot_id(boot_id) &&
+			 !strcmp(profile->processes[0]->boot_id, boot_id)))
+		return USUAL_NS;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		char *area = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANON, -1, 0);
+
+		if (area == MAP_FAILED || !pmc_thread_cpu_ns(0, &before))
+			return USUAL_NS;
+		for (unsigned i = 0; i < PAGES; i++)
+			((volatile char *)area)[i * page] = 1;
+		if (pmc_thread_cpu_ns(0, &after) && after - before < least)
+			least = after - before;
+		munmap(area, PAGES * page);
+	}
+	return least / PAGES < USUAL_NS ? USUAL_NS : least / PAGES;
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */

@@ -14,7 +14,6 @@
 
 /* Times of things that a rule estimates, in ns: a page fault, the start and end of a thread and of
  * a process, a voluntary context switch. */
-#define FAULT_NS   500u
 #define THREAD_NS  30000u
 #define PROCESS_NS 600000u
 #define SWITCH_NS  1500u
@@ -350,18 +349,21 @@ static bool short_lived(struct judging *j)
 static bool page_faults(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
-	const uint64_t cost = pool->minor_faults * FAULT_NS;
+	const uint64_t cost = pool->minor_faults * j->facts->fault_ns;
+	const char *each = SAY(j, "%.1f us", (double)j->facts->fault_ns / 1e3);
 
-	if (!pool->has_usage || share(cost, pool->cpu) < 0.1)
+	/* A program that starts has some 100, and more if it starts others. */
+	if (!pool->has_usage || share(cost, pool->cpu) < 0.1 ||
+	    pool->minor_faults < 1000 * pool->threads)
 		return false;
 	j->finding->text = SAY(j, "spends some %.0f %% of its CPU time on page faults",
 			       percent(cost, pool->cpu));
-	EVIDENCE(j, "%llu page faults in %s of CPU time, some 0.5 us each, often more",
-		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu));
+	EVIDENCE(j, "%llu page faults in %s of CPU time, some %s each, often more",
+		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu), each);
 	if (cost < pool->cpu)
 		GAIN(j, share(pool->cpu, pool->cpu - cost),
-		     "CPU time %s / (%s - %llu faults x 0.5 us) = %.2f", TIME(j, pool->cpu),
-		     TIME(j, pool->cpu), (unsigned long long)pool->minor_faults,
+		     "CPU time %s / (%s - %llu faults x %s) = %.2f", TIME(j, pool->cpu),
+		     TIME(j, pool->cpu), (unsigned long long)pool->minor_faults, each,
 		     share(pool->cpu, pool->cpu - cost));
 	j->finding->estimate = true;
 	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
