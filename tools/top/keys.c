@@ -430,7 +430,9 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out)
 
 	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
 	for (size_t i = 0; i < n; i++)
-		pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
+		if (is_keys || i < TOP_WAIT_P50 || i > TOP_LONGEST_PREEMPTED ||
+		    screen->job->watch.waits)
+			pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
 	if (!is_keys)
 		put_left_out(screen, out);
 	pmc_out_str(out,
