@@ -205,11 +205,8 @@ int top_waits_start(struct top_watch *watch)
 	waits->rings.use = &use;
 	waits->rings.owner = waits;
 	for (const struct top_process *process = watch->processes; process;
-	     process = process->hh.next) {
-		roots->list =
-			tool_list_grow(roots->list, roots->n, &roots->room, sizeof(*roots->list));
-		roots->list[roots->n++] = process->pid;
-	}
+	     process = process->hh.next)
+		live_tids_add(roots, process->pid);
 	waits->rings.processes = watch->flags->all ? NULL : roots;
 	code = rings_open(&waits->rings);
 	if (code)
