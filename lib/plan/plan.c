@@ -449,9 +449,30 @@ static int make_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 	return 0;
 }
 
+/* With its length and the bytes up to a multiple of 8. */
+static size_t text_bytes(const char *text)
+{
+	return 16 + (text ? strlen(text) : 0);
+}
+
+/* What the frame of the plan takes at most. */
+static size_t frame_bytes(const struct pmc_plan *plan)
+{
+	size_t bytes = 128; /* head and fixed part */
+
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct pmc_event *event = &plan->events[i].event;
+
+		bytes += sizeof(struct pmc_event_def) + text_bytes(event->name) +
+			 text_bytes(event->unit) + text_bytes(event->core_type);
+	}
+	return bytes < PMC_FRAME_MAX_BYTES ? bytes : PMC_FRAME_MAX_BYTES;
+}
+
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 {
 	struct pmc_frame_buf buf;
+	size_t bytes;
 	void *room;
 
 	plan->hash = 0;
@@ -471,11 +492,11 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 		return 0;
 	if (make_attrs(plan, arena) != 0)
 		return -ENOMEM;
-	/* Pages that stay unused take no memory. */
-	room = pmc_arena_alloc(arena, PMC_FRAME_MAX_BYTES);
+	bytes = frame_bytes(plan);
+	room = pmc_arena_alloc(arena, bytes);
 	if (!room)
 		return -ENOMEM;
-	pmc_frame_buf_init(&buf, room, PMC_FRAME_MAX_BYTES);
+	pmc_frame_buf_init(&buf, room, bytes);
 	plan->hash = pmc_plan_frame(plan, &buf);
 	plan->frame = room;
 	plan->frame_bytes = buf.len;
