@@ -35,7 +35,11 @@
 #define AGENT_API __attribute__((visibility("default")))
 /* For large tables of which most programs touch little: apart from the data that every process
  * touches at its start, where each page costs a microsecond. */
+#ifdef __APPLE__
+#define AGENT_ROOMY
+#else
 #define AGENT_ROOMY __attribute__((section(".bss.roomy")))
+#endif
 
 enum {
 	/* Snapshot number of the header frames, which come first whenever they are written. */
@@ -212,6 +216,8 @@ int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t s
 enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4, AGENT_WAIT = 8 };
 #define AGENT_WAIT_FLAGS (WSTOPPED | WNOHANG | WNOWAIT | __WALL)
 
+/* Whether this thread is under a seccomp filter. */
+bool agent_is_filtered(void);
 /* Before main, where ticks or samples are wanted: filters that are there now are known ones. */
 void agent_filters_at_start(void);
 /* Whether they may be made. Probes the first filter that is there. Async-signal-safe. */
@@ -227,6 +233,9 @@ void agent_try_calls(void *trial);
 /* Whether a filter was installed since the start without a hook seeing it; false under a filter
  * from before, where the kernel shows no difference. One system call. */
 bool agent_unseen_filter(void);
+/* At the end of the process, with one system call: agent_permitted() and not agent_unseen_filter().
+ */
+bool agent_permitted_last(enum agent_call call);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not permitted. */
 pmc_perf_opener agent_probe(void);
 

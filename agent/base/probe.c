@@ -141,9 +141,18 @@ void agent_try_calls(void *arg)
 	}
 }
 
-static bool filtered(void)
+/* Asked once while the agent starts: no other code runs then. */
+bool agent_is_filtered(void)
 {
-	return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+	static bool asked, at_start;
+
+	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_relaxed) !=
+	    PMC_CONTROL_STARTING)
+		return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+	if (!asked)
+		at_start = pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+	asked = true;
+	return at_start;
 }
 
 /* Tells of a filter that a hook has not seen, too, until there was one: threads may have different
@@ -177,14 +186,14 @@ __attribute__((noinline, cold)) static void probe(void)
 
 bool agent_permitted(enum agent_call call)
 {
-	if (!atomic_load(&probed) && filtered())
+	if (!atomic_load(&probed) && agent_is_filtered())
 		probe();
 	return atomic_load(&permitted) & call;
 }
 
 void agent_filters_at_start(void)
 {
-	if (!filtered())
+	if (!agent_is_filtered())
 		return;
 	/* Its calls were tried, or are now: one may have been installed since the constructor. */
 	probe();
@@ -196,9 +205,21 @@ void agent_forbid(unsigned calls)
 	atomic_fetch_and(&permitted, ~calls);
 }
 
+bool agent_permitted_last(enum agent_call call)
+{
+	const bool filtered = agent_is_filtered();
+
+	if (filtered && !atomic_load(&started_filtered))
+		return false;
+	if (filtered && !atomic_load(&probed))
+		probe();
+	return atomic_load(&permitted) & call;
+}
+
 bool agent_unseen_filter(void)
 {
-	return !atomic_load_explicit(&started_filtered, memory_order_relaxed) && filtered();
+	return !atomic_load_explicit(&started_filtered, memory_order_relaxed) &&
+	       agent_is_filtered();
 }
 
 static int refuse(struct pmc_attr *attr, int leader)

@@ -8,7 +8,6 @@
 #include "agent/output/output.h"
 #include "lib/dump/output.h"
 
-#include <linux/prctl.h>
 #include <sched.h>
 
 AGENT_ROOMY static char file_path[PATH_MAX];
@@ -100,8 +99,8 @@ void agent_file_path(void)
 /* A seccomp filter may permit only some commands of fcntl. */
 static void mark(int fd)
 {
-	atomic_store(&file.marked, pmc_sys1(SYS_prctl, PR_GET_SECCOMP) == 0 &&
-					   pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
+	atomic_store(&file.marked,
+		     !agent_is_filtered() && pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
 }
 
 void agent_file_filtered(void)
@@ -245,7 +244,8 @@ void agent_write_guard_end(const struct agent_write_guard *guard, bool failed)
 	now &= WRITE_SIGNALS & ~guard->pending;
 	if (now)
 		syscall(SYS_rt_sigtimedwait, &now, NULL, &zero, sizeof(now));
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
+	if (~guard->mask & WRITE_SIGNALS)
+		pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
 }
 
 /* The host may have closed the number, and another file may have it now. */

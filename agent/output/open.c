@@ -84,14 +84,22 @@ const char *agent_file_fix(int error)
 /* Behind the frames of a buffer: the usage of one thread. */
 #define BUF_SPARE sizeof(struct pmc_usage)
 
+/* For one buffer at a time; others are mapped. Its pages take no memory before they are used. */
+AGENT_ROOMY static struct {
+	_Alignas(8) uint8_t bytes[AGENT_CHUNK + BUF_SPARE];
+	_Atomic bool taken;
+} common;
+
 bool agent_buf_open(struct pmc_frame_buf *buf, size_t bytes)
 {
-	void *map = mmap(NULL, bytes + BUF_SPARE, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *room = common.bytes;
 
-	if (map != MAP_FAILED)
-		pmc_frame_buf_init(buf, map, bytes);
-	return map != MAP_FAILED;
+	if (bytes > AGENT_CHUNK || atomic_exchange(&common.taken, true))
+		room = mmap(NULL, bytes + BUF_SPARE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room != MAP_FAILED)
+		pmc_frame_buf_init(buf, room, bytes);
+	return room != MAP_FAILED;
 }
 
 void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes)
@@ -106,7 +114,10 @@ void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes)
 void agent_buf_close(struct pmc_frame_buf *buf)
 {
 	agent_buf_room(buf, SIZE_MAX);
-	munmap(buf->data, buf->cap + BUF_SPARE);
+	if (buf->data == common.bytes)
+		atomic_store(&common.taken, false);
+	else
+		munmap(buf->data, buf->cap + BUF_SPARE);
 }
 
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)

@@ -22,12 +22,14 @@ void agent_file_begin(void);
 /* The frames that follow include the header frames. */
 void agent_file_no_header(void);
 void agent_file_append(const void *frames, size_t len);
-/* A buffer for frames, in a mapping, since the stack may be a small signal stack; behind it is room
- * for a struct pmc_usage. False: no memory. */
+/* Of a buffer for snapshots. */
+#define AGENT_CHUNK ((size_t)64 << 10)
+/* A buffer for frames, not on the stack, which may be a small signal stack; behind it is room for a
+ * struct pmc_usage. False: no memory. */
 bool agent_buf_open(struct pmc_frame_buf *buf, size_t bytes);
 /* Appends its frames to the dump, after the header frames, if it has less room than this. */
 void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes);
-/* Appends its frames, and unmaps it. */
+/* Appends its frames, and frees it. */
 void agent_buf_close(struct pmc_frame_buf *buf);
 /* Changes when frames that were appended before are no longer in the dump. */
 uint32_t agent_file_lost(void);

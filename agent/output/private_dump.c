@@ -4,8 +4,6 @@
 #include "lib/base/file.h"
 #include "lib/dump/output.h"
 
-#include <linux/prctl.h>
-
 #include "agent/base/poison.h"
 
 #define PREFIX	  "pmc-"
@@ -116,6 +114,6 @@ void agent_private_sweep(void)
 	const char *own = agent.private_dump;
 
 	/* A seccomp filter may refuse these system calls; without /proc, processes look dead. */
-	if (pmc_sys1(SYS_prctl, PR_GET_SECCOMP) == 0 && is_process((uint64_t)agent.pid))
+	if (!agent_is_filtered() && is_process((uint64_t)agent.pid))
 		pmc_dir_visit(sweep, NULL, "%.*s", (int)(strrchr(own, '/') - own), own);
 }

@@ -11,7 +11,7 @@
 /* Static: the frames are also built on small signal stacks. */
 static const char *boot_id(void)
 {
-	static char text[40];
+	static char text[37]; /* without the newline: one read */
 
 	if (!text[0])
 		pmc_file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text));
@@ -64,8 +64,7 @@ static bool leaves_children(void)
 	const char *out = agent.config.out;
 	static siginfo_t info; /* not looked at */
 
-	return !(agent.out && out && strstr(out, "%p")) && !agent_unseen_filter() &&
-	       agent_permitted(AGENT_WAIT) &&
+	return !(agent.out && out && strstr(out, "%p")) && agent_permitted_last(AGENT_WAIT) &&
 	       pmc_sys5(SYS_waitid, P_ALL, 0, &info, AGENT_WAIT_FLAGS, NULL) == 0;
 }
 

@@ -37,14 +37,13 @@ static bool is_unfinished(void)
 	return now != AGENT_RUNS && now != AGENT_REPORTED;
 }
 
-/* Advances by one step. False: another thread has taken that step, or this is a child that was
- * forked or vforked during the end. The caller that takes the first or third step must take the
- * next one, too. */
+/* Advances by one step, in the process itself. False: another thread has taken that step. The
+ * caller that takes the first or third step must take the next one, too. */
 static bool take_step(enum agent_ending step)
 {
 	uint32_t before = (uint32_t)step - 1;
 
-	if (is_child() || !atomic_compare_exchange_strong(&reached, &before, (uint32_t)step))
+	if (!atomic_compare_exchange_strong(&reached, &before, (uint32_t)step))
 		return false;
 	atomic_store(&taken_by, &me);
 	if (atomic_load(&waiting))
@@ -221,8 +220,9 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 	bool active = agent_active(), prints;
 	uint64_t mask;
 
-	/* Under a seccomp filter, system calls may be forbidden from here on. */
-	if (!active && !is_unfinished())
+	/* Under a seccomp filter, system calls may be forbidden from here on. A child that was
+	 * forked or vforked during the end has no part in it. */
+	if (!active && (!is_unfinished() || is_child()))
 		return;
 	mask = block_signals();
 	if (active && take_step(AGENT_WRITES)) {

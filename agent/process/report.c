@@ -35,7 +35,8 @@ void agent_report_init(char *const *envp)
 	struct pmc_out out;
 
 	pmc_screen_from_env(&where.screen, envp);
-	where.has_err = pmc_fd_stat(2, &where.err) == 0;
+	where.has_err =
+		agent.config.report.kind != PMC_REPORT_OFF && pmc_fd_stat(2, &where.err) == 0;
 	/* A script that waits for a file of another form must not find the summary in it. */
 	if (!file || wanted())
 		return;

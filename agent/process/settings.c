@@ -111,7 +111,9 @@ void agent_read_program(const char *exe, int argc, char **argv)
 
 void agent_begin_job(char *const *envp)
 {
-	agent_identity(agent.job);
+	/* One for both: the job is known by its first process. */
+	agent_identity(agent.identity);
+	memcpy(agent.job, agent.identity, sizeof(agent.job));
 	agent.first = true;
 	agent.owner = agent.pid;
 	if (!agent.config.out && (agent.config.dump || agent.config.interval))

@@ -12,7 +12,6 @@
 
 #include "agent/base/poison.h"
 
-#define CHUNK ((size_t)64 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */
 #define TAIL ((size_t)40 << 10)
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
@@ -85,7 +84,7 @@ void agent_thread_frames(struct slot *slot, uint64_t snapshot)
 
 	if (!regions && !agent_sample_has(slot))
 		return;
-	if (!agent_buf_open(&buf, CHUNK)) {
+	if (!agent_buf_open(&buf, AGENT_CHUNK)) {
 		if (regions)
 			agent_note(NOTE_REGION_MEMORY);
 		return;
@@ -111,14 +110,20 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 {
 	const uint64_t until_ns = pmc_now_ns() + wait_ns;
 	uint32_t high = atomic_load(&agent_registry.high);
-	uint32_t me = (uint32_t)syscall(SYS_gettid);
+	uint32_t me = 0;
 
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
 
-		if (!registry_pin(slot)) {
+		const bool pinned = registry_pin(slot);
+
+		if (!pinned && !(wait_ns && registry_is_ending(atomic_load(&slot->word))))
+			continue;
+		if (!me)
+			me = (uint32_t)syscall(SYS_gettid);
+		if (!pinned) {
 			/* A handler of the host may have interrupted this thread's end. */
-			if (wait_ns && slot->tid != me)
+			if (slot->tid != me)
 				await_row(slot, until_ns);
 			continue;
 		}
@@ -176,7 +181,7 @@ void agent_final(enum pmc_ended how, int code)
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
 	note_own_dumps();
-	if (!agent_buf_open(&buf, CHUNK))
+	if (!agent_buf_open(&buf, AGENT_CHUNK))
 		return;
 	agent_file_follow();
 	if (agent_self) {
@@ -232,7 +237,7 @@ static void take_snapshot(void)
 {
 	struct pmc_frame_buf buf;
 
-	if (!agent_buf_open(&buf, CHUNK))
+	if (!agent_buf_open(&buf, AGENT_CHUNK))
 		return;
 	if (agent_file_takes_snapshot()) {
 		agent_file_begin();
@@ -261,7 +266,7 @@ void agent_before_exec(void)
 	agent_tick_hold();
 	/* Rows that pmctl reads from now on would be newer than the final ones. */
 	atomic_fetch_add(&pmc_agent_control.leaving, 1);
-	if (!agent_buf_open(&buf, CHUNK))
+	if (!agent_buf_open(&buf, AGENT_CHUNK))
 		return;
 	agent_regions_before_exec();
 	all(&buf, agent_overhead_clock(), PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);

@@ -10,7 +10,6 @@
 #include "lib/base/file.h"
 #include "lib/dump/command_line.h"
 
-#include <linux/prctl.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
 
@@ -91,7 +90,7 @@ static void note_events(void)
 		refused |= planned->state == PMC_NOT_PERMITTED;
 		denied |= planned->error == EPERM || planned->error == ENOSYS;
 	}
-	denied = denied && pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
+	denied = denied && agent_is_filtered();
 	if (unfiltered)
 		agent_note(NOTE_UNFILTERED);
 	if ((refused || denied) && agent_permitted(AGENT_PERF)) /* else noted already */
@@ -127,7 +126,7 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 	if (!plan_events(&job) || !plan_samples())
 		return false;
 	/* Only for root, which may give up its privilege later, as servers do. */
-	if (pmc_sys1(SYS_geteuid, 0) == 0 &&
+	if (getauxval(AT_EUID) == 0 &&
 	    pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) != 0)
 		return false;
 	note_events();
@@ -138,7 +137,8 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 			"uncounted)");
 		return false;
 	}
-	agent_identity(agent.identity);
+	if (!agent.first || agent.after_exec)
+		agent_identity(agent.identity);
 	agent_file_path();
 	if (!agent.first) {
 		agent_file_open();
@@ -201,6 +201,9 @@ void agent_leave_out(const struct pmc_usage *before)
 	}
 }
 
+/* The arena's first block, without a system call; with room for PMC_JOB. */
+AGENT_ROOMY static _Alignas(16) uint8_t first_block[160 << 10];
+
 void agent_start(int argc, char **argv, char **envp)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns(), own_ns = cpu_ns;
@@ -217,6 +220,7 @@ void agent_start(int argc, char **argv, char **envp)
 	 * musl's loader gives constructors no arguments, so argv and envp are undefined there. */
 	if (getauxval(AT_SECURE) || agent_libc_is_other())
 		goto out;
+	pmc_arena_give(&agent.arena, first_block, sizeof(first_block));
 	agent_real_init();
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	agent.start_ns = start;

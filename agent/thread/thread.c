@@ -243,11 +243,13 @@ static void open_groups(struct slot *slot)
 	}
 }
 
-/* From the kernel in the main thread of a forked child, where libc may still have the parent's tid,
- * and with groups: libc's answer takes no system call but more user-mode instructions. */
+/* Of the main thread the process ID: in a forked child libc may still have the parent's tid. From
+ * the kernel with groups: libc's answer takes no system call but more user-mode instructions. */
 static uint32_t own_tid(const struct slot *slot)
 {
-	uint32_t tid = slot->n_fds || slot->flags & PMC_THREAD_MAIN ? 0 : pmc_thread_tid();
+	uint32_t tid = slot->flags & PMC_THREAD_MAIN ? (uint32_t)agent.pid :
+		       slot->n_fds		     ? 0 :
+						       pmc_thread_tid();
 
 	return tid ? tid : (uint32_t)pmc_sys1(SYS_gettid, 0);
 }

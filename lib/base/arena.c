@@ -18,16 +18,31 @@ struct pmc_arena_block {
 
 void (*pmc_arena_exhausted)(void);
 
+#define HEAD ((sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1))
+
+static void put_block(struct pmc_arena *arena, struct pmc_arena_block *block, size_t bytes)
+{
+	block->bytes = bytes;
+	block->next = arena->head;
+	arena->head = block;
+	arena->used = HEAD;
+	arena->room = bytes - HEAD;
+}
+
+void pmc_arena_give(struct pmc_arena *arena, void *room, size_t bytes)
+{
+	put_block(arena, room, bytes);
+}
+
 static bool add_block(struct pmc_arena *arena, size_t bytes)
 {
-	const size_t head = (sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	size_t next = arena->head ? arena->head->bytes * 2 : FIRST_BLOCK;
 	struct pmc_arena_block *block = MAP_FAILED;
 
 	if (next > BIGGEST_BLOCK)
 		next = BIGGEST_BLOCK;
-	if (next < head + bytes)
-		next = head + bytes;
+	if (next < HEAD + bytes)
+		next = HEAD + bytes;
 	if (bytes <= SIZE_MAX / 2)
 		block = mmap(NULL, next, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			     0);
@@ -37,11 +52,7 @@ static bool add_block(struct pmc_arena *arena, size_t bytes)
 		arena->failed = true;
 		return false;
 	}
-	block->bytes = next;
-	block->next = arena->head;
-	arena->head = block;
-	arena->used = head;
-	arena->room = next - head;
+	put_block(arena, block, next);
 	return true;
 }
 

@@ -14,6 +14,9 @@ struct pmc_arena {
 	bool failed; /* an allocation has failed */
 };
 
+/* Gives an empty arena its first memory, zeroed and aligned to 16; then pmc_arena_free() must not
+ * be called. */
+void pmc_arena_give(struct pmc_arena *arena, void *room, size_t bytes);
 /* Zeroed memory, aligned to 16; NULL and `failed` set if there is none. */
 void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes);
 /* A NUL-terminated copy of len bytes. */

@@ -185,7 +185,8 @@ static bool prepare(int argc, char **argv, char **envp)
 		return false;
 	if (!plan_events())
 		return false;
-	agent_identity(agent.identity);
+	if (!agent.first || agent.after_exec)
+		agent_identity(agent.identity);
 	agent_file_path();
 	if (!agent.first)
 		return true;
