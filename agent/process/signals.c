@@ -31,8 +31,8 @@ static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT,   SIGILL,  SIGB
 			     SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU,   SIGXFSZ, SIGPIPE, SIGALRM,
 			     SIGUSR1, SIGUSR2, SIGTRAP, SIGVTALRM, SIGPROF, SIGPWR,  SIGSTKFLT };
 
+static bool ours[_NSIG]; /* the agent has a handler unless the host has one */
 AGENT_ROOMY static struct {
-	bool ours; /* the agent has a handler unless the host has one */
 	/* The action that the host sees: SIG_DFL, with flags and mask. */
 	struct sigaction original;
 	/* The host's handler that on_once stands for, and whether it has not run yet. */
@@ -114,7 +114,7 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	if (agent_sigaction(signo, &action, old) == 0)
-		table[signo].ours = true;
+		ours[signo] = true;
 }
 
 /* In place of a handler with SA_RESETHAND, which the kernel would replace by SIG_DFL unseen. The
@@ -167,14 +167,19 @@ __attribute__((cold)) static void install_once(int signo, const struct sigaction
  * kernel drops it. */
 static void take_fatal(int signo)
 {
-	struct sigaction *was = &table[signo].original;
+	static const struct sigaction plain;
+	struct sigaction was;
 
-	install(signo, on_fatal, 0, was);
-	if (!table[signo].ours || was->sa_handler == SIG_DFL)
+	install(signo, on_fatal, 0, &was);
+	if (!ours[signo])
 		return;
-	table[signo].ours = false;
-	agent_sigaction(signo, was, NULL);
-	memset(was, 0, sizeof(*was));
+	if (was.sa_handler != SIG_DFL) {
+		ours[signo] = false;
+		agent_sigaction(signo, &was, NULL);
+	} else if (memcmp(&was, &plain, sizeof(was)) != 0) {
+		/* Else the page of the table stays untouched. */
+		table[signo].original = was;
+	}
 }
 
 /* Installs a handler where the action is SIG_DFL; false: it is not. */
@@ -186,7 +191,7 @@ static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), i
 		return false;
 	table[signo].original = now;
 	install(signo, handler, flags, NULL);
-	return table[signo].ours;
+	return ours[signo];
 }
 
 /* ---- the agent's own signal -------------------------------------------------------------------
@@ -467,8 +472,7 @@ __attribute__((cold)) static void renew_stack_flags(void)
 	for (int signo = 1; signo < _NSIG; signo++) {
 		struct sigaction action, was;
 
-		if (!table[signo].ours || agent_sigaction(signo, NULL, &action) != 0 ||
-		    !is_ours(&action))
+		if (!ours[signo] || agent_sigaction(signo, NULL, &action) != 0 || !is_ours(&action))
 			continue;
 		action.sa_flags = (action.sa_flags & ~SA_ONSTACK) | stack_flag(action.sa_sigaction);
 		/* Another thread may have installed a handler in between. */
@@ -538,9 +542,9 @@ __attribute__((cold)) void agent_signals_init(void)
 	if (!dump)
 		return;
 	take_default(dump, on_dump, SA_RESTART);
-	if (!table[dump].ours)
+	if (!ours[dump])
 		agent_note(NOTE_DUMP_SIGNAL);
-	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
+	pmc_agent_control.dump_signal = ours[dump] ? dump : 0;
 }
 
 /* Replaces the kernel's action by what the host must see. */
@@ -573,7 +577,7 @@ __attribute__((cold)) void agent_signals_forget(void)
 
 		if (signo == agent.config.dump || agent_sigaction(signo, NULL, &now) != 0)
 			continue;
-		table[signo].ours = false;
+		ours[signo] = false;
 		if (is_once(&now) && atomic_load(&table[signo].armed))
 			agent_sigaction(signo, &table[signo].once, NULL);
 		else
@@ -584,7 +588,7 @@ __attribute__((cold)) void agent_signals_forget(void)
 /* The host has set SIG_DFL by this action: installs the agent's handler, if it has one for it. */
 __attribute__((cold)) static void restore(int signo, const struct sigaction *action)
 {
-	if (signo <= 0 || signo >= _NSIG || !(table[signo].ours || is_wanted(signo)))
+	if (signo <= 0 || signo >= _NSIG || !(ours[signo] || is_wanted(signo)))
 		return;
 	table[signo].original = *action;
 	if (signo == agent.config.dump)
