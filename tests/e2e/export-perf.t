@@ -79,9 +79,10 @@ is "$(wc -l <ours)" 6 "all of them"
 # ---- addresses -----------------------------------------------------------------------------------
 # perf finds functions by their place in the file, which has no simple relation to addresses here.
 for flags in "-no-pie" "-no-pie -Wl,-Ttext-segment=0x10000000" "-pie -fPIE -fuse-ld=lld"; do
-	rm -f linked linked.pmc
 	# shellcheck disable=SC2086
-	if "${CC:-cc}" -O2 -g -D_GNU_SOURCE $flags -o linked "$SRC/samples.c" -pthread -ldl 2>/dev/null && [ -x linked ]; then
+	if "${CC:-cc}" -O2 -g -D_GNU_SOURCE $flags -o built "$SRC/samples.c" -pthread -ldl 2>/dev/null; then
+		mv built linked
+		rm -f linked.pmc
 		"$PMCTL" run --report off --sample task-clock@1000000 -o linked.pmc -- ./linked leaf 50
 		as_perf linked
 		same_functions linked
