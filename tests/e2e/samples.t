@@ -96,7 +96,8 @@ sample switching 600
 # Each of two threads computes for some 10 us and then waits for the other.
 is "$($read_samples x.pmc total | jq -s '[.[] | select(.samples > 0) | .flags] | add')" 2 "threads that switch often are sampled by a timer"
 "$PMCTL" report --by function --format json x.pmc >x.json
-between "$(jq '[.groups[] | {(.function): .self}] | add | .most / .few' x.json)" 0.8 3 \
+# Beside busy programs these are some 25 samples.
+between "$(jq '[.groups[] | {(.function): .self}] | add | .most / .few' x.json)" 0.5 5 \
 	"the weights are those of the CPU time: 3 to 2"
 between "$(jq '[.groups[] | select(.function == "leaf")][0] | .self / 600e6' x.json)" 0.7 1.1 \
 	"of the time after that as well"
