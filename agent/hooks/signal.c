@@ -57,12 +57,12 @@ AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
 
 AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)
 {
-	int saved = errno;
+	int result = REAL(sigaltstack)(stack, old), saved = errno;
 
-	if (stack && agent_active())
+	if (result == 0 && stack && agent_active())
 		agent_signal_stack(stack);
 	errno = saved;
-	return REAL(sigaltstack)(stack, old);
+	return result;
 }
 
 /* ---- signal masks, without the agent's own signal (process/signals.c) ------------------- */

@@ -86,13 +86,25 @@ static void become_process(void)
 	errno = saved;
 }
 
+/* With all signals blocked: in a handler that comes first this is done there, and one that comes
+ * meanwhile would find the parent's threads. */
+__attribute__((noinline, cold)) static void begin_child(void)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t mask = 0;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
+	if (atomic_exchange(agent_alive, 1) == 0)
+		become_process();
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+}
+
 bool agent_active(void)
 {
 	if (!is_on())
 		return false;
 	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0) {
-		atomic_store(agent_alive, 1);
-		become_process();
+		begin_child();
 		return is_on();
 	}
 	return (pid_t)syscall(SYS_getpid) == agent.pid;

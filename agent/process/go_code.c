@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_code.c - whether a module contains Go code.
+ * go_code.c - whether code of the program runs on small stacks: that of Go, OCaml 5 and Erlang.
  *
  * Go runs on stacks of some kilobytes and requires that signal handlers use alternate stacks, which
  * it gives each of its threads. Its linker marks each program and library by a note,
@@ -10,6 +10,7 @@
 #include "agent/process/process.h"
 #include "agent/base/real.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
 
@@ -58,7 +59,7 @@ static bool is_go(const char *bias, const ElfW(Phdr) * parts, unsigned n)
 	return false;
 }
 
-bool agent_is_go_program(void)
+static bool is_go_program(void)
 {
 	const unsigned n = (unsigned)getauxval(AT_PHNUM);
 	const ElfW(Phdr) *parts = (const void *)getauxval(AT_PHDR);
@@ -67,6 +68,15 @@ bool agent_is_go_program(void)
 		if (parts[i].p_type == PT_PHDR)
 			return is_go((const char *)parts - parts[i].p_vaddr, parts, n);
 	return false;
+}
+
+/* The others have alternate stacks for their own handlers, and export a function that only they
+ * have.
+ */
+bool agent_has_small_stacks(void)
+{
+	return is_go_program() || dlsym(RTLD_DEFAULT, "caml_try_realloc_stack") ||
+	       dlsym(RTLD_DEFAULT, "enif_make_atom");
 }
 
 bool agent_is_go_code(const void *address)

@@ -98,8 +98,8 @@ void agent_signal_changed(int signo, const struct sigaction *action, struct siga
 bool agent_signal_forget(int signo);
 /* Does so for all fatal signals: the agent stops. */
 void agent_signals_forget(void);
-/* The host is about to give the calling thread this alternate stack. If the agent's handlers do not
- * fit, or another thread has it, handlers leave alternate stacks alone from here on. */
+/* The host has given the calling thread this alternate stack. If the agent's handlers do not fit,
+ * they leave alternate stacks alone from here on. */
 void agent_signal_stack(const stack_t *stack);
 /* Go code may run from here on: all of the agent's handlers use alternate stacks. */
 void agent_signal_go_code(void);
@@ -123,9 +123,9 @@ void agent_own_signal_take_unqueued(void);
 void agent_own_signal_drop(void);
 
 /* ---- go_code.c ---- */
-/* Whether the program contains Go code. */
-bool agent_is_go_program(void);
-/* Whether the module of the address does. Not async-signal-safe. */
+/* Whether code of the program runs on small stacks, so that handlers must use alternate ones. */
+bool agent_has_small_stacks(void);
+/* Whether the module of the address contains Go code. Not async-signal-safe. */
 bool agent_is_go_code(const void *address);
 
 /* ---- report.c ---- */

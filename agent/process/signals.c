@@ -12,12 +12,10 @@
  * the thread inside the handler. So a handler must not wait for a thread that may be in setuid,
  * which waits for all threads (SIGSETXID).
  *
- * Fatal signals are handled on a thread's alternate stack, for stack overflows, unless a thread has
- * a very small one. The other handlers return to the program, and use that stack only where Go code
- * requires it (agent/process/go_code.c), or where the program itself has a handler on it that may
- * come at any time, as run times do whose code runs on small stacks (Erlang). Even there they leave
- * it alone once two threads have set the same one: each would overwrite the frames of the other.
- * Elsewhere a thread may have unmapped it.
+ * SIGSEGV and SIGBUS are handled on a thread's alternate stack, for stack overflows, unless a
+ * thread has a very small one. The other handlers leave that stack alone: threads may share it, or
+ * have unmapped it, or make coroutines on it. But all use it where code runs on small stacks
+ * (agent/process/go_code.c).
  */
 #include "agent/process/process.h"
 #include "agent/base/real.h"
@@ -94,23 +92,21 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 /* The stack of a handler on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 
-static _Atomic bool small_stack;   /* a thread has an alternate stack without room for a handler */
-static _Atomic bool shared_stack;  /* two threads have set the same one */
-static _Atomic bool host_on_stack; /* the host has a handler on it that may come at any time */
-static _Atomic bool go_code;	   /* all handlers use alternate stacks */
+static _Atomic bool small_stack; /* a thread has an alternate stack without room for a handler */
+static _Atomic bool go_code;	 /* all handlers use alternate stacks */
 
-static int stack_flag(void (*handler)(int, siginfo_t *, void *))
+static int stack_flag(int signo)
 {
-	if (atomic_load(&go_code) || (atomic_load(&host_on_stack) && !atomic_load(&shared_stack)))
+	if (atomic_load(&go_code))
 		return SA_ONSTACK;
-	return handler == on_fatal && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
+	return (signo == SIGSEGV || signo == SIGBUS) && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
 }
 
 static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags,
 		    struct sigaction *old)
 {
 	struct sigaction action = { .sa_sigaction = handler,
-				    .sa_flags = SA_SIGINFO | stack_flag(handler) | flags };
+				    .sa_flags = SA_SIGINFO | stack_flag(signo) | flags };
 
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	if (agent_sigaction(signo, &action, old) == 0)
@@ -474,7 +470,7 @@ __attribute__((cold)) static void renew_stack_flags(void)
 
 		if (!ours[signo] || agent_sigaction(signo, NULL, &action) != 0 || !is_ours(&action))
 			continue;
-		action.sa_flags = (action.sa_flags & ~SA_ONSTACK) | stack_flag(action.sa_sigaction);
+		action.sa_flags = (action.sa_flags & ~SA_ONSTACK) | stack_flag(signo);
 		/* Another thread may have installed a handler in between. */
 		if (agent_sigaction(signo, &action, &was) == 0 && !is_ours(&was))
 			agent_sigaction(signo, &was, NULL);
@@ -484,44 +480,23 @@ __attribute__((cold)) static void renew_stack_flags(void)
 /* One of those above holds from here on. */
 __attribute__((cold)) static void learn(_Atomic bool *fact)
 {
-	const int was = stack_flag(on_dump) + stack_flag(on_fatal);
-
-	if (!atomic_exchange(fact, true) && stack_flag(on_dump) + stack_flag(on_fatal) != was)
+	if (!atomic_exchange(fact, true))
 		renew_stack_flags();
 }
 
 void agent_signal_stack(const stack_t *stack)
 {
-	enum { TID_BITS = 22 };
-	static _Atomic uint64_t last;
 	const size_t frame = getauxval(AT_MINSIGSTKSZ);
-	const uint64_t now = (uint64_t)((uintptr_t)stack->ss_sp >> 5) << TID_BITS |
-			     (agent_self ? agent_self->tid : 0);
-	const uint64_t was = atomic_exchange(&last, now);
 
-	if (stack->ss_flags & SS_DISABLE)
-		return;
-	/* Or that thread has ended, and its memory is used again. */
-	if (was != now && (was ^ now) >> TID_BITS == 0)
-		learn(&shared_stack);
 	/* Kernels that do not say: AVX-512 takes 3.4 KiB. */
-	if (stack->ss_size < (frame ? frame : 4096) + HANDLER_BYTES)
+	if (!(stack->ss_flags & SS_DISABLE) &&
+	    stack->ss_size < (frame ? frame : 4096) + HANDLER_BYTES)
 		learn(&small_stack);
 }
 
 void agent_signal_go_code(void)
 {
 	learn(&go_code);
-}
-
-/* Whether the host's action says that all handlers must use alternate stacks: a handler that may
- * come at any time. */
-static bool needs_stacks(int signo, const struct sigaction *action)
-{
-	return (action->sa_flags & SA_ONSTACK) && action->sa_handler != SIG_DFL &&
-	       action->sa_handler != SIG_IGN && signo != SIGSEGV && signo != SIGBUS &&
-	       signo != SIGILL && signo != SIGFPE && signo != SIGTRAP && signo != SIGABRT &&
-	       signo != SIGSYS;
 }
 
 __attribute__((cold)) void agent_signals_init(void)
@@ -533,7 +508,7 @@ __attribute__((cold)) void agent_signals_init(void)
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
-	go_code = agent_is_go_program();
+	go_code = agent_has_small_stacks();
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
@@ -613,8 +588,6 @@ static void changed(int signo, const struct sigaction *action)
 	/* A vfork child has dispositions of its own, which stay as they are. */
 	if (!agent_active())
 		return;
-	if (needs_stacks(signo, action))
-		learn(&host_on_stack);
 	if (action->sa_handler == SIG_DFL) /* with any flags */
 		restore(signo, action);
 	else

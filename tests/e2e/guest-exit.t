@@ -26,6 +26,7 @@ ended term 100
 is "$(jq '[.processes[] | select(.how_ended | test("exit:0|signal:15") | not)] | length' r.json)" 0 \
 	"term: every process has its last rows" || diag "$(jq -r '.processes[].how_ended' r.json | sort | uniq -c)"
 
+ended early 600
 # The thread may lose its CPU after it has taken the signal and before its handler has begun, which no
 # other thread can see.
 rm -f x.pmc

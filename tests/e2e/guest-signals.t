@@ -197,13 +197,15 @@ is "$status $(xargs <out) $("$PMCTL" report --format json x.pmc | jq -r '.proces
 
 # ---- the host's signal stack ---------------------------------------------------------------------
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PMC_EVENTS=task-clock,page-faults \
-	"$PROG/altstack" 12 15
+	"$PROG/altstack" 12 15 11
 {
 	read -r dump
 	read -r fatal
+	read -r fault
 } <"$T/out"
 between "$dump" -99999 -1 "a dump at a signal takes nothing of the host's signal stack"
-between "$fatal" 1 1280 "the final dump at a fatal signal takes less than 1.25 KiB of the host's signal stack"
+between "$fatal" -99999 -1 "nor does the final dump at SIGTERM"
+between "$fault" 1 1280 "the final dump at SIGSEGV takes less than 1.25 KiB of it"
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/small.pmc" "$PROG/ticks" small-stack 12
 is "$status $(cat out)" "0 0 bytes written below" "PMC_DUMP, an alternate stack that is too small: the host runs on"
 is "$("$PMCTL" report --timeline --format json small.pmc | jq -s 'map(select(.state == "live")) | length')" 1 \

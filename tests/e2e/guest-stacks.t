@@ -29,6 +29,23 @@ for rate in 997 4999; do
 	guest PMC_SAMPLE=task-clock/$rate "0 failed" "setuid beside threads that compute" "$PROG/setids" 300
 done
 
+# on_stack CMD...: how often a handler of the agent's own signal was set to use alternate stacks.
+on_stack() {
+	PMC_INTERVAL=100ms PMC_OUT=$T/x.pmc strace -f -o trace -E LD_PRELOAD="$AGENT" -e trace=rt_sigaction \
+		-e signal=none "$@" >out 2>err
+	grep -cE 'SIGRT_2, \{sa_handler=0x[^}]*SA_ONSTACK[^}]*\}' trace
+}
+# Code of OCaml 5 and of Erlang runs on small stacks, too.
+for function in caml_try_realloc_stack enif_make_atom; do
+	if echo "void $function(void) { } int main(void) { return 0; }" |
+		"${CC:-cc}" -rdynamic -x c -o small - 2>err; then
+		is "$(on_stack ./small)" 1 "alternate stacks are used in a program that exports $function"
+	else
+		skip "$(head -n 1 err)" "a program that exports $function"
+	fi
+done
+is "$(on_stack "$PROG/stacks" shared)" 0 "alternate stacks are not used in other programs"
+
 # Go requires alternate stacks, and ends the program if a handler runs on another one.
 if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 \
 	go build -buildmode=c-shared -o golib.so "$SRC/golib.go" 2>err; then
@@ -36,14 +53,7 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 	for variable in PMC_INTERVAL=4ms PMC_SAMPLE=task-clock/4999; do
 		guest $variable "$want" "a library of Go code, loaded late" "$PROG/go_host" ./golib.so
 	done
-	# on_stack CMD...: how often a handler of the agent's own signal was set to use alternate stacks.
-	on_stack() {
-		PMC_INTERVAL=100ms PMC_OUT=$T/x.pmc strace -f -o trace -E LD_PRELOAD="$AGENT" -e trace=rt_sigaction \
-			-e signal=none "$@" >out 2>err
-		grep -cE 'SIGRT_2, \{sa_handler=0x[^}]*SA_ONSTACK[^}]*\}' trace
-	}
 	is "$(on_stack "$PROG/go_host" ./golib.so)" 1 "alternate stacks are used once Go code is loaded"
-	is "$(on_stack "$PROG/stacks" shared)" 0 "alternate stacks are not used without Go code"
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi

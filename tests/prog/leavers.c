@@ -6,6 +6,7 @@
  *	exits	the same, but main returns and the other thread calls exit
  *	term	among 20 idle threads, it calls _exit while a SIGTERM arrives, ever later
  *	handler	the same, with a handler that calls _exit
+ *	early	it waits, and a SIGTERM arrives while fork returns in it or just after that
  *	taken	an idle thread takes its SIGTERM, and main returns meanwhile
  *	unload	dlopens and dlcloses $AGENT 20 times
  *	nproc	unprivileged, with RLIMIT_NPROC 0, it installs a filter that kills on getrusage
@@ -119,13 +120,13 @@ static int nproc(void)
 	return 0;
 }
 
-/* A signal that arrives some time after the child began to exit. */
+/* A signal that arrives some time after the child began to exit, or after the fork (ready -1). */
 static void interrupt(pid_t child, int ready, long ns)
 {
 	struct timespec from, now;
 	char byte;
 
-	if (read(ready, &byte, 1) != 1)
+	if (ready >= 0 && read(ready, &byte, 1) != 1)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	do
@@ -139,7 +140,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "both";
 	int n = argc > 2 ? atoi(argv[2]) : 100, busy = 0, pipes[2], exits = 0, terms = 0,
 	    others = 0;
-	int handled = !strcmp(how, "handler"), sends = handled || !strcmp(how, "term");
+	int handled = !strcmp(how, "handler"), early = !strcmp(how, "early"),
+	    sends = handled || early || !strcmp(how, "term");
 
 	by_exit = !strcmp(how, "exits");
 	for (int i = 0; i < n; i++) {
@@ -149,6 +151,8 @@ int main(int argc, char **argv)
 
 		if (pipe(pipes) != 0 || (pid = fork()) < 0)
 			return 1;
+		while (pid == 0 && early)
+			pause();
 		if (pid == 0 && sends) {
 			if (handled)
 				signal(SIGTERM, on_term);
@@ -160,7 +164,7 @@ int main(int argc, char **argv)
 			       !strcmp(how, "nproc")  ? nproc() :
 							both();
 		if (sends)
-			interrupt(pid, pipes[0], i % 100 * 5000L);
+			interrupt(pid, early ? -1 : pipes[0], i % 100 * (early ? 1000L : 5000L));
 		close(pipes[0]);
 		close(pipes[1]);
 		if (wait4(pid, &status, 0, &usage) != pid)

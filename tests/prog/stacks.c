@@ -2,8 +2,8 @@
 /*
  * stacks shared|handler|unmapped|coroutines: threads compute on or beside unusual stacks, and check
  * their results. shared: all threads have set one alternate signal stack. handler: there is also a
- * handler that uses it. unmapped: they have set one that does not exist any more. coroutines: they
- * switch between stacks of 16 KiB.
+ * handler that uses it. unmapped: there is, and they have set one that does not exist any more.
+ * coroutines: they switch between stacks of 16 KiB.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	unsigned wrong = 0;
 
 	mode = argc > 1 ? argv[1] : "shared";
-	if (!strcmp(mode, "handler"))
+	if (!strcmp(mode, "handler") || !strcmp(mode, "unmapped"))
 		sigaction(SIGUSR2, &action, NULL);
 	alternate = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (unsigned i = 0; i < THREADS; i++)
