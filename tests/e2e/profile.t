@@ -224,6 +224,13 @@ run "$PMCTL" profile --by pool --width 200 -- sleep 0.1
 like "$(cat err)" "wait p50" "--by: the table of rows of threads has them"
 refuses 2 "neither regions nor times" "--by region of a recording" profile --by region -- true
 
+# The command goes on while the last records are read.
+"$PMCTL" profile -d 500ms -o few.pmc -- bash -c 'for i in 1 2 3 4 5 6; do timeout 2 bash -c "while :; do :; done" & done; wait' >out 2>&1
+"$PMCTL" report --format json few.pmc >few
+is "$(jq -c '[.threads[] | select(.name == "bash" and .cpu_ns > 0 and .state == "live") |
+	(.cpu_ns + (.events[0].value // 0)) / 500e6 | . < 1.05] | [length >= 6, all]' few)" "[true,true]" \
+	"CPU time and run delay of no thread exceed the time of the recording" || diag "$(jq -c '[.threads[] | [.name, .state, .cpu_ns, .events[0].value]]' few)"
+
 # ---- a running program ------------------------------------------------------------------------
 mkfifo in
 "$PROG/work" attach <in >attached &

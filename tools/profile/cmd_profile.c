@@ -229,6 +229,13 @@ static bool show_progress(void *arg)
 	return true;
 }
 
+static void stopped(void *arg)
+{
+	struct job *job = arg;
+
+	prof_read_last(&job->prof);
+}
+
 /* ---- the recording -------------------------------------------------------------------------- */
 
 static int find_target(struct job *job)
@@ -275,6 +282,7 @@ static int record(struct job *job)
 		.take = take,
 		.lose = lose,
 		.flush = show_progress,
+		.stopped = stopped,
 	};
 	struct rings *rings = &job->rings;
 	int code;

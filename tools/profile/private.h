@@ -82,6 +82,7 @@ struct prof_thread {
 	uint64_t on_ns, cpu_ns; /* since when it is on a CPU; CPU time by switches */
 	uint64_t voluntary, involuntary;
 	struct prof_reading before; /* at the start */
+	struct prof_reading after;  /* at the stop, if it was known then */
 	bool by_switches;	    /* its CPU time, as it began by an exec */
 };
 
@@ -119,6 +120,8 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
 /* A thread of the target, with its stack if it is blocked; after all of them, the start. */
 void prof_add_target(struct prof *prof, pid_t tid);
 void prof_start(struct prof *prof);
+/* At the stop: later readings would have what threads did while the last records were taken. */
+void prof_read_last(struct prof *prof);
 /* After the recording: PROCESS and THREAD frames, and the samples and waits of each thread. */
 struct prof_writing;
 void prof_write_rows(struct prof_writing *w);

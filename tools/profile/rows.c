@@ -187,6 +187,13 @@ void prof_start(struct prof *prof)
 	}
 }
 
+void prof_read_last(struct prof *prof)
+{
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
+		if (!thread->end_ns && thread->before.known)
+			read_task(thread, &thread->after);
+}
+
 /* ---- frames ------------------------------------------------------------------------------- */
 
 static void put_row(struct prof_writing *w, const struct prof_thread *thread,
@@ -229,7 +236,9 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	uint64_t delay_ns;
 
 	memcpy(fixed.name, thread->name, sizeof(fixed.name));
-	if (!thread->end_ns && thread->before.known)
+	if (!thread->end_ns && thread->after.known)
+		after = thread->after;
+	else if (!thread->end_ns && thread->before.known)
 		read_task(thread, &after);
 	delay_ns = pmc_sub_sat(after.delay_ns, thread->before.delay_ns);
 	if (!after.known) {

@@ -336,6 +336,8 @@ static void stop(struct rings *rings)
 		return;
 	pmc_sampler_set_disable(rings->set);
 	rings->stopped_ns = pmc_now_ns();
+	if (rings->use->stopped)
+		rings->use->stopped(rings->owner);
 	close(rings->wait.signals);
 	/* Those for a command wait until tool_wait() forwards them. */
 	if (!rings->command)

@@ -40,6 +40,8 @@ struct rings_use {
 	void (*lose)(void *owner, struct ring *ring, uint64_t lost);
 	/* Before a wait. False: nothing more is wanted. */
 	bool (*flush)(void *owner);
+	/* When the events have been disabled, before the last records are taken. NULL: nothing. */
+	void (*stopped)(void *owner);
 };
 
 struct rings {
