@@ -207,6 +207,7 @@ run "$PMCTL" profile -o sleeps.pmc -- python3 sleeps.py
 took=$(cat out)
 ok "p50, p99 and the longest wait of a thread" \
 	longer_by 6.25 "$("$PMCTL" report --format json sleeps.pmc | lengths)" "$took" "2000000 15000000 80000000"
+like "$("$PMCTL" report --columns thread,wait-p50 sleeps.pmc)" "thread +wait p50" "top's spelling of a column"
 PMC_REPORT=off run "$PMCTL" run --off-cpu -o of-agent.pmc -- python3 sleeps.py
 took=$(cat out)
 ok "also of a thread with the agent" \

@@ -46,6 +46,18 @@ static bool is_head(const struct table_column *column, const char *word, size_t 
 	return strlen(head) == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
 }
 
+/* Whether the word is the name with hyphens for blanks, or blanks for hyphens: some commands have
+ * wait-p50, others "wait p50". */
+static bool is_spelt(const char *name, const char *word, size_t len)
+{
+	if (strlen(name) != len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if ((name[i] == '-' ? ' ' : name[i]) != (word[i] == '-' ? ' ' : word[i]))
+			return false;
+	return true;
+}
+
 static const char *unknown(const struct pmc_nearest *nearest, struct pmc_arena *arena)
 {
 	char buf[256];
@@ -81,7 +93,9 @@ const struct table_column *table_find(const struct table_column *columns, unsign
 		    is_it(&nearest, columns[i].head, "", arena))
 			return &columns[i];
 	for (unsigned i = 0; i < n; i++)
-		if (columns[i].unit != TABLE_BAR && is_head(&columns[i], name, len))
+		if (columns[i].unit != TABLE_BAR &&
+		    (is_head(&columns[i], name, len) || is_spelt(columns[i].name, name, len) ||
+		     is_spelt(table_head(&columns[i]), name, len)))
 			return &columns[i];
 	*problem = unknown(&nearest, arena);
 	return NULL;
