@@ -10,7 +10,6 @@
 #include "agent/process/process.h"
 #include "agent/base/real.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
 
@@ -71,12 +70,13 @@ static bool is_go_program(void)
 }
 
 /* The others have alternate stacks for their own handlers, and export a function that only they
- * have.
- */
+ * have: the loader looks for it. dlsym() allocates memory where it finds nothing, too early for
+ * sanitizers. */
+extern AGENT_API __attribute__((weak)) const char caml_try_realloc_stack[], enif_make_atom[];
+
 bool agent_has_small_stacks(void)
 {
-	return is_go_program() || dlsym(RTLD_DEFAULT, "caml_try_realloc_stack") ||
-	       dlsym(RTLD_DEFAULT, "enif_make_atom");
+	return is_go_program() || caml_try_realloc_stack || enif_make_atom;
 }
 
 bool agent_is_go_code(const void *address)

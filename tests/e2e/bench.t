@@ -218,7 +218,7 @@ is "$(sort "$T/prepared" | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" "8 a
 is "$(jq -c '[.commands[].parameters | [.n, .word]]' "$T/scan.json")" \
 	'[["1","a"],["1","b,c"],["2","a"],["2","b,c"],["1","a"],["1","b,c"],["2","a"],["2","b,c"]]' "--json FILE has the values"
 like "$(jq -r '.commands[7].command' "$T/scan.json")" "<2> \{other\} \(word=b,c\)$" "a parameter of --prepare alone is behind the command"
-like "$(grep wall_time "$T/out")" "  n +word +wall_time ms .*command" "and the table is printed, with a row for each combination"
+like "$(grep wall_time "$T/out")" "  n +word +wall_time (ms|µs|s) .*command" "and the table is printed, with a row for each combination"
 is "$(python3 - "$T/scan.html" <<'X'
 import re, sys
 page = open(sys.argv[1]).read()
