@@ -35,10 +35,10 @@
 #define AGENT_API __attribute__((visibility("default")))
 /* For large tables of which most programs touch little: apart from the data that every process
  * touches at its start, where each page costs a microsecond. */
-#ifdef __APPLE__
-#define AGENT_ROOMY
-#else
+#ifdef __ELF__
 #define AGENT_ROOMY __attribute__((section(".bss.roomy")))
+#else
+#define AGENT_ROOMY
 #endif
 
 enum {

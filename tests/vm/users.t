@@ -52,7 +52,7 @@ for level in 2 1; do
 			kernel="not-permitted / not-supported / not-permitted"
 			filtered="user / user / not-permitted"
 		fi
-		for event in task-clock syscalls:sys_enter_munmap; do
+		for event in task-clock syscalls:sys_enter_mprotect; do
 			is "$(modes $user-$level $event)" "all / all / all" \
 				"$user at paranoid $level: $event counts all, whatever is excluded"
 		done
