@@ -207,8 +207,12 @@ void agent_forbid(unsigned calls)
 
 bool agent_permitted_last(enum agent_call call)
 {
-	const bool filtered = agent_is_filtered();
+	bool filtered;
 
+	/* The kernel shows no difference, and may not be asked any more. */
+	if (atomic_load(&started_filtered) && atomic_load(&probed))
+		return atomic_load(&permitted) & call;
+	filtered = agent_is_filtered();
 	if (filtered && !atomic_load(&started_filtered))
 		return false;
 	if (filtered && !atomic_load(&probed))

@@ -86,16 +86,15 @@ static void become_process(void)
 	errno = saved;
 }
 
-/* With all signals blocked: in a handler that comes first this is done there, and one that comes
+/* With signals blocked: in a handler that comes first this is done there, and one that comes
  * meanwhile would find the parent's threads. */
 __attribute__((noinline, cold)) static void begin_child(void)
 {
-	const uint64_t all = UINT64_MAX;
-	uint64_t mask = 0;
+	const uint64_t mask = agent_block_signals();
 
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
 	if (atomic_exchange(agent_alive, 1) == 0)
 		become_process();
+	in_fork = false;
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_code.c - whether code of the program runs on small stacks: that of Go, OCaml 5 and Erlang.
+ * go_code.c - whether code of the program runs on small stacks: that of Go, OCaml 5, Erlang and
+ * Poly/ML. Handlers are safe on no others.
  *
  * Go runs on stacks of some kilobytes and requires that signal handlers use alternate stacks, which
  * it gives each of its threads. Its linker marks each program and library by a note,
@@ -72,11 +73,12 @@ static bool is_go_program(void)
 /* The others have alternate stacks for their own handlers, and export a function that only they
  * have: the loader looks for it. dlsym() allocates memory where it finds nothing, too early for
  * sanitizers. */
-extern AGENT_API __attribute__((weak)) const char caml_try_realloc_stack[], enif_make_atom[];
+extern AGENT_API __attribute__((weak)) const char caml_try_realloc_stack[], enif_make_atom[],
+	polymain[];
 
 bool agent_has_small_stacks(void)
 {
-	return is_go_program() || caml_try_realloc_stack || enif_make_atom;
+	return is_go_program() || caml_try_realloc_stack || enif_make_atom || polymain;
 }
 
 bool agent_is_go_code(const void *address)

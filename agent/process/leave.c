@@ -114,6 +114,11 @@ void agent_report_keep_stderr(void)
 
 void agent_report_forked(void)
 {
+	/* The end of the parent may have begun. */
+	atomic_store(&reached, AGENT_RUNS);
+	atomic_store(&waiting, 0);
+	atomic_store(&taken_by, NULL);
+	atomic_store(&killed, NULL);
 	if (kept >= 0)
 		syscall(SYS_close, kept);
 	kept = -1;
@@ -204,7 +209,7 @@ static void report_last(bool in_clone)
 
 /* A handler of the host that ends the process would truncate the rows. Faults of this thread cannot
  * be blocked. */
-static uint64_t block_signals(void)
+uint64_t agent_block_signals(void)
 {
 	const uint64_t but =
 		BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS);
@@ -224,13 +229,14 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 	 * forked or vforked during the end has no part in it. */
 	if (!active && (!is_unfinished() || is_child()))
 		return;
-	mask = block_signals();
+	mask = agent_block_signals();
 	if (active && take_step(AGENT_WRITES)) {
 		agent_final(how, code);
 		take_step(AGENT_WRITTEN);
 	}
 	agent_ending_wait(AGENT_WRITTEN);
-	prints = take_step(AGENT_REPORTS);
+	/* A handler that came before they were blocked may have forked. */
+	prints = (active || !is_child()) && take_step(AGENT_REPORTS);
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 	if (prints) {
 		report_last(in_clone);

@@ -141,6 +141,8 @@ int agent_report_open(void);
 void agent_report_print(int fd);
 
 /* ---- leave.c ---- */
+/* All but faults, of the calling thread; returns the mask before. */
+uint64_t agent_block_signals(void);
 /* Sets the patience of `out` unless fd is a file. Returns the descriptor to write to, which the
  * caller closes if it is another one. */
 int agent_report_unblocked(int fd, struct pmc_out *out);

@@ -35,8 +35,8 @@ on_stack() {
 		-e signal=none "$@" >out 2>err
 	grep -cE 'SIGRT_2, \{sa_handler=0x[^}]*SA_ONSTACK[^}]*\}' trace
 }
-# Code of OCaml 5 and of Erlang runs on small stacks, too.
-for function in caml_try_realloc_stack enif_make_atom; do
+# Code of OCaml 5, Erlang and Poly/ML runs on small stacks, too.
+for function in caml_try_realloc_stack enif_make_atom polymain; do
 	if echo "void $function(void) { } int main(void) { return 0; }" |
 		"${CC:-cc}" -rdynamic -x c -o small - 2>err; then
 		is "$(on_stack ./small)" 1 "alternate stacks are used in a program that exports $function"
