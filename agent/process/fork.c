@@ -72,6 +72,7 @@ static void become_process(void)
 	agent_file_forked();
 	agent_start_routines_forked();
 	agent_report_forked();
+	agent_leave_forked();
 	agent_tick_forked();
 	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);

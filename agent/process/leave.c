@@ -86,6 +86,14 @@ static void await_signal(void)
 		await(UINT32_MAX);
 }
 
+void agent_leave_forked(void)
+{
+	atomic_store(&reached, AGENT_RUNS);
+	atomic_store(&waiting, 0);
+	atomic_store(&taken_by, NULL);
+	atomic_store(&killed, NULL);
+}
+
 void agent_ending_wait(enum agent_ending step)
 {
 	uint32_t now = atomic_load(&reached);
@@ -114,11 +122,6 @@ void agent_report_keep_stderr(void)
 
 void agent_report_forked(void)
 {
-	/* The end of the parent may have begun. */
-	atomic_store(&reached, AGENT_RUNS);
-	atomic_store(&waiting, 0);
-	atomic_store(&taken_by, NULL);
-	atomic_store(&killed, NULL);
 	if (kept >= 0)
 		syscall(SYS_close, kept);
 	kept = -1;

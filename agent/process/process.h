@@ -47,7 +47,7 @@ const char *agent_copy(const char *text);
  * that, waits for it. in_clone: the report is printed by a throwaway clone. Async-signal-safe. */
 void agent_leave(enum pmc_ended how, int code, bool in_clone);
 
-/* In a forked child, on macOS: its end has not begun. */
+/* In a forked child: its end has not begun. */
 void agent_leave_forked(void);
 /* On macOS: the process ends with this status, which the last rows may not have. */
 void agent_left_with(int status);
