@@ -233,8 +233,7 @@ void agent_try_calls(void *trial);
 /* Whether a filter was installed since the start without a hook seeing it; false under a filter
  * from before, where the kernel shows no difference. One system call. */
 bool agent_unseen_filter(void);
-/* At the end of the process, with one system call: agent_permitted() and not agent_unseen_filter().
- */
+/* At the end of the process, with at most one system call: not under a filter that was not seen. */
 bool agent_permitted_last(enum agent_call call);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not permitted. */
 pmc_perf_opener agent_probe(void);

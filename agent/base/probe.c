@@ -205,25 +205,16 @@ void agent_forbid(unsigned calls)
 	atomic_fetch_and(&permitted, ~calls);
 }
 
-bool agent_permitted_last(enum agent_call call)
-{
-	bool filtered;
-
-	/* The kernel shows no difference, and may not be asked any more. */
-	if (atomic_load(&started_filtered) && atomic_load(&probed))
-		return atomic_load(&permitted) & call;
-	filtered = agent_is_filtered();
-	if (filtered && !atomic_load(&started_filtered))
-		return false;
-	if (filtered && !atomic_load(&probed))
-		probe();
-	return atomic_load(&permitted) & call;
-}
-
 bool agent_unseen_filter(void)
 {
 	return !atomic_load_explicit(&started_filtered, memory_order_relaxed) &&
 	       agent_is_filtered();
+}
+
+/* Filters from before the start have been probed. */
+bool agent_permitted_last(enum agent_call call)
+{
+	return !agent_unseen_filter() && atomic_load(&permitted) & call;
 }
 
 static int refuse(struct pmc_attr *attr, int leader)
