@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * go_code.c - whether code of the program runs on small stacks: that of Go, OCaml 5, Erlang and
- * Poly/ML. Handlers are safe on no others.
+ * Poly/ML. The agent knows no other run times of that kind.
  *
  * Go runs on stacks of some kilobytes and requires that signal handlers use alternate stacks, which
  * it gives each of its threads. Its linker marks each program and library by a note,

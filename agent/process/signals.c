@@ -92,12 +92,12 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 /* The stack of a handler on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 
-static _Atomic bool small_stack; /* a thread has an alternate stack without room for a handler */
-static _Atomic bool go_code;	 /* all handlers use alternate stacks */
+static _Atomic bool small_stack;  /* a thread has an alternate stack without room for a handler */
+static _Atomic bool all_on_stack; /* all handlers use alternate stacks */
 
 static int stack_flag(int signo)
 {
-	if (atomic_load(&go_code))
+	if (atomic_load(&all_on_stack))
 		return SA_ONSTACK;
 	return (signo == SIGSEGV || signo == SIGBUS) && !atomic_load(&small_stack) ? SA_ONSTACK : 0;
 }
@@ -496,7 +496,7 @@ void agent_signal_stack(const stack_t *stack)
 
 void agent_signal_go_code(void)
 {
-	learn(&go_code);
+	learn(&all_on_stack);
 }
 
 __attribute__((cold)) void agent_signals_init(void)
@@ -508,7 +508,7 @@ __attribute__((cold)) void agent_signals_init(void)
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
-	go_code = agent_has_small_stacks();
+	all_on_stack = agent_has_small_stacks();
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
