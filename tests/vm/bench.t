@@ -20,7 +20,9 @@ between "$(jq '.commands[0].summary["instructions:u"].n' "$M/passes.json")" 1 5 
 is "$(jq '.commands[0].summary["page-faults"].n' "$M/passes.json")" 6 "a software event is in every run"
 like "$(cat "$M/passes.txt")" "instructions:u \(3 runs\)" "the table says how many runs a row has"
 
-is "$(jq '[.commands[0].threads[]."instructions:u".stddev] | unique | length' "$M/threads.json")" 1 \
-	"--per-thread: each thread's instructions are equal in every run"
+# Whether a thread finds a lock free at its end, or another that it joins ended, takes some instructions.
+is "$(jq '[.commands[0].threads[]."instructions:u" | .mean > 1000 and .stddev < .mean / 100] | [length >= 2, all] | all' "$M/threads.json")" true \
+	"--per-thread: each thread's instructions are nearly equal in every run" ||
+	diag "$(jq -c '.commands[0].threads' "$M/threads.json")"
 
 done_testing
