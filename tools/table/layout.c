@@ -13,24 +13,24 @@ static void measure_cell(const struct table *table, struct table_place *place,
 			 const struct table_cell *cell)
 {
 	const double value = table_value(cell), size = value < 0 ? -value : value;
+	const bool own_scale = cell->scale || place->column->unit == TABLE_TIME;
 
 	if (cell->kind == CELL_NULL)
 		return;
 	place->filled |= place->column->unit != TABLE_BAR || value > 0;
 	place->partial |= cell->partial;
 	place->estimate |= cell->estimate != 0;
-	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL || cell->scale) {
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL || own_scale) {
 		char buf[512];
 		struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 		int width;
 
-		if (cell->scale)
+		if (own_scale)
 			table_show(place, cell, &out);
 		/* Escaped text is wider than its bytes. */
-		width = cell->scale ? pmc_utf8_columns(buf, out.len) :
-				      pmc_utf8_fit(&out, cell->text, cell->len, 0, PMC_CUT_END,
-						   table->screen.ascii);
-		place->text |= !cell->scale;
+		width = own_scale ? pmc_utf8_columns(buf, out.len) :
+				    pmc_utf8_fit(&out, cell->text, cell->len, 0, PMC_CUT_END,
+						 table->screen.ascii);
 		place->width = width > place->width ? width : place->width;
 		return;
 	}
@@ -117,7 +117,7 @@ static void choose_unit(const struct table *table, struct table_place *place, st
 	}
 	switch (column->unit) {
 	case TABLE_NS:
-		pmc_scale_time(&place->scale, place->most, table->screen.ascii ? "us" : "µs");
+		pmc_scale_time(&place->scale, place->most, place->micro);
 		pmc_out_str(unit, place->scale.unit);
 		break;
 	case TABLE_COUNT:
@@ -304,6 +304,7 @@ void table_layout(struct table *table)
 			.column = column,
 			.left = column->unit == TABLE_TEXT && !column->right,
 			.scale = { .divisor = 1, .unit = "" },
+			.micro = table->screen.ascii ? "us" : "µs",
 		};
 	}
 	measure(table);

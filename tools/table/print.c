@@ -39,6 +39,17 @@ static void put_number(const struct table_place *place, const struct table_cell 
 	}
 }
 
+/* In three digits. */
+static void put_time(double ns, const char *micro, struct pmc_out *out)
+{
+	struct pmc_scale scale;
+
+	pmc_scale_time(&scale, ns, micro);
+	scale.decimals -= scale.decimals > 0;
+	pmc_show_scaled(out, &scale, ns);
+	pmc_outf(out, " %s", scale.unit);
+}
+
 void table_show(const struct table_place *place, const struct table_cell *cell, struct pmc_out *out)
 {
 	if (cell->kind == CELL_NULL) {
@@ -49,7 +60,10 @@ void table_show(const struct table_place *place, const struct table_cell *cell, 
 		return; /* it is empty */
 	if (cell->estimate)
 		pmc_out_char(out, '~');
-	put_number(place, cell, out);
+	if (place->column->unit == TABLE_TIME)
+		put_time(table_value(cell), place->micro, out);
+	else
+		put_number(place, cell, out);
 }
 
 /* In halves of a column, relative to the longest. */

@@ -100,14 +100,15 @@ static inline struct table_cell cell_bool(bool value)
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* ID is printed as it is, WHOLE never scaled; COUNT and NS get one unit from the largest value. A
- * BAR is a share of the longest one, in tables only. */
+/* ID is printed as it is, WHOLE never scaled; COUNT and NS get one unit from the largest value,
+ * each TIME, in ns, has its own. A BAR is a share of the longest one, in tables only. */
 enum table_unit {
 	TABLE_TEXT,
 	TABLE_ID,
 	TABLE_WHOLE,
 	TABLE_COUNT,
 	TABLE_NS,
+	TABLE_TIME,
 	TABLE_PERCENT,
 	TABLE_RATIO,
 	TABLE_BAR,
@@ -204,9 +205,10 @@ struct table_line {
 /* The layout of a shown column. */
 struct table_place {
 	const struct table_column *column;
-	bool left, filled, real, partial, estimate, hidden, text;
+	bool left, filled, real, partial, estimate, hidden;
 	double most, least; /* of numbers; least: the one nearest to 0 that is not 0 */
 	struct pmc_scale scale;
+	const char *micro; /* the unit of microseconds */
 	int width;
 	char head[256];
 };

@@ -545,7 +545,10 @@ static void make_row(void *arg, uint64_t i)
 }
 
 #define PERCENTILE(title, shown, percent)                                                          \
-	TRACE_TIME(title, shown, .kind = LENGTH, .part = percent, .drop = TABLE_DROP_SPREAD)
+	{                                                                                          \
+		.name = title, .head = shown, .unit = TABLE_TIME, .kind = LENGTH, .part = percent, \
+		.drop = TABLE_DROP_SPREAD                                                          \
+	}
 #define OF_WAKER(title, shown, which)                                                              \
 	TRACE_TIME(title, shown, .kind = MEANWHILE, .part = which, .drop = TABLE_DROP_USAGE,       \
 		   .together = true)

@@ -205,8 +205,10 @@ static void make_row(void *arg, uint64_t i)
 	}
 /* Of a high rank: hidden early. */
 #define PERCENTILE(title, shown, member, percent, rank)                                            \
-	TRACE_TIME(title, shown, FIELD(LENGTH, member), .part = percent, .drop = TABLE_DROP_USAGE, \
-		   .place = rank)
+	{                                                                                          \
+		.name = title, .head = shown, .unit = TABLE_TIME, FIELD(LENGTH, member),           \
+		.part = percent, .drop = TABLE_DROP_USAGE, .place = rank                           \
+	}
 const struct table_column trace_columns[] = {
 	{ .name = "name", .kind = NAME },
 	{ .name = "pid", .kind = PID, .unit = TABLE_ID, .data = true },
