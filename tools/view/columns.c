@@ -154,6 +154,12 @@ static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
 
 static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
+	static const unsigned char places[N_FIELDS] = {
+		[PMC_FIELD_wait_ns] = 1,
+		[PMC_FIELD_wait_p99_ns] = 2,
+		[PMC_FIELD_longest_wait_ns] = 3,
+		[PMC_FIELD_wait_p50_ns] = PMC_WAITS_PLACES,
+	};
 	enum shown shown = groups ? fields[i].groups : fields[i].threads;
 	struct table_column column = {
 		.name = fields[i].name,
@@ -162,9 +168,9 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		.index = i,
 		.unit = fields[i].unit,
 		.when = fields[i].table,
+		.place = places[i],
 		.drop = i == PMC_FIELD_samples || i == PMC_FIELD_lost_samples ? TABLE_DROP_LAST :
-			i == PMC_FIELD_wait_p50_ns || (i >= PMC_FIELD_preempted_ns &&
-						       i <= PMC_FIELD_longest_preempted_ns) ?
+			i >= PMC_FIELD_preempted_ns && i <= PMC_FIELD_longest_preempted_ns ?
 										TABLE_DROP_SPREAD :
 			fields[i].table == USAGE && i != PMC_FIELD_ran ? TABLE_DROP_USAGE :
 									 TABLE_STAYS,

@@ -311,8 +311,11 @@ static void add_column(struct pmc_table *table, const struct table_column *colum
 
 	*to = *column;
 	to->drop = (unsigned char)drop;
-	/* The last requested event is hidden first; of other columns the rightmost. */
-	to->place = drop == TABLE_DROP_EVENT ? column->index : table->n;
+	/* The last requested event is hidden first; of other columns the rightmost, and those of
+	 * waits last. */
+	to->place = drop == TABLE_DROP_EVENT ? column->index :
+		    column->place	     ? column->place :
+					       PMC_WAITS_PLACES + table->n;
 	to->cut = (unsigned char)cut_of(view, column);
 	/* Cut short, names of functions and the paths of --by start tell little. */
 	to->functions = pmc_is_sample_key(view, column) ||

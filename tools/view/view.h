@@ -35,6 +35,8 @@ enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE
 enum { PMC_ALL_KEYS = PMC_KEYS_MOST };
 /* In tables, struct table_column.when: with --wide; before the events; behind them. */
 enum { NEVER, WIDE, LEAD, USAGE };
+/* The places of columns of waits: from 1 to this. */
+enum { PMC_WAITS_PLACES = 4 };
 
 struct pmc_columns { /* fields, then events, then metrics */
 	struct table_column *list;
