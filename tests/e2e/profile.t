@@ -223,7 +223,10 @@ is "$(jq '.preempted_p50_ns <= .preempted_p99_ns and .preempted_p99_ns <= .longe
 	true "their percentiles"
 run "$PMCTL" profile --by pool --width 200 -- sleep 0.1
 like "$(cat err)" "wait p50" "--by: the table of rows of threads has them"
-refuses 2 "neither regions nor times" "--by region of a recording" profile --by region -- true
+for key in region time; do
+	refuses 2 "invalid --by '$key'; give " "--by $key of a recording" profile --by $key -- true
+	unlike "$(sed 's/.*; give//' err)" "region|time" "--by $key: keys that it takes are listed"
+done
 
 # The command goes on while the last records are read.
 "$PMCTL" profile -d 500ms -o few.pmc -- bash -c 'for i in 1 2 3 4 5 6; do timeout 2 bash -c "while :; do :; done" & done; wait' >out 2>&1

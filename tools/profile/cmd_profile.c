@@ -49,6 +49,14 @@ static const char *const unwinders[] = {
 	[UNWIND_AUTO] = "auto", [UNWIND_DWARF] = "dwarf", [UNWIND_FP] = "fp"
 };
 
+/* A recording has no regions, and its intervals are those of report --every. */
+static const char *const profile_keys[] = {
+#define X(name, alias, value, doc)                                                                 \
+	[value] = value != PMC_BY_TIME && value != PMC_BY_REGION ? #name : NULL,
+#include "tools/rows/by.def"
+#undef X
+};
+
 const struct tool_flag cmd_profile_flags[] = {
 	FLAG_PROCESSES(pids, "processes with all that they start: 12,34"),
 	FLAG_NAMED(name, "processes whose program has that name, as -p"),
@@ -67,7 +75,7 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_NUMBER(0, "--stack-size", "BYTES", stack_bytes, 512, UNWIND_STACK_MOST,
 		    "copy of each user stack (default: 8192)"),
 	FLAG_OUTPUT(output, "dump to write (default: a table of functions)"),
-	FLAG_BY_KEYS(keys, pmc_by_names, .aliases = pmc_by_aliases),
+	FLAG_BY_KEYS(keys, profile_keys, .aliases = pmc_by_aliases),
 	FLAG_TOP(top, "number of rows of the table (default: 20)"),
 	FLAG_WIDTH(width),
 	OPERAND_NO_NUMBER,
@@ -97,9 +105,6 @@ static int parse(struct job *job, int argc, char **argv)
 	code = report_set_keys(job->keys, outer, &by);
 	if (code)
 		return code;
-	if (by == PMC_BY_REGION || memchr(job->keys, PMC_BY_TIME, PMC_KEYS_MOST))
-		return tool_fail(EXIT_USAGE, "the table of a recording has neither regions nor "
-					     "times; keep it by -o for report --every");
 	if (job->on_cpu && job->off_cpu)
 		job->on_cpu = job->off_cpu = false;
 	if (job->off_cpu && job->event)
