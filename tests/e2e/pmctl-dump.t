@@ -70,7 +70,10 @@ is "$status $(cat "$T/out")" "0 $T/often.pmc" "pmctl dump -I -n prints the path 
 is "$("$PMCTL" report --timeline --format json often.pmc | jq -s 'map(select(.seq == 0)) | length')" 3 \
 	"pmctl dump -I 5ms -n 3: three snapshots of a process that waits"
 rm often.pmc
-for bad in "-I 0" "-I soon" "-I 1s -n 0" "-I 1s -n -1" "-n 2" "-I 1s --signal"; do
+run timeout 60 "$PMCTL" dump "$pid" -o "$T/while.pmc" -I 1ms -d 50ms
+is "$status $(cat "$T/out")" "0 $T/while.pmc" "pmctl dump -I -d ends while the process goes on"
+rm while.pmc
+for bad in "-I 0" "-I soon" "-I 1s -n 0" "-I 1s -n -1" "-n 2" "-d 2" "-I 1s -d 0" "-I 1s --signal"; do
 	# shellcheck disable=SC2086
 	run "$PMCTL" dump "$pid" -o "$T/never.pmc" $bad
 	is "$status $(wc -l <"$T/err") $(ls never.pmc 2>/dev/null)" "2 1 " "pmctl dump $bad: exit 2 and one line"

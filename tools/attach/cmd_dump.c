@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/config.h"
 #include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
@@ -412,8 +413,9 @@ struct request {
 	struct attach_targets targets;
 	const char *out;
 	bool signal;
-	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the processes end */
-	char **printed;		     /* paths of dumps */
+	/* 0: one snapshot; 0, 0: until the processes end */
+	uint64_t interval_ns, count, duration_ns;
+	char **printed; /* paths of dumps */
 	size_t n_printed, printed_room;
 	bool warned;		 /* of child processes */
 	bool unwritable;	 /* the file of -o */
@@ -429,6 +431,7 @@ const struct tool_flag cmd_dump_flags[] = {
 	FLAG_INTERVAL(interval_ns, FLAG_MS,
 		      "time between snapshots, until the processes end (default: one)"),
 	FLAG_COUNT(count, "number of snapshots with -I"),
+	FLAG_DURATION(duration_ns, "end of the snapshots with -I"),
 	FLAG_BOOL(0, "--signal", signal, "snapshot by the process itself, on its PMC_DUMP signal"),
 	OPERAND_TEXT("PID", targets.pid, .once = "process ID", .agent = true),
 	FLAG_END,
@@ -446,8 +449,9 @@ static int parse(int argc, char **argv, struct request *request)
 	if (request->signal && request->interval_ns)
 		return tool_fail(EXIT_USAGE, "-I cannot be used with --signal: set PMC_INTERVAL "
 					     "for the program instead");
-	if (request->count && !request->interval_ns)
-		return tool_fail(EXIT_USAGE, "-n needs -I TIME, the time between two snapshots");
+	if ((request->count || request->duration_ns) && !request->interval_ns)
+		return tool_fail(EXIT_USAGE, "%s needs -I TIME, the time between two snapshots",
+				 request->count ? "-n" : "-d");
 	return 0;
 }
 
@@ -643,13 +647,14 @@ static int watch_round(struct watch *watch, struct request *request, bool first,
 static int repeat(struct request *request)
 {
 	const uint64_t retry_ns = request->interval_ns < RETRY_NS ? request->interval_ns : RETRY_NS;
-	uint64_t next = pmc_now_ns(), rounds = 0, now;
+	uint64_t next = pmc_now_ns(), end = next, rounds = 0, now;
 	struct watch watch = { .n = 0 };
 	int code = watch_find(&watch, request);
 	char unused[ATTACH_WHY];
 	unsigned taken;
 
-	for (bool first = true; !code && watch.n; first = false) {
+	pmc_add_sat(&end, request->duration_ns ? request->duration_ns : UINT64_MAX);
+	for (bool first = true; !code && watch.n && (first || next < end); first = false) {
 		code = watch_round(&watch, request, first, &taken);
 		rounds += taken > 0;
 		if (code || (taken && rounds == request->count))
@@ -662,7 +667,7 @@ static int repeat(struct request *request)
 		/* Its agent is starting. */
 		if (!taken && (!request->targets.many || !rounds))
 			next = now + retry_ns;
-		watch_wait(&watch, next);
+		watch_wait(&watch, next < end ? next : end);
 		if (request->targets.many) {
 			tool_keep_errors(unused, sizeof(unused));
 			watch_find(&watch, request);
@@ -670,7 +675,9 @@ static int repeat(struct request *request)
 		}
 	}
 	if (!code && !rounds)
-		code = tool_fail(EXIT_FAIL, "no snapshot: the processes have ended");
+		code = tool_fail(EXIT_FAIL, "no snapshot: %s",
+				 watch.n ? "no agent had started within -d; give a longer time" :
+					   "the processes have ended");
 	for (size_t i = 0; i < watch.n; i++)
 		close(watch.list[i].pidfd);
 	free(watch.list);
