@@ -172,7 +172,7 @@ static void put_field(struct pmc_json *json, struct stat_lines *lines,
 	if (column->kind == STAT_AT && lines->summary) {
 		if (lines->at->places[0].ns)
 			put_places(json, lines->at->places);
-	} else if (cell.kind == CELL_BOOL) {
+	} else if (cell.kind == CELL_JSON) {
 		if (lines->summary)
 			pmc_json_bool(json, column->name, true);
 	} else if (cell.kind != CELL_NULL || !column->blank) {

@@ -258,7 +258,7 @@ void table_sort(const struct table *table, const struct table_column *column, bo
 					  .number = -INFINITY };
 		if (!text && cell.kind != CELL_NULL)
 			items[i].number = table_value(&cell);
-		if (text && (cell.kind == CELL_TEXT || cell.kind == CELL_BOOL))
+		if (text && (cell.kind == CELL_TEXT || cell.kind == CELL_JSON))
 			items[i].text = pmc_arena_strndup(table->arena, cell.text, cell.len);
 	}
 	pmc_sort(items, items + n + 1, n, sizeof(*items), text ? by_text : by_number, NULL);

@@ -159,7 +159,7 @@ static void page_cell(const struct table_place *place, const struct table_cell *
 		pmc_json_str(json, NULL, place->column->blank ? "" : NULL);
 		return;
 	}
-	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) {
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_JSON) {
 		pmc_json_strn(json, NULL, cell->text, cell->len);
 		return;
 	}

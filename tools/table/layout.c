@@ -20,7 +20,7 @@ static void measure_cell(const struct table *table, struct table_place *place,
 	place->filled |= place->column->unit != TABLE_BAR || value > 0;
 	place->partial |= cell->partial;
 	place->estimate |= cell->estimate != 0;
-	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL || own_scale) {
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_JSON || own_scale) {
 		char buf[512];
 		struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
 		int width;

@@ -56,7 +56,7 @@ void table_show(const struct table_place *place, const struct table_cell *cell, 
 		pmc_out_str(out, place->column->blank ? "" : "-");
 		return;
 	}
-	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL)
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_JSON)
 		return; /* it is empty */
 	if (cell->estimate)
 		pmc_out_char(out, '~');
@@ -146,7 +146,7 @@ static void put_cell(const struct table *table, const struct table_place *place,
 		put_text(line, buf, text.len, width, place->width, true);
 		return;
 	}
-	if ((cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) && cell->len) {
+	if ((cell->kind == CELL_TEXT || cell->kind == CELL_JSON) && cell->len) {
 		width = place->left ?
 				0 :
 				pmc_utf8_fit(&text, cell->text, cell->len, place->width,
@@ -247,7 +247,7 @@ static void put_any_cell(const struct table *table, const struct table_place *pl
 	char buf[128];
 	struct pmc_out text;
 
-	if (cell->kind == CELL_TEXT || cell->kind == CELL_BOOL) {
+	if (cell->kind == CELL_TEXT || cell->kind == CELL_JSON) {
 		put_safe(table, cell->text, cell->len, put, out);
 	} else {
 		pmc_out_to_mem(&text, buf, sizeof(buf));

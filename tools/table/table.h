@@ -27,7 +27,7 @@ struct table_cell {
 		CELL_NUMBER,
 		CELL_REAL,
 		CELL_TEXT,
-		CELL_BOOL
+		CELL_JSON /* text as it is in JSON: true, a list */
 	} kind;
 	bool partial;		/* a sum some rows are missing from: a + behind it */
 	unsigned char estimate; /* not 0: a ~ before it */
@@ -93,7 +93,7 @@ static inline struct table_cell cell_text(const char *text)
 
 static inline struct table_cell cell_bool(bool value)
 {
-	return (struct table_cell){ .kind = CELL_BOOL,
+	return (struct table_cell){ .kind = CELL_JSON,
 				    .text = value ? "true" : "false",
 				    .len = value ? 4 : 5 };
 }

@@ -5,6 +5,7 @@
 #include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
+#include "tools/table/histogram.h"
 #include "tools/trace/trace.h"
 
 #include <stdlib.h>
@@ -290,8 +291,8 @@ static void put_rest(struct pmc_json *json, const struct trace_summary *summary,
 		     const struct trace_thread *t)
 {
 	pmc_json_u64(json, "switches", t->waited + t->preempted);
-	trace_histogram_json(json, "run_delay_histogram", &t->delays);
-	trace_histogram_json(json, "blocked_histogram", &t->blocks);
+	table_histogram_json(json, "run_delay_histogram", &t->delays);
+	table_histogram_json(json, "blocked_histogram", &t->blocks);
 	put_wakers(json, summary, t);
 }
 

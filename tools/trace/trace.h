@@ -302,8 +302,6 @@ void trace_histogram_print(struct trace *trace, struct trace_thread *const *list
 /* As the text format 0.0.4 of Prometheus has histograms, in seconds. */
 void trace_histogram_prometheus(struct trace *trace, struct trace_thread *const *list,
 				const uint64_t *order, uint64_t n);
-/* Pairs of the largest time of a bucket, in ns, and its number of waits. */
-void trace_histogram_json(struct pmc_json *json, const char *key, const struct pmc_histogram *of);
 
 /* write.c */
 /* A record that tells the name of a thread. */
