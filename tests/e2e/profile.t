@@ -207,6 +207,20 @@ run "$PMCTL" profile -o sleeps.pmc -- python3 sleeps.py
 took=$(cat out)
 ok "p50, p99 and the longest wait of a thread" \
 	longer_by 6.25 "$("$PMCTL" report --format json sleeps.pmc | lengths)" "$took" "2000000 15000000 80000000"
+"$PMCTL" report --format json sleeps.pmc >sleeps.json
+is "$(jq '.threads[] | select(.main | not) | .wait_p50_ns as $p50 | (.wait_histogram | map(.[1]) | add >= 500) and any(.wait_histogram[]; .[0] == $p50)' sleeps.json)" true \
+	"JSON: the histogram has all waits, and a bucket up to p50"
+tid=$(jq '.threads[] | select(.main | not) | .tid' sleeps.json)
+is "$("$PMCTL" report --format csv --histogram sleeps.pmc | awk -F, -v tid="$tid" '$4 == tid && $5 == "off-cpu" { printf "[%s,%s]\n", $6, $7 }')" \
+	"$(jq -c ".threads[] | select(.tid == $tid) | .wait_histogram[]" sleeps.json)" "CSV --histogram: the same buckets"
+like "$("$PMCTL" report --histogram --by name sleeps.pmc)" "python3[^ ]* +off-cpu +[0-9.]+ ms +[0-9]+ " "as text, of groups"
+run "$PMCTL" profile --histogram -- python3 -c 'import time; time.sleep(0.01)'
+like "$(cat err)" "off-cpu +16\.8 ms" "a recording that is not kept: below its table"
+for bad in "--by function" "--by region" "--timeline"; do
+	# shellcheck disable=SC2086
+	refuses 2 "threads and groups" "report --histogram $bad" report --histogram $bad sleeps.pmc
+done
+refuses 2 "leave out --on-cpu" "profile --histogram --on-cpu" profile --histogram --on-cpu -- true
 like "$("$PMCTL" report --columns thread,wait-p50 sleeps.pmc)" "thread +wait p50" "top's spelling of a column"
 PMC_REPORT=off run "$PMCTL" run --off-cpu -o of-agent.pmc -- python3 sleeps.py
 took=$(cat out)

@@ -189,6 +189,8 @@ static void samples(void **state)
 	};
 	static const char *const once[] = {
 		"pmctl report samples.pmc --by pool",
+		"pmctl report samples.pmc --columns thread,wait --histogram",
+		"pmctl report samples.pmc --histogram --by line",
 		"pmctl report samples.pmc --by function --event page-faults",
 		"pmctl report samples.pmc --by function --top 2",
 		"pmctl report samples.pmc --by function --sort total",
@@ -197,6 +199,8 @@ static void samples(void **state)
 	};
 	static const char *const csv[] = {
 		"pmctl report samples.pmc --format csv",
+		"pmctl report samples.pmc --format csv --histogram",
+		"pmctl report samples.pmc --format csv --histogram --by pool",
 		"pmctl report samples.pmc --format csv --by function",
 		"pmctl report samples.pmc --format csv --by line",
 		"pmctl report samples.pmc --format csv --by path",

@@ -25,7 +25,7 @@
 struct job {
 	const char *pids, *name, *cgroup, *event, *output;
 	pid_t tid;
-	bool machine, on_cpu, off_cpu;
+	bool machine, on_cpu, off_cpu, histogram;
 	uint64_t frequency, stack_bytes;
 	enum { UNWIND_AUTO, UNWIND_DWARF, UNWIND_FP } unwind;
 	int width, top;
@@ -77,6 +77,7 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_OUTPUT(output, "dump to write (default: a table of functions)"),
 	FLAG_BY_KEYS(keys, profile_keys, .aliases = pmc_by_aliases),
 	FLAG_TOP(top, "number of rows of the table (default: 20)"),
+	FLAG_BOOL(0, "--histogram", histogram, "lengths of waits below a table of threads"),
 	FLAG_WIDTH(width),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(rings.command),
@@ -107,6 +108,12 @@ static int parse(struct job *job, int argc, char **argv)
 		return code;
 	if (job->on_cpu && job->off_cpu)
 		job->on_cpu = job->off_cpu = false;
+	if (job->histogram && (job->on_cpu || pmc_by_samples(by)))
+		return tool_fail(EXIT_USAGE,
+				 "--histogram has waits of threads and groups of threads; leave "
+				 "out %s%s",
+				 job->on_cpu ? "--on-cpu" : "--by ",
+				 job->on_cpu ? "" : pmc_by_names[by]);
 	if (job->off_cpu && job->event)
 		return tool_fail(EXIT_USAGE, "--off-cpu takes no samples of events; leave out -e");
 	if (job->output && !strcmp(job->output, "-"))
@@ -408,12 +415,19 @@ static int print_table(struct job *job)
 {
 	struct pmc_out by = PMC_OUT_MEM(256);
 	char top[16], width[16];
-	const char *argv[16] = { "report", "--by", by.buf };
-	int argc = 3, file;
+	const char *argv[16] = { "report" };
+	int argc = 1, file;
 
 	for (const unsigned char *key = job->keys; *key; key++)
 		pmc_outf(&by, "%s%s", by.len ? "," : "", pmc_by_names[*key]);
-	pmc_out_str(&by, job->keys[0] ? "" : "function");
+	if (job->histogram)
+		argv[argc++] = "--histogram";
+	else
+		pmc_out_str(&by, job->keys[0] ? "" : "function");
+	if (by.len) {
+		argv[argc++] = "--by";
+		argv[argc++] = by.buf;
+	}
 	if (job->top >= 0) {
 		snprintf(top, sizeof(top), "%d", job->top);
 		argv[argc++] = "--top";

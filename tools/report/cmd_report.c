@@ -47,6 +47,7 @@ const struct tool_flag cmd_report_flags[] = {
 		  "samples by interval: the top functions of each"),
 	FLAG_BOOL(0, "--timeline", options.timeline,
 		  "one line per snapshot instead of one per thread"),
+	FLAG_BOOL(0, "--histogram", options.histogram, "lengths of waits, below the table"),
 	FLAG_NUMBER(0, "--jobs", "N", options.jobs, 1, 1024,
 		    "processes that print CSV and JSON (default: CPUs)"),
 	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
@@ -179,6 +180,11 @@ static int parse(struct request *request, int argc, char **argv)
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given; name one or more files, or - for standard input");
+	if (options->histogram && (options->timeline || options->by >= PMC_BY_REGION))
+		return tool_fail(EXIT_USAGE,
+				 "--histogram has waits of threads and groups of threads, not of "
+				 "%s; give --by thread or pool",
+				 options->timeline ? "--timeline" : pmc_by_names[options->by]);
 	if (options->timeline && options->by != PMC_BY_NONE)
 		return check_sparklines(options);
 	if (options->timeline && (options->sort || options->top >= 0))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cells.c - the value that a row has in a column. */
 #include "lib/base/labels.h"
+#include "tools/table/histogram.h"
 #include "tools/view/view.h"
 
 #include <string.h>
@@ -62,6 +63,11 @@ static struct table_cell percentile(const struct pmc_fold_row *sums,
 
 	cell.partial &= percent == 100;
 	return of->lengths.n ? cell : cell_null();
+}
+
+static struct table_cell histogram(const struct pmc_fold_waits *of)
+{
+	return of->rows ? table_histogram_cell(&of->lengths) : cell_null();
 }
 
 static struct table_cell label_of(const struct pmc_p_process *process, const char *key)

@@ -4,7 +4,7 @@
 
 #include <linux/perf_event.h>
 
-enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, WAITS, ACROSS };
+enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, WAITS, LENGTHS, ACROSS };
 
 static const struct field {
 	const char *name, *head;
@@ -184,7 +184,7 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		shown = has_samples(view) ? BOTH : NONE;
 	else if (shown == MPI)
 		shown = has_mpi(view) ? BOTH : NONE;
-	else if (shown == WAITS)
+	else if (shown == WAITS || shown == LENGTHS)
 		shown = has_waits(view) ? BOTH : NONE;
 	else if (shown == ACROSS)
 		shown = view->options->across ? BOTH : NONE;
@@ -192,7 +192,7 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		shown = NONE;
 	if (shown == NONE)
 		return;
-	column.hidden = shown < CSV;
+	column.hidden = shown < CSV || fields[i].threads == LENGTHS;
 	column.json = shown >= BOTH;
 	if (i == PMC_FIELD_parts)
 		column.head = plural(view, view->options->across);

@@ -4,6 +4,7 @@
 #include "lib/event/event.h"
 #include "tools/view/view.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 
 /* More threads than this are shown as pools. */
@@ -200,6 +201,11 @@ static int view_make(struct pmc_view *view)
 	view->first = first_process(view->profile);
 	pmc_columns_make(view, false, &view->of_threads);
 	pmc_columns_make(view, true, &view->of_groups);
+	if (options->histogram && !pmc_columns_find(view, &view->of_groups, "wait_ns", 7)) {
+		view->problem = "no lengths of waits are in the dump; pmctl run --off-cpu and "
+				"pmctl profile record them";
+		return -ENOENT;
+	}
 	err = pmc_view_select(view);
 	if (err)
 		return err;

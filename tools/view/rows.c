@@ -3,6 +3,7 @@
  */
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
+#include "tools/table/histogram.h"
 #include "tools/view/view.h"
 
 #include <errno.h>
@@ -445,6 +446,10 @@ int pmc_view_csv(struct pmc_view *view)
 		err = pmc_view_lines(view, groups, &csv.lines);
 	if (err)
 		return err;
+	if (view->options->histogram) {
+		pmc_view_histograms(&csv.lines);
+		return 0;
+	}
 	csv.lines.all = csv.lines.n;
 	csv.table = (struct table){ .columns = columns.list,
 				    .n_columns = columns.n,
@@ -458,6 +463,45 @@ int pmc_view_csv(struct pmc_view *view)
 			csv.table.n_rows += profile->processes[i]->machine.set != NULL;
 	table_csv_head(&csv.table, view->out);
 	return pmc_print_rows(view, csv.table.n_rows, put_csv, &csv);
+}
+
+/* ---- histograms of waits ------------------------------------------------------------------- */
+
+void pmc_view_histograms(struct pmc_lines *lines)
+{
+	const struct pmc_view *view = lines->view;
+	const struct pmc_profile *profile = view->profile;
+	const bool csv = view->options->format == PMC_FORMAT_CSV;
+	struct table_histograms to = { .arena = view->arena,
+				       .out = view->out,
+				       .format = (enum table_format)view->options->format,
+				       .screen = view->options->screen,
+				       .indent = 2,
+				       .places = csv ? !lines->groups : profile->n_processes > 1 };
+
+	table_histograms_begin(&to);
+	for (uint64_t i = 0; i < lines->n && (csv || i < TABLE_HISTOGRAM_ROWS); i++) {
+		struct table_histogram_row row = { .len = 0 };
+		const struct pmc_p_thread *t;
+
+		pmc_line_row(lines, i);
+		t = lines->row.thread;
+		if (t) {
+			row.name = t->fixed.name;
+			row.len = strnlen(row.name, sizeof(t->fixed.name));
+			if (!csv)
+				row.name = pmc_thread_label(t, &row.len);
+			row.host = cell_text(t->process->host);
+			row.pid = cell_number(t->process->known, t->process->fixed.pid);
+			row.tid = cell_number(true, t->fixed.tid);
+		} else {
+			row.name = lines->row.sums->label;
+			row.len = strlen(row.name);
+		}
+		table_histograms_add(&to, &row, "off-cpu", &lines->row.sums->waits.lengths);
+		table_histograms_add(&to, &row, "preempted", &lines->row.sums->delays.lengths);
+	}
+	table_histograms_end(&to);
 }
 
 /* ---- rows of lines ----------------------------------------------------------------------- */

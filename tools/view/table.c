@@ -737,5 +737,7 @@ int pmc_view_table(struct pmc_view *view)
 	err = pmc_table_make(table);
 	if (!err)
 		pmc_table_put(table, &footer);
+	if (!err && view->options->histogram)
+		pmc_view_histograms(&table->lines);
 	return err;
 }

@@ -180,6 +180,8 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
  * events. */
 void pmc_line_row(void *lines, uint64_t i);
 struct table_cell pmc_line_cell(void *lines, const struct table_column *column);
+/* How long waits of these lines were, as a table or CSV. */
+void pmc_view_histograms(struct pmc_lines *lines);
 /* The work of the thread of an entry of view->rows since the snapshot before. */
 void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
 		   struct pmc_row *row);
