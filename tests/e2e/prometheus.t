@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prometheus.t - pmctl stat --prometheus: complete files, counters that never fall, labels, refusals.
+# prometheus.t - pmctl stat --prometheus: complete files, counters that never fall, labels, refusals;
+# histograms of pmctl export.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 
@@ -8,7 +9,7 @@ promtool=$(command -v promtool)
 # valid NAME: the file in the form of 0.0.4: each family in one piece, with its type, each series once.
 valid() {
 	is "$(grep -vcE '^(# (HELP|TYPE) .*|[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? [0-9.e+-]+)$' "$1")" 0 "$2: the form of lines"
-	is "$(grep '^[^#]' "$1" | sed 's/[{ ].*//' | uniq)" "$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' "$1")" "$2: types and samples"
+	is "$(grep '^[^#]' "$1" | sed -E 's/[{ ].*//; s/_(bucket|sum|count)$//' | uniq)" "$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' "$1")" "$2: types and samples"
 	is "$(grep '^[^#]' "$1" | sed 's/ [^ ]*$//' | sort | uniq -d)" "" "$2: each series once"
 	[ -z "$promtool" ] || is "$("$promtool" check metrics <"$1" 2>&1)" "" "$2: promtool has no complaint"
 }
@@ -116,6 +117,21 @@ if perf stat -a true >/dev/null 2>&1; then
 	run "$PMCTL" stat -a --prometheus after.prom -e cpu-clock -- true
 	is "$status $(grep -c '^pmc_event_seconds_total' after.prom)" "0 1" "CPUs: after a command the file stays"
 fi
+# ---- waits in a dump --------------------------------------------------------------------------
+if perf stat -a true >/dev/null 2>&1; then
+	"$PMCTL" profile -o waits.pmc -- python3 -c 'import time
+for ms in range(1, 30): time.sleep(ms / 1000)' 2>/dev/null
+	# Without the families that may have no series.
+	"$PMCTL" export --to prometheus waits.pmc | grep -vE 'faults|switches' >waits.prom
+	valid waits.prom "a dump"
+	is "$(of waits.prom 'pmc_wait_seconds_count{')" \
+		"$("$PMCTL" report --format json waits.pmc | jq '[.threads[] | .wait_histogram[][1], .preempted_histogram[][1]] | add' | xargs printf %.9f)" \
+		"each wait is in a histogram"
+	is "$(sed -n 's/^pmc_wait_seconds_bucket{\(.*\),le="+Inf"}/\1/p' waits.prom)" "$(sed -n 's/^pmc_wait_seconds_count{\(.*\)}/\1/p' waits.prom)" "the last bucket has all"
+	is "$(awk '/^pmc_wait_seconds_bucket/ { if ($NF < last) bad++; last = /Inf/ ? 0 : $NF } END { print bad + 0 }' waits.prom)" 0 "buckets have those below, too"
+	is "$("$PMCTL" export --to openmetrics waits.pmc | grep pmc_wait | grep -v '^# UNIT')" "$(grep pmc_wait waits.prom)" "openmetrics: the same"
+fi
+
 for flags in "--format csv" "-o x" "--sort cpu" "--columns name" "--clear"; do
 	run "$PMCTL" stat --prometheus no.prom $flags -- true
 	is "$status $(wc -l <err) $(ls no.prom 2>/dev/null)" "2 1 " "refused: $flags"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openmetrics.c - counters of each thread and process as text for Prometheus, in the form of
- * OpenMetrics 1.0 or of Prometheus 0.0.4.
+ * openmetrics.c - counters and waits of each thread and process as text for Prometheus, in the form
+ * of OpenMetrics 1.0 or of Prometheus 0.0.4.
  *
  * Source: the OpenMetrics specification, and "Exposition formats" of Prometheus. The label `image`
  * tells program images of one process ID apart.
  */
 #include "lib/base/utf8.h"
 #include "tools/export/export.h"
+#include "tools/table/histogram.h"
 
 struct metrics {
 	struct export *export;
@@ -23,7 +24,7 @@ struct family {
 	const char *help;
 	size_t at;	/* where the value, a uint64_t, is in the fixed part; times in ns */
 	uint32_t lacks; /* flag of rows without it */
-	bool gauge;
+	enum { COUNTER, GAUGE, HISTOGRAM } type;
 };
 
 #define THREAD(field)  offsetof(struct pmc_thread_fixed, field)
@@ -31,45 +32,43 @@ struct family {
 
 static const struct family of_processes[] = {
 	{ "pmc_process_cpu_seconds", "seconds", "CPU time of a process image.", PROCESS(cpu_ns), 0,
-	  false },
+	  COUNTER },
 	{ "pmc_process_max_rss_bytes", "bytes", "Peak resident memory.", PROCESS(max_rss_bytes), 0,
-	  true },
+	  GAUGE },
 };
 
 static const struct family of_threads[] = {
 	{ "pmc_thread_cpu_seconds", "seconds", "CPU time of a thread.", THREAD(cpu_ns),
-	  PMC_THREAD_NO_CPU, false },
+	  PMC_THREAD_NO_CPU, COUNTER },
 	{ "pmc_thread_minor_faults", "", "Page faults without I/O.", THREAD(minor_faults),
-	  PMC_THREAD_NO_RUSAGE, false },
+	  PMC_THREAD_NO_RUSAGE, COUNTER },
 	{ "pmc_thread_major_faults", "", "Page faults with I/O.", THREAD(major_faults),
-	  PMC_THREAD_NO_RUSAGE, false },
+	  PMC_THREAD_NO_RUSAGE, COUNTER },
 	{ "pmc_thread_voluntary_switches", "", "Context switches to wait.",
-	  THREAD(voluntary_switches), PMC_THREAD_NO_RUSAGE, false },
+	  THREAD(voluntary_switches), PMC_THREAD_NO_RUSAGE, COUNTER },
 	{ "pmc_thread_involuntary_switches", "", "Context switches by preemption.",
-	  THREAD(involuntary_switches), PMC_THREAD_NO_RUSAGE, false },
+	  THREAD(involuntary_switches), PMC_THREAD_NO_RUSAGE, COUNTER },
 };
 
 static void begin_family(struct metrics *m, const struct family *family)
 {
-	const char *type = family->gauge ? "gauge" : "counter";
+	static const char *const types[] = { "counter", "gauge", "histogram" };
 	/* Of a counter 0.0.4 names the samples. */
-	const char *suffix = m->prometheus && !family->gauge ? "_total" : "";
+	const char *suffix = m->prometheus && family->type == COUNTER ? "_total" : "";
 
 	pmc_outf(m->out, "# HELP %s%s %s\n", family->name, suffix, family->help);
-	pmc_outf(m->out, "# TYPE %s%s %s\n", family->name, suffix, type);
+	pmc_outf(m->out, "# TYPE %s%s %s\n", family->name, suffix, types[family->type]);
 	if (*family->unit && !m->prometheus)
 		pmc_outf(m->out, "# UNIT %s %s\n", family->name, family->unit);
 }
 
-/* A sample up to its last label; thread NULL: of the process. */
-static void begin_sample(struct metrics *m, const struct family *family,
-			 const struct pmc_p_process *process, const struct pmc_p_thread *thread)
+/* thread NULL: of the process. */
+static void put_labels(struct pmc_out *out, const struct pmc_p_process *process,
+		       const struct pmc_p_thread *thread)
 {
-	struct pmc_out *out = m->out;
 	const char *name;
 	size_t len;
 
-	pmc_outf(out, "%s%s{", family->name, family->gauge ? "" : "_total");
 	pmc_prometheus_label(out, "host", process->host, strlen(process->host));
 	pmc_outf(out, ",pid=\"%u\",image=\"", process->fixed.pid);
 	pmc_out_hex_bytes(out, process->identity, 4);
@@ -83,6 +82,14 @@ static void begin_sample(struct metrics *m, const struct family *family,
 	pmc_outf(out, ",tid=\"%u\",seq=\"%llu\",", thread->fixed.tid,
 		 (unsigned long long)thread->fixed.seq);
 	pmc_prometheus_label(out, "thread", name, len);
+}
+
+/* A sample up to its last label. */
+static void begin_sample(struct metrics *m, const struct family *family,
+			 const struct pmc_p_process *process, const struct pmc_p_thread *thread)
+{
+	pmc_outf(m->out, "%s%s{", family->name, family->type == COUNTER ? "_total" : "");
+	put_labels(m->out, process, thread);
 }
 
 static void end_sample(struct metrics *m, const char *unit, uint64_t value)
@@ -110,7 +117,8 @@ static void put_of_processes(struct metrics *m, const struct family *family)
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		if (!process->known || (!family->gauge && pmc_process_never_on(&process->fixed)))
+		if (!process->known ||
+		    (family->type == COUNTER && pmc_process_never_on(&process->fixed)))
 			continue;
 		begin_sample(m, family, process, NULL);
 		end_sample(m, family->unit, value_at(family, &process->fixed));
@@ -201,6 +209,50 @@ static bool is_known(const struct pmc_profile *profile, const struct pmc_p_event
 	return false;
 }
 
+/* ---- waits -------------------------------------------------------------------------------- */
+
+static void put_waits(struct metrics *m, const struct pmc_p_thread *thread, const char *wait,
+		      const struct pmc_p_samples *of)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_fold_waits waits = { .rows = 0 };
+	const size_t room =
+		6 * (strlen(thread->process->host) + strlen(thread->process->exe)) + 512;
+	struct pmc_out labels = pmc_out_mem(pmc_arena_alloc(&arena, room), room);
+
+	if (of) {
+		pmc_fold_add_waits(&waits, &arena, of);
+		put_labels(&labels, thread->process, thread);
+		pmc_outf(&labels, ",wait=\"%s\"", wait);
+		table_histogram_prometheus(m->out, labels.buf, &waits.lengths, waits.ns);
+	}
+	pmc_arena_free(&arena);
+}
+
+static void put_histograms(struct metrics *m)
+{
+	static const struct family family = {
+		.name = "pmc_wait_seconds",
+		.unit = "seconds",
+		.help = "Waits of a thread off the CPU, and for a CPU "
+			"after preemptions.",
+		.type = HISTOGRAM
+	};
+	const struct pmc_profile *profile = m->export->profile;
+	bool any = false;
+
+	for (uint64_t i = 0; i < profile->n_threads; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(profile, profile->threads[i], &m->buf);
+
+		if (!any && (thread->waits || thread->delays))
+			begin_family(m, &family);
+		any |= thread->waits || thread->delays;
+		put_waits(m, thread, "off-cpu", thread->waits);
+		put_waits(m, thread, "preempted", thread->delays);
+	}
+}
+
 static void put_metrics(struct export *export, bool prometheus)
 {
 	const struct pmc_profile *profile = export->profile;
@@ -217,6 +269,7 @@ static void put_metrics(struct export *export, bool prometheus)
 			if (!is_known(profile, &profile->sets[s]->events[i], unit))
 				put_events(&m, unit);
 		}
+	put_histograms(&m);
 }
 
 void export_openmetrics(struct export *export)

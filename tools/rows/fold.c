@@ -312,8 +312,8 @@ static void add_self(struct pmc_fold_row *row, struct pmc_union *u,
 }
 
 /* Waits of one entry are about as long as each other. */
-static void add_waits(struct pmc_fold_waits *to, const struct pmc_union *u,
-		      const struct pmc_p_samples *from)
+void pmc_fold_add_waits(struct pmc_fold_waits *to, struct pmc_arena *arena,
+			const struct pmc_p_samples *from)
 {
 	if (!from)
 		return;
@@ -322,7 +322,7 @@ static void add_waits(struct pmc_fold_waits *to, const struct pmc_union *u,
 	pmc_add_sat(&to->ns, from->weight);
 	for (uint64_t i = 0; i < from->n; i++)
 		if (from->list[i].count)
-			pmc_histogram_add_times(u->arena, &to->lengths,
+			pmc_histogram_add_times(arena, &to->lengths,
 						from->list[i].weight / from->list[i].count,
 						from->list[i].count);
 }
@@ -354,8 +354,8 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	pmc_add_sat(&row->samples, thread->samples);
 	pmc_add_sat(&row->lost_samples, thread->lost_samples);
 	pmc_add_sat(&row->outside_mpi_samples, thread->outside_mpi_samples);
-	add_waits(&row->waits, u, thread->waits);
-	add_waits(&row->delays, u, thread->delays);
+	pmc_fold_add_waits(&row->waits, u->arena, thread->waits);
+	pmc_fold_add_waits(&row->delays, u->arena, thread->delays);
 	if (thread->has_outside_mpi)
 		pmc_fold_add_value(&row->outside_mpi, thread->outside_mpi_ns, spread);
 	if (thread->set)

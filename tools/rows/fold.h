@@ -140,6 +140,9 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
  * part. */
 void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 		   const struct pmc_union *u, const struct pmc_fold_group *of);
+/* NULL: nothing. */
+void pmc_fold_add_waits(struct pmc_fold_waits *to, struct pmc_arena *arena,
+			const struct pmc_p_samples *from);
 void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread);
 
 /* Private: rows->why before any row without a value. */
