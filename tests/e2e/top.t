@@ -185,9 +185,16 @@ if [ "$status" = 0 ]; then
 		exit !(s[1] > 1900000 && s[1] <= s[2] && s[2] <= s[3] && l[1] > 38000000 && l[1] <= l[3] && s[1] < l[1]) }'
 	run "$PMCTL" top -b -n 1 -I 300ms --waits --by pool "$sleeps"
 	like "$(sed -n 2p "$T/out")" 'wait p50 .*wait p99' "columns of the table"
+	run "$PMCTL" top -b -n 1 -I 1s --waits --by thread --format json "$sleeps"
+	is "$(jq 'select(.name == "short") | ."wait-p50" as $p50 | any(."wait-histogram"[]; .[0] == $p50 and .[1] > 0)' "$T/out")" true \
+		"JSON: a histogram with p50"
+	run "$PMCTL" top -b -n 1 -I 50ms --waits --format csv "$sleeps"
+	unlike "$(cat "$T/out")" "histogram" "CSV has none"
 else
 	like "$(cat "$T/err")" "cannot record switches" "switches cannot be recorded"
 	skip "switches cannot be recorded" "columns of the table"
+	skip "switches cannot be recorded" "JSON: a histogram with p50"
+	skip "switches cannot be recorded" "CSV has none"
 fi
 run "$PMCTL" top -b -n 1 -I 50ms --columns name,wait-p50 "$sleeps"
 is "$status" 2 "without --waits there are no such columns"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.c - columns of the rows, their cells, and which of them fit. */
 #include "lib/base/utf8.h"
+#include "tools/table/histogram.h"
 #include "tools/top/top.h"
 
 #include <linux/perf_event.h>
@@ -35,6 +36,10 @@ static bool applies(const struct top_watch *watch, enum top_column column, enum 
 	case TOP_PREEMPTED_P99:
 	case TOP_LONGEST_PREEMPTED:
 		return watch->waits;
+	case TOP_WAIT_HISTOGRAM:
+	case TOP_PREEMPTED_HISTOGRAM:
+		return watch->waits && (watch->flags->rows.format == TABLE_JSON ||
+					watch->flags->rows.format == TABLE_JSONL);
 	default:
 		return true;
 	}
