@@ -57,6 +57,15 @@ is "$(page_data exec.html | jq -c '[.processes, (.tables[] | select(.by == "proc
 	"$("$PMCTL" report --format json exec.pmc | jq -c '.processes | [(map(select(.after_exec | not)) | length), length]')" \
 	"processes, and their images"
 is "$(jq -r '.hosts[]' data.json)" "$(jq -r '[.processes[].host] | unique[]' report.json)" "the host"
+if perf stat -a true >/dev/null 2>&1; then
+	"$PMCTL" profile -o waits.pmc -- python3 -c 'import time
+for ms in range(1, 30): time.sleep(ms / 1000)' 2>/dev/null
+	"$PMCTL" export --to html waits.pmc >waits.html
+	is "$(page_data waits.html | jq '[.flames[] | select(.waits).lengths[] | . as $list | range(1; length; 2) | $list[.]] | add')" \
+		"$("$PMCTL" report --format json waits.pmc | jq '[.threads[].wait_histogram[][1]] | add')" "each wait is in a histogram"
+else
+	skip "no permission to record waits" "each wait is in a histogram"
+fi
 "$PMCTL" export --to html x.pmc none.pmc >two.html
 is "$(page_data two.html | jq -c .files)" '["x.pmc","none.pmc"]' "the dumps"
 boxes='.flames[0].boxes as $b | [range(0; $b | length; 5) | $b[.:. + 5]]'

@@ -425,6 +425,29 @@ function showLines(at) {
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
+/* How long the waits of these roots were, a bar for each power of 2. */
+function showLengths(accepts) {
+	const counts = new Map();
+	for (const [id, list] of (flame.lengths ?? []).entries())
+		for (let i = 0; accepts(data.roots[id], id) && i < list.length; i += 2)
+			counts.set(list[i], (counts.get(list[i]) ?? 0) + list[i + 1]);
+	const all = [...counts].sort((a, b) => a[0] - b[0]);
+	const sum = all.reduce((n, [, count]) => n + count, 0);
+	const most = Math.max(...counts.values());
+	$('lengths').hidden = !sum || !!data.before;
+	$('lengths').lastElementChild.replaceChildren(
+		...all.flatMap(([bound, count]) => {
+			const bar = make('i');
+			bar.style.width = (100 * count) / most + '%';
+			return [
+				make('span', time(bound)),
+				bar,
+				make('span', integer(count) + ', ' + percent(count, sum)),
+			];
+		}),
+	);
+}
+
 /* Values of options are numbers: of a root, or as "p0" of a pool. */
 function fillRoots() {
 	const sums = new Map(),
@@ -479,15 +502,15 @@ function showFlame() {
 	const names = fillRoots();
 	$('root').onchange = () => {
 		const value = $('root').value;
-		calls = makeTree(
-			(root, id) =>
-				value === 'all' ||
-				(value[0] === 'p'
-					? names[value.slice(1)] === root.pool
-					: data.before
-						? data.roots[+value].pool === root.pool
-						: +value === id),
-		);
+		const accepts = (root, id) =>
+			value === 'all' ||
+			(value[0] === 'p'
+				? names[value.slice(1)] === root.pool
+				: data.before
+					? data.roots[+value].pool === root.pool
+					: +value === id);
+		calls = makeTree(accepts);
+		showLengths(accepts);
 		tree = $('view').value === 'callers' ? invert(calls) : calls;
 		zoomed = tree;
 		largest = data.before ? largestChange(tree) || 1 : 1;

@@ -254,6 +254,43 @@ static void put_explained(struct export *export, const struct pmc_p_event *event
 		pmc_out_str(export->out, "\"\"");
 }
 
+/* Of each root, a list by powers of 2: the longest time and the number of waits, two values each.
+ */
+static void put_lengths(struct flame *flame, unsigned event, struct pmc_json *json)
+{
+	const struct export *export = flame->export;
+	const struct roots *roots = flame->roots;
+	struct pmc_fold_waits *waits = pmc_arena_alloc(&flame->arena, roots->n * sizeof(*waits));
+	struct pmc_thread_buf buf;
+
+	for (uint64_t i = 0; i < export->n_lists; i++) {
+		const struct pmc_p_row *row = export->lists[i].of->row;
+		uint64_t root = 0;
+
+		if (!row || export->lists[i].event != event)
+			continue;
+		pmc_number(roots->of[i]->label, UINT32_MAX, &root);
+		pmc_fold_add_waits(&waits[root], &flame->arena,
+				   pmc_profile_thread(export->profile, row, &buf)->waits);
+	}
+	pmc_json_line(json);
+	pmc_json_array(json, "lengths");
+	for (uint64_t i = 0; i < roots->n; i++) {
+		pmc_json_array(json, NULL);
+		for (const struct pmc_octave *o = waits[i].lengths.octaves; o; o = o->next) {
+			uint64_t n = 0;
+
+			for (unsigned k = 0; k < PMC_HISTOGRAM_PARTS; k++)
+				n += o->n[k];
+			pmc_json_u64(json, NULL,
+				     pmc_histogram_bound(o->octave, PMC_HISTOGRAM_PARTS - 1));
+			pmc_json_u64(json, NULL, n);
+		}
+		pmc_json_array_end(json);
+	}
+	pmc_json_array_end(json);
+}
+
 static void put_flame(struct flame *flame, unsigned index, struct pmc_json *json)
 {
 	const struct export_event *event = &flame->export->events[index];
@@ -275,6 +312,8 @@ static void put_flame(struct flame *flame, unsigned index, struct pmc_json *json
 	put_boxes(flame, json);
 	put_lines(flame, json);
 	put_functions(flame, json);
+	if (pmc_is_off_cpu(sampled))
+		put_lengths(flame, index, json);
 	pmc_json_object_end(json);
 }
 
