@@ -518,20 +518,25 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-/* "ffffffff81000000 T name", with the name of a kernel module in brackets behind it. */
+/* "ffffffff81000000 T name", with the name of a kernel module in brackets behind it. There are some
+ * hundred thousand. */
 static void add_kernel(struct symbols *symbols, struct symbol_module *module, char *line)
 {
-	char type, text[SYMBOL_NAME_MOST];
-	uint64_t start;
-	int name = 0;
+	static const char mark[] = SYMBOL_KERNEL_MARK;
+	char *rest, *name;
+	uint64_t start = strtoull(line, &rest, 16);
+	size_t len;
 
-	line[strcspn(line, "\t\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 " %c %n", &start, &type, &name) != 2 || !start || !line[name] ||
-	    !strchr("tTwW", type))
+	if (!start || rest[0] != ' ' || !rest[1] || !strchr("tTwW", rest[1]) || rest[2] != ' ')
 		return;
-	snprintf(text, sizeof(text), "%s" SYMBOL_KERNEL_MARK, line + name);
+	len = strcspn(rest + 3, "\t\n");
+	if (!len || len >= SYMBOL_NAME_MOST - sizeof(mark))
+		return;
+	name = pmc_arena_alloc(&symbols->arena, len + sizeof(mark));
+	memcpy(name, rest + 3, len);
+	memcpy(name + len, mark, sizeof(mark));
 	start = PMC_STACK_ADDRESS(start);
-	add(symbols, module, start, start, symbols_text(symbols, text));
+	add(symbols, module, start, start, name);
 }
 
 enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_module *module)
