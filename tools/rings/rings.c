@@ -224,7 +224,9 @@ int rings_open(struct rings *rings)
 		.child = &rings->child,
 		.forward = rings->command,
 	};
-	/* Where the user may: what is read late is lost. The command keeps its priority. */
+	/* Where the user may, until the stop: what is read late is lost. The command keeps its
+	 * priority. */
+	rings->nice = getpriority(PRIO_PROCESS, 0);
 	setpriority(PRIO_PROCESS, 0, READER_NICE);
 	live_budget_init(&files);
 	if (rings->processes)
@@ -336,6 +338,8 @@ static void stop(struct rings *rings)
 		return;
 	pmc_sampler_set_disable(rings->set);
 	rings->stopped_ns = pmc_now_ns();
+	/* What is read and written now can wait for the programs that were recorded. */
+	setpriority(PRIO_PROCESS, 0, rings->nice);
 	if (rings->use->stopped)
 		rings->use->stopped(rings->owner);
 	close(rings->wait.signals);

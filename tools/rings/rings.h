@@ -65,6 +65,7 @@ struct rings {
 	struct tool_child child; /* the command; its socket is -1 before */
 	struct live_wait wait;
 	sigset_t was_blocked; /* before the recording */
+	int nice;	      /* before the recording */
 	uint64_t end_ns;      /* 0: none */
 	uint64_t stopped_ns;  /* when the events were disabled, before the last records are read */
 	uint64_t late;	      /* records out of order */
