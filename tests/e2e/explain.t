@@ -84,6 +84,8 @@ is "$status $(wc -l <err)" "127 1" "a command that is not there"
 refuses 2 "nothing to explain" "no operand" explain
 refuses 2 "at once" "a dump and a command" explain kept.pmc -- true
 refuses 1 "cannot read" "a dump that is not there" explain none.pmc
+refuses 2 "no dump 4194304; .* -p 4194304" "a process without -p" explain 4194304
+refuses 2 "-d .*running processes" "-d with a command" explain -d 1s -- true
 # Signals are forwarded, and what was recorded is explained.
 "$PMCTL" explain --json -o ended.pmc -- sh -c 'echo $$ >started; exec "$1" one 60000' sh "$PROG/causes" >ended.json 2>"$T/err" &
 pid=$!
@@ -128,10 +130,27 @@ if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$T"
 	running lock
 	like " $(jq -r '[.findings[].cause] | unique | join(" ")' out) " " lock " "-p: locks of a running process"
+	"$PROG/causes" lock 60000 &
+	pid=$!
+	await works
+	kill -STOP $pid
+	are_stopped() { ! grep -h '^State:' /proc/$pid/task/*/status | grep -qv stopped; }
+	await are_stopped
+	run "$PMCTL" explain --json -p $pid -d 500ms
+	is "$(jq -c '[.findings, (.states | map(contains("stopped")) | unique)]' out)" "[[],[true]]" "-p: a stopped process waits for no lock" || diag "$(cat out)"
+	run as_nobody "$PMCTL" explain --json -p $pid -d 500ms
+	is "$status $(jq -c .findings out)" "0 []" "-p: as another user neither"
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	rm -f recorded.pmc
+	run "$PMCTL" profile -o recorded.pmc -- "$PROG/causes" pinned 200
+	run "$PMCTL" explain --json recorded.pmc
+	like "$(jq -r '.findings[].cause' out)" "cpu-starved|preempted" "a recording without run delay: what switches say of it" || diag "$(cat out)"
 	running lock as_nobody
 	is "$status $(jq -c '[.findings[].cause] - ["cpu-starved", "preempted"]' out)" "0 []" "-p: as another user, no guess"
 	run as_nobody "$PMCTL" explain --json -- "$PROG/causes" lock 100
 	is "$(jq -c '[([.findings[].cause] - ["cpu-starved", "preempted"])]' out)" "[[]]" "another user: no guess without waits"
+	is "$(jq '[.unknown[] | select(startswith("locks, disks and sockets"))] | length' out)" 1 "and what is unknown is said" || diag "$(cat out)"
 else
 	skip "not root" "another user: no guess without waits"
 fi

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -527,13 +528,15 @@ static void serve(int at)
 	_exit(0);
 }
 
-static void ask(int at)
+/* Calls for sockets alone, or those for all files. */
+static void ask(int at, bool files)
 {
 	char byte = 0;
 
 	for (long i = 0; i < ms / 8; i++) {
 		compute(500);
-		if (send(at, &byte, 1, 0) != 1 || recv(at, &byte, 1, 0) != 1)
+		if ((files ? write(at, &byte, 1) : send(at, &byte, 1, 0)) != 1 ||
+		    (files ? read(at, &byte, 1) : recv(at, &byte, 1, 0)) != 1)
 			exit(3);
 	}
 	close(at);
@@ -556,7 +559,7 @@ static void tcp_peer(void)
 	}
 	if (connect(client, (struct sockaddr *)&name, len))
 		exit(3);
-	ask(client);
+	ask(client, true);
 }
 
 static void unix_peer(void)
@@ -570,7 +573,7 @@ static void unix_peer(void)
 		serve(pair[1]);
 	}
 	close(pair[1]);
-	ask(pair[0]);
+	ask(pair[0], false);
 }
 
 static void migrate(long index)

@@ -111,12 +111,12 @@ static void larger_loss(void **state)
 	pool.life = 5 * S;
 	pool.cpu = facts.cpu = 2 * S;
 	pool.has_waits = true;
-	pool.locks = pool.waits = S * 8 / 10;
+	pool.locks.ns = pool.waits = S * 8 / 10;
 	pool.delay = facts.delay = S * 22 / 10;
 	assert_string_equal(cause(), "cpu-starved");
 	assert_string_equal(finding()->evidence[1], "also waits for a lock 16 % of its time");
 	assert_int_equal(finding()->loss_ns, pool.delay);
-	pool.locks = pool.waits = S * 24 / 10;
+	pool.locks.ns = pool.waits = S * 24 / 10;
 	pool.delay = facts.delay = S * 6 / 10;
 	facts.cpus = 1;
 	assert_string_equal(cause(), "lock");
@@ -265,13 +265,13 @@ static void limit_of_cgroup(void **state)
 static void waits_for_disks_and_sockets(void **state)
 {
 	pool.cpu = pool.most_cpu = pool.longest_cpu = facts.cpu = S / 2;
-	pool.disk = (struct place_facts){ S / 4, S / 4, "commit" };
+	pool.disk = (struct place_facts){ S / 4, S / 4, "commit", NULL };
 	assert_string_equal(cause(), "");
 	pool.has_places = true;
 	assert_string_equal(cause(), "disk");
 	assert_non_null(strstr(finding()->evidence[0], "commit"));
 	pool.disk.ns = 0;
-	pool.network = (struct place_facts){ S / 2, S / 4, NULL };
+	pool.network = (struct place_facts){ S / 2, S / 4, NULL, NULL };
 	assert_string_equal(cause(), "network");
 	pool.network.ns = S / 5;
 	assert_string_equal(cause(), "");

@@ -4,6 +4,7 @@
  * what slows each pool of threads.
  */
 #include "lib/base/json.h"
+#include "lib/base/sort.h"
 #include "tools/cli/flags.h"
 #include "tools/explain/explain.h"
 #include "tools/live/task.h"
@@ -77,6 +78,7 @@ static int run_command(const struct request *request)
 #ifndef TOOL_WITHOUT_PERF_EVENTS
 	if (geteuid() == 0)
 		argv[n++] = "--off-cpu";
+	off_cpu_kernel = true;
 #endif
 	argv[n++] = "--report";
 	argv[n++] = "off";
@@ -175,56 +177,112 @@ static void put_finding(const struct finding *finding, bool verbose)
 		put_list("gain", &finding->arithmetic, 1);
 }
 
-/* What a pool did for most of its time. */
-static bool put_state(const struct facts *facts, const struct pool_facts *pool)
+/* What a pool did for most of its time; NULL: nothing of note. */
+static const char *state_of(const struct facts *facts, const struct pool_facts *pool)
 {
 	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
 		     waits = (double)pool->any.ns / life;
-	char text[512];
+	const char *name =
+		explain_text(facts->arena, "%.64s (%llu thread%s)", pool->name,
+			     (unsigned long long)pool->threads, pool->threads == 1 ? "" : "s");
 
+	if (pool->stopped > pool->life)
+		return explain_text(facts->arena, "%s was stopped, by a signal or a debugger",
+				    name);
 	if ((double)pool->cpu < 0.05 * (double)facts->cpu && pool->life < facts->wall / 2)
-		return false;
+		return NULL;
 	if (cpu >= 0.5)
-		snprintf(text, sizeof(text),
-			 " %.64s (%llu thread%s) computes %.0f %% of its time: pmctl profile, then "
-			 "pmctl report --by function, shows where",
-			 pool->name, (unsigned long long)pool->threads,
-			 pool->threads == 1 ? "" : "s", 100 * cpu);
-	else if (pool->has_places && waits >= 0.5)
-		snprintf(text, sizeof(text),
-			 " %.64s (%llu thread%s) waits %.0f %% of its time%s%.200s", pool->name,
-			 (unsigned long long)pool->threads, pool->threads == 1 ? "" : "s",
-			 100 * (waits > 1 ? 1 : waits), pool->any.function ? ", most in " : "",
-			 pool->any.function ? pool->any.function : "");
-	else
-		return false;
-	tool_wrapped_line(tool_columns(STDOUT_FILENO), "%s", text);
-	return true;
+		return explain_text(facts->arena,
+				    "%s computes %.0f %% of its time: pmctl profile, then "
+				    "pmctl report --by function, shows where",
+				    name, 100 * cpu);
+	if (pool->has_places && waits >= 0.5)
+		return explain_text(facts->arena, "%s waits %.0f %% of its time%s%.200s", name,
+				    100 * (waits > 1 ? 1 : waits),
+				    pool->any.function ? ", most in " : "",
+				    pool->any.function ? pool->any.function : "");
+	return NULL;
+}
+
+static int by_time(const void *a, const void *b, const void *arg)
+{
+	const struct pool_facts *x = *(const struct pool_facts *const *)a,
+				*y = *(const struct pool_facts *const *)b;
+
+	(void)arg;
+	if (x->cpu != y->cpu)
+		return (y->cpu > x->cpu) - (y->cpu < x->cpu);
+	return (y->any.ns > x->any.ns) - (y->any.ns < x->any.ns);
+}
+
+/* The states of pools, those with most CPU time first, into a list of STATES. */
+enum { STATES = 3 };
+static unsigned find_states(const struct facts *facts, const char **list)
+{
+	const size_t bytes = (facts->n_pools + 1) * sizeof(struct pool_facts *);
+	const struct pool_facts **order = pmc_arena_alloc(facts->arena, bytes);
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < facts->n_pools; i++)
+		order[i] = &facts->pools[i];
+	pmc_sort(order, pmc_arena_alloc(facts->arena, bytes), facts->n_pools, sizeof(*order),
+		 by_time, NULL);
+	for (uint64_t i = 0; i < facts->n_pools && n < STATES; i++) {
+		list[n] = state_of(facts, order[i]);
+		n += list[n] != NULL;
+	}
+	return n;
+}
+
+/* Of the run: what some of its pools that use a CPU lack. */
+static unsigned find_unknown(const struct facts *facts, const char **list)
+{
+	struct pool_facts all = { .has_delay = facts->has_delay, .has_waits = facts->has_waits };
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < facts->n_pools; i++)
+		all.has_places |= facts->pools[i].has_places;
+	explain_unknown(facts, &all, list, &n);
+	return n;
 }
 
 /* What was not recorded, so that nothing can be said about it. */
 static void put_nothing(const struct facts *facts)
 {
-	const char *unknown[EXPLAIN_LINES];
-	unsigned n = 0;
+	const char *unknown[EXPLAIN_LINES], *states[STATES];
+	unsigned n;
 
 	if (!facts->threads) {
 		puts(" no thread rows to judge; pmctl report shows the reason");
 		return;
 	}
-	if (!facts->has_delay)
-		unknown[n++] = "waits for a CPU (-e run-delay)";
-	if (!facts->has_waits)
-		unknown[n++] = explain_text(facts->arena, "locks (%s)", explain_how_waits(facts));
-	if (!facts->has_samples)
-		unknown[n++] = facts->profile ? "spinning and allocation (--sample)" :
-						"spinning and allocation (as root)";
-	if (!facts->has_counters)
-		unknown[n++] = "memory and branches (no hardware counters)";
 	puts(" nothing stands out");
-	for (uint64_t i = 0, states = 0; i < facts->n_pools && states < 3; i++)
-		states += put_state(facts, &facts->pools[i]);
+	n = find_states(facts, states);
+	for (unsigned i = 0; i < n; i++)
+		tool_wrapped_line(tool_columns(STDOUT_FILENO), " %s", states[i]);
+	n = find_unknown(facts, unknown);
 	put_list("unknown", unknown, n);
+}
+
+/* Pools without a finding that perhaps wait for a CPU. */
+static void put_not_judged(const struct facts *facts, const struct finding *list, unsigned n)
+{
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
+		const struct pool_facts *pool = &facts->pools[i];
+		const char *unknown[EXPLAIN_LINES];
+		unsigned n_unknown = 0;
+		bool found = pool->has_delay || !explain_matters(facts, pool);
+
+		for (unsigned k = 0; k < n && !found; k++)
+			found = list[k].of == pool;
+		if (found)
+			continue;
+		tool_wrapped_line(tool_columns(STDOUT_FILENO),
+				  " %s (%llu thread%s): no cause found", pool->name,
+				  (unsigned long long)pool->threads, pool->threads == 1 ? "" : "s");
+		explain_unknown(facts, pool, unknown, &n_unknown);
+		put_list("unknown", unknown, n_unknown);
+	}
 }
 
 static void print_text(const struct request *request, const struct facts *facts,
@@ -240,13 +298,15 @@ static void print_text(const struct request *request, const struct facts *facts,
 	if (pmc_sub_sat(facts->cpu, facts->judged) > facts->cpu / 10 + 10000000)
 		tool_wrapped_line(tool_columns(STDOUT_FILENO),
 				  " Threads without a row had %s of CPU time and cannot be judged "
-				  "(pmctl report shows the reason)\n",
+				  "(pmctl report shows the reason)",
 				  explain_time(facts->arena, facts->cpu - facts->judged));
 	for (unsigned i = 0; i < shown; i++)
 		put_finding(&list[i], request->verbose);
 	if (shown < n)
 		printf(" and %u more (--top)\n", n - shown);
-	if (!n)
+	if (n)
+		put_not_judged(facts, list, n);
+	else
 		put_nothing(facts);
 }
 
@@ -261,6 +321,7 @@ static void put_texts(struct pmc_json *json, const char *key, const char *const 
 static int print_json(const struct facts *facts, const struct finding *list, unsigned shown)
 {
 	static char room[64 << 10];
+	const char *texts[EXPLAIN_LINES];
 	struct pmc_json json;
 	struct pmc_out out;
 	int error;
@@ -293,6 +354,8 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 		pmc_json_object_end(&json);
 	}
 	pmc_json_array_end(&json);
+	put_texts(&json, "states", texts, find_states(facts, texts));
+	put_texts(&json, "unknown", texts, find_unknown(facts, texts));
 	pmc_json_object_end(&json);
 	pmc_out_char(&out, '\n');
 	error = pmc_out_flush(&out);
@@ -418,7 +481,7 @@ static int explain_command(struct request *request)
 
 int cmd_explain(int argc, char **argv)
 {
-	struct request request = { .duration_ns = 10 * FLAG_S };
+	struct request request = { .name = NULL };
 	const int code = tool_args_parse(argc, argv, &request);
 	const bool command = request.command && *request.command;
 	const bool running = request.pids || request.name;
@@ -434,6 +497,16 @@ int cmd_explain(int argc, char **argv)
 	if (!command && !running && request.dump)
 		return tool_fail(EXIT_USAGE, "-o keeps the dump of a command or of running "
 					     "processes; add -- CMD or -p PID");
+	if (request.n_files && request.files[0][strspn(request.files[0], "0123456789,")] == '\0' &&
+	    access(request.files[0], F_OK) != 0)
+		return tool_fail(EXIT_USAGE,
+				 "there is no dump %s; name running processes with "
+				 "-p %s",
+				 request.files[0], request.files[0]);
+	if (!running && request.duration_ns)
+		return tool_fail(EXIT_USAGE, "-d is how long running processes are watched; name "
+					     "them with -p PID or --name GLOB");
+	request.duration_ns = request.duration_ns ? request.duration_ns : 10 * FLAG_S;
 	if (command)
 		return explain_command(&request);
 	return running ? explain_running(&request) :

@@ -24,11 +24,18 @@ enum explain_event {
 	EXPLAIN_EVENTS,
 };
 
+/* Time of waits of one kind, and the function in which most of it was. */
+struct place_facts {
+	uint64_t ns, most;
+	const char *function; /* NULL: unknown */
+	struct place_function *functions;
+};
+
 /* Threads of one pool; times in ns, summed over its threads. */
 struct pool_facts {
 	const char *name;
 	uint64_t threads;
-	uint64_t life;			  /* from start to end */
+	uint64_t life;			  /* from start to end, without the time it was stopped */
 	uint64_t first_start, last_start; /* of a thread */
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */
@@ -36,8 +43,11 @@ struct pool_facts {
 	uint64_t workers, workers_cpu, workers_most, workers_most_life, workers_most_delay;
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
+	/* Runnable, without a CPU; of threads without run delay what they were preempted for. The
+	 * delay is complete if threads of nine tenths of the life have it, else at least so long.
+	 */
 	bool has_delay;
-	uint64_t delay; /* runnable, without a CPU */
+	uint64_t delay, delay_life;
 	/* Of the thread that lived longest among those with CPU time. */
 	uint64_t longest, longest_cpu, longest_delay;
 	/* Of the thread that wanted a CPU for most time. */
@@ -46,16 +56,13 @@ struct pool_facts {
 	bool has_waits;
 	/* handed: for conditions and semaphores; futexes: for these and others that are no known
 	 * locks */
-	uint64_t waits, locks, handed, futexes;
-	const char *lock; /* the function around them with most of that; NULL: unknown */
-	uint64_t lock_most;
-	/* Waits for disks, for the other ends of sockets, and all, and the function with most of
-	 * each. */
+	uint64_t waits, handed, futexes;
+	uint64_t unseen;	  /* waits without a stack */
+	uint64_t stopped;	  /* by a signal or a debugger */
+	struct place_facts locks; /* with the function around them */
+	/* Waits for disks, for the other ends of sockets, and all. */
 	bool has_places;
-	struct place_facts {
-		uint64_t ns, most;
-		const char *function;
-	} disk, network, any;
+	struct place_facts disk, network, any;
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
@@ -68,7 +75,7 @@ struct pool_facts {
 /* What one thread did. */
 struct thread_facts {
 	bool is_main, has_usage, has_delay;
-	uint64_t start, life, cpu, delay;
+	uint64_t start, life, cpu, delay; /* delay: without has_delay at least so much */
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];
@@ -82,9 +89,11 @@ struct facts {
 	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows, without it
 	 * judged */
 	uint64_t wall, cpu, judged, delay;
+	/* of all pools that use a CPU */
 	bool has_delay, has_waits, has_samples, has_counters;
-	unsigned cpus;		     /* 0: unknown */
-	uint64_t fault_ns;	     /* price of a page fault */
+	bool recorded;	   /* by pmctl profile, which has no run delay of threads that ended */
+	unsigned cpus;	   /* 0: unknown */
+	uint64_t fault_ns; /* price of a page fault */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
 	uint64_t waits, lost;	     /* records of waits, and those that were lost */
 	/* Processes other than the first, and the CPU time of all images. */
@@ -107,9 +116,10 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
  * machines with page tables in software take some 15 us. profile: NULL: of running processes. */
 uint64_t explain_fault_ns(const struct pmc_profile *profile);
 
-enum { EXPLAIN_LINES = 4 };
+enum { EXPLAIN_LINES = 6 };
 
 struct finding {
+	const struct pool_facts *of; /* NULL: of child processes */
 	const char *pool, *cause;
 	const char *text; /* one line */
 	const char *evidence[EXPLAIN_LINES], *excluded[EXPLAIN_LINES], *unknown[EXPLAIN_LINES];
@@ -124,20 +134,21 @@ struct finding {
 /* The findings, those that lose most time first; *n of them. */
 struct finding *explain_find(const struct facts *facts, unsigned *n);
 
-/* What would record waits. */
-static inline const char *explain_how_waits(const struct facts *facts)
-{
-	return !facts->profile ? "as root" :
-	       facts->lost     ? "many records of switches were lost" :
-				 "--off-cpu, as root";
-}
+/* Pools that hardly use a CPU, nor wait for one, for locks or for something outside, cannot gain.
+ */
+bool explain_matters(const struct facts *facts, const struct pool_facts *pool);
+/* What was not recorded of a pool, with what would record it, into a list of EXPLAIN_LINES. */
+void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list,
+		     unsigned *n);
 
+/* Functions are compared by their addresses: of each name there is one. */
+void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const char *function,
+		       uint64_t ns);
 /* A wait of ns, in functions from the innermost one on, those of the kernel first. */
 enum explain_wait { EXPLAIN_OTHER_WAIT, EXPLAIN_DISK_WAIT, EXPLAIN_NETWORK_WAIT };
-void explain_place_add(struct place_facts *place, const char *function, uint64_t ns);
 enum explain_wait explain_kernel_wait(const char *function);
-void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
-		       uint64_t ns);
+void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum explain_wait kind,
+		       const char *function, uint64_t ns);
 
 /* By a name such as LockAcquire, lock_wait, lock_contended, lockSlow or acquire_lock: where a
  * program waits for a lock of its own making. Python's are also its conditions and semaphores, the
@@ -145,6 +156,8 @@ void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const ch
 bool explain_names_lock(const char *function);
 
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);
+/* When all of a pool's threads and waits have been added. */
+void explain_add_end(struct facts *facts, struct pool_facts *pool);
 
 /* A text in the arena. */
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)

@@ -86,7 +86,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		       life = thread->life > wanted ? thread->life : wanted;
 
 	if (!pool->threads++) {
-		pool->has_usage = pool->has_delay = true;
+		pool->has_usage = true;
 		memset(pool->has_count, true, sizeof(pool->has_count));
 		pool->first_start = thread->start;
 	}
@@ -112,7 +112,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 			pool->workers_most_delay = thread->delay;
 		}
 	}
-	pool->has_usage &= thread->has_usage;
+	pool->has_usage &= thread->has_usage || !thread->cpu;
 	pool->voluntary += thread->voluntary;
 	pool->involuntary += thread->involuntary;
 	pool->minor_faults += thread->minor_faults;
@@ -126,7 +126,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->counts[i] += thread->counts[i];
 		pool->has_count[i] &= thread->has_count[i] || !thread->cpu;
 	}
-	pool->has_delay &= thread->has_delay;
+	pool->delay_life += thread->has_delay ? life : 0;
 	pool->delay += thread->delay;
 	facts->threads++;
 	facts->judged += thread->cpu;
@@ -134,8 +134,9 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	facts->delay += thread->delay;
 }
 
+/* preempted: by records of switches, at least. */
 static void add_thread(struct facts *facts, struct pool_facts *pool,
-		       const struct pmc_p_thread *thread)
+		       const struct pmc_p_thread *thread, uint64_t preempted)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
 	struct thread_facts own = {
@@ -160,6 +161,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 	};
 
 	own.has_delay = value_of(thread, "run-delay", &own.delay);
+	if (!own.has_delay)
+		own.delay = preempted;
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++)
 		own.has_count[i] = value_of(thread, events[i], &own.counts[i]);
 	facts->has_counters |= own.has_count[EXPLAIN_CYCLES];
@@ -328,21 +331,39 @@ enum explain_wait explain_kernel_wait(const char *function)
 				       EXPLAIN_OTHER_WAIT;
 }
 
-void explain_place_add(struct place_facts *place, const char *function, uint64_t ns)
+struct place_function {
+	const char *name;
+	uint64_t ns;
+	UT_hash_handle hh;
+};
+
+void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const char *function,
+		       uint64_t ns)
 {
+	struct place_function *its;
+
 	place->ns += ns;
-	if (ns > place->most) {
-		place->most = ns;
+	if (!function)
+		return;
+	HASH_FIND_PTR(place->functions, &function, its);
+	if (!its) {
+		its = pmc_arena_alloc(arena, sizeof(*its));
+		its->name = function;
+		HASH_ADD_PTR(place->functions, name, its);
+	}
+	its->ns += ns;
+	if (its->ns > place->most) {
+		place->most = its->ns;
 		place->function = function;
 	}
 }
 
-void explain_add_place(struct pool_facts *pool, enum explain_wait kind, const char *function,
-		       uint64_t ns)
+void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum explain_wait kind,
+		       const char *function, uint64_t ns)
 {
-	explain_place_add(&pool->any, function, ns);
+	explain_place_add(arena, &pool->any, function, ns);
 	if (kind != EXPLAIN_OTHER_WAIT)
-		explain_place_add(kind == EXPLAIN_DISK_WAIT ? &pool->disk : &pool->network,
+		explain_place_add(arena, kind == EXPLAIN_DISK_WAIT ? &pool->disk : &pool->network,
 				  function, ns);
 }
 
@@ -352,8 +373,8 @@ static bool is_of_kernel(const struct spot *spot)
 }
 
 /* By functions of the kernel, from its innermost one on, else by that of the C library. */
-static void add_place(struct pool_facts *pool, const struct spot_list *spots, size_t user,
-		      uint64_t ns)
+static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
+		      const struct spot_list *spots, size_t user, uint64_t ns)
 {
 	enum explain_wait kind = EXPLAIN_OTHER_WAIT;
 	size_t program = user;
@@ -370,8 +391,21 @@ static void add_place(struct pool_facts *pool, const struct spot_list *spots, si
 	/* The program's function, behind those of the C library. */
 	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
 		program++;
-	explain_add_place(pool, kind, program < spots->n ? spots->list[program]->function : NULL,
-			  ns);
+	explain_add_place(arena, pool, kind,
+			  program < spots->n ? spots->list[program]->function : NULL, ns);
+}
+
+/* By a signal, a debugger or the freezer of its cgroup: its program does not wait. */
+static bool is_stopped(const struct spot_list *spots)
+{
+	for (size_t i = 0; i < spots->n && is_of_kernel(spots->list[i]); i++) {
+		const char *function = spots->list[i]->function;
+
+		if (strstr(function, "do_signal_stop") || strstr(function, "do_jobctl_trap") ||
+		    strstr(function, "ptrace_stop") || strstr(function, "freezer_trap"))
+			return true;
+	}
+	return false;
 }
 
 /* But for the end of a thread. */
@@ -389,15 +423,20 @@ static bool waits_in_futex(const struct spot_list *spots)
 	return futex;
 }
 
-static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uint64_t ns)
+static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
+		     const struct spot_list *spots, uint64_t ns)
 {
 	bool for_thread = false, named = false, sleeps = false;
 	size_t user = 0, lock = spots->n;
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
 		user++;
+	if (is_stopped(spots)) {
+		pool->stopped += ns;
+		return;
+	}
 	pool->waits += ns;
-	add_place(pool, spots, user, ns);
+	add_place(arena, pool, spots, user, ns);
 	for (size_t i = 0; i < spots->n && i < user + 4; i++)
 		sleeps |= strstr(spots->list[i]->function, "nanosleep") != NULL;
 	for (size_t i = user; i < spots->n && i < user + 10 && !named; i++) {
@@ -415,14 +454,11 @@ static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uin
 		pool->futexes += for_thread || waits_in_futex(spots) ? ns : 0;
 		return;
 	}
-	pool->locks += ns;
 	while (lock < spots->n && (is_plumbing(spots->list[lock]->function) ||
 				   explain_names_lock(spots->list[lock]->function)))
 		lock++;
-	if (lock < spots->n && ns > pool->lock_most) {
-		pool->lock_most = ns;
-		pool->lock = spots->list[lock]->function;
-	}
+	explain_place_add(arena, &pool->locks, lock < spots->n ? spots->list[lock]->function : NULL,
+			  ns);
 }
 
 /* A wait lasts until the thread runs again, so it has the run delay after it was woken. What it was
@@ -430,10 +466,10 @@ static void add_wait(struct pool_facts *pool, const struct spot_list *spots, uin
 static void take_delays_off(struct pool_facts *pool)
 {
 	const uint64_t blocked = pmc_sub_sat(pool->life, pool->cpu + pool->delay);
-	uint64_t *const parts[] = { &pool->locks,   &pool->handed,     &pool->futexes,
-				    &pool->disk.ns, &pool->network.ns, &pool->any.ns };
+	uint64_t *const parts[] = { &pool->locks.ns, &pool->handed,	&pool->futexes,
+				    &pool->disk.ns,  &pool->network.ns, &pool->any.ns };
 
-	if (!pool->has_delay || blocked >= pool->waits)
+	if (blocked >= pool->waits)
 		return;
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		*parts[i] = (uint64_t)((double)*parts[i] * (double)blocked / (double)pool->waits);
@@ -452,14 +488,17 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 	facts->waits += off_cpu ? samples->samples : 0;
 	pool->has_waits |= off_cpu;
 	pool->has_places |= off_cpu;
-	facts->has_waits |= off_cpu;
 	facts->has_samples |= !off_cpu;
 	for (uint64_t i = 0; i < samples->n; i++) {
 		const struct pmc_p_sample *sample = &samples->list[i];
 
+		if (off_cpu && !sample->stack) {
+			pool->unseen += sample->weight;
+			continue;
+		}
 		names_of_stack(names, sample->stack, NAMES_FUNCTION, false, &spots);
 		if (off_cpu) {
-			add_wait(pool, &spots, sample->weight);
+			add_wait(facts->arena, pool, &spots, sample->weight);
 			continue;
 		}
 		if (is_of_kernel(spots.list[0]))
@@ -472,6 +511,31 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 		if (IS_ONE_OF(spots.list[0]->function, heap_functions))
 			pool->allocating += sample->count;
 	}
+}
+
+/* What records of switches say of a thread's waits for a CPU. */
+static uint64_t preempted_ns(struct facts *facts, const struct pmc_p_samples *delays)
+{
+	uint64_t sum = 0;
+
+	facts->recorded |= delays != NULL;
+	for (uint64_t i = 0; delays && i < delays->n; i++)
+		sum += delays->list[i].weight;
+	return sum;
+}
+
+void explain_add_end(struct facts *facts, struct pool_facts *pool)
+{
+	const bool runs = pool->cpu > facts->judged / 100;
+
+	pool->has_delay = pool->delay_life >= pool->life / 10 * 9;
+	pool->life = pmc_sub_sat(pool->life, pool->stopped);
+	take_delays_off(pool);
+	/* What was not seen does not rule anything out. */
+	if (pool->unseen > (pool->unseen + pool->waits) / 10 || facts->lost > facts->waits / 50)
+		pool->has_waits = pool->has_places = false;
+	facts->has_delay &= pool->has_delay || !runs;
+	facts->has_waits &= pool->has_waits || !runs;
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
@@ -571,21 +635,14 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 			continue;
 		thread = pmc_profile_thread(profile, row, &buf);
 		pool = &facts->pools[pmc_fold_find(&fold, thread)->index];
-		add_thread(facts, pool, thread);
+		add_thread(facts, pool, thread, preempted_ns(facts, thread->delays));
 		samples = pmc_profile_samples_of(profile, row, &n);
-		for (uint64_t k = 0; samples && k < n; k++)
+		for (uint64_t k = 0; k < n; k++)
 			add_samples(facts, pool, names, samples[k]);
 	}
 	code = add_processes(facts);
-	facts->has_delay = facts->n_pools != 0;
-	for (uint64_t i = 0; i < facts->n_pools; i++) {
-		struct pool_facts *pool = &facts->pools[i];
-
-		facts->has_delay &= pool->has_delay;
-		take_delays_off(pool);
-		/* What is left does not rule anything out. */
-		if (facts->lost > facts->waits / 50)
-			pool->has_waits = pool->has_places = facts->has_waits = false;
-	}
+	facts->has_delay = facts->has_waits = facts->n_pools != 0;
+	for (uint64_t i = 0; i < facts->n_pools; i++)
+		explain_add_end(facts, &facts->pools[i]);
 	return code;
 }

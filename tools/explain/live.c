@@ -24,6 +24,7 @@ struct watched {
 	struct live_span sum;
 	/* Functions of the kernel that it was found waiting in: numbers of looks, not times. */
 	struct pool_facts looks;
+	uint64_t stopped; /* looks, too */
 	bool ended;
 	struct watched *next; /* all that were seen */
 	UT_hash_handle hh;    /* those that live */
@@ -37,6 +38,7 @@ struct watch {
 	struct watched *all, *live;
 	struct wchan *wchans;
 	uint64_t begin_ns, scanned_ns;
+	uint64_t *cpu_ns; /* of each process at the first reading; NULL: not yet */
 };
 
 /* A function of the kernel, once for all threads. */
@@ -69,8 +71,10 @@ static void look(struct watch *watch, struct watched *thread)
 	const bool is_disk = thread->task.stat.state == 'D';
 	const bool asleep = is_disk || thread->task.stat.state == 'S';
 
+	/* T: by a signal, t: by a debugger. */
+	thread->stopped += thread->task.stat.state == 'T' || thread->task.stat.state == 't';
 	if (asleep && (*name || is_disk))
-		explain_add_place(&thread->looks,
+		explain_add_place(watch->arena, &thread->looks,
 				  *name ? explain_kernel_wait(name) : EXPLAIN_DISK_WAIT,
 				  wchan_text(watch, name), 1);
 }
@@ -156,9 +160,10 @@ static struct pool_facts *pool_of(struct watch *watch, struct pool **pools,
 }
 
 /* The time that it was blocked, by how often it was found in each place. */
-static void add_looks(struct place_facts *to, const struct place_facts *looks, double each)
+static void add_looks(struct pmc_arena *arena, struct place_facts *to,
+		      const struct place_facts *looks, double each)
 {
-	explain_place_add(to, looks->function, (uint64_t)(each * (double)looks->ns));
+	explain_place_add(arena, to, looks->function, (uint64_t)(each * (double)looks->ns));
 }
 
 static void add_thread(struct facts *facts, struct pool_facts *pool, const struct watched *thread,
@@ -168,12 +173,14 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	const uint64_t start = live_start_ns(&thread->task.stat);
 
 	const struct pool_facts *looks = &thread->looks;
-	const double each = (double)sum->blocked_ns / (double)(looks->any.ns + !looks->any.ns);
+	const uint64_t n = looks->any.ns + thread->stopped;
+	const double each = (double)sum->blocked_ns / (double)(n + !n);
 
 	pool->has_places |= looks->any.ns != 0;
-	add_looks(&pool->disk, &looks->disk, each);
-	add_looks(&pool->network, &looks->network, each);
-	add_looks(&pool->any, &looks->any, each);
+	pool->stopped += (uint64_t)(each * (double)thread->stopped);
+	add_looks(facts->arena, &pool->disk, &looks->disk, each);
+	add_looks(facts->arena, &pool->network, &looks->network, each);
+	add_looks(facts->arena, &pool->any, &looks->any, each);
 	explain_add(facts, pool,
 		    &(struct thread_facts){
 			    .is_main = thread->task.pid == thread->task.tid,
@@ -206,10 +213,34 @@ static void make_facts(struct watch *watch, struct facts *facts)
 			add_thread(facts, pool_of(watch, &pools, thread), thread, watch->begin_ns);
 	facts->pools =
 		pmc_arena_alloc(watch->arena, (HASH_COUNT(pools) + 1) * sizeof(*facts->pools));
-	for (const struct pool *pool = pools; pool; pool = pool->hh.next)
+	facts->has_delay = pools != NULL;
+	for (struct pool *pool = pools; pool; pool = pool->hh.next) {
+		explain_add_end(facts, &pool->facts);
 		facts->pools[facts->n_pools++] = pool->facts;
+	}
 	facts->wall = watch->scanned_ns - watch->begin_ns;
-	facts->has_delay = facts->n_pools != 0;
+}
+
+/* With threads that no reading has seen. Of a process that has ended it is not known. */
+static void read_processes(struct watch *watch, struct facts *facts)
+{
+	const bool first = !watch->cpu_ns;
+	uint64_t sum = 0;
+
+	if (first)
+		watch->cpu_ns =
+			pmc_arena_alloc(watch->arena, watch->pids->n * sizeof(*watch->cpu_ns));
+	for (unsigned p = 0; p < watch->pids->n; p++) {
+		const uint64_t ns = live_process_cpu_ns(watch->pids->list[p]);
+
+		if (first)
+			watch->cpu_ns[p] = ns;
+		else
+			sum += pmc_sub_sat(ns, watch->cpu_ns[p]);
+	}
+	/* The clocks of threads and processes are read at different times. */
+	if (sum > facts->cpu)
+		facts->cpu = sum;
 }
 
 static volatile sig_atomic_t stopped;
@@ -237,6 +268,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	live_cpu_limit_read(found.list[0], &before);
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();
+	read_processes(&watch, facts);
 	alive = read_all(&watch);
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
@@ -248,6 +280,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 		alive = read_all(&watch);
 	}
 	make_facts(&watch, facts);
+	read_processes(&watch, facts);
 	live_cpu_limit_read(found.list[0], &facts->limit);
 	live_cpu_limit_since(&facts->limit, &before);
 	for (struct watched *thread = watch.live; thread; thread = thread->hh.next)

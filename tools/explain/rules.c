@@ -41,6 +41,8 @@ struct judging {
 #define EXCLUDE(j, ...)	 ((j)->finding->excluded[(j)->finding->n_excluded++] = SAY(j, __VA_ARGS__))
 #define GAIN(j, times, ...)                                                                        \
 	((j)->finding->gain = (times), (j)->finding->arithmetic = SAY(j, __VA_ARGS__))
+/* Of arithmetic, which is done again by hand. */
+#define EXACT(j, ns)	SAY(j, "%.3f s", (double)(ns) / 1e9)
 #define UNKNOWN(j, ...) ((j)->finding->unknown[(j)->finding->n_unknown++] = SAY(j, __VA_ARGS__))
 
 static double share(uint64_t part, uint64_t whole)
@@ -71,8 +73,8 @@ static void limit_to_cpus(struct judging *j)
 	const double busy = share(facts->cpu, facts->wall), room = (double)facts->cpus / busy;
 
 	if (facts->cpus && room > 1 && room < j->finding->gain)
-		GAIN(j, room, "%s, but %u CPUs / %.2f busy = %.2f", j->finding->arithmetic,
-		     facts->cpus, busy, room);
+		GAIN(j, room, "%s, but %u CPU%s / %.2f busy = %.2f", j->finding->arithmetic,
+		     facts->cpus, plural(facts->cpus), busy, room);
 }
 
 /* ---- rules: whether the cause is that of the pool, and the finding --------------------------- */
@@ -83,12 +85,13 @@ static double runnable(const struct facts *facts)
 	return share(facts->cpu + facts->delay, facts->wall);
 }
 
+/* A delay that is not complete is at least so long. */
 static bool waits_for_cpu(const struct pool_facts *pool)
 {
 	const uint64_t wanted = pool->cpu + pool->delay;
 
-	return pool->has_delay && pool->delay > LEAST_DELAY_NS &&
-	       share(pool->delay, wanted) >= 0.15 && share(pool->delay, pool->life) >= 0.1;
+	return pool->delay > LEAST_DELAY_NS && share(pool->delay, wanted) >= 0.15 &&
+	       share(pool->delay, pool->life) >= 0.1;
 }
 
 /* One that works all the time, perhaps among others that are idle. */
@@ -97,7 +100,7 @@ static bool busiest_waits(const struct judging *j)
 	const struct pool_facts *pool = j->pool;
 	const uint64_t wanted = pool->busiest_cpu + pool->busiest_delay;
 
-	return pool->has_delay && pool->threads > 1 && wanted >= j->facts->wall / 2 &&
+	return pool->threads > 1 && wanted >= j->facts->wall / 2 &&
 	       share(wanted, pool->busiest_life) >= 0.7 &&
 	       share(pool->busiest_delay, wanted) >= 0.25 && pool->busiest_delay > LEAST_DELAY_NS;
 }
@@ -112,20 +115,20 @@ static bool says_wait(struct judging *j, const char *though)
 		 delay = all ? pool->delay : pool->busiest_delay;
 	const double times = share(life, pmc_sub_sat(life, delay)),
 		     one = share(pool->longest, pmc_sub_sat(pool->longest, pool->longest_delay));
-	const bool longest = all && one > times;
+	const bool longest = all && one > times && pool->longest >= j->facts->wall / 2;
 
 	if (!all && !busiest_waits(j))
 		return false;
 	j->finding->text = SAY(j, "%swaits for a CPU %.0f %% of its time%s",
 			       all ? "" : "its busiest thread ", percent(delay, life), though);
-	EVIDENCE(j, "run delay %s of %s; %.1f threads of this run runnable on average, %u CPU%s",
-		 TIME(j, delay), TIME(j, life), runnable(j->facts), j->facts->cpus,
-		 plural(j->facts->cpus));
+	EVIDENCE(j, "run delay %s%s of %s; %.1f threads of this run runnable on average, %u CPU%s",
+		 pool->has_delay ? "" : "at least ", TIME(j, delay), TIME(j, life),
+		 runnable(j->facts), j->facts->cpus, plural(j->facts->cpus));
 	life = longest ? pool->longest : life;
 	delay = longest ? pool->longest_delay : delay;
 	GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
-	     longest && pool->threads > 1 ? "of its longest-lived thread " : "", TIME(j, life),
-	     TIME(j, life), TIME(j, delay), longest ? one : times);
+	     longest && pool->threads > 1 ? "of its longest-lived thread " : "", EXACT(j, life),
+	     EXACT(j, life), EXACT(j, delay), longest ? one : times);
 	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest_delay);
 	return true;
 }
@@ -178,8 +181,9 @@ static bool cpu_starved(struct judging *j)
 		j->finding->advice =
 			"more CPUs, fewer other programs on them, or a larger limit (cgroup)";
 	else if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
-		j->finding->advice = SAY(j, "more CPUs, or at most %.0f such thread%s", room,
-					 plural((uint64_t)(room + 0.5)));
+		j->finding->advice = SAY(
+			j, "at most %.0f such thread%s, which then wait%s less, or more CPUs", room,
+			plural((uint64_t)(room + 0.5)), (uint64_t)(room + 0.5) == 1 ? "s" : "");
 	else
 		j->finding->advice = "more CPUs";
 	return true;
@@ -187,7 +191,7 @@ static bool cpu_starved(struct judging *j)
 
 static bool preempted(struct judging *j)
 {
-	if (!j->facts->cpus || !says_wait(j, ", though the run wants fewer CPUs than there are"))
+	if (!j->facts->cpus || !says_wait(j, ", though the run wants no more CPUs than there are"))
 		return false;
 	j->finding->advice = "a look at what else is on these CPUs (pmctl top), at limits (cgroup) "
 			     "and affinities, and whether threads of this run wake each other on "
@@ -199,18 +203,18 @@ static bool lock(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 
-	if (!pool->has_waits || share(pool->locks, pool->life) < 0.15 || pool->locks < 50000000)
+	const uint64_t ns = pool->locks.ns, rest = pmc_sub_sat(pool->life, ns);
+
+	if (!pool->has_waits || share(ns, pool->life) < 0.15 || ns < 50000000)
 		return false;
-	j->finding->text =
-		SAY(j, "waits for a lock %.0f %% of its time", percent(pool->locks, pool->life));
-	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, pool->locks),
-		 TIME(j, pool->life), pool->lock ? ", the largest part in " : "",
-		 pool->lock ? pool->lock : "");
-	GAIN(j, share(pool->life, pool->life - pool->locks), "%s / (%s - %s in locks) = %.2f",
-	     TIME(j, pool->life), TIME(j, pool->life), TIME(j, pool->locks),
-	     share(pool->life, pool->life - pool->locks));
+	j->finding->text = SAY(j, "waits for a lock %.0f %% of its time", percent(ns, pool->life));
+	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, ns), TIME(j, pool->life),
+		 pool->locks.function ? ", the largest part in " : "",
+		 pool->locks.function ? pool->locks.function : "");
+	GAIN(j, share(pool->life, rest), "%s / (%s - %s in locks) = %.2f", EXACT(j, pool->life),
+	     EXACT(j, pool->life), EXACT(j, ns), share(pool->life, rest));
 	limit_to_cpus(j);
-	j->finding->loss_ns = (double)pool->locks;
+	j->finding->loss_ns = (double)ns;
 	j->finding->advice = "hold the lock for less time, or split what it protects";
 	return true;
 }
@@ -382,9 +386,10 @@ static bool waits_outside(struct judging *j, const struct place_facts *place, do
 	EVIDENCE(j, "%s of %s in %s%s%s", TIME(j, place->ns), TIME(j, pool->life), in,
 		 place->function ? ", the largest part in " : "",
 		 place->function ? place->function : "");
-	if (place->ns < pool->life) {
+	/* One that waits for all of its time may have nothing to do. */
+	if (share(place->ns, pool->life) < 0.95) {
 		GAIN(j, share(pool->life, pool->life - place->ns), "%s / (%s - %s) = %.2f",
-		     TIME(j, pool->life), TIME(j, pool->life), TIME(j, place->ns),
+		     EXACT(j, pool->life), EXACT(j, pool->life), EXACT(j, place->ns),
 		     share(pool->life, pool->life - place->ns));
 		limit_to_cpus(j);
 	}
@@ -601,6 +606,28 @@ static const struct rule {
 
 /* ---- findings ---------------------------------------------------------------------------- */
 
+void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list,
+		     unsigned *n)
+{
+	/* Of waits. */
+	const char *how = !facts->profile ? "as root" :
+			  facts->lost	  ? "many records of switches were lost" :
+					    "--off-cpu, as root";
+
+	if (!pool->has_delay)
+		list[(*n)++] = facts->recorded ? "waits for a CPU (threads that have ended)" :
+						 "waits for a CPU (-e run-delay)";
+	if (!pool->has_waits && !pool->has_places)
+		list[(*n)++] = explain_text(facts->arena, "locks, disks and sockets (%s)", how);
+	else if (!pool->has_waits)
+		list[(*n)++] = explain_text(facts->arena, "locks (%s)", how);
+	if (!facts->has_samples)
+		list[(*n)++] = facts->profile ? "spinning and allocation (--sample)" :
+						"spinning and allocation (as root)";
+	if (!facts->has_counters)
+		list[(*n)++] = "memory and branches (no hardware counters)";
+}
+
 /* What else was looked at, and what could not be. */
 static void add_rest(struct judging *j)
 {
@@ -618,33 +645,25 @@ static void add_rest(struct judging *j)
 	else if (pool->has_delay && pool->delay <= LEAST_DELAY_NS)
 		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
-	if (pool->has_waits && strcmp(cause, "lock") != 0) {
+	if (pool->has_waits && share(pool->locks.ns, pool->life) < 0.1) {
 		if (share(pool->futexes, pool->life) < 0.1 || !strcmp(cause, "handoff"))
-			EXCLUDE(j, "known locks (%.1f %%)", percent(pool->locks, pool->life));
+			EXCLUDE(j, "known locks (%.1f %%)", percent(pool->locks.ns, pool->life));
 		else
 			UNKNOWN(j,
 				"locks (%.0f %% of its time are waits for conditions and futexes, "
 				"which are also the locks of runtimes)",
 				percent(pool->futexes, pool->life));
 	}
-	if (pool->has_places && strcmp(cause, "disk") != 0 && strcmp(cause, "network") != 0)
+	if (pool->has_places && share(pool->disk.ns + pool->network.ns, pool->life) < 0.1)
 		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
 			percent(pool->network.ns, pool->life));
-	else if (pool->has_usage && !pool->major_faults && !pool->has_places)
-		EXCLUDE(j, "disk (no major page fault)");
-	if (!pool->has_delay)
-		UNKNOWN(j, "waits for a CPU (-e run-delay)");
-	if (!pool->has_waits)
-		UNKNOWN(j, "locks (%s)", explain_how_waits(facts));
-	if (!facts->has_counters)
-		UNKNOWN(j, "memory and branches (no hardware counters)");
+	explain_unknown(facts, pool, j->finding->unknown, &j->finding->n_unknown);
 }
 
-/* Pools that hardly use a CPU, nor wait for one or for locks, cannot gain. */
-static bool matters(const struct facts *facts, const struct pool_facts *pool)
+bool explain_matters(const struct facts *facts, const struct pool_facts *pool)
 {
 	return share(pool->cpu + pool->delay, facts->cpu + facts->delay) >= 0.05 ||
-	       share(pool->locks, facts->wall) >= 0.2 ||
+	       share(pool->locks.ns, facts->wall) >= 0.2 ||
 	       share(pool->disk.ns + pool->network.ns, facts->wall) >= 0.2 ||
 	       (pool->major_faults >= 100 && share(pool->life, facts->wall) >= 0.2);
 }
@@ -654,11 +673,12 @@ static bool judge_by(struct judging *j, const struct rule *rule)
 	memset(j->finding, 0, sizeof(*j->finding));
 	j->finding->pool = SAY(j, "%s (%llu thread%s)", j->pool->name,
 			       (unsigned long long)j->pool->threads, plural(j->pool->threads));
+	j->finding->of = j->pool;
 	j->finding->cause = rule->cause;
 	if (!rule->judge(j))
 		return false;
 	if (j->finding->gain > 1 && !j->finding->loss_ns)
-		j->finding->loss_ns = (double)(j->pool->cpu + j->pool->delay + j->pool->locks) *
+		j->finding->loss_ns = (double)(j->pool->cpu + j->pool->delay + j->pool->locks.ns) *
 				      (1 - 1 / j->finding->gain);
 	return true;
 }
@@ -732,7 +752,7 @@ struct finding *explain_find(const struct facts *facts, unsigned *n)
 	for (uint64_t i = 0; i < facts->n_pools; i++) {
 		j.pool = &facts->pools[i];
 		j.finding = &list[*n];
-		*n += matters(facts, j.pool) && judge_pool(&j);
+		*n += explain_matters(facts, j.pool) && judge_pool(&j);
 	}
 	pmc_sort(list, scratch, *n, sizeof(*list), by_loss, NULL);
 	return list;

@@ -87,6 +87,8 @@ static void *read_rings(void *arg)
 	return NULL;
 }
 
+bool off_cpu_kernel;
+
 int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 {
 	struct off_cpu *off = tool_realloc(NULL, sizeof(*off));
@@ -96,6 +98,8 @@ int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 	*to = off;
 	memset(off, 0, sizeof(*off));
 	unwind_init(&off->prof.unwind, frame_pointers);
+	if (off_cpu_kernel && profile_has_kernel())
+		unwind_add_kernel(&off->prof.unwind);
 	error = open_rings(off, pid, &why);
 	if (error)
 		return tool_fail(EXIT_OURS, "cannot record where threads wait (--off-cpu): %s",

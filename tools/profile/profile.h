@@ -22,6 +22,9 @@ int profile_running(const char *pids, const char *name, uint64_t duration_ns, co
 
 struct off_cpu;
 
+/* Stacks of waits have the functions of the kernel, too, where this user may observe them: explain
+ * tells by them what read(2) waits for. */
+extern bool off_cpu_kernel;
 /* Starts to record with the exec of `pid`, a child that has not called it, and in all processes it
  * starts. frame_pointers: stacks by these, else by unwind tables. 0, or 125 after a message. */
 int off_cpu_start(struct off_cpu **off, pid_t pid, bool frame_pointers);

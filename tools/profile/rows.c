@@ -268,6 +268,14 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	image->usage.involuntary_switches += fixed.involuntary_switches;
 }
 
+/* A child has the CPUs of its parent unless it chose others. */
+static uint32_t cpus_of(const struct prof_image *image)
+{
+	while (image && !image->cpus)
+		image = image->parent;
+	return image ? image->cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void write_image(struct prof_writing *w, const struct prof_image *image,
 			const uint8_t job[16])
 {
@@ -294,7 +302,7 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 			 (image->lacks_usage ? PMC_PROCESS_NO_SWITCHES : 0),
 		.rank = -1,
 		.pid_namespace = prof_namespace_of("self"),
-		.cpus = image->cpus ? image->cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.cpus = cpus_of(image),
 	};
 	const struct pmc_process_text text = { host.nodename, boot_id, image->exe, image->cmdline,
 					       NULL };
