@@ -25,6 +25,7 @@ enum {
 	PERMUTATIONS = 399,
 	BLOCKS_LEAST = 10,
 	LAGS_MOST = 200, /* of the autocorrelations that are summed */
+	STEPS = 4,	 /* that are looked for in made series */
 	CURVE = 4,	 /* coefficients of a cubic polynomial */
 	FEW = 3,	 /* the most steps that are tested one by one */
 	LARGE_MOST = 8,	 /* the most large steps that are looked for at once */
@@ -63,7 +64,6 @@ struct series {
 	struct pmc_arena arena;
 	const double *values;
 	double *ranks, *scratch, *sums; /* n each; sums: n + 1 */
-	struct moments *moments;	/* n + 1 */
 	struct ordered *order;
 	uint32_t *blocks;
 	size_t n;
@@ -152,9 +152,9 @@ static size_t best_step(struct series *series, size_t from, size_t to, double *g
 	return from + best;
 }
 
-/* Places of changes in order, and the length of blocks at each. */
+/* Places of changes in order in the values from..to, and the length of blocks at each. */
 struct places {
-	size_t n, most;
+	size_t from, to, n, most;
 	struct place {
 		size_t at, block;
 	} list[CHANGES_MOST];
@@ -178,26 +178,21 @@ static void drop_place(struct places *places, size_t c)
 	memmove(&places->list[c], &places->list[c + 1], (places->n - c) * sizeof(struct place));
 }
 
-/* The first and the last place of level c: of the values between two changes. */
-static size_t level_start(const struct places *places, size_t c, size_t from)
+/* The first place of level c: of the values between two changes. */
+static size_t level_start(const struct places *places, size_t c)
 {
-	return c ? places->list[c - 1].at : from;
+	return !c ? places->from : c > places->n ? places->to : places->list[c - 1].at;
 }
 
-static size_t level_end(const struct places *places, size_t c, size_t to)
-{
-	return c < places->n ? places->list[c].at : to;
-}
-
-/* Puts the residuals of the ranks of from..to from their means between the places into
- * series->scratch. Returns the sum of their squares. */
-static double residuals(struct series *series, size_t from, size_t to, const struct places *places)
+/* Puts the residuals of the ranks from their means between the places into series->scratch. Returns
+ * the sum of their squares. */
+static double residuals(struct series *series, const struct places *places)
 {
 	double square = 0;
 
 	for (size_t c = 0; c <= places->n; c++) {
-		const size_t start = level_start(places, c, from) - from,
-			     end = level_end(places, c, to) - from;
+		const size_t start = level_start(places, c) - places->from,
+			     end = level_start(places, c + 1) - places->from;
 		double mean = 0;
 
 		for (size_t i = start; i < end; i++)
@@ -376,32 +371,33 @@ static bool is_apart(const double *values, size_t n, double own, double other, b
 
 /* The step that is the smallest, or places->n if all are larger than LARGE standard deviations,
  * estimated by medians from all levels. */
-static size_t too_small(struct series *series, size_t from, size_t to, struct places *places)
+static size_t too_small(struct series *series, struct places *places)
 {
+	const size_t n = places->to - places->from;
 	double levels[LARGE_MOST + 1], least, smallest = INFINITY, inflated;
 	struct bench_summary summary;
 	size_t weakest = 0, length;
 
 	for (size_t c = 0; c <= places->n; c++) {
-		const size_t start = level_start(places, c, from), end = level_end(places, c, to);
+		const size_t start = level_start(places, c), end = level_start(places, c + 1);
 
 		bench_summarize(series->values + start, end - start, &summary);
 		levels[c] = summary.median;
 		for (size_t i = start; i < end; i++)
-			series->scratch[i - from] = fabs(series->values[i] - levels[c]);
+			series->scratch[i - places->from] = fabs(series->values[i] - levels[c]);
 	}
-	bench_summarize(series->scratch, to - from, &summary);
-	length = block_length(series, to - from, residuals(series, from, to, places), &inflated);
+	bench_summarize(series->scratch, n, &summary);
+	length = block_length(series, n, residuals(series, places), &inflated);
 	/* 1.4826 medians are the standard deviation of normal values. */
 	least = LARGE * 1.4826 * summary.median * sqrt(inflated);
 	for (size_t c = 0; c < places->n; c++) {
-		const size_t start = level_start(places, c, from), at = places->list[c].at,
-			     end = level_end(places, c + 1, to);
-		const bool apart = is_apart(series->values + start, at - start, levels[c],
-					    levels[c + 1], least <= 0) &&
-				   is_apart(series->values + at, end - at, levels[c + 1], levels[c],
-					    least <= 0);
-		const double size = apart ? fabs(levels[c + 1] - levels[c]) : 0;
+		const size_t start = level_start(places, c), at = places->list[c].at,
+			     end = level_start(places, c + 2);
+		const double before = levels[c], after = levels[c + 1];
+		const bool apart =
+			is_apart(series->values + start, at - start, before, after, least <= 0) &&
+			is_apart(series->values + at, end - at, after, before, least <= 0);
+		const double size = apart ? fabs(after - before) : 0;
 
 		places->list[c].block = length;
 		if (size < smallest) {
@@ -412,39 +408,43 @@ static size_t too_small(struct series *series, size_t from, size_t to, struct pl
 	return smallest > least ? places->n : weakest;
 }
 
+/* Adds the best step by least squares. False: there is no more. */
+static bool add_best(struct series *series, struct places *places)
+{
+	double gain, most = 0;
+	size_t at, best = 0;
+
+	for (size_t c = 0; c <= places->n; c++) {
+		const size_t start = level_start(places, c), end = level_start(places, c + 1);
+
+		if (end - start < 2 * BENCH_SIDE_LEAST)
+			continue;
+		at = best_step(series, start, end, &gain);
+		if (gain > most) {
+			most = gain;
+			best = at;
+		}
+	}
+	if (most > 0)
+		add_place(places, best, 1);
+	return most > 0;
+}
+
 /* Looks for steps that BENCH_SIDE_LEAST runs are enough for. Two steps hide each other, since each
- * is noise to the other one: so there are first as many as places->most, the best by least squares,
- * and the smallest is dropped until all are large. The ranks are those of from..to. */
-static bool large_steps(struct series *series, size_t from, size_t to, struct places *places)
+ * is noise to the other one: so there are first as many as places->most, and the smallest is
+ * dropped until all are large. The ranks are those of the values. */
+static bool large_steps(struct series *series, struct places *places)
 {
 	double gain;
 	size_t c;
 
-	while (places->n < places->most) {
-		double most = 0;
-		size_t at, best = 0;
-
-		for (c = 0; c <= places->n; c++) {
-			const size_t start = level_start(places, c, from),
-				     end = level_end(places, c, to);
-
-			if (end - start < 2 * BENCH_SIDE_LEAST)
-				continue;
-			at = best_step(series, start, end, &gain);
-			if (gain > most) {
-				most = gain;
-				best = at;
-			}
-		}
-		if (most <= 0)
-			break;
-		add_place(places, best, 1);
-	}
+	while (places->n < places->most && add_best(series, places))
+		;
 	while (places->n) {
 		for (c = 0; c < places->n; c++)
-			places->list[c].at = best_step(series, level_start(places, c, from),
-						       level_end(places, c + 1, to), &gain);
-		c = too_small(series, from, to, places);
+			places->list[c].at = best_step(series, level_start(places, c),
+						       level_start(places, c + 2), &gain);
+		c = too_small(series, places);
 		if (c == places->n)
 			return true;
 		drop_place(places, c);
@@ -469,22 +469,22 @@ static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
 static bool find_change(struct series *series, size_t from, size_t to, size_t *at, size_t *length)
 {
 	const size_t n = to - from;
-	struct places place = { .most = 1 };
+	struct places place = { from, to, .most = 1 };
 	/* All changes of a few runs together are tested in the end. */
 	const double level = series->n <= MADE_MOST ? fmax(series->level, EACH) : series->level;
 	double most, all, square, inflated;
 
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
 		return false;
-	if (large_steps(series, from, to, &place)) {
+	if (large_steps(series, &place)) {
 		*at = place.list[0].at;
 		*length = place.list[0].block;
 		return true;
 	}
 	all = sum_of_squares(series->ranks, n);
 	most = largest_sum(series->ranks, n, at);
-	place = (struct places){ .n = 1, .list = { { from + *at, 1 } } };
-	square = residuals(series, from, to, &place);
+	add_place(&place, from + *at, 1);
+	square = residuals(series, &place);
 	*length = block_length(series, n, square, &inflated);
 	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
 	    independent_probability(most, all * inflated) > level ||
@@ -513,17 +513,15 @@ static void segment(struct series *series, size_t from, size_t to, bool independ
  * a few steps is tested between its neighbours. More than FEW are taken for drift. */
 static void few_changes(struct series *series, struct places *places)
 {
-	struct places steps = { .most = 2 * FEW };
+	struct places steps = { .to = series->n, .most = 2 * FEW };
 	size_t c = 0;
 
 	segment(series, 0, series->n, true, &steps);
 	if (steps.n == steps.most)
 		return;
 	while (c < steps.n) {
-		const size_t from = level_start(&steps, c, 0),
-			     to = level_end(&steps, c + 1, series->n);
-
-		if (find_change(series, from, to, &steps.list[c].at, &steps.list[c].block)) {
+		if (find_change(series, level_start(&steps, c), level_start(&steps, c + 2),
+				&steps.list[c].at, &steps.list[c].block)) {
 			c++;
 			continue;
 		}
@@ -537,118 +535,26 @@ static void few_changes(struct series *series, struct places *places)
 
 /* ---- made series -------------------------------------------------------------------------- */
 
-/* Of neighbours x, y. */
-struct moments {
-	double n, x, y, xx, xy, yy;
-};
-
-/* Around the means of the values from..to, of which series->moments has sums. */
-static struct moments moments_of(const struct series *series, size_t from, size_t to)
+/* How much better one step, and STEPS of them, explain the values, which are the ranks here, if
+ * these are autoregressive of first order: n times the logarithm of the ratio of squared residuals.
+ * Each step is the best one beside those before. */
+static void step_ratios(struct series *series, double ratios[2])
 {
-	const struct moments *end = &series->moments[to], *start = &series->moments[from + 1];
-	struct moments m = { end->n - start->n,	  end->x - start->x,   end->y - start->y,
-			     end->xx - start->xx, end->xy - start->xy, end->yy - start->yy };
+	const double n = (double)series->n;
+	struct places places = { .to = series->n, .most = STEPS };
+	double alone = 0;
 
-	m.x /= m.n;
-	m.y /= m.n;
-	m.xx -= m.n * m.x * m.x;
-	m.xy -= m.n * m.x * m.y;
-	m.yy -= m.n * m.y * m.y;
-	return m;
-}
+	for (size_t m = 0; m <= STEPS; m++) {
+		const double square = residuals(series, &places),
+			     rho = autocorrelation(series, series->n, 1, square),
+			     rest = square * (1 - rho * rho);
 
-static struct moments sum_of(const struct moments *a, const struct moments *b, double sign)
-{
-	return (struct moments){ .xx = a->xx + sign * b->xx,
-				 .xy = a->xy + sign * b->xy,
-				 .yy = a->yy + sign * b->yy };
-}
-
-static double coefficient(const struct moments *m)
-{
-	return m->xx > 0 ? fmin(m->xy / m->xx, 0.99) : 0;
-}
-
-/* The square of what is left of value k, the first one of level b, after level a. */
-static double jump(const double *values, size_t k, const struct moments *a, const struct moments *b,
-		   double rho)
-{
-	const double rest = values[k] - rho * values[k - 1] -
-			    ((b->y - rho * b->x) - rho * (a->y - rho * a->x)) / (1 - rho);
-
-	return rest * rest;
-}
-
-/* How much better steps explain n values that are autoregressive of first order than this does
- * alone, n times the logarithm of the ratio of squared residuals: ratios[m] is of m + 1 steps, each
- * the best one beside those before. Returns the coefficient without a step. */
-static double step_ratios(struct series *series, const double *values, size_t n, double *ratios)
-{
-	struct moments *sums = series->moments, all;
-	struct places places = { .most = LARGE_MOST };
-	double jumps = 0, rest, first;
-
-	memset(sums, 0, 2 * sizeof(*sums));
-	for (size_t i = 1; i < n; i++) {
-		const double x = values[i - 1], y = values[i];
-		const struct moments *m = &sums[i];
-
-		sums[i + 1] = (struct moments){ m->n + 1,      m->x + x,      m->y + y,
-						m->xx + x * x, m->xy + x * y, m->yy + y * y };
+		if (m)
+			ratios[m > 1] = n * log(alone / fmax(rest, 1e-12 * alone));
+		else
+			alone = rest;
+		add_best(series, &places);
 	}
-	all = moments_of(series, 0, n);
-	first = all.xx > 0 ? all.xy / all.xx : 0;
-	rest = all.yy - first * all.xy;
-	for (size_t m = 0; m < LARGE_MOST; m++) {
-		struct moments its = all;
-		double least = INFINITY;
-		size_t best = 0;
-
-		for (size_t c = 0; c <= places.n; c++) {
-			const size_t start = level_start(&places, c, 0),
-				     end = level_end(&places, c, n);
-			struct moments others;
-
-			if (end - start < 2 * BENCH_SIDE_LEAST)
-				continue;
-			others = moments_of(series, start, end);
-			others = sum_of(&all, &others, -1);
-			for (size_t k = start + BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= end;
-			     k++) {
-				const struct moments a = moments_of(series, start, k),
-						     b = moments_of(series, k, end);
-				const struct moments both = sum_of(&a, &b, 1),
-						     now = sum_of(&others, &both, 1);
-				const double rho = coefficient(&now),
-					     own = now.yy - 2 * rho * now.xy + rho * rho * now.xx +
-						   jump(values, k, &a, &b, rho);
-
-				if (own < least) {
-					least = own;
-					best = k;
-					its = now;
-				}
-			}
-		}
-		ratios[m] = m ? ratios[m - 1] : 0;
-		if (!best)
-			continue;
-		add_place(&places, best, 1);
-		all = its;
-		jumps = 0;
-		for (size_t c = 0; c < places.n; c++) {
-			const size_t k = places.list[c].at;
-			const struct moments a = moments_of(series, level_start(&places, c, 0), k),
-					     b = moments_of(series, k,
-							    level_end(&places, c + 1, n));
-
-			jumps += jump(values, k, &a, &b, coefficient(&all));
-		}
-		least = all.yy - coefficient(&all) * (2 * all.xy - coefficient(&all) * all.xx) +
-			jumps;
-		ratios[m] = (double)n * log(rest / fmax(least, 1e-12 * rest));
-	}
-	return first;
 }
 
 /* Of standard deviation 1. */
@@ -667,48 +573,44 @@ struct drift {
 	double rho, share;
 };
 
-/* The autocorrelations of lags 1 to 3, without a step there. The sums are of all values. */
-static void three_lags(struct series *series, size_t at, double lags[4])
+/* The autocorrelations of lags 1 to 3 without the steps. */
+static void three_lags(struct series *series, const struct places *places, double lags[4])
 {
-	const size_t n = series->n;
-	double square;
+	const double square = residuals(series, places);
 
-	for (size_t i = 0; i < n; i++) {
-		const double sum = series->sums[at], of = (double)(i < at ? at : n - at);
-
-		series->scratch[i] = series->values[i] - series->values[0] -
-				     (i < at ? sum : series->sums[n] - sum) / of;
-	}
-	square = sum_of_squares(series->scratch, n);
 	for (size_t lag = 1; lag < 4; lag++)
-		lags[lag] = autocorrelation(series, n, lag, square);
+		lags[lag] = autocorrelation(series, series->n, lag, square);
 }
 
-/* `first`: the coefficient of the values if there is no noise beside the drift. With noise it is
- * the rate at which autocorrelations decline. A step has such noise, too: if nothing else is
- * correlated, what is taken is halfway between the two. */
-static struct drift drift_of(struct series *series, double first)
+/* With noise beside the drift its coefficient is the rate at which autocorrelations decline. A step
+ * has such noise, too: if nothing else is correlated, what is taken is halfway between that rate
+ * and the first autocorrelation. */
+static struct drift drift_of(struct series *series)
 {
-	const double small = 1.64 / sqrt((double)series->n);
-	double lags[4], left[4], rate = first, rho, gain;
+	const double n = (double)series->n, small = 1.64 / sqrt(n);
+	struct places places = { .to = series->n, .most = 1 };
+	double lags[4], left[4], first, rate, rho;
 
-	three_lags(series, best_step(series, 0, series->n, &gain), left);
-	three_lags(series, 0, lags);
-	if (lags[1] > small)
+	three_lags(series, &places, lags);
+	add_best(series, &places);
+	three_lags(series, &places, left);
+	first = rate = lags[1];
+	if (first > small)
 		rate = fmin((lags[2] + lags[3]) / (lags[1] + lags[2]), 1);
 	rho = fmax(first, left[1] + left[2] > small ? rate : (first + rate) / 2);
 	/* The bias of short series. */
-	first += (1 + 3 * first) / (double)series->n;
-	rho = fmax(fmin(rho + (1 + 3 * rho) / (double)series->n, 0.99), 0);
+	first += (1 + 3 * first) / n;
+	rho = fmax(fmin(rho + (1 + 3 * rho) / n, 0.99), 0);
 	return (struct drift){ rho, rho > 0 ? fmax(fmin(first / rho, 1), 0) : 0 };
 }
 
-static void make_drift(struct series *series, const struct drift *drift, double *values, size_t n)
+static void make_drift(struct series *series, const struct drift *drift)
 {
 	double state = normal(series);
 
-	for (size_t i = 0; i < n; i++) {
-		values[i] = sqrt(drift->share) * state + sqrt(1 - drift->share) * normal(series);
+	for (size_t i = 0; i < series->n; i++) {
+		series->ranks[i] =
+			sqrt(drift->share) * state + sqrt(1 - drift->share) * normal(series);
 		state = drift->rho * state + sqrt(1 - drift->rho * drift->rho) * normal(series);
 	}
 }
@@ -732,27 +634,26 @@ static struct tail tail_of(const double *sample)
 }
 
 /* The probability of steps that explain as much in made series that drift like the values: of one
- * step, two and many, the most unusual. Small probabilities are of exponential tails; 1: more than
- * a tenth. */
-static double made_probability(struct series *series)
+ * step or STEPS, the more unusual. Small probabilities are of exponential tails; 1: more than a
+ * tenth. */
+static double made_probability(const struct series *values)
 {
-	static const unsigned steps[] = { 1, 2, LARGE_MOST };
-	double ratios[LARGE_MOST], own[LARGE_MOST], made[LARGE_MOST][SERIES], worst[SERIES],
-		most = -INFINITY;
-	const double first = step_ratios(series, series->values, series->n, own);
-	const struct drift drift = drift_of(series, first);
+	double own[2], one[2], made[2][SERIES], worst[SERIES], most = -INFINITY;
+	struct series series = *values;
+	struct drift drift;
 	struct tail tail;
 
+	series.values = memcpy(series.ranks, values->values, series.n * sizeof(double));
+	step_ratios(&series, own);
+	drift = drift_of(&series);
 	for (unsigned s = 0; s < SERIES; s++) {
-		make_drift(series, &drift, series->scratch, series->n);
-		step_ratios(series, series->scratch, series->n, ratios);
-		for (unsigned m = 0; m < LARGE_MOST; m++)
-			made[m][s] = ratios[m];
+		make_drift(&series, &drift);
+		step_ratios(&series, one);
+		made[0][s] = one[0];
+		made[1][s] = one[1];
 		worst[s] = -INFINITY;
 	}
-	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		const unsigned m = steps[i] - 1;
-
+	for (unsigned m = 0; m < 2; m++) {
 		tail = tail_of(made[m]);
 		for (unsigned s = 0; s < SERIES; s++)
 			worst[s] = fmax(worst[s], (made[m][s] - tail.start) / tail.mean);
@@ -800,8 +701,8 @@ static void summarize_blocks(struct series *series, size_t from, size_t to, size
 static void describe(struct series *series, struct places *places, size_t c,
 		     struct bench_change *change)
 {
-	const size_t from = level_start(places, c, 0), to = level_end(places, c + 1, series->n),
-		     n = to - from, length = places->list[c].block;
+	const size_t from = level_start(places, c), to = level_start(places, c + 2), n = to - from,
+		     length = places->list[c].block;
 	struct bench_summary sides[2];
 	struct bench_mean means[2];
 	double gain, noise = 0;
@@ -844,7 +745,8 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 	struct series series = {
 		.values = values, .n = n, .level = level, .random = UINT64_C(0x9e3779b97f4a7c15)
 	};
-	struct places places = { .most = CHANGES_MOST }, large = { .most = LARGE_MOST };
+	struct places places = { .to = n, .most = CHANGES_MOST },
+		      large = { .to = n, .most = LARGE_MOST };
 	size_t listed = 0;
 
 	if (n < 2 * BENCH_SIDE_LEAST || n > UINT32_MAX)
@@ -854,11 +756,10 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 	series.sums = pmc_arena_alloc(&series.arena, (n + 1) * sizeof(double));
 	series.order = pmc_arena_alloc(&series.arena, n * sizeof(*series.order));
 	series.blocks = pmc_arena_alloc(&series.arena, n * sizeof(*series.blocks));
-	series.moments = pmc_arena_alloc(&series.arena, (n + 1) * sizeof(*series.moments));
 	if (rank_values(&series, 0, n))
-		large_steps(&series, 0, n, &large);
+		large_steps(&series, &large);
 	for (size_t c = 0; c <= large.n; c++) {
-		segment(&series, level_start(&large, c, 0), level_end(&large, c, n), false,
+		segment(&series, level_start(&large, c), level_start(&large, c + 1), false,
 			&places);
 		if (c < large.n)
 			add_place(&places, large.list[c].at, large.list[c].block);
@@ -898,17 +799,13 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 
 /* ---- trend -------------------------------------------------------------------------------- */
 
-static double median_of(const double *sorted, size_t n)
-{
-	return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-}
-
 /* Sen's slope: the median of the slopes of all pairs, here of means of blocks, of which there are
  * few enough for all pairs. */
 void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 {
 	size_t n_points, n_slopes = 0;
-	double *points, *slopes, median, spread;
+	double *points, *slopes, spread;
+	struct bench_summary summary;
 
 	*trend = (struct bench_trend){ .known = false };
 	if (n < 2 * BENCH_SIDE_LEAST)
@@ -920,20 +817,19 @@ void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 		for (size_t k = i + 1; k < n_points; k++)
 			slopes[n_slopes++] = (points[k] - points[i]) / (double)(k - i);
 	qsort(slopes, n_slopes, sizeof(*slopes), by_size);
-	qsort(points, n_points, sizeof(*points), by_size);
-	median = fabs(median_of(points, n_points));
+	bench_summarize(points, n_points, &summary);
 	/* Of Kendall's tau, as a number of slopes around the median. */
 	spread = 1.96 *
 		 sqrt((double)n_points * (double)(n_points - 1) * (2 * (double)n_points + 5) / 18);
-	if (median > 0 && n_slopes) {
+	if (summary.median && n_slopes) {
 		const double half = fmin(spread, (double)n_slopes - 1) / 2,
 			     middle = (double)(n_slopes - 1) / 2;
 		const double low = slopes[(size_t)(middle - half)],
 			     high = slopes[(size_t)(middle + half)],
-			     whole = (double)(n_points - 1) / median * 100;
+			     whole = (double)(n_points - 1) / fabs(summary.median) * 100;
 
 		trend->known = true;
-		trend->pct = median_of(slopes, n_slopes) * whole;
+		trend->pct = (slopes[(n_slopes - 1) / 2] + slopes[n_slopes / 2]) / 2 * whole;
 		trend->ci_pct = (high - low) / 2 * whole;
 		trend->significant = low > 0 || high < 0;
 	}
