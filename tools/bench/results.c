@@ -343,81 +343,64 @@ static void put_parameters(const struct bench *bench, struct table_column *to, u
 
 /* ---- the table of a scan ------------------------------------------------------------------ */
 
-/* A row for each command, with its values of parameters, its means, and the change of wall time. */
+/* Of a command: its values of parameters, means, the change of wall time, and the command. */
+static struct table_cell scan_cell(void *arg, const struct table_column *column)
+{
+	struct results *results = arg;
+	const unsigned p = results->bench->n_parameters, n = p + results->bench->n_measures;
+	const struct bench_summary *summary;
+
+	if (column->index < p)
+		return cell_text(results->at->command->values[column->index]);
+	if (column->index == n)
+		return delta_cell(results);
+	if (column->index > n)
+		return cell_text(results->at->command->form);
+	/* A command's measurements follow one another. */
+	summary = &results->at[column->index - p].values.summary;
+	return cell_real(summary->n ? summary->mean : NAN, 3);
+}
+
 static void write_scan(struct bench *bench, struct results *results)
 {
-	const unsigned n_values = bench->n_parameters + bench->n_measures, n = n_values + 2;
+	const unsigned p = bench->n_parameters, n = p + bench->n_measures;
 	const bool several = bench->n_words + !!bench->tail > 1;
 	const bool markdown = bench->rows.format == TABLE_MARKDOWN;
-	struct pmc_arena *arena = &bench->arena;
-	struct table_column *list = pmc_arena_alloc(arena, n * sizeof(*list));
-	struct table_cells cells = { .n = n };
+	struct table_column *list = pmc_arena_alloc(&bench->arena, (n + 2) * sizeof(*list));
+	uint64_t *order = pmc_arena_alloc(&bench->arena, results->n * sizeof(*order));
 	struct table table = { .columns = list,
-			       .n_columns = n - !several,
+			       .n_columns = n + 1 + several,
+			       .arg = results,
+			       .order = order,
+			       .row = make_row,
+			       .cell = scan_cell,
 			       .screen = bench->rows.screen,
-			       .arena = arena,
+			       .arena = &bench->arena,
 			       .wide = markdown,
 			       .indent = 2 };
-	struct table_cell *cell;
 
-	cell = cells.cells = pmc_arena_alloc(arena, results->n * n * sizeof(*cell));
-	for (size_t i = 0; i < results->n; i++) {
-		const struct bench_command *command = results->list[i].command;
-		const struct bench_summary *summary = &results->list[i].values.summary;
-
-		if (results->list[i].thread)
-			continue;
-		if (results->list[i].measure == bench->measures) {
-			results->at = &results->list[i];
-			cell[n_values] = delta_cell(results);
-			if (cell[n_values].kind == CELL_TEXT)
-				cell[n_values].text = pmc_arena_strdup(arena, results->text);
-			cell[n - 1] = cell_text(command->form);
-			for (unsigned p = 0; p < bench->n_parameters; p++)
-				*cell++ = cell_text(command->values[p]);
-			table.n_rows++;
-		}
-		*cell++ = cell_real(summary->n ? summary->mean : NAN, 3);
-		if (cell == cells.cells + table.n_rows * n - 2)
-			cell += 2;
-	}
+	for (size_t i = 0; i < results->n; i++)
+		if (results->list[i].measure == bench->measures)
+			order[table.n_rows++] = i;
 	put_parameters(bench, list, 0, false);
-	for (unsigned i = bench->n_parameters; i < n_values; i++) {
-		const struct bench_measure *measure = &bench->measures[i - bench->n_parameters];
+	for (unsigned i = p; i < n; i++) {
+		const struct bench_measure *measure = &bench->measures[i - p];
 
 		list[i] = (struct table_column){ .name = measure->name, .index = i };
 		list[i].unit = measure->unit == BENCH_NS ? TABLE_NS : TABLE_COUNT;
 		list[i].scale_unit = measure->unit == BENCH_BYTES ? "B" : NULL;
 		list[i].drop = measure->event ? TABLE_DROP_EVENT : TABLE_DROP_INPUT;
 	}
-	list[bench->n_parameters].drop = TABLE_STAYS;
-	list[n_values] = (struct table_column){
-		.name = "delta", .head = "wall_time delta", .index = n_values, .blank = true
-	};
-	list[n - 1] = (struct table_column){ .name = "command", .index = n - 1 };
-	table_set_cells(&table, &cells);
+	list[p].drop = TABLE_STAYS;
+	list[n] = (struct table_column)TABLE_COLUMN("delta", n, .head = "wall_time delta",
+						    .blank = true);
+	list[n + 1] = (struct table_column)TABLE_COLUMN("command", n + 1);
 	table_layout(&table);
 	pmc_out_str(&bench->rows.out, "\n");
 	table_print(&table, markdown ? TABLE_MARKDOWN : TABLE_PLAIN, &bench->rows.out);
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
-
-/* The columns as they are shown: a delta is a text with its interval. */
-static void choose_forms(const struct bench *bench, struct table *table)
-{
-	struct table_column *shown =
-		pmc_arena_alloc(table->arena, table->n_columns * sizeof(*shown));
-
-	memcpy(shown, table->columns, table->n_columns * sizeof(*shown));
-	for (unsigned i = 0; i < table->n_columns; i++) {
-		if (shown[i].index == DELTA)
-			shown[i].unit = TABLE_TEXT;
-		if (shown[i].index == SIGMA && bench->rows.screen.ascii)
-			shown[i].head = "+- s";
-	}
-	table->columns = shown;
-}
 
 static void write_heading(struct bench *bench, const struct bench_command *command)
 {
@@ -698,6 +681,8 @@ static int write_tables(struct bench *bench)
 	/* The deltas are last. */
 	put_parameters(bench, all, PARAMETERS, true);
 	memcpy(all + bench->n_parameters, bench_columns, sizeof(bench_columns));
+	if (bench->rows.screen.ascii)
+		all[bench->n_parameters + SIGMA].head = "+- s";
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		for (unsigned m = 0; m < bench->n_measures && bench->commands[c].n_runs; m++)
 			add_result(&results, &bench->commands[c], NULL, m);
@@ -708,8 +693,10 @@ static int write_tables(struct bench *bench)
 	code = tool_rows_choose(&bench->rows, &table, 0);
 	results.for_people = true;
 	if (!code && results.n) {
-		choose_forms(bench, &table);
 		table_layout(&table);
+		/* For people it is a text. */
+		for (unsigned i = 0; i < table.n; i++)
+			table.places[i].left |= table.places[i].column->index == DELTA;
 		for (unsigned c = 0; c < bench->n_commands; c++)
 			first &=
 				!write_command(bench, &results, &table, &bench->commands[c], first);
@@ -738,68 +725,43 @@ static bool is_whole(double value)
 	return !isnan(value) && value >= 0 && value < 9e15 && value == floor(value);
 }
 
-/* The values of measurements are followed by those of parameters. */
-enum { RUN_COMMAND, RUN_NUMBER, RUN_EXIT, RUN_VALUES };
-
-struct runs {
-	const struct bench *bench;
-	const struct bench_command *command;
-	uint64_t run;
-};
-
-static void make_run(void *arg, uint64_t i)
-{
-	struct runs *runs = arg;
-
-	for (runs->command = runs->bench->commands; i >= runs->command->n_runs; runs->command++)
-		i -= runs->command->n_runs;
-	runs->run = i;
-}
-
-static struct table_cell run_cell(void *arg, const struct table_column *column)
-{
-	const struct runs *runs = arg;
-	const struct bench_run *run = &runs->command->runs[runs->run];
-	double value;
-
-	switch (column->index) {
-	case RUN_COMMAND:
-		return cell_text(runs->command->text);
-	case RUN_NUMBER:
-		return cell_number(true, runs->run + 1);
-	case RUN_EXIT:
-		return cell_number(true, (uint64_t)exit_of(run->status));
-	default:
-		if (column->index >= RUN_VALUES + runs->bench->n_measures)
-			return cell_text(runs->command->values[column->index - RUN_VALUES -
-							       runs->bench->n_measures]);
-		value = run->values[column->index - RUN_VALUES];
-		return cell_real(value, is_whole(value) ? 0 : 3);
-	}
-}
-
 static int write_runs(struct bench *bench)
 {
-	const unsigned n = RUN_VALUES + bench->n_measures, p = bench->n_parameters;
-	struct table_column *list = pmc_arena_alloc(&bench->arena, (p + n) * sizeof(*list));
-	struct runs runs = { .bench = bench };
-	struct table table = { .columns = list,
-			       .n_columns = p + n,
-			       .n_rows = bench->n_runs,
-			       .arg = &runs,
-			       .row = make_run,
-			       .cell = run_cell,
-			       .arena = &bench->arena };
+	const unsigned p = bench->n_parameters, n = 3 + p + bench->n_measures;
+	struct pmc_arena *arena = &bench->arena;
+	struct table_column *list = pmc_arena_alloc(arena, n * sizeof(*list));
+	struct table_cells cells = { .n = n };
+	struct table table = {
+		.columns = list, .n_columns = n, .n_rows = bench->n_runs, .arena = arena
+	};
+	struct table_cell *cell;
 	int code;
 
-	*list++ = (struct table_column)TABLE_COLUMN("command", RUN_COMMAND);
-	put_parameters(bench, list, n, false);
-	list += p;
-	*list++ = (struct table_column)TABLE_COLUMN("run", RUN_NUMBER, .unit = TABLE_ID);
-	*list++ = (struct table_column)TABLE_COLUMN("exit", RUN_EXIT, .unit = TABLE_ID);
-	for (unsigned m = 0; m < bench->n_measures; m++)
-		*list++ = (struct table_column)TABLE_COLUMN(bench->measures[m].key, RUN_VALUES + m,
-							    .unit = TABLE_COUNT);
+	for (unsigned i = 0; i < n; i++) {
+		list[i] = (struct table_column){ .index = i };
+		list[i].unit = i <= p ? TABLE_TEXT : i < p + 3 ? TABLE_ID : TABLE_COUNT;
+		list[i].name = i == 0	  ? "command" :
+			       i <= p	  ? bench->parameters[i - 1].name :
+			       i == p + 1 ? "run" :
+			       i == p + 2 ? "exit" :
+					    bench->measures[i - p - 3].key;
+	}
+	cell = cells.cells = pmc_arena_alloc(arena, bench->n_runs * n * sizeof(*cell));
+	for (const struct bench_command *command = bench->commands;
+	     command < bench->commands + bench->n_commands; command++)
+		for (size_t r = 0; r < command->n_runs; r++) {
+			const struct bench_run *run = &command->runs[r];
+
+			*cell++ = cell_text(command->text);
+			for (unsigned i = 0; i < p; i++)
+				*cell++ = cell_text(command->values[i]);
+			*cell++ = cell_number(true, r + 1);
+			*cell++ = cell_number(true, (uint64_t)exit_of(run->status));
+			for (unsigned m = 0; m < bench->n_measures; m++)
+				*cell++ =
+					cell_real(run->values[m], is_whole(run->values[m]) ? 0 : 3);
+		}
+	table_set_cells(&table, &cells);
 	code = tool_rows_choose(&bench->rows, &table, 0);
 	if (!code && table.n_rows)
 		tool_rows_print(&bench->rows, &table);
@@ -816,20 +778,14 @@ static void put_value(struct pmc_json *json, const char *key, double value)
 		pmc_json_double(json, key, value);
 }
 
-/* Which values delta_pct is of. */
-static const char *delta_of(const struct bench_delta *delta)
-{
-	static const char *const names[2][2] = { { "runs", "runs-trimmed" },
-						 { "pairs", "pairs-trimmed" } };
-
-	return delta->known ? names[delta->paired][delta->trimmed] : NULL;
-}
-
 /* A measurement, or a column of the thread. */
 static void put_summary(struct pmc_json *json, const char *key, const struct bench *bench,
 			const struct bench_command *command, const struct bench_thread *thread,
 			unsigned column)
 {
+	/* Which values delta_pct is of. */
+	static const char *const names[2][2] = { { "runs", "runs-trimmed" },
+						 { "pairs", "pairs-trimmed" } };
 	struct bench_row row;
 	const struct bench_summary *summary = &row.summary;
 	const struct bench_delta *delta = &row.delta;
@@ -848,7 +804,7 @@ static void put_summary(struct pmc_json *json, const char *key, const struct ben
 	put_value(json, "max", summary->max);
 	pmc_json_u64(json, "outliers", summary->outliers);
 	pmc_json_double(json, "delta_pct", delta->known ? delta->pct : NAN);
-	pmc_json_str(json, "delta_of", delta_of(delta));
+	pmc_json_str(json, "delta_of", delta->known ? names[delta->paired][delta->trimmed] : NULL);
 	pmc_json_double(json, "delta_base", delta->known ? delta->base : NAN);
 	pmc_json_double(json, "ci_pct", delta->has_ci ? delta->ci_pct : NAN);
 	if (delta->has_ci)
