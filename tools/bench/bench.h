@@ -81,9 +81,9 @@ struct bench {
 	uint64_t runs, warmups; /* runs 0: as many as the duration allows */
 	bool sequential, shell, ignore_failure, per_thread;
 	double fail_above; /* percent; negative: not asked for */
-	const char **fail_on, **scans, *json_file, *page_file;
+	const char **fail_on, **scans;
 	unsigned n_fail_on, n_scans;
-	struct tool_rows rows;
+	struct tool_rows rows, beside[2]; /* the output; files of JSON and of the page */
 	enum { BENCH_AUTO, BENCH_ALWAYS, BENCH_NEVER } color;
 	const char **words; /* commands as strings */
 	unsigned n_words;
@@ -92,7 +92,6 @@ struct bench {
 	unsigned n_parameters;
 	uint64_t n_combinations; /* of their values */
 
-	int beside[2];	    /* descriptors for json_file and page_file */
 	int io[3];	    /* the commands' standard descriptors; -1: pmctl's own */
 	char **environment; /* of shell lines; NULL: pmctl's own */
 

@@ -55,9 +55,9 @@ const struct tool_flag cmd_bench_flags[] = {
 	FLAG_ROW('o', NULL, "FILE", "output file of the results", FLAG_TYPE_FILE, rows.output,
 		 .once = "output"),
 	FLAG_ROW(0, "--json", "FILE", "JSON of all runs, beside the output", FLAG_TYPE_FILE,
-		 json_file),
+		 beside[0].output),
 	FLAG_ROW(0, "--html", "FILE", "page with plots, beside the output", FLAG_TYPE_FILE,
-		 page_file),
+		 beside[1].output),
 	FLAG_WORD(0, "--color", "WHEN", color, colors, "colored changes"),
 	OPERAND_TAIL(tail),
 	OPERAND_LIST(words, n_words),
@@ -274,8 +274,8 @@ static int refuse_overwrite(const struct bench *bench)
 		{ bench->baseline_file, "--baseline", "the file of --baseline" },
 		{ bench->output, "--output", "the file of --output" },
 		{ bench->rows.output, "-o", "the file of -o" },
-		{ bench->json_file, "--json", "the file of --json" },
-		{ bench->page_file, "--html", NULL },
+		{ bench->beside[0].output, "--json", "the file of --json" },
+		{ bench->beside[1].output, "--html", NULL },
 	};
 	int code = 0;
 
@@ -449,11 +449,15 @@ static int open_input(const char *path, int *fd)
 	return 0;
 }
 
+/* They share a buffer, and are written one after the other. */
 static int open_results(struct bench *bench)
 {
 	const char *term = getenv("TERM");
 	int code = tool_rows_open(&bench->rows);
 
+	for (unsigned i = 0; i < 2 && !code; i++)
+		if (bench->beside[i].output)
+			code = tool_rows_open(&bench->beside[i]);
 	bench->rows.screen.color &= term && strcmp(term, "dumb");
 	if (bench->color)
 		bench->rows.screen.color = bench->color == BENCH_ALWAYS;
@@ -518,38 +522,11 @@ static int judge(const struct bench *bench)
 	return 0;
 }
 
-/* ---- files beside the output ---------------------------------------------------------------- */
-
-static int open_beside(struct bench *bench)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		const char *file = i ? bench->page_file : bench->json_file;
-
-		bench->beside[i] = file ? tool_replace_begin(file, EXIT_FAIL) : 0;
-		if (bench->beside[i] < 0)
-			return -bench->beside[i];
-	}
-	return 0;
-}
-
-static int write_beside(struct bench *bench, const char *file, int fd,
-			void (*write)(struct bench *bench, struct pmc_out *out))
-{
-	static char room[64 << 10];
-	struct pmc_out out;
-	int error;
-
-	if (!file || !bench->n_runs)
-		return 0;
-	pmc_out_to_fd(&out, fd, room, sizeof(room));
-	write(bench, &out);
-	error = tool_replace_end(fd, pmc_out_flush(&out));
-	return error ? tool_fail_write(file, -error) : 0;
-}
-
 static int run_bench(struct bench *bench)
 {
-	int code, printed, failed;
+	static void (*const write[2])(struct bench *, struct pmc_out *) = { bench_write_json,
+									    bench_write_page };
+	int code, printed, failed = 0;
 
 	bench_catch_signals();
 	code = bench_measure(bench);
@@ -564,9 +541,12 @@ static int run_bench(struct bench *bench)
 	} else if (!printed) {
 		printed = tool_rows_close(&bench->rows);
 	}
-	failed = write_beside(bench, bench->json_file, bench->beside[0], bench_write_json);
-	if (!failed)
-		failed = write_beside(bench, bench->page_file, bench->beside[1], bench_write_page);
+	for (unsigned i = 0; i < 2 && bench->n_runs && !failed; i++) {
+		if (!bench->beside[i].output)
+			continue;
+		write[i](bench, &bench->beside[i].out);
+		failed = tool_rows_close(&bench->beside[i]);
+	}
 	printed = printed ? printed : failed;
 	if (!code && bench->interrupted)
 		tool_warn("interrupted: results cover the completed runs");
@@ -578,9 +558,10 @@ static int run_bench(struct bench *bench)
 
 int cmd_bench(int argc, char **argv)
 {
-	static int (*const steps[])(
-		struct bench *) = { plan,	set_limits,   bench_read_baseline, bench_write,
-				    open_files, open_results, open_beside,	   run_bench };
+	static int (*const steps[])(struct bench *) = {
+		plan,	      set_limits, bench_read_baseline, bench_write, open_files,
+		open_results, run_bench
+	};
 	struct bench bench = { .io = { -1, -1, -1 }, .last_thread = &bench.threads };
 	int code = parse(&bench, argc, argv);
 
