@@ -2,36 +2,11 @@
 /*
  * pmc/bench.h - microbenchmarks with counters: time and events of the same pass, in one table.
  *
- * 	static void sum(void *arg, uint64_t ops)
- * 	{
- * 		const struct vector *v = arg;
- *
- * 		while (ops--) {
- * 			uint64_t total = vector_sum(v);
- * 			PMC_DO_NOT_OPTIMIZE(total);
- * 		}
- * 	}
- *
- * 	struct pmc_bench *bench;
- *
- * 	if (pmc_bench_open(&bench, NULL, NULL) == 0) {
- * 		pmc_bench_run(bench, "sum", sum, &v, v.bytes);
- * 		pmc_bench_run(bench, "sum, unrolled", sum_unrolled, &v, v.bytes);
- * 		pmc_bench_write(bench, STDOUT_FILENO, PMC_BENCH_MARKDOWN);
- * 	}
- * 	pmc_bench_close(bench);
- *
- * Method: the function is called with a growing number of operations until one call, a sample,
- * lasts 1 ms, and then repeatedly with that number. Clock and counters are read around each sample,
- * so all results are of the same work. The cost of the readings is measured with an empty function
- * and subtracted. Results are per operation: median, median absolute deviation (MAD), mean,
- * standard deviation (n - 1), minimum, maximum and outliers of the samples. A speed-up has a 95 %
- * interval and is significant if that excludes 1. Results of an unstable machine are marked.
- *
- * It works without a PMU: events that cannot be counted are left out of the table, with a line that
- * gives the reason. For a multiplexed event only samples in which it ran all the time are used; if
- * these are fewer than min_samples, the others are scaled and the event is marked. An event that
- * never ran has no value.
+ * The function is called with a growing number of operations until one call, a sample, lasts 1 ms,
+ * and then repeatedly with that number. Clock and counters are read around each sample, and the
+ * cost of that is subtracted. Results are per operation. For a multiplexed event only samples in
+ * which it ran all the time are used; if these are fewer than min_samples, the others are scaled
+ * and the event is marked. Method, statistics and an example: pmc_bench(3).
  *
  * Functions return 0 or a negative errno. A bench and its results belong to one thread at a time.
  * Counted are the thread that calls pmc_bench_run() and the threads of pmc_bench_run_case(), not
@@ -230,25 +205,6 @@ PMC_API_END
 #ifdef __cplusplus
 namespace pmc
 {
-/* Measures op(), called once per operation. It must not throw: its caller is C code. */
-template <class Op>
-inline int bench_run(struct pmc_bench *bench, const char *name, const Op &op,
-		     uint64_t bytes_per_op = 0)
-{
-	struct loop {
-		static void run(void *arg, uint64_t ops)
-		{
-			const Op &one = *static_cast<const Op *>(arg);
-
-			while (ops--)
-				one();
-		}
-	};
-
-	return pmc_bench_run(bench, name, loop::run,
-			     const_cast<void *>(static_cast<const void *>(&op)), bytes_per_op);
-}
-
 struct bench_nothing {
 	void operator()(const pmc_bench_sample &) const
 	{
@@ -256,7 +212,8 @@ struct bench_nothing {
 };
 
 /* Measures op(sample), called once per operation, by all threads at the same time; setup(sample)
- * and teardown(sample) are called before and after each sample. `what` has the rest. */
+ * and teardown(sample) are called before and after each sample. `what` has the rest. None may
+ * throw: their caller is C code. */
 template <class Op, class Setup = bench_nothing, class Teardown = bench_nothing>
 inline int bench_run_case(struct pmc_bench *bench, struct pmc_bench_case what, const Op &op,
 			  const Setup &setup = Setup(), const Teardown &teardown = Teardown())
@@ -281,6 +238,18 @@ inline int bench_run_case(struct pmc_bench *bench, struct pmc_bench_case what, c
 		static_cast<calls *>(arg)->teardown(*sample);
 	};
 	return pmc_bench_run_case(bench, &what);
+}
+
+/* Measures op(), called once per operation. */
+template <class Op>
+inline int bench_run(struct pmc_bench *bench, const char *name, const Op &op,
+		     uint64_t bytes_per_op = 0)
+{
+	struct pmc_bench_case what = pmc_bench_case_init();
+
+	what.name = name;
+	what.bytes_per_op = bytes_per_op;
+	return bench_run_case(bench, what, [&op](const pmc_bench_sample &) { op(); });
 }
 } // namespace pmc
 #endif
