@@ -496,21 +496,6 @@ static int samples_take(const struct pmc_bench *bench, struct team *team, struct
 	return 0;
 }
 
-/* Adds the samples of event i that have this state. */
-static void gather(const struct samples *samples, unsigned i, enum pmc_state state, double *per_op,
-		   struct pmc_bench_count *count)
-{
-	for (uint64_t k = 0; k < samples->n; k++) {
-		const struct value *value = &samples->values[k * samples->opened + i];
-
-		if (value->state != state)
-			continue;
-		per_op[k] = (double)value->count / (double)samples->ops;
-		count->total += value->count;
-		count->samples++;
-	}
-}
-
 /* ---- results --------------------------------------------------------------------------------*/
 
 static struct pmc_bench_stat stat_of(const struct bench_summary *summary)
@@ -545,43 +530,40 @@ static void count_of(const struct pmc_bench *bench, const struct samples *sample
 		return;
 	for (unsigned m = 0; m < samples->team->n && !count->error; m++)
 		count->error = -samples->team->members[m].groups[planned->group].error;
-	gather(samples, i, PMC_COUNTED, per_op, count);
-	count->state = count->samples ? PMC_COUNTED : PMC_NOT_COUNTED;
-	if (count->samples < bench->options.min_samples) {
-		uint64_t exact = count->samples;
+	count->state = PMC_NOT_COUNTED;
+	for (unsigned s = 0; s < 2 && count->samples < bench->options.min_samples; s++)
+		for (uint64_t k = 0; k < samples->n; k++) {
+			const struct value *value = &samples->values[k * samples->opened + i];
 
-		gather(samples, i, PMC_SCALED, per_op, count);
-		if (count->samples > exact)
-			count->state = PMC_SCALED;
-	}
+			if (value->state != (s ? PMC_SCALED : PMC_COUNTED))
+				continue;
+			per_op[k] = (double)value->count / (double)samples->ops;
+			count->total += value->count;
+			count->samples++;
+			count->state = value->state;
+		}
 	bench_summarize(per_op, samples->n, &summary);
 	count->per_op = stat_of(&summary);
 }
 
-/* The first count with a value of an event that is this input of a metric. */
-static const struct pmc_bench_count *
-find(const struct pmc_bench *bench, const struct pmc_bench_count *counts, enum pmc_input input)
-{
-	for (unsigned k = 0; k < bench->plan.count; k++) {
-		const struct pmc_event *event = &bench->plan.events[bench->order[k]].event;
-
-		if (counts[k].samples &&
-		    pmc_is_input(input, event->type, event->config, event->name))
-			return &counts[k];
-	}
-	return NULL;
-}
-
+/* Of the first counts with a value. */
 static double ipc_of(const struct pmc_bench *bench, const struct pmc_bench_count *counts)
 {
-	const struct pmc_bench_count *instructions = find(bench, counts, PMC_INPUT_INSTRUCTIONS);
-	const struct pmc_bench_count *cycles = find(bench, counts, PMC_INPUT_CYCLES);
+	static const enum pmc_input inputs[2] = { PMC_INPUT_INSTRUCTIONS, PMC_INPUT_CYCLES };
+	const struct pmc_bench_count *of[2] = { NULL };
 
-	if (!instructions || !cycles || cycles->per_op.mean <= 0 ||
-	    instructions->scope != cycles->scope ||
-	    strcmp(instructions->core_type, cycles->core_type))
+	for (unsigned i = 0; i < 2 * bench->plan.count; i++) {
+		const unsigned k = i / 2;
+		const struct pmc_event *event = &bench->plan.events[bench->order[k]].event;
+
+		if (!of[i % 2] && counts[k].samples &&
+		    pmc_is_input(inputs[i % 2], event->type, event->config, event->name))
+			of[i % 2] = &counts[k];
+	}
+	if (!of[0] || !of[1] || of[1]->per_op.mean <= 0 || of[0]->scope != of[1]->scope ||
+	    strcmp(of[0]->core_type, of[1]->core_type))
 		return NAN;
-	return instructions->per_op.mean / cycles->per_op.mean;
+	return of[0]->per_op.mean / of[1]->per_op.mean;
 }
 
 const char *bench_unstable(const struct pmc_bench_result *result, double *share)
