@@ -13,13 +13,6 @@
 
 enum part { INCLUSIVE, EXCLUSIVE, INSIDE, AROUND, PARTS };
 
-/* Which values of a reading are of the event. */
-struct wanted {
-	unsigned n;			    /* events that have groups */
-	uint64_t events;		    /* bits */
-	uint16_t first[PMC_EVENTS_MAX + 1]; /* of each group */
-};
-
 /* NULL: no agent counts this process, or it is another version. */
 static const struct pmc_control *find_agent(void)
 {
@@ -47,9 +40,10 @@ static const struct slot *find_slot(const struct registry *registry)
 	return NULL;
 }
 
-/* Finds the event in the event set of the frame. 0, -EINVAL, or -ENODATA: it is not counted. */
+/* Finds the event in the event set of the frame: wanted[group] has the places of its values as
+ * bits. 0, -EINVAL, or -ENODATA: it is not counted. */
 static int find_event(const struct pmc_control *control, uint64_t eventset, const char *name,
-		      struct wanted *wanted)
+		      uint64_t wanted[PMC_EVENTS_MAX])
 {
 	const bool user = eventset != control->eventset;
 	const uint8_t *bytes =
@@ -58,6 +52,7 @@ static int find_event(const struct pmc_control *control, uint64_t eventset, cons
 	struct pmc_event_def def;
 	struct pmc_cursor cursor;
 	struct pmc_frame frame;
+	unsigned group = PMC_NO_GROUP, place = 0;
 	const char *text;
 	size_t len;
 	int error = -EINVAL;
@@ -70,16 +65,16 @@ static int find_event(const struct pmc_control *control, uint64_t eventset, cons
 	for (unsigned i = 0; i < fixed.n_events; i++) {
 		pmc_cursor_bytes(&cursor, &def, sizeof(def));
 		pmc_cursor_str(&cursor, &text, &len);
+		place = def.group == group ? place + 1 : 0;
+		group = def.group;
 		if (len == strlen(name) && !memcmp(text, name, len)) {
-			if (def.group != PMC_NO_GROUP && def.state == PMC_COUNTED) {
-				wanted->events |= UINT64_C(1) << wanted->n;
+			if (group != PMC_NO_GROUP && def.state == PMC_COUNTED) {
+				wanted[group] |= UINT64_C(1) << place;
 				error = 0;
 			} else if (error) {
 				error = -ENODATA;
 			}
 		}
-		if (def.group != PMC_NO_GROUP)
-			wanted->first[def.group + 1] = (uint16_t)++wanted->n;
 		pmc_cursor_str(&cursor, &text, &len); /* unit */
 		pmc_cursor_str(&cursor, &text, &len); /* type of core */
 	}
@@ -87,27 +82,20 @@ static int find_event(const struct pmc_control *control, uint64_t eventset, cons
 }
 
 /* Adds up the event's values in each part. 0 or -ENODATA. */
-static int add_counts(struct pmc_cursor *cursor, unsigned n_groups, const struct wanted *wanted,
+static int add_counts(struct pmc_cursor *cursor, unsigned n_groups, const uint64_t *wanted,
 		      uint64_t counts[PARTS], struct pmc_region_sum *sum)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < PARTS * n_groups; i++) {
-		const unsigned part = i / n_groups, g = i % n_groups;
+		const uint64_t places = wanted[i % n_groups];
 		struct pmc_reading reading;
-		uint64_t value;
-		bool found = false;
+		uint64_t value = 0;
 
 		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
-		for (unsigned e = wanted->first[g]; e < wanted->first[g + 1]; e++) {
-			const bool is_wanted = wanted->events >> e & 1;
-
-			found |= is_wanted;
-			if (e - wanted->first[g] < reading.n &&
-			    pmc_cursor_bytes(cursor, &value, sizeof(value)))
-				counts[part] += is_wanted ? value : 0;
-		}
-		if (!found || part != INCLUSIVE)
+		for (unsigned k = 0; k < reading.n && pmc_cursor_bytes(cursor, &value, 8); k++)
+			counts[i / n_groups] += places >> k & 1 ? value : 0;
+		if (!places || i >= n_groups)
 			continue;
 		error = reading.error ? -ENODATA : error;
 		if (sum->enabled_ns < reading.enabled_ns)
@@ -133,13 +121,12 @@ static uint64_t net(const struct pmc_region_fixed *fixed, bool exclusive,
 static int fill_count(const struct pmc_control *control, const struct pmc_region_fixed *fixed,
 		      struct pmc_cursor *cursor, const char *event, struct pmc_region_sum *sum)
 {
-	struct wanted wanted = { .n = 0 };
-	uint64_t counts[PARTS] = { 0 };
-	int error = find_event(control, fixed->eventset, event, &wanted);
+	uint64_t wanted[PMC_EVENTS_MAX] = { 0 }, counts[PARTS] = { 0 };
+	int error = find_event(control, fixed->eventset, event, wanted);
 
 	if (error || !sum->calls)
 		return error;
-	error = add_counts(cursor, fixed->n_groups, &wanted, counts, sum);
+	error = add_counts(cursor, fixed->n_groups, wanted, counts, sum);
 	/* Until an outermost entry has ended the sums are 0. */
 	if (!error && fixed->outermost && !sum->running_ns)
 		error = -EBUSY;
