@@ -180,6 +180,8 @@ static inline const char *bench_thread_column(const struct bench *bench, unsigne
 /* Whether tables or rows have a column or measurement of that name. */
 bool bench_has_name(const struct bench *bench, const char *name);
 void bench_write_json(struct bench *bench, struct pmc_out *out);
+/* All measurements as a table of HTML. */
+void bench_put_table(struct bench *bench, struct pmc_out *out);
 /* Prints to bench->rows, which is open; without runs it only checks the choice of rows. 0, or the
  * exit code with the error printed. */
 int bench_write(struct bench *bench);

@@ -60,33 +60,6 @@ static void choose(struct plot *plot, unsigned m)
 	pmc_outf(plot->out, " %s%s", plot->scale.unit, measure->unit == BENCH_BYTES ? "B" : "");
 }
 
-static void put_table(struct plot *plot)
-{
-	const struct bench *bench = plot->bench;
-
-	pmc_out_str(plot->out, "<div class='scroll'><table><tr><th>measurement");
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		pmc_out_str(plot->out, "<th>");
-		put_text(plot, bench->commands[c].text);
-	}
-	for (unsigned p = 0; p < bench->n_parameters; p++) {
-		pmc_outf(plot->out, "\n<tr><th>%s", bench->parameters[p].name);
-		for (unsigned c = 0; c < bench->n_commands; c++) {
-			pmc_out_str(plot->out, "<td>");
-			put_text(plot, bench->commands[c].values[p]);
-		}
-	}
-	for (unsigned m = 0; m < bench->n_measures; m++) {
-		pmc_out_str(plot->out, "\n<tr><th>");
-		choose(plot, m);
-		for (unsigned c = 0; c < bench->n_commands; c++) {
-			pmc_out_str(plot->out, "<td>");
-			put_mean(plot, &plot->rows[c].summary);
-		}
-	}
-	pmc_out_str(plot->out, "\n</table></div>\n");
-}
-
 /* ---- plots -------------------------------------------------------------------------------- */
 
 static int x_of(const struct plot *plot, unsigned place)
@@ -236,8 +209,8 @@ void bench_write_page(struct bench *bench, struct pmc_out *out)
 			"svg { max-width: 45rem; }\n"
 			"circle { fill: currentColor; }\n"
 			"th { max-width: 12rem; white-space: normal; overflow-wrap: anywhere; }\n");
-	put_table(&plot);
-	pmc_out_str(out, "<p>mean ± its 95 % interval</p>\n");
+	bench_put_table(bench, out);
+	pmc_out_str(out, "<p>Plots: means and their 95 % intervals</p>\n");
 	for (unsigned m = 0; m < bench->n_measures; m++) {
 		pmc_outf(out, "<h2>");
 		choose(&plot, m);

@@ -108,7 +108,7 @@ struct result {
 };
 
 struct results {
-	const struct bench *bench;
+	struct bench *bench;
 	struct result *list;
 	const struct result *at;
 	size_t n, room;
@@ -659,24 +659,12 @@ static void write_notes(struct bench *bench, const struct results *results)
 	note_scopes(&note);
 }
 
-static int write_tables(struct bench *bench)
+/* A row for each measurement of each command. */
+static struct table_column *make_table(struct results *results, struct table *table)
 {
-	const struct table_choice *choice = &bench->rows.choice;
-	struct results results = { .bench = bench, .nested = !choice->sort && !choice->n_where };
-	struct table_column *all =
-		pmc_arena_alloc(&bench->arena, (N_COLUMNS + bench->n_parameters) * sizeof(*all));
-	struct table table = { .columns = all,
-			       .n_columns = N_COLUMNS + bench->n_parameters,
-			       .arg = &results,
-			       .row = make_row,
-			       .cell = cell_of,
-			       .line = line_of,
-			       .screen = bench->rows.screen,
-			       .arena = &bench->arena,
-			       .wide = bench->rows.format == TABLE_MARKDOWN,
-			       .indent = 2 };
-	bool first = true;
-	int code;
+	struct bench *bench = results->bench;
+	const unsigned n = N_COLUMNS + bench->n_parameters;
+	struct table_column *all = pmc_arena_alloc(&bench->arena, n * sizeof(*all));
 
 	/* The deltas are last. */
 	put_parameters(bench, all, PARAMETERS, true);
@@ -685,18 +673,59 @@ static int write_tables(struct bench *bench)
 		all[bench->n_parameters + SIGMA].head = "+- s";
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		for (unsigned m = 0; m < bench->n_measures && bench->commands[c].n_runs; m++)
-			add_result(&results, &bench->commands[c], NULL, m);
+			add_result(results, &bench->commands[c], NULL, m);
 		if (bench->per_thread)
-			add_threads(&results, &bench->commands[c]);
+			add_threads(results, &bench->commands[c]);
 	}
-	table.n_rows = results.n;
+	*table = (struct table){ .columns = all,
+				 .n_columns = n,
+				 .n_rows = results->n,
+				 .arg = results,
+				 .row = make_row,
+				 .cell = cell_of,
+				 .line = line_of,
+				 .screen = bench->rows.screen,
+				 .arena = &bench->arena,
+				 .indent = 2 };
+	return all;
+}
+
+/* A delta is a text with its interval now. */
+static void lay_out(struct results *results, struct table *table)
+{
+	results->for_people = true;
+	table_layout(table);
+	for (unsigned i = 0; i < table->n; i++)
+		table->places[i].left |= table->places[i].column->index == DELTA;
+}
+
+void bench_put_table(struct bench *bench, struct pmc_out *out)
+{
+	struct results results = { .bench = bench };
+	struct table table;
+	struct table_column *all = make_table(&results, &table);
+
+	for (unsigned i = 0; i < table.n_columns; i++)
+		all[i].data = false;
+	table.wide = true;
+	lay_out(&results, &table);
+	table_print(&table, TABLE_HTML, out);
+	free(results.list);
+}
+
+static int write_tables(struct bench *bench)
+{
+	const struct table_choice *choice = &bench->rows.choice;
+	struct results results = { .bench = bench, .nested = !choice->sort && !choice->n_where };
+	struct table table;
+	bool first = true;
+	int code;
+
+	make_table(&results, &table);
+	table.wide = bench->rows.format == TABLE_MARKDOWN;
 	code = tool_rows_choose(&bench->rows, &table, 0);
-	results.for_people = true;
 	if (!code && results.n) {
-		table_layout(&table);
-		/* For people it is a text. */
-		for (unsigned i = 0; i < table.n; i++)
-			table.places[i].left |= table.places[i].column->index == DELTA;
+		lay_out(&results, &table);
 		for (unsigned c = 0; c < bench->n_commands; c++)
 			first &=
 				!write_command(bench, &results, &table, &bench->commands[c], first);
@@ -828,17 +857,6 @@ static void put_run(struct pmc_json *json, const struct bench *bench, const stru
 	pmc_json_object_end(json);
 }
 
-static void put_thread(struct pmc_json *json, const struct bench *bench,
-		       const struct bench_command *command, const struct bench_thread *thread)
-{
-	pmc_json_line(json);
-	pmc_json_object(json, NULL);
-	pmc_json_str(json, "name", thread->name);
-	for (unsigned c = 0; c < bench_thread_columns(bench); c++)
-		put_summary(json, bench_thread_column(bench, c), bench, command, thread, c);
-	pmc_json_object_end(json);
-}
-
 static void put_command(struct pmc_json *json, const struct bench *bench,
 			const struct bench_command *command)
 {
@@ -863,8 +881,15 @@ static void put_command(struct pmc_json *json, const struct bench *bench,
 	if (bench->per_thread) {
 		pmc_json_array(json, "threads");
 		for (const struct bench_thread *t = bench->threads; t; t = t->next)
-			if (has_thread(bench, command, t))
-				put_thread(json, bench, command, t);
+			if (has_thread(bench, command, t)) {
+				pmc_json_line(json);
+				pmc_json_object(json, NULL);
+				pmc_json_str(json, "name", t->name);
+				for (unsigned c = 0; c < bench_thread_columns(bench); c++)
+					put_summary(json, bench_thread_column(bench, c), bench,
+						    command, t, c);
+				pmc_json_object_end(json);
+			}
 		pmc_json_array_end(json);
 	}
 	pmc_json_object_end(json);
