@@ -66,21 +66,6 @@ const struct tool_flag cmd_bench_flags[] = {
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-static int find_program(struct bench_command *command)
-{
-	const char *name = command->argv[0];
-	const bool found = tool_find_command_file(name, command->path);
-
-	if (found && tool_is_program(command->path))
-		return 0;
-	if (found)
-		return tool_fail(EXIT_CANNOT_RUN, "cannot run %s: it is not an executable file",
-				 name);
-	return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
-			 strchr(name, '/') ? "" : " on the PATH",
-			 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
-}
-
 /* A text with room for the arguments, quoted or masked: up to four bytes for one. */
 static void begin_text(struct bench *bench, char **argv, struct pmc_out *out)
 {
@@ -111,22 +96,15 @@ static const char *masked(struct bench *bench, const char *text, char **argv)
 static int add(struct bench *bench, const char *text, char **argv)
 {
 	struct bench_command *command = &bench->commands[bench->n_commands];
-	int code;
+	const char *name = argv[0];
 
 	*command = (struct bench_command){ .text = masked(bench, text, argv), .argv = argv };
-	code = find_program(command);
-	bench->n_commands += !code;
-	return code;
-}
-
-static int add_line(struct bench *bench, char *line)
-{
-	char **argv = pmc_arena_alloc(&bench->arena, 4 * sizeof(*argv));
-
-	argv[0] = (char *)"/bin/sh";
-	argv[1] = (char *)"-c";
-	argv[2] = line;
-	return add(bench, line, argv);
+	if (!tool_find_command_file(name, command->path))
+		return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
+				 strchr(name, '/') ? "" : " on the PATH",
+				 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
+	bench->n_commands++;
+	return 0;
 }
 
 /* Splits the text into words as sh does, without expanding anything: quotes keep white space, and a
@@ -180,9 +158,11 @@ static int add_string(struct bench *bench, const char *text)
 	char **argv, *words;
 	int n;
 
-	if (bench->shell)
-		return add_line(bench, (char *)text);
-	argv = pmc_arena_alloc(&bench->arena, (len / 2 + 2) * sizeof(*argv));
+	argv = pmc_arena_alloc(&bench->arena, (len / 2 + 4) * sizeof(*argv));
+	if (bench->shell) {
+		memcpy(argv, (const char *[]){ "/bin/sh", "-c", text }, 3 * sizeof(*argv));
+		return add(bench, text, argv);
+	}
 	words = pmc_arena_alloc(&bench->arena, len + 1);
 	n = split(text, words, argv);
 	if (n == 0)
@@ -217,8 +197,6 @@ static const char *typed(struct bench *bench, char **argv)
 
 static int add_argv(struct bench *bench, char **argv)
 {
-	if (bench->shell && !argv[1])
-		return add_line(bench, argv[0]);
 	if (bench->shell)
 		return tool_fail(EXIT_USAGE,
 				 "--shell takes each command as one string: pmctl bench --shell "
@@ -305,7 +283,8 @@ static int parse(struct bench *bench, int argc, char **argv)
 	for (unsigned i = 0; i < bench->n_words && !code; i++)
 		code = add_each(bench, (char *)bench->words[i], NULL);
 	if (!code && bench->tail)
-		code = add_each(bench, NULL, bench->tail);
+		code = add_each(bench, bench->shell && !bench->tail[1] ? bench->tail[0] : NULL,
+				bench->tail);
 	if (code)
 		return code;
 	if (!bench->n_commands)

@@ -167,19 +167,6 @@ static void begin_progress(const struct bench *bench, const char *what, uint64_t
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
-static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
-{
-	struct bench_run *run;
-
-	command->runs = pmc_arena_grow(&bench->arena, command->runs, command->n_runs,
-				       &command->room, sizeof(*run));
-	run = &command->runs[command->n_runs];
-	run->values = pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*run->values));
-	for (unsigned m = 0; m < bench->n_measures; m++)
-		run->values[m] = NAN;
-	return run;
-}
-
 /* 0: the run counts. Else the exit code, with the failure printed. */
 static int judge(struct bench *bench, struct bench_command *command,
 		 const struct spawn_result *result, size_t run, bool under_agent)
@@ -214,12 +201,18 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 		    bool keep)
 {
 	unsigned pass = (unsigned)(command->n_runs % bench->passes);
-	struct bench_run *run = new_run(bench, command);
 	struct spawn_result result;
+	struct bench_run *run;
 	int code = run_line(bench, "--prepare", command->prepare);
 
 	if (code || bench_signalled())
 		return code;
+	command->runs = pmc_arena_grow(&bench->arena, command->runs, command->n_runs,
+				       &command->room, sizeof(*run));
+	run = &command->runs[command->n_runs];
+	run->values = pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*run->values));
+	for (unsigned m = 0; m < bench->n_measures; m++)
+		run->values[m] = NAN;
 	code = bench_runner_run(bench, command, runner, pass, &result, run->values);
 	if (code)
 		return code;
@@ -320,18 +313,6 @@ static int measure_shell(struct bench *bench)
 	}
 	bench->arena = shell.arena;
 	return code;
-}
-
-/* Commands from..to with --setup before and --cleanup after them. */
-static int measure_commands(struct bench *bench, struct bench_runner *runner, unsigned from,
-			    unsigned to)
-{
-	int code = run_line(bench, "--setup", bench->setup), after;
-
-	if (!code && !bench_signalled())
-		code = run_rounds(bench, runner, from, to);
-	after = run_line(bench, "--cleanup", bench->cleanup);
-	return code ? code : after;
 }
 
 /* ---- runs under the agent -------------------------------------------------------------------
@@ -544,14 +525,18 @@ static int run_all_under_agent(struct bench *bench)
 int bench_measure(struct bench *bench)
 {
 	struct bench_runner *runner = NULL;
-	int code = bench->shell ? measure_shell(bench) : 0;
+	const unsigned at_once = bench->sequential ? 1 : bench->n_commands;
+	int code = bench->shell ? measure_shell(bench) : 0, after;
 
 	if (!code)
 		code = bench_runner_start(bench, &runner);
-	for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled();
-	     c += bench->sequential ? 1 : bench->n_commands)
-		code = measure_commands(bench, runner, c,
-					bench->sequential ? c + 1 : bench->n_commands);
+	for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled(); c += at_once) {
+		code = run_line(bench, "--setup", bench->setup);
+		if (!code && !bench_signalled())
+			code = run_rounds(bench, runner, c, c + at_once);
+		after = run_line(bench, "--cleanup", bench->cleanup);
+		code = code ? code : after;
+	}
 	bench_runner_stop(runner);
 	if (!code && (bench->per_thread || bench->by_agent) && !bench_signalled())
 		code = run_all_under_agent(bench);
