@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * changes.c - change points by binary segmentation with Pettitt's test, judged by permutations of
- * blocks.
+ * changes.c - change points by binary segmentation with Pettitt's test.
  *
  * Times of runs are not independent: a machine is slower for an hour, so runs that follow one
  * another are correlated, and a test for independent values would call each such hour a change.
- * Therefore blocks of runs are permuted, longer than the autocorrelation that is left without the
- * change. Where fewer than BLOCKS_LEAST blocks fit into a series, as into a random walk, a change
- * cannot be told from drift.
+ * Therefore the variance of sums is raised by the autocorrelation that is left without the change.
+ * Where fewer than BLOCKS_LEAST blocks of runs, longer than that, fit into a series, as into a
+ * random walk, a change cannot be told from drift.
  *
  * Autocorrelations of few runs are too uncertain for this alone. There the changes are also
  * compared with those that are found in made series, which drift as the values seem to.
  */
 #include "tools/bench/changes.h"
 #include "lib/base/arena.h"
+#include "lib/base/hash.h"
 #include "tools/cli/pmctl.h"
 
 #include <math.h>
@@ -22,7 +22,6 @@
 #include <string.h>
 
 enum {
-	PERMUTATIONS = 399,
 	BLOCKS_LEAST = 10,
 	LAGS_MOST = 200, /* of the autocorrelations that are summed */
 	STEPS = 4,	 /* that are looked for in made series */
@@ -49,8 +48,6 @@ enum {
 #define LARGE 5.0
 /* The level of each change in few runs. */
 #define EACH 0.02
-/* The mean square of the largest distance of a Brownian bridge from 0. */
-#define BRIDGE_SQUARE (M_PI * M_PI / 12)
 /* The 95 % quantile of the likelihood ratio of a change's place (B. E. Hansen, "Sample splitting
  * and threshold estimation", Econometrica 68 (2000), table I). */
 #define PLACE_RATIO 7.35
@@ -65,7 +62,6 @@ struct series {
 	const double *values;
 	double *ranks, *scratch, *sums; /* n each; sums: n + 1 */
 	struct ordered *order;
-	uint32_t *blocks;
 	size_t n;
 	double level;
 	uint64_t random;
@@ -237,71 +233,11 @@ static size_t block_length(const struct series *series, size_t n, double square,
 	return lag == 1 ? 1 : 2 * lag;
 }
 
-static uint64_t next_random(struct series *series)
-{
-	series->random ^= series->random << 13;
-	series->random ^= series->random >> 7;
-	series->random ^= series->random << 17;
-	return series->random;
-}
-
 /* The probability of a sum as large as `most` if values are independent: sums of ranks, whose sum
  * of squares is `square`, are a Brownian bridge. */
 static double independent_probability(double most, double square)
 {
 	return 2 * exp(-2 * most * most / square);
-}
-
-static double sum_of_squares(const double *values, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += values[i] * values[i];
-	return sum;
-}
-
-/* The probability of a sum as large as `most` without a change, by permutations of blocks. A
- * probability that is too small for their number is that of a Brownian bridge of the same variance.
- */
-static double probability(struct series *series, size_t n, double most, size_t length)
-{
-	const size_t n_blocks = (n + length - 1) / length;
-	uint32_t *blocks = series->blocks;
-	unsigned larger = 0;
-	double square = 0, counted;
-	size_t at;
-
-	for (size_t i = 0; i < n_blocks; i++)
-		blocks[i] = (uint32_t)i;
-	for (unsigned p = 0; p < PERMUTATIONS; p++) {
-		size_t to = 0;
-		double sum;
-
-		for (size_t i = n_blocks - 1; i > 0; i--) {
-			const size_t other = next_random(series) % (i + 1);
-			const uint32_t block = blocks[i];
-
-			blocks[i] = blocks[other];
-			blocks[other] = block;
-		}
-		for (size_t i = 0; i < n_blocks; i++) {
-			const size_t from = blocks[i] * length,
-				     size = from + length < n ? length : n - from;
-
-			memcpy(series->scratch + to, series->ranks + from, size * sizeof(double));
-			to += size;
-		}
-		sum = largest_sum(series->scratch, n, &at);
-		larger += sum >= most;
-		if (larger > PERMUTATIONS / 10)
-			return 1;
-		square += sum * sum / PERMUTATIONS;
-	}
-	counted = (1.0 + larger) / (1 + PERMUTATIONS);
-	if (larger || n_blocks < 2 * BLOCKS_LEAST || square <= 0)
-		return counted;
-	return fmin(counted, independent_probability(most, square / BRIDGE_SQUARE));
 }
 
 /* Whether the ranks change at once and not gradually: an F test of a step that is added to a cubic
@@ -452,61 +388,46 @@ static bool large_steps(struct series *series, struct places *places)
 	return false;
 }
 
-/* Looks for a step, as if runs were independent. */
-static bool find_step(struct series *series, size_t from, size_t to, size_t *at)
+/* Looks for a change, or, as if runs were independent, for a step. */
+static bool find_change(struct series *series, size_t from, size_t to, bool independent,
+			struct place *found)
 {
 	const size_t n = to - from;
-	double most;
-
-	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
-		return false;
-	most = largest_sum(series->ranks, n, at);
-	*at += from;
-	return independent_probability(most, sum_of_squares(series->ranks, n)) <= series->level;
-}
-
-/* Looks for a change: its place, and the length of the blocks. */
-static bool find_change(struct series *series, size_t from, size_t to, size_t *at, size_t *length)
-{
-	const size_t n = to - from;
-	struct places place = { from, to, .most = 1 };
+	struct places places = { from, to, .most = 1 };
 	/* All changes of a few runs together are tested in the end. */
 	const double level = series->n <= MADE_MOST ? fmax(series->level, EACH) : series->level;
 	double most, all, square, inflated;
+	size_t at;
 
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
 		return false;
-	if (large_steps(series, &place)) {
-		*at = place.list[0].at;
-		*length = place.list[0].block;
+	if (!independent && large_steps(series, &places)) {
+		*found = places.list[0];
 		return true;
 	}
-	all = sum_of_squares(series->ranks, n);
-	most = largest_sum(series->ranks, n, at);
-	add_place(&place, from + *at, 1);
-	square = residuals(series, &place);
-	*length = block_length(series, n, square, &inflated);
-	if (n < *length * BLOCKS_LEAST || !is_sudden(series, n, *at, square, inflated) ||
-	    independent_probability(most, all * inflated) > level ||
-	    probability(series, n, most, *length) > level)
-		return false;
-	*at += from;
-	return true;
+	all = residuals(series, &places);
+	most = largest_sum(series->ranks, n, &at);
+	*found = (struct place){ from + at, 1 };
+	if (independent)
+		return independent_probability(most, all) <= series->level;
+	add_place(&places, found->at, 1);
+	square = residuals(series, &places);
+	found->block = block_length(series, n, square, &inflated);
+	return n >= found->block * BLOCKS_LEAST && is_sudden(series, n, at, square, inflated) &&
+	       independent_probability(most, all * inflated) <= level;
 }
 
-/* Binary segmentation by find_change(), or by find_step(). */
+/* Binary segmentation. */
 static void segment(struct series *series, size_t from, size_t to, bool independent,
 		    struct places *places)
 {
-	size_t at, length = 1;
+	struct place place;
 
-	if (places->n == places->most ||
-	    !(independent ? find_step(series, from, to, &at) :
-			    find_change(series, from, to, &at, &length)))
+	if (places->n == places->most || !find_change(series, from, to, independent, &place))
 		return;
-	segment(series, from, at, independent, places);
-	add_place(places, at, length);
-	segment(series, at, to, independent, places);
+	segment(series, from, place.at, independent, places);
+	add_place(places, place.at, place.block);
+	segment(series, place.at, to, independent, places);
 }
 
 /* Several changes hide each other: without one of them, the others are autocorrelation. So each of
@@ -520,8 +441,8 @@ static void few_changes(struct series *series, struct places *places)
 	if (steps.n == steps.most)
 		return;
 	while (c < steps.n) {
-		if (find_change(series, level_start(&steps, c), level_start(&steps, c + 2),
-				&steps.list[c].at, &steps.list[c].block)) {
+		if (find_change(series, level_start(&steps, c), level_start(&steps, c + 2), false,
+				&steps.list[c])) {
 			c++;
 			continue;
 		}
@@ -562,8 +483,12 @@ static double normal(struct series *series)
 {
 	double sum = -6;
 
-	for (int i = 0; i < 12; i++)
-		sum += (double)(next_random(series) >> 11) * 0x1p-53;
+	for (int i = 0; i < 12; i++) {
+		series->random ^= series->random << 13;
+		series->random ^= series->random >> 7;
+		series->random ^= series->random << 17;
+		sum += (double)(series->random >> 11) * 0x1p-53;
+	}
 	return sum;
 }
 
@@ -708,29 +633,20 @@ static void describe(struct series *series, struct places *places, size_t c,
 	double gain, noise = 0;
 	const size_t best = best_step(series, from, to, &gain) - from;
 
-	*change =
-		(struct bench_change){ .at = from + best, .from = from + best, .to = from + best };
+	*change = (struct bench_change){ .at = from + best, .from = from + best };
 	for (unsigned side = 0; side < 2; side++) {
 		const size_t start = side ? from + best : from, end = side ? to : from + best;
-		const double mean =
-			(side ? series->sums[n] - series->sums[best] : series->sums[best]) /
-			(double)(end - start);
 
-		for (size_t i = start; i < end; i++) {
-			const double rest = series->values[i] - series->values[from] - mean;
-
-			noise += rest * rest / (double)n;
-		}
+		bench_summarize(series->values + start, end - start, &sides[side]);
+		noise += sides[side].stddev * sides[side].stddev * (double)(end - start - 1);
 		summarize_blocks(series, start, end, length, &sides[side]);
 	}
 	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++) {
 		if (explained(series, n, best) - explained(series, n, k) >
-		    PLACE_RATIO * noise * (double)length)
+		    PLACE_RATIO * noise / (double)n * (double)length)
 			continue;
-		if (from + k < change->from)
-			change->from = from + k;
-		if (from + k > change->to)
-			change->to = from + k;
+		change->from = from + k < change->from ? from + k : change->from;
+		change->to = from + k;
 	}
 	bench_compare(&sides[0], &sides[1], &change->delta);
 	bench_means(&sides[0], &sides[1], means);
@@ -742,20 +658,18 @@ static void describe(struct series *series, struct places *places, size_t c,
 size_t bench_changes(const double *values, size_t n, double level, struct bench_change *changes,
 		     size_t room)
 {
-	struct series series = {
-		.values = values, .n = n, .level = level, .random = UINT64_C(0x9e3779b97f4a7c15)
-	};
+	struct series series = { .values = values, .n = n, .level = level };
 	struct places places = { .to = n, .most = CHANGES_MOST },
 		      large = { .to = n, .most = LARGE_MOST };
 	size_t listed = 0;
 
-	if (n < 2 * BENCH_SIDE_LEAST || n > UINT32_MAX)
+	if (n < 2 * BENCH_SIDE_LEAST)
 		return 0;
+	series.random = pmc_hash_sip((const uint64_t[2]){ 0 }, values, n * sizeof(double)) | 1;
 	series.ranks = pmc_arena_alloc(&series.arena, n * sizeof(double));
 	series.scratch = pmc_arena_alloc(&series.arena, n * sizeof(double));
 	series.sums = pmc_arena_alloc(&series.arena, (n + 1) * sizeof(double));
 	series.order = pmc_arena_alloc(&series.arena, n * sizeof(*series.order));
-	series.blocks = pmc_arena_alloc(&series.arena, n * sizeof(*series.blocks));
 	if (rank_values(&series, 0, n))
 		large_steps(&series, &large);
 	for (size_t c = 0; c <= large.n; c++) {
