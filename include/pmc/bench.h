@@ -59,14 +59,6 @@ static inline struct pmc_bench_options pmc_bench_options_init(void)
 	options.size = sizeof(options);
 	return options;
 }
-#ifdef __cplusplus
-#define PMC_BENCH_INIT (pmc_bench_options_init())
-#else
-#define PMC_BENCH_INIT                                                                             \
-	{                                                                                          \
-		.size = sizeof(struct pmc_bench_options)                                           \
-	}
-#endif
 
 /* Creates a bench and probes which events can be counted. options NULL: defaults; failure NULL: no
  * explanation. *bench is NULL on failure. -ENOENT: unknown event. -EINVAL: malformed events, or
@@ -113,8 +105,13 @@ static inline struct pmc_bench_case pmc_bench_case_init(void)
 	return what;
 }
 #ifdef __cplusplus
+#define PMC_BENCH_INIT	    (pmc_bench_options_init())
 #define PMC_BENCH_CASE_INIT (pmc_bench_case_init())
 #else
+#define PMC_BENCH_INIT                                                                             \
+	{                                                                                          \
+		.size = sizeof(struct pmc_bench_options)                                           \
+	}
 #define PMC_BENCH_CASE_INIT                                                                        \
 	{                                                                                          \
 		.size = sizeof(struct pmc_bench_case)                                              \
