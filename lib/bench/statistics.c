@@ -111,8 +111,6 @@ void bench_summarize(const double *values, size_t n, struct bench_summary *summa
 	free(copy);
 }
 
-/* ---- Student's t distribution ------------------------------------------------------------- */
-
 /* A quantile t and the density there, of |t|. */
 struct quantile {
 	double t, density;
@@ -152,8 +150,6 @@ double bench_t_quantile(double level, double df)
 	}
 	return now.t;
 }
-
-/* ---- two sides ---------------------------------------------------------------------------- */
 
 static struct bench_mean mean_of(const struct bench_summary *summary, bool trimmed)
 {
@@ -259,8 +255,6 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 	delta->difference_ci_pct = delta->ci_pct;
 	judge(delta);
 }
-
-/* ---- sessions ----------------------------------------------------------------------------- */
 
 /* Medians, since a few slow runs are no drift. */
 struct bench_mean bench_mean_of_parts(const double *values, size_t n)

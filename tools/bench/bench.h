@@ -17,7 +17,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- measurements: rows of the table ----------------------------------------------------- */
 enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
 
 struct bench_measure {
@@ -121,8 +120,10 @@ static inline bool bench_counts(const struct bench *bench, const struct pmc_plan
 	return pass == BENCH_EVERY_PASS || pass == r % bench->passes;
 }
 
+/* Functions that return an int return 0, or the exit code with the error printed. */
+
 /* ---- scan.c ------------------------------------------------------------------------------- */
-/* Makes bench->parameters of the flags -L. 0, or the exit code with the error printed. */
+/* Makes bench->parameters of the flags -L. */
 int bench_read_scans(struct bench *bench);
 /* Values of each parameter for the k-th combination of those that the command has, with its words
  * or --prepare; NULL: there are no more. */
@@ -131,18 +132,15 @@ const char **bench_values(struct bench *bench, char *const *words, uint64_t k);
 char *bench_fill(struct bench *bench, const char *text, const char *const *values);
 /* A command's text with " (NAME={NAME})" for each parameter that only --prepare has. */
 const char *bench_form(struct bench *bench, const char *text, char *const *words);
-/* 0, or the exit code with the error printed: a parameter is in no command, or where it has no
- * value. */
+/* Fails if a parameter is in no command, or where it has no value. */
 int bench_check_scans(const struct bench *bench);
 
 /* ---- measure.c ---------------------------------------------------------------------------- */
-/* Measures every command. 0, or the exit code with the error printed. */
 int bench_measure(struct bench *bench);
-/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */
+/* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on; whether one has
+ * come; ends as it would have ended pmctl. */
 void bench_catch_signals(void);
-/* One has come since. */
 bool bench_signalled(void);
-/* Ends as the signal would have ended pmctl. */
 void bench_raise_again(void);
 /* Of signals: those that are caught; the mask that commands get; the mask for waits. */
 extern struct bench_masks {
@@ -168,7 +166,7 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 /* The reference of the command; NULL: it is the reference itself. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);
-/* Columns of a thread: CPU time, and one for each event. */
+/* Columns of a thread: CPU time, and the events. */
 static inline unsigned bench_thread_columns(const struct bench *bench)
 {
 	return 1 + bench->n_measures - BENCH_EVENTS;
@@ -182,16 +180,12 @@ bool bench_has_name(const struct bench *bench, const char *name);
 void bench_write_json(struct bench *bench, struct pmc_out *out);
 /* All measurements as a table of HTML. */
 void bench_put_table(struct bench *bench, struct pmc_out *out);
-/* Prints to bench->rows, which is open; without runs it only checks the choice of rows. 0, or the
- * exit code with the error printed. */
+/* Prints to bench->rows, which is open; without runs it only checks the choice of rows. */
 int bench_write(struct bench *bench);
-
-/* ---- page.c ------------------------------------------------------------------------------- */
 void bench_write_page(struct bench *bench, struct pmc_out *out);
 
 /* ---- of each OS, in linux/ and darwin/ ------------------------------------------------------ */
-/* Makes bench->plan of the events, and their passes. 0, or the exit code with the error printed, as
- * of the others that return an int. */
+/* Makes bench->plan of the events, and their passes. */
 int bench_make_plan(struct bench *bench, const struct pmc_events *events);
 /* Events of the agent in its run r. */
 const char *bench_agent_events(struct bench *bench, size_t r);

@@ -60,8 +60,6 @@ static void choose(struct plot *plot, unsigned m)
 	pmc_outf(plot->out, " %s%s", plot->scale.unit, measure->unit == BENCH_BYTES ? "B" : "");
 }
 
-/* ---- plots -------------------------------------------------------------------------------- */
-
 static int x_of(const struct plot *plot, unsigned place)
 {
 	return LEFT + (int)(WIDTH * (2 * place + 1) / (2 * plot->n));

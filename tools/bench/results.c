@@ -165,15 +165,15 @@ static void add_threads(struct results *results, const struct bench_command *com
 	size_t n = 0, room = 0;
 
 	for (const struct bench_thread *t = bench->threads; t; t = t->next) {
-		struct bench_row a, b = { 0 };
+		struct bench_row row;
 
 		if (!has_thread(bench, command, t) && !has_thread(bench, reference, t))
 			continue;
-		bench_row_of(bench, command, NULL, t, 0, &a);
-		if (reference)
-			bench_row_of(bench, reference, NULL, t, 0, &b);
+		bench_row_of(bench, command, reference, t, 0, &row);
 		list = tool_list_grow(list, n, &room, sizeof(*list));
-		list[n++] = (struct ranked){ t, fabs(a.summary.mean - b.summary.mean) };
+		list[n++] = (struct ranked){ t, row.delta.known ?
+							fabs(row.delta.pct * row.delta.base) / 100 :
+							row.summary.mean };
 	}
 	if (n)
 		qsort(list, n, sizeof(*list), by_impact);

@@ -4,8 +4,6 @@
 
 enum { COMBINATIONS_MOST = 1000 };
 
-/* ---- the flag ----------------------------------------------------------------------------- */
-
 /* "A,B,C"; a comma behind a backslash is part of a value. */
 static void read_values(struct bench *bench, struct bench_parameter *parameter, char *text)
 {
@@ -65,8 +63,6 @@ int bench_read_scans(struct bench *bench)
 		code = read_scan(bench, bench->scans[i]);
 	return code;
 }
-
-/* ---- commands ----------------------------------------------------------------------------- */
 
 static size_t length_at(const char *text, const struct bench_parameter *parameter)
 {

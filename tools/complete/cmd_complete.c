@@ -56,8 +56,6 @@ static void offer(const struct completion *to, const char *name, const char *des
 	       (int)out.len, out.buf);
 }
 
-/* ---- values by the flag's argument ---------------------------------------------------------- */
-
 static void put_commands(const struct completion *to)
 {
 	for (unsigned i = 0; i < tool_n_commands; i++)
@@ -200,8 +198,6 @@ static void complete_value(struct completion *to, const struct tool_flag *row, c
 	if (row->type == FLAG_TYPE_CALL && row->accepted)
 		put_accepted(to);
 }
-
-/* ---- arguments ------------------------------------------------------------------------------ */
 
 /* By its long name if it has one. */
 static void complete_flag(struct completion *to)

@@ -25,8 +25,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- events ------------------------------------------------------------------------------- */
-
 const char *const bench_remark =
 	"cycles, instructions and clocks: of the command's own process, without its children.";
 
@@ -127,8 +125,6 @@ int bench_read_baseline(struct bench *bench)
 	return tool_fail(EXIT_USAGE, "--baseline is not available on macOS: pmctl cannot read JSON "
 				     "there; give both commands to one bench");
 }
-
-/* ---- runs --------------------------------------------------------------------------------- */
 
 int bench_runner_start(struct bench *bench, struct bench_runner **started)
 {

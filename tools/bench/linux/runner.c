@@ -28,8 +28,6 @@ struct bench_runner {
 	uint64_t ids[PMC_EVENTS_MAX];
 };
 
-/* ---- events ------------------------------------------------------------------------------- */
-
 static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
 {
 	for (unsigned i = plan->first[group]; i < plan->first[group + 1]; i++)
@@ -67,8 +65,6 @@ void bench_why(const struct bench *bench, const struct pmc_planned *event, char 
 	(void)bench;
 	pmc_plan_why(event, event->error, text, cap);
 }
-
-/* ---- pmc-spawn ---------------------------------------------------------------------------- */
 
 /* pmc-spawn's arguments: path and argv of each command. */
 static char **words_of(struct bench *bench, char *path)
@@ -140,8 +136,6 @@ int bench_runner_start(struct bench *bench, struct bench_runner **started)
 	return error ? tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error)) : 0;
 }
 
-/* ---- counters ----------------------------------------------------------------------------- */
-
 /*
  * Inherited by the command, they count from its exec.
  *
@@ -201,8 +195,6 @@ static void read_counters(const struct bench *bench, struct bench_command *comma
 		}
 	}
 }
-
-/* ---- runs --------------------------------------------------------------------------------- */
 
 static int run(const struct bench *bench, const struct bench_command *command,
 	       struct bench_runner *runner, struct spawn_result *result)
