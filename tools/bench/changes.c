@@ -148,15 +148,16 @@ static size_t best_step(struct series *series, size_t from, size_t to, double *g
 	return from + best;
 }
 
-/* Places of changes in order in the values from..to, and the length of blocks at each. */
+/* Places of changes in order in the values from..to, and see block_length(). */
 struct places {
 	size_t from, to, n, most;
 	struct place {
-		size_t at, block;
+		size_t at;
+		double inflated;
 	} list[CHANGES_MOST];
 };
 
-static void add_place(struct places *places, size_t at, size_t length)
+static void add_place(struct places *places, size_t at, double inflated)
 {
 	size_t c = places->n;
 
@@ -164,7 +165,7 @@ static void add_place(struct places *places, size_t at, size_t length)
 		return;
 	for (; c && places->list[c - 1].at > at; c--)
 		places->list[c] = places->list[c - 1];
-	places->list[c] = (struct place){ at, length };
+	places->list[c] = (struct place){ at, inflated };
 	places->n++;
 }
 
@@ -246,9 +247,9 @@ static double independent_probability(double most, double square)
 static bool is_sudden(struct series *series, size_t n, size_t at, double square, double inflated)
 {
 	const double noise = square / (double)n * inflated;
-	double step = 0, size, ss = 0, sy = 0, yy = 0, line = 0, x2 = 0, x4 = 0;
+	double step = 0, size, ss = 0, sy = 0, yy = 0, line = 0, x2, x4, m;
 	double pp[CURVE] = { 0 }, ps[CURVE] = { 0 }, py[CURVE] = { 0 };
-	size_t half, from, to, m;
+	size_t half, from, to;
 
 	for (size_t i = 0; i < n; i++)
 		step += i < at ? -series->ranks[i] / (double)at :
@@ -259,19 +260,15 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 							   (size_t)size;
 	from = at > half ? at - half : 0;
 	to = n - at > half ? at + half : n;
-	m = to - from;
-	for (size_t i = from; i < to; i++) {
-		const double x = (double)i - (double)(from + to - 1) / 2;
-
-		x2 += x * x;
-		x4 += x * x * x * x;
-	}
+	m = (double)(to - from);
+	/* Sums of x^2 and x^4. */
+	x2 = m * (m * m - 1) / 12;
+	x4 = x2 * (3 * m * m - 7) / 20;
 	for (size_t i = from; i < to; i++) {
 		const double x = (double)i - (double)(from + to - 1) / 2, s = i >= at,
 			     y = series->ranks[i];
 		/* Orthogonal polynomials on the window. */
-		const double curve[CURVE] = { 1, x, x * x - x2 / (double)m,
-					      x * x * x - x * x4 / x2 };
+		const double curve[CURVE] = { 1, x, x * x - x2 / m, x * x * x - x * x4 / x2 };
 
 		for (unsigned k = 0; k < CURVE; k++) {
 			pp[k] += curve[k] * curve[k];
@@ -289,9 +286,9 @@ static bool is_sudden(struct series *series, size_t n, size_t at, double square,
 		yy -= py[k] * py[k] / pp[k];
 		line = k < 2 ? yy : line;
 	}
-	if (m == n && series->n <= MADE_MOST && (double)n * log(line / square) > BETTER)
+	if (to - from == n && series->n <= MADE_MOST && (double)n * log(line / square) > BETTER)
 		return true;
-	return ss > 0 && sy * sy / ss * (double)m > SUDDEN * inflated * (yy - sy * sy / ss);
+	return ss > 0 && sy * sy / ss * m > SUDDEN * inflated * (yy - sy * sy / ss);
 }
 
 /* Whether at most a tenth of the values is nearer to another level than to their own, and none
@@ -312,7 +309,7 @@ static size_t too_small(struct series *series, struct places *places)
 	const size_t n = places->to - places->from;
 	double levels[LARGE_MOST + 1], least, smallest = INFINITY, inflated;
 	struct bench_summary summary;
-	size_t weakest = 0, length;
+	size_t weakest = 0;
 
 	for (size_t c = 0; c <= places->n; c++) {
 		const size_t start = level_start(places, c), end = level_start(places, c + 1);
@@ -323,7 +320,7 @@ static size_t too_small(struct series *series, struct places *places)
 			series->scratch[i - places->from] = fabs(series->values[i] - levels[c]);
 	}
 	bench_summarize(series->scratch, n, &summary);
-	length = block_length(series, n, residuals(series, places), &inflated);
+	block_length(series, n, residuals(series, places), &inflated);
 	/* 1.4826 medians are the standard deviation of normal values. */
 	least = LARGE * 1.4826 * summary.median * sqrt(inflated);
 	for (size_t c = 0; c < places->n; c++) {
@@ -335,7 +332,7 @@ static size_t too_small(struct series *series, struct places *places)
 			is_apart(series->values + at, end - at, after, before, least <= 0);
 		const double size = apart ? fabs(after - before) : 0;
 
-		places->list[c].block = length;
+		places->list[c].inflated = inflated;
 		if (size < smallest) {
 			smallest = size;
 			weakest = c;
@@ -396,8 +393,8 @@ static bool find_change(struct series *series, size_t from, size_t to, bool inde
 	struct places places = { from, to, .most = 1 };
 	/* All changes of a few runs together are tested in the end. */
 	const double level = series->n <= MADE_MOST ? fmax(series->level, EACH) : series->level;
-	double most, all, square, inflated;
-	size_t at;
+	double most, all, square;
+	size_t at, length;
 
 	if (n < 2 * BENCH_SIDE_LEAST || !rank_values(series, from, to))
 		return false;
@@ -412,9 +409,9 @@ static bool find_change(struct series *series, size_t from, size_t to, bool inde
 		return independent_probability(most, all) <= series->level;
 	add_place(&places, found->at, 1);
 	square = residuals(series, &places);
-	found->block = block_length(series, n, square, &inflated);
-	return n >= found->block * BLOCKS_LEAST && is_sudden(series, n, at, square, inflated) &&
-	       independent_probability(most, all * inflated) <= level;
+	length = block_length(series, n, square, &found->inflated);
+	return n >= length * BLOCKS_LEAST && is_sudden(series, n, at, square, found->inflated) &&
+	       independent_probability(most, all * found->inflated) <= level;
 }
 
 /* Binary segmentation. */
@@ -426,7 +423,7 @@ static void segment(struct series *series, size_t from, size_t to, bool independ
 	if (places->n == places->most || !find_change(series, from, to, independent, &place))
 		return;
 	segment(series, from, place.at, independent, places);
-	add_place(places, place.at, place.block);
+	add_place(places, place.at, place.inflated);
 	segment(series, place.at, to, independent, places);
 }
 
@@ -605,29 +602,12 @@ static size_t block_means(const double *values, size_t n, size_t length, double 
 	return n_blocks;
 }
 
-/* Of means of blocks. Values of which one block is made have as many times the variance. */
-static void summarize_blocks(struct series *series, size_t from, size_t to, size_t length,
-			     struct bench_summary *summary)
-{
-	const double *values = series->values + from;
-
-	if (to - from >= 2 * length) {
-		const size_t n = block_means(values, to - from, length, series->scratch);
-
-		bench_summarize(series->scratch, n, summary);
-		return;
-	}
-	bench_summarize(values, to - from, summary);
-	summary->stddev *= sqrt((double)length);
-	summary->trimmed.error *= (double)length;
-}
-
 /* Change c, between the changes around it, at its best place. */
 static void describe(struct series *series, struct places *places, size_t c,
 		     struct bench_change *change)
 {
-	const size_t from = level_start(places, c), to = level_start(places, c + 2), n = to - from,
-		     length = places->list[c].block;
+	const size_t from = level_start(places, c), to = level_start(places, c + 2), n = to - from;
+	const double inflated = places->list[c].inflated;
 	struct bench_summary sides[2];
 	struct bench_mean means[2];
 	double gain, noise = 0;
@@ -639,11 +619,13 @@ static void describe(struct series *series, struct places *places, size_t c,
 
 		bench_summarize(series->values + start, end - start, &sides[side]);
 		noise += sides[side].stddev * sides[side].stddev * (double)(end - start - 1);
-		summarize_blocks(series, start, end, length, &sides[side]);
+		/* The error of a mean of correlated values. */
+		sides[side].stddev *= sqrt(inflated);
+		sides[side].trimmed.error *= inflated;
 	}
 	for (size_t k = BENCH_SIDE_LEAST; k + BENCH_SIDE_LEAST <= n; k++) {
 		if (explained(series, n, best) - explained(series, n, k) >
-		    PLACE_RATIO * noise / (double)n * (double)length)
+		    PLACE_RATIO * noise / (double)n * inflated)
 			continue;
 		change->from = from + k < change->from ? from + k : change->from;
 		change->to = from + k;
@@ -676,7 +658,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 		segment(&series, level_start(&large, c), level_start(&large, c + 1), false,
 			&places);
 		if (c < large.n)
-			add_place(&places, large.list[c].at, large.list[c].block);
+			add_place(&places, large.list[c].at, large.list[c].inflated);
 	}
 	few_changes(&series, &places);
 	/* Drops changes that are too small, the smallest first: those beside it then have other
