@@ -67,7 +67,7 @@ const struct tool_flag cmd_bench_flags[] = {
 /* ---- commands ----------------------------------------------------------------------------- */
 
 /* A text with room for the arguments, quoted or masked: up to four bytes for one. */
-static void begin_text(struct bench *bench, char **argv, struct pmc_out *out)
+static void begin_text(struct bench *bench, char *const *argv, struct pmc_out *out)
 {
 	size_t room = 1;
 
@@ -78,7 +78,7 @@ static void begin_text(struct bench *bench, char **argv, struct pmc_out *out)
 
 /* The text to show and to store. With known forms of secrets in it, the command line as a dump has
  * it (PMC_ARGS). */
-static const char *masked(struct bench *bench, const char *text, char **argv)
+static const char *masked(struct bench *bench, const char *text, char *const *argv)
 {
 	struct pmc_config config;
 	struct pmc_config_error error;
@@ -93,12 +93,12 @@ static const char *masked(struct bench *bench, const char *text, char **argv)
 	return strcmp(full.buf, shown.buf) ? shown.buf : text;
 }
 
-static int add(struct bench *bench, const char *text, char **argv)
+static int add(struct bench *bench, char **argv)
 {
 	struct bench_command *command = &bench->commands[bench->n_commands];
 	const char *name = argv[0];
 
-	*command = (struct bench_command){ .text = masked(bench, text, argv), .argv = argv };
+	*command = (struct bench_command){ .argv = argv };
 	if (!tool_find_command_file(name, command->path))
 		return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
 				 strchr(name, '/') ? "" : " on the PATH",
@@ -161,7 +161,7 @@ static int add_string(struct bench *bench, const char *text)
 	argv = pmc_arena_alloc(&bench->arena, (len / 2 + 4) * sizeof(*argv));
 	if (bench->shell) {
 		memcpy(argv, (const char *[]){ "/bin/sh", "-c", text }, 3 * sizeof(*argv));
-		return add(bench, text, argv);
+		return add(bench, argv);
 	}
 	words = pmc_arena_alloc(&bench->arena, len + 1);
 	n = split(text, words, argv);
@@ -175,7 +175,7 @@ static int add_string(struct bench *bench, const char *text)
 	if (operator_in(argv))
 		tool_warn("'%s' in '%.80s' is an argument of %s; --shell runs shell lines",
 			  operator_in(argv), text, argv[0]);
-	return add(bench, text, argv);
+	return add(bench, argv);
 }
 
 /* The argument vector, quoted for a shell. */
@@ -195,25 +195,22 @@ static const char *typed(struct bench *bench, char **argv)
 	return out.buf;
 }
 
-static int add_argv(struct bench *bench, char **argv)
-{
-	if (bench->shell)
-		return tool_fail(EXIT_USAGE,
-				 "--shell takes each command as one string: pmctl bench --shell "
-				 "'CMD | CMD'");
-	return add(bench, typed(bench, argv), argv);
-}
-
 /* A command for each combination of the values of its parameters. line: its text; NULL: it is an
  * argument vector. */
 static int add_each(struct bench *bench, char *line, char **argv)
 {
 	char *const lines[] = { line, NULL };
 	char *const *words = line ? lines : argv;
-	const char **values, *form = NULL;
+	const char **values, *form, *text;
 	size_t n = 0;
 	int code;
 
+	if (!line && bench->shell)
+		return tool_fail(EXIT_USAGE,
+				 "--shell takes each command as one string: pmctl bench --shell "
+				 "'CMD | CMD'");
+	text = masked(bench, line ? line : typed(bench, argv), words);
+	form = bench_form(bench, text, words);
 	while (words[n])
 		n++;
 	for (uint64_t k = 0; (values = bench_values(bench, words, k)); k++) {
@@ -222,19 +219,12 @@ static int add_each(struct bench *bench, char *line, char **argv)
 
 		for (size_t i = 0; i < n; i++)
 			filled[i] = bench_fill(bench, words[i], values);
-		code = line ? add_string(bench, filled[0]) : add_argv(bench, filled);
+		code = line ? add_string(bench, filled[0]) : add(bench, filled);
 		if (code)
 			return code;
-		if (!k)
-			form = bench_form(bench,
-					  line ? line : masked(bench, typed(bench, argv), argv),
-					  words);
-		/* Text with a secret has been masked. */
-		if (line && command->text != filled[0])
-			form = bench_form(bench, command->text, words);
 		command->form = form;
-		command->text = bench_fill(
-			bench, line ? form : bench_form(bench, command->text, words), values);
+		text = masked(bench, line ? filled[0] : typed(bench, filled), filled);
+		command->text = bench_fill(bench, bench_form(bench, text, words), values);
 		command->values = values;
 		if (bench->prepare)
 			command->prepare = bench_fill(bench, bench->prepare, values);
