@@ -16,7 +16,7 @@
 /* A difference below this is not worth a mark, however significant it is. */
 #define LEAST_PCT 1.0
 
-static int by_value(const void *a, const void *b)
+int bench_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -66,7 +66,7 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 {
 	double mean = 0, squares = 0, low, high;
 
-	qsort(values, n, sizeof(*values), by_value);
+	qsort(values, n, sizeof(*values), bench_by_value);
 	/* Relative to the minimum: equal values have no rounding error. */
 	for (size_t i = 0; i < n; i++)
 		mean += values[i] - values[0];
@@ -93,7 +93,7 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 		summary->trimmed.n = 0;
 	for (size_t i = 0; i < n; i++)
 		values[i] = fabs(values[i] - summary->median);
-	qsort(values, n, sizeof(*values), by_value);
+	qsort(values, n, sizeof(*values), bench_by_value);
 	summary->mad = middle(values, n);
 }
 

@@ -28,6 +28,8 @@ struct bench_summary {
 	struct bench_mean trimmed;
 };
 
+/* Of doubles, for qsort(3). */
+int bench_by_value(const void *a, const void *b);
 /* NAN: no value. Without memory for a copy of the values the summary is that of none. */
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary);
 

@@ -53,7 +53,7 @@ enum {
 #define PLACE_RATIO 7.35
 
 struct ordered {
-	double value; /* first: see by_size() */
+	double value; /* first: what they are ordered by */
 	size_t at;
 };
 
@@ -69,13 +69,6 @@ struct series {
 
 /* ---- one segment -------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Ranks of the values from..to less their mean, in series->ranks from 0; equal values have equal
  * ranks. False: all values are equal. */
 static bool rank_values(struct series *series, size_t from, size_t to)
@@ -85,7 +78,7 @@ static bool rank_values(struct series *series, size_t from, size_t to)
 
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct ordered){ series->values[from + i], i };
-	qsort(order, n, sizeof(*order), by_size);
+	qsort(order, n, sizeof(*order), bench_by_value);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && order[next].value == order[i].value;)
 			next++;
@@ -548,7 +541,7 @@ static struct tail tail_of(const double *sample)
 	struct tail tail = { 0 };
 
 	memcpy(sorted, sample, sizeof(sorted));
-	qsort(sorted, SERIES, sizeof(*sorted), by_size);
+	qsort(sorted, SERIES, sizeof(*sorted), bench_by_value);
 	tail.start = sorted[SERIES - TENTH - 1];
 	for (size_t i = SERIES - TENTH; i < SERIES; i++)
 		tail.mean += (sorted[i] - tail.start) / TENTH;
@@ -712,7 +705,7 @@ void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 	for (size_t i = 0; i < n_points; i++)
 		for (size_t k = i + 1; k < n_points; k++)
 			slopes[n_slopes++] = (points[k] - points[i]) / (double)(k - i);
-	qsort(slopes, n_slopes, sizeof(*slopes), by_size);
+	qsort(slopes, n_slopes, sizeof(*slopes), bench_by_value);
 	bench_summarize(points, n_points, &summary);
 	/* Of Kendall's tau, as a number of slopes around the median. */
 	spread = 1.96 *
