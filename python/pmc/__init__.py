@@ -63,17 +63,12 @@ def _agent() -> Tuple[Any, Any]:
     would let another thread take it."""
     program = ctypes.PyDLL(None)
     try:
-        begin, end = program.pmc_region_begin, program.pmc_region_end
+        return program.pmc_region_begin, program.pmc_region_end
     except AttributeError:
         return None, None
-    begin.argtypes, begin.restype = [ctypes.c_char_p], None
-    end.argtypes, end.restype = [], None
-    return begin, end
 
 
 _begin, _end = _agent()
-
-
 _SUMS = ("calls", "open", "cpu_ns", "self_cpu_ns", "count", "self_count", "enabled_ns", "running_ns")
 
 
@@ -163,10 +158,9 @@ def region(name: Any) -> Any:
     function's qualified name.
 
     Under the agent each thread's counts in the region are summed up by name, for `pmctl report
-    --by region` and read(by="region"); without it nothing is done, and functions are not wrapped.
-    A region ends however it is left, also by an exception. Regions nest within their thread, so
-    the block of a `with` should contain no `yield` and no `await`: decorate the function instead.
-    Of a decorated generator or coroutine each step is a call of the region.
+    --by region` and read(by="region"); without it nothing is done. Regions nest within their
+    thread, so the block of a `with` should contain no `yield` and no `await`: decorate the
+    function instead, each step of which then is a call of the region.
     """
     if callable(name):
         return Region(name.__qualname__.rpartition("<locals>.")[2])(name)
@@ -205,7 +199,6 @@ class _Options(ctypes.Structure):  # the head of struct pmc_open_options, and ro
                 ("inherit", ctypes.c_bool), ("rest", ctypes.c_char * 4096)]
 
 
-_TARGET_ANY = 1
 _SCOPES = ("all", "user", "kernel")
 _STATES = {0: "counted", 1: "scaled", 3: "not-counted"}
 
@@ -265,7 +258,7 @@ class Group:
         options = self._library.pmc_open_options_init()
         options.pid, options.cpu, options.inherit = pid, cpu, inherit
         if pid == -1:
-            options.pid, options.target = 0, _TARGET_ANY
+            options.pid, options.target = 0, 1  # PMC_TARGET_ANY
         try:
             self._open(events, options)
         except Error:
@@ -435,11 +428,10 @@ def read(*paths: _Path, by: str = "thread", where: _Words = (), sort: str = "", 
     """Rows of dumps: a dict per row, or a pandas DataFrame of them if `frame` is true.
 
     It runs `pmctl report --format json` (the command of PMCTL, else of PATH). by, where, sort and
-    top are its flags: by="thread" has a row per thread, other keys ("pool", "process", "region",
-    "function", "thread,function", ...) have sums. Columns are those of its CSV: "cpu_ns" and all
-    that end in _ns are in ns, "page-faults" is a thread's count, "page-faults.sum" that of a
-    group, "page-faults.state" says how it was counted. Counts are exact integers also above 2**53,
-    in a frame too; what was not counted is None (in a frame: <NA>). Error: pmctl failed.
+    top are its flags: by="thread" has a row per thread, other keys ("pool", "region", ...) have
+    sums. Columns are those of its CSV: "page-faults" is a thread's count, "page-faults.sum" that
+    of a group, "page-faults.state" says how it was counted. Counts are exact integers; what was
+    not counted is None (in a frame: <NA>). Error: pmctl failed.
     """
     if frame:
         try:
