@@ -104,6 +104,7 @@ struct result {
 	const struct bench_thread *thread; /* NULL: of the command */
 	const struct bench_measure *measure;
 	struct bench_row values;
+	const char *presence; /* in place of a delta; NULL: both commands have the thread */
 	struct pmc_scale scale;
 };
 
@@ -123,6 +124,7 @@ static void add_result(struct results *results, const struct bench_command *comm
 {
 	static const struct bench_measure cpu_time = { .unit = BENCH_NS };
 	const struct bench *bench = results->bench;
+	const struct bench_command *reference = bench_reference(bench, command);
 	const struct bench_summary *summary;
 	struct result *result;
 	double most;
@@ -133,8 +135,13 @@ static void add_result(struct results *results, const struct bench_command *comm
 	result->measure = !thread ? &bench->measures[column] :
 			  column  ? &bench->measures[BENCH_EVENTS + column - 1] :
 				    &cpu_time;
-	bench_row_of(bench, command, bench_reference(bench, command), thread, column,
-		     &result->values);
+	bench_row_of(bench, command, reference, thread, column, &result->values);
+	if (thread && reference && reference->thread_runs)
+		result->presence = !has_thread(bench, command, thread)	 ? "gone" :
+				   !has_thread(bench, reference, thread) ? "new" :
+									   NULL;
+	if (result->presence)
+		result->values.delta = (struct bench_delta){ .known = false };
 	summary = &result->values.summary;
 	most = fmax(fabs(summary->max), fabs(summary->min));
 	if (result->measure->unit == BENCH_NS)
@@ -216,32 +223,18 @@ static struct table_cell name_cell(struct results *results)
 	return cell_textn(out.buf, out.len);
 }
 
-/* A thread that is in one of two commands only; NULL: it is in both. */
-static const char *presence_of(const struct bench *bench, const struct result *result)
-{
-	const struct bench_command *reference = bench_reference(bench, result->command);
-
-	if (!result->thread || !reference || !reference->thread_runs)
-		return NULL;
-	return !has_thread(bench, result->command, result->thread) ? "gone" :
-	       !has_thread(bench, reference, result->thread)	   ? "new" :
-								     NULL;
-}
-
-/* The mark shows significance and direction without color, too. A percentage would say the same of
- * any thread that is in one of the commands only. */
+/* The mark shows significance and direction without color, too. */
 static struct table_cell delta_cell(struct results *results)
 {
 	static const char *const marks[2][2] = { { "↓ ", "↑ " }, { "v ", "^ " } };
 	const struct bench_delta *delta = &results->at->values.delta;
-	const char *presence = presence_of(results->bench, results->at);
 	const bool ascii = results->bench->rows.screen.ascii;
 	struct pmc_out out = pmc_out_mem(results->text, sizeof(results->text));
 
 	if (!results->for_people)
-		return cell_real(delta->known && !presence ? delta->pct : NAN, 3);
-	if (presence || !delta->known)
-		return cell_text(presence);
+		return cell_real(delta->known ? delta->pct : NAN, 3);
+	if (!delta->known)
+		return cell_text(results->at->presence);
 	pmc_out_str(&out, !delta->significant ? "  " : marks[ascii][delta->pct > 0]);
 	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
 	pmc_out_fixed(&out, fabs(delta->pct), 1);
@@ -298,11 +291,9 @@ static void make_row(void *arg, uint64_t i)
 
 static struct table_line line_of(void *arg)
 {
-	const struct results *results = arg;
-	const struct bench_delta *delta = &results->at->values.delta;
-	const bool colored = delta->significant && !presence_of(results->bench, results->at);
+	const struct bench_delta *delta = &((struct results *)arg)->at->values.delta;
 
-	return (struct table_line){ .color = !colored ? 0 : delta->pct < 0 ? -1 : 1 };
+	return (struct table_line){ .color = !delta->significant ? 0 : delta->pct < 0 ? -1 : 1 };
 }
 
 const struct table_column bench_columns[] = {
