@@ -227,9 +227,8 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 		return;
 	delta->pct = (means[1].value - means[0].value) / delta->base * 100;
 	delta->has_ci = reference->n > 1 && summary->n > 1;
-	if (!delta->has_ci)
-		return;
-	widen_to(delta, means);
+	if (delta->has_ci)
+		widen_to(delta, means);
 	judge(delta);
 }
 

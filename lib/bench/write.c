@@ -368,13 +368,12 @@ static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
 	if (has_value(count)) {
 		write_stat(json, "per_op", &count->per_op);
 		write_samples(json, "samples_per_op", count->samples_per_op, result->samples);
-		pmc_json_null(json, "reason");
 	} else {
-		why_of(bench, result->counts, i, why);
 		pmc_json_null(json, "per_op");
 		pmc_json_null(json, "samples_per_op");
-		pmc_json_str(json, "reason", why);
 	}
+	why_of(bench, result->counts, i, why);
+	pmc_json_str(json, "reason", has_value(count) ? NULL : why);
 	pmc_json_object_end(json);
 }
 

@@ -252,35 +252,34 @@ static void shuffle(unsigned *order, unsigned from, unsigned to)
 /* Runs the commands from..to in turn: `warmups` rounds, then measured ones. */
 static int run_rounds(struct bench *bench, struct bench_runner *runner, unsigned from, unsigned to)
 {
+	const unsigned n = to - from;
 	uint64_t least = bench->runs ? bench->runs : LEAST_RUNS * (uint64_t)bench->passes;
 	uint64_t most = bench->runs ? bench->runs : MOST_RUNS;
-	uint64_t limit = bench->runs ? 0 : bench->duration_ns * (to - from);
-	uint64_t begin, spent = 0, done = 0;
-	unsigned *order = pmc_arena_alloc(&bench->arena, (to - from) * sizeof(*order));
+	uint64_t limit = bench->runs ? 0 : bench->duration_ns * n;
+	uint64_t begin, spent = 0;
+	unsigned *order = pmc_arena_alloc(&bench->arena, n * sizeof(*order));
 	double share;
 	int code = 0;
 
-	begin_progress(bench, "warming up", bench->warmups * (to - from));
-	for (uint64_t round = 0; round < bench->warmups && !code && !bench_signalled(); round++)
-		for (unsigned c = from; c < to && !code && !bench_signalled(); c++) {
-			code = run_once(bench, &bench->commands[c], runner, false);
-			tool_progress_add(1);
-		}
+	begin_progress(bench, "warming up", bench->warmups * n);
+	for (uint64_t i = 0; i < bench->warmups * n && !code && !bench_signalled(); i++) {
+		code = run_once(bench, &bench->commands[from + i % n], runner, false);
+		tool_progress_add(1);
+	}
 	tool_progress_end();
 	begin_progress(bench, "measuring", 1000000);
 	begin = pmc_now_ns();
-	for (uint64_t round = 0; round < most && (round < least || spent < limit); round++) {
-		if (code || bench_signalled())
+	for (uint64_t i = 0; !code && !bench_signalled(); i++) {
+		if (i % n == 0 && (i / n == most || (i / n >= least && spent >= limit)))
 			break;
-		shuffle(order, from, to);
-		for (unsigned i = 0; i < to - from && !code && !bench_signalled(); i++) {
-			code = run_once(bench, &bench->commands[order[i]], runner, true);
-			spent = pmc_now_ns() - begin;
-			share = (double)++done / (double)(least * (to - from));
-			if (limit)
-				share = fmin(share, (double)spent / (double)limit);
-			tool_progress_step((uint64_t)(share * 1e6));
-		}
+		if (i % n == 0)
+			shuffle(order, from, to);
+		code = run_once(bench, &bench->commands[order[i % n]], runner, true);
+		spent = pmc_now_ns() - begin;
+		share = (double)(i + 1) / (double)(least * n);
+		if (limit)
+			share = fmin(share, (double)spent / (double)limit);
+		tool_progress_step((uint64_t)(share * 1e6));
 	}
 	tool_progress_end();
 	return code;
@@ -492,7 +491,8 @@ static int run_under_agent(struct bench *bench, struct bench_command *command,
 
 static int run_all_under_agent(struct bench *bench)
 {
-	unsigned *order = pmc_arena_alloc(&bench->arena, bench->n_commands * sizeof(*order));
+	const unsigned n = bench->n_commands;
+	unsigned *order = pmc_arena_alloc(&bench->arena, n * sizeof(*order));
 	struct bench_runner *runner = NULL;
 	struct under_agent agent = { .dir = "" };
 	int code = set_up(bench, &agent);
@@ -503,14 +503,13 @@ static int run_all_under_agent(struct bench *bench)
 	if (!code)
 		code = bench_runner_start(bench, &runner);
 	rounds = bench->commands[0].n_runs < AGENT_RUNS ? bench->commands[0].n_runs : AGENT_RUNS;
-	begin_progress(bench, "running under the agent", rounds * bench->n_commands);
-	for (size_t r = 0; r < rounds && !code; r++) {
-		shuffle(order, 0, bench->n_commands);
-		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++) {
-			code = run_under_agent(bench, &bench->commands[order[i]], runner, &agent,
-					       r);
-			tool_progress_add(1);
-		}
+	begin_progress(bench, "running under the agent", rounds * n);
+	for (size_t i = 0; i < rounds * n && !code && !bench_signalled(); i++) {
+		if (i % n == 0)
+			shuffle(order, 0, n);
+		code = run_under_agent(bench, &bench->commands[order[i % n]], runner, &agent,
+				       i / n);
+		tool_progress_add(1);
 	}
 	tool_progress_end();
 	bench_runner_stop(runner);

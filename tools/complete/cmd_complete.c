@@ -215,21 +215,11 @@ static void complete_flag(struct completion *to)
 	}
 }
 
-static void complete_operand(struct completion *to, bool dashes)
-{
-	const struct tool_flag *row = to->command->flags;
-
-	while (row && (row->name || row->letter || row->type == FLAG_TYPE_CALL ||
-		       row->type == (dashes ? FLAG_TYPE_PIDS : FLAG_TYPE_TAIL)))
-		row = tool_flag_next(row);
-	if (row && !tool_flag_starts_command(row))
-		complete_value(to, row, to->word);
-}
-
 /* words[0] is the command. */
 static void complete_argument(struct completion *to, int n, char **words)
 {
 	static char unknown[] = "---";
+	const struct tool_flag *row = to->command->flags; /* of an operand */
 	struct tool_args args;
 	char *last = words[n - 1];
 
@@ -243,7 +233,11 @@ static void complete_argument(struct completion *to, int n, char **words)
 	if (tool_flag_starts_command(args.row)) {
 		printf("command %d\n", args.at);
 	} else if (!args.flag) {
-		complete_operand(to, args.dashes);
+		while (row && (row->name || row->letter || row->type == FLAG_TYPE_CALL ||
+			       row->type == (args.dashes ? FLAG_TYPE_PIDS : FLAG_TYPE_TAIL)))
+			row = tool_flag_next(row);
+		if (row && !tool_flag_starts_command(row))
+			complete_value(to, row, to->word);
 	} else if (args.row && args.row->argument && args.value >= last &&
 		   args.value <= last + strlen(last)) {
 		to->word = last;

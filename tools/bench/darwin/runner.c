@@ -142,20 +142,14 @@ void bench_runner_stop(struct bench_runner *runner)
 static void put_events(const struct bench *bench, const struct mac_usage *usage, double *values)
 {
 	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
-		switch (pmc_mac_kind(&bench->measures[m].event->event)) {
-		case PMC_MAC_CYCLES:
-			if (usage->counted)
-				values[m] = (double)usage->cycles;
-			break;
-		case PMC_MAC_INSTRUCTIONS:
-			if (usage->counted)
-				values[m] = (double)usage->instructions;
-			break;
-		case PMC_MAC_CLOCK:
-			if (usage->timed)
-				values[m] = (double)(usage->user_ns + usage->system_ns);
-			break;
-		}
+		const int kind = pmc_mac_kind(&bench->measures[m].event->event);
+
+		if (kind == PMC_MAC_CYCLES && usage->counted)
+			values[m] = (double)usage->cycles;
+		else if (kind == PMC_MAC_INSTRUCTIONS && usage->counted)
+			values[m] = (double)usage->instructions;
+		else if (kind == PMC_MAC_CLOCK && usage->timed)
+			values[m] = (double)(usage->user_ns + usage->system_ns);
 	}
 }
 
