@@ -138,32 +138,17 @@ static int fill_count(const struct pmc_control *control, const struct pmc_region
 	return 0;
 }
 
-/* cursor: behind the name. */
-static int fill(const struct pmc_control *control, const struct pmc_frame *frame,
-		struct pmc_cursor *cursor, const char *event, struct pmc_region_sum *sum)
-{
-	struct pmc_region_fixed fixed;
-
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	sum->calls = fixed.calls;
-	sum->open = fixed.open;
-	sum->has_cpu = fixed.flags & PMC_REGION_CPU;
-	if (sum->has_cpu) {
-		const uint64_t times[PARTS] = { fixed.cpu_ns, fixed.self_cpu_ns,
-						fixed.inside_cpu_ns, fixed.around_cpu_ns };
-
-		sum->cpu_ns = net(&fixed, false, times, sum);
-		sum->self_cpu_ns = net(&fixed, true, times, sum);
-	}
-	return event ? fill_count(control, &fixed, cursor, event, sum) : 0;
-}
-
 int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *sum)
 {
 	_Alignas(8) uint8_t room[REGION_FRAME_BYTES];
 	const struct pmc_control *control = find_agent();
 	struct reader reader = { .control = control };
+	struct pmc_region_fixed fixed;
+	struct pmc_cursor cursor;
+	struct pmc_frame frame;
 	const struct slot *slot;
+	const char *text;
+	size_t len;
 
 	name = name ? name : "";
 	if (!sum)
@@ -179,10 +164,6 @@ int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *
 	for (uint32_t i = 0;; i++) {
 		enum snapshot_result result;
 		struct pmc_frame_buf buf;
-		struct pmc_cursor cursor;
-		struct pmc_frame frame;
-		const char *text;
-		size_t len;
 
 		pmc_frame_buf_init(&buf, room, sizeof(room));
 		result = snapshot_region(&reader, &buf, slot, i);
@@ -194,6 +175,18 @@ int pmc_region_read(const char *name, const char *event, struct pmc_region_sum *
 		pmc_cursor_init(&cursor, &frame);
 		if (pmc_cursor_str(&cursor, &text, &len) && len == strnlen(name, REGION_NAME - 1) &&
 		    !memcmp(text, name, len))
-			return fill(control, &frame, &cursor, event, sum);
+			break;
 	}
+	pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
+	sum->calls = fixed.calls;
+	sum->open = fixed.open;
+	sum->has_cpu = fixed.flags & PMC_REGION_CPU;
+	if (sum->has_cpu) {
+		const uint64_t times[PARTS] = { fixed.cpu_ns, fixed.self_cpu_ns,
+						fixed.inside_cpu_ns, fixed.around_cpu_ns };
+
+		sum->cpu_ns = net(&fixed, false, times, sum);
+		sum->self_cpu_ns = net(&fixed, true, times, sum);
+	}
+	return event ? fill_count(control, &fixed, &cursor, event, sum) : 0;
 }
