@@ -352,24 +352,19 @@ static struct table_cell scan_cell(void *arg, const struct table_column *column)
 	return cell_real(summary->n ? summary->mean : NAN, 3);
 }
 
-static void write_scan(struct bench *bench, struct results *results)
+static void write_scan(struct bench *bench, struct results *results, struct table table)
 {
 	const unsigned p = bench->n_parameters, n = p + bench->n_measures;
 	const bool several = bench->n_words + !!bench->tail > 1;
-	const bool markdown = bench->rows.format == TABLE_MARKDOWN;
 	struct table_column *list = pmc_arena_alloc(&bench->arena, (n + 2) * sizeof(*list));
 	uint64_t *order = pmc_arena_alloc(&bench->arena, results->n * sizeof(*order));
-	struct table table = { .columns = list,
-			       .n_columns = n + 1 + several,
-			       .arg = results,
-			       .order = order,
-			       .row = make_row,
-			       .cell = scan_cell,
-			       .screen = bench->rows.screen,
-			       .arena = &bench->arena,
-			       .wide = markdown,
-			       .indent = 2 };
 
+	table.columns = list;
+	table.n_columns = n + 1 + several;
+	table.order = order;
+	table.n_rows = 0;
+	table.cell = scan_cell;
+	table.line = NULL;
 	for (size_t i = 0; i < results->n; i++)
 		if (results->list[i].measure == bench->measures)
 			order[table.n_rows++] = i;
@@ -388,7 +383,7 @@ static void write_scan(struct bench *bench, struct results *results)
 	list[n + 1] = (struct table_column)TABLE_COLUMN("command", n + 1);
 	table_layout(&table);
 	pmc_out_str(&bench->rows.out, "\n");
-	table_print(&table, markdown ? TABLE_MARKDOWN : TABLE_PLAIN, &bench->rows.out);
+	table_print(&table, (enum table_format)bench->rows.format, &bench->rows.out);
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
@@ -724,7 +719,7 @@ static int write_tables(struct bench *bench)
 			    table.hidden[0] && bench->rows.format == TABLE_PLAIN ? "\n" : "");
 		tool_rows_put_left_out(&bench->rows, &table);
 		if (bench->n_parameters)
-			write_scan(bench, &results);
+			write_scan(bench, &results, table);
 		write_notes(bench, &results);
 	}
 	free(results.list);
