@@ -573,10 +573,9 @@ static void note_fastest(struct note *note)
 /* One line for each reason. */
 static void note_missing(struct note *note)
 {
-	const struct bench *bench = note->bench;
+	struct bench *bench = note->bench;
 	const struct pmc_plan *plan = &bench->plan;
 	struct table_reason list[PMC_EVENTS_MAX] = { 0 };
-	struct pmc_arena arena = { 0 };
 	char why[320];
 
 	for (unsigned i = 0; i < plan->count; i++) {
@@ -584,7 +583,7 @@ static void note_missing(struct note *note)
 		if (plan->events[i].state == PMC_COUNTED)
 			continue;
 		bench_why(bench, &plan->events[i], why, sizeof(why));
-		list[i].why = pmc_arena_strdup(&arena, why);
+		list[i].why = pmc_arena_strdup(&bench->arena, why);
 	}
 	for (unsigned i = 0; i < plan->count; i++)
 		if (table_put_reason(&note->line, &bench->rows.screen, "Not counted: ", list,
@@ -592,7 +591,6 @@ static void note_missing(struct note *note)
 			pmc_out_str(&note->line, ".");
 			end(note);
 		}
-	pmc_arena_free(&arena);
 }
 
 static void note_scopes(struct note *note)
