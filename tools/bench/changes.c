@@ -35,8 +35,6 @@ enum {
 	TENTH = SERIES / 10,
 };
 
-/* Changes below this are not worth a line, however significant they are. */
-#define LEAST_PCT 1.0
 /* Below this autocorrelation values are taken for independent. */
 #define CORRELATED 0.1
 /* The least F statistic of a step that is added to a cubic polynomial. */
@@ -666,8 +664,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 
 			describe(&series, &places, c, &change);
 			/* Not known: from 0. */
-			if (!delta->known || (delta->has_ci && delta->significant) ||
-			    (!delta->has_ci && fabs(delta->pct) >= LEAST_PCT))
+			if (!delta->known || delta->significant)
 				continue;
 			if (fabs(delta->pct) < smallest) {
 				smallest = fabs(delta->pct);

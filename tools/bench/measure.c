@@ -151,11 +151,9 @@ static int run_line(const struct bench *bench, const char *flag, const char *lin
 		;
 	if (status == 0 || bench_signalled())
 		return 0;
-	if (WIFSIGNALED(status))
-		return tool_fail(EXIT_FAIL, "%s '%s' was killed by signal %d", flag, line,
-				 WTERMSIG(status));
-	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
-			 WEXITSTATUS(status));
+	return tool_fail(EXIT_FAIL, "%s '%s' %s %d", flag, line,
+			 WIFSIGNALED(status) ? "was killed by signal" : "failed with exit status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* Unless commands may write to the terminal. */

@@ -470,10 +470,11 @@ struct note {
 	bool gap; /* an empty line before it */
 };
 
-static void end(struct note *note)
+static void end(struct note *note, const char *last)
 {
 	const struct tool_rows *rows = &note->bench->rows;
 
+	pmc_out_str(&note->line, last);
 	pmc_out_str(&note->bench->rows.out, note->gap ? "\n" : "");
 	note->gap = false;
 	pmc_show_wrapped(&note->bench->rows.out, note->text,
@@ -508,7 +509,7 @@ static void note_delta(struct note *note, const struct results *results)
 		 bench->sequential || bench->baseline ?
 			 "the difference between trimmed means" :
 			 "the trimmed mean of the differences of paired runs");
-	end(note);
+	end(note, "");
 }
 
 /* A time and its interval: the one that decides whether the difference is significant; a ratio has
@@ -566,7 +567,7 @@ static void note_fastest(struct note *note)
 			put_quoted(note, command);
 			put_difference(note, delta);
 		}
-		end(note);
+		end(note, "");
 	}
 }
 
@@ -587,10 +588,8 @@ static void note_missing(struct note *note)
 	}
 	for (unsigned i = 0; i < plan->count; i++)
 		if (table_put_reason(&note->line, &bench->rows.screen, "Not counted: ", list,
-				     plan->count, i)) {
-			pmc_out_str(&note->line, ".");
-			end(note);
-		}
+				     plan->count, i))
+			end(note, ".");
 }
 
 static void note_scopes(struct note *note)
@@ -608,18 +607,12 @@ static void note_scopes(struct note *note)
 				  note->line.len ? ", " : "Counted in user mode only: ",
 				  bench->measures[m].name);
 	}
-	if (note->line.len) {
-		pmc_out_str(&note->line, ".");
-		end(note);
-	}
-	if (bench_remark && bench->n_measures > BENCH_EVENTS) {
-		pmc_out_str(&note->line, bench_remark);
-		end(note);
-	}
-	if (scaled) {
-		pmc_out_str(&note->line, "Marked ~: multiplexed, and scaled to the whole time.");
-		end(note);
-	}
+	if (note->line.len)
+		end(note, ".");
+	if (bench_remark && bench->n_measures > BENCH_EVENTS)
+		end(note, bench_remark);
+	if (scaled)
+		end(note, "Marked ~: multiplexed, and scaled to the whole time.");
 }
 
 /* Which command is faster, and what was not counted. */
@@ -634,7 +627,7 @@ static void write_notes(struct bench *bench, const struct results *results)
 			 "Intervals of times include a drift of %d %% between this session and the "
 			 "baseline's; commands of one bench are compared more exactly.",
 			 BENCH_DRIFT_PCT);
-		end(&note);
+		end(&note, "");
 	}
 	note.gap = true;
 	note_fastest(&note);
