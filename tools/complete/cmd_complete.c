@@ -99,17 +99,10 @@ static void put_columns(const struct completion *to)
 	pmc_arena_free(&arena);
 }
 
-static bool has_agent(const char *pid)
-{
-	static char maps[1 << 22];
-
-	pmc_file_read(maps, sizeof(maps), "/proc/%.20s/maps", pid);
-	return strstr(maps, "/" TOOL_AGENT_FILE);
-}
-
 /* Neither threads of the kernel, which have no command line, nor processes of other users. */
 static void put_process(const char *pid, void *arg)
 {
+	static char maps[1 << 22];
 	const struct completion *to = arg;
 	char path[64], name[256];
 	struct stat st;
@@ -118,9 +111,13 @@ static void put_process(const char *pid, void *arg)
 	if (!isdigit((unsigned char)*pid) || atoi(pid) == getpid() || stat(path, &st) != 0 ||
 	    (geteuid() && st.st_uid != geteuid()) ||
 	    !pmc_file_read(name, sizeof(name), "%s/cmdline", path) ||
-	    pmc_file_read(name, sizeof(name), "%s/comm", path) <= 0 ||
-	    (to->row->agent && !has_agent(pid)))
+	    pmc_file_read(name, sizeof(name), "%s/comm", path) <= 0)
 		return;
+	if (to->row->agent) {
+		pmc_file_read(maps, sizeof(maps), "%s/maps", path);
+		if (!strstr(maps, "/" TOOL_AGENT_FILE))
+			return;
+	}
 	if (strcmp(to->row->argument, "GLOB") == 0)
 		offer(to, name, pid);
 	else
