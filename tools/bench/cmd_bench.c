@@ -112,34 +112,26 @@ static int add(struct bench *bench, char **argv)
  * text, argv for a word of each second character. The number of words; -1: an open quote. */
 static int split(const char *text, char *to, char **argv)
 {
-	bool in_word = false;
+	static const char blanks[] = " \t\n\v\f\r";
 	char quote = 0;
 	int n = 0;
 
-	for (; *text; text++) {
-		if (!quote && strchr(" \t\n\v\f\r", *text)) {
-			if (in_word)
-				*to++ = '\0';
-			in_word = false;
-			continue;
-		}
-		if (!in_word)
-			argv[n++] = to;
-		in_word = true;
-		if (quote ? *text == quote : *text == '"' || *text == '\'') {
-			quote = quote ? 0 : *text;
-			continue;
-		}
-		if (*text == '\\') {
-			if (!text[1])
+	while (*(text += strspn(text, blanks))) {
+		argv[n++] = to;
+		for (; *text && (quote || !strchr(blanks, *text)); text++) {
+			if (quote ? *text == quote : *text == '"' || *text == '\'') {
+				quote = quote ? 0 : *text;
+				continue;
+			}
+			if (*text == '\\' && !text[1])
 				return -1;
-			if (quote && text[1] != quote)
-				*to++ = '\\';
-			text++;
+			if (*text == '\\' && quote && text[1] != quote)
+				*to++ = *text;
+			text += *text == '\\';
+			*to++ = *text;
 		}
-		*to++ = *text;
+		*to++ = '\0';
 	}
-	*to = '\0';
 	argv[n] = NULL;
 	return quote ? -1 : n;
 }
