@@ -186,6 +186,16 @@ middle() { of 0 '.runs | map(.wall_ns) | sort | .[2:8] | add / 6'; }
 between "$(of 1 .summary.wall_ns.delta_base)" "$(middle | awk '{ print int($1) - 1 }')" "$(middle | awk '{ print int($1) + 1 }')" \
 	"delta_base is the trimmed mean of the reference's runs"
 echo '{}' >"$T/bad.json"
+# Work of pmctl's own tells that the machine was as fast in the other session, or a hundred times as fast.
+bench -r 10 -e task-clock --format json "$PROG/pages 1000"
+ok "work between the runs" jq -e '.machine | .wall_ns > 1e4 and .cpu_ns > 1e4' "$T/out"
+jq '.commands[0].runs[].wall_ns /= 100' "$T/out" >"$T/faster.json"
+jq '.machine.wall_ns /= 100' "$T/faster.json" >"$T/machine.json"
+bench -r 10 -e task-clock --baseline "$T/faster.json" --format json "$PROG/pages 1000"
+between "$(of 0 .summary.wall_ns.ci_pct)" 0 5000 "an equally fast machine: an interval of the runs"
+bench -r 10 -e task-clock --baseline "$T/machine.json" --format json "$PROG/pages 1000"
+between "$(of 0 .summary.wall_ns.ci_pct)" 5000 1e6 "a faster machine: a wider interval"
+is "$(of 0 .summary.wall_ns.significant)" false "and no difference"
 bench -r 1 --baseline "$T/bad.json" true
 is "$status" 1 "a baseline without runs"
 bench -r 1 --baseline /dev/null true

@@ -62,6 +62,34 @@ static double *values_of(const struct bench *bench, const struct bench_command *
 	return values;
 }
 
+struct bench_speed bench_speed(const struct bench *bench)
+{
+	const struct bench_command *machine = &bench->machine;
+	double medians[2] = { NAN, NAN };
+	struct bench_summary summary;
+
+	for (unsigned i = 0; i < 2 && machine->n_runs; i++) {
+		double *values = tool_realloc(NULL, machine->n_runs * sizeof(*values));
+
+		for (size_t r = 0; r < machine->n_runs; r++)
+			values[r] = machine->runs[r].values[i ? BENCH_USER : BENCH_WALL];
+		bench_summarize(values, machine->n_runs, &summary);
+		medians[i] = summary.median;
+		free(values);
+	}
+	return (struct bench_speed){ medians[0], medians[1] };
+}
+
+/* By how much the machine was slower or faster in the baseline's session, in percent; 0: unknown.
+ */
+static double drift_of(const struct bench *bench, bool wall)
+{
+	const struct bench_speed now = bench_speed(bench), then = bench->baseline_speed;
+	const double pct = wall ? now.wall_ns / then.wall_ns : now.cpu_ns / then.cpu_ns;
+
+	return isfinite(pct) && pct > 0 ? 100 * (pct - 1) : 0;
+}
+
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
 		  const struct bench_command *reference, const struct bench_thread *thread,
 		  unsigned measure, struct bench_row *row)
@@ -81,8 +109,12 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 		bench_compare(&summary, &row->summary, &row->delta);
 	if (row->delta.known && !own) {
 		bench_compare_sessions(base, n_base, values, n, &row->delta);
-		if (bench->measures[measure].unit == BENCH_NS)
+		if (bench->measures[measure].unit == BENCH_NS) {
 			bench_widen(&row->delta, BENCH_DRIFT_PCT * row->delta.base / 100);
+			/* Twice, as a program may depend more on what the machine lacked. */
+			bench_widen(&row->delta, 2 * fabs(drift_of(bench, measure == BENCH_WALL)) *
+							 row->delta.base / 100);
+		}
 	}
 	/* Commands took turns, so that their runs of one round are a pair. */
 	if (row->delta.known && own && !bench->sequential)
@@ -623,11 +655,19 @@ static void write_notes(struct bench *bench, const struct results *results)
 	pmc_out_to_mem(&note.line, note.text, sizeof(note.text));
 	note_delta(&note, results);
 	if (bench->baseline) {
+		const double drift = drift_of(bench, true);
+
 		pmc_outf(&note.line,
 			 "Intervals of times include a drift of %d %% between this session and the "
-			 "baseline's; commands of one bench are compared more exactly.",
+			 "baseline's",
 			 BENCH_DRIFT_PCT);
-		end(&note, "");
+		if (drift != 0) {
+			pmc_out_str(&note.line,
+				    ", and twice that the same work of pmctl's own took ");
+			pmc_out_fixed(&note.line, fabs(drift), 1);
+			pmc_outf(&note.line, " %% %s", drift > 0 ? "longer now" : "less now");
+		}
+		end(&note, "; commands of one bench are compared more exactly.");
 	}
 	note.gap = true;
 	note_fastest(&note);
@@ -892,6 +932,7 @@ static void put_planned(struct pmc_json *json, const struct bench *bench,
 
 void bench_write_json(struct bench *bench, struct pmc_out *out)
 {
+	const struct bench_speed speed = bench_speed(bench);
 	struct pmc_json json;
 
 	pmc_json_init(&json, out, false);
@@ -904,6 +945,12 @@ void bench_write_json(struct bench *bench, struct pmc_out *out)
 	for (unsigned i = 0; i < bench->plan.count; i++)
 		put_planned(&json, bench, &bench->plan.events[i]);
 	pmc_json_array_end(&json);
+	if (speed.wall_ns > 0) {
+		pmc_json_object(&json, "machine");
+		pmc_json_double(&json, "wall_ns", speed.wall_ns);
+		pmc_json_double(&json, "cpu_ns", speed.cpu_ns);
+		pmc_json_object_end(&json);
+	}
 	pmc_json_bool(&json, "interrupted", bench->interrupted);
 	pmc_json_object_end(&json);
 	pmc_out_char(out, '\n');

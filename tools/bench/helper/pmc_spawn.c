@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -113,12 +114,29 @@ static void run(const struct spawn_request *request, const char *path, char **ar
 	result->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* What computes and takes memory, some 0.6 ms: the machine's speed in this session. */
+static void work(void)
+{
+	enum { STEPS = 300000, BYTES = 1 << 20, PAGE = 4096 };
+	const long at = pmc_sys6(SYS_mmap, 0, BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (uint64_t i = 0, x = 1; i < STEPS; i++) {
+		x = x * 6364136223846793005u + i;
+		__asm__ volatile("" : "+r"(x));
+	}
+	for (long i = 0; at > 0 && i < BYTES; i += PAGE)
+		*(volatile char *)(at + i) = 1;
+}
+
 __attribute__((used, noreturn)) static void serve(long *stack)
 {
 	char **argv = (char **)(stack + 1), **envp = argv + stack[0] + 1;
 	struct spawn_request request;
 	struct spawn_result result;
 
+	if (stack[0] == 2)
+		work();
 	pmc_sys3(SYS_fcntl, SPAWN_SOCKET, F_SETFD, FD_CLOEXEC);
 	/* From here on an exec is the command's. */
 	pmc_sys3(SYS_write, SPAWN_SOCKET, "", 1);

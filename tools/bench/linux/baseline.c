@@ -54,7 +54,7 @@ int bench_read_baseline(struct bench *bench)
 {
 	const char *file = bench->baseline_file;
 	json_error_t error;
-	json_t *root;
+	json_t *root, *speed;
 
 	if (!file)
 		return 0;
@@ -65,6 +65,9 @@ int bench_read_baseline(struct bench *bench)
 				 "such a file",
 				 file, error.text);
 	read_commands(bench, json_object_get(root, "commands"));
+	speed = json_object_get(root, "machine");
+	bench->baseline_speed =
+		(struct bench_speed){ number(speed, "wall_ns"), number(speed, "cpu_ns") };
 	json_decref(root);
 	if (!bench->n_baseline)
 		return tool_fail(

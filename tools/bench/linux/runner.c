@@ -66,14 +66,23 @@ void bench_why(const struct bench *bench, const struct pmc_planned *event, char 
 	pmc_plan_why(event, event->error, text, cap);
 }
 
+/* Of the commands, then pmc-spawn's own work. */
+static struct bench_command *command_at(struct bench *bench, unsigned c)
+{
+	return c < bench->n_commands ? &bench->commands[c] : &bench->machine;
+}
+
 /* pmc-spawn's arguments: path and argv of each command. */
 static char **words_of(struct bench *bench, char *path)
 {
+	static char *machine[] = { (char *)"pmc-spawn", (char *)"work", NULL };
 	uint32_t n = 1;
 	char **words;
 
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		struct bench_command *command = &bench->commands[c];
+	bench->machine.argv = machine;
+	memcpy(bench->machine.path, path, PATH_MAX);
+	for (unsigned c = 0; c <= bench->n_commands; c++) {
+		struct bench_command *command = command_at(bench, c);
 
 		command->first = n++;
 		for (char **word = command->argv; *word; word++)
@@ -82,8 +91,8 @@ static char **words_of(struct bench *bench, char *path)
 	}
 	words = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*words));
 	words[0] = path;
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		struct bench_command *command = &bench->commands[c];
+	for (unsigned c = 0; c <= bench->n_commands; c++) {
+		struct bench_command *command = command_at(bench, c);
 
 		words[command->first] = command->path;
 		memcpy(words + command->first + 1, command->argv,
