@@ -24,9 +24,6 @@
 #define STATE_PREEMPTED 0x100
 #define STATE_UNKNOWN	0x1000 /* none of them: waits */
 
-/* common_flags: TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI of include/linux/trace_events.h. */
-#define IN_INTERRUPT 0x58
-
 /* ---- where threads wait -------------------------------------------------------------------- */
 
 /* The outermost frames of the kernel's stack, which end with the system call. */
@@ -355,19 +352,13 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 	enter(summary, thread, THREAD_RUNNABLE, record->time);
 }
 
-/* The running thread wakes another; in an interrupt it has nothing to do with that. */
 static void on_waking(struct trace_summary *summary, const struct pmc_record *record)
 {
 	struct trace_thread *thread, *by = &summary->no_thread[BY_INTERRUPT];
-	int64_t tid, from = 0, flags = 0;
+	int64_t from;
 
-	if (pmc_tracepoint_integer(summary->waking, record, &tid))
-		return;
-	pmc_tracepoint_integer(summary->waking_flags, record, &flags);
-	thread = thread_of(summary, tid);
-	/* The record's own thread ID is -1 where a thread that ends wakes its parent. */
-	pmc_tracepoint_integer(summary->waking_by, record, &from);
-	if (!(flags & IN_INTERRUPT) && from > 0)
+	thread = thread_of(summary, live_waking_take(&summary->waking, record, &from));
+	if (from)
 		by = thread_of(summary, from);
 	/* The command has waited for pmctl to enable the events: no wait of its own. */
 	if (thread && thread->state == THREAD_UNKNOWN && from == getpid()) {
@@ -435,10 +426,6 @@ static const struct pmc_tracepoint_field *field(const struct trace_summary *summ
 
 int trace_summary_start(struct trace *trace)
 {
-	static const char *const no_threads[] = { [BY_INTERRUPT] = "(interrupt)",
-						  [BY_UNKNOWN] = "(unknown)",
-						  [BY_NOBODY] = "(still blocked)",
-						  [BY_OTHERS] = "(others)" };
 	struct pmc_arena *arena = &trace->arena;
 	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
 	pid_t target = trace->pid ? trace->pid : trace->rings.child.pid;
@@ -448,7 +435,7 @@ int trace_summary_start(struct trace *trace)
 	trace->summary = summary;
 	summary->trace = trace;
 	for (unsigned i = 0; i < N_NO_THREADS; i++)
-		strcpy(summary->no_thread[i].name, no_threads[i]);
+		strcpy(summary->no_thread[i].name, live_no_threads[i]);
 	/* Reads the functions now: later, records would be lost meanwhile. */
 	(void)trace_function_at(0, NULL);
 	summary->start_ns = pmc_now_ns();
@@ -458,9 +445,7 @@ int trace_summary_start(struct trace *trace)
 	summary->woken[1] = field(summary, WAKEUP_NEW, "pid");
 	summary->parent = field(summary, FORK, "parent_pid");
 	summary->child = field(summary, FORK, "child_pid");
-	summary->waking = field(summary, WAKING, "pid");
-	summary->waking_by = field(summary, WAKING, "common_pid");
-	summary->waking_flags = field(summary, WAKING, "common_flags");
+	live_waking_init(&summary->waking, trace->points[WAKING].tracepoint);
 	summary->some = target != 0;
 	if (trace_summary_add_target(summary, target) && target)
 		return tool_fail(rings_failed(&trace->rings), "no process %d; see ps", target);

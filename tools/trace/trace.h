@@ -15,6 +15,7 @@
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
 #include "tools/live/cause.h"
+#include "tools/live/waking.h"
 #include "tools/rings/rings.h"
 #include "tools/unwind/unwind.h"
 
@@ -158,17 +159,13 @@ enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING };
 /* sched_switch, and PERF_RECORD_SWITCH_CPU_WIDE in both threads. */
 enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
 
-/* What stands in the place of a waker: an interrupt, which comes in anybody's name; wake-ups that
- * were not recorded; waits that have not ended; in the matrix all others, also as pools. */
-enum { BY_INTERRUPT, BY_UNKNOWN, BY_NOBODY, BY_OTHERS, N_NO_THREADS };
-
 struct trace_summary {
 	struct trace *trace;
 	const struct trace_point *points; /* by the enum above */
 	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
-	const struct pmc_tracepoint_field *waking, *waking_by, *waking_flags;
+	struct live_waking waking;
 	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
-	struct trace_thread no_thread[N_NO_THREADS];
+	struct trace_thread no_thread[N_NO_THREADS]; /* in the matrix BY_OTHERS also as pools */
 	struct trace_reason *reasons;
 	struct trace_wait *waits;
 	struct place *places;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* waking.h - who wakes a thread, by records of sched:sched_waking. */
+#pragma once
+
+#include <pmc/record.h>
+#include <pmc/tracepoint.h>
+#include <stdint.h>
+
+/* What stands in the place of a waker: an interrupt, which comes in anybody's name; wake-ups that
+ * were not recorded; waits that have not ended; of a list with an end all others. */
+enum { BY_INTERRUPT, BY_UNKNOWN, BY_NOBODY, BY_OTHERS, N_NO_THREADS };
+/* "(interrupt)" */
+extern const char *const live_no_threads[N_NO_THREADS];
+
+struct live_waking {
+	const struct pmc_tracepoint_field *pid, *by, *flags;
+};
+
+void live_waking_init(struct live_waking *waking, const struct pmc_tracepoint *tracepoint);
+/* The ID of the thread that is woken; 0: the record has none. *by: of the thread that wakes it; 0:
+ * an interrupt or the idle thread. */
+int64_t live_waking_take(const struct live_waking *waking, const struct pmc_record *record,
+			 int64_t *by);
