@@ -366,8 +366,8 @@ struct pmc_stack_def {
  * Samples of a thread since its start, by identity, seq, eventset and part.
  *
  * Variable part: the reading of the event (n_groups times { struct pmc_reading, n times
- * uint64_t }), then n times struct pmc_sample. Long lists are split into parts; part 0 has the
- * reading and the sums. */
+ * uint64_t }), then n times struct pmc_sample, then with PMC_SAMPLES_WAKER struct pmc_waker. Long
+ * lists are split into parts; part 0 has the reading and the sums. */
 #define PMC_SAMPLES_PART 2048 /* most entries of a part, as the agent writes them */
 
 struct pmc_samples_fixed {
@@ -392,11 +392,20 @@ struct pmc_samples_fixed {
 /* Waits of one entry lasted about as long as each other, to a sixteenth: weight / count. The
  * longest one has an entry of its own. */
 #define PMC_SAMPLES_LENGTHS 2
+/* In each part: the waits of this part were ended by one thread. */
+#define PMC_SAMPLES_WAKER 4
 
 struct pmc_sample {
 	uint32_t stack; /* ID; 0: no stack */
 	uint32_t count;
 	uint64_t weight; /* sum of the periods, in the unit of the event */
+};
+
+struct pmc_waker {
+	uint8_t identity[16]; /* of its process image, with seq as in its row; 0: it has no row */
+	uint64_t seq;
+	uint32_t pid, tid; /* 0: no thread */
+	char name[16];	   /* NUL-padded; of no thread: (interrupt), (unknown), (still blocked) */
 };
 
 /* ---- PMC_FRAME_TIMES ---------------------------------------------------------------------

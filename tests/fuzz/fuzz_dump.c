@@ -156,6 +156,7 @@ static uint64_t write_report(int fd, const struct pmc_report_options *options, i
 {
 	static char room[64 << 10];
 	const struct pmc_profile_options read = { .timeline = options->timeline,
+						  .wakers = options->wakers,
 						  .from_ns = options->from_ns,
 						  .to_ns = options->to_ns };
 	struct pmc_profile profile;
@@ -185,6 +186,7 @@ static void report(int fd, uint8_t choice, uint8_t more)
 	struct pmc_report_options options = {
 		.format = choice % 3,
 		.by = more % N_BY,
+		.wakers = more % N_BY == PMC_BY_WAKER,
 		.top = (choice >> 2) % 4 - 1,
 		.summary = (choice & 16) != 0,
 		.wide = (choice & 32) != 0,

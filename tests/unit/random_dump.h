@@ -176,13 +176,18 @@ static inline void random_frame(struct dump *dump)
 						   .part = below(3),
 						   .n = below(3),
 						   .n_groups = (uint16_t)below(2),
-						   .flags = (uint16_t)below(4) };
+						   .flags = (uint16_t)below(8) };
+		struct pmc_waker waker = { .seq = below(3), .tid = below(3) };
 		struct pmc_sample samples[2] = { { below(4), below(9), rnd() >> 20 },
 						 { below(4), below(9), rnd() >> 20 } };
 
 		pmc_frame_begin(&buf, PMC_FRAME_SAMPLES, identity, snapshot, &fixed, sizeof(fixed));
 		random_readings(&buf, fixed.n_groups);
 		pmc_frame_bytes(&buf, samples, fixed.n * sizeof(samples[0]));
+		if (below(2))
+			memcpy(waker.identity, identity, sizeof(waker.identity));
+		if (below(8))
+			pmc_frame_bytes(&buf, &waker, sizeof(waker));
 		break;
 	}
 	case 10: {

@@ -40,6 +40,9 @@ static inline void made_stacks(unsigned process, const uint64_t *modules, unsign
 	pmc_frame_end(&made);
 }
 
+/* Of the next samples; NULL: none. */
+static const struct pmc_waker *made_waker;
+
 /* The event's own count is `raw`, of part 0. */
 static inline void made_samples(unsigned process, struct pmc_samples_fixed fixed, uint64_t raw,
 				const struct pmc_sample *list, unsigned n)
@@ -54,6 +57,8 @@ static inline void made_samples(unsigned process, struct pmc_samples_fixed fixed
 			sizeof(fixed));
 	made_readings(&value, fixed.n_groups);
 	pmc_frame_bytes(&made, list, n * sizeof(*list));
+	if (made_waker)
+		pmc_frame_bytes(&made, made_waker, sizeof(*made_waker));
 	pmc_frame_end(&made);
 }
 

@@ -518,6 +518,77 @@ static void lengths_of_waits(void **state)
 	}
 }
 
+/* Waits of one thread that two pools, an interrupt and, in another dump, unknown threads ended. */
+static void waits_by_waker(void **state)
+{
+	const struct pmc_process_fixed process = { .pid = 7,
+						   .rank = -1,
+						   .end_ns = 1000000000,
+						   .time_ns = 1000000000,
+						   .flags = PMC_PROCESS_FIRST };
+	struct pmc_waker by[] = { { .seq = 1, .pid = 7, .tid = 8, .name = "old name" },
+				  { .tid = 9, .name = "client-1" },
+				  { .tid = 10, .name = "client-2" },
+				  { .name = "(still blocked)" } };
+	const struct pmc_sample waits[] = { { 0, 2, 2000 }, { 0, 1, 5000 } };
+	const struct pmc_profile_options wakers = { .wakers = true };
+	struct pmc_report_options options = { .format = PMC_FORMAT_CSV,
+					      .by = PMC_BY_WAKER,
+					      .outer = { PMC_BY_NAME },
+					      .wakers = true,
+					      .top = -1,
+					      .columns = "name,waker,threads,samples,self,"
+							 "wait_p50_ns,longest_wait_ns",
+					      .fold_samples = report_fold_samples };
+	struct pmc_samples_fixed fixed = { .flags = PMC_SAMPLES_LENGTHS, .lost = 3 };
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	memcpy(by[0].identity, made_identity(1), sizeof(by[0].identity));
+	made_begin();
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .cpu_ns = 20 }, "app", NULL, 0);
+	made_thread(1, (struct pmc_thread_fixed){ .seq = 1 }, "worker-1", NULL, 0);
+	fixed.eventset = made_set(&wait_event, 1);
+	for (unsigned i = 0; i < 4; i++) {
+		made_waker = &by[i];
+		fixed.flags |= PMC_SAMPLES_WAKER;
+		fixed.part = i;
+		made_samples(1, fixed, 28000, waits, 2);
+		fixed.flags = fixed.lost = 0;
+	}
+	made_waker = NULL;
+	fixed.seq = 1;
+	fixed.part = 0;
+	fixed.flags = PMC_SAMPLES_LENGTHS;
+	made_samples(1, fixed, 7000, waits, 2);
+	/* The waker is missing. */
+	fixed.part = 1;
+	fixed.flags = PMC_SAMPLES_WAKER;
+	made_samples(1, fixed, 0, waits, 2);
+	pmc_profile_init(&profile, &wakers);
+	pmc_profile_add_buffer(&profile, made.data, made.len);
+	pmc_profile_finish(&profile);
+	assert_int_equal(profile.damaged_frames, 1);
+	assert_true(profile.has_wakers);
+	text = made_report(&profile, &options, &result, NULL);
+	has(text, "app,client-*,1,6,14000,1023,5000\n");
+	has(text, "app,worker-1,1,3,7000,1023,5000\n");
+	has(text, "app,(still blocked),1,3,7000,1023,5000\n");
+	has(text, "worker-1,(not recorded),1,3,7000,1023,5000\n");
+	options.format = PMC_FORMAT_JSON;
+	text = made_report(&profile, &options, &result, NULL);
+	has(text, "\"lost\":3,");
+	/* All of them are the waits of the thread. */
+	options = (struct pmc_report_options){ .format = PMC_FORMAT_CSV,
+					       .by = PMC_BY_NAME,
+					       .columns = "name,wait_ns,longest_wait_ns" };
+	text = made_report(&profile, &options, &result, NULL);
+	has(text, "app,28000,5000\n");
+	pmc_profile_free(&profile);
+}
+
 /* Rows of threads and groups have the number of samples; waits are none. */
 static void of_threads(void **state)
 {
@@ -628,6 +699,7 @@ int main(void)
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(of_threads),
 		cmocka_unit_test(lengths_of_waits),
+		cmocka_unit_test(waits_by_waker),
 		cmocka_unit_test(without_samples),
 		cmocka_unit_test(without_rows),
 		cmocka_unit_test(slow_rank),

@@ -11,8 +11,8 @@
 
 const char *const diff_keys[DIFF_KEYS] = {
 #define X(name, alias, value, doc)                                                                 \
-	[value] = value == PMC_BY_THREAD || value == PMC_BY_TIME || value == PMC_BY_REGION ||      \
-				  value == PMC_BY_PATH ?                                           \
+	[value] = value == PMC_BY_THREAD || value == PMC_BY_TIME || value == PMC_BY_WAKER ||       \
+				  value == PMC_BY_REGION || value == PMC_BY_PATH ?                 \
 			  NULL :                                                                   \
 			  #name,
 #include "tools/rows/by.def"

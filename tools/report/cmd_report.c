@@ -121,6 +121,9 @@ static int set_window(struct pmc_report_options *options)
 
 	if (code)
 		return code;
+	if (options->wakers && options->to_ns | options->from_ns)
+		return tool_fail(EXIT_USAGE, "--by waker is of the whole recording; leave out "
+					     "--from, --to and --every");
 	if (!options->from_ns && !options->to_ns)
 		return 0;
 	if (!pmc_by_samples(options->by))
@@ -160,6 +163,7 @@ static int parse(struct request *request, int argc, char **argv)
 	options->where = request->rows.choice.where;
 	options->n_where = request->rows.choice.n_where;
 	code = code ? code : report_set_keys(request->keys, options->outer, &options->by);
+	options->wakers = memchr(request->keys, PMC_BY_WAKER, PMC_KEYS_MOST);
 	code = code ? code : set_window(options);
 	if (code)
 		return code;
@@ -250,6 +254,7 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 static int report(struct request *request)
 {
 	const struct pmc_profile_options options = { .timeline = request->options.timeline,
+						     .wakers = request->options.wakers,
 						     .from_ns = request->options.from_ns,
 						     .to_ns = request->options.to_ns,
 						     .every_ns = request->options.every_ns };
@@ -264,6 +269,10 @@ static int report(struct request *request)
 		pmc_profile_finish(&profile);
 		code = check_window(&profile);
 	}
+	if (!code && request->options.wakers && !profile.has_wakers)
+		code = tool_fail(EXIT_FAIL,
+				 "who ended waits is not recorded there, so --by waker has no "
+				 "rows; pmctl profile --wakers records it");
 	if (!code)
 		code = name_and_print(request, &profile);
 	pmc_profile_free(&profile);

@@ -186,6 +186,25 @@ static void add_sample(struct folding *f, const struct pmc_p_sample *sample)
 		count_thread(f, known->others[i]);
 }
 
+/* By waker, groups are the rows. */
+static void add_waits(struct folding *f, const struct pmc_p_samples *samples)
+{
+	struct pmc_sample_row *row = &f->group->row;
+
+	if (!row->lengths)
+		row->lengths = pmc_arena_alloc(f->arena, sizeof(*row->lengths));
+	count_thread(f, f->group);
+	pmc_add_sat(&row->samples, samples->samples);
+	pmc_add_sat(&row->self, samples->weight);
+	row->total_samples = row->samples;
+	row->total = row->self;
+	for (uint64_t i = 0; i < samples->n; i++)
+		if (samples->list[i].count)
+			pmc_histogram_add_times(f->arena, row->lengths,
+						samples->list[i].weight / samples->list[i].count,
+						samples->list[i].count);
+}
+
 /* ---- rows -------------------------------------------------------------------------------- */
 
 /* The begin of the interval of a group; one of unknown threads has no keys. */
@@ -267,7 +286,7 @@ static void make_rows(struct folding *f)
 		order_tree(f, nodes);
 	fold->n_rows = 0;
 	for (uint64_t i = 0; i < f->n; i++)
-		if (!nodes[i]->is_group || fold->group_rows)
+		if (!nodes[i]->is_group || fold->group_rows || fold->by == PMC_BY_WAKER)
 			fold->rows[fold->n_rows++] = &nodes[i]->row;
 }
 
@@ -282,9 +301,15 @@ void report_fold_samples(struct pmc_sample_fold *fold, void *names)
 	for (uint64_t i = 0; i < fold->n_lists; i++) {
 		const struct pmc_p_samples *samples = fold->lists[i];
 
-		f.thread = i + 1;
+		/* Lists of a thread are side by side. */
+		f.thread += !i || samples->process != fold->lists[i - 1]->process ||
+			    samples->fixed.seq != fold->lists[i - 1]->fixed.seq;
 		if (fold->groups && samples->n)
 			f.group = find_group(&f, fold->groups[i]);
+		if (fold->by == PMC_BY_WAKER && samples->n) {
+			add_waits(&f, samples);
+			continue;
+		}
 		for (uint64_t k = 0; k < samples->n; k++) {
 			add_sample(&f, &samples->list[k]);
 			tool_progress_add(1);

@@ -593,6 +593,20 @@ static void put_seconds(struct pmc_out *out, uint64_t ns, uint64_t every)
 		pmc_outf(out, ".%.*s", (int)decimals, fraction);
 }
 
+/* The name of the thread, or of who ended its waits: "" if that was not recorded. */
+static const char *name_of(enum pmc_fold_by by, const struct pmc_p_thread *thread, size_t *len)
+{
+	if (by != PMC_BY_WAKER)
+		return pmc_thread_label(thread, len);
+	*len = thread->waker_len;
+	return thread->waker ? thread->waker : "";
+}
+
+static bool is_pool(enum pmc_fold_by by)
+{
+	return by == PMC_BY_POOL || by == PMC_BY_WAKER;
+}
+
 /* The text threads are grouped by. Returns its length. */
 static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 		     const struct pmc_p_thread *thread, char *buf)
@@ -604,8 +618,13 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 
 	switch (by) {
 	case PMC_BY_POOL:
-		text = pmc_thread_label(thread, &len);
-		return pmc_pool_pattern(text, len, buf);
+	case PMC_BY_WAKER:
+		text = name_of(by, thread, &len);
+		/* "(still blocked)" is no name that was cut. */
+		if (!thread->no_waker)
+			return pmc_pool_pattern(text, len, buf);
+		pmc_out_bytes(&out, text, len);
+		break;
 	case PMC_BY_NONE:
 	case PMC_BY_NAME:
 		text = pmc_thread_label(thread, &len);
@@ -666,6 +685,8 @@ static const char *nameless(enum pmc_fold_by by)
 {
 	if (by == PMC_BY_RANK || by == PMC_BY_POD)
 		return "(none)";
+	if (by == PMC_BY_WAKER)
+		return "(not recorded)";
 	return by <= PMC_BY_NAME || by == PMC_BY_REGION ? "(unnamed)" : "(unknown)";
 }
 
@@ -703,7 +724,7 @@ void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, const unsigned c
 	*fold = (struct pmc_fold){ .u = u, .only_labels = pmc_by_samples(by) };
 	for (; outer && *outer && fold->n_keys + 1 < PMC_KEYS_MOST; outer++)
 		fold->keys[fold->n_keys++].by = (enum pmc_fold_by) * outer;
-	if (!pmc_by_samples(by))
+	if (!pmc_by_samples(by) || by == PMC_BY_WAKER)
 		fold->keys[fold->n_keys++].by = by;
 }
 
@@ -746,11 +767,13 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, struct pmc_fold_k
 {
 	struct pmc_arena *arena = fold->u->arena;
 	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
-	const bool pool = key->by == PMC_BY_POOL;
+	const bool pool = is_pool(key->by);
+	size_t name_len;
 
+	name_of(key->by, thread, &name_len);
 	entry->text = pmc_arena_strndup(arena, text, len);
 	entry->len = len;
-	entry->cut = pool && is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
+	entry->cut = pool && is_cut(name_len);
 	entry->group = pool ? same_stem(fold, key, text, len, entry->cut) : NULL;
 	if (!entry->group) {
 		entry->group = pmc_arena_alloc(arena, sizeof(*entry->group));
@@ -765,11 +788,16 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, struct pmc_fold_k
 }
 
 /* Whether the threads of a pool share one name, and which. */
-static void note_name(struct pmc_fold_group *group, const struct pmc_p_thread *thread)
+static void note_name(enum pmc_fold_by by, struct pmc_fold_group *group,
+		      const struct pmc_p_thread *thread)
 {
 	size_t len;
-	const char *name = pmc_thread_label(thread, &len);
+	const char *name = name_of(by, thread, &len);
 
+	/* Its samples may be several lists. */
+	if (by == PMC_BY_POOL && thread->row && thread->row == group->last)
+		return;
+	group->last = thread->row;
 	if (!group->threads++) {
 		memcpy(group->name, name, len);
 		group->name_len = (unsigned char)len;
@@ -791,8 +819,8 @@ static struct pmc_fold_group *find_group(struct pmc_fold *fold, struct pmc_fold_
 			entry = entry_new(fold, key, thread, text, len);
 		key->last = entry;
 	}
-	if (key->by == PMC_BY_POOL)
-		note_name(entry->group, thread);
+	if (is_pool(key->by))
+		note_name(key->by, entry->group, thread);
 	return entry->group;
 }
 
@@ -867,7 +895,7 @@ static const char *join_labels(const struct pmc_fold *fold, const struct pmc_fol
 void pmc_fold_end(struct pmc_fold *fold)
 {
 	for (unsigned i = 0; i < fold->n_keys; i++)
-		if (fold->keys[i].by == PMC_BY_POOL)
+		if (is_pool(fold->keys[i].by))
 			label_pools(fold, &fold->keys[i]);
 	for (struct pmc_fold_row *row = fold->rows; row; row = row->next)
 		row->label = fold->n_keys == 1 ? row->groups[0]->label : join_labels(fold, row);

@@ -168,8 +168,8 @@ struct pmc_ratio pmc_fold_metric(const struct pmc_fold_row *row, const struct pm
 
 /* ---- groups ---------------------------------------------------------------------------- */
 
-/* Rows of functions, lines, modules and paths are made of samples, by the caller of pmc_report(),
- * which has the names. */
+/* Rows of wakers, functions, lines, modules and paths are made of samples, by the caller of
+ * pmc_report(), which has the names. A waker may also be a key before that of the samples. */
 enum pmc_fold_by {
 	PMC_BY_NONE, /* threads, or pools if there are many (table) */
 #define X(name, alias, value, doc) value,
@@ -179,7 +179,7 @@ enum pmc_fold_by {
 
 static inline bool pmc_by_samples(enum pmc_fold_by by)
 {
-	return by >= PMC_BY_FUNCTION;
+	return by >= PMC_BY_WAKER;
 }
 
 /* The most keys by which rows are folded at the same time. */
@@ -188,8 +188,9 @@ enum { PMC_KEYS_MOST = 6 };
 /* Threads that have a key in common. */
 struct pmc_fold_group {
 	const char *label;
-	uint64_t threads; /* pmc_fold_find() calls */
-	char name[16];	  /* the first thread's */
+	uint64_t threads;	      /* pmc_fold_find() calls, of one row after another once */
+	const struct pmc_p_row *last; /* private, as the next three */
+	char name[16];		      /* the first thread's */
 	unsigned char name_len;
 	bool many_names;  /* not all threads have that name */
 	uint64_t time_ns; /* of an interval */
@@ -221,7 +222,7 @@ struct pmc_fold {
 };
 
 /* Rows are threads that have the same group of each key: those of `outer`, which ends with
- * PMC_BY_NONE (NULL: none), and then `by`, but for one of samples. */
+ * PMC_BY_NONE (NULL: none), and then `by`, but for one of samples other than PMC_BY_WAKER. */
 void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, const unsigned char *outer,
 		    enum pmc_fold_by by);
 /* The thread's row, without adding to it. */

@@ -405,6 +405,8 @@ static void link_frames(struct pmc_profile *profile)
 		&profile->arena, (n[PMC_FRAME_SAMPLES] + n[PMC_FRAME_TIMES] + 1) * sizeof(void *));
 	profile->delays =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_SAMPLES] + 1) * sizeof(void *));
+	profile->woken =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_SAMPLES] + 1) * sizeof(void *));
 	profile->timed =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_TIMES] + 1) * sizeof(void *));
 	profile_list_modules(profile);

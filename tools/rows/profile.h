@@ -183,6 +183,10 @@ struct pmc_p_thread {
 	uint64_t outside_mpi_ns, outside_mpi_samples;
 	/* The begin of the interval of its samples (--every), a multiple of every_ns. */
 	uint64_t time_ns, every_ns;
+	/* In a report by waker, the name of who ended these waits; NULL: not recorded. */
+	const char *waker;
+	size_t waker_len;
+	bool no_waker; /* it is no thread */
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
@@ -288,6 +292,12 @@ static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
 	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
 }
 
+/* Who ended waits. */
+struct pmc_p_waker {
+	struct pmc_waker of;
+	const struct pmc_p_row *row; /* NULL: it has none in the dump */
+};
+
 /* The samples of a thread by one event. */
 struct pmc_p_samples {
 	const struct pmc_p_process *process;
@@ -300,9 +310,10 @@ struct pmc_p_samples {
 	uint64_t mpi_samples, mpi_weight; /* of these, in an MPI library */
 	uint64_t no_stack_samples;	  /* of these, whose stack is unknown, or a module of it */
 	uint64_t n;
-	uint64_t time_ns;	   /* with options.every_ns: the begin of the interval */
-	size_t room;		   /* private */
-	struct pmc_p_sample *list; /* a stack may be there more than once */
+	uint64_t time_ns;		 /* with options.every_ns: the begin of the interval */
+	const struct pmc_p_waker *waker; /* of profile->woken; NULL: not recorded */
+	size_t room;			 /* private */
+	struct pmc_p_sample *list;	 /* a stack may be there more than once */
 };
 
 struct pmc_profile {
@@ -323,6 +334,9 @@ struct pmc_profile {
 	uint64_t n_delays;
 	struct pmc_p_samples **timed; /* the same by time, if asked for and known */
 	uint64_t n_timed_lists;
+	struct pmc_p_samples **woken; /* waits alone, by who ended them, if asked for */
+	uint64_t n_woken;
+	bool has_wakers;	     /* it is known of some waits */
 	uint64_t n_timed, n_untimed; /* with a window: lists of samples, and those without times */
 	bool too_many_intervals;     /* later samples are left out */
 	struct pmc_p_module **modules; /* by path, then build ID */
@@ -338,6 +352,7 @@ struct pmc_profile {
 struct pmc_profile_options {
 	bool timeline;		 /* keep older snapshots too */
 	bool times;		 /* samples by time, too */
+	bool wakers;		 /* waits by who ended them, too */
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 	/* Samples of this time since the start of the job only, as far as the dump has their times;
 	 * to_ns 0: all. */
@@ -375,6 +390,9 @@ bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_usag
 /* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n);
+/* Its waits, a list for each thread that ended some: *n entries of profile->woken. */
+struct pmc_p_samples **pmc_profile_woken_of(const struct pmc_profile *profile,
+					    const struct pmc_p_row *row, uint64_t *n);
 /* Those of its waits for a CPU, if their lengths are known; else NULL. */
 const struct pmc_p_samples *pmc_profile_delays_of(const struct pmc_profile *profile,
 						  const struct pmc_p_row *row);

@@ -184,18 +184,26 @@ void profile_list_stacks(struct pmc_profile *profile, const struct table_frame *
 
 /* ---- samples ------------------------------------------------------------------------------*/
 
-/* After the fixed part and the readings. NULL: they do not fit. */
+static bool has_waker(const struct pmc_frame *frame, const struct pmc_samples_fixed *fixed)
+{
+	return frame->head.type == PMC_FRAME_SAMPLES && fixed->flags & PMC_SAMPLES_WAKER;
+}
+
+/* After the fixed part and the readings; a waker follows them. NULL: they do not fit. */
 static const uint8_t *samples_at(const struct pmc_frame *frame,
 				 const struct pmc_samples_fixed *fixed)
 {
+	const size_t behind = has_waker(frame, fixed) ? sizeof(struct pmc_waker) : 0;
 	const size_t bytes = frame->head.type == PMC_FRAME_TIMES ? sizeof(struct pmc_timed_sample) :
 								   sizeof(struct pmc_sample);
 	struct pmc_cursor cursor;
+	const uint8_t *words;
 
 	pmc_cursor_init(&cursor, frame);
 	if (!profile_skip_readings(&cursor, fixed->n_groups))
 		return NULL;
-	return profile_words(&cursor, bytes / sizeof(uint64_t) * fixed->n);
+	words = profile_words(&cursor, bytes / sizeof(uint64_t) * fixed->n);
+	return profile_words(&cursor, behind / sizeof(uint64_t)) ? words : NULL;
 }
 
 bool profile_has_samples(const struct pmc_frame *frame, const struct pmc_samples_fixed *fixed)
@@ -234,6 +242,39 @@ static struct pmc_p_samples *entry_of(struct pmc_profile *profile, struct pmc_p_
 	last = new_entry(profile, process, fixed);
 	list[(*n)++] = last;
 	return last;
+}
+
+/* The same by who ended the waits. */
+static struct pmc_p_samples *woken_of(struct pmc_profile *profile,
+				      const struct pmc_p_samples *samples,
+				      const struct pmc_waker *of)
+{
+	struct pmc_arena *arena = &profile->arena;
+	const struct pmc_p_process *process;
+	struct pmc_p_waker *waker;
+	struct pmc_p_samples *entry, *last = NULL;
+
+	if (profile->n_woken)
+		last = profile->woken[profile->n_woken - 1];
+	if (last && !is_entry_of(last, samples->process, &samples->fixed))
+		last = NULL;
+	if (last &&
+	    (of && last->waker ? !memcmp(&last->waker->of, of, sizeof(*of)) : !of && !last->waker))
+		return last;
+	entry = new_entry(profile, samples->process, &samples->fixed);
+	entry->event = samples->event;
+	/* Known of the thread, not by waker. */
+	if (last)
+		entry->fixed.lost = entry->fixed.truncated = 0;
+	profile->woken[profile->n_woken++] = entry;
+	if (!of)
+		return entry;
+	entry->waker = waker = pmc_arena_alloc(arena, sizeof(*waker));
+	waker->of = *of;
+	HASH_FIND(hh, profile->tables->processes, of->identity, sizeof(of->identity), process);
+	if (process && process->index)
+		waker->row = profile_find_row(process, of->seq);
+	return entry;
 }
 
 enum { INTERVALS_MOST = 10000 };
@@ -395,6 +436,8 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 	const bool window = profile->tables->options.to_ns;
 	struct pmc_samples_fixed fixed;
 	struct pmc_p_samples *samples;
+	struct pmc_p_samples *woken = NULL;
+	struct pmc_waker waker;
 	const uint8_t *words;
 	bool delays;
 
@@ -417,6 +460,13 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		take_event(profile, samples, kept);
 	if (fixed.part == 0 && timed)
 		samples->fixed.truncated = 0;
+	if (has_waker(&kept->frame, &fixed)) {
+		memcpy(&waker, words + fixed.n * sizeof(struct pmc_sample), sizeof(waker));
+		profile->has_wakers = true;
+	}
+	if (profile->tables->options.wakers && !timed && samples->event &&
+	    pmc_is_off_cpu(samples->event))
+		woken = woken_of(profile, samples, has_waker(&kept->frame, &fixed) ? &waker : NULL);
 	for (uint32_t i = 0; i < fixed.n; i++) {
 		struct pmc_timed_sample at;
 		struct pmc_sample sample;
@@ -427,6 +477,8 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		} else {
 			memcpy(&sample, words + i * sizeof(sample), sizeof(sample));
 			add_sample(profile, samples, &sample, 0);
+			if (woken)
+				add_sample(profile, woken, &sample, 0);
 		}
 	}
 }
@@ -462,6 +514,12 @@ struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n)
 {
 	return find_samples(profile->samples, profile->n_samples, row, n);
+}
+
+struct pmc_p_samples **pmc_profile_woken_of(const struct pmc_profile *profile,
+					    const struct pmc_p_row *row, uint64_t *n)
+{
+	return find_samples(profile->woken, profile->n_woken, row, n);
 }
 
 const struct pmc_p_samples *pmc_profile_delays_of(const struct pmc_profile *profile,

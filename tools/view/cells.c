@@ -267,7 +267,7 @@ static OWN_FUNCTION struct table_cell key_cell(struct pmc_view *view, unsigned i
 
 	if (index < view->groups.n_keys)
 		return group->groups ? cell_text(group->groups[index]->label) : cell_null();
-	if (!row->sample)
+	if (!row->sample || view->by == PMC_BY_WAKER)
 		return cell_text(group->label);
 	last = pmc_sample_key_cell(view, row->sample);
 	if (index != PMC_ALL_KEYS)

@@ -314,10 +314,12 @@ static bool is_left_out(const struct pmc_view *view, unsigned sample)
 	}
 }
 
-/* Columns of samples: of ALL rows, NAMED: all but modules, LINES only, PATHS only. */
+/* Columns of samples: of ALL rows, CODE: all but wakers, NAMED: nor modules, LINES only, PATHS
+ * only, WAKERS only. */
 static void add_sample_columns(struct pmc_view *view, struct pmc_columns *columns)
 {
-	enum { ALL, NAMED, LINES, PATHS };
+	enum { ALL, CODE, NAMED, LINES, PATHS, WAKERS };
+	const bool waker = view->by == PMC_BY_WAKER;
 	static const struct sample_field {
 		const char *name, *head;
 		unsigned char unit, of, table;
@@ -347,7 +349,9 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 			continue;
 		if (is_left_out(view, i))
 			column.when = NEVER;
-		if (field->of == ALL || (field->of == NAMED && view->by != PMC_BY_MODULE) ||
+		if (field->of == ALL || (field->of == CODE && !waker) ||
+		    (field->of == WAKERS && waker) ||
+		    (field->of == NAMED && !waker && view->by != PMC_BY_MODULE) ||
 		    (field->of == LINES && view->by == PMC_BY_LINE) ||
 		    (field->of == PATHS && view->by == PMC_BY_PATH))
 			add(columns, &column);
@@ -380,6 +384,11 @@ void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *colum
 				column->index == PMC_SAMPLE_samples ? "waits" : "total waits";
 		if (weight && !is_left_out(view, column->index))
 			column->when = LEAD;
+		/* A waker calls nothing. */
+		if (view->by == PMC_BY_WAKER && column->index == PMC_SAMPLE_self)
+			column->head = "wait";
+		if (view->by == PMC_BY_WAKER && column->index == PMC_SAMPLE_self_pct)
+			column->head = "%";
 	}
 }
 

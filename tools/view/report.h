@@ -28,7 +28,7 @@ static inline bool pmc_format_is_table(enum pmc_report_format format)
 	return format == PMC_FORMAT_TABLE || format == PMC_FORMAT_MARKDOWN;
 }
 
-/* A row of --by function, line, module or path. */
+/* A row of --by waker, function, line, module or path. */
 struct pmc_sample_row {
 	const char *function; /* as in the source, or module+offset, or a module; never NULL */
 	const char *module;   /* path; "" unknown */
@@ -41,6 +41,7 @@ struct pmc_sample_row {
 	uint64_t threads;
 	/* Samples taken in it, and in it or what it called; and their weights. */
 	uint64_t samples, total_samples, self, total;
+	struct pmc_histogram *lengths; /* of waits by waker; NULL: not known, or other rows */
 };
 
 /* The key of a row of --by function, line or module, which may be in room. whole: with the path of
@@ -81,6 +82,7 @@ struct pmc_report_options {
 	bool inverted;		 /* --by path: bottom-up */
 	uint64_t from_ns, to_ns; /* samples of that time only; to_ns 0: all */
 	uint64_t every_ns;	 /* with --by time: its intervals; --top is for each of them */
+	bool wakers;		 /* one of the keys is waker */
 	const char *event;	 /* whose samples are shown; NULL: the one with most */
 	/* Of that event; NULL: any. */
 	const char *core_type;

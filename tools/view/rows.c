@@ -322,7 +322,7 @@ static int sort_lines(struct pmc_lines *lines)
 
 	if (groups && view->by == PMC_BY_PATH)
 		return 0;
-	for (unsigned i = !samples; i < 3 && names[i]; i++) {
+	for (unsigned i = !samples || view->by == PMC_BY_WAKER; i < 3 && names[i]; i++) {
 		const struct table_column *column = sort_column(view, groups, names[i]);
 
 		if (!column)

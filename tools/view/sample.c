@@ -101,7 +101,8 @@ static struct pmc_p_samples **samples_of(const struct pmc_view *view, uint64_t i
 	*n = 0;
 	if (i + 1 < view->n_rows && pmc_same_thread(view->rows[i], view->rows[i + 1]))
 		return NULL;
-	return pmc_profile_samples_of(view->profile, view->rows[i], n);
+	return view->options->wakers ? pmc_profile_woken_of(view->profile, view->rows[i], n) :
+				       pmc_profile_samples_of(view->profile, view->rows[i], n);
 }
 
 static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples)
@@ -140,11 +141,25 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* Its name, as that of its row; in `buf`. */
+static void take_waker(const struct pmc_view *view, const struct pmc_p_waker *waker,
+		       struct pmc_thread_buf *buf, struct pmc_p_thread *thread)
+{
+	if (waker && waker->row) {
+		pmc_profile_thread(view->profile, waker->row, buf);
+		thread->waker = pmc_thread_label(&buf->thread, &thread->waker_len);
+	} else if (waker) {
+		thread->waker = waker->of.name;
+		thread->waker_len = strnlen(waker->of.name, sizeof(waker->of.name));
+		thread->no_waker = !waker->of.tid;
+	}
+}
+
 /* The groups of the threads by the keys before that of samples. */
 static void add_groups(struct pmc_view *view)
 {
 	struct pmc_sample_fold *fold = &view->samples.fold;
-	struct pmc_thread_buf buf;
+	struct pmc_thread_buf buf, of_waker;
 
 	fold->groups = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->groups));
 	for (uint64_t i = 0; i < fold->n_lists; i++) {
@@ -153,6 +168,7 @@ static void add_groups(struct pmc_view *view)
 
 		thread.time_ns = fold->lists[i]->time_ns;
 		thread.every_ns = common_divisor(view->options->every_ns, view->options->from_ns);
+		take_waker(view, fold->lists[i]->waker, &of_waker, &thread);
 		fold->groups[i] = pmc_fold_find(&view->groups, &thread);
 	}
 	pmc_fold_end(&view->groups);
@@ -199,7 +215,7 @@ int pmc_view_sample_rows(struct pmc_view *view)
 	fold->by = view->by;
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;
-	if (view->n_outer)
+	if (view->groups.n_keys)
 		add_groups(view);
 	if (options->fold_samples)
 		options->fold_samples(fold, options->names_arg);
@@ -286,6 +302,12 @@ struct table_cell pmc_sample_key_cell(struct pmc_view *view, const struct pmc_sa
 		return path(view, row);
 	return cell_text(
 		pmc_sample_key(row, view->by, !is_short(view), view->text, sizeof(view->text)));
+}
+
+static struct table_cell length(const struct pmc_sample_row *row, unsigned percent)
+{
+	return row->lengths ? cell_number(true, pmc_histogram_percentile(row->lengths, percent)) :
+			      cell_null();
 }
 
 static struct table_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)

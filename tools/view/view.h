@@ -312,7 +312,7 @@ int pmc_table_make(struct pmc_table *table);
 const char *pmc_more(const struct pmc_lines *lines);
 static inline bool pmc_is_sample_key(const struct pmc_view *view, const struct table_column *column)
 {
-	return column->kind == PMC_COL_KEY && pmc_by_samples(pmc_key_at(view, column->index));
+	return column->kind == PMC_COL_KEY && pmc_key_at(view, column->index) >= PMC_BY_FUNCTION;
 }
 /* A cell of table->rest. */
 struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_column *column);
