@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # trace-waits.t - pmctl trace --summary: lengths of waits against perf's records of the same run, and
-# who waits for whom in a pipeline that measures itself.
+# who waits for whom in a pipeline that measures itself; the latter also of pmctl profile --wakers.
 . "$(dirname "$0")/lib.sh"
 with_tracefs
 cd "$T" || exit 1
@@ -9,14 +9,14 @@ python=$(python3 -c 'import sys; print(sys.executable)')
 trace() { run timeout -s KILL 100 "$PMCTL" trace "$@"; }
 
 # a sleeps and writes, b reads, sleeps and writes, c reads. Each thread measures its waits: the time
-# of a call without its time on and waiting for a CPU.
+# of a call without its time on and, unless there is an argument, waiting for a CPU.
 cat >pipeline.py <<'END'
-import collections, os, threading, time
+import collections, os, sys, threading, time
 ab, bc = os.pipe(), os.pipe()
 waited = collections.Counter()
 def now():
     on, ready = open("/proc/thread-self/schedstat").read().split()[:2]
-    return time.monotonic_ns() - int(on) - int(ready)
+    return time.monotonic_ns() - int(on) - (0 if sys.argv[1:] else int(ready))
 def wait(*key):
     def call(function, *args):
         begin = now()
@@ -186,6 +186,57 @@ for c in "abcdefghijklmnop":
 END
 trace --summary --by pool,waker --width 300 -- "$python" pools.py
 is "$(sed '/^the same/,$d' err | grep -c .) $(grep -c '^(others) ' err)" "15 1" "a matrix has 12 pools, and one row of others"
+
+# ---- the same of a recording -------------------------------------------------------------------
+# Its waits include the time until the thread has a CPU.
+# csv DUMP [FLAG...]: rows of pool and waker
+csv() { "$PMCTL" report --by pool,waker --format csv --columns pool,waker,self "$@" | sed 1d; }
+recorded() {
+	rm -f x.pmc
+	run "$PMCTL" profile --wakers -o x.pmc -- "$python" pipeline.py wall
+	csv x.pmc >cells
+	while read -r pool waker _ want; do
+		got=$(awk -F, -v p="$pool" -v w="$waker" '$1 == p && ($2 == w || $2 == "(unknown)") { n += $3 } END { printf "%.0f", n }' cells)
+		echo "$pool $waker: $got wants $want" >>err
+		awk -v got="$got" -v want="$want" 'BEGIN { exit !(got > want * 0.97 && got < want * 1.03) }' || return
+	done <out
+	[ "$(wc -l <out)" = 4 ]
+}
+least=3 mostly "a recording: who waited for whom in the pipeline, to 3 %" recorded
+sums() { awk -F, '{ n[$1] += $NF } END { for (pool in n) printf "%s %.0f\n", pool, n[pool] }' | sort; }
+is "$(sums <cells)" "$("$PMCTL" report --by pool --format csv --columns pool,wait_ns x.pmc | sed 1d | sums)" \
+	"the rows of all wakers are the waits of the pool"
+is "$("$PMCTL" report --by waker,pool --format csv --columns pool,waker,self x.pmc)" "$(
+	"$PMCTL" report --by pool,waker --format csv --columns pool,waker,self x.pmc)" "a waker is the last key"
+is "$("$PMCTL" report --by function,waker --format json x.pmc | jq '[.groups[].self] | add')" "$(sums <cells | awk '{ n += $2 } END { printf "%.0f", n }')" \
+	"of functions, too"
+is "$(csv x.pmc --where waker=b --where comm=c)" "$(grep ^c,b, cells)" "--where chooses wakers"
+"$PMCTL" profile -o plain.pmc -- sleep 0.1
+"$PMCTL" merge x.pmc plain.pmc -o both.pmc
+is "$(csv both.pmc | grep -v '(not recorded)' | sort)" "$(sort cells)" "a merged dump has them"
+refuses 1 "pmctl profile --wakers" "a dump without wakers" report --by pool,waker plain.pmc
+refuses 2 "leave out --from" "wakers have no times" report --by waker --to 1 x.pmc
+refuses 2 "leave out --on-cpu" "wakers of samples" profile --by waker --on-cpu -- true
+# A thread that sleeps when the recording begins, and ends before it does.
+mkfifo in
+"$PROG/work" attach <in >attached &
+pid=$!
+exec 9>in
+await grep -q ready attached
+"$PMCTL" profile --by thread,waker --width 200 -d 60s -p $pid >table 2>err &
+recorder=$!
+opened() { ls -l /proc/$recorder/fd 2>>err | grep -q signalfd; }
+await opened
+exec 9>&-
+ok "a recording with wakers ends with its process" wait $recorder
+wait $pid
+like "$(cat table)" "sleeper [0-9]+ " "threads that slept at its start have rows"
+run unshare -pf --mount-proc "$PMCTL" profile --wakers -- true
+is "$status $(wc -l <err)" "125 1" "refused in a PID namespace of its own"
+like "$(cat err)" "first PID namespace" "with the reason"
+run as_nobody "$PMCTL" profile --wakers -- true
+is "$status $(wc -l <err)" "125 1" "refused to users who may not record it"
+like "$(cat err)" "perf_event_paranoid|tracing" "with what permits it"
 
 # ---- as a page ---------------------------------------------------------------------------------
 # The picture, the matrix and the rows by cause have the same times, and those of the program.

@@ -25,7 +25,7 @@
 struct job {
 	const char *pids, *name, *cgroup, *event, *output;
 	pid_t tid;
-	bool machine, on_cpu, off_cpu, histogram;
+	bool machine, on_cpu, off_cpu, histogram, wakers;
 	uint64_t frequency, stack_bytes;
 	enum { UNWIND_AUTO, UNWIND_DWARF, UNWIND_FP } unwind;
 	int width, top;
@@ -35,6 +35,7 @@ struct job {
 	struct live_tids processes;
 	struct prof prof;
 	struct pmc_counter_event sampled;
+	struct pmc_tracepoint *waking;	    /* NULL: who ends waits is not recorded */
 	bool user_only;			    /* the kernel's work may not be observed */
 	char path[PATH_MAX], dir[PATH_MAX]; /* of the dump; its own directory, if it is not kept */
 	bool exists, is_old; /* the dump was there, with frames of another recording */
@@ -70,6 +71,7 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_DURATION(rings.duration_ns, "end of the recording (default: SIGINT, or CMD's end)"),
 	FLAG_BOOL(0, "--on-cpu", on_cpu, "samples on CPU only"),
 	FLAG_BOOL(0, "--off-cpu", off_cpu, "waits only"),
+	FLAG_BOOL(0, "--wakers", wakers, "who ended each wait, too, for --by waker (root)"),
 	FLAG_WORD(0, "--unwind", "HOW", unwind, unwinders,
 		  "user stacks by unwind tables or frame pointers"),
 	FLAG_NUMBER(0, "--stack-size", "BYTES", stack_bytes, 512, UNWIND_STACK_MOST,
@@ -114,6 +116,10 @@ static int parse(struct job *job, int argc, char **argv)
 				 "out %s%s",
 				 job->on_cpu ? "--on-cpu" : "--by ",
 				 job->on_cpu ? "" : pmc_by_names[by]);
+	job->wakers |= memchr(job->keys, PMC_BY_WAKER, PMC_KEYS_MOST) != NULL;
+	if (job->on_cpu && job->wakers)
+		return tool_fail(EXIT_USAGE, "%s is of waits; leave out --on-cpu",
+				 by == PMC_BY_WAKER ? "--by waker" : "--wakers");
 	if (job->off_cpu && job->event)
 		return tool_fail(EXIT_USAGE, "--off-cpu takes no samples of events; leave out -e");
 	if (job->output && !strcmp(job->output, "-"))
@@ -160,6 +166,25 @@ static int add_event(struct job *job, struct ring *ring, const struct pmc_counte
 	return error ? error : rings_add(&job->rings, ring, counter, why);
 }
 
+/* Of the machine: an event of a thread has whom the thread wakes, not who wakes it. Events of a
+ * command start with its exec, this one does not. */
+static int open_waking(struct job *job, struct ring *ring, struct pmc_failure *why)
+{
+	struct pmc_open_options options;
+	struct pmc_counter_event event;
+	struct pmc_counter *counter;
+	int error = pmc_tracepoint_event(job->waking, &event);
+
+	if (error)
+		return error;
+	rings_options(&job->rings, ring, 0, &options);
+	options.target = PMC_TARGET_ANY;
+	options.enabled = job->rings.command != NULL;
+	options.sample_type |= PERF_SAMPLE_RAW;
+	error = unwind_open(&counter, &event, &options, why);
+	return error ? error : rings_add(&job->rings, ring, counter, why);
+}
+
 static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *why)
 {
 	struct job *job = arg;
@@ -167,7 +192,9 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	struct pmc_counter_event switches;
 	int error = 0;
 
-	if (takes_samples(job)) {
+	if (job->waking && !ring->sampler)
+		error = open_waking(job, ring, why);
+	if (!error && takes_samples(job)) {
 		rings_options(&job->rings, ring, tid, &options);
 		sampling_options(job, &options);
 		error = add_event(job, ring, &job->sampled, &options, true, why);
@@ -211,6 +238,29 @@ static int choose_event(struct job *job)
 	return error ? tool_fail(rings_failed(&job->rings), "cannot sample %s: %s", why.what,
 				 why.advice) :
 		       0;
+}
+
+/* PROC_PID_INIT_INO of linux/proc_ns.h: the first PID namespace has a fixed number. */
+#define FIRST_NAMESPACE 0xeffffffcu
+
+static int find_waking(struct job *job)
+{
+	const uint64_t pid_namespace = prof_namespace_of("self");
+	struct pmc_failure why;
+
+	if (pid_namespace && pid_namespace != FIRST_NAMESPACE)
+		return tool_fail(rings_failed(&job->rings),
+				 "cannot record who ends waits: wake-ups have numbers of the first "
+				 "PID namespace; run pmctl in that, as on the host");
+	if (pmc_tracepoint_load(&job->waking, "sched", "sched_waking", &why))
+		return tool_fail(rings_failed(&job->rings), "cannot record who ends waits: %s",
+				 why.advice);
+	live_waking_init(&job->prof.waking, job->waking);
+	job->rings.machine = !job->rings.command;
+	for (unsigned i = 0; i < N_NO_THREADS; i++)
+		snprintf(job->prof.no_thread[i].name, sizeof(job->prof.no_thread[i].name), "%s",
+			 live_no_threads[i]);
+	return 0;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -305,7 +355,7 @@ static int record(struct job *job)
 	job->prof.unwind.stack_bytes = (unsigned)job->stack_bytes & ~7u;
 	if (!job->user_only)
 		unwind_add_kernel(&job->prof.unwind);
-	else if (job->off_cpu)
+	else if (job->off_cpu || job->wakers)
 		return tool_fail(rings_failed(rings),
 				 "cannot record where threads wait: switches are in the kernel, "
 				 "which this user may not observe; sysctl "
@@ -319,7 +369,9 @@ static int record(struct job *job)
 	rings->pages = unwind_pages(&job->prof.unwind);
 	job->prof.makes_rows = true;
 	job->prof.machine = job->machine || job->cgroup;
-	code = choose_event(job);
+	code = job->wakers ? find_waking(job) : 0;
+	if (!code)
+		code = choose_event(job);
 	if (!code)
 		code = rings_open(rings);
 	if (code)
@@ -535,6 +587,7 @@ static int profile(struct job *job)
 	if (job->rings.cgroup_fd)
 		close(job->rings.cgroup_fd);
 	prof_free(&job->prof);
+	pmc_tracepoint_free(job->waking);
 	live_tids_free(&job->processes);
 	return code;
 }

@@ -11,6 +11,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/dump/frame.h"
+#include "tools/live/waking.h"
 #include "tools/profile/profile.h"
 #include "tools/unwind/unwind.h"
 
@@ -55,6 +56,12 @@ struct prof_times {
 
 /* Waits of one kind, by stack and length. */
 struct prof_waits {
+	struct {
+		const struct prof_thread *thread;
+		const struct prof_thread *waker; /* that ended them; NULL: not known */
+	} key;
+	struct prof_waits *next; /* of the thread, by another waker */
+	UT_hash_handle hh;
 	struct unwind_wait *list;
 	const struct unwind_wait *longest; /* those among which the longest one is */
 	uint64_t n, ns, longest_ns;
@@ -67,7 +74,9 @@ struct prof_thread {
 	bool waiting, preempted;	  /* without a CPU by its own will; not so */
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */
 	const struct unwind_stack *stack; /* of the last switch; NULL: not recorded */
-	struct prof_waits off, delays;	  /* delays: for a CPU, after preemptions; no stacks */
+	const struct prof_thread *waker;  /* has begun to wake it; NULL: not known */
+	uint64_t woken_ns;
+	struct prof_waits off, delays; /* delays: for a CPU, after preemptions; no stacks */
 	struct unwind_wait *samples;
 	uint64_t lost, incomplete;
 	uint64_t n_samples, weight, truncated; /* on CPU */
@@ -92,7 +101,10 @@ struct prof {
 	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
 	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
 	uint64_t start_ns, stop_ns;
-	uint64_t stolen_ns; /* by a hypervisor, from boot to the start */
+	uint64_t stolen_ns;	   /* by a hypervisor, from boot to the start */
+	struct live_waking waking; /* waits are told apart by who ended them; all NULL: not */
+	struct prof_thread no_thread[N_NO_THREADS], *outside; /* wakers that are no threads here */
+	struct prof_waits *waits;			      /* by key, where a waker is known */
 	struct prof_thread *threads, *last;
 	bool makes_rows, machine; /* machine: not of a target */
 	struct prof_image *images, *last_image;
@@ -101,7 +113,8 @@ struct prof {
 
 /* ---- threads.c ---------------------------------------------------------------------------- */
 
-/* A sample with PERF_SAMPLE_PERIOD is of work on a CPU, another of a switch. */
+/* A sample with PERF_SAMPLE_PERIOD is of work on a CPU, with PERF_SAMPLE_RAW of a wake-up, another
+ * of a switch. */
 void prof_take(struct prof *prof, const struct pmc_record *record);
 struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t tid,
 				    uint64_t start_ns);

@@ -5,7 +5,8 @@
  *
  * A switch leaves two records: a sample with the stack, and PERF_RECORD_SWITCH, which says whether
  * the thread could have gone on (preempted). The next PERF_RECORD_SWITCH of the thread ends the
- * wait. So a wait includes the time that the thread, woken up, waits for a CPU.
+ * wait. So a wait includes the time that the thread, woken up, waits for a CPU. If wake-ups are
+ * recorded, too, the last one before that tells who ended the wait.
  *
  * Where records were lost, any waiting thread may have run meanwhile, so waits that had begun are
  * counted as lost and add no time.
@@ -123,16 +124,23 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 	return thread;
 }
 
+/* It stays empty if the thread has ended. */
+static void read_name(struct prof_thread *thread)
+{
+	char name[256];
+
+	if (pmc_file_read(name, sizeof(name), "/proc/%u/comm", thread->tid) > 0)
+		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
+			 name);
+}
+
 /* Of all that CPUs do, most threads have started before. */
 static struct prof_thread *add_seen(struct prof *prof, uint32_t pid, uint32_t tid, uint64_t now_ns)
 {
 	struct prof_thread *thread = prof_thread_add(prof, pid, tid, now_ns);
-	char name[256];
 
-	if (prof->makes_rows && !*thread->name &&
-	    pmc_file_read(name, sizeof(name), "/proc/%u/task/%u/comm", pid, tid) > 0)
-		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
-			 name);
+	if (prof->makes_rows && !*thread->name)
+		read_name(thread);
 	return thread;
 }
 
@@ -308,9 +316,28 @@ static void add_to(struct prof *prof, struct prof_waits *to, const struct unwind
 	to->longest_ns = ns;
 }
 
+/* Waits of the thread that its waker ended. */
+static struct prof_waits *waits_of(struct prof *prof, struct prof_thread *thread)
+{
+	struct pmc_arena *arena = &prof->arena;
+	struct prof_waits *waits, key = { .key = { thread, thread->waker } };
+
+	if (!thread->waker)
+		return &thread->off;
+	HASH_FIND(hh, prof->waits, &key.key, sizeof(key.key), waits);
+	if (waits)
+		return waits;
+	waits = pmc_arena_alloc(arena, sizeof(*waits));
+	waits->key = key.key;
+	waits->next = thread->off.next;
+	thread->off.next = waits;
+	HASH_ADD(hh, prof->waits, key, sizeof(waits->key), waits);
+	return waits;
+}
+
 static void add_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns, uint64_t ns)
 {
-	add_to(prof, &thread->off, thread->stack, ns);
+	add_to(prof, waits_of(prof, thread), thread->stack, ns);
 	add_time(prof, &thread->wait_times, true, thread->stack, now_ns, ns);
 	thread->incomplete += is_incomplete(thread->stack);
 }
@@ -327,6 +354,7 @@ static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now
 	else if (thread->waiting)
 		thread->lost++;
 	thread->waiting = thread->preempted = false;
+	thread->waker = NULL;
 }
 
 static void take_switch(struct prof *prof, const struct pmc_record *record)
@@ -347,12 +375,51 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		/* It may be that of an earlier switch. */
 		if (thread->stack_ns <= prof->lost_ns)
 			thread->stack = NULL;
+		/* Once the stack is recorded, nothing but a wake-up makes it run again. */
+		if (thread->woken_ns < thread->stack_ns)
+			thread->waker = NULL;
 		return;
 	}
 	thread->state = PROF_ON;
 	thread->on_ns = record->time;
 	end_wait(prof, thread, record->time);
 	thread->stack = NULL;
+}
+
+/* NULL: not known. */
+static const struct prof_thread *waker_of(struct prof *prof, const struct pmc_record *record,
+					  int64_t by)
+{
+	struct pmc_arena *arena = &prof->arena;
+	const uint32_t tid = (uint32_t)by;
+	struct prof_thread *waker;
+
+	if (!by)
+		return &prof->no_thread[BY_INTERRUPT];
+	HASH_FIND(hh, prof->threads, &tid, sizeof(tid), waker);
+	if (!waker)
+		HASH_FIND(hh, prof->outside, &tid, sizeof(tid), waker);
+	if (!waker) {
+		waker = pmc_arena_alloc(arena, sizeof(*waker));
+		waker->pid = record->pid;
+		waker->tid = tid;
+		read_name(waker);
+		HASH_ADD(hh, prof->outside, tid, sizeof(tid), waker);
+	}
+	return *waker->name ? waker : NULL;
+}
+
+static void take_waking(struct prof *prof, const struct pmc_record *record)
+{
+	struct prof_thread *thread;
+	int64_t by;
+	const uint32_t tid = (uint32_t)live_waking_take(&prof->waking, record, &by);
+
+	HASH_FIND(hh, prof->threads, &tid, sizeof(tid), thread);
+	if (!thread)
+		return;
+	thread->waker = waker_of(prof, record, by);
+	thread->woken_ns = record->time;
 }
 
 static void take_lost(struct prof *prof, const struct pmc_record *record)
@@ -369,6 +436,8 @@ void prof_take(struct prof *prof, const struct pmc_record *record)
 	case PERF_RECORD_SAMPLE:
 		if (record->present & PERF_SAMPLE_PERIOD)
 			take_sample(prof, record);
+		else if (record->present & PERF_SAMPLE_RAW)
+			take_waking(prof, record);
 		else
 			take_stack(prof, record);
 		break;
@@ -404,6 +473,8 @@ void prof_settle(struct prof *prof)
 		if (!thread->end_ns) {
 			if (thread->state == PROF_ON)
 				leave_cpu(prof, thread, prof->stop_ns);
+			if (prof->waking.pid && !thread->waker)
+				thread->waker = &prof->no_thread[BY_NOBODY];
 			end_wait(prof, thread, prof->stop_ns);
 		}
 }

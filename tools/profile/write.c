@@ -168,34 +168,37 @@ static void put_thread_stacks(struct prof_writing *w, const struct prof_place *p
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-/* `first` is that of part 0, with the sums; the others have its thread and event only. */
+/* The samples of a thread by one event, as they are written part by part. */
+struct samples {
+	struct pmc_samples_fixed fixed; /* of the next part */
+	uint64_t sum;
+	struct pmc_waker waker; /* with PMC_SAMPLES_WAKER */
+};
+
+/* Part 0 has the sums, the others their thread and event only. */
 static void put_part(struct prof_writing *w, const struct prof_place *place,
-		     const struct pmc_samples_fixed *first, uint64_t sum, uint32_t part,
-		     const struct pmc_sample *list, uint32_t n)
+		     struct samples *samples, const struct pmc_sample *list, uint32_t n)
 {
 	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
-	struct pmc_samples_fixed fixed = {
-		.seq = place->seq,
-		.time_ns = w->prof->stop_ns,
-		.eventset = first->eventset,
-	};
+	struct pmc_samples_fixed *fixed = &samples->fixed;
 
-	if (!part) {
-		fixed = *first;
-		fixed.seq = place->seq;
-		fixed.time_ns = w->prof->stop_ns;
-		fixed.n_groups = 1;
-	}
-	fixed.part = part;
-	fixed.n = n;
-	prof_write_room(w, sizeof(fixed) + n * sizeof(*list) + 256);
-	pmc_frame_begin(&w->buf, PMC_FRAME_SAMPLES, place->identity, place->snapshot, &fixed,
-			sizeof(fixed));
-	if (!part)
-		pmc_put_reading(&w->buf, &reading, &sum);
+	fixed->seq = place->seq;
+	fixed->time_ns = w->prof->stop_ns;
+	fixed->n = n;
+	fixed->n_groups = !fixed->part;
+	prof_write_room(w, sizeof(*fixed) + n * sizeof(*list) + 256);
+	pmc_frame_begin(&w->buf, PMC_FRAME_SAMPLES, place->identity, place->snapshot, fixed,
+			sizeof(*fixed));
+	if (!fixed->part)
+		pmc_put_reading(&w->buf, &reading, &samples->sum);
 	if (n)
 		pmc_frame_bytes(&w->buf, list, n * sizeof(*list));
+	if (fixed->flags & PMC_SAMPLES_WAKER)
+		pmc_frame_bytes(&w->buf, &samples->waker, sizeof(samples->waker));
 	pmc_frame_end(&w->buf);
+	*fixed = (struct pmc_samples_fixed){ .eventset = fixed->eventset,
+					     .part = fixed->part + 1,
+					     .flags = fixed->flags & PMC_SAMPLES_WAKER };
 }
 
 static struct pmc_sample entry_of(const struct unwind_wait *wait, uint64_t n, uint64_t ns)
@@ -209,11 +212,11 @@ static struct pmc_sample entry_of(const struct unwind_wait *wait, uint64_t n, ui
 
 /* longest: of waits, the longest one, which gets an entry of its own; NULL: of samples. */
 static void put_samples(struct prof_writing *w, const struct prof_place *place,
-			const struct pmc_samples_fixed *first, uint64_t sum,
-			const struct unwind_wait *waits, const struct prof_waits *longest)
+			struct samples *samples, const struct unwind_wait *waits,
+			const struct prof_waits *longest)
 {
 	struct pmc_sample list[PMC_SAMPLES_PART];
-	uint32_t part = 0, n = 0;
+	uint32_t n = 0;
 
 	put_thread_stacks(w, place, waits);
 	for (const struct unwind_wait *wait = waits; wait; wait = wait->next) {
@@ -228,21 +231,44 @@ static void put_samples(struct prof_writing *w, const struct prof_place *place,
 			list[n++] = entry_of(wait, left, left_ns);
 		if (n < PMC_SAMPLES_PART - 1)
 			continue;
-		put_part(w, place, first, sum, part++, list, n);
+		put_part(w, place, samples, list, n);
 		n = 0;
 	}
-	if (n || !part)
-		put_part(w, place, first, sum, part, list, n);
+	if (n || !samples->fixed.part)
+		put_part(w, place, samples, list, n);
 }
 
-static void put_waits(struct prof_writing *w, const struct prof_place *place,
-		      const struct pmc_samples_fixed *first, const struct prof_waits *waits)
+/* by NULL: not known. */
+static void set_waker(struct pmc_waker *waker, const struct prof_thread *by)
 {
-	struct pmc_samples_fixed fixed = *first;
+	*waker = (struct pmc_waker){ .name = "" };
+	if (by && by->image) {
+		memcpy(waker->identity, by->image->identity, sizeof(waker->identity));
+		waker->seq = by->seq;
+	}
+	waker->pid = by ? by->pid : 0;
+	waker->tid = by ? by->tid : 0;
+	memcpy(waker->name, by ? by->name : live_no_threads[BY_UNKNOWN], sizeof(waker->name));
+}
 
-	fixed.samples = waits->n;
-	fixed.flags = PMC_SAMPLES_LENGTHS;
-	put_samples(w, place, &fixed, waits->ns, waits->list, waits);
+/* Completes the fixed part. */
+static void put_waits(struct prof_writing *w, const struct prof_place *place,
+		      struct pmc_samples_fixed *fixed, const struct prof_waits *waits,
+		      unsigned flags)
+{
+	struct samples samples = { .sum = 0 };
+
+	for (const struct prof_waits *of = waits; of; of = of->next) {
+		fixed->samples += of->n;
+		pmc_add_sat(&samples.sum, of->ns);
+	}
+	samples.fixed = *fixed;
+	samples.fixed.flags = (uint16_t)flags;
+	for (const struct prof_waits *of = waits; of; of = of->next) {
+		set_waker(&samples.waker, of->key.waker);
+		if (of->n || (!of->next && !samples.fixed.part))
+			put_samples(w, place, &samples, of->list, of);
+	}
 }
 
 static void put_times(struct prof_writing *w, const struct prof_place *place,
@@ -269,7 +295,6 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 {
 	struct pmc_samples_fixed of_waits = {
 		.eventset = w->off_set,
-		.samples = thread->off.n,
 		.lost = thread->lost,
 		.truncated = thread->incomplete,
 	};
@@ -280,18 +305,22 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		.samples = thread->n_samples,
 		.truncated = thread->truncated,
 	};
+	struct samples samples = {
+		.fixed = on_cpu,
+		.sum = w->of_time && cpu_ns ? cpu_ns : thread->weight,
+	};
+	const unsigned wakers = w->prof->waking.pid ? PMC_SAMPLES_WAKER : 0;
 
 	if (w->off_set) {
 		pmc_add_sat(&of_waits.lost, w->lost);
 		w->lost = 0;
 		of_delays.lost = of_waits.lost;
-		put_waits(w, place, &of_waits, &thread->off);
-		put_waits(w, place, &of_delays, &thread->delays);
+		put_waits(w, place, &of_waits, &thread->off, PMC_SAMPLES_LENGTHS | wakers);
+		put_waits(w, place, &of_delays, &thread->delays, PMC_SAMPLES_LENGTHS);
 		put_times(w, place, &of_waits, &thread->wait_times);
 	}
 	if (w->on_set) {
-		put_samples(w, place, &on_cpu, w->of_time && cpu_ns ? cpu_ns : thread->weight,
-			    thread->samples, NULL);
+		put_samples(w, place, &samples, thread->samples, NULL);
 		put_times(w, place, &on_cpu, &thread->sample_times);
 	}
 }

@@ -314,12 +314,15 @@ static void empty_rings(struct rings *rings)
 /* ---- the loop ----------------------------------------------------------------------------- */
 
 /* Events of the machine do not end with the processes they are for. */
-static bool all_ended(const struct live_tids *processes)
+static bool all_ended(const struct rings *rings)
 {
-	for (unsigned i = 0; i < processes->n; i++)
-		if (!kill(processes->list[i], 0) || errno != ESRCH)
+	const unsigned n = rings->processes ? rings->processes->n : rings->thread != 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!kill(rings->processes ? rings->processes->list[i] : rings->thread, 0) ||
+		    errno != ESRCH)
 			return false;
-	return true;
+	return n;
 }
 
 static bool is_over(struct rings *rings, uint64_t ns)
@@ -328,7 +331,7 @@ static bool is_over(struct rings *rings, uint64_t ns)
 		return true;
 	if (live_wait(&rings->wait, 1) != LIVE_TIME)
 		return true;
-	return rings->processes && rings->machine && all_ended(rings->processes);
+	return rings->machine && all_ended(rings);
 }
 
 /* Nothing is written to the rings any more, but see is_after_stop(). */
