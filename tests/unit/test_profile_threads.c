@@ -3,6 +3,8 @@
 #include "tools/profile/private.h"
 #include "tests/unit/unit.h"
 
+#include <unistd.h>
+
 /* ---- switches ----------------------------------------------------------------------------- */
 
 static void take(struct prof *prof, uint32_t type, uint64_t time, uint32_t tid, bool out)
@@ -112,10 +114,49 @@ static void cpu_time_is_between_switches(void **state)
 	prof_free(&prof);
 }
 
+/* Records from 140 until the report of the loss, at 200, are missing: threads 1 and 2 may have been
+ * off a CPU meanwhile, 3 had ended. /proc knows the CPU time of 1, which is this thread. */
+static void cpu_time_where_records_were_lost(void **state)
+{
+	const uint32_t self = (uint32_t)gettid(), none = INT32_MAX, ended = none - 1;
+	struct prof prof = { .start_ns = 100 };
+	struct prof_thread *thread[3] = {
+		prof_thread_add(&prof, self, self, 0),
+		prof_thread_add(&prof, none, none, 0),
+		prof_thread_add(&prof, none, ended, 0),
+	};
+
+	unwind_init(&prof.unwind, false);
+	for (unsigned i = 0; i < 3; i++) {
+		thread[i]->before.known = true;
+		take(&prof, PERF_RECORD_SWITCH, 110 + i, thread[i]->tid, true);
+		take(&prof, PERF_RECORD_SWITCH, 120, thread[i]->tid, false);
+	}
+	prof_take(&prof, &(struct pmc_record){ .type = PERF_RECORD_EXIT,
+					       .task = { .tid = ended, .time = 139 } });
+	assert_int_equal(thread[2]->cpu_ns, 12 + 19);
+	prof_lose(&prof, 5, 140, 200);
+	take(&prof, PERF_RECORD_SWITCH, 210, none, true);
+	prof_read_again(&prof);
+	assert_int_equal(prof.lost, 5);
+	assert_int_equal(thread[1]->cpu_ns, 11);
+	assert_true(thread[1]->least_cpu);
+	assert_false(thread[2]->least_cpu || thread[0]->least_cpu);
+	/* What it does after the reading is added. */
+	assert_in_range(thread[0]->cpu_ns, 1000, UINT64_C(3600000000000));
+	take(&prof, PERF_RECORD_SWITCH, thread[0]->read_ns - 1, self, true);
+	take(&prof, PERF_RECORD_SWITCH, thread[0]->read_ns + 50, self, false);
+	const uint64_t cpu_ns = thread[0]->cpu_ns;
+	take(&prof, PERF_RECORD_SWITCH, thread[0]->read_ns + 70, self, true);
+	assert_int_equal(thread[0]->cpu_ns, cpu_ns + 20);
+	prof_free(&prof);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_is_between_switches),
+		cmocka_unit_test(cpu_time_where_records_were_lost),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};

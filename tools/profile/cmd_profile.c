@@ -277,17 +277,18 @@ static void lose(void *arg, struct ring *ring, uint64_t lost)
 {
 	struct job *job = arg;
 
-	(void)ring;
-	pmc_add_sat(&job->prof.lost, lost);
 	/* Of waits that last until now, some may have ended meanwhile. */
-	job->prof.lost_ns = job->rings.stopped_ns ? job->rings.stopped_ns : pmc_now_ns();
+	prof_lose(&job->prof, lost, ring->last_ns,
+		  job->rings.stopped_ns ? job->rings.stopped_ns : pmc_now_ns());
 }
 
 static bool show_progress(void *arg)
 {
-	const struct job *job = arg;
+	struct job *job = arg;
 
 	tool_progress_step(pmc_now_ns() - job->prof.start_ns);
+	if (!job->rings.stopped_ns)
+		prof_read_again(&job->prof);
 	return true;
 }
 

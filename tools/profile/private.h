@@ -89,6 +89,8 @@ struct prof_thread {
 	char name[16];
 	enum { PROF_UNKNOWN, PROF_ON, PROF_OFF } state;
 	uint64_t on_ns, cpu_ns; /* since when it is on a CPU; CPU time by switches */
+	uint64_t read_ns;	/* when /proc had that CPU time; 0: never */
+	bool least_cpu;		/* records of it were lost since */
 	uint64_t voluntary, involuntary;
 	struct prof_reading before; /* at the start */
 	struct prof_reading after;  /* at the stop, if it was known then */
@@ -100,6 +102,8 @@ struct prof {
 	struct unwind unwind;
 	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
 	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
+	uint64_t lost_from_ns;	 /* of losses since the last reading; 0: none */
+	uint64_t read_ns;	 /* of the last reading after a loss */
 	uint64_t start_ns, stop_ns;
 	uint64_t stolen_ns;	   /* by a hypervisor, from boot to the start */
 	struct live_waking waking; /* waits are told apart by who ended them; all NULL: not */
@@ -133,6 +137,9 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
 /* A thread of the target, with its stack if it is blocked; after all of them, the start. */
 void prof_add_target(struct prof *prof, pid_t tid);
 void prof_start(struct prof *prof);
+/* After a loss: the CPU time that threads have in /proc, which has what was lost. */
+void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_ns);
+void prof_read_again(struct prof *prof);
 /* At the stop: later readings would have what threads did while the last records were taken. */
 void prof_read_last(struct prof *prof);
 /* After the recording: PROCESS and THREAD frames, and the samples and waits of each thread. */

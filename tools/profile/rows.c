@@ -3,7 +3,8 @@
  * rows.c - rows of threads and processes where no agent makes them.
  *
  * A thread that lives on is read in /proc before and after the recording. The CPU time and the
- * switches of one that ended are those of its records; its faults and run delay are unknown.
+ * switches of one that ended are those of its records; its faults and run delay are unknown. Where
+ * records were lost, its CPU time until then is that of /proc, or a lower bound if it had ended.
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
@@ -102,15 +103,22 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path)
 
 /* ---- readings ----------------------------------------------------------------------------- */
 
+static bool read_sched(const struct prof_thread *thread, struct pmc_proc_sched *sched)
+{
+	char text[256];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%u/task/%u/schedstat", thread->pid,
+			     thread->tid) > 0 &&
+	       pmc_proc_schedstat(text, sched);
+}
+
 static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 {
 	struct pmc_proc_sched sched;
 	char text[4096], stat[1024];
 
 	*to = (struct prof_reading){ .known = false };
-	if (pmc_file_read(text, sizeof(text), "/proc/%u/task/%u/schedstat", thread->pid,
-			  thread->tid) <= 0 ||
-	    !pmc_proc_schedstat(text, &sched))
+	if (!read_sched(thread, &sched))
 		return;
 	to->cpu_ns = sched.cpu_ns;
 	to->delay_ns = sched.delay_ns;
@@ -122,6 +130,7 @@ static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 		    pmc_task_stat(stat, &to->usage);
 }
 
+#define READ_NS UINT64_C(50000000) /* between readings after losses */
 #define TICK_NS UINT64_C(20000000) /* of that */
 
 /* Time that a hypervisor has taken from all CPUs since boot. */
@@ -185,6 +194,42 @@ void prof_start(struct prof *prof)
 		thread->waiting = true;
 		thread->since_ns = prof->start_ns;
 	}
+}
+
+void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_ns)
+{
+	pmc_add_sat(&prof->lost, lost);
+	prof->lost_ns = now_ns;
+	if (!prof->lost_from_ns || from_ns < prof->lost_from_ns)
+		prof->lost_from_ns = from_ns ? from_ns : 1;
+}
+
+/* Records until now that are read later add no CPU time. */
+static void find_lost(const struct prof *prof, struct prof_thread *thread)
+{
+	struct pmc_proc_sched sched;
+
+	if (thread->end_ns && thread->end_ns < prof->lost_from_ns)
+		return;
+	thread->least_cpu = true;
+	if (thread->end_ns || !thread->before.known || prof->stop_ns || !read_sched(thread, &sched))
+		return;
+	thread->cpu_ns = pmc_sub_sat(sched.cpu_ns, thread->before.cpu_ns);
+	thread->read_ns = pmc_now_ns();
+	thread->state = PROF_UNKNOWN;
+	thread->least_cpu = false;
+}
+
+void prof_read_again(struct prof *prof)
+{
+	const uint64_t now_ns = pmc_now_ns();
+
+	if (!prof->lost_from_ns || (now_ns < prof->read_ns + READ_NS && !prof->stop_ns))
+		return;
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
+		find_lost(prof, thread);
+	prof->lost_from_ns = 0;
+	prof->read_ns = now_ns;
 }
 
 void prof_read_last(struct prof *prof)
@@ -258,6 +303,8 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 		fixed.cpu_ns = pmc_sub_sat(after.cpu_ns, thread->before.cpu_ns);
 		fixed.voluntary_switches = to->voluntary_switches - from->voluntary_switches;
 		fixed.involuntary_switches = to->involuntary_switches - from->involuntary_switches;
+	} else if (thread->least_cpu) {
+		fixed.flags |= PMC_THREAD_LEAST_CPU;
 	}
 	put_row(w, thread, after.known ? &delay_ns : NULL, &fixed);
 	prof_write_thread(w, &place, thread, fixed.cpu_ns);
@@ -351,6 +398,8 @@ void prof_write_rows(struct prof_writing *w)
 	const struct prof *prof = w->prof;
 	const struct prof_image *first = NULL;
 
+	/* Of what was lost at the end. */
+	prof_read_again(w->prof);
 	correct_times(prof);
 	for (const struct prof_thread *thread = prof->last; thread; thread = thread->next)
 		write_thread(w, thread);

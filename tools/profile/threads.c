@@ -71,11 +71,15 @@ static void was_on_cpu(const struct prof *prof, struct prof_thread *thread)
 	thread->on_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
 }
 
+/* Of a time with losses it is not known whether the thread was on a CPU in all of it. */
 static void leave_cpu(const struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
 {
+	uint64_t from_ns;
+
 	was_on_cpu(prof, thread);
-	if (thread->state == PROF_ON)
-		pmc_add_sat(&thread->cpu_ns, pmc_sub_sat(now_ns, thread->on_ns));
+	from_ns = thread->on_ns > thread->read_ns ? thread->on_ns : thread->read_ns;
+	if (thread->state == PROF_ON && from_ns >= prof->lost_ns)
+		pmc_add_sat(&thread->cpu_ns, pmc_sub_sat(now_ns, from_ns));
 	thread->state = PROF_OFF;
 }
 
@@ -195,8 +199,10 @@ static void take_exit(struct prof *prof, const struct pmc_record_task *task)
 	struct prof_thread *thread;
 
 	HASH_FIND(hh, prof->threads, &task->tid, sizeof(task->tid), thread);
-	if (thread && !thread->end_ns)
-		end_thread(prof, thread, task->time);
+	if (!thread || thread->end_ns)
+		return;
+	leave_cpu(prof, thread, task->time);
+	end_thread(prof, thread, task->time);
 }
 
 static void take_comm(struct prof *prof, const struct pmc_record *record)
@@ -220,6 +226,8 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 		thread->on_ns = on_ns;
 		thread->by_switches = true;
 		thread->before = old ? old->before : (struct prof_reading){ .known = true };
+		thread->before.cpu_ns += old ? old->cpu_ns : 0;
+		thread->read_ns = old ? old->read_ns : 0;
 	}
 	if (thread)
 		take_name(thread, comm->comm);

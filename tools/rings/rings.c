@@ -256,8 +256,10 @@ static void take(struct rings *rings, struct ring *ring, const struct pmc_record
 {
 	if (record->type == PERF_RECORD_LOST) {
 		lose(rings, ring, record->lost.lost);
+		ring->last_ns = record->time;
 		return;
 	}
+	ring->last_ns = record->time;
 	ring->records += record->type == PERF_RECORD_SAMPLE;
 	rings->use->take(rings->owner, ring, record);
 }

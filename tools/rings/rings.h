@@ -25,6 +25,7 @@ struct ring {
 	struct pmc_counter **counters;
 	size_t n_counters, room_counters;
 	uint64_t records, lost; /* samples taken; records reported as lost */
+	uint64_t last_ns;	/* of the last record before these */
 };
 
 /* What the owner does; functions return 0, a negative errno with *why, or the exit code after a
@@ -36,7 +37,7 @@ struct rings_use {
 	int (*open)(void *owner, struct ring *ring, pid_t tid, struct pmc_failure *why);
 	/* Any record but PERF_RECORD_LOST. */
 	void (*take)(void *owner, struct ring *ring, const struct pmc_record *record);
-	/* So many records of the ring were lost. */
+	/* So many records of the ring were lost, after ring->last_ns. */
 	void (*lose)(void *owner, struct ring *ring, uint64_t lost);
 	/* Before a wait. False: nothing more is wanted. */
 	bool (*flush)(void *owner);

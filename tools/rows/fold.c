@@ -346,6 +346,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	row->wall_ns = row->threads == 1 ? pmc_thread_on_ns(fixed, pmc_thread_until(thread)) : 0;
 	if (!(fixed->flags & PMC_THREAD_NO_CPU))
 		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
+	row->cpu.extra += (fixed->flags & PMC_THREAD_LEAST_CPU) != 0;
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
 		row->usage_rows++;
 		pmc_usage_add(&row->usage, &PMC_USAGE_OF(fixed));

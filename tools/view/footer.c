@@ -160,6 +160,8 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 	const struct pmc_coverage *coverage = footer->coverage;
 
 	note(view, " +: at least this much; %s",
+	     footer->all->waits.lacks || footer->all->delays.lacks ?
+		     "records were lost" :
 	     view->n_where || coverage->threads_uncounted ||
 			     footer->all->usage_rows < footer->all->rows ||
 			     (footer->all->outside_mpi.rows &&

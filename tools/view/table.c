@@ -26,7 +26,7 @@ static void table_figures(struct pmc_view *view, const struct pmc_coverage *cove
 	if (coverage->selected && !coverage->has_cpu)
 		pmc_out_str(out, "CPU not counted");
 	else
-		table_say(out, screen, "%t CPU", cpu_ns);
+		table_say(out, screen, "%s%t CPU", coverage->least_cpu ? "at least " : "", cpu_ns);
 	if (wall && !coverage->has_earlier) {
 		pmc_out_str(out, " (");
 		pmc_out_fixed(out, (double)cpu_ns / (double)coverage->wall_ns, 2);
@@ -266,6 +266,7 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	}
 	table->below[table->n_below++] = total;
 	coverage->shown_cpu_ns = total->cpu.sum;
+	coverage->least_cpu = total->cpu.rows < total->rows + total->cpu.extra;
 }
 
 void pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)

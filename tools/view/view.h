@@ -211,6 +211,7 @@ struct pmc_coverage {
 	bool usage_unknown; /* faults and switches of some process as a whole */
 	bool lacks_rows;    /* there may have been more threads than are known */
 	bool has_cpu;	    /* counting was on in some thread of the view */
+	bool least_cpu;	    /* that of some threads is missing or a lower bound */
 	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
