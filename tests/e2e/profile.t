@@ -56,6 +56,8 @@ is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"
 run "$PMCTL" profile -- nice
 is "$(cat out)" 0 "the command keeps its priority"
+run nice -n -15 "$PMCTL" profile -- sh -c 'cut -d" " -f19 /proc/$PPID/stat'
+is "$(cat out)" -15 "a reader of higher priority keeps its own"
 run "$PMCTL" profile -- sh -c 'kill -TERM $$'
 is "$status" 143 "a command that is killed"
 run "$PMCTL" profile -o new.pmc -- "$T/none"

@@ -227,7 +227,8 @@ int rings_open(struct rings *rings)
 	/* Where the user may, until the stop: what is read late is lost. The command keeps its
 	 * priority. */
 	rings->nice = getpriority(PRIO_PROCESS, 0);
-	setpriority(PRIO_PROCESS, 0, READER_NICE);
+	if (rings->nice > READER_NICE)
+		setpriority(PRIO_PROCESS, 0, READER_NICE);
 	live_budget_init(&files);
 	if (rings->processes)
 		return open_processes(rings);
