@@ -259,6 +259,11 @@ exec 9>in
 await grep -q ready attached
 run "$PMCTL" profile -p $pid -d 1s -o p.pmc
 is "$status" 0 "a running process"
+sleep 100 &
+run "$PMCTL" profile -p $pid,$! -d 0.1s -o two.pmc
+kill $!
+is "$("$PMCTL" report --by pool --format json two.pmc | jq -c '[.groups[].key] | sort')" \
+	'["sleep","sleeper","work","worker"]' "of several processes no main thread is called (main)"
 worker=$(grep -l worker /proc/$pid/task/*/comm | cut -d/ -f5)
 before=$(awk '{ print $1 }' "/proc/$pid/task/$worker/schedstat")
 run "$PMCTL" profile -t "$worker" -d 0.3s -o t.pmc

@@ -370,6 +370,7 @@ static int record(struct job *job)
 	rings->pages = unwind_pages(&job->prof.unwind);
 	job->prof.makes_rows = true;
 	job->prof.machine = job->machine || job->cgroup;
+	job->prof.several = job->processes.n > 1;
 	code = job->wakers ? find_waking(job) : 0;
 	if (!code)
 		code = choose_event(job);

@@ -37,7 +37,7 @@ struct prof_image {
 	const struct prof_image *parent; /* NULL: unknown */
 	const char *exe, *cmdline;	 /* "": unknown */
 	uint64_t start_ns, end_ns;	 /* 0: not ended */
-	bool replaced, first;		 /* by exec; the target, of several the first */
+	bool replaced, first;		 /* by exec; the only target */
 	bool lacks_usage;		 /* of some rows faults are unknown */
 	uint64_t eventset;		 /* of its rows; 0: they have no events */
 	uint64_t n_threads, alive;
@@ -111,6 +111,7 @@ struct prof {
 	struct prof_waits *waits;			      /* by key, where a waker is known */
 	struct prof_thread *threads, *last;
 	bool makes_rows, machine; /* machine: not of a target */
+	bool several;		  /* targets: no main thread stands for all */
 	struct prof_image *images, *last_image;
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 };

@@ -68,7 +68,8 @@ struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t star
 				      .cmdline = "",
 				      .parent = exec && old ? old : NULL,
 				      .ppid = old ? old->ppid : 0,
-				      .first = (!prof->last_image && !prof->machine) ||
+				      .first = (!prof->last_image && !prof->machine &&
+						!prof->several) ||
 					       (exec && old && old->first),
 				      .next = prof->last_image };
 	if (getrandom(image->identity, sizeof(image->identity), GRND_NONBLOCK) < 0)
