@@ -3,13 +3,16 @@
 #include "tools/profile/private.h"
 #include "tests/unit/unit.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 /* ---- switches ----------------------------------------------------------------------------- */
 
 static void take(struct prof *prof, uint32_t type, uint64_t time, uint32_t tid, bool out)
 {
-	struct pmc_record record = { .type = type, .time = time, .pid = 1, .tid = tid };
+	struct pmc_record record = {
+		.type = type, .time = time, .pid = 1, .tid = tid, .cpu = tid % 8
+	};
 
 	if (type == PERF_RECORD_LOST)
 		record.lost.lost = 7;
@@ -137,6 +140,7 @@ static void cpu_time_where_records_were_lost(void **state)
 	assert_int_equal(thread[2]->cpu_ns, 12 + 19);
 	prof_lose(&prof, 5, 140, 200);
 	take(&prof, PERF_RECORD_SWITCH, 210, none, true);
+	sched_yield(); /* which updates what /proc has */
 	prof_read_again(&prof);
 	assert_int_equal(prof.lost, 5);
 	assert_int_equal(thread[1]->cpu_ns, 11);
@@ -152,11 +156,37 @@ static void cpu_time_where_records_were_lost(void **state)
 	prof_free(&prof);
 }
 
+/* From one thread to the next on a CPU, what the switch takes is CPU time of the latter alone;
+ * after a thread without records, that of the last switch is. */
+static void a_switch_is_not_in_the_wait(void **state)
+{
+	struct prof prof = { .start_ns = 100 };
+	struct prof_thread *a = prof_thread_add(&prof, 1, 8, 0),
+			   *b = prof_thread_add(&prof, 1, 16, 0);
+
+	unwind_init(&prof.unwind, false);
+	take(&prof, PERF_RECORD_SWITCH, 1000, 16, true);
+	take(&prof, PERF_RECORD_SWITCH, 1005, 8, false);
+	take(&prof, PERF_RECORD_SWITCH, 9000, 8, true);
+	take(&prof, PERF_RECORD_SWITCH, 9007, 16, false);
+	assert_int_equal(b->off.ns, 8000);
+	take(&prof, PERF_RECORD_SWITCH, 9500, 16, true);
+	assert_int_equal(b->cpu_ns, 900 + 500);
+	take(&prof, PERF_RECORD_SWITCH, 99000, 8, false);
+	assert_int_equal(a->off.ns, 90000 - 7);
+	prof.stop_ns = 100000;
+	prof_settle(&prof);
+	assert_int_equal(a->cpu_ns + a->off.ns, 100000 - 1000);
+	assert_int_equal(b->cpu_ns + b->off.ns, 100000 - 100);
+	prof_free(&prof);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_is_between_switches),
 		cmocka_unit_test(cpu_time_where_records_were_lost),
+		cmocka_unit_test(a_switch_is_not_in_the_wait),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};

@@ -97,6 +97,12 @@ struct prof_thread {
 	bool by_switches;	    /* its CPU time, as it began by an exec */
 };
 
+/* The thread that left a CPU last. */
+struct prof_left {
+	uint32_t tid;
+	uint64_t ns, record_ns; /* of the sample of its stack, if there is one; of the switch */
+};
+
 struct prof {
 	struct pmc_arena arena;
 	struct unwind unwind;
@@ -113,6 +119,9 @@ struct prof {
 	bool makes_rows, machine; /* machine: not of a target */
 	bool several;		  /* targets: no main thread stands for all */
 	struct prof_image *images, *last_image;
+	struct prof_left *left; /* by CPU */
+	uint64_t switch_ns;	/* that the last switch took */
+	size_t n_cpus, cpus_room;
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 };
 

@@ -26,6 +26,7 @@
 
 /* Beyond these, waits and samples have no stack: some 100 MB. */
 #define WAITS_MOST 1000000u
+#define CPUS_MOST  65536u
 
 /* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
@@ -365,21 +366,64 @@ static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now
 	thread->waker = NULL;
 }
 
+/* Longer times between two threads on a CPU have other reasons than the switch. */
+#define SWITCH_MOST_NS 20000u
+
+static struct prof_left *left_cpu(struct prof *prof, uint32_t cpu)
+{
+	while (prof->n_cpus <= cpu && cpu < CPUS_MOST) {
+		prof->left = tool_list_grow(prof->left, prof->n_cpus, &prof->cpus_room,
+					    sizeof(*prof->left));
+		prof->left[prof->n_cpus++] = (struct prof_left){ .tid = 0 };
+	}
+	return cpu < prof->n_cpus ? &prof->left[cpu] : NULL;
+}
+
+static bool is_one_switch(uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns && from_ns < to_ns && to_ns - from_ns <= SWITCH_MOST_NS;
+}
+
+/* From the sample of a thread's stack on, the scheduler's clock gives the time in which the kernel
+ * takes the stack and switches to the next thread. So it is CPU time of that thread, and not a part
+ * of its wait. After one without records the switch took as long as the last one that is known. */
+static uint64_t switch_ns(struct prof *prof, const struct pmc_record *record,
+			  const struct prof_thread *thread)
+{
+	struct prof_left *left = left_cpu(prof, record->cpu);
+	uint64_t ns = record->time;
+
+	if (!left || !thread)
+		return ns;
+	if (record->context_switch.out) {
+		if (thread->stack_ns > thread->on_ns && is_one_switch(thread->stack_ns, ns))
+			ns = thread->stack_ns;
+		*left = (struct prof_left){ record->tid, ns, record->time };
+	} else if (left->tid != record->tid && is_one_switch(left->record_ns, ns)) {
+		prof->switch_ns = ns - left->record_ns;
+		ns = left->ns;
+	} else if (ns > thread->since_ns + prof->switch_ns) {
+		ns -= prof->switch_ns;
+	}
+	return ns;
+}
+
 static void take_switch(struct prof *prof, const struct pmc_record *record)
 {
 	struct prof_thread *thread = thread_of(prof, record);
+	const uint64_t now_ns = switch_ns(prof, record, thread);
 
 	if (!thread)
 		return;
 	if (record->context_switch.out) {
-		leave_cpu(prof, thread, record->time);
+		leave_cpu(prof, thread, now_ns);
 		thread->involuntary += record->context_switch.preempted;
 		thread->voluntary += !record->context_switch.preempted;
 		/* The record of its return was lost. */
 		thread->lost += thread->waiting;
 		thread->waiting = !record->context_switch.preempted;
 		thread->preempted = record->context_switch.preempted;
-		thread->since_ns = record->time;
+		thread->since_ns = now_ns;
 		/* It may be that of an earlier switch. */
 		if (thread->stack_ns <= prof->lost_ns)
 			thread->stack = NULL;
@@ -389,8 +433,8 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		return;
 	}
 	thread->state = PROF_ON;
-	thread->on_ns = record->time;
-	end_wait(prof, thread, record->time);
+	thread->on_ns = now_ns;
+	end_wait(prof, thread, now_ns);
 	thread->stack = NULL;
 }
 
@@ -493,6 +537,7 @@ void prof_free(struct prof *prof)
 		free(thread->sample_times.list);
 		free(thread->wait_times.list);
 	}
+	free(prof->left);
 	unwind_free(&prof->unwind);
 	pmc_arena_free(&prof->arena);
 }
