@@ -243,6 +243,9 @@ for key in region time; do
 	refuses 2 "invalid --by '$key'; give " "--by $key of a recording" profile --by $key -- true
 	unlike "$(sed 's/.*; give//' err)" "region|time" "--by $key: keys that it takes are listed"
 done
+like "$(cat err)" "waits were not kept: pmctl profile -o run.pmc" "and how to keep them"
+run "$PMCTL" profile -- "$PROG/work"
+like "$(cat err)" "off-cpu \(--off-cpu\)" "the table of functions names the flag of profile for waits"
 
 # The command goes on while the last records are read.
 "$PMCTL" profile -d 500ms -o few.pmc -- bash -c 'for i in 1 2 3 4 5 6; do timeout 2 bash -c "while :; do :; done" & done; wait' >out 2>&1

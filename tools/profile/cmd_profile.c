@@ -503,7 +503,7 @@ static int print_table(struct job *job)
 		return tool_fail(EXIT_FAIL, "cannot read %s: %s", job->path, strerror(errno));
 	close(file);
 	argv[argc++] = "-";
-	return cmd_report(argc, (char **)(void *)argv);
+	return report_recording(argc, (char **)(void *)argv, "pmctl profile -o run.pmc");
 }
 
 /* Names of functions, while the programs and their perf maps are there. */

@@ -326,3 +326,11 @@ int cmd_report(int argc, char **argv)
 	code = parse(&request, argc, argv);
 	return code ? code : report(&request);
 }
+
+int report_recording(int argc, char **argv, const char *keep_hint)
+{
+	struct request request = { .options = { .top = -1, .keep_hint = keep_hint } };
+	const int code = parse(&request, argc, argv);
+
+	return code ? code : report(&request);
+}

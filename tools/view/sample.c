@@ -542,7 +542,8 @@ static void put_explained(struct pmc_view *view)
 	} else {
 		pmc_show_wrapped(out, buf, width);
 		pmc_out_to_mem(&line, buf, sizeof(buf));
-		pmc_say(view, " samples by other events: %S (--event)", others);
+		pmc_say(view, " samples by other events: %S (%s)", others,
+			view->options->keep_hint ? "--off-cpu" : "--event");
 		if (others[0])
 			pmc_show_wrapped(out, buf, width);
 		pmc_out_char(out, '\n');
