@@ -450,6 +450,7 @@ refused 2 'more than one target' -a -- true
 refused 2 'leave out -e' --off-cpu --event cycles -- true
 refused 2 'FILE' -o - -- true
 refused 1 'no such process' -p 99999999
+refused 1 'no such thread: 99999999' -t 99999999
 refused 125 'nosuch' --event nosuch -- true
 refused 125 'cannot write' -o "$T/none/x" -- true
 echo text >text

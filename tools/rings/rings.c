@@ -145,6 +145,8 @@ static int open_thread(struct rings *rings, pid_t tid)
 		return 0; /* the thread has ended */
 	if (error >= 0)
 		return error;
+	if (error == -ESRCH)
+		return tool_fail(rings_failed(rings), "no such thread: %d", (int)tid);
 	return tool_fail(rings_failed(rings), "cannot %s %s: %s", rings->use->verb, why.what,
 			 why.advice);
 }
