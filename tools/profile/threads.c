@@ -396,7 +396,9 @@ static uint64_t switch_ns(struct prof *prof, const struct pmc_record *record,
 	if (!left || !thread)
 		return ns;
 	if (record->context_switch.out) {
-		if (thread->stack_ns > thread->on_ns && is_one_switch(thread->stack_ns, ns))
+		/* Where none is known yet, CPU time would lack it. */
+		if (prof->switch_ns && thread->stack_ns > thread->on_ns &&
+		    is_one_switch(thread->stack_ns, ns))
 			ns = thread->stack_ns;
 		*left = (struct prof_left){ record->tid, ns, record->time };
 	} else if (left->tid != record->tid && is_one_switch(left->record_ns, ns)) {
