@@ -239,11 +239,11 @@ is "$(jq '.preempted_p50_ns <= .preempted_p99_ns and .preempted_p99_ns <= .longe
 	true "their percentiles"
 run "$PMCTL" profile --by pool --width 200 -- sleep 0.1
 like "$(cat err)" "wait p50" "--by: the table of rows of threads has them"
+like "$(cat err)" "waits were not kept: pmctl profile -o run.pmc" "and how to keep them"
 for key in region time; do
 	refuses 2 "invalid --by '$key'; give " "--by $key of a recording" profile --by $key -- true
 	unlike "$(sed 's/.*; give//' err)" "region|time" "--by $key: keys that it takes are listed"
 done
-like "$(cat err)" "waits were not kept: pmctl profile -o run.pmc" "and how to keep them"
 run "$PMCTL" profile -- "$PROG/work"
 like "$(cat err)" "off-cpu \(--off-cpu\)" "the table of functions names the flag of profile for waits"
 

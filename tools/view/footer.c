@@ -392,7 +392,9 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 		return error == ENOSYS ? "perf_event_open is not available" : "not permitted";
 	if (state == PMC_NOT_SUPPORTED && !error)
 		return "not supported";
-	return error ? pmc_reason_text(error) : "never ran";
+	return error				      ? pmc_reason_text(error) :
+	       event->def.flags & PMC_EVENT_ACCOUNTED ? "not read" :
+							"never ran";
 }
 
 /* A line for each reason. */
