@@ -211,6 +211,10 @@ is "$("$PMCTL" report --by waker,pool --format csv --columns pool,waker,self x.p
 is "$("$PMCTL" report --by function,waker --format json x.pmc | jq '[.groups[].self] | add')" "$(sums <cells | awk '{ n += $2 } END { printf "%.0f", n }')" \
 	"of functions, too"
 is "$(csv x.pmc --where waker=b --where comm=c)" "$(grep ^c,b, cells)" "--where chooses wakers"
+# Of threads whose waits other things than threads end, too.
+rm -f pools.pmc
+"$PMCTL" profile --wakers -o pools.pmc -- "$PROG/causes" lock 100
+is "$(csv pools.pmc | cut -d, -f1 | grep -v main | sort -u)" "worker-*" "threads are in one pool, whoever ends their waits"
 "$PMCTL" profile -o plain.pmc -- sleep 0.1
 "$PMCTL" merge x.pmc plain.pmc -o both.pmc
 is "$(csv both.pmc | grep -v '(not recorded)' | sort)" "$(sort cells)" "a merged dump has them"

@@ -622,7 +622,7 @@ static size_t key_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 	case PMC_BY_WAKER:
 		text = name_of(by, thread, &len);
 		/* "(still blocked)" is no name that was cut. */
-		if (!thread->no_waker)
+		if (by == PMC_BY_POOL || !thread->no_waker)
 			return pmc_pool_pattern(text, len, buf);
 		pmc_out_bytes(&out, text, len);
 		break;
