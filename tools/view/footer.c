@@ -303,7 +303,7 @@ static void sample_rows(struct pmc_view *view)
 	say(view, " %n of %n %s selected by ", samples->n_matches, samples->n_all,
 	    view->by == PMC_BY_FUNCTION ? "functions" :
 	    view->by == PMC_BY_MODULE	? "modules" :
-	    view->by == PMC_BY_WAKER	? "wakers" :
+	    view->by == PMC_BY_WAKER	? "rows" :
 					  "lines");
 	pmc_view_conditions(view, true);
 	if (samples->weight && view->by == PMC_BY_PATH)
