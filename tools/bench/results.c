@@ -658,14 +658,15 @@ static void write_notes(struct bench *bench, const struct results *results)
 		const double drift = drift_of(bench, true);
 
 		pmc_outf(&note.line,
-			 "Intervals of times include a drift of %d %% between this session and the "
-			 "baseline's",
+			 "Intervals of times are widened by %d %% for the drift between sessions",
 			 BENCH_DRIFT_PCT);
 		if (drift != 0) {
-			pmc_out_str(&note.line,
-				    ", and twice that the same work of pmctl's own took ");
+			pmc_out_str(&note.line, ", and by 2 x ");
 			pmc_out_fixed(&note.line, fabs(drift), 1);
-			pmc_outf(&note.line, " %% %s", drift > 0 ? "longer now" : "less now");
+			pmc_outf(&note.line,
+				 " %%, as pmctl's own work between the runs was so much %s than in "
+				 "the baseline's session",
+				 drift > 0 ? "slower" : "faster");
 		}
 		end(&note, "; commands of one bench are compared more exactly.");
 	}
