@@ -145,7 +145,9 @@ static struct pool_facts *pool_of(struct watch *watch, struct pool **pools,
 				  const struct watched *thread)
 {
 	char name[LIVE_NAME];
-	const uint64_t key = live_pool_key(thread->task.stat.name, name);
+	/* As in recordings, the main thread of one process is a pool of its own. */
+	const bool is_main = thread->task.pid == thread->task.tid && watch->pids->n == 1;
+	const uint64_t key = live_pool_key(is_main ? "(main)" : thread->task.stat.name, name);
 	struct pmc_arena *arena = watch->arena;
 	struct pool *pool;
 

@@ -623,7 +623,7 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 		list[(*n)++] = explain_text(facts->arena, "locks (%s)", how);
 	if (!facts->has_samples)
 		list[(*n)++] = facts->profile ? "spinning and allocation (--sample)" :
-						"spinning and allocation (as root)";
+						"spinning and allocation (as root, or -- CMD)";
 	if (!facts->has_counters)
 		list[(*n)++] = "memory and branches (no hardware counters)";
 }
