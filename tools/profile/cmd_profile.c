@@ -560,7 +560,8 @@ static int finish(struct job *job, int *fd)
 	if (!code && !job->output)
 		code = print_table(job);
 	else if (!code && !job->rings.command)
-		tool_line("pmctl report --by function %s shows where the time went", job->path);
+		tool_line("pmctl report --by %s %s shows where the time went",
+			  job->wakers ? "pool,waker" : "function", job->path);
 	return code;
 }
 
