@@ -22,6 +22,8 @@ is "$status" 0 "the command's status; no call of it was interrupted"
 is "$(wc -l <"$T/out")" 4 "the command printed its places"
 "$PMCTL" report --by function --format json "$T/run.pmc" >"$T/functions"
 "$PMCTL" report --by path --format json "$T/run.pmc" >"$T/paths"
+# They end in the C library, none in the program itself.
+like "$("$PMCTL" report --by line --format csv --top 0 "$T/run.pmc")" 'off_cpu\.c:[0-9]+' "lines of the program's functions that wait"
 is "$(json "$T/functions" '.sampling | "\(.event) \(.unit)"')" "off-cpu ns" "waits are samples of the event off-cpu"
 places "unwind tables"
 for want in 'place_sleep;call_nanosleep;' 'place_pipe;call_read;' 'place_mutex;[^;]*mutex_lock' \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - MODULE, STACKS, SAMPLES and TIMES frames: the newest samples of a thread and event.
  */
+#include "tools/rows/fold.h"
 #include "tools/rows/tables.h"
 
 #include <string.h>
@@ -137,6 +138,21 @@ const struct pmc_p_stack *pmc_profile_next_stack(const struct pmc_profile *profi
 	return stack ? stack->hh.next : profile->tables->stacks;
 }
 
+/* A wait ends in the kernel or the C library: the program's line is that of their caller. */
+static void mark_innermost(struct pmc_p_stack *stack)
+{
+	for (unsigned i = 0; i < stack->depth && stack->frames[i].module; i++) {
+		struct pmc_p_module *module = stack->frames[i].module;
+		const char *name = pmc_base_name(module->path);
+		const bool is_system = !strncmp(name, "[kernel", 7) || !strncmp(name, "libc.", 5) ||
+				       !strncmp(name, "libpthread", 10);
+
+		module->is_innermost |= !i || !is_system;
+		if (!is_system)
+			break;
+	}
+}
+
 static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *process,
 		       const struct pmc_stack_def *def, const uint8_t *words, const uint8_t *hashes)
 {
@@ -160,8 +176,7 @@ static void list_stack(struct pmc_profile *profile, const struct pmc_p_process *
 		stack->in_mpi |= stack->frames[i].module && stack->frames[i].module->is_mpi;
 	}
 	profile->has_mpi |= stack->in_mpi;
-	if (stack->depth && stack->frames[0].module)
-		stack->frames[0].module->is_innermost = true;
+	mark_innermost(stack);
 	HASH_ADD(hh, profile->tables->stacks, process, STACK_KEY, stack);
 }
 
