@@ -334,8 +334,9 @@ await grep -q ready attached
 run "$PMCTL" profile -a -d 0.3s -o all.pmc
 is "$status" 0 "the machine"
 exec 9>&-
-wait $!
-is "$("$PMCTL" report --format json all.pmc | jq -c '[.threads[].name | select(. == "worker")]')" '["worker"]' \
+pid=$!
+wait $pid
+is "$("$PMCTL" report --format json all.pmc | jq -c --argjson pid $pid '[.threads[] | select(.pid == $pid and .name == "worker").name]')" '["worker"]' \
 	"a thread that ran before has its name"
 between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
 	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"

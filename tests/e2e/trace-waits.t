@@ -198,11 +198,12 @@ recorded() {
 	while read -r pool waker _ want; do
 		got=$(awk -F, -v p="$pool" -v w="$waker" '$1 == p && ($2 == w || $2 == "(unknown)") { n += $3 } END { printf "%.0f", n }' cells)
 		echo "$pool $waker: $got wants $want" >>err
-		awk -v got="$got" -v want="$want" 'BEGIN { exit !(got > want * 0.97 && got < want * 1.03) }' || return
+		# Waits of Python itself are not in its numbers: on a busy machine some 10 ms.
+		awk -v got="$got" -v want="$want" 'BEGIN { exit !(got > want * 0.97 - 15e6 && got < want * 1.03 + 15e6) }' || return
 	done <out
 	[ "$(wc -l <out)" = 4 ]
 }
-least=3 mostly "a recording: who waited for whom in the pipeline, to 3 %" recorded
+least=3 mostly "a recording: who waited for whom in the pipeline, to 3 % and 15 ms" recorded
 sums() { awk -F, '{ n[$1] += $NF } END { for (pool in n) printf "%s %.0f\n", pool, n[pool] }' | sort; }
 is "$(sums <cells)" "$("$PMCTL" report --by pool --format csv --columns pool,wait_ns x.pmc | sed 1d | sums)" \
 	"the rows of all wakers are the waits of the pool"
