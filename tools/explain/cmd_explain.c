@@ -234,7 +234,7 @@ static unsigned find_states(const struct facts *facts, const char **list)
 	return n;
 }
 
-/* Of the run: what some of its pools that use a CPU lack. */
+/* A thing is unknown of the run if it is unknown of one of its pools that use a CPU. */
 static unsigned find_unknown(const struct facts *facts, const char **list)
 {
 	struct pool_facts all = { .has_delay = facts->has_delay, .has_waits = facts->has_waits };

@@ -41,7 +41,8 @@ struct judging {
 #define EXCLUDE(j, ...)	 ((j)->finding->excluded[(j)->finding->n_excluded++] = SAY(j, __VA_ARGS__))
 #define GAIN(j, times, ...)                                                                        \
 	((j)->finding->gain = (times), (j)->finding->arithmetic = SAY(j, __VA_ARGS__))
-/* Of arithmetic, which is done again by hand. */
+/* Times in the arithmetic of a gain have three decimals: a reader gets the same result with them.
+ */
 #define EXACT(j, ns)	SAY(j, "%.3f s", (double)(ns) / 1e9)
 #define UNKNOWN(j, ...) ((j)->finding->unknown[(j)->finding->n_unknown++] = SAY(j, __VA_ARGS__))
 
@@ -609,7 +610,7 @@ static const struct rule {
 void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list,
 		     unsigned *n)
 {
-	/* Of waits. */
+	/* Waits can be recorded so, or this prevented it. */
 	const char *how = !facts->profile ? "as root" :
 			  facts->lost	  ? "many records of switches were lost" :
 					    "--off-cpu, as root";

@@ -6,8 +6,8 @@
 #include <pmc/tracepoint.h>
 #include <stdint.h>
 
-/* What stands in the place of a waker: an interrupt, which comes in anybody's name; wake-ups that
- * were not recorded; waits that have not ended; of a list with an end all others. */
+/* Stand for wakers that are no thread: an interrupt, in whatever thread it comes; a wake-up that
+ * was not recorded; nobody, as the wait has not ended; all wakers behind the end of a list. */
 enum { BY_INTERRUPT, BY_UNKNOWN, BY_NOBODY, BY_OTHERS, N_NO_THREADS };
 /* "(interrupt)" */
 extern const char *const live_no_threads[N_NO_THREADS];
