@@ -5,13 +5,14 @@
 cd "$T" || exit 1
 
 # app NAME [FLAG]: builds a program whose samples are in one line of the function NAME, inlined into its caller
+# A loaded machine records one sample for several periods, and warnings about names need ten samples.
 app() {
 	cat >app.c <<-END
 		#include <stdint.h>
 		static volatile uint64_t sum;
 		static inline __attribute__((always_inline)) void $1(void)
 		{
-			for (uint32_t i = 0; i < 60000000; i++) sum += i;
+			for (uint32_t i = 0; i < 240000000; i++) sum += i;
 		}
 		__attribute__((noinline)) static void caller(void) { $1(); __asm__ volatile(""); }
 		int main(void) { caller(); return 3; }
