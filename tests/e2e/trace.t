@@ -143,7 +143,8 @@ wait
 is "$status $(grep -c . x)" "3 0" "-d ends the trace and leaves the command running"
 
 # ---- a process --------------------------------------------------------------------------------
-# Kernels drop records of some threads, for every tool alike.
+# Kernels drop records of some threads, for every tool alike. Nine of ten shells must be there: before events were
+# enabled again, one of ten went on with an event that was off.
 shown=true
 shell_ends() {
 	rm -f done
@@ -161,7 +162,7 @@ shell_ends() {
 	[ "$? $(jq -r .fields.comm out | sort | uniq -c | awk '{ print ($1 > 1 ? "some" : $1), $2 }' | sort | tr '\n' ' ')" = \
 		"0 1 sh some true " ]
 }
-mostly "-p: children are traced, and the end of the process ends the trace" shell_ends
+least=9 mostly "-p: children are traced, and the end of the process ends the trace" shell_ends
 ok "-p: records are shown while the process runs" $shown
 sh -c '(while [ ! -e done.child ]; do /bin/true; done); :' &
 pid=$!

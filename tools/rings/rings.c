@@ -20,6 +20,8 @@
 #define MOST_ATTEMPTS 20u /* to attach, for at most so long, as the target is slower meanwhile */
 #define MOST_NS	      2000000000u
 #define READER_NICE   (-10)
+#define MOST_ENABLES  3u
+#define ENABLE_MS     2
 
 int rings_failed(const struct rings *rings)
 {
@@ -237,6 +239,23 @@ int rings_open(struct rings *rings)
 	return open_thread(rings, rings->thread ? rings->thread : rings->child.pid);
 }
 
+static unsigned most_enables(const struct rings *rings)
+{
+	return rings->processes && !rings->machine ? MOST_ENABLES : 1;
+}
+
+int rings_enable(struct rings *rings)
+{
+	const uint64_t ns = pmc_now_ns();
+
+	if (rings->enables == most_enables(rings) ||
+	    (rings->enables && ns < rings->enabled_ns + ENABLE_MS * 1000000ull))
+		return 0;
+	rings->enables++;
+	rings->enabled_ns = ns;
+	return pmc_sampler_set_enable(rings->set);
+}
+
 /* ---- records ------------------------------------------------------------------------------ */
 
 static struct ring *ring_of(struct rings *rings, const struct pmc_sampler *sampler)
@@ -363,6 +382,10 @@ static int check(struct rings *rings)
 
 	if (!rings->stopped_ns && is_over(rings, ns))
 		stop(rings);
+	if (!rings->stopped_ns && rings->enables)
+		(void)rings_enable(rings);
+	if (!rings->stopped_ns && rings->enables && rings->enables < most_enables(rings))
+		return ENABLE_MS;
 	if (rings->stopped_ns || !rings->end_ns || rings->end_ns - ns > SLICE_MS * 1000000ull)
 		return SLICE_MS;
 	return (int)((rings->end_ns - ns) / 1000000) + 1;
@@ -413,7 +436,7 @@ int rings_follow(struct rings *rings)
 		rings->end_ns = pmc_now_ns() + rings->duration_ns;
 	/* Events of a command start with its exec. */
 	if (!rings->command || rings->machine)
-		code = pmc_sampler_set_enable(rings->set);
+		code = rings_enable(rings);
 	if (code)
 		return tool_fail(rings_failed(rings), "cannot start to %s: %s", rings->use->verb,
 				 strerror(-code));

@@ -67,6 +67,8 @@ struct rings {
 	struct live_wait wait;
 	sigset_t was_blocked; /* before the recording */
 	int nice;	      /* before the recording */
+	unsigned enables;     /* calls of rings_enable() that had an effect */
+	uint64_t enabled_ns;  /* the last one */
 	uint64_t end_ns;      /* 0: none */
 	uint64_t stopped_ns;  /* when the events were disabled, before the last records are read */
 	uint64_t late;	      /* records out of order */
@@ -76,6 +78,13 @@ struct rings {
 int rings_failed(const struct rings *rings);
 /* Opens rings and events. 0, or the exit code after a message. */
 int rings_open(struct rings *rings);
+/* Starts the events. Of processes it is to be called again while they are recorded: a fork that is
+ * under way may give the child an event that is off and that the first call does not see yet. At a
+ * switch from parent to child the kernel exchanges their events, so a process that forks all the
+ * time may go on with the one that is off (1 of 10 shell loops lost the records of a CPU). The
+ * second and third call, 2 ms apart, find such events; later ones do nothing. 0, or a negative
+ * errno. kernel/events/core.c, inherit_event(), perf_event_context_sched_out(). */
+int rings_enable(struct rings *rings);
 /* Options of an event of one thread (0: of all) on the ring's CPU, which samples, without a stack,
  * each time it occurs. */
 void rings_options(const struct rings *rings, const struct ring *ring, pid_t tid,

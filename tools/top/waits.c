@@ -118,6 +118,8 @@ void top_waits_read(struct top_waits *waits)
 	struct pmc_record record;
 	int error = waits ? 0 : -ENODATA;
 
+	if (waits)
+		(void)rings_enable(&waits->rings);
 	while (!error || error == -EPROTO) {
 		error = pmc_sampler_set_next(waits->rings.set, &record, NULL);
 		if (!error)
@@ -213,7 +215,7 @@ int top_waits_start(struct top_watch *watch)
 		return code;
 	/* The caller waits for signals itself. */
 	close(waits->rings.wait.signals);
-	code = pmc_sampler_set_enable(waits->rings.set);
+	code = rings_enable(&waits->rings);
 	return code ? tool_fail(EXIT_FAIL, "cannot record switches: %s", strerror(-code)) : 0;
 }
 
