@@ -218,6 +218,9 @@ enum agent_call { AGENT_TIMER = 1, AGENT_PERF = 2, AGENT_READ = 4, AGENT_WAIT = 
 
 /* Whether this thread is under a seccomp filter. */
 bool agent_is_filtered(void);
+/* Whether a thread started long enough ago (20 ms) to have waited for a CPU, and files of /proc may
+ * be opened. */
+bool agent_has_delay(uint64_t start_ns);
 /* Before main, where ticks or samples are wanted: filters that are there now are known ones. */
 void agent_filters_at_start(void);
 /* Whether they may be made. Probes the first filter that is there. Async-signal-safe. */

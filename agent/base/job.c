@@ -39,7 +39,7 @@ static void fill_reported(struct agent_reported *now)
 	now->process_cpu_ns = pmc_process_cpu_ns();
 	pmc_usage_thread(&now->thread);
 	now->thread_delay_ns = 0;
-	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY)
+	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY || agent_has_delay(agent.start_ns))
 		pmc_run_delay(0, &now->thread_delay_ns);
 	pmc_usage_process(&now->process);
 }

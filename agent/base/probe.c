@@ -155,6 +155,11 @@ bool agent_is_filtered(void)
 	return at_start;
 }
 
+bool agent_has_delay(uint64_t start_ns)
+{
+	return pmc_now_ns() - start_ns >= 20000000 && !agent_is_filtered();
+}
+
 /* Tells of a filter that a hook has not seen, too, until there was one: threads may have different
  * ones, and a call that one of them forbids stays forbidden. */
 static _Atomic bool probed, started_filtered;

@@ -8,6 +8,7 @@
 #include "agent/process/process.h"
 #include "agent/base/real.h"
 #include "lib/base/file.h"
+#include "lib/base/proc.h"
 #include "lib/dump/command_line.h"
 
 #include <sys/auxv.h>
@@ -229,8 +230,11 @@ void agent_start(int argc, char **argv, char **envp)
 		goto out;
 	publish();
 	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);
-	if (agent.pre_cpu_ns > LOADER_NS)
+	if (agent.pre_cpu_ns > LOADER_NS) {
 		pmc_thread_cpu_ns(0, &own_ns);
+		if (!agent.after_exec)
+			pmc_run_delay(0, &agent.reported.thread_delay_ns);
+	}
 	/* The main thread's row includes the CPU time of the loader, so it starts no later. Not
 	 * that of the process: a program that was replaced by exec may have used it in several
 	 * threads. */

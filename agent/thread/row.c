@@ -32,6 +32,16 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
+/* Without the event it is read at the end of the process only: its file takes the lowest free
+ * descriptor for a moment, which the host would see at the end of each thread. */
+static bool reads_delay(const struct slot *slot)
+{
+	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY)
+		return true;
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_DONE &&
+	       agent_has_delay(slot->start_ns);
+}
+
 /* Not inlined: what this and snapshot_put_words have on the signal stack would be there at the same
  * time. */
 __attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
@@ -55,7 +65,7 @@ __attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
 		now->unknown |= ACCOUNT_USAGE;
 	/* That the thread's files in /proc are those of its TID is known from reading them for
 	 * usage. */
-	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY &&
+	if (reads_delay(slot) &&
 	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY])))
 		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_WALL] = pmc_now_ns();
@@ -119,7 +129,8 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	struct snapshot_seen seen;
 	struct account_words now;
 	uint64_t time_ns;
-	struct pmc_thread_fixed *row = snapshot_begin_row(&reader, buf, slot, state, phases);
+	struct pmc_thread_fixed *row =
+		snapshot_begin_row(&reader, buf, slot, state, phases, !phases && reads_delay(slot));
 
 	if (!row)
 		return false;

@@ -211,6 +211,7 @@ enum pmc_thread_state {
 #define PMC_THREAD_NO_CPU    8	/* cpu_ns is unknown */
 #define PMC_THREAD_OFF	     16 /* counting was off at the snapshot */
 #define PMC_THREAD_LEAST_CPU 32 /* cpu_ns is a lower bound */
+#define PMC_THREAD_DELAY     64 /* delay_ns is known */
 
 /* Why there are no counts. Smaller numbers are errno values. */
 enum pmc_reason {
@@ -259,9 +260,11 @@ struct pmc_thread_fixed {
 	char name[16];		/* NUL-padded */
 	uint32_t reason;	/* 0: counted; else errno or enum pmc_reason */
 	uint32_t created_stack; /* ID of the stack that created it; 0: unknown */
-	/* Left out if both are 0. */
+	/* Left out if both are 0 and no delay follows. */
 	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
 	uint64_t reset_ns; /* time of the last reset; 0: none */
+	/* Runnable, waiting for a CPU: /proc/TID/schedstat. Left out unless PMC_THREAD_DELAY. */
+	uint64_t delay_ns;
 };
 
 /* ---- PMC_FRAME_TOTAL ---------------------------------------------------------------------

@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct pmc_event_def) == 56, "event as documented");
 _Static_assert(sizeof(struct pmc_site_fixed) == 8, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_reading) == 24, "reading as documented");
 _Static_assert(sizeof(struct pmc_process_fixed) == 192, "fixed part as documented");
-_Static_assert(sizeof(struct pmc_thread_fixed) == 144, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_thread_fixed) == 152, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_total_fixed) == 24, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_note_fixed) == 16, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_region_fixed) == 104, "fixed part as documented");
@@ -233,10 +233,13 @@ void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, c
 struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8_t identity[16],
 					  uint64_t snapshot, const struct pmc_thread_fixed *fixed)
 {
-	return pmc_frame_begin(buf, PMC_FRAME_THREAD, identity, snapshot, fixed,
-			       fixed->off_ns || fixed->reset_ns ?
-				       sizeof(*fixed) :
-				       offsetof(struct pmc_thread_fixed, off_ns));
+	size_t bytes = offsetof(struct pmc_thread_fixed, off_ns);
+
+	if (fixed->flags & PMC_THREAD_DELAY)
+		bytes = sizeof(*fixed);
+	else if (fixed->off_ns || fixed->reset_ns)
+		bytes = offsetof(struct pmc_thread_fixed, delay_ns);
+	return pmc_frame_begin(buf, PMC_FRAME_THREAD, identity, snapshot, fixed, bytes);
 }
 
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,

@@ -66,7 +66,7 @@ void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, c
 		   const char *unit, const char *core_type);
 
 /* ---- THREAD, TOTAL: n_groups times pmc_put_reading; REGION: the name, and four times as many - */
-/* As pmc_frame_begin, without the fields about phases unless these are in use. */
+/* As pmc_frame_begin, without the fields about phases and the run delay unless these are in use. */
 struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8_t identity[16],
 					  uint64_t snapshot, const struct pmc_thread_fixed *fixed);
 /* ---- STACKS: n_modules hashes by pmc_frame_bytes, n_stacks times pmc_put_stack ------------ */

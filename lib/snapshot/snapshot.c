@@ -87,6 +87,11 @@ static void put_row(const struct account_words *now, struct pmc_thread_fixed *ro
 		row->flags |= PMC_THREAD_NO_CPU;
 	if (now->unknown & (ACCOUNT_FAULTS | ACCOUNT_SWITCHES))
 		row->flags |= PMC_THREAD_NO_RUSAGE;
+	if (!(row->flags & PMC_THREAD_DELAY))
+		return;
+	row->delay_ns = now->of[ACCOUNT_DELAY];
+	if (now->unknown & ACCOUNT_BIT(ACCOUNT_DELAY))
+		row->flags &= (uint8_t)~PMC_THREAD_DELAY;
 }
 
 /* The same of now less the account's, in a row whose start_ns is known. phases: it has room for
@@ -138,14 +143,14 @@ static uint32_t created_stack(const struct reader *reader, const struct slot *sl
 /* Not inlined: the struct would stay on the signal stack. */
 __attribute__((noinline)) struct pmc_thread_fixed *
 snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf, const struct slot *slot,
-		   enum pmc_thread_state state, bool phases)
+		   enum pmc_thread_state state, bool phases, bool delay)
 {
 	const struct pmc_control *control = reader->control;
 	struct pmc_thread_fixed *row, start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = (uint8_t)state,
-		.flags = (uint8_t)slot->flags,
+		.flags = (uint8_t)(slot->flags | (delay ? PMC_THREAD_DELAY : 0)),
 		.n_groups = (uint16_t)(reader->registry->n_groups + control->accounts),
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,

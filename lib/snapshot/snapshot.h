@@ -138,10 +138,11 @@ static inline uint64_t snapshot_eventset(const struct pmc_control *control, cons
 
 /* Begins the row of a slot's thread with what the slot has. Then append its groups, put what the
  * kernel accounts for, and end the frame. phases: counting has been switched, so that the row has
- * off_ns and reset_ns. NULL: no room, the frame is dropped. */
+ * off_ns and reset_ns; delay: it has room for the run delay. NULL: no room, the frame is
+ * dropped. */
 struct pmc_thread_fixed *snapshot_begin_row(const struct reader *reader, struct pmc_frame_buf *buf,
 					    const struct slot *slot, enum pmc_thread_state state,
-					    bool phases);
+					    bool phases, bool delay);
 /* Puts present values of the kernel, less those of the thread's account, and appends the readings
  * of accounted events. Not row->time_ns. */
 void snapshot_put_words(const struct reader *reader, struct pmc_frame_buf *buf,

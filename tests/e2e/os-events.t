@@ -39,8 +39,33 @@ ok "a region has the user time of its CPU time" jq -e '[.regions[] | .events[1].
 # ---- only where they are asked for ------------------------------------------------------------
 reads() { strace -f -o "$T/strace" -e trace=openat env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c schedstat "$T/strace"; }
 between "$(reads)" 5 20 "schedstat is read at the end of each thread"
-is "$(PMC_EVENTS=user-time reads)" 0 "not for another event"
-is "$(PMC_EVENTS=page-faults reads)" 0 "nor without"
+between "$(PMC_EVENTS=user-time reads)" 0 1 "not for another event, but for the main thread at the end"
+between "$(PMC_EVENTS=page-faults reads)" 0 1 "nor without"
+cat >"$T/late.py" <<'END'
+import os, threading, time
+def work():
+    while True:
+        sum(range(1000))
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+short = threading.Thread(target=time.sleep, args=(0.03,), name="short")
+short.start()
+short.join()
+for _ in range(2):
+    threading.Thread(target=work).start()
+while time.thread_time() < 0.1:
+    sum(range(1000))
+for task in os.listdir("/proc/self/task"):
+    print(task, open("/proc/self/task/%s/schedstat" % task).read().split()[1], flush=True)
+os._exit(0)
+END
+PMC_EVENTS=page-faults report "$(python3 -c 'import sys; print(sys.executable)')" "$T/late.py"
+ok "the run delay of threads that are there at the end needs no event" jq -e --rawfile told "$T/out" '
+	[.threads[] | {(.tid | tostring): .run_delay_ns}] | add as $row |
+	[$told | split("\n")[] | select(. != "") | split(" ") | $row[.[0]] as $delay |
+	 $delay >= (.[1] | tonumber) and $delay < (.[1] | tonumber) + 1000000000] | length == 3 and all' "$T/report.json"
+is "$(json "$T/report.json" '[.threads[] | select(.run_delay_ns == null)] | length')" 1 "that of others is unknown"
+report "$PROG/crowd" 2
+ok "with the event it is known of all" jq -e '[.threads[] | .run_delay_ns == .events[0].value] | all' "$T/report.json"
 
 opens() { strace -f -o "$T/strace" -e trace=perf_event_open env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c perf_event_open "$T/strace"; }
 accounted=task-clock,cpu-clock,page-faults,minor-faults,major-faults,context-switches,run-delay

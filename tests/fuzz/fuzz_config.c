@@ -10,6 +10,10 @@
 
 /* job.c also writes the agent's own job. */
 struct agent agent;
+bool agent_has_delay(uint64_t start_ns)
+{
+	return start_ns != 0;
+}
 
 #define SETTINGS_MAX 32
 #define TEXT_ROOM    (256u << 10)

@@ -280,8 +280,8 @@ static void csv(void **state)
 
 	assert_int_equal(strncmp(text,
 				 "host,exe,pid,rank,tid,seq,name,main,start_routine,created_by,"
-				 "state,start_ns,end_ns,cpu_ns,minor_faults,",
-				 102),
+				 "state,start_ns,end_ns,cpu_ns,run_delay_ns,minor_faults,",
+				 115),
 			 0);
 	assert_non_null(strstr(text, ",instructions,instructions.raw,instructions.enabled_ns,"
 				     "instructions.running_ns,instructions.state,"
@@ -303,7 +303,7 @@ static void csv(void **state)
 	assert_int_equal(lines, 5);
 	assert_non_null(strstr(text, ",\"say \"\"hi\"\", \\x0a\",false,libjob.so.2+0x1f40,0,"));
 	/* null is an empty field: faults and switches of the adopted thread, then its counts */
-	assert_non_null(strstr(text, ",live,1000,,700,,,,,,,,,not-counted,user,"));
+	assert_non_null(strstr(text, ",live,1000,,700,,,,,,,,,,not-counted,user,"));
 	text = text_of((struct pmc_report_options){ .format = PMC_FORMAT_CSV, .by = PMC_BY_EXE });
 	assert_int_equal(strncmp(text,
 				 "key,threads,cpu_ns,cpu_ns.min,cpu_ns.mean,cpu_ns.max,"

@@ -18,7 +18,6 @@
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
 {
 	const struct attach_tasks *tasks = &target->tasks;
-	const bool delay = target->control.os & 1u << PMC_OS_RUN_DELAY;
 	struct pmc_proc_sched sched = { .cpu_ns = 0 };
 	const struct attach_task *task;
 	struct pmc_usage usage = { 0 };
@@ -34,10 +33,9 @@ bool attach_thread_words(const struct attach *target, uint32_t tid, struct accou
 	/* CPU time 0 is that of a kernel without CONFIG_SCHED_INFO: every thread here has run. */
 	if (!pid || !attach_read_task(tasks, pid, "schedstat", stat, sizeof(stat)) ||
 	    !pmc_proc_schedstat(stat, &sched) || !sched.cpu_ns)
-		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU) | (delay ? ACCOUNT_BIT(ACCOUNT_DELAY) : 0);
+		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU) | ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_CPU] = sched.cpu_ns;
-	if (delay)
-		now->of[ACCOUNT_DELAY] = sched.delay_ns;
+	now->of[ACCOUNT_DELAY] = sched.delay_ns;
 	if (pid && attach_read_task(tasks, pid, "status", status, sizeof(status)) &&
 	    attach_read_task(tasks, pid, "stat", stat, sizeof(stat)) &&
 	    pmc_task_status(status, tid, &usage) && pmc_task_stat(stat, &usage))
@@ -80,7 +78,7 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	} else if (own_routines) {
 		slot->start_site = 0;
 	}
-	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases);
+	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases, !phases);
 	if (!row)
 		return;
 	if (row->created_stack && !attach_is_alive(target, slot))

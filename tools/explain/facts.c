@@ -161,6 +161,10 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 	};
 
 	own.has_delay = value_of(thread, "run-delay", &own.delay);
+	if (!own.has_delay && fixed->flags & PMC_THREAD_DELAY) {
+		own.has_delay = true;
+		own.delay = fixed->delay_ns;
+	}
 	if (!own.has_delay)
 		own.delay = preempted;
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++)

@@ -142,7 +142,7 @@ static bool held_back(struct judging *j)
 	/* A dump has the limit, but not how often it was reached. */
 	const bool used_up = !limit->periods && limit->cpus > 0 && limit->cpus < j->facts->cpus &&
 			     waits_for_cpu(j->pool) &&
-			     share(j->facts->cpu, j->facts->wall) > 0.8 * limit->cpus;
+			     share(j->facts->cpu, j->facts->wall) > 0.7 * limit->cpus;
 
 	if (!used_up && (limit->periods < 5 || share(limit->throttled, limit->periods) < 0.1))
 		return false;

@@ -347,6 +347,8 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	if (!(fixed->flags & PMC_THREAD_NO_CPU))
 		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
 	row->cpu.extra += (fixed->flags & PMC_THREAD_LEAST_CPU) != 0;
+	if (fixed->flags & PMC_THREAD_DELAY)
+		pmc_fold_add_value(&row->run_delay, fixed->delay_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
 		row->usage_rows++;
 		pmc_usage_add(&row->usage, &PMC_USAGE_OF(fixed));
@@ -418,6 +420,7 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	into->rows += row->rows;
 	into->wall_ns = 0;
 	stat_merge(&into->cpu, &row->cpu);
+	stat_merge(&into->run_delay, &row->run_delay);
 	into->usage_rows += row->usage_rows;
 	into->sampled_rows += row->sampled_rows;
 	stat_merge(&into->outside_mpi, &row->outside_mpi);
@@ -460,6 +463,7 @@ void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 	into->rows += !beside;
 	into->parts += !of->is_nameless;
 	stat_part(&into->cpu, &part->cpu, part->rows, label);
+	stat_part(&into->run_delay, &part->run_delay, part->rows, label);
 	into->usage_rows += !beside && part->usage_rows;
 	into->usage_lacks |= part->usage_rows < part->rows;
 	into->sampled_rows += !beside && part->sampled_rows;

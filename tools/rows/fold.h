@@ -104,8 +104,9 @@ struct pmc_fold_row {
 	uint64_t parts;	  /* added by pmc_fold_part(), but for one without a name */
 	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
 	struct pmc_fold_stat cpu;
-	uint64_t usage_rows; /* rows whose faults and switches are known */
-	bool usage_lacks;    /* those of work beside the rows, in a total */
+	struct pmc_fold_stat run_delay; /* waiting for a CPU */
+	uint64_t usage_rows;		/* rows whose faults and switches are known */
+	bool usage_lacks;		/* those of work beside the rows, in a total */
 	struct pmc_usage usage;
 	uint64_t sampled_rows; /* rows whose samples are known */
 	uint64_t samples, lost_samples;

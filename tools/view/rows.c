@@ -546,6 +546,7 @@ static const struct pmc_count *count_before(const struct pmc_p_thread *before,
 static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
 {
 	step->fixed.flags |= PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE;
+	step->fixed.flags &= (uint8_t)~PMC_THREAD_DELAY;
 	for (unsigned i = 0; step->set && step->counts && i < step->set->count; i++)
 		if (pmc_count_has_value(&counts[i]))
 			counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
@@ -592,6 +593,10 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 			skip_step(&buf->step, buf->counts);
 		/* A difference needs both ends. */
 		fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
+		if (was->flags & PMC_THREAD_DELAY)
+			fixed->delay_ns = pmc_sub_sat(fixed->delay_ns, was->delay_ns);
+		else
+			fixed->flags &= (uint8_t)~PMC_THREAD_DELAY;
 	}
 	/* The start of an adopted thread is not known. */
 	dt_ns = since ? pmc_sub_sat(fixed->time_ns, since) : 0;
