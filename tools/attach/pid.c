@@ -89,7 +89,7 @@ int attach_pid(const char *text, pid_t *pid)
 	uint64_t value;
 
 	if (!pmc_number(text, INT_MAX, &value) || value == 0)
-		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
+		return tool_fail(EXIT_USAGE, "invalid process ID '%s'; give one number", text);
 	*pid = (pid_t)value;
 	for (unsigned i = 0; i < START_POLLS; i++) {
 		/* First: what is no such fork by now has called exec. */

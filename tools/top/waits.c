@@ -13,6 +13,7 @@
 #include "tools/top/top.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -180,6 +181,7 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	struct pmc_counter *counter;
 	int error = pmc_counter_event_parse(&event, "dummy", why);
 
+	snprintf(event.name, sizeof(event.name), "context switches");
 	rings_options(&waits->rings, ring, tid, &options);
 	options.context_switch = true;
 	options.task = true;
@@ -198,7 +200,7 @@ struct top_waits *top_waits_new(void)
 
 int top_waits_start(struct top_watch *watch)
 {
-	static const struct rings_use use = { .verb = "record switches by", .open = open_on };
+	static const struct rings_use use = { .verb = "record", .open = open_on };
 	struct top_waits *waits = top_waits_new();
 	struct live_tids *roots = &waits->processes;
 	int code;
