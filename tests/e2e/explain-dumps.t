@@ -38,4 +38,17 @@ is "$all $false" "62 0" "of $all reports none names a cause that the program doe
 # On a busy machine few threads get enough CPU time to be judged.
 between $named 6 $all "some name the program's own"
 
+# ---- run delay without flags ------------------------------------------------------------------
+# Both processes on one CPU: it is theirs at most half of the time.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+PMC_REPORT=off PMC_OUT=$T/pinned.pmc LD_PRELOAD=$AGENT sh -c 'taskset -c $0 awk "$1" & taskset -c $0 awk "$1"; wait' \
+	"$cpu" 'BEGIN { for (i = 0; i < 5000000; i++) sum += i }'
+run "$PMCTL" explain --json "$T/pinned.pmc"
+like "$(jq -r '.findings[].cause' "$T/out")" 'cpu-starved|preempted' "a dump has the run delay of main threads"
+if [ "$(nproc)" -gt 1 ]; then
+	like "$(jq -r '.findings[].try' "$T/out")" 'affinity' "two processes that may use one of several CPUs"
+else
+	skip "a machine of one CPU" "two processes that may use one of several CPUs"
+fi
+
 done_testing

@@ -39,6 +39,7 @@ struct pool_facts {
 	uint64_t first_start, last_start; /* of a thread */
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */
+	unsigned cpus;	   /* that its processes might use at their start, at most; 0: unknown */
 	/* Without main threads, which often only start the others. */
 	uint64_t workers, workers_cpu, workers_most, workers_most_life, workers_most_delay;
 	bool has_usage;

@@ -24,6 +24,7 @@
 #define BRANCH_CYCLES 15u
 #define TLB_CYCLES    30u
 
+#define WIDER "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
 /* A shorter run delay may be chance. */
 #define LEAST_DELAY_NS 50000000u
 
@@ -106,6 +107,12 @@ static bool busiest_waits(const struct judging *j)
 	       share(pool->busiest_delay, wanted) >= 0.25 && pool->busiest_delay > LEAST_DELAY_NS;
 }
 
+/* By taskset(1) or a cpuset, while the run has more CPUs. */
+static bool is_confined(const struct judging *j)
+{
+	return j->pool->cpus && j->pool->cpus < j->facts->cpus;
+}
+
 /* The wait of the pool, else of its busiest thread. The gain is the larger one of: that, and of its
  * longest-lived thread. */
 static bool says_wait(struct judging *j, const char *though)
@@ -122,9 +129,11 @@ static bool says_wait(struct judging *j, const char *though)
 		return false;
 	j->finding->text = SAY(j, "%swaits for a CPU %.0f %% of its time%s",
 			       all ? "" : "its busiest thread ", percent(delay, life), though);
-	EVIDENCE(j, "run delay %s%s of %s; %.1f threads of this run runnable on average, %u CPU%s",
+	EVIDENCE(j,
+		 "run delay %s%s of %s; %.1f threads of this run runnable on average, %u CPU%s%s",
 		 pool->has_delay ? "" : "at least ", TIME(j, delay), TIME(j, life),
-		 runnable(j->facts), j->facts->cpus, plural(j->facts->cpus));
+		 runnable(j->facts), j->facts->cpus, plural(j->facts->cpus),
+		 is_confined(j) ? SAY(j, ", of which its threads may use %u", pool->cpus) : "");
 	life = longest ? pool->longest : life;
 	delay = longest ? pool->longest_delay : delay;
 	GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
@@ -178,7 +187,9 @@ static bool cpu_starved(struct judging *j)
 	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
 		EVIDENCE(j, "the run had %.2f CPUs: other programs, or a limit, took the rest",
 			 share(facts->cpu, facts->wall));
-	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
+	if (is_confined(j))
+		j->finding->advice = WIDER;
+	else if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
 		j->finding->advice =
 			"more CPUs, fewer other programs on them, or a larger limit (cgroup)";
 	else if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
@@ -192,11 +203,16 @@ static bool cpu_starved(struct judging *j)
 
 static bool preempted(struct judging *j)
 {
-	if (!j->facts->cpus || !says_wait(j, ", though the run wants no more CPUs than there are"))
+	if (!j->facts->cpus ||
+	    !says_wait(j,
+		       is_confined(j) ? "" : ", though the run wants no more CPUs than there are"))
 		return false;
-	j->finding->advice = "a look at what else is on these CPUs (pmctl top), at limits (cgroup) "
-			     "and affinities, and whether threads of this run wake each other on "
-			     "one CPU";
+	j->finding->advice =
+		is_confined(j) ?
+			WIDER :
+			"a look at what else is on these CPUs (pmctl top), at limits (cgroup) "
+			"and affinities, and whether threads of this run wake each other on "
+			"one CPU";
 	return true;
 }
 
