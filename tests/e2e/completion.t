@@ -168,7 +168,7 @@ pmctl report --by thread,p\t\t	pmctl report --by thread,p
 END
 n=$(wc -l <cases)
 typed bash "" bash --rcfile bash.rc -i
-like "$(tr -s ' \r\n' ' ' <"screen.$n")" "path pod pool process" "bash lists the names without what stands before them"
+like "$(tr -s ' \r\n' ' ' <"screen.$n")" "pod pool process" "bash lists the names without what stands before them"
 if [ -e /usr/share/bash-completion/bash_completion ]; then
 	sed '1a . /usr/share/bash-completion/bash_completion' bash.rc >more.rc
 	echo 'pmctl run -- nice dirna\t	pmctl run -- nice dirname ' >>cases

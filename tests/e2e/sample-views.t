@@ -44,7 +44,7 @@ is "$(awk '{ n += $NF } END { print n }' "$T/out")" "$(jq .sampling.samples "$T/
 is "$(grep -cvE '^\(main\);.* [1-9][0-9]*$' "$T/out")" 0 "each is below the thread's name"
 run "$PMCTL" report --by function --format folded "$T/tree.pmc"
 is "$status" 2 "functions cannot be folded"
-like "$(cat "$T/err")" '--by path' "the error says what can"
+like "$(cat "$T/err")" '--by tree' "the error says what can"
 
 cp "$tree" "$T/stripped" && strip "$T/stripped"
 # Without pmctl run, which would keep in the dump that there are no names.

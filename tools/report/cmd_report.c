@@ -33,7 +33,7 @@ const struct tool_flag cmd_report_flags[] = {
 		  "statistics over ranks, hosts or processes instead of threads",
 		  .aliases = pmc_by_aliases),
 	FLAG_BOOL(0, "--bottom-up", options.inverted,
-		  "with --by path: from functions to their callers"),
+		  "with --by tree: from functions to their callers"),
 	FLAG_EVENT(options.event, "event whose samples are shown (default: that with most)"),
 	FLAG_SYMFS(root),
 	FLAG_SORT(0, options.sort, "column to sort by (default: CPU time)"),
@@ -75,7 +75,7 @@ static int check_sparklines(const struct pmc_report_options *options)
 static int check_folded(const struct pmc_report_options *options)
 {
 	if (options->by != PMC_BY_PATH)
-		return tool_fail(EXIT_USAGE, "--format folded has call paths; add --by path");
+		return tool_fail(EXIT_USAGE, "--format folded has call paths; add --by tree");
 	if (options->inverted || options->columns || options->top >= 0)
 		return tool_fail(EXIT_USAGE,
 				 "--format folded has all paths from the first caller on; "
@@ -195,14 +195,14 @@ static int parse(struct request *request, int argc, char **argv)
 		return tool_fail(EXIT_USAGE, "--timeline is in the order of time; "
 					     "--sort and --top cannot be used with it");
 	if (options->inverted && options->by != PMC_BY_PATH)
-		return tool_fail(EXIT_USAGE, "--bottom-up is for --by path");
+		return tool_fail(EXIT_USAGE, "--bottom-up is for --by tree");
 	if (options->by == PMC_BY_PATH && options->sort)
-		return tool_fail(EXIT_USAGE, "--by path is in the order of a tree; "
+		return tool_fail(EXIT_USAGE, "--by tree has its own order, callees below callers; "
 					     "--sort cannot be used with it");
 	if ((options->event ||
 	     (request->root && !memchr(request->keys, PMC_BY_START, PMC_KEYS_MOST))) &&
 	    !pmc_by_samples(options->by))
-		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
+		return tool_fail(EXIT_USAGE, "%s is for samples; add --by tree, function or line",
 				 options->event ? "--event" : "--symfs");
 	return options->format != PMC_FORMAT_FOLDED ? 0 : check_folded(options);
 }

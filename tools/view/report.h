@@ -79,7 +79,7 @@ struct pmc_report_options {
 	bool wide;		 /* every column, however wide */
 	bool timeline;		 /* a line per snapshot instead */
 	bool histogram;		 /* of waits, below the table; in CSV in place of the rows */
-	bool inverted;		 /* --by path: bottom-up */
+	bool inverted;		 /* --by tree: bottom-up */
 	uint64_t from_ns, to_ns; /* samples of that time only; to_ns 0: all */
 	uint64_t every_ns;	 /* with --by time: its intervals; --top is for each of them */
 	bool wakers;		 /* one of the keys is waker */

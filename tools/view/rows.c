@@ -67,7 +67,7 @@ static bool holds(struct pmc_view *view, const struct table_condition *condition
 	return table_matches(&cell, condition->glob);
 }
 
-/* `held`: which conditions hold, for a row of each depth on the way to this one. With --by path, a
+/* `held`: which conditions hold, for a row of each depth on the way to this one. With --by tree, a
  * condition on functions is met by a path if one of its functions matches. */
 static bool selects_row(struct pmc_view *view, const struct pmc_sample_row *row, bool *held)
 {
