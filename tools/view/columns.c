@@ -448,7 +448,8 @@ static void add_keys(struct pmc_view *view, struct pmc_columns *columns)
 		const enum pmc_fold_by by = pmc_key_at(view, i);
 
 		column.index = i;
-		column.head = pmc_by_names[by ? by : PMC_BY_THREAD];
+		/* A line of a tree is a path. */
+		column.head = by == PMC_BY_PATH ? "path" : pmc_by_names[by ? by : PMC_BY_THREAD];
 		column.name = view->n_outer ? column.head : "key";
 		if (by == PMC_BY_TIME)
 			column.head = "time s";

@@ -220,7 +220,10 @@ int pmc_view_check_selection(struct pmc_view *view)
 		return 0;
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	view->out = &text;
-	pmc_say(view, "no %s matches ", threads ? "thread" : pmc_by_names[view->by]);
+	pmc_say(view, "no %s matches ",
+		threads			? "thread" :
+		view->by == PMC_BY_PATH ? "path" :
+					  pmc_by_names[view->by]);
 	pmc_view_conditions(view, !threads);
 	miss = threads && view->n_where == 1 ? near_miss(view, view->conditions) : NULL;
 	if (miss)
