@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/thread/thread.h"
+#include "lib/base/file.h"
 #include "lib/base/proc.h"
 #include "lib/dump/frame.h"
 
@@ -42,6 +43,30 @@ static bool reads_delay(const struct slot *slot)
 	       agent_has_delay(slot->start_ns);
 }
 
+/* Whether a delay is that of this image. The main thread's also has what the process waited before
+ * an exec, unless that has passed it, in at most the time from the start of the process, which is
+ * known to 10 ms, to that of the image. What may be more than a tenth of the delay, and a hundredth
+ * of its life, makes it unknown. Not inlined, and what it reads static, for a small signal stack:
+ * one thread writes the main thread's last row. */
+__attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint64_t delay_ns)
+{
+	static char text[512];
+	static struct pmc_proc_stat stat;
+	struct timespec boot;
+	uint64_t life, before;
+
+	if (!(slot->flags & PMC_THREAD_MAIN) || agent.forked || agent.reported.thread_delay_ns ||
+	    agent.plan.os & 1u << PMC_OS_RUN_DELAY)
+		return true;
+	pmc_file_read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
+	if (!pmc_proc_stat(text, &stat) || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+		return false;
+	life = pmc_now_ns() - slot->start_ns;
+	before = pmc_sub_sat(pmc_timespec_ns(&boot), (stat.start_ticks + 1) * PMC_TICK_NS + life);
+	return (before < delay_ns ? before : delay_ns) <=
+	       (delay_ns / 10 > life / 100 ? delay_ns / 10 : life / 100);
+}
+
 /* Not inlined: what this and snapshot_put_words have on the signal stack would be there at the same
  * time. */
 __attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
@@ -66,7 +91,8 @@ __attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
 	/* That the thread's files in /proc are those of its TID is known from reading them for
 	 * usage. */
 	if (reads_delay(slot) &&
-	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY])))
+	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY]) ||
+	     !is_of_image(slot, now->of[ACCOUNT_DELAY])))
 		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_WALL] = pmc_now_ns();
 }

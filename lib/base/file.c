@@ -20,7 +20,8 @@ int pmc_file_read_at(int dir, const char *path, char *text, size_t cap)
 	size_t len = 0;
 	long fd, n = 1;
 
-	fd = pmc_fd_open(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+	/* A FIFO in its place must not stop the caller. */
+	fd = pmc_fd_open(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	text[0] = '\0';
 	if (fd < 0)
 		return (int)fd;

@@ -64,6 +64,20 @@ ok "the run delay of threads that are there at the end needs no event" jq -e --r
 	[$told | split("\n")[] | select(. != "") | split(" ") | $row[.[0]] as $delay |
 	 $delay >= (.[1] | tonumber) and $delay < (.[1] | tonumber) + 1000000000] | length == 3 and all' "$T/report.json"
 is "$(json "$T/report.json" '[.threads[] | select(.run_delay_ns == null)] | length')" 1 "that of others is unknown"
+# Programs that exec the next one while three others use the CPU: what they waited is not the last one's.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+others=()
+for _ in 1 2 3; do
+	taskset -c "$cpu" sh -c 'while :; do :; done' &
+	others+=($!)
+done
+for _ in 1 2 3 4; do
+	PMC_EVENTS=page-faults report taskset -c "$cpu" env env nice env nice sh -c 'exec sleep 0.03'
+	json "$T/report.json" '[.threads[] | select(.run_delay_ns and .run_delay_ns > (.end_ns - .start_ns) * 1.05)] | length'
+done >"$T/longer"
+kill "${others[@]}"
+wait "${others[@]}" 2>/dev/null
+is "$(tr -d '\n' <"$T/longer")" 0000 "none is longer than its thread's life"
 report "$PROG/crowd" 2
 ok "with the event it is known of all" jq -e '[.threads[] | .run_delay_ns == .events[0].value] | all' "$T/report.json"
 
