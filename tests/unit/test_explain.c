@@ -104,6 +104,35 @@ static void busiest_thread(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* What is derived from a delay that is not complete is a lower bound, and no gain. */
+static void incomplete_delays(void **state)
+{
+	pool.cpu = facts.cpu = S * 55 / 100;
+	pool.delay = facts.delay = S * 45 / 100;
+	facts.has_delay = pool.has_delay = true;
+	assert_string_equal(cause(), "preempted");
+	assert_non_null(strstr(finding()->text, "though the run wants no more CPUs"));
+	assert_null(strstr(finding()->evidence[0], "at least"));
+	assert_true(finding()->gain > 1);
+	facts.has_delay = pool.has_delay = false;
+	assert_string_equal(cause(), "preempted");
+	assert_null(strstr(finding()->text, "though"));
+	assert_non_null(strstr(finding()->text, "at least 45 %"));
+	assert_non_null(strstr(finding()->evidence[0], "at least 1.0 threads"));
+	assert_true(finding()->gain == 0);
+	/* Its waits hold waits for a CPU. */
+	pool.life = 10 * S;
+	pool.has_waits = pool.has_places = true;
+	pool.delay_life = S;
+	explain_add_end(&facts, &pool);
+	assert_true(pool.mixed && !pool.has_waits && !pool.has_places);
+	pool.mixed = false;
+	pool.has_waits = true;
+	pool.delay = S / 50;
+	explain_add_end(&facts, &pool);
+	assert_true(pool.has_waits && !pool.mixed);
+}
+
 /* Of a lock and a wait for a CPU the one that takes more time is named, with the other one. */
 static void larger_loss(void **state)
 {
@@ -310,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, set_up),
 		cmocka_unit_test_setup(busiest_thread, set_up),
+		cmocka_unit_test_setup(incomplete_delays, set_up),
 		cmocka_unit_test_setup(larger_loss, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(partners, set_up),

@@ -295,7 +295,7 @@ static void print_text(const struct request *request, const struct facts *facts,
 	printf(" · %llu thread%s in %llu pool%s\n\n", (unsigned long long)facts->threads,
 	       facts->threads == 1 ? "" : "s", (unsigned long long)facts->n_pools,
 	       facts->n_pools == 1 ? "" : "s");
-	if (pmc_sub_sat(facts->cpu, facts->judged) > facts->cpu / 10 + 10000000)
+	if (explain_has_unjudged(facts))
 		tool_wrapped_line(tool_columns(STDOUT_FILENO),
 				  " Threads without a row had %s of CPU time and cannot be judged "
 				  "(pmctl report shows the reason)",

@@ -12,6 +12,9 @@
 #include "tools/report/report.h"
 #include "tools/rows/fold.h"
 
+/* A shorter run delay may be chance. */
+#define EXPLAIN_LEAST_DELAY_NS 50000000u
+
 /* Events that rules judge. */
 enum explain_event {
 	EXPLAIN_MIGRATIONS,
@@ -49,6 +52,7 @@ struct pool_facts {
 	 */
 	bool has_delay;
 	uint64_t delay, delay_life;
+	bool mixed; /* its waits hold waits for a CPU, so that has_waits and has_places are false */
 	/* Of the thread that lived longest among those with CPU time. */
 	uint64_t longest, longest_cpu, longest_delay;
 	/* Of the thread that wanted a CPU for most time. */
@@ -159,6 +163,10 @@ bool explain_names_lock(const char *function);
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);
 /* When all of a pool's threads and waits have been added. */
 void explain_add_end(struct facts *facts, struct pool_facts *pool);
+/* Whether threads without a row had CPU time, beyond differences of clocks. */
+bool explain_has_unjudged(const struct facts *facts);
+/* After all pools, and the CPU time of all processes. */
+void explain_end(struct facts *facts);
 
 /* A text in the arena. */
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)

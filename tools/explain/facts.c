@@ -94,8 +94,8 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->first_start = thread->start;
 	if (thread->start > pool->last_start)
 		pool->last_start = thread->start;
-	pool->life += life;
-	pool->cpu += thread->cpu;
+	pmc_add_sat(&pool->life, life);
+	pmc_add_sat(&pool->cpu, thread->cpu);
 	if (wanted > pool->busiest_cpu + pool->busiest_delay) {
 		pool->busiest_cpu = thread->cpu;
 		pool->busiest_delay = thread->delay;
@@ -126,12 +126,12 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->counts[i] += thread->counts[i];
 		pool->has_count[i] &= thread->has_count[i] || !thread->cpu;
 	}
-	pool->delay_life += thread->has_delay ? life : 0;
-	pool->delay += thread->delay;
+	pmc_add_sat(&pool->delay_life, thread->has_delay ? life : 0);
+	pmc_add_sat(&pool->delay, thread->delay);
 	facts->threads++;
-	facts->judged += thread->cpu;
-	facts->cpu += thread->cpu;
-	facts->delay += thread->delay;
+	pmc_add_sat(&facts->judged, thread->cpu);
+	pmc_add_sat(&facts->cpu, thread->cpu);
+	pmc_add_sat(&facts->delay, thread->delay);
 }
 
 /* preempted: by records of switches, at least. */
@@ -143,7 +143,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		.is_main = fixed->flags & PMC_THREAD_MAIN,
 		.has_usage = !(fixed->flags & PMC_THREAD_NO_RUSAGE),
 		.start = fixed->start_ns,
-		.life = pmc_sub_sat(pmc_thread_until(thread), fixed->start_ns),
+		.life = pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
 		.cpu = fixed->cpu_ns,
 		.voluntary = fixed->voluntary_switches,
 		.involuntary = fixed->involuntary_switches,
@@ -530,11 +530,22 @@ static uint64_t preempted_ns(struct facts *facts, const struct pmc_p_samples *de
 	return sum;
 }
 
+/* Waits of threads without run delay hold what they waited for a CPU after they were woken. That is
+ * little where the others, and preemptions, show few waits for a CPU. */
+static bool are_waits_mixed(const struct pool_facts *pool)
+{
+	return !pool->has_delay && pool->delay > EXPLAIN_LEAST_DELAY_NS &&
+	       pool->delay > (pool->cpu + pool->delay) / 7;
+}
+
 void explain_add_end(struct facts *facts, struct pool_facts *pool)
 {
 	const bool runs = pool->cpu > facts->judged / 100;
 
 	pool->has_delay = pool->delay_life >= pool->life / 10 * 9;
+	pool->mixed = pool->has_waits && are_waits_mixed(pool);
+	if (pool->mixed)
+		pool->has_waits = pool->has_places = false;
 	pool->life = pmc_sub_sat(pool->life, pool->stopped);
 	take_delays_off(pool);
 	/* What was not seen does not rule anything out. */
@@ -542,6 +553,17 @@ void explain_add_end(struct facts *facts, struct pool_facts *pool)
 		pool->has_waits = pool->has_places = false;
 	facts->has_delay &= pool->has_delay || !runs;
 	facts->has_waits &= pool->has_waits || !runs;
+}
+
+bool explain_has_unjudged(const struct facts *facts)
+{
+	return pmc_sub_sat(facts->cpu, facts->judged) > facts->cpu / 10 + 10000000;
+}
+
+void explain_end(struct facts *facts)
+{
+	/* Run delay of threads without a row. */
+	facts->has_delay &= !explain_has_unjudged(facts);
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
@@ -574,7 +596,7 @@ static void add_child(struct facts *facts, struct program **programs,
 static int add_processes(struct facts *facts)
 {
 	const struct pmc_profile *profile = facts->profile;
-	uint64_t first = UINT64_MAX, last = 0, newest;
+	uint64_t to = 0, newest;
 	struct program *programs = NULL;
 	const char *limit;
 	size_t len;
@@ -593,8 +615,11 @@ static int add_processes(struct facts *facts)
 					 profile->processes[0]->host, process->host);
 		if (pmc_process_end_unseen(process, &newest) && newest > end)
 			end = newest;
-		first = fixed->start_ns < first ? fixed->start_ns : first;
-		last = end > last ? end : last;
+		/* By start. Neither gaps between runs, nor while counting was off. */
+		if (fixed->start_ns + fixed->off_ns > to)
+			to = fixed->start_ns + fixed->off_ns;
+		facts->wall += pmc_sub_sat(end, to);
+		to = end > to ? end : to;
 		facts->cpus = fixed->cpus > facts->cpus ? fixed->cpus : facts->cpus;
 		limit = pmc_label(process->labels, "cpu-limit", &len);
 		if (limit)
@@ -608,7 +633,6 @@ static int add_processes(struct facts *facts)
 		facts->children +=
 			process->origin == process && !(fixed->flags & PMC_PROCESS_FIRST);
 	}
-	facts->wall = pmc_sub_sat(last, first);
 	return 0;
 }
 
@@ -650,5 +674,6 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 	facts->has_delay = facts->has_waits = facts->n_pools != 0;
 	for (uint64_t i = 0; i < facts->n_pools; i++)
 		explain_add_end(facts, &facts->pools[i]);
+	explain_end(facts);
 	return code;
 }

@@ -24,9 +24,8 @@
 #define BRANCH_CYCLES 15u
 #define TLB_CYCLES    30u
 
-#define WIDER "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
-/* A shorter run delay may be chance. */
-#define LEAST_DELAY_NS 50000000u
+#define WIDER	       "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
+#define LEAST_DELAY_NS EXPLAIN_LEAST_DELAY_NS
 
 struct judging {
 	const struct facts *facts;
@@ -127,18 +126,22 @@ static bool says_wait(struct judging *j, const char *though)
 
 	if (!all && !busiest_waits(j))
 		return false;
-	j->finding->text = SAY(j, "%swaits for a CPU %.0f %% of its time%s",
-			       all ? "" : "its busiest thread ", percent(delay, life), though);
+	j->finding->text = SAY(j, "%swaits for a CPU %s%.0f %% of its time%s",
+			       all ? "" : "its busiest thread ", pool->has_delay ? "" : "at least ",
+			       percent(delay, life), though);
 	EVIDENCE(j,
-		 "run delay %s%s of %s; %.1f threads of this run runnable on average, %u CPU%s%s",
+		 "run delay %s%s of %s; %s%.1f threads of this run runnable on average, %u CPU%s%s",
 		 pool->has_delay ? "" : "at least ", TIME(j, delay), TIME(j, life),
-		 runnable(j->facts), j->facts->cpus, plural(j->facts->cpus),
+		 j->facts->has_delay ? "" : "at least ", runnable(j->facts), j->facts->cpus,
+		 plural(j->facts->cpus),
 		 is_confined(j) ? SAY(j, ", of which its threads may use %u", pool->cpus) : "");
 	life = longest ? pool->longest : life;
 	delay = longest ? pool->longest_delay : delay;
-	GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
-	     longest && pool->threads > 1 ? "of its longest-lived thread " : "", EXACT(j, life),
-	     EXACT(j, life), EXACT(j, delay), longest ? one : times);
+	/* Of a delay that is not complete the most that can be gained is unknown. */
+	if (pool->has_delay)
+		GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
+		     longest && pool->threads > 1 ? "of its longest-lived thread " : "",
+		     EXACT(j, life), EXACT(j, life), EXACT(j, delay), longest ? one : times);
 	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest_delay);
 	return true;
 }
@@ -192,7 +195,7 @@ static bool cpu_starved(struct judging *j)
 	else if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
 		j->finding->advice =
 			"more CPUs, fewer other programs on them, or a larger limit (cgroup)";
-	else if (room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
+	else if (facts->has_delay && room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
 		j->finding->advice = SAY(
 			j, "at most %.0f such thread%s, which then wait%s less, or more CPUs", room,
 			plural((uint64_t)(room + 0.5)), (uint64_t)(room + 0.5) == 1 ? "s" : "");
@@ -204,8 +207,9 @@ static bool cpu_starved(struct judging *j)
 static bool preempted(struct judging *j)
 {
 	if (!j->facts->cpus ||
-	    !says_wait(j,
-		       is_confined(j) ? "" : ", though the run wants no more CPUs than there are"))
+	    !says_wait(j, is_confined(j) || !j->facts->has_delay ?
+				  "" :
+				  ", though the run wants no more CPUs than there are"))
 		return false;
 	j->finding->advice =
 		is_confined(j) ?
@@ -627,7 +631,8 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 		     unsigned *n)
 {
 	/* Waits can be recorded so, or this prevented it. */
-	const char *how = !facts->profile ? "as root" :
+	const char *how = pool->mixed	  ? "their waits include those for a CPU" :
+			  !facts->profile ? "as root" :
 			  facts->lost	  ? "many records of switches were lost" :
 					    "--off-cpu, as root";
 
@@ -645,17 +650,21 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 		list[(*n)++] = "memory and branches (no hardware counters)";
 }
 
-/* What else was looked at, and what could not be. */
-static void add_rest(struct judging *j)
+static bool is_of_cpus(const char *cause)
+{
+	return !strcmp(cause, "cpu-starved") || !strcmp(cause, "preempted");
+}
+
+/* What else was looked at, and what could not be. also: another cause that is in the evidence. */
+static void add_rest(struct judging *j, const char *also)
 {
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool;
 	const char *cause = j->finding->cause;
 
-	if (waits_for_cpu(pool) && strcmp(cause, "cpu-starved") != 0 &&
-	    strcmp(cause, "preempted") != 0)
-		EVIDENCE(j, "also waits for a CPU %.0f %% of its time",
-			 percent(pool->delay, pool->life));
+	if (waits_for_cpu(pool) && !is_of_cpus(cause) && !is_of_cpus(also))
+		EVIDENCE(j, "also waits for a CPU %s%.0f %% of its time",
+			 pool->has_delay ? "" : "at least ", percent(pool->delay, pool->life));
 	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
@@ -703,6 +712,7 @@ static bool judge_by(struct judging *j, const struct rule *rule)
 static bool judge_pool(struct judging *j)
 {
 	const struct rule *named = NULL;
+	const char *also = "";
 	struct finding most = { .loss_ns = 0 };
 	const char *other = NULL;
 
@@ -713,6 +723,7 @@ static bool judge_pool(struct judging *j)
 			continue;
 		if (!named || j->finding->loss_ns > most.loss_ns) {
 			other = named ? most.text : NULL;
+			also = named ? named->cause : "";
 			named = &rules[i];
 			most = *j->finding;
 		}
@@ -721,7 +732,7 @@ static bool judge_pool(struct judging *j)
 	if (other)
 		EVIDENCE(j, "also %s", other);
 	if (named)
-		add_rest(j);
+		add_rest(j, also);
 	return named;
 }
 
