@@ -292,9 +292,10 @@ static void titles(void **state)
 	struct top_look look = { .by = TOP_THREAD, .sort = "delay" };
 
 	process.ended_ns = 500000000u;
-	assert_string_equal(title(&look),
-			    "server 7, 1.33 CPUs, 1.21 waiting for one, 0.50 by ended threads, "
-			    "5 threads in 1 process, by delay");
+	assert_string_equal(
+		title(&look),
+		"server 7, 1.33 CPUs, at least 1.21 waiting for one, 0.50 by ended threads, "
+		"5 threads in 1 process, by delay");
 	/* Where rows are hidden, it says so first. */
 	strcpy(look.filter, "worker");
 	assert_non_null(strstr(title(&look), "server 7, filter worker (3 hidden), 1.33 CPUs"));

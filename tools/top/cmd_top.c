@@ -50,6 +50,8 @@ void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out)
 	const struct top_look *look = &job->look;
 	const struct top_rows *rows = &job->rows;
 	const uint64_t known = rows->sum.cpu_ns;
+	/* CPU time that no row has. */
+	const bool ended = look->by != TOP_PROCESS && rows->cpu_ns > known + rows->wall_ns / 100;
 	const char *dot = ascii ? ", " : " · ";
 
 	put_target(watch, out);
@@ -59,9 +61,9 @@ void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out)
 		pmc_outf(out, "%sfilter %s (%u hidden)", dot, look->filter, rows->hidden);
 	if (watch->before_ns) {
 		put_cpus(rows, dot, rows->cpu_ns, " CPUs", out);
-		put_cpus(rows, dot, rows->sum.delay_ns, " waiting for one", out);
-		/* CPU time that no row has. */
-		if (look->by != TOP_PROCESS && rows->cpu_ns > known + rows->wall_ns / 100)
+		put_cpus(rows, ended ? (ascii ? ", at least " : " · at least ") : dot,
+			 rows->sum.delay_ns, " waiting for one", out);
+		if (ended)
 			put_cpus(rows, dot, rows->cpu_ns - known, " by ended threads", out);
 	}
 	/* The first thread whose events could not be opened. */
