@@ -294,6 +294,8 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	if (after.known) {
 		const struct pmc_usage *from = &thread->before.usage;
 
+		fixed.flags |= PMC_THREAD_DELAY;
+		fixed.delay_ns = delay_ns;
 		fixed.minor_faults = after.usage.minor_faults - from->minor_faults;
 		fixed.major_faults = after.usage.major_faults - from->major_faults;
 	}

@@ -169,6 +169,11 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 		     "some rows could not be counted" :
 	     coverage->ended_elsewhere ? "rows of ended threads are in another dump" :
 					 "work outside thread rows was not counted in full");
+	if (view->options->columns && strstr(view->options->columns, "delay") &&
+	    footer->all->run_delay.rows < footer->all->rows)
+		note(view, " delay: of threads that were there when their process ended; -e "
+			   "run-delay has "
+			   "that of all");
 }
 
 /* ---- events of the whole machine --------------------------------------------------------- */
