@@ -24,8 +24,8 @@
 #define BRANCH_CYCLES 15u
 #define TLB_CYCLES    30u
 
-#define WIDER	       "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
-#define LEAST_DELAY_NS EXPLAIN_LEAST_DELAY_NS
+/* Advice for threads that an affinity confines. */
+#define WIDER "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
 
 struct judging {
 	const struct facts *facts;
@@ -91,7 +91,7 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 {
 	const uint64_t wanted = pool->cpu + pool->delay;
 
-	return pool->delay > LEAST_DELAY_NS && share(pool->delay, wanted) >= 0.15 &&
+	return pool->delay > EXPLAIN_LEAST_DELAY_NS && share(pool->delay, wanted) >= 0.15 &&
 	       share(pool->delay, pool->life) >= 0.1;
 }
 
@@ -103,7 +103,8 @@ static bool busiest_waits(const struct judging *j)
 
 	return pool->threads > 1 && wanted >= j->facts->wall / 2 &&
 	       share(wanted, pool->busiest_life) >= 0.7 &&
-	       share(pool->busiest_delay, wanted) >= 0.25 && pool->busiest_delay > LEAST_DELAY_NS;
+	       share(pool->busiest_delay, wanted) >= 0.25 &&
+	       pool->busiest_delay > EXPLAIN_LEAST_DELAY_NS;
 }
 
 /* By taskset(1) or a cpuset, while the run has more CPUs. */
@@ -668,7 +669,7 @@ static void add_rest(struct judging *j, const char *also)
 	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
-	else if (pool->has_delay && pool->delay <= LEAST_DELAY_NS)
+	else if (pool->has_delay && pool->delay <= EXPLAIN_LEAST_DELAY_NS)
 		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && share(pool->locks.ns, pool->life) < 0.1) {
