@@ -33,14 +33,33 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-/* Without the event it is read at the end of the process only: its file takes the lowest free
- * descriptor for a moment, which the host would see at the end of each thread. */
-static bool reads_delay(const struct slot *slot)
+static bool is_done(void)
+{
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_DONE;
+}
+
+/* Without the event it is read for last rows only. */
+static bool reads_delay(const struct slot *slot, bool last)
 {
 	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY)
 		return true;
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_DONE &&
-	       agent_has_delay(slot->start_ns);
+	return (last || is_done()) && agent_has_delay(slot->start_ns);
+}
+
+/* Of this thread. Its file takes the lowest free descriptor for some microseconds: in a window, so
+ * that no child of a fork has a copy. Not at the end of the process, nor in a snapshot: these may
+ * be in a signal handler that interrupted a window. */
+static bool own_delay(bool last, uint64_t *delay_ns)
+{
+	const bool window = last && !is_done();
+	bool known;
+
+	if (window)
+		agent_fds_window_open();
+	known = pmc_run_delay(0, delay_ns);
+	if (window)
+		agent_fds_window_close();
+	return known;
 }
 
 /* Whether a delay is that of this image. The main thread's also has what the process waited before
@@ -48,8 +67,9 @@ static bool reads_delay(const struct slot *slot)
  * known to 10 ms, to that of the image. What may be more than a tenth of the delay, and a hundredth
  * of its life, makes it unknown. Not inlined, and what it reads static, for a small signal stack:
  * one thread writes the main thread's last row. */
-__attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint64_t delay_ns)
+__attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint64_t *delay)
 {
+	const uint64_t delay_ns = *delay;
 	static char text[512];
 	static struct pmc_proc_stat stat;
 	struct timespec boot;
@@ -62,6 +82,8 @@ __attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint6
 	if (!pmc_proc_stat(text, &stat) || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
 		return false;
 	life = pmc_now_ns() - slot->start_ns;
+	if (delay_ns > life)
+		*delay = life;
 	before = pmc_sub_sat(pmc_timespec_ns(&boot), (stat.start_ticks + 1) * PMC_TICK_NS + life);
 	return (before < delay_ns ? before : delay_ns) <=
 	       (delay_ns / 10 > life / 100 ? delay_ns / 10 : life / 100);
@@ -69,7 +91,7 @@ __attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint6
 
 /* Not inlined: what this and snapshot_put_words have on the signal stack would be there at the same
  * time. */
-__attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
+__attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own, bool last,
 						  const struct pmc_usage *usage,
 						  uint64_t enabled_ns, struct account_words *now)
 {
@@ -90,9 +112,11 @@ __attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
 		now->unknown |= ACCOUNT_USAGE;
 	/* That the thread's files in /proc are those of its TID is known from reading them for
 	 * usage. */
-	if (reads_delay(slot) &&
-	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY]) ||
-	     !is_of_image(slot, now->of[ACCOUNT_DELAY])))
+	if (reads_delay(slot, last) &&
+	    (!usage ||
+	     !(own ? own_delay(last, &now->of[ACCOUNT_DELAY]) :
+		     pmc_run_delay(slot->tid, &now->of[ACCOUNT_DELAY])) ||
+	     !is_of_image(slot, &now->of[ACCOUNT_DELAY])))
 		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_WALL] = pmc_now_ns();
 }
@@ -151,30 +175,29 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Room for off_ns and reset_ns. */
 	const bool phases = atomic_load(&pmc_agent_control.switched) != 0;
 	/* Nobody else reads the groups any more. */
-	bool last = own && registry_unread(slot);
+	const bool unread = own && registry_unread(slot), last = own && state != PMC_THREAD_LIVE;
 	struct snapshot_seen seen;
 	struct account_words now;
 	uint64_t time_ns;
-	struct pmc_thread_fixed *row =
-		snapshot_begin_row(&reader, buf, slot, state, phases, !phases && reads_delay(slot));
+	struct pmc_thread_fixed *row = snapshot_begin_row(&reader, buf, slot, state, phases,
+							  !phases && reads_delay(slot, last));
 
 	if (!row)
 		return false;
 	/* Groups before the accounting: they would count that. */
 	seen = snapshot_put_groups(&reader, buf, &groups, &row->reason);
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
-	if (last)
+	if (unread)
 		registry_close_fds(&agent_registry, slot);
-	agent_thread_words(slot, own, usage, seen.enabled_ns, &now);
+	agent_thread_words(slot, own, last, usage, seen.enabled_ns, &now);
 	time_ns = now.of[ACCOUNT_WALL];
 	snapshot_put_words(&reader, buf, slot, &now, row, phases);
 	if (seen.waited_ns && plan->hardware)
-		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
-	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
+		check_waiting(&seen, last);
+	else if (unread && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
 		atomic_store(&first_waited_ns, 0);
 	/* The comparison excludes the time. The last row of a thread is written in any case. */
-	if (!last && is_written(slot, buf) &&
-	    atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE) {
+	if (!last && is_written(slot, buf) && !is_done()) {
 		pmc_frame_drop(buf);
 		return false;
 	}

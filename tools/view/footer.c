@@ -171,8 +171,7 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 					 "work outside thread rows was not counted in full");
 	if (view->options->columns && strstr(view->options->columns, "delay") &&
 	    footer->all->run_delay.rows < footer->all->rows)
-		note(view, " delay: of threads that were there when their process ended; "
-			   "-e run-delay has that of all");
+		note(view, " delay: of threads that lived for 20 ms; -e run-delay has that of all");
 }
 
 /* ---- events of the whole machine --------------------------------------------------------- */
