@@ -196,6 +196,15 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 				    "%s computes %.0f %% of its time: pmctl profile, then "
 				    "pmctl report --by function, shows where",
 				    name, 100 * cpu);
+	/* It is the limit of a pool that has work for one thread. */
+	if (pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall)
+		return explain_text(
+			facts->arena,
+			"one thread of %s computes %.0f %% of the time, the others together "
+			"%.0f %%: pmctl profile, then pmctl report --by thread,function, shows "
+			"where",
+			name, 100 * (double)pool->most_cpu / (double)facts->wall,
+			100 * (double)(pool->cpu - pool->most_cpu) / (double)facts->wall);
 	if (pool->has_places && waits >= 0.5)
 		return explain_text(facts->arena, "%s waits %.0f %% of its time%s%.200s", name,
 				    100 * (waits > 1 ? 1 : waits),
