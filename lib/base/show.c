@@ -124,7 +124,7 @@ void pmc_show_percent(struct pmc_out *out, double percent)
 		pmc_out_fixed(out, percent < 99.9 ? percent : 99.9, 1);
 }
 
-void pmc_show_wrapped(struct pmc_out *out, const char *line, int width)
+void pmc_show_indented(struct pmc_out *out, const char *line, int width, int indent)
 {
 	int column = 0;
 
@@ -134,8 +134,9 @@ void pmc_show_wrapped(struct pmc_out *out, const char *line, int width)
 		len = 1 + strcspn(line + 1, " ");
 		columns = pmc_utf8_columns(line, len);
 		if (column && column + columns > width) {
-			pmc_out_str(out, "\n  ");
-			column = 2;
+			pmc_out_char(out, '\n');
+			pmc_out_pad(out, ' ', indent);
+			column = indent;
 		}
 		pmc_out_bytes(out, line, len);
 		column += columns;

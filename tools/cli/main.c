@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - runs a command, then checks that its output was written; help, from the tables. */
 #include "lib/base/arena.h"
+#include "lib/base/show.h"
 #include "tools/cli/flags.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +17,9 @@
 
 static void put_flag(const struct tool_flag *flag)
 {
-	char left[96], letter[5] = "    ", words[160];
+	char left[96], letter[5] = "    ", words[160], text[1024], wrapped[2 * sizeof(text)];
+	struct pmc_out out = pmc_out_mem(text, sizeof(text)), lines;
+	const int columns = tool_columns(STDOUT_FILENO);
 	int n;
 
 	if (!flag->letter && !flag->name)
@@ -24,19 +28,25 @@ static void put_flag(const struct tool_flag *flag)
 		snprintf(letter, sizeof(letter), "-%c%s", flag->letter, flag->name ? ", " : "");
 	n = snprintf(left, sizeof(left), "%s%s%s%s", letter, flag->name ? flag->name : "",
 		     flag->argument ? " " : "", flag->argument ? flag->argument : "");
-	if (n < LEFT)
-		printf("  %-*s%s", LEFT, left, flag->help);
-	else
-		printf("  %s\n  %*s%s", left, LEFT, "", flag->help);
+	pmc_outf(&out, "  %s", left);
+	if (n >= LEFT) {
+		printf("%s\n", text);
+		pmc_out_to_mem(&out, text, sizeof(text));
+		n = -2;
+	}
+	pmc_out_pad(&out, ' ', LEFT - n);
+	pmc_out_str(&out, flag->help);
 	if (flag->words) {
 		tool_words_text(flag, true, words, sizeof(words));
-		printf(": %s", words);
+		pmc_outf(&out, ": %s", words);
 	}
 	if (flag->name && strcmp(flag->name, "--report") == 0)
-		printf(" (default: threads)");
+		pmc_out_str(&out, " (default: threads)");
 	else if (flag->def)
-		printf(" (default: %s)", flag->def);
-	putchar('\n');
+		pmc_outf(&out, " (default: %s)", flag->def);
+	pmc_out_to_mem(&lines, wrapped, sizeof(wrapped));
+	pmc_show_indented(&lines, text, columns ? columns : INT_MAX, LEFT + 1);
+	fputs(wrapped, stdout);
 }
 
 /* Prints the help of a command; false: there is no such command. */

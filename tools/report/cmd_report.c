@@ -29,9 +29,10 @@ static const struct table_column columns[] = {
 };
 const struct tool_flag cmd_report_flags[] = {
 	FLAG_BY_KEYS(keys, pmc_by_names, .aliases = pmc_by_aliases),
-	FLAG_WORD(0, "--across", "KEY", options.across, pmc_by_names,
-		  "statistics over ranks, hosts or processes instead of threads",
-		  .aliases = pmc_by_aliases),
+	FLAG_ROW(0, "--across", "KEY",
+		 "statistics over ranks, hosts or processes instead of threads", FLAG_TYPE_WORD,
+		 options.across, .words = pmc_by_names, .n_words = PMC_BY_TIME,
+		 .aliases = pmc_by_aliases),
 	FLAG_BOOL(0, "--bottom-up", options.inverted,
 		  "with --by tree: from functions to their callers"),
 	FLAG_EVENT(options.event, "event whose samples are shown (default: that with most)"),
@@ -167,8 +168,8 @@ static int parse(struct request *request, int argc, char **argv)
 	code = code ? code : set_window(options);
 	if (code)
 		return code;
-	if (options->across && (options->timeline || pmc_by_samples(options->by) ||
-				options->by == PMC_BY_THREAD || options->across >= PMC_BY_REGION))
+	if (options->across &&
+	    (options->timeline || pmc_by_samples(options->by) || options->by == PMC_BY_THREAD))
 		return tool_fail(EXIT_USAGE,
 				 "invalid --across: it compares sums of threads; give --across "
 				 "rank, host or process with --by pool, name or region");
