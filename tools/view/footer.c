@@ -154,6 +154,13 @@ static void outside_clock(struct pmc_view *view, const struct pmc_footer *footer
 		     outside_ns);
 }
 
+/* Whether a column of run delays is shown that lacks some. */
+static bool lacks_delays(const struct pmc_view *view, const struct pmc_footer *footer)
+{
+	return view->options->columns && strstr(view->options->columns, "delay") &&
+	       footer->all->run_delay.rows < footer->all->rows;
+}
+
 /* Which part is missing in values that are printed with a +. */
 static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 {
@@ -169,9 +176,6 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 		     "some rows could not be counted" :
 	     coverage->ended_elsewhere ? "rows of ended threads are in another dump" :
 					 "work outside thread rows was not counted in full");
-	if (view->options->columns && strstr(view->options->columns, "delay") &&
-	    footer->all->run_delay.rows < footer->all->rows)
-		note(view, " delay: of threads that lived for 20 ms; -e run-delay has that of all");
 }
 
 /* ---- events of the whole machine --------------------------------------------------------- */
@@ -687,6 +691,8 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 		note(view, " ~: of scaled values, or of events in different groups");
 	if (footer->partial)
 		partial(view, footer);
+	if (lacks_delays(view, footer))
+		note(view, " delay: of threads that lived for 20 ms; -e run-delay has that of all");
 	if (footer->sums && footer->sums[0])
 		note(view, " last rows: %s", footer->sums);
 	if (footer->hidden && footer->hidden[0])
