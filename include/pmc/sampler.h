@@ -166,7 +166,10 @@ int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 /* As pmc_sampler_next_wait(). */
 int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *record,
 			      struct pmc_sampler **from, int timeout_ms);
-/* Enables and disables the counters of all rings. */
+/* Enables and disables the counters of all rings. A fork that is under way meanwhile gives the
+ * child an inherited event in the old state, and may exchange it with the parent's
+ * (kernel/events/core.c, perf_event_context_sched_out): of processes that fork all the time, enable
+ * twice, 2 ms apart. */
 int pmc_sampler_set_enable(struct pmc_sampler_set *set);
 int pmc_sampler_set_disable(struct pmc_sampler_set *set);
 /* The sum of pmc_sampler_lost() of all rings. */
