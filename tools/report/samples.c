@@ -348,8 +348,8 @@ void report_fold_counted(struct pmc_sample_fold *fold, void *names)
 	report_fold_samples(fold, names);
 	percent = !event || pmc_is_off_cpu(event) ? 0 : share_error(fold);
 	if (percent >= 1)
-		tool_warn("folded has numbers of samples, which stand for different amounts of "
-			  "%.60s: shares are wrong by up to %.0f percentage points; pmctl export "
-			  "--to speedscope, pprof, perf-data or html has the right ones",
+		tool_warn("folded counts samples, but one sample stands for more of %.60s than "
+			  "another: shares are wrong by up to %.0f percentage points; pmctl "
+			  "export --to speedscope, pprof, perf-data or html has the right ones",
 			  event->name, percent);
 }

@@ -175,7 +175,7 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 			      footer->all->outside_mpi.rows < footer->all->rows) ?
 		     "some rows could not be counted" :
 	     coverage->ended_elsewhere ? "rows of ended threads are in another dump" :
-					 "work outside thread rows was not counted in full");
+					 "the counts of unattributed work are incomplete");
 }
 
 /* ---- events of the whole machine --------------------------------------------------------- */

@@ -66,7 +66,7 @@ void run_reap(struct run_child *child)
 		child->cpu_ns = usage.user_ns + usage.system_ns;
 	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)
 		;
-	/* With those of its children that it has waited for. */
+	/* The times of wait4 include those of the children that it has waited for. */
 	if (!timed)
 		child->cpu_ns = pmc_timeval_ns(&child->usage.ru_utime) +
 				pmc_timeval_ns(&child->usage.ru_stime);
