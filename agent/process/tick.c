@@ -131,7 +131,7 @@ static void start_account(struct slot *slot, char *room)
 	if (!side.stopped)
 		return;
 	known = room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage);
-	agent_thread_words(slot, false, false, known ? &usage : NULL, 0, &now);
+	agent_thread_words(slot, false, known ? &usage : NULL, 0, &now);
 	account_start(&side, &now);
 	account_write(account, &side);
 }

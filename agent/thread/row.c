@@ -33,33 +33,15 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-static bool is_done(void)
-{
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_DONE;
-}
-
-/* Without the event it is read for last rows only. */
-static bool reads_delay(const struct slot *slot, bool last)
+/* Without the event it is read at the end of the process only: its file takes the lowest free
+ * descriptor for a moment, in which other threads of the host may put a file of their own there
+ * (dup2), close it, or give it to a child. */
+static bool reads_delay(const struct slot *slot)
 {
 	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY)
 		return true;
-	return (last || is_done()) && agent_has_delay(slot->start_ns);
-}
-
-/* Of this thread. Its file takes the lowest free descriptor for some microseconds: in a window, so
- * that no child of a fork has a copy. Not at the end of the process, nor in a snapshot: these may
- * be in a signal handler that interrupted a window. */
-static bool own_delay(bool last, uint64_t *delay_ns)
-{
-	const bool window = last && !is_done();
-	bool known;
-
-	if (window)
-		agent_fds_window_open();
-	known = pmc_run_delay(0, delay_ns);
-	if (window)
-		agent_fds_window_close();
-	return known;
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_DONE &&
+	       agent_has_delay(slot->start_ns);
 }
 
 /* Whether a delay is that of this image. The main thread's also has what the process waited before
@@ -91,7 +73,7 @@ __attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint6
 
 /* Not inlined: what this and snapshot_put_words have on the signal stack would be there at the same
  * time. */
-__attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own, bool last,
+__attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own,
 						  const struct pmc_usage *usage,
 						  uint64_t enabled_ns, struct account_words *now)
 {
@@ -112,10 +94,8 @@ __attribute__((noinline)) void agent_thread_words(struct slot *slot, bool own, b
 		now->unknown |= ACCOUNT_USAGE;
 	/* That the thread's files in /proc are those of its TID is known from reading them for
 	 * usage. */
-	if (reads_delay(slot, last) &&
-	    (!usage ||
-	     !(own ? own_delay(last, &now->of[ACCOUNT_DELAY]) :
-		     pmc_run_delay(slot->tid, &now->of[ACCOUNT_DELAY])) ||
+	if (reads_delay(slot) &&
+	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY]) ||
 	     !is_of_image(slot, &now->of[ACCOUNT_DELAY])))
 		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_WALL] = pmc_now_ns();
@@ -175,29 +155,30 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Room for off_ns and reset_ns. */
 	const bool phases = atomic_load(&pmc_agent_control.switched) != 0;
 	/* Nobody else reads the groups any more. */
-	const bool unread = own && registry_unread(slot), last = own && state != PMC_THREAD_LIVE;
+	bool last = own && registry_unread(slot);
 	struct snapshot_seen seen;
 	struct account_words now;
 	uint64_t time_ns;
-	struct pmc_thread_fixed *row = snapshot_begin_row(&reader, buf, slot, state, phases,
-							  !phases && reads_delay(slot, last));
+	struct pmc_thread_fixed *row =
+		snapshot_begin_row(&reader, buf, slot, state, phases, !phases && reads_delay(slot));
 
 	if (!row)
 		return false;
 	/* Groups before the accounting: they would count that. */
 	seen = snapshot_put_groups(&reader, buf, &groups, &row->reason);
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
-	if (unread)
+	if (last)
 		registry_close_fds(&agent_registry, slot);
-	agent_thread_words(slot, own, last, usage, seen.enabled_ns, &now);
+	agent_thread_words(slot, own, usage, seen.enabled_ns, &now);
 	time_ns = now.of[ACCOUNT_WALL];
 	snapshot_put_words(&reader, buf, slot, &now, row, phases);
 	if (seen.waited_ns && plan->hardware)
-		check_waiting(&seen, last);
-	else if (unread && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
+		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
+	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
 		atomic_store(&first_waited_ns, 0);
 	/* The comparison excludes the time. The last row of a thread is written in any case. */
-	if (!last && is_written(slot, buf) && !is_done()) {
+	if (!last && is_written(slot, buf) &&
+	    atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE) {
 		pmc_frame_drop(buf);
 		return false;
 	}

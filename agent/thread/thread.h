@@ -56,9 +56,9 @@ void agent_thread_main(void);
  * never at the end of the thread or of the process. */
 bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
-/* The kernel's present values of such a thread. last: for its last row, which has its run delay.
- * enabled_ns: raw time enabled of a group; 0: unknown. */
-void agent_thread_words(struct slot *slot, bool own, bool last, const struct pmc_usage *usage,
+/* The kernel's present values of such a thread. enabled_ns: raw time enabled of a group; 0:
+ * unknown. */
+void agent_thread_words(struct slot *slot, bool own, const struct pmc_usage *usage,
 			uint64_t enabled_ns, struct account_words *now);
 
 static inline void agent_account(const struct slot *slot, struct account_side *side)

@@ -692,7 +692,9 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 	if (footer->partial)
 		partial(view, footer);
 	if (lacks_delays(view, footer))
-		note(view, " delay: of threads that lived for 20 ms; -e run-delay has that of all");
+		note(view, " delay: of threads that were there when their process ended; -e "
+			   "run-delay has "
+			   "that of all");
 	if (footer->sums && footer->sums[0])
 		note(view, " last rows: %s", footer->sums);
 	if (footer->hidden && footer->hidden[0])
