@@ -68,6 +68,9 @@ static int setup(void **state)
 	made_thread(1, thread_like(0, 2000), "job", values, 2);
 	fixed = thread_like(1, 4000);
 	fixed.start_site = site;
+	/* Before its first turn, which is its start. */
+	fixed.flags = PMC_THREAD_DELAY;
+	fixed.delay_ns = 90000000;
 	values[0].values[0] = 500;
 	made_thread(1, fixed, "say \"hi\", \n", values, 2);
 	fixed = thread_like(2, 700);
@@ -230,6 +233,8 @@ static void threads(void **state)
 	is_text(root, "threads.1.name", "say \"hi\", \n");
 	is_text(root, "threads.1.start_routine", "libjob.so.2+0x1f40");
 	is_number(root, "threads.1.created_by", 0);
+	is_number(root, "threads.1.run_delay_ns", 90000000);
+	is_null(root, "threads.2.run_delay_ns");
 	/* adopted: CPU time only; no event is counted */
 	is_number(root, "threads.2.cpu_ns", 700);
 	is_null(root, "threads.2.minor_faults");

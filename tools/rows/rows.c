@@ -154,17 +154,6 @@ static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread
 	return FIXED_WORDS + (unsigned)(len / sizeof(*words));
 }
 
-/* A delay without its bytes, or one that is longer than the thread's life, is none. The agent sees
- * a forked thread some time after its start. */
-static void check_delay(const struct pmc_frame *frame, struct pmc_thread_fixed *fixed)
-{
-	const uint64_t life = pmc_sub_sat(fixed->time_ns, fixed->start_ns);
-
-	if (frame->head.fixed < sizeof(*fixed) ||
-	    (fixed->start_ns && fixed->delay_ns / 5 * 4 > life + 20000000))
-		fixed->flags &= (uint8_t)~PMC_THREAD_DELAY;
-}
-
 bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	uint64_t words[ROW_WORDS_MAX];
@@ -176,7 +165,8 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	size_t len, bytes;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	check_delay(frame, &fixed);
+	if (frame->head.fixed < sizeof(fixed))
+		fixed.flags &= (uint8_t)~PMC_THREAD_DELAY;
 	n_words = row_words(frame, &fixed, words);
 	if (!n_words)
 		return false;
