@@ -35,6 +35,8 @@ planted() {
 			cpus serial serial
 			cpus migrations migrations
 			waits lock lock
+			waits timed-lock lock
+			waits file-lock lock
 			waits own-lock lock
 			waits rwlock lock
 			waits convoy lock

@@ -5,6 +5,7 @@
  * prog-flags: -pthread
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -98,6 +100,43 @@ NOINLINE static void with_lock(long index)
 		usleep((useconds_t)(ms * 5));
 		pthread_mutex_unlock(&mutex);
 		compute(ms * 2);
+	}
+}
+
+NOINLINE static void with_timed_lock(long index)
+{
+	struct timespec end;
+
+	(void)index;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 60;
+	for (long i = 0; i < ms / 20; i++) {
+		pthread_mutex_timedlock(&mutex, &end);
+		compute(10000);
+		pthread_mutex_unlock(&mutex);
+		usleep(1);
+	}
+}
+
+/* Each thread has the same file open for itself. */
+NOINLINE static void with_file_lock(long index)
+{
+	static int file = -1;
+	char path[32];
+	int fd;
+
+	(void)index;
+	pthread_mutex_lock(&mutex);
+	if (file < 0)
+		file = memfd_create("locked", 0);
+	pthread_mutex_unlock(&mutex);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	fd = open(path, O_RDWR);
+	for (long i = 0; i < ms / 20; i++) {
+		flock(fd, LOCK_EX);
+		compute(10000);
+		flock(fd, LOCK_UN);
+		usleep(1);
 	}
 }
 
@@ -295,7 +334,7 @@ static void allocator(void)
 
 static void sleeper(void)
 {
-	for (long i = 0; i < ms / 10; i++) {
+	for (long i = 0; i < ms / 20; i++) {
 		usleep(10000);
 		compute(100);
 	}
@@ -671,7 +710,7 @@ static void poller(void)
 
 	if (pipe(ends))
 		exit(3);
-	for (long i = 0; i < ms / 10; i++) {
+	for (long i = 0; i < ms / 20; i++) {
 		struct pollfd wanted = { .fd = ends[0], .events = POLLIN };
 
 		poll(&wanted, 1, 10);
@@ -740,6 +779,8 @@ static const struct {
 	{ "imbalance", NULL, -1, unequal },
 	{ "few-large", NULL, 4, few_large },
 	{ "lock", NULL, 4, with_lock },
+	{ "timed-lock", NULL, 4, with_timed_lock },
+	{ "file-lock", NULL, 4, with_file_lock },
 	{ "own-lock", NULL, 4, with_own_lock },
 	{ "rwlock", NULL, 4, with_rwlock },
 	{ "convoy", NULL, 3, convoy },

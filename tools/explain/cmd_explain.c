@@ -206,8 +206,12 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 			name, 100 * (double)pool->most_cpu / (double)facts->wall,
 			100 * (double)(pool->cpu - pool->most_cpu) / (double)facts->wall);
 	if (pool->has_places && waits >= 0.5)
-		return explain_text(facts->arena, "%s waits %.0f %% of its time%s%.200s", name,
+		return explain_text(facts->arena, "%s waits %.0f %% of its time%s%s%.200s", name,
 				    100 * (waits > 1 ? 1 : waits),
+				    pool->futexes > pool->any.ns / 2 ?
+					    " for conditions, semaphores, futexes or locks of the "
+					    "kernel" :
+					    "",
 				    pool->any.function ? ", most in " : "",
 				    pool->any.function ? pool->any.function : "");
 	return NULL;
@@ -262,7 +266,8 @@ static void put_nothing(const struct facts *facts)
 	unsigned n;
 
 	if (!facts->threads) {
-		puts(" no thread rows to judge; pmctl report shows the reason");
+		puts(" no thread rows to judge; pmctl report shows the reason, pmctl explain -p "
+		     "PID needs no agent");
 		return;
 	}
 	puts(" nothing stands out");

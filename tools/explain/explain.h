@@ -59,8 +59,8 @@ struct pool_facts {
 	uint64_t busiest_cpu, busiest_delay, busiest_life;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
-	/* handed: for conditions and semaphores; futexes: for these and others that are no known
-	 * locks */
+	/* handed: for conditions and semaphores; futexes: for these, other futexes, System V
+	 * semaphores and locks of the kernel, none of which is a known lock */
 	uint64_t waits, handed, futexes;
 	uint64_t unseen;	  /* waits without a stack */
 	uint64_t stopped;	  /* by a signal or a debugger */

@@ -204,6 +204,17 @@ static const char *const lock_functions[] = {
 	"pthread_rwlock_wrlock",
 	"pthread_rwlock_rdlock_full64",
 	"pthread_rwlock_wrlock_full64",
+	"pthread_mutex_timedlock",
+	"pthread_mutex_clocklock",
+	"pthread_mutex_clocklock_common",
+	"pthread_rwlock_timedrdlock",
+	"pthread_rwlock_timedwrlock",
+	"pthread_rwlock_clockrdlock",
+	"pthread_rwlock_clockwrlock",
+	"pthread_rwlock_timedrdlock64",
+	"pthread_rwlock_timedwrlock64",
+	"pthread_rwlock_clockrdlock64",
+	"pthread_rwlock_clockwrlock64",
 	"std::sys::sync::mutex::futex::Mutex::lock_contended",
 	"std::sys::sync::rwlock::futex::RwLock::write_contended",
 	"std::sys::sync::rwlock::futex::RwLock::read_contended",
@@ -303,7 +314,8 @@ static bool is_plumbing(const char *function)
 {
 	return strstr(function, "futex") || strstr(function, "lll_lock") ||
 	       strstr(function, "mutex_lock") || strstr(function, "mutex_cond_lock") ||
-	       strstr(function, "rwlock");
+	       strstr(function, "timedlock") || strstr(function, "clocklock") ||
+	       strstr(function, "try_lock_") || strstr(function, "rwlock");
 }
 
 /* Waits that another thread of the program ends. */
@@ -415,11 +427,11 @@ static bool is_stopped(const struct spot_list *spots)
 }
 
 /* But for the end of a thread. */
-static bool waits_in_futex(const struct spot_list *spots)
+static bool waits_in_futex(const struct spot_list *spots, size_t user)
 {
 	bool futex = false;
 
-	for (size_t i = 0; i < spots->n && i < 6; i++) {
+	for (size_t i = 0; i < spots->n && i < user + 6; i++) {
 		const char *function = spots->list[i]->function;
 
 		if (strstr(function, "pthread_join") || strstr(function, "clockjoin"))
@@ -429,11 +441,31 @@ static bool waits_in_futex(const struct spot_list *spots)
 	return futex;
 }
 
+/* By the kernel's functions: a lock of a file; one that may be a lock, such as a System V
+ * semaphore, or one of the kernel itself. */
+enum kernel_lock { NO_KERNEL_LOCK, SOME_KERNEL_LOCK, FILE_LOCK };
+static enum kernel_lock kernel_lock(const struct spot_list *spots, size_t user)
+{
+	enum kernel_lock lock = NO_KERNEL_LOCK;
+
+	for (size_t i = 0; i < user; i++) {
+		const char *function = spots->list[i]->function;
+
+		if (strstr(function, "flock") || strstr(function, "locks_") ||
+		    strstr(function, "lock_file_wait") || strstr(function, "setlk"))
+			return FILE_LOCK;
+		if (live_cause_of(function) == CAUSE_LOCK && !strstr(function, "futex"))
+			lock = SOME_KERNEL_LOCK;
+	}
+	return lock;
+}
+
 static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		     const struct spot_list *spots, uint64_t ns)
 {
 	bool for_thread = false, named = false, sleeps = false;
 	size_t user = 0, lock = spots->n;
+	enum kernel_lock by_kernel;
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
 		user++;
@@ -454,14 +486,20 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		    (lock == spots->n && i < user + 4 && IS_ONE_OF(function, lock_functions)))
 			lock = i;
 	}
+	by_kernel = kernel_lock(spots, user);
+	if (by_kernel == FILE_LOCK) {
+		lock = user;
+		for_thread = false;
+	}
 	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
 	if (lock == spots->n || (for_thread && !named)) {
 		pool->handed += for_thread ? ns : 0;
-		pool->futexes += for_thread || waits_in_futex(spots) ? ns : 0;
+		pool->futexes += for_thread || by_kernel || waits_in_futex(spots, user) ? ns : 0;
 		return;
 	}
 	while (lock < spots->n && (is_plumbing(spots->list[lock]->function) ||
-				   explain_names_lock(spots->list[lock]->function)))
+				   explain_names_lock(spots->list[lock]->function) ||
+				   (by_kernel && strstr(spots->list[lock]->module, "libc"))))
 		lock++;
 	explain_place_add(arena, &pool->locks, lock < spots->n ? spots->list[lock]->function : NULL,
 			  ns);

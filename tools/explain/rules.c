@@ -191,17 +191,19 @@ static bool cpu_starved(struct judging *j)
 	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
 		EVIDENCE(j, "the run had %.2f CPUs: other programs, or a limit, took the rest",
 			 share(facts->cpu, facts->wall));
-	if (is_confined(j))
+	if (is_confined(j)) {
 		j->finding->advice = WIDER;
-	else if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
+		limit_to_cpus(j);
+	} else if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus) {
 		j->finding->advice =
 			"more CPUs, fewer other programs on them, or a larger limit (cgroup)";
-	else if (facts->has_delay && room >= 0.5 && pool->threads > (uint64_t)(room + 0.5))
+	} else if (facts->has_delay && room >= 0.5 && pool->threads > (uint64_t)(room + 0.5)) {
 		j->finding->advice = SAY(
 			j, "at most %.0f such thread%s, which then wait%s less, or more CPUs", room,
 			plural((uint64_t)(room + 0.5)), (uint64_t)(room + 0.5) == 1 ? "s" : "");
-	else
+	} else {
 		j->finding->advice = "more CPUs";
+	}
 	return true;
 }
 
@@ -218,6 +220,8 @@ static bool preempted(struct judging *j)
 			"a look at what else is on these CPUs (pmctl top), at limits (cgroup) "
 			"and affinities, and whether threads of this run wake each other on "
 			"one CPU";
+	if (is_confined(j))
+		limit_to_cpus(j);
 	return true;
 }
 
@@ -677,8 +681,8 @@ static void add_rest(struct judging *j, const char *also)
 			EXCLUDE(j, "known locks (%.1f %%)", percent(pool->locks.ns, pool->life));
 		else
 			UNKNOWN(j,
-				"locks (%.0f %% of its time are waits for conditions and futexes, "
-				"which are also the locks of runtimes)",
+				"locks (%.0f %% of its time are waits for conditions, semaphores, "
+				"futexes or the kernel's own locks, which may be the program's)",
 				percent(pool->futexes, pool->life));
 	}
 	if (pool->has_places && share(pool->disk.ns + pool->network.ns, pool->life) < 0.1)
@@ -702,6 +706,9 @@ static bool judge_by(struct judging *j, const struct rule *rule)
 			       (unsigned long long)j->pool->threads, plural(j->pool->threads));
 	j->finding->of = j->pool;
 	j->finding->cause = rule->cause;
+	/* What costs CPU time does not matter to a pool that has hardly any. */
+	if (!rule->waits && share(j->pool->cpu + j->pool->delay, j->facts->wall) < 0.05)
+		return false;
 	if (!rule->judge(j))
 		return false;
 	if (j->finding->gain > 1 && !j->finding->loss_ns)

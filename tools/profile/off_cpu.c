@@ -259,8 +259,9 @@ bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const
 	if (w.error)
 		tool_warn("cannot write where threads waited to %s: %s", path, strerror(w.error));
 	if (off->prof.lost)
-		tool_warn("%llu records of switches were lost: waits are missing; add --unwind fp "
-			  "for smaller records",
+		tool_warn("%llu records of switches were lost: waits are missing; pmctl run "
+			  "--off-cpu "
+			  "--unwind fp makes them smaller",
 			  (unsigned long long)off->prof.lost);
 	if (fd >= 0)
 		close(fd);
