@@ -190,7 +190,10 @@ bool agent_fds_busy(void);
 void agent_fds_quiet(void);
 /* The host has set its own limit. While no window is open. */
 void agent_fds_limited(rlim_t soft, rlim_t hard);
-/* In a vfork child about to exec: drops a limit raised by another thread's window. */
+/* In a vfork child: it has set a limit of its own. */
+void agent_fds_child_limited(void);
+/* In a vfork child about to exec: drops a limit raised by another thread's window, not one of its
+ * own. Also where a window does not close. */
 void agent_fds_exec_child(void);
 
 /* Which numbers are the agent's. Lock-free. */

@@ -211,10 +211,21 @@ void agent_fds_quiet(void)
 		atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
 }
 
+static __thread bool child_limited;
+
+void agent_fds_child_limited(void)
+{
+	child_limited = true;
+}
+
 void agent_fds_exec_child(void)
 {
+	const bool own = child_limited;
 	struct rlimit now;
 
+	child_limited = false;
+	if (own)
+		return;
 	/* A vfork child has a limit of its own, which it must not keep as a window of another
 	 * thread raised it, at its exec or before. */
 	if (fds.windowed && pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &now) == 0 &&

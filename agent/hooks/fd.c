@@ -136,6 +136,8 @@ static int limit(int pid, unsigned resource, const struct rlimit *new, struct rl
 
 	if (held && new &&result == 0)
 		agent_fds_limited(new->rlim_cur, new->rlim_max);
+	else if (resource == RLIMIT_NOFILE && !pid && new &&result == 0 && !agent_active())
+		agent_fds_child_limited();
 	agent_fds_let(held);
 	errno = saved;
 	return (int)result;

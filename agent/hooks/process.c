@@ -17,6 +17,7 @@ AGENT_API int execveat(int dir, const char *path, char *const argv[], char *cons
 struct exec_env {
 	bool active; /* the rows are written */
 	bool leaves; /* noted: the new image lacks the agent */
+	bool held;   /* no window is open, whose limit the new image would have */
 	void *map;   /* PMC_JOB, then the list */
 	size_t bytes;
 };
@@ -57,6 +58,9 @@ static char *const *before(struct exec_env *env, char *const *envp)
 	if (env->active) {
 		agent_before_exec();
 		envp = exec_env_make(env, envp);
+		env->held = agent_fds_hold();
+		if (!env->held)
+			agent_fds_exec_child();
 	} else if (pmc_agent_control.state == PMC_CONTROL_ON) {
 		agent_fds_exec_child();
 	} else {
@@ -74,6 +78,7 @@ static int failed(struct exec_env *env, long result)
 	if (env->leaves)
 		agent_note_withdraw(NOTE_PRELOAD_LOST);
 	if (env->active) {
+		agent_fds_let(env->held);
 		if (env->bytes)
 			munmap(env->map, env->bytes);
 		agent_exec_failed();

@@ -103,6 +103,10 @@ PMC_EVENTS={task-clock} run limited 1024 "$hard" env LD_PRELOAD="$AGENT" PMC_OUT
 is "$(cat out)" "crowd of 100" "soft = hard = 512 after the start: the host ends normally"
 is "$(summary lowered.pmc)" "101 rows, 101 counted" "soft = hard = 512 after the start: every thread is counted"
 
+# ---- limits of new images ------------------------------------------------------------------------
+run limited 64 "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/child.pmc" "$PROG/child_limit"
+is "$status $(cat out)" "0 $hard" "a vfork child that sets its own limit keeps it in its exec"
+
 # ---- forks while threads start and end -----------------------------------------------------------
 forks() {
 	run limited "$1" "$2" env LD_PRELOAD="$AGENT" PMC_OUT="$T/forks.pmc" "$PROG/forkfds" 200
