@@ -81,8 +81,8 @@ like "$(tr -s ' \n' ' ' <out)" "unknown .*locks, disks and sockets " \
 	"a dump without waits: what is unknown is said"
 # As a server with one worker. Where other programs take the CPUs, it waits for one.
 mkfifo gate
-run "$PMCTL" explain -- bash -c '(for ((i = 0; i < 100000; i++)); do :; done; echo >gate) & (read -r <gate) & wait'
-like "$(cat err)" "one thread of bash \(2 threads\) computes|bash .*waits for a CPU" "one busy thread of a pool that waits"
+run "$PMCTL" explain -- sh -c '(head -c 4G /dev/zero >/dev/null; : >gate) & head -n 1 gate; wait'
+like "$(cat err)" "one thread of head \\(2 threads\\) computes|head .*waits for a CPU" "one busy thread of a pool that waits"
 run "$PMCTL" explain -- sh -c 'exit 7'
 is "$status" 7 "the exit status is that of the command"
 run "$PMCTL" explain -- "$T/none"
