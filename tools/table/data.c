@@ -30,7 +30,11 @@ bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
 
 static inline void put_csv(struct pmc_out *out, const struct table_cell *cell)
 {
-	if (!put_number(out, cell) && cell->kind != CELL_NULL)
+	if (put_number(out, cell) || cell->kind == CELL_NULL)
+		return;
+	if (cell->word)
+		pmc_out_bytes(out, cell->text, cell->len);
+	else
 		pmc_csv_text(out, cell->text, cell->len);
 }
 
