@@ -63,10 +63,24 @@ void event_pfm_close(struct event_parse *parse)
 	*pfm = (struct event_pfm){ 0 };
 }
 
-/* Whether a pmc_event carries all that the name asked libpfm4 for. */
-static bool is_plain(const struct perf_event_attr *attr, const struct encoded *encoded)
+/* Whether a modifier (:h, :uh, :h=1) asks for the hypervisor. Where libpfm4 does not know it on the
+ * processor, no event excludes it. */
+static bool has_hypervisor(const char *name)
 {
-	return attr->exclude_hv && !attr->precise_ip && !attr->sample_period && !attr->freq &&
+	while ((name = strchr(name, ':'))) {
+		const size_t letters = strspn(++name, "ukh");
+
+		if (memchr(name, 'h', letters) && (!name[letters] || strchr(":=", name[letters])))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a pmc_event carries all that the name asked libpfm4 for. */
+static bool is_plain(const char *name, const struct perf_event_attr *attr,
+		     const struct encoded *encoded)
+{
+	return !has_hypervisor(name) && !attr->precise_ip && !attr->sample_period && !attr->freq &&
 	       !attr->pinned && !attr->exclusive && !attr->exclude_host &&
 	       !attr->branch_sample_type && encoded->cpu < 0;
 }
@@ -94,7 +108,7 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 	*why = parse->pfm.strerror(rc);
 	if (rc != PFM_SUCCESS)
 		return EVENT_NOT_MINE;
-	if (!is_plain(&attr, &arg))
+	if (!is_plain(text, &attr, &arg))
 		return event_fail(parse, -EINVAL, name.at,
 				  "'%.*s': of libpfm4's modifiers only u (user) and k (kernel) are "
 				  "supported",
