@@ -3,8 +3,8 @@
  * walk.c - call stacks from user registers and a copy of the stack, by unwind tables.
  *
  * libdw finds and executes the rules for an address, which is slow, so their results are kept for
- * each address. Values of registers are computed here: rules are DWARF expressions, mostly "the
- * frame's address plus a number".
+ * each address. Values of registers are computed here: rules are DWARF expressions, nearly always
+ * "at the frame's address plus a number".
  */
 #include "tools/symbol/symbol.h"
 #include "tools/unwind/private.h"
@@ -125,16 +125,77 @@ static unsigned take_chain(const struct unwind *unwind, const struct unwind_imag
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
+/* Where the caller's value of a register is. */
+enum source {
+	SOURCE_NONE,
+	SOURCE_KEPT,	/* in the same register */
+	SOURCE_STACK,	/* at the frame's address and an offset */
+	SOURCE_COMPUTED /* by an expression */
+};
+
+struct saved {
+	unsigned number;
+	enum source source;
+	int64_t offset;
+};
+
 struct unwind_rule {
 	struct {
 		const struct unwind_module *module;
 		uint64_t address;
 	} key;
 	Dwarf_Frame *frame; /* NULL: there are no rules for the address */
-	unsigned return_register;
-	bool signal; /* of the code that a signal handler returns to */
+	bool signal;	    /* of the code that a signal handler returns to */
+	/* The frame's address is that register and the offset; REGISTERS: by an expression. */
+	unsigned cfa_register;
+	int64_t cfa_offset;
+	struct saved back, *saved; /* the return address; registers that are not kept */
+	unsigned n_saved;
+	uint32_t kept; /* their bits, as in struct walk */
 	UT_hash_handle hh;
 };
+
+static struct saved saved_of(Dwarf_Frame *frame, unsigned number)
+{
+	struct saved saved = { .number = number, .source = SOURCE_COMPUTED };
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+
+	if (dwarf_frame_register(frame, (int)number, memory, &ops, &n) != 0)
+		return saved;
+	if (!n) {
+		saved.source = ops ? SOURCE_NONE : SOURCE_KEPT;
+	} else if (ops[0].atom == DW_OP_call_frame_cfa &&
+		   (n == 1 || (n == 2 && ops[1].atom == DW_OP_plus_uconst))) {
+		saved.source = SOURCE_STACK;
+		saved.offset = n == 2 ? (int64_t)ops[1].number : 0;
+	}
+	return saved;
+}
+
+static void read_rule(struct unwind_rule *rule, struct pmc_arena *arena)
+{
+	const int back = dwarf_frame_info(rule->frame, NULL, NULL, &rule->signal);
+	struct saved saved;
+	Dwarf_Op *ops;
+	size_t n;
+
+	rule->back = saved_of(rule->frame, back < 0 ? PC : (unsigned)back);
+	rule->saved = pmc_arena_alloc(arena, REGISTERS * sizeof(saved));
+	for (unsigned i = 0; i < REGISTERS; i++) {
+		saved = saved_of(rule->frame, i);
+		if (i != PC && saved.source == SOURCE_KEPT)
+			rule->kept |= 1u << i;
+		else if (i != PC && saved.source != SOURCE_NONE)
+			rule->saved[rule->n_saved++] = saved;
+	}
+	rule->cfa_register = REGISTERS;
+	if (dwarf_frame_cfa(rule->frame, &ops, &n) == 0 && n == 1 && ops->atom == DW_OP_bregx &&
+	    ops->number < REGISTERS) {
+		rule->cfa_register = (unsigned)ops->number;
+		rule->cfa_offset = (int64_t)ops->number2;
+	}
+}
 
 /* Of the module and address of a word; NULL: it has no module. */
 static const struct unwind_rule *rule_of(struct unwind *unwind, uint64_t word)
@@ -143,7 +204,6 @@ static const struct unwind_rule *rule_of(struct unwind *unwind, uint64_t word)
 	struct unwind_module *module = unwind_module_at(unwind, word);
 	struct unwind_rule *rule, key = { .key = { module, PMC_STACK_ADDRESS(word) } };
 	Dwarf_CFI *cfi;
-	int number;
 
 	if (!module)
 		return NULL;
@@ -155,10 +215,8 @@ static const struct unwind_rule *rule_of(struct unwind *unwind, uint64_t word)
 	cfi = symbols_unwind_rules(unwind->symbols, module->file);
 	if (cfi && dwarf_cfi_addrframe(cfi, key.key.address, &rule->frame) != 0)
 		rule->frame = NULL;
-	if (rule->frame) {
-		number = dwarf_frame_info(rule->frame, NULL, NULL, &rule->signal);
-		rule->return_register = number < 0 ? PC : (unsigned)number;
-	}
+	if (rule->frame)
+		read_rule(rule, arena);
 	HASH_ADD(hh, unwind->rules, key, sizeof(rule->key), rule);
 	return rule;
 }
@@ -296,27 +354,52 @@ static bool evaluate(struct walk *walk, const Dwarf_Op *ops, size_t n, uint64_t 
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-/* The caller's register. 1: it has none; -1: it cannot be found. */
-static int recover(struct walk *walk, const struct unwind_rule *rule, unsigned number,
-		   uint64_t *value)
+/* The caller's register by an expression. */
+static bool compute_register(struct walk *walk, const struct unwind_rule *rule, unsigned number,
+			     uint64_t *value)
 {
 	Dwarf_Op memory[3], *ops;
 	bool is_value = false;
 	size_t n;
 
 	if (dwarf_frame_register(rule->frame, (int)number, memory, &ops, &n) != 0)
-		return -1;
-	if (!n && !ops)
-		return get(walk, number, value) ? 0 : -1;
-	if (!n)
-		return 1;
+		return false;
 	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
-		return get(walk, ops[0].atom - DW_OP_reg0, value) ? 0 : -1;
+		return get(walk, ops[0].atom - DW_OP_reg0, value);
 	if (n == 1 && ops[0].atom == DW_OP_regx)
-		return get(walk, ops[0].number, value) ? 0 : -1;
-	if (!evaluate(walk, ops, n, value, &is_value))
-		return -1;
-	return is_value || load(walk, *value, value) ? 0 : -1;
+		return get(walk, ops[0].number, value);
+	return evaluate(walk, ops, n, value, &is_value) && (is_value || load(walk, *value, value));
+}
+
+/* The caller's register. */
+static bool recover(struct walk *walk, const struct unwind_rule *rule, const struct saved *saved,
+		    uint64_t *value)
+{
+	switch (saved->source) {
+	case SOURCE_KEPT:
+		return get(walk, saved->number, value);
+	case SOURCE_STACK:
+		return load(walk, walk->cfa + (uint64_t)saved->offset, value);
+	case SOURCE_COMPUTED:
+		return compute_register(walk, rule, saved->number, value);
+	default:
+		return false;
+	}
+}
+
+static bool find_frame(struct walk *walk, const struct unwind_rule *rule)
+{
+	bool is_value = true;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (rule->cfa_register == REGISTERS)
+		return dwarf_frame_cfa(rule->frame, &ops, &n) == 0 &&
+		       evaluate(walk, ops, n, &walk->cfa, &is_value);
+	if (!get(walk, rule->cfa_register, &walk->cfa))
+		return false;
+	walk->cfa += (uint64_t)rule->cfa_offset;
+	return true;
 }
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
@@ -325,14 +408,11 @@ enum step { STEP_ON, STEP_END, STEP_BROKEN };
 /* Registers of the caller that the function has pushed, behind the frame pointer. */
 static unsigned count_pushed(const struct unwind_rule *rule)
 {
-	static const int saved[] = { 3, 12, 13, 14, 15 }; /* rbx, r12 to r15 */
-	Dwarf_Op memory[3], *ops;
 	unsigned count = 0;
-	size_t n;
 
-	for (unsigned i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
-		count += dwarf_frame_register(rule->frame, saved[i], memory, &ops, &n) == 0 && n &&
-			 ops->atom == DW_OP_call_frame_cfa;
+	for (unsigned i = 0; i < rule->n_saved; i++)
+		count += rule->saved[i].source == SOURCE_STACK && rule->saved[i].number != SP &&
+			 rule->saved[i].number != FP;
 	return count;
 }
 #else
@@ -368,37 +448,31 @@ static void find_pointer(struct unwind *unwind, const struct unwind_image *image
 
 static bool needs_pointer(const struct walk *walk, const struct unwind_rule *rule)
 {
-	Dwarf_Op *ops;
-	size_t n;
-
-	return walk->blocked && !(walk->known & 1u << FP) &&
-	       dwarf_frame_cfa(rule->frame, &ops, &n) == 0 && n && ops->atom == DW_OP_bregx &&
-	       ops->number == FP;
+	return walk->blocked && !(walk->known & 1u << FP) && rule->cfa_register == FP;
 }
 
 static enum step step_by_rule(struct walk *walk, const struct unwind_rule *rule)
 {
-	uint64_t caller[REGISTERS], pc;
-	bool is_value = true;
-	Dwarf_Op *ops;
-	uint32_t known = 0;
-	size_t n;
-	int found;
+	uint64_t values[REGISTERS], pc;
+	uint32_t known = walk->known & rule->kept;
 
-	if (dwarf_frame_cfa(rule->frame, &ops, &n) != 0 ||
-	    !evaluate(walk, ops, n, &walk->cfa, &is_value))
+	if (!find_frame(walk, rule))
 		return STEP_BROKEN;
-	found = recover(walk, rule, rule->return_register, &pc);
-	if (found)
-		return found > 0 ? STEP_END : STEP_BROKEN;
-	for (unsigned i = 0; i < REGISTERS; i++)
-		if (i != PC && recover(walk, rule, i, &caller[i]) == 0)
-			known |= 1u << i;
+	if (rule->back.source == SOURCE_NONE)
+		return STEP_END;
+	if (!recover(walk, rule, &rule->back, &pc))
+		return STEP_BROKEN;
+	/* All are of this function's registers. */
+	for (unsigned i = 0; i < rule->n_saved; i++)
+		if (recover(walk, rule, &rule->saved[i], &values[i]))
+			known |= 1u << rule->saved[i].number;
+	for (unsigned i = 0; i < rule->n_saved; i++)
+		if (known & 1u << rule->saved[i].number)
+			walk->registers[rule->saved[i].number] = values[i];
 	if (!rule->signal) {
-		caller[SP] = walk->cfa;
+		walk->registers[SP] = walk->cfa;
 		known |= 1u << SP;
 	}
-	memcpy(walk->registers, caller, sizeof(caller));
 	walk->known = known;
 	walk->registers[PC] = pc;
 	return pc ? STEP_ON : STEP_END;
