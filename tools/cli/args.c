@@ -49,6 +49,18 @@ static const struct {
 	{ "run", "--pid", "pmctl dump PID or pmctl stat -p PID for a running process" },
 };
 
+/* --json is a word of --format. */
+static const struct tool_flag *flag_with(const struct tool_command *command, const char *word)
+{
+	const struct tool_flag *row = command ? command->flags : NULL;
+
+	for (; row; row = tool_flag_next(row))
+		for (unsigned i = 0; row->name && i < row->n_words; i++)
+			if (row->words[i] && strcmp(row->words[i], word) == 0)
+				return row;
+	return NULL;
+}
+
 int tool_refuse_word(const struct tool_command *command, const char *word)
 {
 	const char *name = command ? command->name : "";
@@ -61,6 +73,9 @@ int tool_refuse_word(const struct tool_command *command, const char *word)
 		    strlen(elsewhere[i].word) == len && !strncmp(elsewhere[i].word, word, len))
 			return tool_fail(EXIT_USAGE, "%s '%s'; use %s", what, word,
 					 elsewhere[i].use);
+	if (strncmp(word, "--", 2) == 0 && flag_with(command, word + 2))
+		return tool_fail(EXIT_USAGE, "%s '%s'; use %s %s", what, word,
+				 flag_with(command, word + 2)->name, word + 2);
 	if (command)
 		snprintf(text, sizeof(text), "pmctl %s --help lists them", name);
 	return tool_fail_unknown(what, word, nearest_of(command, word), text);

@@ -165,6 +165,10 @@ static int fail_only(const struct inputs *inputs, const char *path, int problem)
 				 inputs->bad ? ": " : "", inputs->left_out,
 				 inputs->some_directory ? NOT_SEARCHED :
 							  "PMC_OUT or pmctl run -o writes one");
+	if (problem == INPUT_FOREIGN && access(path, X_OK) == 0)
+		return tool_fail(EXIT_FAIL,
+				 "%s is a program, not a dump; pmctl run -o FILE %s writes one",
+				 name, name);
 	if (problem == INPUT_FOREIGN)
 		return tool_fail(EXIT_FAIL,
 				 "%s is not a dump: it has no valid frame; PMC_OUT or "
