@@ -485,18 +485,6 @@ static void begin_page(struct trace *trace, const struct matrix *matrix)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-enum { POOL, WAKER, CAUSE, COUNT, BLOCKED, LENGTH, MEANWHILE, PLACE };
-
-struct waker_row {
-	const struct trace_thread *pool;
-	const struct trace_wait *wait;
-};
-
-struct waker_rows {
-	struct waker_row *list;
-	const struct waker_row *at;
-};
-
 /* Where the waker ended most of the time. */
 static struct table_cell place_of_most(const struct trace_wait *wait)
 {
@@ -507,66 +495,49 @@ static struct table_cell place_of_most(const struct trace_wait *wait)
 	return most ? cell_text(most->key.of) : cell_null();
 }
 
-static struct table_cell cell_of(void *arg, const struct table_column *column)
-{
-	const struct waker_rows *rows = arg;
-	const struct trace_wait *wait = rows->at->wait;
-	const struct trace_thread *waker = wait->key.waker;
-	struct table_cell cell;
-
-	switch (column->kind) {
-	case POOL:
-		return cell_text(rows->at->pool->name);
-	case WAKER:
-		return cell_text(waker->name);
-	case CAUSE:
-		return cell_text(live_cause_name((enum live_cause)wait->key.cause));
-	case COUNT:
-		return cell_number(true, wait->lengths.n);
-	case BLOCKED:
-		cell = cell_number(true, wait->ns);
-		cell.estimate = rows->at->pool->unseen != 0;
-		return cell;
-	case LENGTH:
-		return trace_percentile(&wait->lengths, column->part);
-	case PLACE:
-		return place_of_most(wait);
-	default:
-		/* Interrupts are no thread, of which there would be times. */
-		return cell_number(waker->threads, wait->waker_ns[column->part]);
-	}
-}
-
-static void make_row(void *arg, uint64_t i)
-{
-	struct waker_rows *rows = arg;
-
-	rows->at = &rows->list[i];
-}
-
-#define PERCENTILE(title, shown, percent)                                                          \
-	{                                                                                          \
-		.name = title, .head = shown, .unit = TABLE_TIME, .kind = LENGTH, .part = percent, \
-		.drop = TABLE_DROP_SPREAD                                                          \
-	}
-#define OF_WAKER(title, shown, which)                                                              \
-	TRACE_TIME(title, shown, .kind = MEANWHILE, .part = which, .drop = TABLE_DROP_USAGE,       \
-		   .together = true)
+#define PERCENTILE(title, shown, at)                                                               \
+	TABLE_COLUMN(title, at, .head = shown, .unit = TABLE_TIME, .drop = TABLE_DROP_SPREAD)
+#define OF_WAKER(title, shown, at)                                                                 \
+	TRACE_TIME(title, shown, at, .drop = TABLE_DROP_USAGE, .together = true)
 static const struct table_column columns[] = {
-	{ .name = "pool", .kind = POOL },
-	{ .name = "waker", .kind = WAKER },
-	{ .name = "cause", .kind = CAUSE },
-	{ .name = "waits", .kind = COUNT, .unit = TABLE_WHOLE },
-	TRACE_TIME("blocked_ns", "blocked", .kind = BLOCKED, .together = true),
-	PERCENTILE("blocked_p50_ns", "p50", 50),
-	PERCENTILE("blocked_p99_ns", "p99", 99),
-	PERCENTILE("longest_blocked_ns", "longest", 100),
-	OF_WAKER("waker_oncpu_ns", "waker on CPU", 0),
-	OF_WAKER("waker_run_delay_ns", "delay", 1),
-	OF_WAKER("waker_blocked_ns", "blocked", 2),
-	{ .name = "waker_in", .head = "ended in", .kind = PLACE, .drop = TABLE_DROP_LAST },
+	TABLE_COLUMN("pool", 0),
+	TABLE_COLUMN("waker", 1),
+	TABLE_COLUMN("cause", 2),
+	TABLE_COLUMN("waits", 3, .unit = TABLE_WHOLE),
+	TRACE_TIME("blocked_ns", "blocked", 4, .together = true),
+	PERCENTILE("blocked_p50_ns", "p50", 5),
+	PERCENTILE("blocked_p99_ns", "p99", 6),
+	PERCENTILE("longest_blocked_ns", "longest", 7),
+	OF_WAKER("waker_oncpu_ns", "waker on CPU", 8),
+	OF_WAKER("waker_run_delay_ns", "delay", 9),
+	OF_WAKER("waker_blocked_ns", "blocked", 10),
+	TABLE_COLUMN("waker_in", 11, .head = "ended in", .drop = TABLE_DROP_LAST),
 };
-#define N_ALL (sizeof(columns) / sizeof(columns[0]))
+enum { N_ALL = sizeof(columns) / sizeof(columns[0]) };
+
+static void fill_row(struct table_cell to[N_ALL], const struct trace_thread *pool,
+		     const struct trace_wait *wait)
+{
+	const struct trace_thread *waker = wait->key.waker;
+	/* Interrupts are no thread, of which there would be times. */
+	const bool thread = waker->threads;
+	const struct table_cell cells[N_ALL] = {
+		cell_text(pool->name),
+		cell_text(waker->name),
+		cell_text(live_cause_name((enum live_cause)wait->key.cause)),
+		cell_number(true, wait->lengths.n),
+		trace_time(pool, wait->ns),
+		trace_percentile(&wait->lengths, 50),
+		trace_percentile(&wait->lengths, 99),
+		trace_percentile(&wait->lengths, 100),
+		cell_number(thread, wait->waker_ns[0]),
+		cell_number(thread, wait->waker_ns[1]),
+		cell_number(thread, wait->waker_ns[2]),
+		place_of_most(wait),
+	};
+
+	memcpy(to, cells, sizeof(cells));
+}
 
 const struct table_column *trace_waker_columns(const struct trace *trace, unsigned *n)
 {
@@ -577,10 +548,8 @@ const struct table_column *trace_waker_columns(const struct trace *trace, unsign
 
 int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, size_t n)
 {
-	struct waker_rows rows = { .list = NULL };
-	struct table table = {
-		.arg = &rows, .row = make_row, .cell = cell_of, .arena = &trace->arena
-	};
+	struct table_cells rows = { .n = N_ALL };
+	struct table table = { .arena = &trace->arena };
 	const bool html = trace->rows.format == TRACE_HTML;
 	struct pmc_out *out = &trace->rows.out;
 	struct matrix *matrix;
@@ -591,10 +560,11 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 	table.columns = trace_waker_columns(trace, &table.n_columns);
 	for (size_t i = 0; i < n; i++)
 		for (const struct trace_wait *p = pools[i]->waits; p; p = p->next) {
-			rows.list = pmc_arena_grow(&trace->arena, rows.list, table.n_rows, &room,
-						   sizeof(*rows.list));
-			rows.list[table.n_rows++] = (struct waker_row){ pools[i], p };
+			rows.cells = pmc_arena_grow(&trace->arena, rows.cells, table.n_rows, &room,
+						    N_ALL * sizeof(*rows.cells));
+			fill_row(rows.cells + table.n_rows++ * N_ALL, pools[i], p);
 		}
+	table_set_cells(&table, &rows);
 	if (!trace->rows.choice.sort)
 		trace->rows.choice.sort = "blocked_ns";
 	code = tool_rows_choose(&trace->rows, &table, 0);

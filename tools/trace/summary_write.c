@@ -115,24 +115,14 @@ void trace_waits_sort(struct unwind_wait **list)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-struct summary_rows {
-	struct trace *trace;
-	struct trace_thread *const *list;
-	struct trace_thread *at;
-	int room; /* for reasons in the table; 0: any */
-	char reasons[512];
-};
-
-/* Kinds of columns: those behind THREADS have their field at column->index. */
-enum { NAME, PID, TID, THREADS, TIME, BLOCKED, LENGTH, COUNT, IN };
-
-/* As many as fit: "futex 93 %, read 7 %". The first is cut if it is too long. */
-static struct table_cell reasons_cell(struct summary_rows *rows)
+/* As many as fit in `room` columns, 0: all: "futex 93 %, read 7 %". The first is cut if it is too
+ * long. */
+static struct table_cell reasons_cell(struct pmc_arena *arena, const struct trace_thread *t,
+				      int room)
 {
-	const struct trace_thread *t = rows->at;
-	int room = rows->room ? rows->room : (int)sizeof(rows->reasons);
-	struct pmc_out out = pmc_out_mem(rows->reasons, sizeof(rows->reasons));
+	struct pmc_out out = PMC_OUT_MEM(512);
 
+	room = room ? room : (int)out.cap;
 	for (const struct unwind_wait *p = t->blocked; p; p = p->next) {
 		const char *name = p->key.of;
 		unsigned part = trace_percent(p->ns, t->blocked_ns);
@@ -147,11 +137,10 @@ static struct table_cell reasons_cell(struct summary_rows *rows)
 		pmc_outf(&out, " %u %%", part);
 		room = left - columns;
 	}
-	return cell_textn(rows->reasons, out.len);
+	return cell_textn(pmc_arena_strndup(arena, out.buf, out.len), out.len);
 }
 
-/* A time that switches without a record make doubtful. */
-static struct table_cell doubtful(const struct trace_thread *t, uint64_t ns)
+struct table_cell trace_time(const struct trace_thread *t, uint64_t ns)
 {
 	struct table_cell cell = cell_number(true, ns);
 
@@ -165,71 +154,58 @@ struct table_cell trace_percentile(const struct pmc_histogram *of, unsigned perc
 	return cell_number(of->n, pmc_histogram_percentile(of, percent));
 }
 
-static struct table_cell cell_of(void *arg, const struct table_column *column)
-{
-	struct summary_rows *rows = arg;
-	const struct trace_thread *t = rows->at;
-	const void *field = (const char *)t + column->index;
+enum { NAME, PID, TID, THREADS, BLOCKED = 9, IN = 16 };
 
-	switch (column->kind) {
-	case NAME:
-		return cell_text(t->name);
-	case PID:
-		return cell_number(!t->threads && t->pid, t->pid);
-	case TID:
-		return cell_number(!t->threads, t->tid);
-	case THREADS:
-		return cell_number(t->threads, t->threads);
-	case TIME:
-	case BLOCKED:
-		return doubtful(t, *(const uint64_t *)field);
-	case LENGTH:
-		return trace_percentile(field, column->part);
-	case COUNT:
-		return cell_number(true, *(const uint64_t *)field);
-	default:
-		return reasons_cell(rows);
-	}
+static void fill_row(struct pmc_arena *arena, struct table_cell to[TRACE_COLUMNS],
+		     const struct trace_thread *t)
+{
+	const struct table_cell cells[TRACE_COLUMNS] = {
+		cell_text(t->name),
+		cell_number(!t->threads && t->pid, t->pid),
+		cell_number(!t->threads, t->tid),
+		cell_number(t->threads, t->threads),
+		trace_time(t, t->oncpu_ns),
+		trace_time(t, t->delay_ns),
+		trace_percentile(&t->delays, 50),
+		trace_percentile(&t->delays, 99),
+		trace_percentile(&t->delays, 100),
+		trace_time(t, t->blocked_ns),
+		trace_percentile(&t->blocks, 50),
+		trace_percentile(&t->blocks, 99),
+		trace_percentile(&t->blocks, 100),
+		cell_number(true, t->waited),
+		cell_number(true, t->preempted),
+		cell_number(true, t->unseen),
+		reasons_cell(arena, t, 0),
+	};
+
+	memcpy(to, cells, sizeof(cells));
 }
 
-static void make_row(void *arg, uint64_t i)
-{
-	struct summary_rows *rows = arg;
-
-	rows->at = rows->list[i];
-}
-
-#define FIELD(what, member) .kind = what, .index = offsetof(struct trace_thread, member)
-#define NUMBER(title, member)                                                                      \
-	{                                                                                          \
-		.name = title, FIELD(COUNT, member), .unit = TABLE_WHOLE, .data = true             \
-	}
+#define NUMBER(title, at) TABLE_COLUMN(title, at, .unit = TABLE_WHOLE, .data = true)
 /* Of a high rank: hidden early. */
-#define PERCENTILE(title, shown, member, percent, rank)                                            \
-	{                                                                                          \
-		.name = title, .head = shown, .unit = TABLE_TIME, FIELD(LENGTH, member),           \
-		.part = percent, .drop = TABLE_DROP_USAGE, .place = rank                           \
-	}
-const struct table_column trace_columns[] = {
-	{ .name = "name", .kind = NAME },
-	{ .name = "pid", .kind = PID, .unit = TABLE_ID, .data = true },
-	{ .name = "tid", .kind = TID, .unit = TABLE_ID },
-	{ .name = "threads", .kind = THREADS, .unit = TABLE_WHOLE },
-	TRACE_TIME("oncpu_ns", "on CPU", FIELD(TIME, oncpu_ns), .together = true),
-	TRACE_TIME("run_delay_ns", "delay", FIELD(TIME, delay_ns), .together = true),
-	PERCENTILE("run_delay_p50_ns", "delay p50", delays, 50, 5),
-	PERCENTILE("run_delay_p99_ns", "delay p99", delays, 99, 1),
-	PERCENTILE("longest_run_delay_ns", "longest delay", delays, 100, 3),
-	TRACE_TIME("blocked_ns", "blocked", FIELD(BLOCKED, blocked_ns), .together = true),
-	PERCENTILE("blocked_p50_ns", "blocked p50", blocks, 50, 6),
-	PERCENTILE("blocked_p99_ns", "blocked p99", blocks, 99, 2),
-	PERCENTILE("longest_blocked_ns", "longest blocked", blocks, 100, 4),
-	NUMBER("voluntary_switches", waited),
-	NUMBER("involuntary_switches", preempted),
-	NUMBER("unseen_switches", unseen),
-	{ .name = "blocked_in", .head = "in", .kind = IN },
+#define PERCENTILE(title, shown, at, rank)                                                         \
+	TABLE_COLUMN(title, at, .head = shown, .unit = TABLE_TIME, .drop = TABLE_DROP_USAGE,       \
+		     .place = rank)
+const struct table_column trace_columns[TRACE_COLUMNS] = {
+	TABLE_COLUMN("name", NAME),
+	TABLE_COLUMN("pid", PID, .unit = TABLE_ID, .data = true),
+	TABLE_COLUMN("tid", TID, .unit = TABLE_ID),
+	TABLE_COLUMN("threads", THREADS, .unit = TABLE_WHOLE),
+	TRACE_TIME("oncpu_ns", "on CPU", 4, .together = true),
+	TRACE_TIME("run_delay_ns", "delay", 5, .together = true),
+	PERCENTILE("run_delay_p50_ns", "delay p50", 6, 5),
+	PERCENTILE("run_delay_p99_ns", "delay p99", 7, 1),
+	PERCENTILE("longest_run_delay_ns", "longest delay", 8, 3),
+	TRACE_TIME("blocked_ns", "blocked", BLOCKED, .together = true),
+	PERCENTILE("blocked_p50_ns", "blocked p50", 10, 6),
+	PERCENTILE("blocked_p99_ns", "blocked p99", 11, 2),
+	PERCENTILE("longest_blocked_ns", "longest blocked", 12, 4),
+	NUMBER("voluntary_switches", 13),
+	NUMBER("involuntary_switches", 14),
+	NUMBER("unseen_switches", 15),
+	TABLE_COLUMN("blocked_in", IN, .head = "in"),
 };
-#define N_COLUMNS (sizeof(trace_columns) / sizeof(trace_columns[0]))
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -254,36 +230,31 @@ static void put_wakers(struct pmc_json *json, const struct trace_summary *summar
 	pmc_json_array_end(json);
 }
 
-static void put_column(struct pmc_json *json, struct summary_rows *rows,
-		       const struct table_column *column)
+static void put_column(struct pmc_json *json, struct trace *trace, struct trace_thread *t,
+		       const struct table_column *column, const struct table_cell *cell)
 {
-	const struct trace_thread *t = rows->at;
-	const struct table_cell cell = cell_of(rows, column);
-
-	if (column->kind == NAME) {
+	if (column->index == NAME) {
 		pmc_json_str(json, t->threads ? "pool" : "name", t->name);
-	} else if (column->kind == BLOCKED) {
+	} else if (column->index == BLOCKED) {
 		pmc_json_object(json, "blocked_ns");
 		for (const struct unwind_wait *p = t->blocked; p; p = p->next)
 			pmc_json_u64(json, p->key.of, p->ns);
 		pmc_json_object_end(json);
-	} else if (column->kind == IN && rows->trace->stacks) {
-		trace_stacks_json(rows->trace, rows->at, json);
-	} else if (column->kind == IN) {
-		pmc_json_strn(json, "blocked_in", cell.text, cell.len);
+	} else if (column->index == IN && trace->stacks) {
+		trace_stacks_json(trace, t, json);
+	} else if (column->index == IN) {
+		pmc_json_strn(json, "blocked_in", cell->text, cell->len);
 	} else {
-		pmc_json_known(json, column->name, cell.kind == CELL_NUMBER, cell.number);
+		pmc_json_known(json, column->name, cell->kind == CELL_NUMBER, cell->number);
 	}
 }
 
 /* Whether the column is in the JSON of this row if the user chose no columns. */
-static bool is_told(const struct summary_rows *rows, const struct table_column *column)
+static bool is_told(const struct trace *trace, const struct trace_thread *t, unsigned column)
 {
-	const bool pool = rows->at->threads;
-
-	if (column->kind == PID || column->kind == TID)
-		return !pool;
-	return column->kind == THREADS ? pool : column->kind != IN || rows->trace->stacks;
+	if (column == PID || column == TID)
+		return !t->threads;
+	return column == THREADS ? t->threads : column != IN || trace->stacks;
 }
 
 /* Members of the JSON that are no columns. */
@@ -296,20 +267,24 @@ static void put_rest(struct pmc_json *json, const struct trace_summary *summary,
 	put_wakers(json, summary, t);
 }
 
-static void put_json(struct summary_rows *rows, const struct table *table)
+static void put_json(struct trace *trace, struct trace_thread *t, const struct table *table,
+		     const struct table_cell *cells)
 {
-	const bool chosen = rows->trace->rows.choice.columns;
+	const bool chosen = trace->rows.choice.columns;
 	struct pmc_json json;
 
-	pmc_json_init(&json, &rows->trace->rows.out, false);
+	pmc_json_init(&json, &trace->rows.out, false);
 	pmc_json_object(&json, NULL);
-	for (unsigned i = 0; i < table->n_columns; i++)
-		if (chosen || is_told(rows, &table->columns[i]))
-			put_column(&json, rows, &table->columns[i]);
+	for (unsigned i = 0; i < table->n_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (chosen || is_told(trace, t, column->index))
+			put_column(&json, trace, t, column, &cells[column->index]);
+	}
 	if (!chosen)
-		put_rest(&json, rows->trace->summary, rows->at);
+		put_rest(&json, trace->summary, t);
 	pmc_json_object_end(&json);
-	pmc_out_char(&rows->trace->rows.out, '\n');
+	pmc_out_char(&trace->rows.out, '\n');
 }
 
 /* ---- wakers --------------------------------------------------------------------------------- */
@@ -414,7 +389,7 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void put_head(struct trace *trace, const struct summary_rows *rows,
+static void put_head(struct trace *trace, struct trace_thread *const *list,
 		     const struct table *table, uint64_t wall_ns)
 {
 	const bool pools = trace->by == TRACE_BY_POOL;
@@ -424,7 +399,7 @@ static void put_head(struct trace *trace, const struct summary_rows *rows,
 
 	pmc_show_count(out, n, pools ? "pool" : "thread", pools ? "pools" : "threads");
 	for (uint64_t i = 0; i < n && pools; i++)
-		threads += rows->list[table->order[i]]->threads;
+		threads += list[table->order[i]]->threads;
 	if (pools) {
 		pmc_out_str(out, " of ");
 		pmc_show_count(out, threads, "thread", "threads");
@@ -450,35 +425,38 @@ void trace_put_notes(struct trace *trace, const struct table *table, uint64_t un
 			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
 }
 
-static void put_table(struct trace *trace, struct summary_rows *rows, struct table *table,
-		      uint64_t wall_ns)
+static void put_table(struct trace *trace, struct trace_thread *const *list, struct table *table,
+		      struct table_cell *cells, uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->rows.out;
 	const int width = pmc_screen_width(&table->screen);
+	int room = width - OTHER_COLUMNS;
 	uint64_t unseen = 0;
 	size_t woken = 0;
 
-	rows->room = width - OTHER_COLUMNS;
-	if (rows->room > MOST_ROOM)
-		rows->room = width - ALL_COLUMNS > MOST_ROOM ? width - ALL_COLUMNS : MOST_ROOM;
-	if (rows->room < LEAST_ROOM)
-		rows->room = LEAST_ROOM;
+	if (room > MOST_ROOM)
+		room = width - ALL_COLUMNS > MOST_ROOM ? width - ALL_COLUMNS : MOST_ROOM;
+	if (room < LEAST_ROOM)
+		room = LEAST_ROOM;
+	for (uint64_t i = 0; i < table->n_rows; i++)
+		cells[table->order[i] * TRACE_COLUMNS + IN] =
+			reasons_cell(&trace->arena, list[table->order[i]], room);
 	table_layout(table);
-	put_head(trace, rows, table, wall_ns);
+	put_head(trace, list, table, wall_ns);
 	if (trace->rows.format == TRACE_MARKDOWN)
 		table_print(table, TABLE_MARKDOWN, out);
 	else
 		table_put_head(table, out);
 	for (uint64_t i = 0; i < table->n_rows && trace->rows.format == TRACE_TEXT; i++) {
 		table_put_rows(table, i, i + 1, out);
-		trace_stacks_line(trace, rows->list[table->order[i]], width);
+		trace_stacks_line(trace, list[table->order[i]], width);
 	}
 	for (uint64_t i = 0; i < table->n_rows; i++)
-		unseen += rows->list[table->order[i]]->unseen;
+		unseen += list[table->order[i]]->unseen;
 	trace_put_notes(trace, table, unseen);
 	for (uint64_t i = 0;
 	     i < table->n_rows && i < MOST_CHAINS && trace->rows.format == TRACE_TEXT; i++) {
-		const struct trace_thread *t = rows->list[table->order[i]];
+		const struct trace_thread *t = list[table->order[i]];
 
 		if (!main_waker(trace->summary, t).by)
 			continue;
@@ -493,17 +471,18 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 		   uint64_t wall_ns)
 {
 	const bool pools = trace->by == TRACE_BY_POOL;
-	struct summary_rows rows = { .trace = trace, .list = list };
-	struct table_column named[N_COLUMNS];
-	struct table table = { .columns = named,
-			       .n_columns = N_COLUMNS,
-			       .n_rows = n,
-			       .arg = &rows,
-			       .row = make_row,
-			       .cell = cell_of,
-			       .arena = &trace->arena };
+	struct table_cell *cells =
+		pmc_arena_alloc(&trace->arena, n * TRACE_COLUMNS * sizeof(*cells));
+	struct table_cells rows = { .cells = cells, .n = TRACE_COLUMNS };
+	struct table_column named[TRACE_COLUMNS];
+	struct table table = {
+		.columns = named, .n_columns = TRACE_COLUMNS, .n_rows = n, .arena = &trace->arena
+	};
 	int code;
 
+	for (size_t i = 0; i < n; i++)
+		fill_row(&trace->arena, cells + i * TRACE_COLUMNS, list[i]);
+	table_set_cells(&table, &rows);
 	memcpy(named, trace_columns, sizeof(trace_columns));
 	named[0].head = pools ? "pool" : "thread";
 	if (!trace->rows.choice.sort)
@@ -513,12 +492,11 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 		return code;
 	table.screen = trace->rows.screen;
 	if (trace->rows.format == TRACE_JSON)
-		for (uint64_t i = 0; i < table.n_rows; i++) {
-			make_row(&rows, table.order[i]);
-			put_json(&rows, &table);
-		}
+		for (uint64_t i = 0; i < table.n_rows; i++)
+			put_json(trace, list[table.order[i]], &table,
+				 cells + table.order[i] * TRACE_COLUMNS);
 	else if (tool_rows_is_table(&trace->rows))
-		put_table(trace, &rows, &table, wall_ns);
+		put_table(trace, list, &table, cells, wall_ns);
 	else if (trace->rows.format == TRACE_PROMETHEUS)
 		trace_histogram_prometheus(trace, list, table.order, table.n_rows);
 	else if (!trace->histogram)
@@ -532,7 +510,7 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 int trace_summary_check(struct trace *trace)
 {
 	struct table table = { .columns = trace_columns,
-			       .n_columns = N_COLUMNS,
+			       .n_columns = TRACE_COLUMNS,
 			       .arena = &trace->arena };
 
 	if (trace->by == TRACE_BY_WAKER)

@@ -278,13 +278,14 @@ int trace_summary_add_target(struct trace_summary *summary, pid_t target);
 void trace_summary_find_asleep(struct trace *trace);
 
 /* summary_write.c */
-extern const struct table_column trace_columns[17];
-#define TRACE_TIME(title, shown, ...)                                                              \
-	{                                                                                          \
-		.name = title, .head = shown, .unit = TABLE_NS, __VA_ARGS__                        \
-	}
+enum { TRACE_COLUMNS = 17 };
+extern const struct table_column trace_columns[TRACE_COLUMNS];
+#define TRACE_TIME(title, shown, at, ...)                                                          \
+	TABLE_COLUMN(title, at, .head = shown, .unit = TABLE_NS, __VA_ARGS__)
 /* Most time first. */
 void trace_waits_sort(struct unwind_wait **list);
+/* A time of the thread, which switches without a record make doubtful. */
+struct table_cell trace_time(const struct trace_thread *thread, uint64_t ns);
 /* Of p50, p99 and the longest. */
 struct table_cell trace_percentile(const struct pmc_histogram *of, unsigned percent);
 /* Whether there are the columns that flags name. */
