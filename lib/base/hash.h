@@ -88,3 +88,15 @@ static inline uint64_t pmc_hash(const void *bytes, size_t len)
 #define uthash_free(ptr, bytes)	      ((void)(ptr), (void)(bytes))
 #define uthash_nonfatal_oom(elt)      ((void)(elt))
 #include <uthash.h>
+
+/* The item whose member `field` is *key; if the table has none, a new one that is zero but for it.
+ */
+#define HASH_ENTRY(head, field, key, item)                                                         \
+	do {                                                                                       \
+		HASH_FIND(hh, head, key, sizeof((item)->field), item);                             \
+		if (!(item)) {                                                                     \
+			(item) = pmc_arena_alloc(arena, sizeof(*(item)));                          \
+			memcpy(&(item)->field, key, sizeof((item)->field));                        \
+			HASH_ADD(hh, head, field, sizeof((item)->field), item);                    \
+		}                                                                                  \
+	} while (0)

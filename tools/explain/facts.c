@@ -363,12 +363,7 @@ void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const
 	place->ns += ns;
 	if (!function)
 		return;
-	HASH_FIND_PTR(place->functions, &function, its);
-	if (!its) {
-		its = pmc_arena_alloc(arena, sizeof(*its));
-		its->name = function;
-		HASH_ADD_PTR(place->functions, name, its);
-	}
+	HASH_ENTRY(place->functions, name, &function, its);
 	its->ns += ns;
 	if (its->ns > place->most) {
 		place->most = its->ns;

@@ -100,15 +100,12 @@ static void add_new(struct watch *watch, int pid, int tid)
 	struct pmc_arena *arena = watch->arena;
 	struct watched *thread;
 
-	HASH_FIND_INT(watch->live, &tid, thread);
-	if (thread)
+	HASH_ENTRY(watch->live, tid, &tid, thread);
+	if (thread->task.tid)
 		return;
-	thread = pmc_arena_alloc(arena, sizeof(*thread));
-	thread->tid = tid;
 	live_task_init(&thread->task, pid, tid);
 	thread->next = watch->all;
 	watch->all = thread;
-	HASH_ADD_INT(watch->live, tid, thread);
 }
 
 /* False: all processes have ended. */
@@ -151,13 +148,9 @@ static struct pool_facts *pool_of(struct watch *watch, struct pool **pools,
 	struct pmc_arena *arena = watch->arena;
 	struct pool *pool;
 
-	HASH_FIND(hh, *pools, &key, sizeof(key), pool);
-	if (pool)
-		return &pool->facts;
-	pool = pmc_arena_alloc(arena, sizeof(*pool));
-	pool->key = key;
-	pool->facts.name = pmc_arena_strndup(arena, name, strnlen(name, sizeof(name)));
-	HASH_ADD(hh, *pools, key, sizeof(key), pool);
+	HASH_ENTRY(*pools, key, &key, pool);
+	if (!pool->facts.name)
+		pool->facts.name = pmc_arena_strndup(arena, name, strnlen(name, sizeof(name)));
 	return &pool->facts;
 }
 

@@ -288,8 +288,8 @@ static void take_sample(struct prof *prof, const struct pmc_record *record)
 		return;
 	was_on_cpu(prof, thread);
 	stack = unwind_stack_of(&prof->unwind, record, false);
-	unwind_wait_add(&prof->unwind, &thread->samples, &thread->samples,
-			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 1,
+	unwind_wait_add(&prof->unwind, &thread->samples,
+			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 0, 1,
 			record->sample.period);
 	add_time(prof, &thread->sample_times, false, stack, record->time, record->sample.period);
 	thread->n_samples++;
@@ -313,9 +313,9 @@ static void add_to(struct prof *prof, struct prof_waits *to, const struct unwind
 		   uint64_t ns)
 {
 	const struct unwind_wait *wait =
-		unwind_wait_add_one(&prof->unwind, to, &to->list,
-				    HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL,
-				    pmc_histogram_bucket(ns), ns);
+		unwind_wait_add(&prof->unwind, &to->list,
+				HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL,
+				pmc_histogram_bucket(ns), 1, ns);
 
 	to->n++;
 	pmc_add_sat(&to->ns, ns);
@@ -333,14 +333,11 @@ static struct prof_waits *waits_of(struct prof *prof, struct prof_thread *thread
 
 	if (!thread->waker)
 		return &thread->off;
-	HASH_FIND(hh, prof->waits, &key.key, sizeof(key.key), waits);
-	if (waits)
-		return waits;
-	waits = pmc_arena_alloc(arena, sizeof(*waits));
-	waits->key = key.key;
-	waits->next = thread->off.next;
-	thread->off.next = waits;
-	HASH_ADD(hh, prof->waits, key, sizeof(waits->key), waits);
+	HASH_ENTRY(prof->waits, key, &key.key, waits);
+	if (!waits->n) {
+		waits->next = thread->off.next;
+		thread->off.next = waits;
+	}
 	return waits;
 }
 
@@ -451,14 +448,11 @@ static const struct prof_thread *waker_of(struct prof *prof, const struct pmc_re
 	if (!by)
 		return &prof->no_thread[BY_INTERRUPT];
 	HASH_FIND(hh, prof->threads, &tid, sizeof(tid), waker);
-	if (!waker)
-		HASH_FIND(hh, prof->outside, &tid, sizeof(tid), waker);
 	if (!waker) {
-		waker = pmc_arena_alloc(arena, sizeof(*waker));
+		HASH_ENTRY(prof->outside, tid, &tid, waker);
+		if (!waker->pid)
+			read_name(waker);
 		waker->pid = record->pid;
-		waker->tid = tid;
-		read_name(waker);
-		HASH_ADD(hh, prof->outside, tid, sizeof(tid), waker);
 	}
 	return *waker->name ? waker : NULL;
 }

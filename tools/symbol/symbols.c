@@ -213,13 +213,10 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
 	struct pmc_arena *arena = &symbols->arena;
 	struct known_place *known;
 
-	HASH_FIND(hh, module->places, &address, sizeof(address), known);
-	if (known)
-		return &known->place;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	symbols_status(symbols, module);
-	known->address = address;
-	look_up(symbols, module, address, &known->place);
-	HASH_ADD(hh, module->places, address, sizeof(address), known);
+	HASH_ENTRY(module->places, address, &address, known);
+	if (!known->place.n) {
+		symbols_status(symbols, module);
+		look_up(symbols, module, address, &known->place);
+	}
 	return &known->place;
 }

@@ -133,13 +133,9 @@ static const struct unwind_stack *place_of(struct trace *trace, const struct tra
 	name_frames(trace, thread, stack, &names);
 	for (unsigned i = 0; i < names.n; i++)
 		hash = (hash ^ pmc_hash(names.list[i], strlen(names.list[i]))) * 31;
-	HASH_FIND(hh, trace->summary->places, &hash, sizeof(hash), place);
-	if (place)
-		return place->stack;
-	place = pmc_arena_alloc(arena, sizeof(*place));
-	*place = (struct place){ .hash = hash, .stack = stack };
-	HASH_ADD(hh, trace->summary->places, hash, sizeof(hash), place);
-	return stack;
+	HASH_ENTRY(trace->summary->places, hash, &hash, place);
+	place->stack = place->stack ? place->stack : stack;
+	return place->stack;
 }
 
 /* Stacks of the same functions become one, those of most time come first. */
@@ -150,7 +146,9 @@ static void join(struct trace *trace, struct trace_thread *thread)
 
 		if (place == wait->key.of)
 			continue;
-		unwind_wait_add(&trace->unwind, thread, &thread->stacks, place, wait->n, wait->ns);
+		if (wait->n)
+			unwind_wait_add(&trace->unwind, &thread->stacks, place, 0, wait->n,
+					wait->ns);
 		wait->n = wait->ns = 0;
 	}
 	trace_waits_sort(&thread->stacks);

@@ -125,13 +125,9 @@ static void set_reason(struct trace_summary *summary, struct trace_thread *threa
 		for (uint64_t i = record->sample.n_callchain; i-- && n < FRAMES;)
 			if (record->sample.callchain[i] < (uint64_t)PERF_CONTEXT_MAX)
 				key.key.frames[n++] = record->sample.callchain[i];
-	HASH_FIND(hh, summary->reasons, &key.key, sizeof(key.key), reason);
-	if (!reason) {
-		reason = pmc_arena_alloc(arena, sizeof(*reason));
-		*reason = key;
+	HASH_ENTRY(summary->reasons, key, &key.key, reason);
+	if (!reason->name)
 		judge(summary, reason, n);
-		HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
-	}
 	thread->reason = reason->name;
 	thread->cause = reason->cause;
 }
@@ -195,9 +191,9 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
 		thread->blocked_ns += ns;
-		unwind_wait_add(unwind, thread, &thread->blocked, thread->reason, 1, ns);
+		unwind_wait_add(unwind, &thread->blocked, thread->reason, 0, 1, ns);
 		if (summary->trace->stacks)
-			unwind_wait_add(unwind, thread, &thread->stacks, thread->stack, 1, ns);
+			unwind_wait_add(unwind, &thread->stacks, thread->stack, 0, 1, ns);
 		trace_wait_end(summary, thread, now);
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;

@@ -37,14 +37,11 @@ static struct trace_wait *wait_of(struct trace_summary *summary, struct trace_th
 	struct pmc_arena *arena = &summary->trace->arena;
 	struct trace_wait *wait, key = { .key = { thread, waker, cause } };
 
-	HASH_FIND(hh, summary->waits, &key.key, sizeof(key.key), wait);
-	if (wait)
-		return wait;
-	wait = pmc_arena_alloc(arena, sizeof(*wait));
-	wait->key = key.key;
-	wait->next = thread->waits;
-	thread->waits = wait;
-	HASH_ADD(hh, summary->waits, key, sizeof(wait->key), wait);
+	HASH_ENTRY(summary->waits, key, &key.key, wait);
+	if (!wait->lengths.n) {
+		wait->next = thread->waits;
+		thread->waits = wait;
+	}
 	return wait;
 }
 
@@ -94,8 +91,8 @@ void trace_wait_end(struct trace_summary *summary, struct trace_thread *thread, 
 	const uint64_t ns = pmc_sub_sat(now, thread->since_ns);
 
 	if (thread->waker && thread->waker_stack)
-		unwind_wait_add(&summary->trace->unwind, wait, &wait->places, thread->waker_stack,
-				1, ns);
+		unwind_wait_add(&summary->trace->unwind, &wait->places, thread->waker_stack, 0, 1,
+				ns);
 	thread->waker = NULL;
 	wait->ns += ns;
 	pmc_histogram_add(&summary->trace->arena, &wait->lengths, ns);
@@ -119,9 +116,9 @@ void trace_waits_fold(struct trace_summary *summary, struct trace_thread *pool,
 			wait->waker_ns[k] += p->waker_ns[k];
 		pmc_histogram_merge(&summary->trace->arena, &wait->lengths, &p->lengths);
 		for (const struct unwind_wait *at = p->places; at; at = at->next)
-			unwind_wait_add(&summary->trace->unwind, wait, &wait->places,
+			unwind_wait_add(&summary->trace->unwind, &wait->places,
 					trace_stack_text(summary->trace, p->key.waker, at->key.of),
-					at->n, at->ns);
+					0, at->n, at->ns);
 	}
 }
 

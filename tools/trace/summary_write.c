@@ -37,15 +37,9 @@ static struct trace_thread *pool_of(struct trace_summary *summary, struct trace_
 	/* A NUL between them. */
 	memset(key + n, 0, sizeof(key) - n);
 	key[sizeof(key) - 1] = thread->wanted;
-	HASH_FIND(hh, *pools, key, sizeof(key), pool);
-	if (pool)
-		return pool;
-	pool = pmc_arena_alloc(arena, sizeof(*pool));
-	memcpy(pool->pattern, key, sizeof(key));
+	HASH_ENTRY(*pools, pattern, key, pool);
 	pool->wanted = thread->wanted;
-	pool->pool = pool;
-	HASH_ADD(hh, *pools, pattern, sizeof(key), pool);
-	return pool;
+	return pool->pool = pool;
 }
 
 static void add_thread(struct trace_summary *summary, struct trace_thread *pool,
@@ -65,11 +59,9 @@ static void add_thread(struct trace_summary *summary, struct trace_thread *pool,
 	pool->blocked_ns += thread->blocked_ns;
 	pmc_histogram_merge(&summary->trace->arena, &pool->delays, &thread->delays);
 	for (const struct unwind_wait *p = thread->blocked; p; p = p->next)
-		unwind_wait_add(&summary->trace->unwind, pool, &pool->blocked, p->key.of, p->n,
-				p->ns);
+		unwind_wait_add(&summary->trace->unwind, &pool->blocked, p->key.of, 0, p->n, p->ns);
 	for (const struct unwind_wait *p = thread->stacks; p; p = p->next)
-		unwind_wait_add(&summary->trace->unwind, pool, &pool->stacks, p->key.of, p->n,
-				p->ns);
+		unwind_wait_add(&summary->trace->unwind, &pool->stacks, p->key.of, 0, p->n, p->ns);
 	trace_waits_fold(summary, pool, thread);
 }
 

@@ -227,6 +227,7 @@ static void put_line(struct trace *trace, const struct trace_point *point,
 
 struct trace_name {
 	uint32_t tid;
+	bool known;
 	char comm[TRACE_NAME_BYTES]; /* "": not known */
 	UT_hash_handle hh;
 };
@@ -237,14 +238,10 @@ static struct trace_name *name_of(struct trace *trace, uint32_t pid, uint32_t ti
 	struct pmc_arena *arena = &trace->arena;
 	struct trace_name *name;
 
-	HASH_FIND(hh, trace->names, &tid, sizeof(tid), name);
-	if (name && !comm)
+	HASH_ENTRY(trace->names, tid, &tid, name);
+	if (name->known && !comm)
 		return name;
-	if (!name) {
-		name = pmc_arena_alloc(arena, sizeof(*name));
-		name->tid = tid;
-		HASH_ADD(hh, trace->names, tid, sizeof(name->tid), name);
-	}
+	name->known = true;
 	if (comm)
 		snprintf(name->comm, sizeof(name->comm), "%s", comm);
 	else if (!tid)

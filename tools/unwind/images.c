@@ -162,17 +162,13 @@ static struct unwind_module *module_of(struct unwind *unwind, const char *path, 
 	if (unwind->n_modules == PMC_NO_MODULE)
 		return NULL;
 	file = symbols_module(unwind->symbols, path, id, (unsigned)bytes);
-	HASH_FIND_PTR(unwind->modules, &file, module);
-	if (module)
+	HASH_ENTRY(unwind->modules, file, &file, module);
+	if (HASH_COUNT(unwind->modules) == unwind->n_modules)
 		return module;
-	module = pmc_arena_alloc(arena, sizeof(*module));
-	module->file = file;
 	module->index = unwind->n_modules;
 	unwind->list = pmc_arena_grow(arena, unwind->list, unwind->n_modules, &unwind->room,
 				      sizeof(struct unwind_module *));
-	unwind->list[unwind->n_modules++] = module;
-	HASH_ADD_PTR(unwind->modules, file, module);
-	return module;
+	return unwind->list[unwind->n_modules++] = module;
 }
 
 /* ---- root directories ----------------------------------------------------------------------- */
@@ -541,39 +537,18 @@ const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct p
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
-static struct unwind_wait *wait_of(struct unwind *unwind, const void *thread,
-				   struct unwind_wait **list, const void *of, uint64_t length)
+const struct unwind_wait *unwind_wait_add(struct unwind *unwind, struct unwind_wait **list,
+					  const void *of, uint64_t length, uint64_t n, uint64_t ns)
 {
 	struct pmc_arena *arena = &unwind->arena;
-	struct unwind_wait *wait, key = { .key = { thread, of, length } };
+	struct unwind_wait *wait, key = { .key = { list, of, length } };
 
-	HASH_FIND(hh, unwind->waits, &key.key, sizeof(key.key), wait);
-	if (!wait) {
-		wait = pmc_arena_alloc(arena, sizeof(*wait));
-		wait->key = key.key;
+	HASH_ENTRY(unwind->waits, key, &key.key, wait);
+	if (!wait->n) {
 		wait->next = *list;
 		*list = wait;
-		HASH_ADD(hh, unwind->waits, key, sizeof(wait->key), wait);
 	}
-	return wait;
-}
-
-void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
-		     const void *of, uint64_t n, uint64_t ns)
-{
-	struct unwind_wait *wait = wait_of(unwind, thread, list, of, 0);
-
 	wait->n += n;
-	pmc_add_sat(&wait->ns, ns);
-}
-
-const struct unwind_wait *unwind_wait_add_one(struct unwind *unwind, const void *thread,
-					      struct unwind_wait **list, const void *of,
-					      uint64_t length, uint64_t ns)
-{
-	struct unwind_wait *wait = wait_of(unwind, thread, list, of, length);
-
-	wait->n++;
 	pmc_add_sat(&wait->ns, ns);
 	return wait;
 }

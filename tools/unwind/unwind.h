@@ -45,14 +45,14 @@ struct unwind_stack {
 	uint64_t words[];
 };
 
-/* Waits of a thread in one stack, or of another kind of the owner's. */
+/* Waits in one stack, or of another kind of the owner's, in a list of the owner's. */
 struct unwind_wait {
 	struct {
-		const void *thread, *of; /* of a stack that is not known: NULL */
-		uint64_t length;	 /* as the owner groups them by length; else 0 */
+		const void *list, *of; /* of a stack that is not known: NULL */
+		uint64_t length;       /* as the owner groups them by length; else 0 */
 	} key;
 	uint64_t n, ns;
-	struct unwind_wait *next; /* of the thread */
+	struct unwind_wait *next; /* of the list */
 	UT_hash_handle hh;
 };
 
@@ -67,7 +67,7 @@ struct unwind {
 	unsigned n_modules;
 	size_t room; /* of the list */
 	struct unwind_stack *stacks;
-	struct unwind_wait *waits;   /* by thread and kind */
+	struct unwind_wait *waits;   /* by list, kind and length */
 	struct unwind_image *images; /* by pid; the newest */
 	struct unwind_rule *rules;
 	struct unwind_root *roots;
@@ -103,13 +103,10 @@ const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct p
 /* The stack of a thread that is blocked now, of which the kernel's part needs root. NULL: it runs,
  * or this user may not see it. */
 const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, uint32_t tid);
-/* Adds to the waits of that kind in a list of the owner's thread. */
-void unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
-		     const void *of, uint64_t n, uint64_t ns);
-/* One wait, to those of that kind and length. Returns them. */
-const struct unwind_wait *unwind_wait_add_one(struct unwind *unwind, const void *thread,
-					      struct unwind_wait **list, const void *of,
-					      uint64_t length, uint64_t ns);
+/* Adds n > 0 waits to those of that kind and length in a list, which stays where it is. Returns
+ * them. */
+const struct unwind_wait *unwind_wait_add(struct unwind *unwind, struct unwind_wait **list,
+					  const void *of, uint64_t length, uint64_t n, uint64_t ns);
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);
 void unwind_free(struct unwind *unwind);
