@@ -11,6 +11,7 @@
 #include "tools/profile/profile.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,39 +143,34 @@ static void remove_dump(const struct request *request)
 
 /* ---- output -------------------------------------------------------------------------------- */
 
-static void put_list(const char *head, const char *const *list, unsigned n)
-{
-	char line[2048];
-	struct pmc_out out;
+#define LINE(...) tool_wrapped_line(tool_columns(STDOUT_FILENO), __VA_ARGS__)
 
-	pmc_out_to_mem(&out, line, sizeof(line) - 1);
-	for (unsigned i = 0; i < n; i++)
-		pmc_outf(&out, "%s%s", i ? "; " : "", list[i]);
-	line[out.len] = '\0';
-	if (n)
-		tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s", head, line);
+static void put_list(const char *head, const char *const *list)
+{
+	struct pmc_out line = PMC_OUT_MEM(2048);
+
+	for (; *list; list++)
+		pmc_outf(&line, "%s%s", line.len ? "; " : "", *list);
+	if (line.len)
+		LINE("   %-11s%s", head, line.buf);
 }
 
 static void put_finding(const struct finding *finding, bool verbose)
 {
-	const char *gain = "";
-	char text[64];
+	char gain[64] = "";
 
-	tool_wrapped_line(tool_columns(STDOUT_FILENO), " %s: %s", finding->pool, finding->text);
-	put_list("evidence", finding->evidence, finding->n_evidence);
-	put_list("not", finding->excluded, finding->n_excluded);
-	put_list("unknown", finding->unknown, finding->n_unknown);
-	if (finding->gain > 1) {
-		snprintf(text, sizeof(text),
+	LINE(" %s: %s", finding->pool, finding->text);
+	put_list("evidence", finding->evidence);
+	put_list("not", finding->excluded);
+	put_list("unknown", finding->unknown);
+	if (finding->gain > 1)
+		snprintf(gain, sizeof(gain),
 			 finding->estimate ? ": some %.1f times as fast, by that estimate" :
 					     ": at most %.1f times as fast",
 			 finding->gain);
-		gain = text;
-	}
-	tool_wrapped_line(tool_columns(STDOUT_FILENO), "   %-11s%s%s", "try", finding->advice,
-			  gain);
+	LINE("   %-11s%s%s", "try", finding->advice, gain);
 	if (verbose && finding->gain > 1)
-		put_list("gain", &finding->arithmetic, 1);
+		LINE("   %-11s%s", "gain", finding->arithmetic);
 }
 
 /* What a pool did for most of its time; NULL: nothing of note. */
@@ -182,9 +178,7 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 {
 	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
 		     waits = (double)pool->any.ns / life;
-	const char *name =
-		explain_text(facts->arena, "%.64s (%llu thread%s)", pool->name,
-			     (unsigned long long)pool->threads, pool->threads == 1 ? "" : "s");
+	const char *name = explain_title(facts, pool);
 
 	if (pool->stopped > pool->life)
 		return explain_text(facts->arena, "%s was stopped, by a signal or a debugger",
@@ -228,9 +222,9 @@ static int by_time(const void *a, const void *b, const void *arg)
 	return (y->any.ns > x->any.ns) - (y->any.ns < x->any.ns);
 }
 
-/* The states of pools, those with most CPU time first, into a list of STATES. */
+/* The states of pools, those with most CPU time first. */
 enum { STATES = 3 };
-static unsigned find_states(const struct facts *facts, const char **list)
+static void find_states(const struct facts *facts, const char *list[STATES + 1])
 {
 	const size_t bytes = (facts->n_pools + 1) * sizeof(struct pool_facts *);
 	const struct pool_facts **order = pmc_arena_alloc(facts->arena, bytes);
@@ -244,26 +238,23 @@ static unsigned find_states(const struct facts *facts, const char **list)
 		list[n] = state_of(facts, order[i]);
 		n += list[n] != NULL;
 	}
-	return n;
+	list[n] = NULL;
 }
 
 /* A thing is unknown of the run if it is unknown of one of its pools that use a CPU. */
-static unsigned find_unknown(const struct facts *facts, const char **list)
+static void find_unknown(const struct facts *facts, const char *list[EXPLAIN_LINES])
 {
 	struct pool_facts all = { .has_delay = facts->has_delay, .has_waits = facts->has_waits };
-	unsigned n = 0;
 
 	for (uint64_t i = 0; i < facts->n_pools; i++)
 		all.has_places |= facts->pools[i].has_places;
-	explain_unknown(facts, &all, list, &n);
-	return n;
+	explain_unknown(facts, &all, list);
 }
 
 /* What was not recorded, so that nothing can be said about it. */
 static void put_nothing(const struct facts *facts)
 {
-	const char *unknown[EXPLAIN_LINES], *states[STATES];
-	unsigned n;
+	const char *unknown[EXPLAIN_LINES] = { NULL }, *states[STATES + 1];
 
 	if (!facts->threads) {
 		puts(" no thread rows to judge; pmctl report shows the reason, pmctl explain -p "
@@ -271,11 +262,11 @@ static void put_nothing(const struct facts *facts)
 		return;
 	}
 	puts(" nothing stands out");
-	n = find_states(facts, states);
-	for (unsigned i = 0; i < n; i++)
-		tool_wrapped_line(tool_columns(STDOUT_FILENO), " %s", states[i]);
-	n = find_unknown(facts, unknown);
-	put_list("unknown", unknown, n);
+	find_states(facts, states);
+	for (const char **state = states; *state; state++)
+		LINE(" %s", *state);
+	find_unknown(facts, unknown);
+	put_list("unknown", unknown);
 }
 
 /* Pools without a finding that perhaps wait for a CPU. */
@@ -283,19 +274,16 @@ static void put_not_judged(const struct facts *facts, const struct finding *list
 {
 	for (uint64_t i = 0; i < facts->n_pools; i++) {
 		const struct pool_facts *pool = &facts->pools[i];
-		const char *unknown[EXPLAIN_LINES];
-		unsigned n_unknown = 0;
+		const char *unknown[EXPLAIN_LINES] = { NULL };
 		bool found = pool->has_delay || !explain_matters(facts, pool);
 
 		for (unsigned k = 0; k < n && !found; k++)
 			found = list[k].of == pool;
 		if (found)
 			continue;
-		tool_wrapped_line(tool_columns(STDOUT_FILENO),
-				  " %s (%llu thread%s): no cause found", pool->name,
-				  (unsigned long long)pool->threads, pool->threads == 1 ? "" : "s");
-		explain_unknown(facts, pool, unknown, &n_unknown);
-		put_list("unknown", unknown, n_unknown);
+		LINE(" %s: no cause found", explain_title(facts, pool));
+		explain_unknown(facts, pool, unknown);
+		put_list("unknown", unknown);
 	}
 }
 
@@ -310,10 +298,9 @@ static void print_text(const struct request *request, const struct facts *facts,
 	       facts->threads == 1 ? "" : "s", (unsigned long long)facts->n_pools,
 	       facts->n_pools == 1 ? "" : "s");
 	if (explain_has_unjudged(facts))
-		tool_wrapped_line(tool_columns(STDOUT_FILENO),
-				  " Threads without a row had %s of CPU time and cannot be judged "
-				  "(pmctl report shows the reason)",
-				  explain_time(facts->arena, facts->cpu - facts->judged));
+		LINE(" Threads without a row had %s of CPU time and cannot be judged "
+		     "(pmctl report shows the reason)",
+		     explain_time(facts->arena, facts->cpu - facts->judged));
 	for (unsigned i = 0; i < shown; i++)
 		put_finding(&list[i], request->verbose);
 	if (shown < n)
@@ -324,18 +311,18 @@ static void print_text(const struct request *request, const struct facts *facts,
 		put_nothing(facts);
 }
 
-static void put_texts(struct pmc_json *json, const char *key, const char *const *list, unsigned n)
+static void put_texts(struct pmc_json *json, const char *key, const char *const *list)
 {
 	pmc_json_array(json, key);
-	for (unsigned i = 0; i < n; i++)
-		pmc_json_str(json, NULL, list[i]);
+	while (*list)
+		pmc_json_str(json, NULL, *list++);
 	pmc_json_array_end(json);
 }
 
 static int print_json(const struct facts *facts, const struct finding *list, unsigned shown)
 {
 	static char room[64 << 10];
-	const char *texts[EXPLAIN_LINES];
+	const char *unknown[EXPLAIN_LINES] = { NULL }, *states[STATES + 1];
 	struct pmc_json json;
 	struct pmc_out out;
 	int error;
@@ -356,20 +343,19 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 		pmc_json_str(&json, "pool", finding->pool);
 		pmc_json_str(&json, "cause", finding->cause);
 		pmc_json_str(&json, "text", finding->text);
-		put_texts(&json, "evidence", finding->evidence, finding->n_evidence);
-		put_texts(&json, "excluded", finding->excluded, finding->n_excluded);
-		put_texts(&json, "unknown", finding->unknown, finding->n_unknown);
+		put_texts(&json, "evidence", finding->evidence);
+		put_texts(&json, "excluded", finding->excluded);
+		put_texts(&json, "unknown", finding->unknown);
 		pmc_json_str(&json, "try", finding->advice);
-		if (finding->gain > 1)
-			pmc_json_double(&json, "gain", finding->gain);
-		else
-			pmc_json_null(&json, "gain");
+		pmc_json_double(&json, "gain", finding->gain > 1 ? finding->gain : NAN);
 		pmc_json_str(&json, "arithmetic", finding->gain > 1 ? finding->arithmetic : NULL);
 		pmc_json_object_end(&json);
 	}
 	pmc_json_array_end(&json);
-	put_texts(&json, "states", texts, find_states(facts, texts));
-	put_texts(&json, "unknown", texts, find_unknown(facts, texts));
+	find_states(facts, states);
+	put_texts(&json, "states", states);
+	find_unknown(facts, unknown);
+	put_texts(&json, "unknown", unknown);
 	pmc_json_object_end(&json);
 	pmc_out_char(&out, '\n');
 	error = pmc_out_flush(&out);

@@ -34,6 +34,10 @@ struct place_facts {
 	struct place_function *functions;
 };
 
+struct thread_times {
+	uint64_t life, cpu, delay;
+};
+
 /* Threads of one pool; times in ns, summed over its threads. */
 struct pool_facts {
 	const char *name;
@@ -44,7 +48,8 @@ struct pool_facts {
 	uint64_t most_cpu; /* of one thread */
 	unsigned cpus;	   /* that its processes might use at their start, at most; 0: unknown */
 	/* Without main threads, which often only start the others. */
-	uint64_t workers, workers_cpu, workers_most, workers_most_life, workers_most_delay;
+	uint64_t workers, workers_cpu;
+	struct thread_times worker; /* the one with most CPU time */
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	/* Runnable, without a CPU; of threads without run delay what they were preempted for. The
@@ -53,10 +58,9 @@ struct pool_facts {
 	bool has_delay;
 	uint64_t delay, delay_life;
 	bool mixed; /* its waits hold waits for a CPU, so that has_waits and has_places are false */
-	/* Of the thread that lived longest among those with CPU time. */
-	uint64_t longest, longest_cpu, longest_delay;
-	/* Of the thread that wanted a CPU for most time. */
-	uint64_t busiest_cpu, busiest_delay, busiest_life;
+	/* The thread that lived longest among those with CPU time; that wanted a CPU for most time.
+	 */
+	struct thread_times longest, busiest;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
 	/* handed: for conditions and semaphores; futexes: for these, other futexes, System V
@@ -121,14 +125,14 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
  * machines with page tables in software take some 15 us. profile: NULL: of running processes. */
 uint64_t explain_fault_ns(const struct pmc_profile *profile);
 
-enum { EXPLAIN_LINES = 6 };
+/* The last line of each list is NULL. */
+enum { EXPLAIN_LINES = 7 };
 
 struct finding {
 	const struct pool_facts *of; /* NULL: of child processes */
 	const char *pool, *cause;
 	const char *text; /* one line */
 	const char *evidence[EXPLAIN_LINES], *excluded[EXPLAIN_LINES], *unknown[EXPLAIN_LINES];
-	unsigned n_evidence, n_excluded, n_unknown;
 	const char *advice;
 	double gain;		/* how many times as fast at most; 0: unknown */
 	const char *arithmetic; /* of the gain: "34.1 s / (34.1 s - 5.0 s) = 1.2" */
@@ -142,9 +146,10 @@ struct finding *explain_find(const struct facts *facts, unsigned *n);
 /* Pools that hardly use a CPU, nor wait for one, for locks or for something outside, cannot gain.
  */
 bool explain_matters(const struct facts *facts, const struct pool_facts *pool);
-/* What was not recorded of a pool, with what would record it, into a list of EXPLAIN_LINES. */
-void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list,
-		     unsigned *n);
+/* "db-pool-* (16 threads)" */
+const char *explain_title(const struct facts *facts, const struct pool_facts *pool);
+/* Adds what was not recorded of a pool, with what would record it, to a list of EXPLAIN_LINES. */
+void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list);
 
 /* Functions are compared by their addresses: of each name there is one. */
 void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const char *function,

@@ -84,6 +84,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	/* CPU time and run delay are those since its fork, its start is that of the agent. */
 	const uint64_t wanted = thread->cpu + thread->delay,
 		       life = thread->life > wanted ? thread->life : wanted;
+	const struct thread_times own = { life, thread->cpu, thread->delay };
 
 	if (!pool->threads++) {
 		pool->has_usage = true;
@@ -96,32 +97,23 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->last_start = thread->start;
 	pmc_add_sat(&pool->life, life);
 	pmc_add_sat(&pool->cpu, thread->cpu);
-	if (wanted > pool->busiest_cpu + pool->busiest_delay) {
-		pool->busiest_cpu = thread->cpu;
-		pool->busiest_delay = thread->delay;
-		pool->busiest_life = life;
-	}
+	if (wanted > pool->busiest.cpu + pool->busiest.delay)
+		pool->busiest = own;
 	if (thread->cpu > pool->most_cpu)
 		pool->most_cpu = thread->cpu;
 	if (!thread->is_main) {
 		pool->workers++;
 		pool->workers_cpu += thread->cpu;
-		if (thread->cpu >= pool->workers_most) {
-			pool->workers_most = thread->cpu;
-			pool->workers_most_life = life;
-			pool->workers_most_delay = thread->delay;
-		}
+		if (thread->cpu >= pool->worker.cpu)
+			pool->worker = own;
 	}
 	pool->has_usage &= thread->has_usage || !thread->cpu;
 	pool->voluntary += thread->voluntary;
 	pool->involuntary += thread->involuntary;
 	pool->minor_faults += thread->minor_faults;
 	pool->major_faults += thread->major_faults;
-	if (thread->cpu && life >= pool->longest) {
-		pool->longest = life;
-		pool->longest_cpu = thread->cpu;
-		pool->longest_delay = thread->delay;
-	}
+	if (thread->cpu && life >= pool->longest.life)
+		pool->longest = own;
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++) {
 		pool->counts[i] += thread->counts[i];
 		pool->has_count[i] &= thread->has_count[i] || !thread->cpu;

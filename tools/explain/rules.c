@@ -37,14 +37,23 @@ struct judging {
 
 #define SAY(j, ...)	 explain_text((j)->facts->arena, __VA_ARGS__)
 #define TIME(j, ns)	 explain_time((j)->facts->arena, ns)
-#define EVIDENCE(j, ...) ((j)->finding->evidence[(j)->finding->n_evidence++] = SAY(j, __VA_ARGS__))
-#define EXCLUDE(j, ...)	 ((j)->finding->excluded[(j)->finding->n_excluded++] = SAY(j, __VA_ARGS__))
-#define GAIN(j, times, ...)                                                                        \
-	((j)->finding->gain = (times), (j)->finding->arithmetic = SAY(j, __VA_ARGS__))
+#define EVIDENCE(j, ...) (*end_of((j)->finding->evidence) = SAY(j, __VA_ARGS__))
+#define EXCLUDE(j, ...)	 (*end_of((j)->finding->excluded) = SAY(j, __VA_ARGS__))
+#define UNKNOWN(j, ...)	 (*end_of((j)->finding->unknown) = SAY(j, __VA_ARGS__))
+/* The arithmetic ends in the result. */
+#define GAIN(j, times, format, ...)                                                                \
+	((j)->finding->gain = (times),                                                             \
+	 (j)->finding->arithmetic = SAY(j, format " = %.2f", __VA_ARGS__, (j)->finding->gain))
 /* Times in the arithmetic of a gain have three decimals: a reader gets the same result with them.
  */
-#define EXACT(j, ns)	SAY(j, "%.3f s", (double)(ns) / 1e9)
-#define UNKNOWN(j, ...) ((j)->finding->unknown[(j)->finding->n_unknown++] = SAY(j, __VA_ARGS__))
+#define EXACT(j, ns) SAY(j, "%.3f s", (double)(ns) / 1e9)
+
+static const char **end_of(const char **list)
+{
+	while (*list)
+		list++;
+	return list;
+}
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -74,8 +83,8 @@ static void limit_to_cpus(struct judging *j)
 	const double busy = share(facts->cpu, facts->wall), room = (double)facts->cpus / busy;
 
 	if (facts->cpus && room > 1 && room < j->finding->gain)
-		GAIN(j, room, "%s, but %u CPU%s / %.2f busy = %.2f", j->finding->arithmetic,
-		     facts->cpus, plural(facts->cpus), busy, room);
+		GAIN(j, room, "%s, but %u CPU%s / %.2f busy", j->finding->arithmetic, facts->cpus,
+		     plural(facts->cpus), busy);
 }
 
 /* ---- rules: whether the cause is that of the pool, and the finding --------------------------- */
@@ -99,12 +108,12 @@ static bool waits_for_cpu(const struct pool_facts *pool)
 static bool busiest_waits(const struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
-	const uint64_t wanted = pool->busiest_cpu + pool->busiest_delay;
+	const uint64_t wanted = pool->busiest.cpu + pool->busiest.delay;
 
 	return pool->threads > 1 && wanted >= j->facts->wall / 2 &&
-	       share(wanted, pool->busiest_life) >= 0.7 &&
-	       share(pool->busiest_delay, wanted) >= 0.25 &&
-	       pool->busiest_delay > EXPLAIN_LEAST_DELAY_NS;
+	       share(wanted, pool->busiest.life) >= 0.7 &&
+	       share(pool->busiest.delay, wanted) >= 0.25 &&
+	       pool->busiest.delay > EXPLAIN_LEAST_DELAY_NS;
 }
 
 /* By taskset(1) or a cpuset, while the run has more CPUs. */
@@ -119,11 +128,12 @@ static bool says_wait(struct judging *j, const char *though)
 {
 	const struct pool_facts *pool = j->pool;
 	const bool all = waits_for_cpu(pool);
-	uint64_t life = all ? pool->life : pool->busiest_life,
-		 delay = all ? pool->delay : pool->busiest_delay;
+	uint64_t life = all ? pool->life : pool->busiest.life,
+		 delay = all ? pool->delay : pool->busiest.delay;
 	const double times = share(life, pmc_sub_sat(life, delay)),
-		     one = share(pool->longest, pmc_sub_sat(pool->longest, pool->longest_delay));
-	const bool longest = all && one > times && pool->longest >= j->facts->wall / 2;
+		     one = share(pool->longest.life,
+				 pmc_sub_sat(pool->longest.life, pool->longest.delay));
+	const bool longest = all && one > times && pool->longest.life >= j->facts->wall / 2;
 
 	if (!all && !busiest_waits(j))
 		return false;
@@ -136,14 +146,14 @@ static bool says_wait(struct judging *j, const char *though)
 		 j->facts->has_delay ? "" : "at least ", runnable(j->facts), j->facts->cpus,
 		 plural(j->facts->cpus),
 		 is_confined(j) ? SAY(j, ", of which its threads may use %u", pool->cpus) : "");
-	life = longest ? pool->longest : life;
-	delay = longest ? pool->longest_delay : delay;
+	life = longest ? pool->longest.life : life;
+	delay = longest ? pool->longest.delay : delay;
 	/* Of a delay that is not complete the most that can be gained is unknown. */
 	if (pool->has_delay)
-		GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s) = %.2f",
+		GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s)",
 		     longest && pool->threads > 1 ? "of its longest-lived thread " : "",
-		     EXACT(j, life), EXACT(j, life), EXACT(j, delay), longest ? one : times);
-	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest_delay);
+		     EXACT(j, life), EXACT(j, life), EXACT(j, delay));
+	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest.delay);
 	return true;
 }
 
@@ -228,8 +238,7 @@ static bool preempted(struct judging *j)
 static bool lock(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
-
-	const uint64_t ns = pool->locks.ns, rest = pmc_sub_sat(pool->life, ns);
+	const uint64_t ns = pool->locks.ns;
 
 	if (!pool->has_waits || share(ns, pool->life) < 0.15 || ns < 50000000)
 		return false;
@@ -237,8 +246,8 @@ static bool lock(struct judging *j)
 	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, ns), TIME(j, pool->life),
 		 pool->locks.function ? ", the largest part in " : "",
 		 pool->locks.function ? pool->locks.function : "");
-	GAIN(j, share(pool->life, rest), "%s / (%s - %s in locks) = %.2f", EXACT(j, pool->life),
-	     EXACT(j, pool->life), EXACT(j, ns), share(pool->life, rest));
+	GAIN(j, share(pool->life, pmc_sub_sat(pool->life, ns)), "%s / (%s - %s in locks)",
+	     EXACT(j, pool->life), EXACT(j, pool->life), EXACT(j, ns));
 	limit_to_cpus(j);
 	j->finding->loss_ns = (double)ns;
 	j->finding->advice = "hold the lock for less time, or split what it protects";
@@ -268,7 +277,7 @@ static bool serial(struct judging *j)
 	double most;
 
 	if (facts->cpus < 2 || !workers ||
-	    share(pool->busiest_cpu + pool->busiest_delay, facts->wall) < 0.7 ||
+	    share(pool->busiest.cpu + pool->busiest.delay, facts->wall) < 0.7 ||
 	    share(pool->most_cpu, facts->wall) < 0.35 ||
 	    pool->cpu - pool->most_cpu > facts->wall / 10 || cpus > 1.6)
 		return false;
@@ -278,10 +287,8 @@ static bool serial(struct judging *j)
 	EVIDENCE(j, "%s of %s on a CPU; the %llu threads of %s %s together",
 		 TIME(j, pool->most_cpu), TIME(j, facts->wall),
 		 (unsigned long long)workers->threads, workers->name, TIME(j, workers->cpu));
-	GAIN(j, most / (cpus > 1 ? cpus : 1),
-	     "the fewer of %llu threads and %u CPUs / %.2f busy = %.2f",
-	     (unsigned long long)workers->threads + 1, facts->cpus, cpus > 1 ? cpus : 1,
-	     most / (cpus > 1 ? cpus : 1));
+	GAIN(j, most / (cpus > 1 ? cpus : 1), "the fewer of %llu threads and %u CPUs / %.2f busy",
+	     (unsigned long long)workers->threads + 1, facts->cpus, cpus > 1 ? cpus : 1);
 	j->finding->advice = SAY(j, "give part of its work to %s", workers->name);
 	return true;
 }
@@ -292,18 +299,18 @@ static bool imbalance(struct judging *j)
 	const struct pool_facts *pool = j->pool;
 	const double mean = (double)pool->workers_cpu / (double)(pool->workers + !pool->workers);
 
-	if (pool->workers < 2 || pool->workers > 4096 || (double)pool->workers_most < 1.4 * mean ||
-	    share(pool->workers_most, facts->wall) < 0.35 ||
-	    share(pool->workers_most + pool->workers_most_delay, facts->wall) < 0.5 ||
-	    share(pool->workers_most + pool->workers_most_delay, pool->workers_most_life) < 0.7 ||
+	if (pool->workers < 2 || pool->workers > 4096 || (double)pool->worker.cpu < 1.4 * mean ||
+	    share(pool->worker.cpu, facts->wall) < 0.35 ||
+	    share(pool->worker.cpu + pool->worker.delay, facts->wall) < 0.5 ||
+	    share(pool->worker.cpu + pool->worker.delay, pool->worker.life) < 0.7 ||
 	    pool->last_start - pool->first_start > facts->wall / 4)
 		return false;
 	j->finding->text = "its threads have unequal work";
 	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s",
-		 (unsigned long long)pool->workers, TIME(j, pool->workers_most),
+		 (unsigned long long)pool->workers, TIME(j, pool->worker.cpu),
 		 TIME(j, (uint64_t)mean));
-	GAIN(j, (double)pool->workers_most / mean, "%s / %s = %.2f", TIME(j, pool->workers_most),
-	     TIME(j, (uint64_t)mean), (double)pool->workers_most / mean);
+	GAIN(j, (double)pool->worker.cpu / mean, "%s / %s", TIME(j, pool->worker.cpu),
+	     TIME(j, (uint64_t)mean));
 	limit_to_cpus(j);
 	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
@@ -367,10 +374,8 @@ static bool short_lived(struct judging *j)
 		SAY(j, "%llu threads of %s of CPU time each", (unsigned long long)pool->threads,
 		    TIME(j, pool->cpu / pool->threads));
 	EVIDENCE(j, "start and end of a thread take some 30 us: %s for all of them", TIME(j, cost));
-	GAIN(j, share(pool->cpu + cost, pool->cpu),
-	     "(CPU time %s + %llu threads x 30 us) / %s = %.2f", TIME(j, pool->cpu),
-	     (unsigned long long)pool->threads, TIME(j, pool->cpu),
-	     share(pool->cpu + cost, pool->cpu));
+	GAIN(j, share(pool->cpu + cost, pool->cpu), "(CPU time %s + %llu threads x 30 us) / %s",
+	     TIME(j, pool->cpu), (unsigned long long)pool->threads, TIME(j, pool->cpu));
 	j->finding->estimate = true;
 	j->finding->advice = "threads that are used again (a thread pool)";
 	return true;
@@ -391,10 +396,9 @@ static bool page_faults(struct judging *j)
 	EVIDENCE(j, "%llu page faults in %s of CPU time, some %s each, often more",
 		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu), each);
 	if (cost < pool->cpu)
-		GAIN(j, share(pool->cpu, pool->cpu - cost),
-		     "CPU time %s / (%s - %llu faults x %s) = %.2f", TIME(j, pool->cpu),
-		     TIME(j, pool->cpu), (unsigned long long)pool->minor_faults, each,
-		     share(pool->cpu, pool->cpu - cost));
+		GAIN(j, share(pool->cpu, pool->cpu - cost), "CPU time %s / (%s - %llu faults x %s)",
+		     TIME(j, pool->cpu), TIME(j, pool->cpu), (unsigned long long)pool->minor_faults,
+		     each);
 	j->finding->estimate = true;
 	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
 	return true;
@@ -414,9 +418,8 @@ static bool waits_outside(struct judging *j, const struct place_facts *place, do
 		 place->function ? place->function : "");
 	/* One that waits for all of its time may have nothing to do. */
 	if (share(place->ns, pool->life) < 0.95) {
-		GAIN(j, share(pool->life, pool->life - place->ns), "%s / (%s - %s) = %.2f",
-		     EXACT(j, pool->life), EXACT(j, pool->life), EXACT(j, place->ns),
-		     share(pool->life, pool->life - place->ns));
+		GAIN(j, share(pool->life, pool->life - place->ns), "%s / (%s - %s)",
+		     EXACT(j, pool->life), EXACT(j, pool->life), EXACT(j, place->ns));
 		limit_to_cpus(j);
 	}
 	j->finding->loss_ns = (double)place->ns;
@@ -464,10 +467,9 @@ static bool takes_samples(struct judging *j, uint64_t n, const char *does, const
 		 (unsigned long long)n, (unsigned long long)pool->samples, functions,
 		 percent(user, pool->cpu));
 	if (of_cpu < 0.99)
-		GAIN(j, 1 / (1 - of_cpu),
-		     "1 / (1 - %llu / %llu samples x %.2f in user mode) = %.2f",
+		GAIN(j, 1 / (1 - of_cpu), "1 / (1 - %llu / %llu samples x %.2f in user mode)",
 		     (unsigned long long)n, (unsigned long long)pool->samples,
-		     share(user, pool->cpu), 1 / (1 - of_cpu));
+		     share(user, pool->cpu));
 	return true;
 }
 
@@ -514,9 +516,8 @@ static bool gc(struct judging *j)
 	j->finding->text = SAY(j, "collects garbage, %.0f %% of all CPU time",
 			       percent(pool->cpu, j->facts->cpu));
 	EVIDENCE(j, "%s of %s", TIME(j, pool->cpu), TIME(j, j->facts->cpu));
-	GAIN(j, share(j->facts->cpu, j->facts->cpu - pool->cpu), "CPU time %s / (%s - %s) = %.2f",
-	     TIME(j, j->facts->cpu), TIME(j, j->facts->cpu), TIME(j, pool->cpu),
-	     share(j->facts->cpu, j->facts->cpu - pool->cpu));
+	GAIN(j, share(j->facts->cpu, j->facts->cpu - pool->cpu), "CPU time %s / (%s - %s)",
+	     TIME(j, j->facts->cpu), TIME(j, j->facts->cpu), TIME(j, pool->cpu));
 	j->finding->advice = "fewer allocations, or a larger heap";
 	return true;
 }
@@ -559,9 +560,9 @@ static bool takes_cycles(struct judging *j, enum explain_event event, uint64_t e
 			 share(pool->counts[EXPLAIN_INSTRUCTIONS], cycles));
 	j->finding->estimate = true;
 	if (cost < cycles)
-		GAIN(j, share(cycles, cycles - cost), "%llu cycles / (%llu - %llu x %llu) = %.2f",
+		GAIN(j, share(cycles, cycles - cost), "%llu cycles / (%llu - %llu x %llu)",
 		     (unsigned long long)cycles, (unsigned long long)cycles, (unsigned long long)n,
-		     (unsigned long long)each, share(cycles, cycles - cost));
+		     (unsigned long long)each);
 	return true;
 }
 
@@ -632,8 +633,7 @@ static const struct rule {
 
 /* ---- findings ---------------------------------------------------------------------------- */
 
-void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list,
-		     unsigned *n)
+void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list)
 {
 	/* Waits can be recorded so, or this prevented it. */
 	const char *how = pool->mixed	  ? "their waits include those for a CPU" :
@@ -641,18 +641,19 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 			  facts->lost	  ? "many records of switches were lost" :
 					    "--off-cpu, as root";
 
+	list = end_of(list);
 	if (!pool->has_delay)
-		list[(*n)++] = facts->recorded ? "waits for a CPU (threads that have ended)" :
-						 "waits for a CPU (-e run-delay)";
+		*list++ = facts->recorded ? "waits for a CPU (threads that have ended)" :
+					    "waits for a CPU (-e run-delay)";
 	if (!pool->has_waits && !pool->has_places)
-		list[(*n)++] = explain_text(facts->arena, "locks, disks and sockets (%s)", how);
+		*list++ = explain_text(facts->arena, "locks, disks and sockets (%s)", how);
 	else if (!pool->has_waits)
-		list[(*n)++] = explain_text(facts->arena, "locks (%s)", how);
+		*list++ = explain_text(facts->arena, "locks (%s)", how);
 	if (!facts->has_samples)
-		list[(*n)++] = facts->profile ? "spinning and allocation (--sample)" :
-						"spinning and allocation (as root, or -- CMD)";
+		*list++ = facts->profile ? "spinning and allocation (--sample)" :
+					   "spinning and allocation (as root, or -- CMD)";
 	if (!facts->has_counters)
-		list[(*n)++] = "memory and branches (no hardware counters)";
+		*list++ = "memory and branches (no hardware counters)";
 }
 
 static bool is_of_cpus(const char *cause)
@@ -688,7 +689,7 @@ static void add_rest(struct judging *j, const char *also)
 	if (pool->has_places && share(pool->disk.ns + pool->network.ns, pool->life) < 0.1)
 		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
 			percent(pool->network.ns, pool->life));
-	explain_unknown(facts, pool, j->finding->unknown, &j->finding->n_unknown);
+	explain_unknown(facts, pool, j->finding->unknown);
 }
 
 bool explain_matters(const struct facts *facts, const struct pool_facts *pool)
@@ -699,11 +700,16 @@ bool explain_matters(const struct facts *facts, const struct pool_facts *pool)
 	       (pool->major_faults >= 100 && share(pool->life, facts->wall) >= 0.2);
 }
 
+const char *explain_title(const struct facts *facts, const struct pool_facts *pool)
+{
+	return explain_text(facts->arena, "%s (%llu thread%s)", pool->name,
+			    (unsigned long long)pool->threads, plural(pool->threads));
+}
+
 static bool judge_by(struct judging *j, const struct rule *rule)
 {
 	memset(j->finding, 0, sizeof(*j->finding));
-	j->finding->pool = SAY(j, "%s (%llu thread%s)", j->pool->name,
-			       (unsigned long long)j->pool->threads, plural(j->pool->threads));
+	j->finding->pool = explain_title(j->facts, j->pool);
 	j->finding->of = j->pool;
 	j->finding->cause = rule->cause;
 	/* What costs CPU time does not matter to a pool that has hardly any. */

@@ -55,7 +55,7 @@ struct symbols {
 	struct pmc_arena arena;
 	const char *root;
 	struct symbol_module *modules;
-	struct text *texts, *names;
+	struct text *texts, *names, *starts;
 };
 
 /* symbols_text() of a name that is perhaps mangled; NULL: it is empty. */

@@ -86,10 +86,10 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
  * NULL: none does. */
 const char *symbols_function(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t offset);
-/* The address of the first of the kernel's functions of that name, with SYMBOL_KERNEL_MARK. False:
+/* The address of the first of the kernel's functions of that name, with SYMBOL_KERNEL_MARK; 0:
  * there is none. */
-bool symbols_kernel_find(struct symbols *symbols, struct symbol_module *module, const char *name,
-			 uint64_t *address);
+uint64_t symbols_kernel_find(struct symbols *symbols, struct symbol_module *module,
+			     const char *name);
 /* Where in the module's file the address is, by its segments. False: that is not known. */
 bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 			 uint64_t *offset);

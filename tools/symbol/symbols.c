@@ -11,6 +11,7 @@ enum { INLINED_MOST = PMC_PLACE_FUNCTIONS_MAX };
 
 struct text {
 	const char *key, *value; /* value: of `names`, the name without mangling */
+	uint64_t start;		 /* of `starts`, the function of that name */
 	UT_hash_handle hh;
 };
 
@@ -144,18 +145,17 @@ const char *symbols_path(const struct symbol_module *module)
 	return module->path;
 }
 
-bool symbols_kernel_find(struct symbols *symbols, struct symbol_module *module, const char *name,
-			 uint64_t *address)
+uint64_t symbols_kernel_find(struct symbols *symbols, struct symbol_module *module,
+			     const char *name)
 {
 	const struct symbol_list *all = &module->all;
+	struct text *text = text_of(symbols, &symbols->starts, name, strlen(name));
 
 	symbols_status(symbols, module);
-	for (size_t i = 0; i < all->n; i++)
-		if (!strcmp(all->list[i].of, name)) {
-			*address = all->list[i].start;
-			return true;
-		}
-	return false;
+	for (size_t i = 0; i < all->n && !text->start; i++)
+		if (!strcmp(all->list[i].of, name))
+			text->start = all->list[i].start;
+	return text->start;
 }
 
 void symbols_functions_only(struct symbol_module *module)

@@ -125,28 +125,6 @@ bool unwind_is_behind_call(uint32_t tid, uint64_t address)
 }
 #endif
 
-/* A function of the kernel. */
-struct unwind_function {
-	uint64_t start; /* 0: unknown */
-	UT_hash_handle hh;
-	char name[];
-};
-
-static uint64_t start_of(struct unwind *unwind, const char *name)
-{
-	struct pmc_arena *arena = &unwind->arena;
-	struct unwind_function *function;
-
-	HASH_FIND_STR(unwind->functions, name, function);
-	if (function)
-		return function->start;
-	function = pmc_arena_alloc(arena, sizeof(*function) + strlen(name) + 1);
-	strcpy(function->name, name);
-	(void)symbols_kernel_find(unwind->symbols, unwind->kernel->file, name, &function->start);
-	HASH_ADD_STR(unwind->functions, name, function);
-	return function->start;
-}
-
 /* Lines "[<0>] function+0x37/0x90", the innermost first, as a chain of a sample. */
 static unsigned read_kernel(struct unwind *unwind, uint32_t pid, uint32_t tid, uint64_t *chain)
 {
@@ -163,7 +141,7 @@ static unsigned read_kernel(struct unwind *unwind, uint32_t pid, uint32_t tid, u
 		if (sscanf(at, "[<%*x>] %250[^+]+%" SCNx64, name, &offset) != 2)
 			continue;
 		strcat(name, SYMBOL_KERNEL_MARK);
-		start = start_of(unwind, name);
+		start = symbols_kernel_find(unwind->symbols, unwind->kernel->file, name);
 		if (start)
 			chain[n++] = start + offset;
 	}

@@ -24,7 +24,6 @@ struct pmc_open_options;
 struct unwind_image;
 struct unwind_root;
 struct unwind_rule;
-struct unwind_function;
 
 /* A program or library. */
 struct unwind_module {
@@ -71,7 +70,6 @@ struct unwind {
 	struct unwind_image *images; /* by pid; the newest */
 	struct unwind_rule *rules;
 	struct unwind_root *roots;
-	struct unwind_function *functions; /* of the kernel, by name */
 };
 
 #define UNWIND_STACK_BYTES 8192
