@@ -154,16 +154,12 @@ static void sampling_options(const struct job *job, struct pmc_open_options *opt
 static int add_event(struct job *job, struct ring *ring, const struct pmc_counter_event *event,
 		     struct pmc_open_options *options, bool first, struct pmc_failure *why)
 {
-	struct pmc_counter *counter;
-	int error;
-
 	/* Records of threads, of switches and of mappings come from one event. */
 	if (first) {
 		options->context_switch = true;
 		unwind_options_maps(options);
 	}
-	error = unwind_open(&counter, event, options, why);
-	return error ? error : rings_add(&job->rings, ring, counter, why);
+	return rings_add(&job->rings, ring, event, options, why);
 }
 
 /* Of the machine: an event of a thread has whom the thread wakes, not who wakes it. Events of a
@@ -172,8 +168,7 @@ static int open_waking(struct job *job, struct ring *ring, struct pmc_failure *w
 {
 	struct pmc_open_options options;
 	struct pmc_counter_event event;
-	struct pmc_counter *counter;
-	int error = pmc_tracepoint_event(job->waking, &event);
+	const int error = pmc_tracepoint_event(job->waking, &event);
 
 	if (error)
 		return error;
@@ -181,8 +176,7 @@ static int open_waking(struct job *job, struct ring *ring, struct pmc_failure *w
 	options.target = PMC_TARGET_ANY;
 	options.enabled = job->rings.command != NULL;
 	options.sample_type |= PERF_SAMPLE_RAW;
-	error = unwind_open(&counter, &event, &options, why);
-	return error ? error : rings_add(&job->rings, ring, counter, why);
+	return rings_add(&job->rings, ring, &event, &options, why);
 }
 
 static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *why)
@@ -219,7 +213,7 @@ static int try_event(struct job *job, const char *name, struct pmc_failure *why)
 
 	sampling_options(job, &options);
 	if (!error)
-		error = unwind_open(&counter, &job->sampled, &options, why);
+		error = pmc_counter_open(&counter, &job->sampled, &options, why);
 	if (!error)
 		pmc_counter_close(counter);
 	return error;

@@ -112,11 +112,32 @@ static int open_ring(struct rings *rings, struct ring *ring, struct pmc_counter 
 	return error ? error : pmc_sampler_set_add(rings->set, ring->sampler);
 }
 
-int rings_add(struct rings *rings, struct ring *ring, struct pmc_counter *counter,
-	      struct pmc_failure *why)
+static int open_counter(struct pmc_counter **counter, const struct pmc_counter_event *event,
+			struct pmc_open_options *options, struct pmc_failure *why)
 {
-	int error;
+	options->read_format |= PMC_READ_FORMAT_LOST;
+	for (;;) {
+		const int error = pmc_counter_open(counter, event, options, why);
 
+		if (!error || error == -EACCES || error == -EPERM)
+			return error;
+		if (options->read_format & PMC_READ_FORMAT_LOST) /* Linux before 6.0 */
+			options->read_format &= ~(uint64_t)PMC_READ_FORMAT_LOST;
+		else if (options->build_id) /* 5.12 */
+			options->build_id = false;
+		else
+			return error;
+	}
+}
+
+int rings_add(struct rings *rings, struct ring *ring, const struct pmc_counter_event *event,
+	      struct pmc_open_options *options, struct pmc_failure *why)
+{
+	struct pmc_counter *counter;
+	int error = open_counter(&counter, event, options, why);
+
+	if (error)
+		return error;
 	ring->counters = tool_list_grow(ring->counters, ring->n_counters, &ring->room_counters,
 					sizeof(struct pmc_counter *));
 	ring->counters[ring->n_counters++] = counter;

@@ -89,9 +89,10 @@ int rings_enable(struct rings *rings);
  * each time it occurs. */
 void rings_options(const struct rings *rings, const struct ring *ring, pid_t tid,
 		   struct pmc_open_options *options);
-/* The counter becomes the ring's and writes to it. As rings_use.open. */
-int rings_add(struct rings *rings, struct ring *ring, struct pmc_counter *counter,
-	      struct pmc_failure *why);
+/* Opens an event, with as many of these options, and PMC_READ_FORMAT_LOST, as the kernel has, which
+ * writes to the ring: the newest of its counters. As rings_use.open. */
+int rings_add(struct rings *rings, struct ring *ring, const struct pmc_counter_event *event,
+	      struct pmc_open_options *options, struct pmc_failure *why);
 /* From the start of the recording to its end: SIGINT, SIGTERM or SIGHUP (of a command: is forwarded
  * to it), the end of the command, of all threads, or of the time. Then the rings are emptied. 0, or
  * the exit code after a message. */

@@ -178,16 +178,13 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	struct top_waits *waits = arg;
 	struct pmc_open_options options;
 	struct pmc_counter_event event;
-	struct pmc_counter *counter;
-	int error = pmc_counter_event_parse(&event, "dummy", why);
+	const int error = pmc_counter_event_parse(&event, "dummy", why);
 
 	snprintf(event.name, sizeof(event.name), "context switches");
 	rings_options(&waits->rings, ring, tid, &options);
 	options.context_switch = true;
 	options.task = true;
-	if (!error)
-		error = pmc_counter_open(&counter, &event, &options, why);
-	return error ? error : rings_add(&waits->rings, ring, counter, why);
+	return error ? error : rings_add(&waits->rings, ring, &event, &options, why);
 }
 
 struct top_waits *top_waits_new(void)

@@ -167,7 +167,6 @@ static int open_one(struct trace *trace, struct ring *ring, const struct trace_p
 {
 	struct pmc_open_options options;
 	struct pmc_counter_event event;
-	struct pmc_counter *counter;
 	int error = pmc_tracepoint_event(point->tracepoint, &event);
 
 	if (error)
@@ -193,13 +192,10 @@ static int open_one(struct trace *trace, struct ring *ring, const struct trace_p
 		options.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		options.exclude_callchain_user = true;
 	}
-	error = unwind_open(&counter, &event, &options, why);
-	if (error)
-		return error;
-	error = rings_add(&trace->rings, ring, counter, why);
+	error = rings_add(&trace->rings, ring, &event, &options, why);
 	if (error || !point->filter)
 		return error;
-	error = pmc_counter_set_filter(counter, point->filter);
+	error = pmc_counter_set_filter(ring->counters[ring->n_counters - 1], point->filter);
 	return error ? refuse_filter(point, error) : 0;
 }
 
@@ -209,16 +205,14 @@ static int open_waits(struct trace *trace, struct ring *ring, pid_t tid, struct 
 {
 	struct pmc_open_options options;
 	struct pmc_counter_event event;
-	struct pmc_counter *counter;
-	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
+	const int error = pmc_counter_event_parse(&event, "context-switches", NULL);
 
 	if (error)
 		return error;
 	rings_options(&trace->rings, ring, tid, &options);
 	unwind_options_stack(&trace->unwind, &options);
 	unwind_options_maps(&options);
-	error = unwind_open(&counter, &event, &options, why);
-	return error ? error : rings_add(&trace->rings, ring, counter, why);
+	return rings_add(&trace->rings, ring, &event, &options, why);
 }
 
 /* The kernel refuses some tracepoints to everybody (irq_work), so a glob may match them. */

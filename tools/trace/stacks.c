@@ -154,13 +154,20 @@ static void join(struct trace *trace, struct trace_thread *thread)
 	trace_waits_sort(&thread->stacks);
 }
 
-/* The innermost functions, as many as fit: "  98 % in read < get < main". */
+/* The innermost functions: "read < get < main". */
+static void put_names(struct pmc_out *out, const struct trace_frame_names *names, unsigned most)
+{
+	for (unsigned i = 0; i < names->n && i < most; i++) {
+		pmc_out_str(out, i ? " < " : "");
+		pmc_utf8_safe(out, names->list[i], strlen(names->list[i]), NAME_COLUMNS);
+	}
+}
+
 void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int width)
 {
 	struct trace_frame_names names;
 	const struct unwind_wait *part;
-	struct pmc_out *out = &trace->rows.out;
-	int room = width - 10, widest = width - 17 < NAME_COLUMNS ? width - 17 : NAME_COLUMNS;
+	struct pmc_out line = PMC_OUT_MEM(4096);
 
 	join(trace, thread);
 	for (part = thread->stacks; part && !part->key.of;)
@@ -168,32 +175,21 @@ void trace_stacks_line(struct trace *trace, struct trace_thread *thread, int wid
 	if (!part || !part->ns)
 		return;
 	name_caller(trace, thread, part->key.of, &names);
-	pmc_outf(out, "  %3u %% in", trace_percent(part->ns, thread->blocked_ns));
-	for (unsigned i = 0; i < names.n; i++) {
-		struct pmc_out line = PMC_OUT_MEM(1024);
-
-		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]),
-				      widest > 1 ? widest : 1) +
-			(i ? 3 : 1);
-		if (i && room < (i + 1 < names.n ? 6 : 0)) {
-			pmc_out_str(out, " < ...");
-			break;
-		}
-		pmc_outf(out, "%s%.*s", i ? " < " : " ", (int)line.len, line.buf);
-	}
-	pmc_out_char(out, '\n');
+	pmc_outf(&line, "  %3u %% in ", trace_percent(part->ns, thread->blocked_ns));
+	put_names(&line, &names, TRACE_NAMES);
+	pmc_utf8_fit(&trace->rows.out, line.buf, line.len, width, PMC_CUT_END,
+		     trace->rows.screen.ascii);
+	pmc_out_char(&trace->rows.out, '\n');
 }
 
 const char *trace_stack_text(struct trace *trace, const struct trace_thread *thread,
 			     const struct unwind_stack *stack)
 {
-	enum { SHOWN = 3 };
 	struct trace_frame_names names;
-	struct pmc_out out = PMC_OUT_MEM(3 * NAME_COLUMNS + 16);
+	struct pmc_out out = PMC_OUT_MEM(4096);
 
 	name_caller(trace, thread, stack, &names);
-	for (unsigned i = 0; i < names.n && i < SHOWN; i++)
-		pmc_outf(&out, "%s%.60s", i ? " < " : "", names.list[i]);
+	put_names(&out, &names, 3);
 	return symbols_text(trace->unwind.symbols, out.buf);
 }
 

@@ -92,22 +92,25 @@ static const char *name_of(struct trace_summary *summary, const char *function, 
 	return symbols_text(summary->trace->unwind.symbols, text);
 }
 
-/* By the frames of the key: the system call, and the outermost function that shows a cause. */
-static void judge(struct trace_summary *summary, struct trace_reason *reason, unsigned n)
+/* Of frames from the innermost to the outermost one: the system call, and the cause that a function
+ * shows, are those of the last one. */
+static void judge(const char *function, const char **call, enum live_cause *cause)
+{
+	if (!function || is_entry(function))
+		return;
+	*call = function;
+	if (live_cause_of(function) != CAUSE_OTHER)
+		*cause = live_cause_of(function);
+}
+
+/* Of a new reason, with n frames. */
+static void name_reason(struct trace_summary *summary, struct trace_reason *reason, unsigned n)
 {
 	const char *call = NULL;
 
-	for (unsigned i = 0; i < n; i++) {
-		const char *function = trace_function_at(reason->key.frames[i], NULL);
-
-		if (!function || is_entry(function))
-			continue;
-		call = call ? call : function;
-		if (reason->cause == CAUSE_OTHER)
-			reason->cause = live_cause_of(function);
-	}
-	if (reason->cause == CAUSE_OTHER && reason->key.kind == DISK)
-		reason->cause = CAUSE_DISK;
+	reason->cause = reason->key.kind == DISK ? CAUSE_DISK : CAUSE_OTHER;
+	while (n--)
+		judge(trace_function_at(reason->key.frames[n], NULL), &call, &reason->cause);
 	reason->name = name_of(summary, call, (unsigned)reason->key.kind);
 }
 
@@ -127,7 +130,7 @@ static void set_reason(struct trace_summary *summary, struct trace_thread *threa
 				key.key.frames[n++] = record->sample.callchain[i];
 	HASH_ENTRY(summary->reasons, key, &key.key, reason);
 	if (!reason->name)
-		judge(summary, reason, n);
+		name_reason(summary, reason, n);
 	thread->reason = reason->name;
 	thread->cause = reason->cause;
 }
@@ -149,11 +152,8 @@ void trace_reason_in(struct trace_summary *summary, struct trace_thread *thread,
 		if (!name++)
 			continue;
 		name[strcspn(name, "+")] = '\0';
-		if (!*name || is_entry(name))
-			continue;
-		call = name;
-		if (live_cause_of(name) != CAUSE_OTHER)
-			thread->cause = live_cause_of(name);
+		if (*name)
+			judge(name, &call, &thread->cause);
 	}
 	thread->reason = name_of(summary, call, kind);
 }

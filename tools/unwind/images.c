@@ -434,24 +434,6 @@ void unwind_options_maps(struct pmc_open_options *options)
 	options->sample_id_all = true;
 }
 
-int unwind_open(struct pmc_counter **counter, const struct pmc_counter_event *event,
-		struct pmc_open_options *options, struct pmc_failure *why)
-{
-	options->read_format |= PMC_READ_FORMAT_LOST;
-	for (;;) {
-		const int error = pmc_counter_open(counter, event, options, why);
-
-		if (!error || error == -EACCES || error == -EPERM)
-			return error;
-		if (options->read_format & PMC_READ_FORMAT_LOST) /* Linux before 6.0 */
-			options->read_format &= ~(uint64_t)PMC_READ_FORMAT_LOST;
-		else if (options->build_id) /* 5.12 */
-			options->build_id = false;
-		else
-			return error;
-	}
-}
-
 /* ---- stacks, each once ---------------------------------------------------------------------- */
 
 /* Beyond these, samples have no stack: some 200 MB. */

@@ -16,9 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pmc_counter;
-struct pmc_counter_event;
-struct pmc_failure;
 struct pmc_open_options;
 
 struct unwind_image;
@@ -84,9 +81,6 @@ unsigned unwind_pages(const struct unwind *unwind);
 void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *options);
 /* Adds records of mappings, forks, execs and ends, which one event of each thread must write. */
 void unwind_options_maps(struct pmc_open_options *options);
-/* pmc_counter_open() with as many of these options, and PMC_READ_FORMAT_LOST, as the kernel has. */
-int unwind_open(struct pmc_counter **counter, const struct pmc_counter_event *event,
-		struct pmc_open_options *options, struct pmc_failure *why);
 
 /* Any record but a sample. */
 void unwind_take(struct unwind *unwind, const struct pmc_record *record);
