@@ -170,7 +170,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 /* ---- samples ----------------------------------------------------------------------------- */
 
 /* Names are compared without what the C library puts before them ("__GI___libc_malloc") and
- * compilers behind them ("unlink_chunk.isra.0"). */
+ * compilers behind them ("unlink_chunk.isra.0"). In the list an asterisk stands for any end. */
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
 	static const char *const before[] = { "__", "_", "GI___", "GI_", "libc_" };
@@ -178,39 +178,28 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 	for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strncmp(name, before[i], strlen(before[i])))
 			name += strlen(before[i]);
-	for (size_t i = 0; i < n; i++)
-		if (strlen(list[i]) == strcspn(name, ".@") &&
-		    !strncmp(name, list[i], strlen(list[i])))
+	for (size_t i = 0; i < n; i++) {
+		const size_t len = strcspn(list[i], "*");
+
+		if (!strncmp(name, list[i], len) && (list[i][len] || len == strcspn(name, ".@")))
 			return true;
+	}
 	return false;
 }
 
 #define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
 
 static const char *const lock_functions[] = {
-	"lll_lock_wait",
-	"lll_lock_wait_private",
-	"pthread_mutex_lock",
-	"pthread_mutex_lock_full",
-	"pthread_rwlock_rdlock",
-	"pthread_rwlock_wrlock",
-	"pthread_rwlock_rdlock_full64",
-	"pthread_rwlock_wrlock_full64",
+	"lll_lock_wait*",
+	"pthread_mutex_lock*",
 	"pthread_mutex_timedlock",
-	"pthread_mutex_clocklock",
-	"pthread_mutex_clocklock_common",
-	"pthread_rwlock_timedrdlock",
-	"pthread_rwlock_timedwrlock",
-	"pthread_rwlock_clockrdlock",
-	"pthread_rwlock_clockwrlock",
-	"pthread_rwlock_timedrdlock64",
-	"pthread_rwlock_timedwrlock64",
-	"pthread_rwlock_clockrdlock64",
-	"pthread_rwlock_clockwrlock64",
+	"pthread_mutex_clocklock*",
+	"pthread_rwlock_*",
 	"std::sys::sync::mutex::futex::Mutex::lock_contended",
 	"std::sys::sync::rwlock::futex::RwLock::write_contended",
 	"std::sys::sync::rwlock::futex::RwLock::read_contended",
 };
+
 /* The next word of a name such as LWLockAcquire or lock_slow<T>(int): its length; 0: the last was.
  */
 static size_t next_word(const char **at)
@@ -283,22 +272,9 @@ bool explain_names_lock(const char *function)
 
 static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield" };
 static const char *const heap_functions[] = {
-	"malloc",
-	"calloc",
-	"realloc",
-	"free",
-	"cfree",
-	"int_malloc",
-	"int_realloc",
-	"int_free",
-	"unlink_chunk",
-	"malloc_consolidate",
-	"int_free_create_chunk",
-	"int_free_merge_chunk",
-	"sysmalloc",
-	"systrim",
-	"arena_get2",
-	"tcache_init",
+	"malloc",     "calloc",	     "realloc",	   "free",	   "cfree",
+	"int_malloc", "int_realloc", "int_free*",  "unlink_chunk", "malloc_consolidate",
+	"sysmalloc",  "systrim",     "arena_get2", "tcache_init",
 };
 
 /* A function of the C library that only stands between the program and the kernel. */

@@ -43,25 +43,18 @@ struct watch {
 
 /* A function of the kernel, once for all threads. */
 struct wchan {
+	char name[LIVE_WCHAN];
 	UT_hash_handle hh;
-	char name[];
 };
 
 static const char *wchan_text(struct watch *watch, const char *name)
 {
 	struct pmc_arena *arena = watch->arena;
-	const size_t len = strlen(name);
-	struct wchan *wchan;
+	struct wchan *wchan, key = { .name = "" };
 
-	if (!len)
-		return NULL;
-	HASH_FIND(hh, watch->wchans, name, len, wchan);
-	if (!wchan) {
-		wchan = pmc_arena_alloc(arena, sizeof(*wchan) + len + 1);
-		memcpy(wchan->name, name, len + 1);
-		HASH_ADD_KEYPTR(hh, watch->wchans, wchan->name, len, wchan);
-	}
-	return wchan->name;
+	strcpy(key.name, name);
+	HASH_ENTRY(watch->wchans, name, key.name, wchan);
+	return *name ? wchan->name : NULL;
 }
 
 /* A thread in state D that is about to go on has no function; most wait for a disk. */

@@ -134,37 +134,15 @@ static struct unit *find_unit(struct pmc_arena *arena, struct symbol_module *mod
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* A mangled name without what compilers append to that of a part or variant of a function. */
-static const char *without_variant(const char *raw, char *room, size_t cap)
+static const char *name_of(struct symbols *symbols, Dwarf_Die *die)
 {
-	static const char *const variants[] = { ".cold", ".part.", ".isra.", ".constprop.",
-						".lto_priv." };
-
-	snprintf(room, cap, "%s", raw);
-	for (unsigned i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
-		char *at = strstr(room, variants[i]);
-
-		if (at)
-			*at = '\0';
-	}
-	return room;
-}
-
-/* `raw`: the name in the symbol table, or NULL. Local functions of C++ have no linkage name in
- * DWARF, and there a name without its class and namespace. */
-static const char *name_of(struct symbols *symbols, Dwarf_Die *die, const char *raw)
-{
-	char room[SYMBOL_NAME_MOST], text[SYMBOL_NAME_MOST];
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
 		name = dwarf_formstring(&attribute);
-	if (!name && raw && symbols_demangle(raw, text, sizeof(text)))
-		name = without_variant(raw, room, sizeof(room));
-	if (!name)
-		name = dwarf_diename(die);
+	name = name ? name : dwarf_diename(die);
 	return name ? symbol_name(symbols, name) : NULL;
 }
 
@@ -236,8 +214,7 @@ static void set_call(struct symbols *symbols, struct unit *unit, Dwarf_Die *inli
 }
 
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
-			     uint64_t address, const char *raw, struct symbol_frame *frames,
-			     unsigned most)
+			     uint64_t address, struct symbol_frame *frames, unsigned most)
 {
 	struct pmc_arena *arena = &symbols->arena;
 	struct unit *unit = module->dwfl_module ? find_unit(arena, module, &address) : NULL;
@@ -256,12 +233,12 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 	for (unsigned i = 0; i < n; i++) {
 		Dwarf_Die *die = &inlined[n - 1 - i];
 
-		frames[i].function = name_of(symbols, die, NULL);
+		frames[i].function = name_of(symbols, die);
 		frames[i].inlined = true;
 		frames[i + 1] = (struct symbol_frame){ 0 };
 		set_call(symbols, unit, die, &frames[i + 1]);
 	}
 	function = *found;
-	frames[n].function = name_of(symbols, &function, raw);
+	frames[n].function = name_of(symbols, &function);
 	return n + 1;
 }

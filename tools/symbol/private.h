@@ -87,8 +87,6 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 /* The kernel's functions. */
 enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_module *module);
 
-/* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. `raw`: the function in the
- * symbol table, or NULL. */
+/* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. */
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
-			     uint64_t address, const char *raw, struct symbol_frame *frames,
-			     unsigned most);
+			     uint64_t address, struct symbol_frame *frames, unsigned most);

@@ -195,7 +195,7 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 	struct symbol_frame frames[INLINED_MOST] = { { .function = stub } }, *kept, *last;
 
 	if (!stub && (!module->functions_only || !raw))
-		place->n = symbol_dwarf_frames(symbols, module, address, raw, frames, INLINED_MOST);
+		place->n = symbol_dwarf_frames(symbols, module, address, frames, INLINED_MOST);
 	place->n += !place->n;
 	last = &frames[place->n - 1];
 	if (raw && (!last->function || is_alias(last->function, symbol_name(symbols, raw))))

@@ -365,10 +365,9 @@ static void add_compiled(struct symbols *symbols, struct symbol_module *module, 
 		add(symbols, module, start, start + size, symbols_text(symbols, line + name));
 }
 
-typedef void line_reader(struct symbols *symbols, struct symbol_module *module, char *line);
-
-static enum symbol_status read_lines(struct symbols *symbols, struct symbol_module *module,
-				     FILE *file, line_reader *add_line)
+static enum symbol_status
+read_lines(struct symbols *symbols, struct symbol_module *module, FILE *file,
+	   void (*add_line)(struct symbols *symbols, struct symbol_module *module, char *line))
 {
 	/* The program may write on while the file is read. */
 	int64_t left = SYMBOL_PERF_MAP_MOST;
@@ -465,18 +464,9 @@ void symbols_add_jit_dump(pid_t pid, const char *path)
 	find_process(pid)->jit_dump = strdup(path);
 }
 
-static enum symbol_status read_perf_map(struct symbols *symbols, struct symbol_module *module,
-					FILE *file)
-{
-	return read_lines(symbols, module, file, add_compiled);
-}
-
-typedef enum symbol_status file_reader(struct symbols *symbols, struct symbol_module *module,
-				       FILE *file);
-
 static enum symbol_status read_of_process(struct symbols *symbols, struct symbol_module *module,
 					  const struct known_process *process, const char *path,
-					  file_reader *reader)
+					  bool is_jit_dump)
 {
 	enum symbol_status status = SYMBOL_BAD;
 	struct stat st;
@@ -493,7 +483,8 @@ static enum symbol_status read_of_process(struct symbols *symbols, struct symbol
 	else if (st.st_size > SYMBOL_PERF_MAP_MOST)
 		status = SYMBOL_TOO_LARGE;
 	else if ((file = fdopen(fd, "r"))) {
-		status = reader(symbols, module, file);
+		status = is_jit_dump ? read_jit_dump(symbols, module, file) :
+				       read_lines(symbols, module, file, add_compiled);
 		fclose(file);
 		return status;
 	}
@@ -509,9 +500,9 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map",
 		 (int)(process ? process->number : module->pid));
-	status = read_of_process(symbols, module, process, path, read_perf_map);
+	status = read_of_process(symbols, module, process, path, false);
 	if (process && process->jit_dump)
-		dump = read_of_process(symbols, module, process, process->jit_dump, read_jit_dump);
+		dump = read_of_process(symbols, module, process, process->jit_dump, true);
 	sort(symbols, &module->table);
 	return dump == SYMBOL_MISSING || status == SYMBOL_OPEN ? status : dump;
 }

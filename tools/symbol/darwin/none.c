@@ -61,10 +61,9 @@ const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *modu
 }
 
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
-			     uint64_t address, const char *raw, struct symbol_frame *frames,
-			     unsigned most)
+			     uint64_t address, struct symbol_frame *frames, unsigned most)
 {
-	(void)symbols, (void)module, (void)address, (void)raw, (void)frames, (void)most;
+	(void)symbols, (void)module, (void)address, (void)frames, (void)most;
 	return 0;
 }
 
