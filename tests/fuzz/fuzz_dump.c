@@ -302,7 +302,7 @@ static void diff(int fd, uint8_t choice)
 	/* Threads, regions and paths have no names that are the same in two runs. */
 	if (!diff_keys[diff.by])
 		diff.by = choice & 1 ? PMC_BY_FUNCTION : PMC_BY_POOL;
-	diff_start(&diff);
+	diff_start(&diff, 2);
 	for (unsigned side = 0; side < 2; side++) {
 		struct pmc_profile profile;
 

@@ -108,7 +108,7 @@ static int read_runs(struct history *history)
 	struct diff_runs runs;
 	int code = diff_find_runs(&history->diff, history->paths, history->n_paths, true, &runs);
 
-	diff_start(&history->diff);
+	diff_start(&history->diff, runs.n);
 	for (unsigned i = 0; i < runs.n && !code; i++)
 		code = read_run(history, &runs.list[i]);
 	if (code)
@@ -209,18 +209,18 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 /* Whether the row has values in the column that an event does not have, too. */
 static bool is_series(const struct history *history, const struct diff_row *row, unsigned column)
 {
-	return diff_sum_of(&history->diff, row, column) &&
+	return diff_sums(row, column) &&
 	       !diff_is_event_too(&history->diff, row, column);
 }
 
 static bool varies(const struct history *history, const struct diff_row *row, unsigned column)
 {
-	const struct diff_sum *sum = diff_sum_of(&history->diff, row, column);
+	const diff_number *sums = diff_sums(row, column);
 
-	for (unsigned i = 1; i < sum->n; i++)
-		if (sum->of[i] != sum->of[0])
+	for (unsigned i = 1; i < history->n_runs; i++)
+		if (sums[i] != sums[0])
 			return true;
-	return sum->n < history->n_runs;
+	return false;
 }
 
 static void count_series(struct history *history, const struct diff_row *row)
@@ -237,10 +237,10 @@ static void order_rows(struct history *history)
 	struct diff *diff = &history->diff;
 
 	for (struct diff_row *row = diff->rows; row; row = row->hh.next) {
-		const struct diff_sum *sum = diff_sum_of(diff, row, diff_first(diff));
+		const diff_number *sums = diff_sums(row, diff_first(diff));
 
-		for (unsigned i = 0; sum && i < sum->n; i++)
-			row->impact[0] += isnan(sum->of[i]) ? 0 : (double)sum->of[i];
+		for (unsigned i = 0; sums && i < history->n_runs; i++)
+			row->impact[0] += isnan(sums[i]) ? 0 : (double)sums[i];
 	}
 	HASH_SORT(diff->rows, diff_by_impact);
 	for (const struct diff_row *row = diff->rows; row; row = row->hh.next)

@@ -38,20 +38,12 @@ typedef long double diff_number;
 struct diff_row {
 	const char *key, *label; /* in JSON and CSV; in tables */
 	bool there[2];
-	double impact[2];  /* by which rows are ordered */
-	UT_hash_handle hh; /* by key, in the order of the output */
-};
-
-/* The sums of a row in a column, in dumps up to the last one that has it. */
-struct diff_sum {
-	struct diff_sum_key {
-		const struct diff_row *row;
-		uint64_t column;
-	} key;
+	double impact[2]; /* by which rows are ordered */
+	/* By column: what it has in each dump, NAN: nothing. NULL: nothing in any dump. */
+	diff_number **sums;
 	unsigned n;
 	size_t room;
-	diff_number *of; /* NAN: none */
-	UT_hash_handle hh;
+	UT_hash_handle hh; /* by key, in the order of the output */
 };
 
 /* Dumps that are one run. */
@@ -93,7 +85,7 @@ struct diff {
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
 	unsigned n_columns;
 	struct diff_row total, others, *rows;
-	struct diff_sum *sums;
+	unsigned n_dumps;	 /* that may be read, of both sides */
 	double *values;		 /* room for one of each dump */
 	bool scaled;		 /* some count was */
 	const char *hosts[2];	 /* of each side, joined by commas */
@@ -118,8 +110,8 @@ extern const char *const diff_keys[DIFF_KEYS];
 /* Sets by and outer from the words of --by, and checks the flags of samples. 0, or the exit code
  * with the error printed. */
 int diff_choose_keys(struct diff *diff);
-/* Adds the columns before the events. */
-void diff_start(struct diff *diff);
+/* Before the dumps are read: adds the columns before the events. */
+void diff_start(struct diff *diff, unsigned n_dumps);
 /* Adds the rows of dump `at` of that side. */
 void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile *profile);
 /* The runs of the dumps, in the order of the command line. by_file: each file may be another run;
@@ -135,18 +127,16 @@ int diff_load_run(const struct diff_run *run, bool several, struct pmc_profile *
 int diff_by_impact(const struct diff_row *x, const struct diff_row *y);
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
-/* NULL: the row has nothing in that column. */
-struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row, unsigned column);
-/* NAN: none. */
-static inline diff_number diff_sum_in(const struct diff_sum *sum, unsigned dump)
+/* What the row has in each dump; NULL: it has nothing in that column. */
+static inline const diff_number *diff_sums(const struct diff_row *row, unsigned column)
 {
-	return sum && dump < sum->n ? sum->of[dump] : (diff_number)NAN;
+	return column < row->n ? row->sums[column] : NULL;
 }
 /* What the row has in a dump: threads and functions that are missing in it are 0 there. */
 diff_number diff_value(const struct diff *diff, const struct diff_row *row, unsigned column,
 		       unsigned dump);
 /* Adds to what the row has in a dump. */
-void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
+void diff_add(struct diff *diff, struct diff_row *row, unsigned column, unsigned dump,
 	      diff_number more);
 /* The first file of a side. */
 static inline const char **diff_files(const struct diff *diff, unsigned side)

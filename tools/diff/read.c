@@ -73,46 +73,44 @@ static struct diff_row *find_row(struct diff *diff, const char *key)
 	return row;
 }
 
-struct diff_sum *diff_sum_of(const struct diff *diff, const struct diff_row *row, unsigned column)
-{
-	const struct diff_sum_key key = { row, column };
-	struct diff_sum *sum;
-
-	HASH_FIND(hh, diff->sums, &key, sizeof(key), sum);
-	return sum;
-}
-
-void diff_add(struct diff *diff, const struct diff_row *row, unsigned column, unsigned dump,
+void diff_add(struct diff *diff, struct diff_row *row, unsigned column, unsigned dump,
 	      diff_number more)
 {
-	struct diff_sum *sum = diff_sum_of(diff, row, column);
-	struct pmc_arena *arena = &diff->arena;
+	diff_number *sums;
 
-	if (!sum) {
-		sum = pmc_arena_alloc(arena, sizeof(*sum));
-		sum->key = (struct diff_sum_key){ row, column };
-		HASH_ADD(hh, diff->sums, key, sizeof(sum->key), sum);
+	for (; row->n <= column; row->n++)
+		row->sums = pmc_arena_grow(&diff->arena, row->sums, row->n, &row->room,
+					   sizeof(*row->sums));
+	sums = row->sums[column];
+	if (!sums) {
+		sums = pmc_arena_alloc(&diff->arena, diff->n_dumps * sizeof(*sums));
+		for (unsigned i = 0; i < diff->n_dumps; i++)
+			sums[i] = NAN;
+		row->sums[column] = sums;
 	}
-	while (sum->n <= dump) {
-		sum->of = pmc_arena_grow(arena, sum->of, sum->n, &sum->room, sizeof(*sum->of));
-		sum->of[sum->n++] = NAN;
-	}
-	sum->of[dump] = isnan(sum->of[dump]) ? more : sum->of[dump] + more;
+	sums[dump] = isnan(sums[dump]) ? more : sums[dump] + more;
+}
+
+static diff_number sum_in(const struct diff_row *row, unsigned column, unsigned dump)
+{
+	const diff_number *sums = diff_sums(row, column);
+
+	return sums ? sums[dump] : (diff_number)NAN;
 }
 
 diff_number diff_value(const struct diff *diff, const struct diff_row *row, unsigned column,
 		       unsigned dump)
 {
-	const diff_number value = diff_sum_in(diff_sum_of(diff, row, column), dump);
+	const diff_number value = sum_in(row, column, dump);
 
-	if (isnan(value) && isnan(diff_sum_in(diff_sum_of(diff, row, DIFF_THREADS), dump)) &&
-	    !isnan(diff_sum_in(diff_sum_of(diff, &diff->total, column), dump)))
+	if (isnan(value) && isnan(sum_in(row, DIFF_THREADS, dump)) &&
+	    !isnan(sum_in(&diff->total, column, dump)))
 		return 0;
 	return value;
 }
 
 /* Adds to a row of the dump (NULL: none), and to the total. */
-static void add(struct dump *dump, const struct diff_row *row, unsigned column, diff_number value)
+static void add(struct dump *dump, struct diff_row *row, unsigned column, diff_number value)
 {
 	if (row)
 		diff_add(dump->diff, row, column, dump->at, value);
@@ -133,7 +131,7 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 	add(dump, row, DIFF_THREADS, from->threads);
 	/* The total has what single threads lack beside them. */
 	if (from->usage_rows) {
-		const struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
+		struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
 
 		add(dump, whole, DIFF_FAULTS,
 		    (double)(from->usage.minor_faults + from->usage.major_faults));
@@ -370,18 +368,16 @@ static void warn_sampleless(const struct diff *diff)
 	for (unsigned at = 0; at < n; at++) {
 		bool some = diff->n_files[at >= diff->n_files[0]] == 1;
 
-		for (unsigned c = DIFF_EVENTS; c < diff->n_columns && !some; c++) {
-			const struct diff_sum *sum = diff_sum_of(diff, &diff->total, c);
-
-			some = !isnan(diff_sum_in(sum, at));
-		}
+		for (unsigned c = DIFF_EVENTS; c < diff->n_columns && !some; c++)
+			some = !isnan(sum_in(&diff->total, c, at));
 		if (!some)
 			tool_warn("%s has no samples: it is left out of the mean", diff->files[at]);
 	}
 }
 
-void diff_start(struct diff *diff)
+void diff_start(struct diff *diff, unsigned n_dumps)
 {
+	diff->n_dumps = n_dumps;
 	/* With heads as reports have them. */
 	add_column(diff, "cpu_ns", "cpu", true);
 	add_column(diff, "threads", "threads", false)->least = 1;
@@ -408,7 +404,7 @@ int diff_read(struct diff *diff)
 	n = runs[0].n + runs[1].n;
 	diff->values = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->values));
 	diff->files = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->files));
-	diff_start(diff);
+	diff_start(diff, n);
 	for (unsigned side = 0; side < 2; side++)
 		code = read_side(diff, side, &runs[side]) ? EXIT_FAIL : code;
 	if (code || !pmc_by_samples(diff->by))

@@ -131,11 +131,11 @@ static void add_other(struct lines *lines, const struct diff_row *row)
 	for (unsigned side = 0; side < 2; side++)
 		diff->others.there[side] |= row->there[side];
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c += step) {
-		const struct diff_sum *sum = diff_sum_of(diff, row, c);
+		const diff_number *sums = diff_sums(row, c);
 
-		for (unsigned i = 0; sum && i < sum->n; i++)
-			if (!isnan(sum->of[i]))
-				diff_add(diff, &diff->others, c, i, sum->of[i]);
+		for (unsigned i = 0; sums && i < diff->n_dumps; i++)
+			if (!isnan(sums[i]))
+				diff_add(diff, &diff->others, c, i, sums[i]);
 	}
 }
 
