@@ -4,7 +4,7 @@
 
 #include <linux/perf_event.h>
 
-enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, WAITS, LENGTHS, ACROSS };
+enum { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, WAITS, LENGTHS, ACROSS, N_SHOWN };
 
 static const struct field {
 	const char *name, *head;
@@ -72,34 +72,27 @@ const char *const pmc_by_aliases[PMC_N_BY] = {
 #undef X
 };
 
-/* Steps and regions are parts of a thread, of which no samples are kept. */
-static bool has_samples(const struct pmc_view *view)
+/* Which columns there are, of those that only some dumps or views have. */
+static void find_shown(const struct pmc_view *view, bool there[N_SHOWN])
 {
+	const struct pmc_report_options *options = view->options;
 	const struct pmc_profile *profile = view->profile;
+	/* Steps and regions are parts of a thread, of which no samples are kept. */
+	const uint64_t n =
+		options->timeline || view->by == PMC_BY_REGION ? 0 : profile->n_samples;
 
-	if (view->options->timeline || view->by == PMC_BY_REGION)
-		return false;
-	for (uint64_t i = 0; i < profile->n_samples; i++)
-		if (profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event))
-			return true;
-	return false;
-}
+	there[HIDDEN] = there[CSV] = there[BOTH] = true;
+	there[STEP] = options->timeline;
+	there[REGION] = view->by == PMC_BY_REGION;
+	there[ACROSS] = options->across;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct pmc_p_samples *samples = profile->samples[i];
 
-static bool has_waits(const struct pmc_view *view)
-{
-	const struct pmc_profile *profile = view->profile;
-
-	if (view->options->timeline || view->by == PMC_BY_REGION)
-		return false;
-	for (uint64_t i = 0; i < profile->n_samples; i++)
-		if (profile->samples[i]->fixed.flags & PMC_SAMPLES_LENGTHS)
-			return true;
-	return false;
-}
-
-static bool has_mpi(const struct pmc_view *view)
-{
-	return view->profile->has_mpi && has_samples(view);
+		there[SAMPLED] |= samples->event && !pmc_is_off_cpu(samples->event);
+		there[WAITS] |= (samples->fixed.flags & PMC_SAMPLES_LENGTHS) != 0;
+	}
+	there[LENGTHS] = there[WAITS];
+	there[MPI] = there[SAMPLED] && profile->has_mpi;
 }
 
 /* The head of a part of a sum, in tables. */
@@ -115,9 +108,9 @@ static const char *part_head(const struct pmc_view *view, const struct part *par
 
 /* --across shows the statistics of the time outside the MPI library in place of those of CPU time:
  * ranks that wait use CPU time, too. */
-static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns *columns)
+static void add_spread(struct pmc_view *view, unsigned field, bool leads,
+		       struct pmc_columns *columns)
 {
-	const bool mpi = field == PMC_FIELD_outside_mpi_ns;
 
 	for (unsigned p = 1; p < N_GROUP_PARTS; p++) {
 		const struct part *part = &group_parts[p];
@@ -133,7 +126,7 @@ static void add_spread(struct pmc_view *view, unsigned field, struct pmc_columns
 			    .index = field,
 			    .part = part->part,
 			    .unit = part->unit == OF_VALUE ? TABLE_NS : part->unit,
-			    .when = mpi == (view->options->across && has_mpi(view)) ? LEAD : WIDE,
+			    .when = leads ? LEAD : WIDE,
 			    .drop = !view->options->across || part->part == PMC_PART_STDDEV ?
 					    TABLE_DROP_SPREAD :
 				    part->part < PMC_PART_STDDEV ? TABLE_DROP_EVENT :
@@ -152,7 +145,8 @@ static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
 				name[strlen(name) - 1] == 's' ? "es" : "s");
 }
 
-static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
+static void add_field(struct pmc_view *view, bool groups, unsigned i, const bool there[N_SHOWN],
+		      struct pmc_columns *columns)
 {
 	static const unsigned char places[N_FIELDS] = {
 		[PMC_FIELD_wait_ns] = 1,
@@ -160,46 +154,34 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		[PMC_FIELD_longest_wait_ns] = 3,
 		[PMC_FIELD_wait_p50_ns] = PMC_WAITS_PLACES,
 	};
-	enum shown shown = groups ? fields[i].groups : fields[i].threads;
+	static const unsigned char drops[] = { [USAGE] = TABLE_DROP_USAGE,
+					       [EXTRA] = TABLE_DROP_SPREAD,
+					       [LAST] = TABLE_DROP_LAST,
+					       [ALWAYS] = TABLE_STAYS };
+	const unsigned shown = groups ? fields[i].groups : fields[i].threads;
+	const unsigned when = fields[i].table;
 	struct table_column column = {
 		.name = fields[i].name,
 		.head = fields[i].head,
 		.kind = PMC_COL_FIELD,
 		.index = i,
 		.unit = fields[i].unit,
-		.when = fields[i].table,
+		.when = when < USAGE ? when : USAGE,
 		.place = places[i],
-		.drop = i == PMC_FIELD_samples || i == PMC_FIELD_lost_samples ? TABLE_DROP_LAST :
-			i >= PMC_FIELD_preempted_ns && i <= PMC_FIELD_longest_preempted_ns ?
-										TABLE_DROP_SPREAD :
-			fields[i].table == USAGE && i != PMC_FIELD_ran ? TABLE_DROP_USAGE :
-									 TABLE_STAYS,
+		.drop = drops[when],
+		.hidden = shown == HIDDEN || shown == LENGTHS,
+		.json = shown >= BOTH,
 	};
 
-	if (shown == STEP)
-		shown = view->options->timeline ? BOTH : NONE;
-	else if (shown == REGION)
-		shown = view->by == PMC_BY_REGION ? BOTH : NONE;
-	else if (shown == SAMPLED)
-		shown = has_samples(view) ? BOTH : NONE;
-	else if (shown == MPI)
-		shown = has_mpi(view) ? BOTH : NONE;
-	else if (shown == WAITS || shown == LENGTHS)
-		shown = has_waits(view) ? BOTH : NONE;
-	else if (shown == ACROSS)
-		shown = view->options->across ? BOTH : NONE;
-	else if (i == PMC_FIELD_at && !view->options->timeline)
-		shown = NONE;
-	if (shown == NONE)
+	if (!there[shown] || (i == PMC_FIELD_at && !there[STEP]))
 		return;
-	column.hidden = shown < CSV || fields[i].threads == LENGTHS;
-	column.json = shown >= BOTH;
 	if (i == PMC_FIELD_parts)
 		column.head = plural(view, view->options->across);
 	add(columns, &column);
 	/* The spread of CPU time stands beside its sum. */
 	if (groups && (i == PMC_FIELD_cpu_ns || i == PMC_FIELD_outside_mpi_ns))
-		add_spread(view, i, columns);
+		add_spread(view, i, (i == PMC_FIELD_cpu_ns) != (there[ACROSS] && there[MPI]),
+			   columns);
 }
 
 /* Counted for the whole machine: no row has it. */
@@ -290,105 +272,88 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	}
 }
 
-/* Of a path in a tree what was sampled below it counts; bottom-up nothing else does. The key has
- * the function's name but in rows of lines, and a module's. */
-static bool is_left_out(const struct pmc_view *view, unsigned sample)
-{
-	const bool tree = view->by == PMC_BY_PATH;
+/* Rows by which a column of samples has values or leads, as bits. */
+enum {
+	FUNCTIONS = 1 << PMC_BY_FUNCTION,
+	LINES = 1 << PMC_BY_LINE,
+	MODULES = 1 << PMC_BY_MODULE,
+	PATHS = 1 << PMC_BY_PATH,
+	WAKERS = 1 << PMC_BY_WAKER,
+	NAMED = FUNCTIONS | LINES | PATHS,
+	CODE = NAMED | MODULES,
+	ALL = CODE | WAKERS,
+};
 
-	switch (sample) {
-	case PMC_SAMPLE_function:
-		return view->by != PMC_BY_LINE;
-	case PMC_SAMPLE_module:
-		return view->by == PMC_BY_MODULE;
-	case PMC_SAMPLE_samples:
-		return tree;
-	case PMC_SAMPLE_total_samples:
-		return !tree;
-	case PMC_SAMPLE_self:
-		return tree;
-	case PMC_SAMPLE_self_pct:
-		return view->options->inverted;
-	default:
-		return false;
-	}
-}
-
-/* Columns of samples: of ALL rows, CODE: all but wakers, NAMED: nor modules, LINES only, PATHS
- * only, WAKERS only. */
-static void add_sample_columns(struct pmc_view *view, struct pmc_columns *columns)
-{
-	enum { ALL, CODE, NAMED, LINES, PATHS, WAKERS };
-	const bool waker = view->by == PMC_BY_WAKER;
-	static const struct sample_field {
-		const char *name, *head;
-		unsigned char unit, of, table;
-	} of_samples[] = {
+static const struct sample_field {
+	const char *name, *head;
+	unsigned char unit;
+	unsigned of, table;
+} of_samples[] = {
 #define X(name, head, unit, of, table, value) { #name, head, TABLE_##unit, of, table },
 #include "tools/view/sample_columns.def"
 #undef X
-	};
+};
 
+/* Waits are compared by their time: a table shows it, in place of weights. */
+static bool leads(const struct pmc_view *view, unsigned i)
+{
+	const struct pmc_p_event *event = view->samples.event;
+	const bool weight = i == PMC_SAMPLE_self || i == PMC_SAMPLE_total;
+
+	return of_samples[i].table >> view->by & 1 &&
+	       !(weight && !(event && pmc_is_off_cpu(event))) &&
+	       !(i == PMC_SAMPLE_self_pct && view->options->inverted);
+}
+
+static void add_sample_columns(struct pmc_view *view, struct pmc_columns *columns)
+{
 	for (unsigned i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++) {
 		const struct sample_field *field = &of_samples[i];
-		struct table_column column = {
-			.name = field->name,
-			.head = field->head,
-			.kind = PMC_COL_SAMPLE,
-			.index = i,
-			.unit = field->unit,
-			.when = field->table,
-			.drop = i == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
-				i == PMC_SAMPLE_module	? TABLE_DROP_INPUT :
-							  TABLE_STAYS,
-			.json = true,
-		};
 
 		/* The column of the key has its values. */
-		if (view->n_outer && !strcmp(field->name, pmc_by_names[view->by]))
+		if (!(field->of >> view->by & 1) ||
+		    (view->n_outer && !strcmp(field->name, pmc_by_names[view->by])))
 			continue;
-		if (is_left_out(view, i))
-			column.when = NEVER;
-		if (field->of == ALL || (field->of == CODE && !waker) ||
-		    (field->of == WAKERS && waker) ||
-		    (field->of == NAMED && !waker && view->by != PMC_BY_MODULE) ||
-		    (field->of == LINES && view->by == PMC_BY_LINE) ||
-		    (field->of == PATHS && view->by == PMC_BY_PATH))
-			add(columns, &column);
+		add(columns, &(struct table_column){
+				     .name = field->name,
+				     .head = field->head,
+				     .kind = PMC_COL_SAMPLE,
+				     .index = i,
+				     .unit = field->unit,
+				     .when = leads(view, i) ? LEAD : NEVER,
+				     .drop = i == PMC_SAMPLE_threads ? TABLE_DROP_SPREAD :
+					     i == PMC_SAMPLE_module  ? TABLE_DROP_INPUT :
+								       TABLE_STAYS,
+				     .json = true,
+			     });
 	}
 }
 
-/* Weights of nanoseconds are times. Waits are compared by their time: a table shows it. */
+/* Weights of nanoseconds are times. */
 void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns)
 {
 	const struct pmc_p_event *event = view->samples.event;
+	const bool waker = view->by == PMC_BY_WAKER;
+	const char *const heads[] = {
+		[PMC_SAMPLE_samples] = "waits",
+		[PMC_SAMPLE_total_samples] = "total waits",
+		/* A waker calls nothing. */
+		[PMC_SAMPLE_self] = waker ? "wait" : NULL,
+		[PMC_SAMPLE_self_pct] = waker ? "%" : NULL,
+	};
 
-	if (!event || strcmp(event->unit, "ns"))
-		return;
-	for (unsigned i = 0; i < columns->n; i++) {
+	for (unsigned i = 0; i < columns->n && event && !strcmp(event->unit, "ns"); i++) {
 		struct table_column *column = &columns->list[i];
-		const bool count = column->index == PMC_SAMPLE_samples ||
-				   column->index == PMC_SAMPLE_total_samples;
 
 		if (column->kind != PMC_COL_SAMPLE)
 			continue;
-		const bool weight =
-			column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total;
-
-		if (weight)
+		if (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total)
 			column->unit = TABLE_NS;
 		if (!pmc_is_off_cpu(event))
 			continue;
-		if (count)
-			column->head =
-				column->index == PMC_SAMPLE_samples ? "waits" : "total waits";
-		if (weight && !is_left_out(view, column->index))
-			column->when = LEAD;
-		/* A waker calls nothing. */
-		if (view->by == PMC_BY_WAKER && column->index == PMC_SAMPLE_self)
-			column->head = "wait";
-		if (view->by == PMC_BY_WAKER && column->index == PMC_SAMPLE_self_pct)
-			column->head = "%";
+		column->when = leads(view, column->index) ? LEAD : NEVER;
+		if (column->index < sizeof(heads) / sizeof(heads[0]) && heads[column->index])
+			column->head = heads[column->index];
 	}
 }
 
@@ -460,7 +425,9 @@ static void add_keys(struct pmc_view *view, struct pmc_columns *columns)
 void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
 {
 	unsigned events = view->events.set.count;
+	bool there[N_SHOWN] = { false };
 
+	find_shown(view, there);
 	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + PMC_KEYS_MOST + 2 * N_GROUP_PARTS +
 						      events * N_GROUP_PARTS + 2 * pmc_n_metrics) *
 							     sizeof(*columns->list));
@@ -471,7 +438,7 @@ void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *co
 		columns->n_fields = columns->first_metric = columns->n;
 	} else {
 		for (unsigned i = 0; i < N_FIELDS; i++)
-			add_field(view, groups, i, columns);
+			add_field(view, groups, i, there, columns);
 		columns->n_fields = columns->n;
 		for (unsigned i = 0; i < events; i++)
 			add_event(view, groups, i, columns);

@@ -33,8 +33,9 @@ enum pmc_part {
 enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE, PMC_COL_KEY };
 /* The index of the column with the text of all keys, where there are several. */
 enum { PMC_ALL_KEYS = PMC_KEYS_MOST };
-/* In tables, struct table_column.when: with --wide; before the events; behind them. */
-enum { NEVER, WIDE, LEAD, USAGE };
+/* In tables, struct table_column.when: with --wide; before the events; behind them. In columns.def
+ * also behind them, but hidden earlier or later when the table is too wide. */
+enum { NEVER, WIDE, LEAD, USAGE, EXTRA, LAST, ALWAYS };
 /* The places of columns of waits: from 1 to this. */
 enum { PMC_WAITS_PLACES = 4 };
 
