@@ -209,8 +209,7 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 /* Whether the row has values in the column that an event does not have, too. */
 static bool is_series(const struct history *history, const struct diff_row *row, unsigned column)
 {
-	return diff_sums(row, column) &&
-	       !diff_is_event_too(&history->diff, row, column);
+	return diff_sums(row, column) && !diff_is_event_too(&history->diff, row, column);
 }
 
 static bool varies(const struct history *history, const struct diff_row *row, unsigned column)

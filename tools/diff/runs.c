@@ -8,6 +8,7 @@
  * have several runs, in each of which a rank is once.
  */
 #include "lib/base/labels.h"
+#include "lib/base/map.h"
 #include "tools/diff/diff.h"
 #include "tools/report/report.h"
 
@@ -38,7 +39,7 @@ struct units {
 	bool by_file; /* each file is a unit */
 	struct unit *list;
 	size_t n, room;
-	struct claim *claims;
+	struct pmc_map claims;
 	unsigned n_repeated;	    /* units with a process of another one */
 	const char *repeated;	    /* the first of these */
 	struct pmc_profile profile; /* the processes of the last unit */
@@ -48,8 +49,6 @@ struct units {
 struct claim {
 	struct diff_run *run;
 	unsigned count; /* of a rank of a launcher's job: dumps so far */
-	UT_hash_handle hh;
-	char key[];
 };
 
 /* ---- dumps ------------------------------------------------------------------------------- */
@@ -153,19 +152,9 @@ static int scan_file(void *to, int fd, const char *name)
 
 /* ---- runs -------------------------------------------------------------------------------- */
 
-/* Made if there is none. */
 static struct claim *claim_of(struct units *units, const void *key, size_t len)
 {
-	struct pmc_arena *arena = &units->diff->arena;
-	struct claim *claim;
-
-	HASH_FIND(hh, units->claims, key, len, claim);
-	if (claim)
-		return claim;
-	claim = pmc_arena_alloc(arena, sizeof(*claim) + len);
-	memcpy(claim->key, key, len);
-	HASH_ADD_KEYPTR(hh, units->claims, claim->key, len, claim);
-	return claim;
+	return pmc_map_at(&units->claims, &units->diff->arena, key, len, sizeof(struct claim));
 }
 
 static struct claim *claim_of_id(struct units *units, char kind, const uint8_t id[16])

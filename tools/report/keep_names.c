@@ -6,6 +6,7 @@
  * In a process of its own: files of measured programs are hostile, and what they do to libdw must
  * not end a merge, or change the exit status of a command that was run.
  */
+#include "lib/base/map.h"
 #include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
@@ -37,9 +38,8 @@ struct wanted {
 };
 
 struct text_number {
-	const char *text; /* the key: the symbolizer has each text once */
-	uint32_t number;  /* from 1 */
-	UT_hash_handle hh;
+	const char *text;
+	uint32_t number; /* from 1 */
 };
 
 struct place_to_write {
@@ -55,7 +55,7 @@ struct keeping {
 	struct pmc_frame_buf buf;
 	int fd;
 	/* Of the frame that is collected: */
-	struct text_number *texts;
+	struct pmc_map texts; /* struct text_number by text, which the symbolizer has once */
 	struct place_to_write places[PLACES_MOST];
 	uint32_t n_places;
 	size_t bytes;
@@ -134,24 +134,20 @@ static bool same_subject(const struct wanted *a, const struct wanted *b)
 
 static uint32_t number_of(const struct keeping *k, const char *text)
 {
-	struct text_number *known = NULL;
+	const struct text_number *known = pmc_map_find(&k->texts, &text, sizeof(text));
 
-	if (text)
-		HASH_FIND_PTR(k->texts, &text, known);
 	return known ? known->number : 0;
 }
 
 static void add_text(struct keeping *k, const char *text)
 {
-	struct pmc_arena *arena = &k->arena;
-	struct text_number *known = NULL;
+	struct text_number *known;
 
 	if (!text || number_of(k, text))
 		return;
-	known = pmc_arena_alloc(arena, sizeof(*known));
+	known = pmc_map_at(&k->texts, &k->arena, &text, sizeof(text), sizeof(*known));
 	known->text = text;
-	known->number = (uint32_t)HASH_COUNT(k->texts) + 1;
-	HASH_ADD_PTR(k->texts, text, known);
+	known->number = (uint32_t)HASH_COUNT(k->texts.entries);
 	k->bytes += 16 + strlen(text);
 }
 
@@ -190,9 +186,8 @@ static void put_place(struct keeping *k, const struct place_to_write *place)
 static int write_frame(struct keeping *k, const struct wanted *subject)
 {
 	const struct pmc_names_fixed fixed = { .module = subject->key.module,
-					       .n_texts = (uint32_t)HASH_COUNT(k->texts),
+					       .n_texts = (uint32_t)HASH_COUNT(k->texts.entries),
 					       .n_places = k->n_places };
-	struct text_number *text;
 	int error = 0;
 
 	if (!k->n_places)
@@ -200,8 +195,11 @@ static int write_frame(struct keeping *k, const struct wanted *subject)
 	pmc_frame_begin(&k->buf, PMC_FRAME_NAMES,
 			subject->key.process ? subject->process->identity : NULL, 0, &fixed,
 			sizeof(fixed));
-	for (text = k->texts; text; text = text->hh.next)
-		pmc_frame_str(&k->buf, text->text, strlen(text->text));
+	for (struct pmc_map_entry *at = k->texts.entries; at; at = at->hh.next) {
+		const char *text = ((const struct text_number *)at->value)->text;
+
+		pmc_frame_str(&k->buf, text, strlen(text));
+	}
 	for (uint32_t i = 0; i < k->n_places; i++)
 		put_place(k, &k->places[i]);
 	pmc_frame_end(&k->buf);
@@ -209,7 +207,7 @@ static int write_frame(struct keeping *k, const struct wanted *subject)
 	if (write(k->fd, k->buf.data, k->buf.len) != (ssize_t)k->buf.len)
 		error = errno ? -errno : -ENOSPC;
 	k->buf.len = 0;
-	k->texts = NULL;
+	k->texts = (struct pmc_map){ 0 };
 	k->n_places = 0;
 	k->bytes = 0;
 	return error;

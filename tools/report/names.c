@@ -2,6 +2,7 @@
 /* names.c - functions and lines of addresses in a dump; module+offset where there is no name. */
 #include "tools/report/names.h"
 #include "lib/base/file.h"
+#include "lib/base/map.h"
 #include "lib/base/out.h"
 #include "tools/cli/pmctl.h"
 
@@ -19,23 +20,6 @@ struct address_key {
 	uint64_t by; /* enum names_by */
 };
 
-struct known_address {
-	struct address_key key;
-	struct spots spots;
-	UT_hash_handle hh;
-};
-
-struct known_path {
-	const struct pmc_p_stack *stack;
-	const char *text;
-	UT_hash_handle hh;
-};
-
-struct unnamed_module {
-	struct symbol_module *module;
-	UT_hash_handle hh;
-};
-
 /* Samples of all spots, and of those that lack something. */
 struct names_counts {
 	bool by_line;
@@ -49,11 +33,11 @@ struct report_names {
 	bool has_root;
 	char host[256], boot_id[64];
 	struct spot *spots;
-	struct known_address *addresses;
-	struct known_path *paths;
-	struct spot_list path;		/* room of make_path() */
-	struct unnamed_module *unnamed; /* modules with addresses without a name */
-	const char *changed;		/* path of a file that is not the one that was measured */
+	struct pmc_map addresses; /* struct spots by struct address_key */
+	struct pmc_map paths;	  /* text by struct pmc_p_stack * */
+	struct spot_list path;	  /* room of make_path() */
+	struct pmc_map unnamed;	  /* modules with addresses without a name, by themselves */
+	const char *changed;	  /* path of a file that is not the one that was measured */
 	struct names_counts counts;
 };
 
@@ -227,15 +211,10 @@ static void take_kept(struct report_names *names, const struct pmc_p_place *kept
 
 static void note_unnamed(struct report_names *names, struct symbol_module *module)
 {
-	struct pmc_arena *arena = &names->arena;
-	struct unnamed_module *known;
+	struct symbol_module **known =
+		pmc_map_at(&names->unnamed, &names->arena, &module, sizeof(module), sizeof(module));
 
-	HASH_FIND_PTR(names->unnamed, &module, known);
-	if (known)
-		return;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	known->module = module;
-	HASH_ADD_PTR(names->unnamed, module, known);
+	*known = module;
 }
 
 /* Of equals the dump. Only it knows what ran where no build ID says which file that was. */
@@ -315,19 +294,14 @@ static void find_spots(struct report_names *names, const struct pmc_p_process *p
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
 				   const struct pmc_p_frame *frame, enum names_by by)
 {
-	struct pmc_arena *arena = &names->arena;
 	const struct address_key key = { pmc_is_known_build(frame) ? NULL : process, frame->module,
 					 frame->address, by };
-	struct known_address *known;
+	struct spots *spots =
+		pmc_map_at(&names->addresses, &names->arena, &key, sizeof(key), sizeof(*spots));
 
-	HASH_FIND(hh, names->addresses, &key, sizeof(key), known);
-	if (known)
-		return &known->spots;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	find_spots(names, process, frame, by, &known->spots);
-	known->key = key;
-	HASH_ADD(hh, names->addresses, key, sizeof(key), known);
-	return &known->spots;
+	if (!spots->n)
+		find_spots(names, process, frame, by, spots);
+	return spots;
 }
 
 static bool in_agent(const struct pmc_p_frame *frame)
@@ -407,17 +381,12 @@ static const char *make_path(struct report_names *names, const struct pmc_p_stac
 const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 {
 	struct report_names *names = arg;
-	struct pmc_arena *arena = &names->arena;
-	struct known_path *known;
+	const char **text =
+		pmc_map_at(&names->paths, &names->arena, &stack, sizeof(stack), sizeof(*text));
 
-	HASH_FIND_PTR(names->paths, &stack, known);
-	if (known)
-		return known->text;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	known->stack = stack;
-	known->text = make_path(names, stack);
-	HASH_ADD_PTR(names->paths, stack, known);
-	return known->text;
+	if (!*text)
+		*text = make_path(names, stack);
+	return *text;
 }
 
 /* ---- warnings ---------------------------------------------------------------------------- */
@@ -505,14 +474,15 @@ void report_names_warn(struct report_names *names, const char *fix)
 			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
 			  "or while it runs jcmd PID Compiler.perfmap; node --perf-basic-prof)",
 			  unknown);
-	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
-		const enum symbol_status its = symbols_status(names->symbols, at->module);
+	for (struct pmc_map_entry *at = names->unnamed.entries; at; at = at->hh.next) {
+		struct symbol_module *module = *(struct symbol_module **)at->value;
+		const enum symbol_status its = symbols_status(names->symbols, module);
 
 		/* Perf maps are optional. */
-		if (symbols_is_perf_map(at->module) || its == SYMBOL_OPEN)
+		if (symbols_is_perf_map(module) || its == SYMBOL_OPEN)
 			continue;
 		if (!n++)
-			first = at->module, status = its;
+			first = module, status = its;
 	}
 	if (n == 1)
 		tool_warn("%s %s: its functions have no names; %s", symbols_path(first),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - folds samples by function, line, module or call path. */
+#include "lib/base/map.h"
 #include "lib/base/sort.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
@@ -10,36 +11,37 @@ struct node {
 	struct pmc_sample_row row;
 	struct node *parent, *callees;
 	struct node *next; /* in the order of creation, callers first; then of the same caller */
-	struct node_key {
-		const struct node *parent;
-		const void *of; /* a spot, or a group of threads, below which all nodes are */
-	} key;
 	bool is_group;
 	uint64_t thread; /* counted last, from 1 */
 	uint64_t place;	 /* of a path, in the order of creation, from 1; of others a mark */
-	UT_hash_handle hh;
+};
+
+struct node_key {
+	const struct node *parent;
+	const void *of; /* a spot, or a group of threads, below which all nodes are */
 };
 
 /* A stack as nodes: the one in which the sample was taken, and all others once; of a path its
  * callers, the nearest first, as a list: the processor reads several at a time, but not a chain. */
 struct known_stack {
-	struct stack_key {
-		const struct pmc_p_stack *stack;
-		const struct node *group;
-	} key;
 	struct node *self;
 	struct node **others;
 	unsigned n;
 	struct spot *spot; /* in which the sample was taken */
-	UT_hash_handle hh;
+};
+
+struct stack_key {
+	const struct pmc_p_stack *stack;
+	const struct node *group;
 };
 
 struct folding {
 	struct pmc_sample_fold *fold;
 	struct report_names *names;
 	struct pmc_arena *arena;
-	struct node *nodes, *first, *last;
-	struct known_stack *stacks;
+	struct pmc_map nodes;  /* struct node by struct node_key */
+	struct pmc_map stacks; /* struct known_stack by struct stack_key */
+	struct node *first, *last;
 	uint64_t n, thread;
 	struct node *group; /* of the thread; NULL: none */
 	struct spot_list spots;
@@ -48,18 +50,13 @@ struct folding {
 /* *known: it was there. */
 static struct node *add_node(struct folding *f, struct node *parent, const void *of, bool *known)
 {
-	struct pmc_arena *arena = f->arena;
 	const struct node_key key = { parent, of };
-	struct node *node;
+	struct node *node = pmc_map_at(&f->nodes, f->arena, &key, sizeof(key), sizeof(*node));
 
-	HASH_FIND(hh, f->nodes, &key, sizeof(key), node);
-	*known = node;
-	if (node)
+	*known = node->row.function;
+	if (*known)
 		return node;
-	node = pmc_arena_alloc(arena, sizeof(*node));
-	node->key = key;
 	node->parent = parent;
-	HASH_ADD(hh, f->nodes, key, sizeof(key), node);
 	*(f->last ? &f->last->next : &f->first) = node;
 	f->last = node;
 	f->n++;
@@ -124,7 +121,7 @@ static void add_path(struct folding *f, struct known_stack *known)
 /* In a recursion a function is there more than once: marked by the number of the stack. */
 static void add_functions(struct folding *f, struct known_stack *known)
 {
-	const uint64_t mark = UINT64_MAX - HASH_COUNT(f->stacks);
+	const uint64_t mark = UINT64_MAX - HASH_COUNT(f->stacks.entries);
 
 	known->self = find_node(f, f->group, f->spots.list[0]);
 	for (size_t i = 0; i < f->spots.n; i++) {
@@ -139,23 +136,19 @@ static void add_functions(struct folding *f, struct known_stack *known)
 
 static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stack *stack)
 {
-	struct pmc_arena *arena = f->arena;
 	const struct stack_key key = { stack, f->group };
-	struct known_stack *known;
+	struct known_stack *known =
+		pmc_map_at(&f->stacks, f->arena, &key, sizeof(key), sizeof(*known));
 
-	HASH_FIND(hh, f->stacks, &key, sizeof(key), known);
-	if (known)
+	if (known->self)
 		return known;
 	flatten(f, stack);
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	known->others = pmc_arena_alloc(arena, f->spots.n * sizeof(*known->others));
-	known->key = key;
+	known->others = pmc_arena_alloc(f->arena, f->spots.n * sizeof(*known->others));
 	known->spot = f->spots.list[0];
 	if (f->fold->by == PMC_BY_PATH)
 		add_path(f, known);
 	else
 		add_functions(f, known);
-	HASH_ADD(hh, f->stacks, key, sizeof(key), known);
 	return known;
 }
 

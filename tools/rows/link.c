@@ -75,46 +75,18 @@ static void list_processes(struct pmc_profile *profile)
 
 /* ---- images: which are of one process, when their job started, whose totals have their work -- */
 
-/* The newest image with a process ID. */
-struct newest {
-	uint64_t key[2];
-	struct pmc_p_process *image; /* NULL: none */
-	UT_hash_handle hh;
-};
-
 struct job {
-	uint8_t id[16];
 	const struct pmc_p_process *start; /* its first one on the host of the last one */
 	struct pmc_p_process *root;	   /* the newest first process */
-	UT_hash_handle hh;
 };
 
-static struct newest *newest_of(struct pmc_arena *arena, struct newest **table, uint64_t pid,
-				uint64_t pid_namespace)
+/* The newest image with a process ID; NULL: none. */
+static struct pmc_p_process **newest_of(struct pmc_arena *arena, struct pmc_map *map, uint64_t pid,
+					uint64_t pid_namespace)
 {
 	const uint64_t key[2] = { pid, pid_namespace };
-	struct newest *found;
 
-	HASH_FIND(hh, *table, key, sizeof(key), found);
-	if (!found) {
-		found = pmc_arena_alloc(arena, sizeof(*found));
-		memcpy(found->key, key, sizeof(key));
-		HASH_ADD(hh, *table, key, sizeof(key), found);
-	}
-	return found;
-}
-
-static struct job *job_of(struct pmc_arena *arena, struct job **table, const uint8_t id[16])
-{
-	struct job *job;
-
-	HASH_FIND(hh, *table, id, sizeof(job->id), job);
-	if (!job) {
-		job = pmc_arena_alloc(arena, sizeof(*job));
-		memcpy(job->id, id, sizeof(job->id));
-		HASH_ADD(hh, *table, id, sizeof(job->id), job);
-	}
-	return job;
+	return pmc_map_at(map, arena, key, sizeof(key), sizeof(struct pmc_p_process *));
 }
 
 static bool is_same_job(const struct pmc_p_process *a, const struct pmc_p_process *b)
@@ -181,18 +153,18 @@ static void link_root(struct job *job, struct pmc_p_process *p)
  * their start. */
 static void link_images(struct pmc_profile *profile)
 {
-	struct newest *table = NULL;
+	struct pmc_map map = { 0 };
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *p = profile->processes[i];
-		struct newest *newest =
-			newest_of(&profile->arena, &table, p->fixed.pid, p->fixed.pid_namespace);
+		struct pmc_p_process **newest =
+			newest_of(&profile->arena, &map, p->fixed.pid, p->fixed.pid_namespace);
 
 		p->origin = p;
-		if (p->known && newest->image && is_successor(p, newest->image))
-			p->origin = newest->image->origin;
+		if (p->known && *newest && is_successor(p, *newest))
+			p->origin = (*newest)->origin;
 		if (p->known)
-			newest->image = p;
+			*newest = p;
 		p->origin->last_image = p;
 	}
 }
@@ -201,8 +173,7 @@ static void link_images(struct pmc_profile *profile)
 static void link_jobs(struct pmc_profile *profile)
 {
 	struct pmc_arena *arena = &profile->arena;
-	struct newest *table = NULL;
-	struct job *jobs = NULL;
+	struct pmc_map map = { 0 }, jobs = { 0 };
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *p = profile->processes[i], *parent;
@@ -211,18 +182,17 @@ static void link_jobs(struct pmc_profile *profile)
 
 		if (!p->known)
 			continue;
-		job = job_of(arena, &jobs, p->fixed.job);
+		job = pmc_map_at(&jobs, arena, p->fixed.job, sizeof(p->fixed.job), sizeof(*job));
 		if (!job->start || strcmp(job->start->host, p->host) != 0)
 			job->start = p;
 		p->job_start_ns = job->start->fixed.start_ns;
-		parent = newest_of(arena, &table, p->origin->last_image->fixed.ppid, pid_namespace)
-				 ->image;
+		parent = *newest_of(arena, &map, p->origin->last_image->fixed.ppid, pid_namespace);
 		if (parent && is_same_job(parent, p))
 			p->parent = parent->origin;
-		newest_of(arena, &table, p->fixed.pid, pid_namespace)->image = p;
+		*newest_of(arena, &map, p->fixed.pid, pid_namespace) = p;
 		link_root(job, p);
 	}
-	profile->n_jobs = HASH_COUNT(jobs);
+	profile->n_jobs = HASH_COUNT(jobs.entries);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */

@@ -58,12 +58,12 @@ bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame
 const char *profile_start_name(const struct pmc_p_process *process, const struct pmc_p_site *site)
 {
 	struct place_key key = { .module = site->hash, .address = site->offset };
-	const struct table_place *known = NULL;
+	const struct table_place *known;
 
-	if (!process->tables->places)
+	if (!process->tables->places.entries)
 		return NULL;
 	memcpy(key.identity, process->identity, sizeof(key.identity));
-	HASH_FIND(hh, process->tables->places, &key, sizeof(key), known);
+	known = pmc_map_find(&process->tables->places, &key, sizeof(key));
 	/* Of inlined functions the outermost is what the thread called. */
 	return known ? known->place->functions[known->place->n - 1].name : NULL;
 }
@@ -124,29 +124,16 @@ static unsigned knowledge(const struct pmc_p_place *place)
 	return most;
 }
 
-static bool is_better(const struct table_place *known, unsigned knows, uint64_t hash)
-{
-	return knows != known->knows ? knows > known->knows : hash > known->hash;
-}
-
+/* The one of which most is known. */
 static void keep(struct pmc_profile *profile, const struct place_key *key, uint64_t hash,
 		 const struct pmc_p_place *place)
 {
-	struct pmc_arena *arena = &profile->arena;
 	const unsigned knows = knowledge(place);
-	struct table_place *known;
+	struct table_place *known = pmc_map_at(&profile->tables->places, &profile->arena, key,
+					       sizeof(*key), sizeof(*known));
 
-	HASH_FIND(hh, profile->tables->places, key, sizeof(*key), known);
-	if (known && !is_better(known, knows, hash))
-		return;
-	if (!known) {
-		known = pmc_arena_alloc(arena, sizeof(*known));
-		known->key = *key;
-		HASH_ADD(hh, profile->tables->places, key, sizeof(known->key), known);
-	}
-	known->knows = knows;
-	known->hash = hash;
-	known->place = place;
+	if (!known->place || knows > known->knows || (knows == known->knows && hash > known->hash))
+		*known = (struct table_place){ knows, hash, place };
 }
 
 /* texts[0]: unknown. NULL: they do not fit. */
@@ -199,14 +186,13 @@ bool profile_add_names(struct pmc_profile *profile, const struct pmc_frame *fram
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 					    const struct pmc_p_frame *frame)
 {
-	const struct pmc_profile_tables *tables = process->tables;
 	struct place_key key = { .address = frame->address };
-	struct table_place *known;
+	const struct table_place *known;
 
 	if (frame->module)
 		key.module = frame->module->hash;
 	if (!pmc_is_known_build(frame))
 		memcpy(key.identity, process->identity, sizeof(key.identity));
-	HASH_FIND(hh, tables->places, &key, sizeof(key), known);
+	known = pmc_map_find(&process->tables->places, &key, sizeof(key));
 	return known ? known->place : NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef PMC_TOOLS_ROWS_TABLES_H
 #define PMC_TOOLS_ROWS_TABLES_H
 
+#include "lib/base/map.h"
 #include "tools/rows/profile.h"
 
 /* The fixed part of any frame, by pmc_frame_fixed(). */
@@ -38,11 +39,9 @@ struct place_key {
 };
 
 struct table_place {
-	struct place_key key;
 	unsigned knows; /* 0: no function, 1: a function, 2: its source line too */
 	uint64_t hash;	/* of its NAMES frame */
 	const struct pmc_p_place *place;
-	UT_hash_handle hh; /* by key */
 };
 
 #define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
@@ -113,8 +112,8 @@ struct pmc_profile_tables {
 	size_t samples_room;
 	struct pmc_p_samples **intervals; /* of the last thread and event, by number */
 	unsigned n_intervals;
-	struct pmc_p_samples *whole; /* the thread and event */
-	struct table_place *places;
+	struct pmc_p_samples *whole;		/* the thread and event */
+	struct pmc_map places;			/* struct table_place by struct place_key */
 	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };
 

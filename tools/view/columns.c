@@ -78,8 +78,7 @@ static void find_shown(const struct pmc_view *view, bool there[N_SHOWN])
 	const struct pmc_report_options *options = view->options;
 	const struct pmc_profile *profile = view->profile;
 	/* Steps and regions are parts of a thread, of which no samples are kept. */
-	const uint64_t n =
-		options->timeline || view->by == PMC_BY_REGION ? 0 : profile->n_samples;
+	const uint64_t n = options->timeline || view->by == PMC_BY_REGION ? 0 : profile->n_samples;
 
 	there[HIDDEN] = there[CSV] = there[BOTH] = true;
 	there[STEP] = options->timeline;
@@ -111,7 +110,6 @@ static const char *part_head(const struct pmc_view *view, const struct part *par
 static void add_spread(struct pmc_view *view, unsigned field, bool leads,
 		       struct pmc_columns *columns)
 {
-
 	for (unsigned p = 1; p < N_GROUP_PARTS; p++) {
 		const struct part *part = &group_parts[p];
 

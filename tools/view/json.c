@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - a profile as JSON: every process, every row, null where nothing is known. */
-#include "lib/base/hash.h"
 #include "lib/base/labels.h"
 #include "tools/view/view.h"
 
@@ -29,7 +28,6 @@ struct event_text {
 struct json_set {
 	const struct pmc_p_set_view *set;
 	struct event_text *events;
-	UT_hash_handle hh;
 };
 
 /* Returns a copy of the text, and empties it. */
@@ -68,19 +66,17 @@ static void prepare_event(struct pmc_view *view, const struct pmc_p_event *event
 
 static const struct event_text *event_texts(struct pmc_view *view, const struct pmc_p_set_view *set)
 {
-	struct pmc_arena *arena = view->arena;
 	struct json_set *known = view->json_set;
 
 	if (known && known->set == set)
 		return known->events;
-	HASH_FIND(hh, view->json_sets, &set, sizeof(set), known);
-	if (!known) {
-		known = pmc_arena_alloc(arena, sizeof(*known));
+	known = pmc_map_at(&view->json_sets, view->arena, &set, sizeof(set), sizeof(*known));
+	if (!known->set) {
 		known->set = set;
-		known->events = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*known->events));
+		known->events =
+			pmc_arena_alloc(view->arena, (set->count + 1) * sizeof(*known->events));
 		for (unsigned i = 0; i < set->count; i++)
 			prepare_event(view, &set->events[i], &known->events[i]);
-		HASH_ADD(hh, view->json_sets, set, sizeof(set), known);
 	}
 	view->json_set = known;
 	return known->events;
