@@ -10,52 +10,39 @@
 
 /* ---- by name -------------------------------------------------------------------------------- */
 
-/* Whether name + suffix is the word looked for; keeps the nearest miss. */
-static bool is_it(struct pmc_nearest *nearest, const char *name, const char *suffix,
-		  struct pmc_arena *arena)
+/* The names of a column, in the order in which they are tried: the bare name of an event is its
+ * value, of a group the sum, the first of its columns. NULL: there is no such name. */
+static const char *name_of(const struct table_column *column, unsigned kind, char buf[512])
 {
-	const size_t len = strlen(name), suffix_len = strlen(suffix);
-	char full[96];
-	struct pmc_out out = pmc_out_mem(full, sizeof(full));
+	struct pmc_out out = pmc_out_mem(buf, 512);
 
-	if (nearest->len == len + suffix_len && !memcmp(nearest->word, name, len) &&
-	    !memcmp(nearest->word + len, suffix, suffix_len))
-		return true;
-	pmc_outf(&out, "%s%s", name, suffix);
-	if (!out.error && pmc_nearest_try(nearest, full))
-		nearest->name = pmc_arena_strndup(arena, full, out.len);
-	return false;
+	if (column->unit == TABLE_BAR || kind == 2)
+		return column->head;
+	pmc_outf(&out, "%s%s", column->name, !kind && column->suffix ? column->suffix : "");
+	return buf;
 }
 
-static bool equals(const char *name, const char *word, size_t len)
-{
-	return strlen(name) == len && !memcmp(name, word, len);
-}
-
-/* Whether the word is the head of the column with a unit, or without the % in it. */
-static bool is_head(const struct table_column *column, const char *word, size_t len)
-{
-	const char *head = table_head(column);
-	size_t bare = len;
-
-	while (bare && word[bare] != ' ')
-		bare--;
-	if ((column->unit == TABLE_NS || column->unit == TABLE_COUNT) && bare &&
-	    (equals(head, word, bare) || equals(column->name, word, bare)))
-		return true;
-	return strlen(head) == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
-}
-
-/* Whether the word is the name with hyphens for blanks, or blanks for hyphens: some commands have
- * wait-p50, others "wait p50". */
+/* Some commands have wait-p50, others "wait p50"; heads may end with a %. */
 static bool is_spelt(const char *name, const char *word, size_t len)
 {
-	if (strlen(name) != len)
-		return false;
 	for (size_t i = 0; i < len; i++)
 		if ((name[i] == '-' ? ' ' : name[i]) != (word[i] == '-' ? ' ' : word[i]))
 			return false;
-	return true;
+	return !name[len] || !strcmp(name + len, " %");
+}
+
+/* Whether the word is a name of the column spelt in another way, or with a unit. */
+static bool is_like(const struct table_column *column, const char *word, size_t len)
+{
+	const bool has_unit = column->unit == TABLE_NS || column->unit == TABLE_COUNT;
+	size_t bare = has_unit ? len : 0;
+
+	while (bare && word[bare] != ' ')
+		bare--;
+	return column->unit != TABLE_BAR &&
+	       (is_spelt(column->name, word, len) || is_spelt(table_head(column), word, len) ||
+		(bare &&
+		 (is_spelt(column->name, word, bare) || is_spelt(table_head(column), word, bare))));
 }
 
 static const char *unknown(const struct pmc_nearest *nearest, struct pmc_arena *arena)
@@ -77,25 +64,20 @@ const struct table_column *table_find(const struct table_column *columns, unsign
 				      const char **problem)
 {
 	struct pmc_nearest nearest;
+	char buf[512];
 
 	pmc_nearest_init(&nearest, name, len);
+	for (unsigned kind = 0; kind < 3; kind++)
+		for (unsigned i = 0; i < n; i++) {
+			const char *known = name_of(&columns[i], kind, buf);
+
+			if (known && strlen(known) == len && !memcmp(known, name, len))
+				return &columns[i];
+			if (known && *known && pmc_nearest_try(&nearest, known))
+				nearest.name = pmc_arena_strdup(arena, known);
+		}
 	for (unsigned i = 0; i < n; i++)
-		if (columns[i].unit != TABLE_BAR &&
-		    is_it(&nearest, columns[i].name, columns[i].suffix ? columns[i].suffix : "",
-			  arena))
-			return &columns[i];
-	/* The bare name of an event is its value, of a group the sum: the first of its columns. */
-	for (unsigned i = 0; i < n; i++)
-		if (columns[i].unit != TABLE_BAR && is_it(&nearest, columns[i].name, "", arena))
-			return &columns[i];
-	for (unsigned i = 0; i < n; i++)
-		if (columns[i].head && columns[i].head[0] &&
-		    is_it(&nearest, columns[i].head, "", arena))
-			return &columns[i];
-	for (unsigned i = 0; i < n; i++)
-		if (columns[i].unit != TABLE_BAR &&
-		    (is_head(&columns[i], name, len) || is_spelt(columns[i].name, name, len) ||
-		     is_spelt(table_head(&columns[i]), name, len)))
+		if (is_like(&columns[i], name, len))
 			return &columns[i];
 	*problem = unknown(&nearest, arena);
 	return NULL;
