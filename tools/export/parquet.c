@@ -159,7 +159,7 @@ static const struct {
 	[PARQUET_U64] = { INT64, UINT_64, 8 },
 	[PARQUET_DOUBLE] = { DOUBLE, NO_CONVERTED, 8 },
 	[PARQUET_TIME] = { INT64, TIMESTAMP_MILLIS, 8 },
-	[PARQUET_TEXT] = { BYTE_ARRAY, UTF8, 0 },
+	[PARQUET_TEXT] = { BYTE_ARRAY, UTF8, 4 },
 };
 
 static void put_logical(struct thrift *thrift, enum parquet_type type)
@@ -194,9 +194,10 @@ struct text {
 };
 
 struct chunk {
-	uint64_t *values; /* of rows with one; of texts their numbers, of doubles their bits */
-	uint8_t *known;	  /* of each row */
-	uint32_t n;	  /* values */
+	/* Of rows with one, as a page has them; of texts their numbers, 4 bytes each. */
+	struct export_bytes values;
+	uint32_t n;			 /* values */
+	uint8_t known[PARQUET_ROWS / 8]; /* a bit for each row */
 	uint64_t least, greatest;
 	struct pmc_arena arena; /* of the texts */
 	struct text *texts, *last;
@@ -214,7 +215,6 @@ struct parquet {
 	struct thrift groups; /* descriptions of row groups, for the footer */
 	struct thrift header; /* of a page; then the footer */
 	struct export_bytes page, packed, safe;
-	uint32_t *words; /* room for PARQUET_ROWS */
 };
 
 /* Most texts are that of the row before. */
@@ -266,132 +266,92 @@ static uint32_t take_text(struct parquet *parquet, struct chunk *chunk, const ch
 	return number_of(parquet, chunk, text, len);
 }
 
-/* Bits of doubles that are in the order of the numbers. */
-static uint64_t ordered(enum parquet_type type, uint64_t bits)
+static void put_number(struct chunk *chunk, uint64_t value, size_t bytes)
 {
-	if (type != PARQUET_DOUBLE)
-		return bits;
-	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+	export_put(&chunk->values, &value, sizeof(value));
+	chunk->values.len -= sizeof(value) - bytes;
+}
+
+static void put_bit(struct chunk *chunk, uint64_t value)
+{
+	if (chunk->n % 8 == 0)
+		*export_more(&chunk->values, 1) = 0;
+	chunk->values.data[chunk->n / 8] |= (uint8_t)(value << chunk->n % 8);
 }
 
 static void take_value(struct parquet *parquet, unsigned column, const struct parquet_value *value)
 {
 	const enum parquet_type type = parquet->columns[column].type;
 	struct chunk *chunk = &parquet->chunks[column];
+	uint8_t *known = &chunk->known[parquet->rows / 8];
 	uint64_t bits = value->number;
 
-	chunk->known[parquet->rows] = value->known;
+	*known = (uint8_t)((parquet->rows % 8 ? *known : 0) | value->known << parquet->rows % 8);
 	if (!value->known)
 		return;
 	if (type == PARQUET_TEXT)
 		bits = take_text(parquet, chunk, value->text, value->number);
 	else if (type == PARQUET_DOUBLE)
 		memcpy(&bits, &value->real, sizeof(bits));
-	if (!chunk->n || ordered(type, bits) < ordered(type, chunk->least))
+	if (!chunk->n || bits < chunk->least)
 		chunk->least = bits;
-	if (!chunk->n || ordered(type, bits) > ordered(type, chunk->greatest))
+	if (!chunk->n || bits > chunk->greatest)
 		chunk->greatest = bits;
-	chunk->values[chunk->n++] = bits;
+	if (type == PARQUET_BOOL)
+		put_bit(chunk, bits);
+	else
+		put_number(chunk, bits, types[type].bytes);
+	chunk->n++;
 }
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-/* Whole groups of eight words of that width as bits; what is missing in the last group is 0. */
-static void pack(struct export_bytes *to, const uint32_t *words, uint32_t n, unsigned width)
+/* Numbers of texts as a run of packed bits, in groups of eight; what is missing in the last group
+ * is 0. */
+static void put_texts(struct export_bytes *to, const struct chunk *chunk)
 {
-	const uint32_t groups = (n + 7) / 8;
-	uint8_t *at;
+	const uint32_t last = HASH_COUNT(chunk->texts) - 1, groups = (chunk->n + 7) / 8;
+	const unsigned width = last ? 32 - (unsigned)__builtin_clz(last) : 1;
 	uint64_t bits = 0;
 	unsigned have = 0;
+	uint8_t *at;
 
-	if (!n)
-		return;
+	*export_more(to, 1) = (uint8_t)width;
 	export_varint(to, (uint64_t)groups << 1 | 1);
 	at = export_more(to, (size_t)groups * width);
 	for (uint32_t i = 0; i < 8 * groups; i++) {
-		bits |= (uint64_t)(i < n ? words[i] : 0) << have;
+		uint32_t word = 0;
+
+		if (i < chunk->n)
+			memcpy(&word, chunk->values.data + i * sizeof(word), sizeof(word));
+		bits |= (uint64_t)word << have;
 		for (have += width; have >= 8; have -= 8, bits >>= 8)
 			*at++ = (uint8_t)bits;
 	}
 }
 
-static void put_run(struct export_bytes *to, uint32_t word, uint32_t n, unsigned width)
+/* Which rows have a value, as one run or a bit each, and the values. */
+static void make_page(struct parquet *parquet, const struct chunk *chunk)
 {
-	export_varint(to, (uint64_t)n << 1);
-	export_put(to, &word, (width + 7) / 8);
-}
-
-/* Eight or more equal words are a run, all others packed. */
-static void put_hybrid(struct export_bytes *to, const uint32_t *words, uint32_t n, unsigned width)
-{
-	uint32_t packed = 0, at = 0;
-
-	while (at < n) {
-		uint32_t end = at + 1;
-
-		while (end < n && words[end] == words[at])
-			end++;
-		if (end - at < 8) {
-			at = at + 8 < n ? at + 8 : n;
-			continue;
-		}
-		pack(to, words + packed, at - packed, width);
-		put_run(to, words[at], end - at, width);
-		packed = at = end;
-	}
-	pack(to, words + packed, n - packed, width);
-}
-
-static void put_levels(struct parquet *parquet, const struct chunk *chunk)
-{
+	const uint32_t groups = (parquet->rows + 7) / 8;
 	struct export_bytes *page = &parquet->page;
-	const size_t at = page->len;
 	uint32_t len;
 
+	page->len = 0;
 	export_more(page, sizeof(len));
 	if (chunk->n == parquet->rows) {
-		put_run(page, 1, parquet->rows, 1);
+		export_varint(page, (uint64_t)parquet->rows << 1);
+		*export_more(page, 1) = 1;
 	} else {
-		for (uint32_t i = 0; i < parquet->rows; i++)
-			parquet->words[i] = chunk->known[i];
-		put_hybrid(page, parquet->words, parquet->rows, 1);
+		export_varint(page, (uint64_t)groups << 1 | 1);
+		export_put(page, chunk->known, groups);
 	}
-	len = (uint32_t)(page->len - at - sizeof(len));
-	memcpy(page->data + at, &len, sizeof(len));
-}
-
-static void put_texts(struct parquet *parquet, const struct chunk *chunk)
-{
-	const uint32_t last = HASH_COUNT(chunk->texts) - 1;
-	const unsigned width = last ? 32 - (unsigned)__builtin_clz(last) : 1;
-
-	for (uint32_t i = 0; i < chunk->n; i++)
-		parquet->words[i] = (uint32_t)chunk->values[i];
-	*export_more(&parquet->page, 1) = (uint8_t)width;
-	put_hybrid(&parquet->page, parquet->words, chunk->n, width);
-}
-
-static void put_values(struct parquet *parquet, const struct chunk *chunk, enum parquet_type type)
-{
-	struct export_bytes *page = &parquet->page;
-	uint8_t *to;
-
-	if (!chunk->n)
-		return;
-	if (type == PARQUET_TEXT) {
-		put_texts(parquet, chunk);
-	} else if (type == PARQUET_BOOL) {
-		to = export_more(page, (chunk->n + 7) / 8);
-		memset(to, 0, (chunk->n + 7) / 8);
-		for (uint32_t i = 0; i < chunk->n; i++)
-			to[i / 8] |= (uint8_t)(chunk->values[i] << i % 8);
-	} else if (type == PARQUET_U32) {
-		to = export_more(page, chunk->n * sizeof(uint32_t));
-		for (uint32_t i = 0; i < chunk->n; i++)
-			memcpy(to + i * sizeof(uint32_t), &chunk->values[i], sizeof(uint32_t));
-	} else {
-		export_put(page, chunk->values, chunk->n * sizeof(uint64_t));
-	}
+	len = (uint32_t)(page->len - sizeof(len));
+	memcpy(page->data, &len, sizeof(len));
+	if (chunk->texts)
+		put_texts(page, chunk);
+	else
+		export_put(page, chunk->values.data, chunk->values.len);
 }
 
 /* Where pages of a column are, and their size. */
@@ -466,7 +426,7 @@ static uint64_t put_chunk(struct parquet *parquet, unsigned column)
 {
 	const enum parquet_type type = parquet->columns[column].type;
 	struct chunk *chunk = &parquet->chunks[column];
-	const bool texts = type == PARQUET_TEXT && chunk->n;
+	const bool texts = chunk->texts;
 	struct extent extent = { .dictionary = parquet->offset };
 	struct thrift *groups = &parquet->groups;
 
@@ -481,9 +441,7 @@ static uint64_t put_chunk(struct parquet *parquet, unsigned column)
 		put_page(parquet, DICTIONARY_PAGE, HASH_COUNT(chunk->texts), PLAIN, &extent);
 	}
 	extent.data = parquet->offset + extent.packed;
-	parquet->page.len = 0;
-	put_levels(parquet, chunk);
-	put_values(parquet, chunk, type);
+	make_page(parquet, chunk);
 	put_page(parquet, DATA_PAGE, parquet->rows, texts ? RLE_DICTIONARY : PLAIN, &extent);
 
 	thrift_open(groups);
@@ -538,6 +496,7 @@ static void end_group(struct parquet *parquet)
 		struct chunk *chunk = &parquet->chunks[i];
 
 		chunk->n = 0;
+		chunk->values.len = 0;
 		chunk->texts = chunk->last = NULL;
 		pmc_arena_free(&chunk->arena);
 	}
@@ -563,12 +522,7 @@ struct parquet *parquet_new(struct pmc_arena *arena, const struct parquet_column
 	struct parquet *parquet = pmc_arena_alloc(arena, sizeof(*parquet));
 
 	*parquet = (struct parquet){ .columns = columns, .n_columns = n };
-	parquet->words = pmc_arena_alloc(arena, PARQUET_ROWS * sizeof(*parquet->words));
 	parquet->chunks = pmc_arena_alloc(arena, n * sizeof(*parquet->chunks));
-	for (struct chunk *chunk = parquet->chunks; chunk < parquet->chunks + n; chunk++) {
-		chunk->values = pmc_arena_alloc(arena, PARQUET_ROWS * sizeof(*chunk->values));
-		chunk->known = pmc_arena_alloc(arena, PARQUET_ROWS * sizeof(*chunk->known));
-	}
 	return parquet;
 }
 
@@ -576,8 +530,10 @@ void parquet_free(struct parquet *parquet)
 {
 	if (!parquet)
 		return;
-	for (unsigned i = 0; i < parquet->n_columns; i++)
+	for (unsigned i = 0; i < parquet->n_columns; i++) {
 		pmc_arena_free(&parquet->chunks[i].arena);
+		free(parquet->chunks[i].values.data);
+	}
 	free(parquet->groups.to.data);
 	free(parquet->header.to.data);
 	free(parquet->page.data);

@@ -17,7 +17,7 @@ enum parquet_type {
 	PARQUET_BOOL,
 	PARQUET_U32,
 	PARQUET_U64,
-	PARQUET_DOUBLE, /* finite */
+	PARQUET_DOUBLE, /* finite, not negative: their bits are in the order of the numbers */
 	PARQUET_TIME,	/* ms since 1970 */
 	PARQUET_TEXT,	/* any bytes; those that are no harmless UTF-8 are escaped */
 };
