@@ -82,13 +82,6 @@ static int by_size(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->path, y->path);
 }
 
-static void broadcast(void *data, size_t bytes)
-{
-	for (size_t at = 0; at < bytes; at += CHUNK)
-		MPI_Bcast((char *)data + at, (int)(bytes - at < CHUNK ? bytes - at : CHUNK),
-			  MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-
 /* Open MPI gives a rank a terminal of its own, which alters binary output. */
 static int check_output(const char *out)
 {
@@ -100,45 +93,34 @@ static int check_output(const char *out)
 		       0;
 }
 
-/* The inputs of rank 0 in all ranks, the largest first. 0, or the exit code. */
-static int share_list(const struct merge_request *request, struct inputs *inputs)
+/* The paths of rank 0, the largest file first, each with its NUL, in all ranks. 0, or the exit
+ * code.
+ */
+static int share_list(const struct merge_request *request, char **text, uint64_t *bytes)
 {
-	uint64_t head[3] = { 0, 0, 0 }; /* exit code, inputs, bytes of text */
-	char *text = NULL, *to;
+	struct inputs inputs = { .n = 0 };
+	uint64_t head[2] = { 0, 0 }; /* exit code, bytes */
+	char *to;
 
 	if (!rank) {
 		head[0] = (uint64_t)check_output(request->out);
 		if (!head[0])
 			head[0] = (uint64_t)tool_inputs_read(request->files, request->n_files,
-							     list_input, inputs);
-		if (inputs->n)
-			qsort(inputs->list, inputs->n, sizeof(*inputs->list), by_size);
-		head[1] = inputs->n;
-		for (size_t i = 0; i < inputs->n; i++)
-			head[2] += sizeof(uint64_t) + strlen(inputs->list[i].path) + 1;
+							     list_input, &inputs);
+		if (inputs.n)
+			qsort(inputs.list, inputs.n, sizeof(*inputs.list), by_size);
+		for (size_t i = 0; i < inputs.n; i++)
+			head[1] += strlen(inputs.list[i].path) + 1;
 	}
-	MPI_Bcast(head, 3, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-	if (head[0])
-		return (int)head[0];
-	to = text = tool_realloc(NULL, head[2]);
-	for (size_t i = 0; i < inputs->n; i++) {
-		memcpy(to, &inputs->list[i].bytes, sizeof(uint64_t));
-		to = stpcpy(to + sizeof(uint64_t), inputs->list[i].path) + 1;
-	}
-	broadcast(text, head[2]);
-	to = text;
-	for (size_t i = 0; rank && i < head[1]; i++) {
-		struct input input;
-
-		memcpy(&input.bytes, to, sizeof(uint64_t));
-		input.path = strdup(to + sizeof(uint64_t));
-		to += sizeof(uint64_t) + strlen(input.path) + 1;
-		inputs->list = tool_list_grow(inputs->list, inputs->n, &inputs->room,
-					      sizeof(*inputs->list));
-		inputs->list[inputs->n++] = input;
-	}
-	free(text);
-	return 0;
+	MPI_Bcast(head, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	*bytes = head[1];
+	*text = to = tool_realloc(NULL, head[1] + 1);
+	for (size_t i = 0; i < inputs.n; i++)
+		to = stpcpy(to, inputs.list[i].path) + 1;
+	for (size_t at = 0; at < *bytes; at += CHUNK)
+		MPI_Bcast(*text + at, (int)(*bytes - at < CHUNK ? *bytes - at : CHUNK), MPI_BYTE, 0,
+			  MPI_COMM_WORLD);
+	return (int)head[0];
 }
 
 /* A file that has been damaged since it was listed is a warning. Rank 0 could open it. */
@@ -162,25 +144,16 @@ static void add_input(struct merge *merge, const char *path)
 			  problem < 0 ? strerror(-problem) : "no valid frame");
 }
 
-/* Each input, the largest first, goes to the rank that has the least so far. */
-static void merge_share(struct merge *merge, const struct inputs *inputs)
+/* Deals the inputs out, from the first rank to the last one and back: their sizes decrease. */
+static void merge_share(struct merge *merge, const char *text, uint64_t bytes)
 {
-	uint64_t *loads = calloc((size_t)ranks, sizeof(*loads));
+	int turn = 0;
 
-	if (!loads)
-		give_up(tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM)));
-	for (size_t i = 0; i < inputs->n; i++) {
-		int least = 0;
-
-		for (int r = 1; r < ranks; r++)
-			if (loads[r] < loads[least])
-				least = r;
-		/* Opening a file costs something, too. */
-		loads[least] += inputs->list[i].bytes + 4096;
-		if (least == rank)
-			add_input(merge, inputs->list[i].path);
+	for (const char *path = text; path < text + bytes; path += strlen(path) + 1) {
+		if (rank == (turn < ranks ? turn : 2 * ranks - 1 - turn))
+			add_input(merge, path);
+		turn = (turn + 1) % (2 * ranks);
 	}
-	free(loads);
 }
 
 /* ---- joining ------------------------------------------------------------------------------- */
@@ -336,7 +309,8 @@ static int run(int argc, char **argv)
 	const bool merges = !strcmp(command, "merge"), reports = !strcmp(command, "report");
 	struct merge_request request = { .n_files = 0 };
 	char **words = calloc((size_t)argc + 2, sizeof(*words)), kept[1024];
-	struct inputs inputs = { .n = 0 };
+	uint64_t bytes = 0;
+	char *text = NULL;
 	struct merge *merge;
 	int n = argc - 1, code;
 
@@ -367,12 +341,12 @@ static int run(int argc, char **argv)
 		code = tool_fail(EXIT_USAGE, "--to: ranks write dumps: run pmctl export --to "
 					     "parquet on the result");
 	if (!code)
-		code = share_list(&request, &inputs);
+		code = share_list(&request, &text, &bytes);
 	if (code)
 		return code;
 	tool_keep_errors(NULL, 0);
 	merge = merge_new(&request.options);
-	merge_share(merge, &inputs);
+	merge_share(merge, text, bytes);
 	if (join(merge)) {
 		code = merges ? write_output(merge, request.out) : report(merge, n, words);
 		if (code)
