@@ -70,8 +70,11 @@ struct export
 void export_find_samples(struct export *export);
 /* The CPU time or wait that samples stand for, in ns; 0: unknown. */
 uint64_t export_sample_ns(const struct pmc_p_samples *samples, const struct pmc_p_sample *sample);
-/* Adds "strip" to a page. */
+/* Begins the object of a thread, or of a pool (row NULL) or unknown threads (pool NULL, too). */
 struct pmc_json;
+void export_put_owner(const struct export *export, const struct pmc_p_row *row, const char *pool,
+		      struct pmc_json *json);
+/* Adds "strip" to a page. */
 void export_strip(struct export *export, struct pmc_json *json);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);

@@ -8,7 +8,6 @@
 #include "tools/view/report.h"
 #include "lib/base/hash.h"
 #include "lib/base/json.h"
-#include "lib/base/number.h"
 #include "lib/base/sort.h"
 #include "tools/export/export.h"
 
@@ -27,18 +26,22 @@ enum {
 
 /* The owner of flame graphs: a thread or a pool; the first root is that of unknown threads. */
 struct root {
-	const struct pmc_p_row *thread; /* of a pool: its first; NULL: unknown */
-	const char *pool;
+	const struct pmc_p_row *thread; /* NULL: a pool, or unknown */
+	const char *pool;		/* NULL: unknown */
 };
 
 struct roots {
 	bool are_pools;
 	struct root *list;
 	uint64_t n;
-	/* Of each of export->lists a row whose label is the number of its root: it becomes the
-	 * outermost name of the paths. */
-	const struct pmc_fold_row **of;
+	const struct pmc_fold_row **of; /* of each of export->lists, see root_at() */
 };
+
+/* The place of a row's root. */
+static uint64_t root_at(const struct pmc_fold_row *row)
+{
+	return row->index + 1;
+}
 
 static uint64_t count_threads(const struct export *export)
 {
@@ -62,7 +65,8 @@ static void find_roots(struct export *export, struct roots *roots)
 	struct pmc_thread_buf buf;
 	struct pmc_fold fold;
 
-	unknown->label = "0";
+	unknown->label = "";
+	unknown->index = UINT64_MAX;
 	roots->are_pools = count_threads(export) > HTML_THREADS_MOST;
 	roots->list = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->list));
 	roots->of = pmc_arena_alloc(arena, (export->n_lists + 1) * sizeof(*roots->of));
@@ -76,13 +80,12 @@ static void find_roots(struct export *export, struct roots *roots)
 		if (!row)
 			continue;
 		roots->of[i] = pmc_fold_find(&fold, pmc_profile_thread(export->profile, row, &buf));
-		root = &roots->list[1 + roots->of[i]->index];
-		root->thread = root->thread ? root->thread : row;
+		root = &roots->list[root_at(roots->of[i])];
+		root->thread = roots->are_pools ? NULL : row;
 		root->pool = export->lists[i].pool->label;
 	}
+	pmc_fold_end(&fold);
 	roots->n = 1 + fold.n_rows;
-	for (struct pmc_fold_row *row = fold.rows; row; row = row->next)
-		row->label = pmc_arena_format(arena, "%llu", (unsigned long long)row->index + 1);
 }
 
 /* ---- flame graphs --------------------------------------------------------------------------- */
@@ -154,6 +157,11 @@ static void choose_boxes(struct flame *flame)
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
+static uint64_t function_at(struct flame *flame, const struct pmc_sample_row *row)
+{
+	return export_pair_of(&flame->arena, &flame->functions, row->function, row->module)->index;
+}
+
 /* Five numbers a box: depth, function or root, own weight, weight, samples. A caller comes before
  * its callees. */
 static void put_boxes(struct flame *flame, struct pmc_json *json)
@@ -162,18 +170,12 @@ static void put_boxes(struct flame *flame, struct pmc_json *json)
 	pmc_json_array(json, "boxes");
 	for (uint64_t i = 0; i < flame->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = flame->fold.rows[i];
-		uint64_t root = 0;
 
 		if (!flame->shown[i])
 			continue;
-		if (!row->depth)
-			pmc_number(row->function, UINT32_MAX, &root);
 		pmc_json_u64(json, NULL, row->depth);
-		if (row->depth)
-			root = export_pair_of(&flame->arena, &flame->functions, row->function,
-					      row->module)
-				       ->index;
-		pmc_json_u64(json, NULL, root);
+		pmc_json_u64(json, NULL,
+			     row->depth ? function_at(flame, row) : root_at(row->group));
 		pmc_json_u64(json, NULL, row->self);
 		pmc_json_u64(json, NULL, row->total);
 		pmc_json_u64(json, NULL, row->total_samples);
@@ -211,10 +213,7 @@ static void put_lines(struct flame *flame, struct pmc_json *json)
 		if (!row->self || !row->line || !row->file[0])
 			continue;
 		n++;
-		pmc_json_u64(
-			json, NULL,
-			export_pair_of(&flame->arena, &flame->functions, row->function, row->module)
-				->index);
+		pmc_json_u64(json, NULL, function_at(flame, row));
 		pmc_json_str(json, NULL, row->file);
 		pmc_json_u64(json, NULL, row->line);
 		pmc_json_u64(json, NULL, row->self);
@@ -265,13 +264,10 @@ static void put_lengths(struct flame *flame, unsigned event, struct pmc_json *js
 
 	for (uint64_t i = 0; i < export->n_lists; i++) {
 		const struct pmc_p_row *row = export->lists[i].of->row;
-		uint64_t root = 0;
 
-		if (!row || export->lists[i].event != event)
-			continue;
-		pmc_number(roots->of[i]->label, UINT32_MAX, &root);
-		pmc_fold_add_waits(&waits[root], &flame->arena,
-				   pmc_profile_thread(export->profile, row, &buf)->waits);
+		if (row && export->lists[i].event == event)
+			pmc_fold_add_waits(&waits[root_at(roots->of[i])], &flame->arena,
+					   pmc_profile_thread(export->profile, row, &buf)->waits);
 	}
 	pmc_json_line(json);
 	pmc_json_array(json, "lengths");
@@ -317,30 +313,24 @@ static void put_flame(struct flame *flame, unsigned index, struct pmc_json *json
 	pmc_json_object_end(json);
 }
 
-static void put_root(const struct export *export, const struct roots *roots, uint64_t i,
-		     struct pmc_json *json)
+void export_put_owner(const struct export *export, const struct pmc_p_row *row, const char *pool,
+		      struct pmc_json *json)
 {
-	const struct root *root = &roots->list[i];
 	struct pmc_thread_buf buf;
-	const struct pmc_p_thread *thread = NULL;
-	const char *name = NULL;
+	const struct pmc_p_thread *thread =
+		row ? pmc_profile_thread(export->profile, row, &buf) : NULL;
 	size_t len = 0;
+	const char *name = thread ? pmc_thread_label(thread, &len) : NULL;
 
-	if (root->thread && !roots->are_pools) {
-		thread = pmc_profile_thread(export->profile, root->thread, &buf);
-		name = pmc_thread_label(thread, &len);
-	}
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
-	pmc_json_str(json, "pool", root->pool);
+	pmc_json_str(json, "pool", pool);
 	if (thread)
 		pmc_json_strn(json, "thread", name, len);
 	else
 		pmc_json_null(json, "thread");
 	pmc_json_known(json, "tid", thread, thread ? thread->fixed.tid : 0);
-	pmc_json_known(json, "pid", thread, thread ? thread->process->fixed.pid : 0);
 	pmc_json_str(json, "host", thread ? thread->process->host : NULL);
-	pmc_json_object_end(json);
 }
 
 static void put_flames(struct export *export, struct pmc_json *json)
@@ -350,8 +340,10 @@ static void put_flames(struct export *export, struct pmc_json *json)
 	find_roots(export, &roots);
 	pmc_json_bool(json, "by_pool", roots.are_pools);
 	pmc_json_array(json, "roots");
-	for (uint64_t i = 0; i < roots.n; i++)
-		put_root(export, &roots, i, json);
+	for (uint64_t i = 0; i < roots.n; i++) {
+		export_put_owner(export, roots.list[i].thread, roots.list[i].pool, json);
+		pmc_json_object_end(json);
+	}
 	pmc_json_array_end(json);
 	pmc_json_array(json, "flames");
 	for (unsigned i = 0; i < export->n_events; i++) {

@@ -180,21 +180,9 @@ static void put_steps(struct pmc_json *json, const char *name, const uint64_t *s
 
 static void put_lane(struct strip *strip, const struct lane *lane, struct pmc_json *json)
 {
-	const struct pmc_p_thread *thread =
-		pmc_profile_thread(strip->export->profile, lane->thread, &strip->buf);
-	size_t len;
-	const char *name = pmc_thread_label(thread, &len);
 	const uint64_t steps = (strip->end_ns + strip->step_ns - 1) / strip->step_ns;
 
-	pmc_json_line(json);
-	pmc_json_object(json, NULL);
-	pmc_json_str(json, "pool", lane->pool);
-	if (strip->are_pools)
-		pmc_json_null(json, "thread");
-	else
-		pmc_json_strn(json, "thread", name, len);
-	pmc_json_u64(json, "tid", thread->fixed.tid);
-	pmc_json_str(json, "host", thread->process->host);
+	export_put_owner(strip->export, strip->are_pools ? NULL : lane->thread, lane->pool, json);
 	put_steps(json, "cpu_ns", lane->cpu_ns, steps);
 	put_steps(json, "waits_ns", lane->waits_ns, steps);
 	pmc_json_object_end(json);
