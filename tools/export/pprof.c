@@ -45,8 +45,8 @@ enum { DURATION_NANOS = 10, PERIOD_TYPE, PERIOD };
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
-enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID, MAPPING_FUNCTIONS, MAPPING_FILES };
-enum { MAPPING_LINES = 9, MAPPING_INLINED };
+/* Of the last ones those between, too: files and lines. */
+enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_FUNCTIONS = 7, MAPPING_INLINED = 10 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 /* Without system_name (3): pprof would shorten a name that equals it, to one for several types. */
@@ -90,17 +90,6 @@ static uint64_t str(struct pprof *p, const char *bytes)
 	return text(p, bytes, strlen(bytes));
 }
 
-/* The number of a pair of texts, from 1; *is_new: it was not known. */
-static uint64_t number_of(struct pprof *p, struct export_pair **table, const char *a, const char *b,
-			  bool *is_new)
-{
-	const unsigned before = HASH_COUNT(*table);
-	const uint64_t number = 1 + export_pair_of(&p->export->arena, table, a, b)->index;
-
-	*is_new = number > before;
-	return number;
-}
-
 /* The message is complete: a field of the profile. What is written goes out in pieces. */
 static void end_message(struct pprof *p, unsigned field)
 {
@@ -120,26 +109,16 @@ static void put_type(struct pprof *p, unsigned field, const char *type, const ch
 
 /* ---- functions, lines, modules ----------------------------------------------------------- */
 
-static uint64_t put_module(struct pprof *p, const char *module)
+/* Functions and modules have numbers from 1; 0: no module. */
+static uint64_t module_of(struct pprof *p, const char *path)
 {
-	bool is_new;
-	uint64_t id = *module ? number_of(p, &p->modules, module, NULL, &is_new) : 0;
+	struct pmc_arena *arena = &p->export->arena;
 
-	if (!id || !is_new)
-		return id;
-	proto_number(&p->message, MAPPING_ID, id);
-	proto_number(&p->message, MAPPING_FILENAME, str(p, module));
-	/* There is nothing to look up any more. */
-	proto_number(&p->message, MAPPING_FUNCTIONS, 1);
-	proto_number(&p->message, MAPPING_FILES, 1);
-	proto_number(&p->message, MAPPING_LINES, 1);
-	proto_number(&p->message, MAPPING_INLINED, 1);
-	end_message(p, MAPPING);
-	return id;
+	return *path ? 1 + export_pair_of(arena, &p->modules, path, NULL)->index : 0;
 }
 
 /* pprof takes the first module for the program. */
-static void put_program(struct pprof *p)
+static void take_program(struct pprof *p)
 {
 	const struct pmc_profile *profile = p->export->profile;
 	const struct pmc_p_samples *heaviest = p->export->lists[0].of;
@@ -147,41 +126,48 @@ static void put_program(struct pprof *p)
 	for (uint64_t i = 1; i < p->export->n_lists; i++)
 		if (p->export->lists[i].of->samples > heaviest->samples)
 			heaviest = p->export->lists[i].of;
-	for (uint64_t i = 0; i < profile->n_modules; i++)
-		if (!strcmp(profile->modules[i]->path, heaviest->process->exe)) {
-			put_module(p, profile->modules[i]->path);
-			return;
-		}
-}
-
-static uint64_t put_function(struct pprof *p, const struct spot *spot)
-{
-	bool is_new;
-	uint64_t id = number_of(p, &p->functions, spot->function, spot->file, &is_new);
-
-	if (!is_new)
-		return id;
-	proto_number(&p->message, FUNCTION_ID, id);
-	proto_number(&p->message, FUNCTION_NAME, str(p, spot->function));
-	proto_number(&p->message, FUNCTION_FILE, str(p, spot->file));
-	end_message(p, FUNCTION);
-	return id;
+	for (uint64_t i = 0; i < profile->n_modules && !p->modules; i++)
+		if (!strcmp(profile->modules[i]->path, heaviest->process->exe))
+			module_of(p, profile->modules[i]->path);
 }
 
 static void put_locations(struct pprof *p)
 {
+	struct pmc_arena *arena = &p->export->arena;
 	const struct spot *spot = NULL;
 
 	while ((spot = names_next_spot(p->export->names, spot))) {
-		const uint64_t module = put_module(p, spot->module);
-		const uint64_t function = put_function(p, spot);
+		const struct export_pair *function =
+			export_pair_of(arena, &p->functions, spot->function, spot->file);
 
-		proto_number(&p->part, LINE_FUNCTION, function);
+		proto_number(&p->part, LINE_FUNCTION, function->index + 1);
 		proto_number(&p->part, LINE_LINE, spot->line);
 		proto_number(&p->message, LOCATION_ID, spot->index + 1);
-		proto_number(&p->message, LOCATION_MAPPING, module);
+		proto_number(&p->message, LOCATION_MAPPING, module_of(p, spot->module));
 		proto_message(&p->message, LOCATION_LINE, &p->part);
 		end_message(p, LOCATION);
+	}
+}
+
+static void put_functions(struct pprof *p)
+{
+	for (const struct export_pair *at = p->functions; at; at = at->hh.next) {
+		proto_number(&p->message, FUNCTION_ID, at->index + 1);
+		proto_number(&p->message, FUNCTION_NAME, str(p, at->key.a));
+		proto_number(&p->message, FUNCTION_FILE, str(p, at->key.b));
+		end_message(p, FUNCTION);
+	}
+}
+
+static void put_modules(struct pprof *p)
+{
+	for (const struct export_pair *at = p->modules; at; at = at->hh.next) {
+		proto_number(&p->message, MAPPING_ID, at->index + 1);
+		proto_number(&p->message, MAPPING_FILENAME, str(p, at->key.a));
+		/* There is nothing to look up any more. */
+		for (unsigned i = MAPPING_FUNCTIONS; i <= MAPPING_INLINED; i++)
+			proto_number(&p->message, i, 1);
+		end_message(p, MAPPING);
 	}
 }
 
@@ -302,8 +288,10 @@ void export_pprof(struct export *export)
 	for (uint64_t i = 0; i < export->n_lists; i++)
 		for (uint64_t k = 0; k < export->lists[i].of->n; k++)
 			put_sample(&p, &export->lists[i], &export->lists[i].of->list[k]);
-	put_program(&p);
+	take_program(&p);
 	put_locations(&p);
+	put_functions(&p);
+	put_modules(&p);
 	for (const struct text *at = p.texts; at; at = at->hh.next)
 		proto_bytes(&p.whole, STRING_TABLE, at->bytes, at->hh.keylen);
 	pmc_out_bytes(export->out, (const char *)p.whole.data, p.whole.len);
