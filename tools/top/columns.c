@@ -13,72 +13,43 @@ enum { TOP_FIELD, TOP_TIME, TOP_EVENT, TOP_METRIC };
 
 /* ---- which there are ------------------------------------------------------------------------ */
 
-/* Rows of CSV that follow each other have the same columns. */
-static bool applies(const struct top_watch *watch, enum top_column column, enum top_by by,
-		    bool data)
-{
-	switch (column) {
-	case TOP_PID:
-		return by == TOP_PROCESS || (by == TOP_THREAD && (data || watch->n > 1));
-	case TOP_TID:
-		return by == TOP_THREAD;
-	case TOP_THREADS:
-	case TOP_ONCPU:
-		return by != TOP_THREAD;
-	case TOP_START:
-		return by != TOP_PROCESS && (data || watch->agents);
-	case TOP_COMMAND_:
-		return watch->commands;
-	case TOP_WAIT_P50:
-	case TOP_WAIT_P99:
-	case TOP_LONGEST_WAIT:
-	case TOP_PREEMPTED_P50:
-	case TOP_PREEMPTED_P99:
-	case TOP_LONGEST_PREEMPTED:
-		return watch->waits;
-	case TOP_WAIT_HISTOGRAM:
-	case TOP_PREEMPTED_HISTOGRAM:
-		return watch->waits && (watch->flags->rows.format == TABLE_JSON ||
-					watch->flags->rows.format == TABLE_JSONL);
-	default:
-		return true;
-	}
-}
-
-static struct table_column field_of(const struct top_look *look, enum top_column column, int width)
+/* Those of such rows, by enum top_column; `when`: they have it. Rows of CSV that follow each other
+ * have the same columns. */
+static void make_fields(const struct top_watch *watch, enum top_by by, int width,
+			struct table_column fields[TOP_COLUMNS])
 {
 	static const struct pmc_scale whole = { 1, 0, "" };
-	const bool thread = look->by == TOP_THREAD, pool = look->by == TOP_POOL;
-	const struct {
-		const char *name, *head, *folded;
-		unsigned char unit;
-		int width;
-		unsigned priority;
-	} fields[] = {
-#define X(id, name, head, folded, unit, width, priority, cell, doc)                                \
-	{ name, head, folded, TABLE_##unit, width, priority },
+	const enum table_format format = (enum table_format)watch->flags->rows.format;
+	const bool data = width == TOP_DATA, waits = watch->waits,
+		   json = format == TABLE_JSON || format == TABLE_JSONL;
+	const struct table_column made[TOP_COLUMNS] = {
+#define X(id, title, in_table, kind, narrowest, priority, has, cell, doc)                          \
+	{ .name = title,                                                                           \
+	  .head = in_table,                                                                        \
+	  .unit = TABLE_##kind,                                                                    \
+	  .scale = TABLE_##kind == TABLE_COUNT ? &whole : NULL,                                    \
+	  .index = TOP_##id,                                                                       \
+	  .decimals = 1,                                                                           \
+	  .drop = TABLE_DROP_LAST,                                                                 \
+	  .place = 100 - priority,                                                                 \
+	  .least = narrowest,                                                                      \
+	  .most = WIDEST_TEXT,                                                                     \
+	  .when = has },
 #include "tools/top/columns.def"
 #undef X
-	}, *field = &fields[column];
-	struct table_column made = {
-		.name = field->name,
-		.head = thread ? field->head : field->folded,
-		.unit = field->unit,
-		.index = column,
-		.decimals = 1,
-		.scale = field->unit == TABLE_COUNT ? &whole : NULL,
-		.drop = column == TOP_NAME ? TABLE_STAYS : TABLE_DROP_LAST,
-		.place = 100 - field->priority,
-		.least = field->width,
-		.most = column == TOP_COMMAND_ ? width / 2 : WIDEST_TEXT,
-		.hidden = column == TOP_HISTORY_,
 	};
 
-	if (column == TOP_PID && look->by == TOP_PROCESS)
-		made.place = 100 - fields[TOP_TID].priority;
-	if (column == TOP_STATE && !thread)
-		made.least = 7;
-	return made;
+	memcpy(fields, made, sizeof(made));
+	fields[TOP_NAME].drop = TABLE_STAYS;
+	fields[TOP_COMMAND_].most = width / 2;
+	fields[TOP_HISTORY_].hidden = true;
+	if (by == TOP_PROCESS)
+		fields[TOP_PID].place = fields[TOP_TID].place;
+	if (by == TOP_THREAD)
+		return;
+	fields[TOP_NAME].head = by == TOP_POOL ? "pool" : "process";
+	fields[TOP_STATE].head = fields[TOP_STATE].name;
+	fields[TOP_STATE].least = 7;
 }
 
 /* Those that were asked for come before all but the name, the ID and the CPU time. */
@@ -133,26 +104,25 @@ struct table_column *top_columns(const struct top_watch *watch, const struct top
 				 int width, struct pmc_arena *arena, unsigned *n)
 {
 	const struct live_events *live = &watch->live;
-	const bool data = width == TOP_DATA;
+	struct table_column fields[TOP_COLUMNS];
 	const size_t room = 1 + TOP_COLUMNS + live->view.count + pmc_n_metrics;
 	struct table_column *list = pmc_arena_alloc(arena, room * sizeof(*list));
 
+	make_fields(watch, look->by, width, fields);
 	*n = 0;
-	if (data || watch->flags->rows.choice.columns)
+	if (width == TOP_DATA || watch->flags->rows.choice.columns)
 		list[(*n)++] = (struct table_column){ .name = "time_ns",
 						      .unit = TABLE_ID,
 						      .kind = TOP_TIME };
 	for (enum top_column c = 0; c < TOP_HISTORY_; c++)
-		if (applies(watch, c, look->by, data)) {
-			list[*n] = field_of(look, c, width);
-			*n += !is_event(live, list[*n].name);
-		}
+		if (fields[c].when && !is_event(live, fields[c].name))
+			list[(*n)++] = fields[c];
 	for (unsigned e = 0; e < live->view.count; e++)
 		list[(*n)++] = event_of(watch, e);
 	for (unsigned m = 0; live->view.count && m < pmc_n_metrics; m++)
 		if (live_shows_metric(live, m))
 			list[(*n)++] = metric_of(watch, m);
-	list[(*n)++] = field_of(look, TOP_HISTORY_, width);
+	list[(*n)++] = fields[TOP_HISTORY_];
 	for (unsigned i = 0; i < *n; i++) {
 		list[i].kept = true;
 		list[i].place = (strcmp(list[i].name, look->sort) ? list[i].place : 1) << 16 | i;
@@ -299,7 +269,7 @@ struct table_cell top_cell(void *arg, const struct table_column *column)
 	if (column->kind == TOP_METRIC)
 		return live_metric_cell(&source->watch->live, row->counts, column->index);
 	switch (column->index) {
-#define X(id, name, head, folded, unit, width, priority, cell, doc)                                \
+#define X(id, name, head, unit, width, priority, has, cell, doc)                                   \
 	case TOP_##id:                                                                             \
 		return cell;
 #include "tools/top/columns.def"

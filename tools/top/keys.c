@@ -419,7 +419,7 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out)
 		{ "w", "write the rows to a CSV file" },
 		{ "d", "append a snapshot to a dump, if the process has the agent" },
 	}, of_columns[] = {
-#define X(id, name, head, folded, unit, width, priority, cell, doc) { name, doc },
+#define X(id, name, head, unit, width, priority, has, cell, doc) { name, doc },
 #include "tools/top/columns.def"
 #undef X
 	};
