@@ -492,7 +492,7 @@ is_sleep() { [ "$(cat "/proc/$plain/comm")" = sleep ]; }
 await is_sleep
 refused 1 "no agent in process $plain \(.*sleep\): start the program with pmctl run" "a process without the agent" "$plain"
 gone "$plain"
-[ "$(id -u)" = 0 ] && refused 1 "process 2 is a kernel thread" "a kernel thread" 2
+[ "$(id -u)" = 0 ] && refused 1 "process 2 is a kernel thread, " "a kernel thread" 2
 sh -c 'exit 0 & exec sleep 1000' &
 parent=$!
 zombie() { dead=$(pgrep -P "$parent" 2>/dev/null) && grep -q '^State:.Z' "/proc/$dead/status"; }

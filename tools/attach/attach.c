@@ -31,21 +31,6 @@ int attach_gone(pid_t pid)
 			 pid);
 }
 
-/* PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/PID/stat. A process that is ending has
- * no program either. */
-static bool is_kernel_thread(const struct attach *target)
-{
-	const char *at;
-	char text[1024];
-	unsigned flags;
-
-	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
-		return false;
-	at = strrchr(text, ')');
-	return at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
-	       (flags & 0x00200000);
-}
-
 static int no_agent(const struct attach *target)
 {
 	char exe[PATH_MAX];
@@ -54,10 +39,6 @@ static int no_agent(const struct attach *target)
 	exe[n > 0 ? n : 0] = '\0';
 	if (attach_has_ended(target))
 		return attach_gone(target->pid);
-	if (is_kernel_thread(target))
-		return tool_fail(EXIT_FAIL,
-				 "process %d is a kernel thread: only programs have an agent",
-				 target->pid);
 	return tool_fail(
 		EXIT_FAIL,
 		"no agent in process %d (%s): start the program with pmctl run -- CMD or with "
@@ -92,7 +73,7 @@ int attach_no_memory(const struct attach *target, int error)
 	if (error == -EPERM || error == -EACCES)
 		return not_permitted(target);
 	if (error == -ESRCH)
-		return is_kernel_thread(target) ? no_agent(target) : ATTACH_AGAIN;
+		return ATTACH_AGAIN;
 	return tool_fail(EXIT_FAIL, "cannot read the memory of process %d: %s", target->pid,
 			 strerror(-error));
 }
@@ -121,17 +102,6 @@ static int no_entry(const struct attach *target, int error)
 #define PIDFD_THREAD O_EXCL
 #endif
 
-void attach_status(int dir, const char *field, char value[256])
-{
-	char text[16384];
-	const char *at;
-
-	pmc_file_read_at(dir, "status", text, sizeof(text));
-	at = pmc_proc_field(text, field);
-	at = at ? at : "";
-	snprintf(value, 256, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
 bool attach_pidfd_ended(int pidfd)
 {
 	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
@@ -146,10 +116,11 @@ bool attach_has_ended(const struct attach *target)
 
 static bool is_zombie(int dir)
 {
-	char state[256];
+	struct pmc_proc_stat stat;
+	char text[1024];
 
-	attach_status(dir, "State", state);
-	return state[0] == 'Z' || state[0] == 'X';
+	return pmc_file_read_at(dir, "stat", text, sizeof(text)) > 0 &&
+	       pmc_proc_stat(text, &stat) && strchr("ZX", stat.state);
 }
 
 /* /proc/PID can be read as long as its process has the ID, so a pidfd that was opened between
@@ -164,31 +135,28 @@ static int open_dir(int at, const char *path)
 	return openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The main thread has ended by pthread_exit: use memory and descriptors of any other thread. */
-static void enter_by_thread(struct attach *target)
+/* The main thread has ended by pthread_exit: use memory and descriptors of the last thread that can
+ * be used. */
+static void enter_by_thread(const char *name, void *arg)
 {
-	int list = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = list >= 0 ? fdopendir(list) : NULL;
-	struct dirent *entry;
+	struct attach *target = arg;
+	char path[64];
+	int dir, pidfd = -1;
 
-	while (tasks && (entry = readdir(tasks))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int dir = tid > 0 ? open_dir(list, entry->d_name) : -1, pidfd = -1;
+	snprintf(path, sizeof(path), "task/%s", name);
+	dir = open_dir(target->dir, path);
+	if (dir >= 0 && !is_zombie(dir))
+		pidfd = (int)syscall(SYS_pidfd_open, atoi(name), PIDFD_THREAD);
+	if (pidfd >= 0 && is_there(dir)) {
+		const int image = target->image, files = target->files;
 
-		if (dir >= 0 && !is_zombie(dir))
-			pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
-		if (pidfd >= 0 && is_there(dir)) {
-			close(target->image);
-			close(target->files);
-			target->image = dir;
-			target->files = pidfd;
-			break;
-		}
-		pmc_fd_close(pidfd);
-		pmc_fd_close(dir);
+		target->image = dir;
+		target->files = pidfd;
+		dir = image;
+		pidfd = files;
 	}
-	if (tasks)
-		closedir(tasks);
+	pmc_fd_close(pidfd);
+	pmc_fd_close(dir);
 }
 
 int attach_enter(struct attach *target, pid_t pid, bool writing)
@@ -212,7 +180,7 @@ int attach_enter(struct attach *target, pid_t pid, bool writing)
 	if (target->image < 0 || target->files < 0)
 		return -errno;
 	if (is_zombie(target->dir) && !attach_has_ended(target))
-		enter_by_thread(target);
+		pmc_dir_visit(enter_by_thread, target, "/proc/self/fd/%d/task", target->dir);
 	target->mem = openat(target->image, "mem", (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	return target->mem < 0 ? -errno : 0;
 }
@@ -458,14 +426,14 @@ int attach_maps(struct attach *target)
 
 /* ---- /proc/PID/task -------------------------------------------------------------------------- */
 
-bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+bool attach_read_task(const struct attach *target, pid_t pid, const char *name, char *text,
 		      size_t cap)
 {
 	char path[64];
 	int n;
 
-	snprintf(path, sizeof(path), "%d/%s", pid, name);
-	n = pmc_file_read_at(dirfd(tasks->dir), path, text, cap);
+	snprintf(path, sizeof(path), "task/%d/%s", pid, name);
+	n = pmc_file_read_at(target->dir, path, text, cap);
 	return n > 0 || n == -EFBIG;
 }
 
@@ -477,18 +445,17 @@ static int by_tid(const void *a, const void *b)
 }
 
 /* tid: as gettid() returns it in the process, the innermost of the NSpid line. */
-static void add_task(struct attach *target, const char *name)
+static void add_task(const char *name, void *arg)
 {
+	struct attach *target = arg;
 	struct attach_tasks *tasks = &target->tasks;
-	const pid_t pid = (pid_t)strtol(name, NULL, 10);
+	const pid_t pid = atoi(name);
 	uint64_t tid = (uint64_t)pid;
 	char text[4096];
 
-	if (pid <= 0)
-		return;
 	if (target->other_pid_namespace) {
 		tid = 0;
-		if (attach_read_task(tasks, pid, "status", text, sizeof(text)))
+		if (attach_read_task(target, pid, "status", text, sizeof(text)))
 			pmc_proc_last(text, "NSpid", &tid);
 	}
 	tasks->list = tool_list_grow(tasks->list, tasks->n, &tasks->room, sizeof(*tasks->list));
@@ -498,19 +465,13 @@ static void add_task(struct attach *target, const char *name)
 int attach_tasks_open(struct attach *target)
 {
 	struct attach_tasks *tasks = &target->tasks;
-	int fd = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
+	const int error = pmc_dir_visit(add_task, target, "/proc/self/fd/%d/task", target->dir);
 
-	tasks->dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!tasks->dir && fd >= 0)
-		close(fd);
-	if (!tasks->dir)
-		return errno == ENOENT || errno == ESRCH ?
+	if (error)
+		return error == -ENOENT || error == -ESRCH ?
 			       attach_gone(target->pid) :
 			       tool_fail(EXIT_FAIL, "cannot list the threads of process %d: %s",
-					 target->pid, strerror(errno));
-	while ((entry = readdir(tasks->dir)))
-		add_task(target, entry->d_name);
+					 target->pid, strerror(-error));
 	if (tasks->n)
 		qsort(tasks->list, tasks->n, sizeof(*tasks->list), by_tid);
 	return 0;
@@ -613,10 +574,8 @@ int attach_open(struct attach *target, pid_t pid, unsigned flags)
 
 static void forget_slots(struct attach *target)
 {
-	if (target->tasks.dir)
-		closedir(target->tasks.dir);
 	free(target->tasks.list);
-	target->tasks = (struct attach_tasks){ .dir = NULL };
+	target->tasks = (struct attach_tasks){ .list = NULL };
 	free(target->registry.slots);
 	free(target->index);
 	target->registry.slots = NULL;
@@ -658,8 +617,8 @@ int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void
 	return code != ATTACH_AGAIN || flags & ATTACH_PATIENT ?
 		       code :
 		       tool_fail(EXIT_FAIL,
-				 "process %d keeps calling exec, or its agent is still starting; "
-				 "try again later",
+				 "process %d is a kernel thread, keeps calling exec, or its agent "
+				 "is still starting; try again later",
 				 pid);
 }
 

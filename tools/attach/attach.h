@@ -18,7 +18,6 @@
 #include "tools/attach/agent.h"
 #include "tools/live/task.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -37,7 +36,6 @@ struct attach_task {
 struct attach_tasks {
 	struct attach_task *list; /* by tid */
 	size_t n, room;
-	DIR *dir; /* NULL: not open */
 };
 
 /* Nothing was printed: the process called exec while it was being read, its agent is starting, or,
@@ -63,7 +61,7 @@ struct attach {
 	struct pmc_control control;
 	struct attach_image *images;
 	size_t n_images, image_room;
-	struct attach_tasks tasks; /* opened before the slots were copied */
+	struct attach_tasks tasks; /* listed before the slots were copied */
 	/* A copy of the registry and of the slots of live threads; a slot that changed while being
 	 * copied is left out. */
 	struct registry registry;
@@ -122,8 +120,6 @@ int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t 
 /* For struct reader. */
 void attach_group_read(void *target, int fd, uint64_t id, unsigned n, struct pmc_reading *reading,
 		       uint64_t *words);
-/* A field of /proc/PID/status, such as "VmHWM"; "": there is none. */
-void attach_status(int dir, const char *field, char value[256]);
 /* A file of /proc/PID for reading; NULL: errno says why. */
 FILE *attach_open_text(const struct attach *target, const char *name);
 
@@ -142,7 +138,7 @@ int attach_tasks_open(struct attach *target);
 /* NULL: it has started since, or has ended. */
 struct attach_task *attach_task_of(const struct attach *target, uint32_t tid);
 /* A file of /proc/PID/task/TID. False: it cannot be read. */
-bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+bool attach_read_task(const struct attach *target, pid_t pid, const char *name, char *text,
 		      size_t cap);
 
 /* ---- the agent ---- */

@@ -233,27 +233,28 @@ static int find_signal(struct asking *asking)
 	return result;
 }
 
+static void try_dump(const char *number, void *arg)
+{
+	struct asking *asking = arg;
+	const int image = asking->target.image;
+	char *name = asking->target.control.out, path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "fd/%s", number);
+	fd = asking->fd < 0 ? openat(image, path, O_PATH | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	asking->fd = read_dump(fd);
+	close(fd);
+	n = readlinkat(image, path, name, sizeof(asking->target.control.out) - 1);
+	name[n > 0 ? n : 0] = '\0';
+}
+
 static void find_dump(struct asking *asking)
 {
-	const struct attach *target = &asking->target;
-	int list = openat(target->image, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = list >= 0 ? fdopendir(list) : NULL;
-	struct dirent *entry;
-
-	while (dir && asking->fd < 0 && (entry = readdir(dir))) {
-		char *name = asking->target.control.out;
-		int fd = openat(list, entry->d_name, O_PATH | O_CLOEXEC);
-		ssize_t n;
-
-		if (fd < 0)
-			continue;
-		asking->fd = read_dump(fd);
-		close(fd);
-		n = readlinkat(list, entry->d_name, name, sizeof(target->control.out) - 1);
-		name[n > 0 ? n : 0] = '\0';
-	}
-	if (dir)
-		closedir(dir);
+	if (asking->fd < 0)
+		pmc_dir_visit(try_dump, asking, "/proc/self/fd/%d/fd", asking->target.image);
 }
 
 #define WINDOW (2 * (size_t)PMC_FRAME_MAX_BYTES)
@@ -302,8 +303,7 @@ static int wait_for_answer(struct asking *asking)
 	while (pmc_now_ns() - start < ANSWER_NS) {
 		off_t at = asking->at;
 
-		if (asking->fd < 0)
-			find_dump(asking);
+		find_dump(asking);
 		if (asking->fd >= 0 && answered(asking))
 			return print_name(asking);
 		if (attach_has_ended(&asking->target))
@@ -321,7 +321,8 @@ static int wait_for_answer(struct asking *asking)
 static int ask(struct asking *asking)
 {
 	const struct attach *target = &asking->target;
-	char text[256];
+	char status[16384];
+	const char *caught;
 	int error = asking->known ? 0 : find_signal(asking);
 
 	if (error == -ENOENT || error == -EINVAL || (!error && !asking->signo))
@@ -331,15 +332,15 @@ static int ask(struct asking *asking)
 				 target->pid);
 	if (error)
 		return attach_no_memory(target, error);
-	attach_status(target->dir, "NSpid", text);
-	asking->pid = strtoull(strrchr(text, '\t') ? strrchr(text, '\t') : text, NULL, 10);
 	find_dump(asking);
 	/* Frames from before the signal are no answer. */
 	if (asking->fd >= 0)
 		asking->at = lseek(asking->fd, 0, SEEK_END);
+	pmc_file_read_at(target->dir, "status", status, sizeof(status));
+	pmc_proc_last(status, "NSpid", &asking->pid);
 	/* Without a handler it could be killed. */
-	attach_status(target->dir, "SigCgt", text);
-	if (!(strtoull(text, NULL, 16) >> (asking->signo - 1) & 1))
+	caught = pmc_proc_field(status, "SigCgt");
+	if (!caught || !(strtoull(caught, NULL, 16) >> (asking->signo - 1) & 1))
 		return tool_fail(EXIT_FAIL,
 				 "cannot signal process %d: it has no handler of its dump signal "
 				 "%d: there is no agent that counts, or the program replaced the "

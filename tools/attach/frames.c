@@ -17,7 +17,6 @@
 
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
 {
-	const struct attach_tasks *tasks = &target->tasks;
 	struct pmc_proc_sched sched = { .cpu_ns = 0 };
 	const struct attach_task *task;
 	struct pmc_usage usage = { 0 };
@@ -31,13 +30,13 @@ bool attach_thread_words(const struct attach *target, uint32_t tid, struct accou
 		pid = task ? task->pid : 0;
 	}
 	/* CPU time 0 is that of a kernel without CONFIG_SCHED_INFO: every thread here has run. */
-	if (!pid || !attach_read_task(tasks, pid, "schedstat", stat, sizeof(stat)) ||
+	if (!pid || !attach_read_task(target, pid, "schedstat", stat, sizeof(stat)) ||
 	    !pmc_proc_schedstat(stat, &sched) || !sched.cpu_ns)
 		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU) | ACCOUNT_BIT(ACCOUNT_DELAY);
 	now->of[ACCOUNT_CPU] = sched.cpu_ns;
 	now->of[ACCOUNT_DELAY] = sched.delay_ns;
-	if (pid && attach_read_task(tasks, pid, "status", status, sizeof(status)) &&
-	    attach_read_task(tasks, pid, "stat", stat, sizeof(stat)) &&
+	if (pid && attach_read_task(target, pid, "status", status, sizeof(status)) &&
+	    attach_read_task(target, pid, "stat", stat, sizeof(stat)) &&
 	    pmc_task_status(status, tid, &usage) && pmc_task_stat(stat, &usage))
 		account_put_usage(now, &usage);
 	else
@@ -130,10 +129,12 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 /* ---- process ------------------------------------------------------------------------------*/
 static uint64_t status_number(int dir, const char *field)
 {
-	char text[256];
+	char text[16384];
+	uint64_t value = 0;
 
-	attach_status(dir, field, text);
-	return strtoull(text, NULL, 10);
+	pmc_file_read_at(dir, "status", text, sizeof(text));
+	pmc_proc_number(text, field, &value);
+	return value;
 }
 
 /* Of the UTS namespace of the process: a container has a host name of its own. */
