@@ -42,10 +42,8 @@ static void add_threads(int dir, const char *file, struct live_tids *tids)
 	char *line = NULL;
 	size_t room = 0;
 
-	while (lines && getline(&line, &room, lines) > 0) {
-		tids->list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*tids->list));
-		tids->list[tids->n++] = (pid_t)atol(line);
-	}
+	while (lines && getline(&line, &room, lines) > 0)
+		live_tids_add(tids, (pid_t)atol(line));
 	free(line);
 	if (lines)
 		fclose(lines);

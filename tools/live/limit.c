@@ -2,27 +2,12 @@
 /* limit.c - see limit.h. */
 #include "tools/live/limit.h"
 #include "lib/base/file.h"
+#include "lib/base/proc.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The value behind "KEY " at the start of a line; 0: there is none. */
-static uint64_t value_of(const char *text, const char *key)
-{
-	const size_t len = strlen(key);
-	uint64_t value = 0;
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, key, len) && line[len] == ' ') {
-			sscanf(line + len, "%" SCNu64, &value);
-			break;
-		}
-	}
-	return value;
-}
 
 static double read_limit(const char *dir, bool v1)
 {
@@ -49,10 +34,12 @@ static void take(struct live_cpu_limit *limit, const char *dir, bool v1)
 	if (!(cpus > 0) || (limit->cpus > 0 && cpus >= limit->cpus) ||
 	    pmc_file_read(text, sizeof(text), "%s/cpu.stat", dir) <= 0)
 		return;
-	*limit = (struct live_cpu_limit){ cpus, value_of(text, "nr_periods"),
-					  value_of(text, "nr_throttled"),
-					  v1 ? value_of(text, "throttled_time") :
-					       1000 * value_of(text, "throttled_usec") };
+	*limit = (struct live_cpu_limit){ .cpus = cpus };
+	pmc_proc_number(text, "nr_periods", &limit->periods);
+	pmc_proc_number(text, "nr_throttled", &limit->throttled);
+	if (!pmc_proc_number(text, "throttled_time", &limit->throttled_ns) &&
+	    pmc_proc_number(text, "throttled_usec", &limit->throttled_ns))
+		limit->throttled_ns *= 1000;
 }
 
 /* A line of proc_pid_cgroup: "0::/path" of v2, "1:cpu,cpuacct:/path" of v1. */

@@ -109,47 +109,34 @@ static uint64_t exit_of(const struct run *run, const struct pmc_profile *profile
 	return last->fixed.off_ns ? 0 : pmc_sub_sat(whole.cpu_ns, last->fixed.cpu_ns);
 }
 
-/* An image whose last frames are older than its end. */
-static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
-			    const struct pmc_profile *profile, const struct pmc_p_process *known,
-			    struct pmc_process_fixed *fixed)
-{
-	struct pmc_process_fixed whole = *fixed;
-	char text[200];
-
-	whole.cpu_ns = run->child.cpu_ns;
-	subtract_others(&whole, profile, known);
-	/* wait4's CPU time includes time in which counting was off. */
-	if (!fixed->off_ns && whole.cpu_ns > fixed->cpu_ns)
-		fixed->cpu_ns = whole.cpu_ns;
-	if (pmc_process_never_on(fixed))
-		fixed->off_ns = run->child.end_ns - fixed->start_ns;
-	/* wait4's include those of the children it waited for. */
-	fixed->flags |= PMC_PROCESS_NO_SWITCHES;
-	fixed->time_ns = run->child.end_ns;
-	put_ending(fixed, &run->child);
-	put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
-		 "%s %s: threads that ran then have no row, or one as of the last snapshot%s",
-		 known->exe, how(&run->child, true, text),
-		 run->config.interval ? "" : " (pmctl run -I 100ms takes some)");
-}
-
+/* An image with its end. */
 static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 			   const struct pmc_profile *profile, const struct pmc_p_process *known)
 {
 	const struct pmc_process_text text = { known->host, known->boot_id, known->exe,
 					       known->cmdline, known->labels };
+	const uint64_t exit_ns = exit_of(run, profile, known), exit_us = exit_ns / 1000;
 	struct pmc_process_fixed fixed = known->fixed;
+	char ended[200];
 
-	if (fixed.how_ended == PMC_ENDED_EXIT || fixed.how_ended == PMC_ENDED_SIGNAL) {
-		const uint64_t exit_ns = exit_of(run, profile, known);
-
-		put_ending(&fixed, &run->child);
-		fixed.cpu_ns += exit_ns;
-		fixed.exit_us =
-			exit_ns / 1000 < UINT32_MAX ? (uint32_t)(exit_ns / 1000) : UINT32_MAX;
-	} else
-		complete_killed(buf, run, profile, known, &fixed);
+	put_ending(&fixed, &run->child);
+	fixed.cpu_ns += exit_ns;
+	if (known->fixed.how_ended == PMC_ENDED_EXIT ||
+	    known->fixed.how_ended == PMC_ENDED_SIGNAL) {
+		fixed.exit_us = exit_us < UINT32_MAX ? (uint32_t)exit_us : UINT32_MAX;
+	} else {
+		/* Its last frames are older. */
+		if (pmc_process_never_on(&known->fixed))
+			fixed.off_ns = run->child.end_ns - fixed.start_ns;
+		/* wait4's include those of the children it waited for. */
+		fixed.flags |= PMC_PROCESS_NO_SWITCHES;
+		fixed.time_ns = run->child.end_ns;
+		put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
+			 "%s %s: threads that ran then have no row, or one as of the last "
+			 "snapshot%s",
+			 known->exe, how(&run->child, true, ended),
+			 run->config.interval ? "" : " (pmctl run -I 100ms takes some)");
+	}
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
