@@ -282,27 +282,11 @@ static const void *copy_data(void *from, enum reader_copy kind, uint64_t address
 
 int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap)
 {
-	size_t len = 0;
+	/* Up to what is not mapped. */
+	const ssize_t n = pread(target->mem, to, cap - 1, (off_t)address);
 
-	*to = '\0';
-	while (len + 1 < cap) {
-		/* Not beyond the end of a page: the next may be unmapped. */
-		size_t n = PAGE - (size_t)((address + len) % PAGE);
-		int error;
-
-		if (n > cap - 1 - len)
-			n = cap - 1 - len;
-		error = attach_read(target, address + len, to + len, n);
-		if (error) {
-			to[len] = '\0';
-			return error;
-		}
-		if (memchr(to + len, '\0', n))
-			return 0;
-		len += n;
-	}
-	to[len] = '\0';
-	return 0;
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0 ? 0 : -EFAULT;
 }
 
 /* ---- maps ---------------------------------------------------------------------------------*/

@@ -141,11 +141,6 @@ int tool_child_go(struct tool_child *child, const char *name);
 int tool_fail_exec(const char *command, int error);
 /* Whether it has ended; then it is reaped and `status` set. wait: waits for that. */
 bool tool_child_ended(struct tool_child *child, bool wait);
-/* As tool_wait(). */
-void tool_child_wait(struct tool_child *child);
-/* Waits for the end of a child, and sends it the signals that would end pmctl, but for those of the
- * terminal, which it has got, too. */
-void tool_wait(pid_t pid, int *status);
 /* Kills a child that did not call exec yet, and reaps it. */
 void tool_child_drop(struct tool_child *child);
 /* Ends as the process with this status of wait(2): returns its exit code, or raises its signal,

@@ -8,6 +8,7 @@
 #include "tools/cli/flags.h"
 #include "tools/explain/explain.h"
 #include "tools/live/task.h"
+#include "tools/live/wait.h"
 #include "tools/profile/profile.h"
 
 #include <errno.h>
@@ -101,19 +102,20 @@ static int run_command(const struct request *request)
 /* In a child: pmctl run ends as its command did, perhaps by a signal. *status: of wait. */
 static int run(const struct request *request, int *status)
 {
-	pid_t pid;
+	struct tool_child child;
 
 	fflush(NULL);
-	pid = fork();
-	if (pid < 0)
+	child.pid = fork();
+	if (child.pid < 0)
 		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(errno));
-	if (!pid) {
+	if (!child.pid) {
 		const int code = run_command(request);
 
 		fflush(NULL);
 		_exit(code);
 	}
-	tool_wait(pid, status);
+	live_wait_child(&child);
+	*status = child.status;
 	return 0;
 }
 

@@ -55,3 +55,19 @@ enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns)
 			return LIVE_TIME;
 	}
 }
+
+void live_wait_child(struct tool_child *child)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct live_wait wait = { .input = -1, .child = child, .forward = true };
+	sigset_t was;
+
+	/* With an inherited SIG_IGN the kernel would reap the child. */
+	signal(SIGCHLD, SIG_DFL);
+	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
+	if (!tool_child_ended(child, false))
+		while (live_wait(&wait, 0) != LIVE_ENDED)
+			;
+	close(wait.signals);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+}

@@ -16,3 +16,6 @@ enum live_event { LIVE_TIME, LIVE_INPUT, LIVE_RESIZED, LIVE_STOP, LIVE_ENDED };
 
 /* until_ns 0: without end. LIVE_ENDED: the command has ended, or a signal ends the watching. */
 enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns);
+/* Waits for the end of a child, and sends it the signals that would end pmctl, but for those of the
+ * terminal, which it has got, too. */
+void live_wait_child(struct tool_child *child);

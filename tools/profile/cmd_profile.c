@@ -577,7 +577,7 @@ static int profile(struct job *job)
 	if (*job->dir)
 		rmdir(job->dir);
 	if (!code && job->rings.command) {
-		tool_child_wait(&job->rings.child);
+		live_wait_child(&job->rings.child);
 		code = tool_end_as(job->rings.child.status);
 	}
 	rings_close(&job->rings);

@@ -391,7 +391,7 @@ static void stop(struct rings *rings)
 	if (rings->use->stopped)
 		rings->use->stopped(rings->owner);
 	close(rings->wait.signals);
-	/* Those for a command wait until tool_wait() forwards them. */
+	/* Those for a command wait until live_wait_child() forwards them. */
 	if (!rings->command)
 		sigprocmask(SIG_SETMASK, &rings->was_blocked, NULL);
 }

@@ -351,7 +351,7 @@ static int run_trace(struct trace *trace)
 	if (!closed)
 		trace_write_totals(trace);
 	if (trace->rings.command) {
-		tool_child_wait(&trace->rings.child);
+		live_wait_child(&trace->rings.child);
 		if (!closed)
 			return tool_end_as(trace->rings.child.status);
 	}

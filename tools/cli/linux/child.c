@@ -69,31 +69,15 @@ int tool_child_go(struct tool_child *child, const char *name)
 
 bool tool_child_ended(struct tool_child *child, bool wait)
 {
-	pid_t pid = child->pid, got;
-	siginfo_t info = { 0 };
+	pid_t got = child->pid;
 
-	if (!pid)
-		return true;
-	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | (wait ? 0 : WNOHANG)) < 0 &&
+	while (child->pid && (got = waitpid(child->pid, &child->status, wait ? 0 : WNOHANG)) < 0 &&
 	       errno == EINTR)
 		;
-	if (info.si_pid != pid && !wait)
+	if (child->pid && !got)
 		return false;
-	/* From here on a signal handler must not signal it. */
 	child->pid = 0;
-	do
-		got = waitpid(pid, &child->status, 0);
-	while (got < 0 && errno == EINTR);
 	return true;
-}
-
-void tool_child_wait(struct tool_child *child)
-{
-	const pid_t pid = child->pid;
-
-	child->pid = 0;
-	if (pid)
-		tool_wait(pid, &child->status);
 }
 
 void tool_child_drop(struct tool_child *child)
