@@ -329,15 +329,28 @@ static int put_name(struct pmc_out *out, const char *name)
 	return pmc_utf8_safe(out, name, strlen(name), NAME_COLUMNS);
 }
 
-static void put_waker(struct pmc_out *out, const struct waker *waker)
+/* Goes on below the first waker where the line ends. Returns the column behind it. */
+static int put_waker(struct pmc_out *out, const struct waker *waker, int column, int width)
 {
-	pmc_out_str(out, " <- ");
-	put_name(out, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name);
+	struct pmc_out line = PMC_OUT_MEM(128);
+	int columns;
+
+	pmc_out_str(&line, " <- ");
+	columns = put_name(&line, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name) +
+		  4 - (int)line.len;
 	if (waker->threads > 1)
-		pmc_outf(out, " (%u threads)", waker->threads);
+		pmc_outf(&line, " (%u threads)", waker->threads);
 	else if (!waker->by->threads && waker->by->tid)
-		pmc_outf(out, " %u", waker->by->tid);
-	pmc_outf(out, " %u %%", waker->part);
+		pmc_outf(&line, " %u", waker->by->tid);
+	pmc_outf(&line, " %u %%", waker->part);
+	columns += (int)line.len;
+	if (column > NAME_COLUMNS + 8 && column + columns > width) {
+		column = NAME_COLUMNS + 8;
+		pmc_out_char(out, '\n');
+		pmc_out_pad(out, ' ', column);
+	}
+	pmc_out_bytes(out, line.buf, line.len);
+	return column + columns;
 }
 
 /* Who ended most of its waiting, who that one's, and so on: up to an interrupt, or a thread or
@@ -347,21 +360,21 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
 	struct waker waker = main_waker(summary, t);
-	struct pmc_out line = PMC_OUT_MEM(1024);
+	int column = NAME_COLUMNS + 8;
 
-	pmc_out_pad(&line, ' ', NAME_COLUMNS - put_name(&line, t->name));
-	pmc_outf(&line, " %7u", t->threads ? t->threads : t->tid);
+	pmc_out_pad(out, ' ', NAME_COLUMNS - put_name(out, t->name));
+	pmc_outf(out, " %7u", t->threads ? t->threads : t->tid);
 	for (unsigned n = 1; n <= MOST_LINKS && waker.by; n++) {
 		bool last = waker.by == &summary->no_thread[BY_INTERRUPT];
 
-		put_waker(&line, &waker);
+		column = put_waker(out, &waker, column, width);
 		for (unsigned i = 0; i < n; i++)
 			last |= seen[i] == waker.by ||
 				(waker.threads > 1 && seen[i]->pool == waker.by->pool);
 		seen[n] = waker.by;
 		waker = last ? (struct waker){ .by = NULL } : main_waker(summary, waker.by);
 	}
-	pmc_show_indented(out, line.buf, width, NAME_COLUMNS + 8);
+	pmc_out_char(out, '\n');
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
