@@ -279,6 +279,11 @@ static void limit_of_cgroup(void **state)
 	facts.limit.throttled_ns = S;
 	assert_string_equal(cause(), "cpu-starved");
 	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
+	/* Other programs of the machine delay it, too. */
+	pool.delay = facts.delay = facts.limit.throttled_ns + S / 10;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
+	pool.delay = facts.delay = 0;
 	/* A pool that hardly runs is not held back by it. */
 	facts.cpu = 10 * S;
 	assert_string_equal(cause(), "");

@@ -10,6 +10,7 @@
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Times of things that a rule estimates, in ns: a page fault, the start and end of a thread and of
@@ -181,7 +182,10 @@ static bool held_back(struct judging *j)
 		EVIDENCE(j, "in %llu of %llu periods, for %s on the CPUs together",
 			 (unsigned long long)limit->throttled, (unsigned long long)limit->periods,
 			 TIME(j, limit->throttled_ns));
-	j->finding->loss_ns = (double)(used_up ? j->pool->delay : limit->throttled_ns);
+	/* Run delay has the time when the limit was reached: it is no cause beside that. */
+	j->finding->loss_ns = used_up || limit->throttled_ns > j->pool->delay / 2 ?
+				      fmax((double)j->pool->delay, (double)limit->throttled_ns) :
+				      (double)limit->throttled_ns;
 	j->finding->advice = "a larger limit (cpu.max), or fewer threads that run at once";
 	return true;
 }
