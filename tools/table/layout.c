@@ -117,7 +117,8 @@ static void choose_unit(const struct table *table, struct table_place *place, st
 	}
 	switch (column->unit) {
 	case TABLE_NS:
-		pmc_scale_time(&place->scale, place->most, place->micro);
+		/* Without any time, in the unit of most tables. */
+		pmc_scale_time(&place->scale, place->most > 0 ? place->most : 1e6, place->micro);
 		pmc_out_str(unit, place->scale.unit);
 		break;
 	case TABLE_COUNT:

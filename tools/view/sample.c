@@ -43,9 +43,12 @@ static void tally(struct sampled *list, unsigned *n, const struct pmc_p_samples 
 	pmc_add_sat(&list[i].samples, samples->samples);
 }
 
-/* Whether the first is shown rather than the second: waits are not of CPU time. */
+/* Whether the first is shown rather than the second: waits are not of CPU time, but all that there
+ * is of a program that hangs. */
 static bool is_rather(const struct sampled *a, const struct sampled *b)
 {
+	if (!a->samples != !b->samples)
+		return a->samples;
 	if (pmc_is_off_cpu(a->event) != pmc_is_off_cpu(b->event))
 		return pmc_is_off_cpu(b->event);
 	return a->samples > b->samples;
