@@ -244,7 +244,7 @@ for key in region time; do
 	refuses 2 "invalid --by '$key'; give " "--by $key of a recording" profile --by $key -- true
 	unlike "$(sed 's/.*; give//' err)" "region|time" "--by $key: keys that it takes are listed"
 done
-run "$PMCTL" profile -- "$PROG/work"
+run "$PMCTL" profile -- sh -c '"$0"; sleep 0.1' "$PROG/work"
 like "$(cat err)" "off-cpu \(--off-cpu\)" "the table of functions names the flag of profile for waits"
 
 # The command goes on while the last records are read.
@@ -264,6 +264,9 @@ run "$PMCTL" profile -p $pid -d 1s -o p.pmc
 is "$status" 0 "a running process"
 sleep 100 &
 run "$PMCTL" profile -p $pid,$! -d 0.1s -o two.pmc
+idle=$!
+run "$PMCTL" profile -p $idle -d 0.1s --top 3
+like "$(cat err out)" 'nanosleep' "a program that only waits: its waits are shown"
 kill $!
 is "$("$PMCTL" report --by pool --format json two.pmc | jq -c '[.groups[].key] | sort')" \
 	'["sleep","sleeper","work","worker"]' "of several processes no main thread is called (main)"

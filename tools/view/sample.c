@@ -82,7 +82,7 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	samples->event = best ? best->event : NULL;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	for (unsigned i = 0; i < n; i++)
-		if (&list[i] != best)
+		if (&list[i] != best && list[i].samples)
 			pmc_outf(&out, "%s%s", out.len ? ", " : "", list[i].event->name);
 	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
 	if (!asked || best || (view->n_where && !view->n_rows))
@@ -546,7 +546,9 @@ static void put_explained(struct pmc_view *view)
 		pmc_show_wrapped(out, buf, width);
 		pmc_out_to_mem(&line, buf, sizeof(buf));
 		pmc_say(view, " samples by other events: %S (%s)", others,
-			view->options->keep_hint ? "--off-cpu" : "--event");
+			!view->options->keep_hint				   ? "--event" :
+			view->samples.event && pmc_is_off_cpu(view->samples.event) ? "--on-cpu" :
+										     "--off-cpu");
 		if (others[0])
 			pmc_show_wrapped(out, buf, width);
 		pmc_out_char(out, '\n');
