@@ -184,8 +184,8 @@ banned() {
 	code "$@" | grep -E "(^|[^A-Za-z0-9_.>])($pattern)[[:space:]]*\("
 }
 
-# profile and report are for the tools only.
-mapfile -t agent_c < <(sources agent | grep -vE '^lib/(profile|report)/')
+# shellcheck disable=SC2086 # a list of folders
+mapfile -t agent_c < <(sources agent $shared)
 bad=$(banned 'malloc|calloc|realloc|free|strdup|strndup|asprintf|vasprintf|posix_memalign' \
 	"${agent_c[@]}")
 is "$bad" "" "agent and shared code do not call malloc and related functions"

@@ -363,6 +363,15 @@ static void knobs_are_documented(void **state)
 	}
 }
 
+static void export_formats_are_documented(void **state)
+{
+	const char *man = command_page("export");
+
+#define X(id, name, ...) expect_word(man, name, "pmctl-export(1)");
+#include "tools/export/exporters.def"
+#undef X
+}
+
 static void help_is_the_same_both_ways(void **state)
 {
 	static struct tool_run other;
@@ -392,6 +401,7 @@ int main(void)
 		cmocka_unit_test(flag_help_is_a_short_phrase),
 		cmocka_unit_test(flags_are_documented),
 		cmocka_unit_test(knobs_are_documented),
+		cmocka_unit_test(export_formats_are_documented),
 		cmocka_unit_test(help_is_the_same_both_ways),
 	};
 
