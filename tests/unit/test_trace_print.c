@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trace_print.c - tools/trace/print.h: print formats, and those that cannot be evaluated. */
+/* test_trace_print.c - tools/trace/print.c: print formats, and those that cannot be evaluated. */
 #include "tools/trace/trace.h"
 #include "tests/unit/unit.h"
 

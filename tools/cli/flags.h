@@ -4,7 +4,7 @@
  *
  * A row has the type of the value and the member of the command's options that gets it; help,
  * suggestions and errors come from the rows, too. A file that has a table defines FLAG_OPTIONS as
- * the type of these options. docs/man/pmctl.1 documents each flag.
+ * the type of these options. The command's page documents each flag.
  */
 #pragma once
 

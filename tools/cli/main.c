@@ -72,14 +72,18 @@ static bool help(const char *command)
 static void help_all(void)
 {
 	const char *group = "";
+	int width = 0;
 
+	for (unsigned i = 0; i < tool_n_commands; i++)
+		if (width < (int)strlen(tool_commands[i].name))
+			width = (int)strlen(tool_commands[i].name);
 	puts("pmctl: per-thread performance counts for unmodified programs\n\n"
 	     "Usage: pmctl COMMAND [ARGUMENTS]");
 	for (unsigned i = 0; i < tool_n_commands; i++) {
 		if (strcmp(tool_commands[i].group, group) != 0)
 			printf("\n%s:\n", tool_commands[i].group);
 		group = tool_commands[i].group;
-		printf("  %-10s%s\n", tool_commands[i].name, tool_commands[i].summary);
+		printf("  %-*s   %s\n", width, tool_commands[i].name, tool_commands[i].summary);
 	}
 	puts("\npmctl help COMMAND shows a command's flags, pmctl --version the version.\n\n"
 	     "Examples:\n"

@@ -8,7 +8,7 @@
 
 /* ---- inputs ------------------------------------------------------------------------------ */
 
-/* Adds the frames of the inputs (tools/cli/inputs.h). Damaged ones are a warning while one is good.
+/* Adds the frames of the inputs (tool_inputs_read()). Damaged ones are a warning while one is good.
  * 0, or the exit code with the error printed. */
 int report_read(struct pmc_profile *profile, const char *const *files, unsigned n);
 /* An input_reader of tools/cli/pmctl.h: adds the frames of one input. */

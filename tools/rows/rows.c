@@ -13,6 +13,8 @@
 #define FIRST_SETTLE 16
 
 enum { FIXED_WORDS = sizeof(struct pmc_thread_fixed) / sizeof(uint64_t) };
+/* The shortest fixed part that has a delay. */
+enum { DELAY_END = offsetof(struct pmc_thread_fixed, delay_ns) + sizeof(uint64_t) };
 
 /* ---- packing -----------------------------------------------------------------------------
  * A word is its significant bytes; their number is a nibble in front of all words. A row of
@@ -165,7 +167,7 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	size_t len, bytes;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (frame->head.fixed < sizeof(fixed))
+	if (frame->head.fixed < DELAY_END)
 		fixed.flags &= (uint8_t)~PMC_THREAD_DELAY;
 	n_words = row_words(frame, &fixed, words);
 	if (!n_words)

@@ -106,7 +106,7 @@ struct pmc_profile_tables {
 	struct pmc_p_site *sites;
 	struct pmc_p_process *processes, *last_process;
 	struct table_frame *frames;
-	uint64_t n_frames[PMC_FRAME_TIMES + 1]; /* by type */
+	uint64_t n_frames[UINT8_MAX + 1]; /* by pmc_frame_head.type */
 	struct pmc_p_module *modules;
 	struct pmc_p_stack *stacks;
 	size_t samples_room;
