@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exec_args.h - the list of arguments of execl(), execlp() and execle(), as an array. */
-#ifndef PMC_AGENT_HOOKS_EXEC_ARGS_H
-#define PMC_AGENT_HOOKS_EXEC_ARGS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@
 	argv[0] = (char *)(uintptr_t)first;                                                        \
 	for (size_t i = 1; i <= argc; i++)                                                         \
 	argv[i] = va_arg(args, char *)
-
-#endif

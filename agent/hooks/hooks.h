@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks.h - what the files that interpose libc functions share. Private to this folder. */
-#ifndef PMC_AGENT_HOOKS_HOOKS_H
-#define PMC_AGENT_HOOKS_HOOKS_H
+#pragma once
 
 #include "agent/base/real.h"
 #include "agent/process/process.h"
@@ -21,5 +20,3 @@ void agent_syscall_init(void);
 long agent_filtering_call(long number, const long args[6]);
 /* The host has named the calling thread. */
 void agent_name_given(const char *name);
-
-#endif

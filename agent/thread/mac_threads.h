@@ -6,8 +6,7 @@
  * and leaves it when it ends, both by itself. Lock-free, without thread-local variables: macOS
  * allocates them on first use, and has freed them when the end of a thread is announced.
  */
-#ifndef PMC_AGENT_THREAD_MAC_THREADS_H
-#define PMC_AGENT_THREAD_MAC_THREADS_H
+#pragma once
 
 #include "lib/dump/frame.h"
 #include "lib/plan/mac_plan.h"
@@ -56,5 +55,3 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg);
 void mac_start_drop(struct mac_start *start);
 /* In the new thread. */
 void *mac_start_run(void *start);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* thread.h - threads and their rows; groups of a thread, inherit groups and uncore events. */
-#ifndef PMC_AGENT_THREAD_THREAD_H
-#define PMC_AGENT_THREAD_THREAD_H
+#pragma once
 
 #include "agent/output/output.h"
 #include "agent/sample/sample.h"
@@ -110,5 +109,3 @@ int *agent_inherit_find(int fd);
 void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
 /* In a forked child. */
 void agent_inherit_forked(void);
-
-#endif

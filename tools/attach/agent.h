@@ -5,8 +5,7 @@
  * It reads the process as pmctl dump does: see attach.h for what that guards against. Nothing is
  * printed; what can fail leaves the reason in `why`, of ATTACH_WHY bytes.
  */
-#ifndef PMC_TOOLS_ATTACH_AGENT_H
-#define PMC_TOOLS_ATTACH_AGENT_H
+#pragma once
 
 #include "lib/dump/frame.h"
 
@@ -49,5 +48,3 @@ void attach_agent_set(const struct attach *agent, uint64_t eventset, struct pmc_
  * first. The caller frees buf->data. */
 bool attach_agent_frames(struct attach *agent, const struct attach_thread *thread,
 			 struct pmc_frame_buf *buf, char *why);
-
-#endif

@@ -9,8 +9,7 @@
  * written through descriptors that are opened first. Functions that return `int` return 0, the
  * exit code after printing the error, or ATTACH_AGAIN.
  */
-#ifndef PMC_TOOLS_ATTACH_ATTACH_H
-#define PMC_TOOLS_ATTACH_ATTACH_H
+#pragma once
 
 #include "lib/live/control.h"
 #include "lib/live/registry.h"
@@ -192,5 +191,3 @@ void attach_put_samples(struct attach *target, struct slot *slot, struct attach_
 			struct pmc_frame_buf *buf);
 /* TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_BENCH_H
-#define PMC_TOOLS_BENCH_H
+#pragma once
 
 #include "lib/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
@@ -213,5 +212,3 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		     double *values);
 /* NULL: nothing. */
 void bench_runner_stop(struct bench_runner *runner);
-
-#endif

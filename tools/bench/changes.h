@@ -6,8 +6,7 @@
  * change-point problem", Applied Statistics 28 (1979); P. K. Sen, "Estimates of the regression
  * coefficient based on Kendall's tau", JASA 63 (1968).
  */
-#ifndef PMC_TOOLS_BENCH_CHANGES_H
-#define PMC_TOOLS_BENCH_CHANGES_H
+#pragma once
 
 #include "lib/bench/statistics.h"
 
@@ -35,5 +34,3 @@ struct bench_trend {
 	double pct, ci_pct;
 };
 void bench_trend_of(const double *values, size_t n, struct bench_trend *trend);
-
-#endif

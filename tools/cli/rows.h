@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.h - the flags and the output of commands that print the rows of a table. */
-#ifndef PMC_TOOLS_CLI_ROWS_H
-#define PMC_TOOLS_CLI_ROWS_H
+#pragma once
 
 #include "tools/cli/flags.h"
 #include "tools/table/table.h"
@@ -43,5 +42,3 @@ void tool_rows_print(struct tool_rows *rows, struct table *table);
 void tool_rows_say(struct tool_rows *rows, const char *format, ...);
 /* Under a table: how many rows and which columns it does not show. */
 void tool_rows_put_left_out(struct tool_rows *rows, const struct table *table);
-
-#endif

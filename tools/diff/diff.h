@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff.h - pmctl diff: two sides of dumps, row by row. Private to this folder. */
-#ifndef PMC_TOOLS_DIFF_H
-#define PMC_TOOLS_DIFF_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "lib/bench/statistics.h"
@@ -195,5 +194,3 @@ const char *diff_key_head(const struct diff *diff);
 extern const struct table_column diff_table_columns[9];
 /* In the chosen form. 0, or the exit code with the error printed. */
 int diff_write_rows(struct diff *diff);
-
-#endif

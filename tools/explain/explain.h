@@ -5,8 +5,7 @@
  *
  * A rule speaks only with its evidence: what was not recorded is `has_...` false, never 0.
  */
-#ifndef PMC_TOOLS_EXPLAIN_EXPLAIN_H
-#define PMC_TOOLS_EXPLAIN_EXPLAIN_H
+#pragma once
 
 #include "tools/live/limit.h"
 #include "tools/report/report.h"
@@ -178,5 +177,3 @@ const char *explain_text(struct pmc_arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* "24.4 s", "3.1 ms": of the arena. */
 const char *explain_time(struct pmc_arena *arena, uint64_t ns);
-
-#endif

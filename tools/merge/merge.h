@@ -4,8 +4,7 @@
  *
  * The output depends on the set of good frames in the inputs and on nothing else.
  */
-#ifndef PMC_TOOLS_MERGE_MERGE_H
-#define PMC_TOOLS_MERGE_MERGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void merge_output_signals(void);
 int merge_output_write(struct merge_output *output, struct merge *merge, int (*add)(int fd));
 /* Removes what is not committed. May be called twice. */
 void merge_output_close(struct merge_output *output);
-
-#endif

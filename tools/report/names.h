@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* names.h - functions of addresses and stacks, for views of samples. */
-#ifndef PMC_TOOLS_REPORT_NAMES_H
-#define PMC_TOOLS_REPORT_NAMES_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "tools/report/report.h"
@@ -69,5 +68,3 @@ const struct spot *names_next_spot(const struct report_names *names, const struc
 void names_count(struct report_names *names, uint64_t samples, struct spot *spot);
 /* A spot that is no function, such as "(no stack)". */
 struct spot *names_word(struct report_names *names, const char *word);
-
-#endif

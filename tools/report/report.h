@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.h - dumps as commands read them, and the names of their addresses. */
-#ifndef PMC_TOOLS_REPORT_H
-#define PMC_TOOLS_REPORT_H
+#pragma once
 
 #include "tools/symbol/symbol.h"
 #include "tools/view/report.h"
@@ -62,5 +61,3 @@ bool symbols_unchanged(const char *path, uint64_t start_ns);
  * NULL: unknown. */
 const char *symbols_start(struct symbols *symbols, const struct pmc_profile *profile,
 			  const char *path, uint64_t offset, uint64_t start_ns);
-
-#endif

@@ -5,8 +5,7 @@
  * Memory is the arena's. A sum says how many of its rows had a value, so that "not counted" never
  * turns into 0.
  */
-#ifndef PMC_TOOLS_ROWS_FOLD_H
-#define PMC_TOOLS_ROWS_FOLD_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "lib/base/histogram.h"
@@ -242,5 +241,3 @@ void pmc_thread_key(const struct pmc_p_thread *thread, struct pmc_out *out);
 /* Symbol, or module+offset; empty if unknown. */
 void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
 const char *pmc_base_name(const char *path);
-
-#endif

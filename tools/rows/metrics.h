@@ -6,8 +6,7 @@
  * Events are recognised by type and config of perf's generic events, with or without :u, not by
  * the requested name.
  */
-#ifndef PMC_TOOLS_ROWS_METRICS_H
-#define PMC_TOOLS_ROWS_METRICS_H
+#pragma once
 
 #include "tools/rows/profile.h"
 
@@ -65,5 +64,3 @@ bool pmc_ratio_value(unsigned metric, const struct pmc_ratio *ratio, double *val
 
 /* Whether the metric is made of OS accounting, and not of events. */
 bool pmc_metric_is_accounting(unsigned metric);
-
-#endif

@@ -6,8 +6,7 @@
  * is the merge). Finishing links, orders and sums them for reports. A thread's row is its newest
  * snapshot. All memory is the arena's, which does not fail (pmc_arena_exhausted).
  */
-#ifndef PMC_TOOLS_ROWS_PROFILE_H
-#define PMC_TOOLS_ROWS_PROFILE_H
+#pragma once
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
@@ -426,5 +425,3 @@ static inline size_t pmc_subject_bytes(size_t text_len)
 
 /* False: no later frame supersedes it; number is 0 then. */
 bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subject);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tables.h - tables behind a profile. Private to this folder. */
-#ifndef PMC_TOOLS_ROWS_TABLES_H
-#define PMC_TOOLS_ROWS_TABLES_H
+#pragma once
 
 #include "lib/base/map.h"
 #include "tools/rows/profile.h"
@@ -171,5 +170,3 @@ void profile_open_totals(struct pmc_profile *profile);
 void profile_subtract_row(struct pmc_p_process *process, const struct pmc_p_thread *row);
 void profile_close_totals(struct pmc_profile *profile);
 bool profile_is_first(const struct pmc_p_process *process);
-
-#endif

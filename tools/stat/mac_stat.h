@@ -7,8 +7,7 @@
  *
  * Private to this folder.
  */
-#ifndef PMC_TOOLS_STAT_MAC_STAT_H
-#define PMC_TOOLS_STAT_MAC_STAT_H
+#pragma once
 
 #include "lib/base/out.h"
 #include "tools/cli/mac_usage.h"
@@ -27,5 +26,3 @@ struct mac_stat {
 /* Until the command or process ends, count is reached, or SIGINT comes for a process. 0, or the
  * exit code of an error that has been printed. */
 int mac_stat_run(struct mac_stat *stat);
-
-#endif

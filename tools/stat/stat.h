@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stat.h - pmctl stat: target, groups, rows of sums, and their output. Private to this folder. */
-#ifndef PMC_TOOLS_STAT_STAT_H
-#define PMC_TOOLS_STAT_STAT_H
+#pragma once
 
 #include "lib/base/out.h"
 #include "tools/cli/rows.h"
@@ -190,5 +189,3 @@ int stat_prometheus_write(struct stat_job *stat);
 /* Of a command that has ended the file stays, of others it is removed: what is not counted any more
  * must not look like something that stands still. */
 int stat_prometheus_end(struct stat_job *stat);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram.h - lengths of waits as a table, CSV, JSON and text for Prometheus. */
-#ifndef PMC_TOOLS_TABLE_HISTOGRAM_H
-#define PMC_TOOLS_TABLE_HISTOGRAM_H
+#pragma once
 
 #include "lib/base/histogram.h"
 #include "tools/table/table.h"
@@ -43,5 +42,3 @@ struct table_cell table_histogram_cell(const struct pmc_histogram *of);
 /* As Prometheus and OpenMetrics have histograms, in seconds, with these labels. */
 void table_histogram_prometheus(struct pmc_out *out, const char *labels,
 				const struct pmc_histogram *of, uint64_t sum_ns);
-
-#endif

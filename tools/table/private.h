@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* private.h - what the files of tools/table share. Private to this folder. */
-#ifndef PMC_TOOLS_TABLE_PRIVATE_H
-#define PMC_TOOLS_TABLE_PRIVATE_H
+#pragma once
 
 #include "tools/table/table.h"
 
@@ -33,5 +32,3 @@ void table_show(const struct table_place *place, const struct table_cell *cell,
 		struct pmc_out *out);
 
 void table_print_json(const struct table *table, bool array, struct pmc_out *out);
-
-#endif

@@ -7,8 +7,7 @@
  * widths and formats are here. Rows are asked for several times, so a source answers the same each
  * time. Not thread-safe, no signal handlers.
  */
-#ifndef PMC_TOOLS_TABLE_H
-#define PMC_TOOLS_TABLE_H
+#pragma once
 
 #include "lib/base/arena.h"
 #include "lib/base/out.h"
@@ -314,5 +313,3 @@ struct pmc_json;
 void table_page_columns(const struct table *table, struct pmc_json *json);
 void table_page_rows(const struct table *table, struct pmc_json *json, const char *key,
 		     uint64_t from, uint64_t to);
-
-#endif

@@ -7,8 +7,7 @@
  * columns.c makes cells and lays them out, which cmd_top.c prints and screen.c draws, keys.c and
  * zoom.c with it.
  */
-#ifndef PMC_TOOLS_TOP_TOP_H
-#define PMC_TOOLS_TOP_TOP_H
+#pragma once
 
 #include "lib/base/hash.h"
 #include "lib/base/histogram.h"
@@ -313,5 +312,3 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out);
 void top_inside_read(struct top_screen *screen);
 void top_inside_close(struct top_inside *inside);
 void top_put_zoom(const struct top_screen *screen, struct pmc_out *out);
-
-#endif

@@ -6,8 +6,7 @@
  * points.c finds the tracepoints; cmd_trace.c opens their events, and hands each record to write.c
  * or, with --summary, to summary.c.
  */
-#ifndef PMC_TOOLS_TRACE_TRACE_H
-#define PMC_TOOLS_TRACE_TRACE_H
+#pragma once
 
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
@@ -308,5 +307,3 @@ void trace_write(struct trace *trace, const struct pmc_record *record);
 void trace_write_loss(struct trace *trace, const struct ring *ring, uint64_t lost);
 /* Prints the numbers of records printed and lost to stderr. */
 void trace_write_totals(const struct trace *trace);
-
-#endif

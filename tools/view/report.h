@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.h - a profile as a table, JSON or CSV: pmctl report, and what pmctl run prints. */
-#ifndef PMC_TOOLS_VIEW_REPORT_H
-#define PMC_TOOLS_VIEW_REPORT_H
+#pragma once
 
 #include "lib/base/advice.h"
 #include "lib/base/out.h"
@@ -126,5 +125,3 @@ const char *pmc_why_no_samples(const struct pmc_profile *profile);
  * out. */
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem);
-
-#endif

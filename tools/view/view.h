@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view.h - what the views of a profile share. Private to this folder. */
-#ifndef PMC_TOOLS_VIEW_VIEW_H
-#define PMC_TOOLS_VIEW_VIEW_H
+#pragma once
 
 #include "lib/base/json.h"
 #include "tools/rows/fold.h"
@@ -323,5 +322,3 @@ struct table_cell pmc_sample_rest(struct pmc_table *table, const struct table_co
 struct table_cell pmc_table_branch(struct pmc_table *table);
 /* Title (of samples the caller puts it), table and footer in the format. */
 void pmc_table_put(struct pmc_table *table, struct pmc_footer *footer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* protocol.h - messages between pmctl and pmc-spawn, over the socket at descriptor 3. */
-#ifndef PMC_TOOLS_BENCH_PROTOCOL_H
-#define PMC_TOOLS_BENCH_PROTOCOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ struct spawn_result {
 };
 
 enum spawn_stop { SPAWN_ENDED, SPAWN_TIMED_OUT, SPAWN_KILLED };
-
-#endif
