@@ -184,4 +184,27 @@ print(os.WTERMSIG(status))
 END
 is "$(timeout 200 python3 "$T/hangup.py" "$PMCTL" 2>&1)" 1 "terminal hangup: pmctl and the command are killed by SIGHUP"
 
+# ---- the background of a script ----------------------------------------------------------------
+# A shell without job control ignores SIGINT there, and scripts end what they have started by it.
+set +m
+sleep 1000 &
+target=$!
+waits_for_signals() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q signalfd; }
+for command in "stat" "top -b" "trace --summary" "profile -o $T/x.pmc"; do
+	case $command in trace*) [ -r /sys/kernel/tracing/events/sched/sched_switch/id ] ;; esac || {
+		skip "tracepoints cannot be read" "SIGINT ends $command -p"
+		continue
+	}
+	# shellcheck disable=SC2086
+	timeout -s KILL 100 "$PMCTL" $command -p $target >"$T/log" 2>"$T/err" &
+	job=$!
+	pid=
+	started() { pid=$(pgrep -P $job -x pmctl) && waits_for_signals; }
+	await started
+	kill -INT "$pid"
+	wait $job
+	is $? 0 "SIGINT ends $command -p" || diag "$(tail -n 3 "$T/err")"
+done
+kill $target
+
 done_testing

@@ -64,7 +64,7 @@ void live_wait_child(struct tool_child *child)
 
 	/* With an inherited SIG_IGN the kernel would reap the child. */
 	signal(SIGCHLD, SIG_DFL);
-	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
+	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), false, &was);
 	if (!tool_child_ended(child, false))
 		while (live_wait(&wait, 0) != LIVE_ENDED)
 			;

@@ -244,7 +244,8 @@ int rings_open(struct rings *rings)
 		return code;
 	/* Those that come while it attaches end the recording at its start. */
 	rings->wait = (struct live_wait){
-		.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &rings->was_blocked),
+		.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), !rings->command,
+					&rings->was_blocked),
 		.input = -1,
 		.child = &rings->child,
 		.forward = rings->command,

@@ -570,7 +570,7 @@ int stat_run(struct stat_job *stat)
 		return code;
 	}
 	wait.input = open_target(stat);
-	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
+	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), !stat->cmd, &was);
 	if (stat->cmd)
 		code = tool_child_go(&stat->child, stat->cmd[0]);
 	/* Series begin with 0. */

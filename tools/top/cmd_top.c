@@ -295,7 +295,8 @@ static int run(struct top_job *job)
 	if (code)
 		return code;
 	job->wait = (struct live_wait){
-		.signals = tool_signals(signals, sizeof(signals) / sizeof(signals[0]), &was),
+		.signals = tool_signals(signals, sizeof(signals) / sizeof(signals[0]), !flags->cmd,
+					&was),
 		.input = -1,
 		.child = &job->child,
 		.forward = flags->cmd,

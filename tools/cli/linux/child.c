@@ -90,7 +90,7 @@ void tool_child_drop(struct tool_child *child)
 	tool_child_ended(child, true);
 }
 
-int tool_signals(const int *signals, unsigned n, sigset_t *was)
+int tool_signals(const int *signals, unsigned n, bool interrupt, sigset_t *was)
 {
 	struct sigaction now;
 	sigset_t set;
@@ -98,7 +98,8 @@ int tool_signals(const int *signals, unsigned n, sigset_t *was)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (unsigned i = 0; i < n; i++)
-		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+		if ((interrupt && signals[i] == SIGINT) ||
+		    (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
 			sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, was);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
