@@ -2,7 +2,8 @@
 /* test_perf_data.c - perf.data files of small dumps; tests/e2e/export-perf.t has perf read some. */
 #include "tests/unit/samples_report.h"
 #include "tools/export/export.h"
-#include "tools/export/perf_format.h"
+
+#include <linux/perf_event.h>
 
 #define ROOM	(200 << 20)
 #define MODULES (UINT64_C(1) << 48)
@@ -49,7 +50,7 @@ static void take_sample(struct file *file, size_t at, void (*each)(const struct 
 	assert_in_range(sample->n, 2, 16);
 	for (unsigned i = 0; i < sample->n; i++)
 		sample->chain[i] = u64(file, at + 56 + 8 * i);
-	assert_true(sample->chain[0] == PERF_CALLERS_IN_USER);
+	assert_true(sample->chain[0] == PERF_CONTEXT_USER);
 	assert_true(sample->chain[1] == u64(file, at + 16));
 	assert_int_not_equal(sample->time_ns, 0);
 	file->samples++;
@@ -68,10 +69,10 @@ static void take_records(struct file *file, void (*each)(const struct sample *))
 
 		size = u32(file, at + 4) >> 16;
 		assert_true(size >= 16 && size % 8 == 0 && size <= end - at);
-		if (type == PERF_SAMPLE)
+		if (type == PERF_RECORD_SAMPLE)
 			take_sample(file, at, each);
-		file->n_modules += type == PERF_MMAP2;
-		if (type == PERF_COMM && u32(file, at + 8) == u32(file, at + 12) &&
+		file->n_modules += type == PERF_RECORD_MMAP2;
+		if (type == PERF_RECORD_COMM && u32(file, at + 8) == u32(file, at + 12) &&
 		    (!file->n_pids || file->pids[file->n_pids - 1] != u32(file, at + 8)))
 			file->pids[file->n_pids++] = u32(file, at + 8);
 	}

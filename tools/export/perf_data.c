@@ -3,16 +3,27 @@
  * perf_data.c - perf.data files, as perf record writes them.
  *
  * A dump has numbers of samples by thread and stack, and perhaps by time: each sample becomes a
- * record with an equal share of the weight, at its time, or at the start of its thread. See
- * perf_format.h.
+ * record with an equal share of the weight, at its time, or at the start of its thread. Source:
+ * tools/perf/Documentation/perf.data-file-format.txt of the kernel.
  */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"
 #include "tools/export/export.h"
-#include "tools/export/perf_format.h"
 #include "tools/symbol/symbol.h"
+
+#include <linux/perf_event.h>
+
+/* Linux 5.12; older headers lack it. */
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+
+/* A mapping of this name is that of the kernel; perf reads its symbols from /proc/kallsyms. */
+#define PERF_KERNEL_MAP "[kernel.kallsyms]"
+
+enum { PERF_FEATURE_EVENT_DESC = 12, PERF_FILE_HEAD_BYTES = 104, PERF_BUILD_ID_BYTES = 20 };
 
 /* ---- where modules are, and numbers of processes on different hosts ------------------------- */
 
@@ -285,7 +296,7 @@ static void put_fork(struct perf_data *p, const struct perf_who *who, uint32_t p
 {
 	struct perf_record *record = &p->record;
 
-	begin(record, PERF_FORK, PERF_MISC_EXEC);
+	begin(record, PERF_RECORD_FORK, PERF_RECORD_MISC_COMM_EXEC);
 	put_u32s(record, who->pid, parent);
 	put_u32s(record, who->tid, parent);
 	put_u64(record, who->time_ns);
@@ -298,7 +309,7 @@ static void put_comm(struct perf_data *p, const struct perf_who *who, unsigned m
 {
 	struct perf_record *record = &p->record;
 
-	begin(record, PERF_COMM, misc);
+	begin(record, PERF_RECORD_COMM, misc);
 	put_u32s(record, who->pid, who->tid);
 	put_text(record, len ? name : "(unknown)", len ? len : 9, COMM_BYTES);
 	put_who(record, who, 1);
@@ -325,7 +336,8 @@ static void put_map(struct perf_data *p, unsigned misc, const struct perf_who *w
 		id[0] = (uint8_t)map->build_id_len;
 		memcpy(id + 4, map->build_id, map->build_id_len);
 	}
-	begin(record, PERF_MMAP2, (uint16_t)(misc | (has_id ? PERF_MISC_BUILD_ID : 0)));
+	begin(record, PERF_RECORD_MMAP2,
+	      (uint16_t)(misc | (has_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0)));
 	put_u32s(record, who->pid, who->tid);
 	put_u64(record, map->start);
 	put_u64(record, map->bytes);
@@ -343,7 +355,7 @@ static void put_module(struct perf_data *p, const struct perf_module *module)
 	const struct perf_map map = { module->start, module->bytes, of->path, of->build_id,
 				      of->build_id_len };
 
-	put_map(p, PERF_MISC_USER, &p->main, &map);
+	put_map(p, PERF_RECORD_MISC_USER, &p->main, &map);
 }
 
 /* The notes are of ELF (elf(5)): sizes of name and descriptor, the type, then both, each padded to
@@ -381,7 +393,7 @@ static void put_kernel(struct perf_data *p)
 
 	if (n > 0)
 		map.build_id_len = kernel_build_id(notes, (size_t)n, &map.build_id);
-	put_map(p, PERF_MISC_KERNEL, &everyone, &map);
+	put_map(p, PERF_RECORD_MISC_KERNEL, &everyone, &map);
 }
 
 static void begin_process(struct perf_data *p, const struct pmc_p_process *process)
@@ -402,7 +414,7 @@ static void begin_process(struct perf_data *p, const struct pmc_p_process *proce
 	p->main.time_ns = time_of(process->fixed.start_ns, 1);
 	if (forked)
 		put_fork(p, &p->main, number_in((unsigned)p->space, process->fixed.ppid));
-	put_comm(p, &p->main, forked ? 0 : PERF_MISC_EXEC, name, strlen(name));
+	put_comm(p, &p->main, forked ? 0 : PERF_RECORD_MISC_COMM_EXEC, name, strlen(name));
 }
 
 static void begin_thread(struct perf_data *p, const struct pmc_p_row *row)
@@ -449,10 +461,11 @@ static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, 
 	const struct pmc_p_stack *stack = sample->stack;
 	struct perf_record *record = &p->record;
 
-	const uint64_t contexts[] = { PERF_CALLERS_IN_USER, PERF_CALLERS_IN_KERNEL };
+	const uint64_t contexts[] = { PERF_CONTEXT_USER, PERF_CONTEXT_KERNEL };
 	bool in_kernel = stack && stack->depth && is_of_kernel(p, &stack->frames[0]);
 
-	begin(record, PERF_SAMPLE, in_kernel ? PERF_MISC_KERNEL : PERF_MISC_USER);
+	begin(record, PERF_RECORD_SAMPLE,
+	      in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 	put_u64(record, event + 1);
 	put_u64(record, 0);
 	put_u32s(record, p->thread.pid, p->thread.tid);
@@ -489,7 +502,7 @@ static void put_read(struct perf_data *p, const struct export_list *list)
 	const bool known = count && pmc_count_has_value(count);
 	struct perf_record *record = &p->record;
 
-	begin(record, PERF_READ, 0);
+	begin(record, PERF_RECORD_READ, 0);
 	put_u32s(record, p->thread.pid, p->thread.tid);
 	put_u64(record, known ? pmc_count_value(count) : list->of->weight);
 	put_u64(record, known ? count->enabled_ns : 0);
@@ -528,35 +541,37 @@ static void put_attr(struct perf_data *p, unsigned index)
 {
 	const struct pmc_event_def *def = &p->export->events[index].event->def;
 	const struct export_list *first = p->export->lists;
-	const struct pmc_samples_fixed *rate;
-	uint32_t type = def->type;
-	uint64_t config = def->config;
-	uint64_t flags = PERF_ATTR_COMM | PERF_ATTR_TASK | PERF_SAMPLE_ID_ALL | PERF_ATTR_MMAP2 |
-			 PERF_ATTR_COMM_EXEC | PERF_ATTR_INHERIT_STAT;
+	struct perf_event_attr attr = {
+		.type = def->type,
+		.size = PERF_ATTR_SIZE_VER0,
+		.config = def->config,
+		.config1 = def->config1,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			       PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			       PERF_FORMAT_ID,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.mmap2 = 1,
+		.inherit_stat = 1,
+		/* perf warns where samples of the kernel may be there without its symbols. */
+		.exclude_kernel = !p->kernel.module,
+		.exclude_callchain_kernel = !p->kernel.module,
+	};
 
-	/* perf warns where samples of the kernel may be there without its symbols. */
-	if (!p->kernel.module)
-		flags |= PERF_EXCLUDE_KERNEL | PERF_EXCLUDE_KERNEL_CALLERS;
 	while (first->event != index)
 		first++;
-	rate = &first->of->fixed;
+	attr.freq = first->of->fixed.frequency != 0;
+	attr.sample_freq = attr.freq ? first->of->fixed.frequency : first->of->fixed.period;
 	/* perf refuses a tracepoint without its format; perf script shows no stacks of its event
 	 * `dummy`. */
-	if (type == PMC_TYPE_OS || type == PERF_TYPE_IS_TRACEPOINT) {
-		type = PERF_TYPE_IS_SOFTWARE;
-		config = PERF_SOFTWARE_SWITCHES;
+	if (attr.type == PMC_TYPE_OS || attr.type == PERF_TYPE_TRACEPOINT) {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	}
-	if (rate->frequency)
-		flags |= PERF_ATTR_FREQ;
-	put_u32s(&p->record, type, PERF_ATTR_BYTES);
-	put_u64(&p->record, config);
-	put_u64(&p->record, rate->frequency ? rate->frequency : rate->period);
-	put_u64(&p->record, PERF_HAS_IDENTIFIER | PERF_HAS_IP | PERF_HAS_TID | PERF_HAS_TIME |
-				    PERF_HAS_PERIOD | PERF_HAS_CALLCHAIN);
-	put_u64(&p->record, PERF_READ_ENABLED | PERF_READ_RUNNING | PERF_READ_ID);
-	put_u64(&p->record, flags);
-	put_u64(&p->record, 0);
-	put_u64(&p->record, def->config1);
+	put_bytes(&p->record, &attr, attr.size);
 }
 
 /* Names of events; attributes have none. Their place and size are the table of features. */
@@ -568,7 +583,7 @@ static void put_event_names(struct perf_data *p)
 	record->words = 0;
 	put_u64(record, p->bytes + TABLE_WORDS * 8);
 	put_u64(record, 0);
-	put_u32s(record, p->export->n_events, PERF_ATTR_BYTES);
+	put_u32s(record, p->export->n_events, PERF_ATTR_SIZE_VER0);
 	for (unsigned i = 0; i < p->export->n_events; i++) {
 		const struct pmc_p_event *event = p->export->events[i].event;
 		struct pmc_out out = PMC_OUT_MEM(256);
@@ -590,7 +605,7 @@ static void put_head(struct perf_data *p, uint64_t data_bytes)
 {
 	const unsigned n = p->export->n_events;
 	const uint64_t attrs = PERF_FILE_HEAD_BYTES + 8 * n;
-	const uint64_t attr_bytes = PERF_ATTR_BYTES + 16;
+	const uint64_t attr_bytes = PERF_ATTR_SIZE_VER0 + 16;
 	const uint64_t head[] = {
 		PERF_FILE_HEAD_BYTES,
 		attr_bytes,
