@@ -317,24 +317,18 @@ static void put_comm(struct perf_data *p, const struct perf_who *who, unsigned m
 }
 
 /* A mapping of code with its build ID. */
-struct perf_map {
-	uint64_t start, bytes;
-	const char *path;
-	const uint8_t *build_id;
-	size_t build_id_len;
-};
-
 static void put_map(struct perf_data *p, unsigned misc, const struct perf_who *who,
-		    const struct perf_map *map)
+		    const struct perf_module *map)
 {
 	enum { READ_EXEC = 5, PRIVATE = 2 };
-	const bool has_id = map->build_id_len && map->build_id_len <= PERF_BUILD_ID_BYTES;
+	const struct pmc_p_module *of = map->module;
+	const bool has_id = of->build_id_len && of->build_id_len <= PERF_BUILD_ID_BYTES;
 	struct perf_record *record = &p->record;
 	uint8_t id[4 + PERF_BUILD_ID_BYTES] = { 0 };
 
 	if (has_id) {
-		id[0] = (uint8_t)map->build_id_len;
-		memcpy(id + 4, map->build_id, map->build_id_len);
+		id[0] = (uint8_t)of->build_id_len;
+		memcpy(id + 4, of->build_id, of->build_id_len);
 	}
 	begin(record, PERF_RECORD_MMAP2,
 	      (uint16_t)(misc | (has_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0)));
@@ -344,55 +338,31 @@ static void put_map(struct perf_data *p, unsigned misc, const struct perf_who *w
 	put_u64(record, 0);
 	put_bytes(record, id, sizeof(id));
 	put_u32s(record, READ_EXEC, PRIVATE);
-	put_text(record, map->path, strlen(map->path), PATH_BYTES);
+	put_text(record, of->path, strlen(of->path), PATH_BYTES);
 	put_who(record, who, 1);
 	end(p);
 }
 
-static void put_module(struct perf_data *p, const struct perf_module *module)
-{
-	const struct pmc_p_module *of = module->module;
-	const struct perf_map map = { module->start, module->bytes, of->path, of->build_id,
-				      of->build_id_len };
-
-	put_map(p, PERF_RECORD_MISC_USER, &p->main, &map);
-}
-
-/* The notes are of ELF (elf(5)): sizes of name and descriptor, the type, then both, each padded to
- * 4 bytes. */
-static size_t kernel_build_id(const char *notes, size_t bytes, const uint8_t **id)
-{
-	enum { NAME, DESCRIPTOR, TYPE, BUILD_ID = 3 };
-	uint32_t head[3];
-
-	for (size_t at = 0, of; at + sizeof(head) <= bytes; at = of + head[DESCRIPTOR]) {
-		memcpy(head, notes + at, sizeof(head));
-		at += sizeof(head);
-		of = at + ((size_t)head[NAME] + 3) / 4 * 4;
-		if (of + head[DESCRIPTOR] > bytes)
-			break;
-		*id = (const uint8_t *)notes + of;
-		if (head[TYPE] == BUILD_ID && head[NAME] == 4 && !memcmp(notes + at, "GNU", 4))
-			return head[DESCRIPTOR];
-		head[DESCRIPTOR] += -head[DESCRIPTOR] & 3;
-	}
-	return 0;
-}
-
 static void put_kernel(struct perf_data *p)
 {
+	/* Of the note of ELF with its ID: sizes of name and ID, type, and name. */
+	static const char head[16] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU";
 	const struct perf_who everyone = { UINT32_MAX, 0, 1 };
 	const uint64_t start = p->kernel.first / PAGE_BYTES * PAGE_BYTES;
 	const uint64_t most = UINT64_MAX - start;
 	const uint64_t bytes = p->kernel.last - start + PAGE_BYTES;
-	struct perf_map map = { .start = start,
-				.bytes = bytes < most ? bytes : most,
-				.path = PERF_KERNEL_MAP };
+	struct pmc_p_module kernel = { .path = PERF_KERNEL_MAP };
+	const struct perf_module map = { .module = &kernel,
+					 .start = start,
+					 .bytes = bytes < most ? bytes : most };
 	char notes[4096];
 	const int n = pmc_file_read(notes, sizeof(notes), "/sys/kernel/notes");
+	const char *note = n > 0 ? memmem(notes, (size_t)n, head, sizeof(head)) : NULL;
 
-	if (n > 0)
-		map.build_id_len = kernel_build_id(notes, (size_t)n, &map.build_id);
+	if (note && notes + n - note >= (int)sizeof(head) + PERF_BUILD_ID_BYTES) {
+		kernel.build_id = (const uint8_t *)note + sizeof(head);
+		kernel.build_id_len = PERF_BUILD_ID_BYTES;
+	}
 	put_map(p, PERF_RECORD_MISC_KERNEL, &everyone, &map);
 }
 
@@ -445,7 +415,7 @@ static void put_new_modules(struct perf_data *p, const struct pmc_p_stack *stack
 		    names_skip(stack, i))
 			continue;
 		module->mapped_in = p->n_processes;
-		put_module(p, module);
+		put_map(p, PERF_RECORD_MISC_USER, &p->main, module);
 	}
 }
 
