@@ -278,45 +278,39 @@ static uint64_t last_ns(const struct pmc_p_thread *thread)
 	return thread->fixed.end_ns ? thread->fixed.end_ns : thread->fixed.time_ns;
 }
 
-/* The last name of a thread is that of all its counters. */
-static void take_label(struct chrome *c, uint64_t first)
+/* The snapshots of a thread, from row i up to `end`. Its last name is that of all its counters. */
+static void put_rates_of(struct chrome *c, uint64_t i, uint64_t end)
 {
 	const struct pmc_profile *profile = c->export->profile;
-	struct pmc_out out = pmc_out_mem(c->label, sizeof(c->label));
-	uint64_t last = first;
-	const char *name;
+	struct pmc_p_row *const *rows = profile->timeline;
+	struct pmc_out label = pmc_out_mem(c->label, sizeof(c->label));
+	const struct pmc_p_thread *before = NULL, *now;
 	size_t len;
+	const char *name =
+		pmc_thread_label(pmc_profile_thread(profile, rows[end - 1], &c->now), &len);
 
-	while (last + 1 < profile->n_timeline &&
-	       pmc_same_thread(profile->timeline[first], profile->timeline[last + 1]))
-		last++;
-	name = pmc_thread_label(pmc_profile_thread(profile, profile->timeline[last], &c->now),
-				&len);
-	pmc_out_bytes(&out, name, len);
+	pmc_out_bytes(&label, name, len);
+	for (; i < end; i++) {
+		uint64_t from;
+
+		now = pmc_profile_thread(profile, rows[i], &c->now);
+		from = before ? before->fixed.time_ns : now->fixed.start_ns;
+		if (from && last_ns(now) > from)
+			put_counters(c, before, now, from, (double)(last_ns(now) - from) / 1e9);
+		before = pmc_profile_thread(profile, rows[i], &c->before);
+	}
+	put_counters(c, NULL, before, last_ns(before), 0);
 }
 
 static void put_rates(struct chrome *c)
 {
 	const struct pmc_profile *profile = c->export->profile;
 
-	for (uint64_t i = 0; i < profile->n_timeline; i++) {
-		const struct pmc_p_row *row = profile->timeline[i];
-		const struct pmc_p_row *last = i ? profile->timeline[i - 1] : NULL;
-		const struct pmc_p_row *next =
-			i + 1 < profile->n_timeline ? profile->timeline[i + 1] : NULL;
-		const struct pmc_p_thread *before = NULL, *now;
-		uint64_t from;
-
-		if (last && pmc_same_thread(last, row))
-			before = pmc_profile_thread(profile, last, &c->before);
-		else
-			take_label(c, i);
-		now = pmc_profile_thread(profile, row, &c->now);
-		from = before ? before->fixed.time_ns : now->fixed.start_ns;
-		if (from && last_ns(now) > from)
-			put_counters(c, before, now, from, (double)(last_ns(now) - from) / 1e9);
-		if (!next || !pmc_same_thread(row, next))
-			put_counters(c, NULL, now, last_ns(now), 0);
+	for (uint64_t i = 0, end; i < profile->n_timeline; i = end) {
+		for (end = i + 1; end < profile->n_timeline; end++)
+			if (!pmc_same_thread(profile->timeline[i], profile->timeline[end]))
+				break;
+		put_rates_of(c, i, end);
 	}
 }
 
