@@ -22,22 +22,20 @@ struct family {
 	const char *name; /* ends with its unit, if it has one */
 	const char *unit;
 	const char *help;
+	bool of_process;
 	size_t at;	/* where the value, a uint64_t, is in the fixed part; times in ns */
 	uint32_t lacks; /* flag of rows without it */
 	enum { COUNTER, GAUGE, HISTOGRAM } type;
 };
 
-#define THREAD(field)  offsetof(struct pmc_thread_fixed, field)
-#define PROCESS(field) offsetof(struct pmc_process_fixed, field)
+#define THREAD(field)  false, offsetof(struct pmc_thread_fixed, field)
+#define PROCESS(field) true, offsetof(struct pmc_process_fixed, field)
 
-static const struct family of_processes[] = {
+static const struct family families[] = {
 	{ "pmc_process_cpu_seconds", "seconds", "CPU time of a process image.", PROCESS(cpu_ns), 0,
 	  COUNTER },
 	{ "pmc_process_max_rss_bytes", "bytes", "Peak resident memory.", PROCESS(max_rss_bytes), 0,
 	  GAUGE },
-};
-
-static const struct family of_threads[] = {
 	{ "pmc_thread_cpu_seconds", "seconds", "CPU time of a thread.", THREAD(cpu_ns),
 	  PMC_THREAD_NO_CPU, COUNTER },
 	{ "pmc_thread_minor_faults", "", "Page faults without I/O.", THREAD(minor_faults),
@@ -101,43 +99,36 @@ static void end_sample(struct metrics *m, const char *unit, uint64_t value)
 		pmc_outf(m->out, "} %llu\n", (unsigned long long)value);
 }
 
-static uint64_t value_at(const struct family *family, const void *fixed)
+/* thread NULL: of the process. */
+static void put_value(struct metrics *m, const struct family *family,
+		      const struct pmc_p_process *process, const struct pmc_p_thread *thread)
 {
+	const bool known = thread ? !(thread->fixed.flags & family->lacks) :
+				    process->known && (family->type != COUNTER ||
+						       !pmc_process_never_on(&process->fixed));
 	uint64_t value;
 
-	memcpy(&value, (const char *)fixed + family->at, sizeof(value));
-	return value;
+	if (!known)
+		return;
+	memcpy(&value,
+	       (thread ? (const char *)&thread->fixed : (const char *)&process->fixed) + family->at,
+	       sizeof(value));
+	begin_sample(m, family, process, thread);
+	end_sample(m, family->unit, value);
 }
 
-static void put_of_processes(struct metrics *m, const struct family *family)
+static void put_family(struct metrics *m, const struct family *family)
 {
 	const struct pmc_profile *profile = m->export->profile;
 
 	begin_family(m, family);
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
-
-		if (!process->known ||
-		    (family->type == COUNTER && pmc_process_never_on(&process->fixed)))
-			continue;
-		begin_sample(m, family, process, NULL);
-		end_sample(m, family->unit, value_at(family, &process->fixed));
-	}
-}
-
-static void put_of_threads(struct metrics *m, const struct family *family)
-{
-	const struct pmc_profile *profile = m->export->profile;
-
-	begin_family(m, family);
-	for (uint64_t i = 0; i < profile->n_threads; i++) {
+	for (uint64_t i = 0; family->of_process && i < profile->n_processes; i++)
+		put_value(m, family, profile->processes[i], NULL);
+	for (uint64_t i = 0; !family->of_process && i < profile->n_threads; i++) {
 		const struct pmc_p_thread *thread =
 			pmc_profile_thread(profile, profile->threads[i], &m->buf);
 
-		if (thread->fixed.flags & family->lacks)
-			continue;
-		begin_sample(m, family, thread->process, thread);
-		end_sample(m, family->unit, value_at(family, &thread->fixed));
+		put_value(m, family, thread->process, thread);
 	}
 }
 
@@ -259,10 +250,8 @@ static void put_metrics(struct export *export, bool prometheus)
 	struct metrics m = { .export = export, .out = export->out, .prometheus = prometheus };
 	char unit[32];
 
-	for (unsigned i = 0; i < sizeof(of_processes) / sizeof(of_processes[0]); i++)
-		put_of_processes(&m, &of_processes[i]);
-	for (unsigned i = 0; i < sizeof(of_threads) / sizeof(of_threads[0]); i++)
-		put_of_threads(&m, &of_threads[i]);
+	for (unsigned i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		put_family(&m, &families[i]);
 	for (unsigned s = 0; s < profile->n_sets; s++)
 		for (unsigned i = 0; i < profile->sets[s]->count; i++) {
 			pmc_event_metric_unit(&profile->sets[s]->events[i], unit);
