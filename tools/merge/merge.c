@@ -31,13 +31,14 @@
 
 /* Entries that are read of a run at a time. */
 enum { RUN_ENTRIES = 1024 };
-/* The kernel maps at least so many bytes around one that is not in memory, or a large folio. */
-#define AROUND_FAULT ((size_t)64 << 10)
+/* Frames that are written before the memory of inputs is looked at: the kernel maps at least 64 KiB
+ * around one that is not in memory, or a large folio. */
+enum { FRAMES_UNSEEN = 64 };
 
 struct map {
 	uint8_t *data;
-	size_t len, at;	     /* where to begin */
-	const uint8_t *last; /* read last while frames are written; NULL: none in memory */
+	size_t len, at; /* where to begin */
+	bool is_used;	/* some of it may be in memory */
 };
 
 /* The frames of a process image, which come nearly in order, however many share a file. */
@@ -78,8 +79,7 @@ struct merge {
 	struct entry *entries; /* that are in no run yet, at most `most` */
 	struct entry *scratch; /* of `scratch_room` entries */
 	size_t n, room, most, scratch_room;
-	size_t window,
-		used;  /* bytes of inputs in memory: at most, and read since they were measured */
+	size_t window; /* the most bytes of inputs in memory */
 	size_t mapped; /* bytes of files in memory before there were inputs */
 	uint64_t n_frames;
 	struct run *runs;
@@ -340,22 +340,18 @@ static int spill(struct merge *merge)
 	return error;
 }
 
-/* After so many more bytes of inputs have been read: takes the inputs out of memory where they fill
- * the window. They are read again where they are used. */
-static void use_bytes(struct merge *merge, size_t bytes)
+/* Takes the inputs out of memory where they fill the window. They are read again where they are
+ * used. */
+static void limit_inputs(struct merge *merge)
 {
-	merge->used += bytes;
-	if (merge->used <= merge->window / 16)
-		return;
-	merge->used = 0;
 	if (pmc_sub_sat(mapped_bytes(), merge->mapped) <= merge->window)
 		return;
 	for (size_t i = 0; i < merge->n_maps; i++) {
 		struct map *map = &merge->maps[i];
 
-		if (map->last)
+		if (map->is_used)
 			madvise(map->data, map->len, MADV_DONTNEED);
-		map->last = NULL;
+		map->is_used = false;
 	}
 }
 
@@ -387,7 +383,7 @@ static int read_map(struct merge *merge, size_t index, struct merge_input *seen)
 		append(merge, &entry);
 		merge->n_frames++;
 	}
-	use_bytes(merge, (size_t)(map->data + map->len - (uint8_t *)kept));
+	limit_inputs(merge);
 	seen->damaged = scan.damaged;
 	return error;
 }
@@ -427,7 +423,7 @@ static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct m
 	if (data == MAP_FAILED)
 		return -errno;
 	merge->maps = tool_realloc(merge->maps, (merge->n_maps + 1) * sizeof(*merge->maps));
-	merge->maps[merge->n_maps] = (struct map){ data, len, at, data };
+	merge->maps[merge->n_maps] = (struct map){ data, len, at, true };
 	return read_map(merge, merge->n_maps++, seen);
 }
 
@@ -518,21 +514,6 @@ static void sift(struct run *runs, size_t n, size_t i)
 	runs[i] = run;
 }
 
-/* How much of the inputs the entry brings into memory. */
-static void use_input(struct merge *merge, const struct entry *entry)
-{
-	struct map *map;
-	size_t step;
-
-	if (entry->map == NO_MAP)
-		return;
-	map = &merge->maps[entry->map];
-	step = (size_t)(entry->bytes - map->last);
-	step = map->last && step < AROUND_FAULT ? step : AROUND_FAULT;
-	map->last = entry->bytes;
-	use_bytes(merge, step);
-}
-
 /* Frames with equal sort keys, without duplicates: nearly always one. */
 struct same {
 	struct entry *list;
@@ -541,7 +522,8 @@ struct same {
 
 static void add_same(struct merge *merge, struct same *same, const struct entry *entry)
 {
-	use_input(merge, entry);
+	if (entry->map != NO_MAP)
+		merge->maps[entry->map].is_used = true;
 	for (size_t i = 0; i < same->n; i++)
 		if (entry_order(&same->list[i], entry) == 0)
 			return;
@@ -602,7 +584,8 @@ static int write_entries(struct merge *merge, struct pmc_out *out)
 		if (same.n && place_order(same.list, first->at, NULL) != 0)
 			error = write_same(&same, out);
 		add_same(merge, &same, first->at);
-		taken++;
+		if (++taken % FRAMES_UNSEEN == 0)
+			limit_inputs(merge);
 		tool_progress_add(1);
 		if (++first->at == first->end && !refill(merge, first))
 			*first = first[--n];
