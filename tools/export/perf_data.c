@@ -30,8 +30,8 @@ enum { PERF_FEATURE_EVENT_DESC = 12, PERF_FILE_HEAD_BYTES = 104, PERF_BUILD_ID_B
 /* A module has the same addresses in all processes: one mapping of its file from offset 0. */
 struct perf_module {
 	const struct pmc_p_module *module;
-	uint64_t start, bytes; /* start 0: there is no room for it */
-	uint64_t mapped_in;    /* the process of perf_data.n_processes that has it already */
+	uint64_t start, bytes;
+	uint64_t mapped_in; /* the process of perf_data.n_processes that has it already */
 	UT_hash_handle hh;
 };
 
@@ -57,16 +57,12 @@ struct perf_record {
 	uint64_t word[PERF_RECORD_WORDS];
 };
 
-/* The kernel of this boot, at its own addresses; one of another machine is like any module. */
-struct perf_kernel {
-	const struct pmc_p_module *module; /* NULL: it is in no sample */
-	uint64_t first, last;
-};
-
 struct perf_data {
 	struct export *export;
 	struct perf_module *modules;
-	struct perf_kernel kernel;
+	/* The kernel of this boot, at its own addresses; one of another machine is like any module.
+	 * NULL: it is not in the dump. */
+	const struct pmc_p_module *kernel;
 	struct perf_space spaces[PERF_SPACES_MOST];
 	unsigned n_spaces;
 	uint64_t n_processes; /* that were begun */
@@ -85,11 +81,10 @@ struct perf_data {
 };
 
 /* Addresses of JIT or unknown code are below, as a dump has 48 bits of them. */
-#define MODULES_START	 (UINT64_C(1) << 48)
-#define MODULES_END	 (UINT64_C(1) << 62)
-#define FILE_OFFSET_MOST (UINT64_C(1) << 47)
-#define PAGE_BYTES	 UINT64_C(65536)
-#define KERNEL_HALF	 (UINT64_C(0xffff) << 48) /* which dumps leave out */
+#define MODULES_START (UINT64_C(1) << 48)
+/* More than any file has. */
+#define MODULE_BYTES (UINT64_C(1) << 40)
+#define KERNEL_HALF  (UINT64_C(0xffff) << 48) /* which dumps leave out */
 
 /* Linux has no PID from here on. */
 #define NUMBERS_OF_SPACE  4194304u
@@ -108,87 +103,53 @@ static uint64_t file_offset(const struct perf_data *p, const struct pmc_p_stack 
 	uint64_t offset;
 
 	if (is_kernel(frame->module))
-		return frame->address & (FILE_OFFSET_MOST - 1);
+		return frame->address & (MODULE_BYTES - 1);
 	if (!names_file_offset(p->export->names, stack->process, frame, &offset))
 		offset = frame->address;
-	return offset < FILE_OFFSET_MOST ? offset : FILE_OFFSET_MOST - 1;
+	return offset < MODULE_BYTES ? offset : MODULE_BYTES - 1;
 }
 
-static struct perf_module *find_module(const struct perf_data *p, const struct pmc_p_module *module)
-{
-	struct perf_module *found = NULL;
-
-	if (module)
-		HASH_FIND_PTR(p->modules, &module, found);
-	return found;
-}
-
-static bool is_this_kernel(struct perf_data *p, const struct pmc_p_module *module)
-{
-	struct perf_kernel *kernel = &p->kernel;
-	char boot_id[64];
-
-	if (!kernel->module && is_kernel(module) && symbols_boot_id(boot_id) &&
-	    module->build_id_len == strlen(boot_id) &&
-	    !memcmp(module->build_id, boot_id, module->build_id_len))
-		*kernel = (struct perf_kernel){ module, UINT64_MAX, 0 };
-	return module && module == kernel->module;
-}
-
-static void measure(struct perf_data *p, const struct pmc_p_stack *stack)
+static struct perf_module *module_of(struct perf_data *p, const struct pmc_p_module *of)
 {
 	struct pmc_arena *arena = &p->export->arena;
+	struct perf_module *module;
 
-	for (unsigned i = 0; stack && i < stack->depth; i++) {
-		const struct pmc_p_module *of = stack->frames[i].module;
-		struct perf_module *module = find_module(p, of);
-		uint64_t bytes;
+	HASH_FIND_PTR(p->modules, &of, module);
+	if (!module) {
+		module = pmc_arena_alloc(arena, sizeof(*module));
+		module->module = of;
+		module->start = MODULES_START + HASH_COUNT(p->modules) * MODULE_BYTES;
+		module->bytes = MODULE_BYTES;
+		HASH_ADD_PTR(p->modules, module, module);
+	}
+	return module;
+}
 
-		if (!of || names_skip(stack, i))
-			continue;
-		if (is_this_kernel(p, of)) {
-			const uint64_t address = stack->frames[i].address | KERNEL_HALF;
+static void find_kernel(struct perf_data *p)
+{
+	const struct pmc_profile *profile = p->export->profile;
+	char boot_id[64];
 
-			p->kernel.first = address < p->kernel.first ? address : p->kernel.first;
-			p->kernel.last = address > p->kernel.last ? address : p->kernel.last;
-			continue;
-		}
-		if (!module) {
-			module = pmc_arena_alloc(arena, sizeof(*module));
-			module->module = of;
-			HASH_ADD_PTR(p->modules, module, module);
-		}
-		bytes = (file_offset(p, stack, i) / PAGE_BYTES + 1) * PAGE_BYTES;
-		module->bytes = bytes > module->bytes ? bytes : module->bytes;
+	if (!symbols_boot_id(boot_id))
+		return;
+	for (uint64_t i = 0; i < profile->n_modules; i++) {
+		const struct pmc_p_module *module = profile->modules[i];
+
+		if (is_kernel(module) && module->build_id_len == strlen(boot_id) &&
+		    !memcmp(module->build_id, boot_id, module->build_id_len))
+			p->kernel = module;
 	}
 }
 
-/* Finds the addresses of all modules of the samples. */
-static void lay_out(struct perf_data *p)
+static uint64_t address_of(struct perf_data *p, const struct pmc_p_stack *stack, unsigned i)
 {
-	const struct export *export = p->export;
-	uint64_t next = MODULES_START;
+	const struct pmc_p_frame *frame = &stack->frames[i];
 
-	for (uint64_t i = 0; i < export->n_lists; i++)
-		for (uint64_t k = 0; k < export->lists[i].of->n; k++)
-			measure(p, export->lists[i].of->list[k].stack);
-	for (struct perf_module *at = p->modules; at; at = at->hh.next) {
-		if (at->bytes > MODULES_END - next)
-			continue;
-		at->start = next;
-		next += at->bytes;
-	}
-}
-
-static uint64_t address_of(const struct perf_data *p, const struct pmc_p_stack *stack, unsigned i)
-{
-	const struct pmc_p_module *of = stack->frames[i].module;
-	const struct perf_module *module = find_module(p, of);
-
-	if (of && of == p->kernel.module)
-		return stack->frames[i].address | KERNEL_HALF;
-	return module && module->start ? module->start + file_offset(p, stack, i) :
-					 stack->frames[i].address;
+	if (!frame->module)
+		return frame->address;
+	if (frame->module == p->kernel)
+		return frame->address | KERNEL_HALF;
+	return module_of(p, frame->module)->start + file_offset(p, stack, i);
 }
 
 /* Number of the process's space; -1: there are too many. */
@@ -348,13 +309,10 @@ static void put_kernel(struct perf_data *p)
 	/* Of the note of ELF with its ID: sizes of name and ID, type, and name. */
 	static const char head[16] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU";
 	const struct perf_who everyone = { UINT32_MAX, 0, 1 };
-	const uint64_t start = p->kernel.first / PAGE_BYTES * PAGE_BYTES;
-	const uint64_t most = UINT64_MAX - start;
-	const uint64_t bytes = p->kernel.last - start + PAGE_BYTES;
 	struct pmc_p_module kernel = { .path = PERF_KERNEL_MAP };
 	const struct perf_module map = { .module = &kernel,
-					 .start = start,
-					 .bytes = bytes < most ? bytes : most };
+					 .start = KERNEL_HALF,
+					 .bytes = UINT64_MAX - KERNEL_HALF };
 	char notes[4096];
 	const int n = pmc_file_read(notes, sizeof(notes), "/sys/kernel/notes");
 	const char *note = n > 0 ? memmem(notes, (size_t)n, head, sizeof(head)) : NULL;
@@ -409,10 +367,13 @@ static void begin_thread(struct perf_data *p, const struct pmc_p_row *row)
 static void put_new_modules(struct perf_data *p, const struct pmc_p_stack *stack)
 {
 	for (unsigned i = 0; stack && i < stack->depth; i++) {
-		struct perf_module *module = find_module(p, stack->frames[i].module);
+		const struct pmc_p_module *of = stack->frames[i].module;
+		struct perf_module *module;
 
-		if (!module || !module->start || module->mapped_in == p->n_processes ||
-		    names_skip(stack, i))
+		if (!of || of == p->kernel || names_skip(stack, i))
+			continue;
+		module = module_of(p, of);
+		if (module->mapped_in == p->n_processes)
 			continue;
 		module->mapped_in = p->n_processes;
 		put_map(p, PERF_RECORD_MISC_USER, &p->main, module);
@@ -421,7 +382,7 @@ static void put_new_modules(struct perf_data *p, const struct pmc_p_stack *stack
 
 static bool is_of_kernel(const struct perf_data *p, const struct pmc_p_frame *frame)
 {
-	return frame->module && frame->module == p->kernel.module;
+	return frame->module && frame->module == p->kernel;
 }
 
 static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, unsigned event)
@@ -485,7 +446,7 @@ static void put_read(struct perf_data *p, const struct export_list *list)
 static void put_data(struct perf_data *p)
 {
 	p->process = NULL;
-	if (p->kernel.module)
+	if (p->kernel)
 		put_kernel(p);
 	for (uint64_t i = 0; i < p->export->n_lists; i++) {
 		const struct export_list *list = &p->export->lists[i];
@@ -527,8 +488,8 @@ static void put_attr(struct perf_data *p, unsigned index)
 		.mmap2 = 1,
 		.inherit_stat = 1,
 		/* perf warns where samples of the kernel may be there without its symbols. */
-		.exclude_kernel = !p->kernel.module,
-		.exclude_callchain_kernel = !p->kernel.module,
+		.exclude_kernel = !p->kernel,
+		.exclude_callchain_kernel = !p->kernel,
 	};
 
 	while (first->event != index)
@@ -637,7 +598,7 @@ void export_perf_data(struct export *export)
 	p->export = export;
 	for (unsigned i = 0; i < export->n_events; i++)
 		pmc_add_sat(&samples, export->events[i].samples);
-	lay_out(p);
+	find_kernel(p);
 	p->samples_a_record = samples / RECORDS_MOST + (samples % RECORDS_MOST != 0);
 	if (p->samples_a_record > 1)
 		tool_warn("a record stands for up to %llu of the %llu samples, with the sum of "
