@@ -77,8 +77,7 @@ struct merge {
 	struct map *maps;
 	size_t n_maps;
 	struct entry *entries; /* that are in no run yet, at most `most` */
-	struct entry *scratch; /* of `scratch_room` entries */
-	size_t n, room, most, scratch_room;
+	size_t n, room, most;
 	size_t window; /* the most bytes of inputs in memory */
 	size_t mapped; /* bytes of files in memory before there were inputs */
 	uint64_t n_frames;
@@ -130,7 +129,6 @@ static void clear(struct merge *merge)
 	pmc_fd_close(merge->runs_fd);
 	free(merge->maps);
 	free(merge->entries);
-	free(merge->scratch);
 	free(merge->runs);
 	pmc_arena_free(&merge->arena);
 	pmc_arena_free(&merge->stripped);
@@ -283,16 +281,9 @@ static int stream_order(const struct stream *a, const struct stream *b)
 /* By streams, then each of them. */
 static void sort(struct merge *merge)
 {
-	struct entry *sorted;
+	struct entry *sorted = tool_realloc(NULL, (merge->n + 1) * sizeof(*sorted));
 	struct stream *stream;
 	size_t end = 0;
-
-	if (merge->scratch_room < merge->room || !merge->scratch) {
-		free(merge->scratch);
-		merge->scratch = tool_realloc(NULL, (merge->room + 1) * sizeof(*sorted));
-		merge->scratch_room = merge->room;
-	}
-	sorted = merge->scratch;
 
 	HASH_SORT(merge->streams, stream_order);
 	for (stream = merge->streams; stream; stream = stream->hh.next)
@@ -311,8 +302,9 @@ static void sort(struct merge *merge)
 		pmc_sort(sorted + at, merge->entries + at, stream->n, sizeof(*sorted), place_order,
 			 NULL);
 	}
-	merge->scratch = merge->entries;
+	free(merge->entries);
 	merge->entries = sorted;
+	merge->room = merge->n;
 }
 
 /* Makes a run of the entries. 0 or -errno. */
@@ -556,8 +548,6 @@ static size_t make_heap(struct merge *merge)
 	size_t n;
 
 	sort(merge);
-	free(merge->scratch);
-	merge->scratch = NULL;
 	merge->runs = tool_list_grow(merge->runs, merge->n_runs, &merge->runs_room, sizeof(*runs));
 	merge->runs[merge->n_runs++] =
 		(struct run){ .at = merge->entries, .end = merge->entries + merge->n };
