@@ -29,6 +29,7 @@ struct kpep {
 	FUNCTIONS(X)
 #undef X
 	void *db;
+	const struct list_fit *fit; /* whose events are tried */
 };
 
 /* NULL, or why there is no database. */
@@ -130,10 +131,10 @@ const char *list_kpep(struct list *list)
 
 /* ---- fitting ------------------------------------------------------------------------------*/
 /* Whether the events get counters at the same time: 1, 0, or the negative code of another error of
- * kperfdata. *refused: the event that it is about. */
-static int together(const struct kpep *kpep, const struct list_fit *fit, uint64_t events,
-		    unsigned *refused)
+ * kperfdata. */
+static int together(const struct kpep *kpep, uint64_t events)
 {
+	const struct list_fit *fit = kpep->fit;
 	void *config = NULL;
 	int code = kpep->kpep_config_create(kpep->db, &config);
 
@@ -146,7 +147,6 @@ static int together(const struct kpep *kpep, const struct list_fit *fit, uint64_
 
 		if (!(events >> i & 1))
 			continue;
-		*refused = i;
 		code = kpep->kpep_db_event(kpep->db, fit->events[i].asked, &event);
 		if (!code && event)
 			code = kpep->kpep_config_add_event(config, &event, 0, NULL);
@@ -160,10 +160,8 @@ static int together(const struct kpep *kpep, const struct list_fit *fit, uint64_
 /* Events that are not in the database, or get no counter even alone. */
 static uint64_t remove_impossible(const struct kpep *kpep, struct list_fit *fit, uint64_t events)
 {
-	unsigned refused;
-
 	for (unsigned i = 0; i < fit->n; i++) {
-		int fits = events >> i & 1 ? together(kpep, fit, UINT64_C(1) << i, &refused) : 1;
+		int fits = events >> i & 1 ? together(kpep, UINT64_C(1) << i) : 1;
 
 		if (fits > 0)
 			continue;
@@ -182,18 +180,10 @@ static uint64_t remove_impossible(const struct kpep *kpep, struct list_fit *fit,
 	return events;
 }
 
-struct trial {
-	const struct kpep *kpep;
-	const struct list_fit *fit;
-};
-
 /* A list_together: errors were found of each event alone. */
 static int fits(void *arg, uint64_t events)
 {
-	const struct trial *trial = arg;
-	unsigned refused;
-
-	return together(trial->kpep, trial->fit, events, &refused) > 0;
+	return together(arg, events) > 0;
 }
 
 int list_kpep_fit(struct list_fit *fit, uint64_t events)
@@ -204,10 +194,9 @@ int list_kpep_fit(struct list_fit *fit, uint64_t events)
 	if (why)
 		return tool_fail(EXIT_FAIL, "cannot read the events of this processor: %s", why);
 	if (events) {
-		struct trial trial = { &kpep, fit };
-
+		kpep.fit = fit;
 		events = remove_impossible(&kpep, fit, events);
-		list_fit_try(fit, events, fits, &trial);
+		list_fit_try(fit, events, fits, &kpep);
 		close_database(&kpep);
 	}
 	/* The others, which need no counter of kperf, are in the first pass. */
