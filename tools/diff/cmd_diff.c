@@ -3,7 +3,6 @@
 #include "tools/diff/diff.h"
 #include "tools/report/report.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,44 +52,28 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_END,
 };
 
-/* The files that the patterns of --a and --b match, as operands with --vs. */
-static int match_sides(struct diff *diff)
+/* The patterns of --a and --b as operands with --vs. */
+static int take_patterns(struct diff *diff)
 {
-	size_t n = 0, room = 0;
+	const unsigned n = diff->n_patterns[0] + diff->n_patterns[1];
 
 	if (diff->n_files[0])
 		return tool_fail(EXIT_USAGE,
 				 "%s: the dumps are named by --a and --b, or without them",
 				 diff->files[0]);
-	for (unsigned side = 0; side < 2; side++) {
-		for (unsigned i = 0; i < diff->n_patterns[side]; i++) {
-			const char *pattern = diff->patterns[side][i];
-			glob_t found;
-
-			if (glob(pattern, 0, NULL, &found))
-				return tool_fail(EXIT_FAIL,
-						 "--%c %s: no such file; quote a pattern",
-						 "ab"[side], pattern);
-			for (size_t k = 0; k < found.gl_pathc; k++) {
-				diff->files = pmc_arena_grow(&diff->arena, diff->files, n, &room,
-							     sizeof(*diff->files));
-				diff->files[n++] =
-					pmc_arena_strdup(&diff->arena, found.gl_pathv[k]);
-			}
-			globfree(&found);
-		}
-		if (!side)
-			diff->n_first = (unsigned)n;
-	}
-	diff->n_files[0] = (unsigned)n;
-	diff->vs = true;
+	diff->files = pmc_arena_alloc(&diff->arena, n * sizeof(*diff->files));
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned i = 0; i < diff->n_patterns[side]; i++)
+			diff->files[diff->n_files[0]++] = diff->patterns[side][i];
+	diff->n_first = diff->n_patterns[0];
+	diff->vs = diff->by_file = true;
 	return 0;
 }
 
 /* 0, or the exit code with the error printed. */
 static int choose_sides(struct diff *diff)
 {
-	int code = diff->n_patterns[0] || diff->n_patterns[1] ? match_sides(diff) : 0;
+	int code = diff->n_patterns[0] || diff->n_patterns[1] ? take_patterns(diff) : 0;
 
 	if (code)
 		return code;
@@ -263,11 +246,8 @@ static int write_page(const struct diff *diff)
 
 static int run_diff(struct diff *diff)
 {
-	int code = report_check_output(diff->out.output, diff->files,
-				       diff->n_files[0] + diff->n_files[1]);
+	int code = diff_read(diff);
 
-	if (!code)
-		code = diff_read(diff);
 	if (code)
 		return code;
 	sort_rows(diff);

@@ -72,6 +72,7 @@ struct diff {
 	const char **files;
 	unsigned n_files[2];
 	bool vs;
+	bool by_file;	  /* the files of an operand may be several runs */
 	unsigned n_first; /* files of side A */
 	struct tool_rows out;
 	unsigned top;		/* 0: all */

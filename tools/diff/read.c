@@ -395,8 +395,8 @@ int diff_read(struct diff *diff)
 	int code = 0;
 
 	for (unsigned side = 0; side < 2; side++)
-		code = diff_find_runs(diff, diff_files(diff, side), diff->n_files[side], false,
-				      &runs[side]) ?
+		code = diff_find_runs(diff, diff_files(diff, side), diff->n_files[side],
+				      diff->by_file, &runs[side]) ?
 			       EXIT_FAIL :
 			       code;
 	if (code)

@@ -20,18 +20,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct image {
-	uint8_t identity[16], job[16];
+/* What a run has: a process, a job, or the n-th dump of each rank of a launcher's job. */
+struct claim {
+	struct diff_run *run;
+	unsigned count; /* of a rank of a launcher's job: dumps so far */
 };
 
 /* A dump of history, or those of an operand of diff. */
 struct unit {
 	struct diff_run run;
-	struct image *images;
-	uint64_t n_images;
+	struct claim **processes, **jobs;
+	uint64_t n_processes, n_jobs;
 	const char *label; /* the launcher's job, if the unit is of one rank; else NULL */
 	int32_t rank;
-	unsigned nth; /* of the dumps of this rank */
 };
 
 struct units {
@@ -45,11 +46,29 @@ struct units {
 	struct pmc_profile profile; /* the processes of the last unit */
 };
 
-/* What a run has: a process, a job, or the n-th dump of each rank of a launcher's job. */
-struct claim {
-	struct diff_run *run;
-	unsigned count; /* of a rank of a launcher's job: dumps so far */
-};
+/* ---- claims ------------------------------------------------------------------------------ */
+
+static struct claim *claim_of(struct units *units, const void *key, size_t len)
+{
+	return pmc_map_at(&units->claims, &units->diff->arena, key, len, sizeof(struct claim));
+}
+
+static struct claim *claim_of_id(struct units *units, char kind, const uint8_t id[16])
+{
+	char key[17] = { kind };
+
+	memcpy(key + 1, id, 16);
+	return claim_of(units, key, sizeof(key));
+}
+
+static struct claim *claim_of_label(struct units *units, char kind, const struct unit *unit,
+				    unsigned number)
+{
+	char key[192];
+	const int len = snprintf(key, sizeof(key), "%c%u %.160s", kind, number, unit->label);
+
+	return claim_of(units, key, (size_t)len);
+}
 
 /* ---- dumps ------------------------------------------------------------------------------- */
 
@@ -81,14 +100,15 @@ static void end_unit(struct units *units)
 	size_t len;
 
 	pmc_profile_finish(profile);
-	unit->n_images = profile->n_processes;
-	unit->images = pmc_arena_alloc(arena, (unit->n_images + 1) * sizeof(*unit->images));
-	for (uint64_t i = 0; i < unit->n_images; i++) {
+	unit->n_processes = unit->n_jobs = profile->n_processes;
+	unit->processes = pmc_arena_alloc(arena, (unit->n_jobs + 1) * sizeof(void *));
+	unit->jobs = pmc_arena_alloc(arena, (unit->n_jobs + 1) * sizeof(void *));
+	for (uint64_t i = 0; i < unit->n_processes; i++) {
 		const struct pmc_p_process *p = profile->processes[i];
 		const char *job = pmc_label(p->labels, "job", &len);
 
-		memcpy(unit->images[i].identity, p->identity, sizeof(p->identity));
-		memcpy(unit->images[i].job, p->fixed.job, sizeof(p->fixed.job));
+		unit->processes[i] = claim_of_id(units, 'p', p->identity);
+		unit->jobs[i] = claim_of_id(units, 'j', p->fixed.job);
 		if (p->fixed.rank < 0)
 			continue;
 		one_rank &= unit->rank < 0 || unit->rank == p->fixed.rank;
@@ -152,28 +172,6 @@ static int scan_file(void *to, int fd, const char *name)
 
 /* ---- runs -------------------------------------------------------------------------------- */
 
-static struct claim *claim_of(struct units *units, const void *key, size_t len)
-{
-	return pmc_map_at(&units->claims, &units->diff->arena, key, len, sizeof(struct claim));
-}
-
-static struct claim *claim_of_id(struct units *units, char kind, const uint8_t id[16])
-{
-	char key[17] = { kind };
-
-	memcpy(key + 1, id, 16);
-	return claim_of(units, key, sizeof(key));
-}
-
-static struct claim *claim_of_label(struct units *units, char kind, const struct unit *unit,
-				    unsigned number)
-{
-	char key[192];
-	const int len = snprintf(key, sizeof(key), "%c%u %.160s", kind, number, unit->label);
-
-	return claim_of(units, key, (size_t)len);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
@@ -187,7 +185,8 @@ static int by_images(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
-	return x->n_images != y->n_images ? (x->n_images > y->n_images ? 1 : -1) : by_time(a, b);
+	return x->n_processes != y->n_processes ? (x->n_processes > y->n_processes ? 1 : -1) :
+						  by_time(a, b);
 }
 
 static int by_place(const void *a, const void *b)
@@ -197,33 +196,13 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static bool has_repeated(struct units *units, const struct unit *unit)
+/* The run that has the first of these; NULL: none has any. */
+static struct diff_run *run_of(struct claim *const *claims, uint64_t n)
 {
-	for (uint64_t i = 0; i < unit->n_images; i++)
-		if (claim_of_id(units, 'p', unit->images[i].identity)->run)
-			return true;
-	return false;
-}
-
-static struct diff_run *run_of(struct units *units, const struct unit *unit)
-{
-	for (uint64_t i = 0; i < unit->n_images; i++) {
-		struct claim *claim = claim_of_id(units, 'j', unit->images[i].job);
-
-		if (claim->run)
-			return claim->run;
-	}
-	return unit->label ? claim_of_label(units, 'l', unit, unit->nth)->run : NULL;
-}
-
-static void claim_all(struct units *units, const struct unit *unit, struct diff_run *run)
-{
-	for (uint64_t i = 0; i < unit->n_images; i++) {
-		claim_of_id(units, 'p', unit->images[i].identity)->run = run;
-		claim_of_id(units, 'j', unit->images[i].job)->run = run;
-	}
-	if (unit->label)
-		claim_of_label(units, 'l', unit, unit->nth)->run = run;
+	for (uint64_t i = 0; i < n; i++)
+		if (claims[i]->run)
+			return claims[i]->run;
+	return NULL;
 }
 
 /* Adds the unit to its run, or as a new one. */
@@ -232,11 +211,11 @@ static void take_unit(struct units *units, const struct unit *unit, struct diff_
 	struct diff_run *run;
 
 	/* As a run of its own it would make means look more certain than they are. */
-	if (has_repeated(units, unit)) {
+	if (run_of(unit->processes, unit->n_processes)) {
 		units->repeated = units->n_repeated++ ? units->repeated : unit->run.name;
 		return;
 	}
-	run = run_of(units, unit);
+	run = run_of(unit->jobs, unit->n_jobs);
 	if (!run) {
 		run = &runs->list[runs->n++];
 		*run = unit->run;
@@ -250,7 +229,10 @@ static void take_unit(struct units *units, const struct unit *unit, struct diff_
 		if (unit->run.time > run->time)
 			run->time = unit->run.time;
 	}
-	claim_all(units, unit, run);
+	for (uint64_t i = 0; i < unit->n_processes; i++)
+		unit->processes[i]->run = run;
+	for (uint64_t i = 0; i < unit->n_jobs; i++)
+		unit->jobs[i]->run = run;
 }
 
 int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool by_file,
@@ -273,11 +255,14 @@ int diff_find_runs(struct diff *diff, const char *const *paths, unsigned n, bool
 	if (code || !units.n)
 		return code;
 	qsort(units.list, units.n, sizeof(*units.list), by_time);
-	for (size_t i = 0; i < units.n; i++)
-		if (units.list[i].label)
-			units.list[i].nth = claim_of_label(&units, 'r', &units.list[i],
-							   (unsigned)units.list[i].rank)
-						    ->count++;
+	for (struct unit *unit = units.list; unit < units.list + units.n; unit++)
+		if (unit->label) {
+			struct claim *rank =
+				claim_of_label(&units, 'r', unit, (unsigned)unit->rank);
+
+			unit->jobs[unit->n_jobs++] =
+				claim_of_label(&units, 'l', unit, rank->count++);
+		}
 	qsort(units.list, units.n, sizeof(*units.list), by_images);
 	runs->list = pmc_arena_alloc(&diff->arena, units.n * sizeof(*runs->list));
 	for (size_t i = 0; i < units.n; i++)
