@@ -294,46 +294,40 @@ static struct pmc_p_samples *woken_of(struct pmc_profile *profile,
 
 enum { INTERVALS_MOST = 10000 };
 
-/* The entry of one interval of the thread and event of `samples`, which has none of its own. */
-static struct pmc_p_samples *interval_of(struct pmc_profile *profile,
-					 const struct pmc_p_samples *samples, uint64_t number)
+/* The entry of one interval of the thread and event of `samples`, which is in no list. */
+static struct pmc_p_samples *interval_of(struct pmc_profile *profile, struct pmc_p_samples *samples,
+					 uint64_t number)
 {
 	struct pmc_profile_tables *tables = profile->tables;
-	struct pmc_p_samples *entry = tables->intervals[number];
+	const struct {
+		const struct pmc_p_samples *of;
+		uint64_t number;
+	} key = { samples, number };
+	struct pmc_p_samples **entry =
+		pmc_map_at(&tables->intervals, &profile->arena, &key, sizeof(key), sizeof(*entry));
 
-	if (entry)
-		return entry;
-	entry = new_entry(profile, samples->process, &samples->fixed);
-	entry->event = samples->event;
-	entry->time_ns = tables->options.from_ns + number * tables->options.every_ns;
+	if (*entry)
+		return *entry;
+	*entry = new_entry(profile, samples->process, &samples->fixed);
+	(*entry)->event = samples->event;
+	(*entry)->time_ns = tables->options.from_ns + number * tables->options.every_ns;
 	/* What was lost is known for all the time only. */
-	if (tables->n_intervals)
-		entry->fixed.lost = entry->fixed.throttled = 0;
-	if (number >= tables->n_intervals)
-		tables->n_intervals = (unsigned)number + 1;
-	tables->intervals[number] = entry;
+	samples->fixed.lost = samples->fixed.throttled = 0;
 	profile->samples = pmc_arena_grow(&profile->arena, profile->samples, profile->n_samples,
 					  &tables->samples_room, sizeof(*profile->samples));
-	profile->samples[profile->n_samples++] = entry;
-	return entry;
+	return profile->samples[profile->n_samples++] = *entry;
 }
 
-/* Begins the intervals of another thread or event. */
-static struct pmc_p_samples *intervals_of(struct pmc_profile *profile,
-					  const struct pmc_p_process *process,
-					  const struct pmc_samples_fixed *fixed)
+/* The thread and event that is divided into intervals. */
+static struct pmc_p_samples *whole_of(struct pmc_profile *profile,
+				      const struct pmc_p_process *process,
+				      const struct pmc_samples_fixed *fixed)
 {
-	struct pmc_profile_tables *tables = profile->tables;
+	struct pmc_p_samples **whole = &profile->tables->whole;
 
-	if (tables->whole && is_entry_of(tables->whole, process, fixed))
-		return tables->whole;
-	if (!tables->intervals)
-		tables->intervals = pmc_arena_alloc(&profile->arena,
-						    INTERVALS_MOST * sizeof(*tables->intervals));
-	memset(tables->intervals, 0, tables->n_intervals * sizeof(*tables->intervals));
-	tables->n_intervals = 0;
-	tables->whole = new_entry(profile, process, fixed);
-	return tables->whole;
+	if (!*whole || !is_entry_of(*whole, process, fixed))
+		*whole = new_entry(profile, process, fixed);
+	return *whole;
 }
 
 static void take_event(struct pmc_profile *profile, struct pmc_p_samples *samples,
@@ -462,7 +456,7 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 		timed ? profile->n_timed++ : profile->n_untimed++;
 	if (window && !timed)
 		return;
-	samples = profile->tables->options.every_ns ? intervals_of(profile, kept->process, &fixed) :
+	samples = profile->tables->options.every_ns ? whole_of(profile, kept->process, &fixed) :
 		  timed && !window ? entry_of(profile, profile->timed, &profile->n_timed_lists,
 					      kept->process, &fixed) :
 		  delays ? entry_of(profile, profile->delays, &profile->n_delays, kept->process,

@@ -109,9 +109,8 @@ struct pmc_profile_tables {
 	struct pmc_p_module *modules;
 	struct pmc_p_stack *stacks;
 	size_t samples_room;
-	struct pmc_p_samples **intervals; /* of the last thread and event, by number */
-	unsigned n_intervals;
-	struct pmc_p_samples *whole;		/* the thread and event */
+	struct pmc_map intervals;		/* struct pmc_p_samples * by `whole` and number */
+	struct pmc_p_samples *whole;		/* the last thread and event */
 	struct pmc_map places;			/* struct table_place by struct place_key */
 	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };
