@@ -2,6 +2,7 @@
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "tools/rows/tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* More than agents write; further reasons are counted as the last one. */
@@ -197,21 +198,18 @@ static void link_jobs(struct pmc_profile *profile)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
+static int by_seq(const void *seq, const void *row)
+{
+	return profile_order_u64(*(const uint64_t *)seq, (*(struct pmc_p_row *const *)row)->seq);
+}
+
 struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq)
 {
-	uint64_t low = 0, high = process->n_threads;
+	struct pmc_p_row **found = NULL;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (process->threads[middle]->seq < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < process->n_threads && process->threads[low]->seq == seq ?
-		       process->threads[low] :
-		       NULL;
+	if (process->n_threads)
+		found = bsearch(&seq, process->threads, process->n_threads, sizeof(*found), by_seq);
+	return found ? *found : NULL;
 }
 
 /* A process's rows into the lists of all. Rows are settled: the last of each seq is its row. */

@@ -47,16 +47,13 @@ static bool is_like(const struct table_column *column, const char *word, size_t 
 
 static const char *unknown(const struct pmc_nearest *nearest, struct pmc_arena *arena)
 {
-	char buf[256];
-	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+	const char *near = nearest->name;
 
-	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
-		 nearest->word);
-	if (nearest->name)
-		pmc_outf(&out, "; did you mean '%s'?", nearest->name);
-	else
-		pmc_out_str(&out, "; the first line of --format csv names all columns");
-	return pmc_arena_strndup(arena, buf, out.len);
+	return pmc_arena_format(arena, "unknown column '%.*s'; %s%s%s",
+				nearest->len > 96 ? 96 : (int)nearest->len, nearest->word,
+				near ? "did you mean '" :
+				       "the first line of --format csv names all columns",
+				near ? near : "", near ? "'?" : "");
 }
 
 const struct table_column *table_find(const struct table_column *columns, unsigned n,

@@ -8,29 +8,11 @@
 #include "lib/base/json.h"
 #include "tools/table/private.h"
 
-/* False: it is no number. */
-static inline bool put_number(struct pmc_out *out, const struct table_cell *cell)
-{
-	if (cell->kind == CELL_REAL) {
-		pmc_out_fixed(out, cell->real, cell->decimals);
-	} else if (cell->kind == CELL_NUMBER) {
-		if (cell->negative)
-			pmc_out_char(out, '-');
-		pmc_out_u64(out, cell->number);
-	}
-	return cell->kind == CELL_REAL || cell->kind == CELL_NUMBER;
-}
-
-bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
-{
-	return put_number(out, cell);
-}
-
 /* ---- CSV ---------------------------------------------------------------------------------- */
 
 static inline void put_csv(struct pmc_out *out, const struct table_cell *cell)
 {
-	if (put_number(out, cell) || cell->kind == CELL_NULL)
+	if (table_put_number(out, cell) || cell->kind == CELL_NULL)
 		return;
 	if (cell->word)
 		pmc_out_bytes(out, cell->text, cell->len);
@@ -102,7 +84,7 @@ void table_put_json(struct pmc_out *out, const struct table_cell *cell)
 		pmc_out_str(out, "null");
 	else if (cell->kind == CELL_TEXT)
 		pmc_json_quoted(out, cell->text, cell->len);
-	else if (!put_number(out, cell))
+	else if (!table_put_number(out, cell))
 		pmc_out_bytes(out, cell->text, cell->len);
 }
 

@@ -19,7 +19,17 @@ static inline double table_value(const struct table_cell *cell)
 }
 
 /* As in CSV and JSON. False: it is no number. */
-bool table_put_number(struct pmc_out *out, const struct table_cell *cell);
+static inline bool table_put_number(struct pmc_out *out, const struct table_cell *cell)
+{
+	if (cell->kind == CELL_REAL) {
+		pmc_out_fixed(out, cell->real, cell->decimals);
+	} else if (cell->kind == CELL_NUMBER) {
+		if (cell->negative)
+			pmc_out_char(out, '-');
+		pmc_out_u64(out, cell->number);
+	}
+	return cell->kind == CELL_REAL || cell->kind == CELL_NUMBER;
+}
 
 /* Makes that row of the table, after choice and order, the current one. */
 static inline void table_row(const struct table *table, uint64_t row)

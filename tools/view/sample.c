@@ -87,14 +87,12 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
 	if (!asked || best || (view->n_where && !view->n_rows))
 		return 0;
-	pmc_out_to_mem(&out, buf, sizeof(buf));
-	pmc_outf(&out, "no samples by event '%.60s'%s%s", asked, n ? "; there are some by " : "",
-		 samples->others);
-	if (!strcmp(asked, "off-cpu"))
-		pmc_out_str(&out, "; pmctl run --off-cpu records waits");
-	else if (!n)
-		pmc_out_str(&out, pmc_why_no_samples(view->profile));
-	view->problem = pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	view->problem =
+		pmc_arena_format(&view->profile->arena, "no samples by event '%.60s'%s%s%s", asked,
+				 n ? "; there are some by " : "", samples->others,
+				 !strcmp(asked, "off-cpu") ? "; pmctl run --off-cpu records waits" :
+				 n			   ? "" :
+							     pmc_why_no_samples(view->profile));
 	return -EINVAL;
 }
 
@@ -469,19 +467,12 @@ static void put_window(struct pmc_view *view)
 		pmc_say(view, ", in intervals of %t", options->every_ns);
 }
 
-/* Recordings of pmctl profile have samples in the kernel. */
-static bool has_kernel(const struct pmc_profile *profile)
+static bool has_module(const struct pmc_view *view, const char *name)
 {
-	for (uint64_t i = 0; i < profile->n_modules; i++)
-		if (!strcmp(profile->modules[i]->path, "[kernel]"))
-			return true;
-	return false;
-}
+	const struct pmc_profile *profile = view->profile;
 
-static bool runs_java(const struct pmc_profile *profile)
-{
 	for (uint64_t i = 0; i < profile->n_modules; i++)
-		if (!strcmp(pmc_base_name(profile->modules[i]->path), "libjvm.so"))
+		if (!strcmp(pmc_base_name(profile->modules[i]->path), name))
 			return true;
 	return false;
 }
@@ -514,7 +505,8 @@ static void explain(struct pmc_view *view)
 	}
 	put_window(view);
 	put_losses(view);
-	if (lacks_some(samples) && !has_kernel(view->profile))
+	/* Recordings of pmctl profile have samples in the kernel. */
+	if (lacks_some(samples) && !has_module(view, "[kernel]"))
 		pmc_say(view,
 			"%.not sampled: %skernel mode%s, and up to a period at the end of each "
 			"thread",
@@ -524,7 +516,7 @@ static void explain(struct pmc_view *view)
 			samples->weight < samples->value / 5 * 4 ?
 				" (pmctl profile -- CMD samples it)" :
 				"");
-	if (samples->incomplete > samples->samples / 3 && runs_java(view->profile))
+	if (samples->incomplete > samples->samples / 3 && has_module(view, "libjvm.so"))
 		pmc_say(view,
 			"%.Java: -XX:+PreserveFramePointer and --unwind fp have whole stacks");
 }
@@ -714,10 +706,8 @@ int pmc_view_folded(struct pmc_view *view)
 	const bool waits = samples->event && pmc_is_off_cpu(samples->event);
 
 	if (!samples->event) {
-		char *problem = pmc_arena_alloc(&view->profile->arena, 128);
-
-		stpcpy(stpcpy(problem, "no samples"), pmc_why_no_samples(view->profile));
-		view->problem = problem;
+		view->problem = pmc_arena_format(&view->profile->arena, "no samples%s",
+						 pmc_why_no_samples(view->profile));
 		return -EINVAL;
 	}
 	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
