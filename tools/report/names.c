@@ -170,11 +170,22 @@ const char *names_start(struct report_names *names, const struct pmc_profile *pr
 			const struct pmc_p_process *process, const char *path, uint64_t offset)
 {
 	const bool booted = !strcmp(process->boot_id, names->boot_id);
+	const struct pmc_p_module *build = NULL;
+	struct symbol_module *module;
+	unsigned builds = 0;
 
 	if (!is_local(names, process))
 		return NULL;
-	return symbols_start(names->symbols, profile, path, offset,
-			     booted ? process->fixed.start_ns : 0);
+	for (uint64_t i = 0; i < profile->n_modules; i++)
+		if (!strcmp(profile->modules[i]->path, path) && profile->modules[i]->build_id_len)
+			build = profile->modules[i], builds++;
+	/* Rows do not say which of two builds is theirs. */
+	if (builds != 1 && !symbols_unchanged(path, booted ? process->fixed.start_ns : 0))
+		return NULL;
+	module = builds == 1 ? symbols_module(names->symbols, path, build->build_id,
+					      (unsigned)build->build_id_len) :
+			       symbols_module(names->symbols, path, NULL, 0);
+	return module ? symbols_function(names->symbols, module, offset) : NULL;
 }
 
 unsigned names_knowledge(const struct symbol_place *place)

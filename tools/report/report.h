@@ -54,8 +54,3 @@ void symbols_resolve(struct pmc_profile *profile);
 
 /* Whether a file has not changed since start_ns (CLOCK_MONOTONIC; 0: unknown, and false). */
 bool symbols_unchanged(const char *path, uint64_t start_ns);
-/* The function at `offset` of a file that is as a process had it: by the build ID in the stacks of
- * the dump, else because it has not changed since start_ns (CLOCK_MONOTONIC; 0: of another boot).
- * NULL: unknown. */
-const char *symbols_start(struct symbols *symbols, const struct pmc_profile *profile,
-			  const char *path, uint64_t offset, uint64_t start_ns);

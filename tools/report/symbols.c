@@ -26,27 +26,6 @@ bool symbols_unchanged(const char *path, uint64_t start_ns)
 	       pmc_timespec_ns(&st.st_ctim) <= pmc_timespec_ns(&now) - age;
 }
 
-const char *symbols_start(struct symbols *symbols, const struct pmc_profile *profile,
-			  const char *path, uint64_t offset, uint64_t start_ns)
-{
-	const struct pmc_p_module *build = NULL;
-	struct symbol_module *module;
-	unsigned builds = 0;
-
-	for (uint64_t i = 0; i < profile->n_modules; i++)
-		if (!strcmp(profile->modules[i]->path, path) && profile->modules[i]->build_id_len)
-			build = profile->modules[i], builds++;
-	/* Rows do not say which of two builds is theirs. */
-	if (builds != 1) {
-		build = NULL;
-		if (!symbols_unchanged(path, start_ns))
-			return NULL;
-	}
-	module = symbols_module(symbols, path, build ? build->build_id : NULL,
-				build ? (unsigned)build->build_id_len : 0);
-	return module ? symbols_function(symbols, module, offset) : NULL;
-}
-
 void symbols_resolve(struct pmc_profile *profile)
 {
 	struct symbols *symbols = symbols_new(NULL);

@@ -72,3 +72,9 @@ unsigned symbols_demangle(const char *name, char *text, unsigned cap)
 	(void)name, (void)text, (void)cap;
 	return 0;
 }
+
+const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
+{
+	(void)symbols, (void)module, (void)offset;
+	return NULL;
+}
