@@ -19,42 +19,33 @@ static const struct table_column columns[] = {
 	[BAR] = { .name = "bar", .index = BAR, .unit = TABLE_BAR, .drop = TABLE_DROP_BAR },
 };
 
-static struct table table_of(const struct table_histograms *to, struct table_cells *cells)
-{
-	const unsigned first = to->places ? HOST : NAME;
-	struct table table = { .columns = columns + first,
-			       .n_columns = N_CELLS - first,
-			       .n_rows = to->n,
-			       .arena = to->arena,
-			       .screen = to->screen,
-			       .indent = to->indent };
-
-	*cells = (struct table_cells){ .cells = to->cells, .n = N_CELLS };
-	table_set_cells(&table, cells);
-	return table;
-}
-
 static void add_line(struct table_histograms *to, const struct table_cell of[BOUND], uint64_t bound,
 		     uint64_t count, uint64_t all)
 {
 	struct table_cell *line;
 
-	to->cells = pmc_arena_grow(to->arena, to->cells, to->n, &to->room,
-				   N_CELLS * sizeof(*to->cells));
-	line = to->cells + to->n++ * N_CELLS;
+	to->cells.cells = pmc_arena_grow(to->arena, to->cells.cells, to->table.n_rows, &to->room,
+					 N_CELLS * sizeof(*line));
+	line = to->cells.cells + to->table.n_rows++ * N_CELLS;
 	memcpy(line, of, BOUND * sizeof(*line));
 	line[BOUND] = cell_number(true, bound);
 	line[COUNT] = cell_number(true, count);
 	line[SHARE] = line[BAR] = cell_real(100 * (double)count / (double)all, TABLE_DECIMALS);
 }
 
-void table_histograms_begin(const struct table_histograms *to)
+void table_histograms_begin(struct table_histograms *to)
 {
-	struct table_cells cells;
-	const struct table table = table_of(to, &cells);
+	const unsigned first = to->places ? HOST : NAME;
 
+	to->table = (struct table){ .columns = columns + first,
+				    .n_columns = N_CELLS - first,
+				    .arena = to->arena,
+				    .screen = to->screen,
+				    .indent = to->indent };
+	to->cells.n = N_CELLS;
+	table_set_cells(&to->table, &to->cells);
 	if (to->format == TABLE_CSV)
-		table_csv_head(&table, to->out);
+		table_csv_head(&to->table, to->out);
 }
 
 void table_histograms_add(struct table_histograms *to, const struct table_histogram_row *row,
@@ -64,8 +55,6 @@ void table_histograms_add(struct table_histograms *to, const struct table_histog
 	const char *name = whole ? pmc_arena_strndup(to->arena, row->name, row->len) : row->name;
 	const struct table_cell line[BOUND] = { row->host, row->pid, cell_textn(name, row->len),
 						row->tid, cell_text(wait) };
-	struct table_cells cells;
-	struct table table;
 
 	for (const struct pmc_octave *o = of->octaves; o; o = o->next) {
 		uint64_t n = 0;
@@ -82,22 +71,18 @@ void table_histograms_add(struct table_histograms *to, const struct table_histog
 	}
 	if (whole)
 		return;
-	table = table_of(to, &cells);
-	for (uint64_t i = 0; i < to->n; i++)
-		table_csv_row(&table, i, to->out);
-	to->n = 0;
+	for (uint64_t i = 0; i < to->table.n_rows; i++)
+		table_csv_row(&to->table, i, to->out);
+	to->table.n_rows = 0;
 }
 
 void table_histograms_end(struct table_histograms *to)
 {
-	struct table_cells cells;
-	struct table table = table_of(to, &cells);
-
-	if (!to->n)
+	if (!to->table.n_rows)
 		return;
 	pmc_out_char(to->out, '\n');
-	table_layout(&table);
-	table_print(&table, to->format, to->out);
+	table_layout(&to->table);
+	table_print(&to->table, to->format, to->out);
 }
 
 void table_histogram_json(struct pmc_json *json, const char *key, const struct pmc_histogram *of)

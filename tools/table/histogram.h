@@ -23,11 +23,12 @@ struct table_histograms {
 	int indent;  /* of lines of the table */
 	bool places; /* with host and pid */
 	/* private: */
-	struct table_cell *cells;
-	size_t n, room;
+	struct table table;
+	struct table_cells cells;
+	size_t room;
 };
 
-void table_histograms_begin(const struct table_histograms *to);
+void table_histograms_begin(struct table_histograms *to);
 /* Waits of a kind; of CSV they are printed. */
 void table_histograms_add(struct table_histograms *to, const struct table_histogram_row *row,
 			  const char *wait, const struct pmc_histogram *of);
