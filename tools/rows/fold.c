@@ -98,12 +98,13 @@ static uint16_t column_of(struct pmc_union *u, const struct pmc_p_event *event, 
 
 static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
 {
-	const struct pmc_union_map *map = u->last;
+	struct pmc_union_map *map = u->last;
 
 	if (map && map->set->hash == hash)
 		return map;
-	map = pmc_map_find(&u->maps, &hash, sizeof(hash));
-	u->last = map ? map : u->last;
+	HASH_FIND(hh, u->maps, &hash, sizeof(hash), map);
+	if (map)
+		u->last = map;
 	return map;
 }
 
@@ -129,14 +130,15 @@ static void find_ratios(struct pmc_union *u, struct pmc_union_map *map)
 
 void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
 {
+	struct pmc_arena *arena = u->arena;
 	struct pmc_union_map *map;
 
 	if (!set || find_map(u, set->hash))
 		return;
-	map = pmc_map_at(&u->maps, u->arena, &set->hash, sizeof(set->hash), sizeof(*map));
+	map = pmc_arena_alloc(arena, sizeof(*map));
 	map->set = set;
 	find_ratios(u, map);
-	map->column = pmc_arena_alloc(u->arena, (set->count + 1) * sizeof(*map->column));
+	map->column = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*map->column));
 	for (unsigned i = 0; i < set->count; i++) {
 		unsigned nth = 1;
 
@@ -145,6 +147,7 @@ void pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool g
 			       !strcmp(set->events[i].core_type, set->events[j].core_type);
 		map->column[i] = column_of(u, &set->events[i], nth, grow);
 	}
+	HASH_ADD_KEYPTR(hh, u->maps, &set->hash, sizeof(set->hash), map);
 }
 
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set)

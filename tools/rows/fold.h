@@ -9,7 +9,6 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/histogram.h"
-#include "lib/base/map.h"
 #include "lib/base/out.h"
 #include "tools/rows/metrics.h"
 #include "tools/rows/profile.h"
@@ -34,6 +33,7 @@ struct pmc_union_map { /* private: columns of a set's events */
 	uint16_t *column;
 	struct pmc_union_ratio *ratios;
 	unsigned n_ratios;
+	UT_hash_handle hh; /* by set->hash */
 };
 
 struct pmc_union_column {
@@ -52,8 +52,7 @@ struct pmc_union {
 	unsigned n_ratios;	    /* of these */
 	unsigned char ratio_at[64]; /* private: by metric, its place in rows */
 	struct pmc_p_event *events; /* private, as the rest */
-	struct pmc_map maps;	    /* struct pmc_union_map by set->hash */
-	const struct pmc_union_map *last;
+	struct pmc_union_map *maps, *last;
 };
 
 void pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/base/json.h"
+#include "lib/base/map.h"
 #include "tools/rows/fold.h"
 #include "tools/rows/metrics.h"
 #include "tools/table/table.h"
