@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hash.c - keys that were chosen to collide take no more comparisons than others. */
-#include "lib/base/hash.h"
+#include "lib/base/map.h"
 #include "tests/unit/unit.h"
 
 #define N 20000u
@@ -84,10 +84,32 @@ static void siphash_is_siphash(void **state)
 	assert_int_not_equal(pmc_hash_sip(key, bytes, 15), pmc_hash_sip(key, bytes, 16));
 }
 
+static void values_of_a_map_stay_where_they_are(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_map map = { 0 };
+	uint32_t *values[100];
+
+	assert_null(pmc_map_find(&map, "a", 1));
+	for (uint32_t i = 0; i < 100; i++) {
+		values[i] = pmc_map_at(&map, &arena, &i, sizeof(i), sizeof(i));
+		assert_int_equal(*values[i], 0);
+		*values[i] = i;
+	}
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_ptr_equal(pmc_map_at(&map, &arena, &i, sizeof(i), sizeof(i)), values[i]);
+		assert_ptr_equal(pmc_map_find(&map, &i, sizeof(i)), values[i]);
+		assert_int_equal(*values[i], i);
+	}
+	assert_null(pmc_map_find(&map, values[1], 3));
+	pmc_arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chosen_keys_do_not_collide),
+		cmocka_unit_test(values_of_a_map_stay_where_they_are),
 		cmocka_unit_test(siphash_is_siphash),
 	};
 
