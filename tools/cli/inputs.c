@@ -73,35 +73,29 @@ static int no_dot(const struct dirent *entry)
 
 /* Foreign files are not read, unless the name is that of a dump, which may be damaged. Not named is
  * what is no file. */
-static int read_entry(struct inputs *inputs, int dir, const char *entry, const char *path)
+static int read_entry(struct inputs *inputs, const char *path)
 {
 	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
-	int fd, problem = 0;
+	ssize_t n;
+	int fd;
 
 	/* Opening a device may act on it, and closing a pipe ends its writer. */
-	if (fstatat(dir, entry, &st, 0) == 0 && !S_ISREG(st.st_mode)) {
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		inputs->some_directory |= S_ISDIR(st.st_mode);
 		return 0;
 	}
-	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) != 0)
-		problem = -errno;
-	else if (!S_ISREG(st.st_mode))
-		problem = 0;
-	else if (!st.st_size)
-		problem = INPUT_EMPTY;
-	else if (pmc_is_dump(head, pread(fd, head, sizeof(head), 0)) || !fnmatch("*.pmc", entry, 0))
+	n = pread(fd, head, sizeof(head), 0);
+	if (pmc_is_dump(head, n) || (n && !fnmatch("*.pmc", path, 0)))
 		return read_file(inputs, fd, path);
-	else
-		problem = INPUT_FOREIGN;
 	close(fd);
-	return problem;
+	return n ? INPUT_FOREIGN : INPUT_EMPTY;
 }
 
-static int read_directory(struct inputs *inputs, int dir, const char *path)
+static int read_directory(struct inputs *inputs, const char *path)
 {
 	const unsigned before = inputs->good;
 	struct dirent **entries;
@@ -112,8 +106,7 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 
 		snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
 		if (!problem)
-			problem = leave_out(inputs, name,
-					    read_entry(inputs, dir, entries[i]->d_name, name));
+			problem = leave_out(inputs, name, read_entry(inputs, name));
 		free(entries[i]);
 	}
 	if (problem)
@@ -124,18 +117,15 @@ static int read_directory(struct inputs *inputs, int dir, const char *path)
 
 static int read_path(struct inputs *inputs, const char *path)
 {
-	int dir, fd, problem;
+	struct stat st;
+	int fd;
 
 	if (!strcmp(path, "-"))
 		return read_file(inputs, STDIN_FILENO, "standard input");
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0) {
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		return read_file(inputs, fd < 0 ? -errno : fd, path);
-	}
-	problem = read_directory(inputs, dir, path);
-	close(dir);
-	return problem;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_directory(inputs, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return read_file(inputs, fd < 0 ? -errno : fd, path);
 }
 
 /* A path, or where there is none a pattern that no shell has replaced. */

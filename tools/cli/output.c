@@ -205,33 +205,28 @@ int tool_open_output(const char *path, int code)
 	return -tool_fail(code, "cannot write %s: %s", path, tool_output_why(error));
 }
 
-/* Where the path's last component is. */
-static int stat_directory(const char *path, const char **name, struct stat *st)
+/* The file, with *name "", or where there is none its directory, with its name there. */
+static bool locate(const char *path, const char **name, struct stat *st)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];
 
+	*name = "";
+	if (stat(path, st) == 0)
+		return S_ISREG(st->st_mode);
 	*name = slash ? slash + 1 : path;
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
-	return stat(dir, st);
+	return stat(dir, st) == 0;
 }
 
 bool tool_same_file(const char *a, const char *b)
 {
 	const char *a_name, *b_name;
 	struct stat x, y;
-	bool there, b_there;
 
-	if (!strcmp(a, "-") || !strcmp(b, "-"))
-		return false;
-	there = stat(a, &x) == 0;
-	b_there = stat(b, &y) == 0;
-	if (there != b_there || (there && !S_ISREG(x.st_mode)))
-		return false;
-	if (!there && (stat_directory(a, &a_name, &x) != 0 || stat_directory(b, &b_name, &y) != 0 ||
-		       strcmp(a_name, b_name) != 0))
-		return false;
-	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && locate(a, &a_name, &x) &&
+	       locate(b, &b_name, &y) && !strcmp(a_name, b_name) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
 int tool_refuse_overwrite(const char *flag, const char *path, const char *other, const char *what)
