@@ -404,25 +404,30 @@ int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct
 
 /* ---- a plan as a frame ---------------------------------------------------------------------- */
 
+struct pmc_event_def pmc_plan_def(const struct pmc_planned *p)
+{
+	return (struct pmc_event_def){
+		.type = p->event.type,
+		.group = p->group,
+		.scope = p->scope,
+		.state = p->state,
+		.config = p->event.config,
+		.config1 = p->event.config1,
+		.config2 = p->event.config2,
+		.config3 = p->event.config3,
+		.scale = p->event.scale,
+		.position = (uint16_t)p->event.position,
+		.flags = p->flags,
+		.error = (uint32_t)p->error,
+	};
+}
+
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 {
 	pmc_begin_eventset(buf, plan->count, plan->readings);
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct pmc_planned *p = &plan->events[i];
-		struct pmc_event_def def = {
-			.type = p->event.type,
-			.group = p->group,
-			.scope = p->scope,
-			.state = p->state,
-			.config = p->event.config,
-			.config1 = p->event.config1,
-			.config2 = p->event.config2,
-			.config3 = p->event.config3,
-			.scale = p->event.scale,
-			.position = (uint16_t)p->event.position,
-			.flags = p->flags,
-			.error = (uint32_t)p->error,
-		};
+		const struct pmc_event_def def = pmc_plan_def(p);
 
 		pmc_put_event(buf, &def, p->event.name, p->event.unit, p->event.core_type);
 	}

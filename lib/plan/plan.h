@@ -109,5 +109,7 @@ int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struc
 /* From an EVENTSET frame, which need not be sound: 0, -EINVAL or -ENOMEM. */
 int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
 			struct pmc_plan *plan);
+/* The event as it is in a frame. */
+struct pmc_event_def pmc_plan_def(const struct pmc_planned *planned);
 /* Appends the EVENTSET frame; returns its hash, 0 if it did not fit. Async-signal-safe. */
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);

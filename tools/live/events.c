@@ -16,31 +16,20 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 {
 	const struct pmc_planned *planned = &events->plan.events[i];
 	const struct pmc_event *event = &planned->event;
-	const char *type = event->core_type ? event->core_type : "";
-	const bool uncore = pmc_event_is_uncore(event) && machine,
-		   is_os = pmc_event_is_of_os(event);
+	struct pmc_p_event *to = &events->list[events->view.count];
 
-	events->list[events->view.count] = (struct pmc_p_event){
-		.def = {
-			.type = event->type,
-			.group = planned->group,
-			.scope = planned->scope,
-			/* Events of the OS come from /proc. */
-			.state = uncore || is_os ? PMC_COUNTED : planned->state,
-			.config = event->config,
-			.config1 = event->config1,
-			.config2 = event->config2,
-			.config3 = event->config3,
-			.scale = event->scale,
-			.position = (uint16_t)event->position,
-			.flags = planned->flags,
-			.error = uncore || is_os ? 0 : (uint32_t)planned->error,
-		},
+	*to = (struct pmc_p_event){
+		.def = pmc_plan_def(planned),
 		.name = pmc_event_label(event, arena),
 		.unit = event->unit ? event->unit : "",
-		.core_type = type,
+		.core_type = event->core_type ? event->core_type : "",
 		.cpus = event->cpus ? event->cpus : "",
 	};
+	/* Events of the OS come from /proc. */
+	if ((pmc_event_is_uncore(event) && machine) || pmc_event_is_of_os(event)) {
+		to->def.state = PMC_COUNTED;
+		to->def.error = 0;
+	}
 	events->view_of[i] = events->view.count++;
 }
 
