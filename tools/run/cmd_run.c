@@ -33,11 +33,6 @@ bool program_find(const char *command, struct program *program)
 	return true;
 }
 
-bool program_can_start(const struct program *program)
-{
-	return program->kind != PROGRAM_NOT_FOUND && tool_is_program(program->path);
-}
-
 /* ---- flags and PMC_* variables, checked before anything is started -------------------------- */
 
 /* The event of PMC_SAMPLE, if it names one. */
@@ -68,11 +63,11 @@ static bool is_command(struct run *run, const struct tool_args *args)
 {
 	struct pmc_parse_error error;
 	struct pmc_events events;
-	struct program program;
+	char path[PATH_MAX];
 
 	return args->value == args->argv[args->at - 1] &&
 	       pmc_events_parse(args->value, NULL, &run->arena, &events, &error) &&
-	       program_find(args->value, &program) && program_can_start(&program);
+	       tool_find_command_file(args->value, path) && tool_is_program(path);
 }
 
 /* Sets the flag's PMC_* variable, which the agent reads. */

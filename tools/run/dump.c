@@ -341,7 +341,7 @@ static int check_existing(struct run *run)
 	in_use = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	close(fd);
 	/* A command that cannot start leaves the existing dump in place. */
-	if (st.st_size && run->out_flag && !run->append && program_can_start(&run->program)) {
+	if (st.st_size && run->out_flag && !run->append && tool_is_program(run->program.path)) {
 		if (!in_use)
 			return tool_keep_old(path, EXIT_OURS, "; --append adds to it instead");
 		tool_warn("%s is being written by another pmctl run: appending to it", path);

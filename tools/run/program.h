@@ -54,8 +54,6 @@ extern const char *const program_obstacle[PROGRAM_KINDS];
 /* ---- cmd_run.c ---------------------------------------------------------------------------- */
 /* Fills path and image, and sets kind to NOT_FOUND or UNREADABLE. False: not found. */
 bool program_find(const char *command, struct program *program);
-/* Whether what was found is an executable file. */
-bool program_can_start(const struct program *program);
 
 /* ---- linux/elf_kind.c --------------------------------------------------------------------- */
 /* 0, or -errno; -ENOEXEC: not an ELF file. */
