@@ -71,6 +71,9 @@ like "$(sed -n 3p "$T/out")" "^python3 +$POOLS +7 " "a process: its ID and numbe
 run "$PMCTL" top -b -n 1 -I 200ms --by thread --filter 'sleeper' -s tid -r "$POOLS"
 is "$(awk 'NR > 2 { print $1 }' "$T/out" | tr '\n' ' ')" "sleeper-0 sleeper-1 sleeper-2 sleeper-3 " \
 	"a filter, and order by thread ID"
+run "$PMCTL" top -b -n 1 -I 50ms --by thread --filter sleeper --columns name -s tid -r "$POOLS"
+is "$(awk 'NR > 2 { print $1 }' "$T/out" | tr '\n' ' ')" "sleeper-0 sleeper-1 sleeper-2 sleeper-3 " \
+	"the same by a column that --columns leaves out"
 run env LC_ALL=C "$PMCTL" top -b -n 3 -I 500ms --by thread "$POOLS"
 is "$(LC_ALL=C tr -d '\0-\177' <"$T/out" | wc -c)" 0 "the C locale gets ASCII"
 for width in 80 200; do

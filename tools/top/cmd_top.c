@@ -220,12 +220,11 @@ static int start_command(struct top_job *job)
 static int set_look(struct top_job *job)
 {
 	const struct top_flags *flags = &job->flags;
-	struct table_choice choice = flags->rows.choice;
+	const char *by = flags->rows.choice.sort, *problem;
 	struct top_look *look = &job->look;
 	struct pmc_arena arena = { 0 };
-	struct table table = { .arena = &arena };
+	struct table table = { .arena = &arena }, all;
 	const struct table_column *sort;
-	const char *problem = NULL;
 	int code;
 
 	*look = (struct top_look){ .by = flags->by ? flags->by : top_usual_by(&job->watch),
@@ -234,14 +233,12 @@ static int set_look(struct top_job *job)
 	if (flags->filter)
 		strcpy(look->filter, flags->filter);
 	table.columns = top_columns(&job->watch, look, TOP_DATA, &arena, &table.n_columns);
-	code = table_apply(&table, &choice, 0, &problem) ? EXIT_USAGE : 0;
-	if (!code && choice.sort) {
-		sort = table_find(table.columns, table.n_columns, choice.sort, strlen(choice.sort),
-				  &arena, &problem);
-		snprintf(look->sort, sizeof(look->sort), "%s", sort ? sort->name : "cpu");
+	all = table;
+	code = tool_rows_choose(&flags->rows, &table, 0);
+	if (!code && by) {
+		sort = table_find(all.columns, all.n_columns, by, strlen(by), &arena, &problem);
+		snprintf(look->sort, sizeof(look->sort), "%s", sort->name);
 	}
-	if (code)
-		tool_fail(code, "%s", problem);
 	pmc_arena_free(&arena);
 	return code;
 }
