@@ -80,20 +80,11 @@ int attach_no_memory(const struct attach *target, int error)
 
 static int no_entry(const struct attach *target, int error)
 {
-	pid_t pid = target->pid;
-
-	if (target->dir < 0 && error == -ESRCH)
-		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
-	if (target->pidfd < 0 && (error == -EINVAL || error == -ENOENT))
-		return tool_fail(EXIT_FAIL,
-				 "%d is a thread ID: use the ID of its process (Tgid in "
-				 "/proc/%d/status)",
-				 pid, pid);
 	if (target->pidfd >= 0)
 		return attach_no_memory(target, error);
-	return error == -ESRCH ?
-		       attach_gone(pid) :
-		       tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(-error));
+	return error == -ESRCH ? attach_gone(target->pid) :
+				 tool_fail(EXIT_FAIL, "cannot open process %d: %s", target->pid,
+					   strerror(-error));
 }
 
 /* ---- descriptors ---------------------------------------------------------------------------- */

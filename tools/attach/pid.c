@@ -87,10 +87,14 @@ int attach_pid(const char *text, pid_t *pid)
 {
 	pid_t program = 0;
 	uint64_t value;
+	int code;
 
 	if (!pmc_number(text, INT_MAX, &value) || value == 0)
 		return tool_fail(EXIT_USAGE, "invalid process ID '%s'; give one number", text);
 	*pid = (pid_t)value;
+	code = live_refuse(*pid);
+	if (code)
+		return code;
 	for (unsigned i = 0; i < START_POLLS; i++) {
 		/* First: what is no such fork by now has called exec. */
 		bool forked = is_fork_of_shell(*pid);

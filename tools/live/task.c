@@ -70,12 +70,17 @@ bool live_is_thread(pid_t pid)
 	       pmc_proc_number(text, "Tgid", &process) && process != (uint64_t)pid;
 }
 
-int live_refuse_ended(pid_t pid)
+int live_refuse(pid_t pid)
 {
 	const bool ended = live_is_zombie(pid);
 
 	if (pmc_path_exists("/proc/%d", pid) != 0)
 		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
+	if (live_is_thread(pid))
+		return tool_fail(EXIT_FAIL,
+				 "%d is a thread: give the ID of its process, Tgid in "
+				 "/proc/%d/status, or -t of stat or profile",
+				 pid, pid);
 	return !ended ? 0 :
 			tool_fail(EXIT_FAIL,
 				  "process %d has ended: its parent has not reaped it yet", pid);
@@ -195,7 +200,7 @@ int live_find(const char *list, const char *glob, struct live_tids *found)
 	uint64_t pid;
 
 	for (; !code && list && pmc_number_take(&list, NULL, 10, &pid); list += *list == ',') {
-		code = live_refuse_ended((pid_t)pid);
+		code = live_refuse((pid_t)pid);
 		live_tids_add(found, (pid_t)pid);
 	}
 	if (glob)

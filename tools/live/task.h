@@ -25,9 +25,9 @@ struct live_tids {
 	size_t room;
 };
 
-/* 0; the exit code after an error message if the process is not there, or has ended and only waits
- * for its parent to reap it. */
-int live_refuse_ended(pid_t pid);
+/* 0; the exit code after an error message if there is no such process, it is a thread, or it has
+ * ended and only waits for its parent to reap it. */
+int live_refuse(pid_t pid);
 /* Whether the process has ended, and its parent has not reaped it yet. */
 bool live_is_zombie(pid_t pid);
 /* Whether it is the ID of a thread that is not the main one of its process. */

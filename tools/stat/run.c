@@ -322,12 +322,6 @@ static int open_process(struct stat_job *stat)
 
 	if (stat->target == STAT_THREAD)
 		return open_row(stat, stat->pid, stat->pid);
-	/* The files of a thread list all threads of its process. */
-	for (unsigned p = 0; p < stat->n_processes; p++)
-		if (live_is_thread(stat->processes[p].pid)) {
-			stat->pid = stat->processes[p].pid;
-			return -ECHILD;
-		}
 	if (stat_has_waits(stat))
 		return scan_threads(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
@@ -364,9 +358,6 @@ static int explain(const struct stat_job *stat, int error)
 	if (error == -ESRCH)
 		return tool_fail(EXIT_FAIL, "no such %s: %d",
 				 stat->target == STAT_THREAD ? "thread" : "process", stat->pid);
-	if (error == -ECHILD && stat->target == STAT_PROCESS)
-		return tool_fail(EXIT_FAIL, "%d is a thread, not a process; give -t %d", stat->pid,
-				 stat->pid);
 	why_refused(stat, error, text, sizeof(text));
 	return tool_fail(
 		stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s%s",

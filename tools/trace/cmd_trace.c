@@ -365,7 +365,7 @@ int cmd_trace(int argc, char **argv)
 
 	unwind_init(&trace.unwind, trace.stacks_by == TRACE_BY_FP);
 	if (!code && trace.pid)
-		code = live_refuse_ended(trace.pid);
+		code = live_refuse(trace.pid);
 	if (!code)
 		code = trace_find_points(&trace);
 	if (!code)
