@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,16 +92,9 @@ static int no_entry(const struct attach *target, int error)
 #define PIDFD_THREAD O_EXCL
 #endif
 
-bool attach_pidfd_ended(int pidfd)
-{
-	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&ended, 1, 0) > 0;
-}
-
 bool attach_has_ended(const struct attach *target)
 {
-	return attach_pidfd_ended(target->pidfd);
+	return live_pidfd_ended(target->pidfd);
 }
 
 static bool is_zombie(int dir)

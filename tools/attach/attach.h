@@ -112,7 +112,6 @@ int attach_no_memory(const struct attach *target, int error);
 int attach_enter(struct attach *target, pid_t pid, bool writing);
 /* Whether all threads of the process have ended. */
 bool attach_has_ended(const struct attach *target);
-bool attach_pidfd_ended(int pidfd);
 /* Duplicates a descriptor of the process if it is the group with this kernel ID; else -1, and
  * *error says why. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);

@@ -526,7 +526,7 @@ static int snapshot(struct attach *target, void *arg)
 
 	watched->patient_ns = pmc_now_ns() + PATIENCE_NS;
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
-	if (watched->pidfd >= 0 && attach_pidfd_ended(watched->pidfd))
+	if (watched->pidfd >= 0 && live_pidfd_ended(watched->pidfd))
 		return attach_gone(target->pid);
 	code = attach_collect(target, &missing, &buf, own_file);
 	if (code)
@@ -588,7 +588,7 @@ static void watch_drop(struct watch *watch)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < watch->n; i++)
-		if (attach_pidfd_ended(watch->list[i].pidfd))
+		if (live_pidfd_ended(watch->list[i].pidfd))
 			close(watch->list[i].pidfd);
 		else
 			watch->list[kept++] = watch->list[i];
@@ -635,7 +635,7 @@ static int watch_round(struct watch *watch, struct request *request, bool first,
 		*taken += !code;
 		watched->taken |= !code;
 		if (!code || code == ATTACH_AGAIN ||
-		    ((many || watched->taken) && attach_pidfd_ended(watched->pidfd)))
+		    ((many || watched->taken) && live_pidfd_ended(watched->pidfd)))
 			continue;
 		if (request->unwritable)
 			return tool_fail(code, "%s", text);

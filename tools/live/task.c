@@ -48,16 +48,21 @@ static int compare_tids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Of a process whose main thread alone has ended it is not ready. */
+bool live_pidfd_ended(int pidfd)
+{
+	struct pollfd process = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&process, 1, 0) > 0;
+}
+
 bool live_is_zombie(pid_t pid)
 {
-	struct pollfd process = { .events = POLLIN };
-	bool ended;
+	/* Before Linux 5.3 there is none, nor of a thread. */
+	const int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	const bool ended = live_pidfd_ended(pidfd);
 
-	/* Of a process whose main thread alone has ended it is not ready. Before Linux 5.3 there is
-	 * none, nor of a thread. */
-	process.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	ended = process.fd >= 0 && poll(&process, 1, 0) > 0;
-	pmc_fd_close(process.fd);
+	pmc_fd_close(pidfd);
 	return ended;
 }
 

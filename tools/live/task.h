@@ -30,6 +30,7 @@ struct live_tids {
 int live_refuse(pid_t pid);
 /* Whether the process has ended, and its parent has not reaped it yet. */
 bool live_is_zombie(pid_t pid);
+bool live_pidfd_ended(int pidfd);
 /* Whether it is the ID of a thread that is not the main one of its process. */
 bool live_is_thread(pid_t pid);
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
