@@ -70,9 +70,9 @@ void top_put_title(const struct top_job *job, bool ascii, struct pmc_out *out)
 	if (watch->error)
 		pmc_outf(out, "%sno events of some threads: %s", dot, strerror(-watch->error));
 	pmc_out_str(out, dot);
-	pmc_show_count(out, rows->threads, "thread", "threads");
+	pmc_show_count(out, watch->n_tasks, "thread", "threads");
 	pmc_out_str(out, " in ");
-	pmc_show_count(out, rows->processes, "process", "processes");
+	pmc_show_count(out, watch->n, "process", "processes");
 	if (top_waits_lost(watch->waits))
 		pmc_outf(out, "%s%llu records of switches lost", dot,
 			 (unsigned long long)top_waits_lost(watch->waits));

@@ -70,13 +70,11 @@ static struct top_row *row_of(struct top_rows *rows, const struct live_events *l
 }
 
 static void add_task(struct top_rows *rows, const struct top_watch *watch, struct top_row *row,
-		     const struct top_task *task, enum top_by by)
+		     const struct top_task *task)
 {
-	const uint64_t wall_ns = watch->before_ns ? watch->now_ns - watch->before_ns : 0;
 	const struct live_task *live = &task->task;
 
 	if (!row->threads++) {
-		row->by = by;
 		row->task = task;
 		row->pid = task->process->pid;
 		row->command = task->process->command;
@@ -102,7 +100,7 @@ static void add_task(struct top_rows *rows, const struct top_watch *watch, struc
 	row->known++;
 	live_span_add(&row->span, &live->span);
 	/* Each thread is read at a time of its own, which may be late. */
-	row->ns += task->born && live->span.ns < wall_ns ? wall_ns : live->span.ns;
+	row->ns += task->born && live->span.ns < rows->wall_ns ? rows->wall_ns : live->span.ns;
 }
 
 static void add_process(struct top_rows *rows, const struct top_watch *watch,
@@ -126,7 +124,7 @@ static void add_process(struct top_rows *rows, const struct top_watch *watch,
 			memcpy(row->name, task->task.stat.name, LIVE_NAME);
 		else if (look->by != TOP_POOL || strcmp(row->name, task->task.stat.name) != 0)
 			memcpy(row->name, name, LIVE_NAME);
-		add_task(rows, watch, row, task, look->by);
+		add_task(rows, watch, row, task);
 		/* Threads that have ended are part of their process only. */
 		if (look->by == TOP_PROCESS && !t && row->known)
 			row->span.cpu_ns += process->ended_ns;
@@ -145,7 +143,6 @@ static void add_children(struct top_rows *rows, const struct top_watch *watch,
 		return;
 	row = row_of(rows, &watch->live, UINT64_MAX);
 	strcpy(row->name, "(ended children)");
-	row->by = look->by;
 	row->children = true;
 	row->known = 1;
 	row->ns = rows->wall_ns;
@@ -189,8 +186,6 @@ void top_rows_make(struct top_rows *rows, const struct top_watch *watch,
 	pmc_arena_free(&rows->arena);
 	*rows = (struct top_rows){
 		.wall_ns = watch->before_ns ? watch->now_ns - watch->before_ns : 0,
-		.threads = watch->n_tasks,
-		.processes = watch->n,
 	};
 	for (const struct top_process *process = watch->processes; process;
 	     process = process->hh.next)

@@ -148,7 +148,6 @@ void top_agent_threads(struct top_watch *watch, struct top_process *process);
 
 struct top_row {
 	uint64_t key; /* the same in the next interval */
-	enum top_by by;
 	char name[LIVE_NAME];
 	const struct top_task *task; /* of a row of one thread; else NULL */
 	bool children;		     /* that ended: nothing but their CPU time is known */
@@ -190,8 +189,7 @@ struct top_rows {
 	unsigned n, hidden;	  /* hidden: by filters and conditions */
 	struct live_span sum;	  /* of all threads watched */
 	uint64_t cpu_ns, wall_ns; /* of all processes, ended threads too */
-	unsigned threads, processes;
-	const char *sort; /* look->sort; of a column that such rows lack "cpu" */
+	const char *sort;	  /* look->sort; of a column that such rows lack "cpu" */
 };
 
 void top_rows_make(struct top_rows *rows, const struct top_watch *watch,
