@@ -329,28 +329,15 @@ static int put_name(struct pmc_out *out, const char *name)
 	return pmc_utf8_safe(out, name, strlen(name), NAME_COLUMNS);
 }
 
-/* Goes on below the first waker where the line ends. Returns the column behind it. */
-static int put_waker(struct pmc_out *out, const struct waker *waker, int column, int width)
+static void put_waker(struct pmc_out *out, const struct waker *waker)
 {
-	struct pmc_out line = PMC_OUT_MEM(128);
-	int columns;
-
-	pmc_out_str(&line, " <- ");
-	columns = put_name(&line, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name) +
-		  4 - (int)line.len;
+	pmc_out_str(out, " <- ");
+	put_name(out, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name);
 	if (waker->threads > 1)
-		pmc_outf(&line, " (%u threads)", waker->threads);
+		pmc_outf(out, " (%u threads)", waker->threads);
 	else if (!waker->by->threads && waker->by->tid)
-		pmc_outf(&line, " %u", waker->by->tid);
-	pmc_outf(&line, " %u %%", waker->part);
-	columns += (int)line.len;
-	if (column > NAME_COLUMNS + 8 && column + columns > width) {
-		column = NAME_COLUMNS + 8;
-		pmc_out_char(out, '\n');
-		pmc_out_pad(out, ' ', column);
-	}
-	pmc_out_bytes(out, line.buf, line.len);
-	return column + columns;
+		pmc_outf(out, " %u", waker->by->tid);
+	pmc_outf(out, " %u %%", waker->part);
 }
 
 /* Who ended most of its waiting, who that one's, and so on: up to an interrupt, or a thread or
@@ -360,14 +347,26 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
 	struct waker waker = main_waker(summary, t);
-	int column = NAME_COLUMNS + 8;
+	const int start = NAME_COLUMNS + 8;
+	int column = start;
 
 	pmc_out_pad(out, ' ', NAME_COLUMNS - put_name(out, t->name));
 	pmc_outf(out, " %7u", t->threads ? t->threads : t->tid);
 	for (unsigned n = 1; n <= MOST_LINKS && waker.by; n++) {
 		bool last = waker.by == &summary->no_thread[BY_INTERRUPT];
+		struct pmc_out link = PMC_OUT_MEM(128);
+		int columns;
 
-		column = put_waker(out, &waker, column, width);
+		put_waker(&link, &waker);
+		columns = pmc_utf8_columns(link.buf, link.len);
+		/* Goes on below the first waker where the line ends. */
+		if (column > start && column + columns > width) {
+			pmc_out_char(out, '\n');
+			pmc_out_pad(out, ' ', start);
+			column = start;
+		}
+		pmc_out_bytes(out, link.buf, link.len);
+		column += columns;
 		for (unsigned i = 0; i < n; i++)
 			last |= seen[i] == waker.by ||
 				(waker.threads > 1 && seen[i]->pool == waker.by->pool);
