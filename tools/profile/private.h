@@ -32,18 +32,14 @@ struct prof_reading {
 
 /* A process from its fork or exec, or the start of the recording, to its end or the next exec. */
 struct prof_image {
-	uint32_t pid, ppid;
+	/* As far as it is known; times and usage are those of its rows, PMC_PROCESS_FIRST is of the
+	 * only target. */
+	struct pmc_process_fixed fixed;
 	uint8_t identity[16];
 	const struct prof_image *parent; /* NULL: unknown */
 	const char *exe, *cmdline;	 /* "": unknown */
-	uint64_t start_ns, end_ns;	 /* 0: not ended */
-	bool replaced, first;		 /* by exec; the only target */
-	bool lacks_usage;		 /* of some rows faults are unknown */
-	uint64_t eventset;		 /* of its rows; 0: they have no events */
-	uint64_t n_threads, alive;
-	unsigned cpus;	 /* that it may run on; 0: unknown */
-	uint64_t cpu_ns; /* of its rows */
-	struct pmc_usage usage;
+	bool replaced;			 /* by exec */
+	uint64_t alive;			 /* threads */
 	struct prof_image *next;
 	UT_hash_handle hh; /* by pid; the newest of a number */
 };

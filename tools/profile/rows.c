@@ -32,24 +32,25 @@ static void read_program(struct prof *prof, struct prof_image *image, const char
 	cpu_set_t cpus;
 	ssize_t n;
 
-	if (!image->ppid && pmc_file_read(text, sizeof(text), "/proc/%u/status", image->pid) > 0 &&
+	if (!image->fixed.ppid &&
+	    pmc_file_read(text, sizeof(text), "/proc/%u/status", image->fixed.pid) > 0 &&
 	    pmc_proc_number(text, "PPid", &parent))
-		image->ppid = (uint32_t)parent;
-	snprintf(path, sizeof(path), "/proc/%u/exe", image->pid);
+		image->fixed.ppid = (uint32_t)parent;
+	snprintf(path, sizeof(path), "/proc/%u/exe", image->fixed.pid);
 	n = readlink(path, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	if (exe && strcmp(exe, text) != 0)
 		return;
 	image->exe = pmc_arena_strdup(&prof->arena, text);
-	n = pmc_file_read(text, sizeof(text), "/proc/%u/cmdline", image->pid);
+	n = pmc_file_read(text, sizeof(text), "/proc/%u/cmdline", image->fixed.pid);
 	while (n > 0 && !text[n - 1])
 		n--;
 	for (ssize_t i = 0; i < n; i++)
 		text[i] = text[i] ? text[i] : ' ';
 	if (n > 0)
 		image->cmdline = pmc_arena_strndup(&prof->arena, text, (size_t)n);
-	if (sched_getaffinity((pid_t)image->pid, sizeof(cpus), &cpus) == 0)
-		image->cpus = (unsigned)CPU_COUNT(&cpus);
+	if (sched_getaffinity((pid_t)image->fixed.pid, sizeof(cpus), &cpus) == 0)
+		image->fixed.cpus = (uint32_t)CPU_COUNT(&cpus);
 }
 
 struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t start_ns, bool exec)
@@ -60,22 +61,24 @@ struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t star
 	HASH_FIND(hh, prof->images, &pid, sizeof(pid), old);
 	if (old) {
 		HASH_DEL(prof->images, old);
-		old->end_ns = old->end_ns ? old->end_ns : start_ns;
+		old->fixed.end_ns = old->fixed.end_ns ? old->fixed.end_ns : start_ns;
 	}
-	*image = (struct prof_image){ .pid = pid,
-				      .start_ns = start_ns,
+	*image = (struct prof_image){ .fixed.pid = pid,
+				      .fixed.ppid = old ? old->fixed.ppid : 0,
+				      .fixed.start_ns = start_ns,
+				      .fixed.rank = -1,
 				      .exe = "",
 				      .cmdline = "",
-				      .parent = exec && old ? old : NULL,
-				      .ppid = old ? old->ppid : 0,
-				      .first = (!prof->last_image && !prof->machine &&
-						!prof->several) ||
-					       (exec && old && old->first),
+				      .parent = exec ? old : NULL,
 				      .next = prof->last_image };
+	if (exec && old)
+		image->fixed.flags = old->fixed.flags & PMC_PROCESS_FIRST;
+	else if (!prof->last_image && !prof->machine && !prof->several)
+		image->fixed.flags = PMC_PROCESS_FIRST;
 	if (getrandom(image->identity, sizeof(image->identity), GRND_NONBLOCK) < 0)
 		memcpy(image->identity, &image, sizeof(image));
 	prof->last_image = image;
-	HASH_ADD(hh, prof->images, pid, sizeof(image->pid), image);
+	HASH_ADD(hh, prof->images, fixed.pid, sizeof(pid), image);
 	return image;
 }
 
@@ -179,7 +182,7 @@ void prof_start(struct prof *prof)
 	prof->start_ns = pmc_now_ns();
 	prof->stolen_ns = read_stolen();
 	for (struct prof_image *image = prof->last_image; image; image = image->next)
-		image->start_ns = prof->start_ns;
+		image->fixed.start_ns = prof->start_ns;
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next) {
 		const uint64_t switches = thread->before.usage.voluntary_switches;
 		char state;
@@ -250,7 +253,7 @@ static void put_row(struct prof_writing *w, const struct prof_thread *thread,
 	if (delay_ns) {
 		fixed->eventset = w->delay_set;
 		fixed->n_groups = 1;
-		thread->image->eventset = w->delay_set;
+		thread->image->fixed.eventset = w->delay_set;
 	}
 	prof_write_room(w, sizeof(*fixed) + 256);
 	pmc_begin_thread(&w->buf, thread->image->identity, SNAPSHOT, fixed);
@@ -263,13 +266,15 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 {
 	struct prof_image *image = thread->image;
 	struct prof_reading after = { .known = false };
+	const struct pmc_usage *from = &thread->before.usage, *to = &after.usage;
 	struct pmc_thread_fixed fixed = {
 		.seq = thread->seq,
 		.tid = thread->tid,
 		.flags = thread->tid == thread->pid ? PMC_THREAD_MAIN : 0,
-		.state = !thread->end_ns				    ? PMC_THREAD_LIVE :
-			 image->replaced && thread->end_ns == image->end_ns ? PMC_THREAD_EXEC :
-									      PMC_THREAD_EXITED,
+		.state = !thread->end_ns ? PMC_THREAD_LIVE :
+			 image->replaced && thread->end_ns == image->fixed.end_ns ?
+					   PMC_THREAD_EXEC :
+					   PMC_THREAD_EXITED,
 		.start_ns = thread->start_ns ? thread->start_ns : w->prof->start_ns,
 		.end_ns = thread->end_ns,
 		.time_ns = thread->end_ns ? thread->end_ns : w->prof->stop_ns,
@@ -287,22 +292,17 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	else if (!thread->end_ns && thread->before.known)
 		read_task(thread, &after);
 	delay_ns = pmc_sub_sat(after.delay_ns, thread->before.delay_ns);
-	if (!after.known) {
-		fixed.flags |= PMC_THREAD_NO_RUSAGE;
-		image->lacks_usage = true;
-	}
 	if (after.known) {
-		const struct pmc_usage *from = &thread->before.usage;
-
 		fixed.flags |= PMC_THREAD_DELAY;
 		fixed.delay_ns = delay_ns;
-		fixed.minor_faults = after.usage.minor_faults - from->minor_faults;
-		fixed.major_faults = after.usage.major_faults - from->major_faults;
+		fixed.minor_faults = to->minor_faults - from->minor_faults;
+		fixed.major_faults = to->major_faults - from->major_faults;
+	} else {
+		fixed.flags |= PMC_THREAD_NO_RUSAGE;
+		image->fixed.flags |= PMC_PROCESS_NO_SWITCHES;
 	}
 	/* Also what was in records that were lost. */
 	if (after.known && !thread->by_switches) {
-		const struct pmc_usage *from = &thread->before.usage, *to = &after.usage;
-
 		fixed.cpu_ns = pmc_sub_sat(after.cpu_ns, thread->before.cpu_ns);
 		fixed.voluntary_switches = to->voluntary_switches - from->voluntary_switches;
 		fixed.involuntary_switches = to->involuntary_switches - from->involuntary_switches;
@@ -311,19 +311,19 @@ static void write_thread(struct prof_writing *w, const struct prof_thread *threa
 	}
 	put_row(w, thread, after.known ? &delay_ns : NULL, &fixed);
 	prof_write_thread(w, &place, thread, fixed.cpu_ns);
-	pmc_add_sat(&image->cpu_ns, fixed.cpu_ns);
-	image->usage.minor_faults += fixed.minor_faults;
-	image->usage.major_faults += fixed.major_faults;
-	image->usage.voluntary_switches += fixed.voluntary_switches;
-	image->usage.involuntary_switches += fixed.involuntary_switches;
+	pmc_add_sat(&image->fixed.cpu_ns, fixed.cpu_ns);
+	image->fixed.minor_faults += fixed.minor_faults;
+	image->fixed.major_faults += fixed.major_faults;
+	image->fixed.voluntary_switches += fixed.voluntary_switches;
+	image->fixed.involuntary_switches += fixed.involuntary_switches;
 }
 
 /* A child has the CPUs of its parent unless it chose others. */
 static uint32_t cpus_of(const struct prof_image *image)
 {
-	while (image && !image->cpus)
+	while (image && !image->fixed.cpus)
 		image = image->parent;
-	return image ? image->cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	return image ? image->fixed.cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static void write_image(struct prof_writing *w, const struct prof_image *image,
@@ -331,35 +331,21 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 {
 	char boot_id[64] = "";
 	struct utsname host;
-	struct pmc_process_fixed fixed = {
-		.pid = image->pid,
-		.ppid = image->ppid,
-		.start_ns = image->start_ns,
-		.end_ns = image->end_ns,
-		.time_ns = image->end_ns ? image->end_ns : w->prof->stop_ns,
-		.cpu_ns = image->cpu_ns,
-		.minor_faults = image->usage.minor_faults,
-		.major_faults = image->usage.major_faults,
-		.voluntary_switches = image->usage.voluntary_switches,
-		.involuntary_switches = image->usage.involuntary_switches,
-		.threads_seen = image->n_threads,
-		.threads_counted = image->n_threads,
-		.eventset = image->eventset,
-		.how_ended = !image->end_ns  ? PMC_RUNNING :
-			     image->replaced ? PMC_ENDED_EXEC :
-					       PMC_ENDED_EXIT,
-		.flags = (image->first ? PMC_PROCESS_FIRST : 0) | PMC_PROCESS_NO_STATUS |
-			 (image->lacks_usage ? PMC_PROCESS_NO_SWITCHES : 0),
-		.rank = -1,
-		.pid_namespace = prof_namespace_of("self"),
-		.cpus = cpus_of(image),
-	};
+	struct pmc_process_fixed fixed = image->fixed;
 	const struct pmc_process_text text = { host.nodename, boot_id, image->exe, image->cmdline,
 					       NULL };
 
 	if (uname(&host) != 0)
 		host.nodename[0] = '\0';
 	pmc_file_read(boot_id, sizeof(boot_id), "/proc/sys/kernel/random/boot_id");
+	fixed.time_ns = fixed.end_ns ? fixed.end_ns : w->prof->stop_ns;
+	fixed.threads_counted = fixed.threads_seen;
+	fixed.how_ended = !fixed.end_ns	  ? PMC_RUNNING :
+			  image->replaced ? PMC_ENDED_EXEC :
+					    PMC_ENDED_EXIT;
+	fixed.flags |= PMC_PROCESS_NO_STATUS;
+	fixed.pid_namespace = prof_namespace_of("self");
+	fixed.cpus = cpus_of(image);
 	memcpy(fixed.job, job, sizeof(fixed.job));
 	if (image->parent)
 		memcpy(fixed.parent_identity, image->parent->identity, 16);

@@ -90,7 +90,7 @@ static void end_thread(const struct prof *prof, struct prof_thread *thread, uint
 		leave_cpu(prof, thread, now_ns);
 	thread->end_ns = now_ns;
 	if (thread->image && !--thread->image->alive)
-		thread->image->end_ns = now_ns;
+		thread->image->fixed.end_ns = now_ns;
 }
 
 static void take_name(struct prof_thread *thread, const char *name)
@@ -119,7 +119,7 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 	if (prof->makes_rows) {
 		thread->image = prof_image_of(prof, pid, start_ns);
 		thread->image->alive++;
-		thread->seq = thread->image->n_threads++;
+		thread->seq = thread->image->fixed.threads_seen++;
 		if (old)
 			memcpy(thread->name, old->name, sizeof(thread->name));
 	}
@@ -177,7 +177,7 @@ static void take_fork(struct prof *prof, const struct pmc_record_task *task)
 		image = prof_image_add(prof, task->pid, task->time, false);
 	if (image && parent) {
 		image->parent = parent->image;
-		image->ppid = task->ppid;
+		image->fixed.ppid = task->ppid;
 		image->exe = parent->image->exe;
 		image->cmdline = parent->image->cmdline;
 	}
