@@ -77,11 +77,9 @@ static int run_command(const struct request *request)
 	argv[n++] = "-e";
 	argv[n++] = "@default,run-delay,cpu-migrations,dTLB-load-misses";
 	argv[n++] = "--sample=task-clock/499";
-#ifndef TOOL_WITHOUT_PERF_EVENTS
 	if (geteuid() == 0)
 		argv[n++] = "--off-cpu";
 	off_cpu_kernel = true;
-#endif
 	argv[n++] = "--report";
 	argv[n++] = "off";
 	argv[n++] = "-o";
@@ -420,7 +418,6 @@ static int explain_watched(const struct request *request)
 	return code;
 }
 
-#ifndef TOOL_WITHOUT_PERF_EVENTS
 static int explain_recorded(struct request *request)
 {
 	struct live_tids found = { .n = 0 };
@@ -442,14 +439,11 @@ static int explain_recorded(struct request *request)
 	live_tids_free(&found);
 	return code;
 }
-#endif
 
 static int explain_running(struct request *request)
 {
-#ifndef TOOL_WITHOUT_PERF_EVENTS
 	if (profile_has_kernel())
 		return explain_recorded(request);
-#endif
 	if (request->dump)
 		return tool_fail(EXIT_FAIL, "cannot record what the kernel does, so -o has no "
 					    "dump to keep: run it as root, or without -o");

@@ -277,21 +277,35 @@ static const char *const heap_functions[] = {
 	"sysmalloc",  "systrim",     "arena_get2", "tcache_init",
 };
 
-/* A function of the C library that only stands between the program and the kernel. */
-static bool is_plumbing(const char *function)
+/* Parts of names of functions: of the C library, which only stand between the program and the
+ * kernel when it takes a lock; in which a thread waits for another one of the program; in which it
+ * is stopped by a signal, a debugger or the freezer of its cgroup; which lock a file; others. */
+static const char *const plumbing[] = { "futex",	   "lll_lock",	"mutex_lock",
+					"mutex_cond_lock", "timedlock", "clocklock",
+					"try_lock_",	   "rwlock",	NULL };
+static const char *const for_threads[] = { "cond_wait", "cond_timedwait", "cond_clockwait",
+					   "sem_wait",	"barrier_wait",	  "condvar::futex",
+					   NULL };
+static const char *const stops[] = { "do_signal_stop", "do_jobctl_trap", "ptrace_stop",
+				     "freezer_trap", NULL };
+static const char *const file_locks[] = { "flock", "locks_", "lock_file_wait", "setlk", NULL };
+static const char *const joins[] = { "pthread_join", "clockjoin", NULL };
+static const char *const futexes[] = { "futex", NULL };
+static const char *const sleeps[] = { "nanosleep", NULL };
+
+static bool has_part(const char *function, const char *const *parts)
 {
-	return strstr(function, "futex") || strstr(function, "lll_lock") ||
-	       strstr(function, "mutex_lock") || strstr(function, "mutex_cond_lock") ||
-	       strstr(function, "timedlock") || strstr(function, "clocklock") ||
-	       strstr(function, "try_lock_") || strstr(function, "rwlock");
+	while (*parts && !strstr(function, *parts))
+		parts++;
+	return *parts;
 }
 
-/* Waits that another thread of the program ends. */
-static bool waits_for_thread(const char *function)
+/* Whether one of these functions has such a part. */
+static bool are_in(const struct spot_list *spots, size_t from, size_t to, const char *const *parts)
 {
-	return strstr(function, "cond_wait") || strstr(function, "cond_timedwait") ||
-	       strstr(function, "cond_clockwait") || strstr(function, "sem_wait") ||
-	       strstr(function, "barrier_wait") || strstr(function, "condvar::futex");
+	while (from < spots->n && from < to && !has_part(spots->list[from]->function, parts))
+		from++;
+	return from < spots->n && from < to;
 }
 
 /* Of the C library. read(2) and write(2) are of all kinds of files. */
@@ -376,91 +390,54 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 			  program < spots->n ? spots->list[program]->function : NULL, ns);
 }
 
-/* By a signal, a debugger or the freezer of its cgroup: its program does not wait. */
-static bool is_stopped(const struct spot_list *spots)
+/* One that may be a lock, such as a System V semaphore, or one of the kernel itself. */
+static bool in_kernel_lock(const struct spot_list *spots, size_t user)
 {
-	for (size_t i = 0; i < spots->n && is_of_kernel(spots->list[i]); i++) {
-		const char *function = spots->list[i]->function;
-
-		if (strstr(function, "do_signal_stop") || strstr(function, "do_jobctl_trap") ||
-		    strstr(function, "ptrace_stop") || strstr(function, "freezer_trap"))
+	for (size_t i = 0; i < user; i++)
+		if (live_cause_of(spots->list[i]->function) == CAUSE_LOCK &&
+		    !has_part(spots->list[i]->function, futexes))
 			return true;
-	}
 	return false;
-}
-
-/* But for the end of a thread. */
-static bool waits_in_futex(const struct spot_list *spots, size_t user)
-{
-	bool futex = false;
-
-	for (size_t i = 0; i < spots->n && i < user + 6; i++) {
-		const char *function = spots->list[i]->function;
-
-		if (strstr(function, "pthread_join") || strstr(function, "clockjoin"))
-			return false;
-		futex |= strstr(function, "futex") != NULL;
-	}
-	return futex;
-}
-
-/* By the kernel's functions: a lock of a file; one that may be a lock, such as a System V
- * semaphore, or one of the kernel itself. */
-enum kernel_lock { NO_KERNEL_LOCK, SOME_KERNEL_LOCK, FILE_LOCK };
-static enum kernel_lock kernel_lock(const struct spot_list *spots, size_t user)
-{
-	enum kernel_lock lock = NO_KERNEL_LOCK;
-
-	for (size_t i = 0; i < user; i++) {
-		const char *function = spots->list[i]->function;
-
-		if (strstr(function, "flock") || strstr(function, "locks_") ||
-		    strstr(function, "lock_file_wait") || strstr(function, "setlk"))
-			return FILE_LOCK;
-		if (live_cause_of(function) == CAUSE_LOCK && !strstr(function, "futex"))
-			lock = SOME_KERNEL_LOCK;
-	}
-	return lock;
 }
 
 static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		     const struct spot_list *spots, uint64_t ns)
 {
-	bool for_thread = false, named = false, sleeps = false;
+	bool named = false, by_file, by_kernel, for_thread;
 	size_t user = 0, lock = spots->n;
-	enum kernel_lock by_kernel;
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
 		user++;
-	if (is_stopped(spots)) {
+	/* Its program does not wait. */
+	if (are_in(spots, 0, user, stops)) {
 		pool->stopped += ns;
 		return;
 	}
 	pool->waits += ns;
 	add_place(arena, pool, spots, user, ns);
-	for (size_t i = 0; i < spots->n && i < user + 4; i++)
-		sleeps |= strstr(spots->list[i]->function, "nanosleep") != NULL;
+	by_file = are_in(spots, 0, user, file_locks);
+	by_kernel = by_file || in_kernel_lock(spots, user);
+	for_thread = !by_file && are_in(spots, user, user + 4, for_threads);
 	for (size_t i = user; i < spots->n && i < user + 10 && !named; i++) {
 		const char *function = spots->list[i]->function;
 
-		named = !sleeps && explain_names_lock(function);
-		for_thread |= i < user + 4 && waits_for_thread(function);
+		named = explain_names_lock(function) && !are_in(spots, 0, user + 4, sleeps);
 		if (named ||
 		    (lock == spots->n && i < user + 4 && IS_ONE_OF(function, lock_functions)))
 			lock = i;
 	}
-	by_kernel = kernel_lock(spots, user);
-	if (by_kernel == FILE_LOCK) {
-		lock = user;
-		for_thread = false;
-	}
+	lock = by_file ? user : lock;
 	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
 	if (lock == spots->n || (for_thread && !named)) {
+		/* But for the end of a thread. */
+		const bool futex =
+			are_in(spots, 0, user + 6, futexes) && !are_in(spots, 0, user + 6, joins);
+
 		pool->handed += for_thread ? ns : 0;
-		pool->futexes += for_thread || by_kernel || waits_in_futex(spots, user) ? ns : 0;
+		pool->futexes += for_thread || by_kernel || futex ? ns : 0;
 		return;
 	}
-	while (lock < spots->n && (is_plumbing(spots->list[lock]->function) ||
+	while (lock < spots->n && (has_part(spots->list[lock]->function, plumbing) ||
 				   explain_names_lock(spots->list[lock]->function) ||
 				   (by_kernel && strstr(spots->list[lock]->module, "libc"))))
 		lock++;
