@@ -115,9 +115,8 @@ struct prof {
 	bool makes_rows, machine; /* machine: not of a target */
 	bool several;		  /* targets: no main thread stands for all */
 	struct prof_image *images, *last_image;
-	struct prof_left *left; /* by CPU */
-	uint64_t switch_ns;	/* that the last switch took */
-	size_t n_cpus, cpus_room;
+	struct prof_left *left;	       /* by CPU */
+	uint64_t switch_ns;	       /* that the last switch took */
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 };
 

@@ -368,12 +368,9 @@ static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now
 
 static struct prof_left *left_cpu(struct prof *prof, uint32_t cpu)
 {
-	while (prof->n_cpus <= cpu && cpu < CPUS_MOST) {
-		prof->left = tool_list_grow(prof->left, prof->n_cpus, &prof->cpus_room,
-					    sizeof(*prof->left));
-		prof->left[prof->n_cpus++] = (struct prof_left){ .tid = 0 };
-	}
-	return cpu < prof->n_cpus ? &prof->left[cpu] : NULL;
+	if (!prof->left)
+		prof->left = pmc_arena_alloc(&prof->arena, CPUS_MOST * sizeof(*prof->left));
+	return cpu < CPUS_MOST ? &prof->left[cpu] : NULL;
 }
 
 static bool is_one_switch(uint64_t from_ns, uint64_t to_ns)
@@ -533,7 +530,6 @@ void prof_free(struct prof *prof)
 		free(thread->sample_times.list);
 		free(thread->wait_times.list);
 	}
-	free(prof->left);
 	unwind_free(&prof->unwind);
 	pmc_arena_free(&prof->arena);
 }

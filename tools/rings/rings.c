@@ -413,11 +413,6 @@ static int check(struct rings *rings)
 	return (int)((rings->end_ns - ns) / 1000000) + 1;
 }
 
-static bool goes_on(const struct rings *rings)
-{
-	return !rings->use->flush || rings->use->flush(rings->owner);
-}
-
 static void follow(struct rings *rings)
 {
 	struct pmc_sampler *from;
@@ -428,7 +423,7 @@ static void follow(struct rings *rings)
 	for (;;) {
 		error = pmc_sampler_set_next(rings->set, &record, &from);
 		if (error == -EAGAIN) {
-			if (!goes_on(rings))
+			if (!rings->use->flush(rings->owner))
 				return;
 			error = pmc_sampler_set_next_wait(rings->set, &record, &from, check(rings));
 			if (error == -EAGAIN && rings->stopped_ns)
@@ -444,7 +439,7 @@ static void follow(struct rings *rings)
 			return; /* -ENODATA: all threads have ended */
 		if (++records % 256)
 			continue;
-		if (!goes_on(rings))
+		if (!rings->use->flush(rings->owner))
 			return;
 		(void)check(rings);
 	}

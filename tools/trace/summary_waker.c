@@ -276,17 +276,18 @@ struct picture {
 	int height;
 };
 
-/* NULL: `from` wakes none of them for more than a hundredth of the time. */
+/* Empty: `from` wakes none of them for more than a hundredth of the time. */
 static const struct cell *arrow(const struct picture *picture, const struct box *from,
 				const struct box *to)
 {
+	static const struct cell none;
 	const struct matrix *matrix = picture->matrix;
 	const struct cell *cell;
 
 	if (from->waker == NONE || to->pool == NONE)
-		return NULL;
+		return &none;
 	cell = &matrix->cells[to->pool][from->waker];
-	return cell->ns > matrix->blocked_ns[to->pool] / 100 ? cell : NULL;
+	return cell->ns > matrix->blocked_ns[to->pool] / 100 ? cell : &none;
 }
 
 static void find_boxes(struct picture *picture)
@@ -314,10 +315,8 @@ static double surplus(const struct picture *picture, const struct box *box, cons
 	double out = 0, in = 0;
 
 	for (const struct box *p = first; p < picture->end; p++) {
-		if (p != box && arrow(picture, box, p))
-			out += (double)arrow(picture, box, p)->ns;
-		if (p != box && arrow(picture, p, box))
-			in += (double)arrow(picture, p, box)->ns;
+		out += p != box ? (double)arrow(picture, box, p)->ns : 0;
+		in += p != box ? (double)arrow(picture, p, box)->ns : 0;
 	}
 	return in > 0 ? out - in : 1e24 + out;
 }
@@ -346,9 +345,9 @@ static void place_boxes(struct picture *picture)
 		for (const struct box *from = picture->boxes; from < picture->end; from++) {
 			const struct cell *cell = arrow(picture, from, to);
 
-			alone &= !cell && !arrow(picture, to, from);
-			lines += cell != NULL;
-			if (cell && cell->ns > picture->most_ns)
+			alone &= !cell->ns && !arrow(picture, to, from)->ns;
+			lines += cell->ns != 0;
+			if (cell->ns > picture->most_ns)
 				picture->most_ns = cell->ns;
 		}
 		to->y = picture->height;
@@ -429,7 +428,7 @@ static void put_box(const struct picture *picture, const struct box *to)
 	for (const struct box *from = picture->boxes; from < picture->end; from++) {
 		const struct cell *cell = arrow(picture, from, to);
 
-		if (!cell)
+		if (!cell->ns)
 			continue;
 		put_line(picture, from->thread, y + 13, cell->ns, cell);
 		put_arrow(picture, from, to, y + 9);
