@@ -159,12 +159,12 @@ static void life_of_short_threads(void **state)
 	struct facts all = { .arena = &arena };
 	struct pool_facts one = { .name = "as" };
 
-	explain_add(
-		&all, &one,
-		&(struct thread_facts){ .has_delay = true, .life = S, .cpu = S / 2, .delay = S });
+	explain_add(&all, &one,
+		    &(struct thread_facts){
+			    .has_delay = true, .life = S, .row.cpu_ns = S / 2, .delay = S });
 	assert_int_equal(one.life, S + S / 2);
 	explain_add(&all, &one,
-		    &(struct thread_facts){ .has_delay = true, .life = S, .cpu = S / 2 });
+		    &(struct thread_facts){ .has_delay = true, .life = S, .row.cpu_ns = S / 2 });
 	assert_int_equal(one.life, 2 * S + S / 2);
 	assert_int_equal(one.busiest.delay, S);
 	assert_int_equal(all.judged, S);

@@ -82,9 +82,9 @@ struct pool_facts {
 
 /* What one thread did. */
 struct thread_facts {
-	bool is_main, has_usage, has_delay;
-	uint64_t start, life, cpu, delay; /* delay: without has_delay at least so much */
-	uint64_t voluntary, involuntary, minor_faults, major_faults;
+	struct pmc_thread_fixed row; /* its times, but for delay_ns, faults and switches */
+	bool has_delay;
+	uint64_t life, delay; /* delay: without has_delay at least so much */
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];
 };

@@ -81,48 +81,49 @@ static bool value_of(const struct pmc_p_thread *thread, const char *event, uint6
 
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread)
 {
+	const struct pmc_thread_fixed *row = &thread->row;
 	/* CPU time and run delay are those since its fork, its start is that of the agent. */
-	const uint64_t wanted = thread->cpu + thread->delay,
+	const uint64_t wanted = row->cpu_ns + thread->delay,
 		       life = thread->life > wanted ? thread->life : wanted;
-	const struct thread_times own = { life, thread->cpu, thread->delay };
+	const struct thread_times own = { life, row->cpu_ns, thread->delay };
 
 	if (!pool->threads++) {
 		pool->has_usage = true;
 		memset(pool->has_count, true, sizeof(pool->has_count));
-		pool->first_start = thread->start;
+		pool->first_start = row->start_ns;
 	}
-	if (thread->start < pool->first_start)
-		pool->first_start = thread->start;
-	if (thread->start > pool->last_start)
-		pool->last_start = thread->start;
+	if (row->start_ns < pool->first_start)
+		pool->first_start = row->start_ns;
+	if (row->start_ns > pool->last_start)
+		pool->last_start = row->start_ns;
 	pmc_add_sat(&pool->life, life);
-	pmc_add_sat(&pool->cpu, thread->cpu);
+	pmc_add_sat(&pool->cpu, row->cpu_ns);
 	if (wanted > pool->busiest.cpu + pool->busiest.delay)
 		pool->busiest = own;
-	if (thread->cpu > pool->most_cpu)
-		pool->most_cpu = thread->cpu;
-	if (!thread->is_main) {
+	if (row->cpu_ns > pool->most_cpu)
+		pool->most_cpu = row->cpu_ns;
+	if (!(row->flags & PMC_THREAD_MAIN)) {
 		pool->workers++;
-		pool->workers_cpu += thread->cpu;
-		if (thread->cpu >= pool->worker.cpu)
+		pool->workers_cpu += row->cpu_ns;
+		if (row->cpu_ns >= pool->worker.cpu)
 			pool->worker = own;
 	}
-	pool->has_usage &= thread->has_usage || !thread->cpu;
-	pool->voluntary += thread->voluntary;
-	pool->involuntary += thread->involuntary;
-	pool->minor_faults += thread->minor_faults;
-	pool->major_faults += thread->major_faults;
-	if (thread->cpu && life >= pool->longest.life)
+	pool->has_usage &= !(row->flags & PMC_THREAD_NO_RUSAGE) || !row->cpu_ns;
+	pool->voluntary += row->voluntary_switches;
+	pool->involuntary += row->involuntary_switches;
+	pool->minor_faults += row->minor_faults;
+	pool->major_faults += row->major_faults;
+	if (row->cpu_ns && life >= pool->longest.life)
 		pool->longest = own;
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++) {
 		pool->counts[i] += thread->counts[i];
-		pool->has_count[i] &= thread->has_count[i] || !thread->cpu;
+		pool->has_count[i] &= thread->has_count[i] || !row->cpu_ns;
 	}
 	pmc_add_sat(&pool->delay_life, thread->has_delay ? life : 0);
 	pmc_add_sat(&pool->delay, thread->delay);
 	facts->threads++;
-	pmc_add_sat(&facts->judged, thread->cpu);
-	pmc_add_sat(&facts->cpu, thread->cpu);
+	pmc_add_sat(&facts->judged, row->cpu_ns);
+	pmc_add_sat(&facts->cpu, row->cpu_ns);
 	pmc_add_sat(&facts->delay, thread->delay);
 }
 
@@ -132,15 +133,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
 	struct thread_facts own = {
-		.is_main = fixed->flags & PMC_THREAD_MAIN,
-		.has_usage = !(fixed->flags & PMC_THREAD_NO_RUSAGE),
-		.start = fixed->start_ns,
+		.row = *fixed,
 		.life = pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
-		.cpu = fixed->cpu_ns,
-		.voluntary = fixed->voluntary_switches,
-		.involuntary = fixed->involuntary_switches,
-		.minor_faults = fixed->minor_faults,
-		.major_faults = fixed->major_faults,
 	};
 	static const char *const events[EXPLAIN_EVENTS] = {
 		[EXPLAIN_MIGRATIONS] = "cpu-migrations",

@@ -7,13 +7,14 @@
 #include "tools/cli/pmctl.h"
 #include "tools/explain/explain.h"
 #include "tools/live/task.h"
+#include "tools/live/wait.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 /* Between two readings. */
 #define STEP_NS UINT64_C(50000000)
@@ -169,20 +170,21 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	add_looks(facts->arena, &pool->disk, &looks->disk, each);
 	add_looks(facts->arena, &pool->network, &looks->network, each);
 	add_looks(facts->arena, &pool->any, &looks->any, each);
-	explain_add(facts, pool,
-		    &(struct thread_facts){
-			    .is_main = thread->task.pid == thread->task.tid,
-			    .has_usage = true,
-			    .has_delay = true,
-			    .start = start > begin_ns ? start : begin_ns,
-			    .life = sum->ns,
-			    .cpu = sum->cpu_ns,
-			    .delay = sum->delay_ns,
-			    .voluntary = sum->voluntary,
-			    .involuntary = sum->involuntary,
-			    .minor_faults = sum->minor_faults,
-			    .major_faults = sum->major_faults,
-		    });
+	explain_add(
+		facts, pool,
+		&(struct thread_facts){
+			.row = { .flags =
+					 thread->task.pid == thread->task.tid ? PMC_THREAD_MAIN : 0,
+				 .start_ns = start > begin_ns ? start : begin_ns,
+				 .cpu_ns = sum->cpu_ns,
+				 .voluntary_switches = sum->voluntary,
+				 .involuntary_switches = sum->involuntary,
+				 .minor_faults = sum->minor_faults,
+				 .major_faults = sum->major_faults },
+			.has_delay = true,
+			.life = sum->ns,
+			.delay = sum->delay_ns,
+		});
 }
 
 static unsigned count_cpus(pid_t pid)
@@ -231,21 +233,17 @@ static void read_processes(struct watch *watch, struct facts *facts)
 		facts->cpu = sum;
 }
 
-static volatile sig_atomic_t stopped;
-
-/* What has been seen by then is explained; a second one ends pmctl. */
-static void stop(int sig)
-{
-	stopped = 1;
-	signal(sig, SIG_DFL);
-}
-
 int explain_watch(const char *pids, const char *name, uint64_t duration_ns, struct pmc_arena *arena,
 		  struct facts *facts)
 {
 	struct live_tids found = { .n = 0 };
 	struct watch watch = { .arena = arena, .pids = &found };
+	static const int ends[] = { SIGINT, SIGTERM };
+	struct tool_child none = { .pid = 0 };
+	struct live_wait wait = { .input = -1, .child = &none };
+	sigset_t was_blocked;
 	struct live_cpu_limit before;
+	uint64_t end_ns;
 	int code = live_find(pids, name, &found);
 	bool alive;
 
@@ -256,17 +254,20 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	live_cpu_limit_read(found.list[0], &before);
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();
+	end_ns = watch.begin_ns + duration_ns;
+	wait.signals = tool_signals(ends, 2, &was_blocked);
 	read_processes(&watch, facts);
 	alive = read_all(&watch);
-	signal(SIGINT, stop);
-	signal(SIGTERM, stop);
-	while (alive && !stopped && watch.scanned_ns < watch.begin_ns + duration_ns) {
-		const uint64_t left = watch.begin_ns + duration_ns - watch.scanned_ns;
-		const struct timespec nap = { .tv_nsec = (long)(left < STEP_NS ? left : STEP_NS) };
+	/* What has been seen by a signal is explained; a second one ends pmctl. */
+	while (alive && watch.scanned_ns < end_ns) {
+		const uint64_t next = watch.scanned_ns + STEP_NS;
 
-		nanosleep(&nap, NULL);
+		if (live_wait(&wait, next < end_ns ? next : end_ns) != LIVE_TIME)
+			break;
 		alive = read_all(&watch);
 	}
+	close(wait.signals);
+	sigprocmask(SIG_SETMASK, &was_blocked, NULL);
 	make_facts(&watch, facts);
 	read_processes(&watch, facts);
 	explain_end(facts);
