@@ -381,19 +381,17 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 static void put_head(struct trace *trace, struct trace_thread *const *list,
 		     const struct table *table, uint64_t wall_ns)
 {
-	const bool pools = trace->by == TRACE_BY_POOL;
 	struct pmc_out *out = &trace->rows.out;
 	const uint64_t n = table->n_rows + table->n_more;
 	uint64_t threads = 0;
 
-	pmc_show_count(out, n, pools ? "pool" : "thread", pools ? "pools" : "threads");
-	for (uint64_t i = 0; i < n && pools; i++)
+	for (uint64_t i = 0; i < n; i++)
 		threads += list[table->order[i]]->threads;
-	if (pools) {
-		pmc_out_str(out, " of ");
-		pmc_show_count(out, threads, "thread", "threads");
-	}
-	pmc_out_str(out, " in ");
+	if (trace->by == TRACE_BY_POOL)
+		table_say(out, &table->screen, "%n %(pool|pools) of %n %(thread|threads) in ", n,
+			  threads);
+	else
+		table_say(out, &table->screen, "%n %(thread|threads) in ", n);
 	pmc_out_fixed(out, (double)wall_ns / 1e6, 1);
 	pmc_out_str(out, " ms\n\n");
 }
@@ -401,23 +399,24 @@ static void put_head(struct trace *trace, struct trace_thread *const *list,
 void trace_put_notes(struct trace *trace, const struct table *table, uint64_t unseen)
 {
 	struct pmc_out *out = &trace->rows.out;
-	const unsigned asleep = trace->summary->asleep;
+	const uint64_t asleep = trace->summary->asleep;
 
 	tool_rows_put_left_out(&trace->rows, table);
 	if (asleep)
-		pmc_outf(out, "%u other thread%s slept throughout\n", asleep,
-			 asleep == 1 ? "" : "s");
+		table_say(out, &table->screen, "%n other %(thread|threads) slept throughout\n",
+			  asleep);
 	if (unseen)
-		pmc_outf(out,
-			 "~: %llu switch%s not recorded: these times may be wrong by up to a wait "
-			 "each\n",
-			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
+		table_say(out, &table->screen,
+			  "~: %n %(switch was|switches were) not recorded: these times may be "
+			  "wrong by up to a wait each\n",
+			  unseen);
 }
 
 static void put_table(struct trace *trace, struct trace_thread *const *list, struct table *table,
 		      struct table_cell *cells, uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->rows.out;
+	const bool text = trace->rows.format == TRACE_TEXT;
 	const int width = pmc_screen_width(&table->screen);
 	int room = width - OTHER_COLUMNS;
 	uint64_t unseen = 0;
@@ -432,19 +431,19 @@ static void put_table(struct trace *trace, struct trace_thread *const *list, str
 			reasons_cell(&trace->arena, list[table->order[i]], room);
 	table_layout(table);
 	put_head(trace, list, table, wall_ns);
-	if (trace->rows.format == TRACE_MARKDOWN)
-		table_print(table, TABLE_MARKDOWN, out);
-	else
+	if (text)
 		table_put_head(table, out);
-	for (uint64_t i = 0; i < table->n_rows && trace->rows.format == TRACE_TEXT; i++) {
+	else
+		table_print(table, TABLE_MARKDOWN, out);
+	for (uint64_t i = 0; i < table->n_rows; i++) {
+		unseen += list[table->order[i]]->unseen;
+		if (!text)
+			continue;
 		table_put_rows(table, i, i + 1, out);
 		trace_stacks_line(trace, list[table->order[i]], width);
 	}
-	for (uint64_t i = 0; i < table->n_rows; i++)
-		unseen += list[table->order[i]]->unseen;
 	trace_put_notes(trace, table, unseen);
-	for (uint64_t i = 0;
-	     i < table->n_rows && i < MOST_CHAINS && trace->rows.format == TRACE_TEXT; i++) {
+	for (uint64_t i = 0; i < table->n_rows && i < MOST_CHAINS && text; i++) {
 		const struct trace_thread *t = list[table->order[i]];
 
 		if (!main_waker(trace->summary, t).by)
@@ -459,7 +458,6 @@ static void put_table(struct trace *trace, struct trace_thread *const *list, str
 static int put_all(struct trace *trace, struct trace_thread *const *list, size_t n,
 		   uint64_t wall_ns)
 {
-	const bool pools = trace->by == TRACE_BY_POOL;
 	struct table_cell *cells =
 		pmc_arena_alloc(&trace->arena, n * TRACE_COLUMNS * sizeof(*cells));
 	struct table_cells rows = { .cells = cells, .n = TRACE_COLUMNS };
@@ -473,7 +471,7 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 		fill_row(&trace->arena, cells + i * TRACE_COLUMNS, list[i]);
 	table_set_cells(&table, &rows);
 	memcpy(named, trace_columns, sizeof(trace_columns));
-	named[0].head = pools ? "pool" : "thread";
+	named[0].head = trace->by == TRACE_BY_POOL ? "pool" : "thread";
 	if (!trace->rows.choice.sort)
 		trace->rows.choice.sort = "oncpu_ns";
 	code = tool_rows_choose(&trace->rows, &table, 0);
