@@ -110,10 +110,10 @@ static void cpu_time_is_between_switches(void **state)
 	prof.stop_ns = 200;
 	prof_settle(&prof);
 	HASH_FIND_INT(prof.threads, &(int){ 1 }, thread);
-	assert_int_equal(thread->cpu_ns, 30 + 50);
-	assert_int_equal(thread->voluntary, 1);
+	assert_int_equal(thread->row.cpu_ns, 30 + 50);
+	assert_int_equal(thread->row.voluntary_switches, 1);
 	HASH_FIND_INT(prof.threads, &(int){ 2 }, thread);
-	assert_int_equal(thread->cpu_ns, 25);
+	assert_int_equal(thread->row.cpu_ns, 25);
 	prof_free(&prof);
 }
 
@@ -137,22 +137,22 @@ static void cpu_time_where_records_were_lost(void **state)
 	}
 	prof_take(&prof, &(struct pmc_record){ .type = PERF_RECORD_EXIT,
 					       .task = { .tid = ended, .time = 139 } });
-	assert_int_equal(thread[2]->cpu_ns, 12 + 19);
+	assert_int_equal(thread[2]->row.cpu_ns, 12 + 19);
 	prof_lose(&prof, 5, 140, 200);
 	take(&prof, PERF_RECORD_SWITCH, 210, none, true);
 	sched_yield(); /* which updates what /proc has */
 	prof_read_again(&prof);
 	assert_int_equal(prof.lost, 5);
-	assert_int_equal(thread[1]->cpu_ns, 11);
+	assert_int_equal(thread[1]->row.cpu_ns, 11);
 	assert_true(thread[1]->least_cpu);
 	assert_false(thread[2]->least_cpu || thread[0]->least_cpu);
 	/* What it does after the reading is added. */
-	assert_in_range(thread[0]->cpu_ns, 1000, UINT64_C(3600000000000));
+	assert_in_range(thread[0]->row.cpu_ns, 1000, UINT64_C(3600000000000));
 	take(&prof, PERF_RECORD_SWITCH, thread[0]->read_ns - 1, self, true);
 	take(&prof, PERF_RECORD_SWITCH, thread[0]->read_ns + 50, self, false);
-	const uint64_t cpu_ns = thread[0]->cpu_ns;
+	const uint64_t cpu_ns = thread[0]->row.cpu_ns;
 	take(&prof, PERF_RECORD_SWITCH, thread[0]->read_ns + 70, self, true);
-	assert_int_equal(thread[0]->cpu_ns, cpu_ns + 20);
+	assert_int_equal(thread[0]->row.cpu_ns, cpu_ns + 20);
 	prof_free(&prof);
 }
 
@@ -171,13 +171,13 @@ static void a_switch_is_not_in_the_wait(void **state)
 	take(&prof, PERF_RECORD_SWITCH, 9007, 16, false);
 	assert_int_equal(b->off.ns, 8000);
 	take(&prof, PERF_RECORD_SWITCH, 9500, 16, true);
-	assert_int_equal(b->cpu_ns, 900 + 500);
+	assert_int_equal(b->row.cpu_ns, 900 + 500);
 	take(&prof, PERF_RECORD_SWITCH, 99000, 8, false);
 	assert_int_equal(a->off.ns, 90000 - 7);
 	prof.stop_ns = 100000;
 	prof_settle(&prof);
-	assert_int_equal(a->cpu_ns + a->off.ns, 100000 - 1000);
-	assert_int_equal(b->cpu_ns + b->off.ns, 100000 - 100);
+	assert_int_equal(a->row.cpu_ns + a->off.ns, 100000 - 1000);
+	assert_int_equal(b->row.cpu_ns + b->off.ns, 100000 - 100);
 	prof_free(&prof);
 }
 

@@ -252,8 +252,8 @@ static int find_waking(struct job *job)
 	live_waking_init(&job->prof.waking, job->waking);
 	job->rings.machine = !job->rings.command;
 	for (unsigned i = 0; i < N_NO_THREADS; i++)
-		snprintf(job->prof.no_thread[i].name, sizeof(job->prof.no_thread[i].name), "%s",
-			 live_no_threads[i]);
+		snprintf(job->prof.no_thread[i].row.name, sizeof(job->prof.no_thread[i].row.name),
+			 "%s", live_no_threads[i]);
 	return 0;
 }
 
@@ -528,7 +528,7 @@ static void read_command(struct job *job)
 	if (!job->rings.command)
 		return;
 	for (const struct prof_thread *t = job->prof.last; t; t = t->next)
-		if (!t->end_ns)
+		if (!t->row.end_ns)
 			return;
 	for (unsigned i = 0; !tool_child_ended(&job->rings.child, false); i++) {
 		if (i == TRIES)

@@ -192,14 +192,14 @@ static void add_row(struct finder *f, const struct pmc_profile *profile,
  * longest while the thread did. */
 static struct row *row_of(struct finder *f, const struct prof_thread *thread)
 {
-	const uint64_t thread_end = thread->end_ns ? thread->end_ns : UINT64_MAX;
+	const uint64_t thread_end = thread->row.end_ns ? thread->row.end_ns : UINT64_MAX;
 	struct row *row, *best = NULL;
 	uint64_t most = 0;
 
 	HASH_FIND(hh, f->rows, &thread->numbers, sizeof(thread->numbers), row);
 	for (; row; row = row->next) {
 		const uint64_t start =
-			row->start_ns > thread->start_ns ? row->start_ns : thread->start_ns;
+			row->start_ns > thread->row.start_ns ? row->start_ns : thread->row.start_ns;
 		const uint64_t end = row->end_ns < thread_end ? row->end_ns : thread_end;
 
 		if (row->taken || start >= end || end - start <= most)
@@ -230,7 +230,7 @@ static void put_threads(struct prof_writing *w, struct finder *f)
 		prof_write_thread(w,
 				  &(struct prof_place){ row->process->identity,
 							row->process->snapshot, row->seq },
-				  thread, 0);
+				  thread);
 	}
 	/* A child by vfork has no row until its exec. */
 	if (without_ns > all_ns / 100)

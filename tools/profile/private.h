@@ -66,7 +66,9 @@ struct prof_waits {
 struct prof_thread {
 	uint32_t pid, tid; /* in pmctl's PID namespace */
 	struct prof_numbers numbers;
-	uint64_t start_ns, end_ns;	  /* 0: before the recording; not ended */
+	/* start_ns: 0: before the recording; where rows are made, also CPU time and numbers of
+	 * switches by records. */
+	struct pmc_thread_fixed row;
 	bool waiting, preempted;	  /* without a CPU by its own will; not so */
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */
 	const struct unwind_stack *stack; /* of the last switch; NULL: not recorded */
@@ -81,13 +83,10 @@ struct prof_thread {
 	UT_hash_handle hh;	  /* by tid; the newest of a number */
 	/* Only where rows are made: */
 	struct prof_image *image;
-	uint64_t seq;
-	char name[16];
 	enum { PROF_UNKNOWN, PROF_ON, PROF_OFF } state;
-	uint64_t on_ns, cpu_ns; /* since when it is on a CPU; CPU time by switches */
-	uint64_t read_ns;	/* when /proc had that CPU time; 0: never */
-	bool least_cpu;		/* records of it were lost since */
-	uint64_t voluntary, involuntary;
+	uint64_t on_ns;		    /* since when it is on a CPU */
+	uint64_t read_ns;	    /* when /proc had that CPU time; 0: never */
+	bool least_cpu;		    /* records of it were lost since */
 	struct prof_reading before; /* at the start */
 	struct prof_reading after;  /* at the stop, if it was known then */
 	bool by_switches;	    /* its CPU time, as it began by an exec */
@@ -184,7 +183,7 @@ uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *de
 void prof_write_wait_events(struct prof_writing *w);
 /* Its stacks, waits and samples. */
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
-		       const struct prof_thread *thread, uint64_t cpu_ns);
+		       const struct prof_thread *thread);
 void prof_write_end(struct prof_writing *w);
 
 /* The inode of a process's PID namespace; 0: cannot be read. */

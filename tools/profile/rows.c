@@ -170,7 +170,7 @@ void prof_add_target(struct prof *prof, pid_t tid)
 	    !pmc_proc_number(text, "Tgid", &pid) || !read_stat(tid, &stat))
 		return;
 	thread = prof_thread_add(prof, (uint32_t)pid, (uint32_t)tid, 0);
-	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
+	snprintf(thread->row.name, sizeof(thread->row.name), "%.15s", stat.name);
 	thread->stack = unwind_blocked(&prof->unwind, thread->pid, thread->tid);
 	read_task(thread, &thread->before);
 }
@@ -213,12 +213,13 @@ static void find_lost(const struct prof *prof, struct prof_thread *thread)
 {
 	struct pmc_proc_sched sched;
 
-	if (thread->end_ns && thread->end_ns < prof->lost_from_ns)
+	if (thread->row.end_ns && thread->row.end_ns < prof->lost_from_ns)
 		return;
 	thread->least_cpu = true;
-	if (thread->end_ns || !thread->before.known || prof->stop_ns || !read_sched(thread, &sched))
+	if (thread->row.end_ns || !thread->before.known || prof->stop_ns ||
+	    !read_sched(thread, &sched))
 		return;
-	thread->cpu_ns = pmc_sub_sat(sched.cpu_ns, thread->before.cpu_ns);
+	thread->row.cpu_ns = pmc_sub_sat(sched.cpu_ns, thread->before.cpu_ns);
 	thread->read_ns = pmc_now_ns();
 	thread->state = PROF_UNKNOWN;
 	thread->least_cpu = false;
@@ -239,83 +240,62 @@ void prof_read_again(struct prof *prof)
 void prof_read_last(struct prof *prof)
 {
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
-		if (!thread->end_ns && thread->before.known)
+		if (!thread->row.end_ns && thread->before.known)
 			read_task(thread, &thread->after);
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-static void put_row(struct prof_writing *w, const struct prof_thread *thread,
-		    const uint64_t *delay_ns, struct pmc_thread_fixed *fixed)
+static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 {
 	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
+	const struct pmc_usage *from = &thread->before.usage, *to = &thread->after.usage;
+	struct pmc_process_fixed *process = &thread->image->fixed;
+	struct pmc_thread_fixed *row = &thread->row;
+	const struct prof_place place = { thread->image->identity, SNAPSHOT, row->seq };
 
-	if (delay_ns) {
-		fixed->eventset = w->delay_set;
-		fixed->n_groups = 1;
-		thread->image->fixed.eventset = w->delay_set;
-	}
-	prof_write_room(w, sizeof(*fixed) + 256);
-	pmc_begin_thread(&w->buf, thread->image->identity, SNAPSHOT, fixed);
-	if (delay_ns)
-		pmc_put_reading(&w->buf, &reading, delay_ns);
-	pmc_frame_end(&w->buf);
-}
-
-static void write_thread(struct prof_writing *w, const struct prof_thread *thread)
-{
-	struct prof_image *image = thread->image;
-	struct prof_reading after = { .known = false };
-	const struct pmc_usage *from = &thread->before.usage, *to = &after.usage;
-	struct pmc_thread_fixed fixed = {
-		.seq = thread->seq,
-		.tid = thread->tid,
-		.flags = thread->tid == thread->pid ? PMC_THREAD_MAIN : 0,
-		.state = !thread->end_ns ? PMC_THREAD_LIVE :
-			 image->replaced && thread->end_ns == image->fixed.end_ns ?
-					   PMC_THREAD_EXEC :
-					   PMC_THREAD_EXITED,
-		.start_ns = thread->start_ns ? thread->start_ns : w->prof->start_ns,
-		.end_ns = thread->end_ns,
-		.time_ns = thread->end_ns ? thread->end_ns : w->prof->stop_ns,
-		.cpu_ns = thread->cpu_ns,
-		.voluntary_switches = thread->voluntary,
-		.involuntary_switches = thread->involuntary,
-		.created_by = PMC_NO_SEQ,
-	};
-	const struct prof_place place = { image->identity, SNAPSHOT, thread->seq };
-	uint64_t delay_ns;
-
-	memcpy(fixed.name, thread->name, sizeof(fixed.name));
-	if (!thread->end_ns && thread->after.known)
-		after = thread->after;
-	else if (!thread->end_ns && thread->before.known)
-		read_task(thread, &after);
-	delay_ns = pmc_sub_sat(after.delay_ns, thread->before.delay_ns);
-	if (after.known) {
-		fixed.flags |= PMC_THREAD_DELAY;
-		fixed.delay_ns = delay_ns;
-		fixed.minor_faults = to->minor_faults - from->minor_faults;
-		fixed.major_faults = to->major_faults - from->major_faults;
+	if (row->end_ns)
+		thread->after.known = false;
+	else if (!thread->after.known && thread->before.known)
+		read_task(thread, &thread->after);
+	row->tid = thread->tid;
+	row->flags = thread->tid == thread->pid ? PMC_THREAD_MAIN : 0;
+	row->state = !row->end_ns					       ? PMC_THREAD_LIVE :
+		     thread->image->replaced && row->end_ns == process->end_ns ? PMC_THREAD_EXEC :
+										 PMC_THREAD_EXITED;
+	row->start_ns = row->start_ns ? row->start_ns : w->prof->start_ns;
+	row->time_ns = row->end_ns ? row->end_ns : w->prof->stop_ns;
+	row->created_by = PMC_NO_SEQ;
+	if (thread->after.known) {
+		row->flags |= PMC_THREAD_DELAY;
+		row->delay_ns = pmc_sub_sat(thread->after.delay_ns, thread->before.delay_ns);
+		row->minor_faults = to->minor_faults - from->minor_faults;
+		row->major_faults = to->major_faults - from->major_faults;
+		row->eventset = process->eventset = w->delay_set;
+		row->n_groups = 1;
 	} else {
-		fixed.flags |= PMC_THREAD_NO_RUSAGE;
-		image->fixed.flags |= PMC_PROCESS_NO_SWITCHES;
+		row->flags |= PMC_THREAD_NO_RUSAGE;
+		process->flags |= PMC_PROCESS_NO_SWITCHES;
 	}
 	/* Also what was in records that were lost. */
-	if (after.known && !thread->by_switches) {
-		fixed.cpu_ns = pmc_sub_sat(after.cpu_ns, thread->before.cpu_ns);
-		fixed.voluntary_switches = to->voluntary_switches - from->voluntary_switches;
-		fixed.involuntary_switches = to->involuntary_switches - from->involuntary_switches;
+	if (thread->after.known && !thread->by_switches) {
+		row->cpu_ns = pmc_sub_sat(thread->after.cpu_ns, thread->before.cpu_ns);
+		row->voluntary_switches = to->voluntary_switches - from->voluntary_switches;
+		row->involuntary_switches = to->involuntary_switches - from->involuntary_switches;
 	} else if (thread->least_cpu) {
-		fixed.flags |= PMC_THREAD_LEAST_CPU;
+		row->flags |= PMC_THREAD_LEAST_CPU;
 	}
-	put_row(w, thread, after.known ? &delay_ns : NULL, &fixed);
-	prof_write_thread(w, &place, thread, fixed.cpu_ns);
-	pmc_add_sat(&image->fixed.cpu_ns, fixed.cpu_ns);
-	image->fixed.minor_faults += fixed.minor_faults;
-	image->fixed.major_faults += fixed.major_faults;
-	image->fixed.voluntary_switches += fixed.voluntary_switches;
-	image->fixed.involuntary_switches += fixed.involuntary_switches;
+	prof_write_room(w, sizeof(*row) + 256);
+	pmc_begin_thread(&w->buf, thread->image->identity, SNAPSHOT, row);
+	if (row->n_groups)
+		pmc_put_reading(&w->buf, &reading, &row->delay_ns);
+	pmc_frame_end(&w->buf);
+	prof_write_thread(w, &place, thread);
+	pmc_add_sat(&process->cpu_ns, row->cpu_ns);
+	process->minor_faults += row->minor_faults;
+	process->major_faults += row->major_faults;
+	process->voluntary_switches += row->voluntary_switches;
+	process->involuntary_switches += row->involuntary_switches;
 }
 
 /* A child has the CPUs of its parent unless it chose others. */
@@ -363,9 +343,10 @@ static void correct_times(const struct prof *prof)
 	const uint64_t stolen = pmc_sub_sat(read_stolen(), prof->stolen_ns) + TICK_NS;
 
 	for (const struct prof_thread *t = prof->last; t; t = t->next)
-		if (t->end_ns) {
-			pmc_add_sat(&seen, t->cpu_ns);
-			pmc_add_sat(&switches, t->voluntary + t->involuntary);
+		if (t->row.end_ns) {
+			pmc_add_sat(&seen, t->row.cpu_ns);
+			pmc_add_sat(&switches,
+				    t->row.voluntary_switches + t->row.involuntary_switches);
 		}
 	lost = pmc_sub_sat(prof->command_cpu_ns, seen);
 	lost = lost < switches * MOST_NS ? lost : switches * MOST_NS;
@@ -373,13 +354,14 @@ static void correct_times(const struct prof *prof)
 	if (taken > stolen || (taken < seen / 200 && lost < seen / 200))
 		return;
 	for (struct prof_thread *t = prof->last; t; t = t->next)
-		if (t->end_ns && taken)
-			t->cpu_ns = (uint64_t)((double)t->cpu_ns * (double)prof->command_cpu_ns /
-					       (double)seen);
-		else if (t->end_ns && switches)
-			t->cpu_ns +=
-				(uint64_t)((double)lost * (double)(t->voluntary + t->involuntary) /
-					   (double)switches);
+		if (t->row.end_ns && taken)
+			t->row.cpu_ns = (uint64_t)((double)t->row.cpu_ns *
+						   (double)prof->command_cpu_ns / (double)seen);
+		else if (t->row.end_ns && switches)
+			t->row.cpu_ns += (uint64_t)((double)lost *
+						    (double)(t->row.voluntary_switches +
+							     t->row.involuntary_switches) /
+						    (double)switches);
 }
 
 void prof_write_rows(struct prof_writing *w)
@@ -390,7 +372,7 @@ void prof_write_rows(struct prof_writing *w)
 	/* Of what was lost at the end. */
 	prof_read_again(w->prof);
 	correct_times(prof);
-	for (const struct prof_thread *thread = prof->last; thread; thread = thread->next)
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
 		write_thread(w, thread);
 	for (const struct prof_image *image = prof->last_image; image; image = image->next)
 		first = image;

@@ -69,7 +69,7 @@ static void was_on_cpu(const struct prof *prof, struct prof_thread *thread)
 	if (thread->state != PROF_UNKNOWN)
 		return;
 	thread->state = PROF_ON;
-	thread->on_ns = thread->start_ns ? thread->start_ns : prof->start_ns;
+	thread->on_ns = thread->row.start_ns ? thread->row.start_ns : prof->start_ns;
 }
 
 /* Of a time with losses it is not known whether the thread was on a CPU in all of it. */
@@ -80,7 +80,7 @@ static void leave_cpu(const struct prof *prof, struct prof_thread *thread, uint6
 	was_on_cpu(prof, thread);
 	from_ns = thread->on_ns > thread->read_ns ? thread->on_ns : thread->read_ns;
 	if (thread->state == PROF_ON && from_ns >= prof->lost_ns)
-		pmc_add_sat(&thread->cpu_ns, pmc_sub_sat(now_ns, from_ns));
+		pmc_add_sat(&thread->row.cpu_ns, pmc_sub_sat(now_ns, from_ns));
 	thread->state = PROF_OFF;
 }
 
@@ -88,14 +88,14 @@ static void end_thread(const struct prof *prof, struct prof_thread *thread, uint
 {
 	if (thread->state == PROF_ON)
 		leave_cpu(prof, thread, now_ns);
-	thread->end_ns = now_ns;
+	thread->row.end_ns = now_ns;
 	if (thread->image && !--thread->image->alive)
 		thread->image->fixed.end_ns = now_ns;
 }
 
 static void take_name(struct prof_thread *thread, const char *name)
 {
-	snprintf(thread->name, sizeof(thread->name), "%s", name);
+	snprintf(thread->row.name, sizeof(thread->row.name), "%s", name);
 }
 
 struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t tid,
@@ -113,15 +113,15 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 	/* Of an exec the thread goes on, as another. */
 	if (old && old->pid == pid)
 		thread->numbers = old->numbers;
-	if (old && !old->end_ns)
+	if (old && !old->row.end_ns)
 		end_thread(prof, old, start_ns);
-	thread->start_ns = start_ns;
+	thread->row.start_ns = start_ns;
 	if (prof->makes_rows) {
 		thread->image = prof_image_of(prof, pid, start_ns);
 		thread->image->alive++;
-		thread->seq = thread->image->fixed.threads_seen++;
+		thread->row.seq = thread->image->fixed.threads_seen++;
 		if (old)
-			memcpy(thread->name, old->name, sizeof(thread->name));
+			memcpy(thread->row.name, old->row.name, sizeof(thread->row.name));
 	}
 	thread->next = prof->last;
 	prof->last = thread;
@@ -135,8 +135,8 @@ static void read_name(struct prof_thread *thread)
 	char name[256];
 
 	if (pmc_file_read(name, sizeof(name), "/proc/%u/comm", thread->tid) > 0)
-		snprintf(thread->name, sizeof(thread->name), "%.*s", (int)strcspn(name, "\n"),
-			 name);
+		snprintf(thread->row.name, sizeof(thread->row.name), "%.*s",
+			 (int)strcspn(name, "\n"), name);
 }
 
 /* Of all that CPUs do, most threads have started before. */
@@ -144,7 +144,7 @@ static struct prof_thread *add_seen(struct prof *prof, uint32_t pid, uint32_t ti
 {
 	struct prof_thread *thread = prof_thread_add(prof, pid, tid, now_ns);
 
-	if (prof->makes_rows && !*thread->name)
+	if (prof->makes_rows && !*thread->row.name)
 		read_name(thread);
 	return thread;
 }
@@ -154,7 +154,7 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	struct prof_thread *thread;
 
 	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
-	if (thread && !thread->end_ns)
+	if (thread && !thread->row.end_ns)
 		return thread;
 	/* Of all that a CPU does, a thread has records after its end. */
 	if (thread && prof->makes_rows && thread->pid == record->pid)
@@ -185,7 +185,7 @@ static void take_fork(struct prof *prof, const struct pmc_record_task *task)
 	thread->state = PROF_OFF;
 	thread->before.known = true;
 	if (parent)
-		memcpy(thread->name, parent->name, sizeof(thread->name));
+		memcpy(thread->row.name, parent->row.name, sizeof(thread->row.name));
 	outside = parent ? parent->numbers.pid_namespace : 0;
 	/* They find the rows of the agent's dump. */
 	if (prof->makes_rows || (task->pid == task->ppid && !outside))
@@ -200,7 +200,7 @@ static void take_exit(struct prof *prof, const struct pmc_record_task *task)
 	struct prof_thread *thread;
 
 	HASH_FIND(hh, prof->threads, &task->tid, sizeof(task->tid), thread);
-	if (!thread || thread->end_ns)
+	if (!thread || thread->row.end_ns)
 		return;
 	leave_cpu(prof, thread, task->time);
 	end_thread(prof, thread, task->time);
@@ -216,7 +216,7 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 	if (comm->exec) {
 		const uint64_t on_ns = record->time;
 
-		if (old && !old->end_ns && old->state == PROF_ON)
+		if (old && !old->row.end_ns && old->state == PROF_ON)
 			leave_cpu(prof, old, on_ns);
 		if (prof->makes_rows && old)
 			old->image->replaced = true;
@@ -227,7 +227,7 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 		thread->on_ns = on_ns;
 		thread->by_switches = true;
 		thread->before = old ? old->before : (struct prof_reading){ .known = true };
-		thread->before.cpu_ns += old ? old->cpu_ns : 0;
+		thread->before.cpu_ns += old ? old->row.cpu_ns : 0;
 		thread->read_ns = old ? old->read_ns : 0;
 	}
 	if (thread)
@@ -413,8 +413,8 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		return;
 	if (record->context_switch.out) {
 		leave_cpu(prof, thread, now_ns);
-		thread->involuntary += record->context_switch.preempted;
-		thread->voluntary += !record->context_switch.preempted;
+		thread->row.involuntary_switches += record->context_switch.preempted;
+		thread->row.voluntary_switches += !record->context_switch.preempted;
 		/* The record of its return was lost. */
 		thread->lost += thread->waiting;
 		thread->waiting = !record->context_switch.preempted;
@@ -451,7 +451,7 @@ static const struct prof_thread *waker_of(struct prof *prof, const struct pmc_re
 			read_name(waker);
 		waker->pid = record->pid;
 	}
-	return *waker->name ? waker : NULL;
+	return *waker->row.name ? waker : NULL;
 }
 
 static void take_waking(struct prof *prof, const struct pmc_record *record)
@@ -515,7 +515,7 @@ void prof_take(struct prof *prof, const struct pmc_record *record)
 void prof_settle(struct prof *prof)
 {
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
-		if (!thread->end_ns) {
+		if (!thread->row.end_ns) {
 			if (thread->state == PROF_ON)
 				leave_cpu(prof, thread, prof->stop_ns);
 			if (prof->waking.pid && !thread->waker)

@@ -244,11 +244,11 @@ static void set_waker(struct pmc_waker *waker, const struct prof_thread *by)
 	*waker = (struct pmc_waker){ .name = "" };
 	if (by && by->image) {
 		memcpy(waker->identity, by->image->identity, sizeof(waker->identity));
-		waker->seq = by->seq;
+		waker->seq = by->row.seq;
 	}
 	waker->pid = by ? by->pid : 0;
 	waker->tid = by ? by->tid : 0;
-	memcpy(waker->name, by ? by->name : live_no_threads[BY_UNKNOWN], sizeof(waker->name));
+	memcpy(waker->name, by ? by->row.name : live_no_threads[BY_UNKNOWN], sizeof(waker->name));
 }
 
 /* Completes the fixed part. */
@@ -291,7 +291,7 @@ static void put_times(struct prof_writing *w, const struct prof_place *place,
 }
 
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
-		       const struct prof_thread *thread, uint64_t cpu_ns)
+		       const struct prof_thread *thread)
 {
 	struct pmc_samples_fixed of_waits = {
 		.eventset = w->off_set,
@@ -307,7 +307,7 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 	};
 	struct samples samples = {
 		.fixed = on_cpu,
-		.sum = w->of_time && cpu_ns ? cpu_ns : thread->weight,
+		.sum = w->of_time && thread->row.cpu_ns ? thread->row.cpu_ns : thread->weight,
 	};
 	const unsigned wakers = w->prof->waking.pid ? PMC_SAMPLES_WAKER : 0;
 
