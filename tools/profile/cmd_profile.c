@@ -259,11 +259,10 @@ static int find_waking(struct job *job)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void take(void *arg, struct ring *ring, const struct pmc_record *record)
+static void take(void *arg, const struct pmc_record *record)
 {
 	struct job *job = arg;
 
-	(void)ring;
 	prof_take(&job->prof, record);
 }
 

@@ -30,7 +30,6 @@
 
 /* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
-/* The inode of a process's PID namespace; 0: cannot be read. */
 uint64_t prof_namespace_of(const char *pid)
 {
 	char path[64];
@@ -93,11 +92,6 @@ static void end_thread(const struct prof *prof, struct prof_thread *thread, uint
 		thread->image->fixed.end_ns = now_ns;
 }
 
-static void take_name(struct prof_thread *thread, const char *name)
-{
-	snprintf(thread->row.name, sizeof(thread->row.name), "%s", name);
-}
-
 struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t tid,
 				    uint64_t start_ns)
 {
@@ -129,14 +123,11 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 	return thread;
 }
 
-/* It stays empty if the thread has ended. */
+/* It stays empty if the thread has ended. Its end does not fit: it is a newline. */
 static void read_name(struct prof_thread *thread)
 {
-	char name[256];
-
-	if (pmc_file_read(name, sizeof(name), "/proc/%u/comm", thread->tid) > 0)
-		snprintf(thread->row.name, sizeof(thread->row.name), "%.*s",
-			 (int)strcspn(name, "\n"), name);
+	(void)pmc_file_read(thread->row.name, sizeof(thread->row.name), "/proc/%u/comm",
+			    thread->tid);
 }
 
 /* Of all that CPUs do, most threads have started before. */
@@ -214,24 +205,20 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 	HASH_FIND(hh, prof->threads, &comm->tid, sizeof(comm->tid), old);
 	thread = old;
 	if (comm->exec) {
-		const uint64_t on_ns = record->time;
-
-		if (old && !old->row.end_ns && old->state == PROF_ON)
-			leave_cpu(prof, old, on_ns);
 		if (prof->makes_rows && old)
 			old->image->replaced = true;
 		if (prof->makes_rows)
 			prof_image_add(prof, comm->pid, record->time, true);
 		thread = prof_thread_add(prof, comm->pid, comm->tid, record->time);
 		thread->state = PROF_ON;
-		thread->on_ns = on_ns;
+		thread->on_ns = record->time;
 		thread->by_switches = true;
 		thread->before = old ? old->before : (struct prof_reading){ .known = true };
 		thread->before.cpu_ns += old ? old->row.cpu_ns : 0;
 		thread->read_ns = old ? old->read_ns : 0;
 	}
 	if (thread)
-		take_name(thread, comm->comm);
+		snprintf(thread->row.name, sizeof(thread->row.name), "%s", comm->comm);
 }
 
 /* ---- times -------------------------------------------------------------------------------- */

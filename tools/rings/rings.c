@@ -305,7 +305,7 @@ static void take(struct rings *rings, struct ring *ring, const struct pmc_record
 	}
 	ring->last_ns = record->time;
 	ring->records += record->type == PERF_RECORD_SAMPLE;
-	rings->use->take(rings->owner, ring, record);
+	rings->use->take(rings->owner, record);
 }
 
 /* A ring that has failed ends alone; the others go on. */

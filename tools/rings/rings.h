@@ -36,7 +36,7 @@ struct rings_use {
 	 * rings_add(). */
 	int (*open)(void *owner, struct ring *ring, pid_t tid, struct pmc_failure *why);
 	/* Any record but PERF_RECORD_LOST. */
-	void (*take)(void *owner, struct ring *ring, const struct pmc_record *record);
+	void (*take)(void *owner, const struct pmc_record *record);
 	/* So many records of the ring were lost, after ring->last_ns. */
 	void (*lose)(void *owner, struct ring *ring, uint64_t lost);
 	/* Before a wait. False: nothing more is wanted. */

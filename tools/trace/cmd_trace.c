@@ -261,11 +261,10 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-static void take(void *arg, struct ring *ring, const struct pmc_record *record)
+static void take(void *arg, const struct pmc_record *record)
 {
 	struct trace *trace = arg;
 
-	(void)ring;
 	if (record->type == PERF_RECORD_SAMPLE) {
 		if (trace->summary)
 			trace_summary_take(trace, record);
