@@ -55,46 +55,39 @@ const struct tool_flag cmd_explain_flags[] = {
 /* The name of the dump as pmctl run -o takes it: % stands for a pattern there. */
 static const char *literal(const char *path)
 {
-	char *text = malloc(2 * strlen(path) + 1), *to = text;
+	char *text = tool_realloc(NULL, 2 * strlen(path) + 1), *to = text;
 
-	for (; text && *path; path++) {
+	do {
 		if (*path == '%')
 			*to++ = '%';
 		*to++ = *path;
-	}
-	if (text)
-		*to = '\0';
+	} while (*path++);
 	return text;
 }
 
 /* What pmctl run records for the rules. Waits need the kernel's switch records of root. */
 static int run_command(const struct request *request)
 {
-	const char *argv[16 + 1], **copy;
-	int n = 0, words = 0, code;
+	const char *const flags[] = { "run",
+				      "-e",
+				      "@default,run-delay,cpu-migrations,dTLB-load-misses",
+				      "--sample=task-clock/499",
+				      "--report",
+				      "off",
+				      "-o",
+				      literal(request->dump),
+				      geteuid() == 0 ? "--off-cpu" : "--",
+				      "--" };
+	int n = 9 + (geteuid() == 0), words = 0;
+	const char **argv;
 
-	argv[n++] = "run";
-	argv[n++] = "-e";
-	argv[n++] = "@default,run-delay,cpu-migrations,dTLB-load-misses";
-	argv[n++] = "--sample=task-clock/499";
-	if (geteuid() == 0)
-		argv[n++] = "--off-cpu";
 	off_cpu_kernel = true;
-	argv[n++] = "--report";
-	argv[n++] = "off";
-	argv[n++] = "-o";
-	argv[n++] = literal(request->dump);
-	argv[n++] = "--";
 	while (request->command[words])
 		words++;
-	copy = calloc((size_t)(n + words) + 1, sizeof(*copy));
-	if (!copy)
-		return tool_fail(EXIT_OURS, "%s", strerror(ENOMEM));
-	memcpy(copy, argv, (size_t)n * sizeof(*argv));
-	memcpy(copy + n, request->command, (size_t)words * sizeof(*copy));
-	code = cmd_run(n + words, (char **)(void *)copy);
-	free(copy);
-	return code;
+	argv = tool_realloc(NULL, (size_t)(n + words + 1) * sizeof(*argv));
+	memcpy(argv, flags, (size_t)n * sizeof(*argv));
+	memcpy(argv + n, request->command, (size_t)(words + 1) * sizeof(*argv));
+	return cmd_run(n + words, (char **)(void *)argv);
 }
 
 /* In a child: pmctl run ends as its command did, perhaps by a signal. *status: of wait. */
