@@ -343,13 +343,17 @@ static void put_waker(struct pmc_out *out, const struct waker *waker)
 /* Who ended most of its waiting, who that one's, and so on: up to an interrupt, or a thread or
  * threads of a pool that are in the line already. */
 static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
-		      const struct trace_thread *t, int width)
+		      const struct trace_thread *t, int width, bool *any)
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
 	struct waker waker = main_waker(summary, t);
 	const int start = NAME_COLUMNS + 8;
 	int column = start;
 
+	if (!waker.by)
+		return;
+	pmc_out_str(out, *any ? "" : "\nwoken by, and share of the time waited:\n");
+	*any = true;
 	pmc_out_pad(out, ' ', NAME_COLUMNS - put_name(out, t->name));
 	pmc_outf(out, " %7u", t->threads ? t->threads : t->tid);
 	for (unsigned n = 1; n <= MOST_LINKS && waker.by; n++) {
@@ -420,7 +424,7 @@ static void put_table(struct trace *trace, struct trace_thread *const *list, str
 	const int width = pmc_screen_width(&table->screen);
 	int room = width - OTHER_COLUMNS;
 	uint64_t unseen = 0;
-	size_t woken = 0;
+	bool any = false;
 
 	if (room > MOST_ROOM)
 		room = width - ALL_COLUMNS > MOST_ROOM ? width - ALL_COLUMNS : MOST_ROOM;
@@ -443,15 +447,8 @@ static void put_table(struct trace *trace, struct trace_thread *const *list, str
 		trace_stacks_line(trace, list[table->order[i]], width);
 	}
 	trace_put_notes(trace, table, unseen);
-	for (uint64_t i = 0; i < table->n_rows && i < MOST_CHAINS && text; i++) {
-		const struct trace_thread *t = list[table->order[i]];
-
-		if (!main_waker(trace->summary, t).by)
-			continue;
-		if (!woken++)
-			pmc_out_str(out, "\nwoken by, and share of the time waited:\n");
-		put_chain(out, trace->summary, t, width);
-	}
+	for (uint64_t i = 0; i < table->n_rows && i < MOST_CHAINS && text; i++)
+		put_chain(out, trace->summary, list[table->order[i]], width, &any);
 }
 
 /* In the chosen format; columns of the table are those of the rows there are. */
