@@ -15,9 +15,9 @@
 #include "tools/rings/rings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,11 +35,11 @@ struct job {
 	struct live_tids processes;
 	struct prof prof;
 	struct pmc_counter_event sampled;
-	struct pmc_tracepoint *waking;	    /* NULL: who ends waits is not recorded */
-	bool user_only;			    /* the kernel's work may not be observed */
-	char path[PATH_MAX], dir[PATH_MAX]; /* of the dump; its own directory, if it is not kept */
-	bool exists, is_old; /* the dump was there, with frames of another recording */
-	bool for_caller;     /* who reads the dump at once, and prints */
+	struct pmc_tracepoint *waking; /* NULL: who ends waits is not recorded */
+	bool user_only;		       /* the kernel's work may not be observed */
+	const char *path;	       /* of the dump */
+	bool exists, is_old;	       /* the dump was there, with frames of another recording */
+	bool for_caller;	       /* who reads the dump at once, and prints */
 };
 
 /* ---- flags ---------------------------------------------------------------------------------- */
@@ -390,22 +390,18 @@ static int refuse_dump(const struct job *job, int error)
 			 tool_output_why(error));
 }
 
-/* Before the recording, whose result would be lost otherwise. An old dump stays until then. */
+/* Before the recording, whose result would be lost otherwise. An old dump stays until then. One
+ * that is not kept is in memory. */
 static int open_dump(struct job *job, int *fd)
 {
-	struct stat st;
+	struct stat st = { .st_size = 0 };
 
-	if (job->output) {
-		snprintf(job->path, sizeof(job->path), "%s", job->output);
-	} else {
-		int code = tool_make_dir(job->dir, "profile", " or add -o FILE");
-
-		if (code)
-			return code;
-		snprintf(job->path, sizeof(job->path), "%.*s/profile.pmc", PATH_MAX - 16, job->dir);
-	}
+	job->path = job->output ? job->output : "memory";
 	job->exists = access(job->path, F_OK) == 0;
-	*fd = tool_open_dump(job->path, true, &st);
+	if (job->output)
+		*fd = tool_open_dump(job->path, true, &st);
+	else if ((*fd = memfd_create("profile", MFD_CLOEXEC)) < 0)
+		*fd = -errno;
 	job->is_old = *fd >= 0 && st.st_size;
 	return *fd < 0 ? refuse_dump(job, *fd) : 0;
 }
@@ -458,12 +454,12 @@ static int write_dump(struct job *job, int fd)
 	return 0;
 }
 
-static int print_table(struct job *job)
+static int print_table(struct job *job, int fd)
 {
 	struct pmc_out by = PMC_OUT_MEM(256);
 	char top[16], width[16];
 	const char *argv[16] = { "report" };
-	int argc = 1, file;
+	int argc = 1;
 
 	for (const unsigned char *key = job->keys; *key; key++)
 		pmc_outf(&by, "%s%s", by.len ? "," : "", pmc_by_names[*key]);
@@ -490,11 +486,8 @@ static int print_table(struct job *job)
 		argv[argc++] = "-o";
 		argv[argc++] = "/dev/stderr";
 	}
-	/* Its name, which notes below the table would print, is gone afterwards. */
-	file = open(job->path, O_RDONLY | O_CLOEXEC);
-	if (file < 0 || dup2(file, STDIN_FILENO) < 0)
-		return tool_fail(EXIT_FAIL, "cannot read %s: %s", job->path, strerror(errno));
-	close(file);
+	if (lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0)
+		return tool_fail(EXIT_FAIL, "cannot read the recording: %s", strerror(errno));
 	argv[argc++] = "-";
 	return report_recording(argc, (char **)(void *)argv, "pmctl profile -o run.pmc");
 }
@@ -551,7 +544,7 @@ static int finish(struct job *job, int *fd)
 	if (job->output)
 		code = keep_names(job, *fd);
 	if (!code && !job->output)
-		code = print_table(job);
+		code = print_table(job, *fd);
 	else if (!code && !job->rings.command)
 		tool_line("pmctl report --by %s %s shows where the time went",
 			  job->wakers ? "pool,waker" : "function", job->path);
@@ -569,12 +562,10 @@ static int profile(struct job *job)
 	if (!code)
 		code = finish(job, &fd);
 	/* Nothing was recorded. */
-	if (fd >= 0 && (!job->output || (code && !job->exists && lseek(fd, 0, SEEK_END) == 0)))
+	if (fd >= 0 && job->output && code && !job->exists && lseek(fd, 0, SEEK_END) == 0)
 		unlink(job->path);
 	if (fd >= 0)
 		close(fd);
-	if (*job->dir)
-		rmdir(job->dir);
 	if (!code && job->rings.command) {
 		live_wait_child(&job->rings.child);
 		code = tool_end_as(job->rings.child.status);
