@@ -75,6 +75,14 @@ bool live_is_thread(pid_t pid)
 	       pmc_proc_number(text, "Tgid", &process) && process != (uint64_t)pid;
 }
 
+bool live_stat_read(pid_t tid, struct pmc_proc_stat *stat)
+{
+	char text[4096];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%d/stat", tid) > 0 &&
+	       pmc_proc_stat(text, stat) && !strchr("ZX", stat->state);
+}
+
 int live_refuse(pid_t pid)
 {
 	const bool ended = live_is_zombie(pid);

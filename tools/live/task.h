@@ -33,6 +33,8 @@ bool live_is_zombie(pid_t pid);
 bool live_pidfd_ended(int pidfd);
 /* Whether it is the ID of a thread that is not the main one of its process. */
 bool live_is_thread(pid_t pid);
+/* The stat file of a thread. False: it has ended. */
+bool live_stat_read(pid_t tid, struct pmc_proc_stat *stat);
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
 /* Appends the processes that a thread has started, and those of its threads that have ended, as far

@@ -9,7 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "lib/base/proc.h"
+#include "tools/live/task.h"
 #include "tools/profile/private.h"
 
 #include <sched.h>
@@ -148,17 +148,6 @@ static uint64_t read_stolen(void)
 	return ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Its state: R, S, D, Z ...; 0: it has ended. */
-static char read_stat(pid_t tid, struct pmc_proc_stat *stat)
-{
-	char text[4096];
-
-	return pmc_file_read(text, sizeof(text), "/proc/%d/stat", tid) > 0 &&
-			       pmc_proc_stat(text, stat) && !strchr("ZX", stat->state) ?
-		       stat->state :
-		       0;
-}
-
 void prof_add_target(struct prof *prof, pid_t tid)
 {
 	struct pmc_proc_stat stat;
@@ -167,7 +156,7 @@ void prof_add_target(struct prof *prof, pid_t tid)
 	uint64_t pid;
 
 	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) <= 0 ||
-	    !pmc_proc_number(text, "Tgid", &pid) || !read_stat(tid, &stat))
+	    !pmc_proc_number(text, "Tgid", &pid) || !live_stat_read(tid, &stat))
 		return;
 	thread = prof_thread_add(prof, (uint32_t)pid, (uint32_t)tid, 0);
 	snprintf(thread->row.name, sizeof(thread->row.name), "%.15s", stat.name);
@@ -185,11 +174,9 @@ void prof_start(struct prof *prof)
 		image->fixed.start_ns = prof->start_ns;
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next) {
 		const uint64_t switches = thread->before.usage.voluntary_switches;
-		char state;
 
 		read_task(thread, &thread->before);
-		state = read_stat((pid_t)thread->tid, &stat);
-		if (!state || state == 'R')
+		if (!live_stat_read((pid_t)thread->tid, &stat) || stat.state == 'R')
 			continue;
 		/* Another wait than that of the stack. */
 		if (thread->before.usage.voluntary_switches != switches)

@@ -13,17 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool read_stat(uint32_t tid, struct pmc_proc_stat *stat)
+static bool is_asleep(uint32_t tid, struct pmc_proc_stat *stat)
 {
-	char text[4096];
-
-	return pmc_file_read(text, sizeof(text), "/proc/%u/stat", tid) > 0 &&
-	       pmc_proc_stat(text, stat);
-}
-
-static bool is_asleep(const struct pmc_proc_stat *stat)
-{
-	return !strchr("RZX", stat->state);
+	return live_stat_read((pid_t)tid, stat) && stat->state != 'R';
 }
 
 /* ---- the start ------------------------------------------------------------------------------ */
@@ -34,7 +26,7 @@ static void add_waiting(struct trace_summary *summary, uint32_t tid)
 	struct pmc_proc_stat stat;
 	char stack[8192];
 
-	if (!read_stat(tid, &stat) || !is_asleep(&stat))
+	if (!is_asleep(tid, &stat))
 		return;
 	/* Root only; without it the kind of wait is known. */
 	pmc_file_read(stack, sizeof(stack), "/proc/%u/stack", tid);
@@ -80,7 +72,7 @@ static void add_asleep(struct trace_thread *thread)
 	char text[4096];
 
 	/* One without a record may also have run throughout. */
-	if (!thread->reason || !read_stat(thread->tid, &stat) || !is_asleep(&stat))
+	if (!thread->reason || !is_asleep(thread->tid, &stat))
 		return;
 	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", thread->tid) > 0)
 		pmc_proc_number(text, "Tgid", &pid);
@@ -102,6 +94,6 @@ void trace_summary_find_asleep(struct trace *trace)
 		if (summary->some)
 			add_asleep(t);
 		else
-			summary->asleep += read_stat(t->tid, &stat) && is_asleep(&stat);
+			summary->asleep += is_asleep(t->tid, &stat);
 	}
 }
