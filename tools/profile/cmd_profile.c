@@ -320,12 +320,10 @@ static void add_targets(struct job *job)
 	else if (job->rings.cgroup_fd)
 		live_cgroup_threads(job->rings.cgroup_fd, &tids);
 	/* The main thread of a process is its first. */
-	for (unsigned i = 0; i < tids.n; i++)
-		if (!live_is_thread(tids.list[i]))
-			prof_add_target(&job->prof, tids.list[i]);
-	for (unsigned i = 0; i < tids.n; i++)
-		if (live_is_thread(tids.list[i]))
-			prof_add_target(&job->prof, tids.list[i]);
+	for (int others = 0; others < 2; others++)
+		for (unsigned i = 0; i < tids.n; i++)
+			if (live_is_thread(tids.list[i]) == others)
+				prof_add_target(&job->prof, tids.list[i]);
 	live_tids_free(&tids);
 	prof_start(&job->prof);
 }
