@@ -245,50 +245,13 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 	unwind_maps_add(&image->maps, map);
 }
 
-static FILE *open_filled(const char *path)
+static void read_maps_of(struct unwind *unwind, struct unwind_image *image, const char *path)
 {
-	FILE *file = fopen(path, "re");
-	const int first = file ? getc(file) : EOF;
-
-	if (first != EOF && ungetc(first, file) != EOF)
-		return file;
-	if (file)
-		fclose(file);
-	return NULL;
-}
-
-/* That of the main thread is empty once it has ended. */
-static FILE *open_maps(uint32_t pid)
-{
-	char path[64];
-	glob_t threads;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	file = open_filled(path);
-	snprintf(path, sizeof(path), "/proc/%u/task/*/maps", pid);
-	if (file || glob(path, GLOB_NOSORT, NULL, &threads) != 0)
-		return file;
-	for (size_t i = 0; i < threads.gl_pathc && !file; i++)
-		file = open_filled(threads.gl_pathv[i]);
-	globfree(&threads);
-	return file;
-}
-
-static void read_maps(struct unwind *unwind, struct unwind_image *image)
-{
-	char permissions[5], *line = NULL, status[4096];
+	char permissions[5], *line = NULL;
 	size_t room = 0, bytes = 0;
-	uint64_t threads;
-	FILE *file;
+	FILE *file = fopen(path, "re");
 	ssize_t n;
 
-	image->threads = 0;
-	image->maps.n = 0;
-	if (pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0 &&
-	    pmc_proc_number(status, "Threads", &threads))
-		image->threads = (uint32_t)threads;
-	file = open_maps(image->pid);
 	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {
 		struct unwind_map map = { .module = NULL };
 		int name = 0;
@@ -303,6 +266,27 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	free(line);
 	if (file)
 		fclose(file);
+}
+
+static void read_maps(struct unwind *unwind, struct unwind_image *image)
+{
+	char path[64], status[4096];
+	uint64_t threads = 0;
+	glob_t paths;
+
+	image->maps.n = 0;
+	if (pmc_file_read(status, sizeof(status), "/proc/%u/status", image->pid) > 0)
+		pmc_proc_number(status, "Threads", &threads);
+	image->threads = (uint32_t)threads;
+	snprintf(path, sizeof(path), "/proc/%u/maps", image->pid);
+	read_maps_of(unwind, image, path);
+	/* That of the main thread is empty once it has ended. */
+	snprintf(path, sizeof(path), "/proc/%u/task/*/maps", image->pid);
+	if (!image->maps.n && glob(path, GLOB_NOSORT, NULL, &paths) == 0) {
+		for (size_t i = 0; i < paths.gl_pathc && !image->maps.n; i++)
+			read_maps_of(unwind, image, paths.gl_pathv[i]);
+		globfree(&paths);
+	}
 	image->n_read = image->maps.n;
 }
 
