@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* write.c - frames: EVENTSET, MODULE, STACKS, and SAMPLES and TIMES of threads. */
 #include "lib/base/number.h"
+#include "lib/base/out.h"
 #include "tools/profile/private.h"
 #include "tools/symbol/symbol.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROOM_BYTES   PMC_FRAME_MAX_BYTES
 #define STACKS_BYTES (256u << 10)
 
 static void flush(struct prof_writing *w)
 {
-	const char *at = (const char *)w->buf.data;
-	size_t left = w->buf.len;
+	struct pmc_out out = {
+		.buf = (char *)w->buf.data, .len = w->buf.len, .cap = w->buf.cap, .fd = w->fd
+	};
 
-	w->any |= left != 0;
-	/* After a part of it the next call has the reason. */
-	while (left && !w->error) {
-		const ssize_t n = write(w->fd, at, left);
-
-		if (n < 0 && errno != EINTR)
-			w->error = errno;
-		at += n > 0 ? n : 0;
-		left -= n > 0 ? (size_t)n : 0;
-	}
+	w->any |= out.len != 0;
+	if (out.len && !w->error)
+		w->error = -pmc_out_flush(&out);
 	w->buf.len = 0;
 }
 
