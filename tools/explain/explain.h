@@ -169,8 +169,6 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 void explain_add_end(struct facts *facts, struct pool_facts *pool);
 /* Whether threads without a row had CPU time, beyond differences of clocks. */
 bool explain_has_unjudged(const struct facts *facts);
-/* After all pools, and the CPU time of all processes. */
-void explain_end(struct facts *facts);
 
 /* A text in the arena. */
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)

@@ -127,9 +127,8 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pmc_add_sat(&facts->delay, thread->delay);
 }
 
-/* preempted: by records of switches, at least. */
 static void add_thread(struct facts *facts, struct pool_facts *pool,
-		       const struct pmc_p_thread *thread, uint64_t preempted)
+		       const struct pmc_p_thread *thread)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
 	struct thread_facts own = {
@@ -151,8 +150,10 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		own.has_delay = true;
 		own.delay = fixed->delay_ns;
 	}
-	if (!own.has_delay)
-		own.delay = preempted;
+	/* At least what records of switches say. */
+	if (!own.has_delay && thread->delays)
+		own.delay = thread->delays->weight;
+	facts->recorded |= thread->delays != NULL;
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++)
 		own.has_count[i] = value_of(thread, events[i], &own.counts[i]);
 	facts->has_counters |= own.has_count[EXPLAIN_CYCLES];
@@ -491,17 +492,6 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 	}
 }
 
-/* What records of switches say of a thread's waits for a CPU. */
-static uint64_t preempted_ns(struct facts *facts, const struct pmc_p_samples *delays)
-{
-	uint64_t sum = 0;
-
-	facts->recorded |= delays != NULL;
-	for (uint64_t i = 0; delays && i < delays->n; i++)
-		sum += delays->list[i].weight;
-	return sum;
-}
-
 /* Waits of threads without run delay hold what they waited for a CPU after they were woken. That is
  * little where the others, and preemptions, show few waits for a CPU. */
 static bool are_waits_mixed(const struct pool_facts *pool)
@@ -530,12 +520,6 @@ void explain_add_end(struct facts *facts, struct pool_facts *pool)
 bool explain_has_unjudged(const struct facts *facts)
 {
 	return pmc_sub_sat(facts->cpu, facts->judged) > facts->cpu / 10 + 10000000;
-}
-
-void explain_end(struct facts *facts)
-{
-	/* Run delay of threads without a row. */
-	facts->has_delay &= !explain_has_unjudged(facts);
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
@@ -637,7 +621,7 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 			continue;
 		thread = pmc_profile_thread(profile, row, &buf);
 		pool = &facts->pools[pmc_fold_find(&fold, thread)->index];
-		add_thread(facts, pool, thread, preempted_ns(facts, thread->delays));
+		add_thread(facts, pool, thread);
 		samples = pmc_profile_samples_of(profile, row, &n);
 		for (uint64_t k = 0; k < n; k++)
 			add_samples(facts, pool, names, samples[k]);
@@ -646,6 +630,7 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 	facts->has_delay = facts->has_waits = facts->n_pools != 0;
 	for (uint64_t i = 0; i < facts->n_pools; i++)
 		explain_add_end(facts, &facts->pools[i]);
-	explain_end(facts);
+	/* Run delay of threads without a row is unknown. */
+	facts->has_delay &= !explain_has_unjudged(facts);
 	return code;
 }

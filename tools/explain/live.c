@@ -270,7 +270,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	sigprocmask(SIG_SETMASK, &was_blocked, NULL);
 	make_facts(&watch, facts);
 	read_processes(&watch, facts);
-	explain_end(facts);
+	facts->has_delay &= !explain_has_unjudged(facts);
 	live_cpu_limit_read(found.list[0], &facts->limit);
 	live_cpu_limit_since(&facts->limit, &before);
 	for (struct watched *thread = watch.live; thread; thread = thread->hh.next)
