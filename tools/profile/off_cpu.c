@@ -11,6 +11,7 @@
 #include "lib/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/profile/private.h"
+#include "tools/rings/rings.h"
 #include "tools/rows/profile.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PAGES_LEAST 16
@@ -38,23 +38,17 @@ struct off_cpu {
 static int open_rings(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
 {
 	unsigned pages = unwind_pages(&off->prof.unwind);
-	struct pmc_open_options options = PMC_OPEN_INIT;
+	const struct rings of_command = { .command = (char *[]){ NULL } };
+	const struct ring any = { .cpu = -1 };
+	struct pmc_open_options options;
 	struct pmc_counter_event event;
 	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
 
-	options.target = PMC_TARGET_PID;
-	options.pid = pid;
-	options.inherit = true;
-	options.enable_on_exec = true;
+	rings_options(&of_command, &any, pid, &options);
 	options.user_if_denied = false;
 	/* Who, where and when. */
 	options.context_switch = true;
 	unwind_options_maps(&options);
-	options.use_clockid = true;
-	options.clockid = CLOCK_MONOTONIC; /* of dumps */
-	options.sample_period = 1;
-	options.sample_type =
-		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	unwind_options_stack(&off->prof.unwind, &options);
 	if (!error)
 		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
