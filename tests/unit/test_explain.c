@@ -315,24 +315,24 @@ static void functions_of_the_kernel(void **state)
 {
 	static const struct {
 		const char *function;
-		enum explain_wait kind;
+		enum live_cause kind;
 	} known[] = {
-		{ "io_schedule [k]", EXPLAIN_DISK_WAIT },
-		{ "folio_wait_bit_common", EXPLAIN_DISK_WAIT },
-		{ "jbd2_log_wait_commit", EXPLAIN_DISK_WAIT },
-		{ "tcp_recvmsg_locked [k]", EXPLAIN_NETWORK_WAIT },
-		{ "unix_stream_data_wait", EXPLAIN_NETWORK_WAIT },
-		{ "futex_do_wait", EXPLAIN_OTHER_WAIT },
-		{ "__inet_stream_connect", EXPLAIN_NETWORK_WAIT },
-		{ "sk_wait_data", EXPLAIN_NETWORK_WAIT },
-		{ "__skb_wait_for_more_packets", EXPLAIN_NETWORK_WAIT },
-		{ "inet_csk_accept", EXPLAIN_OTHER_WAIT },
-		{ "inet_csk_wait_for_connect", EXPLAIN_OTHER_WAIT },
-		{ "sock_poll", EXPLAIN_OTHER_WAIT },
-		{ "pipe_read", EXPLAIN_OTHER_WAIT },
-		{ "exc_page_fault", EXPLAIN_OTHER_WAIT },
-		{ "do_epoll_wait", EXPLAIN_OTHER_WAIT },
-		{ "", EXPLAIN_OTHER_WAIT },
+		{ "io_schedule [k]", CAUSE_DISK },
+		{ "folio_wait_bit_common", CAUSE_DISK },
+		{ "jbd2_log_wait_commit", CAUSE_DISK },
+		{ "tcp_recvmsg_locked [k]", CAUSE_SOCKET },
+		{ "unix_stream_data_wait", CAUSE_SOCKET },
+		{ "futex_do_wait", CAUSE_OTHER },
+		{ "__inet_stream_connect", CAUSE_SOCKET },
+		{ "sk_wait_data", CAUSE_SOCKET },
+		{ "__skb_wait_for_more_packets", CAUSE_SOCKET },
+		{ "inet_csk_accept", CAUSE_OTHER },
+		{ "inet_csk_wait_for_connect", CAUSE_OTHER },
+		{ "sock_poll", CAUSE_OTHER },
+		{ "pipe_read", CAUSE_OTHER },
+		{ "exc_page_fault", CAUSE_OTHER },
+		{ "do_epoll_wait", CAUSE_OTHER },
+		{ "", CAUSE_OTHER },
 	};
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "tools/live/cause.h"
 #include "tools/live/limit.h"
 #include "tools/report/report.h"
 #include "tools/rows/fold.h"
@@ -154,10 +155,10 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const char *function,
 		       uint64_t ns);
 /* A wait of ns, in functions from the innermost one on, those of the kernel first. */
-enum explain_wait { EXPLAIN_OTHER_WAIT, EXPLAIN_DISK_WAIT, EXPLAIN_NETWORK_WAIT };
-enum explain_wait explain_kernel_wait(const char *function);
-void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum explain_wait kind,
+void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum live_cause cause,
 		       const char *function, uint64_t ns);
+/* CAUSE_DISK, CAUSE_SOCKET, or else CAUSE_OTHER. */
+enum live_cause explain_kernel_wait(const char *function);
 
 /* By a name such as LockAcquire, lock_wait, lock_contended, lockSlow or acquire_lock: where a
  * program waits for a lock of its own making. Python's are also its conditions and semaphores, the

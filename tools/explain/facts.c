@@ -314,16 +314,13 @@ static const char *const network_functions[] = {
 	"sendto", "sendmsg",  "sendmmsg", "connect",  "res_context_send",
 };
 
-enum explain_wait explain_kernel_wait(const char *function)
+enum live_cause explain_kernel_wait(const char *function)
 {
 	const enum live_cause cause = live_cause_of(function);
-
 	/* accept(2): an idle server. */
-	if (strstr(function, "accept") || strstr(function, "inet_csk"))
-		return EXPLAIN_OTHER_WAIT;
-	return cause == CAUSE_DISK   ? EXPLAIN_DISK_WAIT :
-	       cause == CAUSE_SOCKET ? EXPLAIN_NETWORK_WAIT :
-				       EXPLAIN_OTHER_WAIT;
+	const bool idle = strstr(function, "accept") || strstr(function, "inet_csk");
+
+	return !idle && (cause == CAUSE_DISK || cause == CAUSE_SOCKET) ? cause : CAUSE_OTHER;
 }
 
 struct place_function {
@@ -348,13 +345,14 @@ void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const
 	}
 }
 
-void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum explain_wait kind,
+void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum live_cause cause,
 		       const char *function, uint64_t ns)
 {
 	explain_place_add(arena, &pool->any, function, ns);
-	if (kind != EXPLAIN_OTHER_WAIT)
-		explain_place_add(arena, kind == EXPLAIN_DISK_WAIT ? &pool->disk : &pool->network,
-				  function, ns);
+	if (cause == CAUSE_DISK)
+		explain_place_add(arena, &pool->disk, function, ns);
+	if (cause == CAUSE_SOCKET)
+		explain_place_add(arena, &pool->network, function, ns);
 }
 
 static bool is_of_kernel(const struct spot *spot)
@@ -366,22 +364,22 @@ static bool is_of_kernel(const struct spot *spot)
 static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 		      const struct spot_list *spots, size_t user, uint64_t ns)
 {
-	enum explain_wait kind = EXPLAIN_OTHER_WAIT;
+	enum live_cause cause = CAUSE_OTHER;
 	size_t program = user;
 
-	for (size_t i = 0; i < user && !kind; i++)
-		kind = explain_kernel_wait(spots->list[i]->function);
-	for (size_t i = user; i < spots->n && i < user + 4 && !kind; i++) {
+	for (size_t i = 0; i < user && !cause; i++)
+		cause = explain_kernel_wait(spots->list[i]->function);
+	for (size_t i = user; i < spots->n && i < user + 4 && !cause; i++) {
 		const char *function = spots->list[i]->function;
 
-		kind = IS_ONE_OF(function, disk_functions)    ? EXPLAIN_DISK_WAIT :
-		       IS_ONE_OF(function, network_functions) ? EXPLAIN_NETWORK_WAIT :
-								EXPLAIN_OTHER_WAIT;
+		cause = IS_ONE_OF(function, disk_functions)    ? CAUSE_DISK :
+			IS_ONE_OF(function, network_functions) ? CAUSE_SOCKET :
+								 CAUSE_OTHER;
 	}
 	/* The program's function, behind those of the C library. */
 	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
 		program++;
-	explain_add_place(arena, pool, kind,
+	explain_add_place(arena, pool, cause,
 			  program < spots->n ? spots->list[program]->function : NULL, ns);
 }
 

@@ -69,7 +69,7 @@ static void look(struct watch *watch, struct watched *thread)
 	thread->stopped += thread->task.stat.state == 'T' || thread->task.stat.state == 't';
 	if (asleep && (*name || is_disk))
 		explain_add_place(watch->arena, &thread->looks,
-				  *name ? explain_kernel_wait(name) : EXPLAIN_DISK_WAIT,
+				  *name ? explain_kernel_wait(name) : CAUSE_DISK,
 				  wchan_text(watch, name), 1);
 }
 
