@@ -255,7 +255,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();
 	end_ns = watch.begin_ns + duration_ns;
-	wait.signals = tool_signals(ends, 2, &was_blocked);
+	wait.signals = tool_signals(ends, 2, true, &was_blocked);
 	read_processes(&watch, facts);
 	alive = read_all(&watch);
 	/* What has been seen by a signal is explained; a second one ends pmctl. */
