@@ -171,6 +171,8 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 {
 	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
 		     waits = (double)pool->any.ns / life;
+	/* It is the limit of a pool that has work for one thread. */
+	const bool one = pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall;
 	const char *name = explain_title(facts, pool);
 
 	if (pool->stopped > pool->life)
@@ -178,13 +180,12 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 				    name);
 	if ((double)pool->cpu < 0.05 * (double)facts->cpu && pool->life < facts->wall / 2)
 		return NULL;
-	if (cpu >= 0.5)
+	if (cpu >= 0.5 && !(one && (double)pool->most_cpu > 0.8 * (double)pool->cpu))
 		return explain_text(facts->arena,
 				    "%s computes %.0f %% of its time: pmctl profile, then "
 				    "pmctl report --by function, shows where",
 				    name, 100 * cpu);
-	/* It is the limit of a pool that has work for one thread. */
-	if (pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall)
+	if (one)
 		return explain_text(
 			facts->arena,
 			"one thread of %s computes %.0f %% of the time, the others together "
