@@ -98,20 +98,10 @@ void *memchr(const void *bytes, int byte, size_t n)
 
 size_t strnlen(const char *text, size_t most)
 {
-	const word ones = UINT64_C(0x0101010101010101);
 	size_t n = 0;
 
-	/* Aligned words do not reach into the next page. */
-	while (n < most && text[n]) {
+	while (n < most && text[n])
 		n++;
-		if (((uintptr_t)text + n) % sizeof(word))
-			continue;
-		for (word w; most - n >= sizeof(w); n += sizeof(w)) {
-			w = *(const word *)(text + n);
-			if ((w - ones) & ~w & ones << 7)
-				break;
-		}
-	}
 	return n;
 }
 

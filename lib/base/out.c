@@ -106,37 +106,6 @@ static char *decimal(char *end, uint64_t value)
 	return end;
 }
 
-static const uint64_t powers[] = {
-	1u,
-	10u,
-	100u,
-	1000u,
-	10000u,
-	100000u,
-	1000000u,
-	10000000u,
-	100000000u,
-	1000000000u,
-	10000000000u,
-	100000000000u,
-	1000000000000u,
-	10000000000000u,
-	100000000000000u,
-	1000000000000000u,
-	10000000000000000u,
-	100000000000000000u,
-	1000000000000000000u,
-	10000000000000000000u,
-};
-
-static size_t digits(uint64_t value)
-{
-	/* Bits times the logarithm of 2 to the base 10, less the fraction. */
-	const unsigned n = (unsigned)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
-
-	return n + 1 - ((value | 1) < powers[n]);
-}
-
 static char *hexadecimal(char text[24], uint64_t value)
 {
 	char *p = text + 23;
@@ -149,20 +118,11 @@ static char *hexadecimal(char text[24], uint64_t value)
 	return p;
 }
 
-/* In the buffer itself: tables of millions of rows are mostly numbers. */
 void pmc_out_u64(struct pmc_out *out, uint64_t value)
 {
-	const size_t n = digits(value);
-	char text[20], *p;
+	char text[20], *p = decimal(text + sizeof(text), value);
 
-	if (n < out->cap - out->len) {
-		out->len += n;
-		decimal(out->buf + out->len, value);
-		out->buf[out->len] = '\0';
-	} else {
-		p = decimal(text + sizeof(text), value);
-		pmc_out_overflow(out, p, n);
-	}
+	pmc_out_bytes(out, p, (size_t)(text + sizeof(text) - p));
 }
 
 void pmc_out_i64(struct pmc_out *out, int64_t value)
@@ -182,15 +142,16 @@ void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
 
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 {
-	const uint64_t unit = powers[decimals];
-	const double mag = value < 0 ? -value : value;
-	uint64_t whole, part;
-	char text[20];
+	uint64_t unit = 1, whole, part;
+	char text[20], *p;
+	double mag = value < 0 ? -value : value;
 
 	if (!(mag < 1.8e19)) {
 		pmc_out_char(out, '-');
 		return;
 	}
+	for (int i = 0; i < decimals; i++)
+		unit *= 10;
 	whole = (uint64_t)mag;
 	part = (uint64_t)((mag - (double)whole) * (double)unit + 0.5);
 	if (part >= unit) {
@@ -200,16 +161,11 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 	if (value < 0 && (whole || part))
 		pmc_out_char(out, '-');
 	pmc_out_u64(out, whole);
-	if (decimals <= 0)
-		return;
-	/* The digit in front of the others becomes the point. */
-	if ((size_t)decimals + 1 < out->cap - out->len) {
-		out->len += (size_t)decimals + 1;
-		*decimal(out->buf + out->len, unit + part) = '.';
-		out->buf[out->len] = '\0';
-	} else {
-		*decimal(text + sizeof(text), unit + part) = '.';
-		pmc_out_overflow(out, text + sizeof(text) - decimals - 1, (size_t)decimals + 1);
+	if (decimals > 0) {
+		/* The digit in front of the others becomes the point. */
+		p = decimal(text + sizeof(text), unit + part);
+		*p = '.';
+		pmc_out_bytes(out, p, (size_t)decimals + 1);
 	}
 }
 

@@ -12,11 +12,7 @@
 
 static inline void put_csv(struct pmc_out *out, const struct table_cell *cell)
 {
-	if (table_put_number(out, cell) || cell->kind == CELL_NULL)
-		return;
-	if (cell->word)
-		pmc_out_bytes(out, cell->text, cell->len);
-	else
+	if (!table_put_number(out, cell) && cell->kind != CELL_NULL)
 		pmc_csv_text(out, cell->text, cell->len);
 }
 

@@ -33,7 +33,6 @@ struct table_cell {
 	unsigned char decimals; /* of a real number in CSV and JSON */
 	bool plus;		/* a sign before positive numbers, too */
 	bool negative;		/* a whole number below 0, of that size */
-	bool word;		/* text that CSV needs no quotes for */
 	union {
 		uint64_t number;
 		double real;
@@ -89,15 +88,6 @@ static inline struct table_cell cell_textn(const char *text, size_t len)
 static inline struct table_cell cell_text(const char *text)
 {
 	return text ? cell_textn(text, strlen(text)) : cell_null();
-}
-
-/* One of the words that a column may have. */
-static inline struct table_cell cell_word(const char *text)
-{
-	struct table_cell cell = cell_text(text);
-
-	cell.word = true;
-	return cell;
 }
 
 static inline struct table_cell cell_bool(bool value)

@@ -170,7 +170,7 @@ stat_cell(const struct pmc_fold_stat *stat, double scale, enum pmc_part part, ui
 	struct table_cell cell;
 
 	if (part == PMC_PART_STATE)
-		return cell_word(pmc_state_name(state));
+		return cell_text(pmc_state_name(state));
 	if (!stat->rows)
 		return cell_null();
 	if (part >= PMC_PART_MIN && part <= PMC_PART_LARGEST && lacks_spread(stat))
@@ -215,10 +215,10 @@ static OWN_FUNCTION struct table_cell scope(struct pmc_view *view, unsigned even
 	const uint16_t *map = set ? pmc_union_map(&view->events, set) : NULL;
 
 	if (!view->events.columns[event].mixed_scope)
-		return cell_word(pmc_scope_name(view->events.set.events[event].def.scope));
+		return cell_text(pmc_scope_name(view->events.set.events[event].def.scope));
 	for (unsigned i = 0; map && i < set->count; i++)
 		if (map[i] == event)
-			return cell_word(pmc_scope_name(set->events[i].def.scope));
+			return cell_text(pmc_scope_name(set->events[i].def.scope));
 	return cell_null();
 }
 
@@ -250,7 +250,7 @@ static OWN_FUNCTION struct table_cell metric_cell(const struct pmc_view *view,
 	if (!pmc_ratio_value(column->index, &ratio, &value))
 		return cell_null();
 	if (column->part == PMC_PART_STATE)
-		return cell_word(pmc_ratio_state_name(ratio.state));
+		return cell_text(pmc_ratio_state_name(ratio.state));
 	cell = cell_real(value, TABLE_DECIMALS);
 	cell.estimate = ratio.state;
 	return cell;
