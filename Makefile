@@ -129,7 +129,7 @@ $(O)/lto/agent/base/own_libc.o: override private LTO = -fno-lto $(OWN_LIBC)
 $(O)/obj/agent/base/own_libc.o: override private CFLAGS += -fno-lto $(OWN_LIBC)
 
 # Run once in a job, or in snapshots: small rather than fast.
-$(addprefix $(O)/lto/agent/,base/job.o base/probe.o hooks/fd.o hooks/main.o hooks/seccomp.o process/go_code.o thread/inherit_groups.o) $(addprefix $(O)/lto/agent/process/,report.o settings.o start.o summary.o) $(addprefix $(O)/lto/lib/base/,advice.o config.o labels.o show.o) $(O)/lto/lib/event/%.o $(O)/lto/lib/plan/%.o $(O)/lto/lib/snapshot/sample.o: override private CFLAGS += -Os
+$(addprefix $(O)/lto/agent/,base/job.o base/probe.o hooks/fd.o hooks/main.o hooks/seccomp.o process/go_code.o thread/inherit_groups.o) $(addprefix $(O)/lto/agent/process/,report.o settings.o start.o summary.o) $(addprefix $(O)/lto/lib/base/,advice.o config.o labels.o) $(O)/lto/lib/event/%.o $(O)/lto/lib/plan/%.o $(O)/lto/lib/snapshot/sample.o: override private CFLAGS += -Os
 
 $(O)/lto/shared.a: $(LTO_SHARED)
 $(O)/libpmc.a: $(call obj,$(SHARED_SRC)) $(API_OBJ)

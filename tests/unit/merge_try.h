@@ -123,7 +123,7 @@ static inline uint64_t time_of(const struct pmc_frame *frame)
 		frame->head.type == PMC_FRAME_THREAD ? offsetof(struct pmc_thread_fixed, time_ns) :
 		frame->head.type == PMC_FRAME_TOTAL  ? offsetof(struct pmc_total_fixed, time_ns) :
 		frame->head.type == PMC_FRAME_REGION ? offsetof(struct pmc_region_fixed, time_ns) :
-		frame->head.type == PMC_FRAME_SAMPLES ?
+		frame->head.type == PMC_FRAME_SAMPLES || frame->head.type == PMC_FRAME_TIMES ?
 						       offsetof(struct pmc_samples_fixed, time_ns) :
 						       SIZE_MAX / 2;
 	uint64_t time_ns = 0;
