@@ -124,7 +124,7 @@ diff_ a1.pmc b1.pmc --where key=fault
 is "$status" 1 "--where that no row meets"
 like "$(cat err)" "mean 'fault-\*'" "names the nearest"
 diff_ a1.pmc b1.pmc -o a1.pmc
-is "$status" 1 "-o does not overwrite a dump"
+is "$status" 2 "-o does not overwrite a dump"
 for flag in --sort=a --columns=a --where=a=1; do
 	diff_ a1.pmc b1.pmc "$flag" --format json
 	is "$status $(wc -l <err)" "2 1" "$flag with JSON, whose rows are whole: refused"

@@ -201,7 +201,8 @@ is "$(jq -ac '[(.flames[0] | .event, (.functions | index("</script><i") != null)
 	forged.json)" '["<img/src=x",true,"<script a\u2028<!& 100",true]' "but the names"
 
 # ---- refusals ----------------------------------------------------------------------------------------
-for args in "report --html a.html --by pool x.pmc" \
+for args in "export --to html -o x.pmc x.pmc" "report --html x.pmc x.pmc" \
+	"report --html a.html --by pool x.pmc" \
 	"report --html a.html --format csv x.pmc" "report --html a.html -o a x.pmc" "report --html a.html"; do
 	# shellcheck disable=SC2086
 	run "$PMCTL" $args
@@ -210,7 +211,7 @@ done
 run "$PMCTL" report --html x.pmc
 is "$status" 2 "refused: a dump in place of the page"
 cp none.pmc kept.pmc
-for args in "export --to html -o none.pmc x.pmc" "report --html none.pmc x.pmc" "export --to html -o none.pmc none.pmc"; do
+for args in "export --to html -o none.pmc x.pmc" "report --html none.pmc x.pmc"; do
 	# shellcheck disable=SC2086
 	run "$PMCTL" $args
 	is "$status $(wc -l <"$T/err")" "1 1" "refused: $args"

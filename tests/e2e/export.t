@@ -180,7 +180,7 @@ is "$status $(grep -c speedscope "$T/err")" "2 1" "an unknown format"
 run "$PMCTL" export --to csv --event task-clock x.pmc
 is "$status" 2 "an event of samples for a format without samples"
 run "$PMCTL" export --to csv -o x.pmc x.pmc
-is "$status" 1 "an input is no output"
+is "$status" 2 "an input is no output"
 run "$PMCTL" export --to jsonl -o none.pmc x.pmc
 is "$status" 1 "neither is another dump"
 run "$PMCTL" export --to csv missing.pmc

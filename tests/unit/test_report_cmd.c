@@ -177,8 +177,8 @@ static void usage(void **state)
 	one_line_with("--sort");
 	assert_int_equal(run("--symfs", "/", dump, NULL), 2);
 	one_line_with("--symfs");
-	assert_int_equal(run("-o", dump, dump, NULL), 1);
-	one_line_with("it is a dump; ");
+	assert_int_equal(run("-o", dump, dump, NULL), 2);
+	one_line_with("overwrite");
 	assert_int_equal(run("-o", torn, dump, NULL), 1);
 	one_line_with("it is a dump; ");
 }

@@ -246,8 +246,11 @@ static int write_page(const struct diff *diff)
 
 static int run_diff(struct diff *diff)
 {
-	int code = diff_read(diff);
+	int code = report_check_output(diff->out.output, diff->files,
+				       diff->n_files[0] + diff->n_files[1]);
 
+	if (!code)
+		code = diff_read(diff);
 	if (code)
 		return code;
 	sort_rows(diff);

@@ -565,7 +565,7 @@ static int parse(struct history *history, int argc, char **argv)
 	if (!history->n_paths)
 		return tool_fail(EXIT_USAGE,
 				 "history needs dumps of several runs: pmctl history DIR|FILE...");
-	return 0;
+	return report_check_output(diff->out.output, history->paths, history->n_paths);
 }
 
 static int run_history(struct history *history)

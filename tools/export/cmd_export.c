@@ -81,7 +81,7 @@ static int parse(struct request *request, int argc, char **argv)
 	if (exporters[request->format].output == BINARY && !request->output &&
 	    isatty(STDOUT_FILENO))
 		return tool_fail(EXIT_USAGE, "%s is binary; add -o FILE", name);
-	return 0;
+	return report_check_output(request->output, request->files, request->n_files);
 }
 
 static int no_samples(const struct request *request, const struct pmc_profile *profile)

@@ -260,8 +260,10 @@ static int report(struct request *request)
 						     .to_ns = request->options.to_ns,
 						     .every_ns = request->options.every_ns };
 	struct pmc_profile profile;
-	int code;
+	int code = report_check_output(request->rows.output, request->files, request->n_files);
 
+	if (code)
+		return code;
 	pmc_profile_init(&profile, &options);
 	code = report_read(&profile, request->files, request->n_files);
 	if (!code) {

@@ -35,6 +35,15 @@ int report_read(struct pmc_profile *profile, const char *const *files, unsigned 
 	return tool_inputs_read(files, n, report_read_one, profile);
 }
 
+int report_check_output(const char *output, const char *const *files, unsigned n)
+{
+	int code = 0;
+
+	for (unsigned i = 0; i < n && output && !code; i++)
+		code = tool_refuse_overwrite("-o", output, files[i], "an input");
+	return code;
+}
+
 int report_set_keys(const unsigned char *keys, unsigned char *outer, enum pmc_fold_by *by)
 {
 	unsigned char sorted[PMC_KEYS_MOST + 1] = { 0 };
