@@ -265,7 +265,7 @@ static const void *copy_data(void *from, enum reader_copy kind, uint64_t address
 
 int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap)
 {
-	/* Up to what is not mapped. */
+	/* The read ends where memory is not mapped. */
 	const ssize_t n = pread(target->mem, to, cap - 1, (off_t)address);
 
 	to[n > 0 ? n : 0] = '\0';

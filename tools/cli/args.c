@@ -49,7 +49,7 @@ static const struct {
 	{ "run", "--pid", "pmctl dump PID or pmctl stat -p PID for a running process" },
 };
 
-/* --json is a word of --format. */
+/* The flag that takes this word: --format for json. NULL: none. */
 static const struct tool_flag *flag_with(const struct tool_command *command, const char *word)
 {
 	const struct tool_flag *row = command ? command->flags : NULL;

@@ -171,7 +171,7 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 {
 	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
 		     waits = (double)pool->any.ns / life;
-	/* It is the limit of a pool that has work for one thread. */
+	/* One thread has the work of the whole pool. */
 	const bool one = pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall;
 	const char *name = explain_title(facts, pool);
 

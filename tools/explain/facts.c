@@ -401,7 +401,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
 		user++;
-	/* Its program does not wait. */
+	/* A stopped thread does not wait. */
 	if (are_in(spots, 0, user, stops)) {
 		pool->stopped += ns;
 		return;
@@ -422,7 +422,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 	lock = by_file ? user : lock;
 	/* Not a lock wait: the mutex of a condition is locked again before the wait returns. */
 	if (lock == spots->n || (for_thread && !named)) {
-		/* But for the end of a thread. */
+		/* A join waits for the end of a thread: it is no lock. */
 		const bool futex =
 			are_in(spots, 0, user + 6, futexes) && !are_in(spots, 0, user + 6, joins);
 

@@ -182,7 +182,7 @@ static bool held_back(struct judging *j)
 		EVIDENCE(j, "in %llu of %llu periods, for %s on the CPUs together",
 			 (unsigned long long)limit->throttled, (unsigned long long)limit->periods,
 			 TIME(j, limit->throttled_ns));
-	/* Run delay has the time when the limit was reached: it is no cause beside that. */
+	/* Run delay includes the time in which the limit stopped the threads. */
 	j->finding->loss_ns = used_up || limit->throttled_ns > j->pool->delay / 2 ?
 				      fmax((double)j->pool->delay, (double)limit->throttled_ns) :
 				      (double)limit->throttled_ns;

@@ -45,7 +45,7 @@ enum { DURATION_NANOS = 10, PERIOD_TYPE, PERIOD };
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
-/* Of the last ones those between, too: files and lines. */
+/* Fields 7 to 10 say that functions, files, lines and inlined functions are known. */
 enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_FUNCTIONS = 7, MAPPING_INLINED = 10 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE };
@@ -164,7 +164,7 @@ static void put_modules(struct pprof *p)
 	for (const struct export_pair *at = p->modules; at; at = at->hh.next) {
 		proto_number(&p->message, MAPPING_ID, at->index + 1);
 		proto_number(&p->message, MAPPING_FILENAME, str(p, at->key.a));
-		/* There is nothing to look up any more. */
+		/* pprof need not look names up in the binary. */
 		for (unsigned i = MAPPING_FUNCTIONS; i <= MAPPING_INLINED; i++)
 			proto_number(&p->message, i, 1);
 		end_message(p, MAPPING);

@@ -32,8 +32,8 @@ struct prof_reading {
 
 /* A process from its fork or exec, or the start of the recording, to its end or the next exec. */
 struct prof_image {
-	/* As far as it is known; times and usage are those of its rows, PMC_PROCESS_FIRST is of the
-	 * only target. */
+	/* Its PROCESS frame, as far as it is known. Times and usage are sums of its rows; only a
+	 * single target has PMC_PROCESS_FIRST. */
 	struct pmc_process_fixed fixed;
 	uint8_t identity[16];
 	const struct prof_image *parent; /* NULL: unknown */
@@ -66,8 +66,8 @@ struct prof_waits {
 struct prof_thread {
 	uint32_t pid, tid; /* in pmctl's PID namespace */
 	struct prof_numbers numbers;
-	/* start_ns: 0: before the recording; where rows are made, also CPU time and numbers of
-	 * switches by records. */
+	/* Its THREAD frame. start_ns is 0 if it started before the recording. CPU time and switches
+	 * are those of the records until rows are made. */
 	struct pmc_thread_fixed row;
 	bool waiting, preempted;	  /* without a CPU by its own will; not so */
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */

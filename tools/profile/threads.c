@@ -123,7 +123,7 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 	return thread;
 }
 
-/* It stays empty if the thread has ended. Its end does not fit: it is a newline. */
+/* The name stays empty if the thread has ended. */
 static void read_name(struct prof_thread *thread)
 {
 	(void)pmc_file_read(thread->row.name, sizeof(thread->row.name), "/proc/%u/comm",

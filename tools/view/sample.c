@@ -43,8 +43,8 @@ static void tally(struct sampled *list, unsigned *n, const struct pmc_p_samples 
 	pmc_add_sat(&list[i].samples, samples->samples);
 }
 
-/* Whether the first is shown rather than the second: waits are not of CPU time, but all that there
- * is of a program that hangs. */
+/* Whether the first is shown rather than the second: an event with samples, then one of CPU time. A
+ * program that hangs has waits only. */
 static bool is_rather(const struct sampled *a, const struct sampled *b)
 {
 	if (!a->samples != !b->samples)
