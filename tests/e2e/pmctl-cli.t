@@ -15,7 +15,9 @@ refuses 2 "'--inherit'" "mistyped flag" run --inhert off -- touch "$T/ran"
 refuses 2 "needs a value" "flag without its value" run -o
 refuses 2 "'--json'" "mistyped flag of doctor" doctor --jsno
 refuses 2 "--format csv" "a word of a flag, as if it were a flag" report --csv x.pmc
-refuses 1 "is a program" "a program in place of a dump" explain "$PMCTL"
+refuses 1 "explain -- $PMCTL" "a program in place of a dump" explain "$PMCTL"
+refuses 1 "explain -- ls" "a command in place of a dump" explain ls
+refuses 1 "run -o FILE ls" "a command in place of a dump of another command" report ls
 
 # A process that has ended and that its parent does not reap.
 sh -c 'exit 0 & exec sleep 1000' >/dev/null 2>&1 &

@@ -144,9 +144,14 @@ static int read_pattern(struct inputs *inputs, const char *path)
 	return problem;
 }
 
+/* Of a program in the place of a dump. */
+#define RUNS "pmctl %s %s runs the program"
+
 static int fail_only(const struct inputs *inputs, const char *path, int problem)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
+	const char *how = strcmp(tool_command_name, "explain") ? "run -o FILE" : "explain --";
+	char program[PATH_MAX];
 
 	if (problem == INPUT_EMPTY)
 		return tool_fail(EXIT_FAIL, "%s is empty: " WAITING, name);
@@ -156,9 +161,10 @@ static int fail_only(const struct inputs *inputs, const char *path, int problem)
 				 inputs->some_directory ? NOT_SEARCHED :
 							  "PMC_OUT or pmctl run -o writes one");
 	if (problem == INPUT_FOREIGN && access(path, X_OK) == 0)
-		return tool_fail(EXIT_FAIL,
-				 "%s is a program, not a dump; pmctl run -o FILE %s writes one",
-				 name, name);
+		return tool_fail(EXIT_FAIL, "%s is a program, not a dump; " RUNS, name, how, name);
+	if (problem == -ENOENT && tool_find_command_file(path, program))
+		return tool_fail(EXIT_FAIL, "cannot read %s: no file has this name; " RUNS, name,
+				 how, name);
 	if (problem == INPUT_FOREIGN)
 		return tool_fail(EXIT_FAIL,
 				 "%s is not a dump: it has no valid frame; PMC_OUT or "
