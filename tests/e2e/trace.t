@@ -227,6 +227,9 @@ mostly "the turns of a child are those of /proc/PID/schedstat" child_is_summed
 touch quiet
 wait
 is "$status" 4 "--summary of a command"
+trace --summary --format csv --columns thread,run-delay,longest_blocked,blocked-p50 -- true
+is "$(head -n 1 out)" "name,run_delay_ns,longest_blocked_ns,blocked_p50_ns" \
+	"columns by their heads, and by their names without the unit"
 within "$(row .oncpu_ns)" "$oncpu" 5 "CPU time of a child is that of /proc/PID/schedstat"
 between "$(($(row .run_delay_ns) - delay))" -20000000 20000000 "and so is its run delay"
 between "$(row '.blocked_ns | add')" 100000000 60000000000 "and it slept"

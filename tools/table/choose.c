@@ -22,13 +22,14 @@ static const char *name_of(const struct table_column *column, unsigned kind, cha
 	return buf;
 }
 
-/* Some commands have wait-p50, others "wait p50"; heads may end with a %. */
+/* Some commands have wait-p50, others "wait p50" or wait_p50_ns; heads may end with a %. */
 static bool is_spelt(const char *name, const char *word, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if ((name[i] == '-' ? ' ' : name[i]) != (word[i] == '-' ? ' ' : word[i]))
+		if ((name[i] == '-' || name[i] == '_' ? ' ' : name[i]) !=
+		    (word[i] == '-' || word[i] == '_' ? ' ' : word[i]))
 			return false;
-	return !name[len] || !strcmp(name + len, " %");
+	return !name[len] || !strcmp(name + len, " %") || !strcmp(name + len, "_ns");
 }
 
 /* Whether the word is a name of the column spelt in another way, or with a unit. */

@@ -180,7 +180,7 @@ static void fill_row(struct pmc_arena *arena, struct table_cell to[TRACE_COLUMNS
 	TABLE_COLUMN(title, at, .head = shown, .unit = TABLE_TIME, .drop = TABLE_DROP_USAGE,       \
 		     .place = rank)
 const struct table_column trace_columns[TRACE_COLUMNS] = {
-	TABLE_COLUMN("name", NAME),
+	TABLE_COLUMN("name", NAME, .head = "thread"),
 	TABLE_COLUMN("pid", PID, .unit = TABLE_ID, .data = true),
 	TABLE_COLUMN("tid", TID, .unit = TABLE_ID),
 	TABLE_COLUMN("threads", THREADS, .unit = TABLE_WHOLE),
@@ -468,7 +468,8 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 		fill_row(&trace->arena, cells + i * TRACE_COLUMNS, list[i]);
 	table_set_cells(&table, &rows);
 	memcpy(named, trace_columns, sizeof(trace_columns));
-	named[0].head = trace->by == TRACE_BY_POOL ? "pool" : "thread";
+	if (trace->by == TRACE_BY_POOL)
+		named[0].head = "pool";
 	if (!trace->rows.choice.sort)
 		trace->rows.choice.sort = "oncpu_ns";
 	code = tool_rows_choose(&trace->rows, &table, 0);
