@@ -159,13 +159,14 @@ enum pmc_inherit {
 	PMC_INHERIT_AUTO = 3, /* only in configuration */
 };
 
-#define PMC_PROCESS_FIRST	1  /* the job's first process, which has the TOTAL frames */
-#define PMC_PROCESS_COVERED	2  /* counted by the first process's exec group too */
-#define PMC_PROCESS_FORKED	4  /* started by fork, not by exec */
-#define PMC_PROCESS_NO_SWITCHES 8  /* switches are unknown, not 0 */
-#define PMC_PROCESS_NO_STATUS	16 /* PMC_ENDED_EXIT: how_code is unknown, not 0 */
-#define PMC_PROCESS_LEFT	32 /* child processes still ran when it ended */
-#define PMC_PROCESS_OUTSIDE	64 /* by pmctl dump: without rows of threads that had ended */
+#define PMC_PROCESS_FIRST	1   /* the job's first process, which has the TOTAL frames */
+#define PMC_PROCESS_COVERED	2   /* counted by the first process's exec group too */
+#define PMC_PROCESS_FORKED	4   /* started by fork, not by exec */
+#define PMC_PROCESS_NO_SWITCHES 8   /* switches are unknown, not 0 */
+#define PMC_PROCESS_NO_STATUS	16  /* PMC_ENDED_EXIT: how_code is unknown, not 0 */
+#define PMC_PROCESS_LEFT	32  /* child processes still ran when it ended */
+#define PMC_PROCESS_OUTSIDE	64  /* by pmctl dump: without rows of threads that had ended */
+#define PMC_PROCESS_NO_FAULTS	128 /* page faults are unknown, not 0 */
 
 struct pmc_process_fixed {
 	uint8_t parent_identity[16]; /* 0: unknown */
@@ -177,7 +178,7 @@ struct pmc_process_fixed {
 	uint64_t cpu_ns;     /* process CPU clock since this image started */
 	uint64_t pre_cpu_ns; /* part of cpu_ns before the agent was loaded */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-	uint64_t max_rss_bytes;
+	uint64_t max_rss_bytes;	  /* 0: unknown */
 	uint64_t threads_seen;	  /* adopted ones included */
 	uint64_t threads_counted; /* with every group opened */
 	uint64_t overhead_ns;	  /* time spent in the agent */

@@ -45,6 +45,10 @@ is "$(jq -c '[.threads[] | [.name, .state]]' rows)" '[["work","exited"]]' "one r
 # The program's own clock has not the loader, and a CPU that the hypervisor took is in both.
 between "$(jq '.threads[0].cpu_ns' rows)" "$(awk '{ n += $2 } END { printf "%.0f", n }' spent)" \
 	"$(awk '{ n += $2 } END { printf "%.0f", n * 1.2 + 100000000 }' spent)" "its CPU time, by switches"
+is "$(jq -c '.processes[0] | [.minor_faults, .major_faults, .voluntary_switches, .max_rss_bytes]' rows)" \
+	'[null,null,null,null]' "what no record has is unknown, not 0"
+is "$("$PMCTL" export --to openmetrics -o - x.pmc | grep -c '^pmc_process_max_rss_bytes{')" 0 \
+	"no metric of an unknown peak of memory"
 run "$PMCTL" profile --unwind fp -o fp.pmc -- "$PROG/work"
 # The C library has no frame pointers, so what calls it is missing.
 grep -v zeros out >spent

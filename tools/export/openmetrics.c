@@ -113,6 +113,9 @@ static void put_value(struct metrics *m, const struct family *family,
 	memcpy(&value,
 	       (thread ? (const char *)&thread->fixed : (const char *)&process->fixed) + family->at,
 	       sizeof(value));
+	/* A peak of 0 is an unknown one. */
+	if (!value && family->type == GAUGE)
+		return;
 	begin_sample(m, family, process, thread);
 	end_sample(m, family->unit, value);
 }

@@ -82,6 +82,11 @@ static bool is_whole(const struct row *row)
 	return is_on(row) && !pmc_process_end_unseen(row->process, &newest_ns);
 }
 
+static bool has_faults(const struct row *row)
+{
+	return is_on(row) && !(row->process->fixed.flags & PMC_PROCESS_NO_FAULTS);
+}
+
 static bool has_switches(const struct row *row)
 {
 	return is_on(row) && !(row->process->fixed.flags & PMC_PROCESS_NO_SWITCHES);

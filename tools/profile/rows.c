@@ -262,7 +262,7 @@ static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 		row->n_groups = 1;
 	} else {
 		row->flags |= PMC_THREAD_NO_RUSAGE;
-		process->flags |= PMC_PROCESS_NO_SWITCHES;
+		process->flags |= PMC_PROCESS_NO_SWITCHES | PMC_PROCESS_NO_FAULTS;
 	}
 	/* Also what was in records that were lost. */
 	if (thread->after.known && !thread->by_switches) {

@@ -515,6 +515,7 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	bool known = process->known;
 	bool usage = known && !pmc_process_never_on(fixed);
+	bool faults = usage && !(fixed->flags & PMC_PROCESS_NO_FAULTS);
 	bool switches = usage && !(fixed->flags & PMC_PROCESS_NO_SWITCHES);
 	char ended[PMC_ENDED_BYTES];
 
@@ -532,11 +533,11 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_bool(json, "left_children", fixed->flags & PMC_PROCESS_LEFT);
 	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
 	json_labels(json, process->labels);
-	pmc_json_known(json, "minor_faults", usage, fixed->minor_faults);
-	pmc_json_known(json, "major_faults", usage, fixed->major_faults);
+	pmc_json_known(json, "minor_faults", faults, fixed->minor_faults);
+	pmc_json_known(json, "major_faults", faults, fixed->major_faults);
 	pmc_json_known(json, "voluntary_switches", switches, fixed->voluntary_switches);
 	pmc_json_known(json, "involuntary_switches", switches, fixed->involuntary_switches);
-	pmc_json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
+	pmc_json_known(json, "max_rss_bytes", known && fixed->max_rss_bytes, fixed->max_rss_bytes);
 	json_coverage(json, process);
 	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);
 	json_events(view, json, "unattributed", process->unattributed.set,
