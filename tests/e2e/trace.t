@@ -437,6 +437,13 @@ is "$(jq -s 'map(.lost // 0) | add' few.json)" "$(lost_of few.err)" "the losses 
 is "$(jq -sc '[.[] | select(.lost) | .cpu] | unique' few.json)" "$(jq -c 'select(.summary) | [.cpus[] | select(.lost > 0) | .cpu]' few.err)" \
 	"losses in the stream are of the same CPUs as in the summary"
 
+# A summary whose rings overflow: pmctl is stopped meanwhile.
+COLUMNS=120 "$PMCTL" trace --summary -m 2 -o out -- sh -c 'kill -STOP $PPID
+	for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; done
+	kill -CONT $PPID; /bin/true' 2>err
+like "$(cat out)" '~: [0-9,]* records were lost' "the summary says that records were lost"
+like "$(grep '^sh ' out)" '~[0-9.]* [µm]s.*~[0-9.]* [µm]s' "and marks percentiles and longest times"
+
 # ---- every switch, as text and as JSON -----------------------------------------------------------
 check() {
 	jq -rn --argjson late "$(jq .late "$2")" 'reduce (inputs | select(.time_ns)) as $r ([0, 0, 0];

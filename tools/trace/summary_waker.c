@@ -440,7 +440,7 @@ static void begin_page(struct trace *trace, const struct matrix *matrix)
 {
 	struct picture picture = { .matrix = matrix, .out = &trace->rows.out };
 	struct pmc_out *out = picture.out;
-	unsigned long long lost = 0;
+	const unsigned long long lost = trace_lost(trace);
 
 	/* The page is UTF-8, whatever the locale is. */
 	trace->rows.screen.ascii = false;
@@ -461,8 +461,6 @@ static void begin_page(struct trace *trace, const struct matrix *matrix)
 	else if (!trace->rings.command)
 		pmc_out_str(out, "all CPUs: ");
 	pmc_show_time(out, (double)(trace->rings.stopped_ns - trace->summary->start_ns), "µs");
-	for (unsigned i = 0; i < trace->rings.n; i++)
-		lost += trace->rings.list[i].lost;
 	if (lost)
 		pmc_outf(out, "; %llu records were lost, so times may be wrong", lost);
 	pmc_outf(out, "</p>\n<p>%s</p>\n<svg viewBox='0 0 %d %d' fill='none'>\n",

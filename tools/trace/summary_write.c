@@ -146,7 +146,7 @@ struct table_cell trace_percentile(const struct pmc_histogram *of, unsigned perc
 	return cell_number(of->n, pmc_histogram_percentile(of, percent));
 }
 
-enum { NAME, PID, TID, THREADS, BLOCKED = 9, IN = 16 };
+enum { NAME, PID, TID, THREADS, ONCPU, BLOCKED = 9, IN = 16 };
 
 static void fill_row(struct pmc_arena *arena, struct table_cell to[TRACE_COLUMNS],
 		     const struct trace_thread *t)
@@ -184,7 +184,7 @@ const struct table_column trace_columns[TRACE_COLUMNS] = {
 	TABLE_COLUMN("pid", PID, .unit = TABLE_ID, .data = true),
 	TABLE_COLUMN("tid", TID, .unit = TABLE_ID),
 	TABLE_COLUMN("threads", THREADS, .unit = TABLE_WHOLE),
-	TRACE_TIME("oncpu_ns", "on CPU", 4, .together = true),
+	TRACE_TIME("oncpu_ns", "on CPU", ONCPU, .together = true),
 	TRACE_TIME("run_delay_ns", "delay", 5, .together = true),
 	PERCENTILE("run_delay_p50_ns", "delay p50", 6, 5),
 	PERCENTILE("run_delay_p99_ns", "delay p99", 7, 1),
@@ -409,7 +409,12 @@ void trace_put_notes(struct trace *trace, const struct table *table, uint64_t un
 	if (asleep)
 		table_say(out, &table->screen, "%n other %(thread|threads) slept throughout\n",
 			  asleep);
-	if (unseen)
+	if (trace_lost(trace))
+		table_say(out, &table->screen,
+			  "~: %n %(record was|records were) lost, and switches with them; a long "
+			  "time may be a sum (-m N: larger rings)\n",
+			  trace_lost(trace));
+	else if (unseen)
 		table_say(out, &table->screen,
 			  "~: %n %(switch was|switches were) not recorded: these times may be "
 			  "wrong by up to a wait each\n",
@@ -462,10 +467,17 @@ static int put_all(struct trace *trace, struct trace_thread *const *list, size_t
 	struct table table = {
 		.columns = named, .n_columns = TRACE_COLUMNS, .n_rows = n, .arena = &trace->arena
 	};
+	const bool lost = trace_lost(trace) != 0;
 	int code;
 
-	for (size_t i = 0; i < n; i++)
-		fill_row(&trace->arena, cells + i * TRACE_COLUMNS, list[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct table_cell *row = cells + i * TRACE_COLUMNS;
+
+		fill_row(&trace->arena, row, list[i]);
+		/* Of any thread; a hole in its records is one turn, wait or run delay. */
+		for (unsigned c = ONCPU; lost && c < IN; c++)
+			row[c].estimate = true;
+	}
 	table_set_cells(&table, &rows);
 	memcpy(named, trace_columns, sizeof(trace_columns));
 	if (trace->by == TRACE_BY_POOL)

@@ -305,5 +305,6 @@ void trace_histogram_prometheus(struct trace *trace, struct trace_thread *const 
 void trace_name_take(struct trace *trace, const struct pmc_record *record);
 void trace_write(struct trace *trace, const struct pmc_record *record);
 void trace_write_loss(struct trace *trace, const struct ring *ring, uint64_t lost);
+uint64_t trace_lost(const struct trace *trace); /* records */
 /* Prints the numbers of records printed and lost to stderr. */
 void trace_write_totals(const struct trace *trace);

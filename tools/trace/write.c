@@ -457,16 +457,24 @@ static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint
 	pmc_out_char(out, '\n');
 }
 
+uint64_t trace_lost(const struct trace *trace)
+{
+	uint64_t lost = 0;
+
+	for (unsigned r = 0; r < trace->rings.n; r++)
+		lost += trace->rings.list[r].lost;
+	return lost;
+}
+
 void trace_write_totals(const struct trace *trace)
 {
+	const uint64_t lost = trace_lost(trace);
 	char room[4096];
 	struct pmc_out out;
-	uint64_t records = 0, lost = 0;
+	uint64_t records = 0;
 
-	for (unsigned r = 0; r < trace->rings.n; r++) {
+	for (unsigned r = 0; r < trace->rings.n; r++)
 		records += trace->rings.list[r].records;
-		lost += trace->rings.list[r].lost;
-	}
 	pmc_out_to_fd(&out, STDERR_FILENO, room, sizeof(room));
 	if (trace->rows.format == TRACE_JSON)
 		put_json_totals(&out, trace, records, lost);
