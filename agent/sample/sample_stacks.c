@@ -31,6 +31,8 @@ static size_t part_bytes(enum sample_part part, uint32_t slots, unsigned scale)
 		return SAMPLE_STACKS_BYTES / scale;
 	case AREA_WORDS:
 		return SAMPLE_WORDS_BYTES / scale;
+	case AREA_COUNTS:
+		return SAMPLE_COUNTS_BYTES / scale;
 	default:
 		return SAMPLE_SCRATCHES * SAMPLE_SCRATCH_BYTES;
 	}
@@ -69,6 +71,8 @@ static struct {
 	uint32_t lost; /* agent_file_lost() then */
 } written = { .tables = { .stacks = 1 } };
 
+static _Atomic size_t counts_taken; /* bytes of AREA_COUNTS */
+
 static void forget_written(void)
 {
 	atomic_store(&written.busy, false);
@@ -84,6 +88,7 @@ void sample_area_forked(void)
 	atomic_store(&sample_tables.words, 0);
 	atomic_store(&sample_tables.modules, 0);
 	atomic_store(&sample_tables.text, 0);
+	atomic_store(&counts_taken, 0);
 	if (sample_tables.area)
 		madvise(sample_tables.area, sample_tables.at[AREA_PARTS], MADV_DONTNEED);
 }
@@ -172,7 +177,37 @@ static uint32_t slot_of(const struct sample_counts *counts, uint32_t stack)
 	return (stack * 0x9e3779b1u) & (2 * counts->capacity - 1);
 }
 
-static struct sample_counts *grow(struct sample_counts *old)
+/* Zeroed room for a table. Samples are taken in signal handlers: a mapping of its own might lie where
+ * the host has just unmapped something, and the host may map or unmap that place again. So only what
+ * finds no room in the area is mapped. NULL: there is no memory. */
+static struct sample_counts *room_of(struct sample_thread *thread, size_t bytes)
+{
+	struct sample_counts **spare = &thread->spare, *counts;
+	size_t all, at;
+	char *area = sample_area(AREA_COUNTS, 1, &all);
+
+	for (; (counts = *spare); spare = &counts->older) {
+		if (counts->bytes != bytes)
+			continue;
+		*spare = counts->older;
+		return memset(counts, 0, bytes);
+	}
+	at = atomic_fetch_add(&counts_taken, bytes);
+	if (at < all && bytes <= all - at)
+		return (struct sample_counts *)(void *)(area + at);
+	counts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return counts == MAP_FAILED ? NULL : counts;
+}
+
+static bool is_in_area(const struct sample_counts *counts)
+{
+	size_t all;
+	const char *area = sample_area(AREA_COUNTS, 1, &all);
+
+	return (uintptr_t)counts - (uintptr_t)area < all;
+}
+
+static struct sample_counts *grow(struct sample_thread *thread, struct sample_counts *old)
 {
 	const uint32_t capacity = old ? old->capacity * 8 : FIRST_CAPACITY;
 	const size_t bytes = sizeof(struct sample_counts) +
@@ -182,8 +217,8 @@ static struct sample_counts *grow(struct sample_counts *old)
 
 	if (capacity > SAMPLE_COUNTS_MOST)
 		return NULL;
-	counts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (counts == MAP_FAILED)
+	counts = room_of(thread, bytes);
+	if (!counts)
 		return NULL;
 	counts->older = old;
 	counts->bytes = bytes;
@@ -208,7 +243,7 @@ bool sample_count(struct sample_thread *thread, uint32_t stack, uint64_t weight)
 	uint32_t *index, at;
 
 	if (!counts || counts->n == counts->capacity) {
-		counts = grow(counts);
+		counts = grow(thread, counts);
 		if (!counts)
 			return false;
 		atomic_store_explicit(&thread->counts, counts, memory_order_release);
@@ -252,7 +287,12 @@ void sample_counts_free(struct sample_thread *thread)
 
 	for (; counts; counts = older) {
 		older = counts->older;
-		munmap(counts, counts->bytes);
+		if (is_in_area(counts)) {
+			counts->older = thread->spare;
+			thread->spare = counts;
+		} else {
+			munmap(counts, counts->bytes);
+		}
 	}
 }
 

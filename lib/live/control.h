@@ -12,7 +12,7 @@
 #include "lib/live/registry.h"
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 16
+#define PMC_CONTROL_VERSION 17
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -228,6 +228,7 @@ enum sample_part {
 	AREA_INDEX,   /* of stacks, by hash */
 	AREA_STACKS,  /* struct sample_stack, by ID */
 	AREA_WORDS,   /* of stacks */
+	AREA_COUNTS,  /* struct sample_counts */
 	AREA_SCRATCH, /* stacks for handlers */
 	AREA_PARTS,
 };
@@ -236,6 +237,7 @@ enum sample_part {
 #define SAMPLE_TEXT_BYTES   ((size_t)1 << 20)
 #define SAMPLE_STACKS_BYTES ((size_t)3 << 21)
 #define SAMPLE_WORDS_BYTES  ((size_t)1 << 26)
+#define SAMPLE_COUNTS_BYTES ((size_t)1 << 26)
 
 struct sample_tables {
 	char *area; /* NULL: there is no sampling */
@@ -267,6 +269,7 @@ struct sample_thread {
 	uint32_t created_stack;
 	uint64_t id; /* of the event */
 	struct sample_counts *_Atomic counts;
+	struct sample_counts *spare; /* of earlier threads with this slot, for `counts` */
 	uint64_t last; /* the last reading; of a thread with a timer its CPU time then */
 	uint64_t off;  /* of the reading, while counting was off */
 	/* Of events that were closed, and of the time with a timer. */

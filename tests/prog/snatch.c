@@ -152,7 +152,8 @@ static void forge_samples(void)
 	for (unsigned part = AREA_MODULES; part <= AREA_STACKS; part++)
 		tables->at[part] = offset_of(mine.stacks);
 	tables->at[AREA_WORDS] = offset_of(mine.words);
-	tables->at[AREA_SCRATCH] = tables->at[AREA_PARTS] = offset_of(mine.words + 1);
+	tables->at[AREA_COUNTS] = tables->at[AREA_SCRATCH] = tables->at[AREA_PARTS] =
+		offset_of(mine.words + 1);
 	tables->stacks = 2;
 	tables->like.eventset = tables->creation = 1;
 }

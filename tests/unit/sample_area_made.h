@@ -46,6 +46,7 @@ static inline void area_make_tables(struct area_made *made)
 		[AREA_INDEX] = offsetof(struct area_made, stacks),
 		[AREA_STACKS] = offsetof(struct area_made, stacks),
 		[AREA_WORDS] = offsetof(struct area_made, words),
+		[AREA_COUNTS] = sizeof(*made),
 		[AREA_SCRATCH] = sizeof(*made),
 		[AREA_PARTS] = sizeof(*made),
 	};
