@@ -20,6 +20,10 @@
 #include <sched.h>
 #include <stdarg.h>
 
+#ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
 long (*agent_libc_syscall)(long, ...);
 long agent_watched_syscall(long number, ...);
 
@@ -218,6 +222,10 @@ long agent_filtering_call(long number, const long args[6])
 
 	if (filter)
 		before_filter(number, args);
+	/* The host emulates system calls of this thread, and would those of a tick, too (Wine). */
+	if (number == SYS_prctl && args[0] == PR_SET_SYSCALL_USER_DISPATCH && args[1] &&
+	    agent_active())
+		agent_tick_filtered();
 	/* For all threads, of which one may be about to open its groups, even where the agent has
 	 * stopped. */
 	held = filter && number == SYS_seccomp && (args[1] & SECCOMP_FILTER_FLAG_TSYNC) &&

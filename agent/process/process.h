@@ -83,8 +83,8 @@ void agent_tick_moved(int signo);
 void agent_tick_hold(void);
 /* After a failed exec. */
 void agent_tick_let(void);
-/* The host is about to install a seccomp filter, which may kill for timer and signal calls: stops
- * the timers. */
+/* The host is about to install a seccomp filter, which may kill for timer and signal calls, or to
+ * emulate system calls: stops the timers and sampling. */
 void agent_tick_filtered(void);
 
 /* ---- signals.c ---- */

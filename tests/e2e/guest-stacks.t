@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # guest-stacks.t - ticks and samples in programs with unusual stacks, cancellations and changes of
 # user ID: shared and unmapped alternate stacks, coroutines, libraries of Go code. And in programs that
-# unmap memory to map it again.
+# unmap memory to map it again, or emulate system calls.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock PMC_REPORT=off
@@ -24,6 +24,7 @@ for variable in PMC_INTERVAL=10ms PMC_SAMPLE=task-clock/997 PMC_SAMPLE=task-cloc
 	guest $variable "unmapped: 0 wrong" "alternate stacks that are unmapped" "$PROG/stacks" unmapped
 	guest $variable "coroutines: 0 wrong" "coroutines with stacks of 16 KiB" "$PROG/stacks" coroutines
 	guest $variable "0 taken" "nothing is mapped where the program has unmapped memory" "$PROG/holes"
+	guest $variable "$("$PROG/dispatched")" "system calls that the program emulates" "$PROG/dispatched"
 done
 for rate in 997 4999; do
 	guest PMC_SAMPLE=task-clock/$rate "400 cancelled, 0 bad children" \
