@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#define RSS_BYTES (1 << 20) /* by which intervals of peak_rss are widened */
+
 /* ---- summaries ---------------------------------------------------------------------------- */
 
 const struct bench_command *bench_reference(const struct bench *bench,
@@ -119,9 +121,9 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 	/* Commands took turns, so that their runs of one round are a pair. */
 	if (row->delta.known && own && !bench->sequential)
 		bench_compare_pairs(base, values, n < n_base ? n : n_base, &summary, &row->delta);
-	/* How many pages of a file a program maps at a fault is up to the page cache. */
+	/* How many pages of a file a page fault maps depends on the page cache. */
 	if (row->delta.known && !thread && measure == BENCH_RSS)
-		bench_widen(&row->delta, 1 << 20);
+		bench_widen(&row->delta, RSS_BYTES);
 	free(base);
 	free(values);
 }
@@ -527,21 +529,29 @@ static void put_quoted(struct note *note, const struct bench_command *command)
 static void note_delta(struct note *note, const struct results *results)
 {
 	const struct bench *bench = note->bench;
-	bool trimmed = false;
+	bool trimmed = false, small = false;
 
-	for (size_t i = 0; i < results->n; i++)
-		trimmed |= results->list[i].values.delta.known &&
-			   results->list[i].values.delta.trimmed;
-	if (!trimmed)
-		return;
-	pmc_outf(&note->line,
-		 "From %d runs on, delta is %s, in percent of the reference's trimmed mean; mean "
-		 "is of all runs.",
-		 BENCH_TRIMMED,
-		 bench->sequential || bench->baseline ?
-			 "the difference between trimmed means" :
-			 "the trimmed mean of the differences of paired runs");
-	end(note, "");
+	for (size_t i = 0; i < results->n; i++) {
+		const struct result *result = &results->list[i];
+		const struct bench_delta *delta = &result->values.delta;
+
+		trimmed |= delta->known && delta->trimmed;
+		small |= delta->known && result->measure == &bench->measures[BENCH_RSS] &&
+			 delta->base < 10 * RSS_BYTES;
+	}
+	if (trimmed) {
+		pmc_outf(&note->line,
+			 "From %d runs on, delta is %s, in percent of the reference's trimmed "
+			 "mean; mean is of all runs.",
+			 BENCH_TRIMMED,
+			 bench->sequential || bench->baseline ?
+				 "the difference between trimmed means" :
+				 "the trimmed mean of the differences of paired runs");
+		end(note, "");
+	}
+	if (small)
+		end(note, "Intervals of peak_rss are widened by 1 MiB: how many pages of a file a "
+			  "page fault maps depends on the page cache.");
 }
 
 /* A time and its interval: the one that decides whether the difference is significant; a ratio has
@@ -561,6 +571,18 @@ static void put_difference(struct note *note, const struct bench_delta *delta)
 		pmc_show_scaled(line, &scale, delta->difference_ci_pct * delta->base / 100);
 	}
 	pmc_outf(line, " %s%s)", scale.unit, delta->has_ci ? "" : ", too few runs for an interval");
+}
+
+/* How many times as long as the fastest command: for the reference by its column of differences, as
+ * the trimmed mean of differences is not the difference of trimmed means. */
+static double times_of(const struct bench *bench, const struct bench_command *command,
+		       const struct bench_command *fastest, const struct bench_delta *delta)
+{
+	struct bench_row row = { .delta.pct = -100 };
+
+	if (command == bench->commands && !bench->baseline)
+		bench_row_of(bench, fastest, command, NULL, BENCH_WALL, &row);
+	return row.delta.pct > -100 ? 1 / (1 + row.delta.pct / 100) : 1 + delta->pct / 100;
 }
 
 /* "B ran 1.34 times faster than A (by 5.1 ± 0.2 ms)", for each command but the fastest. */
@@ -593,7 +615,7 @@ static void note_fastest(struct note *note)
 				 bench->measures[BENCH_WALL].name);
 		} else {
 			pmc_out_str(&note->line, " ran ");
-			pmc_out_fixed(&note->line, 1 + delta->pct / 100,
+			pmc_out_fixed(&note->line, times_of(bench, command, fastest, delta),
 				      delta->has_ci && delta->ci_pct < 0.5 ? 3 : 2);
 			pmc_out_str(&note->line, " times faster than ");
 			put_quoted(note, command);
