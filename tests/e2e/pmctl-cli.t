@@ -8,6 +8,13 @@ refuses 2 "pmctl help" "unknown command" frobnicate
 refuses 2 "use pmctl profile" "a command of other tools" record
 refuses 2 "use pmctl dump PID or pmctl stat -p PID" "a flag of other commands" run -p 12
 refuses 2 "" "no abbreviations" rep
+refuses 2 "use pmctl diff" "a command of other tools, the second word of a row" compare a b
+refuses 2 "use --json" "a flag of other tools with a value" bench --export-json=x true
+refuses 2 "use -r" "a letter of other tools" bench -M 3 true
+refuses 2 "then pmctl report" "a flag of report" run --by pool -- true
+refuses 2 "use function" "a value of other tools" report --by symbol x.pmc
+refuses 2 "use chrome" "a format of other tools" export --to perfetto x.pmc
+refuses 2 "did you mean 'pid'" "a mistyped value" report --by pdi x.pmc
 refuses 2 "'merge'" "help of a mistyped command" help megre
 refuses 2 "no command" "run without a command" run
 refuses 2 "no command" "run with flags alone" run -e cycles --

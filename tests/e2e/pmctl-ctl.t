@@ -107,6 +107,7 @@ step
 like "$(counts)" "^(little|-) (little|-) much$" "after ctl start existing and new threads count"
 ctl stop
 is "$status $(cat "$T/out")" "0 process $pid: counters stopped in 3 threads" "ctl stop prints how many threads it stopped counters in"
+is "$("$PMCTL" ctl status "$pid")" "$("$PMCTL" ctl "$pid" status)" "the action may be the first word"
 step
 like "$(counts)" "^(little|-) (little|-) much -$" "after ctl stop a new thread is not counted and earlier counts are kept"
 ctl start

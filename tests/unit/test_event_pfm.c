@@ -13,7 +13,7 @@
 
 #define LIBRARY	   "libpfm.so.4"
 #define ZEN4	   "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS"
-#define NOT_HERE   "not built in; libpfm4: event not found"
+#define NOT_HERE   "not built in; libpfm4: event not found; pmctl list shows names"
 #define NOT_LOADED "not built in; libpfm4: cannot be loaded; install the package libpfm4"
 
 static const struct pmc_event_roots roots = { "sys", "trace", false };
@@ -101,7 +101,7 @@ static void refusals(void **state)
 		{ "perf::zzz", -ENOENT, "unknown event 'perf::zzz': " NOT_HERE },
 		{ "perf::cycles:zzz", -ENOENT,
 		  "unknown event 'perf::cycles:zzz': not built in; libpfm4: invalid event "
-		  "attribute" },
+		  "attribute; pmctl list shows names" },
 		{ "perf::cycles:period=9", -EINVAL,
 		  "'perf::cycles:period=9': of libpfm4's modifiers only u (user) and k (kernel) "
 		  "are "

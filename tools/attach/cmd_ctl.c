@@ -392,11 +392,21 @@ const struct tool_flag cmd_ctl_flags[] = {
 	FLAG_END,
 };
 
+/* ACTIONS: none has this name. */
+static enum action action_of(const char *word)
+{
+	enum action action = START;
+
+	while (action < ACTIONS && strcmp(word, actions[action]) != 0)
+		action++;
+	return action;
+}
+
 int cmd_ctl(int argc, char **argv)
 {
 	struct request request = { .n = 0 };
 	struct attach_targets *targets = &request.targets;
-	enum action action = START;
+	enum action action;
 	const char *word;
 	int code = tool_args_parse(argc, argv, &request);
 
@@ -404,11 +414,13 @@ int cmd_ctl(int argc, char **argv)
 		return code;
 	if (request.n != (targets->pids || targets->tree || targets->named ? 1 : 2))
 		return tool_fail(EXIT_USAGE, USAGE);
-	if (request.n == 2)
-		targets->pid = request.words[0];
 	word = request.words[request.n - 1];
-	while (action < ACTIONS && strcmp(word, actions[action]) != 0)
-		action++;
+	/* In either order. */
+	if (request.n == 2 && action_of(request.words[0]) < ACTIONS)
+		word = request.words[0];
+	if (request.n == 2)
+		targets->pid = request.words[word == request.words[0]];
+	action = action_of(word);
 	if (action == ACTIONS)
 		return tool_fail_unknown("unknown action", word,
 					 tool_nearest(word, actions, ACTIONS),

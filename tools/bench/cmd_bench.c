@@ -344,7 +344,7 @@ static int add_limit(struct bench *bench, const char *text)
 		return tool_fail(EXIT_FAIL, "--fail-on %s: not counted: %s", name, why);
 	}
 	return tool_fail_unknown("unknown measurement", name, nearest.name,
-				 "give one of the table, such as wall_time");
+				 "give one of the table, such as wall_time=5");
 }
 
 /* Without --fail-on, wall time and the events of -e are judged. */

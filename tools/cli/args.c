@@ -35,19 +35,26 @@ static const char *nearest_of(const struct tool_command *command, const char *wo
 	return nearest.name;
 }
 
-/* What people look for under a name that other tools have. */
-static const struct {
-	const char *command, *word, *use; /* command NULL: the word is a command */
-} elsewhere[] = {
-	{ NULL, "record", "pmctl profile -o FILE -- CMD" },
-	{ NULL, "script", "pmctl export" },
-	{ NULL, "annotate", "pmctl report --by line" },
-	{ NULL, "attach", "pmctl dump PID or pmctl stat -p PID" },
-	{ "profile", "-g", "no flag: call stacks are always recorded" },
-	{ "profile", "--call-graph", "--unwind dwarf or --unwind fp" },
-	{ "run", "-p", "pmctl dump PID or pmctl stat -p PID for a running process" },
-	{ "run", "--pid", "pmctl dump PID or pmctl stat -p PID for a running process" },
-};
+/* What people look for under a name that other tools have. NULL: nothing is known. */
+static const char *elsewhere(const char *of, const char *word, size_t len)
+{
+	static const char *const rows[][3] = {
+#define X(...) { __VA_ARGS__ },
+#include "tools/cli/elsewhere.def"
+#undef X
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *words = strcmp(rows[i][0], of) ? "" : rows[i][1];
+
+		for (size_t n; *words; words += n + (words[n] == ' ')) {
+			n = strcspn(words, " ");
+			if (n == len && !memcmp(words, word, n))
+				return rows[i][2];
+		}
+	}
+	return NULL;
+}
 
 /* The flag that takes this word: --format for json. NULL: none. */
 static const struct tool_flag *flag_with(const struct tool_command *command, const char *word)
@@ -67,12 +74,10 @@ int tool_refuse_word(const struct tool_command *command, const char *word)
 	const char *what = word[0] == '-' ? "unknown flag" : "unknown command";
 	char text[64] = "pmctl help lists the commands";
 	const size_t len = strcspn(word, "=");
+	const char *use = elsewhere(name, word, len);
 
-	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
-		if (strcmp(elsewhere[i].command ? elsewhere[i].command : "", name) == 0 &&
-		    strlen(elsewhere[i].word) == len && !strncmp(elsewhere[i].word, word, len))
-			return tool_fail(EXIT_USAGE, "%s '%s'; use %s", what, word,
-					 elsewhere[i].use);
+	if (use)
+		return tool_fail(EXIT_USAGE, "%s '%s'; use %s", what, word, use);
 	if (strncmp(word, "--", 2) == 0 && flag_with(command, word + 2))
 		return tool_fail(EXIT_USAGE, "%s '%s'; use %s %s", what, word,
 				 flag_with(command, word + 2)->name, word + 2);
@@ -277,6 +282,7 @@ bool tool_percent(const char *text, double *percent)
 static int find_word(const struct tool_args *args, const char *text)
 {
 	const struct tool_flag *row = args->row;
+	const char *use = row->name ? elsewhere(row->name, text, strlen(text)) : NULL;
 	char accepted[160] = "give ", what[64];
 	struct pmc_nearest nearest;
 
@@ -290,8 +296,12 @@ static int find_word(const struct tool_args *args, const char *text)
 			pmc_nearest_try(&nearest, names[k]);
 		}
 	}
-	tool_words_text(row, false, accepted + 5, sizeof(accepted) - 5);
 	snprintf(what, sizeof(what), "invalid %s", args->flag);
+	if (use) {
+		tool_fail(EXIT_USAGE, "%s '%s'; use %s", what, text, use);
+		return -1;
+	}
+	tool_words_text(row, false, accepted + 5, sizeof(accepted) - 5);
 	tool_fail_unknown(what, text, nearest.name, accepted);
 	return -1;
 }
