@@ -177,9 +177,9 @@ static uint32_t slot_of(const struct sample_counts *counts, uint32_t stack)
 	return (stack * 0x9e3779b1u) & (2 * counts->capacity - 1);
 }
 
-/* Zeroed room for a table. Samples are taken in signal handlers: a mapping of its own might lie where
- * the host has just unmapped something, and the host may map or unmap that place again. So only what
- * finds no room in the area is mapped. NULL: there is no memory. */
+/* Zeroed room for a table. Samples are taken in signal handlers: a mapping of its own might lie
+ * where the host has just unmapped something, and the host may map or unmap that place again. So
+ * only what finds no room in the area is mapped. NULL: there is no memory. */
 static struct sample_counts *room_of(struct sample_thread *thread, size_t bytes)
 {
 	struct sample_counts **spare = &thread->spare, *counts;
