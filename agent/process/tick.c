@@ -30,6 +30,8 @@
 #define PERIOD_MOST_NS 250000u
 /* CPU time of a tick without a snapshot, two thirds of it the kernel's delivery of the signal. */
 #define TICK_NS 2000u
+/* Between two snapshots at least this many times the CPU time of the first. */
+#define SNAPSHOT_REST 4u
 /* Timers of one process: a part of the user's remaining RLIMIT_SIGPENDING. */
 #define ROOM_SHARE 4u
 /* Attempts to get the lock of snapshots before an exec. */
@@ -212,9 +214,15 @@ static bool snapshot_if_due(uint64_t now)
 	due = now >= next;
 	if (due) {
 		/* Late by a whole interval or more: skip those. */
+		const uint64_t began = agent_overhead_clock();
+
 		next += tick.interval_ns;
 		atomic_store(&tick.next_ns, next > now ? next : now + tick.interval_ns);
 		agent_snapshot();
+		/* Of thousands of threads it may take longer than the interval. */
+		next = pmc_now_ns() + SNAPSHOT_REST * (agent_overhead_clock() - began);
+		if (next > atomic_load(&tick.next_ns))
+			atomic_store(&tick.next_ns, next);
 	}
 	atomic_store(&tick.busy, false);
 	return due;
