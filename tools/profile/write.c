@@ -5,6 +5,7 @@
 #include "tools/profile/private.h"
 #include "tools/symbol/symbol.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ROOM_BYTES   PMC_FRAME_MAX_BYTES
@@ -240,7 +241,8 @@ static void set_waker(struct pmc_waker *waker, const struct prof_thread *by)
 	}
 	waker->pid = by ? by->pid : 0;
 	waker->tid = by ? by->tid : 0;
-	memcpy(waker->name, by ? by->row.name : live_no_threads[BY_UNKNOWN], sizeof(waker->name));
+	snprintf(waker->name, sizeof(waker->name), "%.15s",
+		 by ? by->row.name : live_no_threads[BY_UNKNOWN]);
 }
 
 /* Completes the fixed part. */
