@@ -21,6 +21,7 @@ static void make_fields(const struct top_watch *watch, enum top_by by, int width
 	static const struct pmc_scale whole = { 1, 0, "" };
 	const enum table_format format = (enum table_format)watch->flags->rows.format;
 	const bool data = width == TOP_DATA, waits = watch->waits,
+		   once = watch->flags->count == 1 && !watch->flags->rows.choice.columns,
 		   json = format == TABLE_JSON || format == TABLE_JSONL;
 	const struct table_column made[TOP_COLUMNS] = {
 #define X(id, title, in_table, kind, narrowest, priority, has, cell, doc)                          \
@@ -122,7 +123,8 @@ struct table_column *top_columns(const struct top_watch *watch, const struct top
 	for (unsigned m = 0; live->view.count && m < pmc_n_metrics; m++)
 		if (live_shows_metric(live, m))
 			list[(*n)++] = metric_of(watch, m);
-	list[(*n)++] = fields[TOP_HISTORY_];
+	if (fields[TOP_HISTORY_].when)
+		list[(*n)++] = fields[TOP_HISTORY_];
 	for (unsigned i = 0; i < *n; i++) {
 		list[i].kept = true;
 		list[i].place = (strcmp(list[i].name, look->sort) ? list[i].place : 1) << 16 | i;
