@@ -353,10 +353,7 @@ static int set_up(struct bench *bench, struct under_agent *agent)
 	int code;
 
 	if (!tool_find_agent(dir, found))
-		return tool_fail(EXIT_FAIL,
-				 "cannot find the agent: no %s in %s or %s/" PMC_AGENT_DIR
-				 "; install pmctl whole",
-				 TOOL_AGENT_FILE, dir, dir);
+		return tool_no_agent(EXIT_FAIL, dir, "install pmctl whole");
 	code = tool_make_dir(agent->dir, "bench", "");
 	if (code)
 		return code;

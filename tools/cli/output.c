@@ -239,7 +239,7 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 
 /* ---- lines of standard output --------------------------------------------------------------- */
 
-void tool_wrapped_line(int columns, const char *format, ...)
+void tool_indented_line(int columns, int indent, const char *format, ...)
 {
 	/* An escape takes up to four times the bytes, a wrapped word two more. */
 	char text[2048], line[4 * sizeof(text)], wrapped[2 * sizeof(line)];
@@ -252,7 +252,7 @@ void tool_wrapped_line(int columns, const char *format, ...)
 	pmc_out_to_mem(&out, line, sizeof(line));
 	pmc_utf8_safe(&out, text, strlen(text), 0);
 	pmc_out_to_mem(&out, wrapped, sizeof(wrapped));
-	pmc_show_wrapped(&out, line, columns ? columns : INT_MAX);
+	pmc_show_indented(&out, line, columns ? columns : INT_MAX, indent);
 	fputs(wrapped, stdout);
 }
 

@@ -92,8 +92,10 @@ int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, v
 /* ---- output ------------------------------------------------------------------------------- */
 /* One line on stdout, escaped as errors are, wrapped at this width; 0: not. Of more than 2047 bytes
  * the rest is cut off. */
-void tool_wrapped_line(int columns, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define tool_line(...) tool_wrapped_line(0, __VA_ARGS__)
+void tool_indented_line(int columns, int indent, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+#define tool_wrapped_line(columns, ...) tool_indented_line(columns, 2, __VA_ARGS__)
+#define tool_line(...)			tool_wrapped_line(0, __VA_ARGS__)
 /* Of the terminal, else of COLUMNS; 0: neither is known. */
 int tool_columns(int fd);
 
@@ -112,6 +114,8 @@ bool tool_own_path(char path[PATH_MAX]);
 bool tool_find_beside(const char *file, int mode, char dir[PATH_MAX], char found[PATH_MAX]);
 /* The same for the agent. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
+/* It was not found: prints why, and returns the code. */
+int tool_no_agent(int code, const char *dir, const char *fix);
 /* Puts a value in front of an environment variable whose values are separated by colons. */
 void tool_prepend(const char *variable, const char *value);
 /* The file that execvp(3) starts: the first executable one in PATH. */

@@ -66,6 +66,17 @@ bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX])
 	return tool_find_beside(TOOL_AGENT_FILE, R_OK, dir, found);
 }
 
+int tool_no_agent(int code, const char *dir, const char *fix)
+{
+	if (!*dir)
+		return tool_fail(code,
+				 "cannot find the agent: without /proc the directory of pmctl is "
+				 "unknown; mount /proc, or %s",
+				 fix);
+	return tool_fail(code, "cannot find the agent: no %s in %s or %s/" PMC_AGENT_DIR "; %s",
+			 TOOL_AGENT_FILE, dir, dir, fix);
+}
+
 void tool_prepend(const char *variable, const char *value)
 {
 	const char *old = getenv(variable) ? getenv(variable) : "";

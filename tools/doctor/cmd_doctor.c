@@ -64,6 +64,8 @@ static int print_rows(struct tool_rows *rows, const struct result *results, unsi
 	return code;
 }
 
+enum { DETAIL_AT = 30 }; /* column */
+
 /* `missing`: the required events, if they cannot be counted; else NULL. facts NULL: no summary. */
 static void print_table(const struct result *results, unsigned n, const struct doctor_facts *facts,
 			const char *missing)
@@ -73,19 +75,19 @@ static void print_table(const struct result *results, unsigned n, const struct d
 	for (unsigned i = 0, same; i < n; i++) {
 		const struct doctor_finding *finding = &results[i].finding;
 
-		tool_wrapped_line(columns, "%-20s  %-6s  %s", results[i].name,
-				  statuses[finding->status], finding->detail);
+		tool_indented_line(columns, DETAIL_AT - 1, "%-20s  %-6s  %s", results[i].name,
+				   statuses[finding->status], finding->detail);
 		if (!finding->fix[0])
 			continue;
 		for (same = 0; strcmp(results[same].finding.fix, finding->fix) != 0;)
 			same++;
 		if (same < i)
-			tool_line("%30sfix: as for %s", "", results[same].name);
+			tool_line("%*sfix: as for %s", DETAIL_AT, "", results[same].name);
 		else /* a command is copied as one line */
-			tool_wrapped_line(finding->fix_is_command ? 0 : columns,
-					  "%30sfix: %s%s%s%s", "", finding->fix,
-					  finding->hint[0] ? "   (" : "", finding->hint,
-					  finding->hint[0] ? ")" : "");
+			tool_indented_line(finding->fix_is_command ? 0 : columns, DETAIL_AT + 4,
+					   "%*sfix: %s%s%s%s", DETAIL_AT, "", finding->fix,
+					   finding->hint[0] ? "   (" : "", finding->hint,
+					   finding->hint[0] ? ")" : "");
 	}
 	if (!facts)
 		return;

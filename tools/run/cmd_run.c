@@ -278,10 +278,7 @@ static int find_agent(struct run *run)
 	if (!agent && tool_find_agent(dir, found))
 		agent = found;
 	if (!agent)
-		return tool_fail(EXIT_OURS,
-				 "cannot find the agent: no %s in %s or %s/" PMC_AGENT_DIR
-				 "; add --agent FILE",
-				 TOOL_AGENT_FILE, dir, dir);
+		return tool_no_agent(EXIT_OURS, dir, "add --agent FILE");
 	if (!realpath(agent, run->agent))
 		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", agent, strerror(errno));
 	if (strpbrk(run->agent, run_preload.separators))
