@@ -429,8 +429,9 @@ def read(*paths: _Path, by: str = "thread", where: _Words = (), sort: str = "", 
 
     It runs `pmctl report --format json` (the command of PMCTL, else of PATH). by, where, sort and
     top are its flags: by="thread" has a row per thread, other keys ("pool", "region", ...) have
-    sums. Columns are those of its CSV: "page-faults" is a thread's count, "page-faults.sum" that
-    of a group, "page-faults.state" says how it was counted. Counts are exact integers; what was
+    sums. Columns are those of its CSV: "instructions" is a thread's count, "instructions.sum"
+    that of a group, "instructions.state" says how it was counted, and minor_faults and
+    major_faults are page faults. Counts are exact integers; what was
     not counted is None (in a frame: <NA>). Error: pmctl failed.
     """
     if frame:

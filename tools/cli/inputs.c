@@ -100,11 +100,16 @@ static int read_directory(struct inputs *inputs, const char *path)
 	const unsigned before = inputs->good;
 	struct dirent **entries;
 	int n = scandir(path, &entries, no_dot, alphasort), problem = n < 0 ? -errno : 0;
+	int len = (int)strlen(path);
+
+	/* A shell completes DIR/. */
+	while (len > 1 && path[len - 1] == '/')
+		len--;
 
 	for (int i = 0; i < n; i++) {
 		char name[PATH_MAX];
 
-		snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
+		snprintf(name, sizeof(name), "%.*s/%s", len, path, entries[i]->d_name);
 		if (!problem)
 			problem = leave_out(inputs, name, read_entry(inputs, name));
 		free(entries[i]);
