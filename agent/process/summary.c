@@ -633,9 +633,9 @@ static void put_title(struct summary *s)
 	pmc_show_time(line, wall_ns, s->micro);
 	pmc_outf(line, " wall%s", s->dot);
 	pmc_show_time(line, cpu_ns, s->micro);
-	pmc_out_str(line, " CPU (");
-	pmc_out_fixed(line, wall_ns > 0 ? cpu_ns / wall_ns : 0, 2);
-	pmc_outf(line, " CPUs)%s", s->dot);
+	pmc_out_str(line, " CPU");
+	pmc_show_cpus(line, wall_ns > 0 ? cpu_ns / wall_ns : 0);
+	pmc_out_str(line, s->dot);
 	pmc_show_count(line, (uint64_t)s->total.cells[THREAD].sum, "thread", "threads");
 	end_line(s, "\n");
 }

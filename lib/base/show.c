@@ -124,6 +124,15 @@ void pmc_show_percent(struct pmc_out *out, double percent)
 		pmc_out_fixed(out, percent < 99.9 ? percent : 99.9, 1);
 }
 
+void pmc_show_cpus(struct pmc_out *out, double cpus)
+{
+	const bool little = cpus > 0 && cpus < 0.01;
+
+	pmc_out_str(out, little ? " (<" : " (");
+	pmc_out_fixed(out, little ? 0.01 : cpus, 2);
+	pmc_out_str(out, " CPUs)");
+}
+
 void pmc_show_indented(struct pmc_out *out, const char *line, int width, int indent)
 {
 	int column = 0;

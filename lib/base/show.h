@@ -34,6 +34,8 @@ void pmc_show_number(struct pmc_out *out, double value); /* 1.71G, 61,220 */
 void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
 /* 99.6, or 100; 99.9 for what is not quite 100, <0.1 for what is not quite 0. */
 void pmc_show_percent(struct pmc_out *out, double percent);
+/* " (1.98 CPUs)"; <0.01 for what is not quite 0. */
+void pmc_show_cpus(struct pmc_out *out, double cpus);
 /* A line, broken between words where the screen ends; what follows is indented, and keeps its
  * space. */
 void pmc_show_indented(struct pmc_out *out, const char *line, int width, int indent);

@@ -97,16 +97,18 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const uint64_t beside = coverage->descendants.cpu.sum, some = coverage->cpu_ns / 100;
 	const uint64_t unattributed = coverage->unattributed.cpu.sum;
+	const double overhead = 100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns;
 
 	say(view, " coverage ");
 	share(view, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
 		say(view, "%.agent overhead%s %p %%",
-		    coverage->is_sampled || coverage->forked || lacks_switches(coverage) ?
+		    overhead >= 0.1 && (coverage->is_sampled || coverage->forked ||
+					lacks_switches(coverage)) ?
 			    " at least" :
 			    "",
-		    100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
+		    overhead);
 	end(view);
 	if (lacks_switches(coverage))
 		note(view,

@@ -27,11 +27,8 @@ static void table_figures(struct pmc_view *view, const struct pmc_coverage *cove
 		pmc_out_str(out, "CPU not counted");
 	else
 		table_say(out, screen, "%s%t CPU", coverage->least_cpu ? "at least " : "", cpu_ns);
-	if (wall && !coverage->has_earlier) {
-		pmc_out_str(out, " (");
-		pmc_out_fixed(out, (double)cpu_ns / (double)coverage->wall_ns, 2);
-		pmc_out_str(out, " CPUs)");
-	}
+	if (wall && !coverage->has_earlier)
+		pmc_show_cpus(out, (double)cpu_ns / (double)coverage->wall_ns);
 	table_say(out, screen, view->n_where ? "%.%n of " : "%.", threads);
 	if (seen || !coverage->lacks_rows)
 		table_say(out, screen, "%s%n %(thread|threads) in ",
