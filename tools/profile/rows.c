@@ -320,9 +320,19 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 	pmc_build_process(&w->buf, image->identity, SNAPSHOT, &fixed, &text);
 }
 
+/* The command's CPU time has that of children that it waited for, and of no others. */
+static bool is_one_process(const struct prof *prof)
+{
+	for (const struct prof_thread *t = prof->last; t; t = t->next)
+		if (t->pid != prof->last->pid)
+			return false;
+	return true;
+}
+
 /* The time from switch to switch lacks the kernel's own work in each switch, and has what a
- * hypervisor took meanwhile. The CPU time of the command as a whole is right: what is missing is
- * divided by numbers of switches, what is too much, if it was taken, by CPU time. */
+ * hypervisor took and interrupts needed meanwhile. The CPU time of the command as a whole is right:
+ * what is missing is divided by numbers of switches, what is too much, if it was taken, by CPU
+ * time. */
 static void correct_times(const struct prof *prof)
 {
 	enum { MOST_NS = 20000 }; /* a switch; more has other reasons */
@@ -338,7 +348,7 @@ static void correct_times(const struct prof *prof)
 	lost = pmc_sub_sat(prof->command_cpu_ns, seen);
 	lost = lost < switches * MOST_NS ? lost : switches * MOST_NS;
 	taken = prof->command_cpu_ns ? pmc_sub_sat(seen, prof->command_cpu_ns) : 0;
-	if (taken > stolen || (taken < seen / 200 && lost < seen / 200))
+	if ((taken > stolen && !is_one_process(prof)) || (taken < seen / 200 && lost < seen / 200))
 		return;
 	for (struct prof_thread *t = prof->last; t; t = t->next)
 		if (t->row.end_ns && taken)
