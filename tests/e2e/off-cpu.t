@@ -101,6 +101,8 @@ is "$status" 0 "stopped reader: the command's status"
 like "$(cat "$T/err")" '[0-9]+ records of switches were lost' "stopped reader: a warning"
 is "$("$PMCTL" report --by function --format json "$T/lost.pmc" | jq '.sampling.lost > 1000')" true \
 	"stopped reader: a report of the dump counts lost records"
+is "$("$PMCTL" report --format json "$T/lost.pmc" | jq -c '[.threads[] | select(.name == "perl").partial | index("wait_ns") != null] | unique')" \
+	"[true]" "stopped reader: JSON names the sums that are lower bounds"
 
 # The job may put another file in the place of its dump.
 run "$PMCTL" run --off-cpu -o "$T/other.pmc" --report off -- \

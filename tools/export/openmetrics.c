@@ -37,7 +37,7 @@ static const struct family families[] = {
 	{ "pmc_process_max_rss_bytes", "bytes", "Peak resident memory.", PROCESS(max_rss_bytes), 0,
 	  GAUGE },
 	{ "pmc_thread_cpu_seconds", "seconds", "CPU time of a thread.", THREAD(cpu_ns),
-	  PMC_THREAD_NO_CPU, COUNTER },
+	  PMC_THREAD_NO_CPU | PMC_THREAD_LEAST_CPU, COUNTER },
 	{ "pmc_thread_minor_faults", "", "Page faults without I/O.", THREAD(minor_faults),
 	  PMC_THREAD_NO_RUSAGE, COUNTER },
 	{ "pmc_thread_major_faults", "", "Page faults with I/O.", THREAD(major_faults),

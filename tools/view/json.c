@@ -200,10 +200,14 @@ static bool is_one_key(const struct pmc_view *view, const struct table_column *c
 	return column->kind == PMC_COL_KEY && view->n_outer && column->index != PMC_ALL_KEYS;
 }
 
-/* Columns as members of the object that was just begun. */
+/* Columns as members of the object that was just begun, and a list of those that are lower bounds.
+ */
 static void put_cells(struct pmc_view *view, struct pmc_json *json,
 		      const struct table_column *column, unsigned n, const struct pmc_row *row)
 {
+	const char *partial[32];
+	unsigned n_partial = 0;
+
 	for (const struct table_column *end = column + n; column < end; column++) {
 		struct table_cell cell;
 
@@ -211,7 +215,15 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json,
 			continue;
 		cell = pmc_cell(view, column, row);
 		put_value(json, column->member, &cell);
+		if (cell.partial && cell.kind != CELL_NULL && n_partial < 32)
+			partial[n_partial++] = column->name;
 	}
+	if (!n_partial)
+		return;
+	pmc_json_array(json, "partial");
+	for (unsigned i = 0; i < n_partial; i++)
+		pmc_json_str(json, NULL, partial[i]);
+	pmc_json_array_end(json);
 }
 
 static void json_metrics(struct pmc_view *view, struct pmc_json *json,
