@@ -50,6 +50,10 @@ static char *const *before(struct exec_env *env, char *const *envp)
 {
 	int saved = errno;
 
+	*env = (struct exec_env){ .active = false };
+	/* No address of an environment: the call fails with EFAULT. */
+	if (envp && (uintptr_t)envp + 4096 < 2 * 4096)
+		return envp;
 	env->active = agent_active();
 	/* Also in a vfork child, which shares the counters of the notes. */
 	env->leaves = agent.preloaded && !agent_env_preloads(envp);

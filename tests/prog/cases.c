@@ -203,11 +203,15 @@ static int exec_threads(void)
 static int exec_fails(void)
 {
 	static char *argv[] = { (char *)"x", NULL };
+	char *const *volatile nowhere = (char *const *)8;
 
 	threads(1);
 	errno = 0;
 	execve("/nonexistent/program", argv, argv + 1);
 	printf("execve: %d\n", errno == ENOENT);
+	errno = 0;
+	execve("/bin/true", argv, nowhere);
+	printf("execve, no address of an environment: %d\n", errno == EFAULT);
 	errno = 0;
 	execvp("no-such-program-at-all", argv);
 	printf("execvp: %d\n", errno == ENOENT);
