@@ -85,6 +85,9 @@ run "$PMCTL" explain -- sh -c '(head -c 4G /dev/zero >/dev/null; : >gate) & head
 like "$(cat err)" "one thread of head \\(2 threads\\) computes|head .*waits for a CPU" "one busy thread of a pool that waits"
 run "$PMCTL" explain -- sh -c 'exit 7'
 is "$status" 7 "the exit status is that of the command"
+run "$PMCTL" explain --json -- "$PROG/burn_static" 50
+is "$status $(sed 1d out | jq '.cpu_ns > 30000000 and .without_row_ns < .cpu_ns / 10')" "0 true" \
+	"a static program is recorded from outside, with rows of threads"
 run "$PMCTL" explain -- "$T/none"
 is "$status $(wc -l <err)" "127 1" "a command that is not there"
 refuses 2 "nothing to explain" "no operand" explain

@@ -65,9 +65,11 @@ static const char *literal(const char *path)
 	return text;
 }
 
-/* What pmctl run records for the rules. Waits need the kernel's switch records of root. */
+/* Records the command for the rules, from outside if it cannot load the agent. Waits need the
+ * kernel's switch records of root. */
 static int run_command(const struct request *request)
 {
+	const char *const outside[] = { "profile", "-o", request->dump, "--" };
 	const char *const flags[] = { "run",
 				      "-e",
 				      "@default,run-delay,cpu-migrations,dTLB-load-misses",
@@ -78,16 +80,17 @@ static int run_command(const struct request *request)
 				      literal(request->dump),
 				      geteuid() == 0 ? "--off-cpu" : "--",
 				      "--" };
-	int n = 9 + (geteuid() == 0), words = 0;
+	const bool inside = run_loads_agent(request->command[0]);
+	int n = inside ? 9 + (geteuid() == 0) : 4, words = 0;
 	const char **argv;
 
 	off_cpu_kernel = true;
 	while (request->command[words])
 		words++;
 	argv = tool_realloc(NULL, (size_t)(n + words + 1) * sizeof(*argv));
-	memcpy(argv, flags, (size_t)n * sizeof(*argv));
+	memcpy(argv, inside ? flags : outside, (size_t)n * sizeof(*argv));
 	memcpy(argv + n, request->command, (size_t)(words + 1) * sizeof(*argv));
-	return cmd_run(n + words, (char **)(void *)argv);
+	return (inside ? cmd_run : cmd_profile)(n + words, (char **)(void *)argv);
 }
 
 /* In a child: pmctl run ends as its command did, perhaps by a signal. *status: of wait. */

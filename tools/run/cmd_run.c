@@ -289,6 +289,16 @@ static int find_agent(struct run *run)
 	return 0;
 }
 
+bool run_loads_agent(const char *command)
+{
+	char dir[PATH_MAX], agent[PATH_MAX];
+	struct program program;
+
+	return !tool_find_agent(dir, agent) || program_look(command, agent, &program) != 0 ||
+	       (program.kind != PROGRAM_STATIC && program.kind != PROGRAM_FOREIGN &&
+		program.kind != PROGRAM_LIBC);
+}
+
 static bool is_first_preload(const char *agent)
 {
 	const char *old = getenv(TOOL_PRELOAD);
