@@ -15,6 +15,7 @@ struct metrics {
 	struct pmc_out *out;
 	bool prometheus;
 	struct pmc_thread_buf buf;
+	const struct family *begun; /* of put_value(): the newest that has samples */
 };
 
 /* Values of one name, which are of one unit and stand in one piece. */
@@ -116,6 +117,9 @@ static void put_value(struct metrics *m, const struct family *family,
 	/* A peak of 0 is an unknown one. */
 	if (!value && family->type == GAUGE)
 		return;
+	if (m->begun != family)
+		begin_family(m, family);
+	m->begun = family;
 	begin_sample(m, family, process, thread);
 	end_sample(m, family->unit, value);
 }
@@ -124,7 +128,6 @@ static void put_family(struct metrics *m, const struct family *family)
 {
 	const struct pmc_profile *profile = m->export->profile;
 
-	begin_family(m, family);
 	for (uint64_t i = 0; family->of_process && i < profile->n_processes; i++)
 		put_value(m, family, profile->processes[i], NULL);
 	for (uint64_t i = 0; !family->of_process && i < profile->n_threads; i++) {
