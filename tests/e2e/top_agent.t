@@ -53,7 +53,7 @@ head=$(sed -n 2p "$T/out")
 like "$head" ' start ' "a column of start routines"
 like "$(grep '^worker ' "$T/out")" ' serve ' "the start routine of a thread"
 like "$(grep " $SERVE " "$T/out")" '\(main\)' "that of the main thread"
-like "$head" ' page-faults context-switches ' "the agent's events, without -e"
+like "$head" ' page-faults context-switches' "the agent's events, without -e"
 run env COLUMNS=150 "$PMCTL" top -b -n 1 -I 200ms --by pool "$SERVE" 7>&-
 like "$(grep '^worker ' "$T/out")" ' serve ' "the start routine of a pool"
 like "$(grep '^serve ' "$T/out")" ' - ' "a pool of several start routines has none"
