@@ -436,6 +436,21 @@ else
 	skip "no mount namespace: $(cat why)" "compiled code: with another root"
 fi
 
+# ---- goroutines -------------------------------------------------------------------------------
+# Their stacks begin elsewhere than a thread's, and the run time changes from one to another.
+if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off go build -o goroutines "$SRC/goroutines.go" 2>err; then
+	run "$PMCTL" profile -o go.pmc -- ./goroutines
+	for event in off-cpu "$("$PMCTL" report --by function --format json go.pmc | jq -r .sampling.event)"; do
+		functions go.pmc --event "$event"
+		is "$(jq '.sampling | .incomplete * 20 < .samples' functions)" true "Go: stacks of $event are complete" ||
+			diag "$(jq -c .sampling functions)"
+	done
+	"$PMCTL" export --to folded -o go.folded go.pmc
+	like "$(grep tokenize go.folded)" '^[^;]*;runtime.goexit;main.main.func[^;]*;' "and begin where a goroutine does"
+else
+	ok "a Go toolchain is installed (sh tests/deps.sh check)" false
+fi
+
 # ---- what the result is good for --------------------------------------------------------------
 "$PMCTL" merge tree.pmc p.pmc -o all.pmc
 for to in folded pprof speedscope perf-data chrome html; do

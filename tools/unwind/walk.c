@@ -80,12 +80,31 @@ static bool is_code(const struct unwind_image *image, uint64_t pc)
 	return !image->maps.n || unwind_maps_find(&image->maps, pc);
 }
 
+/* Below these functions of Go there is nothing, whatever the frame pointer is (runtime.topofstack()
+ * in its source). */
+static bool is_end_in_go(struct unwind *unwind, uint64_t word)
+{
+	static const char *const names[] = { "runtime.goexit", "runtime.mcall", "runtime.mstart",
+					     "runtime.rt0_go", NULL };
+
+	return unwind_is_named(unwind, word, names);
+}
+
+/* They call the next function on another stack, which the copy does not have. */
+static bool is_switch_in_go(struct unwind *unwind, uint64_t word)
+{
+	static const char *const names[] = { "runtime.systemstack", "runtime.morestack",
+					     "runtime.asmcgocall", NULL };
+
+	return unwind_is_named(unwind, word, names);
+}
+
 /* ---- what the kernel has found: its own functions, and callers by frame pointers ------------ */
 
 enum { CHAIN_KERNEL = 1, CHAIN_USER = 2 };
 
 /* Callers' addresses are those behind the call. */
-static unsigned take_chain(const struct unwind *unwind, const struct unwind_image *image,
+static unsigned take_chain(struct unwind *unwind, const struct unwind_image *image,
 			   const struct pmc_record *record, unsigned parts, uint64_t *words,
 			   uint16_t *flags)
 {
@@ -108,7 +127,8 @@ static unsigned take_chain(const struct unwind *unwind, const struct unwind_imag
 			break;
 		}
 		if (!kernel && called && !is_code(image, pc)) {
-			*flags |= PMC_STACK_BROKEN;
+			if (!is_end_in_go(unwind, words[depth - 1]))
+				*flags |= PMC_STACK_BROKEN;
 			break;
 		}
 		called = true;
@@ -478,12 +498,18 @@ static enum step step_by_rule(struct walk *walk, const struct unwind_rule *rule)
 	return pc ? STEP_ON : STEP_END;
 }
 
-/* Code without rules, as a JIT compiler's, perhaps keeps frame pointers. */
+/* Code without rules, as a JIT compiler's or Go's, perhaps keeps frame pointers. That of the
+ * outermost function is 0 (System V ABI, "Initial Stack and Register State"), and of the function
+ * that starts a goroutine. */
 static enum step step_by_pointer(struct walk *walk)
 {
 	uint64_t fp, caller, pc;
 
-	if (!get(walk, FP, &fp) || !load(walk, fp, &caller) || !load(walk, fp + 8, &pc))
+	if (!get(walk, FP, &fp))
+		return STEP_BROKEN;
+	if (!fp)
+		return STEP_END;
+	if (!load(walk, fp, &caller) || !load(walk, fp + 8, &pc))
 		return STEP_BROKEN;
 	walk->registers[FP] = caller;
 	walk->registers[SP] = fp + 16;
@@ -540,6 +566,10 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 			step = STEP_BROKEN;
 		if (step == STEP_ON && !is_code(image, walk.registers[PC] - !inside))
 			step = STEP_BROKEN;
+		if (step == STEP_BROKEN && is_end_in_go(unwind, word))
+			step = STEP_END;
+		else if (step == STEP_BROKEN && is_switch_in_go(unwind, word))
+			walk.past_end = true;
 	}
 	if (step == STEP_ON || (step == STEP_BROKEN && walk.past_end))
 		*flags |= PMC_STACK_TRUNCATED;
@@ -552,8 +582,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
  * that has it mostly keeps no frame pointers. */
 static bool is_outermost(struct unwind *unwind, uint64_t word)
 {
-	static const char *const names[] = { "__libc_start", "start_thread", "runtime.goexit",
-					     NULL };
+	static const char *const names[] = { "__libc_start", "start_thread", NULL };
 	const struct unwind_rule *rule = rule_of(unwind, word);
 
 	return !rule || !rule->frame || unwind_is_named(unwind, word, names);
