@@ -423,6 +423,11 @@ rm -f "$(cat out)"
 compiled "of a jitdump" "$PROG/jit" dump
 rm -f "$(cat out)"
 is "$(jq '[.groups[] | select(.function == "compiled_before")] | length' functions)" 0 "and not the code that was there before"
+run "$PMCTL" profile --on-cpu -o memfd.pmc -- "$PROG/jit" memfd
+unlike "$(cat err)" 'has changed' "code in a file without a name is not taken for a program that changed"
+functions memfd.pmc 2>err
+is "$(jq -r '.groups | max_by(.self) | .function' functions) $(grep -c 'perf map' err)" "[unknown] 1" \
+	"but for code compiled at run time, with a hint how to name it"
 cp "$PROG/jit" /tmp/pmc-jit.$$ # which any user may execute
 compiled "of another user" setpriv --reuid 65534 --regid 65534 --clear-groups /tmp/pmc-jit.$$
 rm -f "$(cat out)" /tmp/pmc-jit.$$

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* jit.c [dump] - computes in code that it made at run time, which /tmp/perf-PID.map or a jitdump,
- * jit-PID.dump in the working directory, calls compiled_at_run_time; prints that path. */
+/* jit.c [dump|memfd] - computes in code that it made at run time, which /tmp/perf-PID.map or a
+ * jitdump, jit-PID.dump in the working directory, calls compiled_at_run_time; prints that path.
+ * With memfd the code is in a file without a name, and nothing calls it anything. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,22 +50,24 @@ static void write_dump(const char *path, const void *code)
 int main(int argc, char **argv)
 {
 	char path[64];
-	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const int shared = argc > 1 && !strcmp(argv[1], "memfd") ? memfd_create("code", 0) : -1;
+	void *code = shared >= 0 && ftruncate(shared, 4096) ?
+			     MAP_FAILED :
+			     mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  shared < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, shared, 0);
 	long (*volatile jitted)(long) = (long (*)(long))code;
 	FILE *map;
 
 	memcpy(code, (const void *)(unsigned long)spin, 128);
 	__builtin___clear_cache(code, (char *)code + 4096);
 	snprintf(path, sizeof(path), argc > 1 ? "jit-%d.dump" : "/tmp/perf-%d.map", (int)getpid());
-	if (argc > 1) {
+	if (argc > 1 && shared < 0) {
 		write_dump(path, code);
-	} else {
+	} else if (shared < 0) {
 		map = fopen(path, "w");
 		fprintf(map, "%lx 80 compiled_at_run_time\n", (unsigned long)code);
 		fclose(map);
 	}
-	(void)argv;
 	puts(path);
 	return jitted(100000000) == 1;
 }

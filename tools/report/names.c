@@ -483,7 +483,8 @@ void report_names_warn(struct report_names *names, const char *fix)
 		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
 			  "time; let the program write a perf map (java "
 			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
-			  "or while it runs jcmd PID Compiler.perfmap; node --perf-basic-prof)",
+			  "or while it runs jcmd PID Compiler.perfmap; node --perf-basic-prof; "
+			  "erl +JPperf true; DOTNET_PerfMapEnabled=1)",
 			  unknown);
 	for (struct pmc_map_entry *at = names->unnamed.entries; at; at = at->hh.next) {
 		struct symbol_module *module = *(struct symbol_module **)at->value;

@@ -226,11 +226,25 @@ static void find_root(struct unwind *unwind, struct unwind_image *image)
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
+/* Whether the memory is of a file that has a name. Code that is made at run time is in "//anon" or
+ * "[heap]", or in memory that is mapped twice, to write and to execute it, as by Erlang and .NET. A
+ * library or program there has a build ID. */
+static bool is_of_file(const char *name, size_t id_bytes)
+{
+	static const char *const shared[] = { "/memfd:", "/dev/zero", "/SYSV",
+					      "/dev/shm/doublemapper" };
+
+	for (unsigned i = 0; !id_bytes && i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (!strncmp(name, shared[i], strlen(shared[i])))
+			return false;
+	return name[0] == '/' && name[1] != '/';
+}
+
 static void add_map(struct unwind *unwind, struct unwind_image *image, struct unwind_map *map,
 		    const char *name, const void *id, size_t id_bytes)
 {
 	uint8_t below[SYMBOL_ID_MOST];
-	const bool file = name[0] == '/' && name[1] != '/';
+	const bool file = is_of_file(name, id_bytes);
 
 	if (file && !id_bytes && image->root && image->root->fd >= 0) {
 		id_bytes = symbols_file_id(image->root->fd, name, below);
@@ -239,7 +253,6 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 	/* A runtime maps its jitdump so that profilers find the path. */
 	if (file && fnmatch("*/jit-*.dump", name, 0) == 0)
 		symbols_add_jit_dump((pid_t)image->pid, name);
-	/* "//anon", "[heap]": code that was made at run time. */
 	if (file || !strcmp(name, "[vdso]"))
 		map->module = module_of(unwind, name, id, id_bytes);
 	unwind_maps_add(&image->maps, map);
