@@ -320,6 +320,13 @@ is "$("$PMCTL" report --by function --event off-cpu on.pmc 2>&1 | grep -c togeth
 run "$PMCTL" profile --off-cpu -o off.pmc -- sleep 0.1
 functions off.pmc
 is "$(jq -r .sampling.event functions)" off-cpu "--off-cpu: waits only"
+# Few samples, perhaps none of them in the kernel, and a clock that counts the kernel's time.
+run "$PMCTL" profile --on-cpu -F 20 -o few.pmc -- "$PROG/work"
+unlike "$("$PMCTL" report --by function few.pmc)" "kernel mode" "the kernel is sampled, whatever it did"
+run "$PMCTL" profile --on-cpu -e task-clock:u -o modes.pmc -- "$PROG/work"
+functions modes.pmc
+is "$(jq '[.groups[] | select(.module == "[kernel]")] | length' functions)" 0 "an event in user mode alone"
+like "$("$PMCTL" report --by function modes.pmc)" "kernel mode" "and what that leaves out"
 chmod 777 "$T"
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
 	rm -f x.pmc

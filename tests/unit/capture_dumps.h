@@ -100,9 +100,11 @@ static inline void samples_names(uint64_t module)
  * samples in sort. */
 static inline void dump_samples(unsigned more)
 {
-	static const struct made_event clock = {
-		.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
-	};
+	static const struct made_event clock = { .name = "task-clock",
+						 .type = 1,
+						 .config = 1,
+						 .unit = "ns",
+						 .flags = PMC_EVENT_UNFILTERED };
 	static const struct made_event faults = {
 		.name = "page-faults", .type = 1, .config = 2, .scope = PMC_SCOPE_USER
 	};

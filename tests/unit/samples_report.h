@@ -9,7 +9,7 @@
 #include "tests/unit/unit.h"
 
 static const struct made_event clock_event = {
-	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
+	.name = "task-clock", .type = 1, .config = 1, .unit = "ns", .flags = PMC_EVENT_UNFILTERED
 };
 static const struct made_event faults_event = {
 	.name = "page-faults", .type = 1, .config = 2, .scope = PMC_SCOPE_USER

@@ -35,6 +35,7 @@ struct job {
 	struct live_tids processes;
 	struct prof prof;
 	struct pmc_counter_event sampled;
+	struct pmc_event_def on;       /* the same, as the dump has it */
 	struct pmc_tracepoint *waking; /* NULL: who ends waits is not recorded */
 	bool user_only;		       /* the kernel's work may not be observed */
 	const char *path;	       /* of the dump */
@@ -204,6 +205,25 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	return add_event(job, ring, &switches, &options, !takes_samples(job), why);
 }
 
+/* Clocks count all modes, also where only some are sampled. */
+static void describe_event(struct job *job, const struct pmc_counter *counter)
+{
+	const struct pmc_counter_event *event = &job->sampled;
+	const bool all = pmc_counter_scope(counter) == PMC_SCOPE_ALL;
+
+	job->on = (struct pmc_event_def){ .type = event->type,
+					  .scope = (uint8_t)pmc_counter_scope(counter),
+					  .config = event->config,
+					  .config1 = event->config1,
+					  .config2 = event->config2,
+					  .config3 = event->config3,
+					  .scale = 1 };
+	if (all && pmc_counter_attr(counter)->exclude_kernel)
+		job->on.flags |= PMC_EVENT_UNFILTERED;
+	if (job->user_only && !job->event)
+		job->on.flags |= PMC_EVENT_FELL_BACK;
+}
+
 /* Whether an event can sample here, as tried on this process. */
 static int try_event(struct job *job, const char *name, struct pmc_failure *why)
 {
@@ -214,9 +234,11 @@ static int try_event(struct job *job, const char *name, struct pmc_failure *why)
 	sampling_options(job, &options);
 	if (!error)
 		error = pmc_counter_open(&counter, &job->sampled, &options, why);
-	if (!error)
-		pmc_counter_close(counter);
-	return error;
+	if (error)
+		return error;
+	describe_event(job, counter);
+	pmc_counter_close(counter);
+	return 0;
 }
 
 static int choose_event(struct job *job)
@@ -418,22 +440,13 @@ static int replace_old(struct job *job, int *fd)
 
 static int write_dump(struct job *job, int fd)
 {
-	const struct pmc_event_def on = { .type = job->sampled.type,
-					  .scope = job->user_only ? PMC_SCOPE_USER : PMC_SCOPE_ALL,
-					  .config = job->sampled.config,
-					  .config1 = job->sampled.config1,
-					  .config2 = job->sampled.config2,
-					  .scale = 1,
-					  .flags = job->user_only && !job->event ?
-							   PMC_EVENT_FELL_BACK :
-							   0 };
 	struct prof_writing w;
 
 	prof_write_begin(&w, &job->prof, fd);
 	w.frequency = job->frequency;
 	w.of_time = !strcmp(job->sampled.unit, "ns");
 	if (takes_samples(job))
-		w.on_set = prof_write_event(&w, &on, job->sampled.name, job->sampled.unit);
+		w.on_set = prof_write_event(&w, &job->on, job->sampled.name, job->sampled.unit);
 	prof_write_wait_events(&w);
 	if (job->on_cpu)
 		w.off_set = 0;

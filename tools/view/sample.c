@@ -440,9 +440,9 @@ static void put_losses(struct pmc_view *view)
 }
 
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
-static bool lacks_some(const struct pmc_view_samples *samples)
+static bool lacks_kernel(const struct pmc_view_samples *samples)
 {
-	return samples->event->def.scope == PMC_SCOPE_ALL && samples->has_value &&
+	return samples->event->def.flags & PMC_EVENT_UNFILTERED && samples->has_value &&
 	       samples->weight < samples->value - samples->value / 1000;
 }
 
@@ -505,8 +505,7 @@ static void explain(struct pmc_view *view)
 	}
 	put_window(view);
 	put_losses(view);
-	/* Recordings of pmctl profile have samples in the kernel. */
-	if (lacks_some(samples) && !has_module(view, "[kernel]"))
+	if (lacks_kernel(samples))
 		pmc_say(view,
 			"%.not sampled: %skernel mode%s, and up to a period at the end of each "
 			"thread",
@@ -514,7 +513,7 @@ static void explain(struct pmc_view *view)
 						  "the machine), " :
 						  "",
 			samples->weight < samples->value / 5 * 4 ?
-				" (pmctl profile -- CMD samples it)" :
+				" (pmctl profile samples it, as root)" :
 				"");
 	if (samples->incomplete > samples->samples / 3 && has_module(view, "libjvm.so"))
 		pmc_say(view,
