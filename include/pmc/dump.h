@@ -399,6 +399,9 @@ struct pmc_samples_fixed {
 #define PMC_SAMPLES_LENGTHS 2
 /* In each part: the waits of this part were ended by one thread. */
 #define PMC_SAMPLES_WAKER 4
+/* Values were counted of all threads of the recording together: the reading of one of them has the
+ * sum, those of the others 0. */
+#define PMC_SAMPLES_SHARED 8
 
 struct pmc_sample {
 	uint32_t stack; /* ID; 0: no stack */

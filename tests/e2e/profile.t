@@ -327,6 +327,21 @@ run "$PMCTL" profile --on-cpu -e task-clock:u -o modes.pmc -- "$PROG/work"
 functions modes.pmc
 is "$(jq '[.groups[] | select(.module == "[kernel]")] | length' functions)" 0 "an event in user mode alone"
 like "$("$PMCTL" report --by function modes.pmc)" "kernel mode" "and what that leaves out"
+# Of an event that is no clock, what the program has by its own count, by whatever threads. rusage
+# and the exec of the program add at most some hundreds.
+run "$PMCTL" profile --on-cpu -e page-faults -o faults.pmc -- "$PROG/rusage" "$T/ru" "$PROG/faults" 2
+known=$(jq '.minor_faults + .major_faults' ru)
+functions faults.pmc
+between "$(jq .sampling.value functions)" "$known" $((known + 1000)) "page faults: their true count"
+# Older kernels estimate what a sample of an inherited event stands for.
+if [ "$(printf '6.13\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.13 ]; then
+	between "$(jq .sampling.weight functions)" 1 "$(jq .sampling.value functions)" "of which samples are a part"
+fi
+functions faults.pmc --where name=rusage
+is "$(jq -c '[.sampling | .samples > 0, .value]' functions)" '[true,null]' "of some threads it is unknown"
+run "$PMCTL" profile --on-cpu -e page-faults -a -d 0.1s -o faults.pmc
+functions faults.pmc
+is "$(jq '.sampling | .weight <= .value' functions)" true "page faults of the machine" || diag "$(jq -c .sampling functions)"
 chmod 777 "$T"
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
 	rm -f x.pmc

@@ -430,7 +430,8 @@ static void put_records(struct perf_data *p, const struct pmc_p_sample *sample, 
 static void put_read(struct perf_data *p, const struct export_list *list)
 {
 	const struct pmc_count *count = list->of->count;
-	const bool known = count && pmc_count_has_value(count);
+	const bool known = count && pmc_count_has_value(count) &&
+			   !(list->of->fixed.flags & PMC_SAMPLES_SHARED);
 	struct perf_record *record = &p->record;
 
 	begin(record, PERF_RECORD_READ, 0);

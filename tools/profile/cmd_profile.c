@@ -36,6 +36,7 @@ struct job {
 	struct prof prof;
 	struct pmc_counter_event sampled;
 	struct pmc_event_def on;       /* the same, as the dump has it */
+	bool reads;		       /* each sample has the event's count */
 	struct pmc_tracepoint *waking; /* NULL: who ends waits is not recorded */
 	bool user_only;		       /* the kernel's work may not be observed */
 	const char *path;	       /* of the dump */
@@ -145,7 +146,7 @@ static void sampling_options(const struct job *job, struct pmc_open_options *opt
 {
 	options->sample_period = 0;
 	options->sample_freq = job->frequency;
-	options->sample_type |= PERF_SAMPLE_PERIOD;
+	options->sample_type |= PERF_SAMPLE_PERIOD | (job->reads ? PERF_SAMPLE_READ : 0);
 	options->exclude_kernel = job->user_only;
 	options->exclude_hv = job->user_only;
 	options->user_if_denied = false;
@@ -224,6 +225,19 @@ static void describe_event(struct job *job, const struct pmc_counter *counter)
 		job->on.flags |= PMC_EVENT_FELL_BACK;
 }
 
+static bool is_of_time(const struct job *job)
+{
+	return !strcmp(job->sampled.unit, "ns");
+}
+
+/* The kernel's periods of these are right. */
+static bool is_of_pmu(const struct job *job)
+{
+	return job->sampled.type != PERF_TYPE_SOFTWARE &&
+	       job->sampled.type != PERF_TYPE_TRACEPOINT &&
+	       job->sampled.type != PERF_TYPE_BREAKPOINT;
+}
+
 /* Whether an event can sample here, as tried on this process. */
 static int try_event(struct job *job, const char *name, struct pmc_failure *why)
 {
@@ -231,9 +245,18 @@ static int try_event(struct job *job, const char *name, struct pmc_failure *why)
 	struct pmc_counter *counter;
 	int error = pmc_counter_event_parse(&job->sampled, name, why);
 
+	if (error)
+		return error;
+	job->reads = !is_of_time(job) && !is_of_pmu(job);
+	options.inherit = !job->tid && !job->prof.machine;
+	options.sample_type = PERF_SAMPLE_TID;
 	sampling_options(job, &options);
-	if (!error)
+	error = pmc_counter_open(&counter, &job->sampled, &options, why);
+	if (error && job->reads) { /* Linux before 6.13: not if they are inherited */
+		job->reads = false;
+		options.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
 		error = pmc_counter_open(&counter, &job->sampled, &options, why);
+	}
 	if (error)
 		return error;
 	describe_event(job, counter);
@@ -307,10 +330,45 @@ static bool show_progress(void *arg)
 	return true;
 }
 
+/* What all threads had together. Of a thread all CPUs' events are enabled while it runs on one. */
+static int read_event(struct job *job)
+{
+	struct pmc_reading *sum = &job->prof.reading;
+	unsigned n_rings = 0;
+
+	for (unsigned r = 0; r < job->rings.n; r++) {
+		const struct ring *ring = &job->rings.list[r];
+
+		n_rings += ring->n_counters != 0;
+		for (size_t i = 0; i < ring->n_counters; i++) {
+			struct pmc_counter_reading reading = { .count = 0 };
+			int error;
+
+			if (!pmc_counter_attr(ring->counters[i])->freq)
+				continue;
+			error = pmc_counter_read_full(ring->counters[i], &reading);
+			if (error && error != -EAGAIN && error != -EBUSY)
+				return error;
+			pmc_add_sat(&job->prof.value, error ? 0 : reading.count);
+			sum->enabled_ns += reading.enabled_ns;
+			sum->running_ns += reading.running_ns;
+		}
+	}
+	if (!job->prof.machine && n_rings)
+		sum->enabled_ns /= n_rings;
+	/* Others are not multiplexed; the times are the same but for moments. */
+	if (!is_of_pmu(job) || sum->running_ns >= sum->enabled_ns - sum->enabled_ns / 1000)
+		sum->enabled_ns = sum->running_ns = 1;
+	return 0;
+}
+
 static void stopped(void *arg)
 {
 	struct job *job = arg;
+	const int error = takes_samples(job) && !is_of_time(job) ? read_event(job) : 0;
 
+	job->prof.reading.n = !error;
+	job->prof.reading.error = (uint32_t)-error;
 	prof_read_last(&job->prof);
 }
 
@@ -444,7 +502,7 @@ static int write_dump(struct job *job, int fd)
 
 	prof_write_begin(&w, &job->prof, fd);
 	w.frequency = job->frequency;
-	w.of_time = !strcmp(job->sampled.unit, "ns");
+	w.of_time = is_of_time(job);
 	if (takes_samples(job))
 		w.on_set = prof_write_event(&w, &job->on, job->sampled.name, job->sampled.unit);
 	prof_write_wait_events(&w);

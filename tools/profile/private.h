@@ -79,6 +79,7 @@ struct prof_thread {
 	uint64_t lost, incomplete;
 	uint64_t n_samples, weight, truncated; /* on CPU */
 	struct prof_times sample_times, wait_times;
+	uint32_t life;		  /* number of the thread, also over an exec */
 	struct prof_thread *next; /* the one that was seen before */
 	UT_hash_handle hh;	  /* by tid; the newest of a number */
 	/* Only where rows are made: */
@@ -90,6 +91,15 @@ struct prof_thread {
 	struct prof_reading before; /* at the start */
 	struct prof_reading after;  /* at the stop, if it was known then */
 	bool by_switches;	    /* its CPU time, as it began by an exec */
+};
+
+/* Events that a thread, or everything, had on a CPU up to its last sample. */
+struct prof_count {
+	struct {
+		uint32_t life, cpu; /* life 0: everything */
+	} key;
+	uint64_t value;
+	UT_hash_handle hh;
 };
 
 /* The thread that left a CPU last. */
@@ -117,6 +127,11 @@ struct prof {
 	struct prof_left *left;	       /* by CPU */
 	uint64_t switch_ns;	       /* that the last switch took */
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
+	struct prof_count *counts;
+	uint32_t n_lives;
+	/* The sampled event of all threads together; error: it is unknown. */
+	struct pmc_reading reading;
+	uint64_t value;
 };
 
 /* ---- threads.c ---------------------------------------------------------------------------- */
@@ -159,8 +174,9 @@ struct prof_writing {
 	/* Hashes of the EVENTSET frames of waits, samples, and run delay; 0: none. */
 	uint64_t off_set, on_set, delay_set;
 	uint64_t frequency;
-	bool of_time;  /* samples are of an event that counts time on the CPU */
-	uint64_t lost; /* records whose thread is unknown: part of the first row that is written */
+	bool of_time;	/* samples are of an event that counts time on the CPU */
+	bool has_value; /* the value of all threads is in a frame */
+	uint64_t lost;	/* records whose thread is unknown: part of the first row that is written */
 	int fd, error;
 	const uint8_t **written; /* identity of the image that has a stack already, by stack */
 	uint64_t *hashes;	 /* of modules of a frame */

@@ -109,6 +109,7 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 		thread->numbers = old->numbers;
 	if (old && !old->row.end_ns)
 		end_thread(prof, old, start_ns);
+	thread->life = ++prof->n_lives;
 	thread->row.start_ns = start_ns;
 	if (prof->makes_rows) {
 		thread->image = prof_image_of(prof, pid, start_ns);
@@ -215,6 +216,7 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 		thread->by_switches = true;
 		thread->before = old ? old->before : (struct prof_reading){ .known = true };
 		thread->before.cpu_ns += old ? old->row.cpu_ns : 0;
+		thread->life = old ? old->life : thread->life;
 		thread->read_ns = old ? old->read_ns : 0;
 	}
 	if (thread)
@@ -266,21 +268,41 @@ static bool is_incomplete(const struct unwind_stack *stack)
 	return stack && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN);
 }
 
+/* The events since the sample before. By frequency the kernel estimates them beforehand, and is far
+ * from the truth where events come in bursts. */
+static uint64_t weight_of(struct prof *prof, const struct pmc_record *record,
+			  const struct prof_thread *thread)
+{
+	struct pmc_arena *arena = &prof->arena;
+	struct prof_count *last, key = { .key = { prof->machine ? 0 : thread->life, record->cpu } };
+	struct pmc_record_value now;
+	uint64_t before;
+
+	if (!(record->present & PERF_SAMPLE_READ) ||
+	    pmc_record_read_value(&record->sample.read, 0, &now) != 0)
+		return record->sample.period;
+	HASH_ENTRY(prof->counts, key, &key.key, last);
+	before = last->value;
+	last->value = now.value;
+	return pmc_sub_sat(now.value, before);
+}
+
 static void take_sample(struct prof *prof, const struct pmc_record *record)
 {
 	struct prof_thread *thread = thread_of(prof, record);
 	const struct unwind_stack *stack;
+	uint64_t weight;
 
 	if (!thread)
 		return;
+	weight = weight_of(prof, record, thread);
 	was_on_cpu(prof, thread);
 	stack = unwind_stack_of(&prof->unwind, record, false);
 	unwind_wait_add(&prof->unwind, &thread->samples,
-			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 0, 1,
-			record->sample.period);
-	add_time(prof, &thread->sample_times, false, stack, record->time, record->sample.period);
+			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 0, 1, weight);
+	add_time(prof, &thread->sample_times, false, stack, record->time, weight);
 	thread->n_samples++;
-	pmc_add_sat(&thread->weight, record->sample.period);
+	pmc_add_sat(&thread->weight, weight);
 	thread->truncated += is_incomplete(stack);
 }
 

@@ -164,15 +164,17 @@ static void put_thread_stacks(struct prof_writing *w, const struct prof_place *p
 /* The samples of a thread by one event, as they are written part by part. */
 struct samples {
 	struct pmc_samples_fixed fixed; /* of the next part */
+	struct pmc_reading reading;
 	uint64_t sum;
 	struct pmc_waker waker; /* with PMC_SAMPLES_WAKER */
 };
+
+static const struct pmc_reading all_the_time = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
 
 /* Part 0 has the sums, the others their thread and event only. */
 static void put_part(struct prof_writing *w, const struct prof_place *place,
 		     struct samples *samples, const struct pmc_sample *list, uint32_t n)
 {
-	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
 	struct pmc_samples_fixed *fixed = &samples->fixed;
 
 	fixed->seq = place->seq;
@@ -183,7 +185,7 @@ static void put_part(struct prof_writing *w, const struct prof_place *place,
 	pmc_frame_begin(&w->buf, PMC_FRAME_SAMPLES, place->identity, place->snapshot, fixed,
 			sizeof(*fixed));
 	if (!fixed->part)
-		pmc_put_reading(&w->buf, &reading, &samples->sum);
+		pmc_put_reading(&w->buf, &samples->reading, &samples->sum);
 	if (n)
 		pmc_frame_bytes(&w->buf, list, n * sizeof(*list));
 	if (fixed->flags & PMC_SAMPLES_WAKER)
@@ -250,7 +252,7 @@ static void put_waits(struct prof_writing *w, const struct prof_place *place,
 		      struct pmc_samples_fixed *fixed, const struct prof_waits *waits,
 		      unsigned flags)
 {
-	struct samples samples = { .sum = 0 };
+	struct samples samples = { .reading = all_the_time };
 
 	for (const struct prof_waits *of = waits; of; of = of->next) {
 		fixed->samples += of->n;
@@ -284,6 +286,15 @@ static void put_times(struct prof_writing *w, const struct prof_place *place,
 	}
 }
 
+/* Of an event that counts no time the value is known of all threads together. */
+static void put_value(struct prof_writing *w, struct samples *samples)
+{
+	samples->fixed.flags |= PMC_SAMPLES_SHARED;
+	samples->reading = w->prof->reading;
+	samples->sum = w->has_value ? 0 : w->prof->value;
+	w->has_value = true;
+}
+
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		       const struct prof_thread *thread)
 {
@@ -301,7 +312,8 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 	};
 	struct samples samples = {
 		.fixed = on_cpu,
-		.sum = w->of_time && thread->row.cpu_ns ? thread->row.cpu_ns : thread->weight,
+		.reading = all_the_time,
+		.sum = thread->row.cpu_ns ? thread->row.cpu_ns : thread->weight,
 	};
 	const unsigned wakers = w->prof->waking.pid ? PMC_SAMPLES_WAKER : 0;
 
@@ -314,6 +326,8 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		put_times(w, place, &of_waits, &thread->wait_times);
 	}
 	if (w->on_set) {
+		if (!w->of_time)
+			put_value(w, &samples);
 		put_samples(w, place, &samples, thread->samples, NULL);
 		put_times(w, place, &on_cpu, &thread->sample_times);
 	}

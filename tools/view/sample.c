@@ -126,6 +126,7 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 		to->period = first ? fixed->period : 0;
 	if (first || to->frequency != fixed->frequency)
 		to->frequency = first ? fixed->frequency : 0;
+	to->shared |= (fixed->flags & PMC_SAMPLES_SHARED) != 0;
 	to->has_value &= samples->count && pmc_count_has_value(samples->count);
 	if (to->has_value)
 		pmc_add_sat(&to->value, pmc_count_value(samples->count));
@@ -175,6 +176,18 @@ static void add_groups(struct pmc_view *view)
 	pmc_fold_end(&view->groups);
 }
 
+/* Whether all samples by the event are chosen. */
+static bool has_all(const struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		n += profile->samples[i]->event &&
+		     same_event(profile->samples[i]->event, view->samples.event);
+	return view->samples.fold.n_lists == n;
+}
+
 static int choose(struct pmc_view *view)
 {
 	struct pmc_view_samples *to = &view->samples;
@@ -202,6 +215,8 @@ static int choose(struct pmc_view *view)
 			if (of[k]->event && same_event(of[k]->event, to->event))
 				add(to, of[k]);
 	}
+	if (to->shared)
+		to->has_value &= has_all(view);
 	return 0;
 }
 
@@ -455,6 +470,12 @@ static bool lost_overflows(const struct pmc_view_samples *samples)
 	       samples->weight < samples->value - samples->value / 10;
 }
 
+/* The kernel estimates the periods of an event that comes in bursts, to many times its count. */
+static bool is_share(const struct pmc_view_samples *samples)
+{
+	return !samples->shared || samples->weight <= samples->value + samples->value / 20;
+}
+
 static void put_window(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
@@ -499,9 +520,10 @@ static void explain(struct pmc_view *view)
 	else if (samples->frequency)
 		pmc_say(view, " at %n Hz", samples->frequency);
 	if (samples->has_value && samples->value) {
-		pmc_say(view, ": %p %% of ",
-			100 * ((double)samples->weight / (double)samples->value));
-		put_amount(view, "", samples->value);
+		if (is_share(samples))
+			pmc_say(view, ": %p %%",
+				100 * ((double)samples->weight / (double)samples->value));
+		put_amount(view, is_share(samples) ? " of " : ", of ", samples->value);
 	}
 	put_window(view);
 	put_losses(view);

@@ -93,6 +93,7 @@ struct pmc_view_samples {
 	uint64_t timed, timed_samples, timed_ns; /* threads with PMC_SAMPLES_TIMED, and theirs */
 	uint64_t value;				 /* of the event, in the same threads */
 	bool has_value;				 /* it is known of all */
+	bool shared;				 /* it is of all threads of a recording */
 	uint64_t period, frequency;		 /* 0: not the same for all */
 	char *path;				 /* room for the key of a row */
 	size_t path_room;
