@@ -79,6 +79,13 @@ PMC_REPORT=off PMC_OUT=$T/plain.pmc run agent "$PROG/causes" one 100
 run "$PMCTL" explain plain.pmc
 like "$(tr -s ' \n' ' ' <out)" "unknown .*locks, disks and sockets " \
 	"a dump without waits: what is unknown is said"
+# What is advised can be done: flags are those of explain, or follow the command that has them.
+"$PMCTL" explain --help >help
+foreign_flags() { tr -s ' \n' ' ' <"$1" | sed -E 's/pmctl [a-z]+( -[^,;)]*)?//g' | grep -oE '[ (]-(-[a-z-]+|[a-z]\b)' | tr -d ' (' | sort -u | grep -vxFf <(grep -oE -- '-(-[a-z-]+|[a-z]\b)' help); }
+is "$(foreign_flags out)" "" "with flags that there are" || diag "$(cat out)"
+run "$PMCTL" explain -o kept.pmc -- true
+like "$(cat err)" "kept as .*kept\\.pmc\\.old" "a dump in the place of another one"
+is "$(foreign_flags err)" "" "and no flags of other commands" || diag "$(cat err)"
 # As a server with one worker. Where other programs take the CPUs, it waits for one.
 mkfifo gate
 run "$PMCTL" explain -- sh -c '(head -c 4G /dev/zero >/dev/null; : >gate) & head -n 1 gate; wait'

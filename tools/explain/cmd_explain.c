@@ -371,7 +371,7 @@ static int print(const struct request *request, const struct facts *facts)
 	return EXIT_OK;
 }
 
-/* limit: of the cgroup while they were recorded; NULL: unknown. */
+/* limit: of the cgroup while they were recorded; NULL: of dumps that the user named. */
 static int explain_dumps(const struct request *request, const char *const *files, unsigned n_files,
 			 const struct live_cpu_limit *limit)
 {
@@ -387,6 +387,7 @@ static int explain_dumps(const struct request *request, const char *const *files
 		pmc_profile_finish(&profile);
 		code = explain_facts(&profile, names, &arena, &facts);
 	}
+	facts.dumped = !limit;
 	if (!code && limit)
 		facts.limit = *limit;
 	if (!code) {

@@ -100,6 +100,7 @@ struct facts {
 	uint64_t wall, cpu, judged, delay;
 	/* of all pools that use a CPU */
 	bool has_delay, has_waits, has_samples, has_counters;
+	bool dumped;	   /* the user named dumps, which other commands can make with more */
 	bool recorded;	   /* by pmctl profile, which has no run delay of threads that ended */
 	unsigned cpus;	   /* 0: unknown */
 	uint64_t fault_ns; /* price of a page fault */

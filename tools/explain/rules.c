@@ -640,21 +640,24 @@ static const struct rule {
 void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list)
 {
 	/* Waits can be recorded so, or this prevented it. */
-	const char *how = pool->mixed	  ? "their waits include those for a CPU" :
-			  !facts->profile ? "as root" :
-			  facts->lost	  ? "many records of switches were lost" :
-					    "--off-cpu, as root";
+	const char *how = pool->mixed	 ? "their waits include those for a CPU" :
+			  facts->lost	 ? "many records of switches were lost" :
+			  facts->waits	 ? "too few waits with a stack" :
+			  !facts->dumped ? "as root" :
+					   "pmctl run --off-cpu, as root";
 
 	list = end_of(list);
 	if (!pool->has_delay)
-		*list++ = facts->recorded ? "waits for a CPU (threads that have ended)" :
-					    "waits for a CPU (-e run-delay)";
+		*list++ = facts->dumped && !facts->recorded ?
+				  "waits for a CPU (pmctl run -e run-delay)" :
+				  "waits for a CPU (threads that have ended)";
 	if (!pool->has_waits && !pool->has_places)
 		*list++ = explain_text(facts->arena, "locks, disks and sockets (%s)", how);
 	else if (!pool->has_waits)
 		*list++ = explain_text(facts->arena, "locks (%s)", how);
 	if (!facts->has_samples)
-		*list++ = facts->profile ? "spinning and allocation (--sample)" :
+		*list++ = facts->dumped	 ? "spinning and allocation (pmctl run --sample)" :
+			  facts->profile ? "spinning and allocation (no samples)" :
 					   "spinning and allocation (as root, or -- CMD)";
 	if (!facts->has_counters)
 		*list++ = "memory and branches (no hardware counters)";

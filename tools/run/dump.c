@@ -343,7 +343,10 @@ static int check_existing(struct run *run)
 	/* A command that cannot start leaves the existing dump in place. */
 	if (st.st_size && run->out_flag && !run->append && tool_is_program(run->program.path)) {
 		if (!in_use)
-			return tool_keep_old(path, EXIT_OURS, "; --append adds to it instead");
+			return tool_keep_old(path, EXIT_OURS,
+					     strcmp(tool_command_name, "run") ?
+						     "" :
+						     "; --append adds to it instead");
 		tool_warn("%s is being written by another pmctl run: appending to it", path);
 	}
 	run->dump.before = (uint64_t)st.st_size;
