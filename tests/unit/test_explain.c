@@ -97,6 +97,9 @@ static void busiest_thread(void **state)
 	facts.delay = pool.delay;
 	assert_string_equal(cause(), "preempted");
 	assert_true(finding()->gain > 1.81 && finding()->gain < 1.82);
+	facts.delay = S * 155 / 100;
+	assert_string_equal(cause(), "preempted");
+	assert_null(strstr(finding()->text, "no more CPUs than there are"));
 	facts.cpus = 1;
 	facts.delay = S * 60 / 100;
 	assert_string_equal(cause(), "cpu-starved");
@@ -284,6 +287,21 @@ static void limit_of_cgroup(void **state)
 	assert_string_equal(cause(), "cpu-starved");
 	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
 	pool.delay = facts.delay = 0;
+	/* More threads than CPUs, whose run delay is a multiple of what the CPUs lost. */
+	pool.threads = 4;
+	pool.life = 4 * S;
+	pool.cpu = facts.cpu = S / 4;
+	pool.delay = facts.delay = 3 * S;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
+	/* Fewer, in some of the periods: others take these CPUs. */
+	facts.limit.throttled = 5;
+	facts.limit.throttled_ns = S / 10;
+	pool.delay = facts.delay = S;
+	assert_string_equal(cause(), "preempted");
+	assert_non_null(strstr(finding()->text, "no more CPUs than there are"));
+	set_up(NULL);
+	facts.limit = (struct live_cpu_limit){ .cpus = 0.5, .periods = 20, .throttled = 15 };
 	/* A pool that hardly runs is not held back by it. */
 	facts.cpu = 10 * S;
 	assert_string_equal(cause(), "");

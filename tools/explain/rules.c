@@ -162,13 +162,13 @@ static bool says_wait(struct judging *j, const char *though)
 static bool held_back(struct judging *j)
 {
 	const struct live_cpu_limit *limit = &j->facts->limit;
-
+	const double often = share(limit->throttled, limit->periods);
+	const bool has_all = share(j->facts->cpu, j->facts->wall) > 0.7 * limit->cpus;
 	/* A dump has the limit, but not how often it was reached. */
 	const bool used_up = !limit->periods && limit->cpus > 0 && limit->cpus < j->facts->cpus &&
-			     waits_for_cpu(j->pool) &&
-			     share(j->facts->cpu, j->facts->wall) > 0.7 * limit->cpus;
+			     waits_for_cpu(j->pool) && has_all;
 
-	if (!used_up && (limit->periods < 5 || share(limit->throttled, limit->periods) < 0.1))
+	if (!used_up && (limit->periods < 5 || often < 0.1))
 		return false;
 	if (share(j->pool->cpu, j->facts->cpu) < 0.3)
 		return false;
@@ -182,10 +182,12 @@ static bool held_back(struct judging *j)
 		EVIDENCE(j, "in %llu of %llu periods, for %s on the CPUs together",
 			 (unsigned long long)limit->throttled, (unsigned long long)limit->periods,
 			 TIME(j, limit->throttled_ns));
-	/* Run delay includes the time in which the limit stopped the threads. */
-	j->finding->loss_ns = used_up || limit->throttled_ns > j->pool->delay / 2 ?
-				      fmax((double)j->pool->delay, (double)limit->throttled_ns) :
-				      (double)limit->throttled_ns;
+	/* Run delay includes the time in which the limit stopped the threads, which is a sum over
+	 * CPUs, not threads; and that in which they then shared few CPUs. */
+	j->finding->loss_ns = (double)limit->throttled_ns;
+	if (has_all || often >= 0.5 || runnable(j->facts) > j->facts->cpus ||
+	    limit->throttled_ns > j->pool->delay / 2)
+		j->finding->loss_ns = fmax((double)j->pool->delay, (double)limit->throttled_ns);
 	j->finding->advice = "a larger limit (cpu.max), or fewer threads that run at once";
 	return true;
 }
@@ -224,7 +226,8 @@ static bool cpu_starved(struct judging *j)
 static bool preempted(struct judging *j)
 {
 	if (!j->facts->cpus ||
-	    !says_wait(j, is_confined(j) || !j->facts->has_delay ?
+	    !says_wait(j, is_confined(j) || !j->facts->has_delay ||
+					  runnable(j->facts) > j->facts->cpus ?
 				  "" :
 				  ", though the run wants no more CPUs than there are"))
 		return false;
