@@ -744,6 +744,51 @@ static void pipeline(void)
 	pthread_join(thread, NULL);
 }
 
+/* Until the other end has gone. */
+static void serve_polled(int at)
+{
+	struct pollfd wanted = { .fd = at, .events = POLLIN };
+	char byte;
+
+	while (poll(&wanted, 1, -1) == 1 && read(at, &byte, 1) == 1 && write(at, &byte, 1) == 1)
+		;
+}
+
+static void *start_server(void *at)
+{
+	prctl(PR_SET_NAME, "server");
+	serve_polled(*(const int *)at);
+	return NULL;
+}
+
+/* Two threads, each with a client of its own, which is another process. */
+static void servers(void)
+{
+	int pair[2], ends[2];
+	pthread_t thread;
+
+	for (int i = 0; i < 2; i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+			exit(3);
+		if (!fork()) {
+			char byte = 0;
+
+			close(pair[0]);
+			for (long k = 0; k < ms * (20 + i) && write(pair[1], &byte, 1) == 1; k++)
+				if (poll(&(struct pollfd){ pair[1], POLLIN, 0 }, 1, -1) != 1 ||
+				    read(pair[1], &byte, 1) != 1)
+					exit(3);
+			exit(0);
+		}
+		close(pair[1]);
+		ends[i] = pair[0];
+	}
+	if (pthread_create(&thread, NULL, start_server, &ends[1]))
+		exit(3);
+	serve_polled(ends[0]);
+	pthread_join(thread, NULL);
+}
+
 static void rarely_locked(long index)
 {
 	(void)index;
@@ -816,6 +861,7 @@ static const struct {
 	{ "printer", printer, 0, NULL },
 	{ "poller", poller, 0, NULL },
 	{ "pipeline", pipeline, 0, NULL },
+	{ "servers", servers, 0, NULL },
 	{ "rarely-locked", NULL, -1, rarely_locked },
 	{ "copies", copies, 0, NULL },
 };

@@ -189,6 +189,17 @@ static void partners(void **state)
 	two[0].cpu = two[0].most_cpu = S / 10;
 	two[1].cpu = two[1].most_cpu = S * 9 / 10;
 	assert_string_equal(cause(), "handoff");
+	/* Two threads that share the work of a server have almost as many. */
+	two[0].voluntary = 53000;
+	assert_string_equal(cause(), "");
+	/* But what they wait for is a pipe or a futex. */
+	two[0].any.ns = two[1].any.ns = S / 10;
+	assert_string_equal(cause(), "handoff");
+	/* An event loop and its worker. */
+	two[0].outside = S / 10;
+	assert_string_equal(cause(), "handoff");
+	two[1].outside = S / 10;
+	assert_string_equal(cause(), "");
 }
 
 static void names_of_locks(void **state)
@@ -352,9 +363,17 @@ static void functions_of_the_kernel(void **state)
 		{ "do_epoll_wait", CAUSE_OTHER },
 		{ "", CAUSE_OTHER },
 	};
+	static const char *const outside[] = { "ep_poll [k]", "do_sys_poll", "tcp_recvmsg_locked",
+					       "inet_csk_accept", "wait_woken" };
+	static const char *const inside[] = { "unix_stream_data_wait", "futex_do_wait", "pipe_read",
+					      "folio_wait_bit_common", "" };
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		assert_int_equal(explain_kernel_wait(known[i].function), known[i].kind);
+	for (unsigned i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		assert_true(explain_is_outside(outside[i]));
+	for (unsigned i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
+		assert_false(explain_is_outside(inside[i]));
 }
 
 int main(void)

@@ -72,6 +72,7 @@ struct pool_facts {
 	/* Waits for disks, for the other ends of sockets, and all. */
 	bool has_places;
 	struct place_facts disk, network, any;
+	uint64_t outside; /* of any: as explain_is_outside() says */
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
@@ -160,6 +161,9 @@ void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum li
 		       const char *function, uint64_t ns);
 /* CAUSE_DISK, CAUSE_SOCKET, or else CAUSE_OTHER. */
 enum live_cause explain_kernel_wait(const char *function);
+/* A function of the kernel that waits by poll or epoll, or for a network: for others than threads
+ * of the run. A pair of UNIX sockets may be that of two threads. */
+bool explain_is_outside(const char *function);
 
 /* By a name such as LockAcquire, lock_wait, lock_contended, lockSlow or acquire_lock: where a
  * program waits for a lock of its own making. Python's are also its conditions and semaphores, the

@@ -323,6 +323,32 @@ enum live_cause explain_kernel_wait(const char *function)
 	return !idle && (cause == CAUSE_DISK || cause == CAUSE_SOCKET) ? cause : CAUSE_OTHER;
 }
 
+bool explain_is_outside(const char *function)
+{
+	const enum live_cause cause = live_cause_of(function);
+
+	/* TCP waits there, which alone is in /proc. */
+	return cause == CAUSE_POLL || !strcmp(function, "wait_woken") ||
+	       (cause == CAUSE_SOCKET && !strstr(function, "unix_"));
+}
+
+static bool is_outside(const struct spot_list *spots, size_t user)
+{
+	static const char *const poll_functions[] = { "epoll_wait", "epoll_pwait*", "poll",
+						      "ppoll",	    "select",	    "pselect" };
+	static const char *const within[] = { "unix_", NULL };
+
+	for (size_t i = 0; i < user; i++)
+		if (live_cause_of(spots->list[i]->function))
+			return explain_is_outside(spots->list[i]->function) &&
+			       !are_in(spots, i, user, within);
+	for (size_t i = user; i < spots->n && i < user + 4; i++)
+		if (IS_ONE_OF(spots->list[i]->function, poll_functions) ||
+		    IS_ONE_OF(spots->list[i]->function, network_functions))
+			return true;
+	return false;
+}
+
 struct place_function {
 	const char *name;
 	uint64_t ns;
@@ -381,6 +407,7 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 		program++;
 	explain_add_place(arena, pool, cause,
 			  program < spots->n ? spots->list[program]->function : NULL, ns);
+	pool->outside += is_outside(spots, user) ? ns : 0;
 }
 
 /* One that may be a lock, such as a System V semaphore, or one of the kernel itself. */
@@ -444,7 +471,8 @@ static void take_delays_off(struct pool_facts *pool)
 {
 	const uint64_t blocked = pmc_sub_sat(pool->life, pool->cpu + pool->delay);
 	uint64_t *const parts[] = { &pool->locks.ns, &pool->handed,	&pool->futexes,
-				    &pool->disk.ns,  &pool->network.ns, &pool->any.ns };
+				    &pool->disk.ns,  &pool->network.ns, &pool->any.ns,
+				    &pool->outside };
 
 	if (blocked >= pool->waits)
 		return;

@@ -71,6 +71,7 @@ static void look(struct watch *watch, struct watched *thread)
 		explain_add_place(watch->arena, &thread->looks,
 				  *name ? explain_kernel_wait(name) : CAUSE_DISK,
 				  wchan_text(watch, name), 1);
+	thread->looks.outside += asleep && explain_is_outside(name);
 }
 
 /* What a thread did since the last reading. */
@@ -170,6 +171,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	add_looks(facts->arena, &pool->disk, &looks->disk, each);
 	add_looks(facts->arena, &pool->network, &looks->network, each);
 	add_looks(facts->arena, &pool->any, &looks->any, each);
+	pool->outside += (uint64_t)(each * (double)looks->outside);
 	explain_add(
 		facts, pool,
 		&(struct thread_facts){

@@ -329,17 +329,27 @@ static uint64_t switches(const struct pool_facts *pool)
 	return pool->voluntary + pool->involuntary;
 }
 
-/* A pool with as many switches: they may wait for each other. */
+/* Mostly for clients, timers and other programs, or for more than one thread of the run. */
+static bool waits_for_outside(const struct pool_facts *pool)
+{
+	return pool->outside > pool->any.ns / 2;
+}
+
+/* A pool with as many switches: they may wait for each other, unless both wait for others. Threads
+ * that take turns have hardly one more or less; if it is not known what they wait for, this is the
+ * only evidence. */
 static const struct pool_facts *partner_of(const struct facts *facts, const struct pool_facts *pool)
 {
 	for (uint64_t i = 0; i < facts->n_pools; i++) {
 		const struct pool_facts *other = &facts->pools[i];
+		const double equal = pool->any.ns && other->any.ns ? 0.7 : 0.98;
 
 		/* One that never waits is not handed anything. */
 		if (other != pool && other->has_usage &&
+		    !(waits_for_outside(pool) && waits_for_outside(other)) &&
 		    share(other->voluntary, switches(other)) >= 0.1 &&
-		    switches(other) * 10 > switches(pool) * 7 &&
-		    switches(pool) * 10 > switches(other) * 7)
+		    share(switches(other), switches(pool)) > equal &&
+		    share(switches(pool), switches(other)) > equal)
 			return other;
 	}
 	return NULL;
