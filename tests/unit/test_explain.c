@@ -156,6 +156,40 @@ static void larger_loss(void **state)
 	assert_null(finding()->evidence[2]);
 }
 
+static unsigned lines(const char *const *list)
+{
+	unsigned n = 0;
+
+	while (list[n])
+		n++;
+	return n;
+}
+
+/* What costs CPU time is said beside any other cause, and no more of it than that. */
+static void cost_beside(void **state)
+{
+	pool.cpu = facts.cpu = S / 2;
+	pool.delay = facts.delay = S / 4;
+	pool.life = pool.cpu + pool.delay;
+	facts.fault_ns = 1000;
+	pool.minor_faults = 300000;
+	assert_string_equal(cause(), "page-faults");
+	facts.cpus = 1;
+	facts.wall = S / 2;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->evidence[1], "also spends some 60 %"));
+	/* 0.5 / (0.5 - 0.3) are more than 0.75 / 0.5 */
+	assert_non_null(strstr(finding()->evidence[1], "2.5 times"));
+	assert_int_equal(lines(finding()->evidence), 2);
+	count(EXPLAIN_MIGRATIONS, 20000);
+	assert_int_equal(lines(finding()->evidence), 2);
+	pool.minor_faults = 30000;
+	assert_non_null(strstr(finding()->evidence[1], "also goes to another CPU"));
+	pool.delay = facts.delay = 0;
+	assert_string_equal(cause(), "migrations");
+	assert_int_equal(lines(finding()->evidence), 1);
+}
+
 /* CPU time and run delay of short programs are more than the time since the agent's start. */
 static void life_of_short_threads(void **state)
 {
@@ -383,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup(busiest_thread, set_up),
 		cmocka_unit_test_setup(incomplete_delays, set_up),
 		cmocka_unit_test_setup(larger_loss, set_up),
+		cmocka_unit_test_setup(cost_beside, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test(names_of_locks),

@@ -626,26 +626,30 @@ static bool memory(struct judging *j)
 static const struct rule {
 	const char *cause;
 	bool (*judge)(struct judging *j);
-	bool waits; /* it loses time of a kind of its own: of several such the largest is named */
+	enum {
+		ALONE,
+		WAITS, /* loses time of a kind of its own: the largest of several is named */
+		COSTS, /* CPU time, whatever else the pool does: also where another one is named */
+	} kind;
 } rules[] = {
-	{ "lock", lock, true },
-	{ "gc", gc, false },
-	{ "short-lived", short_lived, false },
-	{ "handoff", handoff, false },
-	{ "cpu-starved", cpu_starved, true },
-	{ "imbalance", imbalance, false },
-	{ "serial", serial, false },
-	{ "disk", disk, true },
-	{ "network", network, true },
-	{ "spin", spin, false },
-	{ "allocator", allocator, false },
-	{ "page-faults", page_faults, false },
-	{ "migrations", migrations, false },
-	{ "tlb", tlb, false },
-	{ "branches", branches, false },
-	{ "memory", memory, false },
-	{ "frontend", frontend, false },
-	{ "preempted", preempted, true },
+	{ "lock", lock, WAITS },
+	{ "gc", gc, COSTS },
+	{ "short-lived", short_lived, COSTS },
+	{ "handoff", handoff, ALONE },
+	{ "cpu-starved", cpu_starved, WAITS },
+	{ "imbalance", imbalance, ALONE },
+	{ "serial", serial, ALONE },
+	{ "disk", disk, WAITS },
+	{ "network", network, WAITS },
+	{ "spin", spin, COSTS },
+	{ "allocator", allocator, COSTS },
+	{ "page-faults", page_faults, COSTS },
+	{ "migrations", migrations, COSTS },
+	{ "tlb", tlb, COSTS },
+	{ "branches", branches, COSTS },
+	{ "memory", memory, COSTS },
+	{ "frontend", frontend, COSTS },
+	{ "preempted", preempted, WAITS },
 };
 
 /* ---- findings ---------------------------------------------------------------------------- */
@@ -733,7 +737,7 @@ static bool judge_by(struct judging *j, const struct rule *rule)
 	j->finding->of = j->pool;
 	j->finding->cause = rule->cause;
 	/* What costs CPU time does not matter to a pool that has hardly any. */
-	if (!rule->waits && share(j->pool->cpu + j->pool->delay, j->facts->wall) < 0.05)
+	if (rule->kind != WAITS && share(j->pool->cpu + j->pool->delay, j->facts->wall) < 0.05)
 		return false;
 	if (!rule->judge(j))
 		return false;
@@ -743,31 +747,47 @@ static bool judge_by(struct judging *j, const struct rule *rule)
 	return true;
 }
 
+static void say_also(struct judging *j, const struct finding *other)
+{
+	const bool more = other->gain > 1 && other->gain > j->finding->gain;
+
+	if (other->text)
+		EVIDENCE(j, "also %s%s", other->text,
+			 more ? SAY(j, ", without which it could be %.1f times as fast",
+				    other->gain) :
+				"");
+}
+
 static bool judge_pool(struct judging *j)
 {
 	const struct rule *named = NULL;
-	const char *also = "";
-	struct finding most = { .loss_ns = 0 };
-	const char *other = NULL;
+	/* With most loss of those that are not named. */
+	struct finding most = { .loss_ns = 0 }, wait = { .cause = "" }, cost = { .loss_ns = 0 };
 
 	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		if (named && !(named->waits && rules[i].waits))
+		const struct rule *rule = &rules[i];
+		const bool waits = named && named->kind == WAITS && rule->kind == WAITS;
+
+		if ((named && !waits && rule->kind != COSTS) || !judge_by(j, rule))
 			continue;
-		if (!judge_by(j, &rules[i]))
-			continue;
-		if (!named || j->finding->loss_ns > most.loss_ns) {
-			other = named ? most.text : NULL;
-			also = named ? named->cause : "";
-			named = &rules[i];
+		if (!named || (waits && j->finding->loss_ns > most.loss_ns)) {
+			wait = named ? most : wait;
+			named = rule;
 			most = *j->finding;
+		} else if (waits && j->finding->loss_ns > wait.loss_ns &&
+			   !(is_of_cpus(rule->cause) && is_of_cpus(named->cause))) {
+			wait = *j->finding;
+		} else if (!waits && j->finding->loss_ns > cost.loss_ns) {
+			cost = *j->finding;
 		}
 	}
 	*j->finding = most;
-	if (other)
-		EVIDENCE(j, "also %s", other);
-	if (named)
-		add_rest(j, also);
-	return named;
+	if (!named)
+		return false;
+	say_also(j, &wait);
+	say_also(j, &cost);
+	add_rest(j, wait.cause);
+	return true;
 }
 
 static bool judge_children(struct judging *j)
