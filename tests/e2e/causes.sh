@@ -30,6 +30,7 @@ planted() {
 			any gc gc
 			cpus imbalance imbalance
 			cpus few-large imbalance serial
+			cpus unequal-team imbalance
 			cpus spin spin
 			cpus yielding spin
 			cpus serial serial

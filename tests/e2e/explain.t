@@ -38,7 +38,7 @@ done < <(planted $needs)
 between "$right" $((n - 2)) "$n" "the planted cause is named, but for two of $n at most"
 
 # Other programs of this machine may cause waits for a CPU.
-wrong=0 nones="one pair sleeper copier sorter printer poller pipeline rarely-locked copies"
+wrong=0 nones="one pair sleeper copier sorter printer poller pipeline rarely-locked copies equal-team two-jobs"
 [[ $needs != *waits* ]] || nones+=" servers"
 for none in $nones; do
 	found=$(causes_of "$none" | tr ' ' '\n' | grep -vxE 'cpu-starved|preempted')

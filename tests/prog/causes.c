@@ -641,6 +641,40 @@ static void few_large(long index)
 	compute(index ? ms * 50 : ms * 800);
 }
 
+static void *compute_most(void *arg)
+{
+	compute(ms * 1000);
+	return arg;
+}
+
+static void *sort(void *arg);
+
+/* What the main thread does meanwhile is a part of the same work, or other work. */
+static void beside(void *(*thread_does)(void *arg), long us)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, thread_does, NULL))
+		exit(3);
+	compute(us);
+	pthread_join(thread, NULL);
+}
+
+static void unequal_team(void)
+{
+	beside(compute_most, ms * 300);
+}
+
+static void equal_team(void)
+{
+	beside(compute_most, ms * 1000);
+}
+
+static void two_jobs(void)
+{
+	beside(sort, ms * 300);
+}
+
 static void pinned(long index)
 {
 	cpu_set_t set;
@@ -693,6 +727,12 @@ static void sorter(void)
 			list[i] = (int)(i * 2654435761u);
 		qsort(list, 100000, sizeof(*list), by_value);
 	}
+}
+
+static void *sort(void *arg)
+{
+	sorter();
+	return arg;
 }
 
 static void printer(void)
@@ -823,6 +863,7 @@ static const struct {
 	{ "pinned", NULL, 4, pinned },
 	{ "imbalance", NULL, -1, unequal },
 	{ "few-large", NULL, 4, few_large },
+	{ "unequal-team", unequal_team, 0, NULL },
 	{ "lock", NULL, 4, with_lock },
 	{ "timed-lock", NULL, 4, with_timed_lock },
 	{ "file-lock", NULL, 4, with_file_lock },
@@ -862,6 +903,8 @@ static const struct {
 	{ "poller", poller, 0, NULL },
 	{ "pipeline", pipeline, 0, NULL },
 	{ "servers", servers, 0, NULL },
+	{ "equal-team", equal_team, 0, NULL },
+	{ "two-jobs", two_jobs, 0, NULL },
 	{ "rarely-locked", NULL, -1, rarely_locked },
 	{ "copies", copies, 0, NULL },
 };

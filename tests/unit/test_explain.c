@@ -236,6 +236,41 @@ static void partners(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* The main thread does a part of the work of the others, in the same function. */
+static void main_thread_of_team(void **state)
+{
+	struct pool_facts two[2] = { pool, pool };
+	const char *function = "loop";
+
+	two[0].name = "(main)";
+	two[0].cpu = S * 3 / 10;
+	two[1].workers = 1;
+	two[1].workers_cpu = S;
+	two[1].worker = (struct thread_times){ .life = S, .cpu = S };
+	facts.pools = two;
+	facts.n_pools = 2;
+	facts.cpu = S * 13 / 10;
+	assert_string_equal(cause(), "");
+	for (unsigned i = 0; i < 2; i++) {
+		two[i].samples = two[i].work.ns = 100;
+		two[i].work.most = 90;
+		two[i].work.function = function;
+	}
+	assert_string_equal(cause(), "imbalance");
+	assert_ptr_equal(finding()->of, &two[1]);
+	assert_true(finding()->gain > 1.53 && finding()->gain < 1.54);
+	/* It wanted to do more. */
+	two[0].delay = S * 6 / 10;
+	assert_string_equal(cause(), "preempted");
+	two[0].delay = 0;
+	two[0].work.function = "another";
+	assert_string_equal(cause(), "");
+	/* What it has to do came late, from somewhere else. */
+	two[0].work.function = function;
+	two[0].any.ns = two[0].outside = S / 2;
+	assert_string_equal(cause(), "");
+}
+
 static void names_of_locks(void **state)
 {
 	static const char *const locks[] = {
@@ -420,6 +455,7 @@ int main(void)
 		cmocka_unit_test_setup(cost_beside, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(partners, set_up),
+		cmocka_unit_test_setup(main_thread_of_team, set_up),
 		cmocka_unit_test(names_of_locks),
 		cmocka_unit_test_setup(counts_of_hardware, set_up),
 		cmocka_unit_test_setup(moves_between_cpus, set_up),

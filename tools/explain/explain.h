@@ -77,6 +77,7 @@ struct pool_facts {
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
 	uint64_t samples, spinning, allocating, sampled;
+	struct place_facts work; /* the same in functions of the program: numbers of samples */
 	/* Sums of events, and whether all threads with CPU time have them. */
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];

@@ -481,6 +481,17 @@ static void take_delays_off(struct pool_facts *pool)
 	pool->waits = blocked;
 }
 
+/* NULL: its name is unknown. */
+static const char *function_of_program(const struct spot_list *spots)
+{
+	size_t i = 0;
+
+	while (i + 1 < spots->n &&
+	       (strstr(spots->list[i]->module, "libc.") || strstr(spots->list[i]->module, "libm.")))
+		i++;
+	return spots->list[i]->kind == SPOT_NAMED ? spots->list[i]->function : NULL;
+}
+
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
 			const struct pmc_p_samples *samples)
 {
@@ -509,6 +520,8 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 		if (is_of_kernel(spots.list[0]))
 			continue;
 		pool->samples += sample->count;
+		explain_place_add(facts->arena, &pool->work, function_of_program(&spots),
+				  sample->count);
 		if (!strcmp(samples->event->unit, "ns"))
 			pool->sampled += sample->weight;
 		if (IS_ONE_OF(spots.list[0]->function, spin_functions))

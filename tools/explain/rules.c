@@ -300,24 +300,108 @@ static bool serial(struct judging *j)
 	return true;
 }
 
+static bool is_main(const struct pool_facts *pool)
+{
+	return pool->threads == 1 && !pool->workers;
+}
+
+/* Threads that may share work. */
+struct team {
+	uint64_t n, cpu, first_start, last_start;
+	struct thread_times busiest;
+};
+
+static struct team team_of(const struct pool_facts *pool)
+{
+	struct team team = { pool->workers, pool->workers_cpu, pool->first_start, pool->last_start,
+			     pool->worker };
+
+	if (is_main(pool)) {
+		team.n = 1;
+		team.cpu = pool->cpu;
+		team.busiest = (struct thread_times){ pool->life, pool->cpu, pool->delay };
+	}
+	return team;
+}
+
+/* Mostly in one function, and not for what comes from outside. */
+static bool works_in(const struct pool_facts *pool, const char *function)
+{
+	const uint64_t outside = pool->disk.ns + pool->outside;
+
+	return pool->samples >= 20 && pool->work.function == function &&
+	       share(pool->work.most, pool->samples) >= 0.6 && outside <= pool->any.ns / 10;
+}
+
+/* The main thread that does a part of the work itself, as one of OpenMP does, and the others. */
+static const struct pool_facts *rest_of_team(const struct facts *facts,
+					     const struct pool_facts *pool)
+{
+	const char *function = pool->work.function;
+
+	for (uint64_t i = 0; i < facts->n_pools && function && works_in(pool, function); i++) {
+		const struct pool_facts *rest = &facts->pools[i];
+
+		if (is_main(pool) + is_main(rest) == 1 && pool->cpu > rest->cpu / 10 &&
+		    rest->cpu > pool->cpu / 10 && works_in(rest, function))
+			return rest;
+	}
+	return NULL;
+}
+
+static double mean_of(const struct team *team)
+{
+	return (double)team->cpu / (double)(team->n + !team->n);
+}
+
+static bool is_unequal(const struct facts *facts, const struct team *team)
+{
+	const uint64_t cpu = team->busiest.cpu, wanted = cpu + team->busiest.delay;
+
+	return team->n >= 2 && team->n <= 4096 && (double)cpu >= 1.4 * mean_of(team) &&
+	       share(cpu, facts->wall) >= 0.35 && share(wanted, facts->wall) >= 0.5 &&
+	       share(wanted, team->busiest.life) >= 0.7 &&
+	       team->last_start - team->first_start <= facts->wall / 4;
+}
+
+/* Adds the rest of the team. False: the pool has not the busiest thread, or the others did not wait
+ * meanwhile: where CPUs are short, some threads get less of them. */
+static bool join(struct team *team, const struct pool_facts *pool, const struct pool_facts *rest)
+{
+	const struct team others = team_of(rest);
+	const uint64_t most = team->busiest.cpu + team->busiest.delay,
+		       all = pool->cpu + pool->delay + rest->cpu + rest->delay;
+
+	if (!pool->has_delay || !rest->has_delay || others.busiest.cpu > team->busiest.cpu)
+		return false;
+	team->n += others.n;
+	team->cpu += others.cpu;
+	if (others.first_start < team->first_start)
+		team->first_start = others.first_start;
+	if (others.last_start > team->last_start)
+		team->last_start = others.last_start;
+	return (double)pmc_sub_sat(all, most) <= 0.8 * (double)most * (double)(team->n - 1);
+}
+
 static bool imbalance(struct judging *j)
 {
-	const struct facts *facts = j->facts;
-	const struct pool_facts *pool = j->pool;
-	const double mean = (double)pool->workers_cpu / (double)(pool->workers + !pool->workers);
+	const struct pool_facts *pool = j->pool, *rest = NULL;
+	struct team team = team_of(pool);
 
-	if (pool->workers < 2 || pool->workers > 4096 || (double)pool->worker.cpu < 1.4 * mean ||
-	    share(pool->worker.cpu, facts->wall) < 0.35 ||
-	    share(pool->worker.cpu + pool->worker.delay, facts->wall) < 0.5 ||
-	    share(pool->worker.cpu + pool->worker.delay, pool->worker.life) < 0.7 ||
-	    pool->last_start - pool->first_start > facts->wall / 4)
-		return false;
-	j->finding->text = "its threads have unequal work";
-	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s",
-		 (unsigned long long)pool->workers, TIME(j, pool->worker.cpu),
-		 TIME(j, (uint64_t)mean));
-	GAIN(j, (double)pool->worker.cpu / mean, "%s / %s", TIME(j, pool->worker.cpu),
-	     TIME(j, (uint64_t)mean));
+	if (!is_unequal(j->facts, &team)) {
+		rest = rest_of_team(j->facts, pool);
+		if (!rest || !join(&team, pool, rest) || !is_unequal(j->facts, &team))
+			return false;
+	}
+	j->finding->text = rest ? SAY(j, "%s and %s have unequal work",
+				      pool->threads > 1 ? "its threads" : "it", rest->name) :
+				  "its threads have unequal work";
+	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s%s%s",
+		 (unsigned long long)team.n, TIME(j, team.busiest.cpu),
+		 TIME(j, (uint64_t)mean_of(&team)), rest ? ", most of it in " : "",
+		 rest ? rest->work.function : "");
+	GAIN(j, (double)team.busiest.cpu / mean_of(&team), "%s / %s", TIME(j, team.busiest.cpu),
+	     TIME(j, (uint64_t)mean_of(&team)));
 	limit_to_cpus(j);
 	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
