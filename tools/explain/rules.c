@@ -234,7 +234,7 @@ static bool preempted(struct judging *j)
 	j->finding->advice =
 		is_confined(j) ?
 			WIDER :
-			"a look at what else is on these CPUs (pmctl top), at limits (cgroup) "
+			"a look at what else is on these CPUs (pmctl top -a), at limits (cgroup) "
 			"and affinities, and whether threads of this run wake each other on "
 			"one CPU";
 	if (is_confined(j))
