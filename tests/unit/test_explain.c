@@ -271,6 +271,27 @@ static void main_thread_of_team(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* Beside two equal threads one that writes what they have made. */
+static void idle_thread_of_pool(void **state)
+{
+	pool.threads = pool.workers = 3;
+	pool.worker = (struct thread_times){ .life = S, .cpu = S };
+	pool.life = 3 * S;
+	pool.cpu = facts.cpu = pool.workers_cpu = 2 * S;
+	facts.cpus = 4;
+	pool.busy = 2;
+	pool.busy_cpu = 2 * S;
+	assert_string_equal(cause(), "");
+	/* One that has all of the work. */
+	pool.cpu = facts.cpu = pool.workers_cpu = pool.busy_cpu = S;
+	pool.busy = 1;
+	assert_string_equal(cause(), "imbalance");
+	assert_true(finding()->gain > 2.9 && finding()->gain < 3.1);
+	/* No faster than the CPUs. */
+	facts.cpus = 2;
+	assert_true(finding()->gain > 1.9 && finding()->gain < 2.1);
+}
+
 static void names_of_locks(void **state)
 {
 	static const char *const locks[] = {
@@ -456,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test_setup(main_thread_of_team, set_up),
+		cmocka_unit_test_setup(idle_thread_of_pool, set_up),
 		cmocka_unit_test(names_of_locks),
 		cmocka_unit_test_setup(counts_of_hardware, set_up),
 		cmocka_unit_test_setup(moves_between_cpus, set_up),

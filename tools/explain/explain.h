@@ -48,8 +48,8 @@ struct pool_facts {
 	uint64_t most_cpu; /* of one thread */
 	unsigned cpus;	   /* that its processes might use at their start, at most; 0: unknown */
 	/* Without main threads, which often only start the others. */
-	uint64_t workers, workers_cpu;
-	struct thread_times worker; /* the one with most CPU time */
+	uint64_t workers, workers_cpu, busy, busy_cpu; /* busy: in a fiftieth of their life */
+	struct thread_times worker;		       /* the one with most CPU time */
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	/* Runnable, without a CPU; of threads without run delay what they were preempted for. The

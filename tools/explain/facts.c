@@ -105,6 +105,10 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	if (!(row->flags & PMC_THREAD_MAIN)) {
 		pool->workers++;
 		pool->workers_cpu += row->cpu_ns;
+		if (wanted >= life / 50) {
+			pool->busy++;
+			pool->busy_cpu += row->cpu_ns;
+		}
 		if (row->cpu_ns >= pool->worker.cpu)
 			pool->worker = own;
 	}

@@ -316,6 +316,12 @@ static struct team team_of(const struct pool_facts *pool)
 	struct team team = { pool->workers, pool->workers_cpu, pool->first_start, pool->last_start,
 			     pool->worker };
 
+	/* Where some share the work, the idle ones have other work, as writers and timers. */
+	if (pool->busy >= 2) {
+		team.n = pool->busy;
+		team.cpu = pool->busy_cpu;
+	}
+
 	if (is_main(pool)) {
 		team.n = 1;
 		team.cpu = pool->cpu;
@@ -354,11 +360,19 @@ static double mean_of(const struct team *team)
 	return (double)team->cpu / (double)(team->n + !team->n);
 }
 
+/* The CPU time of the busiest thread as a multiple of what it would be with the work divided. */
+static double excess(const struct facts *facts, const struct team *team)
+{
+	const uint64_t cpus = facts->cpus && facts->cpus < team->n ? facts->cpus : team->n;
+
+	return share(team->busiest.cpu * cpus, team->cpu);
+}
+
 static bool is_unequal(const struct facts *facts, const struct team *team)
 {
 	const uint64_t cpu = team->busiest.cpu, wanted = cpu + team->busiest.delay;
 
-	return team->n >= 2 && team->n <= 4096 && (double)cpu >= 1.4 * mean_of(team) &&
+	return team->n >= 2 && team->n <= 4096 && excess(facts, team) >= 1.4 &&
 	       share(cpu, facts->wall) >= 0.35 && share(wanted, facts->wall) >= 0.5 &&
 	       share(wanted, team->busiest.life) >= 0.7 &&
 	       team->last_start - team->first_start <= facts->wall / 4;
@@ -400,8 +414,9 @@ static bool imbalance(struct judging *j)
 		 (unsigned long long)team.n, TIME(j, team.busiest.cpu),
 		 TIME(j, (uint64_t)mean_of(&team)), rest ? ", most of it in " : "",
 		 rest ? rest->work.function : "");
-	GAIN(j, (double)team.busiest.cpu / mean_of(&team), "%s / %s", TIME(j, team.busiest.cpu),
-	     TIME(j, (uint64_t)mean_of(&team)));
+	GAIN(j, excess(j->facts, &team), "%s x %u / %s", TIME(j, team.busiest.cpu),
+	     j->facts->cpus && j->facts->cpus < team.n ? j->facts->cpus : (unsigned)team.n,
+	     TIME(j, team.cpu));
 	limit_to_cpus(j);
 	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
