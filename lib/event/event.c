@@ -255,7 +255,7 @@ static int resolve_elsewhere(struct event_parse *parse, struct event_span item,
 	event_nearest_any(&nearest, &parse->roots, base);
 	return event_fail(parse, error, base.at, "unknown event '%.*s': not built in%s%s%s%s%s",
 			  EVENT_SHOW(base), why ? "; libpfm4: " : "", why ? why : "", more, unknown,
-			  *nearest.text ? nearest.text : "; pmctl list shows names");
+			  *nearest.text || *unknown ? nearest.text : "; pmctl list shows names");
 }
 
 static int resolve(struct event_parse *parse, struct event_span item, struct pmc_event *event)
