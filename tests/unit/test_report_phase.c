@@ -297,7 +297,7 @@ static void a_thread_ended_before_a_reset(void **state)
 	made_thread(1, ended, "worker", NULL, 0);
 	text = report((struct pmc_report_options){ .top = -1 });
 	assert_null(strstr(text, " CPUs)"));
-	has_lines(text, "are of the rest, but of threads that ended before\n");
+	has_lines(text, "; threads that ended before a reset keep theirs\n");
 }
 
 /* Totals of faults and switches are the processes' own: more than their rows have. */

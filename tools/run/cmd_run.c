@@ -289,14 +289,19 @@ static int find_agent(struct run *run)
 	return 0;
 }
 
+/* Linux, and the program can be recorded from outside. */
+static bool is_for_profile(enum program_kind kind)
+{
+	return kind == PROGRAM_STATIC || kind == PROGRAM_FOREIGN || kind == PROGRAM_LIBC;
+}
+
 bool run_loads_agent(const char *command)
 {
 	char dir[PATH_MAX], agent[PATH_MAX];
 	struct program program;
 
 	return !tool_find_agent(dir, agent) || program_look(command, agent, &program) != 0 ||
-	       (program.kind != PROGRAM_STATIC && program.kind != PROGRAM_FOREIGN &&
-		program.kind != PROGRAM_LIBC);
+	       !is_for_profile(program.kind);
 }
 
 static bool is_first_preload(const char *agent)
@@ -359,7 +364,8 @@ static int look_at_program(struct run *run)
 		tool_warn("%s %s; totals only, no thread rows%s", run->program.image, obstacle,
 			  run->program.hidden ?
 				  "; the kernel refuses counters of other users on it" :
-				  "");
+			  is_for_profile(run->program.kind) ? " (pmctl profile -- CMD has them)" :
+							      "");
 	return 0;
 }
 

@@ -131,10 +131,10 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (!coverage->off_ns)
 		return;
 	note(view,
-	     " %s%t not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time "
-	     "and switches too, are of the rest%s",
+	     " %s%t not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset): all values, CPU "
+	     "time and switches too, are of the rest%s",
 	     coverage->processes > 1 ? "up to " : "", coverage->off_ns,
-	     coverage->has_earlier ? ", but of threads that ended before" : "");
+	     coverage->has_earlier ? "; threads that ended before a reset keep theirs" : "");
 }
 
 /* CPU time that is not in the task-clock in its place: what the title has more than the total. */
