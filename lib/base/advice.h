@@ -63,7 +63,8 @@ void pmc_advise(int error, const struct pmc_tried *tried, const struct pmc_here 
 /* The same in one line, "means; todo", cut to cap (320 bytes hold any). Returns buf. */
 const char *pmc_advice_text(int error, const struct pmc_tried *tried, const struct pmc_here *here,
 			    char *buf, size_t cap);
-/* The meaning without circumstances, as for a dump of another machine. */
-const char *pmc_error_means(int error);
+/* The meaning without circumstances, as for a dump of another machine; todo: NULL, or for the fix.
+ */
+const char *pmc_error_means(int error, const char **todo);
 /* "EACCES" if advice.def has it; else "errno 117" in buf, of at least 24 bytes. */
 const char *pmc_error_name(int error, char *buf);

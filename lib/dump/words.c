@@ -69,7 +69,7 @@ const char *pmc_reason_text(uint32_t reason)
 	if (reason == PMC_REASON_NONE)
 		return "no reason recorded";
 	if (reason < PMC_REASON_ADOPTED)
-		return pmc_error_means((int)reason);
+		return pmc_error_means((int)reason, NULL);
 	if (reason - PMC_REASON_ADOPTED < sizeof(reasons) / sizeof(reasons[0]))
 		text = reasons[reason - PMC_REASON_ADOPTED];
 	return text ? text : "for a reason that this version does not know";

@@ -479,14 +479,14 @@ static void number(struct pmc_events *events)
 static int no_descriptor(struct event_parse *parse, int error)
 {
 	int fd = pmc_fd_open(AT_FDCWD, "/", O_RDONLY | O_CLOEXEC, 0);
-	char text[320];
+	const char *means, *todo;
 
 	if (fd >= 0)
 		pmc_fd_close(fd);
 	if (fd != -EMFILE && fd != -ENFILE)
 		return error;
-	return event_fail(parse, fd, parse->text, "%s",
-			  pmc_advice_text(fd, NULL, NULL, text, sizeof(text)));
+	means = pmc_error_means(fd, &todo);
+	return event_fail(parse, fd, parse->text, "%s; %s", means, todo);
 }
 
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,

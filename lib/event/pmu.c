@@ -347,16 +347,15 @@ int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
 
 int event_tracefs_error(const struct pmc_event_roots *roots, int error, char text[PMC_PATH_MAX])
 {
-	const char *root = event_tracefs(roots);
-	char why[320];
+	const char *root = event_tracefs(roots), *means, *todo;
 	struct pmc_out out = pmc_out_mem(text, PMC_PATH_MAX);
 
+	means = pmc_error_means(error, &todo);
 	if (error == -ENOENT)
 		pmc_outf(&out, "tracefs is not mounted; mount -t tracefs tracefs %s", root);
 	else if (error == -EACCES)
 		pmc_outf(&out, "no permission to read %s; as root: chmod a+rx %s", root, root);
 	else
-		pmc_outf(&out, "cannot read %s: %s", root,
-			 pmc_advice_text(error, NULL, NULL, why, sizeof(why)));
+		pmc_outf(&out, "cannot read %s: %s; %s", root, means, todo);
 	return error == -ENOENT ? -ENODEV : error;
 }

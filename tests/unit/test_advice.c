@@ -66,8 +66,8 @@ static void errors_are_told_apart(void **state)
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
 		for (size_t j = 0; j < i; j++) {
-			assert_string_not_equal(pmc_error_means(errors[i]),
-						pmc_error_means(errors[j]));
+			assert_string_not_equal(pmc_error_means(errors[i], NULL),
+						pmc_error_means(errors[j], NULL));
 			assert_string_not_equal(pmc_error_name(errors[i], a),
 						pmc_error_name(errors[j], b));
 		}
@@ -76,7 +76,7 @@ static void errors_are_told_apart(void **state)
 	expect(-EUCLEAN, NULL, NULL, "errno 117", "pmctl doctor");
 	/* Texts that are shown without facts of the machine contain no placeholders. */
 	for (size_t i = 0; i < N_ROWS; i++)
-		assert_null(strchr(pmc_error_means(rows[i].error), '{'));
+		assert_null(strchr(pmc_error_means(rows[i].error, NULL), '{'));
 }
 
 static void permission(void **state)
