@@ -19,13 +19,18 @@ __attribute__((noinline)) uint64_t agent_overhead_clock(void)
 /* ---- notes --------------------------------------------------------------------------------- */
 
 static const struct {
-	uint32_t code, level;
-	const char *text;
+	uint8_t code, level;
 } notes[] = {
-#define X(name, code, level, text) { code, level, text },
+#define X(name, code, level, text) { code, level },
 #include "agent/base/notes.def"
 #undef X
 };
+/* One after the other, each with its NUL: a pointer to each would be relocated at every start. */
+static const char texts[] =
+#define X(name, code, level, text) text "\0"
+#include "agent/base/notes.def"
+#undef X
+	;
 
 static _Atomic uint64_t counts[N_NOTES], written[N_NOTES];
 
@@ -37,6 +42,15 @@ void agent_note(enum agent_note note)
 void agent_note_withdraw(enum agent_note note)
 {
 	atomic_fetch_sub_explicit(&counts[note], 1, memory_order_relaxed);
+}
+
+static const char *text_of(unsigned note)
+{
+	const char *text = texts;
+
+	while (note--)
+		text += strlen(text) + 1;
+	return text;
 }
 
 void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
@@ -51,7 +65,7 @@ void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
 		if (atomic_exchange_explicit(&written[i], fixed.count, memory_order_relaxed) !=
 			    fixed.count ||
 		    (all && fixed.count))
-			pmc_build_note(buf, agent.identity, snapshot, &fixed, notes[i].text);
+			pmc_build_note(buf, agent.identity, snapshot, &fixed, text_of(i));
 	}
 }
 
@@ -66,7 +80,7 @@ void agent_notes_print(struct pmc_out *out, int width)
 		if (!count)
 			continue;
 		pmc_out_to_mem(&line, text, sizeof(text));
-		pmc_outf(&line, " note: %s", notes[i].text);
+		pmc_outf(&line, " note: %s", text_of(i));
 		if (count > 1)
 			pmc_outf(&line, " (%llu times)", (unsigned long long)count);
 		pmc_show_wrapped(out, text, width);
