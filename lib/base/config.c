@@ -12,8 +12,8 @@
 #include <strings.h>
 
 static const struct {
-	const char *name;
-	int number;
+	char name[7];
+	uint8_t number;
 } signals[] = {
 	{ "HUP", SIGHUP },	 { "INT", SIGINT },	  { "QUIT", SIGQUIT },
 	{ "ILL", SIGILL },	 { "TRAP", SIGTRAP },	  { "ABRT", SIGABRT },
@@ -77,8 +77,12 @@ int pmc_signal_number(const char *text)
 }
 
 const struct pmc_knob pmc_knobs[] = {
-#define X(field, type, env, flag, letter, argument, def, values, help)                             \
-	{ env, flag, letter, argument, def, values, help },
+#define X(field, type, env, flag, letter, argument, def, values, help) { env, def, values },
+#include "lib/base/config.def"
+#undef X
+};
+const char *const pmc_knob_flags[] = {
+#define X(field, type, env, flag, letter, argument, def, values, help) flag,
 #include "lib/base/config.def"
 #undef X
 };

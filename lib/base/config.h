@@ -73,13 +73,13 @@ struct pmc_config_error {
 	const char *variable, *value, *accepted;
 };
 
+/* What the agent needs of a row. */
 struct pmc_knob {
-	const char *env, *flag;
-	char letter;
-	const char *argument, *def, *values, *help;
+	const char *env, *def, *values;
 };
 
 extern const struct pmc_knob pmc_knobs[];
+extern const char *const pmc_knob_flags[]; /* of pmctl run, in the same order */
 extern const unsigned pmc_n_knobs;
 
 /* Defaults, then the settings in envp. 0, or -EINVAL with *error for the first invalid value (the

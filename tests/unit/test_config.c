@@ -151,13 +151,12 @@ static void every_row_is_complete(void **state)
 		struct pmc_config config;
 
 		assert_memory_equal(pmc_knobs[i].env, "PMC_", 4);
-		assert_memory_equal(pmc_knobs[i].flag, "--", 2);
-		assert_true(strlen(pmc_knobs[i].help) > 10);
+		assert_memory_equal(pmc_knob_flags[i], "--", 2);
 		if (pmc_knobs[i].def)
 			assert_int_equal(pmc_config_set(&config, i, pmc_knobs[i].def), 0);
 		for (unsigned k = 0; k < i; k++) {
 			assert_string_not_equal(pmc_knobs[i].env, pmc_knobs[k].env);
-			assert_string_not_equal(pmc_knobs[i].flag, pmc_knobs[k].flag);
+			assert_string_not_equal(pmc_knob_flags[i], pmc_knob_flags[k]);
 		}
 	}
 }

@@ -339,24 +339,33 @@ static void flags_are_documented(void **state)
 	}
 }
 
+static const struct {
+	const char *env, *flag, *def, *help;
+	char letter;
+} knobs[] = {
+#define X(field, type, env, flag, letter, argument, def, values, help)                             \
+	{ env, flag, def, help, letter },
+#include "lib/base/config.def"
+#undef X
+};
+
 static void knobs_are_documented(void **state)
 {
 	PMCTL(&run, "help", "run");
 	for (unsigned i = 0; i < pmc_n_knobs; i++) {
-		const struct pmc_knob *knob = &pmc_knobs[i];
-		char letter[3] = { '-', knob->letter };
+		char letter[3] = { '-', knobs[i].letter };
 		const char *man = command_page("run");
 
-		expect_word(man, knob->flag, "pmctl-run(1)");
-		expect_word(man, knob->env, "pmctl-run(1)");
-		expect_word(run.out, knob->flag, "pmctl help run");
-		expect_in(run.out, knob->help, "pmctl help run");
+		expect_word(man, knobs[i].flag, "pmctl-run(1)");
+		expect_word(man, knobs[i].env, "pmctl-run(1)");
+		expect_word(run.out, knobs[i].flag, "pmctl help run");
+		expect_in(run.out, knobs[i].help, "pmctl help run");
 		man = man_page("libpmcagent.7");
-		expect_word(man, knob->flag, "libpmcagent(7)");
-		expect_word(man, knob->env, "libpmcagent(7)");
-		if (knob->def)
-			expect_word(man, knob->def, "libpmcagent(7)");
-		if (knob->letter) {
+		expect_word(man, knobs[i].flag, "libpmcagent(7)");
+		expect_word(man, knobs[i].env, "libpmcagent(7)");
+		if (knobs[i].def)
+			expect_word(man, knobs[i].def, "libpmcagent(7)");
+		if (knobs[i].letter) {
 			expect_word(man, letter, "libpmcagent(7)");
 			expect_word(run.out, letter, "pmctl help run");
 		}

@@ -136,7 +136,7 @@ static void put_accepted(const struct completion *to)
 	char text[256], *rest = text;
 	unsigned knob = 0;
 
-	while (knob < pmc_n_knobs && strcmp(pmc_knobs[knob].flag, to->row->name) != 0)
+	while (knob < pmc_n_knobs && strcmp(pmc_knob_flags[knob], to->row->name) != 0)
 		knob++;
 	if (knob == pmc_n_knobs || !pmc_config_set(&scratch, knob, "?"))
 		return;

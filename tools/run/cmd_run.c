@@ -83,7 +83,7 @@ static int set_knob(void *to, const struct tool_args *args)
 	run->out_flag |= tool_args_is(args, "--output");
 	run->sample_flag |= tool_args_is(args, "--sample");
 	run->unwind_flag |= tool_args_is(args, "--unwind");
-	while (strcmp(pmc_knobs[i].flag, flag) != 0)
+	while (strcmp(pmc_knob_flags[i], flag) != 0)
 		i++;
 	if (args->row->argument[0] == '[' && is_command(run, args))
 		return tool_fail(EXIT_USAGE,
