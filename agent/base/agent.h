@@ -271,6 +271,13 @@ enum agent_ending {
 void agent_ending_wait(enum agent_ending step);
 
 /* ---- own_libc.c ---- */
+/* struct sigaction of the kernel: x86 needs the restorer, arm64 has it in the struct, unused. */
+struct agent_kernel_action {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
 /* sigaction(2), not intercepted by sanitizers. */
 int agent_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 bool agent_sigdefault(int signo); /* sets SIG_DFL; whether it could */

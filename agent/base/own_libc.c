@@ -241,16 +241,6 @@ int uname(struct utsname *host)
 
 /* ---- signals -------------------------------------------------------------------------------*/
 
-/* struct sigaction of the kernel; x86 needs the restorer. */
-struct kernel_action {
-	void (*handler)(void);
-	unsigned long flags;
-#if defined(__x86_64__)
-	void (*restorer)(void);
-#endif
-	uint64_t mask;
-};
-
 #if defined(__x86_64__)
 /* As in libc: debuggers and unwinders know a signal frame by these bytes, without unwind data. */
 __asm__(".text\n"
@@ -263,20 +253,19 @@ __asm__(".text\n"
 	"	syscall\n"
 	".size agent_restore, . - agent_restore\n");
 void agent_restore(void);
-#define RESTORER 0x04000000
 #endif
 
 int agent_sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	struct kernel_action new, was;
+	struct agent_kernel_action new, was;
 	long error;
 
 	if (action) {
-		new.handler = (void (*)(void))action->sa_handler;
+		new.handler = action->sa_handler;
 		new.flags = (unsigned)action->sa_flags;
 		memcpy(&new.mask, &action->sa_mask, sizeof(new.mask));
 #if defined(__x86_64__)
-		new.flags |= RESTORER;
+		new.flags |= 0x04000000; /* SA_RESTORER */
 		new.restorer = agent_restore;
 #endif
 	}
@@ -285,7 +274,7 @@ int agent_sigaction(int signo, const struct sigaction *action, struct sigaction 
 	if (error || !old)
 		return (int)error;
 	memset(old, 0, sizeof(*old));
-	old->sa_handler = (void (*)(int))was.handler;
+	old->sa_handler = was.handler;
 	old->sa_flags = (int)was.flags;
 	memcpy(&old->sa_mask, &was.mask, sizeof(was.mask));
 	return 0;
@@ -294,7 +283,7 @@ int agent_sigaction(int signo, const struct sigaction *action, struct sigaction 
 bool agent_sigdefault(int signo)
 {
 	/* Less stack than a struct sigaction. */
-	static const struct kernel_action dfl;
+	static const struct agent_kernel_action dfl;
 
 	return pmc_sys4(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask)) == 0;
 }

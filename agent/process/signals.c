@@ -379,21 +379,15 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 
 bool agent_own_signal_call(int signo, const void *action, void *old)
 {
-	/* As the kernel has it. */
-	struct kernel_action {
-		void (*handler)(int);
-		unsigned long flags;
-		void (*restorer)(void);
-		uint64_t mask;
-	};
-	const struct kernel_action *wanted = action;
+	const struct agent_kernel_action *wanted = action;
 	const struct sigaction host = { .sa_handler = wanted ? wanted->handler : SIG_DFL };
 	struct sigaction was;
 
 	if (!agent_own_signal_action(signo, wanted ? &host : NULL, &was))
 		return false;
 	if (old)
-		*(struct kernel_action *)old = (struct kernel_action){ .handler = was.sa_handler };
+		*(struct agent_kernel_action *)old =
+			(struct agent_kernel_action){ .handler = was.sa_handler };
 	return true;
 }
 

@@ -211,4 +211,11 @@ is "$status $(cat out)" "0 0 bytes written below" "PMC_DUMP, an alternate stack 
 is "$("$PMCTL" report --timeline --format json small.pmc | jq -s 'map(select(.state == "live")) | length')" 1 \
 	"PMC_DUMP, an alternate stack that is too small: there is a snapshot"
 
+# ---- the mask of the agent's handlers, as the kernel has it (arm64 has a restorer, too) -------------
+is "$(LD_PRELOAD=$AGENT python3 -c 'import ctypes, signal, struct, sys
+number = {"x86_64": 13, "aarch64": 134}[__import__("platform").machine()]
+action = ctypes.create_string_buffer(32)
+ctypes.CDLL(None).syscall(number, signal.SIGTERM.value, None, action, 8)
+print("%x" % struct.unpack("4Q", action.raw)[3])')" fffffffffffbfeff 'handlers of fatal signals block all signals'
+
 done_testing
