@@ -17,7 +17,9 @@
 
 #include <stdlib.h>
 
-AGENT_API int close_range(unsigned first, unsigned last, int flags);
+AGENT_API int close_range(unsigned first, unsigned last, int flags)
+	__attribute__((alias("agent_host_close_range")));
+AGENT_API int close(int fd) __attribute__((alias("agent_host_close")));
 AGENT_API void closefrom(int first);
 
 static bool is_hidden(int fd)
@@ -32,11 +34,6 @@ static bool is_hidden(int fd)
 int agent_host_close(int fd)
 {
 	return is_hidden(fd) ? 0 : REAL(close)(fd);
-}
-
-AGENT_API int close(int fd)
-{
-	return agent_host_close(fd);
 }
 
 int agent_host_close_range(unsigned first, unsigned last, int flags)
@@ -56,11 +53,6 @@ int agent_host_close_range(unsigned first, unsigned last, int flags)
 	if (from > last)
 		return 0;
 	return (int)syscall(SYS_close_range, from, last, flags);
-}
-
-AGENT_API int close_range(unsigned first, unsigned last, int flags)
-{
-	return agent_host_close_range(first, last, flags);
 }
 
 AGENT_API void closefrom(int first)
@@ -179,22 +171,12 @@ AGENT_API int prlimit(pid_t pid, RESOURCE resource, const struct rlimit *new, st
 }
 
 #ifdef __GLIBC__
-AGENT_API int getrlimit64(RESOURCE resource, struct rlimit64 *rlimit)
-{
-	return limit(0, (unsigned)resource, NULL, (struct rlimit *)(void *)rlimit);
-}
-
-AGENT_API int setrlimit64(RESOURCE resource, const struct rlimit64 *rlimit)
-{
-	return limit(0, (unsigned)resource, (const struct rlimit *)(const void *)rlimit, NULL);
-}
-
-AGENT_API int prlimit64(pid_t pid, RESOURCE resource, const struct rlimit64 *new,
-			struct rlimit64 *old)
-{
-	return limit(pid, (unsigned)resource, (const struct rlimit *)(const void *)new,
-		     (struct rlimit *)(void *)old);
-}
+#define SAME64(name)                                                                               \
+	AGENT_API __typeof__(name) agent_##name##64 __asm__(#name "64")                            \
+		__attribute__((alias(#name), nothrow, leaf))
+SAME64(getrlimit);
+SAME64(setrlimit);
+SAME64(prlimit);
 #endif
 
 /* The call, with the result of the given type, while no window is open. */

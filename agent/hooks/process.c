@@ -130,51 +130,18 @@ AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
 	return execveat(fd, "", argv, envp, AT_EMPTY_PATH);
 }
 
-AGENT_API int execl(const char *path, const char *arg, ...)
-{
-	va_list args;
+EXEC_LIST(AGENT_API, execl, false, execve(file, argv, environ))
+EXEC_LIST(AGENT_API, execlp, false, execvpe(file, argv, environ))
+EXEC_LIST(AGENT_API, execle, true, execve(file, argv, envp))
 
-	COLLECT(arg, args, argv);
-	va_end(args);
-	return execve(path, argv, environ);
-}
-
-AGENT_API int execlp(const char *file, const char *arg, ...)
-{
-	va_list args;
-
-	COLLECT(arg, args, argv);
-	va_end(args);
-	return execvpe(file, argv, environ);
-}
-
-AGENT_API int execle(const char *path, const char *arg, ...)
-{
-	char *const *envp;
-	va_list args;
-
-	COLLECT(arg, args, argv);
-	envp = va_arg(args, char *const *);
-	va_end(args);
-	return execve(path, argv, envp);
-}
-
-__attribute__((noreturn)) static void leave(int status)
+AGENT_API void _exit(int status)
 {
 	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
-AGENT_API void _exit(int status)
-{
-	leave(status);
-}
-
-AGENT_API void _Exit(int status)
-{
-	leave(status);
-}
+AGENT_API void _Exit(int status) __attribute__((alias("_exit")));
 
 AGENT_API void quick_exit(int status)
 {
@@ -227,7 +194,7 @@ AGENT_API int daemon(int nochdir, int noclose)
 	case 0:
 		break;
 	default:
-		leave(0);
+		_exit(0);
 	}
 	if (setsid() < 0)
 		return -1;

@@ -10,8 +10,10 @@
 #include "agent/hooks/hooks.h"
 
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
-AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
-AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
+AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
+	__attribute__((alias("sysv_signal")));
+AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)
+	__attribute__((alias("signal"), nothrow, leaf));
 
 AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
@@ -32,11 +34,6 @@ AGENT_API agent_handler *signal(int signo, agent_handler *handler)
 	return was.sa_handler;
 }
 
-AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)
-{
-	return signal(signo, handler);
-}
-
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
 {
 	struct sigaction action = { .sa_handler = handler,
@@ -48,11 +45,6 @@ AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
 		return SIG_ERR;
 	}
 	return sigaction(signo, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
-}
-
-AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
-{
-	return sysv_signal(signo, handler);
 }
 
 AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)

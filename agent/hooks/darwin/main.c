@@ -107,34 +107,9 @@ HOOK_EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
 HOOK_EXEC(execvP, (const char *file, const char *path, char *const argv[]), (file, path, argv))
 
 /* libc's own calls of execve are bound in the shared cache: they do not pass hook_execve. */
-static int hook_execl(const char *path, const char *arg, ...)
-{
-	va_list args;
-
-	COLLECT(arg, args, argv);
-	va_end(args);
-	return hook_execv(path, argv);
-}
-
-static int hook_execlp(const char *file, const char *arg, ...)
-{
-	va_list args;
-
-	COLLECT(arg, args, argv);
-	va_end(args);
-	return hook_execvp(file, argv);
-}
-
-static int hook_execle(const char *path, const char *arg, ...)
-{
-	char *const *envp;
-	va_list args;
-
-	COLLECT(arg, args, argv);
-	envp = va_arg(args, char *const *);
-	va_end(args);
-	return hook_execve(path, argv, envp);
-}
+EXEC_LIST(static, hook_execl, false, hook_execv(file, argv))
+EXEC_LIST(static, hook_execlp, false, hook_execvp(file, argv))
+EXEC_LIST(static, hook_execle, true, hook_execve(file, argv, envp))
 
 /* POSIX_SPAWN_SETEXEC: as an exec, without a new process. */
 static bool replaces(const posix_spawnattr_t *attr)
