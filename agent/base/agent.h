@@ -123,6 +123,17 @@ static inline struct reader agent_reader(uint64_t snapshot)
  * the thread: wall time would include preemption. */
 uint64_t agent_overhead_clock(void);
 
+#ifdef __linux__
+/* Sets the signal mask of the calling thread, all 64 bits; returns the one before. */
+static inline uint64_t agent_mask_set(uint64_t mask)
+{
+	uint64_t before = 0;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &before, sizeof(mask));
+	return before;
+}
+#endif
+
 static inline void agent_overhead_add(uint64_t ns)
 {
 	atomic_fetch_add_explicit(&pmc_agent_control.overhead_ns, ns, memory_order_relaxed);

@@ -81,16 +81,15 @@ static pid_t start(void *top, struct job *job)
 int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t stack_bytes)
 {
 	struct job job = { work, arg };
-	uint64_t all = ~0ull, old;
+	const uint64_t mask = agent_mask_set(UINT64_MAX);
 	int status = -1;
 	pid_t child;
 
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, sizeof(all));
 	child = start((char *)stack + stack_bytes, &job);
 	if (child > 0)
 		while (syscall(SYS_wait4, child, &status, __WCLONE, NULL) < 0 && errno == EINTR)
 			;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	agent_mask_set(mask);
 	return child > 0 ? status == 0 : -1;
 }
 

@@ -96,7 +96,7 @@ __attribute__((noinline, cold)) static void begin_child(void)
 	if (atomic_exchange(agent_alive, 1) == 0)
 		become_process();
 	in_fork = false;
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	agent_mask_set(mask);
 }
 
 bool agent_active(void)

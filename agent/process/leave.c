@@ -136,7 +136,7 @@ int agent_report_unblocked(int fd, struct pmc_out *out)
 	struct stat st;
 	int again = -1;
 
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (pmc_fd_stat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	out->patience_ms = AGENT_REPORT_PATIENCE_MS;
 	pmc_outf(&name, "/proc/self/fd/%d", fd);
@@ -240,7 +240,7 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 	agent_ending_wait(AGENT_WRITTEN);
 	/* A handler that came before they were blocked may have forked. */
 	prints = (active || !is_child()) && take_step(AGENT_REPORTS);
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	agent_mask_set(mask);
 	if (prints) {
 		report_last(in_clone);
 		take_step(AGENT_REPORTED);

@@ -495,19 +495,18 @@ void agent_signal_go_code(void)
 
 __attribute__((cold)) void agent_signals_init(void)
 {
-	const uint64_t all = UINT64_MAX;
 	int dump = agent.config.dump;
-	uint64_t mask = 0;
+	uint64_t mask;
 
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
 	fatal_wanted = agent.pid != 1;
 	all_on_stack = agent_has_small_stacks();
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
+	mask = agent_mask_set(UINT64_MAX);
 	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
 		if (fatal[i] != dump)
 			take_fatal(fatal[i]);
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	agent_mask_set(mask);
 	if (!dump)
 		return;
 	take_default(dump, on_dump, SA_RESTART);

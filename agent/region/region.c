@@ -388,20 +388,6 @@ __attribute__((cold)) static void start_over(struct region_area *area)
 #define COST_OUTER "\001outer"
 #define COST_INNER "\001inner"
 
-/* Between the two no signal handler of the host runs. */
-static uint64_t block_signals(void)
-{
-	uint64_t all = UINT64_MAX, mask = 0;
-
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
-	return mask;
-}
-
-static void unblock_signals(uint64_t mask)
-{
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
-}
-
 /* ---- cost ----------------------------------------------------------------------------------*/
 
 #define TRIES 16u
@@ -428,7 +414,8 @@ __attribute__((cold)) static void measure_cost(struct region_area *area)
 	if (area->cost != REGION_COST_UNKNOWN || area->top->record ||
 	    !atomic_load(&pmc_agent_control.counting))
 		return;
-	mask = block_signals();
+	/* No signal handler of the host runs meanwhile. */
+	mask = agent_mask_set(UINT64_MAX);
 	area->cost = REGION_COST_NONE;
 	for (unsigned try = 0; try < TRIES; try++) {
 		memset(outer->words, 0, n * sizeof(uint64_t));
@@ -449,7 +436,7 @@ __attribute__((cold)) static void measure_cost(struct region_area *area)
 	}
 	if (area->inside[REGION_CPU])
 		area->cost = REGION_COST_MEASURED;
-	unblock_signals(mask);
+	agent_mask_set(mask);
 }
 
 static struct region_area *map_area(struct slot *slot)
@@ -624,7 +611,7 @@ __attribute__((cold)) static struct region_area *attach_area(void)
 		return NULL;
 	}
 	/* Until the area is ready a handler finds none. */
-	mask = block_signals();
+	mask = agent_mask_set(UINT64_MAX);
 	area = area_of(agent_self);
 	if (!area)
 		area = map_area(agent_self);
@@ -644,7 +631,7 @@ __attribute__((cold)) static struct region_area *attach_area(void)
 		atomic_store(&area->owner, agent_self->seq + 1);
 		change_end(area);
 	}
-	unblock_signals(mask);
+	agent_mask_set(mask);
 	if (!area)
 		agent_note(NOTE_REGION_MEMORY);
 	return area;
@@ -660,22 +647,23 @@ bool agent_region_has(struct slot *slot)
 	return has_area(slot, area_of(slot));
 }
 
+static void end_area(struct slot *slot)
+{
+	struct region_area *area = area_of(slot);
+
+	if (!has_area(slot, area))
+		return;
+	add_cost(area);
+	/* Its own are closed. */
+	if (area->top->record)
+		agent_note(NOTE_REGION_CUT);
+}
+
 void agent_regions_last(void)
 {
-	uint32_t high = atomic_load(&agent_registry.high);
-
 	if (mine)
 		close_open(mine);
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-		struct region_area *area = area_of(slot);
-
-		if ((atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE || !has_area(slot, area))
-			continue;
-		add_cost(area);
-		if (area != mine && area->top->record)
-			agent_note(NOTE_REGION_CUT);
-	}
+	registry_each(&agent_registry, end_area);
 }
 
 /* ---- what programs call --------------------------------------------------------------------*/

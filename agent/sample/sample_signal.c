@@ -314,7 +314,6 @@ static void take_creation(void *arg)
 void agent_sample_creation(struct slot *slot, const void *caller)
 {
 	struct sample_thread *thread = agent.config.stacks ? sample_of(slot) : NULL;
-	const uint64_t all = ~UINT64_C(0);
 	struct creation work = { NULL, 0 };
 	ucontext_t context;
 	uint64_t mask;
@@ -323,7 +322,7 @@ void agent_sample_creation(struct slot *slot, const void *caller)
 	if (!thread)
 		return;
 	/* No handler of the host's may leave this function by a jump, nor sample within it. */
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
+	mask = agent_mask_set(UINT64_MAX);
 	work.walk = scratch_take(&top);
 	if (work.walk && getcontext && getcontext(&context) == 0) {
 		take_regs(&context, &work.walk->regs);
@@ -333,5 +332,5 @@ void agent_sample_creation(struct slot *slot, const void *caller)
 	}
 	if (work.walk)
 		scratch_give(work.walk);
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	agent_mask_set(mask);
 }
