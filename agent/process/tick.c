@@ -120,8 +120,10 @@ static void restart_timers(void)
 
 /* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups --------------------- */
 
-/* room: for pmc_usage_of_task; NULL: no memory. */
-static void start_account(struct slot *slot, char *room)
+/* For pmc_usage_of_task, in the thread that starts counting; NULL: no memory. */
+static char *room_of_tasks;
+
+static void start_account(struct slot *slot)
 {
 	struct account *account = &agent_registry.accounts[registry_index(&agent_registry, slot)];
 	struct account_words now;
@@ -132,10 +134,20 @@ static void start_account(struct slot *slot, char *room)
 	agent_account(slot, &side);
 	if (!side.stopped)
 		return;
-	known = room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage);
+	known = room_of_tasks && pmc_usage_of_task(slot->tid, room_of_tasks, PMC_TASK_ROOM, &usage);
 	agent_thread_words(slot, false, known ? &usage : NULL, 0, &now);
 	account_start(&side, &now);
 	account_write(account, &side);
+}
+
+static void start_thread(struct slot *slot)
+{
+	struct snapshot_groups groups;
+
+	start_account(slot);
+	groups = agent_groups_of(slot);
+	agent_groups_enable(&groups);
+	agent_sample_enable(slot);
 }
 
 static void start_process_account(void)
@@ -153,29 +165,17 @@ static void start_process_account(void)
 /* Enables the groups of all live and later threads. */
 static void start_counting(void)
 {
-	char *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	void *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
-	uint32_t high;
 
+	room_of_tasks = room == MAP_FAILED ? NULL : room;
 	atomic_fetch_add(&pmc_agent_control.switched, 1);
 	atomic_store(&pmc_agent_control.counting, 1);
-	high = atomic_load(&agent_registry.high);
 	/* The process before its threads, so that its values are never below theirs. */
 	start_process_account();
 	agent_inherit_enable();
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-		struct snapshot_groups groups;
-
-		if (!registry_pin(slot))
-			continue;
-		start_account(slot, room == MAP_FAILED ? NULL : room);
-		groups = agent_groups_of(slot);
-		agent_groups_enable(&groups);
-		agent_sample_enable(slot);
-		registry_unpin(&agent_registry, slot);
-	}
-	if (room != MAP_FAILED)
+	registry_each(&agent_registry, start_thread);
+	if (room_of_tasks)
 		munmap(room, PMC_TASK_ROOM);
 }
 

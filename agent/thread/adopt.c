@@ -8,8 +8,6 @@
 #include "agent/thread/thread.h"
 #include "lib/base/file.h"
 
-#include <dirent.h>
-
 /* More CPU time than a thread uses before its tid is in its slot. Generous, because time that a
  * hypervisor steals counts as CPU time too. */
 #define STARTING_NS 20000000u
@@ -47,13 +45,14 @@ static void read_name(uint32_t tid, char name[16])
 	pmc_file_read_at(AT_FDCWD, path, name, 16);
 }
 
-static void consider(const char *task)
+static void consider(const char *task, void *unused)
 {
 	uint64_t number, cpu_ns;
 	struct slot *slot;
 	uint32_t tid;
 	bool begins;
 
+	(void)unused;
 	if (!pmc_number(task, UINT32_MAX, &number))
 		return;
 	tid = (uint32_t)number;
@@ -95,22 +94,6 @@ static bool all_have_slots(void)
 /* noinline: rows are built later, and the host's signal stack may be small. */
 __attribute__((noinline)) void agent_adopt(char *room, size_t bytes)
 {
-	int fd;
-	long n;
-
-	if (all_have_slots())
-		return;
-	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
-			  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	while ((n = syscall(SYS_getdents64, fd, room, bytes)) > 0) {
-		for (long at = 0; at < n;) {
-			const struct dirent64 *entry = (const void *)(room + at);
-
-			consider(entry->d_name);
-			at += entry->d_reclen;
-		}
-	}
-	syscall(SYS_close, fd);
+	if (!all_have_slots())
+		pmc_dir_visit_in("/proc/self/task", room, bytes, consider, NULL);
 }

@@ -118,8 +118,10 @@ bool agent_thread_move_fd(int fd)
 
 	for (uint32_t i = 0; i < high && !place; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
+		int *fds = set_fds(&agent_registry, slot->data);
 
-		place = registry_find_fd(&agent_registry, slot, fd);
+		for (unsigned k = 0; k < slot->n_fds && !place; k++)
+			place = fds[k] == fd ? &fds[k] : NULL;
 	}
 	if (!place)
 		place = agent_inherit_find(fd);

@@ -43,6 +43,9 @@ int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Calls visit for each entry of the directory whose name does not start with '.'; 0 or -errno. */
 int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same with little stack; room: 8-aligned, for entries. */
+int pmc_dir_visit_in(const char *path, char *room, size_t bytes,
+		     void (*visit)(const char *name, void *arg), void *arg);
 
 /* Opens the regular file of a descriptor, for which O_PATH suffices, for reading. The new
  * descriptor or -errno; EINVAL: it is no regular file. */

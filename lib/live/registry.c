@@ -201,16 +201,6 @@ void registry_retire(struct slot *slot)
 	atomic_compare_exchange_strong(&slot->word, &word, SLOT_CLOSING + 0x8000 + 1);
 }
 
-int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
-{
-	int *fds = set_fds(registry, slot->data);
-
-	for (unsigned i = 0; i < slot->n_fds; i++)
-		if (fds[i] == fd)
-			return &fds[i];
-	return NULL;
-}
-
 void registry_ended(struct registry *registry, uint32_t tid)
 {
 	if (tid < REGISTRY_TIDS)

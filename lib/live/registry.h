@@ -244,9 +244,6 @@ static inline uint32_t registry_index(const struct registry *registry, const str
 	return (uint32_t)((size_t)((const char *)slot - registry->slots) / registry->slot_bytes);
 }
 
-/* Where the slot keeps this descriptor; NULL: the slot does not have it. */
-int *registry_find_fd(struct registry *registry, struct slot *slot, int fd);
-
 /* Remembers the tid of a thread that ends; called before its slot is released. */
 void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_has_ended(const struct registry *registry, uint32_t tid);

@@ -94,32 +94,36 @@ int pmc_file_open_regular(const char *path, int flags)
 	return again;
 }
 
-int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
+int pmc_dir_visit_in(const char *path, char *room, size_t bytes,
+		     void (*visit)(const char *name, void *arg), void *arg)
 {
-	char buf[4096] __attribute__((aligned(8))), path[PMC_PATH_MAX];
-	va_list args;
-	long n, fd;
-	int rc;
+	const int fd = pmc_fd_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long n = fd;
 
-	va_start(args, format);
-	rc = pmc_path_make(path, format, args);
-	va_end(args);
-	if (rc)
-		return rc;
-	fd = pmc_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return (int)fd;
-	while ((n = pmc_sys3(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+	while (fd >= 0 && (n = pmc_sys3(SYS_getdents64, fd, room, bytes)) > 0) {
 		for (long at = 0; at < n;) {
-			const struct dirent64 *entry = (const void *)(buf + at);
+			const struct dirent64 *entry = (const void *)(room + at);
 
 			if (entry->d_name[0] != '.')
 				visit(entry->d_name, arg);
 			at += entry->d_reclen;
 		}
 	}
-	pmc_sys1(SYS_close, fd);
+	if (fd >= 0)
+		pmc_fd_close(fd);
 	return (int)n;
+}
+
+int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
+{
+	char room[4096] __attribute__((aligned(8))), path[PMC_PATH_MAX];
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = pmc_path_make(path, format, args);
+	va_end(args);
+	return rc ? rc : pmc_dir_visit_in(path, room, sizeof(room), visit, arg);
 }
 
 bool pmc_out_writable(int fd, int patience_ms)
