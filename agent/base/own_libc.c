@@ -219,16 +219,6 @@ int munmap(void *at, size_t bytes)
 	return (int)result(pmc_sys2(SYS_munmap, at, bytes));
 }
 
-int fstat(int fd, struct stat *st)
-{
-	return (int)result(pmc_sys2(SYS_fstat, fd, st));
-}
-
-ssize_t readlink(const char *restrict path, char *restrict text, size_t bytes)
-{
-	return result(pmc_sys4(SYS_readlinkat, AT_FDCWD, path, text, bytes));
-}
-
 char *getcwd(char *text, size_t bytes)
 {
 	return result(pmc_sys2(SYS_getcwd, text, bytes)) > 0 && *text == '/' ? text : NULL;

@@ -7,6 +7,7 @@
  */
 #include "agent/hooks/hooks.h"
 #include "agent/hooks/exec_args.h"
+#include "lib/base/file.h"
 
 #include <stdlib.h>
 
@@ -134,11 +135,16 @@ EXEC_LIST(AGENT_API, execl, false, execve(file, argv, environ))
 EXEC_LIST(AGENT_API, execlp, false, execvpe(file, argv, environ))
 EXEC_LIST(AGENT_API, execle, true, execve(file, argv, envp))
 
-AGENT_API void _exit(int status)
+__attribute__((noreturn)) static void leave(int status)
 {
 	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
 	for (;;)
 		syscall(SYS_exit_group, status);
+}
+
+AGENT_API void _exit(int status)
+{
+	leave(status);
 }
 
 AGENT_API void _Exit(int status) __attribute__((alias("_exit")));
@@ -194,7 +200,7 @@ AGENT_API int daemon(int nochdir, int noclose)
 	case 0:
 		break;
 	default:
-		_exit(0);
+		leave(0);
 	}
 	if (setsid() < 0)
 		return -1;
@@ -205,7 +211,7 @@ AGENT_API int daemon(int nochdir, int noclose)
 	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) != 0 || !S_ISCHR(st.st_mode)) {
+	if (pmc_fd_stat(fd, &st) != 0 || !S_ISCHR(st.st_mode)) {
 		syscall(SYS_close, fd);
 		errno = ENODEV;
 		return -1;

@@ -52,7 +52,7 @@ bool agent_report_is_stderr(int fd)
 {
 	struct stat st;
 
-	return !where.file && where.has_err && fd >= 0 && fstat(fd, &st) == 0 &&
+	return !where.file && where.has_err && fd >= 0 && pmc_fd_stat(fd, &st) == 0 &&
 	       st.st_dev == where.err.st_dev && st.st_ino == where.err.st_ino &&
 	       st.st_rdev == where.err.st_rdev;
 }

@@ -119,7 +119,7 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 	if (agent.first && !agent.after_exec)
 		agent_tell_misspelt(envp);
 	agent.preloaded = agent_env_preloads(envp);
-	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	n = pmc_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
 	agent_read_program(exe, argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))

@@ -18,24 +18,18 @@ struct sample_tables sample_tables;
 /* Bytes of each part; `scale` divides the tables of stacks where address space is limited. */
 static size_t part_bytes(enum sample_part part, uint32_t slots, unsigned scale)
 {
-	switch (part) {
-	case AREA_THREADS:
-		return slots * sizeof(struct sample_thread);
-	case AREA_MODULES:
-		return SAMPLE_MODULES * sizeof(struct sample_module);
-	case AREA_TEXT:
-		return SAMPLE_TEXT_BYTES;
-	case AREA_INDEX:
-		return ((size_t)1 << 21) / scale;
-	case AREA_STACKS: /* half as many as in the index */
-		return SAMPLE_STACKS_BYTES / scale;
-	case AREA_WORDS:
-		return SAMPLE_WORDS_BYTES / scale;
-	case AREA_COUNTS:
-		return SAMPLE_COUNTS_BYTES / scale;
-	default:
-		return SAMPLE_SCRATCHES * SAMPLE_SCRATCH_BYTES;
-	}
+	const size_t bytes[AREA_PARTS] = {
+		[AREA_THREADS] = slots * sizeof(struct sample_thread),
+		[AREA_MODULES] = SAMPLE_MODULES * sizeof(struct sample_module),
+		[AREA_TEXT] = SAMPLE_TEXT_BYTES,
+		[AREA_INDEX] = ((size_t)1 << 21) / scale,
+		[AREA_STACKS] = SAMPLE_STACKS_BYTES / scale, /* half as many as in the index */
+		[AREA_WORDS] = SAMPLE_WORDS_BYTES / scale,
+		[AREA_COUNTS] = SAMPLE_COUNTS_BYTES / scale,
+		[AREA_SCRATCH] = SAMPLE_SCRATCHES * SAMPLE_SCRATCH_BYTES,
+	};
+
+	return bytes[part];
 }
 
 int sample_area_init(uint32_t slots)
