@@ -213,10 +213,10 @@ static bool snapshot_if_due(uint64_t now)
 	next = atomic_load(&tick.next_ns);
 	due = now >= next;
 	if (due) {
-		/* Late by a whole interval or more: skip those. */
 		const uint64_t began = agent_overhead_clock();
 
 		next += tick.interval_ns;
+		/* Late by a whole interval or more: skip those. */
 		atomic_store(&tick.next_ns, next > now ? next : now + tick.interval_ns);
 		agent_snapshot();
 		/* Of thousands of threads it may take longer than the interval. */
