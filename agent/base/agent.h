@@ -212,6 +212,9 @@ void agent_fds_mark(const int *list, unsigned n);
 void agent_fds_unmark(const int *list, unsigned n);
 bool agent_fds_ours(int fd);
 int agent_fds_highest(void); /* -1: none */
+/* Whether it is a perf event, as far as a seccomp filter lets that be known: if not, the program
+ * has closed the number past the hooks, and it may be a file of its own. */
+bool agent_fds_is_event(int fd);
 /* Unmarks, closes and gives back, not during a fork: the child would keep copies. */
 void agent_fds_close(int *list, unsigned n);
 /* Duplicates a descriptor to one of the agent's numbers; -1: there is none. Async-signal-safe. */

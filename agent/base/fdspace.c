@@ -267,6 +267,14 @@ void agent_fds_unmark(const int *list, unsigned n)
 	}
 }
 
+bool agent_fds_is_event(int fd)
+{
+	uint64_t id;
+	const int error = pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &id);
+
+	return !error || error == -EPERM || error == -EACCES || error == -ENOSYS;
+}
+
 void agent_fds_close(int *list, unsigned n)
 {
 	atomic_fetch_add(&fds.used, ONE_CLOSING);
@@ -274,7 +282,7 @@ void agent_fds_close(int *list, unsigned n)
 		wait_to_close();
 	agent_fds_unmark(list, n);
 	for (unsigned i = 0; i < n; i++)
-		if (list[i] >= 0 && !pmc_perf_is_event(list[i], 0))
+		if (list[i] >= 0 && !agent_fds_is_event(list[i]))
 			list[i] = -1;
 	pmc_perf_group_close(list, n);
 	atomic_fetch_sub(&fds.used, ONE_CLOSING + n);
@@ -336,8 +344,12 @@ void agent_fds_forked(int keep)
 {
 	agent_fds_unmark(&keep, 1);
 	for (int i = 0; i <= atomic_load(&highest) / 64; i++)
-		for (uint64_t set = atomic_exchange(&ours[i], 0); set; set &= set - 1)
-			syscall(SYS_close, i * 64 + __builtin_ctzll(set));
+		for (uint64_t set = atomic_exchange(&ours[i], 0); set; set &= set - 1) {
+			const int fd = i * 64 + __builtin_ctzll(set);
+
+			if (agent_fds_is_event(fd))
+				syscall(SYS_close, fd);
+		}
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
 	atomic_store(&fds.held, 0);

@@ -22,10 +22,22 @@ AGENT_API int close_range(unsigned first, unsigned last, int flags)
 AGENT_API int close(int fd) __attribute__((alias("agent_host_close")));
 AGENT_API void closefrom(int first);
 
+/* Whether the number is the agent's, unless it has been closed past the hooks (RTLD_DEEPBIND, a raw
+ * system call). */
+static bool is_own(int fd)
+{
+	if (!agent_fds_ours(fd))
+		return false;
+	if (fd == agent_file_fd() ? agent_file_is_open() : agent_fds_is_event(fd))
+		return true;
+	agent_fds_unmark(&fd, 1);
+	return false;
+}
+
 static bool is_hidden(int fd)
 {
 	int saved = errno;
-	bool hidden = agent_fds_ours(fd) && agent_active();
+	bool hidden = agent_fds_ours(fd) && agent_active() && is_own(fd);
 
 	errno = saved;
 	return hidden;
@@ -44,7 +56,7 @@ int agent_host_close_range(unsigned first, unsigned last, int flags)
 	if (highest < 0 || first > last || !agent_active())
 		return (int)syscall(SYS_close_range, first, last, flags);
 	for (unsigned fd = first; fd <= last && fd <= (unsigned)highest; fd++) {
-		if (!agent_fds_ours((int)fd))
+		if (!is_own((int)fd))
 			continue;
 		if (from < fd && syscall(SYS_close_range, from, fd - 1, flags) != 0)
 			return -1;
@@ -74,7 +86,7 @@ static void make_room(int from, int fd)
 
 	/* If `from` is not open the call fails and takes no number. */
 	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active() &&
-	    !agent_file_move(fd) && !agent_sample_move_fd(fd))
+	    is_own(fd) && !agent_file_move(fd) && !agent_sample_move_fd(fd))
 		agent_thread_move_fd(fd);
 	errno = saved;
 }

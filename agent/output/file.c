@@ -410,6 +410,11 @@ int agent_file_fd(void)
 	return atomic_load(&file.fd);
 }
 
+bool agent_file_is_open(void)
+{
+	return still_ours(atomic_load(&file.fd));
+}
+
 bool agent_file_move(int fd)
 {
 	int moved, old = fd;
@@ -436,7 +441,7 @@ void agent_file_forked(void)
 			atomic_store(&file.fd, -1);
 		return;
 	}
-	if (fd >= 0)
+	if (fd >= 0 && still_ours(fd))
 		syscall(SYS_close, fd);
 	atomic_store(&file.fd, -1);
 	agent_file_path();

@@ -39,7 +39,7 @@ for how in call inline tsc limits; do
 	limited "${limits[@]}" "$PROG/raw_fds" $how >bare
 	bare=$?
 	for set in X=1 PMC_INTERVAL=5ms PMC_SAMPLE=task-clock/2000; do
-		run limited "${limits[@]}" env LD_PRELOAD="$AGENT" PMC_OUT="$T/raw.pmc" "$set" timeout -s KILL 60 "$PROG/raw_fds" $how
+		run limited "${limits[@]}" env LD_PRELOAD="$AGENT" PMC_OUT="$T/raw-%p.pmc" "$set" timeout -s KILL 60 "$PROG/raw_fds" $how
 		is "$status" $bare "raw_fds $how, $set: ends as without the agent"
 		same bare out "raw_fds $how, $set: finds its descriptors"
 	done

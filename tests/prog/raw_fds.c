@@ -2,7 +2,7 @@
 /*
  * raw_fds call|inline: closes all descriptors past libc, by syscall() or by an instruction, while
  * threads run, and opens pipes in their place. Then the threads end. Fails if a pipe was closed or
- * lost data.
+ * lost data, also in the child of a fork, or stays open when it is closed.
  *
  * raw_fds tsc: disables the time stamp counter, and ends with status 5.
  *
@@ -11,6 +11,7 @@
  */
 #include "inline_call.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -37,10 +38,19 @@ static void *wait_to_go(void *arg)
 	return arg;
 }
 
+static int count_open(int pipes[PIPES][2])
+{
+	int n = 0;
+
+	for (int i = 0; i < 2 * PIPES; i++)
+		n += inline_call(SYS_fcntl, pipes[i / 2][i % 2], F_GETPIPE_SZ, 0) > 0;
+	return n;
+}
+
 static int fds(int inlined)
 {
 	pthread_t threads[THREADS];
-	int pipes[PIPES][2], bad = 0;
+	int pipes[PIPES][2], bad = 0, status;
 	char c = 0;
 
 	for (int i = 0; i < THREADS; i++)
@@ -54,12 +64,19 @@ static int fds(int inlined)
 	for (int i = 0; i < PIPES; i++)
 		if (pipe(pipes[i]) != 0 || write(pipes[i][1], "x", 1) != 1)
 			return 2;
+	if (fork() == 0)
+		_exit(count_open(pipes));
+	wait(&status);
 	go = 1;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < PIPES; i++)
 		bad += write(pipes[i][1], "y", 1) != 1 || read(pipes[i][0], &c, 1) != 1 || c != 'x';
 	printf("%d of %d pipes are not as before\n", bad, PIPES);
+	for (int i = 0; i < 2 * PIPES; i++)
+		close(pipes[i / 2][i % 2]);
+	printf("%d ends are open in a child, %d after close()\n", WEXITSTATUS(status),
+	       count_open(pipes));
 	return bad != 0;
 }
 
