@@ -170,8 +170,11 @@ int agent_fds_window_open(void)
 void agent_fds_window_close(void)
 {
 	lock();
-	if (--fds.windows == 0 && fds.windowed)
+	/* First the limit: a child that is cloned in between finds the window open, and sets its
+	 * own. */
+	if (fds.windows == 1 && fds.windowed)
 		set_soft(fds.host.rlim_cur);
+	fds.windows--;
 	unlock();
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <threads.h>
 #include <time.h>
+#include <wordexp.h>
 
 typedef void agent_handler(int);
 

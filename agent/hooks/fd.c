@@ -2,7 +2,7 @@
 /*
  * fd.c - hides the agent's descriptors and raised limits of them from the host. Overrides: close
  * close_range closefrom dup2 dup3 fclose getrlimit getrlimit64 setrlimit setrlimit64 prlimit
- * prlimit64 getdtablesize sysconf posix_spawn posix_spawnp popen system.
+ * prlimit64 getdtablesize sysconf posix_spawn posix_spawnp popen system wordexp clone.
  *
  * Programs close all descriptors when they become daemons. The agent's stay open: close() succeeds,
  * for programs that take the numbers from /proc/self/fd, and the range calls skip them. If the host
@@ -15,6 +15,8 @@
  */
 #include "agent/hooks/hooks.h"
 
+#include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 AGENT_API int close_range(unsigned first, unsigned last, int flags)
@@ -219,15 +221,40 @@ AGENT_API FILE *popen(const char *command, const char *mode)
 	WITHOUT_WINDOWS(FILE *, REAL(popen)(command, mode));
 }
 
-AGENT_API int system(const char *command)
+/* Before calls that may wait for a child: windows stay shut only while it starts. */
+static void shut_windows(void)
 {
 	int saved = errno;
 
-	/* system() waits for the command: windows stay shut only while the child starts. */
 	if (agent_active()) {
 		agent_fds_quiet();
 		agent_fds_let(agent_fds_hold());
 	}
 	errno = saved;
+}
+
+AGENT_API int system(const char *command)
+{
+	shut_windows();
 	return REAL(system)(command);
+}
+
+AGENT_API int wordexp(const char *words, wordexp_t *to, int flags)
+{
+	shut_windows();
+	return REAL(wordexp)(words, to, flags);
+}
+
+AGENT_API int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
+{
+	void *more[3];
+	va_list args;
+
+	va_start(args, arg);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(args, void *);
+	va_end(args);
+	if (!(flags & CLONE_THREAD))
+		shut_windows();
+	return REAL(clone)(run, stack, flags, arg, more[0], more[1], more[2]);
 }

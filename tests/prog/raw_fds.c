@@ -6,14 +6,17 @@
  *
  * raw_fds tsc: disables the time stamp counter, and ends with status 5.
  *
- * raw_fds limits: the limit of descriptors as sysconf() and vfork children see it, while threads
- * start; fails if one differs from that at the start.
+ * raw_fds limits: the limit of descriptors as sysconf() and children of vfork, clone and wordexp
+ * see it, while threads start; fails if one differs from that at the start.
  */
 #include "inline_call.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 enum { THREADS = 4, PIPES = 40 };
 
@@ -95,9 +99,39 @@ static void *storm(void *arg)
 	return arg;
 }
 
+static struct rlimit at_start;
+
+static int compare(void *unused)
+{
+	struct rlimit now = { 0, 0 };
+
+	(void)unused;
+	inline_call(SYS_getrlimit, RLIMIT_NOFILE, (long)&now, 0);
+	inline_call(SYS_exit_group, now.rlim_cur != at_start.rlim_cur, 0, 0);
+	return 0;
+}
+
+/* A child that calls no hook. Whether its limit differs. */
+static bool differs_in_clone(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int status;
+
+	waitpid(clone(compare, stack + sizeof(stack), SIGCHLD, NULL), &status, 0);
+	return status != 0;
+}
+
+static bool differs_in_wordexp(const char *want)
+{
+	wordexp_t words;
+	bool differs = wordexp("$(ulimit -n)", &words, 0) != 0 || strcmp(words.we_wordv[0], want);
+
+	wordfree(&words);
+	return differs;
+}
+
 static int limits(const char *self)
 {
-	struct rlimit at_start;
 	pthread_t threads[2];
 	int bad = 0, status;
 	char text[32];
@@ -120,6 +154,8 @@ static int limits(const char *self)
 		waitpid(pid, &status, 0);
 		bad += status != 0;
 	}
+	for (int i = 0; i < 300; i++)
+		bad += differs_in_clone() + (i % 2 && differs_in_wordexp(text));
 	go = 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
