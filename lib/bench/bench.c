@@ -33,16 +33,11 @@ static int options_of(const struct pmc_bench_options *from, struct pmc_bench_opt
 		return -EINVAL;
 	if (from)
 		*to = *from;
-	if (!to->events)
-		to->events = PMC_BENCH_EVENTS;
-	if (!to->warmup_ns)
-		to->warmup_ns = 50 * MS;
-	if (!to->sample_ns)
-		to->sample_ns = MS;
-	if (!to->total_ns)
-		to->total_ns = 500 * MS;
-	if (!to->min_samples)
-		to->min_samples = 10;
+	to->events = to->events ? to->events : PMC_BENCH_EVENTS;
+	to->warmup_ns = to->warmup_ns ? to->warmup_ns : 50 * MS;
+	to->sample_ns = to->sample_ns ? to->sample_ns : MS;
+	to->total_ns = to->total_ns ? to->total_ns : 500 * MS;
+	to->min_samples = to->min_samples ? to->min_samples : 10;
 	if (!to->max_samples)
 		to->max_samples = to->min_samples > 10000 ? to->min_samples : 10000;
 	if (to->min_samples < 2 || to->max_samples < to->min_samples ||

@@ -121,7 +121,7 @@ int counter_each_cpu(const struct pmc_counter_event *events, size_t n,
 /* The raw reading now. Stores the first max values. */
 int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 		  struct pmc_perf_value *values, size_t max);
-/* -EBADF if the descriptor is no longer this counter. */
+/* -EINVAL: NULL. -EBADF: the descriptor is no longer this counter. */
 int counter_ioctl(const struct pmc_counter *counter, unsigned long request, const void *arg);
 /* The raw running time now; 0 if it cannot be read. */
 uint64_t counter_running_ns(const struct pmc_counter *counter);

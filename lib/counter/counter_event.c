@@ -333,15 +333,18 @@ int pmc_counter_event_formats(const char *pmu,
 
 /* ---- probes -------------------------------------------------------------------------------*/
 
-/* place: the string that config1 points to, or none. The PMU defines the type and the bit for
- * returns: perf_kprobe and perf_uprobe in kernel/events/core.c. */
+/* place: the string that config1 points to, called `what`, or with what NULL none. The PMU defines
+ * the type and the bit for returns: perf_kprobe and perf_uprobe in kernel/events/core.c. */
 static int make_probe(struct pmc_counter_event *event, const char *pmu, enum pmc_probe probe,
-		      const char *place, uint64_t offset, struct pmc_failure *failure)
+		      const char *what, const char *place, uint64_t offset,
+		      struct pmc_failure *failure)
 {
 	const struct pmc_counter_field field = { "retprobe", 1 };
 	struct pmc_out out;
 	int error;
 
+	if (what && !place)
+		return counter_fail(failure, -EINVAL, what, "NULL");
 	if (probe != PMC_PROBE_ENTRY && probe != PMC_PROBE_RETURN)
 		return counter_fail(failure, -EINVAL, "probe",
 				    "use PMC_PROBE_ENTRY or PMC_PROBE_RETURN");
@@ -358,21 +361,17 @@ static int make_probe(struct pmc_counter_event *event, const char *pmu, enum pmc
 int pmc_counter_event_kprobe(struct pmc_counter_event *event, enum pmc_probe probe,
 			     const char *symbol, uint64_t offset, struct pmc_failure *failure)
 {
-	if (!symbol)
-		return counter_fail(failure, -EINVAL, "symbol", "NULL");
-	return make_probe(event, "kprobe", probe, symbol, offset, failure);
+	return make_probe(event, "kprobe", probe, "symbol", symbol, offset, failure);
 }
 
 int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, enum pmc_probe probe,
 				     uint64_t address, struct pmc_failure *failure)
 {
-	return make_probe(event, "kprobe", probe, NULL, address, failure);
+	return make_probe(event, "kprobe", probe, NULL, NULL, address, failure);
 }
 
 int pmc_counter_event_uprobe(struct pmc_counter_event *event, enum pmc_probe probe,
 			     const char *path, uint64_t offset, struct pmc_failure *failure)
 {
-	if (!path)
-		return counter_fail(failure, -EINVAL, "path", "NULL");
-	return make_probe(event, "uprobe", probe, path, offset, failure);
+	return make_probe(event, "uprobe", probe, "path", path, offset, failure);
 }

@@ -567,16 +567,14 @@ static int error_of_reading(int error)
 
 int pmc_group_typed_enable(const struct pmc_group_typed *group)
 {
-	if (!group)
-		return -EINVAL;
-	return group->counters ? pmc_group_enable(group->counters) : -EBADF;
+	return group && !group->counters ? -EBADF :
+					   pmc_group_enable(group ? group->counters : NULL);
 }
 
 int pmc_group_typed_disable(const struct pmc_group_typed *group)
 {
-	if (!group)
-		return -EINVAL;
-	return group->counters ? pmc_group_disable(group->counters) : -EBADF;
+	return group && !group->counters ? -EBADF :
+					   pmc_group_disable(group ? group->counters : NULL);
 }
 
 int pmc_group_typed_reset(struct pmc_group_typed *group)

@@ -111,22 +111,15 @@ static int check(const struct pmc_open_options *open, struct pmc_failure *failur
 				    "set either wakeup_watermark or wakeup_events");
 	if (open->precise_ip > 3)
 		return counter_fail(failure, -EINVAL, "precise_ip", "must be 0, 1, 2 or 3");
-	if (open->sample_regs_user && !(type & PERF_SAMPLE_REGS_USER))
-		return counter_fail(
-			failure, -EINVAL, "sample_regs_user",
-			"has no effect alone; add PERF_SAMPLE_REGS_USER to sample_type");
-	if (open->sample_regs_intr && !(type & PERF_SAMPLE_REGS_INTR))
-		return counter_fail(
-			failure, -EINVAL, "sample_regs_intr",
-			"has no effect alone; add PERF_SAMPLE_REGS_INTR to sample_type");
-	if (open->sample_stack_user && !(type & PERF_SAMPLE_STACK_USER))
-		return counter_fail(failure, -EINVAL, "sample_stack_user",
-				    "has no effect alone; add PERF_SAMPLE_STACK_USER to "
-				    "sample_type");
-	if (open->branch_sample_type && !(type & PERF_SAMPLE_BRANCH_STACK))
-		return counter_fail(failure, -EINVAL, "branch_sample_type",
-				    "has no effect alone; add PERF_SAMPLE_BRANCH_STACK to "
-				    "sample_type");
+#define NEEDS(member, bit)                                                                         \
+	if (open->member && !(type & (bit)))                                                       \
+		return counter_fail(failure, -EINVAL, #member,                                     \
+				    "has no effect alone; add " #bit " to sample_type");
+	NEEDS(sample_regs_user, PERF_SAMPLE_REGS_USER)
+	NEEDS(sample_regs_intr, PERF_SAMPLE_REGS_INTR)
+	NEEDS(sample_stack_user, PERF_SAMPLE_STACK_USER)
+	NEEDS(branch_sample_type, PERF_SAMPLE_BRANCH_STACK)
+#undef NEEDS
 	return check_target(open, failure);
 }
 

@@ -299,7 +299,7 @@ static bool is_software(const struct pmc_counter *counter)
 
 int counter_ioctl(const struct pmc_counter *counter, unsigned long request, const void *arg)
 {
-	int error = counter_check(counter);
+	int error = counter ? counter_check(counter) : -EINVAL;
 
 	return error ? error : pmc_perf_ioctl(counter->fd, request, (void *)(uintptr_t)arg);
 }
@@ -322,16 +322,14 @@ int pmc_counter_enable(struct pmc_counter *counter)
 
 int pmc_counter_disable(struct pmc_counter *counter)
 {
-	return counter ? counter_ioctl(counter, PERF_EVENT_IOC_DISABLE, NULL) : -EINVAL;
+	return counter_ioctl(counter, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
 /* A group opened here is enabled through its leader only: with PERF_IOC_FLAG_GROUP each member is
  * enabled after its leader, and may stay stopped as above. */
 static int control_group(const struct pmc_counter *counter, unsigned long request)
 {
-	if (!counter)
-		return -EINVAL;
-	if (counter->group)
+	if (counter && counter->group)
 		return counter_ioctl(counter->group->members[0], request, NULL);
 	return counter_ioctl(counter, request, (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 }
@@ -365,14 +363,14 @@ int pmc_counter_disable_group(struct pmc_counter *counter)
 int pmc_counter_refresh(struct pmc_counter *counter, int overflows)
 {
 	/* The kernel takes 0 as "no limit" and never disables. */
-	if (!counter || overflows <= 0)
-		return -EINVAL;
-	return counter_ioctl(counter, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)overflows);
+	return overflows <= 0 ?
+		       -EINVAL :
+		       counter_ioctl(counter, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)overflows);
 }
 
 int pmc_counter_set_period(struct pmc_counter *counter, uint64_t period)
 {
-	int error = counter ? counter_ioctl(counter, PERF_EVENT_IOC_PERIOD, &period) : -EINVAL;
+	int error = counter_ioctl(counter, PERF_EVENT_IOC_PERIOD, &period);
 
 	if (!error)
 		counter->attr.base.sample_period = period;
@@ -381,14 +379,10 @@ int pmc_counter_set_period(struct pmc_counter *counter, uint64_t period)
 
 int pmc_counter_set_bpf(struct pmc_counter *counter, int program_fd)
 {
-	if (!counter)
-		return -EINVAL;
 	return counter_ioctl(counter, PERF_EVENT_IOC_SET_BPF, (void *)(intptr_t)program_fd);
 }
 
 int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter)
 {
-	if (!counter || !filter)
-		return -EINVAL;
-	return counter_ioctl(counter, PERF_EVENT_IOC_SET_FILTER, filter);
+	return filter ? counter_ioctl(counter, PERF_EVENT_IOC_SET_FILTER, filter) : -EINVAL;
 }
