@@ -25,7 +25,10 @@ int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, uns
 /* Opens an event of the calling thread on any CPU: pmc_perf_open_self(), or a function that refuses
  * where a seccomp filter would kill, or a test's double. A descriptor or -errno. */
 typedef int (*pmc_perf_opener)(struct pmc_attr *attr, int leader);
-int pmc_perf_open_self(struct pmc_attr *attr, int leader);
+static inline int pmc_perf_open_self(struct pmc_attr *attr, int leader)
+{
+	return pmc_perf_open(attr, 0, -1, leader, 0);
+}
 /* The result of ioctl(2) (>= 0), or -errno. */
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg);
 
@@ -90,8 +93,16 @@ struct pmc_perf_target {
  * left open. */
 int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
 			const struct pmc_perf_target *target, int *fds, uint64_t *id);
-int pmc_perf_group_enable(int leader);
-int pmc_perf_group_disable(int leader);
+/* By the leader alone. With PERF_IOC_FLAG_GROUP siblings stay stopped after a second round of
+ * disable and enable, until the thread's next context switch (Linux 6.18). */
+static inline int pmc_perf_group_enable(int leader)
+{
+	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_ENABLE, NULL);
+}
+static inline int pmc_perf_group_disable(int leader)
+{
+	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_DISABLE, NULL);
+}
 
 /* Words in a reading of n events. */
 #define PMC_PERF_GROUP_WORDS(n) (3 + 2 * (n))

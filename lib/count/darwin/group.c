@@ -15,11 +15,6 @@ int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, uns
 	return -ENOSYS;
 }
 
-int pmc_perf_open_self(struct pmc_attr *attr, int leader)
-{
-	return pmc_perf_open(attr, 0, -1, leader, 0);
-}
-
 int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 {
 	(void)fd, (void)words, (void)n_words;
@@ -36,15 +31,9 @@ int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
 	return -ENOSYS;
 }
 
-int pmc_perf_group_enable(int leader)
+int pmc_perf_ioctl(int fd, unsigned long request, void *arg)
 {
-	(void)leader;
-	return -ENOSYS;
-}
-
-int pmc_perf_group_disable(int leader)
-{
-	(void)leader;
+	(void)fd, (void)request, (void)arg;
 	return -ENOSYS;
 }
 

@@ -16,11 +16,6 @@ int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, uns
 			     flags | PERF_FLAG_FD_CLOEXEC);
 }
 
-int pmc_perf_open_self(struct pmc_attr *attr, int leader)
-{
-	return pmc_perf_open(attr, 0, -1, leader, 0);
-}
-
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg)
 {
 	return (int)pmc_sys3(SYS_ioctl, fd, request, arg);
@@ -196,18 +191,6 @@ fail:
 	for (; i < n; i++)
 		fds[i] = -1;
 	return fd;
-}
-
-/* By the leader alone. With PERF_IOC_FLAG_GROUP siblings stay stopped after a second round of
- * disable and enable, until the thread's next context switch (Linux 6.18). */
-int pmc_perf_group_enable(int leader)
-{
-	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_ENABLE, NULL);
-}
-
-int pmc_perf_group_disable(int leader)
-{
-	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
 bool pmc_perf_is_event(int fd, uint64_t id)
