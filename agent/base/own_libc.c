@@ -123,16 +123,11 @@ int strcmp(const char *left, const char *right)
 	return strncmp(left, right, SIZE_MAX);
 }
 
-static int lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
-}
-
 int strncasecmp(const char *left, const char *right, size_t n)
 {
 	for (; n > 0; n--, left++, right++)
-		if (lower(*left) != lower(*right) || !*left)
-			return lower(*left) - lower(*right);
+		if (pmc_lower(*left) != pmc_lower(*right) || !*left)
+			return (unsigned char)pmc_lower(*left) - (unsigned char)pmc_lower(*right);
 	return 0;
 }
 

@@ -263,22 +263,12 @@ static int parse_INTERVAL(const char *value, pmc_config_INTERVAL *to)
 
 static int parse_SIGNAL(const char *value, pmc_config_SIGNAL *to)
 {
-	int signo = pmc_signal_number(value);
+	static const uint8_t never[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE,
+					 SIGILL,  SIGTRAP, SIGSYS,  SIGABRT };
+	const int signo = pmc_signal_number(value);
 
-	switch (signo) {
-	case SIGKILL:
-	case SIGSTOP:
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGFPE:
-	case SIGILL:
-	case SIGTRAP:
-	case SIGSYS:
-	case SIGABRT:
+	if (signo < 0 || memchr(never, signo, sizeof(never)))
 		return -EINVAL;
-	}
-	if (signo < 0)
-		return signo;
 	*to = signo;
 	return 0;
 }

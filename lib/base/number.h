@@ -28,6 +28,11 @@ static inline bool pmc_is_alnum(char c)
 	return pmc_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static inline char pmc_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* a - b, and 0 where that would be negative. */
 static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)
 {

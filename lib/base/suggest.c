@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* suggest.c - edit distance of two words, and the nearest name by it. */
 #include "lib/base/suggest.h"
+#include "lib/base/number.h"
 
 #include <string.h>
 
 #define WORD_MAX 128
 
-static unsigned char folded(char c)
+static char folded(char c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return (unsigned char)(c - 'A' + 'a');
-	return c == '_' ? '-' : (unsigned char)c;
+	return c == '_' ? '-' : pmc_lower(c);
 }
 
 unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, unsigned limit)
@@ -31,7 +30,7 @@ unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, 
 		row[0] = (unsigned char)i;
 		least = row[0];
 		for (size_t j = 1; j <= b_len; j++) {
-			unsigned char x = folded(a[i - 1]), y = folded(b[j - 1]);
+			const char x = folded(a[i - 1]), y = folded(b[j - 1]);
 			unsigned best = above[j - 1] + (x != y);
 
 			if (above[j] + 1u < best)

@@ -18,11 +18,6 @@
 
 static const char *const words[] = { "pass", "token", "secret", "key", "credential" };
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 static bool is_name(char c)
 {
 	return pmc_is_alnum(c) || c == '_' || c == '-' || c == '.';
@@ -30,7 +25,7 @@ static bool is_name(char c)
 
 static bool begins(const char *text, const char *end, const char *word)
 {
-	while (*word && text < end && lower(*text) == *word) {
+	while (*word && text < end && pmc_lower(*text) == *word) {
 		text++;
 		word++;
 	}
