@@ -25,7 +25,7 @@ static void end(int status)
 {
 	int saved = errno;
 
-	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
+	agent_leave(PMC_ENDED_EXIT, status & 0xff);
 	errno = saved;
 }
 

@@ -137,7 +137,7 @@ EXEC_LIST(AGENT_API, execle, true, execve(file, argv, envp))
 
 __attribute__((noreturn)) static void leave(int status)
 {
-	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
+	agent_leave(PMC_ENDED_EXIT, status & 0xff);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
@@ -180,7 +180,7 @@ AGENT_API void abort(void)
 	}
 	/* Written here, not in the SIGABRT handler: abort is often called on a small signal stack,
 	 * which has no room for another signal frame. */
-	agent_leave(PMC_ENDED_SIGNAL, SIGABRT, true);
+	agent_leave(PMC_ENDED_SIGNAL, SIGABRT);
 	REAL(abort)();
 	for (;;)
 		syscall(SYS_exit_group, 127);

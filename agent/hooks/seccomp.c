@@ -201,7 +201,7 @@ static void before_filter(long number, const long args[6])
 	agent_note(NOTE_SECCOMP_SILENT);
 	/* Threads that are about to open their groups see that it has ended, or this. */
 	agent_forbid(AGENT_PERF);
-	agent_leave(PMC_RUNNING, 0, false);
+	agent_leave(PMC_RUNNING, 0);
 	agent_threads_settle();
 	agent_signals_forget();
 }
@@ -250,7 +250,7 @@ long agent_watched_syscall(long number, ...)
 	va_end(args);
 	switch (number) {
 	case SYS_exit_group:
-		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff, false);
+		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff);
 		break;
 	case SYS_rt_sigaction:
 		if (agent_own_signal_call((int)a[0], (const void *)a[1], (void *)a[2]))

@@ -196,13 +196,13 @@ static void report_in_clone(void)
 
 /* In the job's first process, as its last act: prints the report and removes the private dump. Uses
  * a stack of its own unless called on the main thread's: reading the dump back takes more than a
- * signal handler or a small thread has. in_clone: always in a throwaway clone, since after a wild
- * pointer the agent's own data may be damaged. */
-static void report_last(bool in_clone)
+ * signal handler or a small thread has. At a fatal signal always in a throwaway clone, since after
+ * a wild pointer the agent's own data may be damaged. */
+static void report_last(bool by_signal)
 {
 	if (!agent.first)
 		return;
-	if (!in_clone && (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack()))
+	if (!by_signal && (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack()))
 		report(NULL);
 	else
 		report_in_clone();
@@ -223,7 +223,7 @@ uint64_t agent_block_signals(void)
 	return mask;
 }
 
-static void leave(enum pmc_ended how, int code, bool in_clone)
+static void leave(enum pmc_ended how, int code)
 {
 	bool active = agent_active(), prints;
 	uint64_t mask;
@@ -242,7 +242,7 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 	prints = (active || !is_child()) && take_step(AGENT_REPORTS);
 	agent_mask_set(mask);
 	if (prints) {
-		report_last(in_clone);
+		report_last(how == PMC_ENDED_SIGNAL);
 		take_step(AGENT_REPORTED);
 	} else if (interrupted_report()) {
 		abandon();
@@ -251,11 +251,11 @@ static void leave(enum pmc_ended how, int code, bool in_clone)
 	}
 }
 
-void agent_leave(enum pmc_ended how, int code, bool in_clone)
+void agent_leave(enum pmc_ended how, int code)
 {
 	if (how == PMC_ENDED_SIGNAL)
 		die_by_signal();
-	leave(how, code, in_clone);
+	leave(how, code);
 	if (how == PMC_ENDED_EXIT)
 		await_signal();
 }

@@ -44,8 +44,8 @@ const char *agent_copy(const char *text);
 
 /* ---- leave.c ---- */
 /* Before the process ends: writes the final rows and the report, once. If another thread is doing
- * that, waits for it. in_clone: the report is printed by a throwaway clone. Async-signal-safe. */
-void agent_leave(enum pmc_ended how, int code, bool in_clone);
+ * that, waits for it. Async-signal-safe. */
+void agent_leave(enum pmc_ended how, int code);
 
 /* In a forked child: its end has not begun. */
 void agent_leave_forked(void);

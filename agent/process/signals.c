@@ -67,7 +67,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	agent_leave(PMC_ENDED_SIGNAL, signo, true);
+	agent_leave(PMC_ENDED_SIGNAL, signo);
 	/* The program must not survive a seccomp filter that forbids these calls. */
 	if (!agent_sigdefault(signo) || (!fault && !queue_again(signo, info)))
 		syscall(SYS_exit_group, 128 + signo);

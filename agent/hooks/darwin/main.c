@@ -45,7 +45,7 @@ static void at_exit(void)
 {
 	int saved = errno;
 
-	agent_leave(PMC_ENDED_EXIT, agent.exit_status, false);
+	agent_leave(PMC_ENDED_EXIT, agent.exit_status);
 	errno = saved;
 }
 
@@ -81,7 +81,7 @@ static void hook___exit(int status)
 
 static void hook__exit(int status)
 {
-	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
+	agent_leave(PMC_ENDED_EXIT, status & 0xff);
 	_exit(status);
 }
 

@@ -99,7 +99,7 @@ static void report(bool in_handler)
 	abandon();
 }
 
-void agent_leave(enum pmc_ended how, int code, bool in_clone)
+void agent_leave(enum pmc_ended how, int code)
 {
 	const uint64_t self = pmc_mac_system.self_tid();
 	uint64_t nobody = 0;
@@ -121,7 +121,7 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 	agent_final(how, code);
 	atomic_store(&reached, REPORTS);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	report(in_clone);
+	report(how == PMC_ENDED_SIGNAL);
 	atomic_store(&reached, LEFT);
 }
 

@@ -38,7 +38,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	agent_leave(PMC_ENDED_SIGNAL, signo, true);
+	agent_leave(PMC_ENDED_SIGNAL, signo);
 	sigaction(signo, &dfl, NULL);
 	if (!is_fault(signo, info->si_code))
 		pthread_kill(pthread_self(), signo);
