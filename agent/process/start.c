@@ -9,10 +9,8 @@
 #include "agent/base/real.h"
 #include "lib/base/file.h"
 #include "lib/base/proc.h"
-#include "lib/dump/command_line.h"
 
 #include <sys/auxv.h>
-#include <sys/utsname.h>
 
 /* Overhead that cannot be measured from inside: the loader maps and links the agent before it runs,
  * the last frames are written and its memory is freed after its last look at the clock. Bench

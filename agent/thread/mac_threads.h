@@ -33,10 +33,6 @@ void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot);
 
 /* The calling thread has started. False: it is known already, or the table is full (noted). */
 bool mac_thread_begin(uint64_t tid, bool main);
-/* The number of a thread in its process, PMC_NO_SEQ if it is not in the table; and who created it,
- * and its start routine, for its row. */
-uint64_t mac_thread_seq(uint64_t tid);
-void mac_thread_origin(uint64_t tid, uint64_t created_by, uint64_t start_site);
 /* The calling thread ends: its last row goes to agent_file_append(). */
 void mac_thread_end(uint64_t tid, enum pmc_thread_state state);
 /* Appends a row for each thread in the table to buf, which has room for the totals afterwards.

@@ -9,7 +9,6 @@
 #include <fnmatch.h>
 #include <signal.h>
 #include <string.h>
-#include <strings.h>
 
 static const struct {
 	char name[7];

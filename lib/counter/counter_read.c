@@ -10,7 +10,6 @@
 #include "lib/base/number.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* ---- raw readings -------------------------------------------------------------------------*/
 

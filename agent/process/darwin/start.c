@@ -8,7 +8,6 @@
  */
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
-#include "lib/dump/command_line.h"
 
 #include <crt_externs.h>
 #include <errno.h>

@@ -79,25 +79,6 @@ bool mac_thread_begin(uint64_t tid, bool main)
 	return true;
 }
 
-uint64_t mac_thread_seq(uint64_t tid)
-{
-	_Atomic uint64_t *number;
-	const struct entry *entry = find(tid, &number);
-
-	return entry ? atomic_load_explicit(&entry->seq, memory_order_relaxed) : PMC_NO_SEQ;
-}
-
-void mac_thread_origin(uint64_t tid, uint64_t created_by, uint64_t start_site)
-{
-	_Atomic uint64_t *number;
-	struct entry *entry = find(tid, &number);
-
-	if (!entry)
-		return;
-	atomic_store_explicit(&entry->created_by, created_by, memory_order_relaxed);
-	atomic_store_explicit(&entry->start_site, start_site, memory_order_relaxed);
-}
-
 /* Appends the row of a thread; false: it has ended, or there is no room. */
 static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t tid, bool own,
 		uint64_t snapshot, enum pmc_thread_state state)
@@ -230,6 +211,8 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 {
 	static _Atomic unsigned next;
 	struct mac_start *start = NULL;
+	_Atomic uint64_t *number;
+	struct entry *entry;
 	int saved = errno, was;
 	bool first;
 
@@ -243,7 +226,9 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 		return NULL;
 	start->routine = routine;
 	start->arg = arg;
-	start->creator = mac_thread_seq(pmc_mac_system.self_tid());
+	entry = find(pmc_mac_system.self_tid(), &number);
+	start->creator =
+		entry ? atomic_load_explicit(&entry->seq, memory_order_relaxed) : PMC_NO_SEQ;
 	/* A thread that is cancelled in the write would keep the lock of the table of routines. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
 	start->site = agent_start_routine((const void *)(uintptr_t)routine, &first);
@@ -262,8 +247,13 @@ void *mac_start_run(void *argument)
 	struct mac_start *start = argument;
 	void *(*routine)(void *) = start->routine;
 	void *arg = start->arg;
+	_Atomic uint64_t *number;
+	struct entry *entry = find(pmc_mac_system.self_tid(), &number);
 
-	mac_thread_origin(pmc_mac_system.self_tid(), start->creator, start->site);
+	if (entry) {
+		atomic_store_explicit(&entry->created_by, start->creator, memory_order_relaxed);
+		atomic_store_explicit(&entry->start_site, start->site, memory_order_relaxed);
+	}
 	mac_start_drop(start);
 	return routine(arg);
 }

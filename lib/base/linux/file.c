@@ -8,12 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 int pmc_fd_open(int dir, const char *path, int flags, unsigned mode)
 {

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <time.h>
-#include <unistd.h>
 
 int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
