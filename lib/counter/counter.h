@@ -44,7 +44,7 @@ struct pmc_group {
 	bool user_only, all_modes;    /* scope of members without a choice of their own */
 	struct pmc_counter **members;
 	struct pmc_perf_value *zero; /* of each member, at the group's last reset */
-	size_t count, room;
+	size_t count;
 };
 
 /* ---- counter_event.c ---------------------------------------------------------------------- */

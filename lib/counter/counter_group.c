@@ -63,19 +63,12 @@ int pmc_group_open(struct pmc_group **group, const struct pmc_counter_event *eve
 
 static int make_room(struct pmc_group *group)
 {
-	size_t room = group->room ? 2 * group->room : 8;
-	void *members, *zero;
+	void *members = realloc(group->members, (group->count + 1) * sizeof(*group->members));
+	void *zero = realloc(group->zero, (group->count + 1) * sizeof(*group->zero));
 
-	if (group->count < group->room)
-		return 0;
-	members = realloc(group->members, room * sizeof(*group->members));
 	group->members = members ? members : group->members;
-	zero = realloc(group->zero, room * sizeof(*group->zero));
 	group->zero = zero ? zero : group->zero;
-	if (!members || !zero)
-		return -ENOMEM;
-	group->room = room;
-	return 0;
+	return members && zero ? 0 : -ENOMEM;
 }
 
 /* Lets a new member of a running group run. The kernel reschedules only the member's own PMU, which

@@ -24,7 +24,7 @@
 struct pmc_sampler_set {
 	uint64_t settle_ns;
 	struct pmc_sampler **samplers;
-	unsigned n, room;
+	unsigned n;
 	uint64_t round_end_ns;
 	uint64_t newest;	  /* time of the newest record returned */
 	struct pmc_sampler *held; /* source of the last record returned */
@@ -811,6 +811,7 @@ void pmc_sampler_set_free(struct pmc_sampler_set *set)
 int pmc_sampler_set_add(struct pmc_sampler_set *set, struct pmc_sampler *sampler)
 {
 	const struct pmc_sampler *other;
+	struct pmc_sampler **samplers;
 	int error = set ? usable(sampler) : -EINVAL;
 
 	if (error)
@@ -823,15 +824,10 @@ int pmc_sampler_set_add(struct pmc_sampler_set *set, struct pmc_sampler *sampler
 	for (const struct pmc_source *s = sampler->first; s; s = s->next)
 		if (!same_order(&s->attr, &other->first->attr))
 			return -EINVAL;
-	if (set->n == set->room) {
-		unsigned room = set->room ? 2 * set->room : 16;
-		struct pmc_sampler **wider = realloc(set->samplers, room * sizeof(*wider));
-
-		if (!wider)
-			return -ENOMEM;
-		set->samplers = wider;
-		set->room = room;
-	}
+	samplers = realloc(set->samplers, (set->n + 1) * sizeof(*samplers));
+	if (!samplers)
+		return -ENOMEM;
+	set->samplers = samplers;
 	/* A set releases only records that it returned; a full ring would never get another. */
 	pmc_ring_release(&sampler->ring, sampler->at);
 	/* Its records may be older than settled ones of other rings. */

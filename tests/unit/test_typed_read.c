@@ -32,7 +32,7 @@ static int group_setup(void **state)
 	p->to = fds[1];
 	p->counters = calloc(1, sizeof(*p->counters));
 	p->counters->members = calloc(3, sizeof(*p->counters->members));
-	p->counters->count = p->counters->room = 3;
+	p->counters->count = 3;
 	for (unsigned i = 0; i < 3; i++) {
 		struct pmc_counter *member = calloc(1, sizeof(*member));
 
