@@ -86,19 +86,23 @@ static void hook__exit(int status)
 }
 
 /* Rows are written before an exec, since a successful one does not return. */
+#define AROUND_EXEC(condition, call)                                                               \
+	const bool exec = condition;                                                               \
+	int result, saved;                                                                         \
+                                                                                                   \
+	if (exec)                                                                                  \
+		agent_before_exec();                                                               \
+	result = call;                                                                             \
+	saved = errno;                                                                             \
+	if (exec)                                                                                  \
+		agent_exec_failed();                                                               \
+	errno = saved;                                                                             \
+	return result
+
 #define HOOK_EXEC(name, parameters, arguments)                                                     \
 	static int hook_##name parameters                                                          \
 	{                                                                                          \
-		int result, saved;                                                                 \
-                                                                                                   \
-		if (!agent_active())                                                               \
-			return name arguments;                                                     \
-		agent_before_exec();                                                               \
-		result = name arguments;                                                           \
-		saved = errno;                                                                     \
-		agent_exec_failed();                                                               \
-		errno = saved;                                                                     \
-		return result;                                                                     \
+		AROUND_EXEC(agent_active(), name arguments);                                       \
 	}
 
 HOOK_EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp))
@@ -125,17 +129,7 @@ static bool replaces(const posix_spawnattr_t *attr)
 		pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,           \
 		const posix_spawnattr_t *attr, char *const argv[], char *const envp[])             \
 	{                                                                                          \
-		const bool exec = replaces(attr);                                                  \
-		int result, saved;                                                                 \
-                                                                                                   \
-		if (exec)                                                                          \
-			agent_before_exec();                                                       \
-		result = name(pid, path, actions, attr, argv, envp);                               \
-		saved = errno;                                                                     \
-		if (exec)                                                                          \
-			agent_exec_failed();                                                       \
-		errno = saved;                                                                     \
-		return result;                                                                     \
+		AROUND_EXEC(replaces(attr), name(pid, path, actions, attr, argv, envp));           \
 	}
 
 HOOK_SPAWN(posix_spawn)
