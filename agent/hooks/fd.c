@@ -25,12 +25,12 @@ AGENT_API int close(int fd) __attribute__((alias("agent_host_close")));
 AGENT_API void closefrom(int first);
 
 /* Whether the number is the agent's, unless it has been closed past the hooks (RTLD_DEEPBIND, a raw
- * system call). */
+ * system call); a filter that came past them may kill for asking. */
 static bool is_own(int fd)
 {
 	if (!agent_fds_ours(fd))
 		return false;
-	if (fd == agent_file_fd() ? agent_file_is_open() : agent_fds_is_event(fd))
+	if (agent_unseen_filter() || agent_fds_is_event(fd) || agent_file_is(fd))
 		return true;
 	agent_fds_unmark(&fd, 1);
 	return false;

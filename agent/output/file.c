@@ -248,8 +248,7 @@ void agent_write_guard_end(const struct agent_write_guard *guard, bool failed)
 		pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
 }
 
-/* The host may have closed the number, and another file may have it now. */
-static bool still_ours(int fd)
+bool agent_file_is(int fd)
 {
 	struct stat st;
 
@@ -274,7 +273,7 @@ void agent_file_follow(void)
 	struct stat st;
 
 	/* Not under a seccomp filter: newfstatat was not tested there. */
-	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !still_ours(fd))
+	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !agent_file_is(fd))
 		return;
 	error = stat_path(file_path, &st);
 	if (error == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
@@ -322,7 +321,7 @@ static bool write_out(const void *frames, size_t len)
 	int fd = ready();
 	long n = 0;
 
-	if (fd >= 0 && !still_ours(fd))
+	if (fd >= 0 && !agent_file_is(fd))
 		fd = another(fd);
 	if (fd < 0)
 		return false;
@@ -410,11 +409,6 @@ int agent_file_fd(void)
 	return atomic_load(&file.fd);
 }
 
-bool agent_file_is_open(void)
-{
-	return still_ours(atomic_load(&file.fd));
-}
-
 bool agent_file_move(int fd)
 {
 	int moved, old = fd;
@@ -441,7 +435,7 @@ void agent_file_forked(void)
 			atomic_store(&file.fd, -1);
 		return;
 	}
-	if (fd >= 0 && still_ours(fd))
+	if (fd >= 0 && agent_file_is(fd))
 		syscall(SYS_close, fd);
 	atomic_store(&file.fd, -1);
 	agent_file_path();

@@ -46,8 +46,9 @@ const char *agent_file_name(void);
 bool agent_file_move(int fd);
 /* The dump's descriptor; negative: it is not open. */
 int agent_file_fd(void);
-/* Whether that still is the dump, and not a file of the program. */
-bool agent_file_is_open(void);
+/* Whether a descriptor is the dump: the host may have closed the number, and have another file
+ * there. */
+bool agent_file_is(int fd);
 /* A seccomp filter is about to be installed: uses only system calls that were tried under it. */
 void agent_file_filtered(void);
 /* In a forked child: a file of its own if the pattern has it, and new header frames. */
