@@ -55,26 +55,36 @@ def _beside(name: str, folder: str) -> Optional[str]:
     return next((str(p / name) for p in places if (p / name).is_file()), None)
 
 
+def _struct(fields: str) -> Any:
+    """A struct of the headers: "TYPE NAME, ...", the types those of ctypes without c_."""
+    members = []
+    for field in fields.split(","):
+        kind, name = field.split()
+        kind, _, length = kind.partition("*")
+        one = getattr(ctypes, "c_" + kind)
+        members.append((name, one * int(length) if length else one))
+    return type("_Struct", (ctypes.Structure,), {"_fields_": members})
+
+
+_SUMS = ("calls", "open", "cpu_ns", "self_cpu_ns", "count", "self_count", "enabled_ns", "running_ns")
+# struct pmc_region_sum, pmc_group_typed_field, pmc_group_typed, pmc_group_typed_times, pmc_failure
+_Sum = _struct("".join(f"uint64 {name}, " for name in _SUMS)
+               + "bool has_cpu, bool has_count, uint8*38 reserved")
+_Field = _struct("char_p name, char_p event, char_p unit, char_p doc")
+_Typed = _struct("void_p counters, int32 failed, uint8 scope, uint8 target, uint8*2 reserved, "
+                 "int32 pid, int32 cpu, uint64 open_mark")
+_Times = _struct("uint64 enabled_ns, uint64 running_ns, int state, uint32*5 reserved")
+_Failure = _struct("int error, char*64 what, char*320 advice, uint32*7 reserved")
+# The head of struct pmc_open_options, and room for the rest.
+_Options = _struct("uint32 size, int target, int pid, int cpu, int cgroup_fd, uint64 read_format, "
+                   "bool enabled, bool enable_on_exec, bool remove_on_exec, bool inherit, "
+                   "char*4096 rest")
+
 # ---- regions ---------------------------------------------------------------------------------
 
-
-def _agent() -> Tuple[Any, Any]:
-    """Begin and end of the agent; None without it. PyDLL keeps the GIL: releasing it at each mark
-    would let another thread take it."""
-    program = ctypes.PyDLL(None)
-    try:
-        return program.pmc_region_begin, program.pmc_region_end
-    except AttributeError:
-        return None, None
-
-
-_begin, _end = _agent()
-_SUMS = ("calls", "open", "cpu_ns", "self_cpu_ns", "count", "self_count", "enabled_ns", "running_ns")
-
-
-class _Sum(ctypes.Structure):  # struct pmc_region_sum
-    _fields_ = [(name, ctypes.c_uint64) for name in _SUMS] + [
-        ("has_cpu", ctypes.c_bool), ("has_count", ctypes.c_bool), ("reserved", ctypes.c_uint8 * 38)]
+# Of the agent; None without it. PyDLL keeps the GIL, which another thread could take at each mark.
+_begin = getattr(ctypes.PyDLL(None), "pmc_region_begin", None)
+_end = getattr(ctypes.PyDLL(None), "pmc_region_end", None)
 
 
 class Region:
@@ -169,49 +179,19 @@ def region(name: Any) -> Any:
 
 # ---- counters --------------------------------------------------------------------------------
 
-
-class _Field(ctypes.Structure):  # struct pmc_group_typed_field
-    _fields_ = [(name, ctypes.c_char_p) for name in ("name", "event", "unit", "doc")]
-
-
-class _Typed(ctypes.Structure):  # struct pmc_group_typed
-    _fields_ = [("counters", ctypes.c_void_p), ("failed", ctypes.c_int32),
-                ("scope", ctypes.c_uint8), ("target", ctypes.c_uint8),
-                ("reserved", ctypes.c_uint8 * 2), ("pid", ctypes.c_int32),
-                ("cpu", ctypes.c_int32), ("open_mark", ctypes.c_uint64)]
-
-
-class _Times(ctypes.Structure):  # struct pmc_group_typed_times
-    _fields_ = [("enabled_ns", ctypes.c_uint64), ("running_ns", ctypes.c_uint64),
-                ("state", ctypes.c_int), ("reserved", ctypes.c_uint32 * 5)]
-
-
-class _Failure(ctypes.Structure):  # struct pmc_failure
-    _fields_ = [("error", ctypes.c_int), ("what", ctypes.c_char * 64),
-                ("advice", ctypes.c_char * 320), ("reserved", ctypes.c_uint32 * 7)]
-
-
-class _Options(ctypes.Structure):  # the head of struct pmc_open_options, and room for the rest
-    _fields_ = [("size", ctypes.c_uint32), ("target", ctypes.c_int), ("pid", ctypes.c_int),
-                ("cpu", ctypes.c_int), ("cgroup_fd", ctypes.c_int),
-                ("read_format", ctypes.c_uint64), ("enabled", ctypes.c_bool),
-                ("enable_on_exec", ctypes.c_bool), ("remove_on_exec", ctypes.c_bool),
-                ("inherit", ctypes.c_bool), ("rest", ctypes.c_char * 4096)]
-
-
-_SCOPES = ("all", "user", "kernel")
 _STATES = {0: "counted", 1: "scaled", 3: "not-counted"}
 
 
 @functools.lru_cache(maxsize=None)
 def _library() -> ctypes.PyDLL:
-    """libpmc: that of the dynamic linker, else one beside this module. PyDLL: see _agent()."""
+    """libpmc: that of the dynamic linker, else one beside this module. PyDLL: see _begin."""
+    name = "libpmc.so.0"
     try:
-        library = ctypes.PyDLL("libpmc.so.0")
+        library = ctypes.PyDLL(name)
     except OSError as error:
-        beside = _beside("libpmc.so.0", "lib")
+        beside = _beside(name, "lib")
         if not beside:
-            raise Error(errno.ENOENT, f"libpmc.so.0: cannot be loaded ({error}); install pmcagent "
+            raise Error(errno.ENOENT, f"{name}: cannot be loaded ({error}); install pmcagent "
                         "(make install), or set LD_LIBRARY_PATH to its directory") from None
         library = ctypes.PyDLL(beside)
     library.pmc_open_options_init.restype = _Options
@@ -253,30 +233,24 @@ class Group:
     def __init__(self, *events: str, fallback: _Words = (), pid: int = 0, cpu: int = -1,
                  inherit: bool = False) -> None:
         self._last: Optional[Reading] = None
-        self._typed = _Typed()
-        self._library = _library()
+        self._typed, self._library = _Typed(), _library()
         options = self._library.pmc_open_options_init()
-        options.pid, options.cpu, options.inherit = pid, cpu, inherit
-        if pid == -1:
-            options.pid, options.target = 0, 1  # PMC_TARGET_ANY
-        try:
-            self._open(events, options)
-        except Error:
-            if not fallback:
-                raise
-            self._open(_words(fallback), options)
+        options.pid, options.target = max(pid, 0), pid == -1  # PMC_TARGET_ANY
+        options.cpu, options.inherit = cpu, inherit
+        error = self._open(events, options)
+        if error and fallback:
+            error = self._open(_words(fallback), options)
+        if error:
+            raise error
 
-    def _open(self, events: Tuple[str, ...], options: _Options) -> None:
+    def _open(self, events: Tuple[str, ...], options: Any) -> Optional[Error]:
         self.events = events
-        for event in events:
-            if events.count(event) > 1:
-                raise Error(errno.EINVAL, f"{event}: named twice in a group; name it once")
-        fields = [_Field(os.fsencode(event), os.fsencode(event), b"", b"") for event in events]
-        self._fields = (_Field * len(fields))(*fields)
-        self._call("open_with", self._fields, len(fields), ctypes.byref(options))
+        names = [os.fsencode(event) for event in events]
+        self._fields = (_Field * len(names))(*[(name, name, b"", b"") for name in names])
+        return self._call("open_with", self._fields, len(names), ctypes.byref(options))
 
-    def _call(self, verb: str, *args: Any, but: Tuple[int, ...] = ()) -> Optional[Error]:
-        """Calls the function; an error other than `but` is raised, one of those returned."""
+    def _call(self, verb: str, *args: Any) -> Optional[Error]:
+        """What the function fails with; None: it does not."""
         code = getattr(self._library, "pmc_group_typed_" + verb)(ctypes.byref(self._typed), *args)
         if not code:
             return None
@@ -284,22 +258,24 @@ class Group:
         _library().pmc_group_typed_explain(ctypes.byref(self._typed), self._fields, code,
                                            ctypes.byref(failure))
         texts = [text.decode(errors="replace") for text in (failure.what, failure.advice)]
-        error = Error(-code, ": ".join(filter(None, texts)))
-        if -code not in but:
+        return Error(-code, ": ".join(filter(None, texts)))
+
+    def _do(self, verb: str) -> None:
+        error = self._call(verb)
+        if error:
             raise error
-        return error
 
     def enable(self) -> None:
         """Starts counting, or goes on."""
-        self._call("enable")
+        self._do("enable")
 
     def disable(self) -> None:
         """Stops counting; counts are kept."""
-        self._call("disable")
+        self._do("disable")
 
     def reset(self) -> None:
         """Sets counts and times to 0."""
-        self._call("reset")
+        self._do("reset")
 
     def read(self) -> Reading:
         """Counts since the last reset; of a group that its `with` has closed, the last ones.
@@ -310,8 +286,9 @@ class Group:
         if self._last is not None:
             return self._last
         values, times = (ctypes.c_uint64 * len(self.events))(), _Times()
-        error = self._call("read", len(values), values, ctypes.byref(times),
-                           but=(errno.EAGAIN, errno.EBUSY, errno.ENODATA))
+        error = self._call("read", len(values), values, ctypes.byref(times))
+        if error and error.errno not in (errno.EAGAIN, errno.EBUSY, errno.ENODATA):
+            raise error
         counts: List[Optional[int]] = [None] * len(values) if error else list(values)
         reading = Reading(zip(self.events, counts))
         reading.enabled_ns, reading.running_ns = times.enabled_ns, times.running_ns
@@ -321,7 +298,7 @@ class Group:
     @property
     def scope(self) -> str:
         """The modes that are counted: "all", "user" (also if kernel mode is not permitted), "kernel"."""
-        return _SCOPES[self._typed.scope]
+        return ("all", "user", "kernel")[self._typed.scope]
 
     def close(self) -> None:
         """Closes the descriptors. A group may be closed twice."""
@@ -402,8 +379,8 @@ def _flat(row: Dict[str, Any]) -> Dict[str, Any]:
     return flat
 
 
-def _columns(rows: List[Dict[str, Any]], pandas: Any) -> Dict[str, Any]:
-    """Columns for a frame. Of integers among None pandas makes doubles unless told the type."""
+def _frame(rows: List[Dict[str, Any]], pandas: Any) -> Any:
+    """Of integers among None pandas makes doubles unless told the type."""
     columns: Dict[str, Any] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
@@ -412,7 +389,7 @@ def _columns(rows: List[Dict[str, Any]], pandas: Any) -> Dict[str, Any]:
             fits = max(known, default=0) < 2**63
             values = pandas.array(values, dtype="Int64" if fits else object)
         columns[name] = values
-    return columns
+    return pandas.DataFrame(columns)
 
 
 @overload
@@ -441,9 +418,8 @@ def read(*paths: _Path, by: str = "thread", where: _Words = (), sort: str = "", 
             raise ImportError("pmc.read(frame=True): pandas is not installed; install python3-pandas, "
                               "or call read() without frame for a list of dicts") from None
     flags = [f"--where={word}" for word in _words(where)]
-    flags += [f"--by={by}"] if by != "thread" else []
-    flags += [f"--sort={sort}"] if sort else []
-    flags += [f"--top={top}"] if top else []
+    flags += [f"--{name}={value}" for name, value in
+              (("by", by), ("sort", sort), ("top", top)) if value not in ("", 0, "thread")]
     data = _pmctl("report", "--format=json", *flags, "--", *[os.fspath(path) for path in paths])
     rows = [_flat(row) for row in data["threads" if by == "thread" else "groups"]]
-    return pandas.DataFrame(_columns(rows, pandas)) if frame else rows
+    return _frame(rows, pandas) if frame else rows

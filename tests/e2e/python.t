@@ -229,7 +229,6 @@ except (OSError, ImportError) as error:
 }
 like "$(failing 'pmc.Group("page-faults", "no-such-event")')" "^Error ENOENT no-such-event: .*unknown event" "an unknown event"
 like "$(failing 'pmc.Group("@cache")')" "^Error EINVAL @cache: a row is one event" "a set is not an event"
-like "$(failing 'pmc.Group("page-faults", "page-faults")')" "^Error EINVAL page-faults: named twice.*; name it once$" "an event twice"
 like "$(failing 'pmc.Group()')" "^Error EINVAL .*list of events is empty" "no event"
 like "$(failing 'pmc.Counter("page-faults", pid=-1)')" "^Error EINVAL .+" "all threads without a CPU"
 like "$(failing 'pmc.Counter("no-such-event", fallback="nor-this")')" "^Error ENOENT nor-this: " "an unknown fallback"
