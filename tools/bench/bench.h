@@ -36,7 +36,7 @@ struct bench_run {
 
 /* -L: its values replace {NAME} in commands. */
 struct bench_parameter {
-	const char *name;
+	const char *name, *token; /* token: {NAME} */
 	const char **values;
 	unsigned n;
 	bool used; /* by a command */
@@ -44,7 +44,7 @@ struct bench_parameter {
 
 struct bench_command {
 	const char *text;	 /* as shown */
-	const char *form;	 /* the same with {NAME}: one for all values of parameters */
+	const char *form;	 /* the same with {NAME} of the first parameter */
 	const char *prepare;	 /* --prepare for it; NULL: none */
 	const char **values;	 /* of each parameter; NULL: the command does not have it */
 	char **argv;		 /* argv[0] as given */
@@ -182,8 +182,8 @@ static inline const char *bench_thread_column(const struct bench *bench, unsigne
 {
 	return column ? bench->measures[BENCH_EVENTS + column - 1].event->event.name : "cpu_ns";
 }
-/* Whether tables or rows have a column or measurement of that name. */
-bool bench_has_name(const struct bench *bench, const char *name);
+/* Whether another column or measurement has the name of parameter p. */
+bool bench_has_name(const struct bench *bench, unsigned p);
 void bench_write_json(struct bench *bench, struct pmc_out *out);
 /* All measurements as a table of HTML. */
 void bench_put_table(struct bench *bench, struct pmc_out *out);

@@ -187,41 +187,56 @@ static const char *typed(struct bench *bench, char **argv)
 	return out.buf;
 }
 
+static char **fill(struct bench *bench, char *const *words, const char *const *values)
+{
+	char **filled;
+	size_t n = 0;
+
+	while (words[n])
+		n++;
+	filled = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*filled));
+	while (n-- > 0)
+		filled[n] = bench_fill(bench, words[n], values);
+	return filled;
+}
+
+/* The command with these values as it is shown. */
+static const char *shown(struct bench *bench, bool line, char *const *words, const char **values)
+{
+	char **filled = fill(bench, words, values);
+	const char *text = masked(bench, line ? filled[0] : typed(bench, filled), filled);
+
+	return bench_fill(bench, bench_form(bench, text, words), values);
+}
+
 /* A command for each combination of the values of its parameters. line: its text; NULL: it is an
  * argument vector. */
 static int add_each(struct bench *bench, char *line, char **argv)
 {
 	char *const lines[] = { line, NULL };
 	char *const *words = line ? lines : argv;
-	const char **values, *form, *text;
-	size_t n = 0;
-	int code;
+	const char **values;
+	int code = 0;
 
 	if (!line && bench->shell)
 		return tool_fail(EXIT_USAGE,
 				 "--shell takes each command as one string: pmctl bench --shell "
 				 "'CMD | CMD'");
-	text = masked(bench, line ? line : typed(bench, argv), words);
-	form = bench_form(bench, text, words);
-	while (words[n])
-		n++;
-	for (uint64_t k = 0; (values = bench_values(bench, words, k)); k++) {
+	for (uint64_t k = 0; !code && (values = bench_values(bench, words, k)); k++) {
 		struct bench_command *command = &bench->commands[bench->n_commands];
-		char **filled = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*filled));
+		const char *first = values[0];
 
-		for (size_t i = 0; i < n; i++)
-			filled[i] = bench_fill(bench, words[i], values);
-		code = line ? add_string(bench, filled[0]) : add(bench, filled);
-		if (code)
-			return code;
-		command->form = form;
-		text = masked(bench, line ? filled[0] : typed(bench, filled), filled);
-		command->text = bench_fill(bench, bench_form(bench, text, words), values);
+		code = line ? add_string(bench, bench_fill(bench, line, values)) :
+			      add(bench, fill(bench, argv, values));
+		command->text = shown(bench, line, words, values);
 		command->values = values;
 		if (bench->prepare)
 			command->prepare = bench_fill(bench, bench->prepare, values);
+		values[0] = first ? bench->parameters->token : NULL;
+		command->form = shown(bench, line, words, values);
+		values[0] = first;
 	}
-	return 0;
+	return code;
 }
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -362,7 +377,7 @@ static int set_limits(struct bench *bench)
 	for (unsigned i = 0; i < bench->n_fail_on && !code; i++)
 		code = add_limit(bench, bench->fail_on[i]);
 	for (unsigned p = 0; p < bench->n_parameters && !code; p++)
-		if (bench_has_name(bench, bench->parameters[p].name))
+		if (bench_has_name(bench, p))
 			code = tool_fail(EXIT_USAGE,
 					 "-L %s: a column has this name; choose another",
 					 bench->parameters[p].name);

@@ -344,10 +344,13 @@ const struct table_column bench_columns[] = {
 
 #define N_COLUMNS (sizeof(bench_columns) / sizeof(bench_columns[0]))
 
-bool bench_has_name(const struct bench *bench, const char *name)
+bool bench_has_name(const struct bench *bench, unsigned p)
 {
+	const char *name = bench->parameters[p].name;
 	bool found = !strcmp(name, "run") || !strcmp(name, "exit");
 
+	while (p-- > 0)
+		found |= !strcmp(name, bench->parameters[p].name);
 	for (unsigned i = 0; i < N_COLUMNS; i++)
 		found |= !strcmp(name, bench_columns[i].name);
 	for (unsigned m = 0; m < bench->n_measures; m++)

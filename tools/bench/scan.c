@@ -37,12 +37,7 @@ static int read_scan(struct bench *bench, const char *text)
 				 "- and _",
 				 text);
 	parameter->name = pmc_arena_strndup(&bench->arena, text, len);
-	for (unsigned p = 0; p < bench->n_parameters; p++)
-		if (!strcmp(bench->parameters[p].name, parameter->name))
-			return tool_fail(EXIT_USAGE,
-					 "-L %.60s is there twice; give all values in "
-					 "one",
-					 parameter->name);
+	parameter->token = pmc_arena_format(&bench->arena, "{%.1000s}", parameter->name);
 	read_values(bench, parameter, pmc_arena_strdup(&bench->arena, text + len + 1));
 	bench->n_parameters++;
 	bench->n_combinations *= parameter->n;
@@ -64,20 +59,9 @@ int bench_read_scans(struct bench *bench)
 	return code;
 }
 
-static size_t length_at(const char *text, const struct bench_parameter *parameter)
-{
-	const size_t len = strlen(parameter->name);
-
-	return text[0] == '{' && !strncmp(text + 1, parameter->name, len) && text[1 + len] == '}' ?
-		       len + 2 :
-		       0;
-}
-
 static bool is_in(const char *text, const struct bench_parameter *parameter)
 {
-	while (text && (text = strchr(text, '{')) && !length_at(text, parameter))
-		text++;
-	return text;
+	return text && strstr(text, parameter->token);
 }
 
 static bool are_in(char *const *words, const struct bench_parameter *parameter)
@@ -119,7 +103,9 @@ char *bench_fill(struct bench *bench, const char *text, const char *const *value
 		size_t len = 0;
 
 		for (unsigned p = 0; p < bench->n_parameters && !len; p++) {
-			len = length_at(text, &bench->parameters[p]);
+			const char *token = bench->parameters[p].token;
+
+			len = strncmp(text, token, strlen(token)) ? 0 : strlen(token);
 			pmc_out_str(&out, len ? values[p] : "");
 		}
 		pmc_out_bytes(&out, text, !len);
@@ -130,19 +116,14 @@ char *bench_fill(struct bench *bench, const char *text, const char *const *value
 
 const char *bench_form(struct bench *bench, const char *text, char *const *words)
 {
-	size_t room = strlen(text) + 1;
-	struct pmc_out out;
+	for (unsigned p = 0; p < bench->n_parameters; p++) {
+		const struct bench_parameter *parameter = &bench->parameters[p];
 
-	for (unsigned p = 0; p < bench->n_parameters; p++)
-		room += 2 * strlen(bench->parameters[p].name) + sizeof(" (={})");
-	pmc_out_to_mem(&out, pmc_arena_alloc(&bench->arena, room), room);
-	pmc_out_str(&out, text);
-	for (unsigned p = 0; p < bench->n_parameters; p++)
-		if (is_in(bench->prepare, &bench->parameters[p]) &&
-		    !are_in(words, &bench->parameters[p]))
-			pmc_outf(&out, " (%s={%s})", bench->parameters[p].name,
-				 bench->parameters[p].name);
-	return out.buf;
+		if (is_in(bench->prepare, parameter) && !are_in(words, parameter))
+			text = pmc_arena_format(&bench->arena, "%s (%s=%s)", text, parameter->name,
+						parameter->token);
+	}
+	return text;
 }
 
 int bench_check_scans(const struct bench *bench)
@@ -152,14 +133,14 @@ int bench_check_scans(const struct bench *bench)
 
 		if (!parameter->used)
 			return tool_fail(EXIT_USAGE,
-					 "-L %.60s: no command has {%.60s}; write it where the "
+					 "-L %.60s: no command has %.60s; write it where the "
 					 "values belong",
-					 parameter->name, parameter->name);
+					 parameter->name, parameter->token);
 		if (is_in(bench->setup, parameter) || is_in(bench->cleanup, parameter))
 			return tool_fail(EXIT_USAGE,
 					 "--setup and --cleanup run once for all commands; use "
-					 "{%.60s} in --prepare",
-					 parameter->name);
+					 "%.60s in --prepare",
+					 parameter->token);
 	}
 	return 0;
 }
