@@ -52,8 +52,7 @@ static void show(struct pmc_out *out, double value, const char *const *units, co
 
 static void show_spread(struct pmc_out *out, double value, double spread)
 {
-	show(out, value, times, "");
-	pmc_out_str(out, " ± ");
+	show(out, value, times, " ± ");
 	show(out, spread, times, "");
 }
 
@@ -107,28 +106,7 @@ static void show_value(struct pmc_out *out, const struct pmc_bench_result *resul
 
 enum kind { NAME, VALUE, THREADS, TIME, MEAN, LEAST, OUTLIERS, OPS, BYTES, EVENT, IPC, SPEEDUP };
 
-static void show_head(struct pmc_out *out, enum kind kind, const struct pmc_bench_count *count)
-{
-	static const char *const heads[] = {
-		[NAME] = "benchmark",	 [VALUE] = "parameter",
-		[THREADS] = "threads",	 [TIME] = "time/op ± MAD",
-		[MEAN] = "mean ± σ",	 [LEAST] = "min",
-		[OUTLIERS] = "outliers", [OPS] = "ops/s",
-		[BYTES] = "bytes/s",	 [IPC] = "IPC",
-		[SPEEDUP] = "speed-up",
-	};
-
-	if (kind != EVENT) {
-		pmc_out_str(out, heads[kind]);
-		return;
-	}
-	show_text(out, count->event, NAME_COLUMNS);
-	if (count->core_type[0])
-		pmc_outf(out, " (%s)", count->core_type);
-	pmc_out_str(out, "/op");
-}
-
-static void show_cell(struct pmc_out *out, enum kind kind, size_t event,
+static void show_cell(struct pmc_out *out, enum kind kind, const struct pmc_bench_count *count,
 		      const struct pmc_bench_result *result)
 {
 	if (kind == NAME) {
@@ -151,7 +129,7 @@ static void show_cell(struct pmc_out *out, enum kind kind, size_t event,
 	} else if (kind == BYTES && result->bytes_per_op) {
 		show(out, result->bytes_per_s, prefixes, "B/s");
 	} else if (kind == EVENT) {
-		show_event(out, &result->counts[event]);
+		show_event(out, count);
 	} else if (kind == IPC && !isnan(result->ipc)) {
 		pmc_out_fixed(out, result->ipc, 2);
 	} else if (kind == SPEEDUP && result->baseline) {
@@ -177,30 +155,45 @@ struct column {
 };
 
 /* The head (row 0) or the cell of a result. Returns its width. */
-static int make_cell(const struct pmc_bench *bench, const struct column *column, size_t row,
-		     char text[CELL_BYTES])
+static int put_cell(const struct pmc_bench *bench, const struct column *column, size_t row,
+		    struct pmc_out *out)
 {
+	static const char *const heads[] = {
+		[NAME] = "benchmark",	 [VALUE] = "parameter",
+		[THREADS] = "threads",	 [TIME] = "time/op ± MAD",
+		[MEAN] = "mean ± σ",	 [LEAST] = "min",
+		[OUTLIERS] = "outliers", [OPS] = "ops/s",
+		[BYTES] = "bytes/s",	 [IPC] = "IPC",
+		[SPEEDUP] = "speed-up",
+	};
 	struct pmc_bench_result result;
-	struct pmc_out out = pmc_out_mem(text, CELL_BYTES);
+	const struct pmc_bench_count *count;
 
 	pmc_bench_get(bench, row ? row - 1 : 0, &result);
+	count = &result.counts[column->event];
 	if (row)
-		show_cell(&out, column->kind, column->event, &result);
+		show_cell(out, column->kind, count, &result);
+	else if (column->kind != EVENT)
+		pmc_out_str(out, heads[column->kind]);
 	else
-		show_head(&out, column->kind, &result.counts[column->event]);
-	return pmc_utf8_columns(text, out.len);
+		show_text(out, count->event, NAME_COLUMNS);
+	if (!row && column->kind == EVENT && count->core_type[0])
+		pmc_outf(out, " (%s)", count->core_type);
+	if (!row && column->kind == EVENT)
+		pmc_out_str(out, "/op");
+	return pmc_utf8_columns(out->buf, out->len);
 }
 
 /* Sets the width of the column. Whether it has a value. */
 static bool has_values(const struct pmc_bench *bench, struct column *column)
 {
-	char text[CELL_BYTES];
 	bool any = false;
 
 	for (size_t r = 0; r <= bench->n; r++) {
-		int width = make_cell(bench, column, r, text);
+		struct pmc_out cell = PMC_OUT_MEM(CELL_BYTES);
+		int width = put_cell(bench, column, r, &cell);
 
-		any |= r && strcmp(text, column->kind == THREADS ? "1" : "-");
+		any |= r && strcmp(cell.buf, column->kind == THREADS ? "1" : "-");
 		column->width = width > column->width ? width : column->width;
 	}
 	return any;
@@ -209,15 +202,14 @@ static bool has_values(const struct pmc_bench *bench, struct column *column)
 static void write_table(const struct pmc_bench *bench, const struct column *columns, unsigned n,
 			struct pmc_out *out)
 {
-	char text[CELL_BYTES];
-
 	for (size_t r = 0; r <= bench->n; r++) {
 		for (unsigned c = 0; c < n; c++) {
-			int pad = columns[c].width - make_cell(bench, &columns[c], r, text);
+			struct pmc_out cell = PMC_OUT_MEM(CELL_BYTES);
+			int pad = columns[c].width - put_cell(bench, &columns[c], r, &cell);
 
 			pmc_out_str(out, "| ");
 			pmc_out_pad(out, ' ', c ? pad : 0);
-			pmc_out_str(out, text);
+			pmc_out_str(out, cell.buf);
 			pmc_out_pad(out, ' ', c ? 1 : pad + 1);
 		}
 		pmc_out_str(out, "|\n");
