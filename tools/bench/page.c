@@ -159,10 +159,11 @@ void bench_write_page(struct bench *bench, struct pmc_out *out)
 	plot.over = bench->n_parameters ? bench->parameters : NULL;
 	plot.points = pmc_arena_alloc(&bench->arena, bench->n_commands * sizeof(*plot.points));
 	place(&plot);
-	tool_page_begin(out, "pmctl bench",
-			"svg { max-width: 45rem; }\n"
-			"circle { fill: currentColor; }\n"
-			"th { max-width: 12rem; white-space: normal; overflow-wrap: anywhere; }\n");
+	tool_page_begin(
+		out, "pmctl bench",
+		"svg { max-width: 45rem; }\n"
+		"circle { fill: currentColor; }\n"
+		"th { max-width: 12rem; white-space: normal; overflow-wrap: break-word; }\n");
 	bench_put_table(bench, out);
 	pmc_out_str(out, "<p>Plots: means and their 95 % intervals</p>\n");
 	for (unsigned m = 0; m < bench->n_measures; m++)
