@@ -407,16 +407,11 @@ def read(*paths: _Path, by: str = "thread", where: _Words = (), sort: str = "", 
     It runs `pmctl report --format json` (the command of PMCTL, else of PATH). by, where, sort and
     top are its flags: by="thread" has a row per thread, other keys ("pool", "region", ...) have
     sums. Columns are those of its CSV: "instructions" is a thread's count, "instructions.sum"
-    that of a group, "instructions.state" says how it was counted, and minor_faults and
-    major_faults are page faults. Counts are exact integers; what was
-    not counted is None (in a frame: <NA>). Error: pmctl failed.
+    that of a group, "instructions.state" says how it was counted, minor_faults and major_faults
+    are page faults. Counts are exact integers; what was not counted is None (in a frame: <NA>).
+    Error: pmctl failed.
     """
-    if frame:
-        try:
-            pandas: Any = importlib.import_module("pandas")
-        except ImportError:
-            raise ImportError("pmc.read(frame=True): pandas is not installed; install python3-pandas, "
-                              "or call read() without frame for a list of dicts") from None
+    pandas = importlib.import_module("pandas") if frame else None
     flags = [f"--where={word}" for word in _words(where)]
     flags += [f"--{name}={value}" for name, value in
               (("by", by), ("sort", sort), ("top", top)) if value not in ("", 0, "thread")]
