@@ -50,7 +50,7 @@ is "$no_prototype" "" "each SYNOPSIS has the prototype from the header"
 # man finds pmc_group for PMC_GROUP; two such files would be one where case does not count. Of the
 # macros of dumps there is pmc-dump(5).
 bad=
-for name in $(sed -nE 's/^#define (PMC_[A-Z_]*[A-Z])\(.*/\1/p' include/pmc/{bench,counter,group,region}.h); do
+for name in $(sed -nE 's/^#define (PMC_[A-Z_]*[A-Z])(\(|\>.*\\$).*/\1/p' include/pmc/{bench,counter,group,region}.h); do
 	file=$(page "$name" || page "${name,,}") && grep -q "$name" "$file" || bad+="$name "
 done
 is "$bad" "" "each macro has a manual page"
