@@ -267,6 +267,7 @@ is "$(python3 -c 'import csv,sys; print([len(r) for r in csv.reader(open(sys.arg
 	"[8, 8, 8, 8, 8, 8, 8]" "CSV has a row per run"
 bench -r 2 --format markdown 'echo a|b'
 is "$(grep '^|' "$T/out" | sed 's/[^|]//g' | sort | uniq -c | wc -l)" 1 "Markdown rows have equal columns"
+is "$(grep -vcE '^($|\||- |\*\*Benchmark)' "$T/out")" 0 "its notes are items, as those of report and diff"
 bench -r 3 -e page-faults --format jsonl --sort run --where run=[12] true
 is "$(jq -c '[.command, .run, .exit]' "$T/out" | tr '\n' ' ')" '["true",2,0] ["true",1,0] ' "JSON lines are runs, and obey flags of rows"
 bench -r 3 -e page-faults --columns measurement,delta --where 'measurement=page*' "$PROG/pages 1000" "$PROG/pages 3000"

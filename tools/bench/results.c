@@ -11,7 +11,6 @@
 #include "lib/dump/words.h"
 #include "tools/bench/bench.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -509,14 +508,11 @@ struct note {
 
 static void end(struct note *note, const char *last)
 {
-	const struct tool_rows *rows = &note->bench->rows;
+	struct tool_rows *rows = &note->bench->rows;
 
-	pmc_out_str(&note->line, last);
-	pmc_out_str(&note->bench->rows.out, note->gap ? "\n" : "");
+	pmc_out_str(&rows->out, note->gap ? "\n" : "");
 	note->gap = false;
-	pmc_show_wrapped(&note->bench->rows.out, note->text,
-			 rows->format == TABLE_MARKDOWN ? INT_MAX :
-							  pmc_screen_width(&rows->screen));
+	tool_rows_say(rows, "%s%s%s", rows->format == TABLE_MARKDOWN ? " " : "", note->text, last);
 	pmc_out_to_mem(&note->line, note->text, sizeof(note->text));
 }
 
