@@ -40,69 +40,27 @@ static const struct slot *find_slot(const struct registry *registry)
 	return NULL;
 }
 
-/* Finds the event in the event set of the frame: wanted[group] has the places of its values as
- * bits. 0, -EINVAL, or -ENODATA: it is not counted. */
-static int find_event(const struct pmc_control *control, uint64_t eventset, const char *name,
-		      uint64_t wanted[PMC_EVENTS_MAX])
-{
-	const bool user = eventset != control->eventset;
-	const uint8_t *bytes =
-		(const uint8_t *)(uintptr_t)(user ? control->user_frame : control->eventset_frame);
-	struct pmc_eventset_fixed fixed;
-	struct pmc_event_def def;
-	struct pmc_cursor cursor;
-	struct pmc_frame frame;
-	unsigned group = PMC_NO_GROUP, place = 0;
-	const char *text;
-	size_t len;
-	int error = -EINVAL;
-
-	if (!eventset)
-		return -EINVAL;
-	pmc_frame_view(&frame, bytes, user ? control->user_bytes : control->eventset_bytes);
-	pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
-	pmc_cursor_init(&cursor, &frame);
-	for (unsigned i = 0; i < fixed.n_events; i++) {
-		pmc_cursor_bytes(&cursor, &def, sizeof(def));
-		pmc_cursor_str(&cursor, &text, &len);
-		place = def.group == group ? place + 1 : 0;
-		group = def.group;
-		if (len == strlen(name) && !memcmp(text, name, len)) {
-			if (group != PMC_NO_GROUP && def.state == PMC_COUNTED) {
-				wanted[group] |= UINT64_C(1) << place;
-				error = 0;
-			} else if (error) {
-				error = -ENODATA;
-			}
-		}
-		pmc_cursor_str(&cursor, &text, &len); /* unit */
-		pmc_cursor_str(&cursor, &text, &len); /* type of core */
-	}
-	return cursor.bad ? -ENODATA : error;
-}
-
-/* Adds up the event's values in each part. 0 or -ENODATA. */
-static int add_counts(struct pmc_cursor *cursor, unsigned n_groups, const uint64_t *wanted,
+/* Adds up a value of the group in each part of the region's frame. 0 or -ENODATA. */
+static int add_counts(struct pmc_cursor cursor, unsigned n_groups, unsigned group, unsigned place,
 		      uint64_t counts[PARTS], struct pmc_region_sum *sum)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < PARTS * n_groups; i++) {
-		const uint64_t places = wanted[i % n_groups];
 		struct pmc_reading reading;
 		uint64_t value = 0;
 
-		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
-		for (unsigned k = 0; k < reading.n && pmc_cursor_bytes(cursor, &value, 8); k++)
-			counts[i / n_groups] += places >> k & 1 ? value : 0;
-		if (!places || i >= n_groups)
+		pmc_cursor_bytes(&cursor, &reading, sizeof(reading));
+		for (unsigned k = 0; k < reading.n && pmc_cursor_bytes(&cursor, &value, 8); k++)
+			counts[i / n_groups] += i % n_groups == group && k == place ? value : 0;
+		if (i != group)
 			continue;
-		error = reading.error ? -ENODATA : error;
+		error = reading.error ? -ENODATA : 0;
 		if (sum->enabled_ns < reading.enabled_ns)
 			sum->enabled_ns = reading.enabled_ns;
 		sum->running_ns += reading.running_ns;
 	}
-	return cursor->bad ? -ENODATA : error;
+	return cursor.bad ? -ENODATA : error;
 }
 
 /* What is left without the cost of marking. An event that ran half of the time saw half of it. */
@@ -118,20 +76,51 @@ static uint64_t net(const struct pmc_region_fixed *fixed, bool exclusive,
 	return pmc_sub_sat(counts[exclusive ? EXCLUSIVE : INCLUSIVE], cost);
 }
 
+/* The events' names are in their own frame. */
 static int fill_count(const struct pmc_control *control, const struct pmc_region_fixed *fixed,
 		      struct pmc_cursor *cursor, const char *event, struct pmc_region_sum *sum)
 {
-	uint64_t wanted[PMC_EVENTS_MAX] = { 0 }, counts[PARTS] = { 0 };
-	int error = find_event(control, fixed->eventset, event, wanted);
+	const bool user = fixed->eventset != control->eventset;
+	const uint64_t at = user ? control->user_frame : control->eventset_frame;
+	uint64_t counts[PARTS] = { 0 };
+	struct pmc_eventset_fixed set;
+	struct pmc_event_def def;
+	struct pmc_cursor defs;
+	struct pmc_frame frame;
+	unsigned group = PMC_NO_GROUP, place = 0;
+	int error = -EINVAL, unread = 0;
+	const char *text;
+	size_t len;
 
+	if (!fixed->eventset)
+		return -EINVAL;
+	pmc_frame_view(&frame, (const uint8_t *)(uintptr_t)at,
+		       user ? control->user_bytes : control->eventset_bytes);
+	pmc_frame_fixed(&frame, &set, sizeof(set));
+	pmc_cursor_init(&defs, &frame);
+	for (unsigned i = 0; i < set.n_events; i++) {
+		pmc_cursor_bytes(&defs, &def, sizeof(def));
+		pmc_cursor_str(&defs, &text, &len);
+		place = def.group == group ? place + 1 : 0;
+		group = def.group;
+		if (len == strlen(event) && !memcmp(text, event, len)) {
+			const bool counted = group != PMC_NO_GROUP && def.state == PMC_COUNTED;
+
+			error = counted || !error ? 0 : -ENODATA;
+			if (counted && sum->calls)
+				unread |= add_counts(*cursor, fixed->n_groups, group, place, counts,
+						     sum);
+		}
+		pmc_cursor_str(&defs, &text, &len); /* unit */
+		pmc_cursor_str(&defs, &text, &len); /* type of core */
+	}
 	if (error || !sum->calls)
 		return error;
-	error = add_counts(cursor, fixed->n_groups, wanted, counts, sum);
+	if (defs.bad || unread)
+		return -ENODATA;
 	/* Until an outermost entry has ended the sums are 0. */
-	if (!error && fixed->outermost && !sum->running_ns)
-		error = -EBUSY;
-	if (error)
-		return error;
+	if (fixed->outermost && !sum->running_ns)
+		return -EBUSY;
 	sum->has_count = true;
 	sum->count = net(fixed, false, counts, sum);
 	sum->self_count = net(fixed, true, counts, sum);
