@@ -250,7 +250,10 @@ bench -r 1 --fail-on wall_ns true true
 is "$status $(grep -c 'each side needs two runs' "$T/err")" "1 1" "--fail-on of one run is no success"
 bench -r 2 -e major-faults --fail-on major-faults true true
 is "$status" 0 "--fail-on of what stays 0"
-for flags in "-L n" "-L n=" "-L n=1,2 -L n=3" "-L m=1" "-L mean=1 -- echo {mean}" "--setup {n} -L n=1 -- echo {n}" \
+long=$(printf 'x%.0s' {1..2000})
+bench -r 1 -e page-faults -L n=1,2 --json "$T/long.json" --prepare 'echo {n}' -- true "$long"
+is "$(jq -r '.commands[].command' "$T/long.json" | grep -oE '\(n=.\)$' | xargs)" "(n=1) (n=2)" "also behind a long command"
+for flags in "-L ${long:0:61}=1" "-L n" "-L n=" "-L n=1,2 -L n=3" "-L m=1" "-L mean=1 -- echo {mean}" "--setup {n} -L n=1 -- echo {n}" \
 	"--fail-on wal true" "--fail-on cycle true true" "--json $T/same -o $T/same true" "-L n $(seq -s, 1001) -- echo {n}"; do
 	# shellcheck disable=SC2086
 	bench -r 2 $flags true

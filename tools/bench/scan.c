@@ -2,7 +2,7 @@
 /* scan.c - parameters of commands: -L NAME=A,B,C runs a command with each value for {NAME}. */
 #include "tools/bench/bench.h"
 
-enum { COMBINATIONS_MOST = 1000 };
+enum { COMBINATIONS_MOST = 1000, NAME_MOST = 60 };
 
 /* "A,B,C"; a comma behind a backslash is part of a value. */
 static void read_values(struct bench *bench, struct bench_parameter *parameter, char *text)
@@ -31,13 +31,13 @@ static int read_scan(struct bench *bench, const char *text)
 	struct bench_parameter *parameter = &bench->parameters[bench->n_parameters];
 	const size_t len = strspn(text, letters);
 
-	if (!len || text[len] != '=' || !text[len + 1])
+	if (!len || len > NAME_MOST || text[len] != '=' || !text[len + 1])
 		return tool_fail(EXIT_USAGE,
-				 "invalid -L '%.60s'; give NAME=A,B,C, a name of letters, digits, "
-				 "- and _",
-				 text);
+				 "invalid -L '%.60s'; give NAME=A,B,C, a name of at most %d "
+				 "letters, digits, - and _",
+				 text, NAME_MOST);
 	parameter->name = pmc_arena_strndup(&bench->arena, text, len);
-	parameter->token = pmc_arena_format(&bench->arena, "{%.1000s}", parameter->name);
+	parameter->token = pmc_arena_format(&bench->arena, "{%s}", parameter->name);
 	read_values(bench, parameter, pmc_arena_strdup(&bench->arena, text + len + 1));
 	bench->n_parameters++;
 	bench->n_combinations *= parameter->n;
@@ -120,8 +120,8 @@ const char *bench_form(struct bench *bench, const char *text, char *const *words
 		const struct bench_parameter *parameter = &bench->parameters[p];
 
 		if (is_in(bench->prepare, parameter) && !are_in(words, parameter))
-			text = pmc_arena_format(&bench->arena, "%s (%s=%s)", text, parameter->name,
-						parameter->token);
+			text = pmc_arena_format(&bench->arena, "%.800s (%s=%s)", text,
+						parameter->name, parameter->token);
 	}
 	return text;
 }
@@ -133,13 +133,13 @@ int bench_check_scans(const struct bench *bench)
 
 		if (!parameter->used)
 			return tool_fail(EXIT_USAGE,
-					 "-L %.60s: no command has %.60s; write it where the "
+					 "-L %s: no command has %s; write it where the "
 					 "values belong",
 					 parameter->name, parameter->token);
 		if (is_in(bench->setup, parameter) || is_in(bench->cleanup, parameter))
 			return tool_fail(EXIT_USAGE,
 					 "--setup and --cleanup run once for all commands; use "
-					 "%.60s in --prepare",
+					 "%s in --prepare",
 					 parameter->token);
 	}
 	return 0;

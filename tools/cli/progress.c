@@ -46,7 +46,7 @@ static void show(double seconds)
 	pmc_outf(&out, "\r\033[K%s %s: %s, ", tool_program, tool_command_name, progress.what);
 	if (known)
 		pmc_outf(&out, "%d %%, ", (int)(fmin(share, 1) * 100));
-	pmc_out_fixed(&out, known ? seconds * (1 / fmin(share, 1) - 1) : seconds, 0);
+	pmc_out_fixed(&out, known ? ceil(seconds * (1 / fmin(share, 1) - 1)) : seconds, 0);
 	pmc_out_str(&out, known ? " s left" : " s");
 	put(out.buf, columns && out.len > (size_t)columns + 3 ? (size_t)columns + 3 : out.len);
 }
