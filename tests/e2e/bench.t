@@ -238,6 +238,9 @@ ns = "{http://www.w3.org/2000/svg}"
 print(*[len(list(plot.iter(ns + "circle"))) for plot in plots], "<script" in page, "args <" in page)
 X
 )" "8 8 8 8 8 False False" "--html FILE has a plot of each measurement with all points, and escaped text"
+bench -r 1 -e page-faults --html "$T/two.html" true "echo $(printf '%80s')x"
+is "$(grep -c "anchor='start'" "$T/two.html") $(grep -c "anchor='middle'" "$T/two.html")" "10 0" \
+	"without -L each plot has a line with the text of each command, which could overlap below the axis"
 bench -r 2 -e page-faults -L pages 100,3000 --fail-on page-faults -- "$PROG/pages" {pages}
 is "$status $(grep -c 'page-faults of .* larger; --fail-on permits 0.0' "$T/err")" "1 1" "-L NAME A,B as of hyperfine; --fail-on of the reference"
 bench -r 2 -e page-faults -L pages 3000,100 --fail-on page-faults --format csv -- "$PROG/pages" {pages}

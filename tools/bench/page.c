@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * page.c - the results as a page: a table, and a plot of each measurement over the values of the
- * first parameter, or over the commands where there is none.
+ * first parameter, or over the commands where there is none. A legend names the commands.
  *
  * The plots are SVG, and the page needs no scripts. Command lines are in it: text is escaped.
  */
@@ -54,12 +54,11 @@ static void draw_axes(const struct plot *plot, const struct pmc_scale *scale)
 		pmc_outf(plot->out, "<path opacity='.2' d='M%d %dh%d'/>\n", LEFT, y_of(plot, value),
 			 WIDTH);
 	}
+	if (!plot->over)
+		return;
 	for (unsigned i = 0; i < plot->n; i += 1 + plot->n / LABELS)
-		put_text(plot, "middle", x_of(plot, i), TOP + HEIGHT + LINE,
-			 plot->over ? plot->over->values[i] : plot->bench->commands[i].text);
-	if (plot->over)
-		put_text(plot, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 2 * LINE,
-			 plot->over->name);
+		put_text(plot, "middle", x_of(plot, i), TOP + HEIGHT + LINE, plot->over->values[i]);
+	put_text(plot, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 2 * LINE, plot->over->name);
 }
 
 /* A point with its interval, and a line from the point before; of a command without the parameter a
@@ -75,7 +74,7 @@ static void draw_point(const struct plot *plot, const struct point *point,
 		pmc_outf(plot->out, "<circle r='3' cx='%d' cy='%d'/><path d='M%d %dV%d'/>\n", x, y,
 			 x, y_of(plot, point->mean - point->ci),
 			 y_of(plot, point->mean + point->ci));
-	if (before && plot->over)
+	if (before)
 		pmc_outf(plot->out, "<path d='M%d %dL%d %d'/>\n", x_of(plot, before->place),
 			 y_of(plot, before->mean), x, y);
 }
@@ -92,7 +91,7 @@ static void draw_series(const struct plot *plot, unsigned s)
 		if (point->series != s || isnan(point->mean))
 			continue;
 		draw_point(plot, point, before);
-		if (!before && plot->over)
+		if (!before)
 			put_text(plot, "start", LEFT, TOP + HEIGHT + LINE * (4 + (int)s),
 				 plot->bench->commands[c].form);
 		before = point;
@@ -142,7 +141,7 @@ static void place(struct plot *plot)
 		struct point *point = &plot->points[c];
 		unsigned same = 0;
 
-		while (plot->over && strcmp(commands[same].form, commands[c].form))
+		while (strcmp(commands[same].form, commands[c].form))
 			same++;
 		point->series = same == c ? plot->n_series++ : plot->points[same].series;
 		point->place = plot->over ? 0 : c;
