@@ -469,9 +469,9 @@ static void warn_of_shell(const struct bench *bench)
 	}
 }
 
-/* Whether the command needs significantly more CPU time than its reference. */
-static bool is_busier(const struct bench *bench, const struct bench_command *command,
-		      const struct bench_command *reference)
+/* Significantly more than its reference, in user or kernel mode. */
+static bool needs_more_cpu_time(const struct bench *bench, const struct bench_command *command,
+				const struct bench_command *reference)
 {
 	struct bench_row row;
 	bool any = false;
@@ -509,7 +509,7 @@ static int judge(const struct bench *bench)
 				bench->measures[m].name, command->text, row.delta.pct,
 				bench->n_fail_on ? "--fail-on" : "--fail-above", bench->limits[m],
 				m == BENCH_WALL && bench->baseline &&
-						!is_busier(bench, command, reference) ?
+						!needs_more_cpu_time(bench, command, reference) ?
 					"; its CPU time is not, so it waited more, or the machine "
 					"was busier" :
 					"");

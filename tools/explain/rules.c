@@ -321,7 +321,6 @@ static struct team team_of(const struct pool_facts *pool)
 		team.n = pool->busy;
 		team.cpu = pool->busy_cpu;
 	}
-
 	if (is_main(pool)) {
 		team.n = 1;
 		team.cpu = pool->cpu;
@@ -501,7 +500,7 @@ static bool page_faults(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 	const uint64_t cost = pool->minor_faults * j->facts->fault_ns;
-	const char *each = SAY(j, "%.1f us", (double)j->facts->fault_ns / 1e3);
+	const char *each = TIME(j, j->facts->fault_ns);
 
 	/* A program that starts has some 100, and more if it starts others. */
 	if (!pool->has_usage || share(cost, pool->cpu) < 0.1 ||
