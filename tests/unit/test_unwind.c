@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unwind.c - mappings of a process. */
+/* test_unwind.c - mappings of a process, and its stacks. */
 #include "tools/unwind/private.h"
 #include "tests/unit/unit.h"
 
@@ -56,14 +56,19 @@ static void maps_replace_what_was_there(void **state)
 
 enum { PID = INT32_MAX }; /* above PID_MAX_LIMIT: /proc has none */
 
+static struct pmc_record sample_of(uint32_t pid, const uint64_t *chain, uint64_t n)
+{
+	return (struct pmc_record){ .type = PERF_RECORD_SAMPLE,
+				    .present = PERF_SAMPLE_CALLCHAIN,
+				    .pid = pid,
+				    .sample = { .callchain = chain, .n_callchain = n } };
+}
+
 static unsigned frames_of(struct unwind *unwind, uint32_t pid, const uint64_t *chain, uint64_t n,
 			  uint16_t *flags)
 {
 	static uint64_t words[PMC_STACK_DEPTH_MAX];
-	const struct pmc_record record = { .type = PERF_RECORD_SAMPLE,
-					   .present = PERF_SAMPLE_CALLCHAIN,
-					   .pid = pid,
-					   .sample = { .callchain = chain, .n_callchain = n } };
+	const struct pmc_record record = sample_of(pid, chain, n);
 
 	*flags = 0;
 	return unwind_frames(unwind, &record, words, flags);
@@ -94,11 +99,45 @@ static void callers_are_code(void **state)
 	unwind_free(&unwind);
 }
 
+static const struct unwind_stack *stack_of(struct unwind *unwind, uint64_t pc, uint64_t caller)
+{
+	const uint64_t chain[] = { PERF_CONTEXT_USER, pc, caller };
+	const struct pmc_record record = sample_of(PID, chain, 3);
+
+	return unwind_stack_of(unwind, &record, false);
+}
+
+/* A recording with more stacks than memory for them keeps where samples were taken. */
+static void stacks_beyond_the_limit_keep_their_function(void **state)
+{
+	struct unwind unwind;
+	const struct unwind_stack *stack;
+
+	unwind_init(&unwind, true);
+	assert_int_equal(stack_of(&unwind, 0x10010, 0x10020)->depth, 2);
+	assert_int_equal(unwind.shortened, 0);
+
+	unwind.kept_most = unwind.kept_bytes;
+	assert_int_equal(stack_of(&unwind, 0x10010, 0x10020)->depth, 2);
+	stack = stack_of(&unwind, 0x10010, 0x10030);
+	assert_int_equal(stack->depth, 1);
+	assert_int_equal(PMC_STACK_ADDRESS(stack->words[0]), 0x10010);
+	assert_int_equal(stack->flags & PMC_STACK_TRUNCATED, PMC_STACK_TRUNCATED);
+	assert_ptr_equal(stack_of(&unwind, 0x10010, 0x10040), stack);
+	assert_int_equal(unwind.shortened, 2);
+
+	unwind.kept_most = 1;
+	assert_null(stack_of(&unwind, 0x10011, 0x10020));
+	assert_int_equal(unwind.shortened, 3);
+	unwind_free(&unwind);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_replace_what_was_there),
 		cmocka_unit_test(callers_are_code),
+		cmocka_unit_test(stacks_beyond_the_limit_keep_their_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

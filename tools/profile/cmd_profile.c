@@ -516,6 +516,11 @@ static int write_dump(struct job *job, int fd)
 		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
 			  "--unwind fp makes fewer or smaller ones",
 			  (unsigned long long)job->prof.lost);
+	if (job->prof.unwind.shortened)
+		tool_warn("%llu samples and waits have their innermost function only: they have "
+			  "more different stacks than are kept; a lower -F or a shorter recording "
+			  "has fewer",
+			  (unsigned long long)job->prof.unwind.shortened);
 	if (job->prof.lacks_times)
 		tool_warn("the times of %llu samples and waits were not kept: the recording is too "
 			  "long for report --from and --to; a lower -F or --on-cpu makes fewer",

@@ -24,9 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Beyond these, waits and samples have no stack: some 100 MB. */
-#define WAITS_MOST 1000000u
-#define CPUS_MOST  65536u
+#define CPUS_MOST 65536u
 
 /* ---- numbers in other PID namespaces -------------------------------------------------------- */
 
@@ -298,8 +296,7 @@ static void take_sample(struct prof *prof, const struct pmc_record *record)
 	weight = weight_of(prof, record, thread);
 	was_on_cpu(prof, thread);
 	stack = unwind_stack_of(&prof->unwind, record, false);
-	unwind_wait_add(&prof->unwind, &thread->samples,
-			HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL, 0, 1, weight);
+	unwind_wait_add(&prof->unwind, &thread->samples, stack, 0, 1, weight);
 	add_time(prof, &thread->sample_times, false, stack, record->time, weight);
 	thread->n_samples++;
 	pmc_add_sat(&thread->weight, weight);
@@ -322,9 +319,7 @@ static void add_to(struct prof *prof, struct prof_waits *to, const struct unwind
 		   uint64_t ns)
 {
 	const struct unwind_wait *wait =
-		unwind_wait_add(&prof->unwind, &to->list,
-				HASH_COUNT(prof->unwind.waits) < WAITS_MOST ? stack : NULL,
-				pmc_histogram_bucket(ns), 1, ns);
+		unwind_wait_add(&prof->unwind, &to->list, stack, pmc_histogram_bucket(ns), 1, ns);
 
 	to->n++;
 	pmc_add_sat(&to->ns, ns);

@@ -367,10 +367,16 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 		find_root(unwind, new_image(unwind, record->comm.pid));
 }
 
+enum {
+	STACKS_MOST_BYTES = 100 << 20,
+	WAITS_MOST = 1000000, /* each in a stack, and twice as many in all: some 200 MB */
+};
+
 void unwind_init(struct unwind *unwind, bool frame_pointers)
 {
 	*unwind = (struct unwind){ .frame_pointers = frame_pointers,
 				   .stack_bytes = UNWIND_STACK_BYTES,
+				   .kept_most = STACKS_MOST_BYTES,
 				   .symbols = symbols_new(NULL) };
 }
 
@@ -433,19 +439,28 @@ void unwind_options_maps(struct pmc_open_options *options)
 
 /* ---- stacks, each once ---------------------------------------------------------------------- */
 
-/* Beyond these, samples have no stack: some 200 MB. */
-enum { STACKS_MOST = 200000 };
-
+/* Beyond the limits a new stack has its innermost function alone, and beyond twice as many bytes,
+ * which takes a million functions, nothing. */
 static const struct unwind_stack *keep(struct unwind *unwind, const uint64_t *words, unsigned depth,
 				       uint16_t flags)
 {
 	struct pmc_arena *arena = &unwind->arena;
-	const size_t bytes = depth * sizeof(*words);
+	size_t bytes = depth * sizeof(*words);
 	struct unwind_stack *stack;
 
 	HASH_FIND(hh, unwind->stacks, words, bytes, stack);
-	if (stack || HASH_COUNT(unwind->stacks) >= STACKS_MOST)
+	if (stack)
 		return stack;
+	if (unwind->kept_bytes >= unwind->kept_most || HASH_COUNT(unwind->waits) >= WAITS_MOST) {
+		unwind->shortened++;
+		depth = 1;
+		bytes = sizeof(*words);
+		flags |= PMC_STACK_TRUNCATED;
+		HASH_FIND(hh, unwind->stacks, words, bytes, stack);
+		if (stack || unwind->kept_bytes >= 2 * unwind->kept_most)
+			return stack;
+	}
+	unwind->kept_bytes += sizeof(*stack) + bytes;
 	stack = pmc_arena_alloc(arena, sizeof(*stack) + bytes);
 	stack->depth = (uint16_t)depth;
 	stack->flags = flags;
@@ -522,6 +537,9 @@ const struct unwind_wait *unwind_wait_add(struct unwind *unwind, struct unwind_w
 	struct pmc_arena *arena = &unwind->arena;
 	struct unwind_wait *wait, key = { .key = { list, of, length } };
 
+	HASH_FIND(hh, unwind->waits, &key.key, sizeof(key.key), wait);
+	if (!wait && HASH_COUNT(unwind->waits) >= 2 * WAITS_MOST)
+		key.key.of = NULL;
 	HASH_ENTRY(unwind->waits, key, &key.key, wait);
 	if (!wait->n) {
 		wait->next = *list;

@@ -63,8 +63,10 @@ struct unwind {
 	unsigned n_modules;
 	size_t room; /* of the list */
 	struct unwind_stack *stacks;
-	struct unwind_wait *waits;   /* by list, kind and length */
-	struct unwind_image *images; /* by pid; the newest */
+	size_t kept_bytes, kept_most; /* of these */
+	uint64_t shortened;	      /* samples whose stack was not kept but for a function */
+	struct unwind_wait *waits;    /* by list, kind and length */
+	struct unwind_image *images;  /* by pid; the newest */
 	struct unwind_rule *rules;
 	struct unwind_root *roots;
 };
@@ -88,8 +90,8 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record);
  * PMC_STACK_* flags. Returns their number; 0: it has none. */
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags);
-/* The same, each stack once; of a switch without the scheduler's own functions. NULL: it has none,
- * or too many are known. */
+/* The same, each stack once; of a switch without the scheduler's own functions. Where too many are
+ * known, a new one is shortened to its innermost function. NULL: it has none. */
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record,
 					   bool of_switch);
 /* The stack of a thread that is blocked now, of which the kernel's part needs root. NULL: it runs,
