@@ -82,8 +82,10 @@ truncated() {
 	jq -r --argjson main "$(total main)" '.threads[0] | if .cpu_ns * 0.1 > $main then "most" else "few" end' rows
 }
 is "$(truncated --unwind dwarf)" most "the copy of the stack does not reach main"
+like "$(cat err)" '--stack-size 32768' "which a warning names the flag for"
 is "$(truncated --unwind dwarf --stack-size 65528)" few "a larger one does"
 is "$(truncated --unwind auto)" few "auto: frame pointers do"
+is "$(grep -c stack-size err)" 0 "without the warning"
 
 # ---- processes, exec, waits -------------------------------------------------------------------
 run "$PMCTL" profile -o tree.pmc -- sh -c "'$PROG/work' exec '$PROG/off_cpu'; sleep 0.2"

@@ -496,6 +496,22 @@ static int replace_old(struct job *job, int *fd)
 	return *fd < 0 ? refuse_dump(job, *fd) : 0;
 }
 
+static void warn_of_stacks(const struct unwind *unwind)
+{
+	const unsigned more = 4 * unwind->stack_bytes;
+
+	if (unwind->shortened)
+		tool_warn("%llu samples and waits have their innermost function only: they have "
+			  "more different stacks than are kept; a lower -F or a shorter recording "
+			  "has fewer",
+			  (unsigned long long)unwind->shortened);
+	if (unwind->beyond_copies > unwind->copies / 5 && unwind->stack_bytes < UNWIND_STACK_MOST)
+		tool_warn("%.0f %% of the stacks are deeper than the %u bytes that are copied of "
+			  "each: callers are missing; --stack-size %u copies more",
+			  100.0 * (double)unwind->beyond_copies / (double)unwind->copies,
+			  unwind->stack_bytes, more < UNWIND_STACK_MOST ? more : UNWIND_STACK_MOST);
+}
+
 static int write_dump(struct job *job, int fd)
 {
 	struct prof_writing w;
@@ -516,11 +532,8 @@ static int write_dump(struct job *job, int fd)
 		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
 			  "--unwind fp makes fewer or smaller ones",
 			  (unsigned long long)job->prof.lost);
-	if (job->prof.unwind.shortened)
-		tool_warn("%llu samples and waits have their innermost function only: they have "
-			  "more different stacks than are kept; a lower -F or a shorter recording "
-			  "has fewer",
-			  (unsigned long long)job->prof.unwind.shortened);
+	if (!job->for_caller)
+		warn_of_stacks(&job->prof.unwind);
 	if (job->prof.lacks_times)
 		tool_warn("the times of %llu samples and waits were not kept: the recording is too "
 			  "long for report --from and --to; a lower -F or --on-cpu makes fewer",

@@ -53,10 +53,11 @@ struct unwind_wait {
 };
 
 struct unwind {
-	bool frame_pointers;	      /* stacks by these, else by unwind tables */
-	bool both;		      /* beyond the copy of the stack by frame pointers */
-	unsigned stack_bytes;	      /* of the copy, a multiple of 8 */
-	struct unwind_module *kernel; /* stacks have its functions, too; NULL: not */
+	bool frame_pointers;		/* stacks by these, else by unwind tables */
+	bool both;			/* beyond the copy of the stack by frame pointers */
+	unsigned stack_bytes;		/* of the copy, a multiple of 8 */
+	uint64_t copies, beyond_copies; /* those walked; of these, with callers beyond the copy */
+	struct unwind_module *kernel;	/* stacks have its functions, too; NULL: not */
 	struct symbols *symbols;
 	struct pmc_arena arena;
 	struct unwind_module *modules, **list; /* by file; by index */

@@ -635,5 +635,9 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 	if (unwind->both && *flags & PMC_STACK_TRUNCATED)
 		n = go_on(unwind, image, record, words + depth, n, PMC_STACK_DEPTH_MAX - depth,
 			  flags);
-	return depth + n;
+	depth += n;
+	unwind->copies++;
+	unwind->beyond_copies += *flags & PMC_STACK_TRUNCATED && depth < PMC_STACK_DEPTH_MAX &&
+				 !is_switch_in_go(unwind, words[depth - 1]);
+	return depth;
 }
