@@ -24,6 +24,7 @@ install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(PKGDIR) $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(PYTHONDIR)/pmc
 	install -m755 $(O)/pmctl $(wildcard $(O)/pmctl-mpi) $(DESTDIR)$(BINDIR)
 	install -m755 $(INSTALL_AGENT) $(DESTDIR)$(LIBDIR)/pmc
+	ln -sf pmc/libpmcagent.so $(DESTDIR)$(LIBDIR)
 	install -m644 $(O)/public/libpmc.a $(DESTDIR)$(LIBDIR)
 	install -m755 $(O)/libpmc.so $(DESTDIR)$(LIBDIR)/$(SO_FILE)
 	ln -sf $(SO_FILE) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -44,7 +45,7 @@ install: all ## install under DESTDIR/PREFIX
 uninstall: ## remove the installed files
 	rm -f $(DESTDIR)$(BASHDIR)/pmctl $(DESTDIR)$(ZSHDIR)/_pmctl
 	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(BINDIR)/pmctl-mpi $(call into,$(LIBDIR)/pmc,$(INSTALL_AGENT)) $(DESTDIR)$(PKGDIR)/pmc.pc \
-		$(call into,$(LIBDIR),libpmc.a libpmc.so $(SONAME) $(SO_FILE)) \
+		$(call into,$(LIBDIR),libpmcagent.so libpmc.a libpmc.so $(SONAME) $(SO_FILE)) \
 		$(call into,$(INCDIR)/pmc,$(INSTALL_INC)) $(call into,$(DATADIR),$(INSTALL_DATA)) $(call into,$(PYTHONDIR)/pmc,$(INSTALL_PY)) \
 		$(call into,$(CMAKEDIR),pmcConfig.cmake pmcConfigVersion.cmake) $(call into,$(DOCDIR)/examples,$(INSTALL_EXAMPLES)) \
 		$(foreach s,$(MAN_SECTIONS),$(call into,$(MANDIR)/man$(s),$(call man_pages,$(s))))

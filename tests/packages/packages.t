@@ -51,6 +51,8 @@ like "$status $(cat "$T/err")" '^0 .*xz -T4.*CPU.* of [0-9]+ threads? counted' "
 run inside sh -c 'cd /tmp && pmctl run -o x.pmc -- xz -T2 -kc /usr/bin/pmctl >/dev/null && pmctl report x.pmc'
 like "$status $(cat "$T/out")" '^0 .*xz.*total' "pmctl report of a dump"
 like "$(inside pmctl doctor)" "agent +ok +[^ ]*/pmc/libpmcagent\.so, version" "pmctl doctor finds the agent"
+run inside sh -c 'LD_PRELOAD=libpmcagent.so xz -kc /usr/bin/pmctl >/dev/null'
+like "$(cat "$T/err")" 'xz -kc.*total' "LD_PRELOAD finds the agent by its name"
 run inside pmctl bench -r 3 true
 is "$status" 0 "pmctl bench finds pmc-spawn" || diag_file "$T/err" stderr
 run inside man -P cat pmctl-report
