@@ -254,7 +254,9 @@ AGENT_API int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(args, void *);
 	va_end(args);
-	if (!(flags & CLONE_THREAD))
+	if (flags & CLONE_VFORK)
 		shut_windows();
-	return REAL(clone)(run, stack, flags, arg, more[0], more[1], more[2]);
+	if (flags & (CLONE_THREAD | CLONE_VFORK))
+		return REAL(clone)(run, stack, flags, arg, more[0], more[1], more[2]);
+	WITHOUT_WINDOWS(int, REAL(clone)(run, stack, flags, arg, more[0], more[1], more[2]));
 }
