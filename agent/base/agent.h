@@ -187,6 +187,7 @@ bool agent_fds_take(unsigned n);
 /* Opens a window; returns the lowest number for the descriptors opened in it. */
 int agent_fds_window_open(void);
 void agent_fds_window_close(void);
+bool agent_fds_opening(void); /* whether a window is open */
 /* Until agent_fds_let no window is open and the limit is the host's. False: a window did not close
  * within 0.1 s. */
 bool agent_fds_hold(void);

@@ -32,7 +32,7 @@ static struct {
 	unsigned base, share;
 	_Atomic uint64_t used;	      /* plus ONE_CLOSING for each thread that closes now */
 	_Atomic uint32_t lock;	      /* 0 free, 1 held, 2 held and waited for */
-	unsigned windows;	      /* open ones; under the lock */
+	_Atomic unsigned windows;     /* open ones; changed under the lock */
 	_Atomic unsigned held;	      /* forks in progress: no thread may start to open or close */
 	_Atomic uint64_t quiet_until; /* no window may open before */
 } fds;
@@ -184,6 +184,11 @@ void agent_fds_window_close(void)
 		set_soft(fds.host.rlim_cur);
 	fds.windows--;
 	unlock();
+}
+
+bool agent_fds_opening(void)
+{
+	return atomic_load_explicit(&fds.windows, memory_order_relaxed) != 0;
 }
 
 bool agent_fds_hold(void)

@@ -45,12 +45,42 @@ static bool is_hidden(int fd)
 	return hidden;
 }
 
-int agent_host_close(int fd)
+/* The call, with the result of the given type, while no window is open. */
+#define WITHOUT_WINDOWS(type, call)                                                                \
+	bool held = hold();                                                                        \
+	type result = call;                                                                        \
+	let(held);                                                                                 \
+	return result
+
+static bool hold(void)
 {
-	return is_hidden(fd) ? 0 : REAL(close)(fd);
+	int saved = errno;
+	bool held = agent_active() && agent_fds_hold();
+
+	errno = saved;
+	return held;
 }
 
-int agent_host_close_range(unsigned first, unsigned last, int flags)
+static void let(bool held)
+{
+	int saved = errno;
+
+	agent_fds_let(held);
+	errno = saved;
+}
+
+/* In a window events have the lowest free numbers for a moment, which the host would close here and
+ * in dup2(). */
+int agent_host_close(int fd)
+{
+	if (is_hidden(fd))
+		return 0;
+	if (!agent_fds_opening())
+		return REAL(close)(fd);
+	WITHOUT_WINDOWS(int, REAL(close)(fd));
+}
+
+static int close_others(unsigned first, unsigned last, int flags)
 {
 	int highest = agent_fds_highest();
 	unsigned from = first;
@@ -69,6 +99,11 @@ int agent_host_close_range(unsigned first, unsigned last, int flags)
 	return (int)syscall(SYS_close_range, from, last, flags);
 }
 
+int agent_host_close_range(unsigned first, unsigned last, int flags)
+{
+	WITHOUT_WINDOWS(int, close_others(first, last, flags));
+}
+
 AGENT_API void closefrom(int first)
 {
 	/* As in glibc: never fails, and a negative number means from 0. */
@@ -76,8 +111,7 @@ AGENT_API void closefrom(int first)
 
 	if (agent_host_close_range(first < 0 ? 0 : (unsigned)first, UINT_MAX, 0) != 0)
 		for (int fd = first < 0 ? 0 : first; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-			if (!is_hidden(fd))
-				REAL(close)(fd);
+			agent_host_close(fd);
 	errno = saved;
 }
 
@@ -105,12 +139,16 @@ bool agent_host_dup(int from, int to)
 
 AGENT_API int dup2(int from, int to)
 {
-	return agent_host_dup(from, to) ? REAL(dup2)(from, to) : -1;
+	if (!agent_host_dup(from, to))
+		return -1;
+	WITHOUT_WINDOWS(int, REAL(dup2)(from, to));
 }
 
 AGENT_API int dup3(int from, int to, int flags)
 {
-	return agent_host_dup(from, to) ? REAL(dup3)(from, to, flags) : -1;
+	if (!agent_host_dup(from, to))
+		return -1;
+	WITHOUT_WINDOWS(int, REAL(dup3)(from, to, flags));
 }
 
 /* xz, sort and all of coreutils close stderr before they exit, to check that their output was
@@ -192,17 +230,6 @@ SAME64(getrlimit);
 SAME64(setrlimit);
 SAME64(prlimit);
 #endif
-
-/* The call, with the result of the given type, while no window is open. */
-#define WITHOUT_WINDOWS(type, call)                                                                \
-	int saved = errno;                                                                         \
-	bool held = agent_active() && agent_fds_hold();                                            \
-	errno = saved;                                                                             \
-	type result = call;                                                                        \
-	saved = errno;                                                                             \
-	agent_fds_let(held);                                                                       \
-	errno = saved;                                                                             \
-	return result
 
 AGENT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attr, char *const argv[], char *const envp[])

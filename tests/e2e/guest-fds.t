@@ -33,12 +33,14 @@ is "$(jq --argjson p "$pid" '[.threads[] | select(.pid == $p and all(.events[]; 
 	length' r.json)" 201 "soft 64: every thread is counted"
 
 # ---- a host that closes descriptors, and more, past libc -------------------------------------------
-for how in call inline tsc limits; do
+for how in call inline tsc limits numbers; do
 	limits=(100 100)
 	[ $how != limits ] || limits=(1000 "$hard")
 	limited "${limits[@]}" "$PROG/raw_fds" $how >bare
 	bare=$?
 	for set in X=1 PMC_INTERVAL=5ms PMC_SAMPLE=task-clock/2000; do
+		# Snapshots have files of /proc open, at low numbers, for a moment.
+		[ "$how $set" != "numbers PMC_INTERVAL=5ms" ] || continue
 		run limited "${limits[@]}" env LD_PRELOAD="$AGENT" PMC_OUT="$T/raw-%p.pmc" "$set" timeout -s KILL 60 "$PROG/raw_fds" $how
 		is "$status" $bare "raw_fds $how, $set: ends as without the agent"
 		same bare out "raw_fds $how, $set: finds its descriptors"

@@ -8,6 +8,9 @@
  *
  * raw_fds limits: the limit of descriptors as sysconf() and children of vfork, clone and wordexp
  * see it, while threads start; fails if one differs from that at the start.
+ *
+ * raw_fds numbers: closes low numbers and takes them by dup2() while threads start; fails if one is
+ * closed later.
  */
 #include "inline_call.h"
 
@@ -163,6 +166,33 @@ static int limits(const char *self)
 	return bad != 0;
 }
 
+static int numbers(void)
+{
+	enum { FIRST = 3, END = 12, TAKEN = 4, TIMES = 60000 };
+	const int null = open("/dev/null", O_RDONLY), high = fcntl(null, F_DUPFD, 80);
+	pthread_t threads[3];
+	int bad = 0;
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, storm, NULL);
+	for (int i = 0; i < TIMES; i++) {
+		if (i % 2)
+			close_range(FIRST, END - 1, 0);
+		for (int fd = FIRST; fd < END; fd++)
+			close(fd);
+		for (int fd = FIRST; fd < FIRST + TAKEN; fd++)
+			bad += dup2(high, fd) != fd;
+		sched_yield();
+		for (int fd = FIRST; fd < FIRST + TAKEN; fd++)
+			bad += inline_call(SYS_fcntl, fd, F_GETFD, 0) < 0;
+	}
+	go = 1;
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d numbers are lost\n", bad);
+	return bad != 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit now;
@@ -175,6 +205,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "limits"))
 		return limits(argv[0]);
+	if (!strcmp(argv[1], "numbers"))
+		return numbers();
 	if (!strcmp(argv[1], "tsc")) {
 #ifdef __x86_64__
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
