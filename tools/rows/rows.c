@@ -232,7 +232,9 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	bool on;
 
 	unpack(row->packed, row->n_words, words);
-	*thread = (struct pmc_p_thread){ .row = row, .process = row->process };
+	memset(thread, 0, sizeof(*thread));
+	thread->row = row;
+	thread->process = row->process;
 	memcpy(fixed, words, sizeof(*fixed));
 	fixed->seq = row->seq;
 	fixed->time_ns = row->time_ns;
