@@ -466,16 +466,21 @@ else
 fi
 
 # ---- goroutines -------------------------------------------------------------------------------
-# Their stacks begin elsewhere than a thread's, and the run time changes from one to another.
+# Their stacks begin elsewhere than a thread's, and the run time changes from one to another. Of a
+# stripped program the names are those that its run time has.
 if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off go build -o goroutines "$SRC/goroutines.go" 2>err; then
-	run "$PMCTL" profile -o go.pmc -- ./goroutines
-	for event in off-cpu "$("$PMCTL" report --by function --format json go.pmc | jq -r .sampling.event)"; do
-		functions go.pmc --event "$event"
-		is "$(jq '.sampling | .incomplete * 20 < .samples' functions)" true "Go: stacks of $event are complete" ||
-			diag "$(jq -c .sampling functions)"
+	strip -o stripped goroutines
+	for program in goroutines stripped; do
+		run "$PMCTL" profile -o go.pmc -- ./$program
+		for event in off-cpu "$("$PMCTL" report --by function --format json go.pmc | jq -r .sampling.event)"; do
+			functions go.pmc --event "$event"
+			is "$(jq '.sampling | .incomplete * 20 < .samples' functions)" true "Go, $program: stacks of $event are complete" ||
+				diag "$(jq -c .sampling functions)"
+		done
+		"$PMCTL" export --to folded -o go.folded go.pmc
+		like "$(grep tokenize go.folded)" '^[^;]*;runtime.goexit;main.main.func[^;]*;' "and begin where a goroutine does"
+		is "$("$PMCTL" report --by line --format json go.pmc | jq '[.groups[] | select(.function == "main.tokenize" and (.file // "" | endswith("/goroutines.go")) and .line > 10)] | length > 0')" true "and have lines"
 	done
-	"$PMCTL" export --to folded -o go.folded go.pmc
-	like "$(grep tokenize go.folded)" '^[^;]*;runtime.goexit;main.main.func[^;]*;' "and begin where a goroutine does"
 else
 	ok "a Go toolchain is installed (sh tests/deps.sh check)" false
 fi

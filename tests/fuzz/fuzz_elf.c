@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_elf.c - a program's file as pmctl run checks it, and a module's file as pmctl report reads
- * it for functions. The first eight bytes are the address to look up.
+ * it for functions, and for lines of Go. The first eight bytes are the address to look up.
  *
- * With FUZZ_LIBDW set, for lines and inlined frames too. Most findings of those are libdw's: 0.188
- * reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Fuzzing").
+ * With FUZZ_LIBDW set, for other lines and inlined frames too. Most findings of those are libdw's:
+ * 0.188 reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Fuzzing").
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/run/program.h"
-#include "tools/symbol/symbol.h"
+#include "tools/symbol/private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct program program;
+	struct symbol_frame frame = { .line = 0 };
 	struct elf_facts facts;
 	struct symbol_module *module;
 	struct symbols *symbols;
@@ -31,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	symbols = symbols_new(NULL);
 	module = symbols_module(symbols, path, NULL, 0);
 	symbols_function(symbols, module, address);
+	symbol_go_line(symbols, module, address, &frame);
+	FUZZ_CHECK(!frame.file == !frame.line);
 	if (getenv("FUZZ_LIBDW")) {
 		const struct symbol_place *place = symbols_at(symbols, module, address);
 

@@ -25,6 +25,7 @@ struct symbol_list {
 };
 
 struct units; /* of DWARF */
+struct go_table;
 struct known_place;
 
 struct symbol_module {
@@ -44,6 +45,7 @@ struct symbol_module {
 	struct symbol_list all;	  /* of the kernel: with each name of an address, not sorted */
 	struct symbol_list stubs; /* of offsets of names in the section stub_strings */
 	size_t stub_strings;
+	struct go_table *go; /* NULL: it is no Go program */
 	struct units *units; /* NULL: not listed yet */
 	struct known_place *places;
 	UT_hash_handle hh;
@@ -90,3 +92,9 @@ enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_mod
 /* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. */
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t address, struct symbol_frame *frames, unsigned most);
+
+/* go.c: adds the functions of a Go program to the table. */
+void symbol_go_read(struct symbols *symbols, struct symbol_module *module);
+/* Sets file and line, if the program has them, once the table was read. */
+void symbol_go_line(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
+		    struct symbol_frame *frame);

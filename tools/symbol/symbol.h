@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol.h - functions and source lines of code addresses, from ELF files, DWARF and perf maps.
+ * symbol.h - functions and source lines of code addresses, from ELF files, DWARF, Go's tables
+ * and perf maps.
  *
  * A module is opened when its first address is looked up, and each address is looked up once. Text
  * is as found in the files: escape it before printing. For one thread.

@@ -197,6 +197,8 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 	if (!stub && (!module->functions_only || !raw))
 		place->n = symbol_dwarf_frames(symbols, module, address, frames, INLINED_MOST);
 	place->n += !place->n;
+	if (!frames->file && !module->functions_only)
+		symbol_go_line(symbols, module, address, frames);
 	last = &frames[place->n - 1];
 	if (raw && (!last->function || is_alias(last->function, symbol_name(symbols, raw))))
 		last->function = symbol_name(symbols, raw);

@@ -5,6 +5,7 @@
  * Node.js, .NET, Python and others write (lines of "START SIZE NAME", in hexadecimal), and from a
  * jitdump (tools/perf/Documentation/jitdump-specification.txt of Linux).
  */
+#include "tools/symbol/elf.h"
 #include "tools/symbol/private.h"
 #include "lib/base/file.h"
 #include "lib/base/sort.h"
@@ -65,6 +66,23 @@ const struct symbol_range *symbol_list_find(const struct symbol_list *list, uint
 }
 
 /* ---- symbol tables -------------------------------------------------------------------------- */
+
+Elf_Scn *symbol_section(Elf *elf, const char *wanted, GElf_Shdr *header)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, header) ? elf_strptr(elf, names, header->sh_name) : NULL;
+
+		if (name && !strcmp(name, wanted))
+			return scn;
+	}
+	return NULL;
+}
 
 static bool is_code(Elf *elf, GElf_Word section)
 {
@@ -148,31 +166,13 @@ static void read_bounds(struct symbols *symbols, struct symbol_module *module)
 
 /* ---- the procedure linkage table ------------------------------------------------------------ */
 
-/* The section of that name; NULL: none. */
-static Elf_Scn *section_of(Elf *elf, const char *wanted, GElf_Shdr *header)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name =
-			gelf_getshdr(scn, header) ? elf_strptr(elf, names, header->sh_name) : NULL;
-
-		if (name && !strcmp(name, wanted))
-			return scn;
-	}
-	return NULL;
-}
-
 /* The address in the global offset table that each jump slot's relocation fills, with the offset of
  * the target's name. */
 static void read_slots(struct symbols *symbols, struct symbol_module *module, Elf *elf,
 		       struct symbol_list *slots)
 {
 	GElf_Shdr rela, table;
-	Elf_Scn *scn = section_of(elf, ".rela.plt", &rela);
+	Elf_Scn *scn = symbol_section(elf, ".rela.plt", &rela);
 	Elf_Data *list = scn ? elf_getdata(scn, NULL) : NULL;
 	Elf_Scn *names = list && rela.sh_entsize ? elf_getscn(elf, rela.sh_link) : NULL;
 	Elf_Data *targets = names && gelf_getshdr(names, &table) ? elf_getdata(names, NULL) : NULL;
@@ -242,7 +242,7 @@ static void read_stubs_of(struct symbols *symbols, struct symbol_module *module,
 {
 	GElf_Shdr plt;
 	GElf_Ehdr head;
-	Elf_Scn *scn = section_of(elf, section, &plt);
+	Elf_Scn *scn = symbol_section(elf, section, &plt);
 	Elf_Data *data = scn && plt.sh_type == SHT_PROGBITS ? elf_getdata(scn, NULL) : NULL;
 	const uint8_t *code = data ? data->d_buf : NULL;
 	const bool arm = gelf_getehdr(elf, &head) && head.e_machine == EM_AARCH64;
@@ -327,6 +327,7 @@ static void read_table(struct symbols *symbols, struct symbol_module *module)
 
 	read_bounds(symbols, module);
 	read_stubs(symbols, module);
+	symbol_go_read(symbols, module);
 	/* Global symbols, which come last, go before others of one address. */
 	for (int i = 1; i < n; i++) {
 		GElf_Sym symbol;

@@ -67,6 +67,12 @@ unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *modu
 	return 0;
 }
 
+void symbol_go_line(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
+		    struct symbol_frame *frame)
+{
+	(void)symbols, (void)module, (void)address, (void)frame;
+}
+
 unsigned symbols_demangle(const char *name, char *text, unsigned cap)
 {
 	(void)name, (void)text, (void)cap;
