@@ -494,6 +494,10 @@ done
 run "$PMCTL" diff x.pmc.old fp.pmc --by function
 is "$status" 0 "diff by function"
 
+run "$PMCTL" profile --on-cpu --event cs -o cs.pmc -- "$PROG/work"
+functions cs.pmc
+is "$(jq '.sampling | .samples > 0' functions)" true "context switches are sampled without waits"
+
 # ---- refusals ---------------------------------------------------------------------------------
 # refused STATUS TEXT ARGS
 refused() {
@@ -507,6 +511,7 @@ refused 2 'no target'
 refused 2 'more than one target' -a -- true
 refused 2 'leave out -e' --off-cpu --event cycles -- true
 refused 2 'FILE' -o - -- true
+refused 125 'leave out -e' --event cs -- true
 refused 1 'no such process' -p 99999999
 refused 1 'no such thread: 99999999' -t 99999999
 refused 125 'nosuch' --event nosuch -- true

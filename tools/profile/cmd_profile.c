@@ -274,9 +274,17 @@ static int choose_event(struct job *job)
 	error = try_event(job, job->event ? job->event : "cycles", &why);
 	if (error && !job->event)
 		error = try_event(job, job->prof.machine ? "cpu-clock" : "task-clock", &why);
-	return error ? tool_fail(rings_failed(&job->rings), "cannot sample %s: %s", why.what,
-				 why.advice) :
-		       0;
+	if (error)
+		return tool_fail(rings_failed(&job->rings), "cannot sample %s: %s", why.what,
+				 why.advice);
+	/* Where two events count switches, the kernel samples the one with a fixed period only. */
+	if (takes_waits(job) && job->sampled.type == PERF_TYPE_SOFTWARE &&
+	    job->sampled.config == PERF_COUNT_SW_CONTEXT_SWITCHES)
+		return tool_fail(rings_failed(&job->rings),
+				 "cannot sample %s: waits have every switch already; leave out -e, "
+				 "or give --on-cpu",
+				 job->event);
+	return 0;
 }
 
 /* PROC_PID_INIT_INO of linux/proc_ns.h: the first PID namespace has a fixed number. */
