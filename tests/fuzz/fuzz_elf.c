@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_elf.c - a program's file as pmctl run checks it, and a module's file as pmctl report reads
- * it for functions, and for lines of Go. The first eight bytes are the address to look up.
+ * it for functions, and for lines and stacks of Go. The first eight bytes are the address to look
+ * up.
  *
  * With FUZZ_LIBDW set, for other lines and inlined frames too. Most findings of those are libdw's:
  * 0.188 reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Fuzzing").
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct symbol_module *module;
 	struct symbols *symbols;
 	char path[64];
-	uint64_t address;
+	uint64_t address, bytes;
 	int fd;
 
 	if (size < sizeof(address))
@@ -34,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	symbols_function(symbols, module, address);
 	symbol_go_line(symbols, module, address, &frame);
 	FUZZ_CHECK(!frame.file == !frame.line);
+	FUZZ_CHECK(!symbols_go_frame(symbols, module, address, &bytes) || bytes % 8 == 0);
 	if (getenv("FUZZ_LIBDW")) {
 		const struct symbol_place *place = symbols_at(symbols, module, address);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// goroutines: compute under a mutex and allocate, so that stacks of goroutines and of the run time are sampled.
+// goroutines: compute under a mutex, allocate, and run assembly code that uses the frame pointer's register (MD5), so that
+// stacks of goroutines and of the run time are sampled.
 package main
 
 import (
+	"crypto/md5"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,6 +26,14 @@ func tokenize(text string, times int) {
 	}
 }
 
+func digest(times int) (sum [16]byte) {
+	data := make([]byte, 1<<20)
+	for i := 0; i < times; i++ {
+		sum = md5.Sum(data)
+	}
+	return
+}
+
 func main() {
 	var all sync.WaitGroup
 
@@ -31,6 +41,7 @@ func main() {
 		all.Add(1)
 		go func(i int) {
 			defer all.Done()
+			digest(10)
 			tokenize(fmt.Sprintf("a b c d e f %d lorem ipsum dolor", i), 60000)
 			time.Sleep(20 * time.Millisecond)
 		}(i)

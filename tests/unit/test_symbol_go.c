@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /* Two functions of 16 bytes behind 32 bytes of C: main.first, line 5 for 4 bytes, then 305, and
- * main.second, line 9 for 4 bytes, then 6. Numbers of lists are varints; the lowest bit is a sign,
- * and the first one is added to -1. */
+ * main.second, line 9 for 4 bytes, then 6; both have 16 bytes of stack from the fifth byte on.
+ * Numbers of lists are varints; the lowest bit is a sign, and the first one is added to -1. */
 static const char table_s[] =
 	".text\n"
 	"	.fill 32, 1, 0x90\n"
@@ -64,9 +64,11 @@ static const char table_s[] =
 	"	.long units - table\n"
 	"#endif\n"
 	"of_first: START(.Ltext)\n"
-	"	.long first - NAMES, 0, 0, 0, file - LINES, line_of_first - LINES, 0, 1\n"
+	"	.long first - NAMES, 0, 0, stack - LINES, file - LINES, line_of_first - LINES, 0, "
+	"1\n"
 	"of_second: START(second)\n"
-	"	.long main - NAMES, 0, 0, 0, file - LINES, line_of_second - LINES, 0, 1\n"
+	"	.long main - NAMES, 0, 0, stack - LINES, file - LINES, line_of_second - LINES, 0, "
+	"1\n"
 	"names:	.byte 0\n"
 	"first:	.asciz \"main.first\"\n"
 	"main:	.asciz \"main.second\"\n"
@@ -85,7 +87,8 @@ static const char table_s[] =
 	"file:	.byte 2, 16, 0\n"
 	"#endif\n"
 	"line_of_first: .byte 12, 4, 0xd8, 4, 12, 0\n"
-	"line_of_second: .byte 20, 4, 5, 12, 0\n";
+	"line_of_second: .byte 20, 4, 5, 12, 0\n"
+	"stack:	.byte 2, 4, 32, 12, 0\n";
 
 static const char program_go[] = "package main\n"
 				 "//go:noinline\n"
@@ -202,6 +205,32 @@ static void test_forms(void **state)
 	}
 }
 
+/* Bytes of stack in a function; -1: unknown. */
+static int64_t stack_at(const char *name, uint64_t address)
+{
+	struct symbols *symbols = symbols_new(NULL);
+	uint64_t bytes;
+	char path[256];
+	bool known;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	known = symbols_go_frame(symbols, symbols_module(symbols, path, NULL, 0), address, &bytes);
+	symbols_free(symbols);
+	return known ? (int64_t)bytes : -1;
+}
+
+static void test_stack(void **state)
+{
+	for (unsigned i = 0; i < FORMS; i++) {
+		assert_int_equal(stack_at(forms[i].name, FIRST - 1), -1);
+		assert_int_equal(stack_at(forms[i].name, FIRST + 3), 0);
+		assert_int_equal(stack_at(forms[i].name, FIRST + 4), 16);
+		assert_int_equal(stack_at(forms[i].name, FIRST + 19), 0);
+		assert_int_equal(stack_at(forms[i].name, FIRST + 31), 16);
+		assert_int_equal(stack_at(forms[i].name, FIRST + 32), -1);
+	}
+}
+
 /* One byte of the file after the other is changed: any answer, no crash. */
 static void test_damaged(void **state)
 {
@@ -225,6 +254,7 @@ static void test_damaged(void **state)
 			fputc(values[byte % 3], file);
 			fflush(file);
 			at("damaged", "", FIRST + 20);
+			stack_at("damaged", FIRST + 20);
 			fseek(file, byte, SEEK_SET);
 			fputc(was, file);
 			fclose(file);
@@ -274,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_toolchain),
 	};

@@ -216,14 +216,10 @@ static int32_t value_at(const struct go_table *go, uint64_t at, uint64_t start, 
 	return (int32_t)value;
 }
 
-void symbol_go_line(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
-		    struct symbol_frame *frame)
+/* The number of the function; the number of functions: none is there. */
+static uint64_t find(const struct go_table *go, uint64_t address)
 {
-	enum { FILES = 16, LINES = 20, UNIT = 28 };
-	const struct go_table *go = module->go;
-	uint64_t low = 0, high = go ? go->n : 0, entry;
-	const char *path;
-	int32_t file, line;
+	uint64_t low = 0, high = go->n;
 
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
@@ -233,10 +229,23 @@ void symbol_go_line(struct symbols *symbols, const struct symbol_module *module,
 		else
 			high = middle;
 	}
-	if (!low-- || address >= start_of(go, low + 1))
+	return low && address < start_of(go, low) ? low - 1 : go->n;
+}
+
+void symbol_go_line(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
+		    struct symbol_frame *frame)
+{
+	enum { FILES = 16, LINES = 20, UNIT = 28 };
+	const struct go_table *go = module->go;
+	const uint64_t i = go ? find(go, address) : 0;
+	uint64_t entry;
+	const char *path;
+	int32_t file, line;
+
+	if (!go || i == go->n)
 		return;
-	file = value_at(go, go->lines + field_of(go, low, FILES), start_of(go, low), address);
-	line = value_at(go, go->lines + field_of(go, low, LINES), start_of(go, low), address);
+	file = value_at(go, go->lines + field_of(go, i, FILES), start_of(go, i), address);
+	line = value_at(go, go->lines + field_of(go, i, LINES), start_of(go, i), address);
 	if (file < 0 || line <= 0)
 		return;
 	entry = (uint64_t)file;
@@ -244,11 +253,29 @@ void symbol_go_line(struct symbols *symbols, const struct symbol_module *module,
 		path = text(go, number(go, go->files + 4 * entry, 4));
 	else
 		path = text(go,
-			    go->files + number(go,
-					       go->units + 4 * (entry + field_of(go, low, UNIT)),
-					       4));
+			    go->files +
+				    number(go, go->units + 4 * (entry + field_of(go, i, UNIT)), 4));
 	if (!path || !*path)
 		return;
 	frame->file = symbols_text(symbols, path);
 	frame->line = (unsigned)line;
+}
+
+bool symbols_go_frame(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+		      uint64_t *bytes)
+{
+	enum { STACK = 12 };
+	const struct go_table *go;
+	int32_t depth;
+	uint64_t i;
+
+	symbols_status(symbols, module);
+	symbol_table_find(symbols, module, address);
+	go = module->go;
+	i = go ? find(go, address) : 0;
+	if (!go || i == go->n)
+		return false;
+	depth = value_at(go, go->lines + field_of(go, i, STACK), start_of(go, i), address);
+	*bytes = (uint64_t)depth;
+	return depth >= 0 && depth % 8 == 0;
 }

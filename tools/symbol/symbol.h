@@ -98,6 +98,10 @@ bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, 
 uint64_t symbols_address(struct symbols *symbols, struct symbol_module *module, uint64_t offset);
 /* Unwind rules of the module's code, for libdw; NULL: there are none. */
 struct Dwarf_CFI_s *symbols_unwind_rules(struct symbols *symbols, struct symbol_module *module);
+/* How far the stack pointer is below the return address at an address in a function of Go. False:
+ * that is not known. */
+bool symbols_go_frame(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+		      uint64_t *bytes);
 /* Its build ID: as it was given, else of the file, once it is open. */
 const uint8_t *symbols_id(const struct symbol_module *module, unsigned *bytes);
 /* Opens the module. */

@@ -172,6 +172,9 @@ struct unwind_rule {
 	struct saved back, *saved; /* the return address; registers that are not kept */
 	unsigned n_saved;
 	uint32_t kept; /* their bits, as in struct walk */
+	/* Without rules, in Go: how far the stack pointer is below the return address. */
+	bool go;
+	uint64_t go_bytes;
 	UT_hash_handle hh;
 };
 
@@ -237,6 +240,10 @@ static const struct unwind_rule *rule_of(struct unwind *unwind, uint64_t word)
 		rule->frame = NULL;
 	if (rule->frame)
 		read_rule(rule, arena);
+	else
+		rule->go = symbols_go_frame(unwind->symbols, module->file, key.key.address,
+					    &rule->go_bytes) &&
+			   !is_end_in_go(unwind, word) && !is_switch_in_go(unwind, word);
 	HASH_ADD(hh, unwind->rules, key, sizeof(rule->key), rule);
 	return rule;
 }
@@ -518,6 +525,34 @@ static enum step step_by_pointer(struct walk *walk)
 	return pc ? STEP_ON : STEP_END;
 }
 
+#if defined(__x86_64__)
+/* Before a function of Go has set the frame pointer, and where it computes with that register, the
+ * pointer does not lead to the caller; of a blocked thread it is unknown. The caller's is saved
+ * below the return address. */
+static bool step_by_go(struct walk *walk, const struct unwind_image *image,
+		       const struct unwind_rule *rule)
+{
+	const uint64_t at = walk->registers[SP] + rule->go_bytes;
+	uint64_t pc;
+
+	if (!rule->go || !load(walk, at, &pc) || !is_code(image, pc - 1))
+		return false;
+	if (rule->go_bytes)
+		walk->known = load(walk, at - 8, &walk->registers[FP]) ? 1u << FP : 0;
+	walk->known = (walk->known & 1u << FP) | 1u << SP;
+	walk->registers[SP] = at + 8;
+	walk->registers[PC] = pc;
+	return true;
+}
+#else
+static bool step_by_go(struct walk *walk, const struct unwind_image *image,
+		       const struct unwind_rule *rule)
+{
+	(void)walk, (void)image, (void)rule;
+	return false;
+}
+#endif
+
 static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 {
 	const struct pmc_record_regs *regs = &sample->regs_user;
@@ -555,6 +590,9 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 			if (needs_pointer(&walk, rule))
 				find_pointer(unwind, image, &walk, rule, pc);
 			step = step_by_rule(&walk, rule);
+		} else if (rule && (inside || !(walk.known & 1u << FP)) &&
+			   step_by_go(&walk, image, rule)) {
+			step = STEP_ON;
 		} else {
 			*flags |= PMC_STACK_FP;
 			step = step_by_pointer(&walk);
