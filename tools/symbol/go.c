@@ -64,7 +64,7 @@ static uint64_t loaded(Elf *elf, uint64_t in_file, uint64_t address)
  * the program may come before it. */
 static uint64_t find_text(Elf *elf, const struct go_table *go, uint64_t address)
 {
-	enum { IN_HEADER = 24, IN_MODULE = 22 * 8 };
+	enum { IN_HEADER = 24, FIRST_CODE = 20 * 8, IN_MODULE = 22 * 8 };
 	uint64_t start = loaded(elf, number(go, IN_HEADER, 8), address + IN_HEADER);
 	struct go_table module = { .data = NULL };
 	GElf_Shdr header;
@@ -75,6 +75,10 @@ static uint64_t find_text(Elf *elf, const struct go_table *go, uint64_t address)
 		module.data = data->d_buf;
 		module.bytes = data->d_size;
 		start = loaded(elf, number(&module, IN_MODULE, 8), header.sh_addr + IN_MODULE);
+		/* Another version may describe modules otherwise. */
+		if (loaded(elf, number(&module, FIRST_CODE, 8), header.sh_addr + FIRST_CODE) !=
+		    start + number(go, go->list, go->word))
+			start = 0;
 	}
 	return start || !symbol_section(elf, ".text", &header) ? start : header.sh_addr;
 }
@@ -160,28 +164,38 @@ static uint32_t field_of(const struct go_table *go, uint64_t i, unsigned offset)
 	return (uint32_t)number(go, go->functions + at + go->word + offset, 4);
 }
 
-void symbol_go_read(struct symbols *symbols, struct symbol_module *module)
+static const struct go_table *table_of(struct symbols *symbols, struct symbol_module *module)
 {
-	struct pmc_arena *arena = &symbols->arena;
 	struct go_table go;
 	GElf_Shdr header;
 	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
+	Elf *elf;
 
+	if (module->has_go || !module->dwfl_module)
+		return module->go;
+	module->has_go = true;
+	elf = dwfl_module_getelf(module->dwfl_module, &bias);
 	/* A linker of C may have put the table between other things. */
-	if (!elf || (!find_table(elf, ".gopclntab", false, &go) &&
-		     !find_table(elf, ".data.rel.ro.gopclntab", false, &go) &&
-		     !(symbol_section(elf, ".go.buildinfo", &header) &&
-		       find_table(elf, ".data.rel.ro", true, &go))))
-		return;
-	module->go = pmc_arena_alloc(arena, sizeof(*module->go));
-	*module->go = go;
-	for (uint64_t i = 0; i < go.n; i++) {
-		const char *name = text(&go, go.names + field_of(&go, i, 0));
+	if (elf && (find_table(elf, ".gopclntab", false, &go) ||
+		    find_table(elf, ".data.rel.ro.gopclntab", false, &go) ||
+		    (symbol_section(elf, ".go.buildinfo", &header) &&
+		     find_table(elf, ".data.rel.ro", true, &go)))) {
+		module->go = pmc_arena_alloc(&symbols->arena, sizeof(*module->go));
+		*module->go = go;
+	}
+	return module->go;
+}
 
-		if (name && name[0] && start_of(&go, i) < start_of(&go, i + 1))
-			symbol_list_add(arena, &module->table, start_of(&go, i),
-					start_of(&go, i + 1), name);
+void symbol_go_read(struct symbols *symbols, struct symbol_module *module)
+{
+	const struct go_table *go = table_of(symbols, module);
+
+	for (uint64_t i = 0; go && i < go->n; i++) {
+		const char *name = text(go, go->names + field_of(go, i, 0));
+
+		if (name && name[0] && start_of(go, i) < start_of(go, i + 1))
+			symbol_list_add(&symbols->arena, &module->table, start_of(go, i),
+					start_of(go, i + 1), name);
 	}
 }
 
@@ -270,8 +284,7 @@ bool symbols_go_frame(struct symbols *symbols, struct symbol_module *module, uin
 	uint64_t i;
 
 	symbols_status(symbols, module);
-	symbol_table_find(symbols, module, address);
-	go = module->go;
+	go = table_of(symbols, module);
 	i = go ? find(go, address) : 0;
 	if (!go || i == go->n)
 		return false;

@@ -32,8 +32,8 @@ struct symbol_module {
 	char *path; /* the key: path, NUL, build ID */
 	uint8_t id[SYMBOL_ID_MOST];
 	unsigned id_bytes;
-	pid_t pid; /* of a perf map, else 0 */
-	bool opened, has_table, functions_only;
+	pid_t pid;					/* of a perf map, else 0 */
+	bool opened, has_table, has_go, functions_only; /* has_: it was looked for */
 	enum symbol_status status;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
