@@ -6,6 +6,7 @@
  * file at the same time, the loser closes its descriptor.
  */
 #include "agent/output/output.h"
+#include "lib/base/file.h"
 #include "lib/dump/output.h"
 
 #include <sched.h>
@@ -407,6 +408,20 @@ const char *agent_file_name(void)
 int agent_file_fd(void)
 {
 	return atomic_load(&file.fd);
+}
+
+int agent_file_read(bool *named)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, now = atomic_load(&file.fd);
+	const int fd = pmc_fd_open(AT_FDCWD, file_path, flags | O_NOFOLLOW, 0);
+	char path[40];
+	struct pmc_out out = pmc_out_mem(path, sizeof(path));
+
+	*named = fd >= 0;
+	if (*named || !agent_file_is(now))
+		return fd;
+	pmc_outf(&out, "/proc/self/fd/%d", now);
+	return pmc_fd_open(AT_FDCWD, path, flags, 0);
 }
 
 bool agent_file_move(int fd)

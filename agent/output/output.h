@@ -46,6 +46,8 @@ const char *agent_file_name(void);
 bool agent_file_move(int fd);
 /* The dump's descriptor; negative: it is not open. */
 int agent_file_fd(void);
+/* Opens the dump for reading, by its name, or as it is open if that is gone. */
+int agent_file_read(bool *named);
 /* Whether a descriptor is the dump: the host may have closed the number, and have another file
  * there. */
 bool agent_file_is(int fd);

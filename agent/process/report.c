@@ -85,31 +85,28 @@ int agent_report_open(void)
 	return fd;
 }
 
-static int take_all(struct summary *summary, const void *pending, size_t len)
+static int take_all(struct summary *summary, int fd, const void *pending, size_t len)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), flags, 0), error = 0;
 	struct pmc_scan scan = { .data = pending, .len = len };
 	struct pmc_frame frame;
+	int error = 0;
 
 	if (fd >= 0) {
-		if (agent.out)
-			lseek(fd, (off_t)agent.reported.dump_start, SEEK_SET);
+		lseek(fd, agent.out ? (off_t)agent.reported.dump_start : 0, SEEK_SET);
 		error = pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
-		pmc_fd_close(fd);
 	}
 	while (!error && pmc_scan_next(&scan, &frame))
 		error = summary_take(&frame, summary);
 	return error;
 }
 
-static void print(struct pmc_arena *arena, struct summary *summary, int fd)
+static void print(struct pmc_arena *arena, struct summary *summary, bool named, int fd)
 {
 	const struct summary_form form = {
 		.screen = where.screen,
 		.rows = agent.config.report.kind != PMC_REPORT_SUMMARY,
 		.command = agent.cmdline,
-		.dump = agent.out ? agent_file_name() : NULL,
+		.dump = agent.out && named ? agent_file_name() : NULL,
 		.wanted = wanted(),
 	};
 	const size_t room = (size_t)16 << 10;
@@ -136,17 +133,21 @@ void agent_report_print(int fd)
 	struct summary *summary = summary_new(&arena, agent.job, agent.identity, &agent.plan);
 	size_t len;
 	const void *pending = agent_file_waiting(&len);
-	int error = summary ? take_all(summary, pending, len) : -ENOMEM;
+	bool named;
+	const int dump = agent_file_read(&named);
+	int error = summary ? take_all(summary, dump, pending, len) : -ENOMEM;
 
 	pmc_screen_of_fd(&where.screen, fd);
 	if (!error) {
 		summary_read_again(summary);
-		error = take_all(summary, pending, len);
+		error = take_all(summary, dump, pending, len);
 	}
 	if (!error)
-		print(&arena, summary, fd);
+		print(&arena, summary, named, fd);
 	else if (error == -ENOMEM)
 		pmc_log(PMC_LOG_WARN, "too many threads for the summary at exit; keep a dump "
 				      "(PMC_OUT=FILE) and use pmctl report FILE");
+	if (dump >= 0)
+		pmc_fd_close(dump);
 	pmc_arena_free(&arena);
 }

@@ -274,11 +274,12 @@ end_held "renamed before the end"
 is "$(dump_json held.pmc '.processes[0].how_ended')" "exit:0" "renamed before the end: the last rows are in a new file of that name"
 # A deleted directory; and chroot, after which the path names another file.
 mkdir gone
-held PMC_OUT="$T/gone/x.pmc"
+held PMC_OUT="$T/gone/x.pmc" PMC_REPORT="summary=$T/gone.txt"
 mv gone/x.pmc kept.pmc && rmdir gone
 kill -USR2 $pid
 end_held "directory deleted"
 like "$(dump_json kept.pmc '.processes[].notes[].text')" "could not be created again" "directory deleted: the open file is used further, with a note"
+like "$(cat gone.txt)" "41 of 41 threads counted" "directory deleted: the report is made from it"
 if [ "$(id -u)" = 0 ]; then
 	# As nginx: the worker may not search the directory in which its dump is.
 	mkdir -m 700 unsearchable

@@ -7,6 +7,7 @@
  * file at the same time, the loser closes its descriptor.
  */
 #include "agent/output/output.h"
+#include "lib/base/file.h"
 #include "lib/dump/output.h"
 
 /* Programs close the low numbers and expect those that they open. Never higher than HIGHEST_BASE:
@@ -65,6 +66,15 @@ static int open_dump(struct stat *st)
 		dump_dev = st->st_dev;
 		dump_ino = st->st_ino;
 	}
+	return fd;
+}
+
+int agent_file_read(bool *named)
+{
+	const int fd =
+		pmc_fd_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+
+	*named = fd >= 0;
 	return fd;
 }
 
