@@ -164,8 +164,12 @@ __attribute__((noinline, cold)) static void wait_to_close(void)
 	}
 }
 
+/* What this thread does now, perhaps interrupted by a signal: its handler does not wait for it. */
+static __thread unsigned doing;
+
 int agent_fds_window_open(void)
 {
+	doing++;
 	/* Both are 0 in most programs, which then read no clock. */
 	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) |
 	    atomic_load_explicit(&fds.held, memory_order_relaxed))
@@ -182,8 +186,10 @@ void agent_fds_window_close(void)
 	 * own. */
 	if (fds.windows == 1 && fds.windowed)
 		set_soft(fds.host.rlim_cur);
-	fds.windows--;
+	/* 0 in the child of a fork in a handler. */
+	fds.windows -= fds.windows > 0;
 	unlock();
+	doing--;
 }
 
 bool agent_fds_opening(void)
@@ -193,9 +199,10 @@ bool agent_fds_opening(void)
 
 bool agent_fds_hold(void)
 {
+	if (doing)
+		return false;
 	atomic_fetch_add(&fds.held, 1);
-	/* A window lasts microseconds, or as long as its thread waits for a CPU. Bounded: this may
-	 * be a signal handler that interrupted one. */
+	/* A window lasts microseconds, or as long as its thread waits for a CPU. */
 	for (unsigned i = 0; i < AGENT_PATIENCE; i++) {
 		if (try_lock()) {
 			if (fds.windows == 0 && atomic_load(&fds.used) < ONE_CLOSING)
@@ -293,6 +300,7 @@ bool agent_fds_is_event(int fd)
 
 void agent_fds_close(int *list, unsigned n)
 {
+	doing++;
 	atomic_fetch_add(&fds.used, ONE_CLOSING);
 	if (atomic_load(&fds.held))
 		wait_to_close();
@@ -302,6 +310,7 @@ void agent_fds_close(int *list, unsigned n)
 			list[i] = -1;
 	pmc_perf_group_close(list, n);
 	atomic_fetch_sub(&fds.used, ONE_CLOSING + n);
+	doing--;
 }
 
 int agent_fds_move(int fd)
@@ -314,6 +323,7 @@ int agent_fds_move(int fd)
 			return -1;
 		sched_yield();
 	}
+	doing++;
 	enter();
 	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, (int)fds.base);
 	agent_fds_window_close();
