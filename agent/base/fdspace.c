@@ -19,8 +19,7 @@
 #define LEAVE_HOST   8192u
 #define SMALL	     256u
 /* More than system() needs to start its child. */
-#define QUIET_NS 5000000u
-/* What a thread that starts waits at most while others start programs all the time. */
+#define QUIET_NS    5000000u
 #define PATIENCE_NS 20000000u
 #define ONE_CLOSING (1ull << 32)
 #define YIELDS	    100u
@@ -35,6 +34,7 @@ static struct {
 	_Atomic unsigned windows;     /* open ones; changed under the lock */
 	_Atomic unsigned held;	      /* forks in progress: no thread may start to open or close */
 	_Atomic uint64_t quiet_until; /* no window may open before */
+	_Atomic unsigned late;	      /* threads that have waited too long for that */
 } fds;
 
 /* The agent's numbers, one bit each, from 0. Only touched pages take memory. */
@@ -140,19 +140,25 @@ void agent_wait_between(unsigned attempts)
 		pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &nap);
 }
 
-__attribute__((noinline, cold)) static void wait_to_open(void)
+/* Whether it has waited so long that other threads wait for it to open its window. */
+__attribute__((noinline, cold)) static bool wait_to_open(void)
 {
-	/* Each call of system() puts the time off. */
 	const uint64_t latest = pmc_now_ns() + PATIENCE_NS;
-	uint64_t now = 0;
+	bool late = false;
+	uint64_t now;
 
-	while (now < latest && now < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed)) {
+	while ((now = pmc_now_ns()) <
+	       atomic_load_explicit(&fds.quiet_until, memory_order_relaxed)) {
+		if (!late && now >= latest) {
+			late = true;
+			atomic_fetch_add(&fds.late, 1);
+		}
 		sched_yield();
-		now = pmc_now_ns();
 	}
 	/* Bounded: this may be a signal handler that interrupted the fork. */
 	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++)
 		agent_wait_between(i);
+	return late;
 }
 
 __attribute__((noinline, cold)) static void wait_to_close(void)
@@ -169,12 +175,16 @@ static __thread unsigned doing;
 
 int agent_fds_window_open(void)
 {
+	bool late = false;
+
 	doing++;
 	/* Both are 0 in most programs, which then read no clock. */
 	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) |
 	    atomic_load_explicit(&fds.held, memory_order_relaxed))
-		wait_to_open();
+		late = wait_to_open();
 	lock();
+	if (late)
+		atomic_fetch_sub(&fds.late, 1);
 	enter();
 	return (int)fds.base;
 }
@@ -230,8 +240,12 @@ void agent_fds_let(bool held)
 
 void agent_fds_quiet(void)
 {
-	if (fds.windowed)
-		atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
+	if (!fds.windowed)
+		return;
+	/* Otherwise calls that follow one another would put it off for ever. */
+	for (unsigned i = 0; atomic_load(&fds.late) && !doing && i < AGENT_PATIENCE; i++)
+		agent_wait_between(i);
+	atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
 }
 
 static __thread bool child_limited;
@@ -379,6 +393,7 @@ void agent_fds_forked(int keep)
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
 	atomic_store(&fds.held, 0);
+	atomic_store(&fds.late, 0);
 	atomic_store(&highest, -1);
 	/* A window of another thread may have been open at the fork. */
 	if (fds.windows && fds.windowed)
