@@ -136,7 +136,7 @@ static bool differs_in_wordexp(const char *want)
 static int limits(const char *self)
 {
 	pthread_t threads[2];
-	int bad = 0, status;
+	int bad = 0, words = 0, status;
 	char text[32];
 
 	getrlimit(RLIMIT_NOFILE, &at_start);
@@ -157,8 +157,13 @@ static int limits(const char *self)
 		waitpid(pid, &status, 0);
 		bad += status != 0;
 	}
-	for (int i = 0; i < 300; i++)
-		bad += differs_in_clone() + (i % 2 && differs_in_wordexp(text));
+	for (int i = 0; i < 300; i++) {
+		bad += differs_in_clone();
+		words += i % 2 && differs_in_wordexp(text);
+	}
+	/* Its child may start later than the agent waits for that, if it has to wait for a CPU. */
+	if (words > 5)
+		bad += words;
 	go = 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
