@@ -7,6 +7,9 @@
 
 /* libc's syscall(), for the agent's own calls. */
 extern long (*agent_libc_syscall)(long, ...);
+/* In a thread of a program that does not begin with __libc_start_main. */
+void agent_without_main(void);
+
 /* The hooks of close, close_range, dup2 and dup3, for callers inside the agent. agent_host_dup:
  * moves the agent's descriptor out of the way; false, with errno: `from` is the agent's. */
 int agent_host_close(int fd);

@@ -94,6 +94,12 @@ __attribute__((constructor)) static void begin(void)
 }
 #endif
 
+void agent_without_main(void)
+{
+	if (!host_main)
+		agent_tick_start();
+}
+
 static int main_with_job(int argc, char **argv, char **envp)
 {
 	int saved = errno;

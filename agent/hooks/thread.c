@@ -45,8 +45,10 @@ static struct slot *prepare(const void *routine, const void *caller)
 	if (slot) {
 		slot->start_site = agent_start_routine(routine, &first);
 		/* Before a thread can run Go code. */
-		if (first && agent_is_go_code(routine))
+		if (first && agent_is_go_code(routine)) {
 			agent_signal_go_code();
+			agent_without_main();
+		}
 		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}

@@ -34,21 +34,28 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 	alike "Go with cgo" 1 ./cgo
 	# Go ends by its own exit_group system call, which cannot be interposed: rows come from periodic
 	# snapshots. It replaces the handlers of most signals, but not of the lowest real-time one.
-	rm -f x.pmc
 	mkfifo hold
-	PMC_INTERVAL=20ms PMC_OUT=$T/x.pmc LD_PRELOAD=$AGENT ./cgo wait <hold >out 2>err 9>&- &
-	pid=$!
-	exec 9>hold
 	go_rows() {
 		"$PMCTL" report --format json x.pmc >r.json 2>r.err &&
-			jq -e '[.threads[] | select(.name == "cgo" and .cpu_ns > 0 and
+			jq -e --arg name "$1" '[.threads[] | select(.name == $name and .cpu_ns > 0 and
 				.events[0].state == "counted")] | length >= 3' r.json
 	}
-	ok "Go with cgo: its threads are counted, with PMC_INTERVAL" await go_rows ||
-		diag "$(jq -c '.threads[] | [.name, .state, .cpu_ns, .events[0].state]' r.json)"
-	exec 9>&-
-	wait $pid
+	# held NAME ARG...: the program, with snapshots, until its threads have rows.
+	held() {
+		rm -f x.pmc
+		PMC_INTERVAL=20ms PMC_OUT=$T/x.pmc LD_PRELOAD=$AGENT "./$@" <hold >out 2>err 9>&- &
+		pid=$!
+		exec 9>hold
+		ok "Go, $1: its threads are counted, with PMC_INTERVAL" await go_rows "$1" ||
+			diag "$(jq -c '.threads[] | [.name, .state, .cpu_ns, .events[0].state]' r.json)"
+		exec 9>&-
+		wait $pid
+	}
+	held cgo wait
 	is "$? $(tail -n 1 out)" "0 recovered: true" "Go with cgo: it continues and ends normally"
+	GOCACHE=$T/gocache GO111MODULE=off go build -o gonet "$SRC/gonet.go"
+	held gonet
+	is "$? $(cat out err)" "0 " "Go with package net: it ends normally"
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi
