@@ -263,8 +263,9 @@ struct walk {
 	struct pmc_record_span stack;
 	uint64_t bottom; /* address of the copy */
 	uint64_t cfa;
-	bool past_end; /* a read was behind the copy */
-	bool blocked;  /* of the registers only two are known at the start */
+	bool past_end;	/* a read was behind the copy */
+	bool in_larger; /* where a larger copy would have it */
+	bool blocked;	/* of the registers only two are known at the start */
 	uint32_t tid;
 };
 
@@ -275,6 +276,7 @@ static bool load(struct walk *walk, uint64_t address, uint64_t *value)
 	if (address < walk->bottom || walk->stack.size < sizeof(*value) ||
 	    at > walk->stack.size - sizeof(*value)) {
 		walk->past_end |= address >= walk->bottom;
+		walk->in_larger |= address >= walk->bottom && at < UNWIND_STACK_MOST;
 		return false;
 	}
 	memcpy(value, walk->stack.data + at, sizeof(*value));
@@ -569,9 +571,10 @@ static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 	return true;
 }
 
+/* in_larger: whether a larger copy has callers that were not found. */
 static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *image,
 			   const struct pmc_record *record, uint64_t *words, unsigned most,
-			   uint16_t *flags)
+			   uint16_t *flags, bool *in_larger)
 {
 	struct walk walk = { .tid = record->tid };
 	enum step step = STEP_ON;
@@ -613,6 +616,8 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		*flags |= PMC_STACK_TRUNCATED;
 	else if (step == STEP_BROKEN)
 		*flags |= PMC_STACK_BROKEN;
+	*in_larger =
+		step == STEP_BROKEN && walk.in_larger && walk.stack.size >= unwind->stack_bytes;
 	return depth;
 }
 
@@ -663,19 +668,19 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 {
 	const bool copy = record->present & PERF_SAMPLE_STACK_USER;
 	unsigned n, depth = 0;
+	bool in_larger = false;
 
 	if (record->present & PERF_SAMPLE_CALLCHAIN)
 		depth = take_chain(unwind, image, record,
 				   copy ? CHAIN_KERNEL : CHAIN_KERNEL | CHAIN_USER, words, flags);
 	if (!copy)
 		return depth;
-	n = walk_stack(unwind, image, record, words + depth, PMC_STACK_DEPTH_MAX - depth, flags);
+	n = walk_stack(unwind, image, record, words + depth, PMC_STACK_DEPTH_MAX - depth, flags,
+		       &in_larger);
 	if (unwind->both && *flags & PMC_STACK_TRUNCATED)
 		n = go_on(unwind, image, record, words + depth, n, PMC_STACK_DEPTH_MAX - depth,
 			  flags);
-	depth += n;
 	unwind->copies++;
-	unwind->beyond_copies += *flags & PMC_STACK_TRUNCATED && depth < PMC_STACK_DEPTH_MAX &&
-				 !is_switch_in_go(unwind, words[depth - 1]);
-	return depth;
+	unwind->beyond_copies += in_larger && *flags & PMC_STACK_TRUNCATED;
+	return depth + n;
 }
