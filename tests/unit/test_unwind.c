@@ -99,6 +99,23 @@ static void callers_are_code(void **state)
 	unwind_free(&unwind);
 }
 
+/* The kernel looks for no more callers, kernel.perf_event_max_stack. */
+static void stacks_of_the_most_functions_are_truncated(void **state)
+{
+	const uint64_t chain[] = { PERF_CONTEXT_USER, 0x10010, 0x10020, 0x10030 };
+	struct unwind unwind;
+	uint16_t flags;
+
+	unwind_init(&unwind, true);
+	assert_true(unwind.chain_most > 3);
+	assert_int_equal(frames_of(&unwind, PID, chain, 4, &flags), 3);
+	assert_int_equal(flags & PMC_STACK_TRUNCATED, 0);
+	unwind.chain_most = 3;
+	assert_int_equal(frames_of(&unwind, PID, chain, 4, &flags), 3);
+	assert_int_equal(flags & PMC_STACK_TRUNCATED, PMC_STACK_TRUNCATED);
+	unwind_free(&unwind);
+}
+
 static const struct unwind_stack *stack_of(struct unwind *unwind, uint64_t pc, uint64_t caller)
 {
 	const uint64_t chain[] = { PERF_CONTEXT_USER, pc, caller };
@@ -137,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_replace_what_was_there),
 		cmocka_unit_test(callers_are_code),
+		cmocka_unit_test(stacks_of_the_most_functions_are_truncated),
 		cmocka_unit_test(stacks_beyond_the_limit_keep_their_function),
 	};
 

@@ -372,11 +372,21 @@ enum {
 	WAITS_MOST = 1000000, /* each in a stack, and twice as many in all: some 200 MB */
 };
 
+static uint64_t find_chain_most(void)
+{
+	char text[32];
+
+	return pmc_file_read(text, sizeof(text), "/proc/sys/kernel/perf_event_max_stack") > 0 ?
+		       strtoull(text, NULL, 10) :
+		       PERF_MAX_STACK_DEPTH;
+}
+
 void unwind_init(struct unwind *unwind, bool frame_pointers)
 {
 	*unwind = (struct unwind){ .frame_pointers = frame_pointers,
 				   .stack_bytes = UNWIND_STACK_BYTES,
 				   .kept_most = STACKS_MOST_BYTES,
+				   .chain_most = find_chain_most(),
 				   .symbols = symbols_new(NULL) };
 }
 

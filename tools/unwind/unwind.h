@@ -56,6 +56,7 @@ struct unwind {
 	bool frame_pointers;		/* stacks by these, else by unwind tables */
 	bool both;			/* beyond the copy of the stack by frame pointers */
 	unsigned stack_bytes;		/* of the copy, a multiple of 8 */
+	uint64_t chain_most;		/* functions that the kernel finds by frame pointers */
 	uint64_t copies, beyond_copies; /* those walked; of these, with callers beyond the copy */
 	struct unwind_module *kernel;	/* stacks have its functions, too; NULL: not */
 	struct symbols *symbols;

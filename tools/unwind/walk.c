@@ -110,7 +110,7 @@ static unsigned take_chain(struct unwind *unwind, const struct unwind_image *ima
 {
 	const struct pmc_record_sample *sample = &record->sample;
 	bool kernel = false, called = false;
-	unsigned depth = 0;
+	unsigned depth = 0, found = 0;
 
 	for (uint64_t i = 0; i < sample->n_callchain; i++) {
 		const uint64_t pc = sample->callchain[i] - called;
@@ -120,12 +120,13 @@ static unsigned take_chain(struct unwind *unwind, const struct unwind_image *ima
 			called = false;
 			continue;
 		}
+		found++;
 		if (!(parts & (kernel ? CHAIN_KERNEL : CHAIN_USER)))
 			continue;
-		if (depth == PMC_STACK_DEPTH_MAX) {
+		if (depth == PMC_STACK_DEPTH_MAX || (!kernel && found == unwind->chain_most))
 			*flags |= PMC_STACK_TRUNCATED;
+		if (depth == PMC_STACK_DEPTH_MAX)
 			break;
-		}
 		if (!kernel && called && !is_code(image, pc)) {
 			if (!is_end_in_go(unwind, words[depth - 1]))
 				*flags |= PMC_STACK_BROKEN;
@@ -681,6 +682,8 @@ unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 		n = go_on(unwind, image, record, words + depth, n, PMC_STACK_DEPTH_MAX - depth,
 			  flags);
 	unwind->copies++;
-	unwind->beyond_copies += in_larger && *flags & PMC_STACK_TRUNCATED;
-	return depth + n;
+	depth += n;
+	unwind->beyond_copies +=
+		in_larger && *flags & PMC_STACK_TRUNCATED && depth < unwind->chain_most;
+	return depth;
 }
