@@ -155,7 +155,8 @@ int counter_request_make(struct counter_request *request, const struct pmc_count
 	    (open->exclude_kernel || event->exclude_kernel))
 		return counter_fail(failure, -EOPNOTSUPP, counter_event_name(event),
 				    "it occurs in the kernel only and would read 0; leave out :u "
-				    "and exclude_kernel");
+				    "and exclude_kernel, or have kernel mode permitted: sysctl "
+				    "kernel.perf_event_paranoid=1");
 	return check(&request->open, failure);
 }
 
