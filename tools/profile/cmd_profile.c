@@ -124,6 +124,9 @@ static int parse(struct job *job, int argc, char **argv)
 				 by == PMC_BY_WAKER ? "--by waker" : "--wakers");
 	if (job->off_cpu && job->event)
 		return tool_fail(EXIT_USAGE, "--off-cpu takes no samples of events; leave out -e");
+	if (job->event && !strcmp(job->event, "off-cpu"))
+		return tool_fail(EXIT_USAGE, "off-cpu is not sampled: waits are recorded without "
+					     "-e, alone with --off-cpu");
 	if (job->output && !strcmp(job->output, "-"))
 		return tool_fail(EXIT_USAGE, "a dump is not written to a pipe; give -o FILE");
 	return 0;
