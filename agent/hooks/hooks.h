@@ -7,7 +7,8 @@
 
 /* libc's syscall(), for the agent's own calls. */
 extern long (*agent_libc_syscall)(long, ...);
-/* In a thread of a program that does not begin with __libc_start_main. */
+/* In the first thread of Go code: starts ticks if the program did not begin in __libc_start_main,
+ * which does that for others. */
 void agent_without_main(void);
 
 /* The hooks of close, close_range, dup2 and dup3, for callers inside the agent. agent_host_dup:

@@ -94,10 +94,19 @@ __attribute__((constructor)) static void begin(void)
 }
 #endif
 
+/* Once: a library in Go that is loaded at the start has threads before main. */
+static void start_ticks(void)
+{
+	static _Atomic bool started;
+
+	if (!atomic_exchange(&started, true))
+		agent_tick_start();
+}
+
 void agent_without_main(void)
 {
 	if (!host_main)
-		agent_tick_start();
+		start_ticks();
 }
 
 static int main_with_job(int argc, char **argv, char **envp)
@@ -107,7 +116,7 @@ static int main_with_job(int argc, char **argv, char **envp)
 
 	if (with)
 		environ = envp = with;
-	agent_tick_start();
+	start_ticks();
 	errno = saved;
 	agent.exit_status = host_main(argc, argv, envp);
 	return agent.exit_status;
