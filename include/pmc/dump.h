@@ -389,7 +389,9 @@ struct pmc_samples_fixed {
 	uint64_t truncated; /* samples with a truncated stack */
 	uint16_t n_groups;  /* 1 in part 0, else 0 */
 	uint16_t flags;	    /* PMC_SAMPLES_* */
-	uint32_t reserved;
+	/* Waits whose stack was not recorded, as threads switched too often: they have that of
+	 * another one of the thread of about the same length. */
+	uint32_t estimated;
 };
 /* The thread switched so often that samples were taken in clock interrupts, at least for a time:
  * they are fewer than the frequency says, and each stands for the CPU time since the one before. */

@@ -188,6 +188,25 @@ is "$(jq '[.traceEvents[] | select(.ph == "X" and .args.module)] | group_by(.tid
 		.bad += (.open | map(select(. < $call.ts + $call.dur - 0.002)) | length) | .open += [$call.ts + $call.dur]) |
 	.bad) | add' calls.json)" 0 "chrome: no call goes on after its caller"
 
+# ---- more waits than stacks are recorded of ----------------------------------------------------
+# often [FLAG...]: a recording of it, whose own numbers are in $waits and $longs.
+often() {
+	run "$PMCTL" profile "$@" -o often.pmc -- "$PROG/often" 3
+	read -r waits longs <out
+	functions often.pmc --event off-cpu
+}
+for flag in --wakers --off-cpu; do
+	often $flag
+	within "$(jq '.sampling | .samples + .lost' functions)" "$waits" 1 "$flag: each of many waits is counted"
+	is "$(jq '.sampling | .estimated * 2 > .samples' functions)" true "$flag: of most no stack was recorded"
+	between "$(total place_rare)" "$(($(total place_often) / 50))" "$(($(total place_often) / 4))" \
+		"$flag: one of ten waits is in one place, nine in the other"
+	between "$(total place_long)" "$((longs * 15000000))" 3000000000 "$flag: long waits have their place"
+	is "$(jq '[.groups[] | select(.function == "(no stack)") | .self] | add // 0 | . < 150e6' functions)" true \
+		"$flag: few have none"
+done
+like "$("$PMCTL" report --by function --event off-cpu often.pmc)" "in estimated places" "a report tells"
+
 # ---- lengths of waits -------------------------------------------------------------------------
 # 2 ms 480 times, 15 ms 19 times, 80 ms once: what the thread has measured itself is a little more. It
 # has some other waits, so bounds are those of lengths a few ranks above.

@@ -201,12 +201,16 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	if (error || !takes_waits(job))
 		return error;
 	error = pmc_counter_event_parse(&switches, "context-switches", NULL);
-	if (error)
-		return error;
-	rings_options(&job->rings, ring, tid, &options);
-	options.user_if_denied = false;
-	unwind_options_stack(&job->prof.unwind, &options);
-	return add_event(job, ring, &switches, &options, !takes_samples(job), why);
+	/* The first one stays on. */
+	for (uint64_t period = PROF_SPARSE; !error && period; period = period > 1) {
+		rings_options(&job->rings, ring, tid, &options);
+		options.user_if_denied = false;
+		options.sample_period = period;
+		unwind_options_stack(&job->prof.unwind, &options);
+		error = add_event(job, ring, &switches, &options, period > 1 && !takes_samples(job),
+				  why);
+	}
+	return error;
 }
 
 /* Clocks count all modes, also where only some are sampled. */
@@ -336,8 +340,11 @@ static bool show_progress(void *arg)
 	struct job *job = arg;
 
 	tool_progress_step(pmc_now_ns() - job->prof.start_ns);
-	if (!job->rings.stopped_ns)
-		prof_read_again(&job->prof);
+	if (job->rings.stopped_ns)
+		return true;
+	prof_read_again(&job->prof);
+	if (takes_waits(job))
+		prof_ration_check(&job->prof, &job->rings);
 	return true;
 }
 

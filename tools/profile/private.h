@@ -4,7 +4,8 @@
  *
  * Private to this folder.
  *
- * threads.c follows records, rows.c makes rows where no agent does, write.c writes frames. Waits
+ * threads.c follows records, ration.c limits the stacks of switches, rows.c makes rows where no
+ * agent does, write.c writes frames. Waits
  * alone are recorded beside the agent by off_cpu.c; cmd_profile.c records all.
  */
 #pragma once
@@ -77,6 +78,12 @@ struct prof_thread {
 	struct prof_waits off, delays; /* delays: for a CPU, after preemptions; no stacks */
 	struct unwind_wait *samples;
 	uint64_t lost, incomplete;
+	uint64_t estimated; /* waits that have the stack of a similar one */
+	uint64_t out_ns;    /* of the record of the switch */
+	uint64_t looked_ns; /* when /proc had the stack of this wait; 0: not read */
+	const struct unwind_stack **similar; /* of the last wait by length; NULL: none yet */
+	struct prof_thread *unplaced;	     /* next of those that wait without a stack */
+	bool is_unplaced;
 	uint64_t n_samples, weight, truncated; /* on CPU */
 	struct prof_times sample_times, wait_times;
 	uint32_t life;		  /* number of the thread, also over an exec */
@@ -108,6 +115,15 @@ struct prof_left {
 	uint64_t ns, record_ns; /* of the sample of its stack, if there is one; of the switch */
 };
 
+/* Stacks of switches, where there are many. */
+struct prof_ration {
+	bool off, used; /* not each has its stack; so it was at some time */
+	uint64_t checked_ns, busy_ns;
+	uint64_t n_switches; /* when it was checked */
+	uint64_t left;	     /* that may have one in this second */
+	struct prof_thread *unplaced;
+};
+
 struct prof {
 	struct pmc_arena arena;
 	struct unwind unwind;
@@ -124,8 +140,10 @@ struct prof {
 	bool makes_rows, machine; /* machine: not of a target */
 	bool several;		  /* targets: no main thread stands for all */
 	struct prof_image *images, *last_image;
-	struct prof_left *left;	       /* by CPU */
-	uint64_t switch_ns;	       /* that the last switch took */
+	struct prof_left *left; /* by CPU */
+	uint64_t switch_ns;	/* that the last switch took */
+	uint64_t n_switches;
+	struct prof_ration ration;
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 	struct prof_count *counts;
 	uint32_t n_lives;
@@ -144,6 +162,19 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 /* Ends the waits that last until now. */
 void prof_settle(struct prof *prof);
 void prof_free(struct prof *prof);
+
+/* ---- ration.c ----------------------------------------------------------------------------- */
+
+#define PROF_SPARSE  61 /* period of the event that is always on; a prime, as waits alternate */
+#define PROF_LENGTHS 24 /* classes of waits by their lengths, each of twice the one before */
+
+struct rings;
+
+/* To be called often: limits the stacks, and reads those of long waits. */
+void prof_ration_check(struct prof *prof, struct rings *rings);
+/* A thread has left its CPU; it goes on, its wait gets its stack. */
+void prof_ration_wait(struct prof *prof, struct prof_thread *thread);
+void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t now_ns);
 
 /* ---- rows.c ------------------------------------------------------------------------------- */
 

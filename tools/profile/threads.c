@@ -352,17 +352,21 @@ static void add_wait(struct prof *prof, struct prof_thread *thread, uint64_t now
 	thread->incomplete += is_incomplete(thread->stack);
 }
 
-static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
+/* record_ns: of the record that ended it. */
+static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now_ns,
+		     uint64_t record_ns)
 {
 	const uint64_t ns = pmc_sub_sat(now_ns, thread->since_ns);
 	const bool lost = thread->since_ns <= prof->lost_ns;
 
-	if (thread->preempted && !lost)
+	if (thread->preempted && !lost) {
 		add_to(prof, &thread->delays, NULL, ns);
-	else if (thread->waiting && !lost)
+	} else if (thread->waiting && !lost) {
+		prof_ration_place(prof, thread, record_ns);
 		add_wait(prof, thread, now_ns, ns);
-	else if (thread->waiting)
+	} else if (thread->waiting) {
 		thread->lost++;
+	}
 	thread->waiting = thread->preempted = false;
 	thread->waker = NULL;
 }
@@ -416,6 +420,7 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 	if (!thread)
 		return;
 	if (record->context_switch.out) {
+		prof->n_switches++;
 		leave_cpu(prof, thread, now_ns);
 		thread->row.involuntary_switches += record->context_switch.preempted;
 		thread->row.voluntary_switches += !record->context_switch.preempted;
@@ -424,17 +429,19 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		thread->waiting = !record->context_switch.preempted;
 		thread->preempted = record->context_switch.preempted;
 		thread->since_ns = now_ns;
+		thread->out_ns = record->time;
 		/* It may be that of an earlier switch. */
 		if (thread->stack_ns <= prof->lost_ns)
 			thread->stack = NULL;
 		/* Once the stack is recorded, nothing but a wake-up makes it run again. */
 		if (thread->woken_ns < thread->stack_ns)
 			thread->waker = NULL;
+		prof_ration_wait(prof, thread);
 		return;
 	}
 	thread->state = PROF_ON;
 	thread->on_ns = now_ns;
-	end_wait(prof, thread, now_ns);
+	end_wait(prof, thread, now_ns, record->time);
 	thread->stack = NULL;
 }
 
@@ -524,7 +531,7 @@ void prof_settle(struct prof *prof)
 				leave_cpu(prof, thread, prof->stop_ns);
 			if (prof->waking.pid && !thread->waker)
 				thread->waker = &prof->no_thread[BY_NOBODY];
-			end_wait(prof, thread, prof->stop_ns);
+			end_wait(prof, thread, prof->stop_ns, prof->stop_ns);
 		}
 }
 

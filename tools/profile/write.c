@@ -302,6 +302,8 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		.eventset = w->off_set,
 		.lost = thread->lost,
 		.truncated = thread->incomplete,
+		.estimated =
+			thread->estimated < UINT32_MAX ? (uint32_t)thread->estimated : UINT32_MAX,
 	};
 	struct pmc_samples_fixed of_delays = { .eventset = w->delay_set };
 	const struct pmc_samples_fixed on_cpu = {

@@ -401,6 +401,7 @@ static void stop(struct rings *rings)
 static int check(struct rings *rings)
 {
 	const uint64_t ns = pmc_now_ns();
+	const int slice_ms = rings->slice_ms ? rings->slice_ms : SLICE_MS;
 
 	if (!rings->stopped_ns && is_over(rings, ns))
 		stop(rings);
@@ -408,8 +409,9 @@ static int check(struct rings *rings)
 		(void)rings_enable(rings);
 	if (!rings->stopped_ns && rings->enables && rings->enables < most_enables(rings))
 		return ENABLE_MS;
-	if (rings->stopped_ns || !rings->end_ns || rings->end_ns - ns > SLICE_MS * 1000000ull)
-		return SLICE_MS;
+	if (rings->stopped_ns || !rings->end_ns ||
+	    rings->end_ns - ns > (uint64_t)slice_ms * 1000000)
+		return slice_ms;
 	return (int)((rings->end_ns - ns) / 1000000) + 1;
 }
 

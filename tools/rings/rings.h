@@ -58,6 +58,7 @@ struct rings {
 	unsigned asked_pages, pages;	   /* of a ring: by the user, 0: not; in use */
 	uint64_t settle_ns;		   /* as of pmc_sampler_set_new() */
 	uint64_t duration_ns;		   /* 0: without end */
+	int slice_ms;			   /* records are read at least so often; 0: 100 */
 
 	struct pmc_arena arena;
 	struct pmc_sampler_set *set;

@@ -280,7 +280,7 @@ static struct pmc_p_samples *woken_of(struct pmc_profile *profile,
 	entry->event = samples->event;
 	/* Known of the thread, not by waker. */
 	if (last)
-		entry->fixed.lost = entry->fixed.truncated = 0;
+		entry->fixed.lost = entry->fixed.truncated = entry->fixed.estimated = 0;
 	profile->woken[profile->n_woken++] = entry;
 	if (!of)
 		return entry;

@@ -396,6 +396,8 @@ void unwind_add_kernel(struct unwind *unwind)
 
 	symbols_boot_id(boot_id);
 	unwind->kernel = module_of(unwind, SYMBOL_KERNEL, boot_id, strlen(boot_id));
+	/* Reading its symbols takes 0.1 s, in which records of a recording would be lost. */
+	(void)symbols_status(unwind->symbols, unwind->kernel->file);
 }
 
 void unwind_free(struct unwind *unwind)

@@ -425,6 +425,7 @@ static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 	pmc_json_u64(json, "lost", samples->lost);
 	pmc_json_u64(json, "throttled", samples->throttled);
 	pmc_json_u64(json, "incomplete", samples->incomplete);
+	pmc_json_u64(json, "estimated", samples->estimated);
 	pmc_json_object_end(json);
 }
 

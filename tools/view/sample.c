@@ -117,6 +117,7 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 	pmc_add_sat(&to->lost, fixed->lost);
 	pmc_add_sat(&to->throttled, fixed->throttled);
 	pmc_add_sat(&to->incomplete, fixed->truncated);
+	to->estimated += fixed->estimated < samples->samples ? fixed->estimated : samples->samples;
 	if (fixed->flags & PMC_SAMPLES_TIMED) {
 		to->timed++;
 		pmc_add_sat(&to->timed_samples, samples->samples);
@@ -446,6 +447,11 @@ static void put_losses(struct pmc_view *view)
 		pmc_say(view, "%.%n suppressed by the kernel's rate limit", samples->throttled);
 	if (samples->incomplete)
 		pmc_say(view, "%.%n with a truncated stack", samples->incomplete);
+	if (samples->estimated)
+		pmc_say(view,
+			"%.%n in estimated places, as threads switched too often to record each "
+			"stack",
+			samples->estimated);
 	if (samples->timed)
 		pmc_say(view,
 			"%.%n %(thread that switches|threads that switch) often: one sample per %t "

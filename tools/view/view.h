@@ -89,7 +89,7 @@ struct pmc_view_samples {
 	struct pmc_sample_fold fold;
 	const struct pmc_p_event *event; /* NULL: there are no samples */
 	const char *others;		 /* names of other events with samples; "" none */
-	uint64_t samples, weight, lost, throttled, incomplete;
+	uint64_t samples, weight, lost, throttled, incomplete, estimated;
 	uint64_t timed, timed_samples, timed_ns; /* threads with PMC_SAMPLES_TIMED, and theirs */
 	uint64_t value;				 /* of the event, in the same threads */
 	bool has_value;				 /* it is known of all */
