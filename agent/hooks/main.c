@@ -5,7 +5,7 @@
  * -z initfirst puts the constructor before all others. The exit handler registered there is the
  * first one of the process, so it runs last, after every destructor. PMC_JOB enters the environment
  * just before main: a variable set in a constructor is lost when libc takes the environment from
- * the kernel's block.
+ * the kernel's block. In that block only an existing entry can be replaced (process/start.c).
  */
 #include "agent/hooks/hooks.h"
 

@@ -23,7 +23,8 @@ struct exec_env {
 	size_t bytes;
 };
 
-/* A copy of envp with a new PMC_JOB; envp itself if it has none or there is no memory. */
+/* A copy of envp with a new PMC_JOB; envp itself if it has none, which an empty one is, or there is
+ * no memory. */
 static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 {
 	bool has_job = false;
@@ -31,7 +32,7 @@ static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 
 	env->bytes = 0;
 	for (; envp && envp[n]; n++)
-		has_job |= agent_env_is_job(envp[n]);
+		has_job |= agent_env_is_job(envp[n]) && envp[n][sizeof("PMC_JOB=") - 1];
 	if (!has_job)
 		return envp;
 	env->bytes = AGENT_JOB_TEXT + (n + 2) * sizeof(*envp);

@@ -200,6 +200,15 @@ void agent_leave_out(const struct pmc_usage *before)
 	}
 }
 
+/* Also in the block that the kernel has filled, if that has a PMC_JOB, as pmctl run's does: Go's
+ * run time passes it on instead of libc's environment. */
+static void place_job(char **envp)
+{
+	for (; agent.job_text && envp && *envp; envp++)
+		if (agent_env_is_job(*envp))
+			*envp = agent.job_text;
+}
+
 /* The arena's first block, without a system call; with room for PMC_JOB. */
 AGENT_ROOMY static _Alignas(16) uint8_t first_block[160 << 10];
 
@@ -208,6 +217,7 @@ void agent_start(int argc, char **argv, char **envp)
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns(), own_ns = cpu_ns;
 	struct pmc_usage before;
 	int saved = errno;
+	bool prepared;
 
 	pmc_usage_thread(&before);
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_STARTING);
@@ -224,7 +234,9 @@ void agent_start(int argc, char **argv, char **envp)
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	agent.start_ns = start;
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
-	if (!prepare(argc, argv, envp))
+	prepared = prepare(argc, argv, envp);
+	place_job(envp);
+	if (!prepared)
 		goto out;
 	publish();
 	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);

@@ -56,6 +56,9 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 	GOCACHE=$T/gocache GO111MODULE=off go build -o gonet "$SRC/gonet.go"
 	held gonet
 	is "$? $(cat out err)" "0 " "Go with package net: it ends normally"
+	run "$PMCTL" run --report json=children.json -- ./gonet "$PROG/churn" 2 10 </dev/null
+	is "$status $(jq -r '[.processes[].exe | sub(".*/"; "")] | join(" ")' children.json)" "0 gonet churn" \
+		"Go with package net: programs that it starts are in the report of pmctl run"
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi

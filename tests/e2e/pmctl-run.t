@@ -265,12 +265,26 @@ run "$PMCTL" run --report "json=$T/outer.json" -- \
 is "$status" 6 "nested: exits with the status of the command"
 is "$(json "$T/inner.json" '[.processes[].how_ended] | join(" ")')" exit:6 \
 	"nested: the inner report has only the inner command"
+is "$(json "$T/inner.json" '.threads | length')" 1 "nested: its thread has a row"
 ok "nested: the outer report has processes" jq -e '.processes | length > 0' "$T/outer.json"
 is "$(json "$T/outer.json" '[.processes[].exe | select(test("/pmctl$"))] | length > 0')" true \
 	"nested: the outer report has the inner pmctl"
 "$PMCTL" run -- "$PMCTL" run -- true 2>"$T/err"
 is "$(grep -c '^ pmcagent:' "$T/err")" 2 "nested: each pmctl prints one report"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"
+
+# ---- programs that read the environment from the kernel's block --------------------------
+printf '#include <signal.h>\n#include <sys/syscall.h>\n#include <sys/wait.h>\n#include <unistd.h>
+int main(int n, char **v) { if (!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) {
+	syscall(SYS_execve, v[1], v + 1, v + n + 1); _exit(1); } wait(0); return 0; }\n' >block.c
+gcc -O1 -o block block.c
+run "$PMCTL" run --report "json=$T/block.json" -- ./block "$(command -v sh)" -c 'env | grep -c ^PMC_JOB=; exec env'
+names='[.processes[] | .exe | sub(".*/"; "")] | unique | join(" ")'
+is "$(json block.json "$names")" "block $(basename "$(readlink -f "$(command -v sh)")") env grep" \
+	"a program that passes on the environment of the kernel's block: its children are in its report"
+is "$(sed -n 1p out) $(grep -c ^PMC_JOB= out)" "1 1" "and they have one PMC_JOB"
+run "$PMCTL" run --report "json=$T/block.json" -- ./block ./block "$(command -v env)"
+is "$(json block.json "$names") $(jq '.processes | length' block.json)" "block env 3" "and so are theirs"
 
 # ---- programs that cannot load the agent ------------------------------------------------
 printf 'int main(void) { for (volatile long i = 0; i < 500000000; i++); return 9; }\n' >burn.c

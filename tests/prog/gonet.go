@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// gonet: goroutines that compute until the end of stdin. Package net needs libc, which Go's own
-// linker adds: such a program does not begin in libc, as one with C code of its own does.
+// gonet [CMD ARG...]: goroutines that compute until the end of stdin; then runs CMD. Package net
+// needs libc, which Go's own linker adds: such a program does not begin in libc, as one with C code
+// of its own does.
 package main
 
 import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 )
 
 func compute(done <-chan bool) {
@@ -28,4 +30,7 @@ func main() {
 	}
 	io.Copy(io.Discard, os.Stdin)
 	close(done)
+	if len(os.Args) > 1 && exec.Command(os.Args[1], os.Args[2:]...).Run() != nil {
+		os.Exit(1)
+	}
 }

@@ -326,6 +326,8 @@ static int set_environment(struct run *run)
 	setenv("PMC_REPORT", "off", 1);
 	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
 		tool_prepend("ASAN_OPTIONS", "verify_asan_link_order=0");
+	/* No job yet, but an entry that the agent can replace where the kernel has put it. */
+	setenv("PMC_JOB", "", 1);
 	return 0;
 }
 
