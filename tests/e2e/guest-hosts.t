@@ -59,6 +59,9 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 	run "$PMCTL" run --report json=children.json -- ./gonet "$PROG/churn" 2 10 </dev/null
 	is "$status $(jq -r '[.processes[].exe | sub(".*/"; "")] | join(" ")' children.json)" "0 gonet churn" \
 		"Go with package net: programs that it starts are in the report of pmctl run"
+	run "$PMCTL" run --report json=static.json -- ./gonet "$PROG/burn_static" 50 </dev/null
+	ok "Go with package net: the CPU time of static programs that it starts is in the report of pmctl run" \
+		jq -e '.processes[0].coverage.descendants_cpu_ns > 40000000' static.json
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi

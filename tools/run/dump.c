@@ -78,6 +78,14 @@ __attribute__((format(printf, 5, 6))) static void put_note(struct pmc_frame_buf 
 	pmc_build_note(buf, identity, snapshot, &note, text);
 }
 
+/* Of those that it waited for. */
+static uint64_t children_cpu(const struct run_child *child)
+{
+	return pmc_sub_sat(pmc_timeval_ns(&child->usage.ru_utime) +
+				   pmc_timeval_ns(&child->usage.ru_stime),
+			   child->cpu_ns);
+}
+
 /* From values of the whole process those of its other images in the dump. */
 static void subtract_others(struct pmc_process_fixed *fixed, const struct pmc_profile *profile,
 			    const struct pmc_p_process *itself)
@@ -130,6 +138,8 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 			fixed.off_ns = run->child.end_ns - fixed.start_ns;
 		/* wait4's include those of the children it waited for. */
 		fixed.flags |= PMC_PROCESS_NO_SWITCHES;
+		if (!fixed.off_ns)
+			fixed.children_cpu_ns = children_cpu(&run->child);
 		fixed.time_ns = run->child.end_ns;
 		put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
 			 "%s %s: threads that ran then have no row, or one as of the last "
@@ -189,9 +199,7 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 	put_ending(&fixed, child);
 	/* Descendants with an agent, of a command without one, are a job of their own. */
 	if (before || !profile->n_processes)
-		fixed.children_cpu_ns = pmc_sub_sat(pmc_timeval_ns(&child->usage.ru_utime) +
-							    pmc_timeval_ns(&child->usage.ru_stime),
-						    child->cpu_ns);
+		fixed.children_cpu_ns = children_cpu(child);
 	if (getentropy(identity, 16) != 0 || getentropy(fixed.job, 16) != 0)
 		return;
 	if (before) {
