@@ -96,6 +96,13 @@ is "$status" 7 "the exit status is that of the command"
 run "$PMCTL" explain --json -- "$PROG/burn_static" 50
 is "$status $(sed 1d out | jq '.cpu_ns > 30000000 and .without_row_ns < .cpu_ns / 10')" "0 true" \
 	"a static program is recorded from outside, with rows of threads"
+if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off go build -o gonet "$SRC/gonet.go" 2>err; then
+	run "$PMCTL" explain --json -- ./gonet < <("$PROG/burn_static" 50)
+	is "$status $(jq '.cpu_ns > 0 and .without_row_ns < .cpu_ns / 10' out)" "0 true" \
+		"and a Go program with libc, whose end the agent does not see"
+else
+	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
+fi
 run "$PMCTL" explain -- "$T/none"
 is "$status $(wc -l <err)" "127 1" "a command that is not there"
 refuses 2 "nothing to explain" "no operand" explain

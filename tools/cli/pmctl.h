@@ -17,7 +17,8 @@ enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_
 #include "tools/cli/commands.def"
 #undef X
 int cmd_complete(int argc, char **argv); /* for shells, not listed */
-/* Whether cmd_run() gets rows of threads: not of a static program, or one of another C library. */
+/* Whether cmd_run() gets rows of threads: not of a static program, one of another C library, or one
+ * in Go. */
 bool run_loads_agent(const char *command);
 
 /* Not every libc declares it. */

@@ -301,7 +301,7 @@ bool run_loads_agent(const char *command)
 	struct program program;
 
 	return !tool_find_agent(dir, agent) || program_look(command, agent, &program) != 0 ||
-	       !is_for_profile(program.kind);
+	       !(is_for_profile(program.kind) || program.facts.go);
 }
 
 static bool is_first_preload(const char *agent)

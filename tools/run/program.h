@@ -35,6 +35,7 @@ struct elf_facts {
 	bool dynamic; /* has a loader, or is one */
 	enum elf_libc libc;
 	bool asan; /* needs libasan.so, which aborts if a library is preloaded before it */
+	bool go;   /* ends by a system call that the agent does not see: no rows */
 };
 
 struct program {

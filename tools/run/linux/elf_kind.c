@@ -72,8 +72,11 @@ static void read_dynamic(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct e
 static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct elf_facts *facts)
 {
 	const char *loader = interpreter(elf);
+	const char *name;
 	Elf_Scn *scn = NULL;
+	size_t names = 0;
 
+	elf_getshdrstrndx(elf, &names);
 	facts->machine = ehdr->e_machine;
 	/* A loader run as a command (ld.so ./app) obeys LD_PRELOAD. */
 	facts->dynamic = loader || (ehdr->e_type == ET_DYN && starts(pmc_base_name(path), "ld-"));
@@ -82,8 +85,12 @@ static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct e
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
 
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_DYNAMIC)
+		if (!gelf_getshdr(scn, &shdr))
+			continue;
+		if (shdr.sh_type == SHT_DYNAMIC)
 			read_dynamic(elf, scn, &shdr, facts);
+		name = elf_strptr(elf, names, shdr.sh_name);
+		facts->go |= name && strcmp(name, ".go.buildinfo") == 0;
 	}
 }
 
