@@ -80,6 +80,10 @@ PMC_REPORT=off PMC_OUT=$T/plain.pmc run agent "$PROG/causes" one 100
 run "$PMCTL" explain plain.pmc
 like "$(tr -s ' \n' ' ' <out)" "unknown .*locks, disks and sockets " \
 	"a dump without waits: what is unknown is said"
+PMC_REPORT=off PMC_OUT=$T/waits.pmc run agent "$PROG/causes" sleeper 500
+run "$PMCTL" explain --json waits.pmc
+like "$(jq -r '.states[]' out)" "waits 9[0-9] % " "a dump without waits: which pools wait is said" || diag "$(cat out)"
+is "$(jq '[.unknown[] | select(contains("pmctl profile"))] | length' out)" 1 "and once what records where, of any program" || diag "$(cat out)"
 # What is advised can be done: flags are those of explain, or follow the command that has them.
 "$PMCTL" explain --help >help
 foreign_flags() { tr -s ' \n' ' ' <"$1" | sed -E 's/pmctl [a-z]+( -[^,;)]*)?//g' | grep -oE '[ (]-(-[a-z-]+|[a-z]\b)' | tr -d ' (' | sort -u | grep -vxFf <(grep -oE -- '-(-[a-z-]+|[a-z]\b)' help); }

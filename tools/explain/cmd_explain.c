@@ -173,7 +173,8 @@ static void put_finding(const struct finding *finding, bool verbose)
 static const char *state_of(const struct facts *facts, const struct pool_facts *pool)
 {
 	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
-		     waits = (double)pool->any.ns / life;
+		     waits = (double)pool->any.ns / life,
+		     blocked = (double)pmc_sub_sat(pool->life, pool->cpu + pool->delay) / life;
 	/* One thread has the work of the whole pool. */
 	const bool one = pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall;
 	const char *name = explain_title(facts, pool);
@@ -205,6 +206,9 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 					    "",
 				    pool->any.function ? ", most in " : "",
 				    pool->any.function ? pool->any.function : "");
+	if (!pool->has_places && blocked >= 0.5)
+		return explain_text(facts->arena, "%s waits %.0f %% of its time, unknown where",
+				    name, 100 * blocked);
 	return NULL;
 }
 
@@ -254,8 +258,9 @@ static void put_nothing(const struct facts *facts)
 	const char *unknown[EXPLAIN_LINES] = { NULL }, *states[STATES + 1];
 
 	if (!facts->threads) {
-		puts(" no thread rows to judge; pmctl report shows the reason, pmctl explain -p "
-		     "PID needs no agent");
+		LINE(" no thread rows to judge (pmctl report shows the reason); pmctl explain -p "
+		     "PID needs no agent, nor does pmctl profile -o FILE -- CMD, then pmctl "
+		     "explain FILE");
 		return;
 	}
 	puts(" nothing stands out");

@@ -759,7 +759,8 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 			  facts->lost	 ? "many records of switches were lost" :
 			  facts->waits	 ? "too few waits with a stack" :
 			  !facts->dumped ? "as root" :
-					   "pmctl run --off-cpu, as root";
+					   "pmctl run --off-cpu, or of any program pmctl profile "
+					   "--off-cpu -p PID or -- CMD, as root";
 
 	list = end_of(list);
 	if (!pool->has_delay)
