@@ -253,6 +253,9 @@ bench -r 1 --fail-on wall_ns true true
 is "$status $(grep -c 'each side needs two runs' "$T/err")" "1 1" "--fail-on of one run is no success"
 bench -r 2 -e major-faults --fail-on major-faults true true
 is "$status" 0 "--fail-on of what stays 0"
+bench -r 1 -e page-faults -L n=1..3,x..y,7 --format csv -- echo {n}
+is "$status $(cut -d, -f2 "$T/out" | tr '\n' ' ')" "0 n 1..3 x..y 7 " "-L has no ranges"
+is "$(grep -c '1\.\.3' "$T/err") $(wc -l <"$T/err")" "1 1" "and a line says so of one of numbers"
 long=$(printf 'x%.0s' {1..2000})
 bench -r 1 -e page-faults -L n=1,2 --json "$T/long.json" --prepare 'echo {n}' -- true "$long"
 is "$(jq -r '.commands[].command' "$T/long.json" | grep -oE '\(n=.\)$' | xargs)" "(n=1) (n=2)" "also behind a long command"

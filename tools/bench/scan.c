@@ -24,6 +24,20 @@ static void read_values(struct bench *bench, struct bench_parameter *parameter, 
 	*to = '\0';
 }
 
+/* "1..4" */
+static void warn_of_range(const struct bench_parameter *parameter, const char *value)
+{
+	static const char digits[] = "0123456789";
+	const char *at = value + strspn(value, digits);
+
+	if (at == value || strncmp(at, "..", 2) != 0)
+		return;
+	at += 2;
+	if (*at && !at[strspn(at, digits)])
+		tool_warn("-L %s: %s is one value; name each number (-L %s=1,2,3)", parameter->name,
+			  value, parameter->name);
+}
+
 static int read_scan(struct bench *bench, const char *text)
 {
 	static const char letters[] =
@@ -39,6 +53,8 @@ static int read_scan(struct bench *bench, const char *text)
 	parameter->name = pmc_arena_strndup(&bench->arena, text, len);
 	parameter->token = pmc_arena_format(&bench->arena, "{%s}", parameter->name);
 	read_values(bench, parameter, pmc_arena_strdup(&bench->arena, text + len + 1));
+	for (unsigned i = 0; i < parameter->n; i++)
+		warn_of_range(parameter, parameter->values[i]);
 	bench->n_parameters++;
 	bench->n_combinations *= parameter->n;
 	if (bench->n_combinations > COMBINATIONS_MOST)
