@@ -188,6 +188,13 @@ is "$(jq '[.traceEvents[] | select(.ph == "X" and .args.module)] | group_by(.tid
 		.bad += (.open | map(select(. < $call.ts + $call.dur - 0.002)) | length) | .open += [$call.ts + $call.dur]) |
 	.bad) | add' calls.json)" 0 "chrome: no call goes on after its caller"
 
+# ---- CPU time of a thread that preempts another -------------------------------------------------
+run "$PMCTL" profile -o preempts.pmc -- "$PROG/preempts"
+"$PMCTL" report --format json preempts.pmc >rows
+while read -r name ns; do
+	within "$(jq ".threads[] | select(.name == \"$name\") | .cpu_ns" rows)" "$ns" 12 "CPU time of the thread $name is its clock's"
+done <out
+
 # ---- more waits than stacks are recorded of ----------------------------------------------------
 # often [FLAG...]: a recording of it, whose own numbers are in $waits and $longs.
 often() {

@@ -94,6 +94,7 @@ struct prof_thread {
 	enum { PROF_UNKNOWN, PROF_ON, PROF_OFF } state;
 	uint64_t on_ns;		    /* since when it is on a CPU */
 	uint64_t read_ns;	    /* when /proc had that CPU time; 0: never */
+	uint64_t read_switches;	    /* that it had then */
 	bool least_cpu;		    /* records of it were lost since */
 	struct prof_reading before; /* at the start */
 	struct prof_reading after;  /* at the stop, if it was known then */
@@ -130,7 +131,7 @@ struct prof {
 	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
 	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
 	uint64_t lost_from_ns;	 /* of losses since the last reading; 0: none */
-	uint64_t read_ns;	 /* of the last reading after a loss */
+	uint64_t read_ns;	 /* of the last such reading */
 	uint64_t start_ns, stop_ns;
 	uint64_t stolen_ns;	   /* by a hypervisor, from boot to the start */
 	struct live_waking waking; /* waits are told apart by who ended them; all NULL: not */
@@ -187,8 +188,8 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
 /* A thread of the target, with its stack if it is blocked; after all of them, the start. */
 void prof_add_target(struct prof *prof, pid_t tid);
 void prof_start(struct prof *prof);
-/* After a loss: the CPU time that threads have in /proc, which has what was lost. */
 void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_ns);
+/* The CPU time that threads have in /proc, after a loss and where they switch often. */
 void prof_read_again(struct prof *prof);
 /* At the stop: later readings would have what threads did while the last records were taken. */
 void prof_read_last(struct prof *prof);

@@ -5,6 +5,7 @@
  * A thread that lives on is read in /proc before and after the recording. The CPU time and the
  * switches of one that ended are those of its records; its faults and run delay are unknown. Where
  * records were lost, its CPU time until then is that of /proc, or a lower bound if it had ended.
+ * Where a thread switches often, it is that of /proc, too, up to 100 ms before its end.
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
@@ -134,8 +135,14 @@ static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 		    pmc_task_stat(stat, &to->usage);
 }
 
-#define READ_NS UINT64_C(50000000) /* between readings after losses */
-#define TICK_NS UINT64_C(20000000) /* of that */
+#define READ_NS UINT64_C(100000000) /* between readings of CPU time */
+#define OFTEN	50		    /* switches in that time */
+#define TICK_NS UINT64_C(20000000)  /* of that */
+
+static uint64_t switches_of(const struct prof_thread *thread)
+{
+	return thread->row.voluntary_switches + thread->row.involuntary_switches;
+}
 
 /* Time that a hypervisor has taken from all CPUs since boot. */
 static uint64_t read_stolen(void)
@@ -196,30 +203,47 @@ void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_
 }
 
 /* Records until now that are read later add no CPU time. */
-static void find_lost(const struct prof *prof, struct prof_thread *thread)
+static bool read_cpu(const struct prof *prof, struct prof_thread *thread)
 {
 	struct pmc_proc_sched sched;
 
-	if (thread->row.end_ns && thread->row.end_ns < prof->lost_from_ns)
-		return;
-	thread->least_cpu = true;
 	if (thread->row.end_ns || !thread->before.known || prof->stop_ns ||
 	    !read_sched(thread, &sched))
-		return;
+		return false;
 	thread->row.cpu_ns = pmc_sub_sat(sched.cpu_ns, thread->before.cpu_ns);
 	thread->read_ns = pmc_now_ns();
+	thread->read_switches = switches_of(thread);
 	thread->state = PROF_UNKNOWN;
 	thread->least_cpu = false;
+	return true;
+}
+
+static void find_lost(const struct prof *prof, struct prof_thread *thread)
+{
+	if (thread->row.end_ns && thread->row.end_ns < prof->lost_from_ns)
+		return;
+	if (!read_cpu(prof, thread))
+		thread->least_cpu = true;
+}
+
+/* A thread that preempts another has its CPU time from its wake-up on, which records of switches do
+ * not have: some microseconds each. */
+static bool switches_often(const struct prof_thread *thread)
+{
+	return switches_of(thread) >= thread->read_switches + OFTEN;
 }
 
 void prof_read_again(struct prof *prof)
 {
 	const uint64_t now_ns = pmc_now_ns();
 
-	if (!prof->lost_from_ns || (now_ns < prof->read_ns + READ_NS && !prof->stop_ns))
+	if (now_ns < prof->read_ns + READ_NS && !prof->stop_ns)
 		return;
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
-		find_lost(prof, thread);
+		if (prof->lost_from_ns)
+			find_lost(prof, thread);
+		else if (switches_often(thread))
+			(void)read_cpu(prof, thread);
 	prof->lost_from_ns = 0;
 	prof->read_ns = now_ns;
 }
