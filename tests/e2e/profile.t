@@ -196,21 +196,22 @@ while read -r name ns; do
 done <out
 
 # ---- more waits than stacks are recorded of ----------------------------------------------------
-# often [FLAG...]: a recording of it, whose own numbers are in $waits and $longs.
+# often COMMAND [FLAG...]: a recording of it, whose own numbers are in $waits and $longs.
 often() {
-	run "$PMCTL" profile "$@" -o often.pmc -- "$PROG/often" 3
+	run "$PMCTL" "$@" -o often.pmc -- "$PROG/often" 3
 	read -r waits longs <out
 	functions often.pmc --event off-cpu
 }
-for flag in --wakers --off-cpu; do
-	often $flag
-	within "$(jq '.sampling | .samples + .lost' functions)" "$waits" 1 "$flag: each of many waits is counted"
-	is "$(jq '.sampling | .estimated * 2 > .samples' functions)" true "$flag: of most no stack was recorded"
+for how in "profile --wakers" "profile --off-cpu" "run --off-cpu"; do
+	# shellcheck disable=SC2086
+	often $how
+	within "$(jq '.sampling | .samples + .lost' functions)" "$waits" 1 "$how: each of many waits is counted"
+	is "$(jq '.sampling | .estimated * 2 > .samples' functions)" true "$how: of most no stack was recorded"
 	between "$(total place_rare)" "$(($(total place_often) / 50))" "$(($(total place_often) / 4))" \
-		"$flag: one of ten waits is in one place, nine in the other"
-	between "$(total place_long)" "$((longs * 15000000))" 3000000000 "$flag: long waits have their place"
+		"$how: one of ten waits is in one place, nine in the other"
+	between "$(total place_long)" "$((longs * 15000000))" 3000000000 "$how: long waits have their place"
 	is "$(jq '[.groups[] | select(.function == "(no stack)") | .self] | add // 0 | . < 150e6' functions)" true \
-		"$flag: few have none"
+		"$how: few have none"
 done
 like "$("$PMCTL" report --by function --event off-cpu often.pmc)" "in estimated places" "a report tells"
 

@@ -156,17 +156,6 @@ static void sampling_options(const struct job *job, struct pmc_open_options *opt
 	unwind_options_stack(&job->prof.unwind, options);
 }
 
-static int add_event(struct job *job, struct ring *ring, const struct pmc_counter_event *event,
-		     struct pmc_open_options *options, bool first, struct pmc_failure *why)
-{
-	/* Records of threads, of switches and of mappings come from one event. */
-	if (first) {
-		options->context_switch = true;
-		unwind_options_maps(options);
-	}
-	return rings_add(&job->rings, ring, event, options, why);
-}
-
 /* Of the machine: an event of a thread has whom the thread wakes, not who wakes it. Events of a
  * command start with its exec, this one does not. */
 static int open_waking(struct job *job, struct ring *ring, struct pmc_failure *why)
@@ -188,7 +177,6 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 {
 	struct job *job = arg;
 	struct pmc_open_options options;
-	struct pmc_counter_event switches;
 	int error = 0;
 
 	if (job->waking && !ring->sampler)
@@ -196,21 +184,12 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	if (!error && takes_samples(job)) {
 		rings_options(&job->rings, ring, tid, &options);
 		sampling_options(job, &options);
-		error = add_event(job, ring, &job->sampled, &options, true, why);
+		prof_options_first(&options);
+		error = rings_add(&job->rings, ring, &job->sampled, &options, why);
 	}
 	if (error || !takes_waits(job))
 		return error;
-	error = pmc_counter_event_parse(&switches, "context-switches", NULL);
-	/* The first one stays on. */
-	for (uint64_t period = PROF_SPARSE; !error && period; period = period > 1) {
-		rings_options(&job->rings, ring, tid, &options);
-		options.user_if_denied = false;
-		options.sample_period = period;
-		unwind_options_stack(&job->prof.unwind, &options);
-		error = add_event(job, ring, &switches, &options, period > 1 && !takes_samples(job),
-				  why);
-	}
-	return error;
+	return prof_ration_open(&job->prof, &job->rings, ring, tid, !takes_samples(job), why);
 }
 
 /* Clocks count all modes, also where only some are sampled. */

@@ -22,12 +22,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGES_LEAST 16
-#define SLICE_MS    100
+#define SLICE_MS 20 /* threads of other PID namespaces are read in /proc before their end */
 
 struct off_cpu {
 	struct prof prof;
-	struct pmc_sampler_set *set;
+	struct rings rings;
 	pthread_t reader;
 	bool reads; /* the reader was started */
 	_Atomic bool stop;
@@ -35,41 +34,26 @@ struct off_cpu {
 
 /* ---- the recording -------------------------------------------------------------------------- */
 
-static int open_rings(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
+static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *why)
 {
-	unsigned pages = unwind_pages(&off->prof.unwind);
-	const struct rings of_command = { .command = (char *[]){ NULL } };
-	const struct ring any = { .cpu = -1 };
-	struct pmc_open_options options;
-	struct pmc_counter_event event;
-	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
+	struct off_cpu *off = arg;
 
-	rings_options(&of_command, &any, pid, &options);
-	options.user_if_denied = false;
-	/* Who, where and when. */
-	options.context_switch = true;
-	unwind_options_maps(&options);
-	unwind_options_stack(&off->prof.unwind, &options);
-	if (!error)
-		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
-	if (error && error != -EACCES && error != -EPERM) { /* Linux before 5.12 */
-		options.build_id = false;
-		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
-	}
-	/* More than this user may lock. */
-	while (error == -EPERM && (pages /= 2) >= PAGES_LEAST)
-		error = pmc_sampler_set_open(&off->set, &event, &options, pages, why);
-	return error;
+	return prof_ration_open(&off->prof, &off->rings, ring, tid, true, why);
 }
 
 static void *read_rings(void *arg)
 {
 	struct off_cpu *off = arg;
 	struct pmc_record record;
+	unsigned n = 0;
 	int error;
 
 	do {
-		error = pmc_sampler_set_next_wait(off->set, &record, NULL, SLICE_MS);
+		error = pmc_sampler_set_next_wait(off->rings.set, &record, NULL,
+						  off->rings.slice_ms ? off->rings.slice_ms :
+									SLICE_MS);
+		if ((error || ++n % 256 == 0) && !atomic_load(&off->stop))
+			prof_ration_check(&off->prof, &off->rings);
 		/* Children that were forked while the events were switched off may go on. */
 		if (!error && atomic_load(&off->stop) && record.time > off->prof.stop_ns)
 			break;
@@ -85,8 +69,10 @@ bool off_cpu_kernel;
 
 int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 {
+	static const struct rings_use use = { .verb = "record where threads wait (--off-cpu) by",
+					      .open = open_on };
+	static char *no_command[] = { NULL };
 	struct off_cpu *off = tool_realloc(NULL, sizeof(*off));
-	struct pmc_failure why = { .advice = "out of memory" };
 	int error;
 
 	*to = off;
@@ -94,10 +80,15 @@ int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 	unwind_init(&off->prof.unwind, frame_pointers);
 	if (off_cpu_kernel && profile_has_kernel())
 		unwind_add_kernel(&off->prof.unwind);
-	error = open_rings(off, pid, &why);
+	off->rings = (struct rings){ .use = &use,
+				     .owner = off,
+				     .command = no_command,
+				     .child = { .pid = pid, .socket = -1 },
+				     .pages = unwind_pages(&off->prof.unwind) };
+	error = rings_open_child(&off->rings);
+	off->rings.child.pid = 0; /* the caller waits for it */
 	if (error)
-		return tool_fail(EXIT_OURS, "cannot record where threads wait (--off-cpu): %s",
-				 why.advice);
+		return error;
 	/* The caller has blocked the signals that it waits for. */
 	error = pthread_create(&off->reader, NULL, read_rings, off);
 	if (error)
@@ -111,7 +102,7 @@ static void add_unreported(struct off_cpu *off)
 {
 	uint64_t lost;
 
-	if (pmc_sampler_set_lost(off->set, &lost) || lost <= off->prof.lost)
+	if (pmc_sampler_set_lost(off->rings.set, &lost) || lost <= off->prof.lost)
 		return;
 	off->prof.lost = lost;
 	off->prof.lost_ns = off->prof.stop_ns;
@@ -121,7 +112,7 @@ void off_cpu_stop(struct off_cpu *off)
 {
 	if (!off || !off->reads)
 		return;
-	pmc_sampler_set_disable(off->set);
+	pmc_sampler_set_disable(off->rings.set);
 	off->prof.stop_ns = pmc_now_ns();
 	atomic_store(&off->stop, true);
 	pthread_join(off->reader, NULL);
@@ -135,7 +126,7 @@ void off_cpu_free(struct off_cpu *off)
 	if (!off)
 		return;
 	off_cpu_stop(off);
-	pmc_sampler_set_free(off->set);
+	rings_close(&off->rings);
 	prof_free(&off->prof);
 	free(off);
 }

@@ -166,11 +166,18 @@ void prof_free(struct prof *prof);
 
 /* ---- ration.c ----------------------------------------------------------------------------- */
 
-#define PROF_SPARSE  61 /* period of the event that is always on; a prime, as waits alternate */
 #define PROF_LENGTHS 24 /* classes of waits by their lengths, each of twice the one before */
 
 struct rings;
+struct ring;
+struct pmc_failure;
+struct pmc_open_options;
 
+/* Opens the events of switches, as rings_use.open. first: the first events of the thread. */
+int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
+		     bool first, struct pmc_failure *why);
+/* Records of threads, of switches and of mappings come from the first event. */
+void prof_options_first(struct pmc_open_options *options);
 /* To be called often: limits the stacks, and reads those of long waits. */
 void prof_ration_check(struct prof *prof, struct rings *rings);
 /* A thread has left its CPU; it goes on, its wait gets its stack. */

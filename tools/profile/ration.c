@@ -4,7 +4,7 @@
  *
  * The stack of a switch costs the program 5 to 7 us, three times the switch itself. So the event
  * that records each of them is switched off while there are more than SWITCHES_MOST in a second on
- * a CPU; another one records each PROF_SPARSE-th. Which of the waits are long is not known before
+ * a CPU; another one records each SPARSE-th. Which of the waits are long is not known before
  * their end: stacks of threads that have been blocked for LONG_NS are read in /proc. Each other
  * wait without a stack is put down to that of the thread's last wait of about its length.
  *
@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#define SPARSE	      61 /* a prime, as threads that wake each other wait in turn */
 #define SWITCHES_MOST 2000u
 #define STEP_NS	      UINT64_C(5000000)
 #define CALM_NS	      UINT64_C(1000000000)
@@ -32,6 +33,12 @@ static unsigned class_of(const struct prof_thread *thread, uint64_t record_ns)
 	const int class = 63 - __builtin_clzll(ns | 1) - 10;
 
 	return class < 0 ? 0 : class < PROF_LENGTHS ? (unsigned)class : PROF_LENGTHS - 1;
+}
+
+void prof_options_first(struct pmc_open_options *options)
+{
+	options->context_switch = true;
+	unwind_options_maps(options);
 }
 
 void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t record_ns)
@@ -95,6 +102,26 @@ static void look(struct prof *prof, uint64_t now_ns)
 }
 
 /* ---- which stacks are recorded ------------------------------------------------------------ */
+
+int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
+		     bool first, struct pmc_failure *why)
+{
+	struct pmc_open_options options;
+	struct pmc_counter_event switches;
+	int error = pmc_counter_event_parse(&switches, "context-switches", NULL);
+
+	/* The first one stays on. */
+	for (uint64_t period = SPARSE; !error && period; period = period > 1) {
+		rings_options(rings, ring, tid, &options);
+		options.user_if_denied = false;
+		options.sample_period = period;
+		unwind_options_stack(&prof->unwind, &options);
+		if (first && period > 1)
+			prof_options_first(&options);
+		error = rings_add(rings, ring, &switches, &options, why);
+	}
+	return error;
+}
 
 /* Of a thread that ends meanwhile they fail. */
 static void switch_all(struct rings *rings, bool on)

@@ -229,6 +229,16 @@ static int open_processes(struct rings *rings)
 	return 0;
 }
 
+int rings_open_child(struct rings *rings)
+{
+	int code;
+
+	if (pmc_sampler_set_new(&rings->set, rings->settle_ns))
+		return tool_fail(rings_failed(rings), "out of memory");
+	code = find_cpus(rings);
+	return code ? code : open_thread(rings, rings->child.pid);
+}
+
 int rings_open(struct rings *rings)
 {
 	struct live_budget files; /* of which none is needed, but the limit is raised */

@@ -79,6 +79,9 @@ struct rings {
 int rings_failed(const struct rings *rings);
 /* Opens rings and events. 0, or the exit code after a message. */
 int rings_open(struct rings *rings);
+/* Only opens rings and events, on rings->child, which the owner has started and follows. As above.
+ */
+int rings_open_child(struct rings *rings);
 /* Starts the events. Of processes it is to be called again while they are recorded: a fork that is
  * under way may give the child an event that is off and that the first call does not see yet. At a
  * switch from parent to child the kernel exchanges their events, so a process that forks all the
