@@ -460,6 +460,104 @@ else
 	shares spent "a program that runs in one"
 fi
 
+# ---- files that are at their path no longer ---------------------------------------------------
+# As after an upgrade of a program that runs. Each time the file that is there instead has other names.
+flags=(-O1 -D_GNU_SOURCE -pthread)
+sed 's/\<\(tenth\|fifth\|rest\)\>/new_\1/g' "$SRC/work.c" >new.c
+echo 'int work_main(int, char **); int main(int argc, char **argv) { return work_main(argc, argv); }' >main.c
+mkdir lib
+for version in "$SRC/work.c" new.c; do
+	name=$(basename "$version" .c)
+	cc "${flags[@]}" -o "$name" "$version"
+	cc "${flags[@]}" -Wl,--build-id=none -o "$name-no-id" "$version"
+	cc "${flags[@]}" -shared -fPIC -Dmain=work_main -o "lib$name.so" "$version"
+done
+cc "${flags[@]}" -o uses_work main.c -L. -lwork "-Wl,-rpath,$T/lib"
+# begins CMD...: a program that works until its input, descriptor 9, ends
+begins() {
+	rm -f attached
+	"$@" attach <in >attached &
+	pid=$!
+	exec 9>in
+	await grep -q ready attached
+}
+# named NAME FILE: the functions of that file in functions are those of work.c
+named() {
+	is "$(jq -c --arg file "$T/$2" '[.groups[] | select(.module // "" | startswith($file)) | .function] |
+		any(IN("tenth", "fifth", "rest", "zeros")), map(select(test("^new_|[+]0x")))' functions | xargs)" "true []" "$1"
+}
+# Whether the profiler has opened that file for its first sample
+has_read() { ls -l /proc/$profiler/fd | grep -q " $T/$1\$"; }
+as_removed() { rm "$2"; }
+as_replaced() { cp "$1" other && mv other "$2"; }
+for kind in work work-no-id; do
+	for how in removed replaced; do
+		cp $kind gone
+		begins ./gone
+		as_$how new${kind#work} gone
+		rm -f gone.pmc
+		run "$PMCTL" profile --on-cpu -p $pid -d 0.5s -o gone.pmc
+		unlike "$(cat err)" "no names" "$kind, $how before: no warning"
+		finish
+		functions gone.pmc
+		named "the functions of the file that runs, in a report when it has ended" gone
+		if [ $kind = work ]; then
+			is "$(jq -r '[.groups[] | select(.function == "tenth") | .module] | unique[]' functions)" "$T/gone" \
+				"a path without the kernel's mark, if there is a build ID"
+		fi
+		cp $kind gone
+		begins ./gone
+		rm -f gone.pmc
+		"$PMCTL" profile --on-cpu -p $pid -o gone.pmc >out 2>err &
+		profiler=$!
+		await has_read gone
+		as_$how new${kind#work} gone
+		kill -INT $profiler
+		wait $profiler
+		finish
+		functions gone.pmc
+		named "$kind, $how while it is recorded" gone
+	done
+done
+# Two versions of a program, both removed, that no build ID tells apart.
+cp work-no-id gone
+begins ./gone
+rm gone
+cp new-no-id gone
+./gone attach <in >other 9>&- &
+other=$!
+await grep -q ready other
+rm gone
+run "$PMCTL" profile --on-cpu -p "$pid,$other" -d 0.5s -o two-gone.pmc
+finish
+wait $other
+functions two-gone.pmc
+is "$(jq -c '[.groups[] | select(.function | test("^(new_)?(tenth|fifth|rest)$"))] | group_by(.module) |
+	map(map(.function | startswith("new_")) | unique) | sort' functions)" '[[false],[true]]' "two versions of one path: each has its own functions"
+for how in removed replaced; do
+	cp libwork.so lib/
+	begins ./uses_work
+	as_$how libnew.so lib/libwork.so
+	rm -f gone.pmc
+	run "$PMCTL" profile --on-cpu -p $pid -d 0.5s -o gone.pmc
+	finish
+	functions gone.pmc
+	named "a library, $how" lib/libwork.so
+done
+cp work gone
+rm -f gone.pmc
+run "$PMCTL" profile --on-cpu -o gone.pmc -- sh -c 'exec 5<gone && rm gone && exec /proc/self/fd/5'
+functions gone.pmc
+named "a command that is removed before it begins" gone
+# Without privileges the program itself can be read.
+cp work gone
+begins setpriv --reuid 65534 --regid 65534 --clear-groups ./gone
+rm gone gone.pmc
+run as_nobody "$PMCTL" profile --on-cpu -p $pid -d 0.5s -o gone.pmc
+finish
+functions gone.pmc
+named "a program of an unprivileged user" gone
+
 # ---- code that is compiled at run time --------------------------------------------------------
 # compiled NAME CMD...: the function in which the program computes has its name
 compiled() {

@@ -18,6 +18,7 @@
 #include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
 #include "tools/profile/private.h"
+#include "tools/symbol/symbol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -533,6 +534,8 @@ void prof_settle(struct prof *prof)
 				thread->waker = &prof->no_thread[BY_NOBODY];
 			end_wait(prof, thread, prof->stop_ns, prof->stop_ns);
 		}
+	/* Functions are named later, and also of a program that has ended. */
+	symbols_keep_files(prof->unwind.symbols);
 }
 
 void prof_free(struct prof *prof)

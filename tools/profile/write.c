@@ -85,8 +85,11 @@ static void list_modules(struct prof_writing *w, const struct unwind_stack *stac
 		if (!module->hash) {
 			prof_write_room(w, PMC_MODULE_BYTES);
 			id = symbols_id(module->file, &id_bytes);
-			module->hash =
-				pmc_build_module(&w->buf, symbols_path(module->file), id, id_bytes);
+			module->hash = pmc_build_module(&w->buf,
+							id_bytes && module->path ?
+								module->path :
+								symbols_path(module->file),
+							id, id_bytes);
 		}
 		hashes[(*n)++] = module->hash;
 		module->place = *n;

@@ -140,6 +140,8 @@ static bool is_same_file(struct report_names *names, const struct pmc_p_process 
 {
 	if (!is_local(names, process))
 		return false;
+	if (symbols_has_file(module->path))
+		return true;
 	if (strcmp(process->boot_id, names->boot_id) != 0 ||
 	    symbols_unchanged(module->path, process->fixed.start_ns))
 		return true;

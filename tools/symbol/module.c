@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -162,6 +163,95 @@ static int open_in_roots(const char *path, const uint8_t *id, unsigned id_bytes)
 		pmc_fd_close(fd);
 	}
 	return -1;
+}
+
+/* ---- files that their paths no longer lead to ------------------------------------------------ */
+
+static struct kept_file {
+	int fd;
+	const char *path; /* of the module */
+	uint8_t id[SYMBOL_ID_MOST];
+	unsigned id_bytes;
+} kept[SYMBOL_FILES_MOST];
+static unsigned n_kept;
+
+static const struct kept_file *find_kept(const char *path, const uint8_t *id, unsigned id_bytes)
+{
+	for (const struct kept_file *file = kept; file < kept + n_kept; file++)
+		if (id_bytes ? file->id_bytes == id_bytes && !memcmp(file->id, id, id_bytes) :
+			       !strcmp(file->path, path))
+			return file;
+	return NULL;
+}
+
+static int open_kept(const struct symbol_module *module)
+{
+	const struct kept_file *file = find_kept(module->path, module->id, module->id_bytes);
+
+	return file ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+bool symbols_add_file(struct symbol_module *module, int fd)
+{
+	struct kept_file *file = &kept[n_kept];
+	int bytes;
+
+	if (n_kept == SYMBOL_FILES_MOST || check(fd, module->id, module->id_bytes) != SYMBOL_OPEN ||
+	    !(file->path = strdup(module->path))) {
+		pmc_fd_close(fd);
+		return false;
+	}
+	/* The file may have changed since. */
+	bytes = read_id(fd, file->id);
+	file->id_bytes = bytes > 0 ? (unsigned)bytes : 0;
+	file->fd = fd;
+	n_kept++;
+	/* One that was not found is opened again. */
+	module->opened &= module->status == SYMBOL_OPEN;
+	return true;
+}
+
+bool symbols_has_file(const char *path)
+{
+	return find_kept(path, NULL, 0) != NULL;
+}
+
+/* The path of an open file now. Returns its length; 0: unknown. */
+static size_t path_of(int fd, char path[SYMBOL_PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, SYMBOL_PATH_MAX);
+	return n > 0 && n < SYMBOL_PATH_MAX ? (size_t)n : 0;
+}
+
+static void note_file(struct symbols *symbols, struct symbol_module *module, int fd)
+{
+	char path[SYMBOL_PATH_MAX];
+	struct stat st;
+	const size_t n = fstat(fd, &st) == 0 ? path_of(fd, path) : 0;
+
+	module->fd = fd;
+	module->inode = n ? st.st_ino : 0;
+	module->link = n ? pmc_arena_strndup(&symbols->arena, path, n) : NULL;
+}
+
+void symbols_keep_files(struct symbols *symbols)
+{
+	for (struct symbol_module *at = symbols->modules; at; at = at->hh.next) {
+		char path[SYMBOL_PATH_MAX];
+		struct stat st;
+		size_t n;
+
+		if (!at->dwfl_module || !at->link || fstat(at->fd, &st) != 0 ||
+		    st.st_ino != at->inode || find_kept(at->path, at->id, at->id_bytes))
+			continue;
+		n = path_of(at->fd, path);
+		if (n && (n != strlen(at->link) || memcmp(path, at->link, n) != 0))
+			symbols_add_file(at, fcntl(at->fd, F_DUPFD_CLOEXEC, 0));
+	}
 }
 
 /* ---- symbols that are not in the file of the module ----------------------------------------- */
@@ -322,6 +412,7 @@ static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int
 	};
 	void **user;
 
+	note_file(symbols, module, fd);
 	module->dwfl = dwfl_begin(&callbacks);
 	if (module->dwfl) {
 		/* At address 0: addresses are those of the file. */
@@ -347,13 +438,18 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	int fd, other = -1;
 
 	snprintf(path, sizeof(path), "%s%s", vdso ? "" : symbols->root, module->path);
-	fd = vdso ? open_vdso() : pmc_file_open_regular(path, 0);
+	/* A build ID may be forged: the file at the path comes first. */
+	fd = vdso ? open_vdso() : module->id_bytes ? -1 : open_kept(module);
+	if (fd < 0 && !vdso)
+		fd = pmc_file_open_regular(path, 0);
 	module->status = fd >= 0 ? check(fd, module->id, module->id_bytes) : SYMBOL_MISSING;
 	/* The machine's own file, or the debug file of the right build, which has symbols, too. */
 	if (module->status != SYMBOL_OPEN) {
 		snprintf(path, sizeof(path), "%s", module->path);
 		if (*symbols->root && !vdso)
 			other = open_build(path, module->id, module->id_bytes);
+		if (other < 0)
+			other = open_kept(module);
 		if (other < 0)
 			other = open_in_roots(path, module->id, module->id_bytes);
 		if (other < 0 && search_init(&search, symbols, module->id, module->id_bytes)) {

@@ -37,6 +37,9 @@ struct symbol_module {
 	enum symbol_status status;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
+	int fd;		  /* libdwfl's */
+	uint64_t inode;	  /* of that */
+	const char *link; /* its path when it was opened; NULL: unknown */
 	struct symbol_segment {
 		uint64_t offset, address, file_bytes, bytes;
 	} segments[SYMBOL_SEGMENTS_MOST];

@@ -53,6 +53,17 @@ bool symbols_add_root(int fd);
 /* The build ID of a file below such a directory. Returns its bytes; 0: none, or no such file. */
 unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST]);
 
+/* Gives a module its file where its path no longer leads to that, as of a program that was upgraded
+ * while it runs. All symbols of this process use it: for modules of its build ID, or of the
+ * module's path and no build ID. The descriptor is kept. False, and it is closed: it is not the
+ * module's file, or SYMBOL_FILES_MOST are kept. */
+#define SYMBOL_FILES_MOST 256
+bool symbols_add_file(struct symbol_module *module, int fd);
+/* Whether such a file is kept of a path, for modules without a build ID. */
+bool symbols_has_file(const char *path);
+/* Keeps open files that were removed, replaced or renamed since they were opened. */
+void symbols_keep_files(struct symbols *symbols);
+
 /* A process of another user, or with another root (-1: none) and number there: its perf map is
  * read, too, by all symbols of this process. */
 void symbols_add_process(pid_t pid, uid_t owner, int root, pid_t number);

@@ -17,6 +17,7 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,28 @@ static struct unwind_module *module_of(struct unwind *unwind, const char *path, 
 	return unwind->list[unwind->n_modules++] = module;
 }
 
+/* Files of one path that no build ID tells apart, as of two versions of a program that run at the
+ * same time, are modules of their own. */
+static struct unwind_module *module_of_file(struct unwind *unwind, const char *path, uint64_t inode)
+{
+	static const char mark[] = " (deleted)";
+	struct unwind_module *module = module_of(unwind, path, NULL, 0);
+	size_t len = strlen(path);
+	char other[PATH_MAX];
+
+	if (module && module->inode && module->inode != inode) {
+		snprintf(other, sizeof(other), "%.4000s (inode %" PRIu64 ")", path, inode);
+		module = module_of(unwind, other, NULL, 0);
+	}
+	if (!module || module->inode)
+		return module;
+	if (len > sizeof(mark) && !strcmp(path + len - sizeof(mark) + 1, mark))
+		len -= sizeof(mark) - 1;
+	module->path = pmc_arena_strndup(&unwind->arena, path, len);
+	module->inode = inode;
+	return module;
+}
+
 /* ---- root directories ----------------------------------------------------------------------- */
 
 /* The one of a process; of one that has ended, or that may not be looked at, `known`. */
@@ -241,7 +264,7 @@ static bool is_of_file(const char *name, size_t id_bytes)
 }
 
 static void add_map(struct unwind *unwind, struct unwind_image *image, struct unwind_map *map,
-		    const char *name, const void *id, size_t id_bytes)
+		    const char *name, uint64_t inode, const void *id, size_t id_bytes)
 {
 	uint8_t below[SYMBOL_ID_MOST];
 	const bool file = is_of_file(name, id_bytes);
@@ -253,7 +276,9 @@ static void add_map(struct unwind *unwind, struct unwind_image *image, struct un
 	/* A runtime maps its jitdump so that profilers find the path. */
 	if (file && fnmatch("*/jit-*.dump", name, 0) == 0)
 		symbols_add_jit_dump((pid_t)image->pid, name);
-	if (file || !strcmp(name, "[vdso]"))
+	if (file && !id_bytes && inode)
+		map->module = module_of_file(unwind, name, inode);
+	else if (file || !strcmp(name, "[vdso]"))
 		map->module = module_of(unwind, name, id, id_bytes);
 	unwind_maps_add(&image->maps, map);
 }
@@ -267,14 +292,16 @@ static void read_maps_of(struct unwind *unwind, struct unwind_image *image, cons
 
 	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {
 		struct unwind_map map = { .module = NULL };
+		uint64_t inode;
 		int name = 0;
 
 		bytes += (size_t)n;
 		line[strcspn(line, "\n")] = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &map.start,
-			   &map.end, permissions, &map.file_offset, &name) == 4 &&
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+			   &map.start, &map.end, permissions, &map.file_offset, &inode,
+			   &name) == 5 &&
 		    name && strchr(permissions, 'x'))
-			add_map(unwind, image, &map, line + name, NULL, 0);
+			add_map(unwind, image, &map, line + name, inode, NULL, 0);
 	}
 	free(line);
 	if (file)
@@ -327,7 +354,8 @@ static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mm
 	/* There are no records of what is unmapped: the list would grow for ever. */
 	if (image->maps.n >= MAPS_AGAIN + 2 * image->n_read)
 		read_maps(unwind, image);
-	add_map(unwind, image, &map, mmap->filename, mmap->build_id.data, mmap->build_id.size);
+	add_map(unwind, image, &map, mmap->filename, mmap->ino, mmap->build_id.data,
+		mmap->build_id.size);
 }
 
 static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)

@@ -2,7 +2,8 @@
 /*
  * private.h - processes and their mappings, modules and unwind rules. Private to this folder.
  *
- * images.c follows processes; walk.c walks stacks; blocked.c has those of threads that do not run.
+ * images.c follows processes; files.c finds files of modules; walk.c walks stacks; blocked.c has
+ * those of threads that do not run.
  */
 #pragma once
 
@@ -48,6 +49,11 @@ void unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
 void unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
 const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);
 void unwind_maps_free(struct unwind_maps *maps);
+
+/* files.c. At the first use of the module of a mapping: gives it its file if its path leads to
+ * another one, or to none. */
+void unwind_find_file(struct unwind *unwind, const struct unwind_image *image,
+		      const struct unwind_map *map);
 
 /* walk.c. The stack of a sample, the innermost frame first: `words` for PMC_STACK_DEPTH_MAX frames.
  * Returns their number. */

@@ -25,7 +25,10 @@ struct unwind_rule;
 /* A program or library. */
 struct unwind_module {
 	struct symbol_module *file;
-	unsigned index; /* in the order of their first use */
+	unsigned index;	  /* in the order of their first use */
+	const char *path; /* as the kernel has it, without its mark of a removed file */
+	uint64_t inode;	  /* of a file without a known build ID; 0: unknown */
+	bool is_found;	  /* unwind_find_file() was called */
 	/* For the owner. */
 	uint64_t hash;
 	unsigned place;

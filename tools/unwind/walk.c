@@ -60,7 +60,7 @@ uint64_t unwind_pointers(void)
 }
 
 /* A frame as words of a stack have it. */
-static uint64_t word_of(const struct unwind *unwind, const struct unwind_image *image, uint64_t pc)
+static uint64_t word_of(struct unwind *unwind, const struct unwind_image *image, uint64_t pc)
 {
 	const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
 	const struct unwind_module *module = map ? map->module : NULL;
@@ -68,6 +68,8 @@ static uint64_t word_of(const struct unwind *unwind, const struct unwind_image *
 
 	if (!module)
 		return (uint64_t)PMC_NO_MODULE << 48 | (pc & mask);
+	if (!module->is_found)
+		unwind_find_file(unwind, image, map);
 	return (uint64_t)module->index << 48 |
 	       (symbols_address(unwind->symbols, module->file, pc - map->start + map->file_offset) &
 		mask);

@@ -17,6 +17,12 @@ bool symbols_shrunk(void)
 	return false;
 }
 
+bool symbols_has_file(const char *path)
+{
+	(void)path;
+	return false;
+}
+
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 {
 	(void)symbols, (void)module;
