@@ -549,14 +549,21 @@ rm -f gone.pmc
 run "$PMCTL" profile --on-cpu -o gone.pmc -- sh -c 'exec 5<gone && rm gone && exec /proc/self/fd/5'
 functions gone.pmc
 named "a command that is removed before it begins" gone
-# Without privileges the program itself can be read.
+# Without privileges the program itself can be read, its libraries cannot.
 cp work gone
+cp libwork.so lib/
 begins setpriv --reuid 65534 --regid 65534 --clear-groups ./gone
 rm gone gone.pmc
 run as_nobody "$PMCTL" profile --on-cpu -p $pid -d 0.5s -o gone.pmc
 finish
 functions gone.pmc
 named "a program of an unprivileged user" gone
+begins setpriv --reuid 65534 --regid 65534 --clear-groups ./uses_work
+rm -f lib/libwork.so gone.pmc
+run as_nobody "$PMCTL" profile --on-cpu -p $pid -d 0.5s -o gone.pmc
+finish
+like "$(cat err)" "$T/lib/libwork.so was removed or replaced .*CAP_CHECKPOINT_RESTORE" \
+	"and a library: the warning says what permits to read it"
 
 # ---- code that is compiled at run time --------------------------------------------------------
 # compiled NAME CMD...: the function in which the program computes has its name

@@ -259,7 +259,8 @@ static int write_names(const struct pmc_profile *profile, int fd)
 	}
 	if (first && !error)
 		error = write_frame(k, first);
-	report_names_warn(k->names, "add names where the measured files are");
+	report_names_warn(k->names, "pmctl report --symfs names a directory with copies of the "
+				    "measured files");
 	return error;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/base/out.h"
 #include "tools/cli/pmctl.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -471,13 +472,19 @@ void report_names_warn(struct report_names *names, const char *fix)
 	};
 	const double unknown = share(&names->counts, names->counts.unknown);
 	const struct symbol_module *first = NULL;
+	const char *mark = names->changed ? strstr(names->changed, " (deleted)") : NULL;
 	enum symbol_status status = SYMBOL_OPEN;
 	unsigned n = 0;
 
 	if (symbols_shrunk())
 		tool_warn("a program, library or debug file became shorter while it was read: some "
 			  "functions have no names; run the report again");
-	if (names->changed)
+	if (names->changed && (mark || access(names->changed, F_OK) != 0))
+		tool_warn("%.*s was removed or replaced while the program ran: its functions have "
+			  "no names; profile again with CAP_CHECKPOINT_RESTORE, which root has, "
+			  "while the program runs, or start the program again",
+			  mark ? (int)(mark - names->changed) : INT_MAX, names->changed);
+	else if (names->changed)
 		tool_warn("%s has changed since the program started, and has no build ID: its "
 			  "functions have no names; %s",
 			  names->changed, fix);
