@@ -205,15 +205,22 @@ often() {
 for how in "profile --wakers" "profile --off-cpu" "run --off-cpu"; do
 	# shellcheck disable=SC2086
 	often $how
-	within "$(jq '.sampling | .samples + .lost' functions)" "$waits" 1 "$how: each of many waits is counted"
+	# Where records are lost, that of a wait may be lost in two of them.
+	is "$(jq --argjson n "$waits" '.sampling | .samples <= $n * 1.01 and .samples + .lost >= $n * 0.99' functions)" true \
+		"$how: each of many waits is counted"
 	is "$(jq '.sampling | .estimated * 2 > .samples' functions)" true "$how: of most no stack was recorded"
-	between "$(total place_rare)" "$(($(total place_often) / 50))" "$(($(total place_often) / 4))" \
+	between "$(total place_rare)" "$(($(total place_often) / 50))" "$(($(total place_often) / 2))" \
 		"$how: one of ten waits is in one place, nine in the other"
 	between "$(total place_long)" "$((longs * 15000000))" 3000000000 "$how: long waits have their place"
-	is "$(jq '[.groups[] | select(.function == "(no stack)") | .self] | add // 0 | . < 150e6' functions)" true \
+	is "$(jq '[.groups[] | select(.function == "(no stack)") | .self] | add // 0 | . < 400e6' functions)" true \
 		"$how: few have none"
 done
-like "$("$PMCTL" report --by function --event off-cpu often.pmc)" "in estimated places" "a report tells"
+like "$("$PMCTL" report --by function --event off-cpu --width 200 often.pmc)" "in estimated places" "a report tells"
+"$PROG/often" 3 >out &
+run "$PMCTL" profile -o often.pmc -p $!
+functions often.pmc
+between "$(jq '[.groups[].self] | add' functions)" "$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 0.8')" \
+	"$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 1.1')" "samples of threads that switch often have their CPU time"
 
 # ---- lengths of waits -------------------------------------------------------------------------
 # 2 ms 480 times, 15 ms 19 times, 80 ms once: what the thread has measured itself is a little more. It

@@ -184,12 +184,13 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	if (!error && takes_samples(job)) {
 		rings_options(&job->rings, ring, tid, &options);
 		sampling_options(job, &options);
-		prof_options_first(&options);
+		if (!takes_waits(job))
+			prof_options_always(&options);
 		error = rings_add(&job->rings, ring, &job->sampled, &options, why);
 	}
 	if (error || !takes_waits(job))
 		return error;
-	return prof_ration_open(&job->prof, &job->rings, ring, tid, !takes_samples(job), why);
+	return prof_ration_open(&job->prof, &job->rings, ring, tid, why);
 }
 
 /* Clocks count all modes, also where only some are sampled. */
@@ -442,6 +443,8 @@ static int record(struct job *job)
 	code = job->wakers ? find_waking(job) : 0;
 	if (!code)
 		code = choose_event(job);
+	if (!code && takes_samples(job) && is_of_time(job) && !job->prof.machine)
+		job->prof.ration.clock_hz = job->frequency;
 	if (!code)
 		code = rings_open(rings);
 	if (code)

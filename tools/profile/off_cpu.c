@@ -38,7 +38,7 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 {
 	struct off_cpu *off = arg;
 
-	return prof_ration_open(&off->prof, &off->rings, ring, tid, true, why);
+	return prof_ration_open(&off->prof, &off->rings, ring, tid, why);
 }
 
 static void *read_rings(void *arg)

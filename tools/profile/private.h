@@ -119,6 +119,10 @@ struct prof_left {
 /* Stacks of switches, where there are many. */
 struct prof_ration {
 	bool off, used; /* not each has its stack; so it was at some time */
+	/* Samples by clocks of the threads, of this frequency; 0: they are by other events. */
+	uint64_t clock_hz;
+	bool has_clocks; /* of the CPUs, whose samples are also of threads beside the target */
+	bool by_cpu;	 /* by these now */
 	uint64_t checked_ns, busy_ns;
 	uint64_t n_switches; /* when it was checked */
 	uint64_t left;	     /* that may have one in this second */
@@ -173,11 +177,11 @@ struct ring;
 struct pmc_failure;
 struct pmc_open_options;
 
-/* Opens the events of switches, as rings_use.open. first: the first events of the thread. */
+/* Opens the events of switches, as rings_use.open; the first one stays on. */
 int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
-		     bool first, struct pmc_failure *why);
-/* Records of threads, of switches and of mappings come from the first event. */
-void prof_options_first(struct pmc_open_options *options);
+		     struct pmc_failure *why);
+/* Records of threads, of switches and of mappings come from an event that stays on. */
+void prof_options_always(struct pmc_open_options *options);
 /* To be called often: limits the stacks, and reads those of long waits. */
 void prof_ration_check(struct prof *prof, struct rings *rings);
 /* A thread has left its CPU; it goes on, its wait gets its stack. */

@@ -288,10 +288,13 @@ static uint64_t weight_of(struct prof *prof, const struct pmc_record *record,
 
 static void take_sample(struct prof *prof, const struct pmc_record *record)
 {
-	struct prof_thread *thread = thread_of(prof, record);
+	struct prof_thread *thread;
 	const struct unwind_stack *stack;
 	uint64_t weight;
 
+	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
+	if (thread || !prof->ration.has_clocks)
+		thread = thread_of(prof, record);
 	if (!thread)
 		return;
 	weight = weight_of(prof, record, thread);
