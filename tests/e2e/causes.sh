@@ -36,6 +36,7 @@ planted() {
 			cpus serial serial
 			cpus migrations migrations
 			waits lock lock
+			waits lock-among-idle lock
 			waits timed-lock lock
 			waits file-lock lock
 			waits own-lock lock

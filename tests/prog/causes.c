@@ -264,6 +264,19 @@ static void *take_turns(void *own)
 	return own;
 }
 
+/* Four threads with a lock, the others idle until these are done. */
+static void lock_among_idle(long index)
+{
+	for (int i = 0; index < 4 && i < 4; i++)
+		with_lock(index);
+	pthread_mutex_lock(&turn_lock);
+	turn += index < 4;
+	while (turn < 4)
+		pthread_cond_wait(&turn_passed, &turn_lock);
+	pthread_cond_broadcast(&turn_passed);
+	pthread_mutex_unlock(&turn_lock);
+}
+
 static void turns(void)
 {
 	pthread_t threads[2];
@@ -867,6 +880,7 @@ static const struct {
 	{ "lock", NULL, 4, with_lock },
 	{ "timed-lock", NULL, 4, with_timed_lock },
 	{ "file-lock", NULL, 4, with_file_lock },
+	{ "lock-among-idle", NULL, 24, lock_among_idle },
 	{ "own-lock", NULL, 4, with_own_lock },
 	{ "rwlock", NULL, 4, with_rwlock },
 	{ "convoy", NULL, 3, convoy },

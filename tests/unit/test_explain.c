@@ -124,7 +124,7 @@ static void incomplete_delays(void **state)
 	assert_non_null(strstr(finding()->evidence[0], "at least 1.0 threads"));
 	assert_true(finding()->gain == 0);
 	/* Its waits hold waits for a CPU. */
-	pool.life = 10 * S;
+	pool.all_life = 10 * S;
 	pool.has_waits = pool.has_places = true;
 	pool.delay_life = S;
 	explain_add_end(&facts, &pool);
@@ -205,6 +205,32 @@ static void life_of_short_threads(void **state)
 	assert_int_equal(one.life, 2 * S + S / 2);
 	assert_int_equal(one.busiest.delay, S);
 	assert_int_equal(all.judged, S);
+}
+
+/* Four threads that wait for a lock among others that are idle. */
+static void idle_among_waiting(void **state)
+{
+	struct facts all = { .arena = &arena };
+
+	memset(&pool, 0, sizeof(pool));
+	for (unsigned i = 0; i < 32; i++)
+		explain_add(&all, &pool,
+			    &(struct thread_facts){ .has_delay = true,
+						    .life = S,
+						    .waits = i < 4 ? S * 3 / 4 : 0,
+						    .row.cpu_ns = S / 10000 });
+	assert_int_equal(pool.idle, 28);
+	assert_int_equal(pool.all_life, 32 * S);
+	assert_int_equal(pool.life, 4 * S + 28 * S / 1000);
+	facts.cpu = pool.cpu;
+	pool.has_waits = true;
+	pool.locks.ns = pool.waits = 3 * S;
+	assert_string_equal(cause(), "lock");
+	assert_true(finding()->gain > 3.6 && finding()->gain < 4);
+	assert_non_null(strstr(finding()->evidence[1], "28 of 32 threads"));
+	pool.idle = 32;
+	explain_add_end(&all, &pool);
+	assert_int_equal(pool.life, pool.all_life);
 }
 
 /* Two pools that switch as often: they wait for each other, unless one of them never waits. */
@@ -475,6 +501,7 @@ int main(void)
 		cmocka_unit_test_setup(larger_loss, set_up),
 		cmocka_unit_test_setup(cost_beside, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
+		cmocka_unit_test_setup(idle_among_waiting, set_up),
 		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test_setup(main_thread_of_team, set_up),
 		cmocka_unit_test_setup(idle_thread_of_pool, set_up),

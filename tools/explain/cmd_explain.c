@@ -172,17 +172,17 @@ static void put_finding(const struct finding *finding, bool verbose)
 /* What a pool did for most of its time; NULL: nothing of note. */
 static const char *state_of(const struct facts *facts, const struct pool_facts *pool)
 {
-	const double life = (double)pool->life, cpu = (double)pool->cpu / life,
+	const double life = (double)pool->all_life, cpu = (double)pool->cpu / life,
 		     waits = (double)pool->any.ns / life,
-		     blocked = (double)pmc_sub_sat(pool->life, pool->cpu + pool->delay) / life;
+		     blocked = (double)pmc_sub_sat(pool->all_life, pool->cpu + pool->delay) / life;
 	/* One thread has the work of the whole pool. */
 	const bool one = pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall;
 	const char *name = explain_title(facts, pool);
 
-	if (pool->stopped > pool->life)
+	if (pool->stopped > pool->all_life)
 		return explain_text(facts->arena, "%s was stopped, by a signal or a debugger",
 				    name);
-	if ((double)pool->cpu < 0.05 * (double)facts->cpu && pool->life < facts->wall / 2)
+	if ((double)pool->cpu < 0.05 * (double)facts->cpu && pool->all_life < facts->wall / 2)
 		return NULL;
 	if (cpu >= 0.5 && !(one && (double)pool->most_cpu > 0.8 * (double)pool->cpu))
 		return explain_text(facts->arena,

@@ -42,7 +42,9 @@ struct thread_times {
 struct pool_facts {
 	const char *name;
 	uint64_t threads;
-	uint64_t life;			  /* from start to end, without the time it was stopped */
+	/* From start to end, without the time it was stopped. life: of idle threads only a little
+	 */
+	uint64_t all_life, life, idle;	  /* idle: number of these threads */
 	uint64_t first_start, last_start; /* of a thread */
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */
@@ -63,11 +65,12 @@ struct pool_facts {
 	struct thread_times longest, busiest;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
-	/* handed: for conditions and semaphores; futexes: for these, other futexes, System V
-	 * semaphores and locks of the kernel, none of which is a known lock */
-	uint64_t waits, handed, futexes;
-	uint64_t unseen;	  /* waits without a stack */
-	uint64_t stopped;	  /* by a signal or a debugger */
+	/* futexes: for conditions, semaphores, other futexes, System V semaphores and locks of the
+	 * kernel, none of which is a known lock */
+	uint64_t waits, futexes;
+	int64_t handed;	  /* for conditions and semaphores, less other waits; not of idle threads */
+	uint64_t unseen;  /* waits without a stack */
+	uint64_t stopped; /* by a signal or a debugger */
 	struct place_facts locks; /* with the function around them */
 	/* Waits for disks, for the other ends of sockets, and all. */
 	bool has_places;
@@ -87,7 +90,9 @@ struct pool_facts {
 struct thread_facts {
 	struct pmc_thread_fixed row; /* its times, but for delay_ns, faults and switches */
 	bool has_delay;
-	uint64_t life, delay; /* delay: without has_delay at least so much */
+	/* life: without the time it was stopped; delay: without has_delay at least so much; waits:
+	 * for known locks, disks and sockets */
+	uint64_t life, delay, waits;
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];
 };

@@ -79,12 +79,16 @@ static bool value_of(const struct pmc_p_thread *thread, const char *event, uint6
 	return false;
 }
 
+/* A thread is idle if its CPU time and known waits are less than this part of its life. */
+enum { IDLE_PART = 50 };
+
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread)
 {
 	const struct pmc_thread_fixed *row = &thread->row;
 	/* CPU time and run delay are those since its fork, its start is that of the agent. */
 	const uint64_t wanted = row->cpu_ns + thread->delay,
-		       life = thread->life > wanted ? thread->life : wanted;
+		       life = thread->life > wanted ? thread->life : wanted,
+		       active = wanted + thread->waits;
 	const struct thread_times own = { life, row->cpu_ns, thread->delay };
 
 	if (!pool->threads++) {
@@ -96,7 +100,11 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		pool->first_start = row->start_ns;
 	if (row->start_ns > pool->last_start)
 		pool->last_start = row->start_ns;
-	pmc_add_sat(&pool->life, life);
+	pmc_add_sat(&pool->all_life, life);
+	/* So little does not dilute the shares of the other threads, and no rule speaks of a tenth
+	 * or less, as waits of idle threads are. */
+	pmc_add_sat(&pool->life, active < life / IDLE_PART ? active * 10 : life);
+	pool->idle += active < life / IDLE_PART;
 	pmc_add_sat(&pool->cpu, row->cpu_ns);
 	if (wanted > pool->busiest.cpu + pool->busiest.delay)
 		pool->busiest = own;
@@ -105,7 +113,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	if (!(row->flags & PMC_THREAD_MAIN)) {
 		pool->workers++;
 		pool->workers_cpu += row->cpu_ns;
-		if (wanted >= life / 50) {
+		if (wanted >= life / IDLE_PART) {
 			pool->busy++;
 			pool->busy_cpu += row->cpu_ns;
 		}
@@ -131,13 +139,22 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pmc_add_sat(&facts->delay, thread->delay);
 }
 
+/* Known waits of the pool's threads so far. */
+static uint64_t known_waits(const struct pool_facts *pool)
+{
+	return pool->locks.ns + pool->disk.ns + pool->network.ns;
+}
+
+/* before: its pool without its samples. */
 static void add_thread(struct facts *facts, struct pool_facts *pool,
-		       const struct pmc_p_thread *thread)
+		       const struct pmc_p_thread *thread, const struct pool_facts *before)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
 	struct thread_facts own = {
 		.row = *fixed,
-		.life = pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
+		.life = pmc_sub_sat(pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
+				    pool->stopped - before->stopped),
+		.waits = known_waits(pool) - known_waits(before),
 	};
 	static const char *const events[EXPLAIN_EVENTS] = {
 		[EXPLAIN_MIGRATIONS] = "cpu-migrations",
@@ -164,6 +181,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 	if (thread->process->known && thread->process->fixed.cpus > pool->cpus)
 		pool->cpus = thread->process->fixed.cpus;
 	explain_add(facts, pool, &own);
+	if (pool->idle > before->idle)
+		pool->handed = before->handed;
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */
@@ -438,6 +457,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		return;
 	}
 	pool->waits += ns;
+	pool->handed -= (int64_t)ns;
 	add_place(arena, pool, spots, user, ns);
 	by_file = are_in(spots, 0, user, file_locks);
 	by_kernel = by_file || in_kernel_lock(spots, user);
@@ -457,7 +477,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		const bool futex =
 			are_in(spots, 0, user + 6, futexes) && !are_in(spots, 0, user + 6, joins);
 
-		pool->handed += for_thread ? ns : 0;
+		pool->handed += for_thread ? 2 * (int64_t)ns : 0;
 		pool->futexes += for_thread || by_kernel || futex ? ns : 0;
 		return;
 	}
@@ -473,10 +493,9 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
  * blocked for is known for the pool as a whole. */
 static void take_delays_off(struct pool_facts *pool)
 {
-	const uint64_t blocked = pmc_sub_sat(pool->life, pool->cpu + pool->delay);
-	uint64_t *const parts[] = { &pool->locks.ns, &pool->handed,	&pool->futexes,
-				    &pool->disk.ns,  &pool->network.ns, &pool->any.ns,
-				    &pool->outside };
+	const uint64_t blocked = pmc_sub_sat(pool->all_life, pool->cpu + pool->delay);
+	uint64_t *const parts[] = { &pool->locks.ns,   &pool->futexes, &pool->disk.ns,
+				    &pool->network.ns, &pool->any.ns,  &pool->outside };
 
 	if (blocked >= pool->waits)
 		return;
@@ -547,11 +566,12 @@ void explain_add_end(struct facts *facts, struct pool_facts *pool)
 {
 	const bool runs = pool->cpu > facts->judged / 100;
 
-	pool->has_delay = pool->delay_life >= pool->life / 10 * 9;
+	if (pool->idle == pool->threads)
+		pool->life = pool->all_life;
+	pool->has_delay = pool->delay_life >= pool->all_life / 10 * 9;
 	pool->mixed = pool->has_waits && are_waits_mixed(pool);
 	if (pool->mixed)
 		pool->has_waits = pool->has_places = false;
-	pool->life = pmc_sub_sat(pool->life, pool->stopped);
 	take_delays_off(pool);
 	/* What was not seen does not rule anything out. */
 	if (pool->unseen > (pool->unseen + pool->waits) / 10 || facts->lost > facts->waits / 50)
@@ -657,17 +677,18 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 		const struct pmc_p_row *row = profile->threads[i];
 		const struct pmc_p_thread *thread;
 		struct pmc_p_samples **samples;
-		struct pool_facts *pool;
+		struct pool_facts *pool, before;
 		uint64_t n;
 
 		if (i + 1 < profile->n_threads && pmc_same_thread(row, profile->threads[i + 1]))
 			continue;
 		thread = pmc_profile_thread(profile, row, &buf);
 		pool = &facts->pools[pmc_fold_find(&fold, thread)->index];
-		add_thread(facts, pool, thread);
+		before = *pool;
 		samples = pmc_profile_samples_of(profile, row, &n);
 		for (uint64_t k = 0; k < n; k++)
 			add_samples(facts, pool, names, samples[k]);
+		add_thread(facts, pool, thread, &before);
 	}
 	code = add_processes(facts);
 	facts->has_delay = facts->has_waits = facts->n_pools != 0;

@@ -165,9 +165,10 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	const struct pool_facts *looks = &thread->looks;
 	const uint64_t n = looks->any.ns + thread->stopped;
 	const double each = (double)sum->blocked_ns / (double)(n + !n);
+	const uint64_t stopped = (uint64_t)(each * (double)thread->stopped);
 
 	pool->has_places |= looks->any.ns != 0;
-	pool->stopped += (uint64_t)(each * (double)thread->stopped);
+	pool->stopped += stopped;
 	add_looks(facts->arena, &pool->disk, &looks->disk, each);
 	add_looks(facts->arena, &pool->network, &looks->network, each);
 	add_looks(facts->arena, &pool->any, &looks->any, each);
@@ -184,7 +185,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 				 .minor_faults = sum->minor_faults,
 				 .major_faults = sum->major_faults },
 			.has_delay = true,
-			.life = sum->ns,
+			.life = pmc_sub_sat(sum->ns, stopped),
+			.waits = (uint64_t)(each * (double)(looks->disk.ns + looks->network.ns)),
 			.delay = sum->delay_ns,
 		});
 }

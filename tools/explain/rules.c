@@ -269,8 +269,9 @@ static const struct pool_facts *idle_workers(const struct facts *facts,
 		const struct pool_facts *pool = &facts->pools[i];
 
 		if (pool != hot && pool->threads >= 2 &&
-		    share(pool->life, facts->wall) >= 0.5 * (double)pool->threads &&
-		    share(pool->cpu, facts->wall) >= 0.01 && share(pool->cpu, pool->life) <= 0.4)
+		    share(pool->all_life, facts->wall) >= 0.5 * (double)pool->threads &&
+		    share(pool->cpu, facts->wall) >= 0.01 &&
+		    share(pool->cpu, pool->all_life) <= 0.4)
 			return pool;
 	}
 	return NULL;
@@ -459,7 +460,7 @@ static bool handoff(struct judging *j)
 	const struct pool_facts *pool = j->pool, *partner = partner_of(facts, pool);
 	const uint64_t all = switches(pool);
 	/* Both threads may be in this pool. */
-	const bool each_other = pool->threads >= 2 && pool->handed * 2 > pool->waits;
+	const bool each_other = pool->threads >= 2 && pool->handed > 0;
 
 	if (!pool->has_usage || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
 	    all < 2000 || share(pool->voluntary, all) < 0.3 ||
@@ -483,7 +484,7 @@ static bool short_lived(struct judging *j)
 	const uint64_t cost = pool->threads * THREAD_NS;
 
 	if (pool->threads < 200 || share(pool->cpu, pool->threads) > 1e6 ||
-	    share(pool->life, pool->threads) > 1e8 || share(cost, pool->cpu + cost) < 0.1)
+	    share(pool->all_life, pool->threads) > 1e8 || share(cost, pool->cpu + cost) < 0.1)
 		return false;
 	j->finding->text =
 		SAY(j, "%llu threads of %s of CPU time each", (unsigned long long)pool->threads,
@@ -794,6 +795,10 @@ static void add_rest(struct judging *j, const char *also)
 	if (waits_for_cpu(pool) && !is_of_cpus(cause) && !is_of_cpus(also))
 		EVIDENCE(j, "also waits for a CPU %s%.0f %% of its time",
 			 pool->has_delay ? "" : "at least ", percent(pool->delay, pool->life));
+	if (pool->idle && pool->idle < pool->threads)
+		EVIDENCE(j,
+			 "%llu of %llu threads are idle for 98 %% of their time and hardly count",
+			 (unsigned long long)pool->idle, (unsigned long long)pool->threads);
 	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
@@ -801,13 +806,14 @@ static void add_rest(struct judging *j, const char *also)
 		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && share(pool->locks.ns, pool->life) < 0.1) {
-		if (share(pool->futexes, pool->life) < 0.1 || !strcmp(cause, "handoff"))
+		if (share(pool->futexes, pool->all_life) < 0.1 || !strcmp(cause, "handoff"))
 			EXCLUDE(j, "known locks (%.1f %%)", percent(pool->locks.ns, pool->life));
 		else
 			UNKNOWN(j,
-				"locks (%.0f %% of its time are waits for conditions, semaphores, "
-				"futexes or the kernel's own locks, which may be the program's)",
-				percent(pool->futexes, pool->life));
+				"locks (%.0f %% of the time of all threads are waits for "
+				"conditions, semaphores, futexes or the kernel's own locks, which "
+				"may be the program's)",
+				percent(pool->futexes, pool->all_life));
 	}
 	if (pool->has_places && share(pool->disk.ns + pool->network.ns, pool->life) < 0.1)
 		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
