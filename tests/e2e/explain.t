@@ -76,6 +76,10 @@ is "$status $(jq -c '(.findings[] | select(.cause == "short-lived")) as $found |
 run "$PMCTL" explain -v kept.pmc
 is "$(tr -s ' \n' ' ' <out | grep -oE 'some [0-9.]+ times .* gain \(CPU time [0-9.]+ [mu]?s \+ 2000 threads x 30 us\) / [0-9.]+ [mu]?s = [0-9.]+' |
 	awk '{ print $2 - $NF < 0.06 && $NF - $2 < 0.06 }')" 1 "-v: the arithmetic behind a gain"
+run "$PMCTL" explain --json -o heap.pmc -- "$PROG/causes" growing
+"$PMCTL" export --to folded --event task-clock heap.pmc >heap.folded
+heap=$(awk '/;_*(GI_+)?(libc_|int_)?(malloc|c?free|calloc|realloc)[@.;]?[^ ;]*[; ]/ { n += $NF } { all += $NF } END { print n " of " all " samples" }' heap.folded)
+like "$(jq -r '.findings[] | select(.cause == "allocator").evidence[0]' out)" "^$heap " "what malloc and free call is theirs, by the stacks" || diag "$(cat out heap.folded)"
 PMC_REPORT=off PMC_OUT=$T/plain.pmc run agent "$PROG/causes" one 100
 run "$PMCTL" explain plain.pmc
 like "$(tr -s ' \n' ' ' <out)" "unknown .*locks, disks and sockets " \

@@ -515,6 +515,18 @@ static const char *function_of_program(const struct spot_list *spots)
 	return spots->list[i]->kind == SPOT_NAMED ? spots->list[i]->function : NULL;
 }
 
+/* Whether the innermost function is one of the list, or was called by one, or inlined into it. */
+static bool is_below(const struct spot_list *spots, const char *const *list, size_t n)
+{
+	size_t i = 0;
+
+	while (i < spots->n && !is_one_of(spots->list[i]->function, list, n))
+		i++;
+	return i < spots->n;
+}
+
+#define IS_BELOW(spots, list) is_below(spots, list, sizeof(list) / sizeof((list)[0]))
+
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
 			const struct pmc_p_samples *samples)
 {
@@ -547,9 +559,9 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 				  sample->count);
 		if (!strcmp(samples->event->unit, "ns"))
 			pool->sampled += sample->weight;
-		if (IS_ONE_OF(spots.list[0]->function, spin_functions))
+		if (IS_BELOW(&spots, spin_functions))
 			pool->spinning += sample->count;
-		if (IS_ONE_OF(spots.list[0]->function, heap_functions))
+		if (IS_BELOW(&spots, heap_functions))
 			pool->allocating += sample->count;
 	}
 }
