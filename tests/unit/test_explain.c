@@ -233,6 +233,22 @@ static void idle_among_waiting(void **state)
 	assert_int_equal(pool.life, pool.all_life);
 }
 
+/* What the agent takes for each thread is no work of the program, whose gain is larger. */
+static void overhead_of_agent(void **state)
+{
+	pool.threads = 3000;
+	pool.all_life = pool.life = S;
+	pool.cpu = facts.cpu = 3000 * 100000;
+	assert_string_equal(cause(), "short-lived");
+	assert_true(finding()->gain > 1.2 && finding()->gain < 1.4);
+	facts.overhead = facts.cpu / 25;
+	assert_null(finding()->evidence[1]);
+	facts.overhead = facts.cpu / 2;
+	assert_true(finding()->gain == 0 && finding()->loss_ns > 0);
+	assert_non_null(strstr(finding()->text, "overhead"));
+	assert_non_null(strstr(finding()->evidence[1], "50 %"));
+}
+
 /* Two pools that switch as often: they wait for each other, unless one of them never waits. */
 static void partners(void **state)
 {
@@ -502,6 +518,7 @@ int main(void)
 		cmocka_unit_test_setup(cost_beside, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(idle_among_waiting, set_up),
+		cmocka_unit_test_setup(overhead_of_agent, set_up),
 		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test_setup(main_thread_of_team, set_up),
 		cmocka_unit_test_setup(idle_thread_of_pool, set_up),

@@ -103,8 +103,8 @@ struct facts {
 	struct pool_facts *pools;
 	uint64_t n_pools, threads;
 	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows, without it
-	 * judged */
-	uint64_t wall, cpu, judged, delay;
+	 * judged; overhead: of the agent, at least */
+	uint64_t wall, cpu, judged, delay, overhead;
 	/* of all pools that use a CPU */
 	bool has_delay, has_waits, has_samples, has_counters;
 	bool dumped;	   /* the user named dumps, which other commands can make with more */
@@ -113,7 +113,7 @@ struct facts {
 	uint64_t fault_ns; /* price of a page fault */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
 	uint64_t waits, lost;	     /* records of waits, and those that were lost */
-	/* Processes other than the first, and the CPU time of all images. */
+	/* Processes other than the first, and the CPU time of all images without overhead. */
 	uint64_t children; /* processes */
 	uint64_t children_cpu;
 	const char *child; /* the program that most of them run */
@@ -134,7 +134,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 uint64_t explain_fault_ns(const struct pmc_profile *profile);
 
 /* The last line of each list is NULL. */
-enum { EXPLAIN_LINES = 7 };
+enum { EXPLAIN_LINES = 8 };
 
 struct finding {
 	const struct pool_facts *of; /* NULL: of child processes */

@@ -611,7 +611,7 @@ static void add_child(struct facts *facts, struct program **programs,
 	struct pmc_arena *arena = facts->arena;
 	struct program *program;
 
-	facts->children_cpu += process->fixed.cpu_ns;
+	facts->children_cpu += pmc_sub_sat(process->fixed.cpu_ns, process->fixed.overhead_ns);
 	HASH_FIND(hh, *programs, process->exe, strlen(process->exe), program);
 	if (!program) {
 		program = pmc_arena_alloc(arena, sizeof(*program));
@@ -657,6 +657,7 @@ static int add_processes(struct facts *facts)
 			facts->limit.cpus = strtod(limit, NULL);
 		if (!pmc_process_end_unseen(process, &newest))
 			facts->cpu += pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
+		pmc_add_sat(&facts->overhead, fixed->overhead_ns);
 		if (process->descendants.has_cpu)
 			facts->cpu += process->descendants.cpu_ns;
 		if (!(fixed->flags & PMC_PROCESS_FIRST))

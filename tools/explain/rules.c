@@ -482,16 +482,21 @@ static bool short_lived(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 	const uint64_t cost = pool->threads * THREAD_NS;
+	/* Of each thread it is unknown. */
+	const bool inflated = share(j->facts->overhead, j->facts->cpu) >= 0.1;
 
 	if (pool->threads < 200 || share(pool->cpu, pool->threads) > 1e6 ||
 	    share(pool->all_life, pool->threads) > 1e8 || share(cost, pool->cpu + cost) < 0.1)
 		return false;
-	j->finding->text =
-		SAY(j, "%llu threads of %s of CPU time each", (unsigned long long)pool->threads,
-		    TIME(j, pool->cpu / pool->threads));
+	j->finding->text = SAY(
+		j, "%llu threads of %s of CPU time each%s", (unsigned long long)pool->threads,
+		TIME(j, pool->cpu / pool->threads), inflated ? ", with the agent's overhead" : "");
 	EVIDENCE(j, "start and end of a thread take some 30 us: %s for all of them", TIME(j, cost));
-	GAIN(j, share(pool->cpu + cost, pool->cpu), "(CPU time %s + %llu threads x 30 us) / %s",
-	     TIME(j, pool->cpu), (unsigned long long)pool->threads, TIME(j, pool->cpu));
+	if (!inflated)
+		GAIN(j, share(pool->cpu + cost, pool->cpu),
+		     "(CPU time %s + %llu threads x 30 us) / %s", TIME(j, pool->cpu),
+		     (unsigned long long)pool->threads, TIME(j, pool->cpu));
+	j->finding->loss_ns = (double)cost;
 	j->finding->estimate = true;
 	j->finding->advice = "threads that are used again (a thread pool)";
 	return true;
@@ -785,6 +790,15 @@ static bool is_of_cpus(const char *cause)
 	return !strcmp(cause, "cpu-starved") || !strcmp(cause, "preempted");
 }
 
+/* Where the run hardly computes it does not matter. */
+static void say_overhead(struct judging *j)
+{
+	if (share(j->facts->overhead, j->facts->cpu) >= 0.05 &&
+	    share(j->facts->overhead, j->facts->wall) >= 0.02)
+		EVIDENCE(j, "at least %.0f %% of the run's CPU time is overhead of the agent",
+			 percent(j->facts->overhead, j->facts->cpu));
+}
+
 /* What else was looked at, and what could not be. also: another cause that is in the evidence. */
 static void add_rest(struct judging *j, const char *also)
 {
@@ -818,6 +832,7 @@ static void add_rest(struct judging *j, const char *also)
 	if (pool->has_places && share(pool->disk.ns + pool->network.ns, pool->life) < 0.1)
 		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
 			percent(pool->network.ns, pool->life));
+	say_overhead(j);
 	explain_unknown(facts, pool, j->finding->unknown);
 }
 
@@ -908,12 +923,14 @@ static bool judge_children(struct judging *j)
 		SAY(j, "%s%s", facts->of_child < facts->children ? "children, most of them " : "",
 		    facts->child);
 	j->finding->cause = "short-lived";
-	j->finding->text =
-		SAY(j, "%llu processes of %s of CPU time each", (unsigned long long)facts->children,
-		    TIME(j, facts->children_cpu / facts->children));
+	j->finding->text = SAY(j, "%llu processes of %s of CPU time each%s",
+			       (unsigned long long)facts->children,
+			       TIME(j, facts->children_cpu / facts->children),
+			       facts->overhead ? ", without the agent's overhead" : "");
 	j->finding->loss_ns = (double)cost;
 	EVIDENCE(j, "start and end of a process take some 0.6 ms: %s for all of them",
 		 TIME(j, cost));
+	say_overhead(j);
 	j->finding->advice = "one process that does the work of several";
 	return true;
 }
