@@ -181,6 +181,11 @@ if [ "$(id -u)" -eq 0 ]; then
 	run "$PMCTL" profile -o recorded.pmc -- "$PROG/causes" pinned 200
 	run "$PMCTL" explain --json recorded.pmc
 	like "$(jq -r '.findings[].cause' out)" "cpu-starved|preempted" "a recording without run delay: what switches say of it" || diag "$(cat out)"
+	run "$PMCTL" explain --json -o waiting.pmc -- "$PROG/causes" waiting
+	futexes=$(jq '.states[] | capture("waits (?<all>[0-9]+) % of its time, (?<n>[0-9]+) % for conditions") | 100 * (.n | tonumber) / (.all | tonumber)' out)
+	"$PMCTL" export --to folded --event off-cpu waiting.pmc >waiting.folded
+	known=$(awk '/^causes;/ { all += $NF } /^causes;.*sem_wait/ { n += $NF } END { print int(100 * n / all) }' waiting.folded)
+	between "$futexes" $((known - 2)) $((known + 2)) "waits for semaphores and others: the share of each" || diag "$(cat out waiting.folded)"
 	running lock as_nobody
 	is "$status $(jq -c '[.findings[].cause] - ["cpu-starved", "preempted"]' out)" "0 []" "-p: as another user, no guess"
 	run as_nobody "$PMCTL" explain --json -- "$PROG/causes" lock 100

@@ -203,6 +203,31 @@ static void *call(void *arg)
 	return arg;
 }
 
+static sem_t sems[2];
+
+/* Waits for the main thread most of the time, and sleeps. */
+static void *wait_and_sleep(void *arg)
+{
+	for (long i = 0; i < ms / 20; i++) {
+		sem_wait(&sems[0]);
+		usleep(5000);
+	}
+	return arg;
+}
+
+static void waiting(void)
+{
+	pthread_t thread;
+
+	if (sem_init(&sems[0], 0, 0) || pthread_create(&thread, NULL, wait_and_sleep, NULL))
+		exit(3);
+	for (long i = 0; i < ms / 20; i++) {
+		usleep(20000);
+		sem_post(&sems[0]);
+	}
+	pthread_join(thread, NULL);
+}
+
 static void serial(void)
 {
 	pthread_t caller;
@@ -414,8 +439,6 @@ static void over_sockets(void)
 	shutdown(pair[0], SHUT_RDWR);
 	pthread_join(thread, NULL);
 }
-
-static sem_t sems[2];
 
 static void *post(void *own)
 {
@@ -911,6 +934,7 @@ static const struct {
 	{ "one", NULL, 1, equal },
 	{ "pair", NULL, -1, equal },
 	{ "sleeper", sleeper, 0, NULL },
+	{ "waiting", waiting, 0, NULL },
 	{ "copier", copier, 0, NULL },
 	{ "sorter", sorter, 0, NULL },
 	{ "printer", printer, 0, NULL },

@@ -173,7 +173,7 @@ static void put_finding(const struct finding *finding, bool verbose)
 static const char *state_of(const struct facts *facts, const struct pool_facts *pool)
 {
 	const double life = (double)pool->all_life, cpu = (double)pool->cpu / life,
-		     waits = (double)pool->any.ns / life,
+		     waits = (double)pool->any.ns / life, futexes = (double)pool->futexes / life,
 		     blocked = (double)pmc_sub_sat(pool->all_life, pool->cpu + pool->delay) / life;
 	/* One thread has the work of the whole pool. */
 	const bool one = pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall;
@@ -201,8 +201,10 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 		return explain_text(facts->arena, "%s waits %.0f %% of its time%s%s%.200s", name,
 				    100 * (waits > 1 ? 1 : waits),
 				    pool->futexes > pool->any.ns / 2 ?
-					    " for conditions, semaphores, futexes or locks of the "
-					    "kernel" :
+					    explain_text(facts->arena,
+							 ", %.0f %% for conditions, semaphores, "
+							 "futexes or locks of the kernel",
+							 100 * futexes) :
 					    "",
 				    pool->any.function ? ", most in " : "",
 				    pool->any.function ? pool->any.function : "");
