@@ -208,14 +208,8 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 #define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
 
 static const char *const lock_functions[] = {
-	"lll_lock_wait*",
-	"pthread_mutex_lock*",
-	"pthread_mutex_timedlock",
-	"pthread_mutex_clocklock*",
-	"pthread_rwlock_*",
-	"std::sys::sync::mutex::futex::Mutex::lock_contended",
-	"std::sys::sync::rwlock::futex::RwLock::write_contended",
-	"std::sys::sync::rwlock::futex::RwLock::read_contended",
+	"lll_lock_wait*",	    "pthread_mutex_lock*", "pthread_mutex_timedlock",
+	"pthread_mutex_clocklock*", "pthread_rwlock_*",
 };
 
 /* The next word of a name such as LWLockAcquire or lock_slow<T>(int): its length; 0: the last was.
@@ -270,17 +264,23 @@ bool explain_names_lock(const char *function)
 					     "wrlock", "rdlock", NULL };
 	static const char *const marks[] = { "acquire",	 "contended", "slow",
 					     "slowpath", "wait",      NULL };
+	/* lock_shared_slow of parking_lot */
+	static const char *const modes[] = { "shared", "exclusive", "upgradable", NULL };
 	static const char *const others[] = { "py", "lll", "condvar", "thread", "free", NULL };
 	const char *at = last_part(function);
 	bool named = false, lock = false, mark = false;
 
-	if (!strcmp(function, "take_gil") || !strncmp(function, "ObjectMonitor::enter(", 21))
+	/* The last two are of Rust's RwLock. */
+	if (!strcmp(function, "take_gil") || !strncmp(function, "ObjectMonitor::enter(", 21) ||
+	    !strcmp(at, "write_contended") || !strcmp(at, "read_contended"))
 		return true;
 	for (size_t n; (n = next_word(&at)); at += n) {
 		const bool is_lock = is_word(at, n, locks), is_mark = is_word(at, n, marks);
 
 		if (is_word(at, n, others))
 			return false;
+		if (is_word(at, n, modes))
+			continue;
 		named |= (lock && is_mark) || (mark && is_lock);
 		lock = is_lock;
 		mark = is_mark;
