@@ -174,7 +174,6 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 	/* At least what records of switches say. */
 	if (!own.has_delay && thread->delays)
 		own.delay = thread->delays->weight;
-	facts->recorded |= thread->delays != NULL;
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++)
 		own.has_count[i] = value_of(thread, events[i], &own.counts[i]);
 	facts->has_counters |= own.has_count[EXPLAIN_CYCLES];
@@ -704,6 +703,8 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 		add_thread(facts, pool, thread, &before);
 	}
 	code = add_processes(facts);
+	/* The agent's start alone takes some CPU time. */
+	facts->recorded = !facts->overhead;
 	facts->has_delay = facts->has_waits = facts->n_pools != 0;
 	for (uint64_t i = 0; i < facts->n_pools; i++)
 		explain_add_end(facts, &facts->pools[i]);

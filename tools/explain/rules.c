@@ -761,12 +761,13 @@ static const struct rule {
 void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list)
 {
 	/* Waits can be recorded so, or this prevented it. */
-	const char *how = pool->mixed	 ? "their waits include those for a CPU" :
-			  facts->lost	 ? "many records of switches were lost" :
-			  facts->waits	 ? "too few waits with a stack" :
-			  !facts->dumped ? "as root" :
-					   "pmctl run --off-cpu, or of any program pmctl profile "
-					   "--off-cpu -p PID or -- CMD, as root";
+	const char *how = pool->mixed	  ? "their waits include those for a CPU" :
+			  facts->lost	  ? "many records of switches were lost" :
+			  facts->waits	  ? "too few waits with a stack" :
+			  !facts->dumped  ? "as root" :
+			  facts->recorded ? "pmctl profile, as root" :
+					    "pmctl run --off-cpu, or of any program pmctl profile "
+					    "--off-cpu -p PID or -- CMD, as root";
 
 	list = end_of(list);
 	if (!pool->has_delay)
@@ -778,7 +779,9 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 	else if (!pool->has_waits)
 		*list++ = explain_text(facts->arena, "locks (%s)", how);
 	if (!facts->has_samples)
-		*list++ = facts->dumped	 ? "spinning and allocation (pmctl run --sample)" :
+		*list++ = facts->dumped && facts->recorded ?
+				  "spinning and allocation (pmctl profile)" :
+			  facts->dumped	 ? "spinning and allocation (pmctl run --sample)" :
 			  facts->profile ? "spinning and allocation (no samples)" :
 					   "spinning and allocation (as root, or -- CMD)";
 	if (!facts->has_counters)
