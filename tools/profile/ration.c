@@ -190,7 +190,8 @@ void prof_ration_check(struct prof *prof, struct rings *rings)
 	const uint64_t rate = (uint64_t)SWITCHES_MOST * rings->n;
 	uint64_t most, n;
 
-	if (step_ns < STEP_NS)
+	/* A later rings_enable() would switch all events on. */
+	if (step_ns < STEP_NS || now_ns < rings->enabled_ns + 4 * STEP_NS)
 		return;
 	if (!ration->checked_ns)
 		ration->left = rate;
