@@ -75,6 +75,22 @@ await eval '"$PMCTL" report --format json run.pmc | jq -e ".processes[0].coverag
 "$PMCTL" report --format json run.pmc >run.json
 between "$(tenths '.processes[0].coverage.descendants_cpu_ns')" 9 12 "beside an orphan with a row the program without one is not lost"
 
+# The host name and process IDs of other namespaces are not those of the first process.
+for in in "-pf --mount-proc" "-u sh -c 'hostname 0; \"\$@\"; true' sh" "-u sh -c 'hostname zz; \"\$@\"; true' sh"; do
+	if ! eval "unshare $in true" 2>why; then
+		skip "$(tail -n 1 why)" "unshare $in"
+		continue
+	fi
+	rm -f run.pmc
+	PMC_OUT=$T/run.pmc eval "run agent sh -c '\"\$@\"; true' sh unshare $in perl -e '$burn'"
+	"$PMCTL" report --format json run.pmc >run.json
+	between "$(tenths '[.threads[].cpu_ns] | add')" 9 14 "unshare $in: a child has a row"
+	between "$(tenths '[.processes[].coverage.descendants_cpu_ns // 0] | add')" 0 2 \
+		"unshare $in: its CPU time is not that of descendants, too" || diag_file run.json run.json
+	run "$PMCTL" explain run.pmc
+	is "$status" 0 "unshare $in: explain takes it for a process of the same host"
+done
+
 # What the kernel does at the end of a program with much memory is in the totals of pmctl run.
 # python3 may be a shell script of a version manager, whose CPU time is in another image of the process.
 if python=$(python3 -c 'import sys; print(sys.executable)'); then

@@ -638,7 +638,7 @@ static int add_processes(struct facts *facts)
 
 		if (!process->known)
 			continue;
-		if (strcmp(process->host, profile->processes[0]->host) != 0)
+		if (strcmp(process->node, profile->processes[0]->node) != 0)
 			return tool_fail(EXIT_FAIL,
 					 "cannot explain dumps of several hosts (%s, %s) at once; "
 					 "name those of one",

@@ -24,12 +24,12 @@ static double us(const struct pmc_p_process *process, uint64_t ns)
 	return (double)pmc_sub_sat(ns, process->job_start_ns) / 1000;
 }
 
-/* Processes are in the order of their hosts. */
+/* Processes are in the order of their machines. */
 static bool has_hosts(const struct pmc_profile *profile)
 {
 	const uint64_t n = profile->n_processes;
 
-	return n && strcmp(profile->processes[0]->host, profile->processes[n - 1]->host) != 0;
+	return n && strcmp(profile->processes[0]->node, profile->processes[n - 1]->node) != 0;
 }
 
 /* With several hosts a number from 1 in the order of the rows, which come process by process. */

@@ -391,7 +391,7 @@ static void put_tables(struct export *export, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
-/* Processes are in the order of their hosts. */
+/* Processes are in the order of their machines. */
 static void put_hosts(const struct export *export, struct pmc_json *json)
 {
 	const struct pmc_profile *profile = export->profile;
@@ -399,7 +399,7 @@ static void put_hosts(const struct export *export, struct pmc_json *json)
 
 	pmc_json_array(json, "hosts");
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const char *host = profile->processes[i]->host;
+		const char *host = profile->processes[i]->node;
 
 		if (host[0] && strcmp(host, last) != 0)
 			pmc_json_str(json, NULL, host);

@@ -2,21 +2,27 @@
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "tools/rows/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* More than agents write; further reasons are counted as the last one. */
 #define REASONS_MAX 32
 
-static int process_order(const struct pmc_p_process *a, const struct pmc_p_process *b)
+static int start_order(const struct pmc_p_process *a, const struct pmc_p_process *b)
 {
-	int order = strcmp(a->host, b->host);
+	int order = profile_order_u64(a->fixed.start_ns, b->fixed.start_ns);
 
-	if (!order)
-		order = profile_order_u64(a->fixed.start_ns, b->fixed.start_ns);
 	if (!order)
 		order = profile_order_u64(a->fixed.pid, b->fixed.pid);
 	return order ? order : memcmp(a->identity, b->identity, 16);
+}
+
+static int process_order(const struct pmc_p_process *a, const struct pmc_p_process *b)
+{
+	const int order = strcmp(a->node, b->node);
+
+	return order ? order : start_order(a, b);
 }
 
 /* By process, type, number and text. */
@@ -56,6 +62,26 @@ static void read_process(struct pmc_profile *profile, const struct table_frame *
 	process->labels = profile_text(arena, &cursor);
 }
 
+/* A process in a UTS namespace may have another host name than its parent: those of a job that have
+ * a boot ID in common are on the machine that has the name of the first one's host. */
+static void find_machines(struct pmc_profile *profile)
+{
+	struct pmc_p_process *p, **first;
+	struct pmc_map map = { 0 };
+	char key[16 + 40];
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (p = profile->tables->processes; p; p = p->hh.next) {
+			memset(key, 0, sizeof(key));
+			memcpy(key, p->fixed.job, 16);
+			snprintf(key + 16, sizeof(key) - 16, "%s", p->boot_id);
+			first = pmc_map_at(&map, &profile->arena, key, sizeof(key), sizeof(*first));
+			if (!*first || start_order(p, *first) < 0)
+				*first = p;
+			p->node = *p->boot_id ? (*first)->host : p->host;
+		}
+}
+
 static void list_processes(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
@@ -66,6 +92,7 @@ static void list_processes(struct pmc_profile *profile)
 	for (const struct table_frame *kept = tables->frames; kept; kept = kept->hh.next)
 		if (kept->key->type == PMC_FRAME_PROCESS)
 			read_process(profile, kept);
+	find_machines(profile);
 	HASH_SORT(tables->processes, process_order);
 	for (process = tables->processes; process; process = process->hh.next)
 		if (wanted(tables, process)) {
@@ -77,7 +104,7 @@ static void list_processes(struct pmc_profile *profile)
 /* ---- images: which are of one process, when their job started, whose totals have their work -- */
 
 struct job {
-	const struct pmc_p_process *start; /* its first one on the host of the last one */
+	const struct pmc_p_process *start; /* its first one on the machine of the last one */
 	struct pmc_p_process *root;	   /* the newest first process */
 };
 
@@ -92,11 +119,11 @@ static struct pmc_p_process **newest_of(struct pmc_arena *arena, struct pmc_map 
 
 static bool is_same_job(const struct pmc_p_process *a, const struct pmc_p_process *b)
 {
-	return !strcmp(a->host, b->host) &&
+	return !strcmp(a->node, b->node) &&
 	       !memcmp(a->fixed.job, b->fixed.job, sizeof(a->fixed.job));
 }
 
-/* The same process ID is another process on another host, or after a boot. */
+/* The same process ID is another process on another machine, or after a boot. */
 static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_process *before)
 {
 	return before->fixed.how_ended == PMC_ENDED_EXEC &&
@@ -107,7 +134,8 @@ static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_p
 
 /* Whether its CPU time is not in the first process's wait4(2). True only if certain: CPU time
  * excluded by mistake would be counted twice. At the end of a process getppid() is the process that
- * reaps it: after its parent's end init or a subreaper, which started before the job. */
+ * reaps it: after its parent's end init or a subreaper, which started before the job; in a PID
+ * namespace of its own the init of that, and of this one a process outside. */
 static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_process *root)
 {
 	const struct pmc_process_fixed *last = &p->last_image->fixed;
@@ -115,11 +143,13 @@ static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_pro
 	if (last->how_ended != PMC_RUNNING &&
 	    last->end_ns > root->origin->last_image->fixed.time_ns)
 		return true;
-	if (last->ppid == root->fixed.pid)
+	if (last->ppid == root->fixed.pid && last->pid_namespace == root->fixed.pid_namespace)
 		return false;
 	if (p->parent)
 		return p->parent->not_waited_for;
-	return last->ppid <= 1 || last->ppid == root->fixed.ppid || last->ppid < root->fixed.pid;
+	if (last->pid_namespace != root->fixed.pid_namespace)
+		return false;
+	return last->ppid == 1 || last->ppid == root->fixed.ppid || last->ppid < root->fixed.pid;
 }
 
 static void link_root(struct job *job, struct pmc_p_process *p)
@@ -127,7 +157,7 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	struct pmc_p_process *before = job->root;
 	const struct pmc_process_fixed *fixed = &p->fixed;
 
-	if (before && strcmp(before->host, p->host) == 0)
+	if (before && strcmp(before->node, p->node) == 0)
 		p->root = before;
 	/* The CPU clock of children advances while counting is off. */
 	if (p->root)
@@ -150,8 +180,8 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 	p->root = job->root = p;
 }
 
-/* Sets origin and last_image of each process of the list, which are on each host in the order of
- * their start. */
+/* Sets origin and last_image of each process of the list, which are on each machine in the order
+ * of their start. */
 static void link_images(struct pmc_profile *profile)
 {
 	struct pmc_map map = { 0 };
@@ -184,11 +214,15 @@ static void link_jobs(struct pmc_profile *profile)
 		if (!p->known)
 			continue;
 		job = pmc_map_at(&jobs, arena, p->fixed.job, sizeof(p->fixed.job), sizeof(*job));
-		if (!job->start || strcmp(job->start->host, p->host) != 0)
+		if (!job->start || strcmp(job->start->node, p->node) != 0)
 			job->start = p;
 		p->job_start_ns = job->start->fixed.start_ns;
 		parent = *newest_of(arena, &map, p->origin->last_image->fixed.ppid, pid_namespace);
-		if (parent && is_same_job(parent, p))
+		/* The parent of a namespace's init is outside. */
+		if (!p->origin->last_image->fixed.ppid)
+			HASH_FIND(hh, profile->tables->processes, p->origin->fixed.parent_identity,
+				  16, parent);
+		if (parent && parent->index < p->index && is_same_job(parent, p))
 			p->parent = parent->origin;
 		*newest_of(arena, &map, p->fixed.pid, pid_namespace) = p;
 		link_root(job, p);

@@ -30,7 +30,7 @@ struct pmc_p_process *profile_process(struct pmc_profile *profile, const uint8_t
 	if (!process) {
 		process = pmc_arena_alloc(arena, sizeof(*process));
 		memcpy(process->identity, identity, 16);
-		process->host = process->boot_id = "";
+		process->host = process->boot_id = process->node = "";
 		process->exe = process->cmdline = process->labels = "";
 		process->fixed.rank = -1;
 		process->tables = tables;

@@ -95,9 +95,10 @@ struct pmc_p_process {
 	struct pmc_p_process *origin;
 	struct pmc_p_process *last_image; /* of an origin */
 	struct pmc_p_process *parent;	  /* the origin of it or of its reaper; NULL: unknown */
-	uint64_t job_start_ns; /* start of the job's first process of that host in the dump */
+	uint64_t job_start_ns; /* start of the job's first process of that machine in the dump */
 	const char *host, *boot_id, *exe, *cmdline, *labels; /* "" where unknown */
-	struct pmc_p_row **threads;			     /* by seq */
+	const char *node;	    /* the host of the job's first process on the same machine */
+	struct pmc_p_row **threads; /* by seq */
 	uint64_t n_threads;
 	/* coverage */
 	/* Sums of its rows. */
@@ -317,7 +318,7 @@ struct pmc_p_samples {
 
 struct pmc_profile {
 	struct pmc_arena arena;
-	struct pmc_p_process **processes; /* by host, start_ns, pid, identity */
+	struct pmc_p_process **processes; /* by node, start_ns, pid, identity */
 	uint64_t n_processes, n_jobs;
 	struct pmc_p_row **threads; /* all rows: processes in order, then seq */
 	uint64_t n_threads;

@@ -125,18 +125,18 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	const char *host = "";
+	const char *machine = "";
 	uint64_t end, to = 0, sum = 0;
 
-	/* By host and start. */
+	/* By machine and start. */
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 		const uint64_t off_ns = process->fixed.off_ns;
 
 		if (!process->known)
 			continue;
-		if (!coverage->hosts || strcmp(host, process->host) != 0) {
-			host = process->host;
+		if (!coverage->hosts || strcmp(machine, process->node) != 0) {
+			machine = process->node;
 			coverage->hosts++;
 			to = sum = 0;
 		}
@@ -230,7 +230,7 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 			coverage->has_cpu = true;
 		coverage->selected += !last || !pmc_same_thread(last, row);
 		coverage->selected_hosts +=
-			!last || strcmp(last->process->host, row->process->host) != 0;
+			!last || strcmp(last->process->node, row->process->node) != 0;
 	}
 }
 

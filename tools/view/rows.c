@@ -277,7 +277,7 @@ static int by_time(const void *a, const void *b, const void *arg)
 {
 	const struct pmc_p_row *x = **(struct pmc_p_row * *const *)a;
 	const struct pmc_p_row *y = **(struct pmc_p_row * *const *)b;
-	int diff = x->process == y->process ? 0 : strcmp(x->process->host, y->process->host);
+	int diff = x->process == y->process ? 0 : strcmp(x->process->node, y->process->node);
 
 	(void)arg;
 	return diff ? diff : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);

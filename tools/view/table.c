@@ -394,9 +394,9 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 
 	switch (field) {
 	case PMC_FIELD_host:
-		/* Processes are in the order of their hosts. */
-		return many && strcmp(profile->processes[0]->host,
-				      profile->processes[profile->n_processes - 1]->host) != 0;
+		/* Processes are in the order of their machines. */
+		return many && strcmp(profile->processes[0]->node,
+				      profile->processes[profile->n_processes - 1]->node) != 0;
 	case PMC_FIELD_pid:
 		return many;
 	case PMC_FIELD_ran:
