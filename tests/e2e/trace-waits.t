@@ -248,9 +248,11 @@ exec 9>&-
 ok "a recording with wakers ends with its process" wait $recorder
 wait $pid
 like "$(cat table)" "sleeper [0-9]+ " "threads that slept at its start have rows"
-run unshare -pf --mount-proc "$PMCTL" profile --wakers -- true
-is "$status $(wc -l <err)" "125 1" "refused in a PID namespace of its own"
-like "$(cat err)" "first PID namespace" "with the reason"
+for command in "profile --wakers" "trace --summary"; do
+	run unshare -pf --mount-proc "$PMCTL" $command -- true
+	is "$status $(wc -l <err)" "125 1" "$command: refused in a PID namespace of its own"
+	like "$(cat err)" "first PID namespace" "$command: with the reason"
+done
 run as_nobody "$PMCTL" profile --wakers -- true
 is "$status $(wc -l <err)" "125 1" "refused to users who may not record it"
 like "$(cat err)" "perf_event_paranoid|tracing" "with what permits it"

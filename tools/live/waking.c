@@ -2,6 +2,11 @@
 /* waking.c - decodes records of sched:sched_waking. */
 #include "tools/live/waking.h"
 
+#include <stddef.h>
+#include <sys/stat.h>
+
+/* PROC_PID_INIT_INO of linux/proc_ns.h: the first PID namespace has a fixed number. */
+#define FIRST_NAMESPACE 0xeffffffcu
 /* common_flags: TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI of include/linux/trace_events.h. */
 #define IN_INTERRUPT 0x58
 
@@ -11,6 +16,16 @@ const char *const live_no_threads[N_NO_THREADS] = {
 	[BY_NOBODY] = "(still blocked)",
 	[BY_OTHERS] = "(others)",
 };
+
+const char *live_other_numbers(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE ?
+		       NULL :
+		       "tracepoints have process IDs of the first PID namespace; run pmctl in "
+		       "that, as on the host";
+}
 
 void live_waking_init(struct live_waking *waking, const struct pmc_tracepoint *tracepoint)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waking.h - who wakes a thread, by records of sched:sched_waking. */
+/* waking.h - who wakes a thread, by records of sched:sched_waking; numbers of threads in these. */
 #pragma once
 
 #include <pmc/record.h>
@@ -11,6 +11,9 @@
 enum { BY_INTERRUPT, BY_UNKNOWN, BY_NOBODY, BY_OTHERS, N_NO_THREADS };
 /* "(interrupt)" */
 extern const char *const live_no_threads[N_NO_THREADS];
+
+/* Why fields of tracepoints are not the numbers by which pmctl knows threads; NULL: they are. */
+const char *live_other_numbers(void);
 
 struct live_waking {
 	const struct pmc_tracepoint_field *pid, *by, *flags;

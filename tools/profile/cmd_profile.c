@@ -274,18 +274,13 @@ static int choose_event(struct job *job)
 	return 0;
 }
 
-/* PROC_PID_INIT_INO of linux/proc_ns.h: the first PID namespace has a fixed number. */
-#define FIRST_NAMESPACE 0xeffffffcu
-
 static int find_waking(struct job *job)
 {
-	const uint64_t pid_namespace = prof_namespace_of("self");
 	struct pmc_failure why;
 
-	if (pid_namespace && pid_namespace != FIRST_NAMESPACE)
-		return tool_fail(rings_failed(&job->rings),
-				 "cannot record who ends waits: wake-ups have numbers of the first "
-				 "PID namespace; run pmctl in that, as on the host");
+	if (live_other_numbers())
+		return tool_fail(rings_failed(&job->rings), "cannot record who ends waits: %s",
+				 live_other_numbers());
 	if (pmc_tracepoint_load(&job->waking, "sched", "sched_waking", &why))
 		return tool_fail(rings_failed(&job->rings), "cannot record who ends waits: %s",
 				 why.advice);
