@@ -322,6 +322,40 @@ for flags in "--per-thread -e {minor-faults}" "--by pool" "--per-thread -I 25ms"
 	esac
 done
 
+# A pool whose threads have ended but one is still the pool of the summary.
+cat >"$T/shrinks.py" <<'END'
+import sys, threading
+def thread(name, event):
+    open("/proc/thread-self/comm", "w").write(name)
+    named.release()
+    event.wait()
+named = threading.Semaphore(0)
+events = [threading.Event() for _ in range(2)]
+threads = [threading.Thread(target=thread, args=("pool-%d" % i, event)) for i, event in enumerate(events)]
+for each in threads:
+    each.start()
+    named.acquire()
+print("ready", flush=True)
+for event in events:
+    sys.stdin.readline()
+    event.set()
+END
+rm -f "$T/shrinks.in" && mkfifo "$T/shrinks.in"
+python3 "$T/shrinks.py" <"$T/shrinks.in" >"$T/shrinks" &
+shrinks=$!
+exec 9>"$T/shrinks.in"
+await grep -q ready "$T/shrinks"
+"$PMCTL" stat -p $shrinks --by pool -I 20ms --format json -e page-faults -o "$T/pools.json" 2>"$T/err" &
+counter=$!
+await grep -q '"pool-\*"' "$T/pools.json"
+echo >&9
+await grep -q '"pool-.*"threads":1[,}]' "$T/pools.json"
+echo >&9
+exec 9>&-
+wait $shrinks $counter
+is "$(jq -r 'select(.pool // "" | startswith("pool-")).pool' "$T/pools.json" | sort -u)" 'pool-*' \
+	"a pool has one name in all intervals" || diag_file pools "$T/pools.json"
+
 burners --per-thread --format csv
 within "$(awk -F, '$3 == "true" { sum += $7 } END { print sum }' "$T/out")" "$(cat "$T/used")" 2 \
 	"rows of CSV have the same total, and no row is one"

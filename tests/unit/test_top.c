@@ -63,6 +63,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	pmc_arena_free(&rows.arena);
+	pmc_arena_free(&watch.table);
 	return 0;
 }
 
@@ -139,6 +140,10 @@ static void pools(void **state)
 {
 	struct top_look look = { .by = TOP_POOL, .sort = "cpu" };
 
+	/* A pool that had one thread has its name. */
+	process.n = 2;
+	assert_string_equal(names(&look), "worker-1,server");
+	process.n = TASKS;
 	assert_string_equal(names(&look), "worker-*,e\033[1m,server,io");
 	assert_string_equal(cell(0, TOP_THREADS), "2");
 	assert_string_equal(cell(0, TOP_CPU), "80.000");
@@ -147,9 +152,9 @@ static void pools(void **state)
 	assert_string_equal(cell(0, TOP_STATE), "2R");
 	assert_string_equal(cell(0, TOP_WHERE), "(waits for CPU)");
 	assert_string_equal(cell(3, TOP_WHERE), "io_schedule");
-	/* A pool of one thread has its name. */
+	/* It stays the same pool when others have ended. */
 	process.n = 2;
-	assert_string_equal(names(&look), "worker-1,server");
+	assert_string_equal(names(&look), "worker-*,server");
 }
 
 static void whole_process(void **state)

@@ -552,3 +552,12 @@ uint64_t live_pool_key(const char *thread, char *name)
 	name[len] = '\0';
 	return pmc_hash(name, len);
 }
+
+const char *live_pool_name(struct pmc_map *pools, struct pmc_arena *arena, uint64_t key,
+			   const char *thread, const char *name)
+{
+	char *kept = pmc_map_at(pools, arena, &key, sizeof(key), LIVE_NAME);
+
+	snprintf(kept, LIVE_NAME, "%s", !kept[0] || !strcmp(kept, thread) ? thread : name);
+	return kept;
+}

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "lib/base/map.h"
 #include "lib/base/out.h"
 #include "lib/base/proc.h"
 
@@ -142,6 +143,9 @@ void live_place_add(struct live_place *places, const char *name, uint64_t ns);
 const struct live_place *live_place_most(const struct live_place *places);
 /* Key of the pool of threads whose names differ in digits only; its name has LIVE_NAME bytes. */
 uint64_t live_pool_key(const char *thread, char *name);
+/* The name of that pool: of its threads, while all that `pools` has seen have the same. */
+const char *live_pool_name(struct pmc_map *pools, struct pmc_arena *arena, uint64_t key,
+			   const char *thread, const char *name);
 /* Whether it is running or waits for a CPU. */
 static inline bool live_is_runnable(const struct live_task *task)
 {

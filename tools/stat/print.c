@@ -244,8 +244,8 @@ static void add_to(const struct stat_lines *lines, struct stat_row *sum, const s
 	sum->threads += row->threads;
 }
 
-/* Threads whose names differ in digits only. A pool has the name of its threads while all have the
- * same. */
+/* Threads whose names differ in digits only. A pool has the name of its threads while all have had
+ * the same: sums of intervals have the name that their summary has. */
 static void fold_pools(struct stat_lines *lines)
 {
 	struct pmc_arena *arena = lines->arena;
@@ -262,12 +262,11 @@ static void fold_pools(struct stat_lines *lines)
 		HASH_FIND(hh, pools, &key, sizeof(key), pool);
 		if (!pool) {
 			pool = begin_sum(lines);
-			pool->name = thread->name;
 			pool->pool = key;
 			HASH_ADD(hh, pools, pool, sizeof(key), pool);
-		} else if (strcmp(pool->name, thread->name) != 0) {
-			pool->name = pmc_arena_strdup(arena, name);
 		}
+		pool->name = live_pool_name(&lines->stat->pools, &lines->stat->arena, key,
+					    thread->name, name);
 		add_to(lines, pool, thread);
 		for (unsigned p = 0; p < LIVE_PLACES; p++)
 			live_place_add(pool->places, thread->places[p].name, thread->places[p].ns);

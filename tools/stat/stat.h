@@ -86,6 +86,7 @@ struct stat_job {
 	struct stat_row **rows; /* [0]: the total; in the order in which they were found */
 	unsigned n_rows;
 	size_t rows_room;
+	struct pmc_map pools;		       /* their names */
 	struct stat_row *by_key;	       /* those that have not ended */
 	struct stat_row *dropped;	       /* to be used again, linked by `next` */
 	uint64_t dropped_ns, dropped_clock_ns; /* CPU time of such rows, by both clocks */

@@ -3,6 +3,7 @@
 #include "tools/top/top.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 /* As in reports: more threads than this are shown by pool. */
@@ -103,7 +104,7 @@ static void add_task(struct top_rows *rows, const struct top_watch *watch, struc
 	row->ns += task->born && live->span.ns < rows->wall_ns ? rows->wall_ns : live->span.ns;
 }
 
-static void add_process(struct top_rows *rows, const struct top_watch *watch,
+static void add_process(struct top_rows *rows, struct top_watch *watch,
 			const struct top_process *process, const struct top_look *look)
 {
 	rows->cpu_ns += process->ended_ns;
@@ -119,11 +120,11 @@ static void add_process(struct top_rows *rows, const struct top_watch *watch,
 		if (look->only && key_of(task, look->only_by, name) != look->only)
 			continue;
 		row = row_of(rows, &watch->live, key_of(task, look->by, name));
-		/* A pool has its threads' own name while all have the same. */
-		if (look->by == TOP_POOL && !row->threads)
-			memcpy(row->name, task->task.stat.name, LIVE_NAME);
-		else if (look->by != TOP_POOL || strcmp(row->name, task->task.stat.name) != 0)
-			memcpy(row->name, name, LIVE_NAME);
+		snprintf(row->name, sizeof(row->name), "%s",
+			 look->by == TOP_POOL ?
+				 live_pool_name(&watch->pools, &watch->table, row->key,
+						task->task.stat.name, name) :
+				 name);
 		add_task(rows, watch, row, task);
 		/* Threads that have ended are part of their process only. */
 		if (look->by == TOP_PROCESS && !t && row->known)
@@ -180,8 +181,7 @@ static void arrange(struct top_rows *rows, const struct top_watch *watch,
 	rows->n = (unsigned)table.n_rows;
 }
 
-void top_rows_make(struct top_rows *rows, const struct top_watch *watch,
-		   const struct top_look *look)
+void top_rows_make(struct top_rows *rows, struct top_watch *watch, const struct top_look *look)
 {
 	pmc_arena_free(&rows->arena);
 	*rows = (struct top_rows){

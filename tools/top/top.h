@@ -84,6 +84,7 @@ struct top_watch {
 	struct top_process *processes;
 	unsigned n, n_tasks;
 	uint64_t numbers;	    /* of threads ever seen */
+	struct pmc_map pools;	    /* their names; in `table` */
 	uint64_t now_ns, before_ns; /* of the last scans; before_ns 0: only one so far */
 	unsigned slots;		    /* of the histories, that are in use beside the present one */
 	/* CPU time of children that ended in the last interval and have no row any more; what is
@@ -192,8 +193,7 @@ struct top_rows {
 	const char *sort;	  /* look->sort; of a column that such rows lack "cpu" */
 };
 
-void top_rows_make(struct top_rows *rows, const struct top_watch *watch,
-		   const struct top_look *look);
+void top_rows_make(struct top_rows *rows, struct top_watch *watch, const struct top_look *look);
 /* Threads, pools or processes, by what there is. */
 enum top_by top_usual_by(const struct top_watch *watch);
 
