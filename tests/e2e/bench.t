@@ -196,6 +196,10 @@ between "$(of 0 .summary.wall_ns.ci_pct)" 0 4000 "an equally fast machine: an in
 bench -r 10 -e task-clock --baseline "$T/machine.json" --format json "$PROG/pages 1000"
 between "$(of 0 .summary.wall_ns.ci_pct)" 4000 1e6 "a faster machine: a wider interval"
 is "$(of 0 .summary.wall_ns.significant)" false "and no difference"
+jq '.machine.cpu_ns *= 100' "$T/machine.json" >"$T/both.json"
+bench -r 3 --baseline "$T/both.json" --width 1000 "$PROG/pages 1000"
+like "$(cat "$T/out")" "wall time by 2 x [0-9]{4,}\.[0-9] %.* CPU times by 2 x [0-9]{2}\.[0-9] %" \
+	"a note has how much wall time and CPU times are widened by"
 bench -r 1 --baseline "$T/bad.json" true
 is "$status" 1 "a baseline without runs"
 bench -r 1 --baseline /dev/null true

@@ -682,19 +682,22 @@ static void write_notes(struct bench *bench, const struct results *results)
 	pmc_out_to_mem(&note.line, note.text, sizeof(note.text));
 	note_delta(&note, results);
 	if (bench->baseline) {
-		const double drift = drift_of(bench, true);
+		const double drifts[2] = { drift_of(bench, true), drift_of(bench, false) };
 
 		pmc_outf(&note.line,
 			 "Intervals of times are widened by %d %% for the drift between sessions",
 			 BENCH_DRIFT_PCT);
-		if (drift != 0) {
-			pmc_out_str(&note.line, ", and by 2 x ");
-			pmc_out_fixed(&note.line, fabs(drift), 1);
-			pmc_outf(&note.line,
-				 " %%, as pmctl's own work between the runs was so much %s than in "
-				 "the baseline's session",
-				 drift > 0 ? "slower" : "faster");
-		}
+		for (unsigned i = 0; i < 2; i++)
+			if (drifts[i] != 0) {
+				pmc_outf(&note.line, ", of %s by 2 x ",
+					 i ? "CPU times" : "wall time");
+				pmc_out_fixed(&note.line, fabs(drifts[i]), 1);
+				pmc_outf(&note.line, " %% (%s)",
+					 drifts[i] > 0 ? "slower" : "faster");
+			}
+		if (drifts[0] != 0 || drifts[1] != 0)
+			pmc_out_str(&note.line, " as pmctl's own work between the runs was so much "
+						"slower or faster than in the baseline's session");
 		end(&note, "; commands of one bench are compared more exactly.");
 	}
 	note.gap = true;
