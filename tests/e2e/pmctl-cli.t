@@ -12,6 +12,7 @@ refuses 2 "use pmctl diff" "a command of other tools, the second word of a row" 
 refuses 2 "use --json" "a flag of other tools with a value" bench --export-json=x true
 refuses 2 "use -r" "a letter of other tools" bench -M 3 true
 refuses 2 "then pmctl report" "a flag of report" run --by pool -- true
+refuses 2 "then pmctl report --format json FILE" "a flag that report does not have" run --json -- true
 refuses 2 "pmctl report --format json FILE" "output of a recording as JSON" profile --json -- true
 refuses 2 "use function" "a value of other tools" report --by symbol x.pmc
 refuses 2 "use chrome" "a format of other tools" export --to perfetto x.pmc
