@@ -282,6 +282,9 @@ is "$(jq '.preempted_p50_ns <= .preempted_p99_ns and .preempted_p99_ns <= .longe
 run "$PMCTL" profile --by pool --width 200 -- sleep 0.1
 like "$(cat err)" "wait p50" "--by: the table of rows of threads has them"
 like "$(cat err)" "waits were not kept: pmctl profile -o run.pmc" "and how to keep them"
+run "$PMCTL" profile --by pool --wide -- sleep 0.1
+is "$status" 0 "--wide"
+unlike "$(cat err)" "not shown|--wide" "--wide: a table of all columns"
 for key in region time; do
 	refuses 2 "invalid --by '$key'; give " "--by $key of a recording" profile --by $key -- true
 	unlike "$(sed 's/.*; give//' err)" "region|time" "--by $key: keys that it takes are listed"

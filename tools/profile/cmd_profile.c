@@ -29,6 +29,7 @@ struct job {
 	uint64_t frequency, stack_bytes;
 	enum { UNWIND_AUTO, UNWIND_DWARF, UNWIND_FP } unwind;
 	int width, top;
+	bool wide;
 	unsigned char keys[PMC_KEYS_MOST + 1]; /* of the rows of the table; none: functions */
 
 	struct rings rings;
@@ -83,6 +84,7 @@ const struct tool_flag cmd_profile_flags[] = {
 	FLAG_TOP(top, "number of rows of the table (default: 20)"),
 	FLAG_BOOL(0, "--histogram", histogram, "lengths of waits below a table of threads"),
 	FLAG_WIDTH(width),
+	FLAG_BOOL(0, "--wide", wide, "all columns of the table, however wide"),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(rings.command),
 	FLAG_END,
@@ -563,6 +565,8 @@ static int print_table(struct job *job, int fd)
 		argv[argc++] = "--width";
 		argv[argc++] = width;
 	}
+	if (job->wide)
+		argv[argc++] = "--wide";
 	/* The command's own output is on the standard output. */
 	if (job->rings.command) {
 		argv[argc++] = "-o";
