@@ -130,12 +130,27 @@ static struct pmc_source *find_counter(const struct pmc_sampler *sampler,
 	return NULL;
 }
 
+/* Where the identifier is in by_id, or would be. */
+static size_t place_of(const struct pmc_sampler *sampler, uint64_t id)
+{
+	size_t from = 0, to = sampler->n_sources;
+
+	while (from < to) {
+		const size_t middle = from + (to - from) / 2;
+
+		if (sampler->by_id[middle]->id < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 static struct pmc_source *find_id(const struct pmc_sampler *sampler, uint64_t id)
 {
-	for (struct pmc_source *s = sampler->first; s; s = s->next)
-		if (s->id == id)
-			return s;
-	return NULL;
+	const size_t at = place_of(sampler, id);
+
+	return at < sampler->n_sources && sampler->by_id[at]->id == id ? sampler->by_id[at] : NULL;
 }
 
 static void hold(struct pmc_source *source, struct pmc_counter *counter)
@@ -155,8 +170,9 @@ static void let_go(struct pmc_source *source)
 
 static int add_source(struct pmc_sampler *sampler, struct pmc_counter *counter)
 {
-	struct pmc_source *source, **end = &sampler->first;
+	struct pmc_source *source, **list, **end = &sampler->first;
 	uint64_t id;
+	size_t at;
 	int error = pmc_counter_id(counter, &id);
 
 	if (error < 0)
@@ -167,9 +183,17 @@ static int add_source(struct pmc_sampler *sampler, struct pmc_counter *counter)
 		hold(source, counter);
 		return 0;
 	}
+	list = realloc(sampler->by_id, (sampler->n_sources + 1) * sizeof(struct pmc_source *));
+	if (!list)
+		return -ENOMEM;
+	sampler->by_id = list;
 	source = calloc(1, sizeof(*source));
 	if (!source)
 		return -ENOMEM;
+	at = place_of(sampler, id);
+	memmove(list + at + 1, list + at, (sampler->n_sources - at) * sizeof(struct pmc_source *));
+	list[at] = source;
+	sampler->n_sources++;
 	hold(source, counter);
 	source->attr = *pmc_counter_attr(counter);
 	source->id = id;
@@ -369,6 +393,7 @@ void pmc_sampler_close(struct pmc_sampler *sampler)
 	if (sampler->alive)
 		munmap(sampler->alive, sampler->alive_bytes);
 	pmc_counter_close(sampler->owned);
+	free(sampler->by_id);
 	free(sampler);
 }
 

@@ -80,6 +80,8 @@ struct pmc_sampler {
 	size_t alive_bytes;	   /* of ring.joined and the page before it */
 	struct pmc_counter *owned; /* closed with the sampler */
 	struct pmc_source *first;
+	struct pmc_source **by_id; /* in the order of their identifiers */
+	size_t n_sources;
 	struct pmc_sampler_totals totals;
 
 	struct pmc_sampler_set *set;
