@@ -13,6 +13,7 @@
 #include "tools/symbol/symbol.h"
 #include "tools/unwind/private.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -36,28 +37,46 @@ static bool read_place(struct place *place, uint32_t pid, uint32_t tid)
 	       sscanf(place->text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, sp, pc) == 2;
 }
 
-static bool copy(uint32_t tid, uint64_t from, void *to, size_t bytes)
+/* So many bytes from there on, at most `bytes`, are in memory. To read others might make pmctl wait
+ * for the program, as its userfaultfd, or for a file system. */
+static size_t present_bytes(uint32_t tid, uint64_t from, size_t bytes)
 {
-	const struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
+	enum { PRESENT = 63, LEAST_PAGE = 4096 };
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skipped = from % page;
+	uint64_t entries[UNWIND_STACK_MOST / LEAST_PAGE + 2];
+	size_t n = (skipped + bytes + page - 1) / page, i = 0;
+	char path[64];
+	ssize_t got;
+	int fd;
 
-	return process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+	snprintf(path, sizeof(path), "/proc/%u/pagemap", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	got = pread(fd, entries, n * sizeof(*entries), (off_t)(from / page * sizeof(*entries)));
+	close(fd);
+	n = got > 0 ? (size_t)got / sizeof(*entries) : 0;
+	while (i < n && entries[i] >> PRESENT)
+		i++;
+	if (i * page <= skipped)
+		return 0;
+	return i * page - skipped < bytes ? i * page - skipped : bytes;
 }
 
-/* As much as there is up to the end of the stack. */
-static size_t copy_stack(uint32_t tid, uint64_t from, void *to, size_t bytes)
+/* As much as there is of it. */
+static size_t copy_some(uint32_t tid, uint64_t from, void *to, size_t bytes)
 {
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t n = 0;
+	const struct iovec local = { to, present_bytes(tid, from, bytes) },
+			   remote = { (void *)(uintptr_t)from, local.iov_len };
+	const ssize_t n =
+		local.iov_len ? process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0) : 0;
 
-	while (n < bytes) {
-		const size_t rest = page - (from + n) % page,
-			     part = rest < bytes - n ? rest : bytes - n;
+	return n > 0 ? (size_t)n : 0;
+}
 
-		if (!copy(tid, from + n, (char *)to + n, part))
-			break;
-		n += part;
-	}
-	return n;
+static bool copy(uint32_t tid, uint64_t from, void *to, size_t bytes)
+{
+	return copy_some(tid, from, to, bytes) == bytes;
 }
 
 #if defined(__x86_64__)
@@ -111,7 +130,23 @@ bool unwind_is_behind_call(uint32_t tid, uint64_t address)
 			return true;
 	return code[2] == 0xe8;
 }
+/* add $bytes, %rsp; ret */
+uint64_t unwind_bytes_behind(uint32_t tid, uint64_t address)
+{
+	uint8_t code[5];
+
+	return copy(tid, address, code, sizeof(code)) && !memcmp(code, "\x48\x83\xc4", 3) &&
+			       code[3] < 0x80 && code[4] == 0xc3 ?
+		       code[3] :
+		       0;
+}
 #else
+uint64_t unwind_bytes_behind(uint32_t tid, uint64_t address)
+{
+	(void)tid, (void)address;
+	return 0;
+}
+
 bool unwind_frame_bytes(uint32_t tid, uint64_t function, uint64_t pc, uint64_t *bytes)
 {
 	(void)tid, (void)function, (void)pc, (void)bytes;
@@ -142,8 +177,10 @@ static unsigned read_kernel(struct unwind *unwind, uint32_t pid, uint32_t tid, u
 			continue;
 		strcat(name, SYMBOL_KERNEL_MARK);
 		start = symbols_kernel_find(unwind->symbols, unwind->kernel->file, name);
+		/* All have called, also the innermost one. */
 		if (start)
-			chain[n++] = start + offset;
+			chain[n] = start + offset - (n == 1);
+		n += start != 0;
 	}
 	return n;
 }
@@ -165,7 +202,7 @@ const struct unwind_stack *unwind_blocked(struct unwind *unwind, uint32_t pid, u
 						      .mask = unwind_pointers(),
 						      .values = place.registers };
 	sample->stack_user.data = (const uint8_t *)stack;
-	sample->stack_user.size = copy_stack(tid, place.registers[0], stack, sizeof(stack));
+	sample->stack_user.size = copy_some(tid, place.registers[0], stack, sizeof(stack));
 	if (sample->regs_user.mask && sample->stack_user.size)
 		record.present |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	/* Woken up meanwhile. */

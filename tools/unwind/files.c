@@ -47,7 +47,7 @@ static int open_mapped(const struct unwind_image *image, const struct unwind_map
 	glob_t links;
 	int fd = -1;
 
-	snprintf(pattern, sizeof(pattern), "/proc/%u/map_files/%" PRIx64 "-*", image->pid,
+	snprintf(pattern, sizeof(pattern), "/proc/%u/map_files/%" PRIx64 "-*", image->tid,
 		 map->start);
 	if (glob(pattern, GLOB_NOSORT, NULL, &links) == 0) {
 		fd = open_link(map->module, links.gl_pathv[0]);
@@ -63,7 +63,7 @@ static int open_program(const struct unwind_image *image, const struct unwind_mo
 	char link[32], path[PATH_MAX];
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/%u/exe", image->pid);
+	snprintf(link, sizeof(link), "/proc/%u/exe", image->tid);
 	n = readlink(link, path, sizeof(path));
 	return n >= (ssize_t)len && !memcmp(path, module->path ? module->path : "", len) ?
 		       open_link(module, link) :

@@ -418,6 +418,11 @@ void unwind_init(struct unwind *unwind, bool frame_pointers)
 				   .symbols = symbols_new(NULL) };
 }
 
+static uint64_t kernel_address(struct unwind *unwind, const char *name)
+{
+	return PMC_STACK_ADDRESS(symbols_kernel_find(unwind->symbols, unwind->kernel->file, name));
+}
+
 void unwind_add_kernel(struct unwind *unwind)
 {
 	char boot_id[64] = "";
@@ -426,6 +431,8 @@ void unwind_add_kernel(struct unwind *unwind)
 	unwind->kernel = module_of(unwind, SYMBOL_KERNEL, boot_id, strlen(boot_id));
 	/* Reading its symbols takes 0.1 s, in which records of a recording would be lost. */
 	(void)symbols_status(unwind->symbols, unwind->kernel->file);
+	unwind->scheduler = kernel_address(unwind, "__sched_text_start" SYMBOL_KERNEL_MARK);
+	unwind->scheduler_end = kernel_address(unwind, "__sched_text_end" SYMBOL_KERNEL_MARK);
 }
 
 void unwind_free(struct unwind *unwind)
@@ -526,9 +533,13 @@ static bool has_stack(const struct pmc_record *record)
 unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
 		       uint16_t *flags)
 {
-	return has_stack(record) ?
-		       unwind_walk(unwind, image_of(unwind, record->pid), record, words, flags) :
-		       0;
+	struct unwind_image *image;
+
+	if (!has_stack(record))
+		return 0;
+	image = image_of(unwind, record->pid);
+	image->tid = record->tid;
+	return unwind_walk(unwind, image, record, words, flags);
 }
 
 bool unwind_is_named(struct unwind *unwind, uint64_t word, const char *const *names)
@@ -556,6 +567,40 @@ static bool is_scheduler(struct unwind *unwind, uint64_t word)
 	       unwind_is_named(unwind, word, names);
 }
 
+/* As do_nanosleep and mutex_lock. */
+static bool is_of_scheduler(const struct unwind *unwind, uint64_t word)
+{
+	const uint64_t address = PMC_STACK_ADDRESS(word);
+
+	return unwind->kernel && PMC_STACK_MODULE(word) == unwind->kernel->index &&
+	       address >= unwind->scheduler && address < unwind->scheduler_end;
+}
+
+/* /proc/PID/stack leaves out functions of the scheduler up to the first other one, which a switch
+ * has. A stack that was read there is taken for the last one of a switch that is the same without
+ * these. */
+static const struct unwind_stack *keep_switch(struct unwind *unwind, const uint64_t *words,
+					      unsigned depth, uint16_t flags)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	const struct unwind_stack **whole, *stack;
+	unsigned from = 0;
+	size_t bytes;
+
+	while (from + 1 < depth && is_of_scheduler(unwind, words[from]))
+		from++;
+	bytes = (depth - from) * sizeof(*words);
+	whole = pmc_map_find(&unwind->whole, words + from, bytes);
+	if (!from && whole)
+		return *whole;
+	stack = keep(unwind, words, depth, flags);
+	if (from && stack && !whole && unwind->kept_bytes < unwind->kept_most)
+		whole = pmc_map_at(&unwind->whole, arena, words + from, bytes, sizeof(*whole));
+	if (from && whole)
+		*whole = stack;
+	return stack;
+}
+
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record,
 					   bool of_switch)
 {
@@ -566,7 +611,10 @@ const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct p
 
 	while (of_switch && from + 1 < depth && is_scheduler(unwind, words[from]))
 		from++;
-	return depth ? keep(unwind, words + from, depth - from, flags) : NULL;
+	if (!depth)
+		return NULL;
+	return of_switch ? keep_switch(unwind, words + from, depth - from, flags) :
+			   keep(unwind, words, depth, flags);
 }
 
 /* ---- waits ---------------------------------------------------------------------------------- */

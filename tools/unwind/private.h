@@ -35,6 +35,7 @@ struct unwind_root {
 /* A process from its fork or exec to the next exec. */
 struct unwind_image {
 	uint32_t pid;
+	uint32_t tid;	  /* of its last sample; its main thread may have ended */
 	uint32_t threads; /* that have not ended */
 	struct unwind_maps maps;
 	size_t n_read; /* of maps, when they were last read */
@@ -67,5 +68,8 @@ uint64_t unwind_pointers(void);
  * pointer, but for registers that are saved there, in a function with one; false: its code does not
  * tell. */
 bool unwind_frame_bytes(uint32_t tid, uint64_t function, uint64_t pc, uint64_t *bytes);
+/* Of code without rules: what the instructions at a return address add to the stack pointer before
+ * they return; 0: others are there. */
+uint64_t unwind_bytes_behind(uint32_t tid, uint64_t address);
 bool unwind_is_behind_call(uint32_t tid, uint64_t address);
 void unwind_rules_free(struct unwind *unwind);

@@ -10,6 +10,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
+#include "lib/base/map.h"
 
 #include <pmc/dump.h>
 #include <pmc/record.h>
@@ -55,6 +56,14 @@ struct unwind_wait {
 	UT_hash_handle hh;
 };
 
+/* Code behind a return address, looked at once. */
+struct unwind_trampoline {
+	uint32_t pid;
+	uint64_t address, bytes; /* of its frame; 0: it is something else */
+};
+
+#define UNWIND_TRAMPOLINES 1024
+
 struct unwind {
 	bool frame_pointers;		/* stacks by these, else by unwind tables */
 	bool both;			/* beyond the copy of the stack by frame pointers */
@@ -66,14 +75,17 @@ struct unwind {
 	struct pmc_arena arena;
 	struct unwind_module *modules, **list; /* by file; by index */
 	unsigned n_modules;
-	size_t room; /* of the list */
+	size_t room;			   /* of the list */
+	uint64_t scheduler, scheduler_end; /* addresses of the kernel's scheduler; 0: unknown */
 	struct unwind_stack *stacks;
+	struct pmc_map whole;	      /* stacks of switches by their part without the scheduler */
 	size_t kept_bytes, kept_most; /* of these */
 	uint64_t shortened;	      /* samples whose stack was not kept but for a function */
 	struct unwind_wait *waits;    /* by list, kind and length */
 	struct unwind_image *images;  /* by pid; the newest */
 	struct unwind_rule *rules;
 	struct unwind_root *roots;
+	struct unwind_trampoline trampolines[UNWIND_TRAMPOLINES];
 };
 
 #define UNWIND_STACK_BYTES 8192

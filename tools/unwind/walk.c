@@ -558,6 +558,24 @@ static bool step_by_go(struct walk *walk, const struct unwind_image *image,
 }
 #endif
 
+/* A trampoline, as CPython's for each function under -X perf, which keeps no frame pointer. */
+static bool step_by_code(struct unwind *unwind, const struct unwind_image *image, struct walk *walk)
+{
+	const uint64_t at = walk->registers[PC];
+	struct unwind_trampoline *known = &unwind->trampolines[at / 4 % UNWIND_TRAMPOLINES];
+	uint64_t pc;
+
+	if (known->pid != image->pid || known->address != at)
+		*known = (struct unwind_trampoline){ image->pid, at,
+						     unwind_bytes_behind(walk->tid, at) };
+	if (!known->bytes || !load(walk, walk->registers[SP] + known->bytes, &pc) ||
+	    !is_code(image, pc - 1))
+		return false;
+	walk->registers[SP] += known->bytes + 8;
+	walk->registers[PC] = pc;
+	return true;
+}
+
 static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 {
 	const struct pmc_record_regs *regs = &sample->regs_user;
@@ -598,6 +616,8 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 			step = step_by_rule(&walk, rule);
 		} else if (rule && (inside || !(walk.known & 1u << FP)) &&
 			   step_by_go(&walk, image, rule)) {
+			step = STEP_ON;
+		} else if (!rule && !inside && step_by_code(unwind, image, &walk)) {
 			step = STEP_ON;
 		} else {
 			*flags |= PMC_STACK_FP;
