@@ -199,7 +199,7 @@ done <out
 # often COMMAND [FLAG...]: a recording of it, whose own numbers are in $waits and $longs.
 often() {
 	run "$PMCTL" "$@" -o often.pmc -- "$PROG/often" 3
-	read -r waits longs <out
+	read -r waits longs at12 at1 <out
 	functions often.pmc --event off-cpu
 }
 for how in "profile --wakers" "profile --off-cpu" "run --off-cpu"; do
@@ -212,6 +212,8 @@ for how in "profile --wakers" "profile --off-cpu" "run --off-cpu"; do
 	between "$(total place_rare)" "$(($(total place_often) / 50))" "$(($(total place_often) / 2))" \
 		"$how: one of ten waits is in one place, nine in the other"
 	between "$(total place_long)" "$((longs * 15000000))" 3000000000 "$how: long waits have their place"
+	within "$(total place_12)" "$at12" 15 "$how: waits of 12 ms are in their place"
+	within "$(total place_1)" "$at1" 50 "$how: and those of 1 ms between them"
 	is "$(jq '[.groups[] | select(.function == "(no stack)") | .self] | add // 0 | . < 400e6' functions)" true \
 		"$how: few have none"
 done
@@ -221,6 +223,26 @@ run "$PMCTL" profile -o often.pmc -p $!
 functions often.pmc
 between "$(jq '[.groups[].self] | add' functions)" "$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 0.8')" \
 	"$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 1.1')" "samples of threads that switch often have their CPU time"
+
+# ---- stacks that are hard to read ---------------------------------------------------------------
+if [ "$(uname -m)" = x86_64 ]; then
+	run "$PMCTL" profile --on-cpu -o trampoline.pmc -- "$PROG/trampoline"
+	functions trampoline.pmc
+	is "$(jq '[.groups[] | select(.function == "above_trampoline" or .function == "below_trampoline") | .total / 1e7 | floor] |
+		length == 2 and (.[0] - .[1] | fabs) <= 2' functions)" true "callers of code without frame pointers and rules"
+else
+	skip "the trampoline is in code of x86-64" "callers of code without frame pointers and rules"
+fi
+"$PROG/unserved" >out &
+unserved=$!
+await grep -q . out
+if grep -q ready out; then
+	timeout -s KILL 20 "$PMCTL" profile --off-cpu -d 100ms -o unserved.pmc -p $unserved >/dev/null 2>&1
+	is $? 0 "memory above a stack that nobody serves is not read"
+	kill $unserved
+else
+	skip "no userfaultfd here" "memory above a stack that nobody serves is not read"
+fi
 
 # ---- lengths of waits -------------------------------------------------------------------------
 # 2 ms 480 times, 15 ms 19 times, 80 ms once: what the thread has measured itself is a little more. It

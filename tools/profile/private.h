@@ -11,6 +11,7 @@
 #pragma once
 
 #include "lib/base/hash.h"
+#include "lib/base/map.h"
 #include "lib/dump/frame.h"
 #include "tools/live/waking.h"
 #include "tools/profile/profile.h"
@@ -51,6 +52,12 @@ struct prof_times {
 	size_t n, room;
 };
 
+/* The last wait of some length whose stack is known. */
+struct prof_similar {
+	const struct unwind_stack *stack;
+	uint64_t ns;
+};
+
 /* Waits of one kind, by stack and length. */
 struct prof_waits {
 	struct {
@@ -78,11 +85,11 @@ struct prof_thread {
 	struct prof_waits off, delays; /* delays: for a CPU, after preemptions; no stacks */
 	struct unwind_wait *samples;
 	uint64_t lost, incomplete;
-	uint64_t estimated; /* waits that have the stack of a similar one */
-	uint64_t out_ns;    /* of the record of the switch */
-	uint64_t looked_ns; /* when /proc had the stack of this wait; 0: not read */
-	const struct unwind_stack **similar; /* of the last wait by length; NULL: none yet */
-	struct prof_thread *unplaced;	     /* next of those that wait without a stack */
+	uint64_t estimated;	      /* waits that have the stack of a similar one */
+	uint64_t out_ns;	      /* of the record of the switch */
+	uint64_t looked_ns;	      /* when /proc had the stack of this wait; 0: not read */
+	struct prof_similar *similar; /* the last wait by length; NULL: none yet */
+	struct prof_thread *unplaced; /* next of those that wait without a stack */
 	bool is_unplaced;
 	uint64_t n_samples, weight, truncated; /* on CPU */
 	struct prof_times sample_times, wait_times;
@@ -119,11 +126,12 @@ struct prof_left {
 /* Stacks of switches, where there are many. */
 struct prof_ration {
 	bool off, used; /* not each has its stack; so it was at some time */
-	/* Samples by clocks of the threads, of this frequency; 0: they are by other events. */
+	/* Samples are by clocks of threads, of this frequency; 0: by other events. */
 	uint64_t clock_hz;
-	bool has_clocks; /* of the CPUs, whose samples are also of threads beside the target */
-	bool by_cpu;	 /* by these now */
-	uint64_t checked_ns, busy_ns;
+	bool beside; /* there are events of CPUs, with records of threads beside the target */
+	bool by_cpu; /* these are on, and clocks of threads off */
+	struct pmc_map similar; /* stacks of the last waits of a process by length */
+	uint64_t checked_ns;
 	uint64_t n_switches; /* when it was checked */
 	uint64_t left;	     /* that may have one in this second */
 	struct prof_thread *unplaced;

@@ -6,14 +6,16 @@
  * that records each of them is switched off while there are more than SWITCHES_MOST in a second on
  * a CPU; another one records each SPARSE-th. Which of the waits are long is not known before
  * their end: stacks of threads that have been blocked for LONG_NS are read in /proc. Each other
- * wait without a stack is put down to that of the thread's last wait of about its length.
+ * wait without a stack is put down to that of the last wait of about its length, of the thread or
+ * else of its process.
  *
  * Numbers and times of waits, in threads, are those of PERF_RECORD_SWITCH, and so exact.
  *
  * A thread's clock, as an event that samples, starts and stops a timer of the CPU at each switch: 8
- * us in a virtual machine. So clocks of the CPUs take its place meanwhile, and samples of threads
- * that are not of the target are left out. That costs 0.7 % of the time of each CPU, but would be
- * too many records of other programs on large machines.
+ * us in a virtual machine. And a thread that ends after a few switches has no SPARSE-th one. So
+ * where that is permitted, events of CPUs are added meanwhile: clocks instead of those of threads,
+ * and each SPARSE-th switch on the CPU. Records of threads that are not of the target are left out.
+ * They cost 0.7 % of the time of each CPU, and would be too many on large machines.
  */
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
@@ -25,7 +27,7 @@
 #define SPARSE	      61 /* a prime, as threads that wake each other wait in turn */
 #define SWITCHES_MOST 2000u
 #define STEP_NS	      UINT64_C(5000000)
-#define CALM_NS	      UINT64_C(1000000000)
+#define OLD_NS	      UINT64_C(1000000000)
 #define LONG_NS	      UINT64_C(10000000)
 #define SLICE_MS      5
 #define CPUS_MOST     32u
@@ -47,29 +49,52 @@ void prof_options_always(struct pmc_open_options *options)
 	unwind_options_maps(options);
 }
 
+/* NULL: none since then. */
+static const struct prof_similar *similar_of(const struct prof_similar *list, unsigned class,
+					     uint64_t since_ns)
+{
+	const unsigned order[] = { class, class + 1, class - 1 };
+
+	for (unsigned i = 0; list && i < sizeof(order) / sizeof(order[0]); i++)
+		if (order[i] < PROF_LENGTHS && list[order[i]].stack &&
+		    list[order[i]].ns >= since_ns)
+			return &list[order[i]];
+	return NULL;
+}
+
+/* Threads that wait seldom have no stack of their own, or an old one: those of the process. */
+static struct prof_similar *of_process(struct prof *prof, const struct prof_thread *thread)
+{
+	struct pmc_arena *arena = &prof->arena;
+
+	return pmc_map_at(&prof->ration.similar, arena, &thread->pid, sizeof(thread->pid),
+			  PROF_LENGTHS * sizeof(struct prof_similar));
+}
+
 void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t record_ns)
 {
 	struct pmc_arena *arena = &prof->arena;
 	const unsigned class = class_of(thread, record_ns);
-	const struct unwind_stack **similar;
+	const struct prof_similar *similar;
 
 	/* It had ended before the thread was looked at. */
 	if (thread->looked_ns > record_ns)
 		thread->stack = NULL;
 	if (!prof->ration.used)
 		return;
-	if (!thread->similar)
-		thread->similar = pmc_arena_alloc(arena, PROF_LENGTHS * sizeof(*thread->similar));
-	similar = thread->similar;
 	if (thread->stack) {
-		similar[class] = thread->stack;
+		if (!thread->similar)
+			thread->similar =
+				pmc_arena_alloc(arena, PROF_LENGTHS * sizeof(*thread->similar));
+		thread->similar[class] = of_process(prof, thread)[class] =
+			(struct prof_similar){ thread->stack, record_ns };
 		return;
 	}
-	thread->stack = similar[class]				       ? similar[class] :
-			class + 1 < PROF_LENGTHS && similar[class + 1] ? similar[class + 1] :
-			class					       ? similar[class - 1] :
-									 NULL;
-	thread->estimated += thread->stack != NULL;
+	similar = similar_of(thread->similar, class, pmc_sub_sat(record_ns, OLD_NS));
+	if (!similar)
+		similar = similar_of(of_process(prof, thread), class, 0);
+	thread->stack = similar ? similar->stack : NULL;
+	thread->estimated += similar != NULL;
 }
 
 /* ---- long waits --------------------------------------------------------------------------- */
@@ -102,8 +127,8 @@ static void look(struct prof *prof, uint64_t now_ns)
 		if (!waits)
 			continue;
 		looks++;
-		thread->looked_ns = now_ns;
 		thread->stack = unwind_blocked(&prof->unwind, thread->pid, thread->tid);
+		thread->looked_ns = pmc_now_ns();
 	}
 }
 
@@ -128,30 +153,46 @@ int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, 
 	return error;
 }
 
-/* Opens clocks of the CPUs. False: on one of them that is not permitted. */
-static bool open_clocks(struct prof *prof, struct rings *rings)
+/* Events of CPUs have this option, those of threads do not. */
+static void of_cpu(struct rings *rings, struct ring *ring, struct prof *prof,
+		   struct pmc_open_options *options)
+{
+	rings_options(rings, ring, 0, options);
+	options->exclude_idle = true;
+	options->user_if_denied = false;
+	unwind_options_stack(&prof->unwind, options);
+}
+
+static int open_of_cpu(struct prof *prof, struct rings *rings, struct ring *ring,
+		       struct pmc_failure *why)
 {
 	struct pmc_open_options options;
-	struct pmc_counter_event clock;
+	struct pmc_counter_event event;
+	int error = pmc_counter_event_parse(&event, "context-switches", why);
+
+	of_cpu(rings, ring, prof, &options);
+	options.sample_period = SPARSE;
+	if (!error)
+		error = rings_add(rings, ring, &event, &options, why);
+	if (error || !prof->ration.clock_hz)
+		return error;
+	of_cpu(rings, ring, prof, &options);
+	options.sample_period = 0;
+	options.sample_freq = prof->ration.clock_hz;
+	options.sample_type |= PERF_SAMPLE_PERIOD;
+	error = pmc_counter_event_parse(&event, "cpu-clock", why);
+	return error ? error : rings_add(rings, ring, &event, &options, why);
+}
+
+/* False: on a CPU that is not permitted. */
+static bool open_of_cpus(struct prof *prof, struct rings *rings)
+{
 	struct pmc_failure why;
-	int error = pmc_counter_event_parse(&clock, "cpu-clock", NULL);
+	int error = 0;
 
-	for (unsigned r = 0; r < rings->n && !error; r++) {
-		struct ring *ring = &rings->list[r];
-
-		if (!ring->sampler)
-			continue;
-		rings_options(rings, ring, 0, &options);
-		options.sample_period = 0;
-		options.sample_freq = prof->ration.clock_hz;
-		options.sample_type |= PERF_SAMPLE_PERIOD;
-		options.exclude_idle = true;
-		options.user_if_denied = false;
-		unwind_options_stack(&prof->unwind, &options);
-		error = rings_add(rings, ring, &clock, &options, &why);
-		/* Offline. */
-		error = error == -ENODEV ? 0 : error;
-	}
+	for (unsigned r = 0; r < rings->n && !error; r++)
+		if (rings->list[r].sampler)
+			error = open_of_cpu(prof, rings, &rings->list[r], &why);
 	return !error;
 }
 
@@ -161,10 +202,13 @@ static void switch_counter(const struct prof_ration *ration, struct pmc_counter 
 	const struct perf_event_attr *attr = pmc_counter_attr(counter);
 	const bool stacks = attr->type == PERF_TYPE_SOFTWARE &&
 			    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !attr->freq &&
-			    attr->sample_period == 1;
-	const bool wanted = stacks ? !ration->off : attr->exclude_idle == ration->by_cpu;
+			    attr->sample_period == 1,
+		   clock = attr->freq && ration->clock_hz && ration->beside;
+	const bool wanted = attr->exclude_idle ? ration->by_cpu :
+			    stacks	       ? !ration->off :
+						 !ration->by_cpu;
 
-	if (stacks || (attr->freq && ration->has_clocks))
+	if (stacks || clock || attr->exclude_idle)
 		(void)(wanted ? pmc_counter_enable(counter) : pmc_counter_disable(counter));
 }
 
@@ -174,10 +218,10 @@ static void switch_all(struct prof *prof, struct rings *rings)
 
 	ration->off = !ration->off;
 	rings->slice_ms = ration->off ? SLICE_MS : 0;
-	if (ration->clock_hz && !ration->used && rings->n <= CPUS_MOST)
-		ration->has_clocks = open_clocks(prof, rings);
+	if (!prof->machine && !ration->used && rings->n <= CPUS_MOST)
+		ration->beside = open_of_cpus(prof, rings);
 	ration->used = true;
-	ration->by_cpu = ration->off && ration->has_clocks;
+	ration->by_cpu = ration->off && ration->beside;
 	for (unsigned r = 0; r < rings->n; r++)
 		for (size_t i = 0; i < rings->list[r].n_counters; i++)
 			switch_counter(ration, rings->list[r].counters[i]);
@@ -201,9 +245,7 @@ void prof_ration_check(struct prof *prof, struct rings *rings)
 	ration->n_switches = prof->n_switches;
 	ration->left = pmc_sub_sat(ration->left + most, n);
 	ration->left = ration->left < rate ? ration->left : rate;
-	if (n > most)
-		ration->busy_ns = now_ns;
-	if (ration->off ? now_ns - ration->busy_ns > CALM_NS : !ration->left)
+	if (ration->off ? ration->left == rate : !ration->left)
 		switch_all(prof, rings);
 	look(prof, now_ns);
 }

@@ -360,7 +360,7 @@ static bool is_one_process(const struct prof *prof)
 static void correct_times(const struct prof *prof)
 {
 	enum { MOST_NS = 20000 }; /* a switch; more has other reasons */
-	uint64_t seen = 0, switches = 0, lost, taken;
+	uint64_t seen = 0, switches = 0, missing, lost, taken;
 	const uint64_t stolen = pmc_sub_sat(read_stolen(), prof->stolen_ns) + TICK_NS;
 
 	for (const struct prof_thread *t = prof->last; t; t = t->next)
@@ -369,8 +369,11 @@ static void correct_times(const struct prof *prof)
 			pmc_add_sat(&switches,
 				    t->row.voluntary_switches + t->row.involuntary_switches);
 		}
-	lost = pmc_sub_sat(prof->command_cpu_ns, seen);
-	lost = lost < switches * MOST_NS ? lost : switches * MOST_NS;
+	missing = pmc_sub_sat(prof->command_cpu_ns, seen);
+	lost = missing < switches * MOST_NS ? missing : switches * MOST_NS;
+	/* As of thousands of short threads, which end after their last record. */
+	for (struct prof_thread *t = prof->last; t && missing - lost > seen / 20; t = t->next)
+		t->least_cpu |= t->row.end_ns != 0;
 	taken = prof->command_cpu_ns ? pmc_sub_sat(seen, prof->command_cpu_ns) : 0;
 	if ((taken > stolen && !is_one_process(prof)) || (taken < seen / 200 && lost < seen / 200))
 		return;

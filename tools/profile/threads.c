@@ -147,6 +147,8 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
 	if (thread && !thread->row.end_ns)
 		return thread;
+	if (prof->ration.beside && record->type == PERF_RECORD_SAMPLE)
+		return NULL;
 	/* Of all that a CPU does, a thread has records after its end. */
 	if (thread && prof->makes_rows && thread->pid == record->pid)
 		return NULL;
@@ -288,13 +290,10 @@ static uint64_t weight_of(struct prof *prof, const struct pmc_record *record,
 
 static void take_sample(struct prof *prof, const struct pmc_record *record)
 {
-	struct prof_thread *thread;
+	struct prof_thread *thread = thread_of(prof, record);
 	const struct unwind_stack *stack;
 	uint64_t weight;
 
-	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
-	if (thread || !prof->ration.has_clocks)
-		thread = thread_of(prof, record);
 	if (!thread)
 		return;
 	weight = weight_of(prof, record, thread);
