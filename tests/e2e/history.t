@@ -57,6 +57,17 @@ is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few ru
 (cd step && "$gen" 200 0.5 0 3 195 worker 100)
 history_ step --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"
+# Steps that too few runs have.
+(cd step && rm ./* && "$gen" 13 0.5 0 3 11 worker 600 11 flusher 600)
+history_ step --order name --fail-above 5
+is "$status" 0 "a step in the last 3 runs is not judged"
+like "$(cat out)" '5 runs on each side' "the table says how many runs a change needs"
+like "$(cat out)" 'last 3 runs .*5[0-9][0-9] % .*above' "and that the last runs are apart"
+like "$(cat err)" 'warning: .*last 3 runs' "of which --fail-above warns"
+(cd step && "$gen" 13 0.5 0 3)
+history_ step --order name --fail-above 5
+unlike "$(cat out) $(cat err)" 'last [0-9]* *runs? ' "runs as those before are not mentioned"
+(cd step && rm ./* && "$gen" 200 0.5 0 3 195 worker 100)
 mkdir copied && cp -p step/run-{1..30}.pmc copied && cp copied/run-7.pmc copied/a.pmc
 touch -d '1 hour' copied/a.pmc # times of files are read in seconds
 history_ copied --order time
@@ -68,11 +79,13 @@ like "$(cat err) $(cat out)" 'merged/all.pmc is left out.* 30 runs' "a merged du
 mkdir ranks
 for i in {10..19}; do
 	for rank in 0 1; do
-		SLURM_JOB_ID=7 SLURM_PROCID=$rank "$PMCTL" run --report off -o "ranks/$i-$rank.pmc" -- "$PROG/faults" 1 >/dev/null
+		SLURM_JOB_ID=7 SLURM_PROCID=$rank "$PMCTL" run --report off -o "ranks/$i-$rank.pmc" -- "$PROG/$([ "$i" = 19 ] && echo ./)faults" 1 >/dev/null
 	done
 done
 history_ ranks --by rank --format csv
 is "$(grep -E '^(0|1|total),threads,' out | cut -d, -f1,3,5 | sort)" $'0,10,2\n1,10,2\ntotal,10,4' "the ranks of a job are one run"
+history_ ranks
+like "$(tr '\n' ' ' <out)" '/faults 1 \(9 times\); .*/\./faults 1:' "each command"
 head -c -20 step/run-20.pmc >cut && mv cut step/run-20.pmc
 history_ step --order name
 like "$(cat err)" 'run-20.pmc is left out' "a damaged dump is left out"

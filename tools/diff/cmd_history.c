@@ -25,9 +25,9 @@ enum { CHANGES_MOST = 64 };
 #define LEVEL 0.05
 
 struct run {
-	const char *file, *labels;
-	time_t time;   /* last modification of its dumps */
-	unsigned dump; /* in sums */
+	const char *file, *labels, *command; /* NULL: not known */
+	time_t time;			     /* last modification of its dumps */
+	unsigned dump;			     /* in sums */
 };
 
 struct line {
@@ -53,6 +53,12 @@ struct history {
 	size_t n_changed, n_unchanged;
 	struct line *lines, *at;
 	size_t n_lines, lines_room, sums; /* sums: lines of the total, the last ones */
+	/* The last runs, too few for a change, that lie apart in a column of the total. */
+	struct {
+		size_t n; /* 0: none do */
+		unsigned column;
+		double pct; /* at least that far */
+	} apart;
 	bool for_people;
 };
 
@@ -68,7 +74,9 @@ static int read_run(struct history *history, const struct diff_run *of)
 	const int code = diff_load_run(of, true, &profile, &whole);
 
 	if (!code && whole) {
+		history->diff.commands[0] = NULL;
 		diff_take(&history->diff, 0, run.dump, &profile);
+		run.command = history->diff.commands[0];
 		for (uint64_t i = 0; i < profile.n_processes && !*run.labels; i++)
 			run.labels = pmc_arena_strdup(&history->diff.arena,
 						      profile.processes[i]->labels);
@@ -161,6 +169,28 @@ static struct line *add_line(struct history *history, const struct diff_row *row
 	return line;
 }
 
+/* Looks for last runs that are further from those before than these are from each other. */
+static void find_apart(struct history *history, unsigned column, const double *values, size_t n)
+{
+	struct bench_summary before, last;
+
+	for (size_t k = BENCH_SIDE_LEAST - 1; k; k--) {
+		double gap, pct;
+
+		bench_summarize(values, n - k, &before);
+		bench_summarize(values + n - k, k, &last);
+		gap = last.min > before.max ? last.min - before.max : last.max - before.min;
+		pct = gap / (gap > 0 ? before.max : before.min) * 100;
+		if ((last.min <= before.max && last.max >= before.min) ||
+		    fabs(gap) <= before.max - before.min || !isfinite(pct) ||
+		    fabs(pct) <= fmax(1, fabs(history->apart.pct)))
+			continue;
+		history->apart.n = k;
+		history->apart.column = column;
+		history->apart.pct = pct;
+	}
+}
+
 /* Adds the lines of a measurement: its changes, or one without. `values` and `places` have room for
  * each run. */
 static void take_series(struct history *history, const struct diff_row *row, unsigned column,
@@ -184,6 +214,12 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 				  CHANGES_MOST);
 	history->n_unchanged += !n_changes && !always;
 	history->n_changed += n_changes > 0;
+	if (row == &history->diff.total && diff_is_cost(column)) {
+		const size_t from = n_changes ? changes[n_changes - 1].at : 0;
+
+		if (n >= from + 2 * BENCH_SIDE_LEAST - 1)
+			find_apart(history, column, values + from, n - from);
+	}
 	if (!n_changes && !always)
 		return;
 	bench_trend_of(values, n, &trend);
@@ -385,13 +421,63 @@ static void make_row(void *arg, uint64_t i)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
+/* A table names so many commands. */
+enum { COMMANDS_MOST = 4 };
+
+static bool is_command(const struct run *run, const char *command)
+{
+	return run->command && !strcmp(run->command, command);
+}
+
+/* The commands in the order of their first run, with the number of runs. */
+static const char *commands_of(struct history *history)
+{
+	const struct run *runs = history->runs, *first;
+	struct pmc_out out = PMC_OUT_MEM(512);
+	unsigned n_listed = 0;
+
+	for (size_t i = 0; i < history->n_runs && n_listed <= COMMANDS_MOST; i++) {
+		const char *command = runs[i].command;
+		uint64_t n = 0;
+
+		for (first = runs; command && !is_command(first, command); first++)
+			;
+		if (!command || first != &runs[i])
+			continue;
+		for (size_t k = i; k < history->n_runs; k++)
+			n += is_command(&runs[k], command);
+		if (n_listed++ == COMMANDS_MOST) {
+			pmc_out_str(&out, "; and others");
+			break;
+		}
+		table_say(&out, &history->diff.out.screen, n_listed == 1 ? " of %60S" : "; %60S",
+			  command);
+		if (n < history->n_runs && n > 1)
+			table_say(&out, &history->diff.out.screen, " (%n times)", n);
+	}
+	return pmc_arena_strdup(&history->diff.arena, out.buf);
+}
+
 static void write_head(struct history *history)
 {
-	const char *command = history->diff.commands[0];
-
-	tool_rows_say(&history->diff.out, " %n runs%s%60S: %60S to %60S", (uint64_t)history->n_runs,
-		      command ? " of " : "", command ? command : "", history->runs[0].file,
+	tool_rows_say(&history->diff.out, " %n runs%s: %60S to %60S", (uint64_t)history->n_runs,
+		      commands_of(history), history->runs[0].file,
 		      history->runs[history->n_runs - 1].file);
+}
+
+/* One sentence. */
+static const char *apart_text(struct history *history)
+{
+	const double pct = history->apart.pct;
+	struct pmc_out out = PMC_OUT_MEM(512);
+
+	table_say(
+		&out, &history->diff.out.screen,
+		"not judged: %60S of the total in the last %n %(run|runs) is %p %% or more %s the "
+		"runs before",
+		history->diff.columns[history->apart.column].name, (uint64_t)history->apart.n,
+		fabs(pct), pct > 0 ? "above" : "below");
+	return pmc_arena_strdup(&history->diff.arena, out.buf);
 }
 
 static void write_notes(struct history *history)
@@ -399,7 +485,8 @@ static void write_notes(struct history *history)
 	struct diff *diff = &history->diff;
 
 	if (!history->n_changed)
-		tool_rows_say(&diff->out, " no measurement has changed%s",
+		tool_rows_say(&diff->out, " no measurement has changed, as far as %n runs tell%s",
+			      (uint64_t)history->n_runs,
 			      history->n_unchanged ? " (--all shows them)" : "");
 	else if (history->n_unchanged)
 		tool_rows_say(&diff->out,
@@ -409,6 +496,11 @@ static void write_notes(struct history *history)
 	if (history->n_changed)
 		tool_rows_say(&diff->out, " run: the first one after the change, with its 95 %% "
 					  "interval (from, to)");
+	tool_rows_say(&diff->out,
+		      " a change needs %n runs on each side: one in the last %n is not shown",
+		      (uint64_t)BENCH_SIDE_LEAST, (uint64_t)BENCH_SIDE_LEAST - 1);
+	if (history->apart.n)
+		tool_rows_say(&diff->out, " %s", apart_text(history));
 	if (diff->scaled)
 		tool_rows_say(&diff->out,
 			      " some counts were multiplexed, and are scaled to the whole time");
@@ -468,6 +560,8 @@ static int judge(struct history *history, const struct table *table)
 	char rose[64];
 	double most = 0;
 
+	if (diff->fail_above >= 0 && history->apart.pct > diff->fail_above)
+		tool_warn("--fail-above: %s", apart_text(history));
 	for (uint64_t i = 0; chosen && i < table->n_rows + table->n_more; i++)
 		history->lines[table->order[i]].judged = true;
 	for (size_t i = 0; i < history->n_lines; i++) {
