@@ -87,6 +87,12 @@ is "$status" 1 "--fail-above: more page faults"
 diff_ --fail-above 1000 b1.pmc a1.pmc
 is "$status" 0 "--fail-above: fewer"
 cp out table
+for size in 4k 4M; do
+	record -o "dd-$size.pmc" -- dd status=none if=/dev/zero of=/dev/null count=1 bs=$size
+done
+diff_ dd-4k.pmc dd-4M.pmc
+like "$(cat out)" ' page-faults ' "page faults that take less time than the threshold"
+is "$(grep '^  [^ ]' out | grep -Ev '^  thread  | cpu ')" "" "CPU time of each row is there: it adds up to the total's"
 diff_ --top 1 a1.pmc b1.pmc
 like "$(cat out)" '[0-9]+ others? +cpu' "--top leaves rows out and says so"
 run "$PMCTL" report --diff b1.pmc a1.pmc

@@ -93,11 +93,13 @@ static bool is_changed(const struct lines *lines, const struct line *line)
 	       change >= LEAST_CHANGE * before;
 }
 
-/* Adds the row's lines. Returns whether there are some that are not left out. */
+/* Adds the row's lines. Returns whether there are some that are not left out. In tables of threads
+ * CPU time is then there, too: it adds up to that of the total. */
 static bool add_row(struct lines *lines, const struct diff_row *row, bool all)
 {
 	const struct diff *diff = lines->diff;
-	bool some = false;
+	const unsigned before = lines->n;
+	bool some = row == &diff->total;
 
 	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct line *line = &lines->list[lines->n];
@@ -110,13 +112,18 @@ static bool add_row(struct lines *lines, const struct diff_row *row, bool all)
 		    (diff_is_event_too(diff, row, c) ||
 		     (value->comparable && !value->sides[0].value && !value->sides[1].value)))
 			continue;
-		if (lines->for_people && !all && !is_changed(lines, line) &&
-		    !(row == &diff->total && c == diff_first(diff))) {
+		if (!lines->for_people || all || is_changed(lines, line)) {
+			some = true;
+		} else if (c != diff_first(diff) ||
+			   (pmc_by_samples(diff->by) && row != &diff->total)) {
 			lines->left_out = true;
 			continue;
 		}
 		lines->n++;
-		some = true;
+	}
+	if (!some) {
+		lines->left_out |= lines->n > before;
+		lines->n = before;
 	}
 	return some;
 }
