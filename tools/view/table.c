@@ -263,6 +263,11 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	}
 	table->below[table->n_below++] = total;
 	coverage->shown_cpu_ns = total->cpu.sum;
+	/* The title is the same in all tables, also in one that has no lines beside threads. */
+	if (view->by == PMC_BY_REGION && !view->n_where) {
+		pmc_add_sat(&coverage->shown_cpu_ns, coverage->unattributed.cpu.sum);
+		pmc_add_sat(&coverage->shown_cpu_ns, coverage->descendants.cpu.sum);
+	}
 	coverage->least_cpu = total->cpu.rows < total->rows + total->cpu.extra;
 }
 
