@@ -54,9 +54,13 @@ like "$(cat out)" 'region +n +calls +self' "table: header has region, n, calls a
 like "$(grep inner out)" 'inner +20 +100 ' "table: a region line has threads and calls"
 like "$(cat out)" 'begin and end cost' "table: the cost of a begin/end pair is printed"
 like "$(cat out)" 'all threads +21 ' "table: the last line sums all threads"
+like "$(cat out)" 'not elapsed.* of threads' "table: whose times they are, and of what the spread is"
 title=$(sed 1q out)
 run "$PMCTL" report x.pmc
 is "$(sed 1q out)" "$title" "the title is that of other tables"
+run "$PMCTL" report --by region --width 80 x.pmc
+like "$(cat out)" ' min .*not shown: .*vol, invol' "a narrow table has the spread, not what no region has"
+run "$PMCTL" report x.pmc
 like "$(cat out)" 'report --by region' "table of threads: suggests report --by region"
 "$PMCTL" report --by region --format csv x.pmc >x.csv
 is "$(awk -F, '{ print NF }' x.csv | sort -u | wc -l)" 1 "CSV: every row has every column"

@@ -173,6 +173,9 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, const bool
 
 	if (!there[shown] || (i == PMC_FIELD_at && !there[STEP]))
 		return;
+	/* Regions have none of these, only the line of all threads has. */
+	if (view->by == PMC_BY_REGION && when == USAGE)
+		column.drop = TABLE_DROP_SPREAD;
 	if (i == PMC_FIELD_parts)
 		column.head = plural(view, view->options->across);
 	add(columns, &column);

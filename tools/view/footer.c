@@ -228,6 +228,7 @@ static void uncore(struct pmc_view *view)
 static void regions(struct pmc_view *view)
 {
 	const struct pmc_p_region *dearest = NULL;
+	bool spread = false;
 
 	if (view->by != PMC_BY_REGION) {
 		if (view->n_regions)
@@ -251,6 +252,10 @@ static void regions(struct pmc_view *view)
 		say(view, "%.begin and end cost %t%s, subtracted", dearest->fixed.around_cpu_ns,
 		    dearest->fixed.flags & PMC_REGION_USER_READS ? " (read in user space)" : "");
 	end(view);
+	for (const struct pmc_fold_row *row = view->groups.rows; row; row = row->next)
+		spread |= row->threads > 1;
+	note(view, " times are CPU time, not elapsed%s",
+	     spread ? "; min, mean and max are of threads, not of calls" : "");
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */
