@@ -55,7 +55,7 @@ is "$status" 0 "a number of tables: exit status"
 is "$(grep -c '^python3 .* in 1 process' "$T/out")" 3 "a number of tables"
 is "$(rows "$T/out" sleeper-2 | grep -c futex)" 3 "a thread that waits for a lock, and the function it waits in"
 between "$(rows "$T/out" sleeper-2 | awk 'END { print $5 }')" 99 100 "a thread that waits: blocked all the time"
-is "$(rows "$T/out" spinner-0 | grep -cE '\((runs|waits for CPU)\)')" 3 "a thread that runs"
+is "$(rows "$T/out" spinner-0 | grep -cE '\((runs|ran|waits for CPU|waited for CPU)\)')" 3 "a thread that runs"
 # schedstat has a turn, and the wait for it, when the turn has begun or a tick has come.
 between "$(rows "$T/out" spinner-0 | awk 'END { print $3 + $4 }')" 30 200 \
 	"a thread that runs: on a CPU, or waiting for one"
@@ -291,7 +291,7 @@ start_pools
 AS= ARGS=$POOLS
 start 80 LC_ALL=C.UTF-8
 shows 'sleeper-1 +[0-9]+ +0\.0 .* S futex' "80 columns: a thread that waits for a lock"
-shows 'spinner-0 .*\((runs|waits for CPU)\)' "80 columns: a thread that runs"
+shows 'spinner-0 .*\((runs|ran|waits for CPU|waited for CPU)\)' "80 columns: a thread that runs"
 shows 'e.x1b\[31mvil' "80 columns: an escaped name"
 shows ' h h: [0-9]+ more columns$' "80 columns: the number of columns that do not fit"
 term send-keys h

@@ -152,6 +152,13 @@ static void pools(void **state)
 	assert_string_equal(cell(0, TOP_STATE), "2R");
 	assert_string_equal(cell(0, TOP_WHERE), "(waits for CPU)");
 	assert_string_equal(cell(3, TOP_WHERE), "io_schedule");
+	/* At the end of the interval they sleep. */
+	tasks[1].task.stat.state = tasks[2].task.stat.state = 'S';
+	names(&look);
+	assert_string_equal(cell(0, TOP_STATE), "2S");
+	assert_string_equal(cell(0, TOP_WHERE), "(waited for CPU)");
+	tasks[1].task.stat.state = tasks[2].task.stat.state = 'R';
+	names(&look);
 	/* It stays the same pool when others have ended. */
 	process.n = 2;
 	assert_string_equal(names(&look), "worker-*,server");

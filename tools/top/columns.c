@@ -186,11 +186,14 @@ static struct table_cell where_cell(const struct top_row *row)
 		{ 't', "(traced)" },	   { 'Z', "(ended)" },	{ 'X', "(ended)" },
 		{ 'I', "(idle)" },
 	};
+	/* In the past tense if the state at the end of the interval is another one. */
+	static const char *const words_on_cpu[2][2] = { { "(runs)", "(waits for CPU)" },
+							{ "(ran)", "(waited for CPU)" } };
 	const struct live_span *span = &row->span;
 	const struct live_place *most = live_place_most(row->places);
 
 	if (span->blocked_ns < span->cpu_ns + span->delay_ns || row->states['R'] * 2 > row->threads)
-		return cell_text(span->delay_ns > span->cpu_ns ? "(waits for CPU)" : "(runs)");
+		return cell_text(words_on_cpu[!row->states['R']][span->delay_ns > span->cpu_ns]);
 	if (most->name[0])
 		return cell_text(most->name);
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
