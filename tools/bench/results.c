@@ -158,9 +158,7 @@ static void add_result(struct results *results, const struct bench_command *comm
 	static const struct bench_measure cpu_time = { .unit = BENCH_NS };
 	const struct bench *bench = results->bench;
 	const struct bench_command *reference = bench_reference(bench, command);
-	const struct bench_summary *summary;
 	struct result *result;
-	double most;
 
 	results->list = tool_list_grow(results->list, results->n, &results->room, sizeof(*result));
 	result = &results->list[results->n++];
@@ -175,13 +173,55 @@ static void add_result(struct results *results, const struct bench_command *comm
 									   NULL;
 	if (result->presence)
 		result->values.delta = (struct bench_delta){ .known = false };
-	summary = &result->values.summary;
-	most = fmax(fabs(summary->max), fabs(summary->min));
+}
+
+static double most_of(const struct result *result)
+{
+	const struct bench_summary *summary = &result->values.summary;
+
+	return fmax(fabs(summary->max), fabs(summary->min));
+}
+
+static void scale_by(struct results *results, struct result *result, double size)
+{
+	const struct bench_summary *summary = &result->values.summary;
+
 	if (result->measure->unit == BENCH_NS)
-		pmc_scale_time(&result->scale, most, bench->rows.screen.ascii ? "us" : "µs");
+		pmc_scale_time(&result->scale, size,
+			       results->bench->rows.screen.ascii ? "us" : "µs");
 	else
-		pmc_scale_count(&result->scale, most,
+		pmc_scale_count(&result->scale, size,
 				summary->mean != floor(summary->mean) || summary->stddev > 0);
+}
+
+/* What is compared has one unit, that of the largest value if the smallest has three digits in it,
+ * else that of the smallest; less than a thousandth of another one does not count. */
+static void choose_scales(struct results *results)
+{
+	for (struct result *r = results->list; r < results->list + results->n; r++) {
+		const double own = most_of(r);
+		double most = own, least = own, divisor;
+
+		for (struct result *other = results->list; other < results->list + results->n;
+		     other++) {
+			const double size = most_of(other);
+
+			if (other->measure != r->measure || other->thread != r->thread ||
+			    size >= own * 1000 || size * 1000 <= own)
+				continue;
+			most = fmax(most, size);
+			least = fmin(least, size);
+		}
+		scale_by(results, r, own);
+		divisor = r->scale.divisor;
+		scale_by(results, r, most);
+		if (least < r->scale.divisor / 10)
+			scale_by(results, r, least);
+		if (r->scale.divisor == divisor)
+			scale_by(results, r, own);
+		else if (r->scale.divisor > 1)
+			r->scale.decimals = pmc_decimals_for(own / r->scale.divisor);
+	}
 }
 
 struct ranked {
@@ -547,7 +587,7 @@ static void note_delta(struct note *note, const struct results *results)
 	if (trimmed) {
 		pmc_outf(&note->line,
 			 "From %d runs on, delta is %s, in percent of the reference's trimmed "
-			 "mean; mean is of all runs.",
+			 "mean, and how many times faster follows from it; mean is of all runs.",
 			 BENCH_TRIMMED,
 			 bench->sequential || bench->baseline ?
 				 "the difference between trimmed means" :
@@ -725,6 +765,7 @@ static struct table_column *make_table(struct results *results, struct table *ta
 		if (bench->per_thread)
 			add_threads(results, &bench->commands[c]);
 	}
+	choose_scales(results);
 	*table = (struct table){ .columns = all,
 				 .n_columns = n,
 				 .n_rows = results->n,
