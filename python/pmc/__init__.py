@@ -32,6 +32,11 @@ from typing import (Any, Callable, Dict, Generator, Iterable, List, Literal, Opt
 
 __all__ = ["Counter", "Error", "Group", "Reading", "Region", "read", "region"]
 
+
+def __dir__() -> List[str]:
+    return __all__
+
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Path = Union[str, "os.PathLike[str]"]
 _Words = Union[str, Iterable[str]]

@@ -25,6 +25,8 @@ def touch(pages):
 # ---- the module ------------------------------------------------------------------------------
 py 'print(pmc.__file__)'
 is "$status $(cat out)" "0 $installed/pmc/__init__.py" "the installed module is imported without a warning"
+py 'print(sorted(pmc.__all__) == dir(pmc))'
+is "$(cat out)" True "dir() has what it offers"
 is "$(cd "$installed/pmc" && find . -type f -perm 644 | sort | xargs)" "./__init__.py ./py.typed" "the files of the module"
 ok "it compiles" "$python" -m compileall -q -d pmc "$ROOT/docs/examples/python.py" "$installed"
 find "$installed" "$ROOT/docs/examples" -name __pycache__ -prune -exec rm -r {} +
