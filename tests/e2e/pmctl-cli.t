@@ -14,6 +14,8 @@ refuses 2 "use -r" "a letter of other tools" bench -M 3 true
 refuses 2 "then pmctl report" "a flag of report" run --by pool -- true
 refuses 2 "then pmctl report --format json FILE" "a flag that report does not have" run --json -- true
 refuses 2 "pmctl report --format json FILE" "output of a recording as JSON" profile --json -- true
+refuses 2 "export --to html" "a short name of a flame graph" profile --flame -- true
+refuses 2 "use --by KEY" "a flag of report in other words" report --group-by pool x.pmc
 refuses 2 "use function" "a value of other tools" report --by symbol x.pmc
 refuses 2 "use chrome" "a format of other tools" export --to perfetto x.pmc
 refuses 2 "did you mean 'pid'" "a mistyped value" report --by pdi x.pmc
