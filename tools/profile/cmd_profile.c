@@ -320,9 +320,7 @@ static bool show_progress(void *arg)
 	if (job->rings.stopped_ns)
 		return true;
 	prof_read_again(&job->prof);
-	if (takes_waits(job))
-		prof_ration_check(&job->prof, &job->rings);
-	return true;
+	return !takes_waits(job) || prof_ration_check(&job->prof, &job->rings);
 }
 
 /* What all threads had together. Of a thread all CPUs' events are enabled while it runs on one. */

@@ -53,7 +53,7 @@ static void *read_rings(void *arg)
 						  off->rings.slice_ms ? off->rings.slice_ms :
 									SLICE_MS);
 		if ((error || ++n % 256 == 0) && !atomic_load(&off->stop))
-			prof_ration_check(&off->prof, &off->rings);
+			(void)prof_ration_check(&off->prof, &off->rings);
 		/* Children that were forked while the events were switched off may go on. */
 		if (!error && atomic_load(&off->stop) && record.time > off->prof.stop_ns)
 			break;

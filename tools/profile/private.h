@@ -190,8 +190,8 @@ int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, 
 		     struct pmc_failure *why);
 /* Records of threads, of switches and of mappings come from an event that stays on. */
 void prof_options_always(struct pmc_open_options *options);
-/* To be called often: limits the stacks, and reads those of long waits. */
-void prof_ration_check(struct prof *prof, struct rings *rings);
+/* To be called often: limits the stacks, and reads those of long waits. False: no thread lives. */
+bool prof_ration_check(struct prof *prof, struct rings *rings);
 /* A thread has left its CPU; it goes on, its wait gets its stack. */
 void prof_ration_wait(struct prof *prof, struct prof_thread *thread);
 void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t now_ns);

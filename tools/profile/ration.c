@@ -23,6 +23,7 @@
 #include "tools/rings/rings.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #define SPARSE	      61 /* a prime, as threads that wake each other wait in turn */
 #define SWITCHES_MOST 2000u
@@ -227,7 +228,16 @@ static void switch_all(struct prof *prof, struct rings *rings)
 			switch_counter(ration, rings->list[r].counters[i]);
 }
 
-void prof_ration_check(struct prof *prof, struct rings *rings)
+/* Events of CPUs do not end with the threads. */
+static bool any_lives(const struct prof *prof)
+{
+	for (const struct prof_thread *t = prof->last; t; t = t->next)
+		if (!t->row.end_ns && (kill((pid_t)t->tid, 0) == 0 || errno == EPERM))
+			return true;
+	return false;
+}
+
+bool prof_ration_check(struct prof *prof, struct rings *rings)
 {
 	struct prof_ration *ration = &prof->ration;
 	const uint64_t now_ns = pmc_now_ns(), step_ns = now_ns - ration->checked_ns;
@@ -236,7 +246,7 @@ void prof_ration_check(struct prof *prof, struct rings *rings)
 
 	/* A later rings_enable() would switch all events on. */
 	if (step_ns < STEP_NS || now_ns < rings->enabled_ns + 4 * STEP_NS)
-		return;
+		return true;
 	if (!ration->checked_ns)
 		ration->left = rate;
 	most = ration->checked_ns ? step_ns * rate / 1000000000 : rate;
@@ -248,4 +258,5 @@ void prof_ration_check(struct prof *prof, struct rings *rings)
 	if (ration->off ? ration->left == rate : !ration->left)
 		switch_all(prof, rings);
 	look(prof, now_ns);
+	return !ration->beside || any_lives(prof);
 }
