@@ -71,6 +71,43 @@ static void lost_rows(void **state)
 	}
 }
 
+/* A process was killed: the newest row of thread 1 lacks faults and switches, which an older one
+ * has, that of thread 2 too, but only from before a reset. */
+static void usage_of_an_older_row(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread;
+	struct pmc_profile profile;
+	char *text;
+
+	process.flags |= PMC_PROCESS_NO_SWITCHES;
+	process.threads_seen = 2;
+	made_begin();
+	made_process(1, &process, "node", "/bin/app", "app");
+	for (unsigned i = 1; i < 3; i++) {
+		thread = thread_like(i, 300 * MS, 0);
+		made_thread(1, thread, "app", NULL, 0);
+		for (unsigned newer = 1; newer < 40; newer++) {
+			thread.flags = PMC_THREAD_NO_RUSAGE;
+			thread.time_ns += MS;
+			thread.reset_ns = i > 1 ? 1100 * MS : 0;
+			thread.minor_faults = thread.major_faults = thread.voluntary_switches =
+				thread.involuntary_switches = 0;
+			made_thread(1, thread, "app", NULL, 0);
+		}
+	}
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .columns = "tid,vol,page-faults" });
+	assert_non_null(strstr(text, "12038   10+          302+"));
+	assert_non_null(strstr(text, "12039    -             -"));
+	assert_non_null(strstr(text, "+: at least this much; faults and switches of some threads "
+				     "are those of an earlier"));
+	text = table_of(&profile, (struct pmc_report_options){ .format = PMC_FORMAT_JSON });
+	assert_non_null(strstr(text, "\"voluntary_switches\":10,"));
+	assert_non_null(strstr(text, "\"partial\":[\"minor_faults\""));
+	pmc_profile_free(&profile);
+}
+
 /* CPU time without a row: a raw clone's, or that of a child that was killed and waited for. */
 static void cpu_time_without_a_row(void **state)
 {
@@ -568,6 +605,7 @@ int main(void)
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),
 		cmocka_unit_test(cpu_time_without_a_row),
+		cmocka_unit_test(usage_of_an_older_row),
 		cmocka_unit_test(no_rows),
 		cmocka_unit_test(totals_of_events),
 		cmocka_unit_test(a_child_outlasts_its_parent),

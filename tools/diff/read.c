@@ -130,7 +130,7 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 		add(dump, row, DIFF_CPU, from->cpu.sum);
 	add(dump, row, DIFF_THREADS, from->threads);
 	/* The total has what single threads lack beside them. */
-	if (from->usage_rows) {
+	if (from->usage_rows || from->usage_least) {
 		struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
 
 		add(dump, whole, DIFF_FAULTS,

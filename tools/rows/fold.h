@@ -105,6 +105,7 @@ struct pmc_fold_row {
 	struct pmc_fold_stat cpu;
 	struct pmc_fold_stat run_delay; /* waiting for a CPU */
 	uint64_t usage_rows;		/* rows whose faults and switches are known */
+	uint64_t usage_least;		/* of the others, rows with lower bounds */
 	bool usage_lacks;		/* those of work beside the rows, in a total */
 	struct pmc_usage usage;
 	uint64_t sampled_rows; /* rows whose samples are known */

@@ -361,7 +361,7 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
-		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
+		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE) || row->least_usage)
 			pmc_usage_add(&process->usage, &PMC_USAGE_OF(&row->fixed));
 		list_set(profile, row->set);
 		if (!process->accounted && row->set && has_accounted(row->set))

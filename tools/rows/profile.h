@@ -154,6 +154,7 @@ struct pmc_p_row {
 	uint64_t hash;
 	uint16_t bytes;	  /* allocated */
 	uint16_t n_words; /* packed */
+	bool no_usage;	  /* PMC_THREAD_NO_RUSAGE */
 	uint8_t packed[];
 };
 
@@ -166,6 +167,8 @@ struct pmc_p_thread {
 	const struct pmc_p_row *row; /* NULL: not a row of the profile */
 	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
+	/* With PMC_THREAD_NO_RUSAGE, faults and switches of an older row: lower bounds. */
+	bool least_usage;
 	const struct pmc_p_set_view *set; /* NULL: no events, or its set is missing */
 	const struct pmc_count *counts;	  /* set->count, in set order */
 	const char *module, *symbol;	  /* of the start routine; "" unknown */

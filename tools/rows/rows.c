@@ -89,6 +89,64 @@ static void row_free(struct pmc_profile *profile, struct pmc_p_row *row)
 	*list = row;
 }
 
+static struct pmc_p_row *row_alloc(struct pmc_profile *profile, size_t bytes)
+{
+	struct pmc_p_row **list = &profile->tables->free_rows[bytes / ROW_ALIGN], *row = *list;
+
+	if (row)
+		*list = row->next;
+	else
+		row = pmc_arena_alloc(&profile->arena, bytes);
+	return row;
+}
+
+/* The words as a row that has nothing beside them yet. */
+static struct pmc_p_row *row_pack(struct pmc_profile *profile, const uint64_t *words, unsigned n)
+{
+	uint8_t packed[ROW_PACKED_MAX];
+	const size_t len = pack(words, n, packed);
+	/* unpack() reads 8 bytes of each word, also of a last one that has none. */
+	size_t bytes = offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t);
+	struct pmc_p_row *row;
+
+	bytes = (bytes + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+	row = row_alloc(profile, bytes);
+	row->bytes = (uint16_t)bytes;
+	row->n_words = (uint16_t)n;
+	memcpy(row->packed, packed, len);
+	return row;
+}
+
+/* A row without faults and switches, with those of the older one that it supersedes: they only grow
+ * until a reset. */
+static struct pmc_p_row *with_usage(struct pmc_profile *profile, struct pmc_p_row *row,
+				    const struct pmc_p_row *older)
+{
+	uint64_t words[ROW_WORDS_MAX], old_words[ROW_WORDS_MAX];
+	struct pmc_thread_fixed fixed, old;
+	struct pmc_p_row *with;
+
+	unpack(row->packed, row->n_words, words);
+	unpack(older->packed, older->n_words, old_words);
+	memcpy(&fixed, words, sizeof(fixed));
+	memcpy(&old, old_words, sizeof(old));
+	if (fixed.reset_ns != old.reset_ns)
+		return row;
+	fixed.minor_faults = old.minor_faults;
+	fixed.major_faults = old.major_faults;
+	fixed.voluntary_switches = old.voluntary_switches;
+	fixed.involuntary_switches = old.involuntary_switches;
+	memcpy(words, &fixed, sizeof(fixed));
+	with = row_pack(profile, words, row->n_words);
+	with->seq = row->seq;
+	with->snapshot = row->snapshot;
+	with->time_ns = row->time_ns;
+	with->hash = row->hash;
+	with->no_usage = true;
+	row_free(profile, row);
+	return with;
+}
+
 void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	const bool timeline = profile->tables->options.timeline;
@@ -108,6 +166,8 @@ void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *proc
 		row = rows[i].row;
 		if (i + 1 < n && row->seq == rows[i + 1].seq &&
 		    (!timeline || row->hash == rows[i + 1].row->hash)) {
+			if (rows[i + 1].row->no_usage && !timeline)
+				rows[i + 1].row = with_usage(profile, rows[i + 1].row, row);
 			row_free(profile, row); /* superseded */
 			continue;
 		}
@@ -121,17 +181,6 @@ void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *proc
 }
 
 /* ---- adding -------------------------------------------------------------------------------*/
-
-static struct pmc_p_row *row_alloc(struct pmc_profile *profile, size_t bytes)
-{
-	struct pmc_p_row **list = &profile->tables->free_rows[bytes / ROW_ALIGN], *row = *list;
-
-	if (row)
-		*list = row->next;
-	else
-		row = pmc_arena_alloc(&profile->arena, bytes);
-	return row;
-}
 
 /* The fixed part and the readings as words. Returns their number, 0 if it is not a row. */
 static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread_fixed *fixed,
@@ -159,16 +208,18 @@ static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread
 bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	uint64_t words[ROW_WORDS_MAX];
-	uint8_t packed[ROW_PACKED_MAX];
 	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
 	struct pmc_p_row *row;
 	unsigned n_words;
-	size_t len, bytes;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (frame->head.fixed < DELAY_END)
 		fixed.flags &= (uint8_t)~PMC_THREAD_DELAY;
+	/* What is there from now on is of an older row. */
+	if (fixed.flags & PMC_THREAD_NO_RUSAGE)
+		fixed.minor_faults = fixed.major_faults = fixed.voluntary_switches =
+			fixed.involuntary_switches = 0;
 	n_words = row_words(frame, &fixed, words);
 	if (!n_words)
 		return false;
@@ -177,19 +228,13 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 		profile_settle_rows(profile, process);
 		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
 	}
-	len = pack(words, n_words, packed);
-	/* unpack() reads 8 bytes of each word, also of a last one that has none. */
-	bytes = offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t);
-	bytes = (bytes + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
-	row = row_alloc(profile, bytes);
+	row = row_pack(profile, words, n_words);
 	row->next = NULL;
 	row->seq = fixed.seq;
 	row->snapshot = frame->head.snapshot;
 	row->time_ns = fixed.time_ns;
 	row->hash = frame->head.hash;
-	row->bytes = (uint16_t)bytes;
-	row->n_words = (uint16_t)n_words;
-	memcpy(row->packed, packed, len);
+	row->no_usage = fixed.flags & PMC_THREAD_NO_RUSAGE;
 	if (!process->n_rows++) {
 		process->rows = row;
 	} else {
@@ -241,6 +286,9 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	fixed->start_ns ^= row->time_ns;
 	fixed->end_ns ^= row->time_ns;
 	date_start(fixed);
+	thread->least_usage =
+		row->no_usage && (fixed->minor_faults || fixed->major_faults ||
+				  fixed->voluntary_switches || fixed->involuntary_switches);
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
 	on = fixed->off_ns && pmc_thread_on_ns(fixed, pmc_thread_until(thread));

@@ -45,7 +45,10 @@ static struct table_cell sum(uint64_t n_known, uint64_t n_rows, uint64_t value)
 
 static struct table_cell usage(const struct pmc_fold_row *sums, uint64_t value)
 {
-	return sum(sums->usage_rows, sums->rows + sums->usage_lacks, value);
+	struct table_cell cell = cell_number(sums->usage_rows || sums->usage_least, value);
+
+	cell.partial = cell.kind != CELL_NULL && sums->usage_rows < sums->rows + sums->usage_lacks;
+	return cell;
 }
 
 static struct table_cell waits(const struct pmc_fold_row *sums, const struct pmc_fold_waits *of,

@@ -171,6 +171,8 @@ static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 	note(view, " +: at least this much; %s",
 	     footer->all->waits.lacks || footer->all->delays.lacks ?
 		     "records were lost" :
+	     footer->all->usage_least && !coverage->threads_uncounted ?
+		     "faults and switches of some threads are those of an earlier snapshot" :
 	     view->n_where || coverage->threads_uncounted ||
 			     footer->all->usage_rows < footer->all->rows ||
 			     (footer->all->outside_mpi.rows &&

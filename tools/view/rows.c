@@ -248,6 +248,7 @@ static void as_thread(struct pmc_profile *profile, const struct pmc_p_region *re
 	row->fixed.seq = region->fixed.seq;
 	row->fixed.flags = (row->fixed.flags & PMC_THREAD_MAIN) | PMC_THREAD_NO_RUSAGE |
 			   (pmc_region_has_cpu(region) ? 0 : PMC_THREAD_NO_CPU);
+	row->least_usage = false;
 	row->fixed.start_ns = row->fixed.end_ns = 0;
 	row->fixed.cpu_ns = region->fixed.cpu_ns;
 	row->set = region->set;
