@@ -238,6 +238,24 @@ kill -KILL "$off"
 wait $pmctl
 is "$(json off.json '.processes[0] | "\(.how_ended) \(.coverage.cpu_ns)"')" "signal:9 null" "killed while counting was off: no CPU time"
 like "$("$PMCTL" report off.pmc)" "at least 1 thread" "the number of threads is a lower bound"
+# Nobody is left to write how it ended.
+"$PMCTL" run -I 10ms -o both.pmc --report off -- sh -c 'while :; do :; done' 2>/dev/null &
+pmctl=$!
+has_snapshot() {
+	"$PMCTL" report --format json both.pmc 2>/dev/null |
+		jq -e '.threads | length > 0' >/dev/null && off=$(pgrep -P $pmctl)
+}
+ok "killed with pmctl: the program has a row" await has_snapshot
+kill -KILL $pmctl "$off"
+wait $pmctl 2>/dev/null
+gone() { ! kill -0 "$off"; }
+before=$("$PMCTL" report both.pmc)
+await gone
+for how in "" --timeline "--timeline --by pool" "--by exe"; do
+	# shellcheck disable=SC2086
+	like "$("$PMCTL" report $how --width 200 both.pmc)" "the end of process $off is not in the dump" "killed with pmctl, $how: its end is not there"
+done
+is "$("$PMCTL" report both.pmc)" "$before" "killed with pmctl: a report does not depend on who runs"
 run "$PMCTL" run --report "json=$T/killed.json" -- sh -c 'exec sh -c "kill -KILL \$\$"'
 like "$(json killed.json '.processes[-1].notes | tostring')" "killed" "killed after an exec, without rows: a note says so"
 

@@ -45,6 +45,67 @@ static void almost_all(void **state)
 	made_profile(&profile, false);
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
 	assert_non_null(strstr(text, "coverage unknown: the end of 1 process is not in the dump"));
+	assert_null(strstr(text, "last snapshot"));
+	assert_non_null(strstr(text, "at least 1 thread in 1 process"));
+	pmc_profile_free(&profile);
+}
+
+/* Snapshots of a process that is not known to have ended are no complete run; a recording of one is
+ * complete. */
+static void an_end_that_is_not_there(void **state)
+{
+	const struct pmc_process_fixed ended = process_like;
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	process.threads_seen = 1;
+	process.cpu_ns = 400 * MS;
+	process.end_ns = 0;
+	process.how_ended = PMC_RUNNING;
+	for (unsigned i = 0; i < 4; i++) {
+		made_begin();
+		process.flags = i == 2 ? PMC_PROCESS_NO_STATUS : 0;
+		made_process(1, i == 3 ? &ended : &process, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+		if (i == 1) {
+			process.pid++;
+			made_process(2, &process, "node", "/bin/app", "app");
+			made_thread(2, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+		}
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ 0 });
+		assert_int_equal(!strstr(text,
+					 "the end of process 12037 is not in the dump: values "
+					 "up to its last snapshot, 0.62 s after its start"),
+				 i > 0);
+		assert_int_equal(!strstr(text, "the end of 2 processes is not in the dump: values "
+					       "up to their last snapshots"),
+				 i != 1);
+		assert_int_equal(!strstr(text, "last snapshot"), i > 1);
+		pmc_profile_free(&profile);
+	}
+}
+
+/* CPU time after the last snapshot of a killed process. */
+static void cpu_time_of_a_killed_process(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	process.flags |= PMC_PROCESS_NO_SWITCHES;
+	process.how_ended = PMC_ENDED_SIGNAL;
+	process.how_code = 9;
+	process.threads_seen = 1;
+	made_begin();
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread_like(0, 2000 * MS, 0), "app", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_non_null(
+		strstr(text, "0.31 s CPU is in no thread's row: threads that ran when their"));
+	assert_null(strstr(text, "raw clone"));
 	pmc_profile_free(&profile);
 }
 
@@ -604,6 +665,8 @@ int main(void)
 		cmocka_unit_test(overhead_at_context_switches),
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),
+		cmocka_unit_test(an_end_that_is_not_there),
+		cmocka_unit_test(cpu_time_of_a_killed_process),
 		cmocka_unit_test(cpu_time_without_a_row),
 		cmocka_unit_test(usage_of_an_older_row),
 		cmocka_unit_test(no_rows),

@@ -70,6 +70,20 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static bool has_ended(const struct pmc_p_process *process)
+{
+	return process->fixed.how_ended == PMC_ENDED_EXIT ||
+	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
+}
+
+/* It may still run, or was killed with whoever had written how it ended. Recordings end by
+ * themselves. */
+static bool is_open(const struct pmc_p_process *process)
+{
+	return process->known && process->n_threads && process->fixed.how_ended == PMC_RUNNING &&
+	       !(process->fixed.flags & PMC_PROCESS_NO_STATUS);
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_coverage *coverage)
 {
@@ -85,12 +99,11 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	}
 	/* Threads that ran at the end may be in no row. */
 	coverage->lacks_rows |= fixed->how_ended == PMC_ENDED_SIGNAL && fixed->how_code == SIGKILL;
-	coverage->lacks_rows |=
-		pmc_process_is_gone(process) || (!process->n_threads && fixed->cpu_ns);
+	coverage->lacks_rows |= !process->n_threads && fixed->cpu_ns;
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
-		coverage->usage_unknown = true;
+		coverage->usage_unknown = coverage->lacks_rows = true;
 		pmc_add_sat(&coverage->threads_seen,
 			    larger(fixed->threads_seen, process->n_threads));
 		pmc_add_sat(&coverage->cpu_ns, process->attributed_cpu_ns);
@@ -107,6 +120,12 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	rest = pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
 	if (!process->n_threads)
 		pmc_add_sat(&coverage->rowless_ns, rest);
+	else if (has_ended(process) && fixed->flags & PMC_PROCESS_NO_SWITCHES)
+		pmc_add_sat(&coverage->cut_ns, rest);
+	if (is_open(process)) {
+		coverage->open_ends++;
+		coverage->open = process;
+	}
 	coverage->has_unattributed = true;
 	remainder_add(view, &process->unattributed, !pmc_process_never_on(fixed), rest,
 		      &coverage->unattributed);
@@ -146,12 +165,6 @@ static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 		to = larger(to, end);
 		coverage->wall_ns = larger(coverage->wall_ns, sum);
 	}
-}
-
-static bool has_ended(const struct pmc_p_process *process)
-{
-	return process->fixed.how_ended == PMC_ENDED_EXIT ||
-	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
 }
 
 /* Whether the process ended after its parent, and after the first process with the flag. */

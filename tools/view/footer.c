@@ -32,7 +32,7 @@ static void end(struct pmc_view *view)
 static void counted(struct pmc_view *view, uint64_t n_counted, uint64_t n_uncounted,
 		    const struct pmc_coverage *all)
 {
-	const bool unseen = all && all->unseen_ends, more = unseen || (all && all->lacks_rows);
+	const bool more = all && all->lacks_rows;
 
 	if (n_uncounted || !more)
 		say(view, "%.%n of %s%n %(thread|threads) counted", n_counted,
@@ -41,7 +41,7 @@ static void counted(struct pmc_view *view, uint64_t n_counted, uint64_t n_uncoun
 		say(view, "%.%n %(thread|threads) counted, perhaps not all", n_counted);
 	else
 		say(view, "%.no thread counted");
-	say(view, unseen ? "; later rows are unknown" : "");
+	say(view, all && all->unseen_ends ? "; later rows are unknown" : "");
 }
 
 /* Of the rows that --where selects. */
@@ -121,6 +121,9 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 			     "the kernel's work at the start and end of threads and processes" :
 		     coverage->rowless_ns > unattributed / 2 ?
 			     "programs without the agent, or whose end it did not see" :
+		     coverage->cut_ns > unattributed / 2 ?
+			     "threads that ran when their process was killed, since its last "
+			     "snapshot" :
 			     "threads made by a raw clone, or whose row could not be written");
 	if (coverage->has_descendants && beside > some && beside > 10000000)
 		note(view,
@@ -667,6 +670,25 @@ static void ranks(struct pmc_view *view)
 		     most->outside_mpi_samples, most->label);
 }
 
+void pmc_view_open_ends(const struct pmc_view *view, const struct pmc_coverage *coverage,
+			struct pmc_out *out)
+{
+	const struct pmc_screen *screen = &view->options->screen;
+	const struct pmc_p_process *open = coverage->open;
+
+	if (coverage->open_ends > 1)
+		table_say(out, screen,
+			  " the end of %n processes is not in the dump: values up to their last "
+			  "snapshots",
+			  coverage->open_ends);
+	if (coverage->open_ends != 1)
+		return;
+	pmc_outf(out, " the end of process %u", open->fixed.pid);
+	table_say(out, screen,
+		  " is not in the dump: values up to its last snapshot, %t after its start",
+		  pmc_sub_sat(open->fixed.time_ns, open->origin->fixed.start_ns));
+}
+
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	const struct pmc_coverage *all = footer->coverage;
@@ -686,6 +708,9 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 		coverage(view, all);
 	runs(view, all);
 	ranks(view);
+	pmc_view_open_ends(view, all, view->out);
+	if (all->open_ends)
+		end(view);
 	if (all->ended_elsewhere)
 		note(view,
 		     " %n %(thread|threads) had ended before the snapshot: rows and samples of "

@@ -302,10 +302,11 @@ static void put_lines(struct timeline *line, unsigned n_fit)
 	table_print(&table, TABLE_PLAIN, view->out);
 }
 
-static void put_scale(const struct timeline *line, uint64_t off_ns)
+static void put_scale(const struct timeline *line, const struct pmc_coverage *coverage)
 {
 	const struct pmc_screen *screen = &line->view->options->screen;
-	struct pmc_out out = PMC_OUT_MEM(256);
+	const uint64_t off_ns = coverage->off_ns;
+	struct pmc_out out = PMC_OUT_MEM(512);
 
 	table_say(&out, screen,
 		  " %t from left to right, %t a character; the highest character is the peak of "
@@ -317,6 +318,10 @@ static void put_scale(const struct timeline *line, uint64_t off_ns)
 			  "PMC_DELAY, pmctl ctl stop or reset)",
 			  off_ns);
 	pmc_show_wrapped(line->view->out, out.buf, pmc_screen_width(screen));
+	pmc_out_to_mem(&out, out.buf, out.cap);
+	pmc_view_open_ends(line->view, coverage, &out);
+	if (out.len)
+		pmc_show_wrapped(line->view->out, out.buf, pmc_screen_width(screen));
 }
 
 int pmc_view_timeline(struct pmc_view *view)
@@ -347,6 +352,6 @@ int pmc_view_timeline(struct pmc_view *view)
 	add_steps(line, groups);
 	put_lines(line, n_fit);
 	pmc_out_char(view->out, '\n');
-	put_scale(line, coverage.off_ns);
+	put_scale(line, &coverage);
 	return 0;
 }

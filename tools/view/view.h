@@ -195,10 +195,11 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
-	uint64_t rowless_ns;	/* of cpu_ns, of processes without any row */
-	uint64_t exits_ns;	/* of cpu_ns, known work of the kernel at the end of processes */
-	bool is_sampled;	/* overhead_ns lacks the kernel's work for the signals of samples */
-	bool forked;		/* it lacks that of copying and freeing the pages of the agent */
+	uint64_t rowless_ns; /* of cpu_ns, of processes without any row */
+	uint64_t cut_ns;     /* of cpu_ns, in no row of processes whose end the agent did not see */
+	uint64_t exits_ns;   /* of cpu_ns, known work of the kernel at the end of processes */
+	bool is_sampled;     /* overhead_ns lacks the kernel's work for the signals of samples */
+	bool forked;	     /* it lacks that of copying and freeing the pages of the agent */
 	uint64_t perf_switches; /* context switches with perf events, whose price it lacks */
 	uint64_t wall_ns;	/* for which counting was on; 0: unknown */
 	uint64_t off_ns;	/* of the process for which it was off the longest */
@@ -207,7 +208,9 @@ struct pmc_coverage {
 	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t selected_hosts;
-	uint64_t unseen_ends; /* processes whose rows are newer than they are */
+	uint64_t unseen_ends;		  /* processes whose rows are newer than they are */
+	uint64_t open_ends;		  /* processes that are known up to a snapshot only */
+	const struct pmc_p_process *open; /* one of them */
 	/* Processes that ended before their children, of which no end is in the dump. */
 	uint64_t left;
 	bool has_unattributed, has_descendants;
@@ -272,6 +275,9 @@ struct pmc_footer {
 	const char *sums;		/* labels of the last rows, if no column has them; or "" */
 	bool partial, estimate, scaled; /* marks that the table has */
 };
+/* How far processes are known whose end is not in the dump; nothing if there are none. */
+void pmc_view_open_ends(const struct pmc_view *view, const struct pmc_coverage *coverage,
+			struct pmc_out *out);
 /* Makes view->notes. */
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
 /* Prints them, wrapped at the screen's width. */
