@@ -255,6 +255,11 @@ for how in "" --timeline "--timeline --by pool" "--by exe"; do
 	# shellcheck disable=SC2086
 	like "$("$PMCTL" report $how --width 200 both.pmc)" "the end of process $off is not in the dump" "killed with pmctl, $how: its end is not there"
 done
+# A thread beside the one that takes the snapshots.
+"$PMCTL" run -I 10ms -o two.pmc --report off -- "$PROG/faults" 2 >/dev/null
+"$PMCTL" run -I 10ms -e page-faults,context-switches -o events.pmc --report off -- "$PROG/faults" 2 >/dev/null
+is "$("$PMCTL" report --timeline two.pmc | grep -c '^ -: ') $("$PMCTL" report --timeline --columns tid two.pmc | grep -c '^ -: ') $("$PMCTL" report --timeline events.pmc | grep -c '^ -: ')" \
+	"1 0 0" "--timeline: a line explains switches that a snapshot lacks"
 is "$("$PMCTL" report both.pmc)" "$before" "killed with pmctl: a report does not depend on who runs"
 run "$PMCTL" run --report "json=$T/killed.json" -- sh -c 'exec sh -c "kill -KILL \$\$"'
 like "$(json killed.json '.processes[-1].notes | tostring')" "killed" "killed after an exec, without rows: a note says so"

@@ -166,6 +166,13 @@ static bool lacks_delays(const struct pmc_view *view, const struct pmc_footer *f
 	       footer->all->run_delay.rows < footer->all->rows;
 }
 
+/* Whether steps lack faults and switches. */
+static bool lacks_usage(const struct pmc_view *view, const struct pmc_footer *footer)
+{
+	return view->options->timeline && footer->usage && footer->all->usage_rows &&
+	       footer->all->usage_rows < footer->all->rows;
+}
+
 /* Which part is missing in values that are printed with a +. */
 static void partial(struct pmc_view *view, const struct pmc_footer *footer)
 {
@@ -725,6 +732,10 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 		note(view, " ~: of scaled values, or of events in different groups");
 	if (footer->partial)
 		partial(view, footer);
+	if (lacks_usage(view, footer))
+		note(view,
+		     " -: a snapshot has the faults and switches of the thread that takes it; "
+		     "-e page-faults,context-switches counts those of all");
 	if (lacks_delays(view, footer))
 		note(view, " delay: of threads that were there when their process ended; -e "
 			   "run-delay has "

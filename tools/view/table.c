@@ -609,7 +609,11 @@ static void note_marks(struct pmc_table *table, struct pmc_footer *footer)
 	for (unsigned i = 0; i < table->print.n; i++) {
 		const struct table_column *column = table->print.places[i].column;
 
-		footer->scaled |= column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_ran;
+		if (column->kind != PMC_COL_FIELD)
+			continue;
+		footer->scaled |= column->index == PMC_FIELD_ran;
+		footer->usage |= column->index >= PMC_FIELD_minor_faults &&
+				 column->index <= PMC_FIELD_faults;
 	}
 	footer->hidden = table->print.hidden;
 	footer->sums = unnamed_sums(table);

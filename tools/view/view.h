@@ -274,6 +274,7 @@ struct pmc_footer {
 	const char *hidden;		/* names of columns that did not fit; "" for none */
 	const char *sums;		/* labels of the last rows, if no column has them; or "" */
 	bool partial, estimate, scaled; /* marks that the table has */
+	bool usage;			/* it has columns of faults or switches, no events */
 };
 /* How far processes are known whose end is not in the dump; nothing if there are none. */
 void pmc_view_open_ends(const struct pmc_view *view, const struct pmc_coverage *coverage,
