@@ -174,6 +174,10 @@ for bad in "--every 1 --by thread" "--every 1 --timeline" "--by time,function" "
 	run "$PMCTL" report $bad tree.pmc
 	is "$status $(wc -l <err)" "2 1" "$bad: refused"
 done
+for by in time time,function; do
+	run "$PMCTL" report --by $by tree.pmc
+	like "$(cat err)" "--every TIME.*--timeline" "--by $by: names what has samples by time, and snapshots"
+done
 run "$PMCTL" report --every 1us tree.pmc
 is "$status $(wc -l <err)" "1 1" "too many intervals"
 

@@ -93,7 +93,8 @@ static int set_every(struct pmc_report_options *options)
 	if (!options->every_ns)
 		return has_time || options->by == PMC_BY_TIME ?
 			       tool_fail(EXIT_USAGE, "--by time needs --every TIME, such as "
-						     "--every 1") :
+						     "--every 1, and samples; --timeline has "
+						     "snapshots") :
 			       0;
 	if (options->by == PMC_BY_NONE || options->by == PMC_BY_TIME)
 		options->by = PMC_BY_FUNCTION;
