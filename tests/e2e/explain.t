@@ -165,6 +165,16 @@ if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$T"
 	running lock
 	like " $(jq -r '[.findings[].cause] | unique | join(" ")' out) " " lock " "-p: locks of a running process"
+	for user in "" "setpriv --reuid=65534 --regid=65534 --clear-groups"; do
+		$user "$PROG/causes" acceptor 60000 &
+		pid=$!
+		await works
+		run $user "$PMCTL" explain --json -p $pid -d 500ms
+		kill $pid
+		wait $pid 2>/dev/null
+		is "$status $(jq -c '[.findings[].cause] - ["cpu-starved", "preempted"]' out)" "0 []" \
+			"-p: accept on a UNIX socket waits for no answer, ${user:+not }as root" || diag "$(cat out)"
+	done
 	"$PROG/causes" lock 60000 &
 	pid=$!
 	await works

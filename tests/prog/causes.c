@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -651,6 +652,21 @@ static void unix_peer(void)
 	ask(pair[0], false);
 }
 
+/* An idle server of a UNIX socket. */
+static void accepts(long index)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct timeval limit = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	int server = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)index;
+	/* Without a name it gets one of its own. */
+	if (bind(server, (struct sockaddr *)&name, sizeof(name.sun_family)) || listen(server, 1) ||
+	    setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
+	    accept(server, NULL, NULL) != -1)
+		exit(3);
+}
+
 static void migrate(long index)
 {
 	for (long end = now_ms() + ms, i = index; now_ms() < end; i++) {
@@ -935,6 +951,7 @@ static const struct {
 	{ "pair", NULL, -1, equal },
 	{ "sleeper", sleeper, 0, NULL },
 	{ "waiting", waiting, 0, NULL },
+	{ "acceptor", NULL, 1, accepts },
 	{ "copier", copier, 0, NULL },
 	{ "sorter", sorter, 0, NULL },
 	{ "printer", printer, 0, NULL },

@@ -339,8 +339,10 @@ static const char *const network_functions[] = {
 enum live_cause explain_kernel_wait(const char *function)
 {
 	const enum live_cause cause = live_cause_of(function);
-	/* accept(2): an idle server. */
-	const bool idle = strstr(function, "accept") || strstr(function, "inet_csk");
+	/* accept(2): an idle server. That of a UNIX socket and a receiver of datagrams wait in the
+	 * same function, and only the callers tell them apart. */
+	const bool idle = strstr(function, "accept") || strstr(function, "inet_csk") ||
+			  strstr(function, "skb_wait");
 
 	return !idle && (cause == CAUSE_DISK || cause == CAUSE_SOCKET) ? cause : CAUSE_OTHER;
 }
