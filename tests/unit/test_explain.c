@@ -107,6 +107,28 @@ static void busiest_thread(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* One thread with the work of four: the gain is that of the share that the text ends in. */
+static void share_of_gain(void **state)
+{
+	const char *last;
+
+	pool.threads = 4;
+	pool.life = 4 * S;
+	pool.cpu = facts.cpu = S / 2;
+	pool.delay = facts.delay = S / 2;
+	pool.longest = (struct thread_times){ .life = S, .cpu = S / 2, .delay = S / 2 };
+	facts.cpus = 1;
+	facts.wall = S * 9 / 10;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_true(finding()->gain > 1.99 && finding()->gain < 2.01);
+	last = strstr(finding()->text, "thread ");
+	assert_non_null(last);
+	assert_int_equal(strtoul(last + strlen("thread "), NULL, 10), 50);
+	/* As long as the pool itself waits. */
+	pool.longest.delay = S / 10;
+	assert_null(strstr(finding()->text, "thread"));
+}
+
 /* What is derived from a delay that is not complete is a lower bound, and no gain. */
 static void incomplete_delays(void **state)
 {
@@ -522,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, set_up),
 		cmocka_unit_test_setup(busiest_thread, set_up),
+		cmocka_unit_test_setup(share_of_gain, set_up),
 		cmocka_unit_test_setup(incomplete_delays, set_up),
 		cmocka_unit_test_setup(larger_loss, set_up),
 		cmocka_unit_test_setup(cost_beside, set_up),

@@ -134,13 +134,18 @@ static bool says_wait(struct judging *j, const char *though)
 	const double times = share(life, pmc_sub_sat(life, delay)),
 		     one = share(pool->longest.life,
 				 pmc_sub_sat(pool->longest.life, pool->longest.delay));
-	const bool longest = all && one > times && pool->longest.life >= j->facts->wall / 2;
+	const bool longest = all && one > 1.1 * times && pool->longest.life >= j->facts->wall / 2 &&
+			     pool->has_delay && pool->threads > 1;
 
 	if (!all && !busiest_waits(j))
 		return false;
-	j->finding->text = SAY(j, "%swaits for a CPU %s%.0f %% of its time%s",
+	j->finding->text = SAY(j, "%swaits for a CPU %s%.0f %% of its time%s%s",
 			       all ? "" : "its busiest thread ", pool->has_delay ? "" : "at least ",
-			       percent(delay, life), though);
+			       percent(delay, life),
+			       longest ? SAY(j, ", its longest-lived thread %.0f %%",
+					     percent(pool->longest.delay, pool->longest.life)) :
+					 "",
+			       though);
 	EVIDENCE(j,
 		 "run delay %s%s of %s; %s%.1f threads of this run runnable on average, %u CPU%s%s",
 		 pool->has_delay ? "" : "at least ", TIME(j, delay), TIME(j, life),
@@ -152,8 +157,8 @@ static bool says_wait(struct judging *j, const char *though)
 	/* Of a delay that is not complete the most that can be gained is unknown. */
 	if (pool->has_delay)
 		GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s)",
-		     longest && pool->threads > 1 ? "of its longest-lived thread " : "",
-		     EXACT(j, life), EXACT(j, life), EXACT(j, delay));
+		     longest ? "of its longest-lived thread " : "", EXACT(j, life), EXACT(j, life),
+		     EXACT(j, delay));
 	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest.delay);
 	return true;
 }
