@@ -175,6 +175,9 @@ if [ "$(id -u)" -eq 0 ]; then
 		is "$status $(jq -c '[.findings[].cause] - ["cpu-starved", "preempted"]' out)" "0 []" \
 			"-p: accept on a UNIX socket waits for no answer, ${user:+not }as root" || diag "$(cat out)"
 	done
+	running acceptor as_nobody
+	is "$(jq '[.states[] | select(contains("unknown where")) | contains("pmctl profile --off-cpu -p '$pid'")] | unique == [true]' out)" true \
+		"-p: what shows waits that explain does not see" || diag "$(cat out)"
 	"$PROG/causes" lock 60000 &
 	pid=$!
 	await works

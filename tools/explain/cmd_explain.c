@@ -209,8 +209,13 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 				    pool->any.function ? ", most in " : "",
 				    pool->any.function ? pool->any.function : "");
 	if (!pool->has_places && blocked >= 0.5)
-		return explain_text(facts->arena, "%s waits %.0f %% of its time, unknown where",
-				    name, 100 * blocked);
+		return explain_text(
+			facts->arena, "%s waits %.0f %% of its time, unknown where%s%.200s%s", name,
+			100 * blocked, facts->target ? ": pmctl profile --off-cpu " : "",
+			facts->target ? facts->target : "",
+			!facts->target	     ? "" :
+			profile_has_kernel() ? " shows it" :
+					       " shows it, as root");
 	return NULL;
 }
 
@@ -366,11 +371,15 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
 }
 
-static int print(const struct request *request, const struct facts *facts)
+static int print(const struct request *request, struct facts *facts)
 {
 	unsigned n, shown;
 	const struct finding *list = explain_find(facts, &n);
 
+	if (request->pids)
+		facts->target = explain_text(facts->arena, "-p %s", request->pids);
+	else if (request->name)
+		facts->target = explain_text(facts->arena, "--name '%s'", request->name);
 	shown = request->top && request->top < n ? (unsigned)request->top : n;
 	if (request->json)
 		return print_json(facts, list, shown);

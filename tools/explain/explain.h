@@ -107,10 +107,11 @@ struct facts {
 	uint64_t wall, cpu, judged, delay, overhead;
 	/* of all pools that use a CPU */
 	bool has_delay, has_waits, has_samples, has_counters;
-	bool dumped;	   /* the user named dumps, which other commands can make with more */
-	bool recorded;	   /* by pmctl profile, which has no run delay of threads that ended */
-	unsigned cpus;	   /* 0: unknown */
-	uint64_t fault_ns; /* price of a page fault */
+	const char *target; /* flags that name the running processes; NULL: of a dump */
+	bool dumped;	    /* the user named dumps, which other commands can make with more */
+	bool recorded;	    /* by pmctl profile, which has no run delay of threads that ended */
+	unsigned cpus;	    /* 0: unknown */
+	uint64_t fault_ns;  /* price of a page fault */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
 	uint64_t waits, lost;	     /* records of waits, and those that were lost */
 	/* Processes other than the first, and the CPU time of all images without overhead. */
