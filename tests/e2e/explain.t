@@ -178,6 +178,12 @@ if [ "$(id -u)" -eq 0 ]; then
 	running acceptor as_nobody
 	is "$(jq '[.states[] | select(contains("unknown where")) | contains("pmctl profile --off-cpu -p '$pid'")] | unique == [true]' out)" true \
 		"-p: what shows waits that explain does not see" || diag "$(cat out)"
+	strip -o stripped "$PROG/causes"
+	for program in "$PROG/causes" ./stripped; do
+		"$PMCTL" explain --json -- $program poller >out
+		is "$(jq -r '.states[]' out | grep -o 'most in .*')" "most in poll$([ $program = ./stripped ] || echo ' (poller)')" \
+			"a wait is that of a system call, by a function if it has a name: ${program##*/}" || diag "$(cat out)"
+	done
 	"$PROG/causes" lock 60000 &
 	pid=$!
 	await works

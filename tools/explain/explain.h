@@ -160,7 +160,6 @@ const char *explain_title(const struct facts *facts, const struct pool_facts *po
 /* Adds what was not recorded of a pool, with what would record it, to a list of EXPLAIN_LINES. */
 void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list);
 
-/* Functions are compared by their addresses: of each name there is one. */
 void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const char *function,
 		       uint64_t ns);
 /* A wait of ns, in functions from the innermost one on, those of the kernel first. */

@@ -387,11 +387,16 @@ void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const
 	place->ns += ns;
 	if (!function)
 		return;
-	HASH_ENTRY(place->functions, name, &function, its);
+	HASH_FIND(hh, place->functions, function, strlen(function), its);
+	if (!its) {
+		its = pmc_arena_alloc(arena, sizeof(*its));
+		its->name = function;
+		HASH_ADD_KEYPTR(hh, place->functions, its->name, strlen(its->name), its);
+	}
 	its->ns += ns;
 	if (its->ns > place->most) {
 		place->most = its->ns;
-		place->function = function;
+		place->function = its->name;
 	}
 }
 
@@ -408,6 +413,31 @@ void explain_add_place(struct pmc_arena *arena, struct pool_facts *pool, enum li
 static bool is_of_kernel(const struct spot *spot)
 {
 	return !strcmp(spot->module, SYMBOL_KERNEL);
+}
+
+/* NULL: of the function only an address is known. */
+static const char *name_of(const struct spot_list *spots, size_t i)
+{
+	return i < spots->n && spots->list[i]->kind == SPOT_NAMED ? spots->list[i]->function : NULL;
+}
+
+/* "epoll_wait (serve)": the system call, without functions of the kernel what the C library calls,
+ * and the program's function. NULL: neither has a name. */
+static const char *place_text(struct pmc_arena *arena, const struct spot_list *spots, size_t user,
+			      size_t program)
+{
+	const char *call = NULL, *caller = name_of(spots, program);
+
+	for (size_t i = 0; i < user && !call; i++) {
+		call = strstr(spots->list[i]->function, "sys_");
+		call = call && strncmp(call, "sys_call", 8) != 0 ? call + 4 : NULL;
+	}
+	for (size_t i = user; i < program && !call; i++)
+		call = name_of(spots, i);
+	if (!call)
+		return caller;
+	return explain_text(arena, "%.*s%s%s%s", (int)strcspn(call, " .@"), call,
+			    caller ? " (" : "", caller ? caller : "", caller ? ")" : "");
 }
 
 /* By functions of the kernel, from its innermost one on, else by that of the C library. */
@@ -429,8 +459,7 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 	/* The program's function, behind those of the C library. */
 	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
 		program++;
-	explain_add_place(arena, pool, cause,
-			  program < spots->n ? spots->list[program]->function : NULL, ns);
+	explain_add_place(arena, pool, cause, place_text(arena, spots, user, program), ns);
 	pool->outside += is_outside(spots, user) ? ns : 0;
 }
 
@@ -486,8 +515,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 				   explain_names_lock(spots->list[lock]->function) ||
 				   (by_kernel && strstr(spots->list[lock]->module, "libc"))))
 		lock++;
-	explain_place_add(arena, &pool->locks, lock < spots->n ? spots->list[lock]->function : NULL,
-			  ns);
+	explain_place_add(arena, &pool->locks, name_of(spots, lock), ns);
 }
 
 /* A wait lasts until the thread runs again, so it has the run delay after it was woken. What it was
@@ -505,7 +533,6 @@ static void take_delays_off(struct pool_facts *pool)
 	pool->waits = blocked;
 }
 
-/* NULL: its name is unknown. */
 static const char *function_of_program(const struct spot_list *spots)
 {
 	size_t i = 0;
@@ -513,7 +540,7 @@ static const char *function_of_program(const struct spot_list *spots)
 	while (i + 1 < spots->n &&
 	       (strstr(spots->list[i]->module, "libc.") || strstr(spots->list[i]->module, "libm.")))
 		i++;
-	return spots->list[i]->kind == SPOT_NAMED ? spots->list[i]->function : NULL;
+	return name_of(spots, i);
 }
 
 /* Whether the innermost function is one of the list, or was called by one, or inlined into it. */
