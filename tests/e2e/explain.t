@@ -178,6 +178,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	running acceptor as_nobody
 	is "$(jq '[.states[] | select(contains("unknown where")) | contains("pmctl profile --off-cpu -p '$pid'")] | unique == [true]' out)" true \
 		"-p: what shows waits that explain does not see" || diag "$(cat out)"
+	run "$PMCTL" explain --json -- "$PROG/causes" gil
+	like "$(jq -r '.findings[] | .text, .try' out | tr '\n' ' ')" "GIL .*processes" "the lock of Python's interpreter, and what helps" || diag "$(cat out)"
 	strip -o stripped "$PROG/causes"
 	for program in "$PROG/causes" ./stripped; do
 		"$PMCTL" explain --json -- $program poller >out

@@ -104,6 +104,23 @@ NOINLINE static void with_lock(long index)
 	}
 }
 
+/* As Python does. */
+NOINLINE static void take_gil(void)
+{
+	pthread_mutex_lock(&mutex);
+	sink++;
+}
+
+NOINLINE static void with_gil(long index)
+{
+	(void)index;
+	for (int i = 0; i < 20; i++) {
+		take_gil();
+		usleep((useconds_t)(ms * 5));
+		pthread_mutex_unlock(&mutex);
+	}
+}
+
 NOINLINE static void with_timed_lock(long index)
 {
 	struct timespec end;
@@ -917,6 +934,7 @@ static const struct {
 	{ "few-large", NULL, 4, few_large },
 	{ "unequal-team", unequal_team, 0, NULL },
 	{ "lock", NULL, 4, with_lock },
+	{ "gil", NULL, 4, with_gil },
 	{ "timed-lock", NULL, 4, with_timed_lock },
 	{ "file-lock", NULL, 4, with_file_lock },
 	{ "lock-among-idle", NULL, 24, lock_among_idle },

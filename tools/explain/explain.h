@@ -174,6 +174,7 @@ bool explain_is_outside(const char *function);
 /* By a name such as LockAcquire, lock_wait, lock_contended, lockSlow or acquire_lock: where a
  * program waits for a lock of its own making. Python's are also its conditions and semaphores, the
  * C library's are known by other functions; a thread of that name waits for work. */
+extern const char explain_gil[]; /* Python's interpreter lock is taken there */
 bool explain_names_lock(const char *function);
 
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);

@@ -257,6 +257,8 @@ static const char *last_part(const char *function)
 	return last;
 }
 
+const char explain_gil[] = "take_gil";
+
 bool explain_names_lock(const char *function)
 {
 	static const char *const locks[] = { "lock",   "rwlock", "spinlock", "mutex",
@@ -270,7 +272,7 @@ bool explain_names_lock(const char *function)
 	bool named = false, lock = false, mark = false;
 
 	/* The last two are of Rust's RwLock. */
-	if (!strcmp(function, "take_gil") || !strncmp(function, "ObjectMonitor::enter(", 21) ||
+	if (!strcmp(function, explain_gil) || !strncmp(function, "ObjectMonitor::enter(", 21) ||
 	    !strcmp(at, "write_contended") || !strcmp(at, "read_contended"))
 		return true;
 	for (size_t n; (n = next_word(&at)); at += n) {
@@ -476,7 +478,7 @@ static bool in_kernel_lock(const struct spot_list *spots, size_t user)
 static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		     const struct spot_list *spots, uint64_t ns)
 {
-	bool named = false, by_file, by_kernel, for_thread;
+	bool named = false, by_file, by_kernel, for_thread, gil;
 	size_t user = 0, lock = spots->n;
 
 	while (user < spots->n && is_of_kernel(spots->list[user]))
@@ -511,11 +513,12 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		pool->futexes += for_thread || by_kernel || futex ? ns : 0;
 		return;
 	}
+	gil = !strcmp(spots->list[lock]->function, explain_gil);
 	while (lock < spots->n && (has_part(spots->list[lock]->function, plumbing) ||
 				   explain_names_lock(spots->list[lock]->function) ||
 				   (by_kernel && strstr(spots->list[lock]->module, "libc"))))
 		lock++;
-	explain_place_add(arena, &pool->locks, name_of(spots, lock), ns);
+	explain_place_add(arena, &pool->locks, gil ? explain_gil : name_of(spots, lock), ns);
 }
 
 /* A wait lasts until the thread runs again, so it has the run delay after it was woken. What it was

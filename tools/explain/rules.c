@@ -251,10 +251,12 @@ static bool lock(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 	const uint64_t ns = pool->locks.ns;
+	const bool gil = pool->locks.function == explain_gil;
 
 	if (!pool->has_waits || share(ns, pool->life) < 0.15 || ns < 50000000)
 		return false;
-	j->finding->text = SAY(j, "waits for a lock %.0f %% of its time", percent(ns, pool->life));
+	j->finding->text = SAY(j, "waits for a lock%s %.0f %% of its time",
+			       gil ? ", largely the GIL of Python," : "", percent(ns, pool->life));
 	EVIDENCE(j, "%s of %s in functions that take locks%s%s", TIME(j, ns), TIME(j, pool->life),
 		 pool->locks.function ? ", the largest part in " : "",
 		 pool->locks.function ? pool->locks.function : "");
@@ -262,7 +264,9 @@ static bool lock(struct judging *j)
 	     EXACT(j, pool->life), EXACT(j, pool->life), EXACT(j, ns));
 	limit_to_cpus(j);
 	j->finding->loss_ns = (double)ns;
-	j->finding->advice = "hold the lock for less time, or split what it protects";
+	j->finding->advice =
+		gil ? "processes instead of threads, or native code that releases the GIL" :
+		      "hold the lock for less time, or split what it protects";
 	return true;
 }
 
