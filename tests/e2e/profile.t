@@ -286,6 +286,18 @@ is "$("$PMCTL" report --format csv --histogram sleeps.pmc | awk -F, -v tid="$tid
 like "$("$PMCTL" report --histogram --by name sleeps.pmc)" "python3[^ ]* +off-cpu +[0-9.]+ ms +[0-9]+ " "as text, of groups"
 run "$PMCTL" profile --histogram -- python3 -c 'import time; time.sleep(0.01)'
 like "$(cat err)" "off-cpu +16\.8 ms" "a recording that is not kept: below its table"
+# hints [FLAG...]: how often the hint at names of Python functions is there.
+hints() {
+	run "$PMCTL" profile -- "$python" "$@" -c 'for i in range(3000000): pass'
+	grep -o -e "-X perf names" err | wc -l
+}
+python=$(python3 -c 'import sys; print(sys.executable)')
+is "$(hints)" 1 "Python: a hint at names of its functions" || diag "$(cat err)"
+if "$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' 2>/dev/null; then
+	is "$(hints -X perf)" 0 "and none where they are there"
+else
+	skip "$("$python" --version) has no -X perf" "and none where they are there"
+fi
 for bad in "--by function" "--by region" "--timeline"; do
 	# shellcheck disable=SC2086
 	refuses 2 "threads and groups" "report --histogram $bad" report --histogram $bad sleeps.pmc

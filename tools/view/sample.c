@@ -504,6 +504,20 @@ static bool has_module(const struct pmc_view *view, const char *name)
 	return false;
 }
 
+/* Whether Python's functions are all that of the interpreter; with perf support they have names. */
+static bool lacks_python(const struct pmc_sample_fold *fold)
+{
+	static const char interpreter[] = "_PyEval_EvalFrameDefault";
+	bool found = false;
+
+	for (uint64_t i = 0; i < fold->n_rows; i++) {
+		if (!strncmp(fold->rows[i]->function, "py::", 4))
+			return false;
+		found |= !strncmp(fold->rows[i]->function, interpreter, strlen(interpreter));
+	}
+	return found;
+}
+
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
@@ -546,6 +560,8 @@ static void explain(struct pmc_view *view)
 	if (samples->incomplete > samples->samples / 3 && has_module(view, "libjvm.so"))
 		pmc_say(view,
 			"%.Java: -XX:+PreserveFramePointer and --unwind fp have whole stacks");
+	if (lacks_python(&samples->fold))
+		pmc_say(view, "%.Python 3.12 and later: -X perf names Python functions");
 }
 
 static void put_explained(struct pmc_view *view)
