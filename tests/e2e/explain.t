@@ -7,6 +7,9 @@
 cd "$T" || exit 1
 mkdir -m 1777 tmp
 export TMPDIR=$T/tmp
+# A command as another user, unlike as_nobody also in the background.
+other=
+[ "$(id -u)" -ne 0 ] || other="setpriv --reuid=65534 --regid=65534 --clear-groups"
 
 # causes_of CASE [MS]: the causes that explain names.
 causes_of() {
@@ -111,6 +114,16 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off go build -o go
 	run "$PMCTL" explain --json -- ./gonet < <("$PROG/burn_static" 50)
 	is "$status $(jq '.cpu_ns > 0 and .without_row_ns < .cpu_ns / 10' out)" "0 true" \
 		"and a Go program with libc, whose end the agent does not see"
+	[ "$(id -u)" -ne 0 ] || is "$(jq '.unknown | map(select(contains("goroutines"))) | length' out)" 1 "whose waits between goroutines are unknown" || diag "$(cat out)"
+	mkfifo gate-of-go
+	chmod 777 "$T"
+	$other ./gonet <>gate-of-go &
+	pid=$!
+	await grep -q gonet /proc/$pid/comm
+	run $other "$PMCTL" explain --json -p $pid -d 100ms
+	kill $pid
+	wait $pid 2>/dev/null
+	is "$(jq '.unknown | map(select(contains("goroutines"))) | length' out)" 1 "nor are they in /proc" || diag "$(cat out)"
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi
@@ -165,7 +178,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$T"
 	running lock
 	like " $(jq -r '[.findings[].cause] | unique | join(" ")' out) " " lock " "-p: locks of a running process"
-	for user in "" "setpriv --reuid=65534 --regid=65534 --clear-groups"; do
+	for user in "" "$other"; do
 		$user "$PROG/causes" acceptor 60000 &
 		pid=$!
 		await works

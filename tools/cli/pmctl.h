@@ -20,6 +20,8 @@ int cmd_complete(int argc, char **argv); /* for shells, not listed */
 /* Whether cmd_run() gets rows of threads: not of a static program, one of another C library, or one
  * in Go. */
 bool run_loads_agent(const char *command);
+/* Whether the program at this path is in Go. */
+bool run_is_go(const char *path);
 
 /* Not every libc declares it. */
 extern char **environ;

@@ -108,6 +108,7 @@ struct facts {
 	/* of all pools that use a CPU */
 	bool has_delay, has_waits, has_samples, has_counters;
 	const char *target; /* flags that name the running processes; NULL: of a dump */
+	bool go;	    /* a program in Go */
 	bool dumped;	    /* the user named dumps, which other commands can make with more */
 	bool recorded;	    /* by pmctl profile, which has no run delay of threads that ended */
 	unsigned cpus;	    /* 0: unknown */

@@ -290,6 +290,7 @@ bool explain_names_lock(const char *function)
 }
 
 static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield" };
+static const char *const go_functions[] = { "runtime.*" };
 static const char *const heap_functions[] = {
 	"malloc",     "calloc",	     "realloc",	   "free",	   "cfree",
 	"int_malloc", "int_realloc", "int_free*",  "unlink_chunk", "malloc_consolidate",
@@ -579,6 +580,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			continue;
 		}
 		names_of_stack(names, sample->stack, NAMES_FUNCTION, false, &spots);
+		facts->go |= IS_BELOW(&spots, go_functions);
 		if (off_cpu) {
 			add_wait(facts->arena, pool, &spots, sample->weight);
 			continue;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -248,6 +249,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	sigset_t was_blocked;
 	struct live_cpu_limit before;
 	uint64_t end_ns;
+	char exe[32];
 	int code = live_find(pids, name, &found);
 	bool alive;
 
@@ -255,6 +257,8 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	if (code)
 		return code;
 	facts->cpus = count_cpus(found.list[0]);
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", found.list[0]);
+	facts->go = run_is_go(exe);
 	live_cpu_limit_read(found.list[0], &before);
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();

@@ -787,6 +787,9 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 		*list++ = explain_text(facts->arena, "locks, disks and sockets (%s)", how);
 	else if (!pool->has_waits)
 		*list++ = explain_text(facts->arena, "locks (%s)", how);
+	if (facts->go)
+		*list++ = "waits of goroutines for each other, which the kernel does not see (Go's "
+			  "mutex and block profiles show them)";
 	if (!facts->has_samples)
 		*list++ = facts->dumped && facts->recorded ?
 				  "spinning and allocation (pmctl profile)" :

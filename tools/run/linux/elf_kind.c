@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* elf_kind.c - checks from a program's file whether the agent can be preloaded. */
+#include "tools/cli/pmctl.h"
 #include "tools/rows/fold.h"
 #include "tools/run/program.h"
 
@@ -113,6 +114,13 @@ int elf_read(const char *path, struct elf_facts *facts)
 	elf_end(elf);
 	close(fd);
 	return result;
+}
+
+bool run_is_go(const char *path)
+{
+	struct elf_facts facts;
+
+	return elf_read(path, &facts) == 0 && facts.go;
 }
 
 /* Whether exec sets AT_SECURE, so that the loader ignores LD_PRELOAD. */
