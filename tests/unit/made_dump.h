@@ -79,7 +79,7 @@ static const char *made_labels __attribute__((unused)) = "";
 static inline void made_process(unsigned id, const struct pmc_process_fixed *fixed,
 				const char *host, const char *exe, const char *cmdline)
 {
-	const struct pmc_process_text text = { host, "boot", exe, cmdline, made_labels };
+	const struct pmc_process_text text = { host, host, exe, cmdline, made_labels };
 
 	pmc_build_process(&made, made_identity(id), ++made_snapshot, fixed, &text);
 }
