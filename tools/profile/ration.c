@@ -26,7 +26,7 @@
 #include <signal.h>
 
 #define SPARSE	      61 /* a prime, as threads that wake each other wait in turn */
-#define SWITCHES_MOST 2000u
+#define SWITCHES_MOST 5000u
 #define STEP_NS	      UINT64_C(5000000)
 #define OLD_NS	      UINT64_C(1000000000)
 #define LONG_NS	      UINT64_C(10000000)
