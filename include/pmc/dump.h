@@ -390,7 +390,7 @@ struct pmc_samples_fixed {
 	uint16_t n_groups;  /* 1 in part 0, else 0 */
 	uint16_t flags;	    /* PMC_SAMPLES_* */
 	/* Waits whose stack was not recorded, as threads switched too often: they have that of
-	 * another one of the thread of about the same length. */
+	 * another one of the thread, or of its process, of about the same length. */
 	uint32_t estimated;
 };
 /* The thread switched so often that samples were taken in clock interrupts, at least for a time:

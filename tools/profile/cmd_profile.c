@@ -192,7 +192,7 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	}
 	if (error || !takes_waits(job))
 		return error;
-	return prof_ration_open(&job->prof, &job->rings, ring, tid, why);
+	return prof_throttle_open(&job->prof, &job->rings, ring, tid, why);
 }
 
 /* Clocks count all modes, also where only some are sampled. */
@@ -319,8 +319,11 @@ static bool show_progress(void *arg)
 	tool_progress_step(pmc_now_ns() - job->prof.start_ns);
 	if (job->rings.stopped_ns)
 		return true;
-	prof_read_again(&job->prof);
-	return !takes_waits(job) || prof_ration_check(&job->prof, &job->rings);
+	if (!prof_read_again(&job->prof) && job->prof.throttle.beside)
+		return false;
+	if (takes_waits(job))
+		prof_throttle_check(&job->prof, &job->rings);
+	return true;
 }
 
 /* What all threads had together. Of a thread all CPUs' events are enabled while it runs on one. */
@@ -439,7 +442,7 @@ static int record(struct job *job)
 	if (!code)
 		code = choose_event(job);
 	if (!code && takes_samples(job) && is_of_time(job) && !job->prof.machine)
-		job->prof.ration.clock_hz = job->frequency;
+		job->prof.throttle.clock_hz = job->frequency;
 	if (!code)
 		code = rings_open(rings);
 	if (code)

@@ -38,7 +38,7 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 {
 	struct off_cpu *off = arg;
 
-	return prof_ration_open(&off->prof, &off->rings, ring, tid, why);
+	return prof_throttle_open(&off->prof, &off->rings, ring, tid, why);
 }
 
 static void *read_rings(void *arg)
@@ -53,7 +53,7 @@ static void *read_rings(void *arg)
 						  off->rings.slice_ms ? off->rings.slice_ms :
 									SLICE_MS);
 		if ((error || ++n % 256 == 0) && !atomic_load(&off->stop))
-			(void)prof_ration_check(&off->prof, &off->rings);
+			prof_throttle_check(&off->prof, &off->rings);
 		/* Children that were forked while the events were switched off may go on. */
 		if (!error && atomic_load(&off->stop) && record.time > off->prof.stop_ns)
 			break;

@@ -4,7 +4,7 @@
  *
  * Private to this folder.
  *
- * threads.c follows records, ration.c limits the stacks of switches, rows.c makes rows where no
+ * threads.c follows records, throttle.c limits the stacks of switches, rows.c makes rows where no
  * agent does, write.c writes frames. Waits
  * alone are recorded beside the agent by off_cpu.c; cmd_profile.c records all.
  */
@@ -123,18 +123,18 @@ struct prof_left {
 	uint64_t ns, record_ns; /* of the sample of its stack, if there is one; of the switch */
 };
 
-/* Stacks of switches, where there are many. */
-struct prof_ration {
-	bool off, used; /* not each has its stack; so it was at some time */
+struct prof_throttle {
+	bool off;  /* the event that records each stack of a switch is off */
+	bool used; /* it was off at some time */
 	/* Samples are by clocks of threads, of this frequency; 0: by other events. */
 	uint64_t clock_hz;
-	bool beside; /* there are events of CPUs, with records of threads beside the target */
-	bool by_cpu; /* these are on, and clocks of threads off */
-	struct pmc_map similar; /* stacks of the last waits of a process by length */
+	bool beside;		/* events of CPUs are open, with records of other programs, too */
+	bool by_cpu;		/* they are on, and clocks of threads are off */
+	struct pmc_map similar; /* struct prof_similar[PROF_LENGTHS] by process ID */
 	uint64_t checked_ns;
-	uint64_t n_switches; /* when it was checked */
-	uint64_t left;	     /* that may have one in this second */
-	struct prof_thread *unplaced;
+	uint64_t n_switches;	      /* at the last check */
+	uint64_t left;		      /* switches that may be recorded with their stack now */
+	struct prof_thread *unplaced; /* threads that wait without a stack */
 };
 
 struct prof {
@@ -156,7 +156,7 @@ struct prof {
 	struct prof_left *left; /* by CPU */
 	uint64_t switch_ns;	/* that the last switch took */
 	uint64_t n_switches;
-	struct prof_ration ration;
+	struct prof_throttle throttle;
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 	struct prof_count *counts;
 	uint32_t n_lives;
@@ -176,7 +176,7 @@ struct prof_thread *prof_thread_add(struct prof *prof, uint32_t pid, uint32_t ti
 void prof_settle(struct prof *prof);
 void prof_free(struct prof *prof);
 
-/* ---- ration.c ----------------------------------------------------------------------------- */
+/* ---- throttle.c ----------------------------------------------------------------------------- */
 
 #define PROF_LENGTHS 24 /* classes of waits by their lengths, each of twice the one before */
 
@@ -185,16 +185,16 @@ struct ring;
 struct pmc_failure;
 struct pmc_open_options;
 
-/* Opens the events of switches, as rings_use.open; the first one stays on. */
-int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
-		     struct pmc_failure *why);
-/* Records of threads, of switches and of mappings come from an event that stays on. */
+/* Opens the two events of switches of a thread, as rings_use.open. */
+int prof_throttle_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
+		       struct pmc_failure *why);
+/* Adds the records of threads, switches and mappings to an event that stays on. */
 void prof_options_always(struct pmc_open_options *options);
-/* To be called often: limits the stacks, and reads those of long waits. False: no thread lives. */
-bool prof_ration_check(struct prof *prof, struct rings *rings);
-/* A thread has left its CPU; it goes on, its wait gets its stack. */
-void prof_ration_wait(struct prof *prof, struct prof_thread *thread);
-void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t now_ns);
+/* To be called every few milliseconds. Switches the events, and reads stacks of long waits. */
+void prof_throttle_check(struct prof *prof, struct rings *rings);
+/* A thread has left its CPU. At the record of its return, its wait gets a stack. */
+void prof_wait_begins(struct prof *prof, struct prof_thread *thread);
+void prof_wait_ends(struct prof *prof, struct prof_thread *thread, uint64_t now_ns);
 
 /* ---- rows.c ------------------------------------------------------------------------------- */
 
@@ -208,8 +208,9 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
 void prof_add_target(struct prof *prof, pid_t tid);
 void prof_start(struct prof *prof);
 void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_ns);
-/* The CPU time that threads have in /proc, after a loss and where they switch often. */
-void prof_read_again(struct prof *prof);
+/* To be called every few milliseconds. Reads the CPU time of threads in /proc, after a loss and of
+ * those that switch often. False: all threads have ended. */
+bool prof_read_again(struct prof *prof);
 /* At the stop: later readings would have what threads did while the last records were taken. */
 void prof_read_last(struct prof *prof);
 /* After the recording: PROCESS and THREAD frames, and the samples and waits of each thread. */

@@ -13,7 +13,9 @@
 #include "tools/live/task.h"
 #include "tools/profile/private.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -226,26 +228,35 @@ static void find_lost(const struct prof *prof, struct prof_thread *thread)
 		thread->least_cpu = true;
 }
 
-/* A thread that preempts another has its CPU time from its wake-up on, which records of switches do
- * not have: some microseconds each. */
+/* The scheduler counts the CPU time of a thread that preempts another from the wake-up on, some
+ * microseconds before the record of the switch. */
 static bool switches_often(const struct prof_thread *thread)
 {
 	return switches_of(thread) >= thread->read_switches + OFTEN;
 }
 
-void prof_read_again(struct prof *prof)
+static bool lives(const struct prof_thread *thread)
+{
+	return !thread->row.end_ns && (kill((pid_t)thread->tid, 0) == 0 || errno == EPERM);
+}
+
+bool prof_read_again(struct prof *prof)
 {
 	const uint64_t now_ns = pmc_now_ns();
+	bool any_lives = false;
 
 	if (now_ns < prof->read_ns + READ_NS && !prof->stop_ns)
-		return;
-	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
+		return true;
+	for (struct prof_thread *thread = prof->last; thread; thread = thread->next) {
+		any_lives = any_lives || lives(thread);
 		if (prof->lost_from_ns)
 			find_lost(prof, thread);
 		else if (switches_often(thread))
 			(void)read_cpu(prof, thread);
+	}
 	prof->lost_from_ns = 0;
 	prof->read_ns = now_ns;
+	return any_lives;
 }
 
 void prof_read_last(struct prof *prof)
@@ -394,7 +405,7 @@ void prof_write_rows(struct prof_writing *w)
 	const struct prof_image *first = NULL;
 
 	/* Of what was lost at the end. */
-	prof_read_again(w->prof);
+	(void)prof_read_again(w->prof);
 	correct_times(prof);
 	for (struct prof_thread *thread = prof->last; thread; thread = thread->next)
 		write_thread(w, thread);

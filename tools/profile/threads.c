@@ -147,7 +147,7 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	HASH_FIND(hh, prof->threads, &record->tid, sizeof(record->tid), thread);
 	if (thread && !thread->row.end_ns)
 		return thread;
-	if (prof->ration.beside && record->type == PERF_RECORD_SAMPLE)
+	if (prof->throttle.beside && record->type == PERF_RECORD_SAMPLE)
 		return NULL;
 	/* Of all that a CPU does, a thread has records after its end. */
 	if (thread && prof->makes_rows && thread->pid == record->pid)
@@ -365,7 +365,7 @@ static void end_wait(struct prof *prof, struct prof_thread *thread, uint64_t now
 	if (thread->preempted && !lost) {
 		add_to(prof, &thread->delays, NULL, ns);
 	} else if (thread->waiting && !lost) {
-		prof_ration_place(prof, thread, record_ns);
+		prof_wait_ends(prof, thread, record_ns);
 		add_wait(prof, thread, now_ns, ns);
 	} else if (thread->waiting) {
 		thread->lost++;
@@ -439,7 +439,7 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		/* Once the stack is recorded, nothing but a wake-up makes it run again. */
 		if (thread->woken_ns < thread->stack_ns)
 			thread->waker = NULL;
-		prof_ration_wait(prof, thread);
+		prof_wait_begins(prof, thread);
 		return;
 	}
 	thread->state = PROF_ON;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ration.c - stacks of waits where threads switch often.
+ * throttle.c - fewer stacks of waits where threads switch often.
  *
- * The stack of a switch costs the program 5 to 7 us, three times the switch itself. So the event
- * that records each of them is switched off while there are more than SWITCHES_MOST in a second on
- * a CPU; another one records each SPARSE-th. Which of the waits are long is not known before
- * their end: stacks of threads that have been blocked for LONG_NS are read in /proc. Each other
- * wait without a stack is put down to that of the last wait of about its length, of the thread or
- * else of its process.
+ * Recording the stack of a switch takes the kernel 5 to 7 us, three times the switch itself. Each
+ * thread has two events of switches: one records every stack and is switched off while threads
+ * switch more than SWITCHES_MOST times in a second and CPU, the other records each SPARSE-th stack
+ * and stays on. A wait without a recorded stack gets one in one of two ways:
+ * - after LONG_NS its stack is read in /proc while it lasts;
+ * - a shorter wait gets the stack of the last wait of about the same length, of the thread or else
+ *   of its process.
+ * Numbers and lengths of waits are exact: they come from PERF_RECORD_SWITCH.
  *
- * Numbers and times of waits, in threads, are those of PERF_RECORD_SWITCH, and so exact.
- *
- * A thread's clock, as an event that samples, starts and stops a timer of the CPU at each switch: 8
- * us in a virtual machine. And a thread that ends after a few switches has no SPARSE-th one. So
- * where that is permitted, events of CPUs are added meanwhile: clocks instead of those of threads,
- * and each SPARSE-th switch on the CPU. Records of threads that are not of the target are left out.
- * They cost 0.7 % of the time of each CPU, and would be too many on large machines.
+ * While the first event is off, events of CPUs are added where the user may observe whole CPUs:
+ * - Clocks, which replace those of threads: a thread's clock as a sampling event starts and stops a
+ *   timer at each switch, 8 us in a virtual machine.
+ * - Each SPARSE-th switch of the CPU: a thread that ends after a few switches never reaches its own
+ *   SPARSE-th one.
+ * Their records of other programs are left out. They take 0.7 % of each CPU; large machines would
+ * write too many.
  */
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
@@ -23,19 +25,18 @@
 #include "tools/rings/rings.h"
 
 #include <errno.h>
-#include <signal.h>
 
-#define SPARSE	      61 /* a prime, as threads that wake each other wait in turn */
+#define SPARSE	      61 /* a prime: a program may wait in its places in turn */
 #define SWITCHES_MOST 5000u
 #define STEP_NS	      UINT64_C(5000000)
 #define OLD_NS	      UINT64_C(1000000000)
 #define LONG_NS	      UINT64_C(10000000)
 #define SLICE_MS      5
 #define CPUS_MOST     32u
-#define LOOKS_MOST    16u /* in a step; each takes some 30 us */
+#define LOOKS_MOST    16u /* threads read in /proc in a step; each takes some 30 us */
 
-/* By the length without the time for the stack, which others do not have. Those of less than 2 us
- * have the first class, of more than 8 s the last. */
+/* The class of a wait by its length, without the time that recording its stack took. The first
+ * class is below 2 us, the last above 8 s. */
 static unsigned class_of(const struct prof_thread *thread, uint64_t record_ns)
 {
 	const uint64_t ns = pmc_sub_sat(record_ns, thread->out_ns);
@@ -50,7 +51,7 @@ void prof_options_always(struct pmc_open_options *options)
 	unwind_options_maps(options);
 }
 
-/* NULL: none since then. */
+/* The last wait of that class or one beside it; NULL: none since `since_ns`. */
 static const struct prof_similar *similar_of(const struct prof_similar *list, unsigned class,
 					     uint64_t since_ns)
 {
@@ -63,25 +64,25 @@ static const struct prof_similar *similar_of(const struct prof_similar *list, un
 	return NULL;
 }
 
-/* Threads that wait seldom have no stack of their own, or an old one: those of the process. */
+/* The last waits of the thread's process, by class. */
 static struct prof_similar *of_process(struct prof *prof, const struct prof_thread *thread)
 {
 	struct pmc_arena *arena = &prof->arena;
 
-	return pmc_map_at(&prof->ration.similar, arena, &thread->pid, sizeof(thread->pid),
+	return pmc_map_at(&prof->throttle.similar, arena, &thread->pid, sizeof(thread->pid),
 			  PROF_LENGTHS * sizeof(struct prof_similar));
 }
 
-void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t record_ns)
+void prof_wait_ends(struct prof *prof, struct prof_thread *thread, uint64_t record_ns)
 {
 	struct pmc_arena *arena = &prof->arena;
 	const unsigned class = class_of(thread, record_ns);
 	const struct prof_similar *similar;
 
-	/* It had ended before the thread was looked at. */
+	/* The stack was read after this wait had ended. */
 	if (thread->looked_ns > record_ns)
 		thread->stack = NULL;
-	if (!prof->ration.used)
+	if (!prof->throttle.used)
 		return;
 	if (thread->stack) {
 		if (!thread->similar)
@@ -100,20 +101,21 @@ void prof_ration_place(struct prof *prof, struct prof_thread *thread, uint64_t r
 
 /* ---- long waits --------------------------------------------------------------------------- */
 
-void prof_ration_wait(struct prof *prof, struct prof_thread *thread)
+void prof_wait_begins(struct prof *prof, struct prof_thread *thread)
 {
 	thread->looked_ns = 0;
-	if (!prof->ration.used || thread->stack || !thread->waiting || thread->is_unplaced)
+	if (!prof->throttle.used || thread->stack || !thread->waiting || thread->is_unplaced)
 		return;
 	thread->is_unplaced = true;
-	thread->unplaced = prof->ration.unplaced;
-	prof->ration.unplaced = thread;
+	thread->unplaced = prof->throttle.unplaced;
+	prof->throttle.unplaced = thread;
 }
 
-/* Of a wait that ended meanwhile, whose record comes later, prof_ration_place() drops it. */
+/* Reads the stacks of long waits. The record of a wait's end may not have been taken yet:
+ * prof_wait_ends() then drops the stack. */
 static void look(struct prof *prof, uint64_t now_ns)
 {
-	struct prof_thread *thread, **at = &prof->ration.unplaced;
+	struct prof_thread *thread, **at = &prof->throttle.unplaced;
 	unsigned looks = 0;
 
 	while ((thread = *at)) {
@@ -135,8 +137,8 @@ static void look(struct prof *prof, uint64_t now_ns)
 
 /* ---- which stacks are recorded ------------------------------------------------------------ */
 
-int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
-		     struct pmc_failure *why)
+int prof_throttle_open(struct prof *prof, struct rings *rings, struct ring *ring, pid_t tid,
+		       struct pmc_failure *why)
 {
 	struct pmc_open_options options;
 	struct pmc_counter_event switches;
@@ -154,9 +156,9 @@ int prof_ration_open(struct prof *prof, struct rings *rings, struct ring *ring, 
 	return error;
 }
 
-/* Events of CPUs have this option, those of threads do not. */
-static void of_cpu(struct rings *rings, struct ring *ring, struct prof *prof,
-		   struct pmc_open_options *options)
+/* Options of an event of a CPU. switch_counter() knows it by exclude_idle. */
+static void options_of_cpu(struct rings *rings, struct ring *ring, struct prof *prof,
+			   struct pmc_open_options *options)
 {
 	rings_options(rings, ring, 0, options);
 	options->exclude_idle = true;
@@ -171,43 +173,44 @@ static int open_of_cpu(struct prof *prof, struct rings *rings, struct ring *ring
 	struct pmc_counter_event event;
 	int error = pmc_counter_event_parse(&event, "context-switches", why);
 
-	of_cpu(rings, ring, prof, &options);
+	options_of_cpu(rings, ring, prof, &options);
 	options.sample_period = SPARSE;
 	if (!error)
 		error = rings_add(rings, ring, &event, &options, why);
-	if (error || !prof->ration.clock_hz)
+	if (error || !prof->throttle.clock_hz)
 		return error;
-	of_cpu(rings, ring, prof, &options);
+	options_of_cpu(rings, ring, prof, &options);
 	options.sample_period = 0;
-	options.sample_freq = prof->ration.clock_hz;
+	options.sample_freq = prof->throttle.clock_hz;
 	options.sample_type |= PERF_SAMPLE_PERIOD;
 	error = pmc_counter_event_parse(&event, "cpu-clock", why);
 	return error ? error : rings_add(rings, ring, &event, &options, why);
 }
 
-/* False: on a CPU that is not permitted. */
+/* False: that is not permitted. */
 static bool open_of_cpus(struct prof *prof, struct rings *rings)
 {
 	struct pmc_failure why;
 	int error = 0;
 
-	for (unsigned r = 0; r < rings->n && !error; r++)
+	/* -ENODEV: the CPU is offline. */
+	for (unsigned r = 0; r < rings->n && (!error || error == -ENODEV); r++)
 		if (rings->list[r].sampler)
 			error = open_of_cpu(prof, rings, &rings->list[r], &why);
-	return !error;
+	return !error || error == -ENODEV;
 }
 
-/* Of a thread that ends meanwhile it fails. */
-static void switch_counter(const struct prof_ration *ration, struct pmc_counter *counter)
+/* Errors are ignored: the thread may have ended. */
+static void switch_counter(const struct prof_throttle *throttle, struct pmc_counter *counter)
 {
 	const struct perf_event_attr *attr = pmc_counter_attr(counter);
 	const bool stacks = attr->type == PERF_TYPE_SOFTWARE &&
 			    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !attr->freq &&
 			    attr->sample_period == 1,
-		   clock = attr->freq && ration->clock_hz && ration->beside;
-	const bool wanted = attr->exclude_idle ? ration->by_cpu :
-			    stacks	       ? !ration->off :
-						 !ration->by_cpu;
+		   clock = attr->freq && throttle->clock_hz && throttle->beside;
+	const bool wanted = attr->exclude_idle ? throttle->by_cpu :
+			    stacks	       ? !throttle->off :
+						 !throttle->by_cpu;
 
 	if (stacks || clock || attr->exclude_idle)
 		(void)(wanted ? pmc_counter_enable(counter) : pmc_counter_disable(counter));
@@ -215,48 +218,38 @@ static void switch_counter(const struct prof_ration *ration, struct pmc_counter 
 
 static void switch_all(struct prof *prof, struct rings *rings)
 {
-	struct prof_ration *ration = &prof->ration;
+	struct prof_throttle *throttle = &prof->throttle;
 
-	ration->off = !ration->off;
-	rings->slice_ms = ration->off ? SLICE_MS : 0;
-	if (!prof->machine && !ration->used && rings->n <= CPUS_MOST)
-		ration->beside = open_of_cpus(prof, rings);
-	ration->used = true;
-	ration->by_cpu = ration->off && ration->beside;
+	throttle->off = !throttle->off;
+	rings->slice_ms = throttle->off ? SLICE_MS : 0;
+	if (!prof->machine && !throttle->used && rings->n <= CPUS_MOST)
+		throttle->beside = open_of_cpus(prof, rings);
+	throttle->used = true;
+	throttle->by_cpu = throttle->off && throttle->beside;
 	for (unsigned r = 0; r < rings->n; r++)
 		for (size_t i = 0; i < rings->list[r].n_counters; i++)
-			switch_counter(ration, rings->list[r].counters[i]);
+			switch_counter(throttle, rings->list[r].counters[i]);
 }
 
-/* Events of CPUs do not end with the threads. */
-static bool any_lives(const struct prof *prof)
+void prof_throttle_check(struct prof *prof, struct rings *rings)
 {
-	for (const struct prof_thread *t = prof->last; t; t = t->next)
-		if (!t->row.end_ns && (kill((pid_t)t->tid, 0) == 0 || errno == EPERM))
-			return true;
-	return false;
-}
-
-bool prof_ration_check(struct prof *prof, struct rings *rings)
-{
-	struct prof_ration *ration = &prof->ration;
-	const uint64_t now_ns = pmc_now_ns(), step_ns = now_ns - ration->checked_ns;
+	struct prof_throttle *throttle = &prof->throttle;
+	const uint64_t now_ns = pmc_now_ns(), step_ns = now_ns - throttle->checked_ns;
 	const uint64_t rate = (uint64_t)SWITCHES_MOST * rings->n;
 	uint64_t most, n;
 
-	/* A later rings_enable() would switch all events on. */
+	/* rings_enable() may be called again at first, and switches all events on. */
 	if (step_ns < STEP_NS || now_ns < rings->enabled_ns + 4 * STEP_NS)
-		return true;
-	if (!ration->checked_ns)
-		ration->left = rate;
-	most = ration->checked_ns ? step_ns * rate / 1000000000 : rate;
-	n = prof->n_switches - ration->n_switches;
-	ration->checked_ns = now_ns;
-	ration->n_switches = prof->n_switches;
-	ration->left = pmc_sub_sat(ration->left + most, n);
-	ration->left = ration->left < rate ? ration->left : rate;
-	if (ration->off ? ration->left == rate : !ration->left)
+		return;
+	if (!throttle->checked_ns)
+		throttle->left = rate;
+	most = throttle->checked_ns ? step_ns * rate / 1000000000 : rate;
+	n = prof->n_switches - throttle->n_switches;
+	throttle->checked_ns = now_ns;
+	throttle->n_switches = prof->n_switches;
+	throttle->left = pmc_sub_sat(throttle->left + most, n);
+	throttle->left = throttle->left < rate ? throttle->left : rate;
+	if (throttle->off ? throttle->left == rate : !throttle->left)
 		switch_all(prof, rings);
 	look(prof, now_ns);
-	return !ration->beside || any_lives(prof);
 }
