@@ -23,8 +23,8 @@ struct exec_env {
 	size_t bytes;
 };
 
-/* A copy of envp with a new PMC_JOB; envp itself if it has none, which an empty one is, or there is
- * no memory. */
+/* A copy of envp with a new PMC_JOB; envp itself if it has none or an empty one, or without memory.
+ */
 static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 {
 	bool has_job = false;

@@ -200,8 +200,8 @@ void agent_leave_out(const struct pmc_usage *before)
 	}
 }
 
-/* Also in the block that the kernel has filled, if that has a PMC_JOB, as pmctl run's does: Go's
- * run time passes it on instead of libc's environment. */
+/* Sets PMC_JOB in the environment block of the kernel if that has an entry for it, which pmctl run
+ * adds: Go's run time passes on this block, not libc's environment. */
 static void place_job(char **envp)
 {
 	for (; agent.job_text && envp && *envp; envp++)

@@ -497,8 +497,8 @@ static void write_notes(struct history *history)
 		tool_rows_say(&diff->out, " run: the first one after the change, with its 95 %% "
 					  "interval (from, to)");
 	tool_rows_say(&diff->out,
-		      " a change needs %n runs on each side: others, such as one in the last %n, "
-		      "are not shown",
+		      " a change needs %n runs on each side: a shorter one, or one in the last "
+		      "%n runs, is not shown",
 		      (uint64_t)BENCH_SIDE_LEAST, (uint64_t)BENCH_SIDE_LEAST - 1);
 	if (history->apart.n)
 		tool_rows_say(&diff->out, " %s", apart_text(history));

@@ -42,9 +42,9 @@ struct thread_times {
 struct pool_facts {
 	const char *name;
 	uint64_t threads;
-	/* From start to end, without the time it was stopped. life: of idle threads only a little
-	 */
-	uint64_t all_life, life, idle;	  /* idle: number of these threads */
+	/* all_life: from start to end, without the time it was stopped; life: the same, but of idle
+	 * threads 10 times their CPU time and known waits; idle: number of these threads */
+	uint64_t all_life, life, idle;
 	uint64_t first_start, last_start; /* of a thread */
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */

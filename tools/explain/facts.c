@@ -101,8 +101,8 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	if (row->start_ns > pool->last_start)
 		pool->last_start = row->start_ns;
 	pmc_add_sat(&pool->all_life, life);
-	/* So little does not dilute the shares of the other threads, and no rule speaks of a tenth
-	 * or less, as waits of idle threads are. */
+	/* The divisor of shares: idle threads must not dilute those of the others. Their own shares
+	 * are a tenth at most, which no rule reports. */
 	pmc_add_sat(&pool->life, active < life / IDLE_PART ? active * 10 : life);
 	pool->idle += active < life / IDLE_PART;
 	pmc_add_sat(&pool->cpu, row->cpu_ns);

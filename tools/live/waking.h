@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waking.h - who wakes a thread, by records of sched:sched_waking; numbers of threads in these. */
+/* waking.h - who wakes a thread, by records of sched:sched_waking. */
 #pragma once
 
 #include <pmc/record.h>

@@ -62,8 +62,8 @@ static void read_process(struct pmc_profile *profile, const struct table_frame *
 	process->labels = profile_text(arena, &cursor);
 }
 
-/* A process in a UTS namespace may have another host name than its parent: those of a job that have
- * a boot ID in common are on the machine that has the name of the first one's host. */
+/* In a UTS namespace a process may have another host name than its parent. Processes of a job with
+ * the same boot ID are on one machine, which is named after the host of the first one. */
 static void find_machines(struct pmc_profile *profile)
 {
 	struct pmc_p_process *p, **first;

@@ -117,8 +117,8 @@ static struct pmc_p_row *row_pack(struct pmc_profile *profile, const uint64_t *w
 	return row;
 }
 
-/* A row without faults and switches, with those of the older one that it supersedes: they only grow
- * until a reset. */
+/* Gives a row without faults and switches those of the older row that it replaces, as lower bounds:
+ * they only grow until a reset. */
 static struct pmc_p_row *with_usage(struct pmc_profile *profile, struct pmc_p_row *row,
 				    const struct pmc_p_row *older)
 {
@@ -216,7 +216,7 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (frame->head.fixed < DELAY_END)
 		fixed.flags &= (uint8_t)~PMC_THREAD_DELAY;
-	/* What is there from now on is of an older row. */
+	/* with_usage() puts values of an older row there. */
 	if (fixed.flags & PMC_THREAD_NO_RUSAGE)
 		fixed.minor_faults = fixed.major_faults = fixed.voluntary_switches =
 			fixed.involuntary_switches = 0;

@@ -78,7 +78,7 @@ __attribute__((format(printf, 5, 6))) static void put_note(struct pmc_frame_buf 
 	pmc_build_note(buf, identity, snapshot, &note, text);
 }
 
-/* Of those that it waited for. */
+/* CPU time of the children that it waited for. */
 static uint64_t children_cpu(const struct run_child *child)
 {
 	return pmc_sub_sat(pmc_timeval_ns(&child->usage.ru_utime) +

@@ -37,8 +37,9 @@ static bool read_place(struct place *place, uint32_t pid, uint32_t tid)
 	       sscanf(place->text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, sp, pc) == 2;
 }
 
-/* So many bytes from there on, at most `bytes`, are in memory. To read others might make pmctl wait
- * for the program, as its userfaultfd, or for a file system. */
+/* The number of bytes from an address on, at most `bytes`, whose pages are in memory. Reading other
+ * pages could block pmctl: they may be of a userfaultfd that is not served, or of a file system
+ * that does not answer. */
 static size_t present_bytes(uint32_t tid, uint64_t from, size_t bytes)
 {
 	enum { PRESENT = 63, LEAST_PAGE = 4096 };
@@ -63,7 +64,7 @@ static size_t present_bytes(uint32_t tid, uint64_t from, size_t bytes)
 	return i * page - skipped < bytes ? i * page - skipped : bytes;
 }
 
-/* As much as there is of it. */
+/* Copies up to the first page that is not in memory. */
 static size_t copy_some(uint32_t tid, uint64_t from, void *to, size_t bytes)
 {
 	const struct iovec local = { to, present_bytes(tid, from, bytes) },

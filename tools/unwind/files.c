@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.c - files of modules that are at their path no longer, as after an upgrade of a program
- * that runs, or not there for pmctl: the kernel has them while they are mapped.
+ * files.c - files of modules whose path leads to another file or to none, as after an upgrade of a
+ * running program. The kernel keeps a file while it is mapped.
  */
 #include "lib/base/file.h"
 #include "tools/symbol/symbol.h"

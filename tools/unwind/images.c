@@ -429,7 +429,8 @@ void unwind_add_kernel(struct unwind *unwind)
 
 	symbols_boot_id(boot_id);
 	unwind->kernel = module_of(unwind, SYMBOL_KERNEL, boot_id, strlen(boot_id));
-	/* Reading its symbols takes 0.1 s, in which records of a recording would be lost. */
+	/* Now, because it takes 0.1 s: records would be lost if it was done during the recording.
+	 */
 	(void)symbols_status(unwind->symbols, unwind->kernel->file);
 	unwind->scheduler = kernel_address(unwind, "__sched_text_start" SYMBOL_KERNEL_MARK);
 	unwind->scheduler_end = kernel_address(unwind, "__sched_text_end" SYMBOL_KERNEL_MARK);
@@ -576,9 +577,9 @@ static bool is_of_scheduler(const struct unwind *unwind, uint64_t word)
 	       address >= unwind->scheduler && address < unwind->scheduler_end;
 }
 
-/* /proc/PID/stack leaves out functions of the scheduler up to the first other one, which a switch
- * has. A stack that was read there is taken for the last one of a switch that is the same without
- * these. */
+/* /proc/PID/stack lacks the innermost functions if they are of the scheduler; stacks of switches
+ * have them. So that one place has one stack, a stack that equals the last one of a switch but for
+ * these functions is replaced by that. */
 static const struct unwind_stack *keep_switch(struct unwind *unwind, const uint64_t *words,
 					      unsigned depth, uint16_t flags)
 {

@@ -76,8 +76,8 @@ static bool has_ended(const struct pmc_p_process *process)
 	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
 }
 
-/* It may still run, or was killed with whoever had written how it ended. Recordings end by
- * themselves. */
+/* It may still run, or was killed together with pmctl run. Processes of pmctl profile always end
+ * with the recording. */
 static bool is_open(const struct pmc_p_process *process)
 {
 	return process->known && process->n_threads && process->fixed.how_ended == PMC_RUNNING &&
