@@ -62,6 +62,9 @@ const struct tool_flag cmd_report_flags[] = {
 /* --timeline --by KEY */
 static int check_sparklines(const struct pmc_report_options *options)
 {
+	if (options->every_ns)
+		return tool_fail(EXIT_USAGE, "--every divides samples, and --timeline shows "
+					     "snapshots; leave out one of them");
 	if (options->by == PMC_BY_REGION || pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "--timeline has no times of regions and samples; "
 					     "--by thread or pool can be used with it");
