@@ -56,6 +56,10 @@ grep -v zeros out >spent
 functions fp.pmc
 shares spent "frame pointers"
 
+run "$PMCTL" profile -o secret.pmc -- sh -c 'exec sleep 0.2' x --password=geheim
+is "$("$PMCTL" report --format json secret.pmc | jq -c '[.processes[] | [.cmdline | test("^sh -c "), test("geheim")]] | .[0]')" '[true,false]' \
+	"the command line as it was given, without its secrets"
+is "$(grep -c geheim secret.pmc)" 0 "the dump has none"
 run "$PMCTL" profile -o x.pmc -- sh -c 'exit 7'
 is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"

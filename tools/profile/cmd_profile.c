@@ -415,8 +415,14 @@ static int record(struct job *job)
 		.stopped = stopped,
 	};
 	struct rings *rings = &job->rings;
+	struct pmc_config config;
+	struct pmc_config_error error;
 	int code;
 
+	if (pmc_config_from_env(environ, &config, &error) != 0)
+		config.args = PMC_ARGS_MASKED;
+	job->prof.args = config.args;
+	job->prof.command = rings->command;
 	job->user_only = !profile_has_kernel();
 	unwind_init(&job->prof.unwind, job->unwind == UNWIND_FP);
 	job->prof.unwind.both = job->unwind == UNWIND_AUTO;

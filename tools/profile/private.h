@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "lib/base/config.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/dump/frame.h"
@@ -140,6 +141,8 @@ struct prof_throttle {
 struct prof {
 	struct pmc_arena arena;
 	struct unwind unwind;
+	char *const *command;	 /* NULL: none */
+	enum pmc_args args;	 /* how command lines are kept */
 	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
 	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
 	uint64_t lost_from_ns;	 /* of losses since the last reading; 0: none */

@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
+#include "lib/dump/command_line.h"
 #include "tools/live/task.h"
 #include "tools/profile/private.h"
 
@@ -26,11 +27,35 @@
 
 /* ---- images ------------------------------------------------------------------------------- */
 
+static const char *command_text(struct prof *prof, char *const *argv)
+{
+	char text[PMC_COMMAND_LINE_BYTES];
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+
+	pmc_command_line(&out, argv, prof->args);
+	return pmc_arena_strndup(&prof->arena, out.buf, out.len);
+}
+
+/* NULL: it cannot be read, or has no arguments. */
+static const char *read_command(struct prof *prof, uint32_t pid)
+{
+	enum { ARGS_MOST = 1000 };
+	char text[PMC_COMMAND_LINE_BYTES], *argv[ARGS_MOST + 1];
+	const ssize_t n = pmc_file_read(text, sizeof(text), "/proc/%u/cmdline", pid);
+	unsigned argc = 0;
+
+	for (ssize_t at = 0; at < n && argc < ARGS_MOST; at += (ssize_t)strlen(text + at) + 1)
+		argv[argc++] = text + at;
+	argv[argc] = NULL;
+	return argc ? command_text(prof, argv) : NULL;
+}
+
 /* The program as /proc has it, if `exe` is NULL or still it: records are read up to 100 ms after
  * they were written. */
 static void read_program(struct prof *prof, struct prof_image *image, const char *exe)
 {
 	char text[4096], path[64];
+	const char *command;
 	uint64_t parent;
 	cpu_set_t cpus;
 	ssize_t n;
@@ -45,13 +70,8 @@ static void read_program(struct prof *prof, struct prof_image *image, const char
 	if (exe && strcmp(exe, text) != 0)
 		return;
 	image->exe = pmc_arena_strdup(&prof->arena, text);
-	n = pmc_file_read(text, sizeof(text), "/proc/%u/cmdline", image->fixed.pid);
-	while (n > 0 && !text[n - 1])
-		n--;
-	for (ssize_t i = 0; i < n; i++)
-		text[i] = text[i] ? text[i] : ' ';
-	if (n > 0)
-		image->cmdline = pmc_arena_strndup(&prof->arena, text, (size_t)n);
+	command = read_command(prof, image->fixed.pid);
+	image->cmdline = command ? command : image->cmdline;
 	if (sched_getaffinity((pid_t)image->fixed.pid, sizeof(cpus), &cpus) == 0)
 		image->fixed.cpus = (uint32_t)CPU_COUNT(&cpus);
 }
@@ -105,6 +125,9 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path)
 	if (!image || *image->exe || *path != '/')
 		return;
 	image->exe = image->cmdline = pmc_arena_strdup(&prof->arena, path);
+	/* The command may have replaced itself by another program since. */
+	if (prof->command && !image->parent && image->fixed.flags & PMC_PROCESS_FIRST)
+		image->cmdline = command_text(prof, prof->command);
 	read_program(prof, image, path);
 }
 
