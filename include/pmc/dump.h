@@ -48,6 +48,7 @@ enum pmc_frame_type {
 	PMC_FRAME_SAMPLES = 10, /* samples of a thread by one event; the newest is valid */
 	PMC_FRAME_NAMES = 11,	/* functions and source lines of addresses in stacks */
 	PMC_FRAME_TIMES = 12,	/* when the samples of a thread were taken; the newest is valid */
+	PMC_FRAME_PACKED = 13,	/* other frames, compressed */
 };
 
 struct pmc_frame_head {	      /* offset */
@@ -431,6 +432,14 @@ struct pmc_timed_sample {
 	uint32_t stack;	  /* as in struct pmc_sample */
 	uint32_t count;
 	uint64_t weight;
+};
+
+/* ---- PMC_FRAME_PACKED --------------------------------------------------------------------
+ * A shared frame whose contents are other frames, as if they stood in its place. Variable part: a
+ * frame of zstd (RFC 8878), zero-padded to a multiple of 8. PACKED frames in one are ignored. */
+struct pmc_packed_fixed {
+	uint32_t packed; /* bytes of the variable part without the padding */
+	uint32_t bytes;	 /* after decompression, at most PMC_FRAME_MAX_BYTES */
 };
 
 /* ---- PMC_FRAME_NAMES ---------------------------------------------------------------------

@@ -50,6 +50,22 @@ is "$(jq -c '.processes[0] | [.minor_faults, .major_faults, .voluntary_switches,
 	'[null,null,null,null]' "what no record has is unknown, not 0"
 is "$("$PMCTL" export --to openmetrics -o - x.pmc | grep -c '^pmc_process_max_rss_bytes{')" 0 \
 	"no metric of an unknown peak of memory"
+# ---- compression ------------------------------------------------------------------------------
+"$PMCTL" merge x.pmc -o plain.pmc
+ok "less than half the size" [ "$(($(stat -c %s x.pmc) * 2))" -lt "$(stat -c %s plain.pmc)" ]
+"$PMCTL" report --by tree - <x.pmc >want
+"$PMCTL" report --by tree - <plain.pmc >got
+same want got "and the same report"
+cat plain.pmc x.pmc >both.pmc
+"$PMCTL" merge both.pmc -o again.pmc
+same plain.pmc again.pmc "each frame is there once"
+run "$PMCTL" diff --by function x.pmc plain.pmc
+is "$status" 0 "diff reads both"
+head -c -100 x.pmc >cut.pmc
+run "$PMCTL" merge cut.pmc -o rest.pmc
+like "$(cat err)" 'damaged' "a file that is cut off is said to be"
+ok "the rest has its rows" [ "$("$PMCTL" report --format csv rest.pmc | wc -l)" -gt 1 ]
+
 run "$PMCTL" profile --unwind fp -o fp.pmc -- "$PROG/work"
 # The C library has no frame pointers, so what calls it is missing.
 grep -v zeros out >spent
@@ -59,7 +75,8 @@ shares spent "frame pointers"
 run "$PMCTL" profile -o secret.pmc -- sh -c 'exec sleep 0.2' x --password=geheim
 is "$("$PMCTL" report --format json secret.pmc | jq -c '[.processes[] | [.cmdline | test("^sh -c "), test("geheim")]] | .[0]')" '[true,false]' \
 	"the command line as it was given, without its secrets"
-is "$(grep -c geheim secret.pmc)" 0 "the dump has none"
+"$PMCTL" merge secret.pmc -o secret.plain
+is "$(grep -c '^.*exec sleep' secret.plain) $(grep -c geheim secret.plain)" "1 0" "the dump has none"
 run "$PMCTL" profile -o x.pmc -- sh -c 'exit 7'
 is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"

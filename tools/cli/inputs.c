@@ -4,6 +4,8 @@
 #include "lib/dump/frame.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
+#include "tools/rows/packed.h"
+#include "tools/rows/zstd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,6 +40,7 @@ static const char *why(int problem)
 	return problem == INPUT_EMPTY	 ? "empty" :
 	       problem == INPUT_FOREIGN	 ? "no valid frame" :
 	       problem == INPUT_NO_DUMPS ? "no dump in it" :
+	       problem == -PMC_NO_ZSTD	 ? pmc_zstd_load() :
 					   strerror(-problem);
 }
 

@@ -11,6 +11,7 @@
 #include "lib/base/map.h"
 #include "tools/diff/diff.h"
 #include "tools/report/report.h"
+#include "tools/rows/packed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -158,7 +159,7 @@ static int scan_file(void *to, int fd, const char *name)
 		begin_unit(units);
 	units->profile.frames = 0;
 	if (start >= 0)
-		err = pmc_scan_fd(fd, keep_process, units, &damaged);
+		err = pmc_scan_packed_fd(fd, keep_process, units, &damaged);
 	if (!err && start >= 0 && !units->profile.frames)
 		err = damaged ? INPUT_FOREIGN : INPUT_EMPTY;
 	if (!err && start >= 0 && lseek(fd, start, SEEK_SET) < 0)

@@ -9,56 +9,24 @@
 #include "lib/base/hash.h"
 #include "lib/base/utf8.h"
 #include "tools/export/bytes.h"
-
-#include <dlfcn.h>
+#include "tools/rows/zstd.h"
 
 /* A row group with this much text in its dictionaries is complete. */
 #define TEXT_MOST (32u << 20)
 /* Longer texts have no place in statistics. */
 #define STATISTIC_MOST 64
 
-/* ---- zstd ----------------------------------------------------------------------------------
- * Loaded where it is needed, so that no build needs it; the functions are of its stable API. */
-
-static struct {
-	void *context;
-	size_t (*bound)(size_t bytes);
-	size_t (*compress)(void *context, void *to, size_t room, const void *from, size_t bytes,
-			   int level);
-	unsigned (*is_error)(size_t code);
-} zstd;
-
-const char *parquet_init(void)
-{
-	static const char *const names[] = { "libzstd.so.1", "libzstd.1.dylib" };
-	void *(*new_context)(void), *library = NULL;
-
-	if (zstd.context)
-		return NULL;
-	for (unsigned i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return "libzstd cannot be loaded; install the package libzstd1";
-	*(void **)&new_context = dlsym(library, "ZSTD_createCCtx");
-	*(void **)&zstd.bound = dlsym(library, "ZSTD_compressBound");
-	*(void **)&zstd.compress = dlsym(library, "ZSTD_compressCCtx");
-	*(void **)&zstd.is_error = dlsym(library, "ZSTD_isError");
-	if (new_context && zstd.bound && zstd.compress && zstd.is_error)
-		zstd.context = new_context();
-	return zstd.context ? NULL : "libzstd lacks functions; install the package libzstd1";
-}
+/* ---- compression ---------------------------------------------------------------------------- */
 
 static void compress(const struct export_bytes *from, struct export_bytes *to)
 {
-	const size_t room = zstd.bound(from->len);
-	size_t len;
+	const size_t room = pmc_zstd_bound(from->len);
 
 	to->len = 0;
-	len = zstd.compress(zstd.context, export_more(to, room), room, from->data, from->len, 1);
+	to->len = pmc_zstd_compress(export_more(to, room), room, from->data, from->len);
 	/* With enough room nothing but memory can be missing. */
-	if (zstd.is_error(len))
+	if (!to->len)
 		pmc_arena_exhausted();
-	to->len = len;
 }
 
 /* ---- Thrift, compact protocol --------------------------------------------------------------- */

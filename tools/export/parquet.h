@@ -37,9 +37,7 @@ struct parquet_column {
 
 struct parquet;
 
-/* Before all others: loads libzstd. NULL, or why it cannot be loaded. */
-const char *parquet_init(void);
-/* In memory of the arena. */
+/* In memory of the arena; pmc_zstd_load() has succeeded. */
 struct parquet *parquet_new(struct pmc_arena *arena, const struct parquet_column *columns,
 			    unsigned n);
 void parquet_free(struct parquet *parquet);

@@ -15,6 +15,7 @@
 #include "tools/export/bytes.h"
 #include "tools/export/export.h"
 #include "tools/export/parquet.h"
+#include "tools/rows/zstd.h"
 #include "tools/view/report.h"
 
 #include <dirent.h>
@@ -662,7 +663,7 @@ void export_parquet(struct export *export)
 {
 	const struct pmc_profile *profile = export->profile;
 	struct tables *t = pmc_arena_alloc(&export->arena, sizeof(*t));
-	const char *problem = parquet_init();
+	const char *problem = pmc_zstd_load();
 	uint64_t end;
 	int lock;
 

@@ -14,6 +14,7 @@
 #include "tools/cli/pmctl.h"
 #include "tools/cli/progress.h"
 #include "tools/merge/merge.h"
+#include "tools/rows/packed.h"
 #include "tools/rows/profile.h"
 
 #include <errno.h>
@@ -347,14 +348,40 @@ static void limit_inputs(struct merge *merge)
 	}
 }
 
-/* Takes the entries of an input. With `compact` the index is one of threads, and not limited. */
-static int read_map(struct merge *merge, size_t index, struct merge_input *seen)
+/* Appends what is in a PACKED frame to the temporary file *to, which is made if it is -1. Returns
+ * the bytes; 0: it has no frames to be read; or -errno. */
+static long unpack(struct merge *merge, const struct pmc_frame *frame, int *to)
+{
+	struct pmc_out out = { .cap = PMC_FRAME_MAX_BYTES };
+	int error = 0;
+	long n;
+
+	if (frame->head.type != PMC_FRAME_PACKED)
+		return 0;
+	out.buf = tool_realloc(NULL, out.cap);
+	n = pmc_unpack(frame, (uint8_t *)out.buf);
+	if (n > 0 && *to < 0)
+		error = *to = merge_temporary();
+	if (n > 0 && *to >= 0) {
+		out.len = (size_t)n;
+		out.fd = *to;
+		error = pmc_out_flush(&out);
+	}
+	free(out.buf);
+	merge->spill_failed = error < 0;
+	return error < 0 ? error : n;
+}
+
+/* Takes the entries of an input. With `compact` the index is one of threads, and not limited.
+ * unpacked: see unpack(); NULL: a PACKED frame is one as any other. */
+static int read_map(struct merge *merge, size_t index, struct merge_input *seen, int *unpacked)
 {
 	const struct map *map = &merge->maps[index];
 	struct pmc_scan scan = { .data = map->data + map->at, .len = map->len - map->at };
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t kept = (uintptr_t)map->data;
 	struct pmc_frame frame;
+	long inner;
 	int error = 0;
 
 	while (!error && pmc_scan_next(&scan, &frame)) {
@@ -362,6 +389,10 @@ static int read_map(struct merge *merge, size_t index, struct merge_input *seen)
 		const struct entry entry = entry_of(merge, &frame, index);
 
 		tool_progress_add(frame.head.size);
+		inner = unpacked ? unpack(merge, &frame, unpacked) : 0;
+		error = inner < 0 ? (int)inner : 0;
+		if (inner)
+			continue;
 		seen->good++;
 		if (at - kept > merge->window) {
 			madvise((void *)kept, (at - kept) & -page, MADV_DONTNEED);
@@ -376,7 +407,7 @@ static int read_map(struct merge *merge, size_t index, struct merge_input *seen)
 		merge->n_frames++;
 	}
 	limit_inputs(merge);
-	seen->damaged = scan.damaged;
+	seen->damaged += scan.damaged;
 	return error;
 }
 
@@ -408,7 +439,8 @@ int merge_temporary(void)
 	return fd;
 }
 
-static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct merge_input *seen)
+static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct merge_input *seen,
+		    int *unpacked)
 {
 	uint8_t *data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -416,7 +448,7 @@ static int add_file(struct merge *merge, int fd, size_t at, size_t len, struct m
 		return -errno;
 	merge->maps = tool_realloc(merge->maps, (merge->n_maps + 1) * sizeof(*merge->maps));
 	merge->maps[merge->n_maps] = (struct map){ data, len, at, true };
-	return read_map(merge, merge->n_maps++, seen);
+	return read_map(merge, merge->n_maps++, seen, unpacked);
 }
 
 /* Copies what cannot be mapped to a temporary file: its descriptor, or -errno. */
@@ -449,7 +481,7 @@ static int copy(struct merge *merge, int from)
 int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 {
 	off_t at = lseek(fd, 0, SEEK_CUR);
-	int error, mapped = fd;
+	int error, mapped = fd, unpacked = -1;
 	struct stat st;
 
 	memset(seen, 0, sizeof(*seen));
@@ -462,8 +494,11 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 	error = fstat(mapped, &st) == 0 ? 0 : -errno;
 	if (!error && st.st_size > at) {
 		seen->bytes = (uint64_t)(st.st_size - at);
-		error = add_file(merge, mapped, (size_t)at, (size_t)st.st_size, seen);
+		error = add_file(merge, mapped, (size_t)at, (size_t)st.st_size, seen, &unpacked);
 	}
+	if (!error && unpacked >= 0 && fstat(unpacked, &st) == 0 && st.st_size)
+		error = add_file(merge, unpacked, 0, (size_t)st.st_size, seen, NULL);
+	pmc_fd_close(unpacked);
 	if (mapped != fd)
 		close(mapped);
 	return error;

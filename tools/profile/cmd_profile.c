@@ -7,12 +7,14 @@
  */
 #include "lib/base/advice.h"
 #include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/progress.h"
 #include "tools/profile/private.h"
 #include "tools/report/report.h"
 #include "tools/rings/rings.h"
+#include "tools/rows/packed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -472,8 +474,7 @@ static int refuse_dump(const struct job *job, int error)
 			 tool_output_why(error));
 }
 
-/* Before the recording, whose result would be lost otherwise. An old dump stays until then. One
- * that is not kept is in memory. */
+/* Before the recording, whose result would be lost otherwise. An old dump stays until then. */
 static int open_dump(struct job *job, int *fd)
 {
 	struct stat st = { .st_size = 0 };
@@ -482,10 +483,8 @@ static int open_dump(struct job *job, int *fd)
 	job->exists = access(job->path, F_OK) == 0;
 	if (job->output)
 		*fd = tool_open_dump(job->path, true, &st);
-	else if ((*fd = memfd_create("profile", MFD_CLOEXEC)) < 0)
-		*fd = -errno;
 	job->is_old = *fd >= 0 && st.st_size;
-	return *fd < 0 ? refuse_dump(job, *fd) : 0;
+	return job->output && *fd < 0 ? refuse_dump(job, *fd) : 0;
 }
 
 static int replace_old(struct job *job, int *fd)
@@ -585,22 +584,33 @@ static int print_table(struct job *job, int fd)
 	return report_recording(argc, (char **)(void *)argv, "pmctl profile -o run.pmc");
 }
 
-/* Names of functions, while the programs and their perf maps are there. */
-static int keep_names(struct job *job, int fd)
+/* Appends names of functions, while the programs and their perf maps are there. */
+static void keep_names(struct job *job, int memory)
 {
-	const char *file = job->path, *why = NULL;
+	const char *why = NULL;
 	struct pmc_profile profile;
-	int code;
+	int error;
 
 	pmc_profile_init(&profile, &(struct pmc_profile_options){ .timeline = false });
-	code = report_read(&profile, &file, 1);
+	error = lseek(memory, 0, SEEK_SET) ? -errno : pmc_profile_add_fd(&profile, memory);
 	pmc_profile_finish(&profile);
-	if (!code)
-		why = report_keep_names(&profile, fd);
+	why = error ? strerror(-error) : report_keep_names(&profile, memory);
 	if (why)
 		tool_warn("%s lacks names of functions: %s", job->path, why);
 	pmc_profile_free(&profile);
-	return code;
+}
+
+/* Before the names, for which it may be interrupted, and then they. */
+static int keep_dump(struct job *job, int memory, int fd)
+{
+	size_t at = 0;
+	int error = pmc_pack(memory, &at, fd);
+
+	if (!error && !job->for_caller) {
+		keep_names(job, memory);
+		error = pmc_pack(memory, &at, fd);
+	}
+	return error ? tool_fail(EXIT_FAIL, "cannot write %s: %s", job->path, strerror(-error)) : 0;
 }
 
 /* Its events end some moments before it does; one that goes on, as after -d, is left alone. */
@@ -627,20 +637,20 @@ static void read_command(struct job *job)
 
 static int finish(struct job *job, int *fd)
 {
+	const int memory = memfd_create("profile", MFD_CLOEXEC);
 	int code = job->is_old ? replace_old(job, fd) : 0;
 
 	read_command(job);
 	if (!code)
-		code = write_dump(job, *fd);
-	if (code || job->for_caller)
-		return code;
-	if (job->output)
-		code = keep_names(job, *fd);
+		code = write_dump(job, memory);
+	if (!code && job->output)
+		code = keep_dump(job, memory, *fd);
 	if (!code && !job->output)
-		code = print_table(job, *fd);
-	else if (!code && !job->rings.command)
+		code = print_table(job, memory);
+	else if (!code && !job->rings.command && !job->for_caller)
 		tool_line("pmctl report --by %s %s shows where the time went",
 			  job->wakers ? "pool,waker" : "function", job->path);
+	pmc_fd_close(memory);
 	return code;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* profile.c - frames into tables: any order, any number of times, the newest is kept. */
+#include "tools/rows/packed.h"
 #include "tools/rows/tables.h"
 
 #include <string.h>
@@ -271,5 +272,5 @@ static int add_one(const struct pmc_frame *frame, void *to)
 
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd)
 {
-	return pmc_scan_fd(fd, add_one, profile, &profile->damaged_frames);
+	return pmc_scan_packed_fd(fd, add_one, profile, &profile->damaged_frames);
 }
