@@ -76,7 +76,7 @@ struct bench {
 	 * none. */
 	struct bench_command machine;
 	struct bench_speed {
-		double wall_ns, cpu_ns; /* medians of it; NAN: unknown */
+		double wall_ns, cpu_ns; /* medians of it; 0 or NAN: unknown */
 	} baseline_speed;
 
 	/* flags */

@@ -65,20 +65,11 @@ static double *values_of(const struct bench *bench, const struct bench_command *
 
 struct bench_speed bench_speed(const struct bench *bench)
 {
-	const struct bench_command *machine = &bench->machine;
-	double medians[2] = { NAN, NAN };
-	struct bench_summary summary;
+	struct bench_row wall, cpu;
 
-	for (unsigned i = 0; i < 2 && machine->n_runs; i++) {
-		double *values = tool_realloc(NULL, machine->n_runs * sizeof(*values));
-
-		for (size_t r = 0; r < machine->n_runs; r++)
-			values[r] = machine->runs[r].values[i ? BENCH_USER : BENCH_WALL];
-		bench_summarize(values, machine->n_runs, &summary);
-		medians[i] = summary.median;
-		free(values);
-	}
-	return (struct bench_speed){ medians[0], medians[1] };
+	bench_row_of(bench, &bench->machine, NULL, NULL, BENCH_WALL, &wall);
+	bench_row_of(bench, &bench->machine, NULL, NULL, BENCH_USER, &cpu);
+	return (struct bench_speed){ wall.summary.median, cpu.summary.median };
 }
 
 /* By how much the machine was slower or faster in the baseline's session, in percent; 0: unknown.
