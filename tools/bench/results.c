@@ -256,7 +256,8 @@ static void add_threads(struct results *results, const struct bench_command *com
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-enum { COMMAND, NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA, PARAMETERS };
+/* From PARAMETERS on: parameters, and means of the measurements in the table of a scan. */
+enum { COMMAND, NAME, MEAN, SIGMA, MEDIAN, MIN, MAX, OUTLIERS, DELTA, FORM, PARAMETERS };
 
 /* "wall_time"; of a thread "pool-*", and "pool-* cycles" or nested "  cycles". For people with the
  * unit, and how many runs have it if an event is not in all. */
@@ -322,12 +323,20 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 				  [MEDIAN] = summary->median,
 				  [MIN] = summary->min,
 				  [MAX] = summary->max };
+	const unsigned p = column->index - PARAMETERS, n = results->bench->n_parameters;
 	struct table_cell cell;
 
+	/* A command's measurements follow one another. */
+	if (column->index >= PARAMETERS + n) {
+		summary = &result[p - n].values.summary;
+		return cell_real(summary->n ? summary->mean : NAN, 3);
+	}
 	if (column->index >= PARAMETERS)
-		return cell_text(result->command->values[column->index - PARAMETERS]);
+		return cell_text(result->command->values[p]);
 	if (column->index == COMMAND)
 		return cell_text(result->command->text);
+	if (column->index == FORM)
+		return cell_text(result->command->form);
 	if (column->index == NAME)
 		return name_cell(results);
 	if (column->index == DELTA)
@@ -389,36 +398,17 @@ bool bench_has_name(const struct bench *bench, unsigned p)
 	return found;
 }
 
-/* Columns of parameters, with indices from `first`. */
-static void put_parameters(const struct bench *bench, struct table_column *to, unsigned first,
-			   bool data)
+static void put_parameters(const struct bench *bench, struct table_column *to, bool data)
 {
 	for (unsigned p = 0; p < bench->n_parameters; p++)
 		to[p] = (struct table_column){ .name = bench->parameters[p].name,
-					       .index = first + p,
+					       .index = PARAMETERS + p,
 					       .data = data };
 }
 
 /* ---- the table of a scan ------------------------------------------------------------------ */
 
-/* Of a command: its values of parameters, means, the change of wall time, and the command. */
-static struct table_cell scan_cell(void *arg, const struct table_column *column)
-{
-	struct results *results = arg;
-	const unsigned p = results->bench->n_parameters, n = p + results->bench->n_measures;
-	const struct bench_summary *summary;
-
-	if (column->index < p)
-		return cell_text(results->at->command->values[column->index]);
-	if (column->index == n)
-		return delta_cell(results);
-	if (column->index > n)
-		return cell_text(results->at->command->form);
-	/* A command's measurements follow one another. */
-	summary = &results->at[column->index - p].values.summary;
-	return cell_real(summary->n ? summary->mean : NAN, 3);
-}
-
+/* A row for each command: its values of parameters, means, and the change of wall time. */
 static void write_scan(struct bench *bench, struct results *results, struct table table)
 {
 	const unsigned p = bench->n_parameters, n = p + bench->n_measures;
@@ -430,24 +420,23 @@ static void write_scan(struct bench *bench, struct results *results, struct tabl
 	table.n_columns = n + 1 + several;
 	table.order = order;
 	table.n_rows = 0;
-	table.cell = scan_cell;
 	table.line = NULL;
 	for (size_t i = 0; i < results->n; i++)
 		if (results->list[i].measure == bench->measures)
 			order[table.n_rows++] = i;
-	put_parameters(bench, list, 0, false);
+	put_parameters(bench, list, false);
 	for (unsigned i = p; i < n; i++) {
 		const struct bench_measure *measure = &bench->measures[i - p];
 
-		list[i] = (struct table_column){ .name = measure->name, .index = i };
+		list[i] = (struct table_column){ .name = measure->name, .index = PARAMETERS + i };
 		list[i].unit = measure->unit == BENCH_NS ? TABLE_NS : TABLE_COUNT;
 		list[i].scale_unit = measure->unit == BENCH_BYTES ? "B" : NULL;
 		list[i].drop = measure->event ? TABLE_DROP_EVENT : TABLE_DROP_INPUT;
 	}
 	list[p].drop = TABLE_STAYS;
-	list[n] = (struct table_column)TABLE_COLUMN("delta", n, .head = "wall_time delta",
+	list[n] = (struct table_column)TABLE_COLUMN("delta", DELTA, .head = "wall_time delta",
 						    .blank = true);
-	list[n + 1] = (struct table_column)TABLE_COLUMN("command", n + 1);
+	list[n + 1] = (struct table_column)TABLE_COLUMN("command", FORM);
 	table_layout(&table);
 	pmc_out_str(&bench->rows.out, "\n");
 	table_print(&table, (enum table_format)bench->rows.format, &bench->rows.out);
@@ -746,7 +735,7 @@ static struct table_column *make_table(struct results *results, struct table *ta
 	struct table_column *all = pmc_arena_alloc(&bench->arena, n * sizeof(*all));
 
 	/* The deltas are last. */
-	put_parameters(bench, all, PARAMETERS, true);
+	put_parameters(bench, all, true);
 	memcpy(all + bench->n_parameters, bench_columns, sizeof(bench_columns));
 	if (bench->rows.screen.ascii)
 		all[bench->n_parameters + SIGMA].head = "+- s";
