@@ -24,7 +24,7 @@ int bench_by_value(const void *a, const void *b)
 }
 
 /* Of sorted values, interpolated between neighbours (type 7 of R and NumPy). */
-static double quartile(const double *values, size_t n, double share)
+static double quantile(const double *values, size_t n, double share)
 {
 	double place = share * (double)(n - 1);
 	size_t at = (size_t)place;
@@ -56,11 +56,6 @@ static struct bench_mean trim(const double *values, size_t n)
 				    .error = squares / ((double)kept * (double)(kept - 1)) };
 }
 
-static double middle(const double *sorted, size_t n)
-{
-	return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
-}
-
 /* Of n >= 1 values, which are changed. */
 static void summarize(double *values, size_t n, struct bench_summary *summary)
 {
@@ -77,12 +72,12 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 		.n = n,
 		.mean = mean,
 		.stddev = n > 1 ? pmc_square_root(squares / (double)(n - 1)) : 0,
-		.median = middle(values, n),
+		.median = quantile(values, n, 0.5),
 		.min = values[0],
 		.max = values[n - 1],
 	};
-	low = quartile(values, n, 0.25);
-	high = quartile(values, n, 0.75);
+	low = quantile(values, n, 0.25);
+	high = quantile(values, n, 0.75);
 	for (size_t i = 0; i < n; i++)
 		summary->outliers += values[i] < low - 1.5 * (high - low) ||
 				     values[i] > high + 1.5 * (high - low);
@@ -94,7 +89,7 @@ static void summarize(double *values, size_t n, struct bench_summary *summary)
 	for (size_t i = 0; i < n; i++)
 		values[i] = fabs(values[i] - summary->median);
 	qsort(values, n, sizeof(*values), bench_by_value);
-	summary->mad = middle(values, n);
+	summary->mad = quantile(values, n, 0.5);
 }
 
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
