@@ -61,42 +61,37 @@ static void draw_axes(const struct plot *plot, const struct pmc_scale *scale)
 	put_text(plot, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 2 * LINE, plot->over->name);
 }
 
-/* A point with its interval, and a line from the point before; of a command without the parameter a
- * line across. */
-static void draw_point(const struct plot *plot, const struct point *point,
-		       const struct point *before)
-{
-	const int x = x_of(plot, point->place), y = y_of(plot, point->mean);
-
-	if (point->place == plot->n)
-		pmc_outf(plot->out, "<path stroke-dasharray='6' d='M%d %dh%d'/>\n", LEFT, y, WIDTH);
-	else
-		pmc_outf(plot->out, "<circle r='3' cx='%d' cy='%d'/><path d='M%d %dV%d'/>\n", x, y,
-			 x, y_of(plot, point->mean - point->ci),
-			 y_of(plot, point->mean + point->ci));
-	if (before)
-		pmc_outf(plot->out, "<path d='M%d %dL%d %d'/>\n", x_of(plot, before->place),
-			 y_of(plot, before->mean), x, y);
-}
-
+/* Points with their intervals, and lines between them; of a command without the parameter a line
+ * across. */
 static void draw_series(const struct plot *plot, unsigned s)
 {
 	static const char *const colors[] = { "#0a6", "#37f", "#e60", "#c3c", "#999", "#b22" };
-	const struct point *before = NULL;
+	struct pmc_out *out = plot->out;
+	int from_x = 0, from_y = 0; /* of the point before */
 
-	pmc_outf(plot->out, "<g color='%s' stroke='currentColor'>\n", colors[s % 6]);
+	pmc_outf(out, "<g color='%s' stroke='currentColor'>\n", colors[s % 6]);
 	for (unsigned c = 0; c < plot->bench->n_commands; c++) {
 		const struct point *point = &plot->points[c];
+		const int x = x_of(plot, point->place), y = y_of(plot, point->mean);
 
 		if (point->series != s || isnan(point->mean))
 			continue;
-		draw_point(plot, point, before);
-		if (!before)
+		if (point->place == plot->n)
+			pmc_outf(out, "<path stroke-dasharray='6' d='M%d %dh%d'/>\n", LEFT, y,
+				 WIDTH);
+		else
+			pmc_outf(out, "<circle r='3' cx='%d' cy='%d'/><path d='M%d %dV%d'/>\n", x,
+				 y, x, y_of(plot, point->mean - point->ci),
+				 y_of(plot, point->mean + point->ci));
+		if (from_x)
+			pmc_outf(out, "<path d='M%d %dL%d %d'/>\n", from_x, from_y, x, y);
+		else
 			put_text(plot, "start", LEFT, TOP + HEIGHT + LINE * (4 + (int)s),
 				 plot->bench->commands[c].form);
-		before = point;
+		from_x = x;
+		from_y = y;
 	}
-	pmc_out_str(plot->out, "</g>\n");
+	pmc_out_str(out, "</g>\n");
 }
 
 static void draw(struct plot *plot, unsigned m)
