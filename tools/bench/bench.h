@@ -75,9 +75,7 @@ struct bench {
 	/* Work of pmctl's own between the runs, by which sessions are compared; without a path:
 	 * none. */
 	struct bench_command machine;
-	struct bench_speed {
-		double wall_ns, cpu_ns; /* medians of it; 0 or NAN: unknown */
-	} baseline_speed;
+	double baseline_speed[2]; /* medians of its wall and CPU time; 0 or NAN: unknown */
 
 	/* flags */
 	const char *events, *prepare, *setup, *cleanup, *input, *output, *baseline_file;
@@ -168,8 +166,6 @@ struct bench_row {
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
 		  const struct bench_command *reference, const struct bench_thread *thread,
 		  unsigned measure, struct bench_row *row);
-/* Of this session. */
-struct bench_speed bench_speed(const struct bench *bench);
 /* The reference of the command; NULL: it is the reference itself. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);

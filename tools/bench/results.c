@@ -63,23 +63,22 @@ static double *values_of(const struct bench *bench, const struct bench_command *
 	return values;
 }
 
-struct bench_speed bench_speed(const struct bench *bench)
+/* Of this session, see bench->baseline_speed. */
+static double speed_of(const struct bench *bench, unsigned measure)
 {
-	struct bench_row wall, cpu;
+	struct bench_row row;
 
-	bench_row_of(bench, &bench->machine, NULL, NULL, BENCH_WALL, &wall);
-	bench_row_of(bench, &bench->machine, NULL, NULL, BENCH_USER, &cpu);
-	return (struct bench_speed){ wall.summary.median, cpu.summary.median };
+	bench_row_of(bench, &bench->machine, NULL, NULL, measure, &row);
+	return row.summary.median;
 }
 
 /* By how much the machine was slower or faster in the baseline's session, in percent; 0: unknown.
  */
-static double drift_of(const struct bench *bench, bool wall)
+static double drift_of(const struct bench *bench, unsigned measure)
 {
-	const struct bench_speed now = bench_speed(bench), then = bench->baseline_speed;
-	const double pct = wall ? now.wall_ns / then.wall_ns : now.cpu_ns / then.cpu_ns;
+	const double ratio = speed_of(bench, measure) / bench->baseline_speed[measure];
 
-	return isfinite(pct) && pct > 0 ? 100 * (pct - 1) : 0;
+	return isfinite(ratio) && ratio > 0 ? 100 * (ratio - 1) : 0;
 }
 
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
@@ -92,6 +91,7 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 	const bool own =
 		reference >= bench->commands && reference < bench->commands + bench->n_commands;
 	struct bench_summary summary;
+	double drift;
 
 	*row = (struct bench_row){ .delta.known = false };
 	bench_summarize(values, n, &row->summary);
@@ -103,9 +103,9 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 		bench_compare_sessions(base, n_base, values, n, &row->delta);
 		if (bench->measures[measure].unit == BENCH_NS) {
 			bench_widen(&row->delta, BENCH_DRIFT_PCT * row->delta.base / 100);
+			drift = drift_of(bench, measure == BENCH_WALL ? BENCH_WALL : BENCH_USER);
 			/* Twice, as a program may depend more on what the machine lacked. */
-			bench_widen(&row->delta, 2 * fabs(drift_of(bench, measure == BENCH_WALL)) *
-							 row->delta.base / 100);
+			bench_widen(&row->delta, 2 * drift * row->delta.base / 100);
 		}
 	}
 	/* Commands took turns, so that their runs of one round are a pair. */
@@ -702,7 +702,8 @@ static void write_notes(struct bench *bench, const struct results *results)
 	pmc_out_to_mem(&note.line, note.text, sizeof(note.text));
 	note_delta(&note, results);
 	if (bench->baseline) {
-		const double drifts[2] = { drift_of(bench, true), drift_of(bench, false) };
+		const double drifts[2] = { drift_of(bench, BENCH_WALL),
+					   drift_of(bench, BENCH_USER) };
 
 		pmc_outf(&note.line,
 			 "Intervals of times are widened by %d %% for the drift between sessions",
@@ -984,7 +985,7 @@ static void put_planned(struct pmc_json *json, const struct bench *bench,
 
 void bench_write_json(struct bench *bench, struct pmc_out *out)
 {
-	const struct bench_speed speed = bench_speed(bench);
+	const double wall_ns = speed_of(bench, BENCH_WALL);
 	struct pmc_json json;
 
 	pmc_json_init(&json, out, false);
@@ -997,10 +998,10 @@ void bench_write_json(struct bench *bench, struct pmc_out *out)
 	for (unsigned i = 0; i < bench->plan.count; i++)
 		put_planned(&json, bench, &bench->plan.events[i]);
 	pmc_json_array_end(&json);
-	if (speed.wall_ns > 0) {
+	if (wall_ns > 0) {
 		pmc_json_object(&json, "machine");
-		pmc_json_double(&json, "wall_ns", speed.wall_ns);
-		pmc_json_double(&json, "cpu_ns", speed.cpu_ns);
+		pmc_json_double(&json, "wall_ns", wall_ns);
+		pmc_json_double(&json, "cpu_ns", speed_of(bench, BENCH_USER));
 		pmc_json_object_end(&json);
 	}
 	pmc_json_bool(&json, "interrupted", bench->interrupted);

@@ -66,8 +66,8 @@ int bench_read_baseline(struct bench *bench)
 				 file, error.text);
 	read_commands(bench, json_object_get(root, "commands"));
 	speed = json_object_get(root, "machine");
-	bench->baseline_speed =
-		(struct bench_speed){ number(speed, "wall_ns"), number(speed, "cpu_ns") };
+	bench->baseline_speed[BENCH_WALL] = number(speed, "wall_ns");
+	bench->baseline_speed[BENCH_USER] = number(speed, "cpu_ns");
 	json_decref(root);
 	if (!bench->n_baseline)
 		return tool_fail(
