@@ -145,7 +145,8 @@ static void forge_samples(void)
 	struct sample_tables *tables = &mine.tables;
 
 	mine.thread.fd = open_group(&mine.thread.id) + 1;
-	mine.stacks[1].depth = mine.stacks[1].ready = 1;
+	mine.stacks[1].depth = 1;
+	mine.stacks[1].ready = 1;
 	mine.words[0] = (uint64_t)PMC_NO_MODULE << 48;
 	tables->area = (char *)&mine;
 	tables->at[AREA_THREADS] = offset_of(&mine.thread);
