@@ -49,6 +49,22 @@ is "$(jq -c '[.regions[].pair | .cpu_ns > 0, .events[1].value] | unique' x.json)
 	"nested: the cost of a begin/end pair is CPU time and no page fault"
 is "$("$PMCTL" report --format json x.pmc | jq -c '[.threads[] | .seq] | length')" 21 "nested: the report has the rows of all 21 threads"
 
+cp x.pmc twenty.pmc
+cp x.json twenty.json
+regions nest 40
+run "$PMCTL" diff --by region --format json twenty.pmc x.pmc
+is "$(jq -c '[.rows[] | [.key] + (.events[] | select(.name == "calls") | [.a, .b])] | sort' out)" \
+	'[["inner",100,200],["middle",100,200],["outer",20,40]]' "diff --by region: calls"
+is "$(jq -c '[.rows[] | { key, value: (.events[] | select(.name == "cpu_ns") | .a) }] | from_entries' out)" \
+	"$(jq -c '[.groups[] | { key, value: .cpu_ns }] | from_entries' twenty.json)" "CPU time, with inner regions"
+within "$(jq '.total[0].events[] | select(.name == "cpu_ns") | .b' out)" "$(group outer .cpu_ns)" 5 \
+	"its total has inner regions once"
+is "$(jq -c '[.rows[].events[].name] | unique' out)" '["calls","cpu_ns","page-faults","task-clock"]' "no threads, no switches"
+run "$PMCTL" diff --by region --fail-above 1000 twenty.pmc x.pmc
+is "$status" 0 "--fail-above judges the total"
+mv twenty.pmc x.pmc
+mv twenty.json x.json
+
 run "$PMCTL" report --by region x.pmc
 like "$(cat out)" 'region +n +calls +self' "table: header has region, n, calls and self"
 like "$(grep inner out)" 'inner +20 +100 ' "table: a region line has threads and calls"

@@ -11,7 +11,7 @@
 const char *const diff_keys[DIFF_KEYS] = {
 #define X(name, alias, value, doc)                                                                 \
 	[value] = value == PMC_BY_THREAD || value == PMC_BY_TIME || value == PMC_BY_WAKER ||       \
-				  value == PMC_BY_REGION || value == PMC_BY_PATH ?                 \
+				  value == PMC_BY_PATH ?                                           \
 			  NULL :                                                                   \
 			  #name,
 #include "tools/rows/by.def"

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The columns before the events. */
+/* The columns before the events. Regions have calls in place of threads. */
 enum { DIFF_CPU, DIFF_THREADS, DIFF_FAULTS, DIFF_VOLUNTARY, DIFF_INVOLUNTARY, DIFF_EVENTS };
 
 struct diff_column {
@@ -98,8 +98,8 @@ struct diff {
 	} sampled[2];
 };
 
-/* Names of the values of --by, by enum pmc_fold_by; NULL: threads and regions are not the same in
- * two runs, and there are no trees of paths. */
+/* Names of the values of --by, by enum pmc_fold_by; NULL: threads are not the same in two runs, and
+ * there are no trees of paths. */
 enum {
 	DIFF_KEYS = 1
 #define X(name, alias, value, doc) +1

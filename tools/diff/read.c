@@ -109,12 +109,19 @@ diff_number diff_value(const struct diff *diff, const struct diff_row *row, unsi
 	return value;
 }
 
-/* Adds to a row of the dump (NULL: none), and to the total. */
-static void add(struct dump *dump, struct diff_row *row, unsigned column, diff_number value)
+/* Adds to a row of the dump (NULL: none), and to the total, which has what is in several rows
+ * once: `own`. */
+static void add_own(struct dump *dump, struct diff_row *row, unsigned column, diff_number value,
+		    diff_number own)
 {
 	if (row)
 		diff_add(dump->diff, row, column, dump->at, value);
-	diff_add(dump->diff, &dump->diff->total, column, dump->at, value);
+	diff_add(dump->diff, &dump->diff->total, column, dump->at, own);
+}
+
+static void add(struct dump *dump, struct diff_row *row, unsigned column, diff_number value)
+{
+	add_own(dump, row, column, value, value);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -124,11 +131,13 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 {
 	struct diff *diff = dump->diff;
 	struct diff_row *row = find_row(diff, key);
+	/* A region has what those inside it have. */
+	const struct pmc_fold_row *own = from->self ? from->self : from;
 
 	row->there[dump->side] = diff->total.there[dump->side] = true;
 	if (from->cpu.rows)
-		add(dump, row, DIFF_CPU, from->cpu.sum);
-	add(dump, row, DIFF_THREADS, from->threads);
+		add_own(dump, row, DIFF_CPU, from->cpu.sum, own->cpu.sum);
+	add(dump, row, DIFF_THREADS, from->self ? from->calls : from->threads);
 	/* The total has what single threads lack beside them. */
 	if (from->usage_rows || from->usage_least) {
 		struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
@@ -141,6 +150,7 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 	for (unsigned i = 0; i < u->set.count; i++) {
 		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);
 		struct diff_column *column;
+		diff_number scale;
 
 		/* The rest of several processes adds up as far as it is known. */
 		if (state != PMC_COUNTED && state != PMC_SCALED &&
@@ -150,8 +160,9 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 		if (!column)
 			continue;
 		diff->scaled |= state == PMC_SCALED;
-		add(dump, row, (unsigned)(column - diff->columns),
-		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
+		scale = pmc_event_scale(&u->set.events[i]);
+		add_own(dump, row, (unsigned)(column - diff->columns), from->events[i].sum * scale,
+			own->events[i].sum * scale);
 	}
 }
 
@@ -162,6 +173,8 @@ static void take_threads(struct dump *dump)
 	pmc_groups_make(dump->profile, dump->diff->outer, dump->diff->by, &dump->arena, &groups);
 	for (const struct pmc_fold_row *row = groups.rows; row; row = row->next)
 		take_row(dump, row->label, row, groups.events);
+	if (dump->diff->by == PMC_BY_REGION)
+		return;
 	if (groups.unattributed)
 		take_row(dump, "unattributed", groups.unattributed, groups.events);
 	if (groups.descendants)
@@ -380,7 +393,10 @@ void diff_start(struct diff *diff, unsigned n_dumps)
 	diff->n_dumps = n_dumps;
 	/* With heads as reports have them. */
 	add_column(diff, "cpu_ns", "cpu", true);
-	add_column(diff, "threads", "threads", false)->least = 1;
+	if (diff->by == PMC_BY_REGION)
+		add_column(diff, "calls", "calls", false);
+	else
+		add_column(diff, "threads", "threads", false)->least = 1;
 	add_column(diff, "page_faults", "page-faults", false);
 	add_column(diff, "voluntary_switches", "vol", false);
 	add_column(diff, "involuntary_switches", "invol", false);
@@ -407,6 +423,8 @@ int diff_read(struct diff *diff)
 	diff_start(diff, n);
 	for (unsigned side = 0; side < 2; side++)
 		code = read_side(diff, side, &runs[side]) ? EXIT_FAIL : code;
+	if (!code && diff->by == PMC_BY_REGION && !diff->rows)
+		return tool_fail(EXIT_USAGE, "these dumps have no regions; see pmc_region(3)");
 	if (code || !pmc_by_samples(diff->by))
 		return code;
 	if (diff->n_columns == DIFF_EVENTS && diff->event)

@@ -277,11 +277,9 @@ const struct table_column diff_table_columns[N_COLUMNS] = {
 
 const char *diff_key_head(const struct diff *diff)
 {
-	if (!pmc_by_samples(diff->by))
-		return diff->outer[0] || (diff->by != PMC_BY_POOL && diff->by != PMC_BY_NAME) ?
-			       "row" :
-			       "thread";
-	return diff->by == PMC_BY_LINE ? "line" : diff->by == PMC_BY_MODULE ? "module" : "function";
+	if (diff->outer[0])
+		return "row";
+	return diff->by == PMC_BY_POOL ? "thread" : pmc_by_names[diff->by];
 }
 
 static void name_columns(const struct diff *diff, struct table_column list[N_COLUMNS])
