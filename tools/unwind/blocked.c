@@ -75,12 +75,12 @@ static size_t copy_some(uint32_t tid, uint64_t from, void *to, size_t bytes)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* Of code, which is understood on x86-64 only. */
 static bool copy(uint32_t tid, uint64_t from, void *to, size_t bytes)
 {
-	return copy_some(tid, from, to, bytes) == bytes;
+	return UNWIND_X86_64 && copy_some(tid, from, to, bytes) == bytes;
 }
 
-#if defined(__x86_64__)
 /* Sums what instructions "sub bytes, %rsp" take. False: the stack pointer is set otherwise, too. */
 static bool sum_subtractions(const uint8_t *at, const uint8_t *end, uint64_t *sum)
 {
@@ -131,6 +131,7 @@ bool unwind_is_behind_call(uint32_t tid, uint64_t address)
 			return true;
 	return code[2] == 0xe8;
 }
+
 /* add $bytes, %rsp; ret */
 uint64_t unwind_bytes_behind(uint32_t tid, uint64_t address)
 {
@@ -141,25 +142,6 @@ uint64_t unwind_bytes_behind(uint32_t tid, uint64_t address)
 		       code[3] :
 		       0;
 }
-#else
-uint64_t unwind_bytes_behind(uint32_t tid, uint64_t address)
-{
-	(void)tid, (void)address;
-	return 0;
-}
-
-bool unwind_frame_bytes(uint32_t tid, uint64_t function, uint64_t pc, uint64_t *bytes)
-{
-	(void)tid, (void)function, (void)pc, (void)bytes;
-	return false;
-}
-
-bool unwind_is_behind_call(uint32_t tid, uint64_t address)
-{
-	(void)tid, (void)address;
-	return false;
-}
-#endif
 
 /* Lines "[<0>] function+0x37/0x90", the innermost first, as a chain of a sample. */
 static unsigned read_kernel(struct unwind *unwind, uint32_t pid, uint32_t tid, uint64_t *chain)

@@ -11,6 +11,12 @@
 
 #include <pmc/sampler.h>
 
+#if defined(__x86_64__)
+#define UNWIND_X86_64 true
+#else
+#define UNWIND_X86_64 false
+#endif
+
 /* Where a file is mapped. */
 struct unwind_map {
 	uint64_t start, end, file_offset;

@@ -436,7 +436,6 @@ static bool find_frame(struct walk *walk, const struct unwind_rule *rule)
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
 
-#if defined(__x86_64__)
 /* Registers of the caller that the function has pushed, behind the frame pointer. */
 static unsigned count_pushed(const struct unwind_rule *rule)
 {
@@ -447,13 +446,6 @@ static unsigned count_pushed(const struct unwind_rule *rule)
 			 rule->saved[i].number != FP;
 	return count;
 }
-#else
-static unsigned count_pushed(const struct unwind_rule *rule)
-{
-	(void)rule;
-	return 0;
-}
-#endif
 
 /* Of a blocked thread the frame pointer is unknown. It is where the first instructions of the
  * function have put it, if there is a return address above: behind a call, or to the code behind a
@@ -530,7 +522,6 @@ static enum step step_by_pointer(struct walk *walk)
 	return pc ? STEP_ON : STEP_END;
 }
 
-#if defined(__x86_64__)
 /* Before a function of Go has set the frame pointer, and where it computes with that register, the
  * pointer does not lead to the caller; of a blocked thread it is unknown. The caller's is saved
  * below the return address. */
@@ -540,7 +531,7 @@ static bool step_by_go(struct walk *walk, const struct unwind_image *image,
 	const uint64_t at = walk->registers[SP] + rule->go_bytes;
 	uint64_t pc;
 
-	if (!rule->go || !load(walk, at, &pc) || !is_code(image, pc - 1))
+	if (!UNWIND_X86_64 || !rule->go || !load(walk, at, &pc) || !is_code(image, pc - 1))
 		return false;
 	if (rule->go_bytes)
 		walk->known = load(walk, at - 8, &walk->registers[FP]) ? 1u << FP : 0;
@@ -549,14 +540,6 @@ static bool step_by_go(struct walk *walk, const struct unwind_image *image,
 	walk->registers[PC] = pc;
 	return true;
 }
-#else
-static bool step_by_go(struct walk *walk, const struct unwind_image *image,
-		       const struct unwind_rule *rule)
-{
-	(void)walk, (void)image, (void)rule;
-	return false;
-}
-#endif
 
 /* A trampoline, as CPython's for each function under -X perf, which keeps no frame pointer. */
 static bool step_by_code(struct unwind *unwind, const struct unwind_image *image, struct walk *walk)
