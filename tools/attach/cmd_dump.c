@@ -181,21 +181,13 @@ static int open_output(struct attach *target, const char *path, struct output *o
 	return target->control.out[0] ? open_own(target, out) : open_new(target, out);
 }
 
-static int write_output(struct output *out, const uint8_t *frames, size_t len)
+/* In one write: frames of other writers must not come in between. */
+static int write_output(const struct output *out, const struct pmc_frame_buf *frames)
 {
-	while (len > 0) {
-		/* One write: frames of other writers must not come in between. */
-		ssize_t n = write(out->fd, frames, len);
+	struct pmc_out all = { (char *)frames->data, frames->len, frames->cap, .fd = out->fd };
+	const int error = pmc_out_flush(&all);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return tool_fail(EXIT_FAIL, "cannot write the snapshot to %s: %s",
-					 out->path, n < 0 ? strerror(errno) : strerror(ENOSPC));
-		frames += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return error ? refuse_output(out->path, strerror(-error)) : 0;
 }
 
 /* ---- --signal ------------------------------------------------------------------------------- */
@@ -492,7 +484,7 @@ static int put(struct attach *target, struct written *written, struct attach_mis
 		tables = written->tables;
 	code = attach_collect_stacks(target, &tables, missing, buf);
 	if (!code)
-		code = write_output(out, buf->data, buf->len);
+		code = write_output(out, buf);
 	*written = (struct written){
 		.dev = st.st_dev, .ino = st.st_ino, .bytes = st.st_size, .tables = tables
 	};
