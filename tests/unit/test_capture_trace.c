@@ -94,8 +94,8 @@ int __wrap_trace_find_points(struct trace *trace)
 	return 0;
 }
 
-int __wrap_rings_open(struct rings *rings);
-int __wrap_rings_open(struct rings *rings)
+int __wrap_rings_open(struct rings *rings, bool follow);
+int __wrap_rings_open(struct rings *rings, bool follow)
 {
 	rings->n = 2;
 	rings->list = pmc_arena_alloc(&rings->arena, 2 * sizeof(*rings->list));

@@ -158,11 +158,6 @@ int tool_end_as(int status);
 /* A signal that ends this process leaves no core file. */
 void tool_no_core(void);
 
-/* Blocks SIGCHLD and those of the list that are not ignored; *was: the mask before. A signalfd. (A
- * blocked signal would be pending even if it is ignored.) interrupt: SIGINT even if it is
- * ignored, as it is in the background of scripts, which end a recording by it. */
-int tool_signals(const int *signals, unsigned n, bool interrupt, sigset_t *was);
-
 /* posix_spawn(2); macOS drops DYLD_* on the way through a shell. */
 struct tool_spawn {
 	char **argv;

@@ -243,10 +243,9 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 {
 	struct live_tids found = { .n = 0 };
 	struct watch watch = { .arena = arena, .pids = &found };
-	static const int ends[] = { SIGINT, SIGTERM };
+	static const int ends[] = { SIGINT, SIGTERM, 0 };
 	struct tool_child none = { .pid = 0 };
 	struct live_wait wait = { .input = -1, .child = &none };
-	sigset_t was_blocked;
 	struct live_cpu_limit before;
 	uint64_t end_ns;
 	char exe[32];
@@ -263,7 +262,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	live_budget_init(&watch.budget);
 	watch.begin_ns = pmc_now_ns();
 	end_ns = watch.begin_ns + duration_ns;
-	wait.signals = tool_signals(ends, 2, true, &was_blocked);
+	live_wait_begin(&wait, ends);
 	read_processes(&watch, facts);
 	alive = read_all(&watch);
 	/* What has been seen by a signal is explained; a second one ends pmctl. */
@@ -274,8 +273,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 			break;
 		alive = read_all(&watch);
 	}
-	close(wait.signals);
-	sigprocmask(SIG_SETMASK, &was_blocked, NULL);
+	live_wait_end(&wait);
 	make_facts(&watch, facts);
 	read_processes(&watch, facts);
 	facts->has_delay &= !explain_has_unjudged(facts);

@@ -9,6 +9,27 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+void live_wait_begin(struct live_wait *wait, const int *signals)
+{
+	struct sigaction now;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (; *signals; signals++)
+		if ((!wait->child->pid && *signals == SIGINT) ||
+		    (sigaction(*signals, NULL, &now) == 0 && now.sa_handler != SIG_IGN))
+			sigaddset(&set, *signals);
+	sigprocmask(SIG_BLOCK, &set, &wait->was);
+	wait->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void live_wait_end(struct live_wait *wait)
+{
+	close(wait->signals);
+	sigprocmask(SIG_SETMASK, &wait->was, NULL);
+}
+
 /* LIVE_TIME: none that concerns the caller. */
 static enum live_event take_signals(const struct live_wait *wait)
 {
@@ -58,16 +79,14 @@ enum live_event live_wait(const struct live_wait *wait, uint64_t until_ns)
 
 void live_wait_child(struct tool_child *child)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0 };
 	struct live_wait wait = { .input = -1, .child = child, .forward = true };
-	sigset_t was;
 
 	/* With an inherited SIG_IGN the kernel would reap the child. */
 	signal(SIGCHLD, SIG_DFL);
-	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), false, &was);
+	live_wait_begin(&wait, ends);
 	if (!tool_child_ended(child, false))
 		while (live_wait(&wait, 0) != LIVE_ENDED)
 			;
-	close(wait.signals);
-	sigprocmask(SIG_SETMASK, &was, NULL);
+	live_wait_end(&wait);
 }

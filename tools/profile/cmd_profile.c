@@ -452,7 +452,7 @@ static int record(struct job *job)
 	if (!code && takes_samples(job) && is_of_time(job) && !job->prof.machine)
 		job->prof.throttle.clock_hz = job->frequency;
 	if (!code)
-		code = rings_open(rings);
+		code = rings_open(rings, true);
 	if (code)
 		return code;
 	add_targets(job);

@@ -85,7 +85,7 @@ int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 				     .command = no_command,
 				     .child = { .pid = pid, .socket = -1 },
 				     .pages = unwind_pages(&off->prof.unwind) };
-	error = rings_open_child(&off->rings);
+	error = rings_open(&off->rings, false);
 	off->rings.child.pid = 0; /* the caller waits for it */
 	if (error)
 		return error;

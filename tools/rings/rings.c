@@ -229,43 +229,35 @@ static int open_processes(struct rings *rings)
 	return 0;
 }
 
-int rings_open_child(struct rings *rings)
-{
-	int code;
-
-	if (pmc_sampler_set_new(&rings->set, rings->settle_ns))
-		return tool_fail(rings_failed(rings), "out of memory");
-	code = find_cpus(rings);
-	return code ? code : open_thread(rings, rings->child.pid);
-}
-
-int rings_open(struct rings *rings)
+static void begin_wait(struct rings *rings)
 {
 	struct live_budget files; /* of which none is needed, but the limit is raised */
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	int code;
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 
-	if (pmc_sampler_set_new(&rings->set, rings->settle_ns))
-		return tool_fail(rings_failed(rings), "out of memory");
-	code = find_cpus(rings);
-	if (!code && rings->command)
-		code = tool_child_start(&rings->child, rings->command);
-	if (code)
-		return code;
 	/* Those that come while it attaches end the recording at its start. */
-	rings->wait = (struct live_wait){
-		.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), !rings->command,
-					&rings->was_blocked),
-		.input = -1,
-		.child = &rings->child,
-		.forward = rings->command,
-	};
+	rings->wait = (struct live_wait){ -1, &rings->child, .forward = rings->command };
+	live_wait_begin(&rings->wait, ends);
 	/* Where the user may, until the stop: what is read late is lost. The command keeps its
 	 * priority. */
 	rings->nice = getpriority(PRIO_PROCESS, 0);
 	if (rings->nice > READER_NICE)
 		setpriority(PRIO_PROCESS, 0, READER_NICE);
 	live_budget_init(&files);
+}
+
+int rings_open(struct rings *rings, bool follow)
+{
+	int code;
+
+	if (pmc_sampler_set_new(&rings->set, rings->settle_ns))
+		return tool_fail(rings_failed(rings), "out of memory");
+	code = find_cpus(rings);
+	if (!code && rings->command && follow)
+		code = tool_child_start(&rings->child, rings->command);
+	if (code)
+		return code;
+	if (follow)
+		begin_wait(rings);
 	if (rings->processes)
 		return open_processes(rings);
 	return open_thread(rings, rings->thread ? rings->thread : rings->child.pid);
@@ -401,10 +393,11 @@ static void stop(struct rings *rings)
 	setpriority(PRIO_PROCESS, 0, rings->nice);
 	if (rings->use->stopped)
 		rings->use->stopped(rings->owner);
-	close(rings->wait.signals);
 	/* Those for a command wait until live_wait_child() forwards them. */
-	if (!rings->command)
-		sigprocmask(SIG_SETMASK, &rings->was_blocked, NULL);
+	if (rings->command)
+		close(rings->wait.signals);
+	else
+		live_wait_end(&rings->wait);
 }
 
 /* The time to wait for a record. */

@@ -66,22 +66,19 @@ struct rings {
 	unsigned n;
 	struct tool_child child; /* the command; its socket is -1 before */
 	struct live_wait wait;
-	sigset_t was_blocked; /* before the recording */
-	int nice;	      /* before the recording */
-	unsigned enables;     /* calls of rings_enable() that had an effect */
-	uint64_t enabled_ns;  /* the last one */
-	uint64_t end_ns;      /* 0: none */
-	uint64_t stopped_ns;  /* when the events were disabled, before the last records are read */
-	uint64_t late;	      /* records out of order */
+	int nice;	     /* before the recording */
+	unsigned enables;    /* calls of rings_enable() that had an effect */
+	uint64_t enabled_ns; /* the last one */
+	uint64_t end_ns;     /* 0: none */
+	uint64_t stopped_ns; /* when the events were disabled, before the last records are read */
+	uint64_t late;	     /* records out of order */
 };
 
 /* The exit code of a failure before the command has started. */
 int rings_failed(const struct rings *rings);
-/* Opens rings and events. 0, or the exit code after a message. */
-int rings_open(struct rings *rings);
-/* Only opens rings and events, on rings->child, which the owner has started and follows. As above.
- */
-int rings_open_child(struct rings *rings);
+/* Opens rings and events; follow: and begins to wait for signals. Without, rings->child is started
+ * and followed by the owner. 0, or the exit code after a message. */
+int rings_open(struct rings *rings, bool follow);
 /* Starts the events. Of processes it is to be called again while they are recorded: a fork that is
  * under way may give the child an event that is off and that the first call does not see yet. At a
  * switch from parent to child the kernel exchanges their events, so a process that forks all the

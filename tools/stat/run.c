@@ -544,12 +544,11 @@ static bool wait_until(struct stat_job *stat, const struct live_wait *wait, uint
 
 int stat_run(struct stat_job *stat)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 	struct live_wait wait = { .child = &stat->child, .forward = stat->target == STAT_COMMAND };
 	uint64_t n = 0;
 	int code = 0;
 	bool ended = false;
-	sigset_t was;
 
 	if (stat->cmd)
 		code = tool_child_start(&stat->child, stat->cmd);
@@ -561,7 +560,7 @@ int stat_run(struct stat_job *stat)
 		return code;
 	}
 	wait.input = open_target(stat);
-	wait.signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), !stat->cmd, &was);
+	live_wait_begin(&wait, ends);
 	if (stat->cmd)
 		code = tool_child_go(&stat->child, stat->cmd[0]);
 	/* Series begin with 0. */
@@ -598,8 +597,7 @@ int stat_run(struct stat_job *stat)
 	/* A command that gave the duration only. */
 	if (!code && stat->child.pid)
 		kill(stat->child.pid, SIGTERM);
-	close(wait.signals);
+	live_wait_end(&wait);
 	pmc_fd_close(wait.input);
-	sigprocmask(SIG_SETMASK, &was, NULL);
 	return code;
 }

@@ -276,9 +276,8 @@ enum live_event top_wait(struct top_job *job)
 
 static int run(struct top_job *job)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, 0 };
 	struct top_flags *flags = &job->flags;
-	sigset_t was;
 	int code = tool_rows_open(&flags->rows);
 
 	if (!code && flags->cmd)
@@ -291,13 +290,8 @@ static int run(struct top_job *job)
 		code = top_waits_start(&job->watch);
 	if (code)
 		return code;
-	job->wait = (struct live_wait){
-		.signals = tool_signals(signals, sizeof(signals) / sizeof(signals[0]), !flags->cmd,
-					&was),
-		.input = -1,
-		.child = &job->child,
-		.forward = flags->cmd,
-	};
+	job->wait = (struct live_wait){ -1, &job->child, .forward = flags->cmd };
+	live_wait_begin(&job->wait, signals);
 	if (flags->cmd)
 		code = tool_child_go(&job->child, flags->cmd[0]);
 	if (code)

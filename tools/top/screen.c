@@ -2,7 +2,7 @@
 /*
  * screen.c - draws on a terminal with ncurses, and runs until a key or a signal ends it.
  *
- * Signals come through a descriptor (tool_signals), so none of the handlers of ncurses ever runs.
+ * Signals come through a descriptor (live_wait), so none of the handlers of ncurses ever runs.
  * Text is made harmless before it gets here: nothing from a process reaches the terminal as is.
  */
 #include "lib/base/clock.h"

@@ -209,7 +209,7 @@ int top_waits_start(struct top_watch *watch)
 	     process = process->hh.next)
 		live_tids_add(roots, process->pid);
 	waits->rings.processes = watch->flags->all ? NULL : roots;
-	code = rings_open(&waits->rings);
+	code = rings_open(&waits->rings, true);
 	if (code)
 		return code;
 	/* The caller waits for signals itself. */

@@ -319,7 +319,7 @@ static int open_events(struct trace *trace)
 		rings->pages = unwind_pages(&trace->unwind);
 	/* A ring holds few records with stacks. */
 	rings->settle_ns = rings->pages >= LARGE_PAGES && !trace->stacks ? LARGE_SETTLE_NS : 0;
-	code = rings_open(rings);
+	code = rings_open(rings, true);
 	for (unsigned p = 0; !code && trace->n_refused && p < trace->n_points; p++)
 		if (trace->points[p].refused)
 			tool_warn("%s is not traced: the kernel refuses it", trace->points[p].name);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,19 +87,4 @@ void tool_child_drop(struct tool_child *child)
 		close(child->socket);
 	child->socket = -1;
 	tool_child_ended(child, true);
-}
-
-int tool_signals(const int *signals, unsigned n, bool interrupt, sigset_t *was)
-{
-	struct sigaction now;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	for (unsigned i = 0; i < n; i++)
-		if ((interrupt && signals[i] == SIGINT) ||
-		    (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
-			sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, was);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
