@@ -108,10 +108,17 @@ static int add_tids(pid_t pid, struct live_tids *tids)
 	return error == -ENOENT || (!error && tids->n == before) ? -ESRCH : error;
 }
 
+/* Each stays once: a process of a list may be a child of another. */
 static void sort_tids(struct live_tids *tids)
 {
+	unsigned n = 0;
+
 	if (tids->n)
 		qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
+	for (unsigned i = 0; i < tids->n; i++)
+		if (!n || tids->list[n - 1] != tids->list[i])
+			tids->list[n++] = tids->list[i];
+	tids->n = n;
 }
 
 int live_tids_read(pid_t pid, struct live_tids *tids)
@@ -139,7 +146,6 @@ void live_children_add(pid_t tid, struct live_tids *pids)
 int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
 {
 	struct live_tids children = { .n = 0 };
-	unsigned n = 0;
 	int error = 0;
 
 	tids->n = 0;
@@ -159,11 +165,6 @@ int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
 	}
 	live_tids_free(&children);
 	sort_tids(tids);
-	/* A process of the list may be a child of another. */
-	for (unsigned i = 0; i < tids->n; i++)
-		if (!n || tids->list[n - 1] != tids->list[i])
-			tids->list[n++] = tids->list[i];
-	tids->n = n;
 	return error;
 }
 
@@ -208,7 +209,6 @@ static void take_named(const char *name, void *arg)
 int live_find(const char *list, const char *glob, struct live_tids *found)
 {
 	struct named named = { glob, found };
-	unsigned kept = 0;
 	int code = 0;
 	uint64_t pid;
 
@@ -222,10 +222,6 @@ int live_find(const char *list, const char *glob, struct live_tids *found)
 		code = tool_fail(EXIT_FAIL, "no process is named '%s'; pmctl top -a shows names",
 				 glob);
 	sort_tids(found);
-	for (unsigned i = 0; i < found->n; i++)
-		if (!i || found->list[i] != found->list[i - 1])
-			found->list[kept++] = found->list[i];
-	found->n = kept;
 	return code;
 }
 
