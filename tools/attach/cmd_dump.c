@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/config.h"
 #include "lib/base/file.h"
+#include "lib/base/map.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/attach/attach.h"
@@ -408,8 +409,8 @@ struct request {
 	bool signal;
 	/* 0: one snapshot; 0, 0: until the processes end */
 	uint64_t interval_ns, count, duration_ns;
-	char **printed; /* paths of dumps */
-	size_t n_printed, printed_room;
+	struct pmc_arena arena;
+	struct pmc_map printed;	 /* paths of dumps */
 	bool warned;		 /* of child processes */
 	bool unwritable;	 /* the file of -o */
 	struct watched *watched; /* the one that is read now */
@@ -496,12 +497,12 @@ static int put(struct attach *target, struct written *written, struct attach_mis
 /* Each path once: the processes of a job may share a dump. */
 static void print_path(struct request *request, const char *path)
 {
-	for (size_t i = 0; i < request->n_printed; i++)
-		if (!strcmp(request->printed[i], path))
-			return;
-	request->printed = tool_list_grow(request->printed, request->n_printed,
-					  &request->printed_room, sizeof(*request->printed));
-	request->printed[request->n_printed++] = strcpy(tool_realloc(NULL, strlen(path) + 1), path);
+	bool *printed = pmc_map_at(&request->printed, &request->arena, path, strlen(path),
+				   sizeof(*printed));
+
+	if (*printed)
+		return;
+	*printed = true;
 	printf("%s\n", path);
 	fflush(stdout);
 }
@@ -685,8 +686,6 @@ int cmd_dump(int argc, char **argv)
 	if (!code)
 		code = request.interval_ns ? repeat(&request) :
 					     attach_each(&request.targets, USAGE, dump, &request);
-	for (size_t i = 0; i < request.n_printed; i++)
-		free(request.printed[i]);
-	free(request.printed);
+	pmc_arena_free(&request.arena);
 	return code;
 }

@@ -17,14 +17,11 @@
 
 static bool same_program(pid_t a, pid_t b)
 {
-	struct stat st_a, st_b;
-	char path[64];
+	char of_a[64], of_b[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", a);
-	if (stat(path, &st_a) != 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/exe", b);
-	return stat(path, &st_b) == 0 && st_a.st_ino == st_b.st_ino && st_a.st_dev == st_b.st_dev;
+	snprintf(of_a, sizeof(of_a), "/proc/%d/exe", a);
+	snprintf(of_b, sizeof(of_b), "/proc/%d/exe", b);
+	return tool_same_file(of_a, of_b);
 }
 
 /* Only the pmctl that is running now, also after a fork: any program can be named pmctl. */
@@ -44,11 +41,9 @@ static bool is_run(pid_t pid)
 /* A background job of this shell before its exec: `pmctl run ... & pmctl dump $!`. */
 static bool is_fork_of_shell(pid_t pid)
 {
-	uint64_t parent = 0;
-	char status[4096];
+	struct pmc_proc_stat stat;
 
-	pmc_file_read(status, sizeof(status), "/proc/%d/status", pid);
-	return pmc_proc_number(status, "PPid", &parent) && parent == (uint64_t)getppid() &&
+	return live_stat_read(pid, &stat) && stat.parent == (uint64_t)getppid() &&
 	       same_program(pid, getppid());
 }
 
