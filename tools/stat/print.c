@@ -2,12 +2,10 @@
 /* print.c - an interval or the summary: which rows, their sums, and their format. */
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
-#include "lib/base/utf8.h"
 #include "lib/dump/words.h"
 #include "tools/stat/stat.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -410,17 +408,6 @@ static bool hides_places(const struct stat_job *stat)
 	return asleep;
 }
 
-/* Whether task-clock is less than nine tenths of the CPU time. */
-static bool lacks_clock(const struct stat_lines *lines)
-{
-	const struct stat_row *total = lines->list[lines->n - 1];
-	const int clock = stat_clock(lines->stat);
-
-	return clock >= 0 && stat_has_waits(lines->stat) &&
-	       pmc_count_has_value(&total->counts[clock]) && total->span.cpu_ns > 10000000 &&
-	       (double)pmc_count_value(&total->counts[clock]) < 0.9 * (double)total->span.cpu_ns;
-}
-
 static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 {
 	const struct live_events *live = &stat->live;
@@ -469,10 +456,6 @@ static void put_notes(const struct stat_lines *lines)
 		tool_rows_say(&stat->output,
 			      " +: at least; what a thread did between its last reading and its "
 			      "end is not included");
-	if (lacks_clock(lines))
-		tool_rows_say(&stat->output,
-			      " CPUs and task-clock exclude part of each context switch; cpu "
-			      "includes it");
 	if (hides_places(stat))
 		tool_rows_say(&stat->output, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);
