@@ -22,11 +22,7 @@ struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key)
 		return row;
 	if (row)
 		HASH_DEL(stat->by_key, row);
-	row = stat->dropped;
-	if (row)
-		stat->dropped = row->next;
-	else
-		row = pmc_arena_alloc(arena, sizeof(*row) + counts);
+	row = tool_realloc(NULL, sizeof(*row) + counts);
 	*row = (struct stat_row){ .key = *key, .seen = true, .shown = true };
 	row->counts = (struct pmc_count *)(row + 1);
 	HASH_ADD(hh, stat->by_key, key, sizeof(*key), row);
@@ -69,8 +65,7 @@ void stat_drop_rows(struct stat_job *stat)
 		stat->dropped_clock_ns += row->later ? row->clock_ns : ran(row);
 		live_groups_free(&row->groups);
 		live_task_close(row->task, &stat->budget);
-		row->next = stat->dropped;
-		stat->dropped = row;
+		free(row);
 	}
 	stat->n_rows = stat->n_rows ? kept : 0;
 }

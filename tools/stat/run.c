@@ -276,12 +276,10 @@ static int scan_threads(struct stat_job *stat)
 static void find_children(struct stat_job *stat)
 {
 	struct pmc_proc_stat now = { .child_faults = 0 };
-	char text[1024];
 
 	if (stat->n_processes != 1 || !stat_has_waits(stat) || stat->tid)
 		return;
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", stat->pid) > 0)
-		pmc_proc_stat(text, &now);
+	(void)live_stat_read(stat->pid, &now);
 	if (!stat->begin_ns)
 		stat->child_faults = now.child_faults;
 	stat->children |= live_has_children(stat->pid) || now.child_faults > stat->child_faults;
@@ -447,6 +445,7 @@ void stat_close(struct stat_job *stat)
 		live_groups_free(&stat->rows[r]->groups);
 		if (stat->rows[r]->task)
 			live_task_close(stat->rows[r]->task, &stat->budget);
+		free(stat->rows[r]);
 	}
 }
 

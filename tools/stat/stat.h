@@ -29,12 +29,11 @@ struct stat_row {
 	struct stat_key key;
 	struct live_task *task; /* of one thread alone: `thread` */
 	struct live_task thread;
-	const char *name;  /* of the thread or pool; NULL: neither */
-	const char *label; /* of sums, in tables: in the first column of the key */
-	unsigned threads;  /* of a pool; 0: no pool */
-	uint64_t pool;	   /* its key */
-	UT_hash_handle hh; /* by that key, or by its own */
-	struct stat_row *next;
+	const char *name;	   /* of the thread or pool; NULL: neither */
+	const char *label;	   /* of sums, in tables: in the first column of the key */
+	unsigned threads;	   /* of a pool; 0: no pool */
+	uint64_t pool;		   /* its key */
+	UT_hash_handle hh;	   /* by that key, or by its own */
 	struct live_groups groups; /* whose counts it sums; of a thread, or on CPUs */
 	/* Since the start, and then at the last step; ns of an interval 0: no more than CPU time is
 	 * known. */
@@ -88,7 +87,6 @@ struct stat_job {
 	size_t rows_room;
 	struct pmc_map pools;		       /* their names */
 	struct stat_row *by_key;	       /* those that have not ended */
-	struct stat_row *dropped;	       /* to be used again, linked by `next` */
 	uint64_t dropped_ns, dropped_clock_ns; /* CPU time of such rows, by both clocks */
 	struct stat_row rest;		       /* CPU time of a process that no row has */
 	unsigned clock;			       /* task-clock in the plan; UINT_MAX: not counted */
@@ -136,7 +134,7 @@ int stat_run(struct stat_job *stat);
 struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key);
 /* Whether its thread has ended, and its last counts are known. */
 bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row);
-/* Removes those rows; stat_row() uses their memory again. */
+/* Removes those rows. */
 void stat_drop_rows(struct stat_job *stat);
 /* Reads its groups, for the last time if it is not seen any more. */
 void stat_read_row(const struct stat_job *stat, struct stat_row *row);
