@@ -546,8 +546,8 @@ static int write_dump(struct job *job, int fd)
 
 static int print_table(struct job *job, int fd)
 {
+	struct pmc_arena *arena = &job->prof.arena;
 	struct pmc_out by = PMC_OUT_MEM(256);
-	char top[16], width[16];
 	const char *argv[16] = { "report" };
 	int argc = 1;
 
@@ -562,14 +562,12 @@ static int print_table(struct job *job, int fd)
 		argv[argc++] = by.buf;
 	}
 	if (job->top >= 0) {
-		snprintf(top, sizeof(top), "%d", job->top);
 		argv[argc++] = "--top";
-		argv[argc++] = top;
+		argv[argc++] = pmc_arena_format(arena, "%d", job->top);
 	}
 	if (job->width) {
-		snprintf(width, sizeof(width), "%d", job->width);
 		argv[argc++] = "--width";
-		argv[argc++] = width;
+		argv[argc++] = pmc_arena_format(arena, "%d", job->width);
 	}
 	if (job->wide)
 		argv[argc++] = "--wide";
