@@ -59,14 +59,11 @@ static struct top_row *row_of(struct top_rows *rows, const struct live_events *l
 	struct pmc_arena *arena = &rows->arena;
 	struct top_row *row;
 
-	HASH_FIND(hh, rows->by_key, &key, sizeof(key), row);
-	if (row)
-		return row;
-	row = pmc_arena_alloc(arena, sizeof(*row));
-	row->counts = pmc_arena_alloc(arena, live->view.count * sizeof(*row->counts) + 1);
-	live_counts_clear(live, row->counts);
-	row->key = key;
-	HASH_ADD(hh, rows->by_key, key, sizeof(row->key), row);
+	HASH_ENTRY(rows->by_key, key, &key, row);
+	if (!row->counts) {
+		row->counts = pmc_arena_alloc(arena, live->view.count * sizeof(*row->counts) + 1);
+		live_counts_clear(live, row->counts);
+	}
 	return row;
 }
 
