@@ -7,7 +7,6 @@
 #include "tools/view/report.h"
 #include "tools/cli/pmctl.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -136,27 +135,22 @@ static int write_output(const struct request *request, struct export *export)
 {
 	static char room[256 << 10];
 	const char *where = request->output ? request->output : "to standard output";
+	const bool directory = exporters[request->format].output == DIRECTORY;
 	struct pmc_out out;
 	int fd = STDOUT_FILENO, error;
 
-	if (exporters[request->format].output == DIRECTORY) {
-		export->directory = request->output;
-		exporters[request->format].write(export);
-		if (!export->code)
-			report_names_warn(export->names, names_fix(request));
-		return export->code;
-	}
-	if (request->output)
+	if (request->output && !directory)
 		fd = tool_replace_begin(request->output, EXIT_FAIL);
 	if (fd < 0)
 		return -fd;
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
-	export->out = &out;
+	export->out = directory ? NULL : &out;
+	export->directory = request->output;
 	exporters[request->format].write(export);
 	error = tool_replace_end(fd, pmc_out_flush(&out));
-	if (!error && export->names)
+	if (!error && !export->code && export->names)
 		report_names_warn(export->names, names_fix(request));
-	return error ? tool_fail_write(where, -error) : EXIT_OK;
+	return error ? tool_fail_write(where, -error) : export->code;
 }
 
 /* The counts of --per, in all threads. */
@@ -395,12 +389,7 @@ const struct export_pair *export_pair_of(struct pmc_arena *arena, struct export_
 	const struct export_pair_key key = { a, b };
 	struct export_pair *pair;
 
-	HASH_FIND(hh, *table, &key, sizeof(key), pair);
-	if (!pair) {
-		pair = pmc_arena_alloc(arena, sizeof(*pair));
-		pair->key = key;
-		pair->index = HASH_COUNT(*table);
-		HASH_ADD(hh, *table, key, sizeof(key), pair);
-	}
+	HASH_ENTRY(*table, key, &key, pair);
+	pair->number = pair->number ? pair->number : HASH_COUNT(*table);
 	return pair;
 }

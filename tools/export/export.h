@@ -35,7 +35,7 @@ struct export_pair {
 	struct export_pair_key {
 		const char *a, *b;
 	} key;
-	uint64_t index;
+	uint64_t number; /* from 1 */
 	UT_hash_handle hh;
 };
 
@@ -78,6 +78,6 @@ void export_put_owner(const struct export *export, const struct pmc_p_row *row, 
 void export_strip(struct export *export, struct pmc_json *json);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
-/* The pair in the table, which is in the order of the indexes. */
+/* The pair in the table, which is in the order of the numbers. */
 const struct export_pair *export_pair_of(struct pmc_arena *arena, struct export_pair **table,
 					 const char *a, const char *b);

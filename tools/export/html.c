@@ -159,7 +159,9 @@ static void choose_boxes(struct flame *flame)
 
 static uint64_t function_at(struct flame *flame, const struct pmc_sample_row *row)
 {
-	return export_pair_of(&flame->arena, &flame->functions, row->function, row->module)->index;
+	return export_pair_of(&flame->arena, &flame->functions, row->function, row->module)
+		       ->number -
+	       1;
 }
 
 /* Five numbers a box: depth, function or root, own weight, weight, samples. A caller comes before

@@ -114,14 +114,10 @@ static struct perf_module *module_of(struct perf_data *p, const struct pmc_p_mod
 	struct pmc_arena *arena = &p->export->arena;
 	struct perf_module *module;
 
-	HASH_FIND_PTR(p->modules, &of, module);
-	if (!module) {
-		module = pmc_arena_alloc(arena, sizeof(*module));
-		module->module = of;
-		module->start = MODULES_START + HASH_COUNT(p->modules) * MODULE_BYTES;
-		module->bytes = MODULE_BYTES;
-		HASH_ADD_PTR(p->modules, module, module);
-	}
+	HASH_ENTRY(p->modules, module, &of, module);
+	if (!module->bytes)
+		module->start = MODULES_START + (HASH_COUNT(p->modules) - 1) * MODULE_BYTES;
+	module->bytes = MODULE_BYTES;
 	return module;
 }
 

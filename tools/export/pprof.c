@@ -6,7 +6,7 @@
  * A location is a function and line, not an address: names are known already. Source: profile.proto
  * of pprof, and the encoding of Protocol Buffers.
  */
-#include "lib/base/hash.h"
+#include "lib/base/map.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/export/bytes.h"
@@ -52,16 +52,10 @@ enum { LINE_FUNCTION = 1, LINE_LINE };
 /* Without system_name (3): pprof would shorten a name that equals it, to one for several types. */
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
-struct text {
-	uint64_t number;
-	UT_hash_handle hh;
-	char bytes[];
-};
-
 struct pprof {
 	struct export *export;
 	struct export_bytes whole, message, part;
-	struct text *texts;
+	struct pmc_map texts;			 /* their numbers, from 1 */
 	struct export_pair *functions, *modules; /* a function has a file */
 	struct spot_list spots;
 };
@@ -69,20 +63,14 @@ struct pprof {
 /* Strings have to be UTF-8. */
 static uint64_t text(struct pprof *p, const char *raw, size_t raw_len)
 {
-	struct pmc_arena *arena = &p->export->arena;
 	char bytes[8192];
 	struct pmc_out safe = pmc_out_mem(bytes, sizeof(bytes));
-	struct text *known;
+	uint64_t *number;
 
 	pmc_utf8_safe(&safe, raw, raw_len, 0);
-	HASH_FIND(hh, p->texts, bytes, safe.len, known);
-	if (known)
-		return known->number;
-	known = pmc_arena_alloc(arena, sizeof(*known) + safe.len + 1);
-	memcpy(known->bytes, bytes, safe.len);
-	known->number = HASH_COUNT(p->texts);
-	HASH_ADD_KEYPTR(hh, p->texts, known->bytes, safe.len, known);
-	return known->number;
+	number = pmc_map_at(&p->texts, &p->export->arena, bytes, safe.len, sizeof(*number));
+	*number = *number ? *number : HASH_COUNT(p->texts.entries);
+	return *number - 1;
 }
 
 static uint64_t str(struct pprof *p, const char *bytes)
@@ -114,7 +102,7 @@ static uint64_t module_of(struct pprof *p, const char *path)
 {
 	struct pmc_arena *arena = &p->export->arena;
 
-	return *path ? 1 + export_pair_of(arena, &p->modules, path, NULL)->index : 0;
+	return *path ? export_pair_of(arena, &p->modules, path, NULL)->number : 0;
 }
 
 /* pprof takes the first module for the program. */
@@ -140,7 +128,7 @@ static void put_locations(struct pprof *p)
 		const struct export_pair *function =
 			export_pair_of(arena, &p->functions, spot->function, spot->file);
 
-		proto_number(&p->part, LINE_FUNCTION, function->index + 1);
+		proto_number(&p->part, LINE_FUNCTION, function->number);
 		proto_number(&p->part, LINE_LINE, spot->line);
 		proto_number(&p->message, LOCATION_ID, spot->index + 1);
 		proto_number(&p->message, LOCATION_MAPPING, module_of(p, spot->module));
@@ -152,7 +140,7 @@ static void put_locations(struct pprof *p)
 static void put_functions(struct pprof *p)
 {
 	for (const struct export_pair *at = p->functions; at; at = at->hh.next) {
-		proto_number(&p->message, FUNCTION_ID, at->index + 1);
+		proto_number(&p->message, FUNCTION_ID, at->number);
 		proto_number(&p->message, FUNCTION_NAME, str(p, at->key.a));
 		proto_number(&p->message, FUNCTION_FILE, str(p, at->key.b));
 		end_message(p, FUNCTION);
@@ -162,7 +150,7 @@ static void put_functions(struct pprof *p)
 static void put_modules(struct pprof *p)
 {
 	for (const struct export_pair *at = p->modules; at; at = at->hh.next) {
-		proto_number(&p->message, MAPPING_ID, at->index + 1);
+		proto_number(&p->message, MAPPING_ID, at->number);
 		proto_number(&p->message, MAPPING_FILENAME, str(p, at->key.a));
 		/* pprof need not look names up in the binary. */
 		for (unsigned i = MAPPING_FUNCTIONS; i <= MAPPING_INLINED; i++)
@@ -292,8 +280,8 @@ void export_pprof(struct export *export)
 	put_locations(&p);
 	put_functions(&p);
 	put_modules(&p);
-	for (const struct text *at = p.texts; at; at = at->hh.next)
-		proto_bytes(&p.whole, STRING_TABLE, at->bytes, at->hh.keylen);
+	for (const struct pmc_map_entry *at = p.texts.entries; at; at = at->hh.next)
+		proto_bytes(&p.whole, STRING_TABLE, at->hh.key, at->hh.keylen);
 	pmc_out_bytes(export->out, (const char *)p.whole.data, p.whole.len);
 	free(p.whole.data);
 	free(p.message.data);
