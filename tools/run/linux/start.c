@@ -10,9 +10,9 @@
 #include "lib/base/file.h"
 #include "lib/base/labels.h"
 #include "lib/base/out.h"
-#include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/limit.h"
+#include "tools/live/task.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
@@ -116,8 +116,7 @@ static void label_job(void)
 	pid_t pid = getppid();
 
 	for (unsigned i = 0; getenv("PMI_RANK") && i < GENERATIONS && pid > 1; i++) {
-		if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", pid) <= 0 ||
-		    !pmc_proc_stat(text, &stat))
+		if (!live_stat_read(pid, &stat))
 			return;
 		if (!strncmp(stat.name, "hydra_pmi_proxy", 15)) {
 			const int n = pmc_file_read(text, sizeof(text), "/proc/%d/cmdline", pid);
