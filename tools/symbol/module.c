@@ -275,11 +275,8 @@ static bool search_init(struct search *search, const struct symbols *symbols, co
 	return true;
 }
 
-static int try(struct search *search, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* The file at that path if it is of the module, else -1. */
-static int try(struct search *search, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int try(struct search *search, const char *format, ...)
 {
 	va_list args;
 
