@@ -2,7 +2,6 @@
 /* frames.c - the frames of a snapshot from outside: rows of threads, totals, the process. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "lib/base/number.h"
 #include "lib/base/proc.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"

@@ -4,7 +4,6 @@
 #include "tools/cli/rows.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

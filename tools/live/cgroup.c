@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroup.c - control groups by name, and their threads. */
-#include "lib/base/file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 

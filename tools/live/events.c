@@ -2,7 +2,6 @@
 /* events.c - plans a list of events and the view that reports use, and opens its groups. */
 #include "tools/live/events.h"
 #include "tools/rows/fold.h"
-#include "lib/dump/words.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/try_open.h"
 

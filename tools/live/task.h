@@ -9,7 +9,6 @@
 #pragma once
 
 #include "lib/base/map.h"
-#include "lib/base/out.h"
 #include "lib/base/proc.h"
 
 #include <stdbool.h>

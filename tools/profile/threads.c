@@ -11,7 +11,6 @@
  * Where records were lost, any waiting thread may have run meanwhile, so waits that had begun are
  * counted as lost and add no time.
  */
-#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/histogram.h"
 #include "lib/base/number.h"

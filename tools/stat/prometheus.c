@@ -9,7 +9,6 @@
  *
  * Source: "Exposition formats" of Prometheus, and the README of node_exporter's textfile collector.
  */
-#include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/new_file.h"

@@ -9,7 +9,6 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A compile unit in the list of its module; its functions, which are DIEs, are listed when an

@@ -6,7 +6,6 @@
  * Without -e, the agent's own groups are read by duplicates of their descriptors, so no event is
  * opened twice. A process that calls exec, and one whose data is damaged, is watched without.
  */
-#include "lib/base/clock.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/try_open.h"
 #include "tools/rows/fold.h"

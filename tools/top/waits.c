@@ -7,7 +7,6 @@
  * end. Of those that had begun before the recording, or in which records were lost, the length is
  * not known.
  */
-#include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "tools/rings/rings.h"
 #include "tools/top/top.h"

@@ -3,15 +3,12 @@
  * summary_proc.c - threads as /proc shows them: those of the target, where threads wait when the
  * trace starts, and those that have slept throughout.
  */
-#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/number.h"
-#include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 #include "tools/trace/trace.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool is_asleep(uint32_t tid, struct pmc_proc_stat *stat)
 {

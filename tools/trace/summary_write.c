@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_write.c - rows of --summary: pools, the table, JSON, and who woke the threads. */
-#include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
 #include "tools/cli/pmctl.h"

@@ -12,7 +12,6 @@
 #include "lib/base/proc.h"
 #include "tools/symbol/symbol.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
