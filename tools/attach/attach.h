@@ -131,7 +131,6 @@ int attach_read_text(const struct attach *target, uint64_t address, char *to, si
 int attach_maps(struct attach *target);
 
 /* ---- threads ---- */
-/* Lists target->tasks. */
 int attach_tasks_open(struct attach *target);
 /* NULL: it has started since, or has ended. */
 struct attach_task *attach_task_of(const struct attach *target, uint32_t tid);

@@ -554,7 +554,6 @@ struct watch {
 	size_t n, room;
 };
 
-/* Adds the processes that are not in the list. */
 static int watch_find(struct watch *watch, struct request *request)
 {
 	struct live_tids found = { .n = 0 };
@@ -575,7 +574,6 @@ static int watch_find(struct watch *watch, struct request *request)
 	return code;
 }
 
-/* Takes out the processes that have ended. */
 static void watch_drop(struct watch *watch)
 {
 	size_t kept = 0;

@@ -342,7 +342,6 @@ int attach_collect_stacks(struct attach *target, struct snapshot_written *writte
 
 /* ---- for commands that show threads again and again: agent.h -------------------------------- */
 
-/* Of one event set. */
 #define SET_BYTES ((size_t)128 << 10)
 
 /* No program that merely has no agent, or one of another user, is worth a word. */

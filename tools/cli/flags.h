@@ -187,7 +187,6 @@ int tool_args_take(struct tool_args *args, void *options); /* the rest of these 
 /* The same without setting anything: the next argument, right or wrong; false: no more. */
 void tool_args_init(struct tool_args *args, int argc, char **argv);
 bool tool_args_next(struct tool_args *args);
-/* Whether the current argument is this flag. */
 bool tool_args_is(const struct tool_args *args, const char *flag);
 /* Looks through the arguments before the command parses them: whether they have --help; --json and
  * --format json set tool_json_errors. */

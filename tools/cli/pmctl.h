@@ -20,7 +20,6 @@ int cmd_complete(int argc, char **argv); /* for shells, not listed */
 /* Whether cmd_run() gets rows of threads: not of a static program, one of another C library, or one
  * in Go. */
 bool run_loads_agent(const char *command);
-/* Whether the program at this path is in Go. */
 bool run_is_go(const char *path);
 
 /* Not every libc declares it. */
@@ -112,7 +111,6 @@ int tool_columns(int fd);
 #define TOOL_AGENT_FILE "libpmcagent.dylib"
 #define TOOL_PRELOAD	"DYLD_INSERT_LIBRARIES"
 #endif
-/* The file of pmctl itself. */
 bool tool_own_path(char path[PATH_MAX]);
 /* Looks for a file that permits `mode` of access(2) beside pmctl, in `dir`, and in PMC_AGENT_DIR
  * (Makefile) from there. */
@@ -125,7 +123,6 @@ int tool_no_agent(int code, const char *dir, const char *fix);
 void tool_prepend(const char *variable, const char *value);
 /* The file that execvp(3) starts: the first executable one in PATH. */
 bool tool_find_command_file(const char *command, char path[PATH_MAX]);
-/* Whether it is an executable file. */
 bool tool_is_program(const char *path);
 /* Replaces the path of a script by that of its interpreter. */
 void tool_follow_scripts(char path[PATH_MAX]);

@@ -30,7 +30,6 @@ static inline bool tool_rows_is_table(const struct tool_rows *rows)
 }
 
 /* These return 0, or the exit code with the error printed. */
-/* table_apply() */
 int tool_rows_choose(const struct tool_rows *rows, struct table *table, unsigned sums);
 /* Opens rows->out for standard output or the file, with the screen that it is. */
 int tool_rows_open(struct tool_rows *rows);

@@ -74,7 +74,6 @@ uint64_t export_sample_ns(const struct pmc_p_samples *samples, const struct pmc_
 struct pmc_json;
 void export_put_owner(const struct export *export, const struct pmc_p_row *row, const char *pool,
 		      struct pmc_json *json);
-/* Adds "strip" to a page. */
 void export_strip(struct export *export, struct pmc_json *json);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);

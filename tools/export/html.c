@@ -13,7 +13,6 @@
 
 #include <errno.h>
 
-/* Bounds of the page. */
 enum {
 	HTML_ROWS_MOST = 2000,	 /* of a table; the others are one row */
 	HTML_THREADS_MOST = 200, /* with a flame graph of their own; of more, pools have one */
@@ -37,7 +36,6 @@ struct roots {
 	const struct pmc_fold_row **of; /* of each of export->lists, see root_at() */
 };
 
-/* The place of a row's root. */
 static uint64_t root_at(const struct pmc_fold_row *row)
 {
 	return row->index + 1;
@@ -474,7 +472,6 @@ static void make_nonce(char nonce[33])
 	pmc_out_hex_bytes(&out, (const uint8_t *)bits, sizeof(bits));
 }
 
-/* The page from `at` to `end`. */
 static void put_part(struct pmc_out *out, const char *at, const char *end, const char *nonce)
 {
 	static const char mark[] = "@nonce@";

@@ -154,7 +154,6 @@ static void put_logical(struct thrift *thrift, enum parquet_type type)
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* A text of a column in a row group. */
 struct text {
 	uint32_t number; /* in the dictionary */
 	UT_hash_handle hh;
@@ -328,7 +327,6 @@ struct extent {
 	uint64_t raw, packed;
 };
 
-/* Compresses and writes parquet->page. */
 static void put_page(struct parquet *parquet, unsigned type, uint32_t n, unsigned encoding,
 		     struct extent *extent)
 {

@@ -636,7 +636,6 @@ static void take_identities(struct tables *t, const struct part *parts, uint64_t
 	pmc_arena_free(&scratch);
 }
 
-/* Writes the n processes of a partition. */
 static void put_partition(struct tables *t, const struct part *parts, uint64_t n, bool is_last)
 {
 	t->partition = parts[0].partition;

@@ -99,7 +99,6 @@ int live_refuse(pid_t pid)
 				  "process %d has ended: its parent has not reaped it yet", pid);
 }
 
-/* Appends the threads of a process. */
 static int add_tids(pid_t pid, struct live_tids *tids)
 {
 	const unsigned before = tids->n;

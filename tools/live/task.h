@@ -54,7 +54,6 @@ int live_find(const char *list, const char *glob, struct live_tids *found);
 int live_cgroup_open(const char *name, int *fd);
 /* The threads in it and below it, in no order. */
 void live_cgroup_threads(int fd, struct live_tids *tids);
-/* Whether it has child processes. */
 bool live_has_children(pid_t pid);
 void live_tids_add(struct live_tids *tids, pid_t tid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);

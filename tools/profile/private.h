@@ -238,7 +238,6 @@ struct prof_writing {
 	bool any;
 };
 
-/* Where the frames of a thread belong. */
 struct prof_place {
 	const uint8_t *identity;
 	uint64_t snapshot, seq;
@@ -252,7 +251,6 @@ uint64_t prof_write_event(struct prof_writing *w, const struct pmc_event_def *de
 			  const char *unit);
 /* Those of waits and of run delay. */
 void prof_write_wait_events(struct prof_writing *w);
-/* Its stacks, waits and samples. */
 void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		       const struct prof_thread *thread);
 void prof_write_end(struct prof_writing *w);

@@ -29,7 +29,6 @@ enum program_kind {
 
 enum elf_libc { ELF_LIBC_UNKNOWN, ELF_GLIBC, ELF_MUSL };
 
-/* Facts from an ELF file. */
 struct elf_facts {
 	int machine;  /* EM_* */
 	bool dynamic; /* has a loader, or is one */

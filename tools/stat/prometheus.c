@@ -30,7 +30,6 @@ struct series {
 	char labels[]; /* the key */
 };
 
-/* Samples of one name. */
 struct family {
 	struct family *next;
 	struct series *series;

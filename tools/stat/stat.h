@@ -134,7 +134,6 @@ int stat_run(struct stat_job *stat);
 struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key);
 /* Whether its thread has ended, and its last counts are known. */
 bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row);
-/* Removes those rows. */
 void stat_drop_rows(struct stat_job *stat);
 /* Reads its groups, for the last time if it is not seen any more. */
 void stat_read_row(const struct stat_job *stat, struct stat_row *row);

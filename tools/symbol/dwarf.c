@@ -19,7 +19,6 @@ struct unit {
 	bool listed;
 };
 
-/* Of a module. */
 struct units {
 	struct symbol_list list;
 	uint64_t bias;
@@ -42,7 +41,6 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* Adds the address ranges of a DIE. */
 static void add_ranges(struct pmc_arena *arena, struct symbol_list *list, Dwarf_Die *die,
 		       const void *of)
 {
@@ -196,7 +194,6 @@ static void set_line(struct symbols *symbols, struct unit *unit, Dwarf_Addr addr
 	frame->line = number > 0 ? (unsigned)number : 0;
 }
 
-/* Where an inlined function was called. */
 static void set_call(struct symbols *symbols, struct unit *unit, Dwarf_Die *inlined,
 		     struct symbol_frame *frame)
 {

@@ -127,7 +127,6 @@ static bool read_header(struct go_table *go)
 	return true;
 }
 
-/* The table in a section of that name. */
 static bool find_table(Elf *elf, const char *name, bool anywhere, struct go_table *go)
 {
 	enum { ALIGNED = 16 };

@@ -89,7 +89,6 @@ const struct symbol_range *symbol_table_find(struct symbols *symbols, struct sym
 const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t address, uint64_t *start);
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
-/* The kernel's functions. */
 enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_module *module);
 
 /* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. */

@@ -32,7 +32,6 @@ unsigned top_selected(const struct top_screen *screen)
 	return rows->n ? 0 : UINT_MAX;
 }
 
-/* By rows. */
 static void move_by(struct top_screen *screen, long n)
 {
 	const struct top_rows *rows = &screen->job->rows;

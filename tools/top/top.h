@@ -127,7 +127,6 @@ struct top_lengths {
 
 /* Of what is watched. 0, or the exit code after a message. */
 int top_waits_start(struct top_watch *watch);
-/* One that has no records yet. */
 struct top_waits *top_waits_new(void);
 void top_waits_take(struct top_waits *waits, const struct pmc_record *record);
 /* Takes the records that there are. This and the following accept NULL. */
@@ -137,7 +136,6 @@ void top_waits_step(struct top_waits *waits);
 /* Adds those of a thread that ended in the last interval. */
 void top_waits_add(const struct top_waits *waits, pid_t tid, struct pmc_arena *arena,
 		   struct top_lengths *to);
-/* Records that were lost so far. */
 uint64_t top_waits_lost(const struct top_waits *waits);
 void top_waits_free(struct top_waits *waits);
 
@@ -212,7 +210,6 @@ enum top_column {
 struct table_column *top_columns(const struct top_watch *watch, const struct top_look *look,
 				 int width, struct pmc_arena *arena, unsigned *n);
 
-/* Rows from `first` on, as a source of cells. */
 struct top_source {
 	const struct top_watch *watch;
 	const struct top_rows *rows;

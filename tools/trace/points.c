@@ -30,7 +30,6 @@ static char *read_names(void)
 	*name;                                                                                     \
 	name += strlen(name) + 1
 
-/* Tracepoint n is named again. */
 static int again(struct trace *trace, unsigned n, const char *filter, struct pmc_failure *why)
 {
 	const char *was = trace->points[n].filter;

@@ -17,7 +17,6 @@
 #define UNWIND_X86_64 false
 #endif
 
-/* Where a file is mapped. */
 struct unwind_map {
 	uint64_t start, end, file_offset;
 	struct unwind_module *module; /* NULL: no file */

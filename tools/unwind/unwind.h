@@ -23,7 +23,6 @@ struct unwind_image;
 struct unwind_root;
 struct unwind_rule;
 
-/* A program or library. */
 struct unwind_module {
 	struct symbol_module *file;
 	unsigned index;	  /* in the order of their first use */
@@ -96,7 +95,6 @@ void unwind_init(struct unwind *unwind, bool frame_pointers);
 void unwind_add_kernel(struct unwind *unwind);
 /* Pages of a ring that suffice for some thousands of stacks. */
 unsigned unwind_pages(const struct unwind *unwind);
-/* Adds a stack to samples. */
 void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *options);
 /* Adds records of mappings, forks, execs and ends, which one event of each thread must write. */
 void unwind_options_maps(struct pmc_open_options *options);

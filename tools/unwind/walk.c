@@ -403,7 +403,6 @@ static bool compute_register(struct walk *walk, const struct unwind_rule *rule, 
 	return evaluate(walk, ops, n, value, &is_value) && (is_value || load(walk, *value, value));
 }
 
-/* The caller's register. */
 static bool recover(struct walk *walk, const struct unwind_rule *rule, const struct saved *saved,
 		    uint64_t *value)
 {
