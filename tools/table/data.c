@@ -10,15 +10,10 @@
 
 /* ---- CSV ---------------------------------------------------------------------------------- */
 
-static inline void put_csv(struct pmc_out *out, const struct table_cell *cell)
+void table_put_csv(struct pmc_out *out, const struct table_cell *cell)
 {
 	if (!table_put_number(out, cell) && cell->kind != CELL_NULL)
 		pmc_csv_text(out, cell->text, cell->len);
-}
-
-void table_put_csv(struct pmc_out *out, const struct table_cell *cell)
-{
-	put_csv(out, cell);
 }
 
 /* The next column of CSV and JSON from *i on; NULL: there is none. */
@@ -67,7 +62,7 @@ void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out)
 
 		if (!first)
 			pmc_out_char(out, ',');
-		put_csv(out, &cell);
+		table_put_csv(out, &cell);
 	}
 	pmc_out_char(out, '\n');
 }

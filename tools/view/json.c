@@ -124,13 +124,16 @@ static bool is_chosen(const struct pmc_columns *chosen, unsigned kind, unsigned 
 	return false;
 }
 
+/* A part of a sum is a member of an object that has the column's name. */
 static void prepare_column(struct pmc_view *view, struct table_column *column)
 {
-	const size_t cap = 6 * strlen(column->name) + 8;
+	const bool part = column->kind != PMC_COL_METRIC && column->suffix && column->suffix[0];
+	const char *name = part ? column->suffix + 1 : column->name;
+	const size_t cap = 6 * strlen(name) + 8;
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, pmc_arena_alloc(view->arena, cap), cap);
-	put_member(&out, ",", column->name);
+	put_member(&out, ",", name);
 	pmc_out_char(&out, ':');
 	column->member = out.buf;
 }
@@ -270,18 +273,12 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
 		      const struct pmc_row *row)
 {
-	static const char *const members[] = {
-		[PMC_PART_VALUE] = ",\"sum\":",	      [PMC_PART_MIN] = ",\"min\":",
-		[PMC_PART_MEAN] = ",\"mean\":",	      [PMC_PART_MAX] = ",\"max\":",
-		[PMC_PART_STDDEV] = ",\"stddev\":",   [PMC_PART_IMBALANCE] = ",\"imbalance\":",
-		[PMC_PART_LARGEST] = ",\"largest\":",
-	};
 	const struct table_column *column = &view->of_groups.list[first];
 
 	do {
 		struct table_cell cell = pmc_cell(view, column, row);
 
-		put_value(json, members[column->part], &cell);
+		put_value(json, column->part ? column->member : ",\"sum\":", &cell);
 		column++;
 	} while (column->part > PMC_PART_VALUE && column->part <= PMC_PART_LARGEST);
 }
@@ -308,7 +305,7 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 		while (column->part != PMC_PART_SELF)
 			column++;
 		cell = pmc_cell(view, column, row);
-		put_value(json, ",\"self\":", &cell);
+		put_value(json, column->member, &cell);
 	}
 	pmc_out_str(out, ",\"counted_rows\":");
 	pmc_out_u64(out, stat->rows);
