@@ -27,7 +27,7 @@ enum explain_event {
 	EXPLAIN_EVENTS,
 };
 
-/* Time of waits of one kind, and the function in which most of it was. */
+/* Time of waits of one kind, and the function in which most of it was, in the arena. */
 struct place_facts {
 	uint64_t ns, most;
 	const char *function; /* NULL: unknown */
@@ -118,8 +118,7 @@ struct facts {
 	/* Processes other than the first, and the CPU time of all images without overhead. */
 	uint64_t children; /* processes */
 	uint64_t children_cpu;
-	const char *child; /* the program that most of them run */
-	uint64_t of_child;
+	struct place_facts programs; /* of their images: a number, no time */
 };
 
 /* Of a dump. 0, or the exit code with the error printed. */

@@ -393,7 +393,7 @@ void explain_place_add(struct pmc_arena *arena, struct place_facts *place, const
 	HASH_FIND(hh, place->functions, function, strlen(function), its);
 	if (!its) {
 		its = pmc_arena_alloc(arena, sizeof(*its));
-		its->name = function;
+		its->name = pmc_arena_strdup(arena, function);
 		HASH_ADD_KEYPTR(hh, place->functions, its->name, strlen(its->name), its);
 	}
 	its->ns += ns;
@@ -632,36 +632,10 @@ bool explain_has_unjudged(const struct facts *facts)
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-struct program {
-	const char *exe;
-	uint64_t images;
-	UT_hash_handle hh;
-};
-
-static void add_child(struct facts *facts, struct program **programs,
-		      const struct pmc_p_process *process)
-{
-	struct pmc_arena *arena = facts->arena;
-	struct program *program;
-
-	facts->children_cpu += pmc_sub_sat(process->fixed.cpu_ns, process->fixed.overhead_ns);
-	HASH_FIND(hh, *programs, process->exe, strlen(process->exe), program);
-	if (!program) {
-		program = pmc_arena_alloc(arena, sizeof(*program));
-		program->exe = process->exe;
-		HASH_ADD_KEYPTR(hh, *programs, program->exe, strlen(program->exe), program);
-	}
-	if (++program->images > facts->of_child) {
-		facts->of_child = program->images;
-		facts->child = pmc_base_name(program->exe);
-	}
-}
-
 static int add_processes(struct facts *facts)
 {
 	const struct pmc_profile *profile = facts->profile;
 	uint64_t to = 0, newest;
-	struct program *programs = NULL;
 	const char *limit;
 	size_t len;
 
@@ -693,10 +667,11 @@ static int add_processes(struct facts *facts)
 		pmc_add_sat(&facts->overhead, fixed->overhead_ns);
 		if (process->descendants.has_cpu)
 			facts->cpu += process->descendants.cpu_ns;
-		if (!(fixed->flags & PMC_PROCESS_FIRST))
-			add_child(facts, &programs, process);
-		facts->children +=
-			process->origin == process && !(fixed->flags & PMC_PROCESS_FIRST);
+		if (fixed->flags & PMC_PROCESS_FIRST)
+			continue;
+		facts->children += process->origin == process;
+		facts->children_cpu += pmc_sub_sat(fixed->cpu_ns, fixed->overhead_ns);
+		explain_place_add(facts->arena, &facts->programs, pmc_base_name(process->exe), 1);
 	}
 	return 0;
 }

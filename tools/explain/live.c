@@ -38,26 +38,9 @@ struct watch {
 	struct live_tids tids;
 	struct live_budget budget;
 	struct watched *all, *live;
-	struct wchan *wchans;
 	uint64_t begin_ns, scanned_ns;
 	uint64_t *cpu_ns; /* of each process at the first reading; NULL: not yet */
 };
-
-/* A function of the kernel, once for all threads. */
-struct wchan {
-	char name[LIVE_WCHAN];
-	UT_hash_handle hh;
-};
-
-static const char *wchan_text(struct watch *watch, const char *name)
-{
-	struct pmc_arena *arena = watch->arena;
-	struct wchan *wchan, key = { .name = "" };
-
-	strcpy(key.name, name);
-	HASH_ENTRY(watch->wchans, name, key.name, wchan);
-	return *name ? wchan->name : NULL;
-}
 
 /* A thread in state D that is about to go on has no function; most wait for a disk. */
 static void look(struct watch *watch, struct watched *thread)
@@ -71,7 +54,7 @@ static void look(struct watch *watch, struct watched *thread)
 	if (asleep && (*name || is_disk))
 		explain_add_place(watch->arena, &thread->looks,
 				  *name ? explain_kernel_wait(name) : CAUSE_DISK,
-				  wchan_text(watch, name), 1);
+				  *name ? name : NULL, 1);
 	thread->looks.outside += asleep && explain_is_outside(name);
 }
 

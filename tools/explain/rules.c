@@ -251,7 +251,7 @@ static bool lock(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 	const uint64_t ns = pool->locks.ns;
-	const bool gil = pool->locks.function == explain_gil;
+	const bool gil = pool->locks.function && !strcmp(pool->locks.function, explain_gil);
 
 	if (!pool->has_waits || share(ns, pool->life) < 0.15 || ns < 50000000)
 		return false;
@@ -344,7 +344,8 @@ static bool works_in(const struct pool_facts *pool, const char *function)
 {
 	const uint64_t outside = pool->disk.ns + pool->outside;
 
-	return pool->samples >= 20 && pool->work.function == function &&
+	return pool->samples >= 20 && pool->work.function &&
+	       !strcmp(pool->work.function, function) &&
 	       share(pool->work.most, pool->samples) >= 0.6 && outside <= pool->any.ns / 10;
 }
 
@@ -937,9 +938,9 @@ static bool judge_children(struct judging *j)
 	    share(cost, facts->cpu + facts->delay) < 0.1)
 		return false;
 	memset(j->finding, 0, sizeof(*j->finding));
-	j->finding->pool =
-		SAY(j, "%s%s", facts->of_child < facts->children ? "children, most of them " : "",
-		    facts->child);
+	j->finding->pool = SAY(
+		j, "%s%s", facts->programs.most < facts->children ? "children, most of them " : "",
+		facts->programs.function);
 	j->finding->cause = "short-lived";
 	j->finding->text = SAY(j, "%llu processes of %s of CPU time each%s",
 			       (unsigned long long)facts->children,
