@@ -11,7 +11,6 @@
 /* Room for a line with the names of 1024 events. */
 enum { LINE_CAP = 1 << 17 };
 
-/* Makes the line in view->out a note. */
 static void end(struct pmc_view *view)
 {
 	struct pmc_out *line = view->out;
@@ -44,7 +43,6 @@ static void counted(struct pmc_view *view, uint64_t n_counted, uint64_t n_uncoun
 	say(view, all && all->unseen_ends ? "; later rows are unknown" : "");
 }
 
-/* Of the rows that --where selects. */
 static void selected(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	struct pmc_thread_buf buf;
@@ -62,7 +60,6 @@ static void selected(struct pmc_view *view, const struct pmc_coverage *coverage)
 	end(view);
 }
 
-/* The share of the CPU time that rows have. */
 static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	double percent;
@@ -159,37 +156,35 @@ static void outside_clock(struct pmc_view *view, const struct pmc_footer *footer
 		     outside_ns);
 }
 
-/* Whether a column of run delays is shown that lacks some. */
-static bool lacks_delays(const struct pmc_view *view, const struct pmc_footer *footer)
+/* The marks of cells, and columns that lack values of some rows. */
+static void marks(struct pmc_view *view, const struct pmc_footer *footer)
 {
-	return view->options->columns && strstr(view->options->columns, "delay") &&
-	       footer->all->run_delay.rows < footer->all->rows;
-}
+	const struct pmc_report_options *options = view->options;
+	const struct pmc_fold_row *rows = footer->all;
 
-/* Whether steps lack faults and switches. */
-static bool lacks_usage(const struct pmc_view *view, const struct pmc_footer *footer)
-{
-	return view->options->timeline && footer->usage && footer->all->usage_rows &&
-	       footer->all->usage_rows < footer->all->rows;
-}
-
-/* Which part is missing in values that are printed with a +. */
-static void partial(struct pmc_view *view, const struct pmc_footer *footer)
-{
-	const struct pmc_coverage *coverage = footer->coverage;
-
-	note(view, " +: at least this much; %s",
-	     footer->all->waits.lacks || footer->all->delays.lacks ?
-		     "records were lost" :
-	     footer->all->usage_least && !coverage->threads_uncounted ?
-		     "faults and switches of some threads are those of an earlier snapshot" :
-	     view->n_where || coverage->threads_uncounted ||
-			     footer->all->usage_rows < footer->all->rows ||
-			     (footer->all->outside_mpi.rows &&
-			      footer->all->outside_mpi.rows < footer->all->rows) ?
-		     "some rows could not be counted" :
-	     coverage->ended_elsewhere ? "rows of ended threads are in another dump" :
-					 "the counts of unattributed work are incomplete");
+	if (footer->scaled)
+		note(view, " ran below 100 %%: multiplexed; values are estimates scaled to the "
+			   "whole time");
+	if (footer->estimate)
+		note(view, " ~: of scaled values, or of events in different groups");
+	if (footer->partial)
+		note(view, " +: at least this much; %s",
+		     rows->waits.lacks || rows->delays.lacks ?
+			     "records were lost" :
+		     view->n_where || footer->coverage->threads_uncounted ||
+				     rows->usage_rows < rows->rows ||
+				     (rows->outside_mpi.rows &&
+				      rows->outside_mpi.rows < rows->rows) ?
+			     "some rows could not be counted" :
+			     "the counts of unattributed work are incomplete");
+	if (options->timeline && footer->usage && rows->usage_rows && rows->usage_rows < rows->rows)
+		note(view,
+		     " -: a snapshot has the faults and switches of the thread that takes it; "
+		     "-e page-faults,context-switches counts those of all");
+	if (options->columns && strstr(options->columns, "delay") &&
+	    rows->run_delay.rows < rows->rows)
+		note(view, " delay: of threads that were there when their process ended; -e "
+			   "run-delay has that of all");
 }
 
 /* ---- events of the whole machine --------------------------------------------------------- */
@@ -272,7 +267,6 @@ static void regions(struct pmc_view *view)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* The files that a hint names. */
 static void dumps(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
@@ -299,7 +293,6 @@ static void sample_hint(struct pmc_view *view, const char *what, const char *by)
 	end(view);
 }
 
-/* Whether the line says how to keep this run. */
 static bool sampled(struct pmc_view *view)
 {
 	bool samples = false, waits = false;
@@ -423,7 +416,6 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 							"never ran";
 }
 
-/* A line for each reason. */
 static void missing(struct pmc_view *view, const struct pmc_fold_row *all)
 {
 	const unsigned n = all->rows ? view->events.set.count : 0;
@@ -546,8 +538,6 @@ static void notes(struct pmc_view *view)
 		times(view, &tallies.list[i], 0);
 		end(view);
 	}
-	if (tallies.n == TALLIES)
-		note(view, " more notes may follow; JSON has them all");
 	if (profile->damaged_frames)
 		note(view,
 		     " %n damaged %(frame|frames) skipped: the report lacks what was in "
@@ -555,7 +545,6 @@ static void notes(struct pmc_view *view)
 		     profile->damaged_frames);
 }
 
-/* The commands of the first processes, if the report is of several runs. */
 static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
@@ -580,7 +569,6 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 /* ---- all lines --------------------------------------------------------------------------- */
 
-/* Counts that rows lack, and why. */
 static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;
@@ -725,21 +713,7 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 		     all->ended_elsewhere);
 	if (!samples)
 		counts(view, footer);
-	if (footer->scaled)
-		note(view, " ran below 100 %%: multiplexed; values are estimates scaled to the "
-			   "whole time");
-	if (footer->estimate)
-		note(view, " ~: of scaled values, or of events in different groups");
-	if (footer->partial)
-		partial(view, footer);
-	if (lacks_usage(view, footer))
-		note(view,
-		     " -: a snapshot has the faults and switches of the thread that takes it; "
-		     "-e page-faults,context-switches counts those of all");
-	if (lacks_delays(view, footer))
-		note(view, " delay: of threads that were there when their process ended; -e "
-			   "run-delay has "
-			   "that of all");
+	marks(view, footer);
 	if (footer->sums && footer->sums[0])
 		note(view, " last rows: %s", footer->sums);
 	if (footer->hidden && footer->hidden[0])
