@@ -184,18 +184,14 @@ static void add_waits(struct folding *f, const struct pmc_p_samples *samples)
 {
 	struct pmc_sample_row *row = &f->group->row;
 
-	if (!row->lengths)
-		row->lengths = pmc_arena_alloc(f->arena, sizeof(*row->lengths));
+	if (!row->waits)
+		row->waits = pmc_arena_alloc(f->arena, sizeof(*row->waits));
 	count_thread(f, f->group);
 	pmc_add_sat(&row->samples, samples->samples);
 	pmc_add_sat(&row->self, samples->weight);
 	row->total_samples = row->samples;
 	row->total = row->self;
-	for (uint64_t i = 0; i < samples->n; i++)
-		if (samples->list[i].count)
-			pmc_histogram_add_times(f->arena, row->lengths,
-						samples->list[i].weight / samples->list[i].count,
-						samples->list[i].count);
+	pmc_fold_add_waits(row->waits, f->arena, samples);
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */

@@ -21,7 +21,6 @@ enum pmc_report_format { /* enum table_format, and lines of call paths */
 enum { PMC_N_BY = PMC_BY_PATH + 1 };
 extern const char *const pmc_by_names[PMC_N_BY], *const pmc_by_aliases[PMC_N_BY];
 
-/* Rows are chosen, and values shown, for people. */
 static inline bool pmc_format_is_table(enum pmc_report_format format)
 {
 	return format == PMC_FORMAT_TABLE || format == PMC_FORMAT_MARKDOWN;
@@ -40,7 +39,7 @@ struct pmc_sample_row {
 	uint64_t threads;
 	/* Samples taken in it, and in it or what it called; and their weights. */
 	uint64_t samples, total_samples, self, total;
-	struct pmc_histogram *lengths; /* of waits by waker; NULL: not known, or other rows */
+	struct pmc_fold_waits *waits; /* by waker; NULL: other rows */
 };
 
 /* The key of a row of --by function, line or module, which may be in room. whole: with the path of
@@ -109,7 +108,6 @@ struct pmc_groups {
 	const struct pmc_fold_row *rows;
 	const struct pmc_fold_row *unattributed, *descendants; /* NULL: there are none */
 };
-/* Of memory from the arena. */
 void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, enum pmc_fold_by by,
 		     struct pmc_arena *arena, struct pmc_groups *groups);
 

@@ -66,7 +66,6 @@ const char *pmc_why_no_samples(const struct pmc_profile *profile)
 				    ": no thread has a row";
 }
 
-/* The event that was asked for, or the one with most samples. */
 static int choose_event(struct pmc_view *view, const struct sampled *list, unsigned n)
 {
 	struct pmc_view_samples *samples = &view->samples;
@@ -158,7 +157,6 @@ static void take_waker(const struct pmc_view *view, const struct pmc_p_waker *wa
 	}
 }
 
-/* The groups of the threads by the keys before that of samples. */
 static void add_groups(struct pmc_view *view)
 {
 	struct pmc_sample_fold *fold = &view->samples.fold;
@@ -177,7 +175,6 @@ static void add_groups(struct pmc_view *view)
 	pmc_fold_end(&view->groups);
 }
 
-/* Whether all samples by the event are chosen. */
 static bool has_all(const struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
@@ -323,8 +320,9 @@ struct table_cell pmc_sample_key_cell(struct pmc_view *view, const struct pmc_sa
 
 static struct table_cell length(const struct pmc_sample_row *row, unsigned percent)
 {
-	return row->lengths ? cell_number(true, pmc_histogram_percentile(row->lengths, percent)) :
-			      cell_null();
+	return row->waits ?
+		       cell_number(true, pmc_histogram_percentile(&row->waits->lengths, percent)) :
+		       cell_null();
 }
 
 static struct table_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
@@ -428,7 +426,6 @@ void pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 
 /* ---- what the samples explain ------------------------------------------------------------ */
 
-/* Puts an amount of the event after a text. */
 static void put_amount(struct pmc_view *view, const char *text, uint64_t value)
 {
 	if (!strcmp(view->samples.event->unit, "ns"))
@@ -518,7 +515,6 @@ static bool lacks_python(const struct pmc_sample_fold *fold)
 	return found;
 }
 
-/* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
