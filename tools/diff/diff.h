@@ -112,7 +112,6 @@ extern const char *const diff_keys[DIFF_KEYS];
 int diff_choose_keys(struct diff *diff);
 /* Before the dumps are read: adds the columns before the events. */
 void diff_start(struct diff *diff, unsigned n_dumps);
-/* Adds the rows of dump `at` of that side. */
 void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile *profile);
 /* The runs of the dumps, in the order of the command line. by_file: each file may be another run;
  * else a path is of one run. Those with processes of another one are left out, with a warning. 0,
@@ -135,10 +134,8 @@ static inline const diff_number *diff_sums(const struct diff_row *row, unsigned 
 /* What the row has in a dump: threads and functions that are missing in it are 0 there. */
 diff_number diff_value(const struct diff *diff, const struct diff_row *row, unsigned column,
 		       unsigned dump);
-/* Adds to what the row has in a dump. */
 void diff_add(struct diff *diff, struct diff_row *row, unsigned column, unsigned dump,
 	      diff_number more);
-/* The first file of a side. */
 static inline const char **diff_files(const struct diff *diff, unsigned side)
 {
 	return diff->files + (side ? diff->n_files[0] : 0);
@@ -189,7 +186,6 @@ static inline struct table_cell diff_number_cell(bool people, bool known, diff_n
 }
 /* The name and its unit in tables; without a scale the name of CSV. */
 struct table_cell diff_name_cell(struct diff *diff, unsigned column, const struct pmc_scale *scale);
-/* The head of the rows. */
 const char *diff_key_head(const struct diff *diff);
 
 extern const struct table_column diff_table_columns[9];

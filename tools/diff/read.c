@@ -14,7 +14,6 @@ enum { LEAST_NS = 10000000, LEAST_COUNT = 100, LEAST_SAMPLES = 10 };
 /* Few in practice; of a hostile dump's further ones no samples are compared. */
 enum { EVENTS_MOST = 16 };
 
-/* A dump that is read. */
 struct dump {
 	struct diff *diff;
 	unsigned side, at; /* at: of all runs */
@@ -295,7 +294,6 @@ static void take_samples(struct dump *dump)
 
 /* ---- dumps -------------------------------------------------------------------------------- */
 
-/* The origin of a side: hosts, a command, time without counting. */
 static void take_processes(struct dump *dump)
 {
 	struct diff *diff = dump->diff;
@@ -344,7 +342,6 @@ int diff_load_run(const struct diff_run *run, bool several, struct pmc_profile *
 	return code;
 }
 
-/* Adds the runs of a side after those before. */
 static int read_side(struct diff *diff, unsigned side, const struct diff_runs *runs)
 {
 	unsigned *n = &diff->n_files[side];

@@ -91,7 +91,6 @@ static void begin_unit(struct units *units)
 	pmc_profile_init(&units->profile, NULL);
 }
 
-/* Keeps what tells the run. */
 static void end_unit(struct units *units)
 {
 	struct unit *unit = &units->list[units->n];

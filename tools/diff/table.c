@@ -360,7 +360,6 @@ static void write_side(struct diff *diff, unsigned side)
 	tool_rows_say(&diff->out, "%s", line.buf);
 }
 
-/* Which lines and rows are left out. */
 static void note_others(const struct lines *lines)
 {
 	struct diff *diff = lines->diff;

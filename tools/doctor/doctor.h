@@ -43,7 +43,6 @@ int doctor_plan(const struct pmc_events *events, struct pmc_arena *arena, struct
 void doctor_judge(const struct doctor_facts *facts, const struct pmc_planned *planned,
 		  struct pmc_arena *arena, struct doctor_finding *finding);
 
-/* The events that can be counted, in sentences. */
 const char *doctor_summary(const struct doctor_facts *facts);
 
 void doctor_say(struct doctor_finding *finding, enum doctor_status status, const char *format, ...)

@@ -259,7 +259,6 @@ static void find_unknown(const struct facts *facts, const char *list[EXPLAIN_LIN
 	explain_unknown(facts, &all, list);
 }
 
-/* What was not recorded, so that nothing can be said about it. */
 static void put_nothing(const struct facts *facts)
 {
 	const char *unknown[EXPLAIN_LINES] = { NULL }, *states[STATES + 1];

@@ -15,7 +15,6 @@
 /* A shorter run delay may be chance. */
 #define EXPLAIN_LEAST_DELAY_NS 50000000u
 
-/* Events that rules judge. */
 enum explain_event {
 	EXPLAIN_MIGRATIONS,
 	EXPLAIN_CYCLES,
@@ -86,7 +85,6 @@ struct pool_facts {
 	bool has_count[EXPLAIN_EVENTS];
 };
 
-/* What one thread did. */
 struct thread_facts {
 	struct pmc_thread_fixed row; /* its times, but for delay_ns, faults and switches */
 	bool has_delay;
@@ -183,7 +181,6 @@ void explain_add_end(struct facts *facts, struct pool_facts *pool);
 /* Whether threads without a row had CPU time, beyond differences of clocks. */
 bool explain_has_unjudged(const struct facts *facts);
 
-/* A text in the arena. */
 const char *explain_text(struct pmc_arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* "24.4 s", "3.1 ms": of the arena. */

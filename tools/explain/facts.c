@@ -139,7 +139,6 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pmc_add_sat(&facts->delay, thread->delay);
 }
 
-/* Known waits of the pool's threads so far. */
 static uint64_t known_waits(const struct pool_facts *pool)
 {
 	return pool->locks.ns + pool->disk.ns + pool->network.ns;
@@ -320,7 +319,6 @@ static bool has_part(const char *function, const char *const *parts)
 	return *parts;
 }
 
-/* Whether one of these functions has such a part. */
 static bool are_in(const struct spot_list *spots, size_t from, size_t to, const char *const *parts)
 {
 	while (from < spots->n && from < to && !has_part(spots->list[from]->function, parts))

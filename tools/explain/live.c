@@ -58,7 +58,6 @@ static void look(struct watch *watch, struct watched *thread)
 	thread->looks.outside += asleep && explain_is_outside(name);
 }
 
-/* What a thread did since the last reading. */
 static void read_thread(struct watch *watch, struct watched *thread)
 {
 	const int error = live_task_read(&thread->task, watch->scanned_ns, &watch->budget);

@@ -25,7 +25,6 @@
 #define BRANCH_CYCLES 15u
 #define TLB_CYCLES    30u
 
-/* Advice for threads that an affinity confines. */
 #define WIDER "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
 
 struct judging {
@@ -315,7 +314,6 @@ static bool is_main(const struct pool_facts *pool)
 	return pool->threads == 1 && !pool->workers;
 }
 
-/* Threads that may share work. */
 struct team {
 	uint64_t n, cpu, first_start, last_start;
 	struct thread_times busiest;

@@ -263,7 +263,6 @@ static void json_events(struct pmc_json *json, const char *key, const struct lis
 	pmc_json_array_end(json);
 }
 
-/* The events of a pass, as bits. */
 static uint64_t members(const struct list_fit *fit, unsigned pass)
 {
 	uint64_t events = 0;

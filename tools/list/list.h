@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 /* ---- the list -----------------------------------------------------------------------------*/
-/* Whether an event opens here. */
 struct list_answer {
 	bool available;
 	const char *reason; /* why not, or with what restriction; NULL: none */
@@ -43,7 +42,6 @@ void list_free(struct list *list);
 bool list_wants(const struct list *list, const char *name);
 /* Copies pmu, name and description, but neither type nor reason. */
 void list_add(struct list *list, const struct list_row *row);
-/* Sorts the rows from `first` on by name. */
 void list_sort(struct list *list, unsigned first);
 
 /* Opens the event on the calling thread or, with cpu >= 0, for that CPU. */

@@ -16,7 +16,6 @@ struct merge_options {
 	size_t index_bytes; /* memory for the index; 0: a quarter of the machine's, at most 1 GiB */
 };
 
-/* The arguments of pmctl merge. */
 struct merge_request {
 	const char **files;
 	unsigned n_files;
@@ -28,7 +27,6 @@ struct merge_request {
 /* Sets the request. 0, or the exit code with the error printed. */
 int merge_parse(int argc, char **argv, struct merge_request *request);
 
-/* Contents of one input. */
 struct merge_input {
 	uint64_t bytes, good, damaged; /* good, damaged: frames */
 };

@@ -90,7 +90,6 @@ static void want_stack(struct keeping *k, const struct pmc_p_stack *stack)
 	}
 }
 
-/* Whether the dump has no name for the thread's start routine. */
 static bool lacks_start(const struct pmc_p_thread *thread)
 {
 	return thread->fixed.start_site && thread->module[0] &&

@@ -49,7 +49,6 @@ const char *names_start(struct report_names *names, const struct pmc_profile *pr
 			const struct pmc_p_process *process, const char *path, uint64_t offset);
 /* How much is known about a place: 0: no function, 1: a function, 2: its source line too. */
 unsigned names_knowledge(const struct symbol_place *place);
-/* The spots of a frame. */
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
 				   const struct pmc_p_frame *frame, enum names_by by);
 /* Whether frame i of a stack is one of the agent's around main() or a start routine, which says

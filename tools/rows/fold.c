@@ -42,7 +42,6 @@ void pmc_event_metric_unit(const struct pmc_p_event *event, char unit[32])
 		memcpy(unit, "seconds", sizeof("seconds"));
 }
 
-/* The column's name; with "#2" if asked for twice, "@type" on hybrid CPUs. */
 static const char *label(struct pmc_arena *arena, const struct pmc_p_event *event, unsigned nth)
 {
 	const size_t cap = strlen(event->name) + strlen(event->core_type) + 32;
@@ -108,7 +107,6 @@ static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
 	return map;
 }
 
-/* The metrics that the set has the events for. */
 static void find_ratios(struct pmc_union *u, struct pmc_union_map *map)
 {
 	map->ratios = pmc_arena_alloc(u->arena, pmc_n_metrics * sizeof(*map->ratios));

@@ -76,7 +76,6 @@ void pmc_event_metric_unit(const struct pmc_p_event *event, char unit[32]);
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
-/* How long waits of one kind lasted. */
 struct pmc_fold_waits {
 	uint64_t rows;	/* whose waits are known */
 	uint64_t lacks; /* of these, with lost records */
@@ -183,10 +182,8 @@ static inline bool pmc_by_samples(enum pmc_fold_by by)
 	return by >= PMC_BY_WAKER;
 }
 
-/* The most keys by which rows are folded at the same time. */
 enum { PMC_KEYS_MOST = 6 };
 
-/* Threads that have a key in common. */
 struct pmc_fold_group {
 	const char *label;
 	uint64_t threads;	      /* pmc_fold_find() calls, of one row after another once */

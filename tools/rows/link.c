@@ -25,7 +25,6 @@ static int process_order(const struct pmc_p_process *a, const struct pmc_p_proce
 	return order ? order : start_order(a, b);
 }
 
-/* By process, type, number and text. */
 static int frame_order(const struct table_frame *a, const struct table_frame *b)
 {
 	size_t len = a->text_len < b->text_len ? a->text_len : b->text_len;
@@ -324,7 +323,6 @@ static void add_reason(struct pmc_profile *profile, struct pmc_p_process *proces
 	pmc_add_sat(&process->uncounted[i].count, count);
 }
 
-/* A row's set into the list of those in use. */
 static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *view)
 {
 	struct pmc_p_eventset *set;
@@ -393,7 +391,6 @@ static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
 		process->notes = note;
 }
 
-/* Totals, notes, regions and samples to their processes. */
 static void link_frames(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;

@@ -29,7 +29,6 @@ bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set);
 
 /* ---- ratios of two events --------------------------------------------------------------- */
 
-/* The events of a set that a metric is made of. */
 struct pmc_metric_events {
 	unsigned a, b; /* if these have no values, other events of the set are tried */
 };
@@ -62,5 +61,4 @@ void pmc_ratio_take(unsigned metric, const struct pmc_metric_events *events,
 void pmc_ratio_add(struct pmc_ratio *into, const struct pmc_ratio *more);
 bool pmc_ratio_value(unsigned metric, const struct pmc_ratio *ratio, double *value);
 
-/* Whether the metric is made of OS accounting, and not of events. */
 bool pmc_metric_is_accounting(unsigned metric);

@@ -54,7 +54,6 @@ static bool newer(const struct pmc_frame_head *head, uint64_t time_ns,
 	return head->hash > kept->frame.head.hash;
 }
 
-/* Keeps a copy of the frame if it is the newest of its subject. */
 static void keep(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct pmc_profile_tables *tables = profile->tables;
@@ -188,7 +187,6 @@ static bool has(const struct pmc_frame *frame, unsigned texts, unsigned parts, u
 	return !cursor.bad;
 }
 
-/* False: the frame does not parse. */
 static bool add(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	union profile_fixed fixed;

@@ -50,7 +50,6 @@ struct pmc_p_process;
 struct pmc_p_thread;
 struct pmc_p_region;
 
-/* Faults and switches of a row, or of a process. */
 #define PMC_USAGE_OF(fixed)                                                                        \
 	((struct pmc_usage){ .minor_faults = (fixed)->minor_faults,                                \
 			     .major_faults = (fixed)->major_faults,                                \
@@ -295,13 +294,11 @@ static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
 	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
 }
 
-/* Who ended waits. */
 struct pmc_p_waker {
 	struct pmc_waker of;
 	const struct pmc_p_row *row; /* NULL: it has none in the dump */
 };
 
-/* The samples of a thread by one event. */
 struct pmc_p_samples {
 	const struct pmc_p_process *process;
 	const struct pmc_p_row *row;	 /* of its thread; NULL: not in the dump */
@@ -366,7 +363,6 @@ struct pmc_profile_options {
 void pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);
 /* A frame that cannot be parsed counts as damaged. */
 void pmc_profile_add(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Adds every frame of a buffer. */
 void pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t len);
 /* Reads from the descriptor's current position to its end, in bounded memory. 0 or -errno. */
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd);

@@ -259,7 +259,6 @@ static struct pmc_p_samples *entry_of(struct pmc_profile *profile, struct pmc_p_
 	return last;
 }
 
-/* The same by who ended the waits. */
 static struct pmc_p_samples *woken_of(struct pmc_profile *profile,
 				      const struct pmc_p_samples *samples,
 				      const struct pmc_waker *of)
@@ -492,7 +491,6 @@ void profile_list_samples(struct pmc_profile *profile, const struct table_frame 
 	}
 }
 
-/* Those of the row's thread in such a list. */
 static struct pmc_p_samples **find_samples(struct pmc_p_samples **list, uint64_t n_list,
 					   const struct pmc_p_row *row, uint64_t *n)
 {

@@ -56,7 +56,6 @@ struct set_part {
 	bool accounted;
 };
 
-/* An EVENTSET frame, in the user's order. */
 struct pmc_p_eventset {
 	struct pmc_p_set_view view;
 	unsigned n_groups;

@@ -300,7 +300,6 @@ static void subtract_accounted(struct pmc_p_remainder *execs, const struct pmc_p
 	}
 }
 
-/* Accounted events of work of the process beside its rows. */
 static void close_accounted(struct pmc_profile *profile, struct pmc_p_process *p)
 {
 	struct pmc_usage usage = { 0 };

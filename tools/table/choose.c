@@ -290,7 +290,6 @@ const char *table_near(const struct table *table, const struct table_condition *
 	return nearest.name;
 }
 
-/* Why no row is left, and the value nearest to a condition that it does not meet. */
 static int explain(const struct table *table, const struct table_choice *choice,
 		   const struct table_condition *conditions, const char **problem)
 {

@@ -28,7 +28,6 @@ static const struct table_column *next_data(const struct table *table, unsigned 
 	return NULL;
 }
 
-/* The name with its suffix. */
 static size_t full_name(const struct table_column *column, char *buf, size_t cap)
 {
 	struct pmc_out out;

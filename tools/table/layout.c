@@ -75,7 +75,6 @@ static void keep_units(struct table *table)
 	}
 }
 
-/* Columns that are compared have one unit. */
 static void share_units(struct table *table)
 {
 	double most = 0;

@@ -84,7 +84,6 @@ static inline struct table_cell cell_textn(const char *text, size_t len)
 	return (struct table_cell){ .kind = CELL_TEXT, .text = text, .len = len };
 }
 
-/* NULL: null. */
 static inline struct table_cell cell_text(const char *text)
 {
 	return text ? cell_textn(text, strlen(text)) : cell_null();
@@ -194,14 +193,12 @@ enum table_format { TABLE_PLAIN, TABLE_JSON, TABLE_CSV, TABLE_JSONL, TABLE_MARKD
 /* As words of --format, in that order, without HTML, of which a page is made. */
 #define TABLE_FORMATS "table", "json", "csv", "jsonl", "markdown"
 
-/* How a line of a table is printed. */
 struct table_line {
 	bool dim;
 	bool gap;	   /* an empty line before it */
 	signed char color; /* of its last column: -1 green, 1 red */
 };
 
-/* The layout of a shown column. */
 struct table_place {
 	const struct table_column *column;
 	bool left, filled, real, partial, estimate, hidden;
@@ -247,7 +244,6 @@ struct table_cells {
 /* Makes them the rows of the table; texts live as long as it does. */
 void table_set_cells(struct table *table, struct table_cells *cells);
 
-/* The choices of a user by flags. */
 struct table_choice {
 	const char *columns, *sort; /* NULL: all of them; as the rows are */
 	const char **where;	    /* COLUMN=GLOB, all must match */
@@ -260,7 +256,6 @@ struct table_choice {
 int table_apply(struct table *table, const struct table_choice *choice, unsigned sums,
 		const char **problem);
 
-/* Units, widths, and which columns fit. */
 void table_layout(struct table *table);
 void table_put_head(const struct table *table, struct pmc_out *out);
 /* Rows from `from` up to `to`. */
@@ -275,7 +270,6 @@ void table_print(const struct table *table, enum table_format format, struct pmc
 void table_put_markdown(struct pmc_out *out, const char *text, size_t len);
 /* Text of HTML and SVG. */
 void table_put_html(struct pmc_out *out, const char *text, size_t len);
-/* A head of CSV, and rows without it. */
 void table_csv_head(const struct table *table, struct pmc_out *out);
 void table_csv_row(const struct table *table, uint64_t row, struct pmc_out *out);
 void table_put_csv(struct pmc_out *out, const struct table_cell *cell);
@@ -288,7 +282,6 @@ void table_say(struct pmc_out *out, const struct pmc_screen *screen, const char 
 void table_vsay(struct pmc_out *out, const struct pmc_screen *screen, const char *format,
 		va_list args);
 
-/* Why something has no value. */
 struct table_reason {
 	const char *name, *why; /* why NULL: it has one */
 };

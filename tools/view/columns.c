@@ -72,7 +72,6 @@ const char *const pmc_by_aliases[PMC_N_BY] = {
 #undef X
 };
 
-/* Which columns there are, of those that only some dumps or views have. */
 static void find_shown(const struct pmc_view *view, bool there[N_SHOWN])
 {
 	const struct pmc_report_options *options = view->options;
@@ -94,7 +93,6 @@ static void find_shown(const struct pmc_view *view, bool there[N_SHOWN])
 	there[MPI] = there[SAMPLED] && profile->has_mpi;
 }
 
-/* The head of a part of a sum, in tables. */
 static const char *part_head(const struct pmc_view *view, const struct part *part)
 {
 	if (part->part != PMC_PART_LARGEST)
@@ -134,7 +132,6 @@ static void add_spread(struct pmc_view *view, unsigned field, bool leads,
 	}
 }
 
-/* "ranks", "processes" */
 static const char *plural(struct pmc_view *view, enum pmc_fold_by by)
 {
 	const char *name = pmc_by_names[by];
@@ -191,7 +188,6 @@ static bool is_uncore(const struct pmc_p_event *event)
 	return event->def.flags & PMC_EVENT_UNCORE || event->def.error == PMC_REASON_UNCORE;
 }
 
-/* Whether the event fell back to user mode. */
 static bool is_user_only(const struct pmc_p_event *event)
 {
 	return event->def.flags & PMC_EVENT_FELL_BACK && event->def.scope == PMC_SCOPE_USER;

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Adds what the rows of a process do not explain, as a thread that did it. */
 static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
 			  bool has_cpu, uint64_t cpu_ns, struct pmc_fold_row *row)
 {

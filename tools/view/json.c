@@ -30,7 +30,6 @@ struct json_set {
 	struct event_text *events;
 };
 
-/* Returns a copy of the text, and empties it. */
 static const char *take_text(struct pmc_view *view, struct pmc_out *text)
 {
 	const char *taken = pmc_arena_strndup(view->arena, text->buf, text->len);
@@ -115,7 +114,6 @@ static void put_event(const struct pmc_view *view, struct pmc_out *out,
 	pmc_out_char(out, '}');
 }
 
-/* Whether --columns has a column of that kind and index. */
 static bool is_chosen(const struct pmc_columns *chosen, unsigned kind, unsigned index)
 {
 	for (unsigned i = 0; i < chosen->n; i++)
@@ -405,7 +403,6 @@ static void json_region(struct pmc_view *view, struct pmc_json *json,
 
 /* ---- samples ------------------------------------------------------------------------------*/
 
-/* The parts of the groups, and which share of the event they explain. */
 static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -570,7 +567,6 @@ struct json_list {
 	struct pmc_lines *rows;
 };
 
-/* Begins the next object of a list. */
 static struct pmc_json *next(struct json_list *list)
 {
 	if (list->lines)

@@ -10,7 +10,6 @@
 /* More threads than this are shown as pools. */
 #define MANY_THREADS 20
 
-/* Whether the set has the events that are counted by default, and no others. */
 static bool is_default(const struct pmc_p_set_view *set)
 {
 	const char *at = pmc_events_default;
@@ -83,7 +82,6 @@ static const struct pmc_p_process *first_process(const struct pmc_profile *profi
 	return first || !profile->n_processes ? first : profile->processes[0];
 }
 
-/* Whether --sort and --columns name columns that groups have. */
 static bool groups_can_show(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;

@@ -143,7 +143,6 @@ void pmc_view_select_rows(struct pmc_view *view)
 	fold->n_rows -= at;
 }
 
-/* Whether the thread meets all conditions of --where. */
 static bool selects(struct pmc_view *view, const struct pmc_p_row *from)
 {
 	struct pmc_thread_buf buf;
@@ -634,7 +633,6 @@ static void machine_row(struct pmc_lines *lines, uint64_t i)
 	pmc_row_of(lines->view, &lines->buf.step, &lines->row);
 }
 
-/* The group of a thread alone. */
 static void group_row(struct pmc_lines *lines, const struct pmc_p_thread *thread)
 {
 	struct pmc_fold_row *sums = &lines->view->one;

@@ -104,7 +104,6 @@ static uint64_t uncounted_ns(struct pmc_view *view, const struct pmc_coverage *c
 	return pmc_sub_sat(cpu_ns, counted_ns);
 }
 
-/* CPU time worth mentioning. */
 static uint64_t some_ns(const struct pmc_fold_row *total)
 {
 	return total->cpu.sum / 200 > 1000000 ? total->cpu.sum / 200 : 1000000;
@@ -169,7 +168,6 @@ static void ratios_beside(struct pmc_view *view, struct pmc_fold_row *total,
 	}
 }
 
-/* "(17 more)" */
 const char *pmc_more(const struct pmc_lines *lines)
 {
 	struct pmc_view *view = lines->view;
@@ -179,7 +177,6 @@ const char *pmc_more(const struct pmc_lines *lines)
 	return pmc_arena_strndup(view->arena, out.buf, out.len);
 }
 
-/* Sums the lines that are shown, and the others into one line for the rest. */
 static void sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
 {
 	struct pmc_view *view = table->view;
@@ -238,7 +235,6 @@ static void line_beside(struct pmc_table *table, const char *label, struct pmc_f
 	table->below[table->n_below++] = beside;
 }
 
-/* The rows below the others: what is beside the threads, and the total. */
 static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 			struct pmc_fold_row *total)
 {
@@ -447,7 +443,6 @@ static void add_field(struct pmc_table *table, const struct pmc_columns *columns
 		add_bar(table);
 }
 
-/* The column of a share that has the bar. */
 static unsigned bar_of_samples(const struct pmc_view *view)
 {
 	return view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
@@ -508,7 +503,6 @@ static void make_row(void *arg, uint64_t i)
 		table->lines.row = (struct pmc_row){ .sums = table->below[i - table->lines.n] };
 }
 
-/* Unattributed work or that of descendants. */
 static bool is_beside(const struct pmc_table *table, const struct pmc_row *row)
 {
 	return row->sums && (row->sums == &table->coverage->unattributed ||
@@ -591,7 +585,6 @@ static void lay_out(struct pmc_table *table)
 
 /* ---- what is printed ----------------------------------------------------------------------- */
 
-/* Sums whose labels no column has. */
 static const char *unnamed_sums(struct pmc_table *table)
 {
 	struct pmc_out out = PMC_OUT_MEM(256);
@@ -619,7 +612,6 @@ static void note_marks(struct pmc_table *table, struct pmc_footer *footer)
 	footer->sums = unnamed_sums(table);
 }
 
-/* Title, columns, cells and footer as a JSON object. */
 static void put_json(struct pmc_table *table, const char *figures)
 {
 	const uint64_t n = table->lines.n;

@@ -194,7 +194,6 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	return cell_textn(line->text, out.len);
 }
 
-/* How many of the columns fit, and how long their lines are. */
 static unsigned fit(struct timeline *line)
 {
 	const struct pmc_fold *fold = &line->view->groups;

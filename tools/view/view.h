@@ -44,14 +44,12 @@ struct pmc_columns { /* fields, then events, then metrics */
 	unsigned n, n_fields, first_metric;
 };
 
-/* Rows of columns.def. */
 enum {
 #define X(name, ...) PMC_FIELD_##name,
 #include "tools/view/columns.def"
 #undef X
 };
 
-/* Rows of sample_columns.def. */
 enum {
 #define X(name, ...) PMC_SAMPLE_##name,
 #include "tools/view/sample_columns.def"
@@ -60,7 +58,6 @@ enum {
 
 struct pmc_view;
 
-/* The key of --by at that place. */
 enum pmc_fold_by pmc_key_at(const struct pmc_view *view, unsigned i);
 /* All columns that rows of threads, or groups, have. */
 void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
@@ -84,7 +81,6 @@ struct pmc_row {			   /* a line of a view: a thread, a sum, or a function */
 	uint64_t t_ns, dt_ns;
 };
 
-/* The samples of a view, by one event. */
 struct pmc_view_samples {
 	struct pmc_sample_fold fold;
 	const struct pmc_p_event *event; /* NULL: there are no samples */
@@ -183,7 +179,6 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
  * events. */
 void pmc_line_row(void *lines, uint64_t i);
 struct table_cell pmc_line_cell(void *lines, const struct table_column *column);
-/* How long waits of these lines were, as a table or CSV. */
 void pmc_view_histograms(struct pmc_lines *lines);
 /* The work of the thread of an entry of view->rows since the snapshot before. */
 void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
@@ -191,7 +186,6 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 
 /* ---- what is known beside the rows ------------------------------------------------------- */
 
-/* Sums over the processes. */
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
@@ -244,7 +238,6 @@ int pmc_view_json(struct pmc_view *view);
 int pmc_view_csv(struct pmc_view *view);
 /* Rates over time, a line for each thread or group. */
 int pmc_view_timeline(struct pmc_view *view);
-/* The regions of the selected threads. */
 void pmc_view_regions(struct pmc_view *view);
 /* The samples of the selected threads, folded, with the columns of their rows. */
 int pmc_view_sample_rows(struct pmc_view *view);
@@ -267,7 +260,6 @@ struct pmc_advice;
 bool pmc_view_advise(const struct pmc_view *view, const struct pmc_event_def *def, uint32_t error,
 		     struct pmc_advice *advice);
 
-/* The lines under a table. */
 struct pmc_footer {
 	const struct pmc_fold_row *all; /* sum of all rows, to tell what is empty */
 	const struct pmc_coverage *coverage;
@@ -283,7 +275,6 @@ void pmc_view_open_ends(const struct pmc_view *view, const struct pmc_coverage *
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
 /* Prints them, wrapped at the screen's width. */
 void pmc_view_put_notes(const struct pmc_view *view);
-/* table_say() to view->out. */
 #define pmc_say(view, ...) table_say((view)->out, &(view)->options->screen, __VA_ARGS__)
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);

@@ -217,7 +217,6 @@ void doctor_find_holders(const char *proc, unsigned self, struct doctor_facts *f
 	pmc_dir_visit(add_holder, &search, "%s", proc);
 }
 
-/* Counters, and the processes that hold them. */
 static void count_counters(const struct pmc_roots *roots, struct doctor_facts *facts)
 {
 	char pmus[sizeof(facts->pmus)], cpus[4096], type[32], *rest = pmus;
