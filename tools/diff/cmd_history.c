@@ -191,8 +191,7 @@ static void find_apart(struct history *history, unsigned column, const double *v
 	}
 }
 
-/* Adds the lines of a measurement: its changes, or one without. `values` and `places` have room for
- * each run. */
+/* Adds the lines of a measurement. `values` and `places` have room for each run. */
 static void take_series(struct history *history, const struct diff_row *row, unsigned column,
 			double *values, size_t *places)
 {

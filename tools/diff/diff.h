@@ -67,8 +67,7 @@ struct diff {
 	unsigned char outer[PMC_KEYS_MOST];    /* those before it, ended by PMC_BY_NONE */
 	const char **patterns[2];	       /* of --a and --b */
 	unsigned n_patterns[2];
-	/* Of side A, then of side B: operands, and when they are read the first dump of each run.
-	 */
+	/* Of side A, then of side B: operands, then the first dump of each run. */
 	const char **files;
 	unsigned n_files[2];
 	bool vs;

@@ -53,14 +53,12 @@ struct pool_facts {
 	struct thread_times worker;		       /* the one with most CPU time */
 	bool has_usage;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
-	/* Runnable, without a CPU; of threads without run delay what they were preempted for. The
-	 * delay is complete if threads of nine tenths of the life have it, else at least so long.
-	 */
+	/* Runnable, without a CPU; of threads without run delay what they were preempted for.
+	 * Complete if threads of nine tenths of the life have it, else at least so long. */
 	bool has_delay;
 	uint64_t delay, delay_life;
 	bool mixed; /* its waits hold waits for a CPU, so that has_waits and has_places are false */
-	/* The thread that lived longest among those with CPU time; that wanted a CPU for most time.
-	 */
+	/* The thread that lived longest among those with CPU time; that wanted a CPU most. */
 	struct thread_times longest, busiest;
 	/* By samples off CPU: time in functions that take locks. */
 	bool has_waits;
@@ -150,8 +148,7 @@ struct finding {
 /* The findings, those that lose most time first; *n of them. */
 struct finding *explain_find(const struct facts *facts, unsigned *n);
 
-/* Pools that hardly use a CPU, nor wait for one, for locks or for something outside, cannot gain.
- */
+/* Pools that hardly use or wait for a CPU, nor for locks or something outside, cannot gain. */
 bool explain_matters(const struct facts *facts, const struct pool_facts *pool);
 /* "db-pool-* (16 threads)" */
 const char *explain_title(const struct facts *facts, const struct pool_facts *pool);

@@ -187,31 +187,27 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 
 /* Names are compared without what the C library puts before them ("__GI___libc_malloc") and
  * compilers behind them ("unlink_chunk.isra.0"). In the list an asterisk stands for any end. */
-static bool is_one_of(const char *name, const char *const *list, size_t n)
+static bool is_one_of(const char *name, const char *const *list)
 {
 	static const char *const before[] = { "__", "_", "GI___", "GI_", "libc_" };
 
 	for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strncmp(name, before[i], strlen(before[i])))
 			name += strlen(before[i]);
-	for (size_t i = 0; i < n; i++) {
-		const size_t len = strcspn(list[i], "*");
+	for (; *list; list++) {
+		const size_t len = strcspn(*list, "*");
 
-		if (!strncmp(name, list[i], len) && (list[i][len] || len == strcspn(name, ".@")))
+		if (!strncmp(name, *list, len) && ((*list)[len] || len == strcspn(name, ".@")))
 			return true;
 	}
 	return false;
 }
 
-#define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
+static const char *const lock_functions[] = { "lll_lock_wait*",		 "pthread_mutex_lock*",
+					      "pthread_mutex_timedlock", "pthread_mutex_clocklock*",
+					      "pthread_rwlock_*",	 NULL };
 
-static const char *const lock_functions[] = {
-	"lll_lock_wait*",	    "pthread_mutex_lock*", "pthread_mutex_timedlock",
-	"pthread_mutex_clocklock*", "pthread_rwlock_*",
-};
-
-/* The next word of a name such as LWLockAcquire or lock_slow<T>(int): its length; 0: the last was.
- */
+/* The next word of a name such as LWLockAcquire or lock_slow<T>(int): its length; 0: none. */
 static size_t next_word(const char **at)
 {
 	size_t n = 0;
@@ -288,12 +284,12 @@ bool explain_names_lock(const char *function)
 	return named;
 }
 
-static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield" };
-static const char *const go_functions[] = { "runtime.*" };
+static const char *const spin_functions[] = { "pthread_spin_lock", "sched_yield", NULL };
+static const char *const go_functions[] = { "runtime.*", NULL };
 static const char *const heap_functions[] = {
 	"malloc",     "calloc",	     "realloc",	   "free",	   "cfree",
 	"int_malloc", "int_realloc", "int_free*",  "unlink_chunk", "malloc_consolidate",
-	"sysmalloc",  "systrim",     "arena_get2", "tcache_init",
+	"sysmalloc",  "systrim",     "arena_get2", "tcache_init",  NULL
 };
 
 /* Parts of names of functions: of the C library, which only stand between the program and the
@@ -328,13 +324,14 @@ static bool are_in(const struct spot_list *spots, size_t from, size_t to, const 
 
 /* Of the C library. read(2) and write(2) are of all kinds of files. */
 static const char *const disk_functions[] = {
-	"fsync",   "fdatasync", "msync",     "syncfs",	  "sync",      "sync_file_range",
-	"pread",   "pread64",	"preadv",    "preadv2",	  "pwrite",    "pwrite64",
-	"pwritev", "pwritev2",	"fallocate", "fadvise64", "readahead", "copy_file_range",
+	"fsync",	   "fdatasync", "msync",	   "syncfs",   "sync",
+	"sync_file_range", "pread",	"pread64",	   "preadv",   "preadv2",
+	"pwrite",	   "pwrite64",	"pwritev",	   "pwritev2", "fallocate",
+	"fadvise64",	   "readahead", "copy_file_range", NULL
 };
 static const char *const network_functions[] = {
-	"recv",	  "recvfrom", "recvmsg",  "recvmmsg", "send",
-	"sendto", "sendmsg",  "sendmmsg", "connect",  "res_context_send",
+	"recv",	   "recvfrom", "recvmsg", "recvmmsg",	      "send", "sendto",
+	"sendmsg", "sendmmsg", "connect", "res_context_send", NULL
 };
 
 enum live_cause explain_kernel_wait(const char *function)
@@ -359,8 +356,8 @@ bool explain_is_outside(const char *function)
 
 static bool is_outside(const struct spot_list *spots, size_t user)
 {
-	static const char *const poll_functions[] = { "epoll_wait", "epoll_pwait*", "poll",
-						      "ppoll",	    "select",	    "pselect" };
+	static const char *const poll_functions[] = { "epoll_wait", "epoll_pwait*", "poll", "ppoll",
+						      "select",	    "pselect",	    NULL };
 	static const char *const within[] = { "unix_", NULL };
 
 	for (size_t i = 0; i < user; i++)
@@ -368,8 +365,8 @@ static bool is_outside(const struct spot_list *spots, size_t user)
 			return explain_is_outside(spots->list[i]->function) &&
 			       !are_in(spots, i, user, within);
 	for (size_t i = user; i < spots->n && i < user + 4; i++)
-		if (IS_ONE_OF(spots->list[i]->function, poll_functions) ||
-		    IS_ONE_OF(spots->list[i]->function, network_functions))
+		if (is_one_of(spots->list[i]->function, poll_functions) ||
+		    is_one_of(spots->list[i]->function, network_functions))
 			return true;
 	return false;
 }
@@ -453,8 +450,8 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 	for (size_t i = user; i < spots->n && i < user + 4 && !cause; i++) {
 		const char *function = spots->list[i]->function;
 
-		cause = IS_ONE_OF(function, disk_functions)    ? CAUSE_DISK :
-			IS_ONE_OF(function, network_functions) ? CAUSE_SOCKET :
+		cause = is_one_of(function, disk_functions)    ? CAUSE_DISK :
+			is_one_of(function, network_functions) ? CAUSE_SOCKET :
 								 CAUSE_OTHER;
 	}
 	/* The program's function, behind those of the C library. */
@@ -498,7 +495,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 
 		named = explain_names_lock(function) && !are_in(spots, 0, user + 4, sleeps);
 		if (named ||
-		    (lock == spots->n && i < user + 4 && IS_ONE_OF(function, lock_functions)))
+		    (lock == spots->n && i < user + 4 && is_one_of(function, lock_functions)))
 			lock = i;
 	}
 	lock = by_file ? user : lock;
@@ -546,16 +543,14 @@ static const char *function_of_program(const struct spot_list *spots)
 }
 
 /* Whether the innermost function is one of the list, or was called by one, or inlined into it. */
-static bool is_below(const struct spot_list *spots, const char *const *list, size_t n)
+static bool is_below(const struct spot_list *spots, const char *const *list)
 {
 	size_t i = 0;
 
-	while (i < spots->n && !is_one_of(spots->list[i]->function, list, n))
+	while (i < spots->n && !is_one_of(spots->list[i]->function, list))
 		i++;
 	return i < spots->n;
 }
-
-#define IS_BELOW(spots, list) is_below(spots, list, sizeof(list) / sizeof((list)[0]))
 
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
 			const struct pmc_p_samples *samples)
@@ -578,7 +573,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			continue;
 		}
 		names_of_stack(names, sample->stack, NAMES_FUNCTION, false, &spots);
-		facts->go |= IS_BELOW(&spots, go_functions);
+		facts->go |= is_below(&spots, go_functions);
 		if (off_cpu) {
 			add_wait(facts->arena, pool, &spots, sample->weight);
 			continue;
@@ -590,9 +585,9 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 				  sample->count);
 		if (!strcmp(samples->event->unit, "ns"))
 			pool->sampled += sample->weight;
-		if (IS_BELOW(&spots, spin_functions))
+		if (is_below(&spots, spin_functions))
 			pool->spinning += sample->count;
-		if (IS_BELOW(&spots, heap_functions))
+		if (is_below(&spots, heap_functions))
 			pool->allocating += sample->count;
 	}
 }

@@ -13,13 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Times of things that a rule estimates, in ns: a page fault, the start and end of a thread and of
- * a process, a voluntary context switch. */
+/* Estimates in ns: the start and end of a thread and of a process, a voluntary switch. */
 #define THREAD_NS  30000u
 #define PROCESS_NS 600000u
 #define SWITCH_NS  1500u
-/* Of a cache miss that goes to memory, and of a thread that goes on with the caches of another CPU,
- * in ns; of a mispredicted branch and of an address that is looked up in page tables, in cycles. */
+/* Of a cache miss that goes to memory, and of a thread that goes on with other caches. */
 #define MISS_NS	      80u
 #define MIGRATION_NS  5000u
 #define BRANCH_CYCLES 15u
@@ -44,8 +42,7 @@ struct judging {
 #define GAIN(j, times, format, ...)                                                                \
 	((j)->finding->gain = (times),                                                             \
 	 (j)->finding->arithmetic = SAY(j, format " = %.2f", __VA_ARGS__, (j)->finding->gain))
-/* Times in the arithmetic of a gain have three decimals: a reader gets the same result with them.
- */
+/* With three decimals, so that a reader of the arithmetic gets the same result. */
 #define EXACT(j, ns) SAY(j, "%.3f s", (double)(ns) / 1e9)
 
 static const char **end_of(const char **list)
@@ -363,11 +360,6 @@ static const struct pool_facts *rest_of_team(const struct facts *facts,
 	return NULL;
 }
 
-static double mean_of(const struct team *team)
-{
-	return (double)team->cpu / (double)(team->n + !team->n);
-}
-
 /* The CPU time of the busiest thread as a multiple of what it would be with the work divided. */
 static double excess(const struct facts *facts, const struct team *team)
 {
@@ -419,9 +411,8 @@ static bool imbalance(struct judging *j)
 				      pool->threads > 1 ? "its threads" : "it", rest->name) :
 				  "its threads have unequal work";
 	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s%s%s",
-		 (unsigned long long)team.n, TIME(j, team.busiest.cpu),
-		 TIME(j, (uint64_t)mean_of(&team)), rest ? ", most of it in " : "",
-		 rest ? rest->work.function : "");
+		 (unsigned long long)team.n, TIME(j, team.busiest.cpu), TIME(j, team.cpu / team.n),
+		 rest ? ", most of it in " : "", rest ? rest->work.function : "");
 	GAIN(j, excess(j->facts, &team), "%s x %u / %s", TIME(j, team.busiest.cpu),
 	     j->facts->cpus && j->facts->cpus < team.n ? j->facts->cpus : (unsigned)team.n,
 	     TIME(j, team.cpu));

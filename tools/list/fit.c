@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fit.c - pmctl list --fit: assignment, clash and passes by a table of counter masks, and output.
- */
+/* fit.c - pmctl list --fit: assignment, clash and passes by counter masks, and output. */
 #include "lib/base/json.h"
 #include "lib/base/suggest.h"
 #include "lib/base/utf8.h"

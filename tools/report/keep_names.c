@@ -124,11 +124,6 @@ static int by_subject(const struct wanted *a, const struct wanted *b)
 		       (a->key.address > b->key.address) - (a->key.address < b->key.address);
 }
 
-static bool same_subject(const struct wanted *a, const struct wanted *b)
-{
-	return a->key.module == b->key.module && a->key.process == b->key.process;
-}
-
 /* ---- frames ------------------------------------------------------------------------------ */
 
 static uint32_t number_of(const struct keeping *k, const char *text)
@@ -250,7 +245,8 @@ static int write_names(const struct pmc_profile *profile, int fd)
 	HASH_SORT(k->wanted, by_subject);
 	tool_progress_begin("naming functions", HASH_COUNT(k->wanted));
 	for (first = at = k->wanted; at && !error; at = at->hh.next) {
-		if (!same_subject(first, at) || k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
+		if (first->key.module != at->key.module || first->key.process != at->key.process ||
+		    k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
 			error = write_frame(k, first);
 		first = at;
 		keep(k, at);

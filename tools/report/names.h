@@ -43,8 +43,7 @@ void names_place(struct report_names *names, const struct pmc_p_process *process
 bool names_file_offset(struct report_names *names, const struct pmc_p_process *process,
 		       const struct pmc_p_frame *frame, uint64_t *offset);
 /* The start routine at an offset of a file that is here as the process had it: by the build ID in
- * the stacks of the dump, else because it has not changed since the process started. NULL: unknown.
- */
+ * the stacks of the dump, else because it has not changed since the process started; or NULL. */
 const char *names_start(struct report_names *names, const struct pmc_profile *profile,
 			const struct pmc_p_process *process, const char *path, uint64_t offset);
 /* How much is known about a place: 0: no function, 1: a function, 2: its source line too. */

@@ -340,8 +340,7 @@ static void add_up(const struct pmc_p_eventset *set, const struct cores *cores, 
 	counts[at] = sum;
 }
 
-/* Scales counts per core type to the time on that type, fills in the sums and removes hidden parts.
- */
+/* Scales counts per core type to the time on it, fills in the sums and removes hidden parts. */
 static void sum_counts(const struct pmc_p_eventset *set, struct pmc_count *counts)
 {
 	struct cores cores = { 0 };

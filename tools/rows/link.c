@@ -39,12 +39,6 @@ static int frame_order(const struct table_frame *a, const struct table_frame *b)
 	return order ? order : profile_order_u64(a->text_len, b->text_len);
 }
 
-static bool wanted(const struct pmc_profile_tables *tables, const struct pmc_p_process *process)
-{
-	return !tables->options.only_job ||
-	       (process->known && memcmp(process->fixed.job, tables->options.only_job, 16) == 0);
-}
-
 static void read_process(struct pmc_profile *profile, const struct table_frame *kept)
 {
 	struct pmc_p_process *process = kept->process;
@@ -84,6 +78,7 @@ static void find_machines(struct pmc_profile *profile)
 static void list_processes(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
+	const uint8_t *job = tables->options.only_job;
 	struct pmc_p_process *process;
 	uint64_t n = HASH_COUNT(tables->processes);
 
@@ -94,7 +89,7 @@ static void list_processes(struct pmc_profile *profile)
 	find_machines(profile);
 	HASH_SORT(tables->processes, process_order);
 	for (process = tables->processes; process; process = process->hh.next)
-		if (wanted(tables, process)) {
+		if (!job || (process->known && !memcmp(process->fixed.job, job, 16))) {
 			profile->processes[profile->n_processes++] = process;
 			process->index = profile->n_processes;
 		}

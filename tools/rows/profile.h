@@ -409,8 +409,7 @@ struct pmc_subject {
 		uint8_t identity[16];
 		uint64_t number; /* THREAD, REGION, SAMPLES: seq; TOTAL: kind; NOTE: code */
 		uint8_t type;
-		/* NOTE: text; REGION: name; SAMPLES: bytes of event and part. No agent writes more.
-		 */
+		/* NOTE: text; REGION: name; SAMPLES: bytes of event and part. */
 		char text[1024];
 	} key;
 	size_t text_len;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* samples.c - MODULE, STACKS, SAMPLES and TIMES frames: the newest samples of a thread and event.
- */
+/* samples.c - MODULE, STACKS, SAMPLES and TIMES frames: the newest of a thread and event. */
 #include "tools/rows/fold.h"
 #include "tools/rows/tables.h"
 

@@ -249,13 +249,6 @@ static void subtract_rest(const struct pmc_p_process *p)
 		pmc_sub_sat(rest->cpu_ns, pmc_sub_sat(p->fixed.cpu_ns, p->attributed_cpu_ns));
 }
 
-/* A process that was killed may have newer rows than its own frame. */
-static void see_rows(const struct pmc_p_process *p)
-{
-	if (p->root && p->root != p && !p->origin->not_waited_for)
-		p->root->seen_cpu_ns += pmc_sub_sat(p->attributed_cpu_ns, p->fixed.cpu_ns);
-}
-
 /* What the kernel accounts to the work of `rest`, in place of a perf event: of a process it does
  * not say more than CPU time, faults and switches. Each is known or not. */
 static void add_accounted(struct pmc_profile *profile, const struct pmc_p_process *p,
@@ -324,9 +317,13 @@ static void close_accounted(struct pmc_profile *profile, struct pmc_p_process *p
 void profile_close_totals(struct pmc_profile *profile)
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		see_rows(profile->processes[i]);
-		subtract_rest(profile->processes[i]);
-		close_accounted(profile, profile->processes[i]);
+		struct pmc_p_process *p = profile->processes[i];
+
+		/* A process that was killed may have newer rows than its own frame. */
+		if (p->root && p->root != p && !p->origin->not_waited_for)
+			p->root->seen_cpu_ns += pmc_sub_sat(p->attributed_cpu_ns, p->fixed.cpu_ns);
+		subtract_rest(p);
+		close_accounted(profile, p);
 	}
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *p = profile->processes[i];

@@ -3,8 +3,7 @@
 #include "lib/base/utf8.h"
 #include "tools/table/private.h"
 
-/* Widths to which the first column shrinks: before others are hidden, and at last. Cut short, names
- * of functions tell little. */
+/* Widths to which the first column shrinks: before others are hidden, and at last. */
 enum { LABEL_MOST = 32, LABEL_SOME = 18, LABEL_LEAST = 12, FUNCTION_MOST = 44 };
 
 /* ---- what the cells need ------------------------------------------------------------------- */
@@ -220,11 +219,6 @@ static void shrink_label(struct table *table, int screen, int least)
 }
 
 /* Among equals the last one, but for those that have places. */
-static bool goes_before(const struct table_place *a, const struct table_place *b)
-{
-	return a->column->place >= b->column->place;
-}
-
 static void hide(struct table *table, enum table_drop drop, int screen)
 {
 	while (table_width(table) > screen) {
@@ -234,7 +228,7 @@ static void hide(struct table *table, enum table_drop drop, int screen)
 			struct table_place *place = &table->places[i];
 
 			if (place->column->drop == drop && !place->hidden &&
-			    (!last || goes_before(place, last)))
+			    (!last || place->column->place >= last->column->place))
 				last = place;
 		}
 		if (!last)

@@ -162,8 +162,7 @@ const struct table_column *table_find(const struct table_column *columns, unsign
 int table_choose(const struct table_column *columns, unsigned n, const char *names,
 		 struct pmc_arena *arena, struct table_column **chosen, unsigned *n_chosen,
 		 const char **problem);
-/* Whether the cell as it is in CSV matches the pattern of fnmatch(3); a path by its last part, too.
- */
+/* Whether the cell as in CSV matches the pattern of fnmatch(3); a path by its last part, too. */
 bool table_matches(const struct table_cell *cell, const char *glob);
 /* Conditions of the form COLUMN=GLOB, all of which a row must meet. 0, or -EINVAL with *problem
  * set. */

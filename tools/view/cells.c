@@ -154,12 +154,6 @@ static OWN_FUNCTION struct table_cell field_cell(struct pmc_view *view, unsigned
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* Sums made by merging, and unattributed work, have no spread. */
-static bool lacks_spread(const struct pmc_fold_stat *stat)
-{
-	return stat->sum && stat->mean == 0;
-}
-
 static struct table_cell whole(uint64_t value, double scale)
 {
 	return scale == 1 ? cell_number(true, value) :
@@ -176,7 +170,8 @@ stat_cell(const struct pmc_fold_stat *stat, double scale, enum pmc_part part, ui
 		return cell_text(pmc_state_name(state));
 	if (!stat->rows)
 		return cell_null();
-	if (part >= PMC_PART_MIN && part <= PMC_PART_LARGEST && lacks_spread(stat))
+	/* Sums made by merging, and unattributed work, have no spread. */
+	if (part >= PMC_PART_MIN && part <= PMC_PART_LARGEST && stat->sum && stat->mean == 0)
 		return cell_null();
 	switch (part) {
 	case PMC_PART_RAW:
@@ -259,8 +254,7 @@ static OWN_FUNCTION struct table_cell metric_cell(const struct pmc_view *view,
 	return cell;
 }
 
-/* The text of one key: of the row's group, or of its function; with PMC_ALL_KEYS those of all,
- * joined by commas. */
+/* The text of one key; with PMC_ALL_KEYS those of all, joined by commas. */
 static OWN_FUNCTION struct table_cell key_cell(struct pmc_view *view, unsigned index,
 					       const struct pmc_row *row)
 {

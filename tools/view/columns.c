@@ -182,23 +182,13 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, const bool
 			   columns);
 }
 
-/* Counted for the whole machine: no row has it. */
-static bool is_uncore(const struct pmc_p_event *event)
-{
-	return event->def.flags & PMC_EVENT_UNCORE || event->def.error == PMC_REASON_UNCORE;
-}
-
-static bool is_user_only(const struct pmc_p_event *event)
-{
-	return event->def.flags & PMC_EVENT_FELL_BACK && event->def.scope == PMC_SCOPE_USER;
-}
-
 /* In tables; NULL: as the name. */
 static const char *event_head(struct pmc_view *view, unsigned i, const struct part *part)
 {
 	const char *name = view->events.columns[i].label;
 	const bool value = part->part == PMC_PART_VALUE;
-	const bool user = is_user_only(&view->events.set.events[i]);
+	const struct pmc_event_def *def = &view->events.set.events[i].def;
+	const bool user = def->flags & PMC_EVENT_FELL_BACK && def->scope == PMC_SCOPE_USER;
 	struct pmc_out out = PMC_OUT_MEM(128);
 
 	if (value && !strcmp(name, "instructions"))
@@ -237,6 +227,9 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	const enum table_drop drop =
 		event->core_type[0] || is_input(view, i) ? TABLE_DROP_INPUT : TABLE_DROP_EVENT;
 	const unsigned char unit = !strcmp(event->unit, "ns") ? TABLE_NS : TABLE_COUNT;
+	/* Counted for the whole machine: no row has it. */
+	const bool uncore =
+		event->def.flags & PMC_EVENT_UNCORE || event->def.error == PMC_REASON_UNCORE;
 
 	for (unsigned p = 0; p < n; p++) {
 		bool value = parts[p].part == PMC_PART_VALUE;
@@ -252,7 +245,7 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 				word  ? NEVER :
 					WIDE,
 			.drop = !value ? TABLE_DROP_SPREAD : drop,
-			.kept = value && view->requested[i] && !is_uncore(event),
+			.kept = value && view->requested[i] && !uncore,
 		};
 
 		if (!has_part(view, parts[p].part))

@@ -214,9 +214,8 @@ static void count_processes(struct pmc_view *view, struct pmc_coverage *coverage
 	}
 }
 
-/* A row of a process in which counting was off for a time. The thread may have ended in the time
- * that wall_add() leaves out, with values from then: before a reset, which keeps rows of ended
- * threads. */
+/* Where counting was off for a time. A reset keeps the rows of threads that ended before it, in
+ * time that wall_add() leaves out. */
 static void count_phased(const struct pmc_view *view, const struct pmc_p_row *row,
 			 struct pmc_coverage *coverage)
 {

@@ -313,8 +313,7 @@ static bool sampled(struct pmc_view *view)
 	return (samples || waits) && view->options->keep_hint;
 }
 
-/* How many rows of samples meet the conditions of --where. Of a tree their total, without their
- * callers, which the table has, too. */
+/* How many rows of samples --where selects; of a tree their total, without their callers. */
 static void sample_rows(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -453,8 +452,7 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 		note(view, "; see pmctl doctor");
 }
 
-/* Without a PMU the events that are counted by default have no columns. That, and how to keep the
- * run, in one line. */
+/* Without a PMU, default events have no columns: that, and how to keep the run. */
 static void advice(struct pmc_view *view, bool keep)
 {
 	bool none = false;
@@ -595,12 +593,6 @@ static void not_shown(struct pmc_view *view, const char *columns)
 
 /* ---- ranks ------------------------------------------------------------------------------- */
 
-static bool is_by_rank(const struct pmc_view *view)
-{
-	return view->options->across == PMC_BY_RANK || view->by == PMC_BY_RANK ||
-	       memchr(view->outer, PMC_BY_RANK, view->n_outer);
-}
-
 /* Whether the rank with the most CPU time outside the MPI library has more than the mean by three
  * standard errors, of its number of samples (Poisson). */
 static bool stands_out(const struct pmc_fold_row *rank, const struct pmc_fold_stat *all)
@@ -619,7 +611,8 @@ static void ranks(struct pmc_view *view)
 	struct pmc_fold fold;
 	uint64_t unknown_ns = 0; /* CPU time of threads whose stacks or samples are missing */
 
-	if (!is_by_rank(view))
+	if (view->options->across != PMC_BY_RANK && view->by != PMC_BY_RANK &&
+	    !memchr(view->outer, PMC_BY_RANK, view->n_outer))
 		return;
 	pmc_fold_init(&all, &view->events, false);
 	pmc_fold_begin(&fold, &view->events, NULL, PMC_BY_RANK);

@@ -136,8 +136,7 @@ static void prepare_column(struct pmc_view *view, struct table_column *column)
 	column->member = out.buf;
 }
 
-/* Makes those of --columns the members of rows. The spread of CPU time is in an object of its own,
- * events in a list. */
+/* Makes those of --columns the members of rows, and of the objects in them. */
 static int choose(struct pmc_view *view, const struct pmc_columns *from)
 {
 	struct pmc_columns *const lists[] = { &view->of_threads, &view->of_groups };
@@ -201,8 +200,7 @@ static bool is_one_key(const struct pmc_view *view, const struct table_column *c
 	return column->kind == PMC_COL_KEY && view->n_outer && column->index != PMC_ALL_KEYS;
 }
 
-/* Columns as members of the object that was just begun, and a list of those that are lower bounds.
- */
+/* Columns as members of the current object, and a list of those that are lower bounds. */
 static void put_cells(struct pmc_view *view, struct pmc_json *json,
 		      const struct table_column *column, unsigned n, const struct pmc_row *row)
 {
@@ -557,8 +555,7 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 
 /* ---- the document -------------------------------------------------------------------------*/
 
-/* Lines are objects of their own, with a type but for steps of a timeline; else they are in a list.
- */
+/* Lines are objects of their own, with a type but for steps of a timeline. */
 struct json_list {
 	struct pmc_view *view;
 	struct pmc_json json;

@@ -62,8 +62,7 @@ static void view_events(struct pmc_view *view)
 		note_requested(view, profile->sets[i], requested);
 }
 
-/* The job's first process, in the image it ended as, not the shell or launcher before it. The
- * first in order if none is marked. */
+/* The job's first process, in the image it ended as; the first in order if none is marked. */
 static const struct pmc_p_process *first_process(const struct pmc_profile *profile)
 {
 	const struct pmc_p_process *first = NULL;

@@ -42,8 +42,7 @@ struct pmc_sample_row {
 	struct pmc_fold_waits *waits; /* by waker; NULL: other rows */
 };
 
-/* The key of a row of --by function, line or module, which may be in room. whole: with the path of
- * a file, not its last part only, as tables have it. */
+/* The key of a row of --by function, line or module, perhaps in room. whole: with whole paths. */
 const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
 			   char *room, size_t cap);
 
@@ -89,8 +88,7 @@ struct pmc_report_options {
 	bool cells;
 	/* Makes the rows of --by function, line, module and path. */
 	void (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
-	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by
-	 * where they were created. */
+	/* The functions of a stack as text, for --by start; NULL: start routines alone. */
 	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
 	void *names_arg; /* of both */
 	struct pmc_screen screen;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - the rows of a view: those that --where selects, their order, steps of a timeline, CSV.
- */
+/* rows.c - the rows of a view: --where, their order, steps of a timeline, CSV. */
 #include "lib/base/number.h"
 #include "lib/base/sort.h"
 #include "tools/table/histogram.h"
@@ -94,8 +93,7 @@ static bool *mark_rows(struct pmc_view *view)
 	for (uint64_t i = 0; i < fold->n_rows; i++)
 		most = fold->rows[i]->depth > most ? fold->rows[i]->depth : most;
 	held = pmc_arena_alloc(view->arena, (most + 1) * (size_t)view->n_row_where);
-	/* By depth: whether the row of the current path at that depth, or a caller of it, is
-	 * selected. */
+	/* By depth: whether that row of the current path, or a caller of it, is selected. */
 	below = pmc_arena_alloc(view->arena, most + 1);
 	for (uint64_t i = 0; i < fold->n_rows; i++) {
 		const struct pmc_sample_row *row = fold->rows[i];

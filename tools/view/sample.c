@@ -246,8 +246,7 @@ static struct table_cell percent(const struct pmc_view_samples *samples, uint64_
 		       cell_null();
 }
 
-/* Most bytes of a path as the key of a row, if it has more than one function: the paths of all rows
- * grow with the square of their depth. */
+/* Most bytes of a path as a key: the paths of all rows grow with the square of their depth. */
 enum { KEY_MOST = 4096 };
 
 /* From the outermost caller on, as flame graphs have it; bottom-up from where samples were taken.

@@ -356,8 +356,7 @@ static int twin_of(const struct pmc_table *table, unsigned field)
 	return -1;
 }
 
-/* The event that stands in the accounting column's place: its twin, unless that has fewer values.
- * -1: none. */
+/* The event in the accounting column's place: its twin, unless that has fewer values; or -1. */
 static int event_for(const struct pmc_table *table, unsigned field)
 {
 	const int event = twin_of(table, field);

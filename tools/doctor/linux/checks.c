@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checks.c - judges the facts by the rules of checks.def, and whether a given event can be counted.
- */
+/* checks.c - judges the facts by the rules of checks.def, and single events. */
 #include "tools/cli/try_open.h"
 #include "tools/doctor/facts.h"
 #include "tools/list/list.h"

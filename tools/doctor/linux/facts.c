@@ -199,9 +199,6 @@ static void add_holder(const char *entry, void *arg)
 	if (facts->n_holders++ == 0)
 		facts->first_holder = pid;
 	pmc_file_read(name, sizeof(name), "%s/%s/comm", search->proc, entry);
-	for (char *c = name; *c; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
 	n = snprintf(facts->holders + len, cap - len, "%s%s (%s)", len ? ", " : "", entry, name);
 	/* Only whole names. */
 	if (n < 0 || (size_t)n >= cap - len)

@@ -19,8 +19,7 @@ static int no_dots(const struct dirent *entry)
 	return !strchr(entry->d_name, '.');
 }
 
-/* The first CPU on which events of a machine-wide PMU are opened; -1: they are opened on threads.
- */
+/* The first CPU on which a machine-wide PMU opens events; -1: they are opened on threads. */
 static int cpu_of(struct list *list, const char *pmu)
 {
 	const char *at;
