@@ -346,7 +346,6 @@ static const struct table_column columns[N_COLUMNS] = {
 	TABLE_COLUMN("file", RUN_FILE, .data = true),
 };
 
-/* The name of a run for people. */
 static struct table_cell label_cell(const struct history *history, const struct run *run)
 {
 	const char *key = history->label ? history->label : "commit";
@@ -423,48 +422,28 @@ static void make_row(void *arg, uint64_t i)
 /* A table names so many commands. */
 enum { COMMANDS_MOST = 4 };
 
-static bool is_command(const struct run *run, const char *command)
-{
-	return run->command && !strcmp(run->command, command);
-}
-
-/* The commands in the order of their first run, with the number of runs. */
-static const char *commands_of(struct history *history)
-{
-	const struct run *runs = history->runs, *first;
-	struct pmc_out out = PMC_OUT_MEM(512);
-	unsigned n_listed = 0;
-
-	for (size_t i = 0; i < history->n_runs && n_listed <= COMMANDS_MOST; i++) {
-		const char *command = runs[i].command;
-		uint64_t n = 0;
-
-		for (first = runs; command && !is_command(first, command); first++)
-			;
-		if (!command || first != &runs[i])
-			continue;
-		for (size_t k = i; k < history->n_runs; k++)
-			n += is_command(&runs[k], command);
-		if (n_listed++ == COMMANDS_MOST) {
-			pmc_out_str(&out, "; and others");
-			break;
-		}
-		table_say(&out, &history->diff.out.screen, n_listed == 1 ? " of %60S" : "; %60S",
-			  command);
-		if (n < history->n_runs && n > 1)
-			table_say(&out, &history->diff.out.screen, " (%n times)", n);
-	}
-	return pmc_arena_strdup(&history->diff.arena, out.buf);
-}
-
 static void write_head(struct history *history)
 {
-	tool_rows_say(&history->diff.out, " %n runs%s: %60S to %60S", (uint64_t)history->n_runs,
-		      commands_of(history), history->runs[0].file,
-		      history->runs[history->n_runs - 1].file);
+	const struct pmc_screen *screen = &history->diff.out.screen;
+	const struct run *runs = history->runs;
+	struct table_tallies commands = { .n = 0 };
+	struct pmc_out out = PMC_OUT_MEM(2048);
+
+	for (size_t i = 0; i < history->n_runs; i++)
+		if (runs[i].command)
+			table_tally(&commands, 0, runs[i].command, 1);
+	for (unsigned i = 0; i < commands.n && i < COMMANDS_MOST; i++) {
+		const struct table_tally *command = &commands.list[i];
+
+		table_say(&out, screen, i ? "; %60S" : " of %60S", command->text);
+		if (command->count > 1 && command->count < history->n_runs)
+			table_say(&out, screen, " (%n times)", command->count);
+	}
+	tool_rows_say(&history->diff.out, " %n runs%s%s: %60S to %60S", (uint64_t)history->n_runs,
+		      out.buf, commands.n > COMMANDS_MOST ? "; and others" : "", runs[0].file,
+		      runs[history->n_runs - 1].file);
 }
 
-/* One sentence. */
 static const char *apart_text(struct history *history)
 {
 	const double pct = history->apart.pct;
@@ -591,7 +570,6 @@ static int judge(struct history *history, const struct table *table)
 			 diff->fail_above);
 }
 
-/* In the chosen form; then judges. */
 static int write_lines(struct history *history)
 {
 	struct table_column list[N_COLUMNS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c - a table for people, aligned, as Markdown or HTML, and the sentences around it. */
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/table/private.h"
 
@@ -396,6 +397,21 @@ bool table_put_reason(struct pmc_out *out, const struct pmc_screen *screen, cons
 			table_say(out, screen, k == i ? "%200S" : ", %200S", list[k].name);
 	pmc_outf(out, ": %s", list[i].why);
 	return true;
+}
+
+void table_tally(struct table_tallies *tallies, uint32_t kind, const char *text, uint64_t count)
+{
+	unsigned i = 0;
+
+	while (i < tallies->n &&
+	       (tallies->list[i].kind != kind || strcmp(tallies->list[i].text, text) != 0))
+		i++;
+	if (i == TABLE_TALLIES)
+		return;
+	tallies->n += i == tallies->n;
+	tallies->list[i].kind = kind;
+	tallies->list[i].text = text;
+	pmc_add_sat(&tallies->list[i].count, count);
 }
 
 /* ---- formats -------------------------------------------------------------------------------- */

@@ -289,6 +289,19 @@ struct table_reason {
 bool table_put_reason(struct pmc_out *out, const struct pmc_screen *screen, const char *head,
 		      const struct table_reason *list, unsigned n, unsigned i);
 
+/* Texts, and how often each was there. Few in practice; a hostile dump's further ones are left out.
+ */
+enum { TABLE_TALLIES = 16 };
+struct table_tallies {
+	struct table_tally {
+		uint64_t count;
+		uint32_t kind;
+		const char *text;
+	} list[TABLE_TALLIES];
+	unsigned n;
+};
+void table_tally(struct table_tallies *tallies, uint32_t kind, const char *text, uint64_t count);
+
 /* For pages that draw the table: members "columns", and rows with what each cell shows and the
  * number behind it. After table_layout(). */
 struct pmc_json;

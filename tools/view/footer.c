@@ -471,36 +471,9 @@ static void advice(struct pmc_view *view, bool keep)
 
 /* ---- threads that were not counted, notes, runs ------------------------------------------ */
 
-/* Few kinds in practice; a hostile dump's further ones are left out. */
-enum { TALLIES = 16 };
-
-struct tallies {
-	struct tally {
-		uint64_t count;
-		uint32_t kind;
-		const char *text;
-	} list[TALLIES];
-	unsigned n;
-};
-
-static void tally(struct tallies *tallies, uint32_t kind, const char *text, uint64_t count)
+static void times(struct pmc_view *view, const struct table_tally *tally, const char *format)
 {
-	unsigned i = 0;
-
-	while (i < tallies->n &&
-	       (tallies->list[i].kind != kind || strcmp(tallies->list[i].text, text) != 0))
-		i++;
-	if (i == TALLIES)
-		return;
-	tallies->n += i == tallies->n;
-	tallies->list[i].kind = kind;
-	tallies->list[i].text = text;
-	pmc_add_sat(&tallies->list[i].count, count);
-}
-
-static void times(struct pmc_view *view, const struct tally *tally, int columns)
-{
-	say(view, columns == 60 ? "%60S" : "%S", tally->text);
+	say(view, format, tally->text);
 	if (tally->count > 1)
 		say(view, " (%n times)", tally->count);
 }
@@ -508,13 +481,13 @@ static void times(struct pmc_view *view, const struct tally *tally, int columns)
 static void uncounted(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct tallies tallies = { .n = 0 };
+	struct table_tallies tallies = { .n = 0 };
 
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		for (unsigned r = 0; r < profile->processes[i]->n_uncounted; r++)
-			tally(&tallies, 0,
-			      pmc_reason_text(profile->processes[i]->uncounted[r].reason),
-			      profile->processes[i]->uncounted[r].count);
+			table_tally(&tallies, 0,
+				    pmc_reason_text(profile->processes[i]->uncounted[r].reason),
+				    profile->processes[i]->uncounted[r].count);
 	for (unsigned i = 0; i < tallies.n; i++)
 		note(view, " %n %(thread|threads) not counted: %s", tallies.list[i].count,
 		     tallies.list[i].text);
@@ -523,17 +496,17 @@ static void uncounted(struct pmc_view *view)
 static void notes(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct tallies tallies = { .n = 0 };
+	struct table_tallies tallies = { .n = 0 };
 
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		for (unsigned n = 0; n < profile->processes[i]->n_notes; n++) {
 			const struct pmc_p_note *note = &profile->processes[i]->notes[n];
 
-			tally(&tallies, note->fixed.code, note->text, note->fixed.count);
+			table_tally(&tallies, note->fixed.code, note->text, note->fixed.count);
 		}
 	for (unsigned i = 0; i < tallies.n; i++) {
 		say(view, " note: ");
-		times(view, &tallies.list[i], 0);
+		times(view, &tallies.list[i], "%S");
 		end(view);
 	}
 	if (profile->damaged_frames)
@@ -546,7 +519,7 @@ static void notes(struct pmc_view *view)
 static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct tallies tallies = { .n = 0 };
+	struct table_tallies tallies = { .n = 0 };
 
 	if (coverage->runs < 2)
 		return;
@@ -555,14 +528,14 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 		if (process->known && process->fixed.flags & PMC_PROCESS_FIRST &&
 		    process->fixed.how_ended != PMC_ENDED_EXEC)
-			tally(&tallies, 0, pmc_view_command(process), 1);
+			table_tally(&tallies, 0, pmc_view_command(process), 1);
 	}
 	say(view, " %n runs", coverage->runs);
 	for (unsigned i = 0; i < tallies.n; i++) {
 		say(view, i ? "; " : ": ");
-		times(view, &tallies.list[i], 60);
+		times(view, &tallies.list[i], "%60S");
 	}
-	note(view, tallies.n == TALLIES ? "; and others" : "");
+	note(view, tallies.n == TABLE_TALLIES ? "; and others" : "");
 }
 
 /* ---- all lines --------------------------------------------------------------------------- */
