@@ -474,6 +474,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 	const struct symbol_module *first = NULL;
 	const char *mark = names->changed ? strstr(names->changed, " (deleted)") : NULL;
 	enum symbol_status status = SYMBOL_OPEN;
+	char more[64] = "";
 	unsigned n = 0;
 
 	if (symbols_shrunk())
@@ -505,12 +506,12 @@ void report_names_warn(struct report_names *names, const char *fix)
 		if (!n++)
 			first = module, status = its;
 	}
-	if (n == 1)
-		tool_warn("%s %s: its functions have no names; %s", symbols_path(first),
-			  why[status], fix);
-	else if (n)
-		tool_warn("%s %s: its functions have no names, nor those of %u more module%s; %s",
-			  symbols_path(first), why[status], n - 1, n == 2 ? "" : "s", fix);
+	if (n > 1)
+		snprintf(more, sizeof(more), ", nor those of %u more module%s", n - 1,
+			 n == 2 ? "" : "s");
+	if (n)
+		tool_warn("%s %s: its functions have no names%s; %s", symbols_path(first),
+			  why[status], more, fix);
 	if (!n && !names->changed)
 		warn_of_spots(&names->counts);
 }

@@ -12,7 +12,12 @@
 
 #define FIRST_SETTLE 16
 
-enum { FIXED_WORDS = sizeof(struct pmc_thread_fixed) / sizeof(uint64_t) };
+enum {
+	FIXED_WORDS = sizeof(struct pmc_thread_fixed) / sizeof(uint64_t),
+	USAGE_WORD = offsetof(struct pmc_thread_fixed, minor_faults) / sizeof(uint64_t),
+	USAGE_END = offsetof(struct pmc_thread_fixed, created_by) / sizeof(uint64_t),
+	RESET_WORD = offsetof(struct pmc_thread_fixed, reset_ns) / sizeof(uint64_t),
+};
 /* The shortest fixed part that has a delay. */
 enum { DELAY_END = offsetof(struct pmc_thread_fixed, delay_ns) + sizeof(uint64_t) };
 
@@ -123,20 +128,14 @@ static struct pmc_p_row *with_usage(struct pmc_profile *profile, struct pmc_p_ro
 				    const struct pmc_p_row *older)
 {
 	uint64_t words[ROW_WORDS_MAX], old_words[ROW_WORDS_MAX];
-	struct pmc_thread_fixed fixed, old;
 	struct pmc_p_row *with;
 
 	unpack(row->packed, row->n_words, words);
 	unpack(older->packed, older->n_words, old_words);
-	memcpy(&fixed, words, sizeof(fixed));
-	memcpy(&old, old_words, sizeof(old));
-	if (fixed.reset_ns != old.reset_ns)
+	if (words[RESET_WORD] != old_words[RESET_WORD])
 		return row;
-	fixed.minor_faults = old.minor_faults;
-	fixed.major_faults = old.major_faults;
-	fixed.voluntary_switches = old.voluntary_switches;
-	fixed.involuntary_switches = old.involuntary_switches;
-	memcpy(words, &fixed, sizeof(fixed));
+	memcpy(words + USAGE_WORD, old_words + USAGE_WORD,
+	       (USAGE_END - USAGE_WORD) * sizeof(*words));
 	with = row_pack(profile, words, row->n_words);
 	with->seq = row->seq;
 	with->snapshot = row->snapshot;

@@ -25,19 +25,6 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 	row->rows -= !remainder->set || !remainder->counts;
 }
 
-/* Those that are in no row, or in one that does not know them. */
-static void usage_add(const struct pmc_p_process *process, struct pmc_coverage *coverage)
-{
-	struct pmc_usage rest;
-
-	if (!pmc_process_usage_rest(process, &rest)) {
-		coverage->usage_unknown = true;
-		return;
-	}
-	coverage->unattributed.usage_rows++;
-	pmc_usage_add(&coverage->unattributed.usage, &rest);
-}
-
 bool pmc_process_is_gone(const struct pmc_p_process *process)
 {
 	char text[64];
@@ -88,6 +75,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 {
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	uint64_t rest, newest_ns;
+	struct pmc_usage usage;
+	bool known;
 
 	coverage->threads_counted += process->threads_counted;
 	pmc_add_sat(&coverage->ended_elsewhere, process->ended_elsewhere);
@@ -128,7 +117,11 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	coverage->has_unattributed = true;
 	remainder_add(view, &process->unattributed, !pmc_process_never_on(fixed), rest,
 		      &coverage->unattributed);
-	usage_add(process, coverage);
+	known = pmc_process_usage_rest(process, &usage);
+	coverage->usage_unknown |= !known;
+	coverage->unattributed.usage_rows += known;
+	if (known)
+		pmc_usage_add(&coverage->unattributed.usage, &usage);
 	if (process->descendants.set || process->descendants.has_cpu) {
 		coverage->has_descendants = true;
 		if (process->descendants.has_cpu)
