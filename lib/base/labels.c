@@ -45,21 +45,13 @@ enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 static void find(char *const *envp, const char *values[N_LABELS])
 {
 	const bool kubernetes = pmc_env(envp, "KUBERNETES_SERVICE_HOST");
-	unsigned which[N_LABELS];
 
-	for (; envp && *envp; envp++)
-		for (unsigned i = 0; i < N_VARIABLES; i++) {
-			const size_t len = strlen(variables[i].name);
-			const unsigned label = variables[i].label;
+	for (unsigned i = N_VARIABLES; i-- > 0;) {
+		const char *value = pmc_env(envp, variables[i].name);
 
-			if (**envp != variables[i].name[0] ||
-			    strncmp(*envp, variables[i].name, len) != 0 || (*envp)[len] != '=' ||
-			    !(*envp)[len + 1] || (values[label] && which[label] < i) ||
-			    (variables[i].name[0] == 'H' && !kubernetes))
-				continue;
-			values[label] = *envp + len + 1;
-			which[label] = i;
-		}
+		if (value && *value && (variables[i].name[0] != 'H' || kubernetes))
+			values[variables[i].label] = value;
+	}
 }
 
 /* Separators and control characters become "_". */
