@@ -53,7 +53,7 @@ void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap)
 	buf->overflow = false;
 }
 
-static inline uint8_t *take(struct pmc_frame_buf *buf, size_t len)
+void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len)
 {
 	uint8_t *at = buf->data + buf->len;
 
@@ -80,7 +80,7 @@ void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 
 	buf->start = buf->len;
 	buf->overflow = fixed_bytes % 8 || fixed_bytes > UINT16_MAX;
-	at = take(buf, HEAD + fixed_bytes);
+	at = pmc_frame_room(buf, HEAD + fixed_bytes);
 	if (!at)
 		return NULL;
 	memcpy(head.magic, magic, sizeof(magic));
@@ -92,11 +92,6 @@ void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 	return at + HEAD;
 }
 
-void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len)
-{
-	return take(buf, len);
-}
-
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len)
 {
 	uint8_t *at;
@@ -105,7 +100,7 @@ void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len)
 		buf->overflow = true;
 		return;
 	}
-	at = take(buf, len);
+	at = pmc_frame_room(buf, len);
 	if (at && len)
 		memcpy(at, bytes, len);
 }
@@ -121,7 +116,7 @@ void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len)
 		return;
 	}
 	padded = (sizeof(str) + len + 7) & ~(size_t)7;
-	at = take(buf, padded);
+	at = pmc_frame_room(buf, padded);
 	if (!at)
 		return;
 	memset(at + padded - 8, 0, 8);
