@@ -188,6 +188,13 @@ bool agent_fds_take(unsigned n);
 int agent_fds_window_open(void);
 void agent_fds_window_close(void);
 bool agent_fds_opening(void); /* whether a window is open */
+/* Opens groups from <= g < to of a plan in one window and marks their descriptors, which the caller
+ * has taken from the agent's share. list and ids are those of group 0. A group that fails is left
+ * out; returns 0, the first error, or if
+ * seccomp does not permit perf_event_open AGENT_NOT_ALLOWED, which is no errno. */
+#define AGENT_NOT_ALLOWED 1
+int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
+		      struct pmc_perf_target target, int *list, uint64_t *ids);
 /* Until agent_fds_let no window is open and the limit is the host's. False: a window did not close
  * within 0.1 s. */
 bool agent_fds_hold(void);

@@ -4,13 +4,11 @@
  * in each thread.
  */
 #include "agent/sample/private.h"
-#include "lib/dump/frame.h"
 
 #include "agent/base/poison.h"
 
 /* Where the handler takes a tenth of the period at most. */
 #define AHEAD_PERIOD_NS 500000u
-#define EVENTSET_BYTES	1024u
 
 /* ---- which event ----------------------------------------------------------------------------- */
 
@@ -18,6 +16,7 @@ struct sample_event sample_event;
 bool sample_reads;
 
 static struct pmc_event event;
+static struct pmc_plan plan; /* of the event alone, with sample_event.attr */
 
 static void make_attr(void)
 {
@@ -104,31 +103,24 @@ int agent_sample_configure(char why[256])
 	return 0;
 }
 
-/* Its EVENTSET frame, for all dumps. */
-static void make_eventset(void)
+/* With its EVENTSET frame, for all dumps. */
+static void make_plan(void)
 {
-	void *room = pmc_arena_alloc(&agent.arena, EVENTSET_BYTES);
 	const bool unfiltered = pmc_event_filter(&event) == PMC_UNFILTERED;
-	const struct pmc_event_def def = {
-		.type = event.type,
-		.scope = unfiltered ? PMC_SCOPE_ALL : PMC_SCOPE_USER,
-		.config = event.config,
-		.config1 = event.config1,
-		.config2 = event.config2,
-		.config3 = event.config3,
-		.scale = 1,
-		.flags = unfiltered ? PMC_EVENT_UNFILTERED : 0,
-	};
-	struct pmc_frame_buf buf;
+	static struct pmc_planned planned;
 
-	if (!sample_event.on || !room)
-		return;
-	pmc_frame_buf_init(&buf, room, EVENTSET_BYTES);
-	pmc_begin_eventset(&buf, 1, 1);
-	pmc_put_event(&buf, &def, event.name, event.unit, event.core_type);
-	sample_tables.like.eventset = pmc_frame_end(&buf);
-	sample_tables.eventset_frame = (uint64_t)(uintptr_t)room;
-	sample_tables.eventset_bytes = buf.len;
+	planned.event = event;
+	planned.event.scale = 1;
+	planned.scope = unfiltered ? PMC_SCOPE_ALL : PMC_SCOPE_USER;
+	planned.flags = unfiltered ? PMC_EVENT_UNFILTERED : 0;
+	plan.events = &planned;
+	plan.count = plan.readings = plan.first[1] = 1;
+	if (sample_event.on && pmc_plan_seal(&plan, &agent.arena) == 0) {
+		sample_tables.like.eventset = plan.hash;
+		sample_tables.eventset_frame = (uint64_t)(uintptr_t)plan.frame;
+		sample_tables.eventset_bytes = plan.frame_bytes;
+	}
+	plan.attrs = &sample_event.attr;
 }
 
 /* ---- of each thread -------------------------------------------------------------------------- */
@@ -183,30 +175,16 @@ static int route(int fd, const struct slot *slot, int number)
 	return (int)(result ? result : pmc_sys3(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK));
 }
 
-static int open_event(const struct slot *slot, uint64_t *id)
-{
-	struct pmc_perf_target target = { .pid = (int)slot->tid, .cpu = -1 };
-	int fd = -1, error;
-
-	target.move_to = agent_fds_window_open();
-	error = agent_permitted(AGENT_PERF) ?
-			pmc_perf_group_open(&sample_event.attr, 1, &target, &fd, id) :
-			-EPERM;
-	if (!error)
-		agent_fds_mark(&fd, 1);
-	agent_fds_window_close();
-	return error ? error : fd;
-}
-
 bool sample_open(struct slot *slot, struct sample_thread *thread)
 {
+	const struct pmc_perf_target target = { .pid = (int)slot->tid, .cpu = -1 };
 	const int number = atomic_load(&signal_number);
-	int fd;
+	int fd = -1;
 
 	if (!agent_fds_take(1))
 		return false;
-	fd = open_event(slot, &thread->id);
-	if (fd < 0 || route(fd, slot, number) != 0) {
+	if (agent_groups_open(&plan, 0, 1, target, &fd, &thread->id) != 0 ||
+	    route(fd, slot, number) != 0) {
 		agent_fds_close(&fd, 1);
 		return false;
 	}
@@ -393,7 +371,7 @@ void agent_sample_start(int signo)
 		agent_note(NOTE_SAMPLE_STOPPED);
 	/* Found out here, so that handlers need not. */
 	sample_reads = agent_permitted(AGENT_READ);
-	make_eventset();
+	make_plan();
 	sample_tables.creation = agent.config.stacks;
 	atomic_store(&signal_number, signo);
 	if (signo)

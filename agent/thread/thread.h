@@ -6,21 +6,12 @@
 #include "agent/sample/sample.h"
 
 /* ---- thread.c ---- */
-/* The error of agent_groups_open if seccomp does not permit perf_event_open: no errno. */
-#define AGENT_NOT_ALLOWED 1
-
 static inline struct snapshot_groups agent_groups_of(struct slot *slot)
 {
 	const struct reader own = agent_reader(0);
 
 	return snapshot_groups_of(&own, slot);
 }
-
-/* Opens groups from <= g < to of a plan in one window and marks their descriptors, which the caller
- * has taken from the agent's share. fds and ids are those of group 0. A group that fails is left
- * out; returns 0 or the first error. */
-int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
-		      struct pmc_perf_target target, int *fds, uint64_t *ids);
 
 static inline void agent_groups_enable(const struct snapshot_groups *groups)
 {
