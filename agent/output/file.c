@@ -412,16 +412,12 @@ int agent_file_fd(void)
 
 int agent_file_read(bool *named)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, now = atomic_load(&file.fd);
-	const int fd = pmc_fd_open(AT_FDCWD, file_path, flags | O_NOFOLLOW, 0);
-	char path[40];
-	struct pmc_out out = pmc_out_mem(path, sizeof(path));
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+	const int now = atomic_load(&file.fd);
+	const int fd = pmc_fd_open(AT_FDCWD, file_path, flags, 0);
 
 	*named = fd >= 0;
-	if (*named || !agent_file_is(now))
-		return fd;
-	pmc_outf(&out, "/proc/self/fd/%d", now);
-	return pmc_fd_open(AT_FDCWD, path, flags, 0);
+	return *named || !agent_file_is(now) ? fd : pmc_fd_reopen(now);
 }
 
 bool agent_file_move(int fd)

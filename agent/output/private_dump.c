@@ -52,16 +52,13 @@ bool agent_private_is_ours(const char *path)
 /* Removes a dump of this user and nothing else. */
 static bool remove_dump(const char *path)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	long fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0);
 	struct stat st;
-	bool is_dump;
+	const int fd = pmc_dump_open(path, false, &st);
 
 	if (fd < 0)
 		return false;
-	is_dump = pmc_dump_check((int)fd, &st) == 0;
-	pmc_sys1(SYS_close, fd);
-	return is_dump && pmc_sys3(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
+	pmc_fd_close(fd);
+	return pmc_sys3(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 }
 
 bool agent_private_remove(const char *path)
@@ -88,11 +85,7 @@ static uint64_t owner_of(const char *name)
 
 static bool is_process(uint64_t pid)
 {
-	char path[40];
-	struct pmc_out out = pmc_out_mem(path, sizeof(path));
-
-	pmc_outf(&out, "/proc/%llu", (unsigned long long)pid);
-	return pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+	return pmc_path_exists("/proc/%llu", (unsigned long long)pid) == 0;
 }
 
 static void sweep(const char *name, void *unused)
