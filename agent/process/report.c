@@ -18,14 +18,9 @@ static struct {
 /* The form of a report that pmctl makes and the agent does not; NULL: the agent makes it. */
 static const char *wanted(void)
 {
-	static const char *const names[PMC_REPORT_HTML + 1] = {
-		[PMC_REPORT_THREADS] = "threads",
-		[PMC_REPORT_JSON] = "json",
-		[PMC_REPORT_CSV] = "csv",
-		[PMC_REPORT_HTML] = "html",
-	};
+	const enum pmc_report_kind kind = agent.config.report.kind;
 
-	return names[agent.config.report.kind];
+	return kind < PMC_REPORT_THREADS ? NULL : pmc_report_kinds[kind];
 }
 
 void agent_report_init(char *const *envp)

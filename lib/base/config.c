@@ -183,12 +183,14 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 	return to->event_len && !is_switches(value, to->event_len) ? 0 : -EINVAL;
 }
 
+const char *const pmc_report_kinds[] = {
+	"auto", "off", "summary", "threads", "json", "csv", "html"
+};
+
 static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 {
-	static const char *const kinds[] = { "auto", "off", "summary", "threads",
-					     "json", "csv", "html" };
 	size_t len = strcspn(value, "=");
-	int kind = choice(value, len, kinds, sizeof(kinds) / sizeof(*kinds));
+	int kind = choice(value, len, pmc_report_kinds, PMC_REPORT_HTML + 1);
 
 	if (kind < 0 || (value[len] && !value[len + 1]))
 		return -EINVAL;

@@ -19,6 +19,7 @@ enum pmc_report_kind {
 	PMC_REPORT_CSV,
 	PMC_REPORT_HTML,
 };
+extern const char *const pmc_report_kinds[]; /* their words */
 
 enum pmc_args {
 	PMC_ARGS_FULL,
