@@ -30,9 +30,10 @@ const struct sample_tables *snapshot_tables(const struct reader *reader)
 	return tables;
 }
 
-static const struct sample_thread *
-thread_of(const struct reader *reader, const struct sample_tables *tables, const struct slot *slot)
+const struct sample_thread *snapshot_sample_thread(const struct reader *reader,
+						   const struct slot *slot)
 {
+	const struct sample_tables *tables = snapshot_tables(reader);
 	const uint32_t index = reader_index(reader, slot);
 
 	if (!tables || index >= sample_room(tables, AREA_THREADS, sizeof(struct sample_thread)))
@@ -41,12 +42,6 @@ thread_of(const struct reader *reader, const struct sample_tables *tables, const
 			 (uintptr_t)tables->area + tables->at[AREA_THREADS] +
 				 index * sizeof(struct sample_thread),
 			 sizeof(struct sample_thread));
-}
-
-const struct sample_thread *snapshot_sample_thread(const struct reader *reader,
-						   const struct slot *slot)
-{
-	return thread_of(reader, snapshot_tables(reader), slot);
 }
 
 uint64_t snapshot_sampled(const struct reader *reader, const struct sample_thread *thread,
@@ -99,8 +94,8 @@ static enum snapshot_result put_part(const struct reader *reader, struct pmc_fra
 				     const struct slot *slot, uint32_t part, uint64_t reset_ns,
 				     const uint64_t sampled[3])
 {
+	const struct sample_thread *thread = snapshot_sample_thread(reader, slot);
 	const struct sample_tables *tables = snapshot_tables(reader);
-	const struct sample_thread *thread = thread_of(reader, tables, slot);
 	const uint32_t from = part * PMC_SAMPLES_PART;
 	const struct sample_counts *counts = NULL;
 	const struct pmc_sample *list = NULL;
