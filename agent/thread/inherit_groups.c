@@ -15,8 +15,7 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 	const struct pmc_perf_target target = { .kind = kind, .cpu = -1 };
 	int error;
 
-	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
-		totals->fds[i] = -1;
+	memset(totals->fds, -1, sizeof(totals->fds));
 	if (!agent_fds_take(what->opened))
 		return -EMFILE;
 	error = agent_groups_open(what, 0, what->groups, target, totals->fds, totals->ids);
@@ -66,8 +65,7 @@ static void open_uncore(void)
 	int cpus[PMC_EVENTS_MAX];
 	bool refused = false;
 
-	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
-		totals->fds[i] = -1;
+	memset(totals->fds, -1, sizeof(totals->fds));
 	if (pmc_plan_uncore(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
 		return;
 	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));

@@ -484,15 +484,17 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	plan->frame = NULL;
 	plan->frame_bytes = 0;
 	plan->traces = false;
-	for (unsigned i = 0; i < plan->opened; i++)
-		plan->traces |= plan->events[i].event.type == PERF_TYPE_TRACEPOINT;
+	plan->os = 0;
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct pmc_event *event = &plan->events[i].event;
+
+		plan->traces |= i < plan->opened && event->type == PERF_TYPE_TRACEPOINT;
+		if (event->type == PMC_TYPE_OS)
+			plan->os |= 1u << (event->config & 31);
+	}
 	/* Tracepoints would count the agent's calls. A group that is disabled as a whole is cheaper
 	 * to close, and to read where access to the PMU traps. */
 	plan->stops = plan->traces || (plan->hardware && plan->opened > plan->groups);
-	plan->os = 0;
-	for (unsigned i = 0; i < plan->count; i++)
-		if (plan->events[i].event.type == PMC_TYPE_OS)
-			plan->os |= 1u << (plan->events[i].event.config & 31);
 	if (plan->count == 0)
 		return 0;
 	if (make_attrs(plan, arena) != 0)
@@ -534,19 +536,12 @@ static const char *take_text(struct pmc_cursor *cursor, struct pmc_arena *arena)
 
 static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struct pmc_planned *p)
 {
-	const char *name, *unit, *core_type;
 	struct pmc_event_def def;
 
 	pmc_cursor_bytes(cursor, &def, sizeof(def));
 	cursor->bad |= def.position >= PMC_EVENTS_MAX;
-	name = take_text(cursor, arena);
-	unit = take_text(cursor, arena);
-	core_type = take_text(cursor, arena);
 	*p = (struct pmc_planned){
 		.event = {
-			.name = name,
-			.unit = unit,
-			.core_type = core_type,
 			.pmu = "",
 			.type = def.type,
 			.config = def.config,
@@ -567,6 +562,9 @@ static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struc
 		.flags = def.flags,
 		.error = (int)def.error,
 	};
+	p->event.name = take_text(cursor, arena);
+	p->event.unit = take_text(cursor, arena);
+	p->event.core_type = take_text(cursor, arena);
 }
 
 /* Events with a group come first, group by group, and those that are opened before the others. */
