@@ -133,33 +133,25 @@ bool agent_file_takes_snapshot(void)
 	return false;
 }
 
-/* The program must not be killed by a write of the agent. */
+/* The program must not be killed by a write of the agent to this regular file. */
 static void append(int fd, const void *frames, size_t len)
 {
-	sigset_t set, was;
+	sigset_t set, was, pending;
+	int got;
 	long n;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGXFSZ);
-	sigaddset(&set, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &set, &was);
 	do
 		n = pmc_out_write(fd, frames, len);
 	while (n == -EINTR);
 	if (n != (long)len) {
 		agent_note(NOTE_FILE_WRITE);
-		sigpending(&set);
-		/* A signal of the write is consumed, unless the program had it blocked. */
-		for (int signo = 1; signo < NSIG; signo++)
-			if ((signo == SIGXFSZ || signo == SIGPIPE) && sigismember(&set, signo) &&
-			    !sigismember(&was, signo)) {
-				sigset_t one;
-				int got;
-
-				sigemptyset(&one);
-				sigaddset(&one, signo);
-				sigwait(&one, &got);
-			}
+		sigpending(&pending);
+		/* The signal of the write is consumed, unless the program had it blocked. */
+		if (sigismember(&pending, SIGXFSZ) && !sigismember(&was, SIGXFSZ))
+			sigwait(&set, &got);
 	}
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
