@@ -36,12 +36,12 @@ static _Atomic uint64_t counts[N_NOTES], written[N_NOTES];
 
 void agent_note(enum agent_note note)
 {
-	atomic_fetch_add_explicit(&counts[note], 1, memory_order_relaxed);
+	atomic_fetch_add(&counts[note], 1);
 }
 
 void agent_note_withdraw(enum agent_note note)
 {
-	atomic_fetch_sub_explicit(&counts[note], 1, memory_order_relaxed);
+	atomic_fetch_sub(&counts[note], 1);
 }
 
 static const char *text_of(unsigned note)
@@ -59,11 +59,10 @@ void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
 		struct pmc_note_fixed fixed = {
 			.code = notes[i].code,
 			.level = notes[i].level,
-			.count = atomic_load_explicit(&counts[i], memory_order_relaxed),
+			.count = atomic_load(&counts[i]),
 		};
 
-		if (atomic_exchange_explicit(&written[i], fixed.count, memory_order_relaxed) !=
-			    fixed.count ||
+		if (atomic_exchange(&written[i], fixed.count) != fixed.count ||
 		    (all && fixed.count))
 			pmc_build_note(buf, agent.identity, snapshot, &fixed, text_of(i));
 	}
@@ -75,7 +74,7 @@ void agent_notes_print(struct pmc_out *out, int width)
 	struct pmc_out line;
 
 	for (unsigned i = 0; i < N_NOTES; i++) {
-		const uint64_t count = atomic_load_explicit(&counts[i], memory_order_relaxed);
+		const uint64_t count = atomic_load(&counts[i]);
 
 		if (!count)
 			continue;
@@ -90,7 +89,7 @@ void agent_notes_print(struct pmc_out *out, int width)
 void agent_notes_forget(void)
 {
 	for (unsigned i = 0; i < N_NOTES; i++) {
-		atomic_store_explicit(&counts[i], 0, memory_order_relaxed);
-		atomic_store_explicit(&written[i], 0, memory_order_relaxed);
+		atomic_store(&counts[i], 0);
+		atomic_store(&written[i], 0);
 	}
 }

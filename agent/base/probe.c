@@ -145,8 +145,7 @@ bool agent_is_filtered(void)
 {
 	static bool asked, at_start;
 
-	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_relaxed) !=
-	    PMC_CONTROL_STARTING)
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_STARTING)
 		return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
 	if (!asked)
 		at_start = pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
@@ -211,8 +210,7 @@ void agent_forbid(unsigned calls)
 
 bool agent_unseen_filter(void)
 {
-	return !atomic_load_explicit(&started_filtered, memory_order_relaxed) &&
-	       agent_is_filtered();
+	return !atomic_load(&started_filtered) && agent_is_filtered();
 }
 
 /* Filters from before the start have been probed. */

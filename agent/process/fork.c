@@ -20,8 +20,7 @@ static bool in_fork;
 
 static bool is_on(void)
 {
-	return atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) ==
-	       PMC_CONTROL_ON;
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON;
 }
 
 /* A child created without fork() (_Fork, raw clone) becomes a process at its first call into the
@@ -103,7 +102,7 @@ bool agent_active(void)
 {
 	if (!is_on())
 		return false;
-	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0) {
+	if (atomic_load(agent_alive) == 0) {
 		begin_child();
 		return is_on();
 	}
@@ -112,8 +111,7 @@ bool agent_active(void)
 
 bool agent_active_unless_vfork(void)
 {
-	return is_on() &&
-	       (atomic_load_explicit(agent_alive, memory_order_relaxed) || agent_active());
+	return is_on() && (atomic_load(agent_alive) || agent_active());
 }
 
 static bool held;

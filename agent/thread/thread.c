@@ -75,7 +75,7 @@ static void end_thread(struct slot *slot)
 	registry_close(slot);
 	registry_ended(&agent_registry, slot->tid);
 	agent_self = NULL;
-	if (atomic_load_explicit(&agent.named_threads, memory_order_relaxed))
+	if (atomic_load(&agent.named_threads))
 		name_now(slot->name);
 	/* As much stack as the row takes: a page of it more would be a page fault. */
 	pmc_frame_buf_init(&buf, __builtin_alloca_with_align(need, 64), need);
@@ -94,8 +94,8 @@ static void at_thread_end(void *arg)
 {
 	int saved = errno;
 
-	if (atomic_load_explicit(&agent.key_destructors, memory_order_relaxed) &&
-	    ++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, arg) == 0) {
+	if (atomic_load(&agent.key_destructors) && ++rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+	    pthread_setspecific(key, arg) == 0) {
 		errno = saved;
 		return;
 	}
@@ -271,7 +271,7 @@ static void start_account(struct slot *slot)
 {
 	struct account_side side;
 
-	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_acquire))
+	if (!atomic_load(&pmc_agent_control.switched))
 		return;
 	agent_account(slot, &side);
 	if (side.stopped)
@@ -310,8 +310,8 @@ static void begin_thread(struct slot *slot)
 	if (!slot->name[0] || atomic_load(&agent.named_threads))
 		name_now(slot->name);
 	if (slot->reason)
-		atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
+		atomic_fetch_add(&pmc_agent_control.uncounted, 1);
+	atomic_fetch_add(&pmc_agent_control.seen, 1);
 	if (slot->n_fds) {
 		cpu_ns = agent_overhead_clock() - cpu_ns;
 		agent_overhead_add(cpu_ns + inherited_ns(slot, cpu_ns));

@@ -61,18 +61,16 @@ void registry_fini(struct registry *registry)
 
 static struct slot *pop(struct registry *registry)
 {
-	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_acquire);
+	uint64_t top = atomic_load(&registry->vacant);
 
 	while (top & SLOT_INDEX_MASK) {
 		uint32_t index = (uint32_t)(top & SLOT_INDEX_MASK) - 1;
 		struct slot *slot = registry_slot(registry, index);
 		/* The slot may be taken and given back meanwhile: the tag then differs. */
 		uint64_t next = ((top & ~SLOT_INDEX_MASK) + SLOT_ONE_TAKEN + SLOT_ONE_TAG) |
-				atomic_load_explicit(&slot->next_free, memory_order_relaxed);
+				atomic_load(&slot->next_free);
 
-		if (atomic_compare_exchange_weak_explicit(&registry->vacant, &top, next,
-							  memory_order_acq_rel,
-							  memory_order_acquire))
+		if (atomic_compare_exchange_weak(&registry->vacant, &top, next))
 			return slot;
 	}
 	return NULL;
@@ -81,26 +79,22 @@ static struct slot *pop(struct registry *registry)
 static void push(struct registry *registry, struct slot *slot)
 {
 	uint32_t index = registry_index(registry, slot);
-	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_relaxed), next;
+	uint64_t top = atomic_load(&registry->vacant), next;
 
 	do {
 		atomic_store_explicit(&slot->next_free, (uint32_t)(top & SLOT_INDEX_MASK),
 				      memory_order_relaxed);
 		next = ((top & ~SLOT_INDEX_MASK) - SLOT_ONE_TAKEN + SLOT_ONE_TAG) | (index + 1);
-	} while (!atomic_compare_exchange_weak_explicit(
-		&registry->vacant, &top, next, memory_order_release, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak(&registry->vacant, &top, next));
 }
 
 static struct slot *fresh(struct registry *registry)
 {
-	uint32_t high = atomic_load_explicit(&registry->high, memory_order_relaxed);
+	uint32_t high = atomic_load(&registry->high);
 
 	while (high < registry->capacity)
-		if (atomic_compare_exchange_weak_explicit(&registry->high, &high, high + 1,
-							  memory_order_acq_rel,
-							  memory_order_relaxed)) {
-			atomic_fetch_add_explicit(&registry->vacant, SLOT_ONE_TAKEN,
-						  memory_order_relaxed);
+		if (atomic_compare_exchange_weak(&registry->high, &high, high + 1)) {
+			atomic_fetch_add(&registry->vacant, SLOT_ONE_TAKEN);
 			return registry_slot(registry, high);
 		}
 	return NULL;
@@ -130,7 +124,7 @@ void registry_live(struct slot *slot)
 
 void registry_close(struct slot *slot)
 {
-	atomic_fetch_add_explicit(&slot->word, SLOT_CLOSING - SLOT_LIVE, memory_order_acq_rel);
+	atomic_fetch_add(&slot->word, SLOT_CLOSING - SLOT_LIVE);
 }
 
 static void close_all(struct registry *registry, struct slot *slot)
@@ -154,14 +148,13 @@ static void recycle(struct registry *registry, struct slot *slot)
 
 bool registry_release(struct registry *registry, struct slot *slot)
 {
-	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire), next;
+	uint32_t word = atomic_load(&slot->word), next;
 
 	/* With readers the phase stays CLOSING; with 0x8000 the last one frees the slot. Release:
 	 * whoever sees the slot free also sees the bit of registry_ended(). */
 	do {
 		next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&slot->word, &word, next, memory_order_acq_rel, memory_order_acquire));
+	} while (!atomic_compare_exchange_weak(&slot->word, &word, next));
 	if (next != SLOT_FREE)
 		return false;
 	recycle(registry, slot);
@@ -170,26 +163,23 @@ bool registry_release(struct registry *registry, struct slot *slot)
 
 bool registry_pin(struct slot *slot)
 {
-	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+	uint32_t word = atomic_load(&slot->word);
 
 	while ((word & ~0xffffu) == SLOT_LIVE)
-		if (atomic_compare_exchange_weak_explicit(&slot->word, &word, word + 1,
-							  memory_order_acq_rel,
-							  memory_order_acquire))
+		if (atomic_compare_exchange_weak(&slot->word, &word, word + 1))
 			return true;
 	return false;
 }
 
 void registry_unpin(struct registry *registry, struct slot *slot)
 {
-	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire), next;
+	uint32_t word = atomic_load(&slot->word), next;
 
 	do {
 		next = word - 1;
 		if ((next & 0xffff) == 0x8000) /* the last reader of a released slot */
 			next = SLOT_FREE;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&slot->word, &word, next, memory_order_acq_rel, memory_order_acquire));
+	} while (!atomic_compare_exchange_weak(&slot->word, &word, next));
 	if (next == SLOT_FREE)
 		recycle(registry, slot);
 }
@@ -204,16 +194,12 @@ void registry_retire(struct slot *slot)
 void registry_ended(struct registry *registry, uint32_t tid)
 {
 	if (tid < REGISTRY_TIDS)
-		atomic_fetch_or_explicit(&registry->ended[tid / 64], UINT64_C(1) << tid % 64,
-					 memory_order_relaxed);
+		atomic_fetch_or(&registry->ended[tid / 64], UINT64_C(1) << tid % 64);
 }
 
 bool registry_has_ended(const struct registry *registry, uint32_t tid)
 {
-	return tid < REGISTRY_TIDS &&
-	       (atomic_load_explicit(&registry->ended[tid / 64], memory_order_relaxed) >>
-			(tid % 64) &
-		1);
+	return tid < REGISTRY_TIDS && (atomic_load(&registry->ended[tid / 64]) >> (tid % 64) & 1);
 }
 
 void registry_each(struct registry *registry, void (*act)(struct slot *slot))
@@ -279,12 +265,12 @@ void account_values(const struct account_side *side, struct account_words *now)
 
 bool account_read(const struct account *account, uint64_t owner, struct account_side *side)
 {
-	uint32_t number = atomic_load_explicit(&account->number, memory_order_acquire), again;
+	uint32_t number = atomic_load(&account->number), again;
 
 	for (unsigned try = 0; try < TRIES; try++, number = again) {
 		*side = account->sides[number & 1];
 		atomic_thread_fence(memory_order_acquire);
-		again = atomic_load_explicit(&account->number, memory_order_relaxed);
+		again = atomic_load(&account->number);
 		if (again == number)
 			break;
 	}
@@ -293,7 +279,7 @@ bool account_read(const struct account *account, uint64_t owner, struct account_
 
 void account_write(struct account *account, const struct account_side *side)
 {
-	uint32_t number = atomic_load_explicit(&account->number, memory_order_relaxed) + 1;
+	uint32_t number = atomic_load(&account->number) + 1;
 
 	account->sides[number & 1] = *side;
 	atomic_store_explicit(&account->number, number, memory_order_release);

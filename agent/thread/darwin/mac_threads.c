@@ -36,7 +36,7 @@ static struct entry *find(uint64_t tid, _Atomic uint64_t **number)
 {
 	for (unsigned i = 0; i < SEARCH; i++) {
 		*number = &numbers[place(tid, i)];
-		if (atomic_load_explicit(*number, memory_order_acquire) == tid)
+		if (atomic_load(*number) == tid)
 			return &entries[place(tid, i)];
 	}
 	return NULL;
@@ -66,13 +66,11 @@ bool mac_thread_begin(uint64_t tid, bool main)
 		agent_note(NOTE_REGISTRY_FULL);
 		return false;
 	}
-	atomic_store_explicit(&entry->seq, atomic_fetch_add(&agent.next_seq, 1),
-			      memory_order_relaxed);
-	atomic_store_explicit(&entry->start_ns, main ? agent.start_ns : pmc_now_ns(),
-			      memory_order_relaxed);
-	atomic_store_explicit(&entry->created_by, PMC_NO_SEQ, memory_order_relaxed);
-	atomic_store_explicit(&entry->start_site, 0, memory_order_relaxed);
-	atomic_store_explicit(number, tid, memory_order_release);
+	atomic_store(&entry->seq, atomic_fetch_add(&agent.next_seq, 1));
+	atomic_store(&entry->start_ns, main ? agent.start_ns : pmc_now_ns());
+	atomic_store(&entry->created_by, PMC_NO_SEQ);
+	atomic_store(&entry->start_site, 0);
+	atomic_store(number, tid);
 	atomic_fetch_add(&pmc_agent_control.seen, 1);
 	if (agent.plan.groups && !mac_job.mac.counts)
 		atomic_fetch_add(&pmc_agent_control.uncounted, 1);
@@ -84,17 +82,17 @@ static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t t
 		uint64_t snapshot, enum pmc_thread_state state)
 {
 	struct pmc_mac_reading counts;
-	const uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_relaxed);
+	const uint64_t seq = atomic_load(&entry->seq);
 	struct pmc_thread_fixed fixed = {
 		.seq = seq,
 		.tid = (uint32_t)tid,
 		.state = (uint8_t)state,
 		.flags = PMC_THREAD_NO_RUSAGE | (seq ? 0 : PMC_THREAD_MAIN),
 		.n_groups = (uint16_t)agent.plan.groups,
-		.start_ns = atomic_load_explicit(&entry->start_ns, memory_order_relaxed),
+		.start_ns = atomic_load(&entry->start_ns),
 		.time_ns = pmc_now_ns(),
-		.created_by = atomic_load_explicit(&entry->created_by, memory_order_relaxed),
-		.start_site = atomic_load_explicit(&entry->start_site, memory_order_relaxed),
+		.created_by = atomic_load(&entry->created_by),
+		.start_site = atomic_load(&entry->start_site),
 		.eventset = agent.plan.hash,
 	};
 
@@ -128,14 +126,14 @@ void mac_thread_end(uint64_t tid, enum pmc_thread_state state)
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	if (row(&buf, entry, tid, true, snapshot, state))
 		agent_file_append(buf.data, buf.len);
-	atomic_store_explicit(number, FREE, memory_order_release);
+	atomic_store(number, FREE);
 }
 
 void mac_threads_rows(struct pmc_frame_buf *buf, uint64_t snapshot, uint64_t self,
 		      enum pmc_thread_state state)
 {
 	for (unsigned i = 0; i < MAC_THREADS; i++) {
-		uint64_t tid = atomic_load_explicit(&numbers[i], memory_order_acquire);
+		uint64_t tid = atomic_load(&numbers[i]);
 		size_t len;
 
 		if (tid == FREE || tid == RESERVED)
@@ -153,7 +151,7 @@ void mac_threads_rows(struct pmc_frame_buf *buf, uint64_t snapshot, uint64_t sel
 void mac_threads_forget(void)
 {
 	for (unsigned i = 0; i < MAC_THREADS; i++)
-		atomic_store_explicit(&numbers[i], FREE, memory_order_relaxed);
+		atomic_store(&numbers[i], FREE);
 	atomic_store(&pmc_agent_control.seen, 0);
 	atomic_store(&pmc_agent_control.uncounted, 0);
 	atomic_store(&agent.next_seq, 0);
@@ -227,8 +225,7 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 	start->routine = routine;
 	start->arg = arg;
 	entry = find(pmc_mac_system.self_tid(), &number);
-	start->creator =
-		entry ? atomic_load_explicit(&entry->seq, memory_order_relaxed) : PMC_NO_SEQ;
+	start->creator = entry ? atomic_load(&entry->seq) : PMC_NO_SEQ;
 	/* A thread that is cancelled in the write would keep the lock of the table of routines. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
 	start->site = agent_start_routine((const void *)(uintptr_t)routine, &first);
@@ -251,8 +248,8 @@ void *mac_start_run(void *argument)
 	struct entry *entry = find(pmc_mac_system.self_tid(), &number);
 
 	if (entry) {
-		atomic_store_explicit(&entry->created_by, start->creator, memory_order_relaxed);
-		atomic_store_explicit(&entry->start_site, start->site, memory_order_relaxed);
+		atomic_store(&entry->created_by, start->creator);
+		atomic_store(&entry->start_site, start->site);
 	}
 	mac_start_drop(start);
 	return routine(arg);
