@@ -52,19 +52,6 @@ bool agent_report_is_stderr(int fd)
 	       st.st_rdev == where.err.st_rdev;
 }
 
-/* Reason and fix for an -errno of a report that is to go to a file. */
-static const char *file_fix(int error)
-{
-	switch (-error) {
-	case EPIPE:
-		return agent_file_fix(-ENXIO);
-	case ETIMEDOUT:
-		return "its reader takes nothing; name a file";
-	default:
-		return agent_file_fix(error);
-	}
-}
-
 int agent_report_open(void)
 {
 	int fd;
@@ -76,7 +63,7 @@ int agent_report_open(void)
 	fd = pmc_text_create(where.file);
 	if (fd < 0)
 		pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (there is no report)", where.file,
-			file_fix(fd));
+			agent_file_fix(fd));
 	return fd;
 }
 
@@ -119,7 +106,7 @@ static void print(struct pmc_arena *arena, struct summary *summary, bool named, 
 		pmc_fd_close(out.fd);
 	if (out.error && where.file)
 		pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is incomplete)", where.file,
-			file_fix(out.error));
+			agent_file_fix(out.error));
 }
 
 void agent_report_print(int fd)

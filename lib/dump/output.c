@@ -183,6 +183,8 @@ const char *pmc_output_why(int error)
 		{ EBUSY, "it is the file of standard input, output or error; name another file" },
 		{ EISDIR, "it is a directory; name a file in it" },
 		{ ENXIO, "it is a pipe without a reader; start its reader first, or name a file" },
+		{ EPIPE, "it is a pipe without a reader; start its reader first, or name a file" },
+		{ ETIMEDOUT, "its reader takes nothing; name a file" },
 		{ ENOENT, "its directory does not exist; create it, or name another one" },
 		{ EACCES, "no permission to write there; name another place" },
 		{ EPERM, "no permission to write there; name another place" },
