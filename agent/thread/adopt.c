@@ -12,28 +12,21 @@
  * hypervisor steals counts as CPU time too. */
 #define STARTING_NS 20000000u
 
-static bool known(uint32_t tid)
+/* *starting: some thread's tid is not in its slot yet. */
+static bool known(uint32_t tid, bool *starting)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
 
+	*starting = false;
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
+		const uint32_t word = atomic_load(&slot->word);
 
-		if (atomic_load(&slot->word) != SLOT_FREE && slot->tid == tid)
+		if (word != SLOT_FREE && slot->tid == tid)
 			return true;
+		*starting |= (word & ~0xffffu) == SLOT_RESERVED;
 	}
 	return registry_has_ended(&agent_registry, tid);
-}
-
-static bool starting(void)
-{
-	uint32_t high = atomic_load(&agent_registry.high);
-
-	for (uint32_t i = 0; i < high; i++)
-		if ((atomic_load(&registry_slot(&agent_registry, i)->word) & ~0xffffu) ==
-		    SLOT_RESERVED)
-			return true;
-	return false;
 }
 
 static void read_name(uint32_t tid, char name[16])
@@ -49,18 +42,17 @@ static void consider(const char *task, void *unused)
 {
 	uint64_t number, cpu_ns;
 	struct slot *slot;
+	bool begins, later;
 	uint32_t tid;
-	bool begins;
 
 	(void)unused;
 	if (!pmc_number(task, UINT32_MAX, &number))
 		return;
 	tid = (uint32_t)number;
-	if (known(tid) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+	if (known(tid, &begins) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
-	begins = starting();
 	/* Again: its tid may have come into its slot in between. */
-	if (known(tid) || (begins && cpu_ns < STARTING_NS))
+	if (known(tid, &later) || (begins && cpu_ns < STARTING_NS))
 		return;
 	slot = agent_thread_reserve();
 	if (!slot)
