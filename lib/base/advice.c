@@ -82,26 +82,15 @@ static uint32_t at_here(const struct pmc_here *here)
 
 static uint32_t at_attr(const struct perf_event_attr *attr, const struct pmc_here *here)
 {
-	const bool sampling = attr->sample_period != 0;
-	const uint32_t fastest = here ? here->max_sample_rate : 0;
-	uint32_t at = 0;
+	const uint32_t fastest = here ? here->max_sample_rate : 0, type = attr->type;
+	const bool core =
+		type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
+	const bool trace = type == PERF_TYPE_TRACEPOINT;
 
-	switch (attr->type) {
-	case PERF_TYPE_HARDWARE:
-	case PERF_TYPE_HW_CACHE:
-	case PERF_TYPE_RAW:
-		at |= AT_CORE_PMU;
-		break;
-	case PERF_TYPE_TRACEPOINT:
-		at |= AT_TRACEPOINT;
-		if (attr->sample_type & PERF_SAMPLE_RAW)
-			at |= AT_TRACE_DATA;
-		break;
-	case PERF_TYPE_BREAKPOINT:
-		at |= AT_BREAKPOINT;
-		break;
-	}
-	return at | (attr->exclude_kernel ? 0 : AT_KERNEL) | (sampling ? AT_SAMPLING : 0) |
+	return (core ? AT_CORE_PMU : 0) | (trace ? AT_TRACEPOINT : 0) |
+	       (trace && attr->sample_type & PERF_SAMPLE_RAW ? AT_TRACE_DATA : 0) |
+	       (type == PERF_TYPE_BREAKPOINT ? AT_BREAKPOINT : 0) |
+	       (attr->exclude_kernel ? 0 : AT_KERNEL) | (attr->sample_period ? AT_SAMPLING : 0) |
 	       (attr->freq && fastest && attr->sample_freq > fastest ? AT_TOO_FAST : 0) |
 	       (attr->sample_type & PERF_SAMPLE_READ ? AT_SAMPLE_READ : 0) |
 	       (attr->precise_ip ? AT_PRECISE : 0) |
@@ -112,16 +101,12 @@ static uint32_t at_attr(const struct perf_event_attr *attr, const struct pmc_her
 
 static uint32_t at_call(const struct pmc_tried *tried)
 {
-	uint32_t at = tried->call == PMC_CALL_MMAP ? AT_MMAP : 0;
+	uint32_t at = (tried->call == PMC_CALL_MMAP ? AT_MMAP : 0) |
+		      (tried->sibling ? AT_SIBLING : 0) | (tried->kernel_only ? AT_KERNEL_ONLY : 0);
 
-	if (tried->sibling)
-		at |= AT_SIBLING;
-	if (tried->kernel_only)
-		at |= AT_KERNEL_ONLY;
 	if (!tried->placed)
 		return at;
-	if (tried->cpu >= 0)
-		at |= AT_ONE_CPU;
+	at |= tried->cpu >= 0 ? AT_ONE_CPU : 0;
 	if (tried->cgroup || (tried->pid == -1 && tried->cpu >= 0))
 		at |= AT_WHOLE_CPU;
 	else if (tried->pid == -1)
