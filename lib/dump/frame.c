@@ -47,10 +47,7 @@ static uint64_t frame_hash(const uint8_t *bytes, size_t size)
 /* ---- building ---------------------------------------------------------------------------*/
 void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap)
 {
-	buf->data = data;
-	buf->len = buf->start = 0;
-	buf->cap = cap & ~(size_t)7;
-	buf->overflow = false;
+	*buf = (struct pmc_frame_buf){ .data = data, .cap = cap & ~(size_t)7 };
 }
 
 void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len)
@@ -385,20 +382,16 @@ bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame)
 {
 	while (scan->at < scan->len) {
 		const uint8_t *bytes = scan->data + scan->at;
-		size_t left = scan->len - scan->at;
+		const size_t left = scan->len - scan->at;
+		const enum look look = look_at(scan, bytes, left, frame);
 
-		switch (look_at(scan, bytes, left, frame)) {
-		case LOOK_GOOD:
+		if (look == LOOK_GOOD) {
 			scan->at += frame->head.size;
 			scan->lost = false;
 			return true;
-		case LOOK_MORE:
-			if (scan->partial)
-				return false;
-			break;
-		case LOOK_BAD:
-			break;
 		}
+		if (look == LOOK_MORE && scan->partial)
+			return false;
 		/* Counts each start of damage, and each magic within. */
 		if (!scan->lost ||
 		    (left >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0))
@@ -455,9 +448,7 @@ void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes)
 
 void pmc_cursor_init(struct pmc_cursor *cursor, const struct pmc_frame *frame)
 {
-	cursor->at = frame->var;
-	cursor->left = frame->var_len;
-	cursor->bad = false;
+	*cursor = (struct pmc_cursor){ .at = frame->var, .left = frame->var_len };
 }
 
 bool pmc_cursor_bytes(struct pmc_cursor *cursor, void *to, size_t bytes)

@@ -59,8 +59,6 @@ static int probe_add(struct probe *probe, const struct pmc_event *event, enum pm
 /* Closes the newest event. */
 static void probe_drop(struct probe *probe)
 {
-	if (probe->n == 0)
-		return;
 	pmc_perf_group_close(&probe->fds[--probe->n], 1);
 	probe->pmu &= ~(UINT64_C(1) << probe->n);
 }
