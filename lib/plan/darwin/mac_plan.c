@@ -15,27 +15,12 @@ struct making {
 	bool overflow;
 };
 
-static enum pmc_state state_of(uint32_t reason)
-{
-	switch (reason) {
-	case 0:
-		return PMC_COUNTED;
-	case PMC_REASON_CONFLICT:
-	case PMC_REASON_NO_KPERF:
-		return PMC_NOT_COUNTED;
-	case PMC_REASON_NO_COUNTERS:
-	case PMC_REASON_NO_EVENT:
-	case PMC_REASON_NO_SOURCE:
-		return PMC_NOT_SUPPORTED;
-	default:
-		return pmc_plan_refusal((int)reason);
-	}
-}
-
 void pmc_mac_refuse(struct pmc_planned *planned, uint32_t reason)
 {
+	const bool could = reason == PMC_REASON_CONFLICT || reason == PMC_REASON_NO_KPERF;
+
 	planned->group = PMC_NO_GROUP;
-	planned->state = (uint8_t)state_of(reason);
+	planned->state = (uint8_t)(could ? PMC_NOT_COUNTED : pmc_plan_refusal((int)reason));
 	planned->error = (int)reason;
 }
 
