@@ -682,18 +682,12 @@ static void put_body(struct pmc_out *out, const struct pmc_record *record)
 /* Whether the body names the thread: then the trailer's thread is left out. */
 static bool has_own_thread(uint32_t type)
 {
-	switch (type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-	case PERF_RECORD_COMM:
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-	case PERF_RECORD_READ:
-	case PERF_RECORD_ITRACE_START:
-	case PERF_RECORD_NAMESPACES:
-		return true;
-	}
-	return false;
+	static const uint8_t types[] = { PERF_RECORD_MMAP,	   PERF_RECORD_MMAP2,
+					 PERF_RECORD_COMM,	   PERF_RECORD_FORK,
+					 PERF_RECORD_EXIT,	   PERF_RECORD_READ,
+					 PERF_RECORD_ITRACE_START, PERF_RECORD_NAMESPACES };
+
+	return type <= UINT8_MAX && memchr(types, (int)type, sizeof(types));
 }
 
 int pmc_record_text(const struct pmc_record *record, char *text, size_t size)
