@@ -2,7 +2,6 @@
 /* agent.c - defines the state of agent.h, and counts notes. */
 #include "agent/base/agent.h"
 #include "lib/base/show.h"
-#include "lib/dump/frame.h"
 
 struct agent agent;
 AGENT_API struct pmc_control pmc_agent_control;

@@ -18,16 +18,9 @@
 #include <gnu/libc-version.h>
 #endif
 #include <pthread.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef uint64_t __attribute__((aligned(1), may_alias)) word;
 

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>

@@ -2,7 +2,6 @@
 /* process_frames.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
 #include "agent/output/output.h"
 #include "lib/base/file.h"
-#include "lib/dump/frame.h"
 
 #include <sys/wait.h>
 

@@ -9,7 +9,6 @@
  * that thread runs, pthread_create's hook has looked at the module of its start routine.
  */
 #include "agent/process/process.h"
-#include "agent/base/real.h"
 
 #include <link.h>
 #include <sys/auxv.h>

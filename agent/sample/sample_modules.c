@@ -13,7 +13,6 @@
  * their frame once more. Two threads that add a module at once leave it there twice.
  */
 #include "agent/sample/private.h"
-#include "lib/dump/frame.h"
 
 #include <elf.h>
 #include <link.h>

@@ -7,7 +7,6 @@
  * before a thread inherits it.
  */
 #include "agent/thread/thread.h"
-#include "lib/dump/frame.h"
 
 static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
 		    enum pmc_perf_group_kind kind)

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "lib/dump/frame.h"
 #include "lib/plan/mac_plan.h"
 
 enum {

@@ -3,7 +3,6 @@
 #include "agent/thread/thread.h"
 #include "lib/base/file.h"
 #include "lib/base/proc.h"
-#include "lib/dump/frame.h"
 
 /*
  * The CPU time of another thread. Reading its clock costs half as much as reading a group, and most

@@ -5,7 +5,6 @@
  * A static function has no symbol here: pmctl finds it in the symbol table of the file.
  */
 #include "agent/thread/thread.h"
-#include "lib/dump/frame.h"
 
 #include <pthread.h>
 

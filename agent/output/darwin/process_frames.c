@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process_frames.c - the PROCESS and EVENTSET frames of this process image on macOS. */
 #include "agent/output/output.h"
-#include "lib/dump/frame.h"
 
 #include <sys/sysctl.h>
 

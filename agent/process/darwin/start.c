@@ -10,7 +10,6 @@
 #include "agent/thread/mac_threads.h"
 
 #include <crt_externs.h>
-#include <errno.h>
 #include <mach-o/dyld.h>
 #include <pthread.h>
 #include <stdlib.h>

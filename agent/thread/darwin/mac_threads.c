@@ -7,7 +7,6 @@
  */
 #include "agent/thread/thread.h"
 #include "agent/thread/mac_threads.h"
-#include "lib/dump/frame.h"
 
 #include <pthread.h>
 
