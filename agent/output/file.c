@@ -397,7 +397,7 @@ void agent_file_tidy(void)
 {
 	/* Opening may have created the private dump again just after its owner removed it. */
 	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
-		agent_private_remove(file_path);
+		agent_private_remove();
 }
 
 const char *agent_file_name(void)

@@ -89,7 +89,7 @@ const char *agent_private_path(char *const *envp);
 /* Whether the path ends in the name of this job's. */
 bool agent_private_is_ours(const char *path);
 /* Removes this job's. False: there is none. Async-signal-safe. */
-bool agent_private_remove(const char *path);
+bool agent_private_remove(void);
 /* Removes those of this user whose first process was killed, in the directory of this job's. */
 void agent_private_sweep(void);
 

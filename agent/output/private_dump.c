@@ -61,9 +61,11 @@ static bool remove_dump(const char *path)
 	return pmc_sys3(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 }
 
-bool agent_private_remove(const char *path)
+bool agent_private_remove(void)
 {
-	return agent_private_is_ours(path) && remove_dump(path);
+	const char *path = agent.out ? NULL : agent.private_dump;
+
+	return path && agent_private_is_ours(path) && remove_dump(path);
 }
 
 /* The first process's ID, in this PID namespace; 0: not such a name, or another namespace. */

@@ -29,14 +29,6 @@ static bool is_child(void)
 	       (pid_t)pmc_sys1(SYS_getpid, 0) != agent.pid;
 }
 
-/* Whether the end has begun and is not complete. No system call. */
-static bool is_unfinished(void)
-{
-	uint32_t now = atomic_load(&reached);
-
-	return now != AGENT_RUNS && now != AGENT_REPORTED;
-}
-
 /* Advances by one step, in the process itself. False: another thread has taken that step. The
  * caller that takes the first or third step must take the next one, too. */
 static bool take_step(enum agent_ending step)
@@ -149,8 +141,8 @@ int agent_report_unblocked(int fd, struct pmc_out *out)
 /* The process ends within report(): removes the private dump. */
 static void abandon(void)
 {
-	if (agent.first && !agent.out && agent.private_dump)
-		agent_private_remove(agent.private_dump);
+	if (agent.first)
+		agent_private_remove();
 }
 
 static void report(void *unused)
@@ -169,7 +161,7 @@ static void report(void *unused)
 	if (fd > 2)
 		syscall(SYS_close, fd);
 	/* Only a job with descendants has one, and looks for those of jobs that were killed. */
-	if (!agent.out && agent.private_dump && agent_private_remove(agent.private_dump))
+	if (agent_private_remove())
 		agent_private_sweep();
 }
 
@@ -226,11 +218,12 @@ uint64_t agent_block_signals(void)
 static void leave(enum pmc_ended how, int code)
 {
 	bool active = agent_active(), prints;
+	const uint32_t now = atomic_load(&reached);
 	uint64_t mask;
 
 	/* Under a seccomp filter, system calls may be forbidden from here on. A child that was
 	 * forked or vforked during the end has no part in it. */
-	if (!active && (!is_unfinished() || is_child()))
+	if (!active && (now == AGENT_RUNS || now == AGENT_REPORTED || is_child()))
 		return;
 	mask = agent_block_signals();
 	if (active && take_step(AGENT_WRITES)) {

@@ -567,24 +567,17 @@ __attribute__((cold)) static void restore(int signo, const struct sigaction *act
 		install(signo, on_fatal, 0, NULL);
 }
 
-/* The host has installed a handler of its own. */
-static void taken(int signo)
-{
-	if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
-		pmc_agent_control.dump_signal = 0;
-		agent_note(NOTE_DUMP_SIGNAL);
-	}
-}
-
 static void changed(int signo, const struct sigaction *action)
 {
 	/* A vfork child has dispositions of its own, which stay as they are. */
 	if (!agent_active())
 		return;
-	if (action->sa_handler == SIG_DFL) /* with any flags */
+	if (action->sa_handler == SIG_DFL) { /* with any flags */
 		restore(signo, action);
-	else
-		taken(signo);
+	} else if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
+		pmc_agent_control.dump_signal = 0;
+		agent_note(NOTE_DUMP_SIGNAL);
+	}
 }
 
 __attribute__((cold)) static int set_action(int signo, const struct sigaction *action,
