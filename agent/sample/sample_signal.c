@@ -159,8 +159,9 @@ static uint64_t weight_of(struct sample_thread *thread, int fd)
 struct work {
 	struct sample_walk *walk;
 	struct sample_thread *thread;
-	int fd;	     /* of the event; -1: of a timer */
-	uint64_t ns; /* CPU time since the last sample of the timer */
+	int fd;		/* of the event; -1: of a timer */
+	uint64_t ns;	/* CPU time since the last sample of the timer */
+	uint32_t stack; /* the result, at thread creation */
 };
 
 /* Whether the interrupt came in a system call, which has just returned or is about to start again:
@@ -299,14 +300,9 @@ void agent_sample_signal(bool stopped, const void *context)
 /* musl has none: no stacks there. */
 #pragma weak getcontext
 
-struct creation {
-	struct sample_walk *walk;
-	uint32_t stack;
-};
-
 static void take_creation(void *arg)
 {
-	struct creation *work = arg;
+	struct work *work = arg;
 
 	work->stack = walk_id(work->walk);
 }
@@ -314,7 +310,7 @@ static void take_creation(void *arg)
 void agent_sample_creation(struct slot *slot, const void *caller)
 {
 	struct sample_thread *thread = agent.config.stacks ? sample_of(slot) : NULL;
-	struct creation work = { NULL, 0 };
+	struct work work = { .stack = 0 };
 	ucontext_t context;
 	uint64_t mask;
 	void *top;
