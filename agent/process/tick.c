@@ -47,7 +47,6 @@ static struct {
 	_Atomic uint64_t next_ns;  /* when the next snapshot is due */
 	_Atomic uint64_t begin_ns; /* when counting starts; 0: it has started */
 	_Atomic bool busy;	   /* a snapshot is being taken, or must not be */
-	bool rounded;
 } tick;
 
 /* ---- a timer for each thread --------------------------------------------------------------- */
@@ -285,11 +284,8 @@ static void start_timers(int signo, bool ticks)
 	syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &jiffy);
 	jiffy_ns = (uint64_t)jiffy.tv_nsec;
 	tick.interval_ns = agent.config.interval;
-	if (tick.interval_ns && tick.interval_ns < jiffy_ns) {
+	if (tick.interval_ns && tick.interval_ns < jiffy_ns)
 		tick.interval_ns = jiffy_ns;
-		agent_note(NOTE_TICK_ROUNDED);
-		tick.rounded = true;
-	}
 	tick.next_ns = agent.start_ns + tick.interval_ns;
 	tick.begin_ns = agent.config.delay ? agent.start_ns + agent.config.delay : 0;
 	tick.room = agent_permitted(AGENT_TIMER) ? room() : 0;
@@ -329,8 +325,6 @@ void agent_tick_forked(void)
 	atomic_store(&tick.next_ns, agent.start_ns + tick.interval_ns);
 	atomic_store(&tick.signo, tick.room ? agent_own_signal() : 0);
 	atomic_store(&tick.left, tick.room);
-	if (tick.rounded)
-		agent_note(NOTE_TICK_ROUNDED);
 }
 
 void agent_tick_moved(int signo)
