@@ -198,10 +198,8 @@ int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 /* Until agent_fds_let no window is open and the limit is the host's. False: a window did not close
  * within 0.1 s. */
 bool agent_fds_hold(void);
-/* Between two attempts to see that another thread has done something: yields, then sleeps of 50 µs
- * plus timer slack, since it may have lost its CPU. AGENT_PATIENCE attempts take 0.1 s. */
+/* Attempts with pmc_wait_between(), 0.1 s. */
 #define AGENT_PATIENCE 1000u
-void agent_wait_between(unsigned attempts);
 void agent_fds_let(bool held);
 /* Whether a window or a fork is in progress, perhaps in the code that a signal interrupted. */
 bool agent_fds_busy(void);

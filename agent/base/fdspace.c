@@ -23,7 +23,6 @@
 #define PATIENCE_NS 20000000u
 #define ONE_CLOSING (1ull << 32)
 #define YIELDS	    100u
-#define NAP_NS	    50000
 
 static struct {
 	struct rlimit host;
@@ -128,18 +127,6 @@ static void enter(void)
 	unlock();
 }
 
-void agent_wait_between(unsigned attempts)
-{
-	const struct timespec nap = { .tv_nsec = NAP_NS };
-	const uint32_t nothing = 0;
-
-	if (attempts < YIELDS)
-		sched_yield();
-	else
-		/* Not nanosleep: seccomp filters permit futex wherever there are threads. */
-		pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &nap);
-}
-
 /* Whether it has waited so long that other threads wait for it to open its window. */
 __attribute__((noinline, cold)) static bool wait_to_open(void)
 {
@@ -157,7 +144,7 @@ __attribute__((noinline, cold)) static bool wait_to_open(void)
 	}
 	/* Bounded: this may be a signal handler that interrupted the fork. */
 	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++)
-		agent_wait_between(i);
+		pmc_wait_between(i);
 	return late;
 }
 
@@ -165,7 +152,7 @@ __attribute__((noinline, cold)) static void wait_to_close(void)
 {
 	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++) {
 		atomic_fetch_sub(&fds.used, ONE_CLOSING);
-		agent_wait_between(i);
+		pmc_wait_between(i);
 		atomic_fetch_add(&fds.used, ONE_CLOSING);
 	}
 }
@@ -219,7 +206,7 @@ bool agent_fds_hold(void)
 				return true;
 			unlock();
 		}
-		agent_wait_between(i);
+		pmc_wait_between(i);
 	}
 	atomic_fetch_sub(&fds.held, 1);
 	return false;
@@ -244,7 +231,7 @@ void agent_fds_quiet(void)
 		return;
 	/* Otherwise calls that follow one another would put it off for ever. */
 	for (unsigned i = 0; atomic_load(&fds.late) && !doing && i < AGENT_PATIENCE; i++)
-		agent_wait_between(i);
+		pmc_wait_between(i);
 	atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/time.h>
 #include <time.h>
@@ -30,7 +29,10 @@ static inline uint64_t pmc_timeval_ns(const struct timeval *t)
 }
 
 uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
-unsigned pmc_cpus(void);   /* that this thread may run on; 0: unknown */
+/* Between two attempts to see that another thread has done something, which may have lost its CPU:
+ * yields a hundred times, then sleeps 50 us plus timer slack. */
+void pmc_wait_between(unsigned attempts);
+unsigned pmc_cpus(void); /* that this thread may run on; 0: unknown */
 /* CPU time of a thread of this process; 0 and false if it has ended. tid 0: the caller. */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
 /* A thread's CPU clock ID is ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED, see

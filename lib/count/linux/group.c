@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* group.c - the system calls of perf events, and groups of events, on Linux; see group.h. */
 #include "lib/count/group.h"
+#include "lib/base/clock.h"
 #include "lib/base/sys.h"
 #include "lib/count/user_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <time.h>
 
 int pmc_perf_open(const struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
@@ -40,16 +39,10 @@ size_t pmc_perf_read_words(uint64_t read_format, unsigned n)
  * was inherited. */
 __attribute__((noinline, cold)) static long read_after_exit(int fd, uint64_t *words, size_t bytes)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
-	const uint32_t nothing = 0;
 	long got = -ECHILD;
 
 	for (unsigned tries = 0; tries < 300 && got == -ECHILD; tries++) {
-		if (tries < 100)
-			pmc_sys1(SYS_sched_yield, 0);
-		else
-			/* Seccomp filters that know glibc allow futex, but not always nanosleep. */
-			pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &pause);
+		pmc_wait_between(tries);
 		got = pmc_sys3(SYS_read, fd, words, bytes);
 	}
 	return got;
