@@ -227,8 +227,7 @@ static int parse_format(struct pmc_tracepoint *tracepoint, const char *text, siz
 /* ---- loading ------------------------------------------------------------------------------*/
 
 /* The kernel's largest format files have some 20 KB. */
-#define FORMAT_START ((size_t)64 << 10)
-#define FORMAT_MAX   ((size_t)4 << 20)
+#define FORMAT_MAX ((size_t)1 << 20)
 
 static int parse(struct pmc_tracepoint **tracepoint, const char *system, const char *text,
 		 size_t size, const char *what, struct pmc_failure *failure)
@@ -265,32 +264,13 @@ int pmc_tracepoint_parse(struct pmc_tracepoint **tracepoint, const char *text, s
 	return parse(tracepoint, "", text, size, "format", failure);
 }
 
-/* The whole format file; the caller frees it. */
-static int read_format(const char *system, const char *name, char **text, size_t *size)
-{
-	const struct pmc_event_roots roots = { 0 };
-	int got = -EFBIG;
-
-	*text = NULL;
-	for (size_t room = FORMAT_START; room <= FORMAT_MAX && got == -EFBIG; room *= 4) {
-		free(*text);
-		*text = malloc(room);
-		if (!*text)
-			return -ENOMEM;
-		got = pmc_file_read(*text, room, "%s/events/%s/%s/format", event_tracefs(&roots),
-				    system, name);
-	}
-	*size = got < 0 ? 0 : (size_t)got;
-	return got < 0 ? got : 0;
-}
-
 int pmc_tracepoint_load(struct pmc_tracepoint **tracepoint, const char *system, const char *name,
 			struct pmc_failure *failure)
 {
+	const struct pmc_event_roots roots = { 0 };
 	struct pmc_counter_event event;
-	size_t size = 0;
-	char *text = NULL;
-	int error;
+	int error, size = -ENOMEM;
+	char *text;
 
 	if (!tracepoint)
 		return counter_fail(failure, -EINVAL, "tracepoint", "NULL");
@@ -300,11 +280,14 @@ int pmc_tracepoint_load(struct pmc_tracepoint **tracepoint, const char *system, 
 	error = pmc_counter_event_tracepoint(&event, system, name, failure);
 	if (error)
 		return error;
-	error = read_format(system, name, &text, &size);
-	if (error)
-		counter_fail(failure, error, name, "cannot read its format file in tracefs");
+	text = malloc(FORMAT_MAX);
+	if (text)
+		size = pmc_file_read(text, FORMAT_MAX, "%s/events/%s/%s/format",
+				     event_tracefs(&roots), system, name);
+	if (size < 0)
+		error = counter_fail(failure, size, name, "cannot read its format file in tracefs");
 	else
-		error = parse(tracepoint, system, text, size, name, failure);
+		error = parse(tracepoint, system, text, (size_t)size, name, failure);
 	free(text);
 	return error;
 }
