@@ -48,10 +48,9 @@ struct pmc_mac_calls {
 	 * Rosetta. */
 	void (*timebase)(uint32_t *numer, uint32_t *denom);
 	bool (*is_root)(void);
+	/* Its functions set errno. */
 	void *(*library)(const char *path);
 	void *(*symbol)(void *library, const char *name);
-	/* errno after a function of a library has failed. */
-	int (*last_error)(void);
 };
 extern const struct pmc_mac_calls pmc_mac_system;
 

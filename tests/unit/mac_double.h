@@ -29,7 +29,7 @@ static struct {
 	bool root, no_kperf, no_symbol, no_timebase;
 	int db_error, force_error, map_error;	   /* codes of kperfdata */
 	int force_errno, config_errno, read_errno; /* errno of kperf, 0: works */
-	int error;				   /* what last_error() returns */
+	int error;				   /* errno of a function of kperfdata */
 	unsigned forced, configured, counting, thread_counting, live_db, live_config;
 	bool order_broken;
 	int events_error;
@@ -165,7 +165,7 @@ static bool double_root(void)
 /* ---- kperf and kperfdata ----------------------------------------------------------------- */
 static int fail_errno(int error)
 {
-	mac_double.error = error;
+	errno = error;
 	return -1;
 }
 
@@ -173,6 +173,7 @@ static int double_kpep_db_create(const char *name, void **db)
 {
 	*db = name || mac_double.db_error ? (void *)(uintptr_t)0xa5a5a5a5 : &mac_double;
 	mac_double.live_db += !mac_double.db_error;
+	errno = mac_double.error;
 	return mac_double.db_error;
 }
 
@@ -276,6 +277,7 @@ static int double_kpep_config_kpc_count(void *config, size_t *n)
 static int double_kpep_config_kpc_map(void *config, size_t *map, size_t bytes)
 {
 	memset(map, 0xa5, bytes);
+	errno = mac_double.error;
 	/* The last event of the list has the lowest counter. */
 	for (unsigned i = 0; i < mac_double.n_added && !mac_double.map_error; i++)
 		map[i] = mac_double.n_added - 1 - i;
@@ -379,17 +381,12 @@ static void *double_symbol(void *library, const char *name)
 	return NULL;
 }
 
-static int double_last_error(void)
-{
-	return mac_double.error;
-}
-
 #define DOUBLE_CALLS(usage)                                                                        \
 	{                                                                                          \
 		.self_counts = double_self_counts, .thread_info = double_thread_info,              \
 		.process_usage = (usage), .self_tid = double_tid, .level_name = double_level,      \
 		.timebase = double_timebase, .is_root = double_root, .library = double_library,    \
-		.symbol = double_symbol, .last_error = double_last_error,                          \
+		.symbol = double_symbol,                                                           \
 	}
 
 #endif

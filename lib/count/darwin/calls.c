@@ -95,11 +95,6 @@ static void *library(const char *path)
 	return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 }
 
-static int last_error(void)
-{
-	return errno;
-}
-
 const struct pmc_mac_calls pmc_mac_system = {
 	.self_counts = self_counts,
 	.thread_info = thread_info_of,
@@ -110,5 +105,4 @@ const struct pmc_mac_calls pmc_mac_system = {
 	.is_root = is_root,
 	.library = library,
 	.symbol = dlsym,
-	.last_error = last_error,
 };

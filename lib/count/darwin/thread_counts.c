@@ -84,30 +84,19 @@ static uint32_t reason_of(int error, uint32_t unknown)
 /* The reason for a code of kperfdata. */
 static uint32_t explain(int code)
 {
-	switch (code) {
-	case KPEP_NOT_FOUND:
-		return PMC_REASON_NO_EVENT;
-	case KPEP_CONFLICT:
-		return PMC_REASON_CONFLICT;
-	case KPEP_ERRNO:
-		return reason_of(pmc_mac_system.last_error(), PMC_REASON_NO_KPERF);
-	default:
-		return PMC_REASON_NO_KPERF;
-	}
+	return code == KPEP_NOT_FOUND ? PMC_REASON_NO_EVENT :
+	       code == KPEP_CONFLICT  ? PMC_REASON_CONFLICT :
+	       code == KPEP_ERRNO     ? reason_of(errno, PMC_REASON_NO_KPERF) :
+					PMC_REASON_NO_KPERF;
 }
 
 /* The reason for a failed call of kperf, which sets errno. */
 static uint32_t explain_errno(void)
 {
-	switch (pmc_mac_system.last_error()) {
-	case EACCES: /* kpc_force_all_ctrs() of xnu, if another task has forced them */
-	case EBUSY:
+	/* EACCES: kpc_force_all_ctrs() of xnu, if another task has forced them. */
+	if (errno == EACCES || errno == EBUSY)
 		return EBUSY;
-	case EPERM:
-		return EPERM;
-	default:
-		return PMC_REASON_NO_KPERF;
-	}
+	return errno == EPERM ? EPERM : PMC_REASON_NO_KPERF;
 }
 
 static unsigned fail_all(struct pmc_mac_event *events, unsigned n, uint32_t reason)
@@ -306,7 +295,7 @@ static uint32_t read_kpc(const struct pmc_mac *mac, uint64_t *counters)
 	uint64_t all[PMC_MAC_COUNTERS] = { 0 };
 
 	if (kpc.kpc_get_thread_counters(0, PMC_MAC_COUNTERS, all) != 0)
-		return reason_of(pmc_mac_system.last_error(), EIO);
+		return reason_of(errno, EIO);
 	/* The kernel gives the counts up to the stop. Asked afterwards, for one meanwhile. */
 	if (!kpc.kpc_get_thread_counting() || !kpc.kpc_get_counting())
 		return PMC_REASON_NO_KPERF;
