@@ -14,19 +14,12 @@
 
 enum pmc_state pmc_plan_refusal(int error)
 {
-	switch (error) {
-	case EACCES:
-	case EPERM:
+	static const uint8_t passing[] = { EMFILE, ENFILE, ENOMEM, EBUSY, EINTR };
+
+	if (error == EACCES || error == EPERM)
 		return PMC_NOT_PERMITTED;
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-	case EBUSY:
-	case EINTR:
-		return PMC_NOT_COUNTED;
-	default:
-		return PMC_NOT_SUPPORTED;
-	}
+	return error <= UINT8_MAX && memchr(passing, error, sizeof(passing)) ? PMC_NOT_COUNTED :
+									       PMC_NOT_SUPPORTED;
 }
 
 static enum pmc_scope scope_of(const struct pmc_event *event)
