@@ -56,7 +56,7 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 
 extern struct sample_tables sample_tables;
 #define SAMPLE_SCRATCH_BYTES ((size_t)64 << 10)
-#define SAMPLE_SCRATCHES     64u /* bits of scratch_taken */
+#define SAMPLE_SCRATCHES     64u /* bits of sample_scratch_taken */
 /* 0 or -ENOMEM. */
 int sample_area_init(uint32_t slots);
 /* A part, and how many items of this size it has; NULL: there is no area. */
@@ -93,7 +93,7 @@ void sample_dwarf_closed(void);
 void sample_dwarf_forked(void);
 
 /* ---- sample_signal.c ---- */
-void sample_signal_forked(void);
+extern _Atomic uint64_t sample_scratch_taken; /* stacks for handlers in use, a bit each */
 /* Takes a sample in a signal handler. fd: of the event; -1: of a timer, after `ns` of CPU time. */
 void sample_take(struct sample_thread *thread, int fd, uint64_t ns, const void *context);
 

@@ -15,12 +15,12 @@
 /* Of the first samples of a thread each is measured, then one of as many. */
 #define MEASURED_EACH 8u
 
-static _Atomic uint64_t scratch_taken;
+_Atomic uint64_t sample_scratch_taken;
 
 /* A stack for the work of a handler, with a sample_walk at its start; NULL: all are in use. */
 static struct sample_walk *scratch_take(void **top)
 {
-	uint64_t taken = atomic_load(&scratch_taken), bit;
+	uint64_t taken = atomic_load(&sample_scratch_taken), bit;
 	size_t n;
 	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
 	uintptr_t end;
@@ -29,7 +29,7 @@ static struct sample_walk *scratch_take(void **top)
 		bit = ~taken & (taken + 1);
 		if (!room || !bit)
 			return NULL;
-	} while (!atomic_compare_exchange_weak(&scratch_taken, &taken, taken | bit));
+	} while (!atomic_compare_exchange_weak(&sample_scratch_taken, &taken, taken | bit));
 	end = (uintptr_t)room + (unsigned)(__builtin_ctzll(bit) + 1) * SAMPLE_SCRATCH_BYTES;
 	end = (end - sizeof(struct sample_walk)) & ~(uintptr_t)63;
 	*top = (void *)end;
@@ -41,13 +41,8 @@ static void scratch_give(struct sample_walk *walk)
 	size_t n;
 	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
 
-	atomic_fetch_and(&scratch_taken,
+	atomic_fetch_and(&sample_scratch_taken,
 			 ~((uint64_t)1 << ((size_t)((char *)walk - room) / SAMPLE_SCRATCH_BYTES)));
-}
-
-void sample_signal_forked(void)
-{
-	atomic_store(&scratch_taken, 0);
 }
 
 /* Removes the agent's own frames. By frame pointers the first frame of the host may be missing. */

@@ -83,6 +83,7 @@ void sample_area_forked(void)
 	atomic_store(&sample_tables.modules, 0);
 	atomic_store(&sample_tables.text, 0);
 	atomic_store(&counts_taken, 0);
+	atomic_store(&sample_scratch_taken, 0);
 	if (sample_tables.area)
 		madvise(sample_tables.area, sample_tables.at[AREA_PARTS], MADV_DONTNEED);
 }

@@ -355,7 +355,6 @@ void agent_sample_forked(void)
 	for (uint32_t i = 0; i < high && i < n; i++)
 		sample_counts_free(&threads[i]);
 	sample_dwarf_forked();
-	sample_signal_forked();
 	sample_area_forked();
 }
 
