@@ -31,26 +31,22 @@ static unsigned place(uint64_t tid, unsigned i)
 	return (unsigned)((tid + i) % MAC_THREADS);
 }
 
-static struct entry *find(uint64_t tid, _Atomic uint64_t **number)
+/* The first entry for a thread that has the number `from`, which becomes `to`. */
+static struct entry *take(uint64_t tid, uint64_t from, uint64_t to, _Atomic uint64_t **number)
 {
 	for (unsigned i = 0; i < SEARCH; i++) {
+		uint64_t was = from;
+
 		*number = &numbers[place(tid, i)];
-		if (atomic_load(*number) == tid)
+		if (atomic_compare_exchange_strong(*number, &was, to))
 			return &entries[place(tid, i)];
 	}
 	return NULL;
 }
 
-static struct entry *take(uint64_t tid, _Atomic uint64_t **number)
+static struct entry *find(uint64_t tid, _Atomic uint64_t **number)
 {
-	for (unsigned i = 0; i < SEARCH; i++) {
-		uint64_t none = FREE;
-
-		*number = &numbers[place(tid, i)];
-		if (atomic_compare_exchange_strong(*number, &none, RESERVED))
-			return &entries[place(tid, i)];
-	}
-	return NULL;
+	return take(tid, tid, tid, number);
 }
 
 bool mac_thread_begin(uint64_t tid, bool main)
@@ -60,7 +56,7 @@ bool mac_thread_begin(uint64_t tid, bool main)
 
 	if (find(tid, &number))
 		return false;
-	entry = take(tid, &number);
+	entry = take(tid, FREE, RESERVED, &number);
 	if (!entry) {
 		agent_note(NOTE_REGISTRY_FULL);
 		return false;
