@@ -218,7 +218,7 @@ __attribute__((noinline)) static bool pause_own(struct slot *self)
 	if (!self || !agent.plan.groups || !atomic_load(&pmc_agent_control.counting))
 		return false;
 	groups = agent_groups_of(self);
-	agent_groups_disable(&groups);
+	agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
 	return true;
 }
 
@@ -228,9 +228,9 @@ __attribute__((noinline)) static void resume_own(struct slot *self)
 
 	/* pmctl ctl stop may have come in between, or may come now. */
 	if (atomic_load(&pmc_agent_control.counting))
-		agent_groups_enable(&groups);
+		agent_groups_switch(&groups, PERF_EVENT_IOC_ENABLE);
 	if (!atomic_load(&pmc_agent_control.counting))
-		agent_groups_disable(&groups);
+		agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
 }
 
 static void take_snapshot(void)

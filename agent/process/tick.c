@@ -145,7 +145,7 @@ static void start_thread(struct slot *slot)
 
 	start_account(slot);
 	groups = agent_groups_of(slot);
-	agent_groups_enable(&groups);
+	agent_groups_switch(&groups, PERF_EVENT_IOC_ENABLE);
 	agent_sample_enable(slot);
 }
 

@@ -201,8 +201,8 @@ void agent_inherit_enable(void)
 	const struct snapshot_groups threads = snapshot_groups_of_total(&pmc_agent_control.threads);
 	const struct snapshot_groups uncore = snapshot_groups_of_total(&pmc_agent_control.uncore);
 
-	agent_groups_enable(&threads);
-	agent_groups_enable(&uncore);
+	agent_groups_switch(&threads, PERF_EVENT_IOC_ENABLE);
+	agent_groups_switch(&uncore, PERF_EVENT_IOC_ENABLE);
 }
 
 int *agent_inherit_find(int fd)

@@ -35,7 +35,7 @@ static bool enter(void)
 void agent_threads_settle(void)
 {
 	for (unsigned i = 0; atomic_load(&inside) && i < AGENT_PATIENCE; i++)
-		agent_wait_between(i);
+		pmc_wait_between(i);
 }
 
 static void name_now(char name[16])
@@ -56,7 +56,7 @@ void agent_thread_stop(struct slot *slot)
 	const struct snapshot_groups groups = agent_groups_of(slot);
 
 	if (slot->n_fds && agent.plan.stops)
-		agent_groups_disable(&groups);
+		agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
 }
 
 /* Last thing in a thread: its final row. */
@@ -321,10 +321,10 @@ static void begin_thread(struct slot *slot)
 	 * PMC_START=off or pmctl ctl stop. */
 	if (atomic_load(&pmc_agent_control.counting)) {
 		start_account(slot);
-		agent_groups_enable(&groups);
+		agent_groups_switch(&groups, PERF_EVENT_IOC_ENABLE);
 		/* pmctl ctl stop may have come in between. */
 		if (!atomic_load(&pmc_agent_control.counting)) {
-			agent_groups_disable(&groups);
+			agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
 			set_account(slot, true);
 		}
 	}
@@ -356,11 +356,4 @@ void agent_thread_main(void)
 	/* The agent's start-up is part of the main thread. */
 	slot->start_ns = agent.start_ns;
 	errno = saved;
-}
-
-void agent_groups_disable(const struct snapshot_groups *groups)
-{
-	for (unsigned g = 0; g < groups->groups; g++)
-		if (groups->fds[groups->first[g]] >= 0)
-			pmc_perf_group_disable(groups->fds[groups->first[g]]);
 }

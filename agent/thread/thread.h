@@ -13,14 +13,13 @@ static inline struct snapshot_groups agent_groups_of(struct slot *slot)
 	return snapshot_groups_of(&own, slot);
 }
 
-static inline void agent_groups_enable(const struct snapshot_groups *groups)
+/* request: PERF_EVENT_IOC_ENABLE or _DISABLE. */
+static inline void agent_groups_switch(const struct snapshot_groups *groups, unsigned long request)
 {
 	for (unsigned g = 0; g < groups->groups; g++)
 		if (groups->fds[groups->first[g]] >= 0)
-			pmc_perf_group_enable(groups->fds[groups->first[g]]);
+			pmc_perf_ioctl(groups->fds[groups->first[g]], request, NULL);
 }
-
-void agent_groups_disable(const struct snapshot_groups *groups);
 
 int agent_threads_init(void);
 /* A slot for a thread that the caller is about to create. NULL: the registry is full (noted). */
