@@ -82,20 +82,18 @@ static void print_last(void)
 		agent_report_print(fd);
 	if (fd > 2)
 		pmc_fd_close(fd);
-	abandon();
 }
 
 static void report(bool in_handler)
 {
 	if (!agent.first)
 		return;
-	if (!in_handler || agent.config.report.kind == PMC_REPORT_OFF || has_room()) {
+	if (!in_handler || agent.config.report.kind == PMC_REPORT_OFF || has_room())
 		print_last();
-		return;
-	}
-	pmc_log(PMC_LOG_ERROR,
-		"PMC_REPORT: the stack of the signal handler is too small (there is no "
-		"report); PMC_OUT=FILE keeps the rows");
+	else
+		pmc_log(PMC_LOG_ERROR,
+			"PMC_REPORT: the stack of the signal handler is too small (there is no "
+			"report); PMC_OUT=FILE keeps the rows");
 	abandon();
 }
 
