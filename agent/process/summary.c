@@ -297,14 +297,12 @@ static void name_row(const struct summary *s, const struct pmc_frame *frame,
 		     const struct pmc_thread_fixed *fixed, struct row *row)
 {
 	const bool own = memcmp(frame->head.identity, s->identity, 16) == 0;
-
 	/* The name tells images apart that replaced each other by exec. */
-	if (fixed->flags & PMC_THREAD_MAIN && own)
-		memcpy(row->name, "(main)", sizeof("(main)"));
-	else if (fixed->name[0])
-		memcpy(row->name, fixed->name, sizeof(fixed->name));
-	else
-		memcpy(row->name, "(unnamed)", sizeof("(unnamed)"));
+	const char *name = fixed->flags & PMC_THREAD_MAIN && own ? "(main)" :
+			   fixed->name[0]			 ? fixed->name :
+								   "(unnamed)";
+
+	memcpy(row->name, name, strnlen(name, sizeof(fixed->name)));
 }
 
 static void add_thread(struct summary *s, const struct pmc_frame *frame,
