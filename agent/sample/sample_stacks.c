@@ -99,13 +99,6 @@ static uint64_t hash_of(const uint64_t *frames, unsigned depth, unsigned flags)
 	return hash;
 }
 
-static bool same(const struct sample_stack *record, const uint64_t *words, uint64_t hash,
-		 const uint64_t *frames, unsigned depth, unsigned flags)
-{
-	return record->hash == hash && record->depth == depth && record->flags == flags &&
-	       memcmp(words + record->first, frames, depth * sizeof(*frames)) == 0;
-}
-
 /* A number for a stack; 0: the table is full. */
 static uint32_t add(struct sample_stack *records, size_t most, uint64_t *words, size_t most_words,
 		    uint64_t hash, const uint64_t *frames, unsigned depth, unsigned flags)
@@ -137,6 +130,7 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 	struct sample_stack *records = sample_area(AREA_STACKS, sizeof(*records), &most);
 	uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
 	const uint64_t hash = hash_of(frames, depth, flags);
+	const struct sample_stack *record;
 	uint32_t id = 0;
 
 	if (!index)
@@ -153,7 +147,9 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 		}
 		if (!found && atomic_compare_exchange_strong(&index[at], &found, id))
 			return id;
-		if (same(&records[found], words, hash, frames, depth, flags))
+		record = &records[found];
+		if (record->hash == hash && record->depth == depth && record->flags == flags &&
+		    memcmp(words + record->first, frames, depth * sizeof(*frames)) == 0)
 			return found;
 	}
 }
