@@ -105,12 +105,10 @@ uint64_t agent_text_hash(const char *text)
 void agent_identity(uint8_t identity[16])
 {
 	const unsigned nonblock = 1; /* GRND_NONBLOCK */
-	uint64_t seed[2];
 
 	if (syscall(SYS_getrandom, identity, 16UL, nonblock) == 16)
 		return;
 	/* Early at boot the pool is empty: time and pid are the best there is. */
-	seed[0] = pmc_now_ns();
-	seed[1] = (uint64_t)agent.pid * 0x9e3779b97f4a7c15u;
-	memcpy(identity, seed, 16);
+	memcpy(identity, (uint64_t[]){ pmc_now_ns(), (uint64_t)agent.pid * 0x9e3779b97f4a7c15u },
+	       16);
 }

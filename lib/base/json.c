@@ -28,12 +28,9 @@ static void escape(struct pmc_out *out, uint32_t code)
 {
 	static const char two[] = "btnvfr"; /* 8..13; \v is not JSON's */
 
-	if (code == '"' || code == '\\') {
+	if (code == '"' || code == '\\' || (code >= 8 && code <= 13 && code != 11)) {
 		pmc_out_char(out, '\\');
-		pmc_out_char(out, (char)code);
-	} else if (code >= 8 && code <= 13 && code != 11) {
-		pmc_out_char(out, '\\');
-		pmc_out_char(out, two[code - 8]);
+		pmc_out_char(out, code <= 13 ? two[code - 8] : (char)code);
 	} else if (code > 0xffff) {
 		code -= 0x10000;
 		pmc_outf(out, "\\u%04x\\u%04x", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));

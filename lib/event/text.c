@@ -198,8 +198,7 @@ static void suggest_behind(struct event_nearest *nearest, struct event_span pref
 {
 	struct pmc_out out = pmc_out_mem(nearest->prefix, sizeof(nearest->prefix));
 
-	pmc_out_bytes(&out, prefix.at, prefix.len);
-	pmc_out_char(&out, c);
+	pmc_outf(&out, "%.*s%c", (int)prefix.len, prefix.at, c);
 }
 
 static void try_builtin(const struct pmc_builtin *row, void *arg)

@@ -156,7 +156,6 @@ int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool
 	memset(plan, 0, sizeof(*plan));
 	if (!making)
 		return -ENOMEM;
-	memset(making, 0, sizeof(*making));
 	making->mac = mac;
 	making->arena = arena;
 	for (unsigned i = 0; i < events->count; i++)
