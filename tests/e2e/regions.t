@@ -60,6 +60,13 @@ is "$(jq -c '[.rows[] | { key, value: (.events[] | select(.name == "cpu_ns") | .
 within "$(jq '.total[0].events[] | select(.name == "cpu_ns") | .b' out)" "$(group outer .cpu_ns)" 5 \
 	"its total has inner regions once"
 is "$(jq -c '[.rows[].events[].name] | unique' out)" '["calls","cpu_ns","page-faults","task-clock"]' "no threads, no switches"
+is "$("$PMCTL" diff --by region --top 1 twenty.pmc x.pmc | grep -c 'others *cpu')" 0 \
+	"other regions have no sum of CPU time, which would have some of it twice"
+is "$("$PMCTL" report --by region --where 'region=m*' --format json x.pmc | jq -c '[.groups[] | [.key, .calls]]')" '[["middle",200]]' \
+	"--where region="
+run "$PMCTL" report --by region --where region=none x.pmc
+is "$status" 1 "no region of that name"
+like "$(cat err)" 'region=none' "which is named"
 run "$PMCTL" diff --by region --fail-above 1000 twenty.pmc x.pmc
 is "$status" 0 "--fail-above judges the total"
 mv twenty.pmc x.pmc

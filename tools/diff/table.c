@@ -128,16 +128,18 @@ static bool add_row(struct lines *lines, const struct diff_row *row, bool all)
 	return some;
 }
 
-/* Adds the row to the sum of those without a line. What functions call is in several totals. */
+/* Adds the row to the sum of those without a line. What functions call is in several totals, and
+ * what a region has but its calls is also in those around it. */
 static void add_other(struct lines *lines, const struct diff_row *row)
 {
 	struct diff *diff = lines->diff;
 	const unsigned step = pmc_by_samples(diff->by) ? 2 : diff->n_columns;
+	const unsigned first = diff->by == PMC_BY_REGION ? DIFF_THREADS : diff_first(diff);
 
 	lines->n_others++;
 	for (unsigned side = 0; side < 2; side++)
 		diff->others.there[side] |= row->there[side];
-	for (unsigned c = diff_first(diff); c < diff->n_columns; c += step) {
+	for (unsigned c = first; c < diff->n_columns; c += step) {
 		const diff_number *sums = diff_sums(row, c);
 
 		for (unsigned i = 0; sums && i < diff->n_dumps; i++)
@@ -392,6 +394,8 @@ static void write_notes(const struct lines *lines, bool intervals)
 	struct tool_rows *rows = &diff->out;
 
 	note_others(lines);
+	if (diff->by == PMC_BY_REGION)
+		tool_rows_say(rows, " regions include inner ones; times are CPU time, not elapsed");
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++) {
 		const unsigned *scopes = diff->columns[c].scopes;
 

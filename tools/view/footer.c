@@ -243,7 +243,8 @@ static void regions(struct pmc_view *view)
 		return;
 	}
 	if (!view->n_regions) {
-		note(view, " no regions marked in these threads; see pmc_region(3)");
+		note(view, " no regions were recorded: pmctl run records those that programs mark "
+			   "(pmc_region(3)), pmctl profile none");
 		return;
 	}
 	/* The cost is the same in all threads read in the same way: the highest stands for it. */

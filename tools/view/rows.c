@@ -9,6 +9,11 @@
 
 /* ---- conditions ------------------------------------------------------------------------ */
 
+static bool is_region(const struct table_column *column)
+{
+	return column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_region;
+}
+
 /* With the columns of threads, then those of rows of samples. */
 static int conditions_make(struct pmc_view *view)
 {
@@ -27,7 +32,7 @@ static int conditions_make(struct pmc_view *view)
 	view->conditions = pmc_arena_alloc(view->arena, 2 * (options->n_where + 1) * sizeof(*list));
 	view->row_conditions = view->conditions + options->n_where;
 	for (unsigned i = 0; i < options->n_where && !err; i++)
-		if (list[i].column >= all + threads->n)
+		if (list[i].column >= all + threads->n || is_region(list[i].column))
 			view->row_conditions[view->n_row_where++] = list[i];
 		else
 			view->conditions[view->n_where++] = list[i];
@@ -141,6 +146,18 @@ void pmc_view_select_rows(struct pmc_view *view)
 	fold->n_rows -= at;
 }
 
+/* Of a region: its name. */
+static bool selects_region(struct pmc_view *view, const struct pmc_p_thread *region)
+{
+	struct pmc_row row;
+
+	pmc_row_of(view, region, &row);
+	for (unsigned i = 0; i < view->n_row_where; i++)
+		if (!holds(view, &view->row_conditions[i], &row))
+			return false;
+	return true;
+}
+
 static bool selects(struct pmc_view *view, const struct pmc_p_row *from)
 {
 	struct pmc_thread_buf buf;
@@ -208,7 +225,9 @@ int pmc_view_check_selection(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
 	const bool threads = view->n_where && !view->n_rows && view->profile->n_threads;
-	const bool rows = view->n_row_where && samples->event && !samples->n_matches;
+	const bool rows = view->n_row_where &&
+			  (view->by == PMC_BY_REGION ? !view->n_regions :
+						       samples->event && !samples->n_matches);
 	struct pmc_out *out = view->out, text;
 	const char *miss;
 	char buf[512];
@@ -263,8 +282,10 @@ void pmc_view_regions(struct pmc_view *view)
 	for (uint64_t i = 0; i < profile->n_regions; i++) {
 		const struct pmc_p_region *region = profile->regions[i];
 
-		if (all || (region->row && selects(view, region->row)))
-			as_thread(profile, region, &view->regions[view->n_regions++]);
+		if (!all && !(region->row && selects(view, region->row)))
+			continue;
+		as_thread(profile, region, &view->regions[view->n_regions]);
+		view->n_regions += selects_region(view, &view->regions[view->n_regions]);
 	}
 }
 
