@@ -66,6 +66,17 @@ run "$PMCTL" merge cut.pmc -o rest.pmc
 like "$(cat err)" 'damaged' "a file that is cut off is said to be"
 ok "the rest has its rows" [ "$("$PMCTL" report --format csv rest.pmc | wc -l)" -gt 1 ]
 
+mkdir nozstd
+: >nozstd/libzstd.so.1
+run env LD_LIBRARY_PATH="$T/nozstd" "$PMCTL" merge plain.pmc x.pmc -o lacks.pmc
+is "$status $(ls lacks.pmc 2>&1 | grep -c 'No such')" "1 1" "without libzstd a merge fails"
+like "$(cat err)" 'install the package libzstd1' "and says what is missing"
+run env LD_LIBRARY_PATH="$T/nozstd" "$PMCTL" report x.pmc
+like "$status $(cat err)" '^1 .*libzstd1' "as a report does"
+run env LD_LIBRARY_PATH="$T/nozstd" "$PMCTL" profile -o nozstd.pmc -- true
+run env LD_LIBRARY_PATH="$T/nozstd" "$PMCTL" report nozstd.pmc
+is "$status" 0 "its recordings are not compressed"
+
 run "$PMCTL" profile --unwind fp -o fp.pmc -- "$PROG/work"
 # The C library has no frame pointers, so what calls it is missing.
 grep -v zeros out >spent

@@ -86,7 +86,7 @@ static void only_what_is_new(void **state)
 /* Random bytes anywhere in the contents, in a frame that is good by its hash. */
 static void damaged_contents_do_no_harm(void **state)
 {
-	struct dump dump = random_dump(200);
+	struct dump dump = random_dump(15);
 	int plain = file_of(dump.data, dump.len), fd = packed(plain, 0);
 	const unsigned most = scanned(plain).n;
 	off_t len = lseek(fd, 0, SEEK_END);

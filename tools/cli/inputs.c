@@ -178,7 +178,7 @@ static int fail_only(const struct inputs *inputs, const char *path, int problem)
 				 "%s is not a dump: it has no valid frame; PMC_OUT or "
 				 "pmctl run -o writes one",
 				 name);
-	return tool_fail(EXIT_FAIL, "cannot read %s: %s%s", name, strerror(-problem),
+	return tool_fail(EXIT_FAIL, "cannot read %s: %s%s", name, why(problem),
 			 problem == -ENOENT ? "; PMC_OUT or pmctl run -o names the dump" : "");
 }
 

@@ -6,7 +6,9 @@
 #include "tools/cli/progress.h"
 #include "tools/merge/merge.h"
 #include "tools/report/report.h"
+#include "tools/rows/packed.h"
 #include "tools/rows/profile.h"
+#include "tools/rows/zstd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,6 +107,11 @@ int merge_add_input(void *to, int fd, const char *name)
 	struct merge_input seen;
 	int error = merge_add_fd(merge, fd, &seen);
 
+	/* A merge without what cannot be decompressed would lose it. */
+	if (error == -PMC_NO_ZSTD) {
+		tool_fail(EXIT_FAIL, "cannot read %s: it is compressed: %s", name, pmc_zstd_load());
+		return INPUT_FATAL;
+	}
 	if (error && (merge_spill_trouble(merge) || error == -ESTALE || error == -ENOMEM)) {
 		merge_fail(merge, "read", name, error);
 		return INPUT_FATAL;

@@ -348,28 +348,42 @@ static void limit_inputs(struct merge *merge)
 	}
 }
 
-/* Appends what is in a PACKED frame to the temporary file *to, which is made if it is -1. Returns
- * the bytes; 0: it has no frames to be read; or -errno. */
-static long unpack(struct merge *merge, const struct pmc_frame *frame, int *to)
+/* Appends the frames in a PACKED one to the temporary file *to, which is made if it is -1. True: it
+ * is done with; false: it cannot be read, and is kept as one of a later version would be. */
+static bool unpack(struct merge *merge, const struct pmc_frame *frame, int *to,
+		   struct merge_input *seen, int *error)
 {
+	struct pmc_scan scan = { .at = 0 };
 	struct pmc_out out = { .cap = PMC_FRAME_MAX_BYTES };
-	int error = 0;
+	struct pmc_frame inner;
+	uint8_t *bytes;
 	long n;
 
 	if (frame->head.type != PMC_FRAME_PACKED)
-		return 0;
-	out.buf = tool_realloc(NULL, out.cap);
-	n = pmc_unpack(frame, (uint8_t *)out.buf);
-	if (n > 0 && *to < 0)
-		error = *to = merge_temporary();
-	if (n > 0 && *to >= 0) {
-		out.len = (size_t)n;
-		out.fd = *to;
-		error = pmc_out_flush(&out);
+		return false;
+	bytes = tool_realloc(NULL, 2 * (size_t)PMC_FRAME_MAX_BYTES);
+	out.buf = (char *)bytes + PMC_FRAME_MAX_BYTES;
+	n = pmc_unpack(frame, bytes);
+	scan.data = bytes;
+	scan.len = n > 0 ? (size_t)n : 0;
+	*error = n < 0 ? (int)n : 0;
+	while (pmc_scan_next(&scan, &inner)) {
+		if (inner.head.type == PMC_FRAME_PACKED)
+			continue;
+		memcpy(out.buf + out.len, inner.bytes, inner.head.size);
+		out.len += inner.head.size;
 	}
-	free(out.buf);
-	merge->spill_failed = error < 0;
-	return error < 0 ? error : n;
+	if (out.len && *to < 0)
+		*to = merge_temporary();
+	if (out.len) {
+		out.fd = *to;
+		*error = *to < 0 ? *to : pmc_out_flush(&out);
+		merge->spill_failed = *error != 0;
+	}
+	free(bytes);
+	/* Its command lines cannot be taken out. */
+	seen->damaged += scan.damaged + (!n && merge->options.strip_args);
+	return n || merge->options.strip_args;
 }
 
 /* Takes the entries of an input. With `compact` the index is one of threads, and not limited.
@@ -381,7 +395,6 @@ static int read_map(struct merge *merge, size_t index, struct merge_input *seen,
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t kept = (uintptr_t)map->data;
 	struct pmc_frame frame;
-	long inner;
 	int error = 0;
 
 	while (!error && pmc_scan_next(&scan, &frame)) {
@@ -389,9 +402,7 @@ static int read_map(struct merge *merge, size_t index, struct merge_input *seen,
 		const struct entry entry = entry_of(merge, &frame, index);
 
 		tool_progress_add(frame.head.size);
-		inner = unpacked ? unpack(merge, &frame, unpacked) : 0;
-		error = inner < 0 ? (int)inner : 0;
-		if (inner)
+		if (unpacked && unpack(merge, &frame, unpacked, seen, &error))
 			continue;
 		seen->good++;
 		if (at - kept > merge->window) {

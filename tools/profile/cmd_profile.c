@@ -44,6 +44,7 @@ struct job {
 	bool user_only;		       /* the kernel's work may not be observed */
 	const char *path;	       /* of the dump */
 	bool exists, is_old;	       /* the dump was there, with frames of another recording */
+	bool replaced;		       /* which are kept under another name */
 	bool for_caller;	       /* who reads the dump at once, and prints */
 };
 
@@ -496,6 +497,7 @@ static int replace_old(struct job *job, int *fd)
 		return code;
 	close(*fd);
 	*fd = tool_open_dump(job->path, true, &st);
+	job->replaced = *fd >= 0;
 	return *fd < 0 ? refuse_dump(job, *fd) : 0;
 }
 
@@ -663,7 +665,8 @@ static int profile(struct job *job)
 	if (!code)
 		code = finish(job, &fd);
 	/* Nothing was recorded. */
-	if (fd >= 0 && job->output && code && !job->exists && lseek(fd, 0, SEEK_END) == 0)
+	if (fd >= 0 && job->output && code && (!job->exists || job->replaced) &&
+	    lseek(fd, 0, SEEK_END) == 0)
 		unlink(job->path);
 	if (fd >= 0)
 		close(fd);

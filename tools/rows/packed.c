@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -72,14 +73,20 @@ int pmc_scan_packed_fd(int fd, int (*each)(const struct pmc_frame *frame, void *
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Bytes that are compressed together: what is lost if a file is cut off. */
-enum { TOGETHER = 1 << 18 };
+/* Bytes that are compressed together, and lost if a file is cut off: few at first, as a recording
+ * on a full disk begins with its rows. */
+enum { TOGETHER_FIRST = 1 << 14, TOGETHER = 1 << 18 };
 
+/* All, or nothing: the end of a frame that does not fit would be damage. */
 static int write_bytes(int fd, uint8_t *bytes, size_t len)
 {
 	struct pmc_out out = { .buf = (char *)bytes, .len = len, .cap = len, .fd = fd };
+	const off_t before = lseek(fd, 0, SEEK_END);
+	const int error = pmc_out_flush(&out);
 
-	return pmc_out_flush(&out);
+	if (error && before >= 0 && ftruncate(fd, before) != 0)
+		return -errno;
+	return error;
 }
 
 /* Frames as one, or as they are where that is not smaller. 0 or -errno. */
@@ -105,7 +112,7 @@ int pmc_pack(int from, size_t *at, int to)
 	struct pmc_scan scan = { 0 };
 	struct pmc_frame frame;
 	struct stat st;
-	size_t start = *at, most;
+	size_t start = *at, together = TOGETHER_FIRST, most;
 	uint8_t *data, *room;
 	int error = 0;
 
@@ -126,10 +133,11 @@ int pmc_pack(int from, size_t *at, int to)
 	while (!error && pmc_scan_next(&scan, &frame)) {
 		const size_t before = scan.at - frame.head.size;
 
-		if (scan.at - start <= TOGETHER || before == start)
+		if (scan.at - start <= together || before == start)
 			continue;
 		error = write_frames(to, data + start, before - start, room, most);
 		start = before;
+		together = together < TOGETHER ? 2 * together : TOGETHER;
 	}
 	if (!error)
 		error = write_frames(to, data + start, scan.len - start, room, most);
