@@ -153,7 +153,7 @@ static int write_output(const struct request *request, struct export *export)
 	return error ? tool_fail_write(where, -error) : export->code;
 }
 
-/* The counts of --per, in all threads. */
+/* The counts of --per, in all threads; of recordings those of the sampled event. */
 static int count_per(const struct request *request, struct export *export)
 {
 	const struct pmc_profile *profile = export->profile;
@@ -169,12 +169,22 @@ static int count_per(const struct request *request, struct export *export)
 				export->per_count += (double)pmc_count_value(&thread->counts[k]) *
 						     pmc_event_scale(&thread->set->events[k]);
 	}
+	for (uint64_t i = 0, n = export->per_count > 0 ? 0 : profile->n_samples; i < n; i++) {
+		const struct pmc_p_samples *of = profile->samples[i];
+
+		if (request->per && of->event && !strcmp(of->event->name, request->per) &&
+		    of->count && pmc_count_has_value(of->count))
+			export->per_count +=
+				(double)pmc_count_value(of->count) * pmc_event_scale(of->event);
+	}
 	export->per = request->per;
 	return !request->per || export->per_count > 0 ?
 		       0 :
-		       tool_fail(EXIT_FAIL,
-				 "%s has no counts of %s; count it in both runs, with -e",
-				 export->files[0], request->per);
+		       tool_fail(
+			       EXIT_FAIL,
+			       "%s has no counts of %s; count it in both runs, with pmctl run -e, "
+			       "or sample it with pmctl profile -e",
+			       export->files[0], request->per);
 }
 
 static int read_dated(void *to, int fd, const char *name)
