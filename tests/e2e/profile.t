@@ -707,6 +707,15 @@ done
 run "$PMCTL" diff x.pmc.old fp.pmc --by function
 is "$status" 0 "diff by function"
 
+run "$PMCTL" profile -e page-faults -o before.pmc -- "$PROG/work"
+run "$PMCTL" profile -e page-faults -o after.pmc -- "$PROG/work"
+for event in page-faults task-clock; do
+	[ $event = page-faults ] || cp x.pmc.old before.pmc
+	[ $event = page-faults ] || cp fp.pmc after.pmc
+	run "$PMCTL" diff before.pmc after.pmc --html per.html --per $event
+	is "$status" 0 "diff --per $event"
+done
+
 run "$PMCTL" profile --on-cpu --event cs -o cs.pmc -- "$PROG/work"
 functions cs.pmc
 is "$(jq '.sampling | .samples > 0' functions)" true "context switches are sampled without waits"

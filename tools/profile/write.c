@@ -313,6 +313,7 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		.eventset = w->on_set,
 		.frequency = w->frequency,
 		.samples = thread->n_samples,
+		.lost = w->lost,
 		.truncated = thread->truncated,
 	};
 	struct samples samples = {
@@ -324,7 +325,6 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 
 	if (w->off_set) {
 		pmc_add_sat(&of_waits.lost, w->lost);
-		w->lost = 0;
 		of_delays.lost = of_waits.lost;
 		put_waits(w, place, &of_waits, &thread->off, PMC_SAMPLES_LENGTHS | wakers);
 		put_waits(w, place, &of_delays, &thread->delays, PMC_SAMPLES_LENGTHS);
@@ -336,4 +336,6 @@ void prof_write_thread(struct prof_writing *w, const struct prof_place *place,
 		put_samples(w, place, &samples, thread->samples, NULL);
 		put_times(w, place, &on_cpu, &thread->sample_times);
 	}
+	/* Whose they were is not known: the first thread has them, as samples and as waits. */
+	w->lost = 0;
 }
