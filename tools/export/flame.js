@@ -210,7 +210,8 @@ function addBox(graph, at, left, width, depth, pixels) {
 	box.node = at;
 	at.box = box;
 	box.depth = depth;
-	box.tabIndex = 0;
+	/* One stop of the Tab key: arrows go on from there. */
+	box.tabIndex = at === zoomed ? 0 : -1;
 	box.style.left = 100 * left + '%';
 	box.style.width = 100 * width + '%';
 	box.style.setProperty('--hue', data.before ? (change(at, 'total') > 0 ? 4 : 215) : hue(at));
@@ -588,7 +589,10 @@ function flames() {
 	};
 	graph.onkeydown = event => {
 		const at = event.target.node;
-		if (at && event.key === 'Enter') zoom(at);
+		if (at && event.key === 'Enter') {
+			zoom(at);
+			at.box.focus();
+		}
 		if (!at || !event.key.startsWith('Arrow')) return;
 		event.preventDefault();
 		go(at, event.key)?.focus();
@@ -607,7 +611,12 @@ function flames() {
 	graph.onpointerleave = () => {
 		tip.hidden = true;
 	};
-	addEventListener('keydown', event => event.key === 'Escape' && zoom(tree));
+	addEventListener('keydown', event => {
+		const at = document.activeElement.node;
+		if (event.key !== 'Escape') return;
+		zoom(tree);
+		at?.box.focus();
+	});
 	addEventListener('resize', draw);
 }
 
