@@ -204,4 +204,9 @@ for tunables in '' glibc.malloc.arena_max=1; do
 		diag_file err stderr
 	between "$($read_samples x.pmc total | jq -s '[.[].samples] | add')" 100 10000000 "storm${tunables:+, $tunables}: there are samples"
 done
+# ---- kernel mode ------------------------------------------------------------------------------
+PMC_SAMPLE=task-clock/997 run "$PMCTL" run -- dd if=/dev/zero of=/dev/null bs=64k count=100000
+like "$(cat out err)" 'samples explain .* pmctl profile -- CMD' "most of dd is in the kernel: what samples that"
+PMC_SAMPLE=task-clock/997 run "$PMCTL" run -- awk 'BEGIN { while (i < 5000000) i++ }'
+is "$(cat out err | grep -c 'samples explain')" 0 "most of this program is not"
 done_testing

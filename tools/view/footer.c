@@ -297,6 +297,7 @@ static void sample_hint(struct pmc_view *view, const char *what, const char *by)
 static bool sampled(struct pmc_view *view)
 {
 	bool samples = false, waits = false;
+	uint64_t weight = 0, value = 0; /* of clocks that are sampled in user mode only */
 
 	/* Who draws the cells shows the samples, too. */
 	for (uint64_t i = 0; i < view->profile->n_samples && !view->options->cells; i++) {
@@ -306,9 +307,19 @@ static bool sampled(struct pmc_view *view)
 			continue;
 		waits |= pmc_is_off_cpu(of->event);
 		samples |= !pmc_is_off_cpu(of->event);
+		if (!(of->event->def.flags & PMC_EVENT_UNFILTERED) || !of->count ||
+		    !pmc_count_has_value(of->count))
+			continue;
+		pmc_add_sat(&weight, of->weight);
+		pmc_add_sat(&value, pmc_count_value(of->count));
 	}
 	if (samples)
 		sample_hint(view, "samples", "function");
+	if (weight < value / 5 * 4)
+		note(view,
+		     " its samples explain %p %% of the CPU time; pmctl profile -- CMD samples "
+		     "kernel mode, too, as root",
+		     100 * ((double)weight / (double)value));
 	if (waits)
 		sample_hint(view, "waits", "tree --event off-cpu");
 	return (samples || waits) && view->options->keep_hint;
