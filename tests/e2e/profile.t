@@ -88,6 +88,14 @@ is "$("$PMCTL" report --format json secret.pmc | jq -c '[.processes[] | [.cmdlin
 	"the command line as it was given, without its secrets"
 "$PMCTL" merge secret.pmc -o secret.plain
 is "$(grep -c '^.*exec sleep' secret.plain) $(grep -c geheim secret.plain)" "1 0" "the dump has none"
+printf '#!/bin/sh\nsleep 0.2\n' >script
+chmod +x script
+for i in 1 2 3 4 5; do
+	rm -f script.pmc
+	run "$PMCTL" profile -o script.pmc -- ./script "$i"
+	is "$("$PMCTL" report --format json script.pmc | jq -r '[.processes[] | select(.exe | test("/sleep$") | not).cmdline] | unique[]')" \
+		"./script $i" "a script is named as it was given, without its interpreter"
+done
 run "$PMCTL" profile -o x.pmc -- sh -c 'exit 7'
 is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"

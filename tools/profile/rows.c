@@ -125,10 +125,11 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path)
 	if (!image || *image->exe || *path != '/')
 		return;
 	image->exe = image->cmdline = pmc_arena_strdup(&prof->arena, path);
-	/* The command may have replaced itself by another program since. */
+	read_program(prof, image, path);
+	/* As it was given: /proc puts the interpreter in front of a script, until the command
+	 * replaces itself by another program. */
 	if (prof->command && !image->parent && image->fixed.flags & PMC_PROCESS_FIRST)
 		image->cmdline = command_text(prof, prof->command);
-	read_program(prof, image, path);
 }
 
 /* ---- readings ----------------------------------------------------------------------------- */
