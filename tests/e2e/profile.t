@@ -65,6 +65,10 @@ head -c -100 x.pmc >cut.pmc
 run "$PMCTL" merge cut.pmc -o rest.pmc
 like "$(cat err)" 'damaged' "a file that is cut off is said to be"
 ok "the rest has its rows" [ "$("$PMCTL" report --format csv rest.pmc | wc -l)" -gt 1 ]
+head -c 100 x.pmc >cut.pmc
+for file in cut.pmc -; do
+	refuses 1 'damaged or cut off: .*; ' "a dump without a whole frame, $file" report $file <cut.pmc
+done
 
 mkdir nozstd
 : >nozstd/libzstd.so.1

@@ -104,9 +104,11 @@ static void bad_inputs(void **state)
 	static const struct {
 		const char *file, *says;
 	} table[] = {
-		{ "missing", "missing: No such file" }, { "empty", "is empty" },
-		{ "foreign", "foreign is not a dump" }, { "folder", "folder has no dump in it" },
-		{ "torn", "no valid frame" },
+		{ "missing", "missing: No such file" },
+		{ "empty", "is empty" },
+		{ "foreign", "foreign is not a dump" },
+		{ "folder", "folder has no dump in it" },
+		{ "torn", "cannot read torn: it is damaged" },
 	};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -120,8 +122,9 @@ static void bad_inputs(void **state)
 	PMCTL(&run, "merge", "missing", "a.pmc", "foreign", "folder", "torn", "-o", "out");
 	assert_int_equal(run.code, EXIT_OK);
 	check_lines(run.err, 1);
-	assert_non_null(strstr(run.err, "missing (No such file or directory), foreign (no valid "
-					"frame), folder (no dump in it), torn (no valid frame)"));
+	assert_non_null(strstr(run.err,
+			       "missing (No such file or directory), foreign (no valid "
+			       "frame), folder (no dump in it), torn (damaged or cut off)"));
 	assert_int_equal(access("out", F_OK), 0);
 	remove("out");
 	PMCTL(&run, "merge", "empty", "torn", "-o", "out");

@@ -18,6 +18,7 @@
 
 /* Beside those of input_reader: of a directory. */
 #define INPUT_NO_DUMPS (INPUT_FATAL + 1)
+#define INPUT_DAMAGED  (INPUT_FATAL + 2) /* INPUT_FOREIGN, but starts as a dump does */
 
 enum { NAMED = 6 }; /* names of inputs in the warning */
 
@@ -40,6 +41,7 @@ static const char *why(int problem)
 	return problem == INPUT_EMPTY	 ? "empty" :
 	       problem == INPUT_FOREIGN	 ? "no valid frame" :
 	       problem == INPUT_NO_DUMPS ? "no dump in it" :
+	       problem == INPUT_DAMAGED	 ? "damaged or cut off" :
 	       problem == -PMC_NO_ZSTD	 ? pmc_zstd_load() :
 					   strerror(-problem);
 }
@@ -58,11 +60,14 @@ static int leave_out(struct inputs *inputs, const char *name, int problem)
 
 static int read_file(struct inputs *inputs, int fd, const char *name)
 {
+	uint8_t head[PMC_MAGIC_BYTES];
 	int problem;
 
 	if (fd < 0)
 		return fd;
 	problem = inputs->read(inputs->to, fd, name);
+	if (problem == INPUT_FOREIGN && pmc_is_dump(head, pread(fd, head, sizeof(head), 0)))
+		problem = INPUT_DAMAGED;
 	if (fd != STDIN_FILENO)
 		close(fd);
 	inputs->good += !problem;
@@ -168,6 +173,11 @@ static int fail_only(const struct inputs *inputs, const char *path, int problem)
 				 inputs->bad ? ": " : "", inputs->left_out,
 				 inputs->some_directory ? NOT_SEARCHED :
 							  "PMC_OUT or pmctl run -o writes one");
+	if (problem == INPUT_DAMAGED)
+		return tool_fail(EXIT_FAIL,
+				 "cannot read %s: it is damaged or cut off: no frame is whole; "
+				 "record it or copy it again",
+				 name);
 	if (problem == INPUT_FOREIGN && access(path, X_OK) == 0)
 		return tool_fail(EXIT_FAIL, "%s is a program, not a dump; " RUNS, name, how, name);
 	if (problem == -ENOENT && tool_find_command_file(path, program))
