@@ -353,6 +353,8 @@ int event_tracefs_error(const struct pmc_event_roots *roots, int error, char tex
 	means = pmc_error_means(error, &todo);
 	if (error == -ENOENT)
 		pmc_outf(&out, "tracefs is not mounted; mount -t tracefs tracefs %s", root);
+	else if (error == -EACCES && !pmc_path_exists("%s/events", root))
+		pmc_outf(&out, "no permission to read the events in %s; run as root", root);
 	else if (error == -EACCES)
 		pmc_outf(&out, "no permission to read %s; as root: chmod a+rx %s", root, root);
 	else

@@ -2,6 +2,7 @@
 /* test_counter_name.c - lookup of event names in made-up sysfs and tracefs trees, and texts of
  * refusals. */
 #include "lib/counter/counter.h"
+#include "lib/event/source.h"
 #include "tests/unit/counter_try.h"
 #include "tests/unit/event_tree.h"
 
@@ -18,6 +19,7 @@ static void test_tracepoint_places(void **state)
 {
 	struct pmc_event_roots roots = tree_roots;
 	struct pmc_counter_event event;
+	char text[PMC_PATH_MAX];
 
 	counter_roots = &roots;
 	must(pmc_counter_event_tracepoint(&event, "sched", "sched_switch", &failure));
@@ -28,6 +30,12 @@ static void test_tracepoint_places(void **state)
 	assert_int_equal(failure.error, ENODEV);
 	assert_non_null(strstr(failure.advice, "mount -t tracefs"));
 	counter_roots = &tree_roots;
+	/* chmod of the directory permits nothing where only its files are not readable. */
+	assert_int_equal(event_tracefs_error(&tree_roots, -EACCES, text), -EACCES);
+	assert_non_null(strstr(text, "; run as root"));
+	roots.tracefs = "/dev/null";
+	assert_int_equal(event_tracefs_error(&roots, -EACCES, text), -EACCES);
+	assert_non_null(strstr(text, "chmod a+rx /dev/null"));
 }
 
 /* Split fields, config3, hexadecimal and decimal; fields that are not given stay 0. */
