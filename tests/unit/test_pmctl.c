@@ -298,6 +298,8 @@ static void times_have_units(void **state)
 static void values_are_checked(void **state)
 {
 	PARSED("--yes takes none", "--yes=1");
+	PARSED("--yes takes none; write -y -s 9", "-ys9");
+	PARSED("--yes takes none; write -y -n N", "-yn");
 	PARSED("'1'; give a number from 2 to 9", "-s", "1");
 	PARSED("give dwarf or fp", "--how", "zzz");
 	PARSED("mean 'dwarf'", "--how", "dwarv");

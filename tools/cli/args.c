@@ -394,6 +394,23 @@ static bool has_flag(const struct tool_command *command, const char *name)
 	return row;
 }
 
+/* -bn1: other tools take letters in one word. */
+static int refuse_value(const struct tool_args *args)
+{
+	const struct tool_flag *row = args->command->flags;
+	const char *value = args->value, *rest;
+	char use[96] = "";
+
+	while (row && row->letter != *value)
+		row = tool_flag_next(row);
+	rest = row && row->argument && !value[1] ? row->argument : value + 1;
+	if (args->argv[args->at - 1][1] != '-' && *value && row && (row->argument || !*rest))
+		snprintf(use, sizeof(use), "; write -%c -%c%s%s", args->row->letter, *value,
+			 *rest ? " " : "", rest);
+	return tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none%s", value, args->flag,
+			 use);
+}
+
 /* The errors of the argument's form, whatever its value. */
 static int check_form(const struct tool_args *args)
 {
@@ -411,8 +428,7 @@ static int check_form(const struct tool_args *args)
 		return tool_fail(EXIT_USAGE, "unexpected argument '%.60s'; usage: pmctl %s %s",
 				 args->value, args->command->name, args->command->synopsis);
 	if (args->flag && !row->argument && args->value)
-		return tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none", args->value,
-				 args->flag);
+		return refuse_value(args);
 	if (!args->flag || !row->argument || args->value)
 		return 0;
 	snprintf(text, sizeof(text), "%s", row->accepted ? row->accepted : row->argument);
