@@ -16,6 +16,9 @@ refuses 2 "then pmctl report --format json FILE" "a flag that report does not ha
 refuses 2 "pmctl report --format json FILE" "output of a recording as JSON" profile --json -- true
 refuses 2 "export --to html" "a short name of a flame graph" profile --flame -- true
 refuses 2 "use --by KEY" "a flag of report in other words" report --group-by pool x.pmc
+refuses 2 "use --by function" "the opposite of a call tree" report --no-children x.pmc
+refuses 2 "use --frequency HZ" "a short name of the frequency" profile --freq 99 -- true
+refuses 2 "use .*--off-cpu" "an event of other tools" profile -e wall -- true
 refuses 2 "-b -n 1$" "letters in one word" top -bn1
 refuses 2 "use function" "a value of other tools" report --by symbol x.pmc
 refuses 2 "use chrome" "a format of other tools" export --to perfetto x.pmc

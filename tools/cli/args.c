@@ -343,7 +343,8 @@ static bool is_pid_list(const char *at)
 
 static int check_text(const struct tool_args *args)
 {
-	const char *value = args->value;
+	const char *value = args->value, *use;
+	char of[64];
 	struct stat st;
 
 	switch (args->row->type) {
@@ -362,7 +363,12 @@ static int check_text(const struct tool_args *args)
 					 "invalid process ID '%.60s'; write -- before a command",
 					 value);
 	default:
-		return 0;
+		snprintf(of, sizeof(of), "%s %s", args->command->name,
+			 args->flag ? args->flag : "");
+		use = elsewhere(of, value, strlen(value));
+		return use ? tool_fail(EXIT_USAGE, "invalid %s '%s'; use %s", args->flag, value,
+				       use) :
+			     0;
 	}
 }
 
