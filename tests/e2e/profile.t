@@ -103,6 +103,10 @@ done
 run "$PMCTL" profile -o x.pmc -- sh -c 'exit 7'
 is "$status" 7 "the command's status is passed on"
 like "$(cat err)" 'kept as x.pmc.old' "an existing dump is kept under another name"
+run "$PMCTL" profile -o page.html -- true
+like "$(cat err)" 'page.html .*dump.*export --to html' "a dump with the name of a page: a warning tells how to make one"
+run "$PMCTL" profile -o page.pmc -- true
+is "$(cat err)" "" "no warning for another name"
 run "$PMCTL" profile -- nice
 is "$(cat out)" 0 "the command keeps its priority"
 run nice -n -15 "$PMCTL" profile -- sh -c 'cut -d" " -f19 /proc/$PPID/stat'

@@ -475,6 +475,18 @@ static int refuse_dump(const struct job *job, int error)
 			 tool_output_why(error));
 }
 
+static void warn_of_name(const char *path)
+{
+	static const char *const others[] = { ".html", ".json", ".svg", ".folded" };
+	const char *end = strrchr(path, '.');
+
+	for (unsigned i = 0; end && i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(end, others[i]))
+			tool_warn("%s will be a dump, in spite of its name: pmctl export --to html "
+				  "-o PAGE %s makes a page of it",
+				  path, path);
+}
+
 /* Before the recording, whose result would be lost otherwise. An old dump stays until then. */
 static int open_dump(struct job *job, int *fd)
 {
@@ -485,6 +497,8 @@ static int open_dump(struct job *job, int *fd)
 	if (job->output)
 		*fd = tool_open_dump(job->path, true, &st);
 	job->is_old = *fd >= 0 && st.st_size;
+	if (*fd >= 0)
+		warn_of_name(job->path);
 	return job->output && *fd < 0 ? refuse_dump(job, *fd) : 0;
 }
 
