@@ -57,6 +57,15 @@ is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few ru
 (cd step && "$gen" 200 0.5 0 3 195 worker 100)
 history_ step --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"
+mkdir ramp
+# shellcheck disable=SC2046
+(cd ramp && "$gen" 12 1 0 1 $(printf '%s worker 6 ' {2..12}))
+history_ ramp --order name
+like "$(cat out)" 'total .*\+[0-9.]+ +[0-9.]+ *'$'\n' "a gradual rise has a trend and no run of a change"
+unlike "$(cat out)" 'no measurement has changed' "which is not called unchanged"
+like "$(cat out)" ' 1 measurement .*--vs' "the table counts it, and names what compares sets of runs"
+history_ steady
+like "$(cat out)" 'no measurement has changed' "runs without a trend are"
 # Steps that too few runs have.
 (cd step && rm ./* && "$gen" 13 0.5 0 3 11 worker 600 11 flusher 600)
 history_ step --order name --fail-above 5

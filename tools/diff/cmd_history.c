@@ -458,11 +458,23 @@ static const char *apart_text(struct history *history)
 	return pmc_arena_strdup(&history->diff.arena, out.buf);
 }
 
-static void write_notes(struct history *history)
+static uint64_t count_trends(const struct history *history, const struct table *table)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < table->n_rows + table->n_more; i++) {
+		const struct line *line = &history->lines[table->order[i]];
+
+		n += !line->changed && line->trend.significant;
+	}
+	return n;
+}
+
+static void write_notes(struct history *history, uint64_t n_trends)
 {
 	struct diff *diff = &history->diff;
 
-	if (!history->n_changed)
+	if (!history->n_changed && !n_trends)
 		tool_rows_say(&diff->out, " no measurement has changed, as far as %n runs tell%s",
 			      (uint64_t)history->n_runs,
 			      history->n_unchanged ? " (--all shows them)" : "");
@@ -471,6 +483,12 @@ static void write_notes(struct history *history)
 			      " %n %(measurement has|measurements have) no change (--all shows "
 			      "%(it|them))",
 			      (uint64_t)history->n_unchanged);
+	if (n_trends)
+		tool_rows_say(&diff->out,
+			      " %n %(measurement rises or falls|measurements rise or fall) without "
+			      "one run at which %(it|they) changed (trend); pmctl diff A... --vs "
+			      "B... compares two sets of runs",
+			      n_trends);
 	if (history->n_changed)
 		tool_rows_say(&diff->out, " run: the first one after the change, with its 95 %% "
 					  "interval (from, to)");
@@ -506,7 +524,7 @@ static void write_table(struct history *history, struct table *table)
 	tool_rows_print(&diff->out, table);
 	pmc_out_char(&diff->out.out, '\n');
 	tool_rows_put_left_out(&diff->out, table);
-	write_notes(history);
+	write_notes(history, count_trends(history, table));
 }
 
 /* ---- --fail-above -------------------------------------------------------------------------- */
