@@ -254,7 +254,12 @@ static int parse_SIZE(const char *value, pmc_config_SIZE *to)
 
 static int parse_INTERVAL(const char *value, pmc_config_INTERVAL *to)
 {
-	return parse_TIME(value, to) == 0 && *to >= 1000000 ? 0 : -EINVAL;
+	uint64_t ns;
+
+	if (parse_TIME(value, &ns) != 0 || ns < 1000000)
+		return -EINVAL;
+	*to = ns;
+	return 0;
 }
 
 static int parse_SIGNAL(const char *value, pmc_config_SIGNAL *to)
