@@ -41,6 +41,11 @@ is "$status $(of 'fault-*' threads .a)" "0 2" "a damaged dump among several is l
 like "$(cat err)" 'cut.pmc is left out, since it is damaged' "which a warning says"
 diff_ cut.pmc a1.pmc
 is "$status" 0 "one damaged dump a side is compared"
+run "$PMCTL" merge -o sums.pmc a1.pmc a2.pmc
+diff_ sums.pmc b1.pmc
+like "$(cat out)" 'sums of 2 runs in A and 1 in B' "different numbers of runs in two dumps are told"
+diff_ a1.pmc b1.pmc
+unlike "$(cat out)" 'sums of' "equal ones are not"
 diff_ a1.pmc b1.pmc --vs a1.pmc b2.pmc
 is "$(cat "$T/err")" "" "one dump on both sides: no warning"
 for i in {1..13}; do

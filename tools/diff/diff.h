@@ -89,6 +89,7 @@ struct diff {
 	bool scaled;		 /* some count was */
 	const char *hosts[2];	 /* of each side, joined by commas */
 	const char *commands[2]; /* of the first process of each side's first dump */
+	uint64_t jobs[2];	 /* most in one dump of each side */
 	uint64_t off_ns[2];	 /* longest time for which counting was off in a process */
 	/* Samples by the first event of each side, and the event's own counts if known. */
 	struct diff_sampled {

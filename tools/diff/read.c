@@ -299,6 +299,8 @@ static void take_processes(struct dump *dump)
 	struct diff *diff = dump->diff;
 	const unsigned side = dump->side;
 
+	if (dump->profile->n_jobs > diff->jobs[side])
+		diff->jobs[side] = dump->profile->n_jobs;
 	for (uint64_t p = 0; p < dump->profile->n_processes; p++) {
 		const struct pmc_p_process *process = dump->profile->processes[p];
 		const char *host = process->host, *old = diff->hosts[side];

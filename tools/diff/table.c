@@ -406,6 +406,11 @@ static void write_notes(const struct lines *lines, bool intervals)
 						   "in different modes (user, kernel) and is not "
 						   "compared");
 	}
+	if (diff->jobs[0] != diff->jobs[1])
+		tool_rows_say(rows,
+			      " values are sums of %n %(run|runs) in A and %n in B; give the dumps "
+			      "of the single runs: pmctl diff A... --vs B...",
+			      diff->jobs[0], diff->jobs[1]);
 	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1]))
 		tool_rows_say(rows, " hosts differ: A %60S, B %60S", diff->hosts[0],
 			      diff->hosts[1]);
