@@ -50,21 +50,23 @@ static bool reads_delay(const struct slot *slot)
  * one thread writes the main thread's last row. */
 __attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint64_t *delay)
 {
-	const uint64_t delay_ns = *delay;
+	const uint64_t delay_ns = *delay, carried_ns = agent.reported.thread_delay_ns;
 	static char text[512];
 	static struct pmc_proc_stat stat;
 	struct timespec boot;
 	uint64_t life, before;
 
-	if (!(slot->flags & PMC_THREAD_MAIN) || agent.forked || agent.reported.thread_delay_ns ||
-	    agent.plan.os & 1u << PMC_OS_RUN_DELAY)
+	if (!(slot->flags & PMC_THREAD_MAIN) || agent.plan.os & 1u << PMC_OS_RUN_DELAY)
+		return true;
+	/* It may have waited in the exec or fork, before the image has a start. */
+	life = pmc_now_ns() - slot->start_ns;
+	if (delay_ns > carried_ns + life)
+		*delay = carried_ns + life;
+	if (agent.forked || carried_ns)
 		return true;
 	pmc_file_read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
 	if (!pmc_proc_stat(text, &stat) || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
 		return false;
-	life = pmc_now_ns() - slot->start_ns;
-	if (delay_ns > life)
-		*delay = life;
 	before = pmc_sub_sat(pmc_timespec_ns(&boot), (stat.start_ticks + 1) * PMC_TICK_NS + life);
 	return (before < delay_ns ? before : delay_ns) <=
 	       (delay_ns / 10 > life / 100 ? delay_ns / 10 : life / 100);

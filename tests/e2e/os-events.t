@@ -64,10 +64,10 @@ ok "the run delay of threads that are there at the end needs no event" jq -e --r
 	[$told | split("\n")[] | select(. != "") | split(" ") | $row[.[0]] as $delay |
 	 $delay >= (.[1] | tonumber) and $delay < (.[1] | tonumber) + 1000000000] | length == 3 and all' "$T/report.json"
 is "$(json "$T/report.json" '[.threads[] | select(.run_delay_ns == null)] | length')" 1 "that of others is unknown"
-# Programs that exec the next one while three others use the CPU: what they waited is not the last one's.
+# Programs that exec the next one while five others use the CPU: what they waited is not the last one's.
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 others=()
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5; do
 	taskset -c "$cpu" sh -c 'while :; do :; done' &
 	others+=($!)
 done
