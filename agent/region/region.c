@@ -90,9 +90,13 @@ __attribute__((noinline)) static void read_accounts(const struct region_area *ar
 		pmc_usage_thread(&usage);
 		account_put_usage(&now, &usage);
 	}
+	if (pmc_agent_control.os & 1u << PMC_OS_ELAPSED)
+		now.of[ACCOUNT_WALL] = pmc_now_ns();
 	if (atomic_load_explicit(&pmc_agent_control.switched, memory_order_relaxed)) {
 		agent_account(agent_self, &side);
 		account_values(&side, &now);
+	} else {
+		now.of[ACCOUNT_WALL] -= agent_self->start_ns;
 	}
 	words[0] = now.of[ACCOUNT_CPU];
 	for (unsigned g = agent.plan.groups; area->mode != REGION_CLOCK && g < area->groups; g++) {

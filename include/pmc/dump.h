@@ -104,6 +104,7 @@ enum pmc_os_event {
 	PMC_OS_USER_TIME = 1,
 	PMC_OS_SYSTEM_TIME = 2,
 	PMC_OS_OFF_CPU = 3, /* of samples only: waiting, with call stacks */
+	PMC_OS_ELAPSED = 4, /* since the thread started, while counting is on */
 };
 
 struct pmc_event_def {

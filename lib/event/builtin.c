@@ -247,12 +247,16 @@ enum pmc_account pmc_event_account(uint32_t type, uint64_t config)
 		[PERF_COUNT_SW_PAGE_FAULTS_MIN] = PMC_ACCOUNT_USAGE,
 		[PERF_COUNT_SW_PAGE_FAULTS_MAJ] = PMC_ACCOUNT_USAGE,
 	};
+	static const uint8_t os[] = {
+		[PMC_OS_RUN_DELAY] = PMC_ACCOUNT_DELAY,
+		[PMC_OS_USER_TIME] = PMC_ACCOUNT_USAGE,
+		[PMC_OS_SYSTEM_TIME] = PMC_ACCOUNT_USAGE,
+		[PMC_OS_ELAPSED] = PMC_ACCOUNT_ELAPSED,
+	};
 
 	if (type == PERF_TYPE_SOFTWARE && config < COUNT(software))
 		return software[config];
-	if (type != PMC_TYPE_OS || config > PMC_OS_SYSTEM_TIME)
-		return PMC_ACCOUNT_NONE;
-	return config == PMC_OS_RUN_DELAY ? PMC_ACCOUNT_DELAY : PMC_ACCOUNT_USAGE;
+	return type == PMC_TYPE_OS && config < COUNT(os) ? os[config] : PMC_ACCOUNT_NONE;
 }
 
 uint64_t pmc_event_accounted(uint32_t type, uint64_t config, const struct pmc_accounted *accounts)
@@ -260,6 +264,7 @@ uint64_t pmc_event_accounted(uint32_t type, uint64_t config, const struct pmc_ac
 	if (type == PMC_TYPE_OS)
 		return config == PMC_OS_RUN_DELAY ? accounts->delay_ns :
 		       config == PMC_OS_USER_TIME ? accounts->user_ns :
+		       config == PMC_OS_ELAPSED	  ? accounts->elapsed_ns :
 						    accounts->system_ns;
 	switch (config) {
 	case PERF_COUNT_SW_PAGE_FAULTS:

@@ -90,12 +90,14 @@ enum pmc_account {
 	PMC_ACCOUNT_CLOCK, /* the CPU clock of the thread: task-clock, cpu-clock */
 	PMC_ACCOUNT_USAGE, /* getrusage(2): faults, context switches, user and system time */
 	PMC_ACCOUNT_DELAY, /* /proc/TID/schedstat: run-delay */
+	PMC_ACCOUNT_ELAPSED,
 	PMC_ACCOUNTS,
 };
-#define PMC_ACCOUNTED_MOST 9 /* such events */
+#define PMC_ACCOUNTED_MOST 10 /* such events */
 /* What they have of a thread or a process. */
 struct pmc_accounted {
 	uint64_t cpu_ns, minor_faults, major_faults, switches, user_ns, system_ns, delay_ns;
+	uint64_t elapsed_ns;
 };
 enum pmc_account pmc_event_account(uint32_t type, uint64_t config);
 /* The value of such an event. */

@@ -52,7 +52,7 @@ struct pmc_control {
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
 	uint16_t first[PMC_EVENTS_MAX + 1]; /* groups of accounted events included */
 	uint8_t accounted[PMC_EVENTS_MAX];  /* config of an accounted event, ACCOUNTED_OS */
-	uint8_t accounts;		    /* their groups: 0 to 3 */
+	uint8_t accounts;		    /* their groups: 0 to 4 */
 	uint8_t usage;			    /* one of them is of getrusage(2) */
 	_Atomic uint32_t switched; /* number of changes of accounts; 0: none has been opened */
 	_Atomic uint32_t resets;   /* written by pmctl ctl reset, after the accounts */

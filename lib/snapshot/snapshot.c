@@ -207,6 +207,7 @@ __attribute__((noinline)) static void put_words(const struct reader *reader,
 	/* Counting was always on: only what the main thread brought from before is subtracted. */
 	if (!phases && !(slot->flags & PMC_THREAD_MAIN)) {
 		put_row(now, row);
+		now->of[ACCOUNT_WALL] = pmc_sub_sat(now->of[ACCOUNT_WALL], slot->start_ns);
 		return;
 	}
 	snapshot_account(reader, slot, &side);
@@ -235,6 +236,7 @@ unsigned snapshot_accounted(const struct pmc_control *control, unsigned group,
 		.user_ns = of[ACCOUNT_USER],
 		.system_ns = of[ACCOUNT_SYSTEM],
 		.delay_ns = of[ACCOUNT_DELAY],
+		.elapsed_ns = of[ACCOUNT_WALL],
 	};
 
 	for (unsigned i = 0; i < n; i++)
@@ -252,17 +254,23 @@ void snapshot_put_words(const struct reader *reader, struct pmc_frame_buf *buf,
 		[PMC_ACCOUNT_CLOCK] = ACCOUNT_BIT(ACCOUNT_CPU),
 		[PMC_ACCOUNT_USAGE] = ACCOUNT_USAGE,
 		[PMC_ACCOUNT_DELAY] = ACCOUNT_BIT(ACCOUNT_DELAY),
+		[PMC_ACCOUNT_ELAPSED] = ACCOUNT_BIT(ACCOUNT_WALL),
 	};
 	const struct pmc_control *control = reader->control;
 	const unsigned groups = reader->registry->n_groups;
 	uint64_t values[PMC_ACCOUNTED_MOST];
 
 	put_words(reader, slot, now, row, phases);
+	if (!slot->start_ns)
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_WALL);
 	for (unsigned g = groups; g < groups + control->accounts; g++) {
 		const enum pmc_account account = account_of(control, control->first[g]);
 		/* A thread that waits for a CPU does not use one. */
 		uint64_t ns =
-			row->cpu_ns + (account == PMC_ACCOUNT_DELAY ? now->of[ACCOUNT_DELAY] : 0);
+			account == PMC_ACCOUNT_ELAPSED ?
+				now->of[ACCOUNT_WALL] :
+				row->cpu_ns +
+					(account == PMC_ACCOUNT_DELAY ? now->of[ACCOUNT_DELAY] : 0);
 		struct pmc_reading reading = { .n = snapshot_accounted(control, g, now, values) };
 
 		/* CPU clocks exclude stolen time, up to all of a short thread's: its count is 0. */

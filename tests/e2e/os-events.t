@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# os-events.t - run-delay, user-time and system-time: values of the kernel, in rows of every kind.
+# os-events.t - run-delay, user-time, system-time and elapsed-time: values of the kernel, in rows of
+# every kind.
 . "$(dirname "$0")/lib.sh"
 export PMC_EVENTS=run-delay,user-time,system_time
 
@@ -36,6 +37,25 @@ is "$(json "$T/report.json" '[.regions[].events[].state] | unique | join(" ")')"
 ok "a region has the user time of its CPU time" jq -e '[.regions[] | .events[1].value + .events[2].value - .cpu_ns |
 	fabs < 2000000] | all' "$T/report.json"
 
+# ---- elapsed time -----------------------------------------------------------------------------
+python=$(python3 -c 'import sys; print(sys.executable)')
+cat >"$T/naps.py" <<'END'
+import pmc, threading, time
+def work():
+    for _ in range(5):
+        with pmc.region("nap"):
+            time.sleep(0.02)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+work()
+END
+PYTHONPATH=$ROOT/python PMC_EVENTS=duration_time report "$python" "$T/naps.py"
+is "$(jq -c '[.threads[] | .events[0].value == .end_ns - .start_ns] | unique' "$T/report.json")" "[true]" \
+	"the elapsed time of a thread is that from its start to its end"
+is "$(jq -c '[.regions[] | .events[0].value as $ns | $ns >= 100e6 and $ns > .cpu_ns]' "$T/report.json")" "[true,true]" \
+	"that of a region has its waits"
+
 # ---- only where they are asked for ------------------------------------------------------------
 reads() { strace -f -o "$T/strace" -e trace=openat env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c schedstat "$T/strace"; }
 between "$(reads)" 5 20 "schedstat is read at the end of each thread"
@@ -58,7 +78,7 @@ for task in os.listdir("/proc/self/task"):
     print(task, open("/proc/self/task/%s/schedstat" % task).read().split()[1], flush=True)
 os._exit(0)
 END
-PMC_EVENTS=page-faults report "$(python3 -c 'import sys; print(sys.executable)')" "$T/late.py"
+PMC_EVENTS=page-faults report "$python" "$T/late.py"
 ok "the run delay of threads that are there at the end needs no event" jq -e --rawfile told "$T/out" '
 	[.threads[] | {(.tid | tostring): .run_delay_ns}] | add as $row |
 	[$told | split("\n")[] | select(. != "") | split(" ") | $row[.[0]] as $delay |

@@ -395,7 +395,9 @@ static void write_notes(const struct lines *lines, bool intervals)
 
 	note_others(lines);
 	if (diff->by == PMC_BY_REGION)
-		tool_rows_say(rows, " regions include inner ones; times are CPU time, not elapsed");
+		tool_rows_say(
+			rows,
+			" regions include inner ones; all times but elapsed-time are CPU time");
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++) {
 		const unsigned *scopes = diff->columns[c].scopes;
 

@@ -145,6 +145,7 @@ void live_counts_os(const struct live_events *events, const struct live_span *sp
 				.state = PMC_COUNTED,
 				.raw = delay			       ? span->delay_ns :
 				       def->config == PMC_OS_USER_TIME ? span->user_ns :
+				       def->config == PMC_OS_ELAPSED   ? span->ns :
 									 span->system_ns,
 				.enabled_ns = span->ns,
 				.running_ns = span->ns,

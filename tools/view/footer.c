@@ -262,7 +262,7 @@ static void regions(struct pmc_view *view)
 	end(view);
 	for (const struct pmc_fold_row *row = view->groups.rows; row; row = row->next)
 		spread |= row->threads > 1;
-	note(view, " times are CPU time, not elapsed%s",
+	note(view, " all times but elapsed-time (pmctl run -e elapsed-time) are CPU time%s",
 	     spread ? "; min, mean and max are of threads, not of calls" : "");
 }
 
