@@ -253,8 +253,11 @@ void agent_tick_signal(const void *context)
 	if (!agent_active() || agent_fds_busy())
 		return;
 	/* It may kill for what a snapshot needs. */
-	if (agent_unseen_filter())
+	if (agent_unseen_filter()) {
+		if (agent_self && agent_sample_timed(agent_self))
+			agent_note(NOTE_SAMPLE_STOPPED);
 		return;
+	}
 	if (!look())
 		agent_overhead_add(TICK_NS);
 	agent_sample_tick(context);

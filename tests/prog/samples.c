@@ -299,13 +299,12 @@ static void unblock(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* A filter that kills for a system call; raw: which no function of libc installs. */
+/* Works on under a filter that kills for a system call; raw: which no function of libc installs. */
 static int with_filter(unsigned number, int raw)
 {
 	struct sock_filter code[] = FILTER(number, SECCOMP_RET_KILL_PROCESS);
 	const struct sock_fprog filter = { .len = FILTER_LEN, .filter = code };
 
-	burn(leaf);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    (raw ? raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NULL, &filter, 0) :
 		   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)))
@@ -371,8 +370,8 @@ static void *answer(void *arg)
 	return arg;
 }
 
-/* Two threads on one CPU that switch after each some 5 us, then one that does not. */
-static int switching(void)
+/* Two threads on one CPU that switch after each some 5 us. */
+static int switch_often(void)
 {
 	pthread_t thread;
 	cpu_set_t one;
@@ -391,7 +390,6 @@ static int switching(void)
 	}
 	close(there[1]);
 	pthread_join(thread, NULL);
-	burn(leaf);
 	return 0;
 }
 
@@ -427,8 +425,12 @@ int main(int argc, char **argv)
 		with_blocked(SIGIO, argv[0]);
 		return 3;
 	}
-	if (!strcmp(name, "switching"))
-		return switching();
+	if (!strcmp(name, "switching")) {
+		if (switch_often())
+			return 3;
+		burn(leaf);
+		return 0;
+	}
 	if (!strcmp(name, "past")) {
 		past_the_agent();
 		return 0;
@@ -441,10 +443,13 @@ int main(int argc, char **argv)
 		taken();
 		return 0;
 	}
-	if (!strcmp(name, "filter"))
-		return with_filter(SYS_process_vm_readv, 1);
-	if (!strcmp(name, "ioctl"))
-		return with_filter(SYS_ioctl, 0);
+	if (!strcmp(name, "often_filter"))
+		return switch_often() ? 3 : with_filter(SYS_process_vm_readv, 1);
+	if (!strcmp(name, "filter") || !strcmp(name, "ioctl")) {
+		burn(leaf);
+		return !strcmp(name, "filter") ? with_filter(SYS_process_vm_readv, 1) :
+						 with_filter(SYS_ioctl, 0);
+	}
 	if (!strcmp(name, "unblock")) {
 		unblock();
 		return 0;
