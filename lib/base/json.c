@@ -77,7 +77,7 @@ void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len)
 }
 
 /* Comma, key and colon, in one write where the key is short and needs no escapes. */
-static void begin(struct pmc_json *json, const char *key)
+void pmc_json_key(struct pmc_json *json, const char *key)
 {
 	char head[64];
 	size_t n = 0, i = 0;
@@ -110,7 +110,7 @@ static void begin(struct pmc_json *json, const char *key)
 
 static void open_with(struct pmc_json *json, const char *key, char bracket)
 {
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_out_char(json->out, bracket);
 	json->depth++;
 	json->need_comma = false;
@@ -165,13 +165,13 @@ void pmc_json_str(struct pmc_json *json, const char *key, const char *text)
 
 void pmc_json_strn(struct pmc_json *json, const char *key, const char *text, size_t len)
 {
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_json_quoted(json->out, text, len);
 }
 
 void pmc_json_u64(struct pmc_json *json, const char *key, uint64_t value)
 {
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_out_u64(json->out, value);
 }
 
@@ -185,19 +185,19 @@ void pmc_json_known(struct pmc_json *json, const char *key, bool known, uint64_t
 
 void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value)
 {
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_out_i64(json->out, value);
 }
 
 void pmc_json_bool(struct pmc_json *json, const char *key, bool value)
 {
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_out_str(json->out, value ? "true" : "false");
 }
 
 void pmc_json_null(struct pmc_json *json, const char *key)
 {
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_out_str(json->out, "null");
 }
 
@@ -207,6 +207,6 @@ void pmc_json_double(struct pmc_json *json, const char *key, double value)
 		pmc_json_null(json, key);
 		return;
 	}
-	begin(json, key);
+	pmc_json_key(json, key);
 	pmc_out_fixed(json->out, value, PMC_JSON_DECIMALS);
 }

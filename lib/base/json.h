@@ -32,6 +32,8 @@ void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value);
 void pmc_json_double(struct pmc_json *json, const char *key, double value);
 void pmc_json_bool(struct pmc_json *json, const char *key, bool value);
 void pmc_json_null(struct pmc_json *json, const char *key);
+/* Begins a value that the caller writes. */
+void pmc_json_key(struct pmc_json *json, const char *key);
 /* The next value starts on a new line, if the form is not pretty anyway. */
 void pmc_json_line(struct pmc_json *json);
 /* A string with its quotes and escapes, for callers that write their own punctuation. */

@@ -121,14 +121,8 @@ static void put_list(struct stat_lines *lines)
 
 static void put_cell(struct pmc_json *json, const char *key, const struct table_cell *cell)
 {
-	if (cell->kind == CELL_NUMBER)
-		pmc_json_u64(json, key, cell->number);
-	else if (cell->kind == CELL_REAL)
-		pmc_json_double(json, key, cell->real);
-	else if (cell->kind == CELL_TEXT)
-		pmc_json_strn(json, key, cell->text, cell->len);
-	else
-		pmc_json_null(json, key);
+	pmc_json_key(json, key);
+	table_put_json(json->out, cell);
 }
 
 static void put_event(struct pmc_json *json, const struct stat_lines *lines, unsigned e)
@@ -170,51 +164,47 @@ static void put_field(struct pmc_json *json, struct stat_lines *lines,
 	if (column->kind == STAT_AT && lines->summary) {
 		if (lines->at->places[0].ns)
 			put_places(json, lines->at->places);
-	} else if (cell.kind == CELL_JSON) {
-		if (lines->summary)
-			pmc_json_bool(json, column->name, true);
-	} else if (cell.kind != CELL_NULL || !column->blank) {
+	} else if (cell.kind == CELL_JSON ? lines->summary :
+					    cell.kind != CELL_NULL || !column->blank) {
 		put_cell(json, column->name, &cell);
 	}
 }
 
-/* An event is there once if any of its columns is. */
-static bool is_first_of_event(const struct stat_job *stat, unsigned i)
+/* Those of the columns that are of such kinds. */
+static void put_fields(struct pmc_json *json, struct stat_lines *lines, enum stat_column_kind from,
+		       enum stat_column_kind to)
 {
-	const struct table_column *columns = stat->data;
+	const struct stat_job *stat = lines->stat;
 
-	for (unsigned k = 0; k < i && columns[i].kind == STAT_EVENT; k++)
-		if (columns[k].kind == STAT_EVENT && columns[k].index == columns[i].index)
-			return false;
-	return columns[i].kind == STAT_EVENT;
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (from <= stat->data[i].kind && stat->data[i].kind <= to)
+			put_field(json, lines, &stat->data[i]);
 }
 
+/* An event is there once if any of its columns is. */
 static void put_json(struct stat_lines *lines)
 {
 	struct stat_job *stat = lines->stat;
+	bool done[PMC_EVENTS_MAX] = { false };
 	struct pmc_json json;
 
 	pmc_json_init(&json, &stat->output.out, false);
 	pmc_json_object(&json, NULL);
-	for (unsigned i = 0; i < stat->n_data; i++)
-		if (stat->data[i].kind == STAT_KEY)
-			put_field(&json, lines, &stat->data[i]);
+	put_fields(&json, lines, STAT_KEY, STAT_KEY);
 	pmc_json_array(&json, "events");
-	for (unsigned i = 0; i < stat->n_data; i++)
-		if (is_first_of_event(stat, i))
-			put_event(&json, lines, stat->data[i].index);
+	for (unsigned i = 0; i < stat->n_data; i++) {
+		const struct table_column *column = &stat->data[i];
+
+		if (column->kind != STAT_EVENT || done[column->index])
+			continue;
+		put_event(&json, lines, column->index);
+		done[column->index] = true;
+	}
 	pmc_json_array_end(&json);
 	pmc_json_object(&json, "metrics");
-	for (unsigned i = 0; i < stat->n_data; i++)
-		if (stat->data[i].kind == STAT_CPU_USE || stat->data[i].kind == STAT_METRIC) {
-			const struct table_cell cell = stat_cell(lines, &stat->data[i]);
-
-			put_cell(&json, stat->data[i].name, &cell);
-		}
+	put_fields(&json, lines, STAT_CPU_USE, STAT_METRIC);
 	pmc_json_object_end(&json);
-	for (unsigned i = 0; i < stat->n_data; i++)
-		if (stat->data[i].kind >= STAT_WAIT)
-			put_field(&json, lines, &stat->data[i]);
+	put_fields(&json, lines, STAT_WAIT, STAT_AT);
 	pmc_json_object_end(&json);
 	pmc_out_char(&stat->output.out, '\n');
 }
