@@ -213,15 +213,14 @@ static void put_json(struct stat_lines *lines)
 
 /* ---- rows and their sums -------------------------------------------------------------------- */
 
-static struct stat_row *begin_sum(struct stat_lines *lines)
+static struct stat_row *new_sum(struct stat_lines *lines, const char *label)
 {
 	const struct live_events *live = &lines->stat->live;
 	struct stat_row *sum = pmc_arena_alloc(lines->arena, sizeof(*sum));
 
-	*sum = (struct stat_row){ .key = STAT_NO_KEY };
+	*sum = (struct stat_row){ .key = STAT_NO_KEY, .label = label };
 	sum->counts = pmc_arena_alloc(lines->arena, (live->view.count + 1) * sizeof(*sum->counts));
 	live_counts_clear(live, sum->counts);
-	lines->list[lines->n++] = sum;
 	return sum;
 }
 
@@ -249,7 +248,7 @@ static void fold_pools(struct stat_lines *lines)
 
 		HASH_FIND(hh, pools, &key, sizeof(key), pool);
 		if (!pool) {
-			pool = begin_sum(lines);
+			pool = lines->list[lines->n++] = new_sum(lines, NULL);
 			pool->pool = key;
 			HASH_ADD(hh, pools, pool, sizeof(key), pool);
 		}
@@ -327,23 +326,23 @@ static void make_lines(struct stat_lines *lines)
 	rows = lines->list;
 	lines->list = pmc_arena_alloc(lines->arena, (table.n_rows + 2) * sizeof(*rows));
 	lines->n = 0;
-	for (uint64_t i = 0; i < table.n_rows; i++)
-		lines->list[lines->n++] = rows[table.order[i]];
-	more = begin_sum(lines);
-	more->label =
-		pmc_arena_format(lines->arena, "(%llu more)", (unsigned long long)table.n_more);
-	for (uint64_t i = table.n_rows; i < table.n_rows + table.n_more; i++)
-		add_to(lines, more, rows[table.order[i]]);
-	total = begin_sum(lines);
-	total->label = "total";
-	for (unsigned i = 0; i + 1 < lines->n; i++)
-		add_to(lines, total, lines->list[i]);
-	if (!table.n_more || !lines->labels) {
-		lines->list[lines->n - 2] = total;
-		lines->n--;
+	total = new_sum(lines, "total");
+	more = new_sum(lines, pmc_arena_format(lines->arena, "(%llu more)",
+					       (unsigned long long)table.n_more));
+	for (uint64_t i = 0; i < table.n_rows + table.n_more; i++) {
+		struct stat_row *row = rows[table.order[i]];
+
+		add_to(lines, total, row);
+		if (i < table.n_rows)
+			lines->list[lines->n++] = row;
+		else
+			add_to(lines, more, row);
 	}
+	if (table.n_more && labels)
+		lines->list[lines->n++] = more;
 	/* A sum over the rows of CSV would count it twice. */
-	lines->n -= stat->target == STAT_THREAD || stat->output.format == TABLE_CSV;
+	if (stat->target != STAT_THREAD && stat->output.format != TABLE_CSV)
+		lines->list[lines->n++] = total;
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
