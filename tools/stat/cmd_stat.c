@@ -16,7 +16,6 @@ static const char *const keys[] = {
 	[BY_CORE] = "core",	[BY_SOCKET] = "socket", [BY_NODE] = "node",
 };
 static const struct table_column columns[] = {
-	{ .name = "cpus" },
 #define X(field, title, ...) { .name = #field, .head = title },
 #include "tools/stat/columns.def"
 #undef X

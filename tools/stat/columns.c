@@ -62,16 +62,17 @@ static void add_fields(struct stat_job *stat, enum field from, enum field to)
 				  .head = fields[f].head,
 				  .kind = kind,
 				  .unit = fields[f].unit,
+				  .decimals = 2,
 				  .index = f,
 				  .when = fields[f].shown,
 				  .scale = f == FIELD_time_ns ? &seconds : NULL,
 				  /* Without --events the waits are what rows of threads are for. */
 				  .drop = kind == STAT_KEY    ? TABLE_STAYS :
 					  kind == STAT_AT     ? TABLE_DROP_METRIC :
-					  f == FIELD_oncpu_ns ? TABLE_DROP_LAST :
+					  f <= FIELD_oncpu_ns ? TABLE_DROP_LAST :
 					  stat->events	      ? TABLE_DROP_USAGE :
 								TABLE_DROP_EVENT,
-				  .blank = kind != STAT_WAIT || usage,
+				  .blank = kind == STAT_KEY || kind == STAT_AT || usage,
 			  });
 	}
 }
@@ -136,14 +137,6 @@ static void add_event(struct stat_job *stat, unsigned e)
 
 static void add_metrics(struct stat_job *stat)
 {
-	if (stat_clock(stat) >= 0)
-		add(stat, (struct table_column){ .name = "cpus",
-						 .head = "CPUs",
-						 .kind = STAT_CPU_USE,
-						 .unit = TABLE_RATIO,
-						 .decimals = 2,
-						 .when = true,
-						 .drop = TABLE_DROP_LAST });
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
 		if (!pmc_metric_is_accounting(m) && pmc_metric_applies(m, &stat->live.view))
 			add(stat, (struct table_column){
@@ -176,14 +169,16 @@ static void choose_shown(struct stat_job *stat, struct table_column *shown)
 
 int stat_columns(struct stat_job *stat)
 {
-	const size_t room = FIELDS + 1 + pmc_n_metrics + stat->live.view.count * 6;
+	const size_t room = FIELDS + pmc_n_metrics + stat->live.view.count * 6;
 	struct table chosen = { .arena = &stat->arena };
 	int code;
 
 	stat->columns = pmc_arena_alloc(&stat->arena, room * sizeof(*stat->columns));
-	add_fields(stat, 0, FIELD_oncpu_ns);
+	add_fields(stat, 0, FIELD_cpus);
 	for (unsigned e = 0; e < stat->live.view.count; e++)
 		add_event(stat, e);
+	if (stat_clock(stat) >= 0)
+		add_fields(stat, FIELD_cpus, FIELD_oncpu_ns);
 	add_metrics(stat);
 	add_fields(stat, FIELD_oncpu_ns, FIELDS);
 	choose_shown(stat, pmc_arena_alloc(&stat->arena, room * sizeof(*stat->columns)));
@@ -304,8 +299,6 @@ struct table_cell stat_cell(void *arg, const struct table_column *column)
 	switch ((enum stat_column_kind)column->kind) {
 	case STAT_EVENT:
 		return part_cell(lines, column);
-	case STAT_CPU_USE:
-		return cpus_cell(lines);
 	case STAT_METRIC:
 		return live_metric_cell(&stat->live, lines->at->counts, column->index);
 	default:
