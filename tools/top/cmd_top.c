@@ -154,7 +154,6 @@ static const char *const keys[] = {
 	[TOP_THREAD] = "thread", [TOP_POOL] = "pool", [TOP_PROCESS] = "process"
 };
 static const struct table_column columns[] = {
-	{ .name = "time_ns" },
 #define X(id, title, thread, ...) { .name = title, .head = thread },
 #include "tools/top/columns.def"
 #undef X

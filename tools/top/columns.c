@@ -9,7 +9,7 @@
 
 #define WIDEST_TEXT 32
 
-enum { TOP_FIELD, TOP_TIME, TOP_EVENT, TOP_METRIC };
+enum { TOP_FIELD, TOP_EVENT, TOP_METRIC };
 
 /* ---- which there are ------------------------------------------------------------------------ */
 
@@ -41,7 +41,7 @@ static void make_fields(const struct top_watch *watch, enum top_by by, int width
 	};
 
 	memcpy(fields, made, sizeof(made));
-	fields[TOP_NAME].drop = TABLE_STAYS;
+	fields[TOP_TIME].drop = fields[TOP_NAME].drop = TABLE_STAYS;
 	fields[TOP_COMMAND_].most = width / 2;
 	fields[TOP_HISTORY_].hidden = true;
 	if (by == TOP_PROCESS)
@@ -106,15 +106,11 @@ struct table_column *top_columns(const struct top_watch *watch, const struct top
 {
 	const struct live_events *live = &watch->live;
 	struct table_column fields[TOP_COLUMNS];
-	const size_t room = 1 + TOP_COLUMNS + live->view.count + pmc_n_metrics;
+	const size_t room = TOP_COLUMNS + live->view.count + pmc_n_metrics;
 	struct table_column *list = pmc_arena_alloc(arena, room * sizeof(*list));
 
 	make_fields(watch, look->by, width, fields);
 	*n = 0;
-	if (width == TOP_DATA || watch->flags->rows.choice.columns)
-		list[(*n)++] = (struct table_column){ .name = "time_ns",
-						      .unit = TABLE_ID,
-						      .kind = TOP_TIME };
 	for (enum top_column c = 0; c < TOP_HISTORY_; c++)
 		if (fields[c].when && !is_event(live, fields[c].name))
 			list[(*n)++] = fields[c];
@@ -263,10 +259,8 @@ struct table_cell top_cell(void *arg, const struct table_column *column)
 	const struct top_row *row = source->row;
 	const struct live_span *span = &row->span;
 
-	if (column->kind == TOP_TIME)
-		return cell_number(true, source->watch->now_ns);
 	if (row->children &&
-	    (column->kind || (column->index != TOP_NAME && column->index != TOP_CPU &&
+	    (column->kind || (column->index > TOP_NAME && column->index != TOP_CPU &&
 			      column->index != TOP_HISTORY_)))
 		return cell_null();
 	if (column->kind == TOP_EVENT)

@@ -428,7 +428,7 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out)
 		is_keys ? sizeof(of_keys) / sizeof(*list) : sizeof(of_columns) / sizeof(*list);
 
 	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = is_keys ? 0 : TOP_NAME; i < n; i++)
 		if (is_keys || i < TOP_WAIT_P50 || i > TOP_LONGEST_PREEMPTED ||
 		    screen->job->watch.waits)
 			pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
