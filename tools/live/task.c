@@ -548,11 +548,13 @@ uint64_t live_pool_key(const char *thread, char *name)
 	return pmc_hash(name, len);
 }
 
-const char *live_pool_name(struct pmc_map *pools, struct pmc_arena *arena, uint64_t key,
-			   const char *thread, const char *name)
+uint64_t live_pool_take(struct pmc_map *pools, struct pmc_arena *arena, const char **name)
 {
+	char pattern[LIVE_NAME];
+	const uint64_t key = live_pool_key(*name, pattern);
 	char *kept = pmc_map_at(pools, arena, &key, sizeof(key), LIVE_NAME);
 
-	snprintf(kept, LIVE_NAME, "%s", !kept[0] || !strcmp(kept, thread) ? thread : name);
-	return kept;
+	snprintf(kept, LIVE_NAME, "%s", !kept[0] || !strcmp(kept, *name) ? *name : pattern);
+	*name = kept;
+	return key;
 }

@@ -141,9 +141,9 @@ void live_place_add(struct live_place *places, const char *name, uint64_t ns);
 const struct live_place *live_place_most(const struct live_place *places);
 /* Key of the pool of threads whose names differ in digits only; its name has LIVE_NAME bytes. */
 uint64_t live_pool_key(const char *thread, char *name);
-/* The name of that pool: of its threads, while all that `pools` has seen have the same. */
-const char *live_pool_name(struct pmc_map *pools, struct pmc_arena *arena, uint64_t key,
-			   const char *thread, const char *name);
+/* The same; *name, of a thread, becomes that of its pool: of its threads, while all that `pools`
+ * has seen have the same. */
+uint64_t live_pool_take(struct pmc_map *pools, struct pmc_arena *arena, const char **name);
 /* Whether it is running or waits for a CPU. */
 static inline bool live_is_runnable(const struct live_task *task)
 {

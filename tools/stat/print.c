@@ -243,8 +243,9 @@ static void fold_pools(struct stat_lines *lines)
 	lines->n = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct stat_row *thread = threads[i];
-		char name[LIVE_NAME];
-		const uint64_t key = live_pool_key(thread->name, name);
+		const char *name = thread->name;
+		const uint64_t key =
+			live_pool_take(&lines->stat->pools, &lines->stat->arena, &name);
 
 		HASH_FIND(hh, pools, &key, sizeof(key), pool);
 		if (!pool) {
@@ -252,8 +253,7 @@ static void fold_pools(struct stat_lines *lines)
 			pool->pool = key;
 			HASH_ADD(hh, pools, pool, sizeof(key), pool);
 		}
-		pool->name = live_pool_name(&lines->stat->pools, &lines->stat->arena, key,
-					    thread->name, name);
+		pool->name = name;
 		add_to(lines, pool, thread);
 		for (unsigned p = 0; p < LIVE_PLACES; p++)
 			live_place_add(pool->places, thread->places[p].name, thread->places[p].ns);

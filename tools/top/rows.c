@@ -18,11 +18,12 @@ enum top_by top_usual_by(const struct top_watch *watch)
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static uint64_t key_of(const struct top_task *task, enum top_by by, char name[LIVE_NAME])
+static uint64_t key_of(struct top_watch *watch, const struct top_task *task, enum top_by by,
+		       const char **name)
 {
+	*name = by == TOP_PROCESS ? task->process->name : task->task.stat.name;
 	if (by == TOP_POOL)
-		return live_pool_key(task->task.stat.name, name);
-	memcpy(name, by == TOP_PROCESS ? task->process->name : task->task.stat.name, LIVE_NAME);
+		return live_pool_take(&watch->pools, &watch->table, name);
 	return by == TOP_PROCESS ? (uint64_t)task->process->pid : task->number;
 }
 
@@ -43,7 +44,7 @@ void top_look_inside(struct top_look *look, const struct top_row *row)
 	look->filter[0] = '\0';
 	look->only = row->key;
 	look->only_by = look->by;
-	memcpy(look->only_name, row->name, sizeof(look->only_name));
+	snprintf(look->only_name, sizeof(look->only_name), "%s", row->name);
 	look->by = TOP_THREAD;
 }
 
@@ -107,21 +108,17 @@ static void add_process(struct top_rows *rows, struct top_watch *watch,
 	rows->cpu_ns += process->ended_ns;
 	for (unsigned t = 0; t < process->n; t++) {
 		const struct top_task *task = process->tasks[t];
-		char name[LIVE_NAME];
+		const char *name;
 		struct top_row *row;
 
 		if (task->task.known) {
 			live_span_add(&rows->sum, &task->task.span);
 			rows->cpu_ns += task->task.span.cpu_ns;
 		}
-		if (look->only && key_of(task, look->only_by, name) != look->only)
+		if (look->only && key_of(watch, task, look->only_by, &name) != look->only)
 			continue;
-		row = row_of(rows, &watch->live, key_of(task, look->by, name));
-		snprintf(row->name, sizeof(row->name), "%s",
-			 look->by == TOP_POOL ?
-				 live_pool_name(&watch->pools, &watch->table, row->key,
-						task->task.stat.name, name) :
-				 name);
+		row = row_of(rows, &watch->live, key_of(watch, task, look->by, &name));
+		row->name = name;
 		add_task(rows, watch, row, task);
 		/* Threads that have ended are part of their process only. */
 		if (look->by == TOP_PROCESS && !t && row->known)
@@ -140,7 +137,7 @@ static void add_children(struct top_rows *rows, const struct top_watch *watch,
 	if (!watch->children_ns || look->only)
 		return;
 	row = row_of(rows, &watch->live, UINT64_MAX);
-	strcpy(row->name, "(ended children)");
+	row->name = "(ended children)";
 	row->children = true;
 	row->known = 1;
 	row->ns = rows->wall_ns;

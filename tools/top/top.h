@@ -147,7 +147,7 @@ void top_agent_threads(struct top_watch *watch, struct top_process *process);
 
 struct top_row {
 	uint64_t key; /* the same in the next interval */
-	char name[LIVE_NAME];
+	const char *name;
 	const struct top_task *task; /* of a row of one thread; else NULL */
 	bool children;		     /* that ended: nothing but their CPU time is known */
 	const char *command;	     /* of the process; NULL: several */
