@@ -238,8 +238,8 @@ static struct table_cell place_cell(const struct stat_lines *lines)
 	static char text[LIVE_WCHAN + 8];
 	uint64_t all = 0;
 
-	if (line->task && !lines->cumulative)
-		return cell_text(line->task->wchan[0] ? line->task->wchan : NULL);
+	if (line->task.pid && !lines->cumulative)
+		return cell_text(line->task.wchan[0] ? line->task.wchan : NULL);
 	for (unsigned i = 0; i < LIVE_PLACES; i++)
 		all += line->places[i].ns;
 	if (!all || !lines->labels)
@@ -268,7 +268,7 @@ static struct table_cell field_cell(const struct stat_lines *lines, enum field f
 	const struct stat_job *stat = lines->stat;
 	const struct stat_row *line = lines->at;
 	const bool all = line->span.ns;
-	const pid_t pid = line->task		? line->task->pid :
+	const pid_t pid = line->task.pid	? line->task.pid :
 			  stat->n_processes > 1 ? 0 :
 			  stat->pid		? stat->pid :
 						  stat->child_pid;

@@ -392,7 +392,7 @@ static bool hides_places(const struct stat_job *stat)
 
 		if (row->places[0].ns)
 			return false;
-		asleep |= row->task->known && strchr("SD", row->task->stat.state);
+		asleep |= row->task.known && strchr("SD", row->task.stat.state);
 	}
 	return asleep;
 }

@@ -99,7 +99,7 @@ static const char *program_of(const struct stat_job *stat, const struct stat_row
 	for (unsigned p = 0; p < stat->n_processes; p++) {
 		const struct stat_process *process = &stat->processes[p];
 
-		if (row->task && row->task->pid != process->pid)
+		if (row->task.pid && row->task.pid != process->pid)
 			continue;
 		if (name && strcmp(name, process->program) != 0)
 			return NULL;

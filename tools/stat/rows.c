@@ -44,7 +44,7 @@ static uint64_t ran(struct stat_row *row)
 
 bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row)
 {
-	return stat->target == STAT_PROCESS && row->task && !row->seen;
+	return stat->target == STAT_PROCESS && row->task.pid && !row->seen;
 }
 
 void stat_drop_rows(struct stat_job *stat)
@@ -64,7 +64,7 @@ void stat_drop_rows(struct stat_job *stat)
 		stat->dropped_ns += ran(row);
 		stat->dropped_clock_ns += row->later ? row->clock_ns : ran(row);
 		live_groups_free(&row->groups);
-		live_task_close(row->task, &stat->budget);
+		live_task_close(&row->task, &stat->budget);
 		free(row);
 	}
 	stat->n_rows = stat->n_rows ? kept : 0;

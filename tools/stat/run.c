@@ -169,7 +169,7 @@ static int open_task(struct stat_job *stat, struct stat_row *row, enum pmc_perf_
 
 static void read_waits(struct stat_job *stat, struct stat_row *row)
 {
-	struct live_task *task = row->task;
+	struct live_task *task = &row->task;
 	const bool first = !task->read_ns;
 	const int error = live_task_read(task, stat->read_ns, &stat->budget);
 
@@ -199,7 +199,7 @@ static void read_all_waits(struct stat_job *stat)
 		if (row->seen)
 			read_waits(stat, row);
 		if (!row->seen)
-			live_task_close(row->task, &stat->budget);
+			live_task_close(&row->task, &stat->budget);
 		stat->alive += row->seen;
 	}
 }
@@ -211,11 +211,10 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 	int error;
 
 	row->seen = true;
-	if (row->task)
+	if (row->task.pid)
 		return 0;
-	row->task = &row->thread;
-	live_task_init(row->task, pid, tid);
-	row->name = row->task->stat.name;
+	live_task_init(&row->task, pid, tid);
+	row->name = row->task.stat.name;
 	error = stat->refused ? 0 : open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
 	if (error == -EACCES || error == -EPERM) {
 		stat->refused = error;
@@ -443,8 +442,8 @@ void stat_close(struct stat_job *stat)
 		close(stat->cgroup_fd);
 	for (unsigned r = 0; r < stat->n_rows; r++) {
 		live_groups_free(&stat->rows[r]->groups);
-		if (stat->rows[r]->task)
-			live_task_close(stat->rows[r]->task, &stat->budget);
+		if (stat->rows[r]->task.pid)
+			live_task_close(&stat->rows[r]->task, &stat->budget);
 		free(stat->rows[r]);
 	}
 }

@@ -27,8 +27,7 @@ struct stat_key {
 /* A printed line: the total, what is counted on CPUs, a thread, or the sum of several. */
 struct stat_row {
 	struct stat_key key;
-	struct live_task *task; /* of one thread alone: `thread` */
-	struct live_task thread;
+	struct live_task task;	   /* of one thread alone; pid 0: none */
 	const char *name;	   /* of the thread or pool; NULL: neither */
 	const char *label;	   /* of sums, in tables: in the first column of the key */
 	unsigned threads;	   /* of a pool; 0: no pool */
