@@ -139,7 +139,7 @@ int stat_clock(const struct stat_job *stat)
 	return -1;
 }
 
-uint64_t stat_processes_ns(struct stat_job *stat, bool *ended)
+uint64_t stat_processes_ns(struct stat_job *stat)
 {
 	uint64_t sum = 0;
 
@@ -149,7 +149,8 @@ uint64_t stat_processes_ns(struct stat_job *stat, bool *ended)
 
 		if (ns)
 			process->cpu_ns = ns;
-		*ended |= !ns;
+		else if (!stat->unread_ns)
+			stat->unread_ns = stat->budget.now_ns - stat->read_ns;
 		sum += process->cpu_ns;
 	}
 	return sum;
@@ -160,7 +161,6 @@ void stat_rest_start(struct stat_job *stat)
 	const struct live_events *live = &stat->live;
 	struct stat_row *rest = &stat->rest;
 	const int clock = stat_clock(stat);
-	bool ended = false;
 
 	stat->clock = UINT_MAX;
 	if (!stat_has_waits(stat))
@@ -173,7 +173,7 @@ void stat_rest_start(struct stat_job *stat)
 	rest->counts =
 		pmc_arena_alloc(&stat->arena, (live->view.count + 1) * sizeof(*rest->counts));
 	if (stat->target == STAT_PROCESS)
-		stat->process_ns = stat_processes_ns(stat, &ended);
+		stat->process_ns = stat_processes_ns(stat);
 }
 
 /* Never falls, so that the intervals add up. */

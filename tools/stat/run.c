@@ -488,9 +488,8 @@ static int open_target(const struct stat_job *stat)
 static void scan(struct stat_job *stat)
 {
 	const uint64_t now = stat->budget.now_ns = pmc_now_ns();
-	bool ended = false;
 	/* Rows that are read later have no less. */
-	const uint64_t process_ns = stat->process_ns ? stat_processes_ns(stat, &ended) : 0;
+	const uint64_t process_ns = stat->process_ns ? stat_processes_ns(stat) : 0;
 	const int error = stat_has_waits(stat)	       ? scan_threads(stat) :
 			  stat->target == STAT_MACHINE ? scan_cpus(stat) :
 							 0;
@@ -501,8 +500,6 @@ static void scan(struct stat_job *stat)
 		stat_read_row(stat, stat->rows[r]);
 	read_all_waits(stat);
 	stat_rest_read(stat, process_ns);
-	if (ended && !stat->unread_ns)
-		stat->unread_ns = now - stat->read_ns;
 	stat->now_ns = stat->read_ns = now;
 }
 

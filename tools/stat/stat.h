@@ -142,8 +142,8 @@ void stat_sum(struct stat_job *stat, bool cumulative);
 void stat_step(struct stat_job *stat);
 /* The event that counts CPU time; -1: none. */
 int stat_clock(const struct stat_job *stat);
-/* CPU time of the processes, that of one that has ended as it was last read; *ended: one has. */
-uint64_t stat_processes_ns(struct stat_job *stat, bool *ended);
+/* CPU time of the processes, that of one that has ended as it was last read. */
+uint64_t stat_processes_ns(struct stat_job *stat);
 /* CPU time that no row has: counting starts; the CPU time of the processes before their threads
  * were read. */
 void stat_rest_start(struct stat_job *stat);
