@@ -457,14 +457,9 @@ void stat_close(struct stat_job *stat)
 /* PIDFD_THREAD of <linux/pidfd.h>, since Linux 6.9. */
 #define FOR_THREAD O_EXCL
 
-static bool has_pid(const struct stat_job *stat)
-{
-	return stat->target == STAT_PROCESS || stat->target == STAT_THREAD;
-}
-
 static bool target_ended(struct stat_job *stat)
 {
-	bool ended = has_pid(stat);
+	bool ended = stat->n_processes;
 
 	for (unsigned p = 0; p < stat->n_processes; p++) {
 		struct stat_process *process = &stat->processes[p];
@@ -520,7 +515,7 @@ static int step(struct stat_job *stat)
 static bool wait_until(struct stat_job *stat, const struct live_wait *wait, uint64_t until)
 {
 	const bool scans = stat->target == STAT_PROCESS && stat_has_waits(stat);
-	const bool looks = scans || (wait->input < 0 && has_pid(stat));
+	const bool looks = scans || (wait->input < 0 && stat->n_processes);
 
 	for (;;) {
 		const uint64_t soon = pmc_now_ns() + LOOK_NS;
