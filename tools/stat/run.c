@@ -108,7 +108,8 @@ static void leave_cpu(struct stat_job *stat, int cpu)
 /* Groups on each CPU that is online, and none on others. 0 or -errno. */
 static int scan_cpus(struct stat_job *stat)
 {
-	uint64_t online[STAT_CPUS / 64] = { 0 }, first, last;
+	bool online[STAT_CPUS] = { false };
+	uint64_t first, last;
 	char text[4096];
 	const char *at = text;
 	int error = pmc_file_read(text, sizeof(text), CPUS "/online");
@@ -117,23 +118,21 @@ static int scan_cpus(struct stat_job *stat)
 		return error ? error : -ENODEV;
 	while (pmc_range_take(&at, &first, &last))
 		for (; first <= last && first < STAT_CPUS; first++)
-			online[first / 64] |= 1ull << (first % 64);
+			online[first] = true;
 	for (unsigned cpu = 0; cpu < STAT_CPUS; cpu++) {
-		uint64_t *was = &stat->online[cpu / 64], bit = 1ull << (cpu % 64);
-
-		if (!((*was ^ online[cpu / 64]) & bit))
+		if (stat->online[cpu] == online[cpu])
 			continue;
 		error = 0;
-		if (*was & bit)
-			leave_cpu(stat, (int)cpu);
-		else
+		if (online[cpu])
 			error = open_cpu(stat, (int)cpu);
+		else
+			leave_cpu(stat, (int)cpu);
 		/* It went offline just now. */
 		if (error == -ENODEV)
 			continue;
 		if (error)
 			return error;
-		*was ^= bit;
+		stat->online[cpu] = online[cpu];
 	}
 	return 0;
 }

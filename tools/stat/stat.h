@@ -95,11 +95,11 @@ struct stat_job {
 	unsigned alive;		   /* rows of threads in the last scan */
 	uint64_t unread_ns;	   /* last time of a process that had gone before it was read */
 	unsigned restarts;	   /* of attaching, since threads were started meanwhile */
-	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
-	bool children;			 /* the process has or had some, which rows lack */
-	uint64_t child_faults;		 /* of those that it had waited for at the start */
-	bool unsettled;			 /* threads were started during each attempt */
-	int error;			 /* first failure of a scan */
+	bool online[STAT_CPUS];	   /* CPUs that have groups */
+	bool children;		   /* the process has or had some, which rows lack */
+	uint64_t child_faults;	   /* of those that it had waited for at the start */
+	bool unsettled;		   /* threads were started during each attempt */
+	int error;		   /* first failure of a scan */
 	int refused; /* -errno: events of another user's threads, which have waits alone */
 
 	/* the run */
