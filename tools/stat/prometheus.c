@@ -113,21 +113,19 @@ static void put_labels(struct pmc_out *out, const struct stat_job *stat, const s
 	const int numbers[] = { row->key.tid, row->key.cpu, row->key.socket, row->key.core,
 				row->key.node };
 	static const char *const keys[] = { "tid", "cpu", "socket", "core", "node" };
-	const char *program = program_of(stat, row);
+	const char *program = program_of(stat, row), *name = row->name;
 	char pool[LIVE_NAME];
 
 	if (program)
 		put_label(out, "program", program);
 	if (stat->cgroup)
 		put_label(out, "cgroup", stat->cgroup);
-	if (row == &stat->rest)
-		put_label(out, stat->by == BY_POOL ? "pool" : "thread", row->name);
-	else if (stat->by == BY_POOL && row->name) {
-		live_pool_key(row->name, pool);
-		put_label(out, "pool", pool);
-	} else if (stat->by == BY_THREAD && row->name) {
-		put_label(out, "thread", row->name);
+	if (stat->by == BY_POOL && row != &stat->rest) {
+		live_pool_key(name, pool);
+		name = pool;
 	}
+	if (stat_has_waits(stat))
+		put_label(out, stat->by == BY_POOL ? "pool" : "thread", name);
 	for (unsigned i = 0; i < 5; i++)
 		if (numbers[i] >= 0 && (i || stat->by == BY_THREAD))
 			pmc_outf(out, "%s%s=\"%d\"", out->len ? "," : "", keys[i], numbers[i]);
