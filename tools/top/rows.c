@@ -171,8 +171,8 @@ static void arrange(struct top_rows *rows, const struct top_watch *watch,
 	for (unsigned r = 0; r < table.n_rows; r++)
 		sorted[r] = rows->list[table.order[r]];
 	rows->list = sorted;
-	rows->hidden += rows->n - (unsigned)table.n_rows;
 	rows->n = (unsigned)table.n_rows;
+	rows->hidden = HASH_COUNT(rows->by_key) - rows->n;
 }
 
 void top_rows_make(struct top_rows *rows, struct top_watch *watch, const struct top_look *look)
@@ -187,12 +187,9 @@ void top_rows_make(struct top_rows *rows, struct top_watch *watch, const struct 
 	add_children(rows, watch, look);
 	rows->list =
 		pmc_arena_alloc(&rows->arena, (HASH_COUNT(rows->by_key) + 1) * sizeof(*rows->list));
-	for (struct top_row *row = rows->by_key; row; row = row->hh.next) {
+	for (struct top_row *row = rows->by_key; row; row = row->hh.next)
 		if (fits(look, row->name) ||
 		    (watch->commands && row->command && fits(look, row->command)))
 			rows->list[rows->n++] = row;
-		else
-			rows->hidden++;
-	}
 	arrange(rows, watch, look);
 }
