@@ -183,8 +183,8 @@ static void marks(struct pmc_view *view, const struct pmc_footer *footer)
 		     "-e page-faults,context-switches counts those of all");
 	if (options->columns && strstr(options->columns, "delay") &&
 	    rows->run_delay.rows < rows->rows)
-		note(view, " delay: of threads that were there when their process ended; -e "
-			   "run-delay has that of all");
+		note(view, " delay: of threads that were there when their process or the recording "
+			   "ended; pmctl run -e run-delay has that of all");
 }
 
 /* ---- events of the whole machine --------------------------------------------------------- */
