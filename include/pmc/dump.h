@@ -209,12 +209,13 @@ enum pmc_thread_state {
 };
 
 #define PMC_THREAD_MAIN	     1
-#define PMC_THREAD_ADOPTED   2	/* start not seen: OS accounting only */
-#define PMC_THREAD_NO_RUSAGE 4	/* faults and switches are unknown, not 0 */
-#define PMC_THREAD_NO_CPU    8	/* cpu_ns is unknown */
-#define PMC_THREAD_OFF	     16 /* counting was off at the snapshot */
-#define PMC_THREAD_LEAST_CPU 32 /* cpu_ns is a lower bound */
-#define PMC_THREAD_DELAY     64 /* delay_ns is known */
+#define PMC_THREAD_ADOPTED   2	 /* start not seen: OS accounting only */
+#define PMC_THREAD_NO_RUSAGE 4	 /* faults and switches are unknown, not 0 */
+#define PMC_THREAD_NO_CPU    8	 /* cpu_ns is unknown */
+#define PMC_THREAD_OFF	     16	 /* counting was off at the snapshot */
+#define PMC_THREAD_LEAST_CPU 32	 /* cpu_ns is a lower bound */
+#define PMC_THREAD_DELAY     64	 /* delay_ns is known */
+#define PMC_THREAD_SWITCHES  128 /* with PMC_THREAD_NO_RUSAGE: switches are known */
 
 /* Why there are no counts. Smaller numbers are errno values. */
 enum pmc_reason {

@@ -46,8 +46,8 @@ is "$(jq -c '[.threads[] | [.name, .state]]' rows)" '[["work","exited"]]' "one r
 # The program's own clock has not the loader, and a CPU that the hypervisor took is in both.
 between "$(jq '.threads[0].cpu_ns' rows)" "$(awk '{ n += $2 } END { printf "%.0f", n }' spent)" \
 	"$(awk '{ n += $2 } END { printf "%.0f", n * 1.2 + 100000000 }' spent)" "its CPU time, by switches"
-is "$(jq -c '.processes[0] | [.minor_faults, .major_faults, .voluntary_switches, .max_rss_bytes]' rows)" \
-	'[null,null,null,null]' "what no record has is unknown, not 0"
+is "$(jq -c '.processes[0] | [.minor_faults, .major_faults, .max_rss_bytes]' rows)" '[null,null,null]' \
+	"what no record has is unknown, not 0"
 is "$("$PMCTL" export --to openmetrics -o - x.pmc | grep -c '^pmc_process_max_rss_bytes{')" 0 \
 	"no metric of an unknown peak of memory"
 # ---- compression ------------------------------------------------------------------------------
@@ -275,6 +275,57 @@ run "$PMCTL" profile -o often.pmc -p $!
 functions often.pmc
 between "$(jq '[.groups[].self] | add' functions)" "$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 0.8')" \
 	"$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 1.1')" "samples of threads that switch often have their CPU time"
+
+# ---- switches of threads that ended -------------------------------------------------------------
+# switched NAME: the rows of the program below rusage have its switches, less those at the end of its processes.
+switched() {
+	"$PMCTL" report --format json ended.pmc >rows
+	jq '(.threads | min_by(.start_ns).pid) as $first | [.threads[] | select(.pid != $first)]' rows >own
+	between "$(jq 'map(.voluntary_switches) | add' own)" "$(jq '.voluntary_switches * 0.999 - 5' ru)" "$(jq '.voluntary_switches + 5' ru)" \
+		"$1: waits"
+	between "$(jq 'map(.involuntary_switches) | add' own)" "$(jq '.involuntary_switches * 0.999 - 5' ru)" \
+		"$(jq '.involuntary_switches + 5' ru)" "$1: preemptions"
+}
+for how in "--off-cpu 10" "--on-cpu 200"; do
+	rm -f ended.pmc
+	run "$PMCTL" profile "${how% *}" -o ended.pmc -- "$PROG/rusage" "$T/ru" "$PROG/causes" handoff "${how#* }"
+	switched "profile $how"
+done
+is "$(jq -c '[.threads[] | .minor_faults == null and .state != "live"] | all' rows)" true "their faults are unknown"
+is "$(jq '[.processes[].voluntary_switches] | add' rows)" "$(jq '[.threads[].voluntary_switches] | add' rows)" "so have the processes"
+is "$("$PMCTL" report --by pool --format json ended.pmc | jq '[.groups[].voluntary_switches] | add')" \
+	"$(jq '[.threads[].voluntary_switches] | add' rows)" "pools"
+is "$("$PMCTL" diff --format json ended.pmc ended.pmc | jq -c '[.total[].events[] | select(.name | test("switches|faults")) | .name, .b]')" \
+	"$(jq -c '[.threads | "voluntary_switches", (map(.voluntary_switches) | add), "involuntary_switches", (map(.involuntary_switches) | add)]' rows)" "diff"
+is "$("$PMCTL" export --to openmetrics -o - ended.pmc | grep -c '^pmc_thread_\(in\)\?voluntary_switches_total\|^pmc_thread_minor_faults')" \
+	"$(jq '.threads | length * 2' rows)" "and export, which has no faults"
+# stopped CONDITION N: in a recording that stands still until then, records are lost. The program waits until the recording
+# has gone on.
+stopped() {
+	rm -f ended.pmc
+	"$PMCTL" profile -o ended.pmc -- "$PROG/rusage" "$T/ru" "$PROG/causes" handoff "$2" 2>err &
+	pid=$!
+	began() { program=$(pgrep -x causes -P "$(pgrep -P $pid -x rusage)"); }
+	await began
+	kill -STOP $pid
+	await "$1"
+	kill -STOP "$program" 2>/dev/null
+	waits=$(waits_of $pid)
+	kill -CONT $pid
+	await goes_on
+	kill -CONT "$program" 2>/dev/null
+	wait $pid
+	like "$(cat err)" "records were lost" "$1"
+}
+waits_of() { awk '/^voluntary/ { print $2 }' "/proc/$1/status"; }
+goes_on() { [ "$(waits_of $pid || echo 9999999)" -gt $((waits + 3)) ]; }
+many() { [ "$(waits_of "$program")" -gt 40000 ]; }
+stopped many 10000
+switched "after lost records"
+gone() { ! kill -0 "$program" 2>/dev/null; }
+stopped gone 3000
+"$PMCTL" report --format json ended.pmc >rows
+is "$(jq -c '.threads[] | select(.name == "answer").voluntary_switches' rows)" null "or are unknown: the thread ended meanwhile"
 
 # ---- stacks that are hard to read ---------------------------------------------------------------
 if [ "$(uname -m)" = x86_64 ]; then

@@ -70,6 +70,8 @@ int main(int argc, char **argv)
 		ns(usage.ru_stime), ns(usage.ru_utime) + ns(usage.ru_stime));
 	fprintf(f, "  \"max_rss_kib\": %ld, \"minor_faults\": %ld, \"major_faults\": %ld,\n",
 		usage.ru_maxrss, usage.ru_minflt, usage.ru_majflt);
+	fprintf(f, "  \"voluntary_switches\": %ld, \"involuntary_switches\": %ld,\n",
+		usage.ru_nvcsw, usage.ru_nivcsw);
 	if (fd >= 0 && read(fd, &counted, sizeof(counted)) == sizeof(counted))
 		fprintf(f, "  \"task_clock_ns\": %llu }\n", counted);
 	else

@@ -24,6 +24,7 @@ static int set_up(void **state)
 		.cpu = S,
 		.most_cpu = S,
 		.has_usage = true,
+		.has_switches = true,
 		.has_delay = true,
 		.longest.life = S,
 		.longest.cpu = S,

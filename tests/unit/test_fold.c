@@ -37,7 +37,14 @@ static void make_threads(void)
 		t->fixed.seq = (uint64_t)i;
 		t->fixed.cpu_ns = (uint64_t)rand() * 1000;
 		t->fixed.minor_faults = (uint64_t)(rand() % 50);
-		t->fixed.flags = rand() % 10 ? 0 : PMC_THREAD_NO_RUSAGE;
+		t->fixed.voluntary_switches = (uint64_t)(rand() % 50);
+		t->fixed.flags = rand() % 10 ? 0 :
+				 rand() % 2  ? PMC_THREAD_NO_RUSAGE :
+					       PMC_THREAD_NO_RUSAGE | PMC_THREAD_SWITCHES;
+		if (t->fixed.flags)
+			t->fixed.minor_faults = 0;
+		if (t->fixed.flags == PMC_THREAD_NO_RUSAGE)
+			t->fixed.voluntary_switches = 0;
 		snprintf(t->fixed.name, sizeof(t->fixed.name), "n%d", rand() % 7);
 		if (rand() % 20 == 0)
 			continue; /* no events at all */
@@ -146,12 +153,14 @@ static void groups(void **state)
 	pmc_fold_end(&fold);
 	assert_int_equal(fold.n_rows, 7);
 	for (const struct pmc_fold_row *row = fold.rows; row; row = row->next) {
-		uint64_t faults = 0, known = 0, n = 0;
+		uint64_t faults = 0, known = 0, switches = 0, some = 0, n = 0;
 
 		for (int i = 0; i < ROWS; i++) {
 			if (strcmp(threads[i].fixed.name, row->label))
 				continue;
 			n++;
+			some += threads[i].fixed.flags != PMC_THREAD_NO_RUSAGE;
+			switches += threads[i].fixed.voluntary_switches;
 			if (threads[i].fixed.flags & PMC_THREAD_NO_RUSAGE)
 				continue;
 			known++;
@@ -160,6 +169,8 @@ static void groups(void **state)
 		assert_int_equal(row->threads, n);
 		assert_int_equal(row->usage_rows, known);
 		assert_int_equal(row->usage.minor_faults, faults);
+		assert_int_equal(row->switch_rows, some);
+		assert_int_equal(row->usage.voluntary_switches, switches);
 		compare(&row->cpu, brute_force(row->label, -1));
 		for (int e = 0; e < EVENTS; e++)
 			compare(&row->events[e], brute_force(row->label, e));

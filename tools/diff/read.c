@@ -138,11 +138,12 @@ static void take_row(struct dump *dump, const char *key, const struct pmc_fold_r
 		add_own(dump, row, DIFF_CPU, from->cpu.sum, own->cpu.sum);
 	add(dump, row, DIFF_THREADS, from->self ? from->calls : from->threads);
 	/* The total has what single threads lack beside them. */
-	if (from->usage_rows || from->usage_least) {
-		struct diff_row *whole = from->usage_rows >= from->rows ? row : NULL;
-
-		add(dump, whole, DIFF_FAULTS,
+	if (from->usage_rows || from->usage_least)
+		add(dump, from->usage_rows >= from->rows ? row : NULL, DIFF_FAULTS,
 		    (double)(from->usage.minor_faults + from->usage.major_faults));
+	if (from->switch_rows || from->usage_least) {
+		struct diff_row *whole = from->switch_rows >= from->rows ? row : NULL;
+
 		add(dump, whole, DIFF_VOLUNTARY, from->usage.voluntary_switches);
 		add(dump, whole, DIFF_INVOLUNTARY, from->usage.involuntary_switches);
 	}

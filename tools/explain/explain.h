@@ -51,7 +51,7 @@ struct pool_facts {
 	/* Without main threads, which often only start the others. */
 	uint64_t workers, workers_cpu, busy, busy_cpu; /* busy: in a fiftieth of their life */
 	struct thread_times worker;		       /* the one with most CPU time */
-	bool has_usage;
+	bool has_usage, has_switches;		       /* faults and switches; switches at least */
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
 	/* Runnable, without a CPU; of threads without run delay what they were preempted for.
 	 * Complete if threads of nine tenths of the life have it, else at least so long. */

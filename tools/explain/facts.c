@@ -92,7 +92,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	const struct thread_times own = { life, row->cpu_ns, thread->delay };
 
 	if (!pool->threads++) {
-		pool->has_usage = true;
+		pool->has_usage = pool->has_switches = true;
 		memset(pool->has_count, true, sizeof(pool->has_count));
 		pool->first_start = row->start_ns;
 	}
@@ -121,6 +121,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 			pool->worker = own;
 	}
 	pool->has_usage &= !(row->flags & PMC_THREAD_NO_RUSAGE) || !row->cpu_ns;
+	pool->has_switches &= !pmc_lacks_switches(row) || !row->cpu_ns;
 	pool->voluntary += row->voluntary_switches;
 	pool->involuntary += row->involuntary_switches;
 	pool->minor_faults += row->minor_faults;

@@ -443,7 +443,7 @@ static const struct pool_facts *partner_of(const struct facts *facts, const stru
 		const double equal = pool->any.ns && other->any.ns ? 0.7 : 0.98;
 
 		/* One that never waits is not handed anything. */
-		if (other != pool && other->has_usage &&
+		if (other != pool && other->has_switches &&
 		    !(waits_for_outside(pool) && waits_for_outside(other)) &&
 		    share(other->voluntary, switches(other)) >= 0.1 &&
 		    share(switches(other), switches(pool)) > equal &&
@@ -461,7 +461,7 @@ static bool handoff(struct judging *j)
 	/* Both threads may be in this pool. */
 	const bool each_other = pool->threads >= 2 && pool->handed > 0;
 
-	if (!pool->has_usage || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
+	if (!pool->has_switches || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
 	    all < 2000 || share(pool->voluntary, all) < 0.3 ||
 	    share(pool->cpu + pool->delay, pool->life) < 0.15)
 		return false;

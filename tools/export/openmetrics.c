@@ -25,7 +25,7 @@ struct family {
 	const char *help;
 	bool of_process;
 	size_t at;	/* where the value, a uint64_t, is in the fixed part; times in ns */
-	uint32_t lacks; /* flag of rows without it */
+	uint32_t lacks; /* flag of rows without it; with PMC_THREAD_SWITCHES they have it */
 	enum { COUNTER, GAUGE, HISTOGRAM } type;
 };
 
@@ -44,9 +44,9 @@ static const struct family families[] = {
 	{ "pmc_thread_major_faults", "", "Page faults with I/O.", THREAD(major_faults),
 	  PMC_THREAD_NO_RUSAGE, COUNTER },
 	{ "pmc_thread_voluntary_switches", "", "Context switches to wait.",
-	  THREAD(voluntary_switches), PMC_THREAD_NO_RUSAGE, COUNTER },
+	  THREAD(voluntary_switches), PMC_THREAD_NO_RUSAGE | PMC_THREAD_SWITCHES, COUNTER },
 	{ "pmc_thread_involuntary_switches", "", "Context switches by preemption.",
-	  THREAD(involuntary_switches), PMC_THREAD_NO_RUSAGE, COUNTER },
+	  THREAD(involuntary_switches), PMC_THREAD_NO_RUSAGE | PMC_THREAD_SWITCHES, COUNTER },
 };
 
 static void begin_family(struct metrics *m, const struct family *family)
@@ -104,7 +104,8 @@ static void end_sample(struct metrics *m, const char *unit, uint64_t value)
 static void put_value(struct metrics *m, const struct family *family,
 		      const struct pmc_p_process *process, const struct pmc_p_thread *thread)
 {
-	const bool known = thread ? !(thread->fixed.flags & family->lacks) :
+	const uint32_t flags = thread ? thread->fixed.flags & family->lacks : 0;
+	const bool known = thread ? !flags || flags & PMC_THREAD_SWITCHES :
 				    process->known && (family->type != COUNTER ||
 						       !pmc_process_never_on(&process->fixed));
 	uint64_t value;

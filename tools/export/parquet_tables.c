@@ -70,6 +70,11 @@ static struct parquet_value usage(const struct pmc_thread_fixed *t, uint64_t val
 	return number(!(t->flags & PMC_THREAD_NO_RUSAGE), value);
 }
 
+static struct parquet_value switches(const struct pmc_thread_fixed *t, uint64_t value)
+{
+	return number(!pmc_lacks_switches(t), value);
+}
+
 /* Values of processes are NULL where pmctl report --format json has null. */
 static bool is_on(const struct row *row)
 {

@@ -104,6 +104,8 @@ struct prof_thread {
 	uint64_t read_ns;	    /* when /proc had that CPU time; 0: never */
 	uint64_t read_switches;	    /* that it had then */
 	bool least_cpu;		    /* records of it were lost since */
+	bool lacks_switches;	    /* records of some were lost: their number is unknown */
+	uint64_t counted_ns;	    /* when /proc had the row's switches; 0: never */
 	struct prof_reading before; /* at the start */
 	struct prof_reading after;  /* at the stop, if it was known then */
 	bool by_switches;	    /* its CPU time, as it began by an exec */

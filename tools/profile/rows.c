@@ -4,8 +4,9 @@
  *
  * A thread that lives on is read in /proc before and after the recording. The CPU time and the
  * switches of one that ended are those of its records; its faults and run delay are unknown. Where
- * records were lost, its CPU time until then is that of /proc, or a lower bound if it had ended.
- * Where a thread switches often, it is that of /proc, too, up to 100 ms before its end.
+ * records were lost, those until then are of /proc; if it had ended, its CPU time is a lower bound,
+ * and its switches are unknown. Where a thread switches often, its CPU time is that of /proc, too,
+ * up to 100 ms before its end.
  */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
@@ -246,10 +247,22 @@ static bool read_cpu(const struct prof *prof, struct prof_thread *thread)
 
 static void find_lost(const struct prof *prof, struct prof_thread *thread)
 {
+	const struct pmc_usage *from = &thread->before.usage;
+	struct prof_reading now = { .known = false };
+
 	if (thread->row.end_ns && thread->row.end_ns < prof->lost_from_ns)
 		return;
-	if (!read_cpu(prof, thread))
+	if (read_cpu(prof, thread))
+		read_task(thread, &now);
+	else
 		thread->least_cpu = true;
+	thread->lacks_switches |= !now.known;
+	if (!now.known)
+		return;
+	thread->row.voluntary_switches = now.usage.voluntary_switches - from->voluntary_switches;
+	thread->row.involuntary_switches =
+		now.usage.involuntary_switches - from->involuntary_switches;
+	thread->counted_ns = pmc_now_ns();
 }
 
 /* The scheduler counts the CPU time of a thread that preempts another from the wake-up on, some
@@ -320,7 +333,8 @@ static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 		row->eventset = process->eventset = w->delay_set;
 		row->n_groups = 1;
 	} else {
-		row->flags |= PMC_THREAD_NO_RUSAGE;
+		row->flags |=
+			PMC_THREAD_NO_RUSAGE | (thread->lacks_switches ? 0 : PMC_THREAD_SWITCHES);
 		process->flags |= PMC_PROCESS_NO_SWITCHES | PMC_PROCESS_NO_FAULTS;
 	}
 	/* Also what was in records that were lost. */

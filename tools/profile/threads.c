@@ -134,6 +134,8 @@ static struct prof_thread *add_seen(struct prof *prof, uint32_t pid, uint32_t ti
 {
 	struct prof_thread *thread = prof_thread_add(prof, pid, tid, now_ns);
 
+	/* It may have begun long before. */
+	thread->lacks_switches = prof->lost_ns != 0;
 	if (prof->makes_rows && !*thread->row.name)
 		read_name(thread);
 	return thread;
@@ -216,6 +218,8 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 		thread->by_switches = true;
 		thread->before = old ? old->before : (struct prof_reading){ .known = true };
 		thread->before.cpu_ns += old ? old->row.cpu_ns : 0;
+		if (old)
+			pmc_usage_add(&thread->before.usage, &PMC_USAGE_OF(&old->row));
 		thread->life = old ? old->life : thread->life;
 		thread->read_ns = old ? old->read_ns : 0;
 	}
@@ -424,8 +428,10 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 	if (record->context_switch.out) {
 		prof->n_switches++;
 		leave_cpu(prof, thread, now_ns);
-		thread->row.involuntary_switches += record->context_switch.preempted;
-		thread->row.voluntary_switches += !record->context_switch.preempted;
+		if (record->time > thread->counted_ns) {
+			thread->row.involuntary_switches += record->context_switch.preempted;
+			thread->row.voluntary_switches += !record->context_switch.preempted;
+		}
 		/* The record of its return was lost. */
 		thread->lost += thread->waiting;
 		thread->waiting = !record->context_switch.preempted;

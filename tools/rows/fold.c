@@ -351,8 +351,9 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	row->cpu.extra += (fixed->flags & PMC_THREAD_LEAST_CPU) != 0;
 	if (fixed->flags & PMC_THREAD_DELAY)
 		pmc_fold_add_value(&row->run_delay, fixed->delay_ns, spread);
-	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE) || thread->least_usage) {
-		row->usage_rows += !thread->least_usage;
+	if (!pmc_lacks_switches(fixed) || thread->least_usage) {
+		row->usage_rows += !(fixed->flags & PMC_THREAD_NO_RUSAGE);
+		row->switch_rows += !thread->least_usage;
 		row->usage_least += thread->least_usage;
 		pmc_usage_add(&row->usage, &PMC_USAGE_OF(fixed));
 	}
@@ -425,6 +426,7 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	stat_merge(&into->cpu, &row->cpu);
 	stat_merge(&into->run_delay, &row->run_delay);
 	into->usage_rows += row->usage_rows;
+	into->switch_rows += row->switch_rows;
 	into->usage_least += row->usage_least;
 	into->sampled_rows += row->sampled_rows;
 	stat_merge(&into->outside_mpi, &row->outside_mpi);
@@ -469,8 +471,10 @@ void pmc_fold_part(struct pmc_fold_row *into, const struct pmc_fold_row *part,
 	stat_part(&into->cpu, &part->cpu, part->rows, label);
 	stat_part(&into->run_delay, &part->run_delay, part->rows, label);
 	into->usage_rows += !beside && part->usage_rows;
+	into->switch_rows += !beside && part->switch_rows;
 	into->usage_least += !beside && !part->usage_rows && part->usage_least;
 	into->usage_lacks |= part->usage_rows < part->rows;
+	into->switches_lack |= part->switch_rows < part->rows;
 	into->sampled_rows += !beside && part->sampled_rows;
 	stat_part(&into->outside_mpi, &part->outside_mpi, part->rows, label);
 	for (unsigned i = 0; i < u->set.count; i++)
@@ -508,8 +512,8 @@ struct pmc_ratio pmc_fold_metric(const struct pmc_fold_row *row, const struct pm
 		return (struct pmc_ratio){
 			.a = row->usage.voluntary_switches + row->usage.involuntary_switches,
 			.b = row->wall_ns,
-			.known = row->usage_rows && row->usage_rows == row->rows &&
-				 !row->usage_lacks,
+			.known = row->switch_rows && row->switch_rows == row->rows &&
+				 !row->switches_lack,
 		};
 	return ratio ? *ratio : (struct pmc_ratio){ .known = false };
 }

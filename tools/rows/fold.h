@@ -104,8 +104,10 @@ struct pmc_fold_row {
 	struct pmc_fold_stat cpu;
 	struct pmc_fold_stat run_delay; /* waiting for a CPU */
 	uint64_t usage_rows;		/* rows whose faults and switches are known */
+	uint64_t switch_rows;		/* these, and rows whose switches alone are known */
 	uint64_t usage_least;		/* of the others, rows with lower bounds */
 	bool usage_lacks;		/* those of work beside the rows, in a total */
+	bool switches_lack;
 	struct pmc_usage usage;
 	uint64_t sampled_rows; /* rows whose samples are known */
 	uint64_t samples, lost_samples;

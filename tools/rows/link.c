@@ -346,6 +346,7 @@ static bool has_accounted(const struct pmc_p_set_view *set)
 static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	const bool outside = process->known && process->fixed.flags & PMC_PROCESS_OUTSIDE;
+	bool recorded = false, lacks = false; /* switches */
 	struct pmc_thread_buf buf;
 	uint32_t reason;
 
@@ -354,7 +355,9 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
-		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE) || row->least_usage)
+		recorded |= row->fixed.flags & PMC_THREAD_SWITCHES;
+		lacks |= pmc_lacks_switches(&row->fixed);
+		if (!pmc_lacks_switches(&row->fixed) || row->least_usage)
 			pmc_usage_add(&process->usage, &PMC_USAGE_OF(&row->fixed));
 		list_set(profile, row->set);
 		if (!process->accounted && row->set && has_accounted(row->set))
@@ -365,6 +368,9 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		else
 			add_reason(profile, process, reason, 1);
 	}
+	/* Those of a recording are sums of its rows. */
+	if (recorded && !lacks)
+		process->fixed.flags &= (uint8_t)~PMC_PROCESS_NO_SWITCHES;
 	if (outside && process->n_threads)
 		process->ended_elsewhere =
 			pmc_sub_sat(process->fixed.threads_seen, process->n_threads);

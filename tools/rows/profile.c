@@ -149,7 +149,7 @@ bool pmc_frame_subject(const struct pmc_frame *frame, struct pmc_subject *subjec
 		subject->time_ns = fixed.thread.time_ns;
 		/* One without faults and switches is shown with those of the newest that has them.
 		 */
-		return !(fixed.thread.flags & PMC_THREAD_NO_RUSAGE) || take_text(subject, "", 1);
+		return !pmc_lacks_switches(&fixed.thread) || take_text(subject, "", 1);
 	case PMC_FRAME_TOTAL:
 		key->number = fixed.total.kind;
 		subject->time_ns = fixed.total.time_ns;

@@ -153,7 +153,7 @@ struct pmc_p_row {
 	uint64_t hash;
 	uint16_t bytes;	  /* allocated */
 	uint16_t n_words; /* packed */
-	bool no_usage;	  /* PMC_THREAD_NO_RUSAGE */
+	bool no_usage;	  /* no faults and switches */
 	uint8_t packed[];
 };
 
@@ -162,11 +162,18 @@ static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p
 	return a->process == b->process && a->seq == b->seq;
 }
 
+/* Faults are unknown with PMC_THREAD_NO_RUSAGE, switches not always. */
+static inline bool pmc_lacks_switches(const struct pmc_thread_fixed *fixed)
+{
+	return (fixed->flags & (PMC_THREAD_NO_RUSAGE | PMC_THREAD_SWITCHES)) ==
+	       PMC_THREAD_NO_RUSAGE;
+}
+
 struct pmc_p_thread {
 	const struct pmc_p_row *row; /* NULL: not a row of the profile */
 	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
-	/* With PMC_THREAD_NO_RUSAGE, faults and switches of an older row: lower bounds. */
+	/* Faults and switches of an older row: lower bounds. */
 	bool least_usage;
 	const struct pmc_p_set_view *set; /* NULL: no events, or its set is missing */
 	const struct pmc_count *counts;	  /* set->count, in set order */

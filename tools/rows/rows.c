@@ -217,8 +217,9 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 		fixed.flags &= (uint8_t)~PMC_THREAD_DELAY;
 	/* with_usage() puts values of an older row there. */
 	if (fixed.flags & PMC_THREAD_NO_RUSAGE)
-		fixed.minor_faults = fixed.major_faults = fixed.voluntary_switches =
-			fixed.involuntary_switches = 0;
+		fixed.minor_faults = fixed.major_faults = 0;
+	if (pmc_lacks_switches(&fixed))
+		fixed.voluntary_switches = fixed.involuntary_switches = 0;
 	n_words = row_words(frame, &fixed, words);
 	if (!n_words)
 		return false;
@@ -233,7 +234,7 @@ bool profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	row->snapshot = frame->head.snapshot;
 	row->time_ns = fixed.time_ns;
 	row->hash = frame->head.hash;
-	row->no_usage = fixed.flags & PMC_THREAD_NO_RUSAGE;
+	row->no_usage = pmc_lacks_switches(&fixed);
 	if (!process->n_rows++) {
 		process->rows = row;
 	} else {

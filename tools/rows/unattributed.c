@@ -357,7 +357,7 @@ static bool has_usage(const struct pmc_p_process *process)
 	uint64_t newest_ns;
 
 	return process->known && process->n_threads && !pmc_process_never_on(fixed) &&
-	       !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
+	       !(fixed->flags & (PMC_PROCESS_NO_SWITCHES | PMC_PROCESS_NO_FAULTS)) &&
 	       !pmc_process_end_unseen(process, &newest_ns);
 }
 

@@ -43,12 +43,23 @@ static struct table_cell sum(uint64_t n_known, uint64_t n_rows, uint64_t value)
 	return cell;
 }
 
-static struct table_cell usage(const struct pmc_fold_row *sums, uint64_t value)
+static struct table_cell usage(const struct pmc_fold_row *sums, uint64_t n_known, bool lacks,
+			       uint64_t value)
 {
-	struct table_cell cell = cell_number(sums->usage_rows || sums->usage_least, value);
+	struct table_cell cell = cell_number(n_known || sums->usage_least, value);
 
-	cell.partial = cell.kind != CELL_NULL && sums->usage_rows < sums->rows + sums->usage_lacks;
+	cell.partial = cell.kind != CELL_NULL && n_known < sums->rows + lacks;
 	return cell;
+}
+
+static struct table_cell faults(const struct pmc_fold_row *sums, uint64_t value)
+{
+	return usage(sums, sums->usage_rows, sums->usage_lacks, value);
+}
+
+static struct table_cell switches(const struct pmc_fold_row *sums, uint64_t value)
+{
+	return usage(sums, sums->switch_rows, sums->switches_lack, value);
 }
 
 static struct table_cell waits(const struct pmc_fold_row *sums, const struct pmc_fold_waits *of,

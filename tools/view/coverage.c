@@ -102,7 +102,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	pmc_add_sat(&coverage->overhead_ns, fixed->overhead_ns);
 	pmc_add_sat(&coverage->exits_ns, fixed->exit_us * (uint64_t)1000);
 	coverage->forked |= fixed->flags & PMC_PROCESS_FORKED;
-	if (has_perf_events(&view->events) && !(fixed->flags & PMC_PROCESS_NO_SWITCHES))
+	if (has_perf_events(&view->events) &&
+	    !(fixed->flags & (PMC_PROCESS_NO_SWITCHES | PMC_PROCESS_NO_FAULTS)))
 		pmc_add_sat(&coverage->perf_switches,
 			    fixed->voluntary_switches + fixed->involuntary_switches);
 	rest = pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
@@ -120,6 +121,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	known = pmc_process_usage_rest(process, &usage);
 	coverage->usage_unknown |= !known;
 	coverage->unattributed.usage_rows += known;
+	coverage->unattributed.switch_rows += known;
 	if (known)
 		pmc_usage_add(&coverage->unattributed.usage, &usage);
 	if (process->descendants.set || process->descendants.has_cpu) {

@@ -134,6 +134,7 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		pmc_fold_add_value(&total->cpu, beside->cpu.sum, false);
 	}
 	total->usage_lacks |= matters && !has_usage;
+	total->switches_lack |= matters && !has_usage;
 	pmc_usage_add(&total->usage, &beside->usage);
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		struct pmc_fold_stat *stat = &total->events[i];
@@ -252,7 +253,7 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 				    lacks);
 		/* Those of rows that do not know them are in the processes' own. */
 		if (coverage->has_unattributed && !coverage->usage_unknown)
-			total->usage_rows = total->rows ? total->rows : 1;
+			total->usage_rows = total->switch_rows = total->rows ? total->rows : 1;
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
 			line_beside(table, ascii ? "- descendants" : "─ descendants",
 				    &coverage->descendants, total, false, lacks);
@@ -364,7 +365,10 @@ static int event_for(const struct pmc_table *table, unsigned field)
 
 	if (field == PMC_FIELD_cpu_ns)
 		return event;
-	return rows && rows >= table->all->usage_rows ? event : -1;
+	return rows && rows >= (field == PMC_FIELD_faults ? table->all->usage_rows :
+							    table->all->switch_rows) ?
+		       event :
+		       -1;
 }
 
 /* Whether the event's values are in the place of an accounting column, or those in its own. */
@@ -405,6 +409,7 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 		return table->all->lost_samples;
 	case PMC_FIELD_voluntary_switches:
 	case PMC_FIELD_involuntary_switches:
+		return table->all->switch_rows || event_for(table, field) >= 0;
 	case PMC_FIELD_faults:
 		return table->all->usage_rows || event_for(table, field) >= 0;
 	case PMC_FIELD_preempted_ns:
