@@ -548,6 +548,35 @@ is "$("$PMCTL" report --format json all.pmc | jq -c --argjson pid $pid '[.thread
 between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
 	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"
 
+# ---- programs whose events the kernel ends -------------------------------------------------------
+cp "$(command -v id)" "$PROG/work" .
+chmod 4755 id work
+mv work privileged
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+if [ "$($nobody ./id -u)" != 0 ]; then
+	skip "setuid has no effect in $T" "a setuid program"
+else
+	run "$PMCTL" profile -o suid.pmc -- sh -c "$nobody ./privileged; sleep 0.2"
+	used=$(awk '{ n += $2 } END { printf "%.0f", n }' out)
+	"$PMCTL" report --format json suid.pmc >rows
+	is "$(jq -c '.threads[] | select(.name == "privileged") | [.state, .voluntary_switches, .partial]' rows)" '["live",null,["cpu_ns"]]' \
+		"a setuid program of another user: a lower bound"
+	between "$(jq '.threads[] | select(.name == "privileged").cpu_ns' rows)" $((used / 3)) $((used * 12 / 10 + 100000000)) "by /proc"
+	run "$PMCTL" report suid.pmc
+	like "$(tr -s ' \n' ' ' <out)" "privileged and its children .* pmctl profile -a " "which the report tells, and what records it"
+	unlike "$(cat out)" "coverage 100" "not all of its CPU time is known"
+	"$PMCTL" profile -a -o machine.pmc >out 2>err &
+	pid=$!
+	polls() { grep -q poll /proc/$pid/wchan; }
+	await polls
+	used=$($nobody ./privileged | awk '{ n += $2 } END { printf "%.0f", n }')
+	kill -INT $pid
+	wait $pid
+	"$PMCTL" report --format json machine.pmc >rows
+	between "$(jq '[.threads[] | select(.name == "privileged").cpu_ns] | add' rows)" $((used * 9 / 10)) $((used * 12 / 10 + 100000000)) \
+		"-a records it"
+fi
+
 # ---- a cgroup ---------------------------------------------------------------------------------
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)perf_event(,|$)/ { print $2; exit }' /proc/self/mounts)
 group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)}/pmc-test.$$

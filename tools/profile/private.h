@@ -42,6 +42,7 @@ struct prof_image {
 	const struct prof_image *parent; /* NULL: unknown */
 	const char *exe, *cmdline;	 /* "": unknown */
 	bool replaced;			 /* by exec */
+	bool unseen;			 /* the kernel ended its events at its start */
 	uint64_t alive;			 /* threads */
 	struct prof_image *next;
 	UT_hash_handle hh; /* by pid; the newest of a number */
@@ -209,6 +210,9 @@ struct prof_image *prof_image_of(struct prof *prof, uint32_t pid, uint64_t start
 struct prof_image *prof_image_add(struct prof *prof, uint32_t pid, uint64_t start_ns, bool exec);
 /* The first file that an image of an exec maps is its program. */
 void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path);
+/* Whether a thread goes on after the record of its end: begin_new_exec() of the kernel ends the
+ * events of a program that starts with other rights than its user's. */
+bool prof_goes_on(struct prof *prof, struct prof_thread *thread);
 /* A thread of the target, with its stack if it is blocked; after all of them, the start. */
 void prof_add_target(struct prof *prof, pid_t tid);
 void prof_start(struct prof *prof);

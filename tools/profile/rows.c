@@ -24,7 +24,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define SNAPSHOT 2
+#define SNAPSHOT    2
+#define NOTE_UNSEEN 1002 /* 1000 and 1001 are those of pmctl run */
 
 /* ---- images ------------------------------------------------------------------------------- */
 
@@ -131,6 +132,19 @@ void prof_image_mapped(struct prof *prof, uint32_t pid, const char *path)
 	 * replaces itself by another program. */
 	if (prof->command && !image->parent && image->fixed.flags & PMC_PROCESS_FIRST)
 		image->cmdline = command_text(prof, prof->command);
+}
+
+bool prof_goes_on(struct prof *prof, struct prof_thread *thread)
+{
+	struct prof_image *image = thread->image;
+
+	/* Any other program has mapped itself. */
+	if (!thread->by_switches || *image->exe || thread->row.start_ns <= prof->lost_ns)
+		return false;
+	read_program(prof, image, NULL);
+	image->unseen = thread->lacks_switches = !prof->machine;
+	thread->by_switches = prof->machine; /* /proc has more */
+	return true;
 }
 
 /* ---- readings ----------------------------------------------------------------------------- */
@@ -288,7 +302,7 @@ bool prof_read_again(struct prof *prof)
 		any_lives = any_lives || lives(thread);
 		if (prof->lost_from_ns)
 			find_lost(prof, thread);
-		else if (switches_often(thread))
+		else if (switches_often(thread) || thread->image->unseen)
 			(void)read_cpu(prof, thread);
 	}
 	prof->lost_from_ns = 0;
@@ -304,6 +318,21 @@ void prof_read_last(struct prof *prof)
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */
+
+static void put_unseen(struct prof_writing *w, struct prof_thread *thread)
+{
+	const struct pmc_note_fixed note = { .code = NOTE_UNSEEN, .level = 1, .count = 1 };
+	char text[250];
+
+	thread->row.flags |= PMC_THREAD_LEAST_CPU;
+	snprintf(text, sizeof(text),
+		 "the kernel ends the events of a program that starts with other rights than its "
+		 "user's (setuid, setgid): %.15s and its children are not recorded; pmctl profile "
+		 "-a records them",
+		 thread->row.name);
+	prof_write_room(w, 1024);
+	pmc_build_note(&w->buf, thread->image->identity, SNAPSHOT, &note, text);
+}
 
 static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 {
@@ -345,6 +374,8 @@ static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 	} else if (thread->least_cpu) {
 		row->flags |= PMC_THREAD_LEAST_CPU;
 	}
+	if (thread->image->unseen)
+		put_unseen(w, thread);
 	prof_write_room(w, sizeof(*row) + 256);
 	pmc_begin_thread(&w->buf, thread->image->identity, SNAPSHOT, row);
 	if (row->n_groups)
@@ -383,6 +414,10 @@ static void write_image(struct prof_writing *w, const struct prof_image *image,
 	fixed.how_ended = !fixed.end_ns	  ? PMC_RUNNING :
 			  image->replaced ? PMC_ENDED_EXEC :
 					    PMC_ENDED_EXIT;
+	if (image->unseen) { /* older than its row */
+		fixed.time_ns = fixed.start_ns;
+		fixed.how_ended = PMC_RUNNING;
+	}
 	fixed.flags |= PMC_PROCESS_NO_STATUS;
 	fixed.pid_namespace = prof_namespace_of("self");
 	fixed.cpus = cpus_of(image);

@@ -192,12 +192,17 @@ static void take_fork(struct prof *prof, const struct pmc_record_task *task)
 static void take_exit(struct prof *prof, const struct pmc_record_task *task)
 {
 	struct prof_thread *thread;
+	bool goes_on;
 
 	HASH_FIND(hh, prof->threads, &task->tid, sizeof(task->tid), thread);
 	if (!thread || thread->row.end_ns)
 		return;
+	goes_on = prof->makes_rows && prof_goes_on(prof, thread);
+	if (goes_on && prof->machine)
+		return;
 	leave_cpu(prof, thread, task->time);
-	end_thread(prof, thread, task->time);
+	if (!goes_on)
+		end_thread(prof, thread, task->time);
 }
 
 static void take_comm(struct prof *prof, const struct pmc_record *record)
