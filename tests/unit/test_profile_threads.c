@@ -156,6 +156,22 @@ static void cpu_time_where_records_were_lost(void **state)
 	prof_free(&prof);
 }
 
+/* A chain of processes that live for less than the time until their records are taken. */
+static void ends_when_no_thread_starts_either(void **state)
+{
+	struct prof prof = { .lost = 0 };
+
+	unwind_init(&prof.unwind, false);
+	for (uint32_t i = 0; i < 3; i++) {
+		prof_thread_add(&prof, INT32_MAX - i, INT32_MAX - i, 100);
+		prof.read_ns = 0;
+		assert_true(prof_read_again(&prof));
+	}
+	prof.read_ns = 0;
+	assert_false(prof_read_again(&prof));
+	prof_free(&prof);
+}
+
 /* From one thread to the next on a CPU, what the switch takes is CPU time of the latter alone;
  * after a thread without records, that of the last switch is. */
 static void a_switch_is_not_in_the_wait(void **state)
@@ -186,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_is_between_switches),
 		cmocka_unit_test(cpu_time_where_records_were_lost),
+		cmocka_unit_test(ends_when_no_thread_starts_either),
 		cmocka_unit_test(a_switch_is_not_in_the_wait),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),

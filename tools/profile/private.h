@@ -165,7 +165,7 @@ struct prof {
 	struct prof_throttle throttle;
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 	struct prof_count *counts;
-	uint32_t n_lives;
+	uint32_t n_lives, read_lives; /* at the last reading */
 	/* The sampled event of all threads together; error: it is unknown. */
 	struct pmc_reading reading;
 	uint64_t value;

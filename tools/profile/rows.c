@@ -294,7 +294,8 @@ static bool lives(const struct prof_thread *thread)
 bool prof_read_again(struct prof *prof)
 {
 	const uint64_t now_ns = pmc_now_ns();
-	bool any_lives = false;
+	/* Records of threads that live may not have been taken yet. */
+	bool any_lives = prof->n_lives != prof->read_lives;
 
 	if (now_ns < prof->read_ns + READ_NS && !prof->stop_ns)
 		return true;
@@ -307,6 +308,7 @@ bool prof_read_again(struct prof *prof)
 	}
 	prof->lost_from_ns = 0;
 	prof->read_ns = now_ns;
+	prof->read_lives = prof->n_lives;
 	return any_lives;
 }
 
