@@ -276,6 +276,9 @@ functions often.pmc
 between "$(jq '[.groups[].self] | add' functions)" "$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 0.8')" \
 	"$("$PMCTL" report --format json often.pmc | jq '[.threads[].cpu_ns] | add * 1.1')" "samples of threads that switch often have their CPU time"
 
+run "$PMCTL" profile -e task-clock:u -o often.pmc -- "$PROG/often" 1
+functions often.pmc
+is "$(jq '[.groups[] | select(.module == "[kernel]")] | length' functions)" 0 "in user mode alone, if only that is sampled"
 # ---- switches of threads that ended -------------------------------------------------------------
 # switched NAME: the rows of the program below rusage have its switches, less those at the end of its processes.
 switched() {

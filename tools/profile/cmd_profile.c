@@ -450,8 +450,10 @@ static int record(struct job *job)
 	code = job->wakers ? find_waking(job) : 0;
 	if (!code)
 		code = choose_event(job);
-	if (!code && takes_samples(job) && is_of_time(job) && !job->prof.machine)
+	if (!code && takes_samples(job) && is_of_time(job) && !job->prof.machine) {
+		job->prof.throttle.clock = &job->sampled;
 		job->prof.throttle.clock_hz = job->frequency;
+	}
 	if (!code)
 		code = rings_open(rings, true);
 	if (code)

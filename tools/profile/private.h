@@ -127,10 +127,13 @@ struct prof_left {
 	uint64_t ns, record_ns; /* of the sample of its stack, if there is one; of the switch */
 };
 
+struct pmc_counter_event;
+
 struct prof_throttle {
 	bool off;  /* the event that records each stack of a switch is off */
 	bool used; /* it was off at some time */
-	/* Samples are by clocks of threads, of this frequency; 0: by other events. */
+	/* Samples are by clocks of threads; NULL: by other events. */
+	const struct pmc_counter_event *clock;
 	uint64_t clock_hz;
 	bool beside;		/* events of CPUs are open, with records of other programs, too */
 	bool by_cpu;		/* they are on, and clocks of threads are off */

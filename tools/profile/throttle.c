@@ -177,14 +177,13 @@ static int open_of_cpu(struct prof *prof, struct rings *rings, struct ring *ring
 	options.sample_period = SPARSE;
 	if (!error)
 		error = rings_add(rings, ring, &event, &options, why);
-	if (error || !prof->throttle.clock_hz)
+	if (error || !prof->throttle.clock)
 		return error;
 	options_of_cpu(rings, ring, prof, &options);
 	options.sample_period = 0;
 	options.sample_freq = prof->throttle.clock_hz;
 	options.sample_type |= PERF_SAMPLE_PERIOD;
-	error = pmc_counter_event_parse(&event, "cpu-clock", why);
-	return error ? error : rings_add(rings, ring, &event, &options, why);
+	return rings_add(rings, ring, prof->throttle.clock, &options, why);
 }
 
 /* False: that is not permitted. */
@@ -207,7 +206,7 @@ static void switch_counter(const struct prof_throttle *throttle, struct pmc_coun
 	const bool stacks = attr->type == PERF_TYPE_SOFTWARE &&
 			    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !attr->freq &&
 			    attr->sample_period == 1,
-		   clock = attr->freq && throttle->clock_hz && throttle->beside;
+		   clock = attr->freq && throttle->clock && throttle->beside;
 	const bool wanted = attr->exclude_idle ? throttle->by_cpu :
 			    stacks	       ? !throttle->off :
 						 !throttle->by_cpu;
