@@ -173,6 +173,18 @@ between "$(jq '[.threads[] | select(.name != "sh").cpu_ns] | add' rows)" "$(awk 
 between "$("$PMCTL" report --by function --format json switches.pmc | jq '.sampling | .weight / .value')" 0.4 1.5 \
 	"which is what samples explain"
 
+# ---- many short processes -----------------------------------------------------------------------
+# The period of a thread's clock starts with the thread, so most of these end before a first sample.
+if [ "$(getconf _NPROCESSORS_CONF)" -gt 32 ]; then
+	skip "clocks of more than 32 CPUs are not used" "short processes"
+else
+	run "$PMCTL" profile -e task-clock -o short.pmc -- sh -c 'for i in $(seq 300); do /bin/true; done'
+	functions short.pmc
+	between "$(jq '.sampling | .weight / .value' functions)" 0.7 1.3 "samples explain the CPU time of short processes"
+	is "$("$PMCTL" report --by function --event off-cpu --format json short.pmc | jq .sampling.estimated)" 0 \
+		"and their waits have their own stacks"
+fi
+
 # ---- parts of the time ------------------------------------------------------------------------
 # weight FLAGS: the sum of the samples of tree.pmc
 weight() {

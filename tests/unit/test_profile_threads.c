@@ -197,6 +197,50 @@ static void a_switch_is_not_in_the_wait(void **state)
 	prof_free(&prof);
 }
 
+static void sample(struct prof *prof, uint64_t time, uint32_t tid, bool by_cpu)
+{
+	const struct pmc_record record = { .type = PERF_RECORD_SAMPLE,
+					   .time = time,
+					   .pid = tid,
+					   .tid = tid,
+					   .present = PERF_SAMPLE_PERIOD |
+						      (by_cpu ? PERF_SAMPLE_STREAM_ID : 0),
+					   .sample.period = 10 };
+
+	prof_take(prof, &record);
+}
+
+/* Clocks of CPUs count from 1000 to 2000: no time is counted by two clocks, and none of others. */
+static void samples_by_clocks_of_cpus(void **state)
+{
+	struct prof prof = { .throttle = { .beside = true, .by_cpu = true, .switched_ns = 1000 } };
+	const struct prof_thread *thread = prof_thread_add(&prof, 1, 1, 0);
+
+	unwind_init(&prof.unwind, false);
+	for (int by_cpu = 0; by_cpu < 2; by_cpu++) {
+		sample(&prof, 900, 1, by_cpu);
+		sample(&prof, 1100, 1, by_cpu);
+		sample(&prof, 1200, 2, by_cpu);
+	}
+	assert_int_equal(thread->n_samples, 2);
+	prof.throttle.by_cpu = false;
+	prof.throttle.switched_ns = 2000;
+	for (int by_cpu = 0; by_cpu < 2; by_cpu++) {
+		sample(&prof, 1900, 1, by_cpu);
+		sample(&prof, 2100, 1, by_cpu);
+	}
+	assert_int_equal(thread->n_samples, 4);
+	assert_ptr_equal(prof.last, thread);
+	/* The kernel still works for it; later, its number is another's. */
+	prof_take(&prof, &(struct pmc_record){ .type = PERF_RECORD_EXIT,
+					       .task = { .pid = 1, .tid = 1, .time = 2200 } });
+	sample(&prof, 2300, 1, false);
+	sample(&prof, 3000002200, 1, false);
+	assert_int_equal(thread->n_samples, 5);
+	assert_int_equal(thread->weight, 50);
+	prof_free(&prof);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +248,7 @@ int main(void)
 		cmocka_unit_test(cpu_time_where_records_were_lost),
 		cmocka_unit_test(ends_when_no_thread_starts_either),
 		cmocka_unit_test(a_switch_is_not_in_the_wait),
+		cmocka_unit_test(samples_by_clocks_of_cpus),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};

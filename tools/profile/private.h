@@ -127,6 +127,13 @@ struct prof_left {
 	uint64_t ns, record_ns; /* of the sample of its stack, if there is one; of the switch */
 };
 
+/* Whether something happens more than so many times in a second. */
+struct prof_rate {
+	uint64_t n;	  /* at the last check */
+	uint64_t left_ns; /* of a second, less the part for each */
+	bool often;
+};
+
 struct pmc_counter_event;
 
 struct prof_throttle {
@@ -135,12 +142,13 @@ struct prof_throttle {
 	/* Samples are by clocks of threads; NULL: by other events. */
 	const struct pmc_counter_event *clock;
 	uint64_t clock_hz;
-	bool beside;		/* events of CPUs are open, with records of other programs, too */
-	bool by_cpu;		/* they are on, and clocks of threads are off */
+	bool opened;		/* or tried to open events of CPUs */
+	bool beside;		/* they are open, with records of other programs, too */
+	bool by_cpu;		/* clocks of CPUs are on, and those of threads off */
+	uint64_t switched_ns;	/* since when; before, it was the other way round */
 	struct pmc_map similar; /* struct prof_similar[PROF_LENGTHS] by process ID */
 	uint64_t checked_ns;
-	uint64_t n_switches;	      /* at the last check */
-	uint64_t left;		      /* switches that may be recorded with their stack now */
+	struct prof_rate switches, ends;
 	struct prof_thread *unplaced; /* threads that wait without a stack */
 };
 
@@ -162,9 +170,9 @@ struct prof {
 	bool makes_rows, machine; /* machine: not of a target */
 	bool several;		  /* targets: no main thread stands for all */
 	struct prof_image *images, *last_image;
-	struct prof_left *left; /* by CPU */
-	uint64_t switch_ns;	/* that the last switch took */
-	uint64_t n_switches;
+	struct prof_left *left;	     /* by CPU */
+	uint64_t switch_ns;	     /* that the last switch took */
+	uint64_t n_switches, n_ends; /* of threads */
 	struct prof_throttle throttle;
 	uint64_t n_times, lacks_times; /* kept of all threads; samples and waits beyond these */
 	struct prof_count *counts;
@@ -201,6 +209,8 @@ int prof_throttle_open(struct prof *prof, struct rings *rings, struct ring *ring
 void prof_options_always(struct pmc_open_options *options);
 /* To be called every few milliseconds. Switches the events, and reads stacks of long waits. */
 void prof_throttle_check(struct prof *prof, struct rings *rings);
+/* Whether a sample is by the kind of clock that counts at its time. */
+bool prof_throttle_keeps(const struct prof_throttle *throttle, const struct pmc_record *sample);
 /* A thread has left its CPU. At the record of its return, its wait gets a stack. */
 void prof_wait_begins(struct prof *prof, struct prof_thread *thread);
 void prof_wait_ends(struct prof *prof, struct prof_thread *thread, uint64_t now_ns);

@@ -141,6 +141,13 @@ static struct prof_thread *add_seen(struct prof *prof, uint32_t pid, uint32_t ti
 	return thread;
 }
 
+/* The kernel frees the memory of a process after the record of its end. Beyond a second another
+ * process may have the number. */
+static bool is_of_end(const struct prof_thread *thread, const struct pmc_record *record)
+{
+	return thread->pid == record->pid && record->time < thread->row.end_ns + 1000000000;
+}
+
 static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record *record)
 {
 	struct prof_thread *thread;
@@ -149,7 +156,7 @@ static struct prof_thread *thread_of(struct prof *prof, const struct pmc_record 
 	if (thread && !thread->row.end_ns)
 		return thread;
 	if (prof->throttle.beside && record->type == PERF_RECORD_SAMPLE)
-		return NULL;
+		return thread && is_of_end(thread, record) ? thread : NULL;
 	/* Of all that a CPU does, a thread has records after its end. */
 	if (thread && prof->makes_rows && thread->pid == record->pid)
 		return NULL;
@@ -201,8 +208,10 @@ static void take_exit(struct prof *prof, const struct pmc_record_task *task)
 	if (goes_on && prof->machine)
 		return;
 	leave_cpu(prof, thread, task->time);
-	if (!goes_on)
-		end_thread(prof, thread, task->time);
+	if (goes_on)
+		return;
+	end_thread(prof, thread, task->time);
+	prof->n_ends++;
 }
 
 static void take_comm(struct prof *prof, const struct pmc_record *record)
@@ -302,7 +311,7 @@ static void take_sample(struct prof *prof, const struct pmc_record *record)
 	const struct unwind_stack *stack;
 	uint64_t weight;
 
-	if (!thread)
+	if (!thread || !prof_throttle_keeps(&prof->throttle, record))
 		return;
 	weight = weight_of(prof, record, thread);
 	was_on_cpu(prof, thread);

@@ -11,11 +11,12 @@
  *   of its process.
  * Numbers and lengths of waits are exact: they come from PERF_RECORD_SWITCH.
  *
- * While the first event is off, events of CPUs are added where the user may observe whole CPUs:
- * - Clocks, which replace those of threads: a thread's clock as a sampling event starts and stops a
- *   timer at each switch, 8 us in a virtual machine.
- * - Each SPARSE-th switch of the CPU: a thread that ends after a few switches never reaches its own
- *   SPARSE-th one.
+ * Where the user may observe whole CPUs, events of these are added:
+ * - Clocks, which replace those of threads while threads switch often, and while many end. A
+ *   thread's clock as a sampling event starts and stops a timer at each switch, 8 us in a virtual
+ *   machine; and its period starts with the thread, so a thread that ends before has no sample.
+ * - Each SPARSE-th switch of the CPU, while the first event is off: a thread that ends after a few
+ *   switches never reaches its own SPARSE-th one.
  * Their records of other programs are left out. They take 0.7 % of each CPU; large machines would
  * write too many.
  */
@@ -28,11 +29,14 @@
 
 #define SPARSE	      61 /* a prime: a program may wait in its places in turn */
 #define SWITCHES_MOST 5000u
+#define PERIODS	      100u /* of a clock for each end of a thread, of which half a one is lost */
 #define STEP_NS	      UINT64_C(5000000)
-#define OLD_NS	      UINT64_C(1000000000)
+#define SECOND_NS     UINT64_C(1000000000)
+#define OLD_NS	      SECOND_NS
 #define LONG_NS	      UINT64_C(10000000)
 #define SLICE_MS      5
 #define CPUS_MOST     32u
+#define CPU_CLOCK     PERF_SAMPLE_STREAM_ID /* marks samples by clocks of CPUs */
 #define LOOKS_MOST    16u /* threads read in /proc in a step; each takes some 30 us */
 
 /* The class of a wait by its length, without the time that recording its stack took. The first
@@ -182,7 +186,7 @@ static int open_of_cpu(struct prof *prof, struct rings *rings, struct ring *ring
 	options_of_cpu(rings, ring, prof, &options);
 	options.sample_period = 0;
 	options.sample_freq = prof->throttle.clock_hz;
-	options.sample_type |= PERF_SAMPLE_PERIOD;
+	options.sample_type |= PERF_SAMPLE_PERIOD | CPU_CLOCK;
 	return rings_add(rings, ring, prof->throttle.clock, &options, why);
 }
 
@@ -203,52 +207,73 @@ static bool open_of_cpus(struct prof *prof, struct rings *rings)
 static void switch_counter(const struct prof_throttle *throttle, struct pmc_counter *counter)
 {
 	const struct perf_event_attr *attr = pmc_counter_attr(counter);
-	const bool stacks = attr->type == PERF_TYPE_SOFTWARE &&
-			    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !attr->freq &&
-			    attr->sample_period == 1,
-		   clock = attr->freq && throttle->clock && throttle->beside;
-	const bool wanted = attr->exclude_idle ? throttle->by_cpu :
-			    stacks	       ? !throttle->off :
-						 !throttle->by_cpu;
+	const bool of_cpu = attr->exclude_idle, clock = attr->freq && throttle->clock,
+		   stacks = attr->type == PERF_TYPE_SOFTWARE && !attr->freq &&
+			    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES &&
+			    (of_cpu || attr->sample_period == 1);
 
-	if (stacks || clock || attr->exclude_idle)
-		(void)(wanted ? pmc_counter_enable(counter) : pmc_counter_disable(counter));
+	if ((!clock && !stacks) || (of_cpu && !throttle->beside))
+		return;
+	if (of_cpu == (clock ? throttle->by_cpu : throttle->off))
+		(void)pmc_counter_enable(counter);
+	else
+		(void)pmc_counter_disable(counter);
 }
 
-static void switch_all(struct prof *prof, struct rings *rings)
+static void switch_all(struct prof *prof, struct rings *rings, bool off, bool by_cpu)
 {
 	struct prof_throttle *throttle = &prof->throttle;
 
-	throttle->off = !throttle->off;
-	rings->slice_ms = throttle->off ? SLICE_MS : 0;
-	if (!prof->machine && !throttle->used && rings->n <= CPUS_MOST)
+	if (!prof->machine && !throttle->opened && rings->n <= CPUS_MOST)
 		throttle->beside = open_of_cpus(prof, rings);
-	throttle->used = true;
-	throttle->by_cpu = throttle->off && throttle->beside;
+	throttle->opened = true;
+	throttle->used |= off;
+	throttle->off = off;
+	by_cpu &= throttle->beside;
+	if (by_cpu != throttle->by_cpu)
+		throttle->switched_ns = pmc_now_ns();
+	throttle->by_cpu = by_cpu;
 	for (unsigned r = 0; r < rings->n; r++)
 		for (size_t i = 0; i < rings->list[r].n_counters; i++)
 			switch_counter(throttle, rings->list[r].counters[i]);
+}
+
+/* A process that forks while its clock is switched off may have children whose clock is on. */
+bool prof_throttle_keeps(const struct prof_throttle *throttle, const struct pmc_record *sample)
+{
+	const bool by_cpu = throttle->by_cpu == (sample->time >= throttle->switched_ns);
+
+	return !!(sample->present & CPU_CLOCK) == by_cpu;
+}
+
+/* More than `most` in a second, until there are fewer for a second. */
+static bool is_often(struct prof_rate *rate, uint64_t n, uint64_t most, uint64_t step_ns)
+{
+	const uint64_t ns = (n - rate->n) * (SECOND_NS / most);
+
+	rate->n = n;
+	rate->left_ns = pmc_sub_sat(rate->left_ns + step_ns, ns);
+	rate->left_ns = rate->left_ns < SECOND_NS ? rate->left_ns : SECOND_NS;
+	rate->often = rate->often ? rate->left_ns < SECOND_NS : !rate->left_ns;
+	return rate->often;
 }
 
 void prof_throttle_check(struct prof *prof, struct rings *rings)
 {
 	struct prof_throttle *throttle = &prof->throttle;
 	const uint64_t now_ns = pmc_now_ns(), step_ns = now_ns - throttle->checked_ns;
-	const uint64_t rate = (uint64_t)SWITCHES_MOST * rings->n;
-	uint64_t most, n;
+	bool off, by_cpu;
 
 	/* rings_enable() may be called again at first, and switches all events on. */
 	if (step_ns < STEP_NS || now_ns < rings->enabled_ns + 4 * STEP_NS)
 		return;
-	if (!throttle->checked_ns)
-		throttle->left = rate;
-	most = throttle->checked_ns ? step_ns * rate / 1000000000 : rate;
-	n = prof->n_switches - throttle->n_switches;
 	throttle->checked_ns = now_ns;
-	throttle->n_switches = prof->n_switches;
-	throttle->left = pmc_sub_sat(throttle->left + most, n);
-	throttle->left = throttle->left < rate ? throttle->left : rate;
-	if (throttle->off ? throttle->left == rate : !throttle->left)
-		switch_all(prof, rings);
+	off = is_often(&throttle->switches, prof->n_switches, SWITCHES_MOST * rings->n, step_ns);
+	by_cpu = is_often(&throttle->ends, prof->n_ends, throttle->clock_hz / PERIODS + 1, step_ns);
+	by_cpu = (by_cpu || off) && throttle->clock && (throttle->beside || !throttle->opened);
+	if (off != throttle->off || by_cpu != throttle->by_cpu)
+		switch_all(prof, rings, off, by_cpu);
+	/* A command may have started many threads and ended before 100 ms are over. */
+	rings->slice_ms = off || now_ns < prof->start_ns + SECOND_NS ? SLICE_MS : 0;
 	look(prof, now_ns);
 }
