@@ -178,9 +178,12 @@ between "$("$PMCTL" report --by function --format json switches.pmc | jq '.sampl
 if [ "$(getconf _NPROCESSORS_CONF)" -gt 32 ]; then
 	skip "clocks of more than 32 CPUs are not used" "short processes"
 else
-	run "$PMCTL" profile -e task-clock -o short.pmc -- sh -c 'for i in $(seq 300); do /bin/true; done'
-	functions short.pmc
-	between "$(jq '.sampling | .weight / .value' functions)" 0.7 1.3 "samples explain the CPU time of short processes"
+	for how in --on-cpu ""; do
+		# shellcheck disable=SC2086
+		run "$PMCTL" profile $how -e task-clock -o short.pmc -- sh -c 'for i in $(seq 300); do /bin/true; done'
+		functions short.pmc
+		between "$(jq '.sampling | .weight / .value' functions)" 0.7 1.3 "samples explain the CPU time of short processes $how"
+	done
 	is "$("$PMCTL" report --by function --event off-cpu --format json short.pmc | jq .sampling.estimated)" 0 \
 		"and their waits have their own stacks"
 fi

@@ -178,6 +178,20 @@ static int open_waking(struct job *job, struct ring *ring, struct pmc_failure *w
 	return rings_add(&job->rings, ring, &event, &options, why);
 }
 
+/* Records of threads, switches and mappings. The sampled event may be switched off. */
+static int open_records(struct job *job, struct ring *ring, pid_t tid, struct pmc_failure *why)
+{
+	struct pmc_open_options options;
+	struct pmc_counter_event event;
+	const int error = pmc_counter_event_parse(&event, "dummy", why);
+
+	rings_options(&job->rings, ring, tid, &options);
+	options.exclude_kernel = job->user_only;
+	options.exclude_hv = job->user_only;
+	prof_options_always(&options);
+	return error ? error : rings_add(&job->rings, ring, &event, &options, why);
+}
+
 static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *why)
 {
 	struct job *job = arg;
@@ -189,12 +203,12 @@ static int open_on(void *arg, struct ring *ring, pid_t tid, struct pmc_failure *
 	if (!error && takes_samples(job)) {
 		rings_options(&job->rings, ring, tid, &options);
 		sampling_options(job, &options);
-		if (!takes_waits(job))
-			prof_options_always(&options);
 		error = rings_add(&job->rings, ring, &job->sampled, &options, why);
 	}
-	if (error || !takes_waits(job))
+	if (error)
 		return error;
+	if (!takes_waits(job))
+		return open_records(job, ring, tid, why);
 	return prof_throttle_open(&job->prof, &job->rings, ring, tid, why);
 }
 
@@ -324,7 +338,7 @@ static bool show_progress(void *arg)
 		return true;
 	if (!prof_read_again(&job->prof) && job->prof.throttle.beside)
 		return false;
-	if (takes_waits(job))
+	if (!job->user_only)
 		prof_throttle_check(&job->prof, &job->rings);
 	return true;
 }

@@ -137,8 +137,9 @@ struct prof_rate {
 struct pmc_counter_event;
 
 struct prof_throttle {
-	bool off;  /* the event that records each stack of a switch is off */
-	bool used; /* it was off at some time */
+	bool stacks; /* of switches are recorded */
+	bool off;    /* the event that records each stack of a switch is off */
+	bool used;   /* it was off at some time */
 	/* Samples are by clocks of threads; NULL: by other events. */
 	const struct pmc_counter_event *clock;
 	uint64_t clock_hz;

@@ -148,6 +148,7 @@ int prof_throttle_open(struct prof *prof, struct rings *rings, struct ring *ring
 	struct pmc_counter_event switches;
 	int error = pmc_counter_event_parse(&switches, "context-switches", NULL);
 
+	prof->throttle.stacks = true;
 	for (uint64_t period = SPARSE; !error && period; period = period > 1) {
 		rings_options(rings, ring, tid, &options);
 		options.user_if_denied = false;
@@ -179,7 +180,7 @@ static int open_of_cpu(struct prof *prof, struct rings *rings, struct ring *ring
 
 	options_of_cpu(rings, ring, prof, &options);
 	options.sample_period = SPARSE;
-	if (!error)
+	if (!error && prof->throttle.stacks)
 		error = rings_add(rings, ring, &event, &options, why);
 	if (error || !prof->throttle.clock)
 		return error;
@@ -262,15 +263,16 @@ void prof_throttle_check(struct prof *prof, struct rings *rings)
 {
 	struct prof_throttle *throttle = &prof->throttle;
 	const uint64_t now_ns = pmc_now_ns(), step_ns = now_ns - throttle->checked_ns;
-	bool off, by_cpu;
+	bool often, off, by_cpu;
 
 	/* rings_enable() may be called again at first, and switches all events on. */
 	if (step_ns < STEP_NS || now_ns < rings->enabled_ns + 4 * STEP_NS)
 		return;
 	throttle->checked_ns = now_ns;
-	off = is_often(&throttle->switches, prof->n_switches, SWITCHES_MOST * rings->n, step_ns);
+	often = is_often(&throttle->switches, prof->n_switches, SWITCHES_MOST * rings->n, step_ns);
+	off = often && throttle->stacks;
 	by_cpu = is_often(&throttle->ends, prof->n_ends, throttle->clock_hz / PERIODS + 1, step_ns);
-	by_cpu = (by_cpu || off) && throttle->clock && (throttle->beside || !throttle->opened);
+	by_cpu = (by_cpu || often) && throttle->clock && (throttle->beside || !throttle->opened);
 	if (off != throttle->off || by_cpu != throttle->by_cpu)
 		switch_all(prof, rings, off, by_cpu);
 	/* A command may have started many threads and ended before 100 ms are over. */
