@@ -159,7 +159,7 @@ static void cpu_time_where_records_were_lost(void **state)
 /* A chain of processes that live for less than the time until their records are taken. */
 static void ends_when_no_thread_starts_either(void **state)
 {
-	struct prof prof = { .lost = 0 };
+	struct prof prof = { .makes_rows = true };
 
 	unwind_init(&prof.unwind, false);
 	for (uint32_t i = 0; i < 3; i++) {
