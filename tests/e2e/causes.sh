@@ -28,6 +28,7 @@ planted() {
 			any clear-blocks allocator
 			any growing allocator
 			any gc gc
+			any copier kernel
 			cpus imbalance imbalance
 			cpus few-large imbalance serial
 			cpus unequal-team imbalance

@@ -72,7 +72,8 @@ static int run_command(const struct request *request)
 	const char *const outside[] = { "profile", "-o", request->dump, "--" };
 	const char *const flags[] = { "run",
 				      "-e",
-				      "@default,run-delay,cpu-migrations,dTLB-load-misses",
+				      "@default,run-delay,system-time,cpu-migrations,"
+				      "dTLB-load-misses",
 				      "--sample=task-clock/499",
 				      "--report",
 				      "off",

@@ -23,6 +23,7 @@ enum explain_event {
 	EXPLAIN_BRANCH_MISSES,
 	EXPLAIN_TLB_MISSES,
 	EXPLAIN_STALLED, /* cycles without an instruction to start, in the front end */
+	EXPLAIN_SYSTEM,	 /* CPU time in the kernel */
 	EXPLAIN_EVENTS,
 };
 
@@ -77,6 +78,7 @@ struct pool_facts {
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
 	uint64_t samples, spinning, allocating, sampled;
+	uint64_t in_kernel;	 /* the CPU time of samples in kernel mode */
 	struct place_facts work; /* the same in functions of the program: numbers of samples */
 	/* Sums of events, and whether all threads with CPU time have them. */
 	uint64_t counts[EXPLAIN_EVENTS];

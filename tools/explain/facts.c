@@ -164,6 +164,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		[EXPLAIN_BRANCH_MISSES] = "branch-misses",
 		[EXPLAIN_TLB_MISSES] = "dTLB-load-misses",
 		[EXPLAIN_STALLED] = "stalled-cycles-frontend",
+		[EXPLAIN_SYSTEM] = "system-time",
 	};
 
 	own.has_delay = value_of(thread, "run-delay", &own.delay);
@@ -557,6 +558,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			const struct pmc_p_samples *samples)
 {
 	const bool off_cpu = samples->event && pmc_is_off_cpu(samples->event);
+	const bool is_time = samples->event && !strcmp(samples->event->unit, "ns");
 	struct spot_list spots = { .n = 0 };
 
 	if (!samples->event)
@@ -579,12 +581,14 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			add_wait(facts->arena, pool, &spots, sample->weight);
 			continue;
 		}
-		if (is_of_kernel(spots.list[0]))
+		if (is_of_kernel(spots.list[0])) {
+			pool->in_kernel += is_time ? sample->weight : 0;
 			continue;
+		}
 		pool->samples += sample->count;
 		explain_place_add(facts->arena, &pool->work, function_of_program(&spots),
 				  sample->count);
-		if (!strcmp(samples->event->unit, "ns"))
+		if (is_time)
 			pool->sampled += sample->weight;
 		if (is_below(&spots, spin_functions))
 			pool->spinning += sample->count;

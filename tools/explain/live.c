@@ -171,6 +171,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 			.life = pmc_sub_sat(sum->ns, stopped),
 			.waits = (uint64_t)(each * (double)(looks->disk.ns + looks->network.ns)),
 			.delay = sum->delay_ns,
+			.counts[EXPLAIN_SYSTEM] = sum->system_ns,
+			.has_count[EXPLAIN_SYSTEM] = true,
 		});
 }
 

@@ -527,6 +527,24 @@ static bool page_faults(struct judging *j)
 	return true;
 }
 
+static bool kernel(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	const uint64_t system =
+		pool->has_count[EXPLAIN_SYSTEM] ? pool->counts[EXPLAIN_SYSTEM] : pool->in_kernel;
+
+	if (share(pool->cpu, j->facts->cpu) < 0.1 || share(system, pool->cpu) < 0.5 ||
+	    2 * pool->minor_faults * j->facts->fault_ns > system)
+		return false;
+	j->finding->text =
+		SAY(j, "spends %.0f %% of its CPU time in the kernel", percent(system, pool->cpu));
+	EVIDENCE(j, "system time %s of %s of CPU time", TIME(j, system), TIME(j, pool->cpu));
+	j->finding->loss_ns = (double)system;
+	j->finding->advice = "pmctl profile --by tree shows which system calls take it: fewer of "
+			     "them, each for more work";
+	return true;
+}
+
 /* A wait for something outside of the run, if it is that share of the pool's time. */
 static bool waits_outside(struct judging *j, const struct place_facts *place, double least,
 			  const char *text, const char *in)
@@ -750,6 +768,7 @@ static const struct rule {
 	{ "spin", spin, COSTS },
 	{ "allocator", allocator, COSTS },
 	{ "page-faults", page_faults, COSTS },
+	{ "kernel", kernel, COSTS },
 	{ "migrations", migrations, COSTS },
 	{ "tlb", tlb, COSTS },
 	{ "branches", branches, COSTS },
