@@ -11,7 +11,7 @@ mkdir -m 777 dumps
 cd dumps || exit 1
 
 # count NAME: whether the causes in the report $T/out are right, for the counts named, false and all.
-# A wait for a CPU may be that for other programs of this machine, and is true in any case.
+# A wait for a CPU may be that for other programs of this machine, and many of these programs do little but call the kernel.
 named=0 false=0 all=0
 count() {
 	local found other=0 cause
@@ -19,7 +19,7 @@ count() {
 	for cause in $found; do
 		case " $causes " in
 		*" $cause "*) named=$((named + 1)) ;;
-		*) case $cause in cpu-starved | preempted) ;; *) other=1 ;; esac ;;
+		*) case $cause in cpu-starved | preempted | kernel) ;; *) other=1 ;; esac ;;
 		esac
 	done
 	all=$((all + 1)) false=$((false + other))
@@ -34,7 +34,7 @@ while read -r program causes; do
 	run "$PMCTL" explain --json plain.pmc
 	count "a dump"
 done < <(planted any cpus waits)
-is "$all $false" "70 0" "of $all reports none names a cause that the program does not have"
+is "$all $false" "72 0" "of $all reports none names a cause that the program does not have"
 # On a busy machine few threads get enough CPU time to be judged.
 between $named 6 $all "some name the program's own"
 
