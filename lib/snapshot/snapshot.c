@@ -303,9 +303,13 @@ static uint64_t at_least_0(uint64_t sum, bool none)
 	return (int64_t)sum < 0 || none ? 0 : sum;
 }
 
+/* A run delay is not known: to read it would cost a begin and an end a file of /proc each. */
 static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
-			 const uint16_t *first, uint32_t reason, const uint64_t *words, bool none)
+			 const struct pmc_control *control, uint32_t reason, const uint64_t *words,
+			 bool none)
 {
+	const uint16_t *first = control->first;
+
 	words += REGION_CPU;
 	for (unsigned g = 0; g < area->groups; g++) {
 		const unsigned n = first[g + 1] - first[g];
@@ -314,6 +318,8 @@ static void put_readings(struct pmc_frame_buf *buf, const struct region_area *ar
 
 		if (area->mode == REGION_CLOCK)
 			reading.error = reason ? reason : EBADF;
+		if (account_of(control, first[g]) == PMC_ACCOUNT_DELAY)
+			reading.error = PMC_REASON_OS;
 		if (!reading.error) {
 			reading.enabled_ns = at_least_0(words[0], none);
 			reading.running_ns = at_least_0(words[1], none);
@@ -360,10 +366,10 @@ static void fill(const struct reader *reader, struct pmc_frame_buf *buf, const s
 	pmc_frame_begin(buf, PMC_FRAME_REGION, control->identity, reader->snapshot, &fixed,
 			sizeof(fixed));
 	pmc_frame_str(buf, record->name, record->name_len);
-	put_readings(buf, area, control->first, slot->reason, inclusive, cleared);
-	put_readings(buf, area, control->first, slot->reason, exclusive, cleared);
-	put_readings(buf, area, control->first, slot->reason, area->inside, false);
-	put_readings(buf, area, control->first, slot->reason, area->around, false);
+	put_readings(buf, area, control, slot->reason, inclusive, cleared);
+	put_readings(buf, area, control, slot->reason, exclusive, cleared);
+	put_readings(buf, area, control, slot->reason, area->inside, false);
+	put_readings(buf, area, control, slot->reason, area->around, false);
 }
 
 /* Whether the area has the groups of its thread, and sizes that an agent writes. */

@@ -33,7 +33,9 @@ is "$(json "$T/report.json" '.processes[0].unattributed[0] | "\(.state) \(.value
 like "$("$PMCTL" run -n -e run-delay,page-faults -- true)" "accounts of each thread" "run -n: they take no descriptor"
 
 report "$PROG/regions" nest 5
-is "$(json "$T/report.json" '[.regions[].events[].state] | unique | join(" ")')" counted "marked regions have them"
+is "$(json "$T/report.json" '[.regions[] | .events, .self | map("\(.name) \(.state)") | join(", ")] | unique | join("; ")')" \
+	"run-delay not-counted, user-time counted, system_time counted" "marked regions have them, but for run delay"
+is "$(json "$T/report.json" '[.regions[].events[0].value] | unique | join(" ")')" "" "which has no value"
 ok "a region has the user time of its CPU time" jq -e '[.regions[] | .events[1].value + .events[2].value - .cpu_ns |
 	fabs < 2000000] | all' "$T/report.json"
 

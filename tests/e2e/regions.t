@@ -245,7 +245,7 @@ views() {
 		awk '{ print $1, $2, $3, $4, $5 }' >"$2.table"
 }
 # Threads that wait at a known place: a snapshot by signal and one by pmctl dump.
-for events in task-clock,page-faults L1-dcache-loads $nowhere; do
+for events in task-clock,page-faults,run-delay L1-dcache-loads $nowhere; do
 	mkfifo stay.in
 	PMC_REPORT=off PMC_DUMP=USR2 PMC_OUT=$T/stay.pmc PMC_EVENTS=$events LD_PRELOAD=$AGENT \
 		"$PROG/regions" stay 100 <stay.in >stay.out &
@@ -451,8 +451,11 @@ for event in page-faults task-clock software/dummy/ context-switches; do
 	like "$(sed -n 5p out)" '^EINVAL 7 0 [1-9][0-9]* [1-9][0-9]*$' "pmc_region_read: an event that was not asked for"
 	like "$(sed -n 6p out)" '^0 1 1' "pmc_region_read: a child of fork has sums of its own"
 done
-PMC_EVENTS=task-clock,$nowhere PMC_REPORT=off run agent "$PROG/regions_read" "$nowhere"
-like "$(sed -n 1p out)" '^ENODATA 3 0 [1-9][0-9]* [1-9][0-9]*$' "pmc_region_read: an event that cannot be counted has no count"
+for event in $nowhere run-delay; do
+	PMC_EVENTS=run-delay,task-clock,$nowhere PMC_REPORT=off run agent "$PROG/regions_read" "$event"
+	like "$(sed -n 1p out)" '^ENODATA 3 0 [1-9][0-9]* [1-9][0-9]*$' \
+		"pmc_region_read: an event that is not counted has no count: $event"
+done
 
 # ---- other languages ----------------------------------------------------------------------------
 is "$(python3 "$ROOT/docs/examples/regions.py")" "sum 499999500000" "Python: runs without the agent"
