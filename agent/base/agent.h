@@ -53,6 +53,7 @@ struct agent_reported {
 	uint64_t thread_cpu_ns, process_cpu_ns, thread_delay_ns;
 	struct pmc_usage thread, process;
 	uint64_t dump_start; /* where the frames of the job start in its dump */
+	uint64_t exec_ns;    /* when that was: the new image starts then; 0: unknown */
 };
 
 struct agent_job_fixed {
@@ -164,9 +165,16 @@ void agent_notes_forget(void);
 
 /* 0, or -EINVAL if the text is malformed. Pointers point into text. */
 int agent_job_parse(const char *text, struct agent_job *job);
+/* Takes what pmctl run says where there is no job yet. False: it says nothing. */
+bool agent_job_parse_first(const char *text, struct agent_reported *reported);
 /* Writes "PMC_JOB=..." into room of AGENT_JOB_TEXT; for an exec with what this image has reported.
  * False: it does not fit. */
 bool agent_job_text(char *text, bool with_reported);
+/* Whether the report is of this process, and not of one that had its PID before: other processes
+ * pass it on. */
+bool agent_job_is_own(const struct agent_reported *reported);
+/* At least how long ago the process started, known to 10 ms. Needs little stack; in one thread. */
+bool agent_process_age(uint64_t *ns);
 /* Whether the job's first process still runs; true if that cannot be known. */
 bool agent_job_owner_alive(void);
 uint64_t agent_pid_namespace(void);

@@ -5,9 +5,11 @@
  * 2:<struct agent_job_fixed>:<plan>:<p|o><path>
  * The struct and the plan, its EVENTSET frame or empty, are in hex. The path comes last, unquoted:
  * p for the job's private dump, o for the absolute PMC_OUT. "off" keeps agents in descendants
- * dormant.
+ * dormant. pmctl run starts the first process with 0:<its pid>:<time of the exec>:<run delay before
+ * it>, or with nothing.
  */
 #include "agent/base/agent.h"
+#include "lib/base/file.h"
 #include "lib/base/proc.h"
 
 int agent_job_parse(const char *text, struct agent_job *job)
@@ -31,8 +33,50 @@ int agent_job_parse(const char *text, struct agent_job *job)
 	return 0;
 }
 
+bool agent_job_parse_first(const char *text, struct agent_reported *reported)
+{
+	uint64_t words[3];
+
+	if (*text++ != '0')
+		return false;
+	for (unsigned i = 0; i < 3; i++)
+		if (*text++ != ':' || !pmc_number_take(&text, NULL, 10, &words[i]))
+			return false;
+	*reported = (struct agent_reported){ .pid = words[0],
+					     .exec_ns = words[1],
+					     .thread_delay_ns = words[2] };
+	return !*text;
+}
+
+/* Static, for a small signal stack. */
+bool agent_process_age(uint64_t *ns)
+{
+	static char text[512];
+	static struct pmc_proc_stat stat;
+	struct timespec boot;
+
+	pmc_file_read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
+	if (!pmc_proc_stat(text, &stat) || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+		return false;
+	*ns = pmc_sub_sat(pmc_timespec_ns(&boot), (stat.start_ticks + 1) * PMC_TICK_NS);
+	return true;
+}
+
+bool agent_job_is_own(const struct agent_reported *reported)
+{
+	const uint64_t second = 1000000000, ago_ns = pmc_sub_sat(pmc_now_ns(), reported->exec_ns);
+	uint64_t age_ns;
+
+	if (reported->pid != (uint64_t)agent.pid)
+		return false;
+	/* No PID is used again that soon. */
+	return ago_ns < second || !agent_process_age(&age_ns) || age_ns + second > ago_ns;
+}
+
 static void fill_reported(struct agent_reported *now)
 {
+	/* First: what comes after it belongs to the new image. */
+	now->exec_ns = pmc_now_ns();
 	now->pid = (uint64_t)agent.pid;
 	now->dump_start = agent.reported.dump_start;
 	pmc_thread_cpu_ns(0, &now->thread_cpu_ns);

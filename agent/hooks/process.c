@@ -23,8 +23,8 @@ struct exec_env {
 	size_t bytes;
 };
 
-/* A copy of envp with a new PMC_JOB; envp itself if it has none or an empty one, or without memory.
- */
+/* A copy of envp with a new PMC_JOB; envp itself if it has none or one of pmctl run, which begins a
+ * job, or without memory. */
 static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 {
 	bool has_job = false;
@@ -32,7 +32,7 @@ static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 
 	env->bytes = 0;
 	for (; envp && envp[n]; n++)
-		has_job |= agent_env_is_job(envp[n]) && envp[n][sizeof("PMC_JOB=") - 1];
+		has_job |= agent_env_is_job(envp[n]) && envp[n][8] && envp[n][8] != '0';
 	if (!has_job)
 		return envp;
 	env->bytes = AGENT_JOB_TEXT + (n + 2) * sizeof(*envp);

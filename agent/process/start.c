@@ -43,7 +43,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		agent.first = agent.owner == agent.pid && agent.owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
 		agent.after_exec = agent.first;
-		if (job->fixed.reported.pid == (uint64_t)agent.pid)
+		if (agent_job_is_own(&job->fixed.reported))
 			agent.reported = job->fixed.reported;
 		if (job->private_dump)
 			agent.private_dump = agent_copy(job->path);
@@ -52,6 +52,9 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		return true;
 	}
 	memset(job, 0, sizeof(*job));
+	if (text && agent_job_parse_first(text, &job->fixed.reported) &&
+	    agent_job_is_own(&job->fixed.reported))
+		agent.reported = job->fixed.reported;
 	agent.owner_ns = agent_pid_namespace();
 	agent_begin_job(envp);
 	return true;
@@ -212,9 +215,24 @@ static void place_job(char **envp)
 /* The arena's first block, without a system call; with room for PMC_JOB. */
 AGENT_ROOMY static _Alignas(16) uint8_t first_block[160 << 10];
 
+/* The main thread's row includes what the loader used and waited for, so it starts at the exec, or
+ * where that is not known, earlier by the CPU time. Not by that of the process: a program that was
+ * replaced by exec may have used it in several threads. */
+static uint64_t start_of_image(uint64_t start, uint64_t own_ns)
+{
+	if (agent.reported.exec_ns && agent.reported.exec_ns < start)
+		return agent.reported.exec_ns;
+	if (agent.pre_cpu_ns > LOADER_NS) {
+		pmc_thread_cpu_ns(0, &own_ns);
+		if (!agent.after_exec)
+			pmc_run_delay(0, &agent.reported.thread_delay_ns);
+	}
+	return pmc_sub_sat(start, agent.pre_cpu_ns < own_ns ? agent.pre_cpu_ns : own_ns);
+}
+
 void agent_start(int argc, char **argv, char **envp)
 {
-	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns(), own_ns = cpu_ns;
+	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
 	struct pmc_usage before;
 	int saved = errno;
 	bool prepared;
@@ -240,15 +258,7 @@ void agent_start(int argc, char **argv, char **envp)
 		goto out;
 	publish();
 	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);
-	if (agent.pre_cpu_ns > LOADER_NS) {
-		pmc_thread_cpu_ns(0, &own_ns);
-		if (!agent.after_exec)
-			pmc_run_delay(0, &agent.reported.thread_delay_ns);
-	}
-	/* The main thread's row includes the CPU time of the loader, so it starts no later. Not
-	 * that of the process: a program that was replaced by exec may have used it in several
-	 * threads. */
-	agent.start_ns = pmc_sub_sat(start, agent.pre_cpu_ns < own_ns ? agent.pre_cpu_ns : own_ns);
+	agent.start_ns = start_of_image(start, cpu_ns);
 	if (agent.measured && agent.first)
 		agent_inherit_open();
 	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)

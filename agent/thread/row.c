@@ -46,15 +46,12 @@ static bool reads_delay(const struct slot *slot)
 /* Whether a delay is that of this image. The main thread's also has what the process waited before
  * an exec, unless that has passed it, in at most the time from the start of the process, which is
  * known to 10 ms, to that of the image. What may be more than a tenth of the delay, and a hundredth
- * of its life, makes it unknown. Not inlined, and what it reads static, for a small signal stack:
- * one thread writes the main thread's last row. */
+ * of its life, makes it unknown. Not inlined, for a small signal stack: one thread writes the main
+ * thread's last row. */
 __attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint64_t *delay)
 {
 	const uint64_t delay_ns = *delay, carried_ns = agent.reported.thread_delay_ns;
-	static char text[512];
-	static struct pmc_proc_stat stat;
-	struct timespec boot;
-	uint64_t life, before;
+	uint64_t life, age, before;
 
 	if (!(slot->flags & PMC_THREAD_MAIN) || agent.plan.os & 1u << PMC_OS_RUN_DELAY)
 		return true;
@@ -64,10 +61,9 @@ __attribute__((noinline)) static bool is_of_image(const struct slot *slot, uint6
 		*delay = carried_ns + life;
 	if (agent.forked || carried_ns)
 		return true;
-	pmc_file_read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
-	if (!pmc_proc_stat(text, &stat) || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+	if (!agent_process_age(&age))
 		return false;
-	before = pmc_sub_sat(pmc_timespec_ns(&boot), (stat.start_ticks + 1) * PMC_TICK_NS + life);
+	before = pmc_sub_sat(age, life);
 	return (before < delay_ns ? before : delay_ns) <=
 	       (delay_ns / 10 > life / 100 ? delay_ns / 10 : life / 100);
 }

@@ -122,6 +122,53 @@ is "$(json "$T/report.json" '.processes[0].coverage.before_agent_cpu_ns > 200000
 is "$(json "$T/report.json" '.processes[0] | .end_ns - .start_ns >= .coverage.cpu_ns * 0.9')" true \
 	"the CPU time of the process is at most its elapsed time"
 
+# A program that the loader keeps waiting: it prints the time before that, and runs the program that it is given.
+cat >"$T/waits.c" <<'END'
+#include "lib/base/sys.h"
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static struct timespec before;
+static int yes(void) { return 1; }
+/* The loader calls it for the relocation, when there may be no libc yet. */
+static int (*resolve(void))(void)
+{
+	const struct timespec nap = { 0, 100000000 };
+	pmc_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &before);
+	pmc_sys2(SYS_nanosleep, &nap, NULL);
+	return yes;
+}
+int waits(void) __attribute__((ifunc("resolve")));
+int main(int argc, char **argv)
+{
+	if (waits())
+		printf("%lld\n", before.tv_sec * 1000000000LL + before.tv_nsec);
+	fflush(stdout);
+	return argc > 1 ? execv(argv[1], argv + 1) : 0;
+}
+END
+ok "a program that waits in the loader compiles" cc -I"$ROOT" -o "$T/waits" "$T/waits.c"
+# The row starts at the exec, not after the loader: of the first process, of one that it becomes, of a child.
+"$PMCTL" run --report "json=$T/report.json" -- "$T/waits" "$T/waits" >"$T/out"
+ok "the loader's waits belong to the life of the program" jq -e --rawfile told "$T/out" '
+	($told | split("\n") | map(select(. != "") | tonumber)) as $told | [.threads[] | select(.seq == 0)] |
+	sort_by(.start_ns) | length == 2 and .[0].start_ns <= $told[0] and .[1].start_ns <= $told[1] and
+	.[1].start_ns >= .[0].end_ns and .[0].end_ns > $told[0]' "$T/report.json" || diag_file "$T/report.json" report
+ok "and to the elapsed time of the processes" jq -e '.processes | length == 2 and all(.end_ns - .start_ns >= 1e8)' \
+	"$T/report.json"
+report bash -c '"$0"; :' "$T/waits"
+ok "and a child's" jq -e --rawfile told "$T/out" '.threads | max_by(.start_ns) | .start_ns <= ($told | tonumber) and
+	.end_ns > ($told | tonumber)' "$T/report.json" || diag_file "$T/report.json" report
+# PMC_JOB may have the time of an exec of another process, or of one that had the PID before, or be damaged.
+before=$("$T/waits")
+for job in '0:1:1:0' '0:$$:1:0' '0:$$:1' '0:$$:99999999999999999999:0'; do
+	rm -f "$T/report.pmc"
+	PMC_REPORT=off PMC_OUT="$T/report.pmc" run bash -c 'PMC_JOB='"$job"' LD_PRELOAD=$0 exec "$1"' "$AGENT" "$T/waits"
+	check_report waits
+	ok "PMC_JOB=$job: the program starts as without" jq -e --argjson before "$before" '.threads[0].start_ns > $before' \
+		"$T/report.json"
+done
+
 # The creating thread and the start routine.
 report "$PROG/tree" 1 10
 is "$(json "$T/report.json" '.threads[] | select(.name == "leaf") | .created_by')" 0 \

@@ -96,10 +96,12 @@ done
 for _ in 1 2 3 4; do
 	PMC_EVENTS=page-faults report taskset -c "$cpu" env env nice env nice sh -c 'exec sleep 0.03'
 	json "$T/report.json" '[.threads[] | select(.run_delay_ns and .run_delay_ns > (.end_ns - .start_ns) * 1.05)] | length'
+	"$PMCTL" run -e run-delay,elapsed-time --report "json=$T/report.json" -- taskset -c "$cpu" env nice sh -c 'exec sleep 0.03'
+	json "$T/report.json" '[.threads[] | select(.events[0].value > .events[1].value * 1.01)] | length'
 done >"$T/longer"
 kill "${others[@]}"
 wait "${others[@]}" 2>/dev/null
-is "$(tr -d '\n' <"$T/longer")" 0000 "none is longer than its thread's life"
+is "$(tr -d '\n' <"$T/longer")" 00000000 "none is longer than its thread's life"
 report "$PROG/crowd" 2
 ok "with the event it is known of all" jq -e '[.threads[] | .run_delay_ns == .events[0].value] | all' "$T/report.json"
 

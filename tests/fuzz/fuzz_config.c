@@ -61,6 +61,7 @@ static void check_settings(char *const *environment)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *job_text = fuzz_piece(&data, &size), *environment[SETTINGS_MAX + 1];
+	struct agent_reported reported;
 	struct agent_job job;
 	unsigned n = 0;
 
@@ -69,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(job.plan + job.plan_len < job.path);
 		check_plan(job.plan, job.plan_len);
 	}
+	agent_job_parse_first(job_text, &reported);
 	agent_text_hash(job_text);
 	while (size && n < SETTINGS_MAX)
 		environment[n++] = fuzz_piece(&data, &size);
