@@ -3,7 +3,8 @@
  * process.c - writes the rows before exec, _exit and abort. Overrides: execve execv execvp execvpe
  * execl execle execlp fexecve execveat _exit _Exit quick_exit abort daemon.
  *
- * A failed exec leaves the rows live. In a vfork child all of these only forward.
+ * A failed exec leaves the rows live; one of a file that cannot be executed writes none, as a
+ * search of PATH makes many. In a vfork child all of these only forward.
  */
 #include "agent/hooks/hooks.h"
 #include "agent/hooks/exec_args.h"
@@ -47,8 +48,26 @@ static char *const *exec_env_make(struct exec_env *env, char *const *envp)
 	return agent_env_copy((char **)(void *)((char *)env->map + AGENT_JOB_TEXT), envp, env->map);
 }
 
-/* Writes the rows; returns the environment for the new image. */
-static char *const *before(struct exec_env *env, char *const *envp)
+/* Whether the file is missing, or nobody may execute it. By stat(2), which finds it by the same
+ * rights and opens no descriptor; a filter may kill for it. Not inlined, for a small signal stack.
+ */
+__attribute__((noinline)) static bool is_hopeless(int dir, const char *path, int flags)
+{
+	struct stat st;
+	long error;
+
+	if (agent_is_filtered())
+		return false;
+	error = pmc_sys4(SYS_newfstatat, dir, path, &st,
+			 flags & (AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
+	return error ? error == -ENOENT || error == -ENOTDIR || error == -EACCES :
+		       !S_ISREG(st.st_mode) || !(st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
+}
+
+/* Writes the rows; returns the environment for the new image. path: NULL if the call searches PATH.
+ */
+static char *const *before(struct exec_env *env, int dir, const char *path, int flags,
+			   char *const *envp)
 {
 	int saved = errno;
 
@@ -57,6 +76,10 @@ static char *const *before(struct exec_env *env, char *const *envp)
 	if (envp && (uintptr_t)envp + 4096 < 2 * 4096)
 		return envp;
 	env->active = agent_active();
+	if (env->active && path && is_hopeless(dir, path, flags)) {
+		env->active = false;
+		return envp;
+	}
 	/* Also in a vfork child, which shares the counters of the notes. */
 	env->leaves = agent.preloaded && !agent_env_preloads(envp);
 	if (env->leaves)
@@ -97,7 +120,7 @@ AGENT_API int execve(const char *path, char *const argv[], char *const envp[])
 {
 	struct exec_env env;
 
-	envp = before(&env, envp);
+	envp = before(&env, AT_FDCWD, path, 0, envp);
 	return failed(&env, syscall(SYS_execve, path, argv, envp));
 }
 
@@ -110,7 +133,7 @@ AGENT_API int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	struct exec_env env;
 
-	envp = before(&env, envp);
+	envp = before(&env, AT_FDCWD, strchr(file, '/') ? file : NULL, 0, envp);
 	return failed(&env, REAL(execvpe)(file, argv, envp));
 }
 
@@ -123,7 +146,7 @@ AGENT_API int execveat(int dir, const char *path, char *const argv[], char *cons
 {
 	struct exec_env env;
 
-	envp = before(&env, envp);
+	envp = before(&env, dir, path, flags, envp);
 	return failed(&env, syscall(SYS_execveat, dir, path, argv, envp, flags));
 }
 

@@ -116,6 +116,13 @@ is "$(left sh -c 'env -u LD_PRELOAD true; LD_PRELOAD= /bin/true; /bin/true')" 2 
 	"programs executed without LD_PRELOAD are counted in a note" || diag_file run.json run.json
 is "$(left sh -c 'LD_PRELOAD= "$0/none"; LD_PRELOAD= /dev/null; true' "$T")" 0 "an exec that fails is not"
 
+# A search of PATH tries files that are not there. None of these tries writes the rows.
+rm -f run.pmc
+PMC_OUT=$T/run.pmc run agent perl -e 'exec {$_} "x" or print $! + 0, "\n" for ("/nonexistent/x", "/etc/passwd/x", "/", "/etc/passwd") x 25;
+	exec "true"'
+is "$status $(sort -n out | uniq -c | tr -s ' \n' ' ')" "0  25 2 50 13 25 20 " "an exec of what cannot be executed fails as without the agent"
+is "$("$PMCTL" report --timeline --format json run.pmc | jq -s 'map(select(.name == "perl")) | length')" 1 "and writes no rows"
+
 if command -v python3 >/dev/null; then
 	is "$(left python3 -c 'import subprocess; subprocess.run(["true"], env={}); subprocess.run(["true"])')" 1 \
 		"a program started by vfork and exec is"

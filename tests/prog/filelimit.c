@@ -27,7 +27,7 @@ static void count(int signo)
 	caught++;
 }
 
-/* An exec writes the rows first, in a thread that runs on if it fails. */
+/* An exec of a program writes the rows first, in a thread that runs on if it fails. */
 static void *nothing(void *arg)
 {
 	return arg;
@@ -35,13 +35,16 @@ static void *nothing(void *arg)
 
 static int threads(void)
 {
+	static char too_long[200 << 10];
+
 	for (int i = 0; i < THREADS; i++) {
 		pthread_t thread;
 
 		if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
 			return 1;
 	}
-	execl("/nowhere", "nowhere", (char *)NULL);
+	memset(too_long, 'x', sizeof(too_long) - 1);
+	execl("/bin/true", "true", too_long, (char *)NULL);
 	return 0;
 }
 

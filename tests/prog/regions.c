@@ -252,11 +252,15 @@ static int forks(const char *arg)
 /* ---- exec: one that fails, then one that succeeds ---- */
 static int execs(const char *arg)
 {
+	static char too_long[200 << 10];
+
 	(void)arg;
+	memset(too_long, 'x', sizeof(too_long) - 1);
 	pmc_region_begin("around");
 	pmc_region_begin("failed exec");
 	burn(100000);
 	execl("/nonexistent/program", "program", (char *)NULL);
+	execl("/bin/true", "true", too_long, (char *)NULL);
 	burn(100000);
 	pmc_region_end();
 	burn(100000);
