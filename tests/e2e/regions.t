@@ -55,8 +55,8 @@ regions nest 40
 run "$PMCTL" diff --by region --format json twenty.pmc x.pmc
 is "$(jq -c '[.rows[] | [.key] + (.events[] | select(.name == "calls") | [.a, .b])] | sort' out)" \
 	'[["inner",100,200],["middle",100,200],["outer",20,40]]' "diff --by region: calls"
-is "$(jq -c '[.rows[] | { key, value: (.events[] | select(.name == "cpu_ns") | .a) }] | from_entries' out)" \
-	"$(jq -c '[.groups[] | { key, value: .cpu_ns }] | from_entries' twenty.json)" "CPU time, with inner regions"
+is "$(jq -cS '[.rows[] | { key, value: (.events[] | select(.name == "cpu_ns") | .a) }] | from_entries' out)" \
+	"$(jq -cS '[.groups[] | { key, value: .cpu_ns }] | from_entries' twenty.json)" "CPU time, with inner regions"
 within "$(jq '.total[0].events[] | select(.name == "cpu_ns") | .b' out)" "$(group outer .cpu_ns)" 5 \
 	"its total has inner regions once"
 is "$(jq -c '[.rows[].events[].name] | unique' out)" '["calls","cpu_ns","page-faults","task-clock"]' "no threads, no switches"
