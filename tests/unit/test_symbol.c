@@ -64,6 +64,14 @@ static const char twofold_c[] =
 	"	printf(\"twofold %lx\\n\", (unsigned long)((char *)twofold + 40 - __ehdr_start));\n"
 	"	return outer(argc) < 0; }\n";
 
+/* A label without a size, long before the next symbol. */
+static const char label_c[] =
+	"#include <elf.h>\n#include <stdio.h>\n"
+	"extern const char label[], __ehdr_start[];\n"
+	"__asm__(\".text\\n.globl label\\nlabel: .fill 65536\\n.globl next\\nnext: nop\\n\");\n"
+	"int main(void) {\n"
+	"	printf(\"label %lx\\n\", (unsigned long)(label - __ehdr_start)); return 0; }\n";
+
 /* Calls into other modules, beside a function that is chosen at load time and a variable of each
  * thread: their relocations are among those of the calls. */
 static const char calls_c[] =
@@ -189,12 +197,14 @@ static int set_up(void **state)
 	put_text("cxx.cc", cxx_cc);
 	put_text("twofold.c", twofold_c);
 	put_text("calls.c", calls_c);
+	put_text("label.c", label_c);
 	shell("gcc -g -O2 -c where.c plain.c main.c && "
 	      "gcc -o pie where.o plain.o main.o -ldl && "
 	      "gcc -Wl,--build-id=0x4d4d -o rebuilt where.o plain.o main.o -ldl && "
 	      "gcc -no-pie -o nopie where.o plain.o main.o -ldl && "
 	      "gcc -O2 -o nodebug where.c plain.c main.c -ldl && "
 	      "gcc -g -O2 -o twofold where.c plain.c twofold.c -ldl && "
+	      "gcc -O2 -o label label.c && "
 	      "cp pie stripped && strip stripped && "
 	      "gcc -g -O2 -fPIC -shared -o libplain.so where.c plain.c -ldl && "
 	      "gcc -O2 -o uses main.c -L. -lplain && "
@@ -289,6 +299,19 @@ static void test_functions_only(void **state)
 	is_frame(&place(module, inner)->frames[0], "outer", NULL, 0, false);
 	is_frame(&place(module, address_in("twofold", "twofold"))->frames[0], "twofold", NULL, 0,
 		 false);
+}
+
+/* What is far behind such a label is no part of it, and has no name. */
+static void test_label(void **state)
+{
+	struct symbol_module *module = module_of("label", "label");
+	const uint64_t label = address_in("label", "label");
+
+	is_frame(&place(module, label + 1000)->frames[0], "label", NULL, 0, false);
+	assert_true(place(module, label + 1000)->start == label);
+	is_frame(&place(module, label + 60000)->frames[0], NULL, NULL, 0, false);
+	assert_true(place(module, label + 60000)->start == 0);
+	is_frame(&place(module, label + 65536)->frames[0], "next", NULL, 0, false);
 }
 
 static void test_stripped(void **state)
@@ -539,6 +562,7 @@ int main(void)
 		TEST(test_cxx_names),
 		TEST(test_symbol_table),
 		TEST(test_functions_only),
+		TEST(test_label),
 		TEST(test_stripped),
 		TEST(test_stubs),
 		TEST(test_debug_link),

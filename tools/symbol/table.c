@@ -297,9 +297,16 @@ const char *symbol_stub_name(struct symbols *symbols, struct symbol_module *modu
 	return symbols_text(symbols, name);
 }
 
+/* Bytes that a symbol without a size covers. Of 6400 such functions and labels in the assembly code
+ * of libx264, libavcodec, libcrypto and libc four are longer, where functions with a size start.
+ * Stripped libraries keep the few labels that they export: behind x264_8_trellis_coefn are 225 KB
+ * of other functions, without a symbol. */
+#define UNSIZED_MOST 8192
+
 /* Of equal starts the last one stays; bounds without a name are left out within a function that has
- * one: assembly code may have several. */
-static void sort(struct symbols *symbols, struct symbol_list *table)
+ * one: assembly code may have several. A function without a size ends where the next one starts,
+ * `most` bytes away or less. */
+static void sort(struct symbols *symbols, struct symbol_list *table, uint64_t most)
 {
 	uint64_t named_end = 0;
 	size_t kept = 0;
@@ -315,10 +322,15 @@ static void sort(struct symbols *symbols, struct symbol_list *table)
 			table->list[kept++] = *range;
 	}
 	table->n = kept;
-	/* Without a size a function ends where the next one starts. */
-	for (size_t i = 0; i + 1 < kept; i++)
-		if (table->list[i].end <= table->list[i].start)
-			table->list[i].end = table->list[i + 1].start;
+	for (size_t i = 0; i + 1 < kept; i++) {
+		struct symbol_range *range = &table->list[i];
+
+		if (range->end > range->start)
+			continue;
+		range->end = range[1].start;
+		if (range->of && range->end - range->start > most)
+			range->end = range->start + most;
+	}
 }
 
 static void read_table(struct symbols *symbols, struct symbol_module *module)
@@ -340,7 +352,7 @@ static void read_table(struct symbols *symbols, struct symbol_module *module)
 		if (is_function(&symbol, section, elf, name))
 			add(symbols, module, address, address + symbol.st_size, name);
 	}
-	sort(symbols, &module->table);
+	sort(symbols, &module->table, UNSIZED_MOST);
 }
 
 const struct symbol_range *symbol_table_find(struct symbols *symbols, struct symbol_module *module,
@@ -504,7 +516,7 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 	status = read_of_process(symbols, module, process, path, false);
 	if (process && process->jit_dump)
 		dump = read_of_process(symbols, module, process, process->jit_dump, true);
-	sort(symbols, &module->table);
+	sort(symbols, &module->table, UINT64_MAX);
 	return dump == SYMBOL_MISSING || status == SYMBOL_OPEN ? status : dump;
 }
 
@@ -552,6 +564,6 @@ enum symbol_status symbol_kernel_read(struct symbols *symbols, struct symbol_mod
 	module->all.list =
 		pmc_arena_alloc(&symbols->arena, module->all.n * sizeof(*module->all.list));
 	memcpy(module->all.list, module->table.list, module->all.n * sizeof(*module->all.list));
-	sort(symbols, &module->table);
+	sort(symbols, &module->table, UINT64_MAX);
 	return SYMBOL_OPEN;
 }
