@@ -54,6 +54,7 @@ like "$(cat err)" 'step/run-7.pmc is left out: its runs are in other dumps' "a r
 (cd step && "$gen" 14 0.5 0 3 8 worker 100)
 history_ step/run-{1..14}.pmc --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 8 "a large step in few runs"
+is "$(changes '[.[].trend_pct] | unique | tostring')" "[null]" "which is no trend"
 (cd step && "$gen" 200 0.5 0 3 195 worker 100)
 history_ step --order name --format json
 is "$(changes '.[] | select(.key == "worker-*").run')" 195 "and in the last runs of many"

@@ -690,7 +690,7 @@ size_t bench_changes(const double *values, size_t n, double level, struct bench_
 void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 {
 	size_t n_points, n_slopes = 0;
-	double *points, *slopes, spread;
+	double *points, *slopes, spread, slope, start;
 	struct bench_summary summary;
 
 	*trend = (struct bench_trend){ .known = false };
@@ -707,15 +707,19 @@ void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 	/* Of Kendall's tau, as a number of slopes around the median. */
 	spread = 1.96 *
 		 sqrt((double)n_points * (double)(n_points - 1) * (2 * (double)n_points + 5) / 18);
-	if (summary.median && n_slopes) {
+	slope = n_slopes ? (slopes[(n_slopes - 1) / 2] + slopes[n_slopes / 2]) / 2 : 0;
+	/* Of a curve the line may begin, or end, where no value is. */
+	start = summary.median - slope * (double)(n_points - 1) / 2;
+	start = fmax(fmin(start, summary.max), summary.min);
+	if (start && n_slopes) {
 		const double half = fmin(spread, (double)n_slopes - 1) / 2,
 			     middle = (double)(n_slopes - 1) / 2;
 		const double low = slopes[(size_t)(middle - half)],
 			     high = slopes[(size_t)(middle + half)],
-			     whole = (double)(n_points - 1) / fabs(summary.median) * 100;
+			     whole = (double)(n_points - 1) / fabs(start) * 100;
 
 		trend->known = true;
-		trend->pct = (slopes[(n_slopes - 1) / 2] + slopes[n_slopes / 2]) / 2 * whole;
+		trend->pct = fmax(slope * whole, summary.min < 0 ? -INFINITY : -100);
 		trend->ci_pct = (high - low) / 2 * whole;
 		trend->significant = low > 0 || high < 0;
 	}

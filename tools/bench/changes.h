@@ -26,9 +26,9 @@ struct bench_change {
 size_t bench_changes(const double *values, size_t n, double level, struct bench_change *changes,
 		     size_t room);
 
-/* The slope of a line through the values, in percent of their median from the first value to the
- * last, and its 95 % interval if they are independent. Not known for fewer than ten values or a
- * median of 0. */
+/* How far a line through the values rises or falls from the first to the last, in percent of its
+ * start, and its 95 % interval if they are independent. Not known for fewer than ten values or a
+ * start of 0. */
 struct bench_trend {
 	bool known, significant; /* significant: the interval excludes 0 */
 	double pct, ci_pct;

@@ -37,7 +37,7 @@ struct line {
 	bool judged;	       /* by --fail-above */
 	size_t n;	       /* runs that have a value */
 	struct bench_change change;
-	struct bench_trend trend;
+	struct bench_trend trend; /* not known beside a change, which is no slope */
 };
 
 struct history {
@@ -203,7 +203,6 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 	const size_t of_its_kind = history->n_series[diff_is_cost(column)];
 	struct bench_change changes[CHANGES_MOST];
 	struct bench_summary whole;
-	struct bench_trend trend;
 	struct line *line;
 	size_t n_changes;
 
@@ -221,7 +220,6 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 	}
 	if (!n_changes && !always)
 		return;
-	bench_trend_of(values, n, &trend);
 	for (size_t i = 0; i < n_changes; i++) {
 		line = add_line(history, row, column);
 		line->n = n;
@@ -230,7 +228,6 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 		line->change.at = places[changes[i].at];
 		line->change.from = places[changes[i].from];
 		line->change.to = places[changes[i].to];
-		line->trend = trend;
 	}
 	if (n_changes)
 		return;
@@ -238,7 +235,7 @@ static void take_series(struct history *history, const struct diff_row *row, uns
 	line = add_line(history, row, column);
 	line->n = n;
 	line->change.before = whole.trimmed.n ? whole.trimmed.value : whole.mean;
-	line->trend = trend;
+	bench_trend_of(values, n, &line->trend);
 }
 
 /* Whether the row has values in the column that an event does not have, too. */
@@ -465,7 +462,7 @@ static uint64_t count_trends(const struct history *history, const struct table *
 	for (uint64_t i = 0; i < table->n_rows + table->n_more; i++) {
 		const struct line *line = &history->lines[table->order[i]];
 
-		n += !line->changed && line->trend.significant;
+		n += line->trend.significant;
 	}
 	return n;
 }
