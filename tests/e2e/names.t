@@ -72,6 +72,9 @@ strip --only-keep-debug -o app.debug app && strip app && objcopy --add-gnu-debug
 run "$PMCTL" run --report off --sample task-clock@1000000 -o less.pmc -- ./app
 like "$(self less.pmc function)" '^app\+0x' "a stripped program has no names to keep"
 is "$(wc -l <err) $(grep -c 'app+0x.*debug symbols.*--symfs' err)" "1 1" "a line says what would give it names"
+bare lesser.pmc ./app
+run "$PMCTL" diff --by function less.pmc lesser.pmc
+is "$(grep -c 'debug symbols' "$T/err")" 1 "one line of two dumps"
 is "$(self less.pmc line) $(wc -l <err)" "$(self less.pmc function) 1" "by line, too"
 like "$(self less.pmc module) $(wc -l <err)" '/app 0$' "modules need none"
 mv away app.debug

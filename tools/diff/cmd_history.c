@@ -119,6 +119,7 @@ static int read_runs(struct history *history)
 	diff_start(&history->diff, runs.n);
 	for (unsigned i = 0; i < runs.n && !code; i++)
 		code = read_run(history, &runs.list[i]);
+	diff_end(&history->diff);
 	if (code)
 		return code;
 	history->diff.n_files[0] = (unsigned)history->n_runs;

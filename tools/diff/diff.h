@@ -79,6 +79,7 @@ struct diff {
 	double fail_above;	/* percent; negative: not asked for */
 	const char *event;	/* of samples; NULL: all but waits */
 	const char *root;	/* of modules and debug files; NULL: / */
+	struct report_names *names;
 	const char *page, *per; /* --html, --per */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
@@ -113,6 +114,8 @@ int diff_choose_keys(struct diff *diff);
 /* Before the dumps are read: adds the columns before the events. */
 void diff_start(struct diff *diff, unsigned n_dumps);
 void diff_take(struct diff *diff, unsigned side, unsigned at, struct pmc_profile *profile);
+/* After the last one: warns of functions without names. */
+void diff_end(struct diff *diff);
 /* The runs of the dumps, in the order of the command line. by_file: each file may be another run;
  * else a path is of one run. Those with processes of another one are left out, with a warning. 0,
  * or the exit code with the error printed. */

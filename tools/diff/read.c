@@ -262,11 +262,14 @@ static void take_samples(struct dump *dump)
 {
 	struct pmc_p_samples **samples = dump->profile->samples;
 	const uint64_t n = dump->profile->n_samples;
-	struct pmc_sample_fold fold = { .by = dump->diff->by, .arena = &dump->arena };
-	struct report_names *names = report_names_new(dump->diff->root);
+	struct diff *diff = dump->diff;
+	struct pmc_sample_fold fold = { .by = diff->by, .arena = &dump->arena };
 	unsigned events = 0;
 	bool waits = true;
 
+	if (!diff->names)
+		diff->names = report_names_new(diff->root);
+	report_names_next(diff->names);
 	fold.lists = pmc_arena_alloc(&dump->arena, (n + 1) * sizeof(*fold.lists));
 	for (uint64_t i = 0; i < n && waits; i++)
 		waits = !samples[i]->event || pmc_is_off_cpu(samples[i]->event);
@@ -274,7 +277,7 @@ static void take_samples(struct dump *dump)
 		const struct pmc_p_event *event = samples[i]->event;
 		bool seen = false;
 
-		if (!is_wanted(dump->diff, event, waits))
+		if (!is_wanted(diff, event, waits))
 			continue;
 		fold.n_lists = 0;
 		for (uint64_t k = 0; k < n && !seen; k++) {
@@ -286,11 +289,17 @@ static void take_samples(struct dump *dump)
 		if (seen)
 			continue;
 		events++;
-		report_fold_samples(&fold, names);
+		report_fold_samples(&fold, diff->names);
 		take_event(dump, event, &fold);
 	}
-	report_names_warn(names, REPORT_NAMES_FIX);
-	report_names_free(names);
+}
+
+void diff_end(struct diff *diff)
+{
+	if (diff->names)
+		report_names_warn(diff->names, REPORT_NAMES_FIX);
+	report_names_free(diff->names);
+	diff->names = NULL;
 }
 
 /* ---- dumps -------------------------------------------------------------------------------- */
@@ -423,6 +432,7 @@ int diff_read(struct diff *diff)
 	diff_start(diff, n);
 	for (unsigned side = 0; side < 2; side++)
 		code = read_side(diff, side, &runs[side]) ? EXIT_FAIL : code;
+	diff_end(diff);
 	if (!code && diff->by == PMC_BY_REGION && !diff->rows)
 		return tool_fail(EXIT_USAGE, "these dumps have no regions; see pmc_region(3)");
 	if (code || !pmc_by_samples(diff->by))

@@ -29,13 +29,13 @@ struct names_counts {
 };
 
 struct report_names {
-	struct pmc_arena arena;
+	struct pmc_arena arena, of_dump; /* of_dump: what is known by pointers into the profile */
 	struct symbols *symbols;
 	bool has_root;
 	char host[256], boot_id[64];
 	struct spot *spots;
-	struct pmc_map addresses; /* struct spots by struct address_key */
-	struct pmc_map paths;	  /* text by struct pmc_p_stack * */
+	struct pmc_map addresses; /* struct spots by struct address_key; in of_dump */
+	struct pmc_map paths;	  /* text by struct pmc_p_stack *; in of_dump */
 	struct spot_list path;	  /* room of make_path() */
 	struct pmc_map unnamed;	  /* modules with addresses without a name, by themselves */
 	const char *changed;	  /* path of a file that is not the one that was measured */
@@ -55,12 +55,19 @@ struct report_names *report_names_new(const char *root)
 	return names;
 }
 
+void report_names_next(struct report_names *names)
+{
+	pmc_arena_free(&names->of_dump);
+	names->addresses = names->paths = (struct pmc_map){ NULL };
+}
+
 void report_names_free(struct report_names *names)
 {
 	struct pmc_arena arena;
 
 	if (!names)
 		return;
+	report_names_next(names);
 	symbols_free(names->symbols);
 	arena = names->arena; /* which has the names, too */
 	pmc_arena_free(&arena);
@@ -146,7 +153,7 @@ static bool is_same_file(struct report_names *names, const struct pmc_p_process 
 	if (strcmp(process->boot_id, names->boot_id) != 0 ||
 	    symbols_unchanged(module->path, process->fixed.start_ns))
 		return true;
-	names->changed = module->path;
+	names->changed = symbols_text(names->symbols, module->path);
 	return false;
 }
 
@@ -208,7 +215,7 @@ unsigned names_knowledge(const struct symbol_place *place)
 static void take_kept(struct report_names *names, const struct pmc_p_place *kept,
 		      struct symbol_place *place)
 {
-	struct symbol_frame *frames = pmc_arena_alloc(&names->arena, kept->n * sizeof(*frames));
+	struct symbol_frame *frames = pmc_arena_alloc(&names->of_dump, kept->n * sizeof(*frames));
 
 	for (unsigned i = 0; i < kept->n; i++) {
 		const struct pmc_p_function *from = &kept->functions[i];
@@ -289,7 +296,7 @@ static void find_spots(struct report_names *names, const struct pmc_p_process *p
 	if (by == NAMES_MODULE || !place.frames[0].function)
 		place.n = 1;
 	spots->n = place.n;
-	spots->list = pmc_arena_alloc(&names->arena, place.n * sizeof(*spots->list));
+	spots->list = pmc_arena_alloc(&names->of_dump, place.n * sizeof(*spots->list));
 	if (by == NAMES_MODULE && *module) {
 		spots->list[0] = find_spot(
 			names, &(struct spot){ .function = module, .module = module, .file = "" });
@@ -311,7 +318,7 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 	const struct address_key key = { pmc_is_known_build(frame) ? NULL : process, frame->module,
 					 frame->address, by };
 	struct spots *spots =
-		pmc_map_at(&names->addresses, &names->arena, &key, sizeof(key), sizeof(*spots));
+		pmc_map_at(&names->addresses, &names->of_dump, &key, sizeof(key), sizeof(*spots));
 
 	if (!spots->n)
 		find_spots(names, process, frame, by, spots);
@@ -389,14 +396,14 @@ static const char *make_path(struct report_names *names, const struct pmc_p_stac
 		pmc_outf(&out, "%s%s", i ? " < " : "", spots->list[i]->function);
 		is_main = !strcmp(spots->list[i]->function, "main");
 	}
-	return pmc_arena_strndup(&names->arena, out.buf, out.len);
+	return pmc_arena_strndup(&names->of_dump, out.buf, out.len);
 }
 
 const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 {
 	struct report_names *names = arg;
 	const char **text =
-		pmc_map_at(&names->paths, &names->arena, &stack, sizeof(stack), sizeof(*text));
+		pmc_map_at(&names->paths, &names->of_dump, &stack, sizeof(stack), sizeof(*text));
 
 	if (!*text)
 		*text = make_path(names, stack);

@@ -27,6 +27,8 @@ struct report_names;
 /* Where names come from: files below `root`, NULL is this machine's. The rows of a fold are
  * good as long as the names. */
 struct report_names *report_names_new(const char *root);
+/* Before another profile is named, whose warnings are those of all: the one before may be gone. */
+void report_names_next(struct report_names *names);
 void report_names_free(struct report_names *names);
 /* For struct pmc_report_options; `names` is a struct report_names. */
 void report_fold_samples(struct pmc_sample_fold *fold, void *names);
