@@ -34,6 +34,10 @@ like "$(cat "$T/err")" "task-clock.*CPUs" "the table is on stderr"
 for event in page-faults cycles instructions branches branch-misses stalled-cycles-frontend stalled-cycles-backend; do
 	is "$(grep -oE "(^|[ ,])$event([,: ]|$)" "$T/err" | wc -l)" 1 "a default event is in the table or among those not counted: $event"
 done
+stat -e task-clock:u,task-clock:k true
+like "$(cat "$T/err")" 'no effect' "clocks count both modes whatever :u and :k say"
+stat -e task-clock,page-faults:u true
+unlike "$(cat "$T/err")" 'no effect' "of which nothing is said where they do not"
 stat -e page-faults sh -c 'echo "$1"; exit 6' sh -p
 is "$status $(cat "$T/out")" "6 -p" "the first argument that is no flag begins the command"
 stat 4711 true

@@ -430,6 +430,18 @@ static void put_uncounted(struct stat_job *stat, const struct pmc_count *total)
 	}
 }
 
+/* Events whose :u or :k the kernel ignores. */
+static bool is_unfiltered(const struct stat_job *stat)
+{
+	const struct pmc_plan *plan = &stat->live.plan;
+
+	for (unsigned i = 0; i < plan->count; i++)
+		if (plan->events[i].event.asked_scope &&
+		    plan->events[i].flags & PMC_EVENT_UNFILTERED)
+			return true;
+	return false;
+}
+
 static void put_notes(const struct stat_lines *lines)
 {
 	struct stat_job *stat = lines->stat;
@@ -445,6 +457,10 @@ static void put_notes(const struct stat_lines *lines)
 		tool_rows_say(&stat->output,
 			      " +: at least; what a thread did between its last reading and its "
 			      "end is not included");
+	if (is_unfiltered(stat))
+		tool_rows_say(&stat->output,
+			      " task-clock, cpu-clock and syscalls:* count user and kernel mode; "
+			      ":u and :k have no effect on them");
 	if (hides_places(stat))
 		tool_rows_say(&stat->output, " at: needs permission to trace the process (ptrace)");
 	put_uncounted(stat, total);
