@@ -774,6 +774,9 @@ rm -f "$(cat out)"
 compiled "of a jitdump" "$PROG/jit" dump
 rm -f "$(cat out)"
 is "$(jq '[.groups[] | select(.function == "compiled_before")] | length' functions)" 0 "and not the code that was there before"
+# pmctl run reads no jitdump: both commands name a function alike.
+compiled "of a perf map and a jitdump" "$PROG/jit" both
+xargs rm -f <out
 run "$PMCTL" profile --on-cpu -o memfd.pmc -- "$PROG/jit" memfd
 unlike "$(cat err)" 'has changed' "code in a file without a name is not taken for a program that changed"
 functions memfd.pmc 2>err

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* jit.c [dump|memfd] - computes in code that it made at run time, which /tmp/perf-PID.map or a
- * jitdump, jit-PID.dump in the working directory, calls compiled_at_run_time; prints that path.
- * With memfd the code is in a file without a name, and nothing calls it anything. */
+/* jit.c [dump|both|memfd] - computes in code that it made at run time, which /tmp/perf-PID.map or a
+ * jitdump, jit-PID.dump in the working directory, calls compiled_at_run_time; prints that path. Of
+ * both the jitdump calls it otherwise. With memfd the code is in a file without a name, and nothing
+ * calls it anything. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +23,9 @@ __attribute__((noinline, aligned(64))) static long spin(long n)
 }
 
 /* The code is there under another name first, and there is a record of another kind. */
-static void write_dump(const char *path, const void *code)
+static void write_dump(const char *path, const void *code, const char *name)
 {
-	static const char *const names[] = { "compiled_before", "compiled_at_run_time" };
+	const char *const names[] = { "compiled_before", name };
 	const uint32_t head[10] = { 0x4a695444, 1, sizeof(head), 62, 0, (uint32_t)getpid() };
 	const uint32_t other[6] = { 2, sizeof(other) };
 	FILE *file = fopen(path, "w+");
@@ -50,7 +52,9 @@ static void write_dump(const char *path, const void *code)
 int main(int argc, char **argv)
 {
 	char path[64];
-	const int shared = argc > 1 && !strcmp(argv[1], "memfd") ? memfd_create("code", 0) : -1;
+	const char *mode = argc > 1 ? argv[1] : "";
+	const bool both = !strcmp(mode, "both"), dump = both || !strcmp(mode, "dump");
+	const int shared = !strcmp(mode, "memfd") ? memfd_create("code", 0) : -1;
 	void *code = shared >= 0 && ftruncate(shared, 4096) ?
 			     MAP_FAILED :
 			     mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -60,14 +64,17 @@ int main(int argc, char **argv)
 
 	memcpy(code, (const void *)(unsigned long)spin, 128);
 	__builtin___clear_cache(code, (char *)code + 4096);
-	snprintf(path, sizeof(path), argc > 1 ? "jit-%d.dump" : "/tmp/perf-%d.map", (int)getpid());
-	if (argc > 1 && shared < 0) {
-		write_dump(path, code);
-	} else if (shared < 0) {
+	if (dump) {
+		snprintf(path, sizeof(path), "jit-%d.dump", (int)getpid());
+		write_dump(path, code, both ? "compiled_otherwise" : "compiled_at_run_time");
+		puts(path);
+	}
+	if (shared < 0 && (both || !dump)) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 		map = fopen(path, "w");
 		fprintf(map, "%lx 80 compiled_at_run_time\n", (unsigned long)code);
 		fclose(map);
+		puts(path);
 	}
-	puts(path);
 	return jitted(100000000) == 1;
 }

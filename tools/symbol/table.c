@@ -513,9 +513,10 @@ enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_m
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map",
 		 (int)(process ? process->number : module->pid));
-	status = read_of_process(symbols, module, process, path, false);
+	/* First: of one address the perf map has the name, which is read without a jitdump, too. */
 	if (process && process->jit_dump)
 		dump = read_of_process(symbols, module, process, process->jit_dump, true);
+	status = read_of_process(symbols, module, process, path, false);
 	sort(symbols, &module->table, UINT64_MAX);
 	return dump == SYMBOL_MISSING || status == SYMBOL_OPEN ? status : dump;
 }
