@@ -26,6 +26,11 @@ b=$("$PMCTL" report --format json y.pmc |
 	jq '[.threads[].events[] | select(.name == "task-clock") | .value] | add')
 is "$a" "$b" "--by name: sums over groups equal sums over rows"
 
+# ---- a narrow screen: requested events stay longest ----------------------------------------------
+COLUMNS=80 run "$PMCTL" run -e task-clock,task-clock:u,user-time,system-time -- true
+like "$(grep -h "^ *thread " out err)" 'task-clock:u .*user-time .*system-time' "requested events fit"
+like "$(cat out err)" 'not shown: .*page-faults' "in place of what was not asked for"
+
 # Numbers are formatted the same in every locale.
 a=$(LC_ALL=C "$PMCTL" report --format json y.pmc | md5sum)
 b=$(LC_ALL=de_DE.UTF-8 "$PMCTL" report --format json y.pmc | md5sum)

@@ -218,8 +218,8 @@ static void shrink_label(struct table *table, int screen, int least)
 		*width = *width - over > least ? *width - over : *width > least ? least : *width;
 }
 
-/* Among equals the last one, but for those that have places. */
-static void hide(struct table *table, enum table_drop drop, int screen)
+/* Among equals the last one, but for those that have places. empty: of those without a value. */
+static void hide(struct table *table, enum table_drop drop, bool empty, int screen)
 {
 	while (table_width(table) > screen) {
 		struct table_place *last = NULL;
@@ -228,12 +228,25 @@ static void hide(struct table *table, enum table_drop drop, int screen)
 			struct table_place *place = &table->places[i];
 
 			if (place->column->drop == drop && !place->hidden &&
+			    !(empty && place->filled) &&
 			    (!last || place->column->place >= last->column->place))
 				last = place;
 		}
 		if (!last)
 			return;
 		last->hidden = true;
+	}
+}
+
+/* What was hidden for columns that did not fit after all comes back. */
+static void show_again(struct table *table, enum table_drop drop, int screen)
+{
+	for (unsigned i = 0; i < table->n; i++) {
+		struct table_place *place = &table->places[i];
+
+		if (place->column->drop == drop && place->hidden &&
+		    table_width(table) + place->width + table->gap <= screen)
+			place->hidden = false;
 	}
 }
 
@@ -256,8 +269,11 @@ static void fit(struct table *table)
 		/* Columns move closer before one is hidden whose values no other column shows. */
 		if (drop == TABLE_DROP_METRIC && table_width(table) > screen)
 			table->gap = 1;
-		hide(table, drop, screen);
+		if (drop == TABLE_DROP_ROW)
+			hide(table, TABLE_DROP_EVENT, true, screen);
+		hide(table, drop, false, screen);
 	}
+	show_again(table, TABLE_DROP_ROW, screen);
 	if (label)
 		shrink_label(table, screen, LABEL_LEAST);
 }

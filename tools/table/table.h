@@ -120,6 +120,7 @@ enum table_drop {
 	TABLE_DROP_INPUT, /* what other columns are made of */
 	TABLE_DROP_METRIC,
 	TABLE_DROP_USAGE, /* accounting, which is there unasked */
+	TABLE_DROP_ROW,	  /* what else is there of the row, before what was asked for */
 	TABLE_DROP_EVENT,
 	TABLE_DROP_LAST,
 };

@@ -428,6 +428,17 @@ static const struct table_column *value_of(const struct pmc_columns *columns, un
 	return NULL;
 }
 
+/* Thread IDs and shares stay beside the default events. */
+static enum table_drop drop_of(const struct pmc_view *view, const struct table_column *column)
+{
+	const bool extra = column->index == PMC_FIELD_tid || column->index == PMC_FIELD_share;
+
+	for (unsigned i = 0; extra && i < view->events.set.count; i++)
+		if (view->requested[i])
+			return TABLE_DROP_ROW;
+	return (enum table_drop)column->drop;
+}
+
 static void add_field(struct pmc_table *table, const struct pmc_columns *columns,
 		      const struct table_column *column)
 {
@@ -439,7 +450,7 @@ static void add_field(struct pmc_table *table, const struct pmc_columns *columns
 	if (event >= 0 && column->index == PMC_FIELD_involuntary_switches)
 		return;
 	if (event < 0)
-		add_column(table, column, column->drop);
+		add_column(table, column, drop_of(table->view, column));
 	else
 		add_column(table, value_of(columns, (unsigned)event),
 			   column->drop == TABLE_STAYS ? TABLE_STAYS : TABLE_DROP_EVENT);
