@@ -151,6 +151,14 @@ static bool is_digits(const char *value)
 	return *value && !value[strspn(value, "0123456789")];
 }
 
+/* A rate behind a colon, as modifiers are. */
+static bool has_colon_rate(const char *value)
+{
+	const char *colon = strrchr(value, ':');
+
+	return colon && is_digits(colon + 1) && !strpbrk(value, "@/");
+}
+
 static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 {
 	const char *rate = strrchr(value, '@');
@@ -162,7 +170,7 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 	*to = (pmc_config_SAMPLE){ .on = true, .frequency = SAMPLE_HZ };
 	if (!*value || strcmp(value, "on") == 0)
 		return 0;
-	if (is_digits(value))
+	if (is_digits(value) || has_colon_rate(value))
 		return -EINVAL;
 	to->event = value;
 	to->event_len = strlen(value);
@@ -295,9 +303,12 @@ const char *pmc_config_accepted(unsigned knob, const char *value)
 	if (is_switches(value, strcspn(value, "@/")))
 		return "another event, such as task-clock: a signal at a switch would wake threads "
 		       "that wait; pmctl run --off-cpu records waits";
-	return is_digits(value) ? "the event, too, such as task-clock/99: 99 samples per second of "
-				  "CPU time" :
-				  accepted;
+	if (has_colon_rate(value))
+		return "EVENT/HZ, such as task-clock/500: 500 samples per second of CPU time";
+	return is_digits(value) ?
+		       "on, or an event with that rate, such as task-clock/99: 99 samples "
+		       "per second of CPU time" :
+		       accepted;
 }
 
 const char *pmc_env(char *const *envp, const char *name)

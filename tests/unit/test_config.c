@@ -87,7 +87,9 @@ static void values_of_samples(void **state)
 		const char *text, *accepted;
 	} bad[] = {
 		{ "PMC_SAMPLE=99", "task-clock/99" },
-		{ "PMC_SAMPLE=1", "task-clock/99" },
+		{ "PMC_SAMPLE=1", "on, or" },
+		{ "PMC_SAMPLE=task-clock:500", "EVENT/HZ" },
+		{ "PMC_SAMPLE=task-clock:u:500", "EVENT/HZ" },
 		{ "PMC_SAMPLE=task-clock/0", "100000 Hz" },
 		{ "PMC_SAMPLE=/199", "EVENT/HZ" },
 		{ "PMC_SAMPLE=task-clock@1ms", "in ns" },
