@@ -3,6 +3,7 @@
 #include "tools/explain/explain.h"
 #include "lib/base/clock.h"
 #include "lib/base/labels.h"
+#include "lib/base/show.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/cause.h"
 #include "tools/report/names.h"
@@ -31,11 +32,13 @@ const char *explain_text(struct pmc_arena *arena, const char *format, ...)
 const char *explain_time(struct pmc_arena *arena, uint64_t ns)
 {
 	const double s = (double)ns / 1e9;
+	struct pmc_screen screen;
 
+	pmc_screen_from_env(&screen, environ);
 	return s >= 100	 ? explain_text(arena, "%.0f s", s) :
 	       s >= 1	 ? explain_text(arena, "%.1f s", s) :
 	       s >= 1e-3 ? explain_text(arena, "%.1f ms", s * 1e3) :
-			   explain_text(arena, "%.1f us", s * 1e6);
+			   explain_text(arena, "%.1f %s", s * 1e6, screen.ascii ? "us" : "µs");
 }
 
 /* ---- the price of page faults ---------------------------------------------------------------- */

@@ -490,11 +490,12 @@ static bool short_lived(struct judging *j)
 	j->finding->text = SAY(
 		j, "%llu threads of %s of CPU time each%s", (unsigned long long)pool->threads,
 		TIME(j, pool->cpu / pool->threads), inflated ? ", with the agent's overhead" : "");
-	EVIDENCE(j, "start and end of a thread take some 30 us: %s for all of them", TIME(j, cost));
+	EVIDENCE(j, "start and end of a thread take some %s: %s for all of them",
+		 TIME(j, THREAD_NS), TIME(j, cost));
 	if (!inflated)
 		GAIN(j, share(pool->cpu + cost, pool->cpu),
-		     "(CPU time %s + %llu threads x 30 us) / %s", TIME(j, pool->cpu),
-		     (unsigned long long)pool->threads, TIME(j, pool->cpu));
+		     "(CPU time %s + %llu threads x %s) / %s", TIME(j, pool->cpu),
+		     (unsigned long long)pool->threads, TIME(j, THREAD_NS), TIME(j, pool->cpu));
 	j->finding->loss_ns = (double)cost;
 	j->finding->estimate = true;
 	j->finding->advice = "threads that are used again (a thread pool)";
@@ -674,8 +675,8 @@ static bool migrations(struct judging *j)
 		return false;
 	j->finding->text =
 		SAY(j, "goes to another CPU after every %s of CPU time", TIME(j, pool->cpu / n));
-	EVIDENCE(j, "%llu migrations in %s of CPU time, some 5 us each", (unsigned long long)n,
-		 TIME(j, pool->cpu));
+	EVIDENCE(j, "%llu migrations in %s of CPU time, some %s each", (unsigned long long)n,
+		 TIME(j, pool->cpu), TIME(j, MIGRATION_NS));
 	j->finding->loss_ns = (double)cost;
 	j->finding->advice = "an affinity for each thread, or fewer threads that take turns";
 	return true;
