@@ -91,7 +91,7 @@ const struct tool_flag cmd_trace_flags[] = {
 	FLAG_TOP(rows.choice.top, "number of rows; 0: all (default: 40 in tables)"),
 	FLAG_ROWS_CHOICE(rows, trace_columns),
 	FLAG_WORD(0, "--format", "FORMAT", rows.format, formats,
-		  "output; csv, markdown, prometheus, html: of --summary",
+		  "output (csv, markdown, prometheus, html with --summary)",
 		  .aliases = format_aliases),
 	OPERAND_NO_NUMBER,
 	OPERAND_COMMAND(rings.command),
