@@ -107,6 +107,8 @@ run "$PMCTL" profile -o page.html -- true
 like "$(cat err)" 'page.html .*dump.*export --to html' "a dump with the name of a page: a warning tells how to make one"
 run "$PMCTL" profile -o page.pmc -- true
 is "$(cat err)" "" "no warning for another name"
+run "$PMCTL" profile --on-cpu -p $$ -d 0.1s --by module -o page.pmc
+like "$(cat out)" '--by module page.pmc' "the keys of --by are for the report of the dump"
 run "$PMCTL" profile -- nice
 is "$(cat out)" 0 "the command keeps its priority"
 run nice -n -15 "$PMCTL" profile -- sh -c 'cut -d" " -f19 /proc/$PPID/stat'

@@ -576,22 +576,28 @@ static int write_dump(struct job *job, int fd)
 	return 0;
 }
 
-static int print_table(struct job *job, int fd)
+/* The keys of --by as a word; `usual` where there are none. */
+static const char *keys_text(struct job *job, const char *usual)
 {
-	struct pmc_arena *arena = &job->prof.arena;
 	struct pmc_out by = PMC_OUT_MEM(256);
-	const char *argv[16] = { "report" };
-	int argc = 1;
 
 	for (const unsigned char *key = job->keys; *key; key++)
 		pmc_outf(&by, "%s%s", by.len ? "," : "", pmc_by_names[*key]);
+	return by.len ? pmc_arena_strdup(&job->prof.arena, by.buf) : usual;
+}
+
+static int print_table(struct job *job, int fd)
+{
+	struct pmc_arena *arena = &job->prof.arena;
+	const char *by = keys_text(job, job->histogram ? NULL : "function");
+	const char *argv[16] = { "report" };
+	int argc = 1;
+
 	if (job->histogram)
 		argv[argc++] = "--histogram";
-	else
-		pmc_out_str(&by, job->keys[0] ? "" : "function");
-	if (by.len) {
+	if (by) {
 		argv[argc++] = "--by";
-		argv[argc++] = by.buf;
+		argv[argc++] = by;
 	}
 	if (job->top >= 0) {
 		argv[argc++] = "--top";
@@ -679,7 +685,7 @@ static int finish(struct job *job, int *fd)
 		code = print_table(job, memory);
 	else if (!code && !job->rings.command && !job->for_caller)
 		tool_line("pmctl report --by %s %s shows where the time went",
-			  job->wakers ? "pool,waker" : "function", job->path);
+			  keys_text(job, job->wakers ? "pool,waker" : "function"), job->path);
 	pmc_fd_close(memory);
 	return code;
 }
