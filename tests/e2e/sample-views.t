@@ -36,6 +36,19 @@ run "$PMCTL" report --by path --bottom-up --top 3 "$T/tree.pmc"
 is "$status" 0 "a tree from the functions to their callers"
 
 
+# ---- code without unwind tables -------------------------------------------------------------------
+cat >"$T/bare.c" <<-'END'
+	static volatile unsigned long sum;
+	__attribute__((noinline)) static void spin(void) { for (long i = 0; i < 100000000; i++) sum += i; }
+	int main(void) { spin(); __asm__ volatile(""); return 0; }
+END
+gcc -O1 -fomit-frame-pointer -fno-asynchronous-unwind-tables -o "$T/bare" "$T/bare.c"
+run "$PMCTL" run --sample --report off -o "$T/bare.pmc" -- "$T/bare"
+"$PMCTL" report --by function "$T/bare.pmc" >"$T/out"
+like "$(cat "$T/out")" 'truncated stack.*--unwind fp' "code without unwind tables: the table says why callers are missing"
+"$PMCTL" report --by function "$T/tree.pmc" >"$T/out"
+unlike "$(cat "$T/out")" '--unwind fp' "and of other code nothing"
+
 # ---- for flame graph tools -----------------------------------------------------------------------
 run "$PMCTL" report --by path --format folded "$T/tree.pmc"
 is "$status" 0 "folded paths"

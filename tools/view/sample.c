@@ -433,6 +433,33 @@ static void put_amount(struct pmc_view *view, const char *text, uint64_t value)
 		pmc_say(view, "%s%v", text, (double)value);
 }
 
+static bool has_module(const struct pmc_view *view, const char *name)
+{
+	const struct pmc_profile *profile = view->profile;
+
+	for (uint64_t i = 0; i < profile->n_modules; i++)
+		if (!strcmp(pmc_base_name(profile->modules[i]->path), name))
+			return true;
+	return false;
+}
+
+/* Whether most of the truncated stacks end in code that has no unwind tables. */
+static bool lack_tables(const struct pmc_view_samples *samples)
+{
+	const unsigned flags = PMC_STACK_TRUNCATED | PMC_STACK_BROKEN | PMC_STACK_FP;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < samples->fold.n_lists; i++) {
+		const struct pmc_p_samples *list = samples->fold.lists[i];
+
+		for (uint64_t k = 0; k < list->n; k++)
+			if (list->list[k].stack &&
+			    (list->list[k].stack->flags & flags) == PMC_STACK_BROKEN)
+				pmc_add_sat(&n, list->list[k].count);
+	}
+	return n > samples->incomplete / 2;
+}
+
 static void put_losses(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -442,7 +469,11 @@ static void put_losses(struct pmc_view *view)
 	if (samples->throttled)
 		pmc_say(view, "%.%n suppressed by the kernel's rate limit", samples->throttled);
 	if (samples->incomplete)
-		pmc_say(view, "%.%n with a truncated stack", samples->incomplete);
+		pmc_say(view, "%.%n with a truncated stack%s", samples->incomplete,
+			lack_tables(samples) && !has_module(view, "libjvm.so") ?
+				" (code without unwind tables; --unwind fp if it is built with "
+				"frame pointers)" :
+				"");
 	if (samples->estimated)
 		pmc_say(view,
 			"%.%n in estimated places, as threads switched too often to record each "
@@ -488,16 +519,6 @@ static void put_window(struct pmc_view *view)
 		pmc_say(view, ", until %t", options->to_ns);
 	if (options->every_ns)
 		pmc_say(view, ", in intervals of %t", options->every_ns);
-}
-
-static bool has_module(const struct pmc_view *view, const char *name)
-{
-	const struct pmc_profile *profile = view->profile;
-
-	for (uint64_t i = 0; i < profile->n_modules; i++)
-		if (!strcmp(pmc_base_name(profile->modules[i]->path), name))
-			return true;
-	return false;
 }
 
 /* Whether Python's functions are all that of the interpreter; with perf support they have names. */
@@ -564,7 +585,7 @@ static void put_explained(struct pmc_view *view)
 	const int width = pmc_screen_width(&view->options->screen);
 	const char *others = view->samples.others;
 	struct pmc_out *out = view->out, line;
-	char buf[512];
+	char buf[1024];
 
 	pmc_out_to_mem(&line, buf, sizeof(buf));
 	view->out = &line;
