@@ -10,6 +10,10 @@ refuses 2 "use pmctl dump PID or pmctl stat -p PID" "a flag of other commands" r
 refuses 2 "" "no abbreviations" rep
 refuses 2 "use pmctl diff" "a command of other tools, the second word of a row" compare a b
 refuses 2 "use --json" "a flag of other tools with a value" bench --export-json=x true
+refuses 2 "-- sleep 1" "a duration of counts is that of a command" stat -d 1s -a
+refuses 2 "report --html" "a page is of a report" explain --html x true
+refuses 2 "put --vs" "more than two dumps need sides" diff a b c d
+refuses 2 "EVENT/HZ" "a rate of samples is behind a slash" run --sample=task-clock:500 true
 refuses 2 "use -r" "a letter of other tools" bench -M 3 true
 refuses 2 "then pmctl report" "a flag of report" run --by pool -- true
 refuses 2 "then pmctl report --format json FILE" "a flag that report does not have" run --json -- true

@@ -77,6 +77,12 @@ static int choose_sides(struct diff *diff)
 
 	if (code)
 		return code;
+	if (!diff->vs && diff->n_files[0] > 2)
+		return tool_fail(
+			EXIT_USAGE,
+			"%u dumps without --vs; put --vs between the two sides: pmctl diff "
+			"A... --vs B...",
+			diff->n_files[0]);
 	/* Without --vs the second of two files is the other side. */
 	if (!diff->vs)
 		diff->n_first = diff->n_files[0] == 2 ? 1 : diff->n_files[0];
