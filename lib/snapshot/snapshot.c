@@ -108,8 +108,9 @@ static void put_counted(const struct account_side *side, struct account_words *n
 	if (!phases)
 		return;
 	row->reset_ns = side->reset_ns;
-	row->off_ns =
-		row->start_ns ? pmc_sub_sat(time_ns - row->start_ns, now->of[ACCOUNT_WALL]) : 0;
+	row->off_ns = row->start_ns ? pmc_sub_sat(pmc_sub_sat(time_ns, row->start_ns),
+						  now->of[ACCOUNT_WALL]) :
+				      0;
 }
 
 /* The values in a PROCESS frame whose start_ns, time_ns and pre_cpu_ns are known. */
@@ -123,7 +124,9 @@ static void put_process(const struct account_side *side, struct account_words *n
 	process->voluntary_switches = now->of[ACCOUNT_VOLUNTARY];
 	process->involuntary_switches = now->of[ACCOUNT_INVOLUNTARY];
 	process->overhead_ns = now->of[ACCOUNT_OVERHEAD];
-	process->off_ns = pmc_sub_sat(process->time_ns - process->start_ns, now->of[ACCOUNT_WALL]);
+	/* A program in a time namespace of its own may have started later than now. */
+	process->off_ns = pmc_sub_sat(pmc_sub_sat(process->time_ns, process->start_ns),
+				      now->of[ACCOUNT_WALL]);
 	if (now->unknown & ACCOUNT_SWITCHES)
 		process->flags |= PMC_PROCESS_NO_SWITCHES;
 	/* CPU time from before the agent belongs to no later phase. */
