@@ -152,4 +152,35 @@ done
 like "$(steps run.json)" "^cpu [12] faults [12] switches [12] clock [12] events [12] os [12] calls [12] region [12] process [12] [12] $" \
 	"PMC_DELAY: every column has the two steps after it only" || diag_file run.json run.json
 
+# ---- pmctl run --delay: from outside, in processes that sleep ----------------------------------------
+# Nothing in the tree uses CPU time until the step.
+: >log
+rm -f run.pmc
+PMC_EVENTS=task-clock,page-faults "$PMCTL" run --delay 100ms -o run.pmc --report off -- \
+	sh -c "'$PROG/phases'; :" <in >log 2>err &
+pid=$!
+exec 9>in
+await grep -q ready log
+top=$(pgrep -P "$pid")
+count() { [ "$("$PMCTL" ctl --tree "$top" status | grep -c 'counting is on,')" = 2 ]; }
+ok "run --delay: counting starts in processes that sleep" await count
+step
+finish
+is "$status $(cat err)" "0 " "run --delay: the command's status, no message"
+"$PMCTL" report --format json --where name=worker run.pmc >run.json
+is "$(json run.json '[.threads[] | (.cpu_ns / 100000000 | round), .minor_faults >= 2048] | tostring')" \
+	"[1,true]" "run --delay: work after that is counted" || diag_file run.json run.json
+
+# A file that may not be read: no other process of the user may read the program's memory.
+cp "$PROG/phases" sealed
+chmod 111 sealed
+: >log
+(as_nobody env -u PMC_OUT "$PMCTL" run --delay 100ms --report off -- "$T/sealed") <in >log 2>err &
+pid=$!
+exec 9>in
+await grep -q ready log
+ok "run --delay: a process that may not be read: a message" await grep -q 'CPU time.*cannot read' err
+finish
+is "$status $(wc -l <err)" "0 1" "run --delay: the command's status, one message" || diag_file err err
+
 done_testing

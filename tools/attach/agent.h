@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/dump/frame.h"
 
 #include <stdbool.h>
@@ -27,6 +29,17 @@ struct attach_thread {
 	const char *module; /* of its start routine; "": unknown. Valid as long as the agent */
 	uint64_t offset;    /* in the module, or the address; 0: unknown */
 };
+
+/* Processes whose counting starts after PMC_DELAY. */
+struct attach_delays {
+	uint64_t delay_ns;     /* where the environment of a process does not have it any more */
+	struct pmc_map images; /* those found so far, by identity */
+	struct pmc_arena arena;
+};
+/* Starts counting in the process if its delay is over, and nothing has switched counting since it
+ * was found. *due_ns: when to call it again, UINT64_MAX: not, as where it has no agent or has
+ * ended. False: why it cannot. */
+bool attach_end_delay(pid_t pid, struct attach_delays *delays, uint64_t *due_ns, char *why);
 
 /* NULL: the process has no agent that counts, or may not be read (why is ""); or why it cannot be
  * used. */

@@ -5,10 +5,12 @@
  * The exec group is left alone: it counts other processes, whose rows are subtracted from it.
  */
 #include "lib/base/clock.h"
+#include "lib/base/config.h"
 #include "lib/count/group.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/flags.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -326,6 +328,102 @@ static int apply(struct switching *s)
 				     s->target->control.resets + 1);
 	return code;
 }
+
+/* ---- PMC_DELAY ----------------------------------------------------------------------------- */
+
+/* The agent comes first, at a tick of a thread that runs: it knows CPU times better. */
+#define GRACE_NS 20000000u
+
+/* An image of a process. */
+struct delayed {
+	uint64_t due_ns;  /* UINT64_MAX: never */
+	uint32_t changes; /* starts and stops of counting when it was found */
+};
+
+static uint32_t changes(const struct pmc_control *control)
+{
+	return control->switched - control->resets;
+}
+
+/* Those of the environment at the start of the program. */
+static void read_delay(const struct attach *target, bool *start, uint64_t *delay_ns)
+{
+	FILE *file = attach_open_text(target, "environ");
+	char *item[] = { NULL, NULL };
+	struct pmc_config_error error;
+	struct pmc_config config;
+	size_t room = 0;
+
+	while (file && getdelim(item, &room, '\0', file) > 0) {
+		if (!strncmp(*item, "PMC_DELAY=", 10) &&
+		    !pmc_config_from_env(item, &config, &error))
+			*delay_ns = config.delay;
+		if (!strncmp(*item, "PMC_START=", 10) &&
+		    !pmc_config_from_env(item, &config, &error))
+			*start = config.start;
+	}
+	free(*item);
+	if (file)
+		fclose(file);
+}
+
+/* A forked child starts with its parent, as its agent does. */
+static struct delayed *find_delayed(const struct attach *target, struct attach_delays *delays)
+{
+	const struct pmc_process_fixed *fixed = &target->control.process;
+	struct delayed *delayed = pmc_map_at(&delays->images, &delays->arena,
+					     target->control.identity, 16, sizeof(*delayed));
+	const struct delayed *parent =
+		fixed->flags & PMC_PROCESS_FORKED ?
+			pmc_map_find(&delays->images, fixed->parent_identity, 16) :
+			NULL;
+	uint64_t delay_ns = delays->delay_ns;
+	bool start = true;
+
+	if (delayed->due_ns)
+		return delayed;
+	read_delay(target, &start, &delay_ns);
+	delayed->changes = changes(&target->control);
+	delayed->due_ns = !start || !delay_ns ? UINT64_MAX :
+			  parent	      ? parent->due_ns :
+						fixed->start_ns + delay_ns + GRACE_NS;
+	return delayed;
+}
+
+static int end_delay(struct attach *target, struct attach_delays *delays, uint64_t *due_ns)
+{
+	struct switching s = { .target = target, .action = START };
+	const struct delayed *delayed = find_delayed(target, delays);
+	int code;
+
+	if (target->control.counting || delayed->changes != changes(&target->control))
+		return 0;
+	if (delayed->due_ns > pmc_now_ns()) {
+		*due_ns = delayed->due_ns;
+		return 0;
+	}
+	code = attach_look(target);
+	return code ? code : apply(&s);
+}
+
+bool attach_end_delay(pid_t pid, struct attach_delays *delays, uint64_t *due_ns, char *why)
+{
+	struct attach target;
+	int code;
+
+	*due_ns = UINT64_MAX;
+	tool_keep_errors(why, ATTACH_WHY);
+	code = attach_open(&target, pid, ATTACH_WRITE | ATTACH_PATIENT);
+	if (!code)
+		code = end_delay(&target, delays, due_ns);
+	if (code == ATTACH_AGAIN || target.pidfd < 0 || attach_has_ended(&target))
+		code = 0;
+	attach_close(&target);
+	tool_keep_errors(NULL, 0);
+	return !code;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
 
 static int report(const struct switching *s)
 {

@@ -234,20 +234,27 @@ static void forward(pid_t pid, int sig)
 		was_continued(pid);
 }
 
-static void wait_for(struct run_signals *waiting, struct run_child *child)
+static void wait_for(struct run_signals *waiting, struct run *run)
 {
+	struct run_child *child = &run->child;
 	/* It may have ended before SIGCHLD was blocked. */
 	bool ended = check(child);
+	uint64_t until_ns = 0;
 
 	while (!ended) {
 		bool from_terminal = false;
-		int sig = run_next_signal(&waiting->set, &from_terminal);
+		int sig;
 
+		if (pmc_now_ns() >= until_ns)
+			until_ns = run_end_delays(run);
+		sig = run_next_signal(&waiting->set, until_ns, &from_terminal);
 		if (sig == SIGCHLD)
 			ended = check(child);
 		else if (sig > 0 && !from_terminal)
 			forward(child->pid, sig);
 	}
+	pmc_arena_free(&run->delays.found.arena);
+	free(run->delays.list);
 }
 
 static int run_child(struct run *run)
@@ -258,7 +265,7 @@ static int run_child(struct run *run)
 	run->child.start_ns = pmc_now_ns();
 	code = run_start(&waiting, run);
 	if (!code)
-		wait_for(&waiting, &run->child);
+		wait_for(&waiting, run);
 	off_cpu_stop(run->off_cpu);
 	/* Only the report is left: a signal ends pmctl. */
 	if (!code)

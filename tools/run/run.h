@@ -9,6 +9,7 @@
 #include "lib/base/config.h"
 #include "lib/plan/plan.h"
 #include "tools/rows/profile.h"
+#include "tools/attach/agent.h"
 #include "tools/profile/profile.h"
 #include "tools/run/program.h"
 
@@ -46,6 +47,18 @@ struct run_totals {
 	uint64_t ids[PMC_EVENTS_MAX];
 };
 
+/* Processes whose --delay is not over. */
+struct run_delays {
+	struct attach_delays found;
+	struct run_delay {
+		pid_t pid;
+		uint64_t due_ns; /* UINT64_MAX: it is not known to have an agent that waits */
+	} * list;
+	size_t n, room;
+	uint64_t search_ns; /* when to look for other ones */
+	bool refused;	    /* a message says so */
+};
+
 struct run {
 	char **cmd;
 	bool plan_only, strict, append, wide;
@@ -63,6 +76,7 @@ struct run {
 	struct run_child child;
 	struct run_totals totals;
 	struct off_cpu *off_cpu; /* NULL: not wanted, or not started */
+	struct run_delays delays;
 };
 
 /* Each returns 0, or the exit code after printing why. */
@@ -95,8 +109,12 @@ void run_block_signals(struct run_signals *signals);
 /* Blocks signals and starts run->cmd, with the mask and the dispositions that pmctl was started
  * with. 0, or the exit code after printing why: nothing runs. */
 int run_start(struct run_signals *signals, struct run *run);
-/* Waits for a signal of the set. *from_terminal: the child has got it, too. 0: none yet. */
-int run_next_signal(const sigset_t *set, bool *from_terminal);
+/* Waits for a signal of the set, until that time. *from_terminal: the child has got it, too. 0:
+ * none yet. */
+int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal);
+/* Starts counting in the command and its descendants whose --delay is over and whose threads sleep;
+ * others start by themselves. When to call it again; UINT64_MAX: never. */
+uint64_t run_end_delays(struct run *run);
 /* Reads what is known of the ended child, and reaps it: cpu_ns, max_rss_bytes, status, usage. */
 void run_reap(struct run_child *child);
 /* The identity of the running kernel; "": unknown. */

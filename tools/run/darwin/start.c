@@ -44,16 +44,23 @@ static bool in_foreground(void)
 	return yes;
 }
 
-int run_next_signal(const sigset_t *set, bool *from_terminal)
+int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal)
 {
 	int sig = 0;
 
+	(void)until_ns;
 	if (sigwait(set, &sig) != 0)
 		return 0;
 	*from_terminal = (sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP || sig == SIGTTIN ||
 			  sig == SIGTTOU || sig == SIGWINCH) &&
 			 in_foreground();
 	return sig;
+}
+
+uint64_t run_end_delays(struct run *run)
+{
+	(void)run;
+	return UINT64_MAX;
 }
 
 void run_reap(struct run_child *child)

@@ -48,14 +48,76 @@ int run_start(struct run_signals *signals, struct run *run)
 	return tool_child_go(&child, run->cmd[0]);
 }
 
-int run_next_signal(const sigset_t *set, bool *from_terminal)
+int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal)
 {
+	const uint64_t left = pmc_sub_sat(until_ns, pmc_now_ns());
+	const struct timespec wait = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	siginfo_t info;
-	int sig = sigwaitinfo(set, &info);
+	int sig =
+		until_ns == UINT64_MAX ? sigwaitinfo(set, &info) : sigtimedwait(set, &info, &wait);
 
 	*from_terminal =
 		sig > 0 && info.si_code == SI_KERNEL && !(sig == SIGHUP && getsid(0) == getpid());
 	return sig > 0 ? sig : 0;
+}
+
+/* How often descendants are looked for: a new one starts no earlier than after a delay. Between two
+ * searches at least so many times the time of the first. */
+#define SEARCH_NS   20000000u
+#define SEARCH_REST 20u
+
+static void list_processes(struct run *run)
+{
+	struct run_delays *delays = &run->delays;
+	struct live_tids pids = { .n = 0 };
+
+	live_tree_pids(run->child.pid, &pids);
+	delays->n = 0;
+	for (unsigned i = 0; i < pids.n; i++) {
+		delays->list = tool_list_grow(delays->list, delays->n, &delays->room,
+					      sizeof(*delays->list));
+		delays->list[delays->n++] = (struct run_delay){ .pid = pids.list[i] };
+	}
+	live_tids_free(&pids);
+}
+
+static void end_delay(struct run *run, struct run_delay *delay)
+{
+	char why[ATTACH_WHY];
+
+	/* Of descendants that may not be read it is not known whether they have an agent. */
+	if (attach_end_delay(delay->pid, &run->delays.found, &delay->due_ns, why) ||
+	    run->delays.refused || delay->pid != run->child.pid ||
+	    program_obstacle[run->program.kind])
+		return;
+	run->delays.refused = true;
+	tool_warn("--delay: counting starts when the program next uses CPU time: %s", why);
+}
+
+uint64_t run_end_delays(struct run *run)
+{
+	struct run_delays *delays = &run->delays;
+	const uint64_t delay_ns = run->config.delay, now = pmc_now_ns();
+	const bool search = now >= delays->search_ns;
+	uint64_t next_ns;
+
+	if (!run->config.start || !delay_ns)
+		return UINT64_MAX;
+	delays->found.delay_ns = delay_ns;
+	if (search)
+		list_processes(run);
+	for (size_t i = 0; i < delays->n; i++)
+		if (delays->list[i].due_ns <= now)
+			end_delay(run, &delays->list[i]);
+	if (search) {
+		delays->search_ns = now + SEARCH_REST * (pmc_now_ns() - now);
+		pmc_add_sat(&delays->search_ns, delay_ns > SEARCH_NS ? delay_ns : SEARCH_NS);
+	}
+	next_ns = delays->search_ns;
+	for (size_t i = 0; i < delays->n; i++)
+		if (delays->list[i].due_ns < next_ns)
+			next_ns = delays->list[i].due_ns;
+	return next_ns;
 }
 
 /* The CPU clock of a zombie can be read; wait4 reports its children too. */
