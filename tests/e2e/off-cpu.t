@@ -40,8 +40,16 @@ done
 like "$(cat "$T/table")" 'waits of .* together, by off-cpu' "the table names the event"
 unlike "$(cat "$T/table")" 'not counted' "counting was on all the time"
 "$PMCTL" run --off-cpu --start off -o "$T/off.pmc" --report off -- sleep 0.01
-like "$("$PMCTL" report --by function "$T/off.pmc" | tr -s '\n ' ' ')" 'together, by off-cpu .* not counted' \
-	"waits while counting is off: the table says so"
+for by in thread "function --event off-cpu"; do
+	# shellcheck disable=SC2086
+	like "$("$PMCTL" report --by $by "$T/off.pmc" | tr -s '\n ' ' ')" 'waits? (is|are|of)[^:]* whole run' \
+		"waits while counting is off: the table by $by says that they are of the whole run"
+	# shellcheck disable=SC2086
+	unlike "$("$PMCTL" report --by $by "$T/run.pmc" | tr -s '\n ' ' ')" 'whole run' \
+		"counting on all the time: the table by $by does not"
+done
+"$PMCTL" export --to html -o "$T/off.html" "$T/off.pmc"
+is "$(grep -o 'whole run' "$T/off.html" | sort -u)" "whole run" "the page says so, too"
 like "$("$PMCTL" report "$T/run.pmc")" 'by tree --event off-cpu' "a report of threads names the one of waits"
 "$PMCTL" merge "$T/run.pmc" "$T/run.pmc" -o "$T/twice.pmc"
 "$PMCTL" report --by path --format json "$T/twice.pmc" | jq '.groups' >"$T/twice"

@@ -259,9 +259,12 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	pmc_fold_init(&coverage->descendants, &view->events, false);
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		process_add(view, profile->processes[i], coverage);
-	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)
-		coverage->is_sampled =
-			profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event);
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_event *event = profile->samples[i]->event;
+
+		coverage->is_sampled |= event && !pmc_is_off_cpu(event);
+		coverage->has_waits |= event && pmc_is_off_cpu(event);
+	}
 	coverage->lacks_rows |= needs_threads(view, coverage, coverage->unattributed.cpu.sum) ||
 				needs_threads(view, coverage, coverage->descendants.cpu.sum);
 	count_rows(view, coverage);

@@ -132,8 +132,9 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		return;
 	note(view,
 	     " %s%t not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset): all values, CPU "
-	     "time and switches too, are of the rest%s",
+	     "time and switches too, are of the rest%s%s",
 	     coverage->processes > 1 ? "up to " : "", coverage->off_ns,
+	     coverage->has_waits ? "; waits are of the whole run" : "",
 	     coverage->has_earlier ? "; threads that ended before a reset keep theirs" : "");
 }
 

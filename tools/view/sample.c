@@ -535,6 +535,18 @@ static bool lacks_python(const struct pmc_sample_fold *fold)
 	return found;
 }
 
+/* The recording of waits is not switched. */
+static void put_phases(struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	uint64_t i = 0;
+
+	while (i < profile->n_processes && !profile->processes[i]->fixed.off_ns)
+		i++;
+	if (i < profile->n_processes)
+		pmc_say(view, "%.of the whole run, also while counting was off");
+}
+
 static void explain(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -546,6 +558,7 @@ static void explain(struct pmc_view *view)
 	if (pmc_is_off_cpu(samples->event)) {
 		pmc_say(view, "%n %(wait|waits) of %t together, by off-cpu", samples->samples,
 			samples->weight);
+		put_phases(view);
 		put_window(view);
 		put_losses(view);
 		return;

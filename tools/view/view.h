@@ -193,6 +193,7 @@ struct pmc_coverage {
 	uint64_t cut_ns;     /* of cpu_ns, in no row of processes whose end the agent did not see */
 	uint64_t exits_ns;   /* of cpu_ns, known work of the kernel at the end of processes */
 	bool is_sampled;     /* overhead_ns lacks the kernel's work for the signals of samples */
+	bool has_waits;	     /* of --off-cpu */
 	bool forked;	     /* it lacks that of copying and freeing the pages of the agent */
 	uint64_t perf_switches; /* context switches with perf events, whose price it lacks */
 	uint64_t wall_ns;	/* for which counting was on; 0: unknown */
