@@ -284,6 +284,15 @@ for rows in "" "--per-thread"; do
 	run timeout 60 python3 "$T/ended.py" "$PMCTL" $rows
 	is "$status" 0 "stat -p A,B $rows: ends with the last process, which its parent has not reaped"
 done
+# The ID of a pmctl run that has just started.
+"$PMCTL" run --report off -o "$T/run.pmc" -- sleep 1000 &
+measured=$!
+stat -p $measured --per-thread -I 10ms -n 1 --format json
+child=$(pgrep -P $measured)
+is "$status $(jq -r 'select(.summary).tid // empty' "$T/out")" "0 $child" "the ID of a pmctl run: its program is counted"
+like "$(cat "$T/err")" "process $measured is pmctl run.* $child" "and a warning names it"
+kill $measured
+wait $measured 2>"$T/err"
 start_waiters
 tid=$(ls /proc/$waiter/task | tail -n 1)
 stat -p "$$,$tid" -n 1 -I 10ms

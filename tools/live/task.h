@@ -28,6 +28,10 @@ struct live_tids {
 /* 0; the exit code after an error message if there is no such process, it is a thread, or it has
  * ended and only waits for its parent to reap it. */
 int live_refuse(pid_t pid);
+/* The ID of a `pmctl run`, also of one that is starting, becomes that of the program it measures,
+ * and a warning says so. has_started: whether not to wait any longer for the program; NULL: its
+ * exec is enough. 0, or the exit code after an error message. */
+int live_program(pid_t *pid, bool (*has_started)(pid_t program));
 /* Whether the process has ended, and its parent has not reaped it yet. */
 bool live_is_zombie(pid_t pid);
 bool live_pidfd_ended(int pidfd);
