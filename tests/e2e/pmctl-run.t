@@ -229,6 +229,17 @@ signal:9 exec ./late burnt killed
 signal:9 exec env A=1 sh -c 'exec ./late burnt killed'
 exit:0 exec env A=1 sh -c 'exec ./late burnt'
 EOF
+# -I takes snapshots by the wall clock, also of a program that waits.
+times() { "$PMCTL" report --timeline --format json "$1" | jq -s 'map(.t_ns) | unique | length'; }
+"$PMCTL" run -I 50ms -o waits.pmc --report off -- sleep 1
+between "$(times waits.pmc)" 3 30 "-I: a program that waits has snapshots" || diag "$("$PMCTL" report --timeline waits.pmc)"
+if command -v strace >/dev/null; then
+	strace -f -o trace -e trace=pidfd_getfd,execve -e inject=pidfd_getfd:error=EPERM \
+		"$PMCTL" run -I 50ms -o refused.pmc --report off -- sh -c 'echo "$PMC_INTERVAL"' >interval 2>err
+	like "$(cat interval err)" '^50ms.*takes the snapshots itself.*not permitted' "-I: where pmctl may not read it, the program takes them"
+else
+	skip "no strace" "-I: where pmctl may not read it, the program takes them"
+fi
 # What it did while counting was off is not counted, and -I gives it a row.
 "$PMCTL" run --start off -I 10ms --report "json=$T/off.json" -o off.pmc -- sh -c 'while :; do :; done' 2>off.err &
 pmctl=$!

@@ -79,6 +79,7 @@ static int set_knob(void *to, const struct tool_args *args)
 	int code;
 
 	run->out_flag |= tool_args_is(args, "--output");
+	run->interval_flag |= tool_args_is(args, "--interval");
 	run->sample_flag |= tool_args_is(args, "--sample");
 	run->unwind_flag |= tool_args_is(args, "--unwind");
 	while (strcmp(pmc_knob_flags[i], flag) != 0)
@@ -262,6 +263,7 @@ static int run_child(struct run *run)
 	struct run_signals waiting;
 	int code;
 
+	run_watch_prepare(run);
 	run->child.start_ns = pmc_now_ns();
 	code = run_start(&waiting, run);
 	if (!code)

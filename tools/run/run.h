@@ -64,7 +64,8 @@ struct run {
 	bool plan_only, strict, append, wide;
 	bool off_cpu_wanted;
 	bool out_flag; /* the dump was named by -o, not by PMC_OUT */
-	bool sample_flag, unwind_flag;
+	bool sample_flag, unwind_flag, interval_flag;
+	bool watched;		/* snapshots are taken from outside */
 	const char *agent_flag; /* NULL: the one beside pmctl */
 	char agent[PATH_MAX];
 	struct pmc_config config;
@@ -112,6 +113,8 @@ int run_start(struct run_signals *signals, struct run *run);
 /* Waits for a signal of the set, until that time. *from_terminal: the child has got it, too. 0:
  * none yet. */
 int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal);
+/* Whether -I takes snapshots from outside; else the agent does, by PMC_INTERVAL. */
+void run_watch_prepare(struct run *run);
 /* Starts counting in the command and its descendants whose --delay is over and whose threads sleep;
  * others start by themselves. When to call it again; UINT64_MAX: never. */
 uint64_t run_end_delays(struct run *run);

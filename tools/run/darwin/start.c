@@ -57,6 +57,11 @@ int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal)
 	return sig;
 }
 
+void run_watch_prepare(struct run *run)
+{
+	(void)run;
+}
+
 uint64_t run_end_delays(struct run *run)
 {
 	(void)run;

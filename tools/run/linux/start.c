@@ -16,9 +16,13 @@
 #include "tools/run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +31,69 @@ const struct run_preload run_preload = {
 	.separators = " :\t\n",
 	.separator_names = "space or colon",
 };
+
+/* ---- snapshots by the wall clock ------------------------------------------------------------ */
+
+/* Whether pmctl may read a child as pmctl dump does. Yama and containers may forbid it. */
+static bool may_watch(void)
+{
+	const pid_t pid = fork();
+	int pidfd, fd, error;
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	fd = pidfd >= 0 ? (int)syscall(SYS_pidfd_getfd, pidfd, STDERR_FILENO, 0) : -1;
+	error = errno;
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	pmc_fd_close(fd);
+	pmc_fd_close(pidfd);
+	/* EBADF: standard error is closed. */
+	errno = error;
+	return fd >= 0 || (pidfd >= 0 && error == EBADF);
+}
+
+void run_watch_prepare(struct run *run)
+{
+	if (!run->interval_flag || !run->config.interval)
+		return;
+	run->watched = may_watch();
+	if (run->watched)
+		unsetenv("PMC_INTERVAL");
+	else
+		tool_warn("-I: the program takes the snapshots itself, while it uses CPU time: "
+			  "it cannot be read from outside: %s",
+			  strerror(errno));
+}
+
+/* A process of its own, until those of the command have ended. It holds none of the caller's files.
+ */
+static void watch(const struct run *run)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char pid[16], interval[32];
+	const char *argv[] = { "dump", "--tree", pid, "-I", interval, NULL };
+	const struct timespec pause = { .tv_nsec = 20000000 };
+
+	if (!run->watched || fork())
+		return;
+	snprintf(pid, sizeof(pid), "%d", run->child.pid);
+	snprintf(interval, sizeof(interval), "%" PRIu64 "ns", run->config.interval);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	syscall(SYS_close_range, 3, ~0U, 0);
+	/* Until the program, or one that it starts, has an agent. */
+	while (cmd_dump(5, (char **)(void *)argv) && kill(run->child.pid, 0) == 0)
+		nanosleep(&pause, NULL);
+	_exit(0);
+}
+
+/* ---- start and signals ---------------------------------------------------------------------- */
 
 int run_start(struct run_signals *signals, struct run *run)
 {
@@ -45,7 +112,10 @@ int run_start(struct run_signals *signals, struct run *run)
 		return code;
 	}
 	run_totals_open(run);
-	return tool_child_go(&child, run->cmd[0]);
+	code = tool_child_go(&child, run->cmd[0]);
+	if (!code)
+		watch(run);
+	return code;
 }
 
 int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal)
@@ -60,6 +130,8 @@ int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal)
 		sig > 0 && info.si_code == SI_KERNEL && !(sig == SIGHUP && getsid(0) == getpid());
 	return sig > 0 ? sig : 0;
 }
+
+/* ---- --delay ------------------------------------------------------------------------------- */
 
 /* How often descendants are looked for: a new one starts no earlier than after a delay. Between two
  * searches at least so many times the time of the first. */
