@@ -74,11 +74,11 @@ struct diff {
 	bool by_file;	  /* the files of an operand may be several runs */
 	unsigned n_first; /* files of side A */
 	struct tool_rows out;
-	unsigned top;		/* 0: all */
-	bool all;		/* what has not changed, too */
-	double fail_above;	/* percent; negative: not asked for */
-	const char *event;	/* of samples; NULL: all but waits */
-	const char *root;	/* of modules and debug files; NULL: / */
+	unsigned top;	   /* 0: all */
+	bool all;	   /* what has not changed, too */
+	double fail_above; /* percent; negative: not asked for */
+	const char *event; /* of samples; NULL: all but waits */
+	const char *root;  /* of modules and debug files; NULL: / */
 	struct report_names *names;
 	const char *page, *per; /* --html, --per */
 
