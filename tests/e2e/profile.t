@@ -154,6 +154,13 @@ is "$(jq '[.groups[].function | select(startswith("do_nanosleep"))] | length > 0
 is "$(jq '[.groups[] | select(.function | test("^(__)?schedule \\[k\\]")) | .self] | add // 0' functions)" 0 \
 	"the scheduler's own functions are left out"
 
+run "$PMCTL" profile -o thread.pmc -- "$PROG/work" exec-by-thread sleep 0.5
+"$PMCTL" report --format json thread.pmc >rows
+is "$(jq -c '[.threads[] | [.name, .state]] | sort' rows)" '[["sleep","exited"],["work","exec"],["work","exited"]]' \
+	"a thread that calls exec ends, as its number has no end of its own"
+between "$(jq '[.threads[].cpu_ns] | add' rows)" "$(awk '{ n += $2 } END { printf "%.0f", n }' out)" \
+	"$(awk '{ n += $2 } END { printf "%.0f", n * 1.2 + 100000000 }' out)" "and computes until then"
+
 "$PMCTL" profile -d 100ms -o x.pmc -- sh -c 'echo $$ >started; exec "$1" one 60000' sh "$PROG/causes" 2>"$T/err" &
 pid=$!
 written() { [ -s x.pmc ] && [ "$(awk '/^State/ { print $2 }' /proc/$pid/status)" = S ] && [ -z "$(ls -l /proc/$pid/fd | grep signalfd)" ]; }

@@ -5,7 +5,8 @@
  * Works for a second of CPU time in tenth(), fifth(), rest() and zeros(), the last of which is in
  * the kernel, and prints "FUNCTION NS" for each. With the argument "attach" a thread does so until
  * standard input ends, another sleeps, and "ready" is printed first. With "exec CMD" it works, then
- * calls exec. With "deep" it does so below 60 calls whose frames have 24 KB.
+ * calls exec; with "exec-by-thread CMD" a thread of its does. With "deep" it does so below 60 calls
+ * whose frames have 24 KB.
  *
  * prog-flags: -fno-omit-frame-pointer -fno-optimize-sibling-calls -mno-omit-leaf-frame-pointer
  */
@@ -115,6 +116,16 @@ static void *worker(void *unused)
 	return unused;
 }
 
+static void *caller(void *argv)
+{
+	char **words = argv;
+
+	work(200000000);
+	print();
+	execvp(words[2], words + 2);
+	return NULL;
+}
+
 static void *sleeper(void *unused)
 {
 	pause();
@@ -142,9 +153,13 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "deep"))
 		return deep(60) == 0;
-	work(argc > 2 ? 200000000 : 1000000000);
-	print();
+	if (argc > 2 && !strcmp(argv[1], "exec-by-thread")) {
+		pthread_create(&threads[0], NULL, caller, argv);
+		pthread_join(threads[0], NULL);
+	}
 	if (argc > 2)
-		execvp(argv[2], argv + 2);
+		caller(argv);
+	work(1000000000);
+	print();
 	return 0;
 }

@@ -241,6 +241,47 @@ static void samples_by_clocks_of_cpus(void **state)
 	prof_free(&prof);
 }
 
+/* The thread that calls exec goes on with the number of the main one; its own gets no record. */
+static void another_thread_than_the_main_one_calls_exec(void **state)
+{
+	const uint32_t pid = INT32_MAX - 10, tid = pid + 1, other = pid + 2;
+	struct prof prof = { .start_ns = 100, .makes_rows = true };
+	struct prof_thread *main_one = prof_thread_add(&prof, pid, pid, 100),
+			   *caller = prof_thread_add(&prof, pid, tid, 100),
+			   *beside = prof_thread_add(&prof, other, other, 100);
+	const struct prof_thread *thread;
+
+	unwind_init(&prof.unwind, false);
+	prof_thread_add(&prof, other, other + 1, 100);
+	caller->before.cpu_ns = 7;
+	take(&prof, PERF_RECORD_SWITCH, 110, pid, true);
+	take(&prof, PERF_RECORD_SWITCH, 120, other, false);
+	take(&prof, PERF_RECORD_SWITCH, 160, tid, true);
+	take(&prof, PERF_RECORD_SWITCH, 200, tid, false);
+	prof_take(&prof, &(struct pmc_record){ .type = PERF_RECORD_EXIT,
+					       .task = { .pid = pid, .tid = pid, .time = 300 } });
+	prof_take(&prof, &(struct pmc_record){
+				 .type = PERF_RECORD_COMM,
+				 .time = 310,
+				 .comm = { .pid = pid, .tid = pid, .comm = "new", .exec = true } });
+	take(&prof, PERF_RECORD_SWITCH, 350, pid, true);
+	prof.stop_ns = 1000;
+	prof_settle(&prof);
+	assert_int_equal(main_one->row.end_ns, 300);
+	assert_int_equal(caller->row.end_ns, 310);
+	assert_int_equal(caller->row.cpu_ns, 60 + 110);
+	assert_true(caller->image->replaced);
+	assert_int_equal(caller->image->fixed.end_ns, 310);
+	assert_int_equal(beside->row.end_ns, 0);
+	HASH_FIND_INT(prof.threads, &pid, thread);
+	assert_int_equal(thread->row.cpu_ns, 40);
+	assert_int_equal(thread->before.cpu_ns, 7 + 60 + 110);
+	assert_int_equal(thread->before.usage.voluntary_switches, 1);
+	assert_int_equal(thread->life, caller->life);
+	assert_string_equal(thread->row.name, "new");
+	prof_free(&prof);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +290,7 @@ int main(void)
 		cmocka_unit_test(ends_when_no_thread_starts_either),
 		cmocka_unit_test(a_switch_is_not_in_the_wait),
 		cmocka_unit_test(samples_by_clocks_of_cpus),
+		cmocka_unit_test(another_thread_than_the_main_one_calls_exec),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};

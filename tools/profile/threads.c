@@ -214,6 +214,31 @@ static void take_exit(struct prof *prof, const struct pmc_record_task *task)
 	prof->n_ends++;
 }
 
+/* The kernel has ended all threads of a process that calls exec but the caller, which goes on with
+ * the number of the main one: its own gets no record of an end. */
+static struct prof_thread *end_image(const struct prof *prof, uint32_t pid,
+				     struct prof_thread *main_one, uint64_t now_ns)
+{
+	struct prof_thread *caller = NULL;
+	struct prof_image *image;
+
+	HASH_FIND(hh, prof->images, &pid, sizeof(pid), image);
+	if (!image)
+		return main_one;
+	image->replaced = true;
+	if (main_one && !main_one->row.end_ns) {
+		end_thread(prof, main_one, now_ns);
+		caller = main_one;
+	}
+	for (struct prof_thread *t = prof->last; t && image->alive; t = t->next) {
+		if (t->image != image || t->row.end_ns)
+			continue;
+		end_thread(prof, t, now_ns);
+		caller = caller ? caller : t;
+	}
+	return caller ? caller : main_one;
+}
+
 static void take_comm(struct prof *prof, const struct pmc_record *record)
 {
 	const struct pmc_record_comm *comm = &record->comm;
@@ -222,10 +247,10 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 	HASH_FIND(hh, prof->threads, &comm->tid, sizeof(comm->tid), old);
 	thread = old;
 	if (comm->exec) {
-		if (prof->makes_rows && old)
-			old->image->replaced = true;
-		if (prof->makes_rows)
+		if (prof->makes_rows) {
+			old = end_image(prof, comm->pid, old, record->time);
 			prof_image_add(prof, comm->pid, record->time, true);
+		}
 		thread = prof_thread_add(prof, comm->pid, comm->tid, record->time);
 		thread->state = PROF_ON;
 		thread->on_ns = record->time;
