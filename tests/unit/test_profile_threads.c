@@ -282,6 +282,45 @@ static void another_thread_than_the_main_one_calls_exec(void **state)
 	prof_free(&prof);
 }
 
+/* The command as a whole used `more_ns` than its main thread, which /proc had, and 100 others. */
+static void check_ends(uint64_t more_ns, uint64_t of_main, uint64_t of_each, bool least)
+{
+	const uint32_t pid = INT32_MAX - 1000;
+	struct prof prof = { .start_ns = 100, .makes_rows = true };
+	struct prof_writing w;
+
+	unwind_init(&prof.unwind, false);
+	for (uint32_t i = 0; i <= 100; i++) {
+		struct prof_thread *thread = prof_thread_add(&prof, pid, pid + i, 100);
+
+		thread->state = PROF_OFF;
+		thread->row.cpu_ns = i ? 20000 : 1000000;
+		thread->row.voluntary_switches = thread->read_switches = i ? 0 : 100;
+	}
+	for (uint32_t i = 101; i--;)
+		prof_take(&prof,
+			  &(struct pmc_record){
+				  .type = PERF_RECORD_EXIT,
+				  .task = { .pid = pid, .tid = pid + i, .time = 1000 - i } });
+	prof.stop_ns = 2000;
+	prof.command_cpu_ns = 3000000 + more_ns;
+	prof_write_begin(&w, &prof, -1);
+	prof_write_rows(&w);
+	for (const struct prof_thread *t = prof.last; t; t = t->next) {
+		assert_int_equal(t->row.cpu_ns,
+				 t->tid == pid ? 1000000 + of_main : 20000 + of_each);
+		assert_int_equal(t->least_cpu, least);
+	}
+	prof_write_end(&w);
+	prof_free(&prof);
+}
+
+static void what_ends_of_threads_take_is_theirs(void **state)
+{
+	check_ends(104 * 10000, 4 * 10000, 10000, false);
+	check_ends(UINT64_C(1000000000), 0, 0, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_switch_is_not_in_the_wait),
 		cmocka_unit_test(samples_by_clocks_of_cpus),
 		cmocka_unit_test(another_thread_than_the_main_one_calls_exec),
+		cmocka_unit_test(what_ends_of_threads_take_is_theirs),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};
