@@ -169,7 +169,10 @@ kill -TERM $pid
 wait $pid
 is "$? $(kill -0 "$(<started)" 2>&1 | grep -c 'No such process')" "143 1" "a signal after the time is forwarded, too"
 (ulimit -f 4 && exec "$PMCTL" profile -o part.pmc -- "$PROG/work" 2>"$T/err" >"$T/out")
-like "$(cat err)" "cannot write part.pmc: File too large" "the reason why a dump is cut"
+is $? 125 "a failure of pmctl, not of the command"
+like "$(cat err)" "cannot write part.pmc: File too large.*ulimit -f" "the reason why a dump is cut"
+"$PMCTL" profile -- true 2>/dev/full
+is $? 125 "a table that cannot be written is a failure of pmctl, too"
 
 # The kernel's work in a switch is in no time from switch to switch, what a hypervisor takes is in it. times(2)
 # has whole ticks, of user and of system time.

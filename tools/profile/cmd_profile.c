@@ -562,7 +562,9 @@ static int write_dump(struct job *job, int fd)
 	prof_write_rows(&w);
 	prof_write_end(&w);
 	if (w.error)
-		return tool_fail(EXIT_FAIL, "cannot write %s: %s", job->path, strerror(w.error));
+		return tool_fail(rings_failed(&job->rings), "cannot write %s: %s%s", job->path,
+				 strerror(w.error),
+				 w.error == EFBIG ? "; ulimit -f is the limit" : "");
 	if (job->prof.lost && !job->for_caller)
 		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
 			  "--unwind fp makes fewer or smaller ones",
@@ -615,9 +617,12 @@ static int print_table(struct job *job, int fd)
 		argv[argc++] = "/dev/stderr";
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0)
-		return tool_fail(EXIT_FAIL, "cannot read the recording: %s", strerror(errno));
+		return tool_fail(rings_failed(&job->rings), "cannot read the recording: %s",
+				 strerror(errno));
 	argv[argc++] = "-";
-	return report_recording(argc, (char **)(void *)argv, "pmctl profile -o run.pmc");
+	return report_recording(argc, (char **)(void *)argv, "pmctl profile -o run.pmc") ?
+		       rings_failed(&job->rings) :
+		       0;
 }
 
 /* Appends names of functions, while the programs and their perf maps are there. */
@@ -646,7 +651,9 @@ static int keep_dump(struct job *job, int memory, int fd)
 		keep_names(job, memory);
 		error = pmc_pack(memory, &at, fd);
 	}
-	return error ? tool_fail(EXIT_FAIL, "cannot write %s: %s", job->path, strerror(-error)) : 0;
+	return error ? tool_fail(rings_failed(&job->rings), "cannot write %s: %s", job->path,
+				 strerror(-error)) :
+		       0;
 }
 
 /* Its events end some moments before it does; one that goes on, as after -d, is left alone. */
