@@ -564,7 +564,7 @@ static int write_dump(struct job *job, int fd)
 	if (w.error)
 		return tool_fail(rings_failed(&job->rings), "cannot write %s: %s%s", job->path,
 				 strerror(w.error),
-				 w.error == EFBIG ? "; ulimit -f is the limit" : "");
+				 w.error == EFBIG ? "; ulimit -f limits files and memory" : "");
 	if (job->prof.lost && !job->for_caller)
 		tool_warn("%llu records were lost: samples and waits are missing; a lower -F or "
 			  "--unwind fp makes fewer or smaller ones",
@@ -678,11 +678,24 @@ static void read_command(struct job *job)
 			pmc_timeval_ns(&usage.ru_utime) + pmc_timeval_ns(&usage.ru_stime);
 }
 
+/* The limit of a file's size is also that of memory; the command, which has begun, keeps it. */
+static void lift_limit(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (setrlimit(RLIMIT_FSIZE, &limit) == 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int finish(struct job *job, int *fd)
 {
 	const int memory = memfd_create("profile", MFD_CLOEXEC);
 	int code = job->is_old ? replace_old(job, fd) : 0;
 
+	if (!job->output)
+		lift_limit();
 	read_command(job);
 	if (!code)
 		code = write_dump(job, memory);
