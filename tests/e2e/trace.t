@@ -47,6 +47,8 @@ for how in --summary '-e sched:sched_process_exec'; do
 done
 trace --summary --format json -- echo of the command
 is "$(sed 1d out | jq -r .name)" echo "so is JSON without -o"
+trace --summary --format json -o x.json -- "$PROG/work" exec-by-thread sleep 0.1
+is "$(jq -r 'select(.blocked_ns.clock_nanosleep).name' x.json)" sleep "a thread that calls exec goes on under another number"
 refused 2 "--summary has no filters" --summary -a --filter 'prev_pid > 0'
 refused 2 "more than one" -e sched:sched_switch -a -p 1
 refused 2 "'sched:sched_switch'" -e sched:sched_swich -a

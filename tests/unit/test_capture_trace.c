@@ -28,7 +28,7 @@
 	"\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, "             \
 	"REC->target_cpu"
 
-enum { ID_SWITCH = 300, ID_WAKEUP, ID_WAKEUP_NEW, ID_FORK, ID_WAKING, ID_OPENAT };
+enum { ID_SWITCH = 300, ID_WAKEUP, ID_WAKEUP_NEW, ID_FORK, ID_WAKING, ID_EXEC, ID_OPENAT };
 
 static const struct {
 	const char *name, *format;
@@ -50,8 +50,12 @@ static const struct {
 				 FIELD("pid_t", "child_pid", 44, 4, 1),
 		 "\"child_pid=%d\", REC->child_pid") },
 	{ "sched:sched_waking", FORMAT("sched_waking", 304, WAKE_FIELDS, WAKE_PRINT) },
+	{ "sched:sched_process_exec",
+	  FORMAT("sched_process_exec", 305,
+		 FIELD("pid_t", "pid", 12, 4, 1) FIELD("pid_t", "old_pid", 16, 4, 1),
+		 "\"pid=%d\", REC->pid") },
 	{ "syscalls:sys_enter_openat",
-	  FORMAT("sys_enter_openat", 305,
+	  FORMAT("sys_enter_openat", 306,
 		 FIELD("int", "__syscall_nr", 8, 4, 1) FIELD("int", "dfd", 16, 8, 0) FIELD(
 			 "const char *", "filename", 24, 8, 0) FIELD("int", "flags", 32, 8, 0),
 		 "\"dfd: 0x%08lx, filename: 0x%08lx, flags: 0x%08lx\", "

@@ -383,6 +383,19 @@ static void on_fork(struct trace_summary *summary, const struct pmc_record *reco
 	child->state = THREAD_GONE; /* not begun */
 }
 
+/* A thread that calls exec gets the number of the main one, which has ended. */
+static void on_exec(struct trace_summary *summary, const struct pmc_record *record)
+{
+	struct trace_thread *thread;
+	int64_t from;
+
+	if (record->tid >= TRACE_TIDS || pmc_tracepoint_integer(summary->called, record, &from) ||
+	    !(thread = thread_of(summary, from)))
+		return;
+	summary->by_tid[from] = NULL;
+	summary->by_tid[thread->tid = record->tid] = thread;
+}
+
 /* After sched_switch, and before PERF_RECORD_SWITCH. One that is preempted does not wait. */
 static void on_stack(struct trace_summary *summary, const struct pmc_record *record)
 {
@@ -406,6 +419,8 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 		on_wakeup(summary, summary->woken[1], record);
 	else if (point == &summary->points[WAKING])
 		on_waking(summary, record);
+	else if (point == &summary->points[EXEC])
+		on_exec(summary, record);
 	else if (point)
 		on_fork(summary, record);
 	else
@@ -441,6 +456,7 @@ int trace_summary_start(struct trace *trace)
 	summary->woken[1] = field(summary, WAKEUP_NEW, "pid");
 	summary->parent = field(summary, FORK, "parent_pid");
 	summary->child = field(summary, FORK, "child_pid");
+	summary->called = field(summary, EXEC, "old_pid");
 	live_waking_init(&summary->waking, trace->points[WAKING].tracepoint);
 	summary->some = target != 0;
 	if (trace_summary_add_target(summary, target) && target)

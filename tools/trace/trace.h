@@ -152,8 +152,8 @@ struct trace_thread {
 
 #define TRACE_SUMMARY_POINTS                                                                       \
 	"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_fork,"   \
-	"sched:sched_waking"
-enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING };
+	"sched:sched_waking,sched:sched_process_exec"
+enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, EXEC };
 
 /* sched_switch, and PERF_RECORD_SWITCH_CPU_WIDE in both threads. */
 enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
@@ -161,7 +161,7 @@ enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
 struct trace_summary {
 	struct trace *trace;
 	const struct trace_point *points; /* by the enum above */
-	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
+	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child, *called;
 	struct live_waking waking;
 	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
 	struct trace_thread no_thread[N_NO_THREADS]; /* in the matrix BY_OTHERS also as pools */
