@@ -156,7 +156,7 @@ static bool has_colon_rate(const char *value)
 {
 	const char *colon = strrchr(value, ':');
 
-	return colon && is_digits(colon + 1) && !strpbrk(value, "@/");
+	return colon && is_digits(colon + 1) && !value[strcspn(value, "@/")];
 }
 
 static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
