@@ -233,6 +233,13 @@ EOF
 times() { "$PMCTL" report --timeline --format json "$1" | jq -s 'map(.t_ns) | unique | length'; }
 "$PMCTL" run -I 50ms -o waits.pmc --report off -- sleep 1
 between "$(times waits.pmc)" 3 30 "-I: a program that waits has snapshots" || diag "$("$PMCTL" report --timeline waits.pmc)"
+"$PMCTL" run -I 50ms -o waits.pmc --report off -- sleep 60 &
+pmctl=$!
+sleeps() { "$PMCTL" dump -o here.pmc $pmctl 2>/dev/null >&2; }
+ok "-I: pmctl dump PID acts on the program" await sleeps
+is "$(pgrep -c -P $pmctl)" 1 "which is the only child"
+pkill -P $pmctl
+wait $pmctl
 if command -v strace >/dev/null; then
 	strace -f -o trace -e trace=pidfd_getfd,execve -e inject=pidfd_getfd:error=EPERM \
 		"$PMCTL" run -I 50ms -o refused.pmc --report off -- sh -c 'echo "$PMC_INTERVAL"' >interval 2>err
@@ -260,6 +267,9 @@ ok "killed with pmctl: the program has a row" await has_snapshot
 kill -KILL $pmctl "$off"
 wait $pmctl 2>/dev/null
 gone() { ! kill -0 "$off"; }
+# What takes the snapshots writes the last one.
+written() { ! pgrep -f -- "run -I 10ms -o both.pmc" >/dev/null; }
+await written
 before=$("$PMCTL" report both.pmc)
 await gone
 for how in "" --timeline "--timeline --by pool" "--by exe"; do
@@ -267,8 +277,8 @@ for how in "" --timeline "--timeline --by pool" "--by exe"; do
 	like "$("$PMCTL" report $how --width 200 both.pmc)" "the end of process $off is not in the dump" "killed with pmctl, $how: its end is not there"
 done
 # A thread beside the one that takes the snapshots.
-"$PMCTL" run -I 10ms -o two.pmc --report off -- "$PROG/faults" 2 >/dev/null
-"$PMCTL" run -I 10ms -e page-faults,context-switches -o events.pmc --report off -- "$PROG/faults" 2 >/dev/null
+PMC_INTERVAL=10ms "$PMCTL" run -o two.pmc --report off -- "$PROG/faults" 2 >/dev/null
+PMC_INTERVAL=10ms "$PMCTL" run -e page-faults,context-switches -o events.pmc --report off -- "$PROG/faults" 2 >/dev/null
 is "$("$PMCTL" report --timeline two.pmc | grep -c '^ -: ') $("$PMCTL" report --timeline --columns tid two.pmc | grep -c '^ -: ') $("$PMCTL" report --timeline events.pmc | grep -c '^ -: ')" \
 	"1 0 0" "--timeline: a line explains switches that a snapshot lacks"
 is "$("$PMCTL" report both.pmc)" "$before" "killed with pmctl: a report does not depend on who runs"

@@ -71,17 +71,23 @@ void run_watch_prepare(struct run *run)
 			  strerror(errno));
 }
 
-/* A process of its own, until those of the command have ended. It holds none of the caller's files.
- */
+/* A process of its own, until those of the command have ended. It holds none of the caller's files,
+ * and is no child of pmctl, whose only one is the command. */
 static void watch(const struct run *run)
 {
-	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	char pid[16], interval[32];
 	const char *argv[] = { "dump", "--tree", pid, "-I", interval, NULL };
 	const struct timespec pause = { .tv_nsec = 20000000 };
+	const pid_t between = run->watched ? fork() : -1;
+	int null;
 
-	if (!run->watched || fork())
+	if (between > 0)
+		waitpid(between, NULL, 0);
+	if (between)
 		return;
+	if (fork())
+		_exit(0);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	snprintf(pid, sizeof(pid), "%d", run->child.pid);
 	snprintf(interval, sizeof(interval), "%" PRIu64 "ns", run->config.interval);
 	for (int fd = 0; fd < 3; fd++)
