@@ -769,12 +769,12 @@ static const struct rule {
 	{ "spin", spin, COSTS },
 	{ "allocator", allocator, COSTS },
 	{ "page-faults", page_faults, COSTS },
-	{ "kernel", kernel, COSTS },
 	{ "migrations", migrations, COSTS },
 	{ "tlb", tlb, COSTS },
 	{ "branches", branches, COSTS },
 	{ "memory", memory, COSTS },
 	{ "frontend", frontend, COSTS },
+	{ "kernel", kernel, COSTS },
 	{ "preempted", preempted, WAITS },
 };
 
