@@ -136,7 +136,8 @@ struct tool_child {
 	/* Set before the start: a descriptor for its standard output and error, with /dev/null as
 	 * its input; 0: those of pmctl. */
 	int output;
-	int status; /* of wait(2) */
+	void (*before_exec)(void); /* called in the new process; NULL: nothing */
+	int status;		   /* of wait(2) */
 };
 
 /* Forks; the new process waits for tool_child_go(). 0, or the exit code after a message. */

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* child.c - starting a command whose events are opened before its exec. */
-#include "lib/base/clock.h"
-#include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Says when the command starts, to the agent that pmctl run loads into it (agent/base/job.c). */
-static void tell_agent(void)
-{
-	const uint64_t now_ns = pmc_now_ns();
-	const char *job = getenv("PMC_JOB");
-	uint64_t delay_ns;
-	char text[80];
-
-	if (!job || *job)
-		return;
-	pmc_run_delay(0, &delay_ns);
-	snprintf(text, sizeof(text), "0:%d:%" PRIu64 ":%" PRIu64, (int)getpid(), now_ns, delay_ns);
-	setenv("PMC_JOB", text, 1);
-}
-
 /* Waits for a byte from the socket, and sends the errno of a failed exec to it. */
-static void become(char **command, int socket, int output)
+static void become(const struct tool_child *child, char **command, int socket)
 {
+	const int output = child->output;
 	char byte;
 	int error;
 
@@ -41,7 +22,8 @@ static void become(char **command, int socket, int output)
 	if (read(socket, &byte, 1) != 1)
 		_exit(EXIT_OURS);
 	tool_restore_signals();
-	tell_agent();
+	if (child->before_exec)
+		child->before_exec();
 	execvp(command[0], command);
 	error = errno;
 	(void)!send(socket, &error, sizeof(error), MSG_NOSIGNAL);
@@ -57,7 +39,7 @@ int tool_child_start(struct tool_child *child, char **command)
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(pair[0]);
-		become(command, pair[1], child->output);
+		become(child, command, pair[1]);
 	}
 	/* With an inherited SIG_IGN the kernel would reap the child. */
 	signal(SIGCHLD, SIG_DFL);

@@ -10,6 +10,7 @@
 #include "lib/base/file.h"
 #include "lib/base/labels.h"
 #include "lib/base/out.h"
+#include "lib/base/proc.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/limit.h"
 #include "tools/live/task.h"
@@ -101,9 +102,21 @@ static void watch(const struct run *run)
 
 /* ---- start and signals ---------------------------------------------------------------------- */
 
+/* Says when the command starts, to its agent (agent/base/job.c). */
+static void tell_agent(void)
+{
+	const uint64_t now_ns = pmc_now_ns();
+	uint64_t delay_ns;
+	char text[80];
+
+	pmc_run_delay(0, &delay_ns);
+	snprintf(text, sizeof(text), "0:%d:%" PRIu64 ":%" PRIu64, (int)getpid(), now_ns, delay_ns);
+	setenv("PMC_JOB", text, 1);
+}
+
 int run_start(struct run_signals *signals, struct run *run)
 {
-	struct tool_child child = { .pid = 0 };
+	struct tool_child child = { .before_exec = tell_agent };
 	int code = tool_child_start(&child, run->cmd);
 
 	if (code)
