@@ -243,7 +243,7 @@ wait $pmctl
 if command -v strace >/dev/null; then
 	strace -f -o trace -e trace=pidfd_getfd,execve -e inject=pidfd_getfd:error=EPERM \
 		"$PMCTL" run -I 50ms -o refused.pmc --report off -- sh -c 'echo "$PMC_INTERVAL"' >interval 2>err
-	like "$(cat interval err)" '^50ms.*takes the snapshots itself.*not permitted' "-I: where pmctl may not read it, the program takes them"
+	like "$(cat interval err)" '^50ms.*not permitted; the program takes the snapshots' "-I: where pmctl may not read it, the program takes them"
 else
 	skip "no strace" "-I: where pmctl may not read it, the program takes them"
 fi

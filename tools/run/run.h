@@ -115,6 +115,8 @@ int run_start(struct run_signals *signals, struct run *run);
 int run_next_signal(const sigset_t *set, uint64_t until_ns, bool *from_terminal);
 /* Whether -I takes snapshots from outside; else the agent does, by PMC_INTERVAL. */
 void run_watch_prepare(struct run *run);
+/* Starts the process that takes them, which ends with those of the command. */
+void run_watch(const struct run *run);
 /* Starts counting in the command and its descendants whose --delay is over and whose threads sleep;
  * others start by themselves. When to call it again; UINT64_MAX: never. */
 uint64_t run_end_delays(struct run *run);
