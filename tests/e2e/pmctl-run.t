@@ -267,7 +267,7 @@ ok "killed with pmctl: the program has a row" await has_snapshot
 kill -KILL $pmctl "$off"
 wait $pmctl 2>/dev/null
 gone() { ! kill -0 "$off"; }
-# What takes the snapshots writes the last one.
+# The process that takes the snapshots may write one more.
 written() { ! pgrep -f -- "run -I 10ms -o both.pmc" >/dev/null; }
 await written
 before=$("$PMCTL" report both.pmc)

@@ -301,7 +301,7 @@ static void test_functions_only(void **state)
 		 false);
 }
 
-/* What is far behind such a label is no part of it, and has no name. */
+/* Code far behind such a label is no part of it, and has no name. */
 static void test_label(void **state)
 {
 	struct symbol_module *module = module_of("label", "label");

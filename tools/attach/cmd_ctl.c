@@ -345,7 +345,7 @@ static uint32_t changes(const struct pmc_control *control)
 	return control->switched - control->resets;
 }
 
-/* Those of the environment at the start of the program. */
+/* PMC_START and PMC_DELAY in the environment that the program started with. */
 static void read_delay(const struct attach *target, bool *start, uint64_t *delay_ns)
 {
 	FILE *file = attach_open_text(target, "environ");

@@ -708,7 +708,7 @@ void bench_trend_of(const double *values, size_t n, struct bench_trend *trend)
 	spread = 1.96 *
 		 sqrt((double)n_points * (double)(n_points - 1) * (2 * (double)n_points + 5) / 18);
 	slope = n_slopes ? (slopes[(n_slopes - 1) / 2] + slopes[n_slopes / 2]) / 2 : 0;
-	/* Of a curve the line may begin, or end, where no value is. */
+	/* The line through a curve may begin or end where no value is. */
 	start = summary.median - slope * (double)(n_points - 1) / 2;
 	start = fmax(fmin(start, summary.max), summary.min);
 	if (start && n_slopes) {

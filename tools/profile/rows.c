@@ -439,7 +439,7 @@ static bool is_one_process(const struct prof *prof)
 	return true;
 }
 
-/* How much CPU time may lack in a thread's records, in switches: after the record of its end, the
+/* How much CPU time a thread's records may lack, in switches: after the record of its end, the
  * kernel ends its events, which takes 10 to 16 us as measured, and frees the memory of a process,
  * 50 us if that is little. A switch itself takes 0.1 us more than records have. /proc has all. */
 static uint64_t lack_of(const struct prof_thread *thread)

@@ -368,7 +368,7 @@ static void cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		else
 			add_reason(profile, process, reason, 1);
 	}
-	/* Those of a recording are sums of its rows. */
+	/* The switches of a recorded process are sums of its rows. */
 	if (recorded && !lacks)
 		process->fixed.flags &= (uint8_t)~PMC_PROCESS_NO_SWITCHES;
 	if (outside && process->n_threads)

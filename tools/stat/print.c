@@ -170,7 +170,7 @@ static void put_field(struct pmc_json *json, struct stat_lines *lines,
 	}
 }
 
-/* Those of the columns that are of such kinds. */
+/* The columns of these kinds. */
 static void put_fields(struct pmc_json *json, struct stat_lines *lines, enum stat_column_kind from,
 		       enum stat_column_kind to)
 {

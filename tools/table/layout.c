@@ -238,7 +238,7 @@ static void hide(struct table *table, enum table_drop drop, bool empty, int scre
 	}
 }
 
-/* What was hidden for columns that did not fit after all comes back. */
+/* Shows columns again that were hidden for others, which did not fit after all. */
 static void show_again(struct table *table, enum table_drop drop, int screen)
 {
 	for (unsigned i = 0; i < table->n; i++) {

@@ -535,7 +535,7 @@ static bool lacks_python(const struct pmc_sample_fold *fold)
 	return found;
 }
 
-/* The recording of waits is not switched. */
+/* Waits are recorded while counting is off, too. */
 static void put_phases(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;

@@ -111,7 +111,7 @@ static void end_delay(struct run *run, struct run_delay *delay)
 {
 	char why[ATTACH_WHY];
 
-	/* Of descendants that may not be read it is not known whether they have an agent. */
+	/* Whether descendants that may not be read have an agent is not known. */
 	if (attach_end_delay(delay->pid, &run->delays.found, &delay->due_ns, why) ||
 	    run->delays.refused || delay->pid != run->child.pid ||
 	    program_obstacle[run->program.kind])
