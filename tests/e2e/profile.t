@@ -851,6 +851,23 @@ run "$PMCTL" profile --on-cpu --event cs -o cs.pmc -- "$PROG/work"
 functions cs.pmc
 is "$(jq '.sampling | .samples > 0' functions)" true "context switches are sampled without waits"
 
+# ---- the ID of a pmctl run --------------------------------------------------------------------
+"$PMCTL" run --report off -o measured.pmc -- sleep 1000 &
+measured=$!
+run "$PMCTL" trace --summary --format csv --columns tid -d 50ms -p $measured
+child=$(pgrep -P $measured)
+is "$status $(tail -n +2 out)" "0 $child" "trace: its program"
+run "$PMCTL" top -b -n 1 --format csv --columns tid -p $measured
+is "$status $(tail -n +2 out)" "0 $child" "top: its program"
+for command in "profile -d 50ms -o run.pmc" "explain -d 50ms -o run.pmc"; do
+	rm -f run.pmc
+	# shellcheck disable=SC2086
+	run "$PMCTL" $command -p $measured
+	is "$status $("$PMCTL" report --format csv --columns tid run.pmc | tail -n +2)" "0 $child" "$command: its program"
+	is "$(grep -c "process $measured is pmctl run" err)" 1 "$command: one warning names it"
+done
+{ pkill -P $measured; wait $measured; } 2>err
+
 # ---- refusals ---------------------------------------------------------------------------------
 # refused STATUS TEXT ARGS
 refused() {

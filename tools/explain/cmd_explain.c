@@ -437,20 +437,22 @@ static int explain_recorded(struct request *request)
 	struct live_tids found = { .n = 0 };
 	struct live_cpu_limit before, limit;
 	int code = live_find(request->pids, request->name, &found);
+	pid_t first;
 
 	if (!code && make_dump(request))
 		code = EXIT_FAIL;
 	if (!code) {
-		live_cpu_limit_read(found.list[0], &before);
-		code = profile_running(request->pids, request->name, request->duration_ns,
-				       request->dump);
-		live_cpu_limit_read(found.list[0], &limit);
+		first = found.list[0];
+		live_cpu_limit_read(first, &before);
+		code = profile_running(&found, request->duration_ns, request->dump);
+		live_cpu_limit_read(first, &limit);
 		live_cpu_limit_since(&limit, &before);
+	} else {
+		live_tids_free(&found);
 	}
 	if (!code)
 		code = explain_dumps(request, &request->dump, 1, &limit);
 	remove_dump(request);
-	live_tids_free(&found);
 	return code;
 }
 

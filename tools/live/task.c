@@ -212,8 +212,12 @@ int live_find(const char *list, const char *glob, struct live_tids *found)
 	uint64_t pid;
 
 	for (; !code && list && pmc_number_take(&list, NULL, 10, &pid); list += *list == ',') {
-		code = live_refuse((pid_t)pid);
-		live_tids_add(found, (pid_t)pid);
+		pid_t process = (pid_t)pid;
+
+		code = live_refuse(process);
+		if (!code)
+			code = live_program(&process, NULL);
+		live_tids_add(found, process);
 	}
 	if (glob)
 		pmc_dir_visit(take_named, &named, "/proc");

@@ -391,10 +391,10 @@ static int find_target(struct job *job)
 {
 	int code = 0;
 
-	if (job->pids || job->name) {
+	if (job->pids || job->name)
 		code = live_find(job->pids, job->name, &job->processes);
+	if (job->processes.n)
 		job->rings.processes = &job->processes;
-	}
 	if (job->cgroup)
 		code = live_cgroup_open(job->cgroup, &job->rings.cgroup_fd);
 	job->rings.thread = job->tid;
@@ -755,10 +755,9 @@ bool profile_has_kernel(void)
 	return here.paranoid <= 1 || here.perfmon == PMC_YES;
 }
 
-int profile_running(const char *pids, const char *name, uint64_t duration_ns, const char *path)
+int profile_running(const struct live_tids *found, uint64_t duration_ns, const char *path)
 {
-	struct job job = { .pids = pids,
-			   .name = name,
+	struct job job = { .processes = *found,
 			   .event = "task-clock",
 			   .frequency = 499,
 			   .stack_bytes = UNWIND_STACK_BYTES / 2,

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "tools/live/task.h"
 #include "tools/rows/profile.h"
 
 #include <stdbool.h>
@@ -15,10 +16,10 @@
 
 /* Whether this user may record what the kernel does; without, waits have no stack. */
 bool profile_has_kernel(void);
-/* As pmctl profile: processes of a list, or those whose program has a name, one of which is NULL,
- * for a time or until a signal, into a dump, which has the number of lost records. Copies of the
- * stack are half as large. 0, or the exit code after a message. */
-int profile_running(const char *pids, const char *name, uint64_t duration_ns, const char *path);
+/* As pmctl profile -p: processes, whose list it frees, for a time or until a signal, into a dump,
+ * which has the number of lost records. Copies of the stack are half as large. 0, or the exit code
+ * after a message. */
+int profile_running(const struct live_tids *found, uint64_t duration_ns, const char *path);
 
 struct off_cpu;
 

@@ -388,8 +388,6 @@ static int find_processes(struct stat_job *stat)
 	stat->pid = stat->tid;
 	if (stat->target == STAT_PROCESS)
 		code = live_find(stat->pids, stat->name, &pids);
-	for (unsigned p = 0; p < pids.n && stat->pids && !code; p++)
-		code = live_program(&pids.list[p], NULL);
 	if (pids.n)
 		stat->pid = pids.list[0];
 	stat->n_processes = stat->tid ? 1 : pids.n;

@@ -365,6 +365,8 @@ int cmd_trace(int argc, char **argv)
 	unwind_init(&trace.unwind, trace.stacks_by == TRACE_BY_FP);
 	if (!code && trace.pid)
 		code = live_refuse(trace.pid);
+	if (!code && trace.pid)
+		code = live_program(&trace.pid, NULL);
 	if (!code && trace.summarize && live_other_numbers())
 		code = tool_fail(rings_failed(&trace.rings), "cannot summarize waits: %s",
 				 live_other_numbers());
