@@ -282,21 +282,20 @@ uint64_t pmc_event_accounted(uint32_t type, uint64_t config, const struct pmc_ac
 
 void pmc_events_account(struct pmc_events *list, bool usage)
 {
-	unsigned seen = 0;
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < list->count; i++) {
+	for (unsigned i = 0; i < list->count && n < PMC_ACCOUNTED_MOST; i++) {
 		struct pmc_event *event = &list->list[i];
 		const enum pmc_account account = pmc_event_account(event->type, event->config);
-		const bool os = event->type == PMC_TYPE_OS;
-		const unsigned bit = 1u << (event->config & 15) << (os ? 16 : 0);
 
-		if (!account || seen & bit)
+		if (!account)
 			continue;
 		event->accounted =
-			os || ((usage || account != PMC_ACCOUNT_USAGE) && !event->pmu[0] &&
-			       pmc_event_is_of_core(event, NULL) && event->brace == PMC_NO_BRACE &&
-			       !event->asked_scope && !event->pinned);
-		seen |= event->accounted ? bit : 0;
+			event->type == PMC_TYPE_OS ||
+			((usage || account != PMC_ACCOUNT_USAGE) && !event->pmu[0] &&
+			 pmc_event_is_of_core(event, NULL) && event->brace == PMC_NO_BRACE &&
+			 !event->asked_scope && !event->pinned);
+		n += event->accounted;
 	}
 }
 

@@ -103,8 +103,8 @@ enum pmc_account pmc_event_account(uint32_t type, uint64_t config);
 /* The value of such an event. */
 uint64_t pmc_event_accounted(uint32_t type, uint64_t config, const struct pmc_accounted *accounts);
 /* Marks events that are taken from accounts: those of PMC_TYPE_OS, and software events outside
- * braces, without modifiers and not given as software/NAME/, each once; faults and switches only
- * with `usage`. */
+ * braces, without modifiers and not given as software/NAME/, at most PMC_ACCOUNTED_MOST; faults
+ * and switches only with `usage`. */
 void pmc_events_account(struct pmc_events *list, bool usage);
 
 /* Whether the event counts for the whole machine; no thread opens it. */

@@ -213,9 +213,10 @@ static int decode(const char *text, size_t len)
 static void accounted_events_open_nothing(void **state)
 {
 	static const char text[] = "task-clock,page-faults,context-switches,{minor-faults},"
-				   "page-faults:u,task-clock,major-faults,cpu-migrations";
-	static const char *const accounted[] = { "task-clock", "page-faults", "context-switches",
-						 "major-faults" };
+				   "page-faults:u,major-faults,cpu-migrations,faults,"
+				   "task-clock";
+	static const char *const accounted[] = { "task-clock",	     "task-clock",   "page-faults",
+						 "context-switches", "major-faults", "faults" };
 	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct pmc_plan back;
@@ -225,14 +226,14 @@ static void accounted_events_open_nothing(void **state)
 	assert_int_equal(pmc_events_parse(text, NULL, &arena, &events, &error), 0);
 	pmc_events_account(&events, true);
 	make_plan(&events);
-	assert_int_equal(plan.opened, 4);
+	assert_int_equal(plan.opened, 3);
 	assert_int_equal(plan.readings, plan.groups + 2);
-	assert_int_equal(plan.first[plan.readings], 8);
-	for (unsigned i = 0; i < 4; i++) {
+	assert_int_equal(plan.first[plan.readings], 9);
+	for (unsigned i = 0; i < 6; i++) {
 		const struct pmc_planned *planned = &plan.events[plan.opened + i];
 
 		assert_string_equal(planned->event.name, accounted[i]);
-		assert_int_equal(planned->group, plan.groups + (i > 0));
+		assert_int_equal(planned->group, plan.groups + (i > 1));
 		assert_int_equal(planned->flags, PMC_EVENT_ACCOUNTED);
 	}
 	pmc_out_to_mem(&out, hex, sizeof(hex));
