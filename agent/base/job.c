@@ -5,8 +5,9 @@
  * 2:<struct agent_job_fixed>:<plan>:<p|o><path>
  * The struct and the plan, its EVENTSET frame or empty, are in hex. The path comes last, unquoted:
  * p for the job's private dump, o for the absolute PMC_OUT. "off" keeps agents in descendants
- * dormant. pmctl run starts the first process with 0:<its pid>:<time of the exec>:<run delay before
- * it>, or with nothing.
+ * dormant. pmctl run starts the first process with nothing, or with 0 and ten numbers: its pid, the
+ * time of the exec, and of before it run delay, CPU time, minor and major faults, voluntary and
+ * involuntary switches, user time and system time.
  */
 #include "agent/base/agent.h"
 #include "lib/base/file.h"
@@ -35,16 +36,28 @@ int agent_job_parse(const char *text, struct agent_job *job)
 
 bool agent_job_parse_first(const char *text, struct agent_reported *reported)
 {
-	uint64_t words[3];
+	struct agent_reported *r = reported;
+	uint64_t *const words[] = {
+		&r->pid,
+		&r->exec_ns,
+		&r->thread_delay_ns,
+		&r->thread_cpu_ns,
+		&r->thread.minor_faults,
+		&r->thread.major_faults,
+		&r->thread.voluntary_switches,
+		&r->thread.involuntary_switches,
+		&r->thread.user_ns,
+		&r->thread.system_ns,
+	};
 
+	*r = (struct agent_reported){ .pid = 0 };
 	if (*text++ != '0')
 		return false;
-	for (unsigned i = 0; i < 3; i++)
-		if (*text++ != ':' || !pmc_number_take(&text, NULL, 10, &words[i]))
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (*text++ != ':' || !pmc_number_take(&text, NULL, 10, words[i]))
 			return false;
-	*reported = (struct agent_reported){ .pid = words[0],
-					     .exec_ns = words[1],
-					     .thread_delay_ns = words[2] };
+	r->process_cpu_ns = r->thread_cpu_ns;
+	r->process = r->thread;
 	return !*text;
 }
 

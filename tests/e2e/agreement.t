@@ -61,6 +61,12 @@ between "$(total task-clock)" $((stat_clock * 96 / 100 - 20000000 - taken)) "$st
 between "$((stat_faults - $(total page-faults)))" 0 600 "total page-faults equal those of perf stat" ||
 	diag_file "$T/stat" stat
 
+# What pmctl has used before the exec of its command is left out; mapping the agent is not.
+run perf stat -x, -e page-faults -o "$T/stat" -- true
+stat_faults=$(awk -F, '$3 ~ /page-faults/ { print $1 }' "$T/stat")
+run "$PMCTL" run --report "json=$T/report.json" -e page-faults -- true
+between "$(($(total page-faults) - stat_faults))" 0 30 "page faults of true: those of perf stat and of mapping the agent"
+
 # xz does not join its threads, so another thread reads their counts at the end of the process.
 head -c 8000000 /dev/urandom >"$T/random"
 rm -f "$T/report.pmc"

@@ -30,15 +30,30 @@ const struct run_preload run_preload = {
 	.separator_names = "space or colon",
 };
 
-/* Says when the command starts, to its agent (agent/base/job.c). */
+/* Says when the command starts, to its agent, and what this process has used by then: that is work
+ * of pmctl (agent/base/job.c). */
 static void tell_agent(void)
 {
-	const uint64_t now_ns = pmc_now_ns();
-	uint64_t delay_ns;
-	char text[80];
+	struct pmc_usage used;
+	uint64_t words[9] = { pmc_now_ns() };
+	char text[256];
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	pmc_run_delay(0, &delay_ns);
-	snprintf(text, sizeof(text), "0:%d:%" PRIu64 ":%" PRIu64, (int)getpid(), now_ns, delay_ns);
+	pmc_run_delay(0, &words[1]);
+	words[2] = pmc_process_cpu_ns();
+	pmc_usage_process(&used);
+	words[3] = used.minor_faults;
+	words[4] = used.major_faults;
+	words[5] = used.voluntary_switches;
+	words[6] = used.involuntary_switches;
+	words[7] = used.user_ns;
+	words[8] = used.system_ns;
+	pmc_outf(&out, "0:%d", (int)getpid());
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		pmc_out_char(&out, ':');
+		pmc_out_u64(&out, words[i]);
+	}
+	pmc_out_char(&out, '\0');
 	setenv("PMC_JOB", text, 1);
 }
 
