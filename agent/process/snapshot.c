@@ -6,6 +6,8 @@
  * sleep. Frames are collected in memory: a process whose frames fit creates no private dump.
  */
 #include "agent/process/process.h"
+#include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/base/proc.h"
 
 #include <linux/futex.h>
@@ -16,6 +18,10 @@
 #define TAIL ((size_t)40 << 10)
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
+/* What it may cost the process in time, by the threads that compete for its CPUs. */
+#define FEW_THREADS   16u
+#define TASK_READ_US  50u
+#define TASKS_READ_US 20000u
 /* How long the end of a process waits for rows of threads that are ending: they may have lost their
  * CPU to others. */
 #define ROWS_WAIT_NS UINT64_C(200000000)
@@ -30,6 +36,31 @@ static bool adopted_is_gone(const struct slot *slot)
 	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
 }
 
+/* At the end of the process: no files of other threads are read. */
+static bool spares_tasks;
+
+/* The fourth field is the number of running threads. With several for each CPU, a thread that has
+ * used up its time slice waits for one of all others, which the end of a process would do again and
+ * again: seconds for 200 threads that compute. Not inlined, for a small signal stack. */
+__attribute__((noinline)) static void spare_tasks(void)
+{
+	const uint64_t threads = atomic_load(&agent_registry.high);
+	const unsigned cpus = pmc_agent_control.process.cpus;
+	uint64_t running;
+	char text[80];
+	const char *at = text;
+
+	if (threads < FEW_THREADS || !cpus ||
+	    pmc_file_read_at(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) <= 0)
+		return;
+	for (unsigned i = 0; i < 3 && at; i++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	spares_tasks = at && pmc_number_take(&at, NULL, 10, &running) && running > 2 * cpus &&
+		       threads * TASK_READ_US * running / cpus > TASKS_READ_US;
+}
+
 /* Faults, switches and times of another thread, at the end of the process and for OS events. At
  * 20 us each they are too expensive for other snapshots, and for very many threads. The result is
  * behind the frames, since the stack may be a small signal stack. */
@@ -39,6 +70,8 @@ __attribute__((noinline)) static const struct pmc_usage *usage_of(struct pmc_fra
 	static unsigned tasks_read; /* at the end, in one thread */
 	struct pmc_usage *usage = (struct pmc_usage *)(buf->data + buf->cap);
 
+	if (spares_tasks)
+		return NULL;
 	if (!agent.plan.os && !pmc_agent_control.usage &&
 	    (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
 	     tasks_read++ >= TASKS_READ_MOST))
@@ -181,6 +214,7 @@ void agent_final(enum pmc_ended how, int code)
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
 	note_own_dumps();
+	spare_tasks();
 	if (!agent_buf_open(&buf, AGENT_CHUNK))
 		return;
 	agent_file_follow();

@@ -37,6 +37,17 @@ between "$killed" 57 60 "taken: nearly all of them by the signal"
 "$PMCTL" report --format json x.pmc >r.json 2>r.err
 is "$? $(cat r.err)" "0 " "taken: the dump is whole"
 
+# ---- many threads compute ------------------------------------------------------------------------
+# Each time slice that the ending thread uses up costs it one of all others: it must need few.
+spinners=$((75 * $(nproc)))
+for events in task-clock page-faults; do
+	rm -f x.pmc
+	PMC_REPORT=off PMC_OUT=$T/x.pmc PMC_EVENTS=$events run agent "$PROG/spinners" $spinners
+	"$PMCTL" report --format json x.pmc >r.json
+	is "$status $(jq -c '[.threads[] | select(.main | not) | [.cpu_ns != null, .voluntary_switches]] | [length, (unique | .[])]' r.json)" \
+		"0 [$spinners,[true,null]]" "$events: threads that compute at the end: no files are read for each"
+done
+
 # ---- exit_group by syscall() ---------------------------------------------------------------------
 rm -f x.pmc
 PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/how" exit_group 6
