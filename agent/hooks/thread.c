@@ -108,10 +108,13 @@ AGENT_API int prctl(int option, ...);
 
 static void set_name(struct slot *slot, const char *name)
 {
+	/* The kernel reads no 16th byte, which may be none of the program's. */
+	const size_t len = strnlen(name, sizeof(slot->name) - 1);
+
 	/* The last byte stays NUL: a concurrent reader sees the old name, the new one or a mix, but
 	 * never an unterminated one. */
-	memcpy(slot->name, name, strnlen(name, sizeof(slot->name) - 1) + 1);
-	slot->name[sizeof(slot->name) - 1] = '\0';
+	memcpy(slot->name, name, len);
+	slot->name[len] = '\0';
 }
 
 void agent_name_given(const char *name)

@@ -15,8 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static pthread_barrier_t started;
@@ -497,6 +500,22 @@ static int fifo(void)
 	return 0;
 }
 
+/* The kernel reads 15 bytes of a name: they may be the last ones of a page. */
+static int edge_name(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *name = pages + page - 15;
+
+	if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE))
+		FAIL("mmap");
+	memcpy(name, "fifteen-letters", 15);
+	if (prctl(PR_SET_NAME, name) || syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0))
+		FAIL("prctl");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -528,6 +547,7 @@ static const struct {
 	{ "limits", limits },
 	{ "cancelled", cancelled },
 	{ "fifo", fifo },
+	{ "edge-name", edge_name },
 };
 
 int main(int argc, char **argv)
