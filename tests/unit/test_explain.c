@@ -501,6 +501,32 @@ static void waits_for_disks_and_sockets(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* Samples whose weights are more than the CPU time, as where the clock of samples goes on while a
+ * hypervisor runs something else: their shares count. */
+static void weights_of_samples(void **state)
+{
+	pool.in_kernel = S * 9 / 10;
+	pool.sampled = S * 3 / 10;
+	pool.samples = pool.allocating = 300;
+	pool.kernel_samples = 900;
+	assert_string_equal(cause(), "allocator");
+	assert_string_equal(finding()->text, "allocates and frees memory 25 % of its CPU time");
+	pool.allocating = 0;
+	assert_string_equal(cause(), "kernel");
+	assert_non_null(strstr(finding()->text, " 75 %"));
+	assert_non_null(strstr(finding()->evidence[0], "samples"));
+	assert_int_equal(finding()->loss_ns, S * 3 / 4);
+	pool.kernel_samples = 9;
+	assert_string_equal(cause(), "");
+	count(EXPLAIN_SYSTEM, S * 6 / 10);
+	assert_non_null(strstr(finding()->text, " 60 %"));
+	assert_null(strstr(finding()->evidence[0], "samples"));
+	/* The kernel's system time is that of another clock. */
+	count(EXPLAIN_SYSTEM, S + S / 50);
+	assert_non_null(strstr(finding()->text, " 100 %"));
+	assert_int_equal(finding()->loss_ns, S);
+}
+
 static void functions_of_the_kernel(void **state)
 {
 	static const struct {
@@ -560,6 +586,7 @@ int main(void)
 		cmocka_unit_test_setup(moves_between_cpus, set_up),
 		cmocka_unit_test_setup(limit_of_cgroup, set_up),
 		cmocka_unit_test_setup(waits_for_disks_and_sockets, set_up),
+		cmocka_unit_test_setup(weights_of_samples, set_up),
 		cmocka_unit_test(functions_of_the_kernel),
 	};
 

@@ -78,7 +78,8 @@ struct pool_facts {
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */
 	uint64_t samples, spinning, allocating, sampled;
-	uint64_t in_kernel;	 /* the CPU time of samples in kernel mode */
+	/* The same of samples in kernel mode. */
+	uint64_t kernel_samples, in_kernel;
 	struct place_facts work; /* the same in functions of the program: numbers of samples */
 	/* Sums of events, and whether all threads with CPU time have them. */
 	uint64_t counts[EXPLAIN_EVENTS];

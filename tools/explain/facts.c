@@ -585,6 +585,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			continue;
 		}
 		if (is_of_kernel(spots.list[0])) {
+			pool->kernel_samples += is_time ? sample->count : 0;
 			pool->in_kernel += is_time ? sample->weight : 0;
 			continue;
 		}

@@ -528,18 +528,29 @@ static bool page_faults(struct judging *j)
 	return true;
 }
 
+/* Of its CPU time. Weights of samples need not add up to that: only their shares count. */
+static uint64_t by_samples(const struct pool_facts *pool, uint64_t weight)
+{
+	return (uint64_t)((double)pool->cpu * share(weight, pool->sampled + pool->in_kernel));
+}
+
 static bool kernel(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
-	const uint64_t system =
-		pool->has_count[EXPLAIN_SYSTEM] ? pool->counts[EXPLAIN_SYSTEM] : pool->in_kernel;
+	const bool counted = pool->has_count[EXPLAIN_SYSTEM];
+	const uint64_t system = !counted ? by_samples(pool, pool->in_kernel) :
+				pool->counts[EXPLAIN_SYSTEM] < pool->cpu ?
+					   pool->counts[EXPLAIN_SYSTEM] :
+					   pool->cpu; /* of another clock */
 
 	if (share(pool->cpu, j->facts->cpu) < 0.1 || share(system, pool->cpu) < 0.5 ||
+	    (!counted && pool->kernel_samples < 20) ||
 	    2 * pool->minor_faults * j->facts->fault_ns > system)
 		return false;
-	j->finding->text =
-		SAY(j, "spends %.0f %% of its CPU time in the kernel", percent(system, pool->cpu));
-	EVIDENCE(j, "system time %s of %s of CPU time", TIME(j, system), TIME(j, pool->cpu));
+	j->finding->text = SAY(j, "spends %s%.0f %% of its CPU time in the kernel",
+			       counted ? "" : "some ", percent(system, pool->cpu));
+	EVIDENCE(j, "%s %s of %s of CPU time", counted ? "system time" : "by samples, some",
+		 TIME(j, system), TIME(j, pool->cpu));
 	j->finding->loss_ns = (double)system;
 	j->finding->advice = "pmctl profile --by tree shows which system calls take it: fewer of "
 			     "them, each for more work";
@@ -599,7 +610,9 @@ static bool disk(struct judging *j)
 static bool takes_samples(struct judging *j, uint64_t n, const char *does, const char *functions)
 {
 	const struct pool_facts *pool = j->pool;
-	const uint64_t user = pool->sampled < pool->cpu ? pool->sampled : pool->cpu;
+	const uint64_t user = pool->in_kernel		? by_samples(pool, pool->sampled) :
+			      pool->sampled < pool->cpu ? pool->sampled :
+							  pool->cpu;
 	const double of_cpu = share(n, pool->samples) * share(user, pool->cpu);
 
 	if (pool->samples < 50 || of_cpu < 0.2)
