@@ -190,6 +190,26 @@ if [ "$(id -u)" -eq 0 ]; then
 		is "$status $(jq -c '[.findings[].cause] - ["cpu-starved", "preempted"]' out)" "0 []" \
 			"-p: accept on a UNIX socket waits for no answer, ${user:+not }as root" || diag "$(cat out)"
 	done
+	# A machine may hardly wait for its disk.
+	paged='.findings[] | .text, .evidence[] | select(test("waits for (a disk|pages)"))'
+	disk_as() {
+		if [ -z "$(jq "$paged" out)" ]; then
+			skip "its disk is too fast: $(jq -c '[.findings[] | [.text, .excluded]]' out)" "$1"
+		else
+			like "$(jq "$paged" out)" "$2" "$1" || diag "$(cat out)"
+		fi
+	}
+	run "$PMCTL" explain --json -- "$PROG/causes" mapped
+	disk_as "page faults of a mapped file are no reads" "for pages"
+	run "$PMCTL" explain --json -- "$PROG/causes" synced
+	disk_as "and fsync is no page fault" "for a disk"
+	$other "$PROG/causes" mapped 60000 &
+	pid=$!
+	await works
+	run $other "$PMCTL" explain --json -p $pid -d 500ms
+	kill $pid
+	wait $pid 2>/dev/null
+	disk_as "-p: page faults of a mapped file, by /proc alone" "for pages"
 	running acceptor as_nobody
 	is "$(jq '[.states[] | select(contains("unknown where")) | contains("pmctl profile --off-cpu -p '$pid'")] | unique == [true]' out)" true \
 		"-p: what shows waits that explain does not see" || diag "$(cat out)"

@@ -778,6 +778,36 @@ static void synced(void)
 			exit(3);
 }
 
+/* Reads pages of a file that are not in the page cache, by its mapping. */
+static void mapped(long index)
+{
+	static char block[1 << 20];
+	const size_t size = 16 * sizeof(block);
+	char name[] = "causes.XXXXXX";
+	const int file = mkstemp(name);
+	unsigned at = (unsigned)index;
+
+	unlink(name);
+	for (unsigned i = 0; i < 16; i++)
+		if (write(file, block, sizeof(block)) != sizeof(block))
+			exit(3);
+	if (fsync(file))
+		exit(3);
+	for (long end = now_ms() + ms; now_ms() < end;) {
+		char *pages;
+
+		posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+		pages = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+		if (pages == MAP_FAILED || madvise(pages, size, MADV_RANDOM))
+			exit(3);
+		for (unsigned i = 0; i < 1000; i++) {
+			at = at * 1103515245 + 12345;
+			sink += (unsigned char)pages[at % size];
+		}
+		munmap(pages, size);
+	}
+}
+
 /* ---- without a cause --------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
@@ -964,6 +994,7 @@ static const struct {
 	{ "migrations", NULL, 1, migrate },
 	{ "gc", NULL, 1, collect },
 	{ "synced", synced, 0, NULL },
+	{ "mapped", NULL, 1, mapped },
 	/* Without one. */
 	{ "one", NULL, 1, equal },
 	{ "pair", NULL, -1, equal },

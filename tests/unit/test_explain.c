@@ -494,6 +494,11 @@ static void waits_for_disks_and_sockets(void **state)
 	pool.has_places = true;
 	assert_string_equal(cause(), "disk");
 	assert_non_null(strstr(finding()->evidence[0], "commit"));
+	assert_non_null(strstr(finding()->advice, "fsync"));
+	pool.paged = S / 5;
+	assert_string_equal(cause(), "disk");
+	assert_non_null(strstr(finding()->text, "pages"));
+	assert_non_null(strstr(finding()->advice, "ahead"));
 	pool.disk.ns = 0;
 	pool.network = (struct place_facts){ S / 2, S / 4, NULL, NULL };
 	assert_string_equal(cause(), "network");

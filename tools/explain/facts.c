@@ -312,6 +312,7 @@ static const char *const file_locks[] = { "flock", "locks_", "lock_file_wait", "
 static const char *const joins[] = { "pthread_join", "clockjoin", NULL };
 static const char *const futexes[] = { "futex", NULL };
 static const char *const sleeps[] = { "nanosleep", NULL };
+static const char *const page_faults[] = { "filemap_fault", "shmem_fault", "do_swap_page", NULL };
 
 static bool has_part(const char *function, const char *const *parts)
 {
@@ -463,6 +464,7 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
 		program++;
 	explain_add_place(arena, pool, cause, place_text(arena, spots, user, program), ns);
+	pool->paged += cause == CAUSE_DISK && are_in(spots, 0, user, page_faults) ? ns : 0;
 	pool->outside += is_outside(spots, user) ? ns : 0;
 }
 
@@ -527,7 +529,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 static void take_delays_off(struct pool_facts *pool)
 {
 	const uint64_t blocked = pmc_sub_sat(pool->all_life, pool->cpu + pool->delay);
-	uint64_t *const parts[] = { &pool->locks.ns,   &pool->futexes, &pool->disk.ns,
+	uint64_t *const parts[] = { &pool->locks.ns,   &pool->futexes, &pool->disk.ns, &pool->paged,
 				    &pool->network.ns, &pool->any.ns,  &pool->outside };
 
 	if (blocked >= pool->waits)

@@ -155,6 +155,10 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	add_looks(facts->arena, &pool->disk, &looks->disk, each);
 	add_looks(facts->arena, &pool->network, &looks->network, each);
 	add_looks(facts->arena, &pool->any, &looks->any, each);
+	/* The functions of the kernel are those of reads; each page fault is one voluntary switch.
+	 */
+	if (sum->major_faults > sum->voluntary / 2)
+		pool->paged += (uint64_t)(each * (double)looks->disk.ns);
 	pool->outside += (uint64_t)(each * (double)looks->outside);
 	explain_add(
 		facts, pool,

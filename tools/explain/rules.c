@@ -590,10 +590,16 @@ static bool network(struct judging *j)
 static bool disk(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
+	const bool paged = pool->paged > pool->disk.ns / 2;
 
-	j->finding->advice = "fewer and larger requests, fewer calls of fsync, or more memory";
-	if (waits_outside(j, &pool->disk, 0.15, "waits for a disk",
-			  "reads, writes and synchronisation of files"))
+	j->finding->advice =
+		paged ? "read ahead (madvise, readahead), or more memory" :
+			"fewer and larger requests, fewer calls of fsync, or more memory";
+	if (waits_outside(j, &pool->disk, 0.15,
+			  paged ? "waits for pages from a file or swap" : "waits for a disk",
+			  paged ? SAY(j, "waits for files, %s of it in page faults",
+				      TIME(j, pool->paged)) :
+				  "reads, writes and synchronisation of files"))
 		return true;
 	if (!pool->has_usage || pool->major_faults < 100 ||
 	    rate(pool->major_faults, pool->life) < 50 || share(pool->cpu, pool->life) > 0.7)
