@@ -489,7 +489,7 @@ static void limit_of_cgroup(void **state)
 static void waits_for_disks_and_sockets(void **state)
 {
 	pool.cpu = pool.most_cpu = pool.longest.cpu = facts.cpu = S / 2;
-	pool.disk = (struct place_facts){ S / 4, S / 4, "commit", NULL };
+	pool.disk = (struct place_facts){ .ns = S / 4, .most = S / 4, .function = "commit" };
 	assert_string_equal(cause(), "");
 	pool.has_places = true;
 	assert_string_equal(cause(), "disk");
@@ -500,10 +500,33 @@ static void waits_for_disks_and_sockets(void **state)
 	assert_non_null(strstr(finding()->text, "pages"));
 	assert_non_null(strstr(finding()->advice, "ahead"));
 	pool.disk.ns = 0;
-	pool.network = (struct place_facts){ S / 2, S / 4, NULL, NULL };
+	pool.network = (struct place_facts){ .ns = S / 2 };
 	assert_string_equal(cause(), "network");
 	pool.network.ns = S / 5;
 	assert_string_equal(cause(), "");
+	/* A short program: many waits are no chance. */
+	pool.network.ns = 0;
+	pool.life = facts.wall = S / 50;
+	pool.cpu = pool.most_cpu = pool.longest.cpu = facts.cpu = S / 100;
+	pool.disk = (struct place_facts){ .ns = S / 100, .n = 10 };
+	assert_string_equal(cause(), "");
+	pool.disk.n = 150;
+	assert_string_equal(cause(), "disk");
+	pool.disk.n = 10;
+	count(EXPLAIN_SYSTEM, pool.cpu);
+	assert_string_equal(cause(), "kernel");
+	assert_non_null(strstr(finding()->unknown[0], "disk (50.0 %"));
+	assert_null(finding()->excluded[1]);
+	pool.disk.ns = S / 1000;
+	pool.disk.n = 150;
+	assert_string_equal(cause(), "kernel");
+	assert_non_null(strstr(finding()->excluded[1], "disk"));
+	/* A lock is judged likewise. */
+	pool.has_waits = true;
+	pool.locks = (struct place_facts){ .ns = S / 100, .n = 10 };
+	assert_string_equal(cause(), "kernel");
+	pool.locks.n = 150;
+	assert_string_equal(cause(), "lock");
 }
 
 /* Samples whose weights are more than the CPU time, as where the clock of samples goes on while a

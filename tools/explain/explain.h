@@ -32,6 +32,7 @@ struct place_facts {
 	uint64_t ns, most;
 	const char *function; /* NULL: unknown */
 	struct place_function *functions;
+	uint64_t n; /* of waits; 0: unknown */
 };
 
 struct thread_times {

@@ -446,7 +446,7 @@ static const char *place_text(struct pmc_arena *arena, const struct spot_list *s
 
 /* By functions of the kernel, from its innermost one on, else by that of the C library. */
 static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
-		      const struct spot_list *spots, size_t user, uint64_t ns)
+		      const struct spot_list *spots, size_t user, uint64_t n, uint64_t ns)
 {
 	enum live_cause cause = CAUSE_OTHER;
 	size_t program = user;
@@ -464,6 +464,8 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
 		program++;
 	explain_add_place(arena, pool, cause, place_text(arena, spots, user, program), ns);
+	pool->disk.n += cause == CAUSE_DISK ? n : 0;
+	pool->network.n += cause == CAUSE_SOCKET ? n : 0;
 	pool->paged += cause == CAUSE_DISK && are_in(spots, 0, user, page_faults) ? ns : 0;
 	pool->outside += is_outside(spots, user) ? ns : 0;
 }
@@ -479,7 +481,7 @@ static bool in_kernel_lock(const struct spot_list *spots, size_t user)
 }
 
 static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
-		     const struct spot_list *spots, uint64_t ns)
+		     const struct spot_list *spots, uint64_t n, uint64_t ns)
 {
 	bool named = false, by_file, by_kernel, for_thread, gil;
 	size_t user = 0, lock = spots->n;
@@ -493,7 +495,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 	}
 	pool->waits += ns;
 	pool->handed -= (int64_t)ns;
-	add_place(arena, pool, spots, user, ns);
+	add_place(arena, pool, spots, user, n, ns);
 	by_file = are_in(spots, 0, user, file_locks);
 	by_kernel = by_file || in_kernel_lock(spots, user);
 	for_thread = !by_file && are_in(spots, user, user + 4, for_threads);
@@ -521,6 +523,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 				   explain_names_lock(spots->list[lock]->function) ||
 				   (by_kernel && strstr(spots->list[lock]->module, "libc"))))
 		lock++;
+	pool->locks.n += n;
 	explain_place_add(arena, &pool->locks, gil ? explain_gil : name_of(spots, lock), ns);
 }
 
@@ -583,7 +586,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 		names_of_stack(names, sample->stack, NAMES_FUNCTION, false, &spots);
 		facts->go |= is_below(&spots, go_functions);
 		if (off_cpu) {
-			add_wait(facts->arena, pool, &spots, sample->weight);
+			add_wait(facts->arena, pool, &spots, sample->count, sample->weight);
 			continue;
 		}
 		if (is_of_kernel(spots.list[0])) {

@@ -243,13 +243,19 @@ static bool preempted(struct judging *j)
 	return true;
 }
 
+/* Few waits, or shorter ones, may be those of a program that starts. */
+static bool is_long(const struct place_facts *place)
+{
+	return place->ns >= 50000000 || (place->ns >= 2000000 && place->n >= 20);
+}
+
 static bool lock(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 	const uint64_t ns = pool->locks.ns;
 	const bool gil = pool->locks.function && !strcmp(pool->locks.function, explain_gil);
 
-	if (!pool->has_waits || share(ns, pool->life) < 0.15 || ns < 50000000)
+	if (!pool->has_waits || share(ns, pool->life) < 0.15 || !is_long(&pool->locks))
 		return false;
 	j->finding->text = SAY(j, "waits for a lock%s %.0f %% of its time",
 			       gil ? ", largely the GIL of Python," : "", percent(ns, pool->life));
@@ -563,7 +569,7 @@ static bool waits_outside(struct judging *j, const struct place_facts *place, do
 {
 	const struct pool_facts *pool = j->pool;
 
-	if (!pool->has_places || share(place->ns, pool->life) < least || place->ns < 50000000)
+	if (!pool->has_places || share(place->ns, pool->life) < least || !is_long(place))
 		return false;
 	j->finding->text = SAY(j, "%s %.0f %% of its time", text, percent(place->ns, pool->life));
 	EVIDENCE(j, "%s of %s in %s%s%s", TIME(j, place->ns), TIME(j, pool->life), in,
@@ -879,6 +885,9 @@ static void add_rest(struct judging *j, const char *also)
 	if (pool->has_places && share(pool->disk.ns + pool->network.ns, pool->life) < 0.1)
 		EXCLUDE(j, "disk (%.1f %%), sockets (%.1f %%)", percent(pool->disk.ns, pool->life),
 			percent(pool->network.ns, pool->life));
+	else if (pool->has_places && !is_long(&pool->disk) && !is_long(&pool->network))
+		UNKNOWN(j, "disk (%.1f %% of its time), sockets (%.1f %%): too short to judge",
+			percent(pool->disk.ns, pool->life), percent(pool->network.ns, pool->life));
 	say_overhead(j);
 	explain_unknown(facts, pool, j->finding->unknown);
 }
