@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 #include "tools/explain/explain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -555,6 +556,61 @@ static void weights_of_samples(void **state)
 	assert_int_equal(finding()->loss_ns, S);
 }
 
+/* The gain by the numbers that are printed before it: its format has two doubles or more. */
+static void check_arithmetic(const char *format, double (*gain)(const double *n))
+{
+	const char *text = finding()->arithmetic;
+	double n[4], printed;
+
+	assert_non_null(text);
+	if (sscanf(text, format, &n[0], &n[1], &n[2], &n[3]) < 2)
+		fail_msg("unexpected: %s", text);
+	printed = strtod(strrchr(text, '=') + 1, NULL);
+	if (gain(n) < printed - 0.01 || gain(n) > printed + 0.01)
+		fail_msg("%f by the numbers of: %s", gain(n), text);
+}
+
+static double without(const double *n)
+{
+	return n[0] / (n[1] - n[2]);
+}
+
+static double without_faults(const double *n)
+{
+	return n[0] / (n[1] - n[2] * n[3] / 1e9);
+}
+
+static double to_cpus(const double *n)
+{
+	return n[0] / n[1];
+}
+
+/* Nearly all of a short time, so that rounded numbers do not do. */
+static void arithmetic(void **state)
+{
+	pool.cpu = pool.life = facts.cpu = 352949123;
+	pool.minor_faults = 164007;
+	facts.fault_ns = 1748;
+	assert_string_equal(cause(), "page-faults");
+	check_arithmetic("CPU time %lf s / (%lf s - %lf faults x %lf ns)", without_faults);
+	pool.minor_faults = 0;
+	pool.has_places = true;
+	pool.life = 22345678;
+	pool.disk = (struct place_facts){ .ns = 20345678, .n = 100 };
+	assert_string_equal(cause(), "disk");
+	facts.cpus = 0;
+	check_arithmetic("%lf s / (%lf s - %lf s)", without);
+	facts.cpus = 2;
+	facts.wall = facts.cpu * 3;
+	check_arithmetic("%*f s / (%*f s - %*f s) = %*f, but %lf CPUs / %lf busy", to_cpus);
+	pool.disk.ns = 0;
+	pool.name = "GC Thread";
+	pool.cpu = pool.life = facts.cpu * 4 / 5;
+	facts.wall = facts.cpu;
+	assert_string_equal(cause(), "gc");
+	check_arithmetic("CPU time %lf s / (%lf s - %lf s)", without);
+}
+
 static void functions_of_the_kernel(void **state)
 {
 	static const struct {
@@ -615,6 +671,7 @@ int main(void)
 		cmocka_unit_test_setup(limit_of_cgroup, set_up),
 		cmocka_unit_test_setup(waits_for_disks_and_sockets, set_up),
 		cmocka_unit_test_setup(weights_of_samples, set_up),
+		cmocka_unit_test_setup(arithmetic, set_up),
 		cmocka_unit_test(functions_of_the_kernel),
 	};
 

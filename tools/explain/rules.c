@@ -42,8 +42,8 @@ struct judging {
 #define GAIN(j, times, format, ...)                                                                \
 	((j)->finding->gain = (times),                                                             \
 	 (j)->finding->arithmetic = SAY(j, format " = %.2f", __VA_ARGS__, (j)->finding->gain))
-/* With three decimals, so that a reader of the arithmetic gets the same result. */
-#define EXACT(j, ns) SAY(j, "%.3f s", (double)(ns) / 1e9)
+/* So that a reader of the arithmetic gets the same result. */
+#define EXACT(j, ns) SAY(j, "%.6f s", (double)(ns) / 1e9)
 
 static const char **end_of(const char **list)
 {
@@ -80,7 +80,7 @@ static void limit_to_cpus(struct judging *j)
 	const double busy = share(facts->cpu, facts->wall), room = (double)facts->cpus / busy;
 
 	if (facts->cpus && room > 1 && room < j->finding->gain)
-		GAIN(j, room, "%s, but %u CPU%s / %.2f busy", j->finding->arithmetic, facts->cpus,
+		GAIN(j, room, "%s, but %u CPU%s / %.5g busy", j->finding->arithmetic, facts->cpus,
 		     plural(facts->cpus), busy);
 }
 
@@ -306,7 +306,7 @@ static bool serial(struct judging *j)
 	EVIDENCE(j, "%s of %s on a CPU; the %llu threads of %s %s together",
 		 TIME(j, pool->most_cpu), TIME(j, facts->wall),
 		 (unsigned long long)workers->threads, workers->name, TIME(j, workers->cpu));
-	GAIN(j, most / (cpus > 1 ? cpus : 1), "the fewer of %llu threads and %u CPUs / %.2f busy",
+	GAIN(j, most / (cpus > 1 ? cpus : 1), "the fewer of %llu threads and %u CPUs / %.5g busy",
 	     (unsigned long long)workers->threads + 1, facts->cpus, cpus > 1 ? cpus : 1);
 	j->finding->advice = SAY(j, "give part of its work to %s", workers->name);
 	return true;
@@ -419,9 +419,9 @@ static bool imbalance(struct judging *j)
 	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s%s%s",
 		 (unsigned long long)team.n, TIME(j, team.busiest.cpu), TIME(j, team.cpu / team.n),
 		 rest ? ", most of it in " : "", rest ? rest->work.function : "");
-	GAIN(j, excess(j->facts, &team), "%s x %u / %s", TIME(j, team.busiest.cpu),
+	GAIN(j, excess(j->facts, &team), "%s x %u / %s", EXACT(j, team.busiest.cpu),
 	     j->facts->cpus && j->facts->cpus < team.n ? j->facts->cpus : (unsigned)team.n,
-	     TIME(j, team.cpu));
+	     EXACT(j, team.cpu));
 	limit_to_cpus(j);
 	j->finding->advice = "smaller pieces of work, which idle threads can take";
 	return true;
@@ -500,8 +500,8 @@ static bool short_lived(struct judging *j)
 		 TIME(j, THREAD_NS), TIME(j, cost));
 	if (!inflated)
 		GAIN(j, share(pool->cpu + cost, pool->cpu),
-		     "(CPU time %s + %llu threads x %s) / %s", TIME(j, pool->cpu),
-		     (unsigned long long)pool->threads, TIME(j, THREAD_NS), TIME(j, pool->cpu));
+		     "(CPU time %s + %llu threads x %s) / %s", EXACT(j, pool->cpu),
+		     (unsigned long long)pool->threads, TIME(j, THREAD_NS), EXACT(j, pool->cpu));
 	j->finding->loss_ns = (double)cost;
 	j->finding->estimate = true;
 	j->finding->advice = "threads that are used again (a thread pool)";
@@ -512,7 +512,6 @@ static bool page_faults(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 	const uint64_t cost = pool->minor_faults * j->facts->fault_ns;
-	const char *each = TIME(j, j->facts->fault_ns);
 
 	/* A program that starts has some 100, and more if it starts others. */
 	if (!pool->has_usage || share(cost, pool->cpu) < 0.1 ||
@@ -524,11 +523,13 @@ static bool page_faults(struct judging *j)
 				       percent(cost, pool->cpu)) :
 				   "spends nearly all of its CPU time on page faults";
 	EVIDENCE(j, "%llu page faults in %s of CPU time, some %s each, often more",
-		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu), each);
+		 (unsigned long long)pool->minor_faults, TIME(j, pool->cpu),
+		 TIME(j, j->facts->fault_ns));
 	if (cost < pool->cpu)
-		GAIN(j, share(pool->cpu, pool->cpu - cost), "CPU time %s / (%s - %llu faults x %s)",
-		     TIME(j, pool->cpu), TIME(j, pool->cpu), (unsigned long long)pool->minor_faults,
-		     each);
+		GAIN(j, share(pool->cpu, pool->cpu - cost),
+		     "CPU time %s / (%s - %llu faults x %llu ns)", EXACT(j, pool->cpu),
+		     EXACT(j, pool->cpu), (unsigned long long)pool->minor_faults,
+		     (unsigned long long)j->facts->fault_ns);
 	j->finding->estimate = true;
 	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
 	return true;
@@ -634,7 +635,7 @@ static bool takes_samples(struct judging *j, uint64_t n, const char *does, const
 		 (unsigned long long)n, (unsigned long long)pool->samples, functions,
 		 percent(user, pool->cpu));
 	if (of_cpu < 0.99)
-		GAIN(j, 1 / (1 - of_cpu), "1 / (1 - %llu / %llu samples x %.2f in user mode)",
+		GAIN(j, 1 / (1 - of_cpu), "1 / (1 - %llu / %llu samples x %.5g in user mode)",
 		     (unsigned long long)n, (unsigned long long)pool->samples,
 		     share(user, pool->cpu));
 	return true;
@@ -684,7 +685,7 @@ static bool gc(struct judging *j)
 			       percent(pool->cpu, j->facts->cpu));
 	EVIDENCE(j, "%s of %s", TIME(j, pool->cpu), TIME(j, j->facts->cpu));
 	GAIN(j, share(j->facts->cpu, j->facts->cpu - pool->cpu), "CPU time %s / (%s - %s)",
-	     TIME(j, j->facts->cpu), TIME(j, j->facts->cpu), TIME(j, pool->cpu));
+	     EXACT(j, j->facts->cpu), EXACT(j, j->facts->cpu), EXACT(j, pool->cpu));
 	j->finding->advice = "fewer allocations, or a larger heap";
 	return true;
 }
