@@ -225,6 +225,13 @@ if [ "$(id -u)" -eq 0 ]; then
 		is "$(jq -r '.states[]' out | grep -o 'most in .*')" "most in poll$([ $program = ./stripped ] || echo ' (poller)')" \
 			"a wait is that of a system call, by a function if it has a name: ${program##*/}" || diag "$(cat out)"
 	done
+	strip -K update_row -o partly-stripped "$PROG/causes"
+	for program in "$PROG/causes" ./partly-stripped; do
+		"$PMCTL" explain --json -- $program rows >out
+		like "$(jq -r '.states[]' out | grep -o 'those that also compute most in .*')" \
+			"\($([ $program = ./partly-stripped ] && echo 'below update_row' || echo await_row)\)$" \
+			"threads that wait for each other, among idle ones: ${program##*/}" || diag "$(cat out)"
+	done
 	"$PROG/causes" lock 60000 &
 	pid=$!
 	await works

@@ -320,6 +320,45 @@ static void lock_among_idle(long index)
 	pthread_mutex_unlock(&turn_lock);
 }
 
+static pthread_mutex_t row_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t row_freed = PTHREAD_COND_INITIALIZER;
+static int row_held;
+
+static __attribute__((noinline)) void await_row(void)
+{
+	struct timespec until = { .tv_sec = time(NULL) + 100 };
+
+	pthread_mutex_lock(&row_lock);
+	while (row_held)
+		pthread_cond_timedwait(&row_freed, &row_lock, &until);
+	row_held = 1;
+	pthread_mutex_unlock(&row_lock);
+}
+
+static __attribute__((noinline)) void update_row(void)
+{
+	await_row();
+	compute(1000);
+	usleep(3000);
+	pthread_mutex_lock(&row_lock);
+	row_held = 0;
+	pthread_cond_signal(&row_freed);
+	pthread_mutex_unlock(&row_lock);
+}
+
+/* As in a server: four threads wait for a row, the others for clients. */
+static void rows(long index)
+{
+	for (long i = 0; index < 4 && i < ms / 20; i++)
+		update_row();
+	pthread_mutex_lock(&turn_lock);
+	turn += index < 4;
+	while (turn < 4)
+		pthread_cond_wait(&turn_passed, &turn_lock);
+	pthread_cond_broadcast(&turn_passed);
+	pthread_mutex_unlock(&turn_lock);
+}
+
 static void turns(void)
 {
 	pthread_t threads[2];
@@ -995,6 +1034,7 @@ static const struct {
 	{ "gc", NULL, 1, collect },
 	{ "synced", synced, 0, NULL },
 	{ "mapped", NULL, 1, mapped },
+	{ "rows", NULL, 8, rows },
 	/* Without one. */
 	{ "one", NULL, 1, equal },
 	{ "pair", NULL, -1, equal },

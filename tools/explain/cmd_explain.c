@@ -179,6 +179,8 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 	/* One thread has the work of the whole pool. */
 	const bool one = pool->threads > 1 && (double)pool->most_cpu >= 0.5 * (double)facts->wall;
 	const char *name = explain_title(facts, pool);
+	const bool active = pool->idle && pool->active.function;
+	const char *place = active ? pool->active.function : pool->any.function;
 
 	if (pool->stopped > pool->all_life)
 		return explain_text(facts->arena, "%s was stopped, by a signal or a debugger",
@@ -207,8 +209,10 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 							 "futexes or locks of the kernel",
 							 100 * futexes) :
 					    "",
-				    pool->any.function ? ", most in " : "",
-				    pool->any.function ? pool->any.function : "");
+				    active ? ", those that also compute most in " :
+				    place  ? ", most in " :
+					     "",
+				    place ? place : "");
 	if (!pool->has_places && blocked >= 0.5)
 		return explain_text(
 			facts->arena, "%s waits %.0f %% of its time, unknown where%s%.200s%s", name,

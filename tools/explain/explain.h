@@ -74,8 +74,9 @@ struct pool_facts {
 	/* Waits for disks, for the other ends of sockets, and all. */
 	bool has_places;
 	struct place_facts disk, network, any;
-	uint64_t paged;	  /* of disk: page faults in mapped files and swap */
-	uint64_t outside; /* of any: as explain_is_outside() says */
+	struct place_facts active; /* any, of threads that are not idle, as far as that is known */
+	uint64_t paged;		   /* of disk: page faults in mapped files and swap */
+	uint64_t outside;	   /* of any: as explain_is_outside() says */
 	/* By samples on CPU, in user mode only, of which these are in functions that spin, or
 	 * allocate; sampled: the CPU time that all of them stand for; 0 for an event other than
 	 * time. */

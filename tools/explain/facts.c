@@ -425,13 +425,23 @@ static const char *name_of(const struct spot_list *spots, size_t i)
 	return i < spots->n && spots->list[i]->kind == SPOT_NAMED ? spots->list[i]->function : NULL;
 }
 
+/* Of the C and C++ libraries. */
+static bool is_of_language(const struct spot *spot)
+{
+	return strstr(spot->module, "libc") || strstr(spot->module, "libstdc++");
+}
+
 /* "epoll_wait (serve)": the system call, without functions of the kernel what the C library calls,
- * and the program's function. NULL: neither has a name. */
+ * and the program's innermost function with a name. NULL: neither has one. */
 static const char *place_text(struct pmc_arena *arena, const struct spot_list *spots, size_t user,
 			      size_t program)
 {
-	const char *call = NULL, *caller = name_of(spots, program);
+	const char *call = NULL, *caller = NULL;
+	size_t at = program;
 
+	while (at < spots->n && (is_of_language(spots->list[at]) || !name_of(spots, at)))
+		at++;
+	caller = name_of(spots, at);
 	for (size_t i = 0; i < user && !call; i++) {
 		call = strstr(spots->list[i]->function, "sys_");
 		call = call && strncmp(call, "sys_call", 8) != 0 ? call + 4 : NULL;
@@ -439,9 +449,22 @@ static const char *place_text(struct pmc_arena *arena, const struct spot_list *s
 	for (size_t i = user; i < program && !call; i++)
 		call = name_of(spots, i);
 	if (!call)
-		return caller;
-	return explain_text(arena, "%.*s%s%s%s", (int)strcspn(call, " .@"), call,
-			    caller ? " (" : "", caller ? caller : "", caller ? ")" : "");
+		return caller ? caller : name_of(spots, program);
+	return explain_text(arena, "%.*s%s%s%s%s", (int)strcspn(call, " .@"), call,
+			    caller ? " (" : "", caller && at > program ? "below " : "",
+			    caller ? caller : "", caller ? ")" : "");
+}
+
+static void add_places(struct pmc_arena *arena, struct place_facts *to,
+		       const struct place_facts *from)
+{
+	uint64_t unknown = from->ns;
+
+	for (const struct place_function *its = from->functions; its; its = its->hh.next) {
+		explain_place_add(arena, to, its->name, its->ns);
+		unknown -= its->ns;
+	}
+	explain_place_add(arena, to, NULL, unknown);
 }
 
 /* By functions of the kernel, from its innermost one on, else by that of the C library. */
@@ -461,7 +484,7 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 								 CAUSE_OTHER;
 	}
 	/* The program's function, behind those of the C library. */
-	while (program + 1 < spots->n && strstr(spots->list[program]->module, "libc"))
+	while (program + 1 < spots->n && is_of_language(spots->list[program]))
 		program++;
 	explain_add_place(arena, pool, cause, place_text(arena, spots, user, program), ns);
 	pool->disk.n += cause == CAUSE_DISK ? n : 0;
@@ -713,10 +736,15 @@ int explain_facts(const struct pmc_profile *profile, struct report_names *names,
 		thread = pmc_profile_thread(profile, row, &buf);
 		pool = &facts->pools[pmc_fold_find(&fold, thread)->index];
 		before = *pool;
+		pool->any = (struct place_facts){ .ns = 0 };
 		samples = pmc_profile_samples_of(profile, row, &n);
 		for (uint64_t k = 0; k < n; k++)
 			add_samples(facts, pool, names, samples[k]);
 		add_thread(facts, pool, thread, &before);
+		if (pool->idle == before.idle)
+			add_places(arena, &pool->active, &pool->any);
+		add_places(arena, &before.any, &pool->any);
+		pool->any = before.any;
 	}
 	code = add_processes(facts);
 	/* The agent's start alone takes some CPU time. */
