@@ -182,6 +182,13 @@ PMC_INTERVAL=1ms PMC_OUT=$T/bursts.pmc report "$PROG/bursts" 40 500
 is "$(cat "$T/out") $(json "$T/report.json" '[(.threads | length), ([.threads[] | select(.start_ns == 0)] |
 	length)] | join(" ")')" "40003 threads 40003 0" "threads that end in bursts have one row each"
 rm -f "$T/bursts.pmc"
+# One may end while pmctl reads its row.
+"$PMCTL" run -I 1ms -o "$T/bursts.pmc" --report off -- "$PROG/bursts" 40 500 >"$T/out"
+"$PMCTL" report --timeline --format json "$T/bursts.pmc" >"$T/lines"
+ok "-I: no snapshot of a thread is later than its end" jq -es 'group_by(.seq) | length == 40003 and
+	all(.[-1].state == "exited")' "$T/lines" || diag "$(wc -l <"$T/lines") lines" \
+	"$(jq -sc 'group_by(.seq)[] | select(.[-1].state != "exited")[] | [.seq, .state, .t_ns, .end_ns]' "$T/lines")"
+rm -f "$T/bursts.pmc"
 report "$PROG/lingers" 40000
 is "$(cat "$T/out") $(json "$T/report.json" '[(.threads | length), ([.threads[] | select(.start_ns == 0)] |
 	length)] | join(" ")')" "40002 threads 40002 0" "an exiting thread has one row while 40,000 others end"

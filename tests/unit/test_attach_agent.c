@@ -6,18 +6,18 @@
 #include "tools/cli/pmctl.h"
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* In .data: it is looked for in the first MiB of data, and the sanitizers' own .bss is larger. */
 static struct pmc_control control __attribute__((section(".data")));
 static struct registry registry;
+static struct slot *slot;
 static char why[ATTACH_WHY];
 
 static int set_up(void **state)
 {
-	struct slot *slot;
-
 	control = (struct pmc_control){
 		.magic = PMC_CONTROL_MAGIC,
 		.version = PMC_CONTROL_VERSION,
@@ -57,6 +57,33 @@ static void threads(void **state)
 	/* Another program in the same process. */
 	control.identity[0]++;
 	assert_false(attach_same_image(agent));
+	attach_agent_close(agent);
+}
+
+/* What an ending thread or process writes itself is from before what would be read now. */
+static void ends_while_it_is_read(void **state)
+{
+	struct attach *agent = attach_agent_open(getpid(), why);
+	struct attach_thread thread;
+
+	assert_non_null(agent);
+	for (int ends = 0; ends < 3; ends++) {
+		struct pmc_frame_buf buf;
+		struct pmc_frame frame;
+		unsigned rows = 0;
+
+		assert_true(attach_agent_look(agent, why));
+		assert_true(attach_agent_thread(agent, getpid(), &thread));
+		slot->word = ends == 1 ? SLOT_CLOSING : SLOT_LIVE;
+		control.state = ends == 2 ? PMC_CONTROL_DONE : PMC_CONTROL_ON;
+		assert_int_equal(attach_agent_frames(agent, &thread, &buf, why), ends != 2);
+		for (struct pmc_scan scan = { .data = buf.data, .len = buf.len };
+		     pmc_scan_next(&scan, &frame);)
+			rows += frame.head.type == PMC_FRAME_THREAD;
+		assert_int_equal(rows, ends != 1);
+		free(buf.data);
+		slot->word = SLOT_LIVE;
+	}
 	attach_agent_close(agent);
 }
 
@@ -108,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(threads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ends_while_it_is_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_agent_is_no_error, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_version_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damage_is_said, set_up, tear_down),

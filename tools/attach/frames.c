@@ -79,8 +79,6 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	row = snapshot_begin_row(&target->reader, buf, slot, PMC_THREAD_LIVE, phases, !phases);
 	if (!row)
 		return;
-	if (row->created_stack && !attach_is_alive(target, slot))
-		row->created_stack = 0;
 	snapshot_put_groups(&target->reader, buf, &groups, &row->reason);
 	attach_thread_words(target, slot->tid, &now);
 	now.of[ACCOUNT_WALL] = row->time_ns = pmc_now_ns();
@@ -234,12 +232,17 @@ static void reserve(struct pmc_frame_buf *buf, size_t bytes)
 	buf->cap = cap;
 }
 
-/* Whether the frames are of one process image that is still there. */
+/* Whether the frames are of one process image that is still there, and from before the final rows
+ * that it writes at its end. */
 static int finish(const struct attach *target)
 {
-	return attach_same_image(target) ? 0 :
-	       attach_has_ended(target)	 ? attach_gone(target->pid) :
-					   ATTACH_AGAIN;
+	const uint64_t at = target->address + offsetof(struct pmc_control, state);
+	uint32_t state;
+
+	if (attach_read(target, at, &state, sizeof(state)) == 0 && state == PMC_CONTROL_ON &&
+	    attach_same_image(target))
+		return 0;
+	return attach_has_ended(target) ? attach_gone(target->pid) : ATTACH_AGAIN;
 }
 
 static int put_process(struct attach *target, struct pmc_frame_buf *buf)
@@ -297,13 +300,18 @@ void attach_put_samples(struct attach *target, struct slot *slot, struct attach_
 		missing->samples |= result == SNAPSHOT_DAMAGED;
 }
 
-/* A row is read after its thread's regions: what they counted is part of the row. */
+/* A row is read after its thread's regions: what they counted is part of the row. A thread that has
+ * ended meanwhile has written its last row: what was read here lacks values, and may be later. */
 static void put_row(struct attach *target, struct slot *slot, struct attach_missing *missing,
 		    struct pmc_frame_buf *buf, bool own_file)
 {
+	const size_t before = buf->len;
+
 	attach_put_regions(target, slot, missing, buf);
 	reserve(buf, ATTACH_FRAME_BYTES);
 	attach_row(target, buf, slot, own_file);
+	if (!attach_is_alive(target, slot))
+		buf->len = before;
 }
 
 int attach_collect(struct attach *target, struct attach_missing *missing, struct pmc_frame_buf *buf,
