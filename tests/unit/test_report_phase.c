@@ -104,6 +104,27 @@ static void interval_of_an_adopted_thread(void **state)
 	has_lines(text, "1500000000,,20000000,\n1600000000,100000000,50000000,50.000000\n");
 }
 
+/* pmctl dump read a thread that had ended. */
+static void an_interval_after_the_end(void **state)
+{
+	struct pmc_thread_fixed thread = thread_at(1, 1400 * MS, 40 * MS);
+	char *text;
+
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	made_thread(1, thread, "ends", NULL, 0);
+	thread.time_ns = 1600 * MS;
+	thread.flags = PMC_THREAD_NO_CPU;
+	made_thread(1, thread, "ends", NULL, 0);
+	thread.time_ns = thread.end_ns = 1500 * MS;
+	thread.state = PMC_THREAD_EXITED;
+	thread.flags = 0;
+	thread.cpu_ns = 70 * MS;
+	made_thread(1, thread, "ends", NULL, 0);
+	text = csv("t_ns,dt_ns,cpu_ns", true);
+	has_lines(text, "cpu_ns\n1400000000,400000000,40000000\n1500000000,100000000,30000000\n");
+}
+
 /* Wall time excludes the gap between two runs; with --where, the title names hosts of matching rows
  * only. */
 static void several_runs(void **state)
@@ -446,6 +467,7 @@ int main(void)
 		cmocka_unit_test(busy_of_main),
 		cmocka_unit_test(busy_of_short_threads),
 		cmocka_unit_test(interval_of_an_adopted_thread),
+		cmocka_unit_test(an_interval_after_the_end),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),
 		cmocka_unit_test(never_on),

@@ -163,8 +163,10 @@ void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *proc
 	process->n_rows = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		row = rows[i].row;
+		/* A snapshot may have read a row after the thread wrote its last one. */
 		if (i + 1 < n && row->seq == rows[i + 1].seq &&
-		    (!timeline || row->hash == rows[i + 1].row->hash)) {
+		    (!timeline || row->hash == rows[i + 1].row->hash ||
+		     row->time_ns > rows[i + 1].row->time_ns)) {
 			if (rows[i + 1].row->no_usage && !timeline)
 				rows[i + 1].row = with_usage(profile, rows[i + 1].row, row);
 			row_free(profile, row); /* superseded */
