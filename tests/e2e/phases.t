@@ -104,27 +104,41 @@ is "$(json run.json '.threads[] | select(.seq == 1) | .metrics | .cpu_pct > 0 an
 phase task-clock,page-faults "B D B reset D B"
 is "$(json now.json '[.threads[] | select(.seq == 1) | .events[0] | "\(.state) \(.value < 50000000)"] | join(" ")')" \
 	"counted true" "after the reset the row starts at 0"
-mv run.pmc b.pmc
-: >log
-before=$(stolen)
-PMC_EVENTS=task-clock PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
-pid=$!
-exec 9>in
-await grep -q ready log
-for op in B D B reset B D B; do
-	case $op in
-	B) step ;;
-	D) "$PMCTL" dump "$pid" >/dev/null ;;
-	*) "$PMCTL" ctl "$pid" $op >/dev/null ;;
-	esac
-done
-exec 9>&-
-wait "$pid"
-end_taken
+# intervals OPERATIONS: as phase; D is a snapshot in the dump of the process.
+intervals() {
+	local op
+	: >log
+	rm -f run.pmc
+	before=$(stolen)
+	PMC_EVENTS=task-clock,page-faults PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
+	pid=$!
+	exec 9>in
+	await grep -q ready log
+	for op in $1; do
+		case $op in
+		B) step ;;
+		D) "$PMCTL" dump "$pid" >/dev/null ;;
+		*) "$PMCTL" ctl "$pid" "$op" >/dev/null ;;
+		esac
+	done
+	exec 9>&-
+	wait "$pid"
+	end_taken
+}
+intervals "B D B reset B D B"
 "$PMCTL" report --timeline --format json run.pmc | jq -c --argjson taken "$taken" "$own_clock"'select(.seq == 1) |
 	[(.cpu_ns / 100000000 | round), (clock / 100000000 | round), .events[0].state, .dt_ns > 0]' >lines
 is "$(tr '\n' ' ' <lines)" '[1,1,"counted",true] [1,1,"counted",true] [1,1,"counted",true] ' \
 	"intervals: one step before the reset, two after it" || diag_file lines lines
+
+# ---- intervals since a start add up to the row ---------------------------------------------------
+PMC_START=off intervals "D B D start B D B stop D B D start B"
+"$PMCTL" report --format json run.pmc >run.json
+"$PMCTL" report --timeline --format json run.pmc >lines
+columns='[.cpu_ns, .minor_faults, .major_faults, .voluntary_switches, .involuntary_switches, .events[].value]'
+ok "intervals: those since PMC_START=off add up to each row" jq -e --slurpfile lines lines '[.threads[] | .seq as $seq |
+	'"$columns"' == ([$lines[] | select(.seq == $seq) | '"$columns"' | map(. // 0)] | transpose | map(add))] |
+	length == 3 and all' run.json || diag_file lines lines
 
 # ---- PMC_DELAY: a thread that runs starts counting once the delay is over ------------------------
 # The first step has to be over before counting starts.

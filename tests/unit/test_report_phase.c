@@ -104,6 +104,33 @@ static void interval_of_an_adopted_thread(void **state)
 	has_lines(text, "1500000000,,20000000,\n1600000000,100000000,50000000,50.000000\n");
 }
 
+/* Until counting was first on, all values are 0: the first interval with it has a beginning. */
+static void intervals_of_a_delayed_start(void **state)
+{
+	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
+						     0 } };
+	static const struct made_value nothing = { 0, 0, 0, 1, { 0 } };
+	static const struct made_value some = { 30 * MS, 30 * MS, 0, 1, { 30 * MS } };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(1, 1400 * MS, 0);
+	char *text;
+
+	made_begin();
+	process.eventset = thread.eventset = made_set(clock, 1);
+	made_process(1, &process, "node", "/bin/app", "app");
+	thread.off_ns = 400 * MS;
+	thread.flags = PMC_THREAD_OFF;
+	made_thread(1, thread, "late", &nothing, 1);
+	thread.time_ns = 1600 * MS;
+	thread.off_ns = 540 * MS;
+	thread.flags = 0;
+	thread.cpu_ns = 30 * MS;
+	thread.minor_faults = 7;
+	made_thread(1, thread, "late", &some, 1);
+	text = csv("t_ns,cpu_ns,cpu_pct,minor_faults,task-clock", true);
+	has_lines(text, "1400000000,,,,\n1600000000,30000000,50.000000,7,30000000\n");
+}
+
 /* pmctl dump read a thread that had ended. */
 static void an_interval_after_the_end(void **state)
 {
@@ -467,6 +494,7 @@ int main(void)
 		cmocka_unit_test(busy_of_main),
 		cmocka_unit_test(busy_of_short_threads),
 		cmocka_unit_test(interval_of_an_adopted_thread),
+		cmocka_unit_test(intervals_of_a_delayed_start),
 		cmocka_unit_test(an_interval_after_the_end),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),

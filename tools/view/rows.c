@@ -575,6 +575,12 @@ static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
 							.error = PMC_REASON_NOT_STARTED };
 }
 
+/* Whether counting was ever on: until then all values are 0, which rows show as unknown. */
+static bool has_begun(const struct pmc_thread_fixed *fixed)
+{
+	return !fixed->off_ns || !fixed->start_ns || pmc_thread_on_ns(fixed, fixed->time_ns);
+}
+
 /* The difference from the snapshot before of the same thread. The first step starts at its birth or
  * the last reset, so that the steps since then add up to the thread's row. */
 void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
@@ -614,7 +620,8 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 		if (!on_ns && fixed->off_ns > was->off_ns)
 			skip_step(&buf->step, buf->counts);
 		/* A difference needs both ends. */
-		fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
+		if (has_begun(was))
+			fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
 		if (was->flags & PMC_THREAD_DELAY)
 			fixed->delay_ns = pmc_sub_sat(fixed->delay_ns, was->delay_ns);
 		else
