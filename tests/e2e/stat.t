@@ -267,9 +267,14 @@ for rows in "--per-thread" "--by pool"; do
 	like "$status $(cat "$T/err")" "^0 .*child processes" "$rows: a warning says that child processes are not counted"
 done
 stat -p $switching -I 10ms -n 2
-unlike "$(cat "$T/err")" "child processes" "without rows of threads there is no warning"
-stat -p "$(pgrep -P $switching)" --per-thread -I 10ms -n 2
-is "$status $(cat "$T/err")" "0 " "nor of a process without child processes"
+like "$status $(cat "$T/err")" "^0 .*child processes .*: 1; " "nor those that ran before, without rows of threads"
+stat -p "$switching,$(pgrep -P $switching)" -I 10ms -n 2
+is "$status $(cat "$T/err")" "0 " "no warning where they are targets, too"
+for rows in "" "--per-thread"; do
+	# shellcheck disable=SC2086
+	stat -p "$(pgrep -P $switching)" $rows -I 10ms -n 2
+	is "$status $(cat "$T/err")" "0 " "nor of a process without child processes: $rows"
+done
 kill $switching
 wait $switching 2>"$T/err"
 # Several processes: one named by a thread's ID is refused, and children that nobody waits for end.

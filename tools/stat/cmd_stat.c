@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
 #undef X
 };
 const struct tool_flag cmd_stat_flags[] = {
-	FLAG_PROCESSES(pids, "processes, their threads, and children that start later: 12,34"),
+	FLAG_PROCESSES(pids, "processes and their later children, not running ones: 12,34"),
 	FLAG_NAMED(name, "processes whose program has that name, as -p"),
 	FLAG_ID('t', "--tid", "TID", tid, "thread", "thread"),
 	FLAG_MACHINE(machine, "the whole machine"),
@@ -141,6 +141,10 @@ static void warn(const struct stat_job *stat)
 		tool_warn("threads were started during each of %u attempts to attach: some may be "
 			  "counted in part",
 			  stat->restarts);
+	if (stat->running)
+		tool_warn("child processes that ran already are not counted: %u; -p with their "
+			  "IDs, --name and --cgroup count them, pmctl top -p %d shows them",
+			  stat->running, stat->pid);
 	if (stat->children)
 		tool_warn("child processes of %d are not counted: rows are of its own threads; "
 			  "pmctl top -p %d shows children, pmctl stat --cgroup counts them",

@@ -269,12 +269,33 @@ static int scan_threads(struct stat_job *stat)
 	return for_each(stat, scan_process);
 }
 
+/* Processes that the targets have started, and which are none. */
+static unsigned count_running(const struct stat_job *stat)
+{
+	struct live_tids targets = { .n = 0 }, tree = { .n = 0 };
+	unsigned n = 0;
+
+	for (unsigned p = 0; p < stat->n_processes; p++)
+		live_tids_add(&targets, stat->processes[p].pid);
+	live_trees_read(&targets, &tree);
+	for (unsigned i = 0; i < tree.n; i++) {
+		const pid_t tid = tree.list[i];
+
+		n += !live_is_thread(tid) && !live_is_zombie(tid) && !live_tids_have(&targets, tid);
+	}
+	live_tids_free(&targets);
+	live_tids_free(&tree);
+	return n;
+}
+
 /* Whether the process has child processes, or has waited for some since the start. Of several
  * processes some are children of others. */
 static void find_children(struct stat_job *stat)
 {
 	struct pmc_proc_stat now = { .child_faults = 0 };
 
+	if (!stat->begin_ns && stat->target == STAT_PROCESS && !stat_has_waits(stat))
+		stat->running = count_running(stat);
 	if (stat->n_processes != 1 || !stat_has_waits(stat) || stat->tid)
 		return;
 	(void)live_stat_read(stat->pid, &now);

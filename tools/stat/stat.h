@@ -97,6 +97,7 @@ struct stat_job {
 	unsigned restarts;	   /* of attaching, since threads were started meanwhile */
 	bool online[STAT_CPUS];	   /* CPUs that have groups */
 	bool children;		   /* the process has or had some, which rows lack */
+	unsigned running;	   /* child processes at the start, which totals lack */
 	uint64_t child_faults;	   /* of those that it had waited for at the start */
 	bool unsettled;		   /* threads were started during each attempt */
 	int error;		   /* first failure of a scan */
