@@ -78,6 +78,31 @@ stat -e cycles,page-faults --format json -- true
 ok "an event has a value or none, and a state" jq -e '[.events[] | .state == "counted" or .value == null] | all' "$T/out"
 stat -e no-such-event -- true
 is "$status" 2 "unknown event"
+# The kernel ends the events of a process at the exec of another user's setuid program.
+cp "$PROG/work" "$T/privileged"
+cp "$(command -v id)" "$T/id"
+chmod 4755 "$T/privileged" "$T/id"
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+if [ "$($nobody "$T/id" -u 2>/dev/null)" != 0 ]; then
+	skip "setuid has no effect in $T, or no root" "a setuid program"
+else
+	for cmd in "$nobody $T/privileged" "$PROG/work; $nobody $T/privileged"; do
+		stat --format json -o "$T/json" -- sh -c "$cmd"
+		is "$status $(jq -c '[.events[] | select(.state == "counted" or .value == 0)]' "$T/json")" "0 []" \
+			"$cmd: no count claims to be whole"
+		like "$(cat "$T/err")" "setuid.* stat -a" "with the reason"
+	done
+	is "$(jq -r '.events[0] | "\(.name) \(.state) \(.value > 0)"' "$T/json")" "task-clock partial true" "a lower bound is partial"
+	stat --format csv -- sh -c "$cmd"
+	like "$(tail -n 1 "$T/out")" ",partial," "in CSV, too"
+	stat -- sh -c "$cmd"
+	like "$(cat "$T/err")" "[0-9]\+ ms +task-clock" "and has a mark in the table"
+fi
+# Ordinary starts and ends are no such thing.
+for cmd in true "i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$((i+1)); done" "$PROG/pages 20000" "$PROG/crowd 50"; do
+	stat --format json -o "$T/json" -- sh -c "$cmd"
+	is "$(jq -r '.events[0].state' "$T/json")$(grep setuid "$T/err")" counted "whole counts of: $cmd"
+done
 
 # ---- width ------------------------------------------------------------------------------------
 COLUMNS=60 run "$PMCTL" stat -I 100ms -e task-clock,page-faults,minor-faults,context-switches,cpu-migrations \

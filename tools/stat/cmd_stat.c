@@ -141,6 +141,11 @@ static void warn(const struct stat_job *stat)
 		tool_warn("threads were started during each of %u attempts to attach: some may be "
 			  "counted in part",
 			  stat->restarts);
+	if (stat->lacks_ns)
+		tool_warn("%.3f s of the command's CPU time were not counted, counts are lower "
+			  "bounds (+): a program that runs as another user (setuid) ends the "
+			  "counting at its exec; run pmctl stat as that user, or pmctl stat -a",
+			  (double)stat->lacks_ns / 1e9);
 	if (stat->running)
 		tool_warn("child processes that ran already are not counted: %u; -p with their "
 			  "IDs, --name and --cgroup count them, pmctl top -p %d shows them",

@@ -200,6 +200,21 @@ int stat_columns(struct stat_job *stat)
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
+struct table_cell stat_event_cell(const struct stat_lines *lines, unsigned event)
+{
+	const struct live_events *live = &lines->stat->live;
+	struct table_cell cell = live_event_cell(live, lines->at->counts, event);
+
+	cell.partial =
+		lines->stat->lacks_ns && cell.kind != CELL_NULL && live_event_is_open(live, event);
+	return cell;
+}
+
+enum pmc_state stat_event_state(const struct stat_lines *lines, unsigned event)
+{
+	return stat_event_cell(lines, event).partial ? PMC_PARTIAL : lines->at->counts[event].state;
+}
+
 static struct table_cell part_cell(const struct stat_lines *lines,
 				   const struct table_column *column)
 {
@@ -208,7 +223,7 @@ static struct table_cell part_cell(const struct stat_lines *lines,
 
 	switch ((enum stat_part)column->part) {
 	case STAT_VALUE:
-		return live_event_cell(live, lines->at->counts, column->index);
+		return stat_event_cell(lines, column->index);
 	case STAT_RAW:
 		return cell_number(pmc_count_has_value(count), count->raw);
 	case STAT_ENABLED:
@@ -216,7 +231,7 @@ static struct table_cell part_cell(const struct stat_lines *lines,
 	case STAT_RUNNING:
 		return cell_number(true, count->running_ns);
 	case STAT_STATE:
-		return cell_text(pmc_state_name(count->state));
+		return cell_text(pmc_state_name(stat_event_state(lines, column->index)));
 	default:
 		return cell_text(pmc_scope_name(live->view.events[column->index].def.scope));
 	}
@@ -224,11 +239,15 @@ static struct table_cell part_cell(const struct stat_lines *lines,
 
 static struct table_cell cpus_cell(const struct stat_lines *lines)
 {
-	const struct pmc_count *count = &lines->at->counts[stat_clock(lines->stat)];
+	const unsigned clock = (unsigned)stat_clock(lines->stat);
+	const struct pmc_count *count = &lines->at->counts[clock];
+	struct table_cell cell;
 
 	if (!lines->ns || !pmc_count_has_value(count))
 		return cell_null();
-	return cell_real((double)pmc_count_value(count) / (double)lines->ns, TABLE_DECIMALS);
+	cell = cell_real((double)pmc_count_value(count) / (double)lines->ns, TABLE_DECIMALS);
+	cell.partial = stat_event_cell(lines, clock).partial;
+	return cell;
 }
 
 static struct table_cell place_cell(const struct stat_lines *lines)

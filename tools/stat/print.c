@@ -42,14 +42,14 @@ static void add_event(struct table *table, const struct stat_lines *lines, unsig
 {
 	const struct stat_job *stat = lines->stat;
 	const struct pmc_p_event *event = &stat->live.view.events[e];
-	const struct table_cell cell = live_event_cell(&stat->live, lines->at->counts, e);
+	const struct table_cell cell = stat_event_cell(lines, e);
 	const double value = cell.kind == CELL_REAL ? cell.real : (double)cell.number;
 	const bool clock = !strcmp(event->unit, "ns");
 	struct table_cell *of_rate;
 	struct pmc_out rate = PMC_OUT_MEM(64);
 
 	if (cell.kind == CELL_NULL) {
-		add(table, cell_text(pmc_state_name(lines->at->counts[e].state)), 1, 0, "",
+		add(table, cell_text(pmc_state_name(stat_event_state(lines, e))), 1, 0, "",
 		    event->name);
 		return;
 	}
@@ -129,7 +129,7 @@ static void put_event(struct pmc_json *json, const struct stat_lines *lines, uns
 {
 	const struct pmc_p_event *event = &lines->stat->live.view.events[e];
 	const struct pmc_count *count = &lines->at->counts[e];
-	const struct table_cell value = live_event_cell(&lines->stat->live, lines->at->counts, e);
+	const struct table_cell value = stat_event_cell(lines, e);
 	const bool known = value.kind != CELL_NULL;
 	const double number = value.kind == CELL_NUMBER ? (double)value.number : value.real;
 
@@ -143,7 +143,7 @@ static void put_event(struct pmc_json *json, const struct stat_lines *lines, uns
 	pmc_json_u64(json, "enabled_ns", count->enabled_ns);
 	pmc_json_u64(json, "running_ns", count->running_ns);
 	pmc_json_str(json, "scope", pmc_scope_name(event->def.scope));
-	pmc_json_str(json, "state", pmc_state_name(count->state));
+	pmc_json_str(json, "state", pmc_state_name(stat_event_state(lines, e)));
 	pmc_json_object_end(json);
 }
 
@@ -453,7 +453,7 @@ static void put_notes(const struct stat_lines *lines)
 			      " not shown: %s; --columns chooses, --format csv has all", hidden);
 	if (lines->scaled)
 		tool_rows_say(&stat->output, " ~ multiplexed: scaled to the whole time");
-	if (lines->lacks)
+	if (lines->lacks && !stat->lacks_ns)
 		tool_rows_say(&stat->output,
 			      " +: at least; what a thread did between its last reading and its "
 			      "end is not included");

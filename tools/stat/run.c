@@ -599,6 +599,7 @@ int stat_run(struct stat_job *stat)
 			scan(stat);
 		getrusage(RUSAGE_CHILDREN, &stat->usage);
 		stat->ended = true;
+		stat->lacks_ns = stat_lacks_ns(stat);
 		if (stat->prometheus)
 			code = stat_prometheus_end(stat);
 		else

@@ -107,7 +107,8 @@ struct stat_job {
 	struct tool_child child;
 	pid_t child_pid; /* after its end too */
 	struct rusage usage;
-	bool ended; /* the summary comes: usage is known */
+	bool ended;	   /* the summary comes: usage is known */
+	uint64_t lacks_ns; /* much of the CPU time of the command, without its events; or 0 */
 	uint64_t begin_ns, before_ns, now_ns;
 
 	/* the output */
@@ -141,6 +142,8 @@ void stat_read_row(const struct stat_job *stat, struct stat_row *row);
 void stat_sum(struct stat_job *stat, bool cumulative);
 /* The next interval begins. */
 void stat_step(struct stat_job *stat);
+/* After the command's end: CPU time that its events were not enabled in, if it is much. */
+uint64_t stat_lacks_ns(const struct stat_job *stat);
 /* The event that counts CPU time; -1: none. */
 int stat_clock(const struct stat_job *stat);
 /* CPU time of the processes, that of one that has ended as it was last read. */
@@ -176,6 +179,9 @@ struct stat_lines {
 
 /* The columns, and those that flags name. 0, or the exit code with the error printed. */
 int stat_columns(struct stat_job *stat);
+/* Its partial member is set where the state is PMC_PARTIAL. */
+struct table_cell stat_event_cell(const struct stat_lines *lines, unsigned event);
+enum pmc_state stat_event_state(const struct stat_lines *lines, unsigned event);
 struct table_cell stat_cell(void *arg, const struct table_column *column); /* arg: the lines */
 void stat_print(struct stat_job *stat, bool summary);
 
