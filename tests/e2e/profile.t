@@ -580,6 +580,16 @@ is "$("$PMCTL" report --format json all.pmc | jq -c --argjson pid $pid '[.thread
 between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
 	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"
 
+# ---- memory that the kernel frees after the last record of a process -----------------------------
+before=$(stolen)
+run "$PMCTL" profile -o freed.pmc -- "$PROG/rusage" usage sh -c 'for i in 1 2 3 4 5 6; do "$0" 30000; done' "$PROG/pages"
+"$PMCTL" report --format json freed.pmc >rows
+"$PMCTL" report freed.pmc >table
+between "$(jq '[.processes[].coverage | .cpu_ns + (.descendants_cpu_ns // 0)] | add' rows)" \
+	"$(jq '.cpu_ns * 0.94' usage)" "$(jq --argjson stolen $(($(stolen) - before)) '.cpu_ns * 1.1 + 20000000 + $stolen' usage)" \
+	"the coverage is of all CPU time of the command"
+unlike "$(cat table)" "could not be counted" "no thread is said to be uncounted where all are counted"
+
 # ---- programs whose events the kernel ends -------------------------------------------------------
 cp "$(command -v id)" "$PROG/work" .
 chmod 4755 id work

@@ -321,6 +321,39 @@ static void what_ends_of_threads_take_is_theirs(void **state)
 	check_ends(UINT64_C(1000000000), 0, 0, true);
 }
 
+/* The command, with a child if it is another process, used 50 ms more than the two rows. */
+static void check_missing(uint32_t other, uint64_t of_main, uint64_t of_children)
+{
+	const uint32_t pid = INT32_MAX - 1000;
+	struct prof prof = { .start_ns = 100, .makes_rows = true, .command_cpu_ns = 60000000 };
+	struct prof_writing w;
+
+	unwind_init(&prof.unwind, false);
+	prof_thread_add(&prof, pid, pid, 100)->row.cpu_ns = 3000000;
+	prof_thread_add(&prof, other, pid + 1, 200)->row.cpu_ns = 7000000;
+	for (struct prof_thread *thread = prof.last; thread; thread = thread->next)
+		thread->row.end_ns = thread->image->fixed.end_ns = 1000 - thread->row.start_ns;
+	prof.stop_ns = 2000;
+	prof_write_begin(&w, &prof, -1);
+	prof_write_rows(&w);
+	for (const struct prof_image *image = prof.last_image; image; image = image->next)
+		if (image->fixed.flags & PMC_PROCESS_FIRST) {
+			assert_int_equal(image->fixed.cpu_ns, of_main);
+			assert_int_equal(image->fixed.children_cpu_ns, of_children);
+		} else {
+			assert_int_equal(image->fixed.cpu_ns, 7000000);
+			assert_int_equal(image->fixed.children_cpu_ns, 0);
+		}
+	prof_write_end(&w);
+	prof_free(&prof);
+}
+
+static void what_rows_lack_is_in_the_first_process(void **state)
+{
+	check_missing(INT32_MAX - 1000, 60000000, 0);
+	check_missing(INT32_MAX - 999, 3000000, 57000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +364,7 @@ int main(void)
 		cmocka_unit_test(samples_by_clocks_of_cpus),
 		cmocka_unit_test(another_thread_than_the_main_one_calls_exec),
 		cmocka_unit_test(what_ends_of_threads_take_is_theirs),
+		cmocka_unit_test(what_rows_lack_is_in_the_first_process),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};

@@ -455,11 +455,33 @@ static uint64_t lack_of(const struct prof_thread *thread)
 										  END_OF_PROCESS);
 }
 
+/* What the threads of a command lack, by wait4(2): in the frame of its first process, from which
+ * reports subtract the rows. Starts and ends of few short processes lack some ms, too. */
+static void set_missing(const struct prof *prof, uint64_t missing)
+{
+	enum { LEAST_NS = 10000000 };
+	struct prof_image *first = prof->last_image;
+
+	while (first && !(first->fixed.flags & PMC_PROCESS_FIRST))
+		first = first->next;
+	if (!first || missing < LEAST_NS)
+		return;
+	if (is_one_process(prof)) {
+		first->fixed.cpu_ns = missing;
+		return;
+	}
+	first->fixed.children_cpu_ns = prof->command_cpu_ns;
+	for (const struct prof_thread *t = prof->last; t; t = t->next)
+		if (t->pid == first->fixed.pid)
+			first->fixed.children_cpu_ns =
+				pmc_sub_sat(first->fixed.children_cpu_ns, t->row.cpu_ns);
+}
+
 /* The time from switch to switch lacks what lack_of() says, and has what a hypervisor took and
  * interrupts needed meanwhile. The CPU time of the command as a whole is right: what is missing is
  * divided by what threads lack, what is too much, if it was taken, by CPU time. More is missing for
- * other reasons, as if records were lost or much memory was freed: then no row gets a share, and
- * each has the least that it used. */
+ * other reasons, as if records were lost or much memory was freed: then no row gets a share, each
+ * has the least that it used, and the rest is in none. */
 static void correct_times(const struct prof *prof)
 {
 	enum { MOST_NS = 5000 }; /* a switch */
@@ -478,6 +500,7 @@ static void correct_times(const struct prof *prof)
 	if (missing - lost > seen / 20) {
 		for (struct prof_thread *t = prof->last; t; t = t->next)
 			t->least_cpu |= t->row.end_ns != 0;
+		set_missing(prof, missing);
 		return;
 	}
 	taken = prof->command_cpu_ns ? pmc_sub_sat(seen, prof->command_cpu_ns) : 0;

@@ -62,12 +62,19 @@ static bool has_ended(const struct pmc_p_process *process)
 	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
 }
 
+/* By pmctl profile. An agent on macOS may not know the status either, but always the memory. */
+static bool is_recorded(const struct pmc_p_process *process)
+{
+	return process->known && process->fixed.flags & PMC_PROCESS_NO_STATUS &&
+	       !process->fixed.max_rss_bytes;
+}
+
 /* It may still run, or was killed together with pmctl run. Processes of pmctl profile always end
  * with the recording. */
 static bool is_open(const struct pmc_p_process *process)
 {
 	return process->known && process->n_threads && process->fixed.how_ended == PMC_RUNNING &&
-	       !(process->fixed.flags & PMC_PROCESS_NO_STATUS);
+	       !is_recorded(process);
 }
 
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
@@ -78,6 +85,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	struct pmc_usage usage;
 	bool known;
 
+	coverage->recorded |= is_recorded(process);
 	coverage->threads_counted += process->threads_counted;
 	pmc_add_sat(&coverage->ended_elsewhere, process->ended_elsewhere);
 	pmc_add_sat(&coverage->attributed_cpu_ns, process->attributed_cpu_ns);
@@ -265,8 +273,9 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 		coverage->is_sampled |= event && !pmc_is_off_cpu(event);
 		coverage->has_waits |= event && pmc_is_off_cpu(event);
 	}
-	coverage->lacks_rows |= needs_threads(view, coverage, coverage->unattributed.cpu.sum) ||
-				needs_threads(view, coverage, coverage->descendants.cpu.sum);
+	coverage->lacks_rows |= !coverage->recorded &&
+				(needs_threads(view, coverage, coverage->unattributed.cpu.sum) ||
+				 needs_threads(view, coverage, coverage->descendants.cpu.sum));
 	count_rows(view, coverage);
 	wall_add(view, coverage);
 	count_left(view, coverage);

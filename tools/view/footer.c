@@ -112,7 +112,12 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		     " the overhead does not include the kernel's work for perf events at %n "
 		     "context switches (0.5 to 2 us each)",
 		     coverage->perf_switches);
-	if (unattributed > some && unattributed > 10000000)
+	if (coverage->recorded && unattributed + beside > some && unattributed + beside > 10000000)
+		note(view,
+		     " %t CPU is in no thread's row: records lack it, such as the time in which "
+		     "the kernel frees the memory of a process that has ended",
+		     unattributed + beside);
+	else if (unattributed > some && unattributed > 10000000)
 		note(view, " %t CPU is in no thread's row: %s", unattributed,
 		     unattributed <= pmc_coverage_ends_ns(coverage) ?
 			     "the kernel's work at the start and end of threads and processes" :
@@ -122,7 +127,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 			     "threads that ran when their process was killed, since its last "
 			     "snapshot" :
 			     "threads made by a raw clone, or whose row could not be written");
-	if (coverage->has_descendants && beside > some && beside > 10000000)
+	if (!coverage->recorded && coverage->has_descendants && beside > some && beside > 10000000)
 		note(view,
 		     " %t CPU of child processes is in no thread's row: programs without an agent, "
 		     "children killed before their first row, start and exit of the others",
@@ -172,6 +177,8 @@ static void marks(struct pmc_view *view, const struct pmc_footer *footer)
 		note(view, " +: at least this much; %s",
 		     rows->waits.lacks || rows->delays.lacks ?
 			     "records were lost" :
+		     footer->coverage->recorded && footer->coverage->least_cpu ?
+			     "a part of the work of some threads was not recorded" :
 		     view->n_where || footer->coverage->threads_uncounted ||
 				     rows->usage_rows < rows->rows ||
 				     (rows->outside_mpi.rows &&

@@ -210,6 +210,7 @@ struct pmc_coverage {
 	uint64_t left;
 	bool has_unattributed, has_descendants;
 	bool usage_unknown; /* faults and switches of some process as a whole */
+	bool recorded;	    /* by pmctl profile, which has a row for each thread */
 	bool lacks_rows;    /* there may have been more threads than are known */
 	bool has_cpu;	    /* counting was on in some thread of the view */
 	bool least_cpu;	    /* that of some threads is missing or a lower bound */
