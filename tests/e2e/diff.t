@@ -180,6 +180,16 @@ like "$(cat out)" 'samples\.c:[0-9]+ ' "samples: source lines"
 unlike "$(cat out)" '/samples\.c:' "samples: a table has the last part of a path"
 diff_ --by line --format json leaf.pmc deep.pmc
 is "$(jq '[.rows[].key | test("/samples\\.c:[0-9]+$")] | any' out)" true "samples: JSON has the whole path"
+record --sample task-clock@1000000 -o deeper.pmc -- "$PROG/samples" deeper 200
+"$PMCTL" report --by function --format json deeper.pmc >sampling
+diff_ --by function --format json leaf.pmc deeper.pmc
+is "$(jq -c '[.samples_a > 0, .incomplete_a < .samples_a / 10, .samples_b, .incomplete_b]' out)" \
+	"$(jq -c '.sampling | [true, true, .samples, .incomplete]' sampling)" "samples: how many stacks of each side are truncated"
+is "$(jq '.sampling | .incomplete > 50' sampling)" true "which most of one side are"
+diff_ --by function leaf.pmc deeper.pmc
+like "$(tr -s ' \n' ' ' <out)" "B deeper.pmc: [^;]*; [^;]* truncated .* totals .* cannot be compared" "samples: a table says so, and what cannot be compared"
+diff_ --by function deep.pmc deeper.pmc --vs deep.pmc deeper.pmc
+unlike "$(cat out)" "cannot be compared" "samples: not where both sides have as many"
 mkdir moved && cp "$PROG/samples" moved && record --sample task-clock@1000000 -o moved.pmc -- moved/samples deep 200
 diff_ --by module --format json leaf.pmc moved.pmc
 is "$(jq -r '.rows[] | select(.key == "samples") | .side' out)" both "samples: a module in another directory"

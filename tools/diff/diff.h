@@ -96,6 +96,7 @@ struct diff {
 	struct diff_sampled {
 		const char *event;
 		uint64_t samples, weight, value;
+		uint64_t incomplete; /* samples with a truncated stack */
 	} sampled[2];
 };
 

@@ -219,6 +219,7 @@ static void take_event(struct dump *dump, const struct pmc_p_event *event,
 			continue;
 		pmc_add_sat(&sampled->samples, of->samples);
 		pmc_add_sat(&sampled->weight, of->weight);
+		pmc_add_sat(&sampled->incomplete, of->fixed.truncated);
 		if (of->count && pmc_count_has_value(of->count))
 			pmc_add_sat(&sampled->value, pmc_count_value(of->count));
 	}

@@ -336,6 +336,14 @@ static void put_json(const struct table *table, const struct lines *lines)
 		pmc_json_str(&json, side ? "hosts_b" : "hosts_a", diff->hosts[side]);
 		pmc_json_u64(&json, side ? "off_ns_b" : "off_ns_a", diff->off_ns[side]);
 	}
+	for (unsigned side = 0; side < 2; side++) {
+		const struct diff_sampled *sampled = &diff->sampled[side];
+		const bool known = sampled->event != NULL;
+
+		pmc_json_known(&json, side ? "samples_b" : "samples_a", known, sampled->samples);
+		pmc_json_known(&json, side ? "incomplete_b" : "incomplete_a", known,
+			       sampled->incomplete);
+	}
 	pmc_json_object_end(&json);
 	pmc_out_char(&diff->out.out, '\n');
 }
@@ -359,7 +367,29 @@ static void write_side(struct diff *diff, unsigned side)
 	if (sampled->value)
 		table_say(&line, screen, ", %p %% of it",
 			  100 * ((double)sampled->weight / (double)sampled->value));
+	if (sampled->incomplete)
+		table_say(&line, screen, ", %n with a truncated stack", sampled->incomplete);
 	tool_rows_say(&diff->out, "%s", line.buf);
+}
+
+static double incomplete_pct(const struct diff *diff, unsigned side)
+{
+	const struct diff_sampled *sampled = &diff->sampled[side];
+
+	return sampled->samples ? 100 * (double)sampled->incomplete / (double)sampled->samples : 0;
+}
+
+/* Functions near the start of a stack are missing in a truncated one. */
+static void note_incomplete(struct diff *diff)
+{
+	const double a = incomplete_pct(diff, 0), b = incomplete_pct(diff, 1);
+
+	if (diff->sampled[0].samples && diff->sampled[1].samples && fabs(a - b) > 5)
+		tool_rows_say(&diff->out,
+			      " %p %% of the stacks of A and %p %% of those of B are truncated: "
+			      "totals of functions near their start, such as main, cannot be "
+			      "compared",
+			      a, b);
 }
 
 static void note_others(const struct lines *lines)
@@ -394,6 +424,7 @@ static void write_notes(const struct lines *lines, bool intervals)
 	struct tool_rows *rows = &diff->out;
 
 	note_others(lines);
+	note_incomplete(diff);
 	if (diff->by == PMC_BY_REGION)
 		tool_rows_say(
 			rows,
