@@ -260,6 +260,8 @@ is "$status" 0 "--fail-on of what stays 0"
 bench -r 1 -e page-faults -L n=1..3,x..y,7 --format csv -- echo {n}
 is "$status $(cut -d, -f2 "$T/out" | tr '\n' ' ')" "0 n 1..3 x..y 7 " "-L has no ranges"
 is "$(grep -c '1\.\.3' "$T/err") $(wc -l <"$T/err")" "1 1" "and a line says so of one of numbers"
+bench -r 2 -e page-faults -L n=1,2 --width 84 -- echo {n}
+like "$(tr -s ' \n' ' ' <"$T/out")" "columns not shown: [a-z_, ]*peak_rss" "columns of the table of the values that do not fit are named"
 long=$(printf 'x%.0s' {1..2000})
 bench -r 1 -e page-faults -L n=1,2 --json "$T/long.json" --prepare 'echo {n}' -- true "$long"
 is "$(jq -r '.commands[].command' "$T/long.json" | grep -oE '\(n=.\)$' | xargs)" "(n=1) (n=2)" "also behind a long command"

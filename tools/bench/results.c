@@ -406,6 +406,13 @@ static void put_parameters(const struct bench *bench, struct table_column *to, b
 					       .data = data };
 }
 
+static void put_left_out(struct bench *bench, const struct table *table)
+{
+	pmc_out_str(&bench->rows.out,
+		    table->hidden[0] && bench->rows.format == TABLE_PLAIN ? "\n" : "");
+	tool_rows_put_left_out(&bench->rows, table);
+}
+
 /* ---- the table of a scan ------------------------------------------------------------------ */
 
 /* A row for each command: its values of parameters, means, and the change of wall time. */
@@ -440,6 +447,7 @@ static void write_scan(struct bench *bench, struct results *results, struct tabl
 	table_layout(&table);
 	pmc_out_str(&bench->rows.out, "\n");
 	table_print(&table, (enum table_format)bench->rows.format, &bench->rows.out);
+	put_left_out(bench, &table);
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
@@ -799,9 +807,7 @@ static int write_tables(struct bench *bench)
 		for (unsigned c = 0; c < bench->n_commands; c++)
 			first &=
 				!write_command(bench, &results, &table, &bench->commands[c], first);
-		pmc_out_str(&bench->rows.out,
-			    table.hidden[0] && bench->rows.format == TABLE_PLAIN ? "\n" : "");
-		tool_rows_put_left_out(&bench->rows, &table);
+		put_left_out(bench, &table);
 		if (bench->n_parameters)
 			write_scan(bench, &results, table);
 		write_notes(bench, &results);
