@@ -18,6 +18,8 @@ is "$(jq '.commands[0] | ([.runs[].events["page-faults"]] | add / length) as $me
 	.summary["page-faults"].mean - $mean | fabs < 0.001' "$T/out")" true "the mean is that of the runs"
 is "$(jq '[.commands[].runs[] | .wall_ns >= .user_ns + .sys_ns - 20000000] | all' "$T/out")" true \
 	"one thread's CPU time is within its wall time"
+is "$(jq '[.commands[] | .runs[] | .cpu_ns == .user_ns + .sys_ns] | all' "$T/out") $(of 0 '.summary.cpu_ns.n')" "true 5" \
+	"CPU time is that in user and kernel mode together"
 is "$(of 1 '.summary["page-faults"].significant') $(of 0 '.summary["page-faults"].significant')" "true null" \
 	"only the second command is compared, and differs"
 unlike "$(cat "$T/out")" "nan|inf" "no number is undefined"
@@ -200,6 +202,9 @@ jq '.machine.cpu_ns *= 100' "$T/machine.json" >"$T/both.json"
 bench -r 3 --baseline "$T/both.json" --width 1000 "$PROG/pages 1000"
 like "$(cat "$T/out")" "wall time by 2 x [0-9]{4,}\.[0-9] %.* CPU times by 2 x [0-9]{2}\.[0-9] %" \
 	"a note has how much wall time and CPU times are widened by"
+jq 'del(.commands[].runs[].cpu_ns)' "$T/same.json" >"$T/older.json"
+bench -r 3 --baseline "$T/older.json" --format json "$PROG/pages 1000"
+is "$(of 0 '.summary.cpu_ns.delta_pct != null')" true "CPU time is compared with a baseline that has its parts alone"
 bench -r 1 --baseline "$T/bad.json" true
 is "$status" 1 "a baseline without runs"
 bench -r 1 --baseline /dev/null true
@@ -241,9 +246,9 @@ plots = [tree.fromstring(x) for x in re.findall("<svg.*?</svg>", page, re.S)]
 ns = "{http://www.w3.org/2000/svg}"
 print(*[len(list(plot.iter(ns + "circle"))) for plot in plots], "<script" in page, "args <" in page)
 X
-)" "8 8 8 8 8 False False" "--html FILE has a plot of each measurement with all points, and escaped text"
+)" "8 8 8 8 8 8 False False" "--html FILE has a plot of each measurement with all points, and escaped text"
 bench -r 1 -e page-faults --html "$T/two.html" true "echo $(printf '%80s')x"
-is "$(grep -c "anchor='start'" "$T/two.html") $(grep -c "anchor='middle'" "$T/two.html")" "10 0" \
+is "$(grep -c "anchor='start'" "$T/two.html") $(grep -c "anchor='middle'" "$T/two.html")" "12 0" \
 	"without -L each plot has a line with the text of each command, which could overlap below the axis"
 bench -r 2 -e page-faults -L pages 100,3000 --fail-on page-faults -- "$PROG/pages" {pages}
 is "$status $(grep -c 'page-faults of .* larger; --fail-on permits 0.0' "$T/err")" "1 1" "-L NAME A,B as of hyperfine; --fail-on of the reference"
@@ -279,7 +284,7 @@ unlike "$(cat "$T/err")" '^{' "--json FILE leaves errors as text"
 # ---- forms ------------------------------------------------------------------------------------
 bench -r 3 -e page-faults --format csv true 'echo "a,b"'
 is "$(python3 -c 'import csv,sys; print([len(r) for r in csv.reader(open(sys.argv[1]), strict=True)])' "$T/out")" \
-	"[8, 8, 8, 8, 8, 8, 8]" "CSV has a row per run"
+	"[9, 9, 9, 9, 9, 9, 9]" "CSV has a row per run"
 bench -r 2 --format markdown 'echo a|b'
 is "$(grep '^|' "$T/out" | sed 's/[^|]//g' | sort | uniq -c | wc -l)" 1 "Markdown rows have equal columns"
 is "$(grep -vcE '^($|\||- |\*\*Benchmark)' "$T/out")" 0 "its notes are items, as those of report and diff"

@@ -26,7 +26,7 @@ struct bench_measure {
 };
 
 /* The first measurements; events follow. */
-enum { BENCH_WALL, BENCH_USER, BENCH_SYS, BENCH_RSS, BENCH_EVENTS };
+enum { BENCH_WALL, BENCH_CPU, BENCH_USER, BENCH_SYS, BENCH_RSS, BENCH_EVENTS };
 
 /* ---- commands ----------------------------------------------------------------------------- */
 struct bench_run {
@@ -105,7 +105,7 @@ struct bench {
 	struct bench_measure *measures;
 	unsigned n_measures;
 	double *limits;	    /* of each: the most that it may be larger, in percent; NAN: none */
-	double shell_ns[3]; /* wall, user and system time of an empty shell; subtracted */
+	double shell_ns[4]; /* wall, CPU, user and system time of an empty shell; subtracted */
 
 	/* where it stands */
 	bool interrupted;

@@ -220,8 +220,9 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	run->status = result.status;
 	/* Negative for a run that was shorter than the mean shell: means stay right. */
 	run->values[BENCH_WALL] = (double)result.wall_ns - bench->shell_ns[0];
-	run->values[BENCH_USER] = (double)result.user_ns - bench->shell_ns[1];
-	run->values[BENCH_SYS] = (double)result.sys_ns - bench->shell_ns[2];
+	run->values[BENCH_CPU] = (double)(result.user_ns + result.sys_ns) - bench->shell_ns[1];
+	run->values[BENCH_USER] = (double)result.user_ns - bench->shell_ns[2];
+	run->values[BENCH_SYS] = (double)result.sys_ns - bench->shell_ns[3];
 	run->values[BENCH_RSS] = (double)result.peak_rss_bytes;
 	command->n_runs++;
 	bench->n_runs++;
@@ -246,7 +247,7 @@ static void run_machine(struct bench *bench, struct bench_runner *runner, uint64
 	run = &machine->runs[machine->n_runs++];
 	run->values = pmc_arena_alloc(&bench->arena, BENCH_EVENTS * sizeof(*run->values));
 	run->values[BENCH_WALL] = (double)result.wall_ns;
-	run->values[BENCH_USER] = (double)(result.user_ns + result.sys_ns);
+	run->values[BENCH_CPU] = (double)(result.user_ns + result.sys_ns);
 }
 
 /* ---- the schedule ------------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ void bench_row_of(const struct bench *bench, const struct bench_command *command
 		bench_compare_sessions(base, n_base, values, n, &row->delta);
 		if (bench->measures[measure].unit == BENCH_NS) {
 			bench_widen(&row->delta, BENCH_DRIFT_PCT * row->delta.base / 100);
-			drift = drift_of(bench, measure == BENCH_WALL ? BENCH_WALL : BENCH_USER);
+			drift = drift_of(bench, measure == BENCH_WALL ? BENCH_WALL : BENCH_CPU);
 			/* Twice, as a program may depend more on what the machine lacked. */
 			bench_widen(&row->delta, 2 * drift * row->delta.base / 100);
 		}
@@ -711,7 +711,7 @@ static void write_notes(struct bench *bench, const struct results *results)
 	note_delta(&note, results);
 	if (bench->baseline) {
 		const double drifts[2] = { drift_of(bench, BENCH_WALL),
-					   drift_of(bench, BENCH_USER) };
+					   drift_of(bench, BENCH_CPU) };
 
 		pmc_outf(&note.line,
 			 "Intervals of times are widened by %d %% for the drift between sessions",
@@ -1007,7 +1007,7 @@ void bench_write_json(struct bench *bench, struct pmc_out *out)
 	if (wall_ns > 0) {
 		pmc_json_object(&json, "machine");
 		pmc_json_double(&json, "wall_ns", wall_ns);
-		pmc_json_double(&json, "cpu_ns", speed_of(bench, BENCH_USER));
+		pmc_json_double(&json, "cpu_ns", speed_of(bench, BENCH_CPU));
 		pmc_json_object_end(&json);
 	}
 	pmc_json_bool(&json, "interrupted", bench->interrupted);

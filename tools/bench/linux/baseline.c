@@ -27,6 +27,9 @@ static void read_runs(struct bench *bench, struct bench_command *command, const 
 
 		for (unsigned m = 0; m < bench->n_measures; m++)
 			values[m] = number(m < BENCH_EVENTS ? run : events, bench->measures[m].key);
+		/* Files of older versions have its parts alone. */
+		if (isnan(values[BENCH_CPU]))
+			values[BENCH_CPU] = values[BENCH_USER] + values[BENCH_SYS];
 		command->runs[command->n_runs++].values = values;
 	}
 }
@@ -67,7 +70,7 @@ int bench_read_baseline(struct bench *bench)
 	read_commands(bench, json_object_get(root, "commands"));
 	speed = json_object_get(root, "machine");
 	bench->baseline_speed[BENCH_WALL] = number(speed, "wall_ns");
-	bench->baseline_speed[BENCH_USER] = number(speed, "cpu_ns");
+	bench->baseline_speed[BENCH_CPU] = number(speed, "cpu_ns");
 	json_decref(root);
 	if (!bench->n_baseline)
 		return tool_fail(
