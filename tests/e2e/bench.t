@@ -267,6 +267,15 @@ is "$status $(cut -d, -f2 "$T/out" | tr '\n' ' ')" "0 n 1..3 x..y 7 " "-L has no
 is "$(grep -c '1\.\.3' "$T/err") $(wc -l <"$T/err")" "1 1" "and a line says so of one of numbers"
 bench -r 2 -e page-faults -L n=1,2 --width 84 -- echo {n}
 like "$(tr -s ' \n' ' ' <"$T/out")" "columns not shown: [a-z_, ]*peak_rss" "columns of the table of the values that do not fit are named"
+# The rows of the table of the values: commands, by their value.
+values() { awk '/^  n +wall_time/ { on = 1; next } on && !NF { exit } on { print $1 }' "$T/out" | xargs; }
+bench -r 2 -e page-faults -L n=10,3000,300 --sort page-faults -- "$PROG/pages" {n}
+is "$status $(values)" "0 3000 300 10" "--sort by a measurement orders the table of the values"
+bench -r 2 -e page-faults -L n=10,3000,300 --sort n --where 'n=3*' --where measurement=page-faults -- "$PROG/pages" {n}
+is "$status $(values) $(grep -c '^  page-faults' "$T/out") $(grep -c '^  wall_time' "$T/out")" "0 300 3000 2 0" \
+	"--where of a parameter chooses rows of both tables, of a column of one table its rows"
+bench -r 2 -e page-faults -L n=10,3000 --where wall_ns=x -- "$PROG/pages" {n}
+is "$status $(values)" "1 10 3000" "--where without a row of the values: told, and the results are not lost"
 long=$(printf 'x%.0s' {1..2000})
 bench -r 1 -e page-faults -L n=1,2 --json "$T/long.json" --prepare 'echo {n}' -- true "$long"
 is "$(jq -r '.commands[].command' "$T/long.json" | grep -oE '\(n=.\)$' | xargs)" "(n=1) (n=2)" "also behind a long command"
@@ -298,7 +307,12 @@ mkdir -p "$T/here" && cp "$(type -P true)" "$T/here/only-here"
 (cd "$T/here" && PATH=:$PATH "$PMCTL" bench -r 1 only-here) >"$T/out" 2>"$T/err"
 is "$?" 0 "an empty element of PATH in front is the current directory"
 bench -r 3 --sort nothing true
-is "$status $(grep -c "unknown column 'nothing'" "$T/err")" "2 1" "an unknown column is refused before the runs"
+is "$status $(grep -c "unknown column 'nothing'.* measurement, mean" "$T/err")" "2 1" \
+	"an unknown column is refused before the runs, and the columns are named"
+bench -r 3 --sort wall_time true
+is "$status $(grep -c " median" "$T/err") $(grep -c csv "$T/err")" "2 1 0" "a measurement is no column without -L, and CSV has others"
+bench -r 3 -L n=1 --sort wall_tim -- echo {n}
+is "$status $(grep -c "'wall_time'" "$T/err")" "2 1" "with -L it is one"
 bench -r 2 -o "$T/results" --output "$T/results" true
 is "$status" 2 "-o and --output are not one file"
 bench -r 1 --format json -- true "$(printf '%5000s' x)"

@@ -137,6 +137,8 @@ struct results {
 	struct result *list;
 	const struct result *at;
 	size_t n, room;
+	size_t *first; /* of the results of each command that has any */
+	uint64_t n_first;
 	bool for_people; /* with units and marks; else as it is compared and ordered */
 	bool nested;	 /* events of a thread are under its CPU time */
 	char text[256];
@@ -415,27 +417,32 @@ static void put_left_out(struct bench *bench, const struct table *table)
 
 /* ---- the table of a scan ------------------------------------------------------------------ */
 
-/* A row for each command: its values of parameters, means, and the change of wall time. */
-static void write_scan(struct bench *bench, struct results *results, struct table table)
+static void make_scan_row(void *arg, uint64_t i)
 {
+	struct results *results = arg;
+
+	results->at = &results->list[results->first[i]];
+}
+
+/* A row for each command: its values of parameters, means, and the change of wall time. */
+static void make_scan(const struct results *results, struct table *table)
+{
+	struct bench *bench = results->bench;
 	const unsigned p = bench->n_parameters, n = p + bench->n_measures;
 	const bool several = bench->n_words + !!bench->tail > 1;
 	struct table_column *list = pmc_arena_alloc(&bench->arena, (n + 2) * sizeof(*list));
-	uint64_t *order = pmc_arena_alloc(&bench->arena, results->n * sizeof(*order));
 
-	table.columns = list;
-	table.n_columns = n + 1 + several;
-	table.order = order;
-	table.n_rows = 0;
-	table.line = NULL;
-	for (size_t i = 0; i < results->n; i++)
-		if (results->list[i].measure == bench->measures)
-			order[table.n_rows++] = i;
+	table->columns = list;
+	table->n_columns = n + 1 + several;
+	table->n_rows = results->n_first;
+	table->row = make_scan_row;
+	table->line = NULL;
 	put_parameters(bench, list, false);
 	for (unsigned i = p; i < n; i++) {
 		const struct bench_measure *measure = &bench->measures[i - p];
 
-		list[i] = (struct table_column){ .name = measure->name, .index = PARAMETERS + i };
+		list[i] = (struct table_column){ .name = measure->key, .index = PARAMETERS + i };
+		list[i].head = measure->name;
 		list[i].unit = measure->unit == BENCH_NS ? TABLE_NS : TABLE_COUNT;
 		list[i].scale_unit = measure->unit == BENCH_BYTES ? "B" : NULL;
 		list[i].drop = measure->event ? TABLE_DROP_EVENT : TABLE_DROP_INPUT;
@@ -444,10 +451,59 @@ static void write_scan(struct bench *bench, struct results *results, struct tabl
 	list[n] = (struct table_column)TABLE_COLUMN("delta", DELTA, .head = "wall_time delta",
 						    .blank = true);
 	list[n + 1] = (struct table_column)TABLE_COLUMN("command", FORM);
-	table_layout(&table);
+}
+
+static void write_scan(struct bench *bench, struct table *table)
+{
+	table_layout(table);
 	pmc_out_str(&bench->rows.out, "\n");
-	table_print(&table, (enum table_format)bench->rows.format, &bench->rows.out);
-	put_left_out(bench, &table);
+	table_print(table, (enum table_format)bench->rows.format, &bench->rows.out);
+	put_left_out(bench, table);
+}
+
+static bool has_column(const struct table *table, const char *condition)
+{
+	const char *problem;
+
+	return table_find(table->columns, table->n_columns, condition, strcspn(condition, "="),
+			  table->arena, &problem);
+}
+
+/* Of the flags those whose column the table has. */
+static int choose(const struct bench *bench, struct table *table)
+{
+	struct tool_rows rows = bench->rows;
+	struct table_choice *choice = &rows.choice;
+
+	choice->where = pmc_arena_alloc(table->arena, (choice->n_where + 1) * sizeof(char *));
+	choice->n_where = 0;
+	for (unsigned i = 0; i < bench->rows.choice.n_where; i++)
+		if (has_column(table, bench->rows.choice.where[i]))
+			choice->where[choice->n_where++] = bench->rows.choice.where[i];
+	if (choice->sort && !has_column(table, choice->sort))
+		choice->sort = NULL;
+	if (table->row == make_scan_row)
+		choice->columns = NULL;
+	return tool_rows_choose(&rows, table, 0);
+}
+
+/* Chooses rows of both tables. A column must be one of either. */
+static int choose_rows(const struct bench *bench, struct table *table, struct table *scan)
+{
+	const unsigned n = table->n_columns, more = bench->n_parameters ? bench->n_measures : 0;
+	struct table_column *list = pmc_arena_alloc(table->arena, (n + more) * sizeof(*list));
+	struct table both = { .columns = list, .n_columns = n + more, .arena = table->arena };
+	int code;
+
+	memcpy(list, table->columns, n * sizeof(*list));
+	if (more)
+		memcpy(list + n, scan->columns + bench->n_parameters, more * sizeof(*list));
+	code = tool_rows_choose(&bench->rows, &both, 0);
+	if (!code)
+		code = choose(bench, table);
+	if (!code && more)
+		code = choose(bench, scan);
+	return code;
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
@@ -748,7 +804,11 @@ static struct table_column *make_table(struct results *results, struct table *ta
 	memcpy(all + bench->n_parameters, bench_columns, sizeof(bench_columns));
 	if (bench->rows.screen.ascii)
 		all[bench->n_parameters + SIGMA].head = "+- s";
+	results->first =
+		pmc_arena_alloc(&bench->arena, bench->n_commands * sizeof(*results->first));
 	for (unsigned c = 0; c < bench->n_commands; c++) {
+		if (bench->commands[c].n_runs)
+			results->first[results->n_first++] = results->n;
 		for (unsigned m = 0; m < bench->n_measures && bench->commands[c].n_runs; m++)
 			add_result(results, &bench->commands[c], NULL, m);
 		if (bench->per_thread)
@@ -795,13 +855,15 @@ static int write_tables(struct bench *bench)
 {
 	const struct table_choice *choice = &bench->rows.choice;
 	struct results results = { .bench = bench, .nested = !choice->sort && !choice->n_where };
-	struct table table;
+	struct table table, scan;
 	bool first = true;
 	int code;
 
 	make_table(&results, &table);
 	table.wide = bench->rows.format == TABLE_MARKDOWN;
-	code = tool_rows_choose(&bench->rows, &table, 0);
+	scan = table;
+	make_scan(&results, &scan);
+	code = choose_rows(bench, &table, &scan);
 	if (!code && results.n) {
 		lay_out(&results, &table);
 		for (unsigned c = 0; c < bench->n_commands; c++)
@@ -809,7 +871,7 @@ static int write_tables(struct bench *bench)
 				!write_command(bench, &results, &table, &bench->commands[c], first);
 		put_left_out(bench, &table);
 		if (bench->n_parameters)
-			write_scan(bench, &results, table);
+			write_scan(bench, &scan);
 		write_notes(bench, &results);
 	}
 	free(results.list);

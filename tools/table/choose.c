@@ -46,15 +46,26 @@ static bool is_like(const struct table_column *column, const char *word, size_t 
 		 (is_spelt(column->name, word, bare) || is_spelt(table_head(column), word, bare))));
 }
 
-static const char *unknown(const struct pmc_nearest *nearest, struct pmc_arena *arena)
-{
-	const char *near = nearest->name;
+/* A longer list would be no help. */
+enum { NAMED_MOST = 40 };
 
-	return pmc_arena_format(arena, "unknown column '%.*s'; %s%s%s",
-				nearest->len > 96 ? 96 : (int)nearest->len, nearest->word,
-				near ? "did you mean '" :
-				       "the first line of --format csv names all columns",
-				near ? near : "", near ? "'?" : "");
+static const char *unknown(const struct pmc_nearest *nearest, const struct table_column *columns,
+			   unsigned n, struct pmc_arena *arena)
+{
+	struct pmc_out out = PMC_OUT_MEM(4096);
+	char buf[512];
+
+	pmc_outf(&out, "unknown column '%.*s'; ", nearest->len > 96 ? 96 : (int)nearest->len,
+		 nearest->word);
+	if (nearest->name)
+		pmc_outf(&out, "did you mean '%s'?", nearest->name);
+	else if (n > NAMED_MOST)
+		pmc_out_str(&out, "the first line of --format csv names all columns");
+	for (unsigned i = 0; i < n && n <= NAMED_MOST && !nearest->name; i++)
+		if (columns[i].unit != TABLE_BAR)
+			pmc_outf(&out, "%s%s",
+				 i ? ", " : "columns: ", name_of(&columns[i], 0, buf));
+	return pmc_arena_strndup(arena, out.buf, out.len);
 }
 
 const struct table_column *table_find(const struct table_column *columns, unsigned n,
@@ -77,7 +88,7 @@ const struct table_column *table_find(const struct table_column *columns, unsign
 	for (unsigned i = 0; i < n; i++)
 		if (is_like(&columns[i], name, len))
 			return &columns[i];
-	*problem = unknown(&nearest, arena);
+	*problem = unknown(&nearest, columns, n, arena);
 	return NULL;
 }
 
