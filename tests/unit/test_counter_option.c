@@ -234,12 +234,18 @@ static void load_program(void)
 		close(fd);
 }
 
+/* The folder may be there without a mount. */
 static bool make_cgroup_in(const char *mount)
 {
-	char path[256];
+	char path[256], file[300];
+	bool made;
 
 	snprintf(path, sizeof(path), "%s/pmc-test-%d", mount, (int)getpid());
-	return mkdir(path, 0700) == 0 && rmdir(path) == 0;
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	if (mkdir(path, 0700) != 0)
+		return false;
+	made = access(file, F_OK) == 0;
+	return rmdir(path) == 0 && made;
 }
 
 static void make_cgroup(void)
