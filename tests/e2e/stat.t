@@ -314,6 +314,9 @@ for rows in "" "--per-thread"; do
 	run timeout 60 python3 "$T/ended.py" "$PMCTL" $rows
 	is "$status" 0 "stat -p A,B $rows: ends with the last process, which its parent has not reaped"
 done
+echo old >"$T/kept"
+stat -e page-faults -o "$T/kept" -- "$T/nosuchprogram"
+is "$status $(cat "$T/kept")" "127 old" "a command that is not there: the file of -o is unchanged"
 # The ID of a pmctl run that has just started.
 "$PMCTL" run --report off -o "$T/run.pmc" -- sleep 1000 &
 measured=$!

@@ -64,6 +64,9 @@ refused 2 "leave out -C" --summary -C 0
 refused 1 "not online" -e sched:sched_switch -C 99999
 refused 1 "no such process" -e sched:sched_switch -p 2147483647
 refused 127 "not found" -e sched:sched_switch -- ./nosuchprogram
+echo old >kept
+refused 127 "not found" -e sched:sched_switch -o kept -- ./nosuchprogram
+is "$(cat kept)" old "the file of -o is unchanged"
 refused 126 "cannot run" -e sched:sched_switch -- ./err
 PMC_OUT=own.pmc PMC_REPORT=off LD_PRELOAD=$AGENT "$PROG/churn" 1 1 >/dev/null
 cp own.pmc was.pmc

@@ -167,6 +167,15 @@ int tool_fail_exec(const char *command, int error)
 			 "cannot run command '%s': %s", command, why);
 }
 
+int tool_check_command(const char *command)
+{
+	char path[PATH_MAX];
+
+	if (!tool_find_command_file(command, path))
+		return tool_fail_exec(command, ENOENT);
+	return tool_is_program(path) ? 0 : tool_fail_exec(command, EACCES);
+}
+
 void tool_no_core(void)
 {
 	const struct rlimit none = { 0, 0 };

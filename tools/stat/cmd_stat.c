@@ -173,6 +173,8 @@ int cmd_stat(int argc, char **argv)
 		code = plan(&stat);
 	if (!code)
 		code = stat_columns(&stat);
+	if (!code && stat.cmd && stat.output.output)
+		code = tool_check_command(stat.cmd[0]);
 	if (!code)
 		code = stat.prometheus ? stat_prometheus_open(&stat) : tool_rows_open(&stat.output);
 	if (!code)

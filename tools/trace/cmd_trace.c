@@ -330,8 +330,12 @@ static int open_events(struct trace *trace)
 
 static int run_trace(struct trace *trace)
 {
-	int code, closed;
+	int code = 0, closed;
 
+	if (trace->rings.command && trace->rows.output)
+		code = tool_check_command(trace->rings.command[0]);
+	if (code)
+		return code;
 	/* The command's own output is on the standard output. */
 	if ((trace->rows.format == TRACE_TEXT || trace->rows.format == TRACE_RECORD) &&
 	    trace->rings.command && !trace->rows.output)
