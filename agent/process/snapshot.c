@@ -18,7 +18,9 @@
 #define TAIL ((size_t)40 << 10)
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
-/* What it may cost the process in time, by the threads that compete for its CPUs. */
+/* They are not read if a CPU time of TASK_READ_US for each would delay the end of the process by
+ * more than TASKS_READ_US, since others run on its CPUs.
+ * Fewer than FEW_THREADS are read in any case. */
 #define FEW_THREADS   16u
 #define TASK_READ_US  50u
 #define TASKS_READ_US 20000u
@@ -36,13 +38,14 @@ static bool adopted_is_gone(const struct slot *slot)
 	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
 }
 
-/* At the end of the process: no files of other threads are read. */
-static bool spares_tasks;
+/* At the end of a crowded process: no files of other threads are read. */
+static bool is_crowded;
 
-/* The fourth field is the number of running threads. With several for each CPU, a thread that has
- * used up its time slice waits for one of all others, which the end of a process would do again and
- * again: seconds for 200 threads that compute. Not inlined, for a small signal stack. */
-__attribute__((noinline)) static void spare_tasks(void)
+/* With several running threads for each CPU, a thread that has used up its time slice waits while
+ * all others use theirs. Reading the files takes several slices: the end of a process with 200
+ * threads that compute would take seconds. /proc/loadavg has the number of running threads as its
+ * fourth field. Not inlined, for a small signal stack. */
+__attribute__((noinline)) static void look_for_crowd(void)
 {
 	const uint64_t threads = atomic_load(&agent_registry.high);
 	const unsigned cpus = pmc_agent_control.process.cpus;
@@ -57,8 +60,8 @@ __attribute__((noinline)) static void spare_tasks(void)
 		at = strchr(at, ' ');
 		at += at != NULL;
 	}
-	spares_tasks = at && pmc_number_take(&at, NULL, 10, &running) && running > 2 * cpus &&
-		       threads * TASK_READ_US * running / cpus > TASKS_READ_US;
+	is_crowded = at && pmc_number_take(&at, NULL, 10, &running) && running > 2 * cpus &&
+		     threads * TASK_READ_US * running / cpus > TASKS_READ_US;
 }
 
 /* Faults, switches and times of another thread, at the end of the process and for OS events. At
@@ -70,7 +73,7 @@ __attribute__((noinline)) static const struct pmc_usage *usage_of(struct pmc_fra
 	static unsigned tasks_read; /* at the end, in one thread */
 	struct pmc_usage *usage = (struct pmc_usage *)(buf->data + buf->cap);
 
-	if (spares_tasks)
+	if (is_crowded)
 		return NULL;
 	if (!agent.plan.os && !pmc_agent_control.usage &&
 	    (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
@@ -214,7 +217,7 @@ void agent_final(enum pmc_ended how, int code)
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
 	note_own_dumps();
-	spare_tasks();
+	look_for_crowd();
 	if (!agent_buf_open(&buf, AGENT_CHUNK))
 		return;
 	agent_file_follow();

@@ -146,7 +146,8 @@ int tool_child_start(struct tool_child *child, char **command);
 int tool_child_go(struct tool_child *child, const char *name);
 /* Says that exec of the command failed, with this errno: the exit code. */
 int tool_fail_exec(const char *command, int error);
-/* The same before its exec, so that no file is emptied for a command that there is not; else 0. */
+/* Whether a command can be started, before an output file is emptied: 0, or the exit code after the
+ * message of tool_fail_exec(). */
 int tool_check_command(const char *command);
 /* Whether it has ended; then it is reaped and `status` set. wait: waits for that. */
 bool tool_child_ended(struct tool_child *child, bool wait);
