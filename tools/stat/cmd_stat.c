@@ -100,6 +100,8 @@ static int parse(struct stat_job *stat, int argc, char **argv)
 	if (stat->prometheus && stat->target == STAT_PROCESS && stat->by == BY_TOTAL)
 		stat->by = BY_POOL;
 	code = check(stat);
+	if (!code && stat->cmd && stat->output.output)
+		code = tool_check_command(stat->cmd[0]);
 	/* A command goes on after its first interval. */
 	if (stat->count == 1 && stat->target != STAT_COMMAND && !stat->prometheus) {
 		stat->duration_ns = stat->interval_ns;
@@ -173,8 +175,6 @@ int cmd_stat(int argc, char **argv)
 		code = plan(&stat);
 	if (!code)
 		code = stat_columns(&stat);
-	if (!code && stat.cmd && stat.output.output)
-		code = tool_check_command(stat.cmd[0]);
 	if (!code)
 		code = stat.prometheus ? stat_prometheus_open(&stat) : tool_rows_open(&stat.output);
 	if (!code)
