@@ -46,6 +46,8 @@ enum {
 	AGENT_HEADER_SNAPSHOT = 1,
 };
 
+#define AGENT_BOOT_ID 40u
+
 /* The report of this process by the image before an exec: the clock and usage of the thread that
  * called exec go on as those of the new main thread. */
 struct agent_reported {
@@ -54,6 +56,8 @@ struct agent_reported {
 	struct pmc_usage thread, process;
 	uint64_t dump_start; /* where the frames of the job start in its dump */
 	uint64_t exec_ns;    /* when that was: the new image starts then; 0: unknown */
+	uint64_t pid_namespace;
+	char boot_id[AGENT_BOOT_ID];
 };
 
 struct agent_job_fixed {
@@ -96,7 +100,9 @@ struct agent {
 	const char *out; /* absolute pattern; NULL: the job's private dump */
 	const char *private_dump;
 	char *job_text; /* PMC_JOB for the environment; NULL: leave the environment as it is */
-	pid_t owner;	/* the job's first process */
+	uint64_t pid_namespace;		/* its inode; 0: not read yet */
+	char boot_id[AGENT_BOOT_ID];	/* "": not read yet */
+	pid_t owner;			/* the job's first process */
 	uint64_t owner_ns, events_hash; /* see struct agent_job */
 	int exit_status;
 	_Atomic uint64_t next_seq;
@@ -177,7 +183,10 @@ bool agent_job_is_own(const struct agent_reported *reported);
 bool agent_process_age(uint64_t *ns);
 /* Whether the job's first process still runs; true if that cannot be known. */
 bool agent_job_owner_alive(void);
+/* These are read once in a job: forked children and images after an exec of their own get them from
+ * their parent or the image before. "": unknown. */
 uint64_t agent_pid_namespace(void);
+const char *agent_boot_id(void);
 uint64_t agent_text_hash(const char *text);
 /* 128 random bits. */
 void agent_identity(uint8_t identity[16]);

@@ -99,6 +99,8 @@ static void fill_reported(struct agent_reported *now)
 	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY || agent_has_delay(agent.start_ns))
 		pmc_run_delay(0, &now->thread_delay_ns);
 	pmc_usage_process(&now->process);
+	now->pid_namespace = agent.pid_namespace;
+	memcpy(now->boot_id, agent.boot_id, sizeof(now->boot_id));
 }
 
 bool agent_job_text(char *text, bool with_reported)
@@ -122,7 +124,7 @@ bool agent_job_text(char *text, bool with_reported)
 	return out.error == 0;
 }
 
-uint64_t agent_pid_namespace(void)
+static uint64_t read_pid_namespace(void)
 {
 	char text[40]; /* pid:[4026531836] */
 	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", text, sizeof(text) - 1);
@@ -132,6 +134,23 @@ uint64_t agent_pid_namespace(void)
 	/* Not by stat(2), which makes the kernel allocate an inode for it. */
 	pmc_number_take(&at, text + (n > 0 ? n : 0), 10, &inode);
 	return inode;
+}
+
+uint64_t agent_pid_namespace(void)
+{
+	if (!agent.pid_namespace)
+		agent.pid_namespace = read_pid_namespace();
+	return agent.pid_namespace;
+}
+
+const char *agent_boot_id(void)
+{
+	enum { DIGITS = 36 }; /* without the newline: one read */
+
+	if (!agent.boot_id[0])
+		pmc_file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", agent.boot_id,
+				 DIGITS + 1);
+	return agent.boot_id;
 }
 
 bool agent_job_owner_alive(void)

@@ -7,16 +7,6 @@
 
 #include "agent/base/poison.h"
 
-/* Static: the frames are also built on small signal stacks. */
-static const char *boot_id(void)
-{
-	static char text[37]; /* without the newline: one read */
-
-	if (!text[0])
-		pmc_file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text));
-	return text;
-}
-
 static void carry(uint64_t cpu_ns, uint64_t delay_ns, const struct pmc_usage *usage,
 		  uint64_t words[ACCOUNT_WORDS])
 {
@@ -34,6 +24,9 @@ void agent_publish_process(void)
 	agent_publish_image();
 	pmc_agent_control.process.pid_namespace =
 		agent.first ? agent.owner_ns : agent_pid_namespace();
+	/* For its children. */
+	if (agent.first)
+		agent_boot_id();
 	pmc_agent_control.process.cpus = pmc_cpus();
 	carry(agent.reported.thread_cpu_ns, agent.reported.thread_delay_ns, &agent.reported.thread,
 	      pmc_agent_control.carried_thread);
@@ -80,7 +73,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	struct pmc_process_fixed *fixed = &room->fixed;
 	const struct pmc_process_text text = {
 		.host = agent.host,
-		.boot_id = boot_id(),
+		.boot_id = agent_boot_id(),
 		.exe = agent.exe,
 		.cmdline = agent.cmdline,
 		.labels = agent.labels,

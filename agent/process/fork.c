@@ -38,7 +38,6 @@ static void begin_late(void)
 static void become_process(void)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = agent_overhead_clock();
-	uint32_t capacity = agent_registry.capacity;
 	struct pmc_usage before;
 	int saved = errno;
 
@@ -51,6 +50,9 @@ static void become_process(void)
 	agent.start_ns = start;
 	agent.pre_cpu_ns = 0;
 	memset(&agent.reported, 0, sizeof(agent.reported));
+	/* In a namespace of its own the child does not see its parent. */
+	if (syscall(SYS_getppid) == 0)
+		agent.pid_namespace = 0;
 	atomic_store(&agent.next_seq, 0);
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
 	atomic_store(&pmc_agent_control.seen, 0);
@@ -63,7 +65,8 @@ static void become_process(void)
 	agent_inherit_forked();
 	agent_fds_forked(agent_file_fd());
 	agent_sample_forked();
-	registry_fini(&agent_registry);
+	if (registry_empty(&agent_registry) != 0)
+		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	agent_self = NULL;
 	/* Not before: pmctl would take the parent's stacks for those of the child. */
 	memcpy(pmc_agent_control.identity, agent.identity, 16);
@@ -73,8 +76,6 @@ static void become_process(void)
 	agent_report_forked();
 	agent_leave_forked();
 	agent_tick_forked();
-	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
-		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	agent_leave_out(&before);
 	agent_publish_process();
 	if (is_on() && agent.measured)
@@ -132,7 +133,8 @@ static void at_fork_parent(void)
 static void at_fork_child(void)
 {
 	in_fork = true;
-	agent_active();
+	if (is_on())
+		begin_child();
 	in_fork = false;
 }
 

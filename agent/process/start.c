@@ -40,11 +40,13 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	if (text && strcmp(text, "off") == 0)
 		return false;
 	if (text && parse_job(text, job)) {
+		if (agent_job_is_own(&job->fixed.reported))
+			agent.reported = job->fixed.reported;
+		agent.pid_namespace = agent.reported.pid_namespace;
+		memcpy(agent.boot_id, agent.reported.boot_id, AGENT_BOOT_ID - 1);
 		agent.first = agent.owner == agent.pid && agent.owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
 		agent.after_exec = agent.first;
-		if (agent_job_is_own(&job->fixed.reported))
-			agent.reported = job->fixed.reported;
 		if (job->private_dump)
 			agent.private_dump = agent_copy(job->path);
 		else
@@ -247,6 +249,8 @@ void agent_start(int argc, char **argv, char **envp)
 	 * musl's loader gives constructors no arguments, so argv and envp are undefined there. */
 	if (getauxval(AT_SECURE) || agent_libc_is_other())
 		goto out;
+	/* Written before it is read, which would cost a second page fault. */
+	agent.arena = (struct pmc_arena){ .head = NULL };
 	pmc_arena_give(&agent.arena, first_block, sizeof(first_block));
 	agent_real_init();
 	agent.pid = (pid_t)syscall(SYS_getpid);

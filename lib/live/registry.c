@@ -59,6 +59,22 @@ void registry_fini(struct registry *registry)
 	atomic_store(&registry->high, 0);
 }
 
+int registry_empty(struct registry *registry)
+{
+	const unsigned n_groups = registry->n_groups, n_fds = registry->n_fds;
+	const uint32_t capacity = registry->capacity;
+
+	/* Its pages read as zero afterwards. */
+	if (registry->slots &&
+	    madvise(registry->slots - ENDED_BYTES, registry->map_bytes, MADV_DONTNEED) == 0) {
+		atomic_store(&registry->high, 0);
+		atomic_store(&registry->vacant, 0);
+		return 0;
+	}
+	registry_fini(registry);
+	return registry_init(registry, n_groups, n_fds, capacity);
+}
+
 static struct slot *pop(struct registry *registry)
 {
 	uint64_t top = atomic_load(&registry->vacant);

@@ -167,6 +167,9 @@ struct registry {
 /* 0 or -errno; the capacity is below 2^SLOT_INDEX_BITS. */
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity);
 void registry_fini(struct registry *registry);
+/* As after registry_init(), in a forked child: of the slots nothing is left, and nothing is closed.
+ * Locked memory is mapped anew. */
+int registry_empty(struct registry *registry);
 
 /* How many slots are taken: RESERVED, LIVE or CLOSING. */
 static inline uint32_t registry_taken(const struct registry *registry)

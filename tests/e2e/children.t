@@ -91,6 +91,22 @@ for in in "-pf --mount-proc" "-u sh -c 'hostname 0; \"\$@\"; true' sh" "-u sh -c
 	is "$status" 0 "unshare $in: explain takes it for a process of the same host"
 done
 
+# Forked children and images after an exec take the PID namespace from their parent or the image before, but for the
+# first child in a new one.
+if unshare -pf true 2>why; then
+	rm -f run.pmc
+	PMC_OUT=$T/run.pmc run agent unshare -pf sh -c 'readlink /proc/self/ns/pid >inner; (:); exit 0'
+	inner=$(tr -dc 0-9 <inner) outer=$(readlink /proc/self/ns/pid | tr -dc 0-9)
+	# of_namespace INODE: number of frames of processes in it.
+	of_namespace() { perl -0777 -ne 'BEGIN { $n = pack "Q<", shift } print scalar(() = /\Q$n\E/g)' "$1" run.pmc; }
+	"$PMCTL" report --format json run.pmc >run.json
+	is "$(of_namespace "$inner")" "$(jq '.processes | length - 1' run.json)" \
+		"unshare -pf: processes in the new PID namespace" || diag_file run.json run.json
+	is "$(of_namespace "$outer")" 1 "unshare -pf: the first process in the old PID namespace"
+else
+	skip "$(tail -n 1 why)" "unshare -pf"
+fi
+
 # What the kernel does at the end of a program with much memory is in the totals of pmctl run.
 # python3 may be a shell script of a version manager, whose CPU time is in another image of the process.
 if python=$(python3 -c 'import sys; print(sys.executable)'); then

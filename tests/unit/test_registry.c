@@ -44,6 +44,29 @@ static void slots_are_reused(void **state)
 	registry_fini(&r);
 }
 
+static void nothing_is_left_in_a_forked_child(void **state)
+{
+	struct registry r;
+	struct slot *slot;
+
+	assert_int_equal(registry_init(&r, 1, 4, 2), 0);
+	slot = registry_alloc(&r);
+	slot->tid = 7;
+	set_fds(&r, slot->data)[3] = 9;
+	registry_live(slot);
+	registry_ended(&r, 8);
+	registry_alloc(&r);
+	assert_int_equal(registry_empty(&r), 0);
+	assert_int_equal(registry_taken(&r), 0);
+	assert_int_equal(r.high, 0);
+	assert_false(registry_has_ended(&r, 8));
+	assert_false(registry_pin(registry_slot(&r, 0)));
+	assert_ptr_equal(registry_alloc(&r), slot);
+	assert_int_equal(slot->tid, 0);
+	assert_int_equal(set_fds(&r, slot->data)[3], -1);
+	registry_fini(&r);
+}
+
 static void only_live_slots_are_pinned(void **state)
 {
 	struct registry r;
@@ -249,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slots_are_reused),
+		cmocka_unit_test(nothing_is_left_in_a_forked_child),
 		cmocka_unit_test(only_live_slots_are_pinned),
 		cmocka_unit_test(a_reader_closes_in_the_owners_place),
 		cmocka_unit_test(differences_are_never_negative),
