@@ -4,7 +4,7 @@
  *
  * If the hard limit is above the soft one, and that is at most 8,192, they lie at or above the
  * host's soft limit, so that the host keeps all of its numbers and its own EMFILE. To open one the
- * soft limit is raised for a moment: a window. Otherwise they start at min(soft/2, 4096) and take
+ * soft limit is raised for a moment: a window. Otherwise they start at min(soft/2, 1024) and take
  * at most a quarter of the limit (an eighth below 256), or all but 8,192 of a large one. Never
  * higher: the kernel copies the descriptor table at every fork. No fork happens during a window:
  * the child could not tell which descriptors are copies of the agent's. The place is chosen again
@@ -36,9 +36,12 @@ static struct {
 	_Atomic unsigned late;	      /* threads that have waited too long for that */
 } fds;
 
-/* The agent's numbers, one bit each, from 0. Only touched pages take memory. */
+/* The agent's numbers, one bit each. Only touched pages take memory: the dump of most processes has
+ * a low number. */
 #define MOST_FDS (1u << 21)
-AGENT_ROOMY static _Atomic uint64_t ours[MOST_FDS / 64];
+#define LOW_FDS	 2048u
+static _Atomic uint64_t low[LOW_FDS / 64];
+AGENT_ROOMY static _Atomic uint64_t all[MOST_FDS / 64];
 static _Atomic int highest = -1;
 
 static bool try_lock(void)
@@ -80,7 +83,7 @@ void agent_fds_limited(rlim_t soft, rlim_t hard)
 	}
 	/* Higher numbers, of a host that raises its limit, would make the table grow. */
 	if (!fds.base || fds.base > soft / 2)
-		fds.base = (unsigned)(soft / 2 < 4096 ? soft / 2 : 4096);
+		fds.base = (unsigned)(soft / 2 < 1024 ? soft / 2 : 1024);
 	fds.share = (unsigned)(soft / (soft < SMALL ? 8 : 4));
 	if (soft > LEAVE_HOST && soft - LEAVE_HOST > fds.share)
 		fds.share = (unsigned)(soft - LEAVE_HOST);
@@ -259,7 +262,9 @@ void agent_fds_exec_child(void)
 
 static _Atomic uint64_t *word_of(int fd)
 {
-	return (unsigned)fd < MOST_FDS ? &ours[(unsigned)fd / 64] : NULL;
+	const unsigned number = (unsigned)fd;
+
+	return number < LOW_FDS ? &low[number / 64] : number < MOST_FDS ? &all[number / 64] : NULL;
 }
 
 static uint64_t bit_of(int fd)
@@ -358,8 +363,9 @@ int agent_fds_move(int fd)
 
 bool agent_fds_ours(int fd)
 {
-	return fd >= 0 && (unsigned)fd < MOST_FDS && fd <= atomic_load(&highest) &&
-	       (atomic_load(&ours[fd / 64]) >> (fd % 64) & 1);
+	_Atomic uint64_t *word = word_of(fd);
+
+	return word && fd <= atomic_load(&highest) && (atomic_load(word) & bit_of(fd));
 }
 
 int agent_fds_highest(void)
@@ -374,7 +380,7 @@ void agent_fds_reserve(void)
 
 	if (agent.plan.opened == 0 || atomic_exchange(&done, true))
 		return;
-	/* The table grows in powers of two; one that holds base + 4,096 is 64 KiB. */
+	/* The table grows in powers of two. */
 	agent_fds_window_open();
 	fd = (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
 	if (fd >= 0) {
@@ -393,7 +399,7 @@ void agent_fds_forked(int keep)
 {
 	agent_fds_unmark(&keep, 1);
 	for (int i = 0; i <= atomic_load(&highest) / 64; i++)
-		for (uint64_t set = atomic_exchange(&ours[i], 0); set; set &= set - 1) {
+		for (uint64_t set = atomic_exchange(word_of(i * 64), 0); set; set &= set - 1) {
 			const int fd = i * 64 + __builtin_ctzll(set);
 
 			if (agent_fds_is_event(fd))
