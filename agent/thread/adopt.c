@@ -12,6 +12,9 @@
  * hypervisor steals counts as CPU time too. */
 #define STARTING_NS 20000000u
 
+/* Less than a thread that has run at all has used. */
+#define SHORTEST_NS 5000u
+
 /* *starting: some thread's tid is not in its slot yet. */
 static bool known(uint32_t tid, bool *starting)
 {
@@ -69,8 +72,22 @@ static void consider(const char *task, void *unused)
 	registry_live(slot);
 }
 
-/* One stat instead of a scan in the usual case: the link count of /proc/PID/task is the number of
- * tasks plus two (fs/proc/base.c, proc_task_getattr). */
+/* Whether the process has no CPU time but that of the calling thread: no other has run. Not where a
+ * timer runs on the clock of the process, which the kernel then updates at its ticks. */
+static bool has_run_alone(void)
+{
+	uint64_t before_ns, process_ns, after_ns;
+
+	if (agent.config.interval || agent.config.sample.event)
+		return false;
+	pmc_thread_cpu_ns(0, &before_ns);
+	process_ns = pmc_process_cpu_ns();
+	pmc_thread_cpu_ns(0, &after_ns);
+	return process_ns <= after_ns && after_ns - before_ns < SHORTEST_NS;
+}
+
+/* In the usual case without a scan: the link count of /proc/PID/task is the number of tasks plus
+ * two (fs/proc/base.c, proc_task_getattr). */
 static bool all_have_slots(void)
 {
 	uint32_t expected = registry_taken(&agent_registry);
@@ -79,6 +96,8 @@ static bool all_have_slots(void)
 	/* A task without a slot: the thread that ends the process, whose row is already written. */
 	if (!agent_self)
 		expected++;
+	if (expected == 1 && has_run_alone())
+		return true;
 	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
 	       st.st_nlink - 2 == (nlink_t)expected;
 }
