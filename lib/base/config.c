@@ -315,19 +315,38 @@ const char *pmc_env(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);
 
-	/* Compares the first letter inline: some thirty names are looked up at each start. */
 	for (; envp && *envp; envp++)
 		if (**envp == *name && strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
 			return *envp + len + 1;
 	return NULL;
 }
 
+/* The entries that start with PMC_, up to a NULL, so that few are searched for each variable; or
+ * all entries if there are more than `most`. */
+static char *const *own_entries(char *const *envp, char **own, size_t most)
+{
+	size_t n = 0;
+
+	for (char *const *entry = envp; entry && *entry; entry++) {
+		if (strncmp(*entry, "PMC_", 4) != 0)
+			continue;
+		if (n == most)
+			return envp;
+		own[n++] = *entry;
+	}
+	own[n] = NULL;
+	return own;
+}
+
 int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 			struct pmc_config_error *error)
 {
+	enum { MOST = 63 };
+	char *own[MOST + 1];
 	int result = 0;
 
 	memset(config, 0, sizeof(*config));
+	envp = own_entries(envp, own, MOST);
 	for (unsigned i = 0; i < pmc_n_knobs; i++) {
 		const char *value = pmc_env(envp, pmc_knobs[i].env);
 
