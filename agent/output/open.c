@@ -85,16 +85,14 @@ const char *agent_file_fix(int error)
 #define BUF_SPARE sizeof(struct pmc_usage)
 
 /* For one buffer at a time; others are mapped. Its pages take no memory before they are used. */
-AGENT_ROOMY static struct {
-	_Alignas(8) uint8_t bytes[AGENT_CHUNK + BUF_SPARE];
-	_Atomic bool taken;
-} common;
+AGENT_ROOMY static _Alignas(8) uint8_t common[AGENT_CHUNK + BUF_SPARE];
+static _Atomic bool common_taken;
 
 bool agent_buf_open(struct pmc_frame_buf *buf, size_t bytes)
 {
-	void *room = common.bytes;
+	void *room = common;
 
-	if (bytes > AGENT_CHUNK || atomic_exchange(&common.taken, true))
+	if (bytes > AGENT_CHUNK || atomic_exchange(&common_taken, true))
 		room = mmap(NULL, bytes + BUF_SPARE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room != MAP_FAILED)
@@ -114,8 +112,8 @@ void agent_buf_room(struct pmc_frame_buf *buf, size_t bytes)
 void agent_buf_close(struct pmc_frame_buf *buf)
 {
 	agent_buf_room(buf, SIZE_MAX);
-	if (buf->data == common.bytes)
-		atomic_store(&common.taken, false);
+	if (buf->data == common)
+		atomic_store(&common_taken, false);
 	else
 		munmap(buf->data, buf->cap + BUF_SPARE);
 }

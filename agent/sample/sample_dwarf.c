@@ -183,7 +183,7 @@ bool sample_dwarf_init(void)
 }
 
 /* Addresses of modules whose code is no trampoline, by hash: to read it again costs 1 us. */
-static _Atomic uintptr_t plain[1024];
+AGENT_ROOMY static _Atomic uintptr_t plain[1024];
 
 /* Whether code returns from a signal handler: rt_sigreturn as libc (x86-64) or the kernel's vdso
  * (arm64) calls it. libunwind tells only of those without unwind tables. */

@@ -16,7 +16,7 @@ struct routine {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct routine table[ROUTINES];
+AGENT_ROOMY static struct routine table[ROUTINES];
 static unsigned used;
 
 static uint64_t write_frame(const void *address)

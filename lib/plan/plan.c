@@ -591,9 +591,6 @@ int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
 	struct pmc_frame frame;
 
 	memset(plan, 0, sizeof(*plan));
-	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * PMC_EVENTS_MAX);
-	if (!plan->events)
-		return -ENOMEM;
 	if (!pmc_scan_next(&scan, &frame) || frame.head.size != scan.len ||
 	    frame.head.type != PMC_FRAME_EVENTSET)
 		return -EINVAL;
@@ -601,6 +598,9 @@ int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
 	pmc_cursor_init(&cursor, &frame);
 	if (fixed.n_events == 0 || fixed.n_events > PMC_EVENTS_MAX)
 		return -EINVAL;
+	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * (fixed.n_events + 1));
+	if (!plan->events)
+		return -ENOMEM;
 	for (; plan->count < fixed.n_events; plan->count++) {
 		struct pmc_planned *p = &plan->events[plan->count];
 
