@@ -36,6 +36,9 @@ refuses 2 "'--json'" "mistyped flag of doctor" doctor --jsno
 refuses 2 "--format csv" "a word of a flag, as if it were a flag" report --csv x.pmc
 refuses 1 "explain -- $PMCTL" "a program in place of a dump" explain "$PMCTL"
 refuses 1 "explain -- ls" "a command in place of a dump" explain ls
+refuses 1 "explain -- sleep" "a command with an argument in place of dumps" explain sleep 1
+refuses 1 "replaces \{NAME}" "a parameter without values" bench -r 1 "false {level}"
+refuses 2 "pmctl bench" "the name of another tool" hyperfine
 refuses 1 "run -o FILE ls" "a command in place of a dump of another command" report ls
 
 # A process that has ended and that its parent does not reap.

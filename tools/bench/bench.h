@@ -137,6 +137,8 @@ char *bench_fill(struct bench *bench, const char *text, const char *const *value
 const char *bench_form(struct bench *bench, const char *text, char *const *words);
 /* Fails if a parameter is in no command, or where it has no value. */
 int bench_check_scans(const struct bench *bench);
+/* Whether {NAME} is left in a command's text. */
+bool bench_has_token(const char *text);
 
 /* ---- measure.c ---------------------------------------------------------------------------- */
 int bench_measure(struct bench *bench);

@@ -189,9 +189,10 @@ static int judge(struct bench *bench, struct bench_command *command,
 	else
 		snprintf(how, sizeof(how), "exited with status %d", WEXITSTATUS(result->status));
 	return tool_fail(EXIT_FAIL,
-			 "run %zu of '%.200s'%s %s; --output inherit shows its output, "
+			 "run %zu of '%.200s'%s %s; %s--output inherit shows its output, "
 			 "--ignore-failure measures it all the same",
-			 run + 1, command->text, under_agent ? " under the agent" : "", how);
+			 run + 1, command->text, under_agent ? " under the agent" : "", how,
+			 bench_has_token(command->text) ? "-L NAME=A,B,C replaces {NAME}, " : "");
 }
 
 /* `keep`: no warm-up. */

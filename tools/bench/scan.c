@@ -38,10 +38,21 @@ static void warn_of_range(const struct bench_parameter *parameter, const char *v
 			  value, parameter->name);
 }
 
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+bool bench_has_token(const char *text)
+{
+	while ((text = strchr(text, '{'))) {
+		const size_t len = strspn(++text, letters);
+
+		if (len && text[len] == '}')
+			return true;
+	}
+	return false;
+}
+
 static int read_scan(struct bench *bench, const char *text)
 {
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	struct bench_parameter *parameter = &bench->parameters[bench->n_parameters];
 	const size_t len = strspn(text, letters);
 

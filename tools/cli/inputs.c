@@ -160,10 +160,27 @@ static int read_pattern(struct inputs *inputs, const char *path)
 /* Of a program in the place of a dump. */
 #define RUNS "pmctl %s %s runs the program"
 
+static const char *how_to_run(void)
+{
+	return strcmp(tool_command_name, "explain") ? "run -o FILE" : "explain --";
+}
+
+/* A command and its arguments in the place of dumps. */
+static int fail_all(const struct inputs *inputs, const char *const *paths)
+{
+	char program[PATH_MAX], hint[200] = "";
+
+	if (access(paths[0], F_OK) != 0 && tool_find_command_file(paths[0], program))
+		snprintf(hint, sizeof(hint), "; " RUNS, how_to_run(), paths[0]);
+	return tool_fail(EXIT_FAIL, "no dump among %u inputs: %s%s%s%s", inputs->bad,
+			 inputs->left_out, inputs->some_empty ? "; empty: " WAITING : "",
+			 inputs->some_directory ? "; " NOT_SEARCHED : "", hint);
+}
+
 static int fail_only(const struct inputs *inputs, const char *path, int problem)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
-	const char *how = strcmp(tool_command_name, "explain") ? "run -o FILE" : "explain --";
+	const char *how = how_to_run();
 	char program[PATH_MAX];
 
 	if (problem == INPUT_EMPTY)
@@ -226,9 +243,7 @@ int tool_inputs_read(const char *const *paths, unsigned n, input_reader *read, v
 	if (!inputs.good && n == 1 && problem)
 		return fail_only(&inputs, paths[0], problem);
 	if (!inputs.good)
-		return tool_fail(EXIT_FAIL, "no dump among %u inputs: %s%s%s", inputs.bad,
-				 inputs.left_out, inputs.some_empty ? "; empty: " WAITING : "",
-				 inputs.some_directory ? "; " NOT_SEARCHED : "");
+		return fail_all(&inputs, paths);
 	if (inputs.bad)
 		tool_warn("left out: %s%s", inputs.left_out,
 			  inputs.some_empty ? "; empty: " WAITING : "");

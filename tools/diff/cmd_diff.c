@@ -45,7 +45,7 @@ const struct tool_flag cmd_diff_flags[] = {
 	FLAG_TEXT(0, "--html", "FILE", page, "flame graph of the differences, as a page"),
 	FLAG_TEXT(0, "--per", "EVENT", per, "with --html: compares by that event's counts"),
 	FLAG_PERCENT(0, "--fail-above", fail_above,
-		     "exit status 1 if B's total is this much larger"),
+		     "exit status 1 if CPU time or events grew more"),
 	FLAG_FORMAT(out.format, TABLE_FORMATS),
 	FLAG_ROWS_OUTPUT(out),
 	OPERAND_LIST(files, n_files[0]),
