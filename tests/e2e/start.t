@@ -16,11 +16,11 @@ calls() { "$PMCTL" stat -e raw_syscalls:sys_enter --format json -- env "$@" "$T/
 # The preloaded library itself takes open, read, stat, map and protect.
 bare=$(calls TZ=UTC)
 first=$(calls LD_PRELOAD="$AGENT")
-between "$first" $((bare + 21)) $((bare + 88)) "the first process of a job: at most 88 system calls more" ||
+between "$first" $((bare + 21)) $((bare + 85)) "the first process of a job: at most 85 system calls more" ||
 	diag "bare $bare, with the agent $first, $(cat err)"
 job=$(LD_PRELOAD=$AGENT bash -c 'echo "$PMC_JOB"')
 next=$(calls LD_PRELOAD="$AGENT" PMC_JOB="$job")
-between "$next" $((bare + 21)) $((bare + 88)) "a descendant: at most 88 system calls more" ||
+between "$next" $((bare + 21)) $((bare + 85)) "a descendant: at most 85 system calls more" ||
 	diag "bare $bare, with the agent $next, $(cat err)"
 
 done_testing
