@@ -68,7 +68,9 @@ static const char twofold_c[] =
 static const char label_c[] =
 	"#include <elf.h>\n#include <stdio.h>\n"
 	"extern const char label[], __ehdr_start[];\n"
-	"__asm__(\".text\\n.globl label\\nlabel: .fill 65536\\n.globl next\\nnext: nop\\n\");\n"
+	"__asm__(\".text\\n.globl label\\nlabel: .fill 65536\\n.globl next\\nnext: nop\\n\"\n"
+	"	\".type sized, @function\\nsized:\\n.globl marker\\nmarker: nop\\nnop\\n.size "
+	"sized, 2\\n\");\n"
 	"int main(void) {\n"
 	"	printf(\"label %lx\\n\", (unsigned long)(label - __ehdr_start)); return 0; }\n";
 
@@ -312,6 +314,8 @@ static void test_label(void **state)
 	is_frame(&place(module, label + 60000)->frames[0], NULL, NULL, 0, false);
 	assert_true(place(module, label + 60000)->start == 0);
 	is_frame(&place(module, label + 65536)->frames[0], "next", NULL, 0, false);
+	/* A function with a size goes before a label at its start, even a global one. */
+	is_frame(&place(module, label + 65537)->frames[0], "sized", NULL, 0, false);
 }
 
 static void test_stripped(void **state)

@@ -21,6 +21,7 @@ static const char table_s[] =
 	".Ltext: .fill 16, 1, 0x90\n"
 	"second: .fill 16, 1, 0x90\n"
 	".type second, %function\n"
+	".size second, 16\n"
 	"end: .fill 16, 1, 0x90\n"
 	".section .go.buildinfo, \"a\"\n"
 	"	.quad 0\n"

@@ -30,12 +30,20 @@ void symbol_list_add(struct pmc_arena *arena, struct symbol_list *list, uint64_t
 	list->list[list->n++] = (struct symbol_range){ start, end, of };
 }
 
+static bool is_sized(const struct symbol_range *range)
+{
+	return range->of && range->end > range->start;
+}
+
+/* Names with a size come after labels at the same start: OCaml marks that of a module's code. */
 static int by_start(const void *a, const void *b, const void *arg)
 {
 	const struct symbol_range *x = a, *y = b;
 
 	(void)arg;
-	return (x->start > y->start) - (x->start < y->start);
+	if (x->start != y->start)
+		return x->start > y->start ? 1 : -1;
+	return is_sized(x) - is_sized(y);
 }
 
 void symbol_list_sort(struct pmc_arena *arena, struct symbol_list *list)
