@@ -118,6 +118,23 @@ trace -e syscalls:sys_enter_openat -p $pid -d 300ms -o x
 kill $pid
 wait
 like "$(cat x)" 'filename="/proc/self/status"' "a file's name is read from a process that runs"
+# Several processes: the trace ends with the last of them.
+mkfifo first last
+sh -c 'read -r line <first' &
+first=$!
+bash -c 'read -r line <last; read -r -t 0.05 line <>last' &
+last=$!
+"$PMCTL" trace --summary --format json -p $first,$last -o both.json 2>err &
+tracer=$!
+sleepers() { grep -q pipe /proc/$1/wchan && [ -e "/proc/$2/fd" ] && ls -l "/proc/$2/fd" | grep -q perf_event; }
+await sleepers $first $tracer
+echo >first
+wait $first
+echo >last
+wait $last $tracer
+ok "-p PID,PID: a row of each, until the last has ended" \
+	jq -se --argjson a $first --argjson b $last 'map(.tid) | contains([$a, $b])' both.json ||
+	diag_file both.json both.json
 trace -e sched:sched_switch -a -d 50ms -o x
 is "$(grep -vcE ' prev_state=(R\+?|[SDTtXZPI]) next_comm=' x)" 0 "the state of a thread is a letter"
 if grep -q '^irq_vectors:irq_work_exit$' /sys/kernel/tracing/available_events; then

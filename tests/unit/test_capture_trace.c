@@ -109,8 +109,10 @@ int __wrap_rings_open(struct rings *rings, bool follow)
 	return 0;
 }
 
-int __wrap_trace_summary_add_target(struct trace_summary *summary, pid_t target);
-int __wrap_trace_summary_add_target(struct trace_summary *summary, pid_t target)
+int __wrap_trace_summary_add_targets(struct trace_summary *summary,
+				     const struct live_tids *processes);
+int __wrap_trace_summary_add_targets(struct trace_summary *summary,
+				     const struct live_tids *processes)
 {
 	return 0;
 }

@@ -74,7 +74,8 @@ const struct tool_flag cmd_trace_flags[] = {
 		  "tracepoints: sched:sched_switch, sched:*, sys_enter_open*"),
 	FLAG_MACHINE(all, "everything on all CPUs (the default)"),
 	FLAG_CALL('C', "--cpus", "CPUS", set_cpus, "everything on these CPUs, as 0-3,8"),
-	FLAG_PROCESS(pid, "threads of a process and what they start"),
+	FLAG_PROCESSES(pids, "threads of processes and what they start"),
+	FLAG_NAMED(name, "the same of programs by name"),
 	FLAG_CALL(0, "--filter", "FILTER", set_filter, "condition on fields of the -e before it"),
 	FLAG_DURATION(rings.duration_ns, "end of the trace (default: SIGINT, or CMD's end)"),
 	FLAG_NUMBER('m', "--pages", "PAGES", rings.asked_pages, 1, 1u << 18,
@@ -140,10 +141,11 @@ static int parse(struct trace *trace, int argc, char **argv)
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "
 				 "(pmctl list '*sched*' shows names), or --summary for times "
 				 "of threads");
-	targets = trace->all + !!trace->rings.cpus + !!trace->pid + !!trace->rings.command;
+	targets = trace->all + !!trace->rings.cpus + (trace->pids || trace->name) +
+		  !!trace->rings.command;
 	if (targets > 1)
 		return tool_fail(EXIT_USAGE, "more than one target; give one of -a, -C CPUS, "
-					     "-p PID and -- CMD");
+					     "-p PID or --name GLOB, and -- CMD");
 	return trace->summarize ? trace_summary_check(trace) : 0;
 }
 
@@ -310,10 +312,8 @@ static int open_events(struct trace *trace)
 	rings->use = &use;
 	rings->owner = trace;
 	rings->machine = trace->summarize;
-	if (trace->pid) {
-		trace->target = (struct live_tids){ .list = &trace->pid, .n = 1 };
+	if (trace->target.n)
 		rings->processes = &trace->target;
-	}
 	rings->pages = rings->asked_pages ? rings->asked_pages : DEFAULT_PAGES;
 	if (trace->stacks && !rings->asked_pages && unwind_pages(&trace->unwind) > DEFAULT_PAGES)
 		rings->pages = unwind_pages(&trace->unwind);
@@ -367,10 +367,8 @@ int cmd_trace(int argc, char **argv)
 	int code = parse(&trace, argc, argv);
 
 	unwind_init(&trace.unwind, trace.stacks_by == TRACE_BY_FP);
-	if (!code && trace.pid)
-		code = live_refuse(trace.pid);
-	if (!code && trace.pid)
-		code = live_program(&trace.pid, NULL);
+	if (!code && (trace.pids || trace.name))
+		code = live_find(trace.pids, trace.name, &trace.target);
 	if (!code && trace.summarize && live_other_numbers())
 		code = tool_fail(rings_failed(&trace.rings), "cannot summarize waits: %s",
 				 live_other_numbers());
@@ -381,6 +379,7 @@ int cmd_trace(int argc, char **argv)
 	if (!code)
 		code = run_trace(&trace);
 	rings_close(&trace.rings);
+	live_tids_free(&trace.target);
 	unwind_free(&trace.unwind);
 	trace_free_points(&trace);
 	pmc_arena_free(&trace.arena);

@@ -439,7 +439,8 @@ int trace_summary_start(struct trace *trace)
 {
 	struct pmc_arena *arena = &trace->arena;
 	struct trace_summary *summary = pmc_arena_alloc(arena, sizeof(*summary));
-	pid_t target = trace->pid ? trace->pid : trace->rings.child.pid;
+	const struct live_tids child = { .list = &trace->rings.child.pid, .n = 1 };
+	const struct live_tids *targets = trace->rings.child.pid ? &child : &trace->target;
 
 	summary->by_tid = pmc_arena_alloc(arena, TRACE_TIDS * sizeof(struct trace_thread *));
 	summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
@@ -458,8 +459,9 @@ int trace_summary_start(struct trace *trace)
 	summary->child = field(summary, FORK, "child_pid");
 	summary->called = field(summary, EXEC, "old_pid");
 	live_waking_init(&summary->waking, trace->points[WAKING].tracepoint);
-	summary->some = target != 0;
-	if (trace_summary_add_target(summary, target) && target)
-		return tool_fail(rings_failed(&trace->rings), "no process %d; see ps", target);
+	summary->some = targets->n;
+	if (trace_summary_add_targets(summary, targets) && targets->n)
+		return tool_fail(rings_failed(&trace->rings), "no process %d; see ps",
+				 targets->list[0]);
 	return 0;
 }

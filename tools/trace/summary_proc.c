@@ -46,14 +46,14 @@ static void add_process(const char *name, void *arg)
 		(void)pmc_dir_visit(add_thread, arg, "/proc/%llu/task", (unsigned long long)pid);
 }
 
-int trace_summary_add_target(struct trace_summary *summary, pid_t target)
+int trace_summary_add_targets(struct trace_summary *summary, const struct live_tids *processes)
 {
 	struct live_tids tids = { .n = 0 };
 	int error;
 
-	if (!target)
+	if (!processes->n)
 		return pmc_dir_visit(add_process, summary, "/proc");
-	error = live_tree_read(target, &tids);
+	error = live_trees_read(processes, &tids);
 	for (unsigned i = 0; i < tids.n && !error; i++)
 		add_waiting(summary, (uint32_t)tids.list[i]);
 	live_tids_free(&tids);

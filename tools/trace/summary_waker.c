@@ -456,9 +456,10 @@ static void begin_page(struct trace *trace, const struct matrix *matrix)
 		tool_page_text(out, *word, 0);
 		pmc_out_str(out, word[1] ? " " : ": ");
 	}
-	if (trace->pid)
-		pmc_outf(out, "process %d: ", (int)trace->pid);
-	else if (!trace->rings.command)
+	for (unsigned i = 0; i < trace->target.n; i++)
+		pmc_outf(out, "%s%d%s", i ? ", " : "process ", trace->target.list[i],
+			 i + 1 < trace->target.n ? "" : ": ");
+	if (!trace->target.n && !trace->rings.command)
 		pmc_out_str(out, "all CPUs: ");
 	pmc_show_time(out, (double)(trace->rings.stopped_ns - trace->summary->start_ns), "µs");
 	if (lost)

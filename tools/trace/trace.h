@@ -60,8 +60,8 @@ struct trace {
 	struct trace_names *lists;
 	unsigned n_lists;
 	bool all;
-	pid_t pid; /* 0: none */
-	struct live_tids target;
+	const char *pids, *name; /* of processes; NULL: not given */
+	struct live_tids target; /* these processes */
 	struct rings rings;
 	struct tool_rows rows; /* the output, and what is chosen of --summary */
 	bool summarize, stacks;
@@ -271,8 +271,9 @@ int trace_waker_rows(struct trace *trace, struct trace_thread *const *pools, siz
 const struct table_column *trace_waker_columns(const struct trace *trace, unsigned *n);
 
 /* summary_proc.c */
-/* The threads of a process and its descendants, 0: of the machine. 0 or -errno. */
-int trace_summary_add_target(struct trace_summary *summary, pid_t target);
+/* The threads of processes and their descendants; without a process those of the machine. 0 or
+ * -errno. */
+int trace_summary_add_targets(struct trace_summary *summary, const struct live_tids *processes);
 /* Threads without a record that sleep: of the target they become rows, of the machine a number. */
 void trace_summary_find_asleep(struct trace *trace);
 
