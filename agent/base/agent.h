@@ -203,6 +203,9 @@ bool agent_fds_take(unsigned n);
 
 /* Opens a window; returns the lowest number for the descriptors opened in it. */
 int agent_fds_window_open(void);
+/* Raises the limit until the window is closed, where these numbers need it, for moving fd there.
+ * False: the host has few numbers left below its limit. */
+bool agent_fds_raise(int fd);
 void agent_fds_window_close(void);
 bool agent_fds_opening(void); /* whether a window is open */
 /* Opens groups from <= g < to of a plan in one window and marks their descriptors, which the caller
@@ -212,12 +215,18 @@ bool agent_fds_opening(void); /* whether a window is open */
 #define AGENT_NOT_ALLOWED 1
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 		      struct pmc_perf_target target, int *list, uint64_t *ids);
-/* Until agent_fds_let no window is open and the limit is the host's. False: a window did not close
- * within 0.1 s. */
-bool agent_fds_hold(void);
+/* Until agent_fds_let, or until 20 ms have passed (before an exec 2 s) and another thread wants to
+ * open a window, none is open and the limit is the host's. 0: a window did not close within 0.1 s.
+ * Several threads may hold at the same time. */
+uint64_t agent_fds_hold(void);
+uint64_t agent_fds_hold_for_exec(void);
 /* Attempts with pmc_wait_between(), 0.1 s. */
 #define AGENT_PATIENCE 1000u
-void agent_fds_let(bool held);
+void agent_fds_let(uint64_t held);
+/* Around a read or write by a number that may move meanwhile (agent_fds_move). */
+void agent_fds_use(bool begins);
+/* After a move: until no thread uses the old number, at most 0.1 s. */
+void agent_fds_moved(void);
 /* Whether a window or a fork is in progress, perhaps in the code that a signal interrupted. */
 bool agent_fds_busy(void);
 /* Opens no window for the next 5 ms, in which system() starts its child. */

@@ -3,12 +3,17 @@
  * fdspace.c - numbers of the agent's descriptors, and their share of the host's limit.
  *
  * If the hard limit is above the soft one, and that is at most 8,192, they lie at or above the
- * host's soft limit, so that the host keeps all of its numbers and its own EMFILE. To open one the
- * soft limit is raised for a moment: a window. Otherwise they start at min(soft/2, 1024) and take
- * at most a quarter of the limit (an eighth below 256), or all but 8,192 of a large one. Never
- * higher: the kernel copies the descriptor table at every fork. No fork happens during a window:
- * the child could not tell which descriptors are copies of the agent's. The place is chosen again
- * when the host changes its limit; descriptors that are open keep their numbers.
+ * host's soft limit, so that the host keeps all of its numbers and its own EMFILE: while an event
+ * moves there the limit is raised. Otherwise they start at min(soft/2, 1024) and take at most a
+ * quarter of the limit (an eighth below 256), or all but 8,192 of a large one. Never higher: the
+ * kernel copies the descriptor table at every fork. The place is chosen again when the host changes
+ * its limit; descriptors that are open keep their numbers.
+ *
+ * Descriptors are opened in windows. Calls of the host that must not come in one (a fork, whose
+ * child could not tell which descriptors are copies of the agent's; a dup2 to a number that an
+ * event has for a moment; setrlimit) hold them shut. Such a call may block, in libc's locks, a FIFO
+ * or a socket that lingers, or never return, by a cancellation or a jump: after HOLD_NS its hold
+ * expires. No lock is taken in it.
  */
 #include "agent/base/agent.h"
 
@@ -21,17 +26,28 @@
 /* More than system() needs to start its child. */
 #define QUIET_NS    5000000u
 #define PATIENCE_NS 20000000u
+#define HOLD_NS	    20000000u
+/* An exec ends the threads that wait for it. */
+#define EXEC_NS	    2000000000u
 #define ONE_CLOSING (1ull << 32)
 #define YIELDS	    100u
+#define OPEN_TRIES  8u
+/* A host that has fewer numbers left gets them all: the limit is not raised beside its opens, which
+ * would have numbers above it. */
+#define HEADROOM 64u
 
 static struct {
 	struct rlimit host;
 	bool windowed;
 	unsigned base, share;
-	_Atomic uint64_t used;	      /* plus ONE_CLOSING for each thread that closes now */
-	_Atomic uint32_t lock;	      /* 0 free, 1 held, 2 held and waited for */
-	_Atomic unsigned windows;     /* open ones; changed under the lock */
-	_Atomic unsigned held;	      /* forks in progress: no thread may start to open or close */
+	_Atomic uint64_t used;	  /* plus ONE_CLOSING for each thread that closes now */
+	_Atomic uint32_t lock;	  /* 0 free, 1 held, 2 held and waited for; for microseconds */
+	_Atomic unsigned windows; /* open ones */
+	unsigned raised;	  /* those that have raised the limit; under the lock */
+	_Atomic uint64_t holds;	  /* number of holds; from HOLDS_EPOCH on, how often they expired */
+	_Atomic uint64_t held_ns; /* time of the newest one */
+	_Atomic bool execs;	  /* one of them is of an exec */
+	_Atomic unsigned users;	  /* threads that use a number they have read */
 	_Atomic uint64_t quiet_until; /* no window may open before */
 	_Atomic unsigned late;	      /* threads that have waited too long for that */
 } fds;
@@ -120,14 +136,35 @@ void agent_fds_forbid(bool forbid)
 	set_soft(forbid ? 0 : fds.host.rlim_cur);
 }
 
-static void enter(void)
+#define HOLDS_EPOCH (UINT64_C(1) << 32)
+
+/* Whether windows are held shut, since that time or the newest hold. Holds that have expired are
+ * let go: their calls block, or do not return. */
+__attribute__((noinline, cold)) static bool is_held_since(uint64_t since_ns)
 {
-	if (fds.windows++ == 0 && fds.windowed) {
-		/* The host may have changed its limit. */
-		pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
-		set_soft(fds.host.rlim_max);
-	}
-	unlock();
+	const uint64_t most = atomic_load(&fds.execs) ? EXEC_NS : HOLD_NS;
+	uint64_t holds = atomic_load(&fds.holds);
+
+	if ((uint32_t)holds && pmc_now_ns() - since_ns <= most)
+		return true;
+	if ((uint32_t)holds)
+		atomic_compare_exchange_strong(&fds.holds, &holds,
+					       (holds / HOLDS_EPOCH + 1) * HOLDS_EPOCH);
+	return false;
+}
+
+static bool are_held(void)
+{
+	return (uint32_t)atomic_load(&fds.holds) && is_held_since(atomic_load(&fds.held_ns));
+}
+
+/* Bounded, however many holds follow each other: this may be a handler that interrupted one. */
+__attribute__((noinline, cold)) static void wait_for_holds(void)
+{
+	const uint64_t start = pmc_now_ns();
+
+	for (unsigned i = 0; are_held() && is_held_since(start); i++)
+		pmc_wait_between(i);
 }
 
 /* Whether it has waited so long that other threads wait for it to open its window. */
@@ -145,23 +182,22 @@ __attribute__((noinline, cold)) static bool wait_to_open(void)
 		}
 		sched_yield();
 	}
-	/* Bounded: this may be a signal handler that interrupted the fork. */
-	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++)
-		pmc_wait_between(i);
+	wait_for_holds();
 	return late;
 }
 
 __attribute__((noinline, cold)) static void wait_to_close(void)
 {
-	for (unsigned i = 0; atomic_load(&fds.held) && i < AGENT_PATIENCE; i++) {
+	while (are_held()) {
 		atomic_fetch_sub(&fds.used, ONE_CLOSING);
-		pmc_wait_between(i);
+		wait_for_holds();
 		atomic_fetch_add(&fds.used, ONE_CLOSING);
 	}
 }
 
 /* What this thread does now, perhaps interrupted by a signal: its handler does not wait for it. */
 static __thread unsigned doing;
+static __thread bool raising; /* its window has raised the limit */
 
 int agent_fds_window_open(void)
 {
@@ -169,26 +205,56 @@ int agent_fds_window_open(void)
 
 	doing++;
 	/* Both are 0 in most programs, which then read no clock. */
-	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) |
-	    atomic_load_explicit(&fds.held, memory_order_relaxed))
+	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) || are_held())
 		late = wait_to_open();
-	lock();
+	/* Either this sees a hold, or that call sees the window. */
+	atomic_fetch_add(&fds.windows, 1);
+	for (unsigned i = 0; i < OPEN_TRIES && are_held(); i++) {
+		atomic_fetch_sub(&fds.windows, 1);
+		wait_for_holds();
+		atomic_fetch_add(&fds.windows, 1);
+	}
 	if (late)
 		atomic_fetch_sub(&fds.late, 1);
-	enter();
 	return (int)fds.base;
+}
+
+bool agent_fds_raise(int fd)
+{
+	const rlim_t soft = fds.host.rlim_cur;
+
+	if (!fds.windowed || raising)
+		return true;
+	if (fd >= 0 && (rlim_t)fd + (soft / 8 < HEADROOM ? soft / 8 : HEADROOM) >= soft)
+		return false;
+	lock();
+	raising = true;
+	if (fds.raised++ == 0) {
+		/* The host may have changed its limit. */
+		pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
+		set_soft(fds.host.rlim_max);
+	}
+	unlock();
+	return true;
 }
 
 void agent_fds_window_close(void)
 {
-	lock();
+	unsigned open = atomic_load(&fds.windows);
+
 	/* First the limit: a child that is cloned in between finds the window open, and sets its
 	 * own. */
-	if (fds.windows == 1 && fds.windowed)
-		set_soft(fds.host.rlim_cur);
-	/* 0 in the child of a fork in a handler. */
-	fds.windows -= fds.windows > 0;
-	unlock();
+	if (raising) {
+		lock();
+		if (fds.raised == 1)
+			set_soft(fds.host.rlim_cur);
+		fds.raised -= fds.raised > 0;
+		unlock();
+	}
+	raising = false;
+	/* The numbers are 0 in the child of a fork in a handler. */
+	while (open && !atomic_compare_exchange_weak(&fds.windows, &open, open - 1))
+		;
 	doing--;
 }
 
@@ -197,35 +263,63 @@ bool agent_fds_opening(void)
 	return atomic_load_explicit(&fds.windows, memory_order_relaxed) != 0;
 }
 
-bool agent_fds_hold(void)
+uint64_t agent_fds_hold(void)
 {
+	uint64_t held;
+
 	if (doing)
-		return false;
-	atomic_fetch_add(&fds.held, 1);
+		return 0;
+	atomic_store(&fds.held_ns, pmc_now_ns());
+	held = atomic_fetch_add(&fds.holds, 1) + 1;
 	/* A window lasts microseconds, or as long as its thread waits for a CPU. */
 	for (unsigned i = 0; i < AGENT_PATIENCE; i++) {
-		if (try_lock()) {
-			if (fds.windows == 0 && atomic_load(&fds.used) < ONE_CLOSING)
-				return true;
-			unlock();
-		}
+		if (!atomic_load(&fds.windows) && atomic_load(&fds.used) < ONE_CLOSING)
+			return held;
 		pmc_wait_between(i);
 	}
-	atomic_fetch_sub(&fds.held, 1);
-	return false;
+	agent_fds_let(held);
+	return 0;
+}
+
+uint64_t agent_fds_hold_for_exec(void)
+{
+	const uint64_t held = agent_fds_hold();
+
+	if (held)
+		atomic_store(&fds.execs, true);
+	return held;
 }
 
 bool agent_fds_busy(void)
 {
-	return atomic_load(&fds.lock) || atomic_load(&fds.held);
+	return atomic_load(&fds.lock) || are_held();
 }
 
-void agent_fds_let(bool held)
+void agent_fds_let(uint64_t held)
 {
+	uint64_t now = atomic_load(&fds.holds);
+
 	if (!held)
 		return;
-	atomic_fetch_sub(&fds.held, 1);
-	unlock();
+	atomic_store(&fds.execs, false);
+	/* Unless it has expired. */
+	while (now / HOLDS_EPOCH == held / HOLDS_EPOCH && (uint32_t)now &&
+	       !atomic_compare_exchange_weak(&fds.holds, &now, now - 1))
+		;
+}
+
+void agent_fds_use(bool begins)
+{
+	if (begins)
+		atomic_fetch_add(&fds.users, 1);
+	else if (atomic_load(&fds.users)) /* 0 in the child of a fork in a handler */
+		atomic_fetch_sub(&fds.users, 1);
+}
+
+void agent_fds_moved(void)
+{
+	for (unsigned i = 0; atomic_load(&fds.users) && i < AGENT_PATIENCE; i++)
+		pmc_wait_between(i);
 }
 
 void agent_fds_quiet(void)
@@ -302,6 +396,7 @@ int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 	int error = 0;
 
 	target.move_to = agent_fds_window_open();
+	target.before_move = agent_fds_raise;
 	/* In the window: no seccomp filter for all threads is installed meanwhile. */
 	if (!agent_permitted(AGENT_PERF)) {
 		agent_fds_window_close();
@@ -330,7 +425,7 @@ void agent_fds_close(int *list, unsigned n)
 {
 	doing++;
 	atomic_fetch_add(&fds.used, ONE_CLOSING);
-	if (atomic_load(&fds.held))
+	if (are_held())
 		wait_to_close();
 	agent_fds_unmark(list, n);
 	for (unsigned i = 0; i < n; i++)
@@ -345,16 +440,22 @@ int agent_fds_move(int fd)
 {
 	int moved;
 
-	/* A signal handler does not wait for a lock that the interrupted code may hold. */
-	for (unsigned i = 0; !try_lock(); i++) {
+	const bool outer = raising;
+
+	/* A signal handler does not wait for what the interrupted code may hold. */
+	for (unsigned i = 0; are_held() || !try_lock(); i++) {
 		if (i == YIELDS)
 			return -1;
 		sched_yield();
 	}
+	unlock();
 	doing++;
-	enter();
-	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, (int)fds.base);
+	atomic_fetch_add(&fds.windows, 1);
+	raising = false;
+	moved = agent_fds_raise(fd) ? (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, (int)fds.base) :
+				      -1;
 	agent_fds_window_close();
+	raising = outer;
 	if (moved < 0)
 		return -1;
 	agent_fds_mark(&moved, 1);
@@ -383,15 +484,16 @@ void agent_fds_reserve(void)
 	/* The table grows in powers of two. */
 	agent_fds_window_open();
 	fd = (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
-	if (fd >= 0) {
+	if (fd >= 0 && agent_fds_raise(fd)) {
 		int high =
 			(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC,
 				     (int)(fds.base + (fds.share < 4096 ? fds.share / 2 : 2048)));
 
 		if (high >= 0)
 			syscall(SYS_close, high);
-		syscall(SYS_close, fd);
 	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
 	agent_fds_window_close();
 }
 
@@ -407,11 +509,14 @@ void agent_fds_forked(int keep)
 		}
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
-	atomic_store(&fds.held, 0);
+	atomic_store(&fds.holds, 0);
+	atomic_store(&fds.execs, false);
+	atomic_store(&fds.users, 0);
 	atomic_store(&fds.late, 0);
 	atomic_store(&highest, -1);
 	/* A window of another thread may have been open at the fork. */
-	if (fds.windows && fds.windowed)
+	if (fds.raised)
 		set_soft(fds.host.rlim_cur);
-	fds.windows = 0;
+	fds.windows = fds.raised = 0;
+	raising = false;
 }

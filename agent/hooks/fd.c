@@ -47,21 +47,21 @@ static bool is_hidden(int fd)
 
 /* The call, with the result of the given type, while no window is open. */
 #define WITHOUT_WINDOWS(type, call)                                                                \
-	bool held = hold();                                                                        \
+	uint64_t held = hold();                                                                    \
 	type result = call;                                                                        \
 	let(held);                                                                                 \
 	return result
 
-static bool hold(void)
+static uint64_t hold(void)
 {
 	int saved = errno;
-	bool held = agent_active() && agent_fds_hold();
+	uint64_t held = agent_active() ? agent_fds_hold() : 0;
 
 	errno = saved;
 	return held;
 }
 
-static void let(bool held)
+static void let(uint64_t held)
 {
 	int saved = errno;
 
@@ -77,7 +77,9 @@ int agent_host_close(int fd)
 		return 0;
 	if (!agent_fds_opening())
 		return REAL(close)(fd);
-	WITHOUT_WINDOWS(int, REAL(close)(fd));
+	/* A cancellation in the call would leave the hold behind. */
+	pthread_testcancel();
+	WITHOUT_WINDOWS(int, (int)syscall(SYS_close, fd));
 }
 
 static int close_others(unsigned first, unsigned last, int flags)
@@ -122,8 +124,15 @@ static void make_room(int from, int fd)
 
 	/* If `from` is not open the call fails and takes no number. */
 	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active() &&
-	    is_own(fd) && !agent_file_move(fd) && !agent_sample_move_fd(fd))
-		agent_thread_move_fd(fd);
+	    is_own(fd)) {
+		/* A handler may jump out of the call. */
+		const uint64_t mask = agent_mask_set(~UINT64_C(0));
+
+		if (!agent_file_move(fd) && !agent_sample_move_fd(fd))
+			agent_thread_move_fd(fd);
+		agent_fds_moved();
+		agent_mask_set(mask);
+	}
 	errno = saved;
 }
 
@@ -174,7 +183,7 @@ _Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
 static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)
 {
 	bool ours = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) && agent_active();
-	bool held = ours && agent_fds_hold();
+	uint64_t held = ours ? agent_fds_hold() : 0;
 	long result = syscall(SYS_prlimit64, pid, resource, new, old);
 	int saved = errno;
 

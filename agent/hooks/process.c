@@ -17,10 +17,10 @@ AGENT_API int execveat(int dir, const char *path, char *const argv[], char *cons
 		       int flags);
 
 struct exec_env {
-	bool active; /* the rows are written */
-	bool leaves; /* noted: the new image lacks the agent */
-	bool held;   /* no window is open, whose limit the new image would have */
-	void *map;   /* PMC_JOB, then the list */
+	bool active;   /* the rows are written */
+	bool leaves;   /* noted: the new image lacks the agent */
+	uint64_t held; /* no window is open, whose limit the new image would have */
+	void *map;     /* PMC_JOB, then the list */
 	size_t bytes;
 };
 
@@ -87,7 +87,7 @@ static char *const *before(struct exec_env *env, int dir, const char *path, int 
 	if (env->active) {
 		agent_before_exec();
 		envp = exec_env_make(env, envp);
-		env->held = agent_fds_hold();
+		env->held = agent_fds_hold_for_exec();
 		if (!env->held)
 			agent_fds_exec_child();
 	} else if (pmc_agent_control.state == PMC_CONTROL_ON) {

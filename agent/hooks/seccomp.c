@@ -216,7 +216,8 @@ static bool installs_filter(long number, const long a[6])
 
 long agent_filtering_call(long number, const long args[6])
 {
-	bool filter = installs_filter(number, args) && agent_active(), held;
+	bool filter = installs_filter(number, args) && agent_active();
+	uint64_t held = 0;
 	long result;
 
 	if (filter)
@@ -227,8 +228,8 @@ long agent_filtering_call(long number, const long args[6])
 		agent_tick_filtered();
 	/* For all threads, of which one may be about to open its groups, even where the agent has
 	 * stopped. */
-	held = filter && number == SYS_seccomp && (args[1] & SECCOMP_FILTER_FLAG_TSYNC) &&
-	       agent_fds_hold();
+	if (filter && number == SYS_seccomp && (args[1] & SECCOMP_FILTER_FLAG_TSYNC))
+		held = agent_fds_hold();
 	/* The clock of the vDSO reads the time stamp counter. */
 	if (number == SYS_prctl && args[0] == PR_SET_TSC && args[1] == PR_TSC_SIGSEGV)
 		real_clock_gettime = NULL;

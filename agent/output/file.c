@@ -315,7 +315,7 @@ bool agent_file_takes_snapshot(void)
 }
 
 /* False: not all of it was written. A frame cut short is damaged; readers skip it. */
-static bool write_out(const void *frames, size_t len)
+static bool write_now(const void *frames, size_t len)
 {
 	struct agent_write_guard guard;
 	const uint8_t *at = frames;
@@ -337,6 +337,16 @@ static bool write_out(const void *frames, size_t len)
 		atomic_fetch_add_explicit(&file.lost, 1, memory_order_relaxed);
 	}
 	return len == 0;
+}
+
+static bool write_out(const void *frames, size_t len)
+{
+	bool done;
+
+	agent_fds_use(true);
+	done = write_now(frames, len);
+	agent_fds_use(false);
+	return done;
 }
 
 void agent_file_flush(void)

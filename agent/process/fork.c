@@ -115,12 +115,12 @@ bool agent_active_unless_vfork(void)
 	return is_on() && (atomic_load(agent_alive) || agent_active());
 }
 
-static bool held;
+static __thread uint64_t held;
 
 static void before_fork(void)
 {
 	/* The child must inherit the host's limit, not one that a window raised. */
-	held = agent_active() && agent_fds_hold();
+	held = agent_active() ? agent_fds_hold() : 0;
 	agent_sample_fork_begin();
 }
 

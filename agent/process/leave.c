@@ -105,10 +105,14 @@ static int kept = -1;
 
 void agent_report_keep_stderr(void)
 {
+	int from;
+
 	if (!agent.first || agent.config.report.kind == PMC_REPORT_OFF || kept >= 0 ||
 	    !agent_report_is_stderr(2))
 		return;
-	kept = (int)syscall(SYS_fcntl, 2, F_DUPFD_CLOEXEC, agent_fds_window_open());
+	from = agent_fds_window_open();
+	if (agent_fds_raise(2))
+		kept = (int)syscall(SYS_fcntl, 2, F_DUPFD_CLOEXEC, from);
 	agent_fds_window_close();
 }
 

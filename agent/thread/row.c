@@ -162,7 +162,11 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	if (!row)
 		return false;
 	/* Groups before the accounting: they would count that. */
+	if (slot->n_fds)
+		agent_fds_use(true);
 	seen = snapshot_put_groups(&reader, buf, &groups, &row->reason);
+	if (slot->n_fds)
+		agent_fds_use(false);
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);

@@ -125,6 +125,20 @@ run limited 1024 "$hard" strace -f --seccomp-bpf -o /dev/null -e trace=perf_even
 is "$(head -n 1 out)" "20 children with 2" "slow opens: a child has its own events only" ||
 	diag_file err stderr
 
+# ---- calls beside which no event may be opened block, or do not return ---------------------------
+# In 60 s at most, as a call that holds the agent up for ever did.
+for soft in 256 "$hard"; do
+	for case in cancel jump flush fifo full; do
+		[ "$soft $case" != "$hard full" ] || continue
+		limited $soft "$hard" "$PROG/holds" $case >bare
+		run limited $soft "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/holds.pmc" timeout 60 "$PROG/holds" $case
+		is "$status $(cat out)" "0 $(cat bare)" "holds $case, limits $soft and $hard: as without the agent"
+	done
+done
+# The agent's numbers start at half of the limit, or 1,024.
+run limited 4096 4096 env LD_PRELOAD="$AGENT" PMC_OUT="$T/holds.pmc" "$PROG/holds" taken 1024
+is "$status $(cat out)" "0 0 of 20000 reads are wrong" "a host that takes the agent's numbers has its own files there"
+
 # ---- the dump's descriptor is replaced without a hook --------------------------------------------
 PMC_OUT=$T/usurped.pmc run agent "$PROG/usurp" "$T/usurped.pmc" "$T/usurper"
 is "$status $(cat out)" "0 0 bytes" "no row is written to the file that has the dump's number"
