@@ -134,6 +134,48 @@ static void periods_that_are_too_short(void **state)
 	}
 }
 
+/* Threads that ended before their first sample have CPU time that no sample explains: the line of
+ * the samples and that of the threads say the same of all of it. */
+static void threads_without_samples(void **state)
+{
+	const struct pmc_process_fixed process = {
+		.pid = 7, .rank = -1, .time_ns = 1, .cpu_ns = 200000000, .threads_seen = 2
+	};
+	const struct pmc_sample list[] = { { 0, 60, 60000000 } };
+	struct pmc_report_options options = { .top = -1 };
+	struct pmc_samples_fixed of = { .frequency = 1000 };
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	for (unsigned some = 0; some < 2; some++) {
+		made_begin();
+		of.eventset = made_set(&clock_event, 1);
+		made_process(1, &process, "elsewhere", "/bin/app", "app");
+		for (of.seq = 0; of.seq < 2; of.seq++) {
+			of.samples = some && !of.seq ? 60 : 0;
+			made_thread(1,
+				    (struct pmc_thread_fixed){ .seq = of.seq, .cpu_ns = 90000000 },
+				    "app", NULL, 0);
+			made_samples(1, of, of.samples ? 75000000 : 20000000, list,
+				     of.samples != 0);
+		}
+		made_profile(&profile, false);
+		options.by = PMC_BY_NONE;
+		text = made_report(&profile, &options, &result, NULL);
+		assert_int_equal(result, 0);
+		has(text, some ? " its samples explain 30.0 % of the CPU time" :
+				 " its samples explain 0.0 % of the CPU time");
+		(some ? has : has_not)(text, "it has samples");
+		options.by = PMC_BY_FUNCTION;
+		text = made_report(&profile, &options, &result, NULL);
+		assert_int_equal(result, 0);
+		has(text, some ? ": 30.0 % of 0.20 s CPU" : ": 0.0 % of 0.20 s CPU");
+		has(text, "the start and end of programs");
+		pmc_profile_free(&profile);
+	}
+}
+
 static void paths_as_csv(void **state)
 {
 	char *text =
@@ -236,7 +278,7 @@ static void tree_in_a_table(void **state)
 		report((struct pmc_report_options){ .by = PMC_BY_PATH, .screen.ascii = true });
 	char *head = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 4 });
 
-	has(text, "120 samples by task-clock, one every 1.00 ms: 80.0 % of 0.15 s · 3 lost");
+	has(text, "120 samples by task-clock, one every 1.00 ms: 80.0 % of 0.15 s CPU · 3 lost");
 	has(text, "samples by other events: page-faults, off-cpu (--event)");
 	/* A caller's only callee stays in its column. */
 	has(text, "\n  app+0x1000 ");
@@ -685,6 +727,7 @@ int main(void)
 		cmocka_unit_test(samples_in_the_agent),
 		cmocka_unit_test(what_is_not_sampled),
 		cmocka_unit_test(periods_that_are_too_short),
+		cmocka_unit_test(threads_without_samples),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),
 		cmocka_unit_test(keys_of_deep_paths),

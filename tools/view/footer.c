@@ -302,32 +302,35 @@ static void sample_hint(struct pmc_view *view, const char *what, const char *by)
 	end(view);
 }
 
-static bool sampled(struct pmc_view *view)
+static bool sampled(struct pmc_view *view, const struct pmc_coverage *all)
 {
-	bool samples = false, waits = false;
-	uint64_t weight = 0, value = 0; /* of clocks that are sampled in user mode only */
+	bool samples = false, waits = false, clocks = false;
+	uint64_t weight = 0, value = 0, whole; /* of clocks that are sampled in user mode only */
 
 	/* Who draws the cells shows the samples, too. */
 	for (uint64_t i = 0; i < view->profile->n_samples && !view->options->cells; i++) {
 		const struct pmc_p_samples *of = view->profile->samples[i];
 
-		if (!of->event || !of->samples)
+		if (!of->event)
 			continue;
-		waits |= pmc_is_off_cpu(of->event);
-		samples |= !pmc_is_off_cpu(of->event);
-		if (!(of->event->def.flags & PMC_EVENT_UNFILTERED) || !of->count ||
-		    !pmc_count_has_value(of->count))
+		waits |= of->samples && pmc_is_off_cpu(of->event);
+		samples |= of->samples && !pmc_is_off_cpu(of->event);
+		if (!pmc_is_user_clock(of->event))
 			continue;
+		clocks = true;
 		pmc_add_sat(&weight, of->weight);
-		pmc_add_sat(&value, pmc_count_value(of->count));
+		if (of->count && pmc_count_has_value(of->count))
+			pmc_add_sat(&value, pmc_count_value(of->count));
 	}
 	if (samples)
 		sample_hint(view, "samples", "function");
-	if (weight < value / 5 * 4)
+	/* A clock may have a little more than the accounting. */
+	whole = value > all->cpu_ns ? value : all->cpu_ns;
+	if (clocks && weight < whole / 5 * 4)
 		note(view,
 		     " its samples explain %p %% of the CPU time; pmctl profile -- CMD samples "
-		     "kernel mode, too, as root",
-		     100 * ((double)weight / (double)value));
+		     "kernel mode and short threads, too, as root",
+		     100 * ((double)weight / (double)whole));
 	if (waits)
 		sample_hint(view, "waits", "tree --event off-cpu");
 	return (samples || waits) && view->options->keep_hint;
@@ -566,7 +569,7 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 
 	outside_clock(view, footer);
 	regions(view);
-	keep &= !sampled(view);
+	keep &= !sampled(view, footer->coverage);
 	uncounted(view);
 	advice(view, keep);
 	missing(view, footer->all);

@@ -487,11 +487,27 @@ static void put_losses(struct pmc_view *view)
 			samples->timed_samples ? samples->timed_ns / samples->timed_samples : 0);
 }
 
-/* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
-static bool lacks_kernel(const struct pmc_view_samples *samples)
+bool pmc_is_user_clock(const struct pmc_p_event *event)
 {
-	return samples->event->def.flags & PMC_EVENT_UNFILTERED && samples->has_value &&
-	       samples->weight < samples->value - samples->value / 1000;
+	return event->def.flags & PMC_EVENT_UNFILTERED && !strcmp(event->unit, "ns");
+}
+
+/* What the samples should add up to: the event's own count in the threads that have it open; of a
+ * clock all CPU time, that of other threads too. */
+static uint64_t whole_of(const struct pmc_view *view, const struct pmc_coverage *coverage)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	return pmc_is_user_clock(samples->event) && coverage->shown_cpu_ns > samples->value ?
+		       coverage->shown_cpu_ns :
+		       samples->value;
+}
+
+/* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
+static bool lacks_kernel(const struct pmc_view_samples *samples, uint64_t whole)
+{
+	return pmc_is_user_clock(samples->event) && samples->has_value &&
+	       samples->weight < whole - whole / 1000;
 }
 
 /* Whether overflows were lost because the machine does not take so many samples. */
@@ -504,9 +520,9 @@ static bool lost_overflows(const struct pmc_view_samples *samples)
 }
 
 /* The kernel estimates the periods of an event that comes in bursts, to many times its count. */
-static bool is_share(const struct pmc_view_samples *samples)
+static bool is_share(const struct pmc_view_samples *samples, uint64_t whole)
 {
-	return !samples->shared || samples->weight <= samples->value + samples->value / 20;
+	return !samples->shared || samples->weight <= whole + whole / 20;
 }
 
 static void put_window(struct pmc_view *view)
@@ -547,9 +563,37 @@ static void put_phases(struct pmc_view *view)
 		pmc_say(view, "%.of the whole run, also while counting was off");
 }
 
-static void explain(struct pmc_view *view)
+static void put_share(struct pmc_view *view, uint64_t whole)
 {
 	const struct pmc_view_samples *samples = &view->samples;
+
+	if (is_share(samples, whole))
+		pmc_say(view, ": %p %%", 100 * ((double)samples->weight / (double)whole));
+	put_amount(view, is_share(samples, whole) ? " of " : ", of ", whole);
+	if (pmc_is_user_clock(samples->event))
+		pmc_say(view, " CPU");
+}
+
+static void put_lacks(struct pmc_view *view, uint64_t whole)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	pmc_say(view,
+		"%.not sampled: %skernel mode%s, %sand up to a period at the end of each "
+		"thread",
+		lost_overflows(samples) ? "lost overflows (the period is too short for the "
+					  "machine), " :
+					  "",
+		samples->weight < whole / 5 * 4 ? " (pmctl profile samples it, as root)" : "",
+		samples->value < whole - whole / 1000 ?
+			"the start and end of programs, what has no row, " :
+			"");
+}
+
+static void explain(struct pmc_view *view, const struct pmc_coverage *coverage)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	uint64_t whole;
 
 	if (!samples->event) {
 		pmc_say(view, "no samples%s", pmc_why_no_samples(view->profile));
@@ -568,24 +612,13 @@ static void explain(struct pmc_view *view)
 		put_amount(view, ", one every ", samples->period);
 	else if (samples->frequency)
 		pmc_say(view, " at %n Hz", samples->frequency);
-	if (samples->has_value && samples->value) {
-		if (is_share(samples))
-			pmc_say(view, ": %p %%",
-				100 * ((double)samples->weight / (double)samples->value));
-		put_amount(view, is_share(samples) ? " of " : ", of ", samples->value);
-	}
+	whole = whole_of(view, coverage);
+	if (samples->has_value && whole)
+		put_share(view, whole);
 	put_window(view);
 	put_losses(view);
-	if (lacks_kernel(samples))
-		pmc_say(view,
-			"%.not sampled: %skernel mode%s, and up to a period at the end of each "
-			"thread",
-			lost_overflows(samples) ? "lost overflows (the period is too short for "
-						  "the machine), " :
-						  "",
-			samples->weight < samples->value / 5 * 4 ?
-				" (pmctl profile samples it, as root)" :
-				"");
+	if (lacks_kernel(samples, whole))
+		put_lacks(view, whole);
 	if (samples->incomplete > samples->samples / 3 && has_module(view, "libjvm.so"))
 		pmc_say(view,
 			"%.Java: -XX:+PreserveFramePointer and --unwind fp have whole stacks");
@@ -593,7 +626,7 @@ static void explain(struct pmc_view *view)
 		pmc_say(view, "%.Python 3.12 and later: -X perf names Python functions");
 }
 
-static void put_explained(struct pmc_view *view)
+static void put_explained(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const int width = pmc_screen_width(&view->options->screen);
 	const char *others = view->samples.others;
@@ -603,7 +636,7 @@ static void put_explained(struct pmc_view *view)
 	pmc_out_to_mem(&line, buf, sizeof(buf));
 	view->out = &line;
 	pmc_out_char(&line, ' ');
-	explain(view);
+	explain(view, coverage);
 	if (view->options->cells) { /* of the table, this line is all, as a JSON string */
 		pmc_json_quoted(out, buf + 1, line.len - 1);
 	} else {
@@ -731,14 +764,14 @@ int pmc_view_sample_table(struct pmc_view *view)
 	struct pmc_footer footer = { .sums = NULL };
 	struct pmc_coverage coverage;
 
-	if (view->options->cells) {
-		put_explained(view);
-		return 0;
-	}
 	pmc_view_coverage(view, &coverage);
 	table->view = view;
 	table->coverage = footer.coverage = &coverage;
 	pmc_table_sum(table, &coverage);
+	if (view->options->cells) {
+		put_explained(view, &coverage);
+		return 0;
+	}
 	if (pmc_view_lines(view, true, &table->lines))
 		return -EINVAL;
 	if (view->by == PMC_BY_PATH)
@@ -748,7 +781,7 @@ int pmc_view_sample_table(struct pmc_view *view)
 		return -EINVAL;
 	if (view->options->format == PMC_FORMAT_TABLE)
 		pmc_table_title(view, &coverage);
-	put_explained(view);
+	put_explained(view, &coverage);
 	if (view->samples.event && view->samples.fold.n_rows) {
 		pmc_table_put(table, &footer);
 		return 0;
