@@ -51,6 +51,15 @@ else
 	skip "a machine of one CPU" "two processes that may use one of several CPUs"
 fi
 
+# ---- preemptions alone -------------------------------------------------------------------------
+run "$PMCTL" run --report off -o "$T/starved.pmc" -- "$PROG/causes" cpu-starved 500
+run "$PMCTL" explain "$T/starved.pmc"
+like "$(tr -s ' \n' ' ' <"$T/out")" 'worker-\* .*: waits for a CPU: preempted after every .* unknown how long it waits .* try pmctl run -e run-delay' \
+	"threads whose run delay is unknown, on too few CPUs" || diag "$(cat "$T/out")"
+run "$PMCTL" run -e @default,run-delay --report off -o "$T/measured.pmc" -- "$PROG/causes" cpu-starved 500
+run "$PMCTL" explain "$T/measured.pmc"
+like "$(tr -s ' \n' ' ' <"$T/out")" 'worker-\* .*: waits for a CPU [0-9]+ % of its time' "the event it names shows for how long" || diag "$(cat "$T/out")"
+
 # ---- wall time ---------------------------------------------------------------------------------
 wall() { "$PMCTL" explain --json "$@" | jq .wall_ns; }
 for run in 1 2; do

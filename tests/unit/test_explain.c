@@ -160,6 +160,52 @@ static void incomplete_delays(void **state)
 	assert_true(pool.has_waits && !pool.mixed);
 }
 
+/* 40 threads on two CPUs in a dump without run delay: preemptions alone say that they wait for a
+ * CPU, not how long, and what measures that. */
+static void preemptions_alone(void **state)
+{
+	(void)state;
+	pool.threads = 40;
+	pool.life = pool.all_life = 40 * S;
+	pool.cpu = facts.cpu = 2 * S;
+	pool.has_delay = facts.has_delay = false;
+	facts.dumped = true;
+	pool.voluntary = 200;
+	pool.involuntary = 400; /* most switches, but two in three only */
+	assert_string_equal(cause(), "");
+	pool.involuntary = 600;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->text, "preempted after every 3.3 ms of CPU time"));
+	assert_non_null(strstr(finding()->evidence[0], "600 of 800 context switches"));
+	assert_non_null(strstr(finding()->evidence[0], "on no CPU 95 % of its time"));
+	assert_non_null(strstr(finding()->advice, "pmctl run -e run-delay"));
+	assert_non_null(strstr(finding()->unknown[0], "how long it waits for a CPU"));
+	assert_true(finding()->gain == 0 && finding()->loss_ns == 2 * S);
+	/* Other programs, or an affinity, took one of the CPUs. */
+	pool.cpu = facts.cpu = S;
+	assert_string_equal(cause(), "preempted");
+	/* Rarely, as by services of the machine. */
+	pool.voluntary = 10;
+	pool.involuntary = 100;
+	pool.cpu = facts.cpu = 4 * S;
+	assert_string_equal(cause(), "");
+	/* It was never off its CPU, or what it waited for is known. */
+	pool.cpu = facts.cpu = 2 * S;
+	pool.involuntary = 600;
+	pool.life = S * 21 / 10;
+	assert_string_equal(cause(), "");
+	pool.life = 40 * S;
+	pool.has_places = true;
+	pool.any.ns = 37 * S;
+	assert_string_equal(cause(), "");
+	pool.any.ns = 0;
+	pool.has_switches = false;
+	assert_string_equal(cause(), "");
+	/* Run delay is known, and short. */
+	pool.has_switches = pool.has_delay = true;
+	assert_string_equal(cause(), "");
+}
+
 /* Of a lock and a wait for a CPU the one that takes more time is named, with the other one. */
 static void larger_loss(void **state)
 {
@@ -657,6 +703,7 @@ int main(void)
 		cmocka_unit_test_setup(busiest_thread, set_up),
 		cmocka_unit_test_setup(share_of_gain, set_up),
 		cmocka_unit_test_setup(incomplete_delays, set_up),
+		cmocka_unit_test_setup(preemptions_alone, set_up),
 		cmocka_unit_test_setup(larger_loss, set_up),
 		cmocka_unit_test_setup(cost_beside, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),

@@ -154,6 +154,9 @@ struct finding {
 /* The findings, those that lose most time first; *n of them. */
 struct finding *explain_find(const struct facts *facts, unsigned *n);
 
+/* Run delay is unknown, but preemptions show that it waits for a CPU; *ns: how long, by an estimate
+ * that is rather low. */
+bool explain_is_preempted(const struct pool_facts *pool, uint64_t *ns);
 /* Pools that hardly use or wait for a CPU, nor for locks or something outside, cannot gain. */
 bool explain_matters(const struct facts *facts, const struct pool_facts *pool);
 /* "db-pool-* (16 threads)" */

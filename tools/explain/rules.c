@@ -159,6 +159,51 @@ static bool says_wait(struct judging *j, const char *though)
 	return true;
 }
 
+static uint64_t switches(const struct pool_facts *pool)
+{
+	return pool->voluntary + pool->involuntary;
+}
+
+/* Where nobody else wants the CPU, a thread is preempted a few times a second. Threads that take
+ * turns have slices of some ms each: one that is preempted waits about as long as it computed, or
+ * longer where there are several others. */
+bool explain_is_preempted(const struct pool_facts *pool, uint64_t *ns)
+{
+	const uint64_t n = pool->involuntary, known = pool->has_places ? pool->any.ns : 0,
+		       off = pmc_sub_sat(pool->life, pool->cpu + known);
+
+	*ns = off < pool->cpu ? off : pool->cpu;
+	return !pool->has_delay && pool->has_switches && n >= 100 && rate(n, pool->cpu) >= 50 &&
+	       share(n, switches(pool)) >= 0.7 && share(off, pool->life) >= 0.15 &&
+	       *ns > EXPLAIN_LEAST_DELAY_NS;
+}
+
+/* Without run delay: that it waits, not for how long. */
+static bool says_preempted(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	uint64_t ns;
+
+	if (!explain_is_preempted(pool, &ns))
+		return false;
+	j->finding->text = SAY(j, "waits for a CPU: preempted after every %s of CPU time",
+			       TIME(j, pool->cpu / pool->involuntary));
+	EVIDENCE(j,
+		 "%llu of %llu context switches are preemptions; it was on no CPU %.0f %% of "
+		 "its time; the run had %.2f of %u CPUs",
+		 (unsigned long long)pool->involuntary, (unsigned long long)switches(pool),
+		 percent(pmc_sub_sat(pool->life, pool->cpu), pool->life),
+		 share(j->facts->cpu, j->facts->wall), j->facts->cpus);
+	j->finding->loss_ns = (double)ns;
+	return true;
+}
+
+static const char *measure_first(struct judging *j, const char *then)
+{
+	return SAY(j, "%s, which shows for how long, then %s",
+		   j->facts->recorded ? "pmctl profile as root" : "pmctl run -e run-delay", then);
+}
+
 /* The cgroup may use fewer CPUs than its threads want. The busiest pools are held back most. */
 static bool held_back(struct judging *j)
 {
@@ -203,6 +248,12 @@ static bool cpu_starved(struct judging *j)
 
 	if (held_back(j))
 		return true;
+	/* All of its CPUs were busy. */
+	if (facts->cpus && share(facts->cpu, facts->wall) >= 0.85 * facts->cpus &&
+	    !waits_for_cpu(pool) && says_preempted(j)) {
+		j->finding->advice = measure_first(j, "more CPUs, or fewer threads at once");
+		return true;
+	}
 	if (!facts->cpus || runnable(facts) <= 1.05 * facts->cpus || !says_wait(j, ""))
 		return false;
 	if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus)
@@ -224,20 +275,23 @@ static bool cpu_starved(struct judging *j)
 	return true;
 }
 
+#define LOOK                                                                                       \
+	"a look at what else is on these CPUs (pmctl top -a), at limits (cgroup) and affinities, " \
+	"and whether threads of this run wake each other on one CPU"
+
 static bool preempted(struct judging *j)
 {
+	if (j->facts->cpus && !waits_for_cpu(j->pool) && says_preempted(j)) {
+		j->finding->advice = measure_first(j, is_confined(j) ? WIDER : LOOK);
+		return true;
+	}
 	if (!j->facts->cpus ||
 	    !says_wait(j, is_confined(j) || !j->facts->has_delay ||
 					  runnable(j->facts) > j->facts->cpus ?
 				  "" :
 				  ", though the run wants no more CPUs than there are"))
 		return false;
-	j->finding->advice =
-		is_confined(j) ?
-			WIDER :
-			"a look at what else is on these CPUs (pmctl top -a), at limits (cgroup) "
-			"and affinities, and whether threads of this run wake each other on "
-			"one CPU";
+	j->finding->advice = is_confined(j) ? WIDER : LOOK;
 	if (is_confined(j))
 		limit_to_cpus(j);
 	return true;
@@ -427,12 +481,6 @@ static bool imbalance(struct judging *j)
 	return true;
 }
 
-/* Two threads on one CPU are often preempted by the wake-up of the other. */
-static uint64_t switches(const struct pool_facts *pool)
-{
-	return pool->voluntary + pool->involuntary;
-}
-
 /* Mostly for clients, timers and other programs, or for more than one thread of the run. */
 static bool waits_for_outside(const struct pool_facts *pool)
 {
@@ -463,6 +511,7 @@ static bool handoff(struct judging *j)
 {
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool, *partner = partner_of(facts, pool);
+	/* Two threads on one CPU are often preempted by the wake-up of the other. */
 	const uint64_t all = switches(pool);
 	/* Both threads may be in this pool. */
 	const bool each_other = pool->threads >= 2 && pool->handed > 0;
@@ -816,9 +865,12 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 			  facts->recorded ? "pmctl profile, as root" :
 					    "pmctl run --off-cpu, or of any program pmctl profile "
 					    "--off-cpu -p PID or -- CMD, as root";
+	uint64_t ns;
 
 	list = end_of(list);
-	if (!pool->has_delay)
+	if (!pool->has_delay && !facts->recorded && explain_is_preempted(pool, &ns))
+		*list++ = "how long it waits for a CPU (pmctl run -e run-delay)";
+	else if (!pool->has_delay)
 		*list++ = facts->dumped && !facts->recorded ?
 				  "waits for a CPU (pmctl run -e run-delay)" :
 				  "waits for a CPU (threads that have ended)";
