@@ -244,11 +244,18 @@ static void cost_beside(void **state)
 	facts.fault_ns = 1000;
 	pool.minor_faults = 300000;
 	assert_string_equal(cause(), "page-faults");
+	assert_string_equal(finding()->evidence[1],
+			    "also waits for a CPU 33 % of its time, though the run wants no more "
+			    "CPUs than there are");
+	assert_int_equal(lines(finding()->evidence), 2);
+	/* 0.4 s of waits are more than 0.3 s of page faults. */
+	pool.delay = facts.delay = S * 4 / 10;
+	pool.life = pool.cpu + pool.delay;
 	facts.cpus = 1;
 	facts.wall = S / 2;
 	assert_string_equal(cause(), "cpu-starved");
 	assert_non_null(strstr(finding()->evidence[1], "also spends some 60 %"));
-	/* 0.5 / (0.5 - 0.3) are more than 0.75 / 0.5 */
+	/* 0.5 / (0.5 - 0.3) are more than 0.9 / 0.5 */
 	assert_non_null(strstr(finding()->evidence[1], "2.5 times"));
 	assert_int_equal(lines(finding()->evidence), 2);
 	count(EXPLAIN_MIGRATIONS, 20000);
@@ -258,6 +265,33 @@ static void cost_beside(void **state)
 	pool.delay = facts.delay = 0;
 	assert_string_equal(cause(), "migrations");
 	assert_int_equal(lines(finding()->evidence), 1);
+}
+
+/* A server that waits for a CPU longer than it computes at all, largely in the kernel. */
+static void most_time_first(void **state)
+{
+	(void)state;
+	pool.life = facts.wall = 3 * S;
+	pool.cpu = facts.cpu = S * 43 / 100;
+	pool.delay = facts.delay = S * 18 / 10;
+	count(EXPLAIN_SYSTEM, S * 25 / 100);
+	assert_string_equal(cause(), "preempted");
+	assert_non_null(strstr(finding()->text, "waits for a CPU 60 %"));
+	assert_string_equal(finding()->evidence[1],
+			    "also spends 58 % of its CPU time in the kernel");
+	assert_int_equal(lines(finding()->evidence), 2);
+	pool.delay = facts.delay = S * 24 / 100;
+	pool.life = S;
+	assert_string_equal(cause(), "kernel");
+	assert_non_null(strstr(finding()->evidence[1], "also waits for a CPU 24 %"));
+	assert_int_equal(lines(finding()->evidence), 2);
+	/* Threads that are started and end wait for a CPU because of that. */
+	pool.threads = 3000;
+	pool.all_life = pool.life = 3 * S;
+	pool.delay = facts.delay = S * 18 / 10;
+	assert_string_equal(cause(), "short-lived");
+	assert_non_null(strstr(finding()->evidence[1], "in the kernel"));
+	assert_non_null(strstr(finding()->evidence[2], "also waits for a CPU"));
 }
 
 /* CPU time and run delay of short programs are more than the time since the agent's start. */
@@ -706,6 +740,7 @@ int main(void)
 		cmocka_unit_test_setup(preemptions_alone, set_up),
 		cmocka_unit_test_setup(larger_loss, set_up),
 		cmocka_unit_test_setup(cost_beside, set_up),
+		cmocka_unit_test_setup(most_time_first, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),
 		cmocka_unit_test_setup(idle_among_waiting, set_up),
 		cmocka_unit_test_setup(overhead_of_agent, set_up),

@@ -579,6 +579,7 @@ static bool page_faults(struct judging *j)
 		     "CPU time %s / (%s - %llu faults x %llu ns)", EXACT(j, pool->cpu),
 		     EXACT(j, pool->cpu), (unsigned long long)pool->minor_faults,
 		     (unsigned long long)j->facts->fault_ns);
+	j->finding->loss_ns = (double)(cost < pool->cpu ? cost : pool->cpu);
 	j->finding->estimate = true;
 	j->finding->advice = "keep and use memory again instead of returning it, or larger pages";
 	return true;
@@ -663,6 +664,7 @@ static bool disk(struct judging *j)
 	j->finding->text = "waits for pages from a file or swap";
 	EVIDENCE(j, "%llu major page faults in %s", (unsigned long long)pool->major_faults,
 		 TIME(j, pool->life));
+	j->finding->loss_ns = (double)pmc_sub_sat(pool->life, pool->cpu + pool->delay);
 	j->finding->advice = "read ahead (madvise, readahead), or more memory";
 	return true;
 }
@@ -683,6 +685,7 @@ static bool takes_samples(struct judging *j, uint64_t n, const char *does, const
 	EVIDENCE(j, "%llu of %llu samples in %s; samples are of user mode, %.0f %% of its CPU time",
 		 (unsigned long long)n, (unsigned long long)pool->samples, functions,
 		 percent(user, pool->cpu));
+	j->finding->loss_ns = (double)pool->cpu * of_cpu;
 	if (of_cpu < 0.99)
 		GAIN(j, 1 / (1 - of_cpu), "1 / (1 - %llu / %llu samples x %.5g in user mode)",
 		     (unsigned long long)n, (unsigned long long)pool->samples,
@@ -701,6 +704,8 @@ static bool spin(struct judging *j)
 	if (pool->samples < 20 || share(pool->spinning, pool->samples) < 0.6)
 		return false;
 	j->finding->text = "spins for most of its time in user mode";
+	j->finding->loss_ns =
+		(double)by_samples(pool, pool->sampled) * share(pool->spinning, pool->samples);
 	EVIDENCE(j,
 		 "%llu of %llu samples in spin locks and sched_yield, most of whose time is in "
 		 "the kernel",
@@ -733,6 +738,7 @@ static bool gc(struct judging *j)
 	j->finding->text = SAY(j, "collects garbage, %.0f %% of all CPU time",
 			       percent(pool->cpu, j->facts->cpu));
 	EVIDENCE(j, "%s of %s", TIME(j, pool->cpu), TIME(j, j->facts->cpu));
+	j->finding->loss_ns = (double)pool->cpu;
 	GAIN(j, share(j->facts->cpu, j->facts->cpu - pool->cpu), "CPU time %s / (%s - %s)",
 	     EXACT(j, j->facts->cpu), EXACT(j, j->facts->cpu), EXACT(j, pool->cpu));
 	j->finding->advice = "fewer allocations, or a larger heap";
@@ -775,6 +781,7 @@ static bool takes_cycles(struct judging *j, enum explain_event event, uint64_t e
 	if (pool->has_count[EXPLAIN_INSTRUCTIONS])
 		EVIDENCE(j, "%.2f instructions per cycle",
 			 share(pool->counts[EXPLAIN_INSTRUCTIONS], cycles));
+	j->finding->loss_ns = (double)pool->cpu * (cost < cycles ? share(cost, cycles) : 1);
 	j->finding->estimate = true;
 	if (cost < cycles)
 		GAIN(j, share(cycles, cycles - cost), "%llu cycles / (%llu - %llu x %llu)",
@@ -822,19 +829,21 @@ static bool memory(struct judging *j)
 	return true;
 }
 
-/* Of causes that hold for the same pool the first one is named, but for waits. */
+/* Of causes that hold for the same pool the first one is named; of WAITS and COSTS the one that
+ * loses most time, but of several COSTS, which overlap, the first. */
 static const struct rule {
 	const char *cause;
 	bool (*judge)(struct judging *j);
 	enum {
-		ALONE,
-		WAITS, /* loses time of a kind of its own: the largest of several is named */
+		ALONE, /* only where no other one is named, which then is no cause of its own */
+		EARLY, /* as COSTS, but waits that come after it are caused by it, too */
+		WAITS, /* loses time of a kind of its own */
 		COSTS, /* CPU time, whatever else the pool does: also where another one is named */
 	} kind;
 } rules[] = {
 	{ "lock", lock, WAITS },
-	{ "gc", gc, COSTS },
-	{ "short-lived", short_lived, COSTS },
+	{ "gc", gc, EARLY },
+	{ "short-lived", short_lived, EARLY },
 	{ "handoff", handoff, ALONE },
 	{ "cpu-starved", cpu_starved, WAITS },
 	{ "imbalance", imbalance, ALONE },
@@ -961,6 +970,9 @@ const char *explain_title(const struct facts *facts, const struct pool_facts *po
 
 static bool judge_by(struct judging *j, const struct rule *rule)
 {
+	const bool costs = rule->kind == COSTS || rule->kind == EARLY;
+	const uint64_t waits = j->pool->delay + j->pool->locks.ns;
+
 	memset(j->finding, 0, sizeof(*j->finding));
 	j->finding->pool = explain_title(j->facts, j->pool);
 	j->finding->of = j->pool;
@@ -971,8 +983,8 @@ static bool judge_by(struct judging *j, const struct rule *rule)
 	if (!rule->judge(j))
 		return false;
 	if (j->finding->gain > 1 && !j->finding->loss_ns)
-		j->finding->loss_ns = (double)(j->pool->cpu + j->pool->delay + j->pool->locks.ns) *
-				      (1 - 1 / j->finding->gain);
+		j->finding->loss_ns =
+			(double)(j->pool->cpu + (costs ? 0 : waits)) * (1 - 1 / j->finding->gain);
 	return true;
 }
 
@@ -987,35 +999,68 @@ static void say_also(struct judging *j, const struct finding *other)
 				"");
 }
 
+struct verdict {
+	const struct rule *rule; /* NULL: none yet */
+	struct finding finding;
+};
+
+struct verdicts {
+	struct verdict named, wait, cost; /* those that lose most time beside the named one */
+};
+
+static void put_beside(struct verdicts *all, const struct verdict *other)
+{
+	struct verdict *to = other->rule->kind == WAITS ? &all->wait : &all->cost;
+
+	/* The same wait. */
+	if (is_of_cpus(other->rule->cause) && is_of_cpus(all->named.rule->cause))
+		return;
+	if (!to->rule || other->finding.loss_ns > to->finding.loss_ns)
+		*to = *other;
+}
+
+static void put_verdict(struct verdicts *all, const struct verdict *next)
+{
+	const struct verdict before = all->named;
+	const bool waits = before.rule && (before.rule->kind == WAITS || next->rule->kind == WAITS);
+
+	if (before.rule && (!waits || next->finding.loss_ns <= before.finding.loss_ns)) {
+		put_beside(all, next);
+		return;
+	}
+	all->named = *next;
+	if (before.rule)
+		put_beside(all, &before);
+}
+
+/* Whether the rule can say something beside the one that is named. */
+static bool is_asked(const struct rule *named, const struct rule *rule)
+{
+	if (!named)
+		return true;
+	if (rule->kind == WAITS)
+		return named->kind == WAITS || named->kind == COSTS;
+	return rule->kind != ALONE;
+}
+
 static bool judge_pool(struct judging *j)
 {
-	const struct rule *named = NULL;
-	/* With most loss of those that are not named. */
-	struct finding most = { .loss_ns = 0 }, wait = { .cause = "" }, cost = { .loss_ns = 0 };
+	struct verdicts all = { .named.rule = NULL };
 
 	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		const struct rule *rule = &rules[i];
-		const bool waits = named && named->kind == WAITS && rule->kind == WAITS;
+		struct verdict next = { .rule = &rules[i] };
 
-		if ((named && !waits && rule->kind != COSTS) || !judge_by(j, rule))
+		if (!is_asked(all.named.rule, next.rule) || !judge_by(j, next.rule))
 			continue;
-		if (!named || (waits && j->finding->loss_ns > most.loss_ns)) {
-			wait = named ? most : wait;
-			named = rule;
-			most = *j->finding;
-		} else if (waits && j->finding->loss_ns > wait.loss_ns &&
-			   !(is_of_cpus(rule->cause) && is_of_cpus(named->cause))) {
-			wait = *j->finding;
-		} else if (!waits && j->finding->loss_ns > cost.loss_ns) {
-			cost = *j->finding;
-		}
+		next.finding = *j->finding;
+		put_verdict(&all, &next);
 	}
-	*j->finding = most;
-	if (!named)
+	*j->finding = all.named.finding;
+	if (!all.named.rule)
 		return false;
-	say_also(j, &wait);
-	say_also(j, &cost);
-	add_rest(j, wait.cause);
+	say_also(j, &all.wait.finding);
+	say_also(j, &all.cost.finding);
+	add_rest(j, all.wait.rule ? all.wait.rule->cause : "");
 	return true;
 }
 
