@@ -126,6 +126,20 @@ static void share_of_gain(void **state)
 	last = strstr(finding()->text, "thread ");
 	assert_non_null(last);
 	assert_int_equal(strtoul(last + strlen("thread "), NULL, 10), 50);
+	/* With fewer threads the one CPU does no more. */
+	facts.wall = S / 2;
+	assert_string_equal(finding()->advice, "more CPUs");
+	assert_string_equal(finding()->instead, "at most 1 such thread, which then waits less");
+	facts.cpus = 2;
+	facts.delay = S;
+	pool.cpus = 1;
+	assert_string_equal(finding()->advice, "a wider affinity (taskset, cpuset)");
+	assert_string_equal(finding()->instead, "fewer threads on these CPUs");
+	facts.cpus = 1;
+	facts.delay = S / 2;
+	pool.cpus = 0;
+	facts.wall = S * 9 / 10;
+	assert_null(finding()->instead);
 	/* As long as the pool itself waits. */
 	pool.longest.delay = S / 10;
 	assert_null(strstr(finding()->text, "thread"));

@@ -152,6 +152,12 @@ static void put_list(const char *head, const char *const *list)
 		LINE("   %-11s%s", head, line.buf);
 }
 
+/* What stands before a remedy that has not the gain of the advice. */
+static const char *instead_of(const struct finding *finding)
+{
+	return !finding->instead ? "" : finding->gain > 1 ? "; or without that gain " : "; or ";
+}
+
 static void put_finding(const struct finding *finding, bool verbose)
 {
 	char gain[64] = "";
@@ -165,7 +171,8 @@ static void put_finding(const struct finding *finding, bool verbose)
 			 finding->estimate ? ": some %.1f times as fast, by that estimate" :
 					     ": at most %.1f times as fast",
 			 finding->gain);
-	LINE("   %-11s%s%s", "try", finding->advice, gain);
+	LINE("   %-11s%s%s%s%s", "try", finding->advice, gain, instead_of(finding),
+	     finding->instead ? finding->instead : "");
 	if (verbose && finding->gain > 1)
 		LINE("   %-11s%s", "gain", finding->arithmetic);
 }
@@ -359,7 +366,10 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 		put_texts(&json, "evidence", finding->evidence);
 		put_texts(&json, "excluded", finding->excluded);
 		put_texts(&json, "unknown", finding->unknown);
-		pmc_json_str(&json, "try", finding->advice);
+		pmc_json_str(&json, "try",
+			     explain_text(facts->arena, "%s%s%s", finding->advice,
+					  instead_of(finding),
+					  finding->instead ? finding->instead : ""));
 		pmc_json_double(&json, "gain", finding->gain > 1 ? finding->gain : NAN);
 		pmc_json_str(&json, "arithmetic", finding->gain > 1 ? finding->arithmetic : NULL);
 		pmc_json_object_end(&json);

@@ -145,6 +145,7 @@ struct finding {
 	const char *text; /* one line */
 	const char *evidence[EXPLAIN_LINES], *excluded[EXPLAIN_LINES], *unknown[EXPLAIN_LINES];
 	const char *advice;
+	const char *instead;	/* another remedy, without the gain; NULL: none */
 	double gain;		/* how many times as fast at most; 0: unknown */
 	const char *arithmetic; /* of the gain: "34.1 s / (34.1 s - 5.0 s) = 1.2" */
 	bool estimate;		/* gain is an estimate: counts × typical costs */

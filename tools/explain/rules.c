@@ -23,7 +23,8 @@
 #define BRANCH_CYCLES 15u
 #define TLB_CYCLES    30u
 
-#define WIDER "a wider affinity (taskset, cpuset), or fewer threads on these CPUs"
+#define WIDER "a wider affinity (taskset, cpuset)"
+#define FEWER "fewer threads on these CPUs"
 
 struct judging {
 	const struct facts *facts;
@@ -238,6 +239,13 @@ static bool held_back(struct judging *j)
 	return true;
 }
 
+static void widen(struct judging *j)
+{
+	j->finding->advice = WIDER;
+	j->finding->instead = FEWER;
+	limit_to_cpus(j);
+}
+
 static bool cpu_starved(struct judging *j)
 {
 	const struct facts *facts = j->facts;
@@ -245,6 +253,7 @@ static bool cpu_starved(struct judging *j)
 	const uint64_t wanted = pool->cpu + pool->delay;
 	const double others = runnable(facts) - share(wanted, facts->wall);
 	const double room = facts->cpus - others;
+	const uint64_t least = room > 0 ? (uint64_t)(room + 0.5) : 0;
 
 	if (held_back(j))
 		return true;
@@ -260,17 +269,19 @@ static bool cpu_starved(struct judging *j)
 		EVIDENCE(j, "the run had %.2f CPUs: other programs, or a limit, took the rest",
 			 share(facts->cpu, facts->wall));
 	if (is_confined(j)) {
-		j->finding->advice = WIDER;
-		limit_to_cpus(j);
+		widen(j);
 	} else if (share(facts->cpu, facts->wall) < 0.85 * facts->cpus) {
 		j->finding->advice =
 			"more CPUs, fewer other programs on them, or a larger limit (cgroup)";
-	} else if (facts->has_delay && room >= 0.5 && pool->threads > (uint64_t)(room + 0.5)) {
-		j->finding->advice = SAY(
-			j, "at most %.0f such thread%s, which then wait%s less, or more CPUs", room,
-			plural((uint64_t)(room + 0.5)), (uint64_t)(room + 0.5) == 1 ? "s" : "");
 	} else {
 		j->finding->advice = "more CPUs";
+		/* The CPUs stay as busy as they are. */
+		if (facts->has_delay && room >= 0.5 && pool->threads > least)
+			j->finding->instead = SAY(j,
+						  "at most %llu such thread%s, which then wait%s "
+						  "less",
+						  (unsigned long long)least, plural(least),
+						  least == 1 ? "s" : "");
 	}
 	return true;
 }
@@ -282,7 +293,7 @@ static bool cpu_starved(struct judging *j)
 static bool preempted(struct judging *j)
 {
 	if (j->facts->cpus && !waits_for_cpu(j->pool) && says_preempted(j)) {
-		j->finding->advice = measure_first(j, is_confined(j) ? WIDER : LOOK);
+		j->finding->advice = measure_first(j, is_confined(j) ? WIDER ", or " FEWER : LOOK);
 		return true;
 	}
 	if (!j->facts->cpus ||
@@ -291,9 +302,9 @@ static bool preempted(struct judging *j)
 				  "" :
 				  ", though the run wants no more CPUs than there are"))
 		return false;
-	j->finding->advice = is_confined(j) ? WIDER : LOOK;
+	j->finding->advice = LOOK;
 	if (is_confined(j))
-		limit_to_cpus(j);
+		widen(j);
 	return true;
 }
 
