@@ -248,9 +248,14 @@ if [ "$(id -u)" -eq 0 ]; then
 	run "$PMCTL" profile -o recorded.pmc -- "$PROG/causes" pinned 200
 	run "$PMCTL" explain --json recorded.pmc
 	like "$(jq -r '.findings[].cause' out)" "cpu-starved|preempted" "a recording without run delay: what switches say of it" || diag "$(cat out)"
+	is "$(jq -r '.unknown[]' out | grep -c '^waits for a CPU after a wake-up (of threads that have ended; pmctl run -e run-delay')" 1 "and what has the rest" || diag "$(cat out)"
+	run "$PMCTL" run --off-cpu --report off -o off-cpu.pmc -- "$PROG/causes" pinned 200
+	run "$PMCTL" explain --json off-cpu.pmc
+	is "$(jq -r '.findings[].unknown[] | select(startswith("waits for a CPU"))' out)" "waits for a CPU after a wake-up (pmctl run -e run-delay)" \
+		"a dump with waits alone: which waits for a CPU are unknown" || diag "$(cat out)"
 	"$PMCTL" profile --on-cpu -o on-cpu.pmc -- "$PROG/causes" pinned 200 2>err
 	run "$PMCTL" explain --json on-cpu.pmc
-	is "$(jq -r '.unknown[]' out | grep -c 'pmctl run') $(jq -r '.unknown[]' out | grep -c 'pmctl profile')" "0 1" "a recording of CPU time: no advice to run it otherwise" || diag "$(cat out)"
+	is "$(jq -r '.unknown[]' out | grep -c 'pmctl run') $(jq -r '.unknown[]' out | grep -c 'pmctl profile')" "0 2" "a recording of CPU time: no advice to run it otherwise" || diag "$(cat out)"
 	run "$PMCTL" explain --json -o waiting.pmc -- "$PROG/causes" waiting
 	futexes=$(jq '.states[] | capture("waits (?<all>[0-9]+) % of its time, (?<n>[0-9]+) % for conditions") | 100 * (.n | tonumber) / (.all | tonumber)' out)
 	"$PMCTL" export --to folded --event off-cpu waiting.pmc >waiting.folded

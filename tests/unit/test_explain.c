@@ -161,6 +161,16 @@ static void incomplete_delays(void **state)
 	assert_non_null(strstr(finding()->text, "at least 45 %"));
 	assert_non_null(strstr(finding()->evidence[0], "at least 1.0 threads"));
 	assert_true(finding()->gain == 0);
+	/* What is known of it is not unknown, too. */
+	facts.dumped = true;
+	assert_string_equal(finding()->unknown[0], "waits for a CPU (pmctl run -e run-delay)");
+	facts.preemptions = true;
+	assert_string_equal(finding()->unknown[0],
+			    "waits for a CPU after a wake-up (pmctl run -e run-delay)");
+	facts.recorded = true;
+	assert_string_equal(finding()->unknown[0],
+			    "waits for a CPU after a wake-up (of threads that have ended; pmctl "
+			    "run -e run-delay, where it loads the agent)");
 	/* Its waits hold waits for a CPU. */
 	pool.all_life = 10 * S;
 	pool.has_waits = pool.has_places = true;

@@ -113,6 +113,7 @@ struct facts {
 	bool go;	    /* a program in Go */
 	bool dumped;	    /* the user named dumps, which other commands can make with more */
 	bool recorded;	    /* by pmctl profile, which has no run delay of threads that ended */
+	bool preemptions;   /* how long threads waited for a CPU after these was recorded */
 	unsigned cpus;	    /* 0: unknown */
 	uint64_t fault_ns;  /* price of a page fault */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */

@@ -175,6 +175,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		own.has_delay = true;
 		own.delay = fixed->delay_ns;
 	}
+	facts->preemptions |= thread->delays != NULL;
 	/* At least what records of switches say. */
 	if (!own.has_delay && thread->delays)
 		own.delay = thread->delays->weight;

@@ -875,6 +875,22 @@ static const struct rule {
 
 /* ---- findings ---------------------------------------------------------------------------- */
 
+static const char *unknown_delay(const struct facts *facts, const struct pool_facts *pool)
+{
+	uint64_t ns;
+	const char *what = facts->preemptions		   ? "waits for a CPU after a wake-up" :
+			   explain_is_preempted(pool, &ns) ? "how long it waits for a CPU" :
+							     "waits for a CPU";
+	const char *how = facts->preemptions && facts->recorded ?
+				  "of threads that have ended; pmctl run -e run-delay, where it "
+				  "loads the agent" :
+			  !facts->dumped  ? "threads that have ended" :
+			  facts->recorded ? "pmctl profile, as root" :
+					    "pmctl run -e run-delay";
+
+	return explain_text(facts->arena, "%s (%s)", what, how);
+}
+
 void explain_unknown(const struct facts *facts, const struct pool_facts *pool, const char **list)
 {
 	/* Waits can be recorded so, or this prevented it. */
@@ -885,15 +901,10 @@ void explain_unknown(const struct facts *facts, const struct pool_facts *pool, c
 			  facts->recorded ? "pmctl profile, as root" :
 					    "pmctl run --off-cpu, or of any program pmctl profile "
 					    "--off-cpu -p PID or -- CMD, as root";
-	uint64_t ns;
 
 	list = end_of(list);
-	if (!pool->has_delay && !facts->recorded && explain_is_preempted(pool, &ns))
-		*list++ = "how long it waits for a CPU (pmctl run -e run-delay)";
-	else if (!pool->has_delay)
-		*list++ = facts->dumped && !facts->recorded ?
-				  "waits for a CPU (pmctl run -e run-delay)" :
-				  "waits for a CPU (threads that have ended)";
+	if (!pool->has_delay)
+		*list++ = unknown_delay(facts, pool);
 	if (!pool->has_waits && !pool->has_places)
 		*list++ = explain_text(facts->arena, "locks, disks and sockets (%s)", how);
 	else if (!pool->has_waits)
