@@ -104,6 +104,10 @@ run "$PMCTL" run -e task-clock -- "$PROG/burn_static"
 is "$status" 0 "a static program under pmctl run: its status"
 like "$(cat err)" 'static' "a static program under pmctl run: one line gives the reason for no rows" ||
 	diag_file err stderr
+run "$PMCTL" run --report off -o static.pmc -- "$PROG/burn_static" 20
+run "$PMCTL" report static.pmc
+is "$(grep -cE 'unattributed .* [0-9]+ +[0-9]+ +[0-9]+$' out) $(grep -c 'children' out)" "1 0" \
+	"its faults and switches are in the table, as it had no children" || diag_file out
 
 # ---- a static launcher that uses two CPUs --------------------------------------------------------
 run "$PMCTL" run -e task-clock --report json=r.json -- "$PROG/burn_static" 300 "$PROG/pages" 10

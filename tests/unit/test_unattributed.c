@@ -455,6 +455,58 @@ static void accounts_of_the_process(void **state)
 	assert_int_equal(p->descendants.counts[1].state, PMC_NOT_COUNTED);
 }
 
+/* wait4(2) has faults and switches of a program together with those of the children that it waited
+ * for. */
+static void program_without_agent(void **state)
+{
+	static const struct {
+		uint64_t max_rss_bytes, children_cpu_ns;
+		bool child; /* with an agent */
+		bool known;
+	} cases[] = {
+		{ 4096, 0, false, true },
+		{ 4096, 1, false, false },
+		{ 4096, 0, true, false },
+		{ 0, 0, false, false }, /* no wait4(2), as of pmctl profile */
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pmc_process_fixed fixed = { .pid = 1,
+						   .flags = FIRST,
+						   .start_ns = 1,
+						   .cpu_ns = 130,
+						   .minor_faults = 9,
+						   .involuntary_switches = 4,
+						   .time_ns = 1000,
+						   .end_ns = 1000,
+						   .how_ended = PMC_ENDED_EXIT };
+		struct pmc_usage rest = { .minor_faults = 0 };
+
+		if (i) {
+			profile_end(state);
+			profile_begin(state);
+		}
+		fixed.max_rss_bytes = cases[i].max_rss_bytes;
+		fixed.children_cpu_ns = cases[i].children_cpu_ns;
+		memcpy(fixed.job, id(7), 16);
+		build_process(1, 1, &fixed, "static");
+		fixed.pid = 2;
+		fixed.ppid = 1;
+		fixed.start_ns = 2;
+		fixed.end_ns = 500;
+		fixed.flags = fixed.max_rss_bytes = fixed.children_cpu_ns = 0;
+		memcpy(fixed.parent_identity, id(1), 16);
+		if (cases[i].child)
+			build_process(2, 1, &fixed, "exe");
+		load();
+		assert_int_equal(pmc_process_usage_rest(find(1), &rest), cases[i].known);
+		if (cases[i].known) {
+			assert_int_equal(rest.minor_faults, 9);
+			assert_int_equal(rest.involuntary_switches, 4);
+		}
+	}
+}
+
 /* The root's wait4(2) has 300 of descendants; of one in the dump, which used 200, only if the root
  * or a process that it waited for did wait for it. */
 static void descendants_that_nobody_waited_for(void **state)
@@ -530,6 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PROFILE_TEST(rows_come_off),
 		PROFILE_TEST(accounts_of_the_process),
+		PROFILE_TEST(program_without_agent),
 		PROFILE_TEST(descendants_that_nobody_waited_for),
 		PROFILE_TEST(the_newest_total_holds),
 		PROFILE_TEST(a_little_below_is_none),

@@ -132,6 +132,7 @@ struct pmc_p_process {
 	uint64_t children_cpu_ns, seen_cpu_ns;
 	bool phases;
 	bool not_waited_for; /* of an origin: the root's children_cpu_ns lacks it */
+	bool alone;	     /* no other process of its machine started while it ran */
 	bool named;	     /* its sites have names by pmc_profile_name_sites() */
 	const struct pmc_profile_tables *tables; /* of its profile */
 	UT_hash_handle hh;			 /* by identity */

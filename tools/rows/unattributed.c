@@ -314,8 +314,28 @@ static void close_accounted(struct pmc_profile *profile, struct pmc_p_process *p
 		subtract_accounted(&p->root->descendants, &p->unattributed);
 }
 
+/* The next process in the order of starts decides; of one job not all are there. */
+static bool is_alone(const struct pmc_profile *profile, uint64_t at)
+{
+	const struct pmc_p_process *p = profile->processes[at];
+
+	if (profile->tables->options.only_job)
+		return false;
+	for (uint64_t i = at + 1; i < profile->n_processes; i++) {
+		const struct pmc_p_process *next = profile->processes[i];
+
+		if (strcmp(next->node, p->node) != 0)
+			return true;
+		if (next->origin != p->origin)
+			return next->fixed.start_ns >= p->fixed.end_ns;
+	}
+	return true;
+}
+
 void profile_close_totals(struct pmc_profile *profile)
 {
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		profile->processes[i]->alone = is_alone(profile, i);
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct pmc_p_process *p = profile->processes[i];
 
@@ -349,14 +369,24 @@ bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newes
 	return *newest_ns > process->fixed.time_ns;
 }
 
-/* Those of a program without an agent, by wait4(2), are also of its children; those of a killed one
- * may be older than its rows. */
+/* A program without an agent, of which wait4(2) told pmctl run: faults and switches are also those
+ * of children that it waited for, unless there were none. */
+static bool had_no_children(const struct pmc_p_process *process)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+
+	return fixed->flags & PMC_PROCESS_FIRST && fixed->max_rss_bytes &&
+	       !fixed->children_cpu_ns && process->alone;
+}
+
+/* Those of a killed process may be older than its rows. */
 static bool has_usage(const struct pmc_p_process *process)
 {
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	uint64_t newest_ns;
 
-	return process->known && process->n_threads && !pmc_process_never_on(fixed) &&
+	return process->known && (process->n_threads || had_no_children(process)) &&
+	       !pmc_process_never_on(fixed) &&
 	       !(fixed->flags & (PMC_PROCESS_NO_SWITCHES | PMC_PROCESS_NO_FAULTS)) &&
 	       !pmc_process_end_unseen(process, &newest_ns);
 }

@@ -228,10 +228,12 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 	fixed.rank = pmc_labels(&out, environ, run->config.label);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
-	put_note(buf, identity, 1, NOTE_NO_AGENT,
-		 "%s %s: no thread rows; its faults and switches include those of the children it "
-		 "waited for%s",
-		 run->program.image, obstacle ? obstacle : how(child, false, text),
+	put_note(buf, identity, 1, NOTE_NO_AGENT, "%s %s: no thread rows%s%s", run->program.image,
+		 obstacle ? obstacle : how(child, false, text),
+		 fixed.children_cpu_ns || profile->n_processes ?
+			 "; its faults and switches are in no row either, as they include those of "
+			 "the children it waited for" :
+			 "",
 		 run_has_totals(run) ? ", its counts those of programs it started without rows" :
 		 run->program.hidden ? "; the kernel refuses counters of other users on it" :
 				       "");
