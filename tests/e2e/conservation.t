@@ -88,6 +88,16 @@ adds_up "raw clone in a child"
 within "$(json "$T/report.json" '[.processes[].coverage | .cpu_ns, .descendants_cpu_ns // 0] | add')" \
 	"$(json "$T/ru" .cpu_ns)" 3 "raw clone in a child: its CPU time is of its process or a descendant's, not both" || evidence
 
+# Faults and switches of a child without an agent: libpmcagent(7) says which modes have them.
+for mode in auto full; do
+	PMC_EVENTS=page-faults,context-switches PMC_INHERIT=$mode measured "$PROG/spawn" "$PROG/burn_static" 50
+	is "$(jq -c '.processes[] | select(.coverage.descendants_cpu_ns) | [.inherit_mode, (.coverage.descendants_cpu_ns > 40e6), ([.descendants[] | select(.value)] | length)]' "$T/report.json")" \
+		"$([ $mode = full ] && echo '["full",true,2]' || echo '["off",true,0]')" \
+		"PMC_INHERIT=$mode: what is known of a child without an agent" || evidence
+	is "$(jq '.processes[0].minor_faults > 0' "$T/report.json")" true \
+		"PMC_INHERIT=$mode: faults of the process itself are known" || evidence
+done
+
 # The same tree in each other mode of PMC_INHERIT.
 for mode in clock off auto; do
 	PMC_INHERIT=$mode measured "$PROG/tree" 3 50
