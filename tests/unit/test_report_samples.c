@@ -142,6 +142,7 @@ static void threads_without_samples(void **state)
 		.pid = 7, .rank = -1, .time_ns = 1, .cpu_ns = 200000000, .threads_seen = 2
 	};
 	const struct pmc_sample list[] = { { 0, 60, 60000000 } };
+	static const char *const second[] = { "seq=1" };
 	struct pmc_report_options options = { .top = -1 };
 	struct pmc_samples_fixed of = { .frequency = 1000 };
 	struct pmc_profile profile;
@@ -172,6 +173,14 @@ static void threads_without_samples(void **state)
 		assert_int_equal(result, 0);
 		has(text, some ? ": 30.0 % of 0.20 s CPU" : ": 0.0 % of 0.20 s CPU");
 		has(text, "the start and end of programs");
+		/* As in the title: not of the counter, which has 20 ms of it. */
+		options.where = second;
+		options.n_where = 1;
+		text = made_report(&profile, &options, &result, NULL);
+		assert_int_equal(result, 0);
+		has(text, " 90.0 ms CPU (");
+		has(text, ": 0.0 % of 90.0 ms CPU");
+		options.n_where = 0;
 		pmc_profile_free(&profile);
 	}
 }
