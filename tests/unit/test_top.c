@@ -229,6 +229,26 @@ static void filter_and_zoom(void **state)
 	assert_int_equal(look.by, TOP_PROCESS);
 }
 
+/* Times of before the first reading are in the sums of one thread, too. */
+static void zoom(void **state)
+{
+	struct top_job job = { .flags = flags, .watch = watch };
+	const struct top_screen screen = { .job = &job, .zoomed = 2 };
+	struct live_task *task = &tasks[1].task;
+	char text[4096];
+	struct pmc_out out;
+
+	task->charged_ns = 23000000000u;
+	task->charged_before_ns = 22000000000u;
+	task->sum.cpu_ns = 5000000000u;
+	/* Its last wait goes on. */
+	task->sum.delay_ns = 1480000000u;
+	pmc_out_to_mem(&out, text, sizeof(text));
+	top_put_zoom(&screen, &out);
+	assert_non_null(strstr(text, "on a CPU               5.00 s"));
+	assert_non_null(strstr(text, "waiting for a CPU      23.48 s"));
+}
+
 static void sparkline(void **state)
 {
 	/* The present slot is not shown. */
@@ -523,6 +543,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(late_readings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filter_and_zoom, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(zoom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(layout, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(titles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lengths_of_waits, set_up, tear_down),

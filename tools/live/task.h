@@ -148,6 +148,11 @@ uint64_t live_pool_key(const char *thread, char *name);
 /* The same; *name, of a thread, becomes that of its pool: of its threads, while all that `pools`
  * has seen have the same. */
 uint64_t live_pool_take(struct pmc_map *pools, struct pmc_arena *arena, const char **name);
+/* Run delay since its start; `sum` has that since the first reading. */
+static inline uint64_t live_delay_ns(const struct live_task *task)
+{
+	return task->charged_before_ns + task->sum.delay_ns;
+}
 /* Whether it is running or waits for a CPU. */
 static inline bool live_is_runnable(const struct live_task *task)
 {

@@ -236,7 +236,7 @@ void top_put_zoom(const struct top_screen *screen, struct pmc_out *out)
 	put_graph(watch, "waiting for a CPU", task->delay_us, ascii, out);
 	pmc_out_str(out, "\n since its start\n");
 	put_value(&pairs, "on a CPU", true, true, live->sum.cpu_ns);
-	put_value(&pairs, "waiting for a CPU", true, true, live->sum.delay_ns);
+	put_value(&pairs, "waiting for a CPU", true, true, live_delay_ns(live));
 	put_value(&pairs, "voluntary switches", true, false, live->sum.voluntary);
 	put_value(&pairs, "involuntary switches", true, false, live->sum.involuntary);
 	put_value(&pairs, "minor page faults", true, false, live->sum.minor_faults);
