@@ -193,7 +193,33 @@ if [ "$status" = 0 ]; then
 		"JSON: a histogram with p50"
 	run "$PMCTL" top -b -n 1 -I 50ms --waits --format csv "$sleeps"
 	unlike "$(cat "$T/out")" "histogram" "CSV has none"
+	is "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "lost-switches") c = i } NR > 1 { n += !c || $c > 0 } END { print n + 0 }' "$T/out")" 0 \
+		"no record of a switch is lost"
+	# A pmctl that does not run makes no room for records.
+	python3 -c 'import time
+while True: time.sleep(1e-5)' &
+	nap=$!
+	switches() { awk '/^voluntary/ { print $2 }' /proc/$nap/status; }
+	more() { [ "$(switches)" -gt $((before + 40000)) ]; }
+	lines() { [ "$(wc -l <"$T/out")" -gt "$1" ]; }
+	"$PMCTL" top -b -I 200ms --waits --format json "$nap" >"$T/out" 2>"$T/err" &
+	top=$!
+	await lines 0
+	kill -STOP $top
+	before=$(switches) shown=$(wc -l <"$T/out")
+	await more
+	kill -CONT $top
+	await lines $((shown + 2))
+	kill -INT $top
+	wait $top
+	kill $nap
+	wait $nap 2>"$T/ended"
+	is "$(jq -s 'map(."lost-switches") | (.[0] == 0 and add > 100)' "$T/out")" true "JSON: records of switches that were lost"
+	like "$(cat "$T/err")" "[0-9] records of switches were lost: waits are missing" "a warning says so"
 else
+	skip "switches cannot be recorded" "no record of a switch is lost"
+	skip "switches cannot be recorded" "JSON: records of switches that were lost"
+	skip "switches cannot be recorded" "a warning says so"
 	like "$(cat "$T/err")" "cannot record switches" "switches cannot be recorded"
 	skip "switches cannot be recorded" "columns of the table"
 	skip "switches cannot be recorded" "JSON: a histogram with p50"

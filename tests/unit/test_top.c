@@ -526,9 +526,12 @@ static void lengths_of_waits(void **state)
 	assert_string_equal(cell(3, TOP_LONGEST_WAIT), "100");
 	assert_string_equal(cell(3, TOP_PREEMPTED_P50), "");
 	assert_int_equal(top_waits_lost(watch.waits), 3);
+	assert_string_equal(cell(3, TOP_LOST), "3");
 	top_waits_step(watch.waits);
 	names(&look);
 	assert_string_equal(cell(3, TOP_LONGEST_WAIT), "");
+	assert_int_equal(top_waits_lost(watch.waits), 3);
+	assert_string_equal(cell(3, TOP_LOST), "0");
 	top_waits_free(watch.waits);
 }
 

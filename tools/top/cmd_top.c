@@ -139,6 +139,11 @@ static int print_tables(struct top_job *job)
 		tables++;
 		pmc_out_flush(out);
 	}
+	/* The titles of tables say it. */
+	if (top_waits_lost(job->watch.waits) && !tool_rows_is_table(rows))
+		tool_warn("%llu records of switches were lost: waits are missing; lost-switches "
+			  "has those of each interval",
+			  (unsigned long long)top_waits_lost(job->watch.waits));
 	job->counted = tables == job->flags.count && tables;
 	if (!tables)
 		tool_warn("%s ended before the first reading",

@@ -261,7 +261,7 @@ struct table_cell top_cell(void *arg, const struct table_column *column)
 
 	if (row->children &&
 	    (column->kind || (column->index > TOP_NAME && column->index != TOP_CPU &&
-			      column->index != TOP_HISTORY_)))
+			      column->index != TOP_LOST && column->index != TOP_HISTORY_)))
 		return cell_null();
 	if (column->kind == TOP_EVENT)
 		return event_cell(source, column->index);

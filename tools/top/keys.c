@@ -429,8 +429,8 @@ void top_put_help(const struct top_screen *screen, struct pmc_out *out)
 
 	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
 	for (size_t i = is_keys ? 0 : TOP_NAME; i < n; i++)
-		if (is_keys || i < TOP_WAIT_P50 || i > TOP_LONGEST_PREEMPTED ||
-		    screen->job->watch.waits)
+		if (is_keys || i < TOP_WAIT_P50 || i > TOP_LOST ||
+		    (i < TOP_WAIT_HISTOGRAM && screen->job->watch.waits))
 			pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
 	if (!is_keys)
 		put_left_out(screen, out);

@@ -136,7 +136,9 @@ void top_waits_step(struct top_waits *waits);
 /* Adds those of a thread that ended in the last interval. */
 void top_waits_add(const struct top_waits *waits, pid_t tid, struct pmc_arena *arena,
 		   struct top_lengths *to);
+/* Records that the rings had no room for: since the start, and in the last interval. */
 uint64_t top_waits_lost(const struct top_waits *waits);
+uint64_t top_waits_lost_now(const struct top_waits *waits);
 void top_waits_free(struct top_waits *waits);
 
 /* the agent: before and after the threads of a process are read */

@@ -36,6 +36,7 @@ struct top_waits {
 	struct waiter *waiters, *unused;
 	unsigned now; /* which of the lengths are those of the present interval */
 	uint64_t lost, lost_ns;
+	uint64_t lost_before, lost_now; /* before this interval, and in the last one */
 };
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -136,6 +137,8 @@ void top_waits_step(struct top_waits *waits)
 	if (!waits)
 		return;
 	waits->now ^= 1;
+	waits->lost_now = waits->lost - waits->lost_before;
+	waits->lost_before = waits->lost;
 	HASH_ITER (hh, waits->waiters, waiter, next) {
 		const bool shown = waiter->lengths[!waits->now].waits.n ||
 				   waiter->lengths[!waits->now].delays.n;
@@ -167,6 +170,11 @@ void top_waits_add(const struct top_waits *waits, pid_t tid, struct pmc_arena *a
 uint64_t top_waits_lost(const struct top_waits *waits)
 {
 	return waits ? waits->lost : 0;
+}
+
+uint64_t top_waits_lost_now(const struct top_waits *waits)
+{
+	return waits ? waits->lost_now : 0;
 }
 
 /* ---- start and end ------------------------------------------------------------------------ */
