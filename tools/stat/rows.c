@@ -10,6 +10,8 @@
 /* Clocks that are not read at the same time differ. schedstat of a thread on a CPU lags by a tick.
  */
 #define SLACK_NS 1000000u
+/* CPU time of a switch that task-clock lacks, at most. */
+#define SWITCH_NS 10000u
 
 struct stat_row *stat_row(struct stat_job *stat, const struct stat_key *key)
 {
@@ -42,6 +44,24 @@ static uint64_t ran(struct stat_row *row)
 	return row->ran_ns;
 }
 
+/* The part of its CPU time that its task-clock stands for. That of a thread that has started since
+ * the start lacks what it ran before its events were opened, which is known at its first reading,
+ * but for what schedstat then lags behind. Later the switches hide how much that was. */
+static uint64_t counted(struct stat_row *row)
+{
+	const bool first = !row->ran_ns;
+	const uint64_t ns = ran(row), lacks = pmc_sub_sat(ns, row->clock_ns),
+		       switches = row->sum.voluntary + row->sum.involuntary;
+
+	if (!row->later)
+		return ns;
+	if (first)
+		row->missed_switches = switches;
+	if (lacks > row->missed_ns + (switches - row->missed_switches) * SWITCH_NS)
+		row->missed_ns = lacks - (switches - row->missed_switches) * SWITCH_NS;
+	return ns - row->missed_ns;
+}
+
 bool stat_row_is_over(const struct stat_job *stat, const struct stat_row *row)
 {
 	return stat->target == STAT_PROCESS && row->task.pid && !row->seen;
@@ -61,8 +81,8 @@ void stat_drop_rows(struct stat_job *stat)
 		HASH_FIND(hh, stat->by_key, &row->key, sizeof(row->key), same);
 		if (same == row)
 			HASH_DEL(stat->by_key, row);
-		stat->dropped_ns += ran(row);
-		stat->dropped_clock_ns += row->later ? row->clock_ns : ran(row);
+		stat->dropped_clock_ns += counted(row);
+		stat->dropped_ns += row->ran_ns;
 		live_groups_free(&row->groups);
 		live_task_close(&row->task, &stat->budget);
 		free(row);
@@ -206,11 +226,9 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 	clock = pmc_sub_sat(clock, stat->dropped_clock_ns);
 	for (unsigned r = 1; r < stat->n_rows; r++) {
 		struct stat_row *row = stat->rows[r];
-		const uint64_t ns = ran(row);
 
-		cpu = pmc_sub_sat(cpu, ns);
-		/* The events of a later thread were opened when it had run for a time. */
-		clock = pmc_sub_sat(clock, row->later ? row->clock_ns : ns);
+		clock = pmc_sub_sat(clock, counted(row));
+		cpu = pmc_sub_sat(cpu, row->ran_ns);
 	}
 	if (cpu > rest->cpu_ns + slack)
 		rest->cpu_ns = cpu;

@@ -47,6 +47,8 @@ struct stat_row {
 	/* task-clock since the start, 0: not counted; at the last step and the last reading */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
 	uint64_t ran_ns, ran_clock_ns; /* CPU time since the start, by both; that clock then */
+	/* Of a later thread: CPU time before its events were opened; its switches then */
+	uint64_t missed_ns, missed_switches;
 };
 
 struct stat_process {
