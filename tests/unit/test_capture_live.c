@@ -43,6 +43,8 @@ static void of_stat(void **state)
 	};
 	static const char *const once[] = {
 		"pmctl stat -p 1234 -I 1s -n 2 --by pool --cumulative",
+		/* The last interval is short. */
+		"pmctl stat -I 749950us -e task-clock,cycles,page-faults -- ./app",
 		"pmctl stat -a -I 1s -n 1 --per-core",
 		"pmctl stat -a -I 1s -n 1 --per-node -e cpu-clock,cycles,instructions",
 		"pmctl stat -p 1234 -I 1s -n 2 --by thread --sort cpu --top 3 --where tid=123* "

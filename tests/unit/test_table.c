@@ -53,14 +53,6 @@ static void odd_row(void *arg, uint64_t i)
 	current = &odd_people[i];
 }
 
-/* A tenth of the first one. */
-static void smaller_row(void *arg, uint64_t i)
-{
-	static const struct person person = { "alpha|1", 150000000, 234567, 2.5, true, false };
-
-	current = &person;
-}
-
 static struct table_cell cell(void *arg, const struct table_column *column)
 {
 	struct table_cell count;
@@ -211,21 +203,104 @@ static void chosen_columns_stay(void **state)
 	assert_int_equal(table_choose(columns, N, "who,x", &arena, &chosen, &n, &problem), -EINVAL);
 }
 
-static void units_stay_while_they_suit(void **state)
-{
-	struct table above = make(100), table = above;
+static const struct table_column of_series[] = {
+	{ .name = "who", .unit = TABLE_TEXT, .index = NAME },
+	{ .name = "cpu", .unit = TABLE_NS, .least = 6, .index = NS },
+	{ .name = "count", .unit = TABLE_COUNT, .least = 8, .index = COUNT },
+};
 
-	above.n_rows = 1;
-	table_layout(&above);
-	table.row = smaller_row;
+/* The lines of one interval after the other, with a head where it is another one. */
+static const char *series(const struct person *list, unsigned n)
+{
+	struct table tables[2] = { { .n = 0 } };
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (unsigned i = 0; i < n; i++) {
+		struct table *table = &tables[i % 2], *above = &tables[!(i % 2)];
+
+		*table = make(100);
+		table->row = odd_row;
+		table->columns = of_series;
+		table->n_columns = 3;
+		table->before = i ? above : NULL;
+		odd_people = list + i;
+		table->n_rows = 1;
+		table_layout(table);
+		if (!i || !table_same_heads(above, table))
+			table_put_head(table, &out);
+		table_put_rows(table, 0, 1, &out);
+	}
+	return text;
+}
+
+static void a_series_has_one_unit(void **state)
+{
+	static const struct person falls[] = {
+		{ "a", 415000000, 5000000, 0, true, false },
+		{ "b", 96000000, 400000, 0, true, false },
+		{ "c", 0, 0, 0, true, false },
+		{ "d", 97380, 20000, 0, true, false },
+		{ "e", 1300000000, 6000000, 0, true, false },
+		/* In ms and MJ it would be 0, or have more digits than there is room for. */
+		{ "f", 300, 5000000, 0, true, false },
+		{ "g", 90000000000, 400, 0, true, false },
+	};
+
+	assert_string_equal(series(falls, 7), "  who  cpu ms   count M\n"
+					      "  a     415.0     5.000\n"
+					      "  b      96.0     0.400\n"
+					      "  c       0.0     0.000\n"
+					      "  d     0.097     0.020\n"
+					      "  e     1,300     6.000\n"
+					      "  who  cpu ns   count M\n"
+					      "  f       300     5.000\n"
+					      "  who   cpu s     count\n"
+					      "  g     90.00       400\n");
+}
+
+/* Whole numbers have up to six digits, also where the first ones were small. */
+static void a_series_of_small_numbers(void **state)
+{
+	static const struct person grows[] = {
+		{ "a", 900, 0, 0, true, false },
+		{ "b", 12000, 999999, 0, true, false },
+		{ "c", 12000, 1000000, 0, true, false },
+	};
+
+	assert_string_equal(series(grows, 3), "  who  cpu ns     count\n"
+					      "  a       900         0\n"
+					      "  b    12,000   999,999\n"
+					      "  who  cpu ns   count M\n"
+					      "  c    12,000     1.000\n");
+}
+
+/* Columns that are compared have one unit, others their own. */
+static void compared_columns_have_one_unit(void **state)
+{
+	static const struct table_column compared[] = {
+		{ .name = "sum", .unit = TABLE_NS, .together = 1, .index = NS },
+		{ .name = "min", .unit = TABLE_NS, .together = 1, .index = NAME },
+		{ .name = "mean", .unit = TABLE_NS, .together = 2, .index = COUNT },
+		{ .name = "max", .unit = TABLE_NS, .together = 2, .index = RATIO },
+		{ .name = "other", .unit = TABLE_NS, .index = BAR },
+	};
+	struct table_cell list[] = {
+		[NAME] = cell_number(true, 12500000), [NS] = cell_number(true, 11500000000u),
+		[COUNT] = cell_number(true, 5000000), [RATIO] = cell_number(true, 700000),
+		[BAR] = cell_number(true, 1500),
+	};
+	struct table_cells cells = { list, 5, NULL };
+	struct table table = make(100);
+
+	table.columns = compared;
+	table.n_columns = 5;
 	table.n_rows = 1;
-	table.before = &above;
+	table_set_cells(&table, &cells);
 	table_layout(&table);
-	assert_true(table_same_heads(&above, &table));
-	table.row = row;
-	table.n_rows = 0;
-	table_layout(&table);
-	assert_false(table_same_heads(&above, &table));
+	assert_string_equal(print(&table, TABLE_PLAIN),
+			    "  sum s  min s  mean ms  max ms  other µs\n"
+			    "  11.50   0.01    5.000   0.700     1.500\n");
 }
 
 static void texts_have_the_width_of_what_is_shown(void **state)
@@ -366,7 +441,9 @@ int main(void)
 		cmocka_unit_test(markdown_shows_markup_as_text),
 		cmocka_unit_test(columns_are_found_by_name_and_head),
 		cmocka_unit_test(chosen_columns_stay),
-		cmocka_unit_test(units_stay_while_they_suit),
+		cmocka_unit_test(a_series_has_one_unit),
+		cmocka_unit_test(a_series_of_small_numbers),
+		cmocka_unit_test(compared_columns_have_one_unit),
 		cmocka_unit_test(texts_have_the_width_of_what_is_shown),
 		cmocka_unit_test(conditions_select_rows),
 		cmocka_unit_test(null_is_last_in_both_orders),

@@ -53,9 +53,9 @@ static void measure(struct table *table)
 	}
 }
 
-/* Tables of one interval after the other would change their units at each turn. A unit stays while
- * the largest value has three digits in it. */
-static void keep_units(struct table *table)
+/* Tables of one interval after the other go on in the units of the first. The number of decimals
+ * stays while the largest value has three digits with it. */
+static void keep_decimals(struct table *table)
 {
 	const struct table *before = table->before;
 
@@ -65,7 +65,10 @@ static void keep_units(struct table *table)
 		for (unsigned b = 0; b < before->n; b++) {
 			const struct table_place *above = &before->places[b];
 
-			if (above->column != place->column || above->most <= place->most ||
+			if (above->column != place->column)
+				continue;
+			place->above = above;
+			if (above->most <= place->most ||
 			    (place->most > 0 && above->most > place->most * 10))
 				continue;
 			place->most = above->most;
@@ -76,14 +79,16 @@ static void keep_units(struct table *table)
 
 static void share_units(struct table *table)
 {
-	double most = 0;
+	for (unsigned i = 0; i < table->n; i++) {
+		struct table_place *place = &table->places[i];
+		const unsigned together = place->column->together;
 
-	for (unsigned i = 0; i < table->n; i++)
-		if (table->places[i].column->together && table->places[i].most > most)
-			most = table->places[i].most;
-	for (unsigned i = 0; i < table->n; i++)
-		if (table->places[i].column->together)
-			table->places[i].most = most;
+		place->unit_most = place->most;
+		for (unsigned k = 0; together && k < table->n; k++)
+			if (table->places[k].column->together == together &&
+			    table->places[k].most > place->unit_most)
+				place->unit_most = table->places[k].most;
+	}
 }
 
 /* Columns without a value say nothing, unless they were asked for. */
@@ -102,6 +107,46 @@ static void drop_empty(struct table *table)
 
 /* ---- heads and units ----------------------------------------------------------------------- */
 
+#define MOST_IN_UNIT 999999.5
+
+/* Columns that are compared have as many, unless there is no prefix: of whole numbers only a mean
+ * has some. */
+static int decimals_in(const struct table_place *place, const struct pmc_scale *scale)
+{
+	const double most = scale->divisor > 1 || place->most <= 0 ? place->unit_most : place->most;
+
+	return scale->divisor > 1 || (place->column->unit == TABLE_COUNT && place->real) ?
+		       pmc_decimals_for(most / scale->divisor) :
+		       0;
+}
+
+/* Whether the largest value can be printed in the unit of the table above: it is as wide there, and
+ * not 0. */
+static bool suits(const struct table_place *place, const struct pmc_scale *scale)
+{
+	const double most = place->unit_most / scale->divisor;
+	char buf[64];
+	struct pmc_out out = pmc_out_mem(buf, sizeof(buf));
+
+	pmc_show_scaled(&out, scale, place->unit_most);
+	return place->unit_most <= 0 ||
+	       (most < MOST_IN_UNIT && (scale->divisor <= 1 || most >= 0.0005) &&
+		(int)out.len + place->partial + place->estimate <= place->above->width);
+}
+
+static void set_scale(const struct table_place *place, struct pmc_scale *scale)
+{
+	struct pmc_scale above;
+
+	scale->decimals = decimals_in(place, scale);
+	if (!place->above)
+		return;
+	above = place->above->scale;
+	above.decimals = decimals_in(place, &above);
+	if (suits(place, &above))
+		*scale = above;
+}
+
 /* One unit and one number of decimals for all cells, from the largest. */
 static void choose_unit(const struct table *table, struct table_place *place, struct pmc_out *unit)
 {
@@ -116,11 +161,14 @@ static void choose_unit(const struct table *table, struct table_place *place, st
 	switch (column->unit) {
 	case TABLE_NS:
 		/* Without any time, in the unit of most tables. */
-		pmc_scale_time(&place->scale, place->most > 0 ? place->most : 1e6, place->micro);
+		pmc_scale_time(&place->scale, place->unit_most > 0 ? place->unit_most : 1e6,
+			       place->micro);
+		set_scale(place, &place->scale);
 		pmc_out_str(unit, place->scale.unit);
 		break;
 	case TABLE_COUNT:
-		pmc_scale_count(&place->scale, place->most, place->real);
+		pmc_scale_count(&place->scale, place->unit_most, place->real);
+		set_scale(place, &place->scale);
 		pmc_out_str(unit, place->scale.unit);
 		if (column->scale_unit)
 			pmc_utf8_fit(unit, column->scale_unit, strlen(column->scale_unit), 12,
@@ -318,7 +366,7 @@ void table_layout(struct table *table)
 		};
 	}
 	measure(table);
-	keep_units(table);
+	keep_decimals(table);
 	share_units(table);
 	drop_empty(table);
 	for (unsigned i = 0; i < table->n; i++) {

@@ -137,12 +137,13 @@ struct table_column {
 	bool right;		       /* text at the right */
 	bool blank;	 /* null is nothing in tables, not a dash: it has no meaning */
 	bool kept;	 /* also where no cell has a value */
-	bool together;	 /* columns of one unit that are compared: they have the same prefix */
 	bool hidden;	 /* of tables alone: not in CSV and JSON, unless it is asked for */
 	bool data;	 /* of CSV and JSON alone: not in tables, unless it is asked for */
 	bool functions;	 /* names of functions, whose start tells little */
 	int least, most; /* width in tables; most 0: no limit */
-	unsigned place;	 /* of columns with one `drop` the one with the highest is hidden first */
+	/* Not 0: columns of that number are compared, so they have one unit. */
+	unsigned together;
+	unsigned place; /* of columns with one `drop` the one with the highest is hidden first */
 	/* the command's own */
 	unsigned char kind, part, when;
 	bool json;
@@ -202,7 +203,9 @@ struct table_line {
 struct table_place {
 	const struct table_column *column;
 	bool left, filled, real, partial, estimate, hidden;
-	double most, least; /* of numbers; least: the one nearest to 0 that is not 0 */
+	double most, least;		 /* of numbers; least: the one nearest to 0 that is not 0 */
+	double unit_most;		 /* of all columns that are compared with it */
+	const struct table_place *above; /* of this column in the table above; NULL: none */
 	struct pmc_scale scale;
 	const char *micro; /* the unit of microseconds */
 	int width;
@@ -225,7 +228,7 @@ struct table {
 	bool tight;	 /* one blank between columns */
 	int indent;	 /* of lines of the table */
 	uint64_t n_more; /* rows that table_choice.top leaves out */
-	/* The table above, of the same columns: its units stay while they suit. NULL: none. */
+	/* The table above, of the same columns: its units stay while values fit. NULL: none. */
 	const struct table *before;
 	/* made by table_layout() */
 	struct table_place *places;
