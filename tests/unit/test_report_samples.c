@@ -724,7 +724,7 @@ static void slow_rank(void **state)
 
 		has(text, "\n stacks or samples of 1.00 s of CPU time are missing: which rank has");
 		has_not(text, "has the most CPU time in");
-		has(text, " 1.000               -   50.0");
+		has(text, " 1.000              -   50.0");
 	}
 }
 

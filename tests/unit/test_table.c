@@ -300,7 +300,7 @@ static void compared_columns_have_one_unit(void **state)
 	table_layout(&table);
 	assert_string_equal(print(&table, TABLE_PLAIN),
 			    "  sum s  min s  mean ms  max ms  other µs\n"
-			    "  11.50   0.01    5.000   0.700     1.500\n");
+			    "  11.50  0.013    5.000   0.700     1.500\n");
 }
 
 static void texts_have_the_width_of_what_is_shown(void **state)

@@ -109,11 +109,9 @@ static void drop_empty(struct table *table)
 
 #define MOST_IN_UNIT 999999.5
 
-/* Columns that are compared have as many, unless there is no prefix: of whole numbers only a mean
- * has some. */
 static int decimals_in(const struct table_place *place, const struct pmc_scale *scale)
 {
-	const double most = scale->divisor > 1 || place->most <= 0 ? place->unit_most : place->most;
+	const double most = place->most > 0 ? place->most : place->unit_most;
 
 	return scale->divisor > 1 || (place->column->unit == TABLE_COUNT && place->real) ?
 		       pmc_decimals_for(most / scale->divisor) :

@@ -303,6 +303,32 @@ static enum pmc_cut cut_of(const struct pmc_view *view, const struct table_colum
 	return PMC_CUT_MIDDLE;
 }
 
+/* CPU time of a row, of its threads and outside the MPI library; weights of samples; values of one
+ * event. A deviation has a unit of its own: it may be very small. */
+static unsigned together_of(const struct pmc_view *view, const struct table_column *column)
+{
+	enum { NOT, CPU_TIMES, WEIGHTS, EVENTS };
+	const unsigned i = column->index;
+
+	if (column->part == PMC_PART_STDDEV)
+		return NOT;
+	switch (column->kind) {
+	case PMC_COL_FIELD:
+		return i == PMC_FIELD_self_cpu_ns || i == PMC_FIELD_cpu_ns ||
+				       i == PMC_FIELD_outside_mpi_ns ?
+			       CPU_TIMES :
+			       NOT;
+	case PMC_COL_CPU:
+		return CPU_TIMES;
+	case PMC_COL_SAMPLE:
+		return i == PMC_SAMPLE_self || i == PMC_SAMPLE_total ? WEIGHTS : NOT;
+	case PMC_COL_EVENT:
+		return (int)i == view->clock_event ? CPU_TIMES : EVENTS + i;
+	default:
+		return NOT;
+	}
+}
+
 static void add_column(struct pmc_table *table, const struct table_column *column,
 		       enum table_drop drop)
 {
@@ -328,8 +354,7 @@ static void add_column(struct pmc_table *table, const struct table_column *colum
 		to->most = view->options->wide ? 0 :
 			   to->functions       ? pmc_screen_width(&view->options->screen) / 2 :
 						 NAME_MOST;
-	to->together = column->kind == PMC_COL_SAMPLE &&
-		       (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total);
+	to->together = together_of(view, column);
 	table->n++;
 }
 
