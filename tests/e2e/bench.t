@@ -250,6 +250,15 @@ X
 bench -r 1 -e page-faults --html "$T/two.html" true "echo $(printf '%80s')x"
 is "$(grep -c "anchor='start'" "$T/two.html") $(grep -c "anchor='middle'" "$T/two.html")" "12 0" \
 	"without -L each plot has a line with the text of each command, which could overlap below the axis"
+bench -r 2 -e page-faults --html "$T/units.html" "sleep 0.001" "sleep 1"
+is "$(python3 - "$T/units.html" <<'END'
+import re, sys
+page = open(sys.argv[1]).read()
+rows = set(re.findall(r"<td class='text'>([a-z_]+ [^<]+)", page))
+plots = set(re.findall("<h2>([^<]+)</h2>", page))
+print({row for row in rows if "_time" in row} == {plot for plot in plots if "_time" in plot}, len(plots))
+END
+)" "True 6" "--html FILE: a measurement has one unit in table and plot"
 bench -r 2 -e page-faults -L pages 100,3000 --fail-on page-faults -- "$PROG/pages" {pages}
 is "$status $(grep -c 'page-faults of .* larger; --fail-on permits 0.0' "$T/err")" "1 1" "-L NAME A,B as of hyperfine; --fail-on of the reference"
 bench -r 2 -e page-faults -L pages 3000,100 --fail-on page-faults --format csv -- "$PROG/pages" {pages}

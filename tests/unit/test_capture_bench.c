@@ -17,7 +17,8 @@ static const struct made_command {
 	int fails_in;		    /* run, from 1; 0: none */
 } made_commands[] = {
 	{ "./old", 120, 4, 0 },	 { "./new", 93, 3, 0 },	   { "./same", 119.9, 5, 0 },
-	{ "./fails", 50, 2, 3 }, { "./tiny", 2.4, 30, 0 }, { "", 1.2, 30, 0 }, /* an empty shell */
+	{ "./fails", 50, 2, 3 }, { "./tiny", 2.4, 30, 0 }, { "./quick", 0.01, 5, 0 },
+	{ "", 1.2, 30, 0 }, /* an empty shell */
 };
 
 static const char *dump_path; /* under the agent; NULL: not under it */
@@ -126,6 +127,7 @@ static void bench(void **state)
 		"pmctl bench -r 12 -e cycles " OLD,
 		"pmctl bench -r 3 -e cycles --per-thread " OLD " " NEW,
 		"pmctl bench -r 6 -e cycles ./fails " OLD,
+		"pmctl bench -r 4 -e page-faults,cycles " OLD " ./quick",
 		"pmctl bench",
 		"pmctl bench --fail-above 5 " OLD,
 		"pmctl bench -r 3 -d 5s " OLD,

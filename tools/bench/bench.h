@@ -168,6 +168,9 @@ struct bench_row {
 void bench_row_of(const struct bench *bench, const struct bench_command *command,
 		  const struct bench_command *reference, const struct bench_thread *thread,
 		  unsigned measure, struct bench_row *row);
+/* The unit of the measurement in tables and plots, and decimals for values up to `most`. */
+void bench_scale_of(const struct bench *bench, unsigned measure, double most,
+		    struct pmc_scale *scale);
 /* The reference of the command; NULL: it is the reference itself. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);

@@ -110,10 +110,7 @@ static void draw(struct plot *plot, unsigned m)
 		plot->most = fmax(plot->most, point->mean + point->ci);
 	}
 	plot->most = plot->most > 0 ? plot->most : 1;
-	if (measure->unit == BENCH_NS)
-		pmc_scale_time(&scale, plot->most, "µs");
-	else
-		pmc_scale_count(&scale, plot->most, true);
+	bench_scale_of(plot->bench, m, plot->most, &scale);
 	pmc_out_str(plot->out, "<h2>");
 	tool_page_text(plot->out, measure->name, 90);
 	pmc_outf(plot->out,

@@ -3,8 +3,8 @@
  * results.c - the results of a bench: what each command is compared with, tables of measurements
  * and the lines under them, rows of runs, and JSON.
  *
- * A table has a row for each measurement, with its own unit. Those of all commands have the same
- * widths. CSV and JSON lines have a row for each run.
+ * A table has a row for each measurement, which has one unit in the tables of all commands; these
+ * have the same widths. CSV and JSON lines have a row for each run.
  */
 #include "lib/base/json.h"
 #include "lib/base/utf8.h"
@@ -168,52 +168,89 @@ static void add_result(struct results *results, const struct bench_command *comm
 		result->values.delta = (struct bench_delta){ .known = false };
 }
 
-static double most_of(const struct result *result)
-{
-	const struct bench_summary *summary = &result->values.summary;
+/* ---- units -------------------------------------------------------------------------------- */
 
-	return fmax(fabs(summary->max), fabs(summary->min));
+/* Of a measurement in all commands: the largest values of the one with the smallest ones and of the
+ * one with the largest ones; 0: none is above 0. */
+struct extent {
+	double least, most;
+};
+
+static double most_of(const struct bench_summary *summary)
+{
+	return summary->n ? fmax(fabs(summary->max), fabs(summary->min)) : 0;
 }
 
-static void scale_by(struct results *results, struct result *result, double size)
+static void extend(struct extent *extent, const struct bench_summary *summary)
 {
-	const struct bench_summary *summary = &result->values.summary;
+	const double most = most_of(summary);
 
-	if (result->measure->unit == BENCH_NS)
-		pmc_scale_time(&result->scale, size,
-			       results->bench->rows.screen.ascii ? "us" : "µs");
+	if (most > extent->most)
+		extent->most = most;
+	if (most > 0 && (most < extent->least || extent->least == 0))
+		extent->least = most;
+}
+
+static void scale_by(const struct bench *bench, enum bench_unit unit, double size,
+		     struct pmc_scale *scale)
+{
+	if (unit == BENCH_NS)
+		pmc_scale_time(scale, size, bench->rows.screen.ascii ? "us" : "µs");
 	else
-		pmc_scale_count(&result->scale, size,
-				summary->mean != floor(summary->mean) || summary->stddev > 0);
+		pmc_scale_count(scale, size, false);
 }
 
-/* What is compared has one unit, that of the largest value if the smallest has three digits in it,
- * else that of the smallest; less than a thousandth of another one does not count. */
+/* That of the largest value if the smallest has three digits in it, else that of the smallest, if
+ * the largest has no more than six digits then. */
+static void choose_unit(const struct bench *bench, enum bench_unit unit,
+			const struct extent *extent, struct pmc_scale *scale)
+{
+	/* Without any time, in the unit of most tables. */
+	const double none = unit == BENCH_NS ? 1e6 : 0;
+
+	scale_by(bench, unit, extent->most > 0 ? extent->most : none, scale);
+	if (extent->most <= 0 || extent->least >= scale->divisor / 10)
+		return;
+	scale_by(bench, unit, extent->least, scale);
+	for (double up = 1e3; up <= 1e9 && extent->most / scale->divisor >= 999999.5; up *= 1000)
+		scale_by(bench, unit, unit == BENCH_NS ? up : extent->most, scale);
+}
+
+static int decimals_for(const struct pmc_scale *scale, double most, bool real)
+{
+	return scale->divisor > 1 || real ? pmc_decimals_for(most / scale->divisor) : 0;
+}
+
+void bench_scale_of(const struct bench *bench, unsigned measure, double most,
+		    struct pmc_scale *scale)
+{
+	struct extent extent = { 0 };
+	struct bench_row row;
+
+	for (unsigned c = 0; c < bench->n_commands; c++) {
+		bench_row_of(bench, &bench->commands[c], NULL, NULL, measure, &row);
+		extend(&extent, &row.summary);
+	}
+	choose_unit(bench, bench->measures[measure].unit, &extent, scale);
+	scale->decimals = decimals_for(scale, most, true);
+}
+
+/* Of a command or thread in all tables. */
 static void choose_scales(struct results *results)
 {
 	for (struct result *r = results->list; r < results->list + results->n; r++) {
-		const double own = most_of(r);
-		double most = own, least = own, divisor;
+		const struct bench_summary *summary = &r->values.summary;
+		const double own = most_of(summary);
+		struct extent extent = { 0 };
 
 		for (struct result *other = results->list; other < results->list + results->n;
-		     other++) {
-			const double size = most_of(other);
-
-			if (other->measure != r->measure || other->thread != r->thread ||
-			    size >= own * 1000 || size * 1000 <= own)
-				continue;
-			most = fmax(most, size);
-			least = fmin(least, size);
-		}
-		scale_by(results, r, own);
-		divisor = r->scale.divisor;
-		scale_by(results, r, most);
-		if (least < r->scale.divisor / 10)
-			scale_by(results, r, least);
-		if (r->scale.divisor == divisor)
-			scale_by(results, r, own);
-		else if (r->scale.divisor > 1)
-			r->scale.decimals = pmc_decimals_for(own / r->scale.divisor);
+		     other++)
+			if (other->measure == r->measure && other->thread == r->thread)
+				extend(&extent, &other->values.summary);
+		choose_unit(results->bench, r->measure->unit, &extent, &r->scale);
+		r->scale.decimals =
+			decimals_for(&r->scale, own > 0 ? own : extent.most,
+				     summary->mean != floor(summary->mean) || summary->stddev > 0);
 	}
 }
 
@@ -424,6 +461,21 @@ static void make_scan_row(void *arg, uint64_t i)
 	results->at = &results->list[results->first[i]];
 }
 
+/* The unit of the measurement in the other tables. */
+static const struct pmc_scale *scan_scale(const struct results *results, unsigned measure)
+{
+	struct bench *bench = results->bench;
+	struct pmc_scale *scale = pmc_arena_alloc(&bench->arena, sizeof(*scale));
+	double most = 0;
+
+	for (uint64_t i = 0; i < results->n_first; i++)
+		most = fmax(most, results->list[results->first[i] + measure].values.summary.mean);
+	bench_scale_of(bench, measure, most, scale);
+	if (bench->measures[measure].unit == BENCH_BYTES)
+		scale->unit = pmc_arena_format(&bench->arena, "%sB", scale->unit);
+	return scale;
+}
+
 /* A row for each command: its values of parameters, means, and the change of wall time. */
 static void make_scan(const struct results *results, struct table *table)
 {
@@ -444,7 +496,7 @@ static void make_scan(const struct results *results, struct table *table)
 		list[i] = (struct table_column){ .name = measure->key, .index = PARAMETERS + i };
 		list[i].head = measure->name;
 		list[i].unit = measure->unit == BENCH_NS ? TABLE_NS : TABLE_COUNT;
-		list[i].scale_unit = measure->unit == BENCH_BYTES ? "B" : NULL;
+		list[i].scale = scan_scale(results, i - p);
 		list[i].drop = measure->event ? TABLE_DROP_EVENT : TABLE_DROP_INPUT;
 	}
 	list[p].drop = TABLE_STAYS;
