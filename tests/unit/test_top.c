@@ -305,6 +305,29 @@ static void layout(void **state)
 	pmc_arena_free(&made.arena);
 }
 
+/* 80 columns have room for the first part of a long name of a function, and no more is kept free
+ * for the history than its head needs. */
+static void layout_of_processes(void **state)
+{
+	struct top_job job = { .look = { .by = TOP_PROCESS, .sort = "cpu" } };
+	struct top_layout made = { .left_out = 0 };
+
+	process.n = 1;
+	watch.children_ns = 50000000u;
+	strcpy(tasks[0].task.wchan, "unix_stream_read_generic");
+	names(&job.look);
+	assert_int_equal(rows.n, 2);
+	job.watch = watch;
+	job.rows = rows;
+	top_layout_make(&made, &job, 0, UINT_MAX, 80);
+	assert_true(has_column(&made, "where"));
+	strcpy(job.look.sort, "history");
+	top_layout_make(&made, &job, 0, UINT_MAX, 80);
+	assert_true(has_column(&made, "history") && has_column(&made, "vol"));
+	watch.children_ns = 0;
+	pmc_arena_free(&made.arena);
+}
+
 static const char *title(struct top_look *look)
 {
 	static char text[1024];
@@ -548,6 +571,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(filter_and_zoom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(zoom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(layout, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(layout_of_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(titles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lengths_of_waits, set_up, tear_down),
 		cmocka_unit_test(sparkline),

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define WIDEST_TEXT 32
+/* Of screens whose columns are as narrow as they can be. */
+#define NARROW 100
 
 enum { TOP_FIELD, TOP_EVENT, TOP_METRIC };
 
@@ -44,13 +46,15 @@ static void make_fields(const struct top_watch *watch, enum top_by by, int width
 	fields[TOP_TIME].drop = fields[TOP_NAME].drop = TABLE_STAYS;
 	fields[TOP_COMMAND_].most = width / 2;
 	fields[TOP_HISTORY_].hidden = true;
+	if (width < NARROW)
+		fields[TOP_WHERE].most = fields[TOP_WHERE].least;
 	if (by == TOP_PROCESS)
 		fields[TOP_PID].place = fields[TOP_TID].place;
 	if (by == TOP_THREAD)
 		return;
 	fields[TOP_NAME].head = by == TOP_POOL ? "pool" : "process";
 	fields[TOP_STATE].head = fields[TOP_STATE].name;
-	fields[TOP_STATE].least = 7;
+	fields[TOP_STATE].least = 6;
 }
 
 /* Those that were asked for come before all but the name, the ID and the CPU time. */
