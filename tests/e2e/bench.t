@@ -122,6 +122,19 @@ bench -r 1 --timeout 200ms -- python3 -c 'import os, time; os.setpgid(0, os.getp
 is "$status" 1 "--timeout kills a command that left its process group"
 bench -r 1 'echo a | cat'
 like "$(cat "$T/err")" "shell" "an operator of the shell is named"
+# What a shell would read as more than itself, and what it would not.
+for word in '>/dev/null' 'a|cat' '2>&1' '$HOME' '"$HOME"' '${HOME}' '`date`' '"`date`"' '$(date)' '~/x' 'x*' 'x?' 'x[0-9]' '[x]' '#x' 'a;'; do
+	bench -r 1 "echo $word b"
+	like "$(cat "$T/err")" "is an argument of echo; --shell runs shell lines" "echo $word: --shell is named"
+done
+for word in "'>/dev/null'" "\\>" "'\$HOME'" "\\\$HOME" '"\$HOME"' "'\`date\`'" '5$' 'a~' "'x*'" '"x*"' 'a#' '"a;"' '[ ]' 'a=b' '{a,b}'; do
+	bench -r 1 "echo $word b"
+	is "$status $(cat "$T/err")" "0 " "echo $word: no warning"
+done
+for line in '~/x' 'A=b true' 'cat<x' '(true)'; do
+	bench -r 1 "$line"
+	like "$(cat "$T/err")" "cannot run .*; --shell runs shell lines" "$line: --shell is named"
+done
 bench -r 1 --format json -- echo --password=hunter2
 unlike "$(cat "$T/out")" "hunter2" "secrets are masked as in dumps"
 timeout -s TERM 1 "$PMCTL" bench -r 1 --setup 'exec sleep 100' true >"$T/out" 2>"$T/err"

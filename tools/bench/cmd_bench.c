@@ -102,23 +102,49 @@ static int add(struct bench *bench, char **argv)
 	if (!tool_find_command_file(name, command->path))
 		return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program%s%s", name,
 				 strchr(name, '/') ? "" : " on the PATH",
-				 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
+				 strpbrk(name, " |<>;&$`()*?[~=") ? "; --shell runs shell lines" :
+								    "");
 	bench->n_commands++;
 	return 0;
 }
 
+#define BLANKS " \t\n\v\f\r"
+
+/* Whether a shell would take the character as more than itself. quote: around it; 0: none. */
+static bool is_syntax(const char *at, bool starts_word, char quote)
+{
+	static const char parameters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					 "_0123456789{(?@#*!$-";
+
+	if (*at == '$' && quote != '\'')
+		return at[1] && strchr(parameters, at[1]);
+	if (*at == '`')
+		return quote != '\'';
+	if (quote)
+		return false;
+	/* [ is a program, too. */
+	if (*at == '[' && starts_word)
+		return at[1] && !strchr(BLANKS, at[1]);
+	return strchr(starts_word ? "|&;<>()*?~#" : "|&;<>()*?[", *at);
+}
+
 /* Splits the text into words as sh does, without expanding anything: quotes keep white space, and a
  * backslash takes the next character as such, within quotes only the quote. `to` has room for the
- * text, argv for a word of each second character. The number of words; -1: an open quote. */
-static int split(const char *text, char *to, char **argv)
+ * text, argv for a word of each second character. syntax: the first word in which a shell would see
+ * more; NULL: none. The number of words; -1: an open quote. */
+static int split(const char *text, char *to, char **argv, const char **syntax)
 {
-	static const char blanks[] = " \t\n\v\f\r";
 	char quote = 0;
 	int n = 0;
 
-	while (*(text += strspn(text, blanks))) {
+	*syntax = NULL;
+	while (*(text += strspn(text, BLANKS))) {
+		const char *start = text;
+
 		argv[n++] = to;
-		for (; *text && (quote || !strchr(blanks, *text)); text++) {
+		for (; *text && (quote || !strchr(BLANKS, *text)); text++) {
+			if (!*syntax && is_syntax(text, text == start, quote))
+				*syntax = argv[n - 1];
 			if (quote ? *text == quote : *text == '"' || *text == '\'') {
 				quote = quote ? 0 : *text;
 				continue;
@@ -136,18 +162,11 @@ static int split(const char *text, char *to, char **argv)
 	return quote ? -1 : n;
 }
 
-/* A word that a shell would take as an operator; NULL: none. */
-static const char *operator_in(char **argv)
-{
-	while (*argv && (!strpbrk(*argv, "|&;<>") || (*argv)[strspn(*argv, "|&;<>12")]))
-		argv++;
-	return *argv;
-}
-
 static int add_string(struct bench *bench, const char *text)
 {
 	const size_t len = strlen(text);
 	char **argv, *words;
+	const char *syntax;
 	int n;
 
 	argv = pmc_arena_alloc(&bench->arena, (len / 2 + 4) * sizeof(*argv));
@@ -156,7 +175,7 @@ static int add_string(struct bench *bench, const char *text)
 		return add(bench, argv);
 	}
 	words = pmc_arena_alloc(&bench->arena, len + 1);
-	n = split(text, words, argv);
+	n = split(text, words, argv, &syntax);
 	if (n == 0)
 		return tool_fail(EXIT_USAGE, "a command is empty; give 'CMD [ARG...]'");
 	if (n < 0)
@@ -164,9 +183,9 @@ static int add_string(struct bench *bench, const char *text)
 				 "cannot parse '%.80s': a quote is not closed; \\' and "
 				 "\\\" are quotes as such",
 				 text);
-	if (operator_in(argv))
-		tool_warn("'%s' in '%.80s' is an argument of %s; --shell runs shell lines",
-			  operator_in(argv), text, argv[0]);
+	if (syntax && syntax != argv[0])
+		tool_warn("'%.80s' in '%.80s' is an argument of %s; --shell runs shell lines",
+			  syntax, text, argv[0]);
 	return add(bench, argv);
 }
 
