@@ -116,6 +116,33 @@ static void small_values_are_not_zero(void **state)
 	assert_string_equal(table.hidden, "");
 }
 
+/* With its sign, if the size alone does not tell the direction. */
+static void small_differences(void **state)
+{
+	static const struct pmc_scale scale = { 1e9, 3, "s" };
+	static const struct table_column differences[] = {
+		{ .name = "a", .unit = TABLE_COUNT, .index = 0 },
+		{ .name = "b", .unit = TABLE_COUNT, .index = 1 },
+		{ .name = "c", .unit = TABLE_COUNT, .index = 2 },
+		{ .name = "d", .unit = TABLE_COUNT, .index = 3 },
+	};
+	struct table_cell list[] = { cell_real(-1, 3), cell_real(1, 3), cell_real(1, 3),
+				     cell_real(-5e8, 3) };
+	struct table_cells cells = { list, 4, NULL };
+	struct table table = make(100);
+
+	for (unsigned i = 0; i < 4; i++)
+		list[i].scale = &scale;
+	list[1].plus = true;
+	table.columns = differences;
+	table.n_columns = 4;
+	table.n_rows = 1;
+	table_set_cells(&table, &cells);
+	table_layout(&table);
+	assert_string_equal(print(&table, TABLE_PLAIN), "        a        b       c       d\n"
+							"  -<0.001  +<0.001  <0.001  -0.500\n");
+}
+
 static void the_narrow_table_says_what_it_lacks(void **state)
 {
 	struct table table = make(26);
@@ -435,6 +462,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_values_are_not_zero),
+		cmocka_unit_test(small_differences),
 		cmocka_unit_test(the_narrow_table_says_what_it_lacks),
 		cmocka_unit_test(formats_for_programs_have_every_column),
 		cmocka_unit_test(markdown_escapes_bars),

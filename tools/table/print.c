@@ -7,7 +7,7 @@
 /* ---- cells -------------------------------------------------------------------------------- */
 
 /* A value that is not 0 is never printed as 0. */
-static bool put_small(struct pmc_out *out, double value, int decimals)
+static bool put_small(struct pmc_out *out, double value, bool plus, int decimals)
 {
 	double least = 1;
 
@@ -15,7 +15,7 @@ static bool put_small(struct pmc_out *out, double value, int decimals)
 		least /= 10;
 	if (value == 0 || value >= least / 2 || value <= -least / 2)
 		return false;
-	pmc_out_str(out, value < 0 ? ">-" : "<");
+	pmc_out_str(out, value < 0 ? "-<" : plus ? "+<" : "<");
 	pmc_out_fixed(out, least, decimals);
 	return true;
 }
@@ -31,7 +31,8 @@ static void put_number(const struct table_place *place, const struct table_cell 
 		pmc_out_u64(out, cell->number);
 	else if (place->column->unit == TABLE_WHOLE)
 		pmc_show_integer(out, cell->number);
-	else if (!put_small(out, value / scale->divisor, percent ? 1 : scale->decimals)) {
+	else if (!put_small(out, value / scale->divisor, cell->plus,
+			    percent ? 1 : scale->decimals)) {
 		pmc_out_str(out, cell->plus && value > 0 ? "+" : "");
 		if (percent)
 			pmc_show_percent(out, value);
