@@ -65,6 +65,11 @@ history_ ramp --order name
 like "$(cat out)" 'total .*\+[0-9.]+ +[0-9.]+ *'$'\n' "a gradual rise has a trend and no run of a change"
 unlike "$(cat out)" 'no measurement has changed' "which is not called unchanged"
 like "$(cat out)" ' 1 measurement .*--vs' "the table counts it, and names what compares sets of runs"
+like "$(sed -n '/trend/p' out)" 'mean +before +after' "its value in the table is the mean of all runs"
+history_ ramp --order name --format markdown
+like "$(grep -F '| total | cpu s |' out)" '^\| total \| cpu s \| \+[0-9.]+ \| [0-9.]+ \|  \|  \|  \|  \|' "which is not before or after anything"
+history_ ramp --order name --format csv --columns key,name,before,after,mean
+like "$(grep '^total,cpu_ns,' out)" ',([0-9.]+),,\1$' "CSV has it as before, or as mean"
 history_ steady
 like "$(cat out)" 'no measurement has changed' "runs without a trend are"
 # Steps that too few runs have.

@@ -309,6 +309,7 @@ enum {
 	NAME,
 	RUNS,
 	TREND,
+	MEAN,
 	BEFORE,
 	AFTER,
 	PERCENT,
@@ -328,7 +329,9 @@ static const struct table_column columns[N_COLUMNS] = {
 	TABLE_COLUMN("runs", RUNS, .unit = TABLE_WHOLE, .data = true),
 	TABLE_COLUMN("trend_pct", TREND, .head = "trend %", .unit = TABLE_PERCENT,
 		     .drop = TABLE_DROP_METRIC, .blank = true),
-	TABLE_COLUMN("before", BEFORE, .unit = TABLE_COUNT, .kept = true),
+	/* Of measurements without a change; in data it is `before`. */
+	TABLE_COLUMN("mean", MEAN, .unit = TABLE_COUNT, .hidden = true, .blank = true),
+	TABLE_COLUMN("before", BEFORE, .unit = TABLE_COUNT, .kept = true, .blank = true),
 	TABLE_COLUMN("after", AFTER, .unit = TABLE_COUNT, .kept = true, .blank = true),
 	TABLE_COLUMN("change_pct", PERCENT, .head = "change %", .unit = TABLE_PERCENT, .kept = true,
 		     .blank = true),
@@ -381,8 +384,12 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 					line->trend.pct, &percent, TABLE_LINE_DECIMALS);
 		cell.plus = true;
 		return cell;
+	case MEAN:
+		return diff_number_cell(people, !changed, change->before, scale,
+					TABLE_LINE_DECIMALS);
 	case BEFORE:
-		return diff_number_cell(people, true, change->before, scale, TABLE_LINE_DECIMALS);
+		return diff_number_cell(people, changed || !people, change->before, scale,
+					TABLE_LINE_DECIMALS);
 	case AFTER:
 		return diff_number_cell(people, changed, change->after, scale, TABLE_LINE_DECIMALS);
 	case PERCENT:
