@@ -307,7 +307,12 @@ static void compared_columns_have_one_unit(void **state)
 {
 	static const struct table_column compared[] = {
 		{ .name = "sum", .unit = TABLE_NS, .together = 1, .index = NS },
-		{ .name = "min", .unit = TABLE_NS, .together = 1, .index = NAME },
+		{ .name = "min",
+		  .unit = TABLE_NS,
+		  .together = 1,
+		  .own_decimals = true,
+		  .index = NAME },
+		{ .name = "part", .unit = TABLE_NS, .together = 1, .index = NAME },
 		{ .name = "mean", .unit = TABLE_NS, .together = 2, .index = COUNT },
 		{ .name = "max", .unit = TABLE_NS, .together = 2, .index = RATIO },
 		{ .name = "other", .unit = TABLE_NS, .index = BAR },
@@ -321,13 +326,13 @@ static void compared_columns_have_one_unit(void **state)
 	struct table table = make(100);
 
 	table.columns = compared;
-	table.n_columns = 5;
+	table.n_columns = 6;
 	table.n_rows = 1;
 	table_set_cells(&table, &cells);
 	table_layout(&table);
 	assert_string_equal(print(&table, TABLE_PLAIN),
-			    "  sum s  min s  mean ms  max ms  other µs\n"
-			    "  11.50  0.013    5.000   0.700     1.500\n");
+			    "  sum s  min s  part s  mean ms  max ms  other µs\n"
+			    "  11.50  0.013    0.01    5.000   0.700     1.500\n");
 }
 
 static void texts_have_the_width_of_what_is_shown(void **state)

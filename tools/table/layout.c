@@ -111,7 +111,8 @@ static void drop_empty(struct table *table)
 
 static int decimals_in(const struct table_place *place, const struct pmc_scale *scale)
 {
-	const double most = place->most > 0 ? place->most : place->unit_most;
+	const bool own = !place->column->together || place->column->own_decimals;
+	const double most = own && place->most > 0 ? place->most : place->unit_most;
 
 	return scale->divisor > 1 || (place->column->unit == TABLE_COUNT && place->real) ?
 		       pmc_decimals_for(most / scale->divisor) :

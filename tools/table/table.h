@@ -141,8 +141,10 @@ struct table_column {
 	bool data;	 /* of CSV and JSON alone: not in tables, unless it is asked for */
 	bool functions;	 /* names of functions, whose start tells little */
 	int least, most; /* width in tables; most 0: no limit */
-	/* Not 0: columns of that number are compared, so they have one unit. */
+	/* Not 0: columns of that number are compared, so they have one unit, and one number of
+	 * decimals unless they are far apart, as a sum and a minimum. */
 	unsigned together;
+	bool own_decimals;
 	unsigned place; /* of columns with one `drop` the one with the highest is hidden first */
 	/* the command's own */
 	unsigned char kind, part, when;

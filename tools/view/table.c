@@ -355,6 +355,7 @@ static void add_column(struct pmc_table *table, const struct table_column *colum
 			   to->functions       ? pmc_screen_width(&view->options->screen) / 2 :
 						 NAME_MOST;
 	to->together = together_of(view, column);
+	to->own_decimals = column->kind != PMC_COL_SAMPLE;
 	table->n++;
 }
 
