@@ -281,7 +281,9 @@ static unsigned count_running(const struct stat_job *stat)
 	for (unsigned i = 0; i < tree.n; i++) {
 		const pid_t tid = tree.list[i];
 
-		n += !live_is_thread(tid) && !live_is_zombie(tid) && !live_tids_have(&targets, tid);
+		/* A thread that has ended is none any more. */
+		n += !live_is_thread(tid) && !live_is_zombie(tid) &&
+		     !live_tids_have(&targets, tid) && pmc_path_exists("/proc/%d", tid) == 0;
 	}
 	live_tids_free(&targets);
 	live_tids_free(&tree);
