@@ -468,6 +468,27 @@ is "$(jq -c '[.threads[] | select(.name == "bash" and .cpu_ns > 0 and .state == 
 	(.cpu_ns + (.events[0].value // 0)) / 500e6 | . < 1.05] | [length >= 6, all]' few)" "[true,true]" \
 	"CPU time and run delay of no thread exceed the time of the recording" || diag "$(jq -c '[.threads[] | [.name, .state, .cpu_ns, .events[0].value]]' few)"
 
+# It has hardly a CPU: the kernel adds a wait for one when it ends, with what was before the recording.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+taskset -c "$cpu" sh -c 'while :; do :; done' &
+spins=$!
+taskset -c "$cpu" chrt -i 0 sh -c 'while :; do :; done' &
+starves=$!
+await grep -q '(sh)' /proc/$starves/stat
+starved=""
+for i in 1 2 3; do
+	rm -f starved.pmc
+	run "$PMCTL" profile -d 0.3s -p $starves -o starved.pmc
+	"$PMCTL" report --format json starved.pmc >starved
+	wall=$("$PMCTL" explain --format json starved.pmc | jq .wall_ns)
+	starved+=" $(jq --argjson wall "${wall:-0}" '.threads[0] | (.cpu_ns + .run_delay_ns) / $wall | . > 0.95 and . < 1.02' starved)"
+done
+is "$starved" " true true true" "CPU time and run delay of a thread that starves are the time of the recording" ||
+	diag "$(jq -c .threads starved)"
+is "$("$PMCTL" report --by pool --format json starved.pmc | jq '.groups[0] | .preempted_ns > .run_delay_ns * 0.9')" true \
+	"also in what it waited after preemptions"
+kill $spins $starves
+
 # ---- a running program ------------------------------------------------------------------------
 mkfifo in
 "$PROG/work" attach <in >attached &

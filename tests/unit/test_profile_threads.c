@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_profile_threads.c - CPU time and waits by switch records. */
+#include "lib/base/proc.h"
 #include "tools/profile/private.h"
 #include "tests/unit/unit.h"
 
@@ -197,6 +198,80 @@ static void a_switch_is_not_in_the_wait(void **state)
 	prof_free(&prof);
 }
 
+static struct prof_reading reading_of(uint64_t cpu_ns, uint64_t delay_ns)
+{
+	return (struct prof_reading){
+		.known = true, .state = 'R', .cpu_ns = cpu_ns, .delay_ns = delay_ns
+	};
+}
+
+static struct prof_thread *add_runnable(struct prof *prof, uint32_t tid,
+					const struct prof_reading *before)
+{
+	struct prof_thread *thread = prof_thread_add(prof, tid, tid, 0);
+
+	thread->before = *before;
+	thread->no_record = true;
+	live_delay_begin(&thread->delay, before->cpu_ns, before->delay_ns, true);
+	return thread;
+}
+
+/* Of three threads without a record, one waits for a CPU, one runs, and one had begun to sleep. */
+static void waits_for_a_cpu_throughout(void **state)
+{
+	const struct prof_reading at_start = reading_of(50, 7000);
+	struct prof prof = { .start_ns = 1000, .stop_ns = 2000 };
+	struct prof_thread *waits = add_runnable(&prof, 1, &at_start),
+			   *runs = add_runnable(&prof, 2, &at_start),
+			   *slept = add_runnable(&prof, 3, &at_start);
+
+	unwind_init(&prof.unwind, false);
+	waits->after = at_start;
+	runs->after = reading_of(1040, 7000);
+	slept->after = at_start;
+	slept->after.usage.voluntary_switches = 1;
+	prof_settle(&prof);
+	assert_int_equal(waits->delays.ns, 1000);
+	assert_int_equal(waits->queued_ns, 1000);
+	assert_int_equal(runs->delays.n + runs->queued_ns + slept->delays.n + slept->queued_ns, 0);
+	prof_free(&prof);
+}
+
+/* A thread waits since 9 us before the start until 1300, and again at the stop. The kernel has
+ * added the first wait, and no part of the other. */
+static void waits_for_a_cpu_at_start_and_stop(void **state)
+{
+	const uint32_t self = (uint32_t)gettid();
+	struct prof prof = { .start_ns = 1000, .stop_ns = 2000 };
+	struct pmc_record out = { .type = PERF_RECORD_SWITCH,
+				  .time = 1500,
+				  .pid = self,
+				  .tid = self,
+				  .context_switch = { .out = true, .preempted = true } };
+	struct prof_reading before = reading_of(50, 0);
+	struct prof_thread *thread;
+	uint64_t delay_ns;
+
+	unwind_init(&prof.unwind, false);
+	assert_true(pmc_run_delay(self, &delay_ns));
+	before.delay_ns = delay_ns - 9300;
+	thread = add_runnable(&prof, self, &before);
+	take(&prof, PERF_RECORD_SWITCH, 1300, self, false);
+	assert_int_equal(thread->delay.delay_ns, 300);
+	assert_int_equal(thread->delays.ns, 300);
+	prof_take(&prof, &out);
+	assert_int_equal(thread->row.cpu_ns, 200);
+	prof_settle(&prof);
+	assert_int_equal(thread->delays.ns, 300 + 500);
+	assert_int_equal(thread->queued_ns, 500);
+	/* A thread that was asleep until its first record. */
+	before.delay_ns = delay_ns;
+	thread = add_runnable(&prof, self, &before);
+	take(&prof, PERF_RECORD_SWITCH, UINT64_C(3600000000000), self, false);
+	assert_int_equal(thread->delays.n, 0);
+	prof_free(&prof);
+}
+
 static void sample(struct prof *prof, uint64_t time, uint32_t tid, bool by_cpu)
 {
 	const struct pmc_record record = { .type = PERF_RECORD_SAMPLE,
@@ -365,6 +440,8 @@ int main(void)
 		cmocka_unit_test(another_thread_than_the_main_one_calls_exec),
 		cmocka_unit_test(what_ends_of_threads_take_is_theirs),
 		cmocka_unit_test(what_rows_lack_is_in_the_first_process),
+		cmocka_unit_test(waits_for_a_cpu_throughout),
+		cmocka_unit_test(waits_for_a_cpu_at_start_and_stop),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 		cmocka_unit_test(lengths),
 	};

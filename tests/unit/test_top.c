@@ -239,7 +239,7 @@ static void zoom(void **state)
 	struct pmc_out out;
 
 	task->charged_ns = 23000000000u;
-	task->charged_before_ns = 22000000000u;
+	task->delay.charged_before_ns = 22000000000u;
 	task->sum.cpu_ns = 5000000000u;
 	/* Its last wait goes on. */
 	task->sum.delay_ns = 1480000000u;

@@ -66,7 +66,8 @@ static int64_t ahead_ns(const struct live_task *task)
 {
 	const struct live_span *sum = &task->sum;
 
-	return (int64_t)(sum->cpu_ns - task->cpu_before_ns + sum->delay_ns + sum->blocked_ns) -
+	return (int64_t)(sum->cpu_ns - task->delay.cpu_before_ns + sum->delay_ns +
+			 sum->blocked_ns) -
 	       (int64_t)sum->ns;
 }
 

@@ -373,36 +373,14 @@ static void read_wchan(struct live_task *task, struct live_budget *budget)
 	task->wchan[len] = '\0';
 }
 
-/* Splits the time off the CPU since the first reading, so that each part never falls. The kernel
- * adds a wait for a CPU when it ends, and time on a CPU at the next tick or switch. What it has not
- * added yet of a thread that was runnable throughout is a wait; of another one nobody knows, and it
- * counts as blocked until the kernel adds it. */
-static void split(struct live_task *task, bool runnable)
-{
-	struct live_span *sum = &task->sum;
-	uint64_t charged_ns = task->charged_ns - task->charged_before_ns;
-	const uint64_t left_ns =
-		pmc_sub_sat(sum->ns, sum->cpu_ns - task->cpu_before_ns + sum->blocked_ns);
-
-	/* The rest is of before the first reading. */
-	if (task->waited && charged_ns > left_ns) {
-		task->charged_before_ns += charged_ns - left_ns;
-		charged_ns = left_ns;
-	}
-	task->waited = task->waited && !charged_ns;
-	if (runnable || charged_ns > left_ns)
-		charged_ns = left_ns;
-	if (charged_ns > sum->delay_ns)
-		sum->delay_ns = charged_ns;
-	sum->blocked_ns += pmc_sub_sat(left_ns, sum->delay_ns);
-}
-
 static void set_span(struct live_task *task, uint64_t from_ns, const struct live_span *from,
 		     bool runnable)
 {
 	/* It may have started after the common time of readings. */
 	task->sum.ns += pmc_sub_sat(task->read_ns, from_ns);
-	split(task, runnable);
+	live_delay_read(&task->delay, task->sum.ns, task->sum.cpu_ns, task->charged_ns, runnable);
+	task->sum.delay_ns = task->delay.delay_ns;
+	task->sum.blocked_ns = task->delay.blocked_ns;
 	task->span = live_span_since(&task->sum, from);
 	task->known = true;
 }
@@ -489,9 +467,7 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 			runnable && live_is_runnable(task) && task->sum.voluntary == from.voluntary;
 		set_span(task, from_ns, &from, runnable);
 	} else {
-		task->charged_before_ns = now.delay_ns;
-		task->cpu_before_ns = now.cpu_ns;
-		task->waited = live_is_runnable(task);
+		live_delay_begin(&task->delay, now.cpu_ns, now.delay_ns, live_is_runnable(task));
 	}
 	return 0;
 }

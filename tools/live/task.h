@@ -10,6 +10,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/proc.h"
+#include "tools/live/delay.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,11 +115,9 @@ struct live_task {
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
 	uint64_t read_ns;	/* when the interval ended; 0: never */
 	unsigned retries;	/* of wchan */
-	/* Run delay as the kernel has added it, and how much of it before the first reading. */
-	uint64_t charged_ns, charged_before_ns;
-	uint64_t cpu_before_ns; /* CPU time before it */
-	bool waited;		/* perhaps for a CPU, at the first reading and since */
-	bool known;		/* `span` has a meaning */
+	uint64_t charged_ns;	/* run delay as the kernel has added it */
+	struct live_delay delay;
+	bool known; /* `span` has a meaning */
 	struct live_span span;
 };
 
@@ -151,7 +150,7 @@ uint64_t live_pool_take(struct pmc_map *pools, struct pmc_arena *arena, const ch
 /* Run delay since its start; `sum` has that since the first reading. */
 static inline uint64_t live_delay_ns(const struct live_task *task)
 {
-	return task->charged_before_ns + task->sum.delay_ns;
+	return task->delay.charged_before_ns + task->sum.delay_ns;
 }
 /* Whether it is running or waits for a CPU. */
 static inline bool live_is_runnable(const struct live_task *task)

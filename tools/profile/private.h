@@ -14,6 +14,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/dump/frame.h"
+#include "tools/live/delay.h"
 #include "tools/live/waking.h"
 #include "tools/profile/profile.h"
 #include "tools/unwind/unwind.h"
@@ -29,6 +30,7 @@ struct prof_numbers {
 /* What /proc has of a thread. */
 struct prof_reading {
 	bool known;
+	char state; /* of proc_pid_stat(5) */
 	uint64_t cpu_ns, delay_ns;
 	struct pmc_usage usage;
 };
@@ -109,6 +111,9 @@ struct prof_thread {
 	uint64_t counted_ns;	    /* when /proc had the row's switches; 0: never */
 	struct prof_reading before; /* at the start */
 	struct prof_reading after;  /* at the stop, if it was known then */
+	struct live_delay delay;    /* since the start; after.known: complete when rows are made */
+	bool no_record;		    /* since the start, when it could run: perhaps on a CPU */
+	uint64_t queued_ns;	    /* of a wait for a CPU that lasts at the stop */
 	bool by_switches;	    /* its CPU time, as it began by an exec */
 };
 
@@ -230,6 +235,10 @@ bool prof_goes_on(struct prof *prof, struct prof_thread *thread);
 /* A thread of the target, with its stack if it is blocked; after all of them, the start. */
 void prof_add_target(struct prof *prof, pid_t tid);
 void prof_start(struct prof *prof);
+/* The first record of a thread that could run at the start switches to it. */
+void prof_first_switch(struct prof *prof, struct prof_thread *thread, uint64_t now_ns);
+/* Whether a thread without a record waited for a CPU from the start to the stop. */
+bool prof_never_ran(const struct prof *prof, const struct prof_thread *thread);
 void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_ns);
 /* To be called every few milliseconds. Reads the CPU time of threads in /proc, after a loss and of
  * those that switch often. False: all threads have ended. */

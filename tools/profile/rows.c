@@ -161,6 +161,7 @@ static bool read_sched(const struct prof_thread *thread, struct pmc_proc_sched *
 static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 {
 	struct pmc_proc_sched sched;
+	struct pmc_proc_stat now;
 	char text[4096], stat[1024];
 
 	*to = (struct prof_reading){ .known = false };
@@ -173,7 +174,8 @@ static void read_task(const struct prof_thread *thread, struct prof_reading *to)
 		    pmc_file_read(stat, sizeof(stat), "/proc/%u/task/%u/stat", thread->pid,
 				  thread->tid) > 0 &&
 		    pmc_task_status(text, thread->tid, &to->usage) &&
-		    pmc_task_stat(stat, &to->usage);
+		    pmc_task_stat(stat, &to->usage) && pmc_proc_stat(stat, &now);
+	to->state = to->known ? now.state : '\0';
 }
 
 #define READ_NS UINT64_C(100000000) /* between readings of CPU time */
@@ -224,8 +226,12 @@ void prof_start(struct prof *prof)
 		const uint64_t switches = thread->before.usage.voluntary_switches;
 
 		read_task(thread, &thread->before);
+		thread->no_record = thread->before.known && thread->before.state == 'R';
+		live_delay_begin(&thread->delay, thread->before.cpu_ns, thread->before.delay_ns,
+				 thread->no_record);
 		if (!live_stat_read((pid_t)thread->tid, &stat) || stat.state == 'R')
 			continue;
+		thread->no_record = false;
 		/* Another wait than that of the stack. */
 		if (thread->before.usage.voluntary_switches != switches)
 			thread->stack = NULL;
@@ -233,6 +239,37 @@ void prof_start(struct prof *prof)
 		thread->waiting = true;
 		thread->since_ns = prof->start_ns;
 	}
+}
+
+/* It waited for a CPU since the start, unless it slept until then. The kernel has added the wait by
+ * now, with what was before the start. */
+void prof_first_switch(struct prof *prof, struct prof_thread *thread, uint64_t now_ns)
+{
+	const uint64_t ns = pmc_sub_sat(now_ns, prof->start_ns);
+	struct pmc_proc_sched sched;
+
+	thread->no_record = false;
+	if (prof->lost_ns || !read_sched(thread, &sched) ||
+	    sched.delay_ns - thread->before.delay_ns < ns - ns / 10)
+		return;
+	live_delay_read(&thread->delay, ns, thread->before.cpu_ns, sched.delay_ns, true);
+	thread->preempted = true;
+	thread->since_ns = prof->start_ns;
+}
+
+/* Both at the start and at the stop, and not asleep between. */
+static bool could_run(const struct prof_thread *thread)
+{
+	const struct prof_reading *from = &thread->before, *to = &thread->after;
+
+	return from->known && to->known && from->state == 'R' && to->state == 'R' &&
+	       from->usage.voluntary_switches == to->usage.voluntary_switches;
+}
+
+bool prof_never_ran(const struct prof *prof, const struct prof_thread *thread)
+{
+	return could_run(thread) &&
+	       thread->after.cpu_ns - thread->before.cpu_ns < (prof->stop_ns - prof->start_ns) / 2;
 }
 
 void prof_lose(struct prof *prof, uint64_t lost, uint64_t from_ns, uint64_t now_ns)
@@ -336,6 +373,17 @@ static void put_unseen(struct prof_writing *w, struct prof_thread *thread)
 	pmc_build_note(&w->buf, thread->image->identity, SNAPSHOT, &note, text);
 }
 
+/* CPU time is added at ticks: what a thread on a CPU lacks until the next is no wait. */
+static uint64_t delay_of(const struct prof *prof, struct prof_thread *thread)
+{
+	const struct pmc_thread_fixed *row = &thread->row;
+
+	live_delay_read(&thread->delay, pmc_sub_sat(row->time_ns, row->start_ns),
+			thread->after.cpu_ns, thread->after.delay_ns + thread->queued_ns,
+			prof->lost_ns && could_run(thread));
+	return thread->delay.delay_ns;
+}
+
 static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 {
 	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
@@ -358,7 +406,7 @@ static void write_thread(struct prof_writing *w, struct prof_thread *thread)
 	row->created_by = PMC_NO_SEQ;
 	if (thread->after.known) {
 		row->flags |= PMC_THREAD_DELAY;
-		row->delay_ns = pmc_sub_sat(thread->after.delay_ns, thread->before.delay_ns);
+		row->delay_ns = delay_of(w->prof, thread);
 		row->minor_faults = to->minor_faults - from->minor_faults;
 		row->major_faults = to->major_faults - from->major_faults;
 		row->eventset = process->eventset = w->delay_set;

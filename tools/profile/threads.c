@@ -63,6 +63,7 @@ static bool read_numbers(uint32_t tid, struct prof_numbers *numbers)
 /* A first record that a thread has of a CPU tells that it was on one before. */
 static void was_on_cpu(const struct prof *prof, struct prof_thread *thread)
 {
+	thread->no_record = false;
 	if (thread->state != PROF_UNKNOWN)
 		return;
 	thread->state = PROF_ON;
@@ -259,6 +260,9 @@ static void take_comm(struct prof *prof, const struct pmc_record *record)
 		thread->before.cpu_ns += old ? old->row.cpu_ns : 0;
 		if (old)
 			pmc_usage_add(&thread->before.usage, &PMC_USAGE_OF(&old->row));
+		/* What is more than fits is of the program before. */
+		live_delay_begin(&thread->delay, thread->before.cpu_ns, thread->before.delay_ns,
+				 true);
 		thread->life = old ? old->life : thread->life;
 		thread->read_ns = old ? old->read_ns : 0;
 	}
@@ -486,6 +490,8 @@ static void take_switch(struct prof *prof, const struct pmc_record *record)
 		prof_wait_begins(prof, thread);
 		return;
 	}
+	if (thread->no_record)
+		prof_first_switch(prof, thread, now_ns);
 	thread->state = PROF_ON;
 	thread->on_ns = now_ns;
 	end_wait(prof, thread, now_ns, record->time);
@@ -576,6 +582,12 @@ void prof_settle(struct prof *prof)
 		if (!thread->row.end_ns) {
 			if (thread->state == PROF_ON)
 				leave_cpu(prof, thread, prof->stop_ns);
+			if (thread->no_record && prof_never_ran(prof, thread)) {
+				thread->preempted = true;
+				thread->since_ns = prof->start_ns;
+			}
+			if (thread->preempted && thread->since_ns > prof->lost_ns)
+				thread->queued_ns = prof->stop_ns - thread->since_ns;
 			if (prof->waking.pid && !thread->waker)
 				thread->waker = &prof->no_thread[BY_NOBODY];
 			end_wait(prof, thread, prof->stop_ns, prof->stop_ns);
