@@ -63,6 +63,81 @@ static void timeline_keeps_all(void **state)
 	assert_int_equal(unpack_row(&profile, profile.threads[2])->fixed.cpu_ns, 402);
 }
 
+/* Of a thread that starts at 1000: CPU time and run delay in ms at snapshots 100 ms apart, as the
+ * kernel has added them, and how long it waited until then. */
+struct delayed {
+	unsigned cpu, added, waited;
+};
+
+static void build_delays(const struct delayed *list, unsigned n, uint64_t seq, uint64_t set,
+			 uint64_t reset_ms)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const uint64_t delay_ns = list[i].added * 1000000ull, at_ms = 1100 + i * 100;
+		const uint64_t values[2] = { 7, delay_ns };
+		const struct pmc_thread_fixed fixed = {
+			.seq = seq,
+			.start_ns = 1000000000,
+			.time_ns = at_ms * 1000000,
+			.reset_ns = reset_ms && at_ms > reset_ms ? reset_ms * 1000000 : 0,
+			.cpu_ns = list[i].cpu * 1000000ull,
+			.flags = set && seq ? 0 : PMC_THREAD_DELAY,
+			.delay_ns = delay_ns,
+			.eventset = set,
+			.n_groups = set ? 2 : 0,
+		};
+
+		pmc_begin_thread(&build, id(1), i + 1, &fixed);
+		if (set) {
+			build_reading(100, 0, 1, values);
+			build_reading(100, 0, 2, values);
+		}
+		pmc_frame_end(&build);
+	}
+}
+
+/* The wait that ends in an interval, of 450 ms, began before the three ahead of it. */
+static void waits_are_of_the_intervals_in_which_they_were(void **state)
+{
+	static const struct ev events[] = {
+		{ .name = "cycles" },
+		{ .name = "other", .group = 1 },
+		{ .name = "run-delay",
+		  .type = PMC_TYPE_OS,
+		  .config = PMC_OS_RUN_DELAY,
+		  .group = 1,
+		  .flags = PMC_EVENT_ACCOUNTED },
+	};
+	static const struct delayed list[] = { { 20, 0, 70 },	{ 20, 0, 170 },	  { 20, 0, 270 },
+					       { 20, 0, 370 },	{ 40, 450, 450 }, { 50, 450, 450 },
+					       { 60, 480, 480 } };
+	static const struct delayed reset[] = { { 20, 0, 0 }, { 10, 250, 250 } };
+	enum { N = sizeof(list) / sizeof(list[0]) };
+	const uint64_t set = build_set(events, 3, 2);
+
+	build_delays(list, N, 0, set, 0);
+	build_delays(list, N, 1, set, 0);
+	build_delays(list, N, 2, 0, 0);
+	build_delays(reset, 2, 3, 0, 1150);
+	load_with(&(struct pmc_profile_options){ .timeline = true });
+	assert_int_equal(profile.n_timeline, 3 * N + 2);
+	for (unsigned i = 0; i < profile.n_timeline; i++) {
+		const struct pmc_p_thread *row = unpack_row(&profile, profile.timeline[i]);
+		const uint64_t ns = i < 3 * N ? list[i % N].waited * 1000000ull :
+						reset[i - 3 * N].waited * 1000000ull;
+
+		assert_int_equal(row->fixed.seq, i / N);
+		if (row->set) {
+			assert_int_equal(row->counts[0].raw, 7);
+			assert_int_equal(row->counts[1].raw, 7);
+			assert_int_equal(row->counts[2].raw, ns);
+		}
+		if (row->fixed.flags & PMC_THREAD_DELAY)
+			assert_int_equal(row->fixed.delay_ns, ns);
+	}
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->counts[2].raw, 480000000);
+}
+
 static void orphans_are_kept(void **state)
 {
 	build_row((struct thread_row){ .identity = 3,
@@ -319,6 +394,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PROFILE_TEST(the_newest_holds),
 		PROFILE_TEST(timeline_keeps_all),
+		PROFILE_TEST(waits_are_of_the_intervals_in_which_they_were),
 		PROFILE_TEST(a_live_row_is_valid_until_the_newest_snapshot),
 		PROFILE_TEST(orphans_are_kept),
 		PROFILE_TEST(each_answer_is_its_own),

@@ -433,6 +433,8 @@ void pmc_profile_finish(struct pmc_profile *profile)
 	link_images(profile);
 	link_jobs(profile);
 	list_rows(profile);
+	if (profile->timeline)
+		profile_spread_delays(profile);
 	link_frames(profile);
 	profile_open_totals(profile);
 	for (uint64_t i = 0; i < profile->n_processes; i++)

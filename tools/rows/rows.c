@@ -17,6 +17,8 @@ enum {
 	USAGE_WORD = offsetof(struct pmc_thread_fixed, minor_faults) / sizeof(uint64_t),
 	USAGE_END = offsetof(struct pmc_thread_fixed, created_by) / sizeof(uint64_t),
 	RESET_WORD = offsetof(struct pmc_thread_fixed, reset_ns) / sizeof(uint64_t),
+	DELAY_WORD = offsetof(struct pmc_thread_fixed, delay_ns) / sizeof(uint64_t),
+	READING_WORDS = sizeof(struct pmc_reading) / sizeof(uint64_t),
 };
 /* The shortest fixed part that has a delay. */
 enum { DELAY_END = offsetof(struct pmc_thread_fixed, delay_ns) + sizeof(uint64_t) };
@@ -305,6 +307,53 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	thread->set = &set->view;
 	thread->counts = buf->counts;
 	return thread;
+}
+
+/* Where the words of a row have the value of an event; 0: nowhere. */
+static unsigned find_value(const struct pmc_profile *profile, const struct pmc_thread_fixed *fixed,
+			   const uint64_t *words, unsigned n, unsigned event)
+{
+	const struct pmc_p_eventset *set = profile_find_set(profile, fixed->eventset);
+	const struct set_part *part = set && event < set->n_parts ? &set->parts[event] : NULL;
+	struct pmc_reading reading;
+	unsigned at = FIXED_WORDS;
+
+	for (unsigned g = 0; part && g < fixed->n_groups && at + READING_WORDS <= n; g++) {
+		memcpy(&reading, words + at, sizeof(reading));
+		at += READING_WORDS;
+		if (g == part->group)
+			return part->index < reading.n && part->index < n - at ? at + part->index :
+										 0;
+		at += reading.n;
+	}
+	return 0;
+}
+
+struct pmc_p_row *profile_add_delay(struct pmc_profile *profile, struct pmc_p_row *row, int event,
+				    uint64_t ns)
+{
+	uint64_t words[ROW_WORDS_MAX];
+	struct pmc_thread_fixed fixed;
+	struct pmc_p_row *with;
+	unsigned at = 0;
+
+	unpack(row->packed, row->n_words, words);
+	memcpy(&fixed, words, sizeof(fixed));
+	if (event >= 0)
+		at = find_value(profile, &fixed, words, row->n_words, (unsigned)event);
+	if (at)
+		pmc_add_sat(&words[at], ns);
+	if (fixed.flags & PMC_THREAD_DELAY)
+		pmc_add_sat(&words[DELAY_WORD], ns);
+	with = row_pack(profile, words, row->n_words);
+	with->process = row->process;
+	with->seq = row->seq;
+	with->snapshot = row->snapshot;
+	with->time_ns = row->time_ns;
+	with->hash = row->hash;
+	with->no_usage = row->no_usage;
+	row_free(profile, row);
+	return with;
 }
 
 /* Samples by a clock are weighted by time in user mode. Of other events, the share of the samples

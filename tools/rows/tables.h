@@ -147,6 +147,12 @@ void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *proc
 struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
 				    struct pmc_thread_buf *buf);
 
+/* The row with so much more run delay; event: that of its set which has it, too; -1: none. */
+struct pmc_p_row *profile_add_delay(struct pmc_profile *profile, struct pmc_p_row *row, int event,
+				    uint64_t ns);
+/* delays.c: of the timeline, after the rows are listed. */
+void profile_spread_delays(struct pmc_profile *profile);
+
 /* Frames that were kept, after the rows are listed: STACKS before SAMPLES. */
 void profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
 void profile_list_modules(struct pmc_profile *profile);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * delays.c - run delay in a timeline: the kernel adds a wait for a CPU when it ends, so that an
+ * interval may have that of earlier ones. What is more than the interval had room for is theirs.
+ */
+#include "lib/base/number.h"
+#include "lib/dump/words.h"
+#include "tools/rows/tables.h"
+
+/* What is needed of a row; `delay_ns` is 0 where it is not known. */
+struct point {
+	bool known;
+	int event; /* run-delay; -1: the row's own delay */
+	uint64_t delay_ns, cpu_ns, reset_ns, on_ns;
+};
+
+static int find_event(const struct pmc_p_set_view *set)
+{
+	for (unsigned i = 0; set && i < set->count; i++)
+		if (set->events[i].def.type == PMC_TYPE_OS &&
+		    set->events[i].def.config == PMC_OS_RUN_DELAY)
+			return (int)i;
+	return -1;
+}
+
+static struct point point_of(const struct pmc_profile *profile, const struct pmc_p_row *row,
+			     struct pmc_thread_buf *buf)
+{
+	const struct pmc_p_thread *thread = profile_unpack(profile, row, buf);
+	const struct pmc_thread_fixed *fixed = &thread->fixed;
+	struct point point = {
+		.event = find_event(thread->set),
+		.cpu_ns = fixed->cpu_ns,
+		.reset_ns = fixed->reset_ns,
+		.on_ns = fixed->start_ns ? pmc_thread_on_ns(fixed, fixed->time_ns) : fixed->time_ns,
+	};
+
+	if (point.event >= 0 && pmc_count_has_value(&thread->counts[point.event]))
+		point.delay_ns = thread->counts[point.event].raw;
+	else if (point.event < 0 && fixed->flags & PMC_THREAD_DELAY)
+		point.delay_ns = fixed->delay_ns;
+	point.known = point.delay_ns && !(fixed->flags & PMC_THREAD_NO_CPU);
+	return point;
+}
+
+/* The rows of one thread, the newest first. */
+static void spread(struct pmc_profile *profile, struct pmc_p_row **rows, uint64_t n,
+		   struct pmc_thread_buf *buf)
+{
+	struct point now = point_of(profile, rows[n - 1], buf), before;
+	uint64_t ahead_ns = 0; /* of `now`, beyond what its row had */
+
+	for (uint64_t i = n - 1; i; i--, now = before) {
+		uint64_t room_ns;
+
+		before = point_of(profile, rows[i - 1], buf);
+		if (!now.known || before.reset_ns != now.reset_ns) {
+			ahead_ns = 0;
+			continue;
+		}
+		room_ns = pmc_sub_sat(pmc_sub_sat(now.on_ns, before.on_ns),
+				      pmc_sub_sat(now.cpu_ns, before.cpu_ns));
+		pmc_add_sat(&ahead_ns, pmc_sub_sat(now.delay_ns, before.delay_ns));
+		ahead_ns = pmc_sub_sat(ahead_ns, room_ns);
+		if (!ahead_ns)
+			continue;
+		rows[i - 1] = profile_add_delay(profile, rows[i - 1], now.event, ahead_ns);
+		before.known = true;
+	}
+}
+
+void profile_spread_delays(struct pmc_profile *profile)
+{
+	struct pmc_thread_buf *buf = pmc_arena_alloc(&profile->arena, sizeof(*buf));
+	struct pmc_p_row **rows = profile->timeline;
+
+	for (uint64_t at = 0, n; at < profile->n_timeline; at += n) {
+		for (n = 1; at + n < profile->n_timeline; n++)
+			if (!pmc_same_thread(rows[at], rows[at + n]))
+				break;
+		spread(profile, rows + at, n, buf);
+	}
+}
