@@ -248,6 +248,21 @@ exec 9>&-
 ok "a recording with wakers ends with its process" wait $recorder
 wait $pid
 like "$(cat table)" "sleeper [0-9]+ " "threads that slept at its start have rows"
+# One of these has its CPU nearly throughout, the other waits for it.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+taskset -c "$cpu" sh -c 'while :; do :; done' &
+spins=$!
+taskset -c "$cpu" chrt -i 0 sh -c 'while :; do :; done' &
+starves=$!
+await grep -q '(sh)' /proc/$starves/stat
+for i in 1 2 3 4 5; do
+	for pid in $spins $starves; do
+		"$PMCTL" trace --summary --format json -p $pid -d 20ms >"$pid.$i" 2>err
+	done
+done
+is "$(jq -s 'length' "$starves".? "$spins".?) $(jq -s 'map(.oncpu_ns + .run_delay_ns >= 15000000) | all' "$starves".? "$spins".?)" \
+	"10 true" "threads that run or wait for a CPU throughout have rows" || diag "$(cat "$starves".? "$spins".?)"
+kill $spins $starves
 for command in "profile --wakers" "trace --summary"; do
 	run unshare -pf --mount-proc "$PMCTL" $command -- true
 	is "$status $(wc -l <err)" "125 1" "$command: refused in a PID namespace of its own"

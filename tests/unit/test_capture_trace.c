@@ -117,8 +117,8 @@ int __wrap_trace_summary_add_targets(struct trace_summary *summary,
 	return 0;
 }
 
-void __wrap_trace_summary_find_asleep(struct trace *trace);
-void __wrap_trace_summary_find_asleep(struct trace *trace)
+void __wrap_trace_summary_find_still(struct trace *trace);
+void __wrap_trace_summary_find_still(struct trace *trace)
 {
 	trace->summary->asleep = 3;
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct trace trace;
 static struct trace_summary summary;
@@ -130,6 +131,31 @@ static void no_wake_up(void **state)
 	assert_int_equal(a->delay_ns, 6000);
 }
 
+/* Three threads without a record, which could run at the start: this one, as one that has used a
+ * CPU throughout, and none of it; one whose time is not known. */
+static void no_record(void **state)
+{
+	enum { RUNS, WAITS, UNKNOWN };
+	static const uint64_t cpu_ns[] = { 0, UINT64_MAX - 1, UINT64_MAX };
+	static const enum trace_thread_state becomes[] = { THREAD_RUNNING, THREAD_RUNNABLE,
+							   THREAD_UNKNOWN };
+
+	for (unsigned i = RUNS; i <= UNKNOWN; i++) {
+		struct trace_thread *a = trace_thread_add(&summary, gettid(), true);
+
+		a->cpu_ns = cpu_ns[i];
+		summary.some = i & 1;
+		trace.rings.stopped_ns = summary.start_ns + 1000;
+		trace_summary_find_still(&trace);
+		assert_int_equal(a->state, becomes[i]);
+		assert_int_equal(trace_is_row(a), i != UNKNOWN);
+		assert_int_equal(a->pid, i == UNKNOWN ? 0 : getpid());
+		trace_thread_settle(&summary, a, trace.rings.stopped_ns);
+		assert_int_equal(a->oncpu_ns, i == RUNS ? 1000 : 0);
+		assert_int_equal(a->delay_ns, i == WAITS ? 1000 : 0);
+	}
+}
+
 static void check_reason(char state, const char *lines, const char *reason, enum live_cause cause)
 {
 	struct trace_thread *a = trace_thread_add(&summary, 10, true);
@@ -239,6 +265,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(recorded_switches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_wake_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_record, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(kernel_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waits_by_waker, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_past, set_up, tear_down),

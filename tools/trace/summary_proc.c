@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * summary_proc.c - threads as /proc shows them: those of the target, where threads wait when the
- * trace starts, and those that have slept throughout.
+ * trace starts, and those that have no record.
  */
 #include "lib/base/file.h"
 #include "lib/base/number.h"
@@ -15,6 +15,18 @@ static bool is_asleep(uint32_t tid, struct pmc_proc_stat *stat)
 	return live_stat_read((pid_t)tid, stat) && stat->state != 'R';
 }
 
+/* UINT64_MAX: unknown. */
+static uint64_t read_cpu_ns(uint32_t tid)
+{
+	struct pmc_proc_sched sched;
+	char text[256];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%u/schedstat", tid) > 0 &&
+			       pmc_proc_schedstat(text, &sched) ?
+		       sched.cpu_ns :
+		       UINT64_MAX;
+}
+
 /* ---- the start ------------------------------------------------------------------------------ */
 
 static void add_waiting(struct trace_summary *summary, uint32_t tid)
@@ -23,8 +35,11 @@ static void add_waiting(struct trace_summary *summary, uint32_t tid)
 	struct pmc_proc_stat stat;
 	char stack[8192];
 
-	if (!is_asleep(tid, &stat))
+	thread->cpu_ns = UINT64_MAX;
+	if (!is_asleep(tid, &stat)) {
+		thread->cpu_ns = read_cpu_ns(tid);
 		return;
+	}
 	/* Root only; without it the kind of wait is known. */
 	pmc_file_read(stack, sizeof(stack), "/proc/%u/stack", tid);
 	trace_reason_in(summary, thread, stat.state, stack);
@@ -62,35 +77,48 @@ int trace_summary_add_targets(struct trace_summary *summary, const struct live_t
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void add_asleep(struct trace_thread *thread)
+static void add_still(struct trace_thread *thread, const struct pmc_proc_stat *stat,
+		      enum trace_thread_state state)
 {
-	struct pmc_proc_stat stat;
 	uint64_t pid = 0;
 	char text[4096];
 
-	/* One without a record may also have run throughout. */
-	if (!thread->reason || !is_asleep(thread->tid, &stat))
-		return;
 	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", thread->tid) > 0)
 		pmc_proc_number(text, "Tgid", &pid);
 	thread->pid = (uint32_t)pid;
-	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
-	thread->slept = true;
-	thread->state = THREAD_BLOCKED; /* since the start of the trace */
+	snprintf(thread->name, sizeof(thread->name), "%.15s", stat->name);
+	thread->still = true;
+	thread->state = state; /* since the start of the trace */
 }
 
-void trace_summary_find_asleep(struct trace *trace)
+/* Of one that could run at the start and can now. What it was until the records began, a moment
+ * after the start, is unknown. */
+static void add_runnable(const struct trace_summary *summary, struct trace_thread *thread,
+			 const struct pmc_proc_stat *stat)
+{
+	const uint64_t ns = pmc_sub_sat(summary->trace->rings.stopped_ns, summary->start_ns),
+		       cpu_ns = read_cpu_ns(thread->tid);
+
+	if (thread->cpu_ns == UINT64_MAX || cpu_ns == UINT64_MAX)
+		return;
+	add_still(thread, stat,
+		  pmc_sub_sat(cpu_ns, thread->cpu_ns) < ns / 2 ? THREAD_RUNNABLE : THREAD_RUNNING);
+}
+
+void trace_summary_find_still(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
 	struct pmc_proc_stat stat;
 
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
 		if (!t->wanted || trace_is_row(t) || summary->by_tid[t->tid] != t ||
-		    t->state != THREAD_UNKNOWN)
+		    t->state != THREAD_UNKNOWN || !live_stat_read((pid_t)t->tid, &stat))
 			continue;
-		if (summary->some)
-			add_asleep(t);
-		else
-			summary->asleep += is_asleep(t->tid, &stat);
+		if (stat.state == 'R')
+			add_runnable(summary, t, &stat);
+		else if (!summary->some)
+			summary->asleep++;
+		else if (t->reason)
+			add_still(t, &stat, THREAD_BLOCKED);
 	}
 }

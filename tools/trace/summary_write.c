@@ -49,7 +49,7 @@ static void add_thread(struct trace_summary *summary, struct trace_thread *pool,
 		strcpy(pool->name, thread->name);
 	else if (strcmp(pool->name, thread->name) != 0)
 		strcpy(pool->name, pool->pattern);
-	pool->slept |= thread->slept;
+	pool->still |= thread->still;
 	pool->oncpu_ns += thread->oncpu_ns;
 	pool->delay_ns += thread->delay_ns;
 	pool->preempted += thread->preempted;
@@ -531,7 +531,7 @@ int trace_summary_end(struct trace *trace)
 	size_t n, i;
 	int code;
 
-	trace_summary_find_asleep(trace);
+	trace_summary_find_still(trace);
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
 		if (!trace_is_row(t))
 			continue;

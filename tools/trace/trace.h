@@ -120,7 +120,8 @@ struct trace_thread {
 	char name[TRACE_NAME_BYTES];
 	enum trace_thread_state state;
 	bool wanted;	   /* of the target */
-	bool slept;	   /* throughout; set at the end */
+	bool still;	   /* in one state throughout, without a record; set at the end */
+	uint64_t cpu_ns;   /* at the start, of one that was not asleep; UINT64_MAX: unknown */
 	uint64_t since_ns; /* the state's start */
 	uint64_t oncpu_ns, delay_ns, blocked_ns;
 	struct pmc_histogram delays, blocks; /* waits that they are sums of; blocks: at the end */
@@ -180,7 +181,7 @@ struct trace_summary {
 
 static inline bool trace_is_row(const struct trace_thread *t)
 {
-	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING || t->slept);
+	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING || t->still);
 }
 /* Of the waits of a row: a thread, or the interrupt. */
 static inline bool trace_is_waker(const struct trace_summary *summary, const struct trace_thread *t)
@@ -274,8 +275,9 @@ const struct table_column *trace_waker_columns(const struct trace *trace, unsign
 /* The threads of processes and their descendants; without a process those of the machine. 0 or
  * -errno. */
 int trace_summary_add_targets(struct trace_summary *summary, const struct live_tids *processes);
-/* Threads without a record that sleep: of the target they become rows, of the machine a number. */
-void trace_summary_find_asleep(struct trace *trace);
+/* Threads without a record: those that have run or waited for a CPU throughout become rows, and of
+ * the target those that sleep, which of the machine are a number. */
+void trace_summary_find_still(struct trace *trace);
 
 /* summary_write.c */
 enum { TRACE_COLUMNS = 17 };
