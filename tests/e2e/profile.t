@@ -318,6 +318,20 @@ switched() {
 	between "$(jq 'map(.involuntary_switches) | add' own)" "$(jq '.involuntary_switches * 0.999 - 5' ru)" \
 		"$(jq '.involuntary_switches + 5' ru)" "$1: preemptions"
 }
+python=$(python3 -c 'import sys; print(sys.executable)')
+# The memory of each of these is freed after its last record, on a CPU that others want.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+taskset -c "$cpu" sh -c 'while :; do :; done' &
+spins=$!
+rm -f ended.pmc
+run "$PMCTL" profile --off-cpu -o ended.pmc -- "$PROG/rusage" "$T/ru" taskset -c "$cpu" \
+	sh -c 'for i in 1 2 3 4 5 6; do "$0" -c "import os; x = b\"x\" * (200 << 20); os._exit(0)"; done' "$python"
+kill $spins
+"$PMCTL" report --format json ended.pmc >rows
+missing=$(($(jq .involuntary_switches ru) - $(jq '[.threads[].involuntary_switches] | add' rows)))
+between "$(jq -r '[.processes[].notes[].text | select(test("preemptions are in no row"))][0]' rows | cut -d' ' -f1)" \
+	$((missing > 10 ? missing - 5 : 11)) $((missing + 15)) "preemptions at the end of processes are in a note"
+unlike "$("$PMCTL" report secret.pmc)" "in no row" "which others do not have"
 for how in "--off-cpu 10" "--on-cpu 200"; do
 	rm -f ended.pmc
 	run "$PMCTL" profile "${how% *}" -o ended.pmc -- "$PROG/rusage" "$T/ru" "$PROG/causes" handoff "${how#* }"
@@ -422,7 +436,6 @@ hints() {
 	run "$PMCTL" profile -- "$python" "$@" -c 'for i in range(3000000): pass'
 	grep -o -e "-X perf names" err | wc -l
 }
-python=$(python3 -c 'import sys; print(sys.executable)')
 is "$(hints)" 1 "Python: a hint at names of its functions" || diag "$(cat err)"
 if "$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' 2>/dev/null; then
 	is "$(hints -X perf)" 0 "and none where they are there"

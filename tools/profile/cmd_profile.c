@@ -673,9 +673,11 @@ static void read_command(struct job *job)
 			return;
 		nanosleep(&nap, NULL);
 	}
-	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
-		job->prof.command_cpu_ns =
-			pmc_timeval_ns(&usage.ru_utime) + pmc_timeval_ns(&usage.ru_stime);
+	if (getrusage(RUSAGE_CHILDREN, &usage) != 0)
+		return;
+	job->prof.command_cpu_ns =
+		pmc_timeval_ns(&usage.ru_utime) + pmc_timeval_ns(&usage.ru_stime);
+	job->prof.command_preempted = (uint64_t)usage.ru_nivcsw;
 }
 
 /* The limit of a file's size is also that of memory; the command, which has begun, keeps it. */

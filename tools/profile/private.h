@@ -161,12 +161,13 @@ struct prof_throttle {
 struct prof {
 	struct pmc_arena arena;
 	struct unwind unwind;
-	char *const *command;	 /* NULL: none */
-	enum pmc_args args;	 /* how command lines are kept */
-	uint64_t command_cpu_ns; /* of the command and what it waited for; 0: unknown */
-	uint64_t lost, lost_ns;	 /* records, and the time of the last report of a loss */
-	uint64_t lost_from_ns;	 /* of losses since the last reading; 0: none */
-	uint64_t read_ns;	 /* of the last such reading */
+	char *const *command;	    /* NULL: none */
+	enum pmc_args args;	    /* how command lines are kept */
+	uint64_t command_cpu_ns;    /* of the command and what it waited for; 0: unknown */
+	uint64_t command_preempted; /* its switches against its will, where that is known */
+	uint64_t lost, lost_ns;	    /* records, and the time of the last report of a loss */
+	uint64_t lost_from_ns;	    /* of losses since the last reading; 0: none */
+	uint64_t read_ns;	    /* of the last such reading */
 	uint64_t start_ns, stop_ns;
 	uint64_t stolen_ns;	   /* by a hypervisor, from boot to the start */
 	struct live_waking waking; /* waits are told apart by who ended them; all NULL: not */

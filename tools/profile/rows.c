@@ -24,8 +24,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define SNAPSHOT    2
-#define NOTE_UNSEEN 1002 /* 1000 and 1001 are those of pmctl run */
+#define SNAPSHOT       2
+#define NOTE_UNSEEN    1002 /* 1000 and 1001 are those of pmctl run */
+#define NOTE_PREEMPTED 1003
 
 /* ---- images ------------------------------------------------------------------------------- */
 
@@ -358,9 +359,17 @@ void prof_read_last(struct prof *prof)
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
+static void put_note(struct prof_writing *w, const struct prof_image *image, uint32_t code,
+		     const char *text)
+{
+	const struct pmc_note_fixed note = { .code = code, .level = 1, .count = 1 };
+
+	prof_write_room(w, 1024);
+	pmc_build_note(&w->buf, image->identity, SNAPSHOT, &note, text);
+}
+
 static void put_unseen(struct prof_writing *w, struct prof_thread *thread)
 {
-	const struct pmc_note_fixed note = { .code = NOTE_UNSEEN, .level = 1, .count = 1 };
 	char text[250];
 
 	thread->row.flags |= PMC_THREAD_LEAST_CPU;
@@ -369,8 +378,28 @@ static void put_unseen(struct prof_writing *w, struct prof_thread *thread)
 		 "user's (setuid, setgid): %.15s and its children are not recorded; pmctl profile "
 		 "-a records them",
 		 thread->row.name);
-	prof_write_room(w, 1024);
-	pmc_build_note(&w->buf, thread->image->identity, SNAPSHOT, &note, text);
+	put_note(w, thread->image, NOTE_UNSEEN, text);
+}
+
+/* Of a command and what it waited for the number is known. do_exit() of the kernel ends the events
+ * of a thread before it frees the memory of the process. */
+static void put_preempted(struct prof_writing *w, const struct prof_image *first)
+{
+	enum { FEW = 10 }; /* of pmctl, before the command */
+	const struct prof *prof = w->prof;
+	uint64_t seen = 0, missing;
+	char text[250];
+
+	for (const struct prof_thread *t = prof->last; t; t = t->next)
+		pmc_add_sat(&seen, t->row.involuntary_switches);
+	missing = pmc_sub_sat(prof->command_preempted, seen);
+	if (prof->lost || missing <= FEW + seen / 50)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu of %llu preemptions are in no row: the kernel does not record those in "
+		 "which it takes a process down that has ended, as it frees its memory",
+		 (unsigned long long)missing, (unsigned long long)prof->command_preempted);
+	put_note(w, first, NOTE_PREEMPTED, text);
 }
 
 /* CPU time is added at ticks: what a thread on a CPU lacks until the next is no wait. */
@@ -577,4 +606,6 @@ void prof_write_rows(struct prof_writing *w)
 		first = image;
 	for (struct prof_image *image = prof->last_image; image; image = image->next)
 		write_image(w, image, first->identity);
+	if (first)
+		put_preempted(w, first);
 }
