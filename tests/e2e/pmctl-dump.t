@@ -530,6 +530,22 @@ fi
 finish
 refused 1 "no such process: $pid" "a process that has ended" "$pid"
 
+# The kernel adds a wait for a CPU when it ends: this thread has hardly ended one.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+taskset -c "$cpu" sh -c 'while :; do :; done' &
+spins=$!
+PMC_REPORT=off LD_PRELOAD=$AGENT sh -c 'while :; do :; done' 2>starves.err &
+starves=$!
+await "$PMCTL" dump $starves -o first.pmc
+taskset -acp "$cpu" $starves >/dev/null
+chrt -a -i -p 0 $starves
+run "$PMCTL" dump $starves -o starves.pmc -I 40ms -n 10
+kill $starves $spins
+"$PMCTL" report --timeline --format json starves.pmc >starves
+jq -sc '[.[1:][] | [.dt_ns, .cpu_ns, .run_delay_ns]]' starves >steps
+is "$(jq 'length, (map(.[1] + .[2] < .[0] * 1.02 + 1000000) | all), ((map(.[1] + .[2]) | add) > (map(.[0]) | add) * 0.7)' steps | xargs)" \
+	"9 true true" "pmctl dump -I: waits for a CPU that have not ended" || diag "$(cat steps)"
+
 wait $without_dumper
 like "$? $(cat without.err)" "^1 pmctl dump: no agent in process $without " \
 	"pmctl dump -I ends with an error if the next program has no agent"

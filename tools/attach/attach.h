@@ -48,6 +48,12 @@ enum {
 	ATTACH_PATIENT = 2,
 };
 
+/* How long threads wait for a CPU, by their readings so far. All zero: none yet. */
+struct attach_waits {
+	struct pmc_map list; /* struct attach_wait by the thread's ID */
+	struct pmc_arena *arena;
+};
+
 struct attach {
 	pid_t pid;
 	/* -1: not open. They stay with the process when its ID is reused. */
@@ -71,6 +77,8 @@ struct attach {
 	uint32_t *index; /* of each copied slot in the process's registry */
 	bool other_pid_namespace;
 	bool patient; /* ATTACH_PATIENT */
+	/* Set by who takes several snapshots; NULL: run delay lacks waits that have not ended. */
+	struct attach_waits *waits;
 };
 
 /* ---- pid.c: the processes of a command line ---- */

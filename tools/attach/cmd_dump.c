@@ -401,6 +401,7 @@ struct watched {
 	bool taken;	     /* at least one snapshot of it */
 	uint64_t patient_ns; /* until then a missing agent is no error */
 	struct written written;
+	struct attach_waits waits;
 };
 
 struct request {
@@ -521,6 +522,8 @@ static int snapshot(struct attach *target, void *arg)
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
 	if (watched->pidfd >= 0 && live_pidfd_ended(watched->pidfd))
 		return attach_gone(target->pid);
+	watched->waits.arena = &request->arena;
+	target->waits = request->interval_ns ? &watched->waits : NULL;
 	code = attach_collect(target, &missing, &buf, own_file);
 	if (code)
 		goto out;

@@ -2,6 +2,7 @@
 /* frames.c - the frames of a snapshot from outside: rows of threads, totals, the process. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/number.h"
 #include "lib/base/proc.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
@@ -13,6 +14,44 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+/* Of a thread at the last snapshot. */
+struct attach_wait {
+	uint64_t start_ticks, read_ns, voluntary;
+	uint64_t ns; /* since the first one */
+	bool runnable;
+	struct live_delay delay;
+};
+
+/* The wait for a CPU that goes on, as far as it is since the last snapshot and known. now: without
+ * it. */
+static uint64_t waits_yet(struct attach_waits *waits, uint32_t tid, const char *text,
+			  const struct account_words *now)
+{
+	const uint64_t charged_ns = now->of[ACCOUNT_DELAY], cpu_ns = now->of[ACCOUNT_CPU],
+		       read_ns = now->of[ACCOUNT_WALL];
+	struct attach_wait *wait =
+		pmc_map_at(&waits->list, waits->arena, &tid, sizeof(tid), sizeof(*wait));
+	struct pmc_proc_stat stat;
+	bool runnable;
+
+	if (!pmc_proc_stat(text, &stat))
+		return 0;
+	runnable = stat.state == 'R';
+	if (!wait->read_ns || wait->start_ticks != stat.start_ticks) {
+		*wait = (struct attach_wait){ .start_ticks = stat.start_ticks };
+		live_delay_begin(&wait->delay, cpu_ns, charged_ns, runnable);
+	} else {
+		wait->ns += pmc_sub_sat(read_ns, wait->read_ns);
+		live_delay_read(&wait->delay, wait->ns, cpu_ns, charged_ns,
+				runnable && wait->runnable &&
+					wait->voluntary == now->of[ACCOUNT_VOLUNTARY]);
+	}
+	wait->read_ns = read_ns;
+	wait->runnable = runnable;
+	wait->voluntary = now->of[ACCOUNT_VOLUNTARY];
+	return pmc_sub_sat(wait->delay.delay_ns, charged_ns - wait->delay.charged_before_ns);
+}
 
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
 {
@@ -40,6 +79,8 @@ bool attach_thread_words(const struct attach *target, uint32_t tid, struct accou
 		account_put_usage(now, &usage);
 	else
 		now->unknown |= ACCOUNT_USAGE;
+	if (target->waits && !now->unknown)
+		now->of[ACCOUNT_DELAY] += waits_yet(target->waits, tid, stat, now);
 	return !(now->unknown & ACCOUNT_BIT(ACCOUNT_CPU));
 }
 
