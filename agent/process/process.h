@@ -134,7 +134,10 @@ bool agent_is_go_code(const void *address);
 
 /* While single-threaded: records which file stderr is, and the path of PMC_REPORT=...=FILE. */
 void agent_report_init(char *const *envp);
-/* Whether the report goes to stderr, and this descriptor is still the same file. */
+/* Whether this descriptor is the file that stderr was at the start; false without a report. If 2 is
+ * another one, it may be a file of the program, and no line of the log may be written. */
+bool agent_is_first_stderr(int fd);
+/* The same, and the report goes there. */
 bool agent_report_is_stderr(int fd);
 /* Where the report goes; negative: nowhere. The caller closes it unless it is 2. */
 int agent_report_open(void);

@@ -43,13 +43,18 @@ void agent_report_init(char *const *envp)
 	}
 }
 
-bool agent_report_is_stderr(int fd)
+bool agent_is_first_stderr(int fd)
 {
 	struct stat st;
 
-	return !where.file && where.has_err && fd >= 0 && pmc_fd_stat(fd, &st) == 0 &&
+	return where.has_err && fd >= 0 && pmc_fd_stat(fd, &st) == 0 &&
 	       st.st_dev == where.err.st_dev && st.st_ino == where.err.st_ino &&
 	       st.st_rdev == where.err.st_rdev;
+}
+
+bool agent_report_is_stderr(int fd)
+{
+	return !where.file && agent_is_first_stderr(fd);
 }
 
 int agent_report_open(void)
@@ -61,7 +66,7 @@ int agent_report_open(void)
 	if (!where.file)
 		return agent_report_is_stderr(2) ? 2 : -1;
 	fd = pmc_text_create(where.file);
-	if (fd < 0)
+	if (fd < 0 && agent_is_first_stderr(2))
 		pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (there is no report)", where.file,
 			agent_file_fix(fd));
 	return fd;
@@ -104,7 +109,7 @@ static void print(struct pmc_arena *arena, struct summary *summary, bool named, 
 	pmc_out_flush(&out);
 	if (out.fd != fd)
 		pmc_fd_close(out.fd);
-	if (out.error && where.file)
+	if (out.error && where.file && agent_is_first_stderr(2))
 		pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is incomplete)", where.file,
 			agent_file_fix(out.error));
 }
@@ -126,7 +131,7 @@ void agent_report_print(int fd)
 	}
 	if (!error)
 		print(&arena, summary, named, fd);
-	else if (error == -ENOMEM)
+	else if (error == -ENOMEM && agent_is_first_stderr(2))
 		pmc_log(PMC_LOG_WARN, "too many threads for the summary at exit; keep a dump "
 				      "(PMC_OUT=FILE) and use pmctl report FILE");
 	if (dump >= 0)

@@ -105,6 +105,21 @@ run bash -c "LD_PRELOAD=$AGENT $PROG/churn 2000 100 2> >(true)"
 unharmed "stderr is a closed pipe"
 run bash -c "LD_PRELOAD=$AGENT exec $PROG/churn 2000 100 2>/dev/full"
 unharmed "stderr is full"
+# A program whose descriptor 2 is a file of its own: no message of the agent may be written to it.
+for report in summary=/nonexistent/x auto=fifo2; do
+	[ -p fifo2 ] || mkfifo fifo2
+	seq 1 100 >mine
+	cp mine mine0
+	run bash -c "PMC_REPORT=$report LD_PRELOAD=$AGENT exec bash -c 'exec 2<>mine; exit 3'"
+	is "$status $(cat out err)" "3 " "PMC_REPORT=$report, descriptor 2 is a file: the program ends"
+	same mine0 mine "PMC_REPORT=$report, descriptor 2 is a file of the program: it is unchanged"
+	run bash -c "PMC_REPORT=$report LD_PRELOAD=$AGENT exec bash -c 'exec 2<>mine; exit 3' 2>&-"
+	same mine0 mine "PMC_REPORT=$report, stderr closed, then a file of the program: it is unchanged"
+done
+run bash -c "PMC_REPORT=summary=limited LD_PRELOAD=$AGENT exec bash -c 'exec 2<>mine; ulimit -f 0; exit 3'"
+same mine0 mine "the report does not fit in its file, and descriptor 2 is a file of the program: it is unchanged"
+run bash -c "PMC_REPORT=summary=limited LD_PRELOAD=$AGENT bash -c 'ulimit -f 0; exit 3' 2>&1 | cat"
+like "$(cat out)" 'the report is incomplete' "the report does not fit in its file: a message says so"
 
 # ---- a daemon that outlives $(cmd 2>&1) ----------------------------------------------------------
 mkfifo go

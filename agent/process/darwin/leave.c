@@ -90,7 +90,7 @@ static void report(bool in_handler)
 		return;
 	if (!in_handler || agent.config.report.kind == PMC_REPORT_OFF || has_room())
 		print_last();
-	else
+	else if (agent_is_first_stderr(2))
 		pmc_log(PMC_LOG_ERROR,
 			"PMC_REPORT: the stack of the signal handler is too small (there is no "
 			"report); PMC_OUT=FILE keeps the rows");
