@@ -94,6 +94,8 @@ void agent_signals_init(void);
 int agent_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
 /* The host has changed an action by an older call: makes *was what it must see. */
 void agent_signal_changed(int signo, const struct sigaction *action, struct sigaction *was);
+/* The host has called siginterrupt(). */
+void agent_signal_restarts(int signo, bool restarts);
 /* Replaces the agent's handler by SIG_DFL; false if there is none. */
 bool agent_signal_forget(int signo);
 /* Does so for all fatal signals: the agent stops. */

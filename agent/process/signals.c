@@ -38,6 +38,15 @@ AGENT_ROOMY static struct {
 	_Atomic bool armed;
 } table[_NSIG];
 
+/* Keeps an action that the host has set, with the flag that libc adds. */
+static void keep(struct sigaction *kept, const struct sigaction *action)
+{
+	*kept = *action;
+#ifdef __x86_64__
+	kept->sa_flags |= 0x04000000; /* SA_RESTORER */
+#endif
+}
+
 /* Whether the agent handles fatal signals: not in init, nor under a filter that kills for it. */
 static bool fatal_wanted;
 
@@ -153,7 +162,8 @@ __attribute__((cold)) static void install_once(int signo, const struct sigaction
 	*instead = *action;
 	instead->sa_flags = (action->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
 	instead->sa_sigaction = on_once;
-	table[signo].once = table[signo].original = *action;
+	keep(&table[signo].once, action);
+	table[signo].original = table[signo].once;
 	table[signo].original.sa_handler = SIG_DFL;
 	atomic_store(&table[signo].armed, true);
 }
@@ -373,7 +383,7 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 	}
 	*old = table[signo].original;
 	if (action)
-		table[signo].original = *action;
+		keep(&table[signo].original, action);
 	return true;
 }
 
@@ -558,7 +568,7 @@ __attribute__((cold)) static void restore(int signo, const struct sigaction *act
 {
 	if (signo <= 0 || signo >= _NSIG || !(ours[signo] || is_wanted(signo)))
 		return;
-	table[signo].original = *action;
+	keep(&table[signo].original, action);
 	if (signo == agent.config.dump)
 		install(signo, on_dump, SA_RESTART, NULL);
 	else if (signo == SIGIO)
@@ -627,4 +637,20 @@ void agent_signal_changed(int signo, const struct sigaction *action, struct siga
 	show_visible(signo, was);
 	changed(signo, action);
 	errno = saved;
+}
+
+__attribute__((cold)) void agent_signal_restarts(int signo, bool restarts)
+{
+	struct sigaction now, *shown = &table[signo].original;
+
+	if (agent_sigaction(signo, NULL, &now) != 0 || !(is_ours(&now) || is_once(&now)))
+		return;
+	if (is_once(&now) && atomic_load(&table[signo].armed))
+		shown = &table[signo].once;
+	shown->sa_flags = (shown->sa_flags & ~SA_RESTART) | (restarts ? SA_RESTART : 0);
+	keep(shown, shown);
+	/* No system call is interrupted by a handler of the agent. */
+	now.sa_flags |= SA_RESTART;
+	if (is_ours(&now))
+		agent_sigaction(signo, &now, NULL);
 }

@@ -38,6 +38,8 @@ fault in a thread                    | 139 | signal:11          | killed:4      
 SIGTERM by default                   | 143 | signal:15          | killed:3               | $cases term-default
 SIGTERM handled                      |   3 | exit:3             | exited:1 live:2        | $cases term-handled
 SIGTERM ignored                      |   0 | exit:0             | exited:1               | $cases term-ignored
+sigset and its kin                   | 143 | signal:15          | killed:1               | $cases sysv-signals
+a handler that calls the one before  |   0 | exit:0             | exited:1               | $cases chained
 dlclose of code that a thread ran    |   0 | exit:0             | exited:2               | $PROG/dl_main $PROG/dl_module
 unshare(CLONE_NEWUSER)               |   0 | exit:0             | exited:2               | $cases unshare
 setrlimit, getrlimit, prlimit        |   0 | exit:0 exit:0      | exited:11 live:8       | $cases limits

@@ -424,6 +424,87 @@ static int term_ignored(void)
 	return 0;
 }
 
+/* The functions of System V, which libc does not build on its public sigaction. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static const char *named(void (*handler)(int))
+{
+	return handler == SIG_DFL   ? "default" :
+	       handler == SIG_IGN   ? "ignored" :
+	       handler == SIG_HOLD  ? "held" :
+	       handler == SIG_ERR   ? "error" :
+	       handler == on_signal ? "mine" :
+				      "other";
+}
+
+static void tell_action(const char *what, int signo)
+{
+	struct sigaction now = { .sa_handler = SIG_DFL };
+	sigset_t mask;
+
+	sigaction(signo, NULL, &now);
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	printf("%s %d: %s %x %d\n", what, signo, named(now.sa_handler), (unsigned)now.sa_flags,
+	       sigismember(&mask, signo));
+}
+
+extern void (*bsd_signal(int signo, void (*handler)(int)))(int);
+
+static int sysv_signals(void)
+{
+	const int signos[] = {
+		SIGTERM, SIGUSR1, SIGSEGV, SIGPIPE, SIGCHLD, SIGRTMIN, SIGRTMIN + 1
+	};
+
+	for (unsigned i = 0; i < sizeof(signos) / sizeof(signos[0]); i++) {
+		const int signo = signos[i];
+
+		printf("hold %s", named(sigset(signo, SIG_HOLD)));
+		printf(" %s", named(sigset(signo, SIG_HOLD)));
+		printf(" %s", named(sigset(signo, on_signal)));
+		printf(" %s", named(sigset(signo, on_signal)));
+		printf(" %s\n", named(sigset(signo, SIG_DFL)));
+		tell_action("sigset", signo);
+		printf("%d %d", sighold(signo), sigrelse(signo));
+		printf(" %d", sigignore(signo));
+		tell_action(" sigignore", signo);
+		printf("%s", named(sigset(signo, SIG_DFL)));
+		printf(" %d", siginterrupt(signo, 0));
+		tell_action(" siginterrupt", signo);
+		printf("%d", siginterrupt(signo, 1));
+		tell_action(" siginterrupt", signo);
+		printf("%s", named(ssignal(signo, on_signal)));
+		printf(" %s", named(bsd_signal(signo, SIG_IGN)));
+		printf(" %s", named(sysv_signal(signo, SIG_DFL)));
+		printf(" %s", named(ssignal(signo, SIG_DFL)));
+		tell_action(" ssignal", signo);
+	}
+	printf("%s", named(sigset(0, SIG_HOLD)));
+	printf(" %s", named(sigset(65, on_signal)));
+	printf(" %s %d", named(sigset(SIGKILL, SIG_IGN)), errno);
+	printf(" %d %d %d\n", sighold(0), sigrelse(65), sigignore(SIGKILL));
+	/* The default action again: it ends the program. */
+	say("TERM");
+	kill(getpid(), SIGTERM);
+	never_ends();
+}
+
+/* A handler that calls the one before it, if there is one. */
+static void (*before)(int);
+
+static void on_chained(int signo)
+{
+	if (before != SIG_DFL && before != SIG_IGN && before != SIG_HOLD)
+		before(signo);
+}
+
+static int chained(void)
+{
+	before = sigset(SIGUSR1, on_chained);
+	raise(SIGUSR1);
+	say("alive");
+	return 0;
+}
+
 /* ---- threads and limits -------------------------------------------------------------------- */
 static int unshares(void)
 {
@@ -543,6 +624,8 @@ static const struct {
 	{ "term-default", term_default },
 	{ "term-handled", term_handled },
 	{ "term-ignored", term_ignored },
+	{ "sysv-signals", sysv_signals },
+	{ "chained", chained },
 	{ "unshare", unshares },
 	{ "limits", limits },
 	{ "cancelled", cancelled },
