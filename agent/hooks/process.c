@@ -152,6 +152,15 @@ AGENT_API int execveat(int dir, const char *path, char *const argv[], char *cons
 
 AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
+#ifdef __GLIBC__
+	/* It is declared as never NULL. */
+	char *const *volatile args = argv;
+
+	if (fd < 0 || !args || !envp) {
+		errno = EINVAL;
+		return -1;
+	}
+#endif
 	return execveat(fd, "", argv, envp, AT_EMPTY_PATH);
 }
 

@@ -240,9 +240,20 @@ long agent_filtering_call(long number, const long args[6])
 	return result;
 }
 
+/* libc's close() is a cancellation point, the system call is none. */
+static int close_uncancelled(int fd)
+{
+	int was, result;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	result = agent_host_close(fd);
+	pthread_setcancelstate(was, NULL);
+	return result;
+}
+
 long agent_watched_syscall(long number, ...)
 {
-	long a[6];
+	long a[6], result;
 	va_list args;
 
 	va_start(args, number);
@@ -254,11 +265,14 @@ long agent_watched_syscall(long number, ...)
 		agent_leave(PMC_ENDED_EXIT, (int)a[0] & 0xff);
 		break;
 	case SYS_rt_sigaction:
-		if (agent_own_signal_call((int)a[0], (const void *)a[1], (void *)a[2]))
-			return 0;
-		break;
+		result = agent_own_signal_call((int)a[0], (const void *)a[1], (void *)a[2],
+					       (size_t)a[3]);
+		if (result == AGENT_NOT_OWN)
+			break;
+		errno = result ? (int)-result : errno;
+		return result ? -1 : 0;
 	case SYS_close:
-		return agent_host_close((int)a[0]);
+		return close_uncancelled((int)a[0]);
 	case SYS_close_range:
 		return agent_host_close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
 #ifdef SYS_dup2

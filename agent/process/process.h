@@ -114,8 +114,10 @@ int agent_own_signal(void);
 /* The host changes or queries the disposition of a signal. True: it was the agent's signal, and the
  * call has been handled; *old is set in either case. */
 bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
-/* The same for rt_sigaction(2), with the kernel's struct. */
-bool agent_own_signal_call(int signo, const void *action, void *old);
+/* The same for rt_sigaction(2), with the kernel's struct: 0 or -errno of the call; AGENT_NOT_OWN:
+ * the kernel has to make it. */
+#define AGENT_NOT_OWN 1
+long agent_own_signal_call(int signo, const void *action, void *old, size_t bytes);
 /* The host's pthread_sigmask. */
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
 /* Takes SIGIO as well, if the host has not: the kernel sends it to a sampled thread whose signal

@@ -387,18 +387,45 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 	return true;
 }
 
-bool agent_own_signal_call(int signo, const void *action, void *old)
+/* Whether the kernel can read an action there, which it does before it refuses SIGKILL. */
+static bool can_read(const void *action, size_t bytes)
 {
-	const struct agent_kernel_action *wanted = action;
-	const struct sigaction host = { .sa_handler = wanted ? wanted->handler : SIG_DFL };
-	struct sigaction was;
+	return pmc_sys4(SYS_rt_sigaction, SIGKILL, action, NULL, bytes) != -EFAULT;
+}
 
-	if (!agent_own_signal_action(signo, wanted ? &host : NULL, &was))
-		return false;
-	if (old)
-		*(struct agent_kernel_action *)old =
-			(struct agent_kernel_action){ .handler = was.sa_handler };
-	return true;
+static struct sigaction of_kernel(const struct agent_kernel_action *action)
+{
+	struct sigaction host = { .sa_handler = action->handler, .sa_flags = (int)action->flags };
+
+	memcpy(&host.sa_mask, &action->mask, sizeof(action->mask));
+	return host;
+}
+
+long agent_own_signal_call(int signo, const void *action, void *old, size_t bytes)
+{
+	struct sigaction was, host;
+	long error;
+
+	/* The kernel refuses what cannot be read, and another size. */
+	if (signo <= 0 || signo != agent_own_signal() || bytes != sizeof(uint64_t) ||
+	    (action && !can_read(action, bytes)))
+		return AGENT_NOT_OWN;
+	if (action)
+		host = of_kernel(action);
+	if (!agent_own_signal_action(signo, action ? &host : NULL, &was))
+		return AGENT_NOT_OWN;
+	if (action) /* without the flag that libc adds */
+		table[signo].original = host;
+	/* The kernel fills it with its own action if it can be written. */
+	error = old ? pmc_sys4(SYS_rt_sigaction, signo, NULL, old, bytes) : 0;
+	if (old && !error) {
+		struct agent_kernel_action *shown = old;
+
+		shown->handler = was.sa_handler;
+		shown->flags = (unsigned)was.sa_flags;
+		memcpy(&shown->mask, &was.sa_mask, sizeof(shown->mask));
+	}
+	return error;
 }
 
 /* The mask as given to the kernel. */

@@ -40,6 +40,9 @@ SIGTERM handled                      |   3 | exit:3             | exited:1 live:
 SIGTERM ignored                      |   0 | exit:0             | exited:1               | $cases term-ignored
 sigset and its kin                   | 143 | signal:15          | killed:1               | $cases sysv-signals
 a handler that calls the one before  |   0 | exit:0             | exited:1               | $cases chained
+calls that are refused               |   0 | exit:0             | exited:1               | $cases bad-calls
+the same, with ticks                 |   0 | exec exit:0        | exec:1 exited:1        | env PMC_INTERVAL=10ms $cases bad-calls
+a cancelled thread closes files      |   0 | exit:0             | exited:2               | $cases cancelled-close
 dlclose of code that a thread ran    |   0 | exit:0             | exited:2               | $PROG/dl_main $PROG/dl_module
 unshare(CLONE_NEWUSER)               |   0 | exit:0             | exited:2               | $cases unshare
 setrlimit, getrlimit, prlimit        |   0 | exit:0 exit:0      | exited:11 live:8       | $cases limits

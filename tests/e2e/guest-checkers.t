@@ -12,7 +12,8 @@ export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
 # host calls, for events that libpfm4 knows or uncore events (dlclose, strtod_l), or have no
 # memory to look at. A call of a function that the agent exports may end in a sanitizer's, too.
 allowed='dlclose dup2 fork pthread_getcpuclockid pthread_mutex_init pthread_mutex_lock
-	pthread_mutex_trylock pthread_mutex_unlock pthread_sigmask sigaction signal strtod_l'
+	pthread_mutex_trylock pthread_mutex_unlock pthread_setcancelstate pthread_sigmask sigaction
+	signal strtod_l'
 for kind in address thread leak; do
 	echo 'int main(void) { return 0; }' | gcc -fsanitize=$kind -x c -o "empty-$kind" - &&
 		ldd "empty-$kind" | awk '/lib[atl]*san/ { print $3 }'

@@ -505,6 +505,83 @@ static int chained(void)
 	return 0;
 }
 
+/* ---- calls that are refused, and cancellation ---------------------------------------------- */
+
+/* struct sigaction of the kernel. */
+struct raw_action {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask[2];
+};
+
+static int raw_sigaction(int signo, const void *action, void *old, unsigned bytes)
+{
+	return syscall(SYS_rt_sigaction, signo, action, old, bytes) == 0 ? 0 : errno;
+}
+
+static int bad_calls(void)
+{
+	const int signos[] = { SIGUSR1, SIGRTMIN, SIGRTMIN + 1, SIGKILL };
+	static char *argv[] = { (char *)"x", NULL };
+	char *const *volatile no_args = NULL;
+	const struct raw_action ignore = { .handler = SIG_IGN };
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *const one = (void *)1, *cut = page + 4096 - 8;
+	struct raw_action was;
+
+	munmap(page + 4096, 4096);
+	for (unsigned i = 0; i < sizeof(signos) / sizeof(signos[0]); i++) {
+		const int signo = signos[i];
+
+		printf("%d: %d %d", signo, raw_sigaction(signo, one, NULL, 8),
+		       raw_sigaction(signo, cut, NULL, 8));
+		printf(" %d %d", raw_sigaction(signo, NULL, one, 8),
+		       raw_sigaction(signo, &ignore, one, 8));
+		printf(" %d %d", raw_sigaction(signo, &ignore, &was, 7),
+		       raw_sigaction(signo, NULL, NULL, 16));
+		printf(" %d", raw_sigaction(signo, one, &was, 7));
+		memset(&was, 0xff, sizeof(was));
+		raw_sigaction(signo, &ignore, NULL, 8);
+		printf(" %d", raw_sigaction(signo, NULL, &was, 8));
+		printf(" %s %lx %lx\n", signo != SIGKILL ? named(was.handler) : "", was.flags,
+		       was.mask[0]);
+		signal(signo, SIG_DFL);
+	}
+	for (int fd = -1; fd < 1; fd++) {
+		errno = 0;
+		fexecve(fd, argv, NULL);
+		printf("fexecve %d %d", fd, errno);
+		fexecve(fd, argv, argv + 1);
+		printf(" %d", errno);
+		fexecve(fd, no_args, argv + 1);
+		printf(" %d\n", errno);
+	}
+	return 0;
+}
+
+static void *closes(void *arg)
+{
+	const int fd = open("/dev/null", O_RDONLY);
+
+	pthread_cancel(pthread_self());
+	printf("syscall %d\n", (int)syscall(SYS_close, fd));
+	printf("syscall %d\n", (int)syscall(SYS_close, fd));
+	fflush(stdout);
+	close(open("/dev/null", O_RDONLY));
+	say("not cancelled");
+	return arg;
+}
+
+static int cancelled_close(void)
+{
+	void *result;
+
+	pthread_join(begin(closes, NULL), &result);
+	say(result == PTHREAD_CANCELED ? "cancelled" : "returned");
+	return 0;
+}
+
 /* ---- threads and limits -------------------------------------------------------------------- */
 static int unshares(void)
 {
@@ -626,6 +703,8 @@ static const struct {
 	{ "term-ignored", term_ignored },
 	{ "sysv-signals", sysv_signals },
 	{ "chained", chained },
+	{ "bad-calls", bad_calls },
+	{ "cancelled-close", cancelled_close },
 	{ "unshare", unshares },
 	{ "limits", limits },
 	{ "cancelled", cancelled },
