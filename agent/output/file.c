@@ -224,14 +224,16 @@ void agent_file_no_header(void)
 }
 
 #define WRITE_SIGNALS (1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1))
+/* A terminal takes the output of a background process if this is blocked; it is never raised. */
+#define STOP_SIGNAL (1ull << (SIGTTOU - 1))
 
 void agent_write_guard_begin(struct agent_write_guard *guard)
 {
-	const uint64_t set = WRITE_SIGNALS;
+	const uint64_t set = WRITE_SIGNALS | STOP_SIGNAL;
 
 	*guard = (struct agent_write_guard){ 0 };
 	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &set, &guard->mask, sizeof(set));
-	if (guard->mask & set)
+	if (guard->mask & WRITE_SIGNALS)
 		syscall(SYS_rt_sigpending, &guard->pending, sizeof(guard->pending));
 }
 
@@ -245,7 +247,7 @@ void agent_write_guard_end(const struct agent_write_guard *guard, bool failed)
 	now &= WRITE_SIGNALS & ~guard->pending;
 	if (now)
 		syscall(SYS_rt_sigtimedwait, &now, NULL, &zero, sizeof(now));
-	if (~guard->mask & WRITE_SIGNALS)
+	if (~guard->mask & (WRITE_SIGNALS | STOP_SIGNAL))
 		pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
 }
 

@@ -56,8 +56,8 @@ void agent_file_filtered(void);
 /* In a forked child: a file of its own if the pattern has it, and new header frames. */
 void agent_file_forked(void);
 
-/* Between begin and end SIGXFSZ and SIGPIPE are blocked; with `failed`, those raised in between are
- * consumed. */
+/* Between begin and end SIGXFSZ, SIGPIPE and SIGTTOU are blocked; with `failed`, the first two, if
+ * they were raised in between, are consumed. */
 struct agent_write_guard {
 	uint64_t mask, pending;
 };

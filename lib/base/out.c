@@ -342,6 +342,6 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	text[out.len++] = '\n';
 	/* A line that would block the program, or raise SIGPIPE or SIGXFSZ, is dropped. */
 	if (pmc_out_writable(2, 0) && fits(2, out.len))
-		(void)pmc_out_write(2, text, out.len);
+		(void)pmc_out_write_unstopped(2, text, out.len);
 	errno = saved;
 }

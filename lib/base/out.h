@@ -80,6 +80,8 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 bool pmc_out_writable(int fd, int patience_ms);
 /* write(2), no cancellation point: the number of bytes, or -errno. */
 long pmc_out_write(int fd, const void *bytes, size_t len);
+/* The same with SIGTTOU blocked, which would stop a background process of a terminal. */
+long pmc_out_write_unstopped(int fd, const void *bytes, size_t len);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);
 

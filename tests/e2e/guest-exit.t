@@ -108,6 +108,41 @@ PMC_OUT=/nonexistent/x.pmc run full_stderr env LD_PRELOAD="$AGENT" "$PROG/churn"
 is "$status $(cat out err)" "0 joined 3" "a full pipe on stderr and an error to log: the program ends"
 PMC_REPORT=threads run full_stderr env LD_PRELOAD="$AGENT" bash -c 'kill -TERM $$'
 is "$status $(cat err)" "241 " "a full pipe on stderr: a signal ends the program"
+# ---- a background process of a terminal with tostop ----------------------------------------------
+# background CMD...: prints what the terminal gets, and how CMD ends or is stopped.
+background() {
+	timeout 100 python3 -c '
+import os, pty, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    mode = termios.tcgetattr(0)
+    mode[3] |= termios.TOSTOP
+    termios.tcsetattr(0, termios.TCSANOW, mode)
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.execvp(sys.argv[1], sys.argv[1:])
+    os.setpgid(child, child)
+    status = os.waitpid(child, os.WUNTRACED)[1]
+    os.write(1, b"stopped by %d\n" % os.WSTOPSIG(status) if os.WIFSTOPPED(status) else b"ended %d\n" % status)
+    os._exit(0)
+try:
+    while got := os.read(fd, 4096):
+        os.write(1, got)
+except OSError:
+    pass' "$@" | tr -d '\r'
+}
+is "$(background sh -c 'echo stopped here' | tail -n 1)" "stopped by 22" "tostop stops a program that writes"
+for how in 'exit 3' 'kill -TERM $$'; do
+	PMC_REPORT=auto background env LD_PRELOAD="$AGENT" sh -c "$how" >got
+	is "$(tail -n 1 got)" "$([ "$how" = 'exit 3' ] && echo ended 768 || echo ended 15)" \
+		"tostop, $how: the report stops no program"
+	like "$(cat got)" 'keep this run' "tostop, $how: there is a report"
+done
+PMC_REPORT=off PMC_EVENT=x background env LD_PRELOAD="$AGENT" sh -c 'exit 3' >got
+is "$(tail -n 1 got)" "ended 768" "tostop: a message of the agent stops no program"
+like "$(cat got)" 'PMC_EVENT=x: unknown' "tostop: the message is there"
+
 # Small reads of a small pipe: it is full most of the time.
 PMC_REPORT=auto agent "$PROG/churn" 2000 10 2>&1 >/dev/null | dd bs=16 2>/dev/null | grep -c 'keep this run' >n
 is "$(cat n)" 1 "a slow reader gets all of a summary"

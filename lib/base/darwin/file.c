@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -96,4 +98,17 @@ long pmc_out_write(int fd, const void *bytes, size_t len)
 	long n = write(fd, bytes, len);
 
 	return n < 0 ? -errno : n;
+}
+
+long pmc_out_write_unstopped(int fd, const void *bytes, size_t len)
+{
+	sigset_t stop, mask;
+	long n;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &stop, &mask);
+	n = pmc_out_write(fd, bytes, len);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return n;
 }

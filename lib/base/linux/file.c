@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -135,4 +136,16 @@ bool pmc_out_writable(int fd, int patience_ms)
 long pmc_out_write(int fd, const void *bytes, size_t len)
 {
 	return pmc_sys3(SYS_write, fd, bytes, len);
+}
+
+long pmc_out_write_unstopped(int fd, const void *bytes, size_t len)
+{
+	const uint64_t stop = UINT64_C(1) << (SIGTTOU - 1);
+	uint64_t mask = 0;
+	long n;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &stop, &mask, sizeof(mask));
+	n = pmc_out_write(fd, bytes, len);
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	return n;
 }
