@@ -123,8 +123,13 @@ void agent_report_forked(void)
 	kept = -1;
 }
 
-/* Files take output at once. A pipe or a terminal is opened again, to make it non-blocking without
- * a change to the program's descriptor; where that fails, poll alone decides. */
+/* After a fault the other threads run on until the report is written. */
+#define FAULT_PATIENCE_MS 10
+static int report_patience_ms = AGENT_REPORT_PATIENCE_MS;
+
+/* Files take output at once, and sockets what they have room for. A pipe or a terminal is opened
+ * again, to make it non-blocking without a change to the program's descriptor; where that fails,
+ * poll alone decides. */
 int agent_report_unblocked(int fd, struct pmc_out *out)
 {
 	char path[32];
@@ -132,9 +137,12 @@ int agent_report_unblocked(int fd, struct pmc_out *out)
 	struct stat st;
 	int again = -1;
 
-	if (pmc_fd_stat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (pmc_fd_stat(fd, &st) != 0)
+		st.st_mode = 0;
+	if (S_ISREG(st.st_mode))
 		return fd;
-	out->patience_ms = AGENT_REPORT_PATIENCE_MS;
+	out->patience_ms = report_patience_ms;
+	out->to_socket = S_ISSOCK(st.st_mode);
 	pmc_outf(&name, "/proc/self/fd/%d", fd);
 	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		again = (int)syscall(SYS_openat, AT_FDCWD, path,
@@ -205,14 +213,14 @@ static void report_last(bool by_signal)
 }
 
 #define BIT(signo) (UINT64_C(1) << ((signo)-1))
+static const uint64_t faults =
+	BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS);
 
 /* A handler of the host that ends the process would truncate the rows. Faults of this thread cannot
  * be blocked. */
 uint64_t agent_block_signals(void)
 {
-	const uint64_t but =
-		BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS);
-	const uint64_t all = ~but;
+	const uint64_t all = ~faults;
 	uint64_t mask = 0;
 
 	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask, sizeof(all));
@@ -239,6 +247,8 @@ static void leave(enum pmc_ended how, int code)
 	prints = (active || !is_child()) && take_step(AGENT_REPORTS);
 	agent_mask_set(mask);
 	if (prints) {
+		if (how == PMC_ENDED_SIGNAL && ((faults | BIT(SIGABRT)) & BIT(code)))
+			report_patience_ms = FAULT_PATIENCE_MS;
 		report_last(how == PMC_ENDED_SIGNAL);
 		take_step(AGENT_REPORTED);
 	} else if (interrupted_report()) {

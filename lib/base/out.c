@@ -20,8 +20,13 @@ void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap)
 	*out = pmc_out_mem(buf, cap);
 }
 
+/* So often poll may promise room that there is not. */
+#define MOST_REFUSED 1000u
+
 static void drain(struct pmc_out *out, const char *bytes, size_t len)
 {
+	unsigned refused = 0;
+
 	while (len && !out->error) {
 		/* A write of this size to a pipe that is ready does not block. */
 		size_t some = out->patience_ms && len > PIPE_BUF ? PIPE_BUF : len;
@@ -31,8 +36,9 @@ static void drain(struct pmc_out *out, const char *bytes, size_t len)
 			out->error = -ETIMEDOUT;
 			return;
 		}
-		n = pmc_out_write(out->fd, bytes, some);
-		if (n == -EINTR || (n == -EAGAIN && out->patience_ms))
+		n = out->to_socket ? pmc_out_send(out->fd, bytes, some) :
+				     pmc_out_write(out->fd, bytes, some);
+		if (n == -EINTR || (n == -EAGAIN && out->patience_ms && refused++ < MOST_REFUSED))
 			continue;
 		if (n <= 0) {
 			out->error = n < 0 ? (int)n : -EIO;
@@ -40,6 +46,7 @@ static void drain(struct pmc_out *out, const char *bytes, size_t len)
 		}
 		bytes += n;
 		len -= (size_t)n;
+		refused = 0;
 	}
 }
 

@@ -21,7 +21,8 @@ struct pmc_out {
 	/* Time without progress of the reader after which writing fails with -ETIMEDOUT. 0: no
 	 * limit. */
 	int patience_ms;
-	bool in_html; /* JSON strings are written without < and &, as HTML needs it */
+	bool to_socket; /* with a patience: a socket, of which poll says too little */
+	bool in_html;	/* JSON strings are written without < and &, as HTML needs it */
 };
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);
@@ -80,7 +81,9 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 bool pmc_out_writable(int fd, int patience_ms);
 /* write(2), no cancellation point: the number of bytes, or -errno. */
 long pmc_out_write(int fd, const void *bytes, size_t len);
-/* The same with SIGTTOU blocked, which would stop a background process of a terminal. */
+/* To a socket, without waiting: -EAGAIN, where it has no room. */
+long pmc_out_send(int fd, const void *bytes, size_t len);
+/* As pmc_out_write, with SIGTTOU blocked, which would stop a background process of a terminal. */
 long pmc_out_write_unstopped(int fd, const void *bytes, size_t len);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);

@@ -108,6 +108,66 @@ PMC_OUT=/nonexistent/x.pmc run full_stderr env LD_PRELOAD="$AGENT" "$PROG/churn"
 is "$status $(cat out err)" "0 joined 3" "a full pipe on stderr and an error to log: the program ends"
 PMC_REPORT=threads run full_stderr env LD_PRELOAD="$AGENT" bash -c 'kill -TERM $$'
 is "$status $(cat err)" "241 " "a full pipe on stderr: a signal ends the program"
+# quick CMD...: CMD takes less time than the report waits for a reader.
+quick() {
+	local start=${EPOCHREALTIME/./}
+	full_stderr "$@"
+	[ $((${EPOCHREALTIME/./} - start)) -lt 900000 ]
+}
+# The other threads of the program run on meanwhile.
+for signal in SEGV ABRT; do
+	PMC_REPORT=threads least=3 mostly "a full pipe on stderr: after SIG$signal the report does not wait" \
+		quick env LD_PRELOAD="$AGENT" bash -c "kill -$signal \$\$"
+done
+
+# socket_stderr KIND READS CMD...: runs CMD with a socket that has little room, perhaps with a reader.
+socket_stderr() {
+	python3 -c '
+import select, socket, subprocess, sys
+kind, reads = sys.argv[1], sys.argv[2] == "read"
+if kind == "tcp":
+    listening = socket.create_server(("127.0.0.1", 0))
+    a = socket.create_connection(listening.getsockname())
+    b = listening.accept()[0]
+else:
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM if kind == "stream" else socket.SOCK_DGRAM)
+a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+if not reads:
+    a.setblocking(False)
+    try:
+        while True:
+            a.send(b"x" * (65536 if kind == "tcp" else 1))
+    except BlockingIOError:
+        a.setblocking(True)
+    # Room for a part of the report.
+    while kind == "stream" and not select.select([], [a], [], 0)[1]:
+        b.recv(1)
+process = subprocess.Popen(sys.argv[3:], stderr=a)
+a.close()
+while reads and (got := b.recv(100)):
+    sys.stdout.buffer.write(got)
+sys.exit(process.wait(20))' "$@"
+}
+many=page-faults,minor-faults,major-faults,context-switches,cpu-migrations,alignment-faults,emulation-faults
+many+=,task-clock,cpu-clock,run-delay,user-time,system-time,elapsed-time
+cat >rows.py <<'END'
+import ctypes, threading
+libc = ctypes.CDLL(None)
+for i in range(26):
+    thread = threading.Thread(target=lambda: libc.prctl(15, b"kind-%c" % (97 + i), 0, 0, 0))
+    thread.start()
+    thread.join()
+END
+PMC_EVENTS=$many COLUMNS=400 PMC_REPORT=auto run agent python3 rows.py
+between "$(wc -c <err)" 4600 20000 "a report of more than a page"
+for kind in stream dgram tcp; do
+	PMC_EVENTS=$many COLUMNS=400 PMC_REPORT=auto run socket_stderr $kind ignore env LD_PRELOAD="$AGENT" python3 rows.py
+	is "$status $(cat err)" "0 " "a $kind socket on stderr that nobody reads: the program ends"
+	[ $kind = dgram ] && continue
+	PMC_REPORT=auto run socket_stderr $kind read env LD_PRELOAD="$AGENT" "$PROG/churn" 20 20000
+	is "$status $(grep -c 'keep this run' out)" "0 1" "a $kind socket on stderr: its reader gets the report"
+done
+
 # ---- a background process of a terminal with tostop ----------------------------------------------
 # background CMD...: prints what the terminal gets, and how CMD ends or is stopped.
 background() {

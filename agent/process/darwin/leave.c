@@ -58,13 +58,26 @@ static bool has_room(void)
 	return here > low && (size_t)(here - low) >= REPORT_STACK;
 }
 
-/* poll alone decides: opening /dev/fd/2 gives the same open file. */
+/* After a fault the other threads run on until the report is written. */
+#define FAULT_PATIENCE_MS 10
+static int report_patience_ms = AGENT_REPORT_PATIENCE_MS;
+
+static bool is_fault(int signo)
+{
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL ||
+	       signo == SIGTRAP || signo == SIGSYS || signo == SIGABRT;
+}
+
+/* Of pipes poll alone decides: opening /dev/fd/2 gives the same open file. */
 int agent_report_unblocked(int fd, struct pmc_out *out)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		out->patience_ms = AGENT_REPORT_PATIENCE_MS;
+	if (fstat(fd, &st) != 0)
+		st.st_mode = 0;
+	if (!S_ISREG(st.st_mode))
+		out->patience_ms = report_patience_ms;
+	out->to_socket = S_ISSOCK(st.st_mode);
 	return fd;
 }
 
@@ -130,6 +143,8 @@ void agent_leave(enum pmc_ended how, int code)
 	left_as = code;
 	agent_final(how, code);
 	atomic_store(&reached, REPORTS);
+	if (how == PMC_ENDED_SIGNAL && is_fault(code))
+		report_patience_ms = FAULT_PATIENCE_MS;
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	report(how == PMC_ENDED_SIGNAL);
 	atomic_store(&reached, LEFT);

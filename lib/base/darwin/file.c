@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,6 +97,13 @@ bool pmc_out_writable(int fd, int patience_ms)
 long pmc_out_write(int fd, const void *bytes, size_t len)
 {
 	long n = write(fd, bytes, len);
+
+	return n < 0 ? -errno : n;
+}
+
+long pmc_out_send(int fd, const void *bytes, size_t len)
+{
+	long n = send(fd, bytes, len, MSG_DONTWAIT);
 
 	return n < 0 ? -errno : n;
 }

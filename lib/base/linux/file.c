@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -136,6 +137,11 @@ bool pmc_out_writable(int fd, int patience_ms)
 long pmc_out_write(int fd, const void *bytes, size_t len)
 {
 	return pmc_sys3(SYS_write, fd, bytes, len);
+}
+
+long pmc_out_send(int fd, const void *bytes, size_t len)
+{
+	return pmc_sys6(SYS_sendto, fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 }
 
 long pmc_out_write_unstopped(int fd, const void *bytes, size_t len)
