@@ -29,8 +29,9 @@ void agent_begin_job(char *const *envp);
 void agent_begin_outputs(char *const *envp);
 /* Whether LD_PRELOAD names the agent. */
 bool agent_env_preloads(char *const *envp);
-/* Copies envp into list (zeroed, with room for two more), with job_text in place of its PMC_JOB or
- * at the end. Async-signal-safe. */
+/* Copies envp into list (zeroed, with room for two more), with job_text in place of its PMC_JOB and
+ * first: programs that set their title take the room up to the end of the last entry, which may not
+ * lie elsewhere. Async-signal-safe. */
 char **agent_env_copy(char **list, char *const *envp, char *job_text);
 /* Such a copy with agent.job_text, in the arena. NULL: without memory, or without the text. */
 char **agent_env_with_job(char *const *envp);

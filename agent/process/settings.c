@@ -145,18 +145,11 @@ bool agent_env_preloads(char *const *envp)
 char **agent_env_copy(char **list, char *const *envp, char *job_text)
 {
 	size_t at = 0;
-	bool placed = false;
 
-	for (size_t i = 0; envp && envp[i]; i++) {
-		if (!agent_env_is_job(envp[i])) {
+	list[at++] = job_text;
+	for (size_t i = 0; envp && envp[i]; i++)
+		if (!agent_env_is_job(envp[i]))
 			list[at++] = envp[i];
-		} else if (!placed) {
-			list[at++] = job_text;
-			placed = true;
-		}
-	}
-	if (!placed)
-		list[at++] = job_text;
 	return list;
 }
 

@@ -49,6 +49,8 @@ setrlimit, getrlimit, prlimit        |   0 | exit:0 exit:0      | exited:11 live
 200 threads cancelled at birth       |   0 | exit:0             | exited:201             | $cases cancelled
 SCHED_FIFO threads that end          |   0 | exit:0             | exited:51              | $cases fifo
 thread name at the end of a page     |   0 | exit:0             | exited:1               | $cases edge-name
+room for a title                     |   0 | exit:0             | exited:1               | $cases title
+room for a title, in a child         |   0 | exec exit:0        | exec:1 exited:1        | env $cases title
 Rust stack overflow                  | 134 | signal:6           | *                      | $T/overflow
 Python's KeyboardInterrupt           | 130 | signal:2           | killed:1               | $python $SRC/interrupted.py
 END

@@ -658,6 +658,19 @@ static int fifo(void)
 	return 0;
 }
 
+/* As programs do that set their title: it takes the room from the arguments up to the last entry of
+ * the environment, as long as the entries are in order. */
+static int title(void)
+{
+	char *end = args[-2];
+
+	for (unsigned i = 0; environ[i]; i++)
+		end = environ[i] + strlen(environ[i]) + 1;
+	printf("the last entry is %s the arguments\n",
+	       end > args[-2] && end < args[-2] + (8 << 20) ? "behind" : "not behind");
+	return 0;
+}
+
 /* The kernel reads 15 bytes of a name: they may be the last ones of a page. */
 static int edge_name(void)
 {
@@ -710,6 +723,7 @@ static const struct {
 	{ "cancelled", cancelled },
 	{ "fifo", fifo },
 	{ "edge-name", edge_name },
+	{ "title", title },
 };
 
 int main(int argc, char **argv)
