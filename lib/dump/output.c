@@ -182,7 +182,8 @@ const char *pmc_output_why(int error)
 		{ ELOOP, "it is a symbolic link, which is not followed; name its target" },
 		{ EBUSY, "it is the file of standard input, output or error; name another file" },
 		{ EISDIR, "it is a directory; name a file in it" },
-		{ ENXIO, "it is a pipe without a reader; start its reader first, or name a file" },
+		{ ENXIO, "it is a pipe without a reader, or a device that is not there; start its "
+			 "reader first, or name a file" },
 		{ EPIPE, "it is a pipe without a reader; start its reader first, or name a file" },
 		{ ETIMEDOUT, "its reader takes nothing; name a file" },
 		{ ENOENT, "its directory does not exist; create it, or name another one" },
