@@ -21,69 +21,8 @@ static inline void put_known(struct pmc_out *out, bool known, uint64_t value)
 		pmc_out_bytes(out, "null", 4);
 }
 
-/* The text that is the same for all counts of an event. */
-struct event_text {
-	const char *name, *scope, *end;
-};
-struct json_set {
-	const struct pmc_p_set_view *set;
-	struct event_text *events;
-};
-
-static const char *take_text(struct pmc_view *view, struct pmc_out *text)
-{
-	const char *taken = pmc_arena_strndup(view->arena, text->buf, text->len);
-
-	text->len = 0;
-	return taken;
-}
-
-static void prepare_event(struct pmc_view *view, const struct pmc_p_event *event,
-			  struct event_text *text)
-{
-	/* An escape has at most six characters for a byte. */
-	const size_t cap = 6 * (strlen(event->name) + strlen(event->core_type) +
-				strlen(event->unit) + strlen(event->cpus)) +
-			   128;
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, pmc_arena_alloc(view->arena, cap), cap);
-	put_member(&out, "{\"name\":", event->name);
-	text->name = take_text(view, &out);
-	pmc_outf(&out, ",\"scope\":\"%s\",\"state\":\"", pmc_scope_name(event->def.scope));
-	text->scope = take_text(view, &out);
-	if (event->core_type[0])
-		put_member(&out, "\",\"core_type\":", event->core_type);
-	else
-		pmc_out_str(&out, "\",\"core_type\":null");
-	if (event->unit[0])
-		put_member(&out, ",\"unit\":", event->unit);
-	if (event->cpus[0])
-		put_member(&out, ",\"cpus\":", event->cpus);
-	text->end = take_text(view, &out);
-}
-
-static const struct event_text *event_texts(struct pmc_view *view, const struct pmc_p_set_view *set)
-{
-	struct json_set *known = view->json_set;
-
-	if (known && known->set == set)
-		return known->events;
-	known = pmc_map_at(&view->json_sets, view->arena, &set, sizeof(set), sizeof(*known));
-	if (!known->set) {
-		known->set = set;
-		known->events =
-			pmc_arena_alloc(view->arena, (set->count + 1) * sizeof(*known->events));
-		for (unsigned i = 0; i < set->count; i++)
-			prepare_event(view, &set->events[i], &known->events[i]);
-	}
-	view->json_set = known;
-	return known->events;
-}
-
 static void put_event(const struct pmc_view *view, struct pmc_out *out,
-		      const struct pmc_p_event *event, const struct event_text *text,
-		      const struct pmc_count *count)
+		      const struct pmc_p_event *event, const struct pmc_count *count)
 {
 	struct pmc_advice here;
 	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
@@ -91,7 +30,7 @@ static void put_event(const struct pmc_view *view, struct pmc_out *out,
 	uint64_t value = has_value ? pmc_count_value(count) : 0;
 	double scaled = (double)value * scale;
 
-	pmc_out_str(out, text->name);
+	put_member(out, "{\"name\":", event->name);
 	pmc_out_str(out, ",\"value\":");
 	if (has_value && scale != 1 && pmc_out_fixed_fits(scaled))
 		pmc_out_fixed(out, scaled, TABLE_SCALED_DECIMALS);
@@ -103,9 +42,16 @@ static void put_event(const struct pmc_view *view, struct pmc_out *out,
 	put_known(out, has_times, count->enabled_ns);
 	pmc_out_str(out, ",\"running_ns\":");
 	put_known(out, has_times, count->running_ns);
-	pmc_out_str(out, text->scope);
-	pmc_out_str(out, pmc_state_name(count->state));
-	pmc_out_str(out, text->end);
+	pmc_outf(out, ",\"scope\":\"%s\",\"state\":\"%s\"", pmc_scope_name(event->def.scope),
+		 pmc_state_name(count->state));
+	if (event->core_type[0])
+		put_member(out, ",\"core_type\":", event->core_type);
+	else
+		pmc_out_str(out, ",\"core_type\":null");
+	if (event->unit[0])
+		put_member(out, ",\"unit\":", event->unit);
+	if (event->cpus[0])
+		put_member(out, ",\"cpus\":", event->cpus);
 	if (!has_value && count->error)
 		put_member(out, ",\"reason\":",
 			   pmc_view_advise(view, &event->def, count->error, &here) ?
@@ -169,17 +115,16 @@ static void json_events(struct pmc_view *view, struct pmc_json *json, const char
 {
 	const uint16_t *map =
 		set && view->options->columns ? pmc_union_map(&view->events, set) : NULL;
-	const struct event_text *texts = set && counts ? event_texts(view, set) : NULL;
 	bool some = false;
 
 	pmc_json_array(json, key);
-	for (unsigned i = 0; texts && i < set->count; i++) {
+	for (unsigned i = 0; set && counts && i < set->count; i++) {
 		if (map && (map[i] == PMC_NO_COLUMN || !view->json_events[map[i]]))
 			continue;
 		if (some)
 			pmc_out_char(view->out, ',');
 		some = true;
-		put_event(view, view->out, &set->events[i], &texts[i], &counts[i]);
+		put_event(view, view->out, &set->events[i], &counts[i]);
 	}
 	pmc_json_array_end(json);
 }
@@ -289,7 +234,7 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	struct pmc_out *out = view->out;
 
 	pmc_out_str(out, json->need_comma ? "," : "");
-	pmc_out_str(out, event_texts(view, &view->events.set)[column->index].name);
+	put_member(out, "{\"name\":", event->name);
 	pmc_out_str(out, ",\"state\":\"");
 	pmc_out_str(out, pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
 	pmc_out_char(out, '"');

@@ -123,10 +123,8 @@ struct pmc_view {
 	bool threads_apart;
 	struct pmc_view_samples samples;
 	struct pmc_columns of_threads, of_groups;
-	bool *json_events;	   /* by column: whether JSON has the event */
-	struct pmc_map json_sets;  /* private to json.c: struct json_set by its set */
-	struct json_set *json_set; /* the last one */
-	struct pmc_fold_row one;   /* the thread that is the current row */
+	bool *json_events;	 /* by column: whether JSON has the event */
+	struct pmc_fold_row one; /* the thread that is the current row */
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
