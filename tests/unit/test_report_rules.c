@@ -616,44 +616,6 @@ static void cpu_time_outside_the_clock(void **state)
 	}
 }
 
-/* The kernel works for perf events at context switches, which no clock of the agent sees: the
- * overhead is a lower bound where that is more than 1 %. */
-static void overhead_at_context_switches(void **state)
-{
-	static const struct {
-		uint64_t switches;
-		bool accounted, lacks;
-	} cases[] = {
-		{ 30000, false, true },
-		{ 20000, false, false },
-		{ 30000, true, false },
-	};
-
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct made_event event = { .name = "page-faults",
-						  .type = PERF_TYPE_SOFTWARE,
-						  .config = PERF_COUNT_SW_PAGE_FAULTS,
-						  .flags = cases[i].accounted ?
-								   PMC_EVENT_ACCOUNTED :
-								   0 };
-		const struct made_value value = { 1, 1, 0, 1, { 5 } };
-		struct pmc_process_fixed process = process_like;
-		struct pmc_profile profile;
-		char *text;
-
-		process.voluntary_switches = cases[i].switches;
-		made_begin();
-		made_process(1, &process, "node", "/bin/app", "app");
-		made_thread(1, thread_like(0, 2310 * MS, made_set(&event, 1)), "app", &value, 1);
-		made_profile(&profile, false);
-		text = table_of(&profile, (struct pmc_report_options){ 0 });
-		assert_int_equal(strstr(text, "agent overhead at least 0.3 %") != NULL,
-				 cases[i].lacks);
-		assert_int_equal(strstr(text, " 30,000 context switches") != NULL, cases[i].lacks);
-		pmc_profile_free(&profile);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -661,7 +623,6 @@ int main(void)
 		cmocka_unit_test(rates_stay_numbers),
 		cmocka_unit_test(a_child_without_a_row),
 		cmocka_unit_test(cpu_time_outside_the_clock),
-		cmocka_unit_test(overhead_at_context_switches),
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),
 		cmocka_unit_test(an_end_that_is_not_there),

@@ -38,19 +38,6 @@ bool pmc_process_is_gone(const struct pmc_p_process *process)
 	return kill((pid_t)process->fixed.pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Whether the kernel switches events when it switches threads. */
-static bool has_perf_events(const struct pmc_union *events)
-{
-	for (unsigned i = 0; i < events->set.count; i++) {
-		const struct pmc_event_def *def = &events->set.events[i].def;
-
-		if (def->state == PMC_COUNTED &&
-		    !(def->flags & (PMC_EVENT_ACCOUNTED | PMC_EVENT_UNCORE)))
-			return true;
-	}
-	return false;
-}
-
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -109,11 +96,6 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	pmc_add_sat(&coverage->cpu_ns, fixed->cpu_ns);
 	pmc_add_sat(&coverage->overhead_ns, fixed->overhead_ns);
 	pmc_add_sat(&coverage->exits_ns, fixed->exit_us * (uint64_t)1000);
-	coverage->forked |= fixed->flags & PMC_PROCESS_FORKED;
-	if (has_perf_events(&view->events) &&
-	    !(fixed->flags & (PMC_PROCESS_NO_SWITCHES | PMC_PROCESS_NO_FAULTS)))
-		pmc_add_sat(&coverage->perf_switches,
-			    fixed->voluntary_switches + fixed->involuntary_switches);
 	rest = pmc_sub_sat(fixed->cpu_ns, process->attributed_cpu_ns);
 	if (!process->n_threads)
 		pmc_add_sat(&coverage->rowless_ns, rest);
@@ -270,7 +252,6 @@ void pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 	for (uint64_t i = 0; i < profile->n_samples; i++) {
 		const struct pmc_p_event *event = profile->samples[i]->event;
 
-		coverage->is_sampled |= event && !pmc_is_off_cpu(event);
 		coverage->has_waits |= event && pmc_is_off_cpu(event);
 	}
 	coverage->lacks_rows |= !coverage->recorded &&

@@ -82,14 +82,6 @@ static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 	}
 }
 
-/* Whether the kernel's work for perf events at context switches, some 1 us each, is more than 1 %
- * and than 10 ms. */
-static bool lacks_switches(const struct pmc_coverage *coverage)
-{
-	return coverage->perf_switches > 10000 &&
-	       coverage->perf_switches > coverage->cpu_ns / 100 / 1000;
-}
-
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const uint64_t beside = coverage->descendants.cpu.sum, some = coverage->cpu_ns / 100;
@@ -100,18 +92,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	share(view, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
-		say(view, "%.agent overhead%s %p %%",
-		    overhead >= 0.1 && (coverage->is_sampled || coverage->forked ||
-					lacks_switches(coverage)) ?
-			    " at least" :
-			    "",
-		    overhead);
+		say(view, "%.agent overhead at least %p %%", overhead);
 	end(view);
-	if (lacks_switches(coverage))
-		note(view,
-		     " the overhead does not include the kernel's work for perf events at %n "
-		     "context switches (0.5 to 2 us each)",
-		     coverage->perf_switches);
 	if (coverage->recorded && unattributed + beside > some && unattributed + beside > 10000000)
 		note(view,
 		     " %t CPU is in no thread's row: records lack it, such as the time in which "

@@ -186,16 +186,14 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
-	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
-	uint64_t rowless_ns; /* of cpu_ns, of processes without any row */
-	uint64_t cut_ns;     /* of cpu_ns, in no row of processes whose end the agent did not see */
-	uint64_t exits_ns;   /* of cpu_ns, known work of the kernel at the end of processes */
-	bool is_sampled;     /* overhead_ns lacks the kernel's work for the signals of samples */
-	bool has_waits;	     /* of --off-cpu */
-	bool forked;	     /* it lacks that of copying and freeing the pages of the agent */
-	uint64_t perf_switches; /* context switches with perf events, whose price it lacks */
-	uint64_t wall_ns;	/* for which counting was on; 0: unknown */
-	uint64_t off_ns;	/* of the process for which it was off the longest */
+	uint64_t cpu_ns, attributed_cpu_ns;
+	uint64_t overhead_ns; /* without the kernel's work for events at switches and samples */
+	uint64_t rowless_ns;  /* of cpu_ns, of processes without any row */
+	uint64_t cut_ns;   /* of cpu_ns, in no row of processes whose end the agent did not see */
+	uint64_t exits_ns; /* of cpu_ns, known work of the kernel at the end of processes */
+	bool has_waits;	   /* of --off-cpu */
+	uint64_t wall_ns;  /* for which counting was on; 0: unknown */
+	uint64_t off_ns;   /* of the process for which it was off the longest */
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t ended_elsewhere; /* threads whose rows are in another dump */
 	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
