@@ -213,7 +213,7 @@ between "$(of 0 .summary.wall_ns.ci_pct)" 4000 1e6 "a faster machine: a wider in
 is "$(of 0 .summary.wall_ns.significant)" false "and no difference"
 jq '.machine.cpu_ns *= 100' "$T/machine.json" >"$T/both.json"
 bench -r 3 --baseline "$T/both.json" --width 1000 "$PROG/pages 1000"
-like "$(cat "$T/out")" "wall time by 2 x [0-9]{4,}\.[0-9] %.* CPU times by 2 x [0-9]{2}\.[0-9] %" \
+like "$(cat "$T/out")" "2 x that of .* \(wall time [0-9]{4,}\.[0-9] %, CPU time -[0-9]{2}\.[0-9] %\)" \
 	"a note has how much wall time and CPU times are widened by"
 jq 'del(.commands[].runs[].cpu_ns)' "$T/same.json" >"$T/older.json"
 bench -r 3 --baseline "$T/older.json" --format json "$PROG/pages 1000"

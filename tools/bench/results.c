@@ -670,15 +670,12 @@ static void put_quoted(struct note *note, const struct bench_command *command)
 static void note_delta(struct note *note, const struct results *results)
 {
 	const struct bench *bench = note->bench;
-	bool trimmed = false, small = false;
+	bool trimmed = false;
 
 	for (size_t i = 0; i < results->n; i++) {
-		const struct result *result = &results->list[i];
-		const struct bench_delta *delta = &result->values.delta;
+		const struct bench_delta *delta = &results->list[i].values.delta;
 
 		trimmed |= delta->known && delta->trimmed;
-		small |= delta->known && result->measure == &bench->measures[BENCH_RSS] &&
-			 delta->base < 10 * RSS_BYTES;
 	}
 	if (trimmed) {
 		pmc_outf(&note->line,
@@ -690,9 +687,6 @@ static void note_delta(struct note *note, const struct results *results)
 				 "the trimmed mean of the differences of paired runs");
 		end(note, "");
 	}
-	if (small)
-		end(note, "Intervals of peak_rss are widened by 1 MiB: how many pages of a file a "
-			  "page fault maps depends on the page cache.");
 }
 
 /* A time and its interval: the one that decides whether the difference is significant; a ratio has
@@ -818,23 +812,14 @@ static void write_notes(struct bench *bench, const struct results *results)
 	pmc_out_to_mem(&note.line, note.text, sizeof(note.text));
 	note_delta(&note, results);
 	if (bench->baseline) {
-		const double drifts[2] = { drift_of(bench, BENCH_WALL),
-					   drift_of(bench, BENCH_CPU) };
-
 		pmc_outf(&note.line,
-			 "Intervals of times are widened by %d %% for the drift between sessions",
+			 "Intervals of times are widened by %d %% for the drift between sessions, "
+			 "and by 2 x that of pmctl's own work (wall time ",
 			 BENCH_DRIFT_PCT);
-		for (unsigned i = 0; i < 2; i++)
-			if (drifts[i] != 0) {
-				pmc_outf(&note.line, ", of %s by 2 x ",
-					 i ? "CPU times" : "wall time");
-				pmc_out_fixed(&note.line, fabs(drifts[i]), 1);
-				pmc_outf(&note.line, " %% (%s)",
-					 drifts[i] > 0 ? "slower" : "faster");
-			}
-		if (drifts[0] != 0 || drifts[1] != 0)
-			pmc_out_str(&note.line, " as pmctl's own work between the runs was so much "
-						"slower or faster than in the baseline's session");
+		pmc_out_fixed(&note.line, drift_of(bench, BENCH_WALL), 1);
+		pmc_out_str(&note.line, " %, CPU time ");
+		pmc_out_fixed(&note.line, drift_of(bench, BENCH_CPU), 1);
+		pmc_out_str(&note.line, " %)");
 		end(&note, "; commands of one bench are compared more exactly.");
 	}
 	note.gap = true;
