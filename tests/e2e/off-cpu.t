@@ -118,7 +118,7 @@ run "$PMCTL" run --off-cpu -o "$T/other.pmc" --report off -- \
 is "$(cat "$T/other.pmc")" "precious" "a file that is no dump: nothing is appended"
 
 run "$PMCTL" run --off-cpu -- sleep 0.01
-like "$(cat "$T/err")" 'run --off-cpu -o run.pmc, then pmctl report .* run.pmc' "a run that is not kept: the hint says how"
+like "$(cat "$T/err")" 'add -o run.pmc, then pmctl report .* run.pmc' "a run that is not kept: the hint says how"
 run "$PMCTL" run --off-cpu -o "$T/hint.pmc" -- sleep 0.01
 like "$(tr -s "\n " " " <"$T/err")" "report --by tree --event off-cpu $T/hint.pmc" "a run that is kept: the hint names the file"
 

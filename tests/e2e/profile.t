@@ -463,7 +463,7 @@ is "$(jq '.preempted_p50_ns <= .preempted_p99_ns and .preempted_p99_ns <= .longe
 	true "their percentiles"
 run "$PMCTL" profile --by pool --width 200 -- sleep 0.1
 like "$(cat err)" "wait p50" "--by: the table of rows of threads has them"
-like "$(cat err)" "waits were not kept: pmctl profile -o run.pmc" "and how to keep them"
+like "$(cat err)" "waits were not kept: add -o run.pmc" "and how to keep them"
 run "$PMCTL" profile --by pool --wide -- sleep 0.1
 is "$status" 0 "--wide"
 unlike "$(cat err)" "not shown|--wide" "--wide: a table of all columns"

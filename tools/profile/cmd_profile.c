@@ -620,7 +620,7 @@ static int print_table(struct job *job, int fd)
 		return tool_fail(rings_failed(&job->rings), "cannot read the recording: %s",
 				 strerror(errno));
 	argv[argc++] = "-";
-	return report_recording(argc, (char **)(void *)argv, "pmctl profile -o run.pmc") ?
+	return report_recording(argc, (char **)(void *)argv, "add -o run.pmc") ?
 		       rings_failed(&job->rings) :
 		       0;
 }

@@ -15,7 +15,7 @@ int report_read_one(void *profile, int fd, const char *name);
 /* The keys of --by, ended by 0: the last one, PMC_BY_NONE without any, and those before it. 0, or
  * the exit code with the error printed. */
 int report_set_keys(const unsigned char *keys, unsigned char *outer, enum pmc_fold_by *by);
-/* cmd_report() of a recording that is not kept. keep_hint: the command that keeps it. */
+/* cmd_report() of a recording that is not kept. keep_hint: how to keep it. */
 int report_recording(int argc, char **argv, const char *keep_hint);
 /* -o: NULL: none. 0, or the exit code with the error printed: it is an input. */
 int report_check_output(const char *output, const char *const *files, unsigned n);

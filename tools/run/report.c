@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - prints the report of the process tree after the command has ended. */
 #include "lib/base/out.h"
-#include "lib/base/utf8.h"
 #include "lib/dump/output.h"
 #include "tools/view/report.h"
 #include "tools/cli/pmctl.h"
@@ -10,24 +9,6 @@
 
 #include <string.h>
 #include <unistd.h>
-
-/* The command that keeps such a run. */
-static const char *keep_hint(const struct run *run, char *text, size_t cap)
-{
-	const struct pmc_config_sample *sample = &run->config.sample;
-	struct pmc_out out = pmc_out_mem(text, cap);
-
-	pmc_out_str(&out, "pmctl run ");
-	if (sample->on)
-		pmc_out_str(&out, "--sample");
-	if (sample->on && sample->event) {
-		pmc_out_char(&out, '=');
-		pmc_utf8_shell(&out, sample->event, true);
-	}
-	pmc_outf(&out, "%s%s-o run.pmc", sample->on ? " " : "",
-		 run->off_cpu_wanted ? "--off-cpu " : "");
-	return text;
-}
 
 /* The report's file may have become a dump meanwhile. */
 static bool empty_file(const struct run *run)
@@ -94,7 +75,7 @@ static void run_keep_names(const struct run *run, const struct pmc_profile *prof
 
 void run_print_report(struct run *run)
 {
-	static char room[64 << 10], hint[2048];
+	static char room[64 << 10];
 	struct pmc_report_options options = {
 		.format = PMC_FORMAT_TABLE,
 		.top = -1,
@@ -134,7 +115,7 @@ void run_print_report(struct run *run)
 	if (run->config.report.kind == PMC_REPORT_CSV)
 		options.format = PMC_FORMAT_CSV;
 	if (run->dump.private_dir[0]) {
-		options.keep_hint = keep_hint(run, hint, sizeof(hint));
+		options.keep_hint = "add -o run.pmc";
 	} else if (!run->dump.pattern) {
 		dump = strchr(run->config.out, '%') ? run->dump.file : run->config.out;
 		options.dumps = &dump;

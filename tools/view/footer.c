@@ -225,7 +225,6 @@ static void uncore(struct pmc_view *view)
 static void regions(struct pmc_view *view)
 {
 	const struct pmc_p_region *dearest = NULL;
-	bool spread = false;
 
 	if (view->by != PMC_BY_REGION) {
 		if (view->n_regions)
@@ -250,10 +249,9 @@ static void regions(struct pmc_view *view)
 		say(view, "%.begin and end cost %t%s, subtracted", dearest->fixed.around_cpu_ns,
 		    dearest->fixed.flags & PMC_REGION_USER_READS ? " (read in user space)" : "");
 	end(view);
-	for (const struct pmc_fold_row *row = view->groups.rows; row; row = row->next)
-		spread |= row->threads > 1;
-	note(view, " all times but elapsed-time (pmctl run -e elapsed-time) are CPU time%s",
-	     spread ? "; min, mean and max are of threads, not of calls" : "");
+	note(view,
+	     " all times but elapsed-time (pmctl run -e elapsed-time) are CPU time; min, mean "
+	     "and max are of threads, not of calls");
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */

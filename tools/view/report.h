@@ -93,7 +93,7 @@ struct pmc_report_options {
 	void *names_arg; /* of both */
 	struct pmc_screen screen;
 	bool no_flags;		     /* hints name pmctl report, not its flags alone */
-	const char *keep_hint;	     /* command that keeps this run; NULL: none */
+	const char *keep_hint;	     /* how to keep this run; NULL: it is kept */
 	const char *const *dumps;    /* the files that were read, for hints */
 	unsigned n_dumps;	     /* 0: unknown */
 	unsigned jobs;		     /* processes that print rows of CSV and JSON; 0: one */
