@@ -23,7 +23,7 @@ for events in task-clock software/config=98/; do
 		between "$(tenths '.processes[0].coverage.descendants_cpu_ns')" 9 11 \
 			"$how, $events: the first process has its CPU time" || diag_file run.json run.json
 		like "$(cat table)" "coverage [0-9]\.[0-9] %" "$how, $events: coverage is below 10 %"
-		unlike "$(cat table)" "1 of 1 thread|at least 0" "$how, $events: it is not said that all threads are counted"
+		unlike "$(cat table)" "1 of 1 thread|at least 0 thread" "$how, $events: it is not said that all threads are counted"
 		like "$(tr -s '\n ' ' ' <table)" "CPU of child processes is in no thread" "$how, $events: a line says so"
 		unlike "$(cat table)" "some rows could not" "$how, $events: no thread row is said to lack counts"
 	done
