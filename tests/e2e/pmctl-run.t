@@ -125,7 +125,7 @@ for sample in task-clock@20000 task-clock/20000; do
 done
 run "$PMCTL" run --sample=task-clock@100000 -- true
 unlike "$(cat "$T/err")" "warning" "--sample=task-clock@100000: no warning"
-like "$(cat "$T/err")" "--sample=task-clock@100000 -o" "--sample: the hint names the event"
+like "$(cat "$T/err")" "keep this run: add -o run.pmc" "a run that is not kept: the hint says how"
 for mode in errno nosys kill; do
 	run "$PROG/seccomp" $mode "$PMCTL" run --report off --sample=task-clock -- touch "$T/ran.$mode"
 	is "$status $(ls "$T/ran.$mode")" "0 $T/ran.$mode" "--sample where perf_event_open fails ($mode): the command runs"
