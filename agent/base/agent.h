@@ -223,8 +223,17 @@ uint64_t agent_fds_hold_for_exec(void);
 /* Attempts with pmc_wait_between(), 0.1 s. */
 #define AGENT_PATIENCE 1000u
 void agent_fds_let(uint64_t held);
-/* Around a read or write by a number that may move meanwhile (agent_fds_move). */
-void agent_fds_use(bool begins);
+/* Number of threads between begin and end: of a read or write by a number that may move meanwhile
+ * (agent_fds_move). */
+extern _Atomic unsigned agent_fds_users;
+static inline void agent_fds_use_begin(void)
+{
+	atomic_fetch_add(&agent_fds_users, 1);
+}
+static inline void agent_fds_use_end(void)
+{
+	atomic_fetch_sub(&agent_fds_users, 1);
+}
 /* After a move: until no thread uses the old number, at most 0.1 s. */
 void agent_fds_moved(void);
 /* Whether a window or a fork is in progress, perhaps in the code that a signal interrupted. */

@@ -47,7 +47,6 @@ static struct {
 	_Atomic uint64_t holds;	  /* number of holds; from HOLDS_EPOCH on, how often they expired */
 	_Atomic uint64_t held_ns; /* time of the newest one */
 	_Atomic bool execs;	  /* one of them is of an exec */
-	_Atomic unsigned users;	  /* threads that use a number they have read */
 	_Atomic uint64_t quiet_until; /* no window may open before */
 	_Atomic unsigned late;	      /* threads that have waited too long for that */
 } fds;
@@ -59,6 +58,8 @@ static struct {
 static _Atomic uint64_t low[LOW_FDS / 64];
 AGENT_ROOMY static _Atomic uint64_t all[MOST_FDS / 64];
 static _Atomic int highest = -1;
+
+_Atomic unsigned agent_fds_users;
 
 static bool try_lock(void)
 {
@@ -182,7 +183,6 @@ __attribute__((noinline, cold)) static bool wait_to_open(void)
 		}
 		sched_yield();
 	}
-	wait_for_holds();
 	return late;
 }
 
@@ -204,8 +204,8 @@ int agent_fds_window_open(void)
 	bool late = false;
 
 	doing++;
-	/* Both are 0 in most programs, which then read no clock. */
-	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) || are_held())
+	/* 0 in most programs, which then read no clock. */
+	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
 		late = wait_to_open();
 	/* Either this sees a hold, or that call sees the window. */
 	atomic_fetch_add(&fds.windows, 1);
@@ -240,8 +240,6 @@ bool agent_fds_raise(int fd)
 
 void agent_fds_window_close(void)
 {
-	unsigned open = atomic_load(&fds.windows);
-
 	/* First the limit: a child that is cloned in between finds the window open, and sets its
 	 * own. */
 	if (raising) {
@@ -253,8 +251,8 @@ void agent_fds_window_close(void)
 	}
 	raising = false;
 	/* The numbers are 0 in the child of a fork in a handler. */
-	while (open && !atomic_compare_exchange_weak(&fds.windows, &open, open - 1))
-		;
+	if (agent_fds_opening())
+		atomic_fetch_sub(&fds.windows, 1);
 	doing--;
 }
 
@@ -308,17 +306,9 @@ void agent_fds_let(uint64_t held)
 		;
 }
 
-void agent_fds_use(bool begins)
-{
-	if (begins)
-		atomic_fetch_add(&fds.users, 1);
-	else if (atomic_load(&fds.users)) /* 0 in the child of a fork in a handler */
-		atomic_fetch_sub(&fds.users, 1);
-}
-
 void agent_fds_moved(void)
 {
-	for (unsigned i = 0; atomic_load(&fds.users) && i < AGENT_PATIENCE; i++)
+	for (unsigned i = 0; atomic_load(&agent_fds_users) && i < AGENT_PATIENCE; i++)
 		pmc_wait_between(i);
 }
 
@@ -396,7 +386,7 @@ int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 	int error = 0;
 
 	target.move_to = agent_fds_window_open();
-	target.before_move = agent_fds_raise;
+	target.before_move = fds.windowed ? agent_fds_raise : NULL;
 	/* In the window: no seccomp filter for all threads is installed meanwhile. */
 	if (!agent_permitted(AGENT_PERF)) {
 		agent_fds_window_close();
@@ -406,6 +396,8 @@ int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 		int failed = pmc_plan_open_group(plan, g, &target, list + plan->first[g], &ids[g]);
 
 		error = error ? error : failed;
+		if (!failed)
+			target.before_move = NULL; /* raised */
 	}
 	/* In the window: no fork meanwhile, whose child must close the marked copies. */
 	agent_fds_mark(list + plan->first[from], plan->first[to] - plan->first[from]);
@@ -511,7 +503,7 @@ void agent_fds_forked(int keep)
 	atomic_store(&fds.lock, 0);
 	atomic_store(&fds.holds, 0);
 	atomic_store(&fds.execs, false);
-	atomic_store(&fds.users, 0);
+	atomic_store(&agent_fds_users, 0);
 	atomic_store(&fds.late, 0);
 	atomic_store(&highest, -1);
 	/* A window of another thread may have been open at the fork. */

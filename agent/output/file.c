@@ -345,9 +345,9 @@ static bool write_out(const void *frames, size_t len)
 {
 	bool done;
 
-	agent_fds_use(true);
+	agent_fds_use_begin();
 	done = write_now(frames, len);
-	agent_fds_use(false);
+	agent_fds_use_end();
 	return done;
 }
 

@@ -163,10 +163,10 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		return false;
 	/* Groups before the accounting: they would count that. */
 	if (slot->n_fds)
-		agent_fds_use(true);
+		agent_fds_use_begin();
 	seen = snapshot_put_groups(&reader, buf, &groups, &row->reason);
 	if (slot->n_fds)
-		agent_fds_use(false);
+		agent_fds_use_end();
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);

@@ -84,7 +84,7 @@ struct pmc_perf_target {
 	enum pmc_perf_group_kind kind;
 	int pid, cpu; /* as of perf_event_open(2) */
 	int move_to;  /* > 0: each descriptor is moved to the lowest free number from this on */
-	bool (*before_move)(int fd); /* false: there is none (EMFILE). NULL: nothing to do */
+	bool (*before_move)(int fd); /* of the leader; false: there is none (EMFILE); or NULL */
 };
 /* An own group of the calling thread. */
 #define PMC_PERF_SELF ((const struct pmc_perf_target){ .cpu = -1 })

@@ -115,13 +115,13 @@ static void make_inherited(struct pmc_attr *attr, enum pmc_perf_group_kind kind,
 }
 
 /* perf_event_open(2) takes the lowest free number; low numbers are the host's. */
-static int move(int fd, const struct pmc_perf_target *target)
+static int move(int fd, const struct pmc_perf_target *target, bool leads)
 {
 	int moved = -EMFILE;
 
 	if (target->move_to <= 0 || fd >= target->move_to)
 		return fd;
-	if (!target->before_move || target->before_move(fd))
+	if (!leads || !target->before_move || target->before_move(fd))
 		moved = (int)pmc_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, target->move_to);
 	pmc_sys1(SYS_close, fd);
 	/* fcntl(2): EINVAL where move_to is above the limit, EMFILE where no number is free. */
@@ -170,7 +170,7 @@ int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n,
 		if (fd < 0 && own)
 			fd = open_without_user_read(attrs[i], target, leader, fd);
 		if (fd >= 0)
-			fd = move(fd, target);
+			fd = move(fd, target, leader < 0);
 		if (fd < 0)
 			goto fail;
 		fds[i] = fd;
