@@ -57,7 +57,6 @@ struct agent_reported {
 	uint64_t dump_start; /* where the frames of the job start in its dump */
 	uint64_t exec_ns;    /* when that was: the new image starts then; 0: unknown */
 	uint64_t pid_namespace;
-	char boot_id[AGENT_BOOT_ID];
 };
 
 struct agent_job_fixed {
@@ -65,6 +64,7 @@ struct agent_job_fixed {
 	uint64_t owner;	   /* pid of the first process */
 	uint64_t owner_ns; /* inode of its pid namespace: a pid means nothing elsewhere */
 	uint64_t events;   /* hash of the PMC_EVENTS text that the plan was made from */
+	char boot_id[AGENT_BOOT_ID];
 	struct agent_reported reported;
 };
 

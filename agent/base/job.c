@@ -100,7 +100,6 @@ static void fill_reported(struct agent_reported *now)
 		pmc_run_delay(0, &now->thread_delay_ns);
 	pmc_usage_process(&now->process);
 	now->pid_namespace = agent.pid_namespace;
-	memcpy(now->boot_id, agent.boot_id, sizeof(now->boot_id));
 }
 
 bool agent_job_text(char *text, bool with_reported)
@@ -113,6 +112,7 @@ bool agent_job_text(char *text, bool with_reported)
 	struct pmc_out out = pmc_out_mem(text, AGENT_JOB_TEXT);
 
 	memcpy(fixed.id, agent.job, sizeof(fixed.id));
+	memcpy(fixed.boot_id, agent.boot_id, sizeof(fixed.boot_id));
 	if (with_reported)
 		fill_reported(&fixed.reported);
 	pmc_out_str(&out, "PMC_JOB=2:");

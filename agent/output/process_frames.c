@@ -24,9 +24,6 @@ void agent_publish_process(void)
 	agent_publish_image();
 	pmc_agent_control.process.pid_namespace =
 		agent.first ? agent.owner_ns : agent_pid_namespace();
-	/* For its children. */
-	if (agent.first)
-		agent_boot_id();
 	pmc_agent_control.process.cpus = pmc_cpus();
 	carry(agent.reported.thread_cpu_ns, agent.reported.thread_delay_ns, &agent.reported.thread,
 	      pmc_agent_control.carried_thread);

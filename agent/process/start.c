@@ -43,7 +43,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		if (agent_job_is_own(&job->fixed.reported))
 			agent.reported = job->fixed.reported;
 		agent.pid_namespace = agent.reported.pid_namespace;
-		memcpy(agent.boot_id, agent.reported.boot_id, AGENT_BOOT_ID - 1);
+		memcpy(agent.boot_id, job->fixed.boot_id, AGENT_BOOT_ID - 1);
 		agent.first = agent.owner == agent.pid && agent.owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
 		agent.after_exec = agent.first;
@@ -149,6 +149,7 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 		return true;
 	}
 	agent_begin_outputs(envp);
+	agent_boot_id(); /* for the job's other processes */
 	if (!agent.after_exec) {
 		char *text = pmc_arena_alloc(&agent.arena, AGENT_JOB_TEXT);
 

@@ -146,4 +146,15 @@ else
 	skip "no python3" "a program started by vfork and exec is"
 fi
 
+if command -v strace >/dev/null; then
+	rm -f run.pmc
+	PMC_OUT=$T/run.pmc run strace -f -qq -o calls -e trace=openat -E "LD_PRELOAD=$AGENT" sh -c '/bin/true; (/bin/true); true'
+	is "$(grep -c boot_id calls)" 1 "a job reads the boot ID once" || diag_file calls calls
+	is "$("$PMCTL" report --format json run.pmc | jq -r '.processes[].boot_id' | sort -u)" "$(cat /proc/sys/kernel/random/boot_id)" \
+		"all its processes have it"
+else
+	skip "no strace" "a job reads the boot ID once"
+	skip "no strace" "all its processes have it"
+fi
+
 done_testing
