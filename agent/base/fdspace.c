@@ -35,6 +35,9 @@
 /* A host that has fewer numbers left gets them all: the limit is not raised beside its opens, which
  * would have numbers above it. */
 #define HEADROOM 64u
+/* Most windows at a time, but for threads that have waited long. Each has one of the host's numbers
+ * for a moment, or longer where its thread waits for a CPU. */
+#define MOST_WINDOWS 64u
 
 static struct {
 	struct rlimit host;
@@ -168,6 +171,13 @@ __attribute__((noinline, cold)) static void wait_for_holds(void)
 		pmc_wait_between(i);
 }
 
+/* In a handler the interrupted code may be in one of them. */
+__attribute__((noinline, cold)) static void wait_for_windows(void)
+{
+	for (unsigned i = 0; i < AGENT_PATIENCE && atomic_load(&fds.windows) >= MOST_WINDOWS; i++)
+		pmc_wait_between(i);
+}
+
 /* Whether it has waited so long that other threads wait for it to open its window. */
 __attribute__((noinline, cold)) static bool wait_to_open(void)
 {
@@ -207,6 +217,8 @@ int agent_fds_window_open(void)
 	/* 0 in most programs, which then read no clock. */
 	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
 		late = wait_to_open();
+	if (doing == 1 && atomic_load(&fds.windows) >= MOST_WINDOWS)
+		wait_for_windows();
 	/* Either this sees a hold, or that call sees the window. */
 	atomic_fetch_add(&fds.windows, 1);
 	for (unsigned i = 0; i < OPEN_TRIES && are_held(); i++) {
