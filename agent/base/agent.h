@@ -41,6 +41,10 @@
 #define AGENT_ROOMY
 #endif
 
+/* For steps of the start that have a large buffer: not inlined, they use the same pages of the
+ * stack one after the other. */
+#define AGENT_APART __attribute__((noinline))
+
 enum {
 	/* Snapshot number of the header frames, which come first whenever they are written. */
 	AGENT_HEADER_SNAPSHOT = 1,

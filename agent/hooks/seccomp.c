@@ -25,7 +25,8 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-long (*agent_libc_syscall)(long, ...);
+/* Beside data that is written at the start, unlike .bss of what is compiled without LTO. */
+__attribute__((section(".data"))) long (*agent_libc_syscall)(long, ...);
 long agent_watched_syscall(long number, ...);
 
 /* syscall() itself: calls that are not watched go to libc's by a jump, with their arguments in the

@@ -11,7 +11,7 @@
 
 #include <sched.h>
 
-AGENT_ROOMY static char file_path[PATH_MAX];
+static const char *file_path = "";
 static struct {
 	_Atomic int fd; /* -1: not open; -2: cannot be */
 	_Atomic bool headed;
@@ -77,16 +77,13 @@ static void pending_done(void)
 
 void agent_file_path(void)
 {
-	struct pmc_out out = pmc_out_mem(file_path, sizeof(file_path));
+	struct pmc_out out = pmc_out_mem(pmc_agent_control.out, sizeof(pmc_agent_control.out));
 
-	pmc_agent_control.out[0] = '\0';
-	if (!agent.out) {
-		pmc_out_str(&out, agent.private_dump ? agent.private_dump : "");
+	file_path = agent.out ? pmc_agent_control.out : agent.private_dump ? agent.private_dump : "";
+	if (!agent.out)
 		return;
-	}
 	agent_out_expand(&out, agent.out, "phre%");
-	memcpy(pmc_agent_control.out, file_path, out.len + 1);
-	agent_out_directory(file_path);
+	agent_out_directory(pmc_agent_control.out);
 }
 
 /*

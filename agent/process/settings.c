@@ -42,7 +42,7 @@ static bool is_selected(int argc, char **argv)
 }
 
 /* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
-static const char *absolute_out(const char *pattern)
+AGENT_APART static const char *absolute_out(const char *pattern)
 {
 	char text[PATH_MAX], cwd[PATH_MAX];
 	struct pmc_out out = pmc_out_mem(text, sizeof(text));
@@ -56,7 +56,7 @@ static const char *absolute_out(const char *pattern)
 	return agent_copy(text);
 }
 
-bool agent_configure(char *const *envp)
+AGENT_APART bool agent_configure(char *const *envp)
 {
 	struct pmc_config *config = &agent.config;
 	struct pmc_config_error error;
@@ -95,7 +95,7 @@ void agent_tell_misspelt(char *const *envp)
 	}
 }
 
-void agent_read_program(const char *exe, int argc, char **argv)
+AGENT_APART void agent_read_program(const char *exe, int argc, char **argv)
 {
 	static char *none[] = { NULL };
 	char text[PMC_COMMAND_LINE_BYTES];

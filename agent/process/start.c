@@ -62,7 +62,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	return true;
 }
 
-static bool plan_events(const struct agent_job *job)
+AGENT_APART static bool plan_events(const struct agent_job *job)
 {
 	const char *text = agent.config.events ? agent.config.events : pmc_events_default;
 	struct pmc_parse_error error;
@@ -101,7 +101,7 @@ static void note_events(void)
 		agent_note(denied ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
 }
 
-static bool plan_samples(void)
+AGENT_APART static bool plan_samples(void)
 {
 	char why[256];
 
@@ -111,20 +111,25 @@ static bool plan_samples(void)
 	return false;
 }
 
+AGENT_APART static void read_program(int argc, char **argv)
+{
+	char exe[PATH_MAX];
+	long n = pmc_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
+
+	exe[n > 0 ? n : 0] = '\0';
+	agent_read_program(exe, argc, argv);
+}
+
 __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 {
 	struct agent_job job;
-	char exe[PATH_MAX];
-	long n;
 
 	if (!agent_configure(envp) || !join_job(envp, &job))
 		return false;
 	if (agent.first && !agent.after_exec)
 		agent_tell_misspelt(envp);
 	agent.preloaded = agent_env_preloads(envp);
-	n = pmc_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	agent_read_program(exe, argc, argv);
+	read_program(argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
 	if (!plan_events(&job) || !plan_samples())
@@ -154,6 +159,8 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 		char *text = pmc_arena_alloc(&agent.arena, AGENT_JOB_TEXT);
 
 		agent.job_text = text && agent_job_text(text, false) ? text : NULL;
+		if (text)
+			pmc_arena_shrink(&agent.arena, text, strlen(text) + 1);
 	}
 	return true;
 }

@@ -64,9 +64,9 @@ static void open_uncore(void)
 	int cpus[PMC_EVENTS_MAX];
 	bool refused = false;
 
-	memset(totals->fds, -1, sizeof(totals->fds));
 	if (pmc_plan_uncore(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
 		return;
+	memset(totals->fds, -1, sizeof(totals->fds));
 	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));
 	plan->attrs = pmc_arena_alloc(&agent.arena, sizeof(*plan->attrs) * (made.count + 1));
 	if (!plan->events || !plan->attrs)
@@ -196,13 +196,25 @@ void agent_inherit_open(void)
 		agent_inherit_enable();
 }
 
+/* Without, the pages of the totals are left alone: touching one costs a page fault. */
+static bool has_inherit(void)
+{
+	return agent.inherit != PMC_INHERIT_OFF;
+}
+
+static void enable(const struct pmc_control_totals *totals)
+{
+	const struct snapshot_groups groups = snapshot_groups_of_total(totals);
+
+	agent_groups_switch(&groups, PERF_EVENT_IOC_ENABLE);
+}
+
 void agent_inherit_enable(void)
 {
-	const struct snapshot_groups threads = snapshot_groups_of_total(&pmc_agent_control.threads);
-	const struct snapshot_groups uncore = snapshot_groups_of_total(&pmc_agent_control.uncore);
-
-	agent_groups_switch(&threads, PERF_EVENT_IOC_ENABLE);
-	agent_groups_switch(&uncore, PERF_EVENT_IOC_ENABLE);
+	if (has_inherit())
+		enable(&pmc_agent_control.threads);
+	if (agent.uncore_plan.groups)
+		enable(&pmc_agent_control.uncore);
 }
 
 int *agent_inherit_find(int fd)
@@ -225,8 +237,10 @@ void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 		snapshot_total(&reader, buf, &pmc_agent_control.uncore, PMC_TOTAL_UNCORE);
 		pmc_plan_frame(&agent.uncore_plan, buf);
 	}
-	snapshot_total(&reader, buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS);
-	snapshot_total(&reader, buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC);
+	if (has_inherit()) {
+		snapshot_total(&reader, buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS);
+		snapshot_total(&reader, buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC);
+	}
 	if (agent.inherit_plan.hash)
 		pmc_plan_frame(&agent.inherit_plan, buf);
 }
@@ -234,11 +248,16 @@ void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 void agent_inherit_forked(void)
 {
 	/* The descriptors are closed with all others of the parent. */
-	pmc_agent_control.uncore.groups = 0;
-	pmc_agent_control.uncore.eventset = 0;
+	if (agent.uncore_plan.groups) {
+		pmc_agent_control.uncore.groups = 0;
+		pmc_agent_control.uncore.eventset = 0;
+	}
+	agent.uncore_plan.groups = 0;
 	agent.uncore_plan.hash = 0;
-	pmc_agent_control.threads.groups = 0;
-	pmc_agent_control.execs.groups = 0;
+	if (has_inherit()) {
+		pmc_agent_control.threads.groups = 0;
+		pmc_agent_control.execs.groups = 0;
+	}
 	agent.inherit_plan.hash = 0;
 	agent.inherit = PMC_INHERIT_OFF;
 }

@@ -70,6 +70,15 @@ void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes)
 	return p;
 }
 
+void pmc_arena_shrink(struct pmc_arena *arena, void *last, size_t bytes)
+{
+	const size_t end = (size_t)((char *)last - (char *)arena->head) +
+			   ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1));
+
+	arena->room += arena->used - end;
+	arena->used = end;
+}
+
 char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len)
 {
 	char *copy = pmc_arena_alloc(arena, len + 1);

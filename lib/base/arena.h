@@ -19,6 +19,8 @@ struct pmc_arena {
 void pmc_arena_give(struct pmc_arena *arena, void *room, size_t bytes);
 /* Zeroed memory, aligned to 16; NULL and `failed` set if there is none. */
 void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes);
+/* Gives back the end, still zero, of what was allocated last. */
+void pmc_arena_shrink(struct pmc_arena *arena, void *last, size_t bytes);
 /* A NUL-terminated copy of len bytes. */
 char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len);
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text);

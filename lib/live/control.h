@@ -12,7 +12,7 @@
 #include "lib/live/registry.h"
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 17
+#define PMC_CONTROL_VERSION 18
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -65,14 +65,11 @@ struct pmc_control {
 	struct pmc_process_fixed process;
 	uint64_t exe, cmdline, labels; /* NUL-terminated */
 	_Atomic uint64_t seen, uncounted, overhead_ns;
-	struct pmc_control_totals threads, execs;
 	/* Values that the image before an exec has reported, or the parent of an unnoticed fork:
 	 * subtracted. */
 	uint64_t carried_thread[ACCOUNT_WORDS]; /* of the main thread */
 	uint64_t carried_process[ACCOUNT_WORDS];
 	struct account account; /* of the process */
-	/* Uncore events; eventset 0: none. */
-	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
 	uint64_t inherit_frame, inherit_bytes; /* set of threads and execs, if another one */
 	_Atomic int32_t out_fd;		       /* descriptor of the dump, plus 1; 0: not open */
@@ -82,6 +79,8 @@ struct pmc_control {
 	char why[256];
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */
 	char out[4096];
+	/* Last, as most programs do not touch their pages. Uncore events: eventset 0: none. */
+	struct pmc_control_totals threads, execs, uncore;
 };
 
 /* ---- a thread's marked regions --------------------------------------------------------------
