@@ -351,6 +351,11 @@ static void titles(void **state)
 		title(&look),
 		"server 7, 1.33 CPUs, at least 1.21 waiting for one, 0.50 by ended threads, "
 		"5 threads in 1 process, by delay");
+	/* Read late: shares of a longer time. */
+	tasks[2].task.span.ns *= 2;
+	tasks[2].task.span.cpu_ns *= 2;
+	tasks[2].task.span.delay_ns *= 2;
+	assert_non_null(strstr(title(&look), "1.33 CPUs, at least 1.21 waiting for one, 0.50 by"));
 	/* Where rows are hidden, it says so first. */
 	strcpy(look.filter, "worker");
 	assert_non_null(strstr(title(&look), "server 7, filter worker (3 hidden), 1.33 CPUs"));

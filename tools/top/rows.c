@@ -68,6 +68,22 @@ static struct top_row *row_of(struct top_rows *rows, const struct live_events *l
 	return row;
 }
 
+/* Each thread is read at a time of its own, which may be late. */
+static uint64_t length_of(const struct top_rows *rows, const struct top_task *task)
+{
+	const uint64_t ns = task->task.span.ns;
+
+	return task->born && ns < rows->wall_ns ? rows->wall_ns : ns;
+}
+
+/* As much of the interval of the title as of the thread's own one. */
+static uint64_t of_title(const struct top_rows *rows, const struct top_task *task, uint64_t ns)
+{
+	const uint64_t length_ns = length_of(rows, task);
+
+	return length_ns ? (uint64_t)((double)ns / (double)length_ns * (double)rows->wall_ns) : 0;
+}
+
 static void add_task(struct top_rows *rows, const struct top_watch *watch, struct top_row *row,
 		     const struct top_task *task)
 {
@@ -98,8 +114,7 @@ static void add_task(struct top_rows *rows, const struct top_watch *watch, struc
 		return;
 	row->known++;
 	live_span_add(&row->span, &live->span);
-	/* Each thread is read at a time of its own, which may be late. */
-	row->ns += task->born && live->span.ns < rows->wall_ns ? rows->wall_ns : live->span.ns;
+	row->ns += length_of(rows, task);
 }
 
 static void add_process(struct top_rows *rows, struct top_watch *watch,
@@ -112,8 +127,11 @@ static void add_process(struct top_rows *rows, struct top_watch *watch,
 		struct top_row *row;
 
 		if (task->task.known) {
-			live_span_add(&rows->sum, &task->task.span);
-			rows->cpu_ns += task->task.span.cpu_ns;
+			const uint64_t cpu_ns = of_title(rows, task, task->task.span.cpu_ns);
+
+			rows->cpu_ns += cpu_ns;
+			rows->sum.cpu_ns += cpu_ns;
+			rows->sum.delay_ns += of_title(rows, task, task->task.span.delay_ns);
 		}
 		if (look->only && key_of(watch, task, look->only_by, &name) != look->only)
 			continue;
