@@ -142,7 +142,7 @@ least=3 mostly "p50, p99 and the longest wait are those of perf's records and of
 
 trace --summary --by pool --histogram --format csv -o x.csv -- "$PROG/waiters" 5 </dev/null
 is "$(head -n 1 x.csv) $(awk -F, 'NR > 1 && ($4 <= 0 || $5 <= 0)' x.csv)" "name,tid,wait,most_ns,count,share_pct " "--histogram as CSV: a row for each bucket with a wait"
-is "$(awk -F, 'NR > 1 { sum[$3] += $6 } END { printf "%.2f %.2f", sum["blocked"], sum["for a CPU"] }' x.csv)" "100.00 100.00" "their shares are of each kind of waits"
+is "$(awk -F, '$1 == "waiters" { sum[$3] += $6 } END { printf "%.2f %.2f", sum["blocked"], sum["for a CPU"] }' x.csv)" "100.00 100.00" "their shares are of each kind of waits"
 trace --summary --histogram -o x -- "$PROG/waiters" 5 </dev/null
 like "$(cat x)" "waiters +[0-9]+ +blocked +[0-9.]+ .?s +[0-9]+ " "--histogram as text is below the table"
 
@@ -179,7 +179,7 @@ is "$(jq -s 'map(select(.pool == "c" and .waker == "b" and .cause == "pipe") | .
 trace --summary --by pool,waker -- "$python" pipeline.py
 like "$(cat err)" "pool .*\((interrupt|unknown)\).* sum .*c .*waker on CPU.*c +(b|\(unknown\)) +pipe " "as text: a matrix, then the waits by cause"
 trace --summary -g --by pool,waker --format json -o x.json -- "$PROG/causes" handoff 100
-like "$(jq -r 'select(.pool == "causes" and .waker == "answer" and .cause == "pipe").waker_in' x.json)" 'write < answer( |$)' \
+like "$(jq -r 'select(.pool == "(main)" and .waker == "answer" and .cause == "pipe").waker_in' x.json)" 'write < answer( |$)' \
 	"--stacks: where the waker ended the waits"
 trace --summary --by pool,waker -- true
 # It may wait for its file.

@@ -442,6 +442,7 @@ int trace_summary_start(struct trace *trace)
 	const struct live_tids child = { .list = &trace->rings.child.pid, .n = 1 };
 	const struct live_tids *targets = trace->rings.child.pid ? &child : &trace->target;
 
+	summary->main_tid = (uint32_t)trace->rings.child.pid;
 	summary->by_tid = pmc_arena_alloc(arena, TRACE_TIDS * sizeof(struct trace_thread *));
 	summary->cpus = pmc_arena_alloc(arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
 	trace->summary = summary;

@@ -29,14 +29,21 @@ static struct trace_thread *pool_of(struct trace_summary *summary, struct trace_
 				    const struct trace_thread *thread)
 {
 	struct pmc_arena *arena = &summary->trace->arena;
+	const bool is_main = thread->tid && thread->tid == summary->main_tid;
+	const char *name = is_main ? "(main)" : thread->name;
 	char key[sizeof(thread->pattern)];
 	struct trace_thread *pool;
-	size_t n = pmc_pool_pattern(thread->name, strnlen(thread->name, 15), key);
+	size_t n = pmc_pool_pattern(name, strnlen(name, 15), key);
 
 	/* A NUL between them. */
 	memset(key + n, 0, sizeof(key) - n);
 	key[sizeof(key) - 1] = thread->wanted;
 	HASH_ENTRY(*pools, pattern, key, pool);
+	/* The name of its threads while all have the same. */
+	if (!pool->pool)
+		strcpy(pool->name, name);
+	else if (strcmp(pool->name, name) != 0)
+		strcpy(pool->name, pool->pattern);
 	pool->wanted = thread->wanted;
 	return pool->pool = pool;
 }
@@ -44,11 +51,7 @@ static struct trace_thread *pool_of(struct trace_summary *summary, struct trace_
 static void add_thread(struct trace_summary *summary, struct trace_thread *pool,
 		       const struct trace_thread *thread)
 {
-	/* The name of its threads while all have the same. */
-	if (!pool->threads++)
-		strcpy(pool->name, thread->name);
-	else if (strcmp(pool->name, thread->name) != 0)
-		strcpy(pool->name, pool->pattern);
+	pool->threads++;
 	pool->still |= thread->still;
 	pool->oncpu_ns += thread->oncpu_ns;
 	pool->delay_ns += thread->delay_ns;
@@ -70,10 +73,8 @@ static void make_pools(struct trace_summary *summary, bool rows)
 	struct trace_thread *pools = NULL, *threads = summary->last;
 
 	for (struct trace_thread *t = summary->no_thread; t < summary->no_thread + N_NO_THREADS;
-	     t++) {
-		strcpy(t->pattern, t->name);
+	     t++)
 		t->pool = t;
-	}
 	for (struct trace_thread *t = threads; t; t = t->next)
 		t->pool = pool_of(summary, &pools, t);
 	if (!rows)
@@ -331,7 +332,7 @@ static int put_name(struct pmc_out *out, const char *name)
 static void put_waker(struct pmc_out *out, const struct waker *waker)
 {
 	pmc_out_str(out, " <- ");
-	put_name(out, waker->threads > 1 ? waker->by->pool->pattern : waker->by->name);
+	put_name(out, waker->threads > 1 ? waker->by->pool->name : waker->by->name);
 	if (waker->threads > 1)
 		pmc_outf(out, " (%u threads)", waker->threads);
 	else if (!waker->by->threads && waker->by->tid)

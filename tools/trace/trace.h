@@ -170,6 +170,7 @@ struct trace_summary {
 	struct trace_wait *waits;
 	struct place *places;
 	uint64_t start_ns;
+	uint32_t main_tid; /* of the command; 0: there is none */
 	unsigned asleep; /* at the end: threads of the machine without a row that sleep */
 	bool some;	 /* only threads of the target and what they start */
 	struct trace_cpu {
