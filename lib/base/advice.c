@@ -55,12 +55,11 @@ static const struct row {
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* It is called cpu on x86 and POWER and cpum_cf on s390; elsewhere, and on hybrid CPUs, it has a
- * file cpus. Uncore PMUs have a cpumask instead. */
+/* It is called cpu on x86; on arm64, and on hybrid CPUs, it has a file cpus. Uncore PMUs have a
+ * cpumask instead. */
 bool pmc_is_core_pmu(const char *devices, const char *name)
 {
-	return strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
-	       pmc_path_exists("%s/%s/cpus", devices, name) == 0;
+	return strcmp(name, "cpu") == 0 || pmc_path_exists("%s/%s/cpus", devices, name) == 0;
 }
 
 static uint32_t at_here(const struct pmc_here *here)

@@ -4,7 +4,7 @@
  *
  * pmc_sysN(number, ...) takes N numbers or pointers and returns the result, -errno on failure. It
  * does not touch errno, is no cancellation point and cannot be interposed. syscall(2) lists the
- * registers; other processors call it. Of Linux: empty elsewhere.
+ * registers. Of Linux: empty elsewhere.
  */
 #pragma once
 #ifdef __linux__
@@ -47,17 +47,7 @@ static inline long pmc_raw6(long n, long a, long b, long c, long d, long e, long
 }
 
 #else
-
-#include <errno.h>
-#include <unistd.h>
-
-static inline long pmc_raw6(long n, long a, long b, long c, long d, long e, long f)
-{
-	long r = syscall(n, a, b, c, d, e, f);
-
-	return r < 0 ? -errno : r;
-}
-
+#error "x86-64 or arm64"
 #endif
 
 /* Unused arguments are 0: clearing a register costs less than a variant for each number. */

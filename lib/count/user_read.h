@@ -89,20 +89,6 @@ user_inline uint64_t user_clock(void)
 	return value;
 }
 
-#else
-
-user_inline bool user_counter(uint32_t counter, uint64_t *value)
-{
-	(void)counter;
-	(void)value;
-	return false;
-}
-
-user_inline uint64_t user_clock(void)
-{
-	return 0;
-}
-
 #endif
 
 /* The kernel writes the page of a thread's own event on that thread's processor: only the compiler

@@ -84,8 +84,6 @@ static void flush(const void *line)
 	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
 #elif defined(__aarch64__)
 	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-#else
-	(void)line;
 #endif
 }
 

@@ -411,11 +411,7 @@ static int64_t integer_at(const unsigned char *data, uint32_t size, bool is_sign
 	uint64_t value = 0;
 	unsigned unused = 64 - 8 * size;
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	memcpy((unsigned char *)&value + 8 - size, data, size);
-#else
 	memcpy(&value, data, size);
-#endif
 	return is_signed ? (int64_t)(value << unused) >> unused : (int64_t)value;
 }
 

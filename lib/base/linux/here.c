@@ -107,7 +107,7 @@ static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 		here->container = "unnamed container";
 }
 
-/* Firmware tables, then sysfs for Xen and s390, the CPUID flag on x86, and the device tree. */
+/* Firmware tables, then sysfs for Xen, the CPUID flag on x86, and the device tree. */
 static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 {
 	static const struct sign vendors[] = {
