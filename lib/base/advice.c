@@ -23,7 +23,6 @@ enum {
 	AT_NO_PMU = 1 << 9,
 	AT_HAS_PMU = 1 << 10,
 	AT_MMAP = 1 << 11,
-	AT_NOBODY = 1 << 12,
 	AT_WHOLE_CPU = 1 << 13,
 	AT_ONE_CPU = 1 << 14,
 	AT_OTHER_TASK = 1 << 15,
@@ -38,7 +37,6 @@ enum {
 	AT_SAMPLE_READ = 1 << 24,
 	AT_PRECISE = 1 << 25,
 	AT_BRANCHES = 1 << 26,
-	AT_USER_STACK = 1 << 27,
 	AT_INHERIT = 1 << 28,
 	AT_KERNEL_ONLY = 1 << 29,
 };
@@ -94,7 +92,6 @@ static uint32_t at_attr(const struct perf_event_attr *attr, const struct pmc_her
 	       (attr->sample_type & PERF_SAMPLE_READ ? AT_SAMPLE_READ : 0) |
 	       (attr->precise_ip ? AT_PRECISE : 0) |
 	       (attr->sample_type & PERF_SAMPLE_BRANCH_STACK ? AT_BRANCHES : 0) |
-	       (attr->sample_type & PERF_SAMPLE_STACK_USER ? AT_USER_STACK : 0) |
 	       (attr->inherit ? AT_INHERIT : 0);
 }
 
@@ -106,10 +103,8 @@ static uint32_t at_call(const struct pmc_tried *tried)
 	if (!tried->placed)
 		return at;
 	at |= tried->cpu >= 0 ? AT_ONE_CPU : 0;
-	if (tried->cgroup || (tried->pid == -1 && tried->cpu >= 0))
+	if (tried->cgroup || tried->pid == -1)
 		at |= AT_WHOLE_CPU;
-	else if (tried->pid == -1)
-		at |= AT_NOBODY;
 	else if (tried->pid > 0)
 		at |= AT_OTHER_TASK;
 	return at;

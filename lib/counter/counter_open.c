@@ -354,19 +354,6 @@ static bool blame_given(const struct counter_request *request, int error,
 	return true;
 }
 
-/* The kernel's limit, with the header that a sample of the reading would have:
- * perf_event_validate_size() in kernel/events/core.c. */
-static bool exceeds_reading(const struct pmc_counter *leader)
-{
-	const struct pmc_group *group = leader ? leader->group : NULL;
-	const size_t others = 256;
-
-	return group &&
-	       8 * pmc_perf_read_words(leader->attr.base.read_format, (unsigned)group->count + 1) +
-			       others >=
-		       8 * PMC_PERF_WORDS_MAX;
-}
-
 void counter_advise(const struct counter_request *request, bool sibling, int error,
 		    struct pmc_failure *failure)
 {
@@ -410,14 +397,8 @@ void counter_explain(const struct counter_request *request, const struct pmc_cou
 {
 	const bool any = error == -E2BIG || error == -EINVAL || error == -EOPNOTSUPP;
 
-	if (!failure)
-		return;
-	if (error == -E2BIG && exceeds_reading(leader))
-		counter_fail(failure, error, counter_event_name(&request->event),
-			     "a reading of the group would exceed the kernel's limit of 16 KB; "
-			     "split it into several groups");
-	else if (!blame_given(request, error, failure) &&
-		 !(any && blame_option(request, leader, error, failure)))
+	if (failure && !blame_given(request, error, failure) &&
+	    !(any && blame_option(request, leader, error, failure)))
 		counter_advise(request, leader != NULL, error, failure);
 }
 

@@ -177,8 +177,6 @@ static void said_wrongly(void **state)
 	expect(EINVAL, &tried, &user, "frequency", "max_sample_rate");
 	tried.attr = &inherited;
 	expect(EINVAL, &tried, NULL, "6.12", "inherit");
-	tried = (struct pmc_tried){ .placed = true, .pid = -1, .cpu = -1 };
-	expect(EINVAL, &tried, NULL, "neither", "pid -1");
 	tried = (struct pmc_tried){ .placed = true, .pid = -1, .cpu = 4096 };
 	expect(EINVAL, &tried, NULL, "no such CPU", "possible");
 	expect(ENODEV, &tried, NULL, "offline", "online");
