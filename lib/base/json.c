@@ -5,15 +5,9 @@
 
 #include <string.h>
 
-void pmc_json_init(struct pmc_json *json, struct pmc_out *out, bool pretty)
+void pmc_json_init(struct pmc_json *json, struct pmc_out *out)
 {
-	*json = (struct pmc_json){ .out = out, .pretty = pretty };
-}
-
-static void indent(struct pmc_json *json)
-{
-	pmc_out_char(json->out, '\n');
-	pmc_out_pad(json->out, ' ', (int)json->depth * 2);
+	*json = (struct pmc_json){ .out = out };
 }
 
 /* DEL, the C1 controls and direction overrides are legal in JSON but dangerous on a terminal: they
@@ -76,51 +70,26 @@ void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len)
 	pmc_out_char(out, '"');
 }
 
-/* Comma, key and colon, in one write where the key is short and needs no escapes. */
 void pmc_json_key(struct pmc_json *json, const char *key)
 {
-	char head[64];
-	size_t n = 0, i = 0;
-
 	if (json->need_comma)
-		head[n++] = ',';
+		pmc_out_char(json->out, ',');
 	json->need_comma = true;
-	if (json->pretty && json->depth) {
-		pmc_out_bytes(json->out, head, n);
-		n = 0;
-		indent(json);
-	}
-	if (key) {
-		head[n++] = '"';
-		while (n < sizeof(head) - 3 && plain((unsigned char)key[i], json->out->in_html))
-			head[n++] = key[i++];
-		if (key[i]) {
-			pmc_out_bytes(json->out, head, n - i - 1);
-			n = 0;
-			pmc_json_quoted(json->out, key, strlen(key));
-		} else {
-			head[n++] = '"';
-		}
-		head[n++] = ':';
-		if (json->pretty)
-			head[n++] = ' ';
-	}
-	pmc_out_bytes(json->out, head, n);
+	if (!key)
+		return;
+	pmc_json_quoted(json->out, key, strlen(key));
+	pmc_out_char(json->out, ':');
 }
 
 static void open_with(struct pmc_json *json, const char *key, char bracket)
 {
 	pmc_json_key(json, key);
 	pmc_out_char(json->out, bracket);
-	json->depth++;
 	json->need_comma = false;
 }
 
 static void close_with(struct pmc_json *json, char bracket)
 {
-	json->depth--;
-	if (json->pretty && json->need_comma)
-		indent(json);
 	pmc_out_char(json->out, bracket);
 	json->need_comma = true;
 }
@@ -147,11 +116,7 @@ void pmc_json_array_end(struct pmc_json *json)
 
 void pmc_json_line(struct pmc_json *json)
 {
-	if (json->pretty)
-		return;
-	if (json->need_comma)
-		pmc_out_char(json->out, ',');
-	pmc_out_char(json->out, '\n');
+	pmc_out_str(json->out, json->need_comma ? ",\n" : "\n");
 	json->need_comma = false;
 }
 

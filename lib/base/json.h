@@ -12,12 +12,10 @@
 
 struct pmc_json {
 	struct pmc_out *out;
-	unsigned depth;
 	bool need_comma;
-	bool pretty; /* indent by two; else one line */
 };
 
-void pmc_json_init(struct pmc_json *json, struct pmc_out *out, bool pretty);
+void pmc_json_init(struct pmc_json *json, struct pmc_out *out);
 void pmc_json_object(struct pmc_json *json, const char *key);
 void pmc_json_object_end(struct pmc_json *json);
 void pmc_json_array(struct pmc_json *json, const char *key);
@@ -34,7 +32,7 @@ void pmc_json_bool(struct pmc_json *json, const char *key, bool value);
 void pmc_json_null(struct pmc_json *json, const char *key);
 /* Begins a value that the caller writes. */
 void pmc_json_key(struct pmc_json *json, const char *key);
-/* The next value starts on a new line, if the form is not pretty anyway. */
+/* The next value starts on a new line. */
 void pmc_json_line(struct pmc_json *json);
 /* A string with its quotes and escapes, for callers that write their own punctuation. */
 void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len);

@@ -333,14 +333,10 @@ static void write_stat(struct pmc_json *json, const char *key, const struct pmc_
 
 static void write_samples(struct pmc_json *json, const char *key, const double *values, uint64_t n)
 {
-	const bool pretty = json->pretty;
-
 	pmc_json_array(json, key);
-	json->pretty = false;
 	for (uint64_t k = 0; k < n; k++)
 		pmc_json_double(json, NULL, values[k]);
 	pmc_json_array_end(json);
-	json->pretty = pretty;
 }
 
 static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
@@ -349,6 +345,7 @@ static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
 	const struct pmc_bench_count *count = &result->counts[i];
 	char why[WHY_BYTES];
 
+	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", count->event);
 	pmc_json_str(json, "unit", count->unit);
@@ -374,6 +371,7 @@ static void write_result(struct pmc_json *json, const struct pmc_bench *bench,
 {
 	double share;
 
+	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", result->name);
 	pmc_json_str(json, "parameter", result->parameter);
@@ -446,7 +444,7 @@ static void write_json(const struct pmc_bench *bench, struct pmc_out *out)
 	struct pmc_bench_result result;
 	struct pmc_json json;
 
-	pmc_json_init(&json, out, true);
+	pmc_json_init(&json, out);
 	pmc_json_object(&json, NULL);
 	write_options(&json, &bench->options);
 	write_host(&json);

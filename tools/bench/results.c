@@ -1093,7 +1093,7 @@ void bench_write_json(struct bench *bench, struct pmc_out *out)
 	const double wall_ns = speed_of(bench, BENCH_WALL);
 	struct pmc_json json;
 
-	pmc_json_init(&json, out, false);
+	pmc_json_init(&json, out);
 	pmc_json_object(&json, NULL);
 	pmc_json_array(&json, "commands");
 	for (unsigned c = 0; c < bench->n_commands; c++)

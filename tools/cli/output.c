@@ -45,7 +45,7 @@ static void put(const char *kind, int code, const char *text)
 	tool_progress_hide();
 	pmc_out_to_fd(&out, STDERR_FILENO, line, sizeof(line));
 	if (tool_json_errors) {
-		pmc_json_init(&json, &out, false);
+		pmc_json_init(&json, &out);
 		pmc_json_object(&json, NULL);
 		pmc_json_object(&json, kind);
 		pmc_json_str(&json, "command", tool_command_name);

@@ -326,7 +326,7 @@ static void put_json(const struct table *table, const struct lines *lines)
 	const uint64_t n = lines->n - lines->sums;
 	struct pmc_json json;
 
-	pmc_json_init(&json, &diff->out.out, false);
+	pmc_json_init(&json, &diff->out.out);
 	pmc_json_object(&json, NULL);
 	put_rows(table, lines, "rows", 0, n);
 	pmc_out_char(&diff->out.out, ',');

@@ -348,7 +348,7 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 	int error;
 
 	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	pmc_json_init(&json, &out, true);
+	pmc_json_init(&json, &out);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "wall_ns", facts->wall);
 	pmc_json_u64(&json, "cpu_ns", facts->cpu);
@@ -359,6 +359,7 @@ static int print_json(const struct facts *facts, const struct finding *list, uns
 	for (unsigned i = 0; i < shown; i++) {
 		const struct finding *finding = &list[i];
 
+		pmc_json_line(&json);
 		pmc_json_object(&json, NULL);
 		pmc_json_str(&json, "pool", finding->pool);
 		pmc_json_str(&json, "cause", finding->cause);

@@ -320,7 +320,7 @@ void export_chrome(struct export *export)
 	struct chrome chrome = { .export = export, .hosts = has_hosts(profile) };
 	struct chrome *c = &chrome;
 
-	pmc_json_init(&c->json, export->out, false);
+	pmc_json_init(&c->json, export->out);
 	pmc_json_object(&c->json, NULL);
 	pmc_json_str(&c->json, "displayTimeUnit", "ms");
 	pmc_json_array(&c->json, "traceEvents");

@@ -447,7 +447,7 @@ static void put_data(struct export *export)
 {
 	struct pmc_json json;
 
-	pmc_json_init(&json, export->out, false);
+	pmc_json_init(&json, export->out);
 	pmc_json_object(&json, NULL);
 	pmc_json_str(&json, "pmctl", PMC_VERSION);
 	pmc_json_u64(&json, "rows_most", HTML_ROWS_MOST);

@@ -135,7 +135,7 @@ void export_speedscope(struct export *export)
 	const struct shown *list = list_shown(export, &n);
 	struct pmc_json json;
 
-	pmc_json_init(&json, export->out, false);
+	pmc_json_init(&json, export->out);
 	pmc_json_object(&json, NULL);
 	pmc_json_str(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	pmc_json_str(&json, "exporter", "pmctl " PMC_VERSION);

@@ -288,7 +288,7 @@ static int print_json(const struct list_fit *fit, struct tool_rows *rows)
 
 	if (code)
 		return code;
-	pmc_json_init(&json, &rows->out, true);
+	pmc_json_init(&json, &rows->out);
 	pmc_json_object(&json, NULL);
 	pmc_json_bool(&json, "fits", !fit->clash);
 	json_assignment(&json, fit);

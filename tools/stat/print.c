@@ -188,7 +188,7 @@ static void put_json(struct stat_lines *lines)
 	bool done[PMC_EVENTS_MAX] = { false };
 	struct pmc_json json;
 
-	pmc_json_init(&json, &stat->output.out, false);
+	pmc_json_init(&json, &stat->output.out);
 	pmc_json_object(&json, NULL);
 	put_fields(&json, lines, STAT_KEY, STAT_KEY);
 	pmc_json_array(&json, "events");

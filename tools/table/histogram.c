@@ -107,7 +107,7 @@ struct table_cell table_histogram_cell(const struct pmc_histogram *of)
 	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 	struct pmc_json json;
 
-	pmc_json_init(&json, &out, false);
+	pmc_json_init(&json, &out);
 	table_histogram_json(&json, NULL, of);
 	return (struct table_cell){ .kind = CELL_JSON, .text = text, .len = out.len };
 }

@@ -265,7 +265,7 @@ static void put_json(struct trace *trace, struct trace_thread *t, const struct t
 	const bool chosen = trace->rows.choice.columns;
 	struct pmc_json json;
 
-	pmc_json_init(&json, &trace->rows.out, false);
+	pmc_json_init(&json, &trace->rows.out);
 	pmc_json_object(&json, NULL);
 	for (unsigned i = 0; i < table->n_columns; i++) {
 		const struct table_column *column = &table->columns[i];

@@ -362,7 +362,7 @@ static void put_json(struct trace *trace, const struct trace_point *point,
 	struct trace_frame_names names;
 	struct pmc_json json;
 
-	pmc_json_init(&json, &trace->rows.out, false);
+	pmc_json_init(&json, &trace->rows.out);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "time_ns", record->time);
 	pmc_json_u64(&json, "cpu", record->cpu);
@@ -436,7 +436,7 @@ static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint
 {
 	struct pmc_json json;
 
-	pmc_json_init(&json, out, false);
+	pmc_json_init(&json, out);
 	pmc_json_object(&json, NULL);
 	pmc_json_bool(&json, "summary", true);
 	pmc_json_u64(&json, "records", records);

@@ -512,7 +512,7 @@ struct json_list {
 static struct pmc_json *next(struct json_list *list)
 {
 	if (list->lines)
-		pmc_json_init(&list->json, list->view->out, false);
+		pmc_json_init(&list->json, list->view->out);
 	else
 		pmc_json_line(&list->json);
 	pmc_json_object(&list->json, NULL);
@@ -579,7 +579,7 @@ int pmc_view_json(struct pmc_view *view)
 		return err;
 	if (document && view->options->timeline)
 		return json_rows(&list, false);
-	pmc_json_init(&list.json, view->out, false);
+	pmc_json_init(&list.json, view->out);
 	if (document) {
 		pmc_json_object(&list.json, NULL);
 		pmc_json_u64(&list.json, "pmc", 1);

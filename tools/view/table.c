@@ -659,7 +659,7 @@ static void put_json(struct pmc_table *table, const char *figures)
 	struct pmc_view *view = table->view;
 	struct pmc_json json;
 
-	pmc_json_init(&json, view->out, false);
+	pmc_json_init(&json, view->out);
 	pmc_json_object(&json, NULL);
 	pmc_json_str(&json, "command", table_command(view, table->coverage));
 	pmc_json_str(&json, "figures", figures);

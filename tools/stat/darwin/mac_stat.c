@@ -98,7 +98,7 @@ static void put_json(struct mac_stat *stat, const struct reading *from, const st
 	};
 	struct pmc_json json;
 
-	pmc_json_init(&json, &stat->out, false);
+	pmc_json_init(&json, &stat->out);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "time_ns", to->time_ns - begin_ns);
 	pmc_json_u64(&json, "interval_ns", ns);
