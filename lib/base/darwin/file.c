@@ -15,11 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static long result(long n)
+{
+	return n < 0 ? -errno : n;
+}
+
 int pmc_fd_open(int dir, const char *path, int flags, unsigned mode)
 {
-	int fd = openat(dir, path, flags, mode);
-
-	return fd < 0 ? -errno : fd;
+	return (int)result(openat(dir, path, flags, mode));
 }
 
 void pmc_fd_close(int fd)
@@ -37,19 +40,17 @@ void pmc_dir_make(const char *path)
 
 int pmc_path_access(const char *path)
 {
-	return access(path, F_OK) == 0 ? 0 : -errno;
+	return (int)result(access(path, F_OK));
 }
 
 long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
 {
-	long n = pread(fd, bytes, len, offset);
-
-	return n < 0 ? -errno : n;
+	return result(pread(fd, bytes, len, offset));
 }
 
 int pmc_fd_stat(int fd, struct stat *st)
 {
-	return fstat(fd, st) == 0 ? 0 : -errno;
+	return (int)result(fstat(fd, st));
 }
 
 int pmc_fd_columns(int fd)
@@ -70,14 +71,12 @@ uint64_t pmc_file_limit(void)
 
 int pmc_fd_truncate(int fd)
 {
-	return ftruncate(fd, 0) == 0 ? 0 : -errno;
+	return (int)result(ftruncate(fd, 0));
 }
 
 long pmc_fd_read(int fd, void *bytes, size_t len)
 {
-	long n = read(fd, bytes, len);
-
-	return n < 0 ? -errno : n;
+	return result(read(fd, bytes, len));
 }
 
 /* Visited directories are those of sysfs and tracefs, which macOS does not have. */
@@ -96,16 +95,12 @@ bool pmc_out_writable(int fd, int patience_ms)
 
 long pmc_out_write(int fd, const void *bytes, size_t len)
 {
-	long n = write(fd, bytes, len);
-
-	return n < 0 ? -errno : n;
+	return result(write(fd, bytes, len));
 }
 
 long pmc_out_send(int fd, const void *bytes, size_t len)
 {
-	long n = send(fd, bytes, len, MSG_DONTWAIT);
-
-	return n < 0 ? -errno : n;
+	return result(send(fd, bytes, len, MSG_DONTWAIT));
 }
 
 long pmc_out_write_unstopped(int fd, const void *bytes, size_t len)
