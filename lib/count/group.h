@@ -11,6 +11,7 @@
 #include "lib/event/event.h"
 
 #include <linux/perf_event.h>
+#include <pmc/record.h>
 
 /* perf_event_attr up to config3, which older headers lack (PERF_ATTR_SIZE_VER8). */
 struct pmc_attr {
@@ -47,18 +48,14 @@ struct pmc_perf_head {
 	uint64_t n, enabled_ns, running_ns;
 };
 
-struct pmc_perf_value {
-	uint64_t value, id, lost;
-};
-
 /* Decodes a reading ("Reading results" of perf_event_open(2), also in PERF_SAMPLE_READ and
  * PERF_RECORD_READ). Stores the first `max` of head->n values; members that the format lacks are
  * 0. Returns the words it took; -EINVAL: it overruns. */
 int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
-		    struct pmc_perf_head *head, struct pmc_perf_value *values, unsigned max);
+		    struct pmc_perf_head *head, struct pmc_record_value *values, unsigned max);
 /* One value of a group's reading. */
 void pmc_perf_decode_value(const uint64_t *words, uint64_t read_format,
-			   struct pmc_perf_value *value);
+			   struct pmc_record_value *value);
 
 /* ---- groups ------------------------------------------------------------------------------ */
 

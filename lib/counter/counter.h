@@ -43,7 +43,7 @@ struct pmc_group {
 	struct pmc_open_options open; /* for new members */
 	bool user_only, all_modes;    /* scope of members without a choice of their own */
 	struct pmc_counter **members;
-	struct pmc_perf_value *zero; /* of each member, at the group's last reset */
+	struct pmc_record_value *zero; /* of each member, at the group's last reset */
 	size_t count;
 };
 
@@ -120,7 +120,7 @@ int counter_each_cpu(const struct pmc_counter_event *events, size_t n,
 /* ---- counter_read.c ----------------------------------------------------------------------- */
 /* The raw reading now. Stores the first max values. */
 int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
-		  struct pmc_perf_value *values, size_t max);
+		  struct pmc_record_value *values, size_t max);
 /* -EINVAL: NULL. -EBADF: the descriptor is no longer this counter. */
 int counter_ioctl(const struct pmc_counter *counter, unsigned long request, const void *arg);
 /* The raw running time now; 0 if it cannot be read. */

@@ -148,7 +148,7 @@ int pmc_group_add(struct pmc_group *group, const struct pmc_counter_event *event
 	if (leader)
 		join_the_running(leader, counter);
 	counter->group = group;
-	group->zero[group->count] = (struct pmc_perf_value){ .value = 0 };
+	group->zero[group->count] = (struct pmc_record_value){ .value = 0 };
 	group->members[group->count++] = counter;
 	if (member)
 		*member = counter;

@@ -14,7 +14,7 @@
 /* ---- raw readings -------------------------------------------------------------------------*/
 
 static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room,
-		 struct pmc_perf_head *head, struct pmc_perf_value *values, size_t max)
+		 struct pmc_perf_head *head, struct pmc_record_value *values, size_t max)
 {
 	int n = pmc_perf_read_some(counter->fd, words, room);
 
@@ -28,7 +28,7 @@ static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room
 /* Not inlined: 16 KB of stack only for large groups (signal handlers may have small stacks). */
 __attribute__((noinline)) static int fetch_large(const struct pmc_counter *counter,
 						 struct pmc_perf_head *head,
-						 struct pmc_perf_value *values, size_t max)
+						 struct pmc_record_value *values, size_t max)
 {
 	uint64_t words[PMC_PERF_WORDS_MAX];
 
@@ -36,7 +36,7 @@ __attribute__((noinline)) static int fetch_large(const struct pmc_counter *count
 }
 
 int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
-		  struct pmc_perf_value *values, size_t max)
+		  struct pmc_record_value *values, size_t max)
 {
 	uint64_t words[64];
 	int error = fetch(counter, words, 64, head, values, max);
@@ -60,9 +60,9 @@ uint64_t counter_running_ns(const struct pmc_counter *counter)
  * kernel/events/core.c. */
 __attribute__((noinline)) static int fetch_member(const struct pmc_counter *counter,
 						  struct pmc_perf_head *head,
-						  struct pmc_perf_value *value)
+						  struct pmc_record_value *value)
 {
-	struct pmc_perf_value values[PMC_PERF_WORDS_MAX / 2];
+	struct pmc_record_value values[PMC_PERF_WORDS_MAX / 2];
 	int error = counter_fetch(counter, head, values, PMC_PERF_WORDS_MAX / 2);
 
 	for (uint64_t i = 0; i < head->n && !error; i++) {
@@ -75,7 +75,7 @@ __attribute__((noinline)) static int fetch_member(const struct pmc_counter *coun
 }
 
 static int fetch_own(const struct pmc_counter *counter, struct pmc_perf_head *head,
-		     struct pmc_perf_value *value)
+		     struct pmc_record_value *value)
 {
 	int error = counter_fetch(counter, head, value, 1);
 
@@ -114,7 +114,7 @@ int pmc_scale(uint64_t count, uint64_t enabled_ns, uint64_t running_ns, uint64_t
 
 int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_reading *reading)
 {
-	struct pmc_perf_value value;
+	struct pmc_record_value value;
 	struct pmc_perf_head head;
 	uint64_t format;
 	int error = counter && reading ? fetch_own(counter, &head, &value) : -EINVAL;
@@ -166,7 +166,7 @@ int pmc_counter_read_count_and_time(const struct pmc_counter *counter, uint64_t 
 
 int counter_zero_here(struct pmc_counter *counter)
 {
-	struct pmc_perf_value value;
+	struct pmc_record_value value;
 	struct pmc_perf_head head;
 	int error = fetch_own(counter, &head, &value);
 
@@ -191,18 +191,17 @@ int pmc_counter_reset(struct pmc_counter *counter)
 int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
 			   struct pmc_group_value *values, size_t max)
 {
-	struct pmc_perf_value *decoded = (struct pmc_perf_value *)values;
 	const struct pmc_group *group;
 	struct pmc_perf_head head;
 	int error;
 
-	_Static_assert(sizeof(*values) >= sizeof(struct pmc_perf_value), "decoded in place");
+	_Static_assert(sizeof(*values) == sizeof(struct pmc_record_value), "of the same members");
 	if (!leader || !times || (max && !values))
 		return -EINVAL;
 	group = leader->group;
 	if (!(leader->attr.base.read_format & PERF_FORMAT_GROUP))
 		return -ENOTSUP;
-	error = counter_fetch(leader, &head, decoded, max);
+	error = counter_fetch(leader, &head, (struct pmc_record_value *)values, max);
 	if (error)
 		return error;
 	*times = (struct pmc_group_times){
@@ -210,12 +209,6 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_ti
 		.enabled_ns = pmc_sub_sat(head.enabled_ns, leader->group_zero.enabled_ns),
 		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
 	};
-	/* The last first, as a value takes more room than a decoded one. */
-	for (uint64_t i = head.n < max ? head.n : max; i-- > 0;) {
-		const struct pmc_perf_value one = decoded[i];
-
-		values[i] = (struct pmc_group_value){ one.value, one.id, one.lost, 0 };
-	}
 	/* The descriptor may be closed, and its number another event's. */
 	if (group ? head.n != group->count : counter_check(leader))
 		return -EBADF;
@@ -336,7 +329,7 @@ static int control_group(const struct pmc_counter *counter, unsigned long reques
 /* Whether an adopted counter is known to lead its group: a reading starts with the leader. */
 static bool is_leader(const struct pmc_counter *counter)
 {
-	struct pmc_perf_value first = { .id = 0 };
+	struct pmc_record_value first = { .id = 0 };
 	struct pmc_perf_head head;
 
 	return counter->member_id && !counter_fetch(counter, &head, &first, 1) &&

@@ -443,7 +443,6 @@ int pmc_record_read_value(const struct pmc_record_read *read, uint64_t i,
 {
 	const uint64_t *at;
 	struct pmc_perf_head head;
-	struct pmc_perf_value one;
 	uint64_t format;
 
 	if (!read || !value)
@@ -454,10 +453,9 @@ int pmc_record_read_value(const struct pmc_record_read *read, uint64_t i,
 	if (i >= read->n)
 		return -ENOENT;
 	if (format & PERF_FORMAT_GROUP)
-		pmc_perf_decode_value(at + pmc_perf_read_words(format, (unsigned)i), format, &one);
+		pmc_perf_decode_value(at + pmc_perf_read_words(format, (unsigned)i), format, value);
 	else
-		pmc_perf_decode(at, pmc_perf_read_words(format, 1), format, &head, &one, 1);
-	*value = (struct pmc_record_value){ one.value, one.id, one.lost, 0 };
+		pmc_perf_decode(at, pmc_perf_read_words(format, 1), format, &head, value, 1);
 	return 0;
 }
 

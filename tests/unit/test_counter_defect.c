@@ -47,7 +47,7 @@ static void test_reset_reaches_the_siblings(void **state)
 		/* The kernel's own counts are 0 as well, for other readers of the events. */
 		for (size_t i = 0; i < 2; i++) {
 			struct pmc_perf_head head;
-			struct pmc_perf_value raw;
+			struct pmc_record_value raw;
 
 			assert_int_equal(counter_fetch(pmc_group_at(group, i), &head, &raw, 1), 0);
 			assert_int_equal(raw.value, 0);

@@ -22,7 +22,7 @@ static void test_decodes_every_format(void **state)
 	assert_int_equal(ALL, 31);
 	for (uint64_t format = 0; format <= ALL; format++) {
 		unsigned n = format & GROUP ? 3 : 1;
-		struct pmc_perf_value values[3];
+		struct pmc_record_value values[3];
 		struct pmc_perf_head head;
 		uint64_t words[16];
 		size_t len = 0;
@@ -69,7 +69,7 @@ static void test_decodes_every_format(void **state)
 static void test_a_number_of_members_that_cannot_be(void **state)
 {
 	const uint64_t numbers[] = { 2, UINT64_MAX, UINT64_MAX / 2 + 1, UINT64_C(1) << 61 };
-	struct pmc_perf_value value;
+	struct pmc_record_value value;
 	struct pmc_perf_head head;
 	uint64_t words[3] = { 0 };
 

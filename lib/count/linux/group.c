@@ -60,9 +60,9 @@ int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 }
 
 void pmc_perf_decode_value(const uint64_t *words, uint64_t read_format,
-			   struct pmc_perf_value *value)
+			   struct pmc_record_value *value)
 {
-	*value = (struct pmc_perf_value){ .value = *words++ };
+	*value = (struct pmc_record_value){ .value = *words++ };
 	if (read_format & PERF_FORMAT_ID)
 		value->id = *words++;
 	if (read_format & PERF_FORMAT_LOST)
@@ -70,7 +70,7 @@ void pmc_perf_decode_value(const uint64_t *words, uint64_t read_format,
 }
 
 int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
-		    struct pmc_perf_head *head, struct pmc_perf_value *values, unsigned max)
+		    struct pmc_perf_head *head, struct pmc_record_value *values, unsigned max)
 {
 	bool group = read_format & PERF_FORMAT_GROUP;
 	size_t each = 1 + bit(read_format, PERF_FORMAT_ID) + bit(read_format, PERF_FORMAT_LOST);
