@@ -7,7 +7,6 @@
 #include "lib/counter/counter.h"
 #include "lib/base/out.h"
 #include "lib/event/source.h"
-#include "lib/base/number.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -286,30 +285,20 @@ struct format_visit {
 	void *arg;
 };
 
-/* The bits of a format such as "config1:0-7,32". */
-static unsigned bits_of(const char *format)
-{
-	const char *at = strchr(format, ':');
-	uint64_t first, last;
-	unsigned bits = 0;
-
-	at += at != NULL;
-	while (at && pmc_range_take(&at, &first, &last))
-		bits += last >= first && last < 64 ? (unsigned)(last - first) + 1 : 0;
-	return bits;
-}
-
 static void visit_format(const char *name, void *arg)
 {
 	const struct format_visit *v = arg;
 	struct pmc_counter_format format = { .name = name };
+	uint64_t *word, mask;
+	struct pmc_event any;
 	char text[128];
 
 	if (pmc_file_read(text, sizeof(text), "/sys/bus/event_source/devices/%s/format/%s", v->pmu,
 			  name) <= 0)
 		return;
 	format.format = text;
-	format.n_bits = bits_of(text);
+	if (event_format(&any, text, &word, &mask))
+		format.n_bits = (unsigned)__builtin_popcountll(mask);
 	v->visit(&format, v->arg);
 }
 

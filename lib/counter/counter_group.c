@@ -3,9 +3,9 @@
  * counter_group.c - groups of counters that are on the PMU together: one, one on every online CPU,
  * and typed ones, the rows of PMC_GROUP().
  */
-#include "lib/base/file.h"
 #include "lib/base/number.h"
 #include "lib/counter/counter.h"
+#include "lib/event/source.h"
 
 #include <errno.h>
 #include <pmc/group.h>
@@ -256,37 +256,19 @@ bool counter_cpu_is_online(int cpu)
 	return next_cpu(cpu - 1) == cpu;
 }
 
-struct search {
-	uint64_t type;
-	char list[LIST_MAX]; /* CPUs of the PMU of this type; "": all */
-};
-
-static void try_pmu(const char *name, void *arg)
-{
-	struct search *search = arg;
-	uint64_t type;
-	char text[32];
-
-	if (search->list[0] ||
-	    pmc_file_read(text, sizeof(text), "/sys/bus/event_source/devices/%s/type", name) < 0 ||
-	    !pmc_number(text, UINT32_MAX, &type) || type != search->type)
-		return;
-	if (pmc_file_read(search->list, LIST_MAX, "/sys/bus/event_source/devices/%s/cpumask",
-			  name) <= 0)
-		pmc_file_read(search->list, LIST_MAX, "/sys/bus/event_source/devices/%s/cpus",
-			      name);
-}
+#define PMUS "/sys/bus/event_source/devices"
 
 /* Whether to open the event on this CPU: one CPU of each socket counts the events of an uncore PMU;
  * others would count them again. */
 static bool counts_on(const struct pmc_counter_event *event, int cpu)
 {
-	struct search search = { .type = event->type };
+	char pmu[EVENT_NAME_MAX], list[LIST_MAX];
 
-	/* PMUs with types below PERF_TYPE_MAX have no list. */
-	if (event->type >= PERF_TYPE_MAX)
-		pmc_dir_visit(try_pmu, &search, "/sys/bus/event_source/devices");
-	return !search.list[0] || next_in(search.list, (uint64_t)cpu) == cpu;
+	/* Without a list it counts on all CPUs. */
+	return !event_pmu_of_type(PMUS, event->type, pmu) ||
+	       (pmc_file_read(list, LIST_MAX, PMUS "/%s/cpumask", pmu) <= 0 &&
+		pmc_file_read(list, LIST_MAX, PMUS "/%s/cpus", pmu) <= 0) ||
+	       next_in(list, (uint64_t)cpu) == cpu;
 }
 
 int counter_each_cpu(const struct pmc_counter_event *events, size_t n,

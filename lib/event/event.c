@@ -98,7 +98,7 @@ static void try_core(const char *name, void *arg)
 
 	if (cores->n == EVENT_CORES_MAX || is_never_core(name) ||
 	    pmc_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
-	    !event_pmu_type(parse, event_span_of(name), &core.type))
+	    !event_pmu_type(parse->roots.sysfs, event_span_of(name), &core.type))
 		return;
 	core.name = pmc_arena_strdup(parse->arena, name);
 	if (!core.name)
@@ -147,21 +147,6 @@ static void to_core(struct pmc_event *event, const struct event_core *core)
 		event->config |= (uint64_t)core->type << TYPE_SHIFT;
 }
 
-struct pmu_search {
-	struct event_parse *parse;
-	struct pmc_event *event;
-};
-
-static void try_type(const char *name, void *arg)
-{
-	struct pmu_search *search = arg;
-	uint32_t type;
-
-	if (event_pmu_type(search->parse, event_span_of(name), &type) &&
-	    type == search->event->type)
-		search->event->pmu = pmc_arena_strdup(search->parse->arena, name);
-}
-
 /* The file is empty if none of the CPUs is online. */
 static int find_uncore_cpus(struct event_parse *parse, struct pmc_event *event)
 {
@@ -178,12 +163,12 @@ static int find_uncore_cpus(struct event_parse *parse, struct pmc_event *event)
 /* Sets the type of core or the CPUs of an event that names a PMU, by sysfs. 0 or -ENOMEM. */
 static int place(struct event_parse *parse, struct pmc_event *event)
 {
-	struct pmu_search search = { parse, event };
 	const struct event_cores *cores;
+	char name[EVENT_NAME_MAX];
 
 	/* libpfm4 gives the number of the PMU only. */
-	if (!event->pmu[0] && event->type >= PERF_TYPE_MAX)
-		pmc_dir_visit(try_type, &search, "%s", parse->roots.sysfs);
+	if (!event->pmu[0] && event_pmu_of_type(parse->roots.sysfs, event->type, name))
+		event->pmu = pmc_arena_strdup(parse->arena, name);
 	if (!event->pmu)
 		return -ENOMEM;
 	if (!event->pmu[0] && !event->core_type)

@@ -54,8 +54,7 @@ static uint64_t *config_of(struct pmc_event *event, struct event_span name)
 						NULL;
 }
 
-/* Parses a format such as "config1:0-7,32-35" into a word and a mask. */
-static bool format_parse(struct pmc_event *event, const char *text, uint64_t **word, uint64_t *mask)
+bool event_format(struct pmc_event *event, const char *text, uint64_t **word, uint64_t *mask)
 {
 	struct event_span bits = event_span_of(text);
 	uint64_t low, high;
@@ -118,7 +117,7 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 			EVENT_SHOW(term->value), EVENT_SHOW(term->name));
 	len = read_pmu_file(p, "format", term->name, "", format, sizeof(format));
 	if (len >= 0) {
-		if (!format_parse(p->event, format, &word, &mask))
+		if (!event_format(p->event, format, &word, &mask))
 			return event_fail(p->parse, -ENOENT, p->at,
 					  "field '%.*s': unknown format '%s' in sysfs",
 					  EVENT_SHOW(term->name), format);
@@ -252,18 +251,41 @@ static int set_terms(struct pmu_parse *p)
 	return 0;
 }
 
-bool event_pmu_type(const struct event_parse *parse, struct event_span pmu, uint32_t *type)
+bool event_pmu_type(const char *sysfs, struct event_span pmu, uint32_t *type)
 {
 	uint64_t number;
 	char text[32];
 
 	if (!event_is_file_name(pmu) ||
-	    pmc_file_read(text, sizeof(text), "%s/%.*s/type", parse->roots.sysfs, (int)pmu.len,
-			  pmu.at) < 0 ||
+	    pmc_file_read(text, sizeof(text), "%s/%.*s/type", sysfs, (int)pmu.len, pmu.at) < 0 ||
 	    !pmc_number(text, UINT32_MAX, &number))
 		return false;
 	*type = (uint32_t)number;
 	return true;
+}
+
+struct type_search {
+	const char *sysfs;
+	uint32_t type;
+	struct pmc_out name;
+};
+
+static void try_type(const char *name, void *arg)
+{
+	struct type_search *search = arg;
+	uint32_t type;
+
+	if (event_pmu_type(search->sysfs, event_span_of(name), &type) && type == search->type)
+		pmc_out_str(&search->name, name);
+}
+
+bool event_pmu_of_type(const char *sysfs, uint32_t type, char name[EVENT_NAME_MAX])
+{
+	struct type_search search = { sysfs, type, pmc_out_mem(name, EVENT_NAME_MAX) };
+
+	if (type >= PERF_TYPE_MAX)
+		pmc_dir_visit(try_type, &search, "%s", sysfs);
+	return search.name.len;
 }
 
 static int unknown_pmu(const struct pmu_parse *p)
@@ -293,7 +315,7 @@ int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_even
 	if (event_has(modifiers, '/'))
 		return event_fail(parse, -EINVAL, modifiers.at, "'%.*s': too many slashes",
 				  EVENT_SHOW(item));
-	if (!event_pmu_type(parse, p.pmu, &event->type))
+	if (!event_pmu_type(parse->roots.sysfs, p.pmu, &event->type))
 		return unknown_pmu(&p);
 	event->pmu = pmc_arena_strndup(parse->arena, p.pmu.at, p.pmu.len);
 	if (!event->pmu)

@@ -93,7 +93,11 @@ bool event_raw(struct event_span name, struct pmc_event *event);
 /* The item as a whole, pmu/terms/modifiers. 0 or -EINVAL. */
 int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_event *event);
 /* The type number of a PMU in sysfs; false: there is no such PMU. */
-bool event_pmu_type(const struct event_parse *parse, struct event_span pmu, uint32_t *type);
+bool event_pmu_type(const char *sysfs, struct event_span pmu, uint32_t *type);
+/* The PMU of a type number that is not one of PERF_TYPE_*. False: there is none. */
+bool event_pmu_of_type(const char *sysfs, uint32_t type, char name[EVENT_NAME_MAX]);
+/* Parses a format such as "config1:0-7,32-35" into a word of the event and a mask. */
+bool event_format(struct pmc_event *event, const char *text, uint64_t **word, uint64_t *mask);
 /* EVENT_FOUND, EVENT_NOT_MINE, or the -errno for which tracefs cannot be read; -ENOENT: it is not
  * mounted. */
 int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
