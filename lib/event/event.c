@@ -77,18 +77,6 @@ static bool is_before(const struct event_core *a, const struct event_core *b)
 	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
 }
 
-/* Found on most machines, each without a file `cpus`. */
-static bool is_never_core(const char *name)
-{
-	static const char names[][12] = { "breakpoint", "kprobe",     "msr",
-					  "software",	"tracepoint", "uprobe" };
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
 static void try_core(const char *name, void *arg)
 {
 	struct event_parse *parse = arg;
@@ -96,7 +84,7 @@ static void try_core(const char *name, void *arg)
 	struct event_core core;
 	unsigned at;
 
-	if (cores->n == EVENT_CORES_MAX || is_never_core(name) ||
+	if (cores->n == EVENT_CORES_MAX ||
 	    pmc_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
 	    !event_pmu_type(parse->roots.sysfs, event_span_of(name), &core.type))
 		return;
