@@ -49,6 +49,16 @@ bool pmc_range_take(const char **at, uint64_t *first, uint64_t *last)
 	return true;
 }
 
+bool pmc_list_has(const char *list, uint64_t number)
+{
+	uint64_t first, last;
+
+	while (pmc_range_take(&list, &first, &last))
+		if (first <= number && number <= last)
+			return true;
+	return false;
+}
+
 bool pmc_number(const char *text, uint64_t max, uint64_t *value)
 {
 	uint64_t number;

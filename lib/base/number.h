@@ -12,6 +12,7 @@
 bool pmc_number_take(const char **at, const char *end, unsigned base, uint64_t *value);
 /* Takes N or N-M, and a ',' behind it, of a list such as 0-3,8. False: there is none. */
 bool pmc_range_take(const char **at, uint64_t *first, uint64_t *last);
+bool pmc_list_has(const char *list, uint64_t number);
 /* The whole of a NUL-terminated text as a decimal number of at most max; else false. */
 bool pmc_number(const char *text, uint64_t max, uint64_t *value);
 /* n bytes of two hex digits each. */

@@ -227,28 +227,22 @@ void pmc_group_explain(const struct pmc_group *group, int error, struct pmc_fail
 
 #define LIST_MAX 4096
 
-/* The least CPU of the list that is at least `from`; -1: none. */
-static int next_in(const char *list, uint64_t from)
-{
-	const char *at = list;
-	uint64_t first, last, best = UINT64_MAX;
-
-	while (pmc_range_take(&at, &first, &last))
-		if (last >= from && (first > from ? first : from) < best)
-			best = first > from ? first : from;
-	return best <= INT32_MAX ? (int)best : -1;
-}
-
 /* The next online CPU after `cpu` (-1: the first); -ENODEV: none; another -errno: unknown. */
 static int next_cpu(int cpu)
 {
+	const uint64_t from = (uint64_t)(cpu + 1);
 	char list[LIST_MAX];
+	const char *at = list;
+	uint64_t first, last;
 	int error = pmc_file_read(list, sizeof(list), "/sys/devices/system/cpu/online");
 
 	if (error < 0)
 		return error;
-	cpu = next_in(list, (uint64_t)(cpu + 1));
-	return cpu < 0 ? -ENODEV : cpu;
+	/* The kernel's list ascends. */
+	while (pmc_range_take(&at, &first, &last))
+		if (last >= from)
+			return (int)(first > from ? first : from);
+	return -ENODEV;
 }
 
 bool counter_cpu_is_online(int cpu)
@@ -268,7 +262,7 @@ static bool counts_on(const struct pmc_counter_event *event, int cpu)
 	return !event_pmu_of_type(PMUS, event->type, pmu) ||
 	       (pmc_file_read(list, LIST_MAX, PMUS "/%s/cpumask", pmu) <= 0 &&
 		pmc_file_read(list, LIST_MAX, PMUS "/%s/cpus", pmu) <= 0) ||
-	       next_in(list, (uint64_t)cpu) == cpu;
+	       pmc_list_has(list, (uint64_t)cpu);
 }
 
 int counter_each_cpu(const struct pmc_counter_event *events, size_t n,

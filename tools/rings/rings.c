@@ -30,16 +30,6 @@ int rings_failed(const struct rings *rings)
 
 /* ---- CPUs --------------------------------------------------------------------------------- */
 
-static bool in_list(const char *at, uint64_t cpu)
-{
-	uint64_t first, last;
-
-	while (pmc_range_take(&at, &first, &last))
-		if (cpu >= first && cpu <= last)
-			return true;
-	return false;
-}
-
 /* Not all that a CPU does. */
 static bool follows_threads(const struct rings *rings)
 {
@@ -61,7 +51,7 @@ static int find_cpus(struct rings *rings)
 				 "cannot read which CPUs are online: mount sysfs at /sys");
 	while (pmc_range_take(&at, &first, &last))
 		for (uint64_t cpu = first; cpu <= last; cpu++) {
-			if (wanted && !in_list(wanted, cpu))
+			if (wanted && !pmc_list_has(wanted, cpu))
 				continue;
 			rings->list = pmc_arena_grow(&rings->arena, rings->list, rings->n, &room,
 						     sizeof(*rings->list));
@@ -69,7 +59,7 @@ static int find_cpus(struct rings *rings)
 		}
 	while (wanted && pmc_range_take(&wanted, &first, &last))
 		for (uint64_t cpu = first; cpu <= last; cpu++)
-			if (!in_list(list, cpu))
+			if (!pmc_list_has(list, cpu))
 				return tool_fail(EXIT_FAIL,
 						 "CPU %d is not online; see " CPUS "/online",
 						 (int)cpu);

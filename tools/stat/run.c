@@ -60,13 +60,9 @@ static struct stat_key key_of(const struct stat_job *stat, int cpu)
 
 static bool counts_on(const struct stat_job *stat, unsigned event, int cpu)
 {
-	const char *at = stat->live.plan.events[event].event.cpus;
-	uint64_t first, last;
+	const char *cpus = stat->live.plan.events[event].event.cpus;
 
-	while (at && pmc_range_take(&at, &first, &last))
-		if (first <= (uint64_t)cpu && (uint64_t)cpu <= last)
-			return true;
-	return false;
+	return cpus && pmc_list_has(cpus, (uint64_t)cpu);
 }
 
 static int open_cpu(struct stat_job *stat, int cpu)
