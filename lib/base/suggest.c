@@ -5,52 +5,39 @@
 
 #include <string.h>
 
-#define WORD_MAX 128
+#define WORD_MAX 64
 
 static char folded(char c)
 {
 	return c == '_' ? '-' : pmc_lower(c);
 }
 
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
 unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, unsigned limit)
 {
-	/* Rows i-2, i-1 and i of the table: a transposition needs row i-2. */
-	unsigned char rows[3][WORD_MAX + 1];
-	unsigned char *before = rows[0], *above = rows[1], *row = rows[2];
+	unsigned char of[WORD_MAX + 1][WORD_MAX + 1]; /* the first i of a, the first j of b */
 
-	if (a_len > WORD_MAX || b_len > WORD_MAX)
+	if (a_len > WORD_MAX || b_len > WORD_MAX ||
+	    (a_len > b_len ? a_len - b_len : b_len - a_len) > limit)
 		return limit + 1;
-	if ((a_len > b_len ? a_len - b_len : b_len - a_len) > limit)
-		return limit + 1;
-	for (size_t j = 0; j <= b_len; j++)
-		above[j] = (unsigned char)j;
-	for (size_t i = 1; i <= a_len; i++) {
-		unsigned char *reuse = before, least;
+	for (size_t i = 0; i <= a_len; i++) {
+		for (size_t j = 0; j <= b_len; j++) {
+			const char x = i ? folded(a[i - 1]) : '\0', y = j ? folded(b[j - 1]) : '\0';
+			unsigned best = (unsigned)(i + j);
 
-		row[0] = (unsigned char)i;
-		least = row[0];
-		for (size_t j = 1; j <= b_len; j++) {
-			const char x = folded(a[i - 1]), y = folded(b[j - 1]);
-			unsigned best = above[j - 1] + (x != y);
-
-			if (above[j] + 1u < best)
-				best = above[j] + 1u;
-			if (row[j - 1] + 1u < best)
-				best = row[j - 1] + 1u;
-			if (i > 1 && j > 1 && x == folded(b[j - 2]) && y == folded(a[i - 2]) &&
-			    before[j - 2] + 1u < best)
-				best = before[j - 2] + 1u;
-			row[j] = (unsigned char)best;
-			if (row[j] < least)
-				least = row[j];
+			if (i && j)
+				best = least(least(of[i - 1][j], of[i][j - 1]) + 1,
+					     of[i - 1][j - 1] + (x != y));
+			if (i > 1 && j > 1 && x == folded(b[j - 2]) && y == folded(a[i - 2]))
+				best = least(best, of[i - 2][j - 2] + 1u);
+			of[i][j] = (unsigned char)best;
 		}
-		if (least > limit)
-			return limit + 1;
-		before = above;
-		above = row;
-		row = reuse;
 	}
-	return above[b_len] > limit ? limit + 1 : above[b_len];
+	return least(of[a_len][b_len], limit + 1);
 }
 
 unsigned pmc_distance_limit(size_t len)

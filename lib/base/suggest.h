@@ -18,7 +18,7 @@ void pmc_nearest_init(struct pmc_nearest *nearest, const char *word, size_t len)
 bool pmc_nearest_try(struct pmc_nearest *nearest, const char *name);
 
 /* Optimal string alignment distance of a and b, case ignored, '-' and '_' alike; limit + 1 if it
- * is more than `limit` or if a word is longer than 128 bytes. */
+ * is more than `limit` or if a word is longer than 64 bytes. */
 unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, unsigned limit);
 /* The largest distance of a suggestion from a word of this length: 1 up to 4 bytes, 2 up to 8,
  * else 3. */

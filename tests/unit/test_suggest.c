@@ -58,11 +58,11 @@ static void long_words(void **state)
 
 	memset(a, 'a', sizeof(a));
 	memset(b, 'b', sizeof(b));
-	assert_int_equal(pmc_distance(a, 128, a, 128, 3), 0);
-	assert_int_equal(pmc_distance(a, 128, a, 127, 3), 1);
-	assert_int_equal(pmc_distance(a, 128, b, 128, 200), 128);
-	assert_int_equal(pmc_distance(a, 129, a, 129, 3), 4);
-	assert_int_equal(pmc_distance(a, 1, a, 129, 3), 4);
+	assert_int_equal(pmc_distance(a, 64, a, 64, 3), 0);
+	assert_int_equal(pmc_distance(a, 64, a, 63, 3), 1);
+	assert_int_equal(pmc_distance(a, 64, b, 64, 200), 64);
+	assert_int_equal(pmc_distance(a, 65, a, 65, 3), 4);
+	assert_int_equal(pmc_distance(a, 1, a, 65, 3), 4);
 }
 
 static unsigned least(unsigned a, unsigned b)
