@@ -259,9 +259,9 @@ static const struct option {
 #define OPTION(member, name, mask)                                                                 \
 	{ name, offsetof(struct counter_request, member),                                          \
 	  sizeof(((struct counter_request *)0)->member), mask },
-#define SAME(member)	    OPTION(open.member, #member, 0)
+#define SAME(member)	    OPTION(open.member, #member, UINT64_MAX)
 #define BITS(member, bits)  OPTION(open.member, #bits, bits)
-#define OTHER(member, name) OPTION(member, name, 0)
+#define OTHER(member, name) OPTION(member, name, UINT64_MAX)
 #include "lib/counter/counter_option.def"
 };
 
@@ -271,21 +271,12 @@ static const struct option {
 static bool take_out(struct counter_request *request, const struct option *option)
 {
 	unsigned char *member = (unsigned char *)request + option->at;
-	bool set = false;
+	uint64_t bits = 0, rest;
 
-	for (size_t i = 0; i < option->size && !option->mask; i++)
-		set |= member[i] != 0;
-	if (option->mask) {
-		uint64_t bits;
-
-		memcpy(&bits, member, sizeof(bits));
-		set = bits & option->mask;
-		bits &= ~option->mask;
-		memcpy(member, &bits, sizeof(bits));
-	} else {
-		memset(member, 0, option->size);
-	}
-	return set;
+	memcpy(&bits, member, option->size);
+	rest = bits & ~option->mask;
+	memcpy(member, &rest, option->size);
+	return rest != bits;
 }
 
 static bool is_of(const struct pmc_counter_event *event, const char *pmu)
