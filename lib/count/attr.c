@@ -47,8 +47,6 @@ void pmc_perf_sample_attr(const struct pmc_event *event, const struct pmc_config
 	struct perf_event_attr *attr = &to->base;
 
 	pmc_perf_group_attr(event, PMC_SCOPE_USER, true, to);
-	attr->exclude_kernel = 1;
-	attr->exclude_hv = 1;
 	if (!asked->frequency) {
 		attr->sample_period = asked->period;
 	} else if (pmc_event_is_clock(event)) {

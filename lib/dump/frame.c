@@ -471,17 +471,13 @@ bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len)
 
 	*text = "";
 	*len = 0;
-	if (cursor->bad || cursor->left < sizeof(str)) {
-		cursor->bad = true;
+	if (!pmc_cursor_bytes(cursor, &str, sizeof(str)))
 		return false;
-	}
-	memcpy(&str, cursor->at, sizeof(str));
-	padded = (sizeof(str) + (size_t)str.len + 7) & ~(size_t)7;
-	if (str.len > PMC_FRAME_MAX_BYTES || padded > cursor->left) {
-		cursor->bad = true;
+	padded = ((sizeof(str) + (size_t)str.len + 7) & ~(size_t)7) - sizeof(str);
+	cursor->bad = str.len > PMC_FRAME_MAX_BYTES || padded > cursor->left;
+	if (cursor->bad)
 		return false;
-	}
-	*text = (const char *)cursor->at + sizeof(str);
+	*text = (const char *)cursor->at;
 	*len = str.len;
 	cursor->at += padded;
 	cursor->left -= padded;
