@@ -59,8 +59,8 @@ extern struct sample_tables sample_tables;
 #define SAMPLE_SCRATCHES     64u /* bits of sample_scratch_taken */
 /* 0 or -ENOMEM. */
 int sample_area_init(uint32_t slots);
-/* A part, and how many items of this size it has; NULL: there is no area. */
-void *sample_area(enum sample_part part, size_t item, size_t *n);
+/* A part; NULL: there is no area. */
+void *sample_area(enum sample_part part);
 /* Empties it, in a forked child too. */
 void sample_area_forked(void);
 

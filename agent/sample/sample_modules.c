@@ -198,9 +198,8 @@ static unsigned add(struct sample_memory *memory, const struct agent_dl_object *
 	uint64_t room[PMC_MODULE_BYTES / sizeof(uint64_t)], hash;
 	uint32_t now = atomic_load(&closes), i, n, text;
 	struct pmc_frame_buf buf;
-	size_t most, most_text;
-	struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most), *module;
-	char *texts = sample_area(AREA_TEXT, 1, &most_text);
+	struct sample_module *modules = sample_area(AREA_MODULES), *module;
+	char *texts = sample_area(AREA_TEXT);
 
 	hash = build(memory, object, &buf, room);
 	n = atomic_load(&sample_tables.modules);
@@ -212,11 +211,11 @@ static unsigned add(struct sample_memory *memory, const struct agent_dl_object *
 		atomic_store(&module->closes, now);
 		return i;
 	}
-	if (n >= SAMPLE_MODULES || atomic_load(&sample_tables.text) + buf.len > most_text)
+	if (n >= SAMPLE_MODULES || atomic_load(&sample_tables.text) + buf.len > SAMPLE_TEXT_BYTES)
 		return PMC_NO_MODULE;
 	i = atomic_fetch_add(&sample_tables.modules, 1);
 	text = atomic_fetch_add(&sample_tables.text, (uint32_t)buf.len);
-	if (i >= SAMPLE_MODULES || text + buf.len > most_text)
+	if (i >= SAMPLE_MODULES || text + buf.len > SAMPLE_TEXT_BYTES)
 		return PMC_NO_MODULE;
 	module = &modules[i];
 	memcpy(texts + text, buf.data, buf.len);
@@ -235,8 +234,7 @@ uint64_t sample_place(struct sample_memory *memory, uintptr_t address)
 {
 	const uint64_t unknown = (uint64_t)PMC_NO_MODULE << 48 | PMC_STACK_ADDRESS(address);
 	uint32_t now = atomic_load(&closes), n = atomic_load(&sample_tables.modules);
-	size_t most;
-	struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
+	struct sample_module *modules = sample_area(AREA_MODULES);
 	struct agent_dl_object object;
 	unsigned i;
 

@@ -21,8 +21,7 @@ _Atomic uint64_t sample_scratch_taken;
 static struct sample_walk *scratch_take(void **top)
 {
 	uint64_t taken = atomic_load(&sample_scratch_taken), bit;
-	size_t n;
-	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
+	char *room = sample_area(AREA_SCRATCH);
 	uintptr_t end;
 
 	do {
@@ -38,8 +37,7 @@ static struct sample_walk *scratch_take(void **top)
 
 static void scratch_give(struct sample_walk *walk)
 {
-	size_t n;
-	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
+	char *room = sample_area(AREA_SCRATCH);
 
 	atomic_fetch_and(&sample_scratch_taken,
 			 ~((uint64_t)1 << ((size_t)((char *)walk - room) / SAMPLE_SCRATCH_BYTES)));

@@ -51,9 +51,8 @@ int sample_area_init(uint32_t slots)
 	return 0;
 }
 
-void *sample_area(enum sample_part part, size_t item, size_t *n)
+void *sample_area(enum sample_part part)
 {
-	*n = sample_room(&sample_tables, part, item);
 	return sample_tables.area ? sample_tables.area + sample_tables.at[part] : NULL;
 }
 
@@ -100,9 +99,11 @@ static uint64_t hash_of(const uint64_t *frames, unsigned depth, unsigned flags)
 }
 
 /* A number for a stack; 0: the table is full. */
-static uint32_t add(struct sample_stack *records, size_t most, uint64_t *words, size_t most_words,
-		    uint64_t hash, const uint64_t *frames, unsigned depth, unsigned flags)
+static uint32_t add(struct sample_stack *records, uint64_t *words, uint64_t hash,
+		    const uint64_t *frames, unsigned depth, unsigned flags)
 {
+	const size_t most = sample_room(&sample_tables, AREA_STACKS, sizeof(*records));
+	const size_t most_words = sample_room(&sample_tables, AREA_WORDS, sizeof(*words));
 	struct sample_stack *record;
 	uint32_t id, first;
 
@@ -125,10 +126,10 @@ static uint32_t add(struct sample_stack *records, size_t most, uint64_t *words, 
 
 uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 {
-	size_t slots, most, most_words;
-	_Atomic uint32_t *index = sample_area(AREA_INDEX, sizeof(*index), &slots);
-	struct sample_stack *records = sample_area(AREA_STACKS, sizeof(*records), &most);
-	uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
+	_Atomic uint32_t *index = sample_area(AREA_INDEX);
+	struct sample_stack *records = sample_area(AREA_STACKS);
+	uint64_t *words = sample_area(AREA_WORDS);
+	const size_t slots = sample_room(&sample_tables, AREA_INDEX, sizeof(*index));
 	const uint64_t hash = hash_of(frames, depth, flags);
 	const struct sample_stack *record;
 	uint32_t id = 0;
@@ -139,7 +140,7 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 		uint32_t found = atomic_load_explicit(&index[at], memory_order_acquire);
 
 		if (!found && !id) {
-			id = add(records, most, words, most_words, hash, frames, depth, flags);
+			id = add(records, words, hash, frames, depth, flags);
 			if (!id) {
 				agent_note(NOTE_SAMPLE_FULL);
 				return 0;
@@ -174,8 +175,8 @@ static uint32_t slot_of(const struct sample_counts *counts, uint32_t stack)
 static struct sample_counts *room_of(struct sample_thread *thread, size_t bytes)
 {
 	struct sample_counts **spare = &thread->spare, *counts;
-	size_t all, at;
-	char *area = sample_area(AREA_COUNTS, 1, &all);
+	const size_t all = sample_room(&sample_tables, AREA_COUNTS, 1);
+	size_t at;
 
 	for (; (counts = *spare); spare = &counts->older) {
 		if (counts->bytes != bytes)
@@ -185,17 +186,15 @@ static struct sample_counts *room_of(struct sample_thread *thread, size_t bytes)
 	}
 	at = atomic_fetch_add(&counts_taken, bytes);
 	if (at < all && bytes <= all - at)
-		return (struct sample_counts *)(void *)(area + at);
+		return (void *)((char *)sample_area(AREA_COUNTS) + at);
 	counts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return counts == MAP_FAILED ? NULL : counts;
 }
 
 static bool is_in_area(const struct sample_counts *counts)
 {
-	size_t all;
-	const char *area = sample_area(AREA_COUNTS, 1, &all);
-
-	return (uintptr_t)counts - (uintptr_t)area < all;
+	return (uintptr_t)counts - (uintptr_t)sample_area(AREA_COUNTS) <
+	       sample_room(&sample_tables, AREA_COUNTS, 1);
 }
 
 static struct sample_counts *grow(struct sample_thread *thread, struct sample_counts *old)

@@ -129,11 +129,9 @@ static _Atomic int signal_number; /* 0: no sampling */
 
 struct sample_thread *sample_of(const struct slot *slot)
 {
-	const uint32_t index = registry_index(&agent_registry, slot);
-	size_t n;
-	struct sample_thread *threads = sample_area(AREA_THREADS, sizeof(*threads), &n);
+	struct sample_thread *threads = sample_area(AREA_THREADS);
 
-	return threads && index < n ? &threads[index] : NULL;
+	return threads ? &threads[registry_index(&agent_registry, slot)] : NULL;
 }
 
 /* The descriptor of the slot's event, and its thread; -1: it has none. */
@@ -330,10 +328,9 @@ void agent_sample_let(void)
 bool agent_sample_move_fd(int fd)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
-	size_t n;
-	struct sample_thread *threads = sample_area(AREA_THREADS, sizeof(*threads), &n);
+	struct sample_thread *threads = sample_area(AREA_THREADS);
 
-	for (uint32_t i = 0; threads && i < high && i < n; i++) {
+	for (uint32_t i = 0; threads && i < high; i++) {
 		if (atomic_load_explicit(&threads[i].fd, memory_order_relaxed) != fd + 1)
 			continue;
 		/* 0 without a free number: sampling of that thread ends. */
@@ -346,13 +343,12 @@ bool agent_sample_move_fd(int fd)
 
 void agent_sample_forked(void)
 {
-	size_t n;
-	struct sample_thread *threads = sample_area(AREA_THREADS, sizeof(*threads), &n);
+	struct sample_thread *threads = sample_area(AREA_THREADS);
 	uint32_t high = atomic_load(&agent_registry.high);
 
 	if (!threads)
 		return;
-	for (uint32_t i = 0; i < high && i < n; i++)
+	for (uint32_t i = 0; i < high; i++)
 		sample_counts_free(&threads[i]);
 	sample_dwarf_forked();
 	sample_area_forked();
