@@ -445,12 +445,12 @@ __attribute__((cold)) static void measure_cost(struct region_area *area)
 
 static struct region_area *map_area(struct slot *slot)
 {
-	unsigned capacity =
+	/* CPU time at least: a multiple of four words. */
+	const unsigned words =
 		REGION_CPU + 2 * agent.plan.readings + agent.plan.first[agent.plan.readings];
+	const unsigned capacity = (words + 3) & ~3u;
 	struct region_area *area;
 
-	/* CPU time at least. */
-	capacity = capacity > REGION_CPU ? (capacity + 3) & ~3u : 4;
 	area = mmap(NULL, region_entry_at(capacity, REGION_DEPTH + 2), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (area == MAP_FAILED)
