@@ -11,7 +11,7 @@
 
 #include <sched.h>
 
-static const char *file_path = "";
+const char *agent_file_name = "";
 static struct {
 	_Atomic int fd; /* -1: not open; -2: cannot be */
 	_Atomic bool headed;
@@ -79,7 +79,9 @@ void agent_file_path(void)
 {
 	struct pmc_out out = pmc_out_mem(pmc_agent_control.out, sizeof(pmc_agent_control.out));
 
-	file_path = agent.out ? pmc_agent_control.out : agent.private_dump ? agent.private_dump : "";
+	agent_file_name = agent.out	     ? pmc_agent_control.out :
+			  agent.private_dump ? agent.private_dump :
+					       "";
 	if (!agent.out)
 		return;
 	agent_out_expand(&out, agent.out, "phre%");
@@ -124,10 +126,11 @@ static int open_plain(void)
 	struct stat st;
 	int fd;
 
-	if (!file_path[0])
+	if (!agent_file_name[0])
 		return -ENOENT;
 	/* A private dump that its owner has removed is not created again: nobody would read it. */
-	fd = pmc_dump_open(file_path, agent.out || agent.first || agent_job_owner_alive(), &st);
+	fd = pmc_dump_open(agent_file_name, agent.out || agent.first || agent_job_owner_alive(),
+			   &st);
 	if (fd < 0)
 		return fd;
 	file.dev = st.st_dev;
@@ -166,8 +169,8 @@ int agent_file_check(void)
 
 	if (fd < 0) {
 		pmc_log(PMC_LOG_ERROR,
-			"PMC_OUT=%s: %s (the program runs, but this run is not kept)", file_path,
-			agent_file_fix(fd));
+			"PMC_OUT=%s: %s (the program runs, but this run is not kept)",
+			agent_file_name, agent_file_fix(fd));
 		agent_note(NOTE_OUT_REFUSED);
 		return fd;
 	}
@@ -275,7 +278,7 @@ void agent_file_follow(void)
 	/* Not under a seccomp filter: newfstatat was not tested there. */
 	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !agent_file_is(fd))
 		return;
-	error = stat_path(file_path, &st);
+	error = stat_path(agent_file_name, &st);
 	if (error == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
 		return;
 	/* A worker with another user ID may not search the directory. Only a deletion can be seen.
@@ -314,17 +317,12 @@ bool agent_file_takes_snapshot(void)
 }
 
 /* False: not all of it was written. A frame cut short is damaged; readers skip it. */
-static bool write_now(const void *frames, size_t len)
+static bool write_to(int fd, const void *frames, size_t len)
 {
 	struct agent_write_guard guard;
 	const uint8_t *at = frames;
-	int fd = ready();
 	long n = 0;
 
-	if (fd >= 0 && !agent_file_is(fd))
-		fd = another(fd);
-	if (fd < 0)
-		return false;
 	agent_write_guard_begin(&guard);
 	while (len > 0 && ((n = pmc_sys3(SYS_write, fd, at, len)) > 0 || n == -EINTR)) {
 		at += n > 0 ? n : 0;
@@ -341,9 +339,13 @@ static bool write_now(const void *frames, size_t len)
 static bool write_out(const void *frames, size_t len)
 {
 	bool done;
+	int fd;
 
 	agent_fds_use_begin();
-	done = write_now(frames, len);
+	fd = ready();
+	if (fd >= 0 && !agent_file_is(fd))
+		fd = another(fd);
+	done = fd >= 0 && write_to(fd, frames, len);
 	agent_fds_use_end();
 	return done;
 }
@@ -409,11 +411,6 @@ void agent_file_tidy(void)
 		agent_private_remove();
 }
 
-const char *agent_file_name(void)
-{
-	return file_path;
-}
-
 int agent_file_fd(void)
 {
 	return atomic_load(&file.fd);
@@ -423,7 +420,7 @@ int agent_file_read(bool *named)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
 	const int now = atomic_load(&file.fd);
-	const int fd = pmc_fd_open(AT_FDCWD, file_path, flags, 0);
+	const int fd = pmc_fd_open(AT_FDCWD, agent_file_name, flags, 0);
 
 	*named = fd >= 0;
 	return *named || !agent_file_is(now) ? fd : pmc_fd_reopen(now);

@@ -40,7 +40,7 @@ const void *agent_file_waiting(size_t *len);
 void agent_file_flush(void);
 /* At the end of a descendant: removes a private dump that nobody will read. */
 void agent_file_tidy(void);
-const char *agent_file_name(void);
+extern const char *agent_file_name;
 /* The host is about to take this number: moves the dump to another one. False: it is not the
  * dump's. */
 bool agent_file_move(int fd);

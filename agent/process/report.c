@@ -93,7 +93,7 @@ static void print(struct pmc_arena *arena, struct summary *summary, bool named, 
 		.screen = where.screen,
 		.rows = agent.config.report.kind != PMC_REPORT_SUMMARY,
 		.command = agent.cmdline,
-		.dump = agent.out && named ? agent_file_name() : NULL,
+		.dump = agent.out && named ? agent_file_name : NULL,
 		.wanted = wanted(),
 	};
 	const size_t room = (size_t)16 << 10;

@@ -19,6 +19,7 @@ static dev_t dump_dev;
 static ino_t dump_ino;
 static _Atomic bool has_header, is_full;
 static char path[PATH_MAX];
+const char *agent_file_name = path;
 
 void agent_file_path(void)
 {
@@ -58,7 +59,7 @@ static int move_up(int fd)
 
 static int open_dump(struct stat *st)
 {
-	int fd = pmc_dump_open(path, true, st);
+	int fd = pmc_dump_open(agent_file_name, true, st);
 
 	if (fd >= 0)
 		fd = move_up(fd);
@@ -71,8 +72,8 @@ static int open_dump(struct stat *st)
 
 int agent_file_read(bool *named)
 {
-	const int fd =
-		pmc_fd_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	const int fd = pmc_fd_open(AT_FDCWD, agent_file_name,
+				   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 
 	*named = fd >= 0;
 	return fd;
@@ -84,7 +85,7 @@ int agent_file_check(void)
 	int fd = open_dump(&st);
 
 	if (fd < 0) {
-		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (this run is not kept)", path,
+		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (this run is not kept)", agent_file_name,
 			agent_file_fix(fd));
 		agent_note(NOTE_OUT_REFUSED);
 		return fd;
@@ -182,11 +183,6 @@ const void *agent_file_waiting(size_t *len)
 {
 	*len = 0;
 	return NULL;
-}
-
-const char *agent_file_name(void)
-{
-	return path;
 }
 
 void agent_file_forked(void)
