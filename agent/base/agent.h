@@ -45,10 +45,8 @@
  * stack one after the other. */
 #define AGENT_APART __attribute__((noinline))
 
-enum {
-	/* Snapshot number of the header frames, which come first whenever they are written. */
-	AGENT_HEADER_SNAPSHOT = 1,
-};
+/* Snapshot number of the header frames, which come first whenever they are written. */
+#define AGENT_HEADER_SNAPSHOT 1u
 
 #define AGENT_BOOT_ID 40u
 
@@ -145,6 +143,11 @@ static inline uint64_t agent_mask_set(uint64_t mask)
 }
 #endif
 
+static inline bool agent_is_on(void)
+{
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON;
+}
+
 static inline void agent_overhead_add(uint64_t ns)
 {
 	atomic_fetch_add_explicit(&pmc_agent_control.overhead_ns, ns, memory_order_relaxed);
@@ -221,7 +224,7 @@ int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
 		      struct pmc_perf_target target, int *list, uint64_t *ids);
 /* Until agent_fds_let, or until 20 ms have passed (before an exec 2 s) and another thread wants to
  * open a window, none is open and the limit is the host's. 0: a window did not close within 0.1 s.
- * Several threads may hold at the same time. */
+ * Several threads may hold at the same time. They keep errno. */
 uint64_t agent_fds_hold(void);
 uint64_t agent_fds_hold_for_exec(void);
 /* Attempts with pmc_wait_between(), 0.1 s. */
@@ -247,7 +250,7 @@ void agent_fds_quiet(void);
 /* The host has set its own limit. While no window is open. */
 void agent_fds_limited(rlim_t soft, rlim_t hard);
 /* In a vfork child: it has set a limit of its own. */
-void agent_fds_child_limited(void);
+extern __thread bool agent_fds_child_limited;
 /* In a vfork child about to exec: drops a limit raised by another thread's window, not one of its
  * own. Also where a window does not close. */
 void agent_fds_exec_child(void);
@@ -256,7 +259,7 @@ void agent_fds_exec_child(void);
 void agent_fds_mark(const int *list, unsigned n);
 void agent_fds_unmark(const int *list, unsigned n);
 bool agent_fds_ours(int fd);
-int agent_fds_highest(void); /* -1: none */
+extern _Atomic int agent_fds_highest; /* -1: none */
 /* Whether it is a perf event, as far as a seccomp filter lets that be known: if not, the program
  * has closed the number past the hooks, and it may be a file of its own. */
 bool agent_fds_is_event(int fd);
@@ -308,7 +311,7 @@ pmc_perf_opener agent_probe(void);
  * own yet. */
 extern _Atomic uint32_t *agent_alive;
 /* Whether hooks may act: the agent is on, and this is no vfork child. A forked child found here
- * (_Fork, raw clone) becomes a process of its own first. */
+ * (_Fork, raw clone) becomes a process of its own first. Keeps errno. */
 bool agent_active(void);
 /* The same without the system call that detects a vfork child, for functions that a vfork child may
  * not call. */

@@ -60,7 +60,7 @@ static struct {
 #define LOW_FDS	 2048u
 static _Atomic uint64_t low[LOW_FDS / 64];
 AGENT_ROOMY static _Atomic uint64_t all[MOST_FDS / 64];
-static _Atomic int highest = -1;
+_Atomic int agent_fds_highest = -1;
 
 _Atomic unsigned agent_fds_users;
 
@@ -334,19 +334,14 @@ void agent_fds_quiet(void)
 	atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
 }
 
-static __thread bool child_limited;
-
-void agent_fds_child_limited(void)
-{
-	child_limited = true;
-}
+__thread bool agent_fds_child_limited;
 
 void agent_fds_exec_child(void)
 {
-	const bool own = child_limited;
+	const bool own = agent_fds_child_limited;
 	struct rlimit now;
 
-	child_limited = false;
+	agent_fds_child_limited = false;
 	if (own)
 		return;
 	/* A vfork child has a limit of its own, which it must not keep as a window of another
@@ -372,12 +367,13 @@ void agent_fds_mark(const int *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		_Atomic uint64_t *word = word_of(list[i]);
-		int top = atomic_load_explicit(&highest, memory_order_relaxed);
+		int top = atomic_load_explicit(&agent_fds_highest, memory_order_relaxed);
 
 		if (!word)
 			continue;
 		atomic_fetch_or(word, bit_of(list[i]));
-		while (top < list[i] && !atomic_compare_exchange_weak(&highest, &top, list[i]))
+		while (top < list[i] &&
+		       !atomic_compare_exchange_weak(&agent_fds_highest, &top, list[i]))
 			;
 	}
 }
@@ -470,12 +466,7 @@ bool agent_fds_ours(int fd)
 {
 	_Atomic uint64_t *word = word_of(fd);
 
-	return word && fd <= atomic_load(&highest) && (atomic_load(word) & bit_of(fd));
-}
-
-int agent_fds_highest(void)
-{
-	return atomic_load(&highest);
+	return word && fd <= atomic_load(&agent_fds_highest) && (atomic_load(word) & bit_of(fd));
 }
 
 void agent_fds_reserve(void)
@@ -504,7 +495,7 @@ void agent_fds_reserve(void)
 void agent_fds_forked(int keep)
 {
 	agent_fds_unmark(&keep, 1);
-	for (int i = 0; i <= atomic_load(&highest) / 64; i++)
+	for (int i = 0; i <= atomic_load(&agent_fds_highest) / 64; i++)
 		for (uint64_t set = atomic_exchange(word_of(i * 64), 0); set; set &= set - 1) {
 			const int fd = i * 64 + __builtin_ctzll(set);
 
@@ -517,7 +508,7 @@ void agent_fds_forked(int keep)
 	atomic_store(&fds.execs, false);
 	atomic_store(&agent_fds_users, 0);
 	atomic_store(&fds.late, 0);
-	atomic_store(&highest, -1);
+	atomic_store(&agent_fds_highest, -1);
 	/* A window of another thread may have been open at the fork. */
 	if (fds.raised)
 		set_soft(fds.host.rlim_cur);

@@ -38,35 +38,19 @@ static bool is_own(int fd)
 
 static bool is_hidden(int fd)
 {
-	int saved = errno;
-	bool hidden = agent_fds_ours(fd) && agent_active() && is_own(fd);
-
-	errno = saved;
-	return hidden;
+	return agent_fds_ours(fd) && agent_active() && is_own(fd);
 }
 
 /* The call, with the result of the given type, while no window is open. */
 #define WITHOUT_WINDOWS(type, call)                                                                \
 	uint64_t held = hold();                                                                    \
 	type result = call;                                                                        \
-	let(held);                                                                                 \
+	agent_fds_let(held);                                                                       \
 	return result
 
 static uint64_t hold(void)
 {
-	int saved = errno;
-	uint64_t held = agent_active() ? agent_fds_hold() : 0;
-
-	errno = saved;
-	return held;
-}
-
-static void let(uint64_t held)
-{
-	int saved = errno;
-
-	agent_fds_let(held);
-	errno = saved;
+	return agent_active() ? agent_fds_hold() : 0;
 }
 
 /* In a window events have the lowest free numbers for a moment, which the host would close here and
@@ -84,7 +68,7 @@ int agent_host_close(int fd)
 
 static int close_others(unsigned first, unsigned last, int flags)
 {
-	int highest = agent_fds_highest();
+	const int highest = atomic_load(&agent_fds_highest);
 	unsigned from = first;
 
 	if (highest < 0 || first > last || !agent_active())
@@ -123,8 +107,7 @@ static void make_room(int from, int fd)
 	int saved = errno;
 
 	/* If `from` is not open the call fails and takes no number. */
-	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active() &&
-	    is_own(fd)) {
+	if (is_hidden(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0) {
 		/* A handler may jump out of the call. */
 		const uint64_t mask = agent_mask_set(~UINT64_C(0));
 
@@ -190,7 +173,7 @@ static int limit(int pid, unsigned resource, const struct rlimit *new, struct rl
 	if (held && new &&result == 0)
 		agent_fds_limited(new->rlim_cur, new->rlim_max);
 	else if (resource == RLIMIT_NOFILE && !pid && new &&result == 0 && !agent_active())
-		agent_fds_child_limited();
+		agent_fds_child_limited = true;
 	agent_fds_let(held);
 	errno = saved;
 	return (int)result;
@@ -260,13 +243,10 @@ AGENT_API FILE *popen(const char *command, const char *mode)
 /* Before calls that may wait for a child: windows stay shut only while it starts. */
 static void shut_windows(void)
 {
-	int saved = errno;
-
 	if (agent_active()) {
 		agent_fds_quiet();
 		agent_fds_let(agent_fds_hold());
 	}
-	errno = saved;
 }
 
 AGENT_API int system(const char *command)
