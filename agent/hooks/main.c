@@ -52,7 +52,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 		environ = envp;
 	agent_syscall_init();
 	agent_start(argc, argv, envp);
-	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+	if (!agent_is_on())
 		return;
 	/* Sanitizers intercept on_exit and may not be initialised yet. */
 	*(void **)(void *)&register_exit = dlsym(RTLD_NEXT, "on_exit");
@@ -85,7 +85,7 @@ __attribute__((constructor)) static void begin(void)
 
 	agent_syscall_init();
 	agent_start(0, none, environ);
-	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+	if (!agent_is_on())
 		return;
 	atexit(at_exit);
 	atexit(at_exit);

@@ -90,7 +90,7 @@ static char *const *before(struct exec_env *env, int dir, const char *path, int 
 		env->held = agent_fds_hold_for_exec();
 		if (!env->held)
 			agent_fds_exec_child();
-	} else if (pmc_agent_control.state == PMC_CONTROL_ON) {
+	} else if (agent_is_on()) {
 		agent_fds_exec_child();
 	} else {
 		/* An exec ends the other threads, one of which may be writing. */

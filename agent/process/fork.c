@@ -18,11 +18,6 @@ _Atomic uint32_t *agent_alive;
 /* For the child's handler of pthread_atfork. */
 static bool in_fork;
 
-static bool is_on(void)
-{
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON;
-}
-
 /* A child created without fork() (_Fork, raw clone) becomes a process at its first call into the
  * agent. Its row and its events start there; its CPU time before that is unattributed. */
 static void begin_late(void)
@@ -78,7 +73,7 @@ static void become_process(void)
 	agent_tick_forked();
 	agent_leave_out(&before);
 	agent_publish_process();
-	if (is_on() && agent.measured)
+	if (agent_is_on() && agent.measured)
 		agent_thread_main();
 	if (!in_fork && agent_self)
 		agent_self->start_ns = start;
@@ -101,18 +96,18 @@ __attribute__((noinline, cold)) static void begin_child(void)
 
 bool agent_active(void)
 {
-	if (!is_on())
+	if (!agent_is_on())
 		return false;
 	if (atomic_load(agent_alive) == 0) {
 		begin_child();
-		return is_on();
+		return agent_is_on();
 	}
 	return (pid_t)syscall(SYS_getpid) == agent.pid;
 }
 
 bool agent_active_unless_vfork(void)
 {
-	return is_on() && (atomic_load(agent_alive) || agent_active());
+	return agent_is_on() && (atomic_load(agent_alive) || agent_active());
 }
 
 static __thread uint64_t held;
@@ -133,7 +128,7 @@ static void at_fork_parent(void)
 static void at_fork_child(void)
 {
 	in_fork = true;
-	if (is_on())
+	if (agent_is_on())
 		begin_child();
 	in_fork = false;
 }

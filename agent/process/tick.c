@@ -308,8 +308,7 @@ void agent_tick_start(void)
 	const bool ticks = agent.config.interval || agent.config.delay;
 	int signo;
 
-	if (pmc_agent_control.state != PMC_CONTROL_ON || !agent.measured ||
-	    (!ticks && !agent_sample_wanted()))
+	if (!agent_is_on() || !agent.measured || (!ticks && !agent_sample_wanted()))
 		return;
 	agent_filters_at_start();
 	signo = ticks || agent.config.sample.on ? agent_own_signal_take(0) : 0;

@@ -26,7 +26,7 @@ static _Atomic unsigned inside;
 static bool enter(void)
 {
 	atomic_fetch_add(&inside, 1);
-	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
+	if (agent_is_on())
 		return true;
 	atomic_fetch_sub(&inside, 1);
 	return false;

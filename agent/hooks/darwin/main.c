@@ -22,21 +22,16 @@ introspect_fn *pthread_introspection_hook_install(introspect_fn *hook);
 
 static introspect_fn *earlier;
 
-static bool is_on(void)
-{
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON;
-}
-
 static void introspect(unsigned event, pthread_t thread, void *at, size_t bytes)
 {
 	int saved = errno;
 
-	if (event == THREAD_START && agent.measured && is_on())
+	if (event == THREAD_START && agent.measured && agent_is_on())
 		mac_thread_begin(pmc_mac_system.self_tid(), false);
 	if (earlier)
 		earlier(event, thread, at, bytes);
 	/* After the hook before ours, whose work belongs to the thread. */
-	if (event == THREAD_TERMINATE && agent.measured && is_on())
+	if (event == THREAD_TERMINATE && agent.measured && agent_is_on())
 		mac_thread_end(pmc_mac_system.self_tid(), PMC_THREAD_EXITED);
 	errno = saved;
 }
@@ -54,7 +49,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	/* A return from main ends in an exit of libc's own, which does not pass hook_exit. */
 	agent.exit_status = -1;
 	agent_start(argc, argv, envp);
-	if (!is_on())
+	if (!agent_is_on())
 		return;
 	agent_fork_init();
 	atexit(at_exit);

@@ -268,7 +268,7 @@ void agent_exec_failed(void)
 /* In the child, after libc's own handlers. */
 static void forked(void)
 {
-	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+	if (!agent_is_on())
 		return;
 	pmc_mac_forked(&mac_job.mac);
 	memcpy(agent.parent, agent.identity, sizeof(agent.parent));
@@ -298,5 +298,5 @@ int agent_fork_init(void)
 /* Handlers of pthread_atfork see each child with memory of its own. */
 bool agent_active(void)
 {
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON && getpid() == agent.pid;
+	return agent_is_on() && getpid() == agent.pid;
 }
