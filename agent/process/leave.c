@@ -7,7 +7,6 @@
  * duplicated only when the program closes it (hooks/fd.c). Async-signal-safe.
  */
 #include "agent/process/process.h"
-#include "lib/base/file.h"
 
 #include <linux/futex.h>
 
@@ -123,38 +122,20 @@ void agent_report_forked(void)
 	kept = -1;
 }
 
-/* After a fault the other threads run on until the report is written. */
-#define FAULT_PATIENCE_MS 10
-static int report_patience_ms = AGENT_REPORT_PATIENCE_MS;
-
 /* Files take output at once, and sockets what they have room for. A pipe or a terminal is opened
  * again, to make it non-blocking without a change to the program's descriptor; where that fails,
  * poll alone decides. */
-int agent_report_unblocked(int fd, struct pmc_out *out)
+int agent_report_unblocked(int fd, mode_t mode)
 {
 	char path[32];
 	struct pmc_out name = pmc_out_mem(path, sizeof(path));
-	struct stat st;
 	int again = -1;
 
-	if (pmc_fd_stat(fd, &st) != 0)
-		st.st_mode = 0;
-	if (S_ISREG(st.st_mode))
-		return fd;
-	out->patience_ms = report_patience_ms;
-	out->to_socket = S_ISSOCK(st.st_mode);
 	pmc_outf(&name, "/proc/self/fd/%d", fd);
-	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+	if (S_ISFIFO(mode) || S_ISCHR(mode))
 		again = (int)syscall(SYS_openat, AT_FDCWD, path,
 				     O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	return again < 0 ? fd : again;
-}
-
-/* The process ends within report(): removes the private dump. */
-static void abandon(void)
-{
-	if (agent.first)
-		agent_private_remove();
 }
 
 static void report(void *unused)
@@ -248,11 +229,13 @@ static void leave(enum pmc_ended how, int code)
 	agent_mask_set(mask);
 	if (prints) {
 		if (how == PMC_ENDED_SIGNAL && ((faults | BIT(SIGABRT)) & BIT(code)))
-			report_patience_ms = FAULT_PATIENCE_MS;
+			agent_report_patience_ms = AGENT_FAULT_PATIENCE_MS;
 		report_last(how == PMC_ENDED_SIGNAL);
 		take_step(AGENT_REPORTED);
 	} else if (interrupted_report()) {
-		abandon();
+		/* The process ends within report(). */
+		if (agent.first)
+			agent_private_remove();
 	} else {
 		agent_ending_wait(AGENT_REPORTED);
 	}

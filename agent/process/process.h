@@ -134,8 +134,10 @@ bool agent_has_small_stacks(void);
 bool agent_is_go_code(const void *address);
 
 /* ---- report.c ---- */
-/* How long the end of the program waits for a reader that takes nothing. */
-#define AGENT_REPORT_PATIENCE_MS 1000
+/* How long the end of the program waits for a reader that takes nothing. After a fault the other
+ * threads run on until the report is written. */
+extern int agent_report_patience_ms;
+#define AGENT_FAULT_PATIENCE_MS 10
 
 /* While single-threaded: records which file stderr is, and the path of PMC_REPORT=...=FILE. */
 void agent_report_init(char *const *envp);
@@ -151,9 +153,9 @@ void agent_report_print(int fd);
 /* ---- leave.c ---- */
 /* All but faults, of the calling thread; returns the mask before. */
 uint64_t agent_block_signals(void);
-/* Sets the patience of `out` unless fd is a file. Returns the descriptor to write to, which the
- * caller closes if it is another one. */
-int agent_report_unblocked(int fd, struct pmc_out *out);
+/* The descriptor to write the report to, which the caller closes if it is another one than fd, of
+ * this mode. */
+int agent_report_unblocked(int fd, mode_t mode);
 /* The host is about to close stderr: keeps a copy if the report goes there. */
 void agent_report_keep_stderr(void);
 /* In a forked child: closes the copy. */

@@ -15,6 +15,8 @@ static struct {
 	struct pmc_screen screen;
 } where;
 
+int agent_report_patience_ms = 1000;
+
 /* The form of a report that pmctl makes and the agent does not; NULL: the agent makes it. */
 static const char *wanted(void)
 {
@@ -99,11 +101,15 @@ static void print(struct pmc_arena *arena, struct summary *summary, bool named, 
 	const size_t room = (size_t)16 << 10;
 	char *text = pmc_arena_alloc(arena, room);
 	struct pmc_out out;
+	struct stat st;
 
 	if (!text)
 		return;
-	pmc_out_to_fd(&out, fd, text, room);
-	out.fd = agent_report_unblocked(fd, &out);
+	if (pmc_fd_stat(fd, &st) != 0)
+		st.st_mode = 0;
+	pmc_out_to_fd(&out, agent_report_unblocked(fd, st.st_mode), text, room);
+	out.patience_ms = S_ISREG(st.st_mode) ? 0 : agent_report_patience_ms;
+	out.to_socket = S_ISSOCK(st.st_mode);
 	summary_print(summary, &form, &out);
 	agent_notes_print(&out, pmc_screen_width(&form.screen));
 	pmc_out_flush(&out);

@@ -58,10 +58,6 @@ static bool has_room(void)
 	return here > low && (size_t)(here - low) >= REPORT_STACK;
 }
 
-/* After a fault the other threads run on until the report is written. */
-#define FAULT_PATIENCE_MS 10
-static int report_patience_ms = AGENT_REPORT_PATIENCE_MS;
-
 static bool is_fault(int signo)
 {
 	return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL ||
@@ -69,15 +65,9 @@ static bool is_fault(int signo)
 }
 
 /* Of pipes poll alone decides: opening /dev/fd/2 gives the same open file. */
-int agent_report_unblocked(int fd, struct pmc_out *out)
+int agent_report_unblocked(int fd, mode_t mode)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) != 0)
-		st.st_mode = 0;
-	if (!S_ISREG(st.st_mode))
-		out->patience_ms = report_patience_ms;
-	out->to_socket = S_ISSOCK(st.st_mode);
+	(void)mode;
 	return fd;
 }
 
@@ -144,7 +134,7 @@ void agent_leave(enum pmc_ended how, int code)
 	agent_final(how, code);
 	atomic_store(&reached, REPORTS);
 	if (how == PMC_ENDED_SIGNAL && is_fault(code))
-		report_patience_ms = FAULT_PATIENCE_MS;
+		agent_report_patience_ms = AGENT_FAULT_PATIENCE_MS;
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	report(how == PMC_ENDED_SIGNAL);
 	atomic_store(&reached, LEFT);
