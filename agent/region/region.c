@@ -309,10 +309,8 @@ fast_inline void leave(struct region_area *area)
 	change_end(area);
 }
 
-__attribute__((cold, noinline)) static void enter_again(struct region_area *area,
-							struct region_record *record)
+__attribute__((cold, noinline)) static void enter_again(struct region_area *area)
 {
-	inner_of(area, area->top)->record = record;
 	enter(area);
 }
 
@@ -801,7 +799,7 @@ void agent_regions_exec_failed(void)
 		return;
 	/* The stack still has the entries. */
 	while (area->top < area->reopen)
-		enter_again(area, inner_of(area, area->top)->record);
+		enter_again(area);
 	area->reopen = NULL;
 }
 
