@@ -7,7 +7,6 @@
  */
 #include "agent/process/process.h"
 #include "lib/base/file.h"
-#include "lib/base/number.h"
 #include "lib/base/proc.h"
 
 #include <linux/futex.h>
@@ -246,30 +245,6 @@ void agent_final(enum pmc_ended how, int code)
 	agent_file_tidy();
 }
 
-/* The groups of the calling thread do not count the snapshot that it takes. Not inlined, like
- * resume_own(): the signal stack may be small. */
-__attribute__((noinline)) static bool pause_own(struct slot *self)
-{
-	struct snapshot_groups groups;
-
-	if (!self || !agent.plan.groups || !atomic_load(&pmc_agent_control.counting))
-		return false;
-	groups = agent_groups_of(self);
-	agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
-	return true;
-}
-
-__attribute__((noinline)) static void resume_own(struct slot *self)
-{
-	const struct snapshot_groups groups = agent_groups_of(self);
-
-	/* pmctl ctl stop may have come in between, or may come now. */
-	if (atomic_load(&pmc_agent_control.counting))
-		agent_groups_switch(&groups, PERF_EVENT_IOC_ENABLE);
-	if (!atomic_load(&pmc_agent_control.counting))
-		agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
-}
-
 static void take_snapshot(void)
 {
 	struct pmc_frame_buf buf;
@@ -288,12 +263,19 @@ static void take_snapshot(void)
 
 void agent_snapshot(void)
 {
+	const _Atomic uint32_t *counting = &pmc_agent_control.counting;
 	struct slot *self = agent_self;
-	bool paused = pause_own(self);
+	/* The groups of the calling thread do not count the snapshot that it takes. */
+	const bool pauses = self && agent.plan.groups && atomic_load(counting);
 
+	if (pauses)
+		agent_thread_switch(self, PERF_EVENT_IOC_DISABLE);
 	take_snapshot();
-	if (paused)
-		resume_own(self);
+	/* pmctl ctl stop may have come in between, or may come now. */
+	if (pauses && atomic_load(counting))
+		agent_thread_switch(self, PERF_EVENT_IOC_ENABLE);
+	if (pauses && !atomic_load(counting))
+		agent_thread_switch(self, PERF_EVENT_IOC_DISABLE);
 }
 
 void agent_before_exec(void)

@@ -141,11 +141,8 @@ static void start_account(struct slot *slot)
 
 static void start_thread(struct slot *slot)
 {
-	struct snapshot_groups groups;
-
 	start_account(slot);
-	groups = agent_groups_of(slot);
-	agent_groups_switch(&groups, PERF_EVENT_IOC_ENABLE);
+	agent_thread_switch(slot, PERF_EVENT_IOC_ENABLE);
 	agent_sample_enable(slot);
 }
 

@@ -51,12 +51,17 @@ static uint64_t end_clock(bool groups)
 	return groups ? agent_overhead_clock() : pmc_now_ns();
 }
 
-void agent_thread_stop(struct slot *slot)
+__attribute__((noinline)) void agent_thread_switch(struct slot *slot, unsigned long request)
 {
 	const struct snapshot_groups groups = agent_groups_of(slot);
 
+	agent_groups_switch(&groups, request);
+}
+
+void agent_thread_stop(struct slot *slot)
+{
 	if (slot->n_fds && agent.plan.stops)
-		agent_groups_switch(&groups, PERF_EVENT_IOC_DISABLE);
+		agent_thread_switch(slot, PERF_EVENT_IOC_DISABLE);
 }
 
 /* Last thing in a thread: its final row. */
@@ -342,7 +347,6 @@ void agent_thread_begin(struct slot *slot)
 void agent_thread_main(void)
 {
 	struct slot *slot = agent_thread_reserve();
-
 	int saved = errno;
 
 	if (!slot)

@@ -21,6 +21,9 @@ static inline void agent_groups_switch(const struct snapshot_groups *groups, uns
 			pmc_perf_ioctl(groups->fds[groups->first[g]], request, NULL);
 }
 
+/* Of a thread. Not inlined: the stack may be a small signal stack. */
+void agent_thread_switch(struct slot *slot, unsigned long request);
+
 int agent_threads_init(void);
 /* A slot for a thread that the caller is about to create. NULL: the registry is full (noted). */
 struct slot *agent_thread_reserve(void);
