@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process_frames.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
 #include "agent/output/output.h"
-#include "lib/base/file.h"
 
 #include <sys/wait.h>
 

@@ -7,7 +7,6 @@
  */
 #include "agent/process/process.h"
 #include "agent/base/real.h"
-#include "lib/base/file.h"
 #include "lib/base/proc.h"
 
 #include <sys/auxv.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/thread/thread.h"
-#include "lib/base/file.h"
 #include "lib/base/proc.h"
 
 /*
