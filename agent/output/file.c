@@ -404,13 +404,6 @@ uint32_t agent_file_lost(void)
 	return atomic_load_explicit(&file.lost, memory_order_relaxed);
 }
 
-void agent_file_tidy(void)
-{
-	/* Opening may have created the private dump again just after its owner removed it. */
-	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
-		agent_private_remove();
-}
-
 int agent_file_fd(void)
 {
 	return atomic_load(&file.fd);

@@ -38,8 +38,6 @@ uint32_t agent_file_lost(void);
 const void *agent_file_waiting(size_t *len);
 /* Writes the pending frames. */
 void agent_file_flush(void);
-/* At the end of a descendant: removes a private dump that nobody will read. */
-void agent_file_tidy(void);
 extern const char *agent_file_name;
 /* The host is about to take this number: moves the dump to another one. False: it is not the
  * dump's. */

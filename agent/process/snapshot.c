@@ -242,7 +242,6 @@ void agent_final(enum pmc_ended how, int code)
 	/* A short process needs one write only. */
 	agent_file_no_header();
 	agent_buf_close(&buf);
-	agent_file_tidy();
 }
 
 static void take_snapshot(void)

@@ -313,8 +313,7 @@ private() { find tmp -name 'pmc-*.job' | wc -l; }
 run agent sh -c '/bin/true; ls "$TMPDIR"'
 like "$(cat out)" '^pmc-.*\.job$' "a job with children has a private dump"
 is "$(stat -c %a tmp 2>/dev/null) $(private)" "755 0" "the private dump is removed at the end"
-# killed: its first process, with a private dump that has a child's row. The children have ended by then:
-# one that ends after the first process removes the dump.
+# killed: its first process, with a private dump that has a child's row, when the children have ended.
 killed() {
 	rm -f job children-ended
 	env LD_PRELOAD="$AGENT" sh -c '/bin/true; env >job; : >children-ended; read -r _ <hold' 2>/dev/null 9>&- &
