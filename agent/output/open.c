@@ -135,7 +135,6 @@ void agent_process_header(void)
 	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
 }
 
-/* The fields that do not change while this image runs. */
 void agent_publish_image(void)
 {
 	struct pmc_process_fixed *fixed = &pmc_agent_control.process;

@@ -10,7 +10,6 @@
 #define SUFFIX	  ".job"
 #define NAME_ROOM 96
 
-/* The directory for the job's private dump: the first writable one. */
 static const char *directory(char *const *envp)
 {
 	const char *const places[] = { pmc_env(envp, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };

@@ -155,7 +155,6 @@ static bool wants_once(int signo, const struct sigaction *action)
 	       action->sa_handler != SIG_IGN && is_wanted(signo) && agent_active();
 }
 
-/* The action to install in its place. */
 __attribute__((cold)) static void install_once(int signo, const struct sigaction *action,
 					       struct sigaction *instead)
 {
@@ -485,7 +484,6 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 
 /* ---- actions of the host ---------------------------------------------------------------- */
 
-/* Whether this is one of the agent's handlers. */
 static bool is_ours(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) &&
@@ -493,7 +491,6 @@ static bool is_ours(const struct sigaction *action)
 		action->sa_sigaction == on_own || action->sa_sigaction == on_unqueued);
 }
 
-/* Sets the flag anew in all of the agent's handlers. */
 __attribute__((cold)) static void renew_stack_flags(void)
 {
 	for (int signo = 1; signo < _NSIG; signo++) {

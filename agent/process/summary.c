@@ -600,7 +600,6 @@ static void put_table(struct summary *s)
 
 /* ---- lines around it ---------------------------------------------------------------------- */
 
-/* Ends a line with what is printed. */
 __attribute__((format(__printf__, 2, 3))) static void end_line(struct summary *s,
 							       const char *format, ...)
 {

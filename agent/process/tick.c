@@ -158,7 +158,6 @@ static void start_process_account(void)
 	account_write(&pmc_agent_control.account, &side);
 }
 
-/* Enables the groups of all live and later threads. */
 static void start_counting(void)
 {
 	void *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

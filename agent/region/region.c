@@ -28,7 +28,6 @@
 /* The calling thread's area; NULL: it has marked nothing yet, or is not measured. */
 static __thread struct region_area *mine;
 
-/* Neighbours on the stack. */
 static inline struct region_entry *inner_of(struct region_area *area, struct region_entry *entry)
 {
 	return (void *)((char *)entry + area->entry_bytes);
@@ -261,7 +260,6 @@ __attribute__((cold, noinline)) static void drop(struct region_area *area)
 	change_end(area);
 }
 
-/* The innermost region ends. */
 fast_inline void leave(struct region_area *area)
 {
 	struct region_entry *entry, *around;

@@ -131,7 +131,6 @@ bool sample_object(uintptr_t address, struct agent_dl_object *object)
 	return real__dl_find_object && real__dl_find_object((void *)address, object) == 0;
 }
 
-/* Finds the note in [at, end). */
 static size_t find_note(struct sample_memory *memory, uintptr_t at, uintptr_t end, uint8_t id[64])
 {
 	ElfW(Nhdr) note;
@@ -173,7 +172,6 @@ static size_t find_build_id(struct sample_memory *memory, const struct agent_dl_
 	return n;
 }
 
-/* Builds the frame of a module in `room`. */
 static uint64_t build(struct sample_memory *memory, const struct agent_dl_object *object,
 		      struct pmc_frame_buf *buf, uint64_t *room)
 {

@@ -117,7 +117,6 @@ static void sample_walk_fp(struct sample_walk *walk)
 		walk->flags |= PMC_STACK_BROKEN;
 }
 
-/* Walks the stack of walk->regs and returns its ID. */
 static uint32_t walk_id(struct sample_walk *walk)
 {
 	sample_memory_init(&walk->memory, walk->regs.sp);
@@ -198,7 +197,6 @@ static void take(void *arg)
 		atomic_fetch_add_explicit(&thread->truncated, 1, memory_order_relaxed);
 }
 
-/* Calls work(arg) on another stack. */
 __attribute__((noinline)) static void call_on_stack(void *top, void (*work)(void *), void *arg)
 {
 #if defined(__x86_64__)

@@ -64,7 +64,6 @@ void agent_thread_stop(struct slot *slot)
 		agent_thread_switch(slot, PERF_EVENT_IOC_DISABLE);
 }
 
-/* Last thing in a thread: its final row. */
 static void end_thread(struct slot *slot)
 {
 	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);
