@@ -98,7 +98,7 @@ struct agent {
 	struct pmc_plan user_plan;    /* of threads after a loss of privilege; may be empty */
 	struct pmc_plan inherit_plan; /* of the inherit groups if it is another one; hash 0: none */
 	struct pmc_plan uncore_plan;  /* hash 0: no uncore events */
-	const char *exe, *cmdline, *host, *labels;
+	struct pmc_process_text text;
 	const char *out; /* absolute pattern; NULL: the job's private dump */
 	const char *private_dump;
 	char *job_text; /* PMC_JOB for the environment; NULL: leave the environment as it is */

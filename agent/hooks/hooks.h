@@ -5,8 +5,6 @@
 #include "agent/base/real.h"
 #include "agent/process/process.h"
 
-/* libc's syscall(), for the agent's own calls. */
-extern long (*agent_libc_syscall)(long, ...);
 /* In the first thread of Go code: starts ticks if the program did not begin in __libc_start_main,
  * which does that for others. */
 void agent_without_main(void);

@@ -25,7 +25,8 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-/* Beside data that is written at the start, unlike .bss of what is compiled without LTO. */
+/* libc's, for the agent's own calls. Beside data that is written at the start, unlike .bss of what
+ * is compiled without LTO. */
 __attribute__((section(".data"))) long (*agent_libc_syscall)(long, ...);
 long agent_watched_syscall(long number, ...);
 

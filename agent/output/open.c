@@ -9,7 +9,7 @@
 
 void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters)
 {
-	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
+	const char *base = agent.text.exe ? strrchr(agent.text.exe, '/') : NULL;
 	struct timespec now;
 	const char *job;
 	size_t len;
@@ -26,7 +26,7 @@ void agent_out_expand(struct pmc_out *out, const char *pattern, const char *lett
 		}
 		switch (*p) {
 		case 'j':
-			job = pmc_label(agent.labels, "job", &len);
+			job = pmc_label(agent.text.labels, "job", &len);
 			if (!job)
 				pmc_out_hex_bytes(out, agent.job, 8);
 			for (; job && len; len--, job++)
@@ -40,7 +40,7 @@ void agent_out_expand(struct pmc_out *out, const char *pattern, const char *lett
 			pmc_out_u64(out, (uint64_t)agent.pid);
 			break;
 		case 'h':
-			pmc_out_str(out, agent.host);
+			pmc_out_str(out, agent.text.host);
 			break;
 		case 'e':
 			pmc_out_str(out, base ? base + 1 : "unknown");

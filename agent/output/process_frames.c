@@ -67,14 +67,8 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	} *room = (void *)((char *)buf->data + ((buf->cap - sizeof(*room)) & ~(size_t)7));
 	const struct reader reader = agent_reader(snapshot);
 	struct pmc_process_fixed *fixed = &room->fixed;
-	const struct pmc_process_text text = {
-		.host = agent.host,
-		.boot_id = agent_boot_id(),
-		.exe = agent.exe,
-		.cmdline = agent.cmdline,
-		.labels = agent.labels,
-	};
 
+	agent.text.boot_id = agent_boot_id();
 	*fixed = pmc_agent_control.process;
 	agent_process_words(&room->now, &room->usage);
 	snapshot_process(&reader, &room->now, &room->side, fixed);
@@ -86,5 +80,5 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed->how_code = (uint8_t)code;
 	if ((how == PMC_ENDED_EXIT || how == PMC_ENDED_SIGNAL) && leaves_children())
 		fixed->flags |= PMC_PROCESS_LEFT;
-	pmc_build_process(buf, agent.identity, snapshot, fixed, &text);
+	pmc_build_process(buf, agent.identity, snapshot, fixed, &agent.text);
 }

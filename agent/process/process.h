@@ -21,7 +21,7 @@ bool agent_configure(char *const *envp);
 void agent_refuse(const char *variable, const char *value, const char *why);
 /* Logs a line for each variable whose name is nearly one of PMC_*. */
 void agent_tell_misspelt(char *const *envp);
-/* Says what runs here: fills agent.exe, cmdline, host and measured. */
+/* Says what runs here: fills agent.text.exe, cmdline, host and measured. */
 void agent_read_program(const char *exe, int argc, char **argv);
 /* In its first process: the job's ID, and where its dump is. */
 void agent_begin_job(char *const *envp);

@@ -94,7 +94,7 @@ static void print(struct pmc_arena *arena, struct summary *summary, bool named, 
 	const struct summary_form form = {
 		.screen = where.screen,
 		.rows = agent.config.report.kind != PMC_REPORT_SUMMARY,
-		.command = agent.cmdline,
+		.command = agent.text.cmdline,
 		.dump = agent.out && named ? agent_file_name : NULL,
 		.wanted = wanted(),
 	};

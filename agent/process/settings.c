@@ -33,7 +33,7 @@ static const char *base_name(const char *path)
 /* By PMC_ONLY and PMC_SKIP. */
 static bool is_selected(int argc, char **argv)
 {
-	const char *names[2] = { base_name(agent.exe), argc > 0 ? base_name(argv[0]) : "" };
+	const char *names[2] = { base_name(agent.text.exe), argc > 0 ? base_name(argv[0]) : "" };
 	const char *only = agent.config.only, *skip = agent.config.skip;
 
 	if (skip && (pmc_glob_list(skip, names[0]) || pmc_glob_list(skip, names[1])))
@@ -79,7 +79,7 @@ AGENT_APART bool agent_configure(char *const *envp)
 	config->sample.event = agent_copy(config->sample.event);
 	pmc_out_to_mem(&out, labels, sizeof(labels));
 	agent.rank = pmc_labels(&out, envp, config->label);
-	agent.labels = agent_copy(labels);
+	agent.text.labels = agent_copy(labels);
 	pmc_log_level = config->log;
 	return true;
 }
@@ -102,10 +102,10 @@ AGENT_APART void agent_read_program(const char *exe, int argc, char **argv)
 	struct utsname host;
 	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	agent.exe = agent_copy(*exe ? exe : argc > 0 ? argv[0] : "");
+	agent.text.exe = agent_copy(*exe ? exe : argc > 0 ? argv[0] : "");
 	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
-	agent.cmdline = agent_copy(text);
-	agent.host = agent_copy(uname(&host) == 0 ? host.nodename : "");
+	agent.text.cmdline = agent_copy(text);
+	agent.text.host = agent_copy(uname(&host) == 0 ? host.nodename : "");
 	agent.measured = is_selected(argc, argv);
 }
 

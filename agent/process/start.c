@@ -189,9 +189,9 @@ static void publish(void)
 	c->user_eventset = agent.user_plan.hash;
 	c->user_frame = (uint64_t)(uintptr_t)agent.user_plan.frame;
 	c->user_bytes = agent.user_plan.frame_bytes;
-	c->exe = (uint64_t)(uintptr_t)agent.exe;
-	c->cmdline = (uint64_t)(uintptr_t)agent.cmdline;
-	c->labels = (uint64_t)(uintptr_t)agent.labels;
+	c->exe = (uint64_t)(uintptr_t)agent.text.exe;
+	c->cmdline = (uint64_t)(uintptr_t)agent.text.cmdline;
+	c->labels = (uint64_t)(uintptr_t)agent.text.labels;
 	c->counting = agent.config.start && !agent.config.delay;
 	if (!c->counting)
 		agent_note(NOTE_NO_COUNTING);

@@ -185,7 +185,7 @@ static uint64_t build(struct sample_memory *memory, const struct agent_dl_object
 	if (strncmp(path, "linux-vdso", 10) == 0)
 		path = "[vdso]";
 	else if (!strchr(path, '/'))
-		path = agent.exe;
+		path = agent.text.exe;
 	pmc_frame_buf_init(buf, room, PMC_MODULE_BYTES);
 	return pmc_build_module(buf, path, id, n);
 }

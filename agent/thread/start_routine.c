@@ -29,7 +29,7 @@ static uint64_t write_frame(const void *address)
 
 	if (agent_find_place(address, &place)) {
 		/* The loader's name of the program is "" or argv[0]. */
-		module = strchr(place.module, '/') ? place.module : agent.exe;
+		module = strchr(place.module, '/') ? place.module : agent.text.exe;
 		offset = place.offset;
 		symbol = place.symbol;
 	}

@@ -35,16 +35,10 @@ void agent_publish_process(void)
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
 {
-	const struct pmc_process_text text = {
-		.host = agent.host,
-		.boot_id = boot_id(),
-		.exe = agent.exe,
-		.cmdline = agent.cmdline,
-		.labels = agent.labels,
-	};
 	struct pmc_process_fixed fixed = pmc_agent_control.process;
 	struct pmc_usage usage;
 
+	agent.text.boot_id = boot_id();
 	pmc_usage_process(&usage);
 	fixed.ppid = (uint32_t)getppid();
 	fixed.time_ns = pmc_now_ns();
@@ -63,5 +57,5 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.flags |= code < 0 ? PMC_PROCESS_NO_STATUS : 0;
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
 	fixed.threads_counted = fixed.threads_seen - atomic_load(&pmc_agent_control.uncounted);
-	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
+	pmc_build_process(buf, agent.identity, snapshot, &fixed, &agent.text);
 }
