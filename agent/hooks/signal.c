@@ -79,11 +79,8 @@ AGENT_API int siginterrupt(int signo, int interrupts)
 AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)
 {
 	int result = REAL(sigaltstack)(stack, old), saved = errno;
-	stack_t now;
 
 	/* Not before the call, which may refuse the pointer. */
-	if (result == 0 && stack && stack == old && REAL(sigaltstack)(NULL, &now) == 0)
-		stack = &now;
 	if (result == 0 && stack && agent_active())
 		agent_signal_stack(stack);
 	errno = saved;
