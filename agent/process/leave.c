@@ -19,7 +19,8 @@
 static _Atomic uint32_t reached, waiting;
 /* Its address identifies the thread, without a system call. */
 static __thread char me;
-static char *_Atomic taken_by, *_Atomic killed;
+static char *_Atomic taken_by;
+static char *_Atomic killed; /* the process is about to die of a signal that this one handles */
 
 /* A child of fork inherits the state of an ending process, but not the thread that writes. */
 static bool is_child(void)
@@ -42,22 +43,6 @@ static bool take_step(enum agent_ending step)
 	return true;
 }
 
-/* Whether the caller is a signal handler that interrupted the report. */
-static bool interrupted_report(void)
-{
-	return atomic_load(&reached) == AGENT_REPORTS && atomic_load(&taken_by) == &me &&
-	       !is_child();
-}
-
-/* The process is about to die of a signal that this thread handles. */
-static void die_by_signal(void)
-{
-	char *nobody = NULL;
-
-	if (!is_child())
-		atomic_compare_exchange_strong(&killed, &nobody, &me);
-}
-
 static void await(uint32_t step)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -66,15 +51,6 @@ static void await(uint32_t step)
 
 	while ((now = atomic_load(&reached)) < step && pmc_now_ns() - start < PATIENCE_NS)
 		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, now, &pause);
-}
-
-/* If another thread handles such a signal, waits for the end of the process, two seconds at most: a
- * call of exit_group(2) could come before the signal. */
-static void await_signal(void)
-{
-	/* The end of the process ends the wait. */
-	if (atomic_load(&killed) && atomic_load(&killed) != &me && !is_child())
-		await(UINT32_MAX);
 }
 
 void agent_leave_forked(void)
@@ -232,8 +208,9 @@ static void leave(enum pmc_ended how, int code)
 			agent_report_patience_ms = AGENT_FAULT_PATIENCE_MS;
 		report_last(how == PMC_ENDED_SIGNAL);
 		take_step(AGENT_REPORTED);
-	} else if (interrupted_report()) {
-		/* The process ends within report(). */
+	} else if (atomic_load(&reached) == AGENT_REPORTS && atomic_load(&taken_by) == &me &&
+		   !is_child()) {
+		/* In a signal handler that interrupted report(): the process ends within it. */
 		if (agent.first)
 			agent_private_remove();
 	} else {
@@ -243,9 +220,14 @@ static void leave(enum pmc_ended how, int code)
 
 void agent_leave(enum pmc_ended how, int code)
 {
-	if (how == PMC_ENDED_SIGNAL)
-		die_by_signal();
+	char *nobody = NULL;
+
+	if (how == PMC_ENDED_SIGNAL && !is_child())
+		atomic_compare_exchange_strong(&killed, &nobody, &me);
 	leave(how, code);
-	if (how == PMC_ENDED_EXIT)
-		await_signal();
+	/* If another thread handles such a signal, its end of the process ends this wait, of two
+	 * seconds at most: a call of exit_group(2) could come before the signal. */
+	if (how == PMC_ENDED_EXIT && atomic_load(&killed) && atomic_load(&killed) != &me &&
+	    !is_child())
+		await(UINT32_MAX);
 }
