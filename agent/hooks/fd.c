@@ -43,15 +43,10 @@ static bool is_hidden(int fd)
 
 /* The call, with the result of the given type, while no window is open. */
 #define WITHOUT_WINDOWS(type, call)                                                                \
-	uint64_t held = hold();                                                                    \
+	uint64_t held = agent_active() ? agent_fds_hold() : 0;                                     \
 	type result = call;                                                                        \
 	agent_fds_let(held);                                                                       \
 	return result
-
-static uint64_t hold(void)
-{
-	return agent_active() ? agent_fds_hold() : 0;
-}
 
 /* In a window events have the lowest free numbers for a moment, which the host would close here and
  * in dup2(). */

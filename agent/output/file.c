@@ -96,13 +96,6 @@ void agent_file_path(void)
  */
 #define MARK PMC_CONTROL_OUT_MARK
 
-/* A seccomp filter may permit only some commands of fcntl. */
-static void mark(int fd)
-{
-	atomic_store(&file.marked,
-		     !agent_is_filtered() && pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
-}
-
 void agent_file_filtered(void)
 {
 	atomic_store(&file.marked, false);
@@ -138,7 +131,9 @@ static int open_plain(void)
 	/* After an exec of its own the first process has frames from before it. */
 	if (!agent.after_exec || agent.reported.dump_start > (uint64_t)st.st_size)
 		agent.reported.dump_start = (uint64_t)st.st_size;
-	mark(fd);
+	/* A seccomp filter may permit only some commands of fcntl. */
+	atomic_store(&file.marked,
+		     !agent_is_filtered() && pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
 	if (agent.out && stat_path("/", &st) == 0) {
 		file.root_dev = st.st_dev;
 		file.root_ino = st.st_ino;

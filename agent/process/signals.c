@@ -386,31 +386,22 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 	return true;
 }
 
-/* Whether the kernel can read an action there, which it does before it refuses SIGKILL. */
-static bool can_read(const void *action, size_t bytes)
-{
-	return pmc_sys4(SYS_rt_sigaction, SIGKILL, action, NULL, bytes) != -EFAULT;
-}
-
-static struct sigaction of_kernel(const struct agent_kernel_action *action)
-{
-	struct sigaction host = { .sa_handler = action->handler, .sa_flags = (int)action->flags };
-
-	memcpy(&host.sa_mask, &action->mask, sizeof(action->mask));
-	return host;
-}
-
 long agent_own_signal_call(int signo, const void *action, void *old, size_t bytes)
 {
-	struct sigaction was, host;
+	const struct agent_kernel_action *given = action;
+	struct sigaction was, host = { .sa_flags = 0 };
 	long error;
 
-	/* The kernel refuses what cannot be read, and another size. */
+	/* The kernel refuses what cannot be read, which it tries before it refuses SIGKILL, and
+	 * another size. */
 	if (signo <= 0 || signo != agent_own_signal() || bytes != sizeof(uint64_t) ||
-	    (action && !can_read(action, bytes)))
+	    (action && pmc_sys4(SYS_rt_sigaction, SIGKILL, action, NULL, bytes) == -EFAULT))
 		return AGENT_NOT_OWN;
-	if (action)
-		host = of_kernel(action);
+	if (given) {
+		host.sa_handler = given->handler;
+		host.sa_flags = (int)given->flags;
+		memcpy(&host.sa_mask, &given->mask, sizeof(given->mask));
+	}
 	if (!agent_own_signal_action(signo, action ? &host : NULL, &was))
 		return AGENT_NOT_OWN;
 	if (action) /* without the flag that libc adds */
