@@ -75,13 +75,6 @@ void agent_syscall_init(void)
 	*(void **)(void *)&agent_libc_syscall = dlsym(RTLD_NEXT, "syscall");
 }
 
-static long libc_syscall(long number, const long a[6])
-{
-	if (!agent_libc_syscall)
-		agent_syscall_init();
-	return agent_libc_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
 /* ---- a filter of the host, tested in a throwaway clone before it is installed ---------------- */
 
 /* A test that cannot be made (RLIMIT_NPROC, an earlier filter) counts as failed. */
@@ -220,29 +213,30 @@ static bool installs_filter(long number, const long a[6])
 	       (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER);
 }
 
-long agent_filtering_call(long number, const long args[6])
+long agent_filtering_call(long number, const long a[6])
 {
-	bool filter = installs_filter(number, args) && agent_active();
+	bool filter = installs_filter(number, a) && agent_active();
 	uint64_t held = 0;
 	long result;
 
 	if (filter)
-		before_filter(number, args);
+		before_filter(number, a);
 	/* The host emulates system calls of this thread, and would those of a tick, too (Wine). */
-	if (number == SYS_prctl && args[0] == PR_SET_SYSCALL_USER_DISPATCH && args[1] &&
-	    agent_active())
+	if (number == SYS_prctl && a[0] == PR_SET_SYSCALL_USER_DISPATCH && a[1] && agent_active())
 		agent_tick_filtered();
 	/* For all threads, of which one may be about to open its groups, even where the agent has
 	 * stopped. */
-	if (filter && number == SYS_seccomp && (args[1] & SECCOMP_FILTER_FLAG_TSYNC))
+	if (filter && number == SYS_seccomp && (a[1] & SECCOMP_FILTER_FLAG_TSYNC))
 		held = agent_fds_hold();
 	/* The clock of the vDSO reads the time stamp counter. */
-	if (number == SYS_prctl && args[0] == PR_SET_TSC && args[1] == PR_TSC_SIGSEGV)
+	if (number == SYS_prctl && a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV)
 		real_clock_gettime = NULL;
-	result = libc_syscall(number, args);
+	if (!agent_libc_syscall)
+		agent_syscall_init();
+	result = agent_libc_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	agent_fds_let(held);
-	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)
-		agent_name_given((const char *)args[1]);
+	if (number == SYS_prctl && a[0] == PR_SET_NAME && result == 0)
+		agent_name_given((const char *)a[1]);
 	return result;
 }
 

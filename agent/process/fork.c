@@ -127,10 +127,9 @@ static void at_fork_parent(void)
 
 static void at_fork_child(void)
 {
-	in_fork = true;
-	if (agent_is_on())
+	in_fork = agent_is_on();
+	if (in_fork)
 		begin_child();
-	in_fork = false;
 }
 
 int agent_fork_init(void)
