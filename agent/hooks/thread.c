@@ -174,20 +174,16 @@ AGENT_API int prctl(int option, ...)
  * through all keys in every thread; without others one round is enough. A destructor whose key was
  * made past the hooks (RTLD_DEEPBIND) is counted only as far as it runs before the agent's.
  * glibc's tss_create does not call the public pthread_key_create, so both are overridden. */
-static void note(bool destructor)
-{
-	if (destructor)
-		atomic_store_explicit(&agent.key_destructors, true, memory_order_relaxed);
-}
-
 AGENT_API int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
-	note(destructor != NULL);
+	if (destructor)
+		atomic_store(&agent.key_destructors, true);
 	return REAL(pthread_key_create)(key, destructor);
 }
 
 AGENT_API int tss_create(tss_t *key, tss_dtor_t destructor)
 {
-	note(destructor != NULL);
+	if (destructor)
+		atomic_store(&agent.key_destructors, true);
 	return REAL(tss_create)(key, destructor);
 }

@@ -38,12 +38,6 @@ void agent_threads_settle(void)
 		pmc_wait_between(i);
 }
 
-static void name_now(char name[16])
-{
-	/* 0.1 us; covers all ways to name a thread. */
-	pmc_sys2(SYS_prctl, PR_GET_NAME, name);
-}
-
 /* The agent's overhead at the end of a thread. Without groups two readings of the CPU clock would
  * be a large part of it: the wall clock is used, up to END_MOST_NS (more means preemption). */
 static uint64_t end_clock(bool groups)
@@ -80,7 +74,7 @@ static void end_thread(struct slot *slot)
 	registry_ended(&agent_registry, slot->tid);
 	agent_self = NULL;
 	if (atomic_load(&agent.named_threads))
-		name_now(slot->name);
+		pmc_sys2(SYS_prctl, PR_GET_NAME, slot->name); /* covers all ways to name it */
 	/* As much stack as the row takes: a page of it more would be a page fault. */
 	pmc_frame_buf_init(&buf, __builtin_alloca_with_align(need, 64), need);
 	agent_file_begin();
@@ -312,7 +306,7 @@ static void begin_thread(struct slot *slot)
 	registry_live(slot);
 	/* Its creator may have named it before its tid was in the slot. */
 	if (!slot->name[0] || atomic_load(&agent.named_threads))
-		name_now(slot->name);
+		pmc_sys2(SYS_prctl, PR_GET_NAME, slot->name);
 	if (slot->reason)
 		atomic_fetch_add(&pmc_agent_control.uncounted, 1);
 	atomic_fetch_add(&pmc_agent_control.seen, 1);
