@@ -64,7 +64,6 @@ static void consider(const char *task, void *unused)
 	slot->flags = PMC_THREAD_ADOPTED;
 	slot->reason = PMC_REASON_ADOPTED;
 	slot->created_by = PMC_NO_SEQ;
-	slot->start_ns = 0;
 	read_name(tid, slot->name);
 	atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);

@@ -77,24 +77,18 @@ static void abandon(void)
 		unlink(agent.private_dump);
 }
 
-/* SIGTTOU would stop a background process of a terminal. */
-static void print_unstopped(int fd)
-{
-	sigset_t stop, mask;
-
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTTOU);
-	pthread_sigmask(SIG_BLOCK, &stop, &mask);
-	agent_report_print(fd);
-	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-}
-
 static void print_last(void)
 {
 	int fd = agent_report_open();
+	sigset_t stop, mask;
 
+	/* SIGTTOU would stop a background process of a terminal. */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &stop, &mask);
 	if (fd >= 0)
-		print_unstopped(fd);
+		agent_report_print(fd);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (fd > 2)
 		pmc_fd_close(fd);
 }
