@@ -87,8 +87,6 @@ void agent_notes_print(struct pmc_out *out, int width)
 
 void agent_notes_forget(void)
 {
-	for (unsigned i = 0; i < N_NOTES; i++) {
-		atomic_store(&counts[i], 0);
-		atomic_store(&written[i], 0);
-	}
+	memset((void *)counts, 0, sizeof(counts));
+	memset((void *)written, 0, sizeof(written));
 }

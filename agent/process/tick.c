@@ -119,8 +119,8 @@ static void restart_timers(void)
 
 /* ---- PMC_DELAY: accounts and groups of all threads, and inherit groups --------------------- */
 
-/* For pmc_usage_of_task, in the thread that starts counting; NULL: no memory. */
-static char *room_of_tasks;
+/* In the thread that starts counting. */
+AGENT_ROOMY static char room_of_tasks[PMC_TASK_ROOM];
 
 static void start_account(struct slot *slot)
 {
@@ -133,7 +133,7 @@ static void start_account(struct slot *slot)
 	agent_account(slot, &side);
 	if (!side.stopped)
 		return;
-	known = room_of_tasks && pmc_usage_of_task(slot->tid, room_of_tasks, PMC_TASK_ROOM, &usage);
+	known = pmc_usage_of_task(slot->tid, room_of_tasks, sizeof(room_of_tasks), &usage);
 	agent_thread_words(slot, false, known ? &usage : NULL, 0, &now);
 	account_start(&side, &now);
 	account_write(account, &side);
@@ -160,18 +160,12 @@ static void start_process_account(void)
 
 static void start_counting(void)
 {
-	void *room = mmap(NULL, PMC_TASK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
-
-	room_of_tasks = room == MAP_FAILED ? NULL : room;
 	atomic_fetch_add(&pmc_agent_control.switched, 1);
 	atomic_store(&pmc_agent_control.counting, 1);
 	/* The process before its threads, so that its values are never below theirs. */
 	start_process_account();
 	agent_inherit_enable();
 	registry_each(&agent_registry, start_thread);
-	if (room_of_tasks)
-		munmap(room, PMC_TASK_ROOM);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
