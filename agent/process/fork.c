@@ -68,7 +68,6 @@ static void become_process(void)
 	pmc_agent_control.pid = agent.pid;
 	agent_file_forked();
 	agent_start_routines_forked();
-	agent_report_forked();
 	agent_leave_forked();
 	agent_tick_forked();
 	agent_leave_out(&before);

@@ -53,14 +53,6 @@ static void await(uint32_t step)
 		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, now, &pause);
 }
 
-void agent_leave_forked(void)
-{
-	atomic_store(&reached, AGENT_RUNS);
-	atomic_store(&waiting, 0);
-	atomic_store(&taken_by, NULL);
-	atomic_store(&killed, NULL);
-}
-
 void agent_ending_wait(enum agent_ending step)
 {
 	uint32_t now = atomic_load(&reached);
@@ -91,8 +83,12 @@ void agent_report_keep_stderr(void)
 	agent_fds_window_close();
 }
 
-void agent_report_forked(void)
+void agent_leave_forked(void)
 {
+	atomic_store(&reached, AGENT_RUNS);
+	atomic_store(&waiting, 0);
+	atomic_store(&taken_by, NULL);
+	atomic_store(&killed, NULL);
 	if (kept >= 0)
 		syscall(SYS_close, kept);
 	kept = -1;

@@ -48,7 +48,7 @@ const char *agent_copy(const char *text);
  * that, waits for it. Async-signal-safe. */
 void agent_leave(enum pmc_ended how, int code);
 
-/* In a forked child: its end has not begun. */
+/* In a forked child: its end has not begun, and it keeps no copy of stderr. */
 void agent_leave_forked(void);
 /* On macOS: the process ends with this status, which the last rows may not have. */
 void agent_left_with(int status);
@@ -158,8 +158,6 @@ uint64_t agent_block_signals(void);
 int agent_report_unblocked(int fd, mode_t mode);
 /* The host is about to close stderr: keeps a copy if the report goes there. */
 void agent_report_keep_stderr(void);
-/* In a forked child: closes the copy. */
-void agent_report_forked(void);
 
 /* ---- darwin/signals.c ---- */
 typedef void mac_handler(int signo);

@@ -30,15 +30,10 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* By PMC_ONLY and PMC_SKIP. */
-static bool is_selected(int argc, char **argv)
+static bool is_named(const char *globs, const char *as)
 {
-	const char *names[2] = { base_name(agent.text.exe), argc > 0 ? base_name(argv[0]) : "" };
-	const char *only = agent.config.only, *skip = agent.config.skip;
-
-	if (skip && (pmc_glob_list(skip, names[0]) || pmc_glob_list(skip, names[1])))
-		return false;
-	return !only || pmc_glob_list(only, names[0]) || pmc_glob_list(only, names[1]);
+	return pmc_glob_list(globs, base_name(agent.text.exe)) ||
+	       pmc_glob_list(globs, base_name(as));
 }
 
 /* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
@@ -98,15 +93,17 @@ void agent_tell_misspelt(char *const *envp)
 AGENT_APART void agent_read_program(const char *exe, int argc, char **argv)
 {
 	static char *none[] = { NULL };
+	const char *as = argc > 0 ? argv[0] : "";
 	char text[PMC_COMMAND_LINE_BYTES];
 	struct utsname host;
 	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
-	agent.text.exe = agent_copy(*exe ? exe : argc > 0 ? argv[0] : "");
+	agent.text.exe = agent_copy(*exe ? exe : as);
 	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
 	agent.text.cmdline = agent_copy(text);
 	agent.text.host = agent_copy(uname(&host) == 0 ? host.nodename : "");
-	agent.measured = is_selected(argc, argv);
+	agent.measured = !(agent.config.skip && is_named(agent.config.skip, as)) &&
+			 (!agent.config.only || is_named(agent.config.only, as));
 }
 
 void agent_begin_job(char *const *envp)
