@@ -3,11 +3,11 @@
  * job.c - writes and parses PMC_JOB, the only variable that the agent puts into the environment.
  *
  * 2:<struct agent_job_fixed>:<plan>:<p|o><path>
- * The struct and the plan, its EVENTSET frame or empty, are in hex. The path comes last, unquoted:
- * p for the job's private dump, o for the absolute PMC_OUT. "off" keeps agents in descendants
- * dormant. pmctl run starts the first process with nothing, or with 0 and ten numbers: its pid, the
- * time of the exec, and of before it run delay, CPU time, minor and major faults, voluntary and
- * involuntary switches, user time and system time.
+ * The struct and the plan, its EVENTSET frame or empty, are packed (pmc_out_packed). The path comes
+ * last, unquoted: p for the job's private dump, o for the absolute PMC_OUT. "off" keeps agents in
+ * descendants dormant. pmctl run starts the first process with nothing, or with 0 and ten numbers:
+ * its pid, the time of the exec, and of before it run delay, CPU time, minor and major faults,
+ * voluntary and involuntary switches, user time and system time; spaces leave room for the job's.
  */
 #include "agent/base/agent.h"
 #include "lib/base/file.h"
@@ -15,15 +15,17 @@
 
 int agent_job_parse(const char *text, struct agent_job *job)
 {
-	const size_t digits = 2 * sizeof(job->fixed);
 	const char *end;
 
 	memset(job, 0, sizeof(*job));
-	if (strncmp(text, "2:", 2) != 0 ||
-	    !pmc_number_bytes(text + 2, sizeof(job->fixed), (uint8_t *)&job->fixed) ||
-	    text[2 + digits] != ':')
+	if (strncmp(text, "2:", 2) != 0)
 		return -EINVAL;
-	text += 2 + digits + 1;
+	text += 2;
+	end = strchr(text, ':');
+	if (!end || pmc_number_unpack(text, (size_t)(end - text), (uint8_t *)&job->fixed,
+				      sizeof(job->fixed)) != sizeof(job->fixed))
+		return -EINVAL;
+	text = end + 1;
 	end = strchr(text, ':');
 	if (!end || (end[1] != 'p' && end[1] != 'o'))
 		return -EINVAL;
@@ -58,6 +60,8 @@ bool agent_job_parse_first(const char *text, struct agent_reported *reported)
 			return false;
 	r->process_cpu_ns = r->thread_cpu_ns;
 	r->process = r->thread;
+	while (*text == ' ')
+		text++;
 	return !*text;
 }
 
@@ -116,7 +120,7 @@ bool agent_job_text(char *text, bool with_reported)
 	if (with_reported)
 		fill_reported(&fixed.reported);
 	pmc_out_str(&out, "PMC_JOB=2:");
-	pmc_out_hex_bytes(&out, (const uint8_t *)&fixed, sizeof(fixed));
+	pmc_out_packed(&out, (const uint8_t *)&fixed, sizeof(fixed));
 	pmc_out_char(&out, ':');
 	pmc_plan_encode(&agent.plan, &out);
 	pmc_outf(&out, ":%c", agent.out ? 'o' : 'p');

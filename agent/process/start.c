@@ -213,12 +213,24 @@ void agent_leave_out(const struct pmc_usage *before)
 }
 
 /* Sets PMC_JOB in the environment block of the kernel if that has an entry for it, which pmctl run
- * adds: Go's run time passes on this block, not libc's environment. */
+ * adds: Go's run time passes on this block, not libc's environment. Where there is room in place of
+ * its text, as pmctl run leaves, the environment stays as it is: programs that write their title
+ * over it add up the lengths of its entries, and others look for the auxiliary vector behind it. */
 static void place_job(char **envp)
 {
-	for (; agent.job_text && envp && *envp; envp++)
-		if (agent_env_is_job(*envp))
+	size_t len;
+
+	for (; agent.job_text && envp && *envp; envp++) {
+		if (!agent_env_is_job(*envp))
+			continue;
+		len = strlen(agent.job_text);
+		if (strlen(*envp) < len) {
 			*envp = agent.job_text;
+			continue;
+		}
+		memcpy(*envp, agent.job_text, len + 1);
+		agent.job_text = NULL;
+	}
 }
 
 /* The arena's first block, without a system call; with room for PMC_JOB. */

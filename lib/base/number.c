@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <string.h>
 
 static unsigned digit_of(char c)
 {
@@ -79,6 +80,25 @@ bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes)
 		bytes[i] = (uint8_t)(high << 4 | low);
 	}
 	return true;
+}
+
+ssize_t pmc_number_unpack(const char *text, size_t len, uint8_t *bytes, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len;) {
+		const size_t zeros =
+			text[i] >= 'g' && text[i] <= 'z' ? (size_t)(text[i] - 'g' + 1) : 0;
+
+		if (n + (zeros ? zeros : 1) > room)
+			return -1;
+		memset(bytes + n, 0, zeros);
+		if (!zeros && (i + 1 == len || !pmc_number_bytes(text + i, 1, bytes + n)))
+			return -1;
+		n += zeros ? zeros : 1;
+		i += zeros ? 1 : 2;
+	}
+	return (ssize_t)n;
 }
 
 int pmc_scaled(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value)

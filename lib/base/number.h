@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Takes the digits at *at in base 10 or 16 (no sign, no prefix) and moves *at behind them. end:
  * where the text ends, NULL for a NUL-terminated one. False, with *at and *value as they were, if
@@ -17,6 +18,8 @@ bool pmc_list_has(const char *list, uint64_t number);
 bool pmc_number(const char *text, uint64_t max, uint64_t *value);
 /* n bytes of two hex digits each. */
 bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes);
+/* Of pmc_out_packed(): the number of bytes, -1 where the text is none, or they do not fit. */
+ssize_t pmc_number_unpack(const char *text, size_t len, uint8_t *bytes, size_t room);
 
 static inline bool pmc_is_digit(char c)
 {

@@ -147,6 +147,20 @@ void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
 	}
 }
 
+void pmc_out_packed(struct pmc_out *out, const uint8_t *bytes, size_t len)
+{
+	size_t zeros;
+
+	for (size_t i = 0; i < len; i += zeros ? zeros : 1) {
+		for (zeros = 0; zeros < 20 && i + zeros < len && !bytes[i + zeros]; zeros++)
+			;
+		if (zeros)
+			pmc_out_char(out, (char)('g' + zeros - 1));
+		else
+			pmc_out_hex_bytes(out, bytes + i, 1);
+	}
+}
+
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 {
 	uint64_t unit = 1, whole, part;

@@ -65,6 +65,8 @@ void pmc_out_pad(struct pmc_out *out, char c, int count); /* count <= 0: nothing
 void pmc_out_u64(struct pmc_out *out, uint64_t value);
 void pmc_out_i64(struct pmc_out *out, int64_t value);
 void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len); /* two digits each */
+/* The same, but g to z for 1 to 20 bytes of 0: for pmc_number_unpack(). */
+void pmc_out_packed(struct pmc_out *out, const uint8_t *bytes, size_t len);
 /* value with `decimals` digits after a '.', rounded half away from zero; nan and inf print as
  * "-". |value| up to 1.8e19. */
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals);

@@ -515,7 +515,7 @@ static bool is_whole_in_frame(const struct pmc_plan *plan)
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out)
 {
 	if (is_whole_in_frame(plan))
-		pmc_out_hex_bytes(out, plan->frame, plan->frame_bytes);
+		pmc_out_packed(out, plan->frame, plan->frame_bytes);
 }
 
 static const char *take_text(struct pmc_cursor *cursor, struct pmc_arena *arena)
@@ -613,12 +613,16 @@ int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
 
 int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan)
 {
-	uint8_t *bytes = pmc_arena_alloc(arena, len / 2 + 1);
+	enum { FRAME_MOST = 32 << 10 };
+	uint8_t *bytes = pmc_arena_alloc(arena, FRAME_MOST);
+	ssize_t n;
 
 	memset(plan, 0, sizeof(*plan));
 	if (!bytes)
 		return -ENOMEM;
-	if (len % 2 || !pmc_number_bytes(text, len / 2, bytes))
+	n = pmc_number_unpack(text, len, bytes, FRAME_MOST);
+	if (n < 0)
 		return -EINVAL;
-	return pmc_plan_from_frame(bytes, len / 2, arena, plan);
+	pmc_arena_shrink(arena, bytes, (size_t)n);
+	return pmc_plan_from_frame(bytes, (size_t)n, arena, plan);
 }

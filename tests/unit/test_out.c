@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_out.c - text output compared with printf, and full buffers. */
+#include "lib/base/number.h"
 #include "lib/base/out.h"
 #include "lib/base/utf8.h"
 #include "tests/unit/unit.h"
@@ -104,6 +105,23 @@ static void descriptor_output_is_whole_and_its_errors_stick(void **state)
 }
 
 /* The shell makes the name of the word again. */
+static void packed(void **state)
+{
+	uint8_t bytes[64] = { [3] = 0x1f, [40] = 0xff, [63] = 7 }, got[64];
+	char text[140];
+	struct pmc_out out = pmc_out_mem(text, sizeof(text));
+
+	pmc_out_packed(&out, bytes, sizeof(bytes));
+	assert_string_equal(text, "i1fzvffzh07");
+	assert_int_equal(pmc_number_unpack(text, out.len, got, sizeof(got)), 64);
+	assert_memory_equal(got, bytes, sizeof(bytes));
+	assert_int_equal(pmc_number_unpack(text, out.len, got, 63), -1);
+	assert_int_equal(pmc_number_unpack(text, out.len - 1, got, sizeof(got)), -1);
+	assert_int_equal(pmc_number_unpack("{", 1, got, sizeof(got)), -1);
+	assert_int_equal(pmc_number_unpack("zzzz", 4, got, sizeof(got)), -1);
+	assert_int_equal(pmc_number_unpack("", 0, got, sizeof(got)), 0);
+}
+
 static void words_for_the_shell(void **state)
 {
 	static const struct {
@@ -138,6 +156,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_a_dash),
 		cmocka_unit_test(full_memory_is_an_error_and_terminated),
 		cmocka_unit_test(descriptor_output_is_whole_and_its_errors_stick),
+		cmocka_unit_test(packed),
 		cmocka_unit_test(words_for_the_shell),
 	};
 

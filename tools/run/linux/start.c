@@ -36,7 +36,7 @@ static void tell_agent(void)
 {
 	struct pmc_usage used;
 	uint64_t words[9] = { pmc_now_ns() };
-	char text[256];
+	char text[1024]; /* with room for what the agent writes in its place */
 	struct pmc_out out = pmc_out_mem(text, sizeof(text));
 
 	pmc_run_delay(0, &words[1]);
@@ -53,7 +53,7 @@ static void tell_agent(void)
 		pmc_out_char(&out, ':');
 		pmc_out_u64(&out, words[i]);
 	}
-	pmc_out_char(&out, '\0');
+	pmc_out_pad(&out, ' ', (int)(sizeof(text) - 1 - out.len));
 	setenv("PMC_JOB", text, 1);
 }
 
