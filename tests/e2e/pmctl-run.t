@@ -442,4 +442,6 @@ fi
 
 run "$PMCTL" run -o - -- true
 is "$status $(wc -l <"$T/err") $(ls -- - 2>/dev/null)" "2 1 " "run -o -: refused"
+run "$PMCTL" run --report json=- -- true
+is "$status $(wc -l <"$T/err") $(ls -- - 2>/dev/null)" "2 1 " "run --report json=-: refused"
 done_testing

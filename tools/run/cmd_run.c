@@ -134,6 +134,9 @@ static int check_environment(struct run *run)
 		return refuse_value(error.variable, error.value, error.accepted);
 	if (run->config.report.kind == PMC_REPORT_HTML && !run->config.report.file)
 		return refuse_value("--report", "html", "html=FILE");
+	if (run->config.report.file && !strcmp(run->config.report.file, "-"))
+		return tool_fail(EXIT_USAGE, "cannot write the report to standard output: the "
+					     "command writes there; name a file behind '='");
 	if (run->config.out && !strcmp(run->config.out, "-"))
 		return tool_fail(EXIT_USAGE, "cannot write the dump to standard output: the "
 					     "command writes there; name a file with -o");

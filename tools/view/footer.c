@@ -92,7 +92,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	share(view, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
-		say(view, "%.agent overhead at least %p %%", overhead);
+		say(view, "%.agent overhead %s%p %%", overhead < 0.05 ? "" : "at least ", overhead);
 	end(view);
 	if (coverage->recorded && unattributed + beside > some && unattributed + beside > 10000000)
 		note(view,
