@@ -51,6 +51,14 @@ for none in $nones; do
 done
 between $wrong 0 1 "no cause where there is none, but for one of $(wc -w <<<"$nones") at most"
 
+# Threads of OpenMP that wait for each other by futexes of its library. Without waits, which root has, the library shows it.
+for user in "" "$other"; do
+	OMP_WAIT_POLICY=passive run $user "$PMCTL" explain --json -- "$PROG/omp" 30000
+	is "$(sed 1d out | jq -c '[.findings[] | select(.try | contains("CPUs")) | .pool]')" "[]" "tiny parallel regions: no more CPUs are advised" || diag "$(cat out)"
+	is "$(sed 1d out | jq -c '[.findings[] | select(.cause == "handoff" and (.try | contains("OMP_NUM_THREADS"))) | .pool]')" \
+		'["omp (3 threads)","(main) (1 thread)"]' "but fewer threads of OpenMP${user:+, as another user}" || diag "$(cat out)"
+done
+
 # A cgroup's limit of CPU time; the shell is in the cgroup, and leaves it.
 cgroup=/sys/fs/cgroup
 [ ! -d $cgroup/cpu ] || cgroup=$cgroup/cpu

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* omp: an OpenMP parallel loop on four threads, each named. */
+/* omp [REGIONS]: an OpenMP parallel loop on four threads, each named; or so many small ones. */
 /* prog-flags: -fopenmp */
 #include "burn.h"
 
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const long regions = argc > 1 ? atol(argv[1]) : 0;
 	long sum = 0;
 
+	for (long region = 0; region < regions; region++) {
+#pragma omp parallel for num_threads(4) reduction(+ : sum)
+		for (long i = 0; i < 20000; i++)
+			sum += i ^ region;
+	}
+	if (regions) {
+		printf("sum %ld\n", sum);
+		return 0;
+	}
 #pragma omp parallel num_threads(4) reduction(+ : sum)
 	{
 		if (omp_get_thread_num()) {

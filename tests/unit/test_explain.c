@@ -406,6 +406,52 @@ static void partners(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* A main thread and three workers that wait for each other by futexes, on too few CPUs. */
+static void team_of_futexes(void **state)
+{
+	struct pool_facts two[2] = { pool, pool };
+
+	(void)state;
+	two[0].name = "(main)";
+	two[1].threads = two[1].workers = 3;
+	two[1].life = 3 * S;
+	two[0].cpu = two[1].cpu = S / 2;
+	two[0].delay = S * 3 / 10;
+	two[1].delay = 2 * S;
+	two[0].voluntary = 25000;
+	two[1].voluntary = 75000;
+	facts.pools = two;
+	facts.n_pools = 2;
+	facts.threads = 4;
+	facts.delay = two[0].delay + two[1].delay;
+	for (unsigned handed = 0; handed < 2; handed++) {
+		unsigned n;
+		const struct finding *list;
+
+		two[1].handed = handed ? 1 : -1;
+		two[0].handed = S / 10;
+		list = explain_find(&facts, &n);
+		assert_int_equal(n, 2);
+		for (unsigned i = 0; i < n; i++)
+			assert_string_equal(list[i].cause, handed ? "handoff" : "cpu-starved");
+	}
+	/* More than what others lose that wait for a CPU because of it. */
+	assert_true(explain_find(&facts, &(unsigned){ 0 })->loss_ns > (double)two[1].delay);
+	assert_non_null(strstr(explain_find(&facts, &(unsigned){ 0 })->advice, "fewer threads"));
+	/* Without records of waits, the library alone shows it. */
+	two[0].handed = two[1].handed = 0;
+	two[0].samples = two[1].samples = 100;
+	two[0].openmp = two[1].openmp = 5;
+	assert_string_equal(explain_find(&facts, &(unsigned){ 0 })->cause, "cpu-starved");
+	two[0].openmp = two[1].openmp = 20;
+	assert_string_equal(explain_find(&facts, &(unsigned){ 0 })->cause, "handoff");
+	assert_non_null(strstr(explain_find(&facts, &(unsigned){ 0 })->advice, "OMP_NUM_THREADS"));
+	/* Workers of a database, which switch after 50 us of CPU time or more. */
+	two[0].voluntary = 5000;
+	two[1].voluntary = 9000;
+	assert_string_equal(explain_find(&facts, &(unsigned){ 0 })->cause, "cpu-starved");
+}
+
 /* The main thread does a part of the work of the others, in the same function. */
 static void main_thread_of_team(void **state)
 {
@@ -769,6 +815,7 @@ int main(void)
 		cmocka_unit_test_setup(idle_among_waiting, set_up),
 		cmocka_unit_test_setup(overhead_of_agent, set_up),
 		cmocka_unit_test_setup(partners, set_up),
+		cmocka_unit_test_setup(team_of_futexes, set_up),
 		cmocka_unit_test_setup(main_thread_of_team, set_up),
 		cmocka_unit_test_setup(idle_thread_of_pool, set_up),
 		cmocka_unit_test(names_of_locks),

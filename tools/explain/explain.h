@@ -67,9 +67,11 @@ struct pool_facts {
 	/* futexes: for conditions, semaphores, other futexes, System V semaphores and locks of the
 	 * kernel, none of which is a known lock */
 	uint64_t waits, futexes;
-	int64_t handed;	  /* for conditions and semaphores, less other waits; not of idle threads */
-	uint64_t unseen;  /* waits without a stack */
-	uint64_t stopped; /* by a signal or a debugger */
+	/* For conditions, semaphores and futexes, which threads of the run end, less other waits;
+	 * not of idle threads. */
+	int64_t handed;
+	uint64_t unseen;	  /* waits without a stack */
+	uint64_t stopped;	  /* by a signal or a debugger */
 	struct place_facts locks; /* with the function around them */
 	/* Waits for disks, for the other ends of sockets, and all. */
 	bool has_places;
@@ -84,6 +86,7 @@ struct pool_facts {
 	/* The same of samples in kernel mode. */
 	uint64_t kernel_samples, in_kernel;
 	struct place_facts work; /* the same in functions of the program: numbers of samples */
+	uint64_t openmp;	 /* of samples: those with a function of its library in the stack */
 	/* Sums of events, and whether all threads with CPU time have them. */
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];

@@ -538,7 +538,7 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 		const bool futex =
 			are_in(spots, 0, user + 6, futexes) && !are_in(spots, 0, user + 6, joins);
 
-		pool->handed += for_thread ? 2 * (int64_t)ns : 0;
+		pool->handed += for_thread || futex ? 2 * (int64_t)ns : 0;
 		pool->futexes += for_thread || by_kernel || futex ? ns : 0;
 		return;
 	}
@@ -586,6 +586,17 @@ static bool is_below(const struct spot_list *spots, const char *const *list)
 	return i < spots->n;
 }
 
+static bool in_openmp(const struct spot_list *spots)
+{
+	static const char *const libraries[] = { "libgomp", "libomp", "libiomp", NULL };
+	static const char *const functions[] = { "gomp_", "GOMP_", "__kmp", NULL };
+	size_t i = 0;
+
+	while (i < spots->n && !has_part(spots->list[i]->module, libraries))
+		i++;
+	return i < spots->n || are_in(spots, 0, spots->n, functions);
+}
+
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
 			const struct pmc_p_samples *samples)
 {
@@ -619,6 +630,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			continue;
 		}
 		pool->samples += sample->count;
+		pool->openmp += in_openmp(&spots) ? sample->count : 0;
 		explain_place_add(facts->arena, &pool->work, function_of_program(&spots),
 				  sample->count);
 		if (is_time)

@@ -518,14 +518,34 @@ static const struct pool_facts *partner_of(const struct facts *facts, const stru
 	return NULL;
 }
 
+/* Most of its waits are ended by threads of the run: by what it waits for, or, where no waits were
+ * recorded, as it works in a team of OpenMP, which the main thread does for a part of its time. */
+static bool is_handed(const struct pool_facts *pool)
+{
+	return pool->handed > 0 || (!pool->waits && share(pool->openmp, pool->samples) >= 0.1);
+}
+
+/* By threads of the same pool, or of another one that waits so, too. */
+static bool wait_for_each_other(const struct facts *facts, const struct pool_facts *pool)
+{
+	bool others = pool->threads >= 2;
+
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
+		const struct pool_facts *other = &facts->pools[i];
+
+		others |= other != pool && is_handed(other) &&
+			  other->voluntary >= pool->voluntary / 10;
+	}
+	return others && is_handed(pool);
+}
+
 static bool handoff(struct judging *j)
 {
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool, *partner = partner_of(facts, pool);
 	/* Two threads on one CPU are often preempted by the wake-up of the other. */
 	const uint64_t all = switches(pool);
-	/* Both threads may be in this pool. */
-	const bool each_other = pool->threads >= 2 && pool->handed > 0;
+	const bool each_other = wait_for_each_other(facts, pool);
 
 	if (!pool->has_switches || !(partner || each_other) || rate(all, pool->cpu) < 20000 ||
 	    all < 2000 || share(pool->voluntary, all) < 0.3 ||
@@ -535,11 +555,19 @@ static bool handoff(struct judging *j)
 			       TIME(j, pool->cpu / all));
 	EVIDENCE(j, "%llu context switches in %s of CPU time%s%s", (unsigned long long)all,
 		 TIME(j, pool->cpu),
-		 partner ? ", as many as " : ", most waits are for conditions and semaphores",
+		 partner	  ? ", as many as " :
+		 pool->handed > 0 ? ", most waits are for conditions, semaphores and futexes" :
+				    ", by threads of OpenMP",
 		 partner ? partner->name : "");
-	/* No gain: the cost of a round trip cannot be separated from its work. */
-	j->finding->loss_ns = (double)(all * SWITCH_NS);
-	j->finding->advice = "pass on more work at a time";
+	/* No gain: the cost of a round trip cannot be separated from its work. Threads that are
+	 * woken so often wait for a CPU because of that. */
+	j->finding->loss_ns = (double)(all * SWITCH_NS + pool->delay);
+	j->finding->advice =
+		pool->openmp ? "fewer threads (OMP_NUM_THREADS, OMP_THREAD_LIMIT), or larger "
+			       "pieces of work; or, with a CPU for each thread, waits that spin "
+			       "(OMP_WAIT_POLICY=active, GOMP_SPINCOUNT)" :
+		each_other   ? "pass on more work at a time, or fewer threads" :
+			       "pass on more work at a time";
 	return true;
 }
 
