@@ -59,6 +59,14 @@ for user in "" "$other"; do
 		'["omp (3 threads)","(main) (1 thread)"]' "but fewer threads of OpenMP${user:+, as another user}" || diag "$(cat out)"
 done
 
+# System time is counted by ticks, of which a short program has one or two.
+wrong=0
+for _ in 1 2 3 4 5 6 7 8; do
+	run "$PMCTL" explain --json -- awk 'BEGIN { for (i = 0; i < 100000; i++) sum += i }'
+	[ "$(jq '[.findings[] | select(.cause == "kernel")] | length' out)" = 0 ] || wrong=$((wrong + 1))
+done
+is $wrong 0 "a program of a few ms spends no time in the kernel by one tick" || diag "$(cat out)"
+
 # A cgroup's limit of CPU time; the shell is in the cgroup, and leaves it.
 cgroup=/sys/fs/cgroup
 [ ! -d $cgroup/cpu ] || cgroup=$cgroup/cpu

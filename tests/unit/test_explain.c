@@ -706,6 +706,21 @@ static void weights_of_samples(void **state)
 	assert_int_equal(finding()->loss_ns, S);
 }
 
+/* System time is counted by clock ticks, of which a short program has one or two. */
+static void ticks_of_system_time(void **state)
+{
+	(void)state;
+	count(EXPLAIN_SYSTEM, S / 200);
+	pool.cpu = pool.life = facts.cpu = facts.wall = S / 200;
+	facts.tick_ns = S / 250;
+	assert_string_equal(cause(), "");
+	count(EXPLAIN_SYSTEM, S * 6 / 100);
+	pool.cpu = pool.life = facts.cpu = facts.wall = S * 79 / 1000;
+	assert_string_equal(cause(), "");
+	facts.tick_ns = S / 1000;
+	assert_string_equal(cause(), "kernel");
+}
+
 /* The gain by the numbers that are printed before it: its format has two doubles or more. */
 static void check_arithmetic(const char *format, double (*gain)(const double *n))
 {
@@ -824,6 +839,7 @@ int main(void)
 		cmocka_unit_test_setup(limit_of_cgroup, set_up),
 		cmocka_unit_test_setup(waits_for_disks_and_sockets, set_up),
 		cmocka_unit_test_setup(weights_of_samples, set_up),
+		cmocka_unit_test_setup(ticks_of_system_time, set_up),
 		cmocka_unit_test_setup(arithmetic, set_up),
 		cmocka_unit_test(functions_of_the_kernel),
 	};

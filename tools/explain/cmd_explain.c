@@ -423,6 +423,7 @@ static int explain_dumps(const struct request *request, const char *const *files
 		facts.limit = *limit;
 	if (!code) {
 		facts.fault_ns = explain_fault_ns(&profile);
+		facts.tick_ns = explain_tick_ns(&profile);
 		code = print(request, &facts);
 	}
 	pmc_profile_free(&profile);
@@ -441,6 +442,7 @@ static int explain_watched(const struct request *request)
 
 	if (!code) {
 		facts.fault_ns = explain_fault_ns(NULL);
+		facts.tick_ns = explain_tick_ns(NULL);
 		code = print(request, &facts);
 	}
 	pmc_arena_free(&arena);

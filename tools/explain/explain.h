@@ -119,6 +119,7 @@ struct facts {
 	bool preemptions;   /* how long threads waited for a CPU after these was recorded */
 	unsigned cpus;	    /* 0: unknown */
 	uint64_t fault_ns;  /* price of a page fault */
+	uint64_t tick_ns;   /* unit of system time; 0: it is exact */
 	struct live_cpu_limit limit; /* of the cgroup, and what it did in this time */
 	uint64_t waits, lost;	     /* records of waits, and those that were lost */
 	/* Processes other than the first, and the CPU time of all images without overhead. */
@@ -139,6 +140,9 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 /* CPU time of a page fault: measured, of a dump of another machine or boot a usual one. Virtual
  * machines with page tables in software take some 15 us. profile: NULL: of running processes. */
 uint64_t explain_fault_ns(const struct pmc_profile *profile);
+/* The period of the clock tick, by which the kernel tells system time from user time; of a dump of
+ * another machine or boot the longest one. profile: NULL: of running processes. */
+uint64_t explain_tick_ns(const struct pmc_profile *profile);
 
 /* The last line of each list is NULL. */
 enum { EXPLAIN_LINES = 8 };

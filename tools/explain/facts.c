@@ -3,6 +3,7 @@
 #include "tools/explain/explain.h"
 #include "lib/base/clock.h"
 #include "lib/base/labels.h"
+#include "lib/base/proc.h"
 #include "lib/base/show.h"
 #include "tools/cli/pmctl.h"
 #include "tools/live/cause.h"
@@ -41,17 +42,33 @@ const char *explain_time(struct pmc_arena *arena, uint64_t ns)
 			   explain_text(arena, "%.1f %s", s * 1e6, screen.ascii ? "us" : "µs");
 }
 
-/* ---- the price of page faults ---------------------------------------------------------------- */
+/* ---- what depends on the machine --------------------------------------------------------- */
+
+static bool is_of_this_boot(const struct pmc_profile *profile)
+{
+	char boot_id[64];
+
+	return profile->n_processes && symbols_boot_id(boot_id) &&
+	       !strcmp(profile->processes[0]->boot_id, boot_id);
+}
+
+uint64_t explain_tick_ns(const struct pmc_profile *profile)
+{
+	struct timespec tick;
+
+	/* /proc itself has units of PMC_TICK_NS. */
+	if (!profile || !is_of_this_boot(profile) || clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		return PMC_TICK_NS;
+	return (uint64_t)tick.tv_nsec;
+}
 
 uint64_t explain_fault_ns(const struct pmc_profile *profile)
 {
 	enum { USUAL_NS = 500, ROUNDS = 8, PAGES = 64 };
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t least = UINT64_MAX, before, after;
-	char boot_id[64];
 
-	if (profile && !(profile->n_processes && symbols_boot_id(boot_id) &&
-			 !strcmp(profile->processes[0]->boot_id, boot_id)))
+	if (profile && !is_of_this_boot(profile))
 		return USUAL_NS;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		char *area = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,

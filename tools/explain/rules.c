@@ -640,7 +640,7 @@ static bool kernel(struct judging *j)
 					   pool->cpu; /* of another clock */
 
 	if (share(pool->cpu, j->facts->cpu) < 0.1 || share(system, pool->cpu) < 0.5 ||
-	    (!counted && pool->kernel_samples < 20) ||
+	    (counted ? pool->cpu < 20 * j->facts->tick_ns : pool->kernel_samples < 20) ||
 	    2 * pool->minor_faults * j->facts->fault_ns > system)
 		return false;
 	j->finding->text = SAY(j, "spends %s%.0f %% of its CPU time in the kernel",
