@@ -153,6 +153,10 @@ static void incomplete_delays(void **state)
 	facts.has_delay = pool.has_delay = true;
 	assert_string_equal(cause(), "preempted");
 	assert_non_null(strstr(finding()->text, "though the run wants no more CPUs"));
+	/* There are no threads that could wake each other. */
+	assert_null(strstr(finding()->advice, "threads of this run"));
+	facts.threads = 2;
+	assert_non_null(strstr(finding()->advice, "threads of this run"));
 	assert_null(strstr(finding()->evidence[0], "at least"));
 	assert_true(finding()->gain > 1);
 	facts.has_delay = pool.has_delay = false;

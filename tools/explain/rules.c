@@ -287,13 +287,16 @@ static bool cpu_starved(struct judging *j)
 }
 
 #define LOOK                                                                                       \
-	"a look at what else is on these CPUs (pmctl top -a), at limits (cgroup) and affinities, " \
-	"and whether threads of this run wake each other on one CPU"
+	"a look at what else is on these CPUs (pmctl top -a), at limits (cgroup) and affinities"
 
 static bool preempted(struct judging *j)
 {
+	const char *look = j->facts->threads < 2 ? LOOK :
+						   LOOK ", and whether threads of this run wake "
+							"each other on one CPU";
+
 	if (j->facts->cpus && !waits_for_cpu(j->pool) && says_preempted(j)) {
-		j->finding->advice = measure_first(j, is_confined(j) ? WIDER ", or " FEWER : LOOK);
+		j->finding->advice = measure_first(j, is_confined(j) ? WIDER ", or " FEWER : look);
 		return true;
 	}
 	if (!j->facts->cpus ||
@@ -302,7 +305,7 @@ static bool preempted(struct judging *j)
 				  "" :
 				  ", though the run wants no more CPUs than there are"))
 		return false;
-	j->finding->advice = LOOK;
+	j->finding->advice = look;
 	if (is_confined(j))
 		widen(j);
 	return true;
