@@ -609,6 +609,7 @@ static void limit_of_cgroup(void **state)
 	facts.limit.throttled_ns = S;
 	assert_string_equal(cause(), "cpu-starved");
 	assert_non_null(strstr(finding()->text, "0.50 CPUs"));
+	assert_non_null(strstr(finding()->advice, "cpu.cfs_quota_us"));
 	/* Other programs of the machine delay it, too. */
 	pool.delay = facts.delay = facts.limit.throttled_ns + S / 10;
 	assert_string_equal(cause(), "cpu-starved");

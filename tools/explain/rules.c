@@ -235,7 +235,8 @@ static bool held_back(struct judging *j)
 	if (has_all || often >= 0.5 || runnable(j->facts) > j->facts->cpus ||
 	    limit->throttled_ns > j->pool->delay / 2)
 		j->finding->loss_ns = fmax((double)j->pool->delay, (double)limit->throttled_ns);
-	j->finding->advice = "a larger limit (cpu.max), or fewer threads that run at once";
+	j->finding->advice = "a larger limit (cpu.max; of cgroup v1 cpu.cfs_quota_us), or "
+			     "fewer threads that run at once";
 	return true;
 }
 
