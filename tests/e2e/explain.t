@@ -67,6 +67,16 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 is $wrong 0 "a program of a few ms spends no time in the kernel by one tick" || diag "$(cat out)"
 
+# Its CPU is that of two other programs for most of the time, which is too short for a finding.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+taskset -c "$cpu" "$PROG/causes" one 60000 &
+taskset -c "$cpu" "$PROG/causes" one 60000 &
+run taskset -c "$cpu" "$PMCTL" explain -- awk 'BEGIN { for (i = 0; i < 50000; i++) sum += i }'
+# shellcheck disable=SC2046
+kill $(jobs -p)
+wait 2>/dev/null
+like "$(tr -s ' \n' ' ' <err)" "\(main\) .*waits for a CPU [0-9]+ %" "a program that does nothing for most of its time: what it does is said" || diag "$(cat err)"
+
 # A cgroup's limit of CPU time; the shell is in the cgroup, and leaves it.
 cgroup=/sys/fs/cgroup
 [ ! -d $cgroup/cpu ] || cgroup=$cgroup/cpu

@@ -177,7 +177,24 @@ static void put_finding(const struct finding *finding, bool verbose)
 		LINE("   %-11s%s", "gain", finding->arithmetic);
 }
 
-/* What a pool did for most of its time; NULL: nothing of note. */
+/* None of which is most of it. */
+static const char *parts_of(const struct facts *facts, const struct pool_facts *pool)
+{
+	const double life = (double)pool->all_life / 100, cpu = (double)pool->cpu / life,
+		     delay = (double)pool->delay / life;
+
+	if (!pool->all_life)
+		return NULL;
+	return explain_text(facts->arena,
+			    pool->has_delay ? "%s computes %.0f %% of its time, waits for a CPU "
+					      "%.0f %%, and for other things %.0f %%" :
+					      "%s computes %.0f %% of its time, waits for a CPU at "
+					      "least %.0f %%, and for that or other things "
+					      "%.0f %%",
+			    explain_title(facts, pool), cpu, delay, fmax(100 - cpu - delay, 0));
+}
+
+/* What a pool did with its time, if anything for most of it; NULL: nothing of note. */
 static const char *state_of(const struct facts *facts, const struct pool_facts *pool)
 {
 	const double life = (double)pool->all_life, cpu = (double)pool->cpu / life,
@@ -228,7 +245,7 @@ static const char *state_of(const struct facts *facts, const struct pool_facts *
 			!facts->target	     ? "" :
 			profile_has_kernel() ? " shows it" :
 					       " shows it, as root");
-	return NULL;
+	return parts_of(facts, pool);
 }
 
 static int by_time(const void *a, const void *b, const void *arg)
