@@ -38,6 +38,9 @@ like "$(cat "$T/out")" "no statistically significant difference in wall_time|tim
 bench -r 3 -e task-clock "sleep 0" "sleep 1"
 like "$(grep ' ran ' "$T/out")" "^'sleep 0' ran [0-9.]+ times faster than 'sleep 1' \(by [0-9.,]+ [^ ]+ [0-9.,]+ m?s\)$" \
 	"a significant difference has its interval, as in the table"
+bench -r 3 -e task-clock "sh -c 'exec sleep \$2' with-a-text-that-is-longer-than-a-sentence-shows 1 0" \
+	"sh -c 'exec sleep \$2' with-a-text-that-is-longer-than-a-sentence-shows 1 1"
+like "$(tr -s ' \n' ' ' <"$T/out")" "' \(benchmark 1\) ran [0-9.]+ times faster than .*' \(benchmark 2\)" "commands that begin alike have their numbers" || diag "$(cat "$T/out")"
 COLUMNS=60 bench -r 2 -e task-clock,cycles,instructions,page-faults:u "$PROG/pages 100" \
 	"sh -c 'exec true # with a longer text'"
 is "$(grep -vE '^(Benchmark| )' "$T/out" | grep -E '^.{61}' || true)" "" "the last lines are wrapped at COLUMNS"
