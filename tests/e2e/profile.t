@@ -612,6 +612,7 @@ pid=$!
 wait $pid
 is "$("$PMCTL" report --format json all.pmc | jq -c --argjson pid $pid '[.threads[] | select(.pid == $pid and .name == "worker").name]')" '["worker"]' \
 	"a thread that ran before has its name"
+like "$("$PMCTL" report all.pmc | head -n 1)" "^ pmcagent: several processes " "which has not the title of one of its processes"
 between "$("$PMCTL" report --format json all.pmc | jq '[.threads[].cpu_ns] | add')" 0 \
 	"$(jq -n "$(getconf _NPROCESSORS_ONLN) * 1000000000")" "no more CPU time than the CPUs have"
 

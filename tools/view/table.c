@@ -46,6 +46,10 @@ static const char *table_command(const struct pmc_view *view, const struct pmc_c
 	char runs[48];
 	struct pmc_out text;
 
+	/* Those of a machine, or several that were named: none of them is the command. */
+	if (coverage->recorded && coverage->processes > 1 && coverage->runs < 2 &&
+	    !(view->first->fixed.flags & PMC_PROCESS_FIRST))
+		return "several processes";
 	if (coverage->runs < 2)
 		return command[0] ? command : "(unknown command)";
 	pmc_out_to_mem(&text, runs, sizeof(runs));
