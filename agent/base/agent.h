@@ -61,6 +61,13 @@ struct agent_reported {
 	uint64_t pid_namespace;
 };
 
+/* The dump's descriptor, open over the exec of a program whose user may not open its path. */
+struct agent_passed {
+	uint64_t dev, ino;
+	uint32_t number; /* plus 1; 0: none */
+	uint32_t unused;
+};
+
 struct agent_job_fixed {
 	uint8_t id[16];
 	uint64_t owner;	   /* pid of the first process */
@@ -68,6 +75,7 @@ struct agent_job_fixed {
 	uint64_t events;   /* hash of the PMC_EVENTS text that the plan was made from */
 	char boot_id[AGENT_BOOT_ID];
 	struct agent_reported reported;
+	struct agent_passed dump;
 };
 
 /* The contents of PMC_JOB; job.c describes the text. */
@@ -180,9 +188,9 @@ void agent_notes_forget(void);
 int agent_job_parse(const char *text, struct agent_job *job);
 /* Takes what pmctl run says where there is no job yet. False: it says nothing. */
 bool agent_job_parse_first(const char *text, struct agent_reported *reported);
-/* Writes "PMC_JOB=..." into room of AGENT_JOB_TEXT; for an exec with what this image has reported.
- * False: it does not fit. */
-bool agent_job_text(char *text, bool with_reported);
+/* Writes "PMC_JOB=..." into room of AGENT_JOB_TEXT; for an exec with what this image has reported
+ * and, unless NULL, the descriptor that it passes on. False: it does not fit. */
+bool agent_job_text(char *text, bool with_reported, const struct agent_passed *dump);
 /* Whether the report is of this process, and not of one that had its PID before: other processes
  * pass it on. */
 bool agent_job_is_own(const struct agent_reported *reported);

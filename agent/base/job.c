@@ -106,7 +106,7 @@ static void fill_reported(struct agent_reported *now)
 	now->pid_namespace = agent.pid_namespace;
 }
 
-bool agent_job_text(char *text, bool with_reported)
+bool agent_job_text(char *text, bool with_reported, const struct agent_passed *dump)
 {
 	struct agent_job_fixed fixed = {
 		.owner = (uint64_t)agent.owner,
@@ -119,6 +119,8 @@ bool agent_job_text(char *text, bool with_reported)
 	memcpy(fixed.boot_id, agent.boot_id, sizeof(fixed.boot_id));
 	if (with_reported)
 		fill_reported(&fixed.reported);
+	if (dump)
+		fixed.dump = *dump;
 	pmc_out_str(&out, "PMC_JOB=2:");
 	pmc_out_packed(&out, (const uint8_t *)&fixed, sizeof(fixed));
 	pmc_out_char(&out, ':');

@@ -36,9 +36,15 @@ static bool is_own(int fd)
 	return false;
 }
 
+/* In a vfork child. */
+static bool is_kept(int fd)
+{
+	return agent_is_on() && agent_file_is_taken(fd);
+}
+
 static bool is_hidden(int fd)
 {
-	return agent_fds_ours(fd) && agent_active() && is_own(fd);
+	return agent_fds_ours(fd) && (agent_active() ? is_own(fd) : is_kept(fd));
 }
 
 /* The call, with the result of the given type, while no window is open. */
@@ -65,11 +71,13 @@ static int close_others(unsigned first, unsigned last, int flags)
 {
 	const int highest = atomic_load(&agent_fds_highest);
 	unsigned from = first;
+	bool active;
 
-	if (highest < 0 || first > last || !agent_active())
+	if (highest < 0 || first > last)
 		return (int)syscall(SYS_close_range, first, last, flags);
+	active = agent_active();
 	for (unsigned fd = first; fd <= last && fd <= (unsigned)highest; fd++) {
-		if (!is_own((int)fd))
+		if (!agent_fds_ours((int)fd) || !(active ? is_own((int)fd) : is_kept((int)fd)))
 			continue;
 		if (from < fd && syscall(SYS_close_range, from, fd - 1, flags) != 0)
 			return -1;

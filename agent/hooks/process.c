@@ -11,41 +11,89 @@
 #include "lib/base/file.h"
 
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 /* musl does not declare it. */
 AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],
 		       int flags);
 
 struct exec_env {
-	bool active;   /* the rows are written */
-	bool leaves;   /* noted: the new image lacks the agent */
-	uint64_t held; /* no window is open, whose limit the new image would have */
-	void *map;     /* PMC_JOB, then the list */
+	bool active;	      /* the rows are written */
+	enum agent_note lost; /* noted: why the new image lacks the agent; N_NOTES: it does not */
+	int passed;	      /* the dump, left open for it; -1: it is not */
+	uint64_t held;	      /* no window is open, whose limit the new image would have */
+	void *map;	      /* PMC_JOB, then the list */
 	size_t bytes;
 };
 
-/* A copy of envp with a new PMC_JOB; envp itself if it has none or one of pmctl run, which begins a
- * job, or without memory. */
-static char *const *exec_env_make(struct exec_env *env, char *const *envp)
+/* What a process that began as root has made of its IDs. */
+struct exec_ids {
+	bool other_user; /* than root */
+	bool secure;	 /* real and effective ones differ: the loader ignores LD_PRELOAD */
+};
+
+static struct exec_ids exec_ids_read(void)
 {
+	unsigned user[3], group[3];
+
+	/* Others cannot have changed them; a filter may kill for these calls. */
+	if (getauxval(AT_EUID) != 0 || agent_file_is_filtered() ||
+	    pmc_sys3(SYS_getresuid, &user[0], &user[1], &user[2]) != 0 ||
+	    pmc_sys3(SYS_getresgid, &group[0], &group[1], &group[2]) != 0)
+		return (struct exec_ids){ false, false };
+	return (struct exec_ids){ user[1] != 0, user[0] != user[1] || group[0] != group[1] };
+}
+
+/* In a vfork child memory belongs to its parent, which does not see whether the exec succeeds: the
+ * room stays, for the next such child of this thread. */
+static void *vfork_room(size_t bytes)
+{
+	static __thread void *map;
+	static __thread size_t room;
+
+	if (room < bytes) {
+		if (room)
+			munmap(map, room);
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		room = map == MAP_FAILED ? 0 : bytes;
+	}
+	if (room)
+		memset((char *)map + AGENT_JOB_TEXT, 0, room - AGENT_JOB_TEXT);
+	return room ? map : NULL;
+}
+
+static void *exec_room(struct exec_env *env, size_t bytes)
+{
+	if (!env->active)
+		return vfork_room(bytes);
+	env->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (env->map == MAP_FAILED)
+		return NULL;
+	env->bytes = bytes;
+	return env->map;
+}
+
+/* A copy of envp with a new PMC_JOB; envp itself if it has none or one of pmctl run, which begins a
+ * job, without memory, and in a vfork child that has nothing new to say. */
+static char *const *exec_env_make(struct exec_env *env, char *const *envp, bool other_user)
+{
+	struct agent_passed dump = { .number = 0 };
 	bool has_job = false;
 	size_t n = 0;
+	char *room;
 
-	env->bytes = 0;
 	for (; envp && envp[n]; n++)
 		has_job |= agent_env_is_job(envp[n]) && envp[n][8] && envp[n][8] != '0';
 	if (!has_job)
 		return envp;
-	env->bytes = AGENT_JOB_TEXT + (n + 2) * sizeof(*envp);
-	env->map =
-		mmap(NULL, env->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (env->map == MAP_FAILED) {
-		env->bytes = 0;
+	if (env->lost == N_NOTES)
+		env->passed = agent_file_pass(other_user, &dump);
+	if (!env->active && env->passed < 0)
 		return envp;
-	}
-	if (!agent_job_text(env->map, true))
+	room = exec_room(env, AGENT_JOB_TEXT + (n + 2) * sizeof(*envp));
+	if (!room || !agent_job_text(room, env->active, &dump))
 		return envp;
-	return agent_env_copy((char **)(void *)((char *)env->map + AGENT_JOB_TEXT), envp, env->map);
+	return agent_env_copy((char **)(void *)(room + AGENT_JOB_TEXT), envp, room);
 }
 
 /* Whether the file is missing, or nobody may execute it. By stat(2), which finds it by the same
@@ -70,8 +118,9 @@ static char *const *before(struct exec_env *env, int dir, const char *path, int 
 			   char *const *envp)
 {
 	int saved = errno;
+	struct exec_ids ids;
 
-	*env = (struct exec_env){ .active = false };
+	*env = (struct exec_env){ .active = false, .lost = N_NOTES, .passed = -1 };
 	/* No address of an environment: the call fails with EFAULT. */
 	if (envp && (uintptr_t)envp + 4096 < 2 * 4096)
 		return envp;
@@ -81,16 +130,19 @@ static char *const *before(struct exec_env *env, int dir, const char *path, int 
 		return envp;
 	}
 	/* Also in a vfork child, which shares the counters of the notes. */
-	env->leaves = agent.preloaded && !agent_env_preloads(envp);
-	if (env->leaves)
-		agent_note(NOTE_PRELOAD_LOST);
+	ids = exec_ids_read();
+	if (agent.preloaded && (ids.secure || !agent_env_preloads(envp)))
+		env->lost = ids.secure ? NOTE_EXEC_SECURE : NOTE_PRELOAD_LOST;
+	if (env->lost != N_NOTES)
+		agent_note(env->lost);
 	if (env->active) {
 		agent_before_exec();
-		envp = exec_env_make(env, envp);
+		envp = exec_env_make(env, envp, ids.other_user);
 		env->held = agent_fds_hold_for_exec();
 		if (!env->held)
 			agent_fds_exec_child();
 	} else if (agent_is_on()) {
+		envp = exec_env_make(env, envp, ids.other_user);
 		agent_fds_exec_child();
 	} else {
 		/* An exec ends the other threads, one of which may be writing. */
@@ -104,8 +156,9 @@ static int failed(struct exec_env *env, long result)
 {
 	int saved = errno;
 
-	if (env->leaves)
-		agent_note_withdraw(NOTE_PRELOAD_LOST);
+	if (env->lost != N_NOTES)
+		agent_note_withdraw(env->lost);
+	agent_file_unpass(env->passed);
 	if (env->active) {
 		agent_fds_let(env->held);
 		if (env->bytes)

@@ -10,6 +10,7 @@
 #include "lib/dump/output.h"
 
 #include <sched.h>
+#include <sys/auxv.h>
 
 const char *agent_file_name = "";
 static struct {
@@ -23,6 +24,8 @@ static struct {
 	dev_t root_dev;
 	ino_t root_ino;
 	_Atomic bool full;
+	_Atomic bool filtered; /* a seccomp filter was installed since the start */
+	bool of_root;	       /* the file belongs to root */
 } file = { .fd = -1 };
 
 /* ---- frames that wait to be written --------------------------------------------------------- */
@@ -99,6 +102,12 @@ void agent_file_path(void)
 void agent_file_filtered(void)
 {
 	atomic_store(&file.marked, false);
+	atomic_store(&file.filtered, true);
+}
+
+bool agent_file_is_filtered(void)
+{
+	return atomic_load(&file.filtered);
 }
 
 /* pmctl dump writes to a duplicate of the descriptor, never to a path named by this process. */
@@ -114,6 +123,19 @@ static int stat_path(const char *path, struct stat *st)
 	return (int)pmc_sys4(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
 
+static void opened(int fd, const struct stat *st)
+{
+	file.dev = st->st_dev;
+	file.ino = st->st_ino;
+	file.of_root = st->st_uid == 0;
+	/* After an exec of its own the first process has frames from before it. */
+	if (!agent.after_exec || agent.reported.dump_start > (uint64_t)st->st_size)
+		agent.reported.dump_start = (uint64_t)st->st_size;
+	/* A seccomp filter may permit only some commands of fcntl. */
+	atomic_store(&file.marked,
+		     !agent_is_filtered() && pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
+}
+
 static int open_plain(void)
 {
 	struct stat st;
@@ -126,19 +148,52 @@ static int open_plain(void)
 			   &st);
 	if (fd < 0)
 		return fd;
-	file.dev = st.st_dev;
-	file.ino = st.st_ino;
-	/* After an exec of its own the first process has frames from before it. */
-	if (!agent.after_exec || agent.reported.dump_start > (uint64_t)st.st_size)
-		agent.reported.dump_start = (uint64_t)st.st_size;
-	/* A seccomp filter may permit only some commands of fcntl. */
-	atomic_store(&file.marked,
-		     !agent_is_filtered() && pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
+	opened(fd, &st);
 	if (agent.out && stat_path("/", &st) == 0) {
 		file.root_dev = st.st_dev;
 		file.root_ino = st.st_ino;
 	}
 	return fd;
+}
+
+/* error: of the open by the path. */
+static int open_taken(int error)
+{
+	const bool refused = error == -EACCES || error == -EPERM || error == -ENOENT ||
+			     error == -EROFS || error == -EUSERS;
+	struct stat st;
+	int fd = refused ? agent_taken_fd(&st) : -1;
+
+	if (fd < 0 || !st.st_nlink)
+		return error;
+	opened(fd, &st);
+	agent_fds_mark(&fd, 1);
+	return fd;
+}
+
+int agent_file_pass(bool other_user, struct agent_passed *dump)
+{
+	struct stat st;
+	int fd = agent_taken_fd(&st);
+	const bool again = fd >= 0;
+
+	*dump = (struct agent_passed){ .number = 0 };
+	if (!again) {
+		fd = atomic_load(&file.fd);
+		if (!other_user || fd < 0 || !file.of_root || agent_file_is_filtered() ||
+		    !agent_file_is(fd) || pmc_sys3(SYS_fcntl, fd, F_SETFD, 0) != 0)
+			return -1;
+		st.st_dev = file.dev;
+		st.st_ino = file.ino;
+	}
+	*dump = (struct agent_passed){ st.st_dev, st.st_ino, (uint32_t)fd + 1, 0 };
+	return again ? -1 : fd;
+}
+
+void agent_file_unpass(int fd)
+{
+	if (fd >= 0)
+		pmc_sys3(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
 }
 
 /* Opens the dump at a high descriptor number. */
@@ -147,7 +202,7 @@ static int open_file(void)
 	int fd = open_plain(), moved;
 
 	if (fd < 0)
-		return fd;
+		return open_taken(fd);
 	moved = agent_fds_move(fd);
 	if (moved >= 0) {
 		syscall(SYS_close, fd);
@@ -183,7 +238,7 @@ __attribute__((noinline, cold)) static int open_now(void)
 		fd = -2;
 	}
 	if (!atomic_compare_exchange_strong(&file.fd, &expected, fd)) {
-		if (fd >= 0) {
+		if (fd >= 0 && fd != agent_taken_number()) {
 			agent_fds_unmark(&fd, 1);
 			syscall(SYS_close, fd);
 		}
@@ -202,7 +257,7 @@ static inline int ready(void)
 
 void agent_file_open(void)
 {
-	if (agent.out)
+	if (agent.out || (agent.after_exec && getauxval(AT_EUID) == 0))
 		ready();
 }
 
@@ -272,6 +327,9 @@ void agent_file_follow(void)
 
 	/* Not under a seccomp filter: newfstatat was not tested there. */
 	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !agent_file_is(fd))
+		return;
+	/* This user cannot create it again. */
+	if (fd == agent_taken_number())
 		return;
 	error = stat_path(agent_file_name, &st);
 	if (error == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
@@ -408,19 +466,27 @@ int agent_file_read(bool *named)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
 	const int now = atomic_load(&file.fd);
-	const int fd = pmc_fd_open(AT_FDCWD, agent_file_name, flags, 0);
+	int fd = pmc_fd_open(AT_FDCWD, agent_file_name, flags, 0), mine;
+	struct stat st;
 
 	*named = fd >= 0;
-	return *named || !agent_file_is(now) ? fd : pmc_fd_reopen(now);
+	if (!*named && agent_file_is(now))
+		fd = pmc_fd_reopen(now);
+	if (fd < 0 && (mine = agent_taken_fd(&st)) >= 0)
+		fd = (int)pmc_sys3(SYS_fcntl, mine, F_DUPFD_CLOEXEC, 0);
+	return fd;
 }
 
 bool agent_file_move(int fd)
 {
+	const bool is_taken = fd >= 0 && agent_taken_number() == fd;
 	int moved, old = fd;
 
-	if (fd < 0 || atomic_load(&file.fd) != fd)
+	if (fd < 0 || (atomic_load(&file.fd) != fd && !is_taken))
 		return false;
 	moved = agent_fds_move(fd);
+	if (is_taken)
+		agent_taken_moved(moved);
 	agent_fds_unmark(&fd, 1);
 	/* If that is -1 the next append opens the file again. */
 	atomic_compare_exchange_strong(&file.fd, &old, moved);
@@ -430,9 +496,10 @@ bool agent_file_move(int fd)
 
 void agent_file_forked(void)
 {
-	int fd = atomic_load(&file.fd);
+	int fd = atomic_load(&file.fd), kept = agent_taken_number();
 
 	agent_fds_mark(&fd, 1);
+	agent_fds_mark(&kept, 1);
 	atomic_store(&file.headed, false);
 	pending_done();
 	if (!agent.out || !strchr(agent.out, '%')) {
@@ -440,7 +507,7 @@ void agent_file_forked(void)
 			atomic_store(&file.fd, -1);
 		return;
 	}
-	if (fd >= 0 && agent_file_is(fd))
+	if (fd >= 0 && fd != kept && agent_file_is(fd))
 		syscall(SYS_close, fd);
 	atomic_store(&file.fd, -1);
 	agent_file_path();

@@ -10,7 +10,8 @@ void agent_file_path(void);
 /* Opens PMC_OUT of a first process at once, to report what is wrong with it. 0, or -errno after one
  * line on stderr; the file is unchanged then. */
 int agent_file_check(void);
-/* Opens PMC_OUT if it is not open yet, so that pmctl dump can write to it. */
+/* Opens PMC_OUT if it is not open yet, so that pmctl dump can write to it; after an exec a private
+ * dump, too, if this is root, who may change the user. */
 void agent_file_open(void);
 /* If the dump was renamed or deleted, creates it again under its name for later frames. */
 void agent_file_follow(void);
@@ -51,6 +52,13 @@ int agent_file_read(bool *named);
 bool agent_file_is(int fd);
 /* A seccomp filter is about to be installed: uses only system calls that were tried under it. */
 void agent_file_filtered(void);
+bool agent_file_is_filtered(void);
+/* Before an exec; other_user: this process has given up root. Where the new image could not open
+ * the dump, its descriptor stays open and *dump says so, for PMC_JOB. The descriptor that has lost
+ * FD_CLOEXEC for that, for agent_file_unpass() if the exec fails; -1: none. Also in a vfork child.
+ */
+int agent_file_pass(bool other_user, struct agent_passed *dump);
+void agent_file_unpass(int fd);
 /* In a forked child: a file of its own if the pattern has it, and new header frames. */
 void agent_file_forked(void);
 
@@ -61,6 +69,19 @@ struct agent_write_guard {
 };
 void agent_write_guard_begin(struct agent_write_guard *guard);
 void agent_write_guard_end(const struct agent_write_guard *guard, bool failed);
+
+/* ---- taken.c ---- */
+/* In the new image: the descriptor of PMC_JOB, if it is what PMC_JOB says and an agent's. While
+ * single-threaded. */
+void agent_file_take(const struct agent_passed *dump);
+/* Its number; -1: there is none. It may be another file's by now. */
+int agent_taken_number(void);
+/* The same, -1 too if it is another file's. Fills *st. */
+int agent_taken_fd(struct stat *st);
+/* Whether this is the descriptor. Also in a vfork child, which keeps it for its exec. */
+bool agent_file_is_taken(int fd);
+/* It has another number now, or, -1, none. */
+void agent_taken_moved(int fd);
 
 /* ---- open.c ---- */
 /* Names of dumps, and why one cannot be opened. Async-signal-safe. */

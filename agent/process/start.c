@@ -148,16 +148,19 @@ __attribute__((cold)) static bool prepare(int argc, char **argv, char **envp)
 	if (!agent.first || agent.after_exec)
 		agent_identity(agent.identity);
 	agent_file_path();
+	agent_file_take(&job.fixed.dump);
 	if (!agent.first) {
 		agent_file_open();
 		return true;
 	}
 	agent_begin_outputs(envp);
 	agent_boot_id(); /* for the job's other processes */
-	if (!agent.after_exec) {
+	if (agent.after_exec) {
+		agent_file_open();
+	} else {
 		char *text = pmc_arena_alloc(&agent.arena, AGENT_JOB_TEXT);
 
-		agent.job_text = text && agent_job_text(text, false) ? text : NULL;
+		agent.job_text = text && agent_job_text(text, false, NULL) ? text : NULL;
 		if (text)
 			pmc_arena_shrink(&agent.arena, text, strlen(text) + 1);
 	}

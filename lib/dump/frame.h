@@ -48,6 +48,8 @@ struct pmc_process_text {
 uint64_t pmc_build_process(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
 			   const struct pmc_process_fixed *fixed,
 			   const struct pmc_process_text *text);
+/* Codes of agent/base/notes.def: a program was executed without the agent. */
+enum { PMC_NOTE_PRELOAD_LOST = 36, PMC_NOTE_EXEC_SECURE = 37 };
 uint64_t pmc_build_note(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
 			const struct pmc_note_fixed *fixed, const char *text);
 /* The module is cut after 3,000 bytes and the symbol after 900: the frame fits PMC_SITE_BYTES. */
