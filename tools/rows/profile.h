@@ -388,6 +388,8 @@ const struct pmc_p_stack *pmc_profile_next_stack(const struct pmc_profile *profi
 /* The names that the dump has for an address in a stack of that process; NULL: none. */
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 					    const struct pmc_p_frame *frame);
+/* Whether a note of the image says that it executed a program without the agent. */
+bool pmc_process_lost_agent(const struct pmc_p_process *process);
 /* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
  * the last time known of it. */
 bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);

@@ -358,6 +358,15 @@ void profile_close_totals(struct pmc_profile *profile)
 	}
 }
 
+bool pmc_process_lost_agent(const struct pmc_p_process *process)
+{
+	for (unsigned i = 0; i < process->n_notes; i++)
+		if (process->notes[i].fixed.code == PMC_NOTE_PRELOAD_LOST ||
+		    process->notes[i].fixed.code == PMC_NOTE_EXEC_SECURE)
+			return true;
+	return false;
+}
+
 bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
 {
 	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;

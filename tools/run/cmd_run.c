@@ -211,6 +211,7 @@ static bool check(struct run_child *child)
 		return false;
 	if (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED) {
 		child->end_ns = pmc_now_ns();
+		child->user = info.si_uid;
 		run_reap(child);
 		return true;
 	}

@@ -51,12 +51,12 @@ static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *
 	}
 }
 
-/* How it ended unseen; has_rows: of some threads. */
-static const char *how(const struct run_child *child, bool has_rows, char text[200])
+/* How it ended unseen; has_rows: of some threads, otherwise reason: why it has none. */
+static const char *how(const struct run_child *child, bool has_rows, const char *reason,
+		       char text[200])
 {
 	if (!WIFSIGNALED(child->status))
-		return has_rows ? "ended by a system call that the agent did not see" :
-				  "did not load the agent";
+		return has_rows ? "ended by a system call that the agent did not see" : reason;
 	snprintf(text, 200, "was killed by signal %d (%s)%s", WTERMSIG(child->status),
 		 strsignal(WTERMSIG(child->status)),
 		 has_rows ? "" : " before it wrote rows, or did not load the agent");
@@ -76,6 +76,31 @@ __attribute__((format(printf, 5, 6))) static void put_note(struct pmc_frame_buf 
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	pmc_build_note(buf, identity, snapshot, &note, text);
+}
+
+/* Whether an agent has created the private dump, which is empty. */
+static bool is_created(const struct run *run)
+{
+	struct stat st;
+
+	return run->dump.private_dir[0] && stat(run->dump.file, &st) == 0 && !st.st_size;
+}
+
+/* Why the program has no rows; before: the image that it replaced by exec, or NULL. */
+static const char *no_rows(const struct run *run, const struct pmc_p_process *before,
+			   char text[100])
+{
+	if (before && pmc_process_lost_agent(before))
+		return "did not load the agent";
+	/* A dump of root is for root only. */
+	if (!geteuid() && run->child.user) {
+		snprintf(text, 100, "ran as user %u, who may not write to the dump",
+			 (unsigned)run->child.user);
+		return text;
+	}
+	return is_created(run) ?
+		       "could not write to the dump (a limit of file sizes, or no space)" :
+		       "did not load the agent, or could not write to the dump";
 }
 
 /* CPU time of the children that it waited for. */
@@ -144,7 +169,7 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 		put_note(buf, known->identity, known->snapshot + 1, NOTE_KILLED,
 			 "%s %s: threads that ran then have no row, or one as of the last "
 			 "snapshot%s",
-			 known->exe, how(&run->child, true, ended),
+			 known->exe, how(&run->child, true, NULL, ended),
 			 run->config.interval ? "" : " (pmctl run -I 100ms takes some)");
 	}
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
@@ -190,9 +215,10 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 		.flags = PMC_PROCESS_FIRST,
 		.rank = -1,
 	};
-	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES], text[200];
+	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES], text[200], why[100];
 	char labels[PMC_LABELS_BYTES];
 	struct pmc_process_text names = { host, boot_id, run->program.path, cmdline, labels };
+	const char *reason = no_rows(run, before, why);
 	uint8_t identity[16];
 	struct pmc_out out;
 
@@ -216,7 +242,7 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 		pmc_build_process(buf, identity, 1, &fixed, &names);
 		put_note(buf, identity, 1, NOTE_NO_AGENT,
 			 "the program that it became by exec %s: no thread rows",
-			 how(child, false, text));
+			 how(child, false, reason, text));
 		return;
 	}
 	find_identity(run, profile, identity, fixed.job);
@@ -229,7 +255,7 @@ static void complete_new(struct pmc_frame_buf *buf, const struct run *run,
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
 	put_note(buf, identity, 1, NOTE_NO_AGENT, "%s %s: no thread rows%s%s", run->program.image,
-		 obstacle ? obstacle : how(child, false, text),
+		 obstacle ? obstacle : how(child, false, reason, text),
 		 fixed.children_cpu_ns || profile->n_processes ?
 			 "; its faults and switches are in no row either, as they include those of "
 			 "the children it waited for" :
@@ -249,6 +275,9 @@ static void warn_lost(const struct run *run, const struct pmc_profile *profile, 
 		tool_warn("cannot write how %s ended to %s: %s", run->cmd[0], run->dump.file, why);
 }
 
+static int append_to_image(const struct run *run, const struct pmc_p_process *image,
+			   const char **why);
+
 /* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended; of
  * the program after it if it ended by exec. False if it could not be written. */
 static bool complete(struct run *run, const struct pmc_profile *profile,
@@ -265,7 +294,7 @@ static bool complete(struct run *run, const struct pmc_profile *profile,
 		complete_known(&buf, run, profile, known);
 	else
 		complete_new(&buf, run, profile, known);
-	fd = run_dump_append(run, &why);
+	fd = run->dump.pattern ? append_to_image(run, known, &why) : run_dump_append(run, &why);
 	if (fd >= 0 && buf.len) {
 		n = write(fd, buf.data, buf.len);
 		if (n != (ssize_t)buf.len)
@@ -530,6 +559,49 @@ static int read_files(const struct run *run, const uint8_t *job, struct pmc_prof
 	return result;
 }
 
+static bool has_image(const struct pmc_profile *profile, const uint8_t identity[16])
+{
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		if (profile->processes[i]->known &&
+		    memcmp(profile->processes[i]->identity, identity, 16) == 0)
+			return true;
+	return false;
+}
+
+static bool file_has_image(const struct run *run, const char *path, const uint8_t identity[16])
+{
+	const struct pmc_profile_options options = { .only_job = NULL };
+	struct pmc_profile profile;
+	bool found;
+
+	pmc_profile_init(&profile, &options);
+	found = add_file(run, path, &profile) == 0;
+	if (found) {
+		pmc_profile_finish(&profile);
+		found = has_image(&profile, identity);
+	}
+	pmc_profile_free(&profile);
+	return found;
+}
+
+/* The file of a pattern that has this image. Of a pattern's other files only the agent knows which
+ * is its own. -1: none can be written to. */
+static int append_to_image(const struct run *run, const struct pmc_p_process *image,
+			   const char **why)
+{
+	glob_t found = { 0 };
+	struct stat st;
+	int fd = -1;
+
+	*why = NULL;
+	if (glob(run->dump.file, GLOB_NOSORT | ALSO_HIDDEN, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc && fd < 0; i++)
+			if (file_has_image(run, found.gl_pathv[i], image->identity))
+				fd = pmc_dump_open(found.gl_pathv[i], false, &st);
+	globfree(&found);
+	return fd;
+}
+
 /* The agent may know the start of a process only from /proc/PID/stat, which rounds it down. */
 #define START_UNIT_NS 10000000u
 
@@ -585,8 +657,7 @@ static int read_job(struct run *run, struct pmc_profile *profile)
 	if (known)
 		memcpy(job, first->fixed.job, sizeof(job));
 	again = known && has_other_jobs(profile, job);
-	/* Of a pattern's files only the agent knows which is its own. */
-	if (lacks_end(run, profile, first) && !run->dump.pattern)
+	if (lacks_end(run, profile, first) && (!run->dump.pattern || known))
 		again |= complete(run, profile, first);
 	if (!again)
 		return 0;

@@ -23,6 +23,7 @@
 struct run_child {
 	pid_t pid;
 	int status;		   /* as wait4 returns it */
+	uid_t user;		   /* the real one, at its end */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_ns;	   /* of the process alone */
 	uint64_t max_rss_bytes;
