@@ -64,6 +64,13 @@ static bool is_open(const struct pmc_p_process *process)
 	       !is_recorded(process);
 }
 
+/* The program that it became by exec is in no frame: pmctl run adds it to its own first process. */
+static bool lacks_last_image(const struct pmc_p_process *process)
+{
+	return process->known && process->fixed.how_ended == PMC_ENDED_EXEC &&
+	       process->origin->last_image == process;
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_coverage *coverage)
 {
@@ -83,6 +90,11 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	/* Threads that ran at the end may be in no row. */
 	coverage->lacks_rows |= fixed->how_ended == PMC_ENDED_SIGNAL && fixed->how_code == SIGKILL;
 	coverage->lacks_rows |= !process->n_threads && fixed->cpu_ns;
+	coverage->lacks_rows |= pmc_process_lost_agent(process);
+	if (lacks_last_image(process)) {
+		coverage->lacks_rows = true;
+		coverage->unseen_ends += (fixed->flags & PMC_PROCESS_FIRST) != 0;
+	}
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
