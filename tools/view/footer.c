@@ -6,7 +6,10 @@
 #include "tools/view/view.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Room for a line with the names of 1024 events. */
 enum { LINE_CAP = 1 << 17 };
@@ -496,11 +499,31 @@ static void uncounted(struct pmc_view *view)
 		     tallies.list[i].text);
 }
 
+/* Unless a note of pmctl run says so. */
+static void killed(const struct pmc_p_process *process, struct pmc_view *view,
+		   struct table_tallies *tallies)
+{
+	const int signo = process->fixed.how_code;
+	char text[PATH_MAX + 100];
+
+	if (!process->known || !(process->fixed.flags & PMC_PROCESS_FIRST) ||
+	    process->fixed.how_ended != PMC_ENDED_SIGNAL)
+		return;
+	for (unsigned n = 0; n < process->n_notes; n++)
+		if (strstr(process->notes[n].text, "was killed by signal"))
+			return;
+	snprintf(text, sizeof(text), "%s was killed by signal %d (%s)",
+		 process->exe[0] ? process->exe : "the program", signo, strsignal(signo));
+	table_tally(tallies, 0, pmc_arena_strdup(view->arena, text), 1);
+}
+
 static void notes(struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
 	struct table_tallies tallies = { .n = 0 };
 
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		killed(profile->processes[i], view, &tallies);
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		for (unsigned n = 0; n < profile->processes[i]->n_notes; n++) {
 			const struct pmc_p_note *note = &profile->processes[i]->notes[n];
