@@ -3,11 +3,13 @@
  * job.c - writes and parses PMC_JOB, the only variable that the agent puts into the environment.
  *
  * 2:<struct agent_job_fixed>:<plan>:<p|o><path>
- * The struct and the plan, its EVENTSET frame or empty, are packed (pmc_out_packed). The path comes
- * last, unquoted: p for the job's private dump, o for the absolute PMC_OUT. "off" keeps agents in
- * descendants dormant. pmctl run starts the first process with nothing, or with 0 and ten numbers:
- * its pid, the time of the exec, and of before it run delay, CPU time, minor and major faults,
- * voluntary and involuntary switches, user time and system time; spaces leave room for the job's.
+ * The struct, at an exec by another user with the descriptor that is left open
+ * (agent/output/taken.c), and the plan, its EVENTSET frame or empty, are packed (pmc_out_packed).
+ * The path comes last, unquoted: p for the job's private dump, o for the absolute PMC_OUT. "off"
+ * keeps agents in descendants dormant. pmctl run starts the first process with nothing, or with 0
+ * and ten numbers: its pid, the time of the exec, and of before it run delay, CPU time, minor and
+ * major faults, voluntary and involuntary switches, user time and system time; spaces leave room
+ * for the job's.
  */
 #include "agent/base/agent.h"
 #include "lib/base/file.h"

@@ -4,7 +4,8 @@
  * execl execle execlp fexecve execveat _exit _Exit quick_exit abort daemon.
  *
  * A failed exec leaves the rows live; one of a file that cannot be executed writes none, as a
- * search of PATH makes many. In a vfork child all of these only forward.
+ * search of PATH makes many. In a vfork child all of these only forward, but leave the dump open
+ * for another user.
  */
 #include "agent/hooks/hooks.h"
 #include "agent/hooks/exec_args.h"
