@@ -130,6 +130,9 @@ left() {
 }
 is "$(left sh -c 'env -u LD_PRELOAD true; LD_PRELOAD= /bin/true; /bin/true')" 2 \
 	"programs executed without LD_PRELOAD are counted in a note" || diag_file run.json run.json
+like "$("$PMCTL" report run.pmc)" "threads? counted, perhaps not all" "and the number of threads is not said to be complete"
+left sh -c 'env true; true' >/dev/null
+like "$("$PMCTL" report run.pmc)" "3 of 3 threads counted|2 of 2 threads counted" "without such programs it is"
 is "$(left sh -c 'LD_PRELOAD= "$0/none"; LD_PRELOAD= /dev/null; true' "$T")" 0 "an exec that fails is not"
 
 # A search of PATH tries files that are not there. None of these tries writes the rows.

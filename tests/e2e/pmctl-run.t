@@ -185,6 +185,14 @@ run "$PMCTL" run --report "json=$T/killed.json" -o killed.pmc -- sh -c 'kill -KI
 is "$(json killed.json '.processes[0].how_ended')" signal:9 "killed by SIGKILL: the report has signal:9"
 run "$PMCTL" report --format json killed.pmc
 is "$(json "$T/out" '.processes[0].how_ended')" signal:9 "killed by SIGKILL: the dump has signal:9"
+is "$("$PMCTL" report killed.pmc | tr -s ' \n' ' ' | grep -o "killed by signal 9" | wc -l)" 1 "killed by SIGKILL: the table says so once"
+rm -f segv.pmc
+run "$PMCTL" run -o segv.pmc -- sh -c 'kill -SEGV $$'
+like "$(cat err)" "note: [^ ]*sh was killed by signal 11 \(Segmentation fault\)" "killed by SIGSEGV, with all rows: a note"
+"$PMCTL" report segv.pmc >out
+like "$(cat out)" "note: [^ ]*sh was killed by signal 11" "and in a report of the file"
+run "$PMCTL" run -- sh -c 'sh -c "kill -SEGV \$\$"; :'
+unlike "$(cat err)" "was killed" "not of a child"
 run "$PMCTL" run --report "json=$T/killed.json" -- sh -c '/bin/true; kill -KILL $$'
 is "$(json killed.json '[.processes[].how_ended] | sort | join(" ")')" "exit:0 signal:9" \
 	"killed by SIGKILL: a child that exited normally has exit:0"
