@@ -354,6 +354,43 @@ like "$("$PMCTL" report --format json left.pmc | jq -r '.threads[] | select(.sta
 	"^(not-)?counted$" "its events are counted where the kernel permits"
 finish
 
+# ---- a child of vfork, which has its parent's memory and so its agent -----------------------------
+cat >shares.c <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	if (!vfork()) {
+		(void)!write(1, "ready\n", 6);
+		(void)!read(0, &c, 1);
+		_exit(0);
+	}
+	return wait(NULL) < 0;
+}
+END
+gcc -O1 -o shares shares.c
+PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/shares.pmc" target ./shares
+child=$(pgrep -P "$pid")
+refuses 1 "process $child has no agent of its own, .*: name $pid instead" "a child of vfork" dump "$child" -o child.pmc
+refuses 1 "process $child has no agent of its own" "pmctl ctl: a child of vfork" ctl "$child" stop
+is "$(ls child.pmc 2>&1 >/dev/null | wc -l)" 1 "a child of vfork: no file is written"
+run "$PMCTL" dump "$pid"
+is "$status $(cat "$T/out")" "0 $T/shares.pmc" "its parent, which waits for it, can be dumped"
+finish
+: >log
+"$PMCTL" run -I 5ms -e page-faults -o shared.pmc --report off -- ./shares <in >log &
+pid=$!
+exec 9>in
+await grep -q ready log
+taken() { "$PMCTL" report --timeline --format json shared.pmc 2>/dev/null | jq -s 'map(.t_ns) | unique | length'; }
+further() { [ "$(taken)" -ge "$1" ]; }
+# At least three rounds are as a whole while the child is there.
+await further $(($(taken) + 10))
+finish
+is "$("$PMCTL" report --timeline --format json shared.pmc | jq -s 'map(.events[0].state) | unique | join(" ")')" '"counted"' \
+	"run -I while there is a child of vfork: no snapshot lacks values"
+
 # ---- as an unprivileged user ---------------------------------------------------------------------
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach_agent.c - an agent that is kept open: found, refused, damaged; this process plays it.
  */
-#include "lib/live/control.h"
-#include "tools/attach/agent.h"
+#include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* In .data: it is looked for in the first MiB of data, and the sanitizers' own .bss is larger. */
@@ -23,6 +24,7 @@ static int set_up(void **state)
 		.version = PMC_CONTROL_VERSION,
 		.bytes = sizeof(control),
 		.state = PMC_CONTROL_ON,
+		.pid = getpid(),
 		.registry = (uintptr_t)&registry,
 	};
 	if (registry_init(&registry, 0, 0, 16) != 0)
@@ -97,6 +99,39 @@ static void no_agent_is_no_error(void **state)
 	assert_string_equal(why, "");
 }
 
+static int no_act(struct attach *target, void *arg)
+{
+	return 0;
+}
+
+/* Memory of the parent's, or a copy of it, with the parent's agent. */
+static void the_agent_of_another_process_is_none(void **state)
+{
+	char parent[32], byte;
+	pid_t child;
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		close(ends[1]);
+		(void)!read(ends[0], &byte, 1);
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_null(attach_agent_open(child, why));
+	assert_string_equal(why, "");
+	tool_keep_errors(why, sizeof(why));
+	assert_int_equal(attach_act(child, 0, no_act, NULL), EXIT_FAIL);
+	assert_int_equal(attach_act(child, ATTACH_PATIENT, no_act, NULL), ATTACH_AGAIN);
+	tool_keep_errors(NULL, 0);
+	snprintf(parent, sizeof(parent), "name %d instead", getpid());
+	assert_non_null(strstr(why, parent));
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 static void another_version_is_said(void **state)
 {
 	control.version++;
@@ -137,6 +172,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ends_while_it_is_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_agent_is_no_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_agent_of_another_process_is_none, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(another_version_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damage_is_said, set_up, tear_down),
 		cmocka_unit_test(errors_are_kept_until_asked_for),

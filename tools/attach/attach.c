@@ -523,6 +523,27 @@ static bool same_namespace(const struct attach *target)
 	       (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
 }
 
+/* A child of vfork has the memory of its parent, and so the parent's agent, which counts no thread
+ * of the child; a forked child that the agent has not noticed has a copy of it. */
+static int check_owner(struct attach *target)
+{
+	uint64_t pid = 0, owner = (uint64_t)target->control.pid;
+	char text[16384];
+
+	pmc_file_read_at(target->dir, "status", text, sizeof(text));
+	if (!pmc_proc_last(text, "NStgid", &pid) || pid == owner)
+		return 0;
+	target->address = 0;
+	if (target->patient)
+		return ATTACH_AGAIN;
+	if (target->other_pid_namespace)
+		pmc_proc_number(text, "PPid", &owner);
+	return tool_fail(EXIT_FAIL,
+			 "process %d has no agent of its own, only that of process %d, whose child "
+			 "by vfork or clone it is: name %d instead",
+			 target->pid, (int)owner, (int)owner);
+}
+
 int attach_open(struct attach *target, pid_t pid, unsigned flags)
 {
 	int error = attach_enter(target, pid, flags & ATTACH_WRITE);
@@ -536,7 +557,8 @@ int attach_open(struct attach *target, pid_t pid, unsigned flags)
 	if (!target->address)
 		return target->patient ? ATTACH_AGAIN : no_agent(target);
 	target->other_pid_namespace = !same_namespace(target);
-	return read_control(target);
+	error = read_control(target);
+	return error ? error : check_owner(target);
 }
 
 static void forget_slots(struct attach *target)

@@ -62,7 +62,7 @@ struct attach {
 	/* The same; of a live thread if the main thread has ended. */
 	int image, files;
 	int mem;	  /* /proc/PID/mem: the memory of the program that ran at the open */
-	uint64_t address; /* of the control block, in that process; 0: none */
+	uint64_t address; /* of the control block, in that process; 0: none of its own */
 	struct pmc_control control;
 	struct attach_image *images;
 	size_t n_images, image_room;
