@@ -131,6 +131,36 @@ static void intervals_of_a_delayed_start(void **state)
 	has_lines(text, "1400000000,,,,\n1600000000,30000000,50.000000,7,30000000\n");
 }
 
+/* A snapshot without values has no difference from the one before, nor has the next one from it. */
+static void intervals_around_a_failed_reading(void **state)
+{
+	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
+						     0 } };
+	static const unsigned cpu_ms[] = { 20, 0, 50, 70 }, delay_ms[] = { 10, 0, 370, 380 };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(1, 0, 0);
+	char *text;
+
+	made_begin();
+	process.eventset = thread.eventset = made_set(clock, 1);
+	made_process(1, &process, "node", "/bin/app", "app");
+	for (unsigned i = 0; i < 4; i++) {
+		const uint64_t cpu_ns = cpu_ms[i] * MS;
+		const struct made_value value = { cpu_ns, cpu_ns, i == 1 ? 3 : 0, 1, { cpu_ns } };
+
+		thread.time_ns = (1200 + 200 * i) * MS;
+		thread.cpu_ns = cpu_ns;
+		thread.delay_ns = delay_ms[i] * MS;
+		thread.flags = i == 1 ? PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE : PMC_THREAD_DELAY;
+		made_thread(1, thread, "read", &value, 1);
+	}
+	text = csv("t_ns,cpu_ns,run_delay_ns,task-clock,task-clock.state", true);
+	has_lines(text, "1200000000,20000000,10000000,20000000,counted\n"
+			"1400000000,,,,not-counted\n"
+			"1600000000,,,,not-counted\n"
+			"1800000000,20000000,10000000,20000000,counted\n");
+}
+
 /* pmctl dump read a thread that had ended. */
 static void an_interval_after_the_end(void **state)
 {
@@ -495,6 +525,7 @@ int main(void)
 		cmocka_unit_test(busy_of_short_threads),
 		cmocka_unit_test(interval_of_an_adopted_thread),
 		cmocka_unit_test(intervals_of_a_delayed_start),
+		cmocka_unit_test(intervals_around_a_failed_reading),
 		cmocka_unit_test(an_interval_after_the_end),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),

@@ -253,7 +253,8 @@ static void put_counters(struct chrome *c, const struct pmc_p_thread *before,
 	const double factor = seconds > 0 ? 1 / seconds : 0;
 	const bool same = before && before->set == now->set;
 
-	if (!(now->fixed.flags & PMC_THREAD_NO_CPU))
+	if (!(now->fixed.flags & PMC_THREAD_NO_CPU) &&
+	    !(before && before->fixed.flags & PMC_THREAD_NO_CPU))
 		put_rate(c, now, NULL, at_ns,
 			 factor / 1e9 *
 				 (double)pmc_sub_sat(now->fixed.cpu_ns,

@@ -7,10 +7,10 @@
 #include "lib/dump/words.h"
 #include "tools/rows/tables.h"
 
-/* What is needed of a row; `delay_ns` is 0 where it is not known. */
+/* What is needed of a row. */
 struct point {
-	bool known;
-	int event; /* run-delay; -1: the row's own delay */
+	bool known; /* run delay and CPU time */
+	int event;  /* run-delay; -1: the row's own delay */
 	uint64_t delay_ns, cpu_ns, reset_ns, on_ns;
 };
 
@@ -35,11 +35,10 @@ static struct point point_of(const struct pmc_profile *profile, const struct pmc
 		.on_ns = fixed->start_ns ? pmc_thread_on_ns(fixed, fixed->time_ns) : fixed->time_ns,
 	};
 
-	if (point.event >= 0 && pmc_count_has_value(&thread->counts[point.event]))
-		point.delay_ns = thread->counts[point.event].raw;
-	else if (point.event < 0 && fixed->flags & PMC_THREAD_DELAY)
-		point.delay_ns = fixed->delay_ns;
-	point.known = point.delay_ns && !(fixed->flags & PMC_THREAD_NO_CPU);
+	point.delay_ns = point.event >= 0 ? thread->counts[point.event].raw : fixed->delay_ns;
+	point.known = (point.event >= 0 ? pmc_count_has_value(&thread->counts[point.event]) :
+					  !!(fixed->flags & PMC_THREAD_DELAY)) &&
+		      !(fixed->flags & PMC_THREAD_NO_CPU);
 	return point;
 }
 
@@ -50,22 +49,24 @@ static void spread(struct pmc_profile *profile, struct pmc_p_row **rows, uint64_
 	struct point now = point_of(profile, rows[n - 1], buf), before;
 	uint64_t ahead_ns = 0; /* of `now`, beyond what its row had */
 
-	for (uint64_t i = n - 1; i; i--, now = before) {
+	for (uint64_t i = n - 1; i; i--) {
 		uint64_t room_ns;
 
 		before = point_of(profile, rows[i - 1], buf);
+		if (now.known && !before.known && before.reset_ns == now.reset_ns)
+			continue;
 		if (!now.known || before.reset_ns != now.reset_ns) {
 			ahead_ns = 0;
+			now = before;
 			continue;
 		}
 		room_ns = pmc_sub_sat(pmc_sub_sat(now.on_ns, before.on_ns),
 				      pmc_sub_sat(now.cpu_ns, before.cpu_ns));
 		pmc_add_sat(&ahead_ns, pmc_sub_sat(now.delay_ns, before.delay_ns));
 		ahead_ns = pmc_sub_sat(ahead_ns, room_ns);
-		if (!ahead_ns)
-			continue;
-		rows[i - 1] = profile_add_delay(profile, rows[i - 1], now.event, ahead_ns);
-		before.known = true;
+		if (ahead_ns)
+			rows[i - 1] = profile_add_delay(profile, rows[i - 1], now.event, ahead_ns);
+		now = before;
 	}
 }
 

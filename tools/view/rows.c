@@ -528,13 +528,25 @@ void pmc_view_histograms(struct pmc_lines *lines)
 
 /* ---- rows of lines ----------------------------------------------------------------------- */
 
+/* Whether it has a value, or was 0 as the event has not run yet. */
+static bool is_known(const struct pmc_count *count)
+{
+	return pmc_count_has_value(count) || count->error == PMC_REASON_NOT_STARTED ||
+	       (count->error == PMC_REASON_NEVER_RAN && count->enabled_ns);
+}
+
 /* One count of the step: not counted if the event was never on the PMU in it. */
 static void count_step(struct pmc_count *step, const struct pmc_count *now,
 		       const struct pmc_count *before)
 {
 	*step = *now;
-	if (!pmc_count_has_value(now) || !before || !pmc_count_has_value(before))
+	if (!pmc_count_has_value(now) || !before)
 		return;
+	/* A difference needs both ends. */
+	if (!is_known(before)) {
+		*step = (struct pmc_count){ .state = before->state, .error = before->error };
+		return;
+	}
 	step->raw = pmc_sub_sat(now->raw, before->raw);
 	if (now->added)
 		step->added = pmc_sub_sat(now->added, pmc_count_value(before));
@@ -589,6 +601,7 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	const struct pmc_p_thread *now, *before = NULL;
 	struct pmc_thread_fixed *fixed = &buf->step.fixed;
 	uint64_t since, on_ns, dt_ns;
+	bool begun;
 
 	now = pmc_profile_thread(view->profile, at[0], &buf->now);
 	if (at > view->rows && at < view->rows + view->n_rows && pmc_same_thread(at[-1], at[0]))
@@ -598,12 +611,14 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	/* Values from before a reset are lost, so the step starts at the reset. */
 	if (before && fixed->reset_ns > before->fixed.reset_ns)
 		before = NULL;
+	begun = before && has_begun(&before->fixed);
 	since = before		? before->fixed.time_ns :
 		fixed->reset_ns ? fixed->reset_ns :
 				  fixed->start_ns;
 	if (now->set && now->counts) {
 		for (unsigned i = 0; i < now->set->count; i++)
-			count_step(&buf->counts[i], &now->counts[i], count_before(before, now, i));
+			count_step(&buf->counts[i], &now->counts[i],
+				   count_before(begun ? before : NULL, now, i));
 		buf->step.counts = buf->counts;
 	}
 	if (before) {
@@ -619,8 +634,7 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 			pmc_sub_sat(fixed->involuntary_switches, was->involuntary_switches);
 		if (!on_ns && fixed->off_ns > was->off_ns)
 			skip_step(&buf->step, buf->counts);
-		/* A difference needs both ends. */
-		if (has_begun(was))
+		if (begun)
 			fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
 		if (was->flags & PMC_THREAD_DELAY)
 			fixed->delay_ns = pmc_sub_sat(fixed->delay_ns, was->delay_ns);
