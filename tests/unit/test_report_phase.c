@@ -161,6 +161,29 @@ static void intervals_around_a_failed_reading(void **state)
 			"1800000000,20000000,10000000,20000000,counted\n");
 }
 
+/* A thread that waited 500 ms before its start; the second snapshot took running for waiting. */
+static void steps_of_run_delay_add_up(void **state)
+{
+	static const unsigned cpu_ms[] = { 20, 110, 200 }, delay_ms[] = { 680, 790, 770 };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(1, 0, 0);
+	char *text;
+
+	made_begin();
+	made_process(1, &process, "node", "/bin/app", "app");
+	for (unsigned i = 0; i < 3; i++) {
+		thread.time_ns = (1200 + 200 * i) * MS;
+		thread.cpu_ns = cpu_ms[i] * MS;
+		thread.delay_ns = delay_ms[i] * MS;
+		thread.flags = PMC_THREAD_DELAY;
+		made_thread(1, thread, "starved", NULL, 0);
+	}
+	text = csv("t_ns,dt_ns,run_delay_ns", true);
+	has_lines(text, "1200000000,700000000,680000000\n"
+			"1400000000,200000000,90000000\n"
+			"1600000000,200000000,0\n");
+}
+
 /* pmctl dump read a thread that had ended. */
 static void an_interval_after_the_end(void **state)
 {
@@ -499,6 +522,7 @@ static void steps_of_two_processes(void **state)
 	child.start_ns = 1600 * MS;
 	other = thread;
 	other.start_ns = child.start_ns;
+	other.cpu_ns = 50 * MS;
 	made_process(1, &process, "node", "/bin/app", "app");
 	made_process(2, &child, "node", "/bin/app", "app");
 	for (uint64_t step = 1; step <= 2; step++) {
@@ -526,6 +550,7 @@ int main(void)
 		cmocka_unit_test(interval_of_an_adopted_thread),
 		cmocka_unit_test(intervals_of_a_delayed_start),
 		cmocka_unit_test(intervals_around_a_failed_reading),
+		cmocka_unit_test(steps_of_run_delay_add_up),
 		cmocka_unit_test(an_interval_after_the_end),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),

@@ -252,6 +252,7 @@ static void put_counters(struct chrome *c, const struct pmc_p_thread *before,
 {
 	const double factor = seconds > 0 ? 1 / seconds : 0;
 	const bool same = before && before->set == now->set;
+	const uint64_t ahead_ns = before ? 0 : pmc_delay_before_start(now);
 
 	if (!(now->fixed.flags & PMC_THREAD_NO_CPU) &&
 	    !(before && before->fixed.flags & PMC_THREAD_NO_CPU))
@@ -268,6 +269,8 @@ static void put_counters(struct chrome *c, const struct pmc_p_thread *before,
 			continue;
 		if (same)
 			was = pmc_count_value(&before->counts[i]);
+		else if (event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_RUN_DELAY)
+			was = ahead_ns;
 		put_rate(c, now, event, at_ns,
 			 factor * pmc_event_scale(event) *
 				 (double)pmc_sub_sat(pmc_count_value(&now->counts[i]), was));

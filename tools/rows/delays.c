@@ -2,6 +2,8 @@
 /*
  * delays.c - run delay in a timeline: the kernel adds a wait for a CPU when it ends, so that an
  * interval may have that of earlier ones. What is more than the interval had room for is theirs.
+ * pmctl dump -I adds waits that go on, and takes a thread that has run since the last tick for one
+ * that waits; what is more than a later snapshot has is taken back.
  */
 #include "lib/base/number.h"
 #include "lib/dump/words.h"
@@ -23,10 +25,8 @@ static int find_event(const struct pmc_p_set_view *set)
 	return -1;
 }
 
-static struct point point_of(const struct pmc_profile *profile, const struct pmc_p_row *row,
-			     struct pmc_thread_buf *buf)
+static struct point point_of_thread(const struct pmc_p_thread *thread)
 {
-	const struct pmc_p_thread *thread = profile_unpack(profile, row, buf);
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
 	struct point point = {
 		.event = find_event(thread->set),
@@ -40,6 +40,12 @@ static struct point point_of(const struct pmc_profile *profile, const struct pmc
 					  !!(fixed->flags & PMC_THREAD_DELAY)) &&
 		      !(fixed->flags & PMC_THREAD_NO_CPU);
 	return point;
+}
+
+static struct point point_of(const struct pmc_profile *profile, const struct pmc_p_row *row,
+			     struct pmc_thread_buf *buf)
+{
+	return point_of_thread(profile_unpack(profile, row, buf));
 }
 
 /* The rows of one thread, the newest first. */
@@ -60,12 +66,18 @@ static void spread(struct pmc_profile *profile, struct pmc_p_row **rows, uint64_
 			now = before;
 			continue;
 		}
+		if (before.delay_ns > now.delay_ns) {
+			rows[i - 1] = profile_add_delay(profile, rows[i - 1], now.event,
+							(int64_t)(now.delay_ns - before.delay_ns));
+			before.delay_ns = now.delay_ns;
+		}
 		room_ns = pmc_sub_sat(pmc_sub_sat(now.on_ns, before.on_ns),
 				      pmc_sub_sat(now.cpu_ns, before.cpu_ns));
 		pmc_add_sat(&ahead_ns, pmc_sub_sat(now.delay_ns, before.delay_ns));
 		ahead_ns = pmc_sub_sat(ahead_ns, room_ns);
 		if (ahead_ns)
-			rows[i - 1] = profile_add_delay(profile, rows[i - 1], now.event, ahead_ns);
+			rows[i - 1] = profile_add_delay(profile, rows[i - 1], now.event,
+							(int64_t)ahead_ns);
 		now = before;
 	}
 }
@@ -81,4 +93,14 @@ void profile_spread_delays(struct pmc_profile *profile)
 				break;
 		spread(profile, rows + at, n, buf);
 	}
+}
+
+uint64_t pmc_delay_before_start(const struct pmc_p_thread *thread)
+{
+	const struct pmc_thread_fixed *fixed = &thread->fixed;
+	const struct point point = point_of_thread(thread);
+
+	return point.known && fixed->start_ns && !fixed->reset_ns ?
+		       pmc_sub_sat(point.delay_ns, pmc_sub_sat(point.on_ns, point.cpu_ns)) :
+		       0;
 }

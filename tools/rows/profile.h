@@ -376,6 +376,9 @@ void pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd);
 void pmc_profile_finish(struct pmc_profile *profile);
 /* Unpacks a row. The result is buf->thread, valid as long as buf is. */
+/* Of the first snapshot of a timeline: how long the thread waited for a CPU before start_ns, where
+ * it runs its first instruction: the run delay that the time since has no room for. */
+uint64_t pmc_delay_before_start(const struct pmc_p_thread *thread);
 const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row,
 					      struct pmc_thread_buf *buf);

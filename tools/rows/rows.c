@@ -329,8 +329,16 @@ static unsigned find_value(const struct pmc_profile *profile, const struct pmc_t
 	return 0;
 }
 
+static uint64_t changed(uint64_t value, int64_t by)
+{
+	if (by < 0)
+		return pmc_sub_sat(value, 0 - (uint64_t)by);
+	pmc_add_sat(&value, (uint64_t)by);
+	return value;
+}
+
 struct pmc_p_row *profile_add_delay(struct pmc_profile *profile, struct pmc_p_row *row, int event,
-				    uint64_t ns)
+				    int64_t ns)
 {
 	uint64_t words[ROW_WORDS_MAX];
 	struct pmc_thread_fixed fixed;
@@ -342,9 +350,9 @@ struct pmc_p_row *profile_add_delay(struct pmc_profile *profile, struct pmc_p_ro
 	if (event >= 0)
 		at = find_value(profile, &fixed, words, row->n_words, (unsigned)event);
 	if (at)
-		pmc_add_sat(&words[at], ns);
+		words[at] = changed(words[at], ns);
 	if (fixed.flags & PMC_THREAD_DELAY)
-		pmc_add_sat(&words[DELAY_WORD], ns);
+		words[DELAY_WORD] = changed(words[DELAY_WORD], ns);
 	with = row_pack(profile, words, row->n_words);
 	with->process = row->process;
 	with->seq = row->seq;

@@ -147,9 +147,9 @@ void profile_settle_rows(struct pmc_profile *profile, struct pmc_p_process *proc
 struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
 				    struct pmc_thread_buf *buf);
 
-/* The row with so much more run delay; event: that of its set which has it, too; -1: none. */
+/* The row with its run delay changed by so much; event: that of its set which has it; -1: none. */
 struct pmc_p_row *profile_add_delay(struct pmc_profile *profile, struct pmc_p_row *row, int event,
-				    uint64_t ns);
+				    int64_t ns);
 /* delays.c: of the timeline, after the rows are listed. */
 void profile_spread_delays(struct pmc_profile *profile);
 

@@ -593,14 +593,15 @@ static bool has_begun(const struct pmc_thread_fixed *fixed)
 	return !fixed->off_ns || !fixed->start_ns || pmc_thread_on_ns(fixed, fixed->time_ns);
 }
 
-/* The difference from the snapshot before of the same thread. The first step starts at its birth or
- * the last reset, so that the steps since then add up to the thread's row. */
+/* The difference from the snapshot before of the same thread. The first step starts at its birth,
+ * at which it may have waited for a CPU, or the last reset, so that the steps since then add up to
+ * the thread's row. */
 void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
 		   struct pmc_row *row)
 {
 	const struct pmc_p_thread *now, *before = NULL;
 	struct pmc_thread_fixed *fixed = &buf->step.fixed;
-	uint64_t since, on_ns, dt_ns;
+	uint64_t since, on_ns, dt_ns, ahead_ns;
 	bool begun;
 
 	now = pmc_profile_thread(view->profile, at[0], &buf->now);
@@ -643,6 +644,9 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	}
 	/* The start of an adopted thread is not known. */
 	dt_ns = since ? pmc_sub_sat(fixed->time_ns, since) : 0;
+	ahead_ns = before ? 0 : pmc_delay_before_start(now);
+	pmc_add_sat(&dt_ns, ahead_ns);
+	pmc_add_sat(&on_ns, ahead_ns);
 	if (before && !before->fixed.start_ns)
 		on_ns = dt_ns;
 	pmc_row_of(view, &buf->step, row);
