@@ -471,6 +471,38 @@ done
 kill $churn
 wait $churn 2>/dev/null
 
+# ---- a process whose main thread has ended -----------------------------------------------------
+cat >"$T/left.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *stays(void *arg)
+{
+	char c;
+	return (void *)read(0, &c, 1);
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, stays, NULL);
+	pthread_exit(NULL);
+}
+END
+gcc -O1 -pthread -o "$T/left" "$T/left.c"
+mkfifo "$T/go"
+"$T/left" <"$T/go" &
+left=$!
+exec 9>"$T/go"
+main_left() { grep -q '^State:.Z' "/proc/$left/status"; }
+await main_left
+for target in "-p $left" "--name left"; do
+	# shellcheck disable=SC2086
+	stat $target --per-thread --format json -e page-faults -- true
+	is "$status $(jq -c --argjson main $left 'select(.tid and .tid != $main).events[0].state' "$T/out")" '0 "counted"' \
+		"$target --per-thread: the thread that is left is counted"
+done
+exec 9>&-
+wait $left
+
 # ---- the machine ------------------------------------------------------------------------------
 stat -a --per-cpu --format json -e cpu-clock,page-faults -- "$PROG/pages" 8000
 ok "all page faults of the machine" test "$(sum page-faults '(.cpu == null)')" -ge 8000

@@ -223,7 +223,8 @@ static int open_row(struct stat_job *stat, pid_t pid, pid_t tid)
 	return error;
 }
 
-/* Threads that end before their groups are open have rows without counts. */
+/* Threads that end before their groups are open have rows without counts; so has a main thread that
+ * has ended before the others. */
 static int scan_process(struct stat_job *stat, pid_t pid)
 {
 	struct live_tids tids = { .n = 0 };
@@ -231,7 +232,7 @@ static int scan_process(struct stat_job *stat, pid_t pid)
 
 	for (unsigned i = 0; i < tids.n && !error; i++) {
 		error = open_row(stat, pid, tids.list[i]);
-		if (error == -ESRCH && tids.list[i] != pid)
+		if (error == -ESRCH && (tids.list[i] != pid || !live_is_zombie(pid)))
 			error = 0;
 	}
 	live_tids_free(&tids);
