@@ -468,6 +468,13 @@ for n in 1 2 3 4 5; do
 	is "$status $(jq -r 'select(.summary).events[0].state' "$T/out")" "0 counted" \
 		"the main thread is counted however slowly its groups are opened, $n"
 done
+# Threads that end between the opening of their events and the first reading have no name.
+run strace -f -o /dev/null -e trace=perf_event_open -e inject=perf_event_open:delay_exit=1000 \
+	"$PMCTL" stat -p $churn --by pool -I 20ms -n 20 --format json -e task-clock,page-faults
+is "$status $(jq -s 'map(select(.pool == "")) | length' "$T/out")" "0 0" "no pool of threads is without a name"
+stat -p $churn --by pool -I 20ms -n 20 --format json -e task-clock,page-faults
+ok "of threads that ended only CPU time is known: a total of other events is a lower bound" jq -es 'any(.pool == "(ended threads)") and
+	any(.pool == null and (.events | map(.state)) == ["counted", "partial"])' "$T/out"
 kill $churn
 wait $churn 2>/dev/null
 
@@ -488,10 +495,10 @@ int main(void)
 }
 END
 gcc -O1 -pthread -o "$T/left" "$T/left.c"
-mkfifo "$T/go"
-"$T/left" <"$T/go" &
+mkfifo "$T/stay"
+"$T/left" <"$T/stay" &
 left=$!
-exec 9>"$T/go"
+exec 9>"$T/stay"
 main_left() { grep -q '^State:.Z' "/proc/$left/status"; }
 await main_left
 for target in "-p $left" "--name left"; do

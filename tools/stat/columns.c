@@ -204,9 +204,10 @@ struct table_cell stat_event_cell(const struct stat_lines *lines, unsigned event
 {
 	const struct live_events *live = &lines->stat->live;
 	struct table_cell cell = live_event_cell(live, lines->at->counts, event);
+	const bool lacks = lines->stat->lacks_ns ||
+			   (lines->at->lacks_counts && (int)event != stat_clock(lines->stat));
 
-	cell.partial =
-		lines->stat->lacks_ns && cell.kind != CELL_NULL && live_event_is_open(live, event);
+	cell.partial = lacks && cell.kind != CELL_NULL && live_event_is_open(live, event);
 	return cell;
 }
 

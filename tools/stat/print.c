@@ -229,9 +229,11 @@ static void add_to(const struct stat_lines *lines, struct stat_row *sum, const s
 	live_counts_add(&lines->stat->live, sum->counts, row->counts);
 	live_span_add(&sum->span, &row->span);
 	sum->threads += row->threads;
+	sum->lacks_counts |= row->lacks_counts || row == &lines->stat->rest;
 }
 
-/* Threads whose names differ in digits only. A pool has the name of its threads while all have had
+/* Threads whose names differ in digits only; one that ended before its name was read is of those
+ * whose CPU time is in no thread's row. A pool has the name of its threads while all have had
  * the same: sums of intervals have the name that their summary has. */
 static void fold_pools(struct stat_lines *lines)
 {
@@ -243,7 +245,7 @@ static void fold_pools(struct stat_lines *lines)
 	lines->n = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct stat_row *thread = threads[i];
-		const char *name = thread->name;
+		const char *name = thread->name[0] ? thread->name : lines->stat->rest.name;
 		const uint64_t key =
 			live_pool_take(&lines->stat->pools, &lines->stat->arena, &name);
 
@@ -257,7 +259,7 @@ static void fold_pools(struct stat_lines *lines)
 		add_to(lines, pool, thread);
 		for (unsigned p = 0; p < LIVE_PLACES; p++)
 			live_place_add(pool->places, thread->places[p].name, thread->places[p].ns);
-		pool->threads++;
+		pool->threads += thread != &lines->stat->rest;
 	}
 }
 
@@ -298,10 +300,10 @@ static void make_rows(struct stat_lines *lines)
 		if (row->seen || row->shown || lines->cumulative)
 			lines->list[lines->n++] = row;
 	}
-	if (stat->by == BY_POOL)
-		fold_pools(lines);
 	if (stat->rest.shown)
 		lines->list[lines->n++] = &stat->rest;
+	if (stat->by == BY_POOL)
+		fold_pools(lines);
 }
 
 /* The rows that flags choose, in their order, then sums of those that --top leaves out, and of all.

@@ -49,6 +49,7 @@ struct stat_row {
 	uint64_t ran_ns, ran_clock_ns; /* CPU time since the start, by both; that clock then */
 	/* Of a later thread: CPU time before its events were opened; its switches then */
 	uint64_t missed_ns, missed_switches;
+	bool lacks_counts; /* a sum with threads of which only CPU time is known: they ended */
 };
 
 struct stat_process {
