@@ -6,7 +6,9 @@
  * Contract: the handlers run in any thread at any point, perhaps on the host's signal stack:
  * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. The
  * process then dies of the signal as it would have without the agent: hardware faults return with
- * SIG_DFL and fault again, sent signals are queued again with their siginfo.
+ * SIG_DFL and fault again, sent signals are queued again with their siginfo. The thread returns
+ * with that signal alone unblocked: the mask of the interrupted code may block it (sigsuspend), or
+ * let another one come first.
  *
  * Masks have all 64 bits, unlike those of libc's sigfillset: a cancellation (SIGCANCEL) would end
  * the thread inside the handler. So a handler must not wait for a thread that may be in setuid,
@@ -68,6 +70,14 @@ static bool queue_again(int signo, siginfo_t *info)
 	       (pid > 0 && syscall(SYS_rt_sigqueueinfo, pid, signo, info) == 0);
 }
 
+/* The mask of the thread when the handler returns. The kernel's: libc's type is longer. */
+static void leave_unblocked(int signo, ucontext_t *context)
+{
+	const uint64_t mask = ~(UINT64_C(1) << (signo - 1));
+
+	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+}
+
 static void on_fatal(int signo, siginfo_t *info, void *context)
 {
 	/* Hardware faults have si_code > 0 and are raised again on return. */
@@ -75,11 +85,11 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 						 signo == SIGFPE || signo == SIGSEGV);
 	int saved = errno;
 
-	(void)context;
 	agent_leave(PMC_ENDED_SIGNAL, signo);
 	/* The program must not survive a seccomp filter that forbids these calls. */
 	if (!agent_sigdefault(signo) || (!fault && !queue_again(signo, info)))
 		syscall(SYS_exit_group, 128 + signo);
+	leave_unblocked(signo, context);
 	errno = saved;
 }
 
@@ -132,6 +142,7 @@ static void on_once(int signo, siginfo_t *info, void *context)
 
 	/* The second time this is the default action. */
 	if (active && !atomic_exchange(&table[signo].armed, false)) {
+		agent_mask_set(UINT64_MAX); /* as in on_fatal's own mask */
 		on_fatal(signo, info, context);
 		return;
 	}

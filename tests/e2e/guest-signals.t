@@ -195,6 +195,23 @@ PMC_REPORT=off PMC_OUT=$T/x.pmc run agent bash -c "trap '' TERM; exec $PROG/once
 is "$status $(xargs <out) $("$PMCTL" report --format json x.pmc | jq -r '.processes[-1].how_ended')" \
 	"143 ignored default signal:15" "a signal that was ignored and is set to the default: the thread has a row"
 
+# ---- a fatal signal in a wait with another mask ---------------------------------------------------
+for how in sigsuspend ppoll pselect epoll_pwait once several handler thread queue fork; do
+	rm -f x.pmc
+	run "$PROG/masked" $how
+	status0=$status
+	cp out out0
+	for vars in PMC_REPORT=off "PMC_REPORT=off PMC_INTERVAL=10ms"; do
+		# shellcheck disable=SC2086 # two variables
+		run env $vars PMC_OUT="$T/x.pmc" timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/masked" $how
+		is "$status" "$status0" "masked $how, $vars: status"
+		same out0 out "masked $how, $vars: no code runs after the wait"
+	done
+	"$PMCTL" report --format json x.pmc >r.json
+	is "$(jq -r '.processes[-1].how_ended' r.json)" \
+		"$(case $how in several) echo signal:2 ;; *) echo signal:15 ;; esac)" "masked $how: the process has its rows"
+done
+
 # ---- the host's signal stack ---------------------------------------------------------------------
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PMC_EVENTS=task-clock,page-faults \
 	"$PROG/altstack" 12 15 11
