@@ -222,8 +222,8 @@ void agent_leave(enum pmc_ended how, int code)
 		atomic_compare_exchange_strong(&killed, &nobody, &me);
 	leave(how, code);
 	/* If another thread handles such a signal, its end of the process ends this wait, of two
-	 * seconds at most: a call of exit_group(2) could come before the signal. */
-	if (how == PMC_ENDED_EXIT && atomic_load(&killed) && atomic_load(&killed) != &me &&
-	    !is_child())
+	 * seconds at most: a call of exit_group(2), or this thread's own signal, could come before
+	 * that signal. */
+	if (atomic_load(&killed) && atomic_load(&killed) != &me && !is_child())
 		await(UINT32_MAX);
 }

@@ -45,7 +45,8 @@ const char *agent_copy(const char *text);
 
 /* ---- leave.c ---- */
 /* Before the process ends: writes the final rows and the report, once. If another thread is doing
- * that, waits for it. Async-signal-safe. */
+ * that, waits for it, and if that one handles a fatal signal, for the end of the process.
+ * Async-signal-safe. */
 void agent_leave(enum pmc_ended how, int code);
 
 /* In a forked child: its end has not begun, and it keeps no copy of stderr. */

@@ -37,6 +37,13 @@ between "$killed" 57 60 "taken: nearly all of them by the signal"
 "$PMCTL" report --format json x.pmc >r.json 2>r.err
 is "$? $(cat r.err)" "0 " "taken: the dump is whole"
 
+# ---- other fatal signals while a thread dies of one ----------------------------------------------
+for report in off threads; do
+	PMC_REPORT=$report run agent timeout -k 1 100 "$PROG/overtake" 60
+	is "$status $(cat out)" "0 60 of 60 ended by SIGTERM" \
+		"PMC_REPORT=$report: the first of several fatal signals ends the program"
+done
+
 # ---- many threads compute ------------------------------------------------------------------------
 # Each time slice that the ending thread uses up costs it one of all others: it must need few.
 spinners=$((75 * $(nproc)))
