@@ -60,6 +60,19 @@ static bool is_wanted(int signo)
 	return false;
 }
 
+static uint64_t bit_of(unsigned signo)
+{
+	return signo ? 1ull << (signo - 1) : 0;
+}
+
+static bool take_pending(int signo, siginfo_t *info)
+{
+	const uint64_t set = bit_of((unsigned)signo);
+	const struct timespec zero = { 0, 0 };
+
+	return pmc_sys4(SYS_rt_sigtimedwait, &set, info, &zero, sizeof(set)) == signo;
+}
+
 /* Sends the signal again: to this thread, which gets it after the handler, or to the process if a
  * filter forbids that. */
 static bool queue_again(int signo, siginfo_t *info)
@@ -73,9 +86,27 @@ static bool queue_again(int signo, siginfo_t *info)
 /* The mask of the thread when the handler returns. The kernel's: libc's type is longer. */
 static void leave_unblocked(int signo, ucontext_t *context)
 {
-	const uint64_t mask = ~(UINT64_C(1) << (signo - 1));
+	const uint64_t mask = ~bit_of((unsigned)signo);
 
 	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+}
+
+static void on_fatal(int signo, siginfo_t *info, void *context);
+
+/* The signal of which the process dies. Of two that wait for a thread the kernel delivers the one
+ * with the lower number first; without a handler the process dies of the one that was sent first.
+ * Whoever sends both, as systemd does (SendSIGHUP), sends SIGTERM before SIGHUP. Not inlined, for a
+ * small signal stack. */
+__attribute__((noinline)) static int sent_first(int signo, siginfo_t *info,
+						const ucontext_t *context)
+{
+	struct sigaction now;
+
+	if (signo != SIGHUP || info->si_code != SI_USER || agent_is_filtered() ||
+	    sigismember(&context->uc_sigmask, SIGTERM) ||
+	    agent_sigaction(SIGTERM, NULL, &now) != 0 || now.sa_sigaction != on_fatal)
+		return signo;
+	return take_pending(SIGTERM, info) ? SIGTERM : signo;
 }
 
 static void on_fatal(int signo, siginfo_t *info, void *context)
@@ -85,6 +116,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 						 signo == SIGFPE || signo == SIGSEGV);
 	int saved = errno;
 
+	signo = sent_first(signo, info, context);
 	agent_leave(PMC_ENDED_SIGNAL, signo);
 	/* The program must not survive a seccomp filter that forbids these calls. */
 	if (!agent_sigdefault(signo) || (!fault && !queue_again(signo, info)))
@@ -224,11 +256,6 @@ static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), i
 
 static _Atomic int own; /* 0: none */
 
-static uint64_t bit_of(unsigned signo)
-{
-	return signo ? 1ull << (signo - 1) : 0;
-}
-
 int agent_own_signal(void)
 {
 	return atomic_load_explicit(&own, memory_order_relaxed);
@@ -272,14 +299,6 @@ static bool is_overflow(const siginfo_t *info)
 static bool is_tick(const siginfo_t *info)
 {
 	return info->si_code == SI_TIMER && info->si_ptr == &agent;
-}
-
-static bool take_pending(int signo, siginfo_t *info)
-{
-	const uint64_t set = bit_of((unsigned)signo);
-	const struct timespec zero = { 0, 0 };
-
-	return pmc_sys4(SYS_rt_sigtimedwait, &set, info, &zero, sizeof(set)) == signo;
 }
 
 /* Signals of the agent's timers and events that are pending in the calling thread. */

@@ -44,6 +44,18 @@ for report in off threads; do
 		"PMC_REPORT=$report: the first of several fatal signals ends the program"
 done
 
+# SIGTERM and SIGHUP in quick succession, as systemd sends them: the kernel delivers SIGHUP first.
+is "$(LD_PRELOAD=$AGENT PMC_REPORT=off python3 -c 'import os, signal, subprocess
+ended = []
+for i in range(20):
+    child = subprocess.Popen("cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    child.stdin.write(b"x")
+    child.stdout.read(1)
+    os.kill(child.pid, signal.SIGTERM)
+    os.kill(child.pid, signal.SIGHUP)
+    ended.append(child.wait())
+print(set(ended))')" "{-15}" "SIGTERM, then SIGHUP: SIGTERM ends the program"
+
 # ---- many threads compute ------------------------------------------------------------------------
 # Each time slice that the ending thread uses up costs it one of all others: it must need few.
 spinners=$((75 * $(nproc)))
