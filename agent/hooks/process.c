@@ -149,6 +149,7 @@ static char *const *before(struct exec_env *env, int dir, const char *path, int 
 		/* An exec ends the other threads, one of which may be writing. */
 		agent_ending_wait(AGENT_REPORTED);
 	}
+	agent_own_signal_show();
 	errno = saved;
 	return envp;
 }
@@ -161,6 +162,7 @@ static int failed(struct exec_env *env, long result)
 		agent_note_withdraw(env->lost);
 	agent_file_unpass(env->passed);
 	if (env->active) {
+		agent_own_signal_hide();
 		agent_fds_let(env->held);
 		if (env->bytes)
 			munmap(env->map, env->bytes);

@@ -33,6 +33,8 @@ static void begin_late(void)
 static void become_process(void)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = agent_overhead_clock();
+	/* The mask of the thread is that of its creator. */
+	const uint8_t blocked = agent_self ? agent_self->blocked : 0;
 	struct pmc_usage before;
 	int saved = errno;
 
@@ -74,6 +76,8 @@ static void become_process(void)
 	agent_publish_process();
 	if (agent_is_on() && agent.measured)
 		agent_thread_main();
+	if (agent_self)
+		agent_self->blocked = blocked;
 	if (!in_fork && agent_self)
 		agent_self->start_ns = start;
 	agent_regions_forked();

@@ -127,6 +127,11 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
 void agent_own_signal_take_unqueued(void);
 /* Before an exec: drops those signals of this thread that are pending. */
 void agent_own_signal_drop(void);
+/* Right before an exec, in a vfork child too: gives the kernel the host's action and mask of the
+ * signal, which a new image inherits if it is ignored or blocked. */
+void agent_own_signal_show(void);
+/* After a failed exec, not in a vfork child, to which the agent sends none. */
+void agent_own_signal_hide(void);
 
 /* ---- go_code.c ---- */
 /* Whether code of the program runs on small stacks, so that handlers must use alternate ones. */

@@ -387,19 +387,82 @@ void agent_own_signal_drop(void)
 		send_again(SIGIO, &info);
 }
 
+/* Unblocks the signal in the calling thread, which may have inherited the mask. False: it is
+ * blocked in particular, so in use. */
+static bool unblock_own(int signo)
+{
+	const uint64_t bit = bit_of((unsigned)signo);
+	uint64_t was = 0;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &was, sizeof(bit));
+	if (!(was & bit))
+		return true;
+	if (agent_self && is_any(was)) {
+		agent_self->blocked = (uint8_t)signo;
+		return true;
+	}
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, sizeof(bit));
+	return false;
+}
+
 int agent_own_signal_take(int from)
 {
 	for (int signo = from ? from : SIGRTMIN; signo <= SIGRTMAX; signo++) {
-		const uint64_t bit = bit_of((unsigned)signo);
-
 		if (signo == agent.config.dump || !take_default(signo, on_own, SA_RESTART))
 			continue;
-		/* The signal mask at the start of this program. */
-		pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
+		if (!unblock_own(signo)) {
+			ours[signo] = false;
+			agent_sigaction(signo, &table[signo].original, NULL);
+			continue;
+		}
 		atomic_store(&own, signo);
 		return signo;
 	}
 	return 0;
+}
+
+/* The agent's signal if the host has it blocked in the calling thread, but the kernel has not. */
+static int hidden_now(uint64_t *bit)
+{
+	const int signo = agent_own_signal();
+	sigset_t now;
+
+	*bit = bit_of((unsigned)signo);
+	if (!signo || !agent_self || agent_self->blocked != signo ||
+	    pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &now, sizeof(*bit)) != 0)
+		return 0;
+	return hidden(agent_self->blocked, &now);
+}
+
+/* Whether the kernel's action for it is the agent's, but the host's SIG_IGN. */
+static bool is_ignored(int signo)
+{
+	struct sigaction now;
+
+	return signo && table[signo].original.sa_handler == SIG_IGN &&
+	       agent_sigaction(signo, NULL, &now) == 0 && now.sa_sigaction == on_own;
+}
+
+__attribute__((noinline)) void agent_own_signal_show(void)
+{
+	const int signo = agent_own_signal();
+	uint64_t bit;
+
+	if (is_ignored(signo))
+		agent_sigaction(signo, &table[signo].original, NULL);
+	if (hidden_now(&bit))
+		pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, sizeof(bit));
+}
+
+__attribute__((noinline)) void agent_own_signal_hide(void)
+{
+	const int signo = agent_own_signal();
+	uint64_t bit;
+
+	if (signo && table[signo].original.sa_handler == SIG_IGN)
+		install(signo, on_own, SA_RESTART, NULL);
+	if (hidden_now(&bit))
+		pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
 }
 
 bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old)

@@ -38,6 +38,9 @@ main leaves by pthread_exit          |   0 | $ticks main-leaves
 seccomp strict                       |   5 | $ticks strict
 seccomp calls that fail              |   0 | $ticks probes
 handlers reset past libc in a child  |   0 | $ticks resets
+SIGRTMIN ignored, and exec           |   0 | $ticks hands-over ignored
+SIGRTMIN blocked, and exec           |   0 | $ticks hands-over blocked
+all signals blocked, and exec        |   0 | $ticks hands-over all
 setpriv                              |   0 | setpriv --reuid 65534 --regid 65534 --clear-groups id -u
 unshare(1) with a user namespace     |   0 | unshare -Ur id -u
 nsenter(1)                           |   0 | nsenter -t $$ -m -p id -u

@@ -415,6 +415,75 @@ static int resets(void)
 	return 0;
 }
 
+/* What a new image finds. */
+static int inherits(void)
+{
+	struct sigaction now;
+	sigset_t mask;
+
+	sigaction(SIGRTMIN, NULL, &now);
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	printf("%signored, %sblocked\n", now.sa_handler == SIG_IGN ? "" : "not ",
+	       sigismember(&mask, SIGRTMIN) ? "" : "not ");
+	return 0;
+}
+
+static char *plain[] = { NULL };
+
+/* One exec, after one that fails if `large`: with the agent, or without if `env` is empty. */
+static void hand_over(pid_t child, char **env, char *large)
+{
+	int status;
+
+	if (child == 0 && large)
+		execl(self, self, "inherits", large, (char *)NULL);
+	if (child == 0)
+		execle(self, self, "inherits", (char *)NULL, env);
+	if (child == 0 || waitpid(child, &status, 0) != child || status)
+		_exit(1);
+}
+
+static void hand_over_by_all(void)
+{
+	const size_t bytes = 256 << 10; /* E2BIG */
+	char *large = malloc(bytes);
+	pid_t child;
+
+	memset(large, 'x', bytes);
+	large[bytes - 1] = 0;
+	hand_over(fork(), environ, NULL);
+	hand_over(fork(), plain, NULL);
+	hand_over(fork(), plain, large);
+	child = vfork();
+	hand_over(child, environ, NULL);
+	child = vfork();
+	hand_over(child, plain, large);
+	execl(self, self, "inherits", large, (char *)NULL);
+	free(large);
+}
+
+/* ARGUMENT: ignored, blocked, or all, which blocks all signals. */
+static int hands_over(void)
+{
+	sigset_t set;
+
+	if (!argument)
+		return 1;
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	if (!strcmp(argument, "all"))
+		sigfillset(&set);
+	if (!strcmp(argument, "ignored"))
+		signal(SIGRTMIN, SIG_IGN);
+	else
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	work_ms(TICKS_MS);
+	hand_over_by_all();
+	work_ms(TICKS_MS);
+	raise(SIGRTMIN);
+	return inherits();
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -434,6 +503,8 @@ static const struct {
 	{ "strict", strict },
 	{ "probes", probes },
 	{ "resets", resets },
+	{ "inherits", inherits },
+	{ "hands-over", hands_over },
 };
 
 int main(int argc, char **argv)
