@@ -340,6 +340,11 @@ enum agent_ending {
  * interrupted that thread. */
 void agent_ending_wait(enum agent_ending step);
 
+/* ---- limits.c ---- */
+/* Whether a mapping takes more than this share (a 1/share) of the host's RLIMIT_AS or RLIMIT_DATA.
+ */
+bool agent_crowds_out(size_t bytes, unsigned share);
+
 /* ---- own_libc.c ---- */
 /* struct sigaction of the kernel: x86 needs the restorer, arm64 has it in the struct, unused. */
 struct agent_kernel_action {

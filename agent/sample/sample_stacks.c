@@ -15,6 +15,8 @@
 
 struct sample_tables sample_tables;
 
+#define MOST_SCALE 64u
+
 /* Bytes of each part; `scale` divides the tables of stacks where address space is limited. */
 static size_t part_bytes(enum sample_part part, uint32_t slots, unsigned scale)
 {
@@ -37,10 +39,12 @@ int sample_area_init(uint32_t slots)
 	size_t *at = sample_tables.at;
 	void *map = MAP_FAILED;
 
-	for (unsigned scale = 1; scale <= 64 && map == MAP_FAILED; scale *= 4) {
+	for (unsigned scale = 1; scale <= MOST_SCALE && map == MAP_FAILED; scale *= 4) {
 		for (unsigned part = 0; part < AREA_PARTS; part++)
 			at[part + 1] = at[part] +
 				       ((part_bytes(part, slots, scale) + 4095) & ~(size_t)4095);
+		if (scale < MOST_SCALE && agent_crowds_out(at[AREA_PARTS], 16))
+			continue;
 		map = mmap(NULL, at[AREA_PARTS], PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	}

@@ -131,15 +131,6 @@ bool agent_thread_move_fd(int fd)
 	return true;
 }
 
-/* Whether the slots take more than 1/64 of the host's RLIMIT_AS. */
-static bool crowds_out(const struct registry *registry)
-{
-	struct rlimit space;
-
-	return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) == 0 &&
-	       space.rlim_cur != RLIM_INFINITY && registry->map_bytes > space.rlim_cur / 64;
-}
-
 /*
  * Takes the last key of glibc's first block of 32: glibc runs destructors in the order of keys, so
  * ours runs after the others of that block, and the host gets the numbers it would have had. A key
@@ -173,11 +164,11 @@ int agent_threads_init(void)
 	if (error)
 		return error;
 	registry_closer = agent_fds_close;
-	/* Smaller capacities for a small RLIMIT_AS. */
+	/* Smaller capacities for a small limit. */
 	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
 		error = registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
 				      capacity);
-		if (!error && !crowds_out(&agent_registry))
+		if (!error && !agent_crowds_out(agent_registry.map_bytes, 64))
 			return 0;
 		registry_fini(&agent_registry);
 	}

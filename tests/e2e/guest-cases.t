@@ -152,6 +152,20 @@ like "$(head -n 12 "$T/hs_err" 2>/dev/null)" 'SIGSEGV' "Java: the hs_err file is
 is "$(jq -r '.processes[].how_ended' r.json)" signal:6 "Java: how_ended"
 ok "Java: its threads have rows" jq -e '[.threads[] | select(.state == "killed")] | length > 5' r.json
 
+# ---- limits of memory ----------------------------------------------------------------------------
+# What malloc gets of a limit, in MiB.
+gets() {
+	# shellcheck disable=SC2086 # an option and its value
+	(ulimit $1 && shift && exec "$@")
+}
+for limit in '-d 102400' '-v 204800'; do
+	plain=$(gets "$limit" "$PROG/fills")
+	between "$(gets "$limit" env LD_PRELOAD="$AGENT" "$PROG/fills")" $((plain * 95 / 100)) "$plain" \
+		"ulimit $limit: the agent leaves the program 95 % of $plain MiB"
+	between "$(gets "$limit" env PMC_SAMPLE=cpu-clock PMC_OUT="$T/x.pmc" LD_PRELOAD="$AGENT" "$PROG/fills")" \
+		$((plain * 85 / 100)) "$plain" "ulimit $limit: samples leave it 85 %"
+done
+
 # ---- a library that falsifies clocks -------------------------------------------------------------
 PMC_REPORT=off PMC_OUT=$T/fake.pmc run env LD_PRELOAD="$AGENT $PROG/faketime" "$PROG/churn" 3 1000
 is "$status $("$PMCTL" report --format json "$T/fake.pmc" | jq '.processes[0] | .end_ns - .start_ns < 86400e9')" "0 true" \
