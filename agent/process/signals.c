@@ -387,22 +387,22 @@ void agent_own_signal_drop(void)
 		send_again(SIGIO, &info);
 }
 
-/* Unblocks the signal in the calling thread, which may have inherited the mask. False: it is
- * blocked in particular, so in use. */
+/* Unblocks the signal in the calling thread. False: the thread has blocked it in particular, maybe
+ * before the exec, so it is in use. */
 static bool unblock_own(int signo)
 {
-	const uint64_t bit = bit_of((unsigned)signo);
-	uint64_t was = 0;
+	uint64_t bit = bit_of((unsigned)signo), was = 0;
 
 	pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &was, sizeof(bit));
 	if (!(was & bit))
 		return true;
-	if (agent_self && is_any(was)) {
+	if (is_any(was) && agent_self) {
+		/* The one before is the host's now. */
+		bit = bit_of(agent_self->blocked);
 		agent_self->blocked = (uint8_t)signo;
-		return true;
 	}
 	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, sizeof(bit));
-	return false;
+	return is_any(was);
 }
 
 int agent_own_signal_take(int from)
@@ -523,12 +523,12 @@ static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
 		slot->blocked = (uint8_t)signo;
 		mask &= ~bit;
 	} else {
-		if (how == SIG_SETMASK)
-			slot->blocked = 0;
 		if (mask & bit) {
 			move(signo);
 			agent_sigaction(signo, &table[signo].original, NULL);
 		}
+		if (how == SIG_SETMASK)
+			slot->blocked = 0;
 	}
 	return mask;
 }

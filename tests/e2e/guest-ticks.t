@@ -38,6 +38,7 @@ main leaves by pthread_exit          |   0 | $ticks main-leaves
 seccomp strict                       |   5 | $ticks strict
 seccomp calls that fail              |   0 | $ticks probes
 handlers reset past libc in a child  |   0 | $ticks resets
+all signals blocked, then a handler  |   0 | $ticks keeps
 SIGRTMIN ignored, and exec           |   0 | $ticks hands-over ignored
 SIGRTMIN blocked, and exec           |   0 | $ticks hands-over blocked
 all signals blocked, and exec        |   0 | $ticks hands-over all

@@ -415,6 +415,31 @@ static int resets(void)
 	return 0;
 }
 
+static void count(int signo)
+{
+	(void)signo;
+	handled++;
+}
+
+/* A handler that is installed while all signals are blocked. */
+static int keeps(void)
+{
+	sigset_t all, now;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	work_ms(TICKS_MS);
+	signal(SIGRTMIN, count);
+	raise(SIGRTMIN);
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	printf("%u handled, %d %d blocked\n", handled, sigismember(&now, SIGRTMIN),
+	       sigismember(&now, SIGRTMIN + 1));
+	work_ms(TICKS_MS);
+	sigprocmask(SIG_UNBLOCK, &all, &now);
+	printf("%u handled\n", handled);
+	return 0;
+}
+
 /* What a new image finds. */
 static int inherits(void)
 {
@@ -503,6 +528,7 @@ static const struct {
 	{ "strict", strict },
 	{ "probes", probes },
 	{ "resets", resets },
+	{ "keeps", keeps },
 	{ "inherits", inherits },
 	{ "hands-over", hands_over },
 };
