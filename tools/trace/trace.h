@@ -171,8 +171,8 @@ struct trace_summary {
 	struct place *places;
 	uint64_t start_ns;
 	uint32_t main_tid; /* of the command; 0: there is none */
-	unsigned asleep; /* at the end: threads of the machine without a row that sleep */
-	bool some;	 /* only threads of the target and what they start */
+	unsigned asleep;   /* at the end: threads of the machine without a row that sleep */
+	bool some;	   /* only threads of the target and what they start */
 	struct trace_cpu {
 		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
 		uint64_t time_ns;
