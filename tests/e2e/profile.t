@@ -161,6 +161,7 @@ is "$(jq -c '[.threads[] | [.name, .state]] | sort' rows)" '[["sleep","exited"],
 between "$(jq '[.threads[].cpu_ns] | add' rows)" "$(awk '{ n += $2 } END { printf "%.0f", n }' out)" \
 	"$(awk '{ n += $2 } END { printf "%.0f", n * 1.2 + 100000000 }' out)" "and computes until then"
 
+rm -f x.pmc
 "$PMCTL" profile -d 100ms -o x.pmc -- sh -c 'echo $$ >started; exec "$1" one 60000' sh "$PROG/causes" 2>"$T/err" &
 pid=$!
 written() { [ -s x.pmc ] && [ "$(awk '/^State/ { print $2 }' /proc/$pid/status)" = S ] && [ -z "$(ls -l /proc/$pid/fd | grep signalfd)" ]; }

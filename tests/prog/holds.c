@@ -109,8 +109,10 @@ static void *interrupt(void *arg)
 
 static void jump_out(void)
 {
-	pthread_t me = pthread_self(), interrupter;
+	static pthread_t me; /* read until the end */
+	pthread_t interrupter;
 
+	me = pthread_self();
 	signal(SIGUSR1, jump);
 	pthread_create(&interrupter, NULL, interrupt, &me);
 	sigsetjmp(out_of_call, 1);
