@@ -109,8 +109,10 @@ static void make_room(int from, int fd)
 {
 	int saved = errno;
 
-	/* If `from` is not open the call fails and takes no number. */
-	if (is_hidden(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0) {
+	/* If `from` is not open the call fails and takes no number. In a vfork child the agent's
+	 * state is that of the parent, which has these numbers still. */
+	if (agent_fds_ours(fd) && agent_active() && is_own(fd) &&
+	    syscall(SYS_fcntl, from, F_GETFD) >= 0) {
 		/* A handler may jump out of the call. */
 		const uint64_t mask = agent_mask_set(~UINT64_C(0));
 

@@ -92,8 +92,11 @@ static char *const *exec_env_make(struct exec_env *env, char *const *envp, bool 
 	if (!env->active && env->passed < 0)
 		return envp;
 	room = exec_room(env, AGENT_JOB_TEXT + (n + 2) * sizeof(*envp));
-	if (!room || !agent_job_text(room, env->active, &dump))
+	if (!room || !agent_job_text(room, env->active, &dump)) {
+		agent_file_unpass(env->passed);
+		env->passed = -1;
 		return envp;
+	}
 	return agent_env_copy((char **)(void *)(room + AGENT_JOB_TEXT), envp, room);
 }
 
@@ -131,7 +134,7 @@ static char *const *before(struct exec_env *env, int dir, const char *path, int 
 		return envp;
 	}
 	/* Also in a vfork child, which shares the counters of the notes. */
-	ids = exec_ids_read();
+	ids = agent_is_on() ? exec_ids_read() : (struct exec_ids){ false, false };
 	if (agent.preloaded && (ids.secure || !agent_env_preloads(envp)))
 		env->lost = ids.secure ? NOTE_EXEC_SECURE : NOTE_PRELOAD_LOST;
 	if (env->lost != N_NOTES)

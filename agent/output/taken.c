@@ -40,7 +40,7 @@ static bool is_dump_of_agent(int fd, const struct agent_passed *dump)
 
 void agent_file_take(const struct agent_passed *dump)
 {
-	const int fd = (int)dump->number - 1;
+	const int fd = (int)(dump->number - 1);
 
 	if (fd < 0 || !is_dump_of_agent(fd, dump))
 		return;

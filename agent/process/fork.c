@@ -40,6 +40,9 @@ static void become_process(void)
 
 	pmc_usage_thread(&before);
 	agent.pid = (pid_t)syscall(SYS_getpid);
+	/* Signals without a handler do not end the init of a PID namespace. */
+	if (agent.pid == 1)
+		agent_signals_forget();
 	memcpy(agent.parent, agent.identity, 16);
 	agent_identity(agent.identity);
 	agent.first = false;

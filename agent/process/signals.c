@@ -109,11 +109,23 @@ __attribute__((noinline)) static int sent_first(int signo, siginfo_t *info,
 	return take_pending(SIGTERM, info) ? SIGTERM : signo;
 }
 
+#ifndef SEGV_MTEAERR /* Linux 5.10 */
+#define SEGV_MTEAERR 8
+#endif
+
+/* Hardware faults are raised again on return, but for asynchronous ones. */
+static bool recurs(int signo, int code)
+{
+	if (signo == SIGBUS)
+		return code > 0 && code != BUS_MCEERR_AO;
+	if (signo == SIGSEGV)
+		return code > 0 && code != SEGV_MTEAERR;
+	return code > 0 && (signo == SIGILL || signo == SIGFPE);
+}
+
 static void on_fatal(int signo, siginfo_t *info, void *context)
 {
-	/* Hardware faults have si_code > 0 and are raised again on return. */
-	const bool fault = info->si_code > 0 && (signo == SIGILL || signo == SIGBUS ||
-						 signo == SIGFPE || signo == SIGSEGV);
+	const bool fault = recurs(signo, info->si_code);
 	int saved = errno;
 
 	signo = sent_first(signo, info, context);
@@ -121,7 +133,9 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	/* The program must not survive a seccomp filter that forbids these calls. */
 	if (!agent_sigdefault(signo) || (!fault && !queue_again(signo, info)))
 		syscall(SYS_exit_group, 128 + signo);
-	leave_unblocked(signo, context);
+	/* The kernel sends the init of a PID namespace no signal without a handler: it lives on. */
+	if (pmc_sys1(SYS_getpid, 0) != 1)
+		leave_unblocked(signo, context);
 	errno = saved;
 }
 
@@ -387,34 +401,43 @@ void agent_own_signal_drop(void)
 		send_again(SIGIO, &info);
 }
 
-/* Unblocks the signal in the calling thread. False: the thread has blocked it in particular, maybe
- * before the exec, so it is in use. */
-static bool unblock_own(int signo)
+static uint64_t mask_now(void)
 {
-	uint64_t bit = bit_of((unsigned)signo), was = 0;
+	uint64_t mask = 0;
 
-	pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &was, sizeof(bit));
-	if (!(was & bit))
-		return true;
-	if (is_any(was) && agent_self) {
-		/* The one before is the host's now. */
-		bit = bit_of(agent_self->blocked);
-		agent_self->blocked = (uint8_t)signo;
-	}
-	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, sizeof(bit));
-	return is_any(was);
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	return mask;
+}
+
+/* Whether the thread has blocked it in particular, maybe before the exec. */
+static bool is_in_use(int signo)
+{
+	const uint64_t mask = mask_now();
+
+	return mask & bit_of((unsigned)signo) && !is_any(mask);
+}
+
+/* In the calling thread. The signal before is the host's now. */
+static void unblock_own(int signo)
+{
+	const uint64_t bit = bit_of((unsigned)signo);
+	uint64_t before;
+
+	if (!agent_self || !(mask_now() & bit))
+		return;
+	before = bit_of(agent_self->blocked);
+	agent_self->blocked = (uint8_t)signo;
+	pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &before, NULL, sizeof(before));
 }
 
 int agent_own_signal_take(int from)
 {
 	for (int signo = from ? from : SIGRTMIN; signo <= SIGRTMAX; signo++) {
-		if (signo == agent.config.dump || !take_default(signo, on_own, SA_RESTART))
+		if (signo == agent.config.dump || is_in_use(signo) ||
+		    !take_default(signo, on_own, SA_RESTART))
 			continue;
-		if (!unblock_own(signo)) {
-			ours[signo] = false;
-			agent_sigaction(signo, &table[signo].original, NULL);
-			continue;
-		}
+		unblock_own(signo);
 		atomic_store(&own, signo);
 		return signo;
 	}
@@ -523,9 +546,11 @@ static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
 		slot->blocked = (uint8_t)signo;
 		mask &= ~bit;
 	} else {
-		if (mask & bit) {
+		/* The next one may be in the mask, too. */
+		while (signo && mask & bit_of((unsigned)signo)) {
 			move(signo);
 			agent_sigaction(signo, &table[signo].original, NULL);
+			signo = agent_own_signal();
 		}
 		if (how == SIG_SETMASK)
 			slot->blocked = 0;

@@ -248,7 +248,7 @@ void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 void agent_inherit_forked(void)
 {
 	/* The descriptors are closed with all others of the parent. */
-	if (agent.uncore_plan.groups) {
+	if (agent.uncore_plan.groups || agent.uncore_plan.hash) {
 		pmc_agent_control.uncore.groups = 0;
 		pmc_agent_control.uncore.eventset = 0;
 	}

@@ -212,6 +212,20 @@ for how in sigsuspend ppoll pselect epoll_pwait once several handler thread queu
 		"$(case $how in several) echo signal:2 ;; *) echo signal:15 ;; esac)" "masked $how: the process has its rows"
 done
 
+# ---- a forked init of a PID namespace ------------------------------------------------------------
+if unshare -p true 2>/dev/null; then
+	run env LD_PRELOAD="$AGENT" PMC_REPORT=off unshare -p "$(python3 -c 'import sys; print(sys.executable)')" -c 'import os, signal
+if os.fork():
+    os.wait()
+else:
+    os.kill(1, signal.SIGTERM)
+    os.kill(1, signal.SIGHUP)
+    print(os.getpid(), len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "signals blocked", flush=True)'
+	is "$status $(cat out)" "0 1 0 signals blocked" "signals without a handler do not end it, and block none"
+else
+	skip "no PID namespaces" "signals without a handler do not end it, and block none"
+fi
+
 # ---- the host's signal stack ---------------------------------------------------------------------
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PMC_EVENTS=task-clock,page-faults \
 	"$PROG/altstack" 12 15 11

@@ -266,6 +266,7 @@ static int timer(void)
 	work_ms(TICKS_MS);
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
+	sigaddset(&set, SIGRTMIN + 1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	event.sigev_value.sival_ptr = &id;
 	if (timer_create(CLOCK_MONOTONIC, &event, &id) || timer_settime(id, 0, &every, NULL))
