@@ -169,6 +169,7 @@ static void forge(void)
 	control->version = PMC_CONTROL_VERSION;
 	control->bytes = sizeof(*control);
 	control->state = PMC_CONTROL_ON;
+	control->pid = getpid();
 	control->identity[0] = 1;
 	control->snapshot = 1;
 	control->registry = (uint64_t)(uintptr_t)&mine.registry;

@@ -125,7 +125,7 @@ static void the_agent_of_another_process_is_none(void **state)
 	assert_int_equal(attach_act(child, 0, no_act, NULL), EXIT_FAIL);
 	assert_int_equal(attach_act(child, ATTACH_PATIENT, no_act, NULL), ATTACH_AGAIN);
 	tool_keep_errors(NULL, 0);
-	snprintf(parent, sizeof(parent), "name %d instead", getpid());
+	snprintf(parent, sizeof(parent), "which is %d unless", getpid());
 	assert_non_null(strstr(why, parent));
 	close(ends[0]);
 	close(ends[1]);

@@ -536,12 +536,13 @@ static int check_owner(struct attach *target)
 	target->address = 0;
 	if (target->patient)
 		return ATTACH_AGAIN;
+	/* Of an orphan PPid is a process that adopts orphans. */
 	if (target->other_pid_namespace)
 		pmc_proc_number(text, "PPid", &owner);
 	return tool_fail(EXIT_FAIL,
-			 "process %d has no agent of its own, only that of process %d, whose child "
-			 "by vfork or clone it is: name %d instead",
-			 target->pid, (int)owner, (int)owner);
+			 "process %d has no agent of its own, only that of the process whose child "
+			 "by vfork or clone it is; name that one, which is %d unless it has ended",
+			 target->pid, (int)owner);
 }
 
 int attach_open(struct attach *target, pid_t pid, unsigned flags)
