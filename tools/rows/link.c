@@ -175,16 +175,18 @@ static void link_root(struct job *job, struct pmc_p_process *p)
 }
 
 /* Sets origin and last_image of each process of the list, which are on each machine in the order
- * of their start. */
+ * of their start. Jobs of several machines with one name, or boots, may have the same process IDs
+ * at the same times. */
 static void link_images(struct pmc_profile *profile)
 {
 	struct pmc_map map = { 0 };
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *p = profile->processes[i];
-		struct pmc_p_process **newest =
-			newest_of(&profile->arena, &map, p->fixed.pid, p->fixed.pid_namespace);
+		struct pmc_p_process *p = profile->processes[i], **newest;
+		uint64_t key[4] = { p->fixed.pid, p->fixed.pid_namespace };
 
+		memcpy(key + 2, p->fixed.job, sizeof(p->fixed.job));
+		newest = pmc_map_at(&map, &profile->arena, key, sizeof(key), sizeof(p));
 		p->origin = p;
 		if (p->known && *newest && is_successor(p, *newest))
 			p->origin = (*newest)->origin;
