@@ -522,11 +522,16 @@ static const struct pool_facts *partner_of(const struct facts *facts, const stru
 	return NULL;
 }
 
+static bool in_team(const struct pool_facts *pool)
+{
+	return share(pool->openmp, pool->samples) >= 0.1;
+}
+
 /* Most of its waits are ended by threads of the run: by what it waits for, or, where no waits were
  * recorded, as it works in a team of OpenMP, which the main thread does for a part of its time. */
 static bool is_handed(const struct pool_facts *pool)
 {
-	return pool->handed > 0 || (!pool->waits && share(pool->openmp, pool->samples) >= 0.1);
+	return pool->handed > 0 || (!pool->waits && in_team(pool));
 }
 
 /* By threads of the same pool, or of another one that waits so, too. */
@@ -567,11 +572,11 @@ static bool handoff(struct judging *j)
 	 * woken so often wait for a CPU because of that. */
 	j->finding->loss_ns = (double)(all * SWITCH_NS + pool->delay);
 	j->finding->advice =
-		pool->openmp ? "fewer threads (OMP_NUM_THREADS, OMP_THREAD_LIMIT), or larger "
-			       "pieces of work; or, with a CPU for each thread, waits that spin "
-			       "(OMP_WAIT_POLICY=active, GOMP_SPINCOUNT)" :
-		each_other   ? "pass on more work at a time, or fewer threads" :
-			       "pass on more work at a time";
+		in_team(pool) ? "fewer threads (OMP_NUM_THREADS, OMP_THREAD_LIMIT), or larger "
+				"pieces of work; or, with a CPU for each thread, waits that spin "
+				"(OMP_WAIT_POLICY=active, GOMP_SPINCOUNT)" :
+		each_other    ? "pass on more work at a time, or fewer threads" :
+				"pass on more work at a time";
 	return true;
 }
 
@@ -989,7 +994,7 @@ static void add_rest(struct judging *j, const char *also)
 		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
 	if (pool->has_waits && share(pool->locks.ns, pool->life) < 0.1) {
-		if (share(pool->futexes, pool->all_life) < 0.1 || !strcmp(cause, "handoff"))
+		if (share(pool->futexes, pool->all_life) < 0.1)
 			EXCLUDE(j, "known locks (%.1f %%)", percent(pool->locks.ns, pool->life));
 		else
 			UNKNOWN(j,
