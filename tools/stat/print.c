@@ -458,7 +458,8 @@ static void put_notes(const struct stat_lines *lines)
 	if (lines->lacks && !stat->lacks_ns)
 		tool_rows_say(&stat->output,
 			      " +: at least; what a thread did between its last reading and its "
-			      "end is not included");
+			      "end, and events of threads that ended before they were found, are "
+			      "not included");
 	if (is_unfiltered(stat))
 		tool_rows_say(&stat->output,
 			      " task-clock, cpu-clock and syscalls:* count user and kernel mode; "

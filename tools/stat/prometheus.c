@@ -120,7 +120,8 @@ static void put_labels(struct pmc_out *out, const struct stat_job *stat, const s
 		put_label(out, "program", program);
 	if (stat->cgroup)
 		put_label(out, "cgroup", stat->cgroup);
-	if (stat->by == BY_POOL && row != &stat->rest) {
+	name = name[0] ? name : stat->rest.name;
+	if (stat->by == BY_POOL && name != stat->rest.name) {
 		live_pool_key(name, pool);
 		name = pool;
 	}
