@@ -23,6 +23,12 @@ static inline uint64_t pmc_thread_on_ns(const struct pmc_thread_fixed *fixed, ui
 				 0;
 }
 
+/* Whether counting was ever on: until then all values are 0, which rows show as unknown. */
+static inline bool pmc_thread_has_begun(const struct pmc_thread_fixed *fixed)
+{
+	return !fixed->off_ns || !fixed->start_ns || pmc_thread_on_ns(fixed, fixed->time_ns);
+}
+
 static inline uint64_t pmc_process_on_ns(const struct pmc_process_fixed *fixed)
 {
 	const uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;

@@ -653,24 +653,20 @@ static void end(struct note *note, const char *last)
 }
 
 /* In quotes if a sentence could not show where it ends. Behind a long one, which is cut, stand its
- * parameters, else its number, as in the heading: two commands may begin alike. */
+ * parameters and its number, as in the heading: two commands may begin alike. */
 static void put_quoted(struct note *note, const struct bench_command *command)
 {
 	const struct bench *bench = note->bench;
 	const char *quote = strpbrk(command->text, " ;") ? "'" : "";
-	bool told = strlen(command->text) <= 60;
 
 	table_say(&note->line, &bench->rows.screen, "%s%60S%s", quote, command->text, quote);
-	if (told)
+	if (strlen(command->text) <= 60)
 		return;
 	for (unsigned i = 0; i < bench->n_parameters; i++)
-		if (command->values && command->values[i]) {
+		if (command->values && command->values[i])
 			table_say(&note->line, &bench->rows.screen, " (%s=%20S)",
 				  bench->parameters[i].name, command->values[i]);
-			told = true;
-		}
-	if (!told)
-		pmc_outf(&note->line, " (benchmark %u)", (unsigned)(command - bench->commands) + 1);
+	pmc_outf(&note->line, " (benchmark %u)", (unsigned)(command - bench->commands) + 1);
 }
 
 /* Why a delta is not that of the means beside it. */

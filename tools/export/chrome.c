@@ -255,7 +255,8 @@ static void put_counters(struct chrome *c, const struct pmc_p_thread *before,
 	const uint64_t ahead_ns = before ? 0 : pmc_delay_before_start(now);
 
 	if (!(now->fixed.flags & PMC_THREAD_NO_CPU) &&
-	    !(before && before->fixed.flags & PMC_THREAD_NO_CPU))
+	    !(before && pmc_thread_has_begun(&before->fixed) &&
+	      before->fixed.flags & PMC_THREAD_NO_CPU))
 		put_rate(c, now, NULL, at_ns,
 			 factor / 1e9 *
 				 (double)pmc_sub_sat(now->fixed.cpu_ns,

@@ -94,7 +94,8 @@ static const char *no_rows(const struct run *run, const struct pmc_p_process *be
 		return "did not load the agent";
 	/* A dump of root is for root only. */
 	if (!geteuid() && run->child.user) {
-		snprintf(text, 100, "ran as user %u, who may not write to the dump",
+		snprintf(text, 100,
+			 "did not load the agent, or could not write to the dump as user %u",
 			 (unsigned)run->child.user);
 		return text;
 	}
@@ -593,11 +594,13 @@ static int append_to_image(const struct run *run, const struct pmc_p_process *im
 	struct stat st;
 	int fd = -1;
 
-	*why = NULL;
+	*why = "no file has its rows any more";
 	if (glob(run->dump.file, GLOB_NOSORT | ALSO_HIDDEN, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc && fd < 0; i++)
-			if (file_has_image(run, found.gl_pathv[i], image->identity))
+			if (file_has_image(run, found.gl_pathv[i], image->identity)) {
 				fd = pmc_dump_open(found.gl_pathv[i], false, &st);
+				*why = fd < 0 ? tool_output_why(fd) : NULL;
+			}
 	globfree(&found);
 	return fd;
 }

@@ -5,6 +5,7 @@
 #include "lib/event/event.h"
 #include "tools/view/view.h"
 
+#include <signal.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
@@ -95,7 +96,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	share(view, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends && !coverage->left)
-		say(view, "%.agent overhead %s%p %%", overhead < 0.05 ? "" : "at least ", overhead);
+		say(view, "%.agent overhead %s%p %%", overhead < 0.05 ? "measured: " : "at least ",
+		    overhead);
 	end(view);
 	if (coverage->recorded && unattributed + beside > some && unattributed + beside > 10000000)
 		note(view,
@@ -504,6 +506,9 @@ static void killed(const struct pmc_p_process *process, struct pmc_view *view,
 		   struct table_tallies *tallies)
 {
 	const int signo = process->fixed.how_code;
+	/* Others have other numbers on macOS. */
+	const bool has_name = is_here(view) || (signo < 16 && signo != SIGBUS && signo != SIGUSR1 &&
+						signo != SIGUSR2);
 	char text[PATH_MAX + 100];
 
 	if (!process->known || !(process->fixed.flags & PMC_PROCESS_FIRST) ||
@@ -512,7 +517,8 @@ static void killed(const struct pmc_p_process *process, struct pmc_view *view,
 	for (unsigned n = 0; n < process->n_notes; n++)
 		if (strstr(process->notes[n].text, "was killed by signal"))
 			return;
-	snprintf(text, sizeof(text), "%s was killed by signal %d (%s)",
+	snprintf(text, sizeof(text),
+		 has_name ? "%s was killed by signal %d (%s)" : "%s was killed by signal %d",
 		 process->exe[0] ? process->exe : "the program", signo, strsignal(signo));
 	table_tally(tallies, 0, pmc_arena_strdup(view->arena, text), 1);
 }

@@ -587,12 +587,6 @@ static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
 							.error = PMC_REASON_NOT_STARTED };
 }
 
-/* Whether counting was ever on: until then all values are 0, which rows show as unknown. */
-static bool has_begun(const struct pmc_thread_fixed *fixed)
-{
-	return !fixed->off_ns || !fixed->start_ns || pmc_thread_on_ns(fixed, fixed->time_ns);
-}
-
 /* The difference from the snapshot before of the same thread. The first step starts at its birth,
  * at which it may have waited for a CPU, or the last reset, so that the steps since then add up to
  * the thread's row. */
@@ -612,7 +606,7 @@ void pmc_view_step(struct pmc_view *view, struct pmc_p_row *const *at, struct pm
 	/* Values from before a reset are lost, so the step starts at the reset. */
 	if (before && fixed->reset_ns > before->fixed.reset_ns)
 		before = NULL;
-	begun = before && has_begun(&before->fixed);
+	begun = before && pmc_thread_has_begun(&before->fixed);
 	since = before		? before->fixed.time_ns :
 		fixed->reset_ns ? fixed->reset_ns :
 				  fixed->start_ns;
