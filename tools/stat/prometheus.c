@@ -120,7 +120,9 @@ static void put_labels(struct pmc_out *out, const struct stat_job *stat, const s
 		put_label(out, "program", program);
 	if (stat->cgroup)
 		put_label(out, "cgroup", stat->cgroup);
-	name = name[0] ? name : stat->rest.name;
+	/* NULL: a row of no thread. */
+	if (name && !name[0])
+		name = stat->rest.name;
 	if (stat->by == BY_POOL && name != stat->rest.name) {
 		live_pool_key(name, pool);
 		name = pool;
