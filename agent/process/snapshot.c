@@ -291,10 +291,16 @@ void agent_before_exec(void)
 	agent_file_no_header();
 	agent_buf_close(&buf);
 	agent_file_flush();
+	/* The kernel closes its events after those of the exec group have begun: not all may fit.
+	 */
+	if (agent_self)
+		agent_thread_stop(agent_self);
 }
 
 void agent_exec_failed(void)
 {
+	if (agent_self && agent.plan.stops && atomic_load(&pmc_agent_control.counting))
+		agent_thread_switch(agent_self, PERF_EVENT_IOC_ENABLE);
 	agent_regions_exec_failed();
 	/* Newer than the frames with state exec; the rows follow when the threads end. */
 	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
