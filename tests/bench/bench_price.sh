@@ -71,6 +71,9 @@ watch="--per-thread -p $idlers -e task-clock"
 if [ -n "$have_perf" ]; then
 	priced "$T/price" "perf stat $watch -I 100 -- sleep 2 2>&1" "$O/pmctl stat $watch -I 100ms -- sleep 2 2>&1"
 	line "stat --per-thread, 500 threads of 0.3 %" "$(price "$T/price" 2 1) perf stat" "≤ 0.90 ×"
+	priced "$T/price" "perf stat $watch -I 100 -- sleep 2 2>&1" \
+		"$O/pmctl stat $watch --columns time,thread,tid,task-clock -I 100ms -- sleep 2 2>&1"
+	line "  the columns that perf has" "$(price "$T/price" 2 1) perf stat" "≤ 0.90 ×"
 fi
 kill $idlers
 wait $idlers 2>/dev/null

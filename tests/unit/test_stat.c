@@ -27,7 +27,7 @@ static void read_rows(unsigned cpu_ms, unsigned clock_ms, unsigned later_cpu_ms,
 	first.clock_ns = clock_ms * (uint64_t)MS;
 	later.sum.cpu_ns = later_cpu_ms * (uint64_t)MS;
 	later.clock_ns = later_clock_ms * (uint64_t)MS;
-	later.sum.voluntary = later_switches;
+	later.task.slices = later_switches;
 	stat_rest_read(&job, job.process_ns + first.sum.cpu_ns + later.sum.cpu_ns);
 }
 

@@ -279,19 +279,19 @@ static void sleeper(void **state)
 }
 
 /* Wakes, waits for a CPU, runs and sleeps again; a wait that was taken for sleep is made up for. */
+static const struct recorded turns[] = {
+	{ 0, 10, 10, 5, 5, 'S' },   { 100, 20, 10, 6, 6, 'R' },	 { 100, 50, 60, 7, 6, 'S' },
+	{ 100, 50, 60, 7, 7, 'S' }, { 100, 60, 100, 8, 7, 'R' }, { 100, 60, 100, 8, 7, 'R' },
+	{ 50, 70, 220, 9, 8, 'S' }, { 100, 70, 220, 9, 8, 'S' },
+};
+
 static void alternating(void **state)
 {
-	static const struct recorded list[] = {
-		{ 0, 10, 10, 5, 5, 'S' },    { 100, 20, 10, 6, 6, 'R' },
-		{ 100, 50, 60, 7, 6, 'S' },  { 100, 50, 60, 7, 7, 'S' },
-		{ 100, 60, 100, 8, 7, 'R' }, { 100, 60, 100, 8, 7, 'R' },
-		{ 50, 70, 220, 9, 8, 'S' },  { 100, 70, 220, 9, 8, 'S' },
-	};
 	struct live_budget every = { .most = 0 };
 	struct live_task task;
 	struct live_span sum;
 
-	sum = REPLAY(list, &task, &every);
+	sum = REPLAY(turns, &task, &every);
 	assert_int_equal(sum.cpu_ns, 60000000);
 	assert_int_equal(task.sum.delay_ns, 210000000);
 	assert_int_equal(sum.delay_ns, 210000000);
@@ -316,6 +316,24 @@ static void waited_before(void **state)
 	assert_true(sum.delay_ns >= 190000000 && sum.delay_ns + sum.cpu_ns <= sum.ns);
 }
 
+/* Without the files of switches and of places waits are the same. */
+static void unread(void **state)
+{
+	struct live_budget some = { .no_switches = true, .no_wchan = true };
+	struct live_task task;
+	struct live_span sum;
+
+	sum = REPLAY(spinner, &task, &some);
+	assert_int_equal(sum.blocked_ns, 0);
+	assert_true(sum.delay_ns >= sum.ns - sum.cpu_ns - 10000000);
+	sum = REPLAY(turns, &task, &some);
+	assert_int_equal(sum.cpu_ns, 60000000);
+	assert_int_equal(sum.delay_ns, 210000000);
+	/* That of the last reading of a thread that could run. */
+	assert_int_equal(task.sum.voluntary, 8);
+	assert_string_equal(task.wchan, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,7 +341,7 @@ int main(void)
 		cmocka_unit_test(another_thread), cmocka_unit_test(ended),
 		cmocka_unit_test(shared_cpu),	  cmocka_unit_test(alone),
 		cmocka_unit_test(sleeper),	  cmocka_unit_test(alternating),
-		cmocka_unit_test(waited_before),
+		cmocka_unit_test(waited_before),  cmocka_unit_test(unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -362,8 +362,8 @@ static void read_wchan(struct live_task *task, struct live_budget *budget)
 	size_t len;
 
 	task->wchan[0] = '\0';
-	if (live_is_runnable(task) || read_file(task, LIVE_WAIT, budget, text, sizeof(text)) <= 0 ||
-	    !strcmp(text, "0"))
+	if (budget->no_wchan || live_is_runnable(task) ||
+	    read_file(task, LIVE_WAIT, budget, text, sizeof(text)) <= 0 || !strcmp(text, "0"))
 		return;
 	/* Inlined and split functions have suffixes: futex_do_wait.isra.0 */
 	len = strcspn(text, ".\n");
@@ -450,9 +450,11 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 		n = read_stat(task, budget, first);
 		if (n)
 			return n;
-		read_switches(task, budget);
+		/* Those of a thread that waits for a CPU tell whether it waits since then. */
+		if (!budget->no_switches || runnable || live_is_runnable(task))
+			read_switches(task, budget);
 		read_wchan(task, budget);
-		task->retries = RETRIES;
+		task->retries = budget->no_wchan ? 0 : RETRIES;
 	} else if (!task->wchan[0] && task->retries) {
 		/* It may have been on its way to sleep. It may also be that wchan is not permitted.
 		 */

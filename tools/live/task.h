@@ -92,6 +92,7 @@ struct live_budget {
 	unsigned most, open; /* how many files may be kept open, and are */
 	uint64_t now_ns; /* time of the readings, so that intervals of all threads are the same; 0:
 			  * each has its own */
+	bool no_switches, no_wchan; /* their files, which take the most time, are not read */
 };
 
 /* Of one interval, or since the start; sums of several threads have `ns` of all of them. */

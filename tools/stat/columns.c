@@ -198,6 +198,26 @@ int stat_columns(struct stat_job *stat)
 	return code;
 }
 
+static bool is_chosen(const struct stat_job *stat, enum field field)
+{
+	for (unsigned i = 0; i < stat->n_data; i++)
+		if (stat->data[i].index == field && stat->data[i].kind != STAT_EVENT &&
+		    stat->data[i].kind != STAT_METRIC)
+			return true;
+	return false;
+}
+
+void stat_choose_files(struct stat_job *stat)
+{
+	const struct table_choice *choice = &stat->output.choice;
+
+	if (!choice->columns || choice->sort || choice->n_where || stat->prometheus)
+		return;
+	stat->budget.no_switches = !is_chosen(stat, FIELD_voluntary_switches) &&
+				   !is_chosen(stat, FIELD_involuntary_switches);
+	stat->budget.no_wchan = !is_chosen(stat, FIELD_blocked_at);
+}
+
 /* ---- cells -------------------------------------------------------------------------------- */
 
 struct table_cell stat_event_cell(const struct stat_lines *lines, unsigned event)

@@ -389,7 +389,8 @@ static bool hides_places(const struct stat_job *stat)
 {
 	bool asleep = false;
 
-	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
+	for (unsigned r = 1; stat_has_waits(stat) && !stat->budget.no_wchan && r < stat->n_rows;
+	     r++) {
 		const struct stat_row *row = stat->rows[r];
 
 		if (row->places[0].ns)

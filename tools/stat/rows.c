@@ -51,7 +51,7 @@ static uint64_t counted(struct stat_row *row)
 {
 	const bool first = !row->ran_ns;
 	const uint64_t ns = ran(row), lacks = pmc_sub_sat(ns, row->clock_ns),
-		       switches = row->sum.voluntary + row->sum.involuntary;
+		       switches = row->task.slices;
 
 	if (!row->later)
 		return ns;

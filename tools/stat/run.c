@@ -433,6 +433,7 @@ static int open_all(struct stat_job *stat)
 	/* A descriptor for each event and thread, and files of threads. The command has been forked
 	 * with the old limit. */
 	live_budget_init(&stat->budget);
+	stat_choose_files(stat);
 	if (!code && stat->cgroup)
 		code = live_cgroup_open(stat->cgroup, &stat->cgroup_fd);
 	if (code)
