@@ -128,8 +128,9 @@ OWN_LIBC := -fno-builtin -ffreestanding
 $(O)/lto/agent/base/own_libc.o: override private LTO = -fno-lto $(OWN_LIBC)
 $(O)/obj/agent/base/own_libc.o: override private CFLAGS += -fno-lto $(OWN_LIBC)
 
-# Run once in a job, or in snapshots: small rather than fast.
-$(addprefix $(O)/lto/agent/,base/job.o base/probe.o hooks/fd.o hooks/main.o hooks/seccomp.o process/go_code.o thread/inherit_groups.o) $(addprefix $(O)/lto/agent/process/,report.o settings.o start.o summary.o) $(addprefix $(O)/lto/lib/base/,advice.o config.o labels.o) $(O)/lto/lib/event/%.o $(O)/lto/lib/plan/%.o $(O)/lto/lib/snapshot/sample.o: override private CFLAGS += -Os
+# Run once in a job, or in snapshots, or at the end: small rather than fast.
+SMALL := $(addprefix agent/,base/job base/probe base/limits hooks/fd hooks/main hooks/seccomp output/private_dump output/open output/taken process/go_code process/leave process/report process/settings process/signals process/start process/summary thread/inherit_groups) $(addprefix lib/base/,advice config labels out show suggest utf8) lib/dump/command_line lib/event/% lib/plan/% lib/snapshot/sample
+$(SMALL:%=$(O)/lto/%.o): override private CFLAGS += -Os
 
 $(O)/lto/shared.a: $(LTO_SHARED)
 $(O)/libpmc.a: $(call obj,$(SHARED_SRC)) $(API_OBJ)
