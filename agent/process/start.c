@@ -215,6 +215,30 @@ void agent_leave_out(const struct pmc_usage *before)
 	}
 }
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/* Programs that write their title over the environment add up the lengths of its entries. Where
+ * PMC_JOB lies elsewhere, some (vsftpd, uWSGI) clear so many bytes behind the end of the stack, so
+ * there is memory. The kernel puts the name of the program and 8 bytes at that end
+ * (create_elf_tables() in fs/binfmt_elf.c). */
+static void map_behind_stack(size_t bytes)
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t end = name ? (uintptr_t)name + strlen(name) + 1 + 8 : 0;
+	void *at = (void *)((end + page - 1) / page * page), *map;
+
+	if (!end)
+		return;
+	map = mmap(at, bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	/* Linux before 4.17 does not know the flag. */
+	if (map != MAP_FAILED && map != at)
+		munmap(map, bytes);
+}
+
 /* Sets PMC_JOB in the environment block of the kernel if that has an entry for it, which pmctl run
  * adds: Go's run time passes on this block, not libc's environment. Where there is room in place of
  * its text, as pmctl run leaves, the environment stays as it is: programs that write their title
@@ -234,6 +258,8 @@ static void place_job(char **envp)
 		memcpy(*envp, agent.job_text, len + 1);
 		agent.job_text = NULL;
 	}
+	if (agent.job_text && envp)
+		map_behind_stack(strlen(agent.job_text) + 1);
 }
 
 /* The arena's first block, without a system call; with room for PMC_JOB. */

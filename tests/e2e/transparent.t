@@ -118,10 +118,13 @@ for how in "exit 0" "exit 77" "_exit 5" "exit_group 6" "signal 15" "signal 9" ab
 	same "$T/err0" "$T/err" "same stderr: $how"
 done
 
-# As vsftpd and uWSGI do. Under LD_PRELOAD alone PMC_JOB is outside that block (libpmcagent(7)).
+# As vsftpd and uWSGI do.
 run "$PROG/title"
 is "$status $(cat "$T/out")" "0 within the block, page size found" "a program that clears argv and the environment"
 run "$PMCTL" run --report off -o "$T/title.pmc" -- "$PROG/title"
 is "$status $(cat "$T/out")" "0 within the block, page size found" "the same under pmctl run"
+run env -i LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/title"
+is "$status $(cat "$T/out")" "0 beyond the block, page size not found" \
+	"under LD_PRELOAD alone PMC_JOB is outside that block, and what is cleared behind it is memory"
 
 done_testing
