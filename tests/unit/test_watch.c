@@ -316,6 +316,25 @@ static void waited_before(void **state)
 	assert_true(sum.delay_ns >= 190000000 && sum.delay_ns + sum.cpu_ns <= sum.ns);
 }
 
+/* A main thread that ends before the others does so in an interval, and has no later one. */
+static void ended_main(void **state)
+{
+	static const struct recorded list[] = {
+		{ 0, 10, 0, 5, 5, 'S' },
+		{ 100, 20, 0, 6, 6, 'Z' },
+		{ 100, 20, 0, 6, 6, 'Z' },
+		{ 100, 20, 0, 6, 6, 'Z' },
+	};
+	struct live_budget every = { .most = 0 };
+	struct live_task task;
+	struct live_span sum;
+
+	sum = REPLAY(list, &task, &every);
+	assert_true(sum.ns >= 100000000 && sum.ns < 200000000);
+	assert_int_equal(task.span.ns, 0);
+	assert_int_equal(task.span.blocked_ns, 0);
+}
+
 /* Without the files of switches and of places waits are the same. */
 static void unread(void **state)
 {
@@ -341,7 +360,8 @@ int main(void)
 		cmocka_unit_test(another_thread), cmocka_unit_test(ended),
 		cmocka_unit_test(shared_cpu),	  cmocka_unit_test(alone),
 		cmocka_unit_test(sleeper),	  cmocka_unit_test(alternating),
-		cmocka_unit_test(waited_before),  cmocka_unit_test(unread),
+		cmocka_unit_test(waited_before),  cmocka_unit_test(ended_main),
+		cmocka_unit_test(unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,6 +463,9 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	}
 	if (first)
 		from_ns = first_since(task, since_ns);
+	/* The main thread, which ended by pthread_exit before the others, waits for nothing. */
+	if (same && task->stat.state == 'Z')
+		from_ns = task->read_ns;
 	if (from_ns) {
 		/* Runnable throughout, as far as its switches are known. */
 		runnable =
