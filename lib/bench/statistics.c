@@ -237,17 +237,24 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 	for (size_t i = 0; differences && i < n; i++)
 		differences[i] = values[i] - reference[i];
 	bench_summarize(differences, differences ? n : 0, &pairs);
-	free(differences);
 	if (!delta->known || pairs.n < BENCH_TRIMMED)
-		return;
+		goto out;
 	delta->paired = true;
 	delta->trimmed &= pairs.trimmed.n > 0;
 	mean = mean_of(&pairs, delta->trimmed);
 	delta->base = fabs(mean_of(of_reference, delta->trimmed).value);
 	delta->pct = mean.value / delta->base * 100;
+	delta->difference_ci_pct = half_of(mean.error, (double)(mean.n - 1)) / delta->base * 100;
+	/* The error of a quotient of means is that of what it leaves of each pair. */
+	for (size_t i = 0; i < n; i++)
+		differences[i] -= delta->pct / 100 * fabs(reference[i]);
+	bench_summarize(differences, n, &pairs);
+	mean = mean_of(&pairs, delta->trimmed && pairs.trimmed.n);
 	delta->ci_pct = half_of(mean.error, (double)(mean.n - 1)) / delta->base * 100;
-	delta->difference_ci_pct = delta->ci_pct;
+	at_least(&delta->ci_pct, delta->difference_ci_pct);
 	judge(delta);
+out:
+	free(differences);
 }
 
 /* Medians, since a few slow runs are no drift. */

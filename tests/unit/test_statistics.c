@@ -261,7 +261,7 @@ static void outliers_do_not_hide_a_difference(void **state)
 	}
 	bench_compare_pairs(with_gaps[0], with_gaps[1], 14, &a, &delta);
 	assert_true(delta.significant && near(delta.pct, 2.2056384742951907, 1e-12));
-	assert_true(near(delta.ci_pct, 0.5044035565045321, 1e-9));
+	assert_true(near(delta.difference_ci_pct, 0.5044035565045321, 1e-9));
 	/* Too few pairs change nothing. */
 	same = delta;
 	bench_compare_pairs(one, other, BENCH_TRIMMED - 1, &a, &same);
@@ -307,6 +307,27 @@ static void sides_are_compared_by_the_same_mean(void **state)
 	bench_compare(&a, &b, &delta);
 	bench_compare_pairs(mostly, mixed, 11, &a, &delta);
 	assert_true(near(delta.pct, (b.mean / a.mean - 1) * 100, 1e-12));
+}
+
+/* The reference varies by half, the other side does not: a percentage of 1,000 is as unsure. */
+static void percentage_of_pairs(void **state)
+{
+	double one[40], other[40];
+	struct bench_summary a, b;
+	struct bench_delta delta, alone;
+
+	for (unsigned i = 0; i < 40; i++) {
+		one[i] = 100 + i * 23 % 40 * 5;
+		other[i] = 3000 + i % 2;
+	}
+	bench_summarize(one, 40, &a);
+	bench_summarize(other, 40, &b);
+	bench_compare(&a, &b, &alone);
+	delta = alone;
+	bench_compare_pairs(one, other, 40, &a, &delta);
+	assert_true(delta.paired && delta.significant);
+	assert_true(delta.ci_pct > alone.ci_pct * 0.8 && delta.ci_pct < alone.ci_pct * 1.25);
+	assert_true(delta.difference_ci_pct < delta.ci_pct / 5);
 }
 
 /* A machine whose speed changes from run to run, alike for both sides: pairs find 2 %. */
@@ -540,6 +561,7 @@ int main(void)
 		cmocka_unit_test(mostly_equal_values),
 		cmocka_unit_test(sides_are_compared_by_the_same_mean),
 		cmocka_unit_test(drift_cancels_in_pairs),
+		cmocka_unit_test(percentage_of_pairs),
 		cmocka_unit_test(without_an_answer),
 		cmocka_unit_test(equal_sides_rarely_differ),
 		cmocka_unit_test(large_differences_are_covered),
