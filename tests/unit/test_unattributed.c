@@ -514,16 +514,18 @@ static void descendants_that_nobody_waited_for(void **state)
 	static const struct {
 		uint32_t ppid, of_child;
 		uint64_t end_ns;
-		uint64_t rest;
+		uint64_t rest, cpu_ns;
 	} cases[] = {
-		{ 10, 0, 500, 100 }, /* a child */
-		{ 12, 0, 500, 100 }, /* perhaps a child of a program without an agent */
-		{ 10, 0, 0, 100 },   /* perhaps killed */
-		{ 1, 0, 500, 300 },  /* an orphan, of init */
-		{ 5, 0, 500, 300 },  /* and of a subreaper */
-		{ 3, 0, 500, 300 },   { 10, 0, 1500, 300 }, /* it outlived the root */
-		{ 1, 150, 500, 300 },			    /* an orphan with a child */
-		{ 10, 40, 500, 60 },			    /* a child with a child */
+		{ 10, 0, 500, 100, 200 },   /* a child */
+		{ 10, 0, 500, 300, 30000 }, /* that used more than all that were waited for */
+		{ 10, 0, 500, 0, 10000 },   /* or hardly more */
+		{ 12, 0, 500, 100, 200 },   /* perhaps a child of a program without an agent */
+		{ 10, 0, 0, 100, 200 },	    /* perhaps killed */
+		{ 1, 0, 500, 300, 200 },    /* an orphan, of init */
+		{ 5, 0, 500, 300, 200 },    /* and of a subreaper */
+		{ 3, 0, 500, 300, 200 },    { 10, 0, 1500, 300, 200 }, /* it outlived the root */
+		{ 1, 150, 500, 300, 200 },			       /* an orphan with a child */
+		{ 10, 40, 500, 60, 200 },			       /* a child with a child */
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -561,7 +563,7 @@ static void descendants_that_nobody_waited_for(void **state)
 		fixed.pid = 11;
 		fixed.ppid = cases[i].ppid;
 		fixed.start_ns = 2;
-		fixed.cpu_ns = 200;
+		fixed.cpu_ns = cases[i].cpu_ns;
 		fixed.end_ns = cases[i].end_ns;
 		fixed.how_ended = fixed.end_ns ? PMC_ENDED_EXIT : PMC_RUNNING;
 		build_process(2, 1, &fixed, "exe");

@@ -126,6 +126,9 @@ static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_p
 	       !strcmp(image->boot_id, before->boot_id);
 }
 
+/* CPU clocks and wait4(2), in µs, of one process differ by less. */
+#define CLOCKS_NS 20000u
+
 /* Whether its CPU time is not in the first process's wait4(2). True only if certain: CPU time
  * excluded by mistake would be counted twice. At the end of a process getppid() is the process that
  * reaps it: after its parent's end init or a subreaper, which started before the job; in a PID
@@ -133,9 +136,12 @@ static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_p
 static bool not_waited_for(const struct pmc_p_process *p, const struct pmc_p_process *root)
 {
 	const struct pmc_process_fixed *last = &p->last_image->fixed;
+	const struct pmc_process_fixed *end = &root->origin->last_image->fixed;
 
-	if (last->how_ended != PMC_RUNNING &&
-	    last->end_ns > root->origin->last_image->fixed.time_ns)
+	if (last->how_ended != PMC_RUNNING && last->end_ns > end->time_ns)
+		return true;
+	/* It used more than all that were waited for, as with SIGCHLD ignored. */
+	if (end->how_ended != PMC_RUNNING && last->cpu_ns > end->children_cpu_ns + CLOCKS_NS)
 		return true;
 	if (last->ppid == root->fixed.pid && last->pid_namespace == root->fixed.pid_namespace)
 		return false;
