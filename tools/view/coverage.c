@@ -94,10 +94,12 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	if (lacks_last_image(process)) {
 		coverage->lacks_rows = true;
 		coverage->unseen_ends += (fixed->flags & PMC_PROCESS_FIRST) != 0;
+		coverage->unseen = process;
 	}
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
+		coverage->unseen = process;
 		coverage->usage_unknown = coverage->lacks_rows = true;
 		pmc_add_sat(&coverage->threads_seen,
 			    larger(fixed->threads_seen, process->n_threads));

@@ -68,8 +68,11 @@ static void share(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	double percent;
 
-	if (coverage->unseen_ends)
-		say(view, "unknown: the end of %n %(process|processes) is not in the dump",
+	if (coverage->unseen_ends == 1)
+		say(view, "unknown: the end of process %s is not in the dump",
+		    pmc_arena_format(view->arena, "%u", coverage->unseen->fixed.pid));
+	else if (coverage->unseen_ends)
+		say(view, "unknown: the end of %n processes is not in the dump",
 		    coverage->unseen_ends);
 	else if (coverage->left)
 		say(view,

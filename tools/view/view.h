@@ -199,9 +199,10 @@ struct pmc_coverage {
 	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t selected_hosts;
-	uint64_t unseen_ends;		  /* processes whose rows are newer than they are */
-	uint64_t open_ends;		  /* processes that are known up to a snapshot only */
-	const struct pmc_p_process *open; /* one of them */
+	uint64_t unseen_ends;		    /* processes whose rows are newer than they are */
+	const struct pmc_p_process *unseen; /* one of them */
+	uint64_t open_ends;		    /* processes that are known up to a snapshot only */
+	const struct pmc_p_process *open;   /* one of them */
 	/* Processes that ended before their children, of which no end is in the dump. */
 	uint64_t left;
 	bool has_unattributed, has_descendants;
